@@ -127,6 +127,20 @@ session_steps(session *s, uint32_t steps, uint32_t every)
     session_seal(s);
 }
 
+// Complete rollouts of so many steps, a batch each.
+static inline void
+session_rollouts(session *s, uint32_t rollouts, uint32_t steps)
+{
+    for (uint32_t rollout = 0; rollout < rollouts; rollout++) {
+        for (uint32_t t = 0; t < steps; t++) {
+            T_OK(actor_run_step(s->run, s->batch));
+            s->steps++;
+        }
+        actor_run_end_rollout(s->run, s->batch);
+        session_seal(s);
+    }
+}
+
 // ---- the same by hand
 
 typedef struct session_twin {

@@ -394,14 +394,7 @@ test_run_ends_rollouts_with_one_hot_rows(void **state)
     config.algo.sequence_steps = STEPS;
     config.replay.capacity = 2 * WIRE_BATCH_COUNT_MAX; // two versions
     session *s = session_open(&config, "", ENVS, net, some_seed);
-    for (int rollout = 0; rollout < ROLLOUTS; rollout++) {
-        for (int t = 0; t < STEPS; t++) {
-            T_OK(actor_run_step(s->run, s->batch));
-            s->steps++;
-        }
-        actor_run_end_rollout(s->run, s->batch);
-        session_seal(s);
-    }
+    session_rollouts(s, ROLLOUTS, STEPS);
     uint32_t ends = 0;  // of rollouts in the middle of an episode
     uint32_t cells = 0; // that were seen, a bit for each
     for (uint32_t i = 0; i < ENVS; i++) {

@@ -239,14 +239,7 @@ test_run_draws_rollouts_from_logits(void **state)
     config.algo.sequence_steps = STEPS;
     config.replay.capacity = 2 * WIRE_BATCH_COUNT_MAX; // two versions
     session *s = session_open(&config, "", 3, logits_policy(), some_seed);
-    for (int rollout = 0; rollout < ROLLOUTS; rollout++) {
-        for (int t = 0; t < STEPS; t++) {
-            T_OK(actor_run_step(s->run, s->batch));
-            s->steps++;
-        }
-        actor_run_end_rollout(s->run, s->batch);
-        session_seal(s);
-    }
+    session_rollouts(s, ROLLOUTS, STEPS);
     assert_true(s->count[0] > ROLLOUTS * STEPS);
     assert_drawn(s);
     session_close(s);

@@ -1,6 +1,5 @@
 // Files are read within their limit, and replaced whole or not at all, whatever interrupts the
 // writer.
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -16,19 +15,6 @@
 #include "tests/support/oct_test.h"
 
 #include "common/oct_file.h"
-
-static unsigned
-entries(void)
-{
-    unsigned count = 0;
-    DIR *opened = opendir(folder);
-    assert_non_null(opened);
-    for (struct dirent *entry = readdir(opened); entry != NULL; entry = readdir(opened)) {
-        count += entry->d_name[0] != '.';
-    }
-    (void)closedir(opened);
-    return count;
-}
 
 static void
 test_reading_what_is_not_there_is_not_found(void **state)

@@ -1,6 +1,5 @@
 // Disks that refuse what they were given, or change it: a file is replaced by what is on the disk,
 // or not at all.
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -49,19 +48,6 @@ __wrap_fsync(int fd)
         return -1;
     }
     return __real_fsync(fd);
-}
-
-static unsigned
-entries(void)
-{
-    unsigned count = 0;
-    DIR *opened = opendir(folder);
-    assert_non_null(opened);
-    for (struct dirent *entry = readdir(opened); entry != NULL; entry = readdir(opened)) {
-        count += entry->d_name[0] != '.';
-    }
-    (void)closedir(opened);
-    return count;
 }
 
 static void

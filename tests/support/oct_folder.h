@@ -1,6 +1,7 @@
 #ifndef TESTS_SUPPORT_OCT_FOLDER_H
 #define TESTS_SUPPORT_OCT_FOLDER_H
 
+#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -36,6 +37,20 @@ in_folder(const char *name)
     static char path[512];
     (void)snprintf(path, sizeof(path), "%s/%s", folder, name);
     return path;
+}
+
+// How many it has; hidden ones do not count.
+static inline unsigned
+entries(void)
+{
+    unsigned count = 0;
+    DIR *opened = opendir(folder);
+    assert_non_null(opened);
+    for (struct dirent *entry = readdir(opened); entry != NULL; entry = readdir(opened)) {
+        count += entry->d_name[0] != '.';
+    }
+    (void)closedir(opened);
+    return count;
 }
 
 static void
