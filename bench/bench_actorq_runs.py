@@ -16,8 +16,8 @@ One actor, one environment a call, three hidden layers, until 100 greedy episode
 "learning" is that as it is. "acting" gives the actor a share of a core (TASKS), by a control group of its own (version 1 or 2; needs root), as if the
 learner were so much faster; learner, replay and evaluator have what they want. Only CartPole has settings for "learning".
 
---steps N ends a run of the Control Suite after N environment steps instead of at the threshold: what a step takes needs no policy that is good. Of 3x2048 fewer
-samples are learned from then (WIDE), so that acting decides. Such runs have RECORDS of their own, and a table of their own.
+--steps N ends a run of the Control Suite after N environment steps instead of at the threshold: what a step takes needs no policy that is good. With 3x2048 the
+learner then takes fewer samples (WIDE), so that acting decides. Such runs have RECORDS and a table of their own.
 
 RECORDS is one line of JSON a run, as bench_learning.py writes them; a run that has a line there is not made again. int8 and fp32 of a seed follow each
 other; --jobs runs at once, which is for "acting": each of its actors leaves most of a core to others. Ctrl-C or SIGTERM ends them all.
@@ -168,17 +168,17 @@ def preset(name):
 def trained(runs, options, job, run):
     name, regime, width, seed, precision = job
     task = TASKS[name]
+    is_wide = width not in task.shares
     shutil.rmtree(run, ignore_errors=True)  # one that was cut off
     sets = {**task.settings, "env.id": name, "actor.envs": 1, "network.hidden": [width] * 3, "algo.learning_rate": task.rates[width], "policy.precision": precision}
     if options.steps:
-        sets |= {**STEPS, "run.env_steps": options.steps, **(WIDE if width not in task.shares else {})}
+        sets |= {**STEPS, "run.env_steps": options.steps, **(WIDE if is_wide else {})}
     else:
         sets |= {"run.stop_at_return": task.threshold, "evaluation.period_s": task.evaluate_s[regime, width][precision]}
     command = [options.octet, "train", preset(name), "--seed", str(seed), "--run-dir", run, "--no-ui"]
     for key, value in sets.items():
         command += ["--set", f"{key}={value}"]
-    is_long = task.has_long_slices or width not in task.shares
-    group = Group(f"octet-bench-{os.getpid()}-{threading.get_ident()}", share(name, width), is_long) if regime == "acting" else None
+    group = Group(f"octet-bench-{os.getpid()}-{threading.get_ident()}", share(name, width), task.has_long_slices or is_wide) if regime == "acting" else None
 
     def hold(process):
         """Puts the actor into the group as soon as there is one."""
