@@ -3,7 +3,7 @@
 
 usage: bench_actorq_runs.py RECORDS [--octet build/release/cli/octet] [--tasks CartPole-v1] [--hidden 256,512,2048] [--regimes acting,learning]
                             [--seeds 5] [--first-seed 1] [--jobs N] [--runs FOLDER] [--steps N]
-       bench_actorq_runs.py RECORDS --table [--actorq LINES --svg FILE [--alone RECORDS]]
+       bench_actorq_runs.py RECORDS --table [--tasks TASKS] [--actorq LINES --svg FILE [--alone RECORDS]]
 
 One actor, one environment a call, three hidden layers, until 100 greedy episodes of the policy that the actor has come to the task's threshold (TASKS).
 
@@ -25,7 +25,7 @@ other; --jobs runs at once, which is for "acting": each of its actors leaves mos
 Seconds are learner_wall_s, from the first actor's joining to the end of the run. What comes after the goal is in them: the evaluations of the last version
 and of the result, 100 episodes each. "Training" is training_s, from the first sample to the goal, which also leaves out the filling of replay.
 
---table prints medians and ranges; "at equal steps" compares the seconds of a step, which luck with a seed does not touch. --svg draws the map: the model
+--table prints medians and ranges, of TASKS alone if they are named; "at equal steps" compares the seconds of a step, which luck with a seed does not touch. --svg draws the map: the model
 of a run, max(acting, learning) a step, beside the runs; LINES are those of bench_actorq, for environments that cost more than CartPole. --alone has
 runs with --steps, for the cells that have no others.
 """
@@ -89,6 +89,7 @@ class Task(typing.NamedTuple):
     rates: dict
     evaluate_s: dict
     has_long_slices: bool = False  # of the share, one in a second, so that the policy stays in the caches for hundreds of steps
+
 
 TASKS = {
     "CartPole-v1": Task("cartpole-ppo", 475, dict.fromkeys((256, 512, 2048), 0.05), CARTPOLE, {256: 0.0003, 512: 0.0002, 2048: 0.00005}, CARTPOLE_EVALUATE_S),
@@ -277,13 +278,13 @@ def steps_table(found):
         print(f"| geometric mean of {len(ratios)} | 3x{width} | | | | **{run:.2f}** | | {actor:.2f} |")
 
 
-def table(path):
-    found = cells(path)
+def table(found):
     if any(run.get("arguments") for of in found.values() for run in of["int8"]):
         steps_table(found)
         return
     print("| task, return | regime | policy | seeds | int8: seconds of the run | fp32 | times | of them training: int8, fp32, times | steps: int8, fp32 | at equal steps | 100 more episodes: int8, fp32 | "
           "CPU s of the actor: int8, fp32 | of the evaluator |\n|---|---|---|---|---|---|---|---|---|---|---|---|---|")
+    means = {}
     for (name, regime, width), of in found.items():
         def cell(precision):
             seconds = [run["wall_s"] for run in of[precision]]
@@ -294,10 +295,15 @@ def table(path):
         ratio = median(of["fp32"], lambda r: r["wall_s"]) / median(of["int8"], lambda r: r["wall_s"])
         training = median(of["fp32"], training_s) / median(of["int8"], training_s)
         equal = median(of["fp32"], step_ms) / median(of["int8"], step_ms)
+        means.setdefault((regime, width), []).append((ratio, training, equal))
         print(f"| {name}, {TASKS[name].threshold:g} | {regime} | 3x{width} | {min(map(len, of.values()))} | {cell('int8')} | {cell('fp32')} | **{ratio:.2f}** | "
               f"{pair(training_s, '.1f')}, {training:.2f} | "
               f"{pair(lambda r: r['env_steps'] / 1e3, '.0f')} k | {equal:.2f} | {pair(lambda r: r['again'], '.0f')} | "
               f"{pair(lambda r: r['daemon_cpu_s']['actor-0'], '.2f')} | {pair(lambda r: r['daemon_cpu_s']['evaluator'], '.2f')} |")
+    for (regime, width), ratios in sorted(means.items()):
+        if len({name for name, *_ in found}) > 1:
+            ratio, training, equal = (statistics.geometric_mean(column) for column in zip(*ratios))
+            print(f"| geometric mean of {len(ratios)} | {regime} | 3x{width} | | | | **{ratio:.2f}** | {training:.2f} | | {equal:.2f} | | | |")
 
 
 def gains(path):
@@ -352,7 +358,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("records", type=pathlib.Path)
     parser.add_argument("--octet", default="build/release/cli/octet")
-    parser.add_argument("--tasks", default="CartPole-v1")
+    parser.add_argument("--tasks")
     parser.add_argument("--hidden", default="256,512,2048")
     parser.add_argument("--regimes", default="acting,learning")
     parser.add_argument("--seeds", type=int, default=5)
@@ -365,15 +371,16 @@ def main():
     parser.add_argument("--svg", type=pathlib.Path)
     parser.add_argument("--alone", type=pathlib.Path)
     options = parser.parse_args()
+    unknown = set(options.tasks.split(",")) - set(TASKS) if options.tasks else set()
+    if unknown:
+        parser.error(f"--tasks: {', '.join(sorted(unknown))} is none of {', '.join(TASKS)}")
     if options.table:
-        table(options.records)
+        table({key: of for key, of in cells(options.records).items() if not options.tasks or key[0] in options.tasks.split(",")})
         if options.svg:
             svg(options.svg, cells(options.records), cells(options.alone) if options.alone else {}, gains(options.actorq))
         return 0
-    unknown = set(options.tasks.split(",")) - set(TASKS)
-    if unknown:
-        parser.error(f"--tasks: {', '.join(sorted(unknown))} is none of {', '.join(TASKS)}")
-    for name in options.tasks.split(","):
+    tasks = (options.tasks or "CartPole-v1").split(",")
+    for name in tasks:
         cells_of = TASKS[name].evaluate_s
         if options.steps:
             if options.regimes != "acting" or TASKS[name].preset != "dmc/long":
@@ -386,7 +393,7 @@ def main():
     if any(bool(line.get("arguments")) != bool(options.steps) for line in known):
         parser.error(f"{options.records} has runs {'to thresholds' if options.steps else 'with --steps'}. Name another file.")
     made = {(line["env"], line["setting"], line["seed"]) for line in known}
-    jobs = [(name, regime, int(width), seed, precision) for name in options.tasks.split(",") for regime in options.regimes.split(",")
+    jobs = [(name, regime, int(width), seed, precision) for name in tasks for regime in options.regimes.split(",")
             for width in options.hidden.split(",") for seed in range(options.first_seed, options.first_seed + options.seeds) for precision in PRECISIONS
             if (name, f"{regime} 3x{width} {precision}", seed) not in made]
     runs = Runs()

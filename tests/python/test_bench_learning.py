@@ -156,6 +156,27 @@ def test_the_means_of_what_a_step_takes_are_geometric(tmp_path):
         "| geometric mean of 1 | 3x2048 | | | | **8.00** | | 8.00 |"]
 
 
+def goal_run(env, precision, wall_s, **values):
+    """To a threshold: half of it training, and evaluations at its first and last steps."""
+    return line(env=env, setting=f"acting 3x256 {precision}", arguments=[], wall_s=wall_s, env_steps=100, updates=10, updates_per_s=20 / wall_s,
+                again=1, solved=True, daemon_cpu_s={"actor-0": 1, "evaluator": 1}, points=[[0, 0, 0], [wall_s / 4, 100, 1], [wall_s, 100, 1]], **values)
+
+
+def test_the_table_of_runs_to_thresholds_has_means_of_the_tasks_that_it_is_asked_for(tmp_path):
+    records = written(tmp_path / "records", *[goal_run(env, precision, seconds) for env, precision, seconds in (
+        ("Acrobot-v1", "int8", 10), ("Acrobot-v1", "fp32", 20), ("MountainCar-v0", "int8", 10), ("MountainCar-v0", "fp32", 80), ("CartPole-v1", "int8", 1),
+        ("CartPole-v1", "fp32", 100))])
+
+    def shown(tasks):
+        said = subprocess.run(command("bench_actorq_runs.py", records, "--table", "--tasks", tasks), capture_output=True, text=True, check=False)
+        rows = [[cell.strip() for cell in row.split("|")] for row in said.stdout.splitlines()[2:]]
+        return said.stderr or {row[1]: row[7] for row in rows}
+
+    assert shown("Acrobot-v1,MountainCar-v0") == {"Acrobot-v1, -107.45": "**2.00**", "MountainCar-v0, -120.62": "**8.00**", "geometric mean of 2": "**4.00**"}
+    assert shown("CartPole-v1") == {"CartPole-v1, 475": "**100.00**"}
+    assert "Cart is none of CartPole-v1" in shown("Cart")
+
+
 def test_names_beside_a_picture_neither_meet_nor_leave_it():
     assert bench_actorq_runs.spread([0, 1, 50], 100) == [0, 13, 50]
     assert bench_actorq_runs.spread([0, 1, 50], 20) == [-6, 7, 20]
