@@ -10,7 +10,7 @@ episodes every 500 to 5000 steps, and ends with the first 100 episodes that reac
 lower; or with its last step, or after ten minutes of CPU time, which counts as not reached. Another 100 episodes of either's policy must come near the
 goal, which is said where they do not. CPU time is that of all processes, user and system. Prints medians and ratios of the rounds as a table, ratios by
 CPU time without Stable-Baselines3's imports and with them, which its whole command has to do; --records adds a line of JSON a round to a file, and makes
-no round that is there.
+no round that is there; train_sb3_table.py prints the table of such a file.
 """
 
 import argparse
@@ -19,11 +19,13 @@ import os
 import pathlib
 import re
 import resource
-import statistics
 import subprocess
 import sys
 import tempfile
 import time
+
+from bench_records import append, lines
+from train_sb3_table import HEADER, row
 
 for name in ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE"):
     os.environ.pop(name, None)
@@ -142,37 +144,25 @@ def ours(octet, name, seed):
 
 def measured(octet, name, seed, records):
     """Both runs of a seed: those of the file where it has them."""
-    if records and records.exists():
-        for line in records.read_text(encoding="utf-8").splitlines():
-            one = json.loads(line)
-            if (one["case"], one["seed"]) == (name, seed):
-                return one
+    for one in lines(records) if records else []:
+        if (one["case"], one["seed"]) == (name, seed):
+            return one
     mine, commit = ours(octet, name, seed)
     pair = dict(bench="train_sb3", case=name, env=CASES[name]["env"], algorithm=CASES[name]["algorithm"].__name__, seed=seed, goal=CASES[name]["goal"],
                 octet=mine, sb3=theirs(CASES[name], seed), versions=[stable_baselines3.__version__, torch.__version__], commit=commit)
     if records:
-        with records.open("a", encoding="utf-8") as out:
-            out.write(json.dumps(pair) + "\n")
+        append(records, pair)
     return pair
 
 
 def compare(octet, name, rounds, records):
-    case, rows = CASES[name], []
+    case, pairs = CASES[name], []
     for seed in range(1, rounds + 1):
-        rows.append(measured(octet, name, seed, records))
+        pairs.append(measured(octet, name, seed, records))
         for who in ("octet", "sb3"):
-            if rows[-1][who]["again"] < case["goal"] - case["near"]:
-                print(f"{name}, seed {seed}: {who} comes to {rows[-1][who]['again']:.1f} in other episodes", file=sys.stderr)
-    def cell(who):
-        cpu, steps, again = (statistics.median(row[who][key] for row in rows) for key in ("cpu", "steps", "again"))
-        return f"{cpu:.2f}, {steps / 1e3:.0f} k, {again:.0f}, {sum(row[who]['reached'] for row in rows)} of {len(rows)}"
-
-    def times(value):
-        ratios = [value(row["sb3"]) / value(row["octet"]) for row in rows]
-        return f"**{statistics.median(ratios):.0f}** [{min(ratios):.0f} to {max(ratios):.0f}]"
-
-    print(f"| {case['env']}, {case['algorithm'].__name__} | {cell('sb3')} | {cell('octet')} | {times(lambda run: run['cpu'])} | "
-          f"{times(lambda run: run['cpu'] + run.get('imports_cpu', 0))} |", flush=True)
+            if pairs[-1][who]["again"] < case["goal"] - case["near"]:
+                print(f"{name}, seed {seed}: {who} comes to {pairs[-1][who]['again']:.1f} in other episodes", file=sys.stderr)
+    print(row(pairs), flush=True)
 
 
 def main():
@@ -183,9 +173,7 @@ def main():
     parser.add_argument("--records", type=pathlib.Path)
     arguments = parser.parse_args()
     torch.set_num_threads(1)
-    print(f"stable-baselines3 {stable_baselines3.__version__}, torch {torch.__version__}, one thread\n\n"
-          "| | Stable-Baselines3: CPU s, steps, return of 100 more episodes, reached | Octet | times by CPU | … with imports |\n"
-          "|---|---|---|---|---|")
+    print(f"stable-baselines3 {stable_baselines3.__version__}, torch {torch.__version__}, one thread\n\n{HEADER}")
     for name in arguments.only.split(","):
         if name not in CASES:
             parser.error(f"--only: no case '{name}'; there are {', '.join(CASES)}")
