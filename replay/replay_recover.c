@@ -306,6 +306,5 @@ replay_recover(replay_recovered *out, replay_file *file, char *reason, size_t re
     while (head->oldest < head->next && replay_file_block(file, head->oldest)->count == 0) {
         head->oldest++;
     }
-    replay_file_set_live(file);
     return OCT_OK;
 }

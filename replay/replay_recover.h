@@ -10,7 +10,7 @@
 // the last generation that was synced: a block keeps the rows that its mark proves; a block that
 // should be there and does not agree with its mark is torn, and emptied; one whose place was used
 // again had left. A block that was renewed since gets its serial of then. Doing it again, after it
-// was cut off anywhere, gives the same.
+// was cut off anywhere, gives the same: the file is not live before the table is restored.
 //
 // Threads: before a table uses the file. Errors: OCT_EINVAL, reason says what cannot be.
 typedef struct replay_recovered {

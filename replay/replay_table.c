@@ -305,6 +305,7 @@ replay_table_restore(replay_table **out, replay_file *file, bool is_exact)
         file->live->table_id = id_draw();
     }
     table_commit(table, REPLAY_SESSION_NONE);
+    replay_file_set_live(file); // not before: what is above is done again where it was cut off
     replay_file_expect_samples(file);
     *out = table;
     return OCT_OK;

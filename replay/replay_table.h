@@ -76,8 +76,8 @@ replay_table *replay_table_create(const wire_configure *configure);
 // A durable one: file has just been made for configure, and outlives the table.
 struct replay_file;
 replay_table *replay_table_create_in(const wire_configure *configure, struct replay_file *file);
-// The table that was in a file, as it was; is_exact: replay_recover's. OCT_EINVAL: its sessions are
-// damaged.
+// The table that was in a file, as it was; is_exact: replay_recover's. From then on the file is
+// live (replay_file_set_live). OCT_EINVAL: its sessions are damaged.
 OCT_CHECKED oct_err replay_table_restore(replay_table **out, struct replay_file *file,
                                          bool is_exact);
 // One over a data set, which outlives it: all windows of its rows can be sampled, and nothing can
