@@ -30,7 +30,7 @@ struct replay_sync {
     uint64_t next; // serials from here on are not in open either
     uint64_t snapshot_bytes;
     replay_snapshot *done;
-    bool is_failed; // the last that was written
+    bool is_failed; // the last that was written, or may be
     // Of the generation that is being written.
     bool is_writing;
     uint64_t taken_commits;
@@ -125,6 +125,9 @@ replay_sync_create(replay_file *file)
     sync->snapshot_bytes = replay_snapshot_bytes(file->header->sessions);
     sync->done = oct_alloc(sync->snapshot_bytes);
     sync->taken = oct_alloc(sync->snapshot_bytes);
+    // Whether the process before had a write that failed is not known; a table that has just been
+    // made had none.
+    sync->is_failed = file->live->commits > 1;
     const replay_snapshot *snapshot = replay_recover_snapshot(file);
     if (snapshot) {
         memcpy(sync->done, snapshot, sync->snapshot_bytes);

@@ -179,6 +179,32 @@ test_sync_after_one_that_succeeded_gives_new_pages_alone(void **state)
     assert_false(replay_sync_begin(f.sync)); // there is nothing new
 }
 
+// A daemon that is started again because its disk failed: the kernel does not say so twice.
+static void
+test_sync_of_a_next_process_gives_pages_that_may_have_failed_again(void **state)
+{
+    (void)state;
+    uint32_t pages;
+    pages_clean();
+    generation(100, OCT_OK);
+    assert_false(f.is_dirty[0]); // there was no process before
+    for (int i = 0; i < 10; i++) {
+        (void)test_insert(f.table, test_batch_steps(&f.actor, 100));
+    }
+    assert_true(replay_sync_begin(f.sync) && replay_sync_mark(f.sync, UINT64_MAX));
+    fdatasync_fails = true;
+    oct_err err = replay_sync_write(f.sync, true);
+    fdatasync_fails = false;
+    T_ERR(err, OCT_EIO);
+    replay_sync_destroy(f.sync); // and the process ends
+    f.sync = replay_sync_create(f.file);
+    pages_clean();
+    generation(0, OCT_OK);
+    uint32_t dirty = dirty_pages(2, &pages); // the first two hold 100 rows
+    assert_int_equal(dirty, pages);
+    assert_true(f.is_dirty[0]);
+}
+
 // A generation whose write fails, before its snapshot or with it, is none.
 static void
 test_sync_that_fails_leaves_the_generation_before(void **state)
@@ -275,6 +301,7 @@ main(void)
         TEST(after_one_that_failed_gives_its_pages_again),
         TEST(after_one_that_failed_leaves_what_is_on_the_disk),
         TEST(after_one_that_succeeded_gives_new_pages_alone),
+        TEST(of_a_next_process_gives_pages_that_may_have_failed_again),
         TEST(that_fails_leaves_the_generation_before),
         TEST(after_one_that_failed_keeps_the_marks_of_the_last_one),
         TEST(tells_what_it_has_of_a_session),
