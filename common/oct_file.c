@@ -181,9 +181,9 @@ path_split(const char *path, char folder[OCT_FILE_PATH_MAX])
     return slash + 1;
 }
 
-// The rename itself must survive a power cut. Some file systems cannot sync a folder (EINVAL).
-static oct_err
-folder_sync(const char *path)
+// Some file systems cannot sync a folder (EINVAL).
+oct_err
+oct_file_sync_folder(const char *path)
 {
     char folder[OCT_FILE_PATH_MAX];
     (void)path_split(path, folder);
@@ -331,7 +331,7 @@ draft_rename(const char *draft, const char *path, bool sync)
         unlink_quietly(draft);
         return OCT_EIO;
     }
-    return sync ? folder_sync(file) : OCT_OK;
+    return sync ? oct_file_sync_folder(file) : OCT_OK;
 }
 
 // This process's output is written to as it is open: opening it again would truncate a file, and a

@@ -55,6 +55,9 @@ typedef struct oct_file_part {
 OCT_CHECKED oct_err oct_file_draft(const char *path, const oct_file_part *parts, size_t count,
                                    char draft[OCT_FILE_PATH_MAX]);
 OCT_CHECKED oct_err oct_file_adopt(const char *draft, const char *path);
+// Syncs the folder that path, shorter than OCT_FILE_PATH_MAX, is in: a file that is new there has
+// its name after a power cut, too.
+OCT_CHECKED oct_err oct_file_sync_folder(const char *path);
 // Removes what processes that died while they wrote path left beside it: files of this user named
 // PATH.tmp.PID, where no process has that PID now. What cannot be removed stays.
 void oct_file_clear(const char *path);

@@ -515,7 +515,8 @@ replay_file_create_for(replay_file **out, const char *path, const wire_configure
     views_set(file, &layout);
     file_begin(file, configure);
     replay_step();
-    if (msync(file->base, file->bytes, MS_SYNC) != 0) { // the header says that all of it is there
+    // The header says that all of it is there, and by its name, too.
+    if (msync(file->base, file->bytes, MS_SYNC) != 0 || oct_file_sync_folder(path) != OCT_OK) {
         (void)oct_refuse(reason, reason_size, "%s cannot be written: %s", path, strerror(errno));
         (void)unlink(path);
         replay_file_close(file);
