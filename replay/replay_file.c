@@ -369,11 +369,12 @@ header_read(const replay_file *file, replay_file_header *header, replay_layout *
         !header_is_whole(header, layout)) {
         return oct_refuse(reason, reason_size, "%s: its header is damaged", file->path);
     }
-    if ((uint64_t)status.st_size != header->file_bytes) {
-        return oct_refuse(reason, reason_size,
-                          "%s is %" PRIu64 " bytes long, its header says %" PRIu64
-                          ": it was cut off",
-                          file->path, (uint64_t)status.st_size, header->file_bytes);
+    uint64_t bytes = (uint64_t)status.st_size;
+    if (bytes != header->file_bytes) {
+        return oct_refuse(
+            reason, reason_size, "%s is %" PRIu64 " bytes long, its header says %" PRIu64 ": %s",
+            file->path, bytes, header->file_bytes,
+            bytes < header->file_bytes ? "it was cut off" : "something was added to it");
     }
     return OCT_OK;
 }

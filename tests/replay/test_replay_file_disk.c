@@ -62,6 +62,16 @@ file_make(void)
     return file;
 }
 
+static void
+assert_refused(const char *name, oct_err want, const char *words)
+{
+    replay_file *file;
+    T_ERR(replay_file_open(&file, name, reason, sizeof(reason)), want);
+    if (strstr(reason, words) == NULL || strstr(reason, name) == NULL) {
+        fail_msg("'%s' is not in '%s'", words, reason);
+    }
+}
+
 // ---- tests
 
 // A power failure may else take the name, and all acknowledged rows with it.
@@ -85,12 +95,26 @@ test_file_that_is_new_is_in_its_folder_on_the_disk(void **state)
     assert_int_equal(fsynced, status.st_ino);
 }
 
+static void
+test_file_of_another_length_is_refused(void **state)
+{
+    (void)state;
+    replay_file *file = file_make();
+    uint64_t bytes = file->bytes;
+    replay_file_close(file);
+    assert_int_equal(truncate(path, (off_t)bytes - 1), 0);
+    assert_refused(path, OCT_EINVAL, ": it was cut off");
+    assert_int_equal(truncate(path, (off_t)bytes + 1), 0);
+    assert_refused(path, OCT_EINVAL, ": something was added to it");
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(test_##name, setup, teardown)
 
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
+        TEST(file_of_another_length_is_refused),
         TEST(file_that_is_new_is_in_its_folder_on_the_disk),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
