@@ -38,6 +38,23 @@ posix_fallocate(int descriptor, off_t offset, off_t length)
     return has_no_room ? ENOSPC : fallocate(descriptor, 0, offset, length) == 0 ? 0 : errno;
 }
 
+// Before libc's: the error of a disk that took the bytes of a file and cannot keep them; 0: none.
+static int fsync_code;
+
+int __real_fsync(int descriptor);
+int __wrap_fsync(int descriptor);
+
+int
+__wrap_fsync(int descriptor)
+{
+    struct stat status;
+    if (fsync_code != 0 && fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode)) {
+        errno = fsync_code;
+        return -1;
+    }
+    return __real_fsync(descriptor);
+}
+
 static bool
 is_there(uint64_t turn)
 {
@@ -146,10 +163,13 @@ test_so_many_copies_are_kept_and_those_of_a_later_turn_forgotten(void **state)
     table_end(other, file);
     assert_int_equal(unlink(path), 0);
     replay_table *table = table_begin(&file, 7);
+    T_OK(oct_file_write(FOLDER "/t.octx8", "a letter", 8)); // is none, and counts as none
     for (uint64_t turn = 8; turn <= 32; turn += 8) {
         file_copy(file, turn, 2);
         assert_true(is_there(turn) && is_there(3) && !is_there(turn - 16));
+        assert_true(turn == 8 || is_there(turn - 8));
     }
+    assert_int_equal(unlink(FOLDER "/t.octx8"), 0);
     T_OK(oct_file_write(copy_path(40), "a letter", 8)); // nor what is no copy
     replay_copy_forget(file, 24);
     assert_true(is_there(3) && is_there(24) && !is_there(32) && is_there(40));
@@ -226,6 +246,50 @@ test_copy_that_cannot_be_taken_leaves_the_file_as_it_is(void **state)
     taking_is_refused(first, OCT_EINVAL, "t.oct.1 is 4096 bytes long");
 }
 
+// What was written and is not on the disk is no copy, and takes no file's place.
+static void
+test_copy_that_did_not_reach_the_disk_is_none(void **state)
+{
+    (void)state;
+    static const struct {
+        int code;
+        oct_err err;
+    } codes[] = {{EIO, OCT_EIO}, {ENOSPC, OCT_EAGAIN}, {EDQUOT, OCT_EAGAIN}};
+    uint8_t first[WIRE_HASH_BYTES];
+    test_actor actor;
+    replay_file *file;
+    test_actor_init(&actor, 1, 11);
+    replay_table *table = table_begin(&file, 7);
+    turn_do(table, &actor);
+    replay_table_digest(table, first);
+    file_copy(file, 1, 1);
+    turn_do(table, &actor);
+    for (size_t i = 0; i < OCT_COUNTOF(codes); i++) {
+        const replay_head *head = replay_journal_held(file);
+        fsync_code = codes[i].code;
+        oct_err err =
+            replay_copy_keep(file, head->oldest, head->next, 2, 1, reason, sizeof(reason));
+        fsync_code = 0;
+        T_ERR(err, codes[i].err);
+        assert_non_null(strstr(reason, "t.oct.2 cannot be written: "));
+        assert_true(is_there(1) && !is_there(2));
+    }
+    table_end(table, file);
+    for (size_t i = 0; i < OCT_COUNTOF(codes); i++) {
+        fsync_code = codes[i].code;
+        taking_is_refused(first, codes[i].err, "t.oct cannot be written: ");
+        fsync_code = 0;
+    }
+    T_OK(replay_copy_take(path, 1, first, reason, sizeof(reason))); // most of it is a hole
+    table = table_found(&file);
+    assert_int_equal(replay_table_turn(table), 1);
+    table_end(table, file);
+    assert_int_equal(unlink(copy_path(1)), 0);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(rmdir(FOLDER), 0); // and nothing else is left
+    assert_int_equal(mkdir(FOLDER, 0700), 0);
+}
+
 static int
 setup(void **state)
 {
@@ -255,6 +319,7 @@ main(void)
         TEST(so_many_copies_are_kept_and_those_of_a_later_turn_forgotten),
         TEST(copy_that_cannot_be_written_changes_nothing),
         TEST(copy_that_cannot_be_taken_leaves_the_file_as_it_is),
+        TEST(copy_that_did_not_reach_the_disk_is_none),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

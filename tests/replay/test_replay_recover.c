@@ -3,6 +3,7 @@
 #include "tests/replay/replay_test.h"
 
 #include <fcntl.h>
+#include <math.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -131,9 +132,37 @@ test_recover_refuses_a_state_that_cannot_be(void **state)
     REFUSED(memset(&head->limiter.is_widened, 2, 1));
     REFUSED(head->limiter.balance_max = head->limiter.balance_min - 1);
     REFUSED(head->limiter.spec.tolerance = -1);
+    REFUSED(head->limiter.offset = NAN);
+    REFUSED(head->limiter.balance_max = INFINITY);
 #undef REFUSED
     T_OK(recovered());
     assert_int_equal(f.recovered.rows, 101);
+}
+
+// The last commit's session has its place among the sessions, or none.
+static void
+test_recover_writes_no_session_beyond_the_last(void **state)
+{
+    (void)state;
+    insert(10);
+    replay_snapshot before = *f.file->snapshot[0]; // lies behind them
+    head_held()->session_index = f.file->header->sessions;
+    T_OK(recovered());
+    assert_memory_equal(f.file->snapshot[0], &before, sizeof(before));
+}
+
+// A journal that says that it has more blocks than there is room for: no more are looked at.
+static void
+test_recover_reads_no_journal_beyond_its_end(void **state)
+{
+    (void)state;
+    insert(10);
+    replay_journal *journal = f.file->journal;
+    memset(journal->entry, 0xff, f.file->header->journal_runs * sizeof(*journal->entry));
+    journal->count = UINT32_MAX;
+    journal->commit = f.file->live->commits + 1;
+    T_OK(recovered());
+    assert_int_equal(f.recovered.rows, 11);
 }
 
 // Of a block nothing is taken; the others stay.
@@ -219,6 +248,38 @@ test_recover_takes_no_snapshot_that_is_not_whole(void **state)
     }
 }
 
+// A byte of the newest one is another, wherever it lies: the one before it counts.
+static void
+test_recover_takes_no_snapshot_of_which_a_byte_is_another(void **state)
+{
+    (void)state;
+    insert(50);
+    sync_all();
+    insert(50);
+    sync_all();
+    uint8_t *whole = malloc(f.file->bytes);
+    memcpy(whole, f.file->base, f.file->bytes);
+    uint64_t end = replay_snapshot_bytes(f.file->header->sessions);
+    const uint64_t at[] = {offsetof(replay_snapshot, generation) + 4,
+                           offsetof(replay_snapshot, crc),
+                           offsetof(replay_snapshot, head),
+                           offsetof(replay_snapshot, head) + sizeof(replay_head) - 1,
+                           offsetof(replay_snapshot, sessions) + offsetof(replay_session, sequence),
+                           end - 1};
+    for (size_t i = 0; i < OCT_COUNTOF(at); i++) {
+        int newest = f.file->snapshot[1]->generation > f.file->snapshot[0]->generation;
+        ((uint8_t *)f.file->snapshot[newest])[at[i]] ^= 1;
+        T_OK(recovered_by_syncs());
+        assert_int_equal(f.recovered.generation, 2);
+        assert_int_equal(f.recovered.rows, 51);
+        memcpy(f.file->base, whole, f.file->bytes);
+    }
+    T_OK(recovered_by_syncs());
+    assert_int_equal(f.recovered.generation, 3);
+    assert_int_equal(f.recovered.rows, 101);
+    free(whole);
+}
+
 // Rows behind what was synced: in the block that was open then, and in later ones.
 static void
 test_recover_counts_the_rows_that_it_cuts(void **state)
@@ -237,6 +298,26 @@ test_recover_counts_the_rows_that_it_cuts(void **state)
     assert_int_equal(f.recovered.blocks_torn, 0);
     T_OK(recovered_by_syncs()); // again, as after a power failure meanwhile
     assert_int_equal(f.recovered.rows, rows / 2 + 1);
+}
+
+// The last commit is read for a count alone: however far from the snapshot it says that it is, it
+// costs no time.
+static void
+test_recover_counts_no_rows_of_a_last_commit_that_cannot_be(void **state)
+{
+    (void)state;
+    const uint64_t far[] = {(uint64_t)1 << 50, UINT64_MAX / 2};
+    for (size_t i = 0; i < OCT_COUNTOF(far); i++) {
+        if (i == 0) {
+            insert(20);
+            sync_all();
+        }
+        head_held()->oldest += i == 0 ? far[i] : 0;
+        head_held()->next += far[i];
+        T_OK(recovered_by_syncs());
+        assert_int_equal(f.recovered.rows, 21);
+        assert_int_equal(f.recovered.rows_cut, 0);
+    }
 }
 
 // Of a process after one that was killed: its rows go on in the block that was open.
@@ -378,10 +459,14 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(refuses_a_state_that_cannot_be),
+        TEST(writes_no_session_beyond_the_last),
+        TEST(reads_no_journal_beyond_its_end),
         TEST(leaves_out_blocks_that_cannot_be),
         TEST(tells_the_newest_generation),
         TEST(takes_no_snapshot_that_is_not_whole),
+        TEST(takes_no_snapshot_of_which_a_byte_is_another),
         TEST(counts_the_rows_that_it_cuts),
+        TEST(counts_no_rows_of_a_last_commit_that_cannot_be),
         TEST(rows_that_were_synced_after_a_kill),
         TEST(no_rows_that_came_during_a_sync),
         TEST(leaves_out_a_block_that_lost_rows),

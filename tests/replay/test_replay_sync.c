@@ -34,11 +34,14 @@ int __wrap_fdatasync(int file);
 
 static bool msync_fails, fdatasync_fails;
 static const void *msynced; // last
+static size_t msynced_bytes;
 
 int
 __wrap_msync(void *at, size_t bytes, int flags)
 {
+    assert_int_equal(flags, MS_SYNC); // what is not waited for is on no disk yet
     msynced = at;
+    msynced_bytes = bytes;
     return msync_fails ? -1 : __real_msync(at, bytes, flags);
 }
 
@@ -205,6 +208,20 @@ test_sync_of_a_next_process_gives_pages_that_may_have_failed_again(void **state)
     assert_true(f.is_dirty[0]);
 }
 
+// That one failed is over when one has succeeded.
+static void
+test_sync_after_one_that_made_up_for_another_gives_new_pages_alone(void **state)
+{
+    (void)state;
+    uint32_t pages;
+    generation(1000, OCT_EIO);
+    generation(0, OCT_OK);
+    pages_clean();
+    generation(100, OCT_OK);
+    assert_false(f.is_dirty[0]);
+    assert_in_range(dirty_pages(0, &pages), 1, 6);
+}
+
 // A generation whose write fails, before its snapshot or with it, is none.
 static void
 test_sync_that_fails_leaves_the_generation_before(void **state)
@@ -290,6 +307,20 @@ test_sync_begins_with_a_snapshot_that_is_on_the_disk(void **state)
     msynced = NULL;
     f.sync = replay_sync_create(f.file);
     assert_ptr_equal(msynced, replay_recover_snapshot(f.file));
+    assert_int_equal(msynced_bytes, replay_snapshot_bytes(f.file->header->sessions));
+}
+
+// Its sessions are the larger part of it.
+static void
+test_sync_waits_for_all_of_its_snapshot(void **state)
+{
+    (void)state;
+    (void)test_insert(f.table, test_batch_steps(&f.actor, 100));
+    assert_true(replay_sync_begin(f.sync) && replay_sync_mark(f.sync, UINT64_MAX));
+    T_OK(replay_sync_write(f.sync, true));
+    replay_sync_end(f.sync, OCT_OK);
+    assert_ptr_equal(msynced, replay_recover_snapshot(f.file));
+    assert_int_equal(msynced_bytes, replay_snapshot_bytes(f.file->header->sessions));
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(test_sync_##name, fixture_open, fixture_close)
@@ -302,11 +333,13 @@ main(void)
         TEST(after_one_that_failed_leaves_what_is_on_the_disk),
         TEST(after_one_that_succeeded_gives_new_pages_alone),
         TEST(of_a_next_process_gives_pages_that_may_have_failed_again),
+        TEST(after_one_that_made_up_for_another_gives_new_pages_alone),
         TEST(that_fails_leaves_the_generation_before),
         TEST(after_one_that_failed_keeps_the_marks_of_the_last_one),
         TEST(tells_what_it_has_of_a_session),
         TEST(that_fails_makes_no_file),
         TEST(begins_with_a_snapshot_that_is_on_the_disk),
+        TEST(waits_for_all_of_its_snapshot),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

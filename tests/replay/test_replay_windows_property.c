@@ -518,7 +518,103 @@ test_killed_tables_equal_the_model(void **state)
     assert_true(m.renewed > 1000);
     assert_true(m.needed_left < 10); // those that rows missing, or no room, made the batch drop
     (void)unlink(kill_state.path);
-    free(kill_state.copy);
+}
+
+static uint32_t
+sample_all(replay_table *table)
+{
+    wire_sampled sampled;
+    uint32_t count = 0;
+    for (; replay_table_may_sample(table, 1, 1, 0) > 0 && replay_table_stats_get(table).size > 0;
+         count++) {
+        replay_table_sample(&sampled, table, 1, 1);
+    }
+    return count;
+}
+
+// A full table: its oldest block is the first actor's, and has rows whose windows nobody has drawn;
+// the next batch of the second actor needs room for one more block.
+static replay_table *
+table_full(const wire_configure *configure, test_actor *first, test_actor *second)
+{
+    test_actor_init(first, 1, 1);
+    test_actor_init(second, 2, 2);
+    replay_table *table = kill_table_make(configure);
+    replay_config_blocks blocks = replay_table_blocks(table);
+    (void)test_insert(table, test_batch_steps(first, 0)); // a row, and no window yet
+    while (replay_table_stats_get(table).blocks < blocks.count) {
+        (void)test_insert(table, test_batch_steps(second, blocks.rows));
+        if (configure->sampler == WIRE_SAMPLER_FIFO) {
+            assert_true(sample_all(table) > 0);
+        }
+    }
+    (void)test_insert(table, test_batch_steps(first, 3));
+    return table;
+}
+
+// Rows of the first actor that are held.
+static uint32_t
+rows_of_first(void)
+{
+    const replay_head *head = replay_journal_held(kill_state.file);
+    uint32_t rows = 0;
+    for (uint64_t serial = head->oldest; serial < head->next; serial++) {
+        const replay_block *block = replay_file_block(kill_state.file, serial);
+        rows += block->actor_id == 1 ? block->count : 0;
+    }
+    return rows;
+}
+
+// Of a table without priorities of its own each window is as likely as any other.
+static void
+windows_check(replay_table *table)
+{
+    wire_sampled sampled;
+    uint64_t size = replay_table_stats_get(table).size;
+    assert_int_equal(replay_table_may_sample(table, 8, 1, 0), 1);
+    replay_table_sample(&sampled, table, 8, 1);
+    test_check_rows(&sampled);
+    for (uint32_t i = 0; i < 8; i++) {
+        T_NEAR(sampled.probability[i], 1.0 / (double)size, 0, 1e-5);
+    }
+}
+
+// A block that gives its place up is gone with all that belongs to it, or is there; one that is
+// renewed is there, wherever the batch was cut off.
+static void
+test_a_batch_that_needs_room_is_killed_at_every_step(void **state)
+{
+    (void)state;
+    static test_actor first, second;
+    (void)snprintf(kill_state.path, sizeof(kill_state.path), "/tmp/octet-replay-kill-XXXXXX");
+    int file = mkstemp(kill_state.path);
+    assert_true(file >= 0);
+    (void)close(file);
+    for (wire_sampler sampler = WIRE_SAMPLER_UNIFORM; sampler <= WIRE_SAMPLER_FIFO; sampler++) {
+        wire_configure configure = test_configure(256, sampler);
+        configure.streams = 2;
+        kill_state.taken = true;
+        for (uint64_t at = 1; kill_state.taken; at++) {
+            replay_table *table = table_full(&configure, &first, &second);
+            uint32_t rows = replay_table_blocks(table).rows;
+            kill_state.taken = false;
+            kill_state.step = 0;
+            kill_state.at = at;
+            (void)test_insert(table, test_batch_steps(&second, rows));
+            kill_state.at = 0;
+            table = kill_table_again(table, kill_state.taken ? kill_state.copy : NULL);
+            if (sampler == WIRE_SAMPLER_FIFO) {
+                assert_int_equal(rows_of_first(), 4);
+            } else {
+                windows_check(table);
+            }
+            replay_table_destroy(table);
+            assert_true(at > 10 || kill_state.taken); // or there was nothing to kill
+        }
+    }
+    replay_file_close(kill_state.file);
+    kill_state.file = NULL;
+    (void)unlink(kill_state.path);
 }
 #endif
 
@@ -528,6 +624,7 @@ main(void)
     const struct CMUnitTest tests[] = {
 #ifdef REPLAY_STEPS
         cmocka_unit_test(test_killed_tables_equal_the_model),
+        cmocka_unit_test(test_a_batch_that_needs_room_is_killed_at_every_step),
 #else
         cmocka_unit_test(test_windows_equal_those_of_the_model),
 #endif
