@@ -255,6 +255,8 @@ test_checkpoint_with_a_section_that_is_not_known(void **state)
     assert_refused(OCT_EINVAL, "a later release: this release does not know section NEXT");
     section_append("EVAL", 1); // a second one
     assert_refused(OCT_EPROTO, "section EVAL");
+    section_append("END_", 1); // although it is a word
+    assert_refused(OCT_EPROTO, "section END_");
 }
 
 // Where a section begins, and its bytes with head and checksum.
@@ -328,6 +330,61 @@ test_checkpoint_whose_lengths_lie(void **state)
         sealed_write(bytes, length);
         assert_refused(OCT_EPROTO, "damaged");
         free(bytes);
+    }
+}
+
+// A number of a section is another, and the sums are right. at: in its content, from the end where
+// it is negative.
+static void
+number_is_refused(const char *id, int at, const void *number, size_t number_bytes)
+{
+    uint8_t *bytes;
+    char says[32];
+    size_t length = good_file(&bytes), section;
+    uint8_t *begin = section_find(bytes, id, &section);
+    uint8_t *to = at < 0 ? begin + section - 4 + at : begin + 16 + at;
+    memcpy(to, number, number_bytes);
+    uint32_t crc = oct_crc32(0, begin, section - 4);
+    memcpy(begin + section - 4, &crc, 4);
+    sealed_write(bytes, length);
+    (void)snprintf(says, sizeof(says), "section %s has impossible values", id);
+    assert_refused(OCT_EPROTO, says);
+    free(bytes);
+}
+
+static void
+test_checkpoint_whose_numbers_are_impossible(void **state)
+{
+    (void)state;
+    const double times[] = {NAN, INFINITY, -1};
+    const uint32_t screens[] = {LEARNER_EVAL_SCREENS + 1, UINT32_MAX};
+    for (size_t i = 0; i < OCT_COUNTOF(times); i++) {
+        number_is_refused("RUN_", 4 * 8 + 4, &times[i], sizeof(times[i])); // behind the counters
+    }
+    for (size_t i = 0; i < OCT_COUNTOF(screens); i++) {
+        number_is_refused("EVAL", -4 - 8 * LEARNER_EVAL_SCREENS, &screens[i], sizeof(screens[i]));
+    }
+}
+
+// The run has room for so many points.
+static void
+test_checkpoint_of_more_points_than_there_is_room_for(void **state)
+{
+    (void)state;
+    learner_checkpoint checkpoint = checkpoint_of(false), got;
+    learner_checkpoint_fini(&checkpoint);
+    for (uint32_t more = 0; more < 2; more++) {
+        checkpoint.curve_count = LEARNER_CURVE_MAX + more;
+        checkpoint.curve = oct_alloc(checkpoint.curve_count * sizeof(*checkpoint.curve));
+        checkpoint_write(&checkpoint);
+        learner_checkpoint_fini(&checkpoint);
+        if (more == 0) {
+            T_OK(learner_checkpoint_read(PATH, &got, reason, sizeof(reason)));
+            assert_int_equal(got.curve_count, LEARNER_CURVE_MAX);
+            learner_checkpoint_fini(&got);
+        } else {
+            assert_refused(OCT_EPROTO, "section CURV has impossible values");
+        }
     }
 }
 
@@ -514,6 +571,8 @@ main(int argc, char **argv)
         cmocka_unit_test(test_checkpoint_whose_sections_are_not_whole),
         cmocka_unit_test(test_checkpoint_that_ends_for_no_reason),
         cmocka_unit_test(test_checkpoint_whose_lengths_lie),
+        cmocka_unit_test(test_checkpoint_whose_numbers_are_impossible),
+        cmocka_unit_test(test_checkpoint_of_more_points_than_there_is_room_for),
         cmocka_unit_test(test_checkpoint_whose_tables_are_impossible),
         cmocka_unit_test(test_checkpoint_of_format_2),
         cmocka_unit_test(test_checkpoint_of_format_2_that_is_damaged),

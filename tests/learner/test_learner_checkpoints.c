@@ -161,6 +161,87 @@ test_checkpoints_a_later_release_is_not_passed_over(void **state)
     assert_refused(OCT_EINVAL, "checkpoint.oct: written by a later release");
 }
 
+// Before libc's: the disk cannot read the newest one.
+static bool is_unreadable;
+ssize_t __real_read(int descriptor, void *bytes, size_t length);
+ssize_t __wrap_read(int descriptor, void *bytes, size_t length);
+
+ssize_t
+__wrap_read(int descriptor, void *bytes, size_t length)
+{
+    struct stat newest, this;
+    if (is_unreadable && stat(path_of(0), &newest) == 0 && fstat(descriptor, &this) == 0 &&
+        this.st_ino == newest.st_ino) {
+        errno = EIO;
+        return -1;
+    }
+    return __real_read(descriptor, bytes, length);
+}
+
+// What the disk cannot read is damaged; what this process may not read is not, and no older one is
+// taken in its place.
+static void
+test_checkpoints_that_cannot_be_read(void **state)
+{
+    (void)state;
+    T_OK(write_one(3, 1));
+    T_OK(write_one(3, 2));
+    is_unreadable = true;
+    assert_taken(1, 1);
+    is_unreadable = false;
+    assert_non_null(strstr(words, "checkpoint.oct: Input/output error"));
+    assert_taken(0, 2);
+    assert_int_equal(unlink(path_of(0)), 0);
+    assert_int_equal(mkdir(path_of(0), 0700), 0);
+    assert_refused(OCT_EIO, "checkpoint.oct: Is a directory");
+    assert_int_equal(rmdir(path_of(0)), 0);
+    assert_taken(1, 1);
+}
+
+// Before libc's: the file system has no links.
+static bool has_no_links;
+int __real_link(const char *from, const char *to);
+int __wrap_link(const char *from, const char *to);
+
+int
+__wrap_link(const char *from, const char *to)
+{
+    if (has_no_links) {
+        errno = EPERM;
+        return -1;
+    }
+    return __real_link(from, to);
+}
+
+static void
+test_checkpoints_are_kept_without_links(void **state)
+{
+    (void)state;
+    has_no_links = true;
+    for (uint64_t updates = 1; updates <= 5; updates++) {
+        T_OK(write_one(3, updates));
+    }
+    has_no_links = false;
+    for (uint32_t i = 0; i < 3; i++) {
+        assert_taken(i, 5 - i);
+        assert_int_equal(unlink(path_of(i)), 0);
+    }
+}
+
+// As many as may be; no number is beyond what is read and cleared.
+static void
+test_checkpoints_as_many_as_may_be_kept(void **state)
+{
+    (void)state;
+    for (uint64_t updates = 1; updates <= LEARNER_CHECKPOINTS_MAX + 2; updates++) {
+        T_OK(write_one(LEARNER_CHECKPOINTS_MAX, updates));
+    }
+    for (uint32_t i = 0; i < LEARNER_CHECKPOINTS_MAX; i++) {
+        assert_taken(i, LEARNER_CHECKPOINTS_MAX + 2 - i);
+        assert_int_equal(unlink(path_of(i)), 0);
+    }
+}
+
 // Neither the newest nor the older ones give way to one that cannot be written.
 static void
 test_checkpoints_stay_when_there_is_no_room(void **state)
@@ -218,6 +299,8 @@ test_checkpoints_stay_where_the_newest_gets_no_name(void **state)
         T_ERR(write_one(4, updates), OCT_EIO);
         assert_int_equal(errno, EIO);
     }
+    T_ERR(write_one(3, 8), OCT_EIO); // nor when fewer are to be kept
+    assert_true(is_there(3));
     is_kept_out = false;
     assert_taken(0, 4);
     T_OK(write_one(4, 8));
@@ -287,6 +370,9 @@ main(void)
                                         leave),
         cmocka_unit_test_setup_teardown(test_checkpoints_a_later_release_is_not_passed_over, enter,
                                         leave),
+        cmocka_unit_test_setup_teardown(test_checkpoints_that_cannot_be_read, enter, leave),
+        cmocka_unit_test_setup_teardown(test_checkpoints_are_kept_without_links, enter, leave),
+        cmocka_unit_test_setup_teardown(test_checkpoints_as_many_as_may_be_kept, enter, leave),
         cmocka_unit_test_setup_teardown(test_checkpoints_stay_when_there_is_no_room, enter, leave),
         cmocka_unit_test_setup_teardown(test_checkpoints_stay_where_the_newest_gets_no_name, enter,
                                         leave),

@@ -528,6 +528,9 @@ test_evals_measure_on_over_a_resume(void **state)
     assert_int_equal(result.failed, 7);
     length = sizeof(metrics);
     resumed(metrics, &length); // as the best that was screened
+    metrics[length] = 0;
+    reader = (oct_reader){.at = metrics, .left = length + 1}; // something lies behind them
+    T_ERR(learner_evals_read_metrics(evals, &laps, &reader), OCT_EPROTO);
     reader = (oct_reader){.at = metrics, .left = length};
     T_OK(learner_evals_read_metrics(evals, &laps, &reader));
     (void)learner_evals_best(evals, &result);
@@ -540,13 +543,44 @@ test_evals_measure_on_over_a_resume(void **state)
     assert_int_equal(result.metrics[0].episodes, 0);
 }
 
+static uint8_t *
+written(const learner_evals *of, size_t *length)
+{
+    oct_writer measure = {0};
+    learner_evals_write(of, &measure);
+    oct_writer writer = {.base = oct_alloc(measure.used), .capacity = measure.used};
+    learner_evals_write(of, &writer);
+    assert_false(writer.failed);
+    *length = writer.used;
+    return writer.base;
+}
+
 // A process that goes on from it would leave the same: counts, candidates, what is being played.
 // Its tickets alone are others, by a bit, than those that were given since.
+static void
+assert_state_is_whole(void)
+{
+    size_t length, again_length;
+    uint8_t *bytes = written(evals, &length);
+    learner_evals *other = learner_evals_create(&config, NULL);
+    oct_reader reader = {.at = bytes, .left = length};
+    T_OK(learner_evals_read(other, &reader, now_ns));
+    uint8_t *again = written(other, &again_length);
+    assert_int_equal(again_length, length);
+    uint32_t others = 0;
+    for (size_t i = 0; i < length; i++) {
+        others += again[i] != bytes[i];
+    }
+    assert_int_equal(others, 1);
+    learner_evals_destroy(other);
+    free(bytes);
+    free(again);
+}
+
 static void
 test_evals_state_is_whole_over_a_resume(void **state)
 {
     (void)state;
-    uint8_t bytes[8192], again[8192];
     for (uint64_t version = 1; version <= 3; version++) {
         newest_policy(version);
         evaluated(version, SCREEN, 10 * (double)version);
@@ -554,23 +588,72 @@ test_evals_state_is_whole_over_a_resume(void **state)
     }
     newest_policy(4);
     learner_evals_set_evaluators(evals, 2);
-    (void)ordered(ONE);
+    learner_eval_order one = ordered(ONE);
+    assert_true(learner_evals_progress(evals, now_ns, ONE, one.ticket, 50, 1));
     learner_eval_order two = ordered(TWO);
     T_ERR(answer_as(two.ticket, 4, two.episodes, 7, &(learner_eval_result){0}), OCT_EAGAIN);
-    oct_writer writer = {.base = bytes, .capacity = sizeof(bytes)};
-    learner_evals_write(evals, &writer);
-    learner_evals *other = learner_evals_create(&config, NULL);
-    oct_reader reader = {.at = bytes, .left = writer.used};
+    assert_state_is_whole();
+}
+
+// The policy of a version that waits for its full evaluation, and of the best that was screened,
+// when neither is the newest one.
+static void
+test_evals_policies_are_whole_over_a_resume(void **state)
+{
+    (void)state;
+    learner_eval_stage stage;
+    learner_eval_result best;
+    newest_policy(1);
+    evaluated(1, SCREEN, 10);
+    learner_eval_order full = ordered(ONE);
+    T_OK(learner_evals_failed(evals, ONE, full.ticket, 1, &stage));
+    newest_policy(2); // nothing else has version 1
+    assert_state_is_whole();
+    assert_int_equal(learner_evals_best(evals, &best)->version, 1);
+    evaluated(2, SCREEN, 20);
+    evaluated(2, EPISODES, 20);
+    newest_policy(3);
+    evaluated(3, SCREEN, 30);
+    full = ordered(ONE);
+    assert_order(&full, 3, EPISODES);
+    newest_policy(4);
+    evaluated_by(TWO, 4, SCREEN, 40);
+    newest_policy(5); // nothing else has version 4
+    assert_state_is_whole();
+}
+
+// What was compared with the result of an earlier process, and the screens of before.
+static void
+test_evals_of_an_earlier_process_are_whole_over_a_resume(void **state)
+{
+    (void)state;
+    const learner_eval_result result = {
+        .stage = LEARNER_EVAL_RESULT, .episodes = EPISODES, .mean = 60, .mean_length = 4};
+    const uint32_t widths[] = {2, 2};
+    policy_spec spec = random_spec(widths, 2, POLICY_RELU, false);
+    quantizer_publication *publication = random_publication(&spec, 7);
+    learner_evals_restore(evals, publication, &result, NAN);
+    quantizer_publication_release(publication);
+    assert_state_is_whole();
+    double mean;
+    const learner_evals_saved saved = {.confirmed = NAN, .screen_count = 2, .screens = {50, 60}};
+    learner_evals *other = learner_evals_create(&config, &saved);
+    size_t length;
+    uint8_t *bytes = written(evals, &length);
+    oct_reader reader = {.at = bytes, .left = length};
     T_OK(learner_evals_read(other, &reader, now_ns));
-    oct_writer rewriter = {.base = again, .capacity = sizeof(again)};
-    learner_evals_write(other, &rewriter);
-    assert_false(writer.failed || rewriter.failed);
-    assert_int_equal(rewriter.used, writer.used);
-    uint32_t others = 0;
-    for (size_t i = 0; i < writer.used; i++) {
-        others += again[i] != bytes[i];
-    }
-    assert_int_equal(others, 1);
+    assert_int_equal(learner_evals_screens(other, &mean), 2);
+    T_NEAR(mean, 55, 0, 1e-9);
+    learner_evals_destroy(other);
+    free(bytes);
+}
+
+static void
+assert_refused(const uint8_t *bytes, size_t length)
+{
+    oct_reader reader = {.at = bytes, .left = length};
+    learner_evals *other = learner_evals_create(&config, NULL);
+    T_ERR(learner_evals_read(other, &reader, now_ns), OCT_EPROTO);
     learner_evals_destroy(other);
 }
 
@@ -608,12 +691,53 @@ test_evals_refuse_a_state_that_cannot_be(void **state)
     }
     uint8_t *at = memmem(bytes, writer.used, &mark, sizeof(mark));
     assert_non_null(at);
-    const uint32_t more = SCREEN + 1;
-    memcpy(at + sizeof(mark), &more, sizeof(more));
+    const float infinite = INFINITY;
+    const uint32_t more = SCREEN + 1, first = 1, stage = LEARNER_EVAL_STAGES;
+    const struct {
+        int at; // from the steps of the only part
+        const void *bytes;
+    } others[] = {
+        {8, &more},      // episodes that were played of it
+        {-29, &first},   // its first one
+        {-42, &stage},   // what is evaluated
+        {12, &infinite}, // the first return
+    };
+    for (size_t i = 0; i < OCT_COUNTOF(others); i++) {
+        uint8_t kept[4];
+        memcpy(kept, at + others[i].at, sizeof(kept));
+        memcpy(at + others[i].at, others[i].bytes, sizeof(kept));
+        assert_refused(bytes, writer.used);
+        memcpy(at + others[i].at, kept, sizeof(kept));
+    }
+    bytes[writer.used] = 0;
+    assert_refused(bytes, writer.used + 1); // something lies behind it
+    learner_evals *whole = learner_evals_create(&config, NULL);
     oct_reader reader = {.at = bytes, .left = writer.used};
-    learner_evals *other = learner_evals_create(&config, NULL);
-    T_ERR(learner_evals_read(other, &reader, now_ns), OCT_EPROTO);
-    learner_evals_destroy(other);
+    T_OK(learner_evals_read(whole, &reader, now_ns));
+    oct_writer fewer = {.base = weights, .capacity = sizeof(weights)};
+    policy->params[PARAMS - 1] = 1;
+    learner_evals_write_weights(evals, PARAMS - 1, &fewer); // than the policy has
+    reader = (oct_reader){.at = weights, .left = fewer.used};
+    T_ERR(learner_evals_read_weights(whole, &reader), OCT_EPROTO);
+    learner_evals_destroy(whole);
+}
+
+// A version that is named, and whose policy is not there.
+static void
+test_evals_refuse_a_state_without_a_policy(void **state)
+{
+    (void)state;
+    const uint64_t version = 0x1122334455667788, other = version + 1;
+    size_t length;
+    newest_policy(version);
+    uint8_t *bytes = written(evals, &length), *last = NULL;
+    for (uint8_t *at = bytes; at + sizeof(version) <= bytes + length; at++) {
+        last = memcmp(at, &version, sizeof(version)) == 0 ? at : last;
+    }
+    assert_non_null(last);
+    memcpy(last, &other, sizeof(other)); // the newest
+    assert_refused(bytes, length);
+    free(bytes);
 }
 
 int
@@ -628,7 +752,10 @@ main(void)
         T(test_evals_measure_over_all_parts),
         T(test_evals_measure_on_over_a_resume),
         T(test_evals_state_is_whole_over_a_resume),
+        T(test_evals_policies_are_whole_over_a_resume),
+        T(test_evals_of_an_earlier_process_are_whole_over_a_resume),
         T(test_evals_refuse_a_state_that_cannot_be),
+        T(test_evals_refuse_a_state_without_a_policy),
         T(test_evals_screen_each_newest_version_once),
         T(test_evals_screens_are_a_period_apart),
         T(test_evals_of_turns_know_no_period),

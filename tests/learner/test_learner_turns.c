@@ -150,6 +150,8 @@ test_versions_of_a_life_are_kept(void **state)
     for (uint64_t version = 5; version <= 9; version++) {
         quantizer_publication *publication = quantizer_publication_create();
         publication->version = version;
+        publication->updates = 10 * version;
+        publication->env_steps = 100 * version;
         publication->length = 8;
         publication->bytes = malloc(8);
         memcpy(publication->bytes, &version, 8);
@@ -157,6 +159,8 @@ test_versions_of_a_life_are_kept(void **state)
         quantizer_publication_release(publication);
         const quantizer_publication *next = learner_kept_next(kept, version - 1);
         assert_int_equal(next->version, version);
+        assert_int_equal(next->updates, 10 * version);
+        assert_int_equal(next->env_steps, 100 * version);
         assert_memory_equal(next->bytes, &version, 8);
         assert_null(learner_kept_next(kept, version));
         assert_int_equal(learner_kept_next(kept, 0)->version, version < 9 ? 5 : 9);
