@@ -1,6 +1,9 @@
 // The files of a run: folders that are not there, a disk that is full, and checkpoints on request.
 #include <fcntl.h>
+#include <pthread.h>
+#include <semaphore.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <sys/resource.h>
 
 #define FOLDER "test_learner_run_files.run"
@@ -84,6 +87,91 @@ test_run_that_could_not_be_saved_for_a_while(void **state)
     learner_run_destroy(run);
 }
 
+// What the checkpoint says of policy.oct is what lies there, whatever has been evaluated since.
+static void
+test_run_checkpoint_names_no_policy_that_was_not_written(void **state)
+{
+    (void)state;
+    config.run.stop_at_return = 50;
+    learner_run *run = run_joined(false);
+    learner_actor *evaluator = actor_begin(run, 6, WIRE_ROLE_EVALUATOR);
+    (void)run_published(run);
+    T_OK(oct_file_make_folder(FOLDER "/policy.oct")); // no room for it
+    run_evaluated(run, evaluator, 2, 60);
+    run_evaluated(run, evaluator, 4, 70);
+    run_evaluated(run, evaluator, 4, 75); // which confirms it
+    learner_run_save(run);
+    assert_true(learner_run_failed(run));
+    learner_run_destroy(run);
+    assert_int_equal(rmdir(FOLDER "/policy.oct"), 0);
+    learner_checkpoint checkpoint = checkpoint_read();
+    assert_true(checkpoint.evals.evaluations > 0);
+    assert_int_equal(checkpoint.evals.best.version, 0);
+    assert_true(isnan(checkpoint.evals.confirmed));
+    assert_int_equal(checkpoint.policy_crc, 0);
+    learner_checkpoint_fini(&checkpoint);
+}
+
+// Killed before it trained, as often as may be: no process gives numbers that the one before gave.
+static void
+test_run_killed_at_once_gives_no_number_again(void **state)
+{
+    (void)state;
+    learner_run_destroy(run_joined(false));
+    learner_checkpoint before = checkpoint_read();
+    for (int i = 0; i < 3; i++) {
+        learner_run_destroy(run_joined(true));
+        learner_checkpoint after = checkpoint_read();
+        assert_true(after.incarnations > before.incarnations);
+        assert_true(after.policy_version >= before.policy_version);
+        assert_int_equal(after.run_id, before.run_id);
+        learner_checkpoint_fini(&before);
+        before = after;
+    }
+    learner_checkpoint_fini(&before);
+}
+
+// What nothing has changed since is in the next checkpoint as it was: the curve, which file
+// policy.oct is, and the weights that it was made of.
+static void
+test_run_resumed_keeps_what_its_checkpoint_has(void **state)
+{
+    (void)state;
+    learner_run *run = run_joined(false);
+    learner_actor *evaluator = actor_begin(run, 6, WIRE_ROLE_EVALUATOR);
+    uint64_t version = run_published_evaluated(run, evaluator, 80, 80);
+    run_stop(run, "interrupted");
+    learner_checkpoint before = checkpoint_read();
+    assert_true(before.curve_count > 0 && before.policy_crc != 0 && before.weights_length > 0);
+    assert_int_equal(unlink(FOLDER "/policy.fp32.oct"), 0);
+    run_stop(run_joined(true), "interrupted");
+    learner_checkpoint after = checkpoint_read();
+    assert_int_equal(after.curve_count, before.curve_count);
+    assert_memory_equal(after.curve, before.curve, before.curve_count * sizeof(*before.curve));
+    assert_int_equal(after.policy_crc, before.policy_crc);
+    assert_int_equal(after.evals.best.version, version);
+    assert_int_equal(policy_origin_read("policy.fp32.oct").version, version);
+    learner_checkpoint_fini(&before);
+    learner_checkpoint_fini(&after);
+}
+
+// Killed between the writes of a policy: its weights get their name although the checkpoint names
+// another one.
+static void
+test_run_killed_before_the_weights_of_its_policy_had_their_name(void **state)
+{
+    (void)state;
+    learner_run *run = run_joined(false);
+    learner_actor *evaluator = actor_begin(run, 6, WIRE_ROLE_EVALUATOR);
+    uint64_t version = run_published_evaluated(run, evaluator, 80, 80);
+    learner_run_checkpoint(run); // policy.oct is written at once, the checkpoint is not
+    learner_run_destroy(run);
+    assert_int_equal(rename(FOLDER "/policy.fp32.oct", FOLDER "/policy.fp32.next"), 0);
+    learner_run_destroy(run_joined(true));
+    assert_int_equal(policy_origin_read("policy.fp32.oct").version, version);
+    assert_false(folder_has(FOLDER, "policy.fp32.next"));
+}
+
 // A process that is killed then would be followed by one that gives the same numbers again: no
 // actor gets to know them before they are reserved, and none is left out.
 static void
@@ -119,6 +207,8 @@ test_run_resumed_counts_no_versions_that_were_only_reserved(void **state)
 {
     (void)state;
     learner_run *run = run_joined(false);
+    uint64_t first = run_published(run)->version;
+    run_train(run, 1);
     uint64_t last = run_published(run)->version;
     run_stop(run, "interrupted");
     run = run_joined(true);
@@ -127,6 +217,7 @@ test_run_resumed_counts_no_versions_that_were_only_reserved(void **state)
     const learner_versions *versions =
         &learner_source_options_of(learner_run_source(run, LEARNER_LIVE))->versions;
     assert_int_equal(learner_versions_lag(versions, next, last), 1);
+    assert_int_equal(learner_versions_lag(versions, next, first), 1 + last - first);
     run_stop(run, "interrupted");
 }
 
@@ -293,6 +384,63 @@ test_run_tells_what_became_of_a_checkpoint(void **state)
     run_stop(run, "interrupted");
 }
 
+// Before libc's: the next sync of another thread than the test's waits until it may go on.
+static pthread_t test_thread;
+static atomic_bool is_slow;
+static sem_t is_syncing, may_sync;
+
+int __real_fsync(int descriptor);
+int __wrap_fsync(int descriptor);
+
+int
+__wrap_fsync(int descriptor)
+{
+    if (!pthread_equal(pthread_self(), test_thread) && atomic_exchange(&is_slow, false)) {
+        assert_int_equal(sem_post(&is_syncing), 0);
+        while (sem_wait(&may_sync) != 0) {
+        }
+    }
+    return __real_fsync(descriptor);
+}
+
+// One that was asked for while another was being written comes after it, and has what was learned
+// meanwhile.
+static void
+test_run_checkpoint_asked_for_while_one_is_written_comes_after_it(void **state)
+{
+    (void)state;
+    config.learner.checkpoint_s = 3600; // none comes by itself
+    wire_written first, second;
+    test_thread = pthread_self();
+    assert_int_equal(sem_init(&is_syncing, 0, 0) | sem_init(&may_sync, 0, 0), 0);
+    learner_run *run = run_joined(false);
+    run_train(run, 2);
+    atomic_store(&is_slow, true);
+    uint64_t number = learner_run_checkpoint(run);
+    while (sem_trywait(&is_syncing) != 0) {
+        run_train(run, 1);
+    }
+    uint64_t next = learner_run_checkpoint(run);
+    assert_true(next > number);
+    run_train(run, 3); // its state comes while the first is not on the disk
+    assert_int_equal(learner_run_checkpointed(run, number, &first, reason, sizeof(reason)),
+                     OCT_EAGAIN);
+    assert_int_equal(sem_post(&may_sync), 0);
+    oct_err err;
+    while ((err = learner_run_checkpointed(run, number, &first, reason, sizeof(reason))) ==
+           OCT_EAGAIN) {
+        (void)sched_yield();
+    }
+    T_OK(err);
+    while ((err = learner_run_checkpointed(run, next, &second, reason, sizeof(reason))) ==
+           OCT_EAGAIN) {
+        run_train(run, 1);
+    }
+    T_OK(err);
+    assert_true(second.updates > first.updates);
+    run_stop(run, "interrupted");
+}
+
 int
 main(void)
 {
@@ -304,6 +452,10 @@ main(void)
         T(test_run_that_cannot_be_saved),
         T(test_run_whose_checkpoint_cannot_be_saved),
         T(test_run_that_could_not_be_saved_for_a_while),
+        T(test_run_checkpoint_names_no_policy_that_was_not_written),
+        T(test_run_killed_at_once_gives_no_number_again),
+        T(test_run_resumed_keeps_what_its_checkpoint_has),
+        T(test_run_killed_before_the_weights_of_its_policy_had_their_name),
         T(test_run_publishes_no_version_that_is_not_reserved),
         T(test_run_resumed_counts_no_versions_that_were_only_reserved),
         T(test_run_writes_its_environment_when_it_can),
@@ -311,6 +463,7 @@ main(void)
         T(test_run_shows_what_cannot_be_written),
         T(test_run_checkpoints_while_it_trains),
         T(test_run_tells_what_became_of_a_checkpoint),
+        T(test_run_checkpoint_asked_for_while_one_is_written_comes_after_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

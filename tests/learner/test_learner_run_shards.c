@@ -82,12 +82,40 @@ test_run_refuses_a_table_of_another_shard(void **state)
     run_stop(run, "interrupted");
 }
 
+// What the limiter of a table had that is no more is not lost with the process.
+static void
+test_run_with_shards_keeps_what_a_table_had_that_is_gone(void **state)
+{
+    (void)state;
+    const wire_configured other = {.incarnation = 9, .table = 99};
+    config.replay.shards = 2;
+    config.replay.samples_per_insert = 8;
+    learner_run *run = run_joined(false);
+    shard_answers(run, 0);
+    shard_answers(run, 1);
+    wire_sampled counters = fixture_sampled(&rows, 0, &rng);
+    counters.inserts = 1000;
+    counters.balance = 500;
+    T_OK(learner_run_told(run, LEARNER_LIVE + 1, &counters));
+    learner_run_configured(run, LEARNER_LIVE + 1, OCT_OK, &other);
+    run_stop(run, "interrupted");
+    learner_checkpoint first = checkpoint_read();
+    assert_true(first.gone != 0);
+    run_stop(run_joined(true), "interrupted");
+    learner_checkpoint second = checkpoint_read();
+    T_NEAR(second.gone, first.gone, 0, 0);
+    learner_checkpoint_fini(&first);
+    learner_checkpoint_fini(&second);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_run_with_shards_says_which_is_away, setup, teardown),
         cmocka_unit_test_setup_teardown(test_run_refuses_a_table_of_another_shard, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_run_with_shards_keeps_what_a_table_had_that_is_gone,
+                                        setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
