@@ -52,7 +52,9 @@ struct replay_disk {
     net_wakeup *wakeup;
     bool is_marking; // the loop's: begun, not with the thread yet
     bool is_writing; // the loop's: with the thread
-    oct_err result;  // of the thread, read after the wakeup
+    // Of the thread, read after the wakeup.
+    oct_err result;
+    int code; // errno, where it is an error
 };
 
 // ---- the thread
@@ -69,6 +71,7 @@ disk_thread(void *arg)
         }
         if (err == OCT_OK) {
             disk->result = replay_sync_write(job, true);
+            disk->code = errno;
             net_wakeup_send(disk->wakeup);
         }
     }
@@ -96,7 +99,7 @@ trouble_set(replay_disk *disk, replay_disk_state state, const char *text)
 }
 
 static void
-generation_end(replay_disk *disk, oct_err err)
+generation_end(replay_disk *disk, oct_err err, int code)
 {
     disk->is_writing = false;
     replay_sync_end(disk->sync, err);
@@ -108,9 +111,9 @@ generation_end(replay_disk *disk, oct_err err)
     char text[REASON_MAX];
     disk->failures++;
     (void)snprintf(text, sizeof(text),
-                   "%s cannot be written: what came since generation %" PRIu64
+                   "%s cannot be written: %s; what came since generation %" PRIu64
                    " does not survive a power failure",
-                   disk->path, replay_sync_generation(disk->sync));
+                   disk->path, strerror(code), replay_sync_generation(disk->sync));
     trouble_set(disk, REPLAY_DISK_FAILING, text);
 }
 
@@ -121,7 +124,7 @@ generation_written(void *arg)
     if (!disk->is_writing) {
         return;
     }
-    generation_end(disk, disk->result);
+    generation_end(disk, disk->result, disk->code);
     disk->on_synced(disk->arg);
     if (disk->options.mode == OCT_SYNC_ALWAYS) {
         replay_disk_tick(disk, oct_clock_ns());
@@ -258,7 +261,7 @@ replay_disk_close(replay_disk *disk)
         (void)pthread_join(disk->thread, NULL);
         oct_ring_destroy(disk->jobs);
         if (disk->is_writing) {
-            generation_end(disk, disk->result);
+            generation_end(disk, disk->result, disk->code);
         } else if (disk->is_marking) {
             replay_sync_end(disk->sync, OCT_EAGAIN); // the last one does its work, too
         }
@@ -268,7 +271,8 @@ replay_disk_close(replay_disk *disk)
     }
     if (disk->sync && replay_sync_begin(disk->sync)) {
         (void)replay_sync_mark(disk->sync, UINT64_MAX);
-        generation_end(disk, replay_sync_write(disk->sync, disk->options.mode != OCT_SYNC_NONE));
+        oct_err err = replay_sync_write(disk->sync, disk->options.mode != OCT_SYNC_NONE);
+        generation_end(disk, err, errno);
     }
     replay_sync_destroy(disk->sync);
     replay_table_destroy(disk->found);

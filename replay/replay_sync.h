@@ -32,7 +32,7 @@ bool replay_sync_begin(replay_sync *sync);
 // 10 MB. The table may go on meanwhile. True: all of them are marked, write may follow.
 bool replay_sync_mark(replay_sync *sync, uint64_t bytes);
 // Writes what begin took. to_disk false: into the mapping only, for the kernel to write some time.
-// OCT_EIO: it is not on the disk.
+// OCT_EIO: it is not on the disk, errno says why.
 OCT_CHECKED oct_err replay_sync_write(replay_sync *sync, bool to_disk);
 // OCT_OK: the generation is finished. Else the next one does its work, too, and has all pages
 // written that this one was to write.

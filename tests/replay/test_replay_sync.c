@@ -32,8 +32,8 @@ int __wrap_msync(void *at, size_t bytes, int flags);
 int __real_fdatasync(int file);
 int __wrap_fdatasync(int file);
 
-static bool msync_fails, fdatasync_fails;
-static const void *msynced; // last
+static bool msync_fails, fdatasync_fails; // with EIO
+static const void *msynced;               // last
 static size_t msynced_bytes;
 
 int
@@ -42,12 +42,14 @@ __wrap_msync(void *at, size_t bytes, int flags)
     assert_int_equal(flags, MS_SYNC); // what is not waited for is on no disk yet
     msynced = at;
     msynced_bytes = bytes;
+    errno = msync_fails ? EIO : errno;
     return msync_fails ? -1 : __real_msync(at, bytes, flags);
 }
 
 int
 __wrap_fdatasync(int file)
 {
+    errno = fdatasync_fails ? EIO : errno;
     return fdatasync_fails ? -1 : __real_fdatasync(file);
 }
 
@@ -233,7 +235,9 @@ test_sync_that_fails_leaves_the_generation_before(void **state)
         assert_true(replay_sync_begin(f.sync) && replay_sync_mark(f.sync, UINT64_MAX));
         fdatasync_fails = i % 2 == 0;
         msync_fails = !fdatasync_fails;
+        errno = 0;
         T_ERR(replay_sync_write(f.sync, true), OCT_EIO);
+        assert_int_equal(errno, EIO); // which is told
         fdatasync_fails = msync_fails = false;
         replay_sync_end(f.sync, OCT_EIO);
         assert_int_equal(replay_recover_snapshot(f.file)->generation, 2);
@@ -290,7 +294,6 @@ test_sync_that_fails_makes_no_file(void **state)
     replay_file *file;
     (void)snprintf(path, sizeof(path), "%s/other.oct", f.folder);
     msync_fails = true;
-    errno = EIO;
     T_ERR(replay_file_create(&file, path, &configure, reason, sizeof(reason)), OCT_EIO);
     msync_fails = false;
     assert_non_null(strstr(reason, "cannot be written"));
