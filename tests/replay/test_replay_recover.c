@@ -129,6 +129,9 @@ test_recover_refuses_a_state_that_cannot_be(void **state)
     REFUSED(head->rng.stream ^= 1);
     REFUSED(head->configure.extra_dim++);
     REFUSED(head->configure.run_id++);
+    REFUSED(head->configure.sampler = WIRE_SAMPLER_FIFO);
+    REFUSED(head->configure.capacity += f.file->header->block_rows);
+    REFUSED(head->configure.capacity--); // of as many blocks
     REFUSED(memset(&head->limiter.is_widened, 2, 1));
     REFUSED(head->limiter.balance_max = head->limiter.balance_min - 1);
     REFUSED(head->limiter.spec.tolerance = -1);
