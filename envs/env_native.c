@@ -195,7 +195,7 @@ slot_step(octet_env_handle *handle, uint32_t i, const char *action_row, octet_en
     bool terminated = false;
     double reward = handle->class->step(&handle->task, &slot->episode.rng, slot->state,
                                         slot->episode.elapsed, action, &terminated);
-    slot->episode.elapsed++;
+    slot->episode.elapsed = env_episode_steps(slot->episode.elapsed + 1);
     slot->episode.episode_return += reward;
     uint32_t limit = handle->spec.max_episode_steps;
     uint8_t ended =
@@ -338,7 +338,7 @@ env_native_set_state(octet_env_handle *handle, uint32_t i, const double *state,
     struct slot *slot = &handle->slots[i];
     memcpy(slot->state, state, handle->spec.state_count * sizeof(*state));
     slot->episode.episode_return = 0;
-    slot->episode.elapsed = episode_step;
+    slot->episode.elapsed = env_episode_steps(episode_step);
     slot->episode.ended = 0;
     if (io != NULL && io->obs != NULL) {
         handle->class->observe(slot->state, obs_row(io, i));

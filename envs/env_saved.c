@@ -42,7 +42,7 @@ env_saved_end(oct_writer *writer, const env_episode *episode)
 bool
 env_saved_read_end(oct_reader *reader, env_episode *out, uint8_t allowed_flags)
 {
-    out->elapsed = oct_read_u32(reader);
+    out->elapsed = env_episode_steps(oct_read_u32(reader));
     uint32_t ended = oct_read_u32(reader);
     out->ended = (uint8_t)(ended & allowed_flags);
     out->episode_return = oct_read_f64(reader);

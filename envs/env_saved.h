@@ -2,6 +2,7 @@
 #define ENVS_ENV_SAVED_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "common/oct_bytes.h"
 #include "common/oct_pcg64.h"
@@ -13,9 +14,16 @@
 typedef struct env_episode {
     oct_pcg64 rng;
     double episode_return; // so far, undiscounted
-    uint32_t elapsed;      // steps
+    uint32_t elapsed;      // steps, at most INT32_MAX: what ep_length holds
     uint8_t ended;         // the flags at the end of the episode; 0 while it runs
 } env_episode;
+
+// A state that is set or loaded may have any number of steps; one without a limit gets there.
+static inline uint32_t
+env_episode_steps(uint32_t steps)
+{
+    return steps < INT32_MAX ? steps : INT32_MAX;
+}
 
 // Version and CRC-32 of the id. False: not a state of an environment of that id.
 void env_saved_begin(oct_writer *writer, const char *id);

@@ -303,7 +303,7 @@ slot_finish(octet_env_handle *handle, uint32_t i, const char *fault, octet_env_i
     if (slot->episode.ended == 0 && fault == NULL) {
         reward = handle->task->reward(&slot->sim);
         slot->episode.episode_return += reward;
-        slot->episode.elapsed++;
+        slot->episode.elapsed = env_episode_steps(slot->episode.elapsed + 1);
         uint32_t limit = handle->spec.max_episode_steps;
         slot->episode.ended = limit > 0 && slot->episode.elapsed >= limit ? OCTET_ENV_TRUNCATED : 0;
     } else if (slot->episode.ended == 0) {
@@ -486,7 +486,7 @@ dmc_set_state(octet_env_handle *handle, uint32_t i, const double *state, uint32_
         return 1;
     }
     slot->episode.episode_return = 0;
-    slot->episode.elapsed = episode_step;
+    slot->episode.elapsed = env_episode_steps(episode_step);
     slot->episode.ended = 0;
     if (io != NULL) {
         slot_observe(handle, i, io->obs, io->obs_stride);

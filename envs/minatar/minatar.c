@@ -141,7 +141,7 @@ slot_play(const octet_env_handle *handle, struct slot *slot, int action, minatar
         .action = action, .ramping = handle->options[OPTION_RAMPING] != 0, .draws = &draws};
     handle->game->step(&slot->state, turn);
     turn->draws = NULL;
-    slot->episode.elapsed++;
+    slot->episode.elapsed = env_episode_steps(slot->episode.elapsed + 1);
     slot->episode.episode_return += turn->reward;
     return draws_fit(&draws);
 }

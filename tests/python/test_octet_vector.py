@@ -282,6 +282,19 @@ def test_a_state_has_a_step_and_a_place_that_are_whole_numbers():
     assert vector.get_state(0)[1] == 0
 
 
+@pytest.mark.parametrize(("id", "repeat"), [("CartPole-v1", 1), ("CartPole-v1", 4), ("dmc:pendulum_swingup", 1)])
+def test_a_state_of_the_greatest_step_is_at_its_end(id, repeat):
+    if id.startswith("dmc:") and id not in octet.ids():
+        pytest.skip("octet was built without MuJoCo")
+    vector = octet.make_vec(id, 1, action_repeat=repeat)
+    vector.reset(seed=1)
+    for step in (2**31 - 1, 2**31, 2**32 - 1):
+        vector.set_state(0, vector.get_state(0)[0], step)
+        _, _, _, truncated, infos = vector.step(vector.action_space.sample())
+        assert truncated.tolist() == [True] and infos["episode_length"].tolist() == [2**31 - 1]
+        vector.reset()
+
+
 @pytest.fixture(scope="module")
 def commas(tmp_path_factory):
     """What a program needs to run in a locale whose numbers have commas."""
