@@ -8,7 +8,7 @@ import functools
 import operator
 import os
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, MutableMapping, Sequence
 from types import TracebackType
 from typing import Any, SupportsFloat
 
@@ -240,9 +240,10 @@ class OctetVectorEnv(VectorEnv[Any, Any, Any]):
         self._ended &= ~mask
         return self._observations(), {}
 
-    def _mask(self, options: dict[str, Any] | None) -> NDArray[np.bool_] | None:
-        # Gymnasium's own vectors take the key away, too.
-        mask = options.pop("reset_mask") if options and "reset_mask" in options else None
+    def _mask(self, options: Mapping[str, Any] | None) -> NDArray[np.bool_] | None:
+        mask = options.get("reset_mask") if options else None
+        if isinstance(options, MutableMapping):  # Gymnasium's own vectors take the key away, too
+            options.pop("reset_mask", None)
         if mask is None:
             return None
         if not isinstance(mask, np.ndarray) or mask.dtype != np.bool_ or mask.shape != (self.num_envs,):
@@ -258,7 +259,11 @@ class OctetVectorEnv(VectorEnv[Any, Any, Any]):
         is_whole = self._action_dtype.kind != "f"
         if taken.dtype.kind not in ("iu" if is_whole else "fiu"):
             raise OctetError(f"actions of type {taken.dtype}, expected {self._action_dtype}")
-        np.copyto(self._actions, taken, casting="unsafe")
+        if is_whole or taken.dtype == self._action_dtype:
+            np.copyto(self._actions, taken, casting="unsafe")
+        else:
+            with np.errstate(over="ignore"):  # what is infinite then is refused
+                np.copyto(self._actions, taken, casting="unsafe")
         if is_whole and taken.dtype != self._action_dtype and not np.array_equal(self._actions, taken):
             raise OctetError(f"actions: a number that is none of an {self._action_dtype}")
 

@@ -4,6 +4,8 @@ import os
 import shutil
 import subprocess
 import sys
+import types
+import warnings
 
 import gymnasium
 import numpy as np
@@ -161,6 +163,21 @@ def test_a_reset_refuses_what_it_would_ignore():
         env.reset(seed=1, options={})
         with pytest.raises(octet.OctetError, match="reset: no option low; known: "):
             env.reset(seed=1, options={"low": -0.01})
+
+
+def test_options_that_cannot_be_changed_are_read_all_the_same():
+    vector = octet.make_vec("CartPole-v1", 2)
+    first = vector.reset(seed=1)[0]
+    obs, _ = vector.reset(seed=7, options=types.MappingProxyType({"reset_mask": np.array([False, True])}))
+    assert np.array_equal(obs[0], first[0]) and not np.array_equal(obs[1], first[1])
+
+
+def test_an_action_that_no_float32_holds_is_an_error_alone():
+    vector = octet.make_vec("Pendulum-v1", 2)
+    vector.reset(seed=1)
+    with warnings.catch_warnings(), pytest.raises(octet.OctetError, match="the action of environment 1 is not finite"):
+        warnings.simplefilter("error")
+        vector.step(np.array([[0.0], [1e300]]))
 
 
 def test_threads_that_cannot_be_started_are_refused_and_none_is_left():
