@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,11 @@ def floats_of(name: str, given: Any, dtype: type = np.float32) -> NDArray[Any]:
     array = array_of(name, given)
     with np.errstate(over="ignore"):
         return np.asarray(array, dtype, order="C")
+
+
+def is_list(given: Any) -> bool:
+    """Of parts, one after another: neither a text nor an array without axes."""
+    return isinstance(given, Iterable) and not isinstance(given, (str, bytes)) and getattr(given, "ndim", 1) > 0
 
 
 def _of_torch(tensor: Any) -> Any:

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ._arrays import array_of, floats_of
+from ._arrays import array_of, floats_of, is_list
 from ._command import finished, path_of
 from ._lib import OctetError, whole
 from ._onnx import Model
@@ -349,7 +349,7 @@ def _state_normalizer(state: Mapping[str, Any]) -> Any:
 
 def _layers(layers: Iterable[Any], activation: str | None, normalizer: Any) -> _Draft:
     """(weight, bias, activation), or (weight, bias) with one activation for all but the last."""
-    given = [tuple(layer) if isinstance(layer, Iterable) else () for layer in layers]
+    given = [tuple(layer) if is_list(layer) else () for layer in layers]
     if not given or any(len(layer) not in (2, 3) for layer in given):
         raise OctetError("layers: a list of (weight, bias, activation) is expected")
     first = array_of("layer 0", given[0][0])
@@ -482,7 +482,7 @@ def _report(answer: dict[str, Any]) -> ImportReport:
 
 
 def _shape_of(given: Any) -> tuple[int, ...]:
-    if isinstance(given, (str, bytes)) or not isinstance(given, Iterable):
+    if not is_list(given):
         raise OctetError(f"obs_shape: {given!r} is no list of whole numbers")
     return tuple(whole("obs_shape", one, 1, 2**31 - 1) for one in given)
 
@@ -494,7 +494,7 @@ def _source(source: Any, activation: str, normalizer: Any, obs_shape: tuple[int,
         return _torch(source, obs_shape, normalizer)
     if isinstance(source, Mapping):
         return _state(source, activation, normalizer)
-    if isinstance(source, Iterable) and not isinstance(source, (str, bytes)):
+    if is_list(source):
         return _layers(source, activation, normalizer)
     raise OctetError(f"a policy cannot be made of {type(source).__name__}; of the path or bytes of an ONNX model, a module of "
                      "PyTorch, a model of Stable-Baselines3, a state dict or a list of (weight, bias, activation) it can")

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _lib
-from ._arrays import floats_of
+from ._arrays import floats_of, is_list
 from ._command import cannot_start, command, errors_of, path_of, set_arguments, signal_of, train_arguments
 from ._lib import OctetError, deadline_of, lib, program_environ, unclosed
 from ._train import Run, has_summary
@@ -536,11 +536,11 @@ def _given(weights: Any, layers: list[Layer]) -> list[Arrays]:
     """The arrays of each layer, in Octet's order of axes."""
     if hasattr(weights, "named_modules"):
         return _of_module(weights, layers)
-    if isinstance(weights, (str, bytes)) or not isinstance(weights, Iterable):
+    if not is_list(weights):
         raise OctetError(f"weights: {weights!r} is neither a module of PyTorch nor a list with the arrays of each layer")
     layers_of = list(weights)
     for parts in layers_of:
-        if isinstance(parts, (str, bytes)) or not isinstance(parts, Iterable):
+        if not is_list(parts):
             raise OctetError(f"weights: {parts!r} stands where the arrays of a layer belong: {_shapes(layers)}")
     return [tuple(_array(part) for part in parts) for parts in layers_of]
 

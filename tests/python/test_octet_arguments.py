@@ -174,6 +174,8 @@ def test_a_name_that_is_too_long_is_refused(call, tmp_path):
     (lambda: imported(obs_shape=[2.5]), "obs_shape: 2.5 is not a whole number"), (lambda: imported(env=3), "'3'|\"3\""),
     (lambda: octet.import_policy({1: LAYER}, actions=2), "names of parameters as keys, not 1"),
     (lambda: octet.import_policy([1, 2], actions=2), r"a list of \(weight, bias, activation\)"),
+    (lambda: octet.import_policy([np.array(1.0)], actions=2), r"a list of \(weight, bias, activation\)"),
+    (lambda: octet.import_policy(np.array(1.0), actions=2), "a policy cannot be made of ndarray"),
     (lambda: octet.import_policy(bytearray(b"no model"), actions=2), "no ONNX model")])
 def test_arguments_of_another_kind_are_refused_in_words(call, words):
     with pytest.raises(octet.OctetError, match=words):
