@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from . import _lib
 from ._arrays import floats_of, is_list
 from ._command import cannot_start, command, errors_of, path_of, set_arguments, signal_of, train_arguments
-from ._lib import OctetError, deadline_of, lib, program_environ, unclosed
+from ._lib import NotCopied, OctetError, deadline_of, lib, program_environ, unclosed
 from ._train import Run, has_summary
 
 _EINVAL, _EAGAIN, _ECLOSED = 1, 2, 3
@@ -103,7 +103,7 @@ class _Handle:
         lib.octet_learner_close(self.pointer)
 
 
-class Learner:
+class Learner(NotCopied):
     """Runs an experiment whose updates are made here.
 
     with octet.Learner("experiment.yaml", run_dir="run", set={"learner.batch_size": 128}) as learner:

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._command import Child, errors_of, finished, options_of, path_of, set_arguments, signal_of, train_arguments, yaml_of
-from ._lib import OctetError, deadline_of
+from ._lib import NotCopied, OctetError, deadline_of
 from ._policy import Policy
 
 _LOOK_SECONDS = 0.1  # between two looks at what a run has written
@@ -234,7 +234,7 @@ class _Rows:
 OnMetrics = Callable[[dict[str, float]], object]
 
 
-class Job:
+class Job(NotCopied):
     """A run that `octet.start` has started. It goes on in the background, and ends with this Python.
 
     As a context manager it stops the run, where that still goes on, when the block is left.

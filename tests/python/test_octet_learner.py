@@ -1,10 +1,12 @@
 """A learner of one's own: what it gets and gives, what is refused, and how either side ends."""
 
+import copy
 import csv
 import gc
 import json
 import os
 import pathlib
+import pickle
 import re
 import signal
 import subprocess
@@ -346,6 +348,17 @@ def test_nobody_learns_ends_the_run_in_words(tmp_path):
     with pytest.raises(octet.OctetError, match="algo.client_wait_s: no process that learns connected for 0.2 s"):
         learner._look()
     learner.close()
+
+
+def test_a_copy_is_refused_and_ends_no_run(tmp_path):
+    with started(tmp_path / "run", run__updates=3) as learner:
+        for make in (copy.copy, copy.deepcopy, pickle.dumps):
+            with pytest.raises(TypeError, match="an octet.Learner cannot be copied or pickled"):
+                make(learner)
+        gc.collect()
+        for _ in learner:
+            learner.update()
+        assert learner.reason == "budget"
 
 
 def test_a_fork_is_refused_and_disturbs_nobody(tmp_path):

@@ -1,9 +1,11 @@
 """octet.train, start and sweep: whole runs from Python, what is said of those that are refused, and how they end."""
 
+import copy
 import json
 import math
 import os
 import pathlib
+import pickle
 import re
 import signal
 import subprocess
@@ -450,6 +452,13 @@ def test_what_is_refused_is_raised_when_it_starts(tmp_path):
     (tmp_path / "config.yaml").touch()
     with pytest.raises(octet.OctetError, match="File exists"):
         octet.start(PRESET, tmp_path, SHORT, verbose=False)
+
+
+def test_a_run_is_not_copied(tmp_path):
+    with octet.start(PRESET, tmp_path / "run", LONG, verbose=False) as job:
+        for make in (copy.copy, copy.deepcopy, pickle.dumps):
+            with pytest.raises(TypeError, match="an octet.Job cannot be copied or pickled"):
+                make(job)
 
 
 def test_a_thread_that_starts_a_run_may_end(tmp_path):
