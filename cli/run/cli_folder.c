@@ -106,6 +106,15 @@ make_dated(char path[CLI_PATH_MAX], const char *name, uint32_t *made, char *reas
     return OCT_EIO;
 }
 
+// Whose lock it is, for who started this process and waits for it to have the folder.
+static bool
+holder_write(int fd)
+{
+    char pid[24];
+    int length = snprintf(pid, sizeof(pid), "%ld\n", (long)getpid());
+    return ftruncate(fd, 0) == 0 && pwrite(fd, pid, (size_t)length, 0) == length;
+}
+
 static oct_err
 lock(cli_folder *folder, char *reason, size_t reason_size)
 {
@@ -116,11 +125,14 @@ lock(cli_folder *folder, char *reason, size_t reason_size)
         return refuse(reason, reason_size, "cannot write in run folder", folder->path);
     }
     oct_lock got = oct_file_lock(folder->lock_fd, false);
-    if (got == OCT_LOCK_HELD || got == OCT_LOCK_NONE) {
+    bool is_ours = got == OCT_LOCK_HELD || got == OCT_LOCK_NONE;
+    if (is_ours && holder_write(folder->lock_fd)) {
         return OCT_OK;
     }
     oct_err err = got == OCT_LOCK_TAKEN ? OCT_EAGAIN : OCT_EIO;
-    if (err == OCT_EAGAIN) {
+    if (is_ours) {
+        (void)refuse(reason, reason_size, "cannot write in run folder", folder->path);
+    } else if (err == OCT_EAGAIN) {
         (void)snprintf(reason, reason_size, TAKEN_TEXT, folder->path);
     } else {
         (void)refuse(reason, reason_size, "cannot lock run folder", folder->path);

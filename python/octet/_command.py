@@ -246,6 +246,11 @@ class Child:
             raise OctetError("a run can be waited for and stopped by the process that started it, not by a fork of that")
 
     @property
+    def process_id(self) -> int | None:
+        """None: it has not begun."""
+        return None if self._process is None else self._process.pid
+
+    @property
     def has_ended(self) -> bool:
         return self._has_ended
 

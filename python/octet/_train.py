@@ -258,10 +258,18 @@ class Job(NotCopied):
         """Returns when the run has its folder, in which it writes its settings, or has ended."""
         before, seen, has_ended = _version_of(self.run_dir / "config.yaml"), 0, False
         self._child.start()
-        while not has_ended and _version_of(self.run_dir / "config.yaml") in (None, before):
+        while not has_ended and not self._has_folder(before):
             seen, _, has_ended = self._child.look(seen, _LOOK_SECONDS / 4)
         if has_ended and self._child.returncode != 0:
             self.wait()
+
+    def _has_folder(self, before: tuple[int, int] | None) -> bool:
+        """Another run, which goes on in the folder, writes its settings there as well: this one is about to be refused."""
+        try:
+            holder = (self.run_dir / ".lock").read_text(encoding="utf-8").strip()
+        except (OSError, UnicodeDecodeError):
+            return False
+        return holder == str(self._child.process_id) and _version_of(self.run_dir / "config.yaml") not in (None, before)
 
     @property
     def run(self) -> Run:

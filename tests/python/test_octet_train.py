@@ -48,6 +48,11 @@ def program_of(tmp_path, monkeypatch, text):
     monkeypatch.setenv("OCTET_PROGRAM", str(path))
 
 
+def begin(tmp_path):
+    """What it does in a shell when its run begins in the folder `run`."""
+    return f"mkdir {tmp_path}/run; echo $$ > {tmp_path}/run/.lock; touch {tmp_path}/run/config.yaml"
+
+
 def test_presets_are_those_of_the_program():
     assert octet.preset("dmc/cheetah_run") == ROOT / "presets/dmc/cheetah_run.yaml"
     with pytest.raises(octet.OctetError, match=r"^no preset 'cartpool'; did you mean 'cartpole'\?$"):
@@ -249,8 +254,8 @@ def test_ctrl_c_while_the_run_starts_leaves_none(tmp_path, monkeypatch):
 
 def test_a_second_ctrl_c_reaches_the_run(tmp_path, monkeypatch):
     first = tmp_path / "first"
-    program_of(tmp_path, monkeypatch, f"trap 'if [ -e {first} ]; then exit 130; fi; touch {first}' INT; mkdir {tmp_path}/run; "
-               f"touch {tmp_path}/run/config.yaml; echo t=0; while :; do sleep 0.05; done")
+    program_of(tmp_path, monkeypatch, f"trap 'if [ -e {first} ]; then exit 130; fi; touch {first}' INT; {begin(tmp_path)}; "
+               "echo t=0; while :; do sleep 0.05; done")
     with python(tmp_path, "octet.train(PRESET, RUN, LONG)") as program:
         try:
             assert program.stdout.readline() == "t=0\n"
@@ -454,6 +459,24 @@ def test_what_is_refused_is_raised_when_it_starts(tmp_path):
         octet.start(PRESET, tmp_path, SHORT, verbose=False)
 
 
+def test_a_run_is_not_begun_where_another_writes_its_settings(tmp_path):
+    is_over = threading.Event()
+    with octet.start(PRESET, tmp_path / "run", LONG, verbose=False) as job:
+        def write():
+            while not is_over.is_set():
+                os.utime(job.run_dir / "config.yaml")
+
+        writer = threading.Thread(target=write)
+        writer.start()
+        try:
+            with pytest.raises(octet.OctetError, match="another 'octet train' or|File exists"):
+                octet.start(PRESET, tmp_path / "run", LONG, verbose=False)
+        finally:
+            is_over.set()
+            writer.join()
+        assert job.is_running
+
+
 def test_a_run_is_not_copied(tmp_path):
     with octet.start(PRESET, tmp_path / "run", LONG, verbose=False) as job:
         for make in (copy.copy, copy.deepcopy, pickle.dumps):
@@ -540,7 +563,7 @@ def test_rows_are_told_after_one_that_raised(tmp_path, monkeypatch):
         if len(told) == 1:
             raise KeyError("once")
 
-    program_of(tmp_path, monkeypatch, f"mkdir {tmp_path}/run; touch {tmp_path}/run/config.yaml; "
+    program_of(tmp_path, monkeypatch, f"{begin(tmp_path)}; "
                f"printf 'a\\n1\\n2\\n3\\n' > {tmp_path}/run/metrics.csv")
     job = octet.start(PRESET, tmp_path / "run", verbose=False, on_metrics=fail_once)
     with pytest.raises(KeyError):
@@ -550,7 +573,7 @@ def test_rows_are_told_after_one_that_raised(tmp_path, monkeypatch):
 
 
 def test_a_run_that_crashes_while_it_is_stopped_says_so(tmp_path, monkeypatch):
-    program_of(tmp_path, monkeypatch, f"trap 'kill -SEGV $$' INT; mkdir {tmp_path}/run; touch {tmp_path}/run/config.yaml; "
+    program_of(tmp_path, monkeypatch, f"trap 'kill -SEGV $$' INT; {begin(tmp_path)}; "
                "while :; do sleep 0.05; done")
     job = octet.start(PRESET, tmp_path / "run", verbose=False)
     with pytest.raises(octet.OctetError, match="was killed by SIGSEGV"):
