@@ -86,6 +86,8 @@ def yaml_of(value: Any, in_list: bool = False) -> str:
         value = value.tolist()
     if value is None:
         return "none"
+    if isinstance(value, (bytes, bytearray)):
+        raise OctetError(f"set: {value!r} are bytes: a text is expected")
     if isinstance(value, (bool, np.bool_)):
         return "true" if value else "false"
     if isinstance(value, (list, tuple)):
@@ -93,7 +95,7 @@ def yaml_of(value: Any, in_list: bool = False) -> str:
     return _text(str(value), in_list)
 
 
-def _options_of_env(options: Mapping[str, Any], env_id: str | None) -> str:
+def options_of_env(options: Mapping[str, Any], env_id: str | None) -> str:
     """Of the environment, as its id has them written; of numbers that is the same for all."""
     texts = [options_text(one, options) for one in (["gym:", ""] if env_id is None else [env_id])]
     if texts[0] != texts[-1]:
@@ -108,7 +110,7 @@ def set_arguments(settings: Mapping[str, Any] | None) -> list[str]:
     values = dict(settings or {})
     options, env_id = values.get("env.options"), values.get("env.id")
     if isinstance(options, Mapping):
-        values["env.options"] = _options_of_env(options, None if env_id is None else str(env_id))
+        values["env.options"] = options_of_env(options, None if env_id is None else str(env_id))
     for key in values:
         text_bytes("set", str(key))
     return [part for key, value in values.items() for part in ("--set", f"{key}={yaml_of(value)}")]
@@ -116,16 +118,21 @@ def set_arguments(settings: Mapping[str, Any] | None) -> list[str]:
 
 def train_arguments(experiment: str | os.PathLike[str] | None, run_dir: os.PathLike[str], arguments: Sequence[str]) -> list[str]:
     """Of `octet train`; an experiment of None is that of the run in the folder, which goes on."""
-    more = options_of(arguments)
+    more = options_of(arguments, "--run-dir")
     begins = [path_of("experiment", experiment)] if experiment is not None else [] if "--resume" in more else ["--resume"]
     return ["train", *begins, "--run-dir", os.fspath(run_dir), *more]
 
 
-def options_of(arguments: Sequence[str]) -> list[str]:
-    """More options of a command."""
+def options_of(arguments: Sequence[str], folder: str) -> list[str]:
+    """More options of a command. The one for its folder, which may be abbreviated, has an argument of Python's own: of two the
+    last would hold, and the run would be looked for where it is not."""
     if isinstance(arguments, (str, bytes)) or not isinstance(arguments, Sequence):
         raise OctetError(f"arguments: {arguments!r} is no list of texts, such as ['--resume']")
-    return [str(one) for one in arguments]
+    options = [str(one) for one in arguments]
+    other = next((one for one in options if len(one) > 2 and folder.startswith(one.partition("=")[0])), None)
+    if other is not None:
+        raise OctetError(f"arguments: {other!r}: the folder is the argument {folder[2:].replace('-', '_')}")
+    return options
 
 
 def path_of(name: str, path: Any) -> str:

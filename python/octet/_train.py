@@ -18,7 +18,8 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from ._command import Child, errors_of, finished, options_of, path_of, set_arguments, signal_of, train_arguments, yaml_of
+from ._command import (Child, errors_of, finished, options_of, options_of_env, path_of, set_arguments, signal_of, train_arguments,
+                       yaml_of)
 from ._lib import NotCopied, OctetError, deadline_of
 from ._policy import Policy
 
@@ -393,14 +394,17 @@ def train(experiment: str | os.PathLike[str] | None, run_dir: str | os.PathLike[
 
 # ---- several
 
-def _over_of(key: str, values: Any) -> list[str]:
-    """--over: a list, or a range as the command line has it."""
+def _over_of(key: str, values: Any, env_id: str | None) -> list[str]:
+    """--over: a list, or a range as the command line has it. Options of the environment, whose id is this one, may be
+    dictionaries."""
     if isinstance(values, np.ndarray):
         values = values.tolist()
     if isinstance(values, str):
         return ["--over", f"{key}={values}"]
     if not isinstance(values, (list, tuple)) or not values:
         raise OctetError(f"over: {key}: {values!r} is neither a list of values nor a range such as '1e-4..1e-2'")
+    if key == "env.options":
+        values = [options_of_env(value, env_id) if isinstance(value, Mapping) else value for value in values]
     return ["--over", f"{key}={','.join(yaml_of(value, isinstance(value, str)) for value in values)}"]
 
 
@@ -421,10 +425,13 @@ def sweep(experiment: str | os.PathLike[str], over: Mapping[str, Any], sweep_dir
     if not isinstance(over, Mapping):
         raise OctetError(f"over: {over!r} is no dictionary of keys, such as {{'algo.learning_rate': [1e-3, 1e-2]}}")
     folder = pathlib.Path(path_of("sweep_dir", sweep_dir))
+    settings = set_arguments(set)
+    env_id = (set or {}).get("env.id")
     drawn = [] if random is None else ["--random", str(random)]
     child = Child(["sweep", path_of("experiment", experiment), "--sweep-dir", str(folder), "--seeds", str(seeds), "--jobs", str(jobs),
-                   *drawn, *(part for key, values in over.items() for part in _over_of(key, values)),
-                   *options_of(arguments), *set_arguments(set)])
+                   *drawn, *(part for key, values in over.items()
+                             for part in _over_of(key, values, None if env_id is None else str(env_id))),
+                   *options_of(arguments, "--sweep-dir"), *settings])
     seen, has_ended = 0, False
     try:
         child.start()

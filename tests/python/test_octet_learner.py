@@ -361,6 +361,11 @@ def test_a_copy_is_refused_and_ends_no_run(tmp_path):
         assert learner.reason == "budget"
 
 
+def test_the_folder_of_a_run_is_its_argument(tmp_path):
+    with pytest.raises(octet.OctetError, match="arguments: '--run-dir=other': the folder is the argument run_dir"):
+        octet.Learner(ROOT / "presets/cartpole.yaml", tmp_path / "run", SMALL, arguments=["--run-dir=other"])
+
+
 def test_a_fork_is_refused_and_disturbs_nobody(tmp_path):
     settings = {**SMALL, "run.updates": 5}
     text = f"""

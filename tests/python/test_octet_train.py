@@ -374,6 +374,9 @@ def test_a_line_end_in_a_text_is_refused(tmp_path):
 
 @pytest.mark.parametrize(("arguments", "words"), [
     ({"set": ["run.seed=3"]}, "set: .* is no dictionary of keys"), ({"arguments": "--resume"}, "arguments: '--resume' is no list"),
+    ({"arguments": ["--run-dir", "other"]}, "arguments: '--run-dir': the folder is the argument run_dir"),
+    ({"arguments": ["--actors", "2", "--run-d=other"]}, "arguments: '--run-d=other': the folder is"),
+    ({"set": {"run.name": b"name"}}, "set: b'name' are bytes: a text is expected"),
     ({"run_dir": None}, "run_dir: None is no path"), ({"experiment": {}}, "experiment: {} is no path"), ({"on_metrics": 3}, "on_metrics: 3 is no function")])
 def test_arguments_are_looked_at(tmp_path, arguments, words):
     with pytest.raises(octet.OctetError, match=words):
@@ -593,6 +596,15 @@ def test_a_sweep_varies_each_text(tmp_path, capsys, values):
     assert capsys.readouterr().out.startswith("2 trials")
 
 
+def test_a_sweep_varies_options_of_the_environment(tmp_path, capsys, envs_of_the_tests):
+    varied = [{"g": 9.5, "max_episode_steps": 100}, "g=9.8"]
+    assert octet.sweep(ROOT / "presets/pendulum.yaml", {"env.options": varied}, tmp_path / "sweep", arguments=["--dry-run"]) == []
+    said = capsys.readouterr().out
+    assert said.startswith("2 trials") and "g=9.5,max_episode_steps=100" in said
+    with pytest.raises(octet.OctetError, match="depends on the environment: give env.id, too"):
+        octet.sweep(PRESET, {"env.options": [{"flag": True}]}, tmp_path / "sweep")
+
+
 def test_a_sweep_returns_its_runs_which_are_compared(tmp_path, capsys):
     runs = octet.sweep(PRESET, {"algo.learning_rate": [1e-3, np.float64(1e-2)], "network.hidden": [[8], [4, 4]]}, tmp_path / "sweep",
                        {key: value for key, value in SHORT.items() if key != "network.hidden"}, seeds=2, jobs=2)
@@ -618,6 +630,11 @@ def test_a_sweep_that_cannot_be_is_refused(tmp_path, over, words):
         octet.sweep(PRESET, over, tmp_path / "sweep", SHORT, verbose=False)
     with pytest.raises(octet.OctetError, match="nowhere"):
         octet.compare([tmp_path / "nowhere"])
+
+
+def test_the_folder_of_a_sweep_is_its_argument(tmp_path):
+    with pytest.raises(octet.OctetError, match="arguments: '--sweep=other': the folder is the argument sweep_dir"):
+        octet.sweep(PRESET, {"algo.learning_rate": [1e-3]}, tmp_path / "sweep", SHORT, arguments=["--sweep=other"])
 
 
 @pytest.mark.parametrize("name", ["SIGKILL", "SIGINT"])
