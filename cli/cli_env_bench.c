@@ -23,8 +23,8 @@ bench_loop(env *e, const cli_env_settings *settings, octet_env_io *io, const uin
     size_t set_bytes = (size_t)settings->envs * io->action_stride;
     uint64_t steps = 0, ends = 0;
     uint64_t wall_ns = oct_clock_ns(), cpu_ns = oct_clock_thread_cpu_ns();
-    double seconds = 0;
-    while (seconds < settings->seconds) {
+    double seconds;
+    do {
         for (uint32_t k = 0; k < BENCH_DRAWS; k++) {
             io->action = actions + k * set_bytes;
             if (env_step(e, io) != OCT_OK) {
@@ -36,7 +36,7 @@ bench_loop(env *e, const cli_env_settings *settings, octet_env_io *io, const uin
         }
         steps += (uint64_t)BENCH_DRAWS * settings->envs;
         seconds = (double)(oct_clock_ns() - wall_ns) * 1e-9;
-    }
+    } while (seconds < settings->seconds);
     double cpu_s = (double)(oct_clock_thread_cpu_ns() - cpu_ns) * 1e-9;
     printf("%s: %" PRIu32 " environments, one thread, %.2f s\n", env_spec(e)->id, settings->envs,
            seconds);

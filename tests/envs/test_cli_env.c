@@ -176,14 +176,22 @@ static void
 test_cli_bench_prints_steps_per_second(void **state)
 {
     (void)state;
-    assert_int_equal(RAN("bench", "Pendulum-v1", "--seconds", "0", "--envs", "3"), 0);
-    // --seconds 0 measures nothing; a short run prints the rate.
     assert_int_equal(RAN("bench", "CartPole-v1", "--seconds", "0.001", "--envs", "5"), 0);
     T_SAYS(output, "M steps/s by the wall clock, ");
     T_SAYS(output, "M per CPU second (");
     T_SAYS(output, "0 failures");
     assert_int_equal(RAN("bench", "./none.so"), 1);
     T_SAYS(output, "no such file");
+}
+
+static void
+test_cli_bench_of_no_time_measures_a_round(void **state)
+{
+    (void)state;
+    assert_int_equal(RAN("bench", "Pendulum-v1", "--envs", "3", "--seconds", "0"), 0);
+    T_SAYS(output, "192 steps, ");
+    assert_null(strstr(output, "nan"));
+    assert_null(strstr(output, "inf"));
 }
 
 static void
@@ -273,6 +281,7 @@ main(void)
         cmocka_unit_test(test_cli_check_exits_0_when_every_rule_is_kept),
         cmocka_unit_test(test_cli_check_says_that_no_policy_can_be_trained),
         cmocka_unit_test(test_cli_bench_prints_steps_per_second),
+        cmocka_unit_test(test_cli_bench_of_no_time_measures_a_round),
         cmocka_unit_test(test_cli_names_an_environment_that_ends_the_process),
         cmocka_unit_test(test_cli_replay_of_every_reference_is_the_same),
         cmocka_unit_test(test_cli_replay_exits_1_with_the_first_difference),
