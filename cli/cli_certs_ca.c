@@ -137,7 +137,11 @@ file_in(const cli_certs *certs, const char *folder, const char *file)
 static oct_err
 enter(cli_certs *certs, bool is_new)
 {
-    if ((is_new && oct_file_make_folder(certs->folder) != OCT_OK) || chdir(certs->folder) != 0 ||
+    if (is_new && oct_file_make_folder(certs->folder) != OCT_OK) {
+        cli_error("certs", "cannot make folder '%s': %s", certs->folder, strerror(errno));
+        return OCT_EIO;
+    }
+    if (chdir(certs->folder) != 0 ||
         (certs->lock_fd = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)) < 0) {
         cli_error("certs", "no CA folder '%s': %s%s", certs->folder, strerror(errno),
                   is_new ? "" : "\n  make it with octet certs init, or name it with --dir");

@@ -244,6 +244,10 @@ class WrongInput(Case):
             self.refused(arguments, *wanted, code=2)
         self.assertEqual(list(self.home.iterdir()), [])
 
+    def test_a_folder_that_cannot_be_made(self):
+        (self.home / "file").touch()
+        self.refused(["init", "--dir", "file/ca"], "cannot make folder 'file/ca': Not a directory")
+
     def test_no_ca(self):
         self.refused(["list"], "no CA folder 'octet-certs'", "octet certs init")
         self.ca.mkdir()
