@@ -210,7 +210,8 @@ table_trouble(const char *path)
     return is_new ? NULL : strerror(errno);
 }
 
-// Of a run folder that is yet to be made, replay tells.
+// Of a run folder that is yet to be made replay tells, and of one that may not be written to who
+// opens it.
 static oct_err
 tables_check(const cli_experiment *experiment, const oct_config *config, char *reason,
              size_t reason_size)
@@ -219,8 +220,8 @@ tables_check(const cli_experiment *experiment, const oct_config *config, char *r
     const char *run_dir = experiment->run_dir, *configured = config->replay.path;
     bool is_absolute = configured[0] == '/';
     struct stat folder;
-    bool is_here =
-        is_absolute || (run_dir != NULL && stat(run_dir, &folder) == 0 && S_ISDIR(folder.st_mode));
+    bool is_here = is_absolute || (run_dir != NULL && stat(run_dir, &folder) == 0 &&
+                                   S_ISDIR(folder.st_mode) && access(run_dir, W_OK) == 0);
     bool is_asked = strcmp(configured, "none") != 0 && !oct_config_is_offline(config);
     for (uint32_t i = 0; is_asked && is_here && i < oct_config_shards(config); i++) {
         oct_config_shard_name(configured, i, name, sizeof(name));

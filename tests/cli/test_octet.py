@@ -916,6 +916,19 @@ class RunFolder(Case):
         finally:
             subprocess.run(["umount", str(disk)], check=True)
 
+    def test_folder_of_a_file_system_that_cannot_be_written(self):
+        disk = self.home / "disk"
+        disk.mkdir()
+        mount = ["mount", "-t", "tmpfs", "-o", "ro", "tmpfs", str(disk)]
+        if subprocess.run(mount, capture_output=True, check=False).returncode != 0:
+            self.skipTest("may not mount a disk")
+        try:
+            _, err = self.octet("train", "x.yaml", "--run-dir", "disk", code=1)
+            self.assertEqual(err, f"octet train: error: cannot write in run folder '{disk.resolve()}': Read-only file system; "
+                                  "choose another folder\n")
+        finally:
+            subprocess.run(["umount", str(disk)], check=True)
+
     def test_output_that_does_not_arrive(self):
         for arguments in [["config"], ["train", "--help"], ["--help"], ["--version"],
                           ["train", "x.yaml", "--run-dir", "run"]]:
