@@ -20,6 +20,7 @@
 #include "common/oct_base.h"
 #include "common/oct_clock.h"
 #include "common/oct_program.h"
+#include "common/oct_text.h"
 
 #define WORKER_SOCKET    3
 #define WORKER_LEASE     4
@@ -27,6 +28,7 @@
 #define TIMEOUT_S        60u
 #define TIMEOUT_S_MAX    86400u
 #define MEMORY_MB_MAX    (1u << 30)
+#define TRACEBACKS_MAX   1000000u
 #define MEMORY_PERIOD    64 // calls
 #define END_TIMEOUT_MS   2000
 #define START_TIMEOUT_MS 120000 // imports of a package on a slow disk
@@ -36,14 +38,37 @@
 
 extern char **environ;
 
-// A whole number of the environment; what is none, or is not in 1 .. max, is as if it was not set.
-static uint32_t
-setting(const char *name, uint32_t max, uint32_t otherwise)
+// A whole number of the environment, in decimal digits, where it is set to one. An empty text is as
+// if it was not set.
+static oct_err
+setting(const char *name, uint32_t least, uint32_t most, uint32_t *value, char *reason,
+        size_t reason_size)
 {
     const char *text = getenv(name);
-    char *end;
-    unsigned long value = text != NULL ? strtoul(text, &end, 10) : 0;
-    return value >= 1 && value <= max ? (uint32_t)value : otherwise;
+    if (text == NULL || text[0] == '\0') {
+        return OCT_OK;
+    }
+    errno = 0;
+    unsigned long number = strtoul(text, NULL, 10);
+    if (text[strspn(text, "0123456789")] != '\0' || errno != 0 || number < least || number > most) {
+        return oct_refuse(reason, reason_size,
+                          "%s is '%.40s'; allowed is a whole number from %u to %u", name, text,
+                          least, most);
+    }
+    *value = (uint32_t)number;
+    return OCT_OK;
+}
+
+// Read when a process is started, not at each call: another thread may set a variable meanwhile.
+static oct_err
+settings_read(env_gym_process *process, char *reason, size_t reason_size)
+{
+    uint32_t seconds = TIMEOUT_S, tracebacks = 0; // the worker reads these
+    OCT_TRY(setting("OCTET_GYM_TIMEOUT_S", 1, TIMEOUT_S_MAX, &seconds, reason, reason_size));
+    OCT_TRY(
+        setting("OCTET_GYM_MEMORY_MB", 1, MEMORY_MB_MAX, &process->limit_mb, reason, reason_size));
+    process->wait_ms = seconds * 1000;
+    return setting("OCTET_GYM_TRACEBACKS", 0, TRACEBACKS_MAX, &tracebacks, reason, reason_size);
 }
 
 // Standard output of the process is ours for results: what environments print goes to errors. A
@@ -192,7 +217,7 @@ resident_mb(pid_t pid)
 static oct_err
 memory_check(env_gym_process *process, char *reason, size_t reason_size)
 {
-    uint32_t limit_mb = setting("OCTET_GYM_MEMORY_MB", MEMORY_MB_MAX, 0);
+    uint32_t limit_mb = process->limit_mb;
     uint32_t used_mb =
         limit_mb > 0 && ++process->calls % MEMORY_PERIOD == 0 ? resident_mb(process->pid) : 0;
     if (used_mb <= limit_mb) {
@@ -303,6 +328,7 @@ env_gym_process_start(env_gym_process *out, const char *const *arguments, char *
         snprintf(reason, reason_size, "the program ends");
         return OCT_EINVAL;
     }
+    OCT_TRY(settings_read(&process, reason, reason_size));
     if (!links_open(&process, &theirs, &lease)) {
         snprintf(reason, reason_size, "no socket: %s", strerror(errno));
         return OCT_EINVAL;
@@ -337,8 +363,7 @@ env_gym_process_call(env_gym_process *process, char command, char *reason, size_
     if (send(process->socket, &command, 1, MSG_NOSIGNAL) != 1) {
         return lost(process, 0, reason, reason_size);
     }
-    uint32_t wait_ms = setting("OCTET_GYM_TIMEOUT_S", TIMEOUT_S_MAX, TIMEOUT_S) * 1000;
-    return answer_read(process, wait_ms, NULL, reason, reason_size);
+    return answer_read(process, process->wait_ms, NULL, reason, reason_size);
 }
 
 void

@@ -13,13 +13,15 @@
 //
 // Threads: one user at a time. Owns: the process, the socket, the mapping. When it has not answered
 // for $OCTET_GYM_TIMEOUT_S (60) it hangs, and is killed, and so is one that has more memory than
-// $OCTET_GYM_MEMORY_MB (no limit) after an answer; for its start it has two minutes.
+// $OCTET_GYM_MEMORY_MB (no limit) after an answer; for its start it has two minutes. Both are read
+// when it is started, and refused where they are no such numbers.
 typedef struct env_gym_process {
     pid_t pid; // 0: there is none
     int socket;
-    int lease;       // the end of a pipe that nobody else has
-    uint32_t calls;  // counts them
-    uint8_t *memory; // NULL: none yet
+    int lease;                  // the end of a pipe that nobody else has
+    uint32_t calls;             // counts them
+    uint32_t wait_ms, limit_mb; // of an answer; of its memory, 0: none
+    uint8_t *memory;            // NULL: none yet
     size_t size;
 } env_gym_process;
 

@@ -55,8 +55,7 @@ ADVICE = (b" If it is your own, register it in a module and use gym:MODULE:NAME:
           b"your script or notebook.")
 METRICS_KEY, METRICS_MAX, METRIC_NAME_BYTES = "info_metrics", 64, 64  # the name's with the zero byte
 STUCK_SECONDS = 2.0  # after which a Ctrl-C of the terminal is for the environment
-TRACEBACKS = os.environ.get("OCTET_GYM_TRACEBACKS", "")
-TRACEBACKS_MAX = int(TRACEBACKS) if TRACEBACKS.isdecimal() else 8
+TRACEBACKS_MAX = int(os.environ.get("OCTET_GYM_TRACEBACKS") or 8)  # the host refuses what is no number
 TRACEBACK_FRAMES, TRACEBACK_CHARACTERS = 30, 8192  # the innermost; the last
 # Frames of these files say nothing about the environment: this one, and what stands between the two.
 GYMNASIUM = os.path.dirname(gymnasium.__file__)

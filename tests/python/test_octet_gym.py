@@ -583,10 +583,20 @@ def test_a_traceback_has_its_innermost_part_and_an_end(capfd):
     assert told.count("Traceback") == 1 and len(told) < 9000 and told.endswith("AssertionError\n")
 
 
-@pytest.mark.parametrize(("most", "count"), [("0", 0), ("1", 1), ("x", 1)])
+@pytest.mark.parametrize(("most", "count"), [("0", 0), ("1", 1), ("", 1)])
 def test_so_many_tracebacks_as_are_asked_for(capfd, monkeypatch, most, count):
     monkeypatch.setenv("OCTET_GYM_TRACEBACKS", most)
     assert steps_told(capfd, make("Raises"), 5).count("Traceback") == count
+
+
+@pytest.mark.parametrize(("name", "value", "allowed"), [
+    ("OCTET_GYM_TIMEOUT_S", "0.5", "1 to 86400"), ("OCTET_GYM_TIMEOUT_S", "5min", "1 to 86400"), ("OCTET_GYM_TIMEOUT_S", "0", "1 to 86400"),
+    ("OCTET_GYM_TIMEOUT_S", "86401", "1 to 86400"), ("OCTET_GYM_MEMORY_MB", "8GB", "1 to 1073741824"), ("OCTET_GYM_MEMORY_MB", "-1", "1 to "),
+    ("OCTET_GYM_MEMORY_MB", " 8", "1 to "), ("OCTET_GYM_MEMORY_MB", "9" * 30, "1 to "), ("OCTET_GYM_TRACEBACKS", "x", "0 to 1000000")])
+def test_a_limit_that_is_no_number_is_refused(monkeypatch, name, value, allowed):
+    monkeypatch.setenv(name, value)
+    with pytest.raises(octet.OctetError, match=f"{name} is '{re.escape(value)}'; allowed is a whole number from {allowed}"):
+        make("Raises")
 
 
 def test_an_exception_without_words_has_a_place(capfd):
