@@ -458,8 +458,9 @@ class Learner(NotCopied):
             self._child.send_signal(signal.SIGINT)  # by the second one octet train ends at once
             self._child.wait()
             raise
-        self._was_interrupted = code == 128 + signal.SIGINT
-        was_stopped = code > 0 and signal_of(code) is not None  # by whichever signal
+        # By whichever signal; by SIGINT itself, where octet train had not yet said how it takes one.
+        was_stopped = signal_of(code) is not None and (code > 0 or code == -signal.SIGINT)
+        self._was_interrupted = code in (128 + signal.SIGINT, -signal.SIGINT)
         if code != 0 and not was_stopped:
             raise OctetError(self._words(code) or f"octet train ended with exit code {code}", code)
 

@@ -66,6 +66,16 @@ def test_a_program_that_ends_ends_its_run(tmp_path):
     assert summary(tmp_path / "run")["reason"] == "interrupted"
 
 
+def test_a_ctrl_c_before_the_run_begins_is_a_ctrl_c(tmp_path, monkeypatch):
+    program = tmp_path / "octet"  # which a signal ends: it handles none yet
+    program.write_text("#!/bin/sh\nexec sleep 1000\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("OCTET_PROGRAM", str(program))
+    monkeypatch.setattr(octet._learner.time, "sleep", mock.Mock(side_effect=KeyboardInterrupt))
+    with pytest.raises(KeyboardInterrupt):
+        started(tmp_path / "run")
+
+
 def test_a_batch_that_came_with_a_ctrl_c_is_still_to_be_answered(tmp_path, monkeypatch):
     library = octet._learner.lib
     real = library.octet_learner_next
