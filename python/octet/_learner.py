@@ -86,10 +86,14 @@ class LearnerBatch:
 
 
 class _Handle:
-    """liboctet's learner. Views of its memory keep it; it is freed with the last of them."""
+    """liboctet's learner, once it is opened. Views of its memory keep it; it is freed with the last of them."""
 
-    def __init__(self, pointer: int) -> None:
-        self.pointer = pointer
+    def __init__(self) -> None:
+        self.opened = ctypes.c_void_p()
+
+    @property
+    def pointer(self) -> int | None:
+        return self.opened.value
 
     def view(self, address: int | None, shape: tuple[int, ...], dtype: Any) -> NDArray[Any] | None:
         if not address:
@@ -100,7 +104,8 @@ class _Handle:
         return np.frombuffer(memory, dtype).reshape(shape)
 
     def __del__(self) -> None:
-        lib.octet_learner_close(self.pointer)
+        if self.opened:
+            lib.octet_learner_close(self.opened)
 
 
 class Learner(NotCopied):
@@ -216,12 +221,11 @@ class Learner(NotCopied):
     def _try(self, error: Any) -> int:
         """Whether there is a run, and whether it has something to learn from. One that dies meanwhile may come back."""
         if self._handle is None:
-            pointer = ctypes.c_void_p()
-            opened: int = lib.octet_learner_open(_lib.byref(pointer), os.fsencode(self.run_dir), error, len(error))
+            self._handle = _Handle()  # there before it is opened: a Ctrl-C on the way back would keep the run's one place
+            opened: int = lib.octet_learner_open(_lib.byref(self._handle.opened), os.fsencode(self.run_dir), error, len(error))
             if opened != 0:
+                self._handle = None
                 return opened
-            assert pointer.value is not None
-            self._handle = _Handle(pointer.value)
         result: int = lib.octet_learner_wait(self._handle.pointer, _WAIT_MS)
         error.value = lib.octet_learner_error(self._handle.pointer) or b"it has handed out no batch yet"
         if result == _ECLOSED and not lib.octet_learner_has_ended(self._handle.pointer):
@@ -438,7 +442,7 @@ class Learner(NotCopied):
         writes its checkpoint and policies and evaluates nothing more. policy.oct is the best version that was evaluated so
         far, policy_last.oct the newest. It is waited for, as long as octet train takes; a Ctrl-C then kills its daemons.
         OctetError: it could not be saved. A fork only leaves, and the run goes on."""
-        if self._handle is not None:
+        if self._handle is not None and self._handle.opened:
             lib.octet_learner_leave(self._handle.pointer)
         self._over, self._batch.B = True, 0
         try:

@@ -130,6 +130,7 @@ class OctetVectorEnv(VectorEnv[Any, Any, Any]):
         if env_id.startswith("gym:"):  # drawn by nobody here: these are its own
             options, sides = {**sides, **options}, {}
         self._size = tuple(whole(name, sides.get(name, 0), 0, _SIDE_MAX) for name in ("width", "height"))
+        self._opened = ctypes.c_void_p()  # which the library writes: a Ctrl-C between its answer and `_open` leaves none behind
         self._handle: int | None = None
         # Of the process that has its threads, or the child that steps a "gym:" environment.
         self._pid = os.getpid() if threads > 1 or env_id.startswith("gym:") else 0
@@ -171,9 +172,12 @@ class OctetVectorEnv(VectorEnv[Any, Any, Any]):
         if env_id.startswith("gym:"):
             keep_python()
         error = _lib.create_string_buffer(_lib.ERROR_BYTES)
-        handle = ctypes.c_void_p()
-        _lib.check(lib.octet_vector_open(_lib.byref(handle), _lib.byref(config), error, len(error)), error.value)
-        self._handle = handle.value
+        try:
+            _lib.check(lib.octet_vector_open(_lib.byref(self._opened), _lib.byref(config), error, len(error)), error.value)
+            self._handle = self._opened.value
+        except BaseException:
+            self.close_extras()
+            raise
 
     def _buffers(self, spec: _lib.Spec) -> None:
         """What the library reads and writes, and the struct with their addresses: made once."""
@@ -358,9 +362,9 @@ class OctetVectorEnv(VectorEnv[Any, Any, Any]):
         return lib.octet_vector_failures(handle), lib.octet_vector_failure(handle).decode(errors="replace")
 
     def close_extras(self, **kwargs: Any) -> None:
-        handle, self._handle = getattr(self, "_handle", None), None
-        if handle is not None and (self._pid == 0 or self._pid == os.getpid()):  # they are not a fork's to end
-            lib.octet_vector_close(handle)
+        opened, self._opened, self._handle = getattr(self, "_opened", None), ctypes.c_void_p(), None
+        if opened and (self._pid == 0 or self._pid == os.getpid()):  # they are not a fork's to end
+            lib.octet_vector_close(opened)
 
     def __enter__(self) -> OctetVectorEnv:
         return self

@@ -479,6 +479,25 @@ def test_a_program_handles_its_signal_once():
     assert len(seen) == 1 and "Ctrl-C" in env.failures[1]
 
 
+def processes():
+    """Those that this one has started."""
+    return {child for task in pathlib.Path("/proc/self/task").iterdir() for child in (task / "children").read_text().split()}
+
+
+@pytest.mark.parametrize("make_it", [lambda id: octet.make_vec(id, 2), octet.make])
+def test_a_ctrl_c_while_one_is_made_leaves_no_process(monkeypatch, make_it):
+    real, before = octet._vector.lib.octet_vector_open, processes()
+
+    def interrupted(*arguments):
+        assert real(*arguments) == 0 and processes() != before
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(octet._vector.lib, "octet_vector_open", interrupted)
+    with pytest.raises(KeyboardInterrupt) as told:  # whose traceback has the frame, and that has what was made
+        make_it("gym:CartPole-v1")
+    assert processes() == before, told
+
+
 def test_an_early_ctrl_c_ends_a_reset_and_a_close_that_hang():
     env = make("PressedReset", count=1)
     env.reset(seed=1)

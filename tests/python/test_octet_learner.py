@@ -76,6 +76,22 @@ def test_a_ctrl_c_before_the_run_begins_is_a_ctrl_c(tmp_path, monkeypatch):
         started(tmp_path / "run")
 
 
+def test_a_ctrl_c_while_it_attaches_keeps_no_place(tmp_path, monkeypatch):
+    real = octet._learner.lib.octet_learner_open
+
+    def interrupted(*arguments):
+        assert real(*arguments) == 0
+        raise KeyboardInterrupt
+
+    with started(tmp_path / "run") as learner:
+        octet._lib.lib.octet_learner_leave(learner._handle.pointer)  # its place is free
+        with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt) as told:
+            patch.setattr(octet._learner.lib, "octet_learner_open", interrupted)
+            octet.Learner.attach(tmp_path / "run", timeout=30)
+        with octet.Learner.attach(tmp_path / "run", timeout=30) as another:
+            assert another.next() is not None, told
+
+
 def test_a_batch_that_came_with_a_ctrl_c_is_still_to_be_answered(tmp_path, monkeypatch):
     library = octet._learner.lib
     real = library.octet_learner_next
