@@ -119,7 +119,7 @@ def set_arguments(settings: Mapping[str, Any] | None) -> list[str]:
 def train_arguments(experiment: str | os.PathLike[str] | None, run_dir: os.PathLike[str], arguments: Sequence[str]) -> list[str]:
     """Of `octet train`; an experiment of None is that of the run in the folder, which goes on."""
     more = options_of(arguments, "--run-dir")
-    begins = [path_of("experiment", experiment)] if experiment is not None else [] if "--resume" in more else ["--resume"]
+    begins = [file_of("experiment", experiment)] if experiment is not None else [] if "--resume" in more else ["--resume"]
     return ["train", *begins, "--run-dir", os.fspath(run_dir), *more]
 
 
@@ -142,6 +142,12 @@ def path_of(name: str, path: Any) -> str:
         raise OctetError(f"{name}: {path!r} is no path") from None
     path_bytes(name, text)
     return text
+
+
+def file_of(name: str, path: Any) -> str:
+    """The same as an argument by itself, which is no option, whatever it begins with."""
+    text = path_of(name, path)
+    return f"./{text}" if text.startswith("-") else text
 
 
 # ---- what it says

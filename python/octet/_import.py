@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._arrays import array_of, floats_of, is_list
-from ._command import finished, path_of
+from ._command import file_of, finished, path_of
 from ._lib import OctetError, whole
 from ._onnx import Model
 from ._policy import Policy
@@ -539,7 +539,7 @@ def import_policy(source: Any, observations: Any = None, env: str | None = None,
             model.write_bytes(source if isinstance(source, bytes) else _finish(draft) if draft else b"")
         if is_model and any(given is not None for given in (normalizer, action_scale, action_offset)):
             raise OctetError("normalizer, action_scale and action_offset are a part of an ONNX model already, or of none")
-        arguments = [str(model), "--out", str(target), "--precision", str(precision)]
+        arguments = [file_of("source", model), "--out", str(target), "--precision", str(precision)]
         if rows is not None:
             np.save(here / "observations.npy", rows if rows.dtype == np.uint8 else floats_of("observations", rows))
             arguments += ["--observations", str(here / "observations.npy")]

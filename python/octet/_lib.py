@@ -278,6 +278,7 @@ def whole(name: str, value: Any, low: int, high: int) -> int:
 
 
 def ids() -> list[str]:
+    """Of the environments that come with Octet."""
     room = lib.octet_vector_ids(None, 0)
     found = (c_char_p * room)()
     count = min(room, lib.octet_vector_ids(found, room))

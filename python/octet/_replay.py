@@ -582,6 +582,7 @@ class Replay(NotCopied):
 
     @property
     def action(self) -> tuple[tuple[int, ...], np.dtype[Any]]:
+        """The same of an action."""
         return self._service.action.shape, self._service.action.dtype
 
     @property

@@ -18,8 +18,8 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from ._command import (Child, errors_of, finished, options_of, options_of_env, path_of, set_arguments, signal_of, train_arguments,
-                       yaml_of)
+from ._command import (Child, errors_of, file_of, finished, options_of, options_of_env, path_of, set_arguments, signal_of,
+                       train_arguments, yaml_of)
 from ._lib import NotCopied, OctetError, deadline_of
 from ._policy import Policy
 
@@ -279,6 +279,7 @@ class Job(NotCopied):
 
     @property
     def is_running(self) -> bool:
+        """Whether it goes on."""
         return not self._child.has_ended
 
     def wait(self, timeout: float | None = None) -> Run:
@@ -428,8 +429,8 @@ def sweep(experiment: str | os.PathLike[str], over: Mapping[str, Any], sweep_dir
     settings = set_arguments(set)
     env_id = (set or {}).get("env.id")
     drawn = [] if random is None else ["--random", str(random)]
-    child = Child(["sweep", path_of("experiment", experiment), "--sweep-dir", str(folder), "--seeds", str(seeds), "--jobs", str(jobs),
-                   *drawn, *(part for key, values in over.items()
+    child = Child(["sweep", file_of("experiment", experiment), "--sweep-dir", str(folder), "--seeds", str(seeds),
+                   "--jobs", str(jobs), *drawn, *(part for key, values in over.items()
                              for part in _over_of(key, values, None if env_id is None else str(env_id))),
                    *options_of(arguments, "--sweep-dir"), *settings])
     seen, has_ended = 0, False

@@ -182,6 +182,14 @@ def test_arguments_of_another_kind_are_refused_in_words(call, words):
         call()
 
 
+@pytest.mark.parametrize("call", [
+    lambda: octet.train("--help", "run"), lambda: octet.start("--help", "run"), lambda: octet.Learner("--help", "run"),
+    lambda: octet.sweep("--help", {"algo.learning_rate": [1e-3]}, "run"), lambda: octet.import_policy("--help", actions=2)])
+def test_a_file_whose_name_begins_like_an_option_is_a_file(call):
+    with pytest.raises(octet.OctetError, match="no file or preset './--help'|'./--help': No such file"):
+        call()
+
+
 @pytest.mark.parametrize("call", [lambda: octet.preset(CARTPOLE), lambda: octet.compare(["run"]), lambda: octet.train(CARTPOLE, "run"),
                                   lambda: octet.Learner(CARTPOLE, "run"), imported])
 def test_a_program_that_is_not_there_is_said(call, tmp_path, monkeypatch):
