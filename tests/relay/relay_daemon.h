@@ -41,7 +41,7 @@ typedef struct shard {
     uint32_t relay_peer;
     uint64_t relay_named; // who wants acks
     uint64_t relay_number;
-    uint32_t messages, batches;
+    uint32_t messages, message_bytes, batches;
     uint32_t seen[SEEN_MAX]; // sequence numbers, as they came
     uint8_t last[BYTES_MAX]; // batch
     size_t last_length;
@@ -49,13 +49,14 @@ typedef struct shard {
     net_push *push;
     net_sub *acks;
     bool is_busy;
-    uint32_t acked;
+    uint32_t acked, acks_sent;
     wire_ack ack;
 } shard;
 
 typedef struct fixture {
     char folder[64];
     char learner[NET_URL_MAX], policies[NET_URL_MAX], relay[NET_URL_MAX];
+    char metrics[64]; // of the relay
     net_loop *loop;
     net_test_daemon daemon;
     // the learner
@@ -133,6 +134,7 @@ replay_take(void *arg, net_msg *msg)
     assert_true(gathered.count > 0);
     at->relay_number = gathered.relay;
     at->messages++;
+    at->message_bytes += (uint32_t)net_msg_length(msg);
     while (wire_gathered_next(&gathered, &frame, &length)) {
         wire_claim claim;
         T_OK(wire_claim_find(&claim, frame, length));
@@ -204,7 +206,8 @@ relay_start(fixture *f)
 {
     static char log[96];
     (void)snprintf(log, sizeof(log), "%s/log", f->folder);
-    const char *argv[] = {"octet-relay", "--learner", f->learner, "--listen", f->relay, NULL};
+    const char *argv[] = {"octet-relay", "--learner", f->learner, "--listen",
+                          f->relay,      "--metrics", f->metrics, NULL};
     net_process_spec spec = {
         .file = executable, .argv = argv, .folder = f->folder, .log_path = log};
     net_test_daemon_start(&f->daemon, f->loop, &spec);
@@ -253,6 +256,7 @@ fixture_open(void **state)
     (void)snprintf(f->learner, sizeof(f->learner), "ipc://%s/l", f->folder);
     (void)snprintf(f->policies, sizeof(f->policies), "ipc://%s/l.1", f->folder);
     (void)snprintf(f->relay, sizeof(f->relay), "ipc://%s/r", f->folder);
+    (void)snprintf(f->metrics, sizeof(f->metrics), "http://127.0.0.1:%u", net_test_free_port());
     f->loop = net_loop_create();
     f->server = wire_server_create_learner(&handlers, f, &net_rpc_responder, BYTES_MAX);
     T_OK(net_rpc_server_open(&f->rpc, f->loop, f->learner, OCT_ROLES_ANY, 4, BYTES_MAX,

@@ -39,6 +39,20 @@ gatherer_end(wire_gatherer *gatherer)
     return msg;
 }
 
+// What a relay sends: batches from that number on.
+static inline net_msg *
+gathered_batches(uint64_t session, uint32_t number, uint32_t count)
+{
+    wire_gatherer gatherer;
+    wire_gatherer_init(&gatherer, 5, BYTES_MAX);
+    for (uint32_t i = 0; i < count; i++) {
+        net_msg *one = batch_make(session, (uint8_t)(number + i), 60000);
+        assert_true(wire_gatherer_add(&gatherer, net_msg_body(one), net_msg_length(one)));
+        net_msg_destroy(one);
+    }
+    return gatherer_end(&gatherer);
+}
+
 // Of the session and of others. arg: the replay. A net_fn.
 static inline void
 acks_send(void *arg)
@@ -52,6 +66,7 @@ acks_send(void *arg)
         wire_ack_pack(&ack, bytes);
         assert_true(wire_gatherer_add(&gatherer, bytes, wire_ack_size(&ack)));
     }
+    at->acks_sent++; // of the session
     net_post_send(at->post, at->relay_peer, gatherer_end(&gatherer));
 }
 

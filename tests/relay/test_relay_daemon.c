@@ -1,5 +1,4 @@
 // octet-relay between an actor, a learner and its replays. argv[1] is the executable.
-#include "tests/net/net_certs.h"
 #include "tests/relay/relay_traffic.h"
 
 static void
@@ -41,6 +40,12 @@ test_relay_publishes_the_same_bytes_to_whom_they_are_for(void **state)
         assert_true(f->policies_got == 0 || memcmp(f->policy, want, sizeof(want)) == 0);
     }
     net_timer_stop(timer);
+    double policies, bytes; // of all topics; the last may still be on their way
+    do {
+        policies = net_test_metric(f->metrics, "octet_relay_policies_total");
+        bytes = net_test_metric(f->metrics, "octet_relay_policy_bytes_total");
+    } while (policies != net_test_metric(f->metrics, "octet_relay_policies_total"));
+    assert_true(policies > f->policies_got && bytes == policies * (double)sizeof(want));
 }
 
 static void
@@ -97,32 +102,94 @@ test_relay_drops_what_is_no_batch_and_goes_on(void **state)
     assert_int_equal(at->seen[0], 9);
 }
 
-// What a relay sends: batches from that number on.
-static net_msg *
-gathered_make(uint64_t session, uint32_t number, uint32_t count)
+// Bytes of batches, in turn. Long ones are not gathered.
+static const size_t short_ones[] = {60000, 60000}, long_ones[] = {300000, 300000},
+                    both[] = {60000, 300000};
+
+// Of a replay that is broken, or of something else that listens there.
+static void
+test_relay_drops_what_is_no_acks_and_goes_on(void **state)
 {
+    fixture *f = *state;
+    shard *at = &f->at[0];
     wire_gatherer gatherer;
-    wire_gatherer_init(&gatherer, 5, BYTES_MAX);
-    for (uint32_t i = 0; i < count; i++) {
-        net_msg *one = batch_make(session, (uint8_t)(number + i), 60000);
-        assert_true(wire_gatherer_add(&gatherer, net_msg_body(one), net_msg_length(one)));
-        net_msg_destroy(one);
+    send_msg(at, batch_make(at->session, 1, 10));
+    while (at->batches == 0 || at->relay_peer == 0) {
+        net_loop_run(f->loop);
     }
-    return gatherer_end(&gatherer);
+    char url[NET_URL_MAX];
+    T_OK(net_url_offset(f->relay, 2, url));
+    int nobody = net_test_post_dial(url, "nobody", 6); // asks for none either
+    while (net_test_metric(f->metrics, "octet_relay_bad_total") < 1) {
+        net_test_turn(f->loop, 5);
+    }
+    (void)close(nobody);
+    net_msg *msg = net_msg_create(7);
+    memset(net_msg_body(msg), 0xab, 7);
+    net_post_send(at->post, at->relay_peer, msg);
+    wire_gatherer_init(&gatherer, 1, 4096);
+    msg = batch_make(at->session, 2, 10);
+    assert_true(wire_gatherer_add(&gatherer, net_msg_body(msg), net_msg_length(msg)));
+    net_msg_destroy(msg);
+    net_post_send(at->post, at->relay_peer, gatherer_end(&gatherer));
+    net_timer *timer = net_timer_start(f->loop, 1, 20, acks_send, at); // any of them may be lost
+    net_test_until(f->loop, &at->acked, 1);
+    net_timer_stop(timer);
+    assert_true(net_test_metric(f->metrics, "octet_relay_bad_total") == 3);
+}
+
+static void
+test_relay_counts_what_it_passes_on(void **state)
+{
+    enum { BATCHES = 20 };
+    fixture *f = *state;
+    shard *at = &f->at[0];
+    size_t bytes = 0;
+    for (uint8_t i = 1; i <= BATCHES; i++) {
+        net_msg *msg = batch_make(at->session, i, i == BATCHES / 2 ? long_ones[0] : 100);
+        bytes += net_msg_length(msg);
+        send_msg(at, msg);
+    }
+    while (at->batches < BATCHES || at->relay_peer == 0) {
+        net_loop_run(f->loop);
+    }
+    net_timer *timer = net_timer_start(f->loop, 1, 20, acks_send, at); // any of them may be lost
+    net_test_until(f->loop, &at->acked, 3);
+    net_timer_stop(timer);
+    double acks = net_test_metric(f->metrics, "octet_relay_acks_total");
+    assert_true(acks >= at->acked && acks <= at->acks_sent);
+    const struct {
+        const char *name;
+        double want;
+    } numbers[] = {
+        {"octet_relay_batches_total", BATCHES},
+        {"octet_relay_batch_bytes_total", (double)bytes},
+        {"octet_relay_messages_total", at->messages},
+        {"octet_relay_message_bytes_total", at->message_bytes},
+        {"octet_relay_sessions", 1},
+        {"octet_relay_up", 1},
+        {"octet_relay_bad_total", 0},
+    };
+    for (size_t i = 0; i < OCT_COUNTOF(numbers); i++) {
+        double got = net_test_metric(f->metrics, numbers[i].name);
+        if (got != numbers[i].want) {
+            fail_msg("%s: %g, not %g", numbers[i].name, got, numbers[i].want);
+        }
+    }
 }
 
 // Sends from batch sent on until the line takes no more, so many in a message; gives how many were
 // sent.
 static uint32_t
-line_fill(shard *at, uint32_t sent, uint32_t each)
+line_fill(shard *at, uint32_t sent, uint32_t each, const size_t payload[2])
 {
     uint32_t idle = 0;
     net_timer *timer = net_timer_start(at->f->loop, 20, 20, net_test_stop, at->f->loop);
     while (sent < 250 && idle < 25) {
         idle++;
         if (!at->is_busy) {
-            send_msg(at, each > 1 ? gathered_make(at->session, sent, each)
-                                  : batch_make(at->session, (uint8_t)sent, 60000));
+            send_msg(at, each > 1 ? gathered_batches(at->session, sent, each)
+                                  : batch_make(at->session, (uint8_t)sent, payload[sent % 2]));
             sent += each;
             idle = 0;
         }
@@ -158,10 +225,40 @@ test_relay_that_is_full_stops_its_senders(void **state)
     while (at->batches == 0) {
         net_loop_run(f->loop);
     }
+    assert_true(net_test_metric(f->metrics, "octet_relay_stalls_total") == 0);
     at->is_full = true;
-    uint32_t sent = line_fill(at, 1, 1);
+    uint32_t sent = line_fill(at, 1, 1, short_ones);
+    assert_true(net_test_metric(f->metrics, "octet_relay_stalls_total") >= 1);
     line_empty(at, sent);
     assert_true(at->messages < sent); // several in one
+}
+
+// Each of them is gathered or goes alone.
+static void
+test_relay_passes_batches_as_long_as_what_it_gathers(void **state)
+{
+    enum { GATHERED = 256 << 10, AROUND = 10 };
+    fixture *f = *state;
+    shard *at = &f->at[0];
+    net_msg *empty = batch_make(at->session, 0, 0);
+    size_t head = net_msg_length(empty);
+    net_msg_destroy(empty);
+    for (uint8_t i = 0; i <= 2 * AROUND; i++) {
+        send_msg(at, batch_make(at->session, i, GATHERED - AROUND + i - head));
+    }
+    while (at->batches <= 2 * AROUND) {
+        net_loop_run(f->loop);
+    }
+    assert_int_equal(at->last_length, GATHERED + AROUND);
+}
+
+static void
+test_relay_that_is_full_keeps_long_and_short_batches_in_order(void **state)
+{
+    fixture *f = *state;
+    shard *at = &f->at[0];
+    at->is_full = true;
+    line_empty(at, line_fill(at, 0, 1, both));
 }
 
 // It has room for some of the batches that a relay below it gathered: each goes on once.
@@ -171,9 +268,9 @@ test_relay_that_is_full_stops_a_relay_in_the_middle_of_a_message(void **state)
     fixture *f = *state;
     shard *at = &f->at[0];
     at->is_full = true;
-    uint32_t sent = line_fill(at, 0, 10);
+    uint32_t sent = line_fill(at, 0, 10, short_ones);
     line_empty(at, sent);
-    send_msg(at, gathered_make(at->session, sent, 2));
+    send_msg(at, gathered_batches(at->session, sent, 2));
     while (at->batches < sent + 2) {
         net_loop_run(f->loop);
     }
@@ -214,7 +311,7 @@ test_relay_lets_one_full_replay_stop_nobody_elses_actors(void **state)
     fixture *f = *state;
     shard *full = &f->at[0], *other = &f->at[1];
     full->is_full = true;
-    uint32_t sent = line_fill(full, 0, 1);
+    uint32_t sent = line_fill(full, 0, 1, short_ones);
     for (uint32_t i = 0; i < 250; i++) { // more than any queue between
         send_msg(other, batch_make(other->session, (uint8_t)i, 60000));
     }
@@ -223,6 +320,15 @@ test_relay_lets_one_full_replay_stop_nobody_elses_actors(void **state)
     }
     assert_int_equal(full->batches, 0);
     line_empty(full, sent);
+}
+
+static void
+learner_asked_twice(fixture *f)
+{
+    uint32_t before_it = f->registrations;
+    while (f->registrations < before_it + 2) { // it asks again when it has taken the last answer
+        net_loop_run(f->loop);
+    }
 }
 
 // A learner that came back names one replay more: a relay goes by its last answer.
@@ -248,10 +354,7 @@ test_relay_takes_another_replay_in_mid_run(void **state)
     // and it moves: its line leads elsewhere, the other stays
     (void)snprintf(other->replay, sizeof(other->replay), "%s", at->replay);
     at->session = other->session; // what replay_take awaits there from now on
-    uint32_t before_it = f->registrations;
-    while (f->registrations < before_it + 2) { // it asks again when it has taken the last answer
-        net_loop_run(f->loop);
-    }
+    learner_asked_twice(f);
     send_msg(other, batch_make(other->session, 4, 10));
     while (at->batches < 3) {
         net_loop_run(f->loop);
@@ -259,72 +362,60 @@ test_relay_takes_another_replay_in_mid_run(void **state)
     assert_int_equal(at->seen[2], 4);
 }
 
-// Also where only the relay above is beyond this machine.
+// What comes meanwhile for a replay that is not there waits, and goes on without another's push.
 static void
-test_relay_needs_a_certificate_of_its_role(void **state)
+test_relay_keeps_what_has_nowhere_to_go(void **state)
 {
     fixture *f = *state;
-    net_test_daemon other;
-    const char *folder = net_test_path("actor");
-    certs_ca *ca = certs_ca_create("ca");
-    certs_write_usual(ca, "actor", false, folder);
-    second_start(&other, f,
-                 (const char *[]){"--tls", folder, "--relay", "tls+tcp://127.0.0.1:7000"});
-    assert_int_equal(net_test_daemon_end(&other), 2);
-    certs_ca_destroy(ca);
-}
-
-static void
-ready(void *arg)
-{
-    *(bool *)arg = true;
-}
-
-static void
-both_turn(net_loop *actor, net_loop *loop)
-{
-    net_test_turn(actor, 5);
-    net_test_turn(loop, 5);
-}
-
-// An actor that says it is a relay: its message goes nowhere, and its own batch behind that does.
-static void
-test_relay_takes_what_was_gathered_of_relays_alone(void **state)
-{
-    fixture *f = *state;
-    shard *at = &f->at[0];
-    char listen[NET_URL_MAX], url[NET_URL_MAX], folder[256], reason[512] = "";
-    net_test_daemon o;
-    certs_ca *ca = certs_ca_create("ca");
-    (void)snprintf(folder, sizeof(folder), "%s", net_test_path("relay"));
-    certs_write_usual(ca, "relay", true, folder);
-    certs_write_usual(ca, "actor", false, net_test_path("actor"));
-    (void)snprintf(listen, sizeof(listen), "tls+tcp://127.0.0.1:%u", net_test_free_port());
-    second_start(&o, f, (const char *[]){"--listen", listen, "--tls", folder});
-    net_loop *actor = net_loop_create();
-    T_OK(net_loop_use_tls(actor, net_test_path("actor"), reason, sizeof(reason)));
-    T_OK(net_url_offset(listen, 1, url));
-    net_push *push;
-    bool is_ready = false;
-    const net_push_events events = {.on_ready = ready, .on_connected = ready, .arg = &is_ready};
-    T_OK(net_push_open(&push, actor, url, OCT_ROLES_ANY, &events));
-    net_msg *const messages[] = {gathered_make(at->session, 1, 2), batch_make(at->session, 9, 100)};
-    for (size_t i = 0; i < OCT_COUNTOF(messages); i++) {
-        while (!is_ready) {
-            both_turn(actor, f->loop);
-            assert_false(o.is_exited);
-        }
-        is_ready = false;
-        T_OK(net_push_send(push, messages[i]));
+    shard *gone = &f->at[1];
+    send_msg(gone, batch_make(gone->session, 1, 10));
+    while (gone->batches < 1) {
+        net_loop_run(f->loop);
     }
-    while (at->batches < 1) {
-        both_turn(actor, f->loop);
+    f->shards = 1;
+    learner_asked_twice(f);
+    send_msg(gone, batch_make(gone->session, 2, 10));
+    learner_asked_twice(f);
+    assert_int_equal(gone->batches, 1);
+    f->shards = 2;
+    while (gone->batches < 2) {
+        net_loop_run(f->loop);
     }
-    assert_int_equal(at->seen[0], 9);
-    net_push_close(push);
-    net_loop_destroy(actor);
-    assert_int_equal(net_test_daemon_kill(&o, SIGTERM), 0);
-    certs_ca_destroy(ca);
+    assert_int_equal(gone->seen[1], 2);
+}
+
+// The same in the middle of a message that the replay before did not take: that one is lost, and
+// the line is not.
+static void
+line_moves_while_it_is_full(fixture *f, const size_t payload[2])
+{
+    shard *at = &f->at[0], *other = &f->at[1];
+    f->shards = 1;
+    at->is_full = true;
+    uint32_t sent = line_fill(at, 0, 1, payload);
+    assert_int_equal(at->batches, 0);
+    other->session = at->session; // what replay_take awaits there
+    (void)snprintf(at->replay, sizeof(at->replay), "%s", other->replay);
+    send_msg(at, batch_make(at->session, (uint8_t)sent, 10));
+    while (other->batches == 0 || other->seen[other->batches - 1] != sent) {
+        net_loop_run(f->loop);
+    }
+    for (uint32_t i = 1; i < other->batches; i++) {
+        assert_int_equal(other->seen[i], other->seen[i - 1] + 1);
+    }
+}
+
+static void
+test_relay_sends_on_to_another_replay_though_the_one_before_was_full(void **state)
+{
+    line_moves_while_it_is_full(*state, short_ones);
+}
+
+// Of batches that are too long to be gathered, nothing waits but with NNG.
+static void
+test_relay_sends_long_batches_on_to_another_replay(void **state)
+{
+    line_moves_while_it_is_full(*state, long_ones);
 }
 
 // Nobody on another host finds a wildcard.
@@ -371,15 +462,20 @@ main(int argc, char **argv)
 #define T(name) cmocka_unit_test_setup_teardown(name, fixture_open, fixture_close)
     const struct CMUnitTest tests[] = {
         T(test_relay_that_is_refused_ends),
-        T(test_relay_needs_a_certificate_of_its_role),
-        T(test_relay_takes_what_was_gathered_of_relays_alone),
         T(test_relay_announces_its_host_for_a_wildcard),
         T(test_relay_drops_what_is_no_batch_and_goes_on),
+        T(test_relay_drops_what_is_no_acks_and_goes_on),
+        T(test_relay_counts_what_it_passes_on),
         T(test_relay_that_is_full_stops_its_senders),
+        T(test_relay_passes_batches_as_long_as_what_it_gathers),
+        T(test_relay_that_is_full_keeps_long_and_short_batches_in_order),
         T(test_relay_that_is_full_stops_a_relay_in_the_middle_of_a_message),
         T(test_relay_has_a_line_to_each_replay),
         T(test_relay_lets_one_full_replay_stop_nobody_elses_actors),
         T(test_relay_takes_another_replay_in_mid_run),
+        T(test_relay_sends_on_to_another_replay_though_the_one_before_was_full),
+        T(test_relay_sends_long_batches_on_to_another_replay),
+        T(test_relay_keeps_what_has_nowhere_to_go),
         T(test_relay_goes_by_one_address_where_there_is_no_list),
         T(test_relay_gathers_batches_and_gives_each_its_own_acks),
         T(test_relay_publishes_the_same_bytes_to_whom_they_are_for),
