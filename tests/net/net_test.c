@@ -2,6 +2,7 @@
 #include "tests/net/net_test.h"
 
 #include <arpa/inet.h>
+#include <dirent.h>
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <pthread.h>
@@ -214,6 +215,19 @@ net_test_read(const char *path, char *out, size_t size)
     assert_true(length >= 0);
     out[length] = '\0';
     close(fd);
+}
+
+unsigned
+net_test_files_open(void)
+{
+    unsigned count = 0;
+    DIR *files = opendir("/proc/self/fd");
+    assert_non_null(files);
+    while (readdir(files) != NULL) {
+        count++;
+    }
+    (void)closedir(files);
+    return count;
 }
 
 int

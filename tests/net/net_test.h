@@ -37,6 +37,8 @@ net_msg *net_test_msg_u32(uint32_t value);
 uint32_t net_test_u32(net_msg *msg);
 // Reads at most size - 1 bytes of a file as text.
 void net_test_read(const char *path, char *out, size_t size);
+// How many descriptors this process has, and a constant.
+unsigned net_test_files_open(void);
 // Sends stderr to a file and back.
 int net_test_stderr_to(const char *path);
 void net_test_stderr_back(int saved);

@@ -63,6 +63,49 @@ test_connection_of_which_no_pipe_is_made_is_noticed(void **state)
     (void)unlink(address.sun_path);
 }
 
+static bool
+is_told(void)
+{
+    char trouble[128];
+    return net_acceptor_trouble(trouble, sizeof(trouble));
+}
+
+// Whoever watches hears of it before the process ends, and until somebody is let in, or the
+// listener is no more. A listener that answers late again and again is none that died.
+static void
+test_listener_that_lets_nobody_in_is_told_of_until_it_does(void **state)
+{
+    (void)state;
+    enum { TOLD_TICKS = 6, ROUNDS = 1 + NET_ACCEPTOR_MUTE_TICKS / TOLD_TICKS };
+    const char *url = local_url("slow.ipc");
+    struct sockaddr_un address = address_of(url);
+    int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+    assert_int_equal(bind(fd, (struct sockaddr *)&address, sizeof(address)), 0);
+    assert_int_equal(listen(fd, NET_ACCEPTOR_MUTE_TICKS), 0);
+    net_loop *loop = net_loop_create();
+    unsigned files = net_test_files_open();
+    net_acceptor *acceptor = net_acceptor_create(url, LISTENER);
+    net_acceptor_watch(acceptor, loop, 1);
+    for (int i = 0; i < ROUNDS; i++) {
+        while (!is_told()) {
+            net_test_turn(loop, 1);
+        }
+        net_acceptor_heard(LISTENER);
+        while (is_told()) {
+            net_test_turn(loop, 1);
+        }
+    }
+    while (!is_told()) {
+        net_test_turn(loop, 1);
+    }
+    net_acceptor_destroy(acceptor);
+    assert_false(is_told());
+    assert_int_equal(net_test_files_open(), files);
+    net_loop_destroy(loop);
+    (void)close(fd);
+    (void)unlink(address.sun_path);
+}
+
 // Its file was removed: nobody can come in.
 static void
 test_address_that_is_gone_is_noticed(void **state)
@@ -221,6 +264,7 @@ main(void)
         cmocka_unit_test(test_process_that_lets_nobody_in_ends), // forks before NNG has threads
         cmocka_unit_test(test_listener_outlives_peers_that_went_before_it_has_accepted), // likewise
         cmocka_unit_test(test_connection_of_which_no_pipe_is_made_is_noticed),
+        cmocka_unit_test(test_listener_that_lets_nobody_in_is_told_of_until_it_does),
         cmocka_unit_test(test_address_that_is_gone_is_noticed),
         cmocka_unit_test(test_address_that_another_process_has_is_left_alone),
         cmocka_unit_test(test_listener_of_nng_lets_in_again_and_again),

@@ -1,24 +1,10 @@
 // A process that may have too few files says so, and has them again where the limit is raised.
 #include "net/net_limits.h"
 
-#include <dirent.h>
 #include <string.h>
 #include <sys/resource.h>
 
-#include "tests/support/oct_test.h"
-
-static unsigned
-files_open(void)
-{
-    unsigned count = 0;
-    DIR *files = opendir("/proc/self/fd");
-    assert_non_null(files);
-    while (readdir(files) != NULL) {
-        count++;
-    }
-    (void)closedir(files);
-    return count;
-}
+#include "tests/net/net_test.h"
 
 static void
 test_too_few_files_are_told(void **state)
@@ -26,7 +12,7 @@ test_too_few_files_are_told(void **state)
     (void)state;
     char reason[256] = "";
     struct rlimit usual, few;
-    unsigned before = files_open();
+    unsigned before = net_test_files_open();
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &usual), 0);
     few = (struct rlimit){before + 20, usual.rlim_max};
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
@@ -36,7 +22,7 @@ test_too_few_files_are_told(void **state)
     assert_non_null(strstr(reason, "Too many open files: "));
     assert_non_null(strstr(reason, "are needed here: raise the limit on open files (ulimit -n"));
     T_OK(net_limits_check(reason, sizeof(reason)));
-    assert_int_equal(files_open(), before);
+    assert_int_equal(net_test_files_open(), before);
 }
 
 int
