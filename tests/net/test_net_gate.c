@@ -667,6 +667,12 @@ test_failures_are_those_of_the_certificate(void **state)
     (void)raw_tls(&to, port_of(url), "culprit", TLS1_3_VERSION, wrong_header, 8);
     assert_int_equal(counts_of(&to).refused, FAILURES_MAX + 1);
     assert_int_equal(counts_of(&to).overflowed, 1);
+    // That it comes nevertheless is its address's: each time costs a handshake.
+    assert_true(raw_tls(&to, port_of(url), "another", TLS1_3_VERSION, wrong_header, 8));
+    for (unsigned i = 0; i < FAILURES_MAX + 2; i++) {
+        (void)raw_tls(&to, port_of(url), "culprit", TLS1_3_VERSION, wrong_header, 8);
+    }
+    assert_false(raw_tls(&to, port_of(url), "another", TLS1_3_VERSION, wrong_header, 8));
     atomic_store(&stopped_ms, 0);
     side_close(&good);
     side_close(&to);
