@@ -44,9 +44,10 @@ static oct_err
 request_send(int fd, const net_http_address *address, const char *path, uint64_t end_ns)
 {
     char request[NET_URL_MAX + 512];
+    bool is_ipv6 = strchr(address->host, ':') != NULL;
     int length = snprintf(request, sizeof(request),
-                          "GET %s HTTP/1.1\r\nHost: %s:%s\r\nConnection: close\r\n\r\n", path,
-                          address->host, address->port);
+                          "GET %s HTTP/1.1\r\nHost: %s%s%s:%s\r\nConnection: close\r\n\r\n", path,
+                          is_ipv6 ? "[" : "", address->host, is_ipv6 ? "]" : "", address->port);
     OCT_ASSERT(length < (int)sizeof(request));
     for (int sent = 0; sent < length;) {
         ssize_t step = send(fd, request + sent, (size_t)(length - sent), MSG_NOSIGNAL);

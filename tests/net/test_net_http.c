@@ -671,52 +671,6 @@ test_http_get_reads_the_answer(void **state)
     server_close(&s);
 }
 
-static void *
-answers_garbage(void *arg)
-{
-    int fd = accept(*(int *)arg, NULL, NULL);
-    char bytes[1024];
-    (void)recv(fd, bytes, sizeof(bytes), 0);
-    (void)send(fd, "SSH-2.0-x\r\n\r\n", 13, MSG_NOSIGNAL);
-    (void)close(fd);
-    return NULL;
-}
-
-static void
-test_http_get_tells_what_failed(void **state)
-{
-    (void)state;
-    char url[64], body[64], reason[256];
-    int status;
-    unsigned port = 0;
-    (void)snprintf(url, sizeof(url), "http://127.0.0.1:%u", net_test_free_port());
-    T_ERR(net_http_get(url, "/healthz", 5000, &status, body, sizeof(body), reason, sizeof(reason)),
-          OCT_EIO);
-    assert_string_equal(reason, "Connection refused");
-    T_ERR(net_http_get("x", "/healthz", 1, &status, body, sizeof(body), reason, sizeof(reason)),
-          OCT_EINVAL);
-    T_ERR(net_http_get("https://127.0.0.1:1", "/healthz", 1, &status, body, sizeof(body), reason,
-                       sizeof(reason)),
-          OCT_EINVAL);
-    assert_non_null(strstr(reason, "health checks use an http address of the same host"));
-    T_ERR(net_http_get("http://127.0.0.1:1/metrics", "/healthz", 1, &status, body, sizeof(body),
-                       reason, sizeof(reason)),
-          OCT_EINVAL);
-    assert_string_equal(reason, "the address must end after the port, as in http://HOST:PORT");
-    int silent = net_test_tcp_bind(&port);
-    assert_int_equal(listen(silent, 1), 0);
-    (void)snprintf(url, sizeof(url), "http://127.0.0.1:%u", port);
-    T_ERR(net_http_get(url, "/healthz", 50, &status, body, sizeof(body), reason, sizeof(reason)),
-          OCT_ETIMEDOUT);
-    (void)close(accept(silent, NULL, NULL));
-    pthread_t thread;
-    assert_int_equal(pthread_create(&thread, NULL, answers_garbage, &silent), 0);
-    T_ERR(net_http_get(url, "/healthz", 5000, &status, body, sizeof(body), reason, sizeof(reason)),
-          OCT_EPROTO);
-    assert_int_equal(pthread_join(thread, NULL), 0);
-    (void)close(silent);
-}
-
 int
 main(void)
 {
@@ -738,7 +692,6 @@ main(void)
         cmocka_unit_test(test_http_check_table),
         cmocka_unit_test(test_http_local_names),
         cmocka_unit_test(test_http_get_reads_the_answer),
-        cmocka_unit_test(test_http_get_tells_what_failed),
     };
     return cmocka_run_group_tests(tests, NULL, net_test_folder_remove);
 }

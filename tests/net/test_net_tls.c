@@ -229,33 +229,94 @@ bytes_pass(BIO *from, BIO *to)
     return length > 0 && BIO_write(to, bytes, length) == length;
 }
 
+// Both sides of a connection in memory, as far as they get.
+typedef struct pair {
+    SSL *ssl, *their_ssl; // who accepts, who connects
+} pair;
+
+static pair
+pair_meet(net_tls *tls, net_tls *their_tls, const char *host)
+{
+    BIO *in, *sent, *their_in, *their_sent;
+    pair p = {net_tls_connection(tls, NULL, &in, &sent),
+              net_tls_connection(their_tls, host, &their_in, &their_sent)};
+    bool goes_on = true;
+    while (goes_on) {
+        (void)SSL_do_handshake(p.their_ssl);
+        goes_on = bytes_pass(their_sent, in);
+        (void)SSL_do_handshake(p.ssl);
+        goes_on = bytes_pass(sent, their_in) || goes_on;
+    }
+    return p;
+}
+
+static void
+pair_free(pair p)
+{
+    SSL_free(p.ssl);
+    SSL_free(p.their_ssl);
+}
+
 // Whether tls takes the certificate in theirs, from which its connection is made: peer is who that
 // is.
 static bool
 is_taken(net_tls *tls, const char *theirs, net_tls_peer *peer)
 {
     char reason[1024];
-    BIO *in, *sent, *their_in, *their_sent;
     net_tls *their_tls;
     T_OK(net_tls_open(&their_tls, net_test_path(theirs), reason, sizeof(reason)));
-    SSL *ssl = net_tls_connection(tls, NULL, &in, &sent);
-    SSL *their_ssl = net_tls_connection(their_tls, "localhost", &their_in, &their_sent);
-    bool goes_on = true;
-    while (goes_on) {
-        (void)SSL_do_handshake(their_ssl);
-        goes_on = bytes_pass(their_sent, in);
-        (void)SSL_do_handshake(ssl);
-        goes_on = bytes_pass(sent, their_in) || goes_on;
-    }
-    bool taken = SSL_is_init_finished(ssl) == 1;
+    pair p = pair_meet(tls, their_tls, "localhost");
+    bool taken = SSL_is_init_finished(p.ssl) == 1;
     if (taken) {
-        T_OK(net_tls_peer_read(ssl, peer));
+        T_OK(net_tls_peer_read(p.ssl, peer));
     }
-    net_tls_reason(ssl, reason, sizeof(reason));
-    SSL_free(ssl);
-    SSL_free(their_ssl);
+    net_tls_reason(p.ssl, reason, sizeof(reason));
+    pair_free(p);
     net_tls_close(their_tls);
     return taken;
+}
+
+// Who connects goes by the names that the certificate has for hosts, and by nothing else of it.
+static void
+test_hosts_that_a_certificate_is_good_for(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *sans, *host;
+        bool is_good;
+    } cases[] = {
+        {"DNS:one.farm.example", "one.farm.example", true},
+        {"DNS:one.farm.example", "two.farm.example", false},
+        {"DNS:two.farm.example", "one.farm.example", false}, // though that is its holder's name
+        {"DNS:farm.example", "one.farm.example", false},
+        {"DNS:*.farm.example", "one.farm.example", true},
+        {"DNS:*.farm.example", "a.one.farm.example", false},
+        {"DNS:o*.farm.example", "one.farm.example", false}, // half a name
+        {"IP:192.0.2.7", "192.0.2.7", true},
+        {"IP:192.0.2.7", "192.0.2.8", false},
+        {"DNS:192.0.2.7", "192.0.2.7", false},
+        {"IP:2001:db8::7", "2001:db8::7", true},
+        {"IP:2001:db8::7", "2001:db8::8", false},
+    };
+    char reason[1024];
+    net_tls *here, *there;
+    certs_write_usual(ca, "actor", false, net_test_path("here"));
+    T_OK(net_tls_open(&here, net_test_path("here"), reason, sizeof(reason)));
+    for (size_t i = 0; i < OCT_COUNTOF(cases); i++) {
+        const certs_leaf leaf = {
+            .unit = "replay", .name = "one.farm.example", .sans = cases[i].sans, .may_serve = true};
+        certs_write(ca, &leaf, net_test_path("there"));
+        T_OK(net_tls_open(&there, net_test_path("there"), reason, sizeof(reason)));
+        pair p = pair_meet(there, here, cases[i].host);
+        if ((SSL_is_init_finished(p.their_ssl) == 1) != cases[i].is_good) {
+            fail_msg("%s at %s", cases[i].sans, cases[i].host);
+        }
+        net_tls_reason(p.their_ssl, reason, sizeof(reason));
+        assert_int_equal(strstr(reason, "does not name this host") != NULL, !cases[i].is_good);
+        pair_free(p);
+        net_tls_close(there);
+    }
+    net_tls_close(here);
 }
 
 // What the accepting side reads in the certificate of an actor of that name.
@@ -486,6 +547,7 @@ main(void)
         cmocka_unit_test(test_a_certificate_of_another_role_is_not_taken),
         cmocka_unit_test(test_half_of_another_ca_changes_nothing),
         cmocka_unit_test(test_a_daemon_that_was_revoked_cuts_off_the_others),
+        cmocka_unit_test(test_hosts_that_a_certificate_is_good_for),
         cmocka_unit_test(test_names_of_holders_are_cut_between_characters),
     };
     return cmocka_run_group_tests_name("net_tls", tests, cas_make, cas_remove);

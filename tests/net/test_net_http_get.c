@@ -1,0 +1,169 @@
+// A GET with a deadline: what it asks, what it takes for an answer, and what it says of anything
+// else.
+#include "tests/net/net_test.h"
+
+#include <netinet/in.h>
+#include <pthread.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "net/net_http.h"
+
+// A server of one request.
+typedef struct script {
+    int fd; // listens
+    const char *answer;
+    char request[1024];
+} script;
+
+static void *
+script_play(void *arg)
+{
+    script *s = arg;
+    int fd = accept(s->fd, NULL, NULL);
+    size_t have = 0;
+    ssize_t step = 1;
+    while (step > 0 && strstr(s->request, "\r\n\r\n") == NULL) {
+        step = recv(fd, s->request + have, sizeof(s->request) - 1 - have, 0);
+        have += step > 0 ? (size_t)step : 0;
+    }
+    (void)send(fd, s->answer, strlen(s->answer), MSG_NOSIGNAL);
+    (void)close(fd);
+    return NULL;
+}
+
+static oct_err
+got_from(script *s, const char *url, int *status, char *body, size_t body_size)
+{
+    pthread_t thread;
+    char reason[256] = "";
+    assert_int_equal(listen(s->fd, 1), 0);
+    assert_int_equal(pthread_create(&thread, NULL, script_play, s), 0);
+    oct_err err =
+        net_http_get(url, "/healthz", 10000, status, body, body_size, reason, sizeof(reason));
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_true(err != OCT_EPROTO || strcmp(reason, "the answer is not from an HTTP server") == 0);
+    return err;
+}
+
+static oct_err
+got(const char *answer, int *status, char *body, size_t body_size)
+{
+    unsigned port = 0;
+    char url[64];
+    script s = {.fd = net_test_tcp_bind(&port), .answer = answer};
+    (void)snprintf(url, sizeof(url), "http://127.0.0.1:%u", port);
+    oct_err err = got_from(&s, url, status, body, body_size);
+    (void)close(s.fd);
+    return err;
+}
+
+static void
+test_answer_is_its_status_and_what_follows_the_headers(void **state)
+{
+    (void)state;
+    int status = 0;
+    char body[8];
+    T_OK(got("HTTP/1.1 200 OK\r\n\r\nok\n", &status, body, sizeof(body)));
+    assert_int_equal(status, 200);
+    assert_string_equal(body, "ok\n");
+    T_OK(got("HTTP/1.0 599 \r\nA: b\r\n\r\n0123456789", &status, body, sizeof(body)));
+    assert_int_equal(status, 599);
+    assert_string_equal(body, "0123456"); // cut to size
+    T_OK(got("HTTP/1.1 100\r\n\r\n", &status, body, sizeof(body)));
+    assert_int_equal(status, 100);
+    assert_string_equal(body, "");
+}
+
+static void
+test_what_is_no_answer_is_told(void **state)
+{
+    (void)state;
+    static const char *const answers[] = {
+        "",
+        "HTTP/1.1 200",                // cut
+        "HTTP/1.1 200 OK\r\nA: b\r\n", // likewise
+        "HTTP/1.1",
+        "HTTP/1.\r\n\r\n",
+        "HTTP/1.1-200 OK\r\n\r\n",
+        "HTTP/2.0 200 OK\r\n\r\n",
+        "HTTP/1.1 99 Low\r\n\r\n",
+        "HTTP/1.1 600 High\r\n\r\n",
+        "HTTP/1.1 -200 Low\r\n\r\n",
+        "HTTP/1.1 two OK\r\n\r\n",
+        "SSH-2.0-OpenSSH\r\n\r\n",
+    };
+    for (size_t i = 0; i < OCT_COUNTOF(answers); i++) {
+        int status = -1;
+        char body[8] = "before";
+        if (got(answers[i], &status, body, sizeof(body)) != OCT_EPROTO) {
+            fail_msg("was taken: %s", answers[i]);
+        }
+        assert_int_equal(status, -1);
+        assert_string_equal(body, "before");
+    }
+}
+
+// An address of IPv6 has brackets there, or its port could not be told from it.
+static void
+test_request_names_the_host_as_it_was_given(void **state)
+{
+    (void)state;
+    int status, fd = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    struct sockaddr_in6 at = {.sin6_family = AF_INET6, .sin6_addr = IN6ADDR_LOOPBACK_INIT};
+    socklen_t size = sizeof(at);
+    char url[64], body[8], want[128];
+    if (fd < 0 || bind(fd, (struct sockaddr *)&at, size) != 0) {
+        skip(); // no IPv6
+    }
+    assert_int_equal(getsockname(fd, (struct sockaddr *)&at, &size), 0);
+    script s = {.fd = fd, .answer = "HTTP/1.1 200 OK\r\n\r\n"};
+    (void)snprintf(url, sizeof(url), "http://[::1]:%u", (unsigned)ntohs(at.sin6_port));
+    T_OK(got_from(&s, url, &status, body, sizeof(body)));
+    (void)snprintf(want, sizeof(want),
+                   "GET /healthz HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n\r\n",
+                   url + strlen("http://"));
+    assert_string_equal(s.request, want);
+    (void)close(fd);
+}
+
+static void
+test_http_get_tells_what_failed(void **state)
+{
+    (void)state;
+    char url[64], body[64], reason[256];
+    int status;
+    unsigned port = 0;
+    (void)snprintf(url, sizeof(url), "http://127.0.0.1:%u", net_test_free_port());
+    T_ERR(net_http_get(url, "/healthz", 5000, &status, body, sizeof(body), reason, sizeof(reason)),
+          OCT_EIO);
+    assert_string_equal(reason, "Connection refused");
+    T_ERR(net_http_get("x", "/healthz", 1, &status, body, sizeof(body), reason, sizeof(reason)),
+          OCT_EINVAL);
+    T_ERR(net_http_get("https://127.0.0.1:1", "/healthz", 1, &status, body, sizeof(body), reason,
+                       sizeof(reason)),
+          OCT_EINVAL);
+    assert_non_null(strstr(reason, "health checks use an http address of the same host"));
+    T_ERR(net_http_get("http://127.0.0.1:1/metrics", "/healthz", 1, &status, body, sizeof(body),
+                       reason, sizeof(reason)),
+          OCT_EINVAL);
+    assert_string_equal(reason, "the address must end after the port, as in http://HOST:PORT");
+    int silent = net_test_tcp_bind(&port);
+    assert_int_equal(listen(silent, 1), 0);
+    (void)snprintf(url, sizeof(url), "http://127.0.0.1:%u", port);
+    T_ERR(net_http_get(url, "/healthz", 50, &status, body, sizeof(body), reason, sizeof(reason)),
+          OCT_ETIMEDOUT);
+    (void)close(silent);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_answer_is_its_status_and_what_follows_the_headers),
+        cmocka_unit_test(test_what_is_no_answer_is_told),
+        cmocka_unit_test(test_request_names_the_host_as_it_was_given),
+        cmocka_unit_test(test_http_get_tells_what_failed),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
