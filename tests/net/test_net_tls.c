@@ -232,22 +232,28 @@ bytes_pass(BIO *from, BIO *to)
 // Both sides of a connection in memory, as far as they get.
 typedef struct pair {
     SSL *ssl, *their_ssl; // who accepts, who connects
+    BIO *in, *sent, *their_in, *their_sent;
 } pair;
 
 static pair
-pair_meet(net_tls *tls, net_tls *their_tls, const char *host)
+pair_make(net_tls *tls, net_tls *their_tls, const char *host)
 {
-    BIO *in, *sent, *their_in, *their_sent;
-    pair p = {net_tls_connection(tls, NULL, &in, &sent),
-              net_tls_connection(their_tls, host, &their_in, &their_sent)};
+    pair p;
+    p.ssl = net_tls_connection(tls, NULL, &p.in, &p.sent);
+    p.their_ssl = net_tls_connection(their_tls, host, &p.their_in, &p.their_sent);
+    return p;
+}
+
+static void
+pair_meet(pair p)
+{
     bool goes_on = true;
     while (goes_on) {
         (void)SSL_do_handshake(p.their_ssl);
-        goes_on = bytes_pass(their_sent, in);
+        goes_on = bytes_pass(p.their_sent, p.in);
         (void)SSL_do_handshake(p.ssl);
-        goes_on = bytes_pass(sent, their_in) || goes_on;
+        goes_on = bytes_pass(p.sent, p.their_in) || goes_on;
     }
-    return p;
 }
 
 static void
@@ -265,7 +271,8 @@ is_taken(net_tls *tls, const char *theirs, net_tls_peer *peer)
     char reason[1024];
     net_tls *their_tls;
     T_OK(net_tls_open(&their_tls, net_test_path(theirs), reason, sizeof(reason)));
-    pair p = pair_meet(tls, their_tls, "localhost");
+    pair p = pair_make(tls, their_tls, "localhost");
+    pair_meet(p);
     bool taken = SSL_is_init_finished(p.ssl) == 1;
     if (taken) {
         T_OK(net_tls_peer_read(p.ssl, peer));
@@ -307,7 +314,8 @@ test_hosts_that_a_certificate_is_good_for(void **state)
             .unit = "replay", .name = "one.farm.example", .sans = cases[i].sans, .may_serve = true};
         certs_write(ca, &leaf, net_test_path("there"));
         T_OK(net_tls_open(&there, net_test_path("there"), reason, sizeof(reason)));
-        pair p = pair_meet(there, here, cases[i].host);
+        pair p = pair_make(there, here, cases[i].host);
+        pair_meet(p);
         if ((SSL_is_init_finished(p.their_ssl) == 1) != cases[i].is_good) {
             fail_msg("%s at %s", cases[i].sans, cases[i].host);
         }
@@ -317,6 +325,69 @@ test_hosts_that_a_certificate_is_good_for(void **state)
         net_tls_close(there);
     }
     net_tls_close(here);
+}
+
+// Also where the system's settings of OpenSSL would allow them.
+static void
+test_versions_before_1_2_are_refused(void **state)
+{
+    (void)state;
+    static const int versions[] = {TLS1_VERSION, TLS1_1_VERSION, TLS1_2_VERSION, TLS1_3_VERSION};
+    char reason[1024];
+    net_tls *here, *there;
+    certs_write_usual(ca, "actor", false, net_test_path("here"));
+    certs_write_usual(ca, "replay", true, net_test_path("there"));
+    T_OK(net_tls_open(&here, net_test_path("here"), reason, sizeof(reason)));
+    T_OK(net_tls_open(&there, net_test_path("there"), reason, sizeof(reason)));
+    for (size_t i = 0; i < OCT_COUNTOF(versions); i++) {
+        pair p = pair_make(there, here, "localhost");
+        SSL_set_security_level(p.ssl, 0);
+        SSL_set_security_level(p.their_ssl, 0);
+        assert_int_equal(SSL_set_min_proto_version(p.their_ssl, versions[i]), 1);
+        assert_int_equal(SSL_set_max_proto_version(p.their_ssl, versions[i]), 1);
+        pair_meet(p);
+        assert_int_equal(SSL_is_init_finished(p.ssl), versions[i] >= TLS1_2_VERSION);
+        net_tls_reason(p.ssl, reason, sizeof(reason));
+        pair_free(p);
+    }
+    net_tls_close(here);
+    net_tls_close(there);
+}
+
+// One that was resumed would not be checked against a list that has come since. Who connects asks
+// for it here, as none of ours does.
+static void
+test_no_session_is_resumed(void **state)
+{
+    (void)state;
+    static const int versions[] = {TLS1_2_VERSION, TLS1_3_VERSION};
+    char reason[1024], byte;
+    net_tls *here, *there;
+    certs_write_usual(ca, "actor", false, net_test_path("here"));
+    certs_write_usual(ca, "replay", true, net_test_path("there"));
+    T_OK(net_tls_open(&here, net_test_path("here"), reason, sizeof(reason)));
+    T_OK(net_tls_open(&there, net_test_path("there"), reason, sizeof(reason)));
+    for (size_t i = 0; i < OCT_COUNTOF(versions); i++) {
+        SSL_SESSION *session = NULL;
+        for (int turn = 0; turn < 2; turn++) {
+            pair p = pair_make(there, here, "localhost");
+            (void)SSL_clear_options(p.their_ssl, SSL_OP_NO_TICKET);
+            assert_int_equal(SSL_set_max_proto_version(p.their_ssl, versions[i]), 1);
+            assert_true(session == NULL || SSL_set_session(p.their_ssl, session) == 1);
+            pair_meet(p);
+            assert_true(SSL_is_init_finished(p.ssl) && SSL_is_init_finished(p.their_ssl));
+            assert_false(SSL_session_reused(p.ssl));
+            (void)SSL_read(p.their_ssl, &byte, 1); // with what comes behind the handshake
+            SSL_SESSION_free(session);
+            session = SSL_get1_session(p.their_ssl);
+            SSL_set_shutdown(p.ssl, SSL_SENT_SHUTDOWN); // else OpenSSL takes it for a bad one
+            SSL_set_shutdown(p.their_ssl, SSL_SENT_SHUTDOWN);
+            pair_free(p);
+        }
+        SSL_SESSION_free(session);
+    }
+    net_tls_close(here);
+    net_tls_close(there);
 }
 
 // What the accepting side reads in the certificate of an actor of that name.
@@ -548,6 +619,8 @@ main(void)
         cmocka_unit_test(test_half_of_another_ca_changes_nothing),
         cmocka_unit_test(test_a_daemon_that_was_revoked_cuts_off_the_others),
         cmocka_unit_test(test_hosts_that_a_certificate_is_good_for),
+        cmocka_unit_test(test_versions_before_1_2_are_refused),
+        cmocka_unit_test(test_no_session_is_resumed),
         cmocka_unit_test(test_names_of_holders_are_cut_between_characters),
     };
     return cmocka_run_group_tests_name("net_tls", tests, cas_make, cas_remove);
