@@ -206,18 +206,20 @@ crls_have(STACK_OF(X509_CRL) * crls, X509 *ca)
     return found;
 }
 
-// Whether another of these was issued by ca: then its own list is not asked for.
+// Whether another of these was issued by ca: then its own list is not asked for. The name does not
+// tell: that of a CA which takes the place of another may be the same.
 static bool
 ca_has_below(STACK_OF(X509_OBJECT) * objects, X509 *ca)
 {
-    for (int i = 0; i < sk_X509_OBJECT_num(objects); i++) {
+    bool found = false;
+    for (int i = 0; i < sk_X509_OBJECT_num(objects) && !found; i++) {
         X509 *other = X509_OBJECT_get0_X509(sk_X509_OBJECT_value(objects, i));
-        if (other != NULL && X509_cmp(other, ca) != 0 &&
-            X509_check_issued(ca, other) == X509_V_OK) {
-            return true;
-        }
+        found = other != NULL && X509_cmp(other, ca) != 0 &&
+                X509_check_issued(ca, other) == X509_V_OK &&
+                X509_verify(other, X509_get0_pubkey(ca)) == 1;
     }
-    return false;
+    ERR_clear_error();
+    return found;
 }
 
 // With lists, each CA that issues certificates must have its own: OpenSSL refuses all certificates

@@ -62,19 +62,33 @@ cert_begin(EVP_PKEY *key, long serial, const char *unit, const char *name, long 
     return cert;
 }
 
-certs_ca *
-certs_ca_create(const char *name)
+// root: who signs it; NULL: itself.
+static certs_ca *
+ca_create(certs_ca *root, const char *name)
 {
     certs_ca *ca = oct_alloc(sizeof(*ca));
     ca->key = EVP_EC_gen("P-256");
     assert_non_null(ca->key);
     ca->serial = 1;
-    ca->cert = cert_begin(ca->key, ca->serial++, NULL, name, -CLOCK_S, DAYS * DAY_S);
-    assert_int_equal(X509_set_issuer_name(ca->cert, X509_get_subject_name(ca->cert)), 1);
-    extension_add(ca->cert, ca->cert, NID_basic_constraints, "critical,CA:TRUE");
-    extension_add(ca->cert, ca->cert, NID_key_usage, "critical,keyCertSign,cRLSign");
-    assert_true(X509_sign(ca->cert, ca->key, EVP_sha256()) > 0);
+    certs_ca *signer = root != NULL ? root : ca;
+    ca->cert = cert_begin(ca->key, signer->serial++, NULL, name, -CLOCK_S, DAYS * DAY_S);
+    assert_int_equal(X509_set_issuer_name(ca->cert, X509_get_subject_name(signer->cert)), 1);
+    extension_add(ca->cert, signer->cert, NID_basic_constraints, "critical,CA:TRUE");
+    extension_add(ca->cert, signer->cert, NID_key_usage, "critical,keyCertSign,cRLSign");
+    assert_true(X509_sign(ca->cert, signer->key, EVP_sha256()) > 0);
     return ca;
+}
+
+certs_ca *
+certs_ca_create(const char *name)
+{
+    return ca_create(NULL, name);
+}
+
+certs_ca *
+certs_ca_create_below(certs_ca *root, const char *name)
+{
+    return ca_create(root, name);
 }
 
 void

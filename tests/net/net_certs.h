@@ -8,6 +8,8 @@
 typedef struct certs_ca certs_ca;
 
 certs_ca *certs_ca_create(const char *name);
+// One whose certificate root has signed.
+certs_ca *certs_ca_create_below(certs_ca *root, const char *name);
 void certs_ca_destroy(certs_ca *ca);
 
 typedef struct certs_leaf {

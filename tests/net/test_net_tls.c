@@ -2,6 +2,7 @@
 // lists that disappear, and certificates of our own that can no longer be used.
 #include "net/net_tls.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -156,6 +157,45 @@ test_each_ca_has_its_list_or_the_old_files_stay(void **state)
     net_tls_close(tls);
 }
 
+// That has the name of the one before, as a CA that is renewed may: the list of the other is none
+// of its own.
+static void
+test_each_ca_has_its_list_though_both_have_one_name(void **state)
+{
+    (void)state;
+    certs_ca *renewed = certs_ca_create("old");
+    certs_write_usual(ca, "replay", true, net_test_path("renewed"));
+    certs_list_append(ca, net_test_path("renewed"));
+    certs_trust_append(renewed, net_test_path("renewed"));
+    refused("renewed", "no list of the CA \"old\"");
+    certs_list_append(renewed, net_test_path("renewed"));
+    char reason[1024];
+    net_tls *tls;
+    T_OK(net_tls_open(&tls, net_test_path("renewed"), reason, sizeof(reason)));
+    net_tls_close(tls);
+    certs_ca_destroy(renewed);
+}
+
+// One that only signs other authorities revokes nobody who connects.
+static void
+test_root_of_an_authority_needs_no_list(void **state)
+{
+    (void)state;
+    certs_ca *issuing = certs_ca_create_below(ca, "issuing");
+    char reason[1024], path[256];
+    net_tls *tls;
+    certs_write_usual(issuing, "replay", true, net_test_path("below"));
+    certs_trust_append(ca, net_test_path("below"));
+    certs_list_append(issuing, net_test_path("below"));
+    T_OK(net_tls_open(&tls, net_test_path("below"), reason, sizeof(reason)));
+    net_tls_close(tls);
+    path_in(path, "below", "crl.pem");
+    assert_int_equal(unlink(path), 0);
+    certs_list_append(ca, net_test_path("below"));
+    refused("below", "no list of the CA \"issuing\"");
+    certs_ca_destroy(issuing);
+}
+
 static void
 test_a_list_with_rubbish_behind_it_is_refused(void **state)
 {
@@ -281,6 +321,30 @@ is_taken(net_tls *tls, const char *theirs, net_tls_peer *peer)
     pair_free(p);
     net_tls_close(their_tls);
     return taken;
+}
+
+// As what an archive of whole seconds, or a copy that keeps times, brings.
+static void
+test_list_is_taken_that_has_the_time_of_the_one_before(void **state)
+{
+    (void)state;
+    char reason[1024], path[256];
+    struct stat before;
+    net_tls *tls;
+    net_tls_peer peer;
+    certs_write_usual(ca, "replay", true, net_test_path("timed"));
+    certs_write_usual(ca, "actor", false, net_test_path("stolen"));
+    certs_list_append(ca, net_test_path("timed"));
+    T_OK(net_tls_open(&tls, net_test_path("timed"), reason, sizeof(reason)));
+    assert_true(is_taken(tls, "stolen", &peer));
+    path_in(path, "timed", "crl.pem");
+    assert_int_equal(stat(path, &before), 0);
+    certs_revoke(ca, net_test_path("stolen"), net_test_path("timed"));
+    const struct timespec times[] = {before.st_atim, before.st_mtim};
+    assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
+    reloads(tls, OCT_OK, "");
+    assert_false(is_taken(tls, "stolen", &peer));
+    net_tls_close(tls);
 }
 
 // Who connects goes by the names that the certificate has for hosts, and by nothing else of it.
@@ -610,6 +674,9 @@ main(void)
         cmocka_unit_test(test_what_others_can_change_is_refused_at_start_and_later),
         cmocka_unit_test(test_a_pipe_is_refused),
         cmocka_unit_test(test_each_ca_has_its_list_or_the_old_files_stay),
+        cmocka_unit_test(test_each_ca_has_its_list_though_both_have_one_name),
+        cmocka_unit_test(test_root_of_an_authority_needs_no_list),
+        cmocka_unit_test(test_list_is_taken_that_has_the_time_of_the_one_before),
         cmocka_unit_test(test_a_list_with_rubbish_behind_it_is_refused),
         cmocka_unit_test(test_removing_the_list_revokes_nothing_less),
         cmocka_unit_test(test_a_list_that_revokes_our_own_certificate_is_taken),
