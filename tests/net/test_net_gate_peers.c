@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "net/net_gate_state.h"
+#include "net/net_limits.h"
 #include "tests/support/oct_test.h"
 
 static net_gate *gate;
@@ -175,6 +176,84 @@ test_connections_of_an_address_are_bounded_without_tls(void **state)
     assert_non_null(strstr(gate_room_full(end, other->address), "open files"));
 }
 
+static void
+test_connections_of_an_end_are_bounded(void **state)
+{
+    (void)state;
+    gate->conn_total_max = UINT32_MAX;
+    const gate_conn *one = conn_of("192.0.2.1");
+    end->is_tls = true;
+    end->conn_count = NET_GATE_CONNECTIONS_MAX; // it among them
+    assert_null(gate_room_full(end, one->address));
+    end->conn_count++;
+    assert_string_equal(gate_room_full(end, one->address), "too many connections");
+}
+
+// From whatever addresses; those of others do not count.
+static void
+test_connections_with_a_certificate_are_bounded(void **state)
+{
+    (void)state;
+    gate_conn *other = conn_with("192.0.2.1", 2), *one = conn_with("192.0.2.1", 1);
+    for (unsigned i = 1; i < NET_CERTIFICATE_CONNECTIONS_MAX; i++) {
+        (void)conn_with(i % 2 == 0 ? "192.0.2.1" : "192.0.2.2", 1);
+    }
+    assert_null(gate_room_holder_full(one));
+    gate_conn *last = conn_with("192.0.2.3", 1);
+    assert_string_equal(gate_room_holder_full(last), "too many connections with that certificate");
+    assert_null(gate_room_holder_full(other));
+}
+
+static void
+test_certificate_that_failed_too_often_is_full(void **state)
+{
+    (void)state;
+    gate_conn *other = conn_with("192.0.2.1", 2), *one = conn_with("192.0.2.1", 1);
+    while (oct_allowance_is_left(&gate->holders, one->peer.holder.id, uv_now(&gate->uv))) {
+        assert_null(gate_room_holder_full(one));
+        oct_allowance_use(&gate->holders, one->peer.holder.id, uv_now(&gate->uv));
+    }
+    assert_string_equal(gate_room_holder_full(one), "too many failures with that certificate");
+    assert_null(gate_room_holder_full(other));
+}
+
+// ---- peers that say more than they should, or stand still
+
+static void
+test_who_only_listens_says_its_name_and_no_more(void **state)
+{
+    (void)state;
+    enum { PAIR1 = 17, SUB = 33, REQ = 48, PUSH = 80 }; // of SP
+    static const struct {
+        uint16_t peer;
+        bool is_dial, is_chatter, calls;
+    } cases[] = {
+        {PAIR1, false, true, false}, {SUB, false, true, false},   {REQ, false, false, true},
+        {PUSH, false, false, false}, {PAIR1, true, false, false}, {REQ, true, false, false},
+    };
+    gate_conn *conn = conn_of("192.0.2.1");
+    for (size_t i = 0; i < OCT_COUNTOF(cases); i++) {
+        end->peer_protocol = cases[i].peer;
+        end->is_dial = cases[i].is_dial;
+        conn->to_local.messages = NET_GATE_NAMES_MAX;
+        assert_false(gate_room_chatter(conn));
+        conn->to_local.messages++;
+        assert_int_equal(gate_room_chatter(conn), cases[i].is_chatter);
+        assert_int_equal(gate_room_calls(end), cases[i].calls);
+    }
+}
+
+static void
+test_bytes_stand_still_until_a_whole_step_has_come(void **state)
+{
+    (void)state;
+    gate_standstill still = {0};
+    assert_int_equal(gate_room_stands(&still, 1000, 50, 100), 0);
+    assert_int_equal(gate_room_stands(&still, 1900, 149, 100), 900); // dripping does not help
+    assert_int_equal(gate_room_stands(&still, 2000, 150, 100), 0);
+    assert_int_equal(gate_room_stands(&still, 2500, 249, 100), 500);
+}
+
 // ---- unfinished messages
 
 static gate_conn *
@@ -286,6 +365,11 @@ main(void)
         TEST(test_handshakes_of_an_address_are_bounded),
         TEST(test_handshakes_of_all_are_bounded),
         TEST(test_connections_of_an_address_are_bounded_without_tls),
+        TEST(test_connections_of_an_end_are_bounded),
+        TEST(test_connections_with_a_certificate_are_bounded),
+        TEST(test_certificate_that_failed_too_often_is_full),
+        TEST(test_who_only_listens_says_its_name_and_no_more),
+        TEST(test_bytes_stand_still_until_a_whole_step_has_come),
         TEST(test_who_held_most_for_longest_ends),
         TEST(test_rooms_for_long_messages_go_round),
         TEST(test_room_of_a_long_message_is_given_back_once),
