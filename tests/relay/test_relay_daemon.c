@@ -13,6 +13,20 @@ test_relay_that_is_refused_ends(void **state)
     assert_string_equal(f->announced, f->relay);
 }
 
+// A learner cannot have it send experience, or take policies, without encryption.
+static void
+test_relay_goes_to_no_insecure_address_that_its_user_did_not_allow(void **state)
+{
+    fixture *f = *state;
+    char path[128], log[4096];
+    (void)snprintf(f->at[1].replay, sizeof(f->at[1].replay), "tcp://192.0.2.1:7000");
+    assert_int_equal(net_test_daemon_end(&f->daemon), 1);
+    (void)snprintf(path, sizeof(path), "%s/log", f->folder);
+    net_test_read(path, log, sizeof(log));
+    assert_non_null(strstr(log, "RELAY-ADDRESS the learner named replay=tcp://192.0.2.1:7000: "));
+    assert_null(strstr(log, "RELAY-UP"));
+}
+
 // Published again and again: who subscribes when is not known.
 static void
 policies_publish(void *arg)
@@ -462,6 +476,7 @@ main(int argc, char **argv)
 #define T(name) cmocka_unit_test_setup_teardown(name, fixture_open, fixture_close)
     const struct CMUnitTest tests[] = {
         T(test_relay_that_is_refused_ends),
+        T(test_relay_goes_to_no_insecure_address_that_its_user_did_not_allow),
         T(test_relay_announces_its_host_for_a_wildcard),
         T(test_relay_drops_what_is_no_batch_and_goes_on),
         T(test_relay_drops_what_is_no_acks_and_goes_on),
