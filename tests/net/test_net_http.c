@@ -195,10 +195,12 @@ test_http_answers_404_to_unknown_paths(void **state)
     server s = server_open();
     server_listen(&s);
     char longer[300] = "GET /";
-    memset(longer + 5, 'a', 200);
-    (void)snprintf(longer + 205, sizeof(longer) - 205, " HTTP/1.1\r\nHost: x\r\n\r\n");
-    begins(ask(&s, longer), "HTTP/1.1 404");
-    assert_int_equal(s.asked, 0);
+    for (unsigned bytes = NET_HTTP_PATH_MAX + 1; bytes >= NET_HTTP_PATH_MAX; bytes--) {
+        memset(longer + 5, 'a', bytes - 1);
+        (void)snprintf(longer + 4 + bytes, 64, " HTTP/1.1\r\nHost: x\r\n\r\n");
+        begins(ask(&s, longer), "HTTP/1.1 404");
+        assert_int_equal(s.asked, bytes <= NET_HTTP_PATH_MAX);
+    }
     begins(ask(&s, "GET / HTTP/1.1\r\nHost: x\r\n\r\n"), "HTTP/1.1 404");
     begins(ask(&s, "GET /../metrics HTTP/1.1\r\nHost: x\r\n\r\n"), "HTTP/1.1 404");
     begins(ask(&s, "GET /metrics/ HTTP/1.1\r\nHost: x\r\n\r\n"), "HTTP/1.1 404");
@@ -393,6 +395,41 @@ test_http_serves_who_waits_behind_unread_answers(void **state)
 {
     (void)state;
     serves_after(client_waits_behind_unread_answers);
+}
+
+// The oldest of all reads its answer; a newer one has not asked yet, and makes room.
+static void
+client_reads_beside_silence(client *c)
+{
+    static const char request[] = "GET /large HTTP/1.1\r\nHost: x\r\n\r\n";
+    static char bytes[READ_MAX];
+    int fd[NET_HTTP_CONNECTIONS_MAX - 1];
+    size_t got = 0;
+    ssize_t step = 1;
+    for (size_t i = 0; i < OCT_COUNTOF(fd); i++) {
+        fd[i] = net_test_tcp_connect(c->s->port);
+        (void)send(fd[i], request, i == 0 ? sizeof(request) - 1 : 6, MSG_NOSIGNAL);
+        if (i == 0) {
+            assert_int_equal(recv(fd[0], bytes, 1, 0), 1); // its request is complete
+        }
+    }
+    client_asks(c);
+    while ((step = recv(fd[0], bytes, sizeof(bytes), 0)) > 0) {
+        got += (size_t)step;
+    }
+    if (got <= LARGE) {
+        (void)snprintf(c->answer, sizeof(c->answer), "who was reading was cut");
+    }
+    for (size_t i = 0; i < OCT_COUNTOF(fd); i++) {
+        (void)close(fd[i]);
+    }
+}
+
+static void
+test_http_cuts_who_has_not_asked_before_who_has(void **state)
+{
+    (void)state;
+    serves_after(client_reads_beside_silence);
 }
 
 // A server that has no descriptor for who is there does not spin, and
@@ -683,6 +720,7 @@ main(void)
         cmocka_unit_test(test_http_cuts_peers_that_drip),
         cmocka_unit_test(test_http_serves_who_waits_behind_silent_peers),
         cmocka_unit_test(test_http_serves_who_waits_behind_unread_answers),
+        cmocka_unit_test(test_http_cuts_who_has_not_asked_before_who_has),
         cmocka_unit_test(test_http_rests_while_there_are_no_descriptors),
         cmocka_unit_test(test_http_closes_with_open_connections),
         cmocka_unit_test(test_http_listens_at_a_private_socket),
