@@ -195,6 +195,30 @@ test_relay_goes_round_one_above_that_says_nothing(void **state)
     above_close(&a);
 }
 
+// That is known sooner than that one says nothing, and told in other words.
+static void
+test_relay_goes_round_one_above_that_is_not_there(void **state)
+{
+    fixture *f = *state;
+    net_test_daemon o;
+    char here[NET_URL_MAX], nowhere[NET_URL_MAX], path[128];
+    static char log[1u << 16];
+    f->shards = 1;
+    (void)snprintf(here, sizeof(here), "ipc://%s/o", f->folder);
+    (void)snprintf(nowhere, sizeof(nowhere), "ipc://%s/up", f->folder);
+    (void)snprintf(path, sizeof(path), "%s/other", f->folder);
+    second_start(&o, f, (const char *const[]){"--listen", here, "--relay", nowhere});
+    uint64_t first = 0; // the relay that every test has
+    while (f->at[0].relay_named == first) {
+        net_loop_run(f->loop);
+        first = first == 0 ? f->at[0].relay_named : first;
+    }
+    net_test_read(path, log, sizeof(log));
+    assert_non_null(strstr(log, "RELAY-ABOVE-LOST"));
+    assert_non_null(strstr(log, "cannot be reached; going to the learner and replay instead"));
+    assert_int_equal(net_test_daemon_kill(&o, SIGTERM), 0);
+}
+
 static void
 test_relay_is_not_above_itself(void **state)
 {
@@ -228,6 +252,7 @@ main(int argc, char **argv)
         T(test_relay_tells_its_number_to_those_below),
         T(test_relay_keeps_an_idle_relay_below_while_others_come_and_go),
         T(test_relay_goes_round_one_above_that_says_nothing),
+        T(test_relay_goes_round_one_above_that_is_not_there),
     };
 #undef T
     int failed = cmocka_run_group_tests(tests, NULL, net_test_folder_remove);
