@@ -2,12 +2,51 @@
 // else.
 #include "tests/net/net_test.h"
 
+#include <errno.h>
+#include <netdb.h>
 #include <netinet/in.h>
 #include <pthread.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "net/net_http.h"
+
+// ---- names, which the linker puts in libc's place
+
+static bool has_another; // before those that a name has: 127.0.0.2
+static struct sockaddr_in another_at;
+static struct addrinfo another;
+
+int __real_getaddrinfo(const char *host, const char *service, const struct addrinfo *hints,
+                       struct addrinfo **out);
+int __wrap_getaddrinfo(const char *host, const char *service, const struct addrinfo *hints,
+                       struct addrinfo **out);
+void __real_freeaddrinfo(struct addrinfo *list);
+void __wrap_freeaddrinfo(struct addrinfo *list);
+
+int
+__wrap_getaddrinfo(const char *host, const char *service, const struct addrinfo *hints,
+                   struct addrinfo **out)
+{
+    int code = __real_getaddrinfo(host, service, hints, out);
+    if (code == 0 && has_another) {
+        another = **out;
+        memcpy(&another_at, another.ai_addr, sizeof(another_at));
+        another_at.sin_addr.s_addr = htonl(INADDR_LOOPBACK + 1);
+        another.ai_addr = (struct sockaddr *)&another_at;
+        another.ai_next = *out;
+        *out = &another;
+    }
+    return code;
+}
+
+void
+__wrap_freeaddrinfo(struct addrinfo *list)
+{
+    __real_freeaddrinfo(list == &another ? another.ai_next : list);
+}
+
+// ---- servers
 
 // A server of one request.
 typedef struct script {
@@ -20,7 +59,7 @@ static void *
 script_play(void *arg)
 {
     script *s = arg;
-    int fd = accept(s->fd, NULL, NULL);
+    int fd = accept(s->fd, NULL, NULL); // below 0: nobody came
     size_t have = 0;
     ssize_t step = 1;
     while (step > 0 && strstr(s->request, "\r\n\r\n") == NULL) {
@@ -41,6 +80,7 @@ got_from(script *s, const char *url, int *status, char *body, size_t body_size)
     assert_int_equal(pthread_create(&thread, NULL, script_play, s), 0);
     oct_err err =
         net_http_get(url, "/healthz", 10000, status, body, body_size, reason, sizeof(reason));
+    (void)shutdown(s->fd, SHUT_RDWR); // where nobody came
     assert_int_equal(pthread_join(thread, NULL), 0);
     assert_true(err != OCT_EPROTO || strcmp(reason, "the answer is not from an HTTP server") == 0);
     return err;
@@ -127,6 +167,50 @@ test_request_names_the_host_as_it_was_given(void **state)
     (void)close(fd);
 }
 
+// A name has several addresses, and at the first nobody may listen.
+static void
+test_each_address_of_a_name_is_tried(void **state)
+{
+    (void)state;
+    int status;
+    unsigned port = 0;
+    char url[64], body[8];
+    script s = {.fd = net_test_tcp_bind(&port), .answer = "HTTP/1.1 200 OK\r\n\r\n"};
+    (void)snprintf(url, sizeof(url), "http://127.0.0.1:%u", port);
+    has_another = true;
+    T_OK(got_from(&s, url, &status, body, sizeof(body)));
+    has_another = false;
+    (void)close(s.fd);
+}
+
+// Its queue of connections is full, so that the kernel answers none: as a host that is cut off.
+static void
+test_who_cannot_be_connected_to_in_time_is_told(void **state)
+{
+    (void)state;
+    enum { FULL = 8 };
+    int status, waiting[FULL];
+    unsigned port = 0;
+    char url[64], body[8], reason[256];
+    int fd = net_test_tcp_bind(&port);
+    struct sockaddr_in at;
+    socklen_t size = sizeof(at);
+    assert_int_equal(getsockname(fd, (struct sockaddr *)&at, &size), 0);
+    assert_int_equal(listen(fd, 0), 0);
+    for (int i = 0; i < FULL; i++) {
+        waiting[i] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+        assert_true(connect(waiting[i], (struct sockaddr *)&at, size) == 0 || errno == EINPROGRESS);
+    }
+    (void)snprintf(url, sizeof(url), "http://127.0.0.1:%u", port);
+    T_ERR(net_http_get(url, "/healthz", 50, &status, body, sizeof(body), reason, sizeof(reason)),
+          OCT_ETIMEDOUT);
+    assert_string_equal(reason, "no answer in time");
+    for (int i = 0; i < FULL; i++) {
+        (void)close(waiting[i]);
+    }
+    (void)close(fd);
+}
+
 static void
 test_http_get_tells_what_failed(void **state)
 {
@@ -163,6 +247,8 @@ main(void)
         cmocka_unit_test(test_answer_is_its_status_and_what_follows_the_headers),
         cmocka_unit_test(test_what_is_no_answer_is_told),
         cmocka_unit_test(test_request_names_the_host_as_it_was_given),
+        cmocka_unit_test(test_each_address_of_a_name_is_tried),
+        cmocka_unit_test(test_who_cannot_be_connected_to_in_time_is_told),
         cmocka_unit_test(test_http_get_tells_what_failed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

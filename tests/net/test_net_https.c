@@ -456,15 +456,17 @@ nothing_write(void *arg, oct_prometheus *text)
     (void)text;
 }
 
+static const char *own_trouble; // of the daemon; NULL: none
+
 static const char *
-well(void *arg)
+trouble(void *arg)
 {
     (void)arg;
-    return NULL;
+    return own_trouble;
 }
 
 static const net_metrics_source source = {
-    .daemon = "learner", .write = nothing_write, .trouble = well};
+    .daemon = "learner", .write = nothing_write, .trouble = trouble};
 
 // The number of the sample that begins so.
 static double
@@ -477,6 +479,61 @@ sample(const char *answer, const char *name)
         fail_msg("no %s in %s", name, answer);
     }
     return strtod(at + strlen(line), NULL);
+}
+
+// What the linker puts in the gate's place: each number another, while they are made up.
+static bool counts_are_made_up;
+net_gate_counts __real_net_gate_read_counts(net_gate *gate);
+net_gate_counts __wrap_net_gate_read_counts(net_gate *gate);
+
+net_gate_counts
+__wrap_net_gate_read_counts(net_gate *gate)
+{
+    return counts_are_made_up ? (net_gate_counts){.accepted = 1,
+                                                  .opened = 2,
+                                                  .refused = 3,
+                                                  .overflowed = 4,
+                                                  .expired = 5,
+                                                  .malformed = 6,
+                                                  .dead = 7,
+                                                  .revoked = 8,
+                                                  .relistened = 9,
+                                                  .connections = 10,
+                                                  .bytes_in = 11,
+                                                  .bytes_out = 12}
+                              : __real_net_gate_read_counts(gate);
+}
+
+static void
+test_each_number_of_the_gate_has_its_name(void **state)
+{
+    (void)state;
+    static const char *const names[] = {
+        "octet_gate_accepted_total",
+        "octet_gate_opened_total",
+        "octet_gate_closed_total{reason=\"refused\"}",
+        "octet_gate_closed_total{reason=\"overflowed\"}",
+        "octet_gate_closed_total{reason=\"expired\"}",
+        "octet_gate_closed_total{reason=\"malformed\"}",
+        "octet_gate_closed_total{reason=\"dead\"}",
+        "octet_gate_closed_total{reason=\"revoked\"}",
+        "octet_gate_relistened_total",
+        "octet_gate_connections",
+        "octet_gate_bytes_total{direction=\"in\"}",
+        "octet_gate_bytes_total{direction=\"out\"}",
+    };
+    server s = {.loop = loop_with("learner")};
+    net_daemon daemon = {.metrics = {https_url(&s.port)}, .metrics_count = 1};
+    net_metrics *metrics;
+    T_OK(net_metrics_open(&metrics, &daemon, s.loop, &source));
+    counts_are_made_up = true;
+    const char *answer = ask(&s, GET);
+    counts_are_made_up = false;
+    for (size_t i = 0; i < OCT_COUNTOF(names); i++) {
+        assert_true(sample(answer, names[i]) == (double)(i + 1));
+    }
+    net_metrics_close(metrics);
+    net_loop_destroy(s.loop);
 }
 
 static void
@@ -564,6 +621,9 @@ test_the_end_of_our_certificate_is_told(void **state)
     health_says(&s, 30 * DAY_S, "HTTP/1.1 503",
                 "our certificate expired 0 days ago: nobody new can connect\n");
     health_says(&s, 32 * DAY_S, "HTTP/1.1 503", "our certificate expired 2 days ago");
+    own_trouble = "no replay"; // is said first
+    health_says(&s, 32 * DAY_S, "HTTP/1.1 503", "\r\n\r\nno replay\n");
+    own_trouble = NULL;
     health_says(&s, 0, "HTTP/1.1 200", "ok\n");
     net_metrics_close(metrics);
     net_loop_destroy(s.loop);
@@ -609,6 +669,7 @@ main(void)
         cmocka_unit_test(test_https_serves_past_half_open_connections),
         cmocka_unit_test(test_https_closes_with_open_connections),
         cmocka_unit_test(test_https_without_certificates_is_told),
+        cmocka_unit_test(test_each_number_of_the_gate_has_its_name),
         cmocka_unit_test(test_metrics_tell_of_the_gate),
         cmocka_unit_test(test_the_end_of_our_certificate_is_told),
         cmocka_unit_test(test_metrics_without_a_gate_make_none),

@@ -83,6 +83,20 @@ test_input_calls_until_all_is_read_and_a_plain_file_is_refused(void **state)
     net_loop_destroy(c.loop);
 }
 
+// As a shell has it that unset a variable by setting it to nothing.
+static void
+test_folder_of_certificates_is_none_where_its_variable_is_empty(void **state)
+{
+    (void)state;
+    assert_int_equal(unsetenv("OCTET_TLS"), 0);
+    assert_null(net_loop_tls_default());
+    assert_int_equal(setenv("OCTET_TLS", "", 1), 0);
+    assert_null(net_loop_tls_default());
+    assert_int_equal(setenv("OCTET_TLS", "folder", 1), 0);
+    assert_string_equal(net_loop_tls_default(), "folder");
+    assert_int_equal(unsetenv("OCTET_TLS"), 0);
+}
+
 static void
 test_loop_things_may_be_null(void **state)
 {
@@ -367,6 +381,7 @@ main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_signal_that_cannot_be_caught_is_refused),
         cmocka_unit_test(test_input_calls_until_all_is_read_and_a_plain_file_is_refused),
+        cmocka_unit_test(test_folder_of_certificates_is_none_where_its_variable_is_empty),
         cmocka_unit_test(test_loop_things_may_be_null),
         cmocka_unit_test(test_loop_runs_until_stopped_though_nothing_is_open),
         cmocka_unit_test(test_timer_repeats_and_may_stop_itself),

@@ -84,6 +84,18 @@ test_url_check_table(void **state)
     }
 }
 
+// An address is told in lines of the log and on terminals, and one port has one spelling.
+static void
+test_url_is_plain(void **state)
+{
+    (void)state;
+    static const char *const urls[] = {"ipc:///tmp/a\nb", "ipc:///tmp/\x1b[2J", "inproc://a\x7f",
+                                       "tcp://127.0.0.1:000080"};
+    for (size_t i = 0; i < OCT_COUNTOF(urls); i++) {
+        T_ERR(net_url_check(urls[i], true, NULL, 0), OCT_EINVAL);
+    }
+}
+
 static void
 test_url_check_names_the_way_out(void **state)
 {
@@ -404,6 +416,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_url_check_table),
+        cmocka_unit_test(test_url_is_plain),
         cmocka_unit_test(test_url_check_names_the_way_out),
         cmocka_unit_test(test_url_of_a_relative_path_becomes_absolute),
         cmocka_unit_test(test_url_check_works_without_room_for_a_reason),
