@@ -414,6 +414,71 @@ test_unread_answers_hold_up_nobody(void **state)
     net_loop_destroy(s.loop);
 }
 
+static void *held[4]; // calls; NULL: none, or answered
+
+static void
+held_answer(void)
+{
+    for (size_t i = 0; i < OCT_COUNTOF(held); i++) {
+        if (held[i] != NULL) {
+            (void)net_rpc_responder.begin(held[i], 1);
+            net_rpc_responder.send(held[i]);
+        }
+        held[i] = NULL;
+    }
+}
+
+static void
+hold(void *arg, void *call, oct_role role, const uint8_t *frame, size_t length)
+{
+    (void)role;
+    (void)frame;
+    (void)length;
+    held[((side *)arg)->got++ % OCT_COUNTOF(held)] = call;
+}
+
+// Whoever asks and asks is read as far as its calls may wait, and further when some are answered.
+static void
+test_calls_without_end_wait_in_the_network(void **state)
+{
+    (void)state;
+    enum { CALLS = 1000, BODY = 1000, BYTES = 8 + 4 + BODY, STILL = 40, READ_BYTES = 65536 };
+    const uint8_t header[] = {0, 'S', 'P', 0, 0, 0x30, 0, 0};
+    const uint8_t prefix[] = {0, 0, 0, 0, 0, 0, (4 + BODY) >> 8, (4 + BODY) & 255, 0x80};
+    static uint8_t calls[CALLS][BYTES];
+    side s;
+    net_rpc_server *server;
+    size_t sent = 0;
+    uint64_t in = 0;
+    side_open(&s);
+    LISTEN(&s, net_rpc_server_open(&server, s.loop, s.url, OCT_ROLES_ANY, OCT_COUNTOF(held), BODY,
+                                   hold, &s));
+    int fd = connect_from(2, s.port);
+    assert_int_equal(send_all(fd, header, 8), 8);
+    for (size_t i = 0; i < CALLS; i++) {
+        memcpy(calls[i], prefix, sizeof(prefix));
+    }
+    for (unsigned still = 0; still < STILL || s.got < OCT_COUNTOF(held); still++) {
+        ssize_t step = send(fd, calls[0] + sent, sizeof(calls) - sent, MSG_DONTWAIT);
+        sent += step > 0 ? (size_t)step : 0;
+        side_turn(&s);
+        still = counts_of(&s).bytes_in == in && step <= 0 ? still : 0;
+        in = counts_of(&s).bytes_in;
+    }
+    assert_int_equal(s.got, OCT_COUNTOF(held));
+    assert_true(in <= NET_GATE_CALLS_MAX * BYTES + 2 * READ_BYTES);
+    while (s.got < CALLS) {
+        ssize_t step = send(fd, calls[0] + sent, sizeof(calls) - sent, MSG_DONTWAIT);
+        sent += step > 0 ? (size_t)step : 0;
+        held_answer();
+        side_turn(&s);
+    }
+    held_answer();
+    close(fd);
+    net_rpc_server_close(server);
+    net_loop_destroy(s.loop);
+}
+
 int
 main(void)
 {
@@ -424,6 +489,7 @@ main(void)
         cmocka_unit_test(test_a_long_message_that_stands_still_gives_its_room),
         cmocka_unit_test(test_long_messages_of_many_arrive_at_the_first_try),
         cmocka_unit_test(test_names_without_end_are_cut_off),
+        cmocka_unit_test(test_calls_without_end_wait_in_the_network),
         cmocka_unit_test(test_unread_answers_hold_up_nobody),
     };
     return cmocka_run_group_tests(tests, NULL, net_test_folder_remove);
