@@ -376,6 +376,23 @@ test_relay_takes_another_replay_in_mid_run(void **state)
     assert_int_equal(at->seen[2], 4);
 }
 
+// Of the run as it is now: not of one that it had before.
+static void
+test_relay_is_up_while_it_has_every_replay_of_the_run(void **state)
+{
+    fixture *f = *state;
+    learner_asked_twice(f);
+    while (net_test_metric(f->metrics, "octet_relay_up") != 1) {
+        net_test_turn(f->loop, 5);
+    }
+    (void)snprintf(f->at[1].replay, sizeof(f->at[1].replay), "ipc://%s/none", f->folder);
+    learner_asked_twice(f);
+    assert_true(net_test_metric(f->metrics, "octet_relay_up") == 0);
+    f->shards = 1;
+    learner_asked_twice(f);
+    assert_true(net_test_metric(f->metrics, "octet_relay_up") == 1);
+}
+
 // What comes meanwhile for a replay that is not there waits, and goes on without another's push.
 static void
 test_relay_keeps_what_has_nowhere_to_go(void **state)
@@ -491,6 +508,7 @@ main(int argc, char **argv)
         T(test_relay_sends_on_to_another_replay_though_the_one_before_was_full),
         T(test_relay_sends_long_batches_on_to_another_replay),
         T(test_relay_keeps_what_has_nowhere_to_go),
+        T(test_relay_is_up_while_it_has_every_replay_of_the_run),
         T(test_relay_goes_by_one_address_where_there_is_no_list),
         T(test_relay_gathers_batches_and_gives_each_its_own_acks),
         T(test_relay_publishes_the_same_bytes_to_whom_they_are_for),
