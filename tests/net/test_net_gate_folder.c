@@ -183,6 +183,7 @@ test_one_that_was_removed_is_made_anew_and_no_other(void **state)
     net_gate_folder folder = {.fd = -1};
     (void)snprintf(base, sizeof(base), "%s", base_make("kept", 0700));
     assert_int_equal(setenv("TMPDIR", base, 1), 0);
+    unsigned files = net_test_files_open();
     T_OK(net_gate_folder_keep(&folder, reason, sizeof(reason)));
     (void)snprintf(path, sizeof(path), "%s", folder.path);
     T_OK(net_gate_folder_keep(&folder, reason, sizeof(reason)));
@@ -193,6 +194,7 @@ test_one_that_was_removed_is_made_anew_and_no_other(void **state)
     assert_string_not_equal(folder.path, path);
     assert_int_equal(access(folder.path, F_OK), 0);
     net_gate_folder_remove(&folder);
+    assert_int_equal(net_test_files_open(), files);
     assert_int_equal(unsetenv("TMPDIR"), 0);
 }
 

@@ -318,6 +318,29 @@ test_a_socket_that_died_with_its_folder_is_replaced_in_another(void **state)
     (void)close(atomic_load(&heard_by));
 }
 
+// The process does not end, nor is one socket made after the other.
+static void
+test_a_socket_that_can_be_replaced_again_is_lost_no_more(void **state)
+{
+    (void)state;
+    local_name before;
+    char trouble[NET_GATE_TROUBLE_BYTES];
+    int saved = net_test_stderr_to(net_test_path("mended"));
+    net_gate *gate = gate_with_a_dead_socket(true, &before);
+    while (!net_gate_trouble(gate, trouble)) {
+        (void)sched_yield();
+    }
+    assert_int_equal(net_gate_read_counts(gate).relistened, 0);
+    atomic_store(&hears_no_more, false);
+    while (net_gate_trouble(gate, trouble)) {
+        (void)sched_yield();
+    }
+    assert_int_equal(net_gate_read_counts(gate).relistened, 1);
+    net_gate_destroy(gate);
+    net_test_stderr_back(saved);
+    (void)close(atomic_load(&heard_by));
+}
+
 // A process of its own: this program, by that word. (Under ThreadSanitizer no thread may be started
 // after a fork.)
 static char loses[] = "loses-its-socket";
@@ -488,6 +511,7 @@ main(int argc, char **argv)
         cmocka_unit_test(test_sockets_behind_the_gate_that_died_are_replaced),
         cmocka_unit_test(test_a_folder_that_is_removed_keeps_nobody_out),
         cmocka_unit_test(test_a_socket_that_died_with_its_folder_is_replaced_in_another),
+        cmocka_unit_test(test_a_socket_that_can_be_replaced_again_is_lost_no_more),
         cmocka_unit_test(test_a_process_ends_whose_socket_cannot_be_replaced),
         cmocka_unit_test(test_other_processes_cannot_go_round_the_gate),
         cmocka_unit_test(test_a_port_that_cannot_be_listened_on_is_told),

@@ -291,15 +291,21 @@ test_who_held_most_for_longest_ends(void **state)
 
 #define LONG_BYTES ((uint64_t)60 << 20) // two of them have room
 
-// A message of which a part has come that may wait.
+// A message of so many bytes, of which a part has come that may wait.
+static gate_long_state
+long_begins_of(gate_conn *conn, uint64_t bytes)
+{
+    conn->to_local.messages++;
+    conn->to_local.bytes = bytes;
+    conn->to_local.left = bytes - (16u << 20);
+    gate_long_message(conn);
+    return conn->long_state;
+}
+
 static gate_long_state
 long_begins(gate_conn *conn)
 {
-    conn->to_local.messages++;
-    conn->to_local.bytes = LONG_BYTES;
-    conn->to_local.left = LONG_BYTES - (16u << 20);
-    gate_long_message(conn);
-    return conn->long_state;
+    return long_begins_of(conn, LONG_BYTES);
 }
 
 static void
@@ -354,6 +360,55 @@ test_room_of_a_long_message_is_given_back_once(void **state)
     assert_int_equal(gate->longs.bytes, 0);
 }
 
+// Two of half of it each; and one that is longer than all of it, alone, or it would wait for ever.
+static void
+test_room_for_long_messages_is_used_to_its_end(void **state)
+{
+    (void)state;
+    gate_conn *one = conn_with("192.0.2.1", 1), *two = conn_with("192.0.2.2", 2),
+              *three = conn_with("192.0.2.3", 3);
+    assert_int_equal(long_begins_of(one, NET_GATE_LONG_MAX / 2), GATE_LONG_COMING);
+    assert_int_equal(long_begins_of(two, NET_GATE_LONG_MAX / 2), GATE_LONG_COMING);
+    assert_int_equal(long_begins_of(three, NET_GATE_LONG_MAX + 1), GATE_LONG_WAITING);
+    long_ends(one);
+    assert_int_equal(three->long_state, GATE_LONG_WAITING);
+    long_ends(two);
+    assert_int_equal(three->long_state, GATE_LONG_COMING);
+    assert_int_equal(long_begins_of(one, 17u << 20), GATE_LONG_WAITING);
+    end->is_dial = true; // whom we chose waits for nobody
+    assert_int_equal(long_begins_of(two, NET_GATE_LONG_MAX / 2), GATE_LONG_NONE);
+}
+
+// Of who may send: not of one that the gate itself does not read, nor while nobody waits.
+static void
+test_long_message_stands_still_only_while_it_may_come(void **state)
+{
+    (void)state;
+    gate_conn *one = conn_with("192.0.2.1", 1), *two = conn_with("192.0.2.2", 2),
+              *three = conn_with("192.0.2.3", 3);
+    gate->uv.time = 10000;
+    one->tcp_reads = true;
+    assert_int_equal(long_begins(one), GATE_LONG_COMING);
+    assert_int_equal(long_begins(two), GATE_LONG_COMING);
+    assert_false(gate_long_stalls(one));
+    gate->uv.time += 2 * NET_GATE_LONG_MS;
+    assert_false(gate_long_stalls(one)); // nobody waits
+    assert_int_equal(long_begins(three), GATE_LONG_WAITING);
+    one->tcp_reads = false;
+    assert_false(gate_long_stalls(one));
+    gate->uv.time += 2 * NET_GATE_LONG_MS;
+    assert_false(gate_long_stalls(one)); // the daemon takes nothing
+    one->tcp_reads = true;
+    assert_false(gate_long_stalls(one));
+    gate->uv.time += NET_GATE_LONG_MS - 1;
+    assert_false(gate_long_stalls(one));
+    gate->uv.time++;
+    assert_true(gate_long_stalls(one));
+    one->to_local.left -= GATE_LONG_BYTES;
+    assert_false(gate_long_stalls(one));
+    assert_false(gate_long_stalls(three)); // it has no room yet
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int
@@ -373,6 +428,8 @@ main(void)
         TEST(test_who_held_most_for_longest_ends),
         TEST(test_rooms_for_long_messages_go_round),
         TEST(test_room_of_a_long_message_is_given_back_once),
+        TEST(test_room_for_long_messages_is_used_to_its_end),
+        TEST(test_long_message_stands_still_only_while_it_may_come),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
