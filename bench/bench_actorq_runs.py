@@ -329,7 +329,7 @@ def svg(path, reached, alone, core):
     top = max([*core.values(), *(place(*key, of)[1] for key, of in found.items())]) * 1.08
     at, out = chart("How many times as fast a run is with int8 actors",
                     "time to learn from a step over the time of all fp32 actors for a step (n actors: n times as far to the right)",
-                    (low, high), top, (640, height), 92)
+                    (low, high), top, (640, height), 110)
     colour = dict(zip(WIDTHS, COLOURS))
     for (task, hidden), gain in core.items():
         xs = [10 ** (low + (high - low) * k / 200) for k in range(201)]
@@ -349,8 +349,8 @@ def svg(path, reached, alone, core):
                    f'<text x="{NAMES_X}" y="{beside + 4:.1f}" text-anchor="end" fill="#374151" stroke="#ffffff" stroke-width="4" paint-order="stroke">{name}</text>')
     for i, hidden in enumerate(WIDTHS):
         out.append(f'<text x="{LEFT + 80 * i}" y="{UP + height + 60}" fill="{colour[hidden]}">■ 3x{hidden}</text>')
-    out.append(f'<text x="{LEFT + 240}" y="{UP + height + 60}" fill="#374151">lines, the model: CartPole; dashed cheetah_run; dotted humanoid_stand</text>'
-               f'<text x="{LEFT}" y="{UP + height + 80}" fill="#374151">circles: runs, filled where acting was slowed; small ones: what a step alone took, not to a threshold</text></svg>\n')
+    out.append(f'<text x="{LEFT}" y="{UP + height + 80}" fill="#374151">lines, the model: CartPole; dashed cheetah_run; dotted humanoid_stand</text>'
+               f'<text x="{LEFT}" y="{UP + height + 98}" fill="#374151">circles: runs, filled where acting was slowed; small ones: what a step alone took, not to a threshold</text></svg>\n')
     path.write_text("\n".join(out), encoding="utf-8")
 
 
