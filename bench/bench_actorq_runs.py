@@ -259,6 +259,11 @@ def place(name, regime, width, of):
     return median(fp32, lambda run: run["daemon_cpu_s"]["learner"] / run["env_steps"]) / acting, median(fp32, step_ms) / median(of["int8"], step_ms)
 
 
+def geometric_means(rows):
+    """Of the columns of these ratios."""
+    return [statistics.geometric_mean(column) for column in zip(*rows)]
+
+
 def steps_table(found):
     """Of runs with --steps: what a step takes, and how much of it the learner would need."""
     print("| task | policy | seeds | thousand steps: int8, fp32 | ms a step: int8, fp32 | times | CPU ms of a step: learner, int8's actor, fp32's actor | actors' times |\n"
@@ -274,7 +279,7 @@ def steps_table(found):
         print(f"| {name} | 3x{width} | {min(map(len, of.values()))} | {steps} | {ms[0]:.3g}, {ms[1]:.3g} | **{ms[1] / ms[0]:.2f}** | "
               f"{cpu_ms('fp32', 'learner'):.2g}, {cpu[0]:.2g}, {cpu[1]:.2g} | {cpu[1] / cpu[0]:.2f} |")
     for width, ratios in sorted(means.items()):
-        run, actor = (statistics.geometric_mean(column) for column in zip(*ratios))
+        run, actor = geometric_means(ratios)
         print(f"| geometric mean of {len(ratios)} | 3x{width} | | | | **{run:.2f}** | | {actor:.2f} |")
 
 
@@ -300,10 +305,10 @@ def table(found):
               f"{pair(training_s, '.1f')}, {training:.2f} | "
               f"{pair(lambda r: r['env_steps'] / 1e3, '.0f')} k | {equal:.2f} | {pair(lambda r: r['again'], '.0f')} | "
               f"{pair(lambda r: r['daemon_cpu_s']['actor-0'], '.2f')} | {pair(lambda r: r['daemon_cpu_s']['evaluator'], '.2f')} |")
-    for (regime, width), ratios in sorted(means.items()):
-        if len({name for name, *_ in found}) > 1:
-            ratio, training, equal = (statistics.geometric_mean(column) for column in zip(*ratios))
-            print(f"| geometric mean of {len(ratios)} | {regime} | 3x{width} | | | | **{ratio:.2f}** | {training:.2f} | | {equal:.2f} | | | |")
+    has_tasks = len({name for name, *_ in found}) > 1
+    for (regime, width), ratios in sorted(means.items()) if has_tasks else []:
+        ratio, training, equal = geometric_means(ratios)
+        print(f"| geometric mean of {len(ratios)} | {regime} | 3x{width} | | | | **{ratio:.2f}** | {training:.2f} | | {equal:.2f} | | | |")
 
 
 def gains(path):

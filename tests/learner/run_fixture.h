@@ -224,6 +224,19 @@ run_published_evaluated(learner_run *run, learner_actor *evaluator, float screen
     return version;
 }
 
+// A run that was killed between policy.oct, of this version with a return of 80, and the checkpoint
+// that names it.
+static inline uint64_t
+run_killed_before_its_checkpoint(void)
+{
+    learner_run *run = run_joined(false);
+    learner_actor *evaluator = actor_begin(run, 6, WIRE_ROLE_EVALUATOR);
+    uint64_t version = run_published_evaluated(run, evaluator, 80, 80);
+    learner_run_checkpoint(run); // policy.oct is written at once, the checkpoint is not
+    learner_run_destroy(run);
+    return version;
+}
+
 static inline json_t *
 summary_read(void)
 {

@@ -161,11 +161,7 @@ static void
 test_run_killed_before_the_weights_of_its_policy_had_their_name(void **state)
 {
     (void)state;
-    learner_run *run = run_joined(false);
-    learner_actor *evaluator = actor_begin(run, 6, WIRE_ROLE_EVALUATOR);
-    uint64_t version = run_published_evaluated(run, evaluator, 80, 80);
-    learner_run_checkpoint(run); // policy.oct is written at once, the checkpoint is not
-    learner_run_destroy(run);
+    uint64_t version = run_killed_before_its_checkpoint();
     assert_int_equal(rename(FOLDER "/policy.fp32.oct", FOLDER "/policy.fp32.next"), 0);
     learner_run_destroy(run_joined(true));
     assert_int_equal(policy_origin_read("policy.fp32.oct").version, version);

@@ -466,14 +466,10 @@ static void
 test_run_resumes_with_a_policy_that_the_checkpoint_does_not_name(void **state)
 {
     (void)state;
-    learner_run *run = run_joined(false);
-    learner_actor *evaluator = actor_begin(run, 6, WIRE_ROLE_EVALUATOR);
-    uint64_t version = run_published_evaluated(run, evaluator, 80, 80);
-    learner_run_checkpoint(run); // policy.oct is written at once, the checkpoint is not
-    learner_run_destroy(run);
+    uint64_t version = run_killed_before_its_checkpoint();
     assert_best(80, version);
-    run = run_joined(true);
-    evaluator = actor_begin(run, 6, WIRE_ROLE_EVALUATOR);
+    learner_run *run = run_joined(true);
+    learner_actor *evaluator = actor_begin(run, 6, WIRE_ROLE_EVALUATOR);
     (void)run_published(run);
     learner_run_checkpoint(run);
     assert_best(80, version);

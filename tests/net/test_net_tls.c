@@ -391,6 +391,16 @@ test_hosts_that_a_certificate_is_good_for(void **state)
     net_tls_close(here);
 }
 
+static void
+actor_and_replay_open(net_tls **here, net_tls **there)
+{
+    char reason[1024];
+    certs_write_usual(ca, "actor", false, net_test_path("here"));
+    certs_write_usual(ca, "replay", true, net_test_path("there"));
+    T_OK(net_tls_open(here, net_test_path("here"), reason, sizeof(reason)));
+    T_OK(net_tls_open(there, net_test_path("there"), reason, sizeof(reason)));
+}
+
 // Also where the system's settings of OpenSSL would allow them.
 static void
 test_versions_before_1_2_are_refused(void **state)
@@ -399,10 +409,7 @@ test_versions_before_1_2_are_refused(void **state)
     static const int versions[] = {TLS1_VERSION, TLS1_1_VERSION, TLS1_2_VERSION, TLS1_3_VERSION};
     char reason[1024];
     net_tls *here, *there;
-    certs_write_usual(ca, "actor", false, net_test_path("here"));
-    certs_write_usual(ca, "replay", true, net_test_path("there"));
-    T_OK(net_tls_open(&here, net_test_path("here"), reason, sizeof(reason)));
-    T_OK(net_tls_open(&there, net_test_path("there"), reason, sizeof(reason)));
+    actor_and_replay_open(&here, &there);
     for (size_t i = 0; i < OCT_COUNTOF(versions); i++) {
         pair p = pair_make(there, here, "localhost");
         SSL_set_security_level(p.ssl, 0);
@@ -425,12 +432,9 @@ test_no_session_is_resumed(void **state)
 {
     (void)state;
     static const int versions[] = {TLS1_2_VERSION, TLS1_3_VERSION};
-    char reason[1024], byte;
+    char byte;
     net_tls *here, *there;
-    certs_write_usual(ca, "actor", false, net_test_path("here"));
-    certs_write_usual(ca, "replay", true, net_test_path("there"));
-    T_OK(net_tls_open(&here, net_test_path("here"), reason, sizeof(reason)));
-    T_OK(net_tls_open(&there, net_test_path("there"), reason, sizeof(reason)));
+    actor_and_replay_open(&here, &there);
     for (size_t i = 0; i < OCT_COUNTOF(versions); i++) {
         SSL_SESSION *session = NULL;
         for (int turn = 0; turn < 2; turn++) {
