@@ -359,6 +359,12 @@ oct_config_takes_each_once(const oct_config *config)
 }
 
 bool
+oct_config_has_limiter(const oct_config *config)
+{
+    return !oct_config_takes_each_once(config) && config->replay.sampler != OCT_SAMPLER_FIFO;
+}
+
+bool
 oct_config_has_rollouts(const oct_config *config)
 {
     return windows_of(config) == OCT_WINDOWS_ROLLOUTS;

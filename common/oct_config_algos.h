@@ -41,6 +41,9 @@ uint32_t oct_config_n_step(const oct_config *config);
 const oct_config_ints *oct_config_critic_hidden(const oct_config *config);
 // Whether windows are sequences that are learned from once, whatever replay.sampler says.
 bool oct_config_takes_each_once(const oct_config *config);
+// Whether windows are drawn again and again, as replay's limiter allows. False: each is given out
+// once, by the algorithm or by replay.sampler, and nothing sets a ratio or a first number of them.
+bool oct_config_has_limiter(const oct_config *config);
 // Whether the policy is a table instead of layers.
 bool oct_config_is_tabular(const oct_config *config);
 // NULL: the algorithm does not list the key.

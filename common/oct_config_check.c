@@ -235,7 +235,7 @@ check_budget(const oct_config *config, oct_text *text)
     if (oct_config_is_offline(config) || batch > (double)config->replay.capacity) {
         return;
     }
-    if (oct_config_takes_each_once(config) || config->replay.sampler == OCT_SAMPLER_FIFO) {
+    if (!oct_config_has_limiter(config)) {
         if (batch > windows) {
             oct_text_add(text,
                          "error: learner.batch_size: %u windows, each new, but run.env_steps: %llu "
@@ -256,7 +256,7 @@ static void
 check_replay(const oct_config *config, oct_text *text)
 {
     bool is_offline = oct_config_is_offline(config); // its windows are there from the start
-    bool has_minimum = !is_offline && !oct_config_takes_each_once(config);
+    bool has_minimum = !is_offline && oct_config_has_limiter(config);
     if (has_minimum && config->replay.min_size > config->replay.capacity) {
         oct_text_add(text,
                      "error: replay.min_size: %llu is more than replay.capacity %llu: sampling "
@@ -514,7 +514,7 @@ check_shards(const oct_config *config, oct_text *text)
                          shards, refused[i].why);
         }
     }
-    if (!oct_config_takes_each_once(config) && config->replay.min_size <= config->replay.capacity &&
+    if (oct_config_has_limiter(config) && config->replay.min_size <= config->replay.capacity &&
         config->replay.min_size > oct_config_shard_capacity(config)) {
         oct_text_add(text,
                      "error: replay.min_size: %llu exceeds the %llu rows of replay.capacity that "

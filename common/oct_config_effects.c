@@ -57,6 +57,7 @@ HOLDS(has_changing_noise, !c->actor.noise_final_is_same)
 
 HOLDS(has_priorities, c->replay.sampler == OCT_SAMPLER_PRIORITIZED)
 HOLDS(has_ratio, c->replay.samples_per_insert > 0)
+HOLDS(draws_again, c->replay.sampler != OCT_SAMPLER_FIFO)
 HOLDS(has_file, strcmp(c->replay.path, "none") != 0)
 HOLDS(syncs_by_time, c->replay.sync == OCT_SYNC_INTERVAL)
 HOLDS(has_data, strcmp(c->replay.data, "none") != 0)
@@ -64,6 +65,7 @@ HOLDS(has_actors, !oct_config_is_offline(c))
 
 #define IN_TURNS "with run.deterministic: true"
 #define ROLLOUTS "with algo.window: rollout"
+#define ONCE     "with replay.sampler: fifo, which gives out each window once"
 #define CODES    "without policy.precision: int8 or int4"
 #define OFFLINE  "with a data set alone (replay.data_share: 1)"
 
@@ -138,6 +140,7 @@ static const struct effect {
     {"replay.sync", has_actors, OFFLINE},
     {"replay.sync_interval_s", has_actors, OFFLINE},
     {"replay.min_size", has_samples, ROLLOUTS},
+    {"replay.min_size", draws_again, ONCE},
     {"replay.sampler", has_samples, ROLLOUTS},
     {"replay.priority_exponent", has_samples, ROLLOUTS},
     {"replay.priority_exponent", has_priorities, "without replay.sampler: prioritized"},
@@ -146,7 +149,9 @@ static const struct effect {
     {"replay.importance_exponent_final", has_samples, ROLLOUTS},
     {"replay.importance_exponent_final", has_priorities, "without replay.sampler: prioritized"},
     {"replay.samples_per_insert", has_samples, ROLLOUTS},
+    {"replay.samples_per_insert", draws_again, ONCE},
     {"replay.tolerance", has_samples, ROLLOUTS},
+    {"replay.tolerance", draws_again, ONCE},
     {"replay.tolerance", has_ratio, "with replay.samples_per_insert: 0"},
     {"replay.sync", has_file, "with replay.path: none"},
     {"replay.sync_interval_s", has_file, "with replay.path: none"},

@@ -402,8 +402,9 @@ const oct_config_key oct_config_keys[] = {
     U64(replay, min_size, 1, 2147483648.0, "1000",
         "windows that must be in the table before the first is sampled"),
     WORD(replay, sampler, "uniform prioritized fifo", "prioritized",
-         "how windows are chosen; reinforce, table, ppo, a2c, vtrace and trpo ignore this and use "
-         "each window once; fixed, as the capacity is"),
+         "how windows are chosen; fifo: each once and the oldest first, without replay.min_size "
+         "and replay.samples_per_insert; reinforce, table, ppo, a2c, vtrace and trpo ignore this "
+         "and use each window once; fixed, as the capacity is"),
     F64(replay, priority_exponent, 0, 10, "0.6",
         "priority exponent: a priority is the absolute TD error (the KL divergence if values are "
         "distributions) to this power; 0: uniform; fixed, as the capacity is"),

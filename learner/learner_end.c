@@ -111,7 +111,7 @@ unlearned_explain(const learner_run *run, oct_text *why)
     uint64_t windows = source.inserts;
     uint32_t batch = config->learner.batch_size - oct_config_data_windows(config);
     double ratio = config->replay.samples_per_insert;
-    bool is_once = oct_config_takes_each_once(config) || config->replay.sampler == OCT_SAMPLER_FIFO;
+    bool is_once = !oct_config_has_limiter(config);
     if (is_once && windows < batch) {
         oct_text_add(why, "replay took %" PRIu64 " windows, a batch needs %" PRIu32, windows,
                      batch);

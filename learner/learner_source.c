@@ -171,7 +171,7 @@ learner_source_table(const learner_source_options *options)
     const algo_wants *wants = &options->wants;
     // Windows that come once have neither a ratio of samples nor a least number. Those of a data
     // set are there: replay takes the table's size from it (replay_data_fit).
-    bool each_once = wants->each_once, is_offline = oct_config_is_offline(config);
+    bool each_once = learner_source_takes(options), is_offline = oct_config_is_offline(config);
     wire_configure configure = {
         .run_id = options->run_id,
         .epoch = options->epoch,

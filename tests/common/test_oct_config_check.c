@@ -450,7 +450,7 @@ test_shards_are_refused_where_there_is_one_table(void **state)
                  "error: replay.shards: 2 shards (or addresses in net.replay): run.deterministic: "
                  "true takes its turns from one table\n");
     assert_check("net.replay='tcp://a:1,tcp://b:1';algo.name=reinforce;algo.sequence_steps=8", "");
-    assert_check("replay.shards=3;replay.sampler=fifo", "");
+    assert_check("replay.shards=3;replay.sampler=fifo;replay.min_size=50000;run.env_steps=600", "");
     assert_check("replay.shards=2;replay.data=x;run.updates=5",
                  "error: replay.shards: 2 shards (or addresses in net.replay): replay.data: a data "
                  "set has a replay of its own and allows only one other\n");

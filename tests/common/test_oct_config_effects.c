@@ -129,6 +129,14 @@ static const struct need {
     DRAWN("replay.importance_exponent_final"),
     {"replay.samples_per_insert=0", "replay.tolerance", "with replay.samples_per_insert: 0",
      "replay.samples_per_insert=1"},
+#define ONCE(key)                                                                                  \
+    {                                                                                              \
+        "replay.sampler=fifo", key, "with replay.sampler: fifo, which gives out each window once", \
+            "replay.sampler=uniform"                                                               \
+    }
+    ONCE("replay.min_size"),
+    ONCE("replay.samples_per_insert"),
+    ONCE("replay.tolerance"),
     {"replay.path=none", "replay.sync", "with replay.path: none", "replay.path=table.oct"},
     {"replay.path=none", "replay.sync_interval_s", "with replay.path: none",
      "replay.path=table.oct"},

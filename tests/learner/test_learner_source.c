@@ -82,6 +82,10 @@ test_source_configures_windows_of_n_steps(void **state)
     T_NEAR(request.samples_per_insert, config.replay.samples_per_insert, 0, 0);
     assert_memory_equal(request.token_key, token_key, sizeof(token_key));
     learner_source_destroy(source);
+    config.replay.sampler = OCT_SAMPLER_FIFO; // no ratio, and no first number of windows
+    request = learner_source_table(&options);
+    T_NEAR(request.samples_per_insert, 1, 0, 0);
+    assert_int_equal(request.min_size, 1);
 }
 
 static uint64_t
@@ -134,8 +138,7 @@ test_source_configures_sequences_that_come_once(void **state)
     config.replay.sampler = OCT_SAMPLER_PRIORITIZED;
     config.replay.samples_per_insert = 8;
     options_sequences(20, 7);
-    learner_source *source = learner_source_create(&options);
-    wire_configure request = learner_source_configure(source);
+    wire_configure request = learner_source_table(&options);
     assert_int_equal(request.window, WIRE_WINDOW_SEQUENCE);
     assert_int_equal(request.window_steps, 20);
     assert_int_equal(request.window_stride, 7);
@@ -143,11 +146,8 @@ test_source_configures_sequences_that_come_once(void **state)
     assert_int_equal(request.sampler, WIRE_SAMPLER_FIFO);
     T_NEAR(request.samples_per_insert, 1, 0, 0);
     assert_int_equal(request.min_size, 1);
-    learner_source_destroy(source);
     config.replay.samples_per_insert = 0; // has no effect
-    source = learner_source_create(&options);
-    T_NEAR(learner_source_configure(source).samples_per_insert, 1, 0, 0);
-    learner_source_destroy(source);
+    T_NEAR(learner_source_table(&options).samples_per_insert, 1, 0, 0);
 }
 
 // ---- the link
