@@ -264,12 +264,24 @@ minibatches_of_epoch(const algo_rollout *r)
     return count;
 }
 
+// Whether there is room for the largest. Where one rank has few rows they are few, and then large
+// on a rank that has many.
+static bool
+minibatches_fit(const algo_rollout *r)
+{
+    uint64_t parts = minibatches_of_epoch(r), most = 0;
+    for (uint32_t i = 0; i < group_size(r->base.group); i++) {
+        most = OCT_MAX(most, r->N_of[i]);
+    }
+    return (most + parts - 1) / parts <= r->n_max;
+}
+
 oct_err
 algo_rollout_begin(algo_rollout *r, const algo_batch *batch, float *numbers)
 {
     OCT_TRY(algo_agree(&r->base, algo_rows_take(&r->rows, batch)));
     group_gather_all(r->base.group, &r->rows.N, r->N_of, sizeof(r->rows.N));
-    if (group_size(r->base.group) > 1 && minibatches_of_epoch(r) < r->minibatches) {
+    if (!minibatches_fit(r)) {
         return OCT_EINVAL;
     }
     normalise(r);

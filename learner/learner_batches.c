@@ -364,8 +364,8 @@ refusal_words(learner_run *run, const learner_batch *batch)
                        (double)run->spec.action_high[index]);
     } else {
         (void)snprintf(out, size,
-                       "the batch does not fit algo.name, or a learner's part has fewer steps than "
-                       "algo.minibatches");
+                       "the batch does not fit algo.name, or one learner's part has far fewer "
+                       "steps than another's");
     }
 }
 

@@ -28,6 +28,7 @@ typedef struct trial {
     bool has_windows; // of T rows, some of which have no action: parts have other numbers of them
     bool has_nan;     // the last update has one, in the last rank's part
     bool has_wild;    // and so a batch with an action that there is not
+    bool is_uneven;   // the second half of the last batch has one row with an action
 } trial;
 
 typedef struct outcome {
@@ -80,6 +81,12 @@ batch_spoil(const trial *t, algo_batch *whole)
     if (t->has_nan) {
         size_t last = t->has_windows ? (B - 1) * T : B - 1;
         ((float *)(uintptr_t)whole->reward)[last] = NAN;
+    }
+    if (t->is_uneven) {
+        size_t first = B / 2 * T;
+        uint8_t *flags = (uint8_t *)(uintptr_t)whole->flags;
+        flags[first] = 0;
+        memset(flags + first + 1, ALGO_END, B * T - first - 1);
     }
     if (t->has_wild && t->is_box) {
         ((float *)(uintptr_t)whole->action)[B * DIM - 1] = 99;
@@ -290,6 +297,32 @@ test_minibatches_are_of_all_ranks_rows(void **state)
     expect_alike(&t, false);
 }
 
+// Rollouts end sooner where many episodes end.
+static void
+test_ranks_with_few_rows_make_fewer_minibatches(void **state)
+{
+    (void)state;
+    trial t = trial_of_windows(OCT_ALGO_PPO, false);
+    t.name = "few rows";
+    t.config.algo.minibatches = B / 3 * T - 2; // some of three ranks have fewer rows
+    expect_alike(&t, false);
+}
+
+// There is no room for all of a rank's rows in the one minibatch that the other has.
+static void
+test_ranks_that_have_too_uneven_parts_refuse_them(void **state)
+{
+    (void)state;
+    static outcome out;
+    bool alike;
+    trial t = trial_of_windows(OCT_ALGO_PPO, false);
+    t.config.algo.minibatches = 3;
+    t.is_uneven = true;
+    learn_together(&out, &t, 2, &alike);
+    assert_true(alike);
+    assert_int_equal(out.last, OCT_EINVAL);
+}
+
 static void
 test_observations_are_normalised_by_all_ranks_rows(void **state)
 {
@@ -357,6 +390,8 @@ main(void)
         cmocka_unit_test(test_two_or_three_learn_what_one_learns),
         cmocka_unit_test(test_parts_with_other_numbers_of_rows_count_by_row),
         cmocka_unit_test(test_minibatches_are_of_all_ranks_rows),
+        cmocka_unit_test(test_ranks_with_few_rows_make_fewer_minibatches),
+        cmocka_unit_test(test_ranks_that_have_too_uneven_parts_refuse_them),
         cmocka_unit_test(test_observations_are_normalised_by_all_ranks_rows),
         cmocka_unit_test(test_frozen_layers_are_those_of_all_ranks),
         cmocka_unit_test(test_what_one_refuses_all_refuse),
