@@ -264,8 +264,8 @@ minibatches_of_epoch(const algo_rollout *r)
     return count;
 }
 
-// Whether there is room for the largest. Where one rank has few rows they are few, and then large
-// on a rank that has many.
+// Whether the largest minibatch has room. All ranks make equally many: a rank with few rows makes
+// them few, and those of a rank with many rows large.
 static bool
 minibatches_fit(const algo_rollout *r)
 {
