@@ -522,10 +522,12 @@ head_write(const writer *w, const char *math)
     const policy_spec *spec = &w->image->spec;
     (void)fprintf(w->out, "#include <float.h>\n%s#include <stdint.h>\n#include <string.h>\n\n",
                   math[0] != '\0' ? "#include <math.h>\n" : "");
-    // Its macros would be those of a policy whose name differs in case only.
+    // Its macros would be those of a policy whose name differs in case only, or of a header with
+    // another guard.
     (void)fprintf(w->out,
                   "#ifdef %s_POLICY\n"
-                  "#error \"%s: a policy whose name differs in case only is included before it\"\n"
+                  "#error \"%s: a policy of this name, or of one that differs in case only, is "
+                  "included before it\"\n"
                   "#endif\n#define %s_POLICY\n\n",
                   w->upper, w->name, w->upper);
     // 16: of a compiler that has _Float16 (gcc with -march=native on a processor with AVX512-FP16):
@@ -610,17 +612,18 @@ body_text(writer *w, const char *math, const char *arrays, const char *functions
 }
 
 // Writes body, which a source file takes once. The guard's value is its checksum: with none, a
-// header of the same name would take this one's place without a word.
+// header of the same name would take this one's place without a word. NAME_POLICY_H was the guard
+// of earlier headers, without a value: under that name this one would drop them so.
 static void
 guarded_write(FILE *out, const char *name, const char *body)
 {
     uint32_t sum = oct_crc32(0, body, strlen(body));
     (void)fprintf(out,
-                  "\n#ifndef %s_POLICY_H\n#define %s_POLICY_H 0x%08" PRIx32 "u\n\n%s\n"
-                  "#elif %s_POLICY_H != 0x%08" PRIx32 "u\n"
+                  "\n#ifndef %s_POLICY_SUM\n#define %s_POLICY_SUM 0x%08" PRIx32 "u\n\n%s\n"
+                  "#elif %s_POLICY_SUM != 0x%08" PRIx32 "u\n"
                   "#error \"another header of the name %s is included before it; export it with "
                   "another --name\"\n"
-                  "#endif // %s_POLICY_H\n",
+                  "#endif // %s_POLICY_SUM\n",
                   name, name, sum, body, name, sum, name, name);
 }
 

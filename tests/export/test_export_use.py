@@ -76,7 +76,7 @@ class Export(Case):
         out = self.home / "p.h"
         out.write_text("old")
         octet("export", CASES / "balance.oct", "--c99", out)
-        self.assertTrue(out.read_text().endswith("#endif // policy_POLICY_H\n"))
+        self.assertTrue(out.read_text().endswith("#endif // policy_POLICY_SUM\n"))
         self.assertEqual(os.listdir(self.home), ["p.h"])
 
     def test_what_cannot_be_written_is_said(self):
@@ -246,7 +246,7 @@ class Export(Case):
             done = subprocess.run(["cc", "-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", "a.c"],
                                   cwd=self.home, check=False, capture_output=True, text=True, timeout=LIMIT_S)
             self.assertEqual(done.returncode != 0, why is not None, done.stderr)
-            self.assertIn(f"{why} whose name differs in case only is included" if why else "", done.stderr)
+            self.assertIn(f"{why} of this name, or of one that differs in case only, is included" if why else "", done.stderr)
 
     def test_two_policies_of_one_name_cannot_meet(self):
         for policy in ["balance", "squash8"]:
@@ -264,6 +264,20 @@ class Export(Case):
                 self.assertEqual(done.returncode != 0, stops, (headers, done.stderr))
                 self.assertIn("another header of the name policy is included before it; export it with another --name"
                               if stops else "", done.stderr)
+
+    def test_a_header_of_an_earlier_octet_cannot_meet_one_of_its_name(self):
+        """Its guard was NAME_POLICY_H, without a value."""
+        for policy in ["balance", "squash8"]:
+            octet("export", CASES / f"{policy}.oct", "--c99", self.home / f"{policy}.h")
+        head, _, body = (self.home / "balance.h").read_text().partition("#ifndef policy_POLICY_SUM\n")
+        body = body.partition("\n")[2].partition("#elif")[0]
+        (self.home / "earlier.h").write_text(f"{head}#ifndef policy_POLICY_H\n#define policy_POLICY_H\n{body}#endif\n")
+        for headers in [["earlier", "squash8"], ["squash8", "earlier"], ["earlier"]]:
+            (self.home / "a.c").write_text("".join(f'#include "{header}.h"\n' for header in headers))
+            done = subprocess.run(["cc", "-std=c99", "-fsyntax-only", "a.c"], cwd=self.home, check=False, capture_output=True,
+                                  text=True, timeout=LIMIT_S)
+            self.assertEqual(done.returncode != 0, len(headers) == 2, (headers, done.stderr))
+            self.assertIn("policy: a policy of this name" if len(headers) == 2 else "", done.stderr)
 
     def test_names_that_begin_like_another_can_meet(self):
         """What is behind a name here is what identifiers inside begin with."""
