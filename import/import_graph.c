@@ -10,7 +10,7 @@
 #include "common/oct_base.h"
 #include "common/oct_text.h"
 #include "import/import_names.h"
-#include "import/import_values.h"
+#include "import/import_shapes.h"
 
 #define TEXT_BYTES  512
 #define INPUTS_MAX  16
@@ -64,6 +64,13 @@ int64_t
 import_graph_opset(const import_graph *graph)
 {
     return graph->model->opset;
+}
+
+int64_t
+import_graph_batch(const import_graph *graph)
+{
+    const import_port *port = &graph->model->inputs[0];
+    return port->rank >= 2 ? port->dims[0] : -1;
 }
 
 const import_step *
@@ -193,9 +200,13 @@ nodes_run(import_graph *graph)
         import_operation operation;
         const char *why = node_begin(graph, node, &operation);
         for (size_t k = 0; k < node->output_count; k++) {
-            // Only Split has more than one that is read; it finds its part by the name in out.
+            // Split finds its part by the name in out; of others the first output is what they
+            // compute.
             import_value out = {.name = node->outputs[k], .why = why};
-            const char *refused = why == NULL ? operation(graph, node, &out) : NULL;
+            bool is_read = k == 0 || operation == import_split;
+            const char *refused = why != NULL ? NULL
+                                  : is_read   ? operation(graph, node, &out)
+                                              : "policies have its first output only";
             if (refused != NULL) {
                 out.why = node_refuse(graph, node, refused);
             }

@@ -251,6 +251,10 @@ conv(import_layers *layers, const import_step *step)
                       "its map is not in the order that policies have, rows, columns "
                       "and channels of the observation");
     }
+    if (layers->width != columns_now(layers)) {
+        return refuse(layers, step,
+                      "its map is a part of the numbers before it, and policies have it on all");
+    }
     if (k > POLICY_KERNEL_MAX) {
         return refuse(layers, step, "its kernel is larger than 7 x 7, which policies do not have");
     }

@@ -47,6 +47,21 @@ import_node_int(const import_node *node, const char *name, int64_t otherwise)
     return given != NULL ? given->i : otherwise;
 }
 
+const int64_t *
+import_node_ints(const import_graph *graph, const import_node *node, size_t input, const char *name,
+                 size_t *count)
+{
+    const import_attribute *given = import_node_attribute(node, name);
+    const import_value *value = import_graph_input(graph, node, input);
+    if (given != NULL) {
+        *count = given->int_count;
+        return given->ints;
+    }
+    bool is_list = value != NULL && value->constant != NULL && value->constant->integers != NULL;
+    *count = is_list ? value->constant->count : 0;
+    return is_list ? value->constant->integers : NULL;
+}
+
 static double *
 numbers_make(import_graph *graph, uint32_t count)
 {
@@ -243,8 +258,7 @@ dropout(import_graph *graph, const import_node *node, import_value *out)
                          mode->constant->count != 1 || mode->constant->integers[0] != 0)) {
         return "it drops numbers by chance, which policies do not; " IN_EVALUATION;
     }
-    return out->name == node->outputs[0] ? import_identity(graph, node, out)
-                                         : "policies do not have the mask of what it drops";
+    return import_identity(graph, node, out);
 }
 
 // ---- clipping
@@ -399,12 +413,13 @@ arg_max(import_graph *graph, const import_node *node, import_value *out)
     return reduced(graph, node, out, IMPORT_ARGMAX);
 }
 
-// As a part of log softmax; its axes may be an attribute or an input, and are the last one there.
+// As a part of log softmax.
 static const char *
 log_sum_exp(import_graph *graph, const import_node *node, import_value *out)
 {
-    const import_value *x = import_graph_input(graph, node, 0);
-    if (x == NULL || x->step == NULL || x->step->rank != 1) {
+    size_t count;
+    const int64_t *axes = import_node_ints(graph, node, 1, "axes", &count);
+    if (axes == NULL || count != 1 || (axes[0] != -1 && axes[0] != 1)) {
         return "policies have it over the last axis of rows of numbers only";
     }
     return reduced(graph, node, out, IMPORT_LOG_SUM_EXP);

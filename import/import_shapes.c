@@ -7,7 +7,8 @@
 #include "common/oct_base.h"
 #include "import/import_constants.h"
 
-#define NOT_AN_ORDER "its perm is no order of the axes"
+#define NOT_AN_ORDER   "its perm is no order of the axes"
+#define NOT_ONE_NUMBER "it removes an axis of more than one number"
 
 // ---- shapes
 
@@ -97,6 +98,11 @@ import_reshape(import_graph *graph, const import_node *node, import_value *out)
     if (dims->count < 2 || rank > IMPORT_SHAPE_MAX) {
         return "policies have shapes of a batch and up to four dimensions only";
     }
+    int64_t batch = dims->integers[0];
+    if (batch != -1 && batch != 0 && batch != 1 && batch != IMPORT_BATCH &&
+        batch != import_graph_batch(graph)) {
+        return "it makes another batch of the numbers";
+    }
     for (uint32_t i = 0; i < rank; i++) {
         int64_t dim = dims->integers[i + 1];
         dim = dim == 0 && i < x->step->rank ? x->step->shape[i] : dim;
@@ -114,22 +120,6 @@ import_reshape(import_graph *graph, const import_node *node, import_value *out)
         shape[open] = x->step->count / (uint32_t)known;
     }
     return reshaped(graph, node, x->step, shape, rank, out);
-}
-
-// A list that is an attribute, or an input in later opsets. NULL: none, or no constant one.
-static const int64_t *
-integers_of(const import_graph *graph, const import_node *node, size_t input, const char *name,
-            size_t *count)
-{
-    const import_attribute *given = import_node_attribute(node, name);
-    const import_value *value = import_graph_input(graph, node, input);
-    if (given != NULL) {
-        *count = given->int_count;
-        return given->ints;
-    }
-    bool is_list = value != NULL && value->constant != NULL && value->constant->integers != NULL;
-    *count = is_list ? value->constant->count : 0;
-    return is_list ? value->constant->integers : NULL;
 }
 
 // Bits of the axes, those of a value of this rank. A reason, or NULL.
@@ -176,7 +166,7 @@ constant_squeeze(import_graph *graph, const import_tensor *x, const int64_t *axe
         if ((found >> i & 1u) == 0) {
             dims[rank++] = x->dims[i];
         } else if (x->dims[i] != 1) {
-            why = "it removes an axis of more than one number";
+            why = NOT_ONE_NUMBER;
         }
     }
     out->constant = import_constant_shaped(graph, x, dims, rank);
@@ -188,7 +178,7 @@ import_squeeze(import_graph *graph, const import_node *node, import_value *out)
 {
     const import_value *x = import_graph_input(graph, node, 0);
     size_t count;
-    const int64_t *axes = integers_of(graph, node, 1, "axes", &count);
+    const int64_t *axes = import_node_ints(graph, node, 1, "axes", &count);
     bool is_insert = node->op[0] == 'U';
     if (x == NULL || count == 0) {
         return "policies have it with constant axes only";
@@ -207,11 +197,14 @@ import_squeeze(import_graph *graph, const import_node *node, import_value *out)
     if (axis < 1 || axis > from->rank + is_insert || from->rank + is_insert > IMPORT_SHAPE_MAX) {
         return "policies have it behind the batch only";
     }
+    if (!is_insert && from->shape[axis - 1] != 1) {
+        return NOT_ONE_NUMBER;
+    }
     for (uint32_t i = 0; i < from->rank + is_insert; i++) {
         if (is_insert && i == axis - 1) {
             shape[rank++] = 1;
         }
-        if (i < from->rank && (is_insert || i != axis - 1 || from->shape[i] != 1)) {
+        if (i < from->rank && (is_insert || i != axis - 1)) {
             shape[rank++] = from->shape[i];
         }
     }
@@ -317,29 +310,26 @@ const char *
 import_split(import_graph *graph, const import_node *node, import_value *out)
 {
     const import_value *x = import_graph_input(graph, node, 0);
-    const import_value *sizes = import_graph_input(graph, node, 1);
-    const import_attribute *given = import_node_attribute(node, "split");
     int64_t axis = import_node_int(node, "axis", 0);
     if (x == NULL || x->step == NULL || x->step->rank != 1 || (axis != 1 && axis != -1)) {
         return "policies have it along the last axis of rows of numbers only";
     }
-    const int64_t *list = given != NULL                              ? given->ints
-                          : sizes != NULL && sizes->constant != NULL ? sizes->constant->integers
-                                                                     : NULL;
-    size_t known = given != NULL ? given->int_count : list != NULL ? sizes->constant->count : 0;
-    uint32_t total = x->step->count, parts = (uint32_t)node->output_count, first = 0;
-    uint32_t equal = (total + parts - 1) / parts;
-    for (size_t i = 0; i < node->output_count; i++) {
-        int64_t size = list != NULL && i < known ? list[i] : OCT_MIN(equal, total - first);
-        if (size < 1 || size > total - first) {
-            return "its parts are not those of the row";
+    size_t known;
+    const int64_t *list = import_node_ints(graph, node, 1, "split", &known);
+    uint32_t total = x->step->count, parts = (uint32_t)node->output_count;
+    uint32_t equal = (total + parts - 1) / parts, end = 0, first = 0, count = 0;
+    bool fits = list != NULL ? known == parts : import_graph_input(graph, node, 1) == NULL;
+    for (uint32_t i = 0; fits && i < parts; i++) {
+        int64_t size = list != NULL ? list[i] : OCT_MIN(equal, total - end);
+        fits = size >= 1 && size <= total - end;
+        if (fits && node->outputs[i] == out->name) {
+            first = end;
+            count = (uint32_t)size;
         }
-        if (node->outputs[i] == out->name) {
-            return part(graph, node, x->step, first, (uint32_t)size, out);
-        }
-        first += (uint32_t)size;
+        end += fits ? (uint32_t)size : 0;
     }
-    return "it has no such output";
+    return fits && end == total ? part(graph, node, x->step, first, count, out)
+                                : "its parts are not those of the row";
 }
 
 // What a Slice takes of each axis that it names.
@@ -358,10 +348,10 @@ slice_read(slice_ranges *out, const import_graph *graph, const import_node *node
     static_assert(OCT_COUNTOF(in_order) == IMPORT_RANK_MAX, "each axis");
     size_t end_count, axis_count, step_count;
     *out = (slice_ranges){0};
-    out->first = integers_of(graph, node, 1, "starts", &out->count);
-    out->end = integers_of(graph, node, 2, "ends", &end_count);
-    out->axes = integers_of(graph, node, 3, "axes", &axis_count);
-    const int64_t *steps = integers_of(graph, node, 4, "steps", &step_count);
+    out->first = import_node_ints(graph, node, 1, "starts", &out->count);
+    out->end = import_node_ints(graph, node, 2, "ends", &end_count);
+    out->axes = import_node_ints(graph, node, 3, "axes", &axis_count);
+    const int64_t *steps = import_node_ints(graph, node, 4, "steps", &step_count);
     if (out->axes == NULL && import_graph_input(graph, node, 3) == NULL) {
         out->axes = in_order;
         axis_count = out->count;

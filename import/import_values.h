@@ -33,6 +33,7 @@ import_operation import_operation_find(const char *name); // NULL: none
 const import_value *import_graph_input(const import_graph *graph, const import_node *node,
                                        size_t i);
 int64_t import_graph_opset(const import_graph *graph);
+int64_t import_graph_batch(const import_graph *graph); // that the model has; -1: any
 void import_graph_define(import_graph *graph, const char *name, const import_value *value);
 
 #define IMPORT_TOO_LARGE "the model is too large"
@@ -42,5 +43,9 @@ import_step *import_step_make(import_graph *graph, const import_node *node, impo
 void import_step_row(import_step *step, uint32_t count); // it gives a row of count numbers
 // An attribute that is an integer.
 int64_t import_node_int(const import_node *node, const char *name, int64_t otherwise);
+// A list of integers that is an attribute, or an input in later opsets. NULL: none, or no constant
+// one.
+const int64_t *import_node_ints(const import_graph *graph, const import_node *node, size_t input,
+                                const char *name, size_t *count);
 
 #endif // IMPORT_IMPORT_VALUES_H

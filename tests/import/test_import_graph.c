@@ -1,4 +1,4 @@
-// Values are found by name without going through all of them.
+// Values are found by name without going through all of them, and are first outputs.
 #include "import/import_graph.h"
 
 #include <stdlib.h>
@@ -46,7 +46,7 @@ test_names_are_found_in_a_few_comparisons(void **state)
     strcmp_count = 0;
     T_OK(import_graph_create(&graph, &m.model, NULL, 0, reason, sizeof(reason)));
     T_OK(
-        import_graph_value(graph, "value 3 of node 399", &step, &constant, reason, sizeof(reason)));
+        import_graph_value(graph, "value 0 of node 399", &step, &constant, reason, sizeof(reason)));
     // An operation is looked up for each output, in a list of its own.
     size_t operations = (size_t)NODES * OUTPUTS * 64;
     assert_in_range(strcmp_count, 1, operations + (size_t)NODES * (INPUTS + 2 * OUTPUTS) * LOOKUP);
@@ -58,10 +58,44 @@ test_names_are_found_in_a_few_comparisons(void **state)
     free(nodes);
 }
 
+// ONNX has more outputs of a layer norm, the means, and of others, which no policy computes.
+static void
+test_only_a_split_has_more_than_its_first_output(void **state)
+{
+    (void)state;
+    static const float matrix[] = {1, 2, 3, 4, 5, 6, 7, 8, 9};
+    static const char *const operations[] = {"Dropout", "LayerNormalization", "Relu"};
+    static char first[] = "first", second[] = "second";
+    char *outputs[] = {first, second};
+    for (size_t i = 0; i < OCT_COUNTOF(operations); i++) {
+        small_model m;
+        char reason[256] = "";
+        import_graph *graph;
+        const import_step *step;
+        const import_tensor *constant;
+        small_model_begin(&m, 3);
+        small_model_tensor(&m, "W", 3, 3, matrix);
+        small_model_tensor(&m, "gain", 0, 3, matrix);
+        small_model_node(&m, "MatMul", "x", "obs", "W", NULL);
+        import_node *node =
+            small_model_node(&m, operations[i], "first", "x", i == 1 ? "gain" : NULL, NULL);
+        node->outputs = outputs;
+        node->output_count = 2;
+        T_OK(import_graph_create(&graph, &m.model, NULL, 0, reason, sizeof(reason)));
+        T_OK(import_graph_value(graph, "first", &step, &constant, reason, sizeof(reason)));
+        assert_non_null(step);
+        T_ERR(import_graph_value(graph, "second", &step, &constant, reason, sizeof(reason)),
+              OCT_EINVAL);
+        assert_non_null(strstr(reason, "policies have its first output only"));
+        import_graph_destroy(graph);
+    }
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_only_a_split_has_more_than_its_first_output),
         cmocka_unit_test(test_names_are_found_in_a_few_comparisons),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -508,15 +508,40 @@ test_dropout_that_drops_is_refused(void **state)
             (void)expect_alike(&m);
         }
     }
-    static char h[] = "h", mask[] = "mask";
-    char *outputs[] = {h, mask};
-    small_model m;
-    begin(&m);
-    small_model_node(&m, "MatMul", "x", "obs", "W", NULL);
-    small_model_node(&m, "Dropout", "h", "x", NULL, NULL)->outputs = outputs;
-    m.nodes[1].output_count = 2;
-    small_model_node(&m, "MatMul", "action", "mask", "W", NULL);
-    refused(&m, &request, "the mask of what it drops");
+}
+
+// Its axes are an attribute, or a list in later models.
+static void
+test_a_log_softmax_is_over_each_row(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t axes[2];
+        size_t count;
+        bool is_taken;
+    } cases[] = {{{1}, 1, true},  {{-1}, 1, true},    {{0}, 1, false},
+                 {{2}, 1, false}, {{0, 1}, 2, false}, {{0}, 0, false}};
+    const import_request request = {.env_id = "", .output = "action", .action_count = 3};
+    for (size_t i = 0; i < 2 * OCT_COUNTOF(cases); i++) {
+        const int64_t *axes = cases[i / 2].axes;
+        const size_t count = cases[i / 2].count;
+        const bool is_list = i % 2 == 0 && count > 0;
+        char note[IMPORT_NOTE_SIZE];
+        small_model m;
+        begin(&m);
+        small_model_list(&m, "axes", axes, count);
+        small_model_node(&m, "MatMul", "x", "obs", "W", NULL);
+        small_model_node(&m, "ReduceLogSumExp", "sum", "x", is_list ? "axes" : NULL, NULL);
+        if (!is_list && count > 0) {
+            small_model_ints(&m, "axes", axes, count);
+        }
+        small_model_node(&m, "Sub", "action", "x", "sum", NULL);
+        if (cases[i / 2].is_taken) {
+            assert_int_equal(notes_of(&m, &request, note), 0); // of a softmax: they are logits
+        } else {
+            refused(&m, &request, "over the last axis of rows of numbers only");
+        }
+    }
 }
 
 static void
@@ -717,6 +742,7 @@ main(void)
         cmocka_unit_test(test_steps_in_an_order_that_policies_lack_are_refused),
         cmocka_unit_test(test_norms_of_the_batch_are_refused),
         cmocka_unit_test(test_dropout_that_drops_is_refused),
+        cmocka_unit_test(test_a_log_softmax_is_over_each_row),
         cmocka_unit_test(test_an_argmax_takes_the_first_of_equal_numbers),
         cmocka_unit_test(test_a_slice_may_name_the_batch_that_it_takes_whole),
         cmocka_unit_test(test_rows_are_flat_from_their_last_axis_on),

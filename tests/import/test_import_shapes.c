@@ -1,0 +1,194 @@
+// Operations that move numbers: what is not the shape of one observation is refused, and parts are
+// those that a model names.
+#include <stdlib.h>
+
+#include "tests/import/small_model.h"
+
+static const float matrix[] = {1, 2, 3, 4, 5, 6, 7, 8, 9}; // [3][3]
+
+static void
+begin(small_model *m)
+{
+    small_model_begin(m, 3);
+    small_model_tensor(m, "W", 3, 3, matrix);
+}
+
+// "action" as values: why it is refused, or its first weights, one for each action.
+static void
+expect(const small_model *m, const char *why, const float *weights, uint32_t actions)
+{
+    char reason[512] = "";
+    import_graph *graph;
+    import_result result = {0};
+    import_request request = {.env_id = "", .output = "action", .head = POLICY_HEAD_VALUES};
+    request.action_kind = POLICY_DISCRETE;
+    oct_err err = small_model_import(m, &request, &graph, &result, reason, sizeof(reason));
+    if (why != NULL ? strstr(reason, why) == NULL : reason[0] != '\0') {
+        fail_msg("'%s' and not '%s'", reason, why != NULL ? why : "");
+    }
+    assert_int_equal(err == OCT_OK, why == NULL);
+    if (why == NULL) {
+        const policy_spec *spec = &result.image->spec;
+        assert_int_equal(spec->action_count, actions);
+        for (uint32_t j = 0; j < actions; j++) {
+            T_NEAR(result.image->weights[0][j * spec->obs_count], weights[j], 0.0, 0.0);
+        }
+    }
+    import_policy_free(&result);
+    import_graph_destroy(graph);
+}
+
+// The sizes are a list, or an attribute in older models; without them parts are equal.
+static void
+test_parts_of_a_split_are_those_of_the_row(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t sizes[3];
+        size_t count;
+        const char *why;
+        float weights[2];
+    } cases[] = {
+        {{1, 2}, 2, NULL, {2, 3}},
+        {{2, 1}, 2, NULL, {3}},
+        {{0}, 0, NULL, {3}},
+        {{1, 1}, 2, "its parts are not those of the row", {0}},
+        {{2, 2}, 2, "its parts are not those of the row", {0}},
+        {{3, 0}, 2, "its parts are not those of the row", {0}},
+        {{4, -1}, 2, "its parts are not those of the row", {0}},
+        {{3}, 1, "its parts are not those of the row", {0}},
+        {{1, 1, 1}, 3, "its parts are not those of the row", {0}},
+    };
+    static char first[] = "first", action[] = "action";
+    char *parts[] = {first, action};
+    for (size_t i = 0; i < 2 * OCT_COUNTOF(cases); i++) {
+        const size_t at = i / 2;
+        const bool is_list = i % 2 == 0 && cases[at].count > 0;
+        small_model m;
+        begin(&m);
+        small_model_list(&m, "sizes", cases[at].sizes, cases[at].count);
+        small_model_node(&m, "MatMul", "x", "obs", "W", NULL);
+        import_node *split =
+            small_model_node(&m, "Split", "first", "x", is_list ? "sizes" : NULL, NULL);
+        split->outputs = parts;
+        split->output_count = 2;
+        import_attribute attributes[] = {
+            {.name = "axis", .s = "", .i = 1},
+            {.name = "split", .s = "", .ints = cases[at].sizes, .int_count = cases[at].count}};
+        split->attributes = attributes;
+        split->attribute_count = is_list || cases[at].count == 0 ? 1 : 2;
+        expect(&m, cases[at].why, cases[at].weights, cases[at].weights[1] > 0 ? 2 : 1);
+    }
+}
+
+static void
+test_sizes_of_a_split_are_constant_whole_numbers(void **state)
+{
+    (void)state;
+    static const float sizes[] = {1, 2};
+    static char first[] = "first", action[] = "action";
+    char *parts[] = {first, action};
+    for (size_t i = 0; i < 2; i++) {
+        small_model m;
+        begin(&m);
+        small_model_tensor(&m, "sizes", 0, 2, sizes);
+        small_model_node(&m, "MatMul", "x", "obs", "W", NULL);
+        import_node *split =
+            small_model_node(&m, "Split", "first", "x", i == 0 ? "sizes" : "x", NULL);
+        split->outputs = parts;
+        split->output_count = 2;
+        small_model_ints(&m, "axis", NULL, 0);
+        m.attributes[1].i = -1;
+        expect(&m, "its parts are not those of the row", NULL, 0);
+    }
+}
+
+static void
+test_a_shape_keeps_the_batch(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t batch, to;
+        const char *why;
+    } cases[] = {
+        {-1, -1, NULL},
+        {-1, 0, NULL},
+        {-1, 1, NULL},
+        {4, 4, NULL},
+        {-1, 3, "it makes another batch of the numbers"},
+        {4, 3, "it makes another batch of the numbers"},
+        {-1, -2, "it makes another batch of the numbers"},
+    };
+    static const float first_row[] = {1, 2, 3};
+    for (size_t i = 0; i < OCT_COUNTOF(cases); i++) {
+        const int64_t shape[] = {cases[i].to, cases[i].to == -1 ? 3 : -1};
+        small_model m;
+        begin(&m);
+        m.input.dims[0] = cases[i].batch;
+        small_model_list(&m, "shape", shape, 2);
+        small_model_node(&m, "MatMul", "x", "obs", "W", NULL);
+        small_model_node(&m, "Reshape", "action", "x", "shape", NULL);
+        expect(&m, cases[i].why, first_row, 3);
+    }
+}
+
+static void
+test_only_axes_of_one_number_are_removed(void **state)
+{
+    (void)state;
+    static const float column[] = {2, 4, 6};
+    static const int64_t one[] = {1};
+    small_model m;
+    begin(&m);
+    small_model_tensor(&m, "column", 3, 1, column);
+    small_model_list(&m, "1", one, 1);
+    small_model_node(&m, "MatMul", "x", "obs", "column", NULL);
+    small_model_node(&m, "Squeeze", "action", "x", "1", NULL);
+    expect(&m, NULL, column, 1);
+    m.inputs[0][1] = (char *)(uintptr_t) "W";
+    expect(&m, "it removes an axis of more than one number", NULL, 0);
+}
+
+// Four of the five numbers of an observation, as a map of 2 x 2.
+static void
+test_a_map_is_all_of_the_numbers_before_it(void **state)
+{
+    (void)state;
+    static const int64_t zero[] = {0}, four[] = {4}, one[] = {1}, shape[] = {-1, 1, 2, 2};
+    static const float kernel[] = {2, 2, 2, 2};
+    for (uint32_t i = 0; i < 2; i++) {
+        small_model m;
+        small_model_begin(&m, 4 + i);
+        small_model_tensor(&m, "kernel", 1, 4, kernel);
+        m.tensors[0].rank = 4;
+        m.tensors[0].dims[1] = 1;
+        m.tensors[0].dims[2] = m.tensors[0].dims[3] = 2;
+        small_model_list(&m, "0", zero, 1);
+        small_model_list(&m, "4", four, 1);
+        small_model_list(&m, "1", one, 1);
+        small_model_list(&m, "shape", shape, 4);
+        small_model_node(&m, "Slice", "part", "obs", "0", "4");
+        small_model_input(&m, "1");
+        small_model_node(&m, "Reshape", "map", "part", "shape", NULL);
+        small_model_node(&m, "Conv", "h", "map", "kernel", NULL);
+        small_model_node(&m, "Flatten", "action", "h", NULL, NULL);
+        expect(&m,
+               i == 0 ? NULL
+                      : "node 'h' (Conv): its map is a part of the numbers before it, and policies "
+                        "have it on all",
+               kernel, 1);
+    }
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_parts_of_a_split_are_those_of_the_row),
+        cmocka_unit_test(test_sizes_of_a_split_are_constant_whole_numbers),
+        cmocka_unit_test(test_a_shape_keeps_the_batch),
+        cmocka_unit_test(test_only_axes_of_one_number_are_removed),
+        cmocka_unit_test(test_a_map_is_all_of_the_numbers_before_it),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
