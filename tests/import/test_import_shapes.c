@@ -132,6 +132,87 @@ test_a_shape_keeps_the_batch(void **state)
     }
 }
 
+// 0 is the size of before, -1 what is left.
+static void
+test_a_shape_is_of_as_many_numbers(void **state)
+{
+    (void)state;
+    static const char why[] = "it changes how many numbers one observation has";
+    static const float first_row[] = {1, 2, 3};
+    static const struct {
+        int64_t shape[3];
+        size_t count;
+        const char *why;
+    } cases[] = {
+        {{-1, 0}, 2, NULL},    {{-1, 3}, 2, NULL},    {{-1, 3, 1}, 3, NULL}, {{-1, 0, 1}, 3, NULL},
+        {{0, 3, -1}, 3, NULL}, {{-1, 1}, 2, why},     {{-1, 6}, 2, why},     {{-1, 1, 0}, 3, why},
+        {{0, 2, -1}, 3, why},  {{1, -1, -1}, 3, why},
+    };
+    for (size_t i = 0; i < OCT_COUNTOF(cases); i++) {
+        small_model m;
+        begin(&m);
+        small_model_list(&m, "shape", cases[i].shape, cases[i].count);
+        small_model_node(&m, "MatMul", "x", "obs", "W", NULL);
+        small_model_node(&m, "Reshape", "h", "x", "shape", NULL);
+        small_model_node(&m, "Flatten", "action", "h", NULL, NULL);
+        expect(&m, cases[i].why, first_row, 3);
+    }
+}
+
+// As exporters write x.view(-1, x.shape[i]).
+static void
+test_a_size_is_taken_from_both_ends(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t index;
+        const char *why;
+    } cases[] = {{1, NULL},
+                 {-1, NULL},
+                 {0, "it changes how many numbers"},
+                 {-2, "it changes how many numbers"},
+                 {2, "its index is outside"},
+                 {-3, "its index is outside"}};
+    static const float first_row[] = {1, 2, 3};
+    static const int64_t any[] = {-1};
+    for (size_t i = 0; i < OCT_COUNTOF(cases); i++) {
+        small_model m;
+        begin(&m);
+        small_model_list(&m, "any", any, 1);
+        small_model_list(&m, "index", &cases[i].index, 1);
+        small_model_node(&m, "MatMul", "x", "obs", "W", NULL);
+        small_model_node(&m, "Shape", "sizes", "x", NULL, NULL);
+        small_model_node(&m, "Gather", "size", "sizes", "index", NULL);
+        small_model_node(&m, "Concat", "shape", "any", "size", NULL);
+        small_model_node(&m, "Reshape", "action", "x", "shape", NULL);
+        expect(&m, cases[i].why, first_row, 3);
+    }
+}
+
+// Axis 0 is the batch; a map is taken whole.
+static void
+test_a_slice_of_a_map_is_all_of_it(void **state)
+{
+    (void)state;
+    static const float first_row[] = {1, 2, 3};
+    static const int64_t shape[] = {-1, 1, 3}, axes[] = {1, 2}, first[] = {0, 0};
+    for (int64_t rows = 1; rows <= 3; rows++) {
+        const int64_t end[] = {1, rows};
+        small_model m;
+        begin(&m);
+        small_model_list(&m, "shape", shape, 3);
+        small_model_list(&m, "axes", axes, 2);
+        small_model_list(&m, "first", first, 2);
+        small_model_list(&m, "end", end, 2);
+        small_model_node(&m, "MatMul", "x", "obs", "W", NULL);
+        small_model_node(&m, "Reshape", "map", "x", "shape", NULL);
+        small_model_node(&m, "Slice", "part", "map", "first", "end");
+        small_model_input(&m, "axes");
+        small_model_node(&m, "Flatten", "action", "part", NULL, NULL);
+        expect(&m, rows == 3 ? NULL : "along the last axis of rows of numbers only", first_row, 3);
+    }
+}
+
 static void
 test_only_axes_of_one_number_are_removed(void **state)
 {
@@ -187,6 +268,9 @@ main(void)
         cmocka_unit_test(test_parts_of_a_split_are_those_of_the_row),
         cmocka_unit_test(test_sizes_of_a_split_are_constant_whole_numbers),
         cmocka_unit_test(test_a_shape_keeps_the_batch),
+        cmocka_unit_test(test_a_shape_is_of_as_many_numbers),
+        cmocka_unit_test(test_a_size_is_taken_from_both_ends),
+        cmocka_unit_test(test_a_slice_of_a_map_is_all_of_it),
         cmocka_unit_test(test_only_axes_of_one_number_are_removed),
         cmocka_unit_test(test_a_map_is_all_of_the_numbers_before_it),
     };
