@@ -433,6 +433,11 @@ test_steps_in_an_order_that_policies_lack_are_refused(void **state)
     small_model_node(&m, "LayerNormalization", "action", "part", "pair", "pair");
     refused(&m, &request, "between a dense layer and its activation only");
     begin(&m);
+    small_model_node(&m, "MatMul", "h", "obs", "W", NULL);
+    small_model_node(&m, "LayerNormalization", "norm", "h", "twos", NULL);
+    small_model_node(&m, "LayerNormalization", "action", "norm", "twos", NULL);
+    refused(&m, &request, "between a dense layer and its activation only");
+    begin(&m);
     small_model_node(&m, "MatMul", "action", "obs", "W", NULL);
     request.bound_count = 2;
     refused(&m, &request, "has 3 numbers, there are bounds of 2 actions");
@@ -692,6 +697,19 @@ test_deviations_of_other_numbers_are_refused(void **state)
     refused(&m, &request, words);
     request.log_std = "x"; // before them
     refused(&m, &request, words);
+    small_model_node(&m, "LayerNormalization", "norm", "action", "twos", NULL);
+    small_model_node(&m, "MatMul", "beside", "t", "W", NULL);
+    request = (import_request){.env_id = "", .output = "norm", .bound_count = 1, .low = {-9}};
+    request.high[0] = 9;
+    request.log_std = "beside";
+    refused(&m, &request, words);
+    request.output = "action";
+    request.log_std = "norm";
+    refused(&m, &request, words);
+    static const float pair[] = {1, 2};
+    small_model_tensor(&m, "pair", 0, 2, pair);
+    request.log_std = "pair";
+    refused(&m, &request, "'pair' has 2 numbers, the actions have 3");
 }
 
 // ---- sizes

@@ -1,6 +1,7 @@
 // What is no ONNX model, and weights in files that are not where they should be; arrays of NumPy.
 #include "import/import_model.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -143,6 +144,42 @@ test_halves_may_be_in_the_list_of_integers(void **state)
     }
 }
 
+// Infinity of 16 bits is no number of a policy, nor one of a float beyond them.
+static void
+test_halves_that_are_not_finite_are_no_numbers(void **state)
+{
+    (void)state;
+    static const char fp16[] = "\x3a\x11\x2a\x0f\x08\x02\x10\x0a"
+                               "\x28\x80\xf8\x01\x28\x80\x80\x03\x42\x01W";
+    char reason[256] = "";
+    import_model *model = NULL;
+    T_OK(import_model_decode(&model, (const uint8_t *)fp16, sizeof(fp16) - 1, NULL, reason,
+                             sizeof(reason)));
+    assert_true(isnan(model->tensors[0].floats[0]));
+    T_NEAR((double)model->tensors[0].floats[1], -2, 0, 0);
+    import_model_destroy(model);
+}
+
+static void
+test_weights_in_another_file_have_the_bytes_of_their_shape(void **state)
+{
+    (void)state;
+    size_t length;
+    char reason[256] = "", folder[256];
+    uint8_t *bytes = file_read("norm_dynamo.onnx", &length);
+    (void)snprintf(folder, sizeof(folder), "%s/import/", TEST_DATA);
+    size_t at = 0;
+    while (at + 9 < length && memcmp(bytes + at, "length\x12", 7) != 0) {
+        at++;
+    }
+    assert_true(at + 9 < length);
+    bytes[at + 8] = bytes[at + 8] == '9' ? '8' : '9'; // its first digit
+    import_model *model;
+    T_ERR(import_model_decode(&model, bytes, length, folder, reason, sizeof(reason)), OCT_EPROTO);
+    assert_non_null(strstr(reason, "bytes in its file, its shape needs"));
+    free(bytes);
+}
+
 // ---- arrays
 
 #define ARRAY(header, ...) "\x93NUMPY\x01\x00" header __VA_ARGS__
@@ -214,6 +251,8 @@ main(void)
         cmocka_unit_test(test_weights_in_other_files_stay_beside_the_model),
         cmocka_unit_test(test_the_opset_has_two_names),
         cmocka_unit_test(test_halves_may_be_in_the_list_of_integers),
+        cmocka_unit_test(test_halves_that_are_not_finite_are_no_numbers),
+        cmocka_unit_test(test_weights_in_another_file_have_the_bytes_of_their_shape),
         cmocka_unit_test(test_arrays_are_read),
         cmocka_unit_test(test_arrays_of_other_kinds_are_refused),
     };

@@ -43,6 +43,10 @@ expect(const small_model *m, const float *obs, const char *why, const float *wan
         }
         policy_scratch_destroy(scratch);
         policy_net_destroy(net);
+        // The model as the report computes it.
+        import_parity parity;
+        T_OK(import_policy_parity(&parity, &result, result.image, obs, 1));
+        assert_true(parity.max_abs < 1e-5);
     }
     import_policy_free(&result);
     import_graph_destroy(graph);
@@ -114,6 +118,24 @@ test_arithmetic_with_constants(void **state)
         {"Clip", {"x", "twos", "-ones"}, {{0}}, "its lower end is above its upper end", {0}},
     };
     cases_check(cases, OCT_COUNTOF(cases));
+}
+
+static void
+test_constants_are_computed(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *op;
+        float want[3];
+    } cases[] = {
+        {"Add", {4, 2, 8}}, {"Sub", {0, -2, 4}}, {"Mul", {3, 2, 9}}, {"Div", {1.5f, -1, 4.5f}}};
+    for (size_t i = 0; i < OCT_COUNTOF(cases); i++) {
+        small_model m;
+        begin(&m);
+        small_model_node(&m, cases[i].op, "c", "steps", "twos", NULL);
+        small_model_node(&m, "Add", "action", "x", "c", NULL);
+        expect(&m, observation, NULL, cases[i].want);
+    }
 }
 
 static void
@@ -256,7 +278,7 @@ test_a_log_softmax_is_of_one_value(void **state)
 
 // ---- convolutions
 
-// A kernel [2][1][rows][columns] over a map of 3 x 3, and three sums of what it gives.
+// A kernel [2][1][rows][columns] over a map of 3 x 3.
 typedef struct conv_case {
     import_attribute attribute;
     uint32_t rows, columns, filters_of_bias;
@@ -264,33 +286,42 @@ typedef struct conv_case {
 } conv_case;
 
 static void
-conv_check(const conv_case *c)
+conv_begin(small_model *m, const conv_case *c, bool is_turned)
 {
-    static const float map[] = {1, 2, 3, 4, 5, 6, 7, 8, 9};
     static const float kernel[] = {1, 0, 0, 1, 0, 1, -1, 0, 0, 0, 0, 0}, bias[] = {10, -10, 0};
     static const int64_t shape[] = {-1, 1, 3, 3};
+    static const float tens[] = {10};
     static float last[8 * 3];
     for (size_t i = 0; i < 3; i++) {
         last[(i == 2 ? 5 : i) * 3 + i] = 1; // places 0 and 1 of filter 0, and 1 of filter 1
     }
-    small_model m;
-    small_model_begin(&m, 9);
-    small_model_tensor(&m, "kernel", 2, c->rows * c->columns, kernel);
-    m.tensors[0].rank = 4;
-    m.tensors[0].dims[1] = 1;
-    m.tensors[0].dims[2] = c->rows;
-    m.tensors[0].dims[3] = c->columns;
-    small_model_tensor(&m, "bias", 0, c->filters_of_bias, bias);
-    small_model_tensor(&m, "last", 8, 3, last);
-    small_model_list(&m, "shape", shape, 4);
-    small_model_node(&m, "Reshape", "map", "obs", "shape", NULL);
-    import_node *node = small_model_node(&m, "Conv", "h", "map", "kernel", "bias");
+    small_model_begin(m, 9);
+    small_model_tensor(m, "kernel", 2, c->rows * c->columns, kernel);
+    m->tensors[0].rank = 4;
+    m->tensors[0].dims[1] = 1;
+    m->tensors[0].dims[2] = c->rows;
+    m->tensors[0].dims[3] = c->columns;
+    small_model_tensor(m, "bias", 0, c->filters_of_bias, bias);
+    small_model_tensor(m, "last", 8, 3, last);
+    small_model_list(m, "shape", shape, 4);
+    small_model_tensor(m, "tens", 0, 1, tens);
+    small_model_node(m, "Reshape", "map", "obs", "shape", NULL);
+    if (is_turned) {
+        small_model_node(m, "Sub", "turned", "tens", "map", NULL);
+    }
+    import_node *node =
+        small_model_node(m, "Conv", "h", is_turned ? "turned" : "map", "kernel", "bias");
     node->attributes = &c->attribute;
     node->attribute_count = c->attribute.name != NULL ? 1 : 0;
-    small_model_node(&m, "Flatten", "flat", "h", NULL, NULL);
-    small_model_node(&m, "MatMul", "action", "flat", "last", NULL);
-    // 1 + 5 + 10, 2 + 6 + 10, 3 - 5 - 10.
-    expect(&m, map, c->why, (const float[]){16, 18, -12});
+}
+
+static void
+conv_end(small_model *m, const char *from, const char *why, const float *want)
+{
+    static const float map[] = {1, 2, 3, 4, 5, 6, 7, 8, 9};
+    small_model_node(m, "Flatten", "flat", from, NULL, NULL);
+    small_model_node(m, "MatMul", "action", "flat", "last", NULL);
+    expect(m, map, why, want);
 }
 
 static void
@@ -319,8 +350,34 @@ test_convolutions(void **state)
         {{0}, 2, 2, 1, "its bias has not one number for each filter"},
     };
     for (size_t i = 0; i < OCT_COUNTOF(cases); i++) {
-        conv_check(&cases[i]);
+        small_model m;
+        conv_begin(&m, &cases[i], false);
+        // 1 + 5 + 10, 2 + 6 + 10, 3 - 5 - 10.
+        conv_end(&m, "h", cases[i].why, (const float[]){16, 18, -12});
     }
+}
+
+static void
+test_what_is_done_to_maps_around_a_convolution(void **state)
+{
+    (void)state;
+    static const conv_case plain = {{0}, 2, 2, 2, NULL};
+    static const float filters[] = {2, -3}, places[] = {1, 2, 3, 4};
+    small_model m;
+    // Before: 9 + 5 + 10, 8 + 4 + 10, 7 - 5 - 10.
+    conv_begin(&m, &plain, true);
+    conv_end(&m, "h", NULL, (const float[]){24, 22, -8});
+    // Behind: one factor for each filter.
+    conv_begin(&m, &plain, false);
+    small_model_tensor(&m, "filters", 2, 1, filters);
+    m.tensors[5].rank = 3;
+    m.tensors[5].dims[2] = 1;
+    small_model_node(&m, "Mul", "scaled", "h", "filters", NULL);
+    conv_end(&m, "scaled", NULL, (const float[]){32, 36, 36});
+    conv_begin(&m, &plain, false);
+    small_model_tensor(&m, "places", 2, 2, places);
+    small_model_node(&m, "Mul", "scaled", "h", "places", NULL);
+    conv_end(&m, "scaled", "it scales each place of a map in another way", NULL);
 }
 
 int
@@ -328,6 +385,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_arithmetic_with_constants),
+        cmocka_unit_test(test_constants_are_computed),
         cmocka_unit_test(test_layers),
         cmocka_unit_test(test_activations),
         cmocka_unit_test(test_norms),
@@ -335,6 +393,7 @@ main(void)
         cmocka_unit_test(test_choices_are_over_each_row),
         cmocka_unit_test(test_a_log_softmax_is_of_one_value),
         cmocka_unit_test(test_convolutions),
+        cmocka_unit_test(test_what_is_done_to_maps_around_a_convolution),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -231,6 +231,43 @@ test_clip_and_deviations_become_a_gaussian(void **state)
     fixture_free(&f);
 }
 
+// ---- parity
+
+static double
+agreement_of(const fixture *f)
+{
+    import_parity parity;
+    T_OK(import_policy_parity(&parity, &f->result, f->result.image, f->obs.numbers, f->obs.rows));
+    assert_true(parity.max_abs > 0.1);
+    return parity.agreement;
+}
+
+// A policy that takes the other one of two actions, or one of two numbers elsewhere.
+static void
+test_another_policy_does_not_agree(void **state)
+{
+    (void)state;
+    fixture f;
+    import_request request = {.env_id = "", .action_count = 2};
+    T_OK(import_try(&f, "tanh", &request));
+    const policy_image *image = f.result.image;
+    uint32_t last = image->spec.layer_count - 1;
+    for (uint32_t i = 0; i < policy_layer_weights(&image->spec.layers[last]); i++) {
+        image->weights[last][i] = -image->weights[last][i];
+    }
+    image->bias[last][0] = -image->bias[last][0];
+    image->bias[last][1] = -image->bias[last][1];
+    T_NEAR(agreement_of(&f), 0.0, 0.0, 0.0);
+    fixture_free(&f);
+    for (uint32_t i = 0; i < 2; i++) {
+        request = (import_request){.env_id = ""};
+        T_OK(import_try(&f, "normalised", &request));
+        f.result.image->bias[f.result.image->spec.layer_count - 1][i] += 50.0f;
+        assert_true(agreement_of(&f) < 0.9); // where tanh was 1 before
+        fixture_free(&f);
+    }
+}
+
 // ---- refusals
 
 static void
@@ -290,6 +327,7 @@ main(void)
         cmocka_unit_test(test_tanh_and_scales_become_bounds),
         cmocka_unit_test(test_unit_actions_are_mapped_onto_the_bounds),
         cmocka_unit_test(test_clip_and_deviations_become_a_gaussian),
+        cmocka_unit_test(test_another_policy_does_not_agree),
         cmocka_unit_test(test_what_policies_do_not_have_is_refused_with_its_node),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
