@@ -86,6 +86,36 @@ test_sizes_are_those_of_the_arrays(void **state)
     }
 }
 
+// Rows of the work space are as wide as the widest layer needs, which here is the first.
+static void
+test_the_work_space_is_that_of_the_widest_layer(void **state)
+{
+    (void)state;
+    const uint32_t widths[] = {300, 16, 3}, filters[] = {2, 3};
+    const policy_spec specs[] = {
+        random_spec(widths, 3, POLICY_RELU, false),
+        random_conv_spec(4, 4, 6, 2, filters, 2, NULL, 0, 3, POLICY_RELU),
+    };
+    const struct {
+        uint32_t spec;
+        policy_precision precision;
+        size_t ram;
+    } want[] = {
+        {0, POLICY_INT8, 16 * 4 + 300 * 2},
+        {0, POLICY_FP32, (16 + 3) * 4},
+        {1, POLICY_INT8, 18 * 4 + 96 * 2 + 24 * 2}, // 24 numbers are under a place of the kernel
+        {1, POLICY_FP32, (18 + 12) * 4 + 24 * 4},
+    };
+    for (size_t i = 0; i < OCT_COUNTOF(want); i++) {
+        oct_rng rng;
+        oct_rng_init(&rng, 7, 1);
+        export_c99_sizes sizes;
+        free(header_of(random_image(&specs[want[i].spec], want[i].precision, false, &rng), "p",
+                       &sizes));
+        assert_int_equal(sizes.ram_bytes, want[i].ram);
+    }
+}
+
 static void
 test_a_header_has_what_its_policy_needs_and_no_more(void **state)
 {
@@ -271,6 +301,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_names_begin_identifiers),
         cmocka_unit_test(test_sizes_are_those_of_the_arrays),
+        cmocka_unit_test(test_the_work_space_is_that_of_the_widest_layer),
         cmocka_unit_test(test_a_header_has_what_its_policy_needs_and_no_more),
         cmocka_unit_test(test_no_identifier_is_left_without_the_name),
         cmocka_unit_test(test_no_two_names_make_one_identifier),
