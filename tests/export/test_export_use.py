@@ -212,6 +212,21 @@ class Export(Case):
             self.assertEqual("floats must be computed as written" in done.stderr, stops, option)
             self.assertEqual(done.returncode != 0, stops, option)
 
+    def test_a_header_fuses_nothing_and_leaves_the_rest_of_a_program_to_its_compiler(self):
+        if platform.machine() != "x86_64":
+            self.skipTest("-mfma is an option of x86-64")
+        (self.home / "a.c").write_text(
+            f'#include "{CASES}/walker8.h"\nstatic walker8_work work;\n'
+            "int policy(const float *o, float *a) { return walker8_act(&work, o, a); }\n"
+            "float own(float a, float b, float c) { return a * b + c; }\n")
+        for compiler in filter(shutil.which, ["gcc", "clang"]):
+            subprocess.run([compiler, "-std=gnu11", "-O2", "-mfma", "-S", "a.c"], cwd=self.home, check=True, timeout=LIMIT_S)
+            text = (self.home / "a.s").read_text()
+            own = re.search(r"^own:.*?^\s*\.size\s+own", text, re.DOTALL | re.MULTILINE)[0]
+            fused = re.compile(r"vfn?m(?:add|sub)")
+            self.assertEqual(len(fused.findall(own)), 1, compiler)
+            self.assertEqual(len(fused.findall(text)), 1, compiler)
+
     def test_action_repeat_of_the_run_is_in_both_forms(self):
         run = self.home / "run"
         run.mkdir()
