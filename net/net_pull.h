@@ -28,7 +28,8 @@ typedef oct_err (*net_pull_fn)(void *arg, net_msg *msg);
 OCT_CHECKED oct_err net_pull_open(net_pull **out, net_loop *loop, const char *url, unsigned roles,
                                   size_t recv_bytes_max, net_pull_fn handler, void *arg);
 void net_pull_resume(net_pull *pull);
-// In the handler: who sent the message; the same when it is offered again.
+// In the handler: who sent the message; the same when it is offered again. OCT_ROLE_NONE: behind a
+// gate, and it has gone.
 oct_role net_pull_role(const net_pull *pull);
 // In the handler: whose certificate the sender of the message has shown. OCT_ENOTFOUND: it was
 // asked for none (ipc://, tcp://). OCT_ECLOSED: its connection has gone. Cost: a hop to another

@@ -36,9 +36,9 @@ net_traffic net_rpc_client_traffic(const net_rpc_client *client);
 void net_rpc_client_close(net_rpc_client *client);
 
 // frame is borrowed for the call of the handler; call is what net_rpc_responder takes, valid until
-// answered; role is who calls. Every call must be answered; answers to those still open at close
-// are dropped, and may come until the loop is destroyed. contexts: 1..1024. roles: who may call
-// from beyond this machine.
+// answered; role is who calls. Requests of callers who have gone already are dropped. Every call
+// must be answered; answers to those still open at close are dropped, and may come until the loop
+// is destroyed. contexts: 1..1024. roles: who may call from beyond this machine.
 typedef void (*net_rpc_fn)(void *arg, void *call, oct_role role, const uint8_t *frame,
                            size_t length);
 OCT_CHECKED oct_err net_rpc_server_open(net_rpc_server **out, net_loop *loop, const char *url,

@@ -74,6 +74,12 @@ answer_received(rpc_answer *answer, int code)
         answer_listen(answer);
         return;
     }
+    oct_role role = net_listening_role(&server->listening, msg);
+    if (role == OCT_ROLE_NONE) { // the peer has gone: nobody hears an answer
+        nng_msg_free(msg);
+        answer_listen(answer);
+        return;
+    }
     answer->phase = ANSWER_OPEN;
     answer->tag = 0;
     if (tag_bytes(server) > 0 && nng_msg_len(msg) >= tag_bytes(server)) {
@@ -81,8 +87,7 @@ answer_received(rpc_answer *answer, int code)
         (void)nng_msg_trim(msg, NET_SP_TAG_BYTES);
     }
     server->traffic.received_bytes += nng_msg_len(msg);
-    server->handler(server->arg, answer, net_listening_role(&server->listening, msg),
-                    nng_msg_body(msg), nng_msg_len(msg));
+    server->handler(server->arg, answer, role, nng_msg_body(msg), nng_msg_len(msg));
     nng_msg_free(msg);
 }
 

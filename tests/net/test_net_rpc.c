@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "net/net_internal.h"
 #include "net/net_rpc.h"
 
 #define STRANGER      65534 // the user nobody
@@ -285,6 +286,48 @@ test_rpc_many_in_flight(void **state)
     rpc_many_in_flight(net_test_url("inproc"));
     rpc_many_in_flight(net_test_url("ipc"));
     rpc_many_in_flight(net_test_url("tcp"));
+}
+
+static net_gate_counts
+gate_counts(const rig *r)
+{
+    return net_gate_read_counts(net_loop_gate(r->loop));
+}
+
+// Behind a gate nothing tells any more who that was, and so what it may ask for: it is not asked.
+static void
+test_rpc_request_of_who_has_gone_reaches_nobody(void **state)
+{
+    (void)state;
+    char url[64];
+    (void)snprintf(url, sizeof(url), "tcp://127.0.0.1:%u", net_test_free_port());
+    rig server = {.loop = net_loop_create()}, goes = {.loop = net_loop_create()}, stays = goes;
+    call lost = {0}, kept = {0};
+    stays.loop = net_loop_create();
+    rig_open_server(&server, url, 4);
+    rig_open_client(&goes, url, 4, 60000);
+    while (gate_counts(&server).opened < 1) {
+        net_test_turn(goes.loop, TURN_MS);
+    }
+    uint64_t bytes_in = gate_counts(&server).bytes_in;
+    T_OK(call_start(&lost, &goes, 1, NO_TIMEOUT_MS));
+    while (gate_counts(&server).bytes_in == bytes_in) { // it waits for the server's loop
+        net_test_turn(goes.loop, TURN_MS);
+    }
+    rig_close(&goes);
+    while (gate_counts(&server).connections > 0) {
+        net_test_turn(stays.loop, TURN_MS);
+    }
+    rig_open_client(&stays, url, 4, 60000);
+    T_OK(call_start(&kept, &stays, 2, NO_TIMEOUT_MS));
+    while (kept.done == 0) { // rig_request has looked at the role of whoever reached it
+        net_test_turn(stays.loop, TURN_MS);
+        net_test_turn(server.loop, TURN_MS);
+    }
+    T_OK(kept.err);
+    assert_int_equal(kept.value, 3);
+    rig_close(&stays);
+    rig_close(&server);
 }
 
 static void
@@ -709,6 +752,7 @@ main(void)
         cmocka_unit_test(test_rpc_call_that_is_never_answered_times_out),
         cmocka_unit_test(test_rpc_late_answer_is_dropped),
         cmocka_unit_test(test_rpc_many_in_flight),
+        cmocka_unit_test(test_rpc_request_of_who_has_gone_reaches_nobody),
         cmocka_unit_test(test_rpc_call_may_be_answered_later_and_out_of_order),
         cmocka_unit_test(test_rpc_server_with_all_contexts_busy_leaves_requests_waiting),
         cmocka_unit_test(test_rpc_empty_request_and_empty_answer),
