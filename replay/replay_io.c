@@ -507,6 +507,7 @@ replay_io_open(replay_io **out, net_loop *loop, const char *url, const replay_di
         err = data_open(io, data, reason, reason_size);
     }
     if (err == OCT_OK) {
+        reason[0] = 0; // that there is no file yet is no reason against it
         err = links_open(io, url);
     }
     if (err != OCT_OK) {

@@ -697,6 +697,7 @@ def test_an_address_that_cannot_be_listened_on_is_told():
     with scratch() as folder:
         url = "ipc://nowhere/at.ipc"
         for command, ident in {(REPLAY, "--listen", url): "REPLAY-OPEN",
+                               (REPLAY, "--listen", url, "--path", folder / "new.oct"): "REPLAY-OPEN",
                                (BUILD / "relay/octet-relay", "--listen", url): "RELAY-OPEN",
                                (LEARNER, CARTPOLE, "--run-dir", folder / "run", "--set", f"net.learner={url}"): "LEARNER-OPEN"}.items():
             done = ran(*command, cwd=folder)
