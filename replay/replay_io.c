@@ -311,7 +311,12 @@ static oct_err
 gathered_arrived(replay_io *io, net_msg *msg)
 {
     wire_gathered gathered;
-    bool is_its = oct_role_may_relay(net_pull_role(io->pull));
+    oct_role role = net_pull_role(io->pull);
+    if (role == OCT_ROLE_NONE) { // the relay has gone: its actors send again what it brought
+        net_msg_destroy(msg);
+        return OCT_OK;
+    }
+    bool is_its = oct_role_may_relay(role);
     const char *reason =
         is_its ? "not a message of a relay" : "a message of a relay from somebody else";
     if (!is_its || wire_gathered_open(&gathered, WIRE_BATCH, net_msg_body(msg),

@@ -229,17 +229,17 @@ daemon_start(fixture *f)
     char log[128];
     (void)snprintf(log, sizeof(log), "%s/log", f->folder);
     (void)snprintf(f->metrics, sizeof(f->metrics), "http://127.0.0.1:%u", net_test_free_port());
-    const char *argv[] = {"octet-replay", "--listen",  f->url,     "--log-level",
-                          "debug",        "--metrics", f->metrics, f->sync ? "--path" : NULL,
-                          "replay.oct",   "--sync",    f->sync,    NULL};
+    const char *argv[] = {
+        "octet-replay", "--insecure", "--log-level=debug",       "--listen",   f->url,
+        "--metrics",    f->metrics,   f->sync ? "--path" : NULL, "replay.oct", "--sync",
+        f->sync,        NULL};
     net_process_spec spec = {
         .file = executable, .argv = argv, .folder = f->folder, .log_path = log};
     net_test_daemon_start(&f->daemon, f->loop, &spec);
 }
 
-// The new one is there when actor and learner know that the old one is gone. REQ and PUSH of NNG
-// 1.5.2 forget a message that they hand to a pipe which closes at that moment, which would be a
-// leak to AddressSanitizer.
+// The new one is there when actor and learner know that the old one is gone: what REQ and PUSH of
+// NNG 1.5.2 hand to a pipe that closes at that moment would be a leak to AddressSanitizer.
 static inline void
 daemon_restart(fixture *f)
 {
@@ -270,23 +270,23 @@ ask_for_acks(fixture *f)
                        ack_arrived, NULL, f));
 }
 
+// The address is in the state; NULL: in its folder.
 static inline int
 fixture_open(void **state)
 {
+    const char *url = *state;
     fixture *f = *state = calloc(1, sizeof(*f));
     (void)snprintf(f->folder, sizeof(f->folder), "/tmp/octet-replay-test-XXXXXX");
     assert_non_null(mkdtemp(f->folder));
-    (void)snprintf(f->url, sizeof(f->url), "ipc://%s/s", f->folder);
+    (void)snprintf(f->url, sizeof(f->url), "%s%s%s", url ? url : "ipc://", url ? "" : f->folder,
+                   url ? "" : "/s");
     T_OK(net_url_offset(f->url, 1, f->batch_url));
     T_OK(net_url_offset(f->url, 2, f->ack_url));
     f->loop = net_loop_create();
     daemon_start(f);
     T_OK(net_rpc_client_open(&f->rpc, f->loop, f->url, OCT_ROLES_ANY, 16, 1000, 64u << 20));
     f->client = wire_client_create(net_rpc_call, f->rpc, 64u << 20);
-    net_push_events events = {.on_ready = push_ready,
-                              .on_connected = push_connected,
-                              .on_disconnected = push_disconnected,
-                              .arg = f};
+    const net_push_events events = {push_ready, push_connected, push_disconnected, f};
     T_OK(net_push_open(&f->push, f->loop, f->batch_url, OCT_ROLES_ANY, &events));
     test_actor_init(&actor, 3, 30);
     test_actor_sign(&actor, token_key, RUN);

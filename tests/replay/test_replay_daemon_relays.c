@@ -180,6 +180,37 @@ test_daemon_keeps_an_idle_relay_while_others_come_and_go(void **state)
     (void)close(acks);
 }
 
+// What it brought and nobody has looked at yet says no more who brought it, and is no bad message
+// for that: its actors send it again.
+static void
+test_daemon_blames_no_relay_that_has_gone(void **state)
+{
+    fixture *f = *state;
+    uint8_t batch[1024], message[1100];
+    const wire_batch *next = test_batch_steps(&actor, 1);
+    size_t length = wire_batch_size(next), bytes = wire_gathered_size(length);
+    assert_true(length <= sizeof(batch) && bytes <= sizeof(message));
+    wire_batch_pack(next, batch);
+    wire_gathered_pack(77, batch, length, message);
+    for (int i = 0; i < 3; i++) { // there is no table yet: the first is held, and those behind it
+        send_bytes(f, message, bytes);
+    }
+    while (net_test_metric(f->metrics, "octet_gate_connections") < 3) {
+        net_test_turn(f->loop, 1);
+    }
+    net_push_close(f->push);
+    while (net_test_metric(f->metrics, "octet_gate_connections") > 2) { // calls and acks
+        net_test_turn(f->loop, 1);
+    }
+    (void)configure_table(f, WIRE_SAMPLER_UNIFORM);
+    const net_push_events events = {push_ready, push_connected, push_disconnected, f};
+    T_OK(net_push_open(&f->push, f->loop, f->batch_url, OCT_ROLES_ANY, &events));
+    send_batch(f, next);
+    send_steps(f, 1, 2);
+    assert_int_equal(stat_of(f, "replay.rejected"), 0);
+    assert_int_equal(stat_of(f, "replay.rows"), 3); // what the first step began with is one
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(test_daemon_##name, fixture_open, fixture_close)
 
 int
@@ -190,10 +221,16 @@ main(int argc, char **argv)
         fprintf(stderr, "usage: test_replay_daemon_relays OCTET-REPLAY\n");
         return 2;
     }
+    char url[64];
+    (void)snprintf(url, sizeof(url), "tcp://127.0.0.1:%u", net_test_free_port());
+    (void)net_test_free_port(); // the two after it
+    (void)net_test_free_port();
     const struct CMUnitTest tests[] = {
         TEST(takes_what_is_good_of_a_relays_message),
         TEST(tells_a_relay_of_more_sessions_than_a_message_holds),
         TEST(keeps_an_idle_relay_while_others_come_and_go),
+        cmocka_unit_test_prestate_setup_teardown(test_daemon_blames_no_relay_that_has_gone,
+                                                 fixture_open, fixture_close, url),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     free(executable);
