@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # An actor of a run under Slurm that comes and goes, one for each task of an array: sbatch --array=0-15 RUN/actors.sh. It waits for the
-# run's job, follows it when that is requeued elsewhere, and ends when it is over.
+# run's job, follows it when that is requeued elsewhere, and ends when it is over, or with an actor that refuses to run.
 # The job prints what this reads before it: #SBATCH lines, run, job.
 set -uo pipefail
 umask 077
@@ -46,6 +46,13 @@ while [ -z "$stopping" ] && ! over; do
         # shellcheck disable=SC2154 # of eval
         sh -c "$keep" keep - "${argv[@]}" &
         pid=$!
+    elif [ -n "$words" ] && [ -n "$pid" ] && ! kill -0 "$pid" 2>/dev/null; then
+        # It refuses what the job has given it: it would only keep others from this place.
+        wait "$pid"
+        code=$?
+        echo "the actor has ended (exit code $code)" >&2
+        rm -f "$since"
+        exit "$code"
     fi
     sleep 2 &
     wait $!
