@@ -58,7 +58,8 @@ static const struct argp_option option_table[] = {
      1},
     {"certs", KEY_CERTS, "FOLDER", 0,
      "Use certificates made by octet certs: FOLDER has a folder for each of learner, replay, "
-     "actor, evaluator and, with relays, relay (default: new certificates for this run)",
+     "actor, evaluator and, with relays, relay (default: new certificates for this run; with "
+     "Kubernetes, those that the printed commands make)",
      1},
     {"insecure", KEY_INSECURE, NULL, 0,
      "Run without TLS: everybody on the network can read the run and take part in it", 1},
