@@ -48,6 +48,7 @@ started_in=$run_dir/.plan # a link to PLAN
 owned=$run_dir/.owner     # the word by which hosts know the run folder, as long as they may have something of it
 stopping=
 started=
+broken= # ended by a daemon that cannot go on
 
 say() {
     printf 'octet cluster ssh: %s\n' "$*"
@@ -410,6 +411,7 @@ finish() {
         wrong "the run is in $left: the same command with --run-dir $run_dir goes on with it"
         [ "$code" -ne 0 ] || code=1
     else # a folder in which nothing came to be goes as well
+        [ -z "$broken" ] || ! compgen -G "$run_dir/checkpoint*.oct" >/dev/null || say "--resume goes on from what was saved"
         rmdir "$run_dir/log" 2>/dev/null
         [ "$(ls -A "$run_dir")" != .lock ] || rm -rf "$run_dir"
     fi
@@ -500,7 +502,8 @@ read -r name code <"$here/end"
 if [ "$code" = 143 ]; then
     wrong "$learner_host: $name was stopped there, before the end of the run"
 elif [ "$name" != learner ] || [ "$code" = lost ]; then
-    wrong "$learner_host: $name has ended ($(described "$code")), and the run with it; --resume goes on from what was saved"
+    wrong "$learner_host: $name has ended ($(described "$code")), and the run with it"
+    broken=1
 fi
 [ "$code" != lost ] || code=1
 finish "$code"

@@ -517,7 +517,8 @@ def test_a_replay_that_gives_up():
         hosts.begun(process)
         (hosts.remote("a") / "refuse").touch()
         said, code = hosts.ended(process)
-        assert code == 3 and ": replay" in said and "has ended (exit code 3), and the run with it; --resume goes on" in said, (code, said)
+        assert code == 3 and ": replay" in said and "has ended (exit code 3), and the run with it\n" in said, (code, said)
+        assert "octet cluster ssh: --resume goes on from what was saved\n" in said, said
         assert hosts.saved().startswith("saved ") and not hosts.remote("a").exists()
         process = hosts.start("--insecure", "--resume")
         hosts.begun(process)
@@ -525,6 +526,11 @@ def test_a_replay_that_gives_up():
             kill_if_there(pid, signal.SIGTERM)
         said, code = hosts.ended(process)
         assert code == 143 and "a: replay was stopped there, before the end of the run" in said, (code, said)
+    with tempfile.TemporaryDirectory() as name, Hosts(name) as hosts:  # nothing came to be that could be resumed
+        program(hosts.folder / "programs/octet-learner", DAEMON)
+        program(hosts.folder / "programs/octet-replay", DAEMON.replace("exec sleep 1000", "exit 3"))
+        said, code = hosts.ended(hosts.start("--insecure"))
+        assert code == 3 and "has ended (exit code 3), and the run with it\n" in said and "--resume" not in said, (code, said)
 
 
 def test_daemons_that_vanish():
@@ -532,7 +538,7 @@ def test_daemons_that_vanish():
     with tempfile.TemporaryDirectory() as name, Hosts(name) as hosts:
         process = hosts.start("--insecure", "--actors", "2")
         hosts.begun(process)
-        for host, daemon, words in (("b", "actor-1", "the others go on"), ("a", "learner", "and the run with it; --resume goes on")):
+        for host, daemon, words in (("b", "actor-1", "the others go on"), ("a", "learner", "and the run with it")):
             for pid in (hosts.remote(host) / f"pid/{daemon}").read_text(encoding="utf-8").split():
                 kill_if_there(pid)
             line = hosts.heard(process, f"{daemon} has ended")
