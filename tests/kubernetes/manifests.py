@@ -506,6 +506,9 @@ def relays_are_pods_of_one_set():
     assert args[args.index("--announce") + 1] == f"tls+tcp://$(POD_NAME).{stateful['serviceName']}:5570", args
     text = subprocess.run([OCTET.parent.parent / "relay" / args[0], "--help"], capture_output=True, text=True, timeout=60, check=True).stdout
     assert {word for word in args if word.startswith("--")} <= set(re.findall(r"--[a-z-]+", text)), args
+    ports = [*range(5570, 5571 + 2 * shards), 9465]  # policies, then batches and acks of each shard; metrics
+    assert [port["containerPort"] for port in spec["containers"][0]["ports"]] == ports, spec["containers"][0]["ports"]
+    assert [port["port"] for port in the(documents, "Service", "some-relay")["spec"]["ports"]] == ports
     wait = actor["template"]["spec"]["containers"][0]["args"]
     assert int(wait[wait.index("--await-relay") + 1]) > 0 and "--relay" not in wait, wait
     # No more privileges than an actor has.
