@@ -9,16 +9,38 @@ import pytest
 CARTPOLE = "cartpole"
 LAYER = np.linspace(-1, 1, 8).reshape(2, 4)
 
+class Tensor:
+    """As PyTorch's, of a type that NumPy has not, in a graph and on another device."""
+
+    dtype = "torch.bfloat16"
+
+    def __init__(self, numbers, done=()):
+        self.numbers, self.done = np.asarray(numbers, float), done
+
+    def detach(self):
+        return Tensor(self.numbers, (*self.done, "detach"))
+
+    def cpu(self):
+        return Tensor(self.numbers, (*self.done, "cpu"))
+
+    def float(self):
+        return Tensor(self.numbers, (*self.done, "float"))
+
+    def numpy(self):
+        assert self.done == ("detach", "cpu", "float")
+        return self.numbers
+
+
 # The same numbers in other words.
 GOOD = {"longdouble": lambda numbers: np.asarray(numbers, np.longdouble), "half": lambda numbers: np.asarray(numbers, np.float16),
         "big-endian": lambda numbers: np.asarray(numbers, ">f8"), "strided": lambda numbers: np.repeat(numbers, 2, -1)[..., ::2],
         "columns first": lambda numbers: np.asfortranarray(np.asarray(numbers, float)),
-        "read-only": lambda numbers: np.broadcast_to(np.asarray(numbers, float), np.shape(numbers))}
+        "tensor": Tensor, "read-only": lambda numbers: np.broadcast_to(np.asarray(numbers, float), np.shape(numbers))}
 # What NumPy would make numbers of.
 BAD = {"complex": lambda numbers: np.asarray(numbers, complex), "object": lambda numbers: np.asarray(numbers, object),
        "texts": lambda numbers: np.asarray(numbers).astype(str), "records": lambda numbers: np.asarray(numbers, float).view([("x", float)]),
        "times": lambda numbers: np.asarray(numbers).astype("m8[s]"), "ragged": lambda numbers: [[0], [1, 2]],
-       "fractions": lambda numbers: [fractions.Fraction(1, 2)]}
+       "huge": lambda numbers: [10**400, 0.5], "fractions": lambda numbers: [fractions.Fraction(1, 2)]}
 
 
 @pytest.fixture(scope="module")
@@ -78,6 +100,13 @@ def test_numbers_of_other_types_are_the_same_numbers(policy, call, kind):
 def test_what_is_no_number_is_refused(policy, call, kind):
     with pytest.raises(octet.OctetError):
         CALLS[call](BAD[kind], policy)
+
+
+@pytest.mark.parametrize("call", ["act", "sample", "weight", "bias", "normalizer", "action_scale"])
+@pytest.mark.filterwarnings("error")
+def test_what_no_float32_holds_is_refused_and_no_more_is_said(policy, call):
+    with pytest.raises(octet.OctetError, match="finite"):
+        CALLS[call](lambda numbers: np.asarray(numbers) * 1e300, policy)
 
 
 @pytest.mark.parametrize("kind", GOOD)

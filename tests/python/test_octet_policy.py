@@ -2,6 +2,7 @@
 
 import copy
 import ctypes
+import gc
 import multiprocessing
 import os
 import pathlib
@@ -68,6 +69,16 @@ def test_the_same_seed_draws_the_same(name):
     assert np.array_equal(policy.sampler(3, len(obs)).sample(mixed)[0][2], first[0][2])
 
 
+def test_one_observation_has_one_draw():
+    policy, obs = octet.Policy(GOLDEN / "gauss_int8.oct"), golden("gauss_int8")[0].view(np.float32)
+    for seed in (3, 2**64 - 1):
+        action, log_prob = policy.sampler(seed).sample(obs[0])
+        actions, log_probs = policy.sampler(seed).sample(obs[:1])
+        assert np.array_equal(action, actions[0]) and log_prob.shape == () and log_prob == log_probs[0]
+    with pytest.raises(octet.OctetError, match="an observation is not finite"):
+        policy.sampler(3).sample(np.full(policy.info.obs_count, np.nan, np.float32))
+
+
 def test_frequencies_are_those_of_the_logits():
     policy = octet.Policy(GOLDEN / "logits_int8.oct")
     obs = golden("logits_int8")[0].view(np.float32)[0]
@@ -83,8 +94,14 @@ def test_info_is_that_of_the_file():
     info = octet.Policy(GOLDEN / "box_int8.oct").info
     assert (info.env_id, info.run_id, info.precision) == ("Golden-v0", 0x0123456789ABCDEF, "int8")
     assert (info.obs_count, info.action_count, info.discrete, info.output_count) == (5, 3, False, 3)
-    assert info.obs_dtype == np.float32 and info.version >= 42 and info.isa
+    assert (info.run_name, info.version, info.updates, info.env_steps, info.eval_return) == ("golden", 42, 1000, 50000, 487.25)
+    assert info.obs_dtype == np.float32 and info.isa
     assert octet.Policy(GOLDEN / "atoms_int8.oct").info.obs_dtype == np.uint8
+
+
+@pytest.mark.parametrize("name", ["fp32", "int8", "bf16", "fp16", "int4"])
+def test_a_precision_has_its_name(name):
+    assert octet.Policy(GOLDEN / f"box_{name}.oct").info.precision == name
 
 
 def test_names_that_are_cut_in_a_character_are_read():
@@ -141,8 +158,55 @@ def test_an_empty_batch_has_empty_answers():
         policy.act(np.zeros((0, 4)))
 
 
+def test_a_number_is_one_observation_of_a_policy_of_one():
+    policy = octet.import_policy([(np.ones((2, 1)), [0, 1], None)], np.ones((3, 1)), actions=2)[0]
+    for one in (0.5, [0.5], np.zeros(1)):
+        assert policy.act(one).shape == () and policy.outputs(one).shape == (2,)
+    assert policy.act([[0.5]]).shape == (1,) and policy.act(np.zeros((3, 1))).shape == (3,)
+    with pytest.raises(octet.OctetError, match=r"of shape \(3,\), expected 1 numbers, or \(batch, 1\)"):
+        policy.act(np.zeros(3))
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_number_that_no_float32_holds_is_an_error_alone():
+    with pytest.raises(octet.OctetError, match="not finite"):
+        octet.Policy(GOLDEN / "relu_int8.oct").act([1e300, 0, 0, 0])
+
+
+@pytest.mark.parametrize(("source", "code"), [("/nowhere/policy.oct", 6), ("/", 7), (b"OCTP", 5)])
+def test_an_error_has_the_code_of_its_kind(source, code):
+    with pytest.raises(octet.OctetError) as refused:
+        octet.Policy(source)
+    assert refused.value.code == code
+
+
+def test_of_a_file_that_is_no_policy_no_more_is_read_than_a_policy_may_have(tmp_path):
+    with open(tmp_path / "large", "wb") as file:
+        file.truncate(2**43)  # more than any memory
+    with pytest.raises(octet.OctetError, match="large: "):
+        octet.Policy(tmp_path / "large")
+
+
+@pytest.mark.filterwarnings("error")
+def test_what_is_collected_is_freed_and_what_was_refused_has_nothing_to_free(monkeypatch):
+    freed, free = [], octet._policy.lib.octet_policy_free
+    monkeypatch.setattr(octet._policy.lib, "octet_policy_free", lambda handle: (freed.append(handle), free(handle)))
+    policy = octet.Policy(GOLDEN / "relu_int8.oct")
+    handle = policy._handle
+    policy.close()
+    del policy
+    assert freed == [handle]
+    handle = octet.Policy(GOLDEN / "relu_int8.oct")._handle
+    for source in (b"OCTP", None):
+        with pytest.raises(octet.OctetError):
+            octet.Policy(source)
+    gc.collect()
+    assert freed[1:] == [handle]
+
+
 @pytest.mark.parametrize(("call", "words"), [
     (lambda p: p.act([0, 0, 1]), "expected 4 numbers"),
+    (lambda p: p.act(np.zeros(4, bool)), "observations of type bool, expected float32"),
     (lambda p: p.act(np.zeros((2, 3))), "expected 4 numbers"),
     (lambda p: p.act(np.zeros((0, 3))), "expected 4 numbers"),
     (lambda p: p.act(np.zeros(0)), "expected 4 numbers"),
@@ -258,6 +322,18 @@ def test_a_policy_is_closed_when_no_call_uses_it(monkeypatch):
                         lambda handle: (seen.append(policy._turn().locked()), free(handle)))
     policy.close()
     assert seen == [True]
+
+
+@pytest.mark.parametrize(("name", "call"), [
+    ("act_batch", lambda policy, obs: policy.act(obs)), ("outputs_batch", lambda policy, obs: policy.outputs(obs)),
+    ("sample_batch", lambda policy, obs: policy.sampler(1, len(obs)).sample(obs)), ("compare", lambda policy, obs: policy.compare(policy, obs))])
+def test_each_call_has_its_turn(monkeypatch, name, call):
+    policy, obs, seen = octet.Policy(GOLDEN / "gauss_int8.oct"), golden("gauss_int8")[0].view(np.float32), []
+    real = getattr(octet._policy.lib, f"octet_policy_{name}")
+    monkeypatch.setattr(octet._policy.lib, f"octet_policy_{name}",
+                        lambda *arguments: (seen.append(policy._turn().locked()), real(*arguments))[1])
+    call(policy, obs)
+    assert seen == [True] and not policy._turn().locked()
 
 
 def test_a_forked_process_has_turns_of_its_own():
