@@ -78,9 +78,10 @@ def test_observations_share_no_memory():
 
 
 def test_options_are_those_of_the_experiment_file():
-    env = octet.make("CartPole-v1", sutton_barto_reward=True)
-    env.reset(seed=1)
-    assert env.step(0)[1] == 0.0
+    for given, reward in ((True, 0), (np.True_, 0), (1, 0), (False, 1), (np.False_, 1)):
+        env = octet.make("CartPole-v1", sutton_barto_reward=given)
+        env.reset(seed=1)
+        assert env.step(0)[1] == reward
 
 
 def test_states_are_set_and_told():
@@ -94,6 +95,7 @@ def test_states_are_set_and_told():
 def test_a_picture_is_of_the_size():
     env = octet.make("CartPole-v1")
     assert env.metadata["render_fps"] == 50 and env.render() is None
+    assert octet.make("Taxi-v4").metadata["render_modes"] == []
     if not env.metadata["render_modes"]:
         pytest.skip("this build draws no pictures: it was configured without cairo")
     env = octet.make("CartPole-v1", render_mode="rgb_array", width=60, height=40)
@@ -109,6 +111,8 @@ def test_a_picture_is_of_the_size():
     (lambda: octet.make("dmc:cheetah_rum"), "cheetah_run|Control Suite"),
     (lambda: octet.make("CartPole-v1", gravity=3), "gravity"),
     (lambda: octet.make("CartPole-v1", text="a,b"), "comma"),
+    (lambda: octet.make("CartPole-v1", text="a=b"), "option text: the value 'a=b' holds a comma, an equals sign or a NUL"),
+    (lambda: octet.make("CartPole-v1", **{"": 1}), "option '': no name: it is empty, or holds a comma, an equals sign or a NUL"),
     (lambda: octet.make("CartPole-v1", threads=2), 'no option "threads"; it has: max_episode_steps'),
     (lambda: octet.make("CartPole-v1", num_envs=2), 'no option "num_envs"; it has: '),
     (lambda: octet.make("Taxi-v4", width=60), "width: .*Taxi-v4.* cannot be drawn"),
@@ -117,6 +121,8 @@ def test_a_picture_is_of_the_size():
     (lambda: octet.make("Taxi-v4", render_mode="rgb_array"), "cannot be drawn"),
     (lambda: octet.make("CartPole-v1").step(2), "action 2 of environment 0 is not in 0 .. 1"),
     (lambda: octet.make("CartPole-v1").step(0.5), "float64, expected int32"),
+    (lambda: octet.make("CartPole-v1").step(True), "actions of type bool, expected int32"),
+    (lambda: octet.make("Pendulum-v1").step([True]), "actions of type bool, expected float32"),
     (lambda: octet.make("CartPole-v1").step(2**32), "none of an int32"),
     (lambda: octet.make("Pendulum-v1").step([np.nan]), "is not finite"),
     (lambda: octet.make("Pendulum-v1").step([0.0, 1.0]), r"an action of shape \(2,\), expected \(1,\)"),

@@ -2,6 +2,7 @@
 
 import ast
 import contextlib
+import gc
 import os
 import pathlib
 import pickle
@@ -517,10 +518,15 @@ def test_a_process_that_hangs_does_not_outlive_who_was_killed():
     os.close(worker)
 
 
-def test_environments_are_closed(tmp_path):
+@pytest.mark.parametrize("is_collected", [False, True])
+def test_environments_are_closed(tmp_path, is_collected):
     env = make("Numbered", count=1, path=str(tmp_path / "closed"))
     env.reset(seed=1)
-    env.close()
+    if is_collected:
+        del env
+        gc.collect()
+    else:
+        env.close()
     assert (tmp_path / "closed").exists()
 
 

@@ -47,7 +47,7 @@ def test_it_steps_as_gymnasium_does(mode, id, threads):
         if mode is AutoresetMode.SAME_STEP and "final_obs" in want[4]:
             assert np.array_equal(got[4]["_final_obs"], want[4]["_final_obs"])
             for mine, its in zip(got[4]["final_obs"], want[4]["final_obs"], strict=True):
-                assert (mine is None and its is None) or np.array_equal(mine, its)
+                assert (mine is None and its is None) or np.array_equal(mine, its) and np.asarray(mine).dtype == np.asarray(its).dtype
     assert ends > COUNT
 
 
@@ -71,6 +71,21 @@ def test_without_autoreset_the_mask_names_those_that_begin():
     ours.step(actions)
 
 
+def test_a_mask_leaves_out_those_that_have_ended():
+    vector = octet.make_vec("CartPole-v1", 3, autoreset_mode="Disabled")
+    vector.reset(seed=1)
+    for i in (0, 1):
+        vector.set_state(i, [5, 0, 0, 0])
+    assert vector.step([0, 0, 0])[2].tolist() == [True, True, False]
+    mask = np.array([True, True, False, True, True, True])[::2]  # of every second byte
+    vector.reset(options={"reset_mask": mask})
+    assert [vector.get_state(i)[1] for i in range(3)] == [0, 1, 0]
+    with pytest.raises(octet.OctetError, match="an episode has ended"):
+        vector.step([0, 0, 0])
+    vector.reset(options={"reset_mask": np.array([False, True, False])})
+    vector.step([0, 0, 0])
+
+
 def test_leaving_a_block_closes_it():
     with octet.make_vec("CartPole-v1", 2) as vector:
         vector.reset(seed=1)
@@ -85,14 +100,18 @@ def test_seeds_are_for_each_environment():
     assert np.array_equal(obs[2], vector.reset(seed=4)[0][2])
     again = vector.reset(seed=[4, None, 6])[0]
     assert np.array_equal(again[0], obs[0]) and not np.array_equal(again[1], obs[1])
-    for bad in ([1, 2], -1, [1, 2, -3], "abc", [1, 2, "x"], 1.5, {1}):
+    vector.step([0, 0, 0])
+    last = vector.reset(seed=[4, None, 6])[0]  # one without a seed begins an episode, too
+    assert not np.array_equal(last[1], again[1]) and [vector.get_state(i)[1] for i in range(3)] == [0, 0, 0]
+    for bad in ([1, 2], [1, 2, 3, 4], -1, [1, 2, -3], "abc", [1, 2, "x"], 1.5, {1}):
         with pytest.raises(octet.OctetError, match="seed"):
             vector.reset(seed=bad)
 
 
-def test_copy_decides_whether_arrays_are_new():
+@pytest.mark.parametrize("id", ["CartPole-v1", "FrozenLake-v1"])
+def test_copy_decides_whether_arrays_are_new(id):
     actions = np.zeros(4, np.int64)
-    copies, views = octet.make_vec("CartPole-v1", 4), octet.make_vec("CartPole-v1", 4, copy=False)
+    copies, views = octet.make_vec(id, 4), octet.make_vec(id, 4, copy=False)
     first, second = copies.reset(seed=1)[0], copies.step(actions)
     assert not np.shares_memory(first, second[0])
     assert not any(np.shares_memory(a, b) for a, b in zip(second[:4], copies.step(actions)[:4], strict=True))
@@ -104,17 +123,19 @@ def test_copy_decides_whether_arrays_are_new():
 def test_the_end_of_an_episode_is_told_with_masks():
     vector = octet.make_vec("CartPole-v1", 4)
     vector.reset(seed=1)
-    returns = np.zeros(4)
+    returns, told = np.zeros(4), []
     for _ in range(60):
-        _, rewards, terminated, _, infos = vector.step(np.ones(4, np.int64))
+        _, rewards, terminated, truncated, infos = vector.step(np.ones(4, np.int64))
         returns += rewards
-        if terminated.any():
-            break
-        assert infos == {}
-    assert np.array_equal(infos["_episode_return"], terminated)
-    assert np.array_equal(infos["episode_return"][terminated], returns[terminated])
-    assert np.array_equal(infos["episode_length"][terminated], returns[terminated])
-    assert not infos["episode_return"][~terminated].any()
+        ended = terminated | truncated
+        assert set(infos) == ({"episode_return", "_episode_return", "episode_length", "_episode_length"} if ended.any() else set())
+        if infos:
+            told.append((infos, ended, np.where(ended, returns, 0)))
+            returns[ended] = 0
+    for infos, ended, want in told:  # also after later steps
+        assert np.array_equal(infos["_episode_return"], ended) and np.array_equal(infos["_episode_length"], ended)
+        assert np.array_equal(infos["episode_return"], want) and np.array_equal(infos["episode_length"], want)
+    assert np.sum([ended for _, ended, _ in told]) > 8 and not np.all([ended for _, ended, _ in told])
 
 
 def test_gymnasiums_wrappers_take_it():
@@ -128,13 +149,22 @@ def test_gymnasiums_wrappers_take_it():
     assert vector.episode_count > 0
 
 
-def test_pictures_are_one_for_each():
+@pytest.mark.parametrize("id", ["MinAtar/Breakout-v1", "CartPole-v1"])
+def test_pictures_are_one_for_each(id):
     if not octet.make("CartPole-v1").metadata["render_modes"]:
         pytest.skip("this build draws no pictures: it was configured without cairo")
-    vector = octet.make_vec("MinAtar/Breakout-v1", 3, render_mode="rgb_array", threads=2, width=40, height=40)
+    how = {"render_mode": "rgb_array", "width": 40, "height": 30}
+    vector, alone = octet.make_vec(id, 3, threads=2, **how), [octet.make(id, **how) for _ in range(3)]
     vector.reset(seed=1)
+    for i, env in enumerate(alone):
+        env.reset(seed=1 + i)
+    for _ in range(4):
+        vector.step([0, 1, 0])
+        for env, action in zip(alone, (0, 1, 0), strict=True):
+            env.step(action)
     pictures = vector.render()
-    assert len(pictures) == 3 and pictures[0].shape == (40, 40, 3)
+    assert len(pictures) == 3 and pictures[0].shape == (30, 40, 3) and len({picture.tobytes() for picture in pictures}) > 1
+    assert all(np.array_equal(picture, env.render()) for picture, env in zip(pictures, alone, strict=True))
 
 
 def test_a_step_with_one_bad_action_changes_nothing():
@@ -149,7 +179,7 @@ def test_a_step_with_one_bad_action_changes_nothing():
 @pytest.mark.parametrize(("arguments", "words"), [
     ({"num_envs": 0}, "num_envs: 0 is not in 1 .. 1048576"), ({"num_envs": 4, "threads": 5}, "no more than environments"),
     ({"num_envs": "3"}, "num_envs: '3' is not a whole number, allowed 1 .. 1048576"), ({"num_envs": 2.5}, "num_envs: 2.5 is not"),
-    ({"threads": 0}, "threads: 0 is not in 1 .. 256"), ({"render_mode": "human"}, "rgb_array"), ({"width": -4}, "width: -4 is not"),
+    ({"threads": 0}, "threads: 0 is not in 1 .. 256"), ({"render_mode": "human"}, "rgb_array"), ({"width": -4}, "width: -4 is not"), ({"height": 8193}, "height: 8193 is not in 0 .. 8192"),
     ({"seed": 1.5}, "seed: 1.5 is not a whole number"), ({"seed": -1}, "seed: -1 is not in"),
     ({"autoreset_mode": "x"}, "autoreset_mode: 'x', allowed are NextStep, SameStep, Disabled"),
 ])
@@ -163,6 +193,13 @@ def test_a_reset_refuses_what_it_would_ignore():
         env.reset(seed=1, options={})
         with pytest.raises(octet.OctetError, match="reset: no option low; known: "):
             env.reset(seed=1, options={"low": -0.01})
+        with pytest.raises(octet.OctetError, match="reset: no option 3, low; known: "):
+            env.reset(seed=1, options={"low": -0.01, 3: 4})
+
+
+def test_without_a_seed_episodes_are_others_each_time():
+    made = [env.reset()[0] for env in (octet.make_vec("CartPole-v1", 2), octet.make_vec("CartPole-v1", 2), octet.make("CartPole-v1"))]
+    assert len({tuple(row) for obs in made for row in obs.reshape(-1, 4).tolist()}) == 5
 
 
 def test_options_that_cannot_be_changed_are_read_all_the_same():
