@@ -324,6 +324,15 @@ def _sb3(model: Any, normalizer: Any) -> _Draft:
 # ---- actors of rsl_rl, and lists
 
 
+def _log_of(name: str, deviations: Any) -> NDArray[Any]:
+    values = floats_of(name, deviations, np.float64).ravel()
+    is_one = (values > 0) & np.isfinite(values)
+    if not is_one.all():
+        raise OctetError(f"{name}: a deviation of {values[~is_one][0]:g}; allowed are finite numbers above 0")
+    logs: NDArray[np.float64] = np.log(values)
+    return logs
+
+
 def _log_std(draft: _Draft, values: Any) -> None:
     draft.model.constant(floats_of("log_std", values).ravel(), "log_std")
     draft.has_log_std = True
@@ -338,6 +347,17 @@ def _state_layers(state: Mapping[str, Any]) -> list[tuple[Any, Any, str]]:
             return [(state[f"{part}{n}.weight"], state.get(f"{part}{n}.bias"), f"{part}{n}") for n in numbers]
     raise OctetError("the state has no actor: layers named actor.N.weight, mlp.N.weight or N.weight are expected; there "
                      f"are {', '.join(list(state)[:8]) or 'none'}")
+
+
+def _saved_normalizer(outer: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Of the normaliser that a runner saves beside the actor: left out, observations would be read as they are."""
+    saved = outer.get("obs_norm_state_dict")
+    if saved is None:
+        return {}
+    if not isinstance(saved, Mapping) or saved and not {"_mean", "_std"} <= set(saved):
+        there = ", ".join(map(str, list(saved)[:8])) if isinstance(saved, Mapping) else type(saved).__name__
+        raise OctetError(f"obs_norm_state_dict: a dictionary with _mean and _std is expected; there is {there}")
+    return saved
 
 
 def _state_normalizer(state: Mapping[str, Any]) -> Any:
@@ -372,15 +392,14 @@ def _state(state: Mapping[str, Any], activation: str, normalizer: Any) -> _Draft
         if isinstance(outer.get(key), Mapping):
             state = outer[key]
     if normalizer is None:
-        normalizer = _state_normalizer(outer.get("obs_norm_state_dict") or state)
+        normalizer = _state_normalizer(_saved_normalizer(outer) or state)
     if any(".weight_ih_" in key for key in state):
         raise OctetError("the state is of a recurrent network, which cannot be read; policies have no memory")
     layers = _state_layers(state)
     draft = _layers([(weight, bias) for weight, bias, _ in layers], activation, normalizer)
     for key in ("log_std", "std", "distribution.log_std_param", "distribution.std_param"):
         if key in state:
-            values = floats_of(key, state[key], np.float64).ravel()
-            _log_std(draft, values if "log" in key else np.log(values))
+            _log_std(draft, state[key] if "log" in key else _log_of(key, state[key]))
             break
     return draft
 
@@ -395,7 +414,7 @@ def _torch(module: Any, shape: tuple[int, ...] | None, normalizer: Any) -> _Draf
             normalizer = getattr(module, "actor_obs_normalizer", None)
         deviation = getattr(module, "log_std", None)
         if deviation is None and getattr(module, "std", None) is not None:
-            deviation = np.log(floats_of("std", module.std, np.float64))
+            deviation = _log_of("std", module.std)
         module = actor
     inputs = _first_inputs(module)
     if shape is None and inputs is None:

@@ -38,6 +38,7 @@ def test_lists_of_layers(activation):
     np.testing.assert_allclose(policy.outputs(obs.astype(np.float32)), computed(net, obs), rtol=1e-5, atol=1e-5)
     assert report.fp32_max_abs < 1e-5 and report.fp32_agreement == 1 and report.rows == 400
     assert report.observed == "400 observations" and report.max_abs is None and report.saturated == ()
+    assert policy.info.eval_return is None
 
 
 def test_eight_bits_and_four(tmp_path):
@@ -83,6 +84,21 @@ def test_state_of_rsl_rl():
     rows = np.tile(obs[:1], (4000, 1))
     drawn, _ = policy.sampler(seed=1, rows=len(rows)).sample(rows)
     np.testing.assert_allclose(drawn.std(0), 0.5, rtol=0.1)
+
+
+@pytest.mark.parametrize(("changed", "words"), [
+    ({"std": [0.5, 0, 0.5]}, "std: a deviation of 0; allowed are finite numbers above 0"), ({"std": [0.5, 0.5, -1]}, "std: a deviation of -1; "),
+    ({"std": [np.nan] * 3}, "std: a deviation of nan; "), ({"std": [np.inf] * 3}, "std: a deviation of inf; "),
+    ({"obs_norm_state_dict": {"running_mean": 0, "running_var": 1}},
+     "obs_norm_state_dict: a dictionary with _mean and _std is expected; there is running_mean, running_var$"),
+    ({"obs_norm_state_dict": 3}, "obs_norm_state_dict: a dictionary with _mean and _std is expected; there is int$")])
+@pytest.mark.filterwarnings("error")
+def test_a_state_whose_deviation_or_normaliser_is_none_is_refused(changed, words):
+    state = {"actor.0.weight": np.ones((3, 5)), "std": np.ones(3)}
+    with pytest.raises(octet.OctetError, match=words):
+        octet.import_policy({**state, **changed}, np.ones((3, 5)), bounds=(-1, 1))
+    for empty in (None, {}):  # of a runner without a normaliser
+        assert octet.import_policy({**state, "obs_norm_state_dict": empty}, np.ones((3, 5)), bounds=(-1, 1), precision="fp32")[0].info.action_count == 3
 
 
 def test_models_as_files_and_bytes():
