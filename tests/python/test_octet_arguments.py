@@ -182,6 +182,9 @@ def test_bytes_of_a_path_need_be_no_characters(tmp_path):
     with pytest.raises(octet.OctetError, match="no such file") as refused:
         octet.make_vec(str(tmp_path / "\udcff.so"))
     assert str(refused.value).isprintable()
+    with pytest.raises(octet.OctetError, match="No such file") as refused:
+        octet.Policy(tmp_path / "\udcff.oct")
+    assert str(refused.value).isprintable()
     with octet.Replay(tmp_path / "\udcff", observation=((2,), "f4"), action=((), "i4"), capacity=4096) as replay:
         assert octet.Replay.connect(replay.folder).observation == ((2,), np.dtype("f4"))
 
