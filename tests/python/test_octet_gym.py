@@ -422,11 +422,25 @@ def test_a_process_that_leaks_is_started_again(monkeypatch):
     assert env.step(np.zeros(1, int))[0].tolist() == [[1, 2]]
 
 
-def test_ctrl_c_of_the_terminal_is_not_for_the_process():
+def test_where_memory_is_short_its_process_goes_first():
+    env = make("Numbered")
+    pid = int(env.reset(seed=1)[0][0, 0])
+    assert pathlib.Path(f"/proc/{pid}/oom_score_adj").read_text() == "500\n"
+
+
+def test_its_limit_and_threshold_are_those_that_are_registered():
+    env = octet.make_vec("gym:CartPole-v1")
+    assert (env._limit, env._threshold) == (500, 475)
+    env = make("Counts")
+    assert env._limit == 0 and np.isnan(env._threshold)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGHUP])
+def test_a_signal_of_the_terminal_is_not_for_the_process(number):
     env = make("Numbered")
     pid = int(env.reset(seed=1)[0][0, 0])
     for _ in range(5):
-        os.kill(pid, signal.SIGINT)
+        os.kill(pid, number)
         assert env.step(np.zeros(2, int))[0].tolist() == [[pid, 0]] * 2
     assert env.failures[0] == 0
 
@@ -735,7 +749,8 @@ def test_options_of_the_command_line_and_of_a_file_may_hold_commas(tmp_path):
 
 BYTES = "spaces.Box(0, 255, (2,), np.uint8)"
 BOTH = f"spaces.Dict(a={BYTES}, b=spaces.Tuple([spaces.Discrete(3)]))"
-BEGIN = {BYTES: "[0, 0]", f"spaces.Dict(a={BYTES})": "dict(a=[0, 0])", "spaces.Discrete(4)": "0", BOTH: "dict(a=[0, 0], b=[0])", "spaces.MultiDiscrete([2, 3])": "[0, 0]"}
+NUMBER = "spaces.Box(0, 1, ())"
+BEGIN = {BYTES: "[0, 0]", NUMBER: "0.25", f"spaces.Dict(a={BYTES})": "dict(a=[0, 0])", "spaces.Discrete(4)": "0", BOTH: "dict(a=[0, 0], b=[0])", "spaces.MultiDiscrete([2, 3])": "[0, 0]"}
 
 
 def told(space, third):
@@ -770,6 +785,7 @@ STEP = "(observation, reward, terminated, truncated, info)"
     ("self.observe(), None, False, False, {}", "step returned a reward of None, not a number"),
     ("self.observe(), np.ones(2), False, False, {}", "step returned a reward of array([1., 1.]), not a number"),
     ("self.observe(), 1e39, False, False, {}", "step returned a reward of 1e+39, which is beyond float32"),
+    ("self.observe(), -1e39, False, False, {}", "step returned a reward of -1e+39, which is beyond float32"),
     ("self.observe(), np.inf, False, False, {}", "the reward is not finite"),
     ("self.observe(), 1.0, False, {}", f"step returned 4 values, not {STEP}"), ("None", f"step returned a value of type NoneType, not {STEP}"),
     ("dict(a=0), 1.0, False, False, {}", "an observation of type dict, which is no array of numbers"),
@@ -782,6 +798,14 @@ def test_a_failure_names_the_part_of_an_answer_that_is_wrong(answer, words):
     env.reset(seed=1)
     truncated = [env.step(np.zeros(1, int))[3].all() for _ in range(3)]
     assert truncated == [False, False, True] and env.failures[0] == 1 and words in env.failures[1]
+
+
+def test_a_failure_is_told_without_the_end_of_a_longer_one():
+    env = make("Answers", count=1, step="[].a_long_name_of_no_attribute if self.says.setdefault('left', [1]).pop() else None")
+    env.reset(seed=1)
+    for words in ("AttributeError: 'list' object has no attribute 'a_long_name_of_no_attribute'", "IndexError: pop from empty list"):
+        assert list(steps_of(env, 3))[-1][1] == [True]
+        assert re.fullmatch(rf"environment 0: {words} \(octet_test_envs\.py:\d+\)", env.failures[1])
 
 
 @pytest.mark.parametrize(("answer", "words"), [
@@ -797,7 +821,7 @@ def test_a_reset_names_the_part_of_an_answer_that_is_wrong(answer, words):
 
 @pytest.mark.parametrize(("space", "third", "want"), [
     (BYTES, "np.array([1.0, 255.0])", [1, 255]), (BYTES, "[True, False]", [1, 0]), (BYTES, "np.array([7, 9])", [7, 9]),
-    ("spaces.Discrete(4)", "np.float32(3)", 3), (BOTH, "dict(a=[1, 2.0], b=[2])", [1, 2, 0, 0, 1]),
+    ("spaces.Discrete(4)", "np.float32(3)", 3), (NUMBER, "np.float32(0.5)", [0.5]), (NUMBER, "0.75", [0.75]), (BOTH, "dict(a=[1, 2.0], b=[2])", [1, 2, 0, 0, 1]),
 ])
 def test_observations_of_another_type_are_those_that_they_equal(space, third, want):
     env, (obs, *_) = told(space, third)
