@@ -188,6 +188,8 @@ def test_metrics_of_a_run_that_goes_on_leave_out_an_unfinished_line(tmp_path):
         _ = octet.Run(tmp_path).summary
     (tmp_path / "metrics.csv").write_text("wall_s,eval_return\n1,\n2,1")  # 10.5 is being written
     assert octet.Run(tmp_path).metrics()["wall_s"].tolist() == [1]
+    (tmp_path / "metrics.csv").write_text("wall_s,eval_return\n1,\n2\n3,4\n")  # the run was killed in its second row, and resumed
+    assert octet.Run(tmp_path).metrics()["wall_s"].tolist() == [1, 3]
 
 
 @pytest.mark.parametrize("content", ["", "wall_s,eval_re"])
@@ -376,7 +378,8 @@ def test_a_line_end_in_a_text_is_refused(tmp_path):
     ({"set": ["run.seed=3"]}, "set: .* is no dictionary of keys"), ({"arguments": "--resume"}, "arguments: '--resume' is no list"),
     ({"arguments": ["--run-dir", "other"]}, "arguments: '--run-dir': the folder is the argument run_dir"),
     ({"arguments": ["--actors", "2", "--run-d=other"]}, "arguments: '--run-d=other': the folder is"),
-    ({"set": {"run.name": b"name"}}, "set: b'name' are bytes: a text is expected"),
+    ({"arguments": ["--run", "other"]}, "arguments: '--run': the folder is"), ({"arguments": ["--r=other"]}, "arguments: '--r=other': the folder is"),
+    ({"set": {"run.name": b"name"}}, "set: b'name' are bytes: a text is expected"), ({"set": {"run.name": bytearray(b"n")}}, "are bytes: a text is expected"),
     ({"run_dir": None}, "run_dir: None is no path"), ({"experiment": {}}, "experiment: {} is no path"), ({"on_metrics": 3}, "on_metrics: 3 is no function")])
 def test_arguments_are_looked_at(tmp_path, arguments, words):
     with pytest.raises(octet.OctetError, match=words):
@@ -635,6 +638,15 @@ def test_a_sweep_that_cannot_be_is_refused(tmp_path, over, words):
 def test_the_folder_of_a_sweep_is_its_argument(tmp_path):
     with pytest.raises(octet.OctetError, match="arguments: '--sweep=other': the folder is the argument sweep_dir"):
         octet.sweep(PRESET, {"algo.learning_rate": [1e-3]}, tmp_path / "sweep", SHORT, arguments=["--sweep=other"])
+
+
+@pytest.mark.parametrize(("code", "words"), [
+    (130, "the sweep was interrupted by SIGINT; octet sweep --resume --sweep-dir .*sweep continues it$"), (137, "^the last line$"), (3, "^the last line$")])
+def test_a_sweep_that_ends_early_says_how(tmp_path, monkeypatch, code, words):
+    program_of(tmp_path, monkeypatch, f"echo the last line; exit {code}")
+    with pytest.raises(octet.OctetError, match=words) as told:
+        octet.sweep(PRESET, {"run.seed": [1]}, tmp_path / "sweep", verbose=False)
+    assert told.value.code == code
 
 
 @pytest.mark.parametrize("name", ["SIGKILL", "SIGINT"])
