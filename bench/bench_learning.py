@@ -17,6 +17,7 @@ What a folder or a line has of another preset, or with other arguments for octet
 """
 
 import argparse
+import html
 import json
 import math
 import pathlib
@@ -263,7 +264,7 @@ def svg(path, title, sets, x_label="seconds of wall time"):
     out = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {left + width + 30} {top + height + 70}" '
            'font-family="sans-serif" font-size="13">',
            f'<rect width="{left + width + 30}" height="{top + height + 70}" fill="#ffffff"/>',
-           f'<text x="{left}" y="24" font-size="15" fill="#111827">{title}</text>']
+           f'<text x="{left}" y="24" font-size="15" fill="#111827">{html.escape(title)}</text>']
     for y in ticks(low, high):
         _, py = place(0, y)
         out += [f'<line x1="{left}" y1="{py:.1f}" x2="{left + width}" y2="{py:.1f}" stroke="#e5e7eb"/>',
@@ -281,7 +282,7 @@ def svg(path, title, sets, x_label="seconds of wall time"):
                        'stroke-opacity="0.75"/>')
             end = place(curve[-1][0], curve[-1][2])
             out.append(f'<circle cx="{end[0]:.1f}" cy="{end[1]:.1f}" r="3" fill="{COLOURS[i % len(COLOURS)]}"/>')
-        out.append(f'<text x="{left + 150 * i}" y="{top + height + 60}" fill="{COLOURS[i % len(COLOURS)]}">■ {label}</text>')
+        out.append(f'<text x="{left + 150 * i}" y="{top + height + 60}" fill="{COLOURS[i % len(COLOURS)]}">■ {html.escape(label)}</text>')
     out.append("</svg>\n")
     pathlib.Path(path).write_text("\n".join(out), encoding="utf-8")
 

@@ -12,6 +12,7 @@ bench_full_budget.py, in which a run that has gone on is at each of its lengths.
 """
 
 import argparse
+import html
 import math
 import pathlib
 import statistics
@@ -79,7 +80,7 @@ def panel(out, x0, y0, name, settings, styles, by_steps):
     def place(x, y):
         return left + width * x / x_max, top + height * (high - y) / (high - low)
 
-    out.append(f'<text x="{left}" y="{top - 7}" font-size="12" fill="#111827">{name}</text>')
+    out.append(f'<text x="{left}" y="{top - 7}" font-size="12" fill="#111827">{html.escape(name)}</text>')
     for y in ticks(low, high, TICKS):
         py = place(0, y)[1]
         out.append(f'<line x1="{left}" y1="{py:.1f}" x2="{left + width}" y2="{py:.1f}" stroke="#e5e7eb"/>'
@@ -129,12 +130,12 @@ def svg(path, title, found, by_steps=False):
     height = rows * PANEL_HEIGHT + 38 + LEGEND_HEIGHT * len(lines)
     out = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" font-family="sans-serif" '
            'font-size="10">', f'<rect width="{width}" height="{height}" fill="#ffffff"/>',
-           f'<text x="12" y="20" font-size="15" fill="#111827">{title}</text>']
+           f'<text x="12" y="20" font-size="15" fill="#111827">{html.escape(title)}</text>']
     for k, (preset, settings) in enumerate(found.items()):
         panel(out, (k % columns) * PANEL_WIDTH, 28 + (k // columns) * PANEL_HEIGHT, preset, settings, styles, by_steps)
     for i, line in enumerate(lines):
         y = height - 10 - LEGEND_HEIGHT * (len(lines) - 1 - i)
-        out += [f'<text x="{x}" y="{y}" font-size="12" fill="{colour}">{text}</text>' for x, text, colour in line]
+        out += [f'<text x="{x}" y="{y}" font-size="12" fill="{colour}">{html.escape(text)}</text>' for x, text, colour in line]
     out.append("</svg>\n")
     pathlib.Path(path).write_text("\n".join(out), encoding="utf-8")
 

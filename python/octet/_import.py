@@ -354,7 +354,7 @@ def _saved_normalizer(outer: Mapping[str, Any]) -> Mapping[str, Any]:
     saved = outer.get("obs_norm_state_dict")
     if saved is None:
         return {}
-    if not isinstance(saved, Mapping) or saved and not {"_mean", "_std"} <= set(saved):
+    if not isinstance(saved, Mapping) or (saved and not {"_mean", "_std"} <= set(saved)):
         there = ", ".join(map(str, list(saved)[:8])) if isinstance(saved, Mapping) else type(saved).__name__
         raise OctetError(f"obs_norm_state_dict: a dictionary with _mean and _std is expected; there is {there}")
     return saved

@@ -68,6 +68,17 @@ def test_a_picture_has_a_line_for_each_seed_within_its_panel(tmp_path):
     assert [text.text for text in root.findall(f"{name}text")][-3:] == ["■ int8", "■ fp32", "- - goal"]
 
 
+@pytest.mark.parametrize("draw", ["grid", "one"])
+def test_a_picture_shows_words_as_they_are(tmp_path, draw):
+    words = "int8 & <fp32>"
+    if draw == "grid":
+        learning_grid.svg(tmp_path / "words.svg", words, {words: {words: [one(1)]}})
+    else:
+        bench_learning.svg(tmp_path / "words.svg", words, [(words, [[(0, 10, 1.0), (1, 20, 2.0)]])])
+    texts = [text.text for text in xml.etree.ElementTree.parse(tmp_path / "words.svg").getroot().iter("{http://www.w3.org/2000/svg}text")]
+    assert {words, f"■ {words}"} <= set(texts)
+
+
 def test_settings_beyond_the_colours_have_them_again_with_dashes(tmp_path):
     count = len(bench_learning.COLOURS)
     learning_grid.svg(tmp_path / "grid.svg", "Many", {"pole": {f"s{k}": [one(1)] for k in range(count + 1)}})
