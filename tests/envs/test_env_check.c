@@ -107,7 +107,7 @@ test_check_stops_a_rule_that_hangs(void **state)
 {
     (void)state;
     struct reports reports;
-    assert_true(checked(plugin_path("bad_hang"), 20, &reports) > 0);
+    assert_true(checked(plugin_path("bad_hang"), 1000, &reports) > 0);
     T_SAYS(verdict_of(&reports, "runs")->detail, "did not return within");
 }
 
