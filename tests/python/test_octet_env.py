@@ -59,6 +59,15 @@ def test_any_whole_number_is_a_seed():
     assert all(np.array_equal(env.reset(seed=seed)[0], env.reset(seed=5)[0]) for seed in (np.array(5), np.int64(5), np.uint8(5)))
 
 
+def test_a_seed_of_reset_is_that_of_its_random_numbers_too():
+    """As Gymnasium's own environments have it, for wrappers and programs that draw from np_random."""
+    env, want = octet.make("CartPole-v1"), np.random.default_rng(5)
+    env.reset(seed=5)
+    assert env.np_random.random() == want.random() and env.np_random_seed == 5
+    env.reset()
+    assert env.np_random.random() == want.random()
+
+
 def test_signatures_name_the_arguments():
     assert {"autoreset_mode", "copy", "threads", "seed"} <= set(inspect.signature(octet.make_vec).parameters)
     assert {"render_mode", "width", "height", "seed"} <= set(inspect.signature(octet.make).parameters)

@@ -224,6 +224,8 @@ def test_numbers_of_other_shapes_are_refused_and_may_be_mended(tmp_path):
         with pytest.raises(octet.OctetError, match="the last batch was not answered"):
             learner.next()
         good, had = layers_like(learner, 0.0), learner.weights()
+        learner.weights()[0][0][:] = 7.0  # a copy of what actors have
+        assert not (learner.weights()[0][0] == 7).any()
         wrong = [(np.zeros((4, 8)), np.zeros(8)), good[1]]
         for arguments, words in [
             ({"weights": wrong}, r"layer 0 has 4x8, 8, expected 8x4, 8 \(network.hidden"),
@@ -497,11 +499,18 @@ def test_a_resumed_run_has_its_policy(tmp_path):
     assert len(numbers) == 4 and summary(tmp_path / "run")["updates"] == 9
 
 
-def test_views_outlive_the_learner(tmp_path):
+def test_views_outlive_the_learner(tmp_path, monkeypatch):
+    """Its memory is given back with the last of them."""
+    close = mock.Mock(wraps=octet._learner.lib.octet_learner_close)
+    monkeypatch.setattr(octet._learner.lib, "octet_learner_close", close)
     with started(tmp_path / "run") as learner:
         obs = learner.next().observations
     del learner
-    assert np.isfinite(obs).all()
+    gc.collect()
+    assert not close.called and np.isfinite(obs).all()
+    del obs
+    gc.collect()
+    close.assert_called_once()
 
 
 def test_sequences_have_rows_and_flags(tmp_path):
@@ -560,6 +569,57 @@ def test_a_box_of_actions_and_its_draws(tmp_path, head):
         wanted = -0.5 * ((batch.drawn - mean) / np.exp(log_std))**2 - log_std - 0.5 * np.log(2 * np.pi)
         wanted -= np.log(1 - np.tanh(batch.drawn)**2) if head == "tanh_gaussian" else 0
         assert np.allclose(batch.log_probs, wanted[:, 0], atol=0.05)  # the actors' policy is int8
+
+
+def test_log_deviations_are_those_that_actors_draw_by(tmp_path):
+    settings = {**SMALL, "algo.head": "gaussian", "env.id": "Pendulum-v1", "algo.window": "rollout", "algo.sequence_steps": 8,
+                "learner.batch_size": 4, "replay.min_size": 1}
+    with octet.Learner(str(ROOT / "presets/cartpole.yaml"), tmp_path / "run", settings) as learner:
+        learner.next()
+        with pytest.raises(octet.OctetError, match=r"log_std of shape \(2,\), expected \(1,\)"):
+            learner.update(log_std=np.zeros(2))
+        for k in range(4):
+            learner.update(weights=layers_like(learner, 0.0), log_std=[-4.0])
+            batch = learner.next()
+        acted = batch.flags & octet.LearnerBatch.END == 0
+        assert 0.001 < batch.drawn[acted].std() < 0.1  # exp(-4) is 0.018
+
+
+def test_what_a_learner_needs_of_the_experiment_is_told(tmp_path):
+    """A critic of atoms has their number and range; rates are those of the first update."""
+    with started(tmp_path / "run", algo__head="atoms", algo__atoms=7, algo__value_min=-3, algo__value_max=8,
+                 replay__sampler="prioritized", algo__learning_rate=0.25, algo__learning_rate_final=0.25) as learner:
+        assert (learner.atoms, learner.value_range, learner.has_priorities) == (7, (-3, 8), True)
+        assert learner.layers[-1].outputs == 14
+        assert learner.next().learning_rate == 0.25
+    with started(tmp_path / "another", replay__sampler="uniform") as learner:
+        assert not learner.has_priorities
+
+
+def test_a_batch_that_comes_too_late_is_none(tmp_path, monkeypatch):
+    with started(tmp_path / "run") as learner:
+        with monkeypatch.context() as patch:
+            patch.setattr(octet._learner.lib, "octet_learner_next", mock.Mock(side_effect=[2, 2]))  # EAGAIN: none yet
+            assert learner.next(timeout=0) is None and learner.next(timeout=0) is None
+        assert learner.reason == "" and learner.next() is not None  # the run goes on
+
+
+def test_modules_of_torch_are_read_in_octets_order():
+    """Maps of channels x height x width, also as the inputs of the layer behind them and of no other; no bias is zeros."""
+    def part(name, **arrays):
+        return type(name, (), {"bias": None, **arrays})()
+
+    kernels, behind = np.arange(24).reshape(2, 3, 2, 2), np.arange(24).reshape(3, 8)  # 2 filters over 3 x 3 x 3 make 2 x 2 x 2
+    other, parts = np.arange(24).reshape(8, 3), []
+    parts += [part("Conv2d", weight=kernels, bias=np.array([1, 2])), part("Linear", weight=behind), part("Linear", weight=other),
+              part("LayerNorm", weight=np.arange(8), bias=np.arange(8, 16)), part("Linear", weight=behind)]
+    module = mock.Mock(spec=["modules", "named_modules"], **{"modules.return_value": parts})
+    conv, first, second, third = octet._learner._given(module, [mock.Mock(map_shape=(3, 3, 3))])
+    assert np.array_equal(conv[0], np.moveaxis(kernels, 1, 3)) and conv[1].tolist() == [1, 2]
+    assert np.array_equal(first[0].reshape(3, 2, 2, 2), np.moveaxis(behind.reshape(3, 2, 2, 2), 1, 3))
+    assert first[1].tolist() == [0, 0, 0] and np.array_equal(second[0], other)
+    assert [array.tolist() for array in second[1:]] == [[0] * 8, [*range(8)], [*range(8, 16)]]
+    assert np.array_equal(third[0], behind)
 
 
 def test_torch_modules_are_layers(tmp_path):
