@@ -55,6 +55,11 @@ def test_a_copy_is_made_of_the_same_arguments(again):
     assert other.step(0)[1] == 0.0 and other.spec == env.spec and other.unwrapped.spec is not None
     other.close()
     assert env.step(0)[1] == 0.0
+    assert np.array_equal(again(octet.make("CartPole-v1", seed=3)).reset()[0], octet.make("CartPole-v1", seed=3).reset()[0])
+    if octet.make("CartPole-v1").metadata["render_modes"]:
+        drawn = again(octet.make("CartPole-v1", render_mode="rgb_array", width=60, height=40))
+        drawn.reset(seed=1)
+        assert drawn.render_mode == "rgb_array" and drawn.render().shape == (40, 60, 3)
     vector = again(octet.make_vec("Pendulum-v1", 3, autoreset_mode="SameStep", copy=False))
     assert vector.num_envs == 3 and vector.metadata["autoreset_mode"] is gymnasium.vector.AutoresetMode.SAME_STEP
     assert np.shares_memory(vector.reset(seed=1)[0], vector.observations)
@@ -112,6 +117,24 @@ def test_no_limit_is_none(how):
     env.reset(seed=1)
     action = np.zeros(env.action_space.shape)
     assert not any(np.any(env.step(action)[3]) for _ in range(401))
+
+
+def test_sums_are_those_of_the_episode():
+    env = gymnasium.make(PENDULUM)
+    for _ in range(2):
+        env.reset(seed=1)
+        steps = [env.step(np.zeros(1)) for _ in range(3)]
+        assert [step[4]["episode_length"] for step in steps] == [1, 2, 3]
+        assert steps[-1][4]["episode_return"] == pytest.approx(sum(step[1] for step in steps))
+    env.unwrapped.set_state([0.5, 0.0], 7)
+    _, reward, *_, info = env.step(np.zeros(1))
+    assert info == {"episode_return": reward, "episode_length": 8}
+
+
+def test_a_threshold_of_ones_own_holds():
+    spec = copy.deepcopy(gymnasium.make(CARTPOLE).spec)
+    spec.reward_threshold = 100.0
+    assert gymnasium.make(spec).spec.reward_threshold == 100.0
 
 
 def test_the_registry_knows_the_limit():

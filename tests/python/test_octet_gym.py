@@ -114,6 +114,17 @@ def test_info_of_the_last_step_is_measured(repeat):
     assert infos["late"].tolist() == [2, 2] and infos["steps"].tolist() == [6, 6]
 
 
+def test_one_environment_measures_and_says_why_it_failed():
+    env = octet.make("gym:octet_test_envs:OctetMeasures-v0", info_metrics=("steps", "is_success"))
+    env.reset(seed=1)
+    infos = [env.step(0)[4] for _ in range(6)]
+    assert infos[:5] == [{}] * 5 and (infos[5]["steps"], infos[5]["is_success"], infos[5]["episode_length"]) == (6, 1, 6)
+    env = octet.make("gym:octet_test_envs:OctetRaises-v0")
+    env.reset(seed=1)
+    *_, terminated, truncated, info = [env.step(0) for _ in range(3)][-1]
+    assert truncated and not terminated and "RuntimeError: the gripper is stuck" in info["failed"]
+
+
 def test_a_name_of_info_needs_no_tuple():
     env = make("Measures", info_metrics="is_success", bonus=0.5)
     env.reset(seed=1)
