@@ -91,6 +91,19 @@ def test_arrays_of_a_batch_stay_as_they_are(replay):
     view[:] = 1  # the caller's own
 
 
+def test_a_call_has_its_own_prefetch(tmp_path, monkeypatch):
+    real, asked = octet._replay.lib().octet_replay_sample, []
+    monkeypatch.setattr(octet._replay.lib(), "octet_replay_sample",
+                        lambda handle, count, ahead, *rest: asked.append(ahead) or real(handle, count, ahead, *rest))
+    with octet.Replay(tmp_path, **FOUR, prefetch=3) as replay:
+        with replay.writer(1) as writer:
+            walk(writer, 3, streams=1)
+        for arguments in ({}, {"prefetch": 0}, {"prefetch": 2}):
+            asked.clear()
+            replay.sample(2, **arguments)
+            assert set(asked) == {arguments.get("prefetch", 3)}
+
+
 def test_n_steps_end_with_the_episode(tmp_path):
     with octet.Replay(tmp_path, **{**FOUR, "sampler": "fifo"}, n_step=3, discount=0.5) as replay:
         writer = replay.writer()
@@ -142,6 +155,15 @@ def test_sequences_have_every_row_of_their_stretch(tmp_path):
         replay.sample_sequences(1)
 
 
+def test_sequences_tell_a_cut_from_an_end(tmp_path):
+    with octet.Replay(tmp_path, **FOUR | {"sampler": "fifo"}, sequence_steps=4) as replay:
+        with replay.writer() as writer:
+            for i in range(3):
+                writer.append(rows(i), i, i, False, i == 1, rows(i + 1))
+        batch = replay.sample_sequences(1)
+        assert batch.truncated.tolist() == [[False, True, False, False]] and not batch.terminated.any()
+
+
 def test_a_step_that_does_not_lead_to_the_next_is_kept_as_it_is(tmp_path):
     with octet.Replay(tmp_path, **{**FOUR, "sampler": "fifo"}, n_step=2) as replay:
         writer = replay.writer(2)
@@ -182,11 +204,15 @@ def test_priorities_decide_what_is_drawn(tmp_path):
             walk(writer, 30, streams=1)
         for _ in range(20):
             batch = replay.sample(100)
+            assert (batch.weights == 1).all()
             replay.update_priorities(batch, (batch.observations[:, 0] < 2) * (1 + 2 * batch.observations[:, 0]))
         batch = replay.sample(1000, importance_exponent=1.0)
         seen = batch.observations[:, 0]
         assert set(seen) == {0, 1} and 650 < (seen == 1).sum() < 850  # 3 of 4
         assert np.allclose(batch.weights, np.where(seen == 0, 1, 1 / 3))
+        keys = np.repeat([batch.keys[seen == n][0] for n in (0, 1)], 2)
+        replay.update_priorities(batch._replace(keys=keys[::2]), [0, 1])  # which do not lie one behind another
+        assert set(replay.sample(100).observations[:, 0]) == {1}
         with pytest.raises(octet.OctetError, match="priority 3 is nan"):
             replay.update_priorities(batch, np.where(np.arange(1000) == 3, np.nan, 1))
         with pytest.raises(octet.OctetError, match="shape"):
@@ -440,6 +466,15 @@ def test_numbers_of_a_table_may_be_numpys(tmp_path):
             assert all(said[name] == value for name, value in one.items())
 
 
+def test_a_folder_may_be_moved(tmp_path):
+    with octet.Replay(tmp_path / "one", **FOUR) as replay, replay.writer(1) as writer:
+        walk(writer, 3, streams=1)
+    (tmp_path / "one").rename(tmp_path / "another")
+    with octet.Replay(tmp_path / "another") as replay, octet.Replay.connect(tmp_path / "another") as joined:
+        assert joined.stats()["replay.size"] == 3
+    assert [path.name for path in tmp_path.iterdir()] == ["another"]
+
+
 def test_a_folder_keeps_what_it_is(tmp_path):
     octet.Replay(tmp_path, **FOUR).close()
     for change, words in [({"observation": ((5,), "float32")}, "has observations of"),
@@ -477,7 +512,7 @@ def test_one_service_a_folder(tmp_path, replay):
 
 @pytest.mark.parametrize(("arguments", "words"), [
     ({"prefetch": 100}, "prefetch: 100 is not in 0 .. 64"), ({"prefetch": "x"}, "prefetch: 'x' is not a whole number"),
-    ({"sync": ["none"]}, "sync .'none'.: none,"), ({"sync": "often"}, "sync 'often': none, interval, always are allowed"), ({"folder": None}, "folder: None is no path")])
+    ({"sync_interval": "1"}, "sync_interval: '1': seconds are expected"), ({"sync": ["none"]}, "sync .'none'.: none,"), ({"sync": "often"}, "sync 'often': none, interval, always are allowed"), ({"folder": None}, "folder: None is no path")])
 def test_what_a_replay_cannot_be_made_with_is_refused_before_it_is_made(tmp_path, arguments, words):
     with pytest.raises(octet.OctetError, match=words):
         octet.Replay(**FOUR | {"folder": tmp_path / "new"} | arguments)
@@ -727,6 +762,29 @@ def test_a_folder_whose_files_somebody_has_changed_is_refused_in_words(tmp_path,
         replay.writer(1)
 
 
+@pytest.mark.parametrize(("change", "call", "words"), [
+    ({"observation": [[8], "float32"]}, octet.Replay.sample, "other observations or actions than its folder says"),
+    ({"action": [[2], "int32"]}, octet.Replay.sample, "other observations or actions than its folder says"),
+    ({"sequence_steps": 4}, octet.Replay.sample_sequences, "other windows than its folder said")])
+def test_samples_of_another_kind_than_the_folder_tells_are_refused(replay, change, call, words):
+    with replay.writer(1) as writer:
+        walk(writer, 9, streams=1)
+    path = replay.folder / "service.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | change))
+    with octet.Replay.connect(replay.folder) as joined, pytest.raises(octet.OctetError, match=words):
+        call(joined, 4)
+
+
+def test_a_writer_that_cannot_flush_is_closed_all_the_same(replay, monkeypatch):
+    writer = replay.writer(1)
+    with monkeypatch.context() as patch:
+        patch.setattr(octet.Writer, "flush", lambda self: replay.sample(0))
+        with pytest.raises(octet.OctetError, match="batch_size"):
+            writer.close()
+    with pytest.raises(octet.OctetError, match="the writer is closed"):
+        writer.flush()
+
+
 def test_a_replay_that_cannot_be_started_again_is_said(tmp_path):
     with octet.Replay(tmp_path, **FOUR) as replay:
         (tmp_path / "replay.oct").write_bytes(b"no table")
@@ -734,6 +792,22 @@ def test_a_replay_that_cannot_be_started_again_is_said(tmp_path):
         with pytest.raises(octet.OctetError, match="replay.oct"):
             while True:
                 replay.sample(1, timeout=None)
+
+
+def test_one_that_is_killed_now_and_then_is_started_again_each_time(tmp_path, monkeypatch):
+    """It is given up where it ends again and again within a second: by this clock each lives for longer."""
+    real, late = octet._replay.time.monotonic, [0]
+    monkeypatch.setattr(octet._replay.time, "monotonic", lambda: real() + late[0])
+    with octet.Replay(tmp_path, **FOUR) as replay:
+        for _ in range(octet._replay._RESTARTS + 2):
+            killed = replay.pid
+            replay.stats()  # it has its table
+            late[0] += 2
+            os.kill(killed, signal.SIGKILL)
+            while replay.pid == killed:
+                replay.state()
+                replay._live()
+        assert replay.stats()["replay.size"] == 0
 
 
 def test_why_it_ended_is_not_what_an_earlier_one_said(tmp_path, monkeypatch):
