@@ -578,11 +578,13 @@ def test_log_deviations_are_those_that_actors_draw_by(tmp_path):
         learner.next()
         with pytest.raises(octet.OctetError, match=r"log_std of shape \(2,\), expected \(1,\)"):
             learner.update(log_std=np.zeros(2))
-        for k in range(4):
+        for _ in range(500):  # rollouts of the first version may still be under way
             learner.update(weights=layers_like(learner, 0.0), log_std=[-4.0])
             batch = learner.next()
-        acted = batch.flags & octet.LearnerBatch.END == 0
-        assert 0.001 < batch.drawn[acted].std() < 0.1  # exp(-4) is 0.018
+            spread = batch.drawn[batch.flags & octet.LearnerBatch.END == 0].std()
+            if spread < 0.1:
+                break
+        assert 0.001 < spread < 0.1  # exp(-4) is 0.018
 
 
 def test_what_a_learner_needs_of_the_experiment_is_told(tmp_path):
