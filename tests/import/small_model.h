@@ -102,4 +102,21 @@ small_model_import(const small_model *m, const import_request *request, import_g
     return import_policy_make(result, &m->model, *graph, request, reason, reason_size);
 }
 
+// The same as values of discrete actions: fails the test unless it is taken (why is NULL), or
+// refused with these words. The result is the caller's in any case, too.
+static inline void
+small_model_values(const small_model *m, import_graph **graph, import_result *result,
+                   const char *why)
+{
+    char reason[512] = "";
+    import_request request = {.env_id = "", .output = "action", .head = POLICY_HEAD_VALUES};
+    request.action_kind = POLICY_DISCRETE;
+    *result = (import_result){0};
+    oct_err err = small_model_import(m, &request, graph, result, reason, sizeof(reason));
+    if (why != NULL ? strstr(reason, why) == NULL : reason[0] != '\0') {
+        fail_msg("node %s: '%s' and not '%s'", m->nodes[0].op, reason, why != NULL ? why : "");
+    }
+    assert_int_equal(err == OCT_OK, why == NULL);
+}
+
 #endif // TESTS_IMPORT_SMALL_MODEL_H

@@ -20,16 +20,9 @@ static const float unit[] = {1, 0, 0, 0, 1, 0, 0, 0, 1}, matrix[] = {1, 2, 3, 4,
 static void
 expect(const small_model *m, const float *obs, const char *why, const float *want)
 {
-    char reason[512] = "";
     import_graph *graph;
-    import_result result = {0};
-    import_request request = {.env_id = "", .output = "action", .head = POLICY_HEAD_VALUES};
-    request.action_kind = POLICY_DISCRETE;
-    oct_err err = small_model_import(m, &request, &graph, &result, reason, sizeof(reason));
-    if (why != NULL ? strstr(reason, why) == NULL : reason[0] != '\0') {
-        fail_msg("node %s: '%s' and not '%s'", m->nodes[0].op, reason, why != NULL ? why : "");
-    }
-    assert_int_equal(err == OCT_OK, why == NULL);
+    import_result result;
+    small_model_values(m, &graph, &result, why);
     if (why == NULL) {
         const policy_spec *spec = &result.image->spec;
         float y[3];

@@ -17,16 +17,9 @@ begin(small_model *m)
 static void
 expect(const small_model *m, const char *why, const float *weights, uint32_t actions)
 {
-    char reason[512] = "";
     import_graph *graph;
-    import_result result = {0};
-    import_request request = {.env_id = "", .output = "action", .head = POLICY_HEAD_VALUES};
-    request.action_kind = POLICY_DISCRETE;
-    oct_err err = small_model_import(m, &request, &graph, &result, reason, sizeof(reason));
-    if (why != NULL ? strstr(reason, why) == NULL : reason[0] != '\0') {
-        fail_msg("'%s' and not '%s'", reason, why != NULL ? why : "");
-    }
-    assert_int_equal(err == OCT_OK, why == NULL);
+    import_result result;
+    small_model_values(m, &graph, &result, why);
     if (why == NULL) {
         const policy_spec *spec = &result.image->spec;
         assert_int_equal(spec->action_count, actions);
