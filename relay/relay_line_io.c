@@ -41,9 +41,12 @@ static oct_err
 gathered_pass(relay_line *line, net_msg *msg)
 {
     wire_gathered gathered;
-    if (!oct_role_may_relay(net_pull_role(line->pull)) ||
-        wire_gathered_open(&gathered, WIRE_BATCH, net_msg_body(msg), net_msg_length(msg)) !=
-            OCT_OK) {
+    oct_role role = net_pull_role(line->pull);
+    if (role == OCT_ROLE_NONE) { // it has gone: those below it send again what it brought
+        return OCT_OK;
+    }
+    if (!oct_role_may_relay(role) || wire_gathered_open(&gathered, WIRE_BATCH, net_msg_body(msg),
+                                                        net_msg_length(msg)) != OCT_OK) {
         relay_bad(line->io, "not a message of a relay, or not from one");
         return OCT_EPROTO;
     }

@@ -95,6 +95,62 @@ test_relay_keeps_an_idle_relay_below_while_others_come_and_go(void **state)
     net_sub_close(idle.acks);
 }
 
+// What it brought and nobody has looked at yet says no more who brought it, and is no bad message
+// for that.
+static void
+test_relay_blames_none_below_that_has_gone(void **state)
+{
+    enum { EACH = 10, AGAIN = 250 };
+    fixture *f = *state;
+    shard *at = &f->at[0], gone = {.f = f};
+    net_test_daemon relay;
+    char url[NET_URL_MAX], line[NET_URL_MAX], metrics[64];
+    const net_push_events events = {.on_ready = push_ready, .arg = &gone};
+    (void)snprintf(metrics, sizeof(metrics), "http://127.0.0.1:%u", net_test_free_port());
+    (void)snprintf(url, sizeof(url), "tcp://127.0.0.1:%u", net_test_free_port()); // and those after
+    second_start(&relay, f, (const char *[]){"--listen", url, "--metrics", metrics});
+    T_OK(net_url_offset(url, 1, line));
+    T_OK(net_push_open(&gone.push, f->loop, line, OCT_ROLES_ANY, &events));
+    send_msg(&gone, gathered_batches(at->session, 0, 1));
+    net_test_until(f->loop, &at->batches, 1);
+    net_pull_close(at->pull); // nothing goes on, and the relay is full before long
+    while (net_test_metric(metrics, "octet_relay_up") > 0) {
+        net_test_turn(f->loop, 1);
+    }
+    for (uint32_t sent = 1; net_test_metric(metrics, "octet_relay_stalls_total") == 0;) {
+        if (!gone.is_busy) {
+            assert_true(sent + EACH < AGAIN);
+            send_msg(&gone, gathered_batches(at->session, sent, EACH));
+            sent += EACH;
+        }
+        net_test_turn(f->loop, 1);
+    }
+    for (int i = 0; i < 3; i++) { // behind that one
+        send_msg(&gone, gathered_make(77, batch_make(at->session, AGAIN - 1, 10)));
+    }
+    net_push_close(gone.push);
+    while (net_test_metric(metrics, "octet_gate_connections") > 0) {
+        net_test_turn(f->loop, 1);
+    }
+    gone.is_busy = false;
+    T_OK(net_push_open(&gone.push, f->loop, line, OCT_ROLES_ANY, &events));
+    T_OK(net_url_offset(at->replay, 1, url));
+    T_OK(net_pull_open(&at->pull, f->loop, url, OCT_ROLES_ANY, BYTES_MAX, replay_take, at));
+    send_msg(&gone, gathered_make(78, batch_make(at->session, AGAIN, 10)));
+    while (at->seen[at->batches - 1] != AGAIN) {
+        net_loop_run(f->loop);
+    }
+    fprintf(stderr, "seen");
+    for (uint32_t i = 0; i < at->batches; i++)
+        fprintf(stderr, " %u", at->seen[i]);
+    fprintf(stderr, " bad %g stalls %g\n", net_test_metric(metrics, "octet_relay_bad_total"),
+            net_test_metric(metrics, "octet_relay_stalls_total"));
+    double bad = net_test_metric(metrics, "octet_relay_bad_total");
+    net_push_close(gone.push);
+    assert_int_equal(net_test_daemon_kill(&relay, SIGTERM), 0);
+    assert_true(bad == 0);
+}
+
 // ---- a relay above
 
 typedef struct above {
@@ -251,6 +307,7 @@ main(int argc, char **argv)
         T(test_relay_is_not_above_itself),
         T(test_relay_tells_its_number_to_those_below),
         T(test_relay_keeps_an_idle_relay_below_while_others_come_and_go),
+        T(test_relay_blames_none_below_that_has_gone),
         T(test_relay_goes_round_one_above_that_says_nothing),
         T(test_relay_goes_round_one_above_that_is_not_there),
     };
