@@ -10,6 +10,7 @@ import os
 import pathlib
 import re
 import signal
+import stat
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import TracebackType
@@ -96,7 +97,13 @@ class Run:
 
     def __init__(self, run_dir: str | os.PathLike[str]) -> None:
         self.run_dir = pathlib.Path(path_of("run_dir", run_dir))
-        if not os.path.isfile(self.run_dir / "config.yaml"):
+        try:
+            is_there = stat.S_ISREG(os.stat(self.run_dir / "config.yaml").st_mode)
+        except (FileNotFoundError, NotADirectoryError):
+            is_there = False
+        except OSError as error:
+            raise OctetError(f"{self.run_dir}: {error.strerror}", 6) from None
+        if not is_there:
             raise OctetError(f"{self.run_dir}: no run: it has no config.yaml", 6)
 
     def __repr__(self) -> str:

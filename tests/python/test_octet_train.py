@@ -137,8 +137,11 @@ def test_a_folder_that_holds_a_run_is_not_trained_in(tmp_path):
 
 
 def test_a_folder_without_a_run_is_refused(tmp_path):
-    with pytest.raises(octet.OctetError, match="no run: it has no config.yaml"):
-        octet.Run(tmp_path)
+    (tmp_path / "loop").symlink_to("loop")
+    for folder, reason in [("", "no run: it has no config.yaml"), ("loop", "Too many levels of symbolic links")]:
+        with pytest.raises(octet.OctetError, match=f"^{tmp_path / folder}: {reason}$") as error:
+            octet.Run(tmp_path / folder)
+        assert error.value.code == 6
 
 
 def test_ctrl_c_saves_the_run_before_it_reaches_the_program(tmp_path):
