@@ -30,6 +30,7 @@ from daemons import free_port, wait_for  # noqa: E402
 try:
     from selenium import webdriver
     from selenium.webdriver.common.action_chains import ActionChains
+    from selenium.webdriver.common.keys import Keys
     from selenium.webdriver.chrome.service import Service
 except ImportError:
     webdriver = None
@@ -574,6 +575,27 @@ class Browser(Page):
         summary = dash_runs.make_run(self.runs / "b", 2, 30)
         wait_for("the page shows the new run", lambda: self.cell(1, "return.mean"))
         self.assertEqual(float(self.cell(1, "return.mean")), summary["return"]["mean"])
+        self.assert_quiet()
+
+    def test_an_update_keeps_what_is_held(self):
+        for name in ["a", "b", "c"]:
+            dash_runs.make_run(self.runs / name, 1, 10, ended=False)
+        self.dash()
+        self.when_read()
+        self.open(f"http://127.0.0.1:{self.port}/")
+        held = "document.activeElement.textContent"
+        for text in ["run ▴", "run ▾", "run"]:
+            self.run_js("void document.querySelector('#runs th button').focus()")
+            ActionChains(self.page).send_keys(Keys.ENTER).perform()
+            self.assertEqual(self.run_js(held), text)
+        ActionChains(self.page).click_and_hold(self.page.find_elements("css selector", "button.name")[1]).perform()
+        with open(self.runs / "a" / "metrics.csv", "a", encoding="utf-8") as out:
+            out.write(dash_runs.row(11, 1))
+        wait_for("the page shows the new row", lambda: float(self.cell(0, "env_steps")) == 11000)
+        self.assertEqual(self.run_js(held), "b")
+        ActionChains(self.page).release().perform()
+        self.assertEqual(self.run_js("document.querySelector('tr.chosen button').textContent"), "b")
+        self.assertEqual(self.run_js(held), "b")
         self.assert_quiet()
 
     def curves_asked(self):

@@ -95,7 +95,33 @@
       drawing('line', {x1: 0, x2: 26, y1: 5, y2: 5, stroke: colourOf(group), 'stroke-width': 4, 'stroke-dasharray': dashesOf(group).join(' ')}));
   }
 
-  function replace(id, ...children) { byId(id).replaceChildren(...children.filter(Boolean)); }
+  // Makes old what now is. What is as it was stays, and with it the keyboard's focus, a click that has begun, what is
+  // marked or scrolled, and a video that plays. The row of another run is another row, because its buttons are.
+  function become(old, now) {
+    if (old.nodeName !== now.nodeName || (old.dataset && old.dataset.run !== now.dataset.run)) {
+      old.replaceWith(now);
+      return;
+    }
+    if (old.nodeType === Node.TEXT_NODE) {
+      if (old.data !== now.data) old.data = now.data;
+      return;
+    }
+    for (const {name} of [...old.attributes]) if (!now.hasAttribute(name)) old.removeAttribute(name);
+    for (const {name, value} of now.attributes) {
+      if (name === 'style') old.style.cssText = value; // the page's own policy forbids the attribute
+      else if (old.getAttribute(name) !== value) old.setAttribute(name, value);
+    }
+    if (old.type === 'checkbox') [old.checked, old.indeterminate] = [now.checked, now.indeterminate];
+    while (old.childNodes.length > now.childNodes.length) old.lastChild.remove();
+    const count = old.childNodes.length;
+    [...now.childNodes].forEach((child, i) => { if (i < count) become(old.childNodes[i], child); else old.append(child); });
+  }
+
+  function replace(id, ...children) {
+    const now = byId(id).cloneNode(false);
+    now.append(...children.filter(Boolean));
+    become(byId(id), now);
+  }
 
   function row(tag, cells) { return el('tr', {}, ...cells.map((cell) => (cell instanceof Element && /^T[DH]$/.test(cell.tagName) ? cell : el(tag, {}, cell)))); }
 
@@ -187,12 +213,12 @@
     return el('td', {className: 'text ' + run.status, title: why}, words);
   }
 
+  // runs: whose box it is when it is clicked.
   function box(runs) {
-    const ticked = runs.filter((run) => chosen.has(run.id)).length;
-    return el('input', {type: 'checkbox', checked: ticked === runs.length, indeterminate: ticked > 0 && ticked < runs.length, on: ['change', (event) => {
-      for (const run of runs) if (event.target.checked) chosen.add(run.id); else chosen.delete(run.id);
-      // The box itself stays, and with it the keyboard's focus.
-      if (runs.length > 1) showRuns(); else byId('runs').rows[0].replaceWith(headings());
+    const now = runs(), ticked = now.filter((run) => chosen.has(run.id)).length;
+    return el('input', {type: 'checkbox', checked: ticked === now.length, indeterminate: ticked > 0 && ticked < now.length, on: ['change', (event) => {
+      for (const run of runs()) if (event.target.checked) chosen.add(run.id); else chosen.delete(run.id);
+      showRuns();
       show();
     }]});
   }
@@ -200,7 +226,7 @@
   function nameCell(run) {
     const name = el('button', {type: 'button', className: 'name', title: run.folder, on: ['click', () => { focus = run.id; showRuns(); show(); }]}, run.name);
     const copied = all.runs.find((other) => other.id === run.copy_of);
-    return el('td', {className: 'text'}, box([run]), ' ', swatch(run.group), name, el('span', {className: 'soft'}, copied ? ` copy of ${copied.name}` : ''));
+    return el('td', {className: 'text'}, box(() => [run]), ' ', swatch(run.group), name, el('span', {className: 'soft'}, copied ? ` copy of ${copied.name}` : ''));
   }
 
   function counted(title, key) { return [title, (run) => countCell(run, key), (run) => count(run, key)]; }
@@ -230,16 +256,14 @@
 
   // A click sorts by the column, numbers from the greatest on; the next one the other way, the third as it was.
   function heading([title, , value]) {
-    const isOf = sorted !== null && sorted.title === title;
-    const isNumber = all.runs.some((run) => typeof value(run) === 'number');
+    const isOf = () => sorted !== null && sorted.title === title;
     const button = el('button', {type: 'button', on: ['click', () => {
-      sorted = !isOf ? {title, isFalling: isNumber} : sorted.isFalling === isNumber ? {title, isFalling: !isNumber} : null;
+      const isNumber = all.runs.some((run) => typeof value(run) === 'number');
+      sorted = !isOf() ? {title, isFalling: isNumber} : sorted.isFalling === isNumber ? {title, isFalling: !isNumber} : null;
       showRuns();
-    }]}, title + (!isOf ? '' : sorted.isFalling ? ' ▾' : ' ▴'));
-    return el('th', {}, ...(title === 'run' && all.runs.length > 1 ? [box(all.runs), ' '] : []), button);
+    }]}, title + (!isOf() ? '' : sorted.isFalling ? ' ▾' : ' ▴'));
+    return el('th', {}, ...(title === 'run' && all.runs.length > 1 ? [box(() => all.runs), ' '] : []), button);
   }
-
-  function headings() { return row('th', COLUMNS.map(heading)); }
 
   function showRuns() {
     const rows = inOrder().map((run) => {
@@ -248,7 +272,7 @@
       out.dataset.run = run.id;
       return out;
     });
-    replace('runs', headings(), ...rows);
+    replace('runs', row('th', COLUMNS.map(heading)), ...rows);
     replace('unshown', all.unshown > 0 ? `${all.unshown} older run${all.unshown > 1 ? 's are' : ' is'} not shown: at most ${all.runs.length} are, live ones first.` : all.runs.length === 0 ? 'There is no run yet.' : '');
   }
 
@@ -481,7 +505,6 @@
     return el('div', {id: 'video'}, el('h3', {}, 'The policy'), show);
   }
 
-  let shownVideo = '';
   async function showDetails() {
     const run = runOf(focus);
     const now = run ? run.id + ':' + run.changes : '';
@@ -489,14 +512,9 @@
     if (!run) { shown = now; replace('details'); return; }
     const weights = await codes(run);
     if (run.id !== focus) return;
-    // A video that plays is left alone.
-    const old = byId('video');
-    const wanted = [run.id, run.video, run.video_written].join(':');
-    const film = shownVideo === wanted && old ? old : video(run);
-    shownVideo = wanted;
     shown = now;
     replace('details', el('h2', {}, swatch(run.group), run.name), el('p', {className: 'soft'}, run.folder), waiting(run),
-      el('div', {className: 'columns'}, replay(run), weights, film, summary(run)), peers(run));
+      el('div', {className: 'columns'}, replay(run), weights, video(run), summary(run)), peers(run));
   }
 
   // ---- updates
@@ -520,7 +538,6 @@
     cache.clear();
     focus = -1;
     shown = '';
-    shownVideo = '';
   }
 
   // Draws what is due; what a failed request left undrawn is due still.
