@@ -520,6 +520,23 @@ class Live(Fakes, Page):
                          ["relay", "\u2013", "rack-1/101", "rack-2/102", "\u2013"])
         self.assert_quiet()
 
+    def test_a_run_that_begins_is_drawn(self):
+        for i in range(12):
+            dash_runs.make_run(self.home / f"{i:02}", i, 10)
+        self.dash(".")
+        self.when_read()
+        self.open(f"http://127.0.0.1:{self.port}/")
+        self.train()
+        self.assertEqual(wait_for("the run is live", lambda: self.run_js("(() => { const row = document.querySelector('#runs .live')?.parentNode;"
+                                                                         " return row && [row.querySelector('button').textContent, row.querySelector('input').checked]; })()")),
+                         ["run", True])
+        self.run_js("void document.querySelector('#runs .live').parentNode.querySelector('input').click()")
+        updates = "Number(document.getElementById('state').dataset.updates)"
+        before = self.run_js(updates)
+        wait_for("the page is up to date", lambda: self.run_js(updates) > before + 1)
+        self.assertFalse(self.run_js("document.querySelector('#runs .live').parentNode.querySelector('input').checked"))
+        self.assert_quiet()
+
     def test_codes_are_of_the_newest_policy(self):
         self.train()
         wait_for("the run is live", self.live)
@@ -616,6 +633,19 @@ class Browser(Page):
         wait_for("its curve is asked for, though its path is that of the other", lambda: "/curve/0/env_steps/eval_return" in self.curves_asked())
         wait_for("its details are shown", lambda: self.run_js("document.querySelector('#details .soft').textContent") == "others/b")
         wait_for("the warning is gone", lambda: self.run_js("document.querySelector('header .warning')") is None)
+
+    def test_runs_that_are_gone_make_room(self):
+        for i in range(12):
+            dash_runs.make_run(self.runs / f"{i:02}", i, 10)
+        self.dash()
+        self.when_read()
+        self.open(f"http://127.0.0.1:{self.port}/")
+        for i in range(12):
+            shutil.rmtree(self.runs / f"{i:02}")
+        dash_runs.make_run(self.runs / "new", 1, 10)
+        wait_for("it is the only one", lambda: self.run_js("[...document.querySelectorAll('button.name')].map((b) => b.textContent)") == ["new"])
+        self.assertTrue(self.run_js("document.querySelector('#runs td input').checked"))
+        self.assert_quiet()
 
     def test_a_request_that_fails_is_repeated(self):
         for name in ["a", "b"]:

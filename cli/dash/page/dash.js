@@ -33,6 +33,7 @@
   let all = {runs: [], defaults: {}, changes: -1};
   const chosen = new Set();  // ids whose curves are drawn
   const known = new Set();   // ids that were offered once: a tick that was removed stays so
+  const begun = new Set();   // ids that were live: offered once more, because a run is silent until its learner answers
   let focus = -1;            // id of the run whose details are shown
   let sorted = null;         // {title: of the column, isFalling}; null: in the order in which they were found
   let column = 'eval_return';
@@ -520,9 +521,12 @@
   // ---- updates
 
   function choose() {
+    for (const id of chosen) if (!runOf(id)) chosen.delete(id);
     for (const run of all.runs) {
-      if (!known.has(run.id) && (chosen.size < SHOWN_AT_FIRST || run.status === 'live')) chosen.add(run.id);
+      const hasBegun = run.status === 'live' && !begun.has(run.id);
+      if (hasBegun || (!known.has(run.id) && chosen.size < SHOWN_AT_FIRST)) chosen.add(run.id);
       known.add(run.id);
+      if (hasBegun) begun.add(run.id);
     }
     if (!isAxisChosen) {  // runs that learn from a data set alone count no steps
       axis = all.runs.length > 0 && all.runs.every((run) => run.offline) ? 'updates' : 'env_steps';
@@ -535,6 +539,7 @@
   function forget() {
     chosen.clear();
     known.clear();
+    begun.clear();
     cache.clear();
     focus = -1;
     shown = '';
