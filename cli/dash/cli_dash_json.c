@@ -124,9 +124,12 @@ run_json(const cli_dash_run *run, const oct_config *defaults, uint32_t group,
     cli_json_put(out, "status", json_string(statuses[run->status]));
     cli_json_put(out, "changes", json_integer((json_int_t)run->changes));
     cli_json_put(out, "env", cli_json_text(series->has_config ? series->config.env.id : ""));
-    cli_json_put(out, "seed", json_integer((json_int_t)series->config.run.seed));
+    cli_json_put(out, "seed",
+                 series->has_config ? json_integer((json_int_t)series->config.run.seed)
+                                    : json_null());
     cli_json_put(out, "offline", json_boolean(oct_config_is_offline(&series->config)));
-    cli_json_put(out, "config", changes_json(defaults, &series->config, true));
+    cli_json_put(out, "config",
+                 series->has_config ? changes_json(defaults, &series->config, true) : json_null());
     cli_json_put(out, "why", cli_json_text(series->why));
     cli_json_put(out, "rows", json_integer((json_int_t)series->rows_read));
     cli_json_put(out, "last", last_json(series));

@@ -489,6 +489,10 @@ class Page(Case):
         wait_for("the page is there", lambda: int(self.run_js("document.getElementById('state').dataset.updates")) > 0
                  and self.run_js("document.getElementById('state').dataset.reading") == "false")
 
+    def row(self, i):
+        """What is written in a row of the table of runs; 0 is the heading."""
+        return self.run_js("[...document.getElementById('runs').rows[arguments[0]].cells].map((cell) => cell.textContent.trim())", i)
+
     def painted(self):
         """How many pixels of the large chart are not of the ground."""
         return self.run_js("(() => { let count = 0; for (const c of document.querySelectorAll('#main canvas')) { const copy = document.createElement('canvas');"
@@ -673,6 +677,18 @@ class Browser(Page):
         self.octet("report", "runs", "--html", "x.html")
         self.open("file://" + urllib.parse.quote(str(self.home / "x.html")))
         self.assertEqual(self.run_js("document.querySelectorAll('main script[src], main b, main img').length"), 0)
+        self.assert_quiet()
+
+    def test_nothing_is_said_of_a_configuration_that_is_not_understood(self):
+        for i, name in enumerate("abc"):
+            dash_runs.make_run(self.runs / name, 7, 10, settings=f"algo: {{learning_rate: 0.00{i + 2}}}\n")
+        (self.runs / "c" / "config.yaml").write_text("env: [", encoding="utf-8")
+        self.dash()
+        self.when_read()
+        self.open(f"http://127.0.0.1:{self.port}/")
+        self.assertEqual([self.row(i)[3] for i in [1, 2, 3]], ["7", "7", "\u2013"])
+        self.assertEqual(self.run_js("[...document.getElementById('differences').rows].map((row) => [...row.cells].map((cell) => cell.textContent))"),
+                         [["run", "algo.learning_rate"], ["a", "0.002"], ["b", "0.003"], ["c", "\u2013"]])
         self.assert_quiet()
 
     def legend(self):

@@ -148,10 +148,12 @@
     return data;
   }
 
-  function setting(run, key) { return key in run.config ? run.config[key] : all.defaults[key]; }
+  // Of a configuration that is not understood nothing is known.
+  function setting(run, key) { return !run.config ? undefined : key in run.config ? run.config[key] : all.defaults[key]; }
 
   // Keys whose values differ between runs; seeds, names and addresses do not make a difference.
-  function differences(runs) {
+  function differences(some) {
+    const runs = some.filter((run) => run.config);
     const keys = Object.keys(all.defaults).filter((key) => key !== 'run.seed' && key !== 'run.name' && !key.startsWith('net.'));
     return keys.filter((key) => runs.some((run) => setting(run, key) !== setting(runs[0], key)));
   }
@@ -237,7 +239,7 @@
     ['run', nameCell, (run) => run.name],
     ['state', statusCell, (run) => run.status],
     ['environment', (run) => el('td', {className: 'text'}, run.env), (run) => run.env],
-    ['seed', (run) => String(run.seed), (run) => run.seed],
+    ['seed', (run) => (run.seed === null ? '–' : String(run.seed)), (run) => run.seed],
     ['return', returnCell, (run) => (finalReturn(run) ? finalReturn(run).mean : run.last.eval_return)],
     counted('steps', 'env_steps'),
     counted('updates', 'updates'),
@@ -303,7 +305,7 @@
       replace('differences', row('td', [all.runs.length > 1 ? 'All runs have the same configuration.' : 'One run alone differs from none.']));
       return;
     }
-    replace('differences', row('th', ['run', ...keys]), ...all.runs.map((run) => row('td', [run.name, ...keys.map((key) => setting(run, key))])));
+    replace('differences', row('th', ['run', ...keys]), ...all.runs.map((run) => row('td', [run.name, ...keys.map((key) => setting(run, key) ?? '–')])));
   }
 
   // ---- charts
