@@ -561,6 +561,8 @@ class Browser(Page):
             self.assertEqual(float(self.cell(run, "env_steps")), summary["env_steps"])
             self.assertEqual(float(self.cell(run, "updates")), summary["updates"])
             self.assertEqual(float(self.cell(run, "env_steps_per_s")), summary["env_steps_per_s"])
+            seed = summary["seed"]
+            self.assertEqual(self.row(run + 1)[1:], ["ended: solved", "CartPole-v1", str(seed), f"{487.3 + seed} \u00b1 12.5", "100 k", "1000", "50.4 s", str(1901 + seed), "1400"])
         self.assertEqual(self.run_js("document.getElementById('waiting').textContent"), "The learner waited 93 % of the run, actors 50 %.")
         self.assertEqual(self.run_js("[...document.querySelectorAll('.bar span')].map((part) => part.title)"), ["infer 38 %", "env 13 %", "collect 0 %", "wait 50 %"])
         wait_for("curves are drawn", lambda: self.painted() > 2000)

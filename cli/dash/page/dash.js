@@ -198,10 +198,12 @@
   }
 
   // Of an ended run, as its summary says.
-  function count(run, key) {
+  function count(run, key, inSummary = key) {
     const ended = run.status === 'ended' && run.summary;
-    return ended && typeof run.summary[key] === 'number' ? run.summary[key] : run.last[key];
+    return ended && typeof run.summary[inSummary] === 'number' ? run.summary[inSummary] : run.last[key];
   }
+
+  function seconds(run) { return count(run, 'wall_s', 'learner_wall_s'); }
 
   function countCell(run, key) {
     const value = count(run, key);
@@ -243,7 +245,7 @@
     ['return', returnCell, (run) => (finalReturn(run) ? finalReturn(run).mean : run.last.eval_return)],
     counted('steps', 'env_steps'),
     counted('updates', 'updates'),
-    ['time', (run) => duration(run.last.wall_s), (run) => run.last.wall_s],
+    ['time', (run) => duration(seconds(run)), seconds],
     counted('steps/s', 'env_steps_per_s'),
     ['policy bytes', (run) => number(run.last.policy_bytes), (run) => run.last.policy_bytes],
   ];
