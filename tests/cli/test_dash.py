@@ -565,6 +565,9 @@ class Browser(Page):
             self.assertEqual(self.row(run + 1)[1:], ["ended: solved", "CartPole-v1", str(seed), f"{487.3 + seed} \u00b1 12.5", "100 k", "1000", "50.4 s", str(1901 + seed), "1400"])
         self.assertEqual(self.run_js("document.getElementById('waiting').textContent"), "The learner waited 93 % of the run, actors 50 %.")
         self.assertEqual(self.run_js("[...document.querySelectorAll('.bar span')].map((part) => part.title)"), ["infer 38 %", "env 13 %", "collect 0 %", "wait 50 %"])
+        widths = self.run_js("[...document.querySelectorAll('.bar, .bar span')].map((part) => part.getBoundingClientRect().width)")
+        for width, share in zip(widths[1:], [3 / 8, 1 / 8, 0, 4 / 8]):
+            self.assertAlmostEqual(width / widths[0], share, places=2)
         wait_for("curves are drawn", lambda: self.painted() > 2000)
         # All of summary.json is beside the details of the first run.
         shown = self.run_js("[...document.querySelectorAll('#summary td[data-key]')].map((td) => [td.dataset.key, td.textContent])")
@@ -584,6 +587,20 @@ class Browser(Page):
         self.look(f"http://localhost:{self.port}/", summaries)
         self.octet("report", "runs", "--html", "x.html")
         self.look("file://" + urllib.parse.quote(str(self.home / "x.html")), summaries)
+
+    def test_a_narrow_page_is_whole(self):
+        dash_runs.make_run(self.runs / "a")
+        (self.runs / "a" / "metrics.csv").write_text("env_steps,eval_return\n1000,0\n2000,4e30\n", encoding="utf-8")
+        shutil.copy(POLICIES / "box_int8.oct", self.runs / "a" / "policy.oct")
+        self.dash()
+        self.when_read()
+        self.page.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {"width": 360, "height": 800, "deviceScaleFactor": 1, "mobile": False})
+        self.open(f"http://127.0.0.1:{self.port}/")
+        self.assertIn("4.00e+30", wait_for("the axis is drawn", lambda: self.ticks("y")))
+        wide = "['charts', 'codes'].map((id) => document.getElementById(id)).filter((part) => part.scrollWidth > part.clientWidth).map((part) => part.id)"
+        self.assertEqual(self.run_js(wide), [])
+        self.assertEqual(self.run_js("getComputedStyle(document.documentElement).colorScheme"), "light dark")
+        self.assert_quiet()
 
     def test_it_keeps_up_with_a_run(self):
         dash_runs.make_run(self.runs / "a", 1, 10, ended=False)

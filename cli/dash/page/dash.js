@@ -63,6 +63,7 @@
     if (typeof value !== 'number' || !isFinite(value)) return '–';
     const size = Math.abs(value);
     const short = (part) => String(Number(part.toPrecision(4)));
+    if (size >= 1e13) return value.toExponential(2);
     if (size >= 1e9) return short(value / 1e9) + ' G';
     if (size >= 1e6) return short(value / 1e6) + ' M';
     if (size >= 1e4) return short(value / 1e3) + ' k';
