@@ -111,7 +111,9 @@ cli_view_eta_s(const cli_state *state)
 {
     progress p = progress_of(state);
     double left = p.budget - p.done;
-    return left >= 0 && p.rate > 0 ? left / p.rate : NAN;
+    bool is_over = strcmp(state->learner.state, "final evaluation") == 0 ||
+                   strcmp(state->learner.state, "done") == 0;
+    return !is_over && left >= 0 && p.rate > 0 ? left / p.rate : NAN;
 }
 
 static void

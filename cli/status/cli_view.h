@@ -27,7 +27,7 @@ typedef struct cli_block {
 void cli_view_block(cli_block *out, const cli_state *state, const cli_view_style *style);
 // "t=12.3s steps=45000/100000 steps/s=61000 …"; unknown numbers are "-".
 void cli_view_line(cli_line *out, const cli_state *state);
-// Seconds to the end of the step budget; NaN when not known.
+// Seconds to the end of the step budget; NaN when not known, and when training is over.
 double cli_view_eta_s(const cli_state *state);
 // One object on one line, without an end of line; the caller frees it.
 char *cli_state_json(const cli_state *state);

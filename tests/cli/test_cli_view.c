@@ -257,6 +257,12 @@ test_eta_is_what_is_left_at_the_rate_of_now(void **state)
     put("learner.env_steps_per_s", 50000);
     put("learner.env_steps", 100001);
     assert_true(isnan(cli_view_eta_s(&run)));
+    put("learner.env_steps", 25000);
+    for (int i = 0; i < 2; i++) {
+        (void)snprintf(run.learner.state, sizeof(run.learner.state), "%s",
+                       i == 0 ? "final evaluation" : "done");
+        assert_true(isnan(cli_view_eta_s(&run)));
+    }
 }
 
 static void
