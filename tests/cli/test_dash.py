@@ -193,6 +193,19 @@ class Server(Case):
         self.assertGreater(len(curve["x"]), 128)
         self.assertEqual(curve["x"][-1], 20000000)
 
+    def test_codes_are_those_of_the_precision(self):
+        for name in ["fp32", "int4", "int8"]:
+            dash_runs.make_run(self.runs / name, 1, 10)
+            shutil.copy(POLICIES / f"box_{name}.oct", self.runs / name / "policy.oct")
+        self.dash()
+        self.when_read()
+        for i, (name, codes) in enumerate([("fp32", 0), ("int4", 15), ("int8", 255)]):
+            answer = self.get(f"/codes/{i}")
+            self.assertEqual((answer["precision"], answer["version"]), (name, 42))
+            self.assertEqual(len(answer["layers"]), 3 if codes else 0)
+            for layer in answer["layers"]:
+                self.assertEqual((len(layer["counts"]), sum(layer["counts"])), (codes, layer["inputs"] * layer["outputs"]))
+
     def test_ctrl_c_ends_it(self):
         dash_runs.make_run(self.runs / "a")
         for number in [signal.SIGINT, signal.SIGTERM]:
@@ -489,15 +502,21 @@ class Page(Case):
         wait_for("the page is there", lambda: int(self.run_js("document.getElementById('state').dataset.updates")) > 0
                  and self.run_js("document.getElementById('state').dataset.reading") == "false")
 
+    def table_below(self, title):
+        """The cells of the table below that heading, row by row."""
+        return self.run_js("(() => { const h = [...document.querySelectorAll('h3')].find((h) => h.textContent === arguments[0]);"
+                           " return h ? [...h.nextElementSibling.rows].map((row) => [...row.cells].map((cell) => cell.textContent)) : []; })()", title)
+
     def row(self, i):
         """What is written in a row of the table of runs; 0 is the heading."""
         return self.run_js("[...document.getElementById('runs').rows[arguments[0]].cells].map((cell) => cell.textContent.trim())", i)
 
     def painted(self):
-        """How many pixels of the large chart are not of the ground."""
+        """How many pixels of the large chart are of a curve: ground, grid and axes are grey."""
         return self.run_js("(() => { let count = 0; for (const c of document.querySelectorAll('#main canvas')) { const copy = document.createElement('canvas');"
                            " copy.width = c.width; copy.height = c.height; const g = copy.getContext('2d', {willReadFrequently: true}); g.drawImage(c, 0, 0);"
-                           " const d = g.getImageData(0, 0, c.width, c.height).data; for (let i = 3; i < d.length; i += 4) count += d[i] > 128; } return count; })()")
+                           " const d = g.getImageData(0, 0, c.width, c.height).data; for (let i = 0; i < d.length; i += 4) {"
+                           " const [r, g, b] = [d[i], d[i + 1], d[i + 2]]; count += d[i + 3] > 128 && Math.max(r, g, b) - Math.min(r, g, b) > 60; } } return count; })()")
 
     def assert_quiet(self):
         self.assertEqual(self.page.get_log("browser"), [])
@@ -505,11 +524,6 @@ class Page(Case):
 
 @unittest.skipIf(NO_BROWSER, NO_BROWSER)
 class Live(Fakes, Page):
-    def table_below(self, title):
-        """The cells of the table below that heading, row by row."""
-        return self.run_js("(() => { const h = [...document.querySelectorAll('h3')].find((h) => h.textContent === arguments[0]);"
-                           " return h ? [...h.nextElementSibling.rows].map((row) => [...row.cells].map((cell) => cell.textContent)) : []; })()", title)
-
     def test_relays_are_listed(self):
         self.more = {"FAKE_PEERS": "4", "FAKE_RELAYS": "3"}
         self.train()
@@ -540,6 +554,19 @@ class Live(Fakes, Page):
         wait_for("the page is up to date", lambda: self.run_js(updates) > before + 1)
         self.assertFalse(self.run_js("document.querySelector('#runs .live').parentNode.querySelector('input').checked"))
         self.assert_quiet()
+
+    def test_a_run_that_is_killed_is_silent(self):
+        child = self.train()
+        self.dash("run")
+        wait_for("the run is live", self.live)
+        self.open(f"http://127.0.0.1:{self.port}/")
+        wait_for("the page says so", lambda: self.row(1)[1] == "live")
+        child.send_signal(signal.SIGSTOP)  # which would start another learner
+        for pid in pathlib.Path(f"/proc/{child.pid}/task/{child.pid}/children").read_text(encoding="ascii").split():
+            if pathlib.Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")[0].endswith(b"octet-learner"):
+                os.kill(int(pid), signal.SIGKILL)
+        child.kill()
+        wait_for("the page says that nobody answers", lambda: self.row(1)[1] == "silent")
 
     def test_codes_are_of_the_newest_policy(self):
         self.train()
@@ -600,6 +627,101 @@ class Browser(Page):
         wide = "['charts', 'codes'].map((id) => document.getElementById(id)).filter((part) => part.scrollWidth > part.clientWidth).map((part) => part.id)"
         self.assertEqual(self.run_js(wide), [])
         self.assertEqual(self.run_js("getComputedStyle(document.documentElement).colorScheme"), "light dark")
+        self.assert_quiet()
+
+    def pointed(self):
+        """What the page says of points of the large chart, from its left to its right: name, value and x."""
+        chart = self.page.find_element("id", "main")
+        told = set()
+        for offset in range(-500, 600, 50):
+            ActionChains(self.page, duration=0).move_to_element_with_offset(chart, offset, 0).perform()
+            told.add(self.run_js("document.getElementById('pointed').textContent"))
+        return [(name, float(value), float(x[:-2]) * 1000 if x.endswith("k") else float(x)) for name, value, x in
+                (re.fullmatch(r"(.*): (\S+) at (.*) environment steps", text).groups() for text in told - {""})]
+
+    def test_what_is_pointed_at_is_in_the_files(self):
+        for seed, rows in [(1, 100), (2, 55)]:
+            dash_runs.make_run(self.runs / f"pole-{seed}", seed, rows)
+        self.dash()
+        self.when_read()
+        self.open(f"http://127.0.0.1:{self.port}/")
+        files = {seed: {1000 * i: float(dash_runs.row(i, seed).split(",")[dash_runs.COLUMNS.index("eval_return")]) for i in range(5, 101, 5)} for seed in [1, 2]}
+        wait_for("the curves are drawn", lambda: self.painted() > 1000)
+        self.run_js("void document.getElementById('means').click()")
+        wait_for("the mean is gone", lambda: {name for name, *_ in self.pointed()} == {"pole-1", "pole-2"})
+        for name, value, x in self.pointed():
+            self.assertAlmostEqual(value, files[int(name[-1])][x], delta=0.05)
+        for box in ["means", "seeds"]:
+            self.run_js(f"void document.getElementById('{box}').click()")
+        means = wait_for("the mean is alone", lambda: (lambda points: points if {name for name, *_ in points} == {"mean of 2: CartPole-v1"} else None)(self.pointed()))
+        # It ends with the run that ends first, and is taken between steps: 200 of them.
+        self.assertLessEqual(max(x for *_, x in means), 55000)
+        for _, value, x in means:
+            near = min(files[1], key=lambda step: abs(step - x))
+            if abs(near - x) < 200:
+                self.assertAlmostEqual(value, (files[1][near] + files[2][near]) / 2, delta=3)
+        self.assert_quiet()
+
+    def test_a_run_that_ended_without_a_word(self):
+        dash_runs.make_run(self.runs / "a", 1, 20000, ended=False)
+        shutil.copy(POLICIES / "box_int8.oct", self.runs / "a" / "policy.oct")
+        self.dash()
+        self.when_read()
+        self.open(f"http://127.0.0.1:{self.port}/")
+        self.assertEqual(self.run_js("document.getElementById('state').textContent"), "1 run, 0 live")
+        self.assertEqual(self.row(1)[1:], ["silent", "CartPole-v1", "1", "510", "20 M", "200 k", "2.8 h", "2001", "1500"])
+        self.assertEqual(self.run_js("document.querySelector('#runs .silent').title"), "nobody answers, and there is no summary")
+        self.assertEqual(self.run_js("document.getElementById('waiting').textContent"), "The learner waited 25 % of the last row, actors 20 %.")
+        layers = self.get("/codes/0")["layers"]
+        said = [f"layer {i}: {layer['inputs']} \u2192 {layer['outputs']}, codes \u2212127 \u2026 127, {{}} % are 0, {{}} % at the end" for i, layer in enumerate(layers)]
+        for i, layer in enumerate(layers):
+            total = sum(layer["counts"])
+            share = [int(100 * count / total + 0.5) for count in [layer["counts"][127], layer["counts"][0] + layer["counts"][254]]]
+            self.assertEqual(self.run_js("document.querySelectorAll('#codes [data-layer] .soft')[arguments[0]].textContent", i), said[i].format(*share))
+        self.assert_quiet()
+
+    def test_a_copy_is_named_and_not_counted(self):
+        for seed in [1, 2]:
+            summary = dash_runs.make_run(self.runs / f"pole-{seed}", seed)
+            (self.runs / f"pole-{seed}" / "summary.json").write_text(json.dumps(summary | {"run_id": f"{seed:016x}"}), encoding="utf-8")
+        shutil.copytree(self.runs / "pole-1", self.runs / "pole-1-backup")
+        self.dash()
+        self.when_read()
+        self.open(f"http://127.0.0.1:{self.port}/")
+        self.assertEqual([self.row(i)[0] for i in [1, 2, 3]], ["pole-1", "pole-1-backup copy of pole-1", "pole-2"])
+        wait_for("the mean is of two", lambda: self.run_js("document.getElementById('groups').textContent") == "CartPole-v1 \u00b7 2 runs")
+        self.octet("report", "runs", "--html", "x.html")
+        self.open("file://" + urllib.parse.quote(str(self.home / "x.html")))
+        columns = self.run_js("[...document.getElementById('column').options].map((option) => option.value)")
+        self.assertIn("loss", columns)
+        self.assertNotIn("wall_s", columns)  # a report has no curve of it
+        self.assert_quiet()
+
+    def test_what_daemons_say_is_shown(self):
+        for name in "ab":
+            dash_runs.make_run(self.runs / name, 1, 10, ended=False)
+        self.dash()
+        self.when_read()
+        self.open(f"http://127.0.0.1:{self.port}/")
+        peer = {"role": "actor", "pid": 7, "policy_version": 9, "lag_versions": 1, "unacked": 3, "heard_s": 0.5}
+        peers = [peer | {"id": "x", "host": "left", "steps_per_s": 100, "infer_share": 0.1, "env_share": 0.2, "wait_share": 0.7},
+                 peer | {"id": "y", "host": "left", "steps_per_s": 50, "infer_share": 0.3, "env_share": 0.4, "wait_share": 0.3},
+                 peer | {"id": "z", "host": "right", "silent": True}]
+        numbers = {"replay.size": 12345, "replay.sessions": 3}
+        state = {"waiting": {"why": "nobody waits"}, "warning": "a disk is slow", "peers": {"list": peers}, "replay": {"numbers": numbers}}
+        self.run_js("void ((state) => { const whole = window.fetch; window.fetch = async (...of) => { const answer = await (await whole(...of)).json();"
+                    " answer.changes += answer.changes >= 0 ? 1 : 0; if (answer.runs) Object.assign(answer.runs[1], {status: 'live', state});"
+                    " return new Response(JSON.stringify(answer)); }; })(arguments[0])", state)
+        wait_for("one is live", lambda: self.run_js("document.getElementById('state').textContent") == "2 runs, 1 live")
+        self.run_js("void document.querySelectorAll('button.name')[1].click()")
+        wait_for("its hosts are shown", lambda: self.table_below("Hosts") == [["host", "processes", "steps/s"], ["left", "2", "150"], ["right", "1", "0"]])
+        self.assertEqual(self.table_below("Actors and evaluators")[1:],
+                         [["x", "actor", "left", "7", "9", "1", "100", "10 %", "20 %", "70 %", "3", "0.5 s"],
+                          ["y", "actor", "left", "7", "9", "1", "50", "30 %", "40 %", "30 %", "3", "0.5 s"],
+                          ["z", "actor", "right", "7", "9", "1", "\u2013", "\u2013", "\u2013", "\u2013", "3", "silent"]])
+        self.assertEqual({name: value for name, value in self.table_below("Replay and limiter")[1:] if value != "\u2013"}, {"size": "12.35 k", "sessions": "3"})
+        self.assertEqual(self.run_js("document.getElementById('waiting').textContent"), "nobody waits")
+        self.assertEqual(self.run_js("document.querySelector('#details .warning').textContent"), "a disk is slow")
         self.assert_quiet()
 
     def test_it_keeps_up_with_a_run(self):
@@ -846,6 +968,17 @@ class Browser(Page):
         self.run_js("(() => { const e = document.getElementById('axis'); e.value = 'updates'; e.dispatchEvent(new Event('change')); })()")
         wait_for("the axis is another", lambda: self.run_js("document.querySelector('#main .dygraph-xlabel').textContent") == "updates")
         self.assertIn("900", self.ticks("x"))
+        self.assert_quiet()
+
+    def test_curves_of_other_steps_are_lines(self):
+        for i, steps in enumerate([[1000, 3000, 11000], [2000, 4000]]):
+            dash_runs.make_run(self.runs / str(i), 1, settings=f"algo: {{learning_rate: 0.00{i + 2}}}\n")
+            (self.runs / str(i) / "metrics.csv").write_text("env_steps,eval_return\n" + "".join(f"{x},{x % 4000}\n" for x in steps), encoding="utf-8")
+        self.dash()
+        self.when_read()
+        self.open(f"http://localhost:{self.port}/")
+        wait_for("lines are drawn", lambda: self.painted() > 1000)
+        self.assertTrue(self.ticks("x")[-1].endswith(" k"))
         self.assert_quiet()
 
     def test_the_band_ends_at_values_that_were_seen(self):

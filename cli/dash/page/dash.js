@@ -596,8 +596,8 @@
     await drawDue();
     updates++;
     const live = all.runs.filter((run) => run.status === 'live').length;
-    byId('state').textContent = answers ? 'report of ' + all.runs.length + ' runs, ' + answers.report.made
-      : all.runs.length + ' runs, ' + live + ' live' + (all.reading ? ', still reading' : '');
+    const runs = all.runs.length === 1 ? '1 run' : all.runs.length + ' runs';
+    byId('state').textContent = answers ? 'report of ' + runs + ', ' + answers.report.made : runs + ', ' + live + ' live' + (all.reading ? ', still reading' : '');
     byId('state').className = 'soft';
     byId('state').dataset.updates = updates;
     byId('state').dataset.reading = all.reading;
