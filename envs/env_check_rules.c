@@ -486,7 +486,8 @@ trace_same(env_check *check, env_check_rig *a, env_check_rig *b, uint64_t a_seed
         if (!env_check_step_random(check, a) || !env_check_step_random(check, b)) {
             return false;
         }
-        *same = *same && a->reward[0] == b->reward[0] && a->flags[0] == b->flags[0];
+        *same =
+            *same && memcmp(a->reward, b->reward, sizeof(float)) == 0 && a->flags[0] == b->flags[0];
     }
     return true;
 }
