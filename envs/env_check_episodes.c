@@ -1,4 +1,5 @@
 // The rules about episodes: how they end, begin, are counted, saved and loaded.
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,10 @@
 #define FLAGS_END  (OCTET_ENV_TERMINATED | OCTET_ENV_TRUNCATED)
 #define SAVE_STEPS 200u
 #define SAVE_MAX   (1u << 26)
+
+#define CLIP_ROUNDS    8u
+#define CLIP_STEPS     20u // of a round
+#define CLIP_TOLERANCE 1e-4
 
 // Two handles with the same seed and actions, the second without autoreset: it shows what the
 // first one's final_obs and obs have to be. An ended environment of the second is reset by mask.
@@ -488,17 +493,14 @@ env_check_rule_state(env_check *check)
                : ENV_CHECK_FAIL;
 }
 
-env_check_verdict
-env_check_rule_action(env_check *check)
+static env_check_verdict
+discrete_is_refused(env_check *check)
 {
     env_check_rig rig;
     if (!env_check_begin(check, &rig, POISON)) {
         return ENV_CHECK_FAIL;
     }
     const octet_env_space *space = &rig.its.spec.action;
-    if (space->n == 0) {
-        return env_check_skip(check, "its actions are a box");
-    }
     const double wrong[] = {-1, space->n, INT32_MAX};
     for (size_t k = 0; k < OCT_COUNTOF(wrong); k++) {
         env_check_rig_draw(&rig);
@@ -514,4 +516,95 @@ env_check_rule_action(env_check *check)
     }
     env_check_rig_fini(&rig);
     return ENV_CHECK_PASS;
+}
+
+// The same actions for both, but where one lies at a bound, the other one's lies beyond it.
+static void
+actions_widen(env_check_rig *at, env_check_rig *beyond)
+{
+    const octet_env_space *space = &at->its.spec.action;
+    env_check_rig_draw(at);
+    for (uint32_t i = 0; i < at->count; i++) {
+        uint8_t *row = at->action + (size_t)i * at->action_stride;
+        uint8_t *far = beyond->action + (size_t)i * beyond->action_stride;
+        memcpy(far, row, at->action_bytes);
+        for (uint32_t k = 0; k < env_space_count(space); k++) {
+            double low = space->low != NULL ? space->low[k] : -INFINITY;
+            double high = space->high != NULL ? space->high[k] : INFINITY;
+            double width = isfinite(high - low) ? high - low : 1;
+            bool is_up = oct_rng_below(&at->rng, 2) == 1;
+            double bound = is_up ? high : low;
+            if (isfinite(bound) && oct_rng_below(&at->rng, 2) == 1) {
+                double wide = is_up ? bound + width : bound - width;
+                env_space_put(space, row, k, bound);
+                env_space_put(space, far, k, fmin(fmax(wide, -FLT_MAX), FLT_MAX));
+            }
+        }
+    }
+}
+
+// Not in every bit: a clipped number may have another type, and be rounded in another way.
+static bool
+is_clipped(env_check *check, const env_check_rig *at, const env_check_rig *beyond, uint32_t i)
+{
+    const octet_env_space *space = &at->its.spec.obs;
+    for (uint32_t k = 0; k < env_space_count(space); k++) {
+        double want = env_space_get(space, env_check_rig_obs(at, i), k);
+        double got = env_space_get(space, env_check_rig_obs(beyond, i), k);
+        if (isfinite(want) && !(fabs(got - want) <= CLIP_TOLERANCE * fmax(1, fabs(want)))) {
+            (void)env_check_fail(check,
+                                 "actions are not clipped: observation number %u is %.9g after "
+                                 "some at their bounds, %.9g after the same beyond them",
+                                 k, want, got);
+            return false;
+        }
+    }
+    return true;
+}
+
+// What an action beyond a bound costs is the environment's affair: rewards are not compared.
+static env_check_verdict
+box_is_clipped(env_check *check)
+{
+    env_check_rig at, beyond;
+    uint64_t seed = check->request->seed;
+    if (!env_check_open(check, &at, ENV_CHECK_COUNT, seed, false, POISON) ||
+        !env_check_open(check, &beyond, ENV_CHECK_COUNT, seed, false, POISON)) {
+        return ENV_CHECK_FAIL;
+    }
+    for (uint32_t t = 0; t < CLIP_ROUNDS * CLIP_STEPS; t++) {
+        if (t % CLIP_STEPS == 0 && (!env_check_reset(check, &at, NULL, NULL) ||
+                                    !env_check_reset(check, &beyond, NULL, NULL))) {
+            return ENV_CHECK_FAIL;
+        }
+        actions_widen(&at, &beyond);
+        if (!env_check_step(check, &at) || !env_check_step(check, &beyond)) {
+            return ENV_CHECK_FAIL;
+        }
+        for (uint32_t i = 0; i < ENV_CHECK_COUNT; i++) {
+            if (!is_clipped(check, &at, &beyond, i)) {
+                return ENV_CHECK_FAIL;
+            }
+        }
+    }
+    env_check_rig_fini(&at);
+    env_check_rig_fini(&beyond);
+    return ENV_CHECK_PASS;
+}
+
+env_check_verdict
+env_check_rule_action(env_check *check)
+{
+    env_check_rig rig;
+    if (!env_check_open(check, &rig, 1, check->request->seed, true, POISON)) {
+        return ENV_CHECK_FAIL;
+    }
+    const octet_env_space space = rig.its.spec.action;
+    env_check_rig_fini(&rig);
+    if (space.n > 0) {
+        return discrete_is_refused(check);
+    }
+    return space.low != NULL || space.high != NULL
+               ? box_is_clipped(check)
+               : env_check_skip(check, "its actions have no bounds");
 }

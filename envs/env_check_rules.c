@@ -648,7 +648,8 @@ const env_check_rule env_check_rules[] = {
     {"ends", "episodes end by themselves or by a limit", env_check_rule_ends},
     {"save", "save and load continue bit for bit, in any handle", env_check_rule_save},
     {"state", "set_state and get_state agree", env_check_rule_state},
-    {"actions", "a discrete action outside its space is refused", env_check_rule_action},
+    {"actions", "an action outside its space is refused if discrete, clipped in a box",
+     env_check_rule_action},
     {"quiet", "nothing is printed", rule_quiet},
     {"trains", "a policy can be trained on it", rule_trains},
 };

@@ -13,6 +13,7 @@
  *   deep_at              or calls itself until its stack is full
  *   claims               0: it has render, but does not claim it
  *   fails                in so many episodes the reward of the second step is NaN
+ *   clips                it observes its last action, clipped to so many times its bounds; 0: not
  *   metrics              so many numbers are measured: the steps, those of environment 0 alone,
  *                        and, under names as long as they may be, nothing */
 #include "octet/env.h"
@@ -32,13 +33,14 @@ enum {
     METRICS,
     FAILS,
     TERMINATES,
+    CLIPS,
     OPTIONS
 };
 
 static const char *const names[OPTIONS] = {
-    "obs",      "obs_dtype", "n",       "actions",   "dtype", "low",       "high",
-    "bounds",   "length",    "limit",   "threshold", "sums",  "claims",    "exit_at",
-    "abort_at", "segv_at",   "deep_at", "metrics",   "fails", "terminates"};
+    "obs",      "obs_dtype", "n",       "actions",   "dtype", "low",        "high",
+    "bounds",   "length",    "limit",   "threshold", "sums",  "claims",     "exit_at",
+    "abort_at", "segv_at",   "deep_at", "metrics",   "fails", "terminates", "clips"};
 
 #define METRICS_MAX 64
 
@@ -52,6 +54,7 @@ struct octet_env_handle {
     double *low, *high;
     uint32_t *steps; /* of each environment's episode */
     uint32_t *ended; /* its flags at its end */
+    float *acted;    /* its last action, clipped */
 };
 
 static uint32_t
@@ -109,6 +112,7 @@ destroy(octet_env_handle *h)
     free(h->high);
     free(h->steps);
     free(h->ended);
+    free(h->acted);
     free(h);
 }
 
@@ -127,6 +131,7 @@ create(const octet_env_config *config, octet_env_handle **out, char *error, uint
     h->autoreset = config->autoreset;
     h->steps = calloc(h->count, sizeof(*h->steps));
     h->ended = calloc(h->count, sizeof(*h->ended));
+    h->acted = calloc(h->count, sizeof(*h->acted));
     for (uint32_t k = 0; k < config->option_count; k++) {
         int which = 0;
         while (which < OPTIONS && strcmp(names[which], config->options[k].key) != 0) {
@@ -161,6 +166,9 @@ observe(const octet_env_handle *h, void *rows, uint32_t stride, uint32_t i)
     memset(row, 0, (size_t)space->shape[0] * bytes_of(space->dtype));
     if (space->dtype == OCTET_ENV_F32) {
         memcpy(row, &(float){(float)h->steps[i]}, sizeof(float));
+        if (h->options[CLIPS] != 0) {
+            memcpy(row + sizeof(float), &h->acted[i], sizeof(float));
+        }
     } else if (space->dtype == OCTET_ENV_F64) {
         memcpy(row, &(double){h->steps[i]}, sizeof(double));
     } else {
@@ -175,6 +183,7 @@ reset(octet_env_handle *h, const uint8_t *mask, const uint64_t *seeds, octet_env
     for (uint32_t i = 0; i < h->count; i++) {
         if (mask == NULL || mask[i] != 0) {
             h->steps[i] = h->ended[i] = 0;
+            h->acted[i] = 0;
             observe(h, io->obs, io->obs_stride, i);
         }
     }
@@ -201,9 +210,20 @@ end(octet_env_handle *h, octet_env_io *io, uint32_t i)
     h->ended[i] = end;
     if (h->autoreset) {
         h->steps[i] = h->ended[i] = 0;
+        h->acted[i] = 0;
         return end | OCTET_ENV_OBS_IS_RESET;
     }
     return end;
+}
+
+static void
+act(octet_env_handle *h, const octet_env_io *io, uint32_t i)
+{
+    const char *row = (const char *)io->action + (size_t)i * io->action_stride;
+    double action = h->spec.action.dtype == OCTET_ENV_F64 ? *(const double *)(const void *)row
+                                                          : *(const float *)(const void *)row;
+    double low = h->options[LOW] * h->options[CLIPS], high = h->options[HIGH] * h->options[CLIPS];
+    h->acted[i] = (float)fmin(fmax(action, low), high);
 }
 
 /* Ends never, as all that lies there is 0; volatile, so that no compiler sees it. */
@@ -240,6 +260,9 @@ step(octet_env_handle *h, octet_env_io *io)
         io->reward[i] = flags == 0 ? 0.5f : 0;
         if (flags == 0) {
             h->steps[i]++;
+            if (h->options[CLIPS] != 0) {
+                act(h, io, i);
+            }
             if (h->steps[i] == 2 && h->options[FAILS] > 0) {
                 h->options[FAILS]--;
                 io->reward[i] = NAN;

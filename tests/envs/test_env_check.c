@@ -151,7 +151,7 @@ test_check_passes_good_environments(void **state)
     assert_int_equal(verdict_of(&reports, "actions")->verdict, ENV_CHECK_PASS);
     assert_int_equal(verdict_of(&reports, "metrics")->verdict, ENV_CHECK_SKIP); // it has none
     assert_int_equal(checked("Pendulum-v1", 30000, &reports), 0);
-    assert_int_equal(verdict_of(&reports, "actions")->verdict, ENV_CHECK_SKIP);
+    assert_int_equal(verdict_of(&reports, "actions")->verdict, ENV_CHECK_PASS);
     for (const char *const *id = env_ids(); *id != NULL; id++) {
         bool has_state = strncmp(*id, "MinAtar/", 8) != 0;
         if (!has_state && strstr(*id, "-v0") != NULL) {
@@ -232,6 +232,43 @@ test_check_warns_of_episodes_that_never_end(void **state)
     assert_int_equal(verdict_of(&reports, "ends")->verdict, ENV_CHECK_PASS);
 }
 
+// A box action beyond a bound does what the bound does. What it costs is the environment's affair.
+static void
+test_check_knows_whether_box_actions_are_clipped(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *id, *options, *says; // NULL: they are
+    } cases[] = {
+        {"shape", "clips=1", NULL},
+        {"shape", "clips=1,actions=3", NULL},
+        {"shape", "clips=1,low=-3e38,high=3e38", NULL},
+        {"shape", "clips=1,length=1,limit=1", NULL},
+        {"shape", "clips=1,dtype=2", NULL},
+        {"shape", "clips=2", "actions are not clipped: observation number 1 is "},
+        {"shape", "clips=inf", "actions are not clipped: observation number 1 is "},
+        {"shape", "clips=inf,length=1,limit=1", "actions are not clipped"},
+        {"Pendulum-v1", "numpy=2", NULL},
+        {"MountainCarContinuous-v0", "numpy=2", NULL},
+        {"MountainCarContinuous-v0", "action_repeat=4", NULL},
+    };
+    for (size_t i = 0; i < OCT_COUNTOF(cases); i++) {
+        struct reports reports;
+        bool is_plugin = strcmp(cases[i].id, "shape") == 0;
+        (void)checked_with(is_plugin ? plugin_path(cases[i].id) : cases[i].id, cases[i].options,
+                           30000, &reports);
+        const env_check_result *result = verdict_of(&reports, "actions");
+        if (result->verdict != (cases[i].says == NULL ? ENV_CHECK_PASS : ENV_CHECK_FAIL) ||
+            (cases[i].says != NULL && strstr(result->detail, cases[i].says) == NULL)) {
+            fail_msg("%s with %s: verdict %d, \"%s\"", cases[i].id, cases[i].options,
+                     (int)result->verdict, result->detail);
+        }
+    }
+    struct reports reports;
+    (void)checked_with(plugin_path("shape"), "bounds=0", 30000, &reports);
+    assert_int_equal(verdict_of(&reports, "actions")->verdict, ENV_CHECK_SKIP);
+}
+
 // An environment whose actions are repeated is one as any other.
 static void
 test_check_passes_action_repeat(void **state)
@@ -278,6 +315,7 @@ main(void)
         cmocka_unit_test(test_check_passes_environments_without_chance),
         cmocka_unit_test(test_check_asks_what_training_asks),
         cmocka_unit_test(test_check_warns_of_episodes_that_never_end),
+        cmocka_unit_test(test_check_knows_whether_box_actions_are_clipped),
         cmocka_unit_test(test_check_passes_action_repeat),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
