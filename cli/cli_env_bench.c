@@ -8,6 +8,7 @@
 
 #include "cli/cli_env_actions.h"
 #include "cli/cli_options.h"
+#include "cli/cli_text.h"
 #include "common/oct_base.h"
 #include "common/oct_clock.h"
 #include "envs/env.h"
@@ -21,12 +22,14 @@ static int
 bench_loop(env *e, const cli_env_settings *settings, octet_env_io *io, const uint8_t *actions)
 {
     size_t set_bytes = (size_t)settings->envs * io->action_stride;
-    uint64_t steps = 0, ends = 0;
+    uint64_t sets = 0, ends = 0;
     uint64_t wall_ns = oct_clock_ns(), cpu_ns = oct_clock_thread_cpu_ns();
     double seconds;
+    uint32_t round = 0; // steps between two looks at the clock: few at first, which may be slow
     do {
-        for (uint32_t k = 0; k < BENCH_DRAWS; k++) {
-            io->action = actions + k * set_bytes;
+        round = OCT_MIN(2 * round + 1, BENCH_DRAWS);
+        for (uint32_t k = 0; k < round; k++) {
+            io->action = actions + sets++ % BENCH_DRAWS * set_bytes;
             if (env_step(e, io) != OCT_OK) {
                 return cli_env_failure(settings, env_error(e));
             }
@@ -34,15 +37,15 @@ bench_loop(env *e, const cli_env_settings *settings, octet_env_io *io, const uin
                 ends += (io->flags[i] & (OCTET_ENV_TERMINATED | OCTET_ENV_TRUNCATED)) != 0;
             }
         }
-        steps += (uint64_t)BENCH_DRAWS * settings->envs;
         seconds = (double)(oct_clock_ns() - wall_ns) * 1e-9;
     } while (seconds < settings->seconds);
+    uint64_t steps = sets * settings->envs;
     double cpu_s = (double)(oct_clock_thread_cpu_ns() - cpu_ns) * 1e-9;
     printf("%s: %" PRIu32 " environments, one thread, %.2f s\n", env_spec(e)->id, settings->envs,
            seconds);
-    printf("  %.3f M steps/s by the wall clock", (double)steps / seconds * 1e-6);
+    printf("  %s steps/s by the wall clock", cli_text_count((double)steps / seconds).text);
     if (!env_gym_has(settings->id)) { // whose steps take the time of another process
-        printf(", %.3f M per CPU second (%.1f ns a step)", (double)steps / cpu_s * 1e-6,
+        printf(", %s per CPU second (%.1f ns a step)", cli_text_count((double)steps / cpu_s).text,
                cpu_s * 1e9 / (double)steps);
     }
     putchar('\n');
