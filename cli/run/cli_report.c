@@ -604,7 +604,8 @@ cli_report_print(FILE *out, const char *summary_path, const cli_report_outcome *
     json_t *summary = summary_read(summary_path);
     const json_t *solved = json_object_get(summary, "solved");
     bool failed = outcome->exit_code == 1;
-    const char *verdict = failed                  ? ""
+    bool has_no_goal = json_is_null(json_object_get(summary, "goal"));
+    const char *verdict = failed || has_no_goal   ? ""
                           : json_is_true(solved)  ? ": solved"
                           : json_is_false(solved) ? ": not solved"
                                                   : "";
