@@ -277,7 +277,7 @@ episodes_judge(env_check *check,
             if (!judge(check, &rig, &episodes[i], i)) {
                 return ENV_CHECK_FAIL;
             }
-            if ((rig.flags[i] & FLAGS_END) != 0) {
+            if ((rig.flags[i] & (FLAGS_END | OCTET_ENV_FAILED)) != 0) {
                 episodes[i] = (struct episode){0};
                 ends++;
             }
@@ -292,7 +292,8 @@ episodes_judge(env_check *check,
 static bool
 sums_judge(env_check *check, const env_check_rig *rig, const struct episode *episode, uint32_t i)
 {
-    return (rig->flags[i] & FLAGS_END) == 0 || sums_are_right(check, rig, episode, i);
+    bool has_sums = (rig->flags[i] & FLAGS_END) != 0 && (rig->flags[i] & OCTET_ENV_FAILED) == 0;
+    return !has_sums || sums_are_right(check, rig, episode, i);
 }
 
 static bool

@@ -130,7 +130,8 @@ test_check_breaks_no_other_rule_than_the_one_broken(void **state)
     static const char *const single[] = {
         "bad_takes_options", "bad_no_reset_flag",    "bad_no_limit",        "bad_sum",
         "bad_length",        "bad_load_short",       "bad_silent_error",    "bad_writes_null",
-        "bad_prints",        "bad_metric_unwritten", "bad_metric_infinite", "bad_reward_nan"};
+        "bad_prints",        "bad_metric_unwritten", "bad_metric_infinite", "bad_reward_nan",
+        "bad_failed"};
     for (size_t i = 0; i < OCT_COUNTOF(single); i++) {
         struct reports reports;
         assert_int_equal(checked(plugin_path(single[i]), 30000, &reports), 1);
