@@ -1,5 +1,6 @@
 """octet.Replay: what was appended is what is sampled, once, whoever was killed meanwhile; and what is refused."""
 
+import ast
 import copy
 import errno
 import gc
@@ -18,6 +19,7 @@ import warnings
 import numpy as np
 import octet
 import pytest
+from gymnasium import spaces
 
 HERE = pathlib.Path(__file__).parent
 WRITER = HERE / "octet_replay_writer.py"
@@ -162,6 +164,7 @@ def test_sequences_tell_a_cut_from_an_end(tmp_path):
                 writer.append(rows(i), i, i, False, i == 1, rows(i + 1))
         batch = replay.sample_sequences(1)
         assert batch.truncated.tolist() == [[False, True, False, False]] and not batch.terminated.any()
+        replay.update_priorities(batch, [1])  # which a FIFO table has no use for
 
 
 def test_a_step_that_does_not_lead_to_the_next_is_kept_as_it_is(tmp_path):
@@ -392,6 +395,7 @@ with octet.Replay.connect(sys.argv[1]) as replay:
 # ---- refusals
 
 
+@pytest.mark.filterwarnings("error")
 def test_a_step_that_is_wrong_is_refused_and_nothing_is_appended(replay):
     writer, still = replay.writer(2), [False, False]
     good = {"observation": rows([1, 2]), "action": [0, 1], "reward": [0, 0], "terminated": still, "truncated": still,
@@ -399,22 +403,31 @@ def test_a_step_that_is_wrong_is_refused_and_nothing_is_appended(replay):
     for change, words in [
             ({"observation": rows([1, np.nan])}, "stream 1: its observation is not finite"),
             ({"next_observation": rows([np.inf, 1])}, "stream 0: its next observation is not finite"),
+            ({"observation": np.full((2, 4), 1e300)}, "stream 0: its observation is not finite"),
             ({"reward": [0, np.nan]}, "stream 1: its reward is not finite"),
             ({"observation": rows([1])}, r"observation of shape \(1, 4\): \(2, 4\) is expected"),
             ({"next_observation": rows([1])}, r"next_observation of shape"),
             ({"action": [0.5, 1]}, "action of type float64: int32 is expected"),
             ({"action": [0, 2**40]}, "action: a number of int64 does not fit int32"),
             ({"terminated": [True]}, "terminated of shape"),
+            ({"terminated": [0, 2]}, "terminated: True and False are allowed, or 1 and 0"),
+            ({"mask": [0.5, 1]}, "mask: True and False are allowed, or 1 and 0"),
             ({"mask": [True]}, "mask of shape")]:
         with pytest.raises(octet.OctetError, match=words):
             writer.append(**{**good, **change})
     writer.append(**good)
     # What is left out is not looked at.
-    writer.append(**{**good, "observation": rows([5, np.nan])}, mask=[True, False])
+    writer.append(**{**good, "observation": rows([5, np.nan])}, mask=[1, 0])
     writer.close()
     assert replay.stats()["replay.size"] == 3
     with pytest.raises(octet.OctetError, match="the writer is closed"):
         writer.append(**good)
+
+
+def test_an_action_that_is_not_finite_is_refused(tmp_path):
+    with octet.Replay(tmp_path, **NAMED) as replay, replay.writer() as writer:
+        with pytest.raises(octet.OctetError, match="its action is not finite"):
+            writer.append([1, 0], [0, np.nan], 0, False, False, [1, 1])
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int32"])
@@ -461,9 +474,33 @@ def test_a_table_that_cannot_be_is_refused_in_words(tmp_path, arguments, words):
 def test_numbers_of_a_table_may_be_numpys(tmp_path):
     one = {"capacity": np.int64(4096), "streams": np.uint8(8), "discount": np.float32(0.5), "n_step": np.array(2)}
     for _ in range(2):
-        with octet.Replay(tmp_path, **FOUR | one, sync_interval=np.float32(0.5)):
+        with octet.Replay(tmp_path, **FOUR | one, sync="always", sync_interval=np.float32(0.5)) as replay:
+            command = pathlib.Path(f"/proc/{replay.pid}/cmdline").read_text().split("\0")
+            assert command[5:9] == ["--sync", "always", "--sync-interval", "0.5"]
             said = json.loads((tmp_path / "service.json").read_text())
             assert all(said[name] == value for name, value in one.items())
+
+
+def test_each_number_of_a_table_reaches_octet_replay(tmp_path):
+    given = {"capacity": 5000, "streams": 7, "priority_exponent": 0.25, "n_step": 3, "discount": 0.5, "sequence_stride": 2,
+             "reward_clip": 4.0, "min_size": 11, "samples_per_insert": 1.5, "tolerance": 0.75}
+    service = octet._replay._settle(tmp_path, given, ((4,), "float32"), ((2,), "int32"))
+    table, other = service.table(), {"n_step": "steps", "sequence_stride": "stride"}
+    assert {name: getattr(table, other.get(name, name)) for name in given} == given and table.seed == service.seed
+    assert (table.observation_is_float, table.observation_bytes, table.action_is_float, table.action_bytes) == (1, 16, 0, 8)
+
+
+def test_a_space_of_gymnasium_says_what_one_is():
+    for space, words in [(spaces.Box(0, 255, (3, 2), np.uint8), "(3, 2) uint8"), (spaces.Discrete(4), "() int64"),
+                         (spaces.MultiDiscrete([2, 3]), "(2,) int64")]:
+        assert str(octet._replay._Field("observation", space)) == words
+    with pytest.raises(octet.OctetError, match="observation: a shape and a dtype are expected"):
+        octet._replay._Field("observation", spaces.Dict(a=spaces.Discrete(4)))
+
+
+def test_defaults_are_those_that_it_says():
+    said = {name: ast.literal_eval(value) for name, value in re.findall(r'(\w+)=("\w+"|[\d_]+(?:\.\d+)?)', octet.Replay.__doc__)}
+    assert {**said, "sequence_stride": 0} == octet._replay._DEFAULTS
 
 
 def test_a_folder_may_be_moved(tmp_path):
@@ -508,6 +545,19 @@ def test_one_service_a_folder(tmp_path, replay):
     for timeout in (0.2, 0, -1):
         with pytest.raises(octet.OctetError, match="no replay answers"):
             octet.Replay.connect(replay.folder, timeout=timeout)
+
+
+def test_a_lock_is_of_the_folder_by_any_name_and_tells_its_process(tmp_path):
+    (tmp_path / "lock").write_text("9" * 20)
+    (tmp_path / "link").symlink_to(tmp_path)
+    owner = octet._replay._Owner(tmp_path)
+    try:
+        assert (tmp_path / "lock").read_text() == str(os.getpid())
+        with pytest.raises(octet.OctetError, match="link is in use by this process"):
+            octet._replay._Owner(tmp_path / "link")
+    finally:
+        owner.end()
+    octet._replay._Owner(tmp_path / "link").end()
 
 
 @pytest.mark.parametrize(("arguments", "words"), [
@@ -557,6 +607,8 @@ def test_a_wait_in_vain_says_what_replay_waits_for(tmp_path):
             replay.sample(10, prefetch=1.5)
         with pytest.raises(octet.OctetError, match="streams: 1.5 is not a whole number"):
             replay.writer(1.5)
+        with pytest.raises(octet.OctetError, match="streams: 9 is not in 1 .. 8"):
+            replay.writer(9)
         assert len(replay.sample(10, timeout=float("inf")).keys) == 10
         writer.flush(timeout=float("inf"))
         with octet.Replay.connect(tmp_path, timeout=float("inf")) as other:
@@ -726,11 +778,14 @@ def test_a_ctrl_c_while_it_closes_locks_no_folder(tmp_path, monkeypatch, name):
     replay.close()  # that of then is nothing to it
 
 
-def test_what_nobody_closes_is_closed_and_says_so(tmp_path):
+def test_what_nobody_closes_is_closed_and_says_so(tmp_path, monkeypatch):
     replay = octet.Replay(tmp_path, **FOUR)
     process = replay._daemon.process
     writer = replay.writer(1)
     walk(writer, 3, streams=1)
+    with monkeypatch.context() as patch, pytest.raises(octet.ReplayTimeoutError):
+        patch.setattr(octet._replay.lib(), "octet_replay_flush", lambda *_: octet._replay_lib.TIMED_OUT)
+        writer.flush(timeout=0)  # what it has is still not there
     with pytest.warns(ResourceWarning, match=f"unclosed <octet.Writer of {tmp_path}>"):
         del writer
         gc.collect()
@@ -749,6 +804,7 @@ def test_what_nobody_closes_is_closed_and_says_so(tmp_path):
 
 @pytest.mark.parametrize(("file", "content", "words"), [
     ("service.json", b"\xff", "service.json: "), ("service.json", b'{"format": 1}', "service.json: it has no 'observation'"),
+    ("service.json", b"[1]", "service.json: not of this version"), ("service.json", ("format", 2), "service.json: not of this version"),
     ("service.json", ("run_id", None), "service.json: "), ("service.json", ("run_id", "zz"), "service.json: "),
     ("service.json", ("url", 3), "service.json: "), ("service.json", ("key", "00"), "service.json: key: 64 digits are expected"),
     ("service.json", ("seed", "x"), "service.json: seed: 'x' is not a whole number"), ("writers", b"x", "writers: invalid literal")])
@@ -792,6 +848,12 @@ def test_a_replay_that_cannot_be_started_again_is_said(tmp_path):
         with pytest.raises(octet.OctetError, match="replay.oct"):
             while True:
                 replay.sample(1, timeout=None)
+
+
+def test_a_replay_that_cannot_be_started_is_said(tmp_path, monkeypatch):
+    monkeypatch.setattr(octet._replay._replay_lib, "program", lambda: str(tmp_path / "none"))
+    with pytest.raises(octet.OctetError, match="octet-replay cannot be started: .*No such file"):
+        octet.Replay(tmp_path, **FOUR)
 
 
 def test_one_that_is_killed_now_and_then_is_started_again_each_time(tmp_path, monkeypatch):

@@ -114,6 +114,7 @@ def test_copy_decides_whether_arrays_are_new(id):
     copies, views = octet.make_vec(id, 4), octet.make_vec(id, 4, copy=False)
     first, second = copies.reset(seed=1)[0], copies.step(actions)
     assert not np.shares_memory(first, second[0])
+    assert np.array_equal(copies.observations, second[0]) and np.shares_memory(copies.observations, copies.observations)
     assert not any(np.shares_memory(a, b) for a, b in zip(second[:4], copies.step(actions)[:4], strict=True))
     first, second = views.reset(seed=1)[0], views.step(actions)
     assert np.shares_memory(first, second[0])
