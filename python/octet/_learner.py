@@ -571,5 +571,5 @@ def _of_module(module: Any, layers: list[Layer]) -> list[Arrays]:
             channels_first = ()
             found.append((weight, _bias(part, weight)))
         elif any(True for _ in part.parameters(recurse=False)):
-            raise OctetError(f"a layer of type {name}; known are Linear, Conv2d and LayerNorm")
+            raise OctetError(f"a layer of type {name}; known are Linear, Conv2d and, behind one of them, LayerNorm")
     return found

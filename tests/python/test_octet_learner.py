@@ -1,5 +1,6 @@
 """A learner of one's own: what it gets and gives, what is refused, and how either side ends."""
 
+import contextlib
 import copy
 import csv
 import gc
@@ -92,6 +93,19 @@ def test_a_ctrl_c_while_it_attaches_keeps_no_place(tmp_path, monkeypatch):
             assert another.next() is not None, told
 
 
+def test_whoever_was_refused_or_has_left_keeps_no_place(tmp_path):
+    """Nor do their batches, while somebody holds them."""
+    with started(tmp_path / "run") as learner:
+        octet._lib.lib.octet_learner_leave(learner._handle.pointer)  # its place is free
+        with pytest.raises(octet.OctetError, match="a run goes on there"):
+            octet.Learner("cartpole", tmp_path / "run")
+        held = []
+        for _ in range(2):
+            with octet.Learner.attach(tmp_path / "run", timeout=30) as another:
+                held.append(another.next())
+        assert all(batch is not None for batch in held)
+
+
 def test_a_batch_that_came_with_a_ctrl_c_is_still_to_be_answered(tmp_path, monkeypatch):
     library = octet._learner.lib
     real = library.octet_learner_next
@@ -114,7 +128,11 @@ def test_a_batch_that_came_with_a_ctrl_c_is_still_to_be_answered(tmp_path, monke
 def test_a_run_that_was_left_says_so(tmp_path):
     with started(tmp_path / "run") as learner:
         assert learner.next() is not None and learner.reason == ""
+        assert os.getsid(learner._child.pid) == learner._child.pid  # a Ctrl-C of this terminal is for this program alone
     assert learner.reason == "interrupted" == summary(tmp_path / "run")["reason"]
+    assert learner.next() is None and repr(learner).endswith("run, over>")
+    with pytest.raises(octet.OctetError, match="no batch to be answered"):
+        learner.update()
 
 
 def test_one_that_nobody_closes_is_closed_and_says_so(tmp_path):
@@ -153,10 +171,12 @@ def test_a_batch_is_what_was_sampled(tmp_path):
     with started(tmp_path / "run") as learner:
         assert (learner.env_id, learner.window, learner.head) == ("CartPole-v1", "n_step", "values")
         assert (learner.batch_size, learner.n_step, learner.obs_shape, learner.action_count) == (16, 3, (4,), 2)
+        assert learner.discount == 0.99
         assert [layer.shapes for layer in learner.layers] == [[(8, 4), (8,)], [(2, 8), (2,)]]
         assert [layer.activation for layer in learner.layers] == ["relu", "linear"]
         batch = learner.next()
         assert batch.observations.shape == batch.next_observations.shape == (16, 4) and batch.observations.dtype == np.float32
+        assert (batch.observations != batch.next_observations).any(1).all()
         assert batch.actions.dtype == np.int32 and set(batch.actions) <= {0, 1}
         # CartPole pays 1 a step: the sum of at most three, and its discount, belong together.
         assert all(min(abs(reward - sum(0.99**i for i in range(k))) for k in (1, 2, 3)) < 1e-4
@@ -180,12 +200,16 @@ def test_what_is_published_acts(tmp_path):
     assert policy.act(np.zeros((3, 4), np.float32)).tolist() == [1, 1, 1]
     assert np.allclose(np.diff(policy.outputs(np.ones(4, np.float32))), 3, atol=0.05)  # less their mean
     assert {row["loss"] for row in rows(tmp_path / "run")} >= {"7"}
+    assert {row["td_abs"] for row in rows(tmp_path / "run")} == {""}  # which nobody gave
     assert summary(tmp_path / "run")["reason"] == "interrupted"
 
 
 def test_pictures_come_divided_and_what_is_published_reads_bytes(tmp_path, monkeypatch):
     """Of actors and of a data set, which does not say how large bytes may be."""
-    monkeypatch.setenv("OCTET_PYTHON", sys.executable)
+    (tmp_path / "python3").write_text("#!/bin/false\n")  # this Python steps them, and not the one on PATH
+    (tmp_path / "python3").chmod(0o755)
+    monkeypatch.delenv("OCTET_PYTHON", raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
     monkeypatch.setenv("PYTHONPATH", str(pathlib.Path(__file__).parent), prepend=":")
     pictures = {"env__id": "gym:octet_test_envs:OctetPixels-v0", "network__hidden": [], "algo__n_step": 1, "replay__min_size": 100}
     with started(tmp_path / "run", **pictures) as learner:
@@ -213,6 +237,7 @@ def test_the_budget_ends_it(tmp_path):
             count += 1
         assert count == 30 and learner.reason == "budget"
         assert learner.next() is None
+        assert learner._child.returncode == 0  # whoever is told the end has a folder that is complete
     assert summary(tmp_path / "run")["updates"] == 30
 
 
@@ -267,6 +292,8 @@ def test_what_the_command_line_refuses_is_an_error(tmp_path):
     ]:
         with pytest.raises(octet.OctetError, match=words):
             octet.Learner(str(ROOT / "presets/cartpole.yaml"), tmp_path / "run", {**SMALL, **settings})
+    with pytest.raises(octet.OctetError, match="^octet train ended with exit code [12]$"):  # its words are on the terminal
+        octet.Learner("cartpole", tmp_path / "run", {"learner.batch_size": 0}, verbose=True)
 
 
 def test_what_replay_refuses_is_an_error_in_its_words(tmp_path):
@@ -342,6 +369,17 @@ def test_what_has_not_come_in_time_is_told(tmp_path):
     with octet.start("cartpole", tmp_path / "run", {"run.env_steps": 10**12, "run.stop_at_return": "none"}, verbose=False), \
             pytest.raises(octet.OctetError, match="run: algo.name is dqn: only a run of external hands out batches$"):
         octet.Learner.attach(tmp_path / "run", timeout=0)
+
+
+def test_what_a_run_that_goes_on_has_not_come_to_is_told(tmp_path, monkeypatch):
+    with octet.start("cartpole", tmp_path / "run", {**SMALL, **FILLS, "algo.name": "external"}, verbose=False):
+        with monkeypatch.context() as patch:
+            tried(patch, lambda learner, _: learner._handle is not None and setattr(learner, "_deadline", 0))
+            with pytest.raises(octet.OctetError, match="^it has handed out no batch yet$"):
+                octet.Learner.attach(tmp_path / "run")
+        (tmp_path / "run" / "external.sock").unlink()
+        with pytest.raises(octet.OctetError, match="run: no actor has joined the run yet$"):
+            octet.Learner.attach(tmp_path / "run", timeout=0)
 
 
 def test_one_process_learns_and_another_may_take_its_place(tmp_path):
@@ -446,13 +484,13 @@ def test_control_c_ends_the_run(tmp_path):
 
 
 class Ending:
-    """A run that takes longer to end than anybody would bound, and what it was sent."""
+    """A run that takes longer to end than anybody would bound, what it was sent, and its exit code."""
 
-    def __init__(self, waits):
-        self.sent, self.waits, self.over = [], waits, False
+    def __init__(self, waits, code=130):
+        self.sent, self.waits, self.over, self.code = [], waits, False, code
 
     def poll(self):
-        return 0 if self.over else None
+        return self.code if self.over else None
 
     def send_signal(self, number):
         self.sent.append(number)
@@ -467,7 +505,7 @@ class Ending:
         if what is not None:
             raise what
         self.over = True
-        return 130
+        return self.code
 
 
 @pytest.mark.parametrize(("waits", "sent"), [([None], [signal.SIGINT]),
@@ -485,6 +523,19 @@ def test_a_run_is_waited_for_however_long_it_takes_to_end(tmp_path, waits, sent)
     assert child.over and child.sent == sent
 
 
+@pytest.mark.parametrize(("code", "reason", "words"), [
+    (0, "", None), (130, "interrupted", None), (-signal.SIGINT, "interrupted", None), (143, "", None),
+    (-signal.SIGTERM, "", "octet train was killed by SIGTERM$"), (7, "", "octet train ended with exit code 7$")])
+def test_how_a_run_that_was_left_has_ended_is_told(tmp_path, code, reason, words):
+    learner = octet.Learner.__new__(octet.Learner)
+    learner._begin(tmp_path)
+    learner._child = Ending([None], code)
+    with pytest.raises(octet.OctetError, match=words) if words else contextlib.nullcontext():
+        learner.close()
+    assert learner.reason == reason
+    learner.close()
+
+
 def test_a_resumed_run_has_its_policy(tmp_path):
     with started(tmp_path / "run", run__updates=5) as learner:
         for k, _ in enumerate(learner):
@@ -496,7 +547,7 @@ def test_a_resumed_run_has_its_policy(tmp_path):
         for batch in learner:
             numbers.append(batch.number)
             learner.update()
-    assert len(numbers) == 4 and summary(tmp_path / "run")["updates"] == 9
+    assert numbers == [6, 7, 8, 9] and summary(tmp_path / "run")["updates"] == 9
 
 
 def test_views_outlive_the_learner(tmp_path, monkeypatch):
@@ -622,6 +673,23 @@ def test_modules_of_torch_are_read_in_octets_order():
     assert first[1].tolist() == [0, 0, 0] and np.array_equal(second[0], other)
     assert [array.tolist() for array in second[1:]] == [[0] * 8, [*range(8)], [*range(8, 16)]]
     assert np.array_equal(third[0], behind)
+    # More layers than the network has, or others, are told by their shapes, as those of lists.
+    parts[:] = [parts[0]] * 2
+    assert [layer[0].shape for layer in octet._learner._given(module, [mock.Mock(map_shape=())])] == [(2, 2, 2, 3)] * 2
+    parts[:] = [part("LayerNorm", weight=np.ones(3), parameters=lambda self, recurse: [1])]
+    with pytest.raises(octet.OctetError, match="a layer of type LayerNorm; known are Linear, Conv2d and, behind one of them, LayerNorm"):
+        octet._learner._given(module, [])
+
+
+def test_layers_are_read_from_the_library():
+    places = {"weight": 7, "bias": 8, "gain": 9, "offset": 10}
+    conv = octet._learner._layer(octet._lib.LearnerLayer(kind=2, inputs=60, outputs=72, activation=3, rows=6, columns=12, height=5,
+                                                         width=4, channels=3, filters=6, kernel=2, **places))
+    assert (conv.kind, conv.inputs, conv.outputs, conv.activation, conv.layer_norm) == ("conv", 60, 72, "elu", False)
+    assert (conv.shapes, conv.map_shape, conv._at) == ([(6, 2, 2, 3), (6,)], (5, 4, 3), (7, 8))
+    dense = octet._learner._layer(octet._lib.LearnerLayer(kind=1, inputs=4, outputs=6, activation=2, layer_norm=1, rows=6, columns=4, **places))
+    assert (dense.kind, dense.activation, dense.layer_norm, dense.map_shape) == ("dense", "tanh", True, ())
+    assert (dense.shapes, dense._at) == ([(6, 4), (6,), (6,), (6,)], (7, 8, 9, 10))
 
 
 def test_torch_modules_are_layers(tmp_path):
