@@ -8,7 +8,7 @@
 
 // How many batches an actor makes with a version of the policy. Versions say so in lock-step, one
 // batch with each, and for rollouts, one with each and algo.rollout_lag of them ahead
-// (docs/decisions/0031-rollouts.md). Otherwise an actor makes as many as it can.
+// (docs/internals/decisions/0031-rollouts.md). Otherwise an actor makes as many as it can.
 //
 // Rollouts may be lost, or be too few without those of another actor: then no version comes, and
 // one more rollout is made after actor.rollout_wait_s, or ACTOR_PACE_WAITS times as long as the

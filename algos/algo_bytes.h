@@ -7,7 +7,7 @@
 // policy_byte_unit, and what an algorithm learns, keeps and shares are functions of those. What
 // leaves it reads the bytes themselves: the first layer's weights times the unit. The unit is a
 // power of two, so neither way rounds anything
-// (docs/decisions/0055-bytes-are-learned-from-divided.md).
+// (docs/internals/decisions/0055-bytes-are-learned-from-divided.md).
 //
 // Threads: one user at a time. Owns: its copies of the parameters, reserved by init.
 typedef struct algo_bytes {

@@ -1,4 +1,5 @@
-// Encodes and decodes the change between two versions of a policy; docs/wire.md has the bytes.
+// Encodes and decodes the change between two versions of a policy; docs/internals/wire.md has the
+// bytes.
 #include "codec/codec_delta.h"
 
 #include <inttypes.h>

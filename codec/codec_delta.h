@@ -6,7 +6,8 @@
 // A policy as the change from an earlier version of the same run: new scales of single rows, and
 // for every weight what has to be added to the code that the receiver can predict. The bytes begin
 // with the header of a complete policy (origin.base_version says which version is changed);
-// docs/wire.md has the rest. Applying a delta to its base gives the new image bit for bit.
+// docs/internals/wire.md has the rest. Applying a delta to its base gives the new image bit for
+// bit.
 //
 // Threads: any; a coder belongs to one thread. Owns: a coder its work space.
 // Precisions: INT8 and INT4. Others are always sent complete.

@@ -9,8 +9,8 @@
 // The entropy coder for changes of integer policies: a matrix of residuals (new code minus the code
 // that the receiver predicts) as few bytes. Most residuals are small, many are zero; a weight
 // changes as often as its row (unit) and its column (input) do, and in the direction of the outer
-// product that a gradient is. docs/wire.md has the bytes,
-// docs/decisions/0008-residual-coder.md why they are these.
+// product that a gradient is. docs/internals/wire.md has the bytes,
+// docs/internals/decisions/0008-residual-coder.md why they are these.
 //
 // Threads: a coder belongs to one thread. Owns: its work space, made by create: no allocation
 // later. Full: encode gives 0 when the bytes do not fit into capacity.

@@ -271,7 +271,7 @@ oct_config_environments(const oct_config *config)
 }
 
 // Whether actors make a batch, a rollout of algo.sequence_steps steps of every environment, with a
-// version, and wait for the next (docs/decisions/0031-rollouts.md).
+// version, and wait for the next (docs/internals/decisions/0031-rollouts.md).
 bool oct_config_has_rollouts(const oct_config *config);
 // Rows of such a rollout of one environment, at most: its steps, an end row for every fourth, and
 // two more. What would not fit ends a rollout early.
@@ -289,8 +289,8 @@ uint32_t oct_config_data_windows(const oct_config *config);
 bool oct_config_is_offline(const oct_config *config);
 // Whether some do, and the rest from what actors do: the run has two replays.
 bool oct_config_is_mixed(const oct_config *config);
-// How many replays hold what actors do (docs/replay.md): replay.shards, or the addresses of
-// net.replay if those are more.
+// How many replays hold what actors do (docs/internals/replay.md): replay.shards, or the addresses
+// of net.replay if those are more.
 uint32_t oct_config_shards(const oct_config *config);
 // Rows that each of them keeps.
 uint64_t oct_config_shard_capacity(const oct_config *config);

@@ -10,8 +10,8 @@
 
 // What a process shows whoever supervises it: that its threads go on, what each of them does, and
 // how many bytes of files it has moved; and what the supervisor tells it. A page of memory that
-// both have mapped (docs/decisions/0028): showing costs two stores and no call, and a process that
-// is stopped or blocked can be judged without its help.
+// both have mapped (docs/internals/decisions/0028): showing costs two stores and no call, and a
+// process that is stopped or blocked can be judged without its help.
 //
 // Threads: any; each of the named threads is one thread of the process, and only it beats its own
 // place. Without a supervisor the page is the process's own, and nobody looks.

@@ -4,7 +4,7 @@
 #include "replay/replay_data.h"
 
 // Recorded steps, wherever they lie: a data set, or the file of a replay table
-// (docs/replay-file.md) as it was when its last process ended. Neither is changed.
+// (docs/internals/replay-file.md) as it was when its last process ended. Neither is changed.
 //
 // Threads: any, once it is open. Owns: the mapping, and the list of blocks.
 typedef struct data_source data_source;

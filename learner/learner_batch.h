@@ -43,9 +43,9 @@ size_t learner_batch_bytes(const policy_spec *spec, uint32_t B, uint32_t T); // 
 double learner_importance_exponent(const oct_config *config, double share);
 
 // Windows first .. first + B - 1 of a sample reply, u8 observations as numbers, in units of
-// policy_byte_unit (docs/decisions/0055-bytes-are-learned-from-divided.md); importance weights
-// w = (size p)^-exponent / max w (Schaul et al. 2016, section 3.4). OCT_EPROTO: the reply's shapes
-// are not the batch's, or an action is none; the batch then holds nothing useful.
+// policy_byte_unit (docs/internals/decisions/0055-bytes-are-learned-from-divided.md); importance
+// weights w = (size p)^-exponent / max w (Schaul et al. 2016, section 3.4). OCT_EPROTO: the reply's
+// shapes are not the batch's, or an action is none; the batch then holds nothing useful.
 OCT_CHECKED oct_err learner_batch_fill(learner_batch *batch, const policy_spec *spec,
                                        const wire_sampled *sampled, uint32_t first,
                                        double importance_exponent);

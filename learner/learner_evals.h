@@ -18,7 +18,7 @@
 //   result   the same number of what ships, after everything is decided: the return that is
 //            reported. Nothing reacts to it, so nothing cuts it off.
 // The best is a version that was confirmed at the goal, else that of the largest mean over all its
-// full and confirming episodes (docs/decisions/0005-evaluation.md).
+// full and confirming episodes (docs/internals/decisions/0005-evaluation.md).
 //
 // Threads: the loop thread. Owns: references to the publications it may still need. Time is given.
 typedef struct learner_evals learner_evals;

@@ -8,7 +8,7 @@
 #include "proto/wire_peers.h"
 
 // The relays that live, and which one an actor is given: of those on its host, else of all, the one
-// with the fewest actors (docs/decisions/0044-relays.md).
+// with the fewest actors (docs/internals/decisions/0044-relays.md).
 //
 // A relay registers once a second. One that has been silent for LEARNER_RELAY_SILENT_S is given to
 // nobody; for LEARNER_PEER_GONE_S it is still listed, unless another came later that has its

@@ -10,7 +10,7 @@
 // The training thread: takes ready batches, updates, hands snapshots to the quantizer stage. Where
 // the algorithm explores by noise in its parameters, a snapshot has that noise, but for the first
 // and every LEARNER_NOISY_PERIOD-th after it, which are the policy itself, to be evaluated. Each is
-// for the actors of one sample, by turns (docs/decisions/0013-noisy-policies.md).
+// for the actors of one sample, by turns (docs/internals/decisions/0013-noisy-policies.md).
 //
 // Threads: the loop thread calls everything here; the training thread runs inside (and is the only
 // caller of the algorithm after start). notify is called on it and must only wake the loop.

@@ -699,7 +699,7 @@ net_gate_end_close(net_gate_end *end)
     if (end != NULL && end->started) {
         gate_call(end->gate, end_closed, end);
         // What NNG has of messages it reads now. nng_close of 1.5.2 does not return when it comes
-        // between two reads of one (docs/decisions/0002-nng-close.md).
+        // between two reads of one (docs/internals/decisions/0002-nng-close.md).
         const struct timespec rest = {.tv_nsec = CLOSE_REST_NS};
         (void)nanosleep(&rest, NULL);
     } else if (end != NULL) {

@@ -14,7 +14,8 @@
 // A thread accepts and makes the TCP connections of tls+tcp:// and tcp://, does TLS, and passes
 // messages on to NNG, which listens on local sockets in a private folder (net_gate_folder.h). A
 // stranger reaches NNG only after his certificate, his role, the protocol's header and the size of
-// each message were found right. docs/decisions/0017-gate.md says why NNG does not do this itself.
+// each message were found right. docs/internals/decisions/0017-gate.md says why NNG does not do
+// this itself.
 //
 // NNG 1.5.2 makes no more pipes at a local socket, for good, when somebody connects there and
 // closes at once. The gate sees that none comes of its connections, and has NNG listen at another

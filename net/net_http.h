@@ -10,8 +10,8 @@
 
 // A small HTTP server for a daemon's own numbers and for octet's pages: GET and HEAD of a few
 // paths, HTTP/1.0 and 1.1, one request a connection. libmicrohttpd parses
-// (docs/decisions/0020-http-server.md); the handler runs on the loop, so it may read whatever the
-// daemon's other handlers read.
+// (docs/internals/decisions/0020-http-server.md); the handler runs on the loop, so it may read
+// whatever the daemon's other handlers read.
 //
 // https:// is served behind the gate (net/net_gate.h): TLS, certificates of role operator only, its
 // bounds of connections and handshakes before those below. Plain HTTP goes from there to a local

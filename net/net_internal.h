@@ -49,14 +49,14 @@ void net_op_fini(net_op *op);
 // whose peer dies in the middle of the handshake may never dial again, and does not tell. So a
 // socket that has had no pipe for some seconds gets a spare dialer, and another one later; when a
 // pipe is up, any other is refused and its dialer closed.
-// docs/decisions/0010-push-after-disconnect.md has the details.
+// docs/internals/decisions/0010-push-after-disconnect.md has the details.
 // Threads: the loop thread; NNG's call fn.
 // Order: once to arg are set; start, stop, nng_close. The events come until nng_close is done.
 //
 // An ipc socket is not dialed before it is there, for which the loop looks every 5 ms, later every
 // 50. While a socket of NNG 1.5.2 is not connected yet, its poller is told so without end and takes
 // a core (EPOLLHUP needs no asking for), and after a dial that failed the next one is due in up to
-// half a second (docs/decisions/0054-dial-when-it-is-there.md).
+// half a second (docs/internals/decisions/0054-dial-when-it-is-there.md).
 //
 // Beyond this machine the gate dials (net_gate.h), and the socket listens to it: no spare dialers.
 typedef struct net_redial {

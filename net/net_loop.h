@@ -28,9 +28,9 @@ void net_loop_destroy(net_loop *loop);
 // Runs until net_loop_stop. Its turns are shown to a supervisor (common/oct_pulse.h).
 void net_loop_run(net_loop *loop);
 void net_loop_stop(net_loop *loop);
-// nng_close can hang for ever (docs/decisions/): arms a detached thread that logs NET-STUCK and
-// calls _exit(exit_code) after timeout_ms. Call before closing links; the end of net_loop_destroy
-// disarms it. A second call changes nothing.
+// nng_close can hang for ever (docs/internals/decisions/): arms a detached thread that logs
+// NET-STUCK and calls _exit(exit_code) after timeout_ms. Call before closing links; the end of
+// net_loop_destroy disarms it. A second call changes nothing.
 void net_loop_exit_deadline(net_loop *loop, uint32_t timeout_ms, int exit_code);
 
 // Certificates for tls+tcp:// addresses: folder holds ca.crt, node.crt, node.key and perhaps

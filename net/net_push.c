@@ -21,8 +21,8 @@ typedef enum carrier_state { CARRIER_DIALING, CARRIER_UP, CARRIER_GONE } carrier
 
 // A socket and the only pipe that it may ever have. PUSH of NNG 1.5.2 may keep a pipe that closed
 // in the list of those it sends on, and frees it: from then on both a send and a second pipe write
-// to freed memory. docs/decisions/0010-push-after-disconnect.md has the details. A second pipe,
-// of a spare dialer, is refused before PUSH sees it.
+// to freed memory. docs/internals/decisions/0010-push-after-disconnect.md has the details. A second
+// pipe, of a spare dialer, is refused before PUSH sees it.
 //
 // NNG frees a pipe only after its REM_POST event was handled. So while mutex is held and state is
 // not GONE, no pipe of the socket is freed, and a send is safe.
@@ -102,7 +102,7 @@ carrier_close_thread(void *arg)
 }
 
 // Closes a socket whose pipe is gone. nng_close waits until NNG has freed the pipe, which can take
-// for ever (docs/decisions/0002-nng-close.md): a thread of its own waits, not the loop.
+// for ever (docs/internals/decisions/0002-nng-close.md): a thread of its own waits, not the loop.
 static void
 carrier_retire(carrier *c)
 {

@@ -25,7 +25,7 @@ typedef struct net_push_events {
 } net_push_events;
 
 // Dials in the background and for ever: the peer may start later. Re-dials within 20 to 500 ms;
-// after a lost pipe with a new socket (docs/decisions/0010-push-after-disconnect.md).
+// after a lost pipe with a new socket (docs/internals/decisions/0010-push-after-disconnect.md).
 // roles: what a puller beyond this machine must be.
 OCT_CHECKED oct_err net_push_open(net_push **out, net_loop *loop, const char *url, unsigned roles,
                                   const net_push_events *events);

@@ -5,7 +5,8 @@
 // stops for good and without a word. ECONNRESET is the same news and one after which both go on. So
 // a local socket gives that here; NNG writes with nothing but sendmsg. Being linked into a program
 // (net/meson.build) is enough: its definition goes before that of the C library for libnng, too. It
-// is weak for the one test that wants listeners to die. docs/decisions/0017-gate.md says more.
+// is weak for the one test that wants listeners to die. docs/internals/decisions/0017-gate.md says
+// more.
 #include <errno.h>
 #include <stdbool.h>
 #include <sys/socket.h>

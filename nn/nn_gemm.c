@@ -98,8 +98,8 @@ nn_blas_init(uint32_t threads, char *warning, size_t warning_size)
     return family;
 }
 
-// Which kernels multiply: measured, see docs/decisions/0015-learner-speed.md. A function of the
-// sizes and of the context's settings alone, so that a run can be repeated bit for bit.
+// Which kernels multiply: measured, see docs/internals/decisions/0015-learner-speed.md. A function
+// of the sizes and of the context's settings alone, so that a run can be repeated bit for bit.
 static const nn_tile_ops *
 tiles_for(const nn_context *context, const nn_product *p)
 {

@@ -1,4 +1,4 @@
-// Writes and reads complete policies as bytes; docs/wire.md has the format.
+// Writes and reads complete policies as bytes; docs/internals/wire.md has the format.
 #include "policy/policy_format.h"
 
 #include <inttypes.h>

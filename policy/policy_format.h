@@ -4,7 +4,7 @@
 #include "policy/policy_spec.h"
 
 // A policy as bytes: one format for file, export and (inside the protobuf envelope) the wire.
-// docs/wire.md has it byte by byte. Little-endian; header, tensors, CRC-32 at the end.
+// docs/internals/wire.md has it byte by byte. Little-endian; header, tensors, CRC-32 at the end.
 //
 // Threads: any, no shared state. Owns: an image holds its own copy of everything.
 // Errors: OCT_EPROTO for bytes that are not a whole, sound policy (with one line in reason);

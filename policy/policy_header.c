@@ -1,5 +1,5 @@
 // The header that complete policies and changes begin with, written and read field by field as in
-// docs/wire.md, and its checks.
+// docs/internals/wire.md, and its checks.
 #include "policy/policy_header.h"
 
 #include <inttypes.h>

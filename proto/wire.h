@@ -9,8 +9,8 @@
 #include "proto/wire_speaks.h"
 
 // What Octet's processes say to each other, as plain structs. octet.proto is the schema,
-// docs/wire.md the bytes. Everything after this header line sees these structs and never a
-// generated type. The messages of the two services are in wire_learner.h and wire_replay.h.
+// docs/internals/wire.md the bytes. Everything after this header line sees these structs and never
+// a generated type. The messages of the two services are in wire_learner.h and wire_replay.h.
 //
 // Threads: any; no shared state. Owns: pack borrows; an unpacked struct's pointers live in the
 // arena it was unpacked with, until that arena is reset. Columns begin at a multiple of 16 bytes; a

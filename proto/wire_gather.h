@@ -3,10 +3,10 @@
 
 #include "proto/wire.h"
 
-// Frames on their way together through relays (docs/decisions/0044-relays.md): batches towards
-// replay, acks back. A frame of kind WIRE_GATHERED holds the relay's number and the others whole;
-// these are of one kind, and none of them holds frames. Without any it is the name that a relay
-// gives where acks come from.
+// Frames on their way together through relays (docs/internals/decisions/0044-relays.md): batches
+// towards replay, acks back. A frame of kind WIRE_GATHERED holds the relay's number and the others
+// whole; these are of one kind, and none of them holds frames. Without any it is the name that a
+// relay gives where acks come from.
 //
 // Threads: one user at a time. Owns: a gatherer its buffer; a reader borrows the bytes.
 #define WIRE_GATHERED_FRAMES_MAX 4096

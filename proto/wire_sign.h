@@ -4,7 +4,7 @@
 #include "proto/wire_learner.h"
 
 // Signatures of the learner, for actors that reach it over a network that authenticates nobody
-// (docs/decisions/0030-signatures.md). Ed25519 (RFC 8032) over
+// (docs/internals/decisions/0030-signatures.md). Ed25519 (RFC 8032) over
 //   "octet policy 1" run_id topic version base_version updates SHA-256(data)
 //   "octet registered 2" label run_id session actor_id actor_index incarnation policy_topic
 //       token SHA-256(config) SHA-256(policy_address) SHA-256(replay_address) shard, unless it is 0
@@ -12,8 +12,8 @@
 // policy_topic and shard of 4).
 //
 // Threads: one user of a signer at a time; the others any. Owns: a signer its key.
-// Cost: docs/decisions/0030-signatures.md has it; SHA-256 of the data, and a signature of less than
-// 200 bytes.
+// Cost: docs/internals/decisions/0030-signatures.md has it; SHA-256 of the data, and a signature of
+// less than 200 bytes.
 typedef struct wire_signer wire_signer;
 
 wire_signer *wire_signer_create(const uint8_t seed[WIRE_SIGNING_SEED_BYTES]);

@@ -10,9 +10,9 @@
 //
 // Every frame that a release sends bears one version; it reads a range. Two releases work together
 // when each reads what the other sends: so a new version is read for one release before it is sent
-// (docs/wire.md). Both sides tell in Register and Configure, and in the answers; these two requests
-// bear WIRE_PROTOCOL_HELLO in all releases, and an error reply is read whatever its version is, so
-// that whoever has to be refused is told by name.
+// (docs/internals/wire.md). Both sides tell in Register and Configure, and in the answers; these
+// two requests bear WIRE_PROTOCOL_HELLO in all releases, and an error reply is read whatever its
+// version is, so that whoever has to be refused is told by name.
 
 #define WIRE_PROTOCOL_VERSION  4 // of the frames that this release sends
 #define WIRE_PROTOCOL_READ_MIN 4

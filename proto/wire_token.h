@@ -4,7 +4,7 @@
 #include "proto/wire.h"
 
 // Session tokens: what tells the batches of a registered session from a stranger's
-// (docs/decisions/0016-session-tokens.md). The learner makes one for each session that it
+// (docs/internals/decisions/0016-session-tokens.md). The learner makes one for each session that it
 // registers, under a key that it shares with replay alone:
 //   the first 16 bytes of HMAC-SHA256(key, "octet session 1" run_id session actor_id)
 // with the numbers little-endian, of 8, 8 and 4 bytes.

@@ -5,7 +5,7 @@
 #include "quantizer/quantizer_scaling.h"
 
 // The network that ships, of the one that was trained: the same actions, by numbers that few bits
-// hold better (docs/decisions/0021-scaling-at-publication.md).
+// hold better (docs/internals/decisions/0021-scaling-at-publication.md).
 //
 //   first layer  reads (x - mean) / deviation: W diag(deviation), b + W mean. As deviations are
 //                powers of two, only the sum is rounded.

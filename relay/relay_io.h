@@ -6,11 +6,11 @@
 #include "common/oct_prometheus.h"
 #include "net/net_loop.h"
 
-// The network side of a relay (docs/decisions/0044-relays.md). Downwards it publishes what the
-// learner publishes, the same bytes. Upwards it gathers batches for some milliseconds and passes
-// them on together, each to the replay that its session is of; their acks come back the same way.
-// It reads frames, sessions, tokens and lengths, nothing else, and keeps no promise: actors send
-// again what is not acknowledged.
+// The network side of a relay (docs/internals/decisions/0044-relays.md). Downwards it publishes
+// what the learner publishes, the same bytes. Upwards it gathers batches for some milliseconds and
+// passes them on together, each to the replay that its session is of; their acks come back the same
+// way. It reads frames, sessions, tokens and lengths, nothing else, and keeps no promise: actors
+// send again what is not acknowledged.
 //
 // Threads: the loop thread. Owns: its links. Full: it stops reading batches until there is room, so
 // that actors stop sending; a subscriber that does not read loses the oldest policies.

@@ -7,7 +7,7 @@
 #include "proto/wire_token.h"
 
 // Who may insert: sessions that the learner of this run registered, told by their token
-// (docs/decisions/0016-session-tokens.md). Looked at before anything else of a batch is.
+// (docs/internals/decisions/0016-session-tokens.md). Looked at before anything else of a batch is.
 //
 // A token is computed for the first batch of a session; later ones are compared with what is
 // remembered. Only a valid token is remembered, so strangers cost a computation and no memory.

@@ -8,9 +8,10 @@
 #include "replay/replay_head.h"
 #include "replay/replay_regions.h"
 
-// The file of a durable table (docs/replay-file.md): all that the table cannot find out anew, as
-// regions of one mapping. Numbers are in the byte order of the machine, there are no pointers, all
-// of it has been allocated on the disk when the table is made. Every region begins at a page.
+// The file of a durable table (docs/internals/replay-file.md): all that the table cannot find out
+// anew, as regions of one mapping. Numbers are in the byte order of the machine, there are no
+// pointers, all of it has been allocated on the disk when the table is made. Every region begins at
+// a page.
 //
 //   page 0 · live · journal · sessions · snapshot A, B · marks · used · select · blocks
 //

@@ -334,8 +334,9 @@ ENVIRONMENTS = """# Environments
 ARCHITECTURE = "# Architecture\n" + "".join(
     f"| 1 | `{folder}/` | {', '.join(others)} | |\n" for folder, others in tidy.MAY_INCLUDE.items())
 SOUND = {
-    "README.md": "# Octet\n" + "".join(f"- [{page}](docs/{page}.md)\n" for page in [
-        "algorithms", "architecture", "cli", "configuration", "environments", "operations", "reference", "tables", "tuning", "wire"]),
+    "README.md": "# Octet\n",
+    "docs/index.md": "# Pages\n" + "".join(f"- [{page}]({page}.md)\n" for page in [
+        "algorithms", "cli", "configuration", "environments", "internals/architecture", "internals/wire", "operations", "reference", "tables", "tuning"]),
     "CONTRIBUTING.md": "# Contributing\n[tuning](docs/tuning.md): a `.c` file has at most 800 lines, a header 320, a\n"
                        "function 70, a line 100 columns.\n",
     "common/oct_config.h": CONFIG,
@@ -343,14 +344,14 @@ SOUND = {
     "proto/octet.proto": SCHEMA,
     "proto/wire_speaks.h": "#define WIRE_PROTOCOL_VERSION  5\n#define WIRE_PROTOCOL_READ_MIN 4\n#define WIRE_PROTOCOL_READ_MAX 5\n"
                            "#define WIRE_PROTOCOL_HELLO 4\n",
-    "docs/wire.md": WIRE,
+    "docs/internals/wire.md": WIRE,
     "cli/octet_main.c": '    {"train", cli_train, "train"},\n    {"stop", cli_stop, "end"},\n    {"save", cli_save, "save"},\n',
     "docs/cli.md": "# Commands\n## octet train\n### The folder\n## octet stop, octet save\n",
     "docs/algorithms.md": "# Algorithms\n## DQN\n## V-trace\n",
     "envs/env_registry.c": '    X("Pole-v0", a) \\\n    X("Pole-v1", b)\n',
     "envs/dmc/dmc_tasks.c": "    &dmc_worm_crawl,\n    &dmc_worm_turn,\n",
     "docs/environments.md": ENVIRONMENTS,
-    "docs/architecture.md": ARCHITECTURE,
+    "docs/internals/architecture.md": ARCHITECTURE,
     "presets/toys/pole.yaml": "",
     "docs/operations.md": OPERATIONS,
     "docs/tuning.md": "# Tuning\nOf pole. It is so. It is short.\n\n- It is short.\n- It is short.\n",
@@ -401,7 +402,8 @@ SELF_TESTS = [
     ("docs/tuning.md", "- It is short.\n- It", "- It.\n\n    See [it](turning.md).\n- It", ["link to turning.md leads nowhere"]),
     ("docs/tuning.md", "- It is short.\n- It", "Or:\n\n    see [it](turning.md)\n\n    - [it](turning.md)\n- It", []),
     ("CONTRIBUTING.md", "70", "75", ["a function 70, a line"]),
-    ("README.md", "docs/tuning.md", "docs/wire.md", ["README.md: no link to docs/tuning.md"]),
+    ("docs/index.md", "(tuning.md", "(reference.md", ["docs/index.md: no link to tuning.md"]),
+    ("docs/index.md", "(internals/wire.md", "(reference.md", ["docs/index.md: no link to internals/wire.md"]),
     ("docs/tuning.md", "short.\n\n", "short. It is\nshort.\n\n", ["stands twice in a row: It is short."]),
     ("docs/tuning.md", "short.\n\n", "short. It is so. It is short.\n\n", ["stands twice in a row: It is so. It is short."]),
     ("cli/octet_main.c", '"train"', '"learn"', ["command learn is not described", "command train is not in"]),
@@ -421,15 +423,15 @@ SELF_TESTS = [
     ("proto/octet.proto", "fixed64 id", "uint64 id", ["field 1 is id (fixed64), in proto/octet.proto id (uint64)"]),
     ("proto/octet.proto", "Kind kind", "uint32 kind", ["field 2 is kind (enum)"]),
     ("proto/octet.proto", "repeated float", "float", ["field 3 is more (float[])"]),
-    ("docs/wire.md", "| 1, 2 | version, other |", "| 1 | version |", ["Answer: field 2, other (uint32), is not described"]),
-    ("docs/wire.md", "\nAnswer, which", "\nIt", ["Ask: field 1 is version", "Ask: field 2 is other", "Answer: field 1", "Answer: field 2"]),
+    ("docs/internals/wire.md", "| 1, 2 | version, other |", "| 1 | version |", ["Answer: field 2, other (uint32), is not described"]),
+    ("docs/internals/wire.md", "\nAnswer, which", "\nIt", ["Ask: field 1 is version", "Ask: field 2 is other", "Answer: field 1", "Answer: field 2"]),
     ("proto/octet.proto", "(Empty) returns", "(Ask) returns", ["method 0x0200 is"]),
     ("proto/octet.proto", "rpc Put", "rpc Set(Empty) returns (Empty);\n  rpc Put",
      ["method 0x0100 is", "method 0x0101 is", "method 0x0102 is None"]),
     ("proto/wire_speaks.h", "VERSION  5", "VERSION  6", ["The protocol version is 6.", "bears one version (6)"]),
     ("proto/wire_speaks.h", "MIN 4", "MIN 5", ["(5 to 5)"]),
-    ("docs/architecture.md", "`nn/` | common, ", "`nn/` | common, net, ", ["nn/ may include common, policy, group (tools/tidy.py)"]),
-    ("docs/architecture.md", "`nn/`", "`mm/`", ["folder nn is not described", "folder mm is not in"]),
+    ("docs/internals/architecture.md", "`nn/` | common, ", "`nn/` | common, net, ", ["nn/ may include common, policy, group (tools/tidy.py)"]),
+    ("docs/internals/architecture.md", "`nn/`", "`mm/`", ["folder nn is not described", "folder mm is not in"]),
 ]
 
 

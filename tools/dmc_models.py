@@ -4,7 +4,7 @@
 The constants (masses, inertias, frames, joint ranges, gears, contact parameters, names) are
 dm_control's, read from compiled models into tests/data/dmc/model_parameters.json. The MJCF is our own:
 inertias explicit, radians, what most elements share in one <default>, no textures. Colours, camera
-and light are ours too and touch no number of the physics. Why: docs/decisions/0012-own-models.md.
+and light are ours too and touch no number of the physics. Why: docs/internals/decisions/0012-own-models.md.
 
 usage: dmc_models.py          writes the files
        dmc_models.py --check  compares them with what would be written (exit 1: they differ)

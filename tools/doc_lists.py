@@ -3,18 +3,19 @@
 - a heading of docs/cli.md for each command, and one of docs/algorithms.md for each algo.name;
 - an id in docs/environments.md for each environment, a name on some page for each preset;
 - a field of oct_config for each row of the table of keys, and a row for each field;
-- docs/wire.md has every message and method of proto/octet.proto, with numbers and types of the fields, and the
+- docs/internals/wire.md has every message and method of proto/octet.proto, with numbers and types of the fields, and the
   protocol versions of proto/wire_speaks.h;
-- docs/architecture.md says of each folder what tools/tidy.py allows it to include;
+- docs/internals/architecture.md says of each folder what tools/tidy.py allows it to include;
 - CONTRIBUTING.md names the limits on lengths of tools/tidy.py;
-- README.md links to every page of docs/.
+- docs/index.md links to every page of docs/ but the decisions, which are a folder.
 """
 
 import re
 
 import tidy
 
-WIRE = "docs/wire.md"
+INDEX = "docs/index.md"
+WIRE = "docs/internals/wire.md"
 SCHEMA = "proto/octet.proto"
 
 
@@ -156,12 +157,12 @@ def check_wire(root):
 
 
 def check_floors(root):
-    page = read(root, "docs/architecture.md")
+    page = read(root, "docs/internals/architecture.md")
     told = {folder: cell.strip() for folder, cell in re.findall(r"^\| \d+ \| `(\w+)/` \|([^|]*)\|", page, re.M)}
-    yield from compare("folder", tidy.MAY_INCLUDE, told, "docs/architecture.md")
+    yield from compare("folder", tidy.MAY_INCLUDE, told, "docs/internals/architecture.md")
     for folder, others in tidy.MAY_INCLUDE.items():
         if folder in told and set(told[folder].split(", ")) != set(others or [""]):
-            yield f"docs/architecture.md: {folder}/ may include {', '.join(others)} (tools/tidy.py)"
+            yield f"docs/internals/architecture.md: {folder}/ may include {', '.join(others)} (tools/tidy.py)"
 
 
 def check_limits(root):
@@ -172,10 +173,11 @@ def check_limits(root):
 
 
 def check_linked(root):
-    readme = read(root, "README.md")
-    for path in sorted((root / "docs").glob("*.md")):
-        if not re.search(rf"\]\(docs/{re.escape(path.name)}[)#]", readme):
-            yield f"README.md: no link to {path.relative_to(root)}"
+    index = read(root, INDEX)
+    for path in sorted((root / "docs").rglob("*.md")):
+        name = path.relative_to(root / "docs").as_posix()
+        if path != root / INDEX and "/decisions/" not in name and not re.search(rf"\]\({re.escape(name)}[)#]", index):
+            yield f"{INDEX}: no link to {name}"
 
 
 def check(root, pages):

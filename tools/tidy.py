@@ -180,7 +180,7 @@ def check_folders(root):
     for path in sorted(root.iterdir()):
         if path.is_dir() and path.name not in FOLDERS and is_ours(root, path.name) and any(path.rglob("*.[ch]")):
             yield (f"{path.name}/: a folder with C code that is not in MAY_INCLUDE of tools/tidy.py: "
-                   "say there and in docs/architecture.md which folders it may include")
+                   "say there and in docs/internals/architecture.md which folders it may include")
 
 
 def check_blanks(root):

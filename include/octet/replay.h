@@ -20,8 +20,8 @@
  *     octet_replay_close(replay);
  *
  * What it promises: a step that a flush has confirmed is in the table once, whatever process was
- * killed meanwhile (docs/replay-file.md says what survives a machine that stops). A writer that is
- * killed takes with it what it did not flush, and nothing of that is half there.
+ * killed meanwhile (docs/internals/replay-file.md says what survives a machine that stops). A
+ * writer that is killed takes with it what it did not flush, and nothing of that is half there.
  *
  * Threads: a handle is used by one thread at a time; different handles in parallel. Each has a
  * thread of its own, which blocks all signals, and the network library has some more. None
@@ -58,8 +58,8 @@ enum {
 enum { OCTET_REPLAY_UNIFORM = 1, OCTET_REPLAY_PRIORITIZED = 2, OCTET_REPLAY_FIFO = 3 };
 enum { OCTET_REPLAY_N_STEP = 1, OCTET_REPLAY_SEQUENCE = 2 };
 
-/* A table; docs/replay.md has the meaning of each number. The sizes, the sampler and the exponent
- * are the table's for ever, the rest may change each time that it is configured. */
+/* A table; docs/internals/replay.md has the meaning of each number. The sizes, the sampler and the
+ * exponent are the table's for ever, the rest may change each time that it is configured. */
 typedef struct octet_replay_table {
     uint32_t size;              /* set by the caller: sizeof(octet_replay_table) */
     uint32_t streams;           /* of all writers, that are expected at the same time */

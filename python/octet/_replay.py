@@ -484,7 +484,7 @@ class Replay(NotCopied):
     or, in a new one: capacity=1_000_000 rows, streams=64 that all writers have together, sampler="uniform"
     ("prioritized" with priority_exponent=0.6, "fifo"), n_step=1, discount=0.99, sequence_steps=0 (windows of n steps;
     otherwise sequences of so many rows, with sequence_stride), reward_clip=0 (none), min_size=1 windows before the first
-    sample, samples_per_insert=0 (no limit), tolerance=0.1. docs/replay.md has their meaning.
+    sample, samples_per_insert=0 (no limit), tolerance=0.1. docs/internals/replay.md has their meaning.
 
     prefetch: batches that are kept ready for the next calls of `sample`; 0 draws at the call. Any thread may call; calls
     take turns.

@@ -1,4 +1,5 @@
-// A socket that never closes: preloaded into a program, as nng_close can hang (docs/decisions).
+// A socket that never closes: preloaded into a program, as nng_close can hang
+// (docs/internals/decisions).
 #include <stdint.h>
 #include <unistd.h>
 

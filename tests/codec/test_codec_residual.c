@@ -323,7 +323,7 @@ test_residual_that_contradicts_itself_is_refused(void **state)
     codec_residual_coder_destroy(coder);
 }
 
-// A second decoder that was written from docs/wire.md reads them, too.
+// A second decoder that was written from docs/internals/wire.md reads them, too.
 static void
 test_residual_golden_bytes_are_read(void **state)
 {

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""End-to-end tests of several replays on one experiment (docs/replay.md): see e2e.py.
+"""End-to-end tests of several replays on one experiment (docs/internals/replay.md): see e2e.py.
 
 usage: e2e_shards.py OCTET TEST
 """
@@ -271,7 +271,7 @@ def test_a_shard_is_added_in_mid_run():
 
 
 def test_a_resumed_run_has_one_shard_more():
-    """As docs/replay.md has it: the addresses are octet train's own, and follow from the number."""
+    """As docs/internals/replay.md has it: the addresses are octet train's own, and follow from the number."""
     with scratch() as folder:
         run = folder / "run"
         ends = ["--set", "run.env_steps=3000", "--set", "run.stop_at_return=none"]

@@ -3,7 +3,7 @@
 
 usage: attack.py SPEC      SPEC: JSON; keys: see class Attack
 
-Prints one JSON object when it is done: what was tried, and what came of it. Everything here is written against docs/wire.md and
+Prints one JSON object when it is done: what was tried, and what came of it. Everything here is written against docs/internals/wire.md and
 the SP mapping alone: nothing of Octet is used.
 """
 

@@ -28,7 +28,8 @@ int net_test_tcp_bind(unsigned *port);
 unsigned net_test_free_port(void);
 int net_test_tcp_connect(unsigned port);
 // As net_post_dial to an ipc address, without NNG: closing the socket ends the connection at once,
-// however often (docs/decisions/0002-nng-close.md). What can be read from it are messages.
+// however often (docs/internals/decisions/0002-nng-close.md). What can be read from it are
+// messages.
 int net_test_post_dial(const char *url, const void *name, size_t length);
 // A new address of the scheme: "inproc", "ipc" or "tcp".
 const char *net_test_url(const char *scheme);

@@ -169,7 +169,7 @@ test_listen_beside_a_living_ipc_listener_is_refused(void **state)
     stream_open(&s, url, 100);
     // The pusher is connected a moment before the puller is. In that moment a second listener,
     // which tries the address, would end the accepting
-    // (docs/decisions/0010-push-after-disconnect.md).
+    // (docs/internals/decisions/0010-push-after-disconnect.md).
     stream_send(&s, 1);
     listen_fails(url, "another process listens on this socket");
     stream_send(&s, 3); // the one there is undisturbed

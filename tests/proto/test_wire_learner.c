@@ -523,7 +523,7 @@ test_status_survives_the_wire_with_nan(void **state)
     REFUSED(wire_status, &in, "status.state: no name, or longer than 256 bytes");
 }
 
-// The payload of an answer with one peer, as docs/wire.md has it.
+// The payload of an answer with one peer, as docs/internals/wire.md has it.
 static void
 test_peers_are_these_bytes(void **state)
 {

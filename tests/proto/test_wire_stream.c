@@ -603,7 +603,7 @@ test_ack_survives_the_wire_and_begins_with_its_topic(void **state)
     }
 }
 
-// The example of docs/wire.md, byte for byte: the schema has not changed by accident.
+// The example of docs/internals/wire.md, byte for byte: the schema has not changed by accident.
 static void
 test_ack_bytes_are_those_of_the_document(void **state)
 {

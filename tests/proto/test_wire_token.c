@@ -195,7 +195,7 @@ test_claim_is_searched_for_so_far_and_no_further(void **state)
     }
 }
 
-// The example of docs/wire.md, byte for byte.
+// The example of docs/internals/wire.md, byte for byte.
 static void
 test_ack_request_bytes_are_those_of_the_document(void **state)
 {

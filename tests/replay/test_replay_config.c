@@ -181,7 +181,7 @@ page_read(const char *page, const char *format, int count, ...)
     assert_int_equal(got, count);
 }
 
-// What docs/replay.md says of the memory is what is reserved.
+// What docs/internals/replay.md says of the memory is what is reserved.
 static void
 test_config_budget_is_that_of_the_page(void **state)
 {
