@@ -266,7 +266,7 @@ def geometric_means(rows):
 
 def steps_table(found):
     """Of runs with --steps: what a step takes, and how much of it the learner would need."""
-    print("| task | policy | seeds | thousand steps: int8, fp32 | ms a step: int8, fp32 | times | CPU ms of a step: learner, int8's actor, fp32's actor | actors' times |\n"
+    print("| task | policy | seeds | thousand steps: int8, fp32 | ms a step: int8, fp32 | times | CPU ms a step: learner, int8 actor, fp32 actor | times, actor |\n"
           "|---|---|---|---|---|---|---|---|")
     means = {}
     for (name, _, width), of in found.items():
@@ -287,8 +287,8 @@ def table(found):
     if any(run.get("arguments") for of in found.values() for run in of["int8"]):
         steps_table(found)
         return
-    print("| task, return | regime | policy | seeds | int8: seconds of the run | fp32 | times | of them training: int8, fp32, times | steps: int8, fp32 | at equal steps | 100 more episodes: int8, fp32 | "
-          "CPU s of the actor: int8, fp32 | of the evaluator |\n|---|---|---|---|---|---|---|---|---|---|---|---|---|")
+    print("| task, return | regime | policy | seeds | seconds of the run: int8 | fp32 | times | seconds of training: int8, fp32, times | steps: int8, fp32 | at equal steps | return of 100 more episodes: int8, fp32 | "
+          "CPU s of the actor: int8, fp32 | CPU s of the evaluator |\n|---|---|---|---|---|---|---|---|---|---|---|---|---|")
     means = {}
     for (name, regime, width), of in found.items():
         def cell(precision):

@@ -3,7 +3,7 @@
 
 usage: bench_full_budget.py RECORDS [--steps 500000] [--tasks cheetah_run,...] [--seeds 3] [--first-seed 1] [--jobs N]
                             [--runs FOLDER] [--octet build/release/cli/octet] [--label TEXT] [--preset FILE] [-- arguments for octet train...]
-       bench_full_budget.py RECORDS --table [--brief] [--without SETTING]... [--alone SETTING]
+       bench_full_budget.py RECORDS --table [--without SETTING]... [--alone SETTING [--brief]]
 
 RECORDS is one line a run, as bench_learning.py writes them (learning_grid.py --longest draws them); a run that has a line there is
 not made again. So the table grows whenever the command is given again, first with each task's first seed. Each task has its
@@ -14,10 +14,9 @@ to act. Ctrl-C or SIGTERM ends them all, and they save what they have.
 
 Results that nobody selected belong to a run: the screens shortly before 0.5, 1, 2 and 4 million environment steps, its last
 version, over evaluation.episodes after the end, and the policy that it ships, over 100 new ones by octet eval. --table prints
-them beside the published returns of docs/data/control-suite-published.json at as many steps: the longest runs of each task and
-setting, but those of --without; at 0.5 and 1 M all seeds that came so far, and what all that were run to 0.5 M shipped there.
-Below it, it counts the tasks by the best setting of each, and by the setting of --alone. --brief prints fewer columns, and of each task only the setting
-that ships most.
+them for the longest runs of each task and setting, but those of --without, as a share of the best published return in
+docs/data/control-suite-published.json; at 0.5 and 1 M all seeds that came so far. Below it, it counts the tasks by the best setting of
+each, and by the setting of --alone. --brief prints one row for each task: the setting of --alone and the setting that ships most.
 """
 
 import argparse
@@ -123,48 +122,79 @@ def by_length(records):
     return found
 
 
-HEADS = ("task", "setting", "seeds", "thousand steps", "thousand updates", "minutes", "at 0.5 M", "shipped there (seeds)", "Acme's D4PG", "best published",
-         "at 1 M", "best published", "last version", "shipped policy", "best published", "of it")
-BRIEF = (0, 1, 2, 3, 5, 6, 8, 13, 14, 15)  # of HEADS
+HEADS = ("task", "setting", "seeds", "thousand steps", "minutes", "at 0.5 M", "at 1 M", "last version", "shipped policy", "share of best published")
+
+
+def at_any_number_of_steps(rivals):
+    """{"system steps": return}: up to 4 million steps, or at 100 million where nothing else is published."""
+    comparable = {steps: systems for steps, systems in rivals.items() if steps != "100M"} or rivals
+    return {f"{name} {steps}": value for steps, systems in comparable.items() for name, value in systems.items()}
+
+
+def shipped(group):
+    return f"**{statistics.fmean(one['again'] for one in group):.0f}**{deviation_of([one['again'] for one in group])}"
+
+
+def percent(share):
+    return "" if share is None else f"{100 * share:.0f} %"
+
+
+def thousands(group):
+    return f"{statistics.median(one['env_steps'] for one in group) / 1e3:.0f}"
+
+
+def row(cells):
+    print("| " + " | ".join(str(cell) for cell in cells) + " |")
+
+
+def every_setting(found, shares):
+    """Markdown: a row for each task and setting, with its longest runs."""
+    row(HEADS)
+    print("|" + "---|" * len(HEADS))
+    for (task, setting), lengths in sorted(found.items()):
+        group = lengths[max(lengths)]
+        row([task, setting, len(group), thousands(group), f"{statistics.median(one['wall_s'] for one in group) / 60:.1f}",
+             mean_of(screens_at(lengths, "0.5M")), mean_of(screens_at(lengths, "1M")),
+             f"{statistics.fmean(one['last_return'] for one in group):.0f}", shipped(group), percent(shares.get((task, setting)))])
+
+
+def shipped_by(found, shares, key):
+    """Three cells: what the longest runs of a task and setting ship, after how many steps with how many seeds, and its share."""
+    if key not in found:
+        return [""] * 3
+    group = found[key][max(found[key])]
+    return [shipped(group), f"{thousands(group)}, {len(group)}", percent(shares.get(key))]
+
+
+def every_task(found, shares, ships, alone):
+    """Markdown: a row for each task, with the setting ALONE and the one that ships more than it, if there is one."""
+    row(["task", "best published", "Acme's D4PG, 0.5 M", f"{alone}: at 0.5 M", "shipped", "thousand steps, seeds", "share", "best setting", "shipped",
+         "thousand steps, seeds", "share"])
+    print("|" + "---|" * 11)
+    for task, setting in sorted(ships_most(ships)):
+        rivals = PUBLISHED.get(task, {})
+        is_alone = round(ships.get((task, alone), -1)) >= round(ships[task, setting])
+        others = ["the same", "", "", ""] if is_alone else [setting, *shipped_by(found, shares, (task, setting))]
+        row([task, best(at_any_number_of_steps(rivals)), rivals.get("0.5M", {}).get("Acme D4PG", ""),
+             mean_of(screens_at(found.get((task, alone), {}), "0.5M")), *shipped_by(found, shares, (task, alone)), *others])
 
 
 def table(path, without, alone, is_brief):
-    """Markdown: tasks in the order of the alphabet, beside the best that is published at as many steps.
-
-    The last comparison is with the best at any number of steps up to 4 million, or at 100 million where nothing else is published.
-    """
+    """Markdown: tasks in the order of the alphabet. The share is that of the best return that is published at any number of steps up to 4 million."""
     settings = {line["setting"] for line in lines(path)}
     for name in [*without, *([] if alone is None else [alone])]:
         if name not in settings:
             sys.exit(f"{path}: no line has the setting '{name}', only {sorted(settings)}")
     found = by_length([line for line in lines(path) if line["setting"] not in without])
-    shares, half = {}, {}
-    columns = BRIEF if is_brief else range(len(HEADS))
     ships = {key: statistics.fmean(one["again"] for one in lengths[max(lengths)]) for key, lengths in found.items()}
-    shown = ships_most(ships) if is_brief else set(found)
-    print("| " + " | ".join(HEADS[k] for k in columns) + " |\n|" + "---|" * len(columns))
-    for (task, setting), lengths in sorted(found.items()):
-        steps_e5 = max(lengths)
-        group = lengths[steps_e5]
-        rivals = PUBLISHED.get(task, {})
-        comparable = {steps: systems for steps, systems in rivals.items() if steps != "100M"} or rivals
-        everybody = {f"{name} {steps}": value for steps, systems in comparable.items() for name, value in systems.items()}
-        share = ships[task, setting] / max(everybody.values()) if everybody else None
-        if share is not None:
-            shares[task, setting] = share
-        acme = rivals.get("0.5M", {}).get("Acme D4PG", "")
-        if acme and 5 in lengths:
-            half[task, setting] = statistics.fmean(one["again"] for one in lengths[5]) >= acme
-        marks = {mark: mean_of(screens_at(lengths, mark)) for mark in ("0.5M", "1M")}
-        there = [one["again"] for one in lengths.get(5, [])]
-        count = f" ({len(there)})" if len(there) > 1 else ""
-        cells = (task, setting, len(group), f"{statistics.median(one['env_steps'] for one in group) / 1e3:.0f}",
-                 f"{statistics.median(one['updates'] for one in group) / 1e3:.0f}", f"{statistics.median(one['wall_s'] for one in group) / 60:.1f}",
-                 marks["0.5M"], f"{mean_of(there)}{deviation_of(there)}{count}", acme, best(rivals.get("0.5M")), marks["1M"], best(rivals.get("1M")),
-                 f"{statistics.fmean(one['last_return'] for one in group):.0f}", f"**{ships[task, setting]:.0f}**{deviation_of([one['again'] for one in group])}", best(everybody),
-                 "" if share is None else f"{100 * share:.0f} %")
-        if (task, setting) in shown:
-            print("| " + " | ".join(str(cells[k]) for k in columns) + " |")
+    everybody = {task: at_any_number_of_steps(PUBLISHED.get(task, {})) for task, _ in found}
+    shares = {(task, setting): value / max(everybody[task].values()) for (task, setting), value in ships.items() if everybody[task]}
+    half = {(task, setting): statistics.fmean(one["again"] for one in lengths[5]) >= PUBLISHED[task]["0.5M"]["Acme D4PG"]
+            for (task, setting), lengths in found.items() if 5 in lengths and "Acme D4PG" in PUBLISHED.get(task, {}).get("0.5M", {})}
+    if is_brief:
+        every_task(found, shares, ships, alone)
+    else:
+        every_setting(found, shares)
     counted("By the best setting of each task:", best_of(shares), best_of(half))
     if alone is not None:
         counted(f"By '{alone}' alone:", *({task: value for (task, setting), value in values.items() if setting == alone}
@@ -189,6 +219,8 @@ def parse():
     parser.add_argument("--without", action="append", default=[])
     parser.add_argument("--alone")
     options = parser.parse_args(own)
+    if options.brief and options.alone is None:
+        parser.error("--brief needs --alone SETTING")
     options.rest, options.runs = rest, options.runs.resolve()
     options.tasks = options.tasks.split(",")
     for task in options.tasks:

@@ -200,6 +200,35 @@ def test_a_run_that_went_on_counts_once_in_a_table():
         5: [(1, 500032), (2, 500016)], 10: [(1, 1000000)]}
 
 
+def ended(task, setting, again, env_steps=500000, **values):
+    return line(preset=task, setting=setting, again=again, env_steps=env_steps, wall_s=60, last_return=again - 1,
+                screens_at={"0.5M": again - 2}, **values)
+
+
+def full_budget_table(path, *words):
+    return subprocess.run(command("bench_full_budget.py", path, "--table", *words), capture_output=True, text=True, check=True).stdout
+
+
+def test_the_table_of_all_tasks_has_one_row_for_each_task(tmp_path):
+    path = written(tmp_path / "records", ended("walker_walk", "recipe", 960), ended("walker_walk", "recipe", 970, seed=2),
+                   ended("walker_walk", "wide", 964), ended("cheetah_run", "recipe", 800), ended("cheetah_run", "recipe", 850, 1000000),
+                   ended("cheetah_run", "wide", 900), ended("cheetah_run", "wider", 890))
+    assert full_budget_table(path, "--brief", "--alone", "recipe").split("\n")[2:4] == [
+        "| cheetah_run | 916 SimbaV2 1M | 622 | 798 | **850** | 1000, 1 | 93 % | wide | **900** | 500, 1 | 98 % |",
+        "| walker_walk | 984 TD-MPC2 4M | 969 | 963 | **965** ± 7 | 500, 2 | 98 % | the same |  |  |  |"]
+    refused = subprocess.run(command("bench_full_budget.py", path, "--table", "--brief"), capture_output=True, text=True, check=False)
+    assert refused.returncode == 2 and "--brief needs --alone" in refused.stderr
+
+
+def test_the_table_of_all_settings_counts_tasks(tmp_path):
+    path = written(tmp_path / "records", ended("walker_walk", "recipe", 960), ended("walker_walk", "wide", 975), ended("cheetah_run", "wide", 700))
+    printed = full_budget_table(path, "--alone", "recipe")
+    assert "| walker_walk | wide | 1 | 500 | 1.0 | 973 |  | 974 | **975** | 99 % |" in printed
+    assert "Of 2 tasks, at least 95 % of the best published: 1; at least 85 %: 1. Shipped after 0.5 M steps, at least Acme's D4PG: 2 of 2." in printed
+    assert "By 'recipe' alone: Of 1 tasks, at least 95 % of the best published: 1; at least 85 %: 1. " \
+           "Shipped after 0.5 M steps, at least Acme's D4PG: 0 of 1." in printed
+
+
 def budget(octet, records, *more):
     return subprocess.run(command("bench_full_budget.py", records, "--octet", octet, "--tasks", "walker_run", "--seeds", "1", "--steps", "10",
                                   "--runs", "runs", "--jobs", "1", *more), capture_output=True, text=True, check=False)
