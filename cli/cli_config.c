@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/cli_algorithms.h"
 #include "cli/cli_commands.h"
 #include "cli/cli_options.h"
 #include "cli/cli_suggest.h"
@@ -14,23 +15,27 @@
 
 #define MESSAGE_BYTES 4096
 
-enum { KEY_MARKDOWN = 256, KEY_CHECK, KEY_RESOLVED, KEY_EXPLAIN };
+enum { KEY_MARKDOWN = 256, KEY_CHECK, KEY_RESOLVED, KEY_EXPLAIN, KEY_ALGORITHMS };
 
 typedef struct config_options {
     const char *key;
     const char *check;
     const char *explain;
+    bool algorithms;
     bool markdown;
     bool resolved;
 } config_options;
 
 static const struct argp_option option_table[] = {
-    {"markdown", KEY_MARKDOWN, NULL, 0, "Print the keys as Markdown, as in the documentation", 0},
+    {"markdown", KEY_MARKDOWN, NULL, 0,
+     "Print the keys, or the table of --algorithms, as Markdown for the documentation", 0},
     {"check", KEY_CHECK, "FILE", 0,
      "Check an experiment file or a preset as octet train would, and report its errors", 0},
     {"resolved", KEY_RESOLVED, NULL, 0, "With --check, print every key with its value", 0},
     {"explain", KEY_EXPLAIN, "ALGO", 0, "Print the keys that an algorithm uses, with usual values",
      0},
+    {"algorithms", KEY_ALGORITHMS, NULL, 0,
+     "Print for each algorithm what it learns from, its actions, observations and networks", 0},
     {0},
 };
 
@@ -47,6 +52,9 @@ parse(int key, char *arg, struct argp_state *state)
         return 0;
     case KEY_EXPLAIN:
         options->explain = arg;
+        return 0;
+    case KEY_ALGORITHMS:
+        options->algorithms = true;
         return 0;
     case KEY_RESOLVED:
         options->resolved = true;
@@ -220,7 +228,8 @@ check_one(const config_options *options)
     } asked[] = {{options->key != NULL, options->key},
                  {options->check != NULL, "--check"},
                  {options->explain != NULL, "--explain"},
-                 {options->markdown, "--markdown"}};
+                 {options->algorithms, "--algorithms"},
+                 {options->markdown && !options->algorithms, "--markdown"}};
     const char *first = NULL;
     for (size_t i = 0; i < OCT_COUNTOF(asked); i++) {
         if (asked[i].is_given && first != NULL) {
@@ -244,6 +253,10 @@ cli_config(int argc, char **argv)
     }
     if (options.explain != NULL) {
         explain(options.explain);
+        return 0;
+    }
+    if (options.algorithms) {
+        cli_algorithms_print(stdout, options.markdown);
         return 0;
     }
     if (options.key != NULL) {

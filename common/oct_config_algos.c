@@ -429,24 +429,39 @@ oct_config_algo_word(oct_algo_name name, char out[OCT_CONFIG_NAME_MAX])
     return out;
 }
 
+static const struct {
+    const char *word, *made_of;
+} other_names[] = {
+    {"rainbow", "dqn with algo.distributional, algo.dueling and algo.noisy: true, and "
+                "actor.epsilon_base: 0"},
+    {"c51", "dqn with algo.distributional: true"},
+    {"a3c", "vtrace with learner.count above 1 and learner.asynchronous: true"},
+    {"impala", "vtrace"},
+    {"q_learning", "table with algo.target: q_learning"},
+    {"sarsa", "table with algo.target: sarsa"},
+    {"expected_sarsa", "table with algo.target: expected_sarsa"},
+};
+
 const char *
 oct_config_algo_made_of(const char *word)
 {
-    static const struct {
-        const char *word, *made_of;
-    } others[] = {
-        {"rainbow", "dqn with algo.distributional, algo.dueling and algo.noisy: true, and "
-                    "actor.epsilon_base: 0"},
-        {"c51", "dqn with algo.distributional: true"},
-        {"a3c", "vtrace with learner.count above 1 and learner.asynchronous: true"},
-        {"impala", "vtrace"},
-        {"q_learning", "table with algo.target: q_learning"},
-        {"sarsa", "table with algo.target: sarsa"},
-        {"expected_sarsa", "table with algo.target: expected_sarsa"},
-    };
-    for (size_t i = 0; i < OCT_COUNTOF(others); i++) {
-        if (strcmp(word, others[i].word) == 0) {
-            return others[i].made_of;
+    for (size_t i = 0; i < OCT_COUNTOF(other_names); i++) {
+        if (strcmp(word, other_names[i].word) == 0) {
+            return other_names[i].made_of;
+        }
+    }
+    return NULL;
+}
+
+const char *
+oct_config_algo_next_name(const char *algorithm, size_t *at)
+{
+    size_t length = strlen(algorithm);
+    while (*at < OCT_COUNTOF(other_names)) {
+        size_t i = (*at)++;
+        const char *made_of = other_names[i].made_of;
+        if (strncmp(made_of, algorithm, length) == 0 && strcspn(made_of, " ") == length) {
+            return other_names[i].word;
         }
     }
     return NULL;

@@ -56,11 +56,6 @@ const oct_config_key *oct_config_next_unread(const oct_config *config, size_t *a
                                              char out[OCT_CONFIG_VALUE_MAX]);
 // Whether it is a switch, and the value true.
 bool oct_config_is_on(const oct_config_key *key, const char *value);
-// The word of algo.name. Returns out.
-const char *oct_config_algo_word(oct_algo_name name, char out[OCT_CONFIG_NAME_MAX]);
-// What makes an algorithm of the literature ("rainbow") that has no word of its own, as text behind
-// "it is"; NULL: nothing is known of it.
-const char *oct_config_algo_made_of(const char *word);
 // The words of all algorithms that list key ("algo.n_step"): "dqn, td3". Returns out.
 #define OCT_CONFIG_READERS_MAX 256
 const char *oct_config_readers(const char *key, char out[OCT_CONFIG_READERS_MAX]);

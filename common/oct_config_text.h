@@ -50,5 +50,13 @@ void oct_config_offer_keys(oct_config_offer offer);
 void oct_config_offer_settings(const char *word, oct_config_offer offer);
 // The words of algo.name, "dqn d4pg …".
 const char *oct_config_algo_words(void);
+// The word of one. Returns out.
+const char *oct_config_algo_word(oct_algo_name name, char out[OCT_CONFIG_NAME_MAX]);
+// What makes an algorithm of the literature ("rainbow") that is not a word of algo.name, as text
+// behind "it is"; NULL: the name is not known.
+const char *oct_config_algo_made_of(const char *word);
+// The next such name of an algorithm ("dqn": "rainbow", then "c51"), from *at on (0 at first),
+// which moves. NULL: there are no more.
+const char *oct_config_algo_next_name(const char *algorithm, size_t *at);
 
 #endif // COMMON_OCT_CONFIG_TEXT_H

@@ -11,7 +11,8 @@ usage: check_docs.py ROOT OCTET PRINT_NUMBERS           checks the tree; OCTET i
   that evaluators report, and every metric with its kind, and none that the sources do not have; the rules and the dashboard in deploy/ name no other metric;
 - it has every environment variable whose name begins with OCTET_, and none that nobody asks for;
 - docs/configuration.md is what `octet config --markdown` prints, after an introduction;
-- a table below <!-- printed: bench/NAME.py ARGUMENTS --> is what that command prints, and one blank line is between them;
+- a table below <!-- printed: bench/NAME.py ARGUMENTS --> or <!-- printed: octet ARGUMENTS --> is what that command prints,
+  and one blank line is between them;
 - the lists of tools/doc_lists.py: commands, algorithms, environments, presets, keys, messages, floors, pages;
 - relative links in README.md, CONTRIBUTING.md and docs/ lead to a file, and to a heading of it;
 - files, test programs and tests that are named in `backquotes` exist;
@@ -139,28 +140,30 @@ def check_configuration(root, octet, renew):
         yield f"docs/configuration.md: is not what octet config --markdown prints; this renews it: {renew}"
 
 
-PRINTED = re.compile(r"(<!-- printed: (bench/.*?) -->\n\n)((?:\|.*\n)+)")
+PRINTED = re.compile(r"(<!-- printed: ((?:bench/|octet ).*?) -->\n\n)((?:\|.*\n)+)")
 PRINTED_MARK = re.compile(r"<!-- *printed\b")
 
 
-def printed(root, command):
-    """The first table that a program of bench/ prints from the records in docs/data."""
-    output = subprocess.run([sys.executable, *shlex.split(command)], cwd=root, capture_output=True, text=True, check=True, timeout=60).stdout
+def printed(root, octet, command):
+    """The first table that octet prints, or a program of bench/ from the records in docs/data."""
+    program, *arguments = shlex.split(command)
+    started = [octet] if program == "octet" else [sys.executable, program]
+    output = subprocess.run([*started, *arguments], cwd=root, capture_output=True, text=True, check=True, timeout=60).stdout
     return re.search(r"(?:^\|.*\n)+", output, re.M)[0]
 
 
-def with_printed(root, text):
-    return PRINTED.sub(lambda found: found[1] + printed(root, found[2]), text)
+def with_printed(root, octet, text):
+    return PRINTED.sub(lambda found: found[1] + printed(root, octet, found[2]), text)
 
 
-def check_printed(root, path, text, renew):
+def check_printed(root, octet, path, text, renew):
     tables = {found.start() for found in PRINTED.finditer(text)}
     for mark in PRINTED_MARK.finditer(text):
         if mark.start() not in tables:
             yield (f"{path.relative_to(root)}, line {text.count(chr(10), 0, mark.start()) + 1}: no <!-- printed: bench/NAME.py "
-                   "ARGUMENTS --> with a blank line and a table below")
+                   "ARGUMENTS --> (or octet ARGUMENTS) with a blank line and a table below")
     for _, command, table in PRINTED.findall(text):
-        if table != printed(root, command):
+        if table != printed(root, octet, command):
             yield f"{path.relative_to(root)}: a table is not what {command} prints; this renews it: {renew}"
 
 
@@ -235,7 +238,7 @@ def check_tree(root, octet, print_numbers):
         text = path.read_text(encoding="utf-8")
         yield from check_links(root, path, text)
         yield from check_names(root, path, text, tests)
-        yield from check_printed(root, path, text, renew)
+        yield from check_printed(root, octet, path, text, renew)
         yield from check_sentences(root, path, text)
 
 
@@ -347,7 +350,7 @@ SOUND = {
     "docs/internals/wire.md": WIRE,
     "cli/octet_main.c": '    {"train", cli_train, "train"},\n    {"stop", cli_stop, "end"},\n    {"save", cli_save, "save"},\n',
     "docs/cli.md": "# Commands\n## octet train\n### The folder\n## octet stop, octet save\n",
-    "docs/algorithms.md": "# Algorithms\n## DQN\n## V-trace\n",
+    "docs/algorithms.md": "# Algorithms\n<!-- printed: octet config --algorithms -->\n\n| dqn |\n|---|\n\n## DQN\n## V-trace\n",
     "envs/env_registry.c": '    X("Pole-v0", a) \\\n    X("Pole-v1", b)\n',
     "envs/dmc/dmc_tasks.c": "    &dmc_worm_crawl,\n    &dmc_worm_turn,\n",
     "docs/environments.md": ENVIRONMENTS,
@@ -390,7 +393,8 @@ SELF_TESTS = [
     ("docs/configuration.md", "keys", "key", ["this renews it: python3 "]),
     ("docs/tables.md", "| a |", "| c |", ["is not what bench/table.py --now prints"]),
     ("bench/table.py", "| a |", "| c |", ["is not what bench/table.py --now prints"]),
-    ("docs/tables.md", "-->\n\n", "-->\n", ["docs/tables.md, line 1: no <!-- printed: bench/NAME.py ARGUMENTS --> with a blank line"]),
+    ("docs/tables.md", "-->\n\n", "-->\n", ["docs/tables.md, line 1: no <!-- printed: bench/NAME.py ARGUMENTS --> (or octet ARGUMENTS) with a blank line"]),
+    ("docs/algorithms.md", "| dqn |", "| sac |", ["is not what octet config --algorithms prints"]),
     ("docs/tables.md", "-->\n\n", "-->\n\n\n", ["docs/tables.md, line 1: no <!-- printed: "]),
     ("docs/tables.md", "printed: bench", "printed bench", ["docs/tables.md, line 1: no <!-- printed: "]),
     ("docs/reference.md", "(configuration.md)", "(config.md)", ["leads nowhere"]),
@@ -446,7 +450,7 @@ def self_test():
                 (root / path).parent.mkdir(parents=True, exist_ok=True)
                 text = text.replace(old, new) if path == name and old else text
                 (root / path).write_text(text, encoding="utf-8")
-            scripts = {"octet": "echo keys", "print_numbers": f"cat {root}/numbers"}
+            scripts = {"octet": 'test "$2" = --markdown && echo keys || printf "| dqn |\\n|---|\\n"', "print_numbers": f"cat {root}/numbers"}
             for script, command in scripts.items():
                 (root / script).write_text(f"#!/bin/sh\n{command}\n", encoding="utf-8")
                 (root / script).chmod((root / script).stat().st_mode | stat.S_IXUSR)
@@ -470,7 +474,7 @@ def main(arguments):
         (root / "docs/configuration.md").write_text(configuration(octet), encoding="utf-8")
         (root / reference.PAGE).write_text(reference.page(root, print_numbers), encoding="utf-8")
         for path in sorted((root / "docs").rglob("*.md")):
-            path.write_text(with_printed(root, path.read_text(encoding="utf-8")), encoding="utf-8")
+            path.write_text(with_printed(root, octet, path.read_text(encoding="utf-8")), encoding="utf-8")
     complaints = list(check_tree(root, octet, print_numbers))
     for complaint in complaints:
         print(complaint)

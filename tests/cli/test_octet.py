@@ -496,7 +496,8 @@ class WrongInput(Case):
     def test_config_prints_one_thing(self):
         for words, two in [(["algo.noisy", "--explain", "ppo"], "algo.noisy and --explain"),
                            (["--check", "x.yaml", "--resolved", "--markdown"], "--check and --markdown"),
-                           (["--explain", "ppo", "--markdown"], "--explain and --markdown")]:
+                           (["--explain", "ppo", "--markdown"], "--explain and --markdown"),
+                           (["algo", "--algorithms"], "algo and --algorithms")]:
             self.refused(["config", *words], f"{two} exclude each other")
 
     def test_distill_that_is_interrupted_leaves_no_folder(self):
@@ -641,6 +642,12 @@ class WrongInput(Case):
         self.assertRegex(text, r"^sac: .*\n  key +default +usual\n")
         self.assertRegex(text, r"\n  algo\.target_entropy +dimensions +\S")
         self.refused(["config", "--explain", "sak"], "no algorithm 'sak'; allowed are dqn d4pg")
+
+    def test_config_prints_a_table_of_algorithms(self):
+        text, _ = self.octet("config", "--algorithms")
+        self.assertRegex(text, r"^algo\.name +learns from .*\ndqn +replay +discrete ")
+        markdown, _ = self.octet("config", "--algorithms", "--markdown")
+        self.assertRegex(markdown, r"^\| algo\.name \| .*\|\n\|---.*\|\n\| `dqn` \| replay \| discrete \|")
 
     def test_config_check_tells_of_keys_without_effect(self):
         (self.home / "other.yaml").write_text("env: {id: Pendulum-v1}\nalgo: {name: sac, huber_delta: 2}\n")

@@ -1,6 +1,8 @@
 /* An environment that keeps every rule and is of the shape that its options say: what policies can
  * be trained on, and what not. It counts the steps of an episode, and a step earns 0.5.
  *   obs, obs_dtype       numbers that it observes, and their octet_env_dtype
+ *   side                 it observes pictures of side x side, with obs channels; 0: numbers
+ *   states               it observes one of as many states; 0: numbers
  *   n                    discrete actions; 0: a box of
  *   actions, dtype       numbers and their octet_env_dtype,
  *   low, high, bounds    in [low, high]; bounds=0: NULL
@@ -34,13 +36,15 @@ enum {
     FAILS,
     TERMINATES,
     CLIPS,
+    SIDE,
+    STATES,
     OPTIONS
 };
 
 static const char *const names[OPTIONS] = {
-    "obs",      "obs_dtype", "n",       "actions",   "dtype", "low",        "high",
-    "bounds",   "length",    "limit",   "threshold", "sums",  "claims",     "exit_at",
-    "abort_at", "segv_at",   "deep_at", "metrics",   "fails", "terminates", "clips"};
+    "obs",     "obs_dtype", "n",         "actions",    "dtype",  "low",     "high",     "bounds",
+    "length",  "limit",     "threshold", "sums",       "claims", "exit_at", "abort_at", "segv_at",
+    "deep_at", "metrics",   "fails",     "terminates", "clips",  "side",    "states"};
 
 #define METRICS_MAX 64
 
@@ -61,6 +65,26 @@ static uint32_t
 bytes_of(uint32_t dtype)
 {
     return dtype == OCTET_ENV_F64 ? 8 : dtype == OCTET_ENV_U8 ? 1 : 4;
+}
+
+static octet_env_space
+observed(const double *o)
+{
+    octet_env_space space = {.size = sizeof(space),
+                             .dtype = (uint32_t)o[OBS_DTYPE],
+                             .rank = 1,
+                             .shape = {(uint32_t)o[OBS]},
+                             .n = (uint32_t)o[STATES]};
+    if (o[SIDE] > 0) {
+        space.rank = 3;
+        space.shape[0] = space.shape[1] = (uint32_t)o[SIDE];
+        space.shape[2] = (uint32_t)o[OBS];
+    }
+    if (space.n > 0) {
+        space.dtype = OCTET_ENV_I32;
+        space.shape[0] = 1;
+    }
+    return space;
 }
 
 static void
@@ -85,10 +109,7 @@ describe(octet_env_handle *h)
     h->spec = (octet_env_spec){
         .size = sizeof(h->spec),
         .id = "Shape-v0",
-        .obs = {.size = sizeof(octet_env_space),
-                .dtype = (uint32_t)o[OBS_DTYPE],
-                .rank = 1,
-                .shape = {(uint32_t)o[OBS]}},
+        .obs = observed(o),
         .action = {.size = sizeof(octet_env_space),
                    .dtype = (uint32_t)o[DTYPE],
                    .rank = 1,
@@ -163,7 +184,11 @@ observe(const octet_env_handle *h, void *rows, uint32_t stride, uint32_t i)
         return;
     }
     char *row = (char *)rows + (size_t)i * stride;
-    memset(row, 0, (size_t)space->shape[0] * bytes_of(space->dtype));
+    size_t numbers = space->shape[0];
+    for (uint32_t k = 1; k < space->rank; k++) {
+        numbers *= space->shape[k];
+    }
+    memset(row, 0, numbers * bytes_of(space->dtype));
     if (space->dtype == OCTET_ENV_F32) {
         memcpy(row, &(float){(float)h->steps[i]}, sizeof(float));
         if (h->options[CLIPS] != 0) {
