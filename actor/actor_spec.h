@@ -21,7 +21,7 @@ typedef struct actor_spec {
 // id.
 OCT_CHECKED oct_err actor_spec_acts(const octet_env_spec *task, char *reason, size_t reason_size);
 // Whether one can be trained on it, too: sizes that a network can have, and bounds to map actions
-// onto (docs/environments.md has the limits). Errors as above.
+// onto (docs/environments-c.md has the limits). Errors as above.
 OCT_CHECKED oct_err actor_spec_trains(const octet_env_spec *task, char *reason, size_t reason_size);
 // Bound i of a box of actions, as policies have it; infinite where the space has none.
 float actor_spec_low(const octet_env_space *space, uint32_t i);

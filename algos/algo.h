@@ -8,7 +8,8 @@
 
 // A learning algorithm: one file per algorithm, one const algo_ops at its foot, one row in algo.c.
 // The interface holds for value methods (DQN, C51), deterministic policy gradients (DDPG, TD3,
-// D4PG) and, with a FIFO replay and extra columns, on-policy methods: docs/algorithms.md shows how.
+// D4PG) and, with a FIFO replay and extra columns, on-policy methods: docs/internals/algorithms.md
+// shows how.
 //
 // Threads: all functions on the thread that uses the context: the training thread.
 // Owns: all memory, reserved by create; update allocates nothing.

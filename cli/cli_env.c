@@ -96,7 +96,7 @@ static const struct argp replay_argp = {
            "recorded actions, and compares the state, observation, reward and flags of every row. "
            "Columns: ep, t, action (or action0.. or u0..), s0.., o0.. (or the environment's own "
            "names), reward, terminated, truncated; or state_hex and random_tape: see "
-           "docs/environments.md. The exit code is 1 if anything differs.\v"
+           "docs/internals/environments.md. The exit code is 1 if anything differs.\v"
            "Example: octet env replay CartPole-v1 tests/data/classic_control_ref/CartPole-v1.csv",
 };
 

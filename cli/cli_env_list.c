@@ -75,7 +75,7 @@ cli_env_list(const cli_env_settings *settings)
     } else if (rows_print(settings, suite) != 0) {
         return CLI_EXIT_FAILED;
     }
-    printf("A plug-in is named by its path: ./name.so (see docs/environments.md)\n");
+    printf("A plug-in is named by its path: ./name.so (see docs/environments-c.md)\n");
     return 0;
 }
 

@@ -103,7 +103,7 @@ const oct_config_key oct_config_keys[] = {
     WORD(algo, name, "dqn d4pg ddpg td3 reinforce sac table ppo a2c vtrace trpo external", "dqn",
          "learning algorithm: dqn for discrete actions; d4pg, ddpg, td3, sac for actions in a box; "
          "reinforce, ppo, a2c, vtrace, trpo for both; table for discrete observations and actions; "
-         "external: a program of your own (docs/python.md)"),
+         "external: a program of your own (docs/python-api.md)"),
     WORD(algo, target, "q_learning sarsa expected_sarsa", "q_learning",
          "what the value of the next state is: the value of the best action, the value of the "
          "action that was taken there, or the mean over an epsilon-greedy policy"),

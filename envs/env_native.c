@@ -237,7 +237,8 @@ env_native_step(octet_env_handle *handle, octet_env_io *io)
     return 0;
 }
 
-// Version, identity of the class, then the slot, little-endian. docs/environments.md lists it.
+// Version, identity of the class, then the slot, little-endian. docs/internals/environments.md
+// lists it.
 static void
 slot_write(const octet_env_handle *handle, const struct slot *slot, oct_writer *writer)
 {

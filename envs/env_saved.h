@@ -8,7 +8,8 @@
 #include "common/oct_pcg64.h"
 
 // What every environment of ours keeps of an episode beside its own state, and how a saved state
-// begins and ends; the environment's numbers lie between. docs/environments.md has the bytes.
+// begins and ends; the environment's numbers lie between. docs/internals/environments.md has the
+// bytes.
 //
 // Threads: any; no state. Owns: nothing.
 typedef struct env_episode {

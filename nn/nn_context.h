@@ -25,7 +25,8 @@ typedef struct nn_context_options {
     // kernels for it that are faster than fp32 (nn_tile_bf16), all products are in fp32.
     bool bf16;
     // Every product by the tiles for floats, on one thread, none by OpenBLAS: with any number of
-    // threads, all CPUs that nn_context_refusal lets pass give the same bits (docs/numerics.md).
+    // threads, all CPUs that nn_context_refusal lets pass give the same bits
+    // (docs/internals/numerics.md).
     bool exact;
     // Whose gradients are averaged with one's own (nn_trainer_backward); borrowed. NULL: nobody's.
     group *group;

@@ -50,8 +50,8 @@ policy_origin_is_run(const policy_origin *origin)
 }
 
 // A decoded policy. Weights of a layer are [rows][columns] (policy_layer_rows; a dense layer:
-// outputs and inputs), as codes and scales (INT8: docs/quantisation.md), or floats (FP32).
-// per_tensor: all scales of a layer are equal.
+// outputs and inputs), as codes and scales (INT8: docs/internals/quantisation.md), or floats
+// (FP32). per_tensor: all scales of a layer are equal.
 typedef struct policy_image {
     policy_spec spec;
     policy_origin origin;

@@ -5,10 +5,10 @@
 
 // fp32 parameters -> a policy image, in every precision. Biases, gains and offsets stay fp32.
 //
-// INT8 (docs/quantisation.md): code = round-half-to-even(w / scale_j) clamped to +-127, scale_j =
-// range_j / 127. INT4: scale_j = largest group range of the row / (7 * 15); per group of 32 inputs
-// a multiplier 1..15, code = round-half-to-even(w / (scale_j * multiplier)) clamped to +-7. A row
-// (group) of zeros has scale (multiplier) 0 and codes 0. BF16, FP16: nearest even.
+// INT8 (docs/internals/quantisation.md): code = round-half-to-even(w / scale_j) clamped to +-127,
+// scale_j = range_j / 127. INT4: scale_j = largest group range of the row / (7 * 15); per group of
+// 32 inputs a multiplier 1..15, code = round-half-to-even(w / (scale_j * multiplier)) clamped to
+// +-7. A row (group) of zeros has scale (multiplier) 0 and codes 0. BF16, FP16: nearest even.
 //
 // Threads: any; no allocation after the image was made (MSE and percentile use stack only).
 

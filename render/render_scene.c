@@ -48,7 +48,7 @@ painter_choose(render_scene *scene, const octet_env_spec *spec, char *reason, si
     } else if (env_gym_has(spec->id)) {
         snprintf(reason, reason_size,
                  "%s cannot be drawn here: gymnasium.wrappers.RecordVideo does it in Python, with "
-                 "the actions of octet.Policy(FILE).act (docs/python.md)",
+                 "the actions of octet.Policy(FILE).act (docs/gymnasium.md)",
                  spec->id);
         return OCT_ENOTFOUND;
     } else {

@@ -10,7 +10,8 @@
 #include "proto/wire_replay.h"
 #include "replay/replay_block.h"
 
-// A data set (docs/data.md): steps that were recorded, in a file that nobody changes any more.
+// A data set (docs/internals/data-file.md): steps that were recorded, in a file that nobody changes
+// any more.
 //
 //   page 0: header · notes · blocks
 //

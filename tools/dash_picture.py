@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Takes the picture of docs/dash.md in Chromium, without a window (chromium, chromium-driver, python3-selenium).
+"""Takes the picture of docs/runs.md in Chromium, without a window (chromium, chromium-driver, python3-selenium).
 
 usage: dash_picture.py URL OUT.png [WIDTH HEIGHT]        URL: of octet dash, or file:///… of octet report"""
 

@@ -1,5 +1,5 @@
 """An independent implementation of Octet's policies in numpy: format and forward pass, written from
-docs/internals/wire.md, docs/internals/policy-format.md and docs/quantisation.md, not from the C. INT8 and INT4 follow
+docs/internals/wire.md, docs/internals/policy-format.md and docs/internals/quantisation.md, not from the C. INT8 and INT4 follow
 every single precision operation in order, so their outputs must agree to the bit; the floats of
 FP32, BF16 and FP16 are computed in double."""
 

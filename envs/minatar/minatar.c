@@ -368,7 +368,7 @@ minatar_step(octet_env_handle *handle, octet_env_io *io)
 }
 
 // Version, identity of the environment, the game's numbers, then the rest of the slot,
-// little-endian. docs/environments.md lists it.
+// little-endian. docs/internals/environments.md lists it.
 static void
 slot_write(const octet_env_handle *handle, const struct slot *slot, oct_writer *writer)
 {

@@ -74,7 +74,7 @@ saved(struct board *b, uint8_t *bytes, uint32_t *length)
     T_OK(env_save(b->e, 0, bytes, length));
 }
 
-// Number k of the game in its saved state (docs/environments.md has the order).
+// Number k of the game in its saved state (docs/internals/environments.md has the order).
 __attribute__((unused)) static inline int
 saved_number(struct board *b, uint32_t k)
 {

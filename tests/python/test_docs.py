@@ -1,4 +1,4 @@
-"""The code of README.md and docs/python.md, block after block, as a reader would type it; what docs/reference.md says of a
+"""The code of README.md, docs/python.md and docs/python-api.md, block after block, as a reader would type it; what docs/reference.md says of a
 run folder, held against one; and names that pages share."""
 
 import json
@@ -47,16 +47,22 @@ def test_the_code_of_the_readme_runs_and_its_run_folder_is_described(tmp_path, m
     assert len(summary) > 20 and [key for key in summary if key not in keys] == []
 
 
-def test_the_code_of_the_page_runs(tmp_path, monkeypatch, capsys):
-    assert len(blocks_of("docs/python.md")) >= 5
+def test_the_code_that_trains_runs(tmp_path, monkeypatch, capsys):
+    assert len(blocks_of("docs/python.md")) == 3
+    monkeypatch.chdir(tmp_path)
+    run_blocks("docs/python.md", {})
+    printed = capsys.readouterr().out
+    assert re.search(r"^interrupted \d+$", printed, re.M), printed  # by on_metrics
+
+
+def test_the_code_of_the_parts_runs(tmp_path, monkeypatch, capsys):
+    assert len(blocks_of("docs/python-api.md")) >= 10
     # A policy for four numbers and two actions, as CartPole's is.
     shutil.copy(ROOT / "tests/data/policy/relu_int8.oct", tmp_path / "policy.oct")
     octet.import_policy([(np.ones((4, 16)), np.zeros(4), None)], env="FrozenLake-v1", path=tmp_path / "frozenlake.oct")
     monkeypatch.chdir(tmp_path)
-    run_blocks("docs/python.md", {})
-    printed = capsys.readouterr().out
-    assert "did you mean CartPole-v1?" in printed
-    assert re.search(r"^interrupted \d+$", printed, re.M), printed  # by on_metrics
+    run_blocks("docs/python-api.md", {})
+    assert "did you mean CartPole-v1?" in capsys.readouterr().out
 
 
 def test_daemons_start_with_the_certificates_that_are_issued():
