@@ -18,10 +18,9 @@ enum { NUMBER_SATURATION = ALGO_VALUE_NUMBERS, NUMBERS };
 
 static const algo_number dpg_numbers[NUMBERS] = {
     ALGO_VALUE_ROWS,
-    [NUMBER_SATURATION] =
-        {"saturation", "share",
-         "Share of the numbers in the policy's actions that are within a thousandth of half their "
-         "range of an end, where tanh is flat, over the updates that it learned in."},
+    [NUMBER_SATURATION] = {"saturation", "share",
+                           "Share of the policy's action numbers at an end of their range (within "
+                           "0.05 % of it), where tanh is flat."},
 };
 
 typedef struct dpg_variant {

@@ -100,26 +100,22 @@ enum {
 };
 // Their rows, for a list that goes on with an algorithm's own.
 #define ALGO_VALUE_ROWS                                                                            \
-    [ALGO_LOSS] = {"loss", "loss", "Mean loss of the row's updates."},                             \
-    [ALGO_TD_ABS] = {"td_abs", "return",                                                           \
-                     "Mean size of the TD error in the row; dqn with algo.distributional: mean "   \
-                     "KL divergence, in nats."},                                                   \
-    [ALGO_VALUE] = {"value", "return", "Mean Q(s, a) of the steps sampled in the row."},           \
+    [ALGO_LOSS] = {"loss", "loss", "Mean loss."},                                                  \
+    [ALGO_TD_ABS] =                                                                                \
+        {"td_abs", "return",                                                                       \
+         "Mean size of the TD error; dqn with algo.distributional: mean KL divergence, in nats."}, \
+    [ALGO_VALUE] = {"value", "return", "Mean Q(s, a) of the sampled steps."},                      \
     [ALGO_CUT_BELOW] = {"cut_below", "range",                                                      \
-                        "Mean amount by which the lower end of the atoms (algo.value_min) "        \
-                        "raises a target's mean, as a share of the atoms' range; empty where "     \
-                        "there are no atoms."},                                                    \
+                        "Mean amount by which algo.value_min raises a target's mean, as a share "  \
+                        "of the atoms' range."},                                                   \
     [ALGO_CUT_ABOVE] = {"cut_above", "range",                                                      \
-                        "Mean amount that the upper end of the atoms (algo.value_max) takes from " \
-                        "a target's mean, as a share of the atoms' range; empty where there are "  \
-                        "no atoms."},                                                              \
+                        "Mean amount by which algo.value_max lowers a target's mean, as a share "  \
+                        "of the atoms' range."},                                                   \
     [ALGO_GRAD_NORM] = {"grad_norm", "norm",                                                       \
-                        "Mean norm of the gradient of the network of values (td3, sac: the "       \
-                        "larger of two) in the row, before clipping."},                            \
-    [ALGO_POLICY_GRAD_NORM] = {                                                                    \
-        "policy_grad_norm", "norm",                                                                \
-        "Mean norm of the policy network's gradient over the updates that it learned in, before "  \
-        "clipping; empty where there is none."}
+                        "Mean gradient norm of the value network (td3, sac: the larger of two), "  \
+                        "before clipping."},                                                       \
+    [ALGO_POLICY_GRAD_NORM] = {"policy_grad_norm", "norm",                                         \
+                               "Mean gradient norm of the policy network, before clipping."}
 extern const algo_number algo_value_numbers[ALGO_VALUE_NUMBERS];
 
 // Where there are no atoms nothing can be cut.

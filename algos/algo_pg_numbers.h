@@ -23,31 +23,24 @@ enum {
 };
 // Their rows, for a list that goes on with an algorithm's own.
 #define ALGO_PG_ROWS                                                                               \
-    [ALGO_PG_LOSS] = {"loss", "loss",                                                              \
-                      "Mean loss of the row's updates: of policy, entropy and value together."},   \
-    [ALGO_PG_VALUE] = {"value", "return", "Mean V(s) of the steps learned from in the row."},      \
+    [ALGO_PG_LOSS] = {"loss", "loss", "Mean loss of policy, entropy and value together."},         \
+    [ALGO_PG_VALUE] = {"value", "return", "Mean V(s) of the steps."},                              \
     [ALGO_PG_GRAD_NORM] = {"grad_norm", "norm",                                                    \
-                           "Mean norm of the gradient of the network of values in the row, "       \
-                           "before clipping."},                                                    \
+                           "Mean gradient norm of the value network, before clipping."},           \
     [ALGO_PG_POLICY_GRAD_NORM] = {"policy_grad_norm", "norm",                                      \
-                                  "Mean norm of the policy network's gradient over the updates "   \
-                                  "that it learned in, before clipping; empty where there is "     \
-                                  "none."},                                                        \
+                                  "Mean gradient norm of the policy network, before clipping."},   \
     [ALGO_PG_ENTROPY] = {"entropy", "nats", "Mean entropy of the policy where it acted."},         \
     [ALGO_PG_RATIO_MEAN] = {"ratio_mean", "",                                                      \
-                            "Mean of pi(a|s) / mu(a|s), of the policy that learns and the "        \
-                            "quantised one that acted; 1 where they are the same."},               \
+                            "Mean importance ratio pi(a|s) / mu(a|s) of the policy that learns "   \
+                            "to the one that acted."},                                             \
     [ALGO_PG_RATIO_CLIPPED] = {"ratio_clipped", "share",                                           \
-                               "Share of the actions whose ratio was cut to algo.ratio_max (ppo: " \
-                               "was outside 1 - algo.clip .. 1 + algo.clip)."},                    \
+                               "Share of the actions whose ratio was clipped to algo.ratio_max "   \
+                               "(ppo: to 1 ± algo.clip)."},                                        \
     [ALGO_PG_KL] = {"kl", "nats",                                                                  \
-                    "Mean KL divergence from the policy that acted to the one that learns, "       \
-                    "estimated from the actions taken."},                                          \
-    [ALGO_PG_VALUE_LOSS] = {"value_loss", "loss", "Mean of (V(s) - return)^2 / 2 in the row."},    \
-    [ALGO_PG_EXPLAINED] = {                                                                        \
-        "explained_variance", "share",                                                             \
-        "Share of the variance of returns that V(s) explains: 1 is all, 0 as much as a "           \
-        "constant."}
+                    "Mean KL divergence from the policy that acted to the one that learns."},      \
+    [ALGO_PG_VALUE_LOSS] = {"value_loss", "loss", "Mean of (V(s) - return)^2 / 2."},               \
+    [ALGO_PG_EXPLAINED] = {"explained_variance", "share",                                          \
+                           "Share of the variance of returns that V(s) explains."}
 
 // For an algorithm that has none of its own.
 extern const algo_number algo_pg_numbers[ALGO_PG_NUMBERS];

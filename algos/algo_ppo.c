@@ -32,8 +32,7 @@ enum { NUMBER_UPDATE_KL = ALGO_PG_NUMBERS, NUMBER_STEPS, NUMBERS };
 static const algo_number ppo_numbers[NUMBERS] = {
     ALGO_PG_ROWS,
     [NUMBER_UPDATE_KL] = {"update_kl", "nats",
-                          "Mean KL divergence to the policy at the end of an update, estimated in "
-                          "its last minibatch."},
+                          "Mean KL divergence to the policy at the end of an update."},
     [NUMBER_STEPS] = {"gradient_steps", "", "Mean gradient steps of an update."},
 };
 

@@ -64,8 +64,7 @@ static const algo_number sac_numbers[NUMBERS] = {
     [NUMBER_ENTROPY] = {"entropy", "nats", "Mean entropy of the policy where it acted."},
     [NUMBER_POLICY_VALUE] =
         {"policy_value", "return",
-         "Mean of the smallest Q(s, a) of all critics, at actions drawn from the policy; "
-         "value is at those that were taken."},
+         "Mean of the smallest Q(s, a) of all critics, at actions drawn from the policy."},
 };
 
 // ---- the temperature

@@ -118,13 +118,14 @@ static void
 describe_markdown(FILE *stream, const oct_config_key *key, const char *allowed, bool section)
 {
     if (section) {
-        fprintf(stream, "\n### %s\n\n| key | type | allowed | default | meaning |\n", key->section);
-        fprintf(stream, "|---|---|---|---|---|\n");
+        fprintf(stream, "\n### %s\n\n| key | allowed | default | meaning |\n", key->section);
+        fprintf(stream, "|---|---|---|---|\n");
     }
+    bool is_whole = key->kind == OCT_CONFIG_U32 || key->kind == OCT_CONFIG_U64;
     char own[OCT_CONFIG_VALUE_MAX], readers[OCT_CONFIG_READERS_MAX];
     (void)oct_config_defaults_print(key, "`", own);
-    fprintf(stream, "| `%s.%s` | %s | %s | %s%s%s%s%s | %s%s |\n", key->section, key->name,
-            kind_text(key->kind), allowed, key->preset != NULL ? "`" : "",
+    fprintf(stream, "| `%s.%s` | %s%s | %s%s%s%s%s | %s%s |\n", key->section, key->name,
+            is_whole ? "whole, " : "", allowed, key->preset != NULL ? "`" : "",
             key->preset == NULL   ? "required"
             : key->preset[0] == 0 ? "\"\""
                                   : key->preset,

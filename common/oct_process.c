@@ -128,14 +128,12 @@ static const oct_number rows[] = {
     METRIC(GAUGE, "open_fds", "files", "Open file descriptors.", 0, open_fds, "process_open_fds"),
     METRIC(GAUGE, "max_fds", "files", "Maximum number of open file descriptors.", 0, max_fds,
            "process_max_fds"),
-    METRIC(COUNTER, "restarts", "restarts",
-           "Daemons of this run that `octet train` started again, hung ones included; 0 without "
-           "`octet train`.",
-           0, restarts, "octet_supervisor_restarts_total"),
-    METRIC(COUNTER, "hangs", "daemons",
-           "Daemons of this run that `octet train` killed because they made no progress for "
-           "`run.hang_s` or `run.env_hang_s`; 0 without `octet train`.",
-           0, hangs, "octet_supervisor_hangs_total"),
+    METRIC(COUNTER, "restarts", "restarts", "Daemons that `octet train` has restarted.", 0,
+           restarts, "octet_supervisor_restarts_total"),
+    METRIC(
+        COUNTER, "hangs", "daemons",
+        "Daemons that `octet train` has killed because they hung (`run.hang_s`, `run.env_hang_s`).",
+        0, hangs, "octet_supervisor_hangs_total"),
 };
 
 void

@@ -8,7 +8,8 @@ usage: check_docs.py ROOT OCTET PRINT_NUMBERS           checks the tree; OCTET i
 
 - docs/reference.md lists every log id with its level, and none that the sources do not have;
 - it has the tables that tools/reference.py makes of the registries of numbers; it lists every number
-  that evaluators report, and every metric with its kind, and none that the sources do not have; the rules and the dashboard in deploy/ name no other metric;
+  that evaluators report and every metric, and none that the sources do not have; the names of counters, and of
+  nothing else, end in _total; the rules and the dashboard in deploy/ name no other metric;
 - it has every environment variable whose name begins with OCTET_, and none that nobody asks for;
 - docs/configuration.md is what `octet config --markdown` prints, after an introduction;
 - a table below <!-- printed: bench/NAME.py ARGUMENTS --> or <!-- printed: octet ARGUMENTS --> is what that command prints,
@@ -42,17 +43,14 @@ LOG_CALL = re.compile(r'\boct_log_(error|warn|notice|info|debug)\(\s*(?:"([^"]*)
 
 INTRODUCTION = """# Configuration
 
-Every key of an experiment. This page is what `octet config --markdown` prints; `octet config KEY`
-shows one key, `octet config --explain ALGO` those that matter to an algorithm, with usual values,
-`octet config --check FILE` checks a file. Keys that a file does not name have their
-default, which for some follows `algo.name`; only `env.id` is required. On the command line the same names are used:
-`octet train presets/cartpole.yaml --set learner.batch_size=128`. How the keys affect a run, and
-when to change which, is in [tuning.md](tuning.md).
+Every key of an experiment. Only `env.id` is required; every other key has a default, which for some follows
+`algo.name`. The same names work on the command line: `octet train cartpole --set learner.batch_size=128`.
 
-`octet train` and `octet config --check` warn of each key that has no effect with the values of others, and say what it
-needs: `warning: algo.noisy_sigma: 0.3 has no effect without algo.noisy: true`. They are silent about keys at their
-default, and about those of a preset, which a path may name, too: `octet train presets/pendulum.yaml --set
-algo.name=sac` looks at what `--set` names alone.
+- `octet config KEY` shows one key, and `octet config --explain ALGO` the keys that matter to an algorithm, with usual
+  values. [Tuning](tuning.md) says when to change which.
+- `octet config --check FILE` checks a file. Both it and `octet train` warn of a key that you set without effect:
+  `warning: algo.noisy_sigma: 0.3 has no effect without algo.noisy: true`.
+- In the tables, "whole" means a whole number. Algorithms at the beginning of a meaning are those that read the key.
 """
 
 
@@ -77,6 +75,13 @@ def rows(text):
                 yield name, cells[1]
 
 
+def log_ids(text):
+    """(id, levels) of every line of a list like: - `NET-STUCK`, `NET-PUSH` E W: what happened."""
+    for names, levels in re.findall(r"^- (`[^:]*`) ([EWNID ]+): ", text, re.M):
+        for name in re.findall(r"`([^`]+)`", names):
+            yield name, levels
+
+
 def renewing(root, octet, print_numbers):
     return shlex.join(["python3", sys.argv[0], str(root), str(octet), str(print_numbers), "--write"])
 
@@ -93,7 +98,7 @@ def check_log_ids(root):
             levels.setdefault(name, set())  # told to a function that logs it
     levels.pop("", None)
     page = (root / reference.PAGE).read_text(encoding="utf-8")
-    described = dict(rows(section(page, "Log ids")))
+    described = dict(log_ids(section(page, "Log ids")))
     yield from compare("log id", levels, described, reference.PAGE)
     for name, found in levels.items():
         if name in described and not found <= set(described[name].split()):
@@ -122,7 +127,7 @@ def check_prometheus(root, print_numbers):
     yield from compare("metric", names, described, reference.PAGE)
     for name, kind in described.items():
         if name in names and kind != names[name]:
-            yield f"{reference.PAGE}: metric {name} is a {names[name]}, not a {kind}"
+            yield f"metric {name} is a {names[name]}: names of counters end in _total, names of gauges do not"
     if (root / "deploy").exists():
         for name in sorted(metric_names.used(root) - set(names) - {"up"}):
             yield f"deploy: metric {name} of a rule or the dashboard is not in the sources"
@@ -249,15 +254,15 @@ OPERATIONS = """# Operations
 NUMBERS = "learner.\tloss\t1\tgauge\tcsv,status\toctet_loss\t\t\tHelp.\t\n"
 REFERENCE = """# Reference
 <!-- numbers: learner -->
-| number | unit | shown in | Prometheus | meaning |
-|---|---|---|---|---|
-| `loss` | 1 | csv, status | `octet_loss` gauge | Help. |
+| number | unit | meaning |
+|---|---|---|
+| `loss`<br>`octet_loss` | 1 | Help. |
 <!-- end -->
-| `octet_updates_total` | counter | x |
-| `octet_bound{bound}` | gauge | x |
+| `octet_updates_total` | | x |
+| `octet_bound{bound}` | | x |
 ## Log ids
-| `NET-STUCK` | E | [way](operations.md#metrics) and [page](configuration.md) |
-| `REPLAY-BAD` | W | `test_good` of `tests/test_net.c` |
+- `NET-STUCK` E: [way](operations.md#metrics) and [page](configuration.md)
+- `REPLAY-BAD` W: `test_good` of `tests/test_net.c`
 ## Environment variables
 | `OCTET_ISA`, `HOME` | kernel |
 """
@@ -378,7 +383,7 @@ SELF_TESTS = [
     ("net/net_loop.c", "NET-STUCK", "stuck", ["stuck is not FOLDER", "NET-STUCK is not in"]),
     ("net/net_loop.c", "_error", "_warn", ["has level E"]),
     ("replay/replay_io.c", "Y-BAD", "Y-ODD", ["ODD is not described", "REPLAY-BAD is not in"]),
-    ("docs/reference.md", "| `NET-STUCK` | E", "| NET-STUCK | E", ["NET-STUCK is not described"]),
+    ("docs/reference.md", "- `NET-STUCK` E", "- NET-STUCK E", ["NET-STUCK is not described"]),
     ("docs/reference.md", "## Log ids", "## Logs", ["NET-STUCK is not", "REPLAY-BAD is not"]),
     ("policy/policy_isa.c", "ISA", "CPU", ["variable OCTET_CPU is not described", "variable OCTET_ISA is not in"]),
     ("numbers", "\tloss", "\tlag", ["tables are not those"]),
@@ -387,7 +392,7 @@ SELF_TESTS = [
     ("docs/reference.md", "Help.", "Other help.", ["tables are not those"]),
     ("net/net_metrics.c", "updates_total", "steps_total",
      ["octet_steps_total is not described", "octet_updates_total is not in", "octet_updates_total of a rule"]),
-    ("net/net_metrics.c", "GAUGE", "COUNTER", ["octet_bound is a counter, not a gauge"]),
+    ("net/net_metrics.c", "GAUGE", "COUNTER", ["octet_bound is a counter: names"]),
     ("deploy/grafana/octet.json", "updates", "steps", ["octet_steps_total of a rule"]),
     ("deploy/prometheus/a.rules.yaml", "octet_bound", "octet_lag", ["octet_lag of a rule"]),
     ("docs/configuration.md", "keys", "key", ["this renews it: python3 "]),

@@ -20,12 +20,12 @@ def in_sources(root, folders):
 
 
 def documented(root):
-    """{name: kind} of every metric in the tables: a name, maybe with {labels}, then its kind."""
+    """{name: kind} of every metric in the first cells of the tables. A name that ends in _total is a counter's."""
     found = {}
     for line in (root / PAGE).read_text(encoding="utf-8").splitlines():
         if line.startswith("|"):
-            for name, kind in re.findall(r"`((?:octet|process)_\w+)(?:\{[^`]*\})?`[ |]+(\w+)", line):
-                found[name] = kind
+            for name in re.findall(r"`((?:octet|process)_\w+)(?:\{[^`]*\})?`", line.split("|")[1]):
+                found[name] = "counter" if name.endswith("_total") else "gauge"
     return found
 
 

@@ -4,8 +4,9 @@
 usage: reference.py ROOT PRINT_NUMBERS           prints the page as it should be
        reference.py ROOT PRINT_NUMBERS --write   writes it
 
-PRINT_NUMBERS is tools/print_numbers.c, built. A table stands between two lines:
-<!-- numbers: PREFIX --> and <!-- end -->. tools/check_docs.py holds the page against the sources.
+PRINT_NUMBERS is tools/print_numbers.c, built. A table stands between two lines, <!-- numbers: PREFIX --> and
+<!-- end -->. With <!-- numbers: PREFIX csv --> it has the columns of metrics.csv alone, and with
+<!-- numbers: PREFIX other --> all other numbers. tools/check_docs.py compares the page with the sources.
 """
 
 import pathlib
@@ -14,7 +15,7 @@ import subprocess
 import sys
 
 PAGE = "docs/reference.md"
-MARKED = re.compile(r"(<!-- numbers: (\w+) -->\n).*?(<!-- end -->)", re.S)
+MARKED = re.compile(r"(<!-- numbers: (\w+)(?: (csv|other))? -->\n).*?(<!-- end -->)", re.S)
 KEYS = re.compile(r"(?<![`\w])((?:run|env|actor|algo|network|replay|learner|policy|evaluation|net)\.[a-z_]+)")
 FIELDS = ["prefix", "name", "unit", "kind", "shown", "family", "label", "value", "help", "over"]
 
@@ -42,38 +43,30 @@ def merged(found):
     return groups
 
 
-def where(row):
-    places = row["shown"].replace("tensorboard", "TensorBoard").split(",") if row["shown"] else []
-    if row["over"]:
-        places[0] += f" (mean over `{row['over']}`)"
-    return ", ".join(places)
-
-
 def line(group):
     first = group[0]
-    name = f"`{first['name']}`" if first["shown"] else ""
-    if len(group) > 1 and first["shown"]:
-        name = f"`{group[0]['name']}` … `{group[-1]['name']}`"
-    family = ""
+    names = []
+    if first["shown"]:
+        names.append("` … `".join(dict.fromkeys(row["name"] for row in (first, group[-1]))))
     if first["family"]:
         values = ",".join(row["value"] for row in group)
-        label = f'{{{first["label"]}="{values}"}}' if first["label"] else ""
-        family = f"`{first['family']}{label}` {first['kind']}"
+        names.append(first["family"] + (f'{{{first["label"]}="{values}"}}' if first["label"] else ""))
     text = KEYS.sub(r"`\1`", first["help"]).replace("|", "\\|")
-    return f"| {name} | {first['unit']} | {where(first)} | {family} | {text} |"
+    return f"| {'<br>'.join(f'`{name}`' for name in names)} | {first['unit']} | {text} |"
 
 
-def table(found, prefix):
+def table(found, prefix, part):
     mine = [row for row in found if row["prefix"] == prefix + "."]
-    head = "| number | unit | shown in | Prometheus | meaning |\n|---|---|---|---|---|\n"
-    return head + "".join(line(group) + "\n" for group in merged(mine))
+    if part:
+        mine = [row for row in mine if ("csv" in row["shown"].split(",")) == (part == "csv")]
+    return "| number | unit | meaning |\n|---|---|---|\n" + "".join(line(group) + "\n" for group in merged(mine))
 
 
 def page(root, print_numbers):
     """The page with tables of today."""
     found = rows(print_numbers)
     text = (root / PAGE).read_text(encoding="utf-8")
-    return MARKED.sub(lambda match: match[1] + table(found, match[2]) + match[3], text)
+    return MARKED.sub(lambda match: match[1] + table(found, match[2], match[3]) + match[4], text)
 
 
 def main(arguments):
