@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The tables of 200 actors and of real actors on one machine in docs/scaling.md, in less than six minutes: builds what is
+# The tables of 200 actors and of real actors on one machine in docs/results/scaling.md, in less than six minutes: builds what is
 # needed, runs bench_swarm_grid.py and bench_scaling.py, writes docs/img/scaling-*.svg and one file of results. The machine should do nothing else.
 # usage: bench/run_scaling.sh [FOLDER]     FOLDER: for scaling.json and the tables (default build/scaling)
 set -euo pipefail

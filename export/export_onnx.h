@@ -8,7 +8,8 @@
 #define EXPORT_ACTION_NONE INT32_MIN
 
 // A policy as an ONNX model (opset 13): observation [batch][n] in, outputs [batch][m] and action
-// ([batch] of int64, or [batch][dimensions]) out. docs/robot.md says what each layer becomes.
+// ([batch] of int64, or [batch][dimensions]) out. docs/internals/exports.md says what each layer
+// becomes.
 //
 // Threads: any. Exactness: INT8 and INT4 quantise in our order of operations; the integer products
 // are added as floats, which is exact up to 518 inputs and beyond unless sums pass 2^24.

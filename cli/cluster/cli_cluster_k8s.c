@@ -529,7 +529,7 @@ comment(const k8s *k)
 {
     const char *name = k->plan->name, *namespace = k->o->namespace;
     PUT(k,
-        "# One run of Octet on Kubernetes, by octet cluster k8s. docs/deploy.md explains it.\n"
+        "# One run of Octet on Kubernetes, by octet cluster k8s. docs/kubernetes.md explains it.\n"
         "# Once, before it:\n#   kubectl create namespace %s\n",
         namespace);
     if (!k->o->cluster.insecure) {

@@ -54,7 +54,8 @@ typedef struct cli_cluster_options {
 // --set --actors --learners --evaluators --port --name --run-dir --certs --insecure, and FILE.
 extern const struct argp cli_cluster_argp;
 
-// Base ports, from options->port (5555) on: the learner has two, a replay three (docs/deploy.md).
+// Base ports, from options->port (5555) on: the learner has two, a replay three
+// (docs/reference.md, Addresses).
 #define CLI_CLUSTER_PORT               5555u
 #define CLI_CLUSTER_PORT_REPLAY        5u  // behind the learner's
 #define CLI_CLUSTER_PORT_DATA          10u // of a data set beside what actors send

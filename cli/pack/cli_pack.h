@@ -18,9 +18,9 @@ typedef struct cli_pack_result {
 } cli_pack_result;
 
 // Packs every plain file of the folder of a run that is not live into out (NULL: NAME.tar.zst
-// here), which must not exist. What belongs to a start of the run stays behind: see docs/cli.md.
-// The folder is locked meanwhile: no supervisor, learner or replay starts in it. path: where it
-// went.
+// here), which must not exist. What belongs to a start of the run stays behind: see
+// docs/internals/files.md. The folder is locked meanwhile: no supervisor, learner or replay starts
+// in it. path: where it went.
 OCT_CHECKED oct_err cli_pack(const char *folder, const char *out, char *path, size_t path_size,
                              cli_pack_result *result, char *reason, size_t reason_size);
 

@@ -9,7 +9,7 @@
 #include "proto/wire_hash.h"
 
 // What is in a pack (octet run pack): a tar of a MANIFEST and the files that it lists, in this
-// order, compressed by zstd. docs/cli.md has the format.
+// order, compressed by zstd. docs/internals/files.md has the format.
 //
 // A header of the tar says nothing that the manifest does not: whoever unpacks makes the header
 // that he expects and compares it, so that nothing of a tar but the length of the manifest is

@@ -277,7 +277,7 @@ def test_the_image_has_every_program():
 
 
 def test_prometheus_expects_the_certificate_of_each_service():
-    """Services that are found by their name have certificates of it (docs/deploy.md), and no addresses in them."""
+    """Services that are found by their name have certificates of it (docs/compose.md), and no addresses in them."""
     text, found = (DEPLOY / "prometheus/prometheus.yaml").read_text(encoding="utf-8"), []
     for job in text.split("- job_name: ")[1:]:
         for names in re.findall(r"\{names: \[([^]]*)\]", job):

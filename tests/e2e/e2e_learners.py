@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""End-to-end tests of several learners that share batches (docs/parallelism.md): see e2e.py.
+"""End-to-end tests of several learners that share batches (docs/scaling.md): see e2e.py.
 
 usage: e2e_learners.py OCTET TEST
 """

@@ -19,7 +19,7 @@ from hostile import BUILD, CARTPOLE, running, updates  # noqa: E402
 
 DAEMONS = ("replay", "learner", "actor", "evaluator")
 SOURCE = "127.0.0.9"  # of strangers
-FAILURES = 256  # of a certificate, docs/security.md
+FAILURES = 256  # of a certificate, docs/internals/gate.md
 
 
 def replace(path, content, mode=0o600):

@@ -510,7 +510,7 @@ def settle(check, system):
 # ---- the table
 
 def markdown(rows):
-    """What docs/security.md shows."""
+    """What docs/results/security.md shows."""
     out = ["| attack | done | env steps/s, ratio to before (busy loop) | updates/s, likewise | gates, cores | memory at most, MB"
            " (learner, replay) | descriptors (learner, replay) | a new actor is in after |", "|" + "---|" * 8]
     for r in rows:

@@ -28,7 +28,7 @@ ACTORS = 2
 PATIENCE_S = 60
 METRICS_S = 0.05        # rows of metrics come so fast that they are joined within minutes
 METRICS_ROWS = 1000
-ROW_BYTES_MAX = 4096    # docs/operations.md
+ROW_BYTES_MAX = 4096    # of metrics.csv and TensorBoard together
 LOG_BYTES_MAX = 3 * (8 << 20)
 # What a daemon may have more at the end of the run than after the first rounds.
 ANON_GROWTH_MAX = 16 << 20

@@ -114,7 +114,7 @@ test_values_are_those_of_onnxruntime(void **state)
     }
 }
 
-// As docs/cli.md says: a number of actions alone is of discrete ones.
+// As docs/import.md says: a number of actions alone is of discrete ones.
 static void
 test_a_number_of_actions_says_that_they_are_discrete(void **state)
 {

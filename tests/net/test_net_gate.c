@@ -642,7 +642,7 @@ static void
 test_failures_are_those_of_the_certificate(void **state)
 {
     (void)state;
-    enum { FAILURES_MAX = 256, FORGIVEN_A_S = 16 }; // docs/security.md
+    enum { FAILURES_MAX = 256, FORGIVEN_A_S = 16 }; // docs/internals/gate.md
     const uint8_t wrong_header[] = {0, 'S', 'P', 0, 0, 0x21, 0, 0};
     const char *url = tls_url();
     side good, to;

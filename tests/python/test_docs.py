@@ -68,8 +68,8 @@ def test_the_code_of_the_parts_runs(tmp_path, monkeypatch, capsys):
 def test_daemons_start_with_the_certificates_that_are_issued():
     def found(page, pattern):
         return set(re.findall(pattern, (ROOT / page).read_text(), re.M))
-    for page in ("docs/security.md", "docs/operations.md"):
-        issued = found(page, r"^    octet certs issue \w+ +(\w+)")
-        for other in ("README.md", "docs/security.md"):
-            started = found(other, r"^ +octet-\w+ +--tls (\w+)")
-            assert len(started) >= 4 and started <= issued, (page, other, started - issued)
+    def issued(page):
+        return found(page, r"^    octet certs issue \w+ +(\w+)")
+    for page in ("README.md", "docs/security.md", "docs/operations.md"):
+        started = found(page, r"^ +octet-\w+ +--tls (\w+)")
+        assert len(started) >= 4 and started <= issued(page) | issued("docs/security.md"), (page, started)
