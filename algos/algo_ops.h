@@ -100,7 +100,7 @@ enum {
 };
 // Their rows, for a list that goes on with an algorithm's own.
 #define ALGO_VALUE_ROWS                                                                            \
-    [ALGO_LOSS] = {"loss", "loss", "Mean loss."},                                                  \
+    [ALGO_LOSS] = {"loss", "loss", "Mean loss of the updates."},                                   \
     [ALGO_TD_ABS] =                                                                                \
         {"td_abs", "return",                                                                       \
          "Mean size of the TD error; dqn with algo.distributional: mean KL divergence, in nats."}, \

@@ -164,7 +164,7 @@ test_help_has_the_defaults_of_each_algorithm(void **state)
     assert_says(keys,
                 "  batch_size: 256 (ppo, a2c, trpo: actor.count * actor.envs; reinforce, vtrace: "
                 "16; table: 8)\n");
-    assert_says(table, "| `algo.kl_max` | number | 0 .. 1000000 | `0`; trpo: `0.01` |");
+    assert_says(table, "| `algo.kl_max` | 0 .. 1000000 | `0`; trpo: `0.01` |");
     assert_says(explained, "algo.sequence_steps                16           16\n");
     free(keys);
     free(table);
