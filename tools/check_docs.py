@@ -251,12 +251,18 @@ def check_tree(root, octet, print_numbers):
 OPERATIONS = """# Operations
 ## Metrics
 """
-NUMBERS = "learner.\tloss\t1\tgauge\tcsv,status\toctet_loss\t\t\tHelp.\t\n"
+NUMBERS = ("learner.\tloss\t1\tgauge\tcsv,status\toctet_loss\t\t\tHelp.\t\n"
+           "learner.\tgoal\t1\tgauge\tstatus\t\t\t\tEnd.\t\n")
 REFERENCE = """# Reference
-<!-- numbers: learner -->
+<!-- numbers: learner csv -->
 | number | unit | meaning |
 |---|---|---|
 | `loss`<br>`octet_loss` | 1 | Help. |
+<!-- end -->
+<!-- numbers: learner other -->
+| number | unit | meaning |
+|---|---|---|
+| `goal` | 1 | End. |
 <!-- end -->
 | `octet_updates_total` | | x |
 | `octet_bound{bound}` | | x |
@@ -387,6 +393,7 @@ SELF_TESTS = [
     ("docs/reference.md", "## Log ids", "## Logs", ["NET-STUCK is not", "REPLAY-BAD is not"]),
     ("policy/policy_isa.c", "ISA", "CPU", ["variable OCTET_CPU is not described", "variable OCTET_ISA is not in"]),
     ("numbers", "\tloss", "\tlag", ["tables are not those"]),
+    ("numbers", "\tcsv,status", "\tstatus", ["tables are not those"]),
     ("numbers", "octet_loss", "octet_lost",
      ["tables are not those", "octet_lost is not described", "octet_loss is not in"]),
     ("docs/reference.md", "Help.", "Other help.", ["tables are not those"]),
