@@ -1,9 +1,10 @@
-// Finds the nearest memory limit of the control groups that this process is in.
+// Finds the nearest limits on memory and CPU time of the control groups that this process is in.
 #include "common/oct_cgroup.h"
 
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "common/oct_base.h"
@@ -12,17 +13,22 @@
 #define NO_LIMIT   ((uint64_t)1 << 62) // version 1 has a number of pages a little below 2^63
 
 typedef struct version {
+    const char *controller;
     const char *mount; // of the hierarchy
     const char *limit, *used;
     const char *cache[2]; // of memory.stat, with the groups below
 } version;
 
-static const version version_1 = {"/sys/fs/cgroup/memory",
-                                  "memory.limit_in_bytes",
-                                  "memory.usage_in_bytes",
-                                  {"total_inactive_file", "total_active_file"}};
-static const version version_2 = {
-    "/sys/fs/cgroup", "memory.max", "memory.current", {"inactive_file", "active_file"}};
+static const version memory_1 = {"memory",
+                                 "/sys/fs/cgroup/memory",
+                                 "memory.limit_in_bytes",
+                                 "memory.usage_in_bytes",
+                                 {"total_inactive_file", "total_active_file"}};
+static const version memory_2 = {
+    "memory", "/sys/fs/cgroup", "memory.max", "memory.current", {"inactive_file", "active_file"}};
+static const version cpu_1 = {
+    .controller = "cpu", .mount = "/sys/fs/cgroup/cpu", .limit = "cpu.cfs_quota_us"};
+static const version cpu_2 = {.controller = "cpu", .mount = "/sys/fs/cgroup", .limit = "cpu.max"};
 
 // UINT64_MAX: no such file, or "max".
 static uint64_t
@@ -84,6 +90,25 @@ level_left(const char *folder, const version *v)
     return limit > used ? limit - used : 0;
 }
 
+// Version 2 has "QUOTA PERIOD" in one file, or "max PERIOD"; version 1 two files, and a quota of
+// -1.
+static uint64_t
+level_cpu(const char *folder, const version *v)
+{
+    char path[PATH_BYTES + 64], quota[32] = "";
+    uint64_t period = number_read(folder, "cpu.cfs_period_us");
+    (void)snprintf(path, sizeof(path), "%s/%s", folder, v->limit);
+    FILE *file = fopen(path, "re");
+    if (file != NULL) {
+        if (fscanf(file, "%31s %" SCNu64, quota, &period) < 1) {
+            quota[0] = '\0';
+        }
+        (void)fclose(file);
+    }
+    bool is_set = quota[0] >= '1' && quota[0] <= '9' && period > 0 && period < NO_LIMIT;
+    return is_set ? strtoull(quota, NULL, 10) * 1000 / period : UINT64_MAX;
+}
+
 // The least of all levels, from the group up to the mount. Levels that are not there say nothing: a
 // container may see the path that its group has on the host.
 static uint64_t
@@ -105,24 +130,23 @@ levels_least(const char *root, const version *v, const char *group, level_fn *le
     return least;
 }
 
-// Whether memory is one of the controllers, which commas part.
+// Whether a list, which commas part, has this controller.
 static bool
-has_memory(const char *controllers)
+has_controller(const char *list, const char *controller)
 {
-    static const char memory[] = "memory";
-    while (*controllers != '\0') {
-        size_t length = strcspn(controllers, ",");
-        if (length == strlen(memory) && memcmp(controllers, memory, length) == 0) {
+    while (*list != '\0') {
+        size_t length = strcspn(list, ",");
+        if (length == strlen(controller) && memcmp(list, controller, length) == 0) {
             return true;
         }
-        controllers += length + (controllers[length] == ',');
+        list += length + (list[length] == ',');
     }
     return false;
 }
 
 // A line of /proc/self/cgroup, number:controllers:group; version 2 has no controllers there.
 static uint64_t
-line_least(const char *root, char *line, level_fn *level)
+line_least(const char *root, char *line, const version *v1, const version *v2, level_fn *level)
 {
     line[strcspn(line, "\n")] = '\0';
     char *controllers = strchr(line, ':');
@@ -136,20 +160,21 @@ line_least(const char *root, char *line, level_fn *level)
         *group = '\0';
     }
     if (*controllers == '\0') {
-        return levels_least(root, &version_2, group, level);
+        return levels_least(root, v2, group, level);
     }
-    return has_memory(controllers) ? levels_least(root, &version_1, group, level) : UINT64_MAX;
+    return has_controller(controllers, v1->controller) ? levels_least(root, v1, group, level)
+                                                       : UINT64_MAX;
 }
 
 static uint64_t
-groups_least(const char *root, level_fn *level)
+groups_least(const char *root, const version *v1, const version *v2, level_fn *level)
 {
     char path[PATH_BYTES], line[PATH_BYTES];
     uint64_t least = UINT64_MAX;
     (void)snprintf(path, sizeof(path), "%s/proc/self/cgroup", root);
     FILE *file = fopen(path, "re");
     while (file != NULL && fgets(line, sizeof(line), file) != NULL) {
-        uint64_t next = line_least(root, line, level);
+        uint64_t next = line_least(root, line, v1, v2, level);
         least = OCT_MIN(least, next);
     }
     if (file != NULL) {
@@ -161,11 +186,17 @@ groups_least(const char *root, level_fn *level)
 uint64_t
 oct_cgroup_memory_limit(const char *root)
 {
-    return groups_least(root, level_limit);
+    return groups_least(root, &memory_1, &memory_2, level_limit);
 }
 
 uint64_t
 oct_cgroup_memory_left(const char *root)
 {
-    return groups_least(root, level_left);
+    return groups_least(root, &memory_1, &memory_2, level_left);
+}
+
+uint64_t
+oct_cgroup_cpu_millis(const char *root)
+{
+    return groups_least(root, &cpu_1, &cpu_2, level_cpu);
 }

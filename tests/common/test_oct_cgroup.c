@@ -1,4 +1,5 @@
-// The nearest memory limit is found at every level of both versions of control groups.
+// The nearest limits on memory and CPU time are found at every level of both versions of control
+// groups.
 #include "common/oct_cgroup.h"
 
 #include <stdio.h>
@@ -142,6 +143,36 @@ test_version_1_file_cache_of_the_groups_below_is_not_used(void **state)
     assert_true(oct_cgroup_memory_left(root) == 8192 - 1500);
 }
 
+static void
+test_version_2_the_least_quota_of_all_levels_counts(void **state)
+{
+    (void)state;
+    assert_true(oct_cgroup_cpu_millis(root) == UINT64_MAX); // no such files
+    put("proc/self/cgroup", "0::/system.slice/job_7\n");
+    put("sys/fs/cgroup/system.slice/job_7/cpu.max", "max 100000\n");
+    assert_true(oct_cgroup_cpu_millis(root) == UINT64_MAX);
+    put("sys/fs/cgroup/system.slice/cpu.max", "150000 100000\n");
+    assert_true(oct_cgroup_cpu_millis(root) == 1500);
+    put("sys/fs/cgroup/system.slice/job_7/cpu.max", "20000 40000\n");
+    assert_true(oct_cgroup_cpu_millis(root) == 500);
+    put("sys/fs/cgroup/system.slice/job_7/cpu.max", "20000 0\n"); // no kernel writes this
+    assert_true(oct_cgroup_cpu_millis(root) == 1500);
+}
+
+static void
+test_version_1_the_quota_of_the_cpu_hierarchy_counts(void **state)
+{
+    (void)state;
+    put("proc/self/cgroup", "12:cpu,cpuacct:/job\n5:memory:/\n");
+    put("sys/fs/cgroup/cpu/job/cpu.cfs_quota_us", "-1\n");
+    put("sys/fs/cgroup/cpu/job/cpu.cfs_period_us", "100000\n");
+    assert_true(oct_cgroup_cpu_millis(root) == UINT64_MAX);
+    put("sys/fs/cgroup/cpu/job/cpu.cfs_quota_us", "250000\n");
+    assert_true(oct_cgroup_cpu_millis(root) == 2500);
+    put("proc/self/cgroup", "12:cpuset:/job\n");
+    assert_true(oct_cgroup_cpu_millis(root) == UINT64_MAX);
+}
+
 int
 main(void)
 {
@@ -157,6 +188,10 @@ main(void)
         cmocka_unit_test_setup_teardown(test_version_2_file_cache_is_not_used, root_make,
                                         root_remove),
         cmocka_unit_test_setup_teardown(test_version_1_file_cache_of_the_groups_below_is_not_used,
+                                        root_make, root_remove),
+        cmocka_unit_test_setup_teardown(test_version_2_the_least_quota_of_all_levels_counts,
+                                        root_make, root_remove),
+        cmocka_unit_test_setup_teardown(test_version_1_the_quota_of_the_cpu_hierarchy_counts,
                                         root_make, root_remove),
     };
     return cmocka_run_group_tests_name("oct_cgroup", tests, NULL, NULL);
