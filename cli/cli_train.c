@@ -18,37 +18,24 @@
 #include "cli/run/cli_folder.h"
 #include "cli/run/cli_preflight.h"
 #include "cli/run/cli_run.h"
+#include "cli/run/cli_settings.h"
 #include "common/oct_config_text.h"
 #include "common/oct_file.h"
 #include "common/oct_program.h"
 #include "net/net_daemon.h"
 #include "net/net_http.h"
 #include "net/net_loop.h"
-#include "policy/policy_format.h"
 
-#define SETTINGS_MAX     256
 #define CONFIG_BYTES_MAX (1u << 20)
-#define ACTORS_MAX       256
-#define LIST_BYTES       128
 
 enum {
-    KEY_SET = 256,
-    KEY_ACTORS,
-    KEY_LEARNERS,
-    KEY_PRECISION,
-    KEY_SEED,
-    KEY_DETERMINISTIC,
-    KEY_RUN_DIR,
+    KEY_RUN_DIR = 256,
     KEY_NO_UI,
     KEY_RESUME,
     KEY_METRICS,
     KEY_DASH,
     KEY_DASH_STAY,
-    KEY_DATA,
-    KEY_DATA_SHARE,
     KEY_FOLLOW_PARENT,
-    KEY_INIT_FROM,
-    KEY_FREEZE,
     KEY_ENERGY_COMMAND,
     KEY_ENERGY_MODEL,
 };
@@ -60,9 +47,7 @@ typedef struct train_options {
     unsigned metrics_count;
     char dash[64]; // "": no page
     bool dash_stays;
-    const char *data;             // NULL: no --data
-    char *settings[SETTINGS_MAX]; // "key=value", in the order given
-    size_t setting_count;
+    cli_settings settings;
     bool no_ui;
     bool resume;
     const char *energy_command;
@@ -70,28 +55,6 @@ typedef struct train_options {
 } train_options;
 
 static const struct argp_option option_table[] = {
-    {"set", KEY_SET, "KEY=VALUE", 0, "Override one key of the experiment; may be repeated", 0},
-    {"actors", KEY_ACTORS, "N", 0, "Start N actors (actor.count)", 0},
-    {"learners", KEY_LEARNERS, "N", 0, "Start N learners, which share each batch (learner.count)",
-     0},
-    {"precision", KEY_PRECISION, "NAME", 0,
-     "Publish policies in this precision: int8, fp32, bf16, fp16 or int4 (policy.precision)", 0},
-    {"seed", KEY_SEED, "S", 0, "Set the seed of the run (run.seed)", 0},
-    {"data", KEY_DATA, "FILE", 0,
-     "Learn from this data set (octet data) alone, without actors, for run.updates (replay.data)",
-     0},
-    {"data-share", KEY_DATA_SHARE, "X", 0,
-     "Take this share of each batch from the data set and the rest from actors (replay.data_share)",
-     0},
-    {"init-from", KEY_INIT_FROM, "RUN|POLICY", 0,
-     "Start from the layers of another run or of a policy file, where they fit (learner.init_from)",
-     0},
-    {"freeze", KEY_FREEZE, "LAYERS", 0,
-     "Keep these layers of the policy unchanged, such as 0,1, numbered as octet inspect numbers "
-     "them (learner.freeze)",
-     0},
-    {"deterministic", KEY_DETERMINISTIC, NULL, 0,
-     "Run in lock-step, so that the same seed produces the same weights (run.deterministic)", 0},
     {"run-dir", KEY_RUN_DIR, "D", 0,
      "Write the run to folder D, which must not contain a run, except with --resume (default: "
      "runs/NAME-DATE-TIME)",
@@ -122,18 +85,6 @@ static const struct argp_option option_table[] = {
 
 // ---- options
 
-static void
-add_setting(train_options *options, const char *key, const char *value)
-{
-    if (options->setting_count == SETTINGS_MAX) {
-        cli_usage_error("train", "more than %d settings", SETTINGS_MAX);
-    }
-    size_t size = strlen(key) + strlen(value) + 2;
-    char *setting = oct_alloc(size);
-    (void)snprintf(setting, size, "%s%s%s", key, key[0] != '\0' ? "=" : "", value);
-    options->settings[options->setting_count++] = setting;
-}
-
 // One more address of the learner's.
 static void
 metrics_take(train_options *options, const char *url)
@@ -158,18 +109,6 @@ metrics_take(train_options *options, const char *url)
     options->metrics[options->metrics_count++] = url;
 }
 
-// "0,1" is the list [0,1].
-static void
-add_list(train_options *options, const char *key, const char *value)
-{
-    char list[LIST_BYTES];
-    if (strspn(value, "0123456789,") != strlen(value) || value[0] == '\0' ||
-        snprintf(list, sizeof(list), "[%s]", value) >= (int)sizeof(list)) {
-        cli_usage_error("train", "--freeze is '%s'; allowed are layer numbers such as 0,1", value);
-    }
-    add_setting(options, key, list);
-}
-
 // port: NULL, the usual one.
 static void
 dash_take(train_options *options, const char *port)
@@ -179,64 +118,16 @@ dash_take(train_options *options, const char *port)
     (void)snprintf(options->dash, sizeof(options->dash), "http://127.0.0.1:%u", (unsigned)number);
 }
 
-// Options that set keys of the experiment.
-static error_t
-parse_setting(int key, char *arg, train_options *options)
-{
-    switch (key) {
-    case KEY_SET:
-        add_setting(options, "", arg);
-        return 0;
-    case KEY_ACTORS:
-        (void)cli_option_number("train", "--actors", arg, 1, ACTORS_MAX);
-        add_setting(options, "actor.count", arg);
-        return 0;
-    case KEY_LEARNERS:
-        (void)cli_option_number("train", "--learners", arg, 1, CLI_LEARNERS_MAX);
-        add_setting(options, "learner.count", arg);
-        return 0;
-    case KEY_PRECISION:
-        if (!policy_precision_parse(&(policy_precision){0}, arg)) {
-            cli_usage_error("train", "--precision is '%s'; allowed is int8, fp32, bf16, fp16, int4",
-                            arg);
-        }
-        add_setting(options, "policy.precision", arg);
-        return 0;
-    case KEY_SEED:
-        (void)cli_option_number("train", "--seed", arg, 0, CLI_SEED_MAX);
-        add_setting(options, "run.seed", arg);
-        return 0;
-    case KEY_DATA:
-        if (options->data != NULL) {
-            cli_usage_error("train", "two data sets, '%s' and '%s'; name one with --data",
-                            options->data, arg);
-        }
-        options->data = arg;
-        add_setting(options, "replay.data", arg);
-        return 0;
-    case KEY_DATA_SHARE:
-        add_setting(options, "replay.data_share", arg);
-        return 0;
-    case KEY_DETERMINISTIC:
-        add_setting(options, "run.deterministic", "true");
-        return 0;
-    case KEY_INIT_FROM:
-        add_setting(options, "learner.init_from", arg);
-        return 0;
-    case KEY_FREEZE:
-        add_list(options, "learner.freeze", arg);
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
-
 static error_t
 parse(int key, char *arg, struct argp_state *state)
 {
     train_options *options = state->input;
     char reason[256];
     switch (key) {
+    case ARGP_KEY_INIT:
+        options->settings.command = "train";
+        state->child_inputs[0] = &options->settings;
+        return 0;
     case KEY_RUN_DIR:
         options->run_dir = arg;
         return 0;
@@ -275,9 +166,11 @@ parse(int key, char *arg, struct argp_state *state)
         options->file = arg;
         return 0;
     default:
-        return parse_setting(key, arg, options);
+        return ARGP_ERR_UNKNOWN;
     }
 }
+
+static const struct argp_child children[] = {{&cli_settings_argp, 0, NULL, 0}, {0}};
 
 static const struct argp train_argp = {
     .options = option_table,
@@ -289,6 +182,7 @@ static const struct argp train_argp = {
            "Example: octet train cartpole --set run.env_steps=100000\n\n"
            "Ctrl-C saves a checkpoint and a policy and ends the run with exit code 130. octet "
            "config lists all keys for --set.",
+    .children = children,
 };
 
 static const char *
@@ -406,8 +300,8 @@ cli_train(int argc, char **argv)
     static cli_experiment experiment;
     experiment = (cli_experiment){.file = options.file,
                                   .run_dir = options.run_dir,
-                                  .settings = options.settings,
-                                  .setting_count = options.setting_count,
+                                  .settings = options.settings.list,
+                                  .setting_count = options.settings.count,
                                   .resume = options.resume};
     cli_experiment_load(&config, &experiment);
     cli_preflight(&environment, &experiment, &config);
@@ -451,8 +345,6 @@ cli_train(int argc, char **argv)
     int exit_code = cli_run(&request);
     cli_folder_close(&folder);
     free(before);
-    for (size_t i = 0; i < options.setting_count; i++) {
-        free(options.settings[i]);
-    }
+    cli_settings_free(&options.settings);
     return exit_code;
 }
