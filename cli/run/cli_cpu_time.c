@@ -22,6 +22,7 @@ typedef struct reading {
     uint64_t start;     // since the machine began, in ticks: with the number it names one process
     uint64_t own_ns;    // that it used itself
     uint64_t waited_ns; // of its children that it has waited for, with theirs
+    uint64_t resident;  // bytes
 } reading;
 
 typedef struct process {
@@ -57,11 +58,12 @@ stat_parse(const char *text, reading *out)
     int threads;
     uint64_t user, kernel, waited_user, waited_kernel;
     const char *name_end = strrchr(text, ')'); // a name may hold blanks and brackets
-    if (name_end == NULL || sscanf(name_end + 1,
-                                   " %c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %" SCNu64 " %" SCNu64
-                                   " %" SCNu64 " %" SCNu64 " %*d %*d %d %*d %" SCNu64,
-                                   &state, &out->parent, &user, &kernel, &waited_user,
-                                   &waited_kernel, &threads, &out->start) != 8) {
+    if (name_end == NULL ||
+        sscanf(name_end + 1,
+               " %c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %" SCNu64 " %" SCNu64 " %" SCNu64
+               " %" SCNu64 " %*d %*d %d %*d %" SCNu64 " %*u %" SCNu64,
+               &state, &out->parent, &user, &kernel, &waited_user, &waited_kernel, &threads,
+               &out->start, &out->resident) != 9) {
         return READING_NONE;
     }
     // Its parent is just waiting for it; the kernel has taken away what had its times, and tells 0.
@@ -71,6 +73,7 @@ stat_parse(const char *text, reading *out)
     uint64_t tick_ns = 1000000000ull / (uint64_t)sysconf(_SC_CLK_TCK);
     out->own_ns = (user + kernel) * tick_ns;
     out->waited_ns = (waited_user + waited_kernel) * tick_ns;
+    out->resident *= (uint64_t)sysconf(_SC_PAGESIZE);
     return READING_OK;
 }
 
@@ -229,6 +232,16 @@ uint64_t
 cli_cpu_time_ns(const cli_cpu_time *time)
 {
     return time->ns;
+}
+
+uint64_t
+cli_cpu_time_resident(const cli_cpu_time *time)
+{
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < time->count; i++) {
+        bytes += time->list[i].is_gone ? 0 : time->list[i].last.resident;
+    }
+    return bytes;
 }
 
 uint64_t

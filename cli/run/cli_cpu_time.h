@@ -26,6 +26,9 @@ void cli_cpu_time_read(cli_cpu_time *time);
 // Looks for new ones among all processes of the machine: some 2 microseconds for each of these.
 void cli_cpu_time_find(cli_cpu_time *const *times, size_t count);
 uint64_t cli_cpu_time_ns(const cli_cpu_time *time);
+// Memory that these processes had in RAM when they were last read, in bytes: the sum of their
+// resident sets. Pages that two of them share count twice.
+uint64_t cli_cpu_time_resident(const cli_cpu_time *time);
 // Of this, what the kernel is going to count as the leader's: its own, and its children's that it
 // waited for.
 uint64_t cli_cpu_time_leader_ns(const cli_cpu_time *time);

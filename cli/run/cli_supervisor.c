@@ -527,6 +527,7 @@ cli_supervisor_report(const cli_supervisor *s, uint32_t index)
     return (cli_daemon_report){
         .name = d->name,
         .cpu_s = 1e-9 * (double)(d->cpu_exited_ns + running_ns),
+        .resident = d->cpu_time != NULL ? cli_cpu_time_resident(d->cpu_time) : 0,
         .starts = d->starts,
         .hangs = d->hangs,
         .one_of_many = d->one_of_many,

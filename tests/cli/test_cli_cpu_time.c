@@ -124,6 +124,21 @@ test_a_child_counts_while_it_runs(void **state)
     T_NEAR(read_again(), 145, 1e-6, 0);
 }
 
+// 100 pages each.
+static void
+test_memory_is_that_of_the_processes_that_are_there(void **state)
+{
+    (void)state;
+    uint64_t each = 100 * (uint64_t)sysconf(_SC_PAGESIZE);
+    assert_true(cli_cpu_time_resident(cpu) == 2 * each);
+    end(CHILD);
+    cli_cpu_time_read(cpu);
+    assert_true(cli_cpu_time_resident(cpu) == each);
+    end(LEADER);
+    cli_cpu_time_read(cpu);
+    assert_true(cli_cpu_time_resident(cpu) == 0);
+}
+
 static void
 test_other_sessions_are_not_counted(void **state)
 {
@@ -312,6 +327,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_a_child_counts_while_it_runs),
+        TEST(test_memory_is_that_of_the_processes_that_are_there),
         TEST(test_other_sessions_are_not_counted),
         TEST(test_sessions_are_told_apart),
         TEST(test_a_child_that_was_waited_for_counts_once),
