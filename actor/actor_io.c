@@ -333,7 +333,8 @@ memory_check(const actor_io *io, const actor_run *run)
 {
     char takes[32], has[32];
     const oct_config *config = &io->config;
-    uint64_t needed = actor_worker_bytes(run, config), available = oct_memory_available();
+    uint64_t needed = actor_worker_bytes(actor_run_shape(run), config);
+    uint64_t available = oct_memory_available();
     if (oct_memory_suffices(available, needed)) {
         return true;
     }

@@ -105,30 +105,37 @@ run_explore_init(actor_run *run, const oct_config *config, const policy_spec *sp
 }
 
 oct_err
-actor_run_create(actor_run **out, env *take, const oct_config *config, const policy_spec *spec,
-                 const actor_seed *seed)
+actor_run_batch_shape(actor_batch_shape *out, const oct_config *config, const policy_spec *spec,
+                      uint32_t envs)
 {
     actor_batch_shape shape = {
         .obs_bytes = (uint32_t)policy_spec_obs_bytes(spec),
         .action_bytes = (uint32_t)policy_spec_action_bytes(spec),
         .extra_dim = policy_spec_extra_dim(spec),
         .steps = config->actor.batch_steps,
-        .envs = env_count(take),
+        .envs = envs,
     };
     bool has_rollouts = oct_config_has_rollouts(config);
     uint32_t rollout_steps = shape.envs * config->algo.sequence_steps;
     shape.steps = has_rollouts ? rollout_steps : shape.steps; // then a batch is a rollout
     OCT_TRY(actor_batch_shape_fit(&shape, oct_config_shard_capacity(config)));
-    if (has_rollouts && shape.steps < rollout_steps) {
-        return OCT_EINVAL;
-    }
+    *out = shape;
+    return has_rollouts && shape.steps < rollout_steps ? OCT_EINVAL : OCT_OK;
+}
+
+oct_err
+actor_run_create(actor_run **out, env *take, const oct_config *config, const policy_spec *spec,
+                 const actor_seed *seed)
+{
+    actor_batch_shape shape;
+    OCT_TRY(actor_run_batch_shape(&shape, config, spec, env_count(take)));
     actor_run *run = oct_alloc(sizeof(*run));
     run->e = take;
     run->envs = shape.envs;
     run->planned_actors = OCT_MAX(1u, config->actor.count);
     run->action_repeat = oct_action_repeat_of(config->env.options);
     run->shape = shape;
-    run->has_rollouts = has_rollouts;
+    run->has_rollouts = oct_config_has_rollouts(config);
     run->seed = *seed;
     run_reserve(run, spec);
     run_explore_init(run, config, spec);

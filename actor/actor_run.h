@@ -39,9 +39,12 @@ typedef struct actor_numbers {
     double infer_s, env_s, collect_s, wait_s; // time by state since the session began
 } actor_numbers;
 
+// The shape of an actor's batches, for envs environments. OCT_EINVAL: more environments than a
+// batch can hold, or longer rollouts of them, which are not shortened.
+OCT_CHECKED oct_err actor_run_batch_shape(actor_batch_shape *out, const oct_config *config,
+                                          const policy_spec *spec, uint32_t envs);
 // The spec must fit the environment (actor_fits). Environments and generators begin with what seed
-// gives. OCT_EINVAL, and the environment stays the caller's: more environments than a batch can
-// hold, or longer rollouts of them, which are not shortened.
+// gives. Errors as of actor_run_batch_shape; then the environment stays the caller's.
 OCT_CHECKED oct_err actor_run_create(actor_run **out, env *take, const oct_config *config,
                                      const policy_spec *spec, const actor_seed *seed);
 void actor_run_destroy(actor_run *run); // NULL is a no-op

@@ -287,9 +287,9 @@ batches_of(const oct_config *config)
 }
 
 uint64_t
-actor_worker_bytes(const actor_run *run, const oct_config *config)
+actor_worker_bytes(const actor_batch_shape *shape, const oct_config *config)
 {
-    return (uint64_t)batches_of(config) * actor_batch_bytes(actor_run_shape(run));
+    return (uint64_t)batches_of(config) * actor_batch_bytes(shape);
 }
 
 actor_worker *

@@ -27,8 +27,8 @@ typedef struct actor_job {
     char reason[ENV_REASON_BYTES];
 } actor_job;
 
-// Bytes that the batches of a worker for run take, all of them.
-uint64_t actor_worker_bytes(const actor_run *run, const oct_config *config);
+// Bytes that all batches of a worker take, which have this shape.
+uint64_t actor_worker_bytes(const actor_batch_shape *shape, const oct_config *config);
 actor_worker *actor_worker_create(actor_run *take, const oct_config *config, actor_notify_fn notify,
                                   void *arg);
 // Evaluation mode.

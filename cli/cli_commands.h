@@ -18,6 +18,7 @@ int cli_export(int argc, char **argv);
 int cli_health(int argc, char **argv);
 int cli_html(int argc, char **argv);
 int cli_import(int argc, char **argv);
+int cli_plan_run(int argc, char **argv);
 int cli_presets(int argc, char **argv);
 int cli_quantize(int argc, char **argv);
 int cli_run_folder(int argc, char **argv);

@@ -20,6 +20,7 @@ static int completion(int argc, char **argv);
 
 static const cli_command commands[] = {
     {"train", cli_train, "train a policy on this machine"},
+    {"plan", cli_plan_run, "tell what a run will take on this machine, and what limits it"},
     {"cluster", cli_cluster, "train on several hosts"},
     {"sweep", cli_sweep, "train with many configurations and compare them"},
     {"compare", cli_compare_run, "compare runs: returns, learning curves, differences"},

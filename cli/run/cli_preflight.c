@@ -92,14 +92,21 @@ table_check(const oct_config *config, const policy_spec *spec, const algo_wants 
 
 // The network that the learner would make for it, and what it would learn from.
 static oct_err
+spec_make(policy_spec *spec, algo_wants *wants, const oct_config *config, const wire_env_spec *own,
+          char *reason, size_t reason_size)
+{
+    learner_environment_of(spec, own);
+    OCT_TRY(algo_make_spec(config, spec, wants, reason, reason_size));
+    spec->normalise = config->policy.scale_observations && quantizer_is_scalable(spec);
+    return policy_spec_check(spec, reason, reason_size);
+}
+
+static oct_err
 network_check(const oct_config *config, const wire_env_spec *own, char *reason, size_t reason_size)
 {
     policy_spec spec;
-    learner_environment_of(&spec, own);
     algo_wants wants;
-    OCT_TRY(algo_make_spec(config, &spec, &wants, reason, reason_size));
-    spec.normalise = config->policy.scale_observations && quantizer_is_scalable(&spec);
-    OCT_TRY(policy_spec_check(&spec, reason, reason_size));
+    OCT_TRY(spec_make(&spec, &wants, config, own, reason, reason_size));
     OCT_TRY(learner_publisher_check(config, &spec, reason, reason_size));
     return table_check(config, &spec, &wants, reason, reason_size);
 }
@@ -305,6 +312,17 @@ cli_preflight_suits(const cli_environment *environment, const oct_config *config
     if (err == OCT_OK) {
         err = data_check(config, &own, reason, reason_size);
     }
+    wire_arena_destroy(arena);
+    return err;
+}
+
+oct_err
+cli_preflight_spec(policy_spec *spec, algo_wants *wants, const cli_environment *environment,
+                   const oct_config *config, char *reason, size_t reason_size)
+{
+    wire_env_spec own;
+    wire_arena *arena = environment_unpack(&own, environment);
+    oct_err err = spec_make(spec, wants, config, &own, reason, reason_size);
     wire_arena_destroy(arena);
     return err;
 }

@@ -3,6 +3,7 @@
 
 #include <stdint.h>
 
+#include "algos/algo.h"
 #include "cli/run/cli_experiment.h"
 #include "learner/learner_init.h"
 #include "proto/wire_env.h"
@@ -31,6 +32,11 @@ OCT_CHECKED oct_err cli_preflight_open(cli_environment *out, const oct_config *c
                                        uint32_t timeout_ms, char *reason, size_t reason_size);
 OCT_CHECKED oct_err cli_preflight_suits(const cli_environment *environment,
                                         const oct_config *config, char *reason, size_t reason_size);
+// The network that the learner makes for the environment, and what its algorithm learns from.
+// OCT_EINVAL: reason says why there is none.
+OCT_CHECKED oct_err cli_preflight_spec(policy_spec *spec, algo_wants *wants,
+                                       const cli_environment *environment, const oct_config *config,
+                                       char *reason, size_t reason_size);
 // Whether learner.init_from has layers that fit; tell hears which.
 OCT_CHECKED oct_err cli_preflight_init(const cli_environment *environment, const oct_config *config,
                                        learner_init_fn tell, char *reason, size_t reason_size);

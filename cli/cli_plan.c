@@ -1,0 +1,225 @@
+// octet plan: what a run will take, measured by running it for some seconds.
+
+#include "cli/plan/cli_plan.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "cli/cli_commands.h"
+#include "cli/cli_json.h"
+#include "cli/cli_options.h"
+#include "cli/plan/cli_plan_goals.h"
+#include "cli/plan/cli_plan_print.h"
+#include "cli/plan/cli_plan_trial.h"
+#include "cli/run/cli_settings.h"
+#include "common/oct_cores.h"
+#include "common/oct_file.h"
+#include "common/oct_memory.h"
+
+#define SECONDS     2.0
+#define SECONDS_MAX 3600
+#define PATIENCE_S  20.0 // until the first update, when --seconds is shorter
+
+enum { KEY_JSON = 256, KEY_RUN_DIR, KEY_SECONDS };
+
+typedef struct plan_options {
+    const char *file, *run_dir;
+    double seconds;
+    bool json;
+    cli_settings settings;
+} plan_options;
+
+static const struct argp_option option_table[] = {
+    {"json", KEY_JSON, NULL, 0, "Print the plan as one line of JSON", 0},
+    {"run-dir", KEY_RUN_DIR, "D", 0,
+     "Look at the disk that would hold the run folder D (default: the current folder's)", 0},
+    {"seconds", KEY_SECONDS, "S", 0, "Measure for S seconds (default: 2)", 0},
+    {0},
+};
+
+static error_t
+parse(int key, char *arg, struct argp_state *state)
+{
+    plan_options *options = state->input;
+    switch (key) {
+    case ARGP_KEY_INIT:
+        options->settings.command = "plan";
+        state->child_inputs[0] = &options->settings;
+        return 0;
+    case KEY_JSON:
+        options->json = true;
+        return 0;
+    case KEY_RUN_DIR:
+        options->run_dir = arg;
+        return 0;
+    case KEY_SECONDS:
+        options->seconds = cli_option_real("plan", "--seconds", arg, 0.2, SECONDS_MAX);
+        return 0;
+    case ARGP_KEY_ARG:
+        if (options->file != NULL) {
+            cli_usage_error("plan", "two files, '%s' and '%s'; name one experiment", options->file,
+                            arg);
+        }
+        options->file = arg;
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp_child children[] = {{&cli_settings_argp, 0, NULL, 0}, {0}};
+
+static const struct argp plan_argp = {
+    .options = option_table,
+    .parser = parse,
+    .args_doc = "FILE",
+    .doc = "Runs an experiment for two seconds and tells what all of it will take on this machine: "
+           "time, memory and disk, and which part is the limit. The exit code is 1 if the run does "
+           "not fit or cannot be measured.\v"
+           "FILE is an experiment, or the name of a preset (octet presets). The options are those "
+           "of octet train.\n"
+           "Example: octet plan cartpole --actors 2",
+    .children = children,
+};
+
+// ---- the folder
+
+// The nearest folder above the run's that exists: its disk will hold the run. NULL: it cannot be
+// written to.
+static const char *
+parent_find(char out[CLI_PATH_MAX], const char *run_dir)
+{
+    char path[CLI_PATH_MAX];
+    (void)snprintf(path, sizeof(path), "%s", run_dir != NULL ? run_dir : ".");
+    while (realpath(path, out) == NULL) {
+        if (!oct_file_cut_last(path)) {
+            (void)snprintf(path, sizeof(path), ".");
+        }
+    }
+    return out;
+}
+
+static uint64_t
+disk_available(const char *folder)
+{
+    struct statvfs disk;
+    return statvfs(folder, &disk) == 0 ? (uint64_t)disk.f_bavail * disk.f_frsize : 0;
+}
+
+// Where the trial runs: beside the run, or where temporary files go if that cannot be written to.
+static const char *
+trial_parent(const char *parent)
+{
+    const char *temporary = getenv("TMPDIR");
+    return access(parent, W_OK | X_OK) == 0                    ? parent
+           : temporary != NULL && access(temporary, W_OK) == 0 ? temporary
+                                                               : "/tmp";
+}
+
+// ---- the plan
+
+static void
+layers_ignore(void *arg, const char *line)
+{
+    (void)arg;
+    (void)line;
+}
+
+static void
+shown_print(const cli_plan_shown *shown, bool as_json)
+{
+    if (!as_json) {
+        cli_plan_print(shown);
+        return;
+    }
+    json_t *plan = cli_plan_json(shown);
+    char *text = json_dumps(plan, JSON_COMPACT | JSON_REAL_PRECISION(10));
+    OCT_ASSERT(text != NULL);
+    puts(text);
+    free(text);
+    json_decref(plan);
+}
+
+// Of a run that fits by what its daemons reserve. The exit code.
+static int
+measure(const plan_options *options, const cli_plan_trial_request *trial)
+{
+    char reason[CLI_PATH_MAX + 1024] = "";
+    int stop_signal = 0;
+    oct_err err = cli_plan_trial_run(trial, &stop_signal, reason, sizeof(reason));
+    if (err == OCT_ECLOSED) {
+        return 128 + stop_signal;
+    }
+    if (err != OCT_OK) {
+        cli_error("plan", "cannot measure the run: %s", reason);
+        return CLI_EXIT_FAILED;
+    }
+    (void)options;
+    return 0;
+}
+
+int
+cli_plan_run(int argc, char **argv)
+{
+    static plan_options options = {.seconds = SECONDS};
+    static cli_experiment experiment;
+    static cli_environment environment;
+    static oct_config config;
+    static cli_plan_meter meter;
+    char reason[CLI_PATH_MAX + 256], parent[CLI_PATH_MAX];
+    cli_options_parse(&plan_argp, argc, argv, &options);
+    experiment = (cli_experiment){.command = "plan",
+                                  .file = options.file,
+                                  .settings = options.settings.list,
+                                  .setting_count = options.settings.count};
+    cli_experiment_load(&config, &experiment);
+    if (!cli_preflight_passes(&environment, &experiment, &config, layers_ignore)) {
+        return CLI_EXIT_USAGE;
+    }
+    cli_plan_needs needs;
+    if (cli_plan_needs_make(&needs, &environment, &config, reason, sizeof(reason)) != OCT_OK) {
+        cli_error("plan", "%s", reason);
+        return CLI_EXIT_USAGE;
+    }
+    (void)parent_find(parent, options.run_dir);
+    cli_plan_meter_init(&meter, 0);
+    cli_plan_input input = {.config = &config,
+                            .rates = cli_plan_meter_rates(&meter),
+                            .needs = &needs,
+                            .cores = oct_cores_usable(""),
+                            .memory_available = oct_memory_available(),
+                            .disk_available = disk_available(parent)};
+    cli_plan plan;
+    cli_plan_make(&plan, &input);
+    const cli_plan_trial_request trial = {.config = &config,
+                                          .environment = &environment,
+                                          .parent = trial_parent(parent),
+                                          .seconds = options.seconds,
+                                          .patience_s = fmax(PATIENCE_S, options.seconds),
+                                          .meter = &meter};
+    int code = 0;
+    if (plan.memory_fits && plan.disk_fits) {
+        code = measure(&options, &trial);
+    }
+    if (code != 0) {
+        return code;
+    }
+    input.rates = cli_plan_meter_rates(&meter);
+    cli_plan_make(&plan, &input);
+    cli_plan_goal goal;
+    cli_plan_goals_find(&goal, &experiment, &config);
+    cli_plan_set_goal(&plan, &input, &goal);
+    const cli_plan_shown shown = {.plan = &plan,
+                                  .input = &input,
+                                  .env_id = config.env.id,
+                                  .preset = experiment.preset[0] != '\0' ? options.file : NULL,
+                                  .folder = parent};
+    shown_print(&shown, options.json);
+    cli_settings_free(&options.settings);
+    return plan.memory_fits && plan.disk_fits ? 0 : CLI_EXIT_FAILED;
+}

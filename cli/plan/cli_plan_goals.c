@@ -1,0 +1,95 @@
+// Finds how many steps a preset took to its goal.
+
+#include "cli/plan/cli_plan_goals.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli_presets.h"
+#include "common/oct_base.h"
+#include "common/oct_file.h"
+#include "common/oct_program.h"
+
+#define FILE_NAME      "presets/goals.csv"
+#define FILE_BYTES_MAX (1u << 16)
+
+bool
+cli_plan_goals_parse(cli_plan_goal *out, const char *text, const char *preset)
+{
+    size_t length = strlen(preset);
+    for (const char *line = text; *line != '\0';) {
+        size_t line_length = strcspn(line, "\n");
+        unsigned runs;
+        double low, mid, high;
+        int end = 0;
+        if (line[0] != '#' && strncmp(line, preset, length) == 0 && line[length] == ',' &&
+            sscanf(line + length, ",%u,%lf,%lf,%lf%n", &runs, &low, &mid, &high, &end) == 4 &&
+            length + (size_t)end == line_length && runs > 0 && low > 0 && low <= mid &&
+            mid <= high && isfinite(high)) {
+            out->runs = runs;
+            out->steps = (cli_plan_range){low, mid, high};
+            return true;
+        }
+        line += line_length + (line[line_length] == '\n');
+    }
+    return false;
+}
+
+// Whether a setting leaves what is learned as it was.
+static bool
+is_neutral(const char *setting)
+{
+    static const char *const keys[] = {
+        "run.seed",   "run.name",          "run.hang_s",           "run.env_hang_s",
+        "run.wall_s", "learner.metrics_s", "learner.metrics_rows", "learner.threads"};
+    for (size_t i = 0; i < OCT_COUNTOF(keys); i++) {
+        size_t length = strlen(keys[i]);
+        if (strncmp(setting, keys[i], length) == 0 && setting[length] == '=') {
+            return true;
+        }
+    }
+    return false;
+}
+
+// "dmc/cheetah_run" of the path of a preset.
+static bool
+preset_name(char out[CLI_PATH_MAX], const char *path)
+{
+    static const char folder[] = "/presets/", suffix[] = ".yaml";
+    const char *name = NULL;
+    for (const char *at = path; (at = strstr(at, folder)) != NULL; at++) {
+        name = at + strlen(folder);
+    }
+    size_t length = name != NULL ? strlen(name) : 0;
+    if (length <= strlen(suffix) || !cli_preset_is(path)) {
+        return false;
+    }
+    (void)snprintf(out, CLI_PATH_MAX, "%.*s", (int)(length - strlen(suffix)), name);
+    return true;
+}
+
+void
+cli_plan_goals_find(cli_plan_goal *out, const cli_experiment *experiment, const oct_config *config)
+{
+    static const char *const built[] = {"../..", "../../..", NULL};
+    char path[CLI_PATH_MAX], preset[CLI_PATH_MAX];
+    uint8_t *bytes;
+    size_t length;
+    *out = (cli_plan_goal){.goal_return = config->run.stop_at_return,
+                           .steps = {NAN, NAN, NAN},
+                           .time_s = {NAN, NAN, NAN}};
+    bool is_preset = !isnan(config->run.stop_at_return) && preset_name(preset, experiment->path);
+    for (size_t i = 0; i < experiment->setting_count; i++) {
+        is_preset = is_preset && is_neutral(experiment->settings[i]);
+    }
+    if (is_preset && oct_program_find(path, sizeof(path), FILE_NAME, built, NULL, 0) == OCT_OK &&
+        oct_file_read_plain(path, FILE_BYTES_MAX, &bytes, &length, NULL) == OCT_OK) {
+        char *text = strndup((const char *)bytes, length);
+        OCT_ASSERT(text != NULL);
+        (void)cli_plan_goals_parse(out, text, preset);
+        free(text);
+        free(bytes);
+    }
+}

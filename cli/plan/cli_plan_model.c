@@ -1,0 +1,262 @@
+// Makes a plan of what was measured: the limit, the times, memory and disk.
+
+#include "cli/plan/cli_plan.h"
+
+#include <math.h>
+
+#include "common/oct_base.h"
+#include "common/oct_memory.h"
+
+#define FULL_SHARE 0.9 // of the cores; then none counts as idle
+// A learner whose training thread never waits, and which gets less of a core, shares that core.
+#define LEARNER_SHARE 0.8
+// Half the width of a range: WIDTH_LEAST, and WIDTH_SECONDS / seconds of the measurement.
+#define WIDTH_LEAST   0.1
+#define WIDTH_SECONDS 0.1
+#define WIDTH_MOST    0.6
+#define ERRORS        2 // standard errors of the rate
+
+const char *const cli_plan_limit_words[CLI_PLAN_LIMITS] = {
+    [CLI_PLAN_UNKNOWN] = "unknown",   [CLI_PLAN_LEARNER] = "learner",
+    [CLI_PLAN_ACTORS] = "actors",     [CLI_PLAN_CORES] = "cores",
+    [CLI_PLAN_TURNS] = "turns",       [CLI_PLAN_EXCHANGE] = "exchange",
+    [CLI_PLAN_BALANCED] = "balanced",
+};
+
+static const cli_plan_range unknown = {NAN, NAN, NAN};
+
+// ---- cores
+
+static double
+known(double value)
+{
+    return isfinite(value) ? value : 0;
+}
+
+static double
+cores_used(const cli_plan_rates *rates)
+{
+    double learner = rates->learner.cores;
+    return isnan(learner) ? NAN
+                          : learner + known(rates->replay.cores) + known(rates->actors.cores) +
+                                known(rates->evaluator.cores);
+}
+
+static bool
+cores_are_full(const cli_plan_rates *rates, double cores)
+{
+    return cores_used(rates) + known(rates->others_cores) >= FULL_SHARE * cores;
+}
+
+// ---- the limit
+
+static cli_plan_limit
+limit_of_turns(const cli_plan_rates *rates, bool is_full)
+{
+    if (rates->learner_wait < CLI_PLAN_WAITS) {
+        return CLI_PLAN_LEARNER;
+    }
+    return rates->learner_wait > 1 - CLI_PLAN_WAITS ? is_full ? CLI_PLAN_CORES : CLI_PLAN_ACTORS
+                                                    : CLI_PLAN_TURNS;
+}
+
+cli_plan_limit
+cli_plan_limit_of(const oct_config *config, const cli_plan_rates *rates, double cores)
+{
+    bool is_full = cores_are_full(rates, cores);
+    bool learner_waits = rates->learner_wait >= CLI_PLAN_WAITS;
+    bool actors_wait = rates->actor_wait >= CLI_PLAN_WAITS;
+    if (!(rates->seconds > 0) || isnan(rates->learner_wait)) {
+        return CLI_PLAN_UNKNOWN;
+    }
+    if (oct_config_is_offline(config)) {
+        return !learner_waits ? CLI_PLAN_LEARNER : is_full ? CLI_PLAN_CORES : CLI_PLAN_EXCHANGE;
+    }
+    if (oct_config_has_rollouts(config) && config->algo.rollout_lag == 0) {
+        return limit_of_turns(rates, is_full);
+    }
+    if (!learner_waits && is_full && rates->learner.cores < LEARNER_SHARE) {
+        return CLI_PLAN_CORES;
+    }
+    if (!learner_waits) {
+        return actors_wait ? CLI_PLAN_LEARNER : is_full ? CLI_PLAN_CORES : CLI_PLAN_BALANCED;
+    }
+    return is_full ? CLI_PLAN_CORES : actors_wait ? CLI_PLAN_EXCHANGE : CLI_PLAN_ACTORS;
+}
+
+// ---- times
+
+double
+cli_plan_width(const cli_plan_rates *rates, double cores)
+{
+    double width = WIDTH_LEAST + WIDTH_SECONDS / rates->seconds;
+    if (isnan(rates->start_s)) { // the learner has not begun
+        return WIDTH_MOST;
+    }
+    width += ERRORS * known(rates->spread);
+    width += known(rates->others_cores) / cores; // that these may leave, or others take
+    return fmin(width, WIDTH_MOST);
+}
+
+static cli_plan_range
+rate_range(double rate, double width)
+{
+    return rate > 0 ? (cli_plan_range){rate / (1 + width), rate, rate / (1 - width)} : unknown;
+}
+
+static double
+least(double a, double b)
+{
+    return isnan(a) ? b : isnan(b) ? a : fmin(a, b);
+}
+
+// Until so much is done that is not free: steps that actors make before the learner begins come at
+// their own rate.
+static cli_plan_range
+time_of(const cli_plan *plan, const cli_plan_input *input, double env_steps)
+{
+    const oct_config *config = input->config;
+    const cli_plan_range *rate = &plan->env_steps_per_s;
+    bool has_first = oct_config_has_limiter(config) && input->env_steps_done == 0;
+    double first = has_first ? fmin((double)config->replay.min_size, env_steps) : 0;
+    double left = fmax(0, env_steps - first - input->env_steps_done);
+    double first_s = isnan(plan->actors_max) ? first / rate->mid : first / plan->actors_max;
+    double start_s = known(input->rates->start_s) + first_s;
+    return (cli_plan_range){start_s + left / rate->high, start_s + left / rate->mid,
+                            start_s + left / rate->low};
+}
+
+static cli_plan_range
+time_of_updates(const cli_plan *plan, const cli_plan_input *input)
+{
+    const cli_plan_range *rate = &plan->updates_per_s;
+    double left = fmax(0, (double)input->config->run.updates - input->updates_done);
+    double start_s = known(input->rates->start_s);
+    return (cli_plan_range){start_s + left / rate->high, start_s + left / rate->mid,
+                            start_s + left / rate->low};
+}
+
+// The first of the run's budgets that is spent.
+static void
+time_make(cli_plan *plan, const cli_plan_input *input)
+{
+    const oct_config *config = input->config;
+    plan->time_s = unknown;
+    plan->ends_by = "run.env_steps";
+    if (!oct_config_is_offline(config)) {
+        plan->time_s = time_of(plan, input, (double)config->run.env_steps);
+    }
+    if (!(input->rates->seconds > 0)) { // not even a step of each environment
+        plan->time_s.low = (double)config->run.env_steps * input->rates->watched_s /
+                           (double)oct_config_environments(config);
+    }
+    if (config->run.updates > 0) {
+        cli_plan_range updates = time_of_updates(plan, input);
+        if (!(updates.mid >= plan->time_s.mid)) {
+            plan->time_s = updates;
+            plan->ends_by = "run.updates";
+        }
+    }
+    if (config->run.wall_s > 0 && !(plan->time_s.low < config->run.wall_s)) {
+        plan->ends_by = "run.wall_s";
+    }
+    if (config->run.wall_s > 0) {
+        plan->time_s.low = least(plan->time_s.low, config->run.wall_s);
+        plan->time_s.mid = least(plan->time_s.mid, config->run.wall_s);
+        plan->time_s.high = least(plan->time_s.high, config->run.wall_s);
+    }
+}
+
+void
+cli_plan_set_goal(cli_plan *plan, const cli_plan_input *input, const cli_plan_goal *goal)
+{
+    plan->goal = *goal;
+    if (goal->runs > 0) {
+        plan->goal.time_s = (cli_plan_range){time_of(plan, input, goal->steps.low).low,
+                                             time_of(plan, input, goal->steps.mid).mid,
+                                             time_of(plan, input, goal->steps.high).high};
+    }
+}
+
+// ---- memory and disk
+
+// What a part holds, or what it reserves where that is more: it has not used all of it yet.
+static uint64_t
+memory_of(const cli_plan_part *part, uint64_t reserved)
+{
+    return OCT_MAX(part->resident, reserved);
+}
+
+static void
+memory_make(cli_plan *plan, const cli_plan_input *input)
+{
+    const cli_plan_rates *rates = input->rates;
+    const cli_plan_needs *needs = input->needs;
+    uint64_t tables = needs->shards * needs->table;
+    plan->memory_learner = memory_of(&rates->learner, needs->learner);
+    plan->memory_replay = memory_of(&rates->replay, needs->shards * needs->replay + tables);
+    plan->memory_actors = memory_of(&rates->actors, needs->actors * needs->actor);
+    plan->memory_evaluator = rates->evaluator.resident;
+    plan->memory_total =
+        plan->memory_learner + plan->memory_replay + plan->memory_actors + plan->memory_evaluator;
+    if (needs->table_in_file) { // whose pages the kernel may take back
+        plan->memory_total -= OCT_MIN(tables, plan->memory_replay);
+    }
+    plan->memory_fits = oct_memory_suffices(input->memory_available, plan->memory_total);
+}
+
+static void
+disk_make(cli_plan *plan, const cli_plan_input *input)
+{
+    const cli_plan_needs *needs = input->needs;
+    double rows = (double)input->config->learner.metrics_rows;
+    double made = plan->time_s.high / input->config->learner.metrics_s;
+    double share = isnan(made) ? 1 : fmin(1, made / rows);
+    plan->disk_total = needs->disk_table + needs->disk_checkpoints +
+                       (uint64_t)(share * (double)needs->disk_metrics);
+    plan->disk_fits = plan->disk_total <= input->disk_available;
+}
+
+// ---- all of it
+
+// Actors that would make both parts work all the time (learner_demand.h), as far as cores are idle.
+static double
+actors_wanted(const cli_plan_input *input)
+{
+    const cli_plan_rates *rates = input->rates;
+    double works = 1 - rates->actor_wait, learns = 1 - rates->learner_wait;
+    return learns > 0 ? input->needs->actors * works / learns : NAN;
+}
+
+void
+cli_plan_make(cli_plan *out, const cli_plan_input *input)
+{
+    const cli_plan_rates *rates = input->rates;
+    double width = cli_plan_width(rates, input->cores);
+    cli_plan plan = {
+        .limit = cli_plan_limit_of(input->config, rates, input->cores),
+        .cores_used = cores_used(rates),
+        .cores_full = cores_are_full(rates, input->cores),
+        .env_steps_per_s = rate_range(rates->env_steps_per_s, width),
+        .updates_per_s = rate_range(rates->updates_per_s, width),
+        .actors_max = NAN,
+        .learner_max = NAN,
+        .actors_wanted = NAN,
+        .goal = {.goal_return = input->config->run.stop_at_return,
+                 .steps = unknown,
+                 .time_s = unknown},
+    };
+    if (rates->actor_wait < 1) {
+        plan.actors_max = rates->env_steps_per_s / (1 - rates->actor_wait);
+    }
+    if (rates->learner_wait < 1) {
+        plan.learner_max = rates->updates_per_s / (1 - rates->learner_wait);
+    }
+    if (plan.limit == CLI_PLAN_ACTORS) {
+        plan.actors_wanted = actors_wanted(input);
+    }
+    time_make(&plan, input);
+    memory_make(&plan, input);
+    disk_make(&plan, input);
+    *out = plan;
+}

@@ -1,0 +1,330 @@
+// Runs the daemons of an experiment for some seconds and measures them.
+//
+// 1. A folder is made, with the configuration and what the environment is.
+// 2. The daemons start under supervision. They are asked how they are every LOOK_MS.
+// 3. SETTLE_S after the first update the measurement begins; after request->seconds, or when the
+//    first update has not come within request->patience_s, all daemons are killed. So they are when
+//    one of them dies, and when a signal asks for it.
+// 4. The folder is removed.
+
+#include "cli/plan/cli_plan_trial.h"
+
+#include <errno.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/cli_signals.h"
+#include "cli/run/cli_folder.h"
+#include "cli/run/cli_poll.h"
+#include "cli/run/cli_report.h"
+#include "cli/run/cli_run_daemons.h"
+#include "common/oct_base.h"
+#include "common/oct_clock.h"
+#include "common/oct_config_text.h"
+#include "common/oct_file.h"
+#include "common/oct_program.h"
+#include "common/oct_text.h"
+
+#define LOOK_MS    50
+#define ANSWER_MS  1000
+#define CLOSE_MS   1500
+#define SETTLE_S   0.2
+#define REPORT_S   0.1               // of actors, and a row of the learner's numbers
+#define MANY_STEPS 1000000000000000u // run.env_steps and run.updates, at most
+
+typedef struct trial {
+    const cli_plan_trial_request *request;
+    oct_config config;
+    cli_state state;
+    net_loop *loop;
+    cli_supervisor *supervisor;
+    cli_poll *poll;
+    net_timer *timer;
+    uint64_t start_ns;
+    bool is_ending, is_gone;
+    int stop_signal;
+    char trouble[CLI_REFUSAL_BYTES + 128]; // "": none
+} trial;
+
+// ---- the experiment
+
+static void
+config_make(oct_config *out, const oct_config *config)
+{
+    *out = *config;
+    bool is_offline = oct_config_is_offline(config);
+    out->run.stop_at_return = NAN;
+    out->run.wall_s = 0;
+    out->run.env_steps = MANY_STEPS;
+    out->run.updates = is_offline ? MANY_STEPS : 0;
+    out->learner.metrics_s = REPORT_S;
+    out->actor.report_s = REPORT_S;
+    if (strcmp(config->replay.path, "none") != 0) {
+        (void)snprintf(out->replay.path, sizeof(out->replay.path), "replay.oct");
+    }
+    if (oct_config_has_limiter(config)) {
+        uint64_t windows = OCT_MIN((uint64_t)config->learner.batch_size, config->replay.min_size);
+        out->replay.tolerance *= (double)config->replay.min_size / (double)windows;
+        out->replay.min_size = windows;
+    }
+}
+
+static oct_err
+files_write(const trial *t, const cli_folder *folder)
+{
+    char path[CLI_PATH_MAX + 32];
+    char *text = oct_config_print(&t->config);
+    const cli_environment *environment = t->request->environment;
+    (void)snprintf(path, sizeof(path), "%s/config.yaml", folder->path);
+    oct_err err = oct_file_write(path, text, strlen(text));
+    free(text);
+    (void)snprintf(path, sizeof(path), "%s/" CLI_RUN_ENVIRONMENT, folder->path);
+    return err == OCT_OK ? oct_file_write(path, environment->bytes, environment->length) : err;
+}
+
+// ---- the end
+
+static void
+end(trial *t)
+{
+    if (!t->is_ending) {
+        t->is_ending = true;
+        cli_supervisor_hold(t->supervisor);
+        cli_supervisor_kill(t->supervisor, SIGKILL);
+    }
+    if (cli_supervisor_running(t->supervisor) == 0) {
+        t->is_gone = true;
+        net_loop_stop(t->loop);
+    }
+}
+
+static void
+all_gone(void *arg)
+{
+    trial *t = arg;
+    t->is_gone = true;
+    net_loop_stop(t->loop);
+}
+
+static void
+stop_wanted(void *arg, int number)
+{
+    trial *t = arg;
+    t->stop_signal = number;
+    end(t);
+}
+
+// ---- what the daemons do
+
+// A daemon ended: what its log says, else how it ended.
+static void
+trouble_note(trial *t, uint32_t index, int exit_status)
+{
+    char path[64], how[64], reason[CLI_REFUSAL_BYTES];
+    cli_daemon_report daemon = cli_supervisor_report(t->supervisor, index);
+    (void)snprintf(path, sizeof(path), "log/%s.log", daemon.name);
+    if (exit_status == CLI_NO_START) {
+        (void)snprintf(how, sizeof(how), "could not be started");
+    } else {
+        cli_report_exit_text(how, sizeof(how), exit_status);
+    }
+    bool has_reason = cli_report_refusal(reason, sizeof(reason), path, daemon.log_begin);
+    (void)snprintf(t->trouble, sizeof(t->trouble), "%s %s%s%s", daemon.name, how,
+                   has_reason ? ": " : "", has_reason ? reason : "");
+}
+
+static void
+died(void *arg, uint32_t index, int exit_status, uint32_t delay_ms)
+{
+    trial *t = arg;
+    (void)delay_ms;
+    trouble_note(t, index, exit_status);
+    end(t);
+}
+
+static void
+ended(void *arg, uint32_t index, int exit_status, cli_end why)
+{
+    if (why != CLI_END_FINISHED) {
+        trouble_note(arg, index, exit_status);
+    }
+    end(arg);
+}
+
+static void
+exited(void *arg, uint32_t index, int exit_status)
+{
+    (void)arg;
+    (void)index;
+    (void)exit_status;
+}
+
+static void
+watched(void *arg, uint32_t index, cli_watch_verdict verdict, const cli_watch_trouble *trouble)
+{
+    (void)arg; // the trial is shorter than what counts as hanging
+    (void)index;
+    (void)verdict;
+    (void)trouble;
+}
+
+// ---- looks
+
+static double
+age_s(const trial *t)
+{
+    return 1e-9 * (double)(oct_clock_ns() - t->start_ns);
+}
+
+static void
+answered(void *arg)
+{
+    trial *t = arg;
+    if (!t->is_ending) {
+        (void)cli_state_update(&t->state, age_s(t));
+        cli_plan_meter_look(t->request->meter, age_s(t), &t->state, t->supervisor);
+    }
+}
+
+static void
+look_due(void *arg)
+{
+    trial *t = arg;
+    const cli_plan_trial_request *request = t->request;
+    const cli_plan_rates *rates = cli_plan_meter_rates(request->meter);
+    cli_supervisor_sample(t->supervisor);
+    bool has_learned = isfinite(rates->start_s);
+    bool is_late = age_s(t) > request->patience_s + request->seconds;
+    if (rates->seconds >= request->seconds || is_late ||
+        (!has_learned && age_s(t) > request->patience_s)) {
+        end(t);
+    }
+}
+
+// ---- all of it
+
+static void
+state_begin(trial *t)
+{
+    char address[OCT_CONFIG_TEXT_MAX];
+    cli_state_clear(&t->state);
+    cli_state_take_config(&t->state, &t->config);
+    (void)snprintf(t->state.learner.url, sizeof(t->state.learner.url), "%s", CLI_RUN_LEARNER);
+    t->state.shards = oct_config_shards(&t->config);
+    for (uint32_t i = 0; i < t->state.shards; i++) {
+        oct_config_replay_address(&t->config, i, address);
+        (void)snprintf(cli_state_shard(&t->state, i)->url, sizeof(t->state.replay.url), "%s",
+                       address);
+    }
+}
+
+static oct_err
+daemons_run(trial *t, const cli_run_request *run, char *reason, size_t reason_size)
+{
+    static const cli_watch_rule patient; // nothing counts as hanging
+    const cli_supervisor_events events = {.on_death = died,
+                                          .on_watch = watched,
+                                          .on_end = ended,
+                                          .on_exit = exited,
+                                          .on_gone = all_gone,
+                                          .arg = t};
+    const cli_poll_request poll = {
+        .learner = CLI_RUN_LEARNER, .period_ms = LOOK_MS, .timeout_ms = ANSWER_MS};
+    t->loop = net_loop_create();
+    t->supervisor = cli_supervisor_create(t->loop, run->folder->path, &cli_supervisor_backoff,
+                                          &patient, &events);
+    (void)cli_run_daemons_add(t->supervisor, run);
+    state_begin(t);
+    oct_err err = cli_signals_watch(t->loop, stop_wanted, t);
+    if (err == OCT_OK) {
+        err = cli_poll_open(&t->poll, t->loop, &poll, &t->state, answered, t);
+    }
+    if (err == OCT_OK) {
+        cli_signals_hold(false);
+        t->start_ns = oct_clock_ns();
+        cli_supervisor_start(t->supervisor);
+        t->timer = net_timer_start(t->loop, LOOK_MS, LOOK_MS, look_due, t);
+        if (!t->is_gone) {
+            net_loop_run(t->loop);
+        }
+    } else {
+        (void)oct_refuse(reason, reason_size, "cannot watch signals or the daemons' sockets");
+    }
+    cli_signals_hold(true); // until the folder is removed
+    net_loop_exit_deadline(t->loop, CLOSE_MS, EXIT_FAILURE);
+    net_timer_stop(t->timer);
+    cli_poll_close(t->poll);
+    cli_supervisor_destroy(t->supervisor);
+    net_loop_destroy(t->loop);
+    return err;
+}
+
+static oct_err
+in_folder(trial *t, cli_run_request *run, int *stop_signal, char *reason, size_t reason_size)
+{
+    char before[CLI_PATH_MAX];
+    if (files_write(t, run->folder) != OCT_OK || getcwd(before, sizeof(before)) == NULL ||
+        chdir(run->folder->path) != 0) {
+        (void)oct_refuse(reason, reason_size, "cannot use '%s': %s", run->folder->path,
+                         strerror(errno));
+        return OCT_EIO;
+    }
+    oct_err err = daemons_run(t, run, reason, reason_size);
+    if (chdir(before) != 0) {
+        (void)oct_refuse(reason, reason_size, "cannot return to '%s': %s", before, strerror(errno));
+        return OCT_EIO;
+    }
+    *stop_signal = t->stop_signal;
+    if (t->stop_signal != 0) {
+        return OCT_ECLOSED;
+    }
+    if (err == OCT_OK && t->trouble[0] != '\0') {
+        (void)snprintf(reason, reason_size, "%s", t->trouble);
+        return OCT_EINTERNAL;
+    }
+    return err;
+}
+
+oct_err
+cli_plan_trial_run(const cli_plan_trial_request *request, int *stop_signal, char *reason,
+                   size_t reason_size)
+{
+    static char replay[CLI_PATH_MAX], learner[CLI_PATH_MAX], actor[CLI_PATH_MAX];
+    char wanted[CLI_PATH_MAX + 64];
+    cli_folder folder;
+    oct_program_keep_paths();
+    (void)snprintf(wanted, sizeof(wanted), "%s/octet-plan-%ld", request->parent, (long)getpid());
+    cli_signals_hold(true);
+    oct_err err = cli_folder_find_daemon(replay, "octet-replay", reason, reason_size);
+    if (err == OCT_OK) {
+        err = cli_folder_find_daemon(learner, "octet-learner", reason, reason_size);
+    }
+    if (err == OCT_OK) {
+        err = cli_folder_find_daemon(actor, "octet-actor", reason, reason_size);
+    }
+    if (err == OCT_OK) {
+        err = cli_folder_open(&folder, wanted, "plan", false, reason, reason_size);
+    }
+    if (err != OCT_OK) {
+        cli_signals_hold(false);
+        return OCT_EIO;
+    }
+    trial *t = oct_alloc(sizeof(*t));
+    t->request = request;
+    config_make(&t->config, request->config);
+    cli_run_request run = {.config = &t->config,
+                           .folder = &folder,
+                           .replay = replay,
+                           .learner = learner,
+                           .actor = actor};
+    err = in_folder(t, &run, stop_signal, reason, reason_size);
+    cli_folder_take_back(&folder);
+    cli_folder_close(&folder);
+    cli_signals_hold(false);
+    free(t);
+    return err;
+}
