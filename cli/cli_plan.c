@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "cli/cli_commands.h"
@@ -104,13 +103,6 @@ parent_find(char out[CLI_PATH_MAX], const char *run_dir)
     return out;
 }
 
-static uint64_t
-disk_available(const char *folder)
-{
-    struct statvfs disk;
-    return statvfs(folder, &disk) == 0 ? (uint64_t)disk.f_bavail * disk.f_frsize : 0;
-}
-
 // Where the trial runs: beside the run, or where temporary files go if that cannot be written to.
 static const char *
 trial_parent(const char *parent)
@@ -193,7 +185,7 @@ cli_plan_run(int argc, char **argv)
                             .needs = &needs,
                             .cores = oct_cores_usable(""),
                             .memory_available = oct_memory_available(),
-                            .disk_available = disk_available(parent)};
+                            .disk_available = cli_folder_space(parent)};
     cli_plan plan;
     cli_plan_make(&plan, &input);
     const cli_plan_trial_request trial = {.config = &config,

@@ -326,6 +326,7 @@ cli_train(int argc, char **argv)
     cli_run_request request = {
         .config = &config,
         .experiment = &experiment,
+        .environment = &environment,
         .folder = &folder,
         .shown_as = shown_as,
         .replay = replay,

@@ -8,6 +8,8 @@
 #include "cli/run/cli_energy.h"
 #include "cli/run/cli_report.h"
 #include "common/oct_base.h"
+#include "common/oct_clock.h"
+#include "common/oct_config_algos.h"
 
 #define PARTS 4 // of the measurement, whose rates are compared
 
@@ -100,11 +102,16 @@ point_add(cli_plan_meter *meter, cli_plan_point added)
 }
 
 void
-cli_plan_meter_from_start(cli_plan_meter *meter, const oct_config *config)
+cli_plan_meter_from_start(cli_plan_meter *meter, const oct_config *config, double wall_s)
 {
     bool has_first = oct_config_has_limiter(config) && !oct_config_is_offline(config);
     double first = has_first ? (double)config->replay.min_size : 0;
     point_add(meter, (cli_plan_point){.env_steps = first});
+    meter->begin = (cli_plan_counts){.wall_s = wall_s,
+                                     .machine_cpu_s = cli_energy_machine_cpu_s(),
+                                     .own_cpu_s = 1e-9 * (double)oct_clock_process_cpu_ns()};
+    meter->has_begun = true;
+    meter->first_s = wall_s;
 }
 
 static void

@@ -66,9 +66,9 @@ typedef struct cli_plan_meter {
 } cli_plan_meter;
 
 void cli_plan_meter_init(cli_plan_meter *meter, double settle_s);
-// Of a run that began with no steps, min_size of which come before the first update: the time
-// before the first look counts, too.
-void cli_plan_meter_from_start(cli_plan_meter *meter, const oct_config *config);
+// Of a new run whose daemons are about to start: the time before the first look counts, too, but
+// for the steps before the first update (replay.min_size).
+void cli_plan_meter_from_start(cli_plan_meter *meter, const oct_config *config, double wall_s);
 // Call whenever the state has new numbers, wall_s after the run began. Reads the daemons' CPU time.
 void cli_plan_meter_look(cli_plan_meter *meter, double wall_s, const cli_state *state,
                          cli_supervisor *supervisor);

@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "common/oct_base.h"
+#include "common/oct_config_algos.h"
 #include "common/oct_memory.h"
 
 #define FULL_SHARE 0.9 // of the cores; then none counts as idle

@@ -7,6 +7,7 @@
 
 #include "actor/actor_worker.h"
 #include "common/oct_base.h"
+#include "common/oct_text.h"
 #include "learner/learner_budget.h"
 #include "learner/learner_source.h"
 #include "replay/replay_config.h"

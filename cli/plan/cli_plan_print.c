@@ -10,6 +10,7 @@
 
 #include "cli/cli_text.h"
 #include "common/oct_base.h"
+#include "common/oct_config_algos.h"
 #include "common/oct_text.h"
 
 #define LINE_BYTES  512
@@ -183,7 +184,7 @@ line(const char *label, const char *format, ...)
     va_end(args);
 }
 
-// "1.0 M env steps", what the budget is.
+// "1.0 M env steps": what is left of the budget.
 static void
 budget_text(char *out, size_t size, const cli_plan_shown *shown)
 {
@@ -191,9 +192,11 @@ budget_text(char *out, size_t size, const cli_plan_shown *shown)
     if (strcmp(shown->plan->ends_by, "run.wall_s") == 0) {
         (void)snprintf(out, size, "run.wall_s %g", config->run.wall_s);
     } else if (strcmp(shown->plan->ends_by, "run.updates") == 0) {
-        (void)snprintf(out, size, "%s updates", count((double)config->run.updates));
+        double left = (double)config->run.updates - shown->input->updates_done;
+        (void)snprintf(out, size, "%s updates", count(fmax(0, left)));
     } else {
-        (void)snprintf(out, size, "%s env steps", count((double)config->run.env_steps));
+        double left = (double)config->run.env_steps - shown->input->env_steps_done;
+        (void)snprintf(out, size, "%s env steps", count(fmax(0, left)));
     }
 }
 

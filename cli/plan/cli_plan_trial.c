@@ -24,6 +24,7 @@
 #include "cli/run/cli_run_daemons.h"
 #include "common/oct_base.h"
 #include "common/oct_clock.h"
+#include "common/oct_config_algos.h"
 #include "common/oct_config_text.h"
 #include "common/oct_file.h"
 #include "common/oct_program.h"

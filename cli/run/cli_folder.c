@@ -183,18 +183,23 @@ cli_folder_look(const char *path)
     return is_hidden && !cli_folder_has_summary(path) ? CLI_FOLDER_UNKNOWN : CLI_FOLDER_ENDED;
 }
 
+uint64_t
+cli_folder_space(const char *path)
+{
+    struct statvfs file_system;
+    return statvfs(path, &file_system) == 0 ? (uint64_t)file_system.f_bavail * file_system.f_frsize
+                                            : UINT64_MAX;
+}
+
 static oct_err
 check_space(const char *path, char *reason, size_t reason_size)
 {
-    struct statvfs file_system;
-    if (statvfs(path, &file_system) == 0) {
-        unsigned long long bytes = (unsigned long long)file_system.f_bavail * file_system.f_frsize;
-        if (bytes < FREE_BYTES_MIN) {
-            (void)snprintf(reason, reason_size,
-                           "no space for a run in '%s': %llu KiB are free, %llu KiB are needed",
-                           path, bytes >> 10, FREE_BYTES_MIN >> 10);
-            return OCT_EIO;
-        }
+    unsigned long long bytes = cli_folder_space(path);
+    if (bytes < FREE_BYTES_MIN) {
+        (void)snprintf(reason, reason_size,
+                       "no space for a run in '%s': %llu KiB are free, %llu KiB are needed", path,
+                       bytes >> 10, FREE_BYTES_MIN >> 10);
+        return OCT_EIO;
     }
     return OCT_OK;
 }

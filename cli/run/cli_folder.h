@@ -49,6 +49,8 @@ cli_folder_life cli_folder_look(const char *path);
 // A line for a person about a folder that is UNKNOWN.
 #define CLI_FOLDER_UNKNOWN_TEXT                                                                    \
     "whether the run has ended is unknown: it has no summary.json, and its locks are its owner's"
+// Bytes that this user may still write to the disk of a folder; UINT64_MAX: not known.
+uint64_t cli_folder_space(const char *path);
 // Whether a folder has a file of that name.
 bool cli_folder_has(const char *folder, const char *name);
 // Whether a run has begun to train in the folder: it has a checkpoint or a policy.

@@ -15,6 +15,7 @@
 #include "cli/cli_signals.h"
 #include "cli/cli_text.h"
 #include "cli/dash/cli_dash_server.h"
+#include "cli/plan/cli_plan_begin.h"
 #include "cli/run/cli_poll.h"
 #include "cli/run/cli_report.h"
 #include "cli/run/cli_run_daemons.h"
@@ -35,6 +36,7 @@
 #define STILL_BUSY_MS     1000 // until a learner that learns or writes is looked at again
 #define CLOSE_MS          1500
 #define QUIET_S           2
+#define PLAN_BYTES        512
 
 typedef enum phase { RUNNING, STOPPING, ENDING, STAYING } phase;
 
@@ -46,6 +48,7 @@ typedef struct run {
     cli_screen *screen;
     cli_dash_server *dash; // NULL: none
     cli_energy *energy;
+    cli_plan_begin *plan;
     char *folders[1]; // that it shows
     cli_state state;
     phase phase;
@@ -400,11 +403,23 @@ may_show(const run *r)
            r->state.wall_s >= QUIET_S;
 }
 
+// One line, as soon as enough is known.
+static void
+plan_show(run *r)
+{
+    char line[PLAN_BYTES];
+    if (r->phase == RUNNING &&
+        cli_plan_begin_look(r->plan, wall_s(), &r->state, r->supervisor, line, sizeof(line))) {
+        cli_screen_print(r->screen, "%s", line);
+    }
+}
+
 static void
 answered(void *arg)
 {
     run *r = arg;
     bool is_new = cli_state_update(&r->state, wall_s());
+    plan_show(r);
     if (r->phase == RUNNING && may_show(r)) {
         cli_screen_show(r->screen, &r->state, is_new);
     }
@@ -569,6 +584,7 @@ cli_run(const cli_run_request *request)
     dash_begin(r);
     const cli_energy_request energy = {.command = request->energy_command};
     r->energy = cli_energy_begin(&energy);
+    r->plan = cli_plan_begin_create(request, wall_s());
     energy_sample(r);
     cli_supervisor_start(r->supervisor);
     r->draw_timer = net_timer_start(r->loop, STATUS_PERIOD_MS, STATUS_PERIOD_MS, draw_due, r);
@@ -590,6 +606,7 @@ cli_run(const cli_run_request *request)
     net_loop_destroy(r->loop);
     cli_screen_destroy(r->screen);
     cli_run_end_free(&r->end);
+    cli_plan_begin_destroy(r->plan);
     free(r);
     return exit_code;
 }

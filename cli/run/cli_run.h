@@ -6,6 +6,7 @@
 
 #include "cli/run/cli_energy.h"
 #include "cli/run/cli_experiment.h"
+#include "cli/run/cli_preflight.h"
 #include "common/oct_config.h"
 
 // One run on this machine: the daemons under supervision, the live status, the way to its end.
@@ -24,10 +25,11 @@
 
 typedef struct cli_run_request {
     const oct_config *config;
-    const cli_experiment *experiment; // where its values come from
-    const cli_folder *folder;         // the working folder
-    const char *shown_as;             // what a person calls the folder
-    const char *replay;               // executables, absolute
+    const cli_experiment *experiment;   // where its values come from
+    const cli_environment *environment; // that the preflight has found
+    const cli_folder *folder;           // the working folder
+    const char *shown_as;               // what a person calls the folder
+    const char *replay;                 // executables, absolute
     const char *learner;
     const char *actor;
     bool resume;
