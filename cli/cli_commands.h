@@ -13,6 +13,7 @@ int cli_config(int argc, char **argv);
 int cli_dash(int argc, char **argv);
 int cli_data(int argc, char **argv);
 int cli_distill(int argc, char **argv);
+int cli_doctor_run(int argc, char **argv);
 int cli_eval(int argc, char **argv);
 int cli_export(int argc, char **argv);
 int cli_health(int argc, char **argv);

@@ -45,6 +45,7 @@ static const cli_command commands[] = {
     {"env", cli_env, "list, check, time, replay and draw environments"},
     {"presets", cli_presets, "list the experiments that come with Octet"},
     {"config", cli_config, "list the keys of an experiment, or check a file"},
+    {"doctor", cli_doctor_run, "check whether this machine and a folder suit a run"},
     {"certs", cli_certs_run, "make certificates for daemons on separate hosts"},
     {"completion", completion, "make a shell complete commands, options and keys"},
 };

@@ -1,0 +1,257 @@
+// What octet doctor looks at in programs: the daemons, MuJoCo, ffmpeg, Python.
+
+#include "cli/doctor/cli_doctor.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cli/cli_presets.h"
+#include "cli/cli_text.h"
+#include "common/oct_clock.h"
+#include "common/oct_program.h"
+#include "envs/env.h"
+#include "envs/gym/env_gym.h"
+
+#define OUTPUT_BYTES 4096
+
+extern char **environ;
+
+// ---- programs that are asked
+
+// Whole milliseconds until the deadline; 0: it is over.
+static int
+left_ms(uint64_t deadline_ns)
+{
+    uint64_t now_ns = oct_clock_ns();
+    return now_ns < deadline_ns ? (int)((deadline_ns - now_ns) / 1000000) + 1 : 0;
+}
+
+// Reads up to size - 1 bytes until the end, or the deadline. False: it came first.
+static bool
+output_read(int fd, uint64_t deadline_ns, char *out, size_t size)
+{
+    size_t used = 0;
+    for (;;) {
+        struct pollfd ready = {.fd = fd, .events = POLLIN};
+        char chunk[512];
+        if (poll(&ready, 1, left_ms(deadline_ns)) <= 0) {
+            return false;
+        }
+        ssize_t length = read(fd, chunk, sizeof(chunk));
+        if (length <= 0) {
+            out[used] = '\0';
+            return true;
+        }
+        size_t taken = OCT_MIN((size_t)length, size - 1 - used);
+        memcpy(out + used, chunk, taken);
+        used += taken;
+    }
+}
+
+typedef enum answer { ANSWERED, MISSING, FAILED, SILENT } answer;
+
+static answer
+child_end(pid_t child, bool is_whole)
+{
+    int status = 0;
+    if (!is_whole) {
+        (void)kill(child, SIGKILL);
+    }
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+    }
+    if (!is_whole) {
+        return SILENT;
+    }
+    return WIFEXITED(status) && WEXITSTATUS(status) == 0     ? ANSWERED
+           : WIFEXITED(status) && WEXITSTATUS(status) == 127 ? MISSING
+                                                             : FAILED;
+}
+
+// Runs a program, without input and messages, and reads what it prints.
+static answer
+ask(const char *const *argv, char *out, size_t size)
+{
+    int output[2];
+    pid_t child;
+    posix_spawn_file_actions_t actions;
+    uint64_t deadline_ns = oct_clock_ns() + CLI_DOCTOR_PYTHON_MS * 1000000ull;
+    if (pipe2(output, O_CLOEXEC) != 0) {
+        return FAILED;
+    }
+    OCT_ASSERT(posix_spawn_file_actions_init(&actions) == 0);
+    OCT_ASSERT(posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0) == 0 &&
+               posix_spawn_file_actions_adddup2(&actions, output[1], 1) == 0 &&
+               posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0) == 0);
+    (void)fflush(stdout);
+    int code =
+        posix_spawnp(&child, argv[0], &actions, NULL, (char *const *)(uintptr_t)argv, environ);
+    (void)posix_spawn_file_actions_destroy(&actions);
+    (void)close(output[1]);
+    out[0] = '\0';
+    answer how = MISSING;
+    if (code == 0) {
+        how = child_end(child, output_read(output[0], deadline_ns, out, size));
+    }
+    (void)close(output[0]);
+    return how;
+}
+
+// ---- Python
+
+// One line each: version, program, NumPy, Gymnasium; "-" for what is missing. Nothing is imported.
+static const char versions[] = "import sys\n"
+                               "from importlib import metadata\n"
+                               "print(sys.version.split()[0], sys.executable, sep='\\n')\n"
+                               "for name in ('numpy', 'gymnasium'):\n"
+                               "    try:\n"
+                               "        print(metadata.version(name))\n"
+                               "    except metadata.PackageNotFoundError:\n"
+                               "        print('-')\n";
+
+typedef struct python {
+    char version[CLI_TEXT_PLAIN_MAX], program[CLI_TEXT_PLAIN_MAX], numpy[CLI_TEXT_PLAIN_MAX],
+        gymnasium[CLI_TEXT_PLAIN_MAX];
+} python;
+
+// The next line of text, cut to size; text moves behind it.
+static void
+line_take(char out[CLI_TEXT_PLAIN_MAX], const char **text)
+{
+    size_t length = strcspn(*text, "\n");
+    (void)snprintf(out, CLI_TEXT_PLAIN_MAX, "%s", cli_text_plain(*text, length).text);
+    *text += length + ((*text)[length] == '\n');
+}
+
+static void
+python_found(cli_doctor *doctor, const char *output, cli_doctor_level missing)
+{
+    python p;
+    line_take(p.version, &output);
+    line_take(p.program, &output);
+    line_take(p.numpy, &output);
+    line_take(p.gymnasium, &output);
+    bool has_gymnasium = strcmp(p.gymnasium, "-") != 0, has_numpy = strcmp(p.numpy, "-") != 0;
+    bool is_whole = has_gymnasium && has_numpy;
+    cli_doctor_add(doctor, "python", is_whole ? CLI_DOCTOR_OK : missing,
+                   is_whole ? ""
+                            : "gym: environments need both: pip install gymnasium, or set "
+                              "OCTET_PYTHON to a Python that has it",
+                   "%s is Python %s, NumPy %s, Gymnasium %s", p.program, p.version,
+                   has_numpy ? p.numpy : "is missing", has_gymnasium ? p.gymnasium : "is missing");
+}
+
+// What gym: environments, octet track and the sampler of octet sweep run with.
+static void
+python_check(cli_doctor *doctor)
+{
+    char output[OUTPUT_BYTES];
+    const char *program = oct_program_python();
+    const char *const argv[] = {program, "-c", versions, NULL};
+    bool is_needed = doctor->config != NULL && env_gym_has(doctor->config->env.id);
+    cli_doctor_level missing = is_needed ? CLI_DOCTOR_FAIL : CLI_DOCTOR_NOTE;
+    switch (ask(argv, output, sizeof(output))) {
+    case ANSWERED:
+        python_found(doctor, output, missing);
+        break;
+    case MISSING:
+        cli_doctor_add(doctor, "python", missing,
+                       "gym: environments need it; OCTET_PYTHON names the program",
+                       "there is no '%s'", program);
+        break;
+    case SILENT:
+        cli_doctor_add(doctor, "python", OCT_MAX(missing, CLI_DOCTOR_WARN),
+                       "OCTET_PYTHON names another one", "'%s' did not answer within %u s", program,
+                       CLI_DOCTOR_PYTHON_MS / 1000);
+        break;
+    default:
+        cli_doctor_add(doctor, "python", OCT_MAX(missing, CLI_DOCTOR_WARN),
+                       "OCTET_PYTHON names another one", "'%s' failed", program);
+        break;
+    }
+}
+
+// ---- the others
+
+static void
+daemons_check(cli_doctor *doctor)
+{
+    static const char *const names[] = {"octet-relay", "octet-replay", "octet-actor",
+                                        "octet-learner"};
+    char path[CLI_PATH_MAX], reason[3 * CLI_PATH_MAX];
+    for (size_t i = 0; i < OCT_COUNTOF(names); i++) {
+        if (cli_folder_find_daemon(path, names[i], reason, sizeof(reason)) != OCT_OK) {
+            // A run on one machine has no relay.
+            bool is_relay = i == 0;
+            cli_doctor_add(doctor, "daemons", is_relay ? CLI_DOCTOR_NOTE : CLI_DOCTOR_FAIL, "",
+                           "%s", reason);
+            if (!is_relay) {
+                return;
+            }
+        }
+    }
+    cli_doctor_add(doctor, "daemons", CLI_DOCTOR_OK, "", "they are there, such as %s", path);
+}
+
+static void
+presets_check(cli_doctor *doctor)
+{
+    char path[CLI_PATH_MAX];
+    bool is_there = cli_preset_find("cartpole", path) == OCT_OK;
+    if (is_there) {
+        cli_doctor_add(doctor, "presets", CLI_DOCTOR_OK, "", "they are there, such as %s", path);
+    } else {
+        cli_doctor_add(doctor, "presets", CLI_DOCTOR_WARN,
+                       "install them, or name experiments by their files", "they are missing");
+    }
+}
+
+static void
+mujoco_check(cli_doctor *doctor)
+{
+    const char *tasks[ENV_MODULE_TASKS_MAX + 1];
+    char reason[ENV_REASON_BYTES];
+    bool is_needed =
+        doctor->config != NULL && strncmp(doctor->config->env.id, "dmc:", strlen("dmc:")) == 0;
+    size_t count = 0;
+    if (env_module_ids(tasks, reason, sizeof(reason)) != OCT_OK) {
+        cli_doctor_add(doctor, "mujoco", is_needed ? CLI_DOCTOR_FAIL : CLI_DOCTOR_NOTE,
+                       "only dmc: environments need it", "%s", reason);
+        return;
+    }
+    while (tasks[count] != NULL) {
+        count++;
+    }
+    cli_doctor_add(doctor, "mujoco", CLI_DOCTOR_OK, "", "%zu dmc: environments", count);
+}
+
+static void
+ffmpeg_check(cli_doctor *doctor)
+{
+    char output[OUTPUT_BYTES], first[CLI_TEXT_PLAIN_MAX];
+    const char *const argv[] = {"ffmpeg", "-hide_banner", "-version", NULL};
+    const char *text = output;
+    bool is_there = ask(argv, output, sizeof(output)) == ANSWERED;
+    line_take(first, &text);
+    cli_doctor_add(doctor, "ffmpeg", is_there ? CLI_DOCTOR_OK : CLI_DOCTOR_NOTE,
+                   is_there ? "" : "only octet eval --video needs it", "%s",
+                   is_there ? first : "it is missing");
+}
+
+void
+cli_doctor_programs(cli_doctor *doctor)
+{
+    daemons_check(doctor);
+    presets_check(doctor);
+    mujoco_check(doctor);
+    python_check(doctor);
+    ffmpeg_check(doctor);
+    cli_doctor_add(doctor, "gpu", CLI_DOCTOR_NOTE, "", "Octet uses none");
+}

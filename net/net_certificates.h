@@ -1,0 +1,20 @@
+#ifndef NET_NET_CERTIFICATES_H
+#define NET_NET_CERTIFICATES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/oct_err.h"
+#include "common/oct_role.h"
+
+// Checks the certificates of a folder as a daemon checks those of --tls when it starts, without
+// using them.
+//
+// Threads: any, one at a time.
+
+// role: of the certificate; ends_s: when it expires, in seconds since 1970. OCT_EINVAL, with one
+// line for a person in reason: a daemon would refuse them (net_tls.h lists the causes).
+OCT_CHECKED oct_err net_certificates_check(const char *folder, oct_role *role, int64_t *ends_s,
+                                           char *reason, size_t reason_size);
+
+#endif // NET_NET_CERTIFICATES_H
