@@ -71,7 +71,7 @@ is_folder(const char *path)
 }
 
 int
-cli_doctor_run(int argc, char **argv)
+cli_doctor_command(int argc, char **argv)
 {
     static doctor_options options;
     static cli_doctor doctor;

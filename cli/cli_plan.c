@@ -3,7 +3,6 @@
 #include "cli/plan/cli_plan.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,13 +15,18 @@
 #include "cli/plan/cli_plan_print.h"
 #include "cli/plan/cli_plan_trial.h"
 #include "cli/run/cli_settings.h"
+#include "common/oct_clock.h"
 #include "common/oct_cores.h"
 #include "common/oct_file.h"
 #include "common/oct_memory.h"
+#include "envs/env.h"
 
 #define SECONDS     2.0
 #define SECONDS_MAX 3600
-#define PATIENCE_S  20.0 // until the first update, when --seconds is shorter
+// Until the first update, beside --seconds: PATIENCE_S, and so many times what opening the
+// environment took, which each actor and the evaluator do again.
+#define PATIENCE_S 3.0
+#define OPENINGS   4
 
 enum { KEY_JSON = 256, KEY_RUN_DIR, KEY_SECONDS };
 
@@ -137,81 +141,95 @@ shown_print(const cli_plan_shown *shown, bool as_json)
     json_decref(plan);
 }
 
-// Of a run that fits by what its daemons reserve. The exit code.
+// Runs the experiment for some seconds. The exit code; with 0 the meter has what was measured.
 static int
-measure(const plan_options *options, const cli_plan_trial_request *trial)
+measure(const cli_plan_trial_request *trial)
 {
     char reason[CLI_PATH_MAX + 1024] = "";
     int stop_signal = 0;
+    const char *id = trial->config->env.id;
     oct_err err = cli_plan_trial_run(trial, &stop_signal, reason, sizeof(reason));
     if (err == OCT_ECLOSED) {
         return 128 + stop_signal;
     }
     if (err != OCT_OK) {
-        cli_error("plan", "cannot measure the run: %s", reason);
+        bool is_plugin = env_is_plugin(id);
+        cli_error("plan", "cannot measure the run: %s%s%s%s", reason,
+                  is_plugin ? "; for details run 'octet env check " : "", is_plugin ? id : "",
+                  is_plugin ? "'" : "");
         return CLI_EXIT_FAILED;
     }
-    (void)options;
     return 0;
 }
 
+// Of an experiment that was loaded, in an environment that could be opened in open_s. The exit
+// code.
+static int
+plan_run(const plan_options *options, const cli_experiment *experiment, const oct_config *config,
+         const cli_environment *environment, double open_s)
+{
+    static cli_plan_meter meter;
+    char reason[CLI_PATH_MAX + 256], parent[CLI_PATH_MAX];
+    cli_plan_needs needs;
+    cli_plan plan;
+    cli_plan_goal goal;
+    if (cli_plan_needs_make(&needs, environment, config, reason, sizeof(reason)) != OCT_OK) {
+        cli_error("plan", "%s", reason);
+        return CLI_EXIT_USAGE;
+    }
+    (void)parent_find(parent, options->run_dir);
+    cli_plan_meter_init(&meter, 0);
+    const cli_plan_input input = {.config = config,
+                                  .rates = cli_plan_meter_rates(&meter),
+                                  .needs = &needs,
+                                  .cores = oct_cores_usable(""),
+                                  .memory_available = oct_memory_available(),
+                                  .disk_available = cli_folder_space(parent)};
+    const cli_plan_trial_request trial = {.config = config,
+                                          .environment = environment,
+                                          .parent = trial_parent(parent),
+                                          .seconds = options->seconds,
+                                          .patience_s =
+                                              PATIENCE_S + options->seconds + OPENINGS * open_s,
+                                          .meter = &meter};
+    cli_plan_make(&plan, &input); // what the daemons reserve, before they start
+    int code = plan.memory_fits && plan.disk_fits ? measure(&trial) : 0;
+    if (code != 0) {
+        return code;
+    }
+    (void)cli_plan_meter_rates(&meter); // which input points to
+    cli_plan_make(&plan, &input);
+    cli_plan_goals_find(&goal, experiment, config);
+    cli_plan_set_goal(&plan, &input, &goal);
+    const cli_plan_shown shown = {.plan = &plan,
+                                  .input = &input,
+                                  .env_id = config->env.id,
+                                  .preset = experiment->preset[0] != '\0' ? options->file : NULL,
+                                  .folder = parent};
+    shown_print(&shown, options->json);
+    bool is_good = plan.memory_fits && plan.disk_fits && input.rates->seconds > 0;
+    return is_good ? 0 : CLI_EXIT_FAILED;
+}
+
 int
-cli_plan_run(int argc, char **argv)
+cli_plan_command(int argc, char **argv)
 {
     static plan_options options = {.seconds = SECONDS};
     static cli_experiment experiment;
     static cli_environment environment;
     static oct_config config;
-    static cli_plan_meter meter;
-    char reason[CLI_PATH_MAX + 256], parent[CLI_PATH_MAX];
     cli_options_parse(&plan_argp, argc, argv, &options);
     experiment = (cli_experiment){.command = "plan",
                                   .file = options.file,
                                   .settings = options.settings.list,
                                   .setting_count = options.settings.count};
     cli_experiment_load(&config, &experiment);
+    uint64_t begin_ns = oct_clock_ns();
     if (!cli_preflight_passes(&environment, &experiment, &config, layers_ignore)) {
         return CLI_EXIT_USAGE;
     }
-    cli_plan_needs needs;
-    if (cli_plan_needs_make(&needs, &environment, &config, reason, sizeof(reason)) != OCT_OK) {
-        cli_error("plan", "%s", reason);
-        return CLI_EXIT_USAGE;
-    }
-    (void)parent_find(parent, options.run_dir);
-    cli_plan_meter_init(&meter, 0);
-    cli_plan_input input = {.config = &config,
-                            .rates = cli_plan_meter_rates(&meter),
-                            .needs = &needs,
-                            .cores = oct_cores_usable(""),
-                            .memory_available = oct_memory_available(),
-                            .disk_available = cli_folder_space(parent)};
-    cli_plan plan;
-    cli_plan_make(&plan, &input);
-    const cli_plan_trial_request trial = {.config = &config,
-                                          .environment = &environment,
-                                          .parent = trial_parent(parent),
-                                          .seconds = options.seconds,
-                                          .patience_s = fmax(PATIENCE_S, options.seconds),
-                                          .meter = &meter};
-    int code = 0;
-    if (plan.memory_fits && plan.disk_fits) {
-        code = measure(&options, &trial);
-    }
-    if (code != 0) {
-        return code;
-    }
-    input.rates = cli_plan_meter_rates(&meter);
-    cli_plan_make(&plan, &input);
-    cli_plan_goal goal;
-    cli_plan_goals_find(&goal, &experiment, &config);
-    cli_plan_set_goal(&plan, &input, &goal);
-    const cli_plan_shown shown = {.plan = &plan,
-                                  .input = &input,
-                                  .env_id = config.env.id,
-                                  .preset = experiment.preset[0] != '\0' ? options.file : NULL,
-                                  .folder = parent};
-    shown_print(&shown, options.json);
+    double open_s = 1e-9 * (double)(oct_clock_ns() - begin_ns);
+    int code = plan_run(&options, &experiment, &config, &environment, open_s);
     cli_settings_free(&options.settings);
-    return plan.memory_fits && plan.disk_fits ? 0 : CLI_EXIT_FAILED;
+    return code;
 }

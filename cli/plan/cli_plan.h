@@ -16,7 +16,8 @@
 // The rule for the limit. Replay's limiter ties updates to environment steps, so of learner and
 // actors the slower one works all the time and the other one waits (learner_demand.h). Where
 // neither works all the time, the cores are busy, or the messages between them take the time. With
-// rollouts of the newest policy (PPO, A2C, TRPO) learner and actors wait for each other by turns.
+// rollouts of the newest policy (PPO, A2C, TRPO) and in lock-step (run.deterministic) learner and
+// actors wait for each other by turns.
 //
 // Threads: any; no state.
 
@@ -69,7 +70,8 @@ typedef struct cli_plan {
     double actors_wanted;  // actors that could use the learner's time; NaN: not known
     cli_plan_range time_s; // until the budget is spent, with the start
     const char *ends_by;   // the key that ends the run: "run.env_steps"
-    uint64_t memory_learner, memory_replay, memory_actors, memory_evaluator; // bytes
+    uint64_t memory_learner, memory_replay, memory_actors,
+        memory_evaluator;  // bytes, without a table in a file
     uint64_t memory_total; // without a table in a file
     uint64_t disk_total;
     bool memory_fits, disk_fits;

@@ -42,8 +42,9 @@ static bool
 is_neutral(const char *setting)
 {
     static const char *const keys[] = {
-        "run.seed",   "run.name",          "run.hang_s",           "run.env_hang_s",
-        "run.wall_s", "learner.metrics_s", "learner.metrics_rows", "learner.threads"};
+        "run.seed",    "run.name",          "run.hang_s",           "run.env_hang_s",
+        "run.wall_s",  "learner.metrics_s", "learner.metrics_rows", "learner.threads",
+        "replay.path", "replay.sync"};
     for (size_t i = 0; i < OCT_COUNTOF(keys); i++) {
         size_t length = strlen(keys[i]);
         if (strncmp(setting, keys[i], length) == 0 && setting[length] == '=') {

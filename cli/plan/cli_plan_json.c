@@ -11,9 +11,9 @@ put(json_t *object, const char *name, double value)
 }
 
 static void
-put_bytes(json_t *object, const char *name, uint64_t bytes)
+put_whole(json_t *object, const char *name, uint64_t value)
 {
-    cli_json_put(object, name, json_integer((json_int_t)bytes));
+    cli_json_put(object, name, json_integer((json_int_t)value));
 }
 
 static json_t *
@@ -31,8 +31,8 @@ budget_of(const cli_plan_shown *shown)
 {
     const oct_config *config = shown->input->config;
     json_t *object = json_object();
-    put(object, "env_steps", (double)config->run.env_steps);
-    put(object, "updates", (double)config->run.updates);
+    put_whole(object, "env_steps", config->run.env_steps);
+    put_whole(object, "updates", config->run.updates);
     put(object, "wall_s", config->run.wall_s);
     cli_json_put(object, "ends_by", json_string(shown->plan->ends_by));
     return object;
@@ -66,8 +66,8 @@ actors_of(const cli_plan_shown *shown)
 {
     const cli_plan_rates *rates = shown->input->rates;
     json_t *object = json_object();
-    put(object, "count", shown->input->needs->actors);
-    put(object, "envs", shown->input->config->actor.envs);
+    put_whole(object, "count", shown->input->needs->actors);
+    put_whole(object, "envs", shown->input->config->actor.envs);
     cli_json_put(object, "env_steps_per_s", range_of(&shown->plan->env_steps_per_s));
     put(object, "env_steps_per_s_max", shown->plan->actors_max);
     put(object, "wait_share", rates->actor_wait);
@@ -80,8 +80,8 @@ static json_t *
 learner_of(const cli_plan_shown *shown)
 {
     json_t *object = json_object();
-    put(object, "count", shown->input->needs->learners);
-    put(object, "batch_size", shown->input->config->learner.batch_size);
+    put_whole(object, "count", shown->input->needs->learners);
+    put_whole(object, "batch_size", shown->input->config->learner.batch_size);
     cli_json_put(object, "updates_per_s", range_of(&shown->plan->updates_per_s));
     put(object, "updates_per_s_max", shown->plan->learner_max);
     put(object, "wait_share", shown->input->rates->learner_wait);
@@ -109,14 +109,14 @@ memory_of(const cli_plan_shown *shown)
     const cli_plan *plan = shown->plan;
     const cli_plan_needs *needs = shown->input->needs;
     json_t *object = json_object();
-    put_bytes(object, "learner", plan->memory_learner);
-    put_bytes(object, "replay", plan->memory_replay);
-    put_bytes(object, "actors", plan->memory_actors);
-    put_bytes(object, "evaluator", plan->memory_evaluator);
-    put_bytes(object, "table", needs->shards * needs->table);
+    put_whole(object, "learner", plan->memory_learner);
+    put_whole(object, "replay", plan->memory_replay);
+    put_whole(object, "actors", plan->memory_actors);
+    put_whole(object, "evaluator", plan->memory_evaluator);
+    put_whole(object, "table", needs->shards * needs->table);
     cli_json_put(object, "table_in_file", json_boolean(needs->table_in_file));
-    put_bytes(object, "total", plan->memory_total);
-    put_bytes(object, "available", shown->input->memory_available);
+    put_whole(object, "total", plan->memory_total);
+    put_whole(object, "available", shown->input->memory_available);
     cli_json_put(object, "fits", json_boolean(plan->memory_fits));
     return object;
 }
@@ -126,10 +126,10 @@ disk_of(const cli_plan_shown *shown)
 {
     const cli_plan_needs *needs = shown->input->needs;
     json_t *object = json_object();
-    put_bytes(object, "table", needs->disk_table);
-    put_bytes(object, "checkpoints", needs->disk_checkpoints);
-    put_bytes(object, "total", shown->plan->disk_total);
-    put_bytes(object, "available", shown->input->disk_available);
+    put_whole(object, "table", needs->disk_table);
+    put_whole(object, "checkpoints", needs->disk_checkpoints);
+    put_whole(object, "total", shown->plan->disk_total);
+    put_whole(object, "available", shown->input->disk_available);
     cli_json_put(object, "folder", cli_json_text(shown->folder));
     cli_json_put(object, "fits", json_boolean(shown->plan->disk_fits));
     return object;
@@ -140,7 +140,7 @@ goal_of(const cli_plan_goal *goal)
 {
     json_t *object = json_object();
     put(object, "return", goal->goal_return);
-    put(object, "runs", goal->runs);
+    put_whole(object, "runs", goal->runs);
     cli_json_put(object, "env_steps", range_of(&goal->steps));
     cli_json_put(object, "time_s", range_of(&goal->time_s));
     return object;
@@ -159,7 +159,7 @@ static json_t *
 evaluation_of(const cli_plan_shown *shown)
 {
     json_t *object = json_object();
-    put(object, "episodes", shown->input->config->evaluation.episodes);
+    put_whole(object, "episodes", shown->input->config->evaluation.episodes);
     put(object, "per_s", shown->input->rates->evaluations_per_s);
     return object;
 }

@@ -73,7 +73,8 @@ cli_plan_limit_of(const oct_config *config, const cli_plan_rates *rates, double 
     if (oct_config_is_offline(config)) {
         return !learner_waits ? CLI_PLAN_LEARNER : is_full ? CLI_PLAN_CORES : CLI_PLAN_EXCHANGE;
     }
-    if (oct_config_has_rollouts(config) && config->algo.rollout_lag == 0) {
+    bool takes_turns = oct_config_has_rollouts(config) && config->algo.rollout_lag == 0;
+    if (takes_turns || config->run.deterministic) {
         return limit_of_turns(rates, is_full);
     }
     if (!learner_waits && is_full && rates->learner.cores < LEARNER_SHARE) {
@@ -147,7 +148,8 @@ time_make(cli_plan *plan, const cli_plan_input *input)
     if (!oct_config_is_offline(config)) {
         plan->time_s = time_of(plan, input, (double)config->run.env_steps);
     }
-    if (!(input->rates->seconds > 0)) { // not even a step of each environment
+    if (!(input->rates->seconds > 0) && input->rates->watched_s > 0) {
+        // Not even a step of each environment.
         plan->time_s.low = (double)config->run.env_steps * input->rates->watched_s /
                            (double)oct_config_environments(config);
     }
@@ -193,16 +195,13 @@ memory_make(cli_plan *plan, const cli_plan_input *input)
 {
     const cli_plan_rates *rates = input->rates;
     const cli_plan_needs *needs = input->needs;
-    uint64_t tables = needs->shards * needs->table;
+    uint64_t replay = needs->replay + (needs->table_in_file ? 0 : needs->table);
     plan->memory_learner = memory_of(&rates->learner, needs->learner);
-    plan->memory_replay = memory_of(&rates->replay, needs->shards * needs->replay + tables);
+    plan->memory_replay = memory_of(&rates->replay, needs->shards * replay);
     plan->memory_actors = memory_of(&rates->actors, needs->actors * needs->actor);
     plan->memory_evaluator = rates->evaluator.resident;
     plan->memory_total =
         plan->memory_learner + plan->memory_replay + plan->memory_actors + plan->memory_evaluator;
-    if (needs->table_in_file) { // whose pages the kernel may take back
-        plan->memory_total -= OCT_MIN(tables, plan->memory_replay);
-    }
     plan->memory_fits = oct_memory_suffices(input->memory_available, plan->memory_total);
 }
 

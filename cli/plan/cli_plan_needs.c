@@ -105,16 +105,3 @@ cli_plan_needs_make(cli_plan_needs *out, const cli_environment *environment,
     *out = needs;
     return OCT_OK;
 }
-
-uint64_t
-cli_plan_needs_memory(const cli_plan_needs *needs)
-{
-    uint64_t replay = needs->replay + (needs->table_in_file ? 0 : needs->table);
-    return needs->learner + needs->shards * replay + needs->actors * needs->actor;
-}
-
-uint64_t
-cli_plan_needs_disk(const cli_plan_needs *needs)
-{
-    return needs->disk_table + needs->disk_checkpoints + needs->disk_metrics;
-}

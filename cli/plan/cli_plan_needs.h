@@ -29,8 +29,5 @@ typedef struct cli_plan_needs {
 // OCT_EINVAL: reason says why the experiment cannot run in this environment.
 OCT_CHECKED oct_err cli_plan_needs_make(cli_plan_needs *out, const cli_environment *environment,
                                         const oct_config *config, char *reason, size_t reason_size);
-// Memory that must be there at the same time, in bytes: all but tables in files.
-uint64_t cli_plan_needs_memory(const cli_plan_needs *needs);
-uint64_t cli_plan_needs_disk(const cli_plan_needs *needs);
 
 #endif // CLI_PLAN_CLI_PLAN_NEEDS_H

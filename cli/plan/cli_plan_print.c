@@ -120,6 +120,10 @@ cli_plan_sentence(char *out, size_t size, const cli_plan_shown *shown)
     const cli_plan_rates *rates = shown->input->rates;
     oct_text text;
     oct_text_init(&text, out, size);
+    if (!shown->plan->memory_fits || !shown->plan->disk_fits) {
+        oct_text_add(&text, "not measured, because the run does not fit");
+        return;
+    }
     switch (shown->plan->limit) {
     case CLI_PLAN_LEARNER:
         add_learner(&text, shown);
@@ -132,9 +136,11 @@ cli_plan_sentence(char *out, size_t size, const cli_plan_shown *shown)
         break;
     case CLI_PLAN_TURNS:
         oct_text_add(&text,
-                     "actors and learner take turns, and the learner works %s of the time; with "
-                     "algo.rollout_lag above 0 they work at the same time",
-                     cli_text_share(1 - rates->learner_wait).text);
+                     "actors and learner take turns, and the learner works %s of the time; %s they "
+                     "work at the same time",
+                     cli_text_share(1 - rates->learner_wait).text,
+                     shown->input->config->run.deterministic ? "without run.deterministic"
+                                                             : "with algo.rollout_lag above 0");
         break;
     case CLI_PLAN_EXCHANGE:
         oct_text_add(
@@ -148,8 +154,8 @@ cli_plan_sentence(char *out, size_t size, const cli_plan_shown *shown)
         break;
     default:
         oct_text_add(&text,
-                     "the limit is not known: in %.1f s the environments made too few steps; "
-                     "--seconds measures longer",
+                     "the limit is not known: too few steps were made in %.1f s; --seconds "
+                     "measures longer",
                      rates->watched_s);
         break;
     }
@@ -237,11 +243,13 @@ print_rates(const cli_plan_shown *shown)
     }
     line("evaluator", "%s evaluations/s of %u episodes",
          cli_text_value(rates->evaluations_per_s).text, (unsigned)config->evaluation.episodes);
-    line("cores",
-         "%.1f of %.3g: learner %.1f, replay %.1f, actors %.1f, evaluator %.1f; other "
-         "programs %.1f",
-         plan->cores_used, shown->input->cores, rates->learner.cores, rates->replay.cores,
-         rates->actors.cores, rates->evaluator.cores, rates->others_cores);
+    if (isfinite(plan->cores_used)) {
+        line("cores",
+             "%.1f of %.3g: learner %.1f, replay %.1f, actors %.1f, evaluator %.1f; other programs "
+             "%.1f",
+             plan->cores_used, shown->input->cores, rates->learner.cores, rates->replay.cores,
+             rates->actors.cores, rates->evaluator.cores, rates->others_cores);
+    }
 }
 
 static void
@@ -250,19 +258,23 @@ print_needs(const cli_plan_shown *shown)
     const cli_plan *plan = shown->plan;
     const cli_plan_needs *needs = shown->input->needs;
     const cli_plan_rates *rates = shown->input->rates;
-    line("memory", "%s of %s: learner %s, replay %s (its table %s%s), actors %s, evaluator %s",
+    line("memory", "%s of %s: learner %s, replay %s (%s table of %s), actors %s, evaluator %s",
          cli_text_bytes((double)plan->memory_total).text,
          cli_text_bytes((double)shown->input->memory_available).text,
          cli_text_bytes((double)plan->memory_learner).text,
          cli_text_bytes((double)plan->memory_replay).text,
+         needs->table_in_file ? "beside a file with the" : "with a",
          cli_text_bytes((double)(needs->shards * needs->table)).text,
-         needs->table_in_file ? " in a file" : "", cli_text_bytes((double)plan->memory_actors).text,
+         cli_text_bytes((double)plan->memory_actors).text,
          cli_text_bytes((double)plan->memory_evaluator).text);
     line("disk", "%s of %s in %s: table %s, checkpoints %s",
          cli_text_bytes((double)plan->disk_total).text,
          cli_text_bytes((double)shown->input->disk_available).text, shown->folder,
          cli_text_bytes((double)needs->disk_table).text,
          cli_text_bytes((double)needs->disk_checkpoints).text);
+    if (!(rates->experience_bytes_per_s >= 0)) {
+        return;
+    }
     line("network", "%s/s of experience, %s/s of policies to each actor",
          cli_text_bytes(rates->experience_bytes_per_s).text,
          cli_text_bytes(rates->policy_bytes_per_s).text);
@@ -272,13 +284,18 @@ void
 cli_plan_print(const cli_plan_shown *shown)
 {
     char sentence[CLI_PLAN_SENTENCE_BYTES];
-    printf("plan for %s%s%s, measured for %.1f s\n", shown->env_id,
-           shown->preset != NULL ? " by the preset " : "",
-           shown->preset != NULL ? shown->preset : "", shown->input->rates->seconds);
+    printf("plan for %s%s%s", shown->env_id, shown->preset != NULL ? " by the preset " : "",
+           shown->preset != NULL ? shown->preset : "");
+    if (shown->input->rates->seconds > 0) {
+        printf(", measured for %.1f s", shown->input->rates->seconds);
+    }
+    putchar('\n');
     print_time(shown);
     cli_plan_sentence(sentence, sizeof(sentence), shown);
     line("limit", "%s", sentence);
-    print_rates(shown);
+    if (shown->input->rates->seconds > 0) {
+        print_rates(shown);
+    }
     print_needs(shown);
     if (!shown->plan->memory_fits) {
         line("warning", "memory is too small: a run may reserve 90 %% of what is available; a "

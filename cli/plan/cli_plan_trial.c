@@ -35,6 +35,7 @@
 #define CLOSE_MS   1500
 #define SETTLE_S   0.2
 #define REPORT_S   0.1               // of actors, and a row of the learner's numbers
+#define ROWS_MOST  (1u << 20)        // of the table: more are not made in seconds
 #define MANY_STEPS 1000000000000000u // run.env_steps and run.updates, at most
 
 typedef struct trial {
@@ -64,6 +65,7 @@ config_make(oct_config *out, const oct_config *config)
     out->run.updates = is_offline ? MANY_STEPS : 0;
     out->learner.metrics_s = REPORT_S;
     out->actor.report_s = REPORT_S;
+    out->replay.capacity = OCT_MIN(config->replay.capacity, ROWS_MOST);
     if (strcmp(config->replay.path, "none") != 0) {
         (void)snprintf(out->replay.path, sizeof(out->replay.path), "replay.oct");
     }

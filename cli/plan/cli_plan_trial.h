@@ -10,7 +10,7 @@
 //
 // How it differs from the run: it has no goal and no budget; replay.min_size is as small as a batch
 // allows, with a replay.tolerance that leaves the limiter's band as it is, so that the learner
-// begins at once; a table whose file would lie elsewhere lies in the folder.
+// begins at once; the table has at most a million rows, and lies in the folder if in a file.
 //
 // Threads: main thread, before any other starts. The working folder is that of the trial while it
 // runs. Signals that stop (cli_signals.h) end it.
