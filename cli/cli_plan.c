@@ -23,6 +23,7 @@
 
 #define SECONDS     2.0
 #define SECONDS_MAX 3600
+#define SETTLE_S    0.2 // after the first update, until the measurement begins
 // Until the first update, beside --seconds: PATIENCE_S, and so many times what opening the
 // environment took, which each actor and the evaluator do again.
 #define PATIENCE_S 3.0
@@ -178,7 +179,7 @@ plan_run(const plan_options *options, const cli_experiment *experiment, const oc
         return CLI_EXIT_USAGE;
     }
     (void)parent_find(parent, options->run_dir);
-    cli_plan_meter_init(&meter, 0);
+    cli_plan_meter_init(&meter, SETTLE_S);
     const cli_plan_input input = {.config = config,
                                   .rates = cli_plan_meter_rates(&meter),
                                   .needs = &needs,

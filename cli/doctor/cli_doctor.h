@@ -18,7 +18,7 @@
 // CLI_DOCTOR_FINDINGS_MAX are left out.
 
 #define CLI_DOCTOR_FINDINGS_MAX 96
-#define CLI_DOCTOR_PYTHON_MS    3000u // for Python and ffmpeg to answer
+#define CLI_DOCTOR_PYTHON_MS    2000u // for Python and ffmpeg to answer
 
 typedef enum cli_doctor_level {
     CLI_DOCTOR_OK,

@@ -227,6 +227,7 @@ const cli_plan_rates *
 cli_plan_meter_rates(cli_plan_meter *meter)
 {
     cli_plan_rates *rates = &meter->rates;
+    rates->seconds = 0;
     rates->learner_wait = mean_of(meter->learner_wait, meter->learner_waits);
     rates->actor_wait = mean_of(meter->actor_wait, meter->actor_waits);
     rates->env_share = mean_of(meter->env_share, meter->env_shares);

@@ -2,9 +2,9 @@
 //
 // 1. A folder is made, with the configuration and what the environment is.
 // 2. The daemons start under supervision. They are asked how they are every LOOK_MS.
-// 3. SETTLE_S after the first update the measurement begins; after request->seconds, or when the
-//    first update has not come within request->patience_s, all daemons are killed. So they are when
-//    one of them dies, and when a signal asks for it.
+// 3. After request->seconds of learning, or when the first update has not come within
+//    request->patience_s, all daemons are killed. So they are when one of them dies, and when a
+//    signal asks for it.
 // 4. The folder is removed.
 
 #include "cli/plan/cli_plan_trial.h"
@@ -33,7 +33,6 @@
 #define LOOK_MS    50
 #define ANSWER_MS  1000
 #define CLOSE_MS   1500
-#define SETTLE_S   0.2
 #define REPORT_S   0.1               // of actors, and a row of the learner's numbers
 #define ROWS_MOST  (1u << 20)        // of the table: more are not made in seconds
 #define MANY_STEPS 1000000000000000u // run.env_steps and run.updates, at most
@@ -202,7 +201,7 @@ look_due(void *arg)
     cli_supervisor_sample(t->supervisor);
     bool has_learned = isfinite(rates->start_s);
     bool is_late = age_s(t) > request->patience_s + request->seconds;
-    if (rates->seconds >= request->seconds || is_late ||
+    if ((has_learned && rates->seconds >= request->seconds) || is_late ||
         (!has_learned && age_s(t) > request->patience_s)) {
         end(t);
     }

@@ -7,6 +7,7 @@ is no N-th one."""
 
 import datetime
 import fcntl
+import json
 import os
 import pathlib
 import pty
@@ -486,6 +487,51 @@ class Revoke(Case):
         self.certs("init", "--dir", "other")
         shutil.copy(self.home / "other/crl.pem", self.ca / "crl.pem")
         self.refused(["list"], "cannot use 'octet-certs/crl.pem': it has no signature of ca.key")
+
+
+class Doctor(Case):
+    """What octet doctor says of a CA's folder, and of one that a daemon would be given."""
+
+    def checks(self, *arguments, code=0):
+        out = subprocess.run([OCTET, "doctor", "--json", *arguments], cwd=self.home, capture_output=True, text=True, check=False,
+                             timeout=60)
+        self.assertEqual(out.returncode, code, out.stdout + out.stderr)
+        return [(check["level"], check["text"], check["advice"]) for check in json.loads(out.stdout)["checks"]
+                if check["name"] == "certificates"]
+
+    def test_good_and_soon_and_expired_ones(self):
+        self.certs("init")
+        self.certs("issue", "actor", "good")
+        self.certs("issue", "replay", "soon", "--days", "9")
+        found = sorted(self.checks())
+        self.assertEqual([level for level, _, _ in found], ["ok", "warn"])
+        self.assertIn("good: role actor, valid for 397 more days", found[0][1])
+        self.assertIn("soon: role replay, valid for 9 more days", found[1][1])
+        self.assertIn("--renew", found[1][2])
+        self.issue_by_openssl("actor", "old", "-startdate", "20190101000000Z", "-enddate", "20200101000000Z")
+        shutil.copy(self.home / "other.crt", self.ca / "good/node.crt")
+        shutil.copy(self.home / "other.key", self.ca / "good/node.key")
+        (level, text, _), = self.checks("--tls", "octet-certs/good", code=1)
+        self.assertEqual(level, "fail")
+        self.assertIn("expired", text)
+
+    def test_keys_that_others_can_read(self):
+        self.certs("init")
+        self.certs("issue", "actor", "a")
+        (self.ca / "a/node.key").chmod(0o644)
+        (level, text, _), = self.checks(code=1)
+        self.assertEqual(level, "fail")
+        self.assertIn("other users can read this key (mode 0644)", text)
+        (self.ca / "a/node.key").chmod(0o600)
+        (self.ca / "ca.key").chmod(0o640)
+        first, second = self.checks(code=1)
+        self.assertEqual((first[0], second[0]), ("fail", "ok"))
+        self.assertIn("ca.key: other users can read or write the key of the CA (mode 0640)", first[1])
+
+    def test_a_folder_that_is_missing(self):
+        (level, text, _), = self.checks("--tls", "nowhere", code=1)
+        self.assertEqual(level, "fail")
+        self.assertIn("'octet certs issue ROLE NAME' makes the folder for --tls", text)
 
 
 class List(Case):

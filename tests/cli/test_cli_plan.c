@@ -320,7 +320,7 @@ test_goals_are_found_by_the_name_of_their_preset(void **state)
 {
     (void)state;
     static const char text[] = "# comment\npreset,runs,low,median,high\ncartpole,3,10,20,40\n"
-                               "dmc/a,1,5,5,5\nbad,0,1,2,3\nworse,2,3,2,1\nlong,1,1,1,1,1\ncut,1,2";
+                               "dmc/a,1,5,5,5\nbad,0,1,2,3\nworse,2,3,2,5\nlong,1,1,1,1,1\ncut,1,2";
     cli_plan_goal goal = {0};
     assert_true(cli_plan_goals_parse(&goal, text, "cartpole"));
     assert_int_equal(goal.runs, 3);
