@@ -143,7 +143,8 @@ offer_argument(void)
     } else {
         if (begins(slot->command, "env ")) {
             offer_environments("");
-        } else if (strcmp(slot->command, "train") == 0 || strcmp(slot->command, "sweep") == 0 ||
+        } else if (strcmp(slot->command, "train") == 0 || strcmp(slot->command, "plan") == 0 ||
+                   strcmp(slot->command, "doctor") == 0 || strcmp(slot->command, "sweep") == 0 ||
                    begins(slot->command, "cluster ")) {
             offer_presets();
         }

@@ -54,6 +54,8 @@ def test_words_are_commands_options_presets_keys_and_values():
     assert offered("octet tra") == ["train", "track"]
     assert "--seed" in offered("octet train --s") and "--actors" not in offered("octet train --s")
     assert offered("octet train dmc/hopper_h") == ["dmc/hopper_hop", ":files"]
+    assert offered("octet plan dmc/hopper_h") == offered("octet doctor dmc/hopper_h") == ["dmc/hopper_hop", ":files"]
+    assert offered("octet plan cartpole --set algo.na") == ["algo.name="] and "--actors" in offered("octet plan --a")
     assert offered("octet train --set algo.na") == ["algo.name="]
     assert offered("octet train cartpole --set algo.name=re") == ["algo.name=reinforce"]
     assert offered("octet sweep --set=learner.bf16=") == ["--set=learner.bf16=true", "--set=learner.bf16=false"]
