@@ -169,5 +169,5 @@ class Programs(Case):
 
 
 if __name__ == "__main__":
-    OCTET = sys.argv.pop(1)
+    OCTET = str(pathlib.Path(sys.argv.pop(1)).resolve())
     unittests.main(sys.argv)

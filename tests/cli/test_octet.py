@@ -132,7 +132,7 @@ class WrongInput(Case):
 
     def test_unknown_option_names_the_nearest_and_what_is_allowed(self):
         self.refused(["train", "x.yaml", "--acotrs", "2"],
-                     "unknown option '--acotrs'; did you mean '--actors'?", "allowed: --set")
+                     "unknown option '--acotrs'; did you mean '--actors'?", "allowed: --run-dir")
 
     def test_option_without_its_value(self):
         self.refused(["train", "x.yaml", "--seed"], "option '--seed' needs a value")

@@ -219,6 +219,6 @@ class Train(Case):
 
 
 if __name__ == "__main__":
-    OCTET = sys.argv.pop(1)
+    OCTET = str(pathlib.Path(sys.argv.pop(1)).resolve())
     PLUGINS = pathlib.Path(OCTET).resolve().parents[1] / "tests/envs"
     unittests.main(sys.argv)
