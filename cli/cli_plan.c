@@ -15,7 +15,6 @@
 #include "cli/plan/cli_plan_print.h"
 #include "cli/plan/cli_plan_trial.h"
 #include "cli/run/cli_settings.h"
-#include "common/oct_clock.h"
 #include "common/oct_cores.h"
 #include "common/oct_file.h"
 #include "common/oct_memory.h"
@@ -24,10 +23,7 @@
 #define SECONDS     2.0
 #define SECONDS_MAX 3600
 #define SETTLE_S    0.2 // after the first update, until the measurement begins
-// Until the first update, beside --seconds: PATIENCE_S, and so many times what opening the
-// environment took, which each actor and the evaluator do again.
-#define PATIENCE_S 3.0
-#define OPENINGS   4
+#define PATIENCE_S  4.0 // and as long as the measurement is to be: until the first update
 
 enum { KEY_JSON = 256, KEY_RUN_DIR, KEY_SECONDS };
 
@@ -93,9 +89,8 @@ static const struct argp plan_argp = {
 
 // ---- the folder
 
-// The nearest folder above the run's that exists: its disk will hold the run. NULL: it cannot be
-// written to.
-static const char *
+// The nearest folder above the run's that exists: its disk will hold the run.
+static void
 parent_find(char out[CLI_PATH_MAX], const char *run_dir)
 {
     char path[CLI_PATH_MAX];
@@ -105,7 +100,6 @@ parent_find(char out[CLI_PATH_MAX], const char *run_dir)
             (void)snprintf(path, sizeof(path), ".");
         }
     }
-    return out;
 }
 
 // Where the trial runs: beside the run, or where temporary files go if that cannot be written to.
@@ -163,11 +157,10 @@ measure(const cli_plan_trial_request *trial)
     return 0;
 }
 
-// Of an experiment that was loaded, in an environment that could be opened in open_s. The exit
-// code.
+// Of an experiment that was loaded, in an environment that could be opened. The exit code.
 static int
 plan_run(const plan_options *options, const cli_experiment *experiment, const oct_config *config,
-         const cli_environment *environment, double open_s)
+         const cli_environment *environment)
 {
     static cli_plan_meter meter;
     char reason[CLI_PATH_MAX + 256], parent[CLI_PATH_MAX];
@@ -178,7 +171,12 @@ plan_run(const plan_options *options, const cli_experiment *experiment, const oc
         cli_error("plan", "%s", reason);
         return CLI_EXIT_USAGE;
     }
-    (void)parent_find(parent, options->run_dir);
+    if (config->algo.name == OCT_ALGO_EXTERNAL) {
+        cli_error("plan",
+                  "cannot measure the run: with algo.name: external another process learns");
+        return CLI_EXIT_FAILED;
+    }
+    parent_find(parent, options->run_dir);
     cli_plan_meter_init(&meter, SETTLE_S);
     const cli_plan_input input = {.config = config,
                                   .rates = cli_plan_meter_rates(&meter),
@@ -190,8 +188,7 @@ plan_run(const plan_options *options, const cli_experiment *experiment, const oc
                                           .environment = environment,
                                           .parent = trial_parent(parent),
                                           .seconds = options->seconds,
-                                          .patience_s =
-                                              PATIENCE_S + options->seconds + OPENINGS * open_s,
+                                          .patience_s = PATIENCE_S + options->seconds,
                                           .meter = &meter};
     cli_plan_make(&plan, &input); // what the daemons reserve, before they start
     int code = plan.memory_fits && plan.disk_fits ? measure(&trial) : 0;
@@ -225,12 +222,10 @@ cli_plan_command(int argc, char **argv)
                                   .settings = options.settings.list,
                                   .setting_count = options.settings.count};
     cli_experiment_load(&config, &experiment);
-    uint64_t begin_ns = oct_clock_ns();
     if (!cli_preflight_passes(&environment, &experiment, &config, layers_ignore)) {
         return CLI_EXIT_USAGE;
     }
-    double open_s = 1e-9 * (double)(oct_clock_ns() - begin_ns);
-    int code = plan_run(&options, &experiment, &config, &environment, open_s);
+    int code = plan_run(&options, &experiment, &config, &environment);
     cli_settings_free(&options.settings);
     return code;
 }

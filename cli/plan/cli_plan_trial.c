@@ -2,8 +2,8 @@
 //
 // 1. A folder is made, with the configuration and what the environment is.
 // 2. The daemons start under supervision. They are asked how they are every LOOK_MS.
-// 3. After request->seconds of learning, or when the first update has not come within
-//    request->patience_s, all daemons are killed. So they are when one of them dies, and when a
+// 3. After request->seconds of learning all daemons are killed. So they are when the first update
+//    has not come within request->patience_s of the first actor, when a daemon dies, and when a
 //    signal asks for it.
 // 4. The folder is removed.
 
@@ -46,6 +46,7 @@ typedef struct trial {
     cli_poll *poll;
     net_timer *timer;
     uint64_t start_ns;
+    double ready_s; // when the learner had an actor, or a data set; NaN: it has none yet
     bool is_ending, is_gone;
     int stop_signal;
     char trouble[CLI_REFUSAL_BYTES + 128]; // "": none
@@ -188,6 +189,9 @@ answered(void *arg)
     trial *t = arg;
     if (!t->is_ending) {
         (void)cli_state_update(&t->state, age_s(t));
+        bool is_ready = strcmp(t->state.learner.state, "training") == 0 ||
+                        strcmp(t->state.learner.state, CLI_STATE_OFFLINE) == 0;
+        t->ready_s = isnan(t->ready_s) && is_ready ? age_s(t) : t->ready_s;
         cli_plan_meter_look(t->request->meter, age_s(t), &t->state, t->supervisor);
     }
 }
@@ -200,9 +204,10 @@ look_due(void *arg)
     const cli_plan_rates *rates = cli_plan_meter_rates(request->meter);
     cli_supervisor_sample(t->supervisor);
     bool has_learned = isfinite(rates->start_s);
-    bool is_late = age_s(t) > request->patience_s + request->seconds;
-    if ((has_learned && rates->seconds >= request->seconds) || is_late ||
-        (!has_learned && age_s(t) > request->patience_s)) {
+    double most_s = isnan(t->ready_s) ? CLI_PLAN_START_S
+                    : has_learned     ? t->ready_s + request->patience_s + 2 * request->seconds
+                                      : t->ready_s + request->patience_s;
+    if ((has_learned && rates->seconds >= request->seconds) || age_s(t) > most_s) {
         end(t);
     }
 }
@@ -317,6 +322,7 @@ cli_plan_trial_run(const cli_plan_trial_request *request, int *stop_signal, char
     }
     trial *t = oct_alloc(sizeof(*t));
     t->request = request;
+    t->ready_s = NAN;
     config_make(&t->config, request->config);
     cli_run_request run = {.config = &t->config,
                            .folder = &folder,

@@ -11,16 +11,19 @@
 // How it differs from the run: it has no goal and no budget; replay.min_size is as small as a batch
 // allows, with a replay.tolerance that leaves the limiter's band as it is, so that the learner
 // begins at once; the table has at most a million rows, and lies in the folder if in a file.
+// Daemons that are not ready within CLI_PLAN_START_S are given up.
 //
 // Threads: main thread, before any other starts. The working folder is that of the trial while it
 // runs. Signals that stop (cli_signals.h) end it.
+
+#define CLI_PLAN_START_S 60.0
 
 typedef struct cli_plan_trial_request {
     const oct_config *config;
     const cli_environment *environment;
     const char *parent;    // absolute: the folder that the trial's folder is made in
     double seconds;        // to measure, from soon after the first update
-    double patience_s;     // from the start to the first update, at most
+    double patience_s;     // from the first actor to the first update, at most
     cli_plan_meter *meter; // filled
 } cli_plan_trial_request;
 

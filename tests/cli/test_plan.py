@@ -179,6 +179,10 @@ class Refusals(Case):
         self.experiment("CartPole-v1", "algo:", "  name: sac")
         self.refused(["x.yaml"], 2, "x.yaml:4: error:")
 
+    def test_a_process_outside_that_learns(self):
+        self.experiment("CartPole-v1", "algo:", "  name: external")
+        self.refused(["x.yaml"], 1, "with algo.name: external another process learns")
+
     def test_a_python_that_is_missing(self):
         self.experiment("gym:CartPole-v1")
         out, err = self.octet("plan", "x.yaml", code=2, OCTET_PYTHON="/nonexistent/python")
