@@ -1,4 +1,4 @@
-// octet doctor: whether this machine and a folder suit a run.
+// octet doctor: checks this machine and a folder, and prints what to do.
 
 #include "cli/doctor/cli_doctor.h"
 

@@ -1,4 +1,4 @@
-// octet plan: what a run will take, measured by running it for some seconds.
+// octet plan: runs an experiment for some seconds and prints what all of it will take.
 
 #include "cli/plan/cli_plan.h"
 
@@ -22,8 +22,8 @@
 
 #define SECONDS     2.0
 #define SECONDS_MAX 3600
-#define SETTLE_S    0.2 // after the first update, until the measurement begins
-#define PATIENCE_S  4.0 // and as long as the measurement is to be: until the first update
+#define SETTLE_S    0.2 // from the first update to the start of the measurement
+#define PATIENCE_S  4.0 // to the first update, beside the length of the measurement
 
 enum { KEY_JSON = 256, KEY_RUN_DIR, KEY_SECONDS };
 
@@ -89,7 +89,7 @@ static const struct argp plan_argp = {
 
 // ---- the folder
 
-// The nearest folder above the run's that exists: its disk will hold the run.
+// Finds the nearest existing folder above the run folder; the run will be on its disk.
 static void
 parent_find(char out[CLI_PATH_MAX], const char *run_dir)
 {
@@ -102,7 +102,8 @@ parent_find(char out[CLI_PATH_MAX], const char *run_dir)
     }
 }
 
-// Where the trial runs: beside the run, or where temporary files go if that cannot be written to.
+// Returns where the trial makes its folder: beside the run, or among temporary files if this user
+// cannot write there.
 static const char *
 trial_parent(const char *parent)
 {
@@ -136,7 +137,7 @@ shown_print(const cli_plan_shown *shown, bool as_json)
     json_decref(plan);
 }
 
-// Runs the experiment for some seconds. The exit code; with 0 the meter has what was measured.
+// Runs the trial, which fills the meter. Returns the exit code.
 static int
 measure(const cli_plan_trial_request *trial)
 {
@@ -157,7 +158,8 @@ measure(const cli_plan_trial_request *trial)
     return 0;
 }
 
-// Of an experiment that was loaded, in an environment that could be opened. The exit code.
+// Measures and prints the plan of an experiment whose environment could be opened. Returns the exit
+// code.
 static int
 plan_run(const plan_options *options, const cli_experiment *experiment, const oct_config *config,
          const cli_environment *environment)
@@ -190,12 +192,12 @@ plan_run(const plan_options *options, const cli_experiment *experiment, const oc
                                           .seconds = options->seconds,
                                           .patience_s = PATIENCE_S + options->seconds,
                                           .meter = &meter};
-    cli_plan_make(&plan, &input); // what the daemons reserve, before they start
+    cli_plan_make(&plan, &input); // without rates: does the run fit?
     int code = plan.memory_fits && plan.disk_fits ? measure(&trial) : 0;
     if (code != 0) {
         return code;
     }
-    (void)cli_plan_meter_rates(&meter); // which input points to
+    (void)cli_plan_meter_rates(&meter); // renews input.rates
     cli_plan_make(&plan, &input);
     cli_plan_goals_find(&goal, experiment, config);
     cli_plan_set_goal(&plan, &input, &goal);

@@ -17,7 +17,7 @@
 uint64_t oct_cgroup_memory_limit(const char *root);
 // Bytes until the nearest limit.
 uint64_t oct_cgroup_memory_left(const char *root);
-// The lowest quota of CPU time, in thousandths of a CPU; UINT64_MAX: none is set.
+// Returns the lowest quota of CPU time, in thousandths of a CPU; UINT64_MAX: none is set.
 uint64_t oct_cgroup_cpu_millis(const char *root);
 
 #endif // COMMON_OCT_CGROUP_H

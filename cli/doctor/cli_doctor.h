@@ -10,19 +10,19 @@
 #include "common/oct_base.h"
 #include "common/oct_config.h"
 
-// Looks whether this machine and a folder suit a run: each check adds findings, a line each, with
-// what to do about it. Nothing is changed but for a file of some bytes that is written to the
-// folder and removed.
+// Checks whether this machine and a folder suit a run. Each check adds findings; a finding is one
+// line with a level and what to do. The checks change nothing, except that they write a small file
+// to the folder and remove it.
 //
 // Threads: main thread, before any other starts. Owns: plain values. Full: findings beyond
 // CLI_DOCTOR_FINDINGS_MAX are left out.
 
 #define CLI_DOCTOR_FINDINGS_MAX 96
-#define CLI_DOCTOR_PYTHON_MS    2000u // for Python and ffmpeg to answer
+#define CLI_DOCTOR_PYTHON_MS    2000u // after which Python and ffmpeg are killed
 
 typedef enum cli_doctor_level {
     CLI_DOCTOR_OK,
-    CLI_DOCTOR_NOTE, // something that only some runs need is missing
+    CLI_DOCTOR_NOTE, // only some runs need what is missing
     CLI_DOCTOR_WARN, // runs work, but slowly, or not for long
     CLI_DOCTOR_FAIL, // runs do not work
     CLI_DOCTOR_LEVELS,
@@ -30,7 +30,7 @@ typedef enum cli_doctor_level {
 extern const char *const cli_doctor_level_words[CLI_DOCTOR_LEVELS]; // "ok", "note", "warn", "FAIL"
 
 typedef struct cli_doctor_finding {
-    char name[24]; // what was looked at: "memory"
+    char name[24]; // of the check: "memory"
     cli_doctor_level level;
     char text[CLI_PATH_MAX + 256];
     char advice[256]; // what to do; "": nothing
@@ -39,7 +39,7 @@ typedef struct cli_doctor_finding {
 typedef struct cli_doctor {
     char folder[CLI_PATH_MAX]; // a run folder, or where runs will be; absolute
     bool is_writable;          // this user may make files there
-    const oct_config *config;  // the experiment that was named; NULL: none
+    const oct_config *config;  // of the experiment that the user named; NULL: none
     const char *tls;           // the folder of certificates; NULL: none
     size_t count;
     cli_doctor_finding finding[CLI_DOCTOR_FINDINGS_MAX];

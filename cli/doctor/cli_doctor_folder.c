@@ -1,4 +1,4 @@
-// What octet doctor looks at in a folder: the disk below it, and the run in it.
+// Checks a folder for octet doctor: its disk, and the run in it.
 
 #include "cli/doctor/cli_doctor.h"
 
@@ -23,8 +23,9 @@
 
 // ---- the disk
 
-// Writes a small file as checkpoints are written: under another name, synced, renamed. Locks it as
-// a run folder is locked. 0, or an errno; what: which step failed.
+// Writes a small file as the learner writes a checkpoint: under another name, then synced and
+// renamed. Locks it as octet train locks a run folder. Returns 0 or an errno; what names the step
+// that failed.
 static int
 write_try(const char *folder, double *sync_s, bool *has_locks, const char **what)
 {
@@ -98,15 +99,14 @@ life_check(cli_doctor *doctor)
 {
     switch (cli_folder_look(doctor->folder)) {
     case CLI_FOLDER_LIVE:
-        cli_doctor_add(doctor, "run", CLI_DOCTOR_OK, "", "a run is live in %s: it is locked",
-                       doctor->folder);
+        cli_doctor_add(doctor, "run", CLI_DOCTOR_OK, "", "a live run uses %s", doctor->folder);
         break;
     case CLI_FOLDER_UNKNOWN:
         cli_doctor_add(doctor, "run", CLI_DOCTOR_WARN, "ask its owner", CLI_FOLDER_UNKNOWN_TEXT);
         break;
     default:
-        cli_doctor_add(doctor, "run", CLI_DOCTOR_OK, "", "no process has the run folder: it is %s",
-                       cli_folder_has_summary(doctor->folder) ? "ended" : "not locked");
+        cli_doctor_add(doctor, "run", CLI_DOCTOR_OK, "", "no process uses the run folder%s",
+                       cli_folder_has_summary(doctor->folder) ? ": the run has ended" : "");
         break;
     }
 }

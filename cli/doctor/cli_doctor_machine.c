@@ -1,4 +1,4 @@
-// What octet doctor looks at in the machine: processor, cores, memory, limits, clock.
+// Checks the machine for octet doctor: processor, cores, memory, limits, clock.
 
 #include "cli/doctor/cli_doctor.h"
 
@@ -24,14 +24,14 @@
 #include "policy/kernels/policy_kernels.h"
 
 #define GIB          (1ull << 30)
-#define MEMORY_LEAST (GIB / 2)     // fewer bytes are too few for the networks of most presets
+#define MEMORY_LEAST (GIB / 2)     // with fewer bytes most presets do not run
 #define SHM_LEAST    (64ull << 20) // Docker's default
 #define FILES_LEAST  1024
-#define BUILT_S      1735689600 // 2025: a clock that says an earlier time is wrong
+#define BUILT_S      1735689600 // 2025-01-01: an earlier time is wrong
 
 // ---- processor
 
-// The first "model name" of /proc/cpuinfo.
+// Reads the first "model name" of /proc/cpuinfo.
 static void
 model_read(char *out, size_t size)
 {
@@ -121,7 +121,7 @@ memory_check(cli_doctor *doctor)
                    lowest != UINT64_MAX ? cli_text_bytes((double)lowest).text : "");
 }
 
-// Octet itself shares memory by files without a name. NumPy, MPI and Python's processes need it.
+// Octet shares memory by memfd_create, without /dev/shm. MPI and Python environments use /dev/shm.
 static void
 shm_check(cli_doctor *doctor)
 {

@@ -1,4 +1,4 @@
-// What octet doctor looks at in the network: local sockets, ports, certificates.
+// Checks the network for octet doctor: local sockets, ports, certificates.
 
 #include "cli/doctor/cli_doctor.h"
 
@@ -20,14 +20,14 @@
 #include "net/net_certificates.h"
 #include "net/net_http.h"
 
-#define CA_FOLDER       "octet-certs" // where octet certs keeps a CA, unless it is given another
+#define CA_FOLDER       "octet-certs" // the default folder of octet certs
 #define SOON_DAYS       30
 #define SOCKET_PATH_MAX (sizeof(((struct sockaddr_un *)0)->sun_path) - 1)
 #define SECONDS_A_DAY   86400
 
 // ---- local sockets
 
-// The daemons of a run on this machine listen at names in the run folder.
+// Makes a socket in a folder, as the daemons do in a run folder. Returns 0 or an errno.
 static int
 socket_try(const char *folder)
 {
@@ -113,7 +113,7 @@ certificate_check(cli_doctor *doctor, const char *folder)
                    "%s: role %s, valid for %.0f more days", folder, oct_role_name(role), days);
 }
 
-// Whoever can read a CA's key can pose as any daemon.
+// Checks the folder of a CA. A user who can read its key can pose as any daemon.
 static void
 ca_check(cli_doctor *doctor, const char *folder)
 {

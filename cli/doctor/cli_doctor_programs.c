@@ -1,4 +1,4 @@
-// What octet doctor looks at in programs: the daemons, MuJoCo, ffmpeg, Python.
+// Checks programs for octet doctor: the daemons, MuJoCo, ffmpeg, Python.
 
 #include "cli/doctor/cli_doctor.h"
 
@@ -26,7 +26,7 @@ extern char **environ;
 
 // ---- programs that are asked
 
-// Whole milliseconds until the deadline; 0: it is over.
+// Returns the whole milliseconds until the deadline, or 0 after it.
 static int
 left_ms(uint64_t deadline_ns)
 {
@@ -34,7 +34,7 @@ left_ms(uint64_t deadline_ns)
     return now_ns < deadline_ns ? (int)((deadline_ns - now_ns) / 1000000) + 1 : 0;
 }
 
-// Reads up to size - 1 bytes until the end, or the deadline. False: it came first.
+// Reads all output and keeps its first size - 1 bytes. Returns false if the deadline came first.
 static bool
 output_read(int fd, uint64_t deadline_ns, char *out, size_t size)
 {
@@ -75,7 +75,7 @@ child_end(pid_t child, bool is_whole)
                                                              : FAILED;
 }
 
-// Runs a program, without input and messages, and reads what it prints.
+// Runs a program and reads its standard output. Its input is empty, and its messages are dropped.
 static answer
 ask(const char *const *argv, char *out, size_t size)
 {
@@ -106,7 +106,8 @@ ask(const char *const *argv, char *out, size_t size)
 
 // ---- Python
 
-// One line each: version, program, NumPy, Gymnasium; "-" for what is missing. Nothing is imported.
+// Prints the versions of Python, NumPy and Gymnasium, and the program, a line each; "-" if one is
+// missing. It does not import the packages, which takes seconds.
 static const char versions[] = "import sys\n"
                                "from importlib import metadata\n"
                                "print(sys.version.split()[0], sys.executable, sep='\\n')\n"
@@ -121,7 +122,7 @@ typedef struct python {
         gymnasium[CLI_TEXT_PLAIN_MAX];
 } python;
 
-// The next line of text, cut to size; text moves behind it.
+// Takes the next line of text, cut to size; text then points to the line after it.
 static void
 line_take(char out[CLI_TEXT_PLAIN_MAX], const char **text)
 {
@@ -148,7 +149,7 @@ python_found(cli_doctor *doctor, const char *output, cli_doctor_level missing)
                    has_numpy ? p.numpy : "is missing", has_gymnasium ? p.gymnasium : "is missing");
 }
 
-// What gym: environments, octet track and the sampler of octet sweep run with.
+// This Python runs gym: environments, octet track, and the samplers of octet sweep.
 static void
 python_check(cli_doctor *doctor)
 {
@@ -188,7 +189,7 @@ daemons_check(cli_doctor *doctor)
     char path[CLI_PATH_MAX], reason[3 * CLI_PATH_MAX];
     for (size_t i = 0; i < OCT_COUNTOF(names); i++) {
         if (cli_folder_find_daemon(path, names[i], reason, sizeof(reason)) != OCT_OK) {
-            // A run on one machine has no relay.
+            // A run on one machine needs no relay.
             bool is_relay = i == 0;
             cli_doctor_add(doctor, "daemons", is_relay ? CLI_DOCTOR_NOTE : CLI_DOCTOR_FAIL, "",
                            "%s", reason);
@@ -197,7 +198,7 @@ daemons_check(cli_doctor *doctor)
             }
         }
     }
-    cli_doctor_add(doctor, "daemons", CLI_DOCTOR_OK, "", "they are there, such as %s", path);
+    cli_doctor_add(doctor, "daemons", CLI_DOCTOR_OK, "", "found, such as %s", path);
 }
 
 static void
@@ -206,7 +207,7 @@ presets_check(cli_doctor *doctor)
     char path[CLI_PATH_MAX];
     bool is_there = cli_preset_find("cartpole", path) == OCT_OK;
     if (is_there) {
-        cli_doctor_add(doctor, "presets", CLI_DOCTOR_OK, "", "they are there, such as %s", path);
+        cli_doctor_add(doctor, "presets", CLI_DOCTOR_OK, "", "found, such as %s", path);
     } else {
         cli_doctor_add(doctor, "presets", CLI_DOCTOR_WARN,
                        "install them, or name experiments by their files", "they are missing");

@@ -9,83 +9,86 @@
 #include "cli/plan/cli_plan_needs.h"
 #include "common/oct_config.h"
 
-// What a run will take: how long, how much memory and disk, and which of its parts limits it. It
-// follows from what was measured of the run (cli_plan_meter.h) and from what its daemons reserve
-// (cli_plan_needs.h).
+// Makes the plan of a run: how long it takes, how much memory and disk it needs, and which of its
+// parts limits its speed. The input is what a meter measured (cli_plan_meter.h) and what the
+// daemons reserve (cli_plan_needs.h).
 //
-// The rule for the limit. Replay's limiter ties updates to environment steps, so of learner and
-// actors the slower one works all the time and the other one waits (learner_demand.h). Where
-// neither works all the time, the cores are busy, or the messages between them take the time. With
-// rollouts of the newest policy (PPO, A2C, TRPO) and in lock-step (run.deterministic) learner and
-// actors wait for each other by turns.
+// How the limit is found. Replay's limiter ties updates to environment steps, so the slower side,
+// learner or actors, works all the time and the other side waits (learner_demand.h). If neither
+// side works all the time, either all cores are busy, or the messages between the two sides take
+// the time. With rollouts of the newest policy (PPO, A2C, TRPO) and in lock-step
+// (run.deterministic) learner and actors take turns by design.
+//
+// How times are predicted. The rate that was measured is taken for the rest of the budget. The
+// range around it is wider if the measurement was short, the rate uneven, or other programs busy.
 //
 // Threads: any; no state.
 
-#define CLI_PLAN_WAITS 0.1 // share of the time; less is not called waiting
+#define CLI_PLAN_WAITS 0.1 // share of its time; a side that waits less counts as working
 
 typedef enum cli_plan_limit {
     CLI_PLAN_UNKNOWN, // too little was measured
     CLI_PLAN_LEARNER,
     CLI_PLAN_ACTORS,
-    CLI_PLAN_CORES,    // all cores are busy, and more of either part would not help
-    CLI_PLAN_TURNS,    // learner and actors wait for each other by turns
-    CLI_PLAN_EXCHANGE, // both wait for messages, and there are idle cores
-    CLI_PLAN_BALANCED, // neither waits
+    CLI_PLAN_CORES,    // all cores are busy: more actors or learners would not help
+    CLI_PLAN_TURNS,    // learner and actors take turns
+    CLI_PLAN_EXCHANGE, // both sides wait for messages, and cores are idle
+    CLI_PLAN_BALANCED, // neither side waits
     CLI_PLAN_LIMITS,
 } cli_plan_limit;
-extern const char *const cli_plan_limit_words[CLI_PLAN_LIMITS]; // "learner", as in JSON
+extern const char *const cli_plan_limit_words[CLI_PLAN_LIMITS]; // "learner", for JSON
 
-// low <= mid <= high; NaN: not known.
+// low <= mid <= high, or NaN where a number is not known.
 typedef struct cli_plan_range {
     double low, mid, high;
 } cli_plan_range;
 
-// Steps to the goal of an experiment whose learning was measured (cli_plan_goals.h).
+// Environment steps to run.stop_at_return, measured in earlier runs (cli_plan_goals.h).
 typedef struct cli_plan_goal {
-    double goal_return;    // run.stop_at_return; NaN: there is none
-    uint32_t runs;         // that were measured; 0: the rest is not known
+    double goal_return;    // run.stop_at_return; NaN: none
+    uint32_t runs;         // number of earlier runs; 0: steps and time_s are not known
     cli_plan_range steps;  // lowest, median and highest of these runs
-    cli_plan_range time_s; // that these steps take here
+    cli_plan_range time_s; // predicted for these steps; seconds
 } cli_plan_goal;
 
 typedef struct cli_plan_input {
     const oct_config *config;
     const cli_plan_rates *rates;
     const cli_plan_needs *needs;
-    double cores;          // that may be used (oct_cores_usable)
-    double env_steps_done; // of a run that continues
+    double cores;          // usable CPUs (oct_cores_usable)
+    double env_steps_done; // before this process; 0 for a new run
     double updates_done;
-    uint64_t memory_available; // for what the run does not hold yet
-    uint64_t disk_available;
+    uint64_t memory_available; // bytes, before the daemons start
+    uint64_t disk_available;   // bytes
 } cli_plan_input;
 
 typedef struct cli_plan {
     cli_plan_limit limit;
-    bool cores_full;   // no core is idle
-    double cores_used; // by the run; NaN: not measured
+    double cores_used; // CPUs that the run keeps busy; NaN: not measured
     cli_plan_range env_steps_per_s;
     cli_plan_range updates_per_s;
-    double actors_max;     // env steps/s of actors that never wait; NaN: not known
-    double learner_max;    // updates/s of a learner that never waits
-    double actors_wanted;  // actors that could use the learner's time; NaN: not known
-    cli_plan_range time_s; // until the budget is spent, with the start
-    const char *ends_by;   // the key that ends the run: "run.env_steps"
-    uint64_t memory_learner, memory_replay, memory_actors,
-        memory_evaluator;  // bytes, without a table in a file
-    uint64_t memory_total; // without a table in a file
-    uint64_t disk_total;
+    double actors_max;     // env steps/s that the actors could do without waiting; NaN: not known
+    double learner_max;    // updates/s that the learner could do without waiting; NaN: not known
+    double actors_wanted;  // with limit ACTORS: actors that would keep the learner busy; else NaN
+    cli_plan_range time_s; // seconds from the start of the daemons until the budget is spent
+    const char *ends_by;   // the key whose budget is spent first: "run.env_steps"
+    // Memory in bytes. A table in a file is not included, because the kernel can evict its pages.
+    uint64_t memory_learner, memory_replay, memory_actors, memory_evaluator;
+    uint64_t memory_total; // the sum of these four
+    uint64_t disk_total;   // bytes
     bool memory_fits, disk_fits;
     cli_plan_goal goal;
 } cli_plan;
 
+// Makes the plan. The goal's steps are not known yet (cli_plan_set_goal).
 void cli_plan_make(cli_plan *out, const cli_plan_input *input);
-// The time of a goal, once its steps are known.
+// Adds the goal and predicts its time. The input is that of cli_plan_make.
 void cli_plan_set_goal(cli_plan *plan, const cli_plan_input *input, const cli_plan_goal *goal);
 
-// The parts, for tests.
+// Finds the limit; cores as in cli_plan_input. Public for tests.
 cli_plan_limit cli_plan_limit_of(const oct_config *config, const cli_plan_rates *rates,
                                  double cores);
-// Half the width of a range around what was measured, as a share of it.
+// Returns half the width of a range as a share of its middle, at most 0.6. Public for tests.
 double cli_plan_width(const cli_plan_rates *rates, double cores);
 
 #endif // CLI_PLAN_CLI_PLAN_H

@@ -1,4 +1,4 @@
-// Measures a run in its first moments and says what all of it will take.
+// Measures a run in its first moments and makes the line with its plan.
 
 #include "cli/plan/cli_plan_begin.h"
 
@@ -11,8 +11,8 @@
 #include "common/oct_cores.h"
 #include "common/oct_memory.h"
 
-#define SECONDS      0.2 // of learning
-#define SECONDS_MOST 2.0 // then also without what is reported once a row (learner.metrics_s)
+#define SECONDS      0.2 // of learning that must have been measured
+#define SECONDS_MOST 2.0 // then the line does not wait for the next row of metrics any more
 
 struct cli_plan_begin {
     const cli_run_request *request;

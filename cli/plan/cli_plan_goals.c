@@ -1,4 +1,4 @@
-// Finds how many steps a preset took to its goal.
+// Looks up the steps to the goal of a preset.
 
 #include "cli/plan/cli_plan_goals.h"
 
@@ -37,7 +37,7 @@ cli_plan_goals_parse(cli_plan_goal *out, const char *text, const char *preset)
     return false;
 }
 
-// Whether a setting leaves what is learned as it was.
+// Returns true if a setting does not change what is learned.
 static bool
 is_neutral(const char *setting)
 {
@@ -54,7 +54,7 @@ is_neutral(const char *setting)
     return false;
 }
 
-// "dmc/cheetah_run" of the path of a preset.
+// Gets the name of a preset, such as "dmc/cheetah_run", from its path.
 static bool
 preset_name(char out[CLI_PATH_MAX], const char *path)
 {

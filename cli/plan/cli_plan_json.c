@@ -1,4 +1,4 @@
-// A plan as JSON.
+// Makes JSON of a plan.
 
 #include "cli/plan/cli_plan_print.h"
 

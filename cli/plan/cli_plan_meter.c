@@ -11,7 +11,7 @@
 #include "common/oct_clock.h"
 #include "common/oct_config_algos.h"
 
-#define PARTS 4 // of the measurement, whose rates are compared
+#define PARTS 4 // of a measurement; their rates are compared
 
 // ---- counters
 
@@ -158,7 +158,7 @@ cli_plan_meter_look(cli_plan_meter *meter, double wall_s, const cli_state *state
         meter->begin = counts_read(&meter->rates, wall_s, state, supervisor);
         meter->has_begun = true;
     }
-    // The learner's own clock is as old as its counters; an answer of replay brings neither.
+    // The learner's clock was read with its counters. After an answer of replay both are unchanged.
     double learner_s = number(state, "learner.wall_s");
     if (meter->count > 0 && !(learner_s > meter->point[meter->count - 1].s)) {
         return;
@@ -231,7 +231,7 @@ cli_plan_meter_rates(cli_plan_meter *meter)
     rates->learner_wait = mean_of(meter->learner_wait, meter->learner_waits);
     rates->actor_wait = mean_of(meter->actor_wait, meter->actor_waits);
     rates->env_share = mean_of(meter->env_share, meter->env_shares);
-    if (isnan(meter->learns_s) && meter->acted > 0) { // too slow for an update
+    if (isnan(meter->learns_s) && meter->acted > 0) { // the environment is too slow for an update
         rates->seconds = rates->watched_s;
         rates->env_steps = meter->acted;
         rates->env_steps_per_s = meter->acted / rates->watched_s;

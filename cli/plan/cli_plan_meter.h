@@ -8,75 +8,84 @@
 #include "cli/status/cli_state.h"
 #include "common/oct_config.h"
 
-// Measures a run on this machine while it learns: what each part does, how long it waits, what CPU
-// time and memory it takes. The numbers are those that the daemons report (docs/reference.md) and
-// that the kernel counts.
+// Measures a run on this machine: the rates of its parts, how long they wait, and the CPU time and
+// memory of their processes. Rates come from the status of the daemons (docs/reference.md), CPU
+// time and memory from the supervisor.
 //
-// Threads: the loop thread. Owns: plain values. Full: it keeps CLI_PLAN_POINTS_MAX looks; when
-// there are more, every second one is dropped.
+// The measurement begins at the first look that sees an update, or settle_s later. Until then only
+// the environment steps are counted, for an environment that is too slow for an update.
+//
+// Threads: the loop thread. Owns: nothing; plain values. Full: when CLI_PLAN_POINTS_MAX points are
+// kept, every second one is dropped, and from then on only every second look is kept.
 
 #define CLI_PLAN_POINTS_MAX 128
 
-// The daemons of one kind.
+// The processes of one kind of daemon.
 typedef struct cli_plan_part {
-    double cores;      // CPUs that they kept busy, on average; NaN: not measured
-    uint64_t resident; // memory that they hold, in bytes
+    double cores;      // CPUs that they keep busy on average; NaN: not measured
+    uint64_t resident; // bytes of memory that they hold
 } cli_plan_part;
 
-// What was measured. Shares and rates that were not measured are NaN.
+// The result. A rate or a share is NaN if it was not measured.
 typedef struct cli_plan_rates {
-    double seconds; // of learning that were measured, or of acting before the first update; 0: none
+    double seconds;            // length of the measurement; 0: nothing was measured
     double watched_s;          // from the first look to the last
-    double start_s;            // from the first look until the learner began; NaN: it did not
-    double env_steps, updates; // in these seconds
+    double start_s;            // from the first look to the first update; NaN: there was none
+    double env_steps, updates; // during the measurement
     double env_steps_per_s, updates_per_s;
-    double spread;       // standard error of the faster changing of the two, as a share of the rate
-    double learner_wait; // share of its time in which the training thread had no batch
-    double actor_wait;   // share of their time in which actors had no room for another batch
-    double env_share;    // share of the actors' working time that environments take
+    double spread;       // relative standard error of the rate that is less even
+    double learner_wait; // share of time in which the training thread has no batch
+    double actor_wait;   // share of time in which actors have no room for a batch
+    double env_share;    // share of the actors' working time that the environments take
     cli_plan_part learner, replay, actors, evaluator;
-    double others_cores;           // that programs outside the run kept busy
+    double others_cores;           // CPUs that programs outside the run keep busy
     double experience_bytes_per_s; // from all actors to replay
     double policy_bytes_per_s;     // from the learner to each actor
     double evaluations_per_s;
 } cli_plan_rates;
 
+// Counters at one look; s is the learner's clock.
 typedef struct cli_plan_point {
     double s, env_steps, updates;
 } cli_plan_point;
 
-// The counters at the begin of the measurement.
+// Counters when the measurement begins.
 typedef struct cli_plan_counts {
-    double wall_s, machine_cpu_s, own_cpu_s;
-    double learner_s, replay_s, actors_s, evaluator_s; // CPU time
+    double wall_s;
+    double machine_cpu_s, own_cpu_s;                   // of all programs, and of the run's
+    double learner_s, replay_s, actors_s, evaluator_s; // CPU seconds
     double experience_bytes, policy_bytes, evaluations;
 } cli_plan_counts;
 
 typedef struct cli_plan_meter {
-    double settle_s;          // from the first update to the begin of the measurement
-    double first_s, learns_s; // of the first look, and of the first with an update; NaN: none yet
-    double acted;             // env steps before the first update
-    bool has_begun;
+    double settle_s; // from the first update to the start of the measurement
+    double first_s;  // time of the first look; NaN: none yet
+    double learns_s; // time of the first look that saw an update; NaN: none yet
+    double acted;    // env steps before the first update
+    bool has_begun;  // begin is set
     cli_plan_counts begin;
     cli_plan_point point[CLI_PLAN_POINTS_MAX];
-    uint32_t count, every, skipped;                  // points; looks for each; looks since the last
-    double learner_wait, actor_wait, env_share;      // sums
-    uint32_t learner_waits, actor_waits, env_shares; // of so many
+    uint32_t count;                                  // points
+    uint32_t every;                                  // looks for each point
+    uint32_t skipped;                                // looks since the last point
+    double learner_wait, actor_wait, env_share;      // sums over looks
+    uint32_t learner_waits, actor_waits, env_shares; // numbers of terms in these sums
     cli_plan_rates rates;
 } cli_plan_meter;
 
 void cli_plan_meter_init(cli_plan_meter *meter, double settle_s);
-// Of a new run whose daemons are about to start: the time before the first look counts, too, but
-// for the steps before the first update (replay.min_size).
+// Starts the measurement of a new run just before its daemons start, at wall_s. The first
+// replay.min_size steps do not count for the rate of steps, because the limiter does not hold them.
 void cli_plan_meter_from_start(cli_plan_meter *meter, const oct_config *config, double wall_s);
-// Call whenever the state has new numbers, wall_s after the run began. Reads the daemons' CPU time.
+// Takes the numbers in state. Call it after each answer; wall_s is the time since the run began.
+// Reads the CPU time of the daemons.
 void cli_plan_meter_look(cli_plan_meter *meter, double wall_s, const cli_state *state,
                          cli_supervisor *supervisor);
-// Measured so far. Valid until the next look.
+// Returns what was measured so far. The pointer stays the same; the next look changes the values.
 const cli_plan_rates *cli_plan_meter_rates(cli_plan_meter *meter);
 
-// The standard error of the mean rate of count points, as a share of it, from the rates of four
-// parts of their time; NaN: too few points. value picks the counter. Pure.
+// Returns the relative standard error of the rate of a counter, from the rates in four equal parts
+// of the points; NaN if there are fewer than 9 points. value returns the counter of a point.
 double cli_plan_spread(const cli_plan_point *point, uint32_t count,
                        double (*value)(const cli_plan_point *point));
 

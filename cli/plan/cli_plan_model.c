@@ -1,4 +1,4 @@
-// Makes a plan of what was measured: the limit, the times, memory and disk.
+// Makes a plan from a measurement: the limit, the times, memory and disk.
 
 #include "cli/plan/cli_plan.h"
 
@@ -8,14 +8,14 @@
 #include "common/oct_config_algos.h"
 #include "common/oct_memory.h"
 
-#define FULL_SHARE 0.9 // of the cores; then none counts as idle
-// A learner whose training thread never waits, and which gets less of a core, shares that core.
+#define FULL_SHARE 0.9 // share of the cores that must be busy for none to count as idle
+// A learner that never waits for a batch and still gets less of a core shares that core.
 #define LEARNER_SHARE 0.8
-// Half the width of a range: WIDTH_LEAST, and WIDTH_SECONDS / seconds of the measurement.
+// Half the width of a range is WIDTH_LEAST + WIDTH_SECONDS / seconds of the measurement, and more.
 #define WIDTH_LEAST   0.1
 #define WIDTH_SECONDS 0.1
 #define WIDTH_MOST    0.6
-#define ERRORS        2 // standard errors of the rate
+#define ERRORS        2 // this many standard errors of the rate widen a range
 
 const char *const cli_plan_limit_words[CLI_PLAN_LIMITS] = {
     [CLI_PLAN_UNKNOWN] = "unknown",   [CLI_PLAN_LEARNER] = "learner",
@@ -96,7 +96,7 @@ cli_plan_width(const cli_plan_rates *rates, double cores)
         return WIDTH_MOST;
     }
     width += ERRORS * known(rates->spread);
-    width += known(rates->others_cores) / cores; // that these may leave, or others take
+    width += known(rates->others_cores) / cores; // other programs may end, or others may start
     return fmin(width, WIDTH_MOST);
 }
 
@@ -112,8 +112,8 @@ least(double a, double b)
     return isnan(a) ? b : isnan(b) ? a : fmin(a, b);
 }
 
-// Until so much is done that is not free: steps that actors make before the learner begins come at
-// their own rate.
+// Predicts the time until the run has done env_steps. The first replay.min_size of them come at the
+// rate of actors that do not wait.
 static cli_plan_range
 time_of(const cli_plan *plan, const cli_plan_input *input, double env_steps)
 {
@@ -138,7 +138,7 @@ time_of_updates(const cli_plan *plan, const cli_plan_input *input)
                             start_s + left / rate->low};
 }
 
-// The first of the run's budgets that is spent.
+// Predicts when the first of the run's budgets is spent.
 static void
 time_make(cli_plan *plan, const cli_plan_input *input)
 {
@@ -149,7 +149,7 @@ time_make(cli_plan *plan, const cli_plan_input *input)
         plan->time_s = time_of(plan, input, (double)config->run.env_steps);
     }
     if (!(input->rates->seconds > 0) && input->rates->watched_s > 0) {
-        // Not even a step of each environment.
+        // Fewer than one step of each environment came in watched_s.
         plan->time_s.low = (double)config->run.env_steps * input->rates->watched_s /
                            (double)oct_config_environments(config);
     }
@@ -183,7 +183,7 @@ cli_plan_set_goal(cli_plan *plan, const cli_plan_input *input, const cli_plan_go
 
 // ---- memory and disk
 
-// What a part holds, or what it reserves where that is more: it has not used all of it yet.
+// A part has not used all that it reserves yet, and holds more than it reserves in its budget.
 static uint64_t
 memory_of(const cli_plan_part *part, uint64_t reserved)
 {
@@ -219,7 +219,7 @@ disk_make(cli_plan *plan, const cli_plan_input *input)
 
 // ---- all of it
 
-// Actors that would make both parts work all the time (learner_demand.h), as far as cores are idle.
+// Returns how many actors would keep the learner busy (learner_demand.h).
 static double
 actors_wanted(const cli_plan_input *input)
 {
@@ -236,7 +236,6 @@ cli_plan_make(cli_plan *out, const cli_plan_input *input)
     cli_plan plan = {
         .limit = cli_plan_limit_of(input->config, rates, input->cores),
         .cores_used = cores_used(rates),
-        .cores_full = cores_are_full(rates, input->cores),
         .env_steps_per_s = rate_range(rates->env_steps_per_s, width),
         .updates_per_s = rate_range(rates->updates_per_s, width),
         .actors_max = NAN,

@@ -12,11 +12,11 @@
 #include "learner/learner_source.h"
 #include "replay/replay_config.h"
 
-// A row of metrics.csv and of TensorBoard's file together, measured on the presets: 1.2 to 1.9 KB.
+// A row of metrics.csv and its record in TensorBoard's file: the presets' have 1.2 to 1.9 KB.
 #define METRICS_ROW_BYTES 2048
-// A checkpoint has the policies of evaluations that are not decided yet beside the learner's state.
+// A checkpoint holds the learner's state and the policies whose evaluations are not finished.
 #define CHECKPOINT_POLICIES 6
-// Rows for an environment step, at most: each fourth step may end an episode (actor_batch.h).
+// Rows for each environment step, at most: every fourth step may end an episode (actor_batch.h).
 #define ROWS_PER_STEP 1.25
 
 static oct_err
@@ -40,7 +40,7 @@ learner_add(cli_plan_needs *needs, const oct_config *config, const policy_spec *
     return OCT_OK;
 }
 
-// The table that the learner asks each replay for.
+// Adds replay with the table that the learner will ask it for.
 static void
 replay_add(cli_plan_needs *needs, const oct_config *config, const policy_spec *spec,
            const algo_wants *wants)
@@ -65,7 +65,7 @@ replay_add(cli_plan_needs *needs, const oct_config *config, const policy_spec *s
     }
 }
 
-// A run without actors: replay serves the data set from its file.
+// Adds replay of a run without actors, which serves the data set from its file.
 static void
 data_add(cli_plan_needs *needs, const oct_config *config)
 {

@@ -6,27 +6,27 @@
 
 #include "cli/run/cli_preflight.h"
 
-// Memory and disk that an experiment needs on this machine, from its configuration and its
-// environment alone: what the daemons reserve when they start (docs/reference.md), and what a run
-// writes to its folder.
+// Computes the memory that the daemons of an experiment reserve when they start, and the size of
+// the files that the run writes. Nothing is measured: the numbers follow from the configuration and
+// the environment, by the same functions that the daemons use.
 //
 // Threads: any; no state.
 
 typedef struct cli_plan_needs {
-    uint32_t learners, shards, actors; // processes; shards counts replays of live data
-    // Memory, in bytes.
-    uint64_t learner;   // of all learners together
-    uint64_t replay;    // of each shard, without its table
-    uint64_t table;     // of each shard: the rows that it keeps, when it is full
-    uint64_t actor;     // of each actor: its batches
-    bool table_in_file; // replay.path: the kernel may take the table's pages back
-    // Disk, in bytes.
-    uint64_t disk_table; // of all shards, in lock-step with the copies for checkpoints
-    uint64_t disk_checkpoints;
-    uint64_t disk_metrics; // metrics.csv and TensorBoard's file, at their largest
+    uint32_t learners, shards, actors; // numbers of processes; shards: replays
+    // Memory in bytes.
+    uint64_t learner;   // all learners together
+    uint64_t replay;    // each shard, without its table
+    uint64_t table;     // each shard: the rows of a full table
+    uint64_t actor;     // each actor: its batches
+    bool table_in_file; // the table lies in a file (replay.path), or is a data set
+    // Disk in bytes.
+    uint64_t disk_table;       // all shards; in lock-step with a copy for each checkpoint
+    uint64_t disk_checkpoints; // learner.checkpoints_kept, and one that is being written
+    uint64_t disk_metrics;     // metrics.csv and TensorBoard's file with learner.metrics_rows
 } cli_plan_needs;
 
-// OCT_EINVAL: reason says why the experiment cannot run in this environment.
+// OCT_EINVAL: the experiment cannot run in this environment; reason is one line for a person.
 OCT_CHECKED oct_err cli_plan_needs_make(cli_plan_needs *out, const cli_environment *environment,
                                         const oct_config *config, char *reason, size_t reason_size);
 

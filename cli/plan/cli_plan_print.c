@@ -1,4 +1,4 @@
-// A plan as text.
+// Prints a plan as text.
 
 #include "cli/plan/cli_plan_print.h"
 
@@ -20,7 +20,8 @@
 
 typedef struct time_unit {
     const char *name;
-    double seconds, below_s; // used for times below this
+    double seconds;
+    double below_s; // the unit is used for times below this
 } time_unit;
 
 void
@@ -54,7 +55,7 @@ cli_plan_time_text(char *out, size_t size, const cli_plan_range *seconds)
 static const char *
 count(double value)
 {
-    static cli_number_text text[8]; // of the calls within one printf
+    static cli_number_text text[8]; // one for each call within a printf
     static unsigned next;
     next = (next + 1) % OCT_COUNTOF(text);
     text[next] = cli_text_count(value);
@@ -190,7 +191,7 @@ line(const char *label, const char *format, ...)
     va_end(args);
 }
 
-// "1.0 M env steps": what is left of the budget.
+// Writes what is left of the budget: "1.0 M env steps".
 static void
 budget_text(char *out, size_t size, const cli_plan_shown *shown)
 {

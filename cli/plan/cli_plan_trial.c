@@ -1,11 +1,11 @@
 // Runs the daemons of an experiment for some seconds and measures them.
 //
-// 1. A folder is made, with the configuration and what the environment is.
-// 2. The daemons start under supervision. They are asked how they are every LOOK_MS.
-// 3. After request->seconds of learning all daemons are killed. So they are when the first update
-//    has not come within request->patience_s of the first actor, when a daemon dies, and when a
-//    signal asks for it.
-// 4. The folder is removed.
+// 1. The trial makes a folder and writes the configuration and the environment's description to it.
+// 2. It starts the daemons under supervision, and asks them for their status every LOOK_MS.
+// 3. After request->seconds of learning it kills all daemons. It also kills them when the first
+//    update has not come within request->patience_s of the first actor, when a daemon dies, and
+//    when a signal stops the command.
+// 4. It removes the folder.
 
 #include "cli/plan/cli_plan_trial.h"
 
@@ -33,9 +33,9 @@
 #define LOOK_MS    50
 #define ANSWER_MS  1000
 #define CLOSE_MS   1500
-#define REPORT_S   0.1               // of actors, and a row of the learner's numbers
-#define ROWS_MOST  (1u << 20)        // of the table: more are not made in seconds
-#define MANY_STEPS 1000000000000000u // run.env_steps and run.updates, at most
+#define REPORT_S   0.1               // between reports of actors, and between rows of metrics
+#define ROWS_MOST  (1u << 20)        // of the table: a trial makes fewer
+#define MANY_STEPS 1000000000000000u // the largest run.env_steps and run.updates
 
 typedef struct trial {
     const cli_plan_trial_request *request;
@@ -46,7 +46,7 @@ typedef struct trial {
     cli_poll *poll;
     net_timer *timer;
     uint64_t start_ns;
-    double ready_s; // when the learner had an actor, or a data set; NaN: it has none yet
+    double ready_s; // when the first actor joined, or the data set was open; NaN: not yet
     bool is_ending, is_gone;
     int stop_signal;
     char trouble[CLI_REFUSAL_BYTES + 128]; // "": none
@@ -123,7 +123,7 @@ stop_wanted(void *arg, int number)
 
 // ---- what the daemons do
 
-// A daemon ended: what its log says, else how it ended.
+// Notes what the log of a daemon that ended says, or how it ended.
 static void
 trouble_note(trial *t, uint32_t index, int exit_status)
 {
@@ -169,7 +169,7 @@ exited(void *arg, uint32_t index, int exit_status)
 static void
 watched(void *arg, uint32_t index, cli_watch_verdict verdict, const cli_watch_trouble *trouble)
 {
-    (void)arg; // the trial is shorter than what counts as hanging
+    (void)arg; // never called: the rule has no limits
     (void)index;
     (void)verdict;
     (void)trouble;
@@ -232,7 +232,7 @@ state_begin(trial *t)
 static oct_err
 daemons_run(trial *t, const cli_run_request *run, char *reason, size_t reason_size)
 {
-    static const cli_watch_rule patient; // nothing counts as hanging
+    static const cli_watch_rule patient; // no limits: nothing counts as hanging
     const cli_supervisor_events events = {.on_death = died,
                                           .on_watch = watched,
                                           .on_end = ended,

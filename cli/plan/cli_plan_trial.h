@@ -4,33 +4,34 @@
 #include "cli/plan/cli_plan_meter.h"
 #include "cli/run/cli_preflight.h"
 
-// A short run of an experiment, to be measured: the daemons themselves, as octet train starts them,
-// in a folder that is removed afterwards. Environments run in the daemons' processes, so one that
-// crashes or hangs there does the caller no harm.
+// Runs an experiment for some seconds and measures it. The daemons are those of octet train, in a
+// folder that is removed afterwards. Environments run in the daemons' processes, so an environment
+// that crashes or hangs does not harm the caller.
 //
-// How it differs from the run: it has no goal and no budget; replay.min_size is as small as a batch
-// allows, with a replay.tolerance that leaves the limiter's band as it is, so that the learner
-// begins at once; the table has at most a million rows, and lies in the folder if in a file.
-// Daemons that are not ready within CLI_PLAN_START_S are given up.
+// The trial differs from the run in three ways. It has no goal and no budget. replay.min_size is
+// as small as a batch allows, so that the learner starts at once, and replay.tolerance is raised so
+// that the limiter's band keeps its width. The table has at most a million rows, and its file lies
+// in the trial's folder.
 //
 // Threads: main thread, before any other starts. The working folder is that of the trial while it
-// runs. Signals that stop (cli_signals.h) end it.
+// runs. A signal that stops (cli_signals.h) ends the trial.
 
-#define CLI_PLAN_START_S 60.0
+#define CLI_PLAN_START_S 60.0 // seconds for the daemons to start and the first actor to join
 
 typedef struct cli_plan_trial_request {
     const oct_config *config;
     const cli_environment *environment;
-    const char *parent;    // absolute: the folder that the trial's folder is made in
-    double seconds;        // to measure, from soon after the first update
-    double patience_s;     // from the first actor to the first update, at most
+    const char *parent;    // absolute path of the folder in which the trial makes its own
+    double seconds;        // length of the measurement
+    double patience_s;     // seconds from the first actor to the first update, at most
     cli_plan_meter *meter; // filled
 } cli_plan_trial_request;
 
-// OCT_OK: the meter has what was measured, which may be nothing where the environment is too slow.
-// OCT_EINTERNAL: a daemon crashed, hung or refused the experiment; OCT_EIO: the folder cannot be
-// made or the daemons are missing; OCT_ECLOSED: a signal ended it, whose number is in
-// stop_signal. reason is one line for a person.
+// Fills the meter, with nothing if the environment is too slow. On an error reason is one line for
+// a person:
+//   OCT_EIO        the folder cannot be made, or the daemons are missing
+//   OCT_EINTERNAL  a daemon crashed or refused the experiment
+//   OCT_ECLOSED    a signal ended the trial; stop_signal is its number
 OCT_CHECKED oct_err cli_plan_trial_run(const cli_plan_trial_request *request, int *stop_signal,
                                        char *reason, size_t reason_size);
 

@@ -1,4 +1,4 @@
-// Options that set keys of an experiment.
+// Parses the options that set keys of an experiment.
 
 #include "cli/run/cli_settings.h"
 
@@ -51,7 +51,7 @@ static const struct argp_option option_table[] = {
     {0},
 };
 
-// key "": value is a whole setting.
+// Adds "key=value"; if key is "", value is a whole setting.
 static void
 add(cli_settings *settings, const char *key, const char *value)
 {
@@ -64,7 +64,7 @@ add(cli_settings *settings, const char *key, const char *value)
     settings->list[settings->count++] = setting;
 }
 
-// "0,1" is the list [0,1].
+// Adds a list: "0,1" is [0,1].
 static void
 add_list(cli_settings *settings, const char *key, const char *value)
 {

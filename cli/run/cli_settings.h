@@ -4,15 +4,15 @@
 #include <argp.h>
 #include <stddef.h>
 
-// Options that set keys of an experiment: --set, and those such as --actors that stand for one key.
-// Commands that take an experiment have them as a child of their own options.
+// Parses the options that set keys of an experiment: --set, and options such as --actors that stand
+// for one key. A command that takes an experiment adds them to its own options as an argp child.
 //
 // Threads: main thread. Owns: the settings, until cli_settings_free.
 
 #define CLI_SETTINGS_MAX 256
 
 typedef struct cli_settings {
-    const char *command;          // "train": messages name it; set it before the options are parsed
+    const char *command;          // named in messages: "train"; set it before parsing
     const char *data;             // --data; NULL: none
     char *list[CLI_SETTINGS_MAX]; // "key=value", in the order given
     size_t count;

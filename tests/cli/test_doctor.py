@@ -115,7 +115,7 @@ class Folders(Case):
         self.run_octet("train", "cartpole", "--no-ui", "--run-dir", "run", "--set", "run.env_steps=3000",
                        "--set", "run.stop_at_return=none")
         checks = self.doctor("run")
-        self.one(checks, "run", "ok", "it is ended")
+        self.one(checks, "run", "ok", "no process uses the run folder: the run has ended")
         self.one(checks, "checkpoint", "ok", "the run can be resumed from update ")
         for path in (self.home / "run").glob("checkpoint*.oct"):
             path.write_bytes(path.read_bytes()[:100])
