@@ -135,9 +135,12 @@ def page_write(page, records):
     """Puts the table of records into the page, and where they were measured."""
     text, near, count = table(records)
     loads = [float(record["load"][0]) for record in records]
-    rounds = len(records) / count
-    where = (f"Measured on {records[0]['cpu']} with {records[0]['cores']} cores, commit {records[0]['commit']}, medians of {rounds:.0f} "
-             f"rounds, load {min(loads):.1f} to {max(loads):.1f}: {near} of {count} predictions are within {NEAR:.0%}.")
+    times = [(record["plan"]["time_s"], record["actual_s"]) for record in records]
+    single = sum(abs(actual / time_s["mid"] - 1) <= NEAR for time_s, actual in times)
+    inside = sum(time_s["low"] <= actual <= time_s["high"] for time_s, actual in times)
+    where = (f"Measured on {records[0]['cpu']} with {records[0]['cores']} cores, commit {records[0]['commit']}, load {min(loads):.1f} to "
+             f"{max(loads):.1f}. Medians of {len(records) / count:.0f} rounds: {near} of {count} predictions are within {NEAR:.0%}. Of the "
+             f"{len(records)} single rounds {single} are within {NEAR:.0%}, and {inside} within the range that was printed.")
     old = page.read_text(encoding="utf-8")
     new = WHERE.sub(where, PRINTED.sub(lambda found: found[1] + text, old))
     page.write_text(new, encoding="utf-8")
