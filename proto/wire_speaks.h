@@ -24,7 +24,7 @@
 typedef struct wire_speaks {
     uint32_t version;            // that its frames bear; 0: a release before it was told, which
     uint32_t read_min, read_max; // is one of version 4
-    const char *release;         // "0.1.0"; NULL or "": not told
+    const char *release;         // "0.9.0"; NULL or "": not told
 } wire_speaks;
 
 wire_speaks wire_speaks_own(void);
@@ -32,7 +32,7 @@ wire_speaks wire_speaks_own(void);
 bool wire_speaks_meet(const wire_speaks *own, const wire_speaks *peer, char *reason,
                       size_t reason_size);
 
-// The text of --version: "octet-actor 0.1.0 (protocol 4, reads 4 to 4)".
+// The text of --version: "octet-actor 0.9.0 (protocol 4, reads 4 to 4)".
 #define WIRE_SPEAKS_TEXT_(version, min, max)  "(protocol " #version ", reads " #min " to " #max ")"
 #define WIRE_SPEAKS_TEXT__(version, min, max) WIRE_SPEAKS_TEXT_(version, min, max)
 #define WIRE_SPEAKS_TEXT                                                                           \

@@ -25,7 +25,7 @@ import zipfile
 
 ROOT = pathlib.Path(__file__).parents[1]
 PROGRAMS = ["cli/octet", "learner/octet-learner", "actor/octet-actor", "replay/octet-replay", "relay/octet-relay"]
-LIBRARIES = ["liboctet/liboctet.so.1", "client/liboctet-replay.so.1"]
+LIBRARIES = ["liboctet/liboctet.so.0", "client/liboctet-replay.so.0"]
 SCRIPTS = ["data/octet_data.py", "cli/sweep/octet_optuna.py", "cli/runs/octet_track.py",
            *(f"cli/completion/octet.{shell}" for shell in ("bash", "fish", "zsh")),
            *(f"cli/cluster/octet_{name}.sh" for name in ("host", "keep", "slurm", "slurm_actors", "ssh"))]

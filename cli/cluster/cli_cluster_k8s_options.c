@@ -145,7 +145,7 @@ parse(int key, char *arg, struct argp_state *state)
         o->namespace = arg;
         return 0;
     case KEY_IMAGE:
-        require(is_image(arg), "--image", arg, "names such as registry.example.org/octet:0.1.0");
+        require(is_image(arg), "--image", arg, "names such as registry.example.org/octet:0.9.0");
         o->image = arg;
         return 0;
     case KEY_PULL:

@@ -27,7 +27,7 @@
 extern "C" {
 #endif
 
-const char *octet_version(void); /* of the library, such as "0.1.0"; static storage */
+const char *octet_version(void); /* of the library, such as "0.9.0"; static storage */
 
 /* How far a policy is from another one of the same observations and actions, such as the one in
  * fp32 that it was quantised from. */

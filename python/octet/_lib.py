@@ -177,8 +177,8 @@ def _find() -> str:
     named = os.environ.get("OCTET_LIBRARY")
     if named:
         return named
-    own = prefix() / "lib" / "liboctet.so.1"
-    return str(own) if own.exists() else "liboctet.so.1"
+    own = prefix() / "lib" / "liboctet.so.0"
+    return str(own) if own.exists() else "liboctet.so.0"
 
 
 def _load() -> CDLL:

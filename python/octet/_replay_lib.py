@@ -86,8 +86,8 @@ def _of_build(path: str) -> pathlib.Path | None:
 
 @functools.cache
 def lib() -> ctypes.CDLL:
-    own = _lib.prefix() / "lib" / "liboctet-replay.so.1"
-    path = str(_of_build("client/liboctet-replay.so.1") or (own if own.exists() else own.name))
+    own = _lib.prefix() / "lib" / "liboctet-replay.so.0"
+    path = str(_of_build("client/liboctet-replay.so.0") or (own if own.exists() else own.name))
     try:
         library = ctypes.CDLL(path)
     except OSError as error:

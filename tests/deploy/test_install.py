@@ -84,7 +84,7 @@ class Install(Case):
     def test_runtime_is_what_programs_need(self):
         there = self.install("runtime")
         share, lib = option("datadir"), option("libdir")
-        for path in [f"{option('bindir')}/octet-relay", f"{lib}/liboctet.so.1", f"{lib}/liboctet-replay.so.1",
+        for path in [f"{option('bindir')}/octet-relay", f"{lib}/liboctet.so.0", f"{lib}/liboctet-replay.so.0",
                      f"{share}/octet/octet_ssh.sh", f"{share}/doc/octet/LICENSE", f"{share}/doc/octet/NOTICE"]:
             self.assertIn(path, there)
         self.assertFalse([path for path in there if re.search(r"\.(h|a|pc|so)$", path) and "env_dmc" not in path])
@@ -134,10 +134,10 @@ class Wheel(Case):
         build = self.home / "build"
         self.program("cli/octet")
         self.assertEqual(self.make_wheel(), f"make_wheel: {build} has no learner/octet-learner, actor/octet-actor, "
-                         "replay/octet-replay, relay/octet-relay, liboctet/liboctet.so.1, client/liboctet-replay.so.1: "
+                         "replay/octet-replay, relay/octet-relay, liboctet/liboctet.so.0, client/liboctet-replay.so.0: "
                          f"ninja -C {build} makes what a wheel needs\n")
-        for path in ["actor/octet-actor", "replay/octet-replay", "relay/octet-relay", "liboctet/liboctet.so.1",
-                     "client/liboctet-replay.so.1"]:
+        for path in ["actor/octet-actor", "replay/octet-replay", "relay/octet-relay", "liboctet/liboctet.so.0",
+                     "client/liboctet-replay.so.0"]:
             self.program(path)
         self.program("libmpi.so", "-shared", "-fPIC", "-Wl,-soname,libmpi.so.40")
         self.program("learner/octet-learner", "-Wl,--no-as-needed", build / "libmpi.so")
