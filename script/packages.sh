@@ -30,6 +30,8 @@ test_packages+=(libegl1 libgl1-mesa-dri libosmesa6)
 test_packages+=(iproute2 iptables procps libnetfilter-queue-dev)
 # Runs over ssh (script/test-ssh), and libraries of Slurm (script/test-slurm).
 test_packages+=(openssh-client libmunge2 libhwloc15)
+# What reads the manual pages strictly.
+test_packages+=(mandoc groff-base)
 # The shells that octet completion is for.
 test_packages+=(zsh fish)
 # Machines that a policy may act on: their compilers and C libraries, and what runs their programs

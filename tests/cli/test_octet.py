@@ -741,6 +741,7 @@ class Help(Case):
                 text, _ = self.octet(command, "--help")
                 self.assertTrue(text.lower().startswith(f"usage: octet {command}"), text)
                 self.assertEqual(text, self.octet("help", command)[0])
+        self.assertEqual(self.octet("env", "check", "--help")[0], self.octet("help", "env", "check")[0])
 
     def test_numbers_that_are_shown_are_in_the_registries(self):
         """They are looked up by name: a name that no daemon has would always be '-'."""

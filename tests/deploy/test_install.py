@@ -99,6 +99,9 @@ class Install(Case):
             self.assertEqual(shown, (self.prefix / option("datadir") / path).read_text(encoding="utf-8"))
             self.assertIn("completion words", shown)
 
+    def test_manual_pages_are_installed(self):
+        self.assertLess({f"{option('mandir')}/man1/{name}.1" for name in ["octet", "octet-env-check", "octet-relay"]}, self.install("man"))
+
     def test_documents_lie_where_other_texts_say(self):
         there = self.install("doc")
         for path in ["docs/operations.md", "docs/img/architecture.svg", "examples/env/point.c"]:
