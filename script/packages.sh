@@ -30,6 +30,8 @@ test_packages+=(libegl1 libgl1-mesa-dri libosmesa6)
 test_packages+=(iproute2 iptables procps libnetfilter-queue-dev)
 # Runs over ssh (script/test-ssh), and libraries of Slurm (script/test-slurm).
 test_packages+=(openssh-client libmunge2 libhwloc15)
+# What compares the public interface with that of the last release.
+test_packages+=(abigail-tools)
 # What reads the manual pages strictly.
 test_packages+=(mandoc groff-base)
 # The shells that octet completion is for.
