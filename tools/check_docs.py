@@ -15,7 +15,7 @@ usage: check_docs.py ROOT OCTET PRINT_NUMBERS           checks the tree; OCTET i
 - a table below <!-- printed: bench/NAME.py ARGUMENTS --> or <!-- printed: octet ARGUMENTS --> is what that command prints,
   and one blank line is between them;
 - the lists of tools/doc_lists.py: commands, algorithms, environments, presets, keys, messages, floors, pages;
-- relative links in README.md, CONTRIBUTING.md and docs/ lead to a file, and to a heading of it;
+- relative links in README.md, CHANGELOG.md, CONTRIBUTING.md, SECURITY.md and docs/ lead to a file, and to a heading of it;
 - files, test programs and tests that are named in `backquotes` exist;
 - no sentence stands twice in a row.
 """
@@ -237,7 +237,7 @@ def check_tree(root, octet, print_numbers):
     yield from check_configuration(root, octet, renew)
     tests = {name for pattern in ("*.c", "*.py") for path in (root / "tests").rglob(pattern)
              for name in re.findall(r"\btest_\w+", path.read_text(encoding="utf-8"))}
-    pages = [root / "README.md", root / "CONTRIBUTING.md", *sorted((root / "docs").rglob("*.md"))]
+    pages = [*(root / f"{name}.md" for name in ("README", "CHANGELOG", "CONTRIBUTING", "SECURITY")), *sorted((root / "docs").rglob("*.md"))]
     yield from doc_lists.check(root, pages)
     for path in pages:
         text = path.read_text(encoding="utf-8")
@@ -349,6 +349,11 @@ ARCHITECTURE = "# Architecture\n" + "".join(
     f"| 1 | `{folder}/` | {', '.join(others)} | |\n" for folder, others in tidy.MAY_INCLUDE.items())
 SOUND = {
     "README.md": "# Octet\n",
+    "SECURITY.md": "# Security\n",
+    "meson.build": "project('octet', 'c',\n  version: '0.2.0',\n",
+    "CHANGELOG.md": "# Changelog\n## [Unreleased]\n## [0.2.0] - 2026-01-02\n",
+    "CITATION.cff": "version: 0.2.0\ndate-released: 2026-01-02\n",
+    "deploy/kubernetes/overlays/production/kustomization.yaml": '  newTag: "0.2.0"\n',
     "docs/index.md": "# Pages\n" + "".join(f"- [{page}]({page}.md)\n" for page in [
         "algorithms", "cli", "configuration", "environments", "internals/architecture", "internals/wire", "operations", "reference", "tables", "tuning"]),
     "CONTRIBUTING.md": "# Contributing\n[tuning](docs/tuning.md): a `.c` file has at most 800 lines, a header 320, a\n"
@@ -446,6 +451,9 @@ SELF_TESTS = [
      ["method 0x0100 is", "method 0x0101 is", "method 0x0102 is None"]),
     ("proto/wire_speaks.h", "VERSION  5", "VERSION  6", ["The protocol version is 6.", "bears one version (6)"]),
     ("proto/wire_speaks.h", "MIN 4", "MIN 5", ["(5 to 5)"]),
+    ("meson.build", "0.2.0", "0.3.0", ["CHANGELOG.md: its newest heading", "kustomization.yaml: its image is not of version 0.3.0"]),
+    ("CITATION.cff", "-01-02", "-01-03", ["CITATION.cff: not version: 0.2.0 and date-released: 2026-01-02"]),
+    ("SECURITY.md", "Security", "Security\n[docs](docs/secrets.md)", ["SECURITY.md: link to docs/secrets.md leads nowhere"]),
     ("docs/internals/architecture.md", "`nn/` | common, ", "`nn/` | common, net, ", ["nn/ may include common, policy, group (tools/tidy.py)"]),
     ("docs/internals/architecture.md", "`nn/`", "`mm/`", ["folder nn is not described", "folder mm is not in"]),
 ]

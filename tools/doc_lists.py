@@ -7,7 +7,8 @@
   protocol versions of proto/wire_speaks.h;
 - docs/internals/architecture.md says of each folder what tools/tidy.py allows it to include;
 - CONTRIBUTING.md names the limits on lengths of tools/tidy.py;
-- docs/index.md links to every page of docs/ but the decisions, which are a folder.
+- docs/index.md links to every page of docs/ but the decisions, which are a folder;
+- CHANGELOG.md, CITATION.cff and the manifest of deploy/kubernetes have the version of meson.build.
 """
 
 import re
@@ -17,6 +18,7 @@ import tidy
 INDEX = "docs/index.md"
 WIRE = "docs/internals/wire.md"
 SCHEMA = "proto/octet.proto"
+MANIFEST = "deploy/kubernetes/overlays/production/kustomization.yaml"
 
 
 def read(root, name):
@@ -180,6 +182,18 @@ def check_linked(root):
             yield f"{INDEX}: no link to {name}"
 
 
+def check_release(root):
+    version = re.search(r"^  version: '(.*?)'", read(root, "meson.build"), re.M)[1]
+    released = re.search(r"^## \[(\d.*?)\] - (\S+)$", read(root, "CHANGELOG.md"), re.M)
+    cited = re.search(r"^version: (\S+)\ndate-released: (\S+)$", read(root, "CITATION.cff"), re.M)
+    if released is None or released[1] != version:
+        yield f"CHANGELOG.md: its newest heading of a release is not ## [{version}] - DATE, of the version in meson.build"
+    elif cited is None or cited.groups() != released.groups():
+        yield f"CITATION.cff: not version: {version} and date-released: {released[2]}, as in CHANGELOG.md"
+    if (root / MANIFEST).exists() and f'newTag: "{version}"' not in read(root, MANIFEST):
+        yield f"{MANIFEST}: its image is not of version {version}, which is in meson.build"
+
+
 def check(root, pages):
     yield from check_commands(root)
     yield from check_algorithms(root)
@@ -190,3 +204,4 @@ def check(root, pages):
     yield from check_floors(root)
     yield from check_limits(root)
     yield from check_linked(root)
+    yield from check_release(root)
