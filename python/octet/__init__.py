@@ -17,20 +17,18 @@ Errors are `octet.OctetError`, with the words of the command line. docs/python.m
 
 from __future__ import annotations
 
+import importlib.util
 import pathlib
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from . import _lib, _registry
+from . import _lib
 from ._command import finished
-from ._env import OctetEnv
-from ._gymnasium import AutoresetMode
 from ._import import Imported, ImportReport, import_policy
 from ._lib import OctetError, RenderModeError, ids
 from ._learner import Layer, Learner, LearnerBatch
 from ._policy import Policy, PolicyDivergence, PolicyInfo, Sampler
 from ._replay import Batch, Replay, ReplayTimeoutError, Sequences, Writer
 from ._train import Job, Run, RunTimeoutError, compare, start, sweep, train
-from ._vector import OctetVectorEnv
 
 __all__ = ["Batch", "ImportReport", "Imported", "Job", "Layer", "Learner", "LearnerBatch", "OctetEnv", "OctetError",
            "OctetVectorEnv", "Policy", "PolicyDivergence", "PolicyInfo", "RenderModeError", "Replay", "ReplayTimeoutError",
@@ -38,31 +36,21 @@ __all__ = ["Batch", "ImportReport", "Imported", "Job", "Layer", "Learner", "Lear
            "make", "make_vec", "preset", "start", "sweep", "train"]
 __version__: str = _lib.lib.octet_version().decode()
 
+# Debian has no Gymnasium. Without it all is there but the environments.
+_OF_GYMNASIUM = ("AutoresetMode", "OctetEnv", "OctetVectorEnv", "make", "make_vec")
+if TYPE_CHECKING or importlib.util.find_spec("gymnasium") is not None:
+    from ._env import OctetEnv
+    from ._gymnasium import AutoresetMode
+    from ._registry import make, make_vec, register
+    from ._vector import OctetVectorEnv
+    register()
+else:
+    __all__ = [name for name in __all__ if name not in _OF_GYMNASIUM]
 
-def make(id: str, *, render_mode: str | None = None, width: int | None = None, height: int | None = None,
-         seed: int | None = None,
-         **options: Any) -> OctetEnv:
-    """One environment by id: Octet's own, "dmc:TASK", "gym:NAME" of Gymnasium, or the path of a plug-in.
-
-    render_mode: None, or "rgb_array" for `render`, whose pictures have this width and height (None: those that suit it).
-    seed: of the first episode, where reset has none; None draws one. Other arguments are options of the environment, such as
-    sutton_barto_reward=True. Of a "gym:" environment, which is not drawn here, width and height are such options, too. See
-    OctetEnv.
-    """
-    return OctetEnv(id, render_mode=render_mode, width=width, height=height, seed=seed, **options)
-
-
-def make_vec(id: str, num_envs: int = 1, *, autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP, copy: bool = True,
-             threads: int = 1, seed: int | None = None, render_mode: str | None = None, width: int | None = None,
-             height: int | None = None, **options: Any) -> OctetVectorEnv:
-    """`num_envs` environments of an id (see octet.make) that are stepped together.
-
-    autoreset_mode: what follows an episode's end, "NextStep", "SameStep" or "Disabled". copy=False: every call answers the
-    same arrays, which the next call overwrites. threads: of its own, which share the environments. seed: of the first
-    episodes, where reset has none; environment i gets seed + i. See OctetVectorEnv.
-    """
-    return OctetVectorEnv(id, num_envs, autoreset_mode=autoreset_mode, copy=copy, threads=threads, seed=seed,
-                          render_mode=render_mode, width=width, height=height, **options)
+    def __getattr__(name: str) -> Any:
+        if name in _OF_GYMNASIUM:
+            raise AttributeError(f"octet.{name} needs Gymnasium, which this Python does not have: pip install gymnasium")
+        raise AttributeError(f"module 'octet' has no attribute {name!r}")
 
 
 def preset(name: str) -> pathlib.Path:
@@ -74,5 +62,3 @@ def preset(name: str) -> pathlib.Path:
         raise OctetError(done.stderr.strip().removeprefix("octet presets: error: "), 6)
     return pathlib.Path(done.stdout.removesuffix("\n"))
 
-
-_registry.register()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import atexit
 import collections
 import contextlib
@@ -19,7 +20,6 @@ from typing import Any
 import numpy as np
 
 from ._lib import OctetError, path_bytes, prefix, program_environ, text_bytes
-from ._vector import options_text
 
 _LINES = 10_000    # of what it has said are kept
 _ERROR_LINES = 40  # of them are an error
@@ -57,6 +57,35 @@ def finished(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 # ---- what it is given
+
+def literal_of(key: str, value: Any) -> str:
+    """A keyword argument as a Python literal, which is read as the same value in another process."""
+    plain = value.item() if isinstance(value, np.generic) else value
+    text = ascii(plain)
+    try:
+        if ast.literal_eval(text) == plain:
+            return text
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+        pass
+    raise OctetError(f"option {key}: {value!r} cannot be written as a Python literal, allowed are numbers, texts, bytes, "
+                     "True, False, None, and tuples, lists, dictionaries and sets of them")
+
+
+def options_text(env_id: str, options: Mapping[str, Any]) -> str:
+    """Keyword arguments as the `env.options` of an experiment: `key=value,key=value`."""
+    for key in options:
+        if not isinstance(key, str) or not key or set(key) & set(",=\0"):
+            raise OctetError(f"option {key!r}: no name: it is empty, or holds a comma, an equals sign or a NUL")
+    if env_id.startswith("gym:"):
+        return ",".join(f"{key}={literal_of(key, value)}" for key, value in options.items())
+    parts = []
+    for key, value in options.items():
+        text = str(int(value)) if isinstance(value, (bool, np.bool_)) else str(value)
+        if set(text) & set(",=\0"):
+            raise OctetError(f"option {key}: the value {text!r} holds a comma, an equals sign or a NUL")
+        parts.append(f"{key}={text}")
+    return ",".join(parts)
+
 
 # What a plain scalar of YAML cannot begin with, end with or hold: there the text is quoted.
 _BEGINS = re.compile(r"[,\[\]{}#&*!|>'\"%@`]|[-?:](?:\s|$)|---|\.\.\.")

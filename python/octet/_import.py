@@ -18,11 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._arrays import array_of, floats_of, is_list
-from ._command import file_of, finished, path_of
+from ._command import file_of, finished, options_text, path_of
 from ._lib import OctetError, whole
 from ._onnx import Model
 from ._policy import Policy
-from ._vector import options_text
 
 _ACTIVATIONS = {"relu": "Relu", "tanh": "Tanh", "elu": "Elu", "sigmoid": "Sigmoid"}
 _RSL_EPSILON = 1e-2     # of rsl_rl's normaliser, added to the deviation

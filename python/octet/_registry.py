@@ -1,4 +1,4 @@
-"""Octet's environments in Gymnasium's registry, by whose rules their time limits are. Private.
+"""Octet's environments by id, and in Gymnasium's registry, by whose rules their time limits are. Private.
 
 Gymnasium counts steps around an environment (TimeLimit), which hears neither of the limit that `gymnasium.make` is given nor
 of an end by it. Those that it makes have no limit of their own, so that any number holds; a vector, which Gymnasium has no
@@ -14,6 +14,7 @@ import gymnasium
 from gymnasium.envs.registration import EnvSpec
 
 from ._env import OctetEnv
+from ._gymnasium import AutoresetMode
 from ._lib import ids, whole
 from ._vector import OctetVectorEnv
 
@@ -84,3 +85,29 @@ def register() -> None:
                         kwargs={"env_id": env_id})
             spec.max_episode_steps = functools.partial(_limit_of, env_id)
             gymnasium.registry[name] = spec
+
+
+def make(id: str, *, render_mode: str | None = None, width: int | None = None, height: int | None = None,
+         seed: int | None = None,
+         **options: Any) -> OctetEnv:
+    """One environment by id: Octet's own, "dmc:TASK", "gym:NAME" of Gymnasium, or the path of a plug-in.
+
+    render_mode: None, or "rgb_array" for `render`, whose pictures have this width and height (None: those that suit it).
+    seed: of the first episode, where reset has none; None draws one. Other arguments are options of the environment, such as
+    sutton_barto_reward=True. Of a "gym:" environment, which is not drawn here, width and height are such options, too. See
+    OctetEnv.
+    """
+    return OctetEnv(id, render_mode=render_mode, width=width, height=height, seed=seed, **options)
+
+
+def make_vec(id: str, num_envs: int = 1, *, autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP, copy: bool = True,
+             threads: int = 1, seed: int | None = None, render_mode: str | None = None, width: int | None = None,
+             height: int | None = None, **options: Any) -> OctetVectorEnv:
+    """`num_envs` environments of an id (see octet.make) that are stepped together.
+
+    autoreset_mode: what follows an episode's end, "NextStep", "SameStep" or "Disabled". copy=False: every call answers the
+    same arrays, which the next call overwrites. threads: of its own, which share the environments. seed: of the first
+    episodes, where reset has none; environment i gets seed + i. See OctetVectorEnv.
+    """
+    return OctetVectorEnv(id, num_envs, autoreset_mode=autoreset_mode, copy=copy, threads=threads, seed=seed,
+                          render_mode=render_mode, width=width, height=height, **options)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import ctypes
 import functools
 import operator
@@ -19,6 +18,7 @@ from numpy.typing import NDArray
 
 from . import _lib, _spaces
 from ._arrays import array_of, floats_of
+from ._command import options_text
 from ._gymnasium import AutoresetMode, VectorEnv, told
 from ._lib import OctetError, RenderModeError, keep_python, lib, path_bytes, text_bytes, whole
 
@@ -26,35 +26,6 @@ _AUTORESET = {AutoresetMode.DISABLED: 0, AutoresetMode.SAME_STEP: 1, AutoresetMo
 _TERMINATED, _TRUNCATED, _FAILED = 1, 2, 8
 _SEED_MAX = 2**64 - 1
 _SIDE_MAX = 8192  # RENDER_SIDE_MAX
-
-
-def literal_of(key: str, value: Any) -> str:
-    """A keyword argument as a Python literal, which is read as the same value in another process."""
-    plain = value.item() if isinstance(value, np.generic) else value
-    text = ascii(plain)
-    try:
-        if ast.literal_eval(text) == plain:
-            return text
-    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
-        pass
-    raise OctetError(f"option {key}: {value!r} cannot be written as a Python literal, allowed are numbers, texts, bytes, "
-                     "True, False, None, and tuples, lists, dictionaries and sets of them")
-
-
-def options_text(env_id: str, options: Mapping[str, Any]) -> str:
-    """Keyword arguments as the `env.options` of an experiment: `key=value,key=value`."""
-    for key in options:
-        if not isinstance(key, str) or not key or set(key) & set(",=\0"):
-            raise OctetError(f"option {key!r}: no name: it is empty, or holds a comma, an equals sign or a NUL")
-    if env_id.startswith("gym:"):
-        return ",".join(f"{key}={literal_of(key, value)}" for key, value in options.items())
-    parts = []
-    for key, value in options.items():
-        text = str(int(value)) if isinstance(value, (bool, np.bool_)) else str(value)
-        if set(text) & set(",=\0"):
-            raise OctetError(f"option {key}: the value {text!r} holds a comma, an equals sign or a NUL")
-        parts.append(f"{key}={text}")
-    return ",".join(parts)
 
 
 def seeds_of(seed: int | Sequence[int | None] | None, count: int) -> tuple[NDArray[np.uint64] | None,

@@ -1,6 +1,9 @@
 """Single environments: Gymnasium's own checker, its numbers, and what is refused."""
 
 import inspect
+import subprocess
+import sys
+import textwrap
 
 import gymnasium
 import numpy as np
@@ -153,3 +156,24 @@ def test_a_closed_one_is_refused():
     env.close()
     with pytest.raises(octet.OctetError, match="closed"):
         env.step(0)
+
+
+def test_all_but_environments_works_without_gymnasium():
+    """Debian's python3-octet is there without it."""
+    program = textwrap.dedent("""
+        import importlib.util, sys
+        found = importlib.util.find_spec
+        importlib.util.find_spec = lambda name, *more: None if name == "gymnasium" else found(name, *more)
+        sys.modules["gymnasium"] = None
+        from octet import *
+        import octet
+        assert octet.preset("cartpole").is_file() and "OctetEnv" not in globals() and "Policy" in globals()
+        for name in ("make", "other"):
+            try:
+                getattr(octet, name)
+            except AttributeError as error:
+                print(error)
+    """)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, timeout=60)
+    assert (done.stdout, done.stderr) == ("octet.make needs Gymnasium, which this Python does not have: pip install gymnasium\n"
+                                          "module 'octet' has no attribute 'other'\n", "")
