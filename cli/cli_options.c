@@ -99,7 +99,8 @@ cli_option_real(const char *command, const char *option, const char *text, doubl
 
 typedef struct names {
     const char *name[OPTIONS_MAX + 3]; // argp's own two, NULL
-    bool takes_value[OPTIONS_MAX + 3];
+    bool takes_value[OPTIONS_MAX + 3]; // the next word, if there is no "="
+    bool may_have_value[OPTIONS_MAX + 3];
     bool is_hidden[OPTIONS_MAX + 3];
     size_t count;
 } names;
@@ -112,7 +113,9 @@ names_add(names *known, const struct argp *argp)
          option++) {
         if (option->name != NULL && !(option->flags & OPTION_DOC)) {
             OCT_ASSERT(known->count < OPTIONS_MAX);
-            known->takes_value[known->count] = option->arg != NULL;
+            bool is_optional = (option->flags & OPTION_ARG_OPTIONAL) != 0;
+            known->takes_value[known->count] = option->arg != NULL && !is_optional;
+            known->may_have_value[known->count] = option->arg != NULL;
             known->is_hidden[known->count] = (option->flags & OPTION_HIDDEN) != 0;
             known->name[known->count++] = option->name;
         }
@@ -201,7 +204,7 @@ check_names(const struct argp *argp, int argc, char **argv)
                 cli_usage_error(command, "option '--%s' needs a value", known.name[index]);
             }
             i++;
-        } else if (!known.takes_value[index] && has_value) {
+        } else if (!known.may_have_value[index] && has_value) {
             cli_usage_error(command, "option '--%s' takes no value", known.name[index]);
         }
     }

@@ -743,6 +743,10 @@ class Help(Case):
                 self.assertEqual(text, self.octet("help", command)[0])
         self.assertEqual(self.octet("env", "check", "--help")[0], self.octet("help", "env", "check")[0])
 
+    def test_an_option_whose_value_may_be_left_out_may_be_the_last_word(self):
+        _, said = self.octet("train", "nosuch.yaml", "--dash", code=2)
+        self.assertIn("nosuch.yaml", said)
+
     def test_numbers_that_are_shown_are_in_the_registries(self):
         """They are looked up by name: a name that no daemon has would always be '-'."""
         root = pathlib.Path(__file__).resolve().parents[2]
