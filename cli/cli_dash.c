@@ -11,6 +11,7 @@
 
 #include "cli/cli_options.h"
 #include "cli/cli_text.h"
+#include "cli/dash/cli_dash_page.h"
 #include "cli/dash/cli_dash_server.h"
 #include "net/net_daemon.h"
 #include "net/net_http.h"
@@ -130,6 +131,10 @@ cli_dash(int argc, char **argv)
     char reason[512];
     (void)snprintf(options.url, sizeof(options.url), "http://127.0.0.1:%d", CLI_DASH_PORT);
     cli_options_parse(&dash_argp, argc, argv, &options);
+    if (!cli_dash_page_is_there()) {
+        cli_error("dash", CLI_DASH_NO_PAGE);
+        return CLI_EXIT_FAILED;
+    }
     check(&options);
     net_loop *loop = net_loop_create();
     cli_dash_server *dash;

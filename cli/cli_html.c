@@ -10,6 +10,7 @@
 
 #include "cli/cli_options.h"
 #include "cli/cli_text.h"
+#include "cli/dash/cli_dash_page.h"
 #include "cli/dash/cli_dash_report.h"
 #include "common/oct_base.h"
 
@@ -67,6 +68,10 @@ cli_html(int argc, char **argv)
 {
     static report_options options = {.html = "report.html"};
     cli_options_parse(&report_argp, argc, argv, &options);
+    if (!cli_dash_page_is_there()) {
+        cli_error("report", CLI_DASH_NO_PAGE);
+        return CLI_EXIT_FAILED;
+    }
     for (uint32_t i = 0; i < options.count; i++) {
         if (access(options.folder[i], R_OK | X_OK) != 0) {
             cli_error("report", "cannot read folder '%s': %s", options.folder[i], strerror(errno));

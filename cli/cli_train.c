@@ -13,6 +13,7 @@
 #include "cli/cli_options.h"
 #include "cli/cli_parent.h"
 #include "cli/cli_signals.h"
+#include "cli/dash/cli_dash_page.h"
 #include "cli/dash/cli_dash_server.h"
 #include "cli/run/cli_experiment.h"
 #include "cli/run/cli_folder.h"
@@ -210,6 +211,10 @@ dash_listen(const train_options *options)
 {
     char reason[256];
     int fd = -1;
+    if (options->dash[0] != '\0' && !cli_dash_page_is_there()) {
+        cli_error("train", "--dash: " CLI_DASH_NO_PAGE);
+        exit(CLI_EXIT_FAILED);
+    }
     if (options->dash[0] != '\0' &&
         cli_dash_listen(&fd, options->dash, reason, sizeof(reason)) != OCT_OK) {
         cli_error("train", "--dash: cannot serve %s: %s (choose another port with --dash=PORT)",
