@@ -62,4 +62,4 @@ python_packages=(numpy onnx onnxruntime minari gymnasium h5py pillow pytest mypy
 # The same with PyTorch, into build/tools/torch, only where it is asked for: its libraries for graphics cards, which
 # nothing here uses, are several gigabytes.
 torch_packages=(numpy onnx onnxruntime onnxscript gymnasium pillow moviepy pytest torch stable-baselines3)
-# script/test-compose, script/test-kubernetes and script/test-debian install their own, only where they may.
+# script/test-compose, script/test-kubernetes, and the scripts that make a Debian (script/debian.sh) install their own, only where they may.
