@@ -11,6 +11,34 @@ packages=(
     libmujoco-dev libcairo2-dev
     libopenmpi-dev openmpi-bin
 )
+# The same on systems without apt: what is looked for (a program, a name of pkg-config, or a header and its library), and the
+# package that has it in Fedora (dnf) and in Arch (pacman).
+elsewhere=(
+    'program cc|gcc|gcc'
+    'program meson|meson|meson'
+    'program ninja|ninja-build|ninja'
+    'program pkg-config|pkgconf-pkg-config|pkgconf'
+    'program python3|python3|python'
+    'program protoc-c|protobuf-c-compiler|protobuf-c'
+    'pkg-config libprotobuf-c|protobuf-c-devel|protobuf-c'
+    'pkg-config openblas|openblas-devel|openblas'
+    'pkg-config libuv|libuv-devel|libuv'
+    'pkg-config yaml-0.1|libyaml-devel|libyaml'
+    'pkg-config jansson|jansson-devel|jansson'
+    'pkg-config libzstd|libzstd-devel|zstd'
+    'pkg-config openssl >= 3.0|openssl-devel|openssl'
+    'pkg-config libmicrohttpd|libmicrohttpd-devel|libmicrohttpd'
+    'library nng/nng.h nng|nng-devel|nng'
+)
+# What may be missing, and what it is for. -: the system has no such package.
+elsewhere_optional=(
+    'pkg-config cmocka|libcmocka-devel|cmocka|tests'
+    'pkg-config cairo|cairo-devel|cairo|pictures and videos'
+    'pkg-config ompi-c|openmpi-devel|openmpi|learners on several hosts'
+    'library mujoco/mujoco.h mujoco|-|-|the Control Suite'
+    'file /usr/share/javascript/dygraphs/dygraph.min.js|-|-|octet dash, else with meson configure -Ddygraphs=FOLDER'
+)
+
 # Compilers' sanitizers, the form checks, and numpy, which wrote the golden files.
 test_packages=(git clang clang-format libclang-rt-dev llvm python3 python3-numpy python3-venv
     shellcheck)

@@ -146,6 +146,10 @@ expect 0 'usage: script/test' script/test --help
 expect 2 'usage: script/setup' script/setup nonsense
 expect 2 'usage: script/test-compose' script/test-compose nonsense
 expect 0 'usage: script/test-compose' script/test-compose --help
+expect 2 'usage: script/package-debian' script/package-debian
+expect 2 'usage: script/package-debian' script/package-debian sid "$room"
+expect 0 'usage: script/package-debian' script/package-debian --help
+expect 2 'usage: script/test-package-debian' script/test-package-debian sid "$room"
 expect 2 'usage: script/test-debian' script/test-debian --nonsense
 expect 0 'usage: script/test-debian' script/test-debian --help
 
@@ -175,6 +179,40 @@ expect 0 $'\ngcc       0 passed, 1 failed, 0 skipped' cat "$room/said"
 expect 0 ' --style=file a/new.c a/new.h a/added.c' cat "$room/said"
 expect 0 'shellcheck -x a/shell a/sourced script/lib.sh script/packages.sh script/setup script/test' cat "$room/said"
 rm "$room"/bin/{clang-format,shellcheck}
+
+# A system without apt: what is missing is named as it calls it. These programs are all that it has; its cc finds no library.
+mkdir "$room/elsewhere"
+for tool in bash basename dirname sed; do
+    ln -s "$(command -v $tool)" "$room/elsewhere/$tool"
+done
+# elsewhere SYSTEM [ARGUMENT]: script/setup there, with /etc/os-release of SYSTEM.
+# shellcheck disable=SC2317 # called by expect
+elsewhere() {
+    printf '%s\n' "$1" >"$room/os-release"
+    OCTET_OS_RELEASE=$room/os-release PATH=$room/elsewhere bash script/setup "${@:2}"
+}
+expect 1 'without cc and pkg-config no library' elsewhere ID=fedora
+expect 1 'missing: cc, meson, ninja, pkg-config, python3, protoc-c. As root: dnf install gcc meson ninja-build pkgconf-pkg-config python3 protobuf-c-compiler' \
+    elsewhere ID=fedora
+expect 1 'As root: pacman -S gcc meson ninja pkgconf python protobuf-c' elsewhere $'ID=manjaro\nID_LIKE=arch'
+expect 1 'As root: dnf install gcc' elsewhere $'ID="rocky"\nID_LIKE="rhel centos fedora"'
+expect 1 'protoc-c. This system is neither Debian, Fedora nor Arch' elsewhere ID=void
+for tool in meson ninja python3 protoc-c; do
+    printf '#!/bin/sh\n' >"$room/elsewhere/$tool"
+done
+printf '#!/bin/sh\ncase "$*" in *%s) exit 1 ;; esac\n' nng >"$room/elsewhere/cc"
+# shellcheck disable=SC2016 # for the program
+printf '#!/bin/sh\ncase "$2" in libuv | cairo) exit 1 ;; esac\n' >"$room/elsewhere/pkg-config"
+chmod +x "$room"/elsewhere/*
+expect 1 $'setup: missing: libuv, nng/nng.h nng. As root: dnf install libuv-devel nng-devel' elsewhere ID=fedora
+expect 1 $'setup: missing: libuv, nng/nng.h nng. As root: pacman -S libuv nng' elsewhere ID=arch
+# shellcheck disable=SC2016 # for the program
+printf '#!/bin/sh\ncase "$2" in cmocka | cairo) exit 1 ;; esac\n' >"$room/elsewhere/pkg-config"
+printf '#!/bin/sh\n' >"$room/elsewhere/cc"
+expect 0 'not found, and optional: cairo, for pictures and videos (dnf install cairo-devel)' elsewhere ID=fedora
+expect 0 'not found, and optional: cmocka, for tests (pacman -S cmocka)' elsewhere ID=arch
+expect 1 'missing: cmocka. As root: pacman -S cmocka' elsewhere ID=arch test
+expect 1 "aarch64 needs Debian's arm64 packages" elsewhere ID=arch aarch64
 
 # Headers of all folders are compiled.
 mkdir -p "$room"/headers/{tools,bench,codec,include/octet} && cp tools/{tidy.py,header_check.sh} "$room/headers/tools/"
