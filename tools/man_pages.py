@@ -95,25 +95,24 @@ def section(root, path, heading):
     return found[1]
 
 
-def table(root, path, heading, number=0):
-    """The cells of a table below a heading, its head first and without the line below that."""
-    lines = re.findall(r"(?:^\|.*\n)+", section(root, path, heading), re.M)[number].splitlines()
+def table(root, path, heading):
+    """The cells of the first table below a heading, its head first and without the line below that."""
+    lines = re.search(r"(?:^\|.*\n)+", section(root, path, heading), re.M)[0].splitlines()
     rows = [[cell.strip().replace("\\|", "|") for cell in CELL.split(line.strip()[1:-1])] for line in lines]
     return [rows[0], *rows[2:]]
 
 
 def plain(text):
-    """Markdown as text: no links, no marks, and no parentheses around a link alone."""
-    text = re.sub(r" \(\[[^\]]*\]\([^)]*\)\)", "", text)
+    """Markdown as text: no marks, and of links the text, unless it stands in parentheses or behind a colon at the end."""
+    text = re.sub(r" \(\[[^\]]*\]\([^)]*\)\)|: \[[^\]]*\]\([^)]*\)$", "", text)
     return re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", text).replace("`", "").replace("**", "")
 
 
 def exit_codes(root, name):
     """(code, meaning) of a program or command."""
-    head, *programs = table(root, "docs/reference.md", "Exit codes")
-    *every, signals = table(root, "docs/cli.md", "The `octet` command", 1)[1:]
-    own = {row[0]: [[code, text] for code, text in zip(head[1:], row[1:]) if text] for row in programs}.get(name, every)
-    return [(code, plain(text)) for code, text in [*own, *([signals] if f"`{name}`" in signals[1] else [])]]
+    head, *rows = table(root, "docs/reference.md", "Exit codes")
+    rows = {row[0]: row[1:] for row in rows}
+    return [(code, plain(text)) for code, text in zip(head[1:], rows.get(name, rows["other commands"])) if text]
 
 
 # ---- roff
@@ -164,7 +163,7 @@ def body(page, root):
     yield "OPTIONS", [line for tag, text in page.options for line in tagged(option_tag(tag), text)]
     yield "EXIT STATUS", [line for number, text in exit_codes(root, page.name) for line in tagged(f"\\fB{number}\\fR", text)]
     if page.name == "octet train":
-        rows = table(root, "docs/cli.md", "The run folder")[1:]
+        rows = table(root, "docs/reference.md", "The run folder")[1:]
         yield "FILES", ["The run folder has:", *(line for name, text in rows for line in tagged(code(plain(name)), plain(text)))]
     if page.name == "octet":
         rows = table(root, "docs/reference.md", "Environment variables")[1:]
