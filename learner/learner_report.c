@@ -6,6 +6,8 @@
 #include "common/oct_log.h"
 #include "learner/learner_run_state.h"
 
+#define RATE_ROW_SHARE 0.25 // of learner.metrics_s: a shorter time of training has no rate
+
 // ---- life
 
 oct_err
@@ -308,21 +310,37 @@ cut_row(learner_run *run, learner_cut *cut, const char *number, const char *key,
     }
 }
 
-// What is of the time since the last row.
+// Returns the seconds of a row of elapsed_s in which the run trained: all of them before the end of
+// training. NAN after it, and for the row of the end if only a small part of it was training:
+// such a row has no rates.
+static double
+row_trained_s(const learner_run *run, double elapsed_s)
+{
+    if (run->training_end_ns == 0) {
+        return elapsed_s;
+    }
+    bool is_first = run->report.updates == run->updates_base;
+    double trained_s = elapsed_s - (double)(oct_clock_ns() - run->training_end_ns) * 1e-9;
+    double least_s = is_first ? 0 : RATE_ROW_SHARE * run->config->learner.metrics_s;
+    return trained_s > least_s ? trained_s : NAN;
+}
+
+// The numbers of the time since the last row.
 static void
 row_measure(learner_run *run, double elapsed_s, const learner_actors_totals *totals)
 {
     learner_report *report = &run->report;
     learner_measurements *now = &report->now;
+    double trained_s = row_trained_s(run, elapsed_s);
     uint64_t env_steps = learner_run_env_steps(run);
     const learner_publishing publishing = learner_publisher_counts(run->publisher);
-    now->env_steps_per_s = (double)(env_steps - report->env_steps) / elapsed_s;
-    now->updates_per_s = (double)(run->updates - report->updates) / elapsed_s;
-    now->published_bytes_per_s = (publishing.published_bytes - report->published_bytes) / elapsed_s;
+    now->env_steps_per_s = (double)(env_steps - report->env_steps) / trained_s;
+    now->updates_per_s = (double)(run->updates - report->updates) / trained_s;
+    now->published_bytes_per_s = (publishing.published_bytes - report->published_bytes) / trained_s;
     now->samples_per_insert = share_of(now->samples, now->inserts);
-    now->publish_interval_s = mean_of(elapsed_s, publishing.publications - report->publications);
-    now->publish_core_share = (publishing.core_s - report->core_s) / elapsed_s;
-    now->wait_share = OCT_MIN(1, (now->wait_s - report->wait_s) / elapsed_s);
+    now->publish_interval_s = mean_of(trained_s, publishing.publications - report->publications);
+    now->publish_core_share = (publishing.core_s - report->core_s) / trained_s;
+    now->wait_share = OCT_MIN(1, (now->wait_s - report->wait_s) / trained_s);
     now->train_return = mean_of(report->episode_return, report->episodes);
     now->train_length = mean_of(report->episode_length, report->episodes);
     now->row_eval_return = report->has_eval ? run->last_eval.mean : NAN;

@@ -1,4 +1,4 @@
-// What a run's counters and sums are in Prometheus, after a resume too.
+// A run's counters and sums in Prometheus, also after a resume, and its rates in metrics.csv.
 #define FOLDER "test_learner_run_counters.run"
 #include "tests/learner/run_fixture.h"
 
@@ -66,12 +66,61 @@ test_run_resumed_counts_from_zero_and_its_sums_go_on(void **state)
     run_stop(run, "interrupted");
 }
 
+// The cells of a column of metrics.csv, from the last row to the first; NAN for an empty cell.
+static uint32_t
+column_read(const char *name, double *cells, uint32_t cells_max)
+{
+    char *text = folder_read(FOLDER, "metrics.csv"), *rest = text;
+    uint32_t column = 0, count = 0;
+    char *line = strsep(&rest, "\n");
+    for (const char *head; (head = strsep(&line, ",")) != NULL && strcmp(head, name) != 0;) {
+        column++;
+    }
+    while ((line = strsep(&rest, "\n")) != NULL && line[0] != '\0' && count < cells_max) {
+        const char *cell = "";
+        for (uint32_t i = 0; i <= column; i++) {
+            cell = strsep(&line, ",");
+        }
+        memmove(cells + 1, cells, count++ * sizeof(*cells));
+        cells[0] = cell[0] != '\0' ? strtod(cell, NULL) : NAN;
+    }
+    free(text);
+    return count;
+}
+
+static void
+test_rates_are_of_the_time_of_training(void **state)
+{
+    (void)state;
+    static const char *const rates[] = {"env_steps_per_s", "updates_per_s", "wait_share",
+                                        "publish_core_share"};
+    double cells[8];
+    config.run.env_steps = 1000;
+    learner_run *run = run_joined(false);
+    learner_actor *evaluator = actor_begin(run, 6, WIRE_ROLE_EVALUATOR);
+    run_stepped(run, 1000);
+    (void)run_published(run);
+    learner_run_tick(run);
+    assert_int_equal(learner_run_phase(run), LEARNER_FINAL);
+    run_evaluated(run, evaluator, 4, 44);
+    run_evaluated(run, evaluator, 4, 33);
+    assert_int_equal(learner_run_phase(run), LEARNER_DONE);
+    run_stop(run, "");
+    assert_int_equal(column_read("eval_return", cells, 8), 3);
+    assert_true(isnan(cells[0]) && cells[1] == 33 && cells[2] == 44);
+    for (size_t i = 0; i < OCT_COUNTOF(rates); i++) {
+        assert_int_equal(column_read(rates[i], cells, 8), 3);
+        assert_true(isnan(cells[0]) && isnan(cells[1]) && cells[2] >= 0);
+    }
+}
+
 int
 main(void)
 {
 #define T(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
     const struct CMUnitTest tests[] = {
         T(test_run_resumed_counts_from_zero_and_its_sums_go_on),
+        T(test_rates_are_of_the_time_of_training),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
