@@ -152,23 +152,23 @@ view_progress(cli_view *view)
 }
 
 static void
-view_return(cli_view *view)
+view_evaluation(cli_view *view)
 {
     const cli_state *state = view->state;
     double best = number(state, "learner.eval_best"), goal = number(state, "learner.goal");
     double evaluations = number(state, "learner.evaluations");
     double failed = number(state, "learner.eval_failed");
-    cli_line *line = cli_view_begin(view, "return");
+    cli_line *line = cli_view_begin(view, "evaluation");
+    cli_line_add(line, "return ");
     cli_view_style_on(view, line, best >= goal ? CLI_VIEW_GREEN : CLI_VIEW_BOLD);
     cli_line_add(line, "%s ± %s", cli_text_value(number(state, "learner.eval_return")).text,
                  cli_text_value(number(state, "learner.eval_return_std")).text);
     cli_view_style_on(view, line, CLI_VIEW_PLAIN);
-    cli_view_add(line, "best ", cli_text_value(best).text, "");
     if (evaluations > 0) {
-        cli_line_add(line, " of %s", cli_text_count(evaluations).text);
+        cli_line_add(line, " · best of %s:", cli_text_count(evaluations).text);
+        cli_line_add(line, " %s", cli_text_value(best).text);
     }
     cli_view_add_known(line, "goal ", cli_text_value(goal).text, "");
-    cli_view_add(line, "training ", cli_text_value(number(state, "learner.train_return")).text, "");
     if (failed > 0) {
         cli_view_add(line, "", cli_text_count(failed).text,
                      failed == 1 ? " failed episode" : " failed episodes");
@@ -176,6 +176,14 @@ view_return(cli_view *view)
     if (cli_state_evaluators(state) == 0) {
         cli_view_add(line, "no evaluator", "", "");
     }
+}
+
+static void
+view_training(cli_view *view)
+{
+    double mean = number(view->state, "learner.train_return");
+    cli_line_add(cli_view_begin(view, "training"), "return %s, with exploration",
+                 cli_text_value(mean).text);
 }
 
 static void
@@ -242,7 +250,8 @@ cli_view_block(cli_block *out, const cli_state *state, const cli_view_style *sty
     cli_view_data(&view);
     cli_view_actors(&view);
     cli_view_relays(&view);
-    view_return(&view);
+    view_training(&view);
+    view_evaluation(&view);
     view_curve(&view);
     cli_view_paragraph(&view, "waiting", waiting.text);
     view_restarts(&view);
@@ -282,9 +291,10 @@ cli_view_line(cli_line *out, const cli_state *state)
     add_whole(out, "policy", number(state, "learner.policy_version"));
     add_value(out, "lag", number(state, "learner.policy_lag"));
     add_whole(out, "bytes/s", number(state, "learner.published_bytes_per_s"));
-    cli_line_add(out, " return=%s±%s", cli_text_value(number(state, "learner.eval_return")).text,
+    cli_line_add(out, " evaluation=%s±%s",
+                 cli_text_value(number(state, "learner.eval_return")).text,
                  cli_text_value(number(state, "learner.eval_return_std")).text);
-    add_value(out, "best", number(state, "learner.eval_best"));
+    add_value(out, "best_evaluation", number(state, "learner.eval_best"));
     add_value(out, "training", number(state, "learner.train_return"));
     add_value(out, "wait", number(state, "learner.wait_share"));
     if (number(state, "learner.learners") > 1) {

@@ -178,7 +178,7 @@ view_extremes(cli_view *view)
                      cli_text_count(state->env_steps_per_s / state->actors).text);
     }
     if (farthest != NULL && farthest->lag_versions > 0) {
-        cli_line *line = cli_view_begin(view, "  behind");
+        cli_line *line = cli_view_begin(view, "  most lag");
         cli_line_add(line, "%s: %.0f version%s", peer_name(farthest).text, farthest->lag_versions,
                      cli_text_plural(farthest->lag_versions));
         if (!isnan(farthest->lag_updates)) {

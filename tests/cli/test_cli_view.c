@@ -91,12 +91,12 @@ test_block_shows_every_part_of_a_run(void **state)
     assert_string_equal(line("learner"), "1.2 k updates/s · waits 25 % · policy 17");
     assert_string_equal(line("replay"), "- of - rows · - inserts/s · - samples/s");
     assert_string_equal(line("actors"), "2 · 50.0 k env steps/s · lag -");
-    assert_string_equal(line("return"),
-                        "321.5 ± 12.00 · best 400.0 of 1 · goal 475.0 · training -");
+    assert_string_equal(line("training"), "return -, with exploration");
+    assert_string_equal(line("evaluation"), "return 321.5 ± 12.00 · best of 1: 400.0 · goal 475.0");
     put("learner.eval_failed", 3);
     put("replay.sample_wait_share", 0);
     draw(100);
-    assert_non_null(strstr(line("return"), " · training - · 3 failed episodes"));
+    assert_non_null(strstr(line("evaluation"), " · goal 475.0 · 3 failed episodes"));
     assert_non_null(strstr(line("waiting"), "the learner waits for replay (25 % of its time)"));
     assert_false(has_line("curve")); // of one evaluation
     assert_false(has_line("warning") || has_line("restarts") || has_line("peer"));
@@ -133,7 +133,7 @@ test_block_in_ascii_has_only_ascii(void **state)
     cli_view_style style = {.width = 100, .ascii = true};
     cli_view_block(&block, &run, &style);
     assert_non_null(strstr(block.line[1].bytes, "#####..............."));
-    assert_non_null(strstr(line("return"), "+-"));
+    assert_non_null(strstr(line("evaluation"), "+-"));
     for (size_t i = 0; i < block.count; i++) {
         for (const char *at = block.line[i].bytes; *at != '\0'; at++) {
             assert_true((unsigned char)*at < 0x80);
@@ -162,6 +162,23 @@ test_progress_of_years_fits_a_terminal(void **state)
     draw(400);
     assert_non_null(strstr(line("progress"), " 99.9 M / 1.0 T steps  ETA 3648 d "));
     assert_true(CLI_VIEW_LABEL_CELLS + cells(line("progress")) < 80);
+}
+
+static void
+test_returns_fit_a_terminal(void **state)
+{
+    (void)state;
+    put("learner.train_return", -123.4);
+    put("learner.eval_return", -123.4);
+    put("learner.eval_return_std", 123.4);
+    put("learner.eval_best", -123.4);
+    put("learner.goal", -123.4);
+    put("learner.evaluations", 12345);
+    draw(400);
+    assert_string_equal(line("training"), "return -123.4, with exploration");
+    assert_string_equal(line("evaluation"),
+                        "return -123.4 ± 123.4 · best of 12.3 k: -123.4 · goal -123.4");
+    assert_true(CLI_VIEW_LABEL_CELLS + cells(line("evaluation")) < 80);
 }
 
 static void
@@ -220,7 +237,7 @@ test_block_says_that_nobody_evaluates(void **state)
     (void)state;
     put("learner.evaluators", 0);
     draw(100);
-    assert_non_null(strstr(line("return"), " · no evaluator"));
+    assert_non_null(strstr(line("evaluation"), " · no evaluator"));
 }
 
 static void
@@ -273,7 +290,7 @@ test_line_has_every_number_by_name(void **state)
     cli_view_line(&text, &run);
     assert_non_null(strstr(text.bytes, "t=12.3s steps=25000 budget=100000 steps/s=50000"));
     assert_non_null(strstr(text.bytes, "samples/insert=8.01 policy=17 lag=-"));
-    assert_non_null(strstr(text.bytes, "return=321.5±12.00 best=400.0"));
+    assert_non_null(strstr(text.bytes, "evaluation=321.5±12.00 best_evaluation=400.0"));
     assert_non_null(strstr(text.bytes, "state=\"training\""));
 }
 
@@ -286,6 +303,7 @@ main(void)
         cmocka_unit_test_setup(test_block_without_colour_has_no_escapes, train),
         cmocka_unit_test_setup(test_block_in_ascii_has_only_ascii, train),
         cmocka_unit_test_setup(test_progress_of_years_fits_a_terminal, train),
+        cmocka_unit_test_setup(test_returns_fit_a_terminal, train),
         cmocka_unit_test_setup(test_block_before_any_answer_shows_dashes, begin),
         cmocka_unit_test_setup(test_block_tells_how_short_policies_are, train),
         cmocka_unit_test_setup(test_block_says_what_was_restarted, train),

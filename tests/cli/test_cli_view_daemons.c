@@ -123,7 +123,7 @@ test_text_names_daemons_and_those_in_trouble(void **state)
         "           - samples per insert · held back: inserts -, samples -\n");
     has("actors     2 · 4.0 k env steps/s · lag 1.00");
     has("  slowest  slow.lab/4711 a0000003: 300 env steps/s, the mean is 2.0 k\n");
-    has("  behind   behind.lab/4711 a0000004: 12 versions, 2.4 k updates\n");
+    has("  most lag behind.lab/4711 a0000004: 12 versions, 2.4 k updates\n");
     has("  silent   gone.lab/4711 a0000001: no report for 42.0 s\n");
     has("waiting    nobody waits for long");
     has("\nactor      behind.lab/4711           500 ms   3.7 k     12   2.4 k  25 %      2\n");

@@ -1826,7 +1826,7 @@ class LiveRun(Case):
                                    f"ipc://{self.home}/run/replay.ipc")
         labels = [[line.split(" ")[0] for line in text.splitlines() if line[0] != " "]
                   for text in (of_folder, of_learner)]
-        self.assertEqual(labels[0], ["run", "progress", "learner", "replay", "actors", "return", "waiting"])
+        self.assertEqual(labels[0], ["run", "progress", "learner", "replay", "actors", "training", "evaluation", "waiting"])
         self.assertEqual(*labels)
 
     def test_status_watches_until_the_end(self):
