@@ -530,7 +530,7 @@ class Live(Fakes, Page):
         wait_for("the run is live", self.live)
         self.open(f"http://127.0.0.1:{self.port}/")
         rows = wait_for("relays are listed", lambda: self.table_below("Relays"))
-        self.assertEqual(rows, [["host", "pid", "address", "through", "actors", "heard"],
+        self.assertEqual(rows, [["host", "pid", "address", "through", "actors", "last report"],
                                 ["rack-0", "100", "for relays alone", "learner and replay", "0", "0.5 s"],
                                 ["rack-1", "101", "tcp://rack-1:5570", "tcp://rack-0:5570", "11", "0.5 s"],
                                 ["rack-2", "102", "tcp://rack-2:5570", "tcp://rack-0:5570", "12", "silent"]])
@@ -637,7 +637,7 @@ class Browser(Page):
             ActionChains(self.page, duration=0).move_to_element_with_offset(chart, offset, 0).perform()
             told.add(self.run_js("document.getElementById('pointed').textContent"))
         return [(name, float(value), float(x[:-2]) * 1000 if x.endswith("k") else float(x)) for name, value, x in
-                (re.fullmatch(r"(.*): (\S+) at (.*) environment steps", text).groups() for text in told - {""})]
+                (re.fullmatch(r"(.*): (\S+) at (.*) environment steps", text).groups() for text in told if text and not text.startswith("goal: 475 "))]
 
     def test_what_is_pointed_at_is_in_the_files(self):
         for seed, rows in [(1, 100), (2, 55)]:
@@ -673,11 +673,12 @@ class Browser(Page):
         self.assertEqual(self.run_js("document.querySelector('#runs .silent').title"), "nobody answers, and there is no summary")
         self.assertEqual(self.run_js("document.getElementById('waiting').textContent"), "The learner waited 25 % of the last row, actors 20 %.")
         layers = self.get("/codes/0")["layers"]
-        said = [f"layer {i}: {layer['inputs']} \u2192 {layer['outputs']}, codes \u2212127 \u2026 127, {{}} % are 0, {{}} % at the end" for i, layer in enumerate(layers)]
+        said = [f"layer {i} ({layer['inputs']} \u2192 {layer['outputs']}): {{}} % of the codes are 0, {{}} % are \u00b1127; at most {max(layer['counts'])} weights have one code"
+                for i, layer in enumerate(layers)]
         for i, layer in enumerate(layers):
             total = sum(layer["counts"])
             share = [int(100 * count / total + 0.5) for count in [layer["counts"][127], layer["counts"][0] + layer["counts"][254]]]
-            self.assertEqual(self.run_js("document.querySelectorAll('#codes [data-layer] .soft')[arguments[0]].textContent", i), said[i].format(*share))
+            self.assertEqual(self.run_js("document.querySelectorAll('#codes [data-layer] .soft:not(.ticks)')[arguments[0]].textContent", i), said[i].format(*share))
         self.assert_quiet()
 
     def test_a_copy_is_named_and_not_counted(self):
@@ -689,7 +690,7 @@ class Browser(Page):
         self.when_read()
         self.open(f"http://127.0.0.1:{self.port}/")
         self.assertEqual([self.row(i)[0] for i in [1, 2, 3]], ["pole-1", "pole-1-backup copy of pole-1", "pole-2"])
-        wait_for("the mean is of two", lambda: self.run_js("document.getElementById('groups').textContent") == "CartPole-v1 \u00b7 2 runs")
+        wait_for("the mean is of two", lambda: self.run_js("document.querySelector('#groups li').textContent") == "CartPole-v1 \u00b7 2 runs")
         self.octet("report", "runs", "--html", "x.html")
         self.open("file://" + urllib.parse.quote(str(self.home / "x.html")))
         columns = self.run_js("[...document.getElementById('column').options].map((option) => option.value)")
@@ -719,7 +720,7 @@ class Browser(Page):
                          [["x", "actor", "left", "7", "9", "1", "100", "10 %", "20 %", "70 %", "3", "0.5 s"],
                           ["y", "actor", "left", "7", "9", "1", "50", "30 %", "40 %", "30 %", "3", "0.5 s"],
                           ["z", "actor", "right", "7", "9", "1", "\u2013", "\u2013", "\u2013", "\u2013", "3", "silent"]])
-        self.assertEqual({name: value for name, value in self.table_below("Replay and limiter")[1:] if value != "\u2013"}, {"size": "12.35 k", "sessions": "3"})
+        self.assertEqual({name: value for name, value in self.table_below("Replay and limiter")[1:] if value != "\u2013"}, {"windows held": "12.35 k", "sessions of actors": "3"})
         self.assertEqual(self.run_js("document.getElementById('waiting').textContent"), "nobody waits")
         self.assertEqual(self.run_js("document.querySelector('#details .warning').textContent"), "a disk is slow")
         self.assert_quiet()
@@ -833,7 +834,7 @@ class Browser(Page):
         self.assert_quiet()
 
     def legend(self):
-        return self.run_js("[...document.querySelectorAll('#groups li')].map((li) => [li.title, li.querySelector('line').getAttribute('stroke'),"
+        return self.run_js("[...document.querySelectorAll('#groups li:not([title=goal])')].map((li) => [li.title, li.querySelector('line').getAttribute('stroke'),"
                            " li.querySelector('line').getAttribute('stroke-dasharray')])")
 
     def test_configurations_are_told_apart(self):
@@ -881,7 +882,7 @@ class Browser(Page):
         for number in [0, 4]:
             self.run_js(f"void {every}.click()")
             self.assertEqual(self.run_js(boxes), number)
-            wait_for("the charts follow", lambda: self.run_js("document.querySelectorAll('#groups li').length") == min(number, 1))
+            wait_for("the charts follow", lambda: self.run_js("document.querySelectorAll('#groups li').length") == (2 if number else 0))  # a configuration and the goal
         self.run_js("void document.querySelector('#runs td input').click()")
         self.assertTrue(self.run_js(every + ".indeterminate"))
         self.assert_quiet()
@@ -979,6 +980,95 @@ class Browser(Page):
         self.open(f"http://localhost:{self.port}/")
         wait_for("lines are drawn", lambda: self.painted() > 1000)
         self.assertTrue(self.ticks("x")[-1].endswith(" k"))
+        self.assert_quiet()
+
+    def write_rows(self, name, column, rows):
+        (self.runs / name / "metrics.csv").write_text(f"env_steps,{column}\n" + "".join(f"{x},{y}\n" for x, y in rows), encoding="utf-8")
+
+    def numbers(self, axis):
+        return [float(text.replace(" k", "e3")) for text in wait_for("the axis is drawn", lambda: self.ticks(axis))]
+
+    def test_axes_begin_at_0_unless_a_value_is_below(self):
+        dash_runs.make_run(self.runs / "a", 1, ended=False)
+        self.dash()
+        self.when_read()
+        self.open(f"http://localhost:{self.port}/")
+        for (low, high), least in [((480, 500), (0, 0)), ((-400, -300), (-450, -350)), ((-50, 100), (-100, 0))]:
+            self.write_rows("a", "eval_return", [(3000, low), (9000, high)])
+            wait_for(f"the y axis of {low} .. {high} begins between {least}", lambda: (lambda y: least[0] <= y[0] <= least[1] and high - 50 <= y[-1] <= high + 50)(self.numbers("y")))
+            self.assertEqual(self.numbers("x")[0], 0)
+        self.assert_quiet()
+
+    def test_axes_have_titles_with_units(self):
+        dash_runs.make_run(self.runs / "a", 1, ended=False)
+        with open(self.runs / "a" / "metrics.csv", encoding="utf-8") as file:
+            text = file.read()
+        (self.runs / "a" / "metrics.csv").write_text(text.replace("loss", "publish_encode_ms"), encoding="utf-8")
+        self.dash()
+        self.when_read()
+        self.open(f"http://localhost:{self.port}/")
+        titles = "['x', 'y'].map((axis) => document.querySelector(`#main .dygraph-${axis}label`)?.textContent)"
+        for column, title in [("eval_return", "evaluation: mean return per episode"), ("policy_bytes", "policy as sent, delta or complete (bytes)"),
+                              ("publish_encode_ms", "publish_encode_ms (ms)"), ("env_steps_per_s", "environment steps per second"), ("eval_std", "eval_std")]:
+            self.run_js("(() => { const e = document.getElementById('column'); e.value = arguments[0]; e.dispatchEvent(new Event('change')); })()", column)
+            wait_for(f"the axis of {column} has its title", lambda: self.run_js(titles) == ["environment steps", title])
+        self.assertEqual(self.run_js("[...document.querySelectorAll('#charts .dygraph-xlabel')].every((label) => label.textContent === 'environment steps')"), True)
+        self.assertIn("replay size (windows)", self.run_js("document.getElementById('charts').textContent"))
+        self.assert_quiet()
+
+    def test_the_goal_is_drawn_and_named(self):
+        dash_runs.make_run(self.runs / "ended", 1)  # of a summary, whose goal is 475
+        dash_runs.make_run(self.runs / "live", 1, ended=False)
+        (self.runs / "live" / "config.yaml").write_text("env: {id: CartPole-v1}\nrun: {seed: 1, stop_at_return: 490}\n", encoding="utf-8")
+        dash_runs.make_run(self.runs / "none", 1, ended=False, settings="algo: {learning_rate: 0.002}\n")
+        self.dash()
+        self.when_read()
+        self.open(f"http://localhost:{self.port}/")
+        goals = "[...document.querySelectorAll('#groups li[title=goal]')].map((li) => li.textContent)"
+        wait_for("the goals are named", lambda: self.run_js(goals) == ["goal: 475 (run.stop_at_return)", "goal: 490 (run.stop_at_return)"])
+        self.run_js("(() => { const e = document.getElementById('column'); e.value = 'loss'; e.dispatchEvent(new Event('change')); })()")
+        wait_for("a loss has no goal", lambda: self.run_js(goals) == [])
+        self.assert_quiet()
+
+    def test_every_colour_is_explained(self):
+        dash_runs.make_run(self.runs / "a", 1)
+        self.dash()
+        self.when_read()
+        self.open(f"http://localhost:{self.port}/")
+        colours = self.run_js("[...document.querySelectorAll('.bar span')].map((part) => part.style.background)")
+        key = self.run_js("[...document.querySelectorAll('.key line')].map((line) => getComputedStyle(line).stroke)")
+        self.assertEqual(colours, key)
+        self.assertEqual(self.run_js("document.querySelector('.key').textContent"),
+                         "infer 38 %: run the policyenv 13 %: step environmentscollect 0 %: build rows into batcheswait 50 %: wait for room in the ring")
+        red, green, blue = (int(part) for part in re.findall(r"\d+", colours[-1]))
+        self.assertLess(max(red, green, blue) - min(red, green, blue), 40)  # to wait is normal: grey, no alarm
+        self.assertEqual(self.run_js("document.querySelectorAll('.controls .swatch path').length"), 3)  # a run; a mean and its band
+        self.assertEqual(self.run_js("document.getElementById('differences').textContent"), "Only one run: nothing to compare.")
+        self.assert_quiet()
+
+    def test_a_narrow_page_shows_names_and_keys(self):
+        for rate in [0.001, 0.002]:
+            dash_runs.make_run(self.runs / f"pole-{rate}", 1)
+            (self.runs / f"pole-{rate}" / "config.yaml").write_text(
+                f"env: {{id: CartPole-v1}}\nrun: {{seed: 1, env_steps: {int(1e9 * rate)}}}\nalgo: {{learning_rate: {rate}}}\n", encoding="utf-8")
+        self.dash()
+        self.when_read()
+        self.page.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {"width": 390, "height": 800, "deviceScaleFactor": 1, "mobile": False})
+        self.open(f"http://127.0.0.1:{self.port}/")
+        wait_for("the keys are in the legend", lambda: "algo.learning_rate=0.001" in self.run_js("document.getElementById('groups').textContent"))
+        cut = "[...document.querySelectorAll('#groups li, #groups span')].filter((part) => part.scrollWidth > part.clientWidth + 1 && part.clientWidth > 0 ||"
+        self.assertEqual(self.run_js(cut + " part.getBoundingClientRect().right > 390).length"), 0)
+        self.run_js("void (document.querySelector('.list').scrollLeft = 300)")
+        self.assertGreaterEqual(self.run_js("document.querySelector('button.name').getBoundingClientRect().left"), 0)
+        self.assert_quiet()
+
+    def test_the_bytes_of_a_policy_have_their_share_of_fp32(self):
+        dash_runs.make_run(self.runs / "a", 1, ended=False)
+        self.write_rows("a", "policy_bytes,policy_bytes_fp32_ratio", [(1000, "751,0.146")])
+        self.dash()
+        self.when_read()
+        self.open(f"http://localhost:{self.port}/")
+        self.assertEqual((self.row(0)[-1], self.row(1)[-1]), ("policy as sent (bytes)", "751 (15 % of fp32)"))
         self.assert_quiet()
 
     def test_the_band_ends_at_values_that_were_seen(self):

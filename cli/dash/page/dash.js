@@ -7,25 +7,47 @@
   // Configurations are told apart by colour and, beyond ten, by dashes as well. Each colour has a contrast of 3 or more to
   // the page's ground, light and dark.
   const COLOURS = ['#1f7ae0', '#d9580f', '#2b9a45', '#a855c7', '#d63384', '#0c93a3', '#a07a00', '#7b61d9', '#7a828c', '#e5383b'];
+  const DOTS_MAX = 40;  // points of a curve that are drawn as dots, too
+  const GOAL_DASHES = [6, 4];
   const DASHES = [[], [8, 4], [2, 3], [10, 3, 2, 3]];
-  const SMALL = [
-    ['policy_bytes', 'policy as it was sent (bytes)'],
-    ['divergence', 'divergence of the quantised policy from fp32'],
-    ['agreement', 'share of equal actions, quantised and fp32'],
-    ['policy_lag', 'versions that actors are behind'],
-    ['replay_size', 'windows in replay'],
-    ['samples_per_insert', 'samples per insert'],
-    ['wait_share', 'share of time that the learner waits'],
-    ['actor_wait_share', 'share of time that actors wait'],
-    ['env_steps_per_s', 'environment steps per second'],
-    ['updates_per_s', 'updates per second'],
-  ];
+  const SMALL = ['policy_bytes', 'divergence', 'agreement', 'policy_lag', 'replay_size', 'samples_per_insert', 'wait_share', 'actor_wait_share', 'env_steps_per_s', 'updates_per_s'];
+  // What an axis calls a column of metrics.csv. Other columns have their names there, with the unit of UNITS.
+  const TITLES = {
+    eval_return: 'evaluation: mean return per episode',
+    train_return: 'training: mean return per episode',
+    train_length: 'training: mean length of an episode (steps)',
+    policy_bytes: 'policy as sent, delta or complete (bytes)',
+    policy_bytes_fp32_ratio: 'policy as sent: share of its fp32 weights',
+    divergence: 'divergence of the quantised policy (relative L2 to fp32)',
+    agreement: 'agreement: share of equal actions, quantised and fp32',
+    policy_lag: 'lag of the acting policies (versions)',
+    replay_size: 'replay size (windows)',
+    samples_per_insert: 'samples per insert',
+    wait_share: 'share of time that the learner waits',
+    actor_wait_share: 'share of time that actors wait',
+    env_steps_per_s: 'environment steps per second',
+    updates_per_s: 'updates per second',
+  };
+  const UNITS = [['_per_s', 'per second'], ['_ms', 'ms'], ['_s', 's'], ['_bytes', 'bytes'], ['_share', 'share of 1']];
+  const GOAL_OF = ['eval_return', 'train_return'];  // columns that have the unit of the goal
   // The library's legend sets styles by attribute, which the page's own policy forbids; names of runs
   // are not for it anyway, because it would take them for HTML.
   Dygraph.PLUGINS = Dygraph.PLUGINS.filter((plugin) => plugin !== Dygraph.Plugins.Legend);
 
-  const REPLAY = ['size', 'insert_rate', 'sample_rate', 'samples_per_insert', 'limiter.balance', 'limiter.balance_min', 'limiter.balance_max', 'insert_wait_share',
-    'sample_wait_share', 'sessions', 'duplicates', 'memory_bytes', 'disk_bytes'];
+  // Numbers of a replay, as daemons and metrics.csv name them, and what the page calls them.
+  const REPLAY = [
+    ['replay.size', 'windows held'], ['replay.insert_rate', 'inserts per second'], ['replay.sample_rate', 'samples per second'],
+    ['replay.samples_per_insert', 'samples per insert so far'], ['replay.limiter.balance', 'limiter: balance (samples)'],
+    ['replay.limiter.balance_min', 'limiter: lowest balance'], ['replay.limiter.balance_max', 'limiter: highest balance'],
+    ['replay.insert_wait_share', 'inserts held back (share of time)'], ['replay.sample_wait_share', 'samples held back (share of time)'],
+    ['replay.sessions', 'sessions of actors'], ['replay.duplicates', 'duplicate batches, ignored'], ['replay.memory_bytes', 'memory (bytes)'],
+    ['replay.disk_bytes', 'replay file (bytes)'],
+  ];
+  const REPLAY_ROW = [['replay_size', 'windows held'], ['inserts', 'inserts'], ['samples', 'samples'], ['samples_per_insert', 'samples per insert so far'],
+    ['given_up', 'windows given up']];
+  // What acting threads do, with the colour of each part.
+  const ACTING = [['infer', '#0b6bcb', 'run the policy'], ['env', '#2b8a3e', 'step environments'], ['collect', '#8f6b00', 'build rows into batches'],
+    ['wait', '#6b7480', 'wait for room in the ring']];
   const AXES = {env_steps: 'environment steps', updates: 'updates', wall_s: 's'};
 
   const snapshot = document.getElementById('snapshot');
@@ -71,6 +93,11 @@
     return size >= 1e-3 || value === 0 ? short(value) : value.toExponential(2);
   }
 
+  function titleOf(name) {
+    const unit = UNITS.find(([end]) => name.endsWith(end));
+    return TITLES[name] || (unit ? `${name} (${unit[1]})` : name);
+  }
+
   function percent(value) { return typeof value === 'number' ? Math.round(100 * value) + ' %' : '–'; }
 
   function duration(seconds) {
@@ -84,6 +111,8 @@
 
   function dashesOf(group) { return DASHES[Math.floor(group / COLOURS.length) % DASHES.length]; }
 
+  function colourOfStyle(name) { return getComputedStyle(document.body).getPropertyValue(name).trim(); }
+
   function drawing(tag, attributes, ...children) {
     const out = document.createElementNS('http://www.w3.org/2000/svg', tag);
     for (const [name, value] of Object.entries(attributes)) out.setAttribute(name, value);
@@ -91,11 +120,12 @@
     return out;
   }
 
-  // A piece of a group's line.
-  function swatch(group) {
-    return drawing('svg', {class: 'swatch', viewBox: '0 0 26 10'},
-      drawing('line', {x1: 0, x2: 26, y1: 5, y2: 5, stroke: colourOf(group), 'stroke-width': 4, 'stroke-dasharray': dashesOf(group).join(' ')}));
+  function line(stroke, width, dashes) {
+    return drawing('svg', {class: 'swatch', viewBox: '0 0 26 10'}, drawing('line', {x1: 0, x2: 26, y1: 5, y2: 5, stroke, 'stroke-width': width, 'stroke-dasharray': dashes.join(' ')}));
   }
+
+  // A piece of a group's line.
+  function swatch(group) { return line(colourOf(group), 4, dashesOf(group)); }
 
   // Makes old what now is. What is as it was stays, and with it the keyboard's focus, a click that has begun, what is
   // marked or scrolled, and a video that plays. The row of another run is another row, because its buttons are.
@@ -159,6 +189,17 @@
     return keys.filter((key) => runs.some((run) => setting(run, key) !== setting(runs[0], key)));
   }
 
+  // The return at which a run ends, null without one.
+  function goalOf(run) {
+    const goal = run.summary ? run.summary.goal : parseFloat(setting(run, 'run.stop_at_return'));
+    return typeof goal === 'number' && isFinite(goal) ? goal : null;
+  }
+
+  function goals() {
+    if (!GOAL_OF.includes(column)) return [];
+    return [...new Set(all.runs.filter((run) => chosen.has(run.id)).map(goalOf))].filter((goal) => goal !== null).sort((a, b) => a - b);
+  }
+
   // A run that another folder has, too, counts once.
   function membersOf(group) { return all.runs.filter((run) => run.group === group && run.copy_of === null); }
 
@@ -192,10 +233,10 @@
   function returnCell(run) {
     const result = finalReturn(run);
     if (result) {
-      return el('td', {data: {run: run.id, key: 'return.mean', value: result.mean}, title: result.episodes + ' episodes, ' + result.precision},
+      return el('td', {data: {run: run.id, key: 'return.mean', value: result.mean}, title: `policy.oct (${result.precision}) over ${result.episodes} episodes`},
         number(result.mean) + ' ± ' + number(result.std));
     }
-    return el('td', {className: 'soft', title: 'last evaluation'}, number(run.last.eval_return));
+    return el('td', {className: 'soft', title: 'last evaluation; the run has no result yet'}, number(run.last.eval_return));
   }
 
   // Of an ended run, as its summary says.
@@ -209,6 +250,12 @@
   function countCell(run, key) {
     const value = count(run, key);
     return el('td', {data: {run: run.id, key, value: value === undefined ? '' : value}}, number(value));
+  }
+
+  // The newest policy as it was sent, most often a delta.
+  function policyCell(run) {
+    const share = run.last.policy_bytes_fp32_ratio;
+    return el('td', {data: {run: run.id, key: 'policy_bytes'}, title: titleOf('policy_bytes')}, number(run.last.policy_bytes) + (share > 0 ? ` (${percent(share)} of fp32)` : ''));
   }
 
   function statusCell(run) {
@@ -248,7 +295,7 @@
     counted('updates', 'updates'),
     ['time', (run) => duration(seconds(run)), seconds],
     counted('steps/s', 'env_steps_per_s'),
-    ['policy bytes', (run) => number(run.last.policy_bytes), (run) => run.last.policy_bytes],
+    ['policy as sent (bytes)', policyCell, (run) => run.last.policy_bytes],
   ];
 
   // What is not known comes last.
@@ -289,8 +336,8 @@
       const ticked = members.filter((run) => chosen.has(run.id)).length;
       const count = ticked < members.length ? ` · ${ticked} of ${members.length} runs, the mean is of all` : ticked > 1 ? ` · ${ticked} runs` : '';
       const name = groupName(group);
-      return el('li', {title: name}, swatch(group), name, el('span', {className: 'soft'}, count));
-    }));
+      return el('li', {title: name}, swatch(group), el('span', {}, name, el('span', {className: 'soft'}, count)));
+    }), ...goals().map((goal) => el('li', {title: 'goal'}, line('currentColor', 2, GOAL_DASHES), el('span', {}, 'goal: ' + number(goal), el('span', {className: 'soft'}, ' (run.stop_at_return)')))));
   }
 
   function showColumns() {
@@ -298,14 +345,14 @@
     const select = byId('column');
     if (names.join() === select.dataset.names) return;
     select.dataset.names = names.join();
-    if (!names.includes(column)) column = names.includes('eval_return') ? 'eval_return' : names.includes('train_return') ? 'train_return' : names[0];
+    if (!names.includes(column)) column = names.includes('eval_return') ? 'eval_return' : names.includes('train_return') ? 'train_return' : names[0] || 'eval_return';
     select.replaceChildren(...names.map((name) => el('option', {value: name, selected: name === column}, name)));
   }
 
   function showDifferences() {
     const keys = differences(all.runs);
     if (keys.length === 0) {
-      replace('differences', row('td', [all.runs.length > 1 ? 'All runs have the same configuration.' : 'One run alone differs from none.']));
+      replace('differences', row('td', [all.runs.length > 1 ? 'All runs have the same configuration.' : 'Only one run: nothing to compare.']));
       return;
     }
     replace('differences', row('th', ['run', ...keys]), ...all.runs.map((run) => row('td', [run.name, ...keys.map((key) => setting(run, key) ?? '–')])));
@@ -313,9 +360,9 @@
 
   // ---- charts
 
-  // Several curves of other x each: one row for each x, gaps where a curve has none.
+  // Several curves of other x each: one row for each x, and one for 0, where the axis begins; gaps where a curve has none.
   function joined(curves) {
-    const xs = [...new Set(curves.flatMap((curve) => curve.x))].sort((a, b) => a - b);
+    const xs = [...new Set([0, ...curves.flatMap((curve) => curve.x)])].sort((a, b) => a - b);
     const index = new Map(xs.map((x, i) => [x, i]));
     const rows = xs.map((x) => [x, ...curves.map(() => null)]);
     curves.forEach((curve, i) => curve.x.forEach((x, k) => { rows[index.get(x)][i + 1] = curve.y[k]; }));
@@ -344,16 +391,26 @@
           y: whole.map((i) => [Math.max(data.range[0], data.mean[i] - data.std[i]), data.mean[i], Math.min(data.range[1], data.mean[i] + data.std[i])])});
       }
     }
+    const end = Math.max(...out.map((curve) => curve.x[curve.x.length - 1]));
+    for (const goal of withMeans && out.length > 0 ? goals() : []) {
+      out.push({label: 'goal' + goal, text: 'goal', group: null, width: 1.5, x: [0, end], y: [[goal, goal, goal], [goal, goal, goal]]});
+    }
     return out;
   }
 
-  function options(curves, say) {
-    const series = {};
-    for (const curve of curves) series[curve.label] = {color: colourOf(curve.group), strokePattern: dashesOf(curve.group), strokeWidth: curve.width, drawPoints: curve.x.length < 2, pointSize: 3};
+  function lineOf(curve) {
+    const [color, strokePattern] = curve.group === null ? [colourOfStyle('--ink'), GOAL_DASHES] : [colourOf(curve.group), dashesOf(curve.group)];
+    return {color, strokePattern, strokeWidth: curve.width, drawPoints: curve.x.length <= DOTS_MAX, pointSize: 2};
+  }
+
+  // The y axis begins at 0, except where a value is below. title: of the y axis; null where it is written above the chart.
+  function options(curves, title, say) {
+    const series = Object.fromEntries(curves.map((curve) => [curve.label, lineOf(curve)]));
+    const includeZero = curves.every((curve) => curve.y.every(([least]) => least >= 0));
     return {
-      labels: ['x', ...curves.map((curve) => curve.label)], xlabel: byId('axis').selectedOptions[0].textContent, xLabelHeight: 16, series, customBars: true, connectSeparatedPoints: true, fillAlpha: 0.18,
-      axes: {x: {axisLabelFormatter: number, valueFormatter: number}, y: {axisLabelFormatter: number, axisLabelWidth: 58}},
-      gridLineColor: getComputedStyle(document.body).getPropertyValue('--line').trim(), axisLineColor: 'transparent', highlightCircleSize: 3,
+      labels: ['x', ...curves.map((curve) => curve.label)], xlabel: byId('axis').selectedOptions[0].textContent, xLabelHeight: 16, ylabel: title, yLabelWidth: 18, series, customBars: true,
+      connectSeparatedPoints: true, fillAlpha: 0.18, axes: {x: {axisLabelFormatter: number, valueFormatter: number}, y: {axisLabelFormatter: number, axisLabelWidth: 58, includeZero}},
+      gridLineColor: colourOfStyle('--line'), axisLineColor: 'transparent', highlightCircleSize: 3,
       highlightSeriesOpts: {strokeWidth: 3},
       highlightCallback: (event, x, points, index, label) => {
         const point = points.find((p) => p.name === label) || points[0];
@@ -364,7 +421,7 @@
     };
   }
 
-  function draw(place, curves, say) {
+  function draw(place, curves, title, say) {
     const view = [all.server, axis, place.dataset.column].join();
     const before = charts.get(place);
     if (curves.length === 0) {
@@ -376,18 +433,18 @@
     const rows = joined(curves);
     // What is zoomed stays so, whichever curves come or go.
     if (before && before.view === view) {
-      before.graph.updateOptions({file: rows, ...options(curves, say)});
+      before.graph.updateOptions({file: rows, ...options(curves, title, say)});
       return;
     }
     if (before) before.graph.destroy();
     place.replaceChildren();
-    charts.set(place, {graph: new Dygraph(place, rows, options(curves, say)), view});
+    charts.set(place, {graph: new Dygraph(place, rows, options(curves, title, say)), view});
   }
 
   function smallPlaces() {
     const places = byId('charts');
     if (places.children.length === 0) {
-      for (const [name, text] of SMALL) places.append(el('div', {}, el('div', {className: 'soft'}, text), el('div', {className: 'chart', data: {column: name}})));
+      for (const name of SMALL) places.append(el('div', {}, el('div', {className: 'soft'}, titleOf(name)), el('div', {className: 'chart', data: {column: name}})));
     }
     return [...places.querySelectorAll('.chart')];
   }
@@ -396,10 +453,10 @@
   async function drawAll() {
     showGroups();
     byId('main').dataset.column = column;
-    draw(byId('main'), await curvesOf(column, true), (text) => { byId('pointed').textContent = text; });
+    draw(byId('main'), await curvesOf(column, true), titleOf(column), (text) => { byId('pointed').textContent = text; });
     for (const place of smallPlaces()) {
       if (isDue) return;
-      draw(place, await curvesOf(place.dataset.column, false), (text) => { place.title = text; });
+      draw(place, await curvesOf(place.dataset.column, false), null, (text) => { place.title = text; });
     }
   }
 
@@ -420,30 +477,29 @@
     return {of: 'of the run', learner: run.summary.learner_wait_share, actors: Object.fromEntries(names.map((name) => [name, sum > 0 ? seconds[name] / sum : undefined]))};
   }
 
+  // The parts of the time, and below them what each colour stands for.
   function shareBar(actors) {
-    const parts = [['infer', '#0b6bcb'], ['env', '#2b8a3e'], ['collect', '#8f6b00'], ['wait', '#b3261e']];
-    const bar = el('div', {className: 'bar'});
-    for (const [name, colour] of parts) {
-      const share = actors[name] || 0;
-      const part = el('span', {title: name + ' ' + percent(share)}, share > 0.12 ? name + ' ' + percent(share) : '');
+    const parts = ACTING.map(([name, colour, text]) => ({name, colour, text, share: actors[name] || 0}));
+    const bar = el('div', {className: 'bar'}, ...parts.map(({name, colour, share}) => {
+      const part = el('span', {title: name + ' ' + percent(share)});
       part.style.width = 100 * share + '%';
       part.style.background = colour;
-      bar.append(part);
-    }
-    return bar;
+      return part;
+    }));
+    return el('div', {}, bar, el('ul', {className: 'key'}, ...parts.map(({name, colour, text, share}) => el('li', {}, line(colour, 10, []), `${name} ${percent(share)}: ${text}`))));
   }
 
   function waiting(run) {
     const waits = run.state && run.state.waiting;
     const time = shares(run);
     const text = waits ? waits.why : `The learner waited ${percent(time.learner)} ${time.of}, actors ${percent(time.actors.wait)}.`;
-    return el('div', {}, el('h3', {}, 'Who waits for whom'), el('p', {id: 'waiting'}, text), el('div', {className: 'soft'}, 'time of the acting threads'), shareBar(time.actors),
+    return el('div', {}, el('h3', {}, 'Who waits for whom'), el('p', {id: 'waiting'}, text), el('div', {className: 'soft'}, 'How actors spend their time:'), shareBar(time.actors),
       run.state && run.state.warning ? el('p', {className: 'warning'}, run.state.warning) : null);
   }
 
   function relays(list) {
     if (list.length === 0) return null;
-    return el('div', {}, el('h3', {}, 'Relays'), table(['host', 'pid', 'address', 'through', 'actors', 'heard'],
+    return el('div', {}, el('h3', {}, 'Relays'), table(['host', 'pid', 'address', 'through', 'actors', 'last report'],
       list.map((relay) => [relay.host, String(relay.pid), relay.address || 'for relays alone', relay.above || 'learner and replay', String(relay.actors),
         relay.silent ? el('td', {className: 'silent'}, 'silent') : duration(relay.heard_s)])));
   }
@@ -463,7 +519,7 @@
     return el('div', {}, el('h3', {}, 'Hosts'), table(['host', 'processes', 'steps/s'], [...hosts].map(([name, host]) => [name, String(host.count), number(host.speed)])),
       relays(between),
       el('h3', {}, 'Actors and evaluators'),
-      table(['id', 'role', 'host', 'pid', 'policy', 'behind', 'steps/s', 'infer', 'env', 'wait', 'unacknowledged', 'heard', ...through(['relay'])],
+      table(['id', 'role', 'host', 'pid', 'policy version', 'lag (versions)', 'steps/s', 'infer', 'env', 'wait', 'unacknowledged batches', 'last report', ...through(['relay'])],
         list.map((peer) => [peer.id, peer.role, peer.host, String(peer.pid), number(peer.policy_version), number(peer.lag_versions), number(peer.steps_per_s), percent(peer.infer_share),
           percent(peer.env_share), percent(peer.wait_share), number(peer.unacked), peer.silent ? el('td', {className: 'silent'}, 'silent') : duration(peer.heard_s),
           ...through([(peer.relay && names.get(peer.relay)) || '–'])])));
@@ -471,7 +527,7 @@
 
   function replay(run) {
     const numbers = at(run.state, 'replay.numbers');
-    const rows = numbers ? REPLAY.map((name) => [name, numbers['replay.' + name]]) : ['replay_size', 'inserts', 'samples', 'samples_per_insert', 'given_up'].map((name) => [name, run.last[name]]);
+    const rows = (numbers ? REPLAY : REPLAY_ROW).map(([name, text]) => [text, (numbers || run.last)[name]]);
     const set = ['capacity', 'samples_per_insert', 'tolerance'].map((key) => ['replay.' + key, setting(run, 'replay.' + key)]).filter((pair) => pair[1] !== undefined);
     return el('div', {}, el('h3', {}, 'Replay and limiter'),
       table(['number', 'value'], [...set, ...rows.map(([name, value]) => [name, number(value)])]));
@@ -483,14 +539,16 @@
       row('td', [name, el('td', {data: {key: name}}, value === null ? 'null' : String(value))]))));
   }
 
+  // How many weights have each code; the greatest count is as high as the picture.
   function histogram(layer, index) {
     const most = Math.max(...layer.counts, 1);
     const svg = drawing('svg', {viewBox: `0 0 ${layer.counts.length} 100`, preserveAspectRatio: 'none', class: 'codes'}, ...layer.counts.map((count, i) =>
       drawing('rect', {x: i, y: 100 - 100 * count / most, width: 0.9, height: 100 * count / most})));
     const end = (layer.counts.length - 1) / 2;
     const total = layer.counts.reduce((a, b) => a + b, 0);
-    return el('div', {data: {layer: index, total}}, el('div', {className: 'soft'}, `layer ${index}: ${layer.inputs} → ${layer.outputs}, codes −${end} … ${end}, `
-      + `${percent(layer.counts[end] / total)} are 0, ${percent((layer.counts[0] + layer.counts[2 * end]) / total)} at the end`), svg);
+    return el('div', {data: {layer: index, total}}, el('div', {className: 'soft'}, `layer ${index} (${layer.inputs} → ${layer.outputs}): ${percent(layer.counts[end] / total)} of the codes are 0, `
+      + `${percent((layer.counts[0] + layer.counts[2 * end]) / total)} are ±${end}; at most ${most} weights have one code`), svg,
+      el('div', {className: 'soft ticks'}, ...['−' + end, 'code: 0', String(end)].map((text) => el('span', {}, text))));
   }
 
   async function codes(run) {
