@@ -273,6 +273,24 @@ put_legend(const oct_plot *p, const oct_plot_frame *frame)
 }
 
 void
+oct_plot_frame_clear(oct_plot_frame *frame)
+{
+    frame->x_high = 0;
+    frame->y_low = INFINITY;
+    frame->y_high = -INFINITY;
+}
+
+void
+oct_plot_frame_add(oct_plot_frame *frame, const oct_plot_point *points, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        frame->x_high = fmax(frame->x_high, points[i].x);
+        frame->y_low = fmin(frame->y_low, points[i].low);
+        frame->y_high = fmax(frame->y_high, points[i].high);
+    }
+}
+
+void
 oct_plot_begin(oct_plot *plot, const oct_plot_frame *frame)
 {
     OCT_ASSERT(frame->curves <= OCT_PLOT_COLOURS);
@@ -282,7 +300,8 @@ oct_plot_begin(oct_plot *plot, const oct_plot_frame *frame)
     OCT_ASSERT(plot->out != NULL);
     plot->x = axis_make(0, x_high, LEFT, RIGHT, 8);
     plot->x.high = x_high; // the curve ends at the frame, ticks where they fall
-    plot->y = axis_make(has_y ? frame->y_low : 0, has_y ? frame->y_high : 1, BOTTOM, TOP, 7);
+    plot->y =
+        axis_make(has_y ? fmin(frame->y_low, 0) : 0, has_y ? frame->y_high : 1, BOTTOM, TOP, 7);
     put_head(plot, frame);
     put_legend(plot, frame);
 }
@@ -357,12 +376,11 @@ oct_plot_band(oct_plot *plot, uint32_t colour, const oct_plot_point *points, siz
             colour, light[colour]);
     for (size_t i = 0; i < count; i++) {
         fprintf(plot->out, "%.1f,%.1f ", place(&plot->x, points[i].x),
-                place(&plot->y, points[i].mean + points[i].spread));
+                place(&plot->y, points[i].high));
     }
     for (size_t i = count; i > 0; i--) {
         const oct_plot_point *at = &points[i - 1];
-        fprintf(plot->out, "%.1f,%.1f ", place(&plot->x, at->x),
-                place(&plot->y, at->mean - at->spread));
+        fprintf(plot->out, "%.1f,%.1f ", place(&plot->x, at->x), place(&plot->y, at->low));
     }
     fprintf(plot->out, "\"/>\n");
 }
@@ -407,8 +425,8 @@ oct_plot_dots(oct_plot *plot, uint32_t colour, const oct_plot_point *points, siz
         fprintf(plot->out,
                 "<line class=\"mean%u\" x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\" "
                 "stroke=\"%s\" stroke-width=\"1.5\"/>\n",
-                colour, x, place(&plot->y, points[0].mean - points[0].spread), x,
-                place(&plot->y, points[0].mean + points[0].spread), light[colour]);
+                colour, x, place(&plot->y, points[0].low), x, place(&plot->y, points[0].high),
+                light[colour]);
     }
 }
 

@@ -31,7 +31,7 @@ typedef struct oct_plot_axis {
 typedef struct oct_plot_point {
     double x;
     double mean;
-    double spread; // the band is mean - spread .. mean + spread
+    double low, high; // the ends of the band; low <= mean <= high
 } oct_plot_point;
 
 typedef struct oct_plot {
@@ -43,11 +43,16 @@ typedef struct oct_plot {
 
 typedef struct oct_plot_frame {
     const char *title;
-    double x_high;            // the x axis begins at 0 and ends here; 0: of no data
-    double y_low, y_high;     // low > high: of no data
+    double x_high;        // the x axis begins at 0 and ends here; 0: no data
+    double y_low, y_high; // the y axis has these, and 0 if no value is below; low > high: no data
     const char *const *curve; // names for the legend, by colour
     uint32_t curves;          // at most OCT_PLOT_COLOURS; 0: no legend
 } oct_plot_frame;
+
+// Widens the ranges of frame to count points and their bands. Ranges begin with
+// oct_plot_frame_clear.
+void oct_plot_frame_clear(oct_plot_frame *frame);
+void oct_plot_frame_add(oct_plot_frame *frame, const oct_plot_point *points, size_t count);
 
 void oct_plot_begin(oct_plot *plot, const oct_plot_frame *frame);
 // below, unless NULL, writes a second text for a tick of x, or "".
@@ -59,7 +64,7 @@ void oct_plot_goal(oct_plot *plot, double value);
 void oct_plot_note(oct_plot *plot, const char *text);
 void oct_plot_band(oct_plot *plot, uint32_t colour, const oct_plot_point *points, size_t count);
 void oct_plot_line(oct_plot *plot, uint32_t colour, const oct_plot_point *points, size_t count);
-// Points that were measured, as dots where there are few; one alone has a line for its spread.
+// Points that were measured, as dots where there are few; a single point has a line for its band.
 void oct_plot_dots(oct_plot *plot, uint32_t colour, const oct_plot_point *points, size_t count);
 // A thin dashed line, for values of less than all that a curve is of.
 void oct_plot_dashes(oct_plot *plot, uint32_t colour, const oct_plot_point *points, size_t count);

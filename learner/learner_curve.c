@@ -34,16 +34,24 @@ wall_text(void *arg, double steps, char out[32])
     }
 }
 
+// Returns the frame of the points and the threshold (NAN: none). Where no mean is below 0, bands
+// are cut at 0, and the axis begins there.
 static oct_plot_frame
-frame_of(const oct_plot_point *points, size_t count, const char *title, double threshold)
+frame_of(oct_plot_point *points, size_t count, const char *title, double threshold)
 {
-    oct_plot_frame frame = {.title = title,
-                            .y_low = isfinite(threshold) ? threshold : INFINITY,
-                            .y_high = isfinite(threshold) ? threshold : -INFINITY};
+    oct_plot_frame frame = {.title = title};
+    double least = 0;
     for (size_t i = 0; i < count; i++) {
-        frame.y_low = fmin(frame.y_low, points[i].mean - points[i].spread);
-        frame.y_high = fmax(frame.y_high, points[i].mean + points[i].spread);
-        frame.x_high = fmax(frame.x_high, points[i].x);
+        least = fmin(least, points[i].mean);
+    }
+    for (size_t i = 0; i < count && least == 0; i++) {
+        points[i].low = fmax(points[i].low, 0);
+    }
+    oct_plot_frame_clear(&frame);
+    oct_plot_frame_add(&frame, points, count);
+    if (isfinite(threshold)) {
+        frame.y_low = fmin(frame.y_low, threshold);
+        frame.y_high = fmax(frame.y_high, threshold);
     }
     return frame;
 }
@@ -67,9 +75,11 @@ learner_curve_write(const char *path, const learner_curve_point *points, size_t 
         const learner_curve_point *at = &points[i];
         bool is_chosen = (count - 1 - i) % step == 0;
         if (is_chosen && isfinite(at->wall_s) && isfinite(at->env_steps) && isfinite(at->mean)) {
+            double std = isfinite(at->std) ? fabs(at->std) : 0;
             shown[times.count] = (oct_plot_point){.x = at->env_steps,
                                                   .mean = at->mean,
-                                                  .spread = isfinite(at->std) ? fabs(at->std) : 0};
+                                                  .low = at->mean - std,
+                                                  .high = at->mean + std};
             finite[times.count++] = *at;
         }
     }
@@ -78,7 +88,8 @@ learner_curve_write(const char *path, const learner_curve_point *points, size_t 
     oct_plot_frame frame = frame_of(shown, times.count, title, threshold);
     (void)snprintf(words, sizeof(words), "%s, and wall time below", counted);
     oct_plot_begin(&plot, &frame);
-    oct_plot_axes(&plot, OCT_PLOT_COUNT, words, "evaluation return, mean ± std", wall_text, &times);
+    oct_plot_axes(&plot, OCT_PLOT_COUNT, words, "evaluation return: mean ± standard deviation",
+                  wall_text, &times);
     oct_plot_goal(&plot, threshold);
     if (times.count == 0) {
         oct_plot_note(&plot, "no evaluation yet");

@@ -253,28 +253,13 @@ curve_answer(const cli_dash_run *run, const char *x, const char *y, cli_dash_tex
     text_take(out, text);
 }
 
-// The least and the greatest value of any of these runs; infinite without one.
 static void
-range_print(FILE *out, cli_series *const *series, uint32_t count, const char *x, const char *y)
-{
-    cli_series_point points[CLI_DASH_ROWS];
-    double least = INFINITY, greatest = -INFINITY;
-    for (uint32_t i = 0; i < count; i++) {
-        uint32_t rows = cli_series_curve(series[i], x, y, points);
-        for (uint32_t k = 0; k < rows; k++) {
-            least = fmin(least, points[k].y);
-            greatest = fmax(greatest, points[k].y);
-        }
-    }
-    (void)fputs("{\"range\":[", out);
-    number_print(out, least, true);
-    number_print(out, greatest, false);
-}
-
-static void
-mean_print(FILE *out, const cli_series_spread *at, uint32_t count)
+mean_print(FILE *out, const cli_series_range *range, const cli_series_spread *at, uint32_t count)
 {
     static const char *const names[] = {"],\"x\":[", "],\"mean\":[", "],\"std\":[", "],\"n\":["};
+    (void)fputs("{\"range\":[", out);
+    number_print(out, range->least, true);
+    number_print(out, range->greatest, false);
     for (int part = 0; part < 4; part++) {
         (void)fputs(names[part], out);
         for (uint32_t i = 0; i < count; i++) {
@@ -302,13 +287,13 @@ mean_answer(const cli_dash_runs *runs, uint32_t wanted, const char *x, const cha
         return false;
     }
     cli_series_spread spread[CLI_DASH_MEAN_POINTS];
-    uint32_t count = cli_series_mean(series, members, x, y, CLI_DASH_MEAN_POINTS, spread);
+    cli_series_range range;
+    uint32_t count = cli_series_mean(series, members, x, y, CLI_DASH_MEAN_POINTS, spread, &range);
     char *text;
     size_t length;
     FILE *file = open_memstream(&text, &length);
     OCT_ASSERT(file != NULL);
-    range_print(file, series, members, x, y);
-    mean_print(file, spread, count);
+    mean_print(file, &range, spread, count);
     OCT_ASSERT(fclose(file) == 0);
     text_take(out, text);
     return true;

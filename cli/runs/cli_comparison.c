@@ -180,7 +180,7 @@ group_measure(cli_comparison *compare, uint32_t g)
         group->to[by] = spread_of(&list);
     }
     group->points = cli_series_mean(members, group->runs, by_columns[compare->by], "eval_return",
-                                    CLI_COMPARISON_POINTS, group->curve);
+                                    CLI_COMPARISON_POINTS, group->curve, &group->range);
     free(list.value);
     free(members);
 }
@@ -337,17 +337,29 @@ cli_comparison_json(const cli_comparison *compare)
 
 // ---- as a picture
 
-static void
+// The band is one standard deviation, cut at the least and the greatest value of any run.
+static oct_plot_point
+plot_point(const cli_comparison_group *group, const cli_series_spread *at)
+{
+    return (oct_plot_point){.x = at->x,
+                            .mean = at->mean,
+                            .low = fmax(at->mean - at->std, group->range.least),
+                            .high = fmin(at->mean + at->std, group->range.greatest)};
+}
+
+// Returns whether the curve of the group has a part of only some of its runs.
+static bool
 frame_widen(oct_plot_frame *frame, const cli_comparison_group *group)
 {
+    bool is_partial = false;
     for (uint32_t i = 0; i < group->points; i++) {
-        const cli_series_spread *at = &group->curve[i];
-        if (isfinite(at->mean)) {
-            frame->y_low = fmin(frame->y_low, at->mean - at->std);
-            frame->y_high = fmax(frame->y_high, at->mean + at->std);
-            frame->x_high = fmax(frame->x_high, at->x);
+        if (isfinite(group->curve[i].mean)) {
+            oct_plot_point point = plot_point(group, &group->curve[i]);
+            oct_plot_frame_add(frame, &point, 1);
+            is_partial = is_partial || group->curve[i].count < group->runs;
         }
     }
+    return is_partial;
 }
 
 // Points of all its runs with their spread; where some have ended or not begun, dashes.
@@ -363,7 +375,7 @@ draw_group(oct_plot *plot, uint32_t colour, const cli_comparison_group *group)
             const cli_series_spread *at = &group->curve[to];
             bool is_next = (at->count == group->runs) != is_whole;
             if (isfinite(at->mean) && (!is_next || !is_whole)) {
-                points[count++] = (oct_plot_point){.x = at->x, .mean = at->mean, .spread = at->std};
+                points[count++] = plot_point(group, at);
             }
             if (is_next) {
                 break;
@@ -390,16 +402,23 @@ cli_comparison_draw(const cli_comparison *compare, const char *title, const char
     const char *names[CLI_COMPARISON_DRAWN_MAX];
     double goal = compare->group[0].threshold;
     oct_plot_frame frame = {.title = title, .curve = names, .curves = shown};
-    frame.y_low = isfinite(goal) ? goal : INFINITY;
-    frame.y_high = isfinite(goal) ? goal : -INFINITY;
+    bool is_partial = false;
+    oct_plot_frame_clear(&frame);
     for (uint32_t g = 0; g < shown; g++) {
         names[g] = compare->group[g].label;
-        frame_widen(&frame, &compare->group[g]);
+        is_partial = frame_widen(&frame, &compare->group[g]) || is_partial;
     }
+    if (isfinite(goal)) {
+        frame.y_low = fmin(frame.y_low, goal);
+        frame.y_high = fmax(frame.y_high, goal);
+    }
+    char x_label[96];
+    (void)snprintf(x_label, sizeof(x_label), "%s%s", words[compare->by],
+                   is_partial ? " (thin dashes: the mean of only some of the runs)" : "");
     oct_plot plot;
     oct_plot_begin(&plot, &frame);
     oct_plot_axes(&plot, compare->by == CLI_COMPARISON_TIME ? OCT_PLOT_SECONDS : OCT_PLOT_COUNT,
-                  words[compare->by], "evaluation return, mean ± sd over seeds", NULL, NULL);
+                  x_label, "evaluation return: mean ± std over seeds", NULL, NULL);
     oct_plot_goal(&plot, goal);
     for (uint32_t g = 0; g < shown; g++) {
         if (compare->group[g].points > 0) {

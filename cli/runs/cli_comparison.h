@@ -77,6 +77,7 @@ typedef struct cli_comparison_group {
     cli_bootstrap improvement; // NaN: as well, or that of the first group is, or it is the first
     cli_comparison_spread to[CLI_COMPARISON_BYS]; // the threshold; count: how many reached it
     uint32_t points;                              // of the curve; 0: no evaluation
+    cli_series_range range;                       // of the curves of its runs
     cli_series_spread curve[CLI_COMPARISON_POINTS];
 } cli_comparison_group;
 

@@ -696,12 +696,13 @@ spread_at(const curve *curves, uint32_t count, double x, double *values)
 
 uint32_t
 cli_series_mean(cli_series *const *series, uint32_t count, const char *x, const char *y,
-                uint32_t points, cli_series_spread *out)
+                uint32_t points, cli_series_spread *out, cli_series_range *range)
 {
     OCT_ASSERT(points >= 2);
     curve *curves = oct_alloc((count + 1) * sizeof(*curves));
     double *values = oct_alloc((count + 1) * sizeof(*values));
     double low = INFINITY, high = -INFINITY;
+    *range = (cli_series_range){.least = INFINITY, .greatest = -INFINITY};
     for (uint32_t i = 0; i < count; i++) {
         curve *c = &curves[i];
         c->points = oct_alloc((series[i]->rows + 1) * sizeof(*c->points));
@@ -709,6 +710,10 @@ cli_series_mean(cli_series *const *series, uint32_t count, const char *x, const 
         if (c->count > 0) {
             low = fmin(low, c->points[0].x);
             high = fmax(high, c->points[c->count - 1].x);
+        }
+        for (uint32_t k = 0; k < c->count; k++) {
+            range->least = fmin(range->least, c->points[k].y);
+            range->greatest = fmax(range->greatest, c->points[k].y);
         }
     }
     points = low < high ? points : low == high ? 1 : 0;

@@ -120,11 +120,16 @@ typedef struct cli_series_spread {
     uint32_t count; // runs that have a value there; 0: mean and std are NaN
 } cli_series_spread;
 
+// The least and the greatest y of any point of some curves; least > greatest: there is no point.
+typedef struct cli_series_range {
+    double least, greatest;
+} cli_series_range;
+
 // The mean over runs of their curves of y at points equally spaced x, from the least x of any of
-// them to the largest. Where count is less than the number of runs, some have ended or not begun,
-// and the mean is of the others. points >= 2. Returns points, 1 where all have the same x alone, or
-// 0: no run has a curve.
+// them to the largest; *range: of these curves. Where count is less than the number of runs, some
+// have ended or not begun, and the mean is of the others. points >= 2. Returns points, 1 where all
+// have the same x alone, or 0: no run has a curve.
 uint32_t cli_series_mean(cli_series *const *series, uint32_t count, const char *x, const char *y,
-                         uint32_t points, cli_series_spread *out);
+                         uint32_t points, cli_series_spread *out, cli_series_range *range);
 
 #endif // CLI_RUNS_CLI_SERIES_H

@@ -312,6 +312,28 @@ test_a_folder_of_runs_stands_for_them(void **state)
     (void)rmdir("empty");
 }
 
+// The standard deviation of two runs at 0 and 100 is 71.
+static void
+test_a_band_ends_at_values_that_were_seen(void **state)
+{
+    (void)state;
+    uint8_t *svg;
+    size_t length;
+    runs_put();
+    put("a", "metrics.csv", "wall_s,env_steps,updates,eval_return\n1,100,10,0\n3,300,30,0\n");
+    put("b", "metrics.csv", "wall_s,env_steps,updates,eval_return\n1,100,10,100\n3,320,30,100\n");
+    opened *o = open_them(names, 2, NAN, false);
+    T_OK(cli_comparison_draw(o->compare, "x", "x.svg"));
+    T_OK(oct_file_read("x.svg", 1 << 20, &svg, &length));
+    assert_non_null(strstr((char *)svg, ">100</text>"));
+    assert_null(strstr((char *)svg, ">120</text>"));
+    assert_null(strstr((char *)svg, ">-"));
+    assert_non_null(strstr((char *)svg, "thin dashes: the mean of only some of the runs"));
+    assert_int_equal(unlink("x.svg"), 0);
+    free(svg);
+    close_them(o);
+}
+
 // Of everything, and of nothing at all.
 static void
 test_what_is_shown_has_each_group(void **state)
@@ -485,6 +507,7 @@ main(void)
         cmocka_unit_test(test_equal_returns_have_no_spread),
         cmocka_unit_test(test_json_says_of_how_many_runs_a_point_is),
         cmocka_unit_test(test_a_folder_of_runs_stands_for_them),
+        cmocka_unit_test(test_a_band_ends_at_values_that_were_seen),
         cmocka_unit_test(test_what_is_shown_has_each_group),
         cmocka_unit_test(test_runs_without_steps_are_compared_by_updates),
         cmocka_unit_test(test_what_tells_groups_apart_is_not_cut),

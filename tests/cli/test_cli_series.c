@@ -319,13 +319,16 @@ test_series_groups_seeds_of_one_configuration(void **state)
     assert_int_equal(group[3], 2);
     cli_series *seeds[] = {runs[0], runs[2]};
     cli_series_spread out[5];
-    assert_int_equal(cli_series_mean(seeds, 2, "env_steps", "eval_return", 5, out), 5);
+    cli_series_range range;
+    assert_int_equal(cli_series_mean(seeds, 2, "env_steps", "eval_return", 5, out, &range), 5);
+    assert_true(range.least == 10 && range.greatest == 40);
     assert_true(out[0].x == 100 && out[4].x == 300);
     assert_true(out[0].mean == 15 && out[0].count == 2);
     T_NEAR(out[0].std, sqrt(50), 1e-12, 0);
     assert_true(out[2].mean == 30 && out[2].count == 2); // 20 and 40
     assert_true(out[4].mean == 30 && out[4].std == 0 && out[4].count == 1);
-    assert_int_equal(cli_series_mean(&runs[1], 1, "env_steps", "eval_return", 5, out), 0);
+    assert_int_equal(cli_series_mean(&runs[1], 1, "env_steps", "eval_return", 5, out, &range), 0);
+    assert_true(range.least > range.greatest);
     for (size_t i = 0; i < OCT_COUNTOF(runs); i++) {
         cli_series_close(runs[i]);
     }

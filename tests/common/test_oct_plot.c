@@ -11,7 +11,7 @@
 #define FRAME_RIGHT 736.0
 #define SECOND      "428.0" // where names of the second column begin
 
-static const oct_plot_point line[] = {{0, 1, 0.5}, {1, 2, 0.5}, {2, 1.5, 0.5}};
+static const oct_plot_point line[] = {{0, 1, 0.5, 1.5}, {1, 2, 1.5, 2.5}, {2, 1.5, 1, 2}};
 
 static void
 plot_begin(oct_plot *plot, double x_high, const char *const *names, uint32_t count)
@@ -93,8 +93,9 @@ test_plot_labels_its_ticks_with_round_numbers(void **state)
     } cases[] = {
         {0, 1, {"0", "0.2", "0.4", "0.6", "0.8", "1"}},
         {-0.31, 0.7, {"-0.4", "-0.2", "0", "0.2", "0.4", "0.6", "0.8"}},
-        {0.12, 0.33, {"0.1", "0.15", "0.2", "0.25", "0.3", "0.35"}},
+        {0.12, 0.33, {"0", "0.05", "0.1", "0.15", "0.2", "0.25", "0.3", "0.35"}},
         {0, 3e-9, {"0", "5e-10", "1e-09", "1.5e-09", "2e-09", "2.5e-09", "3e-09"}},
+        {-330, -120, {"-350", "-300", "-250", "-200", "-150", "-100"}},
         {-900, 100, {"-1000", "-800", "-600", "-400", "-200", "0", "200"}},
         {0, 3.5e20, {"0", "5e+19", "1e+20", "1.5e+20", "2e+20", "2.5e+20", "3e+20", "3.5e+20"}},
     };
@@ -161,6 +162,17 @@ test_plot_sets_names_of_any_length_within_the_picture(void **state)
 }
 
 static void
+test_plot_frame_has_the_bands_of_its_points(void **state)
+{
+    (void)state;
+    oct_plot_frame frame = {.title = "t"};
+    oct_plot_frame_clear(&frame);
+    assert_true(frame.y_low > frame.y_high);
+    oct_plot_frame_add(&frame, line, OCT_COUNTOF(line));
+    assert_true(frame.x_high == 2 && frame.y_low == 0.5 && frame.y_high == 2.5);
+}
+
+static void
 test_plot_has_dots_where_they_are_asked_for(void **state)
 {
     (void)state;
@@ -184,6 +196,7 @@ main(void)
         cmocka_unit_test(test_plot_has_no_tick_outside_of_its_frame),
         cmocka_unit_test(test_plot_labels_its_ticks_with_round_numbers),
         cmocka_unit_test(test_plot_sets_names_of_any_length_within_the_picture),
+        cmocka_unit_test(test_plot_frame_has_the_bands_of_its_points),
         cmocka_unit_test(test_plot_has_dots_where_they_are_asked_for),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

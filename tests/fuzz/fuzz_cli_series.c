@@ -72,6 +72,7 @@ use(cli_series *series)
 {
     cli_series_point points[ROWS];
     cli_series_spread spread[8];
+    cli_series_range range;
     uint32_t group[1];
     OCT_ASSERT(cli_series_group(&series, 1, group) == 1);
     for (uint32_t i = 0; i < series->columns; i++) {
@@ -80,7 +81,8 @@ use(cli_series *series)
         for (uint32_t k = 1; k < count; k++) {
             OCT_ASSERT(points[k].x > points[k - 1].x);
         }
-        count = cli_series_mean(&series, 1, series->column[0], series->column[i], 8, spread);
+        count =
+            cli_series_mean(&series, 1, series->column[0], series->column[i], 8, spread, &range);
         OCT_ASSERT(count == 0 || count == 1 || count == 8);
     }
 }

@@ -100,6 +100,22 @@ test_curve_of_equal_returns_has_a_height(void **state)
     free(svg);
 }
 
+// Returns that are never negative have an axis from 0, however wide they spread.
+static void
+test_curve_begins_at_0_unless_a_return_is_negative(void **state)
+{
+    (void)state;
+    learner_curve_point points[] = {{1, 100, 20, 90}, {2, 200, 480, 10}};
+    char *svg = write_and_read(points, OCT_COUNTOF(points), "from 0", NAN);
+    assert_non_null(strstr(svg, ">0</text>"));
+    assert_null(strstr(svg, ">-"));
+    free(svg);
+    points[0].mean = -20;
+    svg = write_and_read(points, OCT_COUNTOF(points), "below 0", NAN);
+    assert_non_null(strstr(svg, ">-"));
+    free(svg);
+}
+
 static void
 test_curve_keeps_a_foreign_title_harmless(void **state)
 {
@@ -234,6 +250,7 @@ main(void)
         cmocka_unit_test(test_curve_leaves_out_what_is_not_finite),
         cmocka_unit_test(test_curve_of_one_point_shows_its_spread),
         cmocka_unit_test(test_curve_of_equal_returns_has_a_height),
+        cmocka_unit_test(test_curve_begins_at_0_unless_a_return_is_negative),
         cmocka_unit_test(test_curve_keeps_a_foreign_title_harmless),
         cmocka_unit_test(test_curve_of_many_points_stays_in_the_frame),
     };
