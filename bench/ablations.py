@@ -15,15 +15,15 @@ seed, if the run ended there. In the picture a dot is a seed, and the line the b
 import argparse
 import pathlib
 import statistics
+import textwrap
 
 from actorq_table import mean as geometric_mean
-from bench_learning import COLOURS, JUST, MARKS, shortly_before, ticks
+from bench_chart import Axis, LETTER, Picture, TOP, WIDTH, from_zero
+from bench_learning import JUST, MARKS, shortly_before
 from bench_records import lines
 
-PANEL_WIDTH, ROW_HEIGHT, TOP = 190, 22, 62
-LETTER_WIDTH = 6.2  # of the labels, about
+LABEL_LETTERS, LINE_PX = 44, 16  # of a setting's name
 NONE = "none"  # the baseline's row
-TICKS = 3  # of an axis, about
 
 
 def returned(run, steps):
@@ -71,40 +71,31 @@ def table(found, tasks):
         print(f"| {setting} | {' | '.join(cell(of.get(task), means[task]) for task in tasks)} | {geometric_mean(ratios):.2f} of {len(ratios)} |")
 
 
-def panel(out, x0, task, found):
-    """One task: dots of all settings, a row each."""
-    values = [value for of in found.values() for value, _ in of.get(task, [])]
-    low, high = min(0, *values), max(values) * 1.06
-    left, width, bottom = x0 + 10, PANEL_WIDTH - 20, TOP + ROW_HEIGHT * len(found)
-
-    def place(value):
-        return left + width * (value - low) / (high - low)
-
-    out.append(f'<text x="{left}" y="{TOP - 10}" font-size="12" fill="#111827">{task}</text>')
-    for value in ticks(low, high, TICKS):
-        out.append(f'<line x1="{place(value):.1f}" y1="{TOP}" x2="{place(value):.1f}" y2="{bottom}" stroke="#e5e7eb"/>'
-                   f'<text x="{place(value):.1f}" y="{bottom + 13}" text-anchor="middle" fill="#374151">{value:.4g}</text>')
-    mean = place(mean_return(found[NONE][task]))
-    out.append(f'<line x1="{mean:.1f}" y1="{TOP}" x2="{mean:.1f}" y2="{bottom}" stroke="{COLOURS[0]}" stroke-dasharray="4 3"/>')
-    for row, (setting, of) in enumerate(found.items()):
-        colour = COLOURS[0] if setting == NONE else COLOURS[1]
-        for value, _ in of.get(task, []):
-            out.append(f'<circle cx="{place(value):.1f}" cy="{TOP + ROW_HEIGHT * (row + 0.5):.1f}" r="4" fill="{colour}" fill-opacity="0.75"/>')
-
-
 def svg(path, title, found, tasks):
-    labels = 10 + round(LETTER_WIDTH * max(len(setting) for setting in found))
-    width, height = labels + PANEL_WIDTH * len(tasks) + 10, TOP + ROW_HEIGHT * len(found) + 26
-    out = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" font-family="sans-serif" font-size="10">',
-           f'<rect width="{width}" height="{height}" fill="#ffffff"/>', f'<text x="12" y="20" font-size="15" fill="#111827">{title}</text>']
-    for row, setting in enumerate(found):
-        y = TOP + ROW_HEIGHT * (row + 0.5)
-        out.append(f'<text x="{labels - 4}" y="{y + 4:.1f}" text-anchor="end" font-size="12" fill="#111827">{setting}</text>'
-                   f'<line x1="{labels}" y1="{y:.1f}" x2="{width - 10}" y2="{y:.1f}" stroke="#f3f4f6"/>')
+    """A column of each task and a row of each setting; a dot is a seed, the dashed line the baseline's mean."""
+    names = {setting: textwrap.wrap(setting, LABEL_LETTERS) for setting in found}
+    ends, total = {}, 0
+    for setting, lines_of in names.items():
+        total += LINE_PX * len(lines_of) + 6
+        ends[setting] = total
+    labels = 20 + LETTER * max(len(line) for lines_of in names.values() for line in lines_of)
+    top, width = TOP + 46, (WIDTH - labels - 8) // len(tasks)
+    picture = Picture(top + total + 44, title, "A dot is a seed. Dashed: the mean of the baseline, in the first row. To the right: return.")
+    for setting, lines_of in names.items():
+        for k, line in enumerate(lines_of):
+            picture.text(labels - 8, top + ends[setting] - 6 - LINE_PX * (len(lines_of) - 1 - k), line, anchor="end")
     for column, task in enumerate(tasks):
-        panel(out, labels + PANEL_WIDTH * column, task, found)
-    out.append("</svg>\n")
-    path.write_text("\n".join(out), encoding="utf-8")
+        x = from_zero([value for of in found.values() for value, _ in of.get(task, [])], "return", count=2)
+        left, (first, _, rest) = labels + width * column + 8, task.partition("_")
+        panel = picture.panel((left, top, width - 20, total), x, Axis(total, 0, marks=[(end, "") for end in ends.values()]))
+        for words, y in [(first + ("_" if rest else ""), top - 24), (rest, top - 8)]:
+            picture.text(left, y, words, weight=600)
+        mean = mean_return(found[NONE][task])
+        panel.line([(mean, 0), (mean, total)], 0, width=1.2, dashes="4 3")
+        for setting, of in found.items():
+            for value, _ in of.get(task, []):
+                panel.dot(value, ends[setting] - (LINE_PX * len(names[setting]) + 6) / 2, 0 if setting == NONE else 1, radius=4, opacity=0.75)
+    picture.save(path)
 
 
 def main():
@@ -128,7 +119,7 @@ def main():
     found = {NONE: found.pop(options.baseline), **found}
     table(found, tasks)
     if options.svg:
-        svg(options.svg, options.title or f"Return after {options.steps / 1e6:g} million steps, a dot a seed", found, tasks)
+        svg(options.svg, options.title or f"D4PG with one option changed: return after {options.steps / 1e6:g} million steps", found, tasks)
 
 
 if __name__ == "__main__":

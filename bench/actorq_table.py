@@ -11,10 +11,9 @@ import json
 import math
 import pathlib
 
-from bench_learning import COLOURS, ticks
+from bench_chart import Axis, GREY, Picture, TOP, WIDTH, powers
 
 PRECISIONS = ("fp32", "bf16", "int8", "int4")
-LEFT, UP = 60, 40  # of a chart
 
 
 def load(path):
@@ -55,45 +54,24 @@ def table(hidden, envs, tasks):
         print(f"| {task} | {alone:.0f} | " + " | ".join(cells) + f" | {rows['int8']['over_fp32']:.2f} |")
 
 
-def chart(title, below, xs, top, size, foot):
-    """What is below the points of a picture, with powers of ten from 10^xs[0] to 10^xs[1] across and 0 to top upwards: (place, lines of SVG).
-    place(x, y) is where that is; foot is the room for a legend under the axis, which below names."""
-    (low, high), (width, height), left, up = xs, size, LEFT, UP
-
-    def place(x, y):
-        return left + width * (math.log10(x) - low) / (high - low), up + height * (1 - y / top)
-
-    out = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {left + width + 20} {up + height + foot}" font-family="sans-serif" font-size="12">',
-           f'<rect width="{left + width + 20}" height="{up + height + foot}" fill="#ffffff"/>',
-           f'<text x="{left}" y="22" font-size="15" fill="#111827">{title}</text>']
-    for y in sorted({*ticks(0, top), 1}):
-        py = place(1, y)[1]
-        out.append(f'<line x1="{left}" y1="{py:.1f}" x2="{left + width}" y2="{py:.1f}" stroke="{"#9ca3af" if y == 1 else "#e5e7eb"}"/>'
-                   f'<text x="{left - 8}" y="{py + 4:.1f}" text-anchor="end" fill="#374151">{y:.3g}</text>')
-    for power in range(math.ceil(low), math.floor(high) + 1):
-        out.append(f'<text x="{place(10.0 ** power, 0)[0]:.1f}" y="{up + height + 18}" text-anchor="middle" fill="#374151">{10.0 ** power:g}</text>')
-    out.append(f'<text x="{left + width / 2}" y="{up + height + 36}" text-anchor="middle" fill="#374151">{below}</text>')
-    return place, out
-
-
-def svg(path, found):
-    """int8 over fp32 against the environment's own cost, a colour a width; a line where nothing is gained."""
+def svg(path, found, machine=""):
+    """int8 over fp32 against the environment's own cost, a panel a width; a line where nothing is gained."""
     points = [(rows["int8"]["env_alone"] / 1e3, rows["int8"]["over_fp32"], hidden, envs)
               for (hidden, envs), tasks in found.items() for rows in tasks.values()]
-    low, high = math.log10(min(p[0] for p in points)) - 0.1, math.log10(max(p[0] for p in points)) + 0.1
-    top = max(p[1] for p in points) * 1.08
-    width, height = 640, 320
-    place, out = chart("Steps a second of an acting core: int8 over fp32, by what the environment costs", "µs of a step of the environment alone",
-                       (low, high), top, (width, height), 70)
+    low, high = min(p[0] for p in points) / 1.5, max(p[0] for p in points) * 1.5
     hiddens = sorted({p[2] for p in points}, key=lambda text: int(text[2:]))
-    for cost, ratio, hidden, envs in points:
-        x, y = place(cost, ratio)
-        out.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{2 + math.log2(envs):.1f}" fill="{COLOURS[hiddens.index(hidden)]}" fill-opacity="0.55"/>')
-    for i, hidden in enumerate(hiddens):
-        out.append(f'<text x="{LEFT + 110 * i}" y="{UP + height + 60}" fill="{COLOURS[i]}">● {hidden}</text>')
-    out.append(f'<text x="{LEFT + 110 * len(hiddens)}" y="{UP + height + 60}" fill="#374151">larger: 1, 4, 16 environments a call</text>')
-    out.append("</svg>\n")
-    path.write_text("\n".join(out), encoding="utf-8")
+    calls = sorted({p[3] for p in points})
+    picture = Picture(TOP + 360, f"Steps per second of an acting core: int8 over fp32{machine}", "A dot is a task. To the right: what a step of its environment costs without a policy.")
+    picture.key(14, TOP + 14, [(i, f"{count} environment{'s' if count > 1 else ''} a call", "dot") for i, count in enumerate(calls)])
+    width = (WIDTH - 50) // len(hiddens)
+    for k, hidden in enumerate(hiddens):
+        y = Axis(0, max(p[1] for p in points) * 1.06, "int8 over fp32" if k == 0 else "")
+        panel = picture.panel((50 + width * k, TOP + 56, width - 22, 250), Axis(low, high, "µs of a step", log=True, marks=powers(low, high)), y, f"Policy of {hidden}")
+        panel.across(1, "1: no gain" if k == 0 else "", GREY)
+        for cost, ratio, of, envs in points:
+            if of == hidden:
+                panel.dot(cost, ratio, calls.index(envs), opacity=0.75)
+    picture.save(path)
 
 
 def main():

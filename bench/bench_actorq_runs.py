@@ -43,9 +43,9 @@ import threading
 import time
 import typing
 
-from actorq_table import LEFT, UP, chart
+from bench_chart import Axis, Picture, TEXT, TOP, WIDTH, apart, from_zero
 from bench_jobs import Runs, locked, run_all
-from bench_learning import COLOURS, DONE, HERE, finished, measured, read_run, record
+from bench_learning import DONE, HERE, finished, measured, read_run, record
 from bench_records import append, lines
 
 PRESETS = HERE.parent / "presets"
@@ -107,7 +107,7 @@ TASKS = {
 QUOTA_US, PERIOD_MAX_US = 1000, 1000000  # of a control group: the shortest slice that there is, the longest from one slice to the next
 GONE_S, GONE_CHECK_S = 30, 0.05
 WIDTHS = (256, 512, 2048)
-NAMES_X, NAME_PX = LEFT + 110, 13  # of the map: where names end, and how close they come
+MAP_X, MAP_HEIGHT, NAMES_PX = (0.02, 6.0), 220, 116  # of a panel of the map: axis, pixels, where names end
 ENVIRONMENTS = {"CartPole-v1": "none", "dmc:cheetah_run": "9 4", "dmc:humanoid_stand": "2 3"}  # how their lines are drawn
 
 
@@ -318,45 +318,35 @@ def gains(path):
     return {key: gain for key, gain in found.items() if key[0] in ENVIRONMENTS}
 
 
-def spread(at, last):
-    """Where the names of sorted places go, in a column of their own: none covers another, and the last is no further down than that."""
-    for i in range(1, len(at)):
-        at[i] = max(at[i], at[i - 1] + NAME_PX)
-    for i in reversed(range(len(at))):
-        at[i] = min(at[i], last - NAME_PX * (len(at) - 1 - i))
-    return at
-
-
 def svg(path, reached, alone, core):
-    """Curves: max(acting, learning) a step with fp32 over the same with int8, for what an acting core gains; circles: the cells that were run."""
-    (low, high), height = (-2.0, 1.5), 460
+    """A panel of each width. Curves: max(acting, learning) a step with fp32 over the same with int8, for what an acting core gains; circles: the cells that were run."""
+    low, high = MAP_X
     found = dict(sorted({**alone, **reached}.items()))
-    top = max([*core.values(), *(place(*key, of)[1] for key, of in found.items())]) * 1.08
-    at, out = chart("How many times as fast a run is with int8 actors",
-                    "time to learn from a step over the time of all fp32 actors for a step (n actors: n times as far to the right)",
-                    (low, high), top, (640, height), 110)
-    colour = dict(zip(WIDTHS, COLOURS))
-    for (task, hidden), gain in core.items():
-        xs = [10 ** (low + (high - low) * k / 200) for k in range(201)]
-        line = " ".join("{:.1f},{:.1f}".format(*at(x, max(1, x) / max(1 / gain, x))) for x in xs)
-        out.append(f'<polyline points="{line}" fill="none" stroke="{colour[hidden]}" stroke-width="1.6" '
-                   f'stroke-dasharray="{ENVIRONMENTS[task]}"/>')
-    named = []
-    for (name, regime, hidden), of in found.items():
-        x, y = at(*place(name, regime, hidden, of))
-        if name != "CartPole-v1":
-            named.append((y, x, name.removeprefix("dmc:").removesuffix("-v1").removesuffix("-v0")))
-        radius = 5 if (name, regime, hidden) in reached else 3
-        out.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{radius}" fill="{colour[hidden] if regime == "acting" else "#ffffff"}" stroke="{colour[hidden]}" stroke-width="2"/>')
-    named.sort()
-    for (y, x, name), beside in zip(named, spread([y for y, _, _ in named], UP + height - NAME_PX)):
-        out.append(f'<line x1="{NAMES_X + 4}" y1="{beside:.1f}" x2="{x - 6:.1f}" y2="{y:.1f}" stroke="#9ca3af" stroke-width="0.8"/>'
-                   f'<text x="{NAMES_X}" y="{beside + 4:.1f}" text-anchor="end" fill="#374151" stroke="#ffffff" stroke-width="4" paint-order="stroke">{name}</text>')
-    for i, hidden in enumerate(WIDTHS):
-        out.append(f'<text x="{LEFT + 80 * i}" y="{UP + height + 60}" fill="{colour[hidden]}">■ 3x{hidden}</text>')
-    out.append(f'<text x="{LEFT}" y="{UP + height + 80}" fill="#374151">lines, the model: CartPole; dashed cheetah_run; dotted humanoid_stand</text>'
-               f'<text x="{LEFT}" y="{UP + height + 98}" fill="#374151">circles: runs, filled where acting was slowed; small ones: what a step alone took, not to a threshold</text></svg>\n')
-    path.write_text("\n".join(out), encoding="utf-8")
+    picture = Picture(TOP + 30 + (MAP_HEIGHT + 74) * len(WIDTHS), "How many times as fast a run is with int8 actors",
+                      "To the right: the learner's time for a step over the time of all fp32 actors for a step (n actors: n times as far to the right).")
+    picture.key(14, TOP + 14, [(0, "model: CartPole"), (1, "model: cheetah_run", "dashed"), (2, "model: humanoid_stand", "dashed"), (3, "run, actors decide", "dot"),
+                               (3, "run, the learner decides", "ring")])
+    for k, hidden in enumerate(WIDTHS):
+        cells_of = {key: place(*key, of) for key, of in found.items() if key[2] == hidden}
+        gains_of = {task: core[task, hidden] for task in ENVIRONMENTS if (task, hidden) in core}
+        panel = picture.panel((60, TOP + 62 + (MAP_HEIGHT + 74) * k, WIDTH - 84, MAP_HEIGHT),
+                              Axis(low, high, "learning / acting with fp32" if k == len(WIDTHS) - 1 else "", log=True, marks=[0.1, 0.3, 1, 3]),
+                              from_zero([*gains_of.values(), *(y for _, y in cells_of.values())], "times as fast"), f"Policy of 3x{hidden}")
+        for i, (task, gain) in enumerate(gains_of.items()):
+            xs = [2.5 * low * (high / (2.5 * low)) ** (n / 150) for n in range(151)]  # right of the names
+            panel.line([(x, max(1, x) / max(1 / gain, x)) for x in xs], i, dashes=ENVIRONMENTS[task])
+        named = sorted((panel.at(x, y)[1], panel.at(x, y)[0], name.removeprefix("dmc:").removesuffix("-v1").removesuffix("-v0"), regime)
+                       for (name, regime, _), (x, y) in cells_of.items())
+        # Names of runs in which actors decide are in a column left of them, in their order, so that no two leaders cross.
+        acting, beside = [run for run in named if run[3] == "acting"], panel.left + NAMES_PX
+        for (y, x, name, _), at in zip(acting, apart([run[0] for run in acting], TEXT + 3, panel.top + 8, panel.bottom - 6)):
+            picture.add("line", **{"class": "s8"}, x1=beside + 5, y1=float(at), x2=x - 5, y2=y, stroke_width=0.8)
+            picture.text(beside, at + 4, name, anchor="end")
+        for y, x, name, regime in named:
+            picture.dot(x, y, 3, radius=4, is_hollow=regime != "acting")
+            if regime != "acting":
+                picture.text(x + 10, y - 8, name)
+    picture.save(path)
 
 
 def main():

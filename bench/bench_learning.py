@@ -8,7 +8,7 @@ Prints one line a seed and the medians: wall seconds of the whole command (proce
 included); the CPU seconds of all of its processes, and joules where they were measured; the greedy return of the int8 policy that ships (the run's result, an evaluation on fresh episodes that decides
 nothing, and octet eval of the file with another seed); the return of the run's last version and the mean of its last
 ten screens, which nobody selected; environment steps and updates. --compare runs the same
-seeds again with one setting changed (policy.precision=fp32, say). --svg draws every seed's evaluations.
+seeds again with one setting changed (policy.precision=fp32, say). --svg draws every seed's evaluations, their mean and its spread.
 --records adds one line of JSON a run to FILE, for bench/learning_grid.py: summary, times and evaluations. A run that has
 a line there is taken from it.
 --runs keeps the run folders, FOLDER/PRESET/SETTING/SEED, and takes a run that is finished there as it is: a measurement
@@ -17,7 +17,6 @@ What a folder or a line has of another preset, or with other arguments for octet
 """
 
 import argparse
-import html
 import json
 import math
 import pathlib
@@ -29,6 +28,7 @@ import sys
 import tempfile
 import time
 
+from bench_chart import Axis, Picture, WIDTH, from_zero
 from bench_jobs import locked
 from bench_records import append, key, lines
 
@@ -37,7 +37,6 @@ HERE = pathlib.Path(__file__).resolve().parent
 DONE = "bench_learning.json"  # in a run folder: it is finished
 MARKS = {"0.5M": 500000, "1M": 1000000, "2M": 2000000, "3M": 3000000, "4M": 4000000, "10M": 10000000}  # environment steps at which returns are published
 NEAR, JUST = 0.12, 0.002  # evaluations count for a number of steps from this share before it to that share behind it, where a run of so many ends
-COLOURS = ["#2563eb", "#d97706", "#059669", "#9333ea", "#be185d", "#0891b2", "#4d7c0f"]
 
 
 def finished(run, wall_s, **what):
@@ -203,7 +202,7 @@ def deviation_of(values, digits=0):
 
 
 def measure(octet, preset, seeds, arguments, label, records, runs=None):
-    """Prints each run and the medians: [curve] of the seeds."""
+    """Prints each run and the medians: ([curve] of the seeds, their goal or None)."""
     rows, curves, splits = [], [], []
     known = recorded(octet, preset, arguments, label, records)
     with tempfile.TemporaryDirectory(prefix="octet-bench-") as folder:
@@ -237,54 +236,23 @@ def measure(octet, preset, seeds, arguments, label, records, runs=None):
         "env_steps_per_s_median": round(statistics.median(c[3] / c[0] for c in rows)),
         "actor_share": {k: round(statistics.fmean(c), 4) for k, c in zip(SPLIT, zip(*splits))},
     }), flush=True)
-    return curves
+    return curves, one["goal"]
 
 
-def ticks(low, high, count=5):
-    """About count round numbers from low to high."""
-    raw = (high - low) / count
-    power = 10.0 ** math.floor(math.log10(raw))
-    step = next(power * m for m in (1, 2, 2.5, 5, 10) if power * m >= raw)
-    first = math.ceil(low / step)
-    return [step * k for k in range(first, int(math.floor(high / step)) + 1)]
-
-
-def svg(path, title, sets, x_label="seconds of wall time"):
-    """Every seed's evaluations against their first numbers, one colour a setting."""
+def svg(path, title, sets, goal=None):
+    """Evaluations over environment steps, a panel of each setting: each seed, their mean and its spread. sets: [(label, [points of a seed])]."""
+    sets = [(label, [[(p[1], p[2]) for p in curve] for curve in curves]) for label, curves in sets]
     points = [p for _, curves in sets for curve in curves for p in curve]
-    x_max = max(p[0] for p in points) * 1.02
-    low, high = min(p[2] for p in points), max(p[2] for p in points)
-    pad = (high - low) * 0.06 or 1.0
-    low, high = low - pad, high + pad
-    left, top, width, height = 70, 40, 640, 300
-
-    def place(x, y):
-        return left + width * x / x_max, top + height * (high - y) / (high - low)
-
-    out = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {left + width + 30} {top + height + 70}" '
-           'font-family="sans-serif" font-size="13">',
-           f'<rect width="{left + width + 30}" height="{top + height + 70}" fill="#ffffff"/>',
-           f'<text x="{left}" y="24" font-size="15" fill="#111827">{html.escape(title)}</text>']
-    for y in ticks(low, high):
-        _, py = place(0, y)
-        out += [f'<line x1="{left}" y1="{py:.1f}" x2="{left + width}" y2="{py:.1f}" stroke="#e5e7eb"/>',
-                f'<text x="{left - 8}" y="{py + 4:.1f}" text-anchor="end" fill="#374151">{y:.4g}</text>']
-    for x in ticks(0, x_max):
-        px, _ = place(x, low)
-        out.append(f'<text x="{px:.1f}" y="{top + height + 20}" text-anchor="middle" '
-                   f'fill="#374151">{x:.3g}</text>')
-    out.append(f'<text x="{left + width / 2}" y="{top + height + 40}" text-anchor="middle" fill="#374151">'
-               f'{x_label}</text>')
-    for i, (label, curves) in enumerate(sets):
-        for curve in curves:
-            line = " ".join("{:.1f},{:.1f}".format(*place(p[0], p[2])) for p in curve)
-            out.append(f'<polyline points="{line}" fill="none" stroke="{COLOURS[i % len(COLOURS)]}" stroke-width="1.6" '
-                       'stroke-opacity="0.75"/>')
-            end = place(curve[-1][0], curve[-1][2])
-            out.append(f'<circle cx="{end[0]:.1f}" cy="{end[1]:.1f}" r="3" fill="{COLOURS[i % len(COLOURS)]}"/>')
-        out.append(f'<text x="{left + 150 * i}" y="{top + height + 60}" fill="{COLOURS[i % len(COLOURS)]}">■ {html.escape(label)}</text>')
-    out.append("</svg>\n")
-    pathlib.Path(path).write_text("\n".join(out), encoding="utf-8")
+    picture = Picture(400, title, f"Thick: mean of {len(sets[0][1])} seeds. Band: one standard deviation. Thin: each seed; one that has ended keeps its last return.")
+    x = Axis(0, max(p[0] for p in points) * 1.01, "environment steps", count=6 // len(sets))
+    width = (WIDTH - 62) // len(sets)
+    for k, (label, curves) in enumerate(sets):
+        y = from_zero([*(p[1] for p in points), *([goal] if goal is not None else [])], "return of an evaluation" if k == 0 else "", count=7)
+        panel = picture.panel((72 + width * k, 82, width - 32, 262), x, y, label)
+        if goal is not None:
+            panel.across(goal, f"goal {goal:g}")
+        panel.curves(curves, k)
+    picture.save(path)
 
 
 def main():
@@ -300,15 +268,13 @@ def main():
     parser.add_argument("--compare", action="append", default=[])
     arguments = parser.parse_args(own)
     seeds = range(arguments.first_seed, arguments.first_seed + arguments.seeds)
-    sets = [("int8", measure(arguments.octet, arguments.preset, seeds, rest, "int8",
-                             arguments.records, arguments.runs))]
-    for setting in arguments.compare:
-        sets.append((setting, measure(arguments.octet, arguments.preset, seeds,
-                                      [*rest, "--set", setting], setting, arguments.records,
-                                      arguments.runs)))
+    settings = [("int8", rest), *((setting, [*rest, "--set", setting]) for setting in arguments.compare)]
+    sets = []
+    for label, words_of in settings:
+        curves, goal = measure(arguments.octet, arguments.preset, seeds, words_of, label, arguments.records, arguments.runs)
+        sets.append((label, curves))
     if arguments.svg:
-        svg(arguments.svg, f"{pathlib.Path(arguments.preset).stem}: greedy return of the published policy, "
-            f"{arguments.seeds} seeds", sets)
+        svg(arguments.svg, f"{pathlib.Path(arguments.preset).stem}: return of the published policy", sets, goal=goal)
 
 
 if __name__ == "__main__":

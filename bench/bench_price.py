@@ -34,6 +34,7 @@ import tempfile
 
 import bench_learning
 import bench_records
+from bench_chart import Axis, Picture, TOP, WIDTH, powers
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 STEPS = {"cartpole-ppo": 20000, "pendulum-ppo": 150000, "cartpole-vtrace": 400000, "pendulum-vtrace": 1500000,
@@ -140,51 +141,49 @@ def table(found):
                   f"{compared} |" + (" – |" if math.isnan(lag[0]) else f" {lag[0]:.1f} |"))
 
 
-PANEL, GAP, LEFT, TOP, HEIGHT = 180, 60, 70, 46, 170
+LABELS, ROW = 130, 20  # pixels: of the settings' names; of a row
 
 
-def panel(out, x0, y0, title, bars, exponents):
-    """bars: [(colour, mean, deviation)]; exponents: the values are logarithms of base 10."""
-    low = min(mean - deviation for _, mean, deviation in bars)
-    high = max(mean + deviation for _, mean, deviation in bars)
-    pad = (high - low) * 0.1 or 1.0
-    low, high = low - pad, high + pad
+def rows_drawn(panel, bars):
+    """bars: [(colour, mean, low, high)], one in each row."""
+    for row, (colour, mean, low, high) in enumerate(bars):
+        panel.line([(low, row + 0.5), (high, row + 0.5)], colour)
+        panel.dot(mean, row + 0.5, colour, radius=4)
 
-    def place(y):
-        return y0 + HEIGHT * (high - y) / (high - low)
 
-    out.append(f'<text x="{x0}" y="{y0 - 8}" fill="#111827">{title}</text>')
-    for y in bench_learning.ticks(low, high, 4):
-        shown = f"{10 ** y:.2g}" if exponents else f"{y:.4g}"
-        out += [f'<line x1="{x0}" y1="{place(y):.1f}" x2="{x0 + PANEL}" y2="{place(y):.1f}" stroke="#e5e7eb"/>',
-                f'<text x="{x0 - 6}" y="{place(y) + 4:.1f}" text-anchor="end" fill="#374151">{shown}</text>']
-    for i, (colour, mean, deviation) in enumerate(bars):
-        x = x0 + PANEL * (i + 0.5) / len(bars)
-        out += [f'<line x1="{x:.1f}" y1="{place(mean - deviation):.1f}" x2="{x:.1f}" '
-                f'y2="{place(mean + deviation):.1f}" stroke="{colour}" stroke-width="2"/>',
-                f'<circle cx="{x:.1f}" cy="{place(mean):.1f}" r="4" fill="{colour}"/>']
+def means(found):
+    """{preset: {setting: {"return": (mean, deviation), "log10_kl": the same of the logarithm of KL, which is at least 1e-9}}}"""
+    return {preset: {label: {"return": spread(runs, "return"),
+                             "log10_kl": spread([{"kl": math.log10(max(run["kl"], 1e-9))} for run in runs if "kl" in run], "kl")}
+                     for label, runs in settings.items()} for preset, settings in found.items()}
 
 
 def svg(path, found):
-    """Above returns, below divergences, whose means and deviations are those of their logarithms."""
-    width, height = LEFT + len(found) * (PANEL + GAP), TOP + 2 * (HEIGHT + GAP)
-    colours = dict(zip(SETTINGS, [*bench_learning.COLOURS, "#dc2626"]))
-    out = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" font-family="sans-serif" '
-           'font-size="12">', f'<rect width="{width}" height="{height}" fill="#ffffff"/>']
-    for i, (preset, settings) in enumerate(found.items()):
-        x0 = LEFT + i * (PANEL + GAP)
-        returns, divergences = [], []
-        for label, runs in settings.items():
-            returns.append((colours[label], *spread(runs, "return")))
-            logs = [{"kl": math.log10(max(run["kl"], 1e-9))} for run in runs if "kl" in run]
-            divergences.append((colours[label], *spread(logs, "kl")))
-        panel(out, x0, TOP, f"{preset}: return", returns, False)
-        if not any(math.isnan(mean) for _, mean, _ in divergences):
-            panel(out, x0, TOP + HEIGHT + GAP, "KL(mu||pi), nats", divergences, True)
-    for i, (label, colour) in enumerate(colours.items()):
-        out.append(f'<text x="{LEFT + 150 * i}" y="{height - 20}" fill="{colour}">■ {label}</text>')
-    out.append("</svg>\n")
-    pathlib.Path(path).write_text("\n".join(out), encoding="utf-8")
+    """Of each preset a row of each setting: return and KL divergence. found: of means()."""
+    height = sum(ROW * len(settings) + 66 for settings in found.values())
+    picture = Picture(TOP + 10 + height, "What int8 actors cost: return, and how far actors are from the learner's policy",
+                      "Dot: mean over seeds. Line: one standard deviation. Left: return. Right: KL divergence of the policy that acted, in nats.")
+    colours = {label: i for i, label in enumerate(SETTINGS)}
+    top, half = TOP + 26, (WIDTH - LABELS) // 2
+    for preset, settings in found.items():
+        rows = Axis(len(settings), 0, marks=[(row + 0.5, "") for row in range(len(settings))])
+        for row, label in enumerate(settings):
+            picture.text(LABELS - 10, top + ROW * (row + 0.5) + 4, label, kind=colours[label], anchor="end")
+        returns = [(colours[label], *of["return"]) for label, of in settings.items()]
+        low, high = min(mean - std for _, mean, std in returns), max(mean + std for _, mean, std in returns)
+        room = 0.06 * (high - low)
+        box = (LABELS, top, half - 30, ROW * len(settings))
+        rows_drawn(picture.panel(box, Axis(low - room, high + room), rows, preset), [(colour, mean, mean - std, mean + std) for colour, mean, std in returns])
+        logs = [(colours[label], *of.get("log10_kl", (math.nan, math.nan))) for label, of in settings.items()]
+        if not any(math.isnan(mean) for _, mean, _ in logs):
+            bars = [(colour, *(10 ** value for value in (mean, mean - std, mean + std))) for colour, mean, std in logs]
+            least, most = min(bar[2] for bar in bars) / 1.3, max(bar[3] for bar in bars) * 1.3
+            marks = [(value * step, f"{value * step:.0e}" if value * step < 1e-3 else f"{value * step:g}") for value in powers(least / 10, most)
+                     for step in ((1,) if most / least > 30 else (1, 2, 5)) if least <= value * step <= most]
+            panel = picture.panel((LABELS + half + 10, top, half - 30, ROW * len(settings)), Axis(least, most, log=True, marks=marks), rows)
+            rows_drawn(panel, bars)
+        top += ROW * len(settings) + 66
+    picture.save(path)
 
 
 def main():
@@ -201,7 +200,7 @@ def main():
     found = measure(arguments)
     table(found)
     if arguments.svg:
-        svg(arguments.svg, found)
+        svg(arguments.svg, means(found))
 
 
 if __name__ == "__main__":

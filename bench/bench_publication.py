@@ -19,9 +19,8 @@ import subprocess
 import sys
 import tempfile
 
-from bench_learning import made_run, own_and_octets, read_run, ticks
-
-COLOURS = ["#2563eb", "#d97706", "#059669", "#9333ea", "#dc2626"]
+from bench_chart import Axis, LETTER, Picture, TOP, WIDTH, mean_and_spread, thinned
+from bench_learning import made_run, own_and_octets, read_run
 
 # name: (settings, share of the fp32 bytes that a publication may take)
 WAYS = {
@@ -67,50 +66,33 @@ def curves(rows, full):
     return shares, apart
 
 
-def panel(out, title, sets, top, bars):
-    """One logarithmic panel."""
-    left, width, height = 80, 640, 230
-    points = [p for _, lines in sets for line in lines for p in line if p[1] > 0]
-    if not points:
-        return
-    x_max = max(p[0] for p in points) * 1.02
-    values = [p[1] for p in points] + bars
-    low, high = math.log10(min(values)) - 0.1, math.log10(max(values)) + 0.1
-
-    def place(x, y):
-        return left + width * x / x_max, top + height * (high - math.log10(y)) / (high - low)
-
-    out.append(f'<text x="{left}" y="{top - 12}" font-size="15" fill="#111827">{title}</text>')
-    for power in range(math.floor(low), math.ceil(high) + 1):
-        for y in (10.0 ** power, 3 * 10.0 ** power):
-            if low <= math.log10(y) <= high:
-                _, py = place(0, y)
-                out += [f'<line x1="{left}" y1="{py:.1f}" x2="{left + width}" y2="{py:.1f}" stroke="#e5e7eb"/>',
-                        f'<text x="{left - 8}" y="{py + 4:.1f}" text-anchor="end" fill="#374151">{y:g}</text>']
-    for i, bar in enumerate(bars):
-        _, py = place(0, bar)
-        out.append(f'<line x1="{left}" y1="{py:.1f}" x2="{left + width}" y2="{py:.1f}" '
-                   f'stroke="{COLOURS[i % 5]}" stroke-dasharray="5 4"/>')
-    for x in ticks(0, x_max):
-        px, _ = place(x, 10 ** low)
-        out.append(f'<text x="{px:.1f}" y="{top + height + 18}" text-anchor="middle" fill="#374151">{x:g}</text>')
-    for i, (_, lines) in enumerate(sets):
+def panel(picture, top, height, y_label, sets, targets):
+    """One logarithmic panel: every seed as a thin line, the mean as a thick one, targets as dashed ones."""
+    sets = [(way.replace(", every ", " / "), [[p for p in line if p[1] > 0] for line in lines]) for way, lines in sets]
+    values = [p[1] for _, lines in sets for line in lines for p in line] + targets
+    low, high = min(values) / 1.2, max(values) * 1.2
+    marks = [(m * 10.0 ** k, f"{m * 10.0 ** k:g}") for k in range(-9, 2) for m in (1, 3) if low <= m * 10.0 ** k <= high]
+    right = LETTER * max(len(way) for way, _ in sets) + 16
+    frame = picture.panel((86, top, WIDTH - 86 - right, height), Axis(0, max(p[0] for _, lines in sets for line in lines for p in line), "updates"),
+                          Axis(low, high, y_label, log=True, marks=marks))
+    ends = []
+    for i, (way, lines) in enumerate(sets):
         for line in lines:
-            drawn = " ".join("{:.1f},{:.1f}".format(*place(*p)) for p in line if p[1] > 0)
-            out.append(f'<polyline points="{drawn}" fill="none" stroke="{COLOURS[i % 5]}" stroke-width="1.6" '
-                       'stroke-opacity="0.8"/>')
+            frame.line(thinned(line, 100), i, width=0.8, opacity=0.5)
+        means = [(x, mean) for x, mean, _, _ in mean_and_spread(lines)]
+        frame.line(means, i)
+        ends.append((means[-1][1], way, i))
+    for i, target in enumerate(targets):
+        frame.line([(0, target), (frame.x.high, target)], i, width=1.2, dashes="5 4")
+    frame.beside(ends)
 
 
-def svg(path, title, shares, divergences, bars):
-    out = ['<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 760 640" font-family="sans-serif" font-size="13">',
-           '<rect width="760" height="640" fill="#ffffff"/>']
-    panel(out, f"{title}: bytes of a publication / bytes of the fp32 weights (dashed: the bar)", shares, 36, bars)
-    panel(out, "divergence from the fp32 policy, relative L2 of the outputs", divergences, 330, [])
-    out.append('<text x="400" y="600" text-anchor="middle" fill="#374151">updates</text>')
-    for i, (label, _) in enumerate(shares):
-        out.append(f'<text x="{15 + 150 * i}" y="625" font-size="12" fill="{COLOURS[i % 5]}">■ {label.replace(", every ", " / ")}</text>')
-    out.append("</svg>\n")
-    pathlib.Path(path).write_text("\n".join(out), encoding="utf-8")
+def svg(path, title, shares, divergences, targets):
+    picture = Picture(TOP + 610, f"{title}: bytes and divergence of published policies",
+                      "Thin: each seed. Thick: their mean. Dashed: the most that a way may take. The number is of updates between two publications.")
+    panel(picture, TOP + 12, 240, "bytes sent / bytes in fp32", shares, targets)
+    panel(picture, TOP + 320, 240, "divergence from fp32 (relative L2)", divergences, [])
+    picture.save(path)
 
 
 def main():

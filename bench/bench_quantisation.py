@@ -61,11 +61,11 @@ def run(command):
 
 
 def train(octet, task, seed, place, settings):
-    """(summary, run folder, [(thousands of steps, steps, return)]) of a preset with some settings."""
+    """(summary, run folder, [(wall_s, steps, return)]) of a preset with some settings."""
     place.mkdir()
     arguments = [word for setting in settings for word in ("--set", setting)]
     ended, _, points = bench_learning.train(octet, ROOT / "presets" / f"{task}.yaml", seed, arguments, place)
-    return ended, place / f"run-{seed}", [(steps / 1000, steps, value) for _, steps, value in points]
+    return ended, place / f"run-{seed}", points
 
 
 def played(octet, policy, seed):
@@ -219,8 +219,7 @@ def main():
             print(f"\n{qat_table(results)}\n", flush=True)
             for task, sets in curves.items() if arguments.svg else []:
                 bench_learning.svg(pathlib.Path(arguments.svg) / f"quantisation-{task}.svg",
-                                   f"{task}: greedy return of the policy that acts, {arguments.seeds} seeds",
-                                   list(sets.items()), "thousands of environment steps")
+                                   f"{task}: return of the policy that acts", list(sets.items()))
 
 
 if __name__ == "__main__":

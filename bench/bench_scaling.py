@@ -27,7 +27,7 @@ import sys
 import tempfile
 import time
 
-from bench_learning import COLOURS, ticks
+from bench_chart import Axis, Picture, TOP, WIDTH, from_zero
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests/support"))
@@ -172,46 +172,31 @@ def middle(runs, key):
     return statistics.median(values)
 
 
-def panel(out, title, unit, series, x0, y0):
-    """One panel: {name: [(actors, value)]} over actors by powers of two."""
-    left, top, width, height = x0 + 62, y0 + 28, 300, 190
-    points = [p for line in series.values() for p in line]
-    if not points:
-        return
-    xs = sorted({p[0] for p in points})
-    high = max(p[1] for p in points) * 1.06
-
-    def place(x, y):
-        return left + width * xs.index(x) / max(1, len(xs) - 1), top + height * (1 - y / high)
-
-    out.append(f'<text x="{left}" y="{top - 10}" font-size="13" fill="#111827">{title}, {unit}</text>')
-    for y in ticks(0, high, 5):
-        py = place(xs[0], y)[1]
-        out.append(f'<line x1="{left}" y1="{py:.1f}" x2="{left + width}" y2="{py:.1f}" stroke="#e5e7eb"/>'
-                   f'<text x="{left - 6}" y="{py + 4:.1f}" text-anchor="end" fill="#374151">{y:.4g}</text>')
-    for x in xs:
-        out.append(f'<text x="{place(x, 0)[0]:.1f}" y="{top + height + 17}" text-anchor="middle" '
-                   f'fill="#374151">{x}</text>')
-    out.append(f'<text x="{left + width / 2}" y="{top + height + 34}" text-anchor="middle" fill="#374151">'
-               f'actors</text>')
-    for i, line in enumerate(series.values()):
-        drawn = " ".join("{:.1f},{:.1f}".format(*place(*p)) for p in line)
-        out.append(f'<polyline points="{drawn}" fill="none" stroke="{COLOURS[i % len(COLOURS)]}" stroke-width="1.8"/>')
-        out += [f'<circle cx="{place(*p)[0]:.1f}" cy="{place(*p)[1]:.1f}" r="3" fill="{COLOURS[i % len(COLOURS)]}"/>' for p in line]
+def svg(path, title, panels, note=""):
+    """panels: [(title, label of the y axis, {name: [(actors, value)]})] side by side. A name has the same colour in each."""
+    names = list(dict.fromkeys(name for _, _, series in panels for name in series))
+    picture = Picture(TOP + 350, title, note)
+    picture.key(14, TOP + 14, [(i, name) for i, name in enumerate(names)])
+    width = (WIDTH - 10) // len(panels)
+    for k, (name, label, series) in enumerate(panels):
+        points = [p for line in series.values() for p in line]
+        counts = sorted({p[0] for p in points})
+        x = Axis(counts[0], counts[-1], "actors", log=True, marks=[(count, f"{count:g}") for count in counts])
+        frame = picture.panel((width * k + 62, TOP + 56, width - 84, 240), x, from_zero([p[1] for p in points], label), name)
+        for of, line in series.items():
+            frame.line(line, names.index(of))
+            for p in line:
+                frame.dot(*p, names.index(of))
+    picture.save(path)
 
 
-def svg(path, title, panels):
-    """panels: [(title, unit, series)] of equal series, side by side."""
-    width, height = 375 * len(panels) + 20, 330
-    out = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" font-family="sans-serif" '
-           'font-size="12">', f'<rect width="{width}" height="{height}" fill="#ffffff"/>',
-           f'<text x="16" y="22" font-size="15" fill="#111827">{title}</text>']
-    for k, (name, unit, series) in enumerate(panels):
-        panel(out, name, unit, series, 375 * k, 30)
-    for i, name in enumerate(panels[0][2]):
-        out.append(f'<text x="{20 + 210 * i}" y="{height - 12}" fill="{COLOURS[i % len(COLOURS)]}">■ {name}</text>')
-    out.append("</svg>\n")
-    pathlib.Path(path).write_text("\n".join(out), encoding="utf-8")
+def draw(path, results):
+    svg(path, "More actors on one machine", [
+        ("Environment steps per second", "times those of one actor", {
+            name: [(r["actors"], r["env_steps_per_s"] / line[0]["env_steps_per_s"]) for r in line] for name, line in results.items()}),
+        ("From a policy's publication to its first step", "median, ms", {
+            name: [(r["actors"], r["latency_ms"][0]) for r in line if r["latency_ms"]] for name, line in results.items()})],
+        "Preset: actors are held to the learner's pace. Free: they are not.")
 
 
 def table(results):
@@ -255,13 +240,7 @@ def main():
     if arguments.out:
         pathlib.Path(arguments.out).write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
     if arguments.svg:
-        svg(arguments.svg, "More actors on one machine, medians of " + str(arguments.repeats), [
-            ("environment steps/s", "times those of one actor", {
-                name: [(r["actors"], r["env_steps_per_s"] / line[0]["env_steps_per_s"]) for r in line]
-                for name, line in results.items()}),
-            ("policy latency", "ms, median", {
-                name: [(r["actors"], r["latency_ms"][0]) for r in line if r["latency_ms"]]
-                for name, line in results.items()})])
+        draw(arguments.svg, results)
 
 
 if __name__ == "__main__":

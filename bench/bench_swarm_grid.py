@@ -89,6 +89,16 @@ def costs(of):
     return found
 
 
+def draw(path, runs):
+    fan = [r for r in runs if r["mode"] == "subscribers" and r["hidden"] == "64,64"]
+    svg(path, "One learner, one replay, simulated actors", [
+        ("From publication to the last actor", "median, ms", {
+            f"2x64, {way}": [(r["subscribers"], r["fan_out_ms_median_p99_max"][0]) for r in fan if r["delta"] == delta]
+            for way, delta in (("delta", 1), ("complete", 0))}),
+        ("Batches that replay acknowledged", "share of those offered", {
+            "50 batches/s from each": [(r["actors"], r["acked_per_s"] / r["offered_per_s"]) for r in runs if r["mode"] == "pushers"]})])
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--build", default="build/release")
@@ -114,12 +124,7 @@ def main():
         pathlib.Path(arguments.out).write_text(
             json.dumps({"cpus": os.cpu_count(), "costs": found, "runs": runs}, indent=1) + "\n", encoding="utf-8")
     if arguments.svg:
-        svg(arguments.svg, "One learner, one replay, simulated actors", [
-            ("a policy has reached all", "ms, median", {
-                f"2x64, {way}": [(r["subscribers"], r["fan_out_ms_median_p99_max"][0]) for r in line]
-                for way, line in fan.items()}),
-            ("50 batches/s from each: acknowledged", "share of offered", {
-                "50 batches/s each": [(r["actors"], r["acked_per_s"] / r["offered_per_s"]) for r in push]})])
+        draw(arguments.svg, runs)
 
 
 if __name__ == "__main__":

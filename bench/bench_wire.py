@@ -27,13 +27,14 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests/hosts"))
 import cluster  # noqa: E402  (beside the tests that use it, too)
 
+from bench_chart import Axis, Picture, TOP, WIDTH  # noqa: E402
+
 LARGE = ["network.hidden=[512, 512, 512]", "algo.learning_rate=0.0005", "algo.learning_rate_final=0.0001"]
 WIRES = {  # what the table calls it: settings
     "int8 changes": ["policy.precision=int8", "policy.delta=true"],
     "int8 complete": ["policy.precision=int8", "policy.delta=false"],
     "fp32 complete": ["policy.precision=fp32"],
 }
-COLOURS = ["#2563eb", "#059669", "#d97706"]
 
 
 def ages(system):
@@ -97,46 +98,33 @@ def table(found, bandwidths, limit_s):
             print(f"| {mbit:g} | {wire} | {got['env_steps_per_s']:.0f} | {told} | " + " | ".join(cells) + " |")
 
 
-def panel(out, left, title, found, bandwidths, key, most):
-    """Bars grouped by bandwidth; one that never got there is hollow and as high as the panel."""
-    top, width, height = 60, 330, 240
-    out.append(f'<text x="{left}" y="{top - 12}" fill="#111827">{title}</text>')
-    values = [middle(found, wire, mbit, key) for mbit in bandwidths for wire in WIRES]
-    high = most or max([v for v in values if v is not None] or [1.0])
-    power = 10.0 ** math.floor(math.log10(high / 4))
-    step = next(power * m for m in (1, 2, 2.5, 5, 10) if power * m >= high / 4)
-    for k in range(int(high * 1.05 / step) + 1):
-        y = top + height * (1 - k * step / (high * 1.05))
-        out += [f'<line x1="{left}" y1="{y:.1f}" x2="{left + width}" y2="{y:.1f}" stroke="#e5e7eb"/>',
-                f'<text x="{left - 6}" y="{y + 4:.1f}" text-anchor="end" fill="#374151">{k * step:g}</text>']
-    group = width / len(bandwidths)
-    for i, mbit in enumerate(bandwidths):
-        out.append(f'<text x="{left + group * (i + 0.5):.1f}" y="{top + height + 18}" text-anchor="middle" '
-                   f'fill="#374151">{mbit:g} Mbit/s</text>')
-        for j, wire in enumerate(WIRES):
-            value = middle(found, wire, mbit, key)
-            bar = height * min(1.0, (value if value is not None else high * 1.05) / (high * 1.05))
-            x, thick = left + group * (i + 0.12) + j * group * 0.26, group * 0.24
-            fill = COLOURS[j] if value is not None else "none"
-            out.append(f'<rect x="{x:.1f}" y="{top + height - bar:.1f}" width="{thick:.1f}" height="{bar:.1f}" '
-                       f'fill="{fill}" stroke="{COLOURS[j]}"/>')
-            told = "never" if value is None else f"{value:.0f}" if value >= 10 else f"{value:.1f}"
-            out.append(f'<text x="{x + thick / 2:.1f}" y="{top + height - bar - 3:.1f}" text-anchor="middle" '
-                       f'font-size="10" fill="#374151">{told}</text>')
+ROW, LABELS = 19, 150  # pixels: of a bar's row; of the names left of the bars
+
+
+def panel(picture, left, width, title, found, bandwidths, key):
+    """A bar of each wire for each bandwidth, with its number; a hollow one is that of runs that never got there."""
+    rows = [(mbit, wire) for mbit in bandwidths for wire in WIRES]
+    high = max([value for row in rows if (value := middle(found, row[1], row[0], key)) is not None] or [1.0]) * 1.35
+    picture.text(left, TOP + 20, title, weight=600)
+    for i, (mbit, wire) in enumerate(rows):
+        value, colour = middle(found, wire, mbit, key), list(WIRES).index(wire)
+        y = TOP + 32 + ROW * i + 12 * (i // len(WIRES))
+        bar = width * (high / 1.35 if value is None else value) / high
+        picture.add("rect", **{"class": f"f{colour}" if value is not None else f"s{colour} ground"}, x=left, y=y, width=float(bar), height=ROW - 5)
+        picture.text(left + bar + 5, y + 12, "never" if value is None else f"{value:.0f}" if value >= 10 else f"{value:.2g}")
 
 
 def svg(path, found, bandwidths, title, threshold):
-    width = 1220
-    out = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} 370" font-family="sans-serif" '
-           f'font-size="12">', f'<rect width="{width}" height="370" fill="#ffffff"/>',
-           f'<text x="60" y="24" font-size="15" fill="#111827">{title}</text>']
-    panel(out, 60, "environment steps per second, all actors", found, bandwidths, "env_steps_per_s", None)
-    panel(out, 460, f"seconds until an evaluation reached {threshold:g}", found, bandwidths, "threshold_s", None)
-    panel(out, 860, "seconds from a version's publication to its first step", found, bandwidths, "age_s", None)
-    for j, wire in enumerate(WIRES):
-        out.append(f'<text x="{60 + 140 * j}" y="352" fill="{COLOURS[j]}">■ {wire}</text>')
-    out.append("</svg>\n")
-    pathlib.Path(path).write_text("\n".join(out), encoding="utf-8")
+    height = TOP + 32 + (ROW * len(WIRES) + 12) * len(bandwidths) + 8
+    picture = Picture(height, title, "Bars, to the right; the actors' links are as narrow as the rows say.")
+    for i, mbit in enumerate(bandwidths):
+        for j, wire in enumerate(WIRES):
+            picture.text(LABELS - 8, TOP + 32 + ROW * (i * len(WIRES) + j) + 12 * i + 12, f"{mbit:g} Mbit/s, {wire}" if j == 0 else wire, kind=j, anchor="end")
+    width = (WIDTH - LABELS - 20) // 3
+    for k, (name, key) in enumerate([("env steps/s, all actors", "env_steps_per_s"), (f"s to a return of {threshold:g}", "threshold_s"),
+                                     ("s from publication to first step", "age_s")]):
+        panel(picture, LABELS + k * width, width - 16, name, found, bandwidths, key)
+    picture.save(path)
 
 
 def main():

@@ -1,29 +1,29 @@
 #!/usr/bin/env python3
-"""One picture and one table of several presets, from the records of bench_learning.py.
+"""One picture or one table of several presets, from the records of bench_learning.py.
 
-usage: learning_grid.py RECORDS... [--svg FILE] [--title TEXT] [--steps] [--by-env] [--longest]
+usage: learning_grid.py RECORDS... [--svg FILE] [--title TEXT] [--steps] [--by-env] [--longest] [--highlight SETTING]
 
-Each panel is one preset: every seed's evaluations of the published policy against minutes (or seconds) of wall time, its
-goal as a line; the last point is the result. Settings (int8, policy.precision=fp32) have a colour each, from the eighth
-on with dashed lines (□). The table is Markdown, one row a preset and setting. --steps draws over million environment steps
-instead of time. --by-env makes a panel of each environment, with a colour for what follows the hyphen in a preset's name (ppo, vtrace).
-A seed counts once, so two lines of one are refused. --longest takes the longest of them instead, for the records of
-bench_full_budget.py, in which a run that has gone on is at each of its lengths.
+Without --svg it prints a Markdown table, one row a preset and setting. With --svg it draws a panel of each preset: every seed's evaluations of
+the published policy against minutes (or seconds) of wall time, and its goal as a line; the last point is the result.
+Settings (int8, policy.precision=fp32) have a colour each, from the ninth on with dashed lines; with --highlight one has a colour, and all
+others are grey. --steps draws over million environment steps instead of time. --by-env makes a panel of each environment, with a colour for
+what follows the hyphen in a preset's name (ppo, vtrace). A seed counts once, so two lines of one are refused. --longest takes the longest of
+them instead, for the records of bench_full_budget.py, in which a run that has gone on is at each of its lengths.
 """
 
 import argparse
-import html
 import math
 import pathlib
 import statistics
 
-from bench_learning import COLOURS, SPLIT, ticks
+from bench_chart import Axis, GREY, Picture, TOP, WIDTH, from_zero, thinned
+from bench_learning import SPLIT
 from bench_records import each_once, lines, longest
 
-PANEL_WIDTH, PANEL_HEIGHT, COLUMNS = 250, 150, 4
-TICKS = 4  # of an axis, about
-LEGEND_HEIGHT = 18
-DASHED = ' stroke-dasharray="4 2"'
+COLUMNS, PANEL_HEIGHT = 4, 146
+MARGIN = 48         # left of a panel's frame
+LINE_POINTS = 70    # of a line: a panel is narrow
+COLOURS = 8
 
 
 def load(paths, by_env=False, is_longest=False):
@@ -61,83 +61,53 @@ def table(found):
                   + " / ".join(f"{100 * s:.1f}" for s in shares) + " % |")
 
 
-def panel(out, x0, y0, name, settings, styles, by_steps):
-    """styles: of each setting, (colour, what makes its lines dashed or "")."""
-    runs = [run for group in settings.values() for run in group]
-    points = [p for run in runs for p in run["points"]]
-    at = 1 if by_steps else 0
-    last = max(p[at] for p in points)
-    unit, scale = ("million steps", 1e6) if by_steps else ("min", 60.0) if last > 180 else ("s", 1.0)
-    x_max = last / scale * 1.03
-    goal = runs[0]["goal"]
-    values = [p[2] for p in points] + ([goal] if goal is not None else [])
-    low, high = min(values), max(values)
-    pad = (high - low) * 0.06 or 1.0
-    low, high = low - pad, high + pad
-    width, height = PANEL_WIDTH - 58, PANEL_HEIGHT - 48
-    left, top = x0 + 46, y0 + 22
+def scaled(points, by_steps):
+    """([(x, return)] of runs' points, unit of x): million steps, minutes or seconds."""
+    last = max((p[1] if by_steps else p[0]) for run in points for p in run)
+    unit, scale = ("M", 1e6) if by_steps else ("min", 60.0) if last > 180 else ("s", 1.0)
+    return [[((p[1] if by_steps else p[0]) / scale, p[2]) for p in run] for run in points], unit
 
-    def place(x, y):
-        return left + width * x / x_max, top + height * (high - y) / (high - low)
 
-    out.append(f'<text x="{left}" y="{top - 7}" font-size="12" fill="#111827">{html.escape(name)}</text>')
-    for y in ticks(low, high, TICKS):
-        py = place(0, y)[1]
-        out.append(f'<line x1="{left}" y1="{py:.1f}" x2="{left + width}" y2="{py:.1f}" stroke="#e5e7eb"/>'
-                   f'<text x="{left - 5}" y="{py + 3:.1f}" text-anchor="end" fill="#374151">{y:.4g}</text>')
-    for x in ticks(0, x_max, TICKS):
-        out.append(f'<text x="{place(x, low)[0]:.1f}" y="{top + height + 13}" text-anchor="middle" '
-                   f'fill="#374151">{x:.3g}</text>')
-    out.append(f'<text x="{left + width}" y="{top + height + 24}" text-anchor="end" fill="#374151">{unit}</text>')
+def panel(picture, box, name, settings, styles, by_steps):
+    """styles: of each setting, (colour, dashes or None, opacity)."""
+    curves, unit = scaled([run["points"] for group in settings.values() for run in group], by_steps)
+    owners = [setting for setting, group in settings.items() for _ in group]
+    goal = next(iter(settings.values()))[0]["goal"]
+    last = max(p[0] for curve in curves for p in curve)
+    x = Axis(0, last * 1.03, count=3)
+    x.marks[-1] = (x.marks[-1][0], f"{x.marks[-1][1]} {unit}")
+    values = [p[1] for curve in curves for p in curve] + ([goal] if goal is not None else [])
+    frame = picture.panel(box, x, from_zero(values, count=4), name.split("/")[-1])
     if goal is not None:
-        py = place(0, goal)[1]
-        out.append(f'<line x1="{left}" y1="{py:.1f}" x2="{left + width}" y2="{py:.1f}" stroke="#dc2626" '
-                   'stroke-dasharray="4 3"/>')
-    for setting, group in settings.items():
-        colour, dash = styles[setting]
-        for run in group:
-            line = " ".join("{:.1f},{:.1f}".format(*place(p[at] / scale, p[2])) for p in run["points"])
-            end = place(run["points"][-1][at] / scale, run["points"][-1][2])
-            out.append(f'<polyline points="{line}" fill="none" stroke="{colour}" stroke-width="1.3" '
-                       f'stroke-opacity="0.8"{dash}/><circle cx="{end[0]:.1f}" cy="{end[1]:.1f}" r="2.4" '
-                       f'fill="{colour}"/>')
+        frame.across(goal)
+    for setting, curve in sorted(zip(owners, curves), key=lambda pair: styles[pair[0]][0] != GREY):  # grey below colours
+        colour, dashes, opacity = styles[setting]
+        frame.line(thinned(curve, LINE_POINTS), colour, width=1.2, dashes=dashes, opacity=opacity)
+        frame.dot(*curve[-1], colour, radius=2.4)
 
 
-def legend(entries, width):
-    """[(text, colour)] in lines of [(x, text, colour)]: columns of 190, several for a long text."""
-    lines, x = [[]], 12
-    for text, colour in entries:
-        room = 190 * math.ceil((len(text) + 2) * 7 / 190)
-        if x + room > width and lines[-1]:
-            lines.append([])
-            x = 12
-        lines[-1].append((x, text, colour))
-        x += room
-    return lines
-
-
-def svg(path, title, found, by_steps=False):
+def svg(path, title, found, by_steps=False, highlight=None):
     columns = min(COLUMNS, len(found))
-    rows = math.ceil(len(found) / columns)
     labels = list(dict.fromkeys(setting for settings in found.values() for setting in settings))
-    # More settings than colours: the next ones have the same again, with dashed lines.
-    styles = {label: (COLOURS[i % len(COLOURS)], DASHED if i >= len(COLOURS) else "") for i, label in enumerate(labels)}
-    entries = [(f"{'□' if styles[label][1] else '■'} {label}", styles[label][0]) for label in labels]
+    if highlight:
+        styles = {label: (0, None, 0.8) if label == highlight else (GREY, None, 0.7) for label in labels}
+        entries = [(0, highlight), (GREY, "other settings")]
+    else:
+        # More settings than colours: the next ones have the same again, with dashed lines.
+        styles = {label: (i % COLOURS, "4 2" if i >= COLOURS else None, 0.8) for i, label in enumerate(labels)}
+        entries = [(i % COLOURS, label, "dashed" if i >= COLOURS else "line") for i, label in enumerate(labels)]
     if any(run["goal"] is not None for settings in found.values() for group in settings.values() for run in group):
-        entries.append(("- - goal", "#dc2626"))
-    width = columns * PANEL_WIDTH + 10
-    lines = legend(entries, width)
-    height = rows * PANEL_HEIGHT + 38 + LEGEND_HEIGHT * len(lines)
-    out = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" font-family="sans-serif" '
-           'font-size="10">', f'<rect width="{width}" height="{height}" fill="#ffffff"/>',
-           f'<text x="12" y="20" font-size="15" fill="#111827">{html.escape(title)}</text>']
+        entries.append(("goal", "goal", "dashed"))
+    rows = math.ceil(len(found) / columns)
+    picture = Picture(TOP + 44 + 18 * (len(entries) // 3) + rows * PANEL_HEIGHT, title,
+                      f"Upwards: return of an evaluation. To the right: {'environment steps' if by_steps else 'wall time'}. A line is a seed, the dot its result.")
+    picture.key(14, TOP + 14, entries)
+    top = TOP + 50 + 18 * (len(entries) // 3)
+    width = (WIDTH - 10) // COLUMNS
     for k, (preset, settings) in enumerate(found.items()):
-        panel(out, (k % columns) * PANEL_WIDTH, 28 + (k // columns) * PANEL_HEIGHT, preset, settings, styles, by_steps)
-    for i, line in enumerate(lines):
-        y = height - 10 - LEGEND_HEIGHT * (len(lines) - 1 - i)
-        out += [f'<text x="{x}" y="{y}" font-size="12" fill="{colour}">{html.escape(text)}</text>' for x, text, colour in line]
-    out.append("</svg>\n")
-    pathlib.Path(path).write_text("\n".join(out), encoding="utf-8")
+        box = ((k % columns) * width + MARGIN, top + (k // columns) * PANEL_HEIGHT, width - MARGIN - 14, PANEL_HEIGHT - 50)
+        panel(picture, box, preset, settings, styles, by_steps)
+    picture.save(path)
 
 
 def main():
@@ -147,12 +117,14 @@ def main():
     parser.add_argument("--steps", action="store_true")
     parser.add_argument("--by-env", action="store_true")
     parser.add_argument("--longest", action="store_true")
-    parser.add_argument("--title", default="Greedy return of the published int8 policy, every seed")
+    parser.add_argument("--highlight", metavar="SETTING")
+    parser.add_argument("--title", default="Return of the published int8 policy")
     arguments = parser.parse_args()
     found = load(arguments.records, arguments.by_env, arguments.longest)
-    table(found)
     if arguments.svg:
-        svg(arguments.svg, arguments.title, found, arguments.steps)
+        svg(arguments.svg, arguments.title, found, arguments.steps, arguments.highlight)
+    else:
+        table(found)
 
 
 if __name__ == "__main__":
