@@ -150,7 +150,8 @@ in_ascii(const char *bytes, size_t length)
     return "?";
 }
 
-static void
+// Returns false if a part of text was cut off.
+static bool
 add_text(cli_line *line, const char *text)
 {
     bool has_room = true;
@@ -169,6 +170,7 @@ add_text(cli_line *line, const char *text)
         }
         text += length;
     }
+    return has_room;
 }
 
 void
@@ -179,7 +181,23 @@ cli_line_add(cli_line *line, const char *format, ...)
     va_start(args, format);
     (void)vsnprintf(text, sizeof(text), format, args);
     va_end(args);
-    add_text(line, text);
+    (void)add_text(line, text);
+}
+
+void
+cli_line_add_whole(cli_line *line, const char *format, ...)
+{
+    char text[CLI_TEXT_LINE_BYTES_MAX];
+    size_t used = line->used, cells = line->cells;
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    if (!add_text(line, text)) {
+        line->used = used;
+        line->cells = cells;
+        line->bytes[used] = '\0';
+    }
 }
 
 void
@@ -197,7 +215,7 @@ cli_line_pad(cli_line *line, size_t cells)
 {
     while (line->cells < OCT_MIN(cells, line->cells_max)) {
         size_t before = line->cells;
-        add_text(line, " ");
+        (void)add_text(line, " ");
         if (line->cells == before) {
             return;
         }

@@ -55,6 +55,8 @@ typedef struct cli_line {
 // In UTF-8, unless ascii is set then.
 void cli_line_init(cli_line *line, size_t cells_max);
 void cli_line_add(cli_line *line, const char *format, ...) OCT_PRINTF(2, 3);
+// Adds nothing if there is not room for all of the text.
+void cli_line_add_whole(cli_line *line, const char *format, ...) OCT_PRINTF(2, 3);
 // An escape sequence: takes no cells and is never cut.
 void cli_line_style(cli_line *line, const char *sequence);
 // Spaces up to column cells.

@@ -46,8 +46,11 @@ cli_view_begin(cli_view *view, const char *label)
 void
 cli_view_add(cli_line *line, const char *before, const char *value, const char *after)
 {
-    const char *between = line->cells > line->begin ? " · " : "";
-    cli_line_add(line, "%s%s%s%s", between, before, value, after);
+    if (line->cells > line->begin) {
+        cli_line_add_whole(line, " · %s%s%s", before, value, after);
+    } else {
+        cli_line_add(line, "%s%s%s", before, value, after);
+    }
 }
 
 void

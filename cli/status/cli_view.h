@@ -53,7 +53,8 @@ cli_line *cli_view_begin(cli_view *view, const char *label);
 #define CLI_VIEW_CYAN  "\x1b[36m"
 #define CLI_VIEW_PLAIN "\x1b[0m"
 void cli_view_style_on(const cli_view *view, cli_line *line, const char *sequence);
-// " · before value after", without the dot at the beginning of a line.
+// Adds " · before value after", without the dot at the beginning of a line. What does not fit into
+// the line is left out; only the first of a line is cut.
 void cli_view_add(cli_line *line, const char *before, const char *value, const char *after);
 // The same, and nothing if the value is not known.
 void cli_view_add_known(cli_line *line, const char *before, const char *value, const char *after);

@@ -15,6 +15,8 @@ test_line_is_cut_at_whole_characters(void **state)
 {
     (void)state;
     cli_line line = line_of(3);
+    cli_line_add_whole(&line, "%s", "abcd");
+    assert_string_equal(line.bytes, "");
     cli_line_add(&line, "a█");
     cli_line_add(&line, "±±tail");
     assert_string_equal(line.bytes, "a█±");

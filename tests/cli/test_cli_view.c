@@ -115,6 +115,22 @@ test_block_never_is_wider_than_the_terminal(void **state)
     }
 }
 
+// A terminal that is too narrow shows fewer numbers, none of them cut.
+static void
+test_what_does_not_fit_is_left_out(void **state)
+{
+    (void)state;
+    put("learner.policy_bytes_fp32_ratio", 0.08);
+    put("learner.published_bytes_per_s", 2048);
+    draw(CLI_VIEW_LABEL_CELLS + 57);
+    assert_string_equal(line("learner"), "1.2 k updates/s · waits 25 % · policy 17, 1/12 of fp32");
+    draw(CLI_VIEW_LABEL_CELLS + 30);
+    assert_string_equal(line("learner"), "1.2 k updates/s · waits 25 %");
+    (void)snprintf(run.env, sizeof(run.env), "CartPole-v1");
+    draw(CLI_VIEW_LABEL_CELLS + 30);
+    assert_string_equal(line("run"), "runs/CartPole-v1-1 · training");
+}
+
 static void
 test_block_without_colour_has_no_escapes(void **state)
 {
@@ -300,6 +316,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_block_shows_every_part_of_a_run, train),
         cmocka_unit_test_setup(test_block_never_is_wider_than_the_terminal, train),
+        cmocka_unit_test_setup(test_what_does_not_fit_is_left_out, train),
         cmocka_unit_test_setup(test_block_without_colour_has_no_escapes, train),
         cmocka_unit_test_setup(test_block_in_ascii_has_only_ascii, train),
         cmocka_unit_test_setup(test_progress_of_years_fits_a_terminal, train),

@@ -177,12 +177,6 @@ def test_the_table_of_runs_to_thresholds_has_means_of_the_tasks_that_it_is_asked
     assert "Cart is none of CartPole-v1" in shown("Cart")
 
 
-def test_names_beside_a_picture_neither_meet_nor_leave_it():
-    assert bench_actorq_runs.spread([0, 1, 50], 100) == [0, 13, 50]
-    assert bench_actorq_runs.spread([0, 1, 50], 20) == [-6, 7, 20]
-    assert bench_actorq_runs.spread([], 20) == []
-
-
 def test_runs_of_a_number_of_steps_have_records_of_their_own(octet):
     written(pathlib.Path("records"), line(arguments=[]))
     for words, of in ((("records", "--tasks", "dmc:cheetah_run", "--regimes", "acting"), "records has runs to thresholds"),

@@ -12,6 +12,7 @@ import pytest
 BENCH = pathlib.Path(__file__).parents[2] / "bench"
 sys.path.insert(0, str(BENCH))
 
+import bench_chart
 import bench_learning
 import learning_grid
 import minatar_table
@@ -47,25 +48,41 @@ def test_a_grid_of_the_longest_has_each_seed_once(tmp_path):
     assert [(row[2], row[9]) for row in rows] == [("2", "6")]
 
 
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def points_of(line):
+    return [tuple(map(float, point.split(","))) for point in line.get("points").split()]
+
+
+def drawn(path, kind="polyline"):
+    """Elements of a kind, and what kind of line each is: s0, s1 …, goal."""
+    return [(one, one.get("class")) for one in xml.etree.ElementTree.parse(path).getroot().findall(SVG + kind)]
+
+
+def texts_of(path):
+    return [text.text for text in xml.etree.ElementTree.parse(path).getroot().iter(SVG + "text")]
+
+
 def test_a_picture_has_a_line_for_each_seed_within_its_panel(tmp_path):
     found = {"pole": {"int8": [one(1), one(2)], "fp32": [one(3)]}, "cart": {"int8": [one(1, goal=50)]}}
     learning_grid.svg(tmp_path / "grid.svg", "All", found)
-    root = xml.etree.ElementTree.parse(tmp_path / "grid.svg").getroot()
-    name = "{http://www.w3.org/2000/svg}"
-    lines = root.findall(f"{name}polyline")
-    assert [line.get("stroke") for line in lines] == [bench_learning.COLOURS[k] for k in (0, 0, 1, 0)]
-    for k, line in enumerate(lines):
-        panel = k // 3
-        points = [tuple(map(float, point.split(","))) for point in line.get("points").split()]
+    lines = [(points_of(line), kind) for line, kind in drawn(tmp_path / "grid.svg") if kind != "goal"]
+    assert [kind for _, kind in lines] == ["s0", "s0", "s1", "s0"]
+    width = (bench_chart.WIDTH - 10) // learning_grid.COLUMNS
+    tops = []
+    for k, (points, _) in enumerate(lines):
+        left = width * (k // 3) + learning_grid.MARGIN
         assert len(points) == 2 and points[0][0] < points[1][0]
-        assert all(panel * learning_grid.PANEL_WIDTH + 46 <= x <= (panel + 1) * learning_grid.PANEL_WIDTH and 28 + 22 <= y <= 28 + 22 + 102 for x, y in points)
+        assert all(left <= x <= left + width - learning_grid.MARGIN - 14 for x, _ in points)
+        tops += [y for _, y in points]
     # The higher return is higher.
-    ends = [float(line.get("points").split()[-1].split(",")[1]) for line in lines[:3]]
+    ends = [points[-1][1] for points, _ in lines]
     assert ends[0] > ends[1] > ends[2]
-    goals = [line for line in root.findall(f"{name}line") if line.get("stroke") == "#dc2626"]
-    heights = [float(line.get("y1")) for line in goals]  # the second is beyond every return
-    assert len(heights) == 2 and ends[1] > heights[0] > ends[2] and 28 + 22 <= heights[1] <= 28 + 22 + 102
-    assert [text.text for text in root.findall(f"{name}text")][-3:] == ["■ int8", "■ fp32", "- - goal"]
+    goals = [points_of(line)[0][1] for line, kind in drawn(tmp_path / "grid.svg") if kind == "goal"]  # the second is beyond every return
+    assert len(goals) == 2 and ends[1] > goals[0] > ends[2] and goals[1] < ends[3]
+    assert max(tops) - goals[1] <= learning_grid.PANEL_HEIGHT - 50
+    assert {"int8", "fp32", "goal"} <= set(texts_of(tmp_path / "grid.svg"))
 
 
 @pytest.mark.parametrize("draw", ["grid", "one"])
@@ -75,21 +92,51 @@ def test_a_picture_shows_words_as_they_are(tmp_path, draw):
         learning_grid.svg(tmp_path / "words.svg", words, {words: {words: [one(1)]}})
     else:
         bench_learning.svg(tmp_path / "words.svg", words, [(words, [[(0, 10, 1.0), (1, 20, 2.0)]])])
-    texts = [text.text for text in xml.etree.ElementTree.parse(tmp_path / "words.svg").getroot().iter("{http://www.w3.org/2000/svg}text")]
-    assert {words, f"■ {words}"} <= set(texts)
+    assert texts_of(tmp_path / "words.svg").count(words) >= 2
 
 
 def test_settings_beyond_the_colours_have_them_again_with_dashes(tmp_path):
-    count = len(bench_learning.COLOURS)
+    count = learning_grid.COLOURS
     learning_grid.svg(tmp_path / "grid.svg", "Many", {"pole": {f"s{k}": [one(1)] for k in range(count + 1)}})
-    lines = [line for line in (tmp_path / "grid.svg").read_text().splitlines() if "<polyline" in line]
-    assert [learning_grid.DASHED in line for line in lines] == [False] * count + [True] and f'stroke="{bench_learning.COLOURS[0]}"' in lines[-1]
+    lines = [(line.get("stroke-dasharray"), kind) for line, kind in drawn(tmp_path / "grid.svg") if kind != "goal"]
+    assert lines == [(None, f"s{k}") for k in range(count)] + [("4 2", "s0")]
+
+
+def test_one_setting_is_highlighted_above_the_others(tmp_path):
+    learning_grid.svg(tmp_path / "grid.svg", "Two", {"pole": {"recipe": [one(1)], "other": [one(2)]}}, highlight="recipe")
+    assert [kind for _, kind in drawn(tmp_path / "grid.svg") if kind != "goal"] == [f"s{bench_chart.GREY}", "s0"]
+    assert {"recipe", "other settings"} <= set(texts_of(tmp_path / "grid.svg")) and "other" not in texts_of(tmp_path / "grid.svg")
+
+
+def test_a_mean_holds_the_last_return_of_seeds_that_have_ended():
+    spread = bench_chart.mean_and_spread([[(0, 0), (10, 10)], [(2, 4), (4, 20)]], count=8)
+    assert spread[0] == (2, 3.0, pytest.approx(3 - 2 ** 0.5), pytest.approx(3 + 2 ** 0.5))
+    assert spread[-1] == (10, 15.0, pytest.approx(15 - 50 ** 0.5), 20)  # cut at the greatest return
+    assert bench_chart.mean_and_spread([[(0, 1), (4, 5)]], count=2) == [(0, 1.0, 1.0, 1.0), (2, 3.0, 3.0, 3.0), (4, 5.0, 5.0, 5.0)]
+
+
+def test_an_axis_begins_at_0_unless_a_value_is_below():
+    assert bench_chart.from_zero([480, 500]).low == 0
+    axis = bench_chart.from_zero([-400, -300])
+    assert axis.low < -400 and -300 < axis.high < -290
+    assert bench_chart.Axis(0.01, 100, log=True).share(1) == pytest.approx(0.5)
+
+
+def test_labels_beside_lines_are_apart():
+    assert bench_chart.apart([10, 11, 50], 15, 0, 100) == [10, 25, 50]
+    assert bench_chart.apart([95, 96], 15, 0, 100) == [85, 100]
+
+
+def test_a_long_line_is_thinned_and_keeps_its_end():
+    points = [(x, x) for x in range(1000)]
+    thin = bench_chart.thinned(points, 100)
+    assert len(thin) == 100 and thin[-1] == (999, 999) and bench_chart.thinned(points[:5], 100) == points[:5]
 
 
 @pytest.mark.parametrize(("low", "high", "count", "want"), [
     (0, 10, 5, [0, 2, 4, 6, 8, 10]), (-0.1, 0.1, 4, [-0.1, -0.05, 0, 0.05, 0.1]), (3, 990, 4, [250, 500, 750]), (-1700, -90, 5, [-1500, -1000, -500])])
 def test_ticks_are_round_numbers_within_the_axis(low, high, count, want):
-    assert bench_learning.ticks(low, high, count) == pytest.approx(want)
+    assert bench_chart.ticks(low, high, count) == pytest.approx(want)
 
 
 def evaluation(steps, value, episodes, **values):

@@ -400,7 +400,7 @@
 
   function lineOf(curve) {
     const [color, strokePattern] = curve.group === null ? [colourOfStyle('--ink'), GOAL_DASHES] : [colourOf(curve.group), dashesOf(curve.group)];
-    return {color, strokePattern, strokeWidth: curve.width, drawPoints: curve.x.length <= DOTS_MAX, pointSize: 2};
+    return {color, strokePattern, strokeWidth: curve.width, drawPoints: curve.group !== null && curve.x.length <= DOTS_MAX, pointSize: 2};
   }
 
   // The y axis begins at 0, except where a value is below. title: of the y axis; null where it is written above the chart.
