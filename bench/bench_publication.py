@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What publishing costs on whole training runs: bytes, divergence and return for several ways to publish.
 
-usage: bench_publication.py PRESET [--seeds 3] [--first-seed 1] [--octet build/release/cli/octet] [--svg FILE] [--only "NAME;NAME"]
+usage: bench_publication.py PRESET [--seeds 3] [--first-seed 1] [--octet build/release/cli/octet] [--svg FILE] [--records FILE] [--only "NAME;NAME"]
                             [-- arguments for octet train...]
 
 Trains PRESET with three hidden layers of 512 for every way in WAYS and every seed, versions published at their full
@@ -21,6 +21,7 @@ import tempfile
 
 from bench_chart import Axis, LETTER, Picture, TOP, WIDTH, mean_and_spread, thinned
 from bench_learning import made_run, own_and_octets, read_run
+from bench_records import append
 
 # name: (settings, share of the fp32 bytes that a publication may take)
 WAYS = {
@@ -103,6 +104,7 @@ def main():
     parser.add_argument("--first-seed", type=int, default=1)
     parser.add_argument("--octet", default="build/release/cli/octet")
     parser.add_argument("--svg")
+    parser.add_argument("--records", help="file for the curves, a line of JSON a run, as docs/data/publication-acrobot.jsonl")
     parser.add_argument("--only", help="names of ways, parted by semicolons (see WAYS)")
     arguments = parser.parse_args(own)
     ways = arguments.only.split(";") if arguments.only else list(WAYS)
@@ -121,6 +123,9 @@ def main():
             share, divergence = curves(rows, full)
             lines.append(share)
             apart.append(divergence)
+            if arguments.records:
+                append(arguments.records, {"bench": "publication", "preset": pathlib.Path(arguments.preset).stem, "way": way, "seed": seed, "share": share,
+                                           "divergence": divergence})
             print(json.dumps({"bench": "publication", "preset": pathlib.Path(arguments.preset).stem, "way": way,
                               "seed": seed, "publications": ended["publications"], "updates": ended["updates"],
                               "share": round(ratio, 5), "one_in": round(1 / ratio, 2), "bar": round(bar, 5),

@@ -26,6 +26,7 @@ import sys
 import tempfile
 
 import bench_learning
+import bench_records
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 EPISODES = 100
@@ -167,7 +168,7 @@ def as_int4(octet, policy, seed, arm, is_fp32, scratch):
     return shown
 
 
-def qat(octet, tasks, seeds, home, settings):
+def qat(octet, tasks, seeds, home, settings, records):
     results, curves = [], {}
     for task in tasks:
         for number, (arm, extra) in enumerate(ARMS):
@@ -175,7 +176,10 @@ def qat(octet, tasks, seeds, home, settings):
                 place = home / f"qat-{task}-{number}-{seed}"
                 summary, folder, points = train(octet, task, seed, place, [
                     f"run.env_steps={BUDGET[task]}", "run.stop_at_return=none", *settings, *extra])
-                curves.setdefault(task, {}).setdefault(arm.split(", int4")[0], []).append(points)
+                name = arm.split(", int4")[0]
+                curves.setdefault(task, {}).setdefault(name, []).append(points)
+                if records:
+                    bench_records.append(records, {"bench": "quantisation", "task": task, "arm": name, "seed": seed, "points": points})
                 for which in WHICH:
                     shown = as_int4(octet, folder / which, seed, arm, number == 0, place / "out.oct")
                     for label, (mean, std, least) in shown.items():
@@ -207,6 +211,7 @@ def main():
     parser.add_argument("--tasks", default="cartpole,acrobot,mountaincar")
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="for every run")
     parser.add_argument("--svg", help="folder for quantisation-TASK.svg of part qat")
+    parser.add_argument("--records", help="file for the curves of part qat, a line of JSON a run, as docs/data/quantisation.jsonl")
     arguments = parser.parse_args()
     seeds = range(arguments.first_seed, arguments.first_seed + arguments.seeds)
     tasks, parts = arguments.tasks.split(","), arguments.part or ["ptq", "qat"]
@@ -215,7 +220,7 @@ def main():
         if "ptq" in parts:
             print(f"\n{ptq_table(ptq(arguments.octet, tasks, seeds, home, arguments.set))}\n", flush=True)
         if "qat" in parts:
-            results, curves = qat(arguments.octet, tasks, seeds, home, arguments.set)
+            results, curves = qat(arguments.octet, tasks, seeds, home, arguments.set, arguments.records)
             print(f"\n{qat_table(results)}\n", flush=True)
             for task, sets in curves.items() if arguments.svg else []:
                 bench_learning.svg(pathlib.Path(arguments.svg) / f"quantisation-{task}.svg",

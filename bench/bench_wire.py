@@ -2,7 +2,7 @@
 """What the quantised wire is worth on narrow networks: int8 policies sent as changes against complete fp32 ones.
 
 usage: bench_wire.py [--build build/release] [--mbit 2,10,50] [--delay-ms 5] [--actors 2] [--seeds 1] [--limit-s 240]
-                     [--preset presets/cartpole.yaml] [--set KEY=VALUE]... [--threshold 475] [--svg docs/img/wire.svg]
+                     [--preset presets/cartpole.yaml] [--set KEY=VALUE]... [--threshold 475] [--svg wire.svg]
                      [--records FILE]
 
 Needs root (network namespaces, tests/hosts/lab.py). Learner, replay, evaluator and each actor have a host of their own; only the

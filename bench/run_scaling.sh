@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The tables of 200 actors and of real actors on one machine in docs/results/scaling.md, in less than six minutes: builds what is
-# needed, runs bench_swarm_grid.py and bench_scaling.py, writes docs/img/scaling-*.svg and one file of results. The machine should do nothing else.
-# usage: bench/run_scaling.sh [FOLDER]     FOLDER: for scaling.json and the tables (default build/scaling)
+# needed, runs bench_swarm_grid.py and bench_scaling.py, writes docs/data/scaling.json and docs/img/scaling-*.svg. The machine should do nothing else.
+# usage: bench/run_scaling.sh [FOLDER]     FOLDER: for the tables (default build/scaling)
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$root"
@@ -15,10 +15,10 @@ ninja -C build/release learner/octet-learner replay/octet-replay actor/octet-act
     grep -m1 'model name' /proc/cpuinfo
     echo "cores $(nproc), load before: $(cut -d' ' -f1-3 /proc/loadavg)"
 } | tee "$out/machine.txt"
-python3 bench/bench_swarm_grid.py --seconds 2 --out "$out/swarm.json" --svg docs/img/scaling-swarm.svg |
+python3 bench/bench_swarm_grid.py --seconds 2 --out "$out/swarm.json" |
     tee "$out/swarm.txt"
-python3 bench/bench_scaling.py --repeats 3 --seconds 1.5 --out "$out/actors.json" \
-    --svg docs/img/scaling-actors.svg | tee "$out/actors.txt"
+python3 bench/bench_scaling.py --repeats 3 --seconds 1.5 --out "$out/actors.json" |
+    tee "$out/actors.txt"
 python3 - "$out" <<'END'
 import json
 import pathlib
@@ -28,6 +28,7 @@ out = pathlib.Path(sys.argv[1])
 whole = {"machine": (out / "machine.txt").read_text(encoding="utf-8").splitlines()}
 for name in ("swarm", "actors"):
     whole[name] = json.loads((out / f"{name}.json").read_text(encoding="utf-8"))
-(out / "scaling.json").write_text(json.dumps(whole, indent=1) + "\n", encoding="utf-8")
+pathlib.Path("docs/data/scaling.json").write_text(json.dumps(whole, indent=1) + "\n", encoding="utf-8")
 END
-echo "results: $out/scaling.json; pictures: docs/img/scaling-swarm.svg docs/img/scaling-actors.svg"
+python3 bench/pictures.py scaling-swarm scaling-actors
+echo "results: docs/data/scaling.json; pictures: docs/img/scaling-swarm.svg docs/img/scaling-actors.svg"

@@ -2,6 +2,7 @@
 """Records the screen of `octet train` and writes it as an SVG picture: some moments of the run, then its end.
 
 usage: terminal_picture.py OCTET OUT.svg [EXPERIMENT]        EXPERIMENT: cartpole by default
+       terminal_picture.py --self-test
 
 The run is a real one, in a terminal of 80 columns and in a folder that is deleted afterwards. The picture is dark, as a terminal is. It shows the
 moments one after the other; a reader who prefers no motion sees the end alone.
@@ -17,6 +18,8 @@ import fcntl
 import sys
 import tempfile
 import termios
+
+import check_pictures
 
 COLUMNS, ROWS = 80, 40
 SIZE, CELL, LINE, PAD = 14, 8.43, 19, 18  # pixels: of a letter, of its cell, of a row, around all
@@ -140,7 +143,29 @@ def main(octet, out, experiment="cartpole"):
     pathlib.Path(out).write_text(picture(moments(pieces), f"octet train {experiment}"), encoding="utf-8")
 
 
+def self_test():
+    """A block that is drawn twice in place, then a line of the result that is wider than the terminal."""
+    wide = "result " + "x" * COLUMNS
+    pieces = [text.encode() for text in ("starting\r\n", "\x1b[1A\r\x1b[J\x1b[2mrun\x1b[0m  a · training · 1 s\r\nprogress <1 %>\r\n",
+                                         "\x1b[2A\r\x1b[J\x1b[2mrun\x1b[0m  a · training · 2 s\r\nprogress <2 %>\r\n", wide + "\r\n")]
+    screens = moments(pieces, 2)
+    plain = [["".join(text for _, text in row) for row in rows] for rows in screens]
+    assert plain == [["run  a · training · 1 s", "progress <1 %>", ""], ["run  a · training · 2 s", "progress <2 %>", ""],
+                     ["run  a · training · 2 s", "progress <2 %>", wide, ""]], plain
+    assert screens[0][0][0] == ("d", "run")
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder, "x.svg")
+        path.write_text(picture(screens, "octet train x"), encoding="utf-8")
+        assert list(check_pictures.check_svg(path)) == [], list(check_pictures.check_svg(path))
+        text = path.read_text(encoding="utf-8")
+    assert text.count("<g ") == 3 and "&lt;2 %&gt;" in text and "x" * COLUMNS not in text and text.count("xxxxxxx</tspan></text>") == 2
+    print("the self-test holds")
+
+
 if __name__ == "__main__":
+    if sys.argv[1:] == ["--self-test"]:
+        self_test()
+        sys.exit(0)
     if len(sys.argv) not in (3, 4):
         sys.exit(__doc__)
     main(*sys.argv[1:])

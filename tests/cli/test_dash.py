@@ -20,6 +20,7 @@ import sys
 import tempfile
 import unittest
 import urllib.parse
+import zlib
 
 import dash_runs
 
@@ -1084,6 +1085,24 @@ class Browser(Page):
         self.run_js("void document.querySelector('#runs td input').click()")
         wait_for("the legend says whose mean it is", lambda: "1 of 2 runs, the mean is of all" in self.run_js("document.getElementById('groups').textContent"))
         self.assert_quiet()
+
+    def test_its_picture_is_taken(self):
+        dash_runs.make_run(self.runs / "a", 1)
+        self.octet("report", "runs", "--html", "x.html")
+        program = pathlib.Path(__file__).resolve().parents[2] / "tools/dash_picture.py"
+        subprocess.run([sys.executable, program, f"file://{self.home}/x.html", self.home / "x.png", "700", "500"], check=True, timeout=DEADLINE_S)
+        data = (self.home / "x.png").read_bytes()
+        self.assertEqual((data[:8], data[24:26]), (b"\x89PNG\r\n\x1a\n", b"\x08\x03"))  # eight bits, of a palette
+        width, height = (int.from_bytes(data[i:i + 4], "big") for i in (16, 20))
+        self.assertEqual(width, 700)
+        at, pixels = 8, b""
+        while at < len(data):
+            length, kind = int.from_bytes(data[at:at + 4], "big"), data[at + 4:at + 8]
+            pixels += data[at + 8:at + 8 + length] if kind == b"IDAT" else b""
+            at += 12 + length
+        rows = zlib.decompress(pixels)
+        self.assertEqual(len(rows), (width + 1) * height)
+        self.assertGreater(len(set(rows)), 20)
 
     def test_long_runs_stay_usable(self):
         for seed in range(10):
