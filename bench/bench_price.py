@@ -160,7 +160,7 @@ def means(found):
 
 def svg(path, found):
     """Of each preset a row of each setting: return and KL divergence. found: of means()."""
-    height = sum(ROW * len(settings) + 66 for settings in found.values())
+    height = sum(ROW * len(settings) + 72 for settings in found.values())
     picture = Picture(TOP + 10 + height, "What int8 actors cost: return, and how far actors are from the learner's policy",
                       "Dot: mean over seeds. Line: one standard deviation. Left: return. Right: KL divergence of the policy that acted, in nats.")
     colours = {label: i for i, label in enumerate(SETTINGS)}
@@ -173,16 +173,16 @@ def svg(path, found):
         low, high = min(mean - std for _, mean, std in returns), max(mean + std for _, mean, std in returns)
         room = 0.06 * (high - low)
         box = (LABELS, top, half - 30, ROW * len(settings))
-        rows_drawn(picture.panel(box, Axis(low - room, high + room), rows, preset), [(colour, mean, mean - std, mean + std) for colour, mean, std in returns])
+        rows_drawn(picture.panel(box, Axis(low - room, high + room, "return"), rows, preset), [(colour, mean, mean - std, mean + std) for colour, mean, std in returns])
         logs = [(colours[label], *of.get("log10_kl", (math.nan, math.nan))) for label, of in settings.items()]
         if not any(math.isnan(mean) for _, mean, _ in logs):
             bars = [(colour, *(10 ** value for value in (mean, mean - std, mean + std))) for colour, mean, std in logs]
             least, most = min(bar[2] for bar in bars) / 1.3, max(bar[3] for bar in bars) * 1.3
             marks = [(value * step, f"{value * step:.0e}" if value * step < 1e-3 else f"{value * step:g}") for value in powers(least / 10, most)
                      for step in ((1,) if most / least > 30 else (1, 2, 5)) if least <= value * step <= most]
-            panel = picture.panel((LABELS + half + 10, top, half - 30, ROW * len(settings)), Axis(least, most, log=True, marks=marks), rows)
+            panel = picture.panel((LABELS + half + 10, top, half - 30, ROW * len(settings)), Axis(least, most, "KL divergence, nats", log=True, marks=marks), rows)
             rows_drawn(panel, bars)
-        top += ROW * len(settings) + 66
+        top += ROW * len(settings) + 72
     picture.save(path)
 
 
