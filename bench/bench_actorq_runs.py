@@ -43,7 +43,7 @@ import threading
 import time
 import typing
 
-from bench_chart import Axis, Picture, TEXT, TOP, WIDTH, apart, from_zero
+from bench_chart import Axis, Picture, TOP, WIDTH, from_zero
 from bench_jobs import Runs, locked, run_all
 from bench_learning import DONE, HERE, finished, measured, read_run, record
 from bench_records import append, lines
@@ -107,7 +107,7 @@ TASKS = {
 QUOTA_US, PERIOD_MAX_US = 1000, 1000000  # of a control group: the shortest slice that there is, the longest from one slice to the next
 GONE_S, GONE_CHECK_S = 30, 0.05
 WIDTHS = (256, 512, 2048)
-MAP_X, MAP_HEIGHT, NAMES_PX = (0.02, 6.0), 220, 116  # of a panel of the map: axis, pixels, where names end
+MAP_X, MAP_HEIGHT = (0.05, 5.0), 260  # of a panel of the map: axis, pixels
 ENVIRONMENTS = {"CartPole-v1": "none", "dmc:cheetah_run": "9 4", "dmc:humanoid_stand": "2 3"}  # how their lines are drawn
 
 
@@ -333,19 +333,12 @@ def svg(path, reached, alone, core):
                               Axis(low, high, "learning / acting with fp32" if k == len(WIDTHS) - 1 else "", log=True, marks=[0.1, 0.3, 1, 3]),
                               from_zero([*gains_of.values(), *(y for _, y in cells_of.values())], "times as fast"), f"Policy of 3x{hidden}")
         for i, (task, gain) in enumerate(gains_of.items()):
-            xs = [2.5 * low * (high / (2.5 * low)) ** (n / 150) for n in range(151)]  # right of the names
+            xs = [low * (high / low) ** (n / 150) for n in range(151)]
             panel.line([(x, max(1, x) / max(1 / gain, x)) for x in xs], i, dashes=ENVIRONMENTS[task])
-        named = sorted((panel.at(x, y)[1], panel.at(x, y)[0], name.removeprefix("dmc:").removesuffix("-v1").removesuffix("-v0"), regime)
-                       for (name, regime, _), (x, y) in cells_of.items())
-        # Names of runs in which actors decide are in a column left of them, in their order, so that no two leaders cross.
-        acting, beside = [run for run in named if run[3] == "acting"], panel.left + NAMES_PX
-        for (y, x, name, _), at in zip(acting, apart([run[0] for run in acting], TEXT + 3, panel.top + 8, panel.bottom - 6)):
-            picture.add("line", **{"class": "s8"}, x1=beside + 5, y1=float(at), x2=x - 5, y2=y, stroke_width=0.8)
-            picture.text(beside, at + 4, name, anchor="end")
-        for y, x, name, regime in named:
-            picture.dot(x, y, 3, radius=4, is_hollow=regime != "acting")
-            if regime != "acting":
-                picture.text(x + 10, y - 8, name)
+        runs_of = sorted((x, y, name.removeprefix("dmc:").removesuffix("-v1").removesuffix("-v0"), regime) for (name, regime, _), (x, y) in cells_of.items())
+        for x, y, _, regime in runs_of:
+            panel.dot(x, y, 3, radius=4, is_hollow=regime != "acting")
+        panel.names([(x, y, name) for x, y, name, _ in runs_of])
     picture.save(path)
 
 

@@ -222,6 +222,22 @@ class Panel:
             self.picture.text(self.right + 8, py + 4, words, kind=colour, weight=600)
 
 
+    def names(self, dots, radius=4):
+        """dots: [(x, y, words)]. Each name stands beside its dot, where it covers neither another name nor a dot, within the frame."""
+        at = [self.at(x, y) for x, y, _ in dots]
+        taken = [(px - radius, py - radius, px + radius, py + radius) for px, py in at]
+        for (px, py), (_, _, words) in zip(at, dots):
+            length = LETTER * len(words)
+            for dx, dy in ((8, 4), (-8 - length, 4), (6, -8), (6, 17), (-6 - length, -8), (-6 - length, 17), (-length / 2, -10), (-length / 2, 19),
+                           (10, -20), (10, 29), (-10 - length, -20), (-10 - length, 29)):
+                box = (px + dx, py + dy - TEXT, px + dx + length, py + dy + 2)
+                is_inside = box[0] > self.left and box[2] < self.right and box[1] > self.top and box[3] < self.bottom
+                if is_inside and not any(box[0] < b[2] and b[0] < box[2] and box[1] < b[3] and b[1] < box[3] for b in taken):
+                    break
+            taken.append(box)
+            self.picture.text(px + dx, py + dy, words)
+
+
 def apart(places, gap, first, last):
     """Sorted places, moved so that they are at least gap apart, within first .. last if there is room."""
     at = [max(place, first) for place in places]
