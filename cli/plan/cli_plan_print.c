@@ -166,13 +166,10 @@ static const char *
 limit_short(cli_plan_limit limit)
 {
     static const char *const words[CLI_PLAN_LIMITS] = {
-        [CLI_PLAN_UNKNOWN] = "the limit is not known",
-        [CLI_PLAN_LEARNER] = "the learner is the limit",
-        [CLI_PLAN_ACTORS] = "the actors are the limit",
-        [CLI_PLAN_CORES] = "the cores are the limit",
-        [CLI_PLAN_TURNS] = "actors and learner take turns",
-        [CLI_PLAN_EXCHANGE] = "messages are the limit",
-        [CLI_PLAN_BALANCED] = "learner and actors are equally fast",
+        [CLI_PLAN_UNKNOWN] = "unknown",   [CLI_PLAN_LEARNER] = "learner",
+        [CLI_PLAN_ACTORS] = "actors",     [CLI_PLAN_CORES] = "cores",
+        [CLI_PLAN_TURNS] = "turns",       [CLI_PLAN_EXCHANGE] = "messages",
+        [CLI_PLAN_BALANCED] = "balanced",
     };
     return words[limit];
 }
@@ -314,8 +311,8 @@ cli_plan_line(char *out, size_t size, const cli_plan_shown *shown)
     char time[64], budget[64];
     budget_text(budget, sizeof(budget), shown);
     cli_plan_time_text(time, sizeof(time), &shown->plan->time_s);
-    (void)snprintf(out, size, "%-*s%s in %s · %s · %s memory · %s disk", LABEL_CELLS, "plan",
-                   budget, time, limit_short(shown->plan->limit),
-                   cli_text_bytes((double)shown->plan->memory_total).text,
-                   cli_text_bytes((double)shown->plan->disk_total).text);
+    // At most 80 columns, so that no terminal wraps it. The disk is in octet plan alone.
+    (void)snprintf(out, size, "%-*s%s in %s · limit: %s · memory %s", LABEL_CELLS, "plan", budget,
+                   time, limit_short(shown->plan->limit),
+                   cli_text_bytes((double)shown->plan->memory_total).text);
 }

@@ -32,7 +32,7 @@ void cli_plan_time_text(char *out, size_t size, const cli_plan_range *seconds);
 // Prints all lines to standard output.
 void cli_plan_print(const cli_plan_shown *shown);
 // Writes the line of octet train:
-// "plan       1.0 M steps in 20 to 30 s · the learner is the limit · 60 MiB memory · 3 MiB disk"
+// "plan       1.0 M env steps in 20 to 30 s · limit: learner · memory 60 MiB"
 void cli_plan_line(char *out, size_t size, const cli_plan_shown *shown);
 // Returns a new reference. tests/cli/test_plan.py names all members, which scripts rely on.
 json_t *cli_plan_json(const cli_plan_shown *shown);

@@ -402,9 +402,8 @@ test_the_line_of_a_run_that_begins(void **state)
     rates.actor_wait = 0.9;
     cli_plan_make(&plan, &input);
     cli_plan_line(text, sizeof(text), &shown);
-    assert_string_equal(text,
-                        "plan       101 k env steps in 86 to 116 s · the learner is the limit "
-                        "· 553 KiB memory · 82.6 KiB disk");
+    assert_string_equal(
+        text, "plan       101 k env steps in 86 to 116 s · limit: learner · memory 553 KiB");
 }
 
 static double

@@ -219,7 +219,8 @@ class Train(Case):
                             "--set", "run.env_steps=1500000")
         lines = [line for line in out.splitlines() if line.startswith("plan ")]
         self.assertEqual(len(lines), 1, out)
-        self.assertRegex(lines[0], r"^plan       1\.5 M env steps in [^·]* (s|min|h) · [^·]+ · [^·]+B memory · [^·]+B disk$")
+        self.assertRegex(lines[0], r"^plan       1\.5 M env steps in [^·]* (s|min|h) · limit: \w+ · memory [\d.]+ [KMG]iB$")
+        self.assertLessEqual(len(lines[0]), 80)
 
 
 if __name__ == "__main__":
