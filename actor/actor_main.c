@@ -24,19 +24,27 @@ struct arguments {
     env_plugin_dirs plugins;
 };
 
-enum { KEY_PLUGINS = 256, KEY_PIN, KEY_AWAIT_RELAY };
+enum {
+    KEY_LEARNER = 256,
+    KEY_INDEX,
+    KEY_RELAY,
+    KEY_AWAIT_RELAY,
+    KEY_EVALUATE,
+    KEY_PLUGINS,
+    KEY_PIN
+};
 
 static const struct argp_option options[] = {
-    {"learner", 'l', "URL", 0,
+    {"learner", KEY_LEARNER, "URL", 0,
      "Connect to the learner at this base address (default ipc://learner.ipc); the learner sends "
      "all other settings",
      1},
-    {"index", 'i', "N", 0,
+    {"index", KEY_INDEX, "N", 0,
      "Set this actor's number within the run, from 0 to 16383 (default: the lowest free number). "
      "The number determines the actor's random numbers and its place in the exploration ladder. An "
      "actor that is restarted with the same number continues as the next incarnation",
      1},
-    {"relay", 'r', "URL", 0,
+    {"relay", KEY_RELAY, "URL", 0,
      "Connect through the relay at this base address while it can be reached and acknowledges what "
      "is sent (default: the relay that the learner names, if any)",
      1},
@@ -44,8 +52,8 @@ static const struct argp_option options[] = {
      "Wait up to this many seconds, from 0 to 3600, for the learner to name a relay before "
      "connecting to the learner and replay directly (default 0)",
      1},
-    {"evaluate", 'e', NULL, 0, "Play the learner's evaluations instead of collecting experience",
-     1},
+    {"evaluate", KEY_EVALUATE, NULL, 0,
+     "Play the learner's evaluations instead of collecting experience", 1},
     {"plugins", KEY_PLUGINS, "DIR", 0,
      "Allow the learner, which chooses the environment by env.id, to load plug-in environments "
      "from this directory. May also name a single plug-in file or a Gymnasium environment, as "
@@ -117,19 +125,19 @@ parse(int key, char *arg, struct argp_state *state)
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &arguments->daemon;
         return 0;
-    case 'l':
+    case KEY_LEARNER:
         arguments->io.learner = arg;
         return 0;
-    case 'i':
+    case KEY_INDEX:
         arguments->io.place = number_parse("--index", arg, WIRE_PLACES_MAX - 1, state) + 1;
         return 0;
-    case 'r':
+    case KEY_RELAY:
         arguments->io.relay = arg;
         return 0;
     case KEY_AWAIT_RELAY:
         arguments->io.await_relay_s = number_parse("--await-relay", arg, AWAIT_RELAY_S_MAX, state);
         return 0;
-    case 'e':
+    case KEY_EVALUATE:
         arguments->io.evaluate = true;
         return 0;
     case KEY_PLUGINS:

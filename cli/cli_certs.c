@@ -8,9 +8,9 @@
 
 #include "cli/cli_commands.h"
 #include "cli/cli_options.h"
-#include "cli/cli_suggest.h"
 #include "cli/cli_text.h"
 #include "common/oct_role.h"
+#include "common/oct_suggest.h"
 #include "common/oct_text.h"
 
 #define DAYS     397
@@ -167,7 +167,7 @@ take_words(settings *s, const char *usage)
         cli_usage_error(s->command, "usage: octet %s %s", s->command, usage);
     }
     if (s->words_max > 1 && oct_role_from_name(role) == OCT_ROLE_NONE) {
-        const char *near = cli_suggest(role, roles);
+        const char *near = oct_suggest(role, roles);
         cli_usage_error(
             s->command,
             "unknown role '%s'%s%s%s\n  allowed: learner replay actor evaluator operator relay",
@@ -193,20 +193,24 @@ static const struct command {
      init_options,
      "Makes a certificate authority (CA) in a new folder: a key, a certificate and an empty "
      "revocation list.\v"
-     "Example: octet certs init --name \"Octet of our lab\""},
+     "Example:\n"
+     "  octet certs init --name \"Octet of our lab\""},
     {"issue", "make a key and a certificate for a daemon or a person", cli_certs_issue, DAYS, 2,
      "ROLE NAME", issue_options,
      "Makes a key and a certificate in FOLDER/NAME, the folder to give to a daemon's --tls. ROLE "
      "is learner, replay, actor, evaluator, relay or operator (for people and Prometheus).\v"
-     "Example: octet certs issue learner learner --host train.example.org --host 10.0.0.5"},
+     "Example:\n"
+     "  octet certs issue learner learner --host train.example.org --host 10.0.0.5"},
     {"revoke", "revoke the certificates of a name, which can then no longer connect",
      cli_certs_revoke, 0, 1, "NAME", dir_options,
      "Revokes every valid certificate of NAME, renews crl.pem and copies it to the folder of every "
      "name.\v"
-     "Example: octet certs revoke actor-3"},
+     "Example:\n"
+     "  octet certs revoke actor-3"},
     {"list", "list all certificates and when they expire", cli_certs_list, 0, 0, NULL, dir_options,
      "Lists all certificates, oldest first, and when they expire.\v"
-     "Example: octet certs list"},
+     "Example:\n"
+     "  octet certs list"},
 };
 
 static int

@@ -8,10 +8,10 @@
 #include "cli/cli_algorithms.h"
 #include "cli/cli_commands.h"
 #include "cli/cli_options.h"
-#include "cli/cli_suggest.h"
 #include "cli/run/cli_preflight.h"
 #include "common/oct_config_effects.h"
 #include "common/oct_config_text.h"
+#include "common/oct_suggest.h"
 
 #define MESSAGE_BYTES 4096
 
@@ -76,8 +76,10 @@ static const struct argp config_argp = {
     .args_doc = "[KEY]",
     .doc = "Prints the keys of an experiment: type, bounds, default, meaning. KEY is a key or a "
            "section (learner.batch_size, learner).\v"
-           "Examples: octet config replay, octet config --explain sac, octet config --check FILE "
-           "--resolved",
+           "Examples:\n"
+           "  octet config replay\n"
+           "  octet config --explain sac\n"
+           "  octet config --check cartpole --resolved",
 };
 
 static void
@@ -195,7 +197,7 @@ print_key(const char *wanted)
             wanted, wanted);
     }
     if (printed == 0) {
-        const char *near = cli_suggest(wanted, (const char *const *)names.name);
+        const char *near = oct_suggest(wanted, (const char *const *)names.name);
         if (near != NULL) {
             cli_usage_error("config", "no key '%s'; did you mean '%s'?", wanted, near);
         }

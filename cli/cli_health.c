@@ -14,6 +14,8 @@
 #define HEALTHY           200
 #define TROUBLED          503
 
+enum { KEY_TIMEOUT = 256, KEY_ALIVE };
+
 typedef struct health_options {
     const char *url;
     double timeout_s;
@@ -21,8 +23,8 @@ typedef struct health_options {
 } health_options;
 
 static const struct argp_option option_table[] = {
-    {"timeout", 't', "SECONDS", 0, "Wait this long for the answer (default: 3)", 0},
-    {"alive", 'a', NULL, 0,
+    {"timeout", KEY_TIMEOUT, "SECONDS", 0, "Wait this long for the answer (default: 3)", 0},
+    {"alive", KEY_ALIVE, NULL, 0,
      "Check only that the daemon answers: a problem that it reports is not a failure", 0},
     {0},
 };
@@ -32,11 +34,11 @@ parse(int key, char *arg, struct argp_state *state)
 {
     health_options *options = state->input;
     switch (key) {
-    case 't':
+    case KEY_TIMEOUT:
         options->timeout_s =
             cli_option_real("health", "--timeout", arg, TIMEOUT_MIN_S, TIMEOUT_MAX_S);
         return 0;
-    case 'a':
+    case KEY_ALIVE:
         options->alive = true;
         return 0;
     case ARGP_KEY_ARG:
@@ -60,7 +62,8 @@ static const struct argp health_argp = {
     .doc = "Asks the daemon whose --metrics serves URL whether it is healthy. Prints ok and exits "
            "with code 0, or prints the reason and exits with code 1. Meant for HEALTHCHECK and "
            "similar probes.\v"
-           "Example: octet health http://127.0.0.1:9464",
+           "Example:\n"
+           "  octet health http://127.0.0.1:9464",
 };
 
 int

@@ -1,4 +1,4 @@
-// The parser of all options: argp, with messages for unknown options.
+// Options of commands, commands by name, and what completion can offer for both.
 
 #include "cli/cli_options.h"
 
@@ -10,10 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/cli_suggest.h"
+#include "common/oct_argp.h"
+#include "common/oct_suggest.h"
 #include "common/oct_text.h"
-
-#define OPTIONS_MAX 64
 
 static void (*completer)(const cli_slot *slot); // NULL: commands run
 
@@ -95,121 +94,6 @@ cli_option_real(const char *command, const char *option, const char *text, doubl
     return value;
 }
 
-// ---- options that argp does not know
-
-typedef struct names {
-    const char *name[OPTIONS_MAX + 3]; // argp's own two, NULL
-    bool takes_value[OPTIONS_MAX + 3]; // the next word, if there is no "="
-    bool may_have_value[OPTIONS_MAX + 3];
-    bool is_hidden[OPTIONS_MAX + 3];
-    size_t count;
-} names;
-
-static void
-names_add(names *known, const struct argp *argp)
-{
-    for (const struct argp_option *option = argp->options;
-         option != NULL && (option->name != NULL || option->key != 0 || option->doc != NULL);
-         option++) {
-        if (option->name != NULL && !(option->flags & OPTION_DOC)) {
-            OCT_ASSERT(known->count < OPTIONS_MAX);
-            bool is_optional = (option->flags & OPTION_ARG_OPTIONAL) != 0;
-            known->takes_value[known->count] = option->arg != NULL && !is_optional;
-            known->may_have_value[known->count] = option->arg != NULL;
-            known->is_hidden[known->count] = (option->flags & OPTION_HIDDEN) != 0;
-            known->name[known->count++] = option->name;
-        }
-    }
-    for (const struct argp_child *child = argp->children; child != NULL && child->argp != NULL;
-         child++) {
-        names_add(known, child->argp);
-    }
-}
-
-static names
-names_of(const struct argp *argp)
-{
-    names known = {.count = 0};
-    names_add(&known, argp);
-    known.name[known.count++] = "help";
-    known.name[known.count++] = "usage";
-    return known;
-}
-
-static void
-unknown_option(const char *command, const char *name, const names *known)
-{
-    char allowed[1024] = "";
-    size_t used = 0;
-    for (size_t i = 0; i < known->count && used < sizeof(allowed); i++) {
-        if (!known->is_hidden[i]) {
-            used +=
-                (size_t)snprintf(allowed + used, sizeof(allowed) - used, " --%s", known->name[i]);
-        }
-    }
-    const char *near = cli_suggest(name, known->name);
-    if (near != NULL) {
-        cli_usage_error(command, "unknown option '--%s'; did you mean '--%s'?\n  allowed:%s", name,
-                        near, allowed);
-    }
-    cli_usage_error(command, "unknown option '--%s'\n  allowed:%s", name, allowed);
-}
-
-// The one known option that name is or abbreviates; ends the process when there is none.
-static size_t
-option_index(const char *command, const char *name, const names *known)
-{
-    size_t found = known->count;
-    for (size_t i = 0; i < known->count; i++) {
-        if (strcmp(name, known->name[i]) == 0) {
-            return i;
-        }
-        if (strncmp(name, known->name[i], strlen(name)) == 0) {
-            if (found < known->count) {
-                cli_usage_error(command, "option '--%s' is ambiguous: '--%s' or '--%s'", name,
-                                known->name[found], known->name[i]);
-            }
-            found = i;
-        }
-    }
-    if (found == known->count) {
-        unknown_option(command, name, known);
-    }
-    return found;
-}
-
-// argp says only "unrecognized option"; whoever mistypes wants to know what is allowed.
-static void
-check_names(const struct argp *argp, int argc, char **argv)
-{
-    const char *command = argv[0];
-    names known = names_of(argp);
-    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
-        if (argv[i][0] == '-' && argv[i][1] != '-' && argv[i][1] != '\0' && argv[i][1] != '?') {
-            cli_usage_error(command,
-                            "unknown option '%s'; there are only long options, such as --help",
-                            argv[i]);
-        }
-        if (strncmp(argv[i], "--", 2) != 0) {
-            continue;
-        }
-        char name[64];
-        size_t length = strcspn(argv[i] + 2, "=");
-        (void)snprintf(name, sizeof(name), "%.*s", (int)OCT_MIN(length, sizeof(name) - 1),
-                       argv[i] + 2);
-        bool has_value = argv[i][2 + length] == '=';
-        size_t index = option_index(command, name, &known);
-        if (known.takes_value[index] && !has_value) {
-            if (i + 1 >= argc) {
-                cli_usage_error(command, "option '--%s' needs a value", known.name[index]);
-            }
-            i++;
-        } else if (!known.may_have_value[index] && has_value) {
-            cli_usage_error(command, "option '--%s' takes no value", known.name[index]);
-        }
-    }
-}
-
 // ---- completion
 
 void
@@ -226,13 +110,14 @@ slot_tell(const cli_slot *slot)
 }
 
 // The option whose value is the last word: "--set VALUE", or "--set=VALUE", of which word becomes
-// VALUE; NULL: it is none.
+// VALUE. NULL: the last word is not the value of an option.
 static const char *
-option_before(const names *known, int argc, char **argv, const char **word)
+option_before(const oct_argp_options *known, int argc, char **argv, const char **word)
 {
     const char *last = argv[argc - 1], *given = argc > 2 ? argv[argc - 2] : "";
     size_t length = strlen(given);
-    if (strncmp(last, "--", 2) == 0) {
+    bool has_equals = strncmp(last, "--", 2) == 0;
+    if (has_equals) {
         given = last;
         length = strcspn(last, "=");
         if (last[length] == '\0') {
@@ -241,7 +126,9 @@ option_before(const names *known, int argc, char **argv, const char **word)
         *word = last + length + 1;
     }
     for (size_t i = 0; strncmp(given, "--", 2) == 0 && i < known->count; i++) {
-        if (known->takes_value[i] && strlen(known->name[i]) == length - 2 &&
+        bool may_have =
+            has_equals ? known->value[i] != OCT_ARGP_NONE : known->value[i] == OCT_ARGP_NEEDED;
+        if (may_have && strlen(known->name[i]) == length - 2 &&
             strncmp(known->name[i], given + 2, length - 2) == 0) {
             return known->name[i];
         }
@@ -252,9 +139,10 @@ option_before(const names *known, int argc, char **argv, const char **word)
 _Noreturn static void
 options_complete(const struct argp *argp, int argc, char **argv)
 {
-    const char *shown[OPTIONS_MAX + 3];
+    const char *shown[OCT_ARGP_NAMES_MAX];
     size_t count = 0;
-    names known = names_of(argp);
+    oct_argp_options known;
+    oct_argp_list(&known, argp);
     for (size_t i = 0; i < known.count; i++) {
         if (!known.is_hidden[i]) {
             shown[count++] = known.name[i];
@@ -307,25 +195,14 @@ family_complete(const cli_family *family, int argc, char **argv)
 void
 cli_options_parse(const struct argp *argp, int argc, char **argv, void *input)
 {
-    static char help[] = "--help";
+    char name[64], reason[OCT_ARGP_REASON_BYTES];
     if (completer != NULL) {
         options_complete(argp, argc, argv);
     }
-    for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "-h") == 0) {
-            argv[i] = help;
-        }
-    }
-    check_names(argp, argc, argv);
-    char name[64];
     (void)snprintf(name, sizeof(name), "octet %s", argv[0]);
-    char *command = argv[0];
-    argv[0] = name;
     argp_err_exit_status = CLI_EXIT_USAGE;
-    error_t failed = argp_parse(argp, argc, argv, 0, NULL, input);
-    argv[0] = command;
-    if (failed != 0) {
-        cli_usage_error(command, "%s", strerror(failed));
+    if (oct_argp_parse(argp, name, argc, argv, input, reason, sizeof(reason)) != OCT_OK) {
+        cli_usage_error(argv[0], "%s", reason);
     }
 }
 
@@ -358,7 +235,7 @@ cli_family_find(const cli_family *family, const char *name)
         size_t used = strlen(allowed);
         (void)snprintf(allowed + used, sizeof(allowed) - used, " %s", candidates[i]);
     }
-    const char *near = cli_suggest(name, candidates);
+    const char *near = oct_suggest(name, candidates);
     if (near != NULL) {
         cli_usage_error(family->name, "unknown command '%s'; did you mean '%s'?", name, near);
     }

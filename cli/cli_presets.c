@@ -12,8 +12,8 @@
 
 #include "cli/cli_commands.h"
 #include "cli/cli_options.h"
-#include "cli/cli_suggest.h"
 #include "common/oct_program.h"
+#include "common/oct_suggest.h"
 #include "common/oct_text.h"
 
 #define SUFFIX         ".yaml"
@@ -146,7 +146,7 @@ cli_preset_near(const char *name, char *const *names)
             return names[i];
         }
     }
-    return cli_suggest(name, (const char *const *)names);
+    return oct_suggest(name, (const char *const *)names);
 }
 
 // ---- octet presets

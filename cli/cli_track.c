@@ -7,8 +7,8 @@
 #include "cli/cli_commands.h"
 #include "cli/cli_options.h"
 #include "cli/cli_python.h"
-#include "cli/cli_suggest.h"
 #include "cli/run/cli_folder.h"
+#include "common/oct_suggest.h"
 
 #define PROGRAM       "octet_track.py"
 #define EVERY_DEFAULT "10"
@@ -48,7 +48,7 @@ tracker_check(const char *name)
             return name;
         }
     }
-    const char *near = cli_suggest(name, known);
+    const char *near = oct_suggest(name, known);
     cli_usage_error("track", "--to is '%s'; allowed is mlflow, trackio, wandb%s%s%s", name,
                     near != NULL ? "; did you mean '" : "", near != NULL ? near : "",
                     near != NULL ? "'?" : "");
@@ -95,8 +95,9 @@ static const struct argp track_argp = {
            "metrics and its result. A live run is followed until it ends. If the command is "
            "started again, it continues; no row is sent twice.\v"
            "Needs a Python with the tracker's package: python3, or $OCTET_PYTHON. The run itself "
-           "is not affected, whatever the tracker does.\n"
-           "Example: octet track runs/pole --to mlflow --place sqlite:///mlflow.db",
+           "is not affected, whatever the tracker does.\n\n"
+           "Example:\n"
+           "  octet track runs/pole --to mlflow --place sqlite:///mlflow.db",
 };
 
 int

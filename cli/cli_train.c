@@ -160,6 +160,10 @@ parse(int key, char *arg, struct argp_state *state)
         cli_parent_follow("train", arg);
         return 0;
     case ARGP_KEY_ARG:
+        if (options->dash[0] != '\0' && arg[strspn(arg, "0123456789")] == '\0') {
+            cli_usage_error("train", "'%s' is not an experiment; a port is given as --dash=%s", arg,
+                            arg);
+        }
         if (options->file != NULL) {
             cli_usage_error("train", "two files, '%s' and '%s'; name one experiment", options->file,
                             arg);
@@ -179,8 +183,9 @@ static const struct argp train_argp = {
     .args_doc = "FILE\n[FILE] --resume --run-dir D",
     .doc = "Trains a policy on this machine: starts replay, learner, actors and an evaluator, "
            "supervises them and shows their progress.\v"
-           "FILE is an experiment, or the name of a preset (octet presets).\n"
-           "Example: octet train cartpole --set run.env_steps=100000\n\n"
+           "FILE is an experiment, or the name of a preset (octet presets).\n\n"
+           "Example:\n"
+           "  octet train cartpole --set run.env_steps=100000\n\n"
            "Ctrl-C saves a checkpoint and a policy and ends the run with exit code 130. octet "
            "config lists all keys for --set.",
     .children = children,

@@ -42,21 +42,32 @@ struct arguments {
     int setting_count;
 };
 
+enum {
+    KEY_RUN_DIR = 256,
+    KEY_RESUME,
+    KEY_ENVIRONMENT,
+    KEY_AWAIT_EVALUATOR,
+    KEY_DETERMINISTIC,
+    KEY_SET,
+    KEY_EXIT_WHEN_STOPPED,
+};
+
 static const struct argp_option options[] = {
-    {"run-dir", 'd', "FOLDER", 0,
+    {"run-dir", KEY_RUN_DIR, "FOLDER", 0,
      "Write checkpoints, policies, metrics and the summary to FOLDER (default octet-run)", 1},
-    {"resume", 'r', NULL, 0, "Resume from the checkpoint in the run folder, if it has one", 1},
-    {"environment", 'e', "FILE", 0,
+    {"resume", KEY_RESUME, NULL, 0, "Resume from the checkpoint in the run folder, if it has one",
+     1},
+    {"environment", KEY_ENVIRONMENT, "FILE", 0,
      "Read the description of the environment from FILE, the environment.oct that octet train "
      "writes to a run folder (default: take it from the first actor that registers)",
      1},
-    {"await-evaluator", 'w', "SECONDS", 0,
+    {"await-evaluator", KEY_AWAIT_EVALUATOR, "SECONDS", 0,
      "Wait this long for an evaluator if none has registered when training ends (default 0)", 1},
-    {"deterministic", 'D', NULL, 0,
+    {"deterministic", KEY_DETERMINISTIC, NULL, 0,
      "Run in lock-step, so that the same seed produces the same weights (run.deterministic)", 1},
-    {"set", 's', "KEY=VALUE", 0,
+    {"set", KEY_SET, "KEY=VALUE", 0,
      "Override one key of the experiment (octet config lists all keys); may be repeated", 1},
-    {"exit-when-stopped", 'x', "CODE", 0,
+    {"exit-when-stopped", KEY_EXIT_WHEN_STOPPED, "CODE", 0,
      "Exit with CODE, 1 to 255, if SIGTERM, SIGINT or SIGHUP ends the learner before the run is "
      "finished, so that a supervisor can restart it (default 0)",
      1},
@@ -104,25 +115,25 @@ parse(int key, char *arg, struct argp_state *state)
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &arguments->daemon;
         return 0;
-    case 'd':
+    case KEY_RUN_DIR:
         arguments->folder = arg;
         return 0;
-    case 'r':
+    case KEY_RESUME:
         arguments->resume = true;
         return 0;
-    case 'e':
+    case KEY_ENVIRONMENT:
         arguments->environment = arg;
         return 0;
-    case 'w':
+    case KEY_AWAIT_EVALUATOR:
         arguments->evaluator_wait_s = seconds_parse(arg, state);
         return 0;
-    case 'D':
+    case KEY_DETERMINISTIC:
         setting_add(arguments, "run.deterministic=true", state);
         return 0;
-    case 's':
+    case KEY_SET:
         setting_add(arguments, arg, state);
         return 0;
-    case 'x':
+    case KEY_EXIT_WHEN_STOPPED:
         arguments->exit_stopped = exit_code_parse(arg, state);
         return 0;
     case ARGP_KEY_ARG:

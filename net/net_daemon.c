@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
+#include "common/oct_argp.h"
 #include "common/oct_pulse.h"
 #include "net/net_process.h"
 #include "net/net_url.h"
@@ -100,8 +101,13 @@ net_daemon_parse(net_daemon *daemon, const struct argp *own, int argc, char **ar
         .log_level = OCT_LOG_INFO,
         .tls = net_loop_tls_default(),
     };
+    char reason[OCT_ARGP_REASON_BYTES];
+    const char *slash = strrchr(argv[0], '/'), *program = slash != NULL ? slash + 1 : argv[0];
     argp_err_exit_status = NET_DAEMON_EXIT_USAGE;
-    (void)argp_parse(&all, argc, argv, 0, NULL, input);
+    if (oct_argp_parse(&all, program, argc, argv, input, reason, sizeof(reason)) != OCT_OK) {
+        fprintf(stderr, "%s: error: %s\n  help: %s --help\n", program, reason, program);
+        exit(NET_DAEMON_EXIT_USAGE);
+    }
 }
 
 // A peer takes a descriptor or two, and shells give 1024; the hard limit is what the operator

@@ -20,12 +20,12 @@ struct arguments {
     bool only_relays;
 };
 
-enum { KEY_ANNOUNCE = 256, KEY_ONLY_RELAYS };
+enum { KEY_LEARNER = 256, KEY_LISTEN, KEY_RELAY, KEY_ANNOUNCE, KEY_ONLY_RELAYS };
 
 static const struct argp_option options[] = {
-    {"learner", 'l', "URL", 0,
+    {"learner", KEY_LEARNER, "URL", 0,
      "Connect to the learner at this base address (default ipc://learner.ipc)", 1},
-    {"listen", 'L', "URL", 0,
+    {"listen", KEY_LISTEN, "URL", 0,
      "Listen on this base address (default ipc://relay.ipc): this port publishes policies, the "
      "next one receives batches, and the one after it sends acknowledgements. With several "
      "replays, the next two ports serve the second replay in the same way, and so on. With "
@@ -37,7 +37,7 @@ static const struct argp_option options[] = {
      1},
     {"only-relays", KEY_ONLY_RELAYS, NULL, 0,
      "Serve only relays that name this one with --relay; no actor is given its address", 1},
-    {"relay", 'r', "URL", 0,
+    {"relay", KEY_RELAY, "URL", 0,
      "Connect to another relay at this base address, instead of to the learner's policies and "
      "replay",
      1},
@@ -52,13 +52,13 @@ parse(int key, char *arg, struct argp_state *state)
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &arguments->daemon;
         return 0;
-    case 'l':
+    case KEY_LEARNER:
         arguments->io.learner = arg;
         return 0;
-    case 'L':
+    case KEY_LISTEN:
         arguments->io.listen = arg;
         return 0;
-    case 'r':
+    case KEY_RELAY:
         arguments->io.relay = arg;
         return 0;
     case KEY_ANNOUNCE:

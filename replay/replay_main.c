@@ -16,7 +16,7 @@
 
 #define EXIT_REFUSED 3 // for good: starting again would not help
 
-enum { OPTION_PATH = 0x100, OPTION_SYNC, OPTION_SYNC_INTERVAL, OPTION_DATA };
+enum { OPTION_LISTEN = 0x100, OPTION_PATH, OPTION_SYNC, OPTION_SYNC_INTERVAL, OPTION_DATA };
 
 const char *argp_program_version = "octet-replay " OCTET_VERSION " " WIRE_SPEAKS_TEXT;
 
@@ -28,7 +28,7 @@ struct options {
 };
 
 static const struct argp_option option_table[] = {
-    {"listen", 'l', "URL", 0,
+    {"listen", OPTION_LISTEN, "URL", 0,
      "Listen on this base address (default ipc://replay.ipc): this port serves calls, the next one "
      "receives batches, and the one after it sends acknowledgements. With ipc://PATH, these are "
      "PATH, PATH.1 and PATH.2",
@@ -83,7 +83,7 @@ option_parse(int key, char *text, struct argp_state *state)
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &options->daemon;
         return 0;
-    case 'l':
+    case OPTION_LISTEN:
         options->listen = text;
         return 0;
     case OPTION_PATH:

@@ -12,7 +12,6 @@
 
 #include "cli/cli_options.h"
 #include "cli/cli_presets.h"
-#include "cli/cli_suggest.h"
 #include "cli/run/cli_env_file.h"
 #include "cli/run/cli_folder.h"
 #include "cli/run/cli_run.h"

@@ -1,6 +1,6 @@
 // Suggests the word that was probably meant by a mistyped one.
 
-#include "cli/cli_suggest.h"
+#include "common/oct_suggest.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -25,7 +25,7 @@ with_prefix(const char *word, const char *const *candidates)
 }
 
 const char *
-cli_suggest(const char *word, const char *const *candidates)
+oct_suggest(const char *word, const char *const *candidates)
 {
     if (word[0] == '\0') {
         return NULL;
