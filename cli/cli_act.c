@@ -67,8 +67,9 @@ static const struct argp act_argp = {
     .args_doc = "",
     .doc = "Runs a policy greedily: reads one observation from each line of standard input "
            "(numbers separated by blanks, tabs or commas) and prints its action as one line.\v"
-           "A malformed line ends the command with exit code 1.\n"
-           "Example: echo 0 0 0.01 0 | octet act --policy runs/pole/policy.oct",
+           "A malformed line ends the command with exit code 1.\n\n"
+           "Example:\n"
+           "  echo 0 0 0.01 0 | octet act --policy runs/pole/policy.oct",
 };
 
 // One line with the action, then the outputs when asked. False: nobody takes it.

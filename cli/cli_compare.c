@@ -88,8 +88,9 @@ static const struct argp compare_argp = {
            "configurations differ only in the seed form a group, whose mean and spread are shown, "
            "and how sure the mean is: the interquartile mean and the probability that a run is "
            "better than one of the first group, with 95 % bootstrap intervals.\v"
-           "RUN is a run folder, or a folder of runs, such as that of a sweep.\n"
-           "Example: octet compare runs/a runs/b --threshold 475 --svg compare.svg",
+           "RUN is a run folder, or a folder of runs, such as that of a sweep.\n\n"
+           "Example:\n"
+           "  octet compare runs/a runs/b --threshold 475 --svg compare.svg",
 };
 
 static int

@@ -54,10 +54,12 @@ static const struct argp completion_argp = {
     .parser = parse,
     .args_doc = "bash|zsh|fish\nwords -- WORD...",
     .doc = "Prints a script that makes a shell complete commands, options, presets, keys and "
-           "environments. Put its line into ~/.bashrc, ~/.zshrc (after compinit) or "
-           "~/.config/fish/config.fish. An installed Octet may have it in place already.\v"
-           "bash, zsh: . <(octet completion bash), . <(octet completion zsh)\n"
-           "fish: octet completion fish | source\n\n"
+           "environments. Add its line to the start-up file of the shell. An installed Octet may "
+           "have it in place already.\v"
+           "Examples:\n"
+           "  . <(octet completion bash)         # in ~/.bashrc\n"
+           "  . <(octet completion zsh)          # in ~/.zshrc, after compinit\n"
+           "  octet completion fish | source     # in ~/.config/fish/config.fish\n\n"
            "The scripts use octet completion words, which prints what the last of the words of a "
            "command line can become, one candidate a line; " FILES ": the name of a file, too."};
 

@@ -82,8 +82,9 @@ static const struct argp dash_argp = {
            "learning curves and their mean over seeds, who waits for whom, actors, policies, "
            "replay and differences in configuration. FOLDER is a run folder, or contains run "
            "folders up to three levels deep. Ctrl-C ends it.\v"
-           "Examples: octet dash\n"
-           "octet dash runs sweeps/pole --port 9000",
+           "Examples:\n"
+           "  octet dash\n"
+           "  octet dash runs sweeps/pole --port 9000",
 };
 
 static void

@@ -153,7 +153,8 @@ static const struct argp info_argp = {
     .doc = "Describes recorded steps: a data set, the replay.oct of a run, or that of a run folder "
            "with all its shards. The whole file is read and checked. A replay.oct that a run is "
            "using is refused.\v"
-           "Example: octet data info runs/pole",
+           "Example:\n"
+           "  octet data info runs/pole",
 };
 
 static const struct argp export_argp = {
@@ -162,7 +163,8 @@ static const struct argp export_argp = {
     .args_doc = "FILE|RUN_FOLDER",
     .doc = "Makes a data set from the steps that a run recorded, or another kind of file from a "
            "data set. FILE is a data set or the replay.oct of a run that has ended.\v"
-           "Example: octet data export runs/pole --out pole.data",
+           "Example:\n"
+           "  octet data export runs/pole --out pole.data",
 };
 
 static const struct argp import_argp = {
@@ -170,7 +172,8 @@ static const struct argp import_argp = {
     .parser = parse,
     .args_doc = "",
     .doc = "Makes an Octet data set from a Minari data set.\v"
-           "Example: octet data import --minari mujoco/hopper/medium-v0 --out hopper.data",
+           "Example:\n"
+           "  octet data import --minari mujoco/hopper/medium-v0 --out hopper.data",
 };
 
 static void

@@ -226,7 +226,8 @@ static const struct argp distill_argp = {
     .doc = "Trains a small policy, the student, to act like a trained one, the teacher, compares "
            "both and writes the student. TEACHER is a policy file of any precision, or a run "
            "folder, which stands for the policy.fp32.oct in it.\v"
-           "Example: octet distill runs/walk --hidden 32,32 --precision int8",
+           "Example:\n"
+           "  octet distill runs/walk --hidden 32,32 --precision int8",
 };
 
 static void

@@ -60,7 +60,8 @@ static const struct argp doctor_argp = {
         "processor, memory, limits, disk, sockets, ports, certificates and programs. FOLDER is a "
         "run folder, or where runs will be (default: the current one). FILE is an experiment or "
         "a preset, whose environment has to work. The exit code is 1 if a check fails.\v"
-        "Example: octet doctor runs",
+        "Example:\n"
+        "  octet doctor runs",
 };
 
 static bool

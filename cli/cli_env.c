@@ -77,7 +77,8 @@ static const struct argp check_argp = {
     .doc = "Checks an environment against the rules of include/octet/env.h. Reports each broken "
            "rule, and whether a policy can be trained on the environment. Each rule is checked in "
            "its own process. The exit code is 1 if a rule is broken or no policy can be trained.\v"
-           "Example: octet env check ./point.so",
+           "Example:\n"
+           "  octet env check ./point.so",
 };
 
 static const struct argp bench_argp = {
@@ -85,7 +86,8 @@ static const struct argp bench_argp = {
     .parser = cli_env_settings_parse,
     .args_doc = "ID|PLUG-IN.so",
     .doc = "Steps environments with random actions on one thread and prints the speed.\v"
-           "Example: octet env bench CartPole-v1 --envs 1",
+           "Example:\n"
+           "  octet env bench CartPole-v1 --envs 1",
 };
 
 static const struct argp replay_argp = {
@@ -97,7 +99,8 @@ static const struct argp replay_argp = {
            "Columns: ep, t, action (or action0.. or u0..), s0.., o0.. (or the environment's own "
            "names), reward, terminated, truncated; or state_hex and random_tape: see "
            "docs/internals/environments.md. The exit code is 1 if anything differs.\v"
-           "Example: octet env replay CartPole-v1 tests/data/classic_control_ref/CartPole-v1.csv",
+           "Example:\n"
+           "  octet env replay CartPole-v1 tests/data/classic_control_ref/CartPole-v1.csv",
 };
 
 static const struct argp render_argp = {
@@ -105,7 +108,8 @@ static const struct argp render_argp = {
     .parser = cli_env_settings_parse,
     .args_doc = "ID|PLUG-IN.so --out FILE.png",
     .doc = "Draws a picture of an environment after steps of random actions.\v"
-           "Example: octet env render Pendulum-v1 --out pendulum.png --steps 20",
+           "Example:\n"
+           "  octet env render Pendulum-v1 --out pendulum.png --steps 20",
 };
 
 // ---- commands

@@ -176,9 +176,10 @@ static const struct argp eval_argp = {
            "stored, or with --sampling as its distribution says. POLICY is a file or a run folder; "
            "the environment is taken from the "
            "config.yaml beside it.\v"
-           "Example: octet eval runs/CartPole-v1-20260131-120000/policy.oct --episodes 100\n"
-           "The video shows the measured policy from the first step of its first episode: octet "
-           "eval policy.oct --video pole.mp4 --episodes 1",
+           "Examples:\n"
+           "  octet eval runs/pole/policy.oct --episodes 100\n"
+           "  octet eval runs/pole/policy.oct --episodes 1 --video pole.mp4\n\n"
+           "The video shows the measured policy from the first step of its first episode.",
 };
 
 // ---- the policy and whether it fits

@@ -84,8 +84,9 @@ static const struct argp export_argp = {
     .doc = "Writes a policy in a form that runs without Octet. POLICY is a policy file or a run "
            "folder.\v"
            "An existing file is replaced either completely or not at all. If a file is the output "
-           "(/dev/stdout), the report goes to the error output.\n"
-           "Example: octet export runs/pole/policy.oct --c99 pole.h --name pole",
+           "(/dev/stdout), the report goes to the error output.\n\n"
+           "Example:\n"
+           "  octet export runs/pole/policy.oct --c99 pole.h --name pole",
 };
 
 // Whether path can be written, or is NULL: no folder, and not the policy itself. false after a

@@ -60,7 +60,8 @@ static const struct argp report_argp = {
     .doc = "Writes what octet dash shows to one HTML file, which needs no server and no network, "
            "so that it can be mailed or published with a paper. RUN is a run folder, or contains "
            "run folders up to three levels deep.\v"
-           "Example: octet report runs/pole-1 runs/pole-2 runs/pole-3 --html pole.html",
+           "Example:\n"
+           "  octet report runs/pole-1 runs/pole-2 runs/pole-3 --html pole.html",
 };
 
 int

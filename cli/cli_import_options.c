@@ -207,7 +207,8 @@ static const struct argp import_argp = {
     .doc = "Makes a policy from a network that was trained elsewhere, quantises it and prints how "
            "much it differs from the model. MODEL.onnx is an ONNX model: a chain of dense layers "
            "or convolutions from one observation to actions or their values.\v"
-           "Example: octet import pole.onnx --env CartPole-v1 --out pole.oct",
+           "Example:\n"
+           "  octet import pole.onnx --env CartPole-v1 --out pole.oct",
 };
 
 void

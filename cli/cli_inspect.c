@@ -67,8 +67,9 @@ static const struct argp inspect_argp = {
     .args_doc = "POLICY...",
     .doc = "Prints the contents of policy files: layers, sizes, scales, precision, version and "
            "origin. POLICY and FP32 are files or run folders.\v"
-           "The exit code is 1 if a file is missing, damaged or of a newer format.\n"
-           "Example: octet inspect runs/pole/policy.oct --against runs/pole/policy.fp32.oct",
+           "The exit code is 1 if a file is missing, damaged or of a newer format.\n\n"
+           "Example:\n"
+           "  octet inspect runs/pole/policy.oct --against runs/pole/policy.fp32.oct",
 };
 
 static const char *

@@ -82,8 +82,9 @@ static const struct argp plan_argp = {
            "time, memory and disk, and which part is the limit. The exit code is 1 if the run does "
            "not fit or cannot be measured.\v"
            "FILE is an experiment, or the name of a preset (octet presets). The options are those "
-           "of octet train.\n"
-           "Example: octet plan cartpole --actors 2",
+           "of octet train.\n\n"
+           "Example:\n"
+           "  octet plan cartpole --actors 2",
     .children = children,
 };
 

@@ -148,8 +148,8 @@ static const struct argp quantize_argp = {
     .doc = "Quantises a trained fp32 policy and prints the error of each layer. With --episodes or "
            "--env, it also measures the return of every precision. POLICY is a policy file of "
            "precision fp32, or a run folder, which stands for the " CLI_QUANTIZE_INPUT " in it.\v"
-           "Example: octet quantize runs/CartPole-v1-20260131-120000 --precision int4 --range mse "
-           "--episodes 100",
+           "Example:\n"
+           "  octet quantize runs/pole --precision int4 --range mse --episodes 100",
 };
 
 // Refuses combinations of options that contradict each other.

@@ -57,7 +57,8 @@ static const struct argp pack_argp = {
            "policies, metrics, logs, keys and the experience in its replay, unless replay.path "
            "puts that elsewhere. The run must not be live. octet run unpack restores the folder on "
            "any host.\v"
-           "Example: octet run pack runs/pole --out pole.tar.zst",
+           "Example:\n"
+           "  octet run pack runs/pole --out pole.tar.zst",
 };
 
 static const struct argp_option unpack_option_table[] = {
@@ -74,7 +75,8 @@ static const struct argp unpack_argp = {
     .args_doc = "FILE",
     .doc = "Restores a run folder from a pack, after checking that every file is as it was packed. "
            "octet train --resume then continues the run.\v"
-           "Example: octet run unpack pole.tar.zst --run-dir runs/pole",
+           "Example:\n"
+           "  octet run unpack pole.tar.zst --run-dir runs/pole",
 };
 
 // One line; the exit code.

@@ -74,7 +74,8 @@ static const struct argp set_argp = {
     .doc = "Changes the limiter of a live run: how often each window is sampled. A key that is not "
            "named keeps its value. The change lasts until the learner or replay, or a shard of it, "
            "is restarted.\v"
-           "Example: octet set runs/CartPole-v1-20260131-120000 replay.samples_per_insert=16",
+           "Example:\n"
+           "  octet set runs/pole replay.samples_per_insert=16",
     .children = children,
 };
 

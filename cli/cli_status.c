@@ -70,8 +70,9 @@ static const struct argp status_argp = {
     .args_doc = "RUN_DIR\n--learner ADDRESS",
     .doc = "Shows the state of a run, or the summary of a run that has ended. For a run on other "
            "hosts, give the learner's address instead of a folder.\v"
-           "Examples: octet status runs/CartPole-v1-20260131-120000 --watch\n"
-           "octet status --learner tls+tcp://learner.lab:5555 --tls octet-certs/anna",
+           "Examples:\n"
+           "  octet status runs/pole --watch\n"
+           "  octet status --learner tls+tcp://learner.lab:5555 --tls octet-certs/anna",
     .children = children,
 };
 

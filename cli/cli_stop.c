@@ -63,8 +63,9 @@ static const struct argp stop_argp = {
     .parser = parse,
     .args_doc = "RUN_DIR\n--learner ADDRESS",
     .doc = "Ends a run, here or on other hosts: the learner saves everything and exits.\v"
-           "Examples: octet stop runs/pole, octet stop --learner tls+tcp://learner.lab:5555 --tls "
-           "octet-certs/anna",
+           "Examples:\n"
+           "  octet stop runs/pole\n"
+           "  octet stop --learner tls+tcp://learner.lab:5555 --tls octet-certs/anna",
     .children = children,
 };
 
@@ -74,8 +75,9 @@ static const struct argp checkpoint_argp = {
     .doc =
         "Makes the learner of a run, here or on other hosts, write a checkpoint now. The command "
         "returns when the checkpoint is on disk.\v"
-        "Examples: octet checkpoint runs/pole, octet checkpoint --learner "
-        "tls+tcp://learner.lab:5555 --tls octet-certs/anna",
+        "Examples:\n"
+        "  octet checkpoint runs/pole\n"
+        "  octet checkpoint --learner tls+tcp://learner.lab:5555 --tls octet-certs/anna",
     .children = children,
 };
 

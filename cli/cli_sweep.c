@@ -190,8 +190,9 @@ static const struct argp sweep_argp = {
         "results.\v"
         "FILE is an experiment, or the name of a preset (octet presets). A trial is one "
         "combination of values of the varied keys; each of its runs is an octet train in its own "
-        "folder.\n"
-        "Example: octet sweep cartpole --over algo.learning_rate=1e-3,5e-3 --seeds 3 --jobs 2\n\n"
+        "folder.\n\n"
+        "Example:\n"
+        "  octet sweep cartpole --over algo.learning_rate=1e-3,5e-3 --seeds 3 --jobs 2\n\n"
         "Ctrl-C ends the runs, which save their state, with exit code 130; --resume continues the "
         "sweep.",
 };

@@ -81,9 +81,9 @@ static const struct argp top_argp = {
     .doc = "Shows all actors and evaluators of a live run as a table, updated once a second. The "
            "left and right arrows choose the column to sort by, r reverses the order, up, down and "
            "the page keys scroll, q or Ctrl-C quits.\v"
-           "Examples: octet top runs/CartPole-v1-20260131-120000\n"
-           "octet top --learner tls+tcp://learner.lab:5555 --tls octet-certs/anna --sort wait\n"
-           "octet top --learner tls+tcp://learner.lab:5555 --once",
+           "Examples:\n"
+           "  octet top runs/pole --sort wait\n"
+           "  octet top --learner tls+tcp://learner.lab:5555 --tls octet-certs/anna",
     .children = children,
 };
 

@@ -28,7 +28,7 @@ USAGE = re.compile(r"^(?:Usage|  or): +(.*)")
 COMMAND = re.compile(r"^  ([a-z0-9]+) +(\S.*)$")
 OPTION = re.compile(r"^ {2,6}((?:-\S, )?--\S+)(?: +(.*))?$")
 FAMILY_TAIL = re.compile(r"^  octet .*--(?:help|version) ")
-EXAMPLES = re.compile(r"^Examples?: (.*)")
+EXAMPLES = re.compile(r"^Examples?:$")  # each on a line of its own, indented, up to an empty line
 CELL = re.compile(r"(?<!\\)\|")
 PLAIN_WORD = re.compile(r"[A-Za-z]+(?:-[A-Za-z]+)+[.,;:)]*")
 
@@ -38,12 +38,17 @@ class Page:
 
     def __init__(self, name, text, summary):
         self.name, self.usage, self.about, self.commands, self.options, self.notes, self.examples = name, [], [], [], [], [], []
+        self.is_in_examples = False
         for line in text.splitlines():
             self.take(line)
         self.about = " ".join(self.about)
         self.summary = summary or self.about[:1].lower() + self.about[1:].partition(". ")[0].rstrip(".")
 
     def take(self, line):
+        if self.is_in_examples and line.startswith("  "):
+            self.examples.append(line.strip())
+            return
+        self.is_in_examples = EXAMPLES.match(line) is not None
         usage, option, command = USAGE.match(line), OPTION.match(line), COMMAND.match(line)
         if usage:
             self.usage.append(usage[1].strip())
@@ -51,7 +56,7 @@ class Page:
             self.options.append((option[1], option[2] or ""))
         elif line and self.options and not self.options[-1][1]:  # behind a long value argp begins a line
             self.options[-1] = (self.options[-1][0], line.strip())
-        elif FAMILY_TAIL.match(line):
+        elif self.is_in_examples or FAMILY_TAIL.match(line):
             pass
         elif command:
             self.commands.append(command.groups())
@@ -61,13 +66,8 @@ class Page:
             self.take_note(line)
 
     def take_note(self, line):
-        found = EXAMPLES.match(line)
         if line.startswith("Start here: "):
             self.examples.append(line.partition(": ")[2])
-        elif found:
-            self.examples += re.split(r", (?=octet )", found[1])
-        elif self.examples and line.startswith("octet "):
-            self.examples.append(line)
         elif line and not line.startswith("Mandatory or optional arguments"):
             self.notes.append(line)
 

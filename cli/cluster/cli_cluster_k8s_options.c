@@ -263,7 +263,8 @@ cli_k8s_options_parse(k8s_options *o, int argc, char **argv)
         .doc =
             "Prints the Kubernetes manifests of an experiment as one stream of YAML. Comments at "
             "the beginning explain how to make the certificates.\v"
-            "Example: octet cluster k8s cartpole --actors 2 --actors-max 64 | kubectl apply -f -",
+            "Example:\n"
+            "  octet cluster k8s cartpole --actors 2 --actors-max 64 | kubectl apply -f -",
         .children = children,
     };
     cli_cluster_options_init(&o->cluster, COMMAND);

@@ -122,11 +122,12 @@ static const struct argp slurm_argp = {
         "Prints a job script for Slurm. Learner, replay and evaluators run on one node, actors in "
         "another component of the job, and learners on several nodes in a component of their own. "
         "The job saves everything before its time limit; if it is requeued, it continues its run.\v"
-        "FILE is an experiment, or the name of a preset (octet presets).\n"
-        "Example: octet cluster slurm cartpole --actors 16 > job.sh && sbatch job.sh\n\n"
+        "FILE is an experiment, or the name of a preset (octet presets).\n\n"
+        "Examples:\n"
+        "  octet cluster slurm cartpole --actors 16 > job.sh && sbatch job.sh\n"
+        "  sbatch --array=0-15 RUN/actors.sh     # more actors, which may come and go\n\n"
         "The run folder (default: runs/NAME-JOB in the folder where sbatch is called) must be on a "
-        "file system that all nodes share. To add more actors, which may come and go: sbatch "
-        "--array=0-15 RUN/actors.sh.",
+        "file system that all nodes share.",
 };
 
 // Learners over several nodes: as octet-learner asks for them, before the job waits for its nodes.

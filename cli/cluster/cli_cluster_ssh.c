@@ -167,8 +167,9 @@ static const struct argp ssh_argp = {
     .doc = "Trains on several hosts with nothing but ssh: copies programs and certificates to the "
            "hosts, starts the daemons and shows their logs. At the end, or on Ctrl-C, it stops the "
            "daemons, copies the run folder to this machine and removes what it had copied.\v"
-           "FILE is an experiment, or the name of a preset (octet presets).\n"
-           "Example: octet cluster ssh cartpole --hosts train,node1,node2 --actors 16\n\n"
+           "FILE is an experiment, or the name of a preset (octet presets).\n\n"
+           "Example:\n"
+           "  octet cluster ssh cartpole --hosts train,node1,node2 --actors 16\n\n"
            "ssh must work without a password (BatchMode). The actors' hosts must be able to reach "
            "the ports of learner and replay on the first host.",
 };
