@@ -29,7 +29,6 @@
 
 #define FREE_BYTES_MIN  (16ull << 20)
 #define SAME_SECOND_MAX 1000
-#define TAKEN_TEXT      "another 'octet train' or 'octet sweep' is running in '%s'"
 
 // ---- run folder
 
@@ -53,6 +52,23 @@ refuse(char *reason, size_t reason_size, const char *what, const char *path)
                                                          : "";
     (void)snprintf(reason, reason_size, "%s '%s': %s%s", what, path, strerror(code), hint);
     return OCT_EIO;
+}
+
+// A folder whose run or sweep is live can be neither taken nor continued.
+static oct_err
+refuse_live(char *reason, size_t reason_size, const char *path)
+{
+    if (cli_folder_has(path, CLI_SWEEP_FILE)) {
+        (void)snprintf(reason, reason_size,
+                       "an octet sweep is running in '%s'; Ctrl-C ends it, or name another folder",
+                       path);
+    } else {
+        (void)snprintf(reason, reason_size,
+                       "the run in '%s' is live: octet status %s shows it, octet stop %s ends it; "
+                       "or name another folder",
+                       path, path, path);
+    }
+    return OCT_EAGAIN;
 }
 
 // OCT_EAGAIN: something of that name is there.
@@ -129,14 +145,11 @@ lock(cli_folder *folder, char *reason, size_t reason_size)
     if (is_ours && holder_write(folder->lock_fd)) {
         return OCT_OK;
     }
-    oct_err err = got == OCT_LOCK_TAKEN ? OCT_EAGAIN : OCT_EIO;
-    if (is_ours) {
-        (void)refuse(reason, reason_size, "cannot write in run folder", folder->path);
-    } else if (err == OCT_EAGAIN) {
-        (void)snprintf(reason, reason_size, TAKEN_TEXT, folder->path);
-    } else {
-        (void)refuse(reason, reason_size, "cannot lock run folder", folder->path);
-    }
+    oct_err err = got == OCT_LOCK_TAKEN
+                      ? refuse_live(reason, reason_size, folder->path)
+                      : refuse(reason, reason_size,
+                               is_ours ? "cannot write in run folder" : "cannot lock run folder",
+                               folder->path);
     (void)close(folder->lock_fd);
     return err;
 }
@@ -158,7 +171,8 @@ cli_folder_is_locked(const char *path)
 oct_err
 cli_folder_check_free(const char *path, char *reason, size_t reason_size)
 {
-    return cli_folder_is_locked(path) ? oct_refuse(reason, reason_size, TAKEN_TEXT, path) : OCT_OK;
+    return cli_folder_look(path) == CLI_FOLDER_LIVE ? refuse_live(reason, reason_size, path)
+                                                    : OCT_OK;
 }
 
 bool
@@ -279,6 +293,7 @@ oct_err
 cli_folder_check_new(const char *wanted, char *reason, size_t reason_size)
 {
     struct stat file;
+    OCT_TRY(cli_folder_check_free(wanted, reason, reason_size));
     if (may_take(wanted) || lstat(wanted, &file) != 0) {
         return OCT_OK;
     }
@@ -313,6 +328,7 @@ static oct_err
 make_or_take(const char *path, uint32_t *made, char *reason, size_t reason_size)
 {
     char summary[CLI_PATH_MAX + 16];
+    OCT_TRY(cli_folder_check_free(path, reason, reason_size));
     if (!may_take(path)) {
         return make_new(path, made, reason, reason_size);
     }
@@ -380,7 +396,9 @@ cli_folder_open(cli_folder *out, const char *wanted, const char *name, bool resu
 void
 cli_folder_close(cli_folder *folder)
 {
-    (void)close(folder->lock_fd);
+    if (folder->lock_fd >= 0) {
+        (void)close(folder->lock_fd);
+    }
     folder->lock_fd = -1;
 }
 

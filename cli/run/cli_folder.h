@@ -16,7 +16,7 @@
 
 typedef struct cli_folder {
     char path[CLI_PATH_MAX]; // absolute
-    int lock_fd;             // flock on PATH/.lock: one supervisor for a folder
+    int lock_fd;             // flock on PATH/.lock: one supervisor for a folder; -1: closed
     uint32_t made; // folders at the end of path that cli_folder_open made; 0: it was there
     uid_t owner;   // of the folder
 } cli_folder;
@@ -29,12 +29,14 @@ OCT_CHECKED oct_err cli_folder_open(cli_folder *out, const char *wanted, const c
 // Whether cli_folder_open, without resume, would take wanted for its path: nothing is there, or
 // what it takes over. Makes nothing.
 OCT_CHECKED oct_err cli_folder_check_new(const char *wanted, char *reason, size_t reason_size);
+// Unlocks the folder. May be called again.
 void cli_folder_close(cli_folder *folder);
 // Warns a person of a folder of another user, who could replace what is in it.
 void cli_folder_warn(const cli_folder *folder, const char *command);
-// Whether an octet train runs in a folder.
+// Returns true if an octet train or an octet sweep has locked the folder.
 bool cli_folder_is_locked(const char *path);
-// The same, refused in the words of cli_folder_open, before anything is said of the run.
+// OCT_EAGAIN: a run or a sweep is live there (CLI_FOLDER_LIVE); reason says how to look at it or end
+// it. cli_folder_open refuses such a folder in the same words.
 OCT_CHECKED oct_err cli_folder_check_free(const char *path, char *reason, size_t reason_size);
 // Whether the folder itself says that its run has ended: its summary.json is not older than its
 // config.yaml, which octet train writes first.

@@ -471,7 +471,8 @@ dash_begin(run *r)
     cli_screen_print(r->screen, "%s shows the run", r->request->dash);
 }
 
-// Shows the run that has ended until somebody wants no more of it.
+// Serves the page of the run that has ended until a signal. The folder is not locked meanwhile: for
+// other commands the run has ended, and octet train --resume may continue it.
 static void
 dash_stay(run *r, cli_run_rest rest)
 {
@@ -480,6 +481,7 @@ dash_stay(run *r, cli_run_rest rest)
         return;
     }
     r->phase = STAYING;
+    cli_folder_close(r->request->folder);
     net_timer_stop(r->draw_timer);
     r->draw_timer = NULL;
     cli_screen_print(r->screen, "%s shows the ended run; Ctrl-C stops serving it",

@@ -27,9 +27,9 @@ typedef struct cli_run_request {
     const oct_config *config;
     const cli_experiment *experiment;   // where its values come from
     const cli_environment *environment; // that the preflight has found
-    const cli_folder *folder;           // the working folder
-    const char *shown_as;               // what a person calls the folder
-    const char *replay;                 // executables, absolute
+    cli_folder *folder;   // the working folder; unlocked while dash_stays after the end
+    const char *shown_as; // what a person calls the folder
+    const char *replay;   // executables, absolute
     const char *learner;
     const char *actor;
     bool resume;

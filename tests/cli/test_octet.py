@@ -993,8 +993,12 @@ class RunFolder(Case):
     def test_one_supervisor_in_a_folder(self):
         first = self.start("train", "x.yaml", "--run-dir", "run")
         self.wait_up()
-        _, err = self.octet("train", "--run-dir", "run", "--resume", code=1)
-        self.assertEqual(err, "octet train: error: another 'octet train' or 'octet sweep' is running in 'run'\n")
+        before = (self.home / "run/config.yaml").stat().st_ino
+        for words in [["--run-dir", "run", "--resume"], ["x.yaml", "--run-dir", "run"]]:
+            _, err = self.octet("train", *words, code=1)
+            self.assertEqual(err, "octet train: error: the run in 'run' is live: octet status run shows it, octet stop run ends it; "
+                                  "or name another folder\n")
+        self.assertEqual((self.home / "run/config.yaml").stat().st_ino, before)
         first.send_signal(signal.SIGINT)
         first.communicate(timeout=DEADLINE_S)
 
@@ -1490,7 +1494,7 @@ class Supervisor(Case):
         with open(self.home / "s/.lock", encoding="utf-8") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             _, err = self.octet("sweep", "--resume", "--sweep-dir", "s", code=1)
-        self.assertIn("another 'octet train' or 'octet sweep' is running in '", err)
+        self.assertRegex(err, "an octet sweep is running in '.*s'; Ctrl-C ends it, or name another folder")
 
     def test_a_sweep_that_waits_for_a_run_can_be_stopped(self):
         self.killed_sweep()
