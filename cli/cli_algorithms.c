@@ -203,7 +203,8 @@ print_text(FILE *out, const row *rows, size_t count)
         size_t at = 0;
         for (const char *name;
              (name = oct_config_algo_next_name(rows[i].cells[NAME], &at)) != NULL;) {
-            fprintf(out, "%s: %s\n", name, oct_config_algo_made_of(name));
+            char made_of[OCT_CONFIG_VALUE_MAX];
+            fprintf(out, "%s: %s\n", name, oct_config_algo_made_of(name, made_of));
         }
     }
 }

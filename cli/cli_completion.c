@@ -125,6 +125,9 @@ offer_value(void)
     }
     if (strcmp(slot->option, "env") == 0) {
         offer_environments("");
+    } else if (strcmp(slot->command, "config") == 0 && strcmp(slot->option, "explain") == 0) {
+        oct_config_offer_algorithms(offer);
+        return;
     } else if (strcmp(slot->command, "config") == 0 && strcmp(slot->option, "check") == 0) {
         offer_presets();
     }

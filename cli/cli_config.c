@@ -197,9 +197,16 @@ print_key(const char *wanted)
             wanted, wanted);
     }
     if (printed == 0) {
-        const char *near = oct_suggest(wanted, (const char *const *)names.name);
+        const char *near = oct_config_key_meant(wanted);
+        near = near != NULL ? near : oct_suggest(wanted, (const char *const *)names.name);
+        if (oct_config_is_algorithm(wanted)) {
+            cli_usage_error("config",
+                            "'%s' is an algorithm, not a key; octet config --explain %s lists its "
+                            "keys",
+                            wanted, wanted);
+        }
         if (near != NULL) {
-            cli_usage_error("config", "no key '%s'; did you mean '%s'?", wanted, near);
+            cli_usage_error("config", "no key '%s'; did you mean %s?", wanted, near);
         }
         cli_usage_error("config", "no key '%s'; octet config prints all keys", wanted);
     }
@@ -213,7 +220,9 @@ explain(const char *algorithm)
 {
     char *text = oct_config_explain(algorithm);
     if (text == NULL) {
-        cli_usage_error("config", "no algorithm '%s'; allowed are %s", algorithm,
+        char hint[OCT_CONFIG_NAME_MAX + 32];
+        cli_usage_error("config", "no algorithm '%s'%s\n  allowed: %s", algorithm,
+                        oct_config_suggest_algorithm(algorithm, hint, sizeof(hint)),
                         oct_config_algo_words());
     }
     (void)fputs(text, stdout);

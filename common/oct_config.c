@@ -12,7 +12,7 @@
 #include <yaml.h>
 
 #include "common/oct_base.h"
-#include "common/oct_config_table.h"
+#include "common/oct_config_synonyms.h"
 #include "common/oct_file.h"
 #include "common/oct_text.h"
 
@@ -201,6 +201,30 @@ given(parse *p, const oct_config_key *key)
     p->config->is_given[key - oct_config_keys] = true;
 }
 
+static void
+value_give(oct_config *config, const oct_config_key *key, const char *text)
+{
+    char reason[REASON_MAX];
+    const oct_config_scalar scalar = {.text = text, .length = strlen(text)};
+    oct_err err = oct_config_value_set(config, key, &scalar, reason, sizeof(reason));
+    OCT_ASSERT(err == OCT_OK); // the table of synonyms has good values
+}
+
+// algo.name: rainbow sets several keys. Those that the text sets itself, before or after, stay.
+static void
+synonym_give(parse *p, const oct_config_key *key, const oct_config_synonym *synonym)
+{
+    const char *settings = synonym->settings;
+    char value[OCT_CONFIG_NAME_MAX];
+    value_give(p->config, key, synonym->algorithm);
+    while ((key = oct_config_synonym_next(&settings, value)) != NULL) {
+        if (p->key_line[key - oct_config_keys] == 0) {
+            given(p, key);
+            value_give(p->config, key, value);
+        }
+    }
+}
+
 // The value of key begins with the current event.
 static void
 parse_value(parse *p, const oct_config_key *key)
@@ -213,7 +237,14 @@ parse_value(parse *p, const oct_config_key *key)
         skip(p);
     } else if (p->event.type == YAML_SCALAR_EVENT) {
         oct_config_scalar scalar = event_scalar(&p->event);
-        if (oct_config_value_set(p->config, key, &scalar, reason, sizeof(reason)) != OCT_OK) {
+        const oct_config_synonym *synonym =
+            key == oct_config_key_find("algo", "name")
+                ? oct_config_synonym_find(scalar.text, scalar.length)
+                : NULL;
+        if (synonym != NULL) {
+            synonym_give(p, key, synonym);
+        } else if (oct_config_value_set(p->config, key, &scalar, reason, sizeof(reason)) !=
+                   OCT_OK) {
             parse_error(p, &mark, "%s: %s", name, reason);
         }
     } else if (p->event.type == YAML_SEQUENCE_START_EVENT && key->kind == OCT_CONFIG_INTS) {

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/oct_base.h"
+#include "common/oct_config_synonyms.h"
 #include "common/oct_text.h"
 
 #define OTHERS_MAX 3 // that are named, instead of those that read a key
@@ -429,44 +430,6 @@ oct_config_algo_word(oct_algo_name name, char out[OCT_CONFIG_NAME_MAX])
     return out;
 }
 
-static const struct {
-    const char *word, *made_of;
-} other_names[] = {
-    {"rainbow", "dqn with algo.distributional, algo.dueling and algo.noisy: true, and "
-                "actor.epsilon_base: 0"},
-    {"c51", "dqn with algo.distributional: true"},
-    {"a3c", "vtrace with learner.count above 1 and learner.asynchronous: true"},
-    {"impala", "vtrace"},
-    {"q_learning", "table with algo.target: q_learning"},
-    {"sarsa", "table with algo.target: sarsa"},
-    {"expected_sarsa", "table with algo.target: expected_sarsa"},
-};
-
-const char *
-oct_config_algo_made_of(const char *word)
-{
-    for (size_t i = 0; i < OCT_COUNTOF(other_names); i++) {
-        if (strcmp(word, other_names[i].word) == 0) {
-            return other_names[i].made_of;
-        }
-    }
-    return NULL;
-}
-
-const char *
-oct_config_algo_next_name(const char *algorithm, size_t *at)
-{
-    size_t length = strlen(algorithm);
-    while (*at < OCT_COUNTOF(other_names)) {
-        size_t i = (*at)++;
-        const char *made_of = other_names[i].made_of;
-        if (strncmp(made_of, algorithm, length) == 0 && strcspn(made_of, " ") == length) {
-            return other_names[i].word;
-        }
-    }
-    return NULL;
-}
-
 // The words of those that list key, or of those that do not. Returns how many they are.
 static size_t
 words_list(const char *key, bool are_readers, char out[OCT_CONFIG_READERS_MAX])
@@ -525,17 +488,23 @@ explain_uses(FILE *stream, oct_algo_name name)
 char *
 oct_config_explain(const char *algorithm)
 {
-    char word[OCT_CONFIG_NAME_MAX];
-    char *out = NULL;
+    const oct_config_synonym *synonym = oct_config_synonym_find(algorithm, strlen(algorithm));
+    char word[OCT_CONFIG_NAME_MAX], *out = NULL;
     size_t length = 0;
     for (size_t i = 0; i < OCT_ALGOS; i++) {
-        if (strcmp(oct_config_algo_word((oct_algo_name)i, word), algorithm) == 0) {
-            FILE *stream = open_memstream(&out, &length);
-            OCT_ASSERT(stream != NULL);
-            fprintf(stream, "%s: %s\n", word, oct_config_algos[i].about);
-            explain_uses(stream, (oct_algo_name)i);
-            OCT_ASSERT(fclose(stream) == 0);
+        (void)oct_config_algo_word((oct_algo_name)i, word);
+        if (strcmp(word, synonym != NULL ? synonym->algorithm : algorithm) != 0) {
+            continue;
         }
+        FILE *stream = open_memstream(&out, &length);
+        OCT_ASSERT(stream != NULL);
+        if (synonym != NULL) {
+            char made_of[OCT_CONFIG_VALUE_MAX];
+            fprintf(stream, "%s: %s\n", algorithm, oct_config_algo_made_of(algorithm, made_of));
+        }
+        fprintf(stream, "%s: %s\n", word, oct_config_algos[i].about);
+        explain_uses(stream, (oct_algo_name)i);
+        OCT_ASSERT(fclose(stream) == 0);
     }
     return out;
 }

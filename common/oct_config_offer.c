@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common/oct_config_table.h"
+#include "common/oct_config_synonyms.h"
 
 #define WORD_BYTES 256
 
@@ -49,6 +49,18 @@ offer_values(const oct_config_key *key, const char *before, oct_config_offer off
         offer(candidate);
         words += length + strspn(words + length, " ");
     }
+    for (size_t i = 0; key == oct_config_key_find("algo", "name") && i < oct_config_synonym_count;
+         i++) {
+        char candidate[WORD_BYTES];
+        (void)snprintf(candidate, sizeof(candidate), "%s%s", before, oct_config_synonyms[i].word);
+        offer(candidate);
+    }
+}
+
+void
+oct_config_offer_algorithms(oct_config_offer offer)
+{
+    offer_values(oct_config_key_find("algo", "name"), "", offer);
 }
 
 void

@@ -1,10 +1,14 @@
 // Suggests the nearest key, section or allowed word for one that is unknown.
+#include <stdio.h>
 #include <string.h>
 
 #include "common/oct_base.h"
-#include "common/oct_config_table.h"
+#include "common/oct_config_synonyms.h"
 #include "common/oct_config_text.h"
+#include "common/oct_suggest.h"
 #include "common/oct_text.h"
+
+#define WORDS_MAX 64 // of a key, with synonyms
 
 // Whether want is near name, and nearer than *best, which then becomes its distance.
 static bool
@@ -90,8 +94,13 @@ oct_config_suggest(const char *section, const char *name, char *out, size_t size
     oct_text text;
     oct_text_init(&text, out, size);
     const oct_config_key *key = NULL;
-    const char *near = NULL;
-    if (section == NULL && strchr(name, '.') != NULL) {
+    const char *near = NULL, *dot = strrchr(name, '.');
+    const char *meant = oct_config_key_meant(dot != NULL ? dot + 1 : name);
+    if (meant != NULL) {
+        oct_text_add(&text, "; did you mean %s?", meant);
+        return out;
+    }
+    if (section == NULL && dot != NULL) {
         key = nearest_dotted(name);
     } else if (section == NULL && (near = nearest_section(name)) != NULL) {
         oct_text_add(&text, "; did you mean %s?", near);
@@ -108,7 +117,13 @@ oct_config_suggest(const char *section, const char *name, char *out, size_t size
     return out;
 }
 
-// Whether value is one of the words of key.
+static bool
+is_algorithm_key(const oct_config_key *key)
+{
+    return key == oct_config_key_find("algo", "name");
+}
+
+// Whether value is one of the words of key, or a synonym of one.
 static bool
 is_word_of(const oct_config_key *key, const char *value)
 {
@@ -120,7 +135,40 @@ is_word_of(const oct_config_key *key, const char *value)
         }
         at += word + strspn(at + word, " ");
     }
-    return false;
+    return is_algorithm_key(key) && oct_config_synonym_find(value, length) != NULL;
+}
+
+const char *
+oct_config_suggest_word(const oct_config_key *key, const char *value, char *out, size_t size)
+{
+    char words[OCT_CONFIG_VALUE_MAX];
+    const char *candidates[WORDS_MAX + 1] = {NULL};
+    size_t count = 0;
+    (void)snprintf(words, sizeof(words), "%s", key->words);
+    for (char *rest = words, *word; (word = strsep(&rest, " ")) != NULL; count++) {
+        OCT_ASSERT(count < WORDS_MAX);
+        candidates[count] = word;
+    }
+    for (size_t i = 0; is_algorithm_key(key) && i < oct_config_synonym_count; i++) {
+        OCT_ASSERT(count < WORDS_MAX);
+        candidates[count++] = oct_config_synonyms[i].word;
+    }
+    const char *near = oct_suggest(value, candidates);
+    (void)snprintf(out, size, "%s%s%s", near != NULL ? "; did you mean " : "",
+                   near != NULL ? near : "", near != NULL ? "?" : "");
+    return out;
+}
+
+const char *
+oct_config_suggest_algorithm(const char *word, char *out, size_t size)
+{
+    return oct_config_suggest_word(oct_config_key_find("algo", "name"), word, out, size);
+}
+
+bool
+oct_config_is_algorithm(const char *word)
+{
+    return is_word_of(oct_config_key_find("algo", "name"), word);
 }
 
 const char *

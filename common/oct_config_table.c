@@ -103,7 +103,9 @@ const oct_config_key oct_config_keys[] = {
     WORD(algo, name, "dqn d4pg ddpg td3 reinforce sac table ppo a2c vtrace trpo external", "dqn",
          "learning algorithm: dqn for discrete actions; d4pg, ddpg, td3, sac for actions in a box; "
          "reinforce, ppo, a2c, vtrace, trpo for both; table for discrete observations and actions; "
-         "external: a program of your own (docs/python-api.md)"),
+         "external: a program of your own (docs/python-api.md); also rainbow, c51, double_dqn, "
+         "dueling_dqn, noisy_dqn, q_learning, sarsa, expected_sarsa, impala, a3c, which set other "
+         "keys, too (octet config --explain NAME)"),
     WORD(algo, target, "q_learning sarsa expected_sarsa", "q_learning",
          "what the value of the next state is: the value of the best action, the value of the "
          "action that was taken there, or the mean over an epsilon-greedy policy"),

@@ -47,6 +47,9 @@ bool oct_config_section_exists(const char *section);
 // What an unknown name probably meant: "; did you mean learner.batch_size?", or what there is.
 // section: the one it stood in, NULL at the top. Returns out.
 const char *oct_config_suggest(const char *section, const char *name, char *out, size_t size);
+// The word of key, or the synonym, that is near value: "; did you mean relu?", or "". Returns out.
+const char *oct_config_suggest_word(const oct_config_key *key, const char *value, char *out,
+                                    size_t size);
 // What was meant by a section with a value: "; did you mean algo.name=dqn?", or its keys. Returns
 // out.
 const char *oct_config_suggest_value(const char *section, const char *value, char *out,

@@ -34,12 +34,17 @@ bool oct_config_key_is_number(const char *name, bool *is_whole);
 // The value of a key ("learner.batch_size"), as in YAML. False: there is no such key.
 bool oct_config_key_print(const oct_config *config, const char *name,
                           char out[OCT_CONFIG_VALUE_MAX]);
+// The key that Stable-Baselines3, CleanRL, Acme, RLlib or Tianshou call name: "algo.discount" for
+// "gamma", "algo.entropy_cost or algo.temperature" for "ent_coef". Capitals, '-' for '_' and a
+// leading "--" make no difference. Returns NULL if the name is unknown. Static storage.
+const char *oct_config_key_meant(const char *name);
 // The first key that text names, as "learner.batch_size". False: none.
 bool oct_config_key_in(char out[OCT_CONFIG_NAME_MAX], const char *text);
 // `octet config`: every key with type, bounds, default and help; markdown for docs/. malloc'd.
 char *oct_config_describe(bool markdown);
 // `octet config --explain`: the keys that matter to an algorithm, a line for each, with default and
-// usual values. malloc'd; NULL: there is no such algorithm.
+// usual values; for a synonym ("rainbow") of its algorithm. malloc'd; NULL: there is no such
+// algorithm.
 char *oct_config_explain(const char *algorithm);
 // For the completion of shells: each candidate is given to offer. The keys of `octet config`, and
 // their sections.
@@ -48,15 +53,20 @@ void oct_config_offer_keys(oct_config_offer offer);
 // What a setting "KEY=VALUE", written as far as word, can become: of the key in word each word that
 // it takes ("algo.name=dqn"), and each other key ("learner.threads=").
 void oct_config_offer_settings(const char *word, oct_config_offer offer);
+// Each word that algo.name and oct_config_explain take: algorithms, then synonyms.
+void oct_config_offer_algorithms(oct_config_offer offer);
+bool oct_config_is_algorithm(const char *word);
+// "; did you mean rainbow?", or "" if no algorithm or synonym is near word. Returns out.
+const char *oct_config_suggest_algorithm(const char *word, char *out, size_t size);
 // The words of algo.name, "dqn d4pg …".
 const char *oct_config_algo_words(void);
 // The word of one. Returns out.
 const char *oct_config_algo_word(oct_algo_name name, char out[OCT_CONFIG_NAME_MAX]);
-// What makes an algorithm of the literature ("rainbow") that is not a word of algo.name, as text
-// behind "it is"; NULL: the name is not known.
-const char *oct_config_algo_made_of(const char *word);
-// The next such name of an algorithm ("dqn": "rainbow", then "c51"), from *at on (0 at first),
-// which moves. NULL: there are no more.
+// What a synonym sets, for a person: "dqn with algo.distributional: true" for "c51". NULL: word is
+// not a synonym. Returns out.
+const char *oct_config_algo_made_of(const char *word, char out[OCT_CONFIG_VALUE_MAX]);
+// The next synonym of an algorithm ("dqn": "rainbow", then "c51"), from *at on (0 at first), which
+// moves. NULL: there are no more.
 const char *oct_config_algo_next_name(const char *algorithm, size_t *at);
 
 #endif // COMMON_OCT_CONFIG_TEXT_H

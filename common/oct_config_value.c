@@ -202,8 +202,7 @@ static oct_err
 set_word(oct_config *config, const oct_config_key *key, const oct_config_scalar *value,
          char *reason, size_t reason_size)
 {
-    uint32_t near_distance = UINT32_MAX;
-    char word[32], near[32] = "", quoted[QUOTED_BYTES], allowed[OCT_CONFIG_VALUE_MAX];
+    char word[32], quoted[QUOTED_BYTES], allowed[OCT_CONFIG_VALUE_MAX], hint[QUOTED_BYTES];
     (void)oct_text_quote(quoted, sizeof(quoted), value->text, value->length);
     for (unsigned i = 0; word_at(word, sizeof(word), key->words, i); i++) {
         if (is_word(value, word)) {
@@ -211,20 +210,10 @@ set_word(oct_config *config, const oct_config_key *key, const oct_config_scalar 
             *FIELD(config, key, unsigned) = i;
             return OCT_OK;
         }
-        if (oct_text_is_near(quoted, word) && oct_text_distance(quoted, word) < near_distance) {
-            near_distance = oct_text_distance(quoted, word);
-            memcpy(near, word, sizeof(near));
-        }
     }
-    (void)oct_config_allowed(key, allowed);
-    bool is_algo = key == oct_config_key_find("algo", "name");
-    const char *made_of = is_algo ? oct_config_algo_made_of(quoted) : NULL;
-    if (made_of != NULL) {
-        return oct_refuse(reason, reason_size, "%s is not one of %s; it is %s", quoted, allowed,
-                          made_of);
-    }
-    return oct_refuse(reason, reason_size, "%s is not one of %s%s%s%s", quoted, allowed,
-                      near[0] != 0 ? "; did you mean " : "", near, near[0] != 0 ? "?" : "");
+    return oct_refuse(reason, reason_size, "%s is not one of %s%s", quoted,
+                      oct_config_allowed(key, allowed),
+                      oct_config_suggest_word(key, quoted, hint, sizeof(hint)));
 }
 
 _Static_assert(sizeof(oct_algo_name) == sizeof(unsigned), "set_word writes an unsigned");

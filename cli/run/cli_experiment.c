@@ -2,6 +2,7 @@
 
 #include "cli/run/cli_experiment.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -25,6 +26,7 @@
 #include "net/net_url.h"
 
 #define MESSAGE_BYTES 4096
+#define USERS_SHOWN   5 // presets of an algorithm
 
 _Noreturn static void
 refuse(const char *message)
@@ -436,6 +438,66 @@ load_run(oct_config *out, cli_experiment *experiment)
 
 // ---- FILE
 
+// Whether a preset trains with an algorithm: setting algo.name would change nothing.
+static bool
+preset_uses(const char *preset, const char *algorithm)
+{
+    static oct_config config, other;
+    char path[CLI_PATH_MAX], setting[OCT_CONFIG_VALUE_MAX], message[MESSAGE_BYTES];
+    oct_config_change change;
+    size_t at = 0;
+    (void)snprintf(setting, sizeof(setting), "algo.name=%s", algorithm);
+    oct_config_default(&config);
+    if (cli_preset_find(preset, path) != OCT_OK ||
+        oct_config_load(&config, path, message, sizeof(message)) != OCT_OK) {
+        return false;
+    }
+    other = config;
+    return oct_config_set(&other, setting, message, sizeof(message)) == OCT_OK &&
+           !oct_config_next_change(&change, &config, &other, &at);
+}
+
+// For an algorithm that no preset uses: one whose environment suits it.
+static const char *
+preset_for(const char *algorithm)
+{
+    static oct_config config;
+    char setting[OCT_CONFIG_VALUE_MAX], message[MESSAGE_BYTES];
+    (void)snprintf(setting, sizeof(setting), "algo.name=%s", algorithm);
+    oct_config_default(&config);
+    oct_err err = oct_config_set(&config, setting, message, sizeof(message));
+    OCT_ASSERT(err == OCT_OK);
+    return config.algo.name == OCT_ALGO_TABLE  ? "toy_text/taxi"
+           : config.algo.name == OCT_ALGO_DDPG ? "pendulum"
+                                               : "cartpole";
+}
+
+_Noreturn static void
+refuse_algorithm(const char *command, const char *algorithm)
+{
+    char text[MESSAGE_BYTES], start[CLI_PATH_MAX + OCT_CONFIG_NAME_MAX];
+    char **presets = cli_presets_list(), *first = NULL;
+    oct_text users;
+    size_t count = 0;
+    oct_text_init(&users, text, sizeof(text));
+    for (size_t i = 0; presets[i] != NULL; i++) {
+        if (preset_uses(presets[i], algorithm) && count++ < USERS_SHOWN) {
+            oct_text_add(&users, "%s%s",
+                         count > 1 ? ", " : "\n  presets that use it: ", presets[i]);
+            first = count == 1 ? presets[i] : first;
+        }
+    }
+    if (count > USERS_SHOWN) {
+        oct_text_add(&users, " and %zu more", count - USERS_SHOWN);
+    }
+    (void)snprintf(start, sizeof(start), "%s%s%s", first != NULL ? first : preset_for(algorithm),
+                   first != NULL ? "" : " --set algo.name=", first != NULL ? "" : algorithm);
+    cli_usage_error(command,
+                    "'%s' is an algorithm, not an experiment; try: octet %s %s%s\n  its keys, for "
+                    "algo.name in an experiment of your own: octet config --explain %s",
+                    algorithm, command, start, text, algorithm);
+}
+
 // A word without a suffix, which is no file: a preset. A run's folder may have the name of one.
 static void
 find_preset(cli_experiment *experiment)
@@ -450,6 +512,13 @@ find_preset(cli_experiment *experiment)
     if (cli_preset_find(name, experiment->preset) == OCT_OK) {
         experiment->file = experiment->preset;
         return;
+    }
+    char word[OCT_CONFIG_NAME_MAX] = "";
+    for (size_t i = 0; name[i] != '\0' && i + 1 < sizeof(word); i++) {
+        word[i] = (char)tolower((unsigned char)name[i]);
+    }
+    if (oct_config_is_algorithm(word)) {
+        refuse_algorithm(command_of(experiment), word);
     }
     char **names = cli_presets_list();
     const char *near = cli_preset_near(name, names);

@@ -70,6 +70,9 @@ list_add(cli_space_key *key, const char *text, size_t length, const char *over,
     key->value[key->count++] = value; // cli_space_fini frees it
     char stored[OCT_CONFIG_VALUE_MAX];
     OCT_TRY(check_value(base, over, key->name, value, stored, reason, reason_size));
+    if (strcmp(key->name, "algo.name") == 0 && oct_config_is_algorithm(value)) {
+        (void)snprintf(stored, sizeof(stored), "%s", value); // c51 is stored as dqn, and is another
+    }
     key->stored[key->count - 1] = strdup(stored);
     OCT_ASSERT(key->stored[key->count - 1] != NULL);
     for (size_t i = 0; i + 1 < key->count; i++) {

@@ -105,6 +105,19 @@ test_a_decade_makes_a_range_logarithmic_unless_it_is_said(void **state)
 }
 
 static void
+test_synonyms_of_one_algorithm_are_several_values(void **state)
+{
+    (void)state;
+    cli_space space = {.count = 0};
+    add(&space, "algo.name=dqn,c51,rainbow");
+    assert_int_equal(space.key[0].count, 3);
+    assert_string_equal(space.key[0].value[1], "c51");
+    cli_space_fini(&space);
+    refused("algo.name=c51,dqn,c51", "c51 is given twice");
+    refused("gamma=0.9,0.99", "unknown key gamma; did you mean algo.discount?");
+}
+
+static void
 test_lists_are_split_outside_of_brackets_and_quotes(void **state)
 {
     (void)state;
@@ -277,6 +290,7 @@ main(void)
         cmocka_unit_test(test_wrong_keys_and_values_are_refused_in_words),
         cmocka_unit_test(test_a_key_is_varied_once),
         cmocka_unit_test(test_a_decade_makes_a_range_logarithmic_unless_it_is_said),
+        cmocka_unit_test(test_synonyms_of_one_algorithm_are_several_values),
         cmocka_unit_test(test_lists_are_split_outside_of_brackets_and_quotes),
         cmocka_unit_test(test_a_grid_has_each_combination_once),
         cmocka_unit_test(test_a_point_is_the_same_whatever_was_drawn_before),

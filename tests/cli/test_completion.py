@@ -61,11 +61,14 @@ def test_words_are_commands_options_presets_keys_and_values():
     assert offered("octet sweep --set=learner.bf16=") == ["--set=learner.bf16=true", "--set=learner.bf16=false"]
     assert offered("octet train --set env.id=CartP") == ["env.id=CartPole-v1"]
     assert offered("octet config --check=acro") == ["--check=acrobot", ":files"]
+    assert offered("octet train --set algo.name=rai") == ["algo.name=rainbow"]
+    assert offered("octet config --explain ra") == ["rainbow"] and "ppo" in offered("octet config --explain ")
     assert offered("octet config learner.ba") == ["learner.batch_size", "learner.batches_per_request"]
     assert offered("octet env ch") == ["check"]
     assert offered("octet env check Pend") == ["Pendulum-v1", ":files"]
     assert offered("octet eval pol") == [":files"]
     assert offered("octet --v") == ["--version"]
+    assert offered("octet train --dash acro") == ["acrobot", ":files"]  # the value of --dash stands behind "="
 
 
 def test_nothing_is_offered_after_what_octet_does_not_know():

@@ -630,7 +630,7 @@ class WrongInput(Case):
                      code=1)
 
     def test_config_names_the_nearest_key(self):
-        self.refused(["config", "learner.bach_size"], "did you mean 'learner.batch_size'?")
+        self.refused(["config", "learner.bach_size"], "did you mean learner.batch_size?")
 
     def test_config_of_a_file_says_how_to_see_its_values(self):
         self.refused(["config", "x.yaml"], "'x.yaml' is a file, not a key; to see its values: "
@@ -641,7 +641,7 @@ class WrongInput(Case):
         text, _ = self.octet("config", "--explain", "sac")
         self.assertRegex(text, r"^sac: .*\n  key +default +usual\n")
         self.assertRegex(text, r"\n  algo\.target_entropy +dimensions +\S")
-        self.refused(["config", "--explain", "sak"], "no algorithm 'sak'; allowed are dqn d4pg")
+        self.refused(["config", "--explain", "sak"], "no algorithm 'sak'; did you mean sac?\n  allowed: dqn d4pg")
 
     def test_config_prints_a_table_of_algorithms(self):
         text, _ = self.octet("config", "--algorithms")
@@ -855,6 +855,16 @@ class Presets(Case):
         self.assertIn("no file or preset 'frobnicate'; octet presets lists the presets",
                       self.moved("train", "frobnicate", code=2)[1])
         self.assertIn("no file or preset", self.moved("train", "more/../mine", code=2)[1])
+
+    def test_the_name_of_an_algorithm_leads_to_experiments(self):
+        for word, users, start in [("PPO", "cartpole-ppo, dmc/cheetah_run-ppo, ", "cartpole-ppo"), ("rainbow", "cartpole-rainbow\n", "cartpole-rainbow"),
+                                   ("a3c", "cartpole-a3c\n", "cartpole-a3c"), ("sarsa", None, "toy_text/taxi --set algo.name=sarsa"),
+                                   ("ddpg", None, "pendulum --set algo.name=ddpg"), ("external", None, "cartpole --set algo.name=external")]:
+            _, err = self.octet("train", word, code=2)
+            self.assertIn(f"'{word.lower()}' is an algorithm, not an experiment; try: octet train {start}\n", err)
+            self.assertEqual(users is None, "presets that use it" not in err)
+            self.assertIn(f"  presets that use it: {users}" if users else "", err)
+            self.octet("train", *start.split(), "--run-dir", word, "--no-ui", FAKE_LEARNER="finish")
 
     def test_none(self):
         shutil.rmtree(self.home / "share")

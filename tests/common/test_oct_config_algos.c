@@ -134,25 +134,6 @@ test_algorithms_read_their_own_keys(void **state)
 }
 
 static void
-test_algorithms_that_keys_make_are_told(void **state)
-{
-    (void)state;
-    oct_config config;
-    char words[OCT_CONFIG_VALUE_MAX], want[OCT_CONFIG_VALUE_MAX + 256];
-    oct_config_default(&config);
-    (void)snprintf(want, sizeof(want),
-                   "--set algo.name=c51: error: algo.name: c51 is not one of %s; it is dqn with "
-                   "algo.distributional: true\n",
-                   oct_config_allowed(oct_config_key_find("algo", "name"), words));
-    T_ERR(oct_config_set(&config, "algo.name=c51", message, sizeof(message)), OCT_EINVAL);
-    assert_string_equal(message, want);
-    T_ERR(oct_config_set(&config, "algo.name=rainbow", message, sizeof(message)), OCT_EINVAL);
-    assert_non_null(strstr(message, "and actor.epsilon_base: 0\n")); // nothing is cut
-    T_ERR(oct_config_set(&config, "algo.target=a3c", message, sizeof(message)), OCT_EINVAL);
-    assert_null(strstr(message, "vtrace"));
-}
-
-static void
 assert_unread(const char *name, const char *assignment, const char *want)
 {
     oct_config config;
@@ -214,7 +195,6 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_algorithm_has_a_row),
-        cmocka_unit_test(test_algorithms_that_keys_make_are_told),
         cmocka_unit_test(test_listed_keys_exist_and_are_listed_once),
         cmocka_unit_test(test_every_key_of_algorithms_is_read_by_one),
         cmocka_unit_test(test_readers_stand_before_what_a_key_means),
