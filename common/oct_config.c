@@ -9,10 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <yaml.h>
-
 #include "common/oct_base.h"
 #include "common/oct_config_synonyms.h"
+#include "common/oct_config_yaml.h"
 #include "common/oct_file.h"
 #include "common/oct_text.h"
 
@@ -30,11 +29,14 @@
 typedef struct parse {
     oct_config *config;
     const char *name;
+    const char *text;
+    size_t length;
     bool has_lines; // false: --set, whose messages give no line and column
     yaml_parser_t parser;
     yaml_event_t event;
     oct_text message;
-    unsigned error_count;
+    size_t error_count;
+    size_t error_line[ERRORS_MAX], error_begin[ERRORS_MAX]; // its line; where it is in message
     bool stop;
     size_t value_end;                     // --set: in characters
     size_t key_line[OCT_CONFIG_KEYS_MAX]; // 1-based line where a key was set, 0: not yet
@@ -50,6 +52,10 @@ static void OCT_PRINTF(3, 4) parse_error(parse *p, const yaml_mark_t *mark, cons
     va_start(args, format);
     (void)vsnprintf(text, sizeof(text), format, args);
     va_end(args);
+    if (p->error_count < ERRORS_MAX) {
+        p->error_line[p->error_count] = mark->line;
+        p->error_begin[p->error_count] = p->message.used;
+    }
     p->error_count++;
     if (p->error_count > ERRORS_MAX) {
         oct_text_add(&p->message, "%s: error: too many errors; the rest are not shown\n", p->name);
@@ -62,30 +68,21 @@ static void OCT_PRINTF(3, 4) parse_error(parse *p, const yaml_mark_t *mark, cons
     }
 }
 
-// What libyaml itself refuses: not YAML.
+// A mistake that leaves the structure in doubt: what was found wrong from its first line on may
+// follow from it and is taken back.
 static void
-parse_error_syntax(parse *p)
+parse_broken(parse *p, const oct_config_mistake *mistake)
 {
-    const yaml_parser_t *parser = &p->parser;
-    const char *problem = parser->problem != NULL ? parser->problem : "not YAML";
-    yaml_mark_t mark = parser->problem_mark;
-    p->stop = true;
-    if (parser->error == YAML_READER_ERROR) {
-        // The reader works ahead of the lines, so it knows the byte only.
-        p->error_count++;
-        oct_text_add(&p->message, "%s: error: byte %zu: %s: this is not a text file\n", p->name,
-                     parser->problem_offset + 1, problem);
-    } else if (strstr(problem, "cannot start any token") != NULL) {
-        parse_error(p, &mark,
-                    "%s; YAML indents with spaces, and text that begins with a special "
-                    "character needs quotes",
-                    problem);
-    } else if (parser->context != NULL) {
-        parse_error(p, &mark, "%s (%s at line %zu)", problem, parser->context,
-                    parser->context_mark.line + 1);
-    } else {
-        parse_error(p, &mark, "%s", problem);
+    const yaml_mark_t mark = {.line = mistake->line, .column = mistake->column};
+    while (p->error_count > 0 && p->error_line[p->error_count - 1] >= mistake->from) {
+        p->error_count--;
+        oct_text_cut_to(&p->message, p->error_begin[p->error_count]);
     }
+    parse_error(p, &mark, "%s", mistake->what);
+    if (p->has_lines) {
+        oct_config_yaml_show(&p->message, p->text, p->length, mark.line, mark.column);
+    }
+    p->stop = true;
 }
 
 // The next event; false (and stop) when the text is broken there.
@@ -94,7 +91,9 @@ next(parse *p)
 {
     yaml_event_delete(&p->event);
     if (!p->stop && !yaml_parser_parse(&p->parser, &p->event)) {
-        parse_error_syntax(p);
+        oct_config_mistake mistake;
+        oct_config_yaml_explain(&mistake, &p->parser, p->text, p->length, p->has_lines);
+        parse_broken(p, &mistake);
     }
     return !p->stop;
 }
@@ -131,7 +130,8 @@ is_supported(parse *p)
     const yaml_event_t *event = &p->event;
     const yaml_char_t *anchor = NULL, *tag = NULL;
     if (event->type == YAML_ALIAS_EVENT) {
-        parse_error(p, &event->start_mark, "aliases (*%s) are not supported, write the value out",
+        parse_error(p, &event->start_mark,
+                    "aliases (*%s) are not supported; a text that begins with * needs quotes",
                     (const char *)event->data.alias.anchor);
         return false;
     }
@@ -146,8 +146,9 @@ is_supported(parse *p)
         tag = event->data.mapping_start.tag;
     }
     if (anchor != NULL || tag != NULL) {
-        parse_error(p, &event->start_mark, "%s are not supported, write the plain value",
-                    anchor != NULL ? "anchors (&name)" : "tags (!name)");
+        parse_error(
+            p, &event->start_mark, "%s are not supported; a text that begins with %c needs quotes",
+            anchor != NULL ? "anchors (&name)" : "tags (!name)", anchor != NULL ? '&' : '!');
         return false;
     }
     return true;
@@ -163,13 +164,21 @@ event_scalar(const yaml_event_t *event)
     };
 }
 
+// The value of a key is not taken. reason is about the value, or what the key has or must be.
+static void
+parse_refused(parse *p, const yaml_mark_t *mark, const char *name, const char *reason)
+{
+    bool is_of_key = strncmp(reason, "has ", 4) == 0 || strncmp(reason, "must ", 5) == 0;
+    parse_error(p, mark, "%s%s %s", name, is_of_key ? "" : ":", reason);
+}
+
 static void
 parse_list(parse *p, const oct_config_key *key, const char *name)
 {
     uint32_t value[OCT_CONFIG_INTS_MAX];
     char reason[REASON_MAX];
     size_t count = 0;
-    unsigned errors_before = p->error_count;
+    size_t errors_before = p->error_count;
     yaml_mark_t begin = p->event.start_mark;
     while (next(p) && p->event.type != YAML_SEQUENCE_END_EVENT) {
         yaml_mark_t mark = p->event.start_mark;
@@ -182,7 +191,7 @@ parse_list(parse *p, const oct_config_key *key, const char *name)
             oct_config_scalar scalar = event_scalar(&p->event);
             uint32_t number = 0;
             if (oct_config_int_parse(&number, key, &scalar, reason, sizeof(reason)) != OCT_OK) {
-                parse_error(p, &mark, "%s: %s", name, reason);
+                parse_refused(p, &mark, name, reason);
             } else if (count < OCT_CONFIG_INTS_MAX) {
                 value[count] = number;
             }
@@ -191,7 +200,7 @@ parse_list(parse *p, const oct_config_key *key, const char *name)
     }
     if (!p->stop && p->error_count == errors_before &&
         oct_config_ints_set(p->config, key, value, count, reason, sizeof(reason)) != OCT_OK) {
-        parse_error(p, &begin, "%s: %s", name, reason);
+        parse_refused(p, &begin, name, reason);
     }
 }
 
@@ -245,15 +254,16 @@ parse_value(parse *p, const oct_config_key *key)
             synonym_give(p, key, synonym);
         } else if (oct_config_value_set(p->config, key, &scalar, reason, sizeof(reason)) !=
                    OCT_OK) {
-            parse_error(p, &mark, "%s: %s", name, reason);
+            parse_refused(p, &mark, name, reason);
         }
     } else if (p->event.type == YAML_SEQUENCE_START_EVENT && key->kind == OCT_CONFIG_INTS) {
         parse_list(p, key, name);
     } else {
-        parse_error(p, &mark, "%s: is a %s, but must be %s, allowed %s", name,
+        bool is_ints = key->kind == OCT_CONFIG_INTS;
+        parse_error(p, &mark, "%s must be %s, not a %s%s%s", name,
+                    is_ints ? OCT_CONFIG_LIST_TEXT : "one value",
                     p->event.type == YAML_SEQUENCE_START_EVENT ? "list" : "section",
-                    key->kind == OCT_CONFIG_INTS ? "a list" : "one value",
-                    oct_config_allowed(key, allowed));
+                    is_ints ? "" : "; allowed ", is_ints ? "" : oct_config_allowed(key, allowed));
         skip(p);
     }
 }
@@ -274,11 +284,24 @@ parse_name(parse *p, char out[OCT_CONFIG_NAME_MAX])
     return true;
 }
 
+static void
+parse_unknown(parse *p, const yaml_mark_t *mark, const char *section, const char *name)
+{
+    char hint[REASON_MAX];
+    if (oct_config_section_exists(name)) {
+        parse_error(p, mark, "section %s is inside section %s; sections are at the start of a line",
+                    name, section);
+    } else {
+        parse_error(p, mark, "unknown key %s.%s%s", section, name,
+                    oct_config_suggest(section, name, hint, sizeof(hint)));
+    }
+}
+
 // The keys of a section, up to the end of its mapping.
 static void
 parse_keys(parse *p, const char *section)
 {
-    char name[OCT_CONFIG_NAME_MAX], hint[REASON_MAX];
+    char name[OCT_CONFIG_NAME_MAX];
     while (next(p) && p->event.type != YAML_MAPPING_END_EVENT) {
         yaml_mark_t mark = p->event.start_mark;
         const oct_config_key *key = NULL;
@@ -286,8 +309,7 @@ parse_keys(parse *p, const char *section)
         if (!named) {
             skip(p);
         } else if ((key = oct_config_key_find(section, name)) == NULL) {
-            parse_error(p, &mark, "unknown key %s.%s%s", section, name,
-                        oct_config_suggest(section, name, hint, sizeof(hint)));
+            parse_unknown(p, &mark, section, name);
         } else if (p->key_line[key - oct_config_keys] != 0) {
             parse_error(p, &mark, "%s.%s is given twice, first on line %zu", section, name,
                         p->key_line[key - oct_config_keys]);
@@ -324,6 +346,7 @@ section_seen(parse *p, const char *name, const yaml_mark_t *mark)
 static void
 parse_section(parse *p, const char *name)
 {
+    oct_config_mistake mistake;
     yaml_mark_t mark = p->event.start_mark;
     if (!is_supported(p)) {
         skip(p);
@@ -331,9 +354,13 @@ parse_section(parse *p, const char *name)
         parse_keys(p, name);
     } else if (p->event.type == YAML_SCALAR_EVENT && p->event.data.scalar.length == 0) {
         return; // all of its keys are commented out
-    } else {
-        parse_error(p, &mark, "%s is a section: its keys belong below it, indented", name);
+    } else if (!p->has_lines || !oct_config_yaml_look(&mistake, p->text, p->length, mark.line)) {
+        bool is_list = p->event.type == YAML_SEQUENCE_START_EVENT;
+        parse_error(p, &mark, "%s is a section%s: its keys belong below it, indented%s", name,
+                    is_list ? ", not a list" : "", is_list ? ", as name: value" : "");
         skip(p);
+    } else {
+        parse_broken(p, &mistake);
     }
 }
 
@@ -372,6 +399,20 @@ parse_sections(parse *p)
     }
 }
 
+// A document that is a list or a single value.
+static void
+parse_no_sections(parse *p)
+{
+    oct_config_mistake mistake;
+    if (oct_config_yaml_look(&mistake, p->text, p->length, p->event.start_mark.line)) {
+        parse_broken(p, &mistake);
+    } else {
+        parse_error(p, &p->event.start_mark,
+                    "an experiment has sections such as env: and run:, not a %s",
+                    p->event.type == YAML_SEQUENCE_START_EVENT ? "list" : "single value");
+    }
+}
+
 // The one document of the text; key is NULL for a whole experiment, or the one whose value it is.
 static void
 parse_document(parse *p, const oct_config_key *key)
@@ -396,7 +437,7 @@ parse_document(parse *p, const oct_config_key *key)
         oct_config_key_name(key, name);
         given(p, key);
         if (oct_config_value_set(p->config, key, &nothing, reason, sizeof(reason)) != OCT_OK) {
-            parse_error(p, &start, "%s: %s", name, reason);
+            parse_refused(p, &start, name, reason);
         }
         return;
     } else if (empty) {
@@ -408,9 +449,7 @@ parse_document(parse *p, const oct_config_key *key)
     } else if (p->event.type == YAML_MAPPING_START_EVENT) {
         parse_sections(p);
     } else {
-        parse_error(p, &p->event.start_mark,
-                    "an experiment has sections such as env: and run:, not a %s",
-                    p->event.type == YAML_SEQUENCE_START_EVENT ? "list" : "single value");
+        parse_no_sections(p);
         return;
     }
     if (!p->stop && next(p) && next(p) && p->event.type != YAML_STREAM_END_EVENT) {
@@ -461,8 +500,9 @@ parse_text(oct_config *out, const oct_config_key *key, const char *name, const c
     bool has_mark = length >= MARK_BYTES && memcmp(text, BYTE_ORDER_MARK, MARK_BYTES) == 0;
     size_t skipped = key == NULL && has_mark ? MARK_BYTES : 0; // to libyaml it is a column
     yaml_parser_set_encoding(&p.parser, YAML_UTF8_ENCODING);
-    yaml_parser_set_input_string(&p.parser, (const unsigned char *)text + skipped,
-                                 length - skipped);
+    p.text = text + skipped;
+    p.length = length - skipped;
+    yaml_parser_set_input_string(&p.parser, (const unsigned char *)p.text, p.length);
     parse_document(&p, key);
     if (key != NULL) {
         refuse_comment(&p, key, text, length);

@@ -70,6 +70,7 @@ OCT_CHECKED oct_err oct_config_value_set(oct_config *config, const oct_config_ke
 OCT_CHECKED oct_err oct_config_ints_set(oct_config *config, const oct_config_key *key,
                                         const uint32_t *value, size_t count, char *reason,
                                         size_t reason_size);
+#define OCT_CONFIG_LIST_TEXT "a list, such as [64, 64]"
 // One element of a list.
 OCT_CHECKED oct_err oct_config_int_parse(uint32_t *out, const oct_config_key *key,
                                          const oct_config_scalar *value, char *reason,

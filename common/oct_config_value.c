@@ -252,8 +252,7 @@ oct_config_value_set(oct_config *config, const oct_config_key *key, const oct_co
     case OCT_CONFIG_WORD:
         return set_word(config, key, value, reason, reason_size);
     case OCT_CONFIG_INTS:
-        return oct_refuse(reason, reason_size, "is one value, but must be a list, allowed %s",
-                          oct_config_allowed(key, allowed));
+        return oct_refuse(reason, reason_size, "must be " OCT_CONFIG_LIST_TEXT);
     }
     OCT_ASSERT(false);
 }

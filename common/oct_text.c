@@ -39,6 +39,16 @@ oct_text_add(oct_text *text, const char *format, ...)
     text->used += OCT_MIN((size_t)added, room);
 }
 
+void
+oct_text_cut_to(oct_text *text, size_t used)
+{
+    if (used < text->used) {
+        text->used = used;
+        text->out[used] = 0;
+        text->truncated = false;
+    }
+}
+
 oct_err
 oct_refuse(char *reason, size_t reason_size, const char *format, ...)
 {

@@ -21,6 +21,8 @@ typedef struct oct_text {
 
 void oct_text_init(oct_text *text, char *out, size_t size);
 void oct_text_add(oct_text *text, const char *format, ...) OCT_PRINTF(2, 3);
+// Takes back what was added after used bytes.
+void oct_text_cut_to(oct_text *text, size_t used);
 
 // Writes why something is refused, unless reason_size is 0. Returns OCT_EINVAL, for `return
 // oct_refuse(…)`.
