@@ -68,9 +68,10 @@ actor_fits(const policy_spec *spec, const policy_origin *origin, const octet_env
     OCT_TRY(actor_spec_acts(task, reason, reason_size));
     uint32_t obs_count = actor_sight_count(&task->obs);
     if (spec->obs_count != obs_count || spec->obs_dtype != actor_sight_dtype(&task->obs)) {
-        (void)snprintf(reason, reason_size,
-                       "the policy (for %s) reads %u numbers, but %s observes %u (or another type)",
-                       spec->env_id, spec->obs_count, task->id, obs_count);
+        (void)snprintf(
+            reason, reason_size,
+            "the policy (for %s) reads %u number%s, but %s observes %u (or another type)",
+            spec->env_id, spec->obs_count, oct_text_plural(spec->obs_count), task->id, obs_count);
         return OCT_EINVAL;
     }
     const policy_conv *conv = &spec->layers[0].conv;

@@ -71,9 +71,9 @@ dqn_make_spec(const oct_config *config, policy_spec *spec, algo_wants *wants, ch
     }
     if (spec->action_kind != POLICY_DISCRETE) {
         return oct_refuse(reason, reason_size,
-                          "dqn needs discrete actions; %.100s has a box of %u numbers; use "
+                          "dqn needs discrete actions; %.100s has a box of %u number%s; use "
                           "algo.name: d4pg, ddpg, td3 or sac",
-                          spec->env_id, spec->action_count);
+                          spec->env_id, spec->action_count, oct_text_plural(spec->action_count));
     }
     oct_config_ints hidden = config->network.hidden;
     if (config->algo.dueling) {

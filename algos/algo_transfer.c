@@ -96,12 +96,12 @@ inputs_alike(const transfer *t, const nn_layer *to, char *why, size_t size)
         return oct_refuse(why, size, "observations scaled otherwise at each place there");
     }
     if (to->conv.kernel == 0 && own->obs_count != its->obs_count) {
-        return oct_refuse(why, size, "observations of %u numbers there, of %u here", its->obs_count,
-                          own->obs_count);
+        return oct_refuse(why, size, "observations of %u number%s there, of %u here",
+                          its->obs_count, oct_text_plural(its->obs_count), own->obs_count);
     }
     if (sees_actions && own->action_count != its->action_count) {
-        return oct_refuse(why, size, "actions of %u numbers there, of %u here", its->action_count,
-                          own->action_count);
+        return oct_refuse(why, size, "actions of %u number%s there, of %u here", its->action_count,
+                          oct_text_plural(its->action_count), own->action_count);
     }
     return OCT_OK;
 }

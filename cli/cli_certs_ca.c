@@ -25,6 +25,7 @@
 #include "cli/cli_text.h"
 #include "common/oct_file.h"
 #include "common/oct_role.h"
+#include "common/oct_text.h"
 
 #define CLOCK_SLACK_S     3600 // a host whose clock is slow accepts new certificates
 #define SOON_DAYS         30
@@ -521,7 +522,7 @@ cli_certs_revoke(cli_certs *certs, const cli_certs_options *options)
     crl_add(certs);
     OCT_TRY(commit(certs));
     if (revoked > 0) {
-        printf("%s: %zu certificate%s revoked", name, revoked, cli_text_plural(revoked));
+        printf("%s: %zu certificate%s revoked", name, revoked, oct_text_plural(revoked));
     } else {
         printf("%s: already revoked, or expired", name);
     }
@@ -550,7 +551,7 @@ state_text(char *out, size_t size, const entry *e)
         (void)snprintf(out, size, "not valid before %s", begin);
     } else if (e->days_left <= SOON_DAYS) {
         (void)snprintf(out, size, "expires in %d day%s", e->days_left,
-                       cli_text_plural(e->days_left));
+                       oct_text_plural(e->days_left));
     } else {
         (void)snprintf(out, size, "valid");
     }

@@ -13,6 +13,7 @@
 #include "cli/cli_text.h"
 #include "cli/dash/cli_dash_page.h"
 #include "cli/dash/cli_dash_server.h"
+#include "common/oct_text.h"
 #include "net/net_daemon.h"
 #include "net/net_http.h"
 #include "net/net_url.h"
@@ -162,7 +163,7 @@ cli_dash(int argc, char **argv)
         return CLI_EXIT_FAILED;
     }
     uint32_t count = cli_dash_run_count(dash);
-    printf("%s shows %u run%s; Ctrl-C ends it\n", options.url, count, cli_text_plural(count));
+    printf("%s shows %u run%s; Ctrl-C ends it\n", options.url, count, oct_text_plural(count));
     (void)fflush(stdout);
     net_loop_run(loop);
     net_loop_exit_deadline(loop, CLOSE_MS, 0);

@@ -444,7 +444,7 @@ import_finish(const data_options *options, const char *draft, const octet_env_sp
     }
     if (err == OCT_OK) {
         printf("%s: %" PRIu64 " episode%s, %" PRIu64 " step%s of %s, %s\n", options->out,
-               n.episodes, cli_text_plural(n.episodes), n.steps, cli_text_plural(n.steps),
+               n.episodes, oct_text_plural(n.episodes), n.steps, oct_text_plural(n.steps),
                cli_text_plain(header->env.id, SIZE_MAX).text,
                cli_text_bytes((double)header->file_bytes).text);
     }

@@ -386,8 +386,8 @@ round_print(const distilling *d, uint32_t round, double loss)
     uint32_t count;
     float *rows = held_rows(d, &count);
     printf("round %u of %u: %u observation%s, %" PRIu64 " update%s, loss %.4g", round + 1,
-           d->options.rounds, d->rows, cli_text_plural(d->rows), d->done,
-           cli_text_plural((double)d->done), loss);
+           d->options.rounds, d->rows, oct_text_plural(d->rows), d->done,
+           oct_text_plural((double)d->done), loss);
     if (count > 0 && distill_image(d->student, d->options.precision, &image) == OCT_OK) {
         if (quantizer_probe(&far, image, d->teacher, rows, count) == OCT_OK) {
             bool is_box = d->teacher->spec.action_kind == POLICY_BOX;
@@ -527,7 +527,7 @@ report_returns(const distilling *d, const policy_image *image, double *mean)
     quantizer_reservoir *observed =
         quantizer_reservoir_create(&d->teacher->spec, PROBE_ROWS, d->options.seed);
     printf("%s, %u episode%s of each on the same seeds, which were not used for learning\n",
-           d->options.env_id, episodes, cli_text_plural(episodes));
+           d->options.env_id, episodes, oct_text_plural(episodes));
     printf("%-8s %-5s %9s  %9s   %-8s %9s  %s\n", "", "", "bytes", "return", "", "least",
            "against the teacher");
     oct_err err = play(d, d->teacher, NULL, &of_teacher, reason);

@@ -9,6 +9,7 @@
 #include "actor/actor_evaluate.h"
 #include "cli/cli_lines.h"
 #include "cli/cli_options.h"
+#include "common/oct_text.h"
 #include "data/data_source.h"
 
 #define REASON_BYTES 1024
@@ -67,10 +68,11 @@ replay_take(quantizer_reservoir *reservoir, const policy_spec *spec,
         blocks_take(reservoir, source);
     } else {
         cli_error(CLI_DISTILL,
-                  "--replay: %s has observations of %u numbers (%.100s), but the teacher reads %u "
+                  "--replay: %s has observations of %u number%s (%.100s), but the teacher reads %u "
                   "of %s (%.100s)",
-                  place.path, from->obs_count, from->id, spec->obs_count,
-                  spec->obs_dtype == POLICY_U8 ? "uint8" : "float32", spec->env_id);
+                  place.path, from->obs_count, oct_text_plural(from->obs_count), from->id,
+                  spec->obs_count, spec->obs_dtype == POLICY_U8 ? "uint8" : "float32",
+                  spec->env_id);
     }
     data_source_close(source);
     return fits;

@@ -10,6 +10,7 @@
 #include "actor/actor_spec.h"
 #include "cli/cli_options.h"
 #include "cli/cli_text.h"
+#include "common/oct_text.h"
 #include "envs/env.h"
 #include "envs/env_check.h"
 
@@ -108,7 +109,7 @@ cli_env_check(const cli_env_settings *settings)
     bool trains = true;
     uint32_t broken = env_check_run(&request, check_print, &trains);
     if (broken > 0) {
-        printf("%s: %" PRIu32 " rule%s broken", settings->id, broken, cli_text_plural(broken));
+        printf("%s: %" PRIu32 " rule%s broken", settings->id, broken, oct_text_plural(broken));
     } else {
         printf("%s: keeps every rule", settings->id);
     }

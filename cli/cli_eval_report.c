@@ -10,6 +10,7 @@
 #include "cli/cli_json.h"
 #include "cli/cli_text.h"
 #include "common/oct_base.h"
+#include "common/oct_text.h"
 
 // ---- text
 
@@ -51,11 +52,11 @@ cli_eval_report_text(const cli_eval_report *report)
         printf("  actions      drawn from the policy's distribution\n");
     }
     printf("  return       %.2f ± %.2f over %u episode%s (min %.2f, max %.2f)\n", result->mean,
-           result->std, (unsigned)result->episodes, cli_text_plural(result->episodes), result->min,
+           result->std, (unsigned)result->episodes, oct_text_plural(result->episodes), result->min,
            result->max);
     if (result->failed > 0) {
         printf("  failed       %u further episode%s, played again (%s)\n", (unsigned)result->failed,
-               cli_text_plural(result->failed), cli_text_plain(result->failure, SIZE_MAX).text);
+               oct_text_plural(result->failed), cli_text_plain(result->failure, SIZE_MAX).text);
     }
     printf("  length       %.1f steps\n", result->mean_length);
     print_metrics(result);

@@ -13,6 +13,7 @@
 #include "cli/dash/cli_dash_page.h"
 #include "cli/dash/cli_dash_report.h"
 #include "common/oct_base.h"
+#include "common/oct_text.h"
 
 #define FOLDERS_MAX 256
 
@@ -95,7 +96,7 @@ cli_html(int argc, char **argv)
         cli_error("report", "cannot write '%s': %s", options.html, strerror(why));
         return CLI_EXIT_FAILED;
     }
-    printf("%s: %u run%s, %s\n", options.html, count, cli_text_plural(count),
+    printf("%s: %u run%s, %s\n", options.html, count, oct_text_plural(count),
            cli_text_bytes((double)length).text);
     if (unshown > 0) {
         printf("%u older run%s left out; a report holds at most %d\n", unshown,

@@ -226,8 +226,9 @@ file_observe(import_run *run)
     uint32_t count = run->fp32->spec.obs_count;
     bool is_fit = npy.width == count;
     if (!is_fit) {
-        cli_error(CLI_IMPORT, "'%s' has rows of %u numbers, but an observation of the model has %u",
-                  path, npy.width, count);
+        cli_error(CLI_IMPORT,
+                  "'%s' has rows of %u number%s, but an observation of the model has %u", path,
+                  npy.width, oct_text_plural(npy.width), count);
     } else if (run->fp32->spec.obs_dtype == POLICY_U8) {
         is_fit = file_is_bytes(path, &npy);
     }

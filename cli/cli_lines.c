@@ -9,6 +9,7 @@
 
 #include "cli/cli_options.h"
 #include "cli/cli_text.h"
+#include "common/oct_text.h"
 
 // A line may have this many characters for each number, and a few more.
 #define NUMBER_BYTES 64
@@ -108,8 +109,9 @@ line_parse(cli_lines *lines, const char *line)
         line += length;
     }
     if (count != lines->obs_count) {
-        lines_error(lines, "%u numbers; an observation of '%s' has %u", count,
-                    cli_text_plain(lines->env_id, SIZE_MAX).text, lines->obs_count);
+        lines_error(lines, "%u number%s; an observation of '%s' has %u", count,
+                    oct_text_plural(count), cli_text_plain(lines->env_id, SIZE_MAX).text,
+                    lines->obs_count);
         return false;
     }
     return true;

@@ -242,6 +242,18 @@ cli_family_find(const cli_family *family, const char *name)
     cli_usage_error(family->name, "unknown command '%s'\n  allowed:%s", name, allowed);
 }
 
+// "help env check" is "env check --help".
+static int
+family_run_help(const cli_family *family, int argc, char **argv)
+{
+    static char help[] = "--help";
+    for (int i = 1; i + 1 < argc; i++) {
+        argv[i] = argv[i + 1];
+    }
+    argv[argc - 1] = help;
+    return cli_family_run(family, argc, argv);
+}
+
 int
 cli_family_run(const cli_family *family, int argc, char **argv)
 {
@@ -249,10 +261,18 @@ cli_family_run(const cli_family *family, int argc, char **argv)
         cli_family_help(family, stderr);
         return CLI_EXIT_USAGE;
     }
+    bool is_help = strcmp(argv[1], "help") == 0;
+    if (completer != NULL && is_help && argc > 2) {
+        return cli_family_run(family, argc - 1, argv + 1);
+    }
     if (completer != NULL) {
         family_complete(family, argc, argv);
     }
-    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
+    if (is_help && argc > 2) {
+        return family_run_help(family, argc, argv);
+    }
+    if (is_help || strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
+        strcmp(argv[1], "-?") == 0) {
         cli_family_help(family, stdout);
         return 0;
     }

@@ -73,7 +73,8 @@ void cli_options_complete(void (*tell)(const cli_slot *slot));
 void cli_family_help(const cli_family *family, FILE *out);
 // An unknown name ends the process as cli_usage_error, with the nearest one or all.
 const cli_command *cli_family_find(const cli_family *family, const char *name);
-// argv[0] is the family's name, argv[1] a command, --help or -h. Answers the exit code.
+// argv[0] is the family's name, argv[1] a command, help or --help. "help COMMAND" is "COMMAND
+// --help". Answers the exit code.
 int cli_family_run(const cli_family *family, int argc, char **argv);
 
 #endif // CLI_CLI_OPTIONS_H

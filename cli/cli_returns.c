@@ -14,6 +14,7 @@
 #include "cli/cli_text.h"
 #include "common/oct_clock.h"
 #include "common/oct_spread.h"
+#include "common/oct_text.h"
 #include "quantizer/quantizer_probe.h"
 #include "quantizer/quantizer_ptq.h"
 
@@ -100,7 +101,7 @@ cli_returns_print_failed(const actor_evaluate_result *result)
 {
     if (result->failed > 0) {
         printf("%-9s %u further episode%s failed, played again (%s)\n", "",
-               (unsigned)result->failed, cli_text_plural(result->failed),
+               (unsigned)result->failed, oct_text_plural(result->failed),
                cli_text_plain(result->failure, SIZE_MAX).text);
     }
 }
@@ -195,7 +196,7 @@ cli_returns(const cli_returns_request *request, double means[CLI_RETURNS_MEANS])
     cli_signals_note();
     bool discrete = request->fp32->spec.action_kind == POLICY_DISCRETE;
     printf("%s, %u episode%s of each precision on the same seeds (%" PRIu64 ")\n", request->env_id,
-           request->episodes, cli_text_plural(request->episodes), request->seed);
+           request->episodes, oct_text_plural(request->episodes), request->seed);
     printf("%-9s %9s   %-8s %9s %19s %9s  %9s  %9s  %9s\n", "precision", "return", "", "least",
            "against fp32", "agreement", "outputs", discrete ? "KL" : "actions", "bytes");
     (void)fflush(stdout);

@@ -483,9 +483,9 @@ print_plan(const cli_sweep_plan *plan)
         (void)snprintf(seed, sizeof(seed), " %" PRIu64, plan->draw_seed);
     }
     printf("%u trial%s (%s%s), %u seed%s each from %" PRIu64 " on: %u run%s\n",
-           (unsigned)plan->wanted, cli_text_plural(plan->wanted), how[plan->method], seed,
-           (unsigned)plan->seeds, cli_text_plural(plan->seeds), plan->first_seed, (unsigned)runs,
-           cli_text_plural(runs));
+           (unsigned)plan->wanted, oct_text_plural(plan->wanted), how[plan->method], seed,
+           (unsigned)plan->seeds, oct_text_plural(plan->seeds), plan->first_seed, (unsigned)runs,
+           oct_text_plural(runs));
     for (size_t i = 0; i < plan->space.count; i++) {
         printf("  %s  %s\n", plan->space.key[i].name,
                cli_space_words(&plan->space.key[i], words, sizeof(words)));
@@ -658,8 +658,8 @@ compare_runs(const cli_sweep_plan *plan, const oct_config *base, const char *fol
     (void)fputc('\n', stdout);
     cli_comparison_print(compare, stdout);
     (void)snprintf(title, sizeof(title), "%s: %u trial%s, %u seed%s", base->env.id,
-                   (unsigned)plan->count, cli_text_plural(plan->count), (unsigned)plan->seeds,
-                   cli_text_plural(plan->seeds));
+                   (unsigned)plan->count, oct_text_plural(plan->count), (unsigned)plan->seeds,
+                   oct_text_plural(plan->seeds));
     (void)snprintf(path, sizeof(path), "%s/" PICTURE, folder);
     bool is_drawn = cli_comparison_draw(compare, title, path) == OCT_OK;
     if (is_drawn) {

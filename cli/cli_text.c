@@ -92,12 +92,6 @@ cli_text_seconds(double value)
     return out;
 }
 
-const char *
-cli_text_plural(double count)
-{
-    return count == 1 ? "" : "s";
-}
-
 cli_number_text
 cli_text_share(double value)
 {

@@ -26,9 +26,6 @@ cli_number_text cli_text_seconds(double value);
 cli_number_text cli_text_value(double value); // 9.53, 498.2, 10412
 cli_number_text cli_text_share(double value); // 0.634: 63 %
 
-// "" of one, "s" of any other number.
-const char *cli_text_plural(double count);
-
 // The beginning of a text that somebody else wrote (a name in a file, a word of the input), as one
 // that a terminal shows and does not obey: control characters become '?'. A value, as above.
 #define CLI_TEXT_PLAIN_MAX 128

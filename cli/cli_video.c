@@ -10,6 +10,7 @@
 #include "cli/cli_signals.h"
 #include "common/oct_action_repeat.h"
 #include "common/oct_base.h"
+#include "common/oct_text.h"
 #include "render/render_scene.h"
 #include "render/render_video.h"
 
@@ -112,9 +113,9 @@ cli_video_close(cli_video *video, char *text, size_t text_size, char *reason, si
     if (err == OCT_OK) {
         snprintf(text, text_size, "%s: %u frame%s of %ux%u, %.4g a second, %s%u episode%s",
                  video->options.path != NULL ? video->options.path : video->options.folder, frames,
-                 cli_text_plural(frames), video->width, video->height, video->rate,
+                 oct_text_plural(frames), video->width, video->height, video->rate,
                  video->is_cut ? "the beginning of " : "", video->options.episodes,
-                 cli_text_plural(video->options.episodes));
+                 oct_text_plural(video->options.episodes));
     }
     video_free(video);
     return err;

@@ -93,17 +93,8 @@ main(int argc, char **argv)
     oct_log_init("octet", OCT_LOG_WARN);
     OCT_ASSERT(on_exit(output_check, NULL) == 0);
     const char *first = argc < 2 ? "" : argv[1];
-    if (strcmp(first, "help") == 0 && argc > 2) { // help env check: env check --help
-        static char help[] = "--help";
-        memmove(&argv[1], &argv[2], (size_t)(argc - 2) * sizeof(argv[0]));
-        argv[argc - 1] = help;
-        return cli_family_run(&octet, argc, argv);
-    }
-    if (strcmp(first, "help") == 0) {
-        cli_family_help(&octet, stdout);
-        return 0;
-    }
-    if (strcmp(first, "--version") == 0) {
+    if (strcmp(first, "--version") == 0 || strcmp(first, "-V") == 0 ||
+        strcmp(first, "version") == 0) {
         printf("octet " OCTET_VERSION " " WIRE_SPEAKS_TEXT "\n");
         return 0;
     }

@@ -229,6 +229,12 @@ print_scaled(char *out, size_t size, double value, double base, const char *cons
 }
 
 const char *
+oct_text_plural(double count)
+{
+    return count == 1 ? "" : "s";
+}
+
+const char *
 oct_text_count(char *out, size_t size, double value, const char *unit)
 {
     static const char *const prefixes[] = {"", "k", "M", "G", "T"};

@@ -57,6 +57,8 @@ const char *oct_text_quote(char *out, size_t size, const char *text, size_t leng
 // others, where it may be a comma.
 double oct_text_number(const char *text, char **end);
 
+// "" for one, "s" for any other number: "1 row", "2 rows".
+const char *oct_text_plural(double count);
 // "950", "1.2 k", "34.5 M" ("950/s" and so on with unit "/s"); "1.5 MiB"; "850 ms", "12.3 s",
 // "4:05", "1:02:03", "3 d 04:00"; a number that is not finite gives "-".
 const char *oct_text_count(char *out, size_t size, double value, const char *unit);

@@ -195,8 +195,8 @@ deviation_layers(maker *m, const import_step *chain, uint32_t count)
     OCT_TRY(import_layers_make(made, chain, m->request->obs_shape, m->request->obs_rank, m->reason,
                                m->reason_size));
     if (made->width != count) {
-        return REFUSE(m, "'%s' has %u numbers, the actions have %u", m->request->log_std,
-                      made->width, count);
+        return REFUSE(m, "'%s' has %u number%s, the actions have %u", m->request->log_std,
+                      made->width, oct_text_plural(made->width), count);
     }
     OCT_TRY(deviation_clip_compare(m, made->clip_low, made->clip_high, count));
     return import_layers_settle(made);
@@ -347,8 +347,9 @@ box(maker *m, const import_step *chain)
         return REFUSE(m, "%u actions, allowed 1..%d", layers->width, POLICY_ACTIONS_MAX);
     }
     if (request->bound_count > 1 && request->bound_count != layers->width) {
-        return REFUSE(m, "output '%s' has %u numbers, there are bounds of %u actions",
-                      m->result->output, layers->width, request->bound_count);
+        return REFUSE(m, "output '%s' has %u number%s, there are bounds of %u actions",
+                      m->result->output, layers->width, oct_text_plural(layers->width),
+                      request->bound_count);
     }
     m->spec.action_kind = POLICY_BOX;
     m->spec.action_count = layers->width;
@@ -458,8 +459,8 @@ spec_begin(maker *m)
         count *= request->obs_shape[i];
     }
     if (request->obs_rank > 0 && count != spec->obs_count) {
-        return REFUSE(m, "it reads %u numbers, an observation has %llu", spec->obs_count,
-                      (unsigned long long)count);
+        return REFUSE(m, "it reads %u number%s, an observation has %llu", spec->obs_count,
+                      oct_text_plural(spec->obs_count), (unsigned long long)count);
     }
     return OCT_OK;
 }
@@ -494,8 +495,9 @@ policy_make(maker *m)
     }
     OCT_TRY(kind == POLICY_DISCRETE ? discrete(m) : box(m, chain));
     if (request->action_count > 0 && m->spec.action_count != request->action_count) {
-        return REFUSE(m, "output '%s' has %u numbers, there are %u actions", name,
-                      m->spec.action_count, request->action_count);
+        return REFUSE(m, "output '%s' has %u number%s, there are %u actions", name,
+                      m->spec.action_count, oct_text_plural(m->spec.action_count),
+                      request->action_count);
     }
     if (kind == POLICY_BOX) {
         bounds_compare(m);

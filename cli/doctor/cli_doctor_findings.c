@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "cli/cli_json.h"
-#include "cli/cli_text.h"
+#include "common/oct_text.h"
 
 const char *const cli_doctor_level_words[CLI_DOCTOR_LEVELS] = {
     [CLI_DOCTOR_OK] = "ok",
@@ -56,8 +56,8 @@ cli_doctor_print(const cli_doctor *doctor)
     if (failed == 0 && warned == 0) {
         printf("No problem was found.\n");
     } else {
-        printf("%zu check%s failed, %zu warning%s.\n", failed, cli_text_plural((double)failed),
-               warned, cli_text_plural((double)warned));
+        printf("%zu check%s failed, %zu warning%s.\n", failed, oct_text_plural((double)failed),
+               warned, oct_text_plural((double)warned));
     }
 }
 

@@ -108,7 +108,7 @@ add_cores(oct_text *text, const cli_plan_shown *shown)
 {
     const cli_plan_rates *rates = shown->input->rates;
     oct_text_add(text, "the %.3g core%s of this machine %s the limit", shown->input->cores,
-                 cli_text_plural(shown->input->cores), shown->input->cores == 1 ? "is" : "are");
+                 oct_text_plural(shown->input->cores), shown->input->cores == 1 ? "is" : "are");
     if (rates->others_cores >= CLI_PLAN_WAITS * shown->input->cores) {
         oct_text_add(text, ", of which other programs use %.1f", rates->others_cores);
     }

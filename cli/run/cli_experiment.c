@@ -2,7 +2,6 @@
 
 #include "cli/run/cli_experiment.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -26,7 +25,6 @@
 #include "net/net_url.h"
 
 #define MESSAGE_BYTES 4096
-#define USERS_SHOWN   5 // presets of an algorithm
 
 _Noreturn static void
 refuse(const char *message)
@@ -436,109 +434,6 @@ load_run(oct_config *out, cli_experiment *experiment)
     return false;
 }
 
-// ---- FILE
-
-// Whether a preset trains with an algorithm: setting algo.name would change nothing.
-static bool
-preset_uses(const char *preset, const char *algorithm)
-{
-    static oct_config config, other;
-    char path[CLI_PATH_MAX], setting[OCT_CONFIG_VALUE_MAX], message[MESSAGE_BYTES];
-    oct_config_change change;
-    size_t at = 0;
-    (void)snprintf(setting, sizeof(setting), "algo.name=%s", algorithm);
-    oct_config_default(&config);
-    if (cli_preset_find(preset, path) != OCT_OK ||
-        oct_config_load(&config, path, message, sizeof(message)) != OCT_OK) {
-        return false;
-    }
-    other = config;
-    return oct_config_set(&other, setting, message, sizeof(message)) == OCT_OK &&
-           !oct_config_next_change(&change, &config, &other, &at);
-}
-
-// For an algorithm that no preset uses: one whose environment suits it.
-static const char *
-preset_for(const char *algorithm)
-{
-    static oct_config config;
-    char setting[OCT_CONFIG_VALUE_MAX], message[MESSAGE_BYTES];
-    (void)snprintf(setting, sizeof(setting), "algo.name=%s", algorithm);
-    oct_config_default(&config);
-    oct_err err = oct_config_set(&config, setting, message, sizeof(message));
-    OCT_ASSERT(err == OCT_OK);
-    return config.algo.name == OCT_ALGO_TABLE  ? "toy_text/taxi"
-           : config.algo.name == OCT_ALGO_DDPG ? "pendulum"
-                                               : "cartpole";
-}
-
-_Noreturn static void
-refuse_algorithm(const char *command, const char *algorithm)
-{
-    char text[MESSAGE_BYTES], start[CLI_PATH_MAX + OCT_CONFIG_NAME_MAX];
-    char **presets = cli_presets_list(), *first = NULL;
-    oct_text users;
-    size_t count = 0;
-    oct_text_init(&users, text, sizeof(text));
-    for (size_t i = 0; presets[i] != NULL; i++) {
-        if (preset_uses(presets[i], algorithm) && count++ < USERS_SHOWN) {
-            oct_text_add(&users, "%s%s",
-                         count > 1 ? ", " : "\n  presets that use it: ", presets[i]);
-            first = count == 1 ? presets[i] : first;
-        }
-    }
-    if (count > USERS_SHOWN) {
-        oct_text_add(&users, " and %zu more", count - USERS_SHOWN);
-    }
-    (void)snprintf(start, sizeof(start), "%s%s%s", first != NULL ? first : preset_for(algorithm),
-                   first != NULL ? "" : " --set algo.name=", first != NULL ? "" : algorithm);
-    cli_usage_error(command,
-                    "'%s' is an algorithm, not an experiment; try: octet %s %s%s\n  its keys, for "
-                    "algo.name in an experiment of your own: octet config --explain %s",
-                    algorithm, command, start, text, algorithm);
-}
-
-// A word without a suffix, which is no file: a preset. A run's folder may have the name of one.
-static void
-find_preset(cli_experiment *experiment)
-{
-    const char *name = experiment->file;
-    const char *slash = strrchr(name, '/'), *dot = strrchr(name, '.');
-    struct stat file;
-    bool is_file = stat(name, &file) == 0 && !S_ISDIR(file.st_mode);
-    if (is_file || (dot != NULL && (slash == NULL || dot > slash))) {
-        return;
-    }
-    if (cli_preset_find(name, experiment->preset) == OCT_OK) {
-        experiment->file = experiment->preset;
-        return;
-    }
-    char word[OCT_CONFIG_NAME_MAX] = "";
-    for (size_t i = 0; name[i] != '\0' && i + 1 < sizeof(word); i++) {
-        word[i] = (char)tolower((unsigned char)name[i]);
-    }
-    if (oct_config_is_algorithm(word)) {
-        refuse_algorithm(command_of(experiment), word);
-    }
-    char **names = cli_presets_list();
-    const char *near = cli_preset_near(name, names);
-    if (near != NULL) {
-        cli_usage_error(command_of(experiment), "no file or preset '%s'; did you mean '%s'?", name,
-                        near);
-    }
-    cli_usage_error(command_of(experiment),
-                    "no file or preset '%s'; octet presets lists the presets", name);
-}
-
-void
-cli_experiment_find(cli_experiment *experiment)
-{
-    find_preset(experiment);
-    if (realpath(experiment->file, experiment->path) == NULL) {
-        (void)snprintf(experiment->path, sizeof(experiment->path), "%s", experiment->file);
-    }
-}
-
 // ---- layers
 
 // A program of the user's own has taken the place of before, the file's algorithm.
@@ -610,7 +505,9 @@ cli_experiment_load(oct_config *out, cli_experiment *experiment)
     }
     if (experiment->file == NULL) {
         cli_usage_error(command_of(experiment),
-                        "no experiment FILE or preset given; octet presets lists the presets");
+                        "no experiment FILE or preset given; try: octet %s cartpole (octet presets "
+                        "lists the presets)",
+                        command_of(experiment));
     }
     oct_config_default(out);
     if (oct_config_load(out, experiment->file, message, sizeof(message)) != OCT_OK) {

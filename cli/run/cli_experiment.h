@@ -30,7 +30,8 @@ typedef struct cli_experiment {
 // resume. Notes what a resumed run changes on standard error.
 void cli_experiment_load(oct_config *out, cli_experiment *experiment);
 // Finds the file, or the preset of that name: fills path, and preset where it is one. Ends the
-// process with words for a person where a word without a suffix is neither.
+// process with a message if the word names something else: an algorithm, an environment, a run
+// folder, or nothing.
 void cli_experiment_find(cli_experiment *experiment);
 // Makes the paths in config absolute: the daemons work in the run folder. False: one names nothing
 // or cannot be written down, which was printed after the place of its key.

@@ -16,7 +16,7 @@
 
 typedef struct cli_folder {
     char path[CLI_PATH_MAX]; // absolute
-    int lock_fd;             // flock on PATH/.lock: one supervisor for a folder; -1: closed
+    int lock_fd;             // of PATH/.lock: one supervisor for a folder; -1: unlocked
     uint32_t made; // folders at the end of path that cli_folder_open made; 0: it was there
     uid_t owner;   // of the folder
 } cli_folder;
@@ -35,8 +35,8 @@ void cli_folder_close(cli_folder *folder);
 void cli_folder_warn(const cli_folder *folder, const char *command);
 // Returns true if an octet train or an octet sweep has locked the folder.
 bool cli_folder_is_locked(const char *path);
-// OCT_EAGAIN: a run or a sweep is live there (CLI_FOLDER_LIVE); reason says how to look at it or end
-// it. cli_folder_open refuses such a folder in the same words.
+// OCT_EAGAIN: a run or a sweep is live there (CLI_FOLDER_LIVE); reason says how to look at it or
+// end it. cli_folder_open refuses such a folder in the same words.
 OCT_CHECKED oct_err cli_folder_check_free(const char *path, char *reason, size_t reason_size);
 // Whether the folder itself says that its run has ended: its summary.json is not older than its
 // config.yaml, which octet train writes first.

@@ -20,6 +20,7 @@
 #include "common/oct_clock.h"
 #include "common/oct_config.h"
 #include "common/oct_file.h"
+#include "common/oct_text.h"
 #include "learner/learner_checkpoints.h"
 
 #define NOTES          "log/supervisor.log"
@@ -435,7 +436,7 @@ print_return(FILE *out, const json_t *summary, const cli_report_outcome *outcome
     bool chose_it = json_is_false(json_object_get(result, "final"));
     bool is_saved = precision != NULL && access("policy.oct", R_OK) == 0;
     fprintf(out, "  return     %s ± %s over %s episode%s, %s%s%s\n", cli_text_value(mean).text,
-            cli_text_value(std).text, cli_text_count(episodes).text, cli_text_plural(episodes),
+            cli_text_value(std).text, cli_text_count(episodes).text, oct_text_plural(episodes),
             is_saved ? cli_text_plain(precision, SIZE_MAX).text : "of a policy that was not saved",
             is_saved ? " policy" : "",
             chose_it ? "; the policy was chosen on them, so the mean is biased upwards" : "");
@@ -445,7 +446,7 @@ print_return(FILE *out, const json_t *summary, const cli_report_outcome *outcome
             out,
             "  failed     %.0f further episode%s, played again: the return is of those that did "
             "not fail (log/evaluator.log)\n",
-            failed, cli_text_plural(failed));
+            failed, oct_text_plural(failed));
     }
 }
 
@@ -482,12 +483,12 @@ print_last(FILE *out, const json_t *summary)
         double episodes = number_of(last, "episodes", NAN);
         fprintf(out, "%s ± %s over %s episode%s%s", cli_text_value(mean).text,
                 cli_text_value(number_of(last, "std", NAN)).text, cli_text_count(episodes).text,
-                cli_text_plural(episodes), isnan(screened) ? "" : ", ");
+                oct_text_plural(episodes), isnan(screened) ? "" : ", ");
     }
     if (!isnan(screened)) {
         double count = number_of(screens, "count", NAN);
         fprintf(out, "%s over the last %s screen%s", cli_text_value(screened).text,
-                cli_text_count(count).text, cli_text_plural(count));
+                cli_text_count(count).text, oct_text_plural(count));
     }
     fputc('\n', out);
 }
@@ -575,7 +576,7 @@ print_lost(FILE *out, const json_t *summary)
     }
     if (failures > 0) {
         fprintf(out, "  failed     %.0f step%s of environments, left out%s%s (log/actor-*.log)\n",
-                failures, cli_text_plural(failures), failure != NULL ? "; the last, in " : "",
+                failures, oct_text_plural(failures), failure != NULL ? "; the last, in " : "",
                 failure != NULL ? cli_text_plain(failure, SIZE_MAX).text : "");
     }
     if (rejected > 0) {
@@ -585,7 +586,7 @@ print_lost(FILE *out, const json_t *summary)
     }
     if (refused > 0) {
         fprintf(out, "  refused    %.0f update%s, which changed nothing (log/learner.log)\n",
-                refused, cli_text_plural(refused));
+                refused, oct_text_plural(refused));
     }
 }
 
@@ -593,8 +594,8 @@ void
 cli_report_print_spent(FILE *out, double wall_s, double env_steps, double updates)
 {
     fprintf(out, "  spent      %s, %s env step%s, %s update%s\n", cli_text_seconds(wall_s).text,
-            cli_text_count(env_steps).text, cli_text_plural(env_steps),
-            cli_text_count(updates).text, cli_text_plural(updates));
+            cli_text_count(env_steps).text, oct_text_plural(env_steps),
+            cli_text_count(updates).text, oct_text_plural(updates));
 }
 
 void

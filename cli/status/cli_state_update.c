@@ -8,6 +8,7 @@
 #include "cli/cli_text.h"
 #include "cli/status/cli_state.h"
 #include "common/oct_base.h"
+#include "common/oct_text.h"
 #include "learner/learner_cut.h"
 
 #define STARVED_SHARE      0.5 // of the learner's time, without a batch to learn from
@@ -196,7 +197,7 @@ judge(cli_state *state, double wall_s)
     double failures = cli_state_number(state, "learner.env_failures");
     if (state->warning[0] == '\0' && failures > 0) {
         warn(state, "log/actor-*.log", "%.0f step%s of environments failed and %s left out",
-             failures, cli_text_plural(failures), failures == 1 ? "was" : "were");
+             failures, oct_text_plural(failures), failures == 1 ? "was" : "were");
     }
 }
 

@@ -7,6 +7,7 @@
 
 #include "cli/cli_text.h"
 #include "cli/status/cli_view.h"
+#include "common/oct_text.h"
 #include "net/net_url.h"
 
 #define SILENT_MAX 3 // that are named
@@ -180,7 +181,7 @@ view_extremes(cli_view *view)
     if (farthest != NULL && farthest->lag_versions > 0) {
         cli_line *line = cli_view_begin(view, "  most lag");
         cli_line_add(line, "%s: %.0f version%s", peer_name(farthest).text, farthest->lag_versions,
-                     cli_text_plural(farthest->lag_versions));
+                     oct_text_plural(farthest->lag_versions));
         if (!isnan(farthest->lag_updates)) {
             cli_line_add(line, ", %s updates", cli_text_count(farthest->lag_updates).text);
         }

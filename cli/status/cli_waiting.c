@@ -9,6 +9,7 @@
 
 #include "cli/cli_text.h"
 #include "common/oct_base.h"
+#include "common/oct_text.h"
 
 OCT_PRINTF(5, 6)
 static void
@@ -175,7 +176,7 @@ judge_actors(cli_waiting *out, const cli_state *state, double actors, double ins
     judge(out, "actors", "learner", greater(actors, inserts_held),
           "actors wait for the learner (%s of their time): %g sample%s per insert %s wanted, and "
           "the learner does %s updates/s%s",
-          cli_text_share(greater(actors, inserts_held)).text, wanted, cli_text_plural(wanted),
+          cli_text_share(greater(actors, inserts_held)).text, wanted, oct_text_plural(wanted),
           wanted == 1 ? "is" : "are", cli_text_count(updates).text, batch);
 }
 
@@ -203,8 +204,8 @@ judge_learner(cli_waiting *out, const cli_state *state, double learner, double s
     judge(out, "learner", "actors", greater(learner, samples_held),
           "the learner waits for actors (%s of its time): %g sample%s per insert %s wanted, and %s "
           "actor%s insert%s %s windows/s",
-          cli_text_share(greater(learner, samples_held)).text, wanted, cli_text_plural(wanted),
-          wanted == 1 ? "is" : "are", cli_text_count(actors).text, cli_text_plural(actors),
+          cli_text_share(greater(learner, samples_held)).text, wanted, oct_text_plural(wanted),
+          wanted == 1 ? "is" : "are", cli_text_count(actors).text, oct_text_plural(actors),
           actors == 1 ? "s" : "", cli_text_count(inserts).text);
 }
 

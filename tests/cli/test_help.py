@@ -48,6 +48,17 @@ class Help(unittest.TestCase):
         for words, narrow, _ in HELPS:
             self.assertTrue(narrow.startswith(f"Usage: {' '.join(words)} [OPTION...]"), narrow[:200])
 
+    def test_help_may_be_asked_for_in_every_way(self):
+        for family in ([], ["env"], ["cluster"]):
+            self.assertEqual(run("octet", *family, "help").stdout, run("octet", *family, "--help").stdout)
+        check = run("octet", "env", "check", "--help")
+        for words in (["help", "env", "check"], ["env", "help", "check"], ["env", "check", "-h"], ["env", "check", "-?"]):
+            done = run("octet", *words)
+            self.assertEqual((done.returncode, done.stdout), (0, check.stdout), words)
+        self.assertEqual(run("octet", "help", "env", "chekc").returncode, 2)
+        for words in (["-V"], ["version"]):
+            self.assertEqual(run("octet", *words).stdout, run("octet", "--version").stdout)
+
     def test_every_option_that_is_shown_is_taken(self):
         for words, narrow, _ in HELPS:
             shown = OPTION.findall(narrow)

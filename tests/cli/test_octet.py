@@ -846,7 +846,7 @@ class Presets(Case):
             (self.home / name).mkdir()
         for command, code in ((["train", "mine"], 2), (["sweep", "mine", "--over", "algo.discount=0.9"], 2), (["config", "--check", "mine"], 1)):
             self.assertIn("/share/octet/presets/mine.yaml:5:", self.moved(*command, code=code)[1])
-        self.assertIn("no file or preset 'none'; octet presets lists", self.moved("train", "none", code=2)[1])
+        self.assertIn("'none' is a folder, not an experiment; octet presets lists", self.moved("train", "none", code=2)[1])
 
     def test_mistyped(self):
         self.assertIn("no file or preset 'more/othr'; did you mean 'more/other'?",
@@ -865,6 +865,24 @@ class Presets(Case):
             self.assertEqual(users is None, "presets that use it" not in err)
             self.assertIn(f"  presets that use it: {users}" if users else "", err)
             self.octet("train", *start.split(), "--run-dir", word, "--no-ui", FAKE_LEARNER="finish")
+
+    def test_what_is_no_experiment_leads_to_one(self):
+        def refusal(*words):
+            return self.octet(*words, code=2)[1].removesuffix(f"\n  help: octet {words[0]} --help\n")
+        self.assertRegex(refusal("train", "CartPole-v1"), r"^octet train: error: 'CartPole-v1' is an environment, not an experiment; "
+                         r"try: octet train cartpole\n  presets that use it: cartpole-a2c, .* and \d more$")
+        self.assertEqual(refusal("train", "gym:X-v0"), "octet train: error: 'gym:X-v0' is an environment, not an experiment; a file with "
+                                                       "this line is one:\n  env: {id: \"gym:X-v0\"}")
+        shutil.copy(PLUGINS / "point.so", self.home / "lib.so")
+        self.assertIn("'./lib.so' is an environment, not an experiment", refusal("train", "./lib.so"))
+        (self.home / "own.yaml").write_text(refusal("train", "./lib.so").splitlines()[1])
+        self.octet("train", "own.yaml", "--run-dir", "run", "--no-ui", FAKE_LEARNER="finish")
+        self.assertEqual(refusal("train", "run"), "octet train: error: 'run' is a run folder; its experiment is run/config.yaml\n"
+                                                  "  to continue its run: octet train --resume --run-dir run")
+        self.assertIn("'lib' is a folder, not an experiment; octet presets lists the presets", refusal("sweep", "lib", "--over", "algo.n_step=1,2"))
+        self.assertEqual(refusal("train", "presets/dmc/hopper_hop.yaml"), "octet train: error: no file 'presets/dmc/hopper_hop.yaml'; the "
+                                                                         "preset of that name is 'dmc/hopper_hop'")
+        self.assertIn("try: octet train cartpole (octet presets lists the presets)", refusal("train"))
 
     def test_none(self):
         shutil.rmtree(self.home / "share")
