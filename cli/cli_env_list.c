@@ -98,6 +98,31 @@ check_print(void *arg, const env_check_result *result)
     (void)fflush(stdout);
 }
 
+// What the environment wrote, each line once.
+static void
+said_print(const env_check_said *said)
+{
+    uint32_t count;
+    uint64_t others;
+    const env_check_line *line = env_check_said_lines(said, &count, &others);
+    (void)fflush(stdout);
+    if (count > 0) {
+        fprintf(stderr, "what the environment wrote on standard error, each line once:\n");
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        fprintf(stderr, "  %s", line[i].text);
+        if (line[i].count > 1) {
+            fprintf(stderr, " (%" PRIu64 " times%s)", line[i].count,
+                    line[i].varies ? ", with other numbers" : "");
+        }
+        fputc('\n', stderr);
+    }
+    if (others > 0) {
+        fprintf(stderr, "  and %" PRIu64 " other line%s\n", others,
+                oct_text_plural((double)others));
+    }
+}
+
 int
 cli_env_check(const cli_env_settings *settings)
 {
@@ -105,9 +130,12 @@ cli_env_check(const cli_env_settings *settings)
                                  .options = settings->options,
                                  .seed = settings->seed,
                                  .rule_timeout_ms = (uint32_t)(settings->timeout_s * 1000),
-                                 .trains = actor_spec_trains};
+                                 .trains = actor_spec_trains,
+                                 .said = env_check_said_create()};
     bool trains = true;
     uint32_t broken = env_check_run(&request, check_print, &trains);
+    said_print(request.said);
+    env_check_said_destroy(request.said);
     if (broken > 0) {
         printf("%s: %" PRIu32 " rule%s broken", settings->id, broken, oct_text_plural(broken));
     } else {

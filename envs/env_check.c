@@ -35,15 +35,26 @@ rule_try(void *arg, void *out)
 }
 
 static void
+said_take(void *arg, const char *bytes, size_t length)
+{
+    env_check_said_take(arg, bytes, length);
+}
+
+static void
 rule_run(const env_check_rule *rule, const env_check_request *request, env_check_result *out)
 {
+    const env_child_said said_to = {.take = said_take, .arg = request->said};
     question asked = {.rule = rule, .request = request};
     answer said;
     *out = (env_check_result){.rule = rule->name, .means = rule->means, .verdict = ENV_CHECK_FAIL};
-    if (env_child_run(rule_try, &asked, &said, sizeof(said), request->rule_timeout_ms, out->detail,
+    if (env_child_run(rule_try, &asked, &said, sizeof(said), request->rule_timeout_ms,
+                      request->said != NULL ? &said_to : NULL, out->detail,
                       sizeof(out->detail)) == OCT_OK) {
         out->verdict = said.verdict;
         memcpy(out->detail, said.detail, sizeof(out->detail));
+    }
+    if (request->said != NULL) {
+        env_check_said_end(request->said);
     }
 }
 

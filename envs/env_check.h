@@ -2,6 +2,7 @@
 #define ENVS_ENV_CHECK_H
 
 #include "envs/env.h"
+#include "envs/env_check_said.h"
 
 // Checks an environment against the rules of include/octet/env.h, and asks whether a policy can be
 // trained on it. Every rule runs in a child process of its own, so that an environment that
@@ -31,6 +32,8 @@ typedef struct env_check_request {
     uint32_t rule_timeout_ms; // after which a rule's process is killed
     // What training asks of a spec, with one line in reason for OCT_EINVAL. NULL: not asked.
     oct_err (*trains)(const octet_env_spec *spec, char *reason, size_t reason_size);
+    // Gets what the environment writes on standard error. NULL: it is not kept, and shown at once.
+    env_check_said *said;
 } env_check_request;
 
 typedef void env_check_report(void *arg, const env_check_result *result);

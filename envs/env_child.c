@@ -17,37 +17,79 @@
 #include "common/oct_base.h"
 #include "common/oct_clock.h"
 
+// What the parent reads; -1: nothing.
+typedef struct links {
+    int answer;
+    int said;
+} links;
+
 // No exit handlers of the parent run twice.
 static _Noreturn void
-child_call(env_child_fn *fn, void *arg, size_t size, int out)
+child_call(env_child_fn *fn, void *arg, size_t size, const links *out)
 {
     unsigned char answer[ENV_CHILD_ANSWER_MAX] = {0};
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (out->said >= 0) {
+        (void)dup2(out->said, STDERR_FILENO);
+    }
     fn(arg, answer);
-    ssize_t written = write(out, answer, size);
+    ssize_t written = write(out->answer, answer, size);
     _exit(written == (ssize_t)size ? 0 : 1);
+}
+
+// Hands on what is there, or closes the link at its end.
+static void
+said_read(links *in, const env_child_said *said)
+{
+    char bytes[4096];
+    ssize_t length = read(in->said, bytes, sizeof(bytes));
+    if (length > 0) {
+        said->take(said->arg, bytes, (size_t)length);
+    } else if (length == 0 || (errno != EINTR && errno != EAGAIN)) {
+        (void)close(in->said);
+        in->said = -1;
+    }
+}
+
+// What is left when the child has ended. Processes that live on are not waited for.
+static void
+said_drain(links *in, const env_child_said *said)
+{
+    struct pollfd waiting = {.fd = in->said, .events = POLLIN};
+    while (in->said >= 0 && poll(&waiting, 1, 0) > 0) {
+        said_read(in, said);
+    }
 }
 
 // True when a whole answer came before the deadline.
 static bool
-answer_await(int in, uint32_t timeout_ms, void *out, size_t size, bool *timed_out)
+answer_await(links *in, const env_child_said *said, uint32_t timeout_ms, void *out, size_t size,
+             bool *timed_out)
 {
     uint64_t deadline_ns = oct_clock_ns() + (uint64_t)timeout_ms * 1000000;
     size_t got = 0;
     while (got < size) {
         uint64_t now_ns = oct_clock_ns();
         int left_ms = now_ns < deadline_ns ? (int)((deadline_ns - now_ns + 999999) / 1000000) : 0;
-        struct pollfd waiting = {.fd = in, .events = POLLIN};
-        int ready = poll(&waiting, 1, left_ms);
+        struct pollfd waiting[] = {{.fd = in->answer, .events = POLLIN},
+                                   {.fd = in->said, .events = POLLIN}};
+        int ready = poll(waiting, OCT_COUNTOF(waiting), left_ms);
         if (ready < 0 && errno == EINTR) {
             continue;
         }
-        *timed_out = ready == 0;
-        ssize_t more = ready > 0 ? read(in, (char *)out + got, size - got) : -1;
-        if (more <= 0) {
+        if (ready > 0 && waiting[1].revents != 0) {
+            said_read(in, said);
+        }
+        if (ready > 0 && waiting[0].revents != 0) {
+            ssize_t more = read(in->answer, (char *)out + got, size - got);
+            if (more <= 0) {
+                return false;
+            }
+            got += (size_t)more;
+        } else if (ready < 0 || left_ms == 0) {
+            *timed_out = ready >= 0;
             return false;
         }
-        got += (size_t)more;
     }
     return true;
 }
@@ -65,37 +107,66 @@ death_explain(char *out, size_t size, bool timed_out, uint32_t timeout_ms, int s
     }
 }
 
+// Pipes of which one end is in and the other out. False: there are none, and errno says why.
+static bool
+links_open(links *in, links *out, bool has_said)
+{
+    int answer[2], said[2] = {-1, -1};
+    if (pipe2(answer, O_CLOEXEC) != 0) {
+        return false;
+    }
+    if (has_said && pipe2(said, O_CLOEXEC) != 0) {
+        (void)close(answer[0]);
+        (void)close(answer[1]);
+        return false;
+    }
+    *in = (links){.answer = answer[0], .said = said[0]};
+    *out = (links){.answer = answer[1], .said = said[1]};
+    return true;
+}
+
+static void
+links_close(links *ends)
+{
+    (void)close(ends->answer);
+    if (ends->said >= 0) {
+        (void)close(ends->said);
+    }
+}
+
 oct_err
 env_child_run(env_child_fn *fn, void *arg, void *answer, size_t size, uint32_t timeout_ms,
-              char *reason, size_t reason_size)
+              const env_child_said *said, char *reason, size_t reason_size)
 {
-    int ends[2];
+    links in, out;
     OCT_ASSERT(size <= ENV_CHILD_ANSWER_MAX);
-    if (pipe2(ends, O_CLOEXEC) != 0) {
+    if (!links_open(&in, &out, said != NULL)) {
         (void)snprintf(reason, reason_size, "no pipe: %s", strerror(errno));
         return OCT_EINTERNAL;
     }
     (void)fflush(NULL);
     pid_t child = fork();
     if (child == 0) {
-        (void)close(ends[0]);
-        child_call(fn, arg, size, ends[1]);
+        links_close(&in);
+        child_call(fn, arg, size, &out);
     }
     int failed = errno;
-    (void)close(ends[1]);
-    bool timed_out = false;
-    bool answered = child > 0 && answer_await(ends[0], timeout_ms, answer, size, &timed_out);
-    (void)close(ends[0]);
+    links_close(&out);
     if (child < 0) {
+        links_close(&in);
         (void)snprintf(reason, reason_size, "no process: %s", strerror(failed));
         return OCT_EINTERNAL;
     }
+    bool timed_out = false;
+    bool answered = answer_await(&in, said, timeout_ms, answer, size, &timed_out);
     if (timed_out) {
         (void)kill(child, SIGKILL);
     }
     int status = 0;
     while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
     }
+    said_drain(&in, said);
+    links_close(&in);
     if (!answered) {
         death_explain(reason, reason_size, timed_out, timeout_ms, status);
         return OCT_EINTERNAL;

@@ -17,9 +17,18 @@
 // Runs in the child and fills answer, which begins as zeros.
 typedef void env_child_fn(void *arg, void *answer);
 
+// Gets what the child and its children write on standard error, as it comes. NULL: they write where
+// this process does.
+typedef void env_child_said_fn(void *arg, const char *bytes, size_t length);
+typedef struct env_child_said {
+    env_child_said_fn *take;
+    void *arg;
+} env_child_said;
+
 // OCT_OK: answer[size] is whole. OCT_EINTERNAL, and reason says how the child ended instead:
 // "crashed: signal 11 (Segmentation fault)", "did not return within 60.0 s".
 OCT_CHECKED oct_err env_child_run(env_child_fn *fn, void *arg, void *answer, size_t size,
-                                  uint32_t timeout_ms, char *reason, size_t reason_size);
+                                  uint32_t timeout_ms, const env_child_said *said, char *reason,
+                                  size_t reason_size);
 
 #endif // ENVS_ENV_CHILD_H

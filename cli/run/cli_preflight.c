@@ -288,8 +288,8 @@ cli_preflight_open(cli_environment *out, const oct_config *config, uint32_t time
     verdict found = {.err = OCT_OK};
     char how[128];
     copy = *config;
-    oct_err err =
-        env_child_run(open_and_pack, &copy, &found, sizeof(found), timeout_ms, how, sizeof(how));
+    oct_err err = env_child_run(open_and_pack, &copy, &found, sizeof(found), timeout_ms, NULL, how,
+                                sizeof(how));
     if (err != OCT_OK) {
         (void)snprintf(reason, reason_size, "env.id: opening %s: it %s", config->env.id, how);
         return err;

@@ -14,6 +14,7 @@ import importlib
 import math
 import mmap
 import os
+import re
 import select
 import signal
 import socket
@@ -21,6 +22,7 @@ import struct
 import sys
 import time
 import traceback
+import warnings
 
 TEXT_BYTES, REASON_BYTES = 256, 900  # of a line in the memory, and in an answer
 
@@ -54,6 +56,7 @@ FLOAT_MAX = float(np.finfo(np.float32).max)
 ADVICE = (b" If it is your own, register it in a module and use gym:MODULE:NAME: the Python process that steps it has not run "
           b"your script or notebook.")
 METRICS_KEY, METRICS_MAX, METRIC_NAME_BYTES = "info_metrics", 64, 64  # the name's with the zero byte
+COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 STUCK_SECONDS = 2.0  # after which a Ctrl-C of the terminal is for the environment
 TRACEBACKS_MAX = int(os.environ.get("OCTET_GYM_TRACEBACKS") or 8)  # the host refuses what is no number
 TRACEBACK_FRAMES, TRACEBACK_CHARACTERS = 30, 8192  # the innermost; the last
@@ -128,6 +131,11 @@ class Patience:
 
 
 PATIENCE = Patience()
+
+
+def warning_line(message, category, filename, lineno, line=None):
+    """A warning as one line without colours; Python's own has two, of which the second is code."""
+    return f"{filename}:{lineno}: {category.__name__}: {COLOURS.sub('', ' '.join(str(message).split()))}\n"
 
 
 def is_between(trace):
@@ -529,6 +537,7 @@ class Worker:
 
 
 def serve(sock):
+    warnings.formatwarning = warning_line
     name, count, seed, autoreset, options = sys.argv[1:6]
     keep_links()
     end_with_host()

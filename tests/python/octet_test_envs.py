@@ -6,6 +6,7 @@ import pathlib
 import signal
 import sys
 import threading
+import warnings
 
 import gymnasium
 import numpy as np
@@ -37,6 +38,23 @@ class Counts(gymnasium.Env):
 
     def trouble(self):
         pass
+
+
+class Warns(Counts):
+    """Takes any keyword everywhere, warns of itself, and prints."""
+
+    def __init__(self, **kwargs):
+        super().__init__()
+        warnings.warn("made the old way")
+
+    def reset(self, **kwargs):
+        gymnasium.logger.warn("reset is slow")
+        return super().reset(**kwargs)
+
+    def step(self, action, **kwargs):
+        warnings.warn(f"step {self.steps + 1} is slow")
+        print("a step")
+        return super().step(action)
 
 
 class Measures(Counts):
@@ -559,6 +577,6 @@ class Endless(Counts):
     action_space = spaces.Discrete(2**40)
 
 
-for kind in (Counts, Measures, Slips, Crash, Pair, PairCrash, PairReset, Leaves, Exit, Hang, Spin, Stuck, Pressed, Interrupts, PressedReset, Grows, Numbered, ResetCrash, Resized, Port, NotFinitePort, Seeded, SeededOnce, Levels, Raises, Untellable, Asserts, NotFinite, RewardNotFinite, Shape, Mixed, Pixels, Says, Answers, Options, ChannelsFirst, Maps, Alone, Lasting, ManyActions, DictActions, Words, Whole, WholeBytes, Deep, Empty, EmptyActions,
+for kind in (Counts, Warns, Measures, Slips, Crash, Pair, PairCrash, PairReset, Leaves, Exit, Hang, Spin, Stuck, Pressed, Interrupts, PressedReset, Grows, Numbered, ResetCrash, Resized, Port, NotFinitePort, Seeded, SeededOnce, Levels, Raises, Untellable, Asserts, NotFinite, RewardNotFinite, Shape, Mixed, Pixels, Says, Answers, Options, ChannelsFirst, Maps, Alone, Lasting, ManyActions, DictActions, Words, Whole, WholeBytes, Deep, Empty, EmptyActions,
              Large, Endless):
     gymnasium.register(f"Octet{kind.__name__}-v0", entry_point=kind, disable_env_checker=True)

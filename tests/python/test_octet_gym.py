@@ -692,6 +692,20 @@ def test_octet_env_check_says_what_was_raised():
     assert ran.stderr.count("Traceback") == 1, ran.stderr
 
 
+def test_octet_env_check_counts_warnings_and_takes_any_keyword():
+    command = [os.environ["OCTET_PROGRAM"], "env", "check", "gym:octet_test_envs:OctetWarns-v0"]
+    ran = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert ran.returncode == 0 and "FAIL" not in ran.stdout, ran.stdout
+    assert "SKIP  options       an unknown option is refused\n      its constructor takes any option, as **kwargs does" in ran.stdout
+    title, *lines = ran.stderr.splitlines()
+    assert title == "what the environment wrote on standard error, each line once:"
+    assert len(lines) == 4, ran.stderr
+    assert re.search(r"^  .*octet_test_envs.py:\d+: UserWarning: made the old way \(\d+ times\)$", lines[0]), ran.stderr
+    assert re.search(r"^  .*octet_test_envs.py:\d+: UserWarning: WARN: reset is slow \(\d+ times\)$", lines[1]), ran.stderr
+    assert re.search(r"^  .*octet_test_envs.py:\d+: UserWarning: step 1 is slow \(\d+ times, with other numbers\)$", lines[2]), ran.stderr
+    assert re.search(r"^  a step \(\d+ times\)$", lines[3]), ran.stderr
+
+
 def test_dictionaries_are_flattened_as_gymnasium_does():
     env = make("Mixed")
     obs, _ = env.reset(seed=1)
