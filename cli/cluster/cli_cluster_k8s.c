@@ -7,6 +7,7 @@
 #include "cli/cli_options.h"
 #include "cli/cluster/cli_cluster.h"
 #include "cli/cluster/cli_cluster_k8s_options.h"
+#include "cli/cluster/cli_cluster_needs.h"
 #include "cli/cluster/cli_cluster_yaml.h"
 #include "common/oct_base.h"
 
@@ -31,6 +32,7 @@ typedef struct k8s {
     uint32_t relay_port;
     uint32_t shards; // of replay
     uint32_t relays;
+    char quantity[QUANTITIES][CLI_K8S_QUANTITY_BYTES];
 } k8s;
 
 // ---- parts of objects
@@ -273,19 +275,17 @@ service(const k8s *k, const char *component)
 static void
 learner(const k8s *k)
 {
-    char cpus[16];
-    (void)snprintf(cpus, sizeof(cpus), "%u", (unsigned)k->plan->learner_cpus);
     const pod p = {.component = "learner",
                    .grace_s = 120,
-                   .cpu = cpus,
-                   .memory = k->o->quantity[LEARNER_MEMORY],
+                   .cpu = k->quantity[LEARNER_CPU],
+                   .memory = k->quantity[LEARNER_MEMORY],
                    .volume = "run"};
     object(k, "v1", "ConfigMap", "experiment", "learner");
     PUT(k, "data:\n  %s:", CLI_CLUSTER_EXPERIMENT);
     cli_yaml_block(k->out, k->plan->text, 4);
     object(k, "v1", "PersistentVolumeClaim", "learner", "learner");
     PUT(k, "spec:\n");
-    claim(k, "  ", k->o->quantity[RUN_SIZE]);
+    claim(k, "  ", k->quantity[RUN_SIZE]);
     object(k, "batch/v1", "Job", "learner", "learner");
     PUT(k, "spec:\n  completions: 1\n  parallelism: 1\n  backoffLimit: 1000\n"
            "  podReplacementPolicy: Failed\n  podFailurePolicy:\n    rules:\n"
@@ -304,8 +304,8 @@ replay(const k8s *k)
 {
     const pod p = {.component = "replay",
                    .grace_s = 60,
-                   .cpu = "500m",
-                   .memory = k->o->quantity[REPLAY_MEMORY],
+                   .cpu = k->quantity[REPLAY_CPU],
+                   .memory = k->quantity[REPLAY_MEMORY],
                    .volume = "table"};
     object(k, "apps/v1", "StatefulSet", "replay", "replay");
     PUT(k,
@@ -316,7 +316,7 @@ replay(const k8s *k)
     template(k, "replay");
     pod_spec(k, cli_cluster_plan_find(k->plan, "replay"), &p);
     PUT(k, "  volumeClaimTemplates:\n    - metadata:\n        name: table\n      spec:\n");
-    claim(k, "        ", k->o->quantity[REPLAY_SIZE]);
+    claim(k, "        ", k->quantity[REPLAY_SIZE]);
     service(k, "replay");
 }
 
@@ -342,8 +342,8 @@ acting(const k8s *k, const char *component)
     const cli_cluster_daemon *daemon = cli_cluster_plan_find(k->plan, component);
     const pod p = {.component = component,
                    .grace_s = 30,
-                   .cpu = k->o->quantity[ACTOR_CPU],
-                   .memory = k->o->quantity[ACTOR_MEMORY]};
+                   .cpu = k->quantity[ACTOR_CPU],
+                   .memory = k->quantity[ACTOR_MEMORY]};
     bool is_scaled = strcmp(component, "actor") == 0 && k->o->actors_max > 0;
     object(k, "apps/v1", "Deployment", component, component);
     PUT(k, "spec:\n");
@@ -615,6 +615,34 @@ daemons_place(k8s *k)
     k->replay_port = cli_cluster_plan_find(k->plan, "replay")->port;
 }
 
+// What was given, or what the experiment needs.
+static void
+quantities_fill(k8s *k)
+{
+    cli_cluster_needs needs;
+    uint32_t actors = OCT_MAX(k->plan->actors, k->o->actors_max);
+    cli_cluster_needs_find(&needs, k->plan, actors);
+    const uint32_t needed[QUANTITIES] = {
+        [RUN_SIZE] = needs.run_gib,
+        [REPLAY_SIZE] = needs.replay_gib,
+        [LEARNER_MEMORY] = needs.learner_mib,
+        [REPLAY_MEMORY] = needs.replay_mib,
+        [ACTOR_MEMORY] = needs.actor_mib,
+        [LEARNER_CPU] = needs.learner_millicpus,
+        [REPLAY_CPU] = needs.replay_millicpus,
+        [ACTOR_CPU] = needs.actor_millicpus,
+    };
+    for (size_t i = 0; i < QUANTITIES; i++) {
+        const char *unit = i <= REPLAY_SIZE ? "Gi" : i <= ACTOR_MEMORY ? "Mi" : "m";
+        if (k->o->quantity[i] != NULL) {
+            (void)snprintf(k->quantity[i], CLI_K8S_QUANTITY_BYTES, "%s", k->o->quantity[i]);
+        } else {
+            (void)snprintf(k->quantity[i], CLI_K8S_QUANTITY_BYTES, "%u%s", (unsigned)needed[i],
+                           unit);
+        }
+    }
+}
+
 static void
 print(const k8s *k)
 {
@@ -656,6 +684,7 @@ cli_cluster_k8s(int argc, char **argv)
              .shards = plan->config.replay.shards,
              .relays = plan->relays};
     OCT_ASSERT(k.out != NULL);
+    quantities_fill(&k); // before the shards of replay are one to the plan
     daemons_place(&k);
     print(&k);
     OCT_ASSERT(fclose(k.out) == 0);

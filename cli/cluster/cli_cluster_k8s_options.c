@@ -46,17 +46,18 @@ static const struct argp_option option_table[] = {
     {"storage-class", KEY_STORAGE_CLASS, "NAME", 0,
      "Use this storage class for both volumes (default: the cluster's)", 0},
     {"run-size", KEY_QUANTITY + RUN_SIZE, "SIZE", 0,
-     "Set the size of the run's volume (default: 10Gi)", 0},
-    {"replay-size", KEY_QUANTITY + REPLAY_SIZE, "SIZE", 0,
-     "Set the size of replay's volume (default: 20Gi)", 0},
-    {"learner-memory", KEY_QUANTITY + LEARNER_MEMORY, "SIZE", 0,
-     "Set the learner's memory (default: 4Gi)", 0},
-    {"replay-memory", KEY_QUANTITY + REPLAY_MEMORY, "SIZE", 0, "Set replay's memory (default: 8Gi)",
+     "Set the size of the run's volume (default, as of the following: what the experiment needs)",
      0},
+    {"replay-size", KEY_QUANTITY + REPLAY_SIZE, "SIZE", 0, "Set the size of replay's volume", 0},
+    {"learner-memory", KEY_QUANTITY + LEARNER_MEMORY, "SIZE", 0, "Set the learner's memory", 0},
+    {"replay-memory", KEY_QUANTITY + REPLAY_MEMORY, "SIZE", 0, "Set replay's memory", 0},
     {"actor-memory", KEY_QUANTITY + ACTOR_MEMORY, "SIZE", 0,
-     "Set the memory of each actor and evaluator (default: 1Gi)", 0},
+     "Set the memory of each actor and evaluator", 0},
+    {"learner-cpu", KEY_QUANTITY + LEARNER_CPU, "CPUS", 0, "Request this many CPUs for the learner",
+     0},
+    {"replay-cpu", KEY_QUANTITY + REPLAY_CPU, "CPUS", 0, "Request this many CPUs for replay", 0},
     {"actor-cpu", KEY_QUANTITY + ACTOR_CPU, "CPUS", 0,
-     "Request this many CPUs for each actor and evaluator (default: 500m)", 0},
+     "Request this many CPUs for each actor and evaluator", 0},
     {0},
 };
 
@@ -115,7 +116,7 @@ quantity_take(k8s_options *o, int index, const char *option, const char *text)
 {
     static const char *const bytes[] = {"Ki", "Mi", "Gi", "Ti", "k", "M", "G", "T", "", NULL};
     static const char *const cpus[] = {"m", "", NULL};
-    bool is_cpu = index == ACTOR_CPU;
+    bool is_cpu = index >= LEARNER_CPU;
     if (!is_quantity(text, is_cpu ? cpus : bytes)) {
         cli_usage_error(COMMAND, "%s is '%s'; allowed are %s", option, text,
                         is_cpu ? "CPUs, such as 500m or 1.5"
@@ -252,9 +253,7 @@ cli_k8s_plan_check(const k8s_options *o, const cli_cluster_plan *plan)
 void
 cli_k8s_options_parse(k8s_options *o, int argc, char **argv)
 {
-    *o = (k8s_options){.namespace = "octet",
-                       .image = "octet",
-                       .quantity = {"10Gi", "20Gi", "4Gi", "8Gi", "1Gi", "500m"}};
+    *o = (k8s_options){.namespace = "octet", .image = "octet"};
     const struct argp_child children[] = {{&cli_cluster_argp, 0, NULL, 0}, {0}};
     const struct argp argp = {
         .options = option_table,

@@ -13,7 +13,18 @@
 #define CLI_K8S_RELAYS_MAX   64  // each has a name in their certificate
 #define CLI_K8S_PORT_RELAY   15u // behind the learner's
 
-enum { RUN_SIZE, REPLAY_SIZE, LEARNER_MEMORY, REPLAY_MEMORY, ACTOR_MEMORY, ACTOR_CPU, QUANTITIES };
+typedef enum k8s_quantity {
+    RUN_SIZE,
+    REPLAY_SIZE,
+    LEARNER_MEMORY,
+    REPLAY_MEMORY,
+    ACTOR_MEMORY,
+    LEARNER_CPU, // and those after it: CPUs
+    REPLAY_CPU,
+    ACTOR_CPU,
+    QUANTITIES
+} k8s_quantity;
+#define CLI_K8S_QUANTITY_BYTES 24
 
 typedef struct k8s_options {
     cli_cluster_options cluster;
@@ -21,8 +32,8 @@ typedef struct k8s_options {
     const char *image;
     const char *pull; // NULL: the cluster decides
     const char *storage_class;
-    uint32_t actors_max; // 0: no autoscaler
-    const char *quantity[QUANTITIES];
+    uint32_t actors_max;              // 0: no autoscaler
+    const char *quantity[QUANTITIES]; // as given; NULL: as the experiment needs
 } k8s_options;
 
 // With their defaults. The texts of what is parsed stay argv's.

@@ -412,6 +412,56 @@ def restore(document):
                 mount["name"] = mount["name"].removeprefix("some-")
 
 
+def number_of(quantity):
+    """CPUs or bytes."""
+    digits, unit = re.fullmatch(r"([0-9.]+)([A-Za-z]*)", quantity).groups()
+    return float(digits) * {"": 1, "m": 1e-3, "Mi": 2**20, "Gi": 2**30}[unit]
+
+
+def asked_for(documents):
+    """What each component of a run requests: CPUs, memory, disk; and all of them."""
+    asked = {"all": [0, 0, 0]}
+    for document in documents:
+        spec, component = document.get("spec", {}), document["metadata"].get("labels", {}).get(COMPONENT)
+        claims = spec.get("volumeClaimTemplates", []) + ([document] if document["kind"] == "PersistentVolumeClaim" else [])
+        disk = sum(number_of(claim["spec"]["resources"]["requests"]["storage"]) for claim in claims)
+        pods = spec.get("replicas", 1) if "template" in spec else 0
+        resources = spec["template"]["spec"]["containers"][0]["resources"] if pods else None
+        one = [number_of(resources["requests"][name]) for name in ("cpu", "memory")] if pods else [0, 0]
+        assert not pods or set(resources["limits"]) == {"memory"} and number_of(resources["limits"]["memory"]) >= one[1], component
+        for name, count in ((component, 1), ("all", max(pods, 1))):
+            before = asked.setdefault(name, [0, 0, 0])
+            asked[name] = [before[0] + count * one[0], before[1] + count * one[1], before[2] + count * disk]
+    return asked
+
+
+@case
+def requests_follow_from_the_experiment():
+    # A node of kind or minikube as it comes: 2 CPUs, of which its own pods have nearly one, 2 GiB, 20 GB.
+    for name, documents in {"command": printed("cartpole", "--actors", "4"), "overlay": every()["local"]}.items():
+        cpus, memory, disk = asked_for(documents)["all"]
+        assert cpus <= 1 and memory <= 1.5 * 2**30 and disk <= 2 * 2**30, f"{name}: {cpus}, {memory}, {disk}"
+    small, large = asked_for(printed("cartpole")), asked_for(printed("dmc/humanoid_walk"))
+    assert large["learner"][0] >= 1.25 and large["actor"][0] >= 0.5, large
+    assert all(large[name][i] > small[name][i] for name in ("learner", "replay", "actor") for i in (0, 1)), (small, large)
+    # The table: a million rows of 724 bytes in memory and in the file.
+    assert large["replay"][1] > 1.5 * 724e6 and large["replay"][2] > 1.5 * 724e6, large
+    half = asked_for(printed("dmc/humanoid_walk", "--set", "replay.shards=2"))
+    assert 2 * half["replay"][1] < 1.5 * large["replay"][1] and half["learner"][0] == large["learner"][0], half
+    ring = asked_for(printed("cartpole", "--set", "actor.ring_batches=4000"))
+    assert ring["actor"][1] > small["actor"][1] and ring["learner"] == small["learner"], ring
+    many = asked_for(printed("cartpole", "--actors-max", "2000"))
+    assert many["learner"][1] > small["learner"][1] + 1.5 * 2000 * 20e3 and many["replay"][0] == 0.5, many
+    own = asked_for(printed("examples/env/point.yaml", "--set", f"env.id={OCTET.parents[1] / 'tests/envs/point.so'}"))
+    assert own["actor"][:2] == [0.5, 2**30 + 32 * 2**20] and own["evaluator"][:2] == own["actor"][:2], own
+    given = asked_for(printed("dmc/humanoid_walk", "--learner-cpu", "3", "--learner-memory", "9Gi", "--run-size", "7Gi",
+                              "--replay-cpu", "1500m", "--replay-memory", "8Gi", "--replay-size", "6Gi", "--actor-cpu", "1.5",
+                              "--actor-memory", "5Gi"))
+    gib = 2**30
+    assert given["learner"] == [3, 9 * gib, 7 * gib] and given["replay"] == [1.5, 8 * gib, 6 * gib], given
+    assert given["actor"] == given["evaluator"] == [1.5, 5 * gib, 0], given
+
+
 @case
 def what_octet_prints_is_valid():
     for name, words in {
@@ -429,7 +479,7 @@ def what_octet_prints_is_valid():
         # With room for what the controllers add to the names of pods.
         assert all(len(d["metadata"]["name"]) <= 63 - 6 or d["kind"] == "NetworkPolicy" for d in documents), name
     learner = the(documents, "Job", "a" * 40 + "-learner")["spec"]["template"]["spec"]["containers"][0]
-    assert learner["resources"]["requests"]["cpu"] == "5" and learner["env"] == [{"name": "OPENBLAS_NUM_THREADS", "value": "2"}]
+    assert learner["resources"]["requests"]["cpu"] == "600m" and learner["env"] == [{"name": "OPENBLAS_NUM_THREADS", "value": "2"}]
     assert "net.replay=tls+tcp://" + "a" * 40 + "-replay:7005" in learner["args"]
 
 
