@@ -11,13 +11,12 @@
 #include "learner/learner_budget.h"
 #include "learner/learner_source.h"
 #include "replay/replay_config.h"
+#include "replay/replay_file.h"
 
 // A row of metrics.csv and its record in TensorBoard's file: the presets' have 1.2 to 1.9 KB.
 #define METRICS_ROW_BYTES 2048
 // A checkpoint holds the learner's state and the policies whose evaluations are not finished.
 #define CHECKPOINT_POLICIES 6
-// Rows for each environment step, at most: every fourth step may end an episode (actor_batch.h).
-#define ROWS_PER_STEP 1.25
 
 static oct_err
 learner_add(cli_plan_needs *needs, const oct_config *config, const policy_spec *spec,
@@ -57,11 +56,9 @@ replay_add(cli_plan_needs *needs, const oct_config *config, const policy_spec *s
     needs->replay = total - OCT_MIN(total, needs->table);
     needs->table_in_file = strcmp(config->replay.path, "none") != 0;
     if (needs->table_in_file) {
-        double full =
-            (double)config->run.env_steps * ROWS_PER_STEP / (double)config->replay.capacity;
+        // Replay reserves all of a file before it takes the first row.
         uint64_t copies = config->run.deterministic ? config->learner.checkpoints_kept + 1 : 0;
-        needs->disk_table =
-            (uint64_t)((double)(needs->shards * needs->table) * OCT_MIN(full, 1.0)) * (1 + copies);
+        needs->disk_table = needs->shards * replay_file_bytes(&table) * (1 + copies);
     }
 }
 

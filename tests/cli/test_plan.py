@@ -147,7 +147,7 @@ class DoesNotFit(Case):
         self.assertIn("  warning    memory is too small: ", out)
 
     def test_disk(self):
-        settings = ["--set", "replay.capacity=2000000000", "--set", "run.env_steps=1000000000000"]
+        settings = ["--set", "replay.capacity=2000000000"]
         plan = self.plan("minatar/asterix", *settings, code=1)
         self.assertFalse(plan["disk"]["fits"])
         self.assertIn("  warning    the disk is too full: ", self.octet("plan", "minatar/asterix", *settings, code=1)[0])
@@ -221,6 +221,8 @@ class Train(Case):
         self.assertEqual(len(lines), 1, out)
         self.assertRegex(lines[0], r"^plan       1\.5 M env steps in [^·]* (s|min|h) · limit: \w+ · memory [\d.]+ [KMG]iB$")
         self.assertLessEqual(len(lines[0]), 80)
+        table = self.plan("cartpole", "--seconds", "1", "--set", "run.env_steps=1500000")["disk"]["table"]
+        self.assertEqual((self.home / "run/replay.oct").stat().st_size, table)
 
 
 if __name__ == "__main__":

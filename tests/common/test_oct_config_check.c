@@ -734,8 +734,7 @@ check_presets(const char *folder, int floors)
     for (struct dirent *entry = readdir(opened); entry != NULL; entry = readdir(opened)) {
         oct_config config;
         char path[1024];
-        bool is_measured = strcmp(entry->d_name, "goals.csv") == 0; // bench/preset_goals.py
-        if (entry->d_name[0] == '.' || is_measured) {
+        if (entry->d_name[0] == '.' || strcmp(entry->d_name, "goals.csv") == 0) {
             continue;
         }
         int length = snprintf(path, sizeof(path), "%s/%s", folder, entry->d_name);
