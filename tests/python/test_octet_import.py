@@ -10,7 +10,7 @@ import pytest
 import octet
 
 DATA = pathlib.Path(__file__).parents[1] / "data/import"
-pytestmark = pytest.mark.skipif("OCTET_PROGRAM" not in os.environ and not octet._lib.prefix().is_dir(),
+pytestmark = pytest.mark.skipif("OCTET_PROGRAM" not in os.environ and octet._lib.own_file("bin/octet") is None,
                                 reason="OCTET_PROGRAM does not name octet")
 
 

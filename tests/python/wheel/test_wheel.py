@@ -1,8 +1,10 @@
 """An installed wheel: what is in it, what it needs, and that it trains. Run by script/test-wheel, by the Python that
-the wheel was just installed for, in a folder with dist/octet-….whl and run/, which octet train made."""
+the wheel was just installed for, in a folder with dist/octet_rl-….whl and run/, which octet train made."""
 
+import hashlib
 import http.client
 import importlib.metadata
+import json
 import os
 import pathlib
 import re
@@ -23,21 +25,38 @@ SYSTEM = re.compile(r"(ld-linux.*|linux-vdso|libc|libm|libpthread|libdl|librt|li
 def test_the_wheel_is_what_is_tested():
     assert "OCTET_LIBRARY" not in os.environ and "PYTHONPATH" not in os.environ
     assert PACKAGE.is_relative_to(sys.prefix) and (PACKAGE / "py.typed").is_file()
-    wheel, = pathlib.Path("dist").glob("octet-*.whl")
+    wheel, = pathlib.Path("dist").glob("octet_rl-*.whl")
     assert wheel.stat().st_size <= MEGABYTES_MAX * 1e6
-    assert re.fullmatch(r"octet-[\d.]+-py3-none-manylinux_2_\d+_\w+\.whl", wheel.name)
+    assert re.fullmatch(rf"octet_rl-{octet.__version__}-py3-none-manylinux_2_28_\w+\.whl", wheel.name)
+    assert importlib.metadata.version("octet-rl") == octet.__version__
 
 
 def test_it_requires_numpy_and_gymnasium_alone():
-    required = {re.match(r"\w+", line)[0] for line in importlib.metadata.requires("octet")}
+    required = {re.match(r"\w+", line)[0] for line in importlib.metadata.requires("octet-rl")}
     assert required == {"numpy", "gymnasium"}
 
 
-def test_every_library_is_its_own_or_the_systems():
+def native_files():
     files = [path for path in (PACKAGE / "_prefix").rglob("*") if path.is_file() and path.read_bytes()[:4] == b"\x7fELF"]
     assert len(files) > 10
+    return files
+
+
+# What manylinux_2_28 allows of glibc and gcc. Symbols without a version are those of python/wheel/old_versions.py.
+def test_every_symbol_is_one_of_an_old_system():
+    newest = {"GLIBC": (2, 28), "GLIBCXX": (3, 4, 24), "CXXABI": (1, 3, 11), "GCC": (7, 0, 0)}
+    seen = set()
+    for path in native_files():
+        said = subprocess.run(["objdump", "-p", "-T", path], capture_output=True, text=True, check=True).stdout
+        for name, version in re.findall(r"\b(GLIBC|GLIBCXX|CXXABI|GCC)_(\w[\w.]*)", said):
+            assert tuple(map(int, version.split("."))) <= newest[name], f"{path}: {name}_{version}"
+            seen.add(name)
+    assert "GLIBC" in seen
+
+
+def test_every_library_is_its_own_or_the_systems():
     lister = os.environ.get("OCTET_TEST_LDD", "ldd").split() # where another machine's loader has to be asked
-    for path in files:
+    for path in native_files():
         for line in subprocess.run([*lister, path], capture_output=True, text=True, check=True).stdout.splitlines():
             name, _, found = line.strip().partition(" => ")
             if name.startswith("("): # the kernel's vdso, which has no name under qemu-user
@@ -47,9 +66,20 @@ def test_every_library_is_its_own_or_the_systems():
 
 
 def test_every_library_has_its_licence():
-    names = {pathlib.Path(str(file)).name for file in importlib.metadata.files("octet") if "licenses" in str(file)}
-    assert {"LICENSE", "NOTICE"} <= names
+    names = {pathlib.Path(str(file)).name for file in importlib.metadata.files("octet-rl") if "licenses" in str(file)}
+    assert {"LICENSE", "NOTICE"} <= names == set(importlib.metadata.metadata("octet-rl").get_all("License-File"))
     assert all(any(name.startswith(part) for name in names) for part in ("libnng", "libopenblas", "libssl"))
+
+
+def test_its_list_names_every_file_and_the_package_of_every_library():
+    files = {str(file): file for file in importlib.metadata.files("octet-rl")}
+    said = json.loads(next(file for name, file in files.items() if name.endswith(".spdx.json")).read_text())
+    listed = {one["fileName"][2:]: {each["algorithm"]: each["checksumValue"] for each in one["checksums"]}["SHA256"] for one in said["files"]}
+    assert {name for name in files if name.startswith("octet/") and "__pycache__" not in name} <= set(listed)
+    for name, digest in listed.items():
+        assert hashlib.sha256((PACKAGE.parent / name).read_bytes()).hexdigest() == digest, name
+    packages = {one["name"] for one in said["packages"] if one.get("supplier") == "Organization: Debian"}
+    assert {"libnng1", "libuv1", "libjs-dygraphs"} <= packages
 
 
 def test_the_command_is_that_of_the_wheel():
@@ -114,7 +144,7 @@ def test_a_replay_is_served_by_the_wheel(tmp_path):
         assert replay.sample(1).next_observations.tolist() == [[5, 6]]
     with open("/proc/self/maps", encoding="utf-8") as maps:
         ours = {line.split()[-1] for line in maps if "liboctet-replay" in line}
-    assert ours == {str(PACKAGE / "_prefix" / "lib" / "liboctet-replay.so.0")}
+    assert ours == {str(PACKAGE / "_prefix" / "lib" / "liboctet-replay.so")}
 
 
 # The wheel has neither GnuTLS nor X11 nor FreeType, which libmicrohttpd and cairo could ask.
