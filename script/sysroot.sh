@@ -26,13 +26,13 @@ sysroot_apt() {
 }
 
 # sysroot_fetch FOLDER ARCHITECTURE PACKAGE...: those packages and all that they need, from the mirrors of this machine's Debian,
-# into FOLDER/cache/archives.
+# into FOLDER/cache/archives. A FOLDER/sources.list that is there already names other ones.
 sysroot_fetch() {
     local here=$1 architecture=$2
     shift 2
     mkdir -p "$here/lists/partial" "$here/cache/archives/partial" && : >"$here/status" || return 1
     # shellcheck disable=SC2016
-    apt-get indextargets --format 'deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $(REPO_URI) $(RELEASE) $(COMPONENT)' \
+    [ -s "$here/sources.list" ] || apt-get indextargets --format 'deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $(REPO_URI) $(RELEASE) $(COMPONENT)' \
         'Created-By: Packages' 'Origin: Debian' | sort -u >"$here/sources.list" || return 1
     [ -s "$here/sources.list" ] || { echo "apt knows no mirror of Debian"; return 1; }
     sysroot_apt "$here" "$architecture" update &&

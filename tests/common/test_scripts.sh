@@ -152,6 +152,22 @@ expect 0 'usage: script/package-debian' script/package-debian --help
 expect 2 'usage: script/test-package-debian' script/test-package-debian sid "$room"
 expect 2 'usage: script/test-debian' script/test-debian --nonsense
 expect 0 'usage: script/test-debian' script/test-debian --help
+expect 2 'usage: script/package' script/package sdist nonsense
+expect 0 'usage: script/package' script/package --help
+expect 2 'usage: script/test-package' script/test-package nonsense
+expect 0 'usage: script/test-package' script/test-package --help
+
+# Packages are made from a commit: a tree with changes is refused, the changed files are named, and nothing is made.
+mkdir -p "$room/packaged/script" && cp script/{package,lib.sh,packages.sh,wheel.sh} "$room/packaged/script/"
+expect 1 'is not a git repository with a commit' "$room/packaged/script/package"
+git -c init.defaultBranch=main init --quiet "$room/packaged"
+git -C "$room/packaged" add .
+git -C "$room/packaged" -c user.name=a -c user.email=a@example.org commit --quiet --message one
+expect 1 'build/tools/package is missing: script/setup package makes it' "$room/packaged/script/package"
+echo '# more' >>"$room/packaged/script/lib.sh"
+expect 1 $'the tree differs from its commit:\n M script/lib.sh\n' "$room/packaged/script/package"
+expect 1 'build/tools/package is missing: script/setup package makes it' "$room/packaged/script/package" --dirty
+[ ! -e "$room/packaged/dist" ] || { echo "script/package made dist/" && failed=1; }
 
 # quick has the form check, which looks at files that are not added yet, too, and knows scripts by their first line.
 mkdir -p "$room/form/script" "$room/form/build" "$room/form/a" && cp script/{test,lib.sh,packages.sh} "$room/form/script/"
@@ -212,7 +228,7 @@ printf '#!/bin/sh\n' >"$room/elsewhere/cc"
 expect 0 'not found, and optional: cairo, for pictures and videos (dnf install cairo-devel)' elsewhere ID=fedora
 expect 0 'not found, and optional: cmocka, for tests (pacman -S cmocka)' elsewhere ID=arch
 expect 1 'missing: cmocka. As root: pacman -S cmocka' elsewhere ID=arch test
-expect 1 "aarch64 needs Debian's arm64 packages" elsewhere ID=arch aarch64
+expect 1 "package needs Debian's packages" elsewhere ID=arch package
 
 # Headers of all folders are compiled.
 mkdir -p "$room"/headers/{tools,bench,codec,include/octet} && cp tools/{tidy.py,header_check.sh} "$room/headers/tools/"
