@@ -81,6 +81,16 @@ static const struct argp check_argp = {
            "  octet env check ./point.so",
 };
 
+static const struct argp new_argp = {
+    .parser = cli_env_settings_parse,
+    .args_doc = "NAME",
+    .doc = "Writes an environment of your own in C, as a plug-in that works: NAME/NAME.c, an "
+           "experiment that trains on it, and the header that it includes. It begins as a point in "
+           "the plane that moves to a goal; replace what it holds, observes and rewards. Nothing "
+           "that exists is overwritten.\v"
+           "Example: octet env new arm",
+};
+
 static const struct argp bench_argp = {
     .options = bench_options,
     .parser = cli_env_settings_parse,
@@ -144,6 +154,9 @@ parse(cli_env_settings *settings, const struct argp *argp, int argc, char **argv
 {
     cli_env_settings_default(settings, argv[0]);
     cli_options_parse(argp, argc, argv, settings);
+    if (argp == &new_argp && settings->id == NULL) {
+        cli_usage_error(argv[0], "no name given for the new environment, such as arm");
+    }
     if (argp != &list_argp && settings->id == NULL) {
         cli_usage_error(argv[0], "no environment given; name its ID, or the path of a plug-in");
     }
@@ -198,6 +211,7 @@ render(const cli_env_settings *settings)
     }
 
 COMMAND(list, cli_env_list)
+COMMAND(new, cli_env_new)
 COMMAND(check, cli_env_check)
 COMMAND(bench, bench)
 COMMAND(replay, replay)
@@ -208,6 +222,7 @@ cli_env(int argc, char **argv)
 {
     static const cli_command list[] = {
         {"list", run_list, "list the environments that come with Octet"},
+        {"new", run_new, "write a plug-in of your own in C that works, to begin with"},
         {"check", run_check, "check an environment or plug-in against the interface's rules"},
         {"bench", run_bench, "measure the steps per second of an environment"},
         {"replay", run_replay, "compare an environment with recorded trajectories"},

@@ -10,7 +10,7 @@
 
 typedef struct cli_env_settings {
     const char *command; // "env bench", for messages
-    const char *id;      // of an environment, or the path of a plug-in
+    const char *id;      // ID of an environment, path of a plug-in, or name of a new one
     const char *file;    // of a replay
     const char *out;     // of a picture
     const char *options; // "" for none
@@ -47,6 +47,7 @@ int cli_env_failure(const cli_env_settings *settings, const char *reason);
 int cli_env_bench(const cli_env_settings *settings);
 int cli_env_check(const cli_env_settings *settings);
 int cli_env_list(const cli_env_settings *settings);
+int cli_env_new(const cli_env_settings *settings);
 int cli_env_replay(const cli_env_settings *settings);
 
 #endif // CLI_CLI_ENV_SETTINGS_H

@@ -76,7 +76,7 @@ settings_read(env_gym_process *process, char *reason, size_t reason_size)
 static int
 spawn(pid_t *pid, int theirs, int lease, const char *const *arguments)
 {
-    const char *argv[3 + ARGUMENTS + 1] = {oct_program_python(), "-c", env_gym_worker_text};
+    const char *argv[3 + ARGUMENTS + 1] = {oct_program_python(), "-c", env_gym_text("worker")};
     memcpy(argv + 3, arguments, ARGUMENTS * sizeof(*argv));
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;

@@ -25,7 +25,8 @@ typedef struct env_gym_process {
     size_t size;
 } env_gym_process;
 
-extern const char env_gym_worker_text[];
+// The source of the worker, as env_gym_text("worker").
+const char *env_gym_text(const char *name);
 
 #define ENV_GYM_REASON_BYTES 1000
 

@@ -62,7 +62,7 @@ test_cli_wrong_use_says_what_is_allowed(void **state)
     T_SAYS(output, "octet env: error: unknown command 'lst'; did you mean 'list'?");
     T_SAYS(output, "help: octet env --help");
     assert_int_equal(RAN("frobnicate"), 2);
-    T_SAYS(output, "allowed: list check bench replay render");
+    T_SAYS(output, "allowed: list new check bench replay render");
     assert_int_equal(RAN("--seed", "1"), 2);
     T_SAYS(output, "unknown option '--seed'; name a command first");
     assert_int_equal(RAN("check"), 2);
@@ -272,6 +272,53 @@ test_cli_replay_exits_1_with_the_first_difference(void **state)
     T_SAYS(output, "none.csv: No such file");
 }
 
+static void
+file_says(const char *path, const char *text)
+{
+    char content[TEXT_MAX * 4];
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    content[fread(content, 1, sizeof(content) - 1, file)] = '\0';
+    assert_int_equal(fclose(file), 0);
+    T_SAYS(content, text);
+    assert_null(strstr(content, "point.c"));
+    assert_null(strstr(content, "Point-v0"));
+}
+
+static void
+test_cli_new_writes_a_plugin_with_its_own_names(void **state)
+{
+    (void)state;
+    char folder[] = "/tmp/octet-test-XXXXXX", *before = getcwd(NULL, 0);
+    assert_non_null(before);
+    assert_non_null(mkdtemp(folder));
+    assert_int_equal(chdir(folder), 0);
+    assert_int_equal(RAN("new", "arm_2d"), 0);
+    T_SAYS(output, "cc -O2 -shared -fPIC -I include -o arm_2d.so arm_2d.c -lm");
+    file_says("arm_2d/arm_2d.c", "\"Arm2d-v0\"");
+    file_says("arm_2d/arm_2d.c", "cc -O2 -shared -fPIC -I include -o arm_2d.so arm_2d.c -lm");
+    file_says("arm_2d/arm_2d.yaml", "id: ./arm_2d.so");
+    file_says("arm_2d/include/octet/env.h", "octet_env_api_get");
+    assert_int_equal(RAN("new", "arm_2d"), 1);
+    T_SAYS(output, "octet env new: error: arm_2d exists already; give another name");
+    assert_int_equal(RAN("new", "../arm"), 2);
+    T_SAYS(output, "'../arm' is not a name; allowed are letters, digits, _ and -");
+    assert_int_equal(RAN("new"), 2);
+    T_SAYS(output, "no name given for the new environment");
+    static const char *const made[] = {"arm_2d/include/octet/env.h",
+                                       "arm_2d/include/octet",
+                                       "arm_2d/include",
+                                       "arm_2d/arm_2d.c",
+                                       "arm_2d/arm_2d.yaml",
+                                       "arm_2d"};
+    for (size_t i = 0; i < OCT_COUNTOF(made); i++) {
+        assert_int_equal(remove(made[i]), 0);
+    }
+    assert_int_equal(chdir(before), 0);
+    assert_int_equal(rmdir(folder), 0); // nothing else was written
+    free(before);
+}
+
 int
 main(void)
 {
@@ -279,6 +326,7 @@ main(void)
         cmocka_unit_test(test_cli_wrong_use_says_what_is_allowed),
         cmocka_unit_test(test_cli_help_of_every_command),
         cmocka_unit_test(test_cli_list_shows_every_environment),
+        cmocka_unit_test(test_cli_new_writes_a_plugin_with_its_own_names),
         cmocka_unit_test(test_cli_check_exits_1_and_names_the_broken_rule),
         cmocka_unit_test(test_cli_check_exits_0_when_every_rule_is_kept),
         cmocka_unit_test(test_cli_check_says_that_no_policy_can_be_trained),
