@@ -72,6 +72,7 @@ def main(folder="dqn-numpy", seed="1"):
             learner.update(priorities=np.abs(error), weights=online.layers if is_due else None,
                            metrics={"td_abs": np.abs(error).mean(), "value": values.mean()})
         print(f"{learner.run_dir}: {learner.reason}, {online.steps} updates")
+    return online
 
 
 if __name__ == "__main__":
