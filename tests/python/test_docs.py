@@ -70,6 +70,6 @@ def test_daemons_start_with_the_certificates_that_are_issued():
         return set(re.findall(pattern, (ROOT / page).read_text(), re.M))
     def issued(page):
         return found(page, r"^    octet certs issue \w+ +(\w+)")
-    for page in ("README.md", "docs/security.md", "docs/operations.md"):
+    for page in ("docs/security.md", "docs/operations.md"):
         started = found(page, r"^ +octet-\w+ +--tls (\w+)")
         assert len(started) >= 4 and started <= issued(page) | issued("docs/security.md"), (page, started)
