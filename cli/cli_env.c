@@ -88,7 +88,7 @@ static const struct argp new_argp = {
            "experiment that trains on it, and the header that it includes. It begins as a point in "
            "the plane that moves to a goal; replace what it holds, observes and rewards. Nothing "
            "that exists is overwritten.\v"
-           "Example: octet env new arm",
+           "Example:\n  octet env new arm",
 };
 
 static const struct argp bench_argp = {
