@@ -70,10 +70,10 @@ extern const cli_backoff_rule cli_supervisor_backoff;
 
 typedef struct cli_daemon_report {
     const char *name;
-    double cpu_s;    // as last read: of all its starts, with what it started (cli_cpu_time.h)
+    double cpu_s;      // as last read: of all its starts, with what it started (cli_cpu_time.h)
     uint64_t resident; // bytes of memory, as last read (cli_cpu_time_resident); 0: not running
     uint32_t starts;   // 1: never restarted
-    uint32_t hangs;  // that it was killed for
+    uint32_t hangs;    // that it was killed for
     bool one_of_many;
     bool given_up;   // it died too often, or could not be started: it stays away
     bool has_hung;   // the last time that it ended
