@@ -54,7 +54,8 @@ static oct_err
 parse_words(parsed *out, const char *first, const char *second, const char *third)
 {
     const char *words[] = {"run", first, second, third};
-    char storage[4][64], *argv[5] = {NULL};
+    static char storage[4][64]; // the parsed words point into it
+    char *argv[5] = {NULL};
     int argc = 0;
     for (; argc < 4 && words[argc] != NULL; argc++) {
         (void)snprintf(storage[argc], sizeof(storage[argc]), "%s", words[argc]);

@@ -89,7 +89,7 @@ def test_status_shows_each_daemon_and_its_peers():
         labels = [line.split(" ")[0] for line in lines if line and line[0] != " "]
         assert result.returncode == 0 and "\x1b" not in result.stdout, result
         assert labels[:4] == ["run", "progress", "learner", "replay"], lines
-        assert {"actors", "return", "waiting", "peer", "cert"} <= set(labels), lines
+        assert {"actors", "evaluation", "waiting", "peer", "cert"} <= set(labels), lines
         assert all(len(line) < 80 for line in lines), lines
         # The run's folder, where there is one, shows the same lines.
         result = octet("status", run, *options[2:])
