@@ -13,7 +13,6 @@ LINK = re.compile(r"\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)\s#]+)\)")
 project = "Octet"
 version = re.search(r"version: '([^']+)'", (ROOT / "meson.build").read_text(encoding="utf-8"))[1]
 extensions = ["myst_parser"]
-exclude_patterns = ["data"]
 suppress_warnings = ["myst.header", "toc.not_included"]
 highlight_language = "none"
 myst_heading_anchors = 4
