@@ -8,6 +8,8 @@
 - docs/internals/architecture.md says of each folder what tools/tidy.py allows it to include;
 - CONTRIBUTING.md names the limits on lengths of tools/tidy.py;
 - docs/index.md links to every page of docs/ but the decisions, which are a folder;
+- README.md, the pages to start with, the summary of the measurements, and all pages for users together have at most the
+  words below; docs/internals/life-of-a-batch.md names few files;
 - CHANGELOG.md, CITATION.cff and the manifest of deploy/kubernetes have the version of meson.build.
 """
 
@@ -18,6 +20,11 @@ import tidy
 INDEX = "docs/index.md"
 WIRE = "docs/internals/wire.md"
 SCHEMA = "proto/octet.proto"
+LIFE = "docs/internals/life-of-a-batch.md"
+WORDS_MAX = {"README.md": 900, "docs/start/*.md": 400, "docs/results/index.md": 800}
+USER_WORDS_MAX = 60000  # docs/ but internals/ and results/
+README_ROWS_MAX = 8     # of a table
+LIFE_FILES_MAX = 12
 MANIFEST = "deploy/kubernetes/overlays/production/kustomization.yaml"
 
 
@@ -182,6 +189,24 @@ def check_linked(root):
             yield f"{INDEX}: no link to {name}"
 
 
+def check_lengths(root):
+    def words(paths):
+        return sum(len(path.read_text(encoding="utf-8").split()) for path in paths)
+    docs = root / "docs"
+    users = [path for path in docs.rglob("*.md") if path.relative_to(docs).parts[0] not in ("internals", "results")]
+    counts = [(path.relative_to(root), words([path]), most) for name, most in WORDS_MAX.items() for path in sorted(root.glob(name))]
+    for what, count, most in [*counts, ("the pages of docs/ for users", words(users), USER_WORDS_MAX)]:
+        if count > most:
+            yield f"{what}: {count} words, at most {most} are allowed"
+    for table in re.findall(r"^(?:\|.*\n)+", read(root, "README.md"), re.M):
+        rows = table.count("\n") - 2  # without the head and the line below it
+        if rows > README_ROWS_MAX:
+            yield f"README.md: a table of {rows} rows, at most {README_ROWS_MAX} are allowed"
+    named = set(re.findall(r"\b[\w/]+\.[ch]\b", read(root, LIFE)))
+    if len(named) > LIFE_FILES_MAX:
+        yield f"{LIFE}: names {len(named)} files, at most {LIFE_FILES_MAX} are allowed"
+
+
 def check_release(root):
     version = re.search(r"^  version: '(.*?)'", read(root, "meson.build"), re.M)[1]
     released = re.search(r"^## \[(\d.*?)\] - (\S+)$", read(root, "CHANGELOG.md"), re.M)
@@ -204,4 +229,5 @@ def check(root, pages):
     yield from check_floors(root)
     yield from check_limits(root)
     yield from check_linked(root)
+    yield from check_lengths(root)
     yield from check_release(root)
