@@ -355,8 +355,8 @@ SOUND = {
     "CITATION.cff": "version: 0.2.0\ndate-released: 2026-01-02\n",
     "deploy/kubernetes/overlays/production/kustomization.yaml": '  newTag: "0.2.0"\n',
     "docs/index.md": "# Pages\n" + "".join(f"- [{page}]({page}.md)\n" for page in [
-        "algorithms", "cli", "configuration", "environments", "internals/architecture", "internals/life-of-a-batch",
-        "internals/wire", "operations", "reference", "start/first", "tables", "tuning"]),
+        "algorithms", "cli", "configuration", "environments", "internals/architecture", "internals/decisions/index",
+        "internals/life-of-a-batch", "internals/wire", "operations", "reference", "start/first", "tables", "tuning"]),
     "CONTRIBUTING.md": "# Contributing\n[tuning](docs/tuning.md): a `.c` file has at most 800 lines, a header 320, a\n"
                        "function 70, a line 100 columns.\n",
     "common/oct_config.h": CONFIG,
@@ -372,6 +372,8 @@ SOUND = {
     "envs/dmc/dmc_tasks.c": "    &dmc_worm_crawl,\n    &dmc_worm_turn,\n",
     "docs/environments.md": ENVIRONMENTS,
     "docs/internals/architecture.md": ARCHITECTURE,
+    "docs/internals/decisions/index.md": "# Decisions\n- [0001](0001-scale.md)\n",
+    "docs/internals/decisions/0001-scale.md": "# 0001: the scale\n",
     "docs/internals/life-of-a-batch.md": "# Life\nFrom x.c to y.h.\n",
     "docs/start/first.md": "# First\n",
     "presets/toys/pole.yaml": "",
@@ -427,6 +429,7 @@ SELF_TESTS = [
     ("docs/tuning.md", "- It is short.\n- It", "Or:\n\n    see [it](turning.md)\n\n    - [it](turning.md)\n- It", []),
     ("CONTRIBUTING.md", "70", "75", ["a function 70, a line"]),
     ("docs/index.md", "(tuning.md", "(reference.md", ["docs/index.md: no link to tuning.md"]),
+    ("docs/internals/decisions/index.md", "0001-scale.md", "index.md", ["docs/internals/decisions/index.md: no link to 0001-scale.md"]),
     ("docs/index.md", "(internals/wire.md", "(reference.md", ["docs/index.md: no link to internals/wire.md"]),
     ("docs/tuning.md", "short.\n\n", "short. It is\nshort.\n\n", ["stands twice in a row: It is short."]),
     ("docs/tuning.md", "short.\n\n", "short. It is so. It is short.\n\n", ["stands twice in a row: It is so. It is short."]),

@@ -7,7 +7,7 @@
   protocol versions of proto/wire_speaks.h;
 - docs/internals/architecture.md says of each folder what tools/tidy.py allows it to include;
 - CONTRIBUTING.md names the limits on lengths of tools/tidy.py;
-- docs/index.md links to every page of docs/ but the decisions, which are a folder;
+- docs/index.md links to every page of docs/ but the decisions, which have docs/internals/decisions/index.md;
 - README.md, the pages to start with, the summary of the measurements, and all pages for users together have at most the
   words below; docs/internals/life-of-a-batch.md names few files;
 - CHANGELOG.md, CITATION.cff and the manifest of deploy/kubernetes have the version of meson.build.
@@ -18,6 +18,7 @@ import re
 import tidy
 
 INDEX = "docs/index.md"
+DECISIONS = "docs/internals/decisions/index.md"
 WIRE = "docs/internals/wire.md"
 SCHEMA = "proto/octet.proto"
 LIFE = "docs/internals/life-of-a-batch.md"
@@ -182,11 +183,12 @@ def check_limits(root):
 
 
 def check_linked(root):
-    index = read(root, INDEX)
+    decisions = root / DECISIONS
     for path in sorted((root / "docs").rglob("*.md")):
-        name = path.relative_to(root / "docs").as_posix()
-        if path != root / INDEX and "/decisions/" not in name and not re.search(rf"\]\({re.escape(name)}[)#]", index):
-            yield f"{INDEX}: no link to {name}"
+        index = decisions if path.parent == decisions.parent and path != decisions else root / INDEX
+        name = path.relative_to(index.parent).as_posix()
+        if path != index and (not index.exists() or f"]({name})" not in index.read_text(encoding="utf-8")):
+            yield f"{index.relative_to(root)}: no link to {name}"
 
 
 def check_lengths(root):
