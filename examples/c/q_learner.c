@@ -109,8 +109,8 @@ int main(int argc, char **argv)
             const float *s = batch.obs + (size_t)b * spec->obs_count;
             const float *next = batch.next_obs + (size_t)b * spec->obs_count;
             int a = ((const int32_t *)batch.action)[b];
-            q_values(l, w, next, h,
-                     q); /* double Q-learning: the network chooses, the target values */
+            /* Double Q-learning: the network chooses the action, the target network values it. */
+            q_values(l, w, next, h, q);
             int best = largest(q, spec->action_count);
             q_values(l, target, next, h, q);
             float wanted = batch.reward[b] + batch.discount[b] * q[best];
