@@ -104,6 +104,7 @@ def cpu():
 def measured(octet, preset, steps, seed):
     before = load()
     planned = plan(octet, preset, steps, seed)
+    del planned["disk"]["folder"]  # a path of this machine
     actual_s, others, summary = train(octet, preset, steps, seed)
     return {"bench": "plan", "preset": preset, "seed": seed, "env_steps": int(planned["budget"]["env_steps"]), "plan": planned,
             "actual_s": actual_s, "others_cores": others, "updates": summary["updates"], "run_steps": summary["env_steps"],
