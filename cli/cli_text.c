@@ -37,6 +37,23 @@ cli_text_process(const char *host, size_t host_max, uint32_t pid)
     return out;
 }
 
+size_t
+cli_text_wrap(const char *text, size_t room)
+{
+    size_t length = strnlen(text, room + 1);
+    if (length <= room) {
+        return length;
+    }
+    for (length = room; length > 0 && text[length] != ' '; length--) {
+    }
+    if (length > 0) {
+        return length;
+    }
+    for (length = room; ((unsigned char)text[length] & 0xC0) == 0x80; length--) {
+    }
+    return length;
+}
+
 // ---- numbers
 
 static cli_number_text

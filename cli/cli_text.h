@@ -38,6 +38,10 @@ cli_plain_text cli_text_plain(const char *text, size_t length_max);
 #define CLI_TEXT_HOST_MAX 64
 cli_plain_text cli_text_process(const char *host, size_t host_max, uint32_t pid);
 
+// Length of the first line of a text that is broken at spaces into lines of at most room bytes. A
+// longer word is broken between characters. room: at least 4.
+size_t cli_text_wrap(const char *text, size_t room);
+
 // One line of a terminal.
 #define CLI_TEXT_LINE_BYTES_MAX 2048
 typedef struct cli_line {

@@ -11,10 +11,12 @@
 #include "cli/cli_text.h"
 #include "common/oct_base.h"
 #include "common/oct_config_algos.h"
+#include "common/oct_file.h"
 #include "common/oct_text.h"
 
 #define LINE_BYTES  512
 #define LABEL_CELLS 11
+#define LINE_CELLS  80
 
 // ---- numbers
 
@@ -176,16 +178,24 @@ limit_short(cli_plan_limit limit)
 
 // ---- lines
 
+// Prints a paragraph behind its label.
 OCT_PRINTF(2, 3)
 static void
 line(const char *label, const char *format, ...)
 {
+    char bytes[LINE_BYTES + OCT_FILE_PATH_MAX];
+    const char *text = bytes;
     va_list args;
     va_start(args, format);
-    printf("  %-*s", LABEL_CELLS, label);
-    (void)vprintf(format, args);
-    putchar('\n');
+    (void)vsnprintf(bytes, sizeof(bytes), format, args);
     va_end(args);
+    do {
+        size_t length = cli_text_wrap(text, LINE_CELLS - LABEL_CELLS - 2);
+        printf("  %-*s%.*s\n", LABEL_CELLS, label, (int)length, text);
+        text += length;
+        text += strspn(text, " ");
+        label = "";
+    } while (*text != '\0');
 }
 
 // Writes what is left of the budget: "1.0 M env steps".

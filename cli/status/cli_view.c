@@ -68,12 +68,7 @@ cli_view_paragraph(cli_view *view, const char *label, const char *text)
     size_t room = OCT_MAX(width, (size_t)CLI_VIEW_LABEL_CELLS + PARAGRAPH_CELLS + 1) -
                   CLI_VIEW_LABEL_CELLS - 1;
     do {
-        size_t length = strlen(text);
-        if (length > room) {
-            for (length = room; length > 0 && text[length] != ' '; length--) {
-            }
-            length = length == 0 ? room : length;
-        }
+        size_t length = cli_text_wrap(text, room);
         cli_line_add(cli_view_begin(view, label), "%.*s", (int)length, text);
         text += length;
         text += strspn(text, " ");

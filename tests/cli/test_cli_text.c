@@ -46,6 +46,18 @@ test_plain_text_has_no_control_characters_and_an_end(void **state)
 }
 
 static void
+test_text_is_wrapped_at_spaces_and_long_words_between_characters(void **state)
+{
+    (void)state;
+    assert_int_equal(cli_text_wrap("", 8), 0);
+    assert_int_equal(cli_text_wrap("12345678", 8), 8);
+    assert_int_equal(cli_text_wrap("1234 678 0", 8), 8);
+    assert_int_equal(cli_text_wrap("1234 6789", 8), 4);
+    assert_int_equal(cli_text_wrap("123456789 1", 8), 8);
+    assert_int_equal(cli_text_wrap("1234567é9", 8), 7);
+}
+
+static void
 test_line_of_no_width_stays_empty(void **state)
 {
     (void)state;
@@ -182,6 +194,7 @@ main(void)
         cmocka_unit_test(test_line_is_cut_at_whole_characters),
         cmocka_unit_test(test_line_keeps_control_characters_out),
         cmocka_unit_test(test_plain_text_has_no_control_characters_and_an_end),
+        cmocka_unit_test(test_text_is_wrapped_at_spaces_and_long_words_between_characters),
         cmocka_unit_test(test_line_of_no_width_stays_empty),
         cmocka_unit_test(test_line_longer_than_its_memory_is_cut),
         cmocka_unit_test(test_line_style_takes_no_cells),

@@ -96,9 +96,10 @@ class Plans(Case):
         out, err = self.octet("plan", "cartpole", *SHORT)
         self.assertEqual(err, "")
         self.assertTrue(out.startswith("plan for CartPole-v1 by the preset cartpole, measured for "), out)
-        labels = [line.split()[0] for line in out.splitlines()[1:]]
+        labels = [line.split()[0] for line in out.splitlines()[1:] if line[2] != " "]
         self.assertEqual(labels, ["time", "goal", "limit", "actors", "learner", "waiting", "evaluator", "cores", "memory",
                                   "disk", "network"])
+        self.assertLessEqual(max(map(len, out.splitlines())), 80, out)
 
     def test_the_goal_of_other_settings_is_not_known(self):
         self.assertEqual(self.plan("cartpole", "--set", "algo.n_step=5", *SHORT)["goal"]["runs"], 0)
