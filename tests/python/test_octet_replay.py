@@ -922,7 +922,7 @@ def holds(one, name):
         forked.wait()
         return call(*arguments)
     setattr(_replay.lib(), name, waits)
-    thread = threading.Thread(target=one)
+    thread = threading.Thread(target=one, daemon=True) # a failure ends the process
     thread.start()
     within.wait()
     setattr(_replay.lib(), name, call)
