@@ -37,6 +37,8 @@ debian_make() {
     unshare --mount mmdebstrap -q --variant=apt --mode=root --format=directory ${include:+--include="$include"} \
         --dpkgopt='path-exclude=/usr/share/doc/*' --dpkgopt='path-exclude=/usr/share/locale/*' \
         "$release" "$here/part/root" "deb $(debian_mirror) $release main" || return 1
+    # The installer of Debian writes it; mmdebstrap does not.
+    printf '127.0.0.1 localhost\n::1 localhost\n' >"$here/part/root/etc/hosts"
     mv "$here/part/root" "$here/root" && printf '%s' "$want" >"$here/made"
 }
 
