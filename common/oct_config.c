@@ -131,7 +131,7 @@ is_supported(parse *p)
     const yaml_char_t *anchor = NULL, *tag = NULL;
     if (event->type == YAML_ALIAS_EVENT) {
         parse_error(p, &event->start_mark,
-                    "aliases (*%s) are not supported; a text that begins with * needs quotes",
+                    "aliases (*%s) are not supported; text that begins with * needs quotes",
                     (const char *)event->data.alias.anchor);
         return false;
     }
@@ -147,7 +147,7 @@ is_supported(parse *p)
     }
     if (anchor != NULL || tag != NULL) {
         parse_error(
-            p, &event->start_mark, "%s are not supported; a text that begins with %c needs quotes",
+            p, &event->start_mark, "%s are not supported; text that begins with %c needs quotes",
             anchor != NULL ? "anchors (&name)" : "tags (!name)", anchor != NULL ? '&' : '!');
         return false;
     }
@@ -478,7 +478,7 @@ refuse_comment(parse *p, const oct_config_key *key, const char *text, size_t len
     if (p->error_count == 0 && has_comment(text, length, p->value_end)) {
         parse_error(p, &p->event.start_mark, "%s: '#' begins a comment%s", name,
                     key->kind == OCT_CONFIG_TEXT
-                        ? "; a text that has it needs quotes of its own, such as '\"#3\"'"
+                        ? "; quote a text that contains it, such as '\"#3\"'"
                         : "");
     }
 }
@@ -538,7 +538,7 @@ parse_read(oct_config *out, const char *path, oct_err err, uint8_t *bytes, size_
                        FILE_BYTES_MAX);
     } else if (err != OCT_OK) {
         (void)snprintf(message, message_size, "%s: error: cannot be read: %s\n", path,
-                       errno == ENOTSUP ? "it is no plain file" : strerror(errno));
+                       errno == ENOTSUP ? "it is not a regular file" : strerror(errno));
     } else {
         err = oct_config_parse(out, path, (const char *)bytes, length, message, message_size);
         free(bytes);

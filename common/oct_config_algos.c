@@ -13,7 +13,7 @@
 #define OTHERS_MAX 3 // that are named, instead of those that read a key
 
 #define ADAM                                                                                       \
-    {"algo.adam_beta1", "0.9; 0.5 where values overshoot"}, {"algo.adam_beta2", "0.999"},          \
+    {"algo.adam_beta1", "0.9, or 0.5 where values overshoot"}, {"algo.adam_beta2", "0.999"},       \
     {                                                                                              \
         "algo.adam_epsilon", "1e-8 to 3e-4"                                                        \
     }
@@ -71,16 +71,15 @@
         "algo.target_rate", rate                                                                   \
     }
 #define ATOMS                                                                                      \
-    {"algo.atoms", "51 to 101"}, {"algo.value_min", "the least return, discounted"},               \
+    {"algo.atoms", "51 to 101"}, {"algo.value_min", "the lowest discounted return"},               \
     {                                                                                              \
-        "algo.value_max", "the largest return, discounted"                                         \
+        "algo.value_max", "the highest discounted return"                                          \
     }
 #define NOISE                                                                                      \
-    {"actor.noise", "0.1 to 0.3, or 0.5 where it falls"},                                          \
+    {"actor.noise", "0.1 to 0.3, or 0.5 where the body can fall over"},                            \
         {"actor.noise_low", "same, or 0.05 with many environments"},                               \
         {"actor.noise_final", "same, or a tenth of actor.noise"},                                  \
-        {"actor.noise_steps", "0, which is all of the run"},                                       \
-        {"actor.noise_correlation", "0 to 0.9"},                                                   \
+        {"actor.noise_steps", "0 (the whole run)"}, {"actor.noise_correlation", "0 to 0.9"},       \
     {                                                                                              \
         "actor.random_steps", "0 to 10000"                                                         \
     }
@@ -98,10 +97,10 @@ static const oct_config_use dqn_uses[] = {
     {"learner.batch_size", "32 to 256"},
     NETWORK("[64, 64] to [512, 512]"),
     CONV,
-    REPLAYED("0, which is 5; or 1 to 20", "4 to 32"),
-    TARGET("100 to 2500 where rate is 1, else 1", "1, or 0.005 to 0.05"),
+    REPLAYED("0 (5), or 1 to 20", "4 to 32"),
+    TARGET("100 to 2500 with target_rate 1, else 1", "1, or 0.005 to 0.05"),
     {"algo.double_q", "true"},
-    {"algo.huber_delta", "1; large where rare rewards count"},
+    {"algo.huber_delta", "1; larger where rewards are rare but large"},
     {"algo.distributional", "false, or true (C51)"},
     ATOMS,
     {"algo.dueling", "false, or true"},
@@ -117,9 +116,9 @@ static const oct_config_use dqn_uses[] = {
 static const oct_config_use table_uses[] = {
     RETURNS("0.99 to 1"),
     {"algo.learning_rate", "0.05 to 0.5; up to 1 where nothing is random"},
-    {"algo.learning_rate_final", "same, or a hundredth where much is random"},
+    {"algo.learning_rate_final", "same, or a hundredth of it where much is random"},
     {"learner.batch_size", "8 windows"},
-    {"algo.n_step", "0, which is 1"},
+    {"algo.n_step", "0 (1)"},
     {"algo.target", "q_learning, sarsa or expected_sarsa"},
     {"algo.target_epsilon", "as actor.epsilon_base"},
     {"algo.initial_value", "0, or above the returns"},
@@ -133,18 +132,18 @@ static const oct_config_use table_uses[] = {
     RATE("0.0001 to 0.001"), {"learner.batch_size", "100 to 512"}, CRITIC,                         \
         {"algo.action_grad_norm_max", "0 (off), or 1"},                                            \
         {"algo.pre_activation_cost", "0 (off), or 0.00001"},                                       \
-        {"algo.normalise_observations", "false, or true where numbers differ in size"}, NOISE,     \
-        STREAMED("10 to 100")
+        {"algo.normalise_observations", "false, or true where observations differ in scale"},      \
+        NOISE, STREAMED("10 to 100")
 
 static const oct_config_use d4pg_uses[] = {
     RETURNS("0.98 to 0.999"),
     NETWORK("[64, 64] to [512, 512, 512]"),
     DPG_USES,
-    REPLAYED("0, which is 5; or 1 to 5", "8 to 50"),
-    TARGET("100 where rate is 1, else 1", "1, or 0.005 to 0.02"),
+    REPLAYED("0 (5), or 1 to 5", "8 to 50"),
+    TARGET("100 with target_rate 1, else 1", "1, or 0.005 to 0.02"),
     ATOMS,
-    {"algo.policy_delay", "0, which is 1"},
-    {"algo.critics", "0, which is 1; or 2"},
+    {"algo.policy_delay", "0 (1)"},
+    {"algo.critics", "0 (1), or 2"},
     {"network.critic_residual", "false, or true with critic_hidden: [512, 512, 512]"},
 };
 
@@ -152,10 +151,10 @@ static const oct_config_use ddpg_uses[] = {
     RETURNS("0.98 to 0.999"),
     NETWORK("[64, 64] to [400, 300]"),
     DPG_USES,
-    REPLAYED("0, which is 1; or to 5", "50 to 256"),
+    REPLAYED("0 (1), or 2 to 5", "50 to 256"),
     TARGET("1 to 2", "0.001 to 0.02"),
-    {"algo.policy_delay", "0, which is 1"},
-    {"algo.critics", "0, which is 1; or 2"},
+    {"algo.policy_delay", "0 (1)"},
+    {"algo.critics", "0 (1), or 2"},
     {"network.critic_residual", "false, or true with critic_hidden: [512, 512, 512]"},
 };
 
@@ -163,10 +162,10 @@ static const oct_config_use td3_uses[] = {
     RETURNS("0.98 to 0.999"),
     NETWORK("[64, 64] to [400, 300]"),
     DPG_USES,
-    REPLAYED("0, which is 1; or to 5", "50 to 256"),
+    REPLAYED("0 (1), or 2 to 5", "50 to 256"),
     TARGET("1 to 2", "0.005 to 0.02"),
-    {"algo.policy_delay", "0, which is 2"},
-    {"algo.critics", "0, which is 2"},
+    {"algo.policy_delay", "0 (2)"},
+    {"algo.critics", "0 (2)"},
     {"network.critic_residual", "false, or true with critic_hidden: [512, 512, 512]"},
     {"algo.target_noise", "0.1 to 0.2"},
     {"algo.target_noise_clip", "0.5"},
@@ -178,15 +177,15 @@ static const oct_config_use sac_uses[] = {
     {"learner.batch_size", "100 to 512"},
     NETWORK("[64, 64] to [256, 256]"),
     CRITIC,
-    REPLAYED("0, which is 1; or to 3", "16 to 256"),
+    REPLAYED("0 (1), or 2 to 3", "16 to 256"),
     TARGET("1 to 2", "0.005 to 0.01"),
-    {"algo.policy_delay", "0, which is 1, or 2"},
-    {"algo.critics", "0, which is 2"},
+    {"algo.policy_delay", "0 (1), or 2"},
+    {"algo.critics", "0 (2)"},
     {"network.critic_residual", "false, or true with critic_hidden: [512, 512, 512]"},
     {"algo.temperature", "learned, or 0.01 to 0.2 of a step's reward"},
     {"algo.initial_temperature", "0.1 to 1"},
     {"algo.target_entropy", "dimensions, or half of that"},
-    {"algo.normalise_observations", "false, or true where numbers differ in size"},
+    {"algo.normalise_observations", "false, or true where observations differ in scale"},
     STREAMED("10 to 100"),
 };
 
@@ -197,7 +196,7 @@ static const oct_config_use reinforce_uses[] = {
     NETWORK("[64, 64]"),
     CONV,
     CRITIC,
-    {"algo.sequence_steps", "the longest episode, or a half"},
+    {"algo.sequence_steps", "the longest episode, or half of it"},
     {"algo.lag_max", "0 (none), 4 to 16"},
     {"algo.normalise_advantage", "true"},
     {"algo.ratio_max", "2 to 5"},
@@ -216,14 +215,14 @@ static const oct_config_use reinforce_uses[] = {
         {"algo.rollout_lag", "0, or 1 where acting takes as long as learning"},                    \
         {"algo.ratio_max", "1 to 5"},                                                              \
     {                                                                                              \
-        "actor.rollout_wait_s", "several times what an update takes"                               \
+        "actor.rollout_wait_s", "several times the duration of an update"                          \
     }
 
 static const oct_config_use ppo_uses[] = {
     RETURNS("0.9 to 0.999"),
     RATE("0.0003 to 0.003"),
     NETWORK("[64, 64] to [256, 256]"),
-    ROLLOUTS("16 to 2048", "as many as environments, 8 to 4096"),
+    ROLLOUTS("16 to 2048", "the number of environments, 8 to 4096"),
     {"algo.normalise_advantage", "true"},
     {"algo.epochs", "3 to 20"},
     {"algo.minibatches", "1 to 32"},
@@ -238,7 +237,7 @@ static const oct_config_use a2c_uses[] = {
     RETURNS("0.9 to 0.999"),
     RATE("0.0007 to 0.003"),
     NETWORK("[64, 64] to [256, 256]"),
-    ROLLOUTS("5 to 32", "as many as environments, 8 to 64"),
+    ROLLOUTS("5 to 32", "the number of environments, 8 to 64"),
     {"algo.normalise_advantage", "false"},
 };
 
@@ -264,12 +263,12 @@ static const oct_config_use vtrace_uses[] = {
 
 static const oct_config_use trpo_uses[] = {
     RETURNS("0.9 to 0.999"),
-    RATE("0.001 to 0.005, of the values alone"),
+    RATE("0.001 to 0.005 (values only)"),
     NETWORK("[64, 64] to [256, 256]"),
-    ROLLOUTS("16 to 2048", "as many as environments, 8 to 256"),
+    ROLLOUTS("16 to 2048", "the number of environments, 8 to 256"),
     {"algo.normalise_advantage", "true"},
-    {"algo.epochs", "5 to 20, of the values alone"},
-    {"algo.minibatches", "1 to 32, of the values alone"},
+    {"algo.epochs", "5 to 20 (values only)"},
+    {"algo.minibatches", "1 to 32 (values only)"},
     {"algo.value_clip", "0 (off)"},
     {"algo.kl_max", "0.01 to 0.05"},
     {"algo.correction", "ratio; decoupled where rollouts are old"},
@@ -281,19 +280,19 @@ static const oct_config_use trpo_uses[] = {
 
 static const oct_config_use external_uses[] = {
     RETURNS("0.97 to 0.999"),
-    {"algo.learning_rate", "told with each batch"},
+    {"algo.learning_rate", "sent with each batch"},
     {"algo.learning_rate_final", "same, or 0 to a tenth of it"},
     {"learner.batch_size", "32 to 512"},
     NETWORK("[64, 64] to [512, 512]"),
     CONV,
-    {"algo.window", "n_step; sequence for memory; rollout for the newest policy's steps"},
+    {"algo.window", "n_step; sequence for memory; rollout for steps of the newest policy"},
     {"algo.head", "auto, logits or tanh_gaussian"},
     ATOMS,
     {"algo.initial_deviation", "0.5 to 1, of the head gaussian"},
-    REPLAYED("0, which is 1; or to 5", "4 to 256"),
+    REPLAYED("0 (1), or 2 to 5", "4 to 256"),
     {"algo.sequence_steps", "16 to 2048"},
     {"algo.rollout_lag", "0, or 1 where acting takes as long as learning"},
-    {"actor.rollout_wait_s", "several times what an update takes"},
+    {"actor.rollout_wait_s", "several times the duration of an update"},
     EXPLORED("0.01 to 0.4", "1 to 8"),
     NOISE,
     {"algo.client_wait_s", "60"},
@@ -309,13 +308,13 @@ const oct_config_algo oct_config_algos[] = {
                        .n_step = 5},
     [OCT_ALGO_DDPG] = {ALGO("deterministic policy, one critic; actions in a box", ddpg_uses),
                        .n_step = 1},
-    [OCT_ALGO_TD3] = {ALGO("deterministic policy, the smaller of two critics; actions in a box",
+    [OCT_ALGO_TD3] = {ALGO("deterministic policy, two critics, the smaller value; actions in a box",
                            td3_uses),
                       .n_step = 1},
     [OCT_ALGO_REINFORCE] = {ALGO("policy gradient over whole episodes; all actions",
                                  reinforce_uses),
                             .n_step = 1, .windows = OCT_WINDOWS_EPISODES},
-    [OCT_ALGO_SAC] = {ALGO("drawn actions, two critics, entropy; actions in a box", sac_uses),
+    [OCT_ALGO_SAC] = {ALGO("sampled actions, two critics, entropy; actions in a box", sac_uses),
                       .n_step = 1},
     [OCT_ALGO_TABLE] = {ALGO("Q-learning, SARSA, expected SARSA; discrete observations and actions",
                              table_uses),
@@ -331,8 +330,7 @@ const oct_config_algo oct_config_algos[] = {
     [OCT_ALGO_TRPO] = {ALGO("natural gradient steps of a limited KL divergence; all actions",
                             trpo_uses),
                        .n_step = 1, .windows = OCT_WINDOWS_ROLLOUTS},
-    [OCT_ALGO_EXTERNAL] = {ALGO("updates by a program of the user's own (octet.Learner); all "
-                                "actions",
+    [OCT_ALGO_EXTERNAL] = {ALGO("updates by your own program (octet.Learner); all actions",
                                 external_uses),
                            .n_step = 1},
 };

@@ -140,31 +140,32 @@ check_rollouts(const oct_config *config, oct_text *text)
     if (config->learner.batch_size > envs) {
         oct_text_add(text,
                      "error: learner.batch_size: %u rollouts, but %llu environments (actor.count: "
-                     "%u of actor.envs: %u) make only one each per version\n",
+                     "%u of actor.envs: %u) produce only one each per policy version\n",
                      config->learner.batch_size, (unsigned long long)envs, config->actor.count,
                      config->actor.envs);
     }
     uint32_t shards = oct_config_shards(config);
     if (held > oct_config_shard_capacity(config) * shards) {
-        oct_text_add(text,
-                     "error: replay.capacity: %llu rows%s cannot hold what %llu environments make "
-                     "of algo.sequence_steps: %u in %llu versions; %llu rows can\n",
-                     (unsigned long long)config->replay.capacity,
-                     shards > 1 ? ", of which each shard holds its part," : "",
-                     (unsigned long long)envs, config->algo.sequence_steps,
-                     2 + (unsigned long long)config->algo.rollout_lag, (unsigned long long)held);
+        oct_text_add(
+            text,
+            "error: replay.capacity: %llu rows%s cannot hold the rows that %llu environments "
+            "produce with algo.sequence_steps: %u in %llu versions; %llu rows are enough\n",
+            (unsigned long long)config->replay.capacity,
+            shards > 1 ? ", divided among the shards," : "", (unsigned long long)envs,
+            config->algo.sequence_steps, 2 + (unsigned long long)config->algo.rollout_lag,
+            (unsigned long long)held);
     }
     if (config->learner.batch_size * rows > OCT_CONFIG_SAMPLE_MAX) {
         oct_text_add(text,
                      "error: learner.batch_size: %u rollouts of algo.sequence_steps: %u exceed the "
-                     "%u rows that an answer may hold\n",
+                     "%u rows that a reply of replay can hold\n",
                      config->learner.batch_size, config->algo.sequence_steps,
                      OCT_CONFIG_SAMPLE_MAX);
     }
     if (config->actor.envs * rows > OCT_CONFIG_BATCH_MAX) {
         oct_text_add(text,
                      "error: actor.envs: %u rollouts of algo.sequence_steps: %u exceed the %u rows "
-                     "that an actor's message may hold; %u fit\n",
+                     "that an actor's message can hold; %u fit\n",
                      config->actor.envs, config->algo.sequence_steps, OCT_CONFIG_BATCH_MAX,
                      (unsigned)(OCT_CONFIG_BATCH_MAX / rows));
     }
@@ -182,12 +183,12 @@ check_rollouts(const oct_config *config, oct_text *text)
                      config->learner.batch_size, config->algo.sequence_steps);
     }
     if (config->actor.when_full == OCT_WHEN_FULL_DROP) {
-        oct_text_add(text, "error: actor.when_full: drop loses rollouts, for which algo.name: ppo, "
-                           "a2c, trpo and external wait\n");
+        oct_text_add(text, "error: actor.when_full: drop would lose rollouts that algo.name: ppo, "
+                           "a2c, trpo and external wait for; allowed is wait\n");
     }
     if (config->algo.name == OCT_ALGO_TRPO && !(config->algo.kl_max > 0)) {
-        oct_text_add(text, "error: algo.kl_max: must be above 0 with algo.name: trpo, whose steps "
-                           "are as long as it allows; 0.01 is usual\n");
+        oct_text_add(text, "error: algo.kl_max: must be above 0 with algo.name: trpo, because it "
+                           "determines the length of a step; 0.01 is usual\n");
     }
 }
 
@@ -202,19 +203,20 @@ check_sequences(const oct_config *config, oct_text *text)
     oct_fifo fifo = oct_config_fifo(config);
     uint64_t windows = config->learner.batch_size, rows = oct_fifo_rows(&fifo, windows);
     if (windows <= config->replay.capacity && rows > config->replay.capacity) {
-        oct_text_add(text,
-                     "error: replay.capacity: %llu rows cannot hold %llu windows "
-                     "(learner.batch_size) of algo.sequence_steps: %u, and one under way in each "
-                     "of %llu environments (actor.count: %u of actor.envs: %u); %llu rows can\n",
-                     (unsigned long long)config->replay.capacity, (unsigned long long)windows,
-                     config->algo.sequence_steps, (unsigned long long)fifo.streams,
-                     config->actor.count, config->actor.envs, (unsigned long long)rows);
+        oct_text_add(
+            text,
+            "error: replay.capacity: %llu rows cannot hold %llu windows (learner.batch_size) of "
+            "algo.sequence_steps: %u, and an unfinished one in each of %llu environments "
+            "(actor.count: %u of actor.envs: %u); %llu rows are enough\n",
+            (unsigned long long)config->replay.capacity, (unsigned long long)windows,
+            config->algo.sequence_steps, (unsigned long long)fifo.streams, config->actor.count,
+            config->actor.envs, (unsigned long long)rows);
     }
     uint64_t batch = (uint64_t)config->learner.batch_size * config->algo.sequence_steps;
     if (batch > OCT_CONFIG_SAMPLE_MAX) {
         oct_text_add(text,
                      "error: learner.batch_size: %u windows of algo.sequence_steps: %u exceed the "
-                     "%u steps that an answer may hold\n",
+                     "%u steps that a reply of replay can hold\n",
                      config->learner.batch_size, config->algo.sequence_steps,
                      OCT_CONFIG_SAMPLE_MAX);
     }
@@ -238,14 +240,14 @@ check_budget(const oct_config *config, oct_text *text)
     if (!oct_config_has_limiter(config)) {
         if (batch > windows) {
             oct_text_add(text,
-                         "error: learner.batch_size: %u windows, each new, but run.env_steps: %llu "
-                         "make at most %.0f: nothing would be learned\n",
+                         "error: learner.batch_size: %u windows, each used once, but "
+                         "run.env_steps: %llu produce at most %.0f: nothing would be learned\n",
                          config->learner.batch_size, env_steps, floor(windows));
         }
     } else if (ratio > 0 && (double)config->replay.min_size <= windows &&
                ratio * windows - batch < middle - half) {
         oct_text_add(text,
-                     "error: replay.samples_per_insert: %g lets %.0f windows be sampled in "
+                     "error: replay.samples_per_insert: %g allows only %.0f sampled windows in "
                      "run.env_steps: %llu, too few for a batch of learner.batch_size: %u: nothing "
                      "would be learned\n",
                      ratio, floor(ratio * windows), env_steps, config->learner.batch_size);
@@ -272,7 +274,7 @@ check_replay(const oct_config *config, oct_text *text)
         OCT_CONFIG_SAMPLE_MAX) {
         oct_text_add(text,
                      "error: learner.batches_per_request: %u batches of learner.batch_size %u "
-                     "exceed the %u windows that an answer may hold\n",
+                     "exceed the %u windows that a reply of replay can hold\n",
                      config->learner.batches_per_request, config->learner.batch_size,
                      OCT_CONFIG_SAMPLE_MAX);
     }
@@ -299,7 +301,8 @@ check_files(const oct_config *config, oct_text *text)
                  {"learner.init_from", config->learner.init_from}};
     for (size_t i = 0; i < OCT_COUNTOF(files); i++) {
         if (files[i].value[0] == 0) {
-            oct_text_add(text, "error: %s: \"\" names no file; allowed are a name and none\n",
+            oct_text_add(text,
+                         "error: %s: \"\" is not a file name; allowed are a file name and none\n",
                          files[i].key);
         }
     }
@@ -327,8 +330,8 @@ check_learners(const oct_config *config, oct_text *text)
 {
     uint32_t count = config->learner.count, size = config->learner.batch_size;
     if (count > 1 && config->learner.asynchronous && config->run.deterministic) {
-        oct_text_add(text, "error: learner.asynchronous: true has no turns, which "
-                           "run.deterministic: true needs; set one of them to false\n");
+        oct_text_add(text, "error: learner.asynchronous: true runs without turns, but "
+                           "run.deterministic: true needs them; set one of the two to false\n");
     }
     if (!config->learner.asynchronous && size % count != 0) {
         oct_text_add(text,
@@ -350,8 +353,8 @@ lacks_layers(const oct_config *config)
 {
     return oct_config_is_tabular(config) ? "a table has no layers"
            : config->algo.name == OCT_ALGO_EXTERNAL
-               ? "external learns in a process of its own, which chooses the initial weights and "
-                 "the layers that learn"
+               ? "external learns in its own process, which chooses the initial weights and the "
+                 "layers that learn"
                : NULL;
 }
 
@@ -425,27 +428,27 @@ check_data(const oct_config *config, oct_text *text)
     if (!has_data(config)) {
         if (config->replay.data_share < 1) {
             oct_text_add(text,
-                         "error: replay.data_share: %g, but replay.data is none; allowed is 1 "
-                         "without a data set\n",
+                         "error: replay.data_share: %g, but replay.data is none; without a data "
+                         "set, allowed is 1\n",
                          config->replay.data_share);
         }
         return;
     }
     if (!is_offline && (windows == 0 || windows == config->learner.batch_size)) {
         oct_text_add(text,
-                     "error: replay.data_share: %g of learner.batch_size %u are %u windows; there "
-                     "must be some of each kind\n",
+                     "error: replay.data_share: %g of learner.batch_size %u are %u windows; a "
+                     "batch needs windows of both kinds\n",
                      config->replay.data_share, config->learner.batch_size, windows);
     }
     if (is_offline && config->run.updates == 0) {
-        oct_text_add(text, "error: run.updates: 0 sets no end, which learning from replay.data "
-                           "alone needs; allowed is at least 1\n");
+        oct_text_add(text, "error: run.updates: 0 sets no limit, but learning from replay.data "
+                           "alone needs one; allowed is at least 1\n");
     }
     if (oct_config_takes_each_once(config)) {
         char word[OCT_CONFIG_NAME_MAX];
         oct_text_add(text,
-                     "error: replay.data: algo.name: %s cannot learn from recorded steps; it "
-                     "learns from each step once, while its policy is new\n",
+                     "error: replay.data: algo.name: %s cannot learn from recorded steps; it needs "
+                     "new steps of its current policy\n",
                      oct_config_algo_word(config->algo.name, word));
     }
 }
@@ -493,11 +496,9 @@ check_shards(const oct_config *config, oct_text *text)
         bool is_set;
         const char *why;
     } refused[] = {
-        {config->run.deterministic, "run.deterministic: true takes its turns from one table"},
-        {config->algo.name == OCT_ALGO_EXTERNAL,
-         "algo.name: external takes its batches from one replay"},
-        {has_data(config),
-         "replay.data: a data set has a replay of its own and allows only one other"},
+        {config->run.deterministic, "run.deterministic: true works with one table only"},
+        {config->algo.name == OCT_ALGO_EXTERNAL, "algo.name: external works with one replay only"},
+        {has_data(config), "replay.data: a data set has its own replay and allows only one other"},
     };
     if (shards > OCT_SHARDS_MAX) {
         oct_text_add(text, "error: net.replay: has %u addresses, allowed are 1 to %d\n", shards,
@@ -554,8 +555,8 @@ check_average(const oct_config *config, oct_text *text)
         const char *what;
     } never[] = {
         {oct_config_takes_each_once(config),
-         "algo.name: reinforce, table, ppo, a2c, vtrace and trpo learn "
-         "from steps of the very policy that they train"},
+         "algo.name: reinforce, table, ppo, a2c, vtrace and trpo must learn from steps of the "
+         "policy that they train"},
         {config->algo.name == OCT_ALGO_EXTERNAL,
          "algo.name: external publishes the parameters that its own process sends"},
         {config->algo.noisy, "algo.noisy explores with the parameters that it trains"},
@@ -582,21 +583,24 @@ check_turns(const oct_config *config, oct_text *text)
     } no_turns[] = {
         {config->actor.when_full == OCT_WHEN_FULL_DROP, "actor.when_full: drop loses steps"},
         {oct_config_takes_each_once(config),
-         "algo.name: reinforce, table, ppo, a2c, vtrace and trpo take each window once"},
+         "algo.name: reinforce, table, ppo, a2c, vtrace and trpo use each window once"},
         {config->algo.name == OCT_ALGO_EXTERNAL,
-         "algo.name: external learns in a process that has no turns"},
-        {config->replay.sampler == OCT_SAMPLER_FIFO, "replay.sampler: fifo takes each window once"},
+         "algo.name: external learns in a process that does not run in turns"},
+        {config->replay.sampler == OCT_SAMPLER_FIFO,
+         "replay.sampler: fifo samples each window once"},
         {!(config->replay.samples_per_insert > 0),
          "replay.samples_per_insert: 0 does not set the number of updates in a turn"},
         {config->algo.noisy && config->algo.noisy_samples > 1,
-         "algo.noisy_samples: more than 1 publishes a version for some of the actors only"},
-        {oct_config_data_windows(config) > 0, "replay.data: windows of a data set have no turns"},
+         "algo.noisy_samples: more than 1 publishes a version for only some of the actors"},
+        {oct_config_data_windows(config) > 0,
+         "replay.data: windows of a data set do not belong to turns"},
         {strcmp(config->replay.path, "none") == 0,
          "replay.path: none keeps no table from which a killed run could resume"},
     };
     for (size_t i = 0; config->run.deterministic && i < OCT_COUNTOF(no_turns); i++) {
         if (no_turns[i].is_set) {
-            oct_text_add(text, "error: %s; not with run.deterministic\n", no_turns[i].what);
+            oct_text_add(text, "error: %s; not allowed with run.deterministic: true\n",
+                         no_turns[i].what);
         }
     }
 }
@@ -611,8 +615,8 @@ oct_config_check(const oct_config *config, char *message, size_t message_size)
     }
     if (!options_are_pairs(config->env.options)) {
         oct_text_add(&text,
-                     "error: env.options: %s is not a list key=value,key=value, with brackets and "
-                     "quotes closed\n",
+                     "error: env.options: %s is not a list such as key=value,key=value with closed "
+                     "brackets and quotes\n",
                      config->env.options);
     }
     if (oct_action_repeat_of(config->env.options) == 0) {

@@ -65,7 +65,7 @@ HOLDS(has_actors, !oct_config_is_offline(c))
 
 #define IN_TURNS "with run.deterministic: true"
 #define ROLLOUTS "with algo.window: rollout"
-#define ONCE     "with replay.sampler: fifo, which gives out each window once"
+#define ONCE     "with replay.sampler: fifo, which samples each window once"
 #define CODES    "without policy.precision: int8 or int4"
 #define OFFLINE  "with a data set alone (replay.data_share: 1)"
 
@@ -104,7 +104,7 @@ static const struct effect {
     {"learner.publish_s_min", is_not_deterministic, IN_TURNS},
     {"learner.publish_core_share", is_not_deterministic, IN_TURNS},
     {"learner.publish_bytes_per_s", is_not_deterministic, IN_TURNS},
-    {"learner.checkpoint_s", is_not_deterministic, IN_TURNS "; it has learner.checkpoint_turns"},
+    {"learner.checkpoint_s", is_not_deterministic, IN_TURNS "; use learner.checkpoint_turns"},
     {"learner.checkpoint_turns", is_deterministic, "without run.deterministic: true"},
 
     {"policy.scale", is_int8, "without policy.precision: int8"},
@@ -158,7 +158,7 @@ static const struct effect {
     {"replay.sync_interval_s", syncs_by_time, "without replay.sync: interval"},
     {"replay.data_share", has_data, "without replay.data"},
 
-    {"evaluation.period_s", is_not_deterministic, IN_TURNS "; it has evaluation.period_turns"},
+    {"evaluation.period_s", is_not_deterministic, IN_TURNS "; use evaluation.period_turns"},
     {"evaluation.period_turns", is_deterministic, "without run.deterministic: true"},
 };
 
@@ -260,9 +260,9 @@ warn_rollouts(const oct_config *config, const oct_config *written, oct_text *tex
     uint32_t learned = config->learner.batch_size;
     if (oct_config_has_rollouts(config) && learned < made && sets_rollouts(written)) {
         oct_text_add(text,
-                     "warning: learner.batch_size: %u rollouts of each version, but %llu "
-                     "environments make one each (actor.count: %u of actor.envs: %u); the others "
-                     "are discarded\n",
+                     "warning: learner.batch_size: %u rollouts of each version are used, but %llu "
+                     "environments make one each (actor.count: %u of actor.envs: %u); the rest are "
+                     "discarded\n",
                      learned, (unsigned long long)made, config->actor.count, config->actor.envs);
     }
 }

@@ -54,21 +54,21 @@ const char *const oct_sync_words[OCT_SYNCS] = {"none", "interval", "always"};
 // Bounds are what the parts can carry (sizes on the wire, the width of an int32 accumulator, times
 // that a person can mean); they are not advice.
 const oct_config_key oct_config_keys[] = {
-    TEXT(run, name, "", "name of the run; empty: the environment's id"),
+    TEXT(run, name, "", "name of the run; empty: the environment's ID"),
     U64(run, seed, 0, 9007199254740992.0, "1", "seed of every random generator of the run"),
     U64(run, env_steps, 1, 1e15, "200000",
-        "budget of environment steps over all actors; replay counts them by whole batches "
-        "(actor.batch_steps), and the learner looks every 20 ms, so that a run has as many more as "
-        "its actors make meanwhile; in lock-step that is less than a batch of each actor, with "
-        "rollouts at most 1 + algo.rollout_lag of each environment"),
+        "budget of environment steps over all actors; replay counts whole batches "
+        "(actor.batch_steps) and the learner checks the count every 20 ms, so a run exceeds its "
+        "budget by what its actors do in that time; in lock-step that is less than one batch of "
+        "each actor or, with rollouts, at most 1 + algo.rollout_lag rollouts of each environment"),
     U64(run, updates, 0, 1e15, "0",
         "budget of updates; 0: no limit. Required if the run learns from replay.data alone"),
     F64_OR(run, stop_at_return, "none", 0, -1e12, 1e12, "none",
-           "mean evaluation return at which the run ends; none: it ends with the budget"),
+           "mean evaluation return at which the run ends; none: the run ends with its budget"),
     F64(run, wall_s, 0, YEAR_S, "0", "limit on wall time in seconds; 0: no limit"),
     F64(run, hang_s, 0, 86400, "60",
-        "octet train: seconds without progress after which a daemon is killed and restarted; it is "
-        "reported after half that time; at least 1, or 0: never"),
+        "octet train: seconds without progress after which a daemon is killed and restarted; octet "
+        "train reports the daemon after half that time; at least 1, or 0: never"),
     F64(run, env_hang_s, 0, YEAR_S, "600",
         "as run.hang_s, for a daemon that is executing environment code, which may be slow"),
     BOOL(run, deterministic, "false",
@@ -77,12 +77,12 @@ const oct_config_key oct_config_keys[] = {
     U64(run, hash_updates, 1, 1e15, "1000",
         "deterministic: updates between two hashes of the weights and the replay table"),
 
-    TEXT(env, id, NULL, "environment: an id such as CartPole-v1, or the path of a plug-in (.so)"),
+    TEXT(env, id, NULL, "environment: an ID such as CartPole-v1, or the path of a plug-in (.so)"),
     TEXT(env, options, "",
          "options of the environment: key=value,key=value; every environment takes "
          "action_repeat=K, which repeats each action for K steps"),
     TEXT(env, mjcf_dir, "",
-         "dmc: environments but the swimmers: directory of dm_control's own model files; empty: "
+         "dmc: environments except the swimmers: folder with dm_control's own model files; empty: "
          "Octet's models"),
 
     INTS(network, hidden, 1, 65536, "[64, 64]", "widths of the hidden layers"),
@@ -103,21 +103,22 @@ const oct_config_key oct_config_keys[] = {
     WORD(algo, name, "dqn d4pg ddpg td3 reinforce sac table ppo a2c vtrace trpo external", "dqn",
          "learning algorithm: dqn for discrete actions; d4pg, ddpg, td3, sac for actions in a box; "
          "reinforce, ppo, a2c, vtrace, trpo for both; table for discrete observations and actions; "
-         "external: a program of your own (docs/python-api.md); also rainbow, c51, double_dqn, "
+         "external: your own program (docs/python-api.md); also rainbow, c51, double_dqn, "
          "dueling_dqn, noisy_dqn, q_learning, sarsa, expected_sarsa, impala, a3c, which set other "
          "keys, too (octet config --explain NAME)"),
     WORD(algo, target, "q_learning sarsa expected_sarsa", "q_learning",
-         "what the value of the next state is: the value of the best action, the value of the "
-         "action that was taken there, or the mean over an epsilon-greedy policy"),
+         "value of the next state: the value of the best action, the value of the action that was "
+         "taken there, or the mean over an epsilon-greedy policy"),
     F64(algo, target_epsilon, 0, 1, "0.1",
         "epsilon of the policy of algo.target (for expected_sarsa, and for sarsa where an "
         "episode was truncated)"),
     F64(algo, initial_value, -1e12, 1e12, "0",
         "initial value of every action; a value above all returns makes actors try every action"),
-    F64(algo, discount, 0, 1, "0.99", "discount factor of one step"),
+    F64(algo, discount, 0, 1, "0.99", "discount factor per step"),
     U32(algo, n_step, 0, 1000, "0",
         "steps of the n-step return before the bootstrap value; 0: 5 for dqn and d4pg, else 1"),
-    BOOL(algo, double_q, "true", "choose the bootstrap action by the online network (double DQN)"),
+    BOOL(algo, double_q, "true",
+         "choose the bootstrap action with the online network (double DQN)"),
     F64(algo, huber_delta, 1e-6, 1e12, "1", "TD error above which the Huber loss is linear"),
     F64(algo, learning_rate, 1e-12, 10, "0.001",
         "Adam's learning rate at the start; table: share of each error that is applied"),
@@ -134,8 +135,8 @@ const oct_config_key oct_config_keys[] = {
         "largest norm of a gradient; larger gradients are scaled down to it; 0: off"),
     F64(algo, reward_clip, 0, 1e12, "0", "clip each step's reward to [-x, x]; 0: off"),
     U32(algo, target_period, 1, 1e9, "100",
-        "learner updates between two updates of the target network; with algo.policy_delay, it is "
-        "updated when both divide the number of the update"),
+        "learner updates between two updates of the target network; with algo.policy_delay, the "
+        "target network is updated when both numbers divide the update count"),
     F64(algo, target_rate, 1e-9, 1, "1",
         "weight of the online network in an update of the target network; 1: a copy, below 1: a "
         "soft update (Polyak averaging); below about 1e-5, fp32 rounds most steps away"),
@@ -186,9 +187,9 @@ const oct_config_key oct_config_keys[] = {
            "entropy that the temperature is learned for, in nats, with actions in units of half "
            "their range; dimensions: minus the number of action dimensions"),
     U32(algo, sequence_steps, 1, 16384, "500",
-        "steps of a window (reinforce and table split longer episodes; a window of vtrace may "
-        "span several); for ppo, a2c and trpo, steps of each environment in a rollout, fewer if "
-        "more than a quarter as many episodes end in one environment"),
+        "steps of a window (reinforce and table split longer episodes; a window of vtrace may span "
+        "several); for ppo, a2c and trpo, steps of each environment in a rollout, which is shorter "
+        "if more episodes end in one environment than a quarter of this number"),
     U32(algo, lag_max, 0, 1e9, "0",
         "discard windows with actions of policies more than this many versions old; 0: discard "
         "none"),
@@ -246,7 +247,8 @@ const oct_config_key oct_config_keys[] = {
         "number added to the diagonal of the Fisher matrix; larger numbers turn the step "
         "towards the plain gradient"),
     U32(algo, line_search_steps, 1, 1000, "10",
-        "shorter and shorter steps to try before the policy is left unchanged"),
+        "steps of the line search to try, each shorter than the last, before the policy is left "
+        "unchanged"),
     F64(algo, line_search_shrink, 0.01, 0.99, "0.8",
         "length of each step of the line search relative to the previous one"),
     WORD(algo, window, "n_step sequence rollout", "n_step",
@@ -258,8 +260,8 @@ const oct_config_key oct_config_keys[] = {
          "meaning of the network's outputs; auto: values for discrete actions, tanh for actions "
          "in a box"),
     F64(algo, client_wait_s, 0, YEAR_S, "60",
-        "seconds to wait for a process that learns, at the start and after one has left; then "
-        "the run ends; 0: do not wait"),
+        "seconds to wait for a process that learns, at the start and after one has disconnected, "
+        "before the run ends; 0: do not wait"),
 
     U32(learner, count, 1, 64, "1",
         "learners that share each batch, as processes on one machine or, under mpirun, on several; "
@@ -313,8 +315,8 @@ const oct_config_key oct_config_keys[] = {
     U32(learner, checkpoint_turns, 1, 1e6, "200",
         "deterministic: turns between checkpoints; actors restart their environments at each"),
     U32(learner, actors_per_certificate, 0, 16384, "1024",
-        "places at the learner that actors and evaluators with one certificate may hold at a time, "
-        "over TLS; 0: no limit below that for all, 16384"),
+        "maximum number of registered actors and evaluators that share one TLS certificate; 0: "
+        "only the limit for all, 16384"),
     F64(learner, metrics_s, 0.01, 86400, "1", "seconds between rows of metrics"),
     U32(learner, metrics_rows, 16, 1e9, "20000",
         "maximum rows of metrics.csv and TensorBoard's files; beyond that, old rows are merged"),
@@ -400,16 +402,16 @@ const oct_config_key oct_config_keys[] = {
         "net.replay determine the number"),
     U64(replay, capacity, 1, 2147483648.0, "100000",
         "rows to keep, one for each step and each end of an episode; the oldest are evicted first; "
-        "each shard keeps an equal part; what a table is made with stays when its run is resumed"),
+        "each shard keeps an equal part; a resumed run must have the same capacity"),
     U64(replay, min_size, 1, 2147483648.0, "1000",
         "windows that must be in the table before the first is sampled"),
     WORD(replay, sampler, "uniform prioritized fifo", "prioritized",
          "how windows are chosen; fifo: each once and the oldest first, without replay.min_size "
          "and replay.samples_per_insert; reinforce, table, ppo, a2c, vtrace and trpo ignore this "
-         "and use each window once; fixed, as the capacity is"),
+         "and use each window once; a resumed run must have the same sampler"),
     F64(replay, priority_exponent, 0, 10, "0.6",
         "priority exponent: a priority is the absolute TD error (the KL divergence if values are "
-        "distributions) to this power; 0: uniform; fixed, as the capacity is"),
+        "distributions) to this power; 0: uniform; a resumed run must have the same exponent"),
     F64(replay, importance_exponent, 0, 10, "0.2",
         "importance-sampling exponent: a weight is 1/p to this power; 0: no correction"),
     F64_OR(replay, importance_exponent_final, "same",
@@ -420,8 +422,8 @@ const oct_config_key oct_config_keys[] = {
         "windows sampled for each window inserted; 0: no limit"),
     F64(replay, tolerance, 0, 1e6, "0.1",
         "allowed deviation from replay.samples_per_insert in either direction, as a share of "
-        "min_size * samples_per_insert; it is at least what one message of an actor and one "
-        "request for samples need, also with 0"),
+        "min_size * samples_per_insert; if it is less than one message of an actor and one request "
+        "for samples need, even 0, it is raised to that"),
     TEXT(replay, path, "replay.oct",
          "octet train: file in the run folder, or absolute path, in which replay keeps its table, "
          "so "
@@ -441,11 +443,12 @@ const oct_config_key oct_config_keys[] = {
 
     U32(evaluation, episodes, 1, 65536, "100", "greedy episodes in one evaluation"),
     U32(evaluation, screen_episodes, 1, 65536, "10",
-        "episodes in a screen, a short evaluation; a full evaluation follows if its mean reaches "
+        "episodes in a short evaluation; a full evaluation follows if the mean return reaches "
         "run.stop_at_return or beats the best"),
     F64(evaluation, final_share, 0, 100, "0.1",
-        "when training ends by itself, further episodes decide which of the best versions ships: "
-        "at most this share of the episodes evaluated during training; 0: none",
+        "when training ends by itself, a final evaluation of further episodes decides which of the "
+        "best versions is kept: at most this share of the episodes evaluated during training; 0: "
+        "none",
         .is_new = true),
     F64(evaluation, period_s, 0, YEAR_S, "0.2", "minimum seconds between evaluations"),
     U32(evaluation, period_turns, 1, 1e6, "20", "deterministic: turns between evaluations"),

@@ -187,8 +187,8 @@ name_look(oct_config_mistake *out, const line_text *line, size_t number, size_t 
     }
     if (after == '=') {
         return mistake_is(out, number, column_of(line, next),
-                          "a colon and a space are expected in place of '='; write %.*s: VALUE",
-                          shown, name);
+                          "a colon and a space are needed instead of '='; write %.*s: VALUE", shown,
+                          name);
     }
     if (after == '\0' || after == '#') {
         return mistake_is(out, number, column_of(line, end), "a colon is missing; write %.*s:%s",
@@ -215,7 +215,7 @@ oct_config_yaml_look(oct_config_mistake *out, const char *text, size_t length, s
     if (left >= 7 && (memcmp(start, "<<<<<<<", 7) == 0 || memcmp(start, "=======", 7) == 0 ||
                       memcmp(start, ">>>>>>>", 7) == 0)) {
         return mistake_is(out, line, 0,
-                          "a merge conflict is marked here; keep one of the two versions");
+                          "this line is a merge conflict marker; keep one of the two versions");
     }
     size_t name = name_length(start, left);
     return name > 0 && name_look(out, &found, line, name);
@@ -304,15 +304,15 @@ explain_place(oct_config_mistake *out, const yaml_mark_t *at, const char *text, 
     char found = byte < line.length ? line.at[byte] : '\0';
     line_text above = line_find(text, length, before);
     if (found == ']' || found == '}') {
-        (void)mistake_is(out, at->line, at->column, "the '%c' closes nothing", found);
+        (void)mistake_is(out, at->line, at->column, "the '%c' has no opening bracket", found);
     } else if (found == '\0') {
         (void)mistake_is(out, at->line, at->column, "a value is expected");
     } else if (byte > line.indent) {
         (void)mistake_is(out, at->line, at->column,
-                         "nothing may follow the value; quotes belong around the whole text");
+                         "text follows the quoted value; put quotes around the whole text");
     } else if (found == '-') {
         (void)mistake_is(out, at->line, at->column,
-                         "a list item is among keys; a list is written as [64, 64]");
+                         "a list item is among keys; write a list as [64, 64]");
     } else {
         (void)mistake_is(
             out, at->line, at->column,
@@ -353,7 +353,7 @@ explain_character(oct_config_mistake *out, const yaml_mark_t *at, const char *te
     size_t byte = byte_at(&line, at->column);
     char found = byte < line.length ? line.at[byte] : '\0';
     if (found == '\t') {
-        (void)mistake_is(out, at->line, at->column, "a tab is here; YAML takes spaces");
+        (void)mistake_is(out, at->line, at->column, "a tab is not allowed here; use spaces");
     } else {
         (void)mistake_is(out, at->line, at->column,
                          "a value that begins with '%c' needs quotes, such as \"%cx\"", found,
@@ -395,7 +395,7 @@ explain_rule(oct_config_mistake *out, const yaml_parser_t *parser, const char *t
     bool is_quoted = strstr(context, "quoted scalar") != NULL;
     if (is_quoted && strstr(problem, "escape character") != NULL) {
         return mistake_is(out, at->line, at->column,
-                          "in double quotes '\\' begins an escape; write '\\\\', or use single "
+                          "'\\' begins an escape in double quotes; write '\\\\', or use single "
                           "quotes");
     }
     if (is_quoted) {
@@ -418,10 +418,10 @@ explain_rule(oct_config_mistake *out, const yaml_parser_t *parser, const char *t
         explain_character(out, at, text, length);
     } else if (strstr(problem, "sequence entries") != NULL) {
         return mistake_is(out, at->line, at->column,
-                          "a list item cannot stand here; a list is written as [64, 64]");
+                          "a list item is not allowed here; write a list as [64, 64]");
     } else if (strstr(problem, "expected ':'") != NULL) {
         return mistake_is(out, from->line, from->column,
-                          "a colon is missing in the line; a key is written as name: value");
+                          "the line has no colon; write a key as name: value");
     } else if (context[0] != '\0' && strstr(context, "while scanning a") != NULL) {
         explain_character(out, from, text, length); // '|', '>', '&', '*', '!', '%'
     } else {

@@ -14,7 +14,7 @@
     X(OCT_ENOTFOUND, 6, "not found")                                                               \
     X(OCT_EIO, 7, "input/output error")                                                            \
     X(OCT_EINTERNAL, 8, "internal error")                                                          \
-    X(OCT_ESTALE, 9, "another one has taken over")
+    X(OCT_ESTALE, 9, "superseded by another")
 
 typedef enum oct_err {
 #define X(name, num, text) name = num,

@@ -226,7 +226,7 @@ static void
 test_yaml_that_experiments_do_not_need_is_refused(void **state)
 {
     (void)state;
-#define NEEDS " are not supported; a text that begins with "
+#define NEEDS " are not supported; text that begins with "
     static const struct refusal refusals[] = {
         {"run: &a\n  seed: 1\n", "x.yaml:1:6: error: anchors (&name)" NEEDS "& needs quotes\n"},
         {"run:\n  seed: *a\n", "x.yaml:2:9: error: aliases (*a)" NEEDS "* needs quotes\n"},
@@ -350,7 +350,7 @@ static void
 test_set_refuses_as_the_file_does(void **state)
 {
     (void)state;
-#define QUOTES "; a text that has it needs quotes of its own, such as '\"#3\"'\n"
+#define QUOTES "; quote a text that contains it, such as '\"#3\"'\n"
     static const struct refusal refusals[] = {
         {"learner.batch_size=0", "--set learner.batch_size=0: error: learner.batch_size: 0 is out "
                                  "of range, allowed 1 .. 65536\n"},
@@ -379,8 +379,8 @@ test_set_refuses_as_the_file_does(void **state)
                                    "be one value, not a list; allowed 1 .. 65536\n"},
         {"run.name=a: b: c", "--set run.name=a: b: c: error: a value with a colon and a space "
                              "needs quotes, such as \"a: b\"\n"},
-        {"run.name=\"a\" b", "--set run.name=\"a\" b: error: nothing may follow the value; quotes "
-                             "belong around the whole text\n"},
+        {"run.name=\"a\" b", "--set run.name=\"a\" b: error: text follows the quoted value; put "
+                             "quotes around the whole text\n"},
         {"run.name=x y", NULL},
         {"run.name=#3", "--set run.name=#3: error: run.name: '#' begins a comment" QUOTES},
         {"run.name=p\xC3\xB6l #3",

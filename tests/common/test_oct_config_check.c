@@ -81,18 +81,18 @@ assert_rollouts(void)
     assert_check(PPO "learner.batch_size=8;actor.count=2;replay.capacity=4064", "");
     assert_check(PPO "learner.batch_size=9",
                  "error: learner.batch_size: 9 rollouts, but 8 environments (actor.count: 1 of "
-                 "actor.envs: 8) make only one each per version\n");
+                 "actor.envs: 8) produce only one each per policy version\n");
     assert_check(PPO "learner.batch_size=8;replay.capacity=2031",
-                 "error: replay.capacity: 2031 rows cannot hold what 8 environments make of "
-                 "algo.sequence_steps: 100 in 2 versions; 2032 rows can\n");
+                 "error: replay.capacity: 2031 rows cannot hold the rows that 8 environments "
+                 "produce with algo.sequence_steps: 100 in 2 versions; 2032 rows are enough\n");
     assert_check(PPO "learner.batch_size=8;replay.shards=2;replay.capacity=4064", "");
     assert_check(
         PPO "learner.batch_size=8;replay.shards=2;replay.capacity=4062",
-        "error: replay.capacity: 4062 rows, of which each shard holds its part, cannot hold what 8 "
-        "environments make of algo.sequence_steps: 100 in 2 versions; 4064 rows can\n");
+        "error: replay.capacity: 4062 rows, divided among the shards, cannot hold the rows that 8 "
+        "environments produce with algo.sequence_steps: 100 in 2 versions; 4064 rows are enough\n");
     assert_check(PPO "learner.batch_size=8;algo.rollout_lag=1",
-                 "error: replay.capacity: 2032 rows cannot hold what 8 environments make of "
-                 "algo.sequence_steps: 100 in 3 versions; 3048 rows can\n");
+                 "error: replay.capacity: 2032 rows cannot hold the rows that 8 environments "
+                 "produce with algo.sequence_steps: 100 in 3 versions; 3048 rows are enough\n");
     assert_check(
         PPO "learner.batch_size=8;algo.minibatches=801",
         "error: algo.minibatches: 801, but a batch has 800 steps (learner.batch_size: 8 of "
@@ -103,26 +103,27 @@ assert_rollouts(void)
                  "(learner.batch_size: 8 of algo.sequence_steps: 100); each needs at least one "
                  "step\n");
     assert_check(PPO "learner.batch_size=8;actor.when_full=drop",
-                 "error: actor.when_full: drop loses rollouts, for which algo.name: ppo, a2c, trpo "
-                 "and external wait\n");
+                 "error: actor.when_full: drop would lose rollouts that algo.name: ppo, a2c, trpo "
+                 "and external wait for; allowed is wait\n");
     assert_check("algo.name=a2c;actor.count=64;actor.envs=256;learner.batch_size=16384;"
                  "algo.sequence_steps=60;replay.capacity=3000000;learner.batches_per_request=1",
                  "error: learner.batch_size: 16384 rollouts of algo.sequence_steps: 60 exceed the "
-                 "1048576 rows that an answer may hold\n");
+                 "1048576 rows that a reply of replay can hold\n");
 #define LONG "algo.name=ppo;learner.batch_size=8;replay.capacity=1000000;algo.sequence_steps=1024;"
     assert_check(LONG "actor.envs=51", "");
     assert_check(LONG "actor.envs=52",
                  "error: actor.envs: 52 rollouts of algo.sequence_steps: 1024 exceed the 65536 "
-                 "rows that an actor's message may hold; 51 fit\n");
+                 "rows that an actor's message can hold; 51 fit\n");
 #undef LONG
     assert_check("algo.name=a2c;actor.envs=8;learner.batch_size=8;replay.capacity=20000;"
                  "replay.data=pole.data;run.updates=1",
-                 "error: replay.data: algo.name: a2c cannot learn from recorded steps; it learns "
-                 "from each step once, while its policy is new\n");
+                 "error: replay.data: algo.name: a2c cannot learn from recorded steps; it needs "
+                 "new steps of its current policy\n");
 #define TRPO PPO "algo.name=trpo;learner.batch_size=8;"
     assert_check(TRPO "algo.kl_max=0.01", "");
-    assert_check(TRPO "algo.kl_max=0", "error: algo.kl_max: must be above 0 with algo.name: trpo, "
-                                       "whose steps are as long as it allows; 0.01 is usual\n");
+    assert_check(TRPO "algo.kl_max=0",
+                 "error: algo.kl_max: must be above 0 with algo.name: trpo, because it determines "
+                 "the length of a step; 0.01 is usual\n");
     assert_check(
         TRPO "algo.kl_max=0.01;algo.minibatches=801",
         "error: algo.minibatches: 801, but a batch has 800 steps (learner.batch_size: 8 of "
@@ -139,21 +140,20 @@ assert_vtrace(void)
     assert_check(VTRACE "replay.capacity=656", "");
     assert_check(VTRACE "replay.capacity=655",
                  "error: replay.capacity: 655 rows cannot hold 16 windows (learner.batch_size) of "
-                 "algo.sequence_steps: 20, and one under way in each of 16 environments "
-                 "(actor.count: 1 of actor.envs: 16); 656 rows can\n");
+                 "algo.sequence_steps: 20, and an unfinished one in each of 16 environments "
+                 "(actor.count: 1 of actor.envs: 16); 656 rows are enough\n");
     assert_check(VTRACE "algo.ratio_max=2;algo.trace_max=2", "");
     assert_check(VTRACE "algo.ratio_max=1;algo.trace_max=1.5",
                  "error: algo.trace_max: 1.5 is more than algo.ratio_max 1\n");
-    assert_check(
-        VTRACE "run.deterministic=true",
-        "error: algo.name: reinforce, table, ppo, a2c, vtrace and trpo take each window once; "
-        "not with run.deterministic\n");
+    assert_check(VTRACE "run.deterministic=true",
+                 "error: algo.name: reinforce, table, ppo, a2c, vtrace and trpo use each window "
+                 "once; not allowed with run.deterministic: true\n");
     assert_check("run.deterministic=true;replay.path=none",
                  "error: replay.path: none keeps no table from which a killed run could resume; "
-                 "not with run.deterministic\n");
+                 "not allowed with run.deterministic: true\n");
     assert_check(VTRACE "replay.data=pole.data;run.updates=1",
-                 "error: replay.data: algo.name: vtrace cannot learn from recorded steps; it "
-                 "learns from each step once, while its policy is new\n");
+                 "error: replay.data: algo.name: vtrace cannot learn from recorded steps; it needs "
+                 "new steps of its current policy\n");
     assert_check("algo.name=ppo;algo.trace_max=9;actor.envs=8;learner.batch_size=8", "");
 #undef VTRACE
 }
@@ -203,7 +203,7 @@ test_a_budget_too_small_for_one_batch_is_refused(void **state)
 #define FEW                                                                                        \
     "run.env_steps=2500;learner.batch_size=256;replay.min_size=200;replay.samples_per_insert="
 #define TOO_FEW(ratio, samples)                                                                    \
-    "error: replay.samples_per_insert: " ratio " lets " samples " windows be sampled in "          \
+    "error: replay.samples_per_insert: " ratio " allows only " samples " sampled windows in "      \
     "run.env_steps: 2500, too few for a batch of learner.batch_size: 256: nothing would be "       \
     "learned\n"
     assert_check(FEW "0.001", TOO_FEW("0.001", "2"));
@@ -218,19 +218,17 @@ test_a_budget_too_small_for_one_batch_is_refused(void **state)
                  "error: run.env_steps: 2500 is less than replay.min_size 200 times action_repeat "
                  "64 of env.options: nothing would be learned\n");
     assert_check(FEW "0.001;replay.data=pole.data;run.updates=1", "");
-    assert_check(
-        FEW "8;replay.sampler=fifo;env.options=action_repeat=10",
-        "error: learner.batch_size: 256 windows, each new, but run.env_steps: 2500 make at "
-        "most 250: nothing would be learned\n");
+    assert_check(FEW "8;replay.sampler=fifo;env.options=action_repeat=10",
+                 "error: learner.batch_size: 256 windows, each used once, but run.env_steps: 2500 "
+                 "produce at most 250: nothing would be learned\n");
 #undef TOO_FEW
 #undef FEW
 #define ONCE                                                                                       \
     "algo.name=reinforce;learner.batch_size=32;algo.sequence_steps=500;replay.capacity=24048;"     \
     "run.env_steps="
     assert_check(ONCE "32", ""); // episodes may have one step
-    assert_check(ONCE "31",
-                 "error: learner.batch_size: 32 windows, each new, but run.env_steps: 31 "
-                 "make at most 31: nothing would be learned\n");
+    assert_check(ONCE "31", "error: learner.batch_size: 32 windows, each used once, but "
+                            "run.env_steps: 31 produce at most 31: nothing would be learned\n");
 #undef ONCE
 }
 
@@ -251,8 +249,8 @@ static void
 assert_counts(void)
 {
     assert_check("learner.count=2;learner.asynchronous=true;run.deterministic=true",
-                 "error: learner.asynchronous: true has no turns, which run.deterministic: true "
-                 "needs; set one of them to false\n");
+                 "error: learner.asynchronous: true runs without turns, but run.deterministic: "
+                 "true needs them; set one of the two to false\n");
     assert_check("learner.count=3;learner.batch_size=16",
                  "error: learner.count: 3 learners cannot share learner.batch_size 16 equally: "
                  "allowed are its divisors\n");
@@ -278,7 +276,7 @@ test_keys_that_contradict_each_other_are_refused(void **state)
                  "error: learner.batch_size: 256 is more than replay.capacity 200\n");
     assert_check("learner.batch_size=65536;learner.batches_per_request=17",
                  "error: learner.batches_per_request: 17 batches of learner.batch_size 65536 "
-                 "exceed the 1048576 windows that an answer may hold\n");
+                 "exceed the 1048576 windows that a reply of replay can hold\n");
     assert_check("run.env_steps=999",
                  "error: run.env_steps: 999 is less than replay.min_size 1000: nothing would be "
                  "learned\n");
@@ -297,33 +295,33 @@ test_keys_that_contradict_each_other_are_refused(void **state)
     assert_check(
         "algo.name=reinforce;learner.batch_size=16;algo.sequence_steps=9;replay.capacity=319",
         "error: replay.capacity: 319 rows cannot hold 16 windows (learner.batch_size) of "
-        "algo.sequence_steps: 9, and one under way in each of 16 environments (actor.count: 1 of "
-        "actor.envs: 16); 320 rows can\n");
+        "algo.sequence_steps: 9, and an unfinished one in each of 16 environments (actor.count: 1 "
+        "of actor.envs: 16); 320 rows are enough\n");
     assert_check("algo.name=reinforce;learner.batch_size=16;algo.sequence_steps=9;"
                  "replay.capacity=320",
                  "");
     assert_check("algo.name=reinforce;learner.batch_size=65536;learner.batches_per_request=1;"
                  "algo.sequence_steps=17;replay.capacity=2000000",
                  "error: learner.batch_size: 65536 windows of algo.sequence_steps: 17 exceed the "
-                 "1048576 steps that an answer may hold\n");
+                 "1048576 steps that a reply of replay can hold\n");
     assert_rollouts();
     assert_vtrace();
     assert_check("replay.data=pole.data;run.updates=1", "");
     assert_check("replay.data=pole.data;replay.data_share=0.25", "");
     assert_check("replay.data_share=0.25", "error: replay.data_share: 0.25, but replay.data is "
-                                           "none; allowed is 1 without a data set\n");
+                                           "none; without a data set, allowed is 1\n");
     assert_check("replay.data=pole.data;replay.data_share=0.25;learner.batch_size=1",
-                 "error: replay.data_share: 0.25 of learner.batch_size 1 are 0 windows; there must "
-                 "be some of each kind\n");
+                 "error: replay.data_share: 0.25 of learner.batch_size 1 are 0 windows; a batch "
+                 "needs windows of both kinds\n");
     assert_check("replay.data=pole.data;replay.data_share=0.9;learner.batch_size=2",
-                 "error: replay.data_share: 0.9 of learner.batch_size 2 are 2 windows; there must "
-                 "be some of each kind\n");
-    assert_check("replay.data=pole.data", "error: run.updates: 0 sets no end, which learning from "
-                                          "replay.data alone needs; allowed is at least 1\n");
+                 "error: replay.data_share: 0.9 of learner.batch_size 2 are 2 windows; a batch "
+                 "needs windows of both kinds\n");
+    assert_check("replay.data=pole.data", "error: run.updates: 0 sets no limit, but learning from "
+                                          "replay.data alone needs one; allowed is at least 1\n");
     assert_check("replay.data=pole.data;run.updates=1;algo.name=reinforce;learner.batch_size=8;"
                  "replay.min_size=16",
                  "error: replay.data: algo.name: reinforce cannot learn from recorded steps; it "
-                 "learns from each step once, while its policy is new\n");
+                 "needs new steps of its current policy\n");
     assert_check("policy.precision=int4;policy.scale=tensor",
                  "error: policy.scale: tensor is for int8 only; int4 has a scale for each row and "
                  "a multiplier for each group\n");
@@ -349,8 +347,8 @@ test_an_average_that_nobody_may_act_with_is_refused(void **state)
                  REFUSED "algo.noisy explores with the parameters that it trains; allowed is 0\n");
     assert_check(
         "learner.ema_decay=0.99;algo.name=reinforce;learner.batch_size=8;replay.min_size=16",
-        REFUSED "algo.name: reinforce, table, ppo, a2c, vtrace and trpo learn from steps of the "
-                "very policy that they train; allowed is 0\n");
+        REFUSED "algo.name: reinforce, table, ppo, a2c, vtrace and trpo must learn from steps of "
+                "the policy that they train; allowed is 0\n");
     assert_check(
         "learner.ema_decay=0.99;algo.name=external", REFUSED
         "algo.name: external publishes the parameters that its own process sends; allowed is 0\n");
@@ -372,8 +370,8 @@ test_options_that_are_no_pairs_are_refused(void **state)
         char assignment[64], want[128];
         (void)snprintf(assignment, sizeof(assignment), "env.options=\"%s\"", bad[i]);
         (void)snprintf(want, sizeof(want),
-                       "error: env.options: %s is not a list key=value,key=value, with brackets "
-                       "and quotes closed\n",
+                       "error: env.options: %s is not a list such as key=value,key=value with "
+                       "closed brackets and quotes\n",
                        bad[i]);
         assert_check(assignment, want);
     }
@@ -448,15 +446,15 @@ test_shards_are_refused_where_there_is_one_table(void **state)
     assert_check("net.replay=tcp://a:1, tcp://b:1", "");
     assert_check("replay.shards=2;run.deterministic=true",
                  "error: replay.shards: 2 shards (or addresses in net.replay): run.deterministic: "
-                 "true takes its turns from one table\n");
+                 "true works with one table only\n");
     assert_check("net.replay='tcp://a:1,tcp://b:1';algo.name=reinforce;algo.sequence_steps=8", "");
     assert_check("replay.shards=3;replay.sampler=fifo;replay.min_size=50000;run.env_steps=600", "");
     assert_check("replay.shards=2;replay.data=x;run.updates=5",
                  "error: replay.shards: 2 shards (or addresses in net.replay): replay.data: a data "
-                 "set has a replay of its own and allows only one other\n");
+                 "set has its own replay and allows only one other\n");
     assert_check("replay.shards=2;algo.name=external",
                  "error: replay.shards: 2 shards (or addresses in net.replay): algo.name: external "
-                 "takes its batches from one replay\n");
+                 "works with one replay only\n");
     assert_check("replay.shards=2;replay.capacity=1999",
                  ""); // 1000 each, as replay.min_size
     assert_check("replay.shards=2;replay.capacity=1998",
@@ -543,7 +541,7 @@ test_resume_adds_shards_of_the_same_size(void **state)
 }
 
 #define EXTERNAL_LACKS                                                                             \
-    "external learns in a process of its own, which chooses the initial weights and the layers "   \
+    "external learns in its own process, which chooses the initial weights and the layers "        \
     "that learn"
 
 static void
@@ -649,7 +647,7 @@ test_a_data_set_alone_needs_no_room_and_no_steps(void **state)
     assert_check("replay.data=pole.data;run.updates=1;learner.batch_size=65536;"
                  "learner.batches_per_request=17",
                  "error: learner.batches_per_request: 17 batches of learner.batch_size 65536 "
-                 "exceed the 1048576 windows that an answer may hold\n");
+                 "exceed the 1048576 windows that a reply of replay can hold\n");
     assert_check("replay.data=pole.data;replay.data_share=0.5;run.env_steps=500",
                  "error: run.env_steps: 500 is less than replay.min_size 1000: nothing would be "
                  "learned\n");
@@ -660,9 +658,10 @@ test_no_file_is_none(void **state)
 {
     (void)state;
     assert_check("replay.path=''",
-                 "error: replay.path: \"\" names no file; allowed are a name and none\n");
-    assert_check("learner.init_from=''",
-                 "error: learner.init_from: \"\" names no file; allowed are a name and none\n");
+                 "error: replay.path: \"\" is not a file name; allowed are a file name and none\n");
+    assert_check(
+        "learner.init_from=''",
+        "error: learner.init_from: \"\" is not a file name; allowed are a file name and none\n");
 }
 
 static void

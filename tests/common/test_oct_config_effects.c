@@ -61,8 +61,8 @@ static const struct need {
     IN_TURNS("learner.publish_s_min", ""),
     IN_TURNS("learner.publish_core_share", ""),
     IN_TURNS("learner.publish_bytes_per_s", ""),
-    IN_TURNS("learner.checkpoint_s", "; it has learner.checkpoint_turns"),
-    IN_TURNS("evaluation.period_s", "; it has evaluation.period_turns"),
+    IN_TURNS("learner.checkpoint_s", "; use learner.checkpoint_turns"),
+    IN_TURNS("evaluation.period_s", "; use evaluation.period_turns"),
     {"", "learner.checkpoint_turns", "without run.deterministic: true", "run.deterministic=true"},
     {"", "evaluation.period_turns", "without run.deterministic: true", "run.deterministic=true"},
     {"policy.precision=fp16", "policy.scale", "without policy.precision: int8",
@@ -131,7 +131,7 @@ static const struct need {
      "replay.samples_per_insert=1"},
 #define ONCE(key)                                                                                  \
     {                                                                                              \
-        "replay.sampler=fifo", key, "with replay.sampler: fifo, which gives out each window once", \
+        "replay.sampler=fifo", key, "with replay.sampler: fifo, which samples each window once",   \
             "replay.sampler=uniform"                                                               \
     }
     ONCE("replay.min_size"),
@@ -192,9 +192,9 @@ static void
 test_rollouts_that_nobody_learns_from_are_told(void **state)
 {
     (void)state;
-    static const char eight[] = "warning: learner.batch_size: 8 rollouts of each version, but 16 "
-                                "environments make one each (actor.count: 2 of actor.envs: 8); the "
-                                "others are discarded\n";
+    static const char eight[] =
+        "warning: learner.batch_size: 8 rollouts of each version are used, but 16 environments "
+        "make one each (actor.count: 2 of actor.envs: 8); the rest are discarded\n";
     assert_warnings("algo.name=ppo;actor.count=2;actor.envs=8;learner.batch_size=8", eight);
     assert_warnings("algo.name=a2c;actor.count=2;actor.envs=8;learner.batch_size=8", eight);
     assert_warnings("algo.name=ppo;actor.count=2;actor.envs=8;learner.batch_size=16", "");

@@ -50,10 +50,10 @@ test_a_line_without_a_colon_is_explained(void **state)
          "2:14: error: a space is missing after the colon; write batch_size: VALUE\n"
          "    2 |   batch_size:128\n"
          "      |              ^\n"},
-        {"learner:\n  batch_size = 128\n", "2:14: error: a colon and a space are expected in place "
-                                           "of '='; write batch_size: VALUE\n"
-                                           "    2 |   batch_size = 128\n"
-                                           "      |              ^\n"},
+        {"learner:\n  batch_size = 128\n",
+         "2:14: error: a colon and a space are needed instead of '='; write batch_size: VALUE\n"
+         "    2 |   batch_size = 128\n"
+         "      |              ^\n"},
         {"learner:\n  batch_size 128\n  threads: 1\n",
          "2:13: error: a colon is missing; write batch_size: VALUE\n"
          "    2 |   batch_size 128\n"
@@ -66,7 +66,7 @@ test_a_line_without_a_colon_is_explained(void **state)
                           "    1 | hello world\n"
                           "      |      ^\n"},
         {"env:\n  id: x\n<<<<<<< HEAD\nrun:\n  seed: 1\n=======\n",
-         "3:1: error: a merge conflict is marked here; keep one of the two versions\n"
+         "3:1: error: this line is a merge conflict marker; keep one of the two versions\n"
          "    3 | <<<<<<< HEAD\n"
          "      | ^\n"},
     };
@@ -118,11 +118,11 @@ test_open_quotes_and_brackets_are_explained(void **state)
         {"env:\n  id: 'x\n", "2:7: error: the quote is not closed\n"
                              "    2 |   id: 'x\n"
                              "      |       ^\n"},
-        {"env:\n  id: \"a\\p\"\n", "2:9: error: in double quotes '\\' begins an escape; write "
+        {"env:\n  id: \"a\\p\"\n", "2:9: error: '\\' begins an escape in double quotes; write "
                                    "'\\\\', or use single quotes\n"
                                    "    2 |   id: \"a\\p\"\n"
                                    "      |         ^\n"},
-        {"env:\n  id: \"a\" b\n", "2:11: error: nothing may follow the value; quotes belong around "
+        {"env:\n  id: \"a\" b\n", "2:11: error: text follows the quoted value; put quotes around "
                                   "the whole text\n"
                                   "    2 |   id: \"a\" b\n"
                                   "      |           ^\n"},
@@ -137,7 +137,7 @@ test_open_quotes_and_brackets_are_explained(void **state)
          "3:10: error: the '[' is not closed; ']' is missing\n"
          "    3 | learner: [\n"
          "      |          ^\n"},
-        {"network:\n  hidden: [64]]\n", "2:15: error: the ']' closes nothing\n"
+        {"network:\n  hidden: [64]]\n", "2:15: error: the ']' has no opening bracket\n"
                                         "    2 |   hidden: [64]]\n"
                                         "      |               ^\n"},
         {"{\"run\": {\"seed\": 1} \"env\": {}}\n", "1:21: error: a comma or '}' is expected\n"
@@ -176,7 +176,7 @@ test_lists_in_the_wrong_place_are_explained(void **state)
         {"env:\n  - id: x\n",
          "2:3: error: env is a section, not a list: its keys belong below it, indented, as "
          "name: value\n"},
-        {"env:\n  id: x\n  - y\n", "3:3: error: a list item is among keys; a list is written as "
+        {"env:\n  id: x\n  - y\n", "3:3: error: a list item is among keys; write a list as "
                                    "[64, 64]\n"
                                    "    3 |   - y\n"
                                    "      |   ^\n"},
