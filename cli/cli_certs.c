@@ -81,8 +81,8 @@ static const struct argp_option issue_options[] = {
      "Make a new key and certificate for a NAME that already has one; without --host, for the same "
      "hosts",
      0},
-    {"revoke-old", KEY_REVOKE_OLD, NULL, 0,
-     "With --renew, revoke the certificate that NAME had before", 0},
+    {"revoke-old", KEY_REVOKE_OLD, NULL, 0, "With --renew, revoke the previous certificate of NAME",
+     0},
     {0},
 };
 
@@ -140,7 +140,7 @@ parse(int key, char *arg, struct argp_state *state)
             oct_text_add(&s->hosts, ",%s:%s", cli_certs_host_kind(arg), arg);
         }
         if (s->hosts.truncated) {
-            cli_usage_error(s->command, "there are too many hosts");
+            cli_usage_error(s->command, "too many hosts");
         }
     } else if (key == KEY_RENEW) {
         options->renew = true;
@@ -176,8 +176,8 @@ take_words(settings *s, const char *usage)
     }
     s->options.role = role;
     s->options.name = checked(s, "NAME", name, cli_certs_name_is_valid(name),
-                              "are letters, digits, '.', '_' and '-', at most 63, the first no "
-                              "'.' or '-', and no file of the CA");
+                              "are letters, digits, '.', '_' and '-', at most 63, without '.' or "
+                              "'-' at the start and not the name of a file of the CA");
 }
 
 static const struct command {
@@ -203,7 +203,8 @@ static const struct command {
      "  octet certs issue learner learner --host train.example.org --host 10.0.0.5"},
     {"revoke", "revoke the certificates of a name, which can then no longer connect",
      cli_certs_revoke, 0, 1, "NAME", dir_options,
-     "Revokes every valid certificate of NAME, renews crl.pem and copies it to the folder of every "
+     "Revokes every valid certificate of NAME, writes a new crl.pem and copies it to the folder of "
+     "every "
      "name.\v"
      "Example:\n"
      "  octet certs revoke actor-3"},

@@ -31,7 +31,7 @@
 #define SOON_DAYS         30
 #define PENDING           "pending.pem"
 #define PENDING_BYTES_MAX (64 << 20)
-#define ISSUED_TITLE      "What this CA has issued, the oldest first\n"
+#define ISSUED_TITLE      "Certificates that this CA has issued, oldest first\n"
 
 // libcrypto can make all of this unless it is broken, or there is no memory.
 #define NEED(call) OCT_ASSERT((call) > 0)
@@ -150,8 +150,7 @@ enter(cli_certs *certs, bool is_new)
     }
     oct_lock got = oct_file_lock(certs->lock_fd, false); // a file system without locks is no error
     if (got == OCT_LOCK_TAKEN) {
-        fprintf(stderr, "octet certs: waiting for another octet certs that works in '%s'\n",
-                certs->folder);
+        fprintf(stderr, "octet certs: waiting for another octet certs in '%s'\n", certs->folder);
         got = flock(certs->lock_fd, LOCK_EX) == 0 ? OCT_LOCK_HELD : OCT_LOCK_FAILED;
     }
     if (got == OCT_LOCK_FAILED) {
@@ -219,7 +218,7 @@ load(cli_certs *certs)
     certs->crl = count > 1 ? sk_X509_INFO_value(certs->files, 1)->crl : NULL;
     if (certs->ca == NULL || certs->crl == NULL ||
         X509_CRL_verify(certs->crl, X509_get0_pubkey(certs->ca)) != 1) {
-        return failed(certs, "use", "crl.pem", "it has no signature of ca.key");
+        return failed(certs, "use", "crl.pem", "it is not signed by ca.key");
     }
     certs->entries = oct_alloc((size_t)count * sizeof(*certs->entries));
     for (int i = 2; i < count; i++) {
@@ -353,7 +352,7 @@ cli_certs_init(cli_certs *certs, const cli_certs_options *options)
     bool is_empty = glob("{*,.[!.]*}", GLOB_BRACE, NULL, &found) == GLOB_NOMATCH;
     globfree(&found);
     if (!is_empty) {
-        cli_error("certs", "'%s'%s; --dir names another", certs->folder,
+        cli_error("certs", "'%s'%s; name another folder with --dir", certs->folder,
                   access("ca.crt", F_OK) == 0 ? " is already a CA folder and is left unchanged"
                                               : ": Directory not empty");
         return OCT_EINVAL;
@@ -365,16 +364,16 @@ cli_certs_init(cli_certs *certs, const cli_certs_options *options)
     NEED(X509_sign(certs->ca, certs->key, EVP_sha256()));
     certs->crl = sk_X509_INFO_value(certs->files, 0)->crl = X509_CRL_new();
     (void)crl_renew(certs, "");
-    NEED(BIO_puts(certs->change, "the making of the CA"));
+    NEED(BIO_puts(certs->change, "the creation of the CA"));
     NEED(PEM_write_bio_PrivateKey(file_in(certs, ".", "ca.key"), certs->key, NULL, NULL, 0, NULL,
                                   NULL));
     NEED(PEM_write_bio_X509(file_in(certs, ".", "ca.crt"), certs->ca));
     NEED(BIO_puts(file_in(certs, ".", "issued.pem"), ISSUED_TITLE));
     crl_add(certs);
     OCT_TRY(commit(certs));
-    printf("%s: a CA for %" PRIu32
-           " days. Anyone with %s/ca.key can make certificates; keep the folder off the hosts that "
-           "train.\n  next: octet certs issue learner NAME --host HOST\n",
+    printf("%s: a CA for %" PRIu32 " days. Anyone with %s/ca.key can make certificates; keep the "
+           "folder off the training hosts.\n"
+           "  next: octet certs issue learner NAME --host HOST\n",
            certs->folder, options->days, certs->folder);
     return OCT_OK;
 }
@@ -440,7 +439,7 @@ static void
 print_crl(const cli_certs *certs, const char *revoked)
 {
     size_t count = 0;
-    printf("  now copy %s/NAME/crl.pem to the host of each NAME of:", certs->folder);
+    printf("  now copy %s/NAME/crl.pem to the host of each of these names:", certs->folder);
     for (size_t i = 0; i < certs->names.gl_pathc; i++) {
         const char *name = certs->names.gl_pathv[i];
         if (cli_certs_name_is_valid(name) && strcmp(name, revoked) != 0) {
@@ -472,7 +471,7 @@ cli_certs_issue(cli_certs *certs, const cli_certs_options *options)
     OCT_TRY(unlock(certs));
     EVP_PKEY *key = EVP_EC_gen("P-256");
     X509 *cert = node_make(certs, key, options, old);
-    NEED(BIO_printf(certs->change, "an issue of '%s'", name));
+    NEED(BIO_printf(certs->change, "the certificate of '%s'", name));
     NEED(BIO_puts(file_in(certs, ".", "issued.pem"), ISSUED_TITLE));
     for (size_t i = 0; i < certs->count; i++) {
         NEED(PEM_write_bio_X509(certs->change, certs->entries[i].cert));
@@ -494,8 +493,8 @@ cli_certs_issue(cli_certs *certs, const cli_certs_options *options)
     (void)X509V3_EXT_print_fp(stdout, X509_get_ext(cert, hosts), 0, 0);
     printf("; good for %" PRIu32 " days\n", options->days);
     if (options->renew) {
-        printf("  copy node.key and node.crt from %s/%s over those on its host; a daemon reloads "
-               "them without a restart\n",
+        printf("  copy node.key and node.crt from %s/%s over the old files on its host; a daemon "
+               "reloads them without a restart\n",
                folder, name);
     } else {
         printf("  copy the folder %s/%s to its host (scp -rp %s/%s HOST:tls) and start there: "
@@ -526,7 +525,7 @@ cli_certs_revoke(cli_certs *certs, const cli_certs_options *options)
     } else {
         printf("%s: already revoked, or expired", name);
     }
-    printf("; %s/crl.pem and its copies are new\n", certs->folder);
+    printf("; %s/crl.pem and its copies are updated\n", certs->folder);
     print_crl(certs, name);
     return OCT_OK;
 }

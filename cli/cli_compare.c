@@ -85,9 +85,9 @@ static const struct argp compare_argp = {
     .parser = parse,
     .args_doc = "RUN…",
     .doc = "Compares runs: returns, steps and time to a threshold, learning curves. Runs whose "
-           "configurations differ only in the seed form a group, whose mean and spread are shown, "
-           "and how sure the mean is: the interquartile mean and the probability that a run is "
-           "better than one of the first group, with 95 % bootstrap intervals.\v"
+           "configurations differ only in the seed form a group. For each group, prints the mean "
+           "and the spread and, with 95 % bootstrap intervals, the interquartile mean and the "
+           "probability that a run is better than a run of the first group.\v"
            "RUN is a run folder, or a folder of runs, such as that of a sweep.\n\n"
            "Example:\n"
            "  octet compare runs/a runs/b --threshold 475 --svg compare.svg",
@@ -164,7 +164,7 @@ print_notes(const cli_comparison *compare)
 {
     const cli_comparison_runs *runs = compare->runs;
     for (uint32_t i = 0; i < runs->copies; i++) {
-        note("%s is a copy of %s and does not count", runs->copy[i].series->folder,
+        note("%s is a copy of %s and is not counted", runs->copy[i].series->folder,
              runs->copy[i].of->folder);
     }
     for (uint32_t i = 0; i < runs->count; i++) {

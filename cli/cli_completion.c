@@ -54,14 +54,15 @@ static const struct argp completion_argp = {
     .parser = parse,
     .args_doc = "bash|zsh|fish\nwords -- WORD...",
     .doc = "Prints a script that makes a shell complete commands, options, presets, keys and "
-           "environments. Add its line to the start-up file of the shell. An installed Octet may "
+           "environments. Add the line for your shell to the start-up file of the shell. An "
+           "installed Octet may "
            "have it in place already.\v"
            "Examples:\n"
            "  . <(octet completion bash)         # in ~/.bashrc\n"
            "  . <(octet completion zsh)          # in ~/.zshrc, after compinit\n"
            "  octet completion fish | source     # in ~/.config/fish/config.fish\n\n"
-           "The scripts use octet completion words, which prints what the last of the words of a "
-           "command line can become, one candidate a line; " FILES ": the name of a file, too."};
+           "The scripts call octet completion words, which prints the possible completions of the "
+           "last word of a command line, one per line; " FILES " stands for the names of files."};
 
 // ---- what can stand in a slot
 

@@ -244,7 +244,7 @@ check_one(const config_options *options)
     const char *first = NULL;
     for (size_t i = 0; i < OCT_COUNTOF(asked); i++) {
         if (asked[i].is_given && first != NULL) {
-            cli_usage_error("config", "%s and %s exclude each other", first, asked[i].name);
+            cli_usage_error("config", "%s and %s cannot be used together", first, asked[i].name);
         }
         first = asked[i].is_given ? asked[i].name : first;
     }

@@ -79,10 +79,10 @@ static const struct argp dash_argp = {
     .options = option_table,
     .parser = parse,
     .args_doc = "[FOLDER...]",
-    .doc = "Shows the live and ended runs in FOLDER (default: runs) on a page for a browser: "
+    .doc = "Shows the live and ended runs in FOLDER (default: runs) on a web page: "
            "learning curves and their mean over seeds, who waits for whom, actors, policies, "
            "replay and differences in configuration. FOLDER is a run folder, or contains run "
-           "folders up to three levels deep. Ctrl-C ends it.\v"
+           "folders up to three levels deep. Ctrl-C stops it.\v"
            "Examples:\n"
            "  octet dash\n"
            "  octet dash runs sweeps/pole --port 9000",
@@ -96,7 +96,7 @@ check(dash_options *options)
     if (options->has_port && options->has_listen) {
         cli_usage_error(
             "dash",
-            "--port and --listen exclude each other; the URL of --listen contains the port");
+            "--port and --listen cannot be used together; the URL of --listen contains the port");
     }
     if (options->count == 0) {
         options->folder[options->count++] = runs;
@@ -147,8 +147,8 @@ cli_dash(int argc, char **argv)
     }
     if (is_secure && net_loop_role(loop) == OCT_ROLE_OPERATOR) {
         cli_error("dash",
-                  "--tls %s: the certificate is an operator's, which accepts no connections; that "
-                  "of a daemon is needed",
+                  "--tls %s: the certificate has the role operator, which cannot accept "
+                  "connections; use a daemon's certificate",
                   options.tls);
         return CLI_EXIT_FAILED;
     }
@@ -163,7 +163,7 @@ cli_dash(int argc, char **argv)
         return CLI_EXIT_FAILED;
     }
     uint32_t count = cli_dash_run_count(dash);
-    printf("%s shows %u run%s; Ctrl-C ends it\n", options.url, count, oct_text_plural(count));
+    printf("%s shows %u run%s; Ctrl-C stops it\n", options.url, count, oct_text_plural(count));
     (void)fflush(stdout);
     net_loop_run(loop);
     net_loop_exit_deadline(loop, CLOSE_MS, 0);

@@ -75,13 +75,11 @@ static const struct argp_option export_options[] = {
      "Write a Minari data set, by name (such as octet/cartpole-v0) or to a new folder", 0},
     {"npz", KEY_NPZ, "FILE.npz", 0, "Write arrays of steps for NumPy", 0},
     {"episodes", KEY_EPISODES, "all|complete", 0,
-     "Write all episodes, or only complete ones, whose beginning and end are not missing, as "
-     "--minari and --npz always do (default: all)",
+     "Write all episodes, or only complete ones, which have a beginning and an end; --minari and "
+     "--npz always write only complete ones (default: all)",
      0},
     {"last", KEY_LAST, "N", 0,
-     "Write only the N episodes that ended last, of those that --episodes chooses; never one whose "
-     "end is missing",
-     0},
+     "Write only the last N episodes that ended, among those that --episodes selects", 0},
     OPTION_ENVIRONMENT,
     {0},
 };
@@ -90,7 +88,9 @@ static const struct argp_option import_options[] = {
     {"minari", KEY_MINARI, "NAME|FOLDER", 0, "Read this Minari data set", 0},
     {"out", KEY_OUT, "FILE", 0, "Write this Octet data set", 0},
     {"env", KEY_ENV, "ID", 0,
-     "Take the steps to be of this environment (default: the one that the data set names)", 0},
+     "Treat the steps as steps of this environment (default: the environment that the data set "
+     "names)",
+     0},
     {"options", KEY_OPTIONS, "K=V,...", 0, "Set options of the environment", 0},
     {"clip-actions", KEY_CLIP_ACTIONS, NULL, 0,
      "Clip box actions to their bounds (default: refuse actions outside)", 0},
@@ -402,7 +402,7 @@ import_env(const data_options *options)
     cli_env_guard_end();
     if (own == NULL) {
         fprintf(stderr,
-                "octet %s: note: cannot tell whether the steps are of environment '%s': %s\n",
+                "octet %s: note: cannot check whether the steps come from environment '%s': %s\n",
                 options->command, options->env_id, why);
     }
     return own;
@@ -420,7 +420,7 @@ import_check_env(const data_options *options, const replay_data_env *recorded,
         return OCT_OK;
     }
     return oct_refuse(reason, reason_size,
-                      "--env is '%s', but the steps are of another environment: %s",
+                      "--env is '%s', but the steps come from another environment: %s",
                       options->env_id, why);
 }
 
@@ -461,13 +461,12 @@ import(int argc, char **argv)
     char reason[REASON_BYTES] = "";
     options_read(&options, &import_argp, argc, argv);
     if (options.minari == NULL || options.out == NULL || options.file != NULL) {
-        cli_usage_error(
-            options.command,
-            "--minari FOLDER and --out FILE are required: what to read and what to write");
+        cli_usage_error(options.command,
+                        "--minari FOLDER, the input, and --out FILE, the output, are required");
     }
     if (options.env_options != NULL && options.env_id == NULL) {
         cli_usage_error(options.command,
-                        "--options needs --env, the environment whose options they are");
+                        "--options needs --env, the environment that the options belong to");
     }
     // Before there is a draft, which an environment that ends the process would leave.
     octet_env_spec *own = options.env_id != NULL ? import_env(&options) : NULL;

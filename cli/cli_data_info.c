@@ -8,6 +8,7 @@
 #include "cli/cli_data.h"
 #include "cli/cli_text.h"
 #include "common/oct_base.h"
+#include "common/oct_text.h"
 #include "data/data_numbers.h"
 #include "policy/policy_spec.h"
 
@@ -46,10 +47,11 @@ print_origin(const data_source *source)
 static void
 print_spread(const char *name, const data_spread *s)
 {
-    printf("%-11s mean %s, sd %s; least %s, quarter %s, median %s, quarter %s, most %s\n", name,
-           cli_text_value(s->mean).text, cli_text_value(s->sd).text, cli_text_value(s->least).text,
-           cli_text_value(s->q25).text, cli_text_value(s->median).text, cli_text_value(s->q75).text,
-           cli_text_value(s->most).text);
+    printf(
+        "%-11s mean %s, sd %s; min %s, lower quartile %s, median %s, upper quartile %s, max %s\n",
+        name, cli_text_value(s->mean).text, cli_text_value(s->sd).text,
+        cli_text_value(s->least).text, cli_text_value(s->q25).text, cli_text_value(s->median).text,
+        cli_text_value(s->q75).text, cli_text_value(s->most).text);
 }
 
 static void
@@ -59,9 +61,9 @@ print_episodes(const data_numbers *n)
            " truncated, %" PRIu64 " failed\n",
            n->episodes, n->terminated, n->truncated, n->failed);
     if (n->incomplete > 0) {
-        printf("parts       %" PRIu64 " of episodes whose beginning or end is missing, %" PRIu64
+        printf("parts       %" PRIu64 " episode%s whose beginning or end is missing, %" PRIu64
                " steps\n",
-               n->incomplete, n->steps_of_parts);
+               n->incomplete, oct_text_plural((double)n->incomplete), n->steps_of_parts);
     }
     if (n->episodes > 0) {
         print_spread("returns", &n->returns);
@@ -96,7 +98,8 @@ cli_data_print(const char *path, const data_source *source)
     printf("file        %s\n", path);
     print_origin(source);
     print_environment(env);
-    printf("steps       %" PRIu64 " in %" PRIu64 " stretches\n", n.steps, n.streams);
+    printf("steps       %" PRIu64 " in %" PRIu64 " contiguous segment%s\n", n.steps, n.streams,
+           oct_text_plural((double)n.streams));
     print_episodes(&n);
     if (n.steps > 0) {
         printf("rewards     [%g, %g]\n", n.reward.least, n.reward.most);

@@ -157,8 +157,9 @@ env_tell(const distilling *d)
     oct_config config;
     if (!cli_env_file_keys(&config, d->env.id, d->env.options)) {
         fprintf(stderr,
-                "octet distill: note: no " CLI_ENV_FILE " tells the student's environment: its "
-                "name or its options are longer than %d bytes\n",
+                "octet distill: note: no " CLI_ENV_FILE
+                " was written: the name or the options of the student's environment are longer "
+                "than %d bytes\n",
                 OCT_CONFIG_TEXT_MAX - 1);
         return true;
     }
@@ -228,7 +229,8 @@ student_begin(distilling *d)
     distill_kind kind = options->has_loss ? options->kind : has_kl ? DISTILL_KL : DISTILL_SQUARES;
     if (options->has_temperature && (!is_choice || kind != DISTILL_KL)) {
         cli_error(CLI_DISTILL, "--temperature is for a softmax; %s",
-                  is_choice ? "--loss squares has none" : "the teacher's actions are a box");
+                  is_choice ? "--loss squares has no temperature"
+                            : "the teacher's actions are a box");
         return false;
     }
     distill_options student = {
@@ -252,10 +254,9 @@ student_begin(distilling *d)
     }
     bool has_deviations = !is_choice && policy_spec_outputs(spec) > spec->action_count;
     if (kind == DISTILL_SQUARES && has_deviations) {
-        fprintf(
-            stderr,
-            "octet distill: note: --loss squares compares means only: the student's deviations "
-            "are not learned; it acts greedily as the teacher does, but drawn actions differ\n");
+        fprintf(stderr, "octet distill: note: --loss squares compares means only: the student's "
+                        "deviations are not learned; its greedy actions follow the teacher's, but "
+                        "its sampled actions do not\n");
     }
     return true;
 }
@@ -280,8 +281,8 @@ answers_check(const distilling *d, uint32_t first)
                 largest = fmaxf(largest, fabsf(d->obs[r * inputs + i]));
             }
             cli_error(CLI_DISTILL,
-                      "%s%sthe teacher's answer to observation %u is not finite; the largest of "
-                      "its numbers is %g",
+                      "%s%sthe teacher's output for observation %u is not finite; the largest "
+                      "number in the observation is %g",
                       is_file ? d->options.lines : "", is_file ? ": " : "", r + 1, (double)largest);
             return false;
         }
@@ -391,7 +392,7 @@ round_print(const distilling *d, uint32_t round, double loss)
     if (count > 0 && distill_image(d->student, d->options.precision, &image) == OCT_OK) {
         if (quantizer_probe(&far, image, d->teacher, rows, count) == OCT_OK) {
             bool is_box = d->teacher->spec.action_kind == POLICY_BOX;
-            printf(is_box ? ", actions off by %.3g of their range" : ", %.2f %% agree",
+            printf(is_box ? ", actions differ by %.3g of their range" : ", %.2f %% agree",
                    is_box ? far.action_l2 : 100 * far.agreement);
         }
         policy_image_destroy(image);
@@ -495,8 +496,8 @@ static void
 print_parity(const quantizer_divergence *far, bool is_box, const char *of)
 {
     if (is_box) {
-        printf("parity   %.2f %% of the actions within 1 %% of their range, off by %.3g of it on "
-               "average (L2)",
+        printf("parity   %.2f %% of the actions within 1 %% of their range, mean distance %.3g of "
+               "it (L2)",
                100 * far->agreement, far->action_l2);
     } else {
         printf("parity   %.2f %% of the greedy actions agree, KL %.3g", 100 * far->agreement,
@@ -564,7 +565,7 @@ report_held(const distilling *d, const policy_image *image)
     printf("teacher  %-5s %9zu bytes\nstudent  %-5s %9zu bytes\n",
            policy_precision_name(d->teacher->precision), policy_encoded_size(d->teacher),
            policy_precision_name(image->precision), policy_encoded_size(image));
-    report_parity(d, image, rows, count, "that it did not learn from");
+    report_parity(d, image, rows, count, "that were not used for learning");
     free(rows);
     return true;
 }

@@ -48,15 +48,15 @@ static const struct argp_option option_table[] = {
      "the end (default: 0.5)",
      0},
     {"loss", KEY_LOSS, "NAME", 0,
-     "Minimise kl, the divergence of the distributions or of a softmax over values, or squares "
-     "(default: kl if there is one)",
+     "Minimise kl, the KL divergence of the distributions or of softmaxes over values, or squares, "
+     "the squared differences (default: kl if possible)",
      0},
     {"temperature", KEY_TEMPERATURE, "T", 0,
      "Set the temperature of the softmax: of logits (default: 1); of values, in units of the mean "
      "difference between the best and the worst action (default: 0.1)",
      0},
     {"obs", KEY_OBS, "FILE", 0,
-     "Learn on the observations in FILE, one a line, as octet act reads them", 0},
+     "Learn on the observations in FILE, one per line, as octet act reads them", 0},
     {"replay", KEY_REPLAY, "RUN|FILE", 0,
      "Learn on the recorded observations of a run's replay, or of a data set", 0},
     {"environment", KEY_ENVIRONMENT, "FILE", 0,
@@ -67,13 +67,16 @@ static const struct argp_option option_table[] = {
      "Use this environment or plug-in (default: that of the run, or of the policy)", 0},
     {"options", KEY_OPTIONS, "K=V,...", 0, "Set options of the environment", 0},
     {"observations", KEY_OBSERVATIONS, "N", 0,
-     "Make N new observations in the environment (default: 100000; 0 with --obs or --replay)", 0},
+     "Collect N new observations in the environment (default: 100000; 0 with --obs or --replay)",
+     0},
     {"acts", KEY_ACTS, "WHO", 0,
      "Let WHO act in the environment: student, after a first round by the teacher, or teacher "
      "(default: student)",
      0},
     {"rounds", KEY_ROUNDS, "N", 0,
-     "Do N rounds of observing and of learning on all observations so far (default: 10)", 0},
+     "Do N rounds: each collects observations, then learns from all observations so far (default: "
+     "10)",
+     0},
     {"updates", KEY_UPDATES, "N", 0, "Do N gradient steps in all (default: 20000)", 0},
     {"batch", KEY_BATCH, "N", 0, "Use N observations in each gradient step (default: 256)", 0},
     {"learning-rate", KEY_LEARNING_RATE, "X", 0,
@@ -81,7 +84,7 @@ static const struct argp_option option_table[] = {
     {"episodes", KEY_EPISODES, "N", 0,
      "Compare teacher and student over N episodes each at the end (default: 100)", 0},
     {"envs", KEY_ENVS, "N", 0, "Step N environments together (default: 16)", 0},
-    {"seed", KEY_SEED, "S", 0, "Set the seed of everything random (default: 1)", 0},
+    {"seed", KEY_SEED, "S", 0, "Set the seed of all random numbers (default: 1)", 0},
     {"out", KEY_OUT, "DIR", 0,
      "Write policy.oct and policy.fp32.oct to the new folder DIR (default: beside the teacher, "
      "such as student-32-32-int8)",

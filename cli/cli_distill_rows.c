@@ -88,7 +88,7 @@ cli_distill_recorded(quantizer_reservoir *reservoir, const policy_spec *spec,
     }
     if ((options->lines != NULL || options->replay != NULL) &&
         quantizer_reservoir_count(reservoir) == 0) {
-        cli_error(CLI_DISTILL, "%s has no observation",
+        cli_error(CLI_DISTILL, "%s has no observations",
                   options->lines != NULL ? options->lines : options->replay);
         return false;
     }

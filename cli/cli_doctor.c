@@ -25,7 +25,7 @@ typedef struct doctor_options {
 static const struct argp_option option_table[] = {
     {"json", KEY_JSON, NULL, 0, "Print the checks as one line of JSON", 0},
     {"tls", KEY_TLS, "FOLDER", 0,
-     "Check the certificates in FOLDER (default: $OCTET_TLS, else octet-certs if it is there)", 0},
+     "Check the certificates in FOLDER (default: $OCTET_TLS, else octet-certs if it exists)", 0},
     {0},
 };
 
@@ -56,10 +56,10 @@ static const struct argp doctor_argp = {
     .parser = parse,
     .args_doc = "[FOLDER|FILE]",
     .doc =
-        "Checks whether this machine suits a run, and says what to do where it does not: "
+        "Checks whether this machine suits a run, and prints what to do if it does not: "
         "processor, memory, limits, disk, sockets, ports, certificates and programs. FOLDER is a "
         "run folder, or where runs will be (default: the current one). FILE is an experiment or "
-        "a preset, whose environment has to work. The exit code is 1 if a check fails.\v"
+        "a preset, whose environment must work. The exit code is 1 if a check fails.\v"
         "Example:\n"
         "  octet doctor runs",
 };

@@ -28,7 +28,7 @@ static const struct argp_option check_options[] = {
     OPTION_OPTIONS,
     OPTION_SEED,
     {"timeout", CLI_ENV_TIMEOUT, "S", 0,
-     "Regard the check of a rule as hanging after S seconds (default: 60)", 0},
+     "Treat the check of a rule as hung after S seconds (default: 60)", 0},
     {0},
 };
 
@@ -84,10 +84,10 @@ static const struct argp check_argp = {
 static const struct argp new_argp = {
     .parser = cli_env_settings_parse,
     .args_doc = "NAME",
-    .doc = "Writes an environment of your own in C, as a plug-in that works: NAME/NAME.c, an "
-           "experiment that trains on it, and the header that it includes. It begins as a point in "
-           "the plane that moves to a goal; replace what it holds, observes and rewards. Nothing "
-           "that exists is overwritten.\v"
+    .doc = "Writes a working plug-in in C, as a start for your own environment: NAME/NAME.c, an "
+           "experiment that trains on it, and the header that it includes. A point in the plane "
+           "moves to a goal; replace its state, observations and rewards. Existing files are never "
+           "overwritten.\v"
            "Example:\n  octet env new arm",
 };
 
@@ -155,7 +155,7 @@ parse(cli_env_settings *settings, const struct argp *argp, int argc, char **argv
     cli_env_settings_default(settings, argv[0]);
     cli_options_parse(argp, argc, argv, settings);
     if (argp == &new_argp && settings->id == NULL) {
-        cli_usage_error(argv[0], "no name given for the new environment, such as arm");
+        cli_usage_error(argv[0], "the new environment needs a name, such as arm");
     }
     if (argp != &list_argp && settings->id == NULL) {
         cli_usage_error(argv[0], "no environment given; name its ID, or the path of a plug-in");
@@ -168,7 +168,7 @@ parse(cli_env_settings *settings, const struct argp *argp, int argc, char **argv
     }
     if (argp == &render_argp && is_other_than_png(settings->out)) {
         cli_usage_error(argv[0],
-                        "--out is '%s'; the picture is a PNG: allowed is a name that ends in .png, "
+                        "--out is '%s'; the picture is a PNG: allowed is a name that ends in .png "
                         "or has no suffix",
                         settings->out);
     }
@@ -222,7 +222,7 @@ cli_env(int argc, char **argv)
 {
     static const cli_command list[] = {
         {"list", run_list, "list the environments that come with Octet"},
-        {"new", run_new, "write a plug-in of your own in C that works, to begin with"},
+        {"new", run_new, "write a working plug-in in C, as a start for your own"},
         {"check", run_check, "check an environment or plug-in against the interface's rules"},
         {"bench", run_bench, "measure the steps per second of an environment"},
         {"replay", run_replay, "compare an environment with recorded trajectories"},
@@ -230,7 +230,7 @@ cli_env(int argc, char **argv)
     };
     static const cli_family family = {
         .name = "env",
-        .about = "Works with environments, named by ID, and plug-ins, named by path.",
+        .about = "Works with environments, which have an ID, and plug-ins, which have a path.",
         .list = list,
         .count = OCT_COUNTOF(list),
         .start = "octet env list"};

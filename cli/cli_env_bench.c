@@ -43,16 +43,16 @@ bench_loop(env *e, const cli_env_settings *settings, octet_env_io *io, const uin
     double cpu_s = (double)(oct_clock_thread_cpu_ns() - cpu_ns) * 1e-9;
     printf("%s: %" PRIu32 " environments, one thread, %.2f s\n", env_spec(e)->id, settings->envs,
            seconds);
-    printf("  %s steps/s by the wall clock", cli_text_count((double)steps / seconds).text);
+    printf("  %s steps/s of wall time", cli_text_count((double)steps / seconds).text);
     if (!env_gym_has(settings->id)) { // whose steps take the time of another process
-        printf(", %s per CPU second (%.1f ns a step)", cli_text_count((double)steps / cpu_s).text,
+        printf(", %s per CPU second (%.1f ns per step)", cli_text_count((double)steps / cpu_s).text,
                cpu_s * 1e9 / (double)steps);
     }
     putchar('\n');
     printf("  %" PRIu64 " steps, %" PRIu64 " episodes, %" PRIu64 " failures\n", steps, ends,
            env_failures(e));
     if (env_failures(e) > 0) {
-        printf("  the last one: %s\n", env_failure(e));
+        printf("  last failure: %s\n", env_failure(e));
     }
     return 0;
 }

@@ -76,7 +76,7 @@ cli_env_list(const cli_env_settings *settings)
     } else if (rows_print(settings, suite) != 0) {
         return CLI_EXIT_FAILED;
     }
-    printf("A plug-in is named by its path: ./name.so (see docs/environments-c.md)\n");
+    printf("The name of a plug-in is its path: ./name.so (see docs/environments-c.md)\n");
     return 0;
 }
 
@@ -107,13 +107,13 @@ said_print(const env_check_said *said)
     const env_check_line *line = env_check_said_lines(said, &count, &others);
     (void)fflush(stdout);
     if (count > 0) {
-        fprintf(stderr, "what the environment wrote on standard error, each line once:\n");
+        fprintf(stderr, "standard error of the environment, each line once:\n");
     }
     for (uint32_t i = 0; i < count; i++) {
         fprintf(stderr, "  %s", line[i].text);
         if (line[i].count > 1) {
             fprintf(stderr, " (%" PRIu64 " times%s)", line[i].count,
-                    line[i].varies ? ", with other numbers" : "");
+                    line[i].varies ? ", with different numbers" : "");
         }
         fputc('\n', stderr);
     }

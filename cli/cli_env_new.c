@@ -92,10 +92,11 @@ cli_env_new(const cli_env_settings *settings)
 {
     env_names names = {.name = settings->id};
     if (!is_name(settings->id)) {
-        cli_usage_error(settings->command,
-                        "'%s' is not a name; allowed are letters, digits, _ and -, beginning with "
-                        "a letter, at most %d of them",
-                        settings->id, NAME_MAX_BYTES);
+        cli_usage_error(
+            settings->command,
+            "'%s' is not a valid name; allowed are at most %d letters, digits, _ and -, "
+            "starting with a letter",
+            settings->id, NAME_MAX_BYTES);
     }
     id_of(settings->id, names.id);
     char folder[OCT_FILE_PATH_MAX], source[OCT_FILE_PATH_MAX], experiment[OCT_FILE_PATH_MAX],
@@ -106,7 +107,7 @@ cli_env_new(const cli_env_settings *settings)
     (void)snprintf(header, sizeof(header), "%s/include/octet/env.h", names.name);
     uint32_t made = 0;
     if (access(names.name, F_OK) == 0) {
-        cli_error(settings->command, "%s exists already; give another name, or work elsewhere",
+        cli_error(settings->command, "%s already exists; choose another name or folder",
                   names.name);
         return CLI_EXIT_FAILED;
     }
@@ -117,9 +118,9 @@ cli_env_new(const cli_env_settings *settings)
         cli_error(settings->command, "%s cannot be written: %s", names.name, strerror(errno));
         return CLI_EXIT_FAILED;
     }
-    printf("%-24s the environment %s, which works: a point in the plane moves to a goal\n"
+    printf("%-24s the environment %s: a point in the plane moves to a goal\n"
            "%-24s an experiment that trains on it\n"
-           "%-24s the interface, with the rules\n"
+           "%-24s the interface and its rules\n"
            "Next:\n"
            "  cd %s\n"
            "  cc -O2 -shared -fPIC -I include -o %s.so %s.c -lm\n"

@@ -55,12 +55,12 @@ static const struct argp_option option_table[] = {
     {"env", KEY_ENV, "ID", 0,
      "Use this environment or plug-in (default: that of the run, or of the policy)", 0},
     {"episodes", KEY_EPISODES, "N", 0, "Episodes (default: 100)", 0},
-    {"seed", KEY_SEED, "S", 0, "Set the seed of the environments and of what is drawn (default: 1)",
-     0},
+    {"seed", KEY_SEED, "S", 0,
+     "Set the seed of the environments and of sampled actions (default: 1)", 0},
     {"envs", KEY_ENVS, "N", 0, "Step N environments together (default: 16)", 0},
     {"options", KEY_OPTIONS, "K=V,...", 0, "Set options of the environment", 0},
     {"sampling", KEY_SAMPLING, NULL, 0,
-     "Draw actions from the policy's distribution, as actors do in training (default: act "
+     "Sample actions from the policy's distribution, as actors do in training (default: act "
      "greedily)",
      0},
     {"json", KEY_JSON, NULL, 0, "Print one line of JSON, with the return of each episode", 0},
@@ -149,7 +149,7 @@ options_check(const eval_options *options)
         cli_usage_error("eval", "no POLICY file given");
     }
     if (video->path != NULL && video->folder != NULL) {
-        cli_usage_error("eval", "--video and --frames exclude each other");
+        cli_usage_error("eval", "--video and --frames cannot be used together");
     }
     const char *detail = video->width > 0      ? "size"
                          : video->episodes > 0 ? "episodes"
@@ -172,10 +172,9 @@ static const struct argp eval_argp = {
     .options = option_table,
     .parser = parse,
     .args_doc = "POLICY",
-    .doc = "Measures the return of a policy file. The policy acts greedily, exactly as it is "
-           "stored, or with --sampling as its distribution says. POLICY is a file or a run folder; "
-           "the environment is taken from the "
-           "config.yaml beside it.\v"
+    .doc = "Measures the return of a policy file. The policy acts greedily, or with --sampling "
+           "samples actions from its distribution. POLICY is a file or a run folder; the "
+           "environment is taken from the config.yaml beside it.\v"
            "Examples:\n"
            "  octet eval runs/pole/policy.oct --episodes 100\n"
            "  octet eval runs/pole/policy.oct --episodes 1 --video pole.mp4\n\n"
@@ -196,10 +195,10 @@ head_fits(const policy_spec *spec, const eval_options *options)
     if (!options->sampling || policy_spec_extra_dim(spec) > 0) {
         return true;
     }
-    cli_error("eval",
-              "'%s' has no distribution to draw actions from: its outputs are %s; leave out "
-              "--sampling",
-              options->policy, outputs[spec->head]);
+    cli_error(
+        "eval",
+        "'%s' has no distribution to sample actions from: its outputs are %s; leave out --sampling",
+        options->policy, outputs[spec->head]);
     return false;
 }
 

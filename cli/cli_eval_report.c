@@ -49,13 +49,13 @@ cli_eval_report_text(const cli_eval_report *report)
     printf("  options      %s (%s)\n", report->options[0] != '\0' ? report->options : "none",
            report->options_from);
     if (report->sampling) {
-        printf("  actions      drawn from the policy's distribution\n");
+        printf("  actions      sampled from the policy's distribution\n");
     }
     printf("  return       %.2f ± %.2f over %u episode%s (min %.2f, max %.2f)\n", result->mean,
            result->std, (unsigned)result->episodes, oct_text_plural(result->episodes), result->min,
            result->max);
     if (result->failed > 0) {
-        printf("  failed       %u further episode%s, played again (%s)\n", (unsigned)result->failed,
+        printf("  failed       %u further episode%s, repeated (%s)\n", (unsigned)result->failed,
                oct_text_plural(result->failed), cli_text_plain(result->failure, SIZE_MAX).text);
     }
     printf("  length       %.1f steps\n", result->mean_length);

@@ -37,7 +37,7 @@ static const struct argp_option option_table[] = {
     {"c99", KEY_C99, "OUT.h", 0, "Write a C99 header", 0},
     {"onnx", KEY_ONNX, "OUT.onnx", 0, "Write an ONNX model (opset 13)", 0},
     {"sampling", KEY_SAMPLING, NULL, 0,
-     "Add a function to the header that draws actions from the policy's distribution", 0},
+     "Add a function to the header that samples actions from the policy's distribution", 0},
     {"name", KEY_NAME, "NAME", 0, "Begin the header's identifiers with NAME (default: policy)", 0},
     {0},
 };
@@ -83,8 +83,9 @@ static const struct argp export_argp = {
     .args_doc = "POLICY",
     .doc = "Writes a policy in a form that runs without Octet. POLICY is a policy file or a run "
            "folder.\v"
-           "An existing file is replaced either completely or not at all. If a file is the output "
-           "(/dev/stdout), the report goes to the error output.\n\n"
+           "An existing file is replaced either completely or not at all. If a file is standard "
+           "output "
+           "(/dev/stdout), the report goes to standard error.\n\n"
            "Example:\n"
            "  octet export runs/pole/policy.oct --c99 pole.h --name pole",
 };
@@ -195,8 +196,9 @@ action_repeat_find(const char *policy, const policy_spec *spec, char *why, size_
     }
     uint32_t action_repeat = chosen.is_known ? oct_action_repeat_of(chosen.options) : 0;
     (void)snprintf(why, why_size, "%s",
-                   chosen.is_known ? "action_repeat in the options of the environment is no number"
-                                   : "there is no config.yaml of a run beside the policy");
+                   chosen.is_known
+                       ? "action_repeat in the options of the environment is not a number"
+                       : "no config.yaml of a run is beside the policy");
     return action_repeat;
 }
 
@@ -207,7 +209,7 @@ action_repeat_print(const export_options *options, const char *why)
         fprintf(options->said, "action repeat unknown: %s\n", why);
     } else if (options->action_repeat > 1) {
         fprintf(options->said,
-                "action repeat %u: ask the policy once in %u control steps, as in training\n",
+                "action repeat %u: run the policy once every %u control steps, as in training\n",
                 options->action_repeat, options->action_repeat);
     }
 }
@@ -247,7 +249,7 @@ cli_export(int argc, char **argv)
         return CLI_EXIT_FAILED;
     }
     if (options.sampling && policy_spec_extra_dim(&image->spec) == 0) {
-        cli_error("export", "'%s' has no distribution to draw actions from; leave out --sampling",
+        cli_error("export", "'%s' has no distribution to sample actions from; leave out --sampling",
                   options.policy);
         policy_image_destroy(image);
         return CLI_EXIT_FAILED;

@@ -83,8 +83,8 @@ cli_html(int argc, char **argv)
     cli_dash_runs *runs = cli_dash_runs_create(NULL, options.folder, options.count);
     uint32_t count = cli_dash_runs_count(runs), unshown = cli_dash_runs_unshown(runs);
     if (count == 0) {
-        cli_error("report", "there is no run in '%s'%s; a run folder has a config.yaml",
-                  options.folder[0], options.count > 1 ? " and the others" : "");
+        cli_error("report", "no run in '%s'%s; a run folder has a config.yaml", options.folder[0],
+                  options.count > 1 ? " and the other folders" : "");
         cli_dash_runs_destroy(runs);
         return CLI_EXIT_FAILED;
     }

@@ -144,8 +144,7 @@ model_take(import_run *run)
     oct_err err = import_model_load(&run->model, options->model, reason, sizeof(reason));
     if (err == OCT_OK && strcmp(run->model->producer, "octet") == 0) {
         (void)snprintf(reason, sizeof(reason),
-                       "octet export wrote it; use the policy that it was exported from, which has "
-                       "everything");
+                       "octet export wrote this file; use the policy that it was exported from");
         err = OCT_EINVAL;
     }
     if (err == OCT_OK) {
@@ -237,7 +236,7 @@ file_observe(import_run *run)
     }
     import_npy_free(&npy);
     if (is_fit && quantizer_reservoir_count(run->observed) == 0) {
-        return failed(path, "it has no row of finite numbers only");
+        return failed(path, "no row has only finite numbers");
     }
     (void)snprintf(run->observed_text, sizeof(run->observed_text), "%u observations of %s",
                    quantizer_reservoir_count(run->observed), path);
@@ -463,8 +462,8 @@ env_tell(import_run *run)
                            chosen.options_from);
         } else if (has_others(run)) {
             (void)snprintf(reason, sizeof(reason),
-                           "other policies are in this folder, and " CLI_ENV_FILE
-                           " would be theirs, too");
+                           "this folder has other policies, to which " CLI_ENV_FILE
+                           " would apply, too");
         } else {
             return env_write(run, &config);
         }

@@ -32,8 +32,8 @@ static const struct argp_option option_table[] = {
     {"observations", KEY_OBSERVATIONS, "FILE.npy", 0,
      "Calibrate and compare on these observations, an array of rows (numpy.save)", 0},
     {"env", KEY_ENV, "ID", 0,
-     "Take shapes and bounds from this environment and, without --observations, the observations "
-     "that the policy makes there in 10 episodes",
+     "Take shapes and bounds from this environment and, without --observations, observations from "
+     "10 episodes of the policy in it",
      0},
     {"options", KEY_OPTIONS, "K=V,...", 0, "Set options of the environment", 0},
     {"obs-shape", KEY_SHAPE, "N,...", 0,

@@ -33,7 +33,8 @@ print_layers(const cli_import_report *report)
                layer->inputs, layer->outputs, (double)errors[l].relative_l2,
                (double)errors[l].max_abs);
         if (policy_is_integer(image->precision)) {
-            printf(", %.3g %% of the codes at the end", 100.0 * cli_codes_count(image, l).end);
+            printf(", %.3g %% of the codes at the ends of the range",
+                   100.0 * cli_codes_count(image, l).end);
         }
         printf("\n");
     }

@@ -98,7 +98,7 @@ print_head(const policy_spec *spec)
         break;
     case POLICY_HEAD_GAUSSIAN:
         printf("head        Gaussian, clipped into the bounds, deviations %s\n",
-               spec->state_deviation ? "by state" : "of its own");
+               spec->state_deviation ? "dependent on the state" : "independent of the state");
         break;
     case POLICY_HEAD_TANH_GAUSSIAN:
         printf("head        Gaussian, tanh into the bounds\n");
@@ -130,7 +130,7 @@ static void
 print_origin(const policy_origin *origin)
 {
     if (!policy_origin_is_run(origin)) {
-        printf("version     of no run of Octet\n");
+        printf("version     none, not from a run of Octet\n");
         return;
     }
     printf("version     %" PRIu64 " of run %016" PRIx64 "%s%s\n", origin->version, origin->run_id,
@@ -219,7 +219,7 @@ print_layers(const policy_image *image)
         if (scaled) {
             print_scales(image->scales[l], policy_layer_rows(layer));
             cli_codes codes = cli_codes_count(image, l);
-            printf("  codes %.3g %% zero, %.3g %% at the end", 100.0 * codes.zero,
+            printf("  codes %.3g %% zero, %.3g %% at the ends of the range", 100.0 * codes.zero,
                    100.0 * codes.end);
         }
         printf("\n");
@@ -234,7 +234,7 @@ static void
 print_change(const policy_head_info *head, size_t length)
 {
     print_origin(&head->origin);
-    printf("change      of version %" PRIu64 ", which is needed to make a policy from it\n",
+    printf("change      of version %" PRIu64 ", which is needed to make a policy of it\n",
            head->origin.base_version);
     print_spec(&head->spec);
     printf("precision   %s%s\n", policy_precision_name(head->precision),

@@ -37,7 +37,7 @@ typedef struct plan_options {
 static const struct argp_option option_table[] = {
     {"json", KEY_JSON, NULL, 0, "Print the plan as one line of JSON", 0},
     {"run-dir", KEY_RUN_DIR, "D", 0,
-     "Look at the disk that would hold the run folder D (default: the current folder's)", 0},
+     "Check the disk that would hold the run folder D (default: the current folder's)", 0},
     {"seconds", KEY_SECONDS, "S", 0, "Measure for S seconds (default: 2)", 0},
     {0},
 };
@@ -78,8 +78,9 @@ static const struct argp plan_argp = {
     .options = option_table,
     .parser = parse,
     .args_doc = "FILE",
-    .doc = "Runs an experiment for two seconds and tells what all of it will take on this machine: "
-           "time, memory and disk, and which part is the limit. The exit code is 1 if the run does "
+    .doc = "Runs an experiment for two seconds and prints what the whole run will need on this "
+           "machine: time, memory and disk, and which part is the limit. The exit code is 1 if the "
+           "run does "
            "not fit or cannot be measured.\v"
            "FILE is an experiment, or the name of a preset (octet presets). The options are those "
            "of octet train.\n\n"

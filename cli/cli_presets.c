@@ -168,9 +168,8 @@ presets_parse(int key, char *arg, struct argp_state *state)
 static const struct argp presets_argp = {
     .parser = presets_parse,
     .args_doc = "[NAME]",
-    .doc =
-        "Lists the experiments that come with Octet, for octet train NAME, or prints the path of "
-        "one.",
+    .doc = "Lists the experiments that come with Octet, for octet train NAME, or prints the path "
+           "of an experiment.",
 };
 
 static int

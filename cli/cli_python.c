@@ -90,7 +90,7 @@ child_wait(pid_t child, const char *program, char *reason, size_t reason_size)
         }
     }
     if (WIFSIGNALED(status)) {
-        (void)oct_refuse(reason, reason_size, "%s was ended by signal %d", program,
+        (void)oct_refuse(reason, reason_size, "%s was killed by signal %d", program,
                          WTERMSIG(status));
     }
     return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? OCT_OK : OCT_EIO;

@@ -39,10 +39,10 @@ static const struct argp_option option_table[] = {
     {"scale", KEY_SCALE, "S", 0,
      "For int8, use one scale for each row (per channel, default) or for each tensor", 0},
     {"calibrate", KEY_CALIBRATE, NULL, 0,
-     "Correct the biases on observations that the fp32 policy makes in the environment", 0},
+     "Correct the biases on observations from episodes of the fp32 policy", 0},
     {"scale-observations", KEY_SCALE_OBSERVATIONS, NULL, 0,
-     "Normalise observations by the mean and standard deviation of those that the fp32 policy "
-     "makes in the environment; not needed for policies published with policy.scale_observations",
+     "Normalise observations by the mean and standard deviation of observations from episodes of "
+     "the fp32 policy; not needed for policies published with policy.scale_observations",
      0},
     {"out", KEY_OUT, "FILE", 0,
      "Write the policy to FILE (default: beside POLICY, with the precision in its name)", 0},

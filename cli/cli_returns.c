@@ -100,9 +100,8 @@ void
 cli_returns_print_failed(const actor_evaluate_result *result)
 {
     if (result->failed > 0) {
-        printf("%-9s %u further episode%s failed, played again (%s)\n", "",
-               (unsigned)result->failed, oct_text_plural(result->failed),
-               cli_text_plain(result->failure, SIZE_MAX).text);
+        printf("%-9s %u further episode%s failed, repeated (%s)\n", "", (unsigned)result->failed,
+               oct_text_plural(result->failed), cli_text_plain(result->failure, SIZE_MAX).text);
     }
 }
 
@@ -205,9 +204,10 @@ cli_returns(const cli_returns_request *request, double means[CLI_RETURNS_MEANS])
         code = row(&t, order[i], &means[order[i]]);
     }
     if (code == 0) {
-        printf("return: mean ± standard deviation; against fp32: mean difference, episode by "
-               "episode, ± its\nstandard error; agreement, outputs (relative L2) and %s: on %u "
-               "observations of fp32's episodes\n",
+        printf("return: mean ± standard deviation; against fp32: mean difference per episode ± its "
+               "standard\n"
+               "error; agreement, outputs (relative L2) and %s: on %u observations of fp32's "
+               "episodes\n",
                discrete ? "KL" : "actions (L2)", quantizer_reservoir_count(t.observed));
     }
     quantizer_reservoir_destroy(t.observed);

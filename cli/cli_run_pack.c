@@ -53,12 +53,13 @@ static const struct argp pack_argp = {
     .options = pack_option_table,
     .parser = parse,
     .args_doc = "RUN_DIR",
-    .doc = "Packs everything that a run has on disk into one file: configuration, checkpoints, "
-           "policies, metrics, logs, keys and the experience in its replay, unless replay.path "
-           "puts that elsewhere. The run must not be live. octet run unpack restores the folder on "
-           "any host.\v"
-           "Example:\n"
-           "  octet run pack runs/pole --out pole.tar.zst",
+    .doc =
+        "Packs everything that a run has on disk into one file: configuration, checkpoints, "
+        "policies, metrics, logs, keys and the experience in its replay, unless replay.path is "
+        "outside the run folder. The run must not be live. octet run unpack restores the folder on "
+        "any host.\v"
+        "Example:\n"
+        "  octet run pack runs/pole --out pole.tar.zst",
 };
 
 static const struct argp_option unpack_option_table[] = {
@@ -73,7 +74,7 @@ static const struct argp unpack_argp = {
     .options = unpack_option_table,
     .parser = parse,
     .args_doc = "FILE",
-    .doc = "Restores a run folder from a pack, after checking that every file is as it was packed. "
+    .doc = "Restores a run folder from a pack, after checking that every file is unchanged. "
            "octet train --resume then continues the run.\v"
            "Example:\n"
            "  octet run unpack pole.tar.zst --run-dir runs/pole",

@@ -71,8 +71,8 @@ static const struct argp set_argp = {
     .parser = parse,
     .args_doc = "RUN_DIR [replay.samples_per_insert=VALUE] [replay.tolerance=VALUE]\n"
                 "--learner ADDRESS [replay.samples_per_insert=VALUE] [replay.tolerance=VALUE]",
-    .doc = "Changes the limiter of a live run: how often each window is sampled. A key that is not "
-           "named keeps its value. The change lasts until the learner or replay, or a shard of it, "
+    .doc = "Changes the limiter of a live run: how often each window is sampled. Other keys keep "
+           "their values. The change lasts until the learner or replay, or a shard of it, "
            "is restarted.\v"
            "Example:\n"
            "  octet set runs/pole replay.samples_per_insert=16",
@@ -247,8 +247,7 @@ apply(const set_options *options)
                 options->run_dir != NULL && c.link != NULL && cli_remote_run_id(c.link) == 0;
             char why[sizeof(c.why) + sizeof(c.changed) + 128];
             (void)snprintf(why, sizeof(why), "%s%s%s%s", is_dead ? "the run does not answer: " : "",
-                           c.why, c.changed[0] != '\0' ? "; changed all the same: " : "",
-                           c.changed);
+                           c.why, c.changed[0] != '\0' ? "; these were changed: " : "", c.changed);
             end_say(run, options, c.exit_code == 0, why);
         }
     }

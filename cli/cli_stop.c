@@ -192,7 +192,7 @@ ask(remote_command *t)
     if (t->run.remote.run_id == 0) {
         command_send(t);
     } else if (cli_remote_register(t->link, CALL_MS, met, t) != OCT_OK) { // whether it is this run
-        (void)snprintf(t->why, sizeof(t->why), "cannot ask it");
+        (void)snprintf(t->why, sizeof(t->why), "cannot send the request");
         return;
     }
     if (!t->failed) {
@@ -232,8 +232,8 @@ command_run(remote_command *t, const struct argp *argp, int argc, char **argv)
         say(t);
     } else if (!cli_remote_run_is_sure(&t->run)) {
         cli_error(t->command,
-                  "%s: before its first checkpoint a folder does not say which run it has, and %s "
-                  "may be another's by now; to name that learner: octet %s --learner ADDRESS",
+                  "%s has no checkpoint yet, so its run is not known, and %s may be the address of "
+                  "another run by now; to name the learner: octet %s --learner ADDRESS",
                   t->run.run_dir, t->run.remote.learner, t->command);
     } else if (cli_remote_secure(t->command, &t->run.remote, t->loop, t->run.remote.learner,
                                  NULL)) {

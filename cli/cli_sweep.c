@@ -81,8 +81,8 @@ static const struct argp_option option_table[] = {
      "Try N combinations drawn at random (default if any is a range: 10)", 0},
     {"optuna", KEY_OPTUNA, "N", 0,
      "Let Optuna choose N trials and prune those that fall behind (needs Python's optuna)", 0},
-    {"draw-seed", KEY_DRAW_SEED, "S", 0, "Set the seed by which trials are drawn (default: 0)", 0},
-    {"jobs", KEY_JOBS, "N", 0, "Run N runs at a time, which share the CPUs (default: 1)", 0},
+    {"draw-seed", KEY_DRAW_SEED, "S", 0, "Set the seed for drawing trials (default: 0)", 0},
+    {"jobs", KEY_JOBS, "N", 0, "Run N runs at a time; they share the CPUs (default: 1)", 0},
     {"set", KEY_SET, "KEY=VALUE", 0,
      "Override one key of the experiment, in all trials; may be repeated", 0},
     {"sweep-dir", KEY_SWEEP_DIR, "D", 0,
@@ -105,7 +105,8 @@ static void
 method_take(sweep_options *options, cli_sweep_method method, const char *option, const char *count)
 {
     if (options->method_option != NULL && strcmp(options->method_option, option) != 0) {
-        cli_usage_error("sweep", "%s and %s exclude each other", options->method_option, option);
+        cli_usage_error("sweep", "%s and %s cannot be used together", options->method_option,
+                        option);
     }
     options->method = method;
     options->method_option = option;
@@ -422,7 +423,8 @@ check_settings(const sweep_options *options, const char *name)
     for (size_t i = 0; i < options->setting_count; i++) {
         const char *setting = options->settings[i];
         if (strncmp(setting, name, length) == 0 && setting[length] == '=') {
-            cli_usage_error("sweep", "--set %s and --over %s=… exclude each other", setting, name);
+            cli_usage_error("sweep", "--set %s and --over %s=… cannot be used together", setting,
+                            name);
         }
     }
 }
@@ -451,7 +453,8 @@ make_plan(const sweep_options *options, cli_sweep_plan *plan, oct_config *base)
     plan->seeds = options->seeds > 0 ? options->seeds : 1;
     plan->first_seed = base->run.seed;
     if (plan->first_seed > CLI_SEED_MAX - plan->seeds) {
-        cli_usage_error("sweep", "run.seed is %" PRIu64 ", from which %u seeds exceed the largest",
+        cli_usage_error("sweep",
+                        "run.seed is %" PRIu64 "; %u seeds from there exceed the largest seed",
                         plan->first_seed, (unsigned)plan->seeds);
     }
     choose_method(options, plan);
@@ -476,13 +479,13 @@ static void
 print_plan(const cli_sweep_plan *plan)
 {
     static const char *const how[CLI_SWEEP_METHODS] = {
-        "every combination", "drawn by a generator of seed", "chosen by Optuna, seed"};
+        "every combination", "drawn by a generator with seed", "chosen by Optuna, seed"};
     char words[WORDS_BYTES], seed[32] = "";
     uint32_t runs = plan->wanted * plan->seeds;
     if (plan->method != CLI_SWEEP_GRID) {
         (void)snprintf(seed, sizeof(seed), " %" PRIu64, plan->draw_seed);
     }
-    printf("%u trial%s (%s%s), %u seed%s each from %" PRIu64 " on: %u run%s\n",
+    printf("%u trial%s (%s%s), %u seed%s each, starting at %" PRIu64 ": %u run%s\n",
            (unsigned)plan->wanted, oct_text_plural(plan->wanted), how[plan->method], seed,
            (unsigned)plan->seeds, oct_text_plural(plan->seeds), plan->first_seed, (unsigned)runs,
            oct_text_plural(runs));

@@ -135,7 +135,7 @@ counts_line(const cli_state *state, cli_line *line)
     }
     size_t all = (size_t)state->actors + state->evaluators + state->silent;
     if (all > state->peer_count) {
-        cli_line_add(line, " · the %zu most troubled of %zu", state->peer_count, all);
+        cli_line_add(line, " · the %zu with the most problems of %zu", state->peer_count, all);
     }
 }
 

@@ -94,8 +94,8 @@ static const struct argp track_argp = {
     .doc = "Sends a run to MLflow, Trackio or Weights & Biases: its configuration, its thinned "
            "metrics and its result. A live run is followed until it ends. If the command is "
            "started again, it continues; no row is sent twice.\v"
-           "Needs a Python with the tracker's package: python3, or $OCTET_PYTHON. The run itself "
-           "is not affected, whatever the tracker does.\n\n"
+           "Needs a Python with the tracker's package: python3, or $OCTET_PYTHON. The tracker "
+           "never affects the run.\n\n"
            "Example:\n"
            "  octet track runs/pole --to mlflow --place sqlite:///mlflow.db",
 };

@@ -70,17 +70,17 @@ static const struct argp_option option_table[] = {
     {"follow-parent", KEY_FOLLOW_PARENT, "PID", OPTION_HIDDEN, CLI_PARENT_HELP, 0},
     {"energy-command", KEY_ENERGY_COMMAND, "CMD", 0,
      "Measure energy with this shell command, which keeps printing the joules that the machine has "
-     "used so far, one number a line (default: the processors' counters, where the kernel shows "
+     "used so far, one number per line (default: the processors' counters, where the kernel shows "
      "them)",
      0},
     {"energy-model", KEY_ENERGY_MODEL, "MODEL", 0,
      "Also estimate energy from CPU time: watts=W[,gco2_per_kwh=G], with W watts for a busy core "
-     "and, for the CO2, G grams a kWh; the estimate is labelled as a model wherever it is shown",
+     "and, for the CO2, G grams per kWh; the estimate is always labelled as a model",
      0},
     {"dash", KEY_DASH, "PORT", OPTION_ARG_OPTIONAL,
-     "Show the run in a browser while it lasts, at http://127.0.0.1:PORT (default: 8260)", 0},
+     "Show the run in a browser while it runs, at http://127.0.0.1:PORT (default: 8260)", 0},
     {"dash-stay", KEY_DASH_STAY, NULL, 0,
-     "Like --dash, but keep serving after the run has ended, until Ctrl-C", 0},
+     "Like --dash, but keep serving after the end of the run, until Ctrl-C", 0},
     {0},
 };
 

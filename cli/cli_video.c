@@ -111,7 +111,7 @@ cli_video_close(cli_video *video, char *text, size_t text_size, char *reason, si
     uint32_t frames = render_video_frames(video->out);
     oct_err err = render_video_close(video->out, reason, reason_size);
     if (err == OCT_OK) {
-        snprintf(text, text_size, "%s: %u frame%s of %ux%u, %.4g a second, %s%u episode%s",
+        snprintf(text, text_size, "%s: %u frame%s of %ux%u, %.4g per second, %s%u episode%s",
                  video->options.path != NULL ? video->options.path : video->options.folder, frames,
                  oct_text_plural(frames), video->width, video->height, video->rate,
                  video->is_cut ? "the beginning of " : "", video->options.episodes,

@@ -20,7 +20,7 @@ static int completion(int argc, char **argv);
 
 static const cli_command commands[] = {
     {"train", cli_train, "train a policy on this machine"},
-    {"plan", cli_plan_command, "tell what a run will take on this machine, and what limits it"},
+    {"plan", cli_plan_command, "predict what a run will need on this machine, and its limit"},
     {"cluster", cli_cluster, "train on several hosts"},
     {"sweep", cli_sweep, "train with many configurations and compare them"},
     {"compare", cli_compare_run, "compare runs: returns, learning curves, differences"},
@@ -47,7 +47,7 @@ static const cli_command commands[] = {
     {"config", cli_config, "list the keys of an experiment, or check a file"},
     {"doctor", cli_doctor_command, "check whether this machine and a folder suit a run"},
     {"certs", cli_certs_run, "make certificates for daemons on separate hosts"},
-    {"completion", completion, "make a shell complete commands, options and keys"},
+    {"completion", completion, "set up a shell to complete commands, options and keys"},
 };
 
 static const cli_family octet = {

@@ -134,7 +134,7 @@ arguments(const k8s *k, const cli_cluster_daemon *daemon)
     PUT(k, "          args:\n");
     for (size_t i = 0; daemon->argv[i] != NULL; i++) {
         if (!cli_yaml_is_text(daemon->argv[i])) {
-            cli_usage_error(COMMAND, "%s: %s would get a word that is not UTF-8",
+            cli_usage_error(COMMAND, "%s: %s would get an argument that is not UTF-8",
                             k->o->cluster.file, daemon->argv[0]);
         }
         PUT(k, "            - ");
@@ -529,8 +529,10 @@ comment(const k8s *k)
 {
     const char *name = k->plan->name, *namespace = k->o->namespace;
     PUT(k,
-        "# One run of Octet on Kubernetes, by octet cluster k8s. docs/kubernetes.md explains it.\n"
-        "# Once, before it:\n#   kubectl create namespace %s\n",
+        "# A run of Octet on Kubernetes, made by octet cluster k8s. docs/kubernetes.md explains "
+        "it.\n"
+        "# First, once:\n"
+        "#   kubectl create namespace %s\n",
         namespace);
     if (!k->o->cluster.insecure) {
         comment_certs(k);

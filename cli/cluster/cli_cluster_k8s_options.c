@@ -15,7 +15,7 @@
 #define PORT_MAX     65535u
 #define LABEL_MAX    63 // of DNS, and of a value
 #define IMAGE_MAX    255
-#define DNS_TEXT     "a-z, 0-9 and '-' within, at most 63"
+#define DNS_TEXT     "a-z, 0-9 and, not at an end, '-', at most 63 characters"
 
 enum {
     KEY_NAMESPACE = 256,
@@ -46,8 +46,7 @@ static const struct argp_option option_table[] = {
     {"storage-class", KEY_STORAGE_CLASS, "NAME", 0,
      "Use this storage class for both volumes (default: the cluster's)", 0},
     {"run-size", KEY_QUANTITY + RUN_SIZE, "SIZE", 0,
-     "Set the size of the run's volume (default, as of the following: what the experiment needs)",
-     0},
+     "Set the size of the run's volume (default, here and below: what the experiment needs)", 0},
     {"replay-size", KEY_QUANTITY + REPLAY_SIZE, "SIZE", 0, "Set the size of replay's volume", 0},
     {"learner-memory", KEY_QUANTITY + LEARNER_MEMORY, "SIZE", 0, "Set the learner's memory", 0},
     {"replay-memory", KEY_QUANTITY + REPLAY_MEMORY, "SIZE", 0, "Set replay's memory", 0},
@@ -162,7 +161,8 @@ parse(int key, char *arg, struct argp_state *state)
             (uint32_t)cli_option_number(COMMAND, "--relays", arg, 1, CLI_K8S_RELAYS_MAX);
         return 0;
     case KEY_STORAGE_CLASS:
-        require(is_dns_name(arg), "--storage-class", arg, "a-z, 0-9, and '-' and '.' within");
+        require(is_dns_name(arg), "--storage-class", arg,
+                "a-z, 0-9 and, not at an end, '-' and '.'");
         o->storage_class = arg;
         return 0;
     default:
@@ -234,11 +234,10 @@ cli_k8s_plan_check(const k8s_options *o, const cli_cluster_plan *plan)
                         (unsigned)(last - first));
     }
     if (first <= METRICS_PORT && last >= METRICS_HERE) {
-        cli_usage_error(COMMAND,
-                        "--port is %u; allowed are numbers with which none of %u to %u is %d or "
-                        "%d, where metrics are served",
-                        (unsigned)first, (unsigned)first, (unsigned)last, METRICS_HERE,
-                        METRICS_PORT);
+        cli_usage_error(
+            COMMAND,
+            "--port is %u; ports %u to %u must not include %d or %d, where metrics are served",
+            (unsigned)first, (unsigned)first, (unsigned)last, METRICS_HERE, METRICS_PORT);
     }
     if (o->actors_max > 0 && o->actors_max < plan->actors) {
         cli_usage_error(COMMAND, "--actors-max is %u; allowed are --actors (%u) and more",

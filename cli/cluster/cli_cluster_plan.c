@@ -62,7 +62,7 @@ static const struct argp_option option_table[] = {
      "Kubernetes, those that the printed commands make)",
      1},
     {"insecure", KEY_INSECURE, NULL, 0,
-     "Run without TLS: everybody on the network can read the run and take part in it", 1},
+     "Run without TLS: everyone on the network can read the run and take part in it", 1},
     {0},
 };
 
@@ -74,9 +74,10 @@ name_check(const cli_cluster_options *options, const char *name)
                     strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-") == length &&
                     name[0] != '-' && name[length - 1] != '-';
     if (!is_valid) {
-        cli_usage_error(options->command,
-                        "--name is '%s'; allowed are a-z, 0-9 and '-' within, at most %d", name,
-                        CLI_CLUSTER_NAME_MAX);
+        cli_usage_error(
+            options->command,
+            "--name is '%s'; allowed are a-z, 0-9 and, not at an end, '-', at most %d characters",
+            name, CLI_CLUSTER_NAME_MAX);
     }
 }
 
@@ -215,7 +216,7 @@ certs_check(const cli_cluster_options *options)
     static const char *const files[] = {"ca.crt", "crl.pem", "node.crt", "node.key"};
     char path[CLI_PATH_MAX + 64];
     if (options->certs != NULL && options->insecure) {
-        cli_usage_error(options->command, "--certs and --insecure exclude each other");
+        cli_usage_error(options->command, "--certs and --insecure cannot be used together");
     }
     for (size_t i = 0; options->certs != NULL && i < role_count; i++) {
         for (size_t k = 0; k < OCT_COUNTOF(files); k++) {

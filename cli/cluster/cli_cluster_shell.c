@@ -104,7 +104,9 @@ cli_cluster_shell_plan(FILE *out, const cli_cluster_plan *plan)
         (void)snprintf(env, sizeof(env), "%s_env", name);
         cli_cluster_shell_set(out, env, daemon->env != NULL ? daemon->env : "");
     }
-    fputs("# The command lines, once it is known where learner and replay run.\nplan() {\n", out);
+    fputs("# The command lines, when the hosts of learner and replay are known.\n"
+          "plan() {\n",
+          out);
     for (size_t i = 0; i < plan->count; i++) {
         fprintf(out, "    %s=(", variable_of(name, &plan->daemon[i]));
         for (size_t k = 0; plan->daemon[i].argv[k] != NULL; k++) {

@@ -125,7 +125,7 @@ static const struct argp slurm_argp = {
         "FILE is an experiment, or the name of a preset (octet presets).\n\n"
         "Examples:\n"
         "  octet cluster slurm cartpole --actors 16 > job.sh && sbatch job.sh\n"
-        "  sbatch --array=0-15 RUN/actors.sh     # more actors, which may come and go\n\n"
+        "  sbatch --array=0-15 RUN/actors.sh     # more actors, at any time\n\n"
         "The run folder (default: runs/NAME-JOB in the folder where sbatch is called) must be on a "
         "file system that all nodes share.",
 };
@@ -244,7 +244,7 @@ settings_print(FILE *out, const slurm_options *o, const cli_cluster_plan *plan)
     char run[CLI_PATH_MAX + 2] = "", certs[CLI_PATH_MAX] = "", here[CLI_PATH_MAX] = "";
     const char *given = o->cluster.run_dir;
     if (given != NULL && given[0] != '/' && getcwd(here, sizeof(here)) == NULL) {
-        cli_error(o->cluster.command, "--run-dir: cannot find out the working folder");
+        cli_error(o->cluster.command, "--run-dir: cannot find the current folder");
         exit(CLI_EXIT_FAILED);
     }
     if (given != NULL) {

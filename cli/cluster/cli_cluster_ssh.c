@@ -43,7 +43,7 @@ static const struct argp_option option_table[] = {
      "others",
      0},
     {"learner-host", KEY_LEARNER_HOST, "HOST", 0,
-     "Run learner and replay on this one of the hosts (default: the first)", 0},
+     "Run learner and replay on this host (default: the first)", 0},
     {"address", KEY_ADDRESS, "ADDRESS", 0,
      "Set the address by which the other hosts reach the learner's host (default: its name in "
      "ssh's configuration)",
@@ -53,7 +53,7 @@ static const struct argp_option option_table[] = {
      "configuration)",
      0},
     {"relays", KEY_RELAYS, NULL, 0,
-     "Run a relay on each host with actors, through which they connect; for hundreds of actors", 0},
+     "Run a relay on each host with actors, which connect through it; for hundreds of actors", 0},
     {"installed", KEY_INSTALLED, NULL, 0,
      "Use Octet's programs on the hosts' PATH instead of copying them there", 0},
     {"resume", KEY_RESUME, NULL, 0, "Continue the run in --run-dir, on these or other hosts", 0},

@@ -66,7 +66,7 @@ check() {
     mkdir -p "$folder/run" 2>/dev/null || fail "cannot make the folder $folder: $(mkdir -p "$folder/run" 2>&1)"
     chmod 700 "$folder"
     if is_another && is_used; then
-        fail "$folder has the run of ${theirs#* }: give --run-dir that one, or a folder of another name"
+        fail "$folder has the run of ${theirs#* }: give --run-dir that folder, or a folder with another name"
     fi
     echo "$owner" >"$folder/.owner" || fail "cannot write to $folder"
     rm -rf "$folder/run.new" && mkdir "$folder/run.new" || exit
@@ -81,7 +81,7 @@ saved() {
 }
 
 ready() {
-    cd "$folder" || fail "there is no $folder"
+    cd "$folder" || fail "the folder $folder does not exist"
     rm -rf stopped pid exit
     mkdir pid exit
     PATH=$folder/bin:$PATH
@@ -127,7 +127,7 @@ daemon() {
 
 start() {
     umask 077
-    cd "$folder" || fail "there is no $folder"
+    cd "$folder" || fail "the folder $folder does not exist"
     mkdir -p run log
     if [ -n "$(ls -A run.new 2>/dev/null)" ]; then
         rm -rf run && mv run.new run || exit
@@ -173,7 +173,7 @@ stop() {
             sleep 0.2
         done
     done
-    fail "something that was started in $folder does not end"
+    fail "a process that was started in $folder does not end"
 }
 
 # news NAME: what its log has beyond what was printed; of others than the learner only what is wrong.
@@ -222,7 +222,7 @@ is_over() {
 
 # follow [NAME...]
 follow() {
-    cd "$folder" || fail "there is no $folder"
+    cd "$folder" || fail "the folder $folder does not exist"
     mkdir -p seen
     awaited=$* told='' absent='' rounds=0
     while echo @alive; do
@@ -274,7 +274,7 @@ shift 3
 case "$command" in
 check | tidy) "$command" "$@" ;;
 saved | ready | start | follow | stop | holds | remove)
-    ! is_another || fail "$folder is that of ${theirs#* } by now"
+    ! is_another || fail "$folder now belongs to ${theirs#* }"
     "$command" "$@"
     ;;
 *) fail "octet_host.sh: unknown command '$command'" ;;

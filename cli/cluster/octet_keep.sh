@@ -56,7 +56,7 @@ while [ -z "$stopping" ]; do
     [ -z "$stopping" ] || finish "$code"
     [ $(($(date +%s) - begun)) -lt 60 ] || deaths=0
     deaths=$((deaths + 1))
-    echo "octet_keep: $1 died (exit code $code), $deaths times in short order" >&2
+    echo "octet_keep: $1 died (exit code $code), $deaths times in a short time" >&2
     [ "$deaths" -lt 10 ] || finish "$code"
     sleep 1 &
     wait $!

@@ -74,7 +74,7 @@ free_port() {
         echo "$first"
         return
     done
-    say "no $ports ports in a row are free between 20000 and 32000" >&2
+    say "no $ports consecutive ports are free between 20000 and 32000" >&2
     return 1
 }
 if [ "$port" -eq 0 ]; then
@@ -139,7 +139,7 @@ learners() {
         [ ! -e "$work/stopping" ] || break
         [ $((SECONDS - begun)) -lt 60 ] || deaths=0
         deaths=$((deaths + 1))
-        say "a learner died (exit code $code), $deaths times in short order"
+        say "a learner died (exit code $code), $deaths times in a short time"
         [ "$deaths" -lt 10 ] || break
     done
     return "$code"
@@ -216,11 +216,11 @@ while [ ${#steps[@]} -gt 0 ]; do
         fi
         case "$name" in
         learner)
-            say "the learner has ended (exit code ${codes[learner]})"
+            say "the learner has exited (code ${codes[learner]})"
             end
             ;;
         replay* | data)
-            say "$name has ended (exit code ${codes[$name]}), and the learner cannot go on without it: saving everything before the job ends"
+            say "$name has exited (code ${codes[$name]}), and the learner cannot continue without it: saving everything before the job ends"
             lost=$name
             end
             ;;

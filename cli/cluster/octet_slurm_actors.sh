@@ -50,7 +50,7 @@ while [ -z "$stopping" ] && ! over; do
         # It refuses what the job has given it: it would only keep others from this place.
         wait "$pid"
         code=$?
-        echo "the actor has ended (exit code $code)" >&2
+        echo "the actor has exited (code $code)" >&2
         rm -f "$since"
         exit "$code"
     fi

@@ -348,7 +348,7 @@ follow() {
                 if [[ " ${until[*]} " = *" $name "* ]]; then
                     echo "$name $how" >"$here/end" && : >"$here/done"
                 elif [ ! -e "$here/done" ]; then
-                    wrong "$1: $name has ended ($(described "$how")); the others go on"
+                    wrong "$1: $name has ended ($(described "$how")); the others continue"
                 fi
                 ;;
             *) printf '%s\n' "$line" ;;
@@ -357,7 +357,7 @@ follow() {
         if [ -e "$here/done" ] || orphaned; then
             break
         fi
-        wrong "$1: the connection broke, and is tried again"
+        wrong "$1: the connection was lost; connecting again"
         sleep 2
     done
     # It has private keys.
@@ -389,11 +389,11 @@ finish() {
         each "cannot end its daemons" stop "${hosts[@]}"
         unfollow
         rm -rf "$collected"
-        each "cannot copy the run from there" collect "${good[@]}"
+        each "cannot copy the run from this host" collect "${good[@]}"
         is_good "$learner_host" || left=$learner_host:$(folder_of "$learner_host")
         each "cannot remove the run's folder" remove "${good[@]}"
         for host in "${hosts[@]}"; do
-            is_good "$host" || { held=1 && wrong "$host:$(folder_of "$host") is still there"; }
+            is_good "$host" || { held=1 && wrong "$host:$(folder_of "$host") still exists"; }
         done
     else
         each "" tidy "${hosts[@]}" 2>/dev/null
@@ -408,10 +408,10 @@ finish() {
     rm -rf "$collected" "$here" "$started_in"
     [ -n "$held" ] || rm -f "$owned"
     if [ -n "$left" ]; then
-        wrong "the run is in $left: the same command with --run-dir $run_dir goes on with it"
+        wrong "the run is in $left: the same command with --run-dir $run_dir continues it"
         [ "$code" -ne 0 ] || code=1
     else # a folder in which nothing came to be goes as well
-        [ -z "$broken" ] || ! compgen -G "$run_dir/checkpoint*.oct" >/dev/null || say "--resume goes on from what was saved"
+        [ -z "$broken" ] || ! compgen -G "$run_dir/checkpoint*.oct" >/dev/null || say "--resume continues from what was saved"
         rmdir "$run_dir/log" 2>/dev/null
         [ "$(ls -A "$run_dir")" != .lock ] || rm -rf "$run_dir"
     fi
@@ -502,7 +502,7 @@ read -r name code <"$here/end"
 if [ "$code" = 143 ]; then
     wrong "$learner_host: $name was stopped there, before the end of the run"
 elif [ "$name" != learner ] || [ "$code" = lost ]; then
-    wrong "$learner_host: $name has ended ($(described "$code")), and the run with it"
+    wrong "$learner_host: $name has ended ($(described "$code")), which ends the run"
     broken=1
 fi
 [ "$code" != lost ] || code=1

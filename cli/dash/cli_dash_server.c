@@ -10,7 +10,7 @@
 #include "common/oct_base.h"
 #include "net/net_http.h"
 
-#define FORBIDDEN "ask under a name of this machine: localhost or 127.0.0.1\n"
+#define FORBIDDEN "use a name of this machine in the URL: localhost or 127.0.0.1\n"
 
 struct cli_dash_server {
     cli_dash_runs *runs;

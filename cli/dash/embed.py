@@ -43,7 +43,7 @@ def main(out, licence, *files):
             data = b"/*!\n" + notice.encode() + b"*/\n" + data
         # It also stands within a page.
         if path != "/" and (b"</script" in data or b"</style" in data):
-            sys.exit(f"embed: {name} cannot stand within a page")
+            sys.exit(f"embed: {name} cannot be part of a page")
         digest = base64.b64encode(hashlib.sha256(data).digest()).decode()
         text += f"static const unsigned char file_{i}[] = {{\n{numbers(data)}\n}};\n"
         kind = TYPES[pathlib.Path(name).suffix]

@@ -138,8 +138,9 @@ owner_check(cli_doctor *doctor)
 {
     struct stat folder;
     if (stat(doctor->folder, &folder) == 0 && !oct_owner_is_trusted(folder.st_uid)) {
-        cli_doctor_add(doctor, "owner", CLI_DOCTOR_WARN, "run there only what you trust",
-                       "%s belongs to user %u, who can replace what is in it", doctor->folder,
+        cli_doctor_add(doctor, "owner", CLI_DOCTOR_WARN,
+                       "run only experiments that you trust there",
+                       "%s belongs to user %u, who can replace its contents", doctor->folder,
                        (unsigned)folder.st_uid);
     }
 }

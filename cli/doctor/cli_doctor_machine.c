@@ -79,7 +79,7 @@ blas_check(cli_doctor *doctor)
     const char *threads = getenv("OPENBLAS_NUM_THREADS");
     bool is_slow = warning[0] != '\0';
     cli_doctor_add(doctor, "blas", is_slow ? CLI_DOCTOR_WARN : CLI_DOCTOR_OK, warning,
-                   "OpenBLAS with kernels for %s, threads by learner.threads%s%s", core,
+                   "OpenBLAS with kernels for %s, threads from learner.threads%s%s", core,
                    threads != NULL ? "; OPENBLAS_NUM_THREADS=" : "",
                    threads != NULL ? threads : "");
 }
@@ -95,10 +95,10 @@ cores_check(cli_doctor *doctor)
         (void)snprintf(limit, sizeof(limit), ", a control group's quota is %.3g",
                        (double)quota / 1000);
     }
-    cli_doctor_add(doctor, "cores", usable < 2 ? CLI_DOCTOR_WARN : CLI_DOCTOR_OK,
-                   usable < 2 ? "learner, replay and actors share it: two or more are faster" : "",
-                   "%.3g of %ld may be used (affinity has %u%s)", usable, online,
-                   oct_cores_affine(), limit);
+    cli_doctor_add(
+        doctor, "cores", usable < 2 ? CLI_DOCTOR_WARN : CLI_DOCTOR_OK,
+        usable < 2 ? "learner, replay and actors share one CPU: two or more are faster" : "",
+        "%.3g of %ld may be used (affinity has %u%s)", usable, online, oct_cores_affine(), limit);
 }
 
 // ---- memory
@@ -177,13 +177,13 @@ clock_check(cli_doctor *doctor)
     }
     int sync = adjtimex(&state);
     bool is_synced = sync >= 0 && (state.status & STA_UNSYNC) == 0;
-    const char *source = sync < 0 ? "whether it is synchronised is unknown"
+    const char *source = sync < 0                           ? "its synchronisation is unknown"
                          : (state.status & STA_UNSYNC) != 0 ? "it is not synchronised (NTP)"
                                                             : "it is synchronised";
     if (now < BUILT_S || is_stopped) {
         cli_doctor_add(doctor, "clock", CLI_DOCTOR_FAIL,
-                       "set it: certificates are not valid before their time",
-                       "it says %s UTC, which is wrong", text);
+                       "set the clock: certificates are not valid before their time",
+                       "it shows %s UTC, which is wrong", text);
     } else {
         cli_doctor_add(doctor, "clock", is_synced ? CLI_DOCTOR_OK : CLI_DOCTOR_NOTE,
                        is_synced ? "" : "hosts of one run should agree on the time", "%s UTC; %s",

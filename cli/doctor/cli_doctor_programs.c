@@ -165,16 +165,16 @@ python_check(cli_doctor *doctor)
     case MISSING:
         cli_doctor_add(doctor, "python", missing,
                        "gym: environments need it; OCTET_PYTHON names the program",
-                       "there is no '%s'", program);
+                       "'%s' was not found", program);
         break;
     case SILENT:
         cli_doctor_add(doctor, "python", OCT_MAX(missing, CLI_DOCTOR_WARN),
-                       "OCTET_PYTHON names another one", "'%s' did not answer within %u s", program,
-                       CLI_DOCTOR_PYTHON_MS / 1000);
+                       "set OCTET_PYTHON to another Python", "'%s' did not answer within %u s",
+                       program, CLI_DOCTOR_PYTHON_MS / 1000);
         break;
     default:
         cli_doctor_add(doctor, "python", OCT_MAX(missing, CLI_DOCTOR_WARN),
-                       "OCTET_PYTHON names another one", "'%s' failed", program);
+                       "set OCTET_PYTHON to another Python", "'%s' failed", program);
         break;
     }
 }

@@ -135,7 +135,8 @@ file_read(text_reader *reader, const cli_pack_manifest *all, cli_pack_file *file
     }
     file->mode = (uint32_t)mode;
     if (!cli_pack_name_is_good(file->name)) {
-        return oct_refuse(reason, reason_size, "its manifest has a file '%s', which no pack has",
+        return oct_refuse(reason, reason_size,
+                          "its manifest has a file '%s', which does not belong in a pack",
                           cli_text_plain(file->name, SIZE_MAX).text);
     }
     for (uint32_t i = 0; i < all->count; i++) {
@@ -159,11 +160,10 @@ cli_pack_manifest_parse(cli_pack_manifest *out, const char *text, size_t length,
         return oct_refuse(reason, reason_size, "it is not a pack that octet run pack made");
     }
     if (strcmp(word, FIRST_LINE) != 0) {
-        return oct_refuse(
-            reason, reason_size,
-            "it is of another release: its first line is '%s', but this release reads '" FIRST_LINE
-            "'",
-            cli_text_plain(word, 32).text);
+        return oct_refuse(reason, reason_size,
+                          "it is from another release: its first line is '%s', but this release "
+                          "reads '" FIRST_LINE "'",
+                          cli_text_plain(word, 32).text);
     }
     if (!word_read(&reader, ' ', word, sizeof(word)) || strcmp(word, "run") != 0 ||
         !word_read(&reader, '\n', out->run, sizeof(out->run)) || !cli_pack_name_is_good(out->run) ||

@@ -165,7 +165,7 @@ member_take(unpacking *u, const cli_pack_file *file)
     OCT_TRY(take(u, header, sizeof(header), file->name));
     cli_pack_header(file, expected);
     if (memcmp(header, expected, sizeof(header)) != 0) {
-        return REFUSE(u, "%s: there is something else in place of %s", u->pack, file->name);
+        return REFUSE(u, "%s: its next file is not %s, as its manifest says", u->pack, file->name);
     }
     OCT_TRY(folders_make(u, file->name));
     int fd =
@@ -222,8 +222,8 @@ draft_make(unpacking *u, const char *path)
     struct stat status;
     if (oct_file_is_same(path, ".")) { // whoever is in it would stay in the one that was replaced
         return REFUSE(u,
-                      "'%s' is the current folder, which would be replaced; go to another one and "
-                      "name this one with --run-dir",
+                      "'%s' is the current folder, which would be replaced; change to another "
+                      "folder and name this one with --run-dir",
                       path);
     }
     if (lstat(path, &status) == 0 &&

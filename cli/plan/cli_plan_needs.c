@@ -84,7 +84,8 @@ cli_plan_needs_make(cli_plan_needs *out, const cli_environment *environment,
                             .actors = is_offline ? 0 : config->actor.count};
     OCT_TRY(cli_preflight_spec(&spec, &wants, environment, config, reason, reason_size));
     if (learner_add(&needs, config, &spec, &wants) != OCT_OK) {
-        return oct_refuse(reason, reason_size, "algo.name: it cannot be made with these networks");
+        return oct_refuse(reason, reason_size,
+                          "algo.name: the algorithm cannot be created with these networks");
     }
     if (is_offline) {
         data_add(&needs, config);
@@ -93,7 +94,7 @@ cli_plan_needs_make(cli_plan_needs *out, const cli_environment *environment,
         if (actor_run_batch_shape(&shape, config, &spec, config->actor.envs) != OCT_OK) {
             return oct_refuse(
                 reason, reason_size,
-                "actor.envs: %u environments make more rows at once than replay takes",
+                "actor.envs: %u environments produce more rows at once than replay accepts",
                 config->actor.envs);
         }
         needs.actor = actor_worker_bytes(&shape, config);

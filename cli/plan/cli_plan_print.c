@@ -152,13 +152,13 @@ cli_plan_sentence(char *out, size_t size, const cli_plan_shown *shown)
                    "actor.batch_steps would help");
         break;
     case CLI_PLAN_BALANCED:
-        oct_text_add(&text, "learner and actors are about equally fast; either alone would not "
-                            "help");
+        oct_text_add(&text, "learner and actors are about equally fast; speeding up only one of "
+                            "them would not help");
         break;
     default:
         oct_text_add(&text,
-                     "the limit is not known: too few steps were made in %.1f s; --seconds "
-                     "measures longer",
+                     "the limit is not known: too few steps were made in %.1f s; measure longer "
+                     "with --seconds",
                      rates->watched_s);
         break;
     }

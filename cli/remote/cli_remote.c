@@ -34,8 +34,7 @@ enum { KEY_LEARNER = 0x2001, KEY_REPLAY, KEY_TLS, KEY_INSECURE };
 
 static const struct argp_option option_table[] = {
     {"learner", KEY_LEARNER, "ADDRESS", 0,
-     "Use the run on other hosts whose learner has this address, the one that its actors use: "
-     "tls+tcp://HOST:5555",
+     "Use the run whose learner has this address, which its actors use, too: tls+tcp://HOST:5555",
      10},
     {"replay", KEY_REPLAY, "ADDRESS", 0,
      "Use replay at this address, or its shards at these addresses, separated by commas (default: "
@@ -386,7 +385,7 @@ cli_remote_why(cli_remote *remote, cli_remote_daemon daemon, oct_err err, const 
     if (err != OCT_ETIMEDOUT && err != OCT_EIO) {
         (void)snprintf(out, out_size, "%s", detail); // it answered
     } else if (!net_rpc_client_trouble(rpc, trouble, sizeof(trouble))) {
-        (void)snprintf(out, out_size, "connected, but there is no answer");
+        (void)snprintf(out, out_size, "connected, but the process there does not answer");
     } else if (!net_probe(remote->daemons[daemon].url, out, out_size)) {
         (void)snprintf(out, out_size, "%s", trouble[0] != '\0' ? trouble : "no answer");
     }

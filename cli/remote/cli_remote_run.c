@@ -111,10 +111,10 @@ void
 cli_remote_run_unheard(const cli_remote_run *run, const char *command, const char *why)
 {
     bool may_be_other = !is_in_folder(run->remote.learner);
-    cli_error(command, "%s: the run has not ended, but its learner cannot be asked: %s: %s%s%s%s",
+    cli_error(command, "%s: the run has not ended, but its learner cannot be reached: %s: %s%s%s%s",
               run->run_dir, run->remote.learner, why,
               may_be_other ? "; config.yaml has this address: if the learner was started with "
-                             "another one, name that: octet "
+                             "another one, use: octet "
                            : "",
               may_be_other ? command : "", may_be_other ? " --learner ADDRESS" : "");
 }

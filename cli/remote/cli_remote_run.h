@@ -24,7 +24,7 @@ void cli_remote_run_address(cli_remote_options *out, const oct_config *config);
 bool cli_remote_run_is_sure(const cli_remote_run *run);
 // Whether nobody needs to be asked: the learner's socket in the folder is gone.
 bool cli_remote_run_is_gone(const cli_remote_run *run);
-#define CLI_REMOTE_RUN_GONE "the socket does not exist (yet, or any longer)"
+#define CLI_REMOTE_RUN_GONE "the socket does not exist (yet, or any more)"
 // Says that the run of a folder has not ended, but that its learner was not heard, and why.
 void cli_remote_run_unheard(const cli_remote_run *run, const char *command, const char *why);
 

@@ -127,7 +127,7 @@ packages_find(cli_energy *energy, const char *root)
     }
     if (energy->packages == 0 && energy->reason[0] == '\0') {
         (void)snprintf(energy->reason, sizeof(energy->reason),
-                       "%s has no counter of a processor package", root);
+                       "%s has no counter for a processor package", root);
     }
 }
 
@@ -163,7 +163,8 @@ command_begin(cli_energy *energy, const char *command)
     posix_spawnattr_t attributes;
     sigset_t none, usual;
     if (pipe2(ends, O_CLOEXEC) != 0) {
-        (void)snprintf(energy->reason, sizeof(energy->reason), "no pipe: %s", strerror(errno));
+        (void)snprintf(energy->reason, sizeof(energy->reason), "cannot make a pipe: %s",
+                       strerror(errno));
         return;
     }
     (void)sigemptyset(&none);
@@ -210,7 +211,7 @@ line_take(cli_energy *energy)
     if (!is_number || (energy->lines > 0 && joules < energy->printed)) {
         (void)snprintf(energy->reason, sizeof(energy->reason),
                        "the command printed '%.40s', which is %s", energy->line,
-                       is_number ? "less than before" : "no number");
+                       is_number ? "less than before" : "not a number");
         return;
     }
     energy->printed = joules;

@@ -225,8 +225,8 @@ cli_experiment_resolve(const cli_experiment *experiment, oct_config *config)
     }
     return cli_env_file_resolve(config->env.options, sizeof(config->env.options)) ||
            refuse_value(experiment, "env.options",
-                        ": with the absolute path of mjcf_dir they are longer than %d bytes; "
-                        "env.mjcf_dir takes it, too",
+                        ": with the absolute path of mjcf_dir they are longer than %d bytes; set "
+                        "env.mjcf_dir instead",
                         OCT_CONFIG_TEXT_MAX - 1);
 }
 

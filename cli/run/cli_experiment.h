@@ -52,7 +52,7 @@ bool cli_experiment_key(const cli_experiment *experiment, const char *text,
 void cli_experiment_print_lines(const cli_experiment *experiment, const char *message);
 // What replay.path may be.
 #define CLI_EXPERIMENT_TABLES                                                                      \
-    "allowed are a file in the run folder, a file in a folder that can be written to, and none"
+    "allowed are a file in the run folder, a file in a writable folder, and none"
 // Prints a reason why config cannot be used, on one line of standard error, after the place of the
 // key that it is about; hint ("" for none) follows it. False: it is about no key, and nothing was
 // printed.

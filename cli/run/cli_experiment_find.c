@@ -101,7 +101,7 @@ refuse_algorithm(const char *command, const char *name)
                    first != NULL ? first : preset_for(word), word);
     cli_usage_error(command,
                     "'%s' is an algorithm, not an experiment; try: octet %s %s%s\n  its keys, for "
-                    "algo.name in an experiment of your own: octet config --explain %s",
+                    "your own experiment: octet config --explain %s",
                     word, command, start, list, word);
 }
 
@@ -128,7 +128,7 @@ refuse_environment(const char *command, const char *name)
                         name, command, first, list);
     }
     cli_usage_error(command,
-                    "'%s' is an environment, not an experiment; a file with this line is one:\n"
+                    "'%s' is an environment, not an experiment; write a file with this line:\n"
                     "  env: {id: \"%s\"}",
                     name, name);
 }

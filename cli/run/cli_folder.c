@@ -60,11 +60,11 @@ refuse_live(char *reason, size_t reason_size, const char *path)
 {
     if (cli_folder_has(path, CLI_SWEEP_FILE)) {
         (void)snprintf(reason, reason_size,
-                       "an octet sweep is running in '%s'; Ctrl-C ends it, or name another folder",
+                       "an octet sweep is running in '%s'; Ctrl-C stops it, or name another folder",
                        path);
     } else {
         (void)snprintf(reason, reason_size,
-                       "the run in '%s' is live: octet status %s shows it, octet stop %s ends it; "
+                       "the run in '%s' is live: octet status %s shows it, octet stop %s stops it; "
                        "or name another folder",
                        path, path, path);
     }
@@ -407,8 +407,8 @@ cli_folder_warn(const cli_folder *folder, const char *command)
 {
     if (!oct_owner_is_trusted(folder->owner)) {
         fprintf(stderr,
-                "octet %s: warning: the folder '%s' belongs to user %u, who can replace what is in "
-                "it: config.yaml, checkpoints, keys\n",
+                "octet %s: warning: the folder '%s' belongs to user %u, who can replace its "
+                "contents: config.yaml, checkpoints, keys\n",
                 command, cli_text_plain(folder->path, SIZE_MAX).text, (unsigned)folder->owner);
     }
 }

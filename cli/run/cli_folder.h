@@ -50,7 +50,8 @@ typedef enum cli_folder_life {
 cli_folder_life cli_folder_look(const char *path);
 // A line for a person about a folder that is UNKNOWN.
 #define CLI_FOLDER_UNKNOWN_TEXT                                                                    \
-    "whether the run has ended is unknown: it has no summary.json, and its locks are its owner's"
+    "cannot tell whether the run has ended: summary.json is missing, and only the owner of the "   \
+    "folder can test its locks"
 // Bytes that this user may still write to the disk of a folder; UINT64_MAX: not known.
 uint64_t cli_folder_space(const char *path);
 // Whether a folder has a file of that name.

@@ -67,10 +67,10 @@ cli_folder_env_choose(cli_folder_env *out, const char *policy, const char *train
     out->options = is_given ? options : out->own_options;
     out->is_known = is_given || is_named || is_run || is_student;
     out->options_from = is_given     ? "--options"
-                        : is_named   ? "with --env, they are those of --options"
+                        : is_named   ? "with --env, only those of --options"
                         : is_run     ? "config.yaml beside the policy"
                         : is_student ? CLI_ENV_FILE " beside the policy"
-                                     : "no config.yaml beside the policy to take them from";
+                                     : "no config.yaml beside the policy";
     return OCT_OK;
 }
 

@@ -78,14 +78,14 @@ table_check(const oct_config *config, const policy_spec *spec, const algo_wants 
     }
     uint64_t capacity = replay_config_capacity_for(&table, size);
     if (capacity == 0) {
-        return oct_refuse(reason, reason_size,
-                          "learner.batch_size: %u windows, but an answer of replay can hold at "
-                          "most %u",
-                          size, most);
+        return oct_refuse(
+            reason, reason_size,
+            "learner.batch_size: %u windows, but a reply of replay can hold at most %u", size,
+            most);
     }
     return oct_refuse(reason, reason_size,
-                      "replay.capacity: %llu rows, of which replay gives out at most %u windows at "
-                      "once, fewer than learner.batch_size: %u; %llu rows would do",
+                      "replay.capacity: %llu rows, from which replay can sample at most %u windows "
+                      "at once, fewer than learner.batch_size: %u; %llu rows are enough",
                       (unsigned long long)config->replay.capacity, most, size,
                       (unsigned long long)capacity);
 }
@@ -208,7 +208,7 @@ table_trouble(const char *path)
     if (stat(path, &file) == 0) {
         bool is_refused = access(path, R_OK | W_OK) != 0;
         return S_ISDIR(file.st_mode)    ? "it is a folder"
-               : !S_ISREG(file.st_mode) ? "it is not a plain file"
+               : !S_ISREG(file.st_mode) ? "it is not a regular file"
                : is_refused             ? strerror(errno)
                                         : NULL;
     }

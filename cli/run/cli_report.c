@@ -75,7 +75,7 @@ cli_report_exit_text(char *out, size_t size, int exit_status)
         (void)snprintf(out, size, "was killed by signal %d (%s)", exit_status - 128,
                        strsignal(exit_status - 128));
     } else {
-        (void)snprintf(out, size, "ended with code %d", exit_status);
+        (void)snprintf(out, size, "exited with code %d", exit_status);
     }
 }
 
@@ -439,14 +439,14 @@ print_return(FILE *out, const json_t *summary, const cli_report_outcome *outcome
             cli_text_value(std).text, cli_text_count(episodes).text, oct_text_plural(episodes),
             is_saved ? cli_text_plain(precision, SIZE_MAX).text : "of a policy that was not saved",
             is_saved ? " policy" : "",
-            chose_it ? "; the policy was chosen on them, so the mean is biased upwards" : "");
+            chose_it ? "; the policy was selected by these episodes, so the mean is biased upwards"
+                     : "");
     double failed = number_of(result, "failed_episodes", 0);
     if (failed > 0) {
-        fprintf(
-            out,
-            "  failed     %.0f further episode%s, played again: the return is of those that did "
-            "not fail (log/evaluator.log)\n",
-            failed, oct_text_plural(failed));
+        fprintf(out,
+                "  failed     %.0f further episode%s, repeated: the return counts only episodes "
+                "that did not fail (log/evaluator.log)\n",
+                failed, oct_text_plural(failed));
     }
 }
 
@@ -487,7 +487,7 @@ print_last(FILE *out, const json_t *summary)
     }
     if (!isnan(screened)) {
         double count = number_of(screens, "count", NAN);
-        fprintf(out, "%s over the last %s screen%s", cli_text_value(screened).text,
+        fprintf(out, "%s over the last %s short evaluation%s", cli_text_value(screened).text,
                 cli_text_count(count).text, oct_text_plural(count));
     }
     fputc('\n', out);
@@ -575,8 +575,8 @@ print_lost(FILE *out, const json_t *summary)
                 cli_text_plain(unlearned, SIZE_MAX).text);
     }
     if (failures > 0) {
-        fprintf(out, "  failed     %.0f step%s of environments, left out%s%s (log/actor-*.log)\n",
-                failures, oct_text_plural(failures), failure != NULL ? "; the last, in " : "",
+        fprintf(out, "  failed     %.0f environment step%s, left out%s%s (log/actor-*.log)\n",
+                failures, oct_text_plural(failures), failure != NULL ? "; the last in " : "",
                 failure != NULL ? cli_text_plain(failure, SIZE_MAX).text : "");
     }
     if (rejected > 0) {

@@ -168,7 +168,7 @@ checkpoint_text(char *out, size_t size)
     learner_checkpoint last = {0};
     out[0] = '\0';
     if (learner_checkpoints_read(".", &last, &number, words, sizeof(words)) == OCT_OK) {
-        (void)snprintf(out, size, "; the last checkpoint is of update %" PRIu64, last.updates);
+        (void)snprintf(out, size, "; the last checkpoint is from update %" PRIu64, last.updates);
         learner_checkpoint_fini(&last);
     }
 }
@@ -224,7 +224,7 @@ stop_wanted(void *arg, int signal_number)
     }
     r->stop_s = now_s;
     if (r->phase == ENDING) {
-        cli_screen_print(r->screen, "already ending… (Ctrl-C again to kill)");
+        cli_screen_print(r->screen, "already stopping… (Ctrl-C again to kill)");
         return;
     }
     r->phase = STOPPING;
@@ -268,7 +268,7 @@ death(void *arg, uint32_t index, int exit_status, uint32_t delay_ms)
     cli_daemon_report daemon = cli_supervisor_report(r->supervisor, index);
     char how[64];
     if (exit_status == CLI_NO_START) {
-        say(r, index, "%s could not be started, is tried again in %.1f s", daemon.name,
+        say(r, index, "%s could not be started; retrying in %.1f s", daemon.name,
             delay_ms / 1000.0);
         return;
     }
@@ -277,7 +277,7 @@ death(void *arg, uint32_t index, int exit_status, uint32_t delay_ms)
     if (daemon.has_hung) {
         (void)snprintf(how, sizeof(how), "hung and was killed");
     }
-    say(r, index, "%s %s, restarts in %.1f s", daemon.name, how, delay_ms / 1000.0);
+    say(r, index, "%s %s; restarting in %.1f s", daemon.name, how, delay_ms / 1000.0);
 }
 
 static void
@@ -287,7 +287,7 @@ watched(void *arg, uint32_t index, cli_watch_verdict verdict, const cli_watch_tr
     const char *name = cli_supervisor_report(r->supervisor, index).name;
     r->state.hang[0] = '\0';
     if (verdict == CLI_WATCH_BACK) {
-        say(r, index, "%s goes on", name);
+        say(r, index, "%s continues", name);
     } else if (verdict == CLI_WATCH_HUNG) {
         say(r, index, "%s: no progress for %.1f s (%s): killed", name, trouble->silent_s,
             cli_watch_trouble_text(trouble));
@@ -327,7 +327,7 @@ give_up_alone(run *r, uint32_t index, const char *what)
         return false;
     }
     r->state.given_up++;
-    say(r, index, "%s; it is not restarted, %u of %u actors are left", what, (unsigned)left,
+    say(r, index, "%s; it is not restarted, and %u of %u actors are left", what, (unsigned)left,
         (unsigned)actors);
     return true;
 }

@@ -3,15 +3,17 @@
 
 usage: octet_track.py RUN TRACKER PROJECT NAME PLACE EVERY
 
-RUN is a run folder, TRACKER mlflow, trackio or wandb. PROJECT, NAME and PLACE may be empty: the environment's id, the folder's
-name, and the tracker's own default. It follows a live run until that ends, and sends at most one row of metrics.csv in EVERY
-seconds of training, each number the newest. What was sent is noted in RUN/track-TRACKER.json, so that it can be stopped and
-started again: a row is never sent twice. It only reads the run; whatever a tracker does, the run is not touched.
+RUN is a run folder, TRACKER mlflow, trackio or wandb. PROJECT, NAME and PLACE may be empty: then they are the environment's
+ID, the folder's name, and the tracker's own default. The program follows a live run until the run ends, and sends at most one
+row of metrics.csv per EVERY seconds of training, with the newest value of each number. It notes in RUN/track-TRACKER.json
+what it has sent, so that it can be stopped and started again: a row is never sent twice. It only reads the run and never
+affects it, even if the tracker fails.
 
-SIGINT and SIGTERM end it when the row that is being sent has arrived; a second one, or one before the run is followed, ends it at
-once, whatever the tracker waits for.
+On SIGINT or SIGTERM it ends when the row that is being sent has arrived; on a second signal, or before it follows the run, it
+ends at once, even if the tracker waits.
 
-Exit code 1: one line on standard error says why; started again, it goes on. 130 or 143: a signal ended it at once; so does that.
+Exit code 1: one line on standard error has the cause; the same command continues. 130 or 143: a signal ended it at once; the
+same command continues.
 """
 
 import csv
@@ -31,13 +33,13 @@ PACKAGES = {"mlflow": "mlflow-skinny sqlalchemy alembic", "trackio": "trackio", 
 
 
 class TrackError(Exception):
-    """What is wrong, for a person."""
+    """An error with a message for the user."""
 
 
 # ---- the run
 
 def config_of(folder):
-    """config.yaml, which octet has printed: sections, and a key with its value on each line. {"algo.name": "dqn"}"""
+    """Reads config.yaml, as octet has printed it: sections, and a key with its value on each line. {"algo.name": "dqn"}"""
     path, found, section = folder / "config.yaml", {}, ""
     try:
         text = path.read_text(encoding="utf-8", errors="replace")[:CONFIG_BYTES_MAX]
@@ -62,8 +64,8 @@ def summary_of(folder):
 
 
 def is_live(folder):
-    """Whether octet train or octet-learner is at work there: each locks a file of its own. Only the owner of the run may look
-    at these; for others it may go on as long as it has no summary."""
+    """Returns whether octet train or octet-learner is running there: each locks a file of its own. Only the owner of the run
+    can test these locks; for other users the run counts as live until it has a summary."""
     for name in (".lock", "learner.lock"):
         try:
             with open(folder / name, "rb") as file:
@@ -78,7 +80,7 @@ def is_live(folder):
 
 
 def has_summary(folder):
-    """Whether summary.json is of what config.yaml began."""
+    """Returns whether summary.json belongs to the run that config.yaml describes."""
     try:
         return (folder / "summary.json").stat().st_mtime >= (folder / "config.yaml").stat().st_mtime
     except OSError:
@@ -86,13 +88,13 @@ def has_summary(folder):
 
 
 class Rows:
-    """The rows of metrics.csv that were not sent, as they are written: {column: number}, without what was not measured."""
+    """The rows of metrics.csv that were not sent, as they are written: {column: number}, without empty cells."""
 
     def __init__(self, folder):
         self.path, self.inode, self.offset, self.header = folder / "metrics.csv", None, 0, []
 
     def read(self, sent):
-        """sent: time_s and wall_s of the last row that was; [] where none was."""
+        """sent: time_s and wall_s of the last row sent; [] before the first."""
         try:
             file = open(self.path, "rb")
         except OSError:
@@ -105,8 +107,9 @@ class Rows:
             yield from self.rest(file)
 
     def behind(self, file, sent):
-        """Where the rows begin that were not sent: behind that one. A row's place counts and not its time, since the clock of a
-        resumed run may be that of another host. Where it was joined with others, time is all that is left of it."""
+        """Finds the first row that was not sent: the row after the last one sent. It looks for the position of the row and
+        not for its time, because the clock of a resumed run may be that of another host. If the row was merged with others,
+        only its time is left."""
         place = nearest = 0
         for row in self.rest(file):
             if time_of(row) == sent:
@@ -143,7 +146,7 @@ class Rows:
 
 
 def step_of(config):
-    """The column that is a row's step: a run that learns from a data set alone counts no environment steps."""
+    """Returns the column for a row's step: a run that learns from a data set alone counts no environment steps."""
     is_offline = config.get("replay.data", "none") != "none" and float(config.get("replay.data_share", 1)) == 1
     return "updates" if is_offline else "env_steps"
 
@@ -159,7 +162,7 @@ class MLflow:
 
         place = place or os.environ.get("MLFLOW_TRACKING_URI", "") or "sqlite:///mlflow.db"
         if place.startswith("file:") or "://" not in place:
-            raise TrackError(f"--place is '{place}': MLflow keeps runs in a data base or a server: "
+            raise TrackError(f"--place is '{place}': MLflow stores runs in a database or on a server: "
                              "sqlite:///FILE.db, http://…")
         self.step = step_of(config)
         self.client, self.Metric = MlflowClient(tracking_uri=place), Metric
@@ -240,7 +243,8 @@ TRACKERS = {"mlflow": MLflow, "trackio": Trackio, "wandb": WandB}
 # ---- what was sent
 
 class Note:
-    """RUN/track-TRACKER.json: {"run": the tracker's name of it, "sent": [time_s, wall_s] of the last row, "ended": bool}."""
+    """RUN/track-TRACKER.json: {"run": the tracker's name of the run, "sent": [time_s, wall_s] of the last row, "ended":
+    bool}."""
 
     def __init__(self, folder, tracker):
         self.path, self.content = folder / f"track-{tracker}.json", {}
@@ -250,7 +254,7 @@ class Note:
                 self.content["sent"] = [float(value) for value in self.content["sent"]]
                 str(self.content["run"])
             except (ValueError, KeyError, TypeError) as error:
-                raise TrackError(f"'{self.path}' is damaged ({error!r}); without it the run is sent from its beginning") \
+                raise TrackError(f"'{self.path}' is damaged ({error!r}); remove it to send the run from its beginning") \
                     from None
 
     def write(self):
@@ -264,7 +268,7 @@ def time_of(row):
 
 
 def is_due(row, sent, every):
-    """A resumed run goes on at an earlier wall_s."""
+    """Returns whether a resumed run continues at an earlier wall_s."""
     return not sent or abs(row["wall_s"] - sent[1]) >= every
 
 
@@ -274,7 +278,7 @@ class Sender:
         self.count = 0
 
     def end(self, summary):
-        """The result of the run."""
+        """Sends the result of the run."""
         time_s = self.note.content["sent"][0] if self.note.content["sent"] else 0
         failed = (summary.get("supervisor") or {}).get("exit_reason") == "failed"
         if self.tracker.repeats:
@@ -285,13 +289,13 @@ class Sender:
             self.tracker.end(finals(summary), failed, time_s)
 
     def take(self, row):
-        """Sends it, with what was passed over since the last, if it is time."""
+        """Sends a row, with the numbers skipped since the last, if it is time."""
         self.newest.update(row)
         if is_due(row, self.note.content["sent"], self.every):
             self.send()
 
     def send(self):
-        """The newest numbers, unless none came since the last."""
+        """Sends the newest numbers, unless there are none since the last row."""
         row, self.newest = self.newest, {}
         if not row:
             return
@@ -317,8 +321,8 @@ def finals(summary):
 
 
 class Stop:
-    """SIGINT and SIGTERM. The first one while a run is followed is noted; any other is a KeyboardInterrupt, which also ends what a
-    tracker's package waits for, and after it signals do what they do to any process."""
+    """Handles SIGINT and SIGTERM. The first signal while a run is followed is noted. Any other raises KeyboardInterrupt,
+    which also ends waits in a tracker's package; later signals have their default effect."""
 
     NUMBERS = [signal.SIGINT, signal.SIGTERM]
 
@@ -337,7 +341,7 @@ class Stop:
 
 
 def follow(folder, sender, stop):
-    """Until the run has ended, or this is stopped. True: it has ended."""
+    """Follows the run until it ends or this program is stopped. Returns True if the run has ended."""
     rows, stop.is_followed = Rows(folder), True
     while True:
         live = is_live(folder)  # looked at first: rows that come behind it are read below
@@ -382,7 +386,7 @@ def main(arguments):
     try:
         track(pathlib.Path(folder), kind, project, name, place, float(every), stop)
     except KeyboardInterrupt:
-        print(f"octet track: stopped before all was sent to {kind}; the same command continues from there", file=sys.stderr)
+        print(f"octet track: stopped before everything was sent to {kind}; the same command continues from there", file=sys.stderr)
         return 128 + stop.number
     except ImportError as error:
         print(f"octet track: error: {error}: the Python at {sys.executable} needs '{PACKAGES[kind]}' (pip install), or name "

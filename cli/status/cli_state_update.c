@@ -196,8 +196,8 @@ judge(cli_state *state, double wall_s)
     }
     double failures = cli_state_number(state, "learner.env_failures");
     if (state->warning[0] == '\0' && failures > 0) {
-        warn(state, "log/actor-*.log", "%.0f step%s of environments failed and %s left out",
-             failures, oct_text_plural(failures), failures == 1 ? "was" : "were");
+        warn(state, "log/actor-*.log", "%.0f environment step%s failed and %s left out", failures,
+             oct_text_plural(failures), failures == 1 ? "was" : "were");
     }
 }
 

@@ -282,9 +282,11 @@ view_certificate(cli_view *view, size_t first, size_t shown)
     if (state->places_max > 0) {
         (void)snprintf(most, sizeof(most), " of %u", (unsigned)state->places_max);
     }
-    int length = snprintf(text, sizeof(text), "%s, %u%s places:",
-                          cli_text_plain(peer->certificate, strlen(peer->certificate)).text,
-                          (unsigned)peer->places, most);
+    int length = snprintf(
+        text, sizeof(text),
+        "%s, %u%s slot%s:", cli_text_plain(peer->certificate, strlen(peer->certificate)).text,
+        (unsigned)peer->places, most,
+        oct_text_plural(state->places_max > 0 ? state->places_max : peer->places));
     for (size_t i = first; i < shown && length < (int)sizeof(text); i++) {
         if (is_same_certificate(&state->peer[i], peer)) {
             length += snprintf(text + length, sizeof(text) - (size_t)length, " %s",

@@ -31,9 +31,9 @@ relay_line(cli_view *view, const char *label, const cli_relay *relay)
     cli_line *line = cli_view_begin(view, label);
     cli_line_add(line, "%s", name_of(relay).text);
     if (relay->is_silent) {
-        cli_view_add(line, "not heard of for ", cli_text_seconds(relay->heard_s).text, "");
+        cli_view_add(line, "no report for ", cli_text_seconds(relay->heard_s).text, "");
     } else if (relay->address[0] == '\0') {
-        cli_view_add(line, "", "for relays alone", "");
+        cli_view_add(line, "", "serves other relays only", "");
     } else {
         cli_view_add(line, "", cli_text_count(relay->actors).text,
                      relay->actors == 1 ? " actor" : " actors");
@@ -71,7 +71,7 @@ cli_view_relays(cli_view *view)
     }
     cli_line *line = cli_view_begin(view, "relays");
     cli_line_add(line, "%u", (unsigned)live);
-    cli_line_add(line, " · %u of %u actors go through them", (unsigned)actors,
+    cli_line_add(line, " · %u of %u actors connect through relays", (unsigned)actors,
                  (unsigned)state->actors);
     size_t shown = relays_add(view, true, SHOWN_MAX);
     shown += relays_add(view, false, SHOWN_MAX - shown);

@@ -60,12 +60,13 @@ judge_offline(cli_waiting *out, const cli_state *state)
     double share = cli_state_number(state, "learner.wait_share");
     if (!state->replay.heard && state->replay.why[0] != '\0') {
         judge(out, "learner", "replay", NAN,
-              "the learner waits for replay, unless it can reach it: it does not answer here (%s)",
+              "replay does not answer from here (%s); if the learner cannot reach replay either, "
+              "it waits",
               state->replay.why);
     } else if (share >= CLI_WAITING_LONG) {
         judge(out, "learner", "replay", share,
-              "the learner waits for replay (%s of its time), which serves the data set: check its "
-              "CPU, and whether the file is in memory",
+              "the learner waits for replay (%s of its time), which serves the data set: check "
+              "replay's CPU, and whether the file is in memory",
               cli_text_share(share).text);
     } else {
         judge(out, "nobody", "", NAN,
@@ -85,7 +86,7 @@ judge_missing(cli_waiting *out, const cli_state *state)
         judge(out, "unknown", "", NAN, "not known: the learner does not answer (%s)", learner->why);
     } else if (strcmp(learner->state, "waiting for an actor") == 0) {
         judge(out, "learner", "actors", NAN, "the learner waits for the first actor: %s",
-              learner->refused[0] != '\0' ? "it has refused all that registered"
+              learner->refused[0] != '\0' ? "the learner refused every actor that registered"
                                           : "none has registered");
     } else if (strcmp(learner->state, "final evaluation") == 0) {
         judge_final(out, state);
@@ -95,13 +96,13 @@ judge_missing(cli_waiting *out, const cli_state *state)
         judge(out, "nobody", "", NAN, "nobody waits: the run is over");
     } else if (replay != NULL && state->shards > 1) {
         judge(out, "actors", "replay", NAN,
-              "actors of the shard %s wait for it, unless they can reach it: it does not answer "
-              "here (%s); the learner continues without its windows",
+              "replay's shard %s does not answer from here (%s); if its actors cannot reach it "
+              "either, they wait, and the learner continues without its windows",
               replay->url, replay->why);
     } else if (replay != NULL) {
         judge(out, "everybody", "replay", NAN,
-              "learner and actors wait for replay, unless they can reach it: it does not answer "
-              "here (%s)",
+              "replay does not answer from here (%s); if learner and actors cannot reach replay "
+              "either, they wait",
               replay->why);
     } else if (state->shards <= 1 &&
                cli_state_number_of(&state->replay, "replay.disk_state") == CLI_DISK_FULL) {
@@ -110,8 +111,8 @@ judge_missing(cli_waiting *out, const cli_state *state)
               "continue once there is room");
     } else if (!data->heard && data->why[0] != '\0') {
         judge(out, "learner", "data", NAN,
-              "the learner waits for the replay of the data set, unless it can reach it: it does "
-              "not answer here (%s)",
+              "the replay of the data set does not answer from here (%s); if the learner cannot "
+              "reach it either, the learner waits",
               data->why);
     } else if (cli_state_actors(state) == 0) {
         judge(out, "learner", "actors", NAN, "the learner waits for actors: none is connected%s",
@@ -190,7 +191,7 @@ judge_learner(cli_waiting *out, const cli_state *state, double learner, double s
         cli_state_number(state, "learner.replay_wait_s")) {
         judge(out, "learner", "data", learner,
               "the learner waits for the replay of the data set (%s of its time), longer than for "
-              "the live one: check its CPU, and whether the file is in memory",
+              "the live one: check the CPU of that replay, and whether the file is in memory",
               cli_text_share(learner).text);
         return;
     }

@@ -229,8 +229,8 @@ check_name(const cli_space *space, const char *name, const char *over, const oct
     }
     if (!cli_series_is_compared(name)) {
         return oct_refuse(reason, reason_size,
-                          "--over %s: %s only names or places a run, so trials that differ in "
-                          "nothing else are the same",
+                          "--over %s: %s does not change what a run learns, so trials that differ "
+                          "only in it are the same",
                           over, name);
     }
     for (size_t i = 0; i < space->count; i++) {
@@ -361,7 +361,7 @@ cli_space_words(const cli_space_key *key, char *out, size_t size)
     char low[32], high[32];
     oct_text_add(&text, "%s .. %s, %s%s", oct_text_double(low, sizeof(low), key->low),
                  oct_text_double(high, sizeof(high), key->high),
-                 key->kind == CLI_SPACE_LOG ? "uniform in its logarithm" : "uniform",
+                 key->kind == CLI_SPACE_LOG ? "log-uniform" : "uniform",
                  key->is_whole ? ", whole numbers" : "");
     return out;
 }

@@ -188,7 +188,7 @@ space_read(const reader *r, const json_t *root, const oct_config *base, cli_spac
     }
     return space->count > 0
                ? OCT_OK
-               : oct_refuse(r->reason, r->reason_size, "'%s': over names no key", r->path);
+               : oct_refuse(r->reason, r->reason_size, "'%s': over has no key", r->path);
 }
 
 static oct_err

@@ -418,7 +418,7 @@ take(jobs *s, job *j, uint32_t trial, uint32_t seed)
     }
     j->wait = net_timer_start(s->loop, WAIT_MS, WAIT_MS, wait_look, j);
     print_run(s, j);
-    printf("is waiting for the octet train that is still running in its folder\n");
+    printf("is waiting for the octet train that still runs in its folder\n");
     (void)fflush(stdout);
 }
 
@@ -525,7 +525,7 @@ cli_sweep_jobs_run(const cli_sweep_request *request)
         s.job[i].owner = &s;
     }
     if (sched_getaffinity(0, sizeof(s.cpus), &s.cpus) != 0 || watch_signals(&s) != OCT_OK) {
-        cli_error("sweep", "cannot watch signals, or find out the CPUs");
+        cli_error("sweep", "cannot watch signals, or cannot determine the CPUs");
         _exit(CLI_EXIT_FAILED); // nothing was started yet
     }
     net_timer *timer =

@@ -74,7 +74,7 @@ line_read(cli_sweep_optuna *optuna, char *reason, size_t reason_size)
             return OCT_OK;
         }
         if (used == LINE_BYTES - 1) {
-            return ended(optuna, "gave an answer that is too long", reason, reason_size);
+            return ended(optuna, "sent a reply that is too long", reason, reason_size);
         }
     }
 }
@@ -87,7 +87,7 @@ answer_read(cli_sweep_optuna *optuna, json_t **out, char *reason, size_t reason_
     const char *error = json_string_value(json_object_get(*out, "error"));
     if (*out == NULL || error != NULL) {
         (void)oct_refuse(reason, reason_size, "%s",
-                         error != NULL ? error : PROGRAM " gave an answer that is not JSON");
+                         error != NULL ? error : PROGRAM " sent a reply that is not JSON");
         json_decref(*out);
         return OCT_EINVAL;
     }
@@ -164,7 +164,7 @@ cli_sweep_optuna_ask(cli_sweep_optuna *optuna, uint32_t trial, cli_point *out, c
     for (size_t i = 0; i < optuna->space->count && err == OCT_OK; i++) {
         const char *value = json_string_value(json_array_get(values, i));
         if (value == NULL || strlen(value) >= CLI_SPACE_VALUE_MAX) {
-            err = oct_refuse(reason, reason_size, PROGRAM " gave no value for %s",
+            err = oct_refuse(reason, reason_size, PROGRAM " sent no value for %s",
                              optuna->space->key[i].name);
         } else {
             (void)snprintf(out->value[i], CLI_SPACE_VALUE_MAX, "%s", value);

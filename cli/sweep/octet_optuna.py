@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Optuna for `octet sweep --optuna`, which starts this and talks to it in lines of JSON, one answer for each.
+"""Runs Optuna for `octet sweep --optuna`, which starts this program and exchanges lines of JSON with it, one reply per
+line.
 
 usage: octet_optuna.py JOURNAL SPACE SEED
 
@@ -9,8 +10,8 @@ SPACE: a JSON list of {"name", "kind": "list" | "linear" | "log", "whole", "low"
     {"op": "report", "trial": T, "step": K, "value": V}    {"prune": false}
     {"op": "tell", "trial": T, "value": V | null, "pruned": false}    {}
 
-Trials are known by the sweep's number, which the study keeps as a user attribute: a trial that was asked for before a crash
-is given again, one that was told is not told twice. An answer {"error": TEXT} is the last.
+Trials are identified by the sweep's number, which the study stores as a user attribute: a trial that was requested before a
+crash is returned again, and the result of a trial is stored once. A reply {"error": TEXT} is the last.
 """
 
 import json
@@ -27,14 +28,14 @@ DRAWS_MAX = 100000  # points drawn, after which there is nothing else
 
 
 def word(key, value):
-    """A value of Optuna's for --set."""
+    """Formats a value of Optuna's as a word for --set."""
     if key["kind"] == "list" or key["whole"]:
         return str(value)
     return repr(min(max(float(f"{value:.4g}"), key["low"]), key["high"]))  # as a random draw has
 
 
 def suggest(trial, key):
-    """A value as a word for --set."""
+    """Suggests a value, as a word for --set."""
     name = key["name"]
     if key["kind"] == "list":
         return trial.suggest_categorical(name, key["values"])
@@ -45,7 +46,7 @@ def suggest(trial, key):
 
 
 def draw(rng, key):
-    """A value as Optuna keeps it."""
+    """Draws a value, in Optuna's form."""
     if key["kind"] == "list":
         return rng.choice(key["values"])
     half = 0.5 if key["whole"] else 0
@@ -67,7 +68,7 @@ class Study:
             pruner=optuna.pruners.MedianPruner(n_startup_trials=STARTUP_TRIALS, n_warmup_steps=WARMUP_STEPS))
 
     def find(self, number):
-        """The trial of this number in the journal, as one that can be asked; None: there is none."""
+        """Returns the trial with this number from the journal, ready to be asked, or None."""
         if number not in self.trials:
             for frozen in self.study.get_trials(deepcopy=False):
                 if frozen.user_attrs.get("trial") == number:
@@ -78,7 +79,7 @@ class Study:
         return [suggest(trial, key) for key in self.space]
 
     def drawn(self, number, tried):
-        """A point that was not tried, for the next trial; None: none was found."""
+        """Returns a point that was not tried, for the next trial, or None."""
         rng = random.Random(f"{self.seed} {number}")
         for _ in range(DRAWS_MAX):
             point = {key["name"]: draw(rng, key) for key in self.space}
@@ -87,7 +88,8 @@ class Study:
         return None
 
     def ask(self, number):
-        """No point is given twice: its runs would have the seeds of those that are there."""
+        """Returns the values of a trial. No point is returned twice, because its runs would have the seeds of existing
+        runs."""
         trial = self.find(number)
         if trial is not None:
             return {"values": self.values(trial)}

@@ -99,7 +99,7 @@ int main(int argc, char **argv)
     float *m = calloc(n, sizeof(*m)), *v = calloc(n, sizeof(*v));
     float *td = malloc(spec->batch_size * sizeof(*td)); /* the priorities */
     if (target == NULL || g == NULL || m == NULL || v == NULL || td == NULL)
-        return failed("no memory");
+        return failed("out of memory");
 
     octet_learner_batch batch = {.size = sizeof(batch)};
     for (uint64_t t = 1; octet_learner_next(learner, -1, &batch) == OCTET_LEARNER_OK; t++) {

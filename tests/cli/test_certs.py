@@ -177,7 +177,7 @@ class Init(Case):
     def test_a_folder_that_is_there_stays_as_it_is(self):
         self.certs("init")
         before = (self.ca / "ca.key").read_bytes()
-        self.refused(["init"], "'octet-certs' is already a CA folder", "--dir names another")
+        self.refused(["init"], "'octet-certs' is already a CA folder", "name another folder with --dir")
         self.refused(["init", "--dir", "octet-certs/"], "is already a CA folder")
         self.assertEqual((self.ca / "ca.key").read_bytes(), before)
         (self.home / "mine").mkdir()
@@ -234,7 +234,7 @@ class WrongInput(Case):
                 (["issue", "actor", "-a"], "unknown option '-a'"),
                 (["issue", "actor", "--", "-a"], "NAME is '-a'"),
                 (["issue", "actor", "a/OU=learner"], "NAME is 'a/OU=learner'"),
-                (["issue", "actor", "ca.key"], "no file of the CA"),
+                (["issue", "actor", "ca.key"], "not the name of a file of the CA"),
                 (["issue", "actor", "a", "--host", "h:1"], "--host is 'h:1'; allowed is a DNS name"),
                 (["issue", "actor", "a", "--days", "0"], "--days is '0'; allowed is a whole number"),
                 (["issue", "actor", "a", "--revoke-old"], "--revoke-old needs --renew"),
@@ -350,7 +350,7 @@ class Issue(Case):
         fd = os.open(self.ca, os.O_RDONLY)
         fcntl.flock(fd, fcntl.LOCK_EX)
         child = self.start("issue", "actor", "a1")
-        self.assertIn("waiting for another octet certs that works in 'octet-certs'", child.stderr.readline())
+        self.assertIn("waiting for another octet certs in 'octet-certs'", child.stderr.readline())
         self.assertFalse((self.ca / "a1").exists())
         os.close(fd)
         child.communicate(timeout=DEADLINE_S)
@@ -437,7 +437,7 @@ class Revoke(Case):
 
     def test_every_folder_gets_the_list(self):
         out, _ = self.certs("revoke", "a1")
-        self.assertRegex(out, r"copy octet-certs/NAME/crl.pem to the host of each NAME of: a2 l1\n")
+        self.assertRegex(out, r"copy octet-certs/NAME/crl.pem to the host of each of these names: a2 l1\n")
         serial = self.rows()[1][2]
         for folder in [".", "l1", "a1", "a2"]:
             self.assertEqual(self.crl(folder), [serial])
@@ -486,7 +486,7 @@ class Revoke(Case):
     def test_a_list_of_another_ca_is_refused(self):
         self.certs("init", "--dir", "other")
         shutil.copy(self.home / "other/crl.pem", self.ca / "crl.pem")
-        self.refused(["list"], "cannot use 'octet-certs/crl.pem': it has no signature of ca.key")
+        self.refused(["list"], "cannot use 'octet-certs/crl.pem': it is not signed by ca.key")
 
 
 class Doctor(Case):
@@ -612,7 +612,7 @@ class Interrupted(Case):
             said, states = self.look()
             self.assertEqual((self.ca / "a2").exists(), len(states) == 2)
             if said != "":
-                self.assertIn("finished an issue of 'a2', which had been interrupted", said)
+                self.assertIn("finished the certificate of 'a2', which had been interrupted", said)
                 self.assert_whole("a2")
             finished.add(said != "")
         self.assertEqual(finished, {True, False})

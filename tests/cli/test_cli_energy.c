@@ -142,9 +142,9 @@ static void
 test_what_is_not_there_is_not_measured(void **state)
 {
     (void)state;
-    refused("has no counter of a processor package");
+    refused("has no counter for a processor package");
     zone_make("intel-rapl:0", "psys\n", "1\n");
-    refused("has no counter of a processor package");
+    refused("has no counter for a processor package");
     zone_make("intel-rapl:0", "package-0\n", "many\n");
     refused("intel-rapl:0/energy_uj: Invalid argument");
     zone_make("intel-rapl:0", "package-0\n", "-5\n");
@@ -218,13 +218,13 @@ test_a_command_that_prints_no_number(void **state)
     (void)state;
     command("echo 1; echo 12 W");
     assert_null(report.source);
-    assert_non_null(strstr(report.reason, "the command printed '12 W', which is no number"));
+    assert_non_null(strstr(report.reason, "the command printed '12 W', which is not a number"));
     command("echo 5; echo 4");
     assert_non_null(strstr(report.reason, "the command printed '4', which is less than before"));
     command("echo nan");
-    assert_non_null(strstr(report.reason, "which is no number"));
+    assert_non_null(strstr(report.reason, "which is not a number"));
     command("head -c 1000 /dev/zero | tr '\\0' 7; echo");
-    assert_non_null(strstr(report.reason, "which is no number"));
+    assert_non_null(strstr(report.reason, "which is not a number"));
     command("true");
     assert_non_null(strstr(report.reason, "the command printed fewer than two numbers"));
 }

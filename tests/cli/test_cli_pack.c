@@ -234,8 +234,8 @@ test_the_folder_is_named_in_any_way_but_as_the_current_one(void **state)
     for (size_t i = 0; i < OCT_COUNTOF(names); i++) {
         assert_true(cli_unpack("../p", names[i], path, sizeof(path), &result, reason,
                                sizeof(reason)) != OCT_OK);
-        assert_non_null(
-            strstr(reason, "is the current folder, which would be replaced; go to another one"));
+        assert_non_null(strstr(
+            reason, "is the current folder, which would be replaced; change to another folder"));
         assert_int_equal(entries_here(), 1);
     }
     T_OK(cli_unpack("../p", "../u/.//", path, sizeof(path), &result, reason, sizeof(reason)));
@@ -438,7 +438,7 @@ test_a_file_that_is_another_is_named(void **state)
     forge(&manifest, text, "0123456780", '0', "");
     refuses("file-1 is not what was packed");
     forge(&manifest, text, CONTENT, '2', ""); // a symbolic link
-    refuses("there is something else in place of file-1");
+    refuses("its next file is not file-1, as its manifest says");
     forge(&manifest, text, CONTENT, '0', "more");
     refuses("continues after its end");
     free(text);
@@ -454,7 +454,7 @@ test_names_stay_below_the_folder(void **state)
         assert_false(cli_pack_name_is_good(bad[i]));
         (void)two_files();
         (void)snprintf(manifest.file[1].name, sizeof(manifest.file[1].name), "%s", bad[i]);
-        forged(&manifest, "which no pack has");
+        forged(&manifest, "which does not belong in a pack");
         (void)two_files();
         (void)snprintf(manifest.run, sizeof(manifest.run), "%s", bad[i]);
         forged(&manifest, "the head of its manifest is damaged");
@@ -478,7 +478,7 @@ test_manifests_of_others_are_refused(void **state)
         const char *text, *words;
     } cases[] = {{"", "is not a pack"},
                  {"tar\n", "is not a pack"},
-                 {"octet-pack 2\nrun r\nfiles 0\n", "of another release"},
+                 {"octet-pack 2\nrun r\nfiles 0\n", "from another release"},
                  {"octet-pack 1\nrun r\nfiles 0\nx", "continues after its last file"},
                  {"octet-pack 1\nrun r\nfiles 4097\n", "the head of its manifest"},
                  {"octet-pack 1\nrun r\nfiles 1\n", "line 4 of its manifest"},

@@ -388,7 +388,7 @@ test_the_sentence_names_the_limit_and_what_to_change(void **state)
     config.run.deterministic = true;
     sentence_has("without run.deterministic");
     rates.seconds = 0;
-    sentence_has("--seconds measures longer");
+    sentence_has("measure longer with --seconds");
 }
 
 static void

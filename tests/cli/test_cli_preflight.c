@@ -103,10 +103,11 @@ test_environments_that_no_policy_can_be_trained_on_are_refused(void **state)
     static const struct {
         const char *options, *says;
     } cases[] = {
-        {"dtype=2", "env.id: Shape-v0 takes actions of f64; policies give f32"},
-        {"obs_dtype=2", "env.id: Shape-v0 observes f64; policies read f32, u8"},
-        {"obs_dtype=4", "env.id: Shape-v0 observes i32"},
-        {"obs=65537", "env.id: Shape-v0 observes 65537 numbers; allowed are 1 .. 65536"},
+        {"dtype=2", "env.id: actions of Shape-v0 are f64; policies give f32"},
+        {"obs_dtype=2", "env.id: observations of Shape-v0 are f64; policies read f32, u8"},
+        {"obs_dtype=4", "env.id: observations of Shape-v0 are i32"},
+        {"obs=65537",
+         "env.id: an observation of Shape-v0 has 65537 numbers; allowed are 1 .. 65536"},
         {"n=257", "env.id: Shape-v0 has 257 actions; allowed are 1 .. 256"},
         {"bounds=0", "env.id: Shape-v0 bounds action 0 to [-inf, inf]; a policy needs finite"},
         {"low=-3e38,high=3e38", "env.id: Shape-v0 bounds action 0 to [-3e+38, 3e+38]"},
@@ -200,8 +201,8 @@ test_replay_has_to_give_what_is_learned_from(void **state)
     assert_int_equal(check(AMPLE_MS), OCT_OK);
     set("replay.sampler", "fifo");
     set("replay.capacity", "66000");
-    refused("replay.capacity: 66000 rows, of which replay gives out at most 32000 windows at once, "
-            "fewer than learner.batch_size: 65536; 133057 rows would do");
+    refused("replay.capacity: 66000 rows, from which replay can sample at most 32000 windows at "
+            "once, fewer than learner.batch_size: 65536; 133057 rows are enough");
     set("replay.capacity", "133057");
     assert_int_equal(check(AMPLE_MS), OCT_OK);
     (void)setup(NULL);

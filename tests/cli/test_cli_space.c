@@ -56,8 +56,8 @@ test_wrong_keys_and_values_are_refused_in_words(void **state)
     refused("algo.discount=lin:0.5", "write a range as LOW..HIGH");
     refused("algo.n_step=1..2.5", "2.5 is not a whole number");
     refused("run.seed=1,2", "--seeds N");
-    refused("run.name=a,b", "run.name only names or places a run");
-    refused("net.insecure=true,false", "net.insecure only names or places a run");
+    refused("run.name=a,b", "run.name does not change what a run learns");
+    refused("net.insecure=true,false", "net.insecure does not change what a run learns");
     refused("algo=dqn", "algo is a section");
 }
 
@@ -97,8 +97,8 @@ test_a_decade_makes_a_range_logarithmic_unless_it_is_said(void **state)
         char words[128];
         add(&space, cases[i].over);
         assert_int_equal(space.key[0].kind, cases[i].kind);
-        bool says_log = strstr(cli_space_words(&space.key[0], words, sizeof(words)),
-                               "in its logarithm") != NULL;
+        bool says_log =
+            strstr(cli_space_words(&space.key[0], words, sizeof(words)), "log-uniform") != NULL;
         assert_int_equal(says_log, cases[i].kind == CLI_SPACE_LOG);
         cli_space_fini(&space);
     }

@@ -185,11 +185,11 @@ test_status_warns_of_steps_that_failed_last(void **state)
     put("learner.env_failures", 1);
     (void)cli_state_update(&run, 1);
     assert_string_equal(run.warning,
-                        "1 step of environments failed and was left out (log/actor-*.log)");
+                        "1 environment step failed and was left out (log/actor-*.log)");
     put("learner.env_failures", 12);
     (void)cli_state_update(&run, 2);
     assert_string_equal(run.warning,
-                        "12 steps of environments failed and were left out (log/actor-*.log)");
+                        "12 environment steps failed and were left out (log/actor-*.log)");
     put("learner.updates_refused", 3);
     (void)cli_state_update(&run, 3);
     assert_non_null(strstr(run.warning, "updates were refused"));

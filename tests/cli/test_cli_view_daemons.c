@@ -173,12 +173,12 @@ test_text_says_who_has_which_certificate(void **state)
     certificate_put(2, "actors", 3, 300);
     certificate_put(3, "actors", 1, 12);
     (void)draw();
-    has("cert       actors, 12 of 1024 places: gone.lab/4711 behind.lab/4711\n"
-        "cert       evaluator, 1 of 1024 places: evaluator.lab/4711\n"
-        "cert       actors, 300 of 1024 places: slow.lab/4711\n");
+    has("cert       actors, 12 of 1024 slots: gone.lab/4711 behind.lab/4711\n"
+        "cert       evaluator, 1 of 1024 slots: evaluator.lab/4711\n"
+        "cert       actors, 300 of 1024 slots: slow.lab/4711\n");
     remote.places_max = 0;
     (void)draw();
-    has("cert       evaluator, 1 places: evaluator.lab/4711\n");
+    has("cert       evaluator, 1 slot: evaluator.lab/4711\n");
     char *line = cli_state_json(&remote);
     json_t *root = json_loads(line, 0, NULL);
     const char *name = NULL, *id = NULL;
@@ -216,9 +216,9 @@ test_text_tells_of_relays_where_there_are_some(void **state)
     relay_add("rack2.lab", "tcp://rack2.lab:5570", "tcp://rack1.lab:5570", 0, true);
     remote.peer[2].relay = 2;
     (void)draw();
-    has("relays     2 · 1 of 2 actors go through them\n"
-        "  silent   rack2.lab/12 · not heard of for 12.0 s · through rack1.lab/12\n"
-        "  relay    top.lab/12 · for relays alone\n"
+    has("relays     2 · 1 of 2 actors connect through relays\n"
+        "  silent   rack2.lab/12 · no report for 12.0 s · through rack1.lab/12\n"
+        "  relay    top.lab/12 · serves other relays only\n"
         "           rack1.lab/12 · 1 actor · through tcp://top.lab:5570\n");
     char *line = cli_state_json(&remote);
     json_t *root = json_loads(line, 0, NULL), *list = json_object_get(root, "peers");
@@ -288,7 +288,7 @@ test_text_says_why_somebody_was_not_heard(void **state)
     (void)draw();
     has("replay     tls+tcp://replay.lab:5560\n           connection refused\n");
     has("actors     the learner has no method 1.6\n");
-    has("waiting    learner and actors wait for replay");
+    has("waiting    replay does not answer from here (connection refused)");
     assert_null(strstr(text, "nan"));
     cli_state_miss_status(&remote.learner, "certificate has expired");
     (void)draw();

@@ -63,13 +63,13 @@ test_a_data_set_needs_no_actors(void **state)
     expect("nobody", "", "nobody waits: the learner learns from a data set alone, without actors");
     number("learner.wait_share", 0.6);
     expect("learner", "replay",
-           "the learner waits for replay (60 % of its time), which serves the data set: check its "
-           "CPU, and whether the file is in memory");
+           "the learner waits for replay (60 % of its time), which serves the data set: check "
+           "replay's CPU, and whether the file is in memory");
     remote.replay.heard = false;
     (void)snprintf(remote.replay.why, sizeof(remote.replay.why), "no answer");
     expect("learner", "replay",
-           "the learner waits for replay, unless it can reach it: it does not answer here (no "
-           "answer)");
+           "replay does not answer from here (no answer); if the learner cannot reach replay "
+           "either, it waits");
 }
 
 static void
@@ -123,8 +123,9 @@ test_first_actor_is_waited_for_after_another_was_refused(void **state)
     (void)state;
     state_is("waiting for an actor");
     (void)snprintf(remote.learner.refused, sizeof(remote.learner.refused), "host/1: unlike");
-    expect("learner", "actors",
-           "the learner waits for the first actor: it has refused all that registered");
+    expect(
+        "learner", "actors",
+        "the learner waits for the first actor: the learner refused every actor that registered");
 }
 
 static void
@@ -163,8 +164,8 @@ test_replay_that_was_not_heard_is_waited_for(void **state)
     (void)state;
     cli_state_miss_status(&remote.replay, "no answer");
     expect("everybody", "replay",
-           "learner and actors wait for replay, unless they can reach it: it does not answer here "
-           "(no answer)");
+           "replay does not answer from here (no answer); if learner and actors cannot reach "
+           "replay either, they wait");
 }
 
 static void
@@ -184,8 +185,8 @@ test_replay_of_a_data_set_is_waited_for(void **state)
     (void)state;
     cli_state_miss_status(&remote.data, "no answer");
     expect("learner", "data",
-           "the learner waits for the replay of the data set, unless it can reach it: it does not "
-           "answer here (no answer)");
+           "the replay of the data set does not answer from here (no answer); if the learner "
+           "cannot reach it either, the learner waits");
 }
 
 static void
@@ -276,7 +277,7 @@ test_learner_waits_for_the_slower_of_two_replays(void **state)
     number("learner.data_wait_s", 11);
     expect("learner", "data",
            "the learner waits for the replay of the data set (40 % of its time), longer than for "
-           "the live one: check its CPU, and whether the file is in memory");
+           "the live one: check the CPU of that replay, and whether the file is in memory");
     number("learner.replay_wait_s", 12);
     cli_waiting_judge(&waiting, &remote);
     assert_string_equal(waiting.for_whom, "actors");

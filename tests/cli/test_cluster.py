@@ -91,7 +91,7 @@ def test_refusals():
         ("ssh", "cartpole", "--hosts", "a", "--address", "a b"): "--address is 'a b'",
         ("ssh", "cartpole", "--hosts", "a", "--address", "fd00::1"): "--address is 'fd00::1'; allowed is a DNS name or an IPv4 address",
         ("ssh", "cartpole", "--hosts", "a", "--resume"): "--resume needs --run-dir",
-        ("ssh", "cartpole", "--hosts", "a", "--certs", "x", "--insecure"): "--certs and --insecure exclude each other",
+        ("ssh", "cartpole", "--hosts", "a", "--certs", "x", "--insecure"): "--certs and --insecure cannot be used together",
         ("ssh", "cartpole", "--hosts", "a,b", "--set", "run.deterministic=true"):
             "run.deterministic: a run in lock-step needs numbered actors",
         ("slurm", "cartpole", "--sbatch", "-p long"): "--sbatch is '-p long'",
@@ -366,7 +366,7 @@ def test_a_copy_that_breaks():
             before = hosts.saved() if options else None
             hosts.broken.write_text("/run/*", encoding="utf-8")
             said, code = hosts.end(process)
-            assert code == 143 and f"the same command with --run-dir {hosts.run} goes on with it" in said, (code, said)
+            assert code == 143 and f"the same command with --run-dir {hosts.run} continues it" in said, (code, said)
             assert (hosts.saved() if options else hosts.run.joinpath("checkpoint.oct").exists() or None) == before, "all or nothing"
             saved = hosts.saved(hosts.remote("a") / "run")
             hosts.broken.write_text("'remove'", encoding="utf-8")
@@ -374,7 +374,7 @@ def test_a_copy_that_breaks():
             starts.append(hosts.begun(process))
             assert saved.strip() in starts[-1], (starts, saved)
             said, code = hosts.end(process)
-            assert code == 143 and "a:octet-runs/run.a is still there" in said, (code, said)
+            assert code == 143 and "a:octet-runs/run.a still exists" in said, (code, said)
             assert hosts.saved().startswith("saved ") and (hosts.run / "policy_versions/1.oct").exists()
             assert sorted(os.listdir(hosts.run)) == [".lock", ".owner", "checkpoint.oct", "config.yaml", "log", "policy.oct", "policy_versions"]
         lines = [line for line in hosts.log().splitlines() if line.startswith("LOG-")]
@@ -443,7 +443,7 @@ def test_another_run_of_the_same_name():
         (hosts.remote("b") / "mine").touch()
         for command in ("stop", "ready", "start", "remove"):
             result = host(hosts.remote("b"), command)
-            assert result.returncode == 1 and f" is that of {os.uname().nodename}:{hosts.run} by now" in result.stderr, result
+            assert result.returncode == 1 and f" now belongs to {os.uname().nodename}:{hosts.run}" in result.stderr, result
         assert (hosts.remote("b") / "mine").exists()
         kept = [int(file.read_text(encoding="utf-8").split()[0]) for host in "ab" for file in (hosts.remote(host) / "pid").iterdir()]
         assert len(kept) == 4 and all(runs(pid) for pid in kept), kept
@@ -517,8 +517,8 @@ def test_a_replay_that_gives_up():
         hosts.begun(process)
         (hosts.remote("a") / "refuse").touch()
         said, code = hosts.ended(process)
-        assert code == 3 and ": replay" in said and "has ended (exit code 3), and the run with it\n" in said, (code, said)
-        assert "octet cluster ssh: --resume goes on from what was saved\n" in said, said
+        assert code == 3 and ": replay" in said and "has ended (exit code 3), which ends the run\n" in said, (code, said)
+        assert "octet cluster ssh: --resume continues from what was saved\n" in said, said
         assert hosts.saved().startswith("saved ") and not hosts.remote("a").exists()
         process = hosts.start("--insecure", "--resume")
         hosts.begun(process)
@@ -530,7 +530,7 @@ def test_a_replay_that_gives_up():
         program(hosts.folder / "programs/octet-learner", DAEMON)
         program(hosts.folder / "programs/octet-replay", DAEMON.replace("exec sleep 1000", "exit 3"))
         said, code = hosts.ended(hosts.start("--insecure"))
-        assert code == 3 and "has ended (exit code 3), and the run with it\n" in said and "--resume" not in said, (code, said)
+        assert code == 3 and "has ended (exit code 3), which ends the run\n" in said and "--resume" not in said, (code, said)
 
 
 def test_daemons_that_vanish():
@@ -538,7 +538,7 @@ def test_daemons_that_vanish():
     with tempfile.TemporaryDirectory() as name, Hosts(name) as hosts:
         process = hosts.start("--insecure", "--actors", "2")
         hosts.begun(process)
-        for host, daemon, words in (("b", "actor-1", "the others go on"), ("a", "learner", "and the run with it")):
+        for host, daemon, words in (("b", "actor-1", "the others continue"), ("a", "learner", "which ends the run")):
             for pid in (hosts.remote(host) / f"pid/{daemon}").read_text(encoding="utf-8").split():
                 kill_if_there(pid)
             line = hosts.heard(process, f"{daemon} has ended")

@@ -141,10 +141,10 @@ def test_slurm_steps_that_end():
     late = f"{waits}; : >{{0}}/told; {waits}"
     finished, stopped = f"{waits}; exit 0", f"{waits}; exit 143"
     for replay, learner, actor, status, says in (
-            ("exit 3", stopped, waits, 3, "replay-1 has ended (exit code 3), and the learner cannot go on without it"),
-            ("exit 0", stopped, waits, 143, "replay-1 has ended (exit code 0), and the learner cannot go on without it"),
-            ("exit 1", finished, waits, 0, "replay-1 has ended (exit code 1), and the learner cannot go on without it"),
-            (waits, "exit 3", late, 3, "the learner has ended (exit code 3)")):
+            ("exit 3", stopped, waits, 3, "replay-1 has exited (code 3), and the learner cannot continue without it"),
+            ("exit 0", stopped, waits, 143, "replay-1 has exited (code 0), and the learner cannot continue without it"),
+            ("exit 1", finished, waits, 0, "replay-1 has exited (code 1), and the learner cannot continue without it"),
+            (waits, "exit 3", late, 3, "the learner has exited (code 3)")):
         with tempfile.TemporaryDirectory() as name:
             folder = pathlib.Path(name)
             run, tools = folder / "run", slurm_tools(folder)
@@ -155,7 +155,7 @@ def test_slurm_steps_that_end():
             (folder / "job.sh").write_text(octet("slurm", "cartpole", "--insecure", "--run-dir", run, "--set", "replay.shards=2",
                                                  status=0).stdout, encoding="utf-8")
             done = slurm_job(folder)
-            assert done.returncode == status and says in done.stdout and done.stdout.count("has ended") == 1, (status, done)
+            assert done.returncode == status and says in done.stdout and done.stdout.count("has exited") == 1, (status, done)
             assert done.stderr == "" and not (run / "job").exists(), done
 
 
@@ -254,7 +254,7 @@ def test_slurm_actors_of_an_array():
         assert task.returncode == 0 and out == "drained\n" and not runs(actor), out
     with slurm_array("exit 3") as (folder, task):
         out, _ = task.communicate(timeout=60)
-        assert task.returncode == 3 and out == "the actor has ended (exit code 3)\n" and len(begun(folder, 1)) == 1, out
+        assert task.returncode == 3 and out == "the actor has exited (code 3)\n" and len(begun(folder, 1)) == 1, out
 
 
 if __name__ == "__main__":

@@ -220,7 +220,7 @@ class Server(Case):
         self.runs.mkdir()
         self.assertIn("--port is '0'", self.octet("dash", "--port", "0", code=2)[1])
         for both in [("--port", "9000", "--listen", "https://0.0.0.0:9001"), ("--listen", "https://0.0.0.0:9001", "--port", "9000")]:
-            self.assertIn("--port and --listen exclude each other", self.octet("dash", *both, code=2)[1])
+            self.assertIn("--port and --listen cannot be used together", self.octet("dash", *both, code=2)[1])
         self.assertIn("http:// is for this machine alone", self.octet("dash", "--listen", "http://0.0.0.0:8260", code=1)[1])
         for plain in [(), ("--listen", "http://127.0.0.1:8260")]:
             self.assertIn("--tls is for https; give --listen https://HOST:PORT",
@@ -240,7 +240,7 @@ class Server(Case):
         self.octet("certs", "issue", "operator", "anna")
         self.octet("certs", "issue", "actor", "actors")
         port = free_port(1)
-        self.assertIn("the certificate is an operator's, which accepts no connections",
+        self.assertIn("the certificate has the role operator, which cannot accept connections",
                       self.octet("dash", "runs", "--listen", f"https://127.0.0.1:{port}", "--tls", "octet-certs/anna", code=1)[1])
         child = self.start("dash", "runs", "--listen", f"https://127.0.0.1:{port}", "--tls", "octet-certs/learner")
         self.assertIn(f"https://127.0.0.1:{port} shows 1 run;", child.stdout.readline())
@@ -372,7 +372,7 @@ class Report(Case):
     def test_wrong_use_is_told(self):
         self.assertIn("no RUN given", self.octet("report", code=2)[1])
         self.assertIn("cannot read folder 'x': No such file", self.octet("report", "x", code=1)[1])
-        self.assertIn("there is no run in '.'", self.octet("report", ".", code=1)[1])
+        self.assertIn("no run in '.'", self.octet("report", ".", code=1)[1])
         dash_runs.make_run(self.runs / "a")
         self.assertIn("cannot write '/nowhere/x.html'", self.octet("report", "runs", "--html", "/nowhere/x.html", code=1)[1])
 
@@ -540,7 +540,7 @@ class Live(Fakes, Page):
         self.open(f"http://127.0.0.1:{self.port}/")
         rows = wait_for("relays are listed", lambda: self.table_below("Relays"))
         self.assertEqual(rows, [["host", "pid", "address", "through", "actors", "last report"],
-                                ["rack-0", "100", "for relays alone", "learner and replay", "0", "0.5 s"],
+                                ["rack-0", "100", "serves other relays only", "learner and replay", "0", "0.5 s"],
                                 ["rack-1", "101", "tcp://rack-1:5570", "tcp://rack-0:5570", "11", "0.5 s"],
                                 ["rack-2", "102", "tcp://rack-2:5570", "tcp://rack-0:5570", "12", "silent"]])
         self.assertEqual([row[-1] for row in self.table_below("Actors and evaluators")],
@@ -679,7 +679,7 @@ class Browser(Page):
         self.open(f"http://127.0.0.1:{self.port}/")
         self.assertEqual(self.run_js("document.getElementById('state').textContent"), "1 run, 0 live")
         self.assertEqual(self.row(1)[1:], ["silent", "CartPole-v1", "1", "510", "20 M", "200 k", "2.8 h", "2001", "1500"])
-        self.assertEqual(self.run_js("document.querySelector('#runs .silent').title"), "nobody answers, and there is no summary")
+        self.assertEqual(self.run_js("document.querySelector('#runs .silent').title"), "no daemon answers, and there is no summary")
         self.assertEqual(self.run_js("document.getElementById('waiting').textContent"), "The learner waited 25 % of the last row, actors 20 %.")
         layers = self.get("/codes/0")["layers"]
         said = [f"layer {i} ({layer['inputs']} \u2192 {layer['outputs']}): {{}} % of the codes are 0, {{}} % are \u00b1127; at most {max(layer['counts'])} weights have one code"

@@ -143,9 +143,9 @@ class Programs(Case):
 
     def test_a_python_that_is_missing_matters_to_those_who_need_it(self):
         missing = {"OCTET_PYTHON": "/nonexistent/python"}
-        self.one(self.doctor(**missing), "python", "note", "there is no '/nonexistent/python'")
+        self.one(self.doctor(**missing), "python", "note", "'/nonexistent/python' was not found")
         (self.home / "x.yaml").write_text("env:\n  id: gym:CartPole-v1\n")
-        self.one(self.doctor("x.yaml", code=1, **missing), "python", "fail", "there is no '/nonexistent/python'")
+        self.one(self.doctor("x.yaml", code=1, **missing), "python", "fail", "'/nonexistent/python' was not found")
 
     def program(self, text):
         path = self.home / "python"

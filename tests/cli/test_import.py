@@ -83,7 +83,7 @@ class Import(unittest.TestCase):
         self.octet("export", "pole.oct", "--c99", "pole.h", "--onnx", "pole.onnx")
         self.assertIn("pole.int4.oct", self.octet("quantize", "pole.fp32.oct", "--precision", "int4"))
         error = self.octet("import", "pole.onnx", "--env", "CartPole-v1", "--out", "x.oct", code=1)
-        self.assertIn("octet export wrote it", error)
+        self.assertIn("octet export wrote this file", error)
 
     def test_eval_says_which_options_the_environment_has_and_where_they_come_from(self):
         self.octet("import", DATA / "tanh.onnx", "--env", "CartPole-v1", "--out", "pole.oct")
@@ -93,12 +93,12 @@ class Import(unittest.TestCase):
             text = self.octet("eval", "pole.oct", "--episodes", 3, *arguments)
             return re.search(r"^  options      (.*)$", text, re.MULTILINE)[1], "length       7.0" in text
 
-        self.assertEqual(said(), ("none (no config.yaml beside the policy to take them from)", False))
+        self.assertEqual(said(), ("none (no config.yaml beside the policy)", False))
         self.assertEqual(said("--options", short), (f"{short} (--options)", True))
         (self.home / "config.yaml").write_text(f"env: {{id: CartPole-v1, options: {short}}}\n")
         self.assertEqual(said(), (f"{short} (config.yaml beside the policy)", True))
         self.assertEqual(said("--options", "sutton_barto_reward=1"), ("sutton_barto_reward=1 (--options)", False))
-        self.assertEqual(said("--env", "CartPole-v1"), ("none (with --env, they are those of --options)", False))
+        self.assertEqual(said("--env", "CartPole-v1"), ("none (with --env, only those of --options)", False))
         (self.home / "config.yaml").write_text("env: {id: CartPole-v1}\n")
         self.assertEqual(said(), ("none (config.yaml beside the policy)", False))
         # Of a student; a run's has precedence.
@@ -127,7 +127,7 @@ class Import(unittest.TestCase):
             self.assertEqual(told in self.octet("import", *pole, *others, "--out", "short/other.oct"), notes != [])
         self.assertEqual((self.home / "short/env.yaml").read_bytes(), before)
         # It would be of the other policies, too.
-        self.assertIn(f"note        {needs}other policies are in this folder, and env.yaml would be theirs, too\n",
+        self.assertIn(f"note        {needs}this folder has other policies, to which env.yaml would apply, too\n",
                       self.octet("import", *pole, *short, "--out", "plain/short.oct"))
         self.assertFalse((self.home / "plain/env.yaml").exists())
         self.assertIn("options      none", self.octet("eval", "plain/pole.oct", "--episodes", 1))
@@ -156,7 +156,7 @@ class Import(unittest.TestCase):
                             ["distill", "pole.fp32.oct", "--out", "student"]):
                 error = self.octet(*command, code=1)
                 self.assertIn(why, error)
-                self.assertIn("--env ID, with --options K=V,..., does without it", error)
+                self.assertIn("--env ID, with --options K=V,...", error)
             self.assertFalse((self.home / "pole.fp32.int8.oct").exists() or (self.home / "student").exists())
             self.assertIn(f"action repeat unknown: {why}", self.octet("export", "pole.oct", "--c99", "pole.h"))
             self.assertIn("length       7.0", self.octet("eval", "pole.oct", "--episodes", 3, *short))
@@ -167,7 +167,7 @@ class Import(unittest.TestCase):
         (self.home / "config.yaml").mkdir()
         self.assertIn("config.yaml: error: cannot be read", self.octet("eval", "pole.oct", code=1))
         (self.home / "config.yaml").rmdir()
-        self.assertIn("there is no config.yaml of a run", self.octet("export", "pole.oct", "--c99", "pole.h"))
+        self.assertIn("no config.yaml of a run", self.octet("export", "pole.oct", "--c99", "pole.h"))
         self.assertIn("environment CartPole-v1, options max_episode_steps=7 (--options)\n",
                       self.octet("quantize", "pole.fp32.oct", "--episodes", 2, *short))
 
@@ -200,8 +200,8 @@ class Import(unittest.TestCase):
         self.assertIn("random observations", report["observed"])
         self.assertFalse(report["quantised"]["calibrated"])
         self.assertEqual(self.report(*arguments, "-3:1", "--actions", 3), report)  # the dimensions of the box
-        for words, wanted in (("-3:1", "has 3 numbers, there are 2 actions"),
-                              ("-3:1,-3:1", "has 3 numbers, there are bounds of 2 actions")):
+        for words, wanted in (("-3:1", "has 3 numbers, but there are 2 actions"),
+                              ("-3:1,-3:1", "has 3 numbers, but there are bounds for 2 actions")):
             self.assertIn(wanted, self.octet("import", *arguments, words, "--actions", 2, code=1))
         self.assertIn("'log_std' is clipped to [-20, 2], which is [-20.4, 1.59] for action 2 in [-1, 1]; ",
                       self.octet("import", *arguments, "-3:1,-3:1,-3:3", code=1))
@@ -303,17 +303,17 @@ class Import(unittest.TestCase):
             ([tanh, "--out", "x.oct", "--obs-shape", "4,x"], 2, "--obs-shape is '4,x'"),
             ([tanh, "--out", "x.oct", "--options", "a=b"], 2, "--options needs --env"),
             (["none.onnx", "--out", "x.oct"], 1, "No such file"),
-            (["text.onnx", "--out", "x.oct"], 1, "no ONNX model"),
+            (["text.onnx", "--out", "x.oct"], 1, "not an ONNX model"),
             (["alone.onnx", "--out", "x.oct", "--actions", 3], 1, "norm_dynamo.onnx.data': No such file"),
             ([DATA / "silu.onnx", "--out", "x.oct", "--actions", 2], 1, "(Mul): x * sigmoid(x), SiLU"),
             ([tanh, "--out", "x.oct"], 1, "--env, --actions or --bounds"),
-            ([tanh, "--out", "x.oct", "--env", "Acrobot-v1"], 1, "reads 4 numbers, an observation has 6"),
+            ([tanh, "--out", "x.oct", "--env", "Acrobot-v1"], 1, "reads 4 numbers, but an observation has 6"),
             ([tanh, "--out", "x.oct", "--env", "CartPole-v2"], 1, "did you mean CartPole-v1"),
             ([tanh, "--out", "x.oct", "--actions", 2, "--observations", DATA / "conv.obs.npy"], 1, "rows of 90 numbers"),
-            ([tanh, "--out", "x.oct", "--actions", 2, "--observations", "text.onnx"], 1, "no array of NumPy"),
+            ([tanh, "--out", "x.oct", "--actions", 2, "--observations", "text.onnx"], 1, "not a NumPy array"),
             ([tanh, "--out", tanh, "--actions", 2], 1, "the model itself"),
             ([tanh, "--out", "x.oct", "--env", "CartPole-v1", "--actions", 3], 1, "--actions is 3; environment 'CartPole-v1' has 2"),
-            ([tanh, "--out", "x.oct", "--env", "CartPole-v1", "--bounds", "0:1"], 1, "--bounds is of a box"),
+            ([tanh, "--out", "x.oct", "--env", "CartPole-v1", "--bounds", "0:1"], 1, "--bounds is for box actions"),
             (["gelu.onnx", "--out", "x.oct", "--actions", 2], 1, "(Gelu): policies do not have this operation; they have Gemm, "),
             (["gelu.onnx", "--out", "x.oct", "--actions", 2], 1, "Slice, Cast, Dropout and Identity\n"),
         ]:

@@ -154,17 +154,17 @@ class WrongInput(Case):
         for over, words in [("algo.lerning_rate=1..2", "did you mean algo.learning_rate?"),
                             ("algo.learning_rate=1e-4,x", "x is not a number, allowed"),
                             ("algo.learning_rate=1e-2..1e-4", "1e-2 is not below 1e-4"),
-                            ("run.seed=1,2", "--seeds N"), ("run.name=a,b", "only names or places a run"),
-                            ("net.learner=ipc://a.ipc,ipc://b.ipc", "only names or places a run"), ("algo.learning_rate", "values are missing")]:
+                            ("run.seed=1,2", "--seeds N"), ("run.name=a,b", "does not change what a run learns"),
+                            ("net.learner=ipc://a.ipc,ipc://b.ipc", "does not change what a run learns"), ("algo.learning_rate", "values are missing")]:
             self.refused(["sweep", "x.yaml", "--over", over], f"--over {over}: ", words)
         rate = ["--over", "algo.learning_rate=1e-4..1e-2"]
         self.refused(["sweep", "x.yaml"], "give --over KEY=VALUES")
         self.refused(["sweep", "nowhere", *rate], "octet sweep: error: no file or preset 'nowhere'")
         self.refused(["sweep", "x.yaml", *rate, "--grid"], "--grid needs lists")
-        self.refused(["sweep", "x.yaml", *rate, "--random", "3", "--optuna", "3"], "exclude each other")
+        self.refused(["sweep", "x.yaml", *rate, "--random", "3", "--optuna", "3"], "cannot be used together")
         self.refused(["sweep", "x.yaml", *rate, "--seeds", "0"], "--seeds is '0'")
         self.refused(["sweep", "x.yaml", *rate, "--set", "algo.learning_rate=0.1"],
-                     "--set algo.learning_rate=0.1 and --over algo.learning_rate=… exclude each other")
+                     "--set algo.learning_rate=0.1 and --over algo.learning_rate=… cannot be used together")
         self.refused(["sweep", "x.yaml", "--over", "algo.name=sac,dqn"], "trial 1 (algo.name=sac): ",
                      "sac needs actions in a box")
         self.refused(["sweep", "x.yaml", "--over", "replay.min_size=10,2000000"], "trial 2 (replay.min_size=2000000): ",
@@ -185,8 +185,8 @@ class WrongInput(Case):
     def test_a_dry_sweep_prints_its_trials_and_starts_nothing(self):
         out, _ = self.octet("sweep", "x.yaml", "--over", "algo.learning_rate=1e-4..1e-2", "--over", "algo.n_step=1,2",
                             "--random", "3", "--seeds", "2", "--dry-run")
-        self.assertIn("3 trials (drawn by a generator of seed 0), 2 seeds each from 1 on: 6 runs", out)
-        self.assertIn("algo.learning_rate  0.0001 .. 0.01, uniform in its logarithm", out)
+        self.assertIn("3 trials (drawn by a generator with seed 0), 2 seeds each, starting at 1: 6 runs", out)
+        self.assertIn("algo.learning_rate  0.0001 .. 0.01, log-uniform", out)
         self.assertEqual(len(re.findall(r"^trial \d: algo.learning_rate=0\.\d+ algo.n_step=[12]$", out, re.M)), 3, out)
         again, _ = self.octet("sweep", "x.yaml", "--over", "algo.learning_rate=1e-4..1e-2", "--over", "algo.n_step=1,2",
                               "--random", "4", "--seeds", "2", "--dry-run")
@@ -205,11 +205,11 @@ class WrongInput(Case):
         out, err = self.octet("sweep", "x.yaml", "--over", "algo.n_step=1,2", "--over", "algo.double_q=true,false",
                               "--random", "9", "--dry-run")
         self.assertIn("note: only 4 different trials were found", err)
-        self.assertIn("4 trials (drawn by a generator of seed 0), 1 seed each from 1 on: 4 runs", out)
+        self.assertIn("4 trials (drawn by a generator with seed 0), 1 seed each, starting at 1: 4 runs", out)
         self.assertEqual(len(set(re.findall(r"^trial \d: (.*)$", out, re.M))), 4, out)
         out, err = self.octet("sweep", "x.yaml", "--over", "algo.n_step=1,2", "--random", "1", "--dry-run")
         self.assertEqual(err, "")
-        self.assertIn("1 trial (drawn by a generator of seed 0), 1 seed each from 1 on: 1 run\n", out)
+        self.assertIn("1 trial (drawn by a generator with seed 0), 1 seed each, starting at 1: 1 run\n", out)
 
     def test_a_sweep_tells_of_keys_without_effect(self):
         over = ["--over", "algo.clip=0.1,0.2", "--dry-run"]
@@ -354,8 +354,8 @@ class WrongInput(Case):
             (self.home / name / "config.yaml").write_text(f"env: {{id: CartPole-v1}}\nrun: {{seed: {1 if name != 'd' else 2}}}\n")
             (self.home / name / "summary.json").write_text(json.dumps({"run_id": f"{run_id:016x}"}))
         out, err = self.octet("compare", "a", "a-backup", "b", "d")
-        self.assertEqual(err, "octet compare: note: a-backup is a copy of a and does not count\n"
-                              "octet compare: note: a and b have the same configuration and the same seed, 1\n")
+        self.assertEqual(err, "octet compare: note: a-backup is a copy of a and is not counted\noctet "
+                              "compare: note: a and b have the same configuration and the same seed, 1\n")
         self.assertRegex(out, r"\nA  a +0 of 3 ")
         _, err = self.octet("compare", ".")
         self.assertIn("note: ./a, ./b and 1 more have the same configuration and the same seed, 1\n", err)
@@ -396,7 +396,7 @@ class WrongInput(Case):
         (run / "config.yaml").unlink()
         os.mkfifo(run / "config.yaml")
         for command in (["status", "run"], ["set", "run", "replay.tolerance=1"], ["top", "run", "--once"]):
-            self.refused(command, "config.yaml: error: cannot be read: it is no plain file", code=1)
+            self.refused(command, "config.yaml: error: cannot be read: it is not a regular file", code=1)
         self.octet("run", "pack", "run", "--out", "y.tar.zst")
 
     def test_data_export_has_one_output(self):
@@ -436,7 +436,7 @@ class WrongInput(Case):
         on = ["eval", str(box), "--env", shape, "--options"]
         self.refused([*on, "obs=5,actions=3"], "the policy (for Golden-v0) was trained with action 1 in [-2, 3], but Shape-v0 "
                      "takes it in [-1, 1]", code=1)
-        self.refused([*on, "obs=5,actions=3,dtype=2"], "Shape-v0 takes actions of f64; policies give f32", code=1)
+        self.refused([*on, "obs=5,actions=3,dtype=2"], "actions of Shape-v0 are f64; policies give f32", code=1)
         on = ["eval", str(atoms), "--env", shape, "--options"]
         out, _ = self.octet(*on, "obs=6,obs_dtype=3,n=3,sums=0")
         self.assertIn("return       10.00 ± 0.00 over 100 episodes", out)
@@ -498,7 +498,7 @@ class WrongInput(Case):
                            (["--check", "x.yaml", "--resolved", "--markdown"], "--check and --markdown"),
                            (["--explain", "ppo", "--markdown"], "--explain and --markdown"),
                            (["algo", "--algorithms"], "algo and --algorithms")]:
-            self.refused(["config", *words], f"{two} exclude each other")
+            self.refused(["config", *words], f"{two} cannot be used together")
 
     def test_distill_that_is_interrupted_leaves_no_folder(self):
         (self.home / "obs.txt").write_text("1 2 3 4 5\n" * 300)
@@ -535,10 +535,10 @@ class WrongInput(Case):
         for name, outputs in (("relu_int8", "values of actions"), ("atoms_int8", "distributions of returns"),
                               ("box_fp32", "the actions themselves")):
             policy = policies / f"{name}.oct"
-            self.refused(["eval", str(policy), *on], f"octet eval: error: '{policy}' has no distribution to draw actions from: its "
+            self.refused(["eval", str(policy), *on], f"octet eval: error: '{policy}' has no distribution to sample actions from: its "
                          f"outputs are {outputs}; leave out --sampling\n", code=1)
         on = [str(policies / "logits_int8.oct"), *on, "--options", "obs=5,n=7"]
-        self.assertIn("  actions      drawn from the policy's distribution\n", self.octet("eval", *on)[0])
+        self.assertIn("  actions      sampled from the policy's distribution\n", self.octet("eval", *on)[0])
         self.assertIs(json.loads(self.octet("eval", *on, "--json")[0])["sampling"], True)
 
     def test_eval_tells_of_the_episodes_that_failed(self):
@@ -546,7 +546,7 @@ class WrongInput(Case):
         out, _ = self.octet("eval", str(policy), "--env", str(PLUGINS / "shape.so"),
                             "--options", "obs=6,obs_dtype=3,n=3,fails=7", "--episodes", "10", "--envs", "4")
         self.assertRegex(out, r"return       10\.00 ± 0\.00 over 10 episodes .*\n  failed       7 further episodes, "
-                              r"played again \(environment \d: the reward is not finite\)\n  length       20\.0 steps\n")
+                              r"repeated \(environment \d: the reward is not finite\)\n  length       20\.0 steps\n")
 
     def test_eval_in_json_has_what_its_text_has_and_each_episode(self):
         policy = pathlib.Path(__file__).resolve().parents[1] / "data/policy/atoms_int8.oct"
@@ -559,7 +559,7 @@ class WrongInput(Case):
         for told in (f"{got['policy']}: {got['precision']} policy, version {got['policy_version']}, {got['kernel']} kernel\n",
                      f"environment  {got['environment']}, seed {got['seed']}\n", f"options      {got['options']} ({got['options_from']})\n",
                      f"return       {got['mean']:.2f} ± {got['std']:.2f} over {got['episodes']} episodes (min {got['min']:.2f}, max {got['max']:.2f})\n",
-                     f"failed       {got['failed_episodes']} further episodes, played again ({got['failure']})\n",
+                     f"failed       {got['failed_episodes']} further episodes, repeated ({got['failure']})\n",
                      f"length       {got['mean_length']:.1f} steps\n"):
             self.assertIn(told, text)
         self.assertEqual((got["policy"], got["seed"], got["episodes"], got["failed_episodes"], got["video"]), (str(policy), 9, 10, 7, None))
@@ -712,10 +712,10 @@ class WrongInput(Case):
                 (["env: {id: CartPole-v1}", "replay:", "  data: nowhere.data", "run: {updates: 9}"],
                  "3: error: replay.data is 'nowhere.data': No such file"),
                 (["env: {id: CartPole-v1}", "replay:", "  path: /nowhere/table.oct"],
-                 "3: error: replay.path: /nowhere/table.oct: No such file or directory; allowed are a file in the run folder, "
-                 "a file in a folder that can be written to, and none"),
+                 "3: error: replay.path: /nowhere/table.oct: No such file or directory; allowed are a file in the run "
+                 "folder, a file in a writable folder, and none"),
                 (["env: {id: CartPole-v1}", "replay:", f"  path: {self.home}"], f"3: error: replay.path: {self.home}: it is a folder"),
-                (["env: {id: CartPole-v1}", "replay:", "  path: /dev/null"], "3: error: replay.path: /dev/null: it is not a plain"),
+                (["env: {id: CartPole-v1}", "replay:", "  path: /dev/null"], "3: error: replay.path: /dev/null: it is not a regular"),
                 (["env: {id: CartPole-v1}", "replay:", "  data: text.so", "run: {updates: 9}"], "3: error: replay.data: ")]:
             file.write_text("\n".join(lines) + "\n")
             _, trained = self.octet("train", "bad.yaml", code=2)
@@ -871,8 +871,8 @@ class Presets(Case):
             return self.octet(*words, code=2)[1].removesuffix(f"\n  help: octet {words[0]} --help\n")
         self.assertRegex(refusal("train", "CartPole-v1"), r"^octet train: error: 'CartPole-v1' is an environment, not an experiment; "
                          r"try: octet train cartpole\n  presets that use it: cartpole-a2c, .* and \d more$")
-        self.assertEqual(refusal("train", "gym:X-v0"), "octet train: error: 'gym:X-v0' is an environment, not an experiment; a file with "
-                                                       "this line is one:\n  env: {id: \"gym:X-v0\"}")
+        self.assertEqual(refusal("train", "gym:X-v0"), "octet train: error: 'gym:X-v0' is an environment, not an experiment; write a file with "
+                                                       "this line:\n  env: {id: \"gym:X-v0\"}")
         shutil.copy(PLUGINS / "point.so", self.home / "lib.so")
         self.assertIn("'./lib.so' is an environment, not an experiment", refusal("train", "./lib.so"))
         (self.home / "own.yaml").write_text(refusal("train", "./lib.so").splitlines()[1])
@@ -1024,7 +1024,7 @@ class RunFolder(Case):
         before = (self.home / "run/config.yaml").stat().st_ino
         for words in [["--run-dir", "run", "--resume"], ["x.yaml", "--run-dir", "run"]]:
             _, err = self.octet("train", *words, code=1)
-            self.assertEqual(err, "octet train: error: the run in 'run' is live: octet status run shows it, octet stop run ends it; "
+            self.assertEqual(err, "octet train: error: the run in 'run' is live: octet status run shows it, octet stop run stops it; "
                                   "or name another folder\n")
         self.assertEqual((self.home / "run/config.yaml").stat().st_ino, before)
         first.send_signal(signal.SIGINT)
@@ -1062,7 +1062,7 @@ class Supervisor(Case):
         out, err = self.octet("train", "x.yaml", "--run-dir", "run", FAKE_LEARNER="finish")
         self.assertEqual(err, "")
         for text in ["CartPole-v1 finished: solved", "498.2 ± 3.50 over 100 episodes, int8 policy\n",
-                     "last       12.50 ± 1.50 over 100 episodes, 310.2 over the last 10 screens\n",
+                     "last       12.50 ± 1.50 over 100 episodes, 310.2 over the last 10 short evaluations\n",
                      "run/policy.oct", "octet eval run/policy.oct --env CartPole-v1"]:
             self.assertIn(text, out)
         self.assertIn("samples/insert=8.12", out)
@@ -1100,7 +1100,7 @@ class Supervisor(Case):
 
     def test_learner_that_died_is_restarted_with_resume(self):
         out, _ = self.octet("train", "x.yaml", "--run-dir", "run", FAKE_LEARNER="once")
-        self.assertIn("learner ended with code 5, restarts in 0.1 s (log/learner.log)", out)
+        self.assertIn("learner exited with code 5; restarting in 0.1 s (log/learner.log)", out)
         calls = self.log("run", "learner").splitlines()
         self.assertNotIn("--resume", calls[0])
         self.assertIn("--resume", calls[1])
@@ -1111,7 +1111,7 @@ class Supervisor(Case):
         (self.home / "run/log/actor-1.log").mkdir(parents=True)
         run = self.start("train", "x.yaml", "--run-dir", "run", "--actors", "3")
         wait_for("actor-1 is given up", lambda: "it is not restarted" in self.log("run", "supervisor"))
-        self.assertIn("actor-1 could not be started; it is not restarted, 2 of 3 actors are left", self.log("run", "supervisor"))
+        self.assertIn("actor-1 could not be started; it is not restarted, and 2 of 3 actors are left", self.log("run", "supervisor"))
         run.send_signal(signal.SIGINT)
         run.communicate(timeout=DEADLINE_S)
 
@@ -1120,12 +1120,12 @@ class Supervisor(Case):
         self.wait_up()
         wait_for("actor-0 is given up", lambda: "it is not restarted" in self.log("run", "supervisor"))
         out, _ = self.octet("status", "run")
-        self.assertIn("actor-0 crashed 5 times in a row, last time: ended with code 5; it is not restarted, 2 of 3", out)
+        self.assertIn("actor-0 crashed 5 times in a row, last time: exited with code 5; it is not restarted, and 2 of 3", out)
         self.assertIsNone(run.poll())
         run.send_signal(signal.SIGINT)
         out, err = run.communicate(timeout=DEADLINE_S)
         self.assertEqual(run.returncode, 130, out + err)
-        self.assertIn("it is not restarted, 2 of 3 actors are left (log/actor-0.log)", out)
+        self.assertIn("it is not restarted, and 2 of 3 actors are left (log/actor-0.log)", out)
         daemons = self.summary()["daemons"]
         self.assertEqual([name for name in daemons if daemons[name]["given_up"]], ["actor-0"])
         self.assertEqual(daemons["actor-0"]["starts"], 5)
@@ -1135,7 +1135,7 @@ class Supervisor(Case):
     def test_last_actor_that_keeps_dying_ends_the_run(self):
         out, err = self.octet("train", "x.yaml", "--run-dir", "run", "--actors", "1", code=1,
                               FAKE_ACTOR="crash-0")
-        self.assertIn("actor-0 crashed 5 times in a row, last time: ended with code 5", err)
+        self.assertIn("actor-0 crashed 5 times in a row, last time: exited with code 5", err)
         self.assertNotIn("given up", out)
         self.assert_gone()
 
@@ -1150,7 +1150,7 @@ class Supervisor(Case):
         out, _ = run.communicate(timeout=DEADLINE_S)
         self.assertRegex(out, r"replay: no progress for \d+\.\d s \(its event loop\); killed after 3 s "
                               r"\(run.hang_s\) \(log/replay.log\)\n")
-        self.assertIn("replay hung and was killed, restarts in 0.1 s (log/replay.log)", out)
+        self.assertIn("replay hung and was killed; restarting in 0.1 s (log/replay.log)", out)
         self.assertEqual(self.summary()["daemons"]["replay"]["hangs"], 1)
         self.assert_gone()
 
@@ -1163,7 +1163,7 @@ class Supervisor(Case):
         wait_for("the actor is up again", lambda: len((self.log("run", "actor-0") + self.log("run", "evaluator")).splitlines()) == 3)
         run.send_signal(signal.SIGINT)
         out, _ = run.communicate(timeout=DEADLINE_S)
-        self.assertIn("was killed by signal 9 (Killed), restarts", out)
+        self.assertIn("was killed by signal 9 (Killed); restarting", out)
         self.assert_gone()
 
     def test_a_refused_experiment_is_one_line_and_leaves_no_folder(self):
@@ -1248,7 +1248,7 @@ class Supervisor(Case):
         (self.home / "plug.yaml").write_text(f"env:\n  id: {shape}\n  options: n=3\nrun:\n  env_steps: 1000\n")
         run.mkdir()
         os.chown(run, 65534, 65534)
-        warning = (f"octet train: warning: the folder '{run.resolve()}' belongs to user 65534, who can replace what is in it: "
+        warning = (f"octet train: warning: the folder '{run.resolve()}' belongs to user 65534, who can replace its contents: "
                    "config.yaml, checkpoints, keys\n")
         _, err = self.octet("train", "plug.yaml", "--run-dir", "run", FAKE_LEARNER="finish")
         self.assertEqual(err, warning)
@@ -1331,8 +1331,8 @@ class Supervisor(Case):
         self.octet("train", "x.yaml", "--run-dir", "run", "--set", "algo.name=ppo", FAKE_LEARNER="finish")
         self.assertIn("  batch_size: 16\n", config.read_text())
         _, err = self.octet("train", "set.yaml", "--resume", "--run-dir", "run", "--actors", "2", FAKE_LEARNER="finish")
-        self.assertEqual(err, RESUMES + "warning: learner.batch_size: 16 rollouts of each version, but 32 environments make one each "
-                              "(actor.count: 2 of actor.envs: 16); the others are discarded\n" + note.format("actor.count: 2", 1))
+        self.assertEqual(err, RESUMES + "warning: learner.batch_size: 16 rollouts of each version are used, but 32 environments make one "
+                              "each (actor.count: 2 of actor.envs: 16); the rest are discarded\n" + note.format("actor.count: 2", 1))
         _, err = self.octet("train", "--resume", "--run-dir", "run", "--actors", "1", FAKE_LEARNER="finish")
         self.assertEqual(err, RESUMES + note.format("actor.count: 1", 2))
         for actors, batch_size in (2, 32), (1, 16):
@@ -1475,7 +1475,7 @@ class Supervisor(Case):
         out = "".join(lines) + out
         self.assertEqual(sweep.returncode, 0, out + err)
         self.assertEqual([line.split(", return")[0] for line in out.splitlines() if line.startswith("trial ")][:3],
-                         ["trial 1 of 2, seed 1: is waiting for the octet train that is still running in its folder",
+                         ["trial 1 of 2, seed 1: is waiting for the octet train that still runs in its folder",
                           "trial 2 of 2, seed 1: algo.n_step=2: finished",
                           "trial 1 of 2, seed 1: algo.n_step=1: finished"])
 
@@ -1522,7 +1522,7 @@ class Supervisor(Case):
         with open(self.home / "s/.lock", encoding="utf-8") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             _, err = self.octet("sweep", "--resume", "--sweep-dir", "s", code=1)
-        self.assertRegex(err, "an octet sweep is running in '.*s'; Ctrl-C ends it, or name another folder")
+        self.assertRegex(err, "an octet sweep is running in '.*s'; Ctrl-C stops it, or name another folder")
 
     def test_a_sweep_that_waits_for_a_run_can_be_stopped(self):
         self.killed_sweep()
@@ -1568,7 +1568,7 @@ class Supervisor(Case):
         run.send_signal(signal.SIGINT)
         out, err = run.communicate(timeout=DEADLINE_S)
         self.assertEqual(run.returncode, 1, out + err)
-        self.assertIn("already ending… (Ctrl-C again to kill)", out)
+        self.assertIn("already stopping… (Ctrl-C again to kill)", out)
         self.assertIn("replay died too often", err)
         self.assert_saved("run")
 
@@ -1646,7 +1646,7 @@ class Supervisor(Case):
         out, err = run.communicate(timeout=DEADLINE_S)
         self.assertEqual(run.returncode, 1, out + err)
         self.assertIn("octet train: error: the run was stopped and could not be saved: learner was killed by signal 9 (Killed); "
-                      "the last checkpoint is of update 0; the end of run/log/learner.log:", err)
+                      "the last checkpoint is from update 0; the end of run/log/learner.log:", err)
         self.assertIn(" train --resume --run-dir run\n", out)
         self.assertEqual(self.summary()["supervisor"]["exit_code"], 1)
         self.assertEqual(self.alive(), [])
@@ -1795,7 +1795,7 @@ class LiveRun(Case):
 
         self.assertEqual((run / ".lock").stat().st_mode & 0o7777, 0o600)
         (run / "learner.lock").touch(0o600)
-        unknown = "run: whether the run has ended is unknown: it has no summary.json, and its locks are its owner's"
+        unknown = "run: cannot tell whether the run has ended: summary.json is missing, and only the owner of the folder can test its locks"
         self.assertIn(f"octet status: error: {unknown}, and ", by_another("status", "run", code=1))
         (run / "learner.ipc").rename(run / "away")
         self.assertIn(f"octet top: error: {unknown}", by_another("top", "run", "--once", code=1))
@@ -1840,7 +1840,7 @@ class LiveRun(Case):
         for more in ([], ["--json"], ["--watch"]):
             out, err = self.octet("status", "run", *more, code=1)
             self.assertEqual(out, "")
-            self.assertIn("run: the run has not ended, but its learner cannot be asked: "
+            self.assertIn("run: the run has not ended, but its learner cannot be reached: "
                           "ipc://learner.ipc: the process there is stopped, or hangs", err)
         os.kill(learner, signal.SIGCONT)
         # Those who asked in vain have gone, and it lets others in.
@@ -1922,7 +1922,7 @@ class LiveRun(Case):
         address = f"ipc://{self.home.resolve()}/run/learner.ipc"
         (self.home / "other/config.yaml").write_text(re.sub(r'learner: ".*"', f'learner: "{address}"', config))
         _, err = self.octet("stop", "other", code=1)
-        self.assertIn("before its first checkpoint a folder does not say which run it has", err)
+        self.assertIn("has no checkpoint yet, so its run is not known", err)
         (self.home / "other/.lock").touch()
         with open(self.home / "other/.lock", "r+", encoding="utf-8") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)

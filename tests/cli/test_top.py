@@ -220,7 +220,7 @@ class Tops(test_octet.Case):
         self.begin(1000, FAKE_PEERS_MAX="256")
         out, _ = self.octet("top", "run")
         self.assertEqual(len(column(out.splitlines() + [""], "host")), 256)
-        self.assertIn("the 256 most troubled of 1000", out)
+        self.assertIn("the 256 with the most problems of 1000", out)
 
     def test_wrong_use_is_refused(self):
         for arguments, words in [([], "no RUN_DIR given, and no --learner"),

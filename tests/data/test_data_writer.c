@@ -533,9 +533,9 @@ test_shards_of_other_rows_are_refused(void **state)
         const char *words;
     } cases[] = {
         {20, 0, 8192,
-         "replay-1.oct has rows of 20 bytes observed, 4 of an action and 0 numbers "
-         "beside it, the first shard of 16, 4 and 0: name the files one by one"},
-        {16, 1, 8192, "and 1 numbers beside it"},
+         "replay-1.oct have 20 bytes of observation, 4 bytes of action and 0 more numbers, "
+         "rows of the first shard 16, 4 and 0: name the files one by one"},
+        {16, 1, 8192, "and 1 more numbers"},
         {16, 0, 64, "replay-1.oct has blocks of "},
     };
     char reason[512], path[128];

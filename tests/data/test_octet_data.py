@@ -283,7 +283,7 @@ def without_what_is_wanted(folder):
     writer.close()
     text = train_refused(folder, file.name, "env: {id: CartPole-v1}\nalgo: {name: external, window: sequence, sequence_steps: 2, head: logits}\n"
                    "network: {hidden: [8]}\nrun: {updates: 5}\n")
-    assert text == f"--set replay.data=pole.data: error: replay.data: {file} has 0 numbers beside each action, algo.name wants 1\n", text
+    assert text == f"--set replay.data=pole.data: error: replay.data: {file} has 0 more numbers with each action, but algo.name needs 1\n", text
     text = train_refused(folder, file.name, "env: {id: Acrobot-v1}\nrun: {updates: 5}\n").replace(str(file), file.name)
     (told,) = re.findall(r"^    (--set replay.data=pole.data: .*)$", PAGE.read_text(), re.M)
     assert re.fullmatch(re.escape(told).replace("…", ".*") + "\n", text), (told, text)
@@ -296,7 +296,7 @@ def with_numpy(folder):
         file, out = folder / f"{kind}.data", folder / "out.data"
         episodes = make(file, kind)
         text = octet("info", file)
-        assert f"steps       {sum(LENGTHS)} in 1 stretches" in text and f"Test/{kind}-v0" in text, text
+        assert f"steps       {sum(LENGTHS)} in 1 contiguous segment\n" in text and f"Test/{kind}-v0" in text, text
         assert f"episodes    {len(LENGTHS)} complete" in text and "1 failed" in text, text
         returns = [float(e["reward"].astype(np.float64).sum()) for e in episodes]
         assert f"returns     mean {np.mean(returns):.3}"[:22] in text, (text, np.mean(returns))
@@ -350,8 +350,8 @@ def with_numpy(folder):
     bytes_ = bytearray((folder / "numbers.data").read_bytes())
     bytes_[-100] ^= 1
     (folder / "bad.data").write_bytes(bytes_)
-    assert "bad.data: block 7 of 8: it disagrees with its sum" in octet("info", folder / "bad.data", code=1)
-    refused(folder / "bad.data", "block 7 of 8: it disagrees with its sum")
+    assert "bad.data: block 7 of 8: its checksum differs" in octet("info", folder / "bad.data", code=1)
+    refused(folder / "bad.data", "block 7 of 8: its checksum differs")
     octet("export", folder / "bad.data", "--out", folder / "none.data", code=1)
     bytes_ = bytearray((folder / "numbers.data").read_bytes())
     bytes_[octet_data.PAGE] ^= 1
@@ -441,7 +441,7 @@ def strangers(folder):
     five, fives, ones = np.arange(5), np.full(5, 5), np.ones(5)
     nan_obs = np.zeros((6, 4), np.float32)
     nan_obs[5, 2] = np.nan
-    spaces = "octet has Discrete, and Box of floats with finite bounds"
+    spaces = "Octet supports Discrete, and Box of floats with finite bounds"
     float32 = "allowed are finite numbers of float32"
     box = Box(-2, 2, (2,), np.float32)
     beyond = np.zeros((5, 2), np.float32)
@@ -496,12 +496,12 @@ def with_minari(folder):
             for field in octet_data.ENV.names:
                 assert header["env"][field].tobytes() == want[field].tobytes(), (field, header["env"][field])
         text = octet("import", "--minari", target, "--out", out, "--env", "Mine-v1")
-        assert "note: cannot tell whether the steps are of environment 'Mine-v1': no environment" in text, text
+        assert "note: cannot check whether the steps come from environment 'Mine-v1': no environment" in text, text
         assert f"out.data: {len(LENGTHS)} episodes, {sum(LENGTHS)} steps of Mine-v1" in text, text
         assert "Mine-v1" in octet("info", out)
         held = out.read_bytes()
         text = octet("import", "--minari", target, "--out", out, "--env", "Acrobot-v1", code=1)
-        assert "--env is 'Acrobot-v1', but the steps are of another environment: Acrobot-v1: observations " in text, text
+        assert "--env is 'Acrobot-v1', but the steps come from another environment: Acrobot-v1: observations " in text, text
         assert "episodes" not in text and out.read_bytes() == held, text
         assert "exists" in octet("export", file, "--minari", target, code=1)
         theirs = minari.load_dataset(f"octet/{kind}-v0")

@@ -121,7 +121,7 @@ test_rows_that_cannot_be_are_refused(void **state)
     made_up(layout.action, &below, sizeof(below), "does not have");
     made_up(layout.flags + 3, &unknown, 1, "flags");
     made_up(layout.flags + 3, &end, 1, "flags");
-    made_up(layout.flags + 3, &first, 1, "out of place");
+    made_up(layout.flags + 3, &first, 1, "a misplaced");
     made_up(offsetof(replay_block, count), &none, sizeof(none), "rows");
     made_up(offsetof(replay_block, count), &many, sizeof(many), "rows");
     made_up(offsetof(replay_block, serial), &elsewhere, sizeof(elsewhere), "another block");
@@ -247,9 +247,9 @@ test_headers_that_cannot_be_are_refused(void **state)
     header_made_up("contradict", change_places);
     header_made_up("out of range", change_rows);
     header_made_up("obs_shape", change_shape);
-    header_made_up("room", change_actions);
-    header_made_up("room", change_name);
-    header_made_up("made it", change_maker);
+    header_made_up("more than its memory holds", change_actions);
+    header_made_up("more than its memory holds", change_name);
+    header_made_up("its maker", change_maker);
 }
 
 static void
@@ -446,7 +446,7 @@ test_what_is_beside_an_action_is_left_out_where_nobody_reads_it(void **state)
     n_step.extra_dim = sequence.extra_dim = 3;
     served_check(data, &n_step, 0); // as SAC learns from what TD3 recorded
     T_ERR(replay_data_fit(&fitted, data, &sequence, reason, sizeof(reason)), OCT_EINVAL);
-    assert_non_null(strstr(reason, "has 1 numbers beside each action, algo.name wants 3"));
+    assert_non_null(strstr(reason, "has 1 more numbers with each action, but algo.name needs 3"));
     replay_data_close(data);
     data_test_end(&test);
     test = before;
@@ -470,7 +470,7 @@ test_a_learner_of_something_else_is_refused(void **state)
     wanted = wanted_table(WIRE_WINDOW_SEQUENCE, 1, 1);
     wanted.extra_dim = 1;
     T_ERR(replay_data_fit(&fitted, data, &wanted, reason, sizeof(reason)), OCT_EINVAL);
-    assert_non_null(strstr(reason, "beside each action"));
+    assert_non_null(strstr(reason, "with each action"));
     wanted = wanted_table(WIRE_WINDOW_N_STEP, 1, 0);
     wanted.sampler = WIRE_SAMPLER_FIFO;
     T_ERR(replay_data_fit(&fitted, data, &wanted, reason, sizeof(reason)), OCT_EINVAL);

@@ -698,11 +698,11 @@ def test_octet_env_check_counts_warnings_and_takes_any_keyword():
     assert ran.returncode == 0 and "FAIL" not in ran.stdout, ran.stdout
     assert "SKIP  options       an unknown option is refused\n      its constructor takes any option, as **kwargs does" in ran.stdout
     title, *lines = ran.stderr.splitlines()
-    assert title == "what the environment wrote on standard error, each line once:"
+    assert title == "standard error of the environment, each line once:"
     assert len(lines) == 4, ran.stderr
     assert re.search(r"^  .*octet_test_envs.py:\d+: UserWarning: made the old way \(\d+ times\)$", lines[0]), ran.stderr
     assert re.search(r"^  .*octet_test_envs.py:\d+: UserWarning: WARN: reset is slow \(\d+ times\)$", lines[1]), ran.stderr
-    assert re.search(r"^  .*octet_test_envs.py:\d+: UserWarning: step 1 is slow \(\d+ times, with other numbers\)$", lines[2]), ran.stderr
+    assert re.search(r"^  .*octet_test_envs.py:\d+: UserWarning: step 1 is slow \(\d+ times, with different numbers\)$", lines[2]), ran.stderr
     assert re.search(r"^  a step \(\d+ times\)$", lines[3]), ran.stderr
 
 

@@ -89,7 +89,7 @@ class Video(Case):
             bytes_read = (self.home / "bin" / "bytes").read_bytes()
             frames, rest = divmod(len(bytes_read), WIDTH * HEIGHT * 3)
             self.assertEqual(rest, 0)
-            self.assertIn(f"{name}: {frames} frames of {WIDTH}x{HEIGHT}, 50 a second, 1 episode",
+            self.assertIn(f"{name}: {frames} frames of {WIDTH}x{HEIGHT}, 50 per second, 1 episode",
                           out)
             self.assertGreater(frames, 5)
             # White above, the rail across, and the cart of the first frame in the middle.
@@ -100,7 +100,7 @@ class Video(Case):
 
     def test_an_action_repeat_is_watched_at_the_same_speed(self):
         out, _ = self.eval("--video", "pole.mp4", "--options", "action_repeat=5")
-        self.assertIn(", 10 a second, 1 episode", out)
+        self.assertIn(", 10 per second, 1 episode", out)
 
     def test_more_episodes_have_more_frames(self):
         counts = []
@@ -113,7 +113,7 @@ class Video(Case):
         for seconds, frames in [("0.1", 5), ("0.11", 6), ("0.001", 1)]:
             out, _ = self.eval("--video", f"{seconds}.mp4", "--video-seconds", seconds)
             self.assertEqual((self.home / "bin" / "bytes").stat().st_size, frames * WIDTH * HEIGHT * 3)
-            self.assertIn(f" {frames} frame{'s' if frames > 1 else ''} of {WIDTH}x{HEIGHT}, 50 a second, the beginning of 1 episode", out)
+            self.assertIn(f" {frames} frame{'s' if frames > 1 else ''} of {WIDTH}x{HEIGHT}, 50 per second, the beginning of 1 episode", out)
         self.eval("--video", "all.mp4")
         episode = (self.home / "bin" / "bytes").read_bytes()
         self.eval("--video", "long.mp4", "--video-seconds", "1000")
@@ -172,12 +172,12 @@ class Video(Case):
         self.refused("--video", "old.mp4", wanted="'old.mp4' exists")
         self.assertEqual((self.home / "old.mp4").read_text(), "precious")
         self.refused("--video", "no/a.mp4", wanted="cannot write 'no/a.mp4': No such file")
-        self.refused("--video", "a.avi", wanted="'a.avi': a video is named .mp4 or .gif")
-        self.refused("--video", ".mp4", wanted="a video is named .mp4 or .gif")
+        self.refused("--video", "a.avi", wanted="'a.avi': the name of a video ends in .mp4 or .gif")
+        self.refused("--video", ".mp4", wanted="the name of a video ends in .mp4 or .gif")
         self.refused("--video", "", wanted="empty or too long")
 
     def test_wrong_use(self):
-        self.refused("--video", "a.mp4", "--frames", "f", code=2, wanted="exclude each other")
+        self.refused("--video", "a.mp4", "--frames", "f", code=2, wanted="cannot be used together")
         self.refused("--video-size", "5x5", code=2, wanted="--video-size needs --video or")
         self.refused("--video-seconds", "5", "--video-size", "5x5", code=2, wanted="needs --video or")
         self.refused("--video", "a.mp4", "--video-seconds", "0", code=2, wanted="--video-seconds is '0'; allowed is")

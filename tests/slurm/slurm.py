@@ -284,7 +284,7 @@ def refusal(check, world):
     state = world.state(job)
     check.that(state["JobState"] == "FAILED" and state["ExitCode"] == "3:0", f"{state['JobState']} {state['ExitCode']}")
     said = (world.folder / "log/fourth.log").read_text(encoding="utf-8")
-    check.that("replay has ended (exit code 3), and the learner cannot go on without it" in said, "its log says why")
+    check.that("replay has exited (code 3), and the learner cannot continue without it" in said, "its log says why")
     check.that(not (run / "job").exists(), "the job's folder with its keys is gone")
     wait_for("an end of both components", lambda: world.jobs() == "", numbers=world.jobs)
 

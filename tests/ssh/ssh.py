@@ -321,7 +321,7 @@ def interrupt(check, world):
     wait_for("another actor in its place", lambda: "died (exit code 137)" in world.said("second") and len(actors(world, "h2")) == 2)
     kill_if_there(wait_for("a connection", lambda: [pid for pid, words in world.running("desk", "ssh").items()
                                                     if any("'follow'" in word for word in words)])[0])
-    wait_for("a new connection", lambda: "the connection broke" in world.said("second"))
+    wait_for("a new connection", lambda: "the connection was lost; connecting" in world.said("second"))
     rows = updates(world, "h1", "second")
     wait_for("further updates", lambda: updates(world, "h1", "second") > rows + 3)
     check.that(True, "a killed actor and a broken connection did not end the run")
@@ -384,14 +384,14 @@ def vanished(check, world):
         kill_if_there(pid)
     status = world.code(process)
     said = world.said("vanished")
-    check.that(status == 1 and re.search("h1: (learner|replay) has ended \\(killed, or its host was restarted\\), and the run with it", said),
+    check.that(status == 1 and re.search("h1: (learner|replay) has ended \\(killed, or its host was restarted\\), which ends the run", said),
                f"it is not waited for, exit code {status}")
     check.that((world.folder / "vanished/checkpoint.oct").exists(), "it is collected")
     nothing_left(check, world, "vanished")
     (world.folder / "vanished/replay.oct").write_bytes(b"x" * 8192)
     process = world.start("damaged", "--run-dir", "vanished", "--resume", *ENDLESS)
     status = world.code(process)
-    check.that(status == 3 and "h1: replay has ended (exit code 3), and the run with it" in world.said("damaged"),
+    check.that(status == 3 and "h1: replay has ended (exit code 3), which ends the run" in world.said("damaged"),
                f"a replay that refuses its file is not waited for, exit code {status}")
     nothing_left(check, world, "vanished")
 
@@ -455,7 +455,7 @@ def lost(check, world):
     wait_for("updates", lambda: goes_on(process) and updates(world, "h1", "lost") > 3, numbers=lambda: world.said("lost"))
     world.lab.cut("h3")
     status = end(world, process)
-    check.that(status == 143 and "h3:octet-runs/lost.h3 is still there" in world.said("lost"), f"what stays on h3 is named, exit code {status}")
+    check.that(status == 143 and "h3:octet-runs/lost.h3 still exists" in world.said("lost"), f"what stays on h3 is named, exit code {status}")
     names = {path.name for path in (world.folder / "lost").rglob("*")}
     check.that({"checkpoint.oct", "summary.json", "learner.log", "actor-0.log"} <= names, f"collected: {sorted(names)}")
     check.that(not world.remote("h1", "lost").exists() and not world.remote("h2", "lost").exists(), "the others hold nothing of it")

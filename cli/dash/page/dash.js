@@ -259,7 +259,7 @@
   }
 
   function statusCell(run) {
-    const silent = (answers ? 'no daemon was at work in its folder on this machine' : 'nobody answers') + ', and there is no summary';
+    const silent = (answers ? 'no daemon was at work in its folder on this machine' : 'no daemon answers') + ', and there is no summary';
     const unknown = 'there is no summary, and only its owner may look at the locks in its folder';
     const why = run.why ? 'its configuration is not understood: ' + run.why : run.status === 'silent' ? silent : run.status === 'unknown' ? unknown : '';
     const words = run.status === 'ended' && run.summary.reason ? 'ended: ' + run.summary.reason : run.status;
@@ -500,7 +500,7 @@
   function relays(list) {
     if (list.length === 0) return null;
     return el('div', {}, el('h3', {}, 'Relays'), table(['host', 'pid', 'address', 'through', 'actors', 'last report'],
-      list.map((relay) => [relay.host, String(relay.pid), relay.address || 'for relays alone', relay.above || 'learner and replay', String(relay.actors),
+      list.map((relay) => [relay.host, String(relay.pid), relay.address || 'serves other relays only', relay.above || 'learner and replay', String(relay.actors),
         relay.silent ? el('td', {className: 'silent'}, 'silent') : duration(relay.heard_s)])));
   }
 
