@@ -68,10 +68,11 @@ actor_fits(const policy_spec *spec, const policy_origin *origin, const octet_env
     OCT_TRY(actor_spec_acts(task, reason, reason_size));
     uint32_t obs_count = actor_sight_count(&task->obs);
     if (spec->obs_count != obs_count || spec->obs_dtype != actor_sight_dtype(&task->obs)) {
-        (void)snprintf(
-            reason, reason_size,
-            "the policy (for %s) reads %u number%s, but %s observes %u (or another type)",
-            spec->env_id, spec->obs_count, oct_text_plural(spec->obs_count), task->id, obs_count);
+        (void)snprintf(reason, reason_size,
+                       "the policy (for %s) reads %u number%s, but an observation of %s has %u (or "
+                       "another type)",
+                       spec->env_id, spec->obs_count, oct_text_plural(spec->obs_count), task->id,
+                       obs_count);
         return OCT_EINVAL;
     }
     const policy_conv *conv = &spec->layers[0].conv;
@@ -79,10 +80,10 @@ actor_fits(const policy_spec *spec, const policy_origin *origin, const octet_env
     if (spec->layers[0].kind == POLICY_CONV &&
         (task->obs.rank != 3 || shape[0] != conv->height || shape[1] != conv->width ||
          shape[2] != conv->channels)) {
-        (void)snprintf(
-            reason, reason_size,
-            "the policy (for %s) reads a map of %u x %u x %u, but %s observes another shape",
-            spec->env_id, conv->height, conv->width, conv->channels, task->id);
+        (void)snprintf(reason, reason_size,
+                       "the policy (for %s) reads a map of %u x %u x %u, but observations of %s "
+                       "have another shape",
+                       spec->env_id, conv->height, conv->width, conv->channels, task->id);
         return OCT_EINVAL;
     }
     bool discrete = task->action.n > 0;

@@ -93,7 +93,7 @@ evaluation_done(actor_io *io, const actor_job *job)
     if (job->result.failed > 0 && !io->unsound) {
         io->unsound = true;
         oct_log_warn("ACTOR-ENV-UNSOUND",
-                     "%s: %s; such episodes are played again; for details run octet env check",
+                     "%s: %s; such episodes are repeated; for details run octet env check",
                      io->config.env.id, job->result.failure);
     }
     if (job->err == OCT_OK) {
@@ -149,10 +149,9 @@ stuck_watch(actor_io *io)
 {
     double step_s = actor_worker_step_s(io->worker);
     if (step_s >= ACTOR_STUCK_S && !io->stuck) {
-        oct_log_warn(
-            "ACTOR-ENV-STUCK",
-            "%s: a step has taken %.0f s so far; octet env check finds out whether it hangs",
-            io->config.env.id, step_s);
+        oct_log_warn("ACTOR-ENV-STUCK",
+                     "%s: a step has taken %.0f s so far; octet env check shows whether it hangs",
+                     io->config.env.id, step_s);
     } else if (step_s < ACTOR_STUCK_S && io->stuck) {
         oct_log_notice("ACTOR-ENV-GOES-ON", "%s: the step has ended", io->config.env.id);
     }

@@ -104,7 +104,7 @@ is_through_own(actor_io *io, const wire_registered *answer)
 bool
 actor_links_find(actor_io *io, const wire_registered *answer, actor_addresses *out)
 {
-    char reason[256] = "they are no addresses";
+    char reason[256] = "they are not addresses";
     const char *reached = io->options.learner;
     bool is_own = is_through_own(io, answer);
     io->relay_mute = false; // the learner has answered

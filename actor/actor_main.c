@@ -41,8 +41,8 @@ static const struct argp_option options[] = {
      1},
     {"index", KEY_INDEX, "N", 0,
      "Set this actor's number within the run, from 0 to 16383 (default: the lowest free number). "
-     "The number determines the actor's random numbers and its place in the exploration ladder. An "
-     "actor that is restarted with the same number continues as the next incarnation",
+     "The number determines the actor's random numbers and its position in the exploration ladder. "
+     "An actor that is restarted with the same number continues as the next incarnation",
      1},
     {"relay", KEY_RELAY, "URL", 0,
      "Connect through the relay at this base address while it can be reached and acknowledges what "

@@ -141,7 +141,7 @@ policy_passed(actor_io *io, uint64_t version)
     uint64_t older = codec_receiver_older(io->receiver);
     if (older > io->policies_old && io->policies_old == 0) {
         oct_log_info("ACTOR-OLD-POLICY",
-                     "version=%" PRIu64 " have=%" PRIu64 ": dropped; further ones are only counted",
+                     "version=%" PRIu64 " have=%" PRIu64 ": dropped; later drops are only counted",
                      version, codec_receiver_version(io->receiver));
     }
     io->policies_old = older;

@@ -43,14 +43,14 @@ oct_err
 actor_spec_acts(const octet_env_spec *task, char *reason, size_t reason_size)
 {
     if (!actor_sight_is_known(&task->obs)) {
-        return oct_refuse(reason, reason_size,
-                          "%s observes %s; policies read f32, u8 or discrete observations",
-                          task->id, task->obs.dtype == OCTET_ENV_F64 ? "f64" : "i32");
+        return oct_refuse(
+            reason, reason_size,
+            "observations of %s are %s; policies read f32, u8 or discrete observations", task->id,
+            task->obs.dtype == OCTET_ENV_F64 ? "f64" : "i32");
     }
     if (task->action.n == 0 && task->action.dtype != OCTET_ENV_F32) {
         return oct_refuse(reason, reason_size,
-                          "%s takes actions of f64; policies give f32 or discrete actions",
-                          task->id);
+                          "actions of %s are f64; policies give f32 or discrete actions", task->id);
     }
     return OCT_OK;
 }
@@ -76,8 +76,9 @@ actor_spec_trains(const octet_env_spec *task, char *reason, size_t reason_size)
     OCT_TRY(actor_spec_acts(task, reason, reason_size));
     uint32_t numbers = actor_sight_count(&task->obs), actions = actions_of(&task->action);
     if (numbers > POLICY_WIDTH_MAX) {
-        return oct_refuse(reason, reason_size, "%s observes %u %s; allowed are 1 .. %d", task->id,
-                          numbers, task->obs.n > 0 ? "values" : "numbers", POLICY_WIDTH_MAX);
+        return oct_refuse(reason, reason_size,
+                          "an observation of %s has %u %s; allowed are 1 .. %d", task->id, numbers,
+                          task->obs.n > 0 ? "values" : "numbers", POLICY_WIDTH_MAX);
     }
     if (actions > POLICY_ACTIONS_MAX) {
         return oct_refuse(reason, reason_size, "%s has %u %s; allowed are 1 .. %d", task->id,
@@ -85,9 +86,10 @@ actor_spec_trains(const octet_env_spec *task, char *reason, size_t reason_size)
                           POLICY_ACTIONS_MAX);
     }
     if (isinf(task->reward_threshold)) {
-        return oct_refuse(reason, reason_size,
-                          "%s has the reward_threshold %g; allowed is a finite one, or NaN: none",
-                          task->id, task->reward_threshold);
+        return oct_refuse(
+            reason, reason_size,
+            "%s has the reward_threshold %g; allowed are a finite number and NaN (none)", task->id,
+            task->reward_threshold);
     }
     return bounds_check(task, reason, reason_size);
 }

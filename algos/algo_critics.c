@@ -56,12 +56,12 @@ algo_critics_make_specs(const oct_config *config, const char *name, policy_head 
     if (spec->action_kind != POLICY_BOX) {
         return oct_refuse(
             reason, reason_size,
-            "%s needs actions in a box; %.100s has %u discrete ones; use algo.name: dqn", name,
+            "%s needs actions in a box; %.100s has %u discrete actions; use algo.name: dqn", name,
             spec->env_id, spec->action_count);
     }
     if (config->network.conv.count > 0) {
-        return oct_refuse(reason, reason_size, "%s has no convolutions; set network.conv: []",
-                          name);
+        return oct_refuse(reason, reason_size,
+                          "%s does not support convolutions; set network.conv: []", name);
     }
     OCT_TRY(algo_normaliser_check(config, spec, reason, reason_size));
     if (config->algo.normalise_observations && config->learner.asynchronous &&

@@ -19,8 +19,8 @@ enum { NUMBER_SATURATION = ALGO_VALUE_NUMBERS, NUMBERS };
 static const algo_number dpg_numbers[NUMBERS] = {
     ALGO_VALUE_ROWS,
     [NUMBER_SATURATION] = {"saturation", "share",
-                           "Share of the policy's action numbers at an end of their range (within "
-                           "0.05 % of it), where tanh is flat."},
+                           "Share of the numbers in the policy's actions that are within 0.05 % of "
+                           "an end of their range, where tanh is flat."},
 };
 
 typedef struct dpg_variant {

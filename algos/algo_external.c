@@ -26,15 +26,15 @@ typedef struct algo_external {
 
 static const algo_number external_numbers[] = {
     ALGO_VALUE_ROWS,
-    {"value_loss", "loss", "Mean loss of the values in the row."},
-    {"entropy", "nats", "Mean entropy of the policy where it acted."},
+    {"value_loss", "loss", "Mean value loss in the interval."},
+    {"entropy", "nats", "Mean entropy of the policy in the states where it acted."},
     {"alpha", "return per nat", "Mean temperature, the weight of the entropy."},
     {"policy_value", "return", "Mean Q(s, a) at actions of the policy."},
-    {"kl", "nats", "Mean KL divergence from the policy that acted to the one that learns."},
+    {"kl", "nats", "Mean KL divergence from the policy that acted to the policy that learns."},
     {"update_kl", "nats", "Mean KL divergence to the policy at the end of an update."},
     {"ratio_clipped", "share", "Share of the actions whose ratio was clipped."},
     {"explained_variance", "share", "Share of the variance of returns that V(s) explains."},
-    {"gradient_steps", "", "Mean gradient steps of an update."},
+    {"gradient_steps", "", "Mean number of gradient steps in an update."},
 };
 static_assert(OCT_COUNTOF(external_numbers) == ALGO_EXTERNAL_NUMBERS, "as algo_external.h says");
 static_assert(ALGO_EXTERNAL_NUMBERS <= ALGO_NUMBERS_MAX, "as algo.h says");
@@ -92,11 +92,12 @@ external_make_spec(const oct_config *config, policy_spec *spec, algo_wants *want
     bool is_box = spec->action_kind == POLICY_BOX;
     policy_head head = head_of(config, is_box);
     if (head_is_of_box(head) != is_box) {
-        return oct_refuse(reason, reason_size,
-                          "algo.head: that is for %s actions; %.100s has %s: allowed are auto, %s",
-                          is_box ? "discrete" : "box", spec->env_id,
-                          is_box ? "a box of numbers" : "actions to choose from",
-                          is_box ? "tanh, gaussian and tanh_gaussian" : "values, logits and atoms");
+        return oct_refuse(
+            reason, reason_size,
+            "algo.head: this head is for %s actions; %.100s has %s: allowed are auto, %s",
+            is_box ? "discrete" : "box", spec->env_id,
+            is_box ? "a box of numbers" : "discrete actions",
+            is_box ? "tanh, gaussian and tanh_gaussian" : "values, logits and atoms");
     }
     if (config->learner.quantisation_aware) {
         return oct_refuse(reason, reason_size,

@@ -26,7 +26,7 @@ algo_normaliser_check(const oct_config *config, const policy_spec *spec, char *r
     for (uint32_t i = 0; !is_off && i < freeze->count; i++) {
         if (freeze->value[i] == 0) {
             return oct_refuse(reason, reason_size,
-                              "learner.freeze: layer 0 moves with the statistics of "
+                              "learner.freeze: layer 0 changes with the statistics of "
                               "algo.normalise_observations");
         }
     }

@@ -103,7 +103,7 @@ enum {
     [ALGO_LOSS] = {"loss", "loss", "Mean loss of the updates."},                                   \
     [ALGO_TD_ABS] =                                                                                \
         {"td_abs", "return",                                                                       \
-         "Mean size of the TD error; dqn with algo.distributional: mean KL divergence, in nats."}, \
+         "Mean absolute TD error; dqn with algo.distributional: mean KL divergence, in nats."},    \
     [ALGO_VALUE] = {"value", "return", "Mean Q(s, a) of the sampled steps."},                      \
     [ALGO_CUT_BELOW] = {"cut_below", "range",                                                      \
                         "Mean amount by which algo.value_min raises a target's mean, as a share "  \

@@ -29,15 +29,16 @@ enum {
                            "Mean gradient norm of the value network, before clipping."},           \
     [ALGO_PG_POLICY_GRAD_NORM] = {"policy_grad_norm", "norm",                                      \
                                   "Mean gradient norm of the policy network, before clipping."},   \
-    [ALGO_PG_ENTROPY] = {"entropy", "nats", "Mean entropy of the policy where it acted."},         \
+    [ALGO_PG_ENTROPY] = {"entropy", "nats",                                                        \
+                         "Mean entropy of the policy in the states where it acted."},              \
     [ALGO_PG_RATIO_MEAN] = {"ratio_mean", "",                                                      \
                             "Mean importance ratio pi(a|s) / mu(a|s) of the policy that learns "   \
-                            "to the one that acted."},                                             \
+                            "to the policy that acted."},                                          \
     [ALGO_PG_RATIO_CLIPPED] = {"ratio_clipped", "share",                                           \
                                "Share of the actions whose ratio was clipped to algo.ratio_max "   \
                                "(ppo: to 1 ± algo.clip)."},                                        \
     [ALGO_PG_KL] = {"kl", "nats",                                                                  \
-                    "Mean KL divergence from the policy that acted to the one that learns."},      \
+                    "Mean KL divergence from the policy that acted to the policy that learns."},   \
     [ALGO_PG_VALUE_LOSS] = {"value_loss", "loss", "Mean of (V(s) - return)^2 / 2."},               \
     [ALGO_PG_EXPLAINED] = {"explained_variance", "share",                                          \
                            "Share of the variance of returns that V(s) explains."}

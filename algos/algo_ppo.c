@@ -33,7 +33,7 @@ static const algo_number ppo_numbers[NUMBERS] = {
     ALGO_PG_ROWS,
     [NUMBER_UPDATE_KL] = {"update_kl", "nats",
                           "Mean KL divergence to the policy at the end of an update."},
-    [NUMBER_STEPS] = {"gradient_steps", "", "Mean gradient steps of an update."},
+    [NUMBER_STEPS] = {"gradient_steps", "", "Mean number of gradient steps in an update."},
 };
 
 // ---- life

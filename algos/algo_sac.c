@@ -61,10 +61,11 @@ enum { NUMBER_ALPHA = ALGO_VALUE_NUMBERS, NUMBER_ENTROPY, NUMBER_POLICY_VALUE, N
 static const algo_number sac_numbers[NUMBERS] = {
     ALGO_VALUE_ROWS,
     [NUMBER_ALPHA] = {"alpha", "return per nat", "Mean temperature, the weight of the entropy."},
-    [NUMBER_ENTROPY] = {"entropy", "nats", "Mean entropy of the policy where it acted."},
+    [NUMBER_ENTROPY] = {"entropy", "nats",
+                        "Mean entropy of the policy in the states where it acted."},
     [NUMBER_POLICY_VALUE] =
         {"policy_value", "return",
-         "Mean of the smallest Q(s, a) of all critics, at actions drawn from the policy."},
+         "Mean of the smallest Q(s, a) of all critics, at actions sampled from the policy."},
 };
 
 // ---- the temperature

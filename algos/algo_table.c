@@ -41,7 +41,7 @@ static oct_err
 table_make_spec(const oct_config *config, policy_spec *spec, algo_wants *wants, char *reason,
                 size_t reason_size)
 {
-    const char *others = "algo.name: dqn learns from any";
+    const char *others = "algo.name: dqn learns from any observations";
     if (spec->action_kind != POLICY_DISCRETE) {
         return oct_refuse(reason, reason_size, "a table needs discrete actions; %.100s has a box",
                           spec->env_id);
@@ -56,7 +56,7 @@ table_make_spec(const oct_config *config, policy_spec *spec, algo_wants *wants, 
                        reason_size));
     if (config->learner.quantisation_aware) {
         return oct_refuse(reason, reason_size,
-                          "learner.quantisation_aware: a table has no gradient to learn by");
+                          "learner.quantisation_aware: a table does not learn by gradients");
     }
     *wants = (algo_wants){
         .window = ALGO_WINDOW_SEQUENCE,

@@ -64,20 +64,21 @@ static oct_err
 layers_alike(const nn_layer *to, const nn_layer *from, char *why, size_t size)
 {
     if ((to->conv.kernel > 0) != (from->conv.kernel > 0)) {
-        return oct_refuse(why, size, "a %s layer there",
+        return oct_refuse(why, size, "a %s layer in the source",
                           from->conv.kernel > 0 ? "convolutional" : "dense");
     }
     if (to->conv.kernel != from->conv.kernel || to->conv.channels != from->conv.channels ||
         to->units != from->units || to->columns != from->columns) {
         char shape[64];
         shape_words(from, shape, sizeof(shape));
-        return oct_refuse(why, size, "%s there", shape);
+        return oct_refuse(why, size, "%s in the source", shape);
     }
     if (to->activation != from->activation) {
-        return oct_refuse(why, size, "%s there", activation_name(from->activation));
+        return oct_refuse(why, size, "%s in the source", activation_name(from->activation));
     }
     if (to->layer_norm != from->layer_norm) {
-        return oct_refuse(why, size, "%s layer norm there", from->layer_norm ? "with" : "without");
+        return oct_refuse(why, size, "%s layer norm in the source",
+                          from->layer_norm ? "with" : "without");
     }
     return OCT_OK;
 }
@@ -89,19 +90,19 @@ inputs_alike(const transfer *t, const nn_layer *to, char *why, size_t size)
     const policy_spec *own = t->spec, *its = t->from_spec;
     bool sees_actions = to->inputs != own->obs_count && to->conv.kernel == 0;
     if (own->obs_dtype != its->obs_dtype) {
-        return oct_refuse(why, size, "%s observations there",
+        return oct_refuse(why, size, "%s observations in the source",
                           its->obs_dtype == POLICY_U8 ? "uint8" : "float32");
     }
     if (its->normalise) {
-        return oct_refuse(why, size, "observations scaled otherwise at each place there");
+        return oct_refuse(why, size, "observations are scaled one by one in the source");
     }
     if (to->conv.kernel == 0 && own->obs_count != its->obs_count) {
-        return oct_refuse(why, size, "observations of %u number%s there, of %u here",
+        return oct_refuse(why, size, "observations of %u number%s in the source, of %u in this run",
                           its->obs_count, oct_text_plural(its->obs_count), own->obs_count);
     }
     if (sees_actions && own->action_count != its->action_count) {
-        return oct_refuse(why, size, "actions of %u number%s there, of %u here", its->action_count,
-                          oct_text_plural(its->action_count), own->action_count);
+        return oct_refuse(why, size, "actions of %u number%s in the source, of %u in this run",
+                          its->action_count, oct_text_plural(its->action_count), own->action_count);
     }
     return OCT_OK;
 }
@@ -116,19 +117,19 @@ outputs_alike(const transfer *t, const algo_network *to, const algo_network *fro
     bool was_dueling = from->reparam != NULL && from->reparam->dueling;
     if (to->acts && (t->spec->head != t->from_spec->head ||
                      t->spec->state_deviation != t->from_spec->state_deviation)) {
-        return oct_refuse(why, size, "%s there, %s here", head_name(t->from_spec->head),
-                          head_name(t->spec->head));
+        return oct_refuse(why, size, "%s in the source, %s in this run",
+                          head_name(t->from_spec->head), head_name(t->spec->head));
     }
     if ((own != NULL) != (its != NULL)) {
-        return oct_refuse(why, size, "%s atoms there", its != NULL ? "with" : "without");
+        return oct_refuse(why, size, "%s atoms in the source", its != NULL ? "with" : "without");
     }
     if (own != NULL && (own->low != its->low || own->high != its->high || own->N != its->N)) {
-        return oct_refuse(why, size, "%u atoms over [%g, %g] there, %u over [%g, %g] here", its->N,
-                          (double)its->low, (double)its->high, own->N, (double)own->low,
-                          (double)own->high);
+        return oct_refuse(
+            why, size, "%u atoms over [%g, %g] in the source, %u over [%g, %g] in this run", its->N,
+            (double)its->low, (double)its->high, own->N, (double)own->low, (double)own->high);
     }
     if (is_dueling != was_dueling) {
-        return oct_refuse(why, size, "%s streams there, which are stored otherwise",
+        return oct_refuse(why, size, "%s streams in the source, which are stored differently",
                           was_dueling ? "dueling" : "no dueling");
     }
     return OCT_OK;
@@ -142,7 +143,8 @@ bounds_compare(const transfer *t, char *why, size_t size)
     for (uint32_t i = 0; own->action_kind == POLICY_BOX && i < own->action_count; i++) {
         if (own->action_low[i] != its->action_low[i] ||
             own->action_high[i] != its->action_high[i]) {
-            (void)snprintf(why, size, "action %u is in [%g, %g] there, in [%g, %g] here", i,
+            (void)snprintf(why, size,
+                           "action %u is in [%g, %g] in the source, in [%g, %g] in this run", i,
                            (double)its->action_low[i], (double)its->action_high[i],
                            (double)own->action_low[i], (double)own->action_high[i]);
             return;
@@ -166,7 +168,7 @@ layer_fits(const transfer *t, const algo_network *to, const algo_network *from, 
 {
     const nn_layer *own = &to->net->layers[l], *its = layer_beside(to->net, from->net, l);
     if (its == NULL) {
-        return oct_refuse(why, size, "no such hidden layer there");
+        return oct_refuse(why, size, "no such hidden layer in the source");
     }
     if (l == 0) {
         OCT_TRY(inputs_alike(t, own, why, size));
@@ -293,8 +295,8 @@ deviation_take(transfer *t, const algo_network *to, const algo_network *from)
     } else {
         (void)snprintf(line.why, sizeof(line.why), "%s",
                        is_alike                         ? "no layer of the policy is taken"
-                       : policy_spec_has_deviation(its) ? "another number of them there"
-                                                        : "none there");
+                       : policy_spec_has_deviation(its) ? "another number of them in the source"
+                                                        : "none in the source");
     }
     t->tell(t->arg, &line);
 }
@@ -315,7 +317,7 @@ statistics_take(transfer *t, algo_normaliser *n, const algo_network *networks, u
         (void)snprintf(line.shape, sizeof(line.shape), "no rows");
         (void)snprintf(line.why, sizeof(line.why),
                        firsts == 0 ? "no layer 0 is taken"
-                                   : "none there; what is taken computes the same for %u rows",
+                                   : "none in the source; layer 0 computes the same for %u rows",
                        ALGO_NORMALISER_SETTLED);
     }
     for (uint32_t i = 0; line.is_taken && i < count; i++) {
@@ -382,7 +384,7 @@ algo_take(algo *a, const policy_spec *spec, algo *from, const policy_spec *from_
         spec->obs_count == from_spec->obs_count) {
         t.statistics = statistics;
     }
-    (void)snprintf(why, sizeof(why), "learned by %s there", from->ops->name);
+    (void)snprintf(why, sizeof(why), "learned by %s in the source", from->ops->name);
     if (from->ops->networks == NULL) { // the other process has its own, the parameters are here
         return params_take(&t, a, algo_external_params(from), why);
     }

@@ -30,7 +30,7 @@ typedef struct algo_taken {
     uint32_t layer;
     bool is_taken;
     char shape[64]; // "4 -> 64, relu"
-    char why[96];   // it is not taken, or what it was for is different here; else ""
+    char why[112];  // it is not taken, or what it was for is different here; else ""
 } algo_taken;
 typedef void (*algo_taken_fn)(void *arg, const algo_taken *taken);
 

@@ -36,11 +36,12 @@ enum { NUMBER_STEP_KL = ALGO_PG_NUMBERS, NUMBER_SUCCESS, NUMBER_SEARCH_STEPS, NU
 
 static const algo_number trpo_numbers[NUMBERS] = {
     ALGO_PG_ROWS,
-    [NUMBER_STEP_KL] = {"step_kl", "nats",
-                        "Mean KL divergence from the policy before an update to that after it."},
-    [NUMBER_SUCCESS] =
-        {"line_search_success", "share",
-         "Share of the updates whose line search found a step; in the others the policy stayed."},
+    [NUMBER_STEP_KL] =
+        {"step_kl", "nats",
+         "Mean KL divergence from the policy before an update to the policy after it."},
+    [NUMBER_SUCCESS] = {"line_search_success", "share",
+                        "Share of the updates whose line search found a step; in the others the "
+                        "policy did not change."},
     [NUMBER_SEARCH_STEPS] = {"line_search_steps", "", "Mean number of steps tried in an update."},
 };
 

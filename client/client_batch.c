@@ -13,7 +13,7 @@
 _Static_assert(OCTET_REPLAY_TERMINATED == (int)WIRE_TERMINATED &&
                    OCTET_REPLAY_TRUNCATED == (int)WIRE_TRUNCATED &&
                    OCTET_REPLAY_FIRST == (int)WIRE_FIRST && OCTET_REPLAY_END == (int)WIRE_END,
-               "a caller sees the flags as they were sent");
+               "flags keep the values that were sent");
 
 enum { OBS, NEXT, ACTION, REWARD, DISCOUNT, FLAGS, PROBABILITY, KEY, WEIGHT, COLUMNS };
 

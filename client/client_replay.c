@@ -26,7 +26,7 @@ _Static_assert(OCTET_REPLAY_EINVAL == (int)OCT_EINVAL && OCTET_REPLAY_EAGAIN == 
                    OCTET_REPLAY_ETIMEDOUT == (int)OCT_ETIMEDOUT &&
                    OCTET_REPLAY_EPROTO == (int)OCT_EPROTO && OCTET_REPLAY_EIO == (int)OCT_EIO &&
                    OCTET_REPLAY_ESTALE == (int)OCT_ESTALE,
-               "codes are those of everywhere");
+               "error codes equal those of oct_err");
 
 // One call of the user, which waits until it is answered. It lies on the user's stack.
 typedef struct client_call {
@@ -180,8 +180,9 @@ static bool
 is_usable(octet_replay *replay)
 {
     if (!client_thread_is_here(replay->thread)) {
-        (void)refuse(replay, OCT_EINVAL,
-                     "this process was forked from the one that opened this replay: open another");
+        (void)refuse(
+            replay, OCT_EINVAL,
+            "this process is a fork of the process that opened this replay: open another replay");
         return false;
     }
     replay->error[0] = '\0';
@@ -322,8 +323,8 @@ octet_replay_sample(octet_replay *replay, uint32_t batch_size, uint32_t prefetch
     if (out->size != sizeof(*out) || batch_size < 1 || prefetch > OCTET_REPLAY_PREFETCH_MAX ||
         !(importance_exponent >= 0 && importance_exponent <= 10)) {
         return (int)oct_refuse(replay->error, sizeof(replay->error),
-                               "batch_size %u (at least 1), prefetch %u (at most %d), exponent %g "
-                               "(0 to 10 is allowed)",
+                               "batch_size %u (allowed: at least 1), prefetch %u (allowed: at most "
+                               "%d), exponent %g (allowed: 0 to 10)",
                                batch_size, prefetch, OCTET_REPLAY_PREFETCH_MAX,
                                importance_exponent);
     }
@@ -368,7 +369,7 @@ octet_replay_update(octet_replay *replay, uint64_t incarnation, uint32_t count,
     for (uint32_t i = 0; i < count; i++) {
         if (!isfinite(priorities[i]) || priorities[i] < 0) {
             return (int)oct_refuse(replay->error, sizeof(replay->error),
-                                   "priority %u is %g: finite and not negative is allowed", i,
+                                   "priority %u is %g; allowed are finite numbers from 0", i,
                                    (double)priorities[i]);
         }
     }

@@ -57,7 +57,7 @@ client_steps_init(client_steps *steps, const octet_replay_writer_config *config,
     uint32_t most = OCT_MIN(table->streams, (uint32_t)OCTET_REPLAY_STREAMS_MAX);
     if (config->streams < 1 || config->streams > most) {
         return oct_refuse(reason, reason_size,
-                          "streams %u: 1 to %u is allowed (those of the table)", config->streams,
+                          "streams %u; allowed are 1 to %u (streams of the table)", config->streams,
                           most);
     }
     *steps = (client_steps){
@@ -126,7 +126,8 @@ client_steps_check(const client_steps *steps, const octet_replay_steps *given, c
                    size_t reason_size)
 {
     if (given->size != sizeof(*given)) {
-        return oct_refuse(reason, reason_size, "steps of %u bytes, %zu are known", given->size,
+        return oct_refuse(reason, reason_size,
+                          "steps: size is %u bytes, but this library knows %zu", given->size,
                           sizeof(*given));
     }
     for (uint32_t i = 0; i < steps->shape.envs; i++) {

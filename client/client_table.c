@@ -18,12 +18,13 @@ oct_err
 client_table_check(const octet_replay_table *table, char *reason, size_t reason_size)
 {
     if (table->size != sizeof(*table)) {
-        return oct_refuse(reason, reason_size, "a table of %u bytes, %zu are known", table->size,
+        return oct_refuse(reason, reason_size,
+                          "table: size is %u bytes, but this library knows %zu", table->size,
                           sizeof(*table));
     }
     if (table->window == OCTET_REPLAY_SEQUENCE && table->reward_clip != 0) {
         return oct_refuse(reason, reason_size,
-                          "reward_clip %g: rewards of sequences are not clipped, 0 is allowed",
+                          "reward_clip %g: rewards of sequences are not clipped; allowed is 0",
                           table->reward_clip);
     }
     return OCT_OK;
@@ -60,7 +61,7 @@ client_url_check(const char *url, char *reason, size_t reason_size)
 {
     char last[NET_URL_MAX];
     if (!net_url_is_ipc(url)) {
-        return oct_refuse(reason, reason_size, "%s: ipc://PATH is allowed", url);
+        return oct_refuse(reason, reason_size, "%s: allowed is ipc://PATH", url);
     }
     OCT_TRY(net_url_check(url, false, reason, reason_size));
     return net_url_offset(url, 2, last) == OCT_OK

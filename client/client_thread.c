@@ -47,10 +47,11 @@ client_thread_check(char *reason, size_t reason_size)
     if (none == pid) {
         return OCT_OK;
     }
-    return oct_refuse(reason, reason_size,
-                      "process %d was forked from %d, which had opened a replay: its threads were "
-                      "not; start the process anew (multiprocessing's \"spawn\" or \"forkserver\")",
-                      pid, none);
+    return oct_refuse(
+        reason, reason_size,
+        "process %d is a fork of process %d, which had opened a replay; a fork does not copy "
+        "threads; start processes in another way (multiprocessing's \"spawn\" or \"forkserver\")",
+        pid, none);
 }
 
 static void

@@ -200,8 +200,8 @@ octet_replay_writer_open(octet_replay_writer **out, const octet_replay_writer_co
 {
     if (config->size != sizeof(*config) || config->number == 0) {
         return (int)oct_refuse(error, error_size,
-                               "a config of %u bytes (%zu are known), number %u (1 and above is "
-                               "allowed)",
+                               "config: size is %u bytes (this library knows %zu), number is %u "
+                               "(allowed: 1 and above)",
                                config->size, sizeof(*config), config->number);
     }
     OCT_TRY(client_table_check(config->table, error, error_size));
@@ -259,9 +259,9 @@ static bool
 is_usable(octet_replay_writer *writer)
 {
     if (!client_thread_is_here(writer->thread)) {
-        (void)oct_refuse(writer->error, sizeof(writer->error),
-                         "this process was forked from the one that opened this writer: open "
-                         "another");
+        (void)oct_refuse(
+            writer->error, sizeof(writer->error),
+            "this process is a fork of the process that opened this writer: open another writer");
         return false;
     }
     writer->error[0] = '\0';

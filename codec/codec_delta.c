@@ -528,13 +528,14 @@ codec_delta_read(policy_parser *d, codec_coder *coder, policy_image *next, const
     }
     if (head->origin.run_id != base->origin.run_id ||
         head->origin.base_version != base->origin.version) {
-        (void)policy_refuse(d, "the policy is a change of version %" PRIu64 ", held is %" PRIu64,
-                            head->origin.base_version, base->origin.version);
+        (void)policy_refuse(
+            d, "the policy is a change of version %" PRIu64 ", but version %" PRIu64 " is held",
+            head->origin.base_version, base->origin.version);
         return OCT_ENOTFOUND;
     }
     if (head->precision != base->precision || head->per_tensor != base->per_tensor ||
         !policy_spec_equal(&head->spec, &base->spec)) {
-        return policy_refuse(d, "the policy is of another network or precision than its base");
+        return policy_refuse(d, "the policy's network or precision differs from its base's");
     }
     next->origin = head->origin;
     next->origin.base_version = 0;
@@ -549,7 +550,9 @@ codec_delta_read(policy_parser *d, codec_coder *coder, policy_image *next, const
         return policy_refuse(d, "%zu bytes too many", d->reader.left);
     }
     if (result_check(next) != check) {
-        (void)policy_refuse(d, "the policy is a change of another version %" PRIu64 " than is held",
+        (void)policy_refuse(d,
+                            "the policy is a change of version %" PRIu64
+                            ", which is not the version that is held",
                             head->origin.base_version);
         return OCT_ENOTFOUND;
     }

@@ -97,12 +97,13 @@ change_take(codec_receiver *receiver, policy_parser *parser, const policy_head_i
     if (receiver->is_empty || head->origin.run_id != base->origin.run_id ||
         head->origin.base_version != base->origin.version) {
         (void)policy_refuse(parser,
-                            "the policy is a change of version %" PRIu64 ", held is %" PRIu64,
+                            "the policy is a change of version %" PRIu64 ", but version %" PRIu64
+                            " is held",
                             head->origin.base_version, codec_receiver_version(receiver));
         return OCT_ENOTFOUND;
     }
     if (!fits(base, head)) {
-        return policy_refuse(parser, "the policy is of another network or precision than its base");
+        return policy_refuse(parser, "the policy's network or precision differs from its base's");
     }
     OCT_TRY(room_make(receiver, parser, head));
     if (receiver->coder == NULL) {
@@ -131,9 +132,9 @@ codec_receiver_take(codec_receiver *receiver, const uint8_t *bytes, size_t lengt
     if (head.origin.base_version != 0) {
         OCT_TRY(change_take(receiver, &parser, &head));
     } else if (held != NULL && head.origin.run_id != held->origin.run_id) {
-        return policy_refuse(&parser, "the policy is of another run");
+        return policy_refuse(&parser, "the policy belongs to another run");
     } else if (held != NULL && !policy_spec_equal(&head.spec, &held->spec)) {
-        return policy_refuse(&parser, "the policy is of another network than its run");
+        return policy_refuse(&parser, "the policy's network differs from its run's");
     } else {
         OCT_TRY(complete_take(receiver, &parser, &head, length));
     }

@@ -67,8 +67,8 @@ environment_read(replay_data_env *out, const char *path, const char *given, char
     oct_err err = oct_file_read(name, WIRE_ENV_BYTES_MAX, &bytes, &length);
     if (err != OCT_OK) {
         (void)oct_refuse(reason, reason_size,
-                         "%s: %s; a replay file does not say which environment its steps are of: "
-                         "name the run's environment.oct with --environment",
+                         "%s: %s; a replay file does not name the environment of its steps: give "
+                         "the run's environment.oct with --environment",
                          name, strerror(errno));
         return err;
     }
@@ -158,16 +158,17 @@ shard_check(const data_source *source, const char *path, uint32_t shard, char *r
 {
     const replay_file_header *first = source->file[0]->header, *own = source->file[shard]->header;
     if (own->run_id != first->run_id) {
-        return oct_refuse(reason, reason_size, "%s is of another run than the shards beside it",
-                          path);
+        return oct_refuse(reason, reason_size,
+                          "%s belongs to another run than the shards beside it", path);
     }
     if (own->obs_bytes != first->obs_bytes || own->action_bytes != first->action_bytes ||
         own->extra_dim != first->extra_dim) {
-        return oct_refuse(reason, reason_size,
-                          "%s has rows of %u bytes observed, %u of an action and %u numbers beside "
-                          "it, the first shard of %u, %u and %u: name the files one by one",
-                          path, own->obs_bytes, own->action_bytes, own->extra_dim, first->obs_bytes,
-                          first->action_bytes, first->extra_dim);
+        return oct_refuse(
+            reason, reason_size,
+            "rows of %s have %u bytes of observation, %u bytes of action and %u more numbers, rows "
+            "of the first shard %u, %u and %u: name the files one by one",
+            path, own->obs_bytes, own->action_bytes, own->extra_dim, first->obs_bytes,
+            first->action_bytes, first->extra_dim);
     }
     if (own->block_rows != first->block_rows) {
         return oct_refuse(reason, reason_size,

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Exchanges data sets of octet (docs/data.md) with Minari's and with NumPy's. `octet data` runs it.
+"""Converts data sets of Octet (docs/data.md) to and from those of Minari and NumPy. `octet data` runs it.
 
-usage: octet_data.py export FILE --minari NAME|FOLDER     a data set of Minari's from FILE
+usage: octet_data.py export FILE --minari NAME|FOLDER     a Minari data set from FILE
        octet_data.py export FILE --npz OUT.npz            arrays of steps from FILE
        octet_data.py import --minari NAME|FOLDER --out FILE [--env ID] [--clip-actions]
 
-Needs numpy; for Minari also minari, h5py and pillow. Exit code 1: one line on standard error says
-why. 130: it was interrupted. What it did not finish is removed, but for FILE, which is the caller's. Also a module: read(FILE) gives header, notes and the episodes; Writer writes a file.
+Needs numpy; for Minari also minari, h5py and pillow. Exit code 1: one line on standard error has the cause. 130: interrupted.
+Unfinished output is removed, but not FILE, which belongs to the caller. Also a module: read(FILE) returns header, notes and
+episodes; Writer writes a file.
 """
 
 import argparse
@@ -36,7 +37,7 @@ MAGIC, BYTE_ORDER = b"OCTETDAT", 0x01020304
 ROWS, NOTES_MAX, NAME_MAX, ACTIONS_MAX = 64, 1 << 20, 256, 256
 F32, U8, DISCRETE, BOX = 1, 2, 1, 2
 TERMINATED, TRUNCATED, FIRST, END, RANDOM, FAILED, ROLLOUT = 1, 2, 4, 8, 16, 32, 64
-SPACES = "octet has Discrete, and Box of floats with finite bounds"
+SPACES = "Octet supports Discrete, and Box of floats with finite bounds"
 BOUND_TOLERANCE = 1e-3  # OCT_BOX_TOLERANCE of common/oct_box.h
 
 ENV = np.dtype([("id", "S264"), ("reward_threshold", "f8"), ("obs_dtype", "u4"), ("obs_count", "u4"),
@@ -55,7 +56,7 @@ BLOCK = np.dtype([("checksum", "u4"), ("layout", "u2"), ("count", "u2"), ("seria
 
 
 class DataError(Exception):
-    """What is wrong, for a person."""
+    """An error with a message for the user."""
 
 
 def is_control(character):
@@ -72,8 +73,8 @@ def counted(count, what):
 
 @contextlib.contextmanager
 def draft_of(path):
-    """A name beside path for a file or a folder, which takes its place when it is whole; else it goes
-    again, with the folders above it that were made for it."""
+    """A temporary name beside path for a file or a folder, which replaces path when it is complete; otherwise it is removed,
+    with the parent folders that were made for it."""
     draft = path.with_name(f"{path.name}.tmp.{os.getpid()}")
     made = [parent for parent in path.parents if not parent.exists()]
     try:
@@ -91,7 +92,7 @@ def draft_of(path):
 
 
 def columns_of(header):
-    """name: (offset in a block, dtype of a row), and the bytes of a block."""
+    """Returns name: (offset in a block, dtype of a row), and the bytes of a block."""
     env, extra = header["env"], int(header["extra_dim"])
     obs = (np.float32 if env["obs_dtype"] == F32 else np.uint8, (int(env["obs_count"]),))
     action = (np.int32, ()) if env["action_kind"] == DISCRETE else (np.float32, (int(env["action_count"]),))
@@ -105,12 +106,12 @@ def columns_of(header):
 
 
 def read(path):
-    """Header, notes and a generator of streams, whose blocks agree with their sums. The file is one that
-    `octet data info` finds whole: what its rows say is not checked again."""
+    """Returns header, notes and a generator of streams, whose blocks match their checksums. `octet data info` has checked the
+    file: the contents of its rows are not checked again."""
     with open(path, "rb") as file:
         bytes_ = file.read(HEADER.itemsize)
     if len(bytes_) < HEADER.itemsize or bytes_[:8] != MAGIC:
-        raise DataError(f"{path} is not a data set of octet")
+        raise DataError(f"{path} is not a data set of Octet")
     header = np.frombuffer(bytes_, HEADER)[0]
     if header["version"] != VERSION or header["block_layout"] != LAYOUT:
         raise DataError(f"{path} has version {header['version']}.{header['block_layout']} of the format, "
@@ -135,19 +136,19 @@ def streams(path, header, map_):
     for begin, end in zip(begins, [*begins[1:], len(heads)]):
         for block in range(begin, end):
             if zlib.crc32(blocks[block, 4:]) != heads["checksum"][block]:
-                raise DataError(f"{path}: block {block} of {len(heads)}: it disagrees with its sum")
+                raise DataError(f"{path}: block {block} of {len(heads)}: its checksum differs")
         rows = int(heads["count"][begin:end].sum(dtype=np.int64))
         yield Stream(columns, int(header["block_rows"]), blocks[begin:end], rows)
 
 
 class Stream:
-    """Rows without a gap, in blocks that are full but for the last one; read when they are asked for."""
+    """Rows without a gap, in blocks that are full except the last; they are read on access."""
 
     def __init__(self, columns, block_rows, blocks, count):
         self.columns, self.block_rows, self.blocks, self.count = columns, block_rows, blocks, count
 
     def column(self, name, first, end):
-        """Of the rows first to end - 1."""
+        """Returns the rows first to end - 1."""
         at, dtype, shape = self.columns[name]
         begin = first // self.block_rows
         blocks = self.blocks[begin:(end - 1) // self.block_rows + 1]
@@ -157,8 +158,8 @@ class Stream:
 
 
 def episode_ranges(streams_):
-    """Stream, first row and the row behind the end row of each complete episode. ROLLOUT marks a
-    beginning or an end that may be missing."""
+    """Yields stream, first row and the row after the end row of each complete episode. ROLLOUT marks a beginning or an end
+    that may be missing."""
     for stream in streams_:
         flags, first = stream.column("flags", 0, stream.count), -1
         for row in map(int, np.flatnonzero(flags & (FIRST | END))):
@@ -172,14 +173,14 @@ def episode_ranges(streams_):
 
 
 def episodes(streams_):
-    """Rows first … end row of each complete episode, as arrays by column."""
+    """Yields the rows first … end row of each complete episode, as arrays by column."""
     for stream, first, end in episode_ranges(streams_):
         yield {name: stream.column(name, first, end) for name in stream.columns}
 
 
 class Writer:
-    """Writes a data set of one stream. header: env, extra_dim, run_id and seed are set. At most
-    BUFFER_BYTES of blocks, or one block, wait to be written."""
+    """Writes a data set of one stream. header: env, extra_dim, run_id and seed are set. At most BUFFER_BYTES of blocks, or
+    one block, wait to be written."""
 
     BUFFER_BYTES = 64 << 20
 
@@ -206,7 +207,7 @@ class Writer:
         self.held, self.rows, self.blocks = 0, 0, 0  # rows in the buffer, rows and blocks in the file
 
     def add(self, episode):
-        """All rows of an episode, with the end row, by column."""
+        """Appends all rows of an episode, including the end row, by column."""
         done, count = 0, len(episode["flags"])
         while done < count:
             if self.held == len(self.out) * ROWS:  # what comes links the last block
@@ -256,7 +257,7 @@ class Writer:
 
 
 def export_npz(path, out):
-    """Array by array, an episode at a time, so that no more of them is in memory."""
+    """Writes array by array, one episode at a time, so that only one episode is in memory."""
     header, _, streams_ = read(path)
     found, obs = list(episode_ranges(streams_)), obs_shape(header["env"])
     if not found:
@@ -287,7 +288,7 @@ def export_npz(path, out):
 
 
 def write_array(archive, name, rows, parts):
-    """One array of an .npz, of so many rows, as numpy.savez writes it."""
+    """Writes an array of an .npz with this many rows, as numpy.savez writes it."""
     with archive.open(f"{name}.npy", "w", force_zip64=True) as file:
         for i, part in enumerate(parts):
             if i == 0:
@@ -313,7 +314,7 @@ def minari_modules():
 
 
 def minari_path(minari, target):
-    """Where the data of a data set lie, and its id: that of a folder is the folder's name."""
+    """Returns where the data of a data set are, and its ID: a folder's ID is the folder's name."""
     if re.fullmatch(r"[\w-]+(/[\w-]+)*-v\d+", target) and not os.path.isdir(target):
         from minari.storage.datasets_root_dir import get_dataset_path
         return pathlib.Path(get_dataset_path(target)) / "data", target
@@ -341,7 +342,7 @@ def env_words(env):
 
 
 def buffers(streams_, env, minari):
-    """What octet knows of each row and Minari does not is in infos: T + 1 rows, as observations."""
+    """Stores in infos what Octet knows about each row and Minari does not: T + 1 rows, as for observations."""
     for number, e in enumerate(episodes(streams_)):
         flags = e["flags"]
         infos = {"octet_version": e["version"], "octet_random": (flags & RANDOM) != 0,
@@ -356,7 +357,7 @@ def buffers(streams_, env, minari):
 
 
 def store_minari(path, where, name):
-    """The data of a data set of Minari's in the new folder where; prints its episodes and steps."""
+    """Writes the data of a Minari data set to the new folder; prints its episodes and steps."""
     minari, gymnasium = minari_modules()
     from minari.dataset.minari_storage import MinariStorage
     header, notes, streams_ = read(path)
@@ -376,7 +377,7 @@ def store_minari(path, where, name):
 
 
 def store_apart(path, where, name):
-    """The same in a process of its own: HDF5 prints thousands of lines and crashes on a full disk."""
+    """Does the same in a separate process: on a full disk HDF5 prints thousands of lines and crashes."""
     done = subprocess.run([sys.executable, __file__, "store", path, str(where), name], capture_output=True, text=True,
                           check=False)
     if done.returncode != 0:
@@ -405,7 +406,7 @@ def export_minari(path, target):
 
 
 def env_of(metadata, storage, gymnasium, env_id, name):
-    """The environment of a data set."""
+    """Returns the environment of a data set."""
     env = np.zeros(1, ENV)[0]
     spec = metadata.get("env_spec")
     spec = json.loads(spec) if isinstance(spec, str) else {}
@@ -444,14 +445,14 @@ def env_of(metadata, storage, gymnasium, env_id, name):
 
 
 class Told:
-    """What an import tells of all its steps."""
+    """What an import reports about all its steps."""
 
     def __init__(self, clips):
         self.clips, self.rounded, self.actions, self.clipped = clips, set(), 0, 0
 
 
 def floats(values, what, number, told):
-    """Numbers of each row as float32, which has to hold them."""
+    """Converts the numbers of each row to float32, which must be able to hold them."""
     with np.errstate(over="ignore"):
         out = values.astype(np.float32)
     bad = np.argwhere(~np.isfinite(out))
@@ -479,20 +480,20 @@ def box_actions(action, env, number, told):
     if bad.any() and not told.clips:
         step, i = np.argwhere(bad)[0]
         raise DataError(f"episode {number}, step {step}: number {i} of the action is {action[step, i]:g}: allowed are "
-                        f"{low[i]:g} to {high[i]:g}; --clip-actions clips such")
+                        f"{low[i]:g} to {high[i]:g}; --clip-actions clips such actions")
     told.actions += len(action)
     told.clipped += int(bad.any(axis=1).sum())
     return np.clip(action, low, high) if told.clips else action
 
 
 def rows_of(episode, env, start, told):
-    """The rows of an episode, with the end row, by column."""
+    """Returns the rows of an episode, including the end row, by column."""
     T, infos = len(episode["rewards"]), episode["infos"] or {}
     number = episode["id"]
     ended = (episode["terminations"] | episode["truncations"]).astype(bool)
     if T == 0 or ended[:-1].any() or len(episode["observations"]) != T + 1:
         raise DataError(f"episode {number} has {T} steps, {len(episode['observations'])} observations"
-                        + (", and goes on behind its end" if ended[:-1].any() else ""))
+                        + (", and continues after its end" if ended[:-1].any() else ""))
     flags = np.zeros(T + 1, np.uint8)
     flags[0] |= FIRST
     flags[:-1][episode["terminations"].astype(bool)] |= TERMINATED
@@ -520,7 +521,7 @@ def import_minari(target, out, env_id, clips):
     from minari.dataset.minari_storage import MinariStorage
     where, name = minari_path(minari, target)
     if not (where / "metadata.json").exists():
-        raise DataError(f"there is no Minari data set at {where}; 'minari list local' lists those by name, "
+        raise DataError(f"there is no Minari data set at {where}; 'minari list local' lists data sets by name, "
                         f"'minari download {target}' may fetch one")
     metadata, storage = MinariStorage.read_raw_metadata(where), MinariStorage.read(where)
     header = np.zeros(1, HEADER)[0]

@@ -58,9 +58,9 @@ spec_make(policy_spec *spec, const policy_spec *teacher, const distill_options *
                           POLICY_LAYERS_MAX, POLICY_WIDTH_MAX);
     }
     if (options->kind == DISTILL_KL && !distill_has_kl(spec->head)) {
-        return oct_refuse(reason, reason_size,
-                          "the policy's actions have no distribution to compare: its loss is "
-                          "squares");
+        return oct_refuse(
+            reason, reason_size,
+            "the policy's actions have no distribution to compare: use the loss squares");
     }
     return policy_spec_check(spec, reason, reason_size);
 }

@@ -88,7 +88,7 @@ lost(const forked *f, uint32_t rank, int status)
     if (WIFSIGNALED(status)) {
         (void)snprintf(how, sizeof(how), "was killed by signal %d", WTERMSIG(status));
     } else {
-        (void)snprintf(how, sizeof(how), "ended with code %d", WEXITSTATUS(status));
+        (void)snprintf(how, sizeof(how), "exited with code %d", WEXITSTATUS(status));
     }
     oct_log_error("GROUP-LOST",
                   "learner %u of %u (process %d) %s: this update cannot be finished, and the "

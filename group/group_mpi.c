@@ -95,7 +95,7 @@ group_mpi_open(group **out, uint32_t want, bool *is_local, char *reason, size_t 
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &provided) != MPI_SUCCESS ||
         provided < MPI_THREAD_SERIALIZED) {
-        return oct_refuse(reason, reason_size, "MPI does not begin, or knows of no threads");
+        return oct_refuse(reason, reason_size, "cannot initialise MPI with threads");
     }
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);

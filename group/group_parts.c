@@ -23,8 +23,8 @@ group_block_make(group_block *out, group *g, size_t count)
         out->bytes = g->size * apart * sizeof(float);
         out->memory = g->link.share(g->link.arg, out->bytes);
         if (out->memory == NULL) {
-            oct_log_error("GROUP-LOST", "no memory that learners share, %zu bytes: %s", out->bytes,
-                          strerror(errno));
+            oct_log_error("GROUP-LOST", "cannot map %zu bytes of memory for learners to share: %s",
+                          out->bytes, strerror(errno));
             _exit(EXIT_FAILURE);
         }
         out->apart = apart;

@@ -26,21 +26,22 @@ ahead_log(const learner_source_ahead *ahead)
 {
     if (ahead->is_earlier) {
         oct_log_warn("LEARNER-RESUME-REPLAY",
-                     "replay's table is not the one of this checkpoint, but one that the run had "
-                     "before; was octet-replay started with the right --path?");
+                     "replay's table is not this checkpoint's, but an earlier table of the run; "
+                     "was octet-replay started with the right --path?");
     } else if (ahead->is_other) {
         oct_log_notice("LEARNER-RESUME-REPLAY",
-                       "replay's table is not the one of this checkpoint; it starts empty");
+                       "replay's table is not this checkpoint's; it starts empty");
     } else if (ahead->steps < 0) {
         oct_log_warn("LEARNER-RESUME-REPLAY",
                      "replay has lost %" PRIi64 " steps that it had at this checkpoint",
                      -ahead->steps);
     } else {
         oct_log_notice("LEARNER-RESUME-REPLAY",
-                       "replay holds %" PRIi64 " steps that came after this checkpoint, and drew "
-                       "%" PRIu64 " batches that were not learned from: %s",
+                       "replay holds %" PRIi64
+                       " steps from after this checkpoint, and sampled %" PRIu64
+                       " batches that were not learned from: %s",
                        ahead->steps, ahead->batches,
-                       ahead->returned > 0 ? "they are drawn again" : "none is drawn again");
+                       ahead->returned > 0 ? "they are sampled again" : "none is sampled again");
     }
 }
 
@@ -51,7 +52,7 @@ table_warn(const oct_config *config, bool is_earlier, uint64_t steps)
     bool is_in_memory = strcmp(config->replay.path, "none") == 0;
     oct_log_warn("LEARNER-REPLAY-TABLE",
                  "replay's table is %s, with %" PRIu64 " steps that count from now on; %s",
-                 is_earlier ? "one that the run had before the last one" : "a new one", steps,
+                 is_earlier ? "an older table of the run" : "a new one", steps,
                  is_in_memory && !is_earlier
                      ? "with replay.path none a table is lost when its octet-replay ends"
                      : "was octet-replay started again with the right --path?");
@@ -115,11 +116,11 @@ learner_run_table(const learner_run *run, learner_origin origin, uint64_t table,
         if (origin != LEARNER_LIVE + s && has_it) {
             char address[OCT_CONFIG_TEXT_MAX];
             oct_config_replay_address(run->config, s, address);
-            return oct_refuse(reason, reason_size,
-                              "replay has the table of shard %u (%s), whose steps are counted "
-                              "there: each shard keeps its file (--path) and its place in "
-                              "net.replay",
-                              s, address);
+            return oct_refuse(
+                reason, reason_size,
+                "replay has the table of shard %u (%s), where its steps are counted: each shard "
+                "must keep its file (--path) and its position in net.replay",
+                s, address);
         }
     }
     return OCT_OK;
@@ -313,7 +314,7 @@ learner_run_sampled(learner_run *run, learner_origin origin, uint32_t promised,
     if (err != OCT_OK && err != OCT_EAGAIN &&
         learner_source_count(source, now_ns).bad_samples == 1) {
         oct_log_warn("LEARNER-BAD-SAMPLE",
-                     "the answer of %s does not fit: %s; further ones are only counted",
+                     "the reply of %s does not fit: %s; further such replies are only counted",
                      origin == LEARNER_DATA ? "the data set's replay" : "replay",
                      oct_strerror(err));
     }
@@ -379,7 +380,7 @@ batch_refused(learner_run *run, const learner_batch *batch)
     if (run->updates_refused++ == 0) {
         oct_log_warn(
             "LEARNER-UPDATE-REFUSED",
-            "an update was refused: %s; further ones are only counted (learner.updates_refused)",
+            "an update was refused: %s; later refusals are only counted (learner.updates_refused)",
             run->refused_why);
     }
     size_t rows = (size_t)batch->view.B * (batch->view.T + 1);

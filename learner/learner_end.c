@@ -71,11 +71,11 @@ learner_run_check_budget(learner_run *run)
         run->pace->finish(run, LEARNER_END_TIME);
     } else if (run->external != NULL && learner_external_is_lost(run->external)) {
         oct_log_error("LEARNER-CLIENT-MISSING",
-                      "algo.client_wait_s: no process that learns connected for %g s; algo.name: "
+                      "algo.client_wait_s: no learning process connected for %g s; algo.name: "
                       "external needs one, such as octet.Learner",
                       run->config->algo.client_wait_s);
         run->failed = true;
-        run->pace->finish(run, "nobody learned");
+        run->pace->finish(run, "no learning process");
     }
 }
 
@@ -113,21 +113,21 @@ unlearned_explain(const learner_run *run, oct_text *why)
     double ratio = config->replay.samples_per_insert;
     bool is_once = !oct_config_has_limiter(config);
     if (is_once && windows < batch) {
-        oct_text_add(why, "replay took %" PRIu64 " windows, a batch needs %" PRIu32, windows,
-                     batch);
+        oct_text_add(why, "replay received %" PRIu64 " windows, but a batch needs %" PRIu32,
+                     windows, batch);
     } else if (!is_once && windows < config->replay.min_size) {
-        oct_text_add(why, "replay took %" PRIu64 " windows, replay.min_size is %" PRIu64, windows,
-                     config->replay.min_size);
+        oct_text_add(why, "replay received %" PRIu64 " windows, but replay.min_size is %" PRIu64,
+                     windows, config->replay.min_size);
     } else if (!is_once && ratio > 0 && ratio * (double)windows < batch) {
-        oct_text_add(why,
-                     "replay took %" PRIu64 " windows, at replay.samples_per_insert: %g too few "
-                     "for a batch of %" PRIu32,
-                     windows, ratio, batch);
+        oct_text_add(
+            why,
+            "replay received %" PRIu64
+            " windows, which at replay.samples_per_insert: %g are too few for a batch of %" PRIu32,
+            windows, ratio, batch);
     } else if (source.missed > 0) {
-        oct_text_add(why,
-                     "replay gave out %" PRIu64 " windows in answers that came too late, or not at "
-                     "all",
-                     source.missed);
+        oct_text_add(
+            why, "replay sent %" PRIu64 " windows in replies that arrived too late or not at all",
+            source.missed);
     }
 }
 
@@ -221,11 +221,10 @@ learner_end_resume(learner_run *run)
     if (run->is_ending) {
         (void)snprintf(run->reason, sizeof(run->reason), "%s", reason);
     }
-    oct_log_notice("LEARNER-RESUME-END",
-                   "%s: training had ended (%s), but not the final evaluation: %s",
-                   run->options.folder, reason,
-                   run->ends_again ? "it is played now"
-                                   : "with the current configuration, training continues");
+    oct_log_notice(
+        "LEARNER-RESUME-END", "%s: training had ended (%s), but not the final evaluation: %s",
+        run->options.folder, reason,
+        run->ends_again ? "it starts now" : "with the current configuration, training continues");
 }
 
 // Its evaluator is waited for as one that was there.

@@ -56,7 +56,7 @@ learner_environment_words(const policy_spec *spec, char *out, size_t out_size)
     }
     (void)snprintf(out, out_size, "%s: observations %s %s%s, actions %u %s", spec->env_id, shape,
                    spec->obs_dtype == POLICY_U8 ? "uint8" : "float32", high, spec->action_count,
-                   spec->action_kind == POLICY_BOX ? "numbers" : "to choose from");
+                   spec->action_kind == POLICY_BOX ? "numbers" : "discrete");
 }
 
 oct_err

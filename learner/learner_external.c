@@ -271,9 +271,10 @@ connection_refuse(const learner_external *x)
         return;
     }
     oct_external_packet packet = oct_external_packet_of(OCT_EXTERNAL_REFUSED, 0, NULL);
-    (void)snprintf(packet.text, sizeof(packet.text),
-                   "another process (pid %ld) already learns in this run; only one may at a time",
-                   x->client_pid);
+    (void)snprintf(
+        packet.text, sizeof(packet.text),
+        "another process (pid %ld) already learns in this run; only one process may at a time",
+        x->client_pid);
     oct_log_notice("LEARNER-CLIENT-REFUSED", "pid=%ld: %s", peer_pid(fd), packet.text);
     (void)packet_send(fd, &packet, -1);
     (void)close(fd);
@@ -283,7 +284,7 @@ static void
 client_drop(learner_external *x, const char *why)
 {
     oct_log_warn("LEARNER-CLIENT-GONE",
-                 "pid=%ld %s; another may take its place within %g s (algo.client_wait_s)",
+                 "pid=%ld %s; another process may take its place within %g s (algo.client_wait_s)",
                  x->client_pid, why, x->wait_s);
     (void)close(x->client);
     x->client = -1;
@@ -413,12 +414,12 @@ client_read(learner_external *x, oct_external_packet *packet)
         return OCT_EAGAIN;
     }
     if (length <= 0) {
-        client_drop(x, "has gone");
+        client_drop(x, "has disconnected");
         return OCT_ECLOSED;
     }
     if (!oct_external_packet_read(packet, bytes, (size_t)length) ||
         packet->kind != OCT_EXTERNAL_ANSWER || packet->number != x->number) {
-        client_drop(x, "sent an invalid answer to this batch, or is of another release");
+        client_drop(x, "sent an invalid answer to this batch, or belongs to another release");
         return OCT_ECLOSED;
     }
     return OCT_OK;
@@ -458,7 +459,7 @@ external_exchange(learner_external *x, const algo_batch *batch, float learning_r
         if (packet_send(x->client, &packet, -1)) {
             err = answer_await(x, answer);
         } else {
-            client_drop(x, "has gone");
+            client_drop(x, "has disconnected");
         }
     }
     return err;

@@ -59,7 +59,7 @@ learner_files_told(learner_run *run, learner_file file, int code)
     }
     if (code != 0 && code != before) {
         oct_log_error("LEARNER-WRITE",
-                      "%s: %s: %s; the old file is kept, and writing is tried again the next time",
+                      "%s: %s: %s; the old file is kept, and the next write tries again",
                       run->options.folder, file_names[file], strerror(code));
     } else if (code == 0 && before != 0) {
         oct_log_notice("LEARNER-WRITTEN", "%s: %s can be written again", run->options.folder,
@@ -219,8 +219,8 @@ turn_check(const learner_run *run, char *reason, size_t reason_size)
     }
     if (turn->life_turns != life_turns) {
         return oct_refuse(reason, reason_size,
-                          "learner.checkpoint_turns: %u, but the run in %s had %u so far, by which "
-                          "the lives of its actors are numbered",
+                          "learner.checkpoint_turns: %u, but the run in %s had %u so far, and the "
+                          "incarnations of its actors are numbered by it",
                           life_turns, run->options.folder, turn->life_turns);
     }
     return learner_run_machine(run, "where the checkpoint was written", turn->libm, reason,
@@ -357,8 +357,8 @@ metrics_resume(learner_run *run)
     if (resumed->metrics != NULL &&
         learner_evals_read_metrics(run->evals, &run->metrics, &reader) != OCT_OK) {
         oct_log_warn("LEARNER-WORK-LOST",
-                     "%s: its checkpoint has impossible values for what the environment measured; "
-                     "earlier evaluations have none",
+                     "%s: its checkpoint has impossible values for the environment's metrics; "
+                     "earlier evaluations are without them",
                      run->options.folder);
     }
 }
@@ -380,7 +380,8 @@ evals_resume(learner_run *run, const quantizer_publication *policy, uint32_t crc
     }
     if (learner_evals_read(run->evals, &reader, oct_clock_ns()) != OCT_OK) {
         oct_log_warn("LEARNER-WORK-LOST",
-                     "%s: its checkpoint has impossible values for evaluations; they start anew",
+                     "%s: its checkpoint has impossible values for evaluations; the list of "
+                     "evaluations starts empty",
                      run->options.folder);
         return false;
     }
@@ -388,7 +389,7 @@ evals_resume(learner_run *run, const quantizer_publication *policy, uint32_t crc
     if (learner_evals_read_weights(run->evals, &weights) != OCT_OK) {
         oct_log_warn("LEARNER-WORK-LOST",
                      "%s: its checkpoint has impossible values for the weights of "
-                     "policies; " LEARNER_TWIN_FILE " comes with the next best version",
+                     "policies; " LEARNER_TWIN_FILE " is written with the next best version",
                      run->options.folder);
     }
     metrics_resume(run);

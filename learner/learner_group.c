@@ -77,7 +77,8 @@ async_begin(learner_group *lg, const oct_config *config, const policy_spec *spec
     };
     options.memory = group_memory(lg->members, learner_async_bytes(&options));
     if (options.memory == NULL) {
-        oct_log_error("LEARNER-RANK", "no memory that learners share: %s", strerror(errno));
+        oct_log_error("LEARNER-RANK", "cannot map memory for learners to share: %s",
+                      strerror(errno));
         _exit(EXIT_APART);
     }
     lg->async = learner_async_create(&options);
@@ -133,7 +134,7 @@ states_compare(learner_group *lg, const algo *a)
                 "LEARNER-APART",
                 "learner %u of %u does not have the parameters of learner 0 after update %" PRIu64
                 ": their machines compute different results (run.deterministic makes CPUs compute "
-                "alike), or one of them is faulty",
+                "alike), or a machine is faulty",
                 r, size, algo_updates(a));
             _exit(EXIT_APART);
         }

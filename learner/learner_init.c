@@ -71,7 +71,7 @@ tell_layer(void *arg, const algo_taken *taken)
         break;
     }
     (void)snprintf(line, sizeof(line), "%s %s (%s): %s%s%s", taken->network, name, taken->shape,
-                   taken->is_taken ? "taken" : "begins anew", taken->why[0] == '\0' ? "" : ": ",
+                   taken->is_taken ? "taken" : "initialised", taken->why[0] == '\0' ? "" : ": ",
                    taken->why);
     in->tell(in->arg, line);
 }
@@ -161,13 +161,12 @@ origin_algorithm(origin *from, const init *in, oct_reader *reader)
     err = algo_load(from->a, reader);
     if (err != OCT_OK) {
         (void)oct_refuse(in->reason, in->reason_size,
-                         "learner.init_from: the checkpoint in %s is of another algorithm, network "
-                         "or support than the config.yaml beside it%s",
+                         "learner.init_from: the checkpoint in %s belongs to another algorithm, "
+                         "network or support than the config.yaml beside it%s",
                          in->path,
-                         from->spec.obs_high > 0
-                             ? ", or of a release that did not divide observations of bytes; name "
-                               "its policy.fp32.oct instead"
-                             : "");
+                         from->spec.obs_high > 0 ? ", or to a release that did not divide byte "
+                                                   "observations; name its policy.fp32.oct instead"
+                                                 : "");
     }
     return err;
 }
@@ -189,10 +188,11 @@ origin_average(origin *from, const init *in, oct_reader *reader)
                          "than the config.yaml beside it specifies",
                          in->path);
     } else if (params != NULL) {
-        in->tell(in->arg, algo_set_policy(from->a, params)
-                              ? "its policy is the average of learner.ema_decay, which acted"
-                              : "its policy is the one that learned, not the average of "
-                                "learner.ema_decay, which has no dueling streams");
+        in->tell(in->arg,
+                 algo_set_policy(from->a, params)
+                     ? "its policy is the average of learner.ema_decay, with which actors acted"
+                     : "its policy is the learned one, not the average of learner.ema_decay, which "
+                       "has no dueling streams");
     }
     learner_average_destroy(average);
     return err;
@@ -216,11 +216,12 @@ observations_take(const init *in, const origin *from, oct_reader *reader)
     }
     bool is_taken =
         is_alike && reader->left > 0 && learner_train_load(NULL, in->observed, reader) == OCT_OK;
-    in->tell(in->arg, is_taken ? "mean and deviation of the observations: taken"
-                      : is_alike
-                          ? "mean and deviation of the observations: start anew, since it has none"
-                          : "mean and deviation of the observations: start anew, since it has a "
-                            "different number");
+    in->tell(in->arg,
+             is_taken ? "mean and deviation of the observations: taken"
+             : is_alike
+                 ? "mean and deviation of the observations: not taken, because the source has none"
+                 : "mean and deviation of the observations: not taken, because the source has a "
+                   "different number");
 }
 
 static void
@@ -300,16 +301,16 @@ tell_policy(const init *in, const policy_image *image, const policy_spec *own)
     }
     in->tell(in->arg, line);
     if (image->precision != POLICY_FP32) {
-        (void)snprintf(line, sizeof(line),
-                       "its weights are %s and are taken at the values that they stand for%s",
+        (void)snprintf(line, sizeof(line), "its weights are %s and are converted to fp32%s",
                        policy_precision_name(image->precision),
                        is_value ? "; its values lack the part that all actions share" : "");
         in->tell(in->arg, line);
     }
     if (image->spec.normalise) {
-        in->tell(in->arg, own->normalise ? "its scaling of observations: not taken, since it "
-                                           "differs within a channel"
-                                         : "its scaling of observations: folded into layer 0");
+        in->tell(in->arg,
+                 own->normalise
+                     ? "its scaling of observations: not taken, because it differs within a channel"
+                     : "its scaling of observations: folded into layer 0");
     }
 }
 
@@ -330,7 +331,7 @@ init_from_policy(const init *in)
     if (algo_take_policy(in->a, in->spec, params, &own, tell_layer, (void *)(uintptr_t)in) == 0) {
         err = nothing_fits(in);
     } else if (in->observed != NULL) {
-        in->tell(in->arg, "mean and deviation of the observations: start anew");
+        in->tell(in->arg, "mean and deviation of the observations: not taken");
     }
     free(params);
     policy_image_destroy(image);

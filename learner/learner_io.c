@@ -37,7 +37,7 @@
 
 static_assert(WIRE_SHARDS_MAX == OCT_SHARDS_MAX, "a relay has a line to each shard");
 static_assert(WIRE_TURN_ACTORS_MAX == OCT_TURN_ACTORS_MAX, "a turn has room for all actors");
-static_assert(WIRE_SAMPLE_COUNT_MAX == OCT_CONFIG_SAMPLE_MAX, "a batch fits into an answer");
+static_assert(WIRE_SAMPLE_COUNT_MAX == OCT_CONFIG_SAMPLE_MAX, "a batch fits into a reply");
 static_assert(WIRE_BATCH_COUNT_MAX == OCT_CONFIG_BATCH_MAX, "a rollout fits into a message");
 
 struct learner_io {
@@ -86,7 +86,7 @@ taken_over(learner_io *io, const char *how)
     if (learner_run_phase(io->run) == LEARNER_DONE) {
         return;
     }
-    oct_log_error("LEARNER-TAKEN-OVER", "%s; this one ends and writes nothing more to %s", how,
+    oct_log_error("LEARNER-TAKEN-OVER", "%s; this learner ends and writes nothing more to %s", how,
                   io->options.folder);
     io->exit_code = EXIT_REFUSED;
     learner_run_abandon(io->run, "another learner has taken over");
@@ -197,13 +197,14 @@ actor_register(learner_io *io, const wire_register *request, oct_holder *holder,
 {
     oct_err err = net_rpc_caller(io->call, holder);
     if (err == OCT_ECLOSED) { // whose place it would be cannot be said
-        (void)snprintf(reason, reason_size, "its connection is gone");
+        (void)snprintf(reason, reason_size, "its connection is closed");
         return OCT_EAGAIN;
     }
     if (io->shards > 1 && request->relay_address[0] != '\0' && !request->knows_shards) {
         return oct_refuse(reason, reason_size,
                           "--relay: this actor's release supports only one replay behind a relay, "
-                          "but this run has %" PRIu32 "; upgrade it, or start it without --relay",
+                          "but this run has %" PRIu32
+                          "; upgrade the actor, or start it without --relay",
                           io->shards);
     }
     return learner_run_register(io->run, request, err == OCT_OK ? holder : NULL, out, reason,
@@ -236,7 +237,7 @@ relay_register(learner_io *io, const wire_register *request, char *reason, size_
         return oct_refuse(
             reason, reason_size,
             "net.replay: this relay's release supports only one replay, but this run has %" PRIu32
-            "; upgrade it",
+            "; upgrade the relay",
             io->shards);
     }
     char why[256];
@@ -255,7 +256,7 @@ relay_register(learner_io *io, const wire_register *request, char *reason, size_
     }
     oct_err err = learner_relays_note(io->relays, request, now_ns, &is_new);
     if (err == OCT_EAGAIN) {
-        (void)snprintf(reason, reason_size, "no room for another relay: all %d places are taken",
+        (void)snprintf(reason, reason_size, "no room for another relay: all %d slots are taken",
                        LEARNER_RELAYS_MAX);
     } else if (err != OCT_OK) {
         (void)snprintf(reason, reason_size, "a relay needs a label");
@@ -444,7 +445,7 @@ serve_report(void *arg, wire_call *call, const wire_report *report)
             call, err,
             err == OCT_ENOTFOUND
                 ? "unknown actor; register first"
-                : "the report has impossible values, or values that only others may report");
+                : "the report has impossible values, or values that this sender may not report");
     }
 }
 

@@ -153,7 +153,7 @@ state_read(learner_run *run, algo *algorithm, char *reason, size_t reason_size)
             "the checkpoint in %s was written with another algorithm, network or support than "
             "algo.* and network.* specify%s; resume with the original settings",
             run->options.folder,
-            run->spec.obs_high > 0 ? ", or by a release that did not divide observations of bytes"
+            run->spec.obs_high > 0 ? ", or by a release that did not divide byte observations"
                                    : "");
     }
     free(state);
@@ -451,12 +451,12 @@ static void
 places_refuse(learner_run *run, const oct_holder *holder, char *reason, size_t reason_size)
 {
     (void)snprintf(reason, reason_size,
-                   "the certificate %s (SHA-256 begins %02x%02x%02x%02x) already holds as many "
-                   "places as it may: learner.actors_per_certificate: %" PRIu32,
+                   "the certificate %s (SHA-256 begins %02x%02x%02x%02x) has as many registered "
+                   "actors as it may: learner.actors_per_certificate: %" PRIu32,
                    holder->name, holder->id[0], holder->id[1], holder->id[2], holder->id[3],
                    run->config->learner.actors_per_certificate);
     if (run->places_refused++ == 0) {
-        oct_log_warn("LEARNER-PLACES", "%s; further ones are only counted", reason);
+        oct_log_warn("LEARNER-PLACES", "%s; later refusals are only counted", reason);
     }
 }
 
@@ -506,7 +506,7 @@ learner_run_register(learner_run *run, const wire_register *request, const oct_h
     } else if (err == OCT_EAGAIN && holder != NULL && learner_actors_is_full(run->actors, holder)) {
         places_refuse(run, holder, reason, reason_size);
     } else if (err == OCT_EAGAIN) {
-        (void)snprintf(reason, reason_size, "no room for another actor: all %u places are taken",
+        (void)snprintf(reason, reason_size, "no room for another actor: all %u slots are taken",
                        LEARNER_ACTORS_MAX);
     }
     return err;

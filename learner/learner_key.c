@@ -25,8 +25,8 @@ key_read(uint8_t seed[WIRE_SIGNING_SEED_BYTES], const char *path, char *reason, 
         memcpy(seed, bytes, WIRE_SIGNING_SEED_BYTES);
     } else {
         (void)snprintf(reason, reason_size,
-                       "%s: %zu bytes are not a key; without the file, a new key is made, and "
-                       "actors must be restarted",
+                       "%s: %zu bytes are not a key; if you remove the file, a new key is made, "
+                       "and actors must be restarted",
                        path, length);
     }
     explicit_bzero(bytes, length);

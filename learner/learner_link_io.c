@@ -32,10 +32,10 @@ static const struct words {
 } words[] = {
     [false] = {"LEARNER-REPLAY", "LEARNER-WAIT-REPLAY", "LEARNER-REPLAY-LOST",
                "LEARNER-REPLAY-BACK", "replay", "replay", "replay refused its configuration",
-               "replay refused to give a batch"},
+               "replay refused to send a batch"},
     [true] = {"LEARNER-DATA", "LEARNER-WAIT-DATA", "LEARNER-DATA-LOST", "LEARNER-DATA-BACK", "data",
               "the data set's replay", "the replay of the data set refused its configuration",
-              "the replay of the data set refused to give a batch"},
+              "the replay of the data set refused to send a batch"},
 };
 
 // One Sample in flight and the batches promised to it.

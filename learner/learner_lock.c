@@ -92,7 +92,7 @@ learner_lock_take(learner_lock **out, const char *folder, uint32_t wait_ms, char
     lock->fd = oct_file_lock_open(lock->path);
     if (lock->fd < 0) {
         (void)oct_refuse(reason, reason_size, "%s: %s", lock->path,
-                         errno == ENOTSUP ? "no plain file" : strerror(errno));
+                         errno == ENOTSUP ? "not a regular file" : strerror(errno));
         free(lock);
         return OCT_EIO;
     }
@@ -107,8 +107,8 @@ learner_lock_take(learner_lock **out, const char *folder, uint32_t wait_ms, char
     holder before = holder_read(lock->fd);
     if (got == OCT_LOCK_TAKEN) {
         (void)oct_refuse(reason, reason_size,
-                         "%s is in use by octet-learner with pid %ld on %s; stop that one, or name "
-                         "another folder",
+                         "%s is in use by octet-learner with pid %ld on %s; stop that learner, or "
+                         "name another folder",
                          folder, before.pid, before.epoch != 0 ? before.host : "?");
         learner_lock_release(lock);
         return OCT_EAGAIN;

@@ -570,7 +570,7 @@ main(int argc, char **argv)
     oct_err err = learner_io_open(&io, loop, &io_options, reason, sizeof(reason));
     struct stopping stopping = {.io = io};
     if (err != OCT_OK || net_daemon_on_stop(&arguments.daemon, loop, stop, &stopping) != OCT_OK) {
-        oct_log_error("LEARNER-OPEN", "%s", err != OCT_OK ? reason : "no signal handlers");
+        oct_log_error("LEARNER-OPEN", "%s", err != OCT_OK ? reason : "cannot watch signals");
         return err == OCT_OK || err == OCT_EAGAIN ? EXIT_FAILURE : EXIT_REFUSED;
     }
     net_metrics *metrics;

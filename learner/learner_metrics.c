@@ -487,8 +487,9 @@ draft_adopt(draft *d)
     (void)fclose(metrics->csv.file);
     metrics->csv = d->csv;
     d->csv.file = NULL;
-    oct_log_info("LEARNER-METRICS-JOINED", "%" PRIu64 " rows of metrics.csv are %" PRIu64 " now",
-                 metrics->rows, d->rows);
+    oct_log_info("LEARNER-METRICS-JOINED",
+                 "%" PRIu64 " rows of metrics.csv were merged into %" PRIu64, metrics->rows,
+                 d->rows);
     metrics->rows = d->rows;
     events_name(metrics);
     if (rename(d->events_path, metrics->events_path) != 0) {

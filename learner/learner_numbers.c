@@ -23,7 +23,7 @@
     SAMPLE(COUNTER, NAME, "bytes", HELP, 0, FIELD, BYTES, "arrow", FROM_TO, BYTES_HELP)
 #define LAYER_ERROR(LAYER)                                                                         \
     NUMBER(GAUGE, "layer_error_" #LAYER, "ratio",                                                  \
-           "quantization_l2 of each layer, counted from 0.", ROW, layer_error[LAYER])
+           "quantization_l2 of each layer; the first is 0.", ROW, layer_error[LAYER])
 
 #define BYTES_HELP        "Bytes of frames by arrow; policies count once for all actors."
 #define PUBLICATIONS_HELP "Policies published by this process, complete or as a delta."
@@ -35,10 +35,10 @@ static const oct_number rows[] = {
            own_wall_s, "octet_learner_wall_seconds_total"),
     NUMBER(GAUGE, "time_s", "s", "End of the interval, in seconds since 1970.", CSV, time_s),
     METRIC(GAUGE, "env_steps", "steps",
-           "Environment steps that replay has taken, over the whole run.", ROW | STATUS, env_steps,
-           "octet_run_env_steps"),
+           "Environment steps that replay has received, over the whole run.", ROW | STATUS,
+           env_steps, "octet_run_env_steps"),
     METRIC(COUNTER, "own_env_steps", "steps",
-           "Environment steps that replay has taken since this process began.", 0, own_env_steps,
+           "Environment steps that replay has received since this process began.", 0, own_env_steps,
            "octet_env_steps_total"),
     METRIC(GAUGE, "updates", "updates", "Updates, one batch each, over the whole run.",
            ROW | STATUS, updates, "octet_run_updates"),
@@ -97,8 +97,8 @@ static const oct_number rows[] = {
            "Share of codes that the newest version changed, apart from new scales.", ROW | STATUS,
            changed_share),
     METRIC(GAUGE, "quantization_l2", "ratio",
-           "Relative L2 error of the quantised weights in the worst layer.", ROW | STATUS,
-           weight_error, "octet_policy_quantization_error_ratio"),
+           "Relative L2 error of the quantised weights in the layer where it is largest.",
+           ROW | STATUS, weight_error, "octet_policy_quantization_error_ratio"),
     METRIC(GAUGE, "divergence", "ratio",
            "Relative L2 difference of the quantised policy's outputs from fp32 on a probe batch "
            "from replay; values and logits less their mean over actions.",
@@ -128,15 +128,15 @@ static const oct_number rows[] = {
     MEAN("train_length", "steps", "Mean length of these episodes.", ROW, train_length,
          "train_episodes"),
     NUMBER(GAUGE, "eval_return", "return",
-           "Mean greedy return of the last evaluation that ended, by the policy as it ships.", ROW,
+           "Mean greedy return of the last evaluation that ended, by the published policy.", ROW,
            row_eval_return),
     NUMBER(GAUGE, "eval_std", "return", "Standard deviation of its returns.", ROW, row_eval_std),
     NUMBER(GAUGE, "eval_episodes", "episodes", "Its episodes.", ROW, row_eval_episodes),
     NUMBER(GAUGE, "eval_failed", "episodes",
-           "Further episodes in which the environment failed; each was played again.", ROW,
+           "Further episodes in which the environment failed; each was repeated.", ROW,
            row_eval_failed),
-    NUMBER(GAUGE, "eval_stage", "", "Its stage: 0 screen, 1 full, 2 confirm, 3 result.", CSV,
-           row_eval_stage),
+    NUMBER(GAUGE, "eval_stage", "", "Its stage: 0 screen (short), 1 full, 2 confirm, 3 result.",
+           CSV, row_eval_stage),
     NUMBER(GAUGE, "eval_env_steps", "steps", "Environment steps at which its policy was made.", CSV,
            row_eval_env_steps),
     NUMBER(GAUGE, "eval_updates", "updates", "Updates after which its policy was made.", CSV,
@@ -149,17 +149,18 @@ static const oct_number rows[] = {
            actors, "octet_actors"),
     {OCT_NUMBER_FIELDS(learner_measurements, GAUGE, "actors_wanted", "actors",
                        "Number of actors with which actors and learner would wait equally long, "
-                       "over 30 s; 0: none is needed any more.",
+                       "over 30 s; 0: no more actors are needed.",
                        ROW | STATUS, actors_wanted),
      .family = "octet_learner_actors_wanted", .over = "wall_s"},
-    MEAN("actor_infer_share", "0 … 1", "Share of the acting threads' time in the policy.",
+    MEAN("actor_infer_share", "0 … 1", "Share of the acting threads' time spent in the policy.",
          ROW | STATUS, actor_infer_share, "wall_s"),
-    MEAN("actor_env_share", "0 … 1", "Share of the acting threads' time in environments.",
+    MEAN("actor_env_share", "0 … 1", "Share of the acting threads' time spent in environments.",
          ROW | STATUS, actor_env_share, "wall_s"),
-    MEAN("actor_collect_share", "0 … 1", "Share of the acting threads' time in building batches.",
-         ROW | STATUS, actor_collect_share, "wall_s"),
+    MEAN("actor_collect_share", "0 … 1",
+         "Share of the acting threads' time spent building batches.", ROW | STATUS,
+         actor_collect_share, "wall_s"),
     MEAN("actor_wait_share", "0 … 1",
-         "Share of the acting threads' time in waiting for room in the ring.", ROW | STATUS,
+         "Share of the acting threads' time spent waiting for room in the ring.", ROW | STATUS,
          actor_wait_share, "wall_s"),
     LAYER_ERROR(0),
     LAYER_ERROR(1),
@@ -182,7 +183,7 @@ static const oct_number rows[] = {
     METRIC(GAUGE, "shards", "replays", "Shards of replay (replay.shards).", STATUS, shards,
            "octet_learner_shards"),
     METRIC(GAUGE, "replay_missing", "0 … 1",
-           "Share of windows in shards that do not answer; batches are without them.", STATUS,
+           "Share of windows in shards that do not answer; batches do not contain them.", STATUS,
            replay_missing, "octet_learner_replay_missing_ratio"),
     METRIC(COUNTER, "data_samples", "windows",
            "Windows that batches drew from the data set (replay.data_share), in this process.",
@@ -212,7 +213,7 @@ static const oct_number rows[] = {
     NUMBER(GAUGE, "eval_episodes", "episodes", "Episodes of the last evaluation.", STATUS,
            eval_episodes),
     METRIC(GAUGE, "eval_failed", "episodes",
-           "Further episodes in which the environment failed; each was played again.", STATUS,
+           "Further episodes in which the environment failed; each was repeated.", STATUS,
            eval_failed, "octet_evaluation_failed_episodes"),
     METRIC(GAUGE, "eval_best", "return", "Mean return of the best version so far.", STATUS,
            eval_best, "octet_evaluation_best_return"),
@@ -242,22 +243,22 @@ static const oct_number rows[] = {
            "octet_learner_snapshots_refused_total"),
     NUMBER(COUNTER, "snapshots_unchanged", "snapshots",
            "Policies not published because nothing had changed.", STATUS, snapshots_unchanged),
-    SAMPLE(COUNTER, "actor_bytes", "bytes", "Batches from actors to replay, with resent ones.",
-           STATUS, actor_bytes, "octet_learner_bytes_total", "arrow", "actors_to_replay",
-           BYTES_HELP),
+    SAMPLE(COUNTER, "actor_bytes", "bytes",
+           "Batches from actors to replay, including resent batches.", STATUS, actor_bytes,
+           "octet_learner_bytes_total", "arrow", "actors_to_replay", BYTES_HELP),
     ARROW("to_replay_bytes", "Requests of the learner to replay.", to_replay_bytes,
           "learner_to_replay"),
-    ARROW("from_replay_bytes", "Answers of replay to the learner.", from_replay_bytes,
+    ARROW("from_replay_bytes", "Replies of replay to the learner.", from_replay_bytes,
           "replay_to_learner"),
     ARROW("to_data_bytes", "Requests of the learner to the data set's replay.", to_data_bytes,
           "learner_to_data"),
-    ARROW("from_data_bytes", "Answers of the data set's replay to the learner.", from_data_bytes,
+    ARROW("from_data_bytes", "Replies of the data set's replay to the learner.", from_data_bytes,
           "data_to_learner"),
     ARROW("sent_policies_bytes", "Policies, each counted once, for any number of actors.",
           sent_policies_bytes, "learner_to_actors"),
     ARROW("from_callers_bytes", "Requests of actors, evaluators and operators to the learner.",
           from_callers_bytes, "callers_to_learner"),
-    ARROW("to_callers_bytes", "Answers of the learner to these requests.", to_callers_bytes,
+    ARROW("to_callers_bytes", "Replies of the learner to these requests.", to_callers_bytes,
           "learner_to_callers"),
     METRIC(COUNTER, "dropped", "steps", "Steps that actors dropped because their ring was full.",
            STATUS, dropped, "octet_actors_dropped_total"),
@@ -271,13 +272,13 @@ static const oct_number rows[] = {
            "Requests that were malformed, of another version, or not for the caller's role.",
            STATUS, bad_requests, "octet_learner_bad_requests_total"),
     NUMBER(COUNTER, "bad_tokens", "requests",
-           "Requests with a registered actor's id but without its token.", STATUS, bad_tokens),
+           "Requests with a registered actor's ID but without its token.", STATUS, bad_tokens),
     METRIC(COUNTER, "bad_reports", "reports",
            "Ignored messages: impossible numbers, or another evaluator's evaluations.", STATUS,
            bad_reports, "octet_learner_bad_reports_total"),
     METRIC(COUNTER, "places_refused", "registrations",
-           "Registrations refused because their certificate has learner.actors_per_certificate "
-           "slots already.",
+           "Registrations refused because their certificate has reached "
+           "learner.actors_per_certificate.",
            STATUS, places_refused, "octet_learner_places_refused_total"),
     METRIC(
         COUNTER, "actors_refused", "registrations",
@@ -293,7 +294,7 @@ static const oct_number rows[] = {
     METRIC(GAUGE, "learners", "learners", "Learners of the run (learner.count).", STATUS, learners,
            "octet_learners"),
     METRIC(COUNTER, "exchange_s", "s",
-           "Time of the training thread in exchanges with other learners, with waiting.", STATUS,
+           "Time of the training thread in exchanges with other learners, including waits.", STATUS,
            exchange_s, "octet_learner_exchange_seconds_total"),
     METRIC(COUNTER, "exchange_bytes", "bytes", "Bytes exchanged with other learners.", STATUS,
            exchange_bytes, "octet_learner_exchange_bytes_total"),
@@ -346,7 +347,7 @@ learner_measurements_init(learner_measurements *now)
     now->env_steps_per_s = now->updates_per_s = now->published_bytes_per_s = 0;
 }
 
-_Static_assert(sizeof(learner_measurements) % sizeof(double) == 0, "nothing but doubles");
+_Static_assert(sizeof(learner_measurements) % sizeof(double) == 0, "only doubles");
 _Static_assert(POLICY_LAYERS_MAX == 16, "rows[] has a row for each layer's error");
 
 void
@@ -357,7 +358,7 @@ learner_numbers_add(oct_numbers *numbers, const learner_measurements *now)
 
 // ---- means
 
-#define NORM_HELP "Mean norm of the gradient in the last row, before clipping."
+#define NORM_HELP "Mean norm of the gradient in the last interval, before clipping."
 
 // Families of their own; the other numbers share octet_learner_algorithm.
 static const struct {
@@ -384,7 +385,7 @@ learner_means_add(learner_means *means, oct_numbers *numbers, const algo_number 
         .family = "octet_learner_algorithm",
         .label = "number",
         .label_value = number->name,
-        .family_help = "Numbers that the algorithm names: means over the last row.",
+        .family_help = "Numbers that the algorithm reports: means over the last interval.",
         .arg = &means->mean[means->count],
     };
     for (size_t i = 0; i < OCT_COUNTOF(families); i++) {
@@ -485,7 +486,7 @@ learner_eval_metrics_add(learner_eval_metrics *metrics, oct_numbers *numbers,
             .family = "octet_evaluation_metric",
             .label = "metric",
             .label_value = name + strlen(LEARNER_EVAL_METRIC),
-            .family_help = "Means of what the environment measures, of the last evaluation.",
+            .family_help = "Means of the environment's metrics in the last evaluation.",
             .arg = &metrics->last[metrics->count],
         };
         oct_numbers_add(numbers, &row);

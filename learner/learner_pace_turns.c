@@ -340,7 +340,7 @@ turns_returned(learner_run *run, oct_err err, const char *detail)
     } else if (run->phase == LEARNER_TRAINING && (err == OCT_EPROTO || err == OCT_EINVAL)) {
         priorities_refused(run, detail);
     } else {
-        (void)snprintf(why, sizeof(why), "did not take priorities (%s)", detail);
+        (void)snprintf(why, sizeof(why), "did not accept priorities (%s)", detail);
         turn_lost(run, why);
     }
 }

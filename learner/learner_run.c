@@ -194,7 +194,8 @@ learner_run_known(learner_run *run, uint32_t actor_id, const uint8_t token[WIRE_
     }
     if (run->bad_tokens++ == 0) {
         oct_log_warn("LEARNER-BAD-TOKEN",
-                     "actor=%08" PRIx32 " without its token; further ones are only counted",
+                     "actor=%08" PRIx32
+                     " without its token; later requests without a token are only counted",
                      actor_id);
     }
     return NULL;
@@ -308,9 +309,8 @@ refused(learner_run *run, const learner_actor *actor, const char *what)
 {
     if (run->bad_reports++ == 0) {
         oct_log_warn("LEARNER-BAD-REPORT",
-                     "actor=%08" PRIx32
-                     " host=\"%s\" certificate=\"%s\" %s: it is ignored; further "
-                     "ones are only counted",
+                     "actor=%08" PRIx32 " host=\"%s\" certificate=\"%s\" %s: ignored; later "
+                     "reports that are ignored are only counted",
                      actor->id, actor->host, actor->holder.name, what);
     }
 }
@@ -370,7 +370,7 @@ evaluation_failed(learner_run *run, const wire_report *report)
     OCT_TRY(learner_evals_failed(run->evals, report->actor_id, report->ticket,
                                  report->policy_version, &stage));
     if (run->failed_evals++ == 0) {
-        oct_log_warn("LEARNER-EVAL-FAILED", "version=%" PRIu64 " the evaluator's log says why",
+        oct_log_warn("LEARNER-EVAL-FAILED", "version=%" PRIu64 " the evaluator's log has the cause",
                      report->policy_version);
     }
     return OCT_OK;
@@ -473,8 +473,8 @@ evaluator_report(learner_run *run, const learner_actor *actor, const wire_report
     }
     if (err == OCT_EINVAL || err == OCT_EPROTO) {
         refused(run, actor,
-                err == OCT_EINVAL ? "answers for an evaluation that another evaluator plays"
-                                  : "answers with episodes that it was not asked for");
+                err == OCT_EINVAL ? "sends results of an evaluation that another evaluator plays"
+                                  : "sends episodes that it was not asked for");
         return OCT_EINVAL;
     }
     return OCT_OK;
@@ -533,7 +533,7 @@ learner_run_report(learner_run *run, const wire_report *report)
         return evaluator_report(run, actor, report);
     }
     if (report->ticket != 0) {
-        refused(run, actor, "answers for an evaluation, but is not an evaluator");
+        refused(run, actor, "sends results of an evaluation, but is not an evaluator");
         return OCT_EINVAL;
     }
     run->episodes += report->episode_count;
@@ -560,7 +560,7 @@ evaluator_tick(learner_run *run, uint32_t evaluators, uint64_t now_ns)
             "LEARNER-NO-EVALUATOR",
             "no evaluator %s, so no return is measured%s; start one: octet-actor --evaluate "
             "--learner %s",
-            had_one ? "is connected any longer" : "has registered",
+            had_one ? "is connected any more" : "has registered",
             isnan(run->config->run.stop_at_return) ? "" : " and run.stop_at_return has no effect",
             run->config->net.learner);
     }

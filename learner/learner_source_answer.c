@@ -79,7 +79,7 @@ learner_source_check(const learner_source_options *options, char *reason, size_t
     if (learner_source_request_max(options) == 0) {
         return oct_refuse(reason, reason_size,
                           "learner.batch_size: %u windows of %u rows and %zu bytes exceed what one "
-                          "answer of replay may hold (%u rows, %zu bytes)",
+                          "reply of replay can hold (%u rows, %zu bytes)",
                           options->batch_size, rows, bytes, (unsigned)WIRE_SAMPLE_COUNT_MAX,
                           (size_t)ANSWER_BYTES_MAX);
     }

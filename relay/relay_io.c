@@ -27,7 +27,7 @@ void
 relay_bad(relay_io *io, const char *reason)
 {
     if (io->counts.bad++ == 0) {
-        oct_log_warn("RELAY-BAD-MESSAGE", "%s; further ones are only counted", reason);
+        oct_log_warn("RELAY-BAD-MESSAGE", "%s; later bad messages are only counted", reason);
     }
 }
 

@@ -21,7 +21,7 @@
 static bool
 address_take(const relay_io *io, const char *name, const char *address, char out[NET_URL_MAX])
 {
-    char reason[256] = "it is no address";
+    char reason[256] = "it is not an address";
     if (net_url_as_seen_from(address, io->options.learner, out) != OCT_OK ||
         net_url_check(out, io->options.insecure, reason, sizeof(reason)) != OCT_OK) {
         oct_log_error("RELAY-ADDRESS", "the learner named %s=%s: %s", name, address, reason);
@@ -70,7 +70,7 @@ registered(void *arg, oct_err err, const char *detail, const wire_registered *an
     if (!io->is_registered) {
         oct_log_notice("RELAY-REGISTERED", "learner=%s run=%016" PRIx64 " announced=%s",
                        io->options.learner, answer->run_id,
-                       io->options.announce[0] != '\0' ? io->options.announce : "to relays alone");
+                       io->options.announce[0] != '\0' ? io->options.announce : "to relays only");
     }
     io->is_registered = true;
     io->is_told = false;

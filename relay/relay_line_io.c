@@ -184,14 +184,15 @@ peer_named(void *arg, uint32_t peer, oct_role role, const uint8_t *name, size_t 
     wire_claim claim;
     if (wire_gathered_open(&relay, WIRE_ACK, name, length) == OCT_OK) {
         if (!oct_role_may_relay(role)) {
-            relay_bad(line->io, "a relay's name from somebody else");
+            relay_bad(line->io, "a relay's name from another peer");
             return;
         }
         if (relay_routes_name_relay(line->routes, peer, relay.relay, is_there, line->post) !=
             OCT_OK) {
-            oct_log_warn("RELAY-FULL",
-                         "%d relays are below this one, and another came: it has to go elsewhere",
-                         RELAY_CHILDREN_MAX);
+            oct_log_warn(
+                "RELAY-FULL",
+                "%d relays are below this relay, as many as it may have; another relay was refused",
+                RELAY_CHILDREN_MAX);
             return; // it hears nothing, and goes round this one
         }
         wire_gatherer *down = &line->down[relay_routes_child(line->routes, relay.relay) - 1];
@@ -200,7 +201,7 @@ peer_named(void *arg, uint32_t peer, oct_role role, const uint8_t *name, size_t 
         number_tell(line, peer);
     } else if (wire_ack_request_unpack(&claim, name, length) != OCT_OK ||
                relay_routes_name(line->routes, peer, &claim, oct_clock_ns()) != OCT_OK) {
-        relay_bad(line->io, "not what asks for acknowledgements, or not with its session's token");
+        relay_bad(line->io, "not a request for acknowledgements, or without its session's token");
     }
 }
 

@@ -6,12 +6,12 @@
 #define METRIC(...) OCT_NUMBER_METRIC(relay_measurements, __VA_ARGS__)
 
 static const oct_number rows[] = {
-    METRIC(GAUGE, "sessions", "actors", "Actors whose batches came in the last 10 s.", 0, sessions,
-           "octet_relay_sessions"),
+    METRIC(GAUGE, "sessions", "actors", "Actors whose batches arrived in the last 10 s.", 0,
+           sessions, "octet_relay_sessions"),
     METRIC(GAUGE, "up", "0, 1", "1 while connected to every replay, or to the relay above.", 0, up,
            "octet_relay_up"),
-    METRIC(COUNTER, "batches", "batches", "Batches taken from actors and relays below.", 0, batches,
-           "octet_relay_batches_total"),
+    METRIC(COUNTER, "batches", "batches", "Batches received from actors and relays below.", 0,
+           batches, "octet_relay_batches_total"),
     METRIC(COUNTER, "batch_bytes", "bytes", "Bytes of these batches.", 0, batch_bytes,
            "octet_relay_batch_bytes_total"),
     METRIC(COUNTER, "messages", "messages", "Messages that carried these batches to replay.", 0,

@@ -230,7 +230,7 @@ relay_up_watch(relay_io *io)
     if (is_lost(io) || is_silent) {
         io->above_lost = true; // the learner's next answer says where else
         oct_log_warn("RELAY-ABOVE-LOST", "relay=%s %s; going to the learner and replay instead",
-                     io->options.relay, is_silent ? "says nothing" : "cannot be reached");
+                     io->options.relay, is_silent ? "does not answer" : "cannot be reached");
     }
 }
 

@@ -18,7 +18,8 @@ replay_block_readable(const char *path, uint32_t byte_order, uint32_t version, u
                       uint32_t block_layout, char *reason, size_t reason_size)
 {
     if (byte_order != REPLAY_BYTE_ORDER) {
-        return oct_refuse(reason, reason_size, "%s is of a machine with another byte order", path);
+        return oct_refuse(reason, reason_size, "%s is from a machine with another byte order",
+                          path);
     }
     if (version != known || block_layout != REPLAY_BLOCK_LAYOUT) {
         return oct_refuse(reason, reason_size,

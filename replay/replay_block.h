@@ -169,8 +169,8 @@ replay_flags_fault(uint32_t before, uint32_t now)
     bool is_end = (now & (WIRE_END | WIRE_FAILED)) == WIRE_END;
     bool is_edge = (now & WIRE_ROLLOUT) != 0;
     return before == REPLAY_FLAGS_UNKNOWN                 ? NULL
-           : after_end != ((now & WIRE_FIRST) != 0)       ? "a FIRST flag out of place"
-           : after_last != is_end && !(is_end && is_edge) ? "an END flag out of place"
+           : after_end != ((now & WIRE_FIRST) != 0)       ? "a misplaced FIRST flag"
+           : after_last != is_end && !(is_end && is_edge) ? "a misplaced END flag"
                                                           : NULL;
 }
 

@@ -32,11 +32,11 @@ check_limiter(const wire_configure *wanted, char *reason, size_t reason_size)
     if (!isfinite(wanted->samples_per_insert) || wanted->samples_per_insert < 0 ||
         wanted->samples_per_insert > 1e9) {
         return oct_refuse(reason, reason_size,
-                          "samples_per_insert %g: 0 (no limit) to 1e9 is allowed",
+                          "samples_per_insert %g; allowed are 0 (no limit) to 1e9",
                           wanted->samples_per_insert);
     }
     if (!isfinite(wanted->tolerance) || wanted->tolerance < 0 || wanted->tolerance > 1e9) {
-        return oct_refuse(reason, reason_size, "tolerance %g: 0 to 1e9 is allowed",
+        return oct_refuse(reason, reason_size, "tolerance %g; allowed are 0 to 1e9",
                           wanted->tolerance);
     }
     return OCT_OK;
@@ -46,34 +46,34 @@ static oct_err
 check_table(const wire_configure *wanted, char *reason, size_t reason_size)
 {
     if (wanted->capacity < 1 || wanted->capacity > REPLAY_CAPACITY_MAX) {
-        return oct_refuse(reason, reason_size, "capacity %" PRIu64 ": 1 to %u rows are allowed",
+        return oct_refuse(reason, reason_size, "capacity %" PRIu64 "; allowed are 1 to %u rows",
                           wanted->capacity, REPLAY_CAPACITY_MAX);
     }
     if (wanted->obs_bytes < 1 || wanted->obs_bytes > WIRE_OBS_BYTES_MAX ||
         (wanted->obs_is_float && wanted->obs_bytes % sizeof(float) != 0)) {
         return oct_refuse(reason, reason_size,
-                          "obs_bytes %" PRIu32 ": 1 to %u is allowed, a multiple of 4 for floats",
+                          "obs_bytes %" PRIu32 "; allowed are 1 to %u, for floats a multiple of 4",
                           wanted->obs_bytes, WIRE_OBS_BYTES_MAX);
     }
     if (wanted->action_bytes < 4 || wanted->action_bytes > 4 * WIRE_ACTIONS_MAX ||
         wanted->action_bytes % 4 != 0) {
         return oct_refuse(reason, reason_size,
-                          "action_bytes %" PRIu32 ": a multiple of 4 up to %d is allowed",
+                          "action_bytes %" PRIu32 "; allowed are multiples of 4 up to %d",
                           wanted->action_bytes, 4 * WIRE_ACTIONS_MAX);
     }
     if (wanted->action_count > 0 && (wanted->action_count > WIRE_ACTIONS_MAX ||
                                      wanted->action_bytes != 4 || wanted->action_is_float)) {
         return oct_refuse(reason, reason_size,
                           "action_count %" PRIu32
-                          ": at most %d is allowed, and actions of one int32 (action_bytes 4)",
+                          "; allowed are at most %d, and actions of one int32 (action_bytes 4)",
                           wanted->action_count, WIRE_ACTIONS_MAX);
     }
     if (wanted->streams < 1 || wanted->streams > REPLAY_STREAMS_MAX) {
-        return oct_refuse(reason, reason_size, "streams %" PRIu32 ": 1 to %d is allowed",
+        return oct_refuse(reason, reason_size, "streams %" PRIu32 "; allowed are 1 to %d",
                           wanted->streams, REPLAY_STREAMS_MAX);
     }
     if (wanted->extra_dim > WIRE_EXTRA_MAX) {
-        return oct_refuse(reason, reason_size, "extra_dim %" PRIu32 ": at most %d is allowed",
+        return oct_refuse(reason, reason_size, "extra_dim %" PRIu32 "; allowed are at most %d",
                           wanted->extra_dim, WIRE_EXTRA_MAX);
     }
     if (!replay_select_find((int)wanted->sampler)) {
@@ -81,7 +81,7 @@ check_table(const wire_configure *wanted, char *reason, size_t reason_size)
     }
     if (!isfinite(wanted->priority_exponent) || wanted->priority_exponent < 0 ||
         wanted->priority_exponent > 10) {
-        return oct_refuse(reason, reason_size, "priority_exponent %g: 0 to 10 is allowed",
+        return oct_refuse(reason, reason_size, "priority_exponent %g; allowed are 0 to 10",
                           wanted->priority_exponent);
     }
     return OCT_OK;
@@ -105,24 +105,24 @@ check_window(const wire_configure *wanted, char *reason, size_t reason_size)
         return oct_refuse(reason, reason_size, "window %d is not known", (int)wanted->window);
     }
     if (wanted->window_steps < 1 || wanted->window_steps > WIRE_WINDOW_STEPS_MAX) {
-        return oct_refuse(reason, reason_size, "window_steps %" PRIu32 ": 1 to %d is allowed",
+        return oct_refuse(reason, reason_size, "window_steps %" PRIu32 "; allowed are 1 to %d",
                           wanted->window_steps, WIRE_WINDOW_STEPS_MAX);
     }
     if (wanted->window_stride > REPLAY_STRIDE_MAX) {
-        return oct_refuse(reason, reason_size, "window_stride %" PRIu32 ": 0 to %d is allowed",
+        return oct_refuse(reason, reason_size, "window_stride %" PRIu32 "; allowed are 0 to %d",
                           wanted->window_stride, REPLAY_STRIDE_MAX);
     }
     if (!(wanted->discount >= 0 && wanted->discount <= 1)) {
-        return oct_refuse(reason, reason_size, "discount %g: 0 to 1 is allowed", wanted->discount);
+        return oct_refuse(reason, reason_size, "discount %g; allowed are 0 to 1", wanted->discount);
     }
     if (!isfinite(wanted->reward_clip) || wanted->reward_clip < 0) {
-        return oct_refuse(reason, reason_size, "reward_clip %g: 0 (none) or more is allowed",
+        return oct_refuse(reason, reason_size, "reward_clip %g; allowed are 0 (none) and more",
                           wanted->reward_clip);
     }
     if (replay_config_window_bytes(wanted) > REPLY_BYTES_MAX) {
         return oct_refuse(reason, reason_size,
                           "a window of %" PRIu32 " steps takes %" PRIu64
-                          " bytes, more than a message holds",
+                          " bytes, more than a message can hold",
                           wanted->window_steps, replay_config_window_bytes(wanted));
     }
     return OCT_OK;
@@ -209,7 +209,8 @@ replay_config_decide(const wire_configure *current, const replay_config_blocks *
     bool is_same_run = current && current->run_id == wanted->run_id;
     if (wanted->limiter_only && !is_same_run) {
         (void)oct_refuse(reason, reason_size,
-                         "limiter_only, but run %016" PRIx64 " has no table here: send it whole",
+                         "limiter_only, but run %016" PRIx64
+                         " has no table here: send the whole configuration",
                          wanted->run_id);
         return REPLAY_CONFIG_REFUSE;
     }

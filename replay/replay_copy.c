@@ -231,8 +231,8 @@ copy_open(replay_file **out, const char *path, uint64_t turn, char *reason, size
                       : OCT_ENOTFOUND;
     if (err == OCT_ENOTFOUND) {
         (void)oct_refuse(reason, reason_size,
-                         "the run goes on from turn %" PRIu64 ", of which %s has no copy", turn,
-                         path);
+                         "the run continues from turn %" PRIu64 ", but %s has no copy of that turn",
+                         turn, path);
     }
     return err == OCT_EIO ? OCT_EAGAIN : err; // it may be possible later
 }

@@ -129,7 +129,7 @@ env_fault(const replay_data_env *env, char text[REASON_MAX])
 {
     if (memchr(env->id, 0, sizeof(env->id)) == NULL || env->obs_rank > WIRE_RANK_MAX ||
         env->action_count > WIRE_ACTIONS_MAX) {
-        return "more than there is room for";
+        return "more than its memory holds";
     }
     wire_env_spec spec;
     replay_data_env_view(&spec, env);
@@ -190,7 +190,7 @@ header_fault(const replay_data_header *header, replay_layout *layout, char text[
     }
     if (memchr(header->made_by, 0, sizeof(header->made_by)) == NULL ||
         !wire_check_name(header->made_by, strlen(header->made_by), sizeof(header->made_by))) {
-        return "who made it is no name";
+        return "its maker is not a name";
     }
     replay_data_header wanted = *header;
     *layout = replay_data_header_make(&wanted);
@@ -204,7 +204,7 @@ header_check(replay_data *data, char *reason, size_t reason_size)
     const replay_data_header *header = data->header;
     char text[REASON_MAX];
     if (data->bytes < REPLAY_DATA_PAGE || memcmp(header->magic, magic, sizeof(magic)) != 0) {
-        return oct_refuse(reason, reason_size, "%s is not a data set of octet", data->path);
+        return oct_refuse(reason, reason_size, "%s is not a data set of Octet", data->path);
     }
     OCT_TRY(replay_block_readable(data->path, header->byte_order, header->version,
                                   REPLAY_DATA_VERSION, header->block_layout, reason, reason_size));
@@ -213,7 +213,7 @@ header_check(replay_data *data, char *reason, size_t reason_size)
     }
     const char *fault = header_fault(header, &data->layout, text);
     if (fault) {
-        return oct_refuse(reason, reason_size, "%s: its header cannot be: %s", data->path, fault);
+        return oct_refuse(reason, reason_size, "%s: its header is invalid: %s", data->path, fault);
     }
     if (data->bytes != header->file_bytes) {
         return oct_refuse(reason, reason_size,
@@ -306,7 +306,7 @@ file_map(const char *path, const uint8_t **bytes, uint64_t *length, char *reason
     struct stat status;
     if (fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode) || status.st_size == 0) {
         (void)close(descriptor);
-        return oct_refuse(reason, reason_size, "%s is not a data set of octet", path);
+        return oct_refuse(reason, reason_size, "%s is not a data set of Octet", path);
     }
     void *base = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_SHARED, descriptor, 0);
     int code = errno;
@@ -363,13 +363,13 @@ static const char *
 place_fault(const replay_data *data, const replay_block *block, uint32_t index)
 {
     return block->layout != REPLAY_BLOCK_LAYOUT || block->serial != index ? "it is another block"
-           : block->count == 0 || block->count > data->layout.rows ? "it has no such number of rows"
+           : block->count == 0 || block->count > data->layout.rows ? "its number of rows is invalid"
            : block->first > INT64_MAX - REPLAY_BLOCK_ROWS_MAX ||
                    block->stream >= WIRE_STREAMS_MAX || block->session == 0 ||
                    block->renewed != 0 ||
                    (block->episode_age != REPLAY_BLOCK_AGE_UNKNOWN &&
                     block->episode_age > block->first)
-               ? "it is of no stream"
+               ? "it belongs to no stream"
                : NULL;
 }
 
@@ -382,7 +382,7 @@ link_fault(const replay_data *data, const replay_block *block, uint32_t index)
     bool is_last = index + 1 == data->header->blocks;
     if (block->previous != back ||
         (block->next != REPLAY_BLOCK_NONE && (block->next != (uint64_t)index + 1 || is_last))) {
-        return "its links lead elsewhere";
+        return "its links are wrong";
     }
     if (back == REPLAY_BLOCK_NONE) {
         return NULL;
@@ -421,13 +421,13 @@ replay_data_numbers_fault(const replay_data_env *env, const replay_layout *layou
     }
     if (!wire_check_finite(replay_block_reward(layout, block, 0), count) ||
         !wire_check_finite(replay_block_extra(layout, block, 0), count * layout->extra_dim)) {
-        return "a reward, or what is beside an action, is not finite";
+        return "a reward, or a number stored with an action, is not finite";
     }
     if (env->action_kind != ACTION_DISCRETE) {
         return !wire_check_finite(box, count * env->action_count) ? "an action is not finite"
                : !are_inside(env, layout, block)
                    ? "an action is outside the environment's bounds (octet data import "
-                     "--clip-actions clips such)"
+                     "--clip-actions clips such actions)"
                    : NULL;
     }
     for (uint32_t row = 0; row < count; row++) {
@@ -464,12 +464,12 @@ flags_fault(const replay_data *data, const replay_block *block)
                                      ? replay_data_block(data, (uint32_t)block->previous)
                                      : NULL;
     if (!wire_check_flags(flags, replay_block_reward(layout, block, 0), block->count)) {
-        return "a row's flags cannot be";
+        return "a row has invalid flags";
     }
     bool is_first = (flags[0] & WIRE_FIRST) != 0;
     uint32_t age = is_first ? 0 : before ? age_behind(layout, before) : block->episode_age;
     if (block->episode_age != age || (!is_first && age == 0)) {
-        return "it begins elsewhere in its episode";
+        return "it begins at another step of its episode";
     }
     const char *fault = NULL;
     uint32_t last =
@@ -488,7 +488,7 @@ replay_data_check(const replay_data *data, char *reason, size_t reason_size)
         oct_pulse_beat(OCT_PULSE_LOOP, OCT_PULSE_WORKS);
         const replay_block *block = replay_data_block(data, i);
         const char *fault = replay_data_block_sum(&data->layout, block) != block->checksum
-                                ? "it disagrees with its sum"
+                                ? "its checksum differs"
                                 : place_fault(data, block, i);
         fault = fault ? fault : link_fault(data, block, i);
         fault = fault ? fault : replay_data_numbers_fault(&data->header->env, &data->layout, block);
@@ -518,13 +518,13 @@ replay_data_fit(wire_configure *out, const replay_data *data, const wire_configu
     if (is_read && !has_extra) {
         return oct_refuse(reason, reason_size,
                           "replay.data: %s has %" PRIu32
-                          " numbers beside each action, algo.name wants %" PRIu32,
+                          " more numbers with each action, but algo.name needs %" PRIu32,
                           data->path, header->extra_dim, wanted->extra_dim);
     }
     if (wanted->sampler == WIRE_SAMPLER_FIFO) {
         return oct_refuse(
             reason, reason_size,
-            "replay.data: %s is learned from repeatedly, which replay.sampler: fifo does not allow",
+            "replay.data: %s is sampled repeatedly, which replay.sampler: fifo does not allow",
             data->path);
     }
     *out = *wanted;

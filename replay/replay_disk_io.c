@@ -94,7 +94,7 @@ trouble_set(replay_disk *disk, replay_disk_state state, const char *text)
         oct_log_error(state == REPLAY_DISK_FULL ? "REPLAY-DISK-FULL" : "REPLAY-DISK-FAILING", "%s",
                       text);
     } else if (is_new && was_bad) {
-        oct_log_notice("REPLAY-DISK", "path=%s is well", disk->path);
+        oct_log_notice("REPLAY-DISK", "path=%s can be written again", disk->path);
     }
 }
 
@@ -111,8 +111,8 @@ generation_end(replay_disk *disk, oct_err err, int code)
     char text[REASON_MAX];
     disk->failures++;
     (void)snprintf(text, sizeof(text),
-                   "%s cannot be written: %s; what came since generation %" PRIu64
-                   " does not survive a power failure",
+                   "%s cannot be written: %s; later changes than generation %" PRIu64
+                   " do not survive a power failure",
                    disk->path, strerror(code), replay_sync_generation(disk->sync));
     trouble_set(disk, REPLAY_DISK_FAILING, text);
 }
@@ -159,7 +159,7 @@ found_log(const replay_disk *disk, uint64_t begin_ns)
                    r->generation, r->rows_cut, r->blocks_left, r->blocks_torn,
                    (oct_clock_ns() - begin_ns) / 1000000);
     if (r->blocks_torn > 0) {
-        oct_log_warn("REPLAY-TORN", "path=%s blocks=%" PRIu64 " disagree with their sums: dropped",
+        oct_log_warn("REPLAY-TORN", "path=%s blocks=%" PRIu64 " have wrong checksums: dropped",
                      disk->path, r->blocks_torn);
     }
 }
@@ -240,7 +240,8 @@ replay_disk_open(replay_disk **out, net_loop *loop, const replay_disk_options *o
         err = OCT_OK;
     }
     if (err == OCT_OK && options->mode != OCT_SYNC_NONE && (err = thread_start(disk)) != OCT_OK) {
-        (void)snprintf(reason, reason_size, "%s: there is no thread to write it", disk->path);
+        (void)snprintf(reason, reason_size, "%s: cannot start the thread that writes it",
+                       disk->path);
     }
     if (err != OCT_OK) {
         replay_disk_close(disk);

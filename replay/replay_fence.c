@@ -24,7 +24,7 @@ replay_fence_check(const replay_fence *fence, uint64_t run_id, uint64_t epoch, u
         (void)oct_refuse(reason, reason_size,
                          "this replay serves run %016" PRIx64
                          ", whose learner was heard from %.1f s ago; start another octet-replay "
-                         "for run %016" PRIx64 ", or stop that one",
+                         "for run %016" PRIx64 ", or stop that learner",
                          fence->run_id, (double)silent_ns / (double)SECOND_NS, run_id);
         return OCT_EAGAIN;
     }

@@ -322,7 +322,7 @@ descriptor_open(replay_file *file, int flags, char *reason, size_t reason_size)
     }
     struct stat status;
     if (fstat(file->descriptor, &status) != 0 || !S_ISREG(status.st_mode)) {
-        return oct_refuse(reason, reason_size, "%s is not a plain file", file->path);
+        return oct_refuse(reason, reason_size, "%s is not a regular file", file->path);
     }
     oct_lock got = oct_file_lock(file->descriptor, file->is_copy);
     if (got == OCT_LOCK_TAKEN) {

@@ -151,7 +151,7 @@ rejected_report(replay_io *io, const wire_batch *batch, const replay_insert *res
             oct_log_warn(
                 "REPLAY-REJECTED",
                 "actor=%" PRIu32 " session=%016" PRIx64 " sequence=%" PRIu64 " unlogged=%" PRIu64
-                " reason=\"%s\" (further ones of this actor are only counted)",
+                " reason=\"%s\" (later batches of this actor are only counted)",
                 batch->actor_id, batch->session, batch->sequence, left_out, result->reason);
         }
     }
@@ -167,9 +167,9 @@ stale_note(replay_io *io, const wire_batch *batch, uint32_t session)
         oct_log_warn("REPLAY-STALE",
                      "actor=%" PRIu32 " session=%016" PRIx64 " sequence=%" PRIu64 " count=%" PRIu32
                      " unlogged=%" PRIu64
-                     " reason=\"its batches are dropped, since another session of this actor came "
-                     "later, which sends nothing; start the actor again: its new session is "
-                     "taken\" (further ones of this session are only counted)",
+                     " reason=\"its batches are dropped, because a later session of this actor "
+                     "exists, which sends nothing; restart the actor: its new session is "
+                     "accepted\" (later batches of this session are only counted)",
                      batch->actor_id, batch->session, batch->sequence, stale->count, left_out);
     }
 }
@@ -183,7 +183,7 @@ overrun_log(const replay_io *io)
     const wire_configure *configure = replay_table_configure(io->table);
     oct_log_warn("REPLAY-OVERRUN",
                  "lost=%" PRIu64 " held=%" PRIu64 " wanted=%" PRIu32 " capacity=%" PRIu64
-                 " streams=%" PRIu32 " expected=%" PRIu32 " (further ones are only counted)",
+                 " streams=%" PRIu32 " expected=%" PRIu32 " (later losses are only counted)",
                  stats.overrun, stats.size, io->held_count > 0 ? io->held[0].request.batch_size : 0,
                  configure->capacity, (uint32_t)stats.streams, configure->streams);
 }
@@ -318,7 +318,7 @@ gathered_arrived(replay_io *io, net_msg *msg)
     }
     bool is_its = oct_role_may_relay(role);
     const char *reason =
-        is_its ? "not a message of a relay" : "a message of a relay from somebody else";
+        is_its ? "not a message of a relay" : "a message of a relay from another peer";
     if (!is_its || wire_gathered_open(&gathered, WIRE_BATCH, net_msg_body(msg),
                                       net_msg_length(msg)) != OCT_OK) {
         message_reject(io, &io->bad_batch, "REPLAY-BAD-BATCH", reason);
@@ -359,7 +359,7 @@ acks_asked(void *arg, uint32_t peer, oct_role role, const uint8_t *name, size_t 
     wire_gathered relay;
     if (wire_gathered_open(&relay, WIRE_ACK, name, length) == OCT_OK) {
         if (!oct_role_may_relay(role)) {
-            replay_complain(&io->bad_ask, "REPLAY-BAD-ASK", "a relay's name from somebody else");
+            replay_complain(&io->bad_ask, "REPLAY-BAD-ASK", "a relay's name from another peer");
         } else if (replay_acks_relay(io->acks, peer, relay.relay) != OCT_OK) {
             replay_complain(&io->bad_ask, "REPLAY-BAD-ASK", "more relays than a run may have");
         }
@@ -371,7 +371,7 @@ acks_asked(void *arg, uint32_t peer, oct_role role, const uint8_t *name, size_t 
         replay_complain(&io->bad_ask, "REPLAY-BAD-ASK",
                         err == OCT_OK       ? "the token is not of that session and this run"
                         : err == OCT_EINVAL ? "another protocol version"
-                                            : "not what asks for acknowledgements");
+                                            : "not a request for acknowledgements");
     }
     if (err == OCT_OK) {
         replay_acks_named(io->acks, peer, &claim, is_admitted);

@@ -179,7 +179,7 @@ replay_limiter_explain_insert(const replay_limiter *limiter, char *text, size_t 
 {
     (void)snprintf(text, text_size,
                    "inserts wait for samples: %" PRIu64 " samples of %" PRIu64
-                   " inserts, %g per insert are the target; balance %.0f, at most %.0f",
+                   " inserts, target %g per insert; balance %.0f, at most %.0f",
                    limiter->samples, limiter->inserts, limiter->spec.samples_per_insert,
                    replay_limiter_balance(limiter), limiter->balance_max);
 }
@@ -196,7 +196,7 @@ replay_limiter_explain_sample(const replay_limiter *limiter, char *text, size_t 
     }
     (void)snprintf(text, text_size,
                    "samples wait for inserts: %" PRIu64 " samples of %" PRIu64
-                   " inserts, %g per insert are the target; balance %.0f, at least %.0f",
+                   " inserts, target %g per insert; balance %.0f, at least %.0f",
                    limiter->samples, limiter->inserts, limiter->spec.samples_per_insert,
                    replay_limiter_balance(limiter), limiter->balance_min);
 }

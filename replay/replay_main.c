@@ -126,9 +126,8 @@ options_read(int argc, char **argv)
         exit(NET_DAEMON_EXIT_USAGE);
     }
     if (options.data && options.disk.path) {
-        fprintf(
-            stderr,
-            "octet-replay: --data and --path exclude each other: a data set is not written to\n");
+        fprintf(stderr, "octet-replay: --data and --path cannot be used together: a data set is "
+                        "not written to\n");
         exit(NET_DAEMON_EXIT_USAGE);
     }
     net_metrics_check(&options.daemon, "octet-replay");
@@ -167,7 +166,7 @@ main(int argc, char **argv)
     struct options options = options_read(argc, argv);
     // Log.
     if (!net_daemon_begin(&options.daemon, "replay")) {
-        oct_log_error("REPLAY-ORPHAN", "parent=%d has gone", options.daemon.follow_parent);
+        oct_log_error("REPLAY-ORPHAN", "parent=%d has ended", options.daemon.follow_parent);
         return EXIT_FAILURE;
     }
     // Budget and core: the table is the learner's to configure, so its budget is printed then.
@@ -181,7 +180,7 @@ main(int argc, char **argv)
         return NET_DAEMON_EXIT_USAGE;
     }
     if (net_daemon_on_stop(&options.daemon, loop, stop_asked, loop) != OCT_OK) {
-        oct_log_error("REPLAY-SIGNALS", "cannot install signal handlers");
+        oct_log_error("REPLAY-SIGNALS", "cannot watch signals");
         return EXIT_FAILURE;
     }
     // Links.

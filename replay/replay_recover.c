@@ -224,7 +224,7 @@ recover_synced(replay_recovered *out, replay_file *file, char *reason, size_t re
     if (!snapshot || !head_is_sane(file, &snapshot->head)) {
         return oct_refuse(reason, reason_size,
                           "%s: nothing in it was synced before this machine was started, or the "
-                          "file was copied; remove it to start anew",
+                          "file was copied; remove it to start with an empty table",
                           file->path);
     }
     out->rows_cut = rows_after(file, snapshot);

@@ -294,7 +294,7 @@ samples_return(replay_io *io, const wire_configure *wanted)
     if (returned > 0) {
         oct_log_notice("REPLAY-RETURNED",
                        "run=%016" PRIx64 " epoch=%" PRIu64 " windows=%" PRIu64
-                       " were drawn for updates that are lost: they are drawn again",
+                       " were sampled for updates that are lost: they are sampled again",
                        wanted->run_id, wanted->epoch, returned);
     }
     return returned;
@@ -536,7 +536,7 @@ sample_size_ok(const replay_io *io, wire_call *call, const wire_sample *request)
         return true;
     }
     char reason[REASON_MAX];
-    (void)snprintf(reason, sizeof(reason), "batch_size %" PRIu32 " (1 to %" PRIu32 " is allowed)",
+    (void)snprintf(reason, sizeof(reason), "batch_size %" PRIu32 "; allowed are 1 to %" PRIu32,
                    request->batch_size, most);
     wire_reply_error(call, OCT_EINVAL, reason);
     return false;

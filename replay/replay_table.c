@@ -495,7 +495,7 @@ static oct_err
 batch_take(replay_insert *out, replay_table *table, const wire_batch *batch, const char **fault)
 {
     oct_err err = OCT_OK;
-    *fault = table->data ? "a data set takes no steps"
+    *fault = table->data ? "a data set accepts no steps"
                          : replay_check_shape(&table->configure, batch, table->batch_rows);
     if (*fault) {
         return OCT_OK;

@@ -38,7 +38,7 @@ replay_turn_arrived(replay_io *io, const wire_batch *batch, net_msg *take)
         OCT_ASSERT(err == OCT_OK);
     } else {
         replay_reject(io, &io->bad_batch, "REPLAY-OTHER-TURN",
-                      "a batch that is not of the turn to come");
+                      "a batch that does not belong to the next turn");
     }
     net_msg_destroy(take);
 }
@@ -94,7 +94,7 @@ replay_turn_ask(replay_io *io, const wire_sample *request, char *reason, size_t 
                          request->turn_actor_count) != OCT_OK) {
         return oct_refuse(reason, reason_size,
                           "turn %" PRIu64 " of %" PRIu32
-                          " actors was asked for; the table has %" PRIu64 " turns",
+                          " actors was requested, but the table has %" PRIu64 " turns",
                           request->turn, request->turn_actor_count, replay_turns_done(io->turns));
     }
     return OCT_OK;
@@ -143,7 +143,7 @@ replay_turn_begin(replay_io *io, const wire_configure *wanted, char *reason, siz
         return turn == wanted->turn
                    ? OCT_OK
                    : oct_refuse(reason, reason_size,
-                                "turn %" PRIu64 " is asked for, the table has turn %" PRIu64,
+                                "turn %" PRIu64 " was requested, but the table has turn %" PRIu64,
                                 wanted->turn, turn);
     }
     oct_err err = turn_go_back(io, wanted, reason, reason_size);

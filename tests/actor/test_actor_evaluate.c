@@ -77,7 +77,7 @@ test_evaluate_policy_that_does_not_fit(void **state)
     actor_evaluate_request request = {
         .env_id = odd_path(), .options = "", .episodes = 1, .envs = 1};
     T_ERR(actor_evaluate(net, &request, &result, reason, sizeof(reason)), OCT_EINVAL);
-    assert_non_null(strstr(reason, "reads 4 numbers, but Odd-v0 observes 3"));
+    assert_non_null(strstr(reason, "reads 4 numbers, but an observation of Odd-v0 has 3"));
     policy_net_destroy(net);
 }
 
@@ -106,8 +106,8 @@ test_fits_says_what_does_not(void **state)
     const uint32_t filters[] = {2}, hidden[] = {4};
     spec = random_conv_spec(2, 2, 1, 1, filters, 1, hidden, 1, 2, POLICY_RELU);
     T_ERR(actor_fits(&spec, &no_run, env_spec(e), reason, sizeof(reason)), OCT_EINVAL);
-    assert_non_null(
-        strstr(reason, "reads a map of 2 x 2 x 1, but CartPole-v1 observes another shape"));
+    assert_non_null(strstr(
+        reason, "reads a map of 2 x 2 x 1, but observations of CartPole-v1 have another shape"));
     env_close(e);
     env_close(box);
 }

@@ -65,7 +65,7 @@ refused(const char *words)
 {
     static actor_spec own;
     T_ERR(actor_spec_init(&own, &task, reason, sizeof(reason)), OCT_EINVAL);
-    if (strncmp(reason, "Walk-v0 ", 8) != 0 || strstr(reason, words) == NULL) {
+    if (strstr(reason, "Walk-v0 ") == NULL || strstr(reason, words) == NULL) {
         fail_msg("\"%s\" does not say \"%s\"", reason, words);
     }
 }
@@ -134,12 +134,12 @@ test_spec_refuses_types_that_no_policy_has(void **state)
 {
     (void)state;
     task.obs.dtype = OCTET_ENV_F64;
-    refused("observes f64; policies read f32, u8 or discrete observations");
+    refused("are f64; policies read f32, u8 or discrete observations");
     task.obs.dtype = OCTET_ENV_I32;
-    refused("observes i32");
+    refused("are i32");
     task.obs.dtype = OCTET_ENV_U8;
     task.action.dtype = OCTET_ENV_F64;
-    refused("takes actions of f64; policies give f32 or discrete actions");
+    refused("are f64; policies give f32 or discrete actions");
     T_ERR(actor_spec_acts(&task, reason, sizeof(reason)), OCT_EINVAL);
 }
 
@@ -148,10 +148,10 @@ test_spec_refuses_sizes_that_no_policy_has(void **state)
 {
     (void)state;
     task.obs.shape[0] = POLICY_WIDTH_MAX + 1;
-    refused("observes 65537 numbers; allowed are 1 .. 65536");
+    refused("has 65537 numbers; allowed are 1 .. 65536");
     T_OK(actor_spec_acts(&task, reason, sizeof(reason)));
     task.obs = (octet_env_space){.size = sizeof(task.obs), .n = POLICY_WIDTH_MAX + 1};
-    refused("observes 65537 values; allowed are 1 .. 65536");
+    refused("has 65537 values; allowed are 1 .. 65536");
     (void)setup(NULL);
     task.action.shape[0] = POLICY_ACTIONS_MAX + 1;
     refused("has 257 numbers in an action; allowed are 1 .. 256");
@@ -159,7 +159,7 @@ test_spec_refuses_sizes_that_no_policy_has(void **state)
     refused("has 300 actions; allowed are 1 .. 256");
     (void)setup(NULL);
     task.reward_threshold = INFINITY;
-    refused("reward_threshold inf; allowed is a finite one, or NaN: none");
+    refused("reward_threshold inf; allowed are a finite number and NaN (none)");
 }
 
 static void

@@ -364,8 +364,9 @@ fixture_normalising_refused(oct_config config, policy_spec spec)
     spec.obs_dtype = POLICY_F32;
     config.learner.freeze = (oct_config_ints){.count = 1, .value = {0}};
     T_ERR(algo_make_spec(&config, &spec, NULL, reason, sizeof(reason)), OCT_EINVAL);
-    assert_string_equal(reason, "learner.freeze: layer 0 moves with the statistics of "
-                                "algo.normalise_observations");
+    assert_string_equal(
+        reason,
+        "learner.freeze: layer 0 changes with the statistics of algo.normalise_observations");
     config.learner.freeze.value[0] = 1;
     T_OK(algo_make_spec(&config, &spec, NULL, reason, sizeof(reason)));
 }

@@ -302,7 +302,8 @@ test_rainbow_gives_streams_and_noise(void **state)
     to.config.algo.value_max = 6;
     trial_begin(&to, OBS, DIM, 2);
     assert_int_equal(algo_take(to.a, &to.spec, from.a, &from.spec, hear, &h), 2);
-    expect_line(&h, "policy", 2, false, "11 atoms over [-5, 5] there, 11 over [-5, 6] here");
+    expect_line(&h, "policy", 2, false,
+                "11 atoms over [-5, 5] in the source, 11 over [-5, 6] in this run");
     algo_destroy(to.a);
     algo_destroy(from.a);
 }
@@ -319,10 +320,12 @@ test_other_sizes_keep_the_middle(void **state)
     trial_begin(&twin, OBS + 1, DIM - 1, 2);
     trial_learn(&from, 3);
     assert_int_equal(algo_take(to.a, &to.spec, from.a, &from.spec, hear, &h), 3);
-    expect_line(&h, "policy", 0, false, "observations of 5 numbers there, of 6 here");
+    expect_line(&h, "policy", 0, false,
+                "observations of 5 numbers in the source, of 6 in this run");
     expect_line(&h, "policy", 1, true, "");
-    expect_line(&h, "policy", 2, false, "8 -> 3, linear there");
-    expect_line(&h, "critic 1", 0, false, "observations of 5 numbers there, of 6 here");
+    expect_line(&h, "policy", 2, false, "8 -> 3, linear in the source");
+    expect_line(&h, "critic 1", 0, false,
+                "observations of 5 numbers in the source, of 6 in this run");
     expect_line(&h, "critic 1", 1, true, "");
     expect_line(&h, "critic 1", 2, true, "");
     algo_network own[ALGO_NETWORKS_MAX], fresh[ALGO_NETWORKS_MAX];
@@ -347,15 +350,15 @@ test_another_algorithm_gives_the_policy_alone(void **state)
     heard h = {0};
     trial_learn(&from, 3);
     assert_int_equal(algo_take(td3.a, &td3.spec, from.a, &from.spec, hear, &h), 3);
-    expect_line(&h, "critic 2", 1, false, "learned by d4pg there");
+    expect_line(&h, "critic 2", 1, false, "learned by d4pg in the source");
     (void)td3.a->ops->networks(td3.a, own); // its target is as the policy itself
     assert_memory_equal(own[0].target->params, own[0].net->params,
                         own[0].net->param_count * sizeof(float));
     h.count = 0;
     assert_int_equal(algo_take(ppo.a, &ppo.spec, from.a, &from.spec, hear, &h), 2);
-    expect_line(&h, "policy", 2, false, "tanh there, a Gaussian here");
-    expect_line(&h, "policy", 3, false, "none there"); // deviations
-    expect_line(&h, "value", 0, false, "learned by d4pg there");
+    expect_line(&h, "policy", 2, false, "tanh in the source, a Gaussian in this run");
+    expect_line(&h, "policy", 3, false, "none in the source"); // deviations
+    expect_line(&h, "value", 0, false, "learned by d4pg in the source");
     algo_destroy(from.a);
     algo_destroy(td3.a);
     algo_destroy(ppo.a);
@@ -396,9 +399,9 @@ test_other_shapes_are_named(void **state)
     to.config.network.hidden = (oct_config_ints){.count = 3, .value = {8, 8, 8}};
     trial_begin(&to, OBS, DIM, 2);
     assert_int_equal(algo_take(to.a, &to.spec, from.a, &from.spec, hear, &h), 1);
-    expect_line(&h, "policy", 0, false, "relu there");
-    expect_line(&h, "policy", 1, false, "relu there");
-    expect_line(&h, "policy", 2, false, "no such hidden layer there");
+    expect_line(&h, "policy", 0, false, "relu in the source");
+    expect_line(&h, "policy", 1, false, "relu in the source");
+    expect_line(&h, "policy", 2, false, "no such hidden layer in the source");
     expect_line(&h, "policy", 3, true, "");
     algo_destroy(to.a);
     algo_destroy(from.a);
@@ -439,7 +442,8 @@ test_an_output_layer_of_other_bounds_is_taken_and_said(void **state)
     const float *params = algo_policy_params(from.a);
     assert_int_equal(algo_take_policy(to.a, &to.spec, params, &other, hear, &h), 3);
     char words[96];
-    (void)snprintf(words, sizeof(words), "action 1 is in [-0.5, 2] there, in [%g, %g] here",
+    (void)snprintf(words, sizeof(words),
+                   "action 1 is in [-0.5, 2] in the source, in [%g, %g] in this run",
                    (double)to.spec.action_low[1], (double)to.spec.action_high[1]);
     expect_line(&h, "policy", 1, true, "");
     expect_line(&h, "policy", 2, true, words);
@@ -457,7 +461,7 @@ test_a_first_layer_of_normalised_observations_is_not_taken(void **state)
     other.normalise = true;
     const float *params = algo_policy_params(from.a);
     assert_int_equal(algo_take_policy(to.a, &to.spec, params, &other, hear, &h), 2);
-    expect_line(&h, "policy", 0, false, "observations scaled otherwise at each place there");
+    expect_line(&h, "policy", 0, false, "observations are scaled one by one in the source");
     assert_memory_not_equal(algo_policy_params(to.a), params, OBS * sizeof(float));
     algo_destroy(from.a);
     algo_destroy(to.a);
@@ -479,7 +483,7 @@ test_a_program_of_its_own_gives_the_policy(void **state)
     h.count = 0;
     assert_int_equal(algo_take(td3.a, &td3.spec, box.a, &box.spec, hear, &h), 3);
     expect_line(&h, "policy", 2, true, "");
-    expect_line(&h, "critic 2", 0, false, "learned by external there");
+    expect_line(&h, "critic 2", 0, false, "learned by external in the source");
     algo_destroy(from.a);
     algo_destroy(to.a);
     algo_destroy(td3.a);
@@ -573,9 +577,9 @@ test_networks_stay_until_statistics_are_settled(void **state)
                 count = 1;
             }
             assert_true(moved(&from, before, count) < 1e-5);
-            expect_line(&h, "statistics", 0, kind == 1,
-                        kind == 1 ? ""
-                                  : "none there; what is taken computes the same for 1000000 rows");
+            expect_line(
+                &h, "statistics", 0, kind == 1,
+                kind == 1 ? "" : "none in the source; layer 0 computes the same for 1000000 rows");
             trial_learn_drifting(&to, 4, 20, 1e-12f, 0.1f);
             assert_true(moved(&to, before, count) < 1e-4);
             algo_destroy(from.a);

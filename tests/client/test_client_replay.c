@@ -311,7 +311,7 @@ test_replay_tells_its_numbers_and_refusals(void **state)
     table.reward_clip = 2;
     assert_int_equal(octet_replay_configure(replay, &table, WAIT_MS), OCTET_REPLAY_EINVAL);
     assert_string_equal(octet_replay_error(replay),
-                        "reward_clip 2: rewards of sequences are not clipped, 0 is allowed");
+                        "reward_clip 2: rewards of sequences are not clipped; allowed is 0");
     table.reward_clip = 0;
     assert_int_equal(octet_replay_configure(replay, &table, WAIT_MS), 0);
     table.window = OCTET_REPLAY_N_STEP;
@@ -328,7 +328,7 @@ test_replay_tells_its_numbers_and_refusals(void **state)
     char error[OCTET_REPLAY_ERROR_BYTES];
     assert_int_equal(octet_replay_open(&replay, "tcp://host:1", RUN, error, sizeof(error)),
                      OCTET_REPLAY_EINVAL);
-    assert_string_equal(error, "tcp://host:1: ipc://PATH is allowed");
+    assert_string_equal(error, "tcp://host:1: allowed is ipc://PATH");
 }
 
 // A stack that is larger than the address space is what no thread can have.

@@ -181,7 +181,7 @@ test_steps_of_too_many_streams_are_refused(void **state)
     char reason[OCTET_REPLAY_ERROR_BYTES];
     octet_replay_writer_config config = config_of(65, &table);
     T_ERR(client_steps_init(&steps, &config, reason, sizeof(reason)), OCT_EINVAL);
-    assert_string_equal(reason, "streams 65: 1 to 64 is allowed (those of the table)");
+    assert_string_equal(reason, "streams 65; allowed are 1 to 64 (streams of the table)");
     config.streams = 0;
     T_ERR(client_steps_init(&steps, &config, reason, sizeof(reason)), OCT_EINVAL);
     octet_replay_table large = table;

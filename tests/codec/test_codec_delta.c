@@ -176,7 +176,7 @@ test_another_base_is_not_found(void **state)
     pair p = pair_of(POLICY_INT8, false);
     pair_encode(&p);
     p.base->origin.version--;
-    expect_refused(&p, OCT_ENOTFOUND, "a change of version 7, held is 6");
+    expect_refused(&p, OCT_ENOTFOUND, "a change of version 7, but version 6 is held");
     p.base->origin.version++;
     p.base->origin.run_id++;
     expect_refused(&p, OCT_ENOTFOUND, "a change of version 7");
@@ -207,7 +207,7 @@ test_another_base_of_the_same_version_is_not_found(void **state)
             p.base->multipliers[0][5] ^= 1;
             break;
         }
-        expect_refused(&p, OCT_ENOTFOUND, "another version 7 than is held");
+        expect_refused(&p, OCT_ENOTFOUND, "version 7, which is not the version that is held");
         pair_end(&p);
     }
 }
@@ -219,10 +219,10 @@ test_another_network_or_precision_is_refused(void **state)
     pair p = pair_of(POLICY_INT8, true);
     pair_encode(&p);
     p.base->spec.layers[1].activation = POLICY_RELU;
-    expect_refused(&p, OCT_EPROTO, "another network");
+    expect_refused(&p, OCT_EPROTO, "network or precision differs from");
     p.base->spec.layers[1].activation = POLICY_ELU;
     p.base->per_tensor = false;
-    expect_refused(&p, OCT_EPROTO, "another network or precision");
+    expect_refused(&p, OCT_EPROTO, "network or precision differs from");
     pair_end(&p);
     p = pair_of(POLICY_INT8, false);
     pair q = pair_of(POLICY_INT4, false);

@@ -291,7 +291,7 @@ test_what_cannot_be_learned_is_refused(void **state)
     char reason[256] = "";
     T_ERR(distill_create(&student, teacher, &options, reason, sizeof(reason)), OCT_EINVAL);
     assert_string_equal(
-        reason, "the policy's actions have no distribution to compare: its loss is squares");
+        reason, "the policy's actions have no distribution to compare: use the loss squares");
     assert_null(student);
     policy_image_destroy(teacher);
 }

@@ -58,9 +58,9 @@ test_environment_that_differs_is_told_in_words(void **state)
     T_OK(compared(&one, &one));
     T_OK(compared(&two, &two));
     T_ERR(compared(&one, &two), OCT_EINVAL);
-    assert_string_equal(reason, "this run trains on Flat-v0: observations 4 float32, actions 2 to "
-                                "choose from; this actor has Board-v1: observations 10 x 10 x 4 "
-                                "uint8, actions 2 numbers");
+    assert_string_equal(
+        reason, "this run trains on Flat-v0: observations 4 float32, actions 2 discrete; this "
+                "actor has Board-v1: observations 10 x 10 x 4 uint8, actions 2 numbers");
 }
 
 static void

@@ -281,7 +281,8 @@ test_only_one_process_learns(void **state)
     second = client_open();
     octet_learner_batch none = {.size = sizeof(none)};
     assert_int_equal(octet_learner_next(second, -1, &none), OCTET_LEARNER_ESTALE);
-    assert_says(octet_learner_error(second), "already learns in this run; only one may at a time");
+    assert_says(octet_learner_error(second),
+                "already learns in this run; only one process may at a time");
     assert_int_equal(octet_learner_has_ended(second), 0);
     octet_learner_close(second);
     client_answer(client, false);
@@ -320,7 +321,7 @@ test_numbers_that_are_not_finite_are_refused_and_may_be_mended(void **state)
     assert_int_equal(octet_learner_update(client, &answer), OCTET_LEARNER_OK);
     T_OK(side_learned(s));
     assert_int_equal(octet_learner_update(client, &answer), OCTET_LEARNER_EINVAL);
-    assert_says(octet_learner_error(client), "no batch to be answered");
+    assert_says(octet_learner_error(client), "no batch waits for an answer");
     octet_learner_close(client);
     side_end(s);
 }
@@ -451,7 +452,7 @@ test_without_a_run_there_is_nothing_to_open(void **state)
     octet_learner *client = NULL;
     assert_int_equal(octet_learner_open(&client, FOLDER "/none", error, sizeof(error)),
                      OCTET_LEARNER_EAGAIN);
-    assert_says(error, "/none: no run of algo.name: external hands out batches here");
+    assert_says(error, "/none: no run of algo.name: external provides batches here");
     assert_null(client);
     octet_learner_close(NULL);
 }

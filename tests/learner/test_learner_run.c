@@ -79,7 +79,7 @@ test_run_actors_must_be_alike(void **state)
     T_OK(learner_run_join(run, &other, reason, sizeof(reason)));
     other.obs_count = 5;
     T_ERR(learner_run_join(run, &other, reason, sizeof(reason)), OCT_EINVAL);
-    assert_non_null(strstr(reason, "observations 4 float32, actions 2 to choose from; this actor"));
+    assert_non_null(strstr(reason, "observations 4 float32, actions 2 discrete; this actor"));
     other = good_env;
     other.action_count = 3;
     T_ERR(learner_run_join(run, &other, reason, sizeof(reason)), OCT_EINVAL);
@@ -544,19 +544,19 @@ test_run_without_an_update_says_why(void **state)
     (void)state;
     config.run.env_steps = 1000;
     config.replay.min_size = 5000;
-    assert_unlearned(0, "replay took 1000 windows, replay.min_size is 5000");
+    assert_unlearned(0, "replay received 1000 windows, but replay.min_size is 5000");
     config.replay.min_size = 10;
     assert_unlearned(0, "no update was made in time");
-    assert_unlearned(960,
-                     "replay gave out 960 windows in answers that came too late, or not at all");
+    assert_unlearned(960, "replay sent 960 windows in replies that arrived too late or not at all");
     config.learner.batch_size = 2000;
     config.replay.samples_per_insert = 1.5;
-    assert_unlearned(0, "replay took 1000 windows, at replay.samples_per_insert: 1.5 too few for a "
-                        "batch of 2000");
+    assert_unlearned(
+        0, "replay received 1000 windows, which at replay.samples_per_insert: 1.5 are too "
+           "few for a batch of 2000");
     config.replay.sampler = OCT_SAMPLER_FIFO;
-    assert_unlearned(0, "replay took 1000 windows, a batch needs 2000");
+    assert_unlearned(0, "replay received 1000 windows, but a batch needs 2000");
     config.learner.batch_size = FIXTURE_B;
-    assert_unlearned(8, "replay gave out 8 windows in answers that came too late, or not at all");
+    assert_unlearned(8, "replay sent 8 windows in replies that arrived too late or not at all");
 }
 
 // What is said from here to said_end.
@@ -650,7 +650,7 @@ test_run_says_that_no_evaluator_is_there(void **state)
     assert_int_equal(mentions(said_in_tick(run), id), 0);
     evaluator->seen_ns -= 1000000000000u; // killed long ago
     said = said_in_tick(run);
-    assert_non_null(strstr(said, "no evaluator is connected any longer, so no return is measured"));
+    assert_non_null(strstr(said, "no evaluator is connected any more, so no return is measured"));
     assert_int_equal(mentions(said, id), 1);
     assert_int_equal(mentions(said_in_tick(run), id), 0);
     run_stop(run, "interrupted");

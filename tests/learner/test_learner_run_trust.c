@@ -97,8 +97,9 @@ test_run_gives_a_certificate_so_many_places(void **state)
     T_OK(comes_with(run, &crowd, 6));
     for (int i = 1; i <= 3; i++) {
         T_ERR(comes_with(run, &crowd, 7), OCT_EAGAIN);
-        assert_string_equal(reason, "the certificate crowd (SHA-256 begins abcd0102) already holds "
-                                    "as many places as it may: learner.actors_per_certificate: 2");
+        assert_string_equal(reason,
+                            "the certificate crowd (SHA-256 begins abcd0102) has as many "
+                            "registered actors as it may: learner.actors_per_certificate: 2");
         T_NEAR(status_of(run, "learner.places_refused"), i, 0, 0);
     }
     T_OK(comes_with(run, &other, 7));
@@ -124,7 +125,7 @@ test_run_says_that_all_places_are_taken(void **state)
         T_OK(comes(run, NULL, &who));
     }
     T_ERR(comes(run, NULL, &who), OCT_EAGAIN);
-    assert_string_equal(reason, "no room for another actor: all 16384 places are taken");
+    assert_string_equal(reason, "no room for another actor: all 16384 slots are taken");
     who.label = 1; // it is there
     T_OK(comes(run, NULL, &who));
     run_stop(run, "interrupted");

@@ -27,7 +27,7 @@ test_config_refuses_numbers_out_of_bounds(void **state)
     } while (0)
     REFUSED(capacity, 0, "capacity 0");
     REFUSED(capacity, UINT32_MAX, "capacity 4294967295");
-    REFUSED(capacity, UINT64_MAX, "rows are allowed");
+    REFUSED(capacity, UINT64_MAX, "rows");
     REFUSED(streams, 0, "streams 0");
     REFUSED(streams, 32, "32 streams and windows of 1 steps need 1024 rows (blocks of 8 rows");
     REFUSED(capacity, 24, "the table holds 24");
@@ -41,12 +41,12 @@ test_config_refuses_numbers_out_of_bounds(void **state)
     REFUSED(discount, NAN, "discount");
     REFUSED(reward_clip, -1, "reward_clip -1");
     REFUSED(obs_bytes, 0, "obs_bytes 0");
-    REFUSED(obs_bytes, 6, "multiple of 4 for floats");
+    REFUSED(obs_bytes, 6, "multiple of 4");
     REFUSED(obs_bytes, WIRE_OBS_BYTES_MAX + 4, "obs_bytes");
     REFUSED(action_bytes, 0, "action_bytes 0");
-    REFUSED(action_bytes, 5, "multiple of 4");
+    REFUSED(action_bytes, 5, "multiples of 4");
     REFUSED(action_bytes, 4 * WIRE_ACTIONS_MAX + 4, "action_bytes");
-    REFUSED(action_count, WIRE_ACTIONS_MAX + 1, "action_count 257: at most 256");
+    REFUSED(action_count, WIRE_ACTIONS_MAX + 1, "action_count 257; allowed are at most 256");
     REFUSED(extra_dim, WIRE_EXTRA_MAX + 1, "extra_dim");
     REFUSED(sampler, (wire_sampler)0, "sampler 0");
     REFUSED(sampler, (wire_sampler)4, "sampler 4");
@@ -71,7 +71,7 @@ test_config_refuses_windows_larger_than_a_message(void **state)
     T_OK(replay_config_check(&large, reason, sizeof(reason)));
     large.window_steps = 3000;
     T_ERR(replay_config_check(&large, reason, sizeof(reason)), OCT_EINVAL);
-    assert_non_null(strstr(reason, "more than a message holds"));
+    assert_non_null(strstr(reason, "more than a message can hold"));
 }
 
 // Blocks get smaller where streams are many, so that each has four, or where a window needs more.

@@ -354,7 +354,7 @@ test_daemon_goes_back_to_the_turn_of_a_new_learner(void **state)
     T_OK(digest_ask(f, 1, 2, 0)); // no copy of this one
     const wire_digest turn_2 = digest;
     T_ERR(configure(f, &message), OCT_EINVAL); // the same learner knows better
-    assert_non_null(strstr(f->detail, "turn 0 is asked for, the table has turn 2"));
+    assert_non_null(strstr(f->detail, "turn 0 was requested, but the table has turn 2"));
     for (uint64_t epoch = 2; epoch <= 3; epoch++) {
         message.epoch = epoch;
         message.turn = 1;
@@ -386,7 +386,7 @@ test_daemon_goes_back_to_the_turn_of_a_new_learner(void **state)
     message.epoch = 5;
     message.turn = 2;
     T_ERR(configure(f, &message), OCT_EINVAL);
-    assert_non_null(strstr(f->detail, "goes on from turn 2, of which replay.oct has no copy"));
+    assert_non_null(strstr(f->detail, "continues from turn 2, but replay.oct has no copy"));
     message.epoch = 6;
     message.turn = 0; // it begins again
     T_OK(configure(f, &message));

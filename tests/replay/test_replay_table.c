@@ -163,12 +163,12 @@ test_table_rejects_episodes_out_of_order_across_batches(void **state)
         uint8_t before, now;
         const char *reason;
     } cases[] = {
-        {0, WIRE_FIRST, "a FIRST flag out of place"},
-        {WIRE_END, 0, "a FIRST flag out of place"},
-        {WIRE_END, WIRE_END, "a FIRST flag out of place"},
-        {0, WIRE_END, "an END flag out of place"},
-        {WIRE_TERMINATED, 0, "an END flag out of place"},
-        {WIRE_TRUNCATED, WIRE_END | WIRE_FAILED, "an END flag out of place"},
+        {0, WIRE_FIRST, "a misplaced FIRST flag"},
+        {WIRE_END, 0, "a misplaced FIRST flag"},
+        {WIRE_END, WIRE_END, "a misplaced FIRST flag"},
+        {0, WIRE_END, "a misplaced END flag"},
+        {WIRE_TERMINATED, 0, "a misplaced END flag"},
+        {WIRE_TRUNCATED, WIRE_END | WIRE_FAILED, "a misplaced END flag"},
         {WIRE_TERMINATED, WIRE_END, NULL},
         {0, WIRE_END | WIRE_FAILED, NULL},
         {WIRE_END, WIRE_FIRST, NULL},
