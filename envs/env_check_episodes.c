@@ -123,10 +123,9 @@ env_check_rule_autoreset(env_check *check)
         }
         for (uint32_t i = 0; i < ENV_CHECK_COUNT; i++) {
             if (((twins.resets.flags[i] ^ twins.stays.flags[i]) & FLAGS_END) != 0) {
-                return env_check_fail(check,
-                                      "step %u: an episode ends with autoreset only (or "
-                                      "without only)",
-                                      t + 1);
+                return env_check_fail(
+                    check, "step %u: an episode ends only with autoreset, or only without it",
+                    t + 1);
             }
         }
         uint8_t flags[ENV_CHECK_COUNT];
@@ -220,7 +219,7 @@ env_check_rule_mask(env_check *check)
         }
         for (uint32_t i = 0; i < ENV_CHECK_COUNT; i += 2) {
             if (!env_check_same_obs(check, &a, env_check_rig_obs(&a, i), env_check_rig_obs(&b, i),
-                                    "untouched it", "after the reset of another it")) {
+                                    "without a reset of others it", "after a reset of others it")) {
                 return ENV_CHECK_FAIL;
             }
         }
@@ -381,13 +380,13 @@ saved(env_check *check, env_check_rig *rig, uint32_t i, uint8_t **out, uint32_t 
 {
     *length = 0;
     if (rig->its.api->save(rig->its.handle, i, NULL, length) != 0 || *length > SAVE_MAX) {
-        (void)env_check_fail(check, "save without a buffer did not tell its length");
+        (void)env_check_fail(check, "save without a buffer did not return the length");
         return false;
     }
     *out = oct_alloc(*length);
     uint32_t room = *length;
     if (rig->its.api->save(rig->its.handle, i, *out, &room) != 0 || room != *length) {
-        (void)env_check_fail(check, "save into a buffer of the length it told failed");
+        (void)env_check_fail(check, "save into a buffer of the length that it returned failed");
         return false;
     }
     return true;
@@ -448,7 +447,7 @@ env_check_rule_save(env_check *check)
         return ENV_CHECK_FAIL;
     }
     if (length > 0 && b.its.api->load(b.its.handle, 0, buf, length - 1) == 0) {
-        return env_check_fail(check, "load took a buffer that is one byte short");
+        return env_check_fail(check, "load accepted a buffer that is one byte short");
     }
     if (b.its.api->load(b.its.handle, 0, buf, length) != 0) {
         return env_check_fail(check, "load refused what save wrote");
@@ -481,10 +480,10 @@ env_check_rule_state(env_check *check)
     if (a.its.api->get_state(a.its.handle, 1, set, &step) != 0 ||
         b.its.api->set_state(b.its.handle, 0, set, step, &b.io) != 0 ||
         b.its.api->get_state(b.its.handle, 0, got, &got_step) != 0) {
-        return env_check_fail(check, "get_state or set_state answered an error");
+        return env_check_fail(check, "get_state or set_state returned an error");
     }
     if (memcmp(set, got, count * sizeof(*set)) != 0 || step != got_step) {
-        return env_check_fail(check, "get_state does not answer what set_state was given");
+        return env_check_fail(check, "get_state does not return the state that set_state received");
     }
     free(set);
     free(got);
@@ -530,7 +529,7 @@ is_clipped(env_check *check, const env_check_rig *at, const env_check_rig *beyon
         if (isfinite(want) && !(fabs(got - want) <= CLIP_TOLERANCE * fmax(1, fabs(want)))) {
             (void)env_check_fail(check,
                                  "actions are not clipped: observation number %u is %.9g after "
-                                 "some at their bounds, %.9g after the same beyond them",
+                                 "actions at their bounds, %.9g after actions beyond the bounds",
                                  k, want, got);
             return false;
         }
@@ -588,8 +587,8 @@ env_check_rule_action(env_check *check)
         env_check_rig_draw(&rig);
         env_space_put(space, rig.action + rig.action_stride, 0, wrong[k]);
         if (env_check_rig_step(&rig) == 0) {
-            return env_check_fail(check, "step took action %.0f, the space has 0 .. %u", wrong[k],
-                                  space->n - 1);
+            return env_check_fail(check, "step accepted action %.0f, but the space has 0 .. %u",
+                                  wrong[k], space->n - 1);
         }
         const char *text = rig.its.api->last_error(rig.its.handle);
         if (text == NULL || text[0] == '\0') {

@@ -71,7 +71,7 @@ answered(env_check *check, env_check_rig *rig, const char *what, int answer)
     if (answer != 0) {
         char text[160];
         env_instance_error(&rig->its, text, sizeof(text));
-        (void)env_check_fail(check, "%s answered an error: %s", what, text);
+        (void)env_check_fail(check, "%s returned an error: %s", what, text);
         return false;
     }
     return true;
@@ -193,9 +193,9 @@ rule_options(env_check *check)
     if (env_instance_init(&instance, &request, reason, sizeof(reason)) == OCT_OK) {
         env_instance_fini(&instance);
         if (env_is_code(check->request->id) && !env_is_plugin(check->request->id)) {
-            return env_check_skip(check, "its constructor takes any option, as **kwargs does");
+            return env_check_skip(check, "its constructor accepts any option (**kwargs)");
         }
-        return env_check_fail(check, "create took the unknown option no_such_option=1");
+        return env_check_fail(check, "create accepted the unknown option no_such_option=1");
     }
     return ENV_CHECK_PASS;
 }
@@ -437,7 +437,7 @@ rule_metrics(env_check *check)
     uint32_t count = rig.its.spec.metric_count;
     env_check_rig_fini(&rig);
     return count > 0 ? steps_judge(check, metrics_are_sound)
-                     : env_check_skip(check, "it measures nothing");
+                     : env_check_skip(check, "it reports no metrics");
 }
 
 static bool
@@ -452,7 +452,7 @@ flags_are_sound(env_check *check, const env_check_rig *rig, uint32_t i, uint32_t
     if ((flags & OCTET_ENV_FAILED) != 0) {
         char text[200];
         env_instance_error(&rig->its, text, sizeof(text));
-        (void)env_check_fail(check, "step %u: the environment says that it failed: %s", t, text);
+        (void)env_check_fail(check, "step %u: the environment reports a failure: %s", t, text);
         return false;
     }
     if (ended != ((flags & OCTET_ENV_OBS_IS_RESET) != 0)) {
@@ -599,11 +599,11 @@ rule_quiet(env_check *check)
 {
     env_check_rig rig;
     if (!env_is_plugin(check->request->id)) {
-        return env_check_skip(check, "it is no plug-in");
+        return env_check_skip(check, "it is not a plug-in");
     }
     int file = memfd_create("octet-env-check", MFD_CLOEXEC);
     if (file < 0 || dup2(file, STDOUT_FILENO) < 0 || dup2(file, STDERR_FILENO) < 0) {
-        return env_check_skip(check, "output cannot be kept here: %s", strerror(errno));
+        return env_check_skip(check, "output cannot be captured here: %s", strerror(errno));
     }
     if (!env_check_open(check, &rig, ENV_CHECK_COUNT, check->request->seed, true, POISON_A) ||
         !env_check_play(check, &rig)) {
@@ -618,7 +618,7 @@ rule_trains(env_check *check)
 {
     env_check_rig rig;
     if (check->request->trains == NULL) {
-        return env_check_skip(check, "not asked");
+        return env_check_skip(check, "not checked");
     }
     if (!env_check_open(check, &rig, 1, check->request->seed, true, POISON_A)) {
         return ENV_CHECK_FAIL;
@@ -631,7 +631,7 @@ rule_trains(env_check *check)
 
 const env_check_rule env_check_rules[] = {
     {"opens", "opens with one environment and with several; table and spec are sound", rule_opens},
-    {"runs", "reset and step answer no error, through several episodes", rule_runs},
+    {"runs", "reset and step return no error, through several episodes", rule_runs},
     {"options", "an unknown option is refused", rule_options},
     {"rows", "nothing is written outside the rows", rule_rows_kept},
     {"unwanted", "rows that are NULL are left out", env_check_rule_unwanted},
@@ -644,8 +644,9 @@ const env_check_rule env_check_rules[] = {
     {"determinism", "same seed and actions, same bytes; everything is written", rule_determinism},
     {"final-obs", "final_obs is the last observation of the episode", env_check_rule_final_obs},
     {"autoreset", "obs at an end is the first of the next episode", env_check_rule_autoreset},
-    {"stays", "without autoreset it stays at its end until reset", env_check_rule_stays},
-    {"mask", "a reset touches the environments of its mask only", env_check_rule_mask},
+    {"stays", "without autoreset an environment stays at its end until reset",
+     env_check_rule_stays},
+    {"mask", "a reset changes only the environments of its mask", env_check_rule_mask},
     {"sums", "ep_return and ep_length are the episode's", env_check_rule_sums},
     {"limit", "no episode is longer than max_episode_steps, which truncates", env_check_rule_limit},
     {"ends", "episodes end by themselves or by a limit", env_check_rule_ends},

@@ -141,7 +141,7 @@ env_child_run(env_child_fn *fn, void *arg, void *answer, size_t size, uint32_t t
     links in, out;
     OCT_ASSERT(size <= ENV_CHILD_ANSWER_MAX);
     if (!links_open(&in, &out, said != NULL)) {
-        (void)snprintf(reason, reason_size, "no pipe: %s", strerror(errno));
+        (void)snprintf(reason, reason_size, "cannot make a pipe: %s", strerror(errno));
         return OCT_EINTERNAL;
     }
     (void)fflush(NULL);
@@ -154,7 +154,7 @@ env_child_run(env_child_fn *fn, void *arg, void *answer, size_t size, uint32_t t
     links_close(&out);
     if (child < 0) {
         links_close(&in);
-        (void)snprintf(reason, reason_size, "no process: %s", strerror(failed));
+        (void)snprintf(reason, reason_size, "cannot start a process: %s", strerror(failed));
         return OCT_EINTERNAL;
     }
     bool timed_out = false;

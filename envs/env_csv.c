@@ -87,8 +87,7 @@ header_read(env_csv *csv)
             return OCT_EINVAL;
         }
         if (env_csv_find(csv, csv->names[k]) != (int32_t)k) {
-            snprintf(csv->error, sizeof(csv->error), "line 1: column %.40s comes twice",
-                     csv->names[k]);
+            snprintf(csv->error, sizeof(csv->error), "column %.40s is given twice", csv->names[k]);
             return OCT_EINVAL;
         }
     }

@@ -140,8 +140,8 @@ env_plugin_dirs_name(const env_plugin_dirs *dirs, const char *id, char *reason, 
         }
     }
     return oct_refuse(reason, reason_size,
-                      "%s runs code of Python packages and was not named: give --plugins %s", id,
-                      id);
+                      "%s runs code of Python packages, which was not allowed: give --plugins %s",
+                      id, id);
 }
 
 oct_err
@@ -149,12 +149,10 @@ env_plugin_dirs_find(const env_plugin_dirs *dirs, const char *id, char out[PATH_
                      size_t reason_size)
 {
     if (dirs->count == 0) {
-        return oct_refuse(
-            reason, reason_size,
-            "%s is a plug-in, which is code, and no directory was named that plug-ins "
-            "may come from: give the one that it is in with --plugins or "
-            "OCTET_PLUGINS",
-            id);
+        return oct_refuse(reason, reason_size,
+                          "%s is a plug-in, which is code, and no directory of plug-ins was "
+                          "allowed: give its directory with --plugins or OCTET_PLUGINS",
+                          id);
     }
     char path[PATH_MAX];
     bool is_absolute = id[0] == '/', was_found = false;

@@ -196,7 +196,7 @@ env_replay_columns_init(env_replay_columns *out, env_csv *csv, const octet_env_s
     if (f.missing[0] != '\0') {
         snprintf(reason, reason_size, "no column %s", f.missing);
     } else {
-        snprintf(reason, reason_size, "column %.40s is nothing that %s has", unknown, spec->id);
+        snprintf(reason, reason_size, "column %.40s does not exist in %s", unknown, spec->id);
     }
     env_replay_columns_fini(&columns);
     return OCT_EINVAL;

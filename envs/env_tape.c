@@ -41,7 +41,7 @@ env_tape_bits(uint8_t *bits, uint32_t count, const char *text, char *reason, siz
             if (4 * k + b < count) {
                 bits[4 * k + b] = (uint8_t)bit;
             } else if (bit != 0) {
-                snprintf(reason, reason_size, "the bits behind the last of %u are not 0", count);
+                snprintf(reason, reason_size, "the bits after the last of %u are not 0", count);
                 return OCT_EINVAL;
             }
         }

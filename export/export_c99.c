@@ -227,13 +227,15 @@ forward_write(FILE *out, const policy_image *image)
     const policy_spec *spec = &image->spec;
     bool is_integer = policy_is_integer(image->precision);
     const char *from = "observation", *to = "work->x";
-    (void)fprintf(
-        out,
-        "// The outputs of the last layer, in work; NULL when a number of the observation "
-        "is not finite.\n"
-        "static inline const float *\npolicy_forward(policy_work *work, const %s "
-        "*observation)\n{\n%s",
-        obs_type(spec), is_integer ? "    float scale;\n" : "");
+    (void)fprintf(out,
+                  "// Returns the outputs of the last layer, which lie in work, or NULL if a "
+                  "number of the observation is\n"
+                  "// not finite.\n"
+                  "static inline const float *\n"
+                  "policy_forward(policy_work *work, const %s *observation)\n"
+                  "{\n"
+                  "%s",
+                  obs_type(spec), is_integer ? "    float scale;\n" : "");
     if (spec->obs_dtype == POLICY_F32) {
         (void)fprintf(out,
                       "    if (!export_is_finite(observation, %u)) {\n        return NULL;\n"
@@ -263,16 +265,22 @@ forward_write(FILE *out, const policy_image *image)
 static void
 outputs_write(FILE *out, const policy_spec *spec)
 {
-    (void)fprintf(
-        out,
-        "\n// The network's raw outputs [%u]. 0, or 1 when a number of the observation is "
-        "not finite: outputs\n// is untouched then.\n"
-        "static inline int\npolicy_outputs(policy_work *work, const %s *observation, "
-        "float *outputs)\n{\n"
-        "    const float *y = policy_forward(work, observation);\n"
-        "    if (y == NULL) {\n        return 1;\n    }\n"
-        "    memcpy(outputs, y, %u * sizeof(float));\n    return 0;\n}\n",
-        policy_spec_outputs(spec), obs_type(spec), policy_spec_outputs(spec));
+    (void)fprintf(out,
+                  "\n"
+                  "// Writes the network's raw outputs [%u]. Returns 0, or 1 if a number of the "
+                  "observation is not finite;\n"
+                  "// then outputs is unchanged.\n"
+                  "static inline int\n"
+                  "policy_outputs(policy_work *work, const %s *observation, float *outputs)\n"
+                  "{\n"
+                  "    const float *y = policy_forward(work, observation);\n"
+                  "    if (y == NULL) {\n"
+                  "        return 1;\n"
+                  "    }\n"
+                  "    memcpy(outputs, y, %u * sizeof(float));\n"
+                  "    return 0;\n"
+                  "}\n",
+                  policy_spec_outputs(spec), obs_type(spec), policy_spec_outputs(spec));
 }
 
 static void
@@ -280,17 +288,26 @@ act_write(FILE *out, const policy_spec *spec)
 {
     bool is_box = spec->action_kind == POLICY_BOX;
     if (is_box) {
-        (void)fprintf(out, "\n// The greedy action [%u], within its bounds.", spec->action_count);
+        (void)fprintf(out,
+                      "\n"
+                      "// Writes the greedy action [%u], within its bounds.",
+                      spec->action_count);
     } else {
-        (void)fprintf(out, "\n// The greedy action, 0 to %u.", spec->action_count - 1);
+        (void)fprintf(out,
+                      "\n"
+                      "// Writes the greedy action, 0 to %u.",
+                      spec->action_count - 1);
     }
     (void)fprintf(out,
-                  " 0, or 1 when a number of the observation is not finite:\n"
-                  "// action is untouched then.\n"
-                  "static inline int\npolicy_act(policy_work *work, const %s *observation, %s "
-                  "*action)\n{\n"
+                  " Returns 0, or 1 if a number of the\n"
+                  "// observation is not finite; then action is unchanged.\n"
+                  "static inline int\n"
+                  "policy_act(policy_work *work, const %s *observation, %s *action)\n"
+                  "{\n"
                   "    const float *y = policy_forward(work, observation);\n"
-                  "    if (y == NULL) {\n        return 1;\n    }\n",
+                  "    if (y == NULL) {\n"
+                  "        return 1;\n"
+                  "    }\n",
                   obs_type(spec), is_box ? "float" : "int32_t");
     if (is_box) {
         (void)fprintf(out, "    export_%s(y, policy_low0, policy_high0, %u, action);\n",
@@ -312,17 +329,23 @@ sample_write(FILE *out, const policy_spec *spec)
     uint32_t n = spec->action_count;
     (void)fprintf(
         out,
-        "\n// An action drawn from the policy's distribution, and its log-probability (log_prob "
-        "may "
-        "be NULL). rng\n"
-        "// is the caller's: policy_rng_init(&rng, seed, stream) once, where another stream is "
-        "another sequence.\n"
-        "// 0, or 1 when a number of the observation is not finite: nothing is touched then.\n"
-        "static inline int\npolicy_sample(policy_work *work, const %s *observation, "
-        "policy_rng *rng, %s *action,\n    float *log_prob)\n{\n"
+        "\n"
+        "// Samples an action from the policy's distribution and writes its log-probability, too, "
+        "unless\n"
+        "// log_prob is NULL. The caller owns rng: policy_rng_init(&rng, seed, stream) initialises "
+        "it once, and\n"
+        "// each stream gives another sequence. Returns 0, or 1 if a number of the observation is "
+        "not finite;\n"
+        "// then nothing is changed.\n"
+        "static inline int\n"
+        "policy_sample(policy_work *work, const %s *observation, policy_rng *rng, %s *action,\n"
+        "    float *log_prob)\n"
+        "{\n"
         "    const float *y = policy_forward(work, observation);\n"
         "    float drawn_log_prob;\n"
-        "    if (y == NULL) {\n        return 1;\n    }\n",
+        "    if (y == NULL) {\n"
+        "        return 1;\n"
+        "    }\n",
         obs_type(spec), is_box ? "float" : "int32_t");
     if (is_box) {
         char deviation[32] = "policy_d0";
@@ -436,16 +459,17 @@ static void
 repeat_comment_write(FILE *out, uint32_t action_repeat)
 {
     if (action_repeat == 0) {
-        (void)fputs(
-            "// How many control steps it held an action for in training (action_repeat) is "
-            "not known: no\n// readable config.yaml of a run lay beside the policy file.\n",
-            out);
+        (void)fputs("// The number of control steps for which an action was held in training "
+                    "(action_repeat) is unknown: no\n"
+                    "// readable config.yaml of a run was beside the policy file.\n",
+                    out);
     } else if (action_repeat == 1) {
-        (void)fputs("// Ask it at every control step, as in training.\n", out);
+        (void)fputs("// Call it at every control step, as in training.\n", out);
     } else {
         (void)fprintf(out,
-                      "// Ask it once in %u control steps and hold the action in between: it was "
-                      "trained with\n// action_repeat=%u.\n",
+                      "// Call it once every %u control steps and hold the action in between: the "
+                      "policy was trained with\n"
+                      "// action_repeat=%u.\n",
                       action_repeat, action_repeat);
     }
 }
@@ -464,11 +488,12 @@ head_comment_write(const writer *w, const char *math)
         comment_add(w->out, origin->run_name);
         (void)fprintf(w->out, ").\n");
     } else {
-        (void)fprintf(w->out, "of no run of Octet.\n");
+        (void)fprintf(w->out, "not from a run of Octet.\n");
     }
     (void)fprintf(w->out,
-                  "// Made by octet export %s; make it anew rather than change it.\n//\n"
-                  "//     static %s_work work;   // %zu bytes; holds nothing between calls\n"
+                  "// Made by octet export %s; export it again instead of changing it.\n"
+                  "//\n"
+                  "//     static %s_work work;   // %zu bytes; keeps nothing between calls\n"
                   "//     %s observation[%u];\n",
                   OCTET_VERSION, w->name, w->sizes.ram_bytes, obs_type(spec), spec->obs_count);
     if (spec->action_kind == POLICY_BOX) {
@@ -484,16 +509,17 @@ head_comment_write(const writer *w, const char *math)
         bounds_comment_write(w->out, spec);
     }
     repeat_comment_write(w->out, w->action_repeat);
-    (void)fprintf(
-        w->out,
-        "//\n// Plain C99: no allocation, no state; of libc memcpy%s. Include it in one "
-        "source file.\n"
-        "// It gives the bits of the policy file on every machine with IEEE-754 single "
-        "precision, as long as\n"
-        "// the compiler computes what is written: never -ffast-math or a part of it, and "
-        "-ffp-contract=off where it would\n"
-        "// fuse multiplications and additions. %s_self_test tells whether it does.\n",
-        math, w->name);
+    (void)fprintf(w->out,
+                  "//\n"
+                  "// Plain C99: no allocation, no state; from libc it uses only memcpy%s. Include "
+                  "it in one source file.\n"
+                  "// It computes the bits of the policy file on every machine with IEEE-754 "
+                  "single precision, as long as\n"
+                  "// the compiler computes floats as written: never use -ffast-math or a part of "
+                  "it, and use\n"
+                  "// -ffp-contract=off if the compiler fuses multiplications and additions. "
+                  "%s_self_test checks this.\n",
+                  math, w->name);
 }
 
 // What a compiler's own macros say about how its core multiplies. gcc before 10 lacks the
@@ -526,9 +552,11 @@ head_write(const writer *w, const char *math)
     // another guard.
     (void)fprintf(w->out,
                   "#ifdef %s_POLICY\n"
-                  "#error \"%s: a policy of this name, or of one that differs in case only, is "
-                  "included before it\"\n"
-                  "#endif\n#define %s_POLICY\n\n",
+                  "#error \"%s: a policy of this name, or of a name that differs only in case, is "
+                  "already included\"\n"
+                  "#endif\n"
+                  "#define %s_POLICY\n"
+                  "\n",
                   w->upper, w->name, w->upper);
     // 16: of a compiler that has _Float16 (gcc with -march=native on a processor with AVX512-FP16):
     // what is wider than that is computed in its own type, as 0 says.
@@ -619,10 +647,14 @@ guarded_write(FILE *out, const char *name, const char *body)
 {
     uint32_t sum = oct_crc32(0, body, strlen(body));
     (void)fprintf(out,
-                  "\n#ifndef %s_POLICY_SUM\n#define %s_POLICY_SUM 0x%08" PRIx32 "u\n\n%s\n"
+                  "\n"
+                  "#ifndef %s_POLICY_SUM\n"
+                  "#define %s_POLICY_SUM 0x%08" PRIx32 "u\n"
+                  "\n"
+                  "%s\n"
                   "#elif %s_POLICY_SUM != 0x%08" PRIx32 "u\n"
-                  "#error \"another header of the name %s is included before it; export it with "
-                  "another --name\"\n"
+                  "#error \"another header with the name %s is already included; export one of the "
+                  "two with another --name\"\n"
                   "#endif // %s_POLICY_SUM\n",
                   name, name, sum, body, name, sum, name, name);
 }

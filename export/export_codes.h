@@ -11,8 +11,8 @@
 //
 // POLICY_SOFT_FLOAT: of a RISC-V that multiplies integers and has no floats (export_c99.c).
 
-// The largest of x[n] and 0; NaN is passed over. Floats that are not negative are in the order of
-// their bits as integers, and NaN is behind them all.
+// Returns the largest of x[n] and 0, without NaN. Floats that are not negative are ordered as
+// their bits as integers, and NaN comes after them.
 static inline float
 export_highest(const float *x, uint32_t n)
 {
@@ -32,7 +32,7 @@ export_highest(const float *x, uint32_t n)
     return highest;
 }
 
-// The same downwards: negative floats are in the order of their bits without a sign.
+// Returns the smallest of x[n] and 0: negative floats are ordered by their bits without the sign.
 static inline float
 export_lowest(const float *x, uint32_t n)
 {
@@ -52,8 +52,8 @@ export_lowest(const float *x, uint32_t n)
     return lowest;
 }
 
-// a * b on a RISC-V without floats: two normal numbers in a third of the instructions that the
-// compiler's library takes for numbers of all kinds; the product of 64 bits is rounded to nearest
+// Returns a * b of normal numbers on a RISC-V without floats, in a third of the instructions of
+// the compiler's library, which handles all numbers. The product of 64 bits is rounded to nearest
 // even.
 #ifdef POLICY_SOFT_FLOAT
 static float
@@ -75,7 +75,7 @@ export_soft_multiply(float a, float b)
         power--;
     }
     high |= low != 0;
-    // 24 bits of high remain; the first of them is the one that power lacks.
+    // 24 bits of high remain; the first of these is the bit that power lacks.
     x = (power << 23) + (high >> 8) + ((high & 255) + (high >> 8 & 1) > 128);
     x |= sign;
     memcpy(&a, &x, sizeof(a));
@@ -93,9 +93,9 @@ export_multiply(float a, float b)
 #endif
 }
 
-// q[n] = codes of x[n], whose range is lo to hi, less their zero point, in -255..255; gives their
-// scale. The sum has ulp 1, so its bits count up with the rounded product (policy_round); a code
-// beyond 511 comes of a number below lo, NaN or infinity.
+// Writes q[n], the codes of x[n] minus their zero point, in -255..255; x[n] has the range lo to
+// hi. Returns the scale. The sum has ulp 1, so its bits count up with the rounded product
+// (policy_round); a code above 511 comes from a number below lo, NaN or infinity.
 static inline float
 export_codes(const float *x, uint32_t n, float lo, float hi, int16_t *q)
 {
@@ -125,7 +125,7 @@ export_quantize(const float *x, uint32_t n, int16_t *q)
     return export_codes(x, n, export_lowest(x, n), export_highest(x, n), q);
 }
 
-// The codes of relu(x[n]): what is not above 0 has code 0.
+// Writes the codes of relu(x[n]): numbers that are not above 0 have code 0.
 static inline float
 export_quantize_relu(const float *x, uint32_t n, int16_t *q)
 {

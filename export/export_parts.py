@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Cuts C headers into their parts and writes them as a table of C strings.
+"""Cuts C headers into their parts and writes the parts as a table of C strings.
 
 usage: export_parts.py OUT.c HEADER...
 
-A part is a function or a struct that stands between empty lines, with the comment above and an
-#ifdef around it, or one #define with its comment. Its name is that of the function, the struct or the macro.
-Includes, guards and comments that stand alone are left out. export_c99.c asks for parts by name.
+A part is a function or a struct between empty lines, with the comment above it and an #ifdef around it, or one #define with
+its comment. The part has the name of the function, the struct or the macro. Includes, guards and separate comments are left
+out. export_c99.c requests parts by name.
 """
 
 import pathlib
@@ -30,7 +30,7 @@ def parts(text):
 
 
 def name_of(block):
-    """None: a part that no exported header has."""
+    """Returns None for a part that no exported header has."""
     code = [line for line in block if not line.lstrip().startswith("//") and not re.match(r"#if(n)?def POLICY_\w+(?<!_H)$", line)]
     if not code or re.match(r"#\s*(include|ifndef|endif)", code[0]):
         return None

@@ -5,12 +5,12 @@
 #include <stdint.h>
 #include <string.h>
 
-// What the self test of an exported header is made of: whether a compiler and a processor compute
-// floats as written, observations that need no table, and a checksum of what becomes of them. Cut
-// into parts as export_robot.h is; export_self_test.c computes with the same functions what has to
-// come out.
+// Parts of the self test of an exported header: checks that a compiler and a processor compute
+// floats as written, observations that need no table, and a checksum of the results. Cut into
+// parts as export_robot.h is; export_self_test.c computes the expected checksum with the same
+// functions.
 
-// The variables are volatile so that the processor computes, and not the compiler.
+// The variables are volatile so that the processor computes the result, not the compiler.
 static inline int
 export_keeps_denormals(void)
 {
@@ -28,8 +28,8 @@ export_rounds_products(void)
     return x * x + y == 0.0f;
 }
 
-// What that sum is when it is rounded once. (A library's fmaf in double passes, and so nearly
-// always has the right bits.)
+// Returns that sum rounded once. (A library's fmaf that computes in double passes the check; its
+// bits are nearly always right.)
 static inline int
 export_fmaf_is_fused(void)
 {
@@ -59,7 +59,7 @@ export_test_floats(uint32_t *state, uint32_t row, uint32_t n, float *x)
     }
 }
 
-// The same of bytes, of fewer bits in every second row.
+// The same for bytes, with fewer bits in every second row.
 static inline void
 export_test_bytes(uint32_t *state, uint32_t row, uint32_t n, uint8_t *x)
 {
@@ -68,7 +68,7 @@ export_test_bytes(uint32_t *state, uint32_t row, uint32_t n, uint8_t *x)
     }
 }
 
-// FNV-1a over count words of 32 bits, lowest byte first. One NaN is as good as another.
+// FNV-1a over count words of 32 bits, lowest byte first. All NaNs count as the same.
 static inline uint32_t
 export_test_hash(uint32_t hash, const void *words, uint32_t count)
 {

@@ -14,15 +14,16 @@
 // POLICY_SMLAD: of an Arm core with the DSP extension, whose intrinsics arm_acle.h has
 // (export_c99.c).
 
-// An output of the sum of its products: the scale of the inputs, its own, its bias.
+// Returns an output from the sum of its products, the scale of the inputs, its own scale and its
+// bias.
 static inline float
 export_output(int32_t sum, float scale, float own, float bias)
 {
     return export_multiply((float)sum, export_multiply(scale, own)) + bias;
 }
 
-// sums[0] += the products of q[n] and the pairs of codes w[n], sums[1] += those of q and the second
-// codes alone. At most 256 inputs: 255 * (256 * 127 + 127) * 256 < 2^31.
+// Adds the products of q[n] and the pairs of codes w[n] to sums[0], and the products of q[n] and
+// only the second codes to sums[1]. At most 256 inputs: 255 * (256 * 127 + 127) * 256 < 2^31.
 #ifndef POLICY_SMLAD
 static inline void
 export_add_pair(const int16_t *w, const int16_t *q, uint32_t n, int32_t *sums)
@@ -111,10 +112,11 @@ export_add_pairs(const int16_t *w, const int16_t *more, const int16_t *q, uint32
 #endif
 }
 
-// y[O] = W q + bias; output j has scales[j * step]. W is in pairs of codes: w[p][k] is 256 times
-// that of output 2 p and input k, plus that of output 2 p + 1. So two sums have the products with
-// both codes of a pair and with the second, and their difference is 256 times those with the first.
-// When O is odd, a pair of the last output has the codes of inputs k and k + 1.
+// y[O] = W q + bias; output j has scales[j * step]. W is stored in pairs of codes: w[p][k] is 256
+// times the code of output 2 p and input k, plus the code of output 2 p + 1. One sum has the
+// products with both codes of a pair, the other with the second code, and their difference is 256
+// times the products with the first code. If O is odd, a pair of the last output has the codes of
+// inputs k and k + 1.
 static inline void
 export_dense_int8(const int16_t *w, const float *scales, uint32_t step, const float *bias,
                   const int16_t *q, float scale, uint32_t I, uint32_t O, float *y)
@@ -149,8 +151,8 @@ export_dense_int8(const int16_t *w, const float *scales, uint32_t step, const fl
     }
 }
 
-// The same with W as nibbles: a row has I codes of -7..7 as code + 8, two in a byte, the first one
-// in the low half, and a multiplier for each 32 of them.
+// The same with W as nibbles: a row has I codes in -7..7, stored as code + 8, two in a byte, the
+// first in the low half, and a multiplier for every 32 codes.
 static inline void
 export_dense_int4(const uint8_t *w, const uint8_t *multipliers, const float *scales,
                   const float *bias, const int16_t *q, float scale, uint32_t I, uint32_t O,
@@ -237,8 +239,8 @@ export_dense_fp16(const uint16_t *w, const float *bias, const float *x, uint32_t
     }
 }
 
-// What is under one place of a convolution: so many rows of its kernel, run numbers each, that lie
-// line apart in the map.
+// Copies the inputs of one position of a convolution: rows of its kernel, run numbers each, which
+// are line numbers apart in the map.
 static inline void
 export_patch_codes(const int16_t *map, uint32_t rows, uint32_t run, uint32_t line, int16_t *patch)
 {

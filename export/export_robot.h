@@ -102,7 +102,7 @@ export_argmax(const float *y, uint32_t actions)
     return (int32_t)best;
 }
 
-// The mean of the support under softmax(logits): sums from atom 0 up.
+// Returns the mean of the support under softmax(logits); sums from atom 0 up.
 static inline float
 export_atoms_mean(const float *logits, uint32_t atoms, float low, float step)
 {
@@ -149,7 +149,7 @@ export_clip(const float *y, const float *low, const float *high, uint32_t n, flo
     }
 }
 
-// Draws of Gaussians, squashed or clipped; gives their log-probability as policy_sample does.
+// Samples Gaussians, squashed or clipped; returns their log-probability as policy_sample does.
 static inline float
 export_draw_box(const float *mean, const float *log_std, const float *low, const float *high,
                 uint32_t n, policy_rng *rng, float *action)

@@ -85,19 +85,24 @@ void
 export_self_test_write(FILE *out, const policy_image *image, bool with_sampling)
 {
     const policy_spec *spec = &image->spec;
-    (void)fprintf(
-        out,
-        "\n// Whether this compiler, its library and this processor compute as Octet does, in the "
-        "mode that they\n// are in: 0, or 1 when denormal numbers become 0, 2 when a product is "
-        "not "
-        "rounded to nearest before\n// an addition (fused operations, another rounding mode), %s4 "
-        "when an output%s\n// differs for another reason. Writes to observation; takes no "
-        "memory where it is not called.\n"
-        "static inline int\npolicy_self_test(policy_work *work, %s *observation)\n{\n"
-        "    uint32_t state = %uu, hash = %uu;\n",
-        policy_is_integer(image->precision) ? "" : "3 when fmaf rounds its product,\n// ",
-        with_sampling ? ", an action or a draw" : " or an action",
-        spec->obs_dtype == POLICY_F32 ? "float" : "uint8_t", STATE, HASH_START);
+    (void)fprintf(out,
+                  "\n"
+                  "// Checks that this compiler, its library and this processor, in their current "
+                  "mode, compute as Octet\n"
+                  "// does. Returns 0, or 1 if denormal numbers become 0, 2 if a product is not "
+                  "rounded to nearest before\n"
+                  "// an addition (fused operations, another rounding mode), %s4 if an output%s\n"
+                  "// differs for another reason. Writes to observation. Takes no memory if it is "
+                  "never called.\n"
+                  "static inline int\n"
+                  "policy_self_test(policy_work *work, %s *observation)\n"
+                  "{\n"
+                  "    uint32_t state = %uu, hash = %uu;\n",
+                  policy_is_integer(image->precision) ? ""
+                                                      : "3 if fmaf rounds its product,\n"
+                                                        "// ",
+                  with_sampling ? ", an action or a sample" : " or an action",
+                  spec->obs_dtype == POLICY_F32 ? "float" : "uint8_t", STATE, HASH_START);
     if (spec->action_kind == POLICY_BOX) {
         (void)fprintf(out, "    float action[%" PRIu32 "];\n", spec->action_count);
     } else {

@@ -182,7 +182,7 @@ node_begin(import_graph *graph, const import_node *node, import_operation *opera
         const char *name = node->inputs[i];
         const import_value *input = name[0] != '\0' ? value_find(graph, name) : NULL;
         if (input == NULL && name[0] != '\0') {
-            return node_refuse(graph, node, "it takes a value that nothing before it makes");
+            return node_refuse(graph, node, "it reads a value that no node before it computes");
         }
         if (input != NULL && input->why != NULL) {
             return input->why;
@@ -206,7 +206,7 @@ nodes_run(import_graph *graph)
             bool is_read = k == 0 || operation == import_split;
             const char *refused = why != NULL ? NULL
                                   : is_read   ? operation(graph, node, &out)
-                                              : "policies have its first output only";
+                                              : "policies support its first output only";
             if (refused != NULL) {
                 out.why = node_refuse(graph, node, refused);
             }
@@ -235,7 +235,7 @@ observation_shape(import_step *step, const import_port *port, const uint32_t *ob
         is_known = is_known && dim > 0;
         if (dim > IMPORT_WIDTH_MAX || (dim > 0 && (count *= (uint64_t)dim) > IMPORT_WIDTH_MAX)) {
             return oct_refuse(reason, reason_size,
-                              "an observation of more than %d numbers, which no policy takes",
+                              "an observation of more than %d numbers, the limit of policies",
                               IMPORT_WIDTH_MAX);
         }
         step->shape[i] = (uint32_t)OCT_MAX(dim, 0);
@@ -252,7 +252,7 @@ observation_shape(import_step *step, const import_port *port, const uint32_t *ob
     if (count == 0 || count > IMPORT_WIDTH_MAX) {
         return oct_refuse(
             reason, reason_size,
-            "it does not say the shape of its input; name it by --obs-shape or --env");
+            "it does not state the shape of its input; give it with --obs-shape or --env");
     }
     step->count = (uint32_t)count;
     return OCT_OK;
@@ -286,9 +286,8 @@ import_graph_create(import_graph **out, const import_model *model, const uint32_
                     uint32_t obs_rank, char *reason, size_t reason_size)
 {
     if (model->opset < OPSET_LEAST) {
-        return oct_refuse(reason, reason_size,
-                          "it is of opset %" PRId64 ", allowed is %d and later", model->opset,
-                          OPSET_LEAST);
+        return oct_refuse(reason, reason_size, "its opset is %" PRId64 ", allowed is %d and later",
+                          model->opset, OPSET_LEAST);
     }
     size_t values = values_count(model);
     if (values > VALUES_MAX) {

@@ -248,12 +248,13 @@ conv(import_layers *layers, const import_step *step)
     uint32_t k = step->kernel, channels = map[0], filters = step->shape[0];
     if (!is_map(layers, map)) {
         return refuse(layers, step,
-                      "its map is not in the order that policies have, rows, columns "
-                      "and channels of the observation");
+                      "the order of its map is not rows, columns and channels of the observation, "
+                      "as policies need");
     }
     if (layers->width != columns_now(layers)) {
         return refuse(layers, step,
-                      "its map is a part of the numbers before it, and policies have it on all");
+                      "its map is a part of the numbers before it, but policies support it on all "
+                      "of them only");
     }
     if (k > POLICY_KERNEL_MAX) {
         return refuse(layers, step, "its kernel is larger than 7 x 7, which policies do not have");
@@ -275,7 +276,7 @@ conv(import_layers *layers, const import_step *step)
             double a = 1.0, b = 0.0;
             if (!channel_scale(layers, c, map[1] * map[2], &a, &b)) {
                 return refuse(layers, step,
-                              "each place of its map is scaled in another way before it");
+                              "each position of its map is scaled differently before it");
             }
             const float *w = step->weight->floats + ((size_t)f * channels + c) * k * k;
             for (uint32_t i = 0; i < k * k; i++) {
@@ -325,7 +326,7 @@ rows_scale(import_layers *layers, const import_step *step)
     free(seen);
     return is_same ? OCT_OK
                    : refuse(layers, step,
-                            places > 1 ? "it scales each place of a map in another way"
+                            places > 1 ? "it scales each position of a map differently"
                                        : "it scales one number in two ways");
 }
 
@@ -349,7 +350,7 @@ norm(import_layers *layers, const import_step *step)
     if (last == NULL || !layers->is_open || last->layer.kind != POLICY_DENSE ||
         last->layer.layer_norm || !is_in_order(layers, last->layer.outputs)) {
         return refuse(layers, step,
-                      "policies have it between a dense layer and its activation only");
+                      "policies support it between a dense layer and its activation only");
     }
     last->layer.layer_norm = true;
     last->gain = oct_alloc(step->count * sizeof(double));
@@ -363,7 +364,7 @@ static oct_err
 activate(import_layers *layers, const import_step *step, policy_activation activation)
 {
     if (layers->count == 0 || !layers->is_open) {
-        return refuse(layers, step, "policies have activations behind a layer only");
+        return refuse(layers, step, "policies support activations after a layer only");
     }
     last_of(layers)->layer.activation = activation;
     layers->is_open = false;
@@ -430,7 +431,7 @@ step_take(import_layers *layers, const import_step *step)
         }
         return OCT_OK;
     default:
-        return refuse(layers, step, "policies have it at their end only");
+        return refuse(layers, step, "policies support it at their end only");
     }
 }
 
@@ -474,8 +475,8 @@ steps_take(import_layers *layers, const import_step *const *path, uint32_t count
     for (uint32_t i = 1; i < count; i++) {
         if (layers->clip_low != NULL && !is_shape_only(path[i])) {
             return refuse(layers, path[i],
-                          "it follows a clip, which policies have only before "
-                          "the first layer and at the end");
+                          "it follows a clip, which policies support only before the first layer "
+                          "and at the end");
         }
         OCT_TRY(step_take(layers, path[i]));
     }
@@ -628,7 +629,7 @@ import_layers_stack(import_layers *layers, const import_layers *other)
                      layers->dense->from == other->dense->from;
     if (!is_beside || last->layer.layer_norm || added->layer.layer_norm) {
         return oct_refuse(layers->reason, layers->reason_size,
-                          "log deviations are computed by other layers than the means; policies "
+                          "log deviations and means are computed by different layers; policies "
                           "compute both by one layer, from the same numbers");
     }
     double *weight = oct_alloc((size_t)(rows + more) * columns * sizeof(double));

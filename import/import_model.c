@@ -156,8 +156,8 @@ external_read(reader *r, const char *path, uint64_t offset, void *out, size_t by
     (void)fclose(file);
     if (!is_read) {
         (void)snprintf(r->reason, r->reason_size,
-                       "its file with weights '%s' has not %zu bytes at %" PRIu64, path, bytes,
-                       offset);
+                       "its file with weights '%s' does not have %zu bytes at %" PRIu64, path,
+                       bytes, offset);
         return OCT_EIO;
     }
     return OCT_OK;
@@ -173,8 +173,8 @@ external_fetch(reader *r, const Onnx__TensorProto *proto, size_t bytes, const ui
         return REFUSE(r, "tensor '%s' is in another file, and only bytes were given", name);
     }
     if (location == NULL || !location_is_sound(location) || offset > INT64_MAX) {
-        return REFUSE(r, "tensor '%s' is said to be in file '%s', which is not beside the model",
-                      name, text_of(location));
+        return REFUSE(r, "tensor '%s' should be in file '%s', which is not beside the model", name,
+                      text_of(location));
     }
     if (external_number(proto, "length", bytes) != bytes) {
         return REFUSE(r, "tensor '%s' has %s bytes in its file, its shape needs %zu", name,
@@ -343,7 +343,7 @@ tensor_read(reader *r, import_tensor *tensor, const Onnx__TensorProto *proto)
     } else if (!is_raw && proto->n_float_data != tensor->count &&
                proto->n_double_data != tensor->count && proto->n_int64_data != tensor->count &&
                proto->n_int32_data != tensor->count) {
-        return REFUSE(r, "tensor '%s' has not the %zu numbers of its shape", tensor->name,
+        return REFUSE(r, "tensor '%s' does not have the %zu numbers of its shape", tensor->name,
                       tensor->count);
     }
     float *floats = NULL;
@@ -356,7 +356,7 @@ tensor_read(reader *r, import_tensor *tensor, const Onnx__TensorProto *proto)
     if (is_raw) {
         raw_read(raw, bytes, tensor->type, tensor->count, floats, integers);
     } else if (!list_read(proto, tensor->count, floats, integers)) {
-        return REFUSE(r, "tensor '%s' has numbers of another type than its own", tensor->name);
+        return REFUSE(r, "the numbers of tensor '%s' are not of its type", tensor->name);
     }
     return OCT_OK;
 }
@@ -469,7 +469,7 @@ graph_read(reader *r, import_model *model)
     const Onnx__GraphProto *graph = r->proto->graph;
     if (graph == NULL || graph->n_node > IMPORT_NODES_MAX || graph->n_initializer > TENSORS_MAX ||
         graph->n_output > PORTS_MAX) {
-        return graph == NULL ? REFUSE(r, "no ONNX model: it has no graph")
+        return graph == NULL ? REFUSE(r, "not an ONNX model: it has no graph")
                              : REFUSE(r,
                                       "%zu operations, %zu tensors and %zu outputs, allowed are "
                                       "%d, %d and %d",
@@ -522,7 +522,7 @@ import_model_decode(import_model **out, const uint8_t *bytes, size_t length, con
     }
     r.proto = unpack(bytes, length);
     if (r.proto == NULL) {
-        return REFUSE(&r, "no ONNX model: it is no message of that kind");
+        return REFUSE(&r, "not an ONNX model: it cannot be decoded");
     }
     import_model *model = oct_alloc(sizeof(*model));
     oct_err err = graph_read(&r, model);

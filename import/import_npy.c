@@ -102,7 +102,7 @@ import_npy_decode(import_npy *out, const uint8_t *bytes, size_t length, char *re
     char header[HEADER_MAX + 1], quoted[32];
     import_npy made = {0};
     if (!header_read(&in, header)) {
-        return REFUSE(reason, reason_size, "no array of NumPy (numpy.save writes one)");
+        return REFUSE(reason, reason_size, "not a NumPy array as numpy.save writes it");
     }
     const char *descr = header_value(header, "descr");
     size_t size = type_bytes(descr);
@@ -115,8 +115,9 @@ import_npy_decode(import_npy *out, const uint8_t *bytes, size_t length, char *re
     const char *order = header_value(header, "fortran_order");
     if (order == NULL || strncmp(order, "False", 5) != 0 ||
         !shape_read(&made, header_value(header, "shape"))) {
-        return REFUSE(reason, reason_size,
-                      "its array has not the shape (rows, numbers of an observation …) in C order");
+        return REFUSE(
+            reason, reason_size,
+            "its array does not have the shape (rows, numbers of an observation …) in C order");
     }
     size_t count = (size_t)made.rows * made.width;
     if (in.left != count * size) {

@@ -9,7 +9,8 @@
 #include "import/import_shapes.h"
 
 #define TOO_LARGE IMPORT_TOO_LARGE
-#define NOT_A_ROW "it works on a map, and policies have it on rows of numbers; flatten it before"
+#define NOT_A_ROW                                                                                  \
+    "it works on a map, but policies support it on rows of numbers only; flatten the map before"
 
 #define IN_EVALUATION "export the model in evaluation mode"
 
@@ -129,8 +130,8 @@ both_depend(import_graph *graph, const import_node *node, const import_value *x,
     }
     if (strcmp(node->op, "Mul") == 0 && ((b->kind == IMPORT_SIGMOID && b->from == a) ||
                                          (a->kind == IMPORT_SIGMOID && a->from == b))) {
-        return "x * sigmoid(x), SiLU or swish, is no activation of policies; they have relu, tanh, "
-               "elu and sigmoid";
+        return "x * sigmoid(x), SiLU or swish, is not an activation of policies; they have relu, "
+               "tanh, elu and sigmoid";
     }
     return "both of its inputs are computed from the observation; a policy is a chain of layers";
 }
@@ -141,13 +142,13 @@ arithmetic(import_graph *graph, const import_node *node, import_value *out)
     const import_value *x = import_graph_input(graph, node, 0);
     const import_value *y = import_graph_input(graph, node, 1);
     if (x == NULL || y == NULL) {
-        return "it has not two inputs";
+        return "it does not have two inputs";
     }
     if (x->constant != NULL && y->constant != NULL) {
         out->constant = import_constant_binary(graph, node->op[0], x->constant, y->constant);
         return out->constant != NULL
                    ? NULL
-                   : "it takes constants that are no floats, or whose shapes do not fit";
+                   : "it takes constants that are not floats, or whose shapes do not fit";
     }
     if (x->step != NULL && y->step != NULL) {
         return both_depend(graph, node, x, y, out);
@@ -194,10 +195,10 @@ square_root(import_graph *graph, const import_node *node, import_value *out)
 {
     const import_value *x = import_graph_input(graph, node, 0);
     if (x == NULL || x->constant == NULL) {
-        return "policies have a square root of constants only";
+        return "policies support a square root of constants only";
     }
     out->constant = import_constant_root(graph, x->constant);
-    return out->constant != NULL ? NULL : "it takes a constant that is no list of floats";
+    return out->constant != NULL ? NULL : "it takes a constant that is not a list of floats";
 }
 
 // [channels] on a value, whose first dimension they are.
@@ -230,7 +231,7 @@ batch_norm(import_graph *graph, const import_node *node, import_value *out)
         if (in[i] == NULL || (i == 0 ? in[i]->step == NULL : in[i]->constant == NULL) ||
             (i > 0 && (in[i]->constant->floats == NULL || in[0]->step->rank == 0 ||
                        in[i]->constant->count != in[0]->step->shape[0]))) {
-            return "policies have it with four constants for each channel only";
+            return "policies support it with four constants for each channel only";
         }
     }
     const import_step *from = in[0]->step;
@@ -256,7 +257,7 @@ dropout(import_graph *graph, const import_node *node, import_value *out)
     const import_value *mode = import_graph_input(graph, node, 2);
     if (mode != NULL && (mode->constant == NULL || mode->constant->integers == NULL ||
                          mode->constant->count != 1 || mode->constant->integers[0] != 0)) {
-        return "it drops numbers by chance, which policies do not; " IN_EVALUATION;
+        return "it drops numbers at random, which policies do not; " IN_EVALUATION;
     }
     return import_identity(graph, node, out);
 }
@@ -302,7 +303,7 @@ clip(import_graph *graph, const import_node *node, import_value *out)
     const import_value *high = import_graph_input(graph, node, 2);
     if (x == NULL || x->step == NULL || (low != NULL && low->constant == NULL) ||
         (high != NULL && high->constant == NULL)) {
-        return "policies clip between constants only";
+        return "policies support a clip between constants only";
     }
     const import_tensor *ends[2] = {low != NULL ? low->constant : NULL,
                                     high != NULL ? high->constant : NULL};
@@ -325,7 +326,7 @@ extremum(import_graph *graph, const import_node *node, import_value *out)
     const import_value *y = import_graph_input(graph, node, 1);
     if (x == NULL || y == NULL || node->input_count != 2 ||
         (x->step == NULL) == (y->step == NULL)) {
-        return "policies have it of one value and one constant only";
+        return "policies support it for one value and one constant only";
     }
     const import_step *from = x->step != NULL ? x->step : y->step;
     const import_tensor *end = x->step != NULL ? y->constant : x->constant;
@@ -371,7 +372,7 @@ row_operation(import_graph *graph, const import_node *node, import_value *out, i
     const import_attribute *axis = import_node_attribute(node, "axis");
     int64_t along = axis != NULL ? axis->i : kind == IMPORT_ARGMAX ? 0 : -1;
     if (x == NULL || x->step == NULL || x->step->rank != 1 || (along != -1 && along != 1)) {
-        return "policies have it over the last axis of rows of numbers only";
+        return "policies support it over the last axis of rows of numbers only";
     }
     return unary(graph, node, out, kind);
 }
@@ -408,7 +409,7 @@ static const char *
 arg_max(import_graph *graph, const import_node *node, import_value *out)
 {
     if (import_node_int(node, "select_last_index", 0) != 0) {
-        return "it takes the last of equal numbers (select_last_index 1), and policies the first";
+        return "it chooses the last of equal numbers (select_last_index 1), policies the first";
     }
     return reduced(graph, node, out, IMPORT_ARGMAX);
 }
@@ -420,7 +421,7 @@ log_sum_exp(import_graph *graph, const import_node *node, import_value *out)
     size_t count;
     const int64_t *axes = import_node_ints(graph, node, 1, "axes", &count);
     if (axes == NULL || count != 1 || (axes[0] != -1 && axes[0] != 1)) {
-        return "policies have it over the last axis of rows of numbers only";
+        return "policies support it over the last axis of rows of numbers only";
     }
     return reduced(graph, node, out, IMPORT_LOG_SUM_EXP);
 }
@@ -436,7 +437,7 @@ layer_norm(import_graph *graph, const import_node *node, import_value *out)
     if (x == NULL || x->step == NULL || x->step->rank != 1 || gain == NULL ||
         gain->constant == NULL || (offset != NULL && offset->constant == NULL) ||
         (axis != NULL && axis->i != -1 && axis->i != 1)) {
-        return "policies have it over rows of numbers, with constant gain and offset, only";
+        return "policies support it over rows of numbers, with constant gain and offset, only";
     }
     if (epsilon != NULL && fabs((double)epsilon->f / 1e-5 - 1.0) > 1e-3) {
         return import_graph_text(graph, "its epsilon is %g; policies have 1e-5",
@@ -465,14 +466,14 @@ dense(import_graph *graph, const import_node *node, const import_step *from,
         return NOT_A_ROW;
     }
     if (weight->floats == NULL || weight->rank != 2) {
-        return "its weights are no matrix of floats";
+        return "its weights are not a matrix of floats";
     }
     uint32_t inputs = weight->dims[is_transposed ? 0 : 1];
     uint32_t outputs = weight->dims[is_transposed ? 1 : 0];
     if (inputs != from->count || outputs < 1 || outputs > IMPORT_WIDTH_MAX) {
         return import_graph_text(graph,
-                                 "its weights take %u numbers and give %u; %u come in, and "
-                                 "at most %d may go out",
+                                 "its weights take %u numbers and give %u; its input has %u, and "
+                                 "its output may have at most %d",
                                  inputs, outputs, from->count, IMPORT_WIDTH_MAX);
     }
     import_step *step = import_step_make(graph, node, IMPORT_DENSE, from);
@@ -501,8 +502,8 @@ gemm(import_graph *graph, const import_node *node, import_value *out)
     const import_value *c = import_graph_input(graph, node, 2);
     if (x == NULL || x->step == NULL || w == NULL || w->constant == NULL ||
         (c != NULL && c->constant == NULL) || import_node_int(node, "transA", 0) != 0) {
-        return "policies have it of the observation's value, constant weights and a constant bias, "
-               "without transA";
+        return "policies support it for the observation's value, constant weights and a constant "
+               "bias only, without transA";
     }
     import_step *step = NULL;
     const char *why =
@@ -532,7 +533,7 @@ mat_mul(import_graph *graph, const import_node *node, import_value *out)
     const import_value *x = import_graph_input(graph, node, 0);
     const import_value *w = import_graph_input(graph, node, 1);
     if (x == NULL || x->step == NULL || w == NULL || w->constant == NULL) {
-        return "policies have it of the observation's value and constant weights only";
+        return "policies support it for the observation's value and constant weights only";
     }
     import_step *step = NULL;
     const char *why = dense(graph, node, x->step, w->constant, true, &step);
@@ -562,12 +563,13 @@ conv_check(import_graph *graph, const import_node *node, const import_step *from
                      strcmp(pad->s, "VALID") != 0;
     if (!ints_are(node, "strides", 1) || !ints_are(node, "pads", 0) ||
         !ints_are(node, "dilations", 1) || import_node_int(node, "group", 1) != 1 || is_padded) {
-        return "policies have convolutions of stride 1, without padding, dilation and groups only";
+        return "policies support convolutions of stride 1, without padding, dilation and groups "
+               "only";
     }
     if (from->rank != 3 || w->floats == NULL || w->rank != 4 || w->dims[2] != w->dims[3] ||
         w->dims[1] != from->shape[0] || w->dims[2] < 1 || w->dims[2] > from->shape[1] ||
         w->dims[2] > from->shape[2] || w->dims[0] < 1) {
-        return "policies have square kernels on maps of channels, rows and columns only";
+        return "policies support square kernels on maps of channels, rows and columns only";
     }
     uint64_t rows = from->shape[1] - w->dims[2] + 1, columns = from->shape[2] - w->dims[2] + 1;
     return w->dims[0] * rows * columns > IMPORT_WIDTH_MAX
@@ -583,13 +585,13 @@ convolution(import_graph *graph, const import_node *node, import_value *out)
     const import_value *b = import_graph_input(graph, node, 2);
     if (x == NULL || x->step == NULL || w == NULL || w->constant == NULL ||
         (b != NULL && (b->constant == NULL || b->constant->floats == NULL))) {
-        return "policies have it with constant weights only";
+        return "policies support it with constant weights only";
     }
     const import_step *from = x->step;
     const import_tensor *weight = w->constant;
     const char *why = conv_check(graph, node, from, weight);
     if (why != NULL || (b != NULL && b->constant->count != weight->dims[0])) {
-        return why != NULL ? why : "its bias has not one number for each filter";
+        return why != NULL ? why : "its bias does not have one number for each filter";
     }
     import_step *step = import_step_make(graph, node, IMPORT_CONV, from);
     double *bias = numbers_make(graph, weight->dims[0]);

@@ -117,8 +117,8 @@ discrete(maker *m)
                          : request->bound_count > 0 ? "--bounds"
                                                     : NULL;
     if (of_box != NULL) {
-        return REFUSE(m, "%s is of a box; output '%s' has values of discrete actions", of_box,
-                      m->result->output);
+        return REFUSE(m, "%s is for box actions, but output '%s' has values of discrete actions",
+                      of_box, m->result->output);
     }
     if (m->layers.clip_low != NULL) {
         return REFUSE(m, "its values are clipped at the end, which policies do not do");
@@ -143,7 +143,7 @@ static oct_err
 deviation_constant(maker *m, const import_tensor *constant, uint32_t count)
 {
     if (constant->floats == NULL || (constant->count != count && constant->count != 1)) {
-        return REFUSE(m, "'%s' has %zu numbers, the actions have %u", m->request->log_std,
+        return REFUSE(m, "'%s' has %zu numbers, but the actions have %u", m->request->log_std,
                       constant->count, count);
     }
     bool is_cut = false;
@@ -154,8 +154,8 @@ deviation_constant(maker *m, const import_tensor *constant, uint32_t count)
     }
     if (is_cut) {
         note(m->result,
-             "policies have log deviations up to %g for actions in [-1, 1]; the model's "
-             "are above, and draw wider",
+             "policies limit log deviations to %g for actions in [-1, 1]; the model's are higher, "
+             "so its samples spread wider",
              (double)POLICY_LOG_STD_MAX);
     }
     m->has_own_deviation = true;
@@ -181,9 +181,9 @@ deviation_clip_compare(maker *m, const double *low, const double *high, uint32_t
     }
     if (is_cut) {
         note(m->result,
-             "policies clip log deviations at %g for actions in [-1, 1]; the model "
-             "%s, and draws wider there",
-             most, high != NULL ? "clips them higher" : "does not clip them");
+             "policies clip log deviations at %g for actions in [-1, 1]; the model %s, so its "
+             "samples spread wider there",
+             most, high != NULL ? "clips them at a higher value" : "does not clip them");
     }
     return OCT_OK;
 }
@@ -195,7 +195,7 @@ deviation_layers(maker *m, const import_step *chain, uint32_t count)
     OCT_TRY(import_layers_make(made, chain, m->request->obs_shape, m->request->obs_rank, m->reason,
                                m->reason_size));
     if (made->width != count) {
-        return REFUSE(m, "'%s' has %u number%s, the actions have %u", m->request->log_std,
+        return REFUSE(m, "'%s' has %u number%s, but the actions have %u", m->request->log_std,
                       made->width, oct_text_plural(made->width), count);
     }
     OCT_TRY(deviation_clip_compare(m, made->clip_low, made->clip_high, count));
@@ -302,8 +302,9 @@ box_clipped(maker *m)
         low = layers->clip_low != NULL ? fmax(low, layers->clip_low[i]) : low;
         high = layers->clip_low != NULL ? fmin(high, layers->clip_high[i]) : high;
         if (!isfinite(low) || !isfinite(high)) {
-            return REFUSE(m, "action %u has bounds [%g, %g]; name finite ones by --bounds or --env",
-                          i, low, high);
+            return REFUSE(
+                m, "action %u has bounds [%g, %g]; give finite bounds with --bounds or --env", i,
+                low, high);
         }
         bound_set(m, i, low, high);
         scale[i] = 2.0 / (high - low);
@@ -323,7 +324,7 @@ box_clipped(maker *m)
         m->own_deviation[i] = DEVIATION_NONE;
     }
     if (!m->has_own_deviation) {
-        note(m->result, "it has no log deviations: drawn actions are the mean (deviation e^%g)",
+        note(m->result, "it has no log deviations: sampled actions are the mean (deviation e^%g)",
              DEVIATION_NONE);
     }
     return OCT_OK;
@@ -335,19 +336,20 @@ box(maker *m, const import_step *chain)
     import_layers *layers = &m->layers;
     const import_request *request = m->request;
     if (has_argmax(chain) || layers->is_softmax) {
-        return REFUSE(m,
-                      "output '%s' is a choice among discrete actions, the environment takes a box",
-                      m->result->output);
+        return REFUSE(
+            m,
+            "output '%s' is a choice among discrete actions, but the environment has box actions",
+            m->result->output);
     }
     if (request->head != 0) {
-        return REFUSE(m, "--head is of discrete actions; output '%s' has those of a box",
+        return REFUSE(m, "--head is for discrete actions, but output '%s' is for box actions",
                       m->result->output);
     }
     if (layers->width > POLICY_ACTIONS_MAX) {
         return REFUSE(m, "%u actions, allowed 1..%d", layers->width, POLICY_ACTIONS_MAX);
     }
     if (request->bound_count > 1 && request->bound_count != layers->width) {
-        return REFUSE(m, "output '%s' has %u number%s, there are bounds of %u actions",
+        return REFUSE(m, "output '%s' has %u number%s, but there are bounds for %u actions",
                       m->result->output, layers->width, oct_text_plural(layers->width),
                       request->bound_count);
     }
@@ -357,7 +359,7 @@ box(maker *m, const import_step *chain)
         double low, high;
         bool is_known = bounds_of(m, i, &low, &high);
         if (request->unit_actions && (!is_known || !isfinite(low) || !isfinite(high))) {
-            return REFUSE(m, "--unit-actions needs finite bounds, by --bounds or --env");
+            return REFUSE(m, "--unit-actions needs finite bounds, from --bounds or --env");
         }
         m->result->unit_scale[i] = request->unit_actions ? (high - low) / 2.0 : 1.0;
         m->result->unit_shift[i] = request->unit_actions ? (high + low) / 2.0 : 0.0;
@@ -435,9 +437,9 @@ image_make(maker *m)
     }
     if (!state.fits) {
         policy_image_destroy(image);
-        return state.is_finite ? REFUSE(m, "a weight of it is too large for a float once the "
-                                           "scales of observations and actions are in it")
-                               : REFUSE(m, "a weight of it is not finite");
+        return state.is_finite ? REFUSE(m, "with the scales of observations and actions folded in, "
+                                           "a weight is too large for a float")
+                               : REFUSE(m, "a weight is not finite");
     }
     image->origin.eval_return = NAN;
     m->result->image = image;
@@ -459,7 +461,7 @@ spec_begin(maker *m)
         count *= request->obs_shape[i];
     }
     if (request->obs_rank > 0 && count != spec->obs_count) {
-        return REFUSE(m, "it reads %u number%s, an observation has %llu", spec->obs_count,
+        return REFUSE(m, "it reads %u number%s, but an observation has %llu", spec->obs_count,
                       oct_text_plural(spec->obs_count), (unsigned long long)count);
     }
     return OCT_OK;
@@ -489,13 +491,13 @@ policy_make(maker *m)
     }
     if (kind == 0) {
         return REFUSE(m,
-                      "whether output '%s' has values of discrete actions or a box is not known; "
-                      "say so by --env, --actions or --bounds",
+                      "it is not known whether output '%s' is for discrete or for box actions; "
+                      "give --env, --actions or --bounds",
                       name);
     }
     OCT_TRY(kind == POLICY_DISCRETE ? discrete(m) : box(m, chain));
     if (request->action_count > 0 && m->spec.action_count != request->action_count) {
-        return REFUSE(m, "output '%s' has %u number%s, there are %u actions", name,
+        return REFUSE(m, "output '%s' has %u number%s, but there are %u actions", name,
                       m->spec.action_count, oct_text_plural(m->spec.action_count),
                       request->action_count);
     }

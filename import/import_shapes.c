@@ -7,7 +7,7 @@
 #include "common/oct_base.h"
 #include "import/import_constants.h"
 
-#define NOT_AN_ORDER   "its perm is no order of the axes"
+#define NOT_AN_ORDER   "its perm is not an order of the axes"
 #define NOT_ONE_NUMBER "it removes an axis of more than one number"
 
 // ---- shapes
@@ -34,7 +34,7 @@ import_cast(import_graph *graph, const import_node *node, import_value *out)
     bool is_integers = out->constant != NULL && out->constant->integers != NULL;
     if (why == NULL && is_float && is_integers) {
         out->constant = import_constant_to_floats(graph, out->constant);
-        return out->constant != NULL ? NULL : "it takes the size of the batch for a number";
+        return out->constant != NULL ? NULL : "it uses the size of the batch as a number";
     }
     return why != NULL || is_float || is_action || is_integers
                ? why
@@ -75,7 +75,7 @@ import_flatten(import_graph *graph, const import_node *node, import_value *out)
     const import_value *x = import_graph_input(graph, node, 0);
     int64_t axis = import_node_int(node, "axis", 1);
     if (x == NULL || x->step == NULL || (axis != 1 && axis != -(int64_t)x->step->rank)) {
-        return "policies have it behind the batch only (axis 1)";
+        return "policies support it after the batch only (axis 1)";
     }
     return reshaped(graph, node, x->step, &x->step->count, 1, out);
 }
@@ -96,12 +96,12 @@ import_reshape(import_graph *graph, const import_node *node, import_value *out)
     uint32_t shape[IMPORT_SHAPE_MAX], rank = (uint32_t)dims->count - 1, open = UINT32_MAX;
     uint64_t known = 1;
     if (dims->count < 2 || rank > IMPORT_SHAPE_MAX) {
-        return "policies have shapes of a batch and up to four dimensions only";
+        return "policies support shapes of a batch and up to four dimensions only";
     }
     int64_t batch = dims->integers[0];
     if (batch != -1 && batch != 0 && batch != 1 && batch != IMPORT_BATCH &&
         batch != import_graph_batch(graph)) {
-        return "it makes another batch of the numbers";
+        return "it changes the size of the batch";
     }
     for (uint32_t i = 0; i < rank; i++) {
         int64_t dim = dims->integers[i + 1];
@@ -130,7 +130,7 @@ axes_find(const int64_t *axes, size_t count, uint32_t rank, uint32_t *found)
     for (size_t i = 0; i < count; i++) {
         int64_t axis = axes[i] < 0 ? axes[i] + rank : axes[i];
         if (axis < 0 || axis >= rank) {
-            return "it names an axis that it does not have";
+            return "it names an axis that its input does not have";
         }
         if ((*found >> axis & 1u) != 0) {
             return "it names one axis twice";
@@ -145,7 +145,7 @@ constant_unsqueeze(import_graph *graph, const import_tensor *x, const int64_t *a
                    import_value *out)
 {
     if (count > IMPORT_RANK_MAX - x->rank) {
-        return "it makes more axes than constants may have";
+        return "its result has more axes than constants may have";
     }
     uint32_t rank = x->rank + (uint32_t)count, dims[IMPORT_RANK_MAX] = {0}, found, from = 0;
     const char *why = axes_find(axes, count, rank, &found);
@@ -181,21 +181,21 @@ import_squeeze(import_graph *graph, const import_node *node, import_value *out)
     const int64_t *axes = import_node_ints(graph, node, 1, "axes", &count);
     bool is_insert = node->op[0] == 'U';
     if (x == NULL || count == 0) {
-        return "policies have it with constant axes only";
+        return "policies support it with constant axes only";
     }
     if (x->constant != NULL) {
         return is_insert ? constant_unsqueeze(graph, x->constant, axes, count, out)
                          : constant_squeeze(graph, x->constant, axes, count, out);
     }
     if (count != 1) {
-        return "policies have it of one axis only";
+        return "policies support it for one axis only";
     }
     // An action that is one number loses its last axis.
     const import_step *from = x->step;
     uint32_t shape[IMPORT_SHAPE_MAX + 1], rank = 0;
     int64_t axis = axes[0] < 0 ? axes[0] + from->rank + 1 + is_insert : axes[0];
     if (axis < 1 || axis > from->rank + is_insert || from->rank + is_insert > IMPORT_SHAPE_MAX) {
-        return "policies have it behind the batch only";
+        return "policies support it after the batch only";
     }
     if (!is_insert && from->shape[axis - 1] != 1) {
         return NOT_ONE_NUMBER;
@@ -237,7 +237,7 @@ constant_transpose(import_graph *graph, const import_tensor *constant, const imp
     out->constant = is_same       ? constant
                     : is_reversed ? import_constant_transpose(graph, constant)
                                   : NULL;
-    return out->constant != NULL ? NULL : "policies have it of matrices and values only";
+    return out->constant != NULL ? NULL : "policies support it for matrices and values only";
 }
 
 const char *
@@ -253,7 +253,7 @@ import_transpose(import_graph *graph, const import_node *node, import_value *out
     }
     const import_step *from = x->step;
     if (perm == NULL || perm->int_count != from->rank + 1 || perm->ints[0] != 0) {
-        return "policies have it behind the batch only";
+        return "policies support it after the batch only";
     }
     uint32_t strides[IMPORT_SHAPE_MAX] = {0}, shape[IMPORT_SHAPE_MAX] = {0}, seen = 0;
     for (uint32_t i = 0; i < from->rank; i++) {
@@ -312,7 +312,7 @@ import_split(import_graph *graph, const import_node *node, import_value *out)
     const import_value *x = import_graph_input(graph, node, 0);
     int64_t axis = import_node_int(node, "axis", 0);
     if (x == NULL || x->step == NULL || x->step->rank != 1 || (axis != 1 && axis != -1)) {
-        return "policies have it along the last axis of rows of numbers only";
+        return "policies support it along the last axis of rows of numbers only";
     }
     size_t known;
     const int64_t *list = import_node_ints(graph, node, 1, "split", &known);
@@ -329,7 +329,7 @@ import_split(import_graph *graph, const import_node *node, import_value *out)
         end += fits ? (uint32_t)size : 0;
     }
     return fits && end == total ? part(graph, node, x->step, first, count, out)
-                                : "its parts are not those of the row";
+                                : "its parts do not add up to the row";
 }
 
 // What a Slice takes of each axis that it names.
@@ -385,14 +385,14 @@ value_slice(import_graph *graph, const import_node *node, const import_step *fro
         int64_t first = ranges->first[i], end = ranges->end[i], axis = ranges->axes[i];
         axis += axis < 0 ? from->rank + 1 : 0;
         if (axis == 0) {
-            why = batch_is_whole(first, end) ? NULL : "it takes a part of the batch";
+            why = batch_is_whole(first, end) ? NULL : "it selects a part of the batch";
         } else if (!import_constant_range(from->shape[axis - 1], &first, &end)) {
-            why = "it takes nothing of the row";
+            why = "it selects nothing of the row";
         } else if (from->rank == 1) {
             at = (uint32_t)first;
             count = (uint32_t)(end - first);
         } else if (end - first != from->shape[axis - 1]) {
-            why = "policies have it along the last axis of rows of numbers only";
+            why = "policies support it along the last axis of rows of numbers only";
         }
     }
     if (why == NULL && from->rank == 1) {
@@ -408,18 +408,18 @@ import_slice(import_graph *graph, const import_node *node, import_value *out)
     const import_value *x = import_graph_input(graph, node, 0);
     slice_ranges ranges;
     if (x == NULL || !slice_read(&ranges, graph, node)) {
-        return "policies have it with constant ranges, one for each axis, with step 1, only";
+        return "policies support it with constant ranges, one for each axis, with step 1, only";
     }
     if (x->step != NULL) {
         return value_slice(graph, node, x->step, &ranges, out);
     }
     if (ranges.count != 1 || (ranges.axes[0] != 0 && ranges.axes[0] != -1)) {
-        return "policies have it along the axis of a constant list only";
+        return "policies support it along the axis of a constant list only";
     }
     out->constant = import_constant_slice(graph, x->constant, ranges.first[0], ranges.end[0]);
     return out->constant != NULL
                ? NULL
-               : "it takes nothing, or a part of a constant that is no list of whole numbers";
+               : "it selects nothing, or a part of a constant that is not a list of whole numbers";
 }
 
 // ---- constants
@@ -447,7 +447,7 @@ import_shape_of(import_graph *graph, const import_node *node, import_value *out)
 {
     const import_value *x = import_graph_input(graph, node, 0);
     if (x == NULL || x->step == NULL) {
-        return "policies have it of values only";
+        return "policies support it for values only";
     }
     int64_t dims[IMPORT_SHAPE_MAX + 1] = {IMPORT_BATCH}, rank = x->step->rank + 1;
     for (uint32_t i = 0; i < x->step->rank; i++) {
@@ -455,7 +455,7 @@ import_shape_of(import_graph *graph, const import_node *node, import_value *out)
     }
     int64_t first = import_node_int(node, "start", 0), end = import_node_int(node, "end", rank);
     if (!import_constant_range((size_t)rank, &first, &end)) {
-        return "it takes nothing of the shape";
+        return "it selects nothing of the shape";
     }
     out->constant = import_constant_ints(graph, &dims[first], (size_t)(end - first));
     return out->constant != NULL ? NULL : IMPORT_TOO_LARGE;
@@ -469,7 +469,7 @@ import_gather(import_graph *graph, const import_node *node, import_value *out)
     if (x == NULL || x->constant == NULL || index == NULL || index->constant == NULL ||
         index->constant->integers == NULL || index->constant->count != 1 ||
         index->constant->rank > 1 || x->constant->integers == NULL || x->constant->rank != 1) {
-        return "policies have it of sizes only";
+        return "policies support it for sizes only";
     }
     int64_t at = index->constant->integers[0];
     at += at < 0 ? (int64_t)x->constant->count : 0;
@@ -491,7 +491,7 @@ import_concat(import_graph *graph, const import_node *node, import_value *out)
         const import_value *x = import_graph_input(graph, node, i);
         if (x == NULL || x->constant == NULL || x->constant->integers == NULL ||
             x->constant->count > IMPORT_RANK_MAX - count) {
-            return "policies have it of sizes only; a policy is a chain of layers";
+            return "policies support it for sizes only; a policy is a chain of layers";
         }
         for (size_t k = 0; k < x->constant->count; k++) {
             all[count++] = x->constant->integers[k];
@@ -510,17 +510,17 @@ import_expand(import_graph *graph, const import_node *node, import_value *out)
     if (x == NULL || x->constant == NULL || x->constant->floats == NULL || to == NULL ||
         to->constant == NULL || to->constant->integers == NULL ||
         to->constant->count > IMPORT_RANK_MAX) {
-        return "policies have it of floats that are constants, to constant shapes, only";
+        return "policies support it for constant floats, to constant shapes, only";
     }
     uint32_t dims[IMPORT_RANK_MAX] = {0}, rank = (uint32_t)to->constant->count;
     for (uint32_t i = 0; i < rank; i++) {
         int64_t dim = to->constant->integers[i];
         dim = i == 0 && dim == IMPORT_BATCH ? 1 : dim;
         if (dim < 1 || dim > IMPORT_WIDTH_MAX) {
-            return "policies have it to shapes of a batch and known sizes only";
+            return "policies support it to shapes of a batch and known sizes only";
         }
         dims[i] = (uint32_t)dim;
     }
     out->constant = import_constant_expand(graph, x->constant, dims, rank);
-    return out->constant != NULL ? NULL : "it takes a constant to a shape that it does not fit";
+    return out->constant != NULL ? NULL : "it expands a constant to a shape that does not fit";
 }

@@ -69,7 +69,7 @@ octet_learner_open(octet_learner **out, const char *folder, char *error, size_t 
             (void)close(fd);
         }
         (void)oct_refuse(error, error_size, "%s: %s", folder,
-                         later ? "no run of algo.name: external hands out batches here"
+                         later ? "no run of algo.name: external provides batches here"
                                : strerror(number));
         return later ? OCTET_LEARNER_EAGAIN : OCTET_LEARNER_EIO;
     }
@@ -169,7 +169,7 @@ packet_read(octet_learner *learner, int timeout_ms, oct_external_packet *packet,
     if (!oct_external_packet_read(packet, bytes, (size_t)length)) {
         octet_learner_leave(learner);
         return refused(learner, OCTET_LEARNER_ECLOSED,
-                       "octet-learner is of another release than liboctet");
+                       "octet-learner and liboctet are of different releases");
     }
     if (packet->kind == OCT_EXTERNAL_ENDED || packet->kind == OCT_EXTERNAL_REFUSED) {
         learner->has_ended = packet->kind == OCT_EXTERNAL_ENDED;
@@ -232,7 +232,7 @@ octet_learner_wait(octet_learner *learner, int timeout_ms)
     if (result == OCTET_LEARNER_OK && !mapped) {
         octet_learner_leave(learner);
         return refused(learner, OCTET_LEARNER_ECLOSED,
-                       "octet-learner shares no memory that this liboctet knows");
+                       "octet-learner's shared memory has a form that this liboctet does not know");
     }
     return result;
 }
@@ -284,7 +284,8 @@ octet_learner_next(octet_learner *learner, int timeout_ms, octet_learner_batch *
     oct_external_packet packet;
     int file;
     if (out->size != sizeof(*out)) {
-        return refused(learner, OCTET_LEARNER_EINVAL, "the batch has no size of this release");
+        return refused(learner, OCTET_LEARNER_EINVAL,
+                       "the size of the batch is not that of this release");
     }
     if (learner->B > 0) {
         return refused(learner, OCTET_LEARNER_EINVAL, "the last batch was not answered");
@@ -358,15 +359,16 @@ static int
 answer_check(octet_learner *learner, const octet_learner_answer *answer)
 {
     if (answer->size != sizeof(*answer)) {
-        return refused(learner, OCTET_LEARNER_EINVAL, "the answer has no size of this release");
+        return refused(learner, OCTET_LEARNER_EINVAL,
+                       "the size of the answer is not that of this release");
     }
     if (learner->socket >= 0 && learner->B == 0) {
-        return refused(learner, OCTET_LEARNER_EINVAL, "there is no batch to be answered");
+        return refused(learner, OCTET_LEARNER_EINVAL, "no batch waits for an answer");
     }
     for (uint32_t i = 0; answer->priorities != NULL && i < learner->B; i++) {
         if (!isfinite(answer->priorities[i]) || answer->priorities[i] < 0) {
             snprintf(learner->error, sizeof(learner->error),
-                     "priority %u is %g; allowed are finite numbers from 0 on", i,
+                     "priority %u is %g; allowed are finite numbers from 0", i,
                      (double)answer->priorities[i]);
             return OCTET_LEARNER_EINVAL;
         }
@@ -385,7 +387,7 @@ int
 octet_learner_update(octet_learner *learner, const octet_learner_answer *answer)
 {
     if (learner->memory == NULL) {
-        return refused(learner, OCTET_LEARNER_EINVAL, "there is no batch to be answered");
+        return refused(learner, OCTET_LEARNER_EINVAL, "no batch waits for an answer");
     }
     int result = answer_check(learner, answer);
     if (result != OCTET_LEARNER_OK || learner->socket < 0) {

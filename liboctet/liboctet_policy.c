@@ -43,7 +43,7 @@ octet_policy_compare(octet_policy *policy, octet_policy *other, const void *obs,
     const policy_spec *spec = policy_public_spec(policy);
     const char *difference = difference_of(spec, policy_public_spec(other));
     if (difference != NULL) {
-        return (int)oct_refuse(error, error_size, "the policies have other %s", difference);
+        return (int)oct_refuse(error, error_size, "the policies have different %s", difference);
     }
     if (out->size < sizeof(out->size)) {
         return (int)oct_refuse(error, error_size,
@@ -51,7 +51,7 @@ octet_policy_compare(octet_policy *policy, octet_policy *other, const void *obs,
                                out->size);
     }
     if (count < 1 || count > UINT32_MAX) {
-        return (int)oct_refuse(error, error_size, "%zu observations: 1 to %u are allowed", count,
+        return (int)oct_refuse(error, error_size, "%zu observations; allowed are 1 to %u", count,
                                UINT32_MAX);
     }
     quantizer_answers got = {0}, want = {0};

@@ -76,12 +76,13 @@ config_is_sound(const octet_vector_config *config, char *error, size_t error_siz
     if (config->size < sizeof(*config) || config->id == NULL) {
         snprintf(error, error_size, "config.size or config.id is not set");
     } else if (config->autoreset > OCTET_VECTOR_NEXT_STEP) {
-        snprintf(error, error_size, "autoreset %u: allowed 0 (disabled), 1 (same step), 2 (next)",
+        snprintf(error, error_size,
+                 "autoreset %u; allowed are 0 (disabled), 1 (same step), 2 (next)",
                  config->autoreset);
     } else if (config->threads > LIBOCTET_CREW_PARTS_MAX ||
                (config->threads > 1 && config->threads > config->count)) {
         snprintf(error, error_size,
-                 "%u threads: allowed are 1 .. %u, and no more than environments", config->threads,
+                 "%u threads; allowed are 1 .. %u, and no more than environments", config->threads,
                  LIBOCTET_CREW_PARTS_MAX);
     } else {
         return true;
@@ -141,8 +142,8 @@ octet_vector_open(octet_vector **out, const octet_vector_config *config, char *e
     vector->actions = oct_alloc((size_t)vector->count * vector->action_bytes);
     err = liboctet_crew_create(&vector->crew, vector->parts_count, env_gym_process_ask);
     if (err != OCT_OK) {
-        snprintf(error, error_size, "%u threads: the system starts no more: %s", config->threads,
-                 strerror(errno));
+        snprintf(error, error_size, "%u threads: the system cannot start another: %s",
+                 config->threads, strerror(errno));
         octet_vector_close(vector);
         return (int)err;
     }
@@ -393,7 +394,7 @@ static env *
 part_with(octet_vector *vector, uint32_t *i)
 {
     if (*i >= vector->count) {
-        (void)refused(vector, "there is no environment of that number");
+        (void)refused(vector, "no environment has that number");
         return NULL;
     }
     uint32_t p = vector->parts_count - 1;

@@ -164,7 +164,7 @@ net_acceptor_trouble(char *out, size_t out_size)
 {
     unsigned count = atomic_load(&mute);
     if (count > 0) {
-        (void)snprintf(out, out_size, "nobody can connect to %u of its local sockets", count);
+        (void)snprintf(out, out_size, "%u of its local sockets accept no connections", count);
     }
     return count > 0;
 }

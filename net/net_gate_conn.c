@@ -516,7 +516,7 @@ tcp_read(uv_stream_t *stream, ssize_t count, const uv_buf_t *buf)
         outside_ended(conn, count != UV_EOF ? uv_strerror((int)count)
                             : conn->state == GATE_HEADER
                                 ? "the peer refused the connection: see its log"
-                                : "the peer closed");
+                                : "the peer closed the connection");
         return;
     }
     gate_add(conn->end->gate, GATE_BYTES_IN, (uint64_t)count);
@@ -564,7 +564,7 @@ static void
 outside_half_ended(gate_conn *conn)
 {
     if (conn->end->protocol != 0 || conn->state != GATE_OPEN) {
-        outside_ended(conn, "the peer closed");
+        outside_ended(conn, "the peer closed the connection");
         return;
     }
     conn->half = true;
@@ -645,7 +645,7 @@ conn_is_mute(gate_conn *conn)
     if (conn->state == GATE_LINGERING) {
         local_close(conn);
     } else {
-        conn_end(conn, "nobody answers behind the gate");
+        conn_end(conn, "no answer behind the gate");
     }
     return true;
 }
@@ -663,9 +663,9 @@ gate_conn_check(gate_conn *conn, bool renewed)
         !net_tls_is_good(gate->tls, conn->ssl, reason, sizeof(reason))) {
         conn_refuse(conn, GATE_REVOKED, reason);
     } else if (gate_room_unread(conn)) {
-        conn_refuse(conn, GATE_DEAD, "it reads nothing");
+        conn_refuse(conn, GATE_DEAD, "the peer reads nothing");
     } else if (gate_long_stalls(conn)) {
-        conn_refuse(conn, GATE_MALFORMED, "a long message that does not come while others wait");
+        conn_refuse(conn, GATE_MALFORMED, "a long message is incomplete while others wait");
     } else if (uv_fileno((const uv_handle_t *)&conn->tcp, &fd) == 0 &&
                net_fd_is_silent(fd, NET_GATE_DEAD_MS)) {
         gate_add(gate, GATE_DEAD, 1);
@@ -753,7 +753,7 @@ gate_conn_accept(net_gate_end *end)
     gate_peers_name(conn, (const struct sockaddr *)&from);
     bool may = oct_allowance_is_left(&gate->peers, conn->address, uv_now(&gate->uv));
     const char *full =
-        may ? gate_room_full(end, conn->address) : "too many failures from that address";
+        may ? gate_room_full(end, conn->address) : "too many failures of that address";
     if (full != NULL) {
         conn_overflow(conn, full);
         return;

@@ -145,7 +145,7 @@ net_gate_folder_make(net_gate_folder *out, char *reason, size_t reason_size)
     char why[512];
     oct_text text;
     oct_text_init(&text, reason, reason_size);
-    oct_text_add(&text, "no place for a private folder of sockets");
+    oct_text_add(&text, "no folder can hold the private sockets");
     for (size_t i = 0; i < OCT_COUNTOF(names); i++) {
         const char *base = names[i] == NULL ? "/tmp" : getenv(names[i]);
         if (base == NULL || *base == '\0') {

@@ -44,7 +44,7 @@ local_make(net_gate_end *end, oct_role role, char *reason, size_t reason_size)
     char path[NET_GATE_LOCAL_MAX];
     unsigned made = end->locals_made[role];
     if (made == NET_GATE_LOCALS_MAX || (made > 0 && end->listen_local == NULL)) {
-        return oct_refuse(reason, reason_size, "no other local socket can take its place");
+        return oct_refuse(reason, reason_size, "no other local socket can replace it");
     }
     int id = 0; // the caller listens
     if (end->listen_local != NULL) {
@@ -121,16 +121,16 @@ local_deaf(net_gate_end *end, oct_role role, unsigned made)
         gate->relistened_ms = uv_now(&gate->uv);
         end->lost_ms[role] = 0;
         oct_log_warn("NET-GATE-DEAF",
-                     "url=%s role=%s: nobody answered behind the gate; the daemon listens on "
-                     "another local socket and can do so %u more times",
+                     "url=%s role=%s: no answer behind the gate; the daemon listens on another "
+                     "local socket and can do so %u more times",
                      end->url, oct_role_name(role), NET_GATE_LOCALS_MAX - end->locals_made[role]);
         return;
     }
     if (end->lost_ms[role] == 0) {
         end->lost_ms[role] = uv_now(&gate->uv);
         oct_log_error("NET-GATE-LOST",
-                      "url=%s role=%s error=\"%s\": nobody answers behind the gate; this process "
-                      "ends in %d s unless that can be mended",
+                      "url=%s role=%s error=\"%s\": no answer behind the gate; this process ends "
+                      "in %d s unless that changes",
                       end->url, oct_role_name(role), reason, NET_GATE_LOST_MS / 1000);
     } else if (uv_now(&gate->uv) - end->lost_ms[role] >= NET_GATE_LOST_MS) {
         oct_log_error("NET-GATE-LOST",
@@ -223,7 +223,7 @@ gate_local_trouble(const net_gate *gate, char out[NET_GATE_TROUBLE_BYTES])
     out[0] = '\0';
     if (lost != NULL) {
         (void)snprintf(out, NET_GATE_TROUBLE_BYTES,
-                       "%.100s: nobody answers behind the gate; this process ends if that lasts",
+                       "%.100s: no answer behind the gate; this process ends if that lasts",
                        lost->url);
     } else if (gate->relistened_ms != 0 && since_ms < TOLD_MS) {
         (void)snprintf(out, NET_GATE_TROUBLE_BYTES,

@@ -39,10 +39,11 @@ days_tell(net_gate *gate, int days)
     bool is_new = days != gate->days_left;
     gate->days_left = days;
     if (is_new && days < 0) {
-        oct_log_error("NET-TLS-ENDED",
-                      "our certificate expired %d days ago: nobody new can connect, nor can this "
-                      "process; renew it (octet certs issue ROLE NAME --renew)",
-                      days_since_end(gate));
+        oct_log_error(
+            "NET-TLS-ENDED",
+            "our certificate expired %d days ago: no new peer can connect, and this process cannot "
+            "connect to others; renew it (octet certs issue ROLE NAME --renew)",
+            days_since_end(gate));
     } else if (is_new && days < DAYS_LEFT_WARNING) {
         oct_log_warn("NET-TLS-ENDS", "our certificate is still valid for days_left=%d", days);
     }
@@ -71,8 +72,8 @@ gate_tls_look(net_gate *gate)
     }
     (void)snprintf(gate->tls_trouble, sizeof(gate->tls_trouble), "%s", reason);
     if (is_new && net_tls_revocation(gate->tls) == NET_TLS_LIST_KEPT) {
-        oct_log_warn("NET-TLS-LIST-KEPT", "crl.pem is missing: what it revoked stays revoked "
-                                          "until this process ends; restore it");
+        oct_log_warn("NET-TLS-LIST-KEPT", "crl.pem is missing: the certificates that it revoked "
+                                          "stay revoked until this process ends; restore the file");
     }
     days_tell(gate, days);
     return is_new;
@@ -84,7 +85,7 @@ gate_tls_trouble(const net_gate *gate, char out[NET_GATE_TROUBLE_BYTES])
     bool has_ended = gate->days_left < 0;
     if (has_ended) {
         (void)snprintf(out, NET_GATE_TROUBLE_BYTES,
-                       "our certificate expired %d days ago: nobody new can connect",
+                       "our certificate expired %d days ago: no new peer can connect",
                        days_since_end(gate));
     } else if (gate->tls_trouble[0] != '\0') { // peers come and go as before
         (void)snprintf(out, NET_GATE_TROUBLE_BYTES, "files of --tls cannot be used: %s",

@@ -332,7 +332,8 @@ net_http_open_fd(net_http **out, net_loop *loop, int take_fd, net_http_fn handle
         MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)(NET_HTTP_DEADLINE_MS / 1000),
         MHD_OPTION_NOTIFY_CONNECTION, connection_changed, http, MHD_OPTION_END);
     if (http->daemon == NULL) {
-        oct_log_error("NET-HTTP", "error=\"the server could not be started: no memory or files\"");
+        oct_log_error("NET-HTTP",
+                      "error=\"the server could not be started: out of memory or files\"");
         free(http);
         return OCT_EIO;
     }

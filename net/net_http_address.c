@@ -95,7 +95,7 @@ net_http_check(const char *url, const net_http_terms *terms, char *reason, size_
             reason, reason_size,
             "'%s' is open to other machines, without encryption or authentication: use "
             "https://%s%s%s",
-            address.host, may ? ", or say " : "", may ? terms->to_be_insecure : "",
+            address.host, may ? ", or give " : "", may ? terms->to_be_insecure : "",
             may ? " if the network is trusted" : "");
     }
     return OCT_OK;

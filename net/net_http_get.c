@@ -126,7 +126,7 @@ net_http_get(const char *url, const char *path, uint32_t timeout_ms, int *status
         (void)snprintf(reason, reason_size, "%s",
                        err == OCT_ETIMEDOUT ? "no answer in time"
                        : err == OCT_EPROTO  ? "the answer is not from an HTTP server"
-                                            : "the connection was cut");
+                                            : "the connection was closed early");
     }
     free(text);
     (void)close(fd);

@@ -42,7 +42,7 @@ address_probe(const struct addrinfo *address, uint64_t end_ns, const char **word
                    recv(fd, begin, sizeof(begin), 0) == (ssize_t)sizeof(begin) &&
                    memcmp(begin, ours, sizeof(ours)) == 0;
     (void)close(fd);
-    *words = is_ours ? "connected, but there is no answer"
+    *words = is_ours ? "connected, but the process there does not answer"
                      : "the listener does not answer as Octet: it is another service, or a "
                        "daemon that needs tls+tcp:// and --tls";
     return is_ours ? FOUND_OURS : FOUND_OTHER;

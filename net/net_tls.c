@@ -106,7 +106,7 @@ file_check(const char *path, char *reason, size_t reason_size)
         return oct_refuse(reason, reason_size, "%s: %s", path, strerror(errno));
     }
     if (!S_ISREG(status.st_mode)) {
-        return oct_refuse(reason, reason_size, "%s: no plain file", path);
+        return oct_refuse(reason, reason_size, "%s: not a regular file", path);
     }
     return oct_owner_check(path, false, reason, reason_size);
 }
@@ -125,8 +125,8 @@ key_check(const char *key, char *reason, size_t reason_size)
     return others == 0
                ? OCT_OK
                : oct_refuse(reason, reason_size,
-                            "%s: other users can %s this key (mode %04o): chmod %s %s, and "
-                            "if they are not trusted, issue another",
+                            "%s: other users can %s this key (mode %04o): chmod %s %s, and if they "
+                            "are not trusted, issue another key",
                             key, (others & 044) != 0 ? "read" : "write",
                             (unsigned)(status.st_mode & 07777), is_own ? "600" : "640", key);
 }
@@ -241,9 +241,10 @@ crls_use(X509_STORE *store, STACK_OF(X509_CRL) * crls, const char *folder, char 
         X509 *ca = X509_OBJECT_get0_X509(sk_X509_OBJECT_value(objects, i));
         if (ca != NULL && !crls_have(crls, ca) && !ca_has_below(objects, ca)) {
             name_entry(ca, NID_commonName, name, sizeof(name));
-            return oct_refuse(reason, reason_size,
-                              "%s/%s has no list of the CA \"%s\" in %s: append its crl.pem",
-                              folder, file_names[FILE_CRL], name, file_names[FILE_CA]);
+            return oct_refuse(
+                reason, reason_size,
+                "%s/%s has no revocation list of the CA \"%s\" in %s: append its crl.pem", folder,
+                file_names[FILE_CRL], name, file_names[FILE_CA]);
         }
     }
     return OCT_OK;

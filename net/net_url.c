@@ -161,22 +161,21 @@ tcp_check(const char *rest, bool insecure, char *reason, size_t reason_size)
     OCT_TRY(tcp_parse(rest, &address, reason, reason_size));
     if (!insecure) {
         if (host_is_wildcard(&address)) {
-            return oct_refuse(reason, reason_size,
-                              "'%s' means every interface of this machine, without encryption or "
-                              "authentication: use tls+tcp://, or say --insecure if the network is "
-                              "trusted",
-                              address.host);
+            return oct_refuse(
+                reason, reason_size,
+                "'%s' means every interface of this machine, without encryption or authentication: "
+                "use tls+tcp://, or give --insecure if the network is trusted",
+                address.host);
         }
         if (host_is_loopback(&address)) {
             return oct_refuse(reason, reason_size,
-                              "'%s' is open to every user of this machine, without "
-                              "authentication: use ipc:// (or tls+tcp://), or say --insecure if "
-                              "they are trusted",
+                              "'%s' is open to every user of this machine, without authentication: "
+                              "use ipc:// (or tls+tcp://), or give --insecure if they are trusted",
                               address.host);
         }
         return oct_refuse(reason, reason_size,
-                          "'%s' is beyond this machine, without encryption or authentication: use "
-                          "tls+tcp://, or say --insecure if the network is trusted",
+                          "'%s' is on another machine, without encryption or authentication: use "
+                          "tls+tcp://, or give --insecure if the network is trusted",
                           address.host);
     }
     return OCT_OK;

@@ -33,10 +33,10 @@ const char *
 nn_context_refusal(const nn_context_options *options)
 {
     if (options->exact && nn_tile_float() == NULL) {
-        return "it needs an x86-64 CPU with AVX2 and FMA, which this machine has not";
+        return "it needs an x86-64 CPU with AVX2 and FMA, which this machine does not have";
     }
     if (options->exact && options->bf16) {
-        return "products of bfloat16 have other bits on other CPUs: set learner.bf16 to false";
+        return "bfloat16 products differ between CPUs: set learner.bf16 to false";
     }
     return NULL;
 }

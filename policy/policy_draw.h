@@ -11,7 +11,7 @@
 //
 // Generator: PCG32 (O'Neill 2014, XSH-RR 64/32), the sequence of common/oct_rng.h. A plain value:
 // copy it to save it. Streams of one seed are independent.
-// Draws: softmax, 64 bits a row, whatever it has; Gaussian, 32 bits a dimension, dimension 0 first.
+// Draws: softmax, 64 bits a row of any size; Gaussian, 32 bits a dimension, dimension 0 first.
 //
 // Softmax: weight a = floor(exp(y_a - max y) * 2^32), a whole number; the action is where 64 bits
 // modulo the sum of weights fall. An action below 2^-32 of the likeliest is never drawn. The
@@ -77,7 +77,8 @@ policy_draw_weight(float e)
     return (uint64_t)(policy_clamp(e, 0.0f, 1.0f) * 0x1p32f);
 }
 
-// An action by the softmax of y[n], 0 when a number is NaN; *log_prob is its log-probability.
+// Samples an action from the softmax of y[n], or returns 0 if a number is NaN; *log_prob is the
+// log-probability of the action.
 static inline int32_t
 policy_draw_softmax(const float *y, uint32_t n, policy_rng *rng, float *log_prob)
 {
@@ -106,8 +107,9 @@ policy_draw_softmax(const float *y, uint32_t n, policy_rng *rng, float *log_prob
     return (int32_t)action;
 }
 
-// y[n] of N(mean, s) with s = exp(log_std), which is clamped to [POLICY_LOG_STD_MIN,
-// POLICY_LOG_STD_MAX]; gives the log-probability, summed from dimension 0 up.
+// Samples y[n] from N(mean, s) with s = exp(log_std), where log_std is clamped to
+// [POLICY_LOG_STD_MIN, POLICY_LOG_STD_MAX]. Returns the log-probability, summed from dimension 0
+// up.
 static inline float
 policy_draw_gaussian(const float *mean, const float *log_std, uint32_t n, policy_rng *rng, float *y)
 {
@@ -122,8 +124,8 @@ policy_draw_gaussian(const float *mean, const float *log_std, uint32_t n, policy
     return log_prob;
 }
 
-// log(1 - tanh(u)^2) = 2 (log 2 - |u| - log(1 + exp(-2 |u|))): what squashing takes from a
-// log-probability. The plain form is wrong from |u| = 5 on.
+// log(1 - tanh(u)^2) = 2 (log 2 - |u| - log(1 + exp(-2 |u|))): what squashing subtracts from a
+// log-probability. The plain form is inaccurate from |u| = 5 on.
 static inline float
 policy_log_squash(float u)
 {

@@ -19,7 +19,8 @@ policy_file_read(uint8_t **bytes, size_t *length, const char *path, char *reason
         return OCT_OK;
     }
     if (reason_size > 0 && err == OCT_EINVAL) {
-        (void)snprintf(reason, reason_size, "larger than %u bytes, no policy is", POLICY_BYTES_MAX);
+        (void)snprintf(reason, reason_size, "larger than %u bytes, the limit of a policy file",
+                       POLICY_BYTES_MAX);
     } else if (reason_size > 0) {
         (void)snprintf(reason, reason_size, "%s", errno != 0 ? strerror(errno) : oct_strerror(err));
     }

@@ -401,7 +401,7 @@ policy_decode_into(policy_image *image, const uint8_t *bytes, size_t length, cha
     OCT_TRY(policy_header_read(&parser, &head, bytes, length, reason, reason_size));
     OCT_TRY(policy_complete_check(&parser, &head, length));
     if (head.precision != image->precision || !policy_spec_equal(&head.spec, &image->spec)) {
-        return policy_refuse(&parser, "the policy is of another network or precision");
+        return policy_refuse(&parser, "the policy's network or precision differs from its base's");
     }
     return policy_tensors_read(&parser, image, &head);
 }

@@ -58,7 +58,7 @@ policy_fp16_from_float(float x)
     memcpy(&bits, &x, sizeof(bits));
     uint16_t sign = (uint16_t)(bits >> 16 & 0x8000u);
     bits &= 0x7fffffffu;
-    if (bits >= 0x477ff000u) { // from 65520 on the nearest is no number
+    if (bits >= 0x477ff000u) { // from 65520 on, the nearest is infinity
         return (uint16_t)(sign | 0x7bffu);
     }
     if (bits < 0x38800000u) { // below 2^-14: a multiple of 2^-24

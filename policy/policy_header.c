@@ -175,7 +175,7 @@ spec_read_layers(policy_parser *d, policy_spec *spec)
 static oct_err
 spec_read(policy_parser *d, policy_spec *spec)
 {
-    OCT_TRY(text_read(d, spec->env_id, "environment id"));
+    OCT_TRY(text_read(d, spec->env_id, "environment ID"));
     spec->obs_dtype = (policy_dtype)oct_read_u8(&d->reader);
     spec->obs_count = oct_read_u32(&d->reader);
     spec->action_kind = (policy_action_kind)oct_read_u8(&d->reader);
@@ -229,7 +229,7 @@ prefix_read(policy_parser *d, uint32_t *version, const uint8_t *bytes, size_t le
     }
     if (*version > POLICY_FORMAT_VERSION) {
         if (__builtin_bswap32(*version) <= POLICY_FORMAT_VERSION) {
-            return policy_refuse(d, "its numbers are big-endian, those of a policy are not");
+            return policy_refuse(d, "its numbers are big-endian, but a policy's are little-endian");
         }
         (void)policy_refuse(d, "policy format %u is newer than this build knows (%d)", *version,
                             POLICY_FORMAT_VERSION);

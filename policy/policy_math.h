@@ -73,7 +73,7 @@ policy_round(float v)
     return (int32_t)((v + 0x1.8p23f) - 0x1.8p23f);
 }
 
-// Reduces x to n * ln 2 + r. Gives exp(r) - 1 and, in *power, 2^n.
+// Splits x into n * ln 2 + r. Returns exp(r) - 1, and 2^n in *power.
 static inline float
 policy_exp_parts(float x, float *power)
 {
@@ -138,7 +138,7 @@ policy_log(float x)
     return n * POLICY_LN2_HIGH - ((square - (s * (square + r) + n * POLICY_LN2_LOW)) - f);
 }
 
-// x into [low, high]; NaN becomes low.
+// Clamps x to [low, high]; NaN becomes low.
 static inline float
 policy_clamp(float x, float low, float high)
 {
@@ -146,7 +146,7 @@ policy_clamp(float x, float low, float high)
     return x < high ? x : high;
 }
 
-// t of [-1, 1] onto [low, high]; inside them also when a rounding or an overflow led out.
+// Maps t in [-1, 1] to [low, high], and clamps what a rounding or an overflow moves outside.
 static inline float
 policy_box_action(float t, float low, float high)
 {
@@ -165,14 +165,14 @@ policy_elu(float x)
     return x > 0.0f ? x : policy_expm1(x);
 }
 
-// How a row becomes codes: code = round(x * inverse) + zero_point.
+// How a row is quantised: code = round(x * inverse) + zero_point.
 typedef struct policy_affine {
     float scale;
     float inverse;
     int32_t zero_point;
 } policy_affine;
 
-// Without compound literals: C++ takes this text, too.
+// Without compound literals, so that the text compiles as C++, too.
 static inline policy_affine
 policy_affine_of(float lo, float hi)
 {
@@ -190,7 +190,8 @@ policy_affine_of(float lo, float hi)
     return affine;
 }
 
-// 1 / standard deviation of n numbers whose squared distances from their mean add up to squares.
+// Returns 1 / standard deviation of n numbers; squares is the sum of their squared distances from
+// their mean.
 static inline float
 policy_norm_inverse(float squares, uint32_t n)
 {

@@ -119,10 +119,10 @@ check_head(const policy_spec *spec, char *reason, size_t reason_size)
         return oct_refuse(reason, reason_size, "%u atoms on a head without atoms", spec->atoms);
     }
     if (spec->head != POLICY_HEAD_GAUSSIAN && spec->state_deviation) {
-        return oct_refuse(reason, reason_size,
-                          "a deviation of states on head %d, which is no"
-                          " Gaussian that can have one",
-                          (int)spec->head);
+        return oct_refuse(
+            reason, reason_size,
+            "a state-dependent deviation on head %d, which is not a Gaussian that supports it",
+            (int)spec->head);
     }
     switch (spec->head) {
     case POLICY_HEAD_VALUES:
@@ -161,7 +161,7 @@ oct_err
 policy_spec_check(const policy_spec *spec, char *reason, size_t reason_size)
 {
     if (memchr(spec->env_id, '\0', sizeof(spec->env_id)) == NULL) {
-        return oct_refuse(reason, reason_size, "environment id is not terminated");
+        return oct_refuse(reason, reason_size, "environment ID is not terminated");
     }
     if (spec->obs_dtype != POLICY_F32 && spec->obs_dtype != POLICY_U8) {
         return oct_refuse(reason, reason_size, "unknown observation type %d", (int)spec->obs_dtype);

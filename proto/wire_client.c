@@ -101,11 +101,11 @@ reply_open(wire_client *client, const uint8_t *bytes, size_t length)
     oct_err err = wire_frame_unpack(&frame, bytes, length);
     bool is_refusal = frame.kind == WIRE_REPLY && frame.code != OCT_OK; // read in any version
     if (err == OCT_EINVAL && !is_refusal) {
-        (void)snprintf(client->detail, sizeof(client->detail),
-                       "the peer speaks protocol version %u, release " OCTET_VERSION
-                       " here reads %d to %d: run the same release on both sides, or ones that "
-                       "follow each other",
-                       frame.version, WIRE_PROTOCOL_READ_MIN, WIRE_PROTOCOL_READ_MAX);
+        (void)snprintf(
+            client->detail, sizeof(client->detail),
+            "the peer speaks protocol version %u, release " OCTET_VERSION
+            " here reads %d to %d: run the same release on both sides, or consecutive releases",
+            frame.version, WIRE_PROTOCOL_READ_MIN, WIRE_PROTOCOL_READ_MAX);
         return err;
     }
     err = err == OCT_EINVAL ? OCT_OK : err;

@@ -95,7 +95,7 @@ relays_check(const Octet__Peers *in, wire_arena *arena)
     WIRE_REQUIRE(arena, even, "peers: columns of different lengths");
     WIRE_REQUIRE(arena, count <= WIRE_RELAYS_MAX, "peers: more than 256 relays");
     for (size_t i = 0; i < in->n_relay; i++) {
-        WIRE_REQUIRE(arena, in->relay[i] <= count, "peers.relay: no place in the list of relays");
+        WIRE_REQUIRE(arena, in->relay[i] <= count, "peers.relay: no index in the list of relays");
     }
     for (size_t i = 0; i < count; i++) {
         WIRE_REQUIRE_NAME(arena, in->relay_host[i],

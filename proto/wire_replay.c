@@ -375,7 +375,7 @@ wire_sampled_from(wire_sampled *out, const Octet__Sampled *in, wire_arena *arena
     WIRE_REQUIRE(arena, wire_check_flags(in->flags.data, in->reward, in->flags.len),
                  "sampled.flags: unknown bits, or an end row with others or a reward");
     WIRE_REQUIRE(arena, wire_check_windows(in->flags.data, in->count, in->window_steps),
-                 "sampled.flags: no end row behind an episode's last action");
+                 "sampled.flags: no end row after an episode's last action");
     WIRE_REQUIRE(arena, wire_check_finite(in->extra, in->n_extra), "sampled.extra: not finite");
     WIRE_REQUIRE(arena,
                  in->size <= WIRE_COUNT_MAX && in->inserts <= WIRE_COUNT_MAX &&

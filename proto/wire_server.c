@@ -151,26 +151,27 @@ part_forbidden(oct_role role, uint16_t code, const void *message)
     if (code == CODE_register_actor) {
         wire_role as = ((const wire_register *)message)->role;
         if (role == OCT_ROLE_OPERATOR && as != WIRE_ROLE_TOOL) {
-            return "an operator's certificate registers tools: actors and evaluators have their "
-                   "own";
+            return "an operator's certificate can register tools only: actors and evaluators need "
+                   "their own certificates";
         }
         if (role == OCT_ROLE_ACTOR && as == WIRE_ROLE_EVALUATOR) {
-            return "an actor's certificate registers no evaluator: octet certs issue evaluator "
-                   "NAME";
+            return "an actor's certificate cannot register an evaluator: octet certs issue "
+                   "evaluator NAME";
         }
         if (role == OCT_ROLE_EVALUATOR && as != WIRE_ROLE_EVALUATOR) {
-            return "an evaluator's certificate registers evaluators alone";
+            return "an evaluator's certificate can register evaluators only";
         }
         if (role == OCT_ROLE_RELAY && as != WIRE_ROLE_RELAY) {
-            return "a relay's certificate registers relays alone";
+            return "a relay's certificate can register relays only";
         }
         if (role == OCT_ROLE_ACTOR && as == WIRE_ROLE_RELAY) {
-            return "an actor's certificate registers no relay: octet certs issue relay NAME";
+            return "an actor's certificate cannot register a relay: octet certs issue relay NAME";
         }
     }
     if (role == OCT_ROLE_OPERATOR && code == CODE_configure &&
         !((const wire_configure *)message)->limiter_only) {
-        return "an operator's certificate changes the limiter alone: a table needs a learner's";
+        return "an operator's certificate can change the limiter only: a table needs a learner's "
+               "certificate";
     }
     return NULL;
 }
@@ -300,9 +301,9 @@ request_open(wire_server *server, void *transport_call, wire_frame *out, const u
     oct_err err = wire_frame_unpack(&frame, bytes, length);
     if (err == OCT_EINVAL) {
         (void)snprintf(detail, sizeof(server->detail),
-                       "release " OCTET_VERSION " reads protocol versions %d to %d, the request is "
-                       "version %u: run the same release on both sides, or ones that follow each "
-                       "other",
+                       "release " OCTET_VERSION
+                       " reads protocol versions %d to %d, the request is version %u: run the same "
+                       "release on both sides, or consecutive releases",
                        WIRE_PROTOCOL_READ_MIN, WIRE_PROTOCOL_READ_MAX, frame.version);
         return refuse(server, transport_call, OCT_EINVAL, detail);
     }

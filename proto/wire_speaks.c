@@ -38,13 +38,13 @@ wire_speaks_meet(const wire_speaks *own, const wire_speaks *peer, char *reason, 
         return true;
     }
     bool is_told = other->release != NULL && other->release[0] != '\0';
-    (void)snprintf(reason, reason_size,
-                   "release %s speaks protocol version %u and reads %u to %u, its peer, %s%.*s, "
-                   "speaks %u and reads %u to %u: run the same release on both sides, or ones that "
-                   "follow each other",
-                   own->release, own->version, own->read_min, own->read_max,
-                   is_told ? "release " : "an earlier release", WIRE_RELEASE_MAX,
-                   is_told ? other->release : "", other->version, other->read_min, other->read_max);
+    (void)snprintf(
+        reason, reason_size,
+        "release %s speaks protocol version %u and reads %u to %u, its peer, %s%.*s, speaks %u and "
+        "reads %u to %u: run the same release on both sides, or consecutive releases",
+        own->release, own->version, own->read_min, own->read_max,
+        is_told ? "release " : "an earlier release", WIRE_RELEASE_MAX,
+        is_told ? other->release : "", other->version, other->read_min, other->read_max);
     return false;
 }
 

@@ -89,7 +89,8 @@ file_open(render_video *video, const render_video_request *request, char *reason
 {
     const char *format = format_of(video->path);
     if (format == NULL) {
-        snprintf(reason, reason_size, "'%s': a video is named .mp4 or .gif", video->path);
+        snprintf(reason, reason_size, "'%s': the name of a video ends in .mp4 or .gif",
+                 video->path);
         return OCT_EINVAL;
     }
     struct stat there;

@@ -276,7 +276,7 @@ call_run(struct call *call)
 {
     drawing.is_there = drawing.is_there || drawing_start();
     if (!drawing.is_there) {
-        snprintf(call->reason, call->reason_size, "no thread can be started to draw in");
+        snprintf(call->reason, call->reason_size, "cannot start a thread to draw in");
         return;
     }
     drawing.call = call;

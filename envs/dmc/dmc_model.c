@@ -149,7 +149,7 @@ shapes_are_equal(const mjModel *m, const mjModel *own, const char *path, char *r
     }
     for (int k = 0; k < OCT_MIN(m->njnt, own->njnt); k++) { // equal sums: none can be left over
         if (m->jnt_type[k] != own->jnt_type[k]) {
-            snprintf(reason, reason_size, "%s: joint %d is of another type than the task needs",
+            snprintf(reason, reason_size, "%s: joint %d is not of the type that the task needs",
                      path, k);
             return false;
         }

@@ -83,7 +83,7 @@ dmc_options_read(dmc_options *out, const octet_env_config *config, char *error, 
         }
     }
     if (out->task == NULL) {
-        snprintf(error, error_size, "option task is missing: task=%s, say",
+        snprintf(error, error_size, "option task is missing, such as task=%s",
                  dmc_tasks()[0]->id + strlen(PREFIX));
         return false;
     }

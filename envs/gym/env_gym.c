@@ -176,9 +176,9 @@ process_start(octet_env_handle *h, char *reason, size_t reason_size)
         snprintf(reason, reason_size, "the worker's memory is not sound");
     } else if (h->restarts > 0 && (memcmp(&at.obs, &h->at.obs, sizeof(at.obs)) != 0 ||
                                    memcmp(&at.action, &h->at.action, sizeof(at.action)) != 0)) {
-        snprintf(reason, reason_size, "its spaces are others than before");
+        snprintf(reason, reason_size, "its spaces have changed");
     } else if (h->restarts > 0 && at.metrics != h->at.metrics) {
-        snprintf(reason, reason_size, "its metrics are others than before");
+        snprintf(reason, reason_size, "its metrics have changed");
     } else {
         h->at = at;
         return OCT_OK;
@@ -331,7 +331,7 @@ process_renew(octet_env_handle *h, const char *how, char *reason, size_t reason_
     char lost[181];
     snprintf(lost, sizeof(lost), "%s", how); // may be reason
     h->restarts++;
-    snprintf(h->error, sizeof(h->error), "%s; it was started again", lost);
+    snprintf(h->error, sizeof(h->error), "%s; it was restarted", lost);
     if (process_start(h, reason, reason_size) == OCT_OK) {
         renewed_seed(h);
         oct_err err = env_gym_process_call(&h->process, 'r', reason, reason_size);
@@ -339,7 +339,7 @@ process_renew(octet_env_handle *h, const char *how, char *reason, size_t reason_
             return err;
         }
     }
-    snprintf(h->error, sizeof(h->error), "%s; it cannot be started again: %.900s", lost, reason);
+    snprintf(h->error, sizeof(h->error), "%s; it cannot be restarted: %.900s", lost, reason);
     return OCT_ECLOSED;
 }
 
@@ -362,7 +362,7 @@ reset_call(octet_env_handle *h, const uint8_t *mask, const uint64_t *seeds, char
 static int
 gym_reset(octet_env_handle *h, const uint8_t *mask, const uint64_t *seeds, octet_env_io *io)
 {
-    char reason[ENV_GYM_REASON_BYTES] = "there was no worker";
+    char reason[ENV_GYM_REASON_BYTES] = "the worker was not running";
     oct_err err = h->process.memory == NULL ? OCT_ECLOSED
                                             : reset_call(h, mask, seeds, reason, sizeof(reason));
     bool is_lost = err == OCT_ECLOSED, is_full = mask == NULL || memchr(mask, 0, h->count) == NULL;
@@ -474,7 +474,7 @@ gym_step(octet_env_handle *h, octet_env_io *io)
         h->error[0] = '\0';
     }
     if (h->process.memory == NULL) { // it was lost with all episodes, and none could take its place
-        if (process_renew(h, "there was no worker", reason, sizeof(reason)) == OCT_ECLOSED) {
+        if (process_renew(h, "the worker was not running", reason, sizeof(reason)) == OCT_ECLOSED) {
             return 1;
         }
         h->is_interrupted = true;

@@ -190,7 +190,7 @@ lost(env_gym_process *process, uint32_t waited_ms, char *reason, size_t reason_s
         snprintf(reason, reason_size, "the worker crashed: signal %d (%s)", WTERMSIG(status),
                  strsignal(WTERMSIG(status)));
     } else {
-        snprintf(reason, reason_size, "the worker ended with exit code %d (its words are above)",
+        snprintf(reason, reason_size, "the worker exited with code %d (its output is above)",
                  WEXITSTATUS(status));
     }
     process->pid = 0;
@@ -226,8 +226,8 @@ memory_check(env_gym_process *process, char *reason, size_t reason_size)
     (void)status_of_end(process->pid, 0);
     process->pid = 0;
     env_gym_process_stop(process);
-    snprintf(reason, reason_size, "the worker had %u MB, OCTET_GYM_MEMORY_MB allows %u", used_mb,
-             limit_mb);
+    snprintf(reason, reason_size, "the worker used %u MB, but OCTET_GYM_MEMORY_MB allows %u",
+             used_mb, limit_mb);
     return OCT_ECLOSED;
 }
 
@@ -282,7 +282,7 @@ memory_map(env_gym_process *process, int file, char *reason, size_t reason_size)
         (void)close(file);
     }
     if (memory == MAP_FAILED) {
-        snprintf(reason, reason_size, "the worker shares no memory: %s", strerror(errno));
+        snprintf(reason, reason_size, "the worker cannot share memory: %s", strerror(errno));
         return OCT_EINVAL;
     }
     process->memory = memory;
@@ -330,7 +330,7 @@ env_gym_process_start(env_gym_process *out, const char *const *arguments, char *
     }
     OCT_TRY(settings_read(&process, reason, reason_size));
     if (!links_open(&process, &theirs, &lease)) {
-        snprintf(reason, reason_size, "no socket: %s", strerror(errno));
+        snprintf(reason, reason_size, "cannot make a socket: %s", strerror(errno));
         return OCT_EINVAL;
     }
     int failed = spawn(&process.pid, theirs, lease, arguments);

@@ -1,10 +1,11 @@
 """Steps environments of Gymnasium for a process of Octet: env_gym.c runs this text as `python3 -c`.
 
-argv: name of the environment, how many, seed, autoreset (0 or 1), options (key=value, with SEPARATOR between them).
-Descriptor 3 is a socket: a
-packet of one letter asks for a reset ("r": of those in the mask) or a step ("s"), the answer is "k", or "e" with a line
-for a person. The first answer also carries the memory that both sides share; HEADER says where what lies in it.
-Descriptor 4 is a pipe, whose other end only the host has: when that closes, the kernel ends this process."""
+argv: name of the environment, number of environments, seed, autoreset (0 or 1), options (key=value, with SEPARATOR between
+them). Descriptor 3 is a socket: a packet of one letter requests a reset ("r": of the environments in the mask) or a step
+("s"); the reply is "k", or "e" with a line for the user. The first reply also carries the memory that both sides share;
+HEADER describes its layout. Descriptor 4 is a pipe whose other end only the host holds: when it closes, the kernel ends this
+process.
+"""
 
 import array
 import ast
@@ -28,7 +29,7 @@ TEXT_BYTES, REASON_BYTES = 256, 900  # of a line in the memory, and in an answer
 
 
 def end_without(error):
-    """What this text itself needs cannot be imported: the host tells the user."""
+    """A package that this worker needs cannot be imported: the host reports it to the user."""
     line = (f"{sys.executable}: {' '.join(str(error).split())}; {sys.executable} -m pip install gymnasium installs it, "
             "OCTET_PYTHON names another Python")
     socket.socket(fileno=3).send(b"e" + line.encode(errors="replace")[:REASON_BYTES])
@@ -67,30 +68,32 @@ BETWEEN = ("<string>", "<frozen ", os.path.dirname(importlib.__file__), *(
 
 
 def keep_links():
-    """From programs that environments start: the host is to see this process end, also where they live on."""
+    """Closes descriptors that child processes of environments inherit: the host must see this process end even if they
+    continue."""
     for descriptor in (3, 4):
         os.set_inheritable(descriptor, False)
 
 
 def end_with_host():
-    """Also in the middle of a call that never returns. Where memory is short, this process goes first, not the learner."""
+    """Ends this process when the host ends, even in the middle of a call that never returns. If memory is short, the kernel
+    kills this process first, not the learner."""
     with contextlib.suppress(OSError):
         fcntl.fcntl(4, fcntl.F_SETOWN, os.getpid())
         fcntl.fcntl(4, fcntl.F_SETSIG, signal.SIGKILL)
         fcntl.fcntl(4, fcntl.F_SETFL, os.O_ASYNC)
     if select.select([4], [], [], 0)[0]:
-        sys.exit("octet: the process that steps this environment has gone")
+        sys.exit("octet: the process that steps this environment has ended")
     with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w", encoding="ascii") as file:
         file.write("500")
 
 
 class Interrupted(Exception):
-    """An environment was left in a call, or not called, after a Ctrl-C."""
+    """After a Ctrl-C, the call of an environment was left, or not made."""
 
 
 class Patience:
-    """Ctrl-C reaches all processes of a terminal. It is the host's, unless an environment hangs: one that is in a call
-    (`with PATIENCE:`) STUCK_SECONDS after the command began is left then, and the command calls no other."""
+    """Ctrl-C reaches all processes of a terminal. The host handles it, unless an environment hangs: a call (`with PATIENCE:`)
+    that still runs STUCK_SECONDS after the command began is left then, and the command makes no other call."""
 
     began = None  # the command; None: there is none
     is_asked = False  # by a Ctrl-C since then
@@ -143,8 +146,8 @@ def is_between(trace):
 
 
 def origin_of(error):
-    """The exception, or the one behind it, that comes from the environment's own code, and its traceback from there on;
-    None and None: there is none."""
+    """Returns the exception, or the one that caused it, that comes from the environment's own code, and its traceback from
+    there; None and None if there is none."""
     while error is not None:
         trace = error.__traceback__
         while trace and is_between(trace):
@@ -156,15 +159,16 @@ def origin_of(error):
 
 
 def words_of(error):
-    """What it says, or why it cannot: that is code of the environment, too."""
+    """Returns the exception's text, or why it has none: that is code of the environment, too."""
     try:
         return str(error)
     except Exception as own:
-        return f"what it says cannot be told: {type(own).__name__}"
+        return f"its text cannot be read: {type(own).__name__}"
 
 
 def line_of(error, size):
-    """For a person, in at most so many bytes: what was raised, and the innermost line of the environment's own."""
+    """Returns a line for the user, in at most this many bytes: the exception, and the innermost line of the environment's own
+    code."""
     place, (_, trace) = "", origin_of(error)
     while trace:
         if not is_between(trace):
@@ -176,15 +180,15 @@ def line_of(error, size):
 
 
 def refusal_of(name, error):
-    """Why there is no environment, in a line for a person."""
+    """Returns a line for the user that says why there is no environment."""
     is_known = not isinstance(error, (NameNotFound, NamespaceNotFound)) or name.rpartition(":")[0] not in ("", "__main__")
     advice = b"" if is_known else ADVICE
     return line_of(error, REASON_BYTES - len(advice)) + advice
 
 
 class Tracebacks:
-    """On standard error, where the line about an exception does not tell its author enough: one for each line of code
-    that raises, and no more than TRACEBACKS_MAX."""
+    """Prints a traceback on standard error if the line about an exception is not enough for the environment's author: one for
+    each line of code that raises, and at most TRACEBACKS_MAX."""
 
     told = set()
 
@@ -197,13 +201,13 @@ class Tracebacks:
         cls.told.add(place)
         with contextlib.suppress(Exception):  # of a full disk, or a standard error that the environment has replaced
             lines = traceback.format_exception(type(own), own, trace, limit=-TRACEBACK_FRAMES)
-            sys.stderr.write("octet: an environment raised (the next time without this):\n"
+            sys.stderr.write("octet: an environment raised (shown only once):\n"
                              + "".join(lines)[-TRACEBACK_CHARACTERS:])
             sys.stderr.flush()
 
 
 def arguments_of(text):
-    """Options as Python writes values; what is none is a word."""
+    """Parses options as Python literals; anything else is a word."""
     arguments = {}
     for part in filter(None, text.split(SEPARATOR)):
         key, _, value = part.partition("=")
@@ -215,13 +219,13 @@ def arguments_of(text):
 
 
 def seed_of(seed):
-    """Below 2^31: numpy.random.seed, and simulators with an int for it, take no larger ones. All bits of a larger one
-    count."""
+    """Returns a seed below 2^31: numpy.random.seed, and simulators that store it in an int, accept no larger seeds. All bits
+    of a larger seed count."""
     return seed if seed < 2**31 else int(np.random.SeedSequence(seed).generate_state(1)[0]) >> 1
 
 
 def metrics_of(options):
-    """Names of what is measured by info at the end of an episode."""
+    """Returns the names of metrics that info has at the end of an episode."""
     value = arguments_of(options).get(METRICS_KEY)
     if value is None:
         return ()
@@ -238,7 +242,7 @@ def metrics_of(options):
 
 
 def metric_of(value):
-    """A value of info as a number; NaN: it is none."""
+    """Returns a value of info as a number; NaN if it is not a number."""
     if isinstance(value, (bool, int, float, np.generic, np.ndarray)):
         number = np.asarray(value)
         if number.size == 1 and number.dtype.kind in "biuf":
@@ -258,7 +262,7 @@ def is_flattened(space):
 
 
 def parts_of(answer, call, names):
-    """What a call of an environment returned; the last part is its info."""
+    """Checks what a call of an environment returned; the last part is its info."""
     if not isinstance(answer, tuple) or len(answer) != len(names):
         what = f"{len(answer)} values" if isinstance(answer, tuple) else f"a value of type {type(answer).__name__}"
         raise ValueError(f"{call} returned {what}, not ({', '.join(names)})")
@@ -281,24 +285,24 @@ def array_of(value, dtype=None):
     try:
         return np.asarray(value, dtype)
     except (TypeError, ValueError):
-        raise TypeError(f"an observation of type {type(value).__name__}, which is no array of numbers") from None
+        raise TypeError(f"an observation of type {type(value).__name__}, which is not an array of numbers") from None
 
 
 def exact(space, value):
-    """An observation in its space's type, which is one of whole numbers: those that it does not hold are errors, not
-    others."""
+    """Converts an observation to the type of its space, which has whole numbers: numbers that the type cannot hold are
+    errors."""
     value = array_of(value)
     if value.dtype == space.dtype:
         return value
     with np.errstate(invalid="ignore"):
         row = value.astype(space.dtype)
     if not np.array_equal(row, value):
-        raise ValueError(f"an observation has {value[row != value].flat[0]}, which its space, of {space.dtype}, does not hold")
+        raise ValueError(f"an observation has {value[row != value].flat[0]}, which its space, of {space.dtype}, cannot hold")
     return row
 
 
 def index_of(space, value):
-    """Of a Discrete space, from 0 on."""
+    """Returns the index of a Discrete space, starting at 0."""
     try:
         index = int(value) - int(space.start)
         is_in = int(value) == value and 0 <= index < space.n
@@ -310,7 +314,7 @@ def index_of(space, value):
 
 
 def parts_check(space, value):
-    """Of an observation that is flattened, which takes any numbers as those of its spaces."""
+    """Converts an observation that is flattened, which accepts any numbers for its spaces."""
     if isinstance(space, spaces.Dict):
         for key, part in space.spaces.items():
             parts_check(part, value[key])
@@ -326,7 +330,7 @@ def parts_check(space, value):
 
 
 def digits_of(index, sides):
-    """Of a number whose last digit changes fastest, as numpy.unravel_index, which takes no more than 64."""
+    """Splits a number whose last digit changes fastest, like numpy.unravel_index, which accepts at most 64 digits."""
     digits = []
     for side in reversed(sides):
         index, digit = divmod(index, side)
@@ -335,8 +339,8 @@ def digits_of(index, sides):
 
 
 class Shape:
-    """A space as Octet has it: n indices, or numbers of a type and shape. Actions of several choices at once are indices of
-    all combinations; sides has how many values each choice has."""
+    """A space in Octet's form: n indices, or numbers of a type and shape. Actions with several choices are indices of all
+    combinations; sides has the number of values of each choice."""
 
     def __init__(self, space, what):
         self.space, self.n, self.start, self.flat = space, 0, 0, is_flattened(space)
@@ -348,7 +352,7 @@ class Shape:
             self.start = getattr(space, "start", 0)
             return
         if self.flat and what == "action":
-            raise TypeError(f"actions of {space} are not supported: Discrete, MultiDiscrete, MultiBinary and Box are")
+            raise TypeError(f"actions of {space} are not supported; allowed are Discrete, MultiDiscrete, MultiBinary and Box")
         if isinstance(space, spaces.Discrete):
             self.n, self.start, self.dtype, self.shape = int(space.n), int(space.start), I32, ()
             return
@@ -356,14 +360,14 @@ class Shape:
         if not isinstance(box, spaces.Box):
             raise TypeError(f"{what}s of {space} are not supported: no fixed number of numbers")
         if len(box.shape) > RANK_MAX or not 1 <= np.prod(box.shape, dtype=np.int64) <= NUMBERS_MAX:
-            raise TypeError(f"{what}s of shape {box.shape} are not supported: up to {RANK_MAX} sides and 1 to "
-                            f"{NUMBERS_MAX} numbers are")
+            raise TypeError(f"{what}s of shape {box.shape} are not supported; allowed are up to {RANK_MAX} "
+                            f"sides and 1 to {NUMBERS_MAX} numbers")
         self.dtype = U8 if box.dtype == np.uint8 and what == "observation" else F32
         self.shape = box.shape if box.shape else (1,)
         self.low, self.high = (np.asarray(bound, np.float64).reshape(self.shape) for bound in (box.low, box.high))
 
     def row(self, value):
-        """The value as a row; wrong shapes, and numbers that its space does not hold, are errors."""
+        """Returns the value as a row; wrong shapes, and numbers outside the space, are errors."""
         if self.n:
             return index_of(self.space, value)
         if self.flat:
@@ -371,7 +375,7 @@ class Shape:
             value = spaces.flatten(self.space, value)
         row = exact(self.space, value) if self.dtype == U8 and not self.flat else array_of(value, NUMPY[self.dtype])
         if row.shape != self.shape and not (row.shape == () and self.shape == (1,)):
-            raise ValueError(f"an observation of shape {row.shape}, its space says {self.shape}")
+            raise ValueError(f"an observation of shape {row.shape}, but its space says {self.shape}")
         return row
 
     def words(self):
@@ -394,7 +398,7 @@ class Worker:
         self.reserve()
 
     def reserve(self):
-        """The shared memory, and arrays in it."""
+        """The shared memory, and the arrays in it."""
         obs, action, count = self.obs_shape, self.action_shape, self.count
         parts = {"obs_low": (obs.shape, np.float64), "obs_high": (obs.shape, np.float64),
                  "action_low": (action.shape, np.float64), "action_high": (action.shape, np.float64),
@@ -438,8 +442,8 @@ class Worker:
                 env.close()
 
     def begin(self, i):
-        """Starts an episode; an environment that cannot is closed and made anew, once. False: there is none now, and the
-        next try makes it, with another seed: this one may be the reason."""
+        """Starts an episode; an environment that cannot start is closed and opened again once. Returns False if there is no
+        environment now; the next try opens it with another seed, because the seed may be the cause."""
         for _ in range(2 if self.envs[i] is not None else 1):
             if PATIENCE.is_over:
                 break
@@ -461,14 +465,14 @@ class Worker:
         return False
 
     def seed_renewed(self, i):
-        """One without a generator that goes on: the same run has the same seeds, and others have others."""
+        """Returns a seed without a generator that continues: the same run has the same seeds, and other runs have others."""
         if self.next_seeds[i] is None:
             self.renewed[i] += 1
             sequence = np.random.SeedSequence((self.given[i], self.renewed[i]))
             self.next_seeds[i] = int(sequence.generate_state(1, np.uint64)[0])
 
     def reset(self):
-        """The answer, with the flags of those in the mask."""
+        """Returns the reply, with the flags of the environments in the mask."""
         answer = b"k"
         for i in np.flatnonzero(self.mask):
             if self.seeded[i]:
@@ -492,7 +496,7 @@ class Worker:
         return bounded.astype(shape.space.dtype).reshape(shape.space.shape)
 
     def advance(self, i):
-        """A step within an episode; its flags."""
+        """Makes a step within an episode; returns its flags."""
         try:
             PATIENCE.check()
             with PATIENCE:

@@ -22,7 +22,7 @@ enum { NATURAL, SAB };
 // only.
 enum { SUM, HAS_ACE, CARDS, DEALER_FIRST, DEALER_SECOND, SUIT, FACE, STATE_COUNT };
 
-_Static_assert(STATE_COUNT <= ENV_NATIVE_STATE_MAX, "a state has so many numbers");
+_Static_assert(STATE_COUNT <= ENV_NATIVE_STATE_MAX, "the numbers of a state");
 
 typedef struct hand {
     int sum; // an ace counts 1

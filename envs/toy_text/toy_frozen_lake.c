@@ -46,7 +46,7 @@ map_read(lake *l, const char *map, char *error, uint32_t error_size)
     if (!sound) {
         snprintf(error, error_size,
                  "option desc=%.80s is not a map: rows of S, F, H and G, all of one length up to "
-                 "%d, at most %d, with / between them and an S to begin from",
+                 "%d, at most %d, separated by /, with an S to start from",
                  map, SIDE_MAX, SIDE_MAX);
         return 1;
     }
@@ -71,8 +71,8 @@ rewards_read(lake *l, const char *text, char *error, uint32_t error_size)
     }
     if (!sound) {
         snprintf(error, error_size,
-                 "option reward_schedule=%.80s is not three numbers with / between them, from "
-                 "-1e12 to 1e12: of goal, hole and ice",
+                 "option reward_schedule=%.80s is not three numbers separated by /, from -1e12 to "
+                 "1e12: of goal, hole and ice",
                  text);
         return 1;
     }

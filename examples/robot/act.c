@@ -62,7 +62,7 @@ balance(octet_policy *policy)
         int32_t action;
         cart_sense(&c, observation);
         if (octet_policy_act(policy, observation, &action) != OCTET_POLICY_OK) {
-            fprintf(stderr, "a sensor gives no number\n");
+            fprintf(stderr, "a sensor value is not a number\n");
             break;
         }
         cart_push(&c, action);

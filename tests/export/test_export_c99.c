@@ -150,7 +150,7 @@ test_no_identifier_is_left_without_the_name(void **state)
     assert_null(strstr(text, "export_"));
     assert_non_null(strstr(text, "#define ARM_7_FLASH_BYTES "));
     assert_non_null(strstr(text, "\nArm_7_act(Arm_7_work *work, const float *observation, "));
-    assert_non_null(strstr(text, " Arm_7_self_test tells whether it does.\n"));
+    assert_non_null(strstr(text, " Arm_7_self_test checks this.\n"));
     free(text);
 }
 

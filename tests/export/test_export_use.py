@@ -70,7 +70,7 @@ class Export(Case):
         self.assertIn("a.h: int8 policy policy for an unknown environment\n", done.stdout)
         self.assertIn("a.onnx: int8 policy for an unknown environment, ", done.stdout)
         self.assertEqual((self.home / "a.h").read_text().splitlines()[0],
-                         "// Policy policy for an unknown environment, int8, of no run of Octet.")
+                         "// Policy policy for an unknown environment, int8, not from a run of Octet.")
 
     def test_a_file_is_replaced_whole_and_nothing_is_left_beside_it(self):
         out = self.home / "p.h"
@@ -140,7 +140,7 @@ class Export(Case):
                      code=2)
         self.assertIn("--sampling is for a header; name --c99 OUT.h", done.stderr)
         done = octet("export", CASES / "balance.oct", "--sampling", "--c99", out, code=1)
-        self.assertIn("has no distribution to draw actions from; leave out --sampling", done.stderr)
+        self.assertIn("has no distribution to sample actions from; leave out --sampling", done.stderr)
         self.assertFalse(out.exists())
         octet("export", CASES / "gauss8.oct", "--name", "gauss8", "--sampling", "--c99", out)
         self.assertEqual(out.read_bytes(), (CASES / "gauss8.h").read_bytes())
@@ -236,7 +236,7 @@ class Export(Case):
         for config, repeat, said in [
                 (None, None, "action repeat unknown"), ("env: [", None, "action repeat unknown"),
                 ("env: {id: CartPole-v1}\n", 1, None),
-                ('env: {id: CartPole-v1, options: "a=1,action_repeat=4"}\n', 4, "action repeat 4: ask the policy once in 4")]:
+                ('env: {id: CartPole-v1, options: "a=1,action_repeat=4"}\n', 4, "action repeat 4: run the policy once every 4")]:
             if config is not None:
                 (run / "config.yaml").write_text(config)
             for policy in [run, run / "policy.oct"]:
@@ -245,12 +245,12 @@ class Export(Case):
                 self.assertIn(said or "", done.stdout)
                 found = held.search(header.read_text())
                 self.assertEqual(found and int(found[1]), repeat)
-                self.assertEqual("(action_repeat) is not known" in header.read_text(), repeat is None)
-                self.assertEqual("once in 4 control steps" in header.read_text(), repeat == 4)
+                self.assertEqual("(action_repeat) is unknown" in header.read_text(), repeat is None)
+                self.assertEqual("once every 4 control steps" in header.read_text(), repeat == 4)
                 note = re.search(rb"\x0a\x0daction_repeat\x12\x01(\d)", model.read_bytes())
                 self.assertEqual(note and int(note[1]), repeat)
         done = octet("export", "policy.oct", "--c99", header, cwd=run)
-        self.assertIn("once in 4", done.stdout)
+        self.assertIn("once every 4", done.stdout)
 
     def test_names_that_differ_in_case_only_cannot_meet(self):
         for name in ["pole", "Pole", "POLE"]:
@@ -261,7 +261,7 @@ class Export(Case):
             done = subprocess.run(["cc", "-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", "a.c"],
                                   cwd=self.home, check=False, capture_output=True, text=True, timeout=LIMIT_S)
             self.assertEqual(done.returncode != 0, why is not None, done.stderr)
-            self.assertIn(f"{why} of this name, or of one that differs in case only, is included" if why else "", done.stderr)
+            self.assertIn(f"{why} of this name, or of a name that differs only in case, is already included" if why else "", done.stderr)
 
     def test_two_policies_of_one_name_cannot_meet(self):
         for policy in ["balance", "squash8"]:
@@ -277,7 +277,7 @@ class Export(Case):
                 done = subprocess.run([*compiler, "-Wall", "-Wextra", "-Wundef", "-Werror", "-fsyntax-only", "a.c"],
                                       cwd=self.home, check=False, capture_output=True, text=True, timeout=LIMIT_S)
                 self.assertEqual(done.returncode != 0, stops, (headers, done.stderr))
-                self.assertIn("another header of the name policy is included before it; export it with another --name"
+                self.assertIn("another header with the name policy is already included; export one of the two with another --name"
                               if stops else "", done.stderr)
 
     def test_a_header_of_an_earlier_octet_cannot_meet_one_of_its_name(self):

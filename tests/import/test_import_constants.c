@@ -129,8 +129,8 @@ static void
 test_axes_of_length_1_are_inserted_and_removed(void **state)
 {
     (void)state;
-    static const char outside[] = "an axis that it does not have", twice[] = "one axis twice",
-                      not_1[] = "an axis of more than one number";
+    static const char outside[] = "an axis that its input does not have",
+                      twice[] = "one axis twice", not_1[] = "an axis of more than one number";
     static const axes_case cases[] = {
         {"Unsqueeze", {3}, {0}, 1, {1, 3}, NULL},
         {"Unsqueeze", {3}, {1}, 1, {3, 1}, NULL},
@@ -269,7 +269,7 @@ test_a_part_of_a_shape_is_what_its_attributes_say(void **state)
     small_model_node(&m, "Shape", "shape", "obs", NULL, NULL);
     small_model_ints(&m, "start", NULL, 0);
     m.attributes[0].i = 4;
-    refused(&m, "shape", "it takes nothing of the shape");
+    refused(&m, "shape", "it selects nothing of the shape");
 }
 
 // y = numbers first to end of a list of three, x those of an observation of three.
@@ -303,8 +303,8 @@ test_a_range_stops_at_both_ends(void **state)
         small_model m;
         slice_model(&m, &first, &end);
         if (cases[i].count == 0) {
-            refused(&m, "x", "it takes nothing of the row");
-            refused(&m, "y", "it takes nothing, or");
+            refused(&m, "x", "it selects nothing of the row");
+            refused(&m, "y", "it selects nothing, or");
             continue;
         }
         import_graph *graph = graph_of(&m);
@@ -353,12 +353,12 @@ test_a_constant_that_is_expanded_has_the_shape_that_it_is_expanded_to(void **sta
     begin(&m);
     small_model_list(&m, "wrong", wrong, 2);
     small_model_node(&m, "Expand", "x", "c", "wrong", NULL);
-    refused(&m, "x", "a shape that it does not fit");
+    refused(&m, "x", "a shape that does not fit");
     begin(&m);
     small_model_list(&m, "sizes", sizes, 3);
     small_model_list(&m, "shape", shape, 2);
     small_model_node(&m, "Expand", "x", "sizes", "shape", NULL);
-    refused(&m, "x", "of floats");
+    refused(&m, "x", "for constant floats");
 }
 
 // ---- arithmetic
@@ -431,7 +431,8 @@ static void
 test_constants_that_do_not_fit_are_refused(void **state)
 {
     (void)state;
-    static const char words[] = "it takes constants that are no floats, or whose shapes do not fit";
+    static const char words[] =
+        "it takes constants that are not floats, or whose shapes do not fit";
     small_model m;
     begin(&m);
     small_model_tensor(&m, "two", 0, 2, numbers);

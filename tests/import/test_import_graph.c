@@ -86,7 +86,7 @@ test_only_a_split_has_more_than_its_first_output(void **state)
         assert_non_null(step);
         T_ERR(import_graph_value(graph, "second", &step, &constant, reason, sizeof(reason)),
               OCT_EINVAL);
-        assert_non_null(strstr(reason, "policies have its first output only"));
+        assert_non_null(strstr(reason, "policies support its first output only"));
         import_graph_destroy(graph);
     }
 }

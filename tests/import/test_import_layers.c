@@ -93,7 +93,7 @@ test_deviations_of_another_layer_are_refused(void **state)
     small_model_node(&m, "Tanh", "log_std", "deviation", NULL, NULL);
     import_request request = request_box();
     request.log_std = "log_std";
-    refused(&m, &request, "log deviations are computed by other layers than the means");
+    refused(&m, &request, "log deviations and means are computed by different layers");
 }
 
 // The actions' bounds are [-half, half], and log deviations are clipped to [low, 2] by the model,
@@ -153,12 +153,13 @@ static void
 test_deviations_above_those_of_policies_are_noted(void **state)
 {
     (void)state;
-    static const char higher[] = "policies clip log deviations at 2 for actions in [-1, 1]; the "
-                                 "model clips them higher, and draws wider there";
+    static const char higher[] =
+        "policies clip log deviations at 2 for actions in [-1, 1]; the model clips them at a "
+        "higher value, so its samples spread wider there";
     static const char never[] = "policies clip log deviations at 2 for actions in [-1, 1]; the "
-                                "model does not clip them, and draws wider there";
-    static const char above[] = "policies have log deviations up to 2 for actions in [-1, 1]; "
-                                "the model's are above, and draw wider";
+                                "model does not clip them, so its samples spread wider there";
+    static const char above[] = "policies limit log deviations to 2 for actions in [-1, 1]; the "
+                                "model's are higher, so its samples spread wider";
     char notes[IMPORT_NOTE_SIZE];
     small_model m;
     import_request request;
@@ -259,7 +260,7 @@ test_a_constant_is_turned_as_its_perm_says(void **state)
     small_model_node(&m, "Transpose", "V", "W", NULL, NULL);
     small_model_ints(&m, "perm", twice, 2);
     small_model_node(&m, "MatMul", "action", "obs", "V", NULL);
-    refused(&m, &request, "no order of the axes");
+    refused(&m, &request, "not an order of the axes");
 }
 
 // A shape that is part of a list, as exporters compute it: numbers 1 and 2 of {9, 0, 3}.
@@ -424,7 +425,7 @@ test_steps_in_an_order_that_policies_lack_are_refused(void **state)
     small_model_node(&m, "MatMul", "x", "obs", "W", NULL);
     small_model_node(&m, "Tanh", "t", "x", NULL, NULL);
     small_model_node(&m, "Relu", "action", "t", NULL, NULL);
-    refused(&m, &request, "activations behind a layer only");
+    refused(&m, &request, "activations after a layer only");
     begin(&m);
     static const float pair[] = {1, 2};
     small_model_tensor(&m, "pair", 0, 2, pair);
@@ -440,7 +441,7 @@ test_steps_in_an_order_that_policies_lack_are_refused(void **state)
     begin(&m);
     small_model_node(&m, "MatMul", "action", "obs", "W", NULL);
     request.bound_count = 2;
-    refused(&m, &request, "has 3 numbers, there are bounds of 2 actions");
+    refused(&m, &request, "has 3 numbers, but there are bounds for 2 actions");
     small_model_node(&m, "Clip", "values", "action", "-ones", "twos");
     request = (import_request){.env_id = "", .output = "values", .action_count = 3};
     refused(&m, &request, "clipped at the end");
@@ -508,7 +509,7 @@ test_dropout_that_drops_is_refused(void **state)
         small_model_node(&m, "Dropout", "h", "x", "half", i == 0 ? "no" : i == 1 ? "yes" : NULL);
         small_model_node(&m, "MatMul", "action", "h", "W", NULL);
         if (i == 1) {
-            refused(&m, &request, "drops numbers by chance, which policies do not; export");
+            refused(&m, &request, "drops numbers at random, which policies do not; export");
         } else {
             (void)expect_alike(&m);
         }
@@ -564,7 +565,7 @@ test_an_argmax_takes_the_first_of_equal_numbers(void **state)
         m.nodes[1].attributes = attributes;
         m.nodes[1].attribute_count = OCT_COUNTOF(attributes);
         if (is_last == 1) {
-            refused(&m, &request, "it takes the last of equal numbers");
+            refused(&m, &request, "it chooses the last of equal numbers");
         } else {
             char note[IMPORT_NOTE_SIZE];
             (void)notes_of(&m, &request, note);
@@ -629,7 +630,7 @@ test_rows_are_flat_from_their_last_axis_on(void **state)
         if (axis == 1 || axis == -1) {
             (void)expect_alike(&m);
         } else {
-            refused(&m, &request, "behind the batch only");
+            refused(&m, &request, "after the batch only");
         }
     }
 }
@@ -684,7 +685,7 @@ static void
 test_deviations_of_other_numbers_are_refused(void **state)
 {
     (void)state;
-    static const char *const words = "log deviations are computed by other layers than the means";
+    static const char *const words = "log deviations and means are computed by different layers";
     small_model m;
     import_request request = request_box();
     request.log_std = "log_std";
@@ -709,7 +710,7 @@ test_deviations_of_other_numbers_are_refused(void **state)
     static const float pair[] = {1, 2};
     small_model_tensor(&m, "pair", 0, 2, pair);
     request.log_std = "pair";
-    refused(&m, &request, "'pair' has 2 numbers, the actions have 3");
+    refused(&m, &request, "'pair' has 2 numbers, but the actions have 3");
 }
 
 // ---- sizes

@@ -107,7 +107,7 @@ test_arithmetic_with_constants(void **state)
         {"Div", {"x", "zeros"}, {{0}}, "it gives numbers that are not finite", {0}},
         {"Neg", {"x"}, {{0}}, NULL, {-1, 2, -3}},
         {"Add", {"x", "x"}, {{0}}, "both of its inputs are computed from the observation", {0}},
-        {"Max", {"x", "steps", "twos"}, {{0}}, "of one value and one constant only", {0}},
+        {"Max", {"x", "steps", "twos"}, {{0}}, "for one value and one constant only", {0}},
         {"Clip", {"x", "twos", "-ones"}, {{0}}, "its lower end is above its upper end", {0}},
     };
     cases_check(cases, OCT_COUNTOF(cases));
@@ -178,7 +178,7 @@ test_norms(void **state)
          NULL,
          {1.324443f, -0.595544f, 5.271101f}},
         {"LayerNormalization", {"x", "twos"}, {AXIS(1)}, NULL, {0.324443f, -2.595544f, 2.271101f}},
-        {"LayerNormalization", {"x", "twos"}, {AXIS(0)}, "policies have it over rows", {0}},
+        {"LayerNormalization", {"x", "twos"}, {AXIS(0)}, "policies support it over rows", {0}},
         {"LayerNormalization", {"x", "twos"}, {epsilon}, "its epsilon is 1; policies have", {0}},
         {"BatchNormalization",
          {"x", "twos", "-ones", "tenths", "steps"},
@@ -212,7 +212,7 @@ test_casts_and_orders_of_axes(void **state)
         {"Transpose",
          {"x"},
          {{.name = "perm", .s = "", .ints = turned, .int_count = 2}},
-         "behind the batch only",
+         "after the batch only",
          {0}},
     };
     cases_check(cases, OCT_COUNTOF(cases));
@@ -336,11 +336,11 @@ test_convolutions(void **state)
         {{.name = "auto_pad", .s = "NOTSET"}, 2, 2, 2, NULL},
         {{.name = "auto_pad", .s = "VALID"}, 2, 2, 2, NULL},
         {{.name = "auto_pad", .s = "SAME_UPPER"}, 2, 2, 2, NO_CONV},
-        {{0}, 2, 1, 2, "policies have square kernels"},
-        {{0}, 1, 2, 2, "policies have square kernels"},
-        {{0}, 4, 4, 2, "policies have square kernels"},
-        {{0}, 2, 2, 3, "its bias has not one number for each filter"},
-        {{0}, 2, 2, 1, "its bias has not one number for each filter"},
+        {{0}, 2, 1, 2, "policies support square kernels"},
+        {{0}, 1, 2, 2, "policies support square kernels"},
+        {{0}, 4, 4, 2, "policies support square kernels"},
+        {{0}, 2, 2, 3, "its bias does not have one number for each filter"},
+        {{0}, 2, 2, 1, "its bias does not have one number for each filter"},
     };
     for (size_t i = 0; i < OCT_COUNTOF(cases); i++) {
         small_model m;
@@ -370,7 +370,7 @@ test_what_is_done_to_maps_around_a_convolution(void **state)
     conv_begin(&m, &plain, false);
     small_model_tensor(&m, "places", 2, 2, places);
     small_model_node(&m, "Mul", "scaled", "h", "places", NULL);
-    conv_end(&m, "scaled", "it scales each place of a map in another way", NULL);
+    conv_end(&m, "scaled", "it scales each position of a map differently", NULL);
 }
 
 int

@@ -45,12 +45,12 @@ test_parts_of_a_split_are_those_of_the_row(void **state)
         {{1, 2}, 2, NULL, {2, 3}},
         {{2, 1}, 2, NULL, {3}},
         {{0}, 0, NULL, {3}},
-        {{1, 1}, 2, "its parts are not those of the row", {0}},
-        {{2, 2}, 2, "its parts are not those of the row", {0}},
-        {{3, 0}, 2, "its parts are not those of the row", {0}},
-        {{4, -1}, 2, "its parts are not those of the row", {0}},
-        {{3}, 1, "its parts are not those of the row", {0}},
-        {{1, 1, 1}, 3, "its parts are not those of the row", {0}},
+        {{1, 1}, 2, "its parts do not add up to the row", {0}},
+        {{2, 2}, 2, "its parts do not add up to the row", {0}},
+        {{3, 0}, 2, "its parts do not add up to the row", {0}},
+        {{4, -1}, 2, "its parts do not add up to the row", {0}},
+        {{3}, 1, "its parts do not add up to the row", {0}},
+        {{1, 1, 1}, 3, "its parts do not add up to the row", {0}},
     };
     static char first[] = "first", action[] = "action";
     char *parts[] = {first, action};
@@ -92,7 +92,7 @@ test_sizes_of_a_split_are_constant_whole_numbers(void **state)
         split->output_count = 2;
         small_model_ints(&m, "axis", NULL, 0);
         m.attributes[1].i = -1;
-        expect(&m, "its parts are not those of the row", NULL, 0);
+        expect(&m, "its parts do not add up to the row", NULL, 0);
     }
 }
 
@@ -108,9 +108,9 @@ test_a_shape_keeps_the_batch(void **state)
         {-1, 0, NULL},
         {-1, 1, NULL},
         {4, 4, NULL},
-        {-1, 3, "it makes another batch of the numbers"},
-        {4, 3, "it makes another batch of the numbers"},
-        {-1, -2, "it makes another batch of the numbers"},
+        {-1, 3, "it changes the size of the batch"},
+        {4, 3, "it changes the size of the batch"},
+        {-1, -2, "it changes the size of the batch"},
     };
     static const float first_row[] = {1, 2, 3};
     for (size_t i = 0; i < OCT_COUNTOF(cases); i++) {
@@ -248,8 +248,8 @@ test_a_map_is_all_of_the_numbers_before_it(void **state)
         small_model_node(&m, "Flatten", "action", "h", NULL, NULL);
         expect(&m,
                i == 0 ? NULL
-                      : "node 'h' (Conv): its map is a part of the numbers before it, and policies "
-                        "have it on all",
+                      : "node 'h' (Conv): its map is a part of the numbers before it, but policies "
+                        "support it on all",
                kernel, 1);
     }
 }

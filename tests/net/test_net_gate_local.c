@@ -380,7 +380,7 @@ test_a_process_ends_whose_socket_cannot_be_replaced(void **state)
     net_test_read(net_test_path("lost"), said, sizeof(said));
     const char *first = strstr(said, " E NET-GATE-LOST ");
     assert_non_null(first);
-    assert_non_null(strstr(first, "error=\"nobody is left\": nobody answers behind the gate"));
+    assert_non_null(strstr(first, "error=\"nobody is left\": no answer behind the gate"));
     const char *last = strstr(first + 1, " E NET-GATE-LOST ");
     assert_non_null(last);
     assert_non_null(strstr(last, "this process ends and must be restarted"));

@@ -668,7 +668,7 @@ test_http_check_table(void **state)
     }
     char reason[256] = "";
     T_ERR(net_http_check("http://0.0.0.0:9464", &strict, reason, sizeof(reason)), OCT_EINVAL);
-    assert_non_null(strstr(reason, ": use https://, or say --trust if the network is trusted"));
+    assert_non_null(strstr(reason, ": use https://, or give --trust if the network is trusted"));
     const net_http_terms bare = {.to_have_tls = "--certs"}; // nothing makes it serve in clear
     T_ERR(net_http_check("http://0.0.0.0:9464", &bare, reason, sizeof(reason)), OCT_EINVAL);
     assert_string_equal(strstr(reason, ": use"), ": use https://");

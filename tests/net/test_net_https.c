@@ -619,7 +619,7 @@ test_the_end_of_our_certificate_is_told(void **state)
         } while (strstr(said, want) == NULL);
     }
     health_says(&s, 30 * DAY_S, "HTTP/1.1 503",
-                "our certificate expired 0 days ago: nobody new can connect\n");
+                "our certificate expired 0 days ago: no new peer can connect\n");
     health_says(&s, 32 * DAY_S, "HTTP/1.1 503", "our certificate expired 2 days ago");
     own_trouble = "no replay"; // is said first
     health_says(&s, 32 * DAY_S, "HTTP/1.1 503", "\r\n\r\nno replay\n");

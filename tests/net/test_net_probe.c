@@ -14,7 +14,7 @@
 #define TRIES  10
 #define CLOSED "nothing listens there"
 #define OTHER  "the listener does not answer as Octet"
-#define OURS   "connected, but there is no answer"
+#define OURS   "connected, but the process there does not answer"
 
 // A port of 127.0.0.1, and what listens there.
 typedef struct place {

@@ -132,7 +132,7 @@ test_a_pipe_is_refused(void **state)
         path_in(path, "pipe", names[i]);
         assert_int_equal(unlink(path), 0);
         assert_int_equal(mkfifo(path, 0600), 0);
-        refused("pipe", "no plain file");
+        refused("pipe", "not a regular file");
         assert_int_equal(unlink(path), 0);
     }
 }
@@ -150,8 +150,8 @@ test_each_ca_has_its_list_or_the_old_files_stay(void **state)
     reloads(tls, OCT_OK, "");
     assert_int_equal(net_tls_revocation(tls), NET_TLS_LIST);
     certs_trust_append(next_ca, net_test_path("both"));
-    reloads(tls, OCT_EINVAL, "no list of the CA \"next\"");
-    refused("both", "no list of the CA \"next\"");
+    reloads(tls, OCT_EINVAL, "no revocation list of the CA \"next\"");
+    refused("both", "no revocation list of the CA \"next\"");
     certs_list_append(next_ca, net_test_path("both"));
     reloads(tls, OCT_OK, "");
     net_tls_close(tls);
@@ -167,7 +167,7 @@ test_each_ca_has_its_list_though_both_have_one_name(void **state)
     certs_write_usual(ca, "replay", true, net_test_path("renewed"));
     certs_list_append(ca, net_test_path("renewed"));
     certs_trust_append(renewed, net_test_path("renewed"));
-    refused("renewed", "no list of the CA \"old\"");
+    refused("renewed", "no revocation list of the CA \"old\"");
     certs_list_append(renewed, net_test_path("renewed"));
     char reason[1024];
     net_tls *tls;
@@ -192,7 +192,7 @@ test_root_of_an_authority_needs_no_list(void **state)
     path_in(path, "below", "crl.pem");
     assert_int_equal(unlink(path), 0);
     certs_list_append(ca, net_test_path("below"));
-    refused("below", "no list of the CA \"issuing\"");
+    refused("below", "no revocation list of the CA \"issuing\"");
     certs_ca_destroy(issuing);
 }
 
@@ -616,7 +616,7 @@ test_half_of_another_ca_changes_nothing(void **state)
     path_in(to, "host", "ca.crt");
     path_in(from, "coming", "ca.crt");
     assert_int_equal(rename(from, to), 0);
-    assert_false(reloads(tls, OCT_EINVAL, "no list of the CA \"next\""));
+    assert_false(reloads(tls, OCT_EINVAL, "no revocation list of the CA \"next\""));
     path_in(to, "host", "crl.pem");
     assert_int_equal(unlink(to), 0);
     certs_list_append(next_ca, net_test_path("host"));

@@ -108,7 +108,7 @@ test_url_check_names_the_way_out(void **state)
     assert_non_null(strstr(reason, "--insecure"));
     T_ERR(net_url_check("tcp://127.0.0.1:5555", false, reason, sizeof(reason)), OCT_EINVAL);
     assert_non_null(strstr(reason, "open to every user of this machine"));
-    assert_non_null(strstr(reason, "use ipc:// (or tls+tcp://), or say --insecure"));
+    assert_non_null(strstr(reason, "use ipc:// (or tls+tcp://), or give --insecure"));
 }
 
 static void

@@ -354,7 +354,7 @@ test_what_cannot_be_compared_is_refused(void **state)
     policy_image_destroy(write_pair(POLICY_INT8));
     s = inspect_against(path, fp32_path, " --env Acrobot-v1");
     assert_int_equal(s.code, 1);
-    assert_non_null(strstr(s.err, "reads 4 numbers, but Acrobot-v1 observes 6"));
+    assert_non_null(strstr(s.err, "reads 4 numbers, but an observation of Acrobot-v1 has 6"));
     said_free(s);
     snprintf(arguments, sizeof(arguments), "%s --env CartPole-v1", path);
     s = inspect(arguments);
@@ -391,7 +391,8 @@ test_a_policy_from_elsewhere_has_no_run(void **state)
     image->spec.env_id[0] = '\0';
     image_save(image, path);
     said s = inspect(path);
-    const char *const words[] = {"environment unknown\n", "version     of no run of Octet\n"};
+    const char *const words[] = {"environment unknown\n",
+                                 "version     none, not from a run of Octet\n"};
     expect_words(&s, words, OCT_COUNTOF(words));
     assert_null(strstr(s.out, "trained"));
     said_free(s);

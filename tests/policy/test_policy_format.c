@@ -530,7 +530,7 @@ test_an_image_can_be_decoded_into_again(void **state)
         policy_image *into = full_image(precisions[(i + 1) % OCT_COUNTOF(precisions)], false);
         encoded e = encode(image);
         T_ERR(policy_decode_into(into, e.bytes, e.length, reason, REASON), OCT_EPROTO);
-        assert_string_equal(reason, "the policy is of another network or precision");
+        assert_string_equal(reason, "the policy's network or precision differs from its base's");
         T_OK(policy_image_create(&other, &image->spec, precisions[i]));
         T_OK(policy_decode_into(other, e.bytes, e.length, NULL, 0));
         encoded again = encode(other);

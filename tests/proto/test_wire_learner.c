@@ -668,7 +668,7 @@ test_peers_refuse_what_is_no_peer(void **state)
     REFUSED(wire_peers, &message, "peers.relay_is_silent: neither 0 nor 1");
     message = wire_example_peers(2);
     message.relay = three;
-    REFUSED(wire_peers, &message, "peers.relay: no place in the list of relays");
+    REFUSED(wire_peers, &message, "peers.relay: no index in the list of relays");
     message = wire_example_peers(2);
     message.relays.count = WIRE_RELAYS_MAX + 1;
     REFUSED(wire_peers, &message, "peers: more than 256 relays");

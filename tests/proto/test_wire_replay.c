@@ -458,9 +458,9 @@ test_sampled_refuses_an_episode_that_ends_without_an_end_row(void **state)
         wire_sampled in = wire_example_sampled(2, 3, 0), out;
         in.flags = flags;
         in.reward = reward;
-        REFUSED(wire_sampled, &in, "sampled.flags: no end row behind an episode's last action");
+        REFUSED(wire_sampled, &in, "sampled.flags: no end row after an episode's last action");
         flags[2] = WIRE_FIRST;
-        REFUSED(wire_sampled, &in, "sampled.flags: no end row behind an episode's last action");
+        REFUSED(wire_sampled, &in, "sampled.flags: no end row after an episode's last action");
         flags[2] = WIRE_END;
         T_OK(wire_sampled_through(&out, arena, &in));
         flags[1] = 0;

@@ -43,10 +43,10 @@ test_a_release_that_does_not_tell_is_of_version_4(void **state)
     const wire_speaks untold = {0}, next = {4, 4, 5, "0.2"}, later = {5, 5, 5, "0.4"};
     assert_true(wire_speaks_meet(&next, &untold, reason, sizeof(reason)));
     assert_false(wire_speaks_meet(&later, &untold, reason, sizeof(reason)));
-    assert_string_equal(reason,
-                        "release 0.4 speaks protocol version 5 and reads 5 to 5, its peer, an "
-                        "earlier release, speaks 4 and reads 4 to 4: run the same release on both "
-                        "sides, or ones that follow each other");
+    assert_string_equal(
+        reason,
+        "release 0.4 speaks protocol version 5 and reads 5 to 5, its peer, an earlier release, "
+        "speaks 4 and reads 4 to 4: run the same release on both sides, or consecutive releases");
 }
 
 static void

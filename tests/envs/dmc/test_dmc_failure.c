@@ -177,7 +177,7 @@ test_dmc_model_of_another_shape_is_refused(void **state)
                "<mujoco><worldbody><body name='pole'><joint type='slide' name='hinge'/>"
                "<geom size='.1'/></body></worldbody>"
                "<actuator><motor joint='hinge'/></actuator></mujoco>");
-    open_says(options, "pendulum.xml: joint 0 is of another type than the task needs");
+    open_says(options, "pendulum.xml: joint 0 is not of the type that the task needs");
 }
 
 static void
