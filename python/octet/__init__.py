@@ -2,17 +2,17 @@
 
     octet.make("CartPole-v1")                           a gymnasium.Env
     octet.make_vec("dmc:cheetah_run", num_envs=64)      a gymnasium.vector.VectorEnv
-    gymnasium.make("octet:octet/CartPole-v1")           the same by Gymnasium's registry
-    octet.train("cartpole", run_dir="run")              `octet train` as a function; octet.Run("run") is what it left
+    gymnasium.make("octet:octet/CartPole-v1")           the same from Gymnasium's registry
+    octet.train("cartpole", run_dir="run")              `octet train` as a function; octet.Run("run") reads its folder
     octet.start("cartpole", run_dir="run")              the same in the background
     octet.sweep("cartpole", {KEY: VALUES}, "sweep")     runs of many settings; octet.compare(runs) compares them
-    octet.Policy("policy.oct").act(observation)         what a run published
-    octet.import_policy(model, observations)            a policy of a network that was trained elsewhere
+    octet.Policy("policy.oct").act(observation)         the policy that a run published
+    octet.import_policy(model, observations)            a policy from a network that was trained elsewhere
     octet.Learner("cartpole", run_dir="run")            a learner of your own on Octet's actors and replay
-    octet.Replay("folder", observation=…, action=…)     a replay service for anybody's steps
+    octet.Replay("folder", observation=…, action=…)     a replay service for any program's steps
     octet.preset("cartpole")                            the path of an experiment for `octet train`
 
-Errors are `octet.OctetError`, with the words of the command line. docs/python.md has more.
+Errors are `octet.OctetError`, with the message of the command line. docs/python.md explains more.
 """
 
 from __future__ import annotations
@@ -54,9 +54,10 @@ else:
 
 
 def preset(name: str) -> pathlib.Path:
-    """The experiment file of that name that comes with the program octet, such as "cartpole" or "dmc/cheetah_run"."""
+    """Returns the path of a preset: an experiment file that comes with the program octet, such as "cartpole" or
+    "dmc/cheetah_run"."""
     if not isinstance(name, str):
-        raise OctetError(f"preset: {name!r} is no name, such as 'cartpole'")
+        raise OctetError(f"preset: {name!r} is not a name, such as 'cartpole'")
     done = finished("presets", "--", name)
     if done.returncode != 0:
         raise OctetError(done.stderr.strip().removeprefix("octet presets: error: "), 6)

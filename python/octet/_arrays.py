@@ -1,4 +1,4 @@
-"""Arrays that callers give. Private."""
+"""Checks and converts arrays that callers give. Private."""
 
 from __future__ import annotations
 
@@ -12,30 +12,30 @@ from ._lib import OctetError
 
 
 def array_of(name: str, given: Any) -> NDArray[Any]:
-    """NumPy's, of real numbers. Texts, objects, times, complex numbers and records are refused: NumPy would read them as
-    numbers, one way or another."""
+    """Converts to an array of real numbers. Refuses texts, objects, times, complex numbers and records, which NumPy would
+    also convert to numbers."""
     try:
         array = np.asarray(_of_torch(given) if hasattr(given, "detach") else given)
     except (TypeError, ValueError, OverflowError) as error:  # among others, parts of several shapes
         raise OctetError(f"{name}: {error}") from error
     if array.dtype.kind not in "biuf":
-        raise OctetError(f"{name} of type {array.dtype}: real numbers are expected")
+        raise OctetError(f"{name} of type {array.dtype}; expected real numbers")
     return array
 
 
 def floats_of(name: str, given: Any, dtype: type = np.float32) -> NDArray[Any]:
-    """The same as contiguous floats of that type; what is too large for it is infinite."""
+    """Like array_of, but returns contiguous floats of the given type; numbers that are too large become infinite."""
     array = array_of(name, given)
     with np.errstate(over="ignore"):
         return np.asarray(array, dtype, order="C")
 
 
 def is_list(given: Any) -> bool:
-    """Of parts, one after another: neither a text nor an array without axes."""
+    """Returns whether the argument is a sequence of parts: neither a text nor an array without axes."""
     return isinstance(given, Iterable) and not isinstance(given, (str, bytes)) and getattr(given, "ndim", 1) > 0
 
 
 def _of_torch(tensor: Any) -> Any:
-    """From wherever it lies. NumPy has no bfloat16."""
+    """Converts a tensor on any device. NumPy has no bfloat16, so such tensors become float32."""
     tensor = tensor.detach().cpu()
     return (tensor.float() if "bfloat16" in str(tensor.dtype) else tensor).numpy()

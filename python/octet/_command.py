@@ -1,4 +1,4 @@
-"""The command line `octet` as a child: which program it is, how keys are written for it, and what it says."""
+"""Runs the command line `octet` as a child process: finds the program, writes keys for it, and reads its output."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ _INTERRUPTED = (signal.SIGHUP, signal.SIGINT, signal.SIGTERM)
 
 
 def program() -> str:
-    """$OCTET_PROGRAM; else the wheel's; else the system's."""
+    """Returns $OCTET_PROGRAM, or else the program of the wheel, or else the program of the system."""
     found = os.environ.get("OCTET_PROGRAM") or own_file("bin/octet") or shutil.which("octet")
     if not found:
-        raise OctetError("there is no program octet: install the wheel, or set OCTET_PROGRAM to that of a build", 6)
+        raise OctetError("the program octet was not found: install the wheel, or set OCTET_PROGRAM to the program of a build", 6)
     return str(found)
 
 
@@ -46,7 +46,7 @@ def cannot_start(name: str, error: OSError) -> OctetError:
 
 
 def finished(*arguments: str) -> subprocess.CompletedProcess[str]:
-    """What it says, when it has ended."""
+    """Runs the command to its end and returns what it printed."""
     its = command(*arguments)
     try:
         return subprocess.run(its, stdin=subprocess.DEVNULL, capture_output=True, text=True, encoding="utf-8", errors="replace",
@@ -58,7 +58,7 @@ def finished(*arguments: str) -> subprocess.CompletedProcess[str]:
 # ---- what it is given
 
 def literal_of(key: str, value: Any) -> str:
-    """A keyword argument as a Python literal, which is read as the same value in another process."""
+    """Formats a keyword argument as a Python literal, which another process reads as the same value."""
     plain = value.item() if isinstance(value, np.generic) else value
     text = ascii(plain)
     try:
@@ -71,17 +71,17 @@ def literal_of(key: str, value: Any) -> str:
 
 
 def options_text(env_id: str, options: Mapping[str, Any]) -> str:
-    """Keyword arguments as the `env.options` of an experiment: `key=value,key=value`."""
+    """Formats keyword arguments as the `env.options` of an experiment: `key=value,key=value`."""
     for key in options:
         if not isinstance(key, str) or not key or set(key) & set(",=\0"):
-            raise OctetError(f"option {key!r}: no name: it is empty, or holds a comma, an equals sign or a NUL")
+            raise OctetError(f"option {key!r}: not a name: it is empty, or contains a comma, an equals sign or a NUL")
     if env_id.startswith("gym:"):
         return ",".join(f"{key}={literal_of(key, value)}" for key, value in options.items())
     parts = []
     for key, value in options.items():
         text = str(int(value)) if isinstance(value, (bool, np.bool_)) else str(value)
         if set(text) & set(",=\0"):
-            raise OctetError(f"option {key}: the value {text!r} holds a comma, an equals sign or a NUL")
+            raise OctetError(f"option {key}: the value {text!r} contains a comma, an equals sign or a NUL")
         parts.append(f"{key}={text}")
     return ",".join(parts)
 
@@ -98,8 +98,9 @@ def _escape(found: re.Match[str]) -> str:
 
 
 def _text(text: str, in_list: bool) -> str:
-    """As YAML reads it back; a text that is a list of numbers, such as "[64, 64]", stays one. A list of the command line is
-    split at commas outside of brackets and of quotes, each of which counts: so a quoted text holds none."""
+    """Quotes a text so that YAML reads it back unchanged; a list of numbers in a text, such as "[64, 64]", is written as a
+    list. The command line splits lists at commas outside brackets and quotes and counts every quote, so a quoted text
+    cannot contain quotes."""
     text_bytes("set", text)
     if _LIST.fullmatch(text):
         return text
@@ -109,13 +110,13 @@ def _text(text: str, in_list: bool) -> str:
 
 
 def yaml_of(value: Any, in_list: bool = False) -> str:
-    """A value of a key for `--set`."""
+    """Formats the value of a key for `--set`."""
     if isinstance(value, np.ndarray):
         value = value.tolist()
     if value is None:
         return "none"
     if isinstance(value, (bytes, bytearray)):
-        raise OctetError(f"set: {value!r} are bytes: a text is expected")
+        raise OctetError(f"set: {value!r} are bytes; expected a text")
     if isinstance(value, (bool, np.bool_)):
         return "true" if value else "false"
     if isinstance(value, (list, tuple)):
@@ -124,17 +125,18 @@ def yaml_of(value: Any, in_list: bool = False) -> str:
 
 
 def options_of_env(options: Mapping[str, Any], env_id: str | None) -> str:
-    """Of the environment, as its id has them written; of numbers that is the same for all."""
+    """Formats options in the way that the environment with this ID reads them; numbers are written the same way for all
+    environments."""
     texts = [options_text(one, options) for one in (["gym:", ""] if env_id is None else [env_id])]
     if texts[0] != texts[-1]:
-        raise OctetError("set: env.options: how values other than numbers are written depends on the environment: give env.id, too")
+        raise OctetError("set: env.options: the format of values other than numbers depends on the environment: give env.id, too")
     return texts[0]
 
 
 def set_arguments(settings: Mapping[str, Any] | None) -> list[str]:
-    """--set KEY=VALUE for each key."""
+    """Returns --set KEY=VALUE for each key."""
     if settings is not None and not isinstance(settings, Mapping):
-        raise OctetError(f"set: {settings!r} is no dictionary of keys, such as {{'run.seed': 3}}")
+        raise OctetError(f"set: {settings!r} is not a dictionary of keys, such as {{'run.seed': 3}}")
     values = dict(settings or {})
     options, env_id = values.get("env.options"), values.get("env.id")
     if isinstance(options, Mapping):
@@ -145,17 +147,17 @@ def set_arguments(settings: Mapping[str, Any] | None) -> list[str]:
 
 
 def train_arguments(experiment: str | os.PathLike[str] | None, run_dir: os.PathLike[str], arguments: Sequence[str]) -> list[str]:
-    """Of `octet train`; an experiment of None is that of the run in the folder, which goes on."""
+    """Returns the arguments of `octet train`; with experiment None, the run in the folder continues."""
     more = options_of(arguments, "--run-dir")
     begins = [file_of("experiment", experiment)] if experiment is not None else [] if "--resume" in more else ["--resume"]
     return ["train", *begins, "--run-dir", os.fspath(run_dir), *more]
 
 
 def options_of(arguments: Sequence[str], folder: str) -> list[str]:
-    """More options of a command. The one for its folder, which may be abbreviated, has an argument of Python's own: of two the
-    last would hold, and the run would be looked for where it is not."""
+    """Checks further options of a command. Refuses the option for its folder, even abbreviated, because it is an argument
+    of the Python function: of two such options the last would win, and the run would be searched in the wrong folder."""
     if isinstance(arguments, (str, bytes)) or not isinstance(arguments, Sequence):
-        raise OctetError(f"arguments: {arguments!r} is no list of texts, such as ['--resume']")
+        raise OctetError(f"arguments: {arguments!r} is not a list of texts, such as ['--resume']")
     options = [str(one) for one in arguments]
     other = next((one for one in options if len(one) > 2 and folder.startswith(one.partition("=")[0])), None)
     if other is not None:
@@ -167,13 +169,13 @@ def path_of(name: str, path: Any) -> str:
     try:
         text = os.fsdecode(path)
     except TypeError:
-        raise OctetError(f"{name}: {path!r} is no path") from None
+        raise OctetError(f"{name}: {path!r} is not a path") from None
     path_bytes(name, text)
     return text
 
 
 def file_of(name: str, path: Any) -> str:
-    """The same as an argument by itself, which is no option, whatever it begins with."""
+    """Returns a path that the command line cannot take for an option."""
     text = path_of(name, path)
     return f"./{text}" if text.startswith("-") else text
 
@@ -181,7 +183,7 @@ def file_of(name: str, path: Any) -> str:
 # ---- what it says
 
 def errors_of(lines: Iterable[str]) -> str:
-    """What it has printed from the first error on; without any the last lines."""
+    """Returns the output from the first error on, or the last lines if there is no error."""
     said = list(lines)
     first = next((i for i, line in enumerate(said) if "error:" in line), None)
     if first is None:
@@ -191,7 +193,7 @@ def errors_of(lines: Iterable[str]) -> str:
 
 
 def signal_of(returncode: int) -> str | None:
-    """The name of the signal that it was stopped by, after it had saved what there was, or killed by."""
+    """Returns the name of the signal that killed the command or stopped it after it had saved its state, or None."""
     number = -returncode if returncode < 0 else returncode - 128
     if returncode > 0 and number not in _INTERRUPTED:
         return None
@@ -204,8 +206,9 @@ def signal_of(returncode: int) -> str | None:
 # ---- the child
 
 class _News:
-    """What threads wait for. An exception of a signal's handler may leave a wait at any place, which it may not leave a wait of
-    threading.Condition: that gives its lock back in Python's own code, and a Ctrl-C there becomes an error about the lock."""
+    """A condition that threads wait for. An exception from a signal handler can interrupt a wait at any point. In
+    threading.Condition that is unsafe: its lock is released in Python code, where a Ctrl-C would turn into an error about
+    the lock."""
 
     def __init__(self) -> None:
         self._waiting: dict[int, threading.Lock] = {}
@@ -226,10 +229,12 @@ class _News:
 
 
 class Child:
-    """`octet` with arguments. It ends with this process, however that ends, and Ctrl-C does not reach it: `interrupt` does.
+    """`octet` with arguments, as a child process. It ends when this process ends, however that happens, and Ctrl-C does not
+    reach it; `interrupt` does.
 
-    A thread of its own starts it and reads what it says. The kernel ends the child when the thread that started it ends, and
-    no signal is handled between its start and its entry here. Any thread may call.
+    A thread of its own starts the process and reads its output, because the kernel ends the child when the thread that
+    started it ends. No signal is handled between the start of the child and the moment when it is recorded here. Any thread
+    may call.
     """
 
     def __init__(self, arguments: Sequence[str]) -> None:
@@ -284,11 +289,11 @@ class Child:
 
     def _check(self) -> None:
         if os.getpid() != self.pid:
-            raise OctetError("a run can be waited for and stopped by the process that started it, not by a fork of that")
+            raise OctetError("only the process that started a run can wait for it and stop it, not a fork of that process")
 
     @property
     def process_id(self) -> int | None:
-        """None: it has not begun."""
+        """The process ID, or None before the process has started."""
         return None if self._process is None else self._process.pid
 
     @property
@@ -297,13 +302,14 @@ class Child:
 
     @property
     def returncode(self) -> int:
-        """Of one that has ended; that of Ctrl-C where it was stopped before it began."""
+        """The exit code of a process that has ended, or that of Ctrl-C if the process was stopped before it started."""
         if self._failure is not None:
             raise OctetError(str(self._failure), self._failure.code)
         return 128 + signal.SIGINT if self._process is None else self._process.returncode
 
     def look(self, seen: int, seconds: float) -> tuple[int, list[str], bool]:
-        """What it has said since it had said `seen` lines, as far as it is kept, and whether it has ended. Waits for either."""
+        """Returns the lines printed after the first `seen` lines, as far as they are kept, and whether the process has
+        ended. Waits for the first of the two."""
         self._check()
         self._news.wait_for(lambda: self._has_ended or self._count > seen, seconds)
         has_ended = self._has_ended  # asked first: then all lines are there
@@ -317,7 +323,8 @@ class Child:
             return errors_of(self._said)
 
     def interrupt(self) -> None:
-        """As Ctrl-C: it saves what it has, and ends. A second one ends it at once. Where it has not begun it never does."""
+        """Does what Ctrl-C does: the process saves its state and ends. A second call ends it at once. A process that has
+        not started yet never starts."""
         self._check()
         with self._lock:
             self.interrupts += 1
@@ -330,7 +337,7 @@ class Child:
         self._news.wait_for(lambda: self._has_ended)
 
     def end(self) -> None:
-        """Interrupts it, and waits for it; a Ctrl-C meanwhile ends it at once."""
+        """Interrupts the process and waits for its end; a Ctrl-C meanwhile ends the process at once."""
         end_all([self])
 
 

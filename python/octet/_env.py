@@ -1,4 +1,4 @@
-"""One environment of Octet's as Gymnasium has it."""
+"""A single environment of Octet's with the interface of Gymnasium."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from ._vector import _FAILED, _SEED_MAX, _TERMINATED, _TRUNCATED, OctetVectorEnv
 
 
 class OctetEnv(gymnasium.Env[Any, Any]):
-    """One environment by id. Observations are copies, and an episode that ended stays ended until reset.
+    """An environment, opened by its ID. Observations are copies, and an ended episode stays ended until `reset`.
 
-    `info`, when an episode ends, has `episode_return`, `episode_length` and the environment's own metrics.
-    A vector (`octet.make_vec`) is many times faster for each step.
+    At the end of an episode, `info` has `episode_return`, `episode_length` and the environment's own metrics. A vector
+    (`octet.make_vec`) is many times faster per step.
 
-    A pickle is made anew of the same arguments: neither the episode nor random numbers go along.
+    Unpickling opens a new environment with the same arguments; the state of the episode and of the random numbers is lost.
     """
 
     metadata: dict[str, Any] = {"render_modes": ["rgb_array"], "render_fps": 30}
@@ -44,7 +44,8 @@ class OctetEnv(gymnasium.Env[Any, Any]):
 
     @property
     def spec(self) -> EnvSpec | None:
-        """That of Gymnasium's registry, with the time limit and the threshold; None where it did not make this one."""
+        """The spec in Gymnasium's registry, with time limit and threshold; None if the environment was not made by the
+        registry."""
         return told(self._registered, self._one._limit, self._one._threshold)
 
     @spec.setter
@@ -55,7 +56,8 @@ class OctetEnv(gymnasium.Env[Any, Any]):
         return np.int64(self._one._obs[0]) if self._discrete else self._one._obs[0].copy()
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
-        """The same seed begins the same episode; those of Gymnasium's own environments where they have the same id."""
+        """Starts an episode. The same seed starts the same episode; for environments with an ID of Gymnasium's, the same as
+        there."""
         options_check(options)
         seed = None if seed is None else whole("seed", seed, 0, _SEED_MAX)
         super().reset(seed=seed)
@@ -81,16 +83,16 @@ class OctetEnv(gymnasium.Env[Any, Any]):
         return self._observation(), float(one._rewards[0]), bool(flags & _TERMINATED), bool(flags & _TRUNCATED), info
 
     def render(self) -> NDArray[np.uint8] | None:
-        """The picture (height, width, 3) in render_mode "rgb_array"."""
+        """Returns the picture (height, width, 3) in render_mode "rgb_array"."""
         pictures = self._one.render()
         return None if pictures is None else pictures[0]
 
     def get_state(self) -> tuple[NDArray[np.float64], int]:
-        """The documented physical state, and the steps that the episode has had."""
+        """Returns the documented physical state, and the number of steps of the current episode."""
         return self._one.get_state(0)
 
     def set_state(self, state: Any, episode_step: int = 0) -> None:
-        """Sets what get_state answers."""
+        """Sets the state that get_state returns."""
         self._one.set_state(0, state, episode_step)
 
     def close(self) -> None:

@@ -1,7 +1,8 @@
-"""Gymnasium's vectors. Private.
+"""Gymnasium's vector classes. Private.
 
-Before 1.1, which programs such as CleanRL's ask for, Gymnasium had no AutoresetMode, and vectors with other rules. There
-single environments are Gymnasium's all the same, and vectors have Octet's own classes in place of those of 1.1."""
+Gymnasium before 1.1, which programs such as CleanRL's require, has no AutoresetMode, and its vectors follow other rules.
+There, single environments are Gymnasium environments as well, but vectors use Octet's own classes instead of those of 1.1.
+"""
 
 from __future__ import annotations
 
@@ -19,12 +20,12 @@ else:
     _Obs, _Action, _Array = TypeVar("_Obs"), TypeVar("_Action"), TypeVar("_Array")
 
     class AutoresetMode(enum.Enum):
-        """As Gymnasium 1.1 has it."""
+        """The same as in Gymnasium 1.1."""
 
         NEXT_STEP, SAME_STEP, DISABLED = "NextStep", "SameStep", "Disabled"
 
     class VectorEnv(Generic[_Obs, _Action, _Array]):
-        """What of Gymnasium's class is not overridden."""
+        """The part of Gymnasium's class that is not overridden."""
 
         spec = None
 
@@ -40,8 +41,8 @@ __all__ = ["AutoresetMode", "VectorEnv", "told"]
 
 
 def told(spec: EnvSpec | None, native_limit: int, native_threshold: float) -> EnvSpec | None:
-    """What Gymnasium registered, and what only an open environment knows: its time limit and what counts as solved. The limit
-    of a TimeLimit around it is in that one's spec."""
+    """Returns the registered spec with what only an open environment knows: its time limit and its threshold. If the
+    environment is inside a TimeLimit, the spec of that wrapper has the limit."""
     if spec is None:
         return None
     threshold = spec.reward_threshold

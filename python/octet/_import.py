@@ -1,6 +1,6 @@
-"""Policies from elsewhere: what was trained by other libraries is written as an ONNX model for `octet import`, which
-checks, calibrates, compares and quantises it. PyTorch and Stable-Baselines3 are never imported here: what they made is
-recognised by its classes."""
+"""Policies from elsewhere: networks that other libraries trained are written as ONNX models for `octet import`, which
+checks, calibrates, compares and quantises them. PyTorch and Stable-Baselines3 are never imported here: their objects are
+recognised by their classes."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ _RSL_EPSILON = 1e-2     # of rsl_rl's normaliser, added to the deviation
 
 @dataclass(frozen=True)
 class ImportReport:
-    """How far a policy is from the network that it was made of, on the observations that were given.
+    """How far a policy is from the network that it was made from, on the given observations.
 
-    `fp32_…`: the policy in fp32 against the network, computed in double precision: outputs of discrete actions, or the
-    actions of a box. The rest: the policy as it was written against the one in fp32; None in fp32.
+    `fp32_…`: the policy in fp32 against the network, computed in double precision: outputs for discrete actions, or the
+    actions of a box. The other fields: the written policy against the policy in fp32; None if it is in fp32.
     """
 
     head: str                       # values, logits, tanh, gaussian or tanh_gaussian
@@ -60,7 +60,7 @@ class Imported(NamedTuple):
 
 @dataclass
 class _Draft:
-    """A model while it is written, and what `octet import` has to be told of it."""
+    """A model that is being written, and the arguments that `octet import` needs with it."""
 
     model: Model
     at: str                                   # the value of now
@@ -80,7 +80,7 @@ class _Draft:
 
 
 def _is_of(value: Any, library: str, *names: str) -> bool:
-    """Whether a class of that library, by one of these names if there are some, is among the value's classes."""
+    """Returns whether one of the value's classes comes from that library and, if names are given, has one of these names."""
     return any(kind.__module__.split(".")[0] == library and (not names or kind.__name__ in names)
                for kind in type(value).__mro__)
 
@@ -140,7 +140,7 @@ def _batch_norm(draft: _Draft, module: Any, label: str) -> None:
 
 
 def _kind_of(module: Any, package: str) -> type:
-    """The first of a module's classes that is that package's; where none is, its own."""
+    """Returns the first of a module's classes that belongs to the package, or the module's own class if none does."""
     return next((kind for kind in type(module).__mro__ if kind.__module__.startswith(package)), type(module))
 
 
@@ -149,10 +149,11 @@ _MODULES = ("Sequential", "Linear", "Conv2d", "ReLU", "Tanh", "ELU", "Sigmoid", 
 
 
 def _refuse_own_code(module: Any, kind: type, label: str) -> None:
-    """What a module computes is what this class of it does. A Sequential of rsl_rl (MLP) goes through its modules itself."""
+    """Refuses a module that does not compute what its class of this package computes. A Sequential of rsl_rl (MLP) calls
+    its modules itself."""
     own = getattr(module.forward, "__func__", None) is not kind.forward  # type: ignore[attr-defined]
     if own and (kind.__name__ != "Sequential" or getattr(module.forward, "__module__", "").split(".")[0] != "rsl_rl"):
-        raise OctetError(f"{label}: a {kind.__name__} with a forward of its own cannot be read; torch.onnx.export writes any "
+        raise OctetError(f"{label}: a {kind.__name__} with its own forward cannot be read; torch.onnx.export writes any "
                          "module as an ONNX model")
     if module._forward_pre_hooks or module._forward_hooks:
         raise OctetError(f"{label}: a module with hooks, which may change its weights, inputs and outputs, cannot be read; "
@@ -160,7 +161,7 @@ def _refuse_own_code(module: Any, kind: type, label: str) -> None:
 
 
 def _module(draft: _Draft, module: Any, label: str) -> None:
-    """A module of PyTorch and those in it, one behind the other."""
+    """Adds a PyTorch module, and the modules in it one after the other."""
     kind = _kind_of(module, "torch.nn.modules.")
     name = kind.__name__
     label = label or type(module).__name__
@@ -192,7 +193,7 @@ def _module(draft: _Draft, module: Any, label: str) -> None:
 
 
 def _first_inputs(module: Any) -> int | None:
-    """Inputs of the first dense layer, unless something of another kind is before it."""
+    """Returns the number of inputs of the first dense layer, or None if another kind of layer comes first."""
     for child in module.modules():
         if _is_of(child, "torch", "Linear"):
             return int(child.in_features)
@@ -205,7 +206,7 @@ def _first_inputs(module: Any) -> int | None:
 
 
 def _normalise(draft: _Draft, normalizer: Any) -> None:
-    """(x - mean) / deviation, and what the library does beside that."""
+    """Adds (x - mean) / deviation, and what the library computes besides."""
     if normalizer is None or _is_of(normalizer, "torch", "Identity"):
         return
     if hasattr(normalizer, "obs_rms"):  # VecNormalize
@@ -227,7 +228,7 @@ def _normalise(draft: _Draft, normalizer: Any) -> None:
         draft.affine("Sub", array_of("mean", normalizer[0]).ravel(), "mean")
         draft.affine("Div", array_of("deviation", normalizer[1]).ravel(), "deviation")
     else:
-        raise OctetError(f"normalizer: a pair (mean, deviation), a VecNormalize or a normaliser of rsl_rl is expected, not "
+        raise OctetError(f"normalizer: expected a pair (mean, deviation), a VecNormalize or a normaliser of rsl_rl, not "
                          f"{type(normalizer).__name__}")
 
 
@@ -284,7 +285,7 @@ def _sb3(model: Any, normalizer: Any) -> _Draft:
         normalizer = model.get_vec_normalize_env()
     draft = _sb3_begin(model, normalizer)
     if getattr(model, "use_sde", False):
-        raise OctetError("use_sde: state-dependent exploration is no distribution of policies")
+        raise OctetError("use_sde: policies do not support state-dependent exploration")
     if hasattr(policy, "action_net"):  # PPO, A2C
         _sb3_features(draft, getattr(policy, "pi_features_extractor", None) or policy.features_extractor)
         _module(draft, policy.mlp_extractor.policy_net, "mlp_extractor.policy_net")
@@ -338,24 +339,24 @@ def _log_std(draft: _Draft, values: Any) -> None:
 
 
 def _state_layers(state: Mapping[str, Any]) -> list[tuple[Any, Any, str]]:
-    """actor.0.weight, actor.0.bias, actor.2.weight … in their order."""
+    """Returns actor.0.weight, actor.0.bias, actor.2.weight … in order."""
     for part in ("actor.", "mlp.", ""):
         found = re.compile(re.escape(part) + r"(\d+)\.weight")
         numbers = sorted(int(match[1]) for match in map(found.fullmatch, state) if match)
         if numbers:
             return [(state[f"{part}{n}.weight"], state.get(f"{part}{n}.bias"), f"{part}{n}") for n in numbers]
-    raise OctetError("the state has no actor: layers named actor.N.weight, mlp.N.weight or N.weight are expected; there "
-                     f"are {', '.join(list(state)[:8]) or 'none'}")
+    raise OctetError("the state has no actor: expected layers named actor.N.weight, mlp.N.weight or N.weight; "
+                     f"found {', '.join(list(state)[:8]) or 'none'}")
 
 
 def _saved_normalizer(outer: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Of the normaliser that a runner saves beside the actor: left out, observations would be read as they are."""
+    """Returns the normaliser that a runner saves beside the actor; without it the policy would read raw observations."""
     saved = outer.get("obs_norm_state_dict")
     if saved is None:
         return {}
     if not isinstance(saved, Mapping) or (saved and not {"_mean", "_std"} <= set(saved)):
         there = ", ".join(map(str, list(saved)[:8])) if isinstance(saved, Mapping) else type(saved).__name__
-        raise OctetError(f"obs_norm_state_dict: a dictionary with _mean and _std is expected; there is {there}")
+        raise OctetError(f"obs_norm_state_dict: expected a dictionary with _mean and _std; found {there}")
     return saved
 
 
@@ -367,10 +368,10 @@ def _state_normalizer(state: Mapping[str, Any]) -> Any:
 
 
 def _layers(layers: Iterable[Any], activation: str | None, normalizer: Any) -> _Draft:
-    """(weight, bias, activation), or (weight, bias) with one activation for all but the last."""
+    """Adds layers given as (weight, bias, activation), or as (weight, bias) with one activation for all but the last."""
     given = [tuple(layer) if is_list(layer) else () for layer in layers]
     if not given or any(len(layer) not in (2, 3) for layer in given):
-        raise OctetError("layers: a list of (weight, bias, activation) is expected")
+        raise OctetError("layers: expected a list of (weight, bias, activation)")
     first = array_of("layer 0", given[0][0])
     if first.ndim != 2:
         raise OctetError(f"layer 0: weights of shape {first.shape}, expected (outputs, inputs)")
@@ -385,7 +386,7 @@ def _layers(layers: Iterable[Any], activation: str | None, normalizer: Any) -> _
 
 def _state(state: Mapping[str, Any], activation: str, normalizer: Any) -> _Draft:
     if not all(isinstance(key, str) for key in state):
-        raise OctetError(f"a state has names of parameters as keys, not {next(key for key in state if not isinstance(key, str))!r}")
+        raise OctetError(f"the keys of a state must be names of parameters, not {next(key for key in state if not isinstance(key, str))!r}")
     outer = state
     for key in ("model_state_dict", "actor_state_dict"):
         if isinstance(outer.get(key), Mapping):
@@ -448,7 +449,7 @@ def _finish(draft: _Draft) -> bytes:
 
 
 def _bounds_text(bounds: tuple[Any, Any]) -> str:
-    """Pairs LOW:HIGH."""
+    """Formats pairs LOW:HIGH."""
     try:
         low, high = (np.ravel(end) for end in np.broadcast_arrays(*(floats_of("an end", end) for end in bounds)))
     except (TypeError, ValueError, OctetError) as error:
@@ -471,16 +472,16 @@ _ARGUMENTS = ("precision", "observations", "env", "options", "seed", "obs-shape"
 
 
 def _as_arguments(words: str) -> str:
-    """What the command says, with Python's names of its options."""
+    """Translates a message of the command to the names of the Python arguments."""
     return re.sub(rf"(?<!\S)--({'|'.join(_ARGUMENTS)})\b( FILE| ID)?", lambda option: option[1].replace("-", "_"), words)
 
 
 def _run(arguments: list[str], model: str, observations: str) -> dict[str, Any]:
-    """model, observations: files that only this call has, whose names errors do not tell."""
+    """Runs `octet import`. model and observations are temporary files, so errors do not name them."""
     done = finished("import", *arguments, "--json")
     if done.returncode != 0:
         said = re.search(r"^octet import: error: (.*)$", done.stderr, re.M)
-        words = said[1] if said else f"octet import ended with {done.returncode}: {done.stderr.strip()}"
+        words = said[1] if said else f"octet import exited with {done.returncode}: {done.stderr.strip()}"
         raise OctetError(_as_arguments(words.replace(f"'{model}'", "the model").replace(f"'{observations}'", "observations")))
     answer: dict[str, Any] = json.loads(done.stdout)
     return answer
@@ -501,7 +502,7 @@ def _report(answer: dict[str, Any]) -> ImportReport:
 
 def _shape_of(given: Any) -> tuple[int, ...]:
     if not is_list(given):
-        raise OctetError(f"obs_shape: {given!r} is no list of whole numbers")
+        raise OctetError(f"obs_shape: {given!r} is not a list of whole numbers")
     return tuple(whole("obs_shape", one, 1, 2**31 - 1) for one in given)
 
 
@@ -525,18 +526,20 @@ def import_policy(source: Any, observations: Any = None, env: str | None = None,
                   bounds: tuple[Any, Any] | None = None, head: str | None = None, normalizer: Any = None,
                   activation: str = "elu", action_scale: Any = None, action_offset: Any = None,
                   unit_actions: bool | None = None, output: str | None = None, log_std: str | None = None) -> Imported:
-    """A policy of a network that was trained elsewhere, and how far it is from that network.
+    """Makes a policy from a network that was trained elsewhere, and measures how far it is from that network.
 
     `source`: an ONNX model (path or bytes); a `torch.nn.Sequential`, or an actor-critic of rsl_rl; a model of
-    Stable-Baselines3 (PPO, A2C, SAC, TD3, DDPG, DQN; its VecNormalize is taken along); a state dict of rsl_rl; a list of
-    (weight (outputs, inputs), bias, activation). `observations`: rows to calibrate and compare on, as the network gets
-    them; else they are played in `env`, with these `options` (a dictionary of the arguments of `octet.make_vec`, or text as in
-    env.options) and from this `seed` on. `path`: gets the policy, and `NAME.fp32.oct` beside it; without it nothing is kept.
+    Stable-Baselines3 (PPO, A2C, SAC, TD3, DDPG, DQN; its VecNormalize is included); a state dict of rsl_rl; a list of
+    (weight (outputs, inputs), bias, activation). `observations`: rows for calibration and comparison, as the network gets
+    them; without them, they come from episodes in `env` with these `options` (a dictionary with the arguments of
+    `octet.make_vec`, or a text as in env.options), starting at `seed`. `path`: the file for the policy; `NAME.fp32.oct` is
+    written beside it; without a path no file is kept.
 
-    `actions`: how many, discrete without `bounds`: (low, high) of a box, numbers or arrays. `normalizer`: (mean, deviation),
-    a VecNormalize, or a normaliser of rsl_rl. `activation`: of a state dict, which does not say it. `action_scale` and
-    `action_offset`: what the environment's wrapper does to actions, to be a part of the policy. `unit_actions`: actions
-    in [-1, 1] are mapped onto the bounds. The others are the options of `octet import`.
+    `actions`: the number of actions, which are discrete without `bounds`: (low, high) of a box, numbers or arrays.
+    `normalizer`: (mean, deviation), a VecNormalize, or a normaliser of rsl_rl. `activation`: that of a state dict, which
+    does not contain it. `action_scale` and `action_offset`: what the environment's wrapper does to actions, to be included
+    in the policy. `unit_actions`: map actions in [-1, 1] to the bounds. The other arguments are the options of `octet
+    import`.
     """
     if isinstance(source, (bytearray, memoryview)):
         source = bytes(source)
@@ -556,7 +559,7 @@ def import_policy(source: Any, observations: Any = None, env: str | None = None,
                 _scale(draft, action_scale, action_offset)
             model.write_bytes(source if isinstance(source, bytes) else _finish(draft) if draft else b"")
         if is_model and any(given is not None for given in (normalizer, action_scale, action_offset)):
-            raise OctetError("normalizer, action_scale and action_offset are a part of an ONNX model already, or of none")
+            raise OctetError("an ONNX model contains its normalizer, action_scale and action_offset: leave them out")
         arguments = [file_of("source", model), "--out", str(target), "--precision", str(precision)]
         if rows is not None:
             np.save(here / "observations.npy", rows if rows.dtype == np.uint8 else floats_of("observations", rows))

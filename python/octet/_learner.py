@@ -1,4 +1,4 @@
-"""A learner of your own: Octet's actors, replay, evaluators and int8 wire around a Python program that learns."""
+"""A learner of your own: Octet's actors, replay, evaluators and int8 policies around a Python program that learns."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ Arrays = tuple[NDArray[np.float32], ...]
 
 @dataclass(frozen=True)
 class Layer:
-    """A layer of the network that actors compute. Weights are (outputs, inputs); of a convolution (filters, kernel,
-    kernel, channels), over a map of height x width x channels."""
+    """A layer of the policy's network. Weights are (outputs, inputs), or for a convolution (filters, kernel, kernel,
+    channels) over a map of height x width x channels."""
 
     kind: str
     inputs: int
@@ -52,15 +52,16 @@ class Layer:
 
     @property
     def shapes(self) -> list[tuple[int, ...]]:
-        """Of weight and bias, and with a layer norm of gain and offset."""
+        """The shapes of weight and bias and, with a layer norm, of gain and offset."""
         units = (self.weight_shape[0],)
         return [self.weight_shape, units, *([(self.outputs,)] * 2 if self.layer_norm else [])]
 
 
 @dataclass
 class LearnerBatch:
-    """Views of memory that both processes share: valid until `update`, and yours to change. (B, …) for transitions of
-    n steps; (B, T, …) for sequences and rollouts, whose observations are (B, T + 1, …). None: this kind has none."""
+    """Views of memory that both processes share. They are valid until `update`, and you may change them. Shapes are (B, …)
+    for transitions of n steps and (B, T, …) for sequences and rollouts, whose observations are (B, T + 1, …). A field is
+    None if this kind of batch does not have it."""
 
     TERMINATED: ClassVar[int] = 1  # bits of flags
     TRUNCATED: ClassVar[int] = 2
@@ -86,7 +87,7 @@ class LearnerBatch:
 
 
 class _Handle:
-    """liboctet's learner, once it is opened. Views of its memory keep it; it is freed with the last of them."""
+    """The open learner of liboctet. Views of its memory keep it alive; it is freed with the last view."""
 
     def __init__(self) -> None:
         self.opened = ctypes.c_void_p()
@@ -109,21 +110,21 @@ class _Handle:
 
 
 class Learner(NotCopied):
-    """Runs an experiment whose updates are made here.
+    """Runs an experiment whose updates this program makes.
 
-    with octet.Learner("experiment.yaml", run_dir="run", set={"learner.batch_size": 128}) as learner:
-        for batch in learner:
-            ...
-            learner.update(priorities=td_errors, weights=network, metrics={"loss": loss})
+        with octet.Learner("experiment.yaml", run_dir="run", set={"learner.batch_size": 128}) as learner:
+            for batch in learner:
+                ...
+                learner.update(priorities=td_errors, weights=network, metrics={"loss": loss})
 
-    `experiment` is a file or a preset's name, or None for that of the run in the folder, which goes on; it is run by `octet train` as a child with algo.name: external. The loop
-    ends when the run does: by run.updates, run.env_steps, run.wall_s or run.stop_at_return, with a last evaluation; `reason`
-    says why. Leaving the block earlier, or the program, interrupts it (`close`). `Learner.attach(run_dir)` learns in a run
-    that somebody else has started. What the run refuses is an `octet.OctetError`, in the words of the command line. One
-    thread at a time.
+    `experiment` is a file or the name of a preset; None continues the run in the folder. `octet train` runs it as a child
+    process with algo.name: external. The loop ends when the run ends, by run.updates, run.env_steps, run.wall_s or
+    run.stop_at_return, after a last evaluation; `reason` says why. If the block or the program is left earlier, the run is
+    interrupted (`close`). `Learner.attach(run_dir)` learns in a run that was started in another way. What the run refuses
+    is raised as `octet.OctetError`, with the message of the command line. Use one thread at a time.
 
-    set: keys of the experiment. arguments: more options of `octet train`, such as ["--actors", "4"]. verbose: it writes
-    to this terminal.
+    set: keys of the experiment. arguments: further options of `octet train`, such as ["--actors", "4"]. verbose: octet
+    train writes to this terminal.
     """
 
     _child: subprocess.Popen[bytes] | None
@@ -150,8 +151,9 @@ class Learner(NotCopied):
 
     @classmethod
     def attach(cls, run_dir: str | os.PathLike[str], timeout: float | None = 60.0) -> Learner:
-        """Learns in the run whose octet-learner has this folder, on this machine and by this user. `timeout`: seconds
-        until it must have begun; None waits for ever. A folder without a run, or with one that has ended, is refused at once."""
+        """Learns in the run whose octet-learner has this folder, on this machine and by this user. `timeout`: seconds to
+        wait until the run has begun; None waits forever. A folder without a run, or whose run has ended, is refused at
+        once."""
         deadline = deadline_of(timeout)
         self = cls.__new__(cls)
         self._begin(pathlib.Path(path_of("run_dir", run_dir)))
@@ -163,7 +165,7 @@ class Learner(NotCopied):
         pointer = ctypes.c_void_p()
         if lib.octet_learner_open(_lib.byref(pointer), os.fsencode(self.run_dir), None, 0) == 0:
             lib.octet_learner_close(pointer)
-            raise OctetError(f"{self.run_dir}: a run goes on there; Learner.attach learns in it")
+            raise OctetError(f"{self.run_dir}: a run continues there; Learner.attach learns in it")
 
     def _begin(self, run_dir: pathlib.Path) -> None:
         self.run_dir = run_dir
@@ -204,22 +206,22 @@ class Learner(NotCopied):
         self._describe()
 
     def _refuse_no_run(self) -> None:
-        """A folder in which nobody is about to hand out batches."""
+        """Refuses a folder whose run will not provide batches."""
         run = Run(self.run_dir)
         if has_summary(self.run_dir) and not run.is_live:
             raise OctetError(f"{self.run_dir}: the run has ended: {run.summary.get('reason')}; "
                              f"octet.Learner(None, {str(self.run_dir)!r}) continues it", _ECLOSED)
 
     def _absent(self) -> str:
-        """What has not come in time."""
+        """Says what has not appeared in time."""
         run = Run(self.run_dir)
         name = run.config.get("algo", {}).get("name")
         if name != "external":
-            return f"{self.run_dir}: algo.name is {name}: only a run of external hands out batches"
-        return f"{self.run_dir}: " + ("no actor has joined the run yet" if run.is_live else "no octet-learner runs there")
+            return f"{self.run_dir}: algo.name is {name}: only a run of external provides batches"
+        return f"{self.run_dir}: " + ("no actor has joined the run yet" if run.is_live else "no octet-learner runs in this folder")
 
     def _try(self, error: Any) -> int:
-        """Whether there is a run, and whether it has something to learn from. One that dies meanwhile may come back."""
+        """Returns whether there is a run that provides batches. A run that dies meanwhile may come back."""
         if self._handle is None:
             self._handle = _Handle()  # there before it is opened: a Ctrl-C on the way back would keep the run's one place
             opened: int = lib.octet_learner_open(_lib.byref(self._handle.opened), os.fsencode(self.run_dir), error, len(error))
@@ -267,23 +269,23 @@ class Learner(NotCopied):
     # ---- the run
 
     def _await_child(self) -> None:
-        """Until the child has ended, of which this process was told; raises why, where it failed."""
+        """Waits until the child has ended, after it announced its end; raises the cause if it failed."""
         if self._child is not None and self._child.wait() != 0:
             self._look()
 
     def _look(self) -> None:
-        """Raises what became of the child, where it has ended without a last word to this process."""
+        """Raises the cause if the child has ended without announcing it."""
         code = self._child.poll() if self._child is not None else None
         if code == 0:
             raise OctetError(self._unlearned("octet train has ended"), 0)
         if code is not None:
-            raise OctetError(self._words(code) or f"octet train ended with exit code {code}", code)
+            raise OctetError(self._words(code) or f"octet train exited with code {code}", code)
 
     def _unlearned(self, why: str) -> str:
         return f"{self.run_dir}: the run ended before a batch was learned from: {why}"
 
     def _words(self, code: int) -> str:
-        """Which signal ended the child; else its errors, without any its last lines."""
+        """Returns the signal that ended the child, or else its errors, or else its last lines."""
         name = signal_of(code)
         if name is not None:
             return f"{self.run_dir}: octet train was {'killed' if code < 0 else 'interrupted'} by {name}"
@@ -299,21 +301,22 @@ class Learner(NotCopied):
 
     @property
     def reason(self) -> str:
-        """Why the run is over: "budget", "solved", "interrupted" …; "" while it goes on."""
+        """The reason why the run has ended: "budget", "solved", "interrupted" …; "" while it continues."""
         if self._was_interrupted:
             return "interrupted"
         ended = self._handle is not None and lib.octet_learner_has_ended(self._handle.pointer)
         return lib.octet_learner_error(self._handle.pointer).decode() if ended and self._handle else ""
 
     def _refuse_a_fork(self) -> None:
-        """Its answers would be taken for those of the process that it was forked from."""
+        """Refuses to work in a fork, because its answers would be taken for answers of the original process."""
         if os.getpid() != self._pid:
-            raise OctetError("a learner is of the process that made it, and not usable in a fork of that")
+            raise OctetError("a learner belongs to the process that made it and cannot be used in a fork of that process")
 
     # ---- batches
 
     def next(self, timeout: float | None = None) -> LearnerBatch | None:
-        """The next batch; None when the run is over, or when none came within `timeout` seconds (`reason` tells which)."""
+        """Returns the next batch, or None if the run has ended or no batch came within `timeout` seconds (`reason` tells
+        which)."""
         self._refuse_a_fork()
         if self._over or self._handle is None:
             return None
@@ -333,7 +336,7 @@ class Learner(NotCopied):
                 self._check(result)
 
     def _end(self, result: int) -> None:
-        """Whoever is told the end of the run by a child has a run folder that is complete."""
+        """Finishes after the end of the run: with a child, the run folder is complete when this returns."""
         self._over = True
         assert self._handle is not None
         if not lib.octet_learner_has_ended(self._handle.pointer):
@@ -365,21 +368,21 @@ class Learner(NotCopied):
 
     def update(self, priorities: Any = None, weights: Any = None, log_std: Any = None,
                metrics: Mapping[str, Any] | None = None) -> None:
-        """Answers the batch: once for each.
+        """Answers the batch: once for each batch.
 
-        priorities: (B,) numbers from 0 on, such as |TD error|; without them all count alike.
-        weights: the policy from now on: a torch.nn.Module (its Linear, Conv2d and LayerNorm layers in order), or for
-            each of `layers` its (weight, bias), with a layer norm (weight, bias, gain, offset). It is quantised and sent
-            to the actors every `publish_period` updates; without it the policy stays.
-        log_std: (dim,) log deviations of the head "gaussian".
-        metrics: means for metrics.csv, by `metric_names`.
+            priorities: (B,) numbers from 0, such as |TD error|; without them all windows count the same.
+            weights: the new policy: a torch.nn.Module (its Linear, Conv2d and LayerNorm layers in order), or for each of `layers`
+                its (weight, bias) or, with a layer norm, (weight, bias, gain, offset). It is quantised and sent to the actors every
+                `publish_period` updates; without weights the policy does not change.
+            log_std: (dim,) log deviations of the head "gaussian".
+            metrics: means for metrics.csv, with names in `metric_names`.
 
-        OctetError: shapes, names or numbers that are not finite; then nothing was sent, and the batch is still to be
-        answered.
+        Raises OctetError if shapes or names are wrong or numbers are not finite. Then nothing was sent, and the batch still
+        waits for its answer.
         """
         self._refuse_a_fork()
         if self._batch.B == 0 or self._handle is None:
-            raise OctetError("there is no batch to be answered")
+            raise OctetError("no batch waits for an answer")
         answer = _lib.LearnerAnswer(ctypes.sizeof(_lib.LearnerAnswer))
         numbers = self._numbers({} if metrics is None else metrics)
         if priorities is not None:
@@ -401,7 +404,7 @@ class Learner(NotCopied):
 
     def _numbers(self, metrics: Mapping[str, Any]) -> NDArray[np.float32]:
         if not isinstance(metrics, Mapping):
-            raise OctetError(f"metrics: {metrics!r} is no dictionary of numbers")
+            raise OctetError(f"metrics: {metrics!r} is not a dictionary of numbers")
         numbers = np.full(len(self.metric_names), np.nan, np.float32)
         for name, value in metrics.items():
             if name not in self.metric_names:
@@ -410,8 +413,8 @@ class Learner(NotCopied):
         return numbers
 
     def weights(self) -> list[Arrays]:
-        """What actors have, or, after a resume, had: for each of `layers` a copy of (weight, bias), with a layer norm
-        (weight, bias, gain, offset)."""
+        """Returns the weights that actors have, or had before a resume: for each of `layers` a copy of (weight, bias) or,
+        with a layer norm, (weight, bias, gain, offset)."""
         return [tuple(self._params[at:at + int(np.prod(shape))].reshape(shape).copy()
                       for at, shape in zip(layer._at, layer.shapes, strict=False)) for layer in self.layers]
 
@@ -424,7 +427,7 @@ class Learner(NotCopied):
                 raise OctetError(f"layer {i} has {_words([array.shape for array in arrays])}, expected "
                                  f"{_words(layer.shapes)} (network.hidden, network.conv, algo.head)")
         if log_std is not None and not self._has_log_std:
-            raise OctetError(f"log_std is of algo.head: gaussian, not {self.head}")
+            raise OctetError(f"log_std is for algo.head: gaussian, not {self.head}")
         deviations = None if log_std is None else floats_of("log_std", log_std)
         if deviations is not None and deviations.shape != (self.action_count,):
             raise OctetError(f"log_std of shape {deviations.shape}, expected ({self.action_count},)")
@@ -438,10 +441,10 @@ class Learner(NotCopied):
     # ---- the end
 
     def close(self) -> None:
-        """Leaves, and interrupts a run that this object has started and that goes on, as Ctrl-C interrupts `octet train`: it
-        writes its checkpoint and policies and evaluates nothing more. policy.oct is the best version that was evaluated so
-        far, policy_last.oct the newest. It is waited for, as long as octet train takes; a Ctrl-C then kills its daemons.
-        OctetError: it could not be saved. A fork only leaves, and the run goes on."""
+        """Leaves the run. If this object started the run and the run has not ended, it is interrupted as by Ctrl-C in
+        `octet train`: it writes its checkpoint and its policies without another evaluation. policy.oct is the best version
+        evaluated so far, policy_last.oct the newest version. The call waits for the end of octet train; a Ctrl-C meanwhile
+        kills its daemons. Raises OctetError if the run could not be saved. A fork only leaves, and the run continues."""
         if self._handle is not None and self._handle.opened:
             lib.octet_learner_leave(self._handle.pointer)
         self._over, self._batch.B = True, 0
@@ -466,7 +469,7 @@ class Learner(NotCopied):
         was_stopped = signal_of(code) is not None and (code > 0 or code == -signal.SIGINT)
         self._was_interrupted = code in (128 + signal.SIGINT, -signal.SIGINT)
         if code != 0 and not was_stopped:
-            raise OctetError(self._words(code) or f"octet train ended with exit code {code}", code)
+            raise OctetError(self._words(code) or f"octet train exited with code {code}", code)
 
     def __enter__(self) -> Learner:
         return self
@@ -493,7 +496,7 @@ _open: weakref.WeakSet[Learner] = weakref.WeakSet()
 
 @atexit.register
 def _close_all() -> None:
-    """Runs that a program has started end with it."""
+    """Ends the runs that this program has started."""
     for learner in list(_open):
         try:
             learner.close()
@@ -538,7 +541,7 @@ def _shapes(layers: list[Layer]) -> str:
 
 
 def _given(weights: Any, layers: list[Layer]) -> list[Arrays]:
-    """The arrays of each layer, in Octet's order of axes."""
+    """Returns the arrays of each layer, in Octet's order of axes."""
     if hasattr(weights, "named_modules"):
         return _of_module(weights, layers)
     if not is_list(weights):
@@ -546,12 +549,13 @@ def _given(weights: Any, layers: list[Layer]) -> list[Arrays]:
     layers_of = list(weights)
     for parts in layers_of:
         if not is_list(parts):
-            raise OctetError(f"weights: {parts!r} stands where the arrays of a layer belong: {_shapes(layers)}")
+            raise OctetError(f"weights: {parts!r} instead of the arrays of a layer: {_shapes(layers)}")
     return [tuple(_array(part) for part in parts) for parts in layers_of]
 
 
 def _of_module(module: Any, layers: list[Layer]) -> list[Arrays]:
-    """PyTorch has maps as channels x height x width, and so the inputs of a layer behind the last convolution."""
+    """Returns the arrays of a module. PyTorch stores maps as channels x height x width, and so the inputs of a layer after
+    the last convolution."""
     found: list[Arrays] = []
     channels_first: tuple[int, ...] = ()
     for part in module.modules():
@@ -571,5 +575,5 @@ def _of_module(module: Any, layers: list[Layer]) -> list[Arrays]:
             channels_first = ()
             found.append((weight, _bias(part, weight)))
         elif any(True for _ in part.parameters(recurse=False)):
-            raise OctetError(f"a layer of type {name}; known are Linear, Conv2d and, behind one of them, LayerNorm")
+            raise OctetError(f"a layer of type {name}; allowed are Linear, Conv2d and, after one of these, LayerNorm")
     return found

@@ -1,4 +1,4 @@
-"""liboctet by ctypes: where it is, its structs and functions. Private; include/octet/*.h has the words."""
+"""liboctet by ctypes: finds the library and declares its structs and functions. Private; include/octet/*.h documents them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ NUMBERS_MAX = 16
 
 
 class OctetError(Exception):
-    """What Octet refuses, in the words of its command line. `code` is that of include/octet/."""
+    """An error of Octet, with the message of its command line. `code` is an error code of include/octet/."""
 
     def __init__(self, text: object, code: int = 1) -> None:
         super().__init__(str(text).encode(errors="backslashreplace").decode())  # it can be printed, whatever it quotes
@@ -37,8 +37,8 @@ class OctetError(Exception):
 
 
 class RenderModeError(OctetError, TypeError):
-    """There are no pictures of that kind. A TypeError, too, as of an environment that takes no `render_mode`:
-    Stable-Baselines3 asks for pictures of every environment, and then makes it without."""
+    """The environment cannot draw pictures of that kind. Also a TypeError, as for an environment without the argument
+    `render_mode`: Stable-Baselines3 asks every environment for pictures, and on this error opens it without them."""
 
 
 class Space(Structure):
@@ -152,30 +152,30 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
 
 
 def own_file(path: str) -> pathlib.Path | None:
-    """A file that is installed with the package, below bin/, lib/ or share/. After `pip install -e` it is in the build folder."""
+    """Returns a file of the installed package, below bin/, lib/ or share/. After `pip install -e` it is in the build folder."""
     found = importlib.resources.files(__package__).joinpath("_prefix", *path.split("/"))
     return pathlib.Path(str(found)) if found.is_file() else None
 
 
 def _own_python() -> dict[str, str]:
-    """The Python of environments of Gymnasium ("gym:NAME"), unless OCTET_PYTHON names one: this one, which has no file where
-    it is inside another program (sys.executable is "" or None)."""
+    """Returns the Python for Gymnasium's environments ("gym:NAME") unless OCTET_PYTHON names another: this one, which has
+    no file if it runs inside another program (sys.executable is "" or None)."""
     return {"OCTET_PYTHON": sys.executable} if sys.executable else {}
 
 
 def keep_python() -> None:
-    """For environments that this process opens."""
+    """Sets the Python for environments that this process opens."""
     for name, value in _own_python().items():
         os.environ.setdefault(name, value)
 
 
 def program_environ() -> dict[str, str]:
-    """The environment of Octet's programs."""
+    """Returns the environment variables for Octet's programs."""
     return {**_own_python(), **os.environ}
 
 
 def _find() -> str:
-    """$OCTET_LIBRARY; else the wheel's; else the system's."""
+    """Returns $OCTET_LIBRARY, or else the library of the wheel, or else the library of the system."""
     named = os.environ.get("OCTET_LIBRARY")
     if named:
         return named
@@ -203,26 +203,26 @@ lib.octet_vector_on_wait(_take_interrupt)
 
 
 def check(result: int, text: bytes | None) -> None:
-    """Raises what a call answered. ctypes gives text as bytes."""
+    """Raises the error that a call returned. ctypes passes text as bytes."""
     if result != 0:
         raise OctetError((text or b"").decode(errors="replace"), result)
 
 
 class NotCopied:
-    """What holds something of the library that only one may free."""
+    """The owner of an object of the library, which must be freed exactly once."""
 
     def __reduce__(self) -> Any:
         raise TypeError(f"an octet.{type(self).__name__} cannot be copied or pickled")
 
 
 def unclosed(one: Any) -> None:
-    """What is collected without `close` is closed, and says so, as files do."""
+    """Closes an object that is collected without `close`, with the warning that files give."""
     warnings.warn(f"unclosed {one!r}", ResourceWarning, stacklevel=3, source=one)
 
 
 class Turns:
-    """`with turns():`, and calls take turns. A forked process has a lock of its own: the thread that held the other one is
-    not in it."""
+    """Makes calls take turns: `with turns():`. A forked process gets a new lock, because the thread that held the old lock
+    does not exist there."""
 
     def __init__(self) -> None:
         self._locks: dict[int, threading.Lock] = {}
@@ -233,42 +233,42 @@ class Turns:
 
 
 def text_bytes(name: str, text: str) -> bytes:
-    """A text for C, where a NUL would end it, or for a command."""
+    """Encodes a text for C, where a NUL would end it, or for a command."""
     try:
         return _without_nul(name, text, text.encode())
     except UnicodeEncodeError:
-        raise OctetError(f"{name}: {text!r} holds half of a surrogate pair, which is no character") from None
+        raise OctetError(f"{name}: {text!r} contains half of a surrogate pair, which is not a character") from None
 
 
 def path_bytes(name: str, text: str) -> bytes:
-    """The same of a path, whose bytes need not be characters (os.fsdecode)."""
+    """Encodes a path, whose bytes need not be characters (os.fsdecode)."""
     try:
         return _without_nul(name, text, os.fsencode(text))
     except UnicodeEncodeError:
-        raise OctetError(f"{name}: {text!r} holds a character that no name of a file has here") from None
+        raise OctetError(f"{name}: {text!r} contains a character that file names cannot have here") from None
 
 
 def _without_nul(name: str, text: str, encoded: bytes) -> bytes:
     if b"\0" in encoded:
-        raise OctetError(f"{name}: {text!r} holds a NUL")
+        raise OctetError(f"{name}: {text!r} contains a NUL")
     return encoded
 
 
 def real(name: str, value: Any) -> float:
-    """An argument that is a number, infinity among them."""
+    """Checks an argument that must be a number; infinity is allowed."""
     number = float(value) if isinstance(value, numbers.Real) else math.nan
     if math.isnan(number):
-        raise OctetError(f"{name}: {value!r} is no number")
+        raise OctetError(f"{name}: {value!r} is not a number")
     return number
 
 
 def deadline_of(timeout: float | None) -> float:
-    """By time.monotonic; None waits for ever."""
+    """Returns the deadline by time.monotonic; None waits forever."""
     return math.inf if timeout is None else time.monotonic() + real("timeout", timeout)
 
 
 def whole(name: str, value: Any, low: int, high: int) -> int:
-    """An argument that is a whole number from low to high."""
+    """Checks an argument that must be a whole number from low to high."""
     try:
         number = operator.index(value)
     except TypeError:
@@ -279,7 +279,7 @@ def whole(name: str, value: Any, low: int, high: int) -> int:
 
 
 def ids() -> list[str]:
-    """Of the environments that come with Octet."""
+    """Returns the IDs of the environments that come with Octet."""
     room = lib.octet_vector_ids(None, 0)
     found = (c_char_p * room)()
     count = min(room, lib.octet_vector_ids(found, room))

@@ -1,6 +1,6 @@
-"""Writes the little of ONNX that `octet import` reads: a chain of operations with constants. Private.
+"""Writes the part of ONNX that `octet import` reads: a chain of operations with constants. Private.
 
-Messages are protocol buffers: fields of a number and a kind, varints or bytes. Numbers of fields are those of onnx.proto.
+Messages are protocol buffers: fields with a number and a kind, varints or bytes. Field numbers are those of onnx.proto.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def _attribute(name: str, value: int | float | list[int]) -> bytes:
 
 
 def _port(name: str, kind: int, shape: tuple[int, ...] | None) -> bytes:
-    """An input or output: [batch, *shape]."""
+    """Encodes an input or an output: [batch, *shape]."""
     tensor = _number(1, kind)
     if shape is not None:
         dims = _bytes(1, _bytes(2, "batch")) + b"".join(_bytes(1, _number(1, dim)) for dim in shape)
@@ -55,7 +55,7 @@ def _port(name: str, kind: int, shape: tuple[int, ...] | None) -> bytes:
 
 
 class Model:
-    """Operations one behind the other; each call gives the name of what it makes."""
+    """A chain of operations; each call returns the name of its result."""
 
     def __init__(self, shape: tuple[int, ...], uint8: bool = False) -> None:
         self._input = _port("observation", _UINT8 if uint8 else _FLOAT, shape)
@@ -77,7 +77,7 @@ class Model:
 
     def add(self, operation: str, *inputs: str, label: str = "", output: str | None = None,
             **attributes: int | float | list[int]) -> str:
-        """label: what a message calls the operation."""
+        """Adds an operation. label is the name of the operation in error messages."""
         self._names += 1
         output = output or f"value_{self._names}"
         self._nodes.append(b"".join(_bytes(1, name) for name in inputs) + _bytes(2, output) +

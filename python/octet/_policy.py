@@ -20,16 +20,16 @@ from ._lib import OctetError, Turns, lib, whole
 _PRECISIONS = {1: "fp32", 2: "int8", 3: "bf16", 4: "fp16", 5: "int4"}
 _NOT_FINITE, _NOT_FOUND, _NOT_READ = 1, 6, 7  # OCTET_POLICY_EINVAL, ENOTFOUND, EIO
 _BYTES_MAX = 2**28  # POLICY_BYTES_MAX
-_FLATTEN = "a policy gets those of a Dict or Tuple space as gymnasium.spaces.utils.flatten(space, observation)"
+_FLATTEN = "for a Dict or Tuple space, give the policy gymnasium.spaces.utils.flatten(space, observation)"
 
 
 @dataclass(frozen=True)
 class PolicyInfo:
-    """What a policy is and where it is from. eval_return is None while it was not evaluated.
+    """What a policy is and where it comes from. eval_return is None before the policy's first evaluation.
 
-    obs_shape is (rows, columns, channels) where the network begins with a convolution, else (obs_count,): the file does
-    not keep how other observations were shaped. action_low and action_high are a box's, None for discrete actions; those
-    are 0 .. action_count - 1, to which a Discrete space with a `start` adds it.
+    obs_shape is (rows, columns, channels) if the network begins with a convolution, else (obs_count,): the file does not
+    store the shape of other observations. action_low and action_high are a box's, None for discrete actions; those are 0 ..
+    action_count - 1, to which a Discrete space with a `start` adds its start.
     """
 
     env_id: str
@@ -53,7 +53,7 @@ class PolicyInfo:
 
 @dataclass(frozen=True)
 class PolicyDivergence:
-    """How far a policy is from another. Actions are discrete ones or a box's; a measure of the others is None."""
+    """How far a policy is from another. Measures for discrete actions are None for a box, and the reverse."""
 
     rows: int
     agreement: float               # share of equal greedy actions (box: within 1 % of its range in every dimension)
@@ -64,7 +64,7 @@ class PolicyDivergence:
 
 
 def content_of(source: Any) -> tuple[bytes, str]:
-    """Of a policy, and what errors about it begin with."""
+    """Returns the bytes of a policy, and the beginning of errors about it."""
     if isinstance(source, (bytes, bytearray, memoryview)):
         return bytes(source), ""
     path = path_of("source", source)
@@ -77,11 +77,11 @@ def content_of(source: Any) -> tuple[bytes, str]:
 
 
 class Policy:
-    """A policy file, ready to act: the same bits as on Octet's actors, alone or in a batch.
+    """A policy file, ready to act: it computes the same bits as Octet's actors, alone or in a batch.
 
-    `observations` is one observation (obs_count numbers in any shape), or a batch of them along the first of at least
-    two axes, which may be empty. Numbers that are not finite are an error. Any thread may call; calls take turns.
-    A copy or a pickle is made anew of the same bytes, whatever the file holds by then.
+    `observations` is one observation (obs_count numbers in any shape), or a batch of observations along the first of at
+    least two axes; a batch may be empty. Numbers that are not finite are an error. Any thread may call; calls take turns. A
+    copy or a pickle has the same bytes, even if the file changes.
     """
 
     def __init__(self, source: str | os.PathLike[str] | bytes | bytearray | memoryview) -> None:
@@ -118,7 +118,7 @@ class Policy:
         return f"<octet.Policy {info.env_id} version {info.version}, {info.precision}>"
 
     def _rows(self, observations: Any) -> tuple[NDArray[Any], int, bool]:
-        """Contiguous rows, how many, and whether they were a batch."""
+        """Returns contiguous rows, their number, and whether they were a batch."""
         try:
             given = array_of("observations", observations)
         except OctetError as error:  # parts of several shapes, or a dictionary
@@ -154,27 +154,27 @@ class Policy:
         _lib.check(result, b"an observation is not finite" if result == _NOT_FINITE else b"the policy failed")
 
     def act(self, observations: Any) -> NDArray[Any]:
-        """Greedy actions: int32, or float32 within the bounds of the box."""
+        """Returns greedy actions: int32, or float32 within the bounds of the box."""
         rows, count, batch = self._rows(observations)
         actions = self._actions(count)
         self._call(lib.octet_policy_act_batch, rows, count, actions)
         return actions if batch else actions[0]
 
     def outputs(self, observations: Any) -> NDArray[np.float32]:
-        """The network's outputs: Q-values, logits, or what box actions are made of (include/octet/policy.h)."""
+        """Returns the network's outputs: Q-values, logits, or what box actions are computed from (include/octet/policy.h)."""
         rows, count, batch = self._rows(observations)
         outputs = np.zeros((count, self.info.output_count), np.float32)
         self._call(lib.octet_policy_outputs_batch, rows, count, outputs)
         return outputs if batch else outputs[0]
 
     def compare(self, other: Policy, observations: Any) -> PolicyDivergence:
-        """How far this policy is from another one of the same task, such as the one in fp32 that it was quantised from
-        (`policy.fp32.oct` of a run folder), on a batch of observations: better recorded than invented."""
+        """Compares this policy with another policy of the same task, such as the fp32 policy from which it was quantised
+        (`policy.fp32.oct` of a run folder), on a batch of observations: recorded observations are better than random ones."""
         if not isinstance(other, Policy):
-            raise OctetError(f"other: {other!r} is no octet.Policy")
+            raise OctetError(f"other: {other!r} is not an octet.Policy")
         rows, count, _ = self._rows(observations)
         if count == 0:
-            raise OctetError("no observations: policies are compared on at least one")
+            raise OctetError("no observations; expected at least one")
         found, error = _lib.Divergence(ctypes.sizeof(_lib.Divergence)), _lib.create_string_buffer(_lib.ERROR_BYTES)
         with contextlib.ExitStack() as locks:
             for one in sorted({self, other}, key=id):  # in one order, wherever they are compared
@@ -190,11 +190,12 @@ class Policy:
                                 measure(found.relative_l2))
 
     def sampler(self, seed: int, rows: int = 1) -> Sampler:
-        """Draws from the policy's distribution, for `rows` observations at a time: row i has a generator of its own."""
+        """Returns a sampler of actions from the policy's distribution, for `rows` observations at a time: each row has its
+        own generator."""
         return Sampler(self, seed, rows)
 
     def close(self) -> None:
-        """Frees it. Also done when it is collected."""
+        """Frees the policy. The garbage collector frees it, too."""
         with self._turn():  # a call may be using it
             self._free()
 
@@ -216,9 +217,9 @@ class Policy:
 
 
 class Sampler:
-    """Generators for the rows of a batch. The same seed draws the same actions, on every machine.
+    """Random generators for the rows of a batch. The same seed samples the same actions on every machine.
 
-    A copy or a pickle goes on with the same draws.
+    A copy or a pickle continues with the same samples.
     """
 
     def __init__(self, policy: Policy, seed: int, rows: int) -> None:
@@ -233,11 +234,11 @@ class Sampler:
             return {"_policy": self._policy, "_generators": self._generators.copy()}
 
     def sample(self, observations: Any) -> tuple[NDArray[Any], NDArray[np.float32]]:
-        """Actions, and the logarithms of their probabilities (box: densities)."""
+        """Returns actions, and the logarithms of their probabilities (for a box: densities)."""
         policy = self._policy
         rows, count, batch = policy._rows(observations)
         if count != len(self._generators):
-            raise OctetError(f"{count} observations, the sampler has {len(self._generators)} rows")
+            raise OctetError(f"{count} observations, but the sampler has {len(self._generators)} rows")
         if not np.isfinite(rows).all():
             raise OctetError("an observation is not finite")
         actions, log_probs = policy._actions(count), np.zeros(count, np.float32)

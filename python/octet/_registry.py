@@ -1,8 +1,9 @@
-"""Octet's environments by id, and in Gymnasium's registry, by whose rules their time limits are. Private.
+"""Octet's environments by ID, and in Gymnasium's registry, which decides their time limits. Private.
 
-Gymnasium counts steps around an environment (TimeLimit), which hears neither of the limit that `gymnasium.make` is given nor
-of an end by it. Those that it makes have no limit of their own, so that any number holds; a vector, which Gymnasium has no
-such wrapper for, gets the number."""
+Gymnasium counts steps around an environment (TimeLimit), which learns neither the limit given to `gymnasium.make` nor that
+an episode ended by it. Such environments have no limit of their own, so that any limit works. Gymnasium has no such wrapper
+for vectors, so a vector gets the limit.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +30,7 @@ def _limit_of(env_id: str) -> int | None:
 
 
 class Spec(EnvSpec):
-    """Its time limit may be a function, which is called when somebody reads it: for that the environment is opened."""
+    """A spec whose time limit may be a function, called when the limit is read: it opens the environment."""
 
     @property
     def max_episode_steps(self) -> int | None:
@@ -41,7 +42,8 @@ class Spec(EnvSpec):
 
 
 class RegisteredEnv(OctetEnv):
-    """What `gymnasium.make` makes. Its `info` has the sums of the episode in every step: any may be the last."""
+    """The environment that `gymnasium.make` makes. Its `info` has the sums of the episode in every step, because any step
+    may be the last."""
 
     def __init__(self, env_id: str, **arguments: Any) -> None:
         super().__init__(env_id, **{**arguments, "max_episode_steps": 0})
@@ -64,7 +66,7 @@ class RegisteredEnv(OctetEnv):
 
 
 def vector(env_id: str, num_envs: int = 1, *, max_episode_steps: int | None = None, **arguments: Any) -> OctetVectorEnv:
-    """What `gymnasium.make_vec` makes. The limit counts calls of step, as that of `gymnasium.make`, and -1 is none."""
+    """Makes the vector for `gymnasium.make_vec`. The limit counts calls of step, as with `gymnasium.make`; -1 is no limit."""
     if max_episode_steps is not None:
         repeat = whole("action_repeat", arguments.get("action_repeat", 1), 1, _REPEAT_MAX)
         steps = whole("max_episode_steps", max_episode_steps, -1, _STEPS_MAX // repeat)
@@ -73,7 +75,7 @@ def vector(env_id: str, num_envs: int = 1, *, max_episode_steps: int | None = No
 
 
 def _name_of(env_id: str) -> str:
-    """In Gymnasium's registry, where a colon names a module and one slash a namespace."""
+    """Returns the name in Gymnasium's registry, where a colon follows a module and one slash a namespace."""
     return "octet/" + env_id.replace("/", "-").replace(":", "-")
 
 
@@ -90,12 +92,13 @@ def register() -> None:
 def make(id: str, *, render_mode: str | None = None, width: int | None = None, height: int | None = None,
          seed: int | None = None,
          **options: Any) -> OctetEnv:
-    """One environment by id: Octet's own, "dmc:TASK", "gym:NAME" of Gymnasium, or the path of a plug-in.
+    """Opens an environment by its ID: an environment of Octet's, "dmc:TASK", "gym:NAME" of Gymnasium, or the path of a
+    plug-in.
 
-    render_mode: None, or "rgb_array" for `render`, whose pictures have this width and height (None: those that suit it).
-    seed: of the first episode, where reset has none; None draws one. Other arguments are options of the environment, such as
-    sutton_barto_reward=True. Of a "gym:" environment, which is not drawn here, width and height are such options, too. See
-    OctetEnv.
+    render_mode: None, or "rgb_array" for `render`; width and height set the size of its pictures (None: a size that suits
+    the environment). seed: the seed of the first episode if `reset` is called without one; None draws a seed. Other
+    arguments are options of the environment, such as sutton_barto_reward=True. Octet does not draw "gym:" environments, so
+    there width and height are options of the environment, too. See OctetEnv.
     """
     return OctetEnv(id, render_mode=render_mode, width=width, height=height, seed=seed, **options)
 
@@ -103,11 +106,11 @@ def make(id: str, *, render_mode: str | None = None, width: int | None = None, h
 def make_vec(id: str, num_envs: int = 1, *, autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP, copy: bool = True,
              threads: int = 1, seed: int | None = None, render_mode: str | None = None, width: int | None = None,
              height: int | None = None, **options: Any) -> OctetVectorEnv:
-    """`num_envs` environments of an id (see octet.make) that are stepped together.
+    """Opens `num_envs` environments with the same ID (see octet.make), which are stepped together.
 
-    autoreset_mode: what follows an episode's end, "NextStep", "SameStep" or "Disabled". copy=False: every call answers the
-    same arrays, which the next call overwrites. threads: of its own, which share the environments. seed: of the first
-    episodes, where reset has none; environment i gets seed + i. See OctetVectorEnv.
+    autoreset_mode: what follows the end of an episode: "NextStep", "SameStep" or "Disabled". copy=False: every call returns
+    the same arrays, and the next call overwrites them. threads: threads of the vector that share the environments. seed:
+    the seed of the first episodes if `reset` is called without one; environment i gets seed + i. See OctetVectorEnv.
     """
     return OctetVectorEnv(id, num_envs, autoreset_mode=autoreset_mode, copy=copy, threads=threads, seed=seed,
                           render_mode=render_mode, width=width, height=height, **options)

@@ -1,4 +1,4 @@
-"""Replay: a service that keeps anybody's steps, for several processes, and gives samples of them."""
+"""Replay: a service that stores steps from several processes and samples from them."""
 
 from __future__ import annotations
 
@@ -53,47 +53,48 @@ _BOUNDS: dict[str, tuple[type, float, float]] = {
 
 
 class ReplayTimeoutError(OctetError, TimeoutError):
-    """Nothing came in time; the text says what replay waits for."""
+    """Nothing arrived in time; the message says what replay waits for."""
 
 
 class Batch(NamedTuple):
-    """Windows of n steps, one a row. The arrays are the caller's, and stay as they are."""
+    """Windows of n steps, one per row. The arrays belong to the caller and do not change."""
 
     observations: NDArray[Any]
     actions: NDArray[Any]
     rewards: NDArray[np.float32]
     """The sum of discount^i reward_i over the window."""
     discounts: NDArray[np.float32]
-    """discount^k of a window of k steps, 0 where its episode terminated: what next_observations' value counts."""
+    """discount^k of a window of k steps, 0 if its episode terminated: the weight of the value of next_observations."""
     next_observations: NDArray[Any]
     weights: NDArray[np.float32]
     """Importance weights, 1 unless importance_exponent was given."""
     keys: NDArray[np.uint64]
     incarnation: int
-    """The process of replay that the keys are of."""
+    """The process of replay that the keys belong to."""
 
 
 class Sequences(NamedTuple):
-    """Stretches of T rows of a stream, one a row, whatever episodes end inside. The arrays are the caller's."""
+    """Sequences of T rows of a stream, one per row, across the ends of episodes. The arrays belong to the caller and do not
+    change."""
 
     observations: NDArray[Any]
     """(batch, T + 1, …)"""
     actions: NDArray[Any]
-    """(batch, T, …), as what follows"""
+    """(batch, T, …), as the following fields"""
     rewards: NDArray[np.float32]
     terminated: NDArray[np.bool_]
     truncated: NDArray[np.bool_]
     first: NDArray[np.bool_]
-    """Of an episode, or of what goes on behind a cut."""
+    """True: the first row of an episode, or of its continuation after a cut."""
     is_step: NDArray[np.bool_]
-    """False: a row without an action, which holds the observation that an episode ended with, or fills up."""
+    """False: a row without an action, which holds the last observation of an episode, or is padding."""
     weights: NDArray[np.float32]
     keys: NDArray[np.uint64]
     incarnation: int
 
 
 class _Field:
-    """What one observation, or action, is."""
+    """Shape and type of one observation or action."""
 
     def __init__(self, name: str, given: Any) -> None:
         try:
@@ -103,11 +104,11 @@ class _Field:
                 raise TypeError("no dtype")
             self.dtype = np.dtype(dtype)
         except (TypeError, ValueError) as error:
-            raise OctetError(f"{name}: a shape and a dtype are expected, such as ((4,), numpy.float32), or a space of "
-                             f"Gymnasium; this is {given!r}") from error
+            raise OctetError(f"{name}: expected a shape and a dtype, such as ((4,), numpy.float32), or a space of "
+                             f"Gymnasium, not {given!r}") from error
         # Equal numbers of more bytes may differ in those that are of no number.
         if self.dtype.kind not in "biuf" or not self.dtype.isnative or self.dtype.itemsize > 8:
-            raise OctetError(f"{name}: numbers of up to 64 bits in the machine's byte order are allowed, not {self.dtype}")
+            raise OctetError(f"{name}: expected numbers of up to 64 bits in the machine's byte order, not {self.dtype}")
         self.name = name
         self.bytes = self.dtype.itemsize * math.prod(self.shape)
 
@@ -119,13 +120,13 @@ class _Field:
         return bool(self.dtype == np.float32)
 
     def rows(self, given: Any, streams: tuple[int, ...], taken: Any = ...) -> NDArray[Any]:
-        """One for each stream, as replay keeps them. Only numbers of the streams that are taken must be sound."""
+        """Converts one row for each stream, as replay stores rows. Only numbers of the selected streams must be valid."""
         rows = array_of(self.name, given)
         if rows.shape != streams + self.shape:
-            raise OctetError(f"{self.name} of shape {rows.shape}: {streams + self.shape} is expected")
+            raise OctetError(f"{self.name} of shape {rows.shape}, expected {streams + self.shape}")
         if rows.dtype != self.dtype:
             if not np.can_cast(rows.dtype, self.dtype, "same_kind"):
-                raise OctetError(f"{self.name} of type {rows.dtype}: {self.dtype} is expected")
+                raise OctetError(f"{self.name} of type {rows.dtype}, expected {self.dtype}")
             with np.errstate(over="ignore"):  # what is infinite then is refused
                 cast = rows.astype(self.dtype)
             if self.dtype.kind in "iu" and not np.array_equal(cast[taken], rows[taken]):
@@ -138,24 +139,24 @@ class _Field:
 
 
 def _number(name: str, given: Any) -> float:
-    """One of a table's, as Python's own: NumPy's are not for JSON."""
+    """Returns a setting of a table as Python's own number: NumPy's numbers cannot be written as JSON."""
     kind, low, high = _BOUNDS[name]
     number: float | None = None
     with contextlib.suppress(TypeError, OverflowError):
         number = operator.index(given) if kind is int else float(given) if isinstance(given, numbers.Real) else None
     if number is None or not low <= number <= high:
         what = "a whole number from " if kind is int else ""
-        raise OctetError(f"{name} {given!r}: {what}{low:g} to {high:g} is allowed")
+        raise OctetError(f"{name} {given!r}; allowed is {what}{low:g} to {high:g}")
     return number
 
 
 def _flags(name: str, given: Any, streams: tuple[int, ...]) -> NDArray[np.uint8]:
     flags = array_of(name, given)
     if flags.shape != streams:
-        raise OctetError(f"{name} of shape {flags.shape}: {streams} is expected")
+        raise OctetError(f"{name} of shape {flags.shape}, expected {streams}")
     marks = np.asarray(flags, np.bool_, order="C")
     if flags.dtype != np.bool_ and not np.array_equal(marks, flags):
-        raise OctetError(f"{name}: True and False are allowed, or 1 and 0")
+        raise OctetError(f"{name}: allowed are True and False, or 1 and 0")
     return marks.view(np.uint8)
 
 
@@ -164,7 +165,7 @@ def _address(array: NDArray[Any]) -> int:
 
 
 class _Memory:
-    """A block that liboctet-replay gave. The arrays over it hold it through their buffer."""
+    """A block of memory from liboctet-replay. The arrays over it keep it alive through their buffer."""
 
     def __init__(self, address: int) -> None:
         self.address = address
@@ -174,7 +175,7 @@ class _Memory:
 
 
 class _Service:
-    """What a folder says about its service: who may use it how. Its key is as secret as the folder."""
+    """The file in a folder that describes its service: its settings and its key. The key is as secret as the folder."""
 
     def __init__(self, folder: pathlib.Path, said: dict[str, Any]) -> None:
         self.folder = folder
@@ -185,7 +186,7 @@ class _Service:
         self.url = path_bytes("url", said["url"])
         self.key = bytes.fromhex(said["key"])
         if len(self.key) != _replay_lib.KEY_BYTES:
-            raise OctetError(f"key: {2 * _replay_lib.KEY_BYTES} digits are expected")
+            raise OctetError(f"key: expected {2 * _replay_lib.KEY_BYTES} digits")
         self.seed = whole("seed", said["seed"], 0, 2**64 - 1)
 
     @staticmethod
@@ -198,7 +199,7 @@ class _Service:
         except (OSError, ValueError) as error:
             raise OctetError(f"{path}: {error}") from error
         if not isinstance(said, dict) or said.get("format") != _FORMAT:
-            raise OctetError(f"{path}: not of this version of Octet")
+            raise OctetError(f"{path}: not from this version of Octet")
         try:
             return _Service(folder, {**_DEFAULTS, **said})
         except KeyError as error:
@@ -207,7 +208,7 @@ class _Service:
             raise OctetError(f"{path}: {error}") from error
 
     def write(self) -> None:
-        """For this user alone. What is in the table is read by it: it is on the disk when this returns."""
+        """Writes the file, readable by this user only. The table is read with it, so it is on the disk when this returns."""
         path, content = self.folder / "service.json", json.dumps(self.said, indent=1, sort_keys=True).encode()
         if not path.exists() or path.read_bytes() != content:
             temporary = self.folder / "service.json.new"
@@ -222,12 +223,12 @@ class _Service:
         said = self.said
         sampler = SAMPLERS.get(said["sampler"]) if isinstance(said["sampler"], str) else None
         if sampler is None:
-            raise OctetError(f"sampler {said['sampler']!r}: {', '.join(SAMPLERS)} are allowed")
+            raise OctetError(f"sampler {said['sampler']!r}; allowed are {', '.join(SAMPLERS)}")
         if self.action.bytes % 4 != 0 or not 4 <= self.action.bytes <= 1024:
-            raise OctetError(f"action {self.action}: a multiple of 4 bytes up to 1024 is allowed, this is "
+            raise OctetError(f"action {self.action}: allowed are multiples of 4 bytes up to 1024, not "
                              f"{self.action.bytes}")
         if not 1 <= self.observation.bytes <= 2**20:
-            raise OctetError(f"observation {self.observation}: 1 to {2**20} bytes are allowed, this is "
+            raise OctetError(f"observation {self.observation}: allowed are 1 to {2**20} bytes, not "
                              f"{self.observation.bytes}")
         table = _replay_lib.Table(
             size=ctypes.sizeof(_replay_lib.Table), streams=said["streams"], capacity=said["capacity"],
@@ -247,8 +248,8 @@ class _Service:
 
 
 def _sync_folder(folder: pathlib.Path) -> None:
-    """The names in it are on the disk, where that can be: some file systems sync no folders (EINVAL), and a folder of others
-    may not be opened though names can be made in it."""
+    """Syncs the names in a folder to disk where that is possible: some file systems sync no folders (EINVAL), and a folder
+    of another user may be writable but not readable."""
     try:
         handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     except PermissionError:
@@ -268,7 +269,7 @@ def _check(result: int, words: bytes | None) -> None:
 
 
 class _Daemon:
-    """octet-replay as a child of this process: started again when it dies, ended with it."""
+    """octet-replay as a child process: it is restarted when it dies, and ends with this process."""
 
     def __init__(self, service: _Service, sync: str, sync_interval: float, owner: _Owner) -> None:
         folder = service.folder
@@ -322,7 +323,7 @@ class _Daemon:
                 is_short = not is_configured or time.monotonic() - began < 1
                 in_a_row = in_a_row + 1 if is_short else 0
                 if in_a_row > _RESTARTS:
-                    raise OctetError(f"octet-replay ends again and again: {self._last_words()}")
+                    raise OctetError(f"octet-replay keeps ending: {self._last_words()}")
         except OctetError as error:
             self.failure = error
         except OSError as error:
@@ -331,7 +332,7 @@ class _Daemon:
             self._ready.set()
 
     def _configure(self, process: subprocess.Popen[bytes]) -> bool:
-        """Whether it has its table. False: it was killed before, or this ends."""
+        """Returns whether octet-replay has its table; False if it was killed before, or this process is ending."""
         table, until = self.service.table(), time.monotonic() + _START_SECONDS
         while not self._ends:
             result = lib().octet_replay_configure(self._handle, byref(table), 500)
@@ -349,14 +350,15 @@ class _Daemon:
         return False
 
     def _last_words(self) -> str:
-        """Of its log since it was started: why it ended."""
+        """Returns the end of its log since its start, which says why it ended."""
         code = self.process.returncode if self.process else None
         lines = text(self.log.read_bytes()[self._log_begin:]).splitlines()
         said = next((line for line in reversed(lines) if " E " in line or line.startswith("octet-replay:")), None)
-        return f"{self.service.folder}: {said.split(' E ', 1)[-1] if said else f'octet-replay ended with {code}'}"
+        return f"{self.service.folder}: {said.split(' E ', 1)[-1] if said else f'octet-replay exited with {code}'}"
 
     def check(self) -> None:
-        """Raises why it was given up: anew each time, because a traceback grows with what is raised again."""
+        """Raises the error for which it was given up: a new exception each time, because a traceback grows with every
+        raise."""
         if self.failure is not None:
             raise OctetError(str(self.failure), self.failure.code)
 
@@ -365,8 +367,8 @@ class _Daemon:
         self.check()
 
     def end(self) -> None:
-        """Ends octet-replay and waits for the thread, which then gives the folder back. A Ctrl-C ends the waiting alone; it may
-        be called again."""
+        """Ends octet-replay and waits for the thread, which then releases the folder. A Ctrl-C ends only the waiting; the
+        call can be repeated."""
         self._ends = True
         self._end.put(None)
         with self._lock:
@@ -381,7 +383,7 @@ class _Daemon:
 
 
 class _Owner:
-    """Of a folder there is one: a lock of this process, which a fork does not inherit."""
+    """The owner of a folder: a lock of this process, which a fork does not inherit."""
 
     def __init__(self, folder: pathlib.Path) -> None:
         self._folder = os.path.realpath(folder)
@@ -409,14 +411,14 @@ _owned: set[str] = set()
 
 
 def _forget(folder: pathlib.Path) -> None:
-    """A folder that was made for nothing; what octet-replay has written stays."""
+    """Removes a folder that was made for nothing; files that octet-replay has written stay."""
     (folder / "lock").unlink()
     with contextlib.suppress(OSError):
         folder.rmdir()
 
 
 def _wait_for_table(path: pathlib.Path) -> None:
-    """An octet-replay whose process was killed may still be ending."""
+    """Waits for an octet-replay that is still ending after its process was killed."""
     until = time.monotonic() + _START_SECONDS
     while path.exists():
         with open(path, "rb") as file:
@@ -430,7 +432,7 @@ def _wait_for_table(path: pathlib.Path) -> None:
 
 
 def _socket_url(folder: pathlib.Path) -> str:
-    """In the folder, or where that is too long a path, in a private one of the system's."""
+    """Returns the address of a socket in the folder or, if that path is too long, in a private folder of the system."""
     path = folder / "s"
     if len(os.fsencode(path)) > _PATH_MAX:
         path = pathlib.Path(tempfile.mkdtemp(prefix="octet-replay-")) / "s"
@@ -442,12 +444,12 @@ def _socket_folder(url: str) -> pathlib.Path:
 
 
 def _settle(folder: pathlib.Path, given: dict[str, Any], observation: Any, action: Any) -> _Service:
-    """What the folder has, with what was given now; what neither says is the default."""
+    """Merges the folder's settings with the given arguments; what neither has gets its default."""
     before = _Service.read(folder) if (folder / "replay.oct").exists() else None
     said: dict[str, Any]
     if before is None:
         if observation is None or action is None:
-            raise OctetError(f"{folder} has no replay yet: it needs observation=(shape, dtype) and action=(shape, dtype)")
+            raise OctetError(f"{folder} has no replay yet: give observation=(shape, dtype) and action=(shape, dtype)")
         fields = {"observation": _Field("observation", observation), "action": _Field("action", action)}
         said = {"format": _FORMAT, "run_id": secrets.token_hex(8), "key": secrets.token_hex(_replay_lib.KEY_BYTES),
                 "seed": secrets.randbits(63), "url": _socket_url(folder), **_DEFAULTS,
@@ -468,7 +470,7 @@ _open: weakref.WeakSet[Replay] = weakref.WeakSet()
 
 
 class Replay(NotCopied):
-    """A table of steps in a process of its own, octet-replay, which keeps it in a folder.
+    """A table of steps in its own process, octet-replay, which stores it in a folder.
 
         with octet.Replay("folder", observation=((4,), "float32"), action=((), "int32")) as replay:
             writer = replay.writer(streams=8)
@@ -476,18 +478,19 @@ class Replay(NotCopied):
             writer.flush()
             batch = replay.sample(256)
 
-    Other processes of the same user take part by `octet.Replay.connect("folder")`. The process that made the Replay
-    has octet-replay as its child: it starts it again when it dies, and ends it with itself. A folder that was used
-    before is taken up as it was left, after a kill as well.
+    Other processes of the same user join with `octet.Replay.connect("folder")`. octet-replay is a child of the process that
+    made the Replay, which restarts it when it dies, and ends it with itself. A folder that was used before continues with
+    its table, also after a kill.
 
-    observation, action: (shape, dtype) of one, or a space of Gymnasium. Arguments that are left out (None) are the folder's,
-    or, in a new one: capacity=1_000_000 rows, streams=64 that all writers have together, sampler="uniform"
-    ("prioritized" with priority_exponent=0.6, "fifo"), n_step=1, discount=0.99, sequence_steps=0 (windows of n steps;
-    otherwise sequences of so many rows, with sequence_stride), reward_clip=0 (none), min_size=1 windows before the first
-    sample, samples_per_insert=0 (no limit), tolerance=0.1. docs/internals/replay.md has their meaning.
+    observation, action: (shape, dtype) of one observation or action, or a space of Gymnasium. Arguments that are left out
+    (None) come from the folder or, for a new folder, from these defaults: capacity=1_000_000 rows, streams=64 for all
+    writers together, sampler="uniform" ("prioritized" with priority_exponent=0.6, "fifo"), n_step=1, discount=0.99,
+    sequence_steps=0 (windows of n steps; otherwise sequences of that many rows, with sequence_stride), reward_clip=0
+    (none), min_size=1 windows before the first sample, samples_per_insert=0 (no limit), tolerance=0.1.
+    docs/internals/replay.md explains them.
 
-    prefetch: batches that are kept ready for the next calls of `sample`; 0 draws at the call. Any thread may call; calls
-    take turns.
+    prefetch: batches that are kept ready for the next calls of `sample`; 0 samples during the call. Any thread may call;
+    calls take turns.
     """
 
     _daemon: _Daemon | None
@@ -499,9 +502,9 @@ class Replay(NotCopied):
                  min_size: int | None = None, samples_per_insert: float | None = None, tolerance: float | None = None,
                  prefetch: int = 0, sync: str = "interval", sync_interval: float = 1.0) -> None:
         if not isinstance(sync_interval, numbers.Real):
-            raise OctetError(f"sync_interval: {sync_interval!r}: seconds are expected")
+            raise OctetError(f"sync_interval: {sync_interval!r}; expected seconds")
         if sync not in _SYNCS:
-            raise OctetError(f"sync {sync!r}: {', '.join(_SYNCS)} are allowed")
+            raise OctetError(f"sync {sync!r}; allowed are {', '.join(_SYNCS)}")
         table = {"capacity": capacity, "streams": streams, "sampler": sampler, "priority_exponent": priority_exponent,
                  "n_step": n_step, "discount": discount, "sequence_steps": sequence_steps, "sequence_stride": sequence_stride,
                  "reward_clip": reward_clip, "min_size": min_size, "samples_per_insert": samples_per_insert,
@@ -537,8 +540,8 @@ class Replay(NotCopied):
     @classmethod
     def connect(cls, folder: str | os.PathLike[str], *, prefetch: int = 0,
                 timeout: float | None = 10.0) -> Replay:
-        """The service of a folder that another process has open. OctetError when it does not answer in so many seconds; None
-        waits for ever."""
+        """Joins the service of a folder that another process has opened. Raises OctetError if it does not answer within the
+        timeout, in seconds; None waits forever."""
         self = cls.__new__(cls)
         self._begin(prefetch)
         path = pathlib.Path(path_of("folder", folder)).absolute()
@@ -550,7 +553,7 @@ class Replay(NotCopied):
             self._stats(timeout)
         except OctetError as error:
             self.close()
-            raise OctetError(f"no replay answers at {path}: is the process that opened it still there? ({error})",
+            raise OctetError(f"no replay answers at {path}: does the process that opened it still run? ({error})",
                              error.code) from None
         except BaseException:
             self.close()
@@ -577,17 +580,17 @@ class Replay(NotCopied):
 
     @property
     def observation(self) -> tuple[tuple[int, ...], np.dtype[Any]]:
-        """Shape and dtype of one."""
+        """Shape and dtype of an observation."""
         return self._service.observation.shape, self._service.observation.dtype
 
     @property
     def action(self) -> tuple[tuple[int, ...], np.dtype[Any]]:
-        """The same of an action."""
+        """Shape and dtype of an action."""
         return self._service.action.shape, self._service.action.dtype
 
     @property
     def pid(self) -> int | None:
-        """Of octet-replay, in the process that started it."""
+        """The process ID of octet-replay, in the process that started it."""
         process = self._daemon.process if self._daemon else None
         return process.pid if process else None
 
@@ -606,20 +609,20 @@ class Replay(NotCopied):
                 raise OctetError(text(lib().octet_replay_error(handle)), result)
 
     def writer(self, streams: int | None = None) -> Writer:
-        """Appends steps of `streams` environments together; None: of one, without the first axis."""
+        """Returns a writer for steps of `streams` environments together; None: of one environment, without the first axis."""
         return Writer(self, streams)
 
     def sample(self, batch_size: int, *, timeout: float | None = 60.0, prefetch: int | None = None,
                importance_exponent: float = 0.0) -> Batch:
-        """`batch_size` windows, drawn as the sampler says. TimeoutError (octet.ReplayTimeoutError) when replay has none
-        to give in so many seconds; None waits for ever."""
+        """Returns `batch_size` windows, chosen by the sampler. Raises TimeoutError (octet.ReplayTimeoutError) if replay
+        cannot provide them within the timeout, in seconds; None waits forever."""
         if self._service.said["sequence_steps"]:
             raise OctetError(f"{self.folder} gives sequences: call sample_sequences")
         return Batch(*self._sample(batch_size, timeout, prefetch, importance_exponent))
 
     def sample_sequences(self, batch_size: int, *, timeout: float | None = 60.0, prefetch: int | None = None,
                          importance_exponent: float = 0.0) -> Sequences:
-        """The same of a replay that was made with sequence_steps."""
+        """Like sample, for a replay that was made with sequence_steps."""
         if not self._service.said["sequence_steps"]:
             raise OctetError(f"{self.folder} gives windows of n steps: call sample, or give sequence_steps")
         return Sequences(*self._sample(batch_size, timeout, prefetch, importance_exponent))
@@ -643,15 +646,15 @@ class Replay(NotCopied):
                 raise ReplayTimeoutError(f"no batch of {count} in {timeout:g} s: {self._shortage()}", result)
 
     def _columns(self, found: _replay_lib.Batch) -> tuple[Any, ...]:
-        """Of a Batch, or of Sequences."""
+        """Returns the columns of a Batch, or of Sequences."""
         address, count, steps, service = found.memory, found.count, found.steps, self._service
         block = (ctypes.c_uint8 * found.memory_bytes).from_address(address)
         block.memory = _Memory(address)
         seen, done = service.observation, service.action
         if (found.observation_bytes, found.action_bytes) != (seen.bytes, done.bytes):
-            raise OctetError("replay has other observations or actions than its folder says", 5)
+            raise OctetError("the observations or actions of replay differ from those that its folder names", 5)
         if bool(steps) != bool(service.said["sequence_steps"]):
-            raise OctetError("replay has other windows than its folder said when this was opened", 5)
+            raise OctetError("the windows of replay differ from those that its folder named when this object was opened", 5)
 
         def column(at: int, dtype: Any, shape: tuple[int, ...] = ()) -> NDArray[Any]:
             return np.ndarray((count, *shape), dtype, block, at - address)
@@ -668,17 +671,17 @@ class Replay(NotCopied):
                 flags & _replay_lib.END == 0, weights, keys, found.incarnation)
 
     def update_priorities(self, batch: Batch | Sequences, values: Any) -> None:
-        """New priorities of a batch's windows, such as |TD errors|. Of windows that have left the table, and of a
-        batch from before replay was started again, they are ignored.
+        """Sets new priorities for a batch's windows, such as |TD errors|. Windows that have left the table are ignored, and
+        so is a batch from before a restart of replay.
 
         Raises:
-            OctetError: a priority is negative or not finite; then none was set.
+            OctetError: a priority is negative or not finite; then no priority was set.
         """
         if not isinstance(batch, (Batch, Sequences)):
-            raise OctetError(f"batch: {batch!r} is none of sample or sample_sequences")
+            raise OctetError(f"batch: {batch!r} does not come from sample or sample_sequences")
         priorities = floats_of("priorities", values)
         if priorities.shape != batch.keys.shape:
-            raise OctetError(f"priorities of shape {priorities.shape}: {batch.keys.shape} is expected")
+            raise OctetError(f"priorities of shape {priorities.shape}, expected {batch.keys.shape}")
         keys = np.ascontiguousarray(batch.keys)
         self._call(lib().octet_replay_update, batch.incarnation, len(keys), _address(keys), _address(priorities), _CALL_MS)
 
@@ -698,11 +701,11 @@ class Replay(NotCopied):
         return {one.name.decode(): one.value for one in found}, text(state.value)
 
     def stats(self) -> dict[str, float]:
-        """What octet-replay measures; docs/reference.md has the names."""
+        """Returns the metrics of octet-replay; docs/reference.md has the names."""
         return self._stats(_CALL_MS / 1000)[0]
 
     def state(self) -> str:
-        """What it does, or waits for, in words."""
+        """Returns what replay does or waits for, as text."""
         return self._state(_CALL_MS / 1000)
 
     def _state(self, timeout: float) -> str:
@@ -712,7 +715,7 @@ class Replay(NotCopied):
             return str(error)
 
     def _shortage(self) -> str:
-        """Why no batch came. Replay knows of what waits, which a request that was given up does not any more."""
+        """Returns why no batch came. Replay knows only requests that still wait, and this one was given up."""
         try:
             found, state = self._stats(_WORDS_SECONDS)
         except OctetError as error:
@@ -720,9 +723,9 @@ class Replay(NotCopied):
         return f"{state}; {found['replay.size']:.0f} windows held" if state.startswith("serving") else state
 
     def close(self) -> None:
-        """Flushes nothing. The process that started octet-replay ends it; what is in the folder stays. Calls of other
-        threads end first, those that wait within a moment (OctetError). A Ctrl-C ends the waiting, and octet-replay ends all the
-        same; another call waits again."""
+        """Closes this object without flushing. The process that started octet-replay ends it; the files in the folder stay.
+        Calls of other threads end first, and calls that wait end soon (OctetError). A Ctrl-C ends only the waiting, and
+        octet-replay ends anyway; another call waits again."""
         self._closes = True  # or a call that waits, which takes turn after turn, would keep the lock
         try:
             self._leave()
@@ -758,21 +761,21 @@ class Replay(NotCopied):
 
 
 def _until(timeout: float | None) -> float | None:
-    """When a call gives up; None: never."""
+    """Returns the time at which a call gives up; None: never."""
     until = deadline_of(timeout)
     return None if until == math.inf else until
 
 
 def _slice_ms(until: float | None, most: int = _SLICE_MS) -> int:
-    """How long a call may wait before Python is to look for signals."""
+    """Returns how long a call may wait before Python must check for signals."""
     return most if until is None else max(0, min(most, int((until - time.monotonic()) * 1000) + 1))
 
 
 class Writer(NotCopied):
     """Appends steps to a replay. `Replay.writer` makes it.
 
-    Steps of one writer keep their order. Those that were appended go out when there are enough, or when a call comes
-    0.1 s after the first of them; `flush` says when they are safe. Any thread may call; calls take turns.
+    Steps of one writer keep their order. Appended steps are sent when there are enough of them, or by a call at least 0.1 s
+    after the first of them; `flush` returns when they are safe. Any thread may call; calls take turns.
     """
 
     def __init__(self, replay: Replay, streams: int | None) -> None:
@@ -819,11 +822,12 @@ class Writer(NotCopied):
 
     def append(self, observation: Any, action: Any, reward: Any, terminated: Any, truncated: Any, next_observation: Any,
                *, mask: Any = None, timeout: float | None = 60.0) -> None:
-        """One step of each stream: what a VectorEnv's step was given and returned. next_observation is the true one,
-        before any reset; mask (bool) leaves streams out, such as those that NEXT_STEP has just reset.
+        """Appends one step of each stream: the arguments and results of a VectorEnv's step. next_observation is the true
+        next observation, before any reset; mask (bool) leaves streams out, such as those that NEXT_STEP has just reset.
 
-        Nothing is appended when anything is wrong (OctetError), or when replay takes no more in `timeout` seconds
-        (octet.ReplayTimeoutError)."""
+        Nothing is appended if an argument is wrong (OctetError), or if replay has no room within `timeout` seconds
+        (octet.ReplayTimeoutError).
+        """
         streams = self._streams
         masks = [] if mask is None else [_flags("mask", mask, streams)]
         taken = masks[0].view(np.bool_) if masks else ...
@@ -832,20 +836,20 @@ class Writer(NotCopied):
                    _flags("truncated", truncated, streams), self._next.rows(next_observation, streams, taken), *masks]
         steps = _replay_lib.Steps(ctypes.sizeof(_replay_lib.Steps), 0, *(_address(column) for column in columns))
         self._has_unsent = True
-        self._wait("a step was not taken", timeout, lib().octet_replay_append, byref(steps))
+        self._wait("a step was not stored", timeout, lib().octet_replay_append, byref(steps))
 
     def flush(self, timeout: float | None = 60.0) -> None:
-        """Returns when replay has everything that was appended: it is there once, and can be sampled, whatever process
-        is killed from now on. Windows of n steps do not reach over a flush."""
+        """Returns when replay has stored everything that was appended: it is in the table once and can be sampled,
+        whichever process is killed from now on. Windows of n steps do not cross a flush."""
         self._has_unsent = False
         try:
-            self._wait("not everything was confirmed", timeout, lib().octet_replay_flush)
+            self._wait("not every step was confirmed", timeout, lib().octet_replay_flush)
         except BaseException:
             self._has_unsent = True
             raise
 
     def close(self) -> None:
-        """Flushes, and ends."""
+        """Flushes, and closes the writer."""
         if self._handle is not None and os.getpid() == self._pid:
             try:
                 self.flush()
@@ -875,7 +879,7 @@ class Writer(NotCopied):
         return f"<octet.Writer of {self._replay.folder}{'' if self._handle else ', closed'}>"
 
     def __del__(self) -> None:
-        """What nobody has flushed may be lost."""
+        """Warns that steps without a flush may be lost."""
         try:
             if getattr(self, "_handle", None) is not None and self._has_unsent and os.getpid() == self._pid:
                 unclosed(self)
@@ -884,7 +888,7 @@ class Writer(NotCopied):
 
 
 def _next_number(folder: pathlib.Path) -> int:
-    """That no other writer of the folder has had: it is on the disk before it is used."""
+    """Returns a number that no other writer of the folder has had; it is on the disk before it is used."""
     path = folder / "writers"
     try:
         with open(os.open(path, os.O_RDWR | os.O_CREAT, 0o600), "r+", encoding="utf-8") as file:

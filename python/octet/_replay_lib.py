@@ -1,5 +1,5 @@
-"""liboctet-replay by ctypes, loaded when it is first needed: `import octet` starts no threads. Private;
-include/octet/replay.h has the words."""
+"""liboctet-replay by ctypes, loaded at its first use: `import octet` starts no threads. Private; include/octet/replay.h
+documents it."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
 
 
 def _of_build(path: str) -> pathlib.Path | None:
-    """A file of the build that $OCTET_LIBRARY is from."""
+    """Returns a file of the build that $OCTET_LIBRARY belongs to."""
     library = os.environ.get("OCTET_LIBRARY")
     found = pathlib.Path(library).absolute().parent.parent / path if library else None
     return found if found is not None and found.exists() else None
@@ -98,10 +98,10 @@ def lib() -> ctypes.CDLL:
 
 
 def program() -> str:
-    """octet-replay: of the build, of the wheel, of the system."""
+    """Returns octet-replay of the build, or of the wheel, or of the system."""
     path = _of_build("replay/octet-replay") or _lib.own_file("bin/octet-replay") or shutil.which("octet-replay")
     if path is None:
-        raise OctetError("octet-replay is not found: install the wheel, or put it into PATH")
+        raise OctetError("octet-replay was not found: install the wheel, or add its folder to PATH")
     return str(path)
 
 

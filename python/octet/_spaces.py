@@ -14,7 +14,7 @@ DTYPES: dict[int, type] = {1: np.float32, 2: np.float64, 3: np.uint8, 4: np.int3
 
 
 def rows(space: _lib.Space) -> tuple[tuple[int, ...], type]:
-    """Shape and type of one row as the library writes it: a discrete space is one int32."""
+    """Returns shape and type of one row as the library writes it: a discrete space is one int32."""
     if space.n > 0:
         return (), np.int32
     return tuple(space.shape[: space.rank]), DTYPES[space.dtype]
@@ -32,7 +32,7 @@ def _bound(values: Any, shape: tuple[int, ...], dtype: type, missing: float) -> 
 
 
 def of(space: _lib.Space) -> spaces.Space[Any]:
-    """Discrete (int64, as everywhere in Gymnasium) or Box."""
+    """Returns a Discrete (int64, as everywhere in Gymnasium) or a Box."""
     if space.n > 0:
         return spaces.Discrete(int(space.n))
     shape, dtype = rows(space)

@@ -1,4 +1,4 @@
-"""`octet train` and `octet sweep` as functions, and what a run has left in its folder."""
+"""`octet train` and `octet sweep` as functions, and the run folders that they leave."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _LOOK_SECONDS = 0.1  # between two looks at what a run has written
 
 
 class RunTimeoutError(OctetError, TimeoutError):
-    """The run goes on: it has not ended in the time that `wait` was given."""
+    """The run has not ended within the timeout of `wait`; it continues."""
 
 
 # ---- the folder
@@ -41,7 +41,7 @@ def _read(path: pathlib.Path) -> str:
 
 
 def _value_of(text: str) -> Any:
-    """A value as octet train writes it: a text in quotes, a list of numbers, a number, true, false or another word."""
+    """Parses a value as octet train writes it: a text in quotes, a list of numbers, a number, true, false or another word."""
     if re.fullmatch(r'"(?:[^"\\]|\\["\\])*"', text):
         return re.sub(r"\\(.)", r"\1", text[1:-1])
     if re.fullmatch(r"\[(?:\d+(?:, \d+)*)?\]", text):
@@ -52,7 +52,7 @@ def _value_of(text: str) -> Any:
         return float(text)
     if re.fullmatch(r"\w+", text):
         return {"true": True, "false": False}.get(text, text)
-    raise ValueError(f"{text} is no value")
+    raise ValueError(f"{text} is not a value")
 
 
 def _config_of(path: pathlib.Path) -> dict[str, dict[str, Any]]:
@@ -75,8 +75,8 @@ def _config_of(path: pathlib.Path) -> dict[str, dict[str, Any]]:
 
 
 def _columns_of(path: pathlib.Path, lines: Sequence[str], first: int = 2) -> tuple[list[str], list[list[float]]]:
-    """The names in the first of the lines of metrics.csv, and the numbers of the others, the first of which is of that number
-    in the file. A line of a run that was killed may have fewer of them: it is left out."""
+    """Returns the names in the first line of metrics.csv and the numbers of the other lines; `first` is the line number of
+    the first of them in the file. A line of a killed run may be incomplete: it is left out."""
     names, *rows = csv.reader(lines)
     numbers = []
     for at, row in enumerate(rows, first):
@@ -89,10 +89,10 @@ def _columns_of(path: pathlib.Path, lines: Sequence[str], first: int = 2) -> tup
 
 
 class Run:
-    """The folder of a run, which may still go on: its settings, its summary, its curves and its policy.
+    """The folder of a run, which may still continue: its settings, its summary, its curves and its policy.
 
-    run_dir: a folder of `octet train`. Nothing is read before it is asked for, and it is read again each time. Two are equal
-    that are of one folder.
+    run_dir: a folder of `octet train`. Files are read only on access, and again at each access. Two runs are equal if they
+    have the same folder.
     """
 
     def __init__(self, run_dir: str | os.PathLike[str]) -> None:
@@ -104,7 +104,7 @@ class Run:
         except OSError as error:
             raise OctetError(f"{self.run_dir}: {error.strerror}", 6) from None
         if not is_there:
-            raise OctetError(f"{self.run_dir}: no run: it has no config.yaml", 6)
+            raise OctetError(f"{self.run_dir}: not a run folder: it has no config.yaml", 6)
 
     def __repr__(self) -> str:
         return f"Run({str(self.run_dir)!r})"
@@ -117,14 +117,14 @@ class Run:
 
     @property
     def config(self) -> dict[str, dict[str, Any]]:
-        """Every key of the experiment with the value that the run has: run.config["algo"]["learning_rate"]. A word, such as
-        the none of run.stop_at_return, is a text."""
+        """Every key of the experiment with its value in the run: run.config["algo"]["learning_rate"]. A word, such as the
+        none of run.stop_at_return, is a text."""
         return _config_of(self.run_dir / "config.yaml")
 
     @property
     def is_live(self) -> bool:
-        """Whether it goes on: an octet train or octet-learner of this host has the folder. Of another user's run, whose locks
-        only that user may look at: whether it has no summary.json that is as new as its config.yaml."""
+        """True if the run continues: an octet train or octet-learner of this host holds the folder. Only its owner can test
+        the locks of a run, so another user's run continues unless its summary.json is as new as its config.yaml."""
         try:
             return any(_is_locked(self.run_dir / name) for name in (".lock", "learner.lock"))
         except PermissionError:
@@ -132,10 +132,10 @@ class Run:
 
     @property
     def summary(self) -> dict[str, Any]:
-        """summary.json: how the run ended, what its policy reached, and what it took (docs/reference.md)."""
+        """summary.json: how the run ended, what its policy reached, and the cost of the run (docs/reference.md)."""
         path = self.run_dir / "summary.json"
         if not os.path.isfile(path):
-            raise OctetError(f"{path}: not there: the run goes on, or was killed", 6)
+            raise OctetError(f"{path}: does not exist: the run continues, or was killed", 6)
         try:
             content = json.loads(_read(path))
         except ValueError as error:
@@ -145,10 +145,10 @@ class Run:
         return content
 
     def metrics(self) -> dict[str, NDArray[np.float64]]:
-        """metrics.csv: a column for each name, all of one length; nan where there was nothing to tell."""
+        """metrics.csv: a column for each name, all of the same length; nan where there is not a value."""
         path = self.run_dir / "metrics.csv"
         if not os.path.isfile(path):
-            raise OctetError(f"{path}: not there yet", 6)
+            raise OctetError(f"{path}: does not exist yet", 6)
         lines = _read(path).rpartition("\n")[0].splitlines()  # behind the last end of line one is written
         if not lines:
             raise OctetError(f"{path}: empty: the run has not written a line yet", 6)
@@ -156,7 +156,7 @@ class Run:
         return {name: np.array([row[column] for row in rows], np.float64) for column, name in enumerate(names)}
 
     def policy(self) -> Policy:
-        """The policy that the run ships: its best version; of one that goes on, the best so far."""
+        """The published policy of the run: its best version, or the best version so far."""
         return Policy(self.run_dir / "policy.oct")
 
 
@@ -181,7 +181,7 @@ def has_summary(run_dir: pathlib.Path) -> bool:
 
 
 def _version_of(path: pathlib.Path) -> tuple[int, int] | None:
-    """Another one for each time that a file was written; None: it is not there."""
+    """A number that changes whenever the file is written; None if the file does not exist."""
     try:
         status = path.stat()
     except OSError:
@@ -190,7 +190,7 @@ def _version_of(path: pathlib.Path) -> tuple[int, int] | None:
 
 
 class _Rows:
-    """The rows that metrics.csv gets from now on."""
+    """The rows that are added to metrics.csv from now on."""
 
     def __init__(self, path: pathlib.Path) -> None:
         self._path = path
@@ -226,7 +226,7 @@ class _Rows:
         return [dict(zip(names, row, strict=True)) for row in rows]
 
     def _begin(self, file: BinaryIO, inode: int) -> bool:
-        """Of a file that is new, or written anew with its older rows joined: there the last line is as it was."""
+        """Begins with a new file, or with a file whose older rows were merged: there the last line has not changed."""
         names = file.readline()
         if not names.endswith(b"\n"):
             return False
@@ -243,15 +243,15 @@ OnMetrics = Callable[[dict[str, float]], object]
 
 
 class Job(NotCopied):
-    """A run that `octet.start` has started. It goes on in the background, and ends with this Python.
+    """A run that `octet.start` has started. It continues in the background, and ends with this Python.
 
-    As a context manager it stops the run, where that still goes on, when the block is left.
+    As a context manager it stops the run, if it has not ended, at the end of the block.
     """
 
     def __init__(self, experiment: str | os.PathLike[str] | None, run_dir: str | os.PathLike[str], set: Mapping[str, Any] | None,
                  arguments: Sequence[str], verbose: bool, on_metrics: OnMetrics | None) -> None:
         if on_metrics is not None and not callable(on_metrics):
-            raise OctetError(f"on_metrics: {on_metrics!r} is no function")
+            raise OctetError(f"on_metrics: {on_metrics!r} is not a function")
         self.run_dir = pathlib.Path(path_of("run_dir", run_dir))
         self._child = Child([*train_arguments(experiment, self.run_dir, arguments), "--no-ui", *set_arguments(set)])
         self._verbose, self._on_metrics = verbose, on_metrics
@@ -272,7 +272,8 @@ class Job(NotCopied):
             self.wait()
 
     def _has_folder(self, before: tuple[int, int] | None) -> bool:
-        """Another run, which goes on in the folder, writes its settings there as well: this one is about to be refused."""
+        """Returns whether the folder is this run's: another run that uses the folder writes its settings there, too, and
+        then this run is about to be refused."""
         try:
             holder = (self.run_dir / ".lock").read_text(encoding="utf-8").strip()
         except (OSError, UnicodeDecodeError):
@@ -281,25 +282,26 @@ class Job(NotCopied):
 
     @property
     def run(self) -> Run:
-        """Its folder, which can be read while it goes on."""
+        """The folder of the run, which can be read while the run continues."""
         return Run(self.run_dir)
 
     @property
     def is_running(self) -> bool:
-        """Whether it goes on."""
+        """True while the run continues."""
         return not self._child.has_ended
 
     def wait(self, timeout: float | None = None) -> Run:
-        """Returns the run when it has ended; one that failed raises as `octet.train` does. Prints what the run says
-        (verbose) and calls on_metrics. Ctrl-C ends the waiting, and not the run.
+        """Returns the run when it has ended; if it failed, raises the error that `octet.train` would raise. Prints the
+        run's lines (verbose) and calls on_metrics. Ctrl-C ends the waiting, not the run.
 
-        timeout: seconds, after which `octet.RunTimeoutError` is raised and the run goes on."""
+        timeout: seconds, after which `octet.RunTimeoutError` is raised and the run continues.
+        """
         until = deadline_of(timeout)
         has_ended = False
         while not has_ended:
             left = until - time.monotonic()
             if left < 0 and not self._child.has_ended:
-                raise RunTimeoutError(f"the run in {self.run_dir} goes on after {timeout:g} s", 4)
+                raise RunTimeoutError(f"the run in {self.run_dir} continues after {timeout:g} s", 4)
             self._seen, lines, has_ended = self._child.look(self._seen, max(0.0, min(_LOOK_SECONDS, left)))
             for line in lines if self._verbose else ():
                 print(line, flush=True)
@@ -307,7 +309,7 @@ class Job(NotCopied):
         return self._result()
 
     def _tell(self) -> None:
-        """Of new rows."""
+        """Calls on_metrics with new rows."""
         if self._rows is None or self._on_metrics is None:
             return
         self._untold.extend(self._rows.read())
@@ -320,8 +322,8 @@ class Job(NotCopied):
                 return
 
     def stop(self) -> Run:
-        """Ends the run as Ctrl-C ends `octet train`, which saves a checkpoint and its policy, and returns it. Of one that
-        has ended it is `wait`."""
+        """Ends the run as Ctrl-C ends `octet train`, which saves a checkpoint and its policy, and returns the run. If the
+        run has ended, this is `wait`."""
         self._end()
         return self.wait()
 
@@ -339,7 +341,7 @@ class Job(NotCopied):
     def _words(self, code: int) -> str:
         name, has_begun = signal_of(code), os.path.isfile(self.run_dir / "config.yaml")
         if name is None:
-            return self._child.errors() or f"octet train ended with exit code {code}"
+            return self._child.errors() or f"octet train exited with code {code}"
         if code < 0 and has_begun:
             kept = f"octet.train(None, {str(self.run_dir)!r}) continues from its last checkpoint"
             return (f"{self.run_dir}: octet train was killed by {name}; "
@@ -358,14 +360,14 @@ class Job(NotCopied):
 
 def start(experiment: str | os.PathLike[str] | None, run_dir: str | os.PathLike[str], set: Mapping[str, Any] | None = None, *,
           arguments: Sequence[str] = (), verbose: bool = True, on_metrics: OnMetrics | None = None) -> Job:
-    """Begins what `octet.train` does, and returns when the run has begun; what it refuses raises at once.
+    """Starts a run as `octet.train` does, and returns when the run has begun; if the run is refused, raises at once.
 
-    with octet.start("cartpole", run_dir="run") as job:
-        print(job.run.metrics()["env_steps"][-1])
-        run = job.wait()
+        with octet.start("cartpole", run_dir="run") as job:
+            print(job.run.metrics()["env_steps"][-1])
+            run = job.wait()
 
-    The arguments are those of `octet.train`. The run's lines are printed, and on_metrics is called, while `job.wait` waits.
-    The run ends with this Python, and first saves a checkpoint and its policy.
+    The arguments are those of `octet.train`. `job.wait` prints the run's lines and calls on_metrics while it waits. The run
+    ends with this Python, and saves a checkpoint and its policy first.
     """
     job = Job(experiment, run_dir, set, arguments, verbose, on_metrics)
     try:
@@ -380,16 +382,17 @@ def train(experiment: str | os.PathLike[str] | None, run_dir: str | os.PathLike[
           arguments: Sequence[str] = (), verbose: bool = True, on_metrics: OnMetrics | None = None) -> Run:
     """Trains as `octet train` does, on this machine, and returns when the run has ended.
 
-    run = octet.train("cartpole", run_dir="run", set={"run.seed": 3})
-    print(run.summary["return"], run.policy().act(observation))
+        run = octet.train("cartpole", run_dir="run", set={"run.seed": 3})
+        print(run.summary["return"], run.policy().act(observation))
 
-    experiment: a file, or a preset's name; None: the run in the folder goes on with its own experiment. set: keys of the
-    experiment. arguments: more options of `octet train`, such as ["--actors", "4"]. verbose: print its lines, about one a second, and what it reached. on_metrics: is called with each new
-    row of metrics.csv, a number for each column; where it returns False the run is stopped, and train returns it.
+    experiment: a file, or the name of a preset; None: the run in the folder continues with its own experiment. set: keys of
+    the experiment. arguments: further options of `octet train`, such as ["--actors", "4"]. verbose: print the run's lines,
+    about one per second, and its result. on_metrics: called with each new row of metrics.csv, a number for each column; if
+    it returns False, the run is stopped, and train returns the run.
 
-    Ctrl-C ends the run, which saves a checkpoint and its policy, before KeyboardInterrupt goes on; so does any other
-    exception, and the end of this Python. What the run refuses is an `octet.OctetError`, in the words of the command line,
-    with its exit code as `code`.
+    On Ctrl-C the run saves a checkpoint and its policy and ends before KeyboardInterrupt continues; any other exception and
+    the end of this Python have the same effect. If the run is refused, an `octet.OctetError` has the message of the command
+    line and its exit code as `code`.
     """
     job = Job(experiment, run_dir, set, arguments, verbose, on_metrics)
     try:
@@ -403,7 +406,7 @@ def train(experiment: str | os.PathLike[str] | None, run_dir: str | os.PathLike[
 # ---- several
 
 def _over_of(key: str, values: Any, env_id: str | None) -> list[str]:
-    """--over: a list, or a range as the command line has it. Options of the environment, whose id is this one, may be
+    """Formats --over: a list, or a range as on the command line. Options of the environment with this ID may be
     dictionaries."""
     if isinstance(values, np.ndarray):
         values = values.tolist()
@@ -419,19 +422,20 @@ def _over_of(key: str, values: Any, env_id: str | None) -> list[str]:
 def sweep(experiment: str | os.PathLike[str], over: Mapping[str, Any], sweep_dir: str | os.PathLike[str],
           set: Mapping[str, Any] | None = None, *, seeds: int = 1, jobs: int = 1, random: int | None = None,
           arguments: Sequence[str] = (), verbose: bool = True) -> list[Run]:
-    """Trains as `octet sweep` does: each choice of the varied keys with several seeds. Returns the runs when all have ended.
+    """Trains as `octet sweep` does: each combination of the varied keys with several seeds. Returns the runs when all have
+    ended.
 
-    runs = octet.sweep("cartpole", {"algo.learning_rate": [1e-3, 1e-2]}, sweep_dir="sweep", seeds=3, jobs=2)
-    for run in runs:
-        print(run.config["algo"]["learning_rate"], run.config["run"]["seed"], run.summary["return"]["mean"])
+        runs = octet.sweep("cartpole", {"algo.learning_rate": [1e-3, 1e-2]}, sweep_dir="sweep", seeds=3, jobs=2)
+        for run in runs:
+            print(run.config["algo"]["learning_rate"], run.config["run"]["seed"], run.summary["return"]["mean"])
 
-    over: for each key a list of values, or a range as text, such as "1e-4..1e-2". seeds: runs of each choice, from run.seed
-    on. jobs: runs at a time. random: so many choices are drawn; without it every combination is taken (10 are drawn where
-    there is a range). set, arguments, verbose, errors, Ctrl-C and the end of this Python are as in `octet.train`. Where runs
-    fail, the others are in the folder all the same.
+    over: for each key a list of values, or a range as text, such as "1e-4..1e-2". seeds: runs of each combination, starting
+    at run.seed. jobs: runs at a time. random: number of combinations to draw; without it, every combination is tried (with
+    a range, 10 are drawn). set, arguments, verbose, errors, Ctrl-C and the end of this Python: as in `octet.train`. If runs
+    fail, the folder still has the other runs.
     """
     if not isinstance(over, Mapping):
-        raise OctetError(f"over: {over!r} is no dictionary of keys, such as {{'algo.learning_rate': [1e-3, 1e-2]}}")
+        raise OctetError(f"over: {over!r} is not a dictionary of keys, such as {{'algo.learning_rate': [1e-3, 1e-2]}}")
     folder = pathlib.Path(path_of("sweep_dir", sweep_dir))
     settings = set_arguments(set)
     env_id = (set or {}).get("env.id")
@@ -463,14 +467,16 @@ def sweep(experiment: str | os.PathLike[str], over: Mapping[str, Any], sweep_dir
 
 
 def compare(runs: Iterable[Run | str | os.PathLike[str]], *, threshold: float | None = None) -> dict[str, Any]:
-    """What `octet compare --json` says of runs, or of folders of runs: they are grouped where they differ in the seed alone.
+    """Returns what `octet compare --json` prints about runs, or about folders of runs: runs that differ only in the seed
+    form a group.
 
-    threshold: a return; the steps, updates and seconds to it are told. Without it, it is run.stop_at_return of the configuration.
+    threshold: a return, for which the result has the steps, updates and seconds that each run needed; default:
+    run.stop_at_return of the configuration.
     """
     if isinstance(runs, (str, os.PathLike, Run)):
         runs = [runs]
     if not isinstance(runs, Iterable):
-        raise OctetError(f"runs: {runs!r} is no list of runs")
+        raise OctetError(f"runs: {runs!r} is not a list of runs")
     folders = [str(one.run_dir) if isinstance(one, Run) else path_of("runs", one) for one in runs]
     said = finished("compare", "--json", *([] if threshold is None else ["--threshold", str(threshold)]), "--", *folders)
     if said.returncode != 0:

@@ -1,4 +1,4 @@
-"""Vectors of Octet's environments as Gymnasium has them."""
+"""Vectors of Octet's environments with the interface of Gymnasium."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _SIDE_MAX = 8192  # RENDER_SIDE_MAX
 
 def seeds_of(seed: int | Sequence[int | None] | None, count: int) -> tuple[NDArray[np.uint64] | None,
                                                                            NDArray[np.bool_] | None]:
-    """A seed for each environment and which of them have one. None and None: all go on."""
+    """Returns a seed for each environment, and which environments have one. None and None: all continue."""
     if seed is None:
         return None, None
     try:
@@ -57,9 +57,9 @@ def mode_of(mode: AutoresetMode | str) -> AutoresetMode:
 
 
 def options_check(options: Mapping[str, Any] | None, *known: str) -> None:
-    """Those of a reset: one that would do nothing is refused."""
+    """Checks the options of a reset; an option without effect is refused."""
     if options is not None and not isinstance(options, Mapping):
-        raise OctetError(f"reset: options: {options!r} is no dictionary")
+        raise OctetError(f"reset: options: {options!r} is not a dictionary")
     unknown = sorted(str(key) for key in options or {} if key not in known)
     if unknown:
         raise OctetError(f"reset: no option {', '.join(unknown)}; known: {', '.join(known) or 'none'}")
@@ -70,16 +70,16 @@ def actions_of(given: Any) -> NDArray[Any]:
 
 
 class OctetVectorEnv(VectorEnv[Any, Any, Any]):
-    """`num_envs` environments of one id, stepped together by liboctet.
+    """`num_envs` environments with the same ID, which liboctet steps together.
 
-    As Gymnasium's vectors: `reset(seed=, options={"reset_mask": …})`, `step(actions)`, rewards in float64, and in
-    `infos`, when episodes end, `episode_return`, `episode_length`, the environment's own metrics, and `failed` where it
-    answered numbers that are not finite and was ended for it. With SAME_STEP they are in `final_info`, beside
-    `final_obs`.
+    The interface is that of Gymnasium's vectors: `reset(seed=, options={"reset_mask": …})`, `step(actions)`, rewards in
+    float64. When episodes end, `infos` has `episode_return`, `episode_length`, the environment's own metrics, and `failed`
+    if the environment returned numbers that are not finite and its episode was ended for that reason. With SAME_STEP these
+    are in `final_info`, beside `final_obs`.
 
-    copy=True: every call answers new arrays. False: views of the same buffers, which the next call overwrites.
+    copy=True: every call returns new arrays. False: views of the same buffers, which the next call overwrites.
 
-    A pickle is made anew of the same arguments: neither episodes nor random numbers go along.
+    Unpickling opens a new vector with the same arguments; the state of the episodes and of the random numbers is lost.
     """
 
     def __init__(self, env_id: str, num_envs: int = 1, *, autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
@@ -91,9 +91,9 @@ class OctetVectorEnv(VectorEnv[Any, Any, Any]):
 
     def _make(self, env_id: str, num_envs: int, mode: AutoresetMode, copy: bool, threads: int, seed: int | None,
               render_mode: str | None, width: int | None, height: int | None, options: Mapping[str, Any]) -> None:
-        """options: those of the environment, whatever their names are."""
+        """Opens the vector. options: the options of the environment, which may have any name."""
         if not isinstance(env_id, str):
-            raise OctetError(f"id: {env_id!r} is no name, such as 'CartPole-v1'")
+            raise OctetError(f"id: {env_id!r} is not a name, such as 'CartPole-v1'")
         if render_mode not in (None, "rgb_array"):
             raise RenderModeError(f"render_mode: {render_mode!r}, allowed are None and 'rgb_array'")
         num_envs, threads = whole("num_envs", num_envs, 1, 2**20), whole("threads", threads, 1, 256)
@@ -129,7 +129,8 @@ class OctetVectorEnv(VectorEnv[Any, Any, Any]):
 
     @property
     def spec(self) -> EnvSpec | None:
-        """That of Gymnasium's registry, with the time limit and the threshold; None where it did not make this one."""
+        """The spec in Gymnasium's registry, with time limit and threshold; None if the vector was not made by the registry.
+        """
         return told(self._registered, self._limit, self._threshold)
 
     @spec.setter
@@ -151,7 +152,7 @@ class OctetVectorEnv(VectorEnv[Any, Any, Any]):
             raise
 
     def _buffers(self, spec: _lib.Spec) -> None:
-        """What the library reads and writes, and the struct with their addresses: made once."""
+        """Makes the buffers that the library reads and writes, and the struct with their addresses, once."""
         count = self.num_envs
         obs_shape, obs_dtype = _spaces.rows(spec.obs)
         action_shape, action_dtype = _spaces.rows(spec.action)
@@ -183,8 +184,8 @@ class OctetVectorEnv(VectorEnv[Any, Any, Any]):
         if self._handle is None:
             raise OctetError("the vector is closed")
         if self._pid > 0 and self._pid != os.getpid():
-            raise OctetError("a vector of a \"gym:\" environment, or with threads above 1, is not usable in a forked process: make "
-                             "it there, or start the process by \"spawn\" or \"forkserver\"")
+            raise OctetError("a vector of a \"gym:\" environment, or with threads above 1, cannot be used in a forked process: "
+                             "open it there, or start the process by \"spawn\" or \"forkserver\"")
         return self._handle
 
     def _check(self, result: int) -> None:
@@ -192,7 +193,7 @@ class OctetVectorEnv(VectorEnv[Any, Any, Any]):
             _lib.check(result, lib.octet_vector_error(self._handle))
 
     def _observations(self) -> NDArray[Any]:
-        """Those of the library, Discrete ones in Gymnasium's int64."""
+        """Returns the library's observations, with Discrete ones in Gymnasium's int64."""
         if self._wide is not None:
             self._wide[...] = self._obs
             return self._wide.copy() if self._copy else self._wide
@@ -200,7 +201,8 @@ class OctetVectorEnv(VectorEnv[Any, Any, Any]):
 
     def reset(self, *, seed: int | Sequence[int | None] | None = None,
               options: dict[str, Any] | None = None) -> tuple[NDArray[Any], dict[str, Any]]:
-        """Begins new episodes in all, or in those that options["reset_mask"] names. Environment i gets seed + i."""
+        """Begins new episodes in all environments, or in those that options["reset_mask"] selects. Environment i gets seed
+        + i."""
         handle = self._live()
         options_check(options, "reset_mask")
         mask = self._mask(options)
@@ -224,7 +226,7 @@ class OctetVectorEnv(VectorEnv[Any, Any, Any]):
         if not isinstance(mask, np.ndarray) or mask.dtype != np.bool_ or mask.shape != (self.num_envs,):
             raise OctetError(f"reset_mask: not an array of {self.num_envs} bool")
         if not mask.any():
-            raise OctetError("reset_mask: it names no environment")
+            raise OctetError("reset_mask: it selects no environment")
         return np.ascontiguousarray(mask)
 
     def _take_actions(self, actions: Any) -> None:
@@ -240,14 +242,14 @@ class OctetVectorEnv(VectorEnv[Any, Any, Any]):
             with np.errstate(over="ignore"):  # what is infinite then is refused
                 np.copyto(self._actions, taken, casting="unsafe")
         if is_whole and taken.dtype != self._action_dtype and not np.array_equal(self._actions, taken):
-            raise OctetError(f"actions: a number that is none of an {self._action_dtype}")
+            raise OctetError(f"actions: a number that does not fit {self._action_dtype}")
 
     def step(self, actions: Any) -> tuple[NDArray[Any], NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_],
                                           dict[str, Any]]:
-        """One step of all. An action outside its space is an error, and nothing has been stepped."""
+        """Steps all environments. An action outside its space is an error, and then no environment is stepped."""
         self._take_actions(actions)
         if self._mode is AutoresetMode.DISABLED and self._ended.any():
-            raise OctetError("an episode has ended: reset it first, by options={'reset_mask': …}")
+            raise OctetError("an episode has ended: reset it first, with options={'reset_mask': …}")
         result = lib.octet_vector_step(self._live(), self._io_pointer)
         if result != 0:
             self._check(result)
@@ -262,7 +264,7 @@ class OctetVectorEnv(VectorEnv[Any, Any, Any]):
         return self._observations(), self._rewards, self._terminated, self._truncated, infos
 
     def _infos(self) -> dict[str, Any]:
-        """What is said at the end of episodes, with Gymnasium's masks."""
+        """Returns the infos at the end of episodes, with Gymnasium's masks."""
         ended = self._ended.copy()
         about: dict[str, Any] = {}
 
@@ -288,13 +290,13 @@ class OctetVectorEnv(VectorEnv[Any, Any, Any]):
         return {"final_obs": final, "_final_obs": ended, "final_info": about, "_final_info": ended}
 
     def _picture(self) -> tuple[int, int, float]:
-        """Width, height and pictures of a second; 0 where nothing can draw it."""
+        """Returns width, height and pictures per second; 0 if the environment cannot be drawn."""
         width, height, rate = _lib.c_uint32(), _lib.c_uint32(), _lib.c_double()
         result = lib.octet_vector_picture(self._handle, _lib.byref(width), _lib.byref(height), _lib.byref(rate))
         return (width.value, height.value, rate.value) if result == 0 else (0, 0, 30.0)
 
     def render(self) -> tuple[NDArray[np.uint8], ...] | None:
-        """The pictures of all environments, (height, width, 3) each, in render_mode "rgb_array"."""
+        """Returns the pictures of all environments, each (height, width, 3), in render_mode "rgb_array"."""
         handle = self._live()
         if self.render_mode is None:
             return None
@@ -307,13 +309,14 @@ class OctetVectorEnv(VectorEnv[Any, Any, Any]):
         return tuple(pictures)
 
     def get_state(self, i: int) -> tuple[NDArray[np.float64], int]:
-        """The documented physical state of environment i, and the steps that its episode has had."""
+        """Returns the documented physical state of environment i, and the number of steps of its current episode."""
         handle, state, step = self._live(), np.zeros(self._state_count, np.float64), _lib.c_uint32()
         self._check(lib.octet_vector_get_state(handle, whole("i", i, 0, self.num_envs - 1), state.ctypes.data, _lib.byref(step)))
         return state, step.value
 
     def set_state(self, i: int, state: Sequence[SupportsFloat] | NDArray[Any], episode_step: int = 0) -> None:
-        """Sets what get_state answers. Its generator goes on; a sum for its return begins anew."""
+        """Sets the state that get_state returns. The random generator is unchanged; the sum of the episode's return starts
+        again at 0."""
         handle, i, step = self._live(), whole("i", i, 0, self.num_envs - 1), whole("episode_step", episode_step, 0, 2**32 - 1)
         numbers = floats_of("state", state, np.float64)
         if numbers.shape != (self._state_count,):
@@ -323,12 +326,12 @@ class OctetVectorEnv(VectorEnv[Any, Any, Any]):
 
     @property
     def observations(self) -> NDArray[Any]:
-        """The current ones, as the last call left them: a view, also with copy=True."""
+        """The current observations, as the last call returned them: a view, also with copy=True."""
         return self._obs
 
     @property
     def failures(self) -> tuple[int, str]:
-        """How often an environment failed, and why the last time."""
+        """The number of failures of an environment, and the cause of the last."""
         handle = self._live()
         return lib.octet_vector_failures(handle), lib.octet_vector_failure(handle).decode(errors="replace")
 

@@ -207,7 +207,7 @@ elsewhere() {
     printf '%s\n' "$1" >"$room/os-release"
     OCTET_OS_RELEASE=$room/os-release PATH=$room/elsewhere bash script/setup "${@:2}"
 }
-expect 1 'without cc and pkg-config no library' elsewhere ID=fedora
+expect 1 'cc and pkg-config are needed to look for libraries' elsewhere ID=fedora
 expect 1 'missing: cc, meson, ninja, pkg-config, python3, protoc-c. As root: dnf install gcc meson ninja-build pkgconf-pkg-config python3 protobuf-c-compiler' \
     elsewhere ID=fedora
 expect 1 'As root: pacman -S gcc meson ninja pkgconf python protobuf-c' elsewhere $'ID=manjaro\nID_LIKE=arch'

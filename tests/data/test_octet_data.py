@@ -453,7 +453,7 @@ def strangers(folder):
             ("none", two, np.array([5, 6, 7, 5, 5]), ones, None, "episode 0, step 2: action 7: allowed are 5 to 6"),
             ("below", two, np.array([5, 6, 4, 5, 5]), ones, None, "episode 0, step 2: action 4: allowed are 5 to 6"),
             ("beyond", box, beyond, ones, None, "episode 0, step 3: number 1 of the action is -2.1: allowed are -2 to 2; "
-             "--clip-actions clips such"),
+             "--clip-actions clips such actions"),
             ("many", Discrete(257), fives, ones, None, "its actions are Discrete(257); Octet supports at most 256"),
             ("open", Box(-np.inf, np.inf, (2,), np.float32), beyond, ones, None,
              f"its actions are {Box(-np.inf, np.inf, (2,), np.float32)}: {spaces}"),

@@ -132,7 +132,7 @@ def test_steps_of_no_numbers_are_refused(replay, name, kind):
 def test_an_end_is_true_or_false(replay, given):
     with replay.writer(2) as writer:
         for name in ("terminated", "truncated", "mask"):
-            with pytest.raises(octet.OctetError, match=f"{name}: True and False are allowed, or 1 and 0"):
+            with pytest.raises(octet.OctetError, match=f"{name}: allowed are True and False, or 1 and 0"):
                 writer.append(**step(name, lambda _: given))
 
 
@@ -172,7 +172,7 @@ NAMED = {
 @pytest.mark.parametrize("name", NAMED)
 def test_a_text_that_cannot_be_given_on_is_refused_whole(name, kind, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(octet.OctetError, match=r"a\\(x00|ud800)b.*(holds|no name: )") as refused:
+    with pytest.raises(octet.OctetError, match=r"a\\(x00|ud800)b.*(contains|not a name: )") as refused:
         NAMED[name](TEXTS[kind])
     assert str(refused.value).isprintable()
     assert list(tmp_path.iterdir()) == []
@@ -200,15 +200,15 @@ def test_a_name_that_is_too_long_is_refused(call, tmp_path):
 
 
 @pytest.mark.parametrize(("call", "words"), [
-    (lambda: octet.preset(3), "preset: 3 is no name"), (lambda: octet.compare(None), "runs: None is no list of runs"),
-    (lambda: octet.Learner.attach("run", timeout="x"), "timeout: 'x' is no number"),
-    (lambda: imported(obs_shape=3), "obs_shape: 3 is no list of whole numbers"), (lambda: imported(obs_shape="4"), "obs_shape: '4' is no list"),
+    (lambda: octet.preset(3), "preset: 3 is not a name"), (lambda: octet.compare(None), "runs: None is not a list of runs"),
+    (lambda: octet.Learner.attach("run", timeout="x"), "timeout: 'x' is not a number"),
+    (lambda: imported(obs_shape=3), "obs_shape: 3 is not a list of whole numbers"), (lambda: imported(obs_shape="4"), "obs_shape: '4' is not a list"),
     (lambda: imported(obs_shape=[2.5]), "obs_shape: 2.5 is not a whole number"), (lambda: imported(env=3), "'3'|\"3\""),
-    (lambda: octet.import_policy({1: LAYER}, actions=2), "names of parameters as keys, not 1"),
+    (lambda: octet.import_policy({1: LAYER}, actions=2), "keys of a state must be names of parameters, not 1"),
     (lambda: octet.import_policy([1, 2], actions=2), r"a list of \(weight, bias, activation\)"),
     (lambda: octet.import_policy([np.array(1.0)], actions=2), r"a list of \(weight, bias, activation\)"),
     (lambda: octet.import_policy(np.array(1.0), actions=2), "a policy cannot be made of ndarray"),
-    (lambda: octet.import_policy(bytearray(b"no model"), actions=2), "no ONNX model")])
+    (lambda: octet.import_policy(bytearray(b"no model"), actions=2), "not an ONNX model")])
 def test_arguments_of_another_kind_are_refused_in_words(call, words):
     with pytest.raises(octet.OctetError, match=words):
         call()

@@ -90,8 +90,8 @@ def test_state_of_rsl_rl():
     ({"std": [0.5, 0, 0.5]}, "std: a deviation of 0; allowed are finite numbers above 0"), ({"std": [0.5, 0.5, -1]}, "std: a deviation of -1; "),
     ({"std": [np.nan] * 3}, "std: a deviation of nan; "), ({"std": [np.inf] * 3}, "std: a deviation of inf; "),
     ({"obs_norm_state_dict": {"running_mean": 0, "running_var": 1}},
-     "obs_norm_state_dict: a dictionary with _mean and _std is expected; there is running_mean, running_var$"),
-    ({"obs_norm_state_dict": 3}, "obs_norm_state_dict: a dictionary with _mean and _std is expected; there is int$")])
+     "obs_norm_state_dict: expected a dictionary with _mean and _std; found running_mean, running_var$"),
+    ({"obs_norm_state_dict": 3}, "obs_norm_state_dict: expected a dictionary with _mean and _std; found int$")])
 @pytest.mark.filterwarnings("error")
 def test_a_state_whose_deviation_or_normaliser_is_none_is_refused(changed, words):
     state = {"actor.0.weight": np.ones((3, 5)), "std": np.ones(3)}
@@ -117,34 +117,34 @@ def test_wrong_input_is_said():
     rng = np.random.default_rng(5)
     net = layers(rng, 4, 8, 2)
     for source, arguments, words in [
-        (net, {}, "the model: whether output 'actions' has values of discrete actions or a box is not known; say so by env, actions or bounds"),
+        (net, {}, "the model: it is not known whether output 'actions' is for discrete or for box actions; give env, actions or bounds"),
         (net, {"actions": 2, "precision": "int2"}, "precision is 'int2'; allowed is int8"),
         (net, {"actions": 2, "observations": np.zeros((10, 5))}, "rows of 5 numbers"),
         (net, {"actions": 2, "env": "CartPole-v2"}, "did you mean CartPole-v1"),
         (net, {"bounds": (-np.inf, np.inf)}, "bounds: action 0 has [-inf, inf]; allowed are finite numbers of float32, low below high"),
         (net, {"bounds": (-1, [2, -1])}, "bounds: action 1 has [-1.0, -1.0]"), (net, {"bounds": (-1e39, 1)}, "bounds: action 0 has [-inf, 1.0]"),
         (net, {"bounds": ([0, 0], [1, 1, 1])}, "bounds: shape mismatch"), (net, {"bounds": (0, 1, 2)}, "allowed is (low, high)"), (net, {"bounds": 3}, "allowed is (low, high)"), (net, {"bounds": "ab"}, "allowed is (low, high)"),
-        (net, {"env": "CartPole-v1", "bounds": (0, 1)}, "bounds is of a box"), (net, {"actions": 2, "unit_actions": True}, "unit_actions is of a box"),
-        ([(np.zeros((2, 4)), None, "tanh")], {"unit_actions": True}, "unit_actions needs finite bounds, by bounds or env"),
+        (net, {"env": "CartPole-v1", "bounds": (0, 1)}, "bounds is for box actions"), (net, {"actions": 2, "unit_actions": True}, "unit_actions is for box actions"),
+        ([(np.zeros((2, 4)), None, "tanh")], {"unit_actions": True}, "unit_actions needs finite bounds, from bounds or env"),
         ([(np.zeros((2, 4)), None, "gelu")], {"actions": 2}, "activation 'gelu'; allowed are relu, tanh, elu, sigmoid"),
         ([(np.zeros(4), None)], {"actions": 2}, "weights of shape (4,)"),
         ([(np.zeros((2, 4)), np.zeros(3))], {"actions": 2}, "layer 0: a bias of shape (3,), expected (2,)"),
         ([np.zeros(4)], {"actions": 2}, "a list of (weight, bias, activation)"),
-        ([(np.zeros((3, 4)), None), (np.zeros((2, 4)), None)], {"actions": 2}, "take 4 numbers and give 2; 3 come in"),
+        ([(np.zeros((3, 4)), None), (np.zeros((2, 4)), None)], {"actions": 2}, "take 4 numbers and give 2; its input has 3"),
         ([(np.full((2, 4), np.nan), None)], {"actions": 2}, "not finite"),
         ({"critic.0.weight": np.zeros((1, 4))}, {"actions": 2}, "the state has no actor"),
         ({"memory_a.rnn.weight_ih_l0": np.zeros((8, 4)), "actor.0.weight": np.zeros((2, 8))}, {"actions": 2},
          "the state is of a recurrent network"),
-        (net, {"actions": 2, "normalizer": 3}, "normalizer: a pair"),
+        (net, {"actions": 2, "normalizer": 3}, "normalizer: expected a pair"),
         (7, {}, "a policy cannot be made of int"),
-        (net, {"actions": 3}, "the model: output 'actions' has 2 numbers, there are 3 actions"),
+        (net, {"actions": 3}, "the model: output 'actions' has 2 numbers, but there are 3 actions"),
         (net, {"actions": 2, "observations": np.zeros((9, 3))}, "observations has rows of 3 numbers, but an observation of the model has 4"),
-        (net, {"actions": 2, "observations": np.full((9, 4), np.nan)}, "observations: it has no row of finite numbers only"),
+        (net, {"actions": 2, "observations": np.full((9, 4), np.nan)}, "observations: no row has only finite numbers"),
         (net, {"actions": 2, "options": {"numpy": 2}}, "options needs env"),
         (net, {"env": "CartPole-v1", "options": {"wind": 1}}, "environment 'CartPole-v1': "), (net, {"env": "CartPole-v1", "options": 3}, "options: 3 is neither"),
         (net, {"env": "CartPole-v1", "seed": -1}, "seed: -1 is not in 0"),
-        (b"no model", {"actions": 2}, "no ONNX model"),
-        (DATA / "tanh.onnx", {"actions": 2, "action_scale": 2}, "a part of an ONNX model already"),
+        (b"no model", {"actions": 2}, "not an ONNX model"),
+        (DATA / "tanh.onnx", {"actions": 2, "action_scale": 2}, "an ONNX model contains its normalizer"),
         (DATA / "silu.onnx", {"actions": 2}, "SiLU"),
     ]:
         with pytest.raises(octet.OctetError, match=None) as said:
@@ -206,9 +206,9 @@ def test_modules_of_torch_that_compute_something_else_are_refused():
     replaced.forward = lambda x: 2 * nn.Linear.forward(replaced, x)
     hooked.register_forward_pre_hook(lambda module, inputs: (2 * inputs[0],))
     for module, words in [
-        (nn.Sequential(Own(4, 2)), "Sequential.0: a Linear with a forward of its own cannot be read"),
-        (Backwards(nn.Linear(4, 4), nn.Linear(4, 4)), "Backwards: a Sequential with a forward of its own"),
-        (nn.Sequential(replaced), "Sequential.0: a Linear with a forward of its own"),
+        (nn.Sequential(Own(4, 2)), "Sequential.0: a Linear with its own forward cannot be read"),
+        (Backwards(nn.Linear(4, 4), nn.Linear(4, 4)), "Backwards: a Sequential with its own forward"),
+        (nn.Sequential(replaced), "Sequential.0: a Linear with its own forward"),
         (nn.Sequential(hooked), "Sequential.0: a module with hooks"),
         (nn.Sequential(nn.Linear(4, 2), nn.Softmax(0)), "over the last axis of rows of numbers only"),
         (nn.Sequential(nn.Linear(4, 2), nn.SiLU()), "Sequential.1: modules of SiLU cannot be read"),
@@ -372,7 +372,7 @@ def test_what_stable_baselines3_has_and_policies_do_not(sb3):
         (lambda: sb3.PPO("MlpPolicy", "CartPole-v1", device="cpu",
                          policy_kwargs={"activation_fn": pytest.importorskip("torch").nn.GELU}), "modules of GELU"),
         (lambda: sb3.PPO("MlpPolicy", "CartPole-v1", device="cpu", policy_kwargs={"features_extractor_class": Own}),
-         "features_extractor: a FlattenExtractor with a forward of its own cannot be read"),
+         "features_extractor: a FlattenExtractor with its own forward cannot be read"),
     ]:
         with pytest.raises(octet.OctetError) as said:
             octet.import_policy(make())

@@ -97,7 +97,7 @@ def test_whoever_was_refused_or_has_left_keeps_no_place(tmp_path):
     """Nor do their batches, while somebody holds them."""
     with started(tmp_path / "run") as learner:
         octet._lib.lib.octet_learner_leave(learner._handle.pointer)  # its place is free
-        with pytest.raises(octet.OctetError, match="a run goes on there"):
+        with pytest.raises(octet.OctetError, match="a run continues there"):
             octet.Learner("cartpole", tmp_path / "run")
         held = []
         for _ in range(2):
@@ -131,7 +131,7 @@ def test_a_run_that_was_left_says_so(tmp_path):
         assert os.getsid(learner._child.pid) == learner._child.pid  # a Ctrl-C of this terminal is for this program alone
     assert learner.reason == "interrupted" == summary(tmp_path / "run")["reason"]
     assert learner.next() is None and repr(learner).endswith("run, over>")
-    with pytest.raises(octet.OctetError, match="no batch to be answered"):
+    with pytest.raises(octet.OctetError, match="no batch waits for an answer"):
         learner.update()
 
 
@@ -243,7 +243,7 @@ def test_the_budget_ends_it(tmp_path):
 
 def test_numbers_of_other_shapes_are_refused_and_may_be_mended(tmp_path):
     with started(tmp_path / "run") as learner:
-        with pytest.raises(octet.OctetError, match="no batch to be answered"):
+        with pytest.raises(octet.OctetError, match="no batch waits for an answer"):
             learner.update()
         learner.next()
         with pytest.raises(octet.OctetError, match="the last batch was not answered"):
@@ -256,20 +256,20 @@ def test_numbers_of_other_shapes_are_refused_and_may_be_mended(tmp_path):
             ({"weights": wrong}, r"layer 0 has 4x8, 8, expected 8x4, 8 \(network.hidden"),
             ({"weights": good[:1]}, "weights of 1 layers, expected 2: 8x4, 8; 2x8, 2"),
             ({"weights": layers_like(learner, np.nan)}, "a weight of layer 0 is not finite"),
-            ({"weights": good, "log_std": np.zeros(2)}, "log_std is of algo.head: gaussian, not values"),
+            ({"weights": good, "log_std": np.zeros(2)}, "log_std is for algo.head: gaussian, not values"),
             ({"priorities": np.zeros(3)}, r"priorities of shape \(3,\), expected \(16,\)"),
-            ({"priorities": np.full(16, np.nan)}, "priority 0 is nan; allowed are finite numbers from 0 on"),
+            ({"priorities": np.full(16, np.nan)}, "priority 0 is nan; allowed are finite numbers from 0"),
             ({"priorities": np.full(16, -1.0)}, "priority 0 is -1"),
             ({"weights": "abc"}, "weights: 'abc' is neither a module of PyTorch nor a list"),
             ({"weights": 5}, "weights: 5 is neither"), ({"weights": np.float32(5)}, "weights: .*5.* is neither"),
-            ({"weights": np.array(5.0)}, "weights: array.5.. is neither"), ({"weights": [np.array(5.0), good[1]]}, "weights: array.5.. stands where"), ({"weights": ["ab", "cd"]}, "weights: 'ab' stands where"),
-            ({"weights": [("a", "b"), good[1]]}, "weights of type <U1: real numbers are expected"),
+            ({"weights": np.array(5.0)}, "weights: array.5.. is neither"), ({"weights": [np.array(5.0), good[1]]}, "weights: array.5.. instead of"), ({"weights": ["ab", "cd"]}, "weights: 'ab' instead of"),
+            ({"weights": [("a", "b"), good[1]]}, "weights of type <U1; expected real numbers"),
             ({"weights": [({}, []), good[1]]}, "weights of type object"),
             ({"weights": layers_like(learner, 0.0)[:1] + [(np.zeros((2, 8), complex), np.zeros(2))]}, "weights of type complex128"),
             ({"priorities": "abc"}, "priorities of type <U3: real numbers"),
             ({"priorities": np.ones(16).view([("error", float)])}, "priorities of type .*error"),
             ({"metrics": {"loss": "1"}}, "metric loss of type <U1: real numbers"), ({"metrics": {"loss": [1, 2]}}, r"metric loss of shape \(2,\)"),
-            ({"metrics": 3}, "metrics: 3 is no dictionary"),
+            ({"metrics": 3}, "metrics: 3 is not a dictionary"),
             ({"metrics": {"los": 1.0}}, "no metric 'los'; known: loss, td_abs"),
             ({"metrics": {"loss": np.inf}}, "loss is infinite"),
             ({"weights": good, "metrics": {"loss": np.inf}}, "loss is infinite"),
@@ -285,14 +285,14 @@ def test_numbers_of_other_shapes_are_refused_and_may_be_mended(tmp_path):
 def test_what_the_command_line_refuses_is_an_error(tmp_path):
     for settings, words in [
         ({"learner.batch_size": 0}, "learner.batch_size"),
-        ({"run.deterministic": True}, "algo.name: external learns in a process that has no turns"),
+        ({"run.deterministic": True}, "algo.name: external learns in a process that does not run in turns"),
         ({"learner.count": 2}, "learner.count: algo.name external allows only one learner, not 2"),
         ({"algo.head": "gaussian"}, "allowed are auto, values, logits and atoms"),
         ({"learner.quantisation_aware": True}, "learner.quantisation_aware"),
     ]:
         with pytest.raises(octet.OctetError, match=words):
             octet.Learner(str(ROOT / "presets/cartpole.yaml"), tmp_path / "run", {**SMALL, **settings})
-    with pytest.raises(octet.OctetError, match="^octet train ended with exit code [12]$"):  # its words are on the terminal
+    with pytest.raises(octet.OctetError, match="^octet train exited with code [12]$"):  # its words are on the terminal
         octet.Learner("cartpole", tmp_path / "run", {"learner.batch_size": 0}, verbose=True)
 
 
@@ -353,7 +353,7 @@ def test_whoever_attached_to_a_run_that_is_gone_is_told(tmp_path, monkeypatch):
 def test_a_folder_in_which_no_run_goes_on_is_refused_at_once(tmp_path):
     (tmp_path / "empty").mkdir()
     for folder in ("nothing", "empty"):
-        with pytest.raises(octet.OctetError, match=f"{folder}: no run: it has no config.yaml$"):
+        with pytest.raises(octet.OctetError, match=f"{folder}: not a run folder: it has no config.yaml$"):
             octet.Learner.attach(tmp_path / folder, timeout=float("inf"))
     with started(tmp_path / "run", run__updates=2) as learner:
         for _ in learner:
@@ -364,10 +364,10 @@ def test_a_folder_in_which_no_run_goes_on_is_refused_at_once(tmp_path):
 
 def test_what_has_not_come_in_time_is_told(tmp_path):
     (tmp_path / "config.yaml").write_text("algo:\n  name: external\n")
-    with pytest.raises(octet.OctetError, match=": no octet-learner runs there$"):
+    with pytest.raises(octet.OctetError, match=": no octet-learner runs in this folder$"):
         octet.Learner.attach(tmp_path, timeout=0)
     with octet.start("cartpole", tmp_path / "run", {"run.env_steps": 10**12, "run.stop_at_return": "none"}, verbose=False), \
-            pytest.raises(octet.OctetError, match="run: algo.name is dqn: only a run of external hands out batches$"):
+            pytest.raises(octet.OctetError, match="run: algo.name is dqn: only a run of external provides batches$"):
         octet.Learner.attach(tmp_path / "run", timeout=0)
 
 
@@ -385,9 +385,9 @@ def test_what_a_run_that_goes_on_has_not_come_to_is_told(tmp_path, monkeypatch):
 def test_one_process_learns_and_another_may_take_its_place(tmp_path):
     with started(tmp_path / "run") as learner:
         learner.next()
-        with pytest.raises(octet.OctetError, match="a run goes on there; Learner.attach learns in it"):
+        with pytest.raises(octet.OctetError, match="a run continues there; Learner.attach learns in it"):
             octet.Learner("cartpole", tmp_path / "run")
-        with pytest.raises(octet.OctetError, match="another process .* already learns in this run; only one may at a time"):
+        with pytest.raises(octet.OctetError, match="another process .* already learns in this run; only one process may at a time"):
             octet.Learner.attach(tmp_path / "run")
         learner.update()
 
@@ -411,7 +411,7 @@ def test_nobody_learns_ends_the_run_in_words(tmp_path):
     learner = started(tmp_path / "run", algo__client_wait_s=0.2)
     octet._lib.lib.octet_learner_leave(learner._handle.pointer)
     assert learner._child.wait() != 0
-    with pytest.raises(octet.OctetError, match="algo.client_wait_s: no process that learns connected for 0.2 s"):
+    with pytest.raises(octet.OctetError, match="algo.client_wait_s: no learning process connected for 0.2 s"):
         learner._look()
     learner.close()
 
@@ -443,7 +443,7 @@ if os.fork() == 0:
         try:
             call()
         except octet.OctetError as error:
-            print("not usable in a fork" in str(error), flush=True)
+            print("cannot be used in a fork" in str(error), flush=True)
     learner.close()
     os._exit(0)
 os.wait()
@@ -525,7 +525,7 @@ def test_a_run_is_waited_for_however_long_it_takes_to_end(tmp_path, waits, sent)
 
 @pytest.mark.parametrize(("code", "reason", "words"), [
     (0, "", None), (130, "interrupted", None), (-signal.SIGINT, "interrupted", None), (143, "", None),
-    (-signal.SIGTERM, "", "octet train was killed by SIGTERM$"), (7, "", "octet train ended with exit code 7$")])
+    (-signal.SIGTERM, "", "octet train was killed by SIGTERM$"), (7, "", "octet train exited with code 7$")])
 def test_how_a_run_that_was_left_has_ended_is_told(tmp_path, code, reason, words):
     learner = octet.Learner.__new__(octet.Learner)
     learner._begin(tmp_path)
@@ -677,7 +677,7 @@ def test_modules_of_torch_are_read_in_octets_order():
     parts[:] = [parts[0]] * 2
     assert [layer[0].shape for layer in octet._learner._given(module, [mock.Mock(map_shape=())])] == [(2, 2, 2, 3)] * 2
     parts[:] = [part("LayerNorm", weight=np.ones(3), parameters=lambda self, recurse: [1])]
-    with pytest.raises(octet.OctetError, match="a layer of type LayerNorm; known are Linear, Conv2d and, behind one of them, LayerNorm"):
+    with pytest.raises(octet.OctetError, match="a layer of type LayerNorm; allowed are Linear, Conv2d and, after one of these, LayerNorm"):
         octet._learner._given(module, [])
 
 

@@ -210,7 +210,7 @@ def test_what_is_collected_is_freed_and_what_was_refused_has_nothing_to_free(mon
     (lambda p: p.act(np.zeros((2, 3))), "expected 4 numbers"),
     (lambda p: p.act(np.zeros((0, 3))), "expected 4 numbers"),
     (lambda p: p.act(np.zeros(0)), "expected 4 numbers"),
-    (lambda p: p.compare(None, np.zeros((1, 4))), "other: None is no octet.Policy"),
+    (lambda p: p.compare(None, np.zeros((1, 4))), "other: None is not an octet.Policy"),
     (lambda p: p.compare(p, np.zeros((0, 4))), "at least one"),
     (lambda p: p.sampler(1.5), "seed: 1.5 is not a whole number"),
     (lambda p: p.sampler(1, "2"), "rows: '2' is not a whole number"),
@@ -223,9 +223,9 @@ def test_what_is_collected_is_freed_and_what_was_refused_has_nothing_to_free(mon
     (lambda p: p.sampler(1, 2).sample([0, 0, 1, 0]), "2 rows"),
     (lambda p: octet.Policy("/nowhere/policy.oct"), "/nowhere/policy.oct: No such file"),
     (lambda p: octet.Policy("/"), "/: Is a directory"),
-    (lambda p: octet.Policy("a\0b"), "source: 'a.*b' holds a NUL"),
-    (lambda p: octet.Policy(None), "source: None is no path"),
-    (lambda p: octet.Policy(3), "source: 3 is no path"),
+    (lambda p: octet.Policy("a\0b"), "source: 'a.*b' contains a NUL"),
+    (lambda p: octet.Policy(None), "source: None is not a path"),
+    (lambda p: octet.Policy(3), "source: 3 is not a path"),
     (lambda p: octet.Policy(__file__), "test_octet_policy.py"),
     (lambda p: octet.Policy(b"OCTP"), "policy|short|bytes"),
     (lambda p: (p.close(), p.close(), p.act([0, 0, 1, 0])), "closed"),
@@ -283,7 +283,7 @@ def test_discrete_actions_are_compared_by_the_divergence_of_their_scores():
 
 def test_policies_of_other_tasks_are_not_compared():
     box, relu = octet.Policy(GOLDEN / "box_int8.oct"), octet.Policy(GOLDEN / "relu_int8.oct")
-    with pytest.raises(octet.OctetError, match="the policies have other (observations|actions)"):
+    with pytest.raises(octet.OctetError, match="the policies have different (observations|actions)"):
         box.compare(relu, np.zeros(box.info.obs_count, np.float32))
     with pytest.raises(octet.OctetError, match="an observation is not finite"):
         box.compare(box, np.full(box.info.obs_count, np.nan, np.float32))
@@ -312,7 +312,7 @@ def test_a_comparison_is_as_large_as_its_caller_knows_it():
         assert (result, got.size, got.agreement) == (0, min(size, full), 1)
         assert set(room[min(size, full):]) == {0x5a}
     for size, count, words in [(0, len(obs), b"out.size is 0: sizeof(octet_policy_divergence) is expected"),
-                               (full, 0, b"0 observations: 1 to 4294967295 are allowed")]:
+                               (full, 0, b"0 observations; allowed are 1 to 4294967295")]:
         assert compared(size, count)[0] == 1 and error.value == words
 
 

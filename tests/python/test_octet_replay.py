@@ -121,7 +121,7 @@ def test_n_steps_end_with_the_episode(tmp_path):
 
 def test_a_fifo_replay_says_once_that_it_drops_what_nobody_had(tmp_path):
     with octet.Replay(tmp_path, **FOUR | {"capacity": 256, "streams": 1, "sampler": "fifo"}) as replay:
-        with pytest.raises(octet.OctetError, match=r"batch_size 65 \(1 to 64 is allowed\)"):
+        with pytest.raises(octet.OctetError, match=r"batch_size 65; allowed are 1 to 64"):
             replay.sample(65)
         found = []
         waits = threading.Thread(target=lambda: found.append(replay.sample(20, timeout=60)))
@@ -405,13 +405,13 @@ def test_a_step_that_is_wrong_is_refused_and_nothing_is_appended(replay):
             ({"next_observation": rows([np.inf, 1])}, "stream 0: its next observation is not finite"),
             ({"observation": np.full((2, 4), 1e300)}, "stream 0: its observation is not finite"),
             ({"reward": [0, np.nan]}, "stream 1: its reward is not finite"),
-            ({"observation": rows([1])}, r"observation of shape \(1, 4\): \(2, 4\) is expected"),
+            ({"observation": rows([1])}, r"observation of shape \(1, 4\), expected \(2, 4\)"),
             ({"next_observation": rows([1])}, r"next_observation of shape"),
-            ({"action": [0.5, 1]}, "action of type float64: int32 is expected"),
+            ({"action": [0.5, 1]}, "action of type float64, expected int32"),
             ({"action": [0, 2**40]}, "action: a number of int64 does not fit int32"),
             ({"terminated": [True]}, "terminated of shape"),
-            ({"terminated": [0, 2]}, "terminated: True and False are allowed, or 1 and 0"),
-            ({"mask": [0.5, 1]}, "mask: True and False are allowed, or 1 and 0"),
+            ({"terminated": [0, 2]}, "terminated: allowed are True and False, or 1 and 0"),
+            ({"mask": [0.5, 1]}, "mask: allowed are True and False, or 1 and 0"),
             ({"mask": [True]}, "mask of shape")]:
         with pytest.raises(octet.OctetError, match=words):
             writer.append(**{**good, **change})
@@ -444,24 +444,24 @@ def test_rows_of_streams_that_are_left_out_are_not_looked_at(tmp_path, dtype):
 
 
 @pytest.mark.parametrize("arguments, words", [
-    ({}, "needs observation="), ({"observation": ((4,), "float32")}, "needs observation="),
-    (FOUR | {"observation": 4}, "a shape and a dtype are expected"),
+    ({}, "give observation="), ({"observation": ((4,), "float32")}, "give observation="),
+    (FOUR | {"observation": 4}, "expected a shape and a dtype, such"),
     (FOUR | {"observation": ((4,), "complex64")}, "not complex64"),
     (FOUR | {"observation": ((4,), "longdouble")}, f"of up to 64 bits .* not {np.dtype('longdouble')}"),
-    (FOUR | {"observation": ((4,), ">f4")}, "in the machine's byte order are allowed, not >f4"),
-    (FOUR | {"observation": ((4,), [("x", "f4")])}, "numbers .* are allowed, not"),
+    (FOUR | {"observation": ((4,), ">f4")}, "in the machine's byte order, not >f4"),
+    (FOUR | {"observation": ((4,), [("x", "f4")])}, "expected numbers .*, not"),
     (FOUR | {"observation": ((4,), None)}, "a shape and a dtype"), (FOUR | {"observation": ((2.5,), "f4")}, "a shape and a dtype"),
     (FOUR | {"observation": ((float("inf"),), "f4")}, "a shape and a dtype"),
-    (FOUR | {"observation": ((2**40, 2**40), "f4")}, "observation .*: 1 to 1048576 bytes are allowed"),
-    (FOUR | {"sampler": ["uniform"]}, r"sampler \['uniform'\]: uniform"),
-    (FOUR | {"action": ((), "int8")}, r"action \(\) int8: a multiple of 4 bytes"),
-    (FOUR | {"sampler": "newest"}, "sampler 'newest': uniform, prioritized, fifo are allowed"),
-    (FOUR | {"capacity": 100}, "replay.capacity: 8 streams"), (FOUR | {"discount": 2}, "discount 2: 0 to 1 is"),
-    (FOUR | {"discount": "1"}, "discount '1': 0 to 1 is"), (FOUR | {"discount": np.nan}, "discount nan: 0 to 1 is"),
-    (FOUR | {"n_step": 0}, "n_step 0: a whole number from 1 to 16384"), (FOUR | {"n_step": 1.5}, "n_step 1.5: a whole number"),
+    (FOUR | {"observation": ((2**40, 2**40), "f4")}, "observation .*: allowed are 1 to 1048576 bytes"),
+    (FOUR | {"sampler": ["uniform"]}, r"sampler \['uniform'\]; allowed are uniform"),
+    (FOUR | {"action": ((), "int8")}, r"action \(\) int8: allowed are multiples of 4 bytes"),
+    (FOUR | {"sampler": "newest"}, "sampler 'newest'; allowed are uniform, prioritized, fifo"),
+    (FOUR | {"capacity": 100}, "replay.capacity: 8 streams"), (FOUR | {"discount": 2}, "discount 2; allowed is 0 to 1"),
+    (FOUR | {"discount": "1"}, "discount '1'; allowed is 0 to 1"), (FOUR | {"discount": np.nan}, "discount nan; allowed is 0 to 1"),
+    (FOUR | {"n_step": 0}, "n_step 0; allowed is a whole number from 1 to 16384"), (FOUR | {"n_step": 1.5}, "n_step 1.5; allowed is a whole number"),
     (FOUR | {"sequence_steps": 4, "reward_clip": 2}, "reward_clip 2: rewards of sequences are not clipped"),
     (FOUR | {"min_size": 10**9}, "min_size 1000000000 is above capacity"),
-    (FOUR | {"capacity": 10**12}, "capacity 1000000000000: a whole number")])
+    (FOUR | {"capacity": 10**12}, "capacity 1000000000000; allowed is a whole number")])
 def test_a_table_that_cannot_be_is_refused_in_words(tmp_path, arguments, words):
     with pytest.raises(octet.OctetError, match=words):
         octet.Replay(tmp_path, **arguments)
@@ -494,7 +494,7 @@ def test_a_space_of_gymnasium_says_what_one_is():
     for space, words in [(spaces.Box(0, 255, (3, 2), np.uint8), "(3, 2) uint8"), (spaces.Discrete(4), "() int64"),
                          (spaces.MultiDiscrete([2, 3]), "(2,) int64")]:
         assert str(octet._replay._Field("observation", space)) == words
-    with pytest.raises(octet.OctetError, match="observation: a shape and a dtype are expected"):
+    with pytest.raises(octet.OctetError, match="observation: expected a shape and a dtype, such"):
         octet._replay._Field("observation", spaces.Dict(a=spaces.Discrete(4)))
 
 
@@ -562,7 +562,7 @@ def test_a_lock_is_of_the_folder_by_any_name_and_tells_its_process(tmp_path):
 
 @pytest.mark.parametrize(("arguments", "words"), [
     ({"prefetch": 100}, "prefetch: 100 is not in 0 .. 64"), ({"prefetch": "x"}, "prefetch: 'x' is not a whole number"),
-    ({"sync_interval": "1"}, "sync_interval: '1': seconds are expected"), ({"sync": ["none"]}, "sync .'none'.: none,"), ({"sync": "often"}, "sync 'often': none, interval, always are allowed"), ({"folder": None}, "folder: None is no path")])
+    ({"sync_interval": "1"}, "sync_interval: '1'; expected seconds"), ({"sync": ["none"]}, "sync .'none'.; allowed are none,"), ({"sync": "often"}, "sync 'often'; allowed are none, interval, always"), ({"folder": None}, "folder: None is not a path")])
 def test_what_a_replay_cannot_be_made_with_is_refused_before_it_is_made(tmp_path, arguments, words):
     with pytest.raises(octet.OctetError, match=words):
         octet.Replay(**FOUR | {"folder": tmp_path / "new"} | arguments)
@@ -570,13 +570,13 @@ def test_what_a_replay_cannot_be_made_with_is_refused_before_it_is_made(tmp_path
 
 
 @pytest.mark.parametrize(("call", "words"), [
-    (lambda replay, batch: replay.sample(4, importance_exponent="a"), "importance_exponent: 'a' is no number"),
-    (lambda replay, batch: replay.sample(4, importance_exponent=None), "importance_exponent: None is no number"),
-    (lambda replay, batch: replay.sample(4, timeout="x"), "timeout: 'x' is no number"),
-    (lambda replay, batch: replay.update_priorities(None, [1]), "batch: None is none of sample"),
-    (lambda replay, batch: replay.update_priorities(batch, ["1"] * 4), "priorities of type <U1: real numbers are expected"),
+    (lambda replay, batch: replay.sample(4, importance_exponent="a"), "importance_exponent: 'a' is not a number"),
+    (lambda replay, batch: replay.sample(4, importance_exponent=None), "importance_exponent: None is not a number"),
+    (lambda replay, batch: replay.sample(4, timeout="x"), "timeout: 'x' is not a number"),
+    (lambda replay, batch: replay.update_priorities(None, [1]), "batch: None does not come from sample"),
+    (lambda replay, batch: replay.update_priorities(batch, ["1"] * 4), "priorities of type <U1; expected real numbers"),
     (lambda replay, batch: replay.update_priorities(batch, None), "priorities"),
-    (lambda replay, batch: octet.Replay.connect(replay.folder, timeout="x"), "timeout: 'x' is no number"),
+    (lambda replay, batch: octet.Replay.connect(replay.folder, timeout="x"), "timeout: 'x' is not a number"),
     (lambda replay, batch: octet.Replay.connect(replay.folder, prefetch=65), "prefetch: 65 is not in")])
 def test_arguments_of_calls_are_refused_in_words(tmp_path, call, words):
     with octet.Replay(tmp_path, **FOUR) as replay:
@@ -804,9 +804,9 @@ def test_what_nobody_closes_is_closed_and_says_so(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize(("file", "content", "words"), [
     ("service.json", b"\xff", "service.json: "), ("service.json", b'{"format": 1}', "service.json: it has no 'observation'"),
-    ("service.json", b"[1]", "service.json: not of this version"), ("service.json", ("format", 2), "service.json: not of this version"),
+    ("service.json", b"[1]", "service.json: not from this version"), ("service.json", ("format", 2), "service.json: not from this version"),
     ("service.json", ("run_id", None), "service.json: "), ("service.json", ("run_id", "zz"), "service.json: "),
-    ("service.json", ("url", 3), "service.json: "), ("service.json", ("key", "00"), "service.json: key: 64 digits are expected"),
+    ("service.json", ("url", 3), "service.json: "), ("service.json", ("key", "00"), "service.json: key: expected 64 digits"),
     ("service.json", ("seed", "x"), "service.json: seed: 'x' is not a whole number"), ("writers", b"x", "writers: invalid literal")])
 def test_a_folder_whose_files_somebody_has_changed_is_refused_in_words(tmp_path, file, content, words):
     octet.Replay(tmp_path, **FOUR).close()
@@ -819,9 +819,9 @@ def test_a_folder_whose_files_somebody_has_changed_is_refused_in_words(tmp_path,
 
 
 @pytest.mark.parametrize(("change", "call", "words"), [
-    ({"observation": [[8], "float32"]}, octet.Replay.sample, "other observations or actions than its folder says"),
-    ({"action": [[2], "int32"]}, octet.Replay.sample, "other observations or actions than its folder says"),
-    ({"sequence_steps": 4}, octet.Replay.sample_sequences, "other windows than its folder said")])
+    ({"observation": [[8], "float32"]}, octet.Replay.sample, "the observations or actions of replay differ from those that its folder names"),
+    ({"action": [[2], "int32"]}, octet.Replay.sample, "the observations or actions of replay differ from those that its folder names"),
+    ({"sequence_steps": 4}, octet.Replay.sample_sequences, "windows of replay differ from those that its folder named")])
 def test_samples_of_another_kind_than_the_folder_tells_are_refused(replay, change, call, words):
     with replay.writer(1) as writer:
         walk(writer, 9, streams=1)
@@ -880,7 +880,7 @@ def test_why_it_ended_is_not_what_an_earlier_one_said(tmp_path, monkeypatch):
     program.write_text("#!/bin/sh\nkill -KILL $$\n")
     program.chmod(0o700)
     monkeypatch.setattr(octet._replay._replay_lib, "program", lambda: str(program))
-    with pytest.raises(octet.OctetError, match="ends again and again: .*: octet-replay ended with -9$"):
+    with pytest.raises(octet.OctetError, match="keeps ending: .*: octet-replay exited with -9$"):
         octet.Replay(tmp_path)
 
 
@@ -897,7 +897,7 @@ if os.fork() == 0:
         try:
             call()
         except octet.OctetError as error:
-            print("forked from" in str(error), flush=True)
+            print("is a fork of" in str(error), flush=True)
     os._exit(0)
 os.wait()
 print(int(replay.stats()["replay.size"]))
@@ -934,7 +934,7 @@ if pid == 0:
     try:
         {end}
     except octet.OctetError as error:
-        assert "forked from" in str(error)
+        assert "is a fork of" in str(error)
     sys.exit(0)
 assert os.waitpid(pid, 0)[1] == 0
 forked.set()

@@ -84,7 +84,7 @@ def test_steps_that_raise_are_counted_and_the_last_cause_is_told(tmp_path, capsy
     assert told > 100 and re.fullmatch(f"actor-0: {cause}", run.summary["env_failures_why"]), run.summary
     assert run.summary["return"]["failed_episodes"] > 0
     assert 0 < np.nanmax(run.metrics()["env_failures"]) <= told
-    assert re.search(rf"^  failed     {told} steps of environments, left out; the last, in actor-0: {cause} ",
+    assert re.search(rf"^  failed     {told} environment steps, left out; the last in actor-0: {cause} ",
                      capsys.readouterr().out, re.M)
     unsound = [line for line in (tmp_path / "run/log/actor-0.log").read_text().splitlines() if "ACTOR-ENV-UNSOUND" in line]
     assert int(re.search(r": (\d+) steps? failed", unsound[-1])[1]) >= told and re.search(f"the last: {cause}$", unsound[-1])
@@ -138,7 +138,7 @@ def test_a_folder_that_holds_a_run_is_not_trained_in(tmp_path):
 
 def test_a_folder_without_a_run_is_refused(tmp_path):
     (tmp_path / "loop").symlink_to("loop")
-    for folder, reason in [("", "no run: it has no config.yaml"), ("loop", "Too many levels of symbolic links")]:
+    for folder, reason in [("", "not a run folder: it has no config.yaml"), ("loop", "Too many levels of symbolic links")]:
         with pytest.raises(octet.OctetError, match=f"^{tmp_path / folder}: {reason}$") as error:
             octet.Run(tmp_path / folder)
         assert error.value.code == 6
@@ -187,7 +187,7 @@ def test_metrics_of_a_run_that_goes_on_leave_out_an_unfinished_line(tmp_path):
     (tmp_path / "metrics.csv").write_text("wall_s,eval_return\n1,\n2,10.5\n3")
     metrics = octet.Run(tmp_path).metrics()
     assert metrics["wall_s"].tolist() == [1, 2] and math.isnan(metrics["eval_return"][0]) and metrics["eval_return"][1] == 10.5
-    with pytest.raises(octet.OctetError, match="summary.json: not there"):
+    with pytest.raises(octet.OctetError, match="summary.json: does not exist"):
         _ = octet.Run(tmp_path).summary
     (tmp_path / "metrics.csv").write_text("wall_s,eval_return\n1,\n2,1")  # 10.5 is being written
     assert octet.Run(tmp_path).metrics()["wall_s"].tolist() == [1]
@@ -378,12 +378,12 @@ def test_a_line_end_in_a_text_is_refused(tmp_path):
 
 
 @pytest.mark.parametrize(("arguments", "words"), [
-    ({"set": ["run.seed=3"]}, "set: .* is no dictionary of keys"), ({"arguments": "--resume"}, "arguments: '--resume' is no list"),
+    ({"set": ["run.seed=3"]}, "set: .* is not a dictionary of keys"), ({"arguments": "--resume"}, "arguments: '--resume' is not a list"),
     ({"arguments": ["--run-dir", "other"]}, "arguments: '--run-dir': the folder is the argument run_dir"),
     ({"arguments": ["--actors", "2", "--run-d=other"]}, "arguments: '--run-d=other': the folder is"),
     ({"arguments": ["--run", "other"]}, "arguments: '--run': the folder is"), ({"arguments": ["--r=other"]}, "arguments: '--r=other': the folder is"),
-    ({"set": {"run.name": b"name"}}, "set: b'name' are bytes: a text is expected"), ({"set": {"run.name": bytearray(b"n")}}, "are bytes: a text is expected"),
-    ({"run_dir": None}, "run_dir: None is no path"), ({"experiment": {}}, "experiment: {} is no path"), ({"on_metrics": 3}, "on_metrics: 3 is no function")])
+    ({"set": {"run.name": b"name"}}, "set: b'name' are bytes; expected a text"), ({"set": {"run.name": bytearray(b"n")}}, "are bytes; expected a text"),
+    ({"run_dir": None}, "run_dir: None is not a path"), ({"experiment": {}}, "experiment: {} is not a path"), ({"on_metrics": 3}, "on_metrics: 3 is not a function")])
 def test_arguments_are_looked_at(tmp_path, arguments, words):
     with pytest.raises(octet.OctetError, match=words):
         octet.train(**{"experiment": PRESET, "run_dir": tmp_path / "run", **arguments})
@@ -437,7 +437,7 @@ def test_a_run_whose_locks_are_anothers_is_live_until_it_has_a_summary(tmp_path,
 def test_a_run_goes_on_in_the_background_until_it_is_stopped(tmp_path, capsys):
     job = octet.start(PRESET, tmp_path / "run", LONG)
     assert job.is_running and job.run.is_live and job.run == octet.Run(tmp_path / "run")
-    with pytest.raises(octet.RunTimeoutError, match="goes on after 0 s"):
+    with pytest.raises(octet.RunTimeoutError, match="continues after 0 s"):
         job.wait(0)
     with pytest.raises(TimeoutError):
         job.wait(timeout=0.01)
@@ -629,7 +629,7 @@ def test_a_sweep_draws_from_a_range(tmp_path):
 
 
 @pytest.mark.parametrize(("over", "words"), [
-    ({"algo.nam": [1]}, "algo.nam"), ({"algo.learning_rate": []}, "over: algo.learning_rate: \\[\\] is neither a list"), (["x"], "is no dictionary of keys"),
+    ({"algo.nam": [1]}, "algo.nam"), ({"algo.learning_rate": []}, "over: algo.learning_rate: \\[\\] is neither a list"), (["x"], "is not a dictionary of keys"),
     ({"algo.learning_rate": 3}, "3 is neither a list"), ({}, "nothing to vary")])
 def test_a_sweep_that_cannot_be_is_refused(tmp_path, over, words):
     with pytest.raises(octet.OctetError, match=words):

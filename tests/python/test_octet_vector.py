@@ -229,7 +229,7 @@ try:
 except octet.OctetError as error:
     print(error, os.listdir("/proc/self/task") == threads)"""
     said = subprocess.run([sys.executable, "-c", text], stdout=subprocess.PIPE, text=True, check=False)
-    assert said.stdout == "256 threads: the system starts no more: Resource temporarily unavailable True\n"
+    assert said.stdout == "256 threads: the system cannot start another: Resource temporarily unavailable True\n"
 
 
 def calls_refused_in_a_fork(vector):
@@ -244,7 +244,7 @@ def calls_refused_in_a_fork(vector):
                 try:
                     call()
                 except octet.OctetError as error:
-                    code += "is not usable in a forked process: make it there" in str(error)
+                    code += "cannot be used in a forked process: open it there" in str(error)
             vector.close()
         finally:
             os._exit(code)
@@ -274,7 +274,7 @@ def test_seeds_are_whole_numbers_of_any_kind():
 
 def test_an_id_is_a_name():
     for bad in (5, None, b"CartPole-v1"):
-        with pytest.raises(octet.OctetError, match="is no name, such as 'CartPole-v1'"):
+        with pytest.raises(octet.OctetError, match="is not a name, such as 'CartPole-v1'"):
             octet.make(bad)
 
 
