@@ -4,10 +4,10 @@
 usage: ablations.py RECORDS... --baseline SETTING [--tasks cheetah_run,...] [--steps 500000] [--without SETTING]... [--svg FILE] [--title TEXT]
 
 RECORDS are lines of JSON, as bench_full_budget.py writes them. The runs of SETTING are what the others are compared with, task by task. Only runs
-that came to --steps count, with what they were at that point; runs that went on are cut there.
+that came to --steps count, with what they were at that point; longer runs are cut there.
 
 A run's return is the mean of its evaluations shortly before --steps: screens_at of the record, which nothing selected, or, in records without it,
-the curve without the last point, which is the shipped policy. Such a curve also has the longer evaluations of versions that a screen had found good.
+the curve without the last point, which is the shipped policy. Such a curve also has the longer evaluations of versions that a short evaluation had found good.
 A cell of the table (Markdown) has the mean over seeds, its ratio to the baseline's and, in parentheses, the policies that were shipped, seed by
 seed, if the run ended there. In the picture a dot is a seed, and the line the baseline's mean.
 """

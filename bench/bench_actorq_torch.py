@@ -13,7 +13,7 @@ same module.
 
 Checked first, on observations that the environment gave: our fp32 outputs are the module's; and our int8 outputs are no further from these than
 twice PyTorch's (of values their differences, which are what decides). Then both take turns. Nanoseconds of the thread's CPU time a step, medians of the rounds. Ratios are of whole steps; and with what a
-step of the environment alone costs from Python taken away and what it costs in C put in its place ("same_env"), which is the ratio that the bar is for.
+step of the environment alone costs from Python taken away and what it costs in C put in its place ("same_env"), which is the ratio for the threshold.
 """
 
 import argparse

@@ -234,7 +234,7 @@ bench_trace(const char *folder, bool is_shown)
         policy_image *image;
         oct_err err = policy_file_load(&image, paths[i], reason, sizeof(reason));
         if (err != OCT_OK || image->precision != POLICY_FP32) {
-            fprintf(stderr, "bench_codec_delta: '%s' is no fp32 policy %s\n", paths[i], reason);
+            fprintf(stderr, "bench_codec_delta: '%s' is not an fp32 policy %s\n", paths[i], reason);
             exit(1);
         }
         params =

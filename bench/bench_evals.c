@@ -147,7 +147,7 @@ main(int argc, char **argv)
         return 2;
     }
     static const double version_stds[] = {20, 50, 80}, episode_stds[] = {50, 200};
-    printf("commit %s, %u versions, screens of %d episodes, full evaluations of %d\n"
+    printf("commit %s, %u versions, short evaluations of %d episodes, full evaluations of %d\n"
            "spread of versions, of episodes; final_share; below the best version; episodes that "
            "choose, in training and after\n",
            OCT_COMMIT, VERSIONS, SCREEN, EPISODES);

@@ -162,7 +162,7 @@ external_time(const bench_case *what, const algo_batch *batch, const char *pytho
     int status = 1;
     if (waitpid(pid, &status, 0) != pid || status != 0 ||
         algo_updates(a) != 1 + (uint64_t)count * REPEATS) {
-        bench_give_up("external", "whoever learned did not end as it should");
+        bench_give_up("external", "the learning process did not end correctly");
     }
     (void)snprintf(who, sizeof(who), "%s%s", python != NULL ? "octet.Learner" : "liboctet",
                    has_params ? ", weights each time" : "");

@@ -7,12 +7,12 @@ usage: bench_full_budget.py RECORDS [--steps 500000] [--tasks cheetah_run,...] [
 
 RECORDS is one line a run, as bench_learning.py writes them (learning_grid.py --longest draws them); a run that has a line there is
 not made again. So the table grows whenever the command is given again, first with each task's first seed. Each task has its
-own preset, or all have the one of --preset with another env.id. Runs in --runs that were cut off go on from their checkpoints,
+own preset, or all have the one of --preset with another env.id. Runs in --runs that were cut off continue from their checkpoints,
 and so do runs that ended there after fewer steps than --steps. What a folder or a line has of another preset, or with other arguments for
 octet train, is refused. --jobs runs share the cores; each has a thread to learn and one
 to act. Ctrl-C or SIGTERM ends them all, and they save what they have.
 
-Results that nobody selected belong to a run: the screens shortly before 0.5, 1, 2 and 4 million environment steps, its last
+Results that nobody selected belong to a run: the short evaluations shortly before 0.5, 1, 2 and 4 million environment steps, its last
 version, over evaluation.episodes after the end, and the policy that it ships, over 100 new ones by octet eval. --table prints
 them for the longest runs of each task and setting, but those of --without, as a share of the best published return in
 docs/data/control-suite-published.json; at 0.5 and 1 M all seeds that came so far. Below it, it counts the tasks by the best setting of

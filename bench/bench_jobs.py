@@ -76,7 +76,7 @@ def run_all(runs, make, jobs, at_once):
                 elif done.exception() is not None and not isinstance(done.exception(), Stopped):
                     raise done.exception()
         except KeyboardInterrupt:
-            print("stopping: the same command goes on next time", file=sys.stderr, flush=True)
+            print("stopping: the same command continues next time", file=sys.stderr, flush=True)
             return 130
         finally:  # nothing else begins, whatever ended it
             runs.stop()

@@ -6,7 +6,7 @@ usage: bench_learner_sb3.py BENCH_LEARNER [--rounds 5]
 Run by hand, with a Python that has stable-baselines3 (PyPI); without, it says so and ends with 0. Its own
 train() on a replay buffer that was filled with random transitions of Pendulum's shapes (3 observations, 1
 action), sampling included; octet's update has its batch at hand, as the learner's training thread does. In each
-round both take turns. Prints medians of CPU time and the ratio, with the bar of this project.
+round both take turns. Prints medians of CPU time and the ratio, with the threshold of this project.
 """
 
 import argparse

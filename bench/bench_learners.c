@@ -350,7 +350,7 @@ main(int argc, char **argv)
             only = argv[i];
         } else {
             fprintf(stderr,
-                    "%s: '%s' is no case, or one too many\n"
+                    "%s: '%s' is not a case, or one too many\n"
                     "usage: %s [quick] [bf16] [asynchronous] [SIZE...] [CASE]\n",
                     argv[0], argv[i], argv[0]);
             return 2;

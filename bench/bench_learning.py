@@ -7,12 +7,12 @@ usage: bench_learning.py PRESET [--seeds 5] [--octet build/release/cli/octet] [-
 Prints one line a seed and the medians: wall seconds of the whole command (process start to exit, evaluations
 included); the CPU seconds of all of its processes, and joules where they were measured; the greedy return of the int8 policy that ships (the run's result, an evaluation on fresh episodes that decides
 nothing, and octet eval of the file with another seed); the return of the run's last version and the mean of its last
-ten screens, which nobody selected; environment steps and updates. --compare runs the same
+ten short evaluations, which nothing selected; environment steps and updates. --compare runs the same
 seeds again with one setting changed (policy.precision=fp32, say). --svg draws every seed's evaluations, their mean and its spread.
 --records adds one line of JSON a run to FILE, for bench/learning_grid.py: summary, times and evaluations. A run that has
 a line there is taken from it.
 --runs keeps the run folders, FOLDER/PRESET/SETTING/SEED, and takes a run that is finished there as it is: a measurement
-that was stopped goes on where it stopped.
+that was stopped continues where it stopped.
 What a folder or a line has of another preset, or with other arguments for octet train, is refused.
 """
 

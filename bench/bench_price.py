@@ -4,7 +4,7 @@
 usage: bench_price.py [--seeds 5] [--first-seed 1] [--octet build/release/cli/octet] [--svg FILE] [--records FILE]
                       [--runs FOLDER] [--presets cartpole-ppo,minatar/breakout-ppo,…]
 
-Every run has the environment steps of STEPS, whatever it reaches, so that settings compare at equal experience. Prints
+Every run has the environment steps of STEPS, also after its goal, so that settings compare at equal experience. Prints
 one line of JSON for each run and then a table in Markdown, means over seeds ± deviation:
 
   return    of the run's last version, which nobody selected, over evaluation.episodes greedy episodes
@@ -14,7 +14,7 @@ one line of JSON for each run and then a table in Markdown, means over seeds ± 
   lag       versions between acting and learning
 
 "aware" is quantisation-aware training: the learner's own products use the rounded weights. SAC has no ratio: it learns
-values of its own actions, whatever was done.
+values of its own actions, not of the actions that were taken.
 
 The numbers of a run are means over its rows of metrics.csv. With lag 0 (PPO) ratio and KL come from eight bits alone;
 elsewhere those of fp32 actors are the share of lag. The answer is checked first: fp32 actors at lag 0 must

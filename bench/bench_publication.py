@@ -105,7 +105,7 @@ def main():
     parser.add_argument("--octet", default="build/release/cli/octet")
     parser.add_argument("--svg")
     parser.add_argument("--records", help="file for the curves, a line of JSON a run, as docs/data/publication-acrobot.jsonl")
-    parser.add_argument("--only", help="names of ways, parted by semicolons (see WAYS)")
+    parser.add_argument("--only", help="names of ways, separated by semicolons (see WAYS)")
     arguments = parser.parse_args(own)
     ways = arguments.only.split(";") if arguments.only else list(WAYS)
     shares, divergences, table = [], [], []

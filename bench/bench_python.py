@@ -45,7 +45,7 @@ def rate_in_python(id, count, seconds, **arguments):
 def rate_in_c(program, id, count, seconds):
     text = subprocess.run([program, "env", "bench", id, "--envs", str(count), "--seconds", str(seconds)],
                           capture_output=True, text=True, check=True).stdout
-    return 1e9 / float(re.search(r"\(([\d.]+) ns a step\)", text)[1])
+    return 1e9 / float(re.search(r"\(([\d.]+) ns per step\)", text)[1])
 
 
 def main(program, quick):

@@ -8,7 +8,7 @@ the published policy against minutes (or seconds) of wall time, and its goal as 
 Settings (int8, policy.precision=fp32) have a colour each, from the ninth on with dashed lines; with --highlight one has a colour, and all
 others are grey. --steps draws over million environment steps instead of time. --by-env makes a panel of each environment, with a colour for
 what follows the hyphen in a preset's name (ppo, vtrace). A seed counts once, so two lines of one are refused. --longest takes the longest of
-them instead, for the records of bench_full_budget.py, in which a run that has gone on is at each of its lengths.
+them instead, for the records of bench_full_budget.py, in which a continued run is at each of its lengths.
 """
 
 import argparse

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""What algorithms reach in MinAtar after so many frames, from the records of bench_learning.py.
+"""What algorithms reach in MinAtar after a number of frames, from the records of bench_learning.py.
 
 usage: minatar_table.py RECORDS...
 
 Markdown, one row a game and preset, the best preset of a game first: means over seeds of the evaluations shortly before 1, 3 and 10
-million frames (screens, which nothing selected; records of an earlier release do not tell them from the longer evaluations of
-versions that a screen had found good), of the last version, which nothing selected either, and of the policy that ships, over 100
+million frames (short evaluations, which nothing selected; records of an earlier release do not tell them from the longer evaluations of
+versions that a short evaluation had found good), of the last version, which nothing selected either, and of the policy that ships, over 100
 episodes that decided nothing. Beside them what is published, by docs/data/minatar-published.json. Below the table it counts the games
 whose best row is at least as good as the best published return.
 """

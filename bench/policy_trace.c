@@ -54,7 +54,7 @@ trace_arrived(void *arg, net_msg *msg)
     wire_arena_reset(self->arena);
     oct_err err = wire_policy_unpack(&policy, self->arena, net_msg_body(msg), net_msg_length(msg));
     if (err != OCT_OK || policy.base_version != 0) {
-        fprintf(stderr, "policy_trace: a message that is no complete policy\n");
+        fprintf(stderr, "policy_trace: a message that is not a complete policy\n");
         return;
     }
     if (self->seen++ % (self->burst + self->pause) < self->burst && self->written < self->files) {

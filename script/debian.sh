@@ -8,9 +8,9 @@ debian_why_not() {
     if [ "$(id -u)" -ne 0 ]; then
         echo "it needs root, to make a Debian"
     elif ! command -v apt-get >/dev/null; then
-        echo "there is no apt-get, so no mirror is known"
+        echo "apt-get is missing, so no mirror is known"
     elif ! unshare --mount --pid --fork true 2>/dev/null; then
-        echo "this machine gives no namespaces"
+        echo "this machine does not provide namespaces"
     elif ! command -v mmdebstrap >/dev/null; then
         say "installing mmdebstrap"
         run_logged "$1" env DEBIAN_FRONTEND=noninteractive apt-get -y -qq -o DPkg::Lock::Timeout=300 \

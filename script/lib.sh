@@ -72,9 +72,9 @@ configure() {
         rm -rf "$folder"
         mkdir -p "$folder" && : >"$mark" || return 1
     elif grep -qsF "\"source\": \"$root\"" "$folder/meson-info/meson-info.json"; then
-        say "$folder was made by hand: configuring it again with $*"
+        say "$folder was configured by hand: configuring it again with $*"
     else
-        say "$folder was not made here and is no build folder of $root: move it away, please"
+        say "$folder is not a build folder of $root: move it away"
         return 1
     fi
     run_logged "$folder.configure.log" "${setup[@]}" "$folder" "$root" "$@" || return 1
@@ -94,7 +94,7 @@ release_build() {
     # shellcheck disable=SC2034
     rest=("$@")
     configure "$build" --buildtype=release
-    run_logged "$build.log" nice ninja -C "$build" || die "it does not build"
+    run_logged "$build.log" nice ninja -C "$build" || die "the build failed"
 }
 
 # build_fuzz FOLDER [SANITIZERS [MESON OPTIONS...]]: the fuzz targets, and what they need of the project,

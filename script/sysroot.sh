@@ -34,7 +34,7 @@ sysroot_fetch() {
     # shellcheck disable=SC2016
     [ -s "$here/sources.list" ] || apt-get indextargets --format 'deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $(REPO_URI) $(RELEASE) $(COMPONENT)' \
         'Created-By: Packages' 'Origin: Debian' | sort -u >"$here/sources.list" || return 1
-    [ -s "$here/sources.list" ] || { echo "apt knows no mirror of Debian"; return 1; }
+    [ -s "$here/sources.list" ] || { echo "apt has no mirror of Debian"; return 1; }
     sysroot_apt "$here" "$architecture" update &&
         sysroot_apt "$here" "$architecture" --no-install-recommends --download-only install "$@"
 }

@@ -41,7 +41,7 @@ NEW_CONSTANTS = re.compile(r"  type size hasn't changed|  \d+ enumerator inserti
 
 
 class Failure(Exception):
-    """What is wrong, for a person."""
+    """A message for the user that says what is wrong."""
 
 
 def run(*command):
@@ -109,7 +109,7 @@ def with_types():
 
 
 def has_size(baseline, struct):
-    """Whether the struct begins with its size, so that it may grow."""
+    """Returns True if the struct begins with its size, so that it may grow."""
     text = baseline.read_text(encoding="utf-8")
     found = re.search(rf"<class-decl name='{struct}'[^>]*>\s*<data-member[^>]*>\s*<var-decl name='(\w+)'", text)
     return found is not None and found[1] == "size"

@@ -15,7 +15,7 @@ usage: check_docs.py ROOT OCTET PRINT_NUMBERS           checks the tree; OCTET i
 - a table below <!-- printed: bench/NAME.py ARGUMENTS --> or <!-- printed: octet ARGUMENTS --> is what that command prints,
   and one blank line is between them;
 - the lists of tools/doc_lists.py: commands, algorithms, environments, presets, keys, messages, floors, pages;
-- relative links in README.md, CHANGELOG.md, CONTRIBUTING.md, SECURITY.md and docs/ lead to a file, and to a heading of it;
+- relative links in README.md, CHANGELOG.md, CONTRIBUTING.md, SECURITY.md and docs/ lead to a file, and to a heading of that file;
 - files, test programs and tests that are named in `backquotes` exist;
 - no sentence stands twice in a row.
 """
@@ -444,7 +444,7 @@ SELF_TESTS = [
     ("common/oct_config.h", "char id[8];", "char id[8];\n        uint32_t forgotten;", ["env.forgotten has no row"]),
     ("common/oct_config.h", "rate, floor", "rate, floor, roof", ["algo.roof has no row"]),
     ("common/oct_config_table.c", "offsetof(oct_config, algo.rate_is_same)", "0", ["algo.rate_is_same has no row"]),
-    ("common/oct_config_table.c", "algo, floor,", "algo, roof,", ["algo.floor has no row", "algo.roof is no field"]),
+    ("common/oct_config_table.c", "algo, floor,", "algo, roof,", ["algo.floor has no row", "algo.roof is not a field"]),
     ("proto/octet.proto", "id = 1;", "id = 1;\n  bool is_new = 4;", ["Ask: field 4, is_new (bool), is not described"]),
     ("proto/octet.proto", "id = 1", "id = 8", ["field 1 is id (fixed64), in proto/octet.proto there is none", "field 8, id"]),
     ("proto/octet.proto", "fixed64 id", "uint64 id", ["field 1 is id (fixed64), in proto/octet.proto id (uint64)"]),

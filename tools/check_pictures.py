@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Holds the pictures of README.md and docs/ against rules. Runs as a test; exits 1 when one is broken.
+"""Checks the pictures of README.md and docs/ against rules. Runs as a test; exits 1 if a rule is broken.
 
 usage: check_pictures.py ROOT            checks the tree
        check_pictures.py --self-test     checks that each rule finds its violation
 
-- An SVG file of docs/img is well-formed, has a title, says its width, and has its own ground. It is at most 840 pixels wide, which a page
-  shows without making it smaller, and no text is smaller than 12 pixels. It has colours for dark pages, or is dark itself.
-- The pictures that bench/pictures.py draws from docs/data are what it draws.
+- An SVG file of docs/img is well-formed XML and has a title, a width and a background. It is at most 840 pixels wide, which a page
+  shows in full size, and no text is smaller than 12 pixels. It has colours for dark pages, or is dark itself.
+- The pictures that bench/pictures.py draws from docs/data are exactly what it draws.
 - A page refers to every file of docs/img, and says in the text of every picture, in three words or more, what it shows.
 """
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""A markdown table of line coverage, of what llvm-cov export -format=lcov writes, from standard input.
+"""Prints a Markdown table of line coverage, from the output of llvm-cov export -format=lcov on standard input.
 
 usage: coverage_table.py ROOT "FILE..." "FUNCTION..."     FILE: the rows, relative to ROOT; FILE:FUNCTION+... only
-these functions of it; FUNCTION: is left out
+these functions of the file; FUNCTION: is left out
 """
 
 import pathlib

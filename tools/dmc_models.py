@@ -131,8 +131,8 @@ def normalised(v):
 
 
 def direction(v):
-    """Few digits whose direction is v. The compiler normalises axes and quaternions, which may
-    change the last bit of one that was normalised before: then another length is written."""
+    """Returns numbers with few digits whose direction is v. The compiler normalises axes and quaternions. That may change
+    the last bit of a normalised vector: then another length is written."""
     scales = [1, *(1 / abs(x) for x in v if abs(x) > 1e-3), *(1 + k / 1000 for k in range(2000))]
     for digits in (*range(8), 17):
         for scale in scales[:6] if digits < 17 else scales:

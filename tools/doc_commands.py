@@ -4,10 +4,10 @@
 usage: doc_commands.py ROOT OCTET BUILD     OCTET is the octet executable, BUILD the folder in which the daemons were built
        doc_commands.py --self-test OCTET    checks that wrong command lines are found
 
-A command line stands in a code block or in backquotes of README.md or docs/. It begins with octet or the name of a daemon,
-maybe behind "$ ", variables or a pipe. The program gets it with --help as the last option, so that it checks names and
-values and prints help. Where a command line ends with an option, --help is the first option, because the last one might take
-it for its value; then the program checks names alone.
+Command lines are those in code blocks and backquotes of README.md and docs/ that begin with octet or the name of a daemon,
+with "$ ", variables or a pipe before it. The program gets it with --help as the last option, so that it checks names and
+values and prints help. If a command line ends with an option, --help is the first option, because it might become the value
+of the last; then the program checks names only.
 """
 
 import concurrent.futures
@@ -113,10 +113,10 @@ def refusal(programs, command, folder):
 
 
 def is_expected(says, command, fragment, is_whole):
-    """Whether a message is about what is no mistake of a page: a placeholder, alternatives, a file of the reader, or an
-    option that a sentence names without its value."""
+    """Returns True if a message is not about a mistake of the page, but about a placeholder, alternatives, a file of the
+    reader, or an option that a sentence names without its value."""
     return (set(PLACEHOLDER.findall(says)) & set(command) or says.endswith("No such file or directory")
-            or (says.endswith("exclude each other") and " | " in fragment) or (says.endswith("needs a value") and not is_whole))
+            or (says.endswith("cannot be used together") and " | " in fragment) or (says.endswith("needs a value") and not is_whole))
 
 
 def check(programs, texts):

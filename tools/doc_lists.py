@@ -1,4 +1,4 @@
-"""Lists that stand in the sources and on a page: tools/check_docs.py holds one against the other.
+"""Lists that are both in the sources and on a page: tools/check_docs.py compares them.
 
 - a heading of docs/cli.md for each command, and one of docs/algorithms.md for each algo.name;
 - an id in docs/environments.md for each environment, a name on some page for each preset;
@@ -92,7 +92,7 @@ def check_keys(root):
     for name in sorted(fields - rows - flags):
         yield f"common/oct_config.h: {name} has no row in oct_config_keys (common/oct_config_table.c)"
     for name in sorted((rows | flags) - fields):
-        yield f"common/oct_config_table.c: {name} is no field of oct_config (common/oct_config.h)"
+        yield f"common/oct_config_table.c: {name} is not a field of oct_config (common/oct_config.h)"
 
 
 def schema(text):

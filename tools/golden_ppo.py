@@ -96,7 +96,7 @@ class Learner(Reinforce):
         self.first_layers_scale(*self.statistics(), back=True)
 
     def behind(self, b, t):
-        """Whether the next row goes on, and whether there is a value behind this one."""
+        """Returns two flags: the next row continues the episode, and the value of the next state counts."""
         goes_on = t + 1 < T and not FLAGS[b, t] & (TERMINATED | TRUNCATED) \
             and not FLAGS[b, t + 1] & END
         return goes_on, not FLAGS[b, t] & TERMINATED

@@ -189,7 +189,7 @@ def kl(wanted, log_p):
 
 
 def errors(case, theta, target, noise, batch):
-    """TD error, or KL(wanted || Z(s, a)), of each row; what is learned of it; Q(s, a); and what the support cuts."""
+    """Returns for each row the TD error, or KL(wanted || Z(s, a)); its loss; Q(s, a); and what the support cuts."""
     rows = np.arange(B)
     below = forward(case, target, noise[1], batch["next"]).real
     choose = forward(case, theta.real, noise[0], batch["next"]).real if case["double"] else below

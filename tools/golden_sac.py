@@ -2,7 +2,7 @@
 """Golden values of updates of SAC, in numpy float64, for tests/algos/test_algo_dpg_golden.c.
 
 As in golden_dpg.py gradients come from the complex step, without a backward pass: the policy's of
-mean(alpha log pi(a|s) - min Q(s, a)) as it stands, drawn actions and critics within. The density is
+mean(alpha log pi(a|s) - min Q(s, a)) as it is written, including sampled actions and critics. The density is
 that of a Gaussian by the change of variables, log(1 - tanh(u)^2) = -2 log cosh(u); the numbers drawn
 are the inverse distribution function of Python's statistics.
 

@@ -3,7 +3,7 @@
 tests/algos/test_algo_reinforce_golden.c.
 
 As in golden.py gradients come from the complex step, without a backward pass. A target is the sum of
-equation 1 as it stands there, forward from its own step; not the recursion backward from the end.
+equation 1 as it is written, forward from its own step; not the recursion backward from the end.
 
 usage: golden_vtrace.py FOLDER          write the files
        golden_vtrace.py --check FOLDER  compare them with what would be written (exit 1: they differ)

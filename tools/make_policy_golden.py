@@ -64,10 +64,10 @@ def to_int4(policy):
 
 
 def next_version(policy, seed):
-    """Codes move by little. Of the rows of each layer the first gets a coarser grid, the second moves
-    its codes by more than eight bits can say, the third gets a finer grid, where codes are foreseen
-    at their limit; of a layer with more rows one gets a grid, one loses it, one gets one that is
-    too fine for any code."""
+    """Changes codes slightly. In each layer, row 1 gets a coarser grid, row 2 changes its codes by more
+    than eight bits can express, and row 3 gets a finer grid, which predicts codes at their limit. In
+    a layer with more rows, another row gets a grid, another loses its grid, and another gets a grid
+    that is too fine for any code."""
     rng = np.random.default_rng(seed)
     is_int4 = policy["precision"] == g.INT4
     limit = 7 if is_int4 else 127

@@ -103,7 +103,7 @@ def table(root, path, heading):
 
 
 def plain(text):
-    """Markdown as text: no marks, and of links the text, unless it stands in parentheses or behind a colon at the end."""
+    """Returns Markdown as text, without marks. A link becomes its text, or nothing in parentheses or after a colon at the end."""
     text = re.sub(r" \(\[[^\]]*\]\([^)]*\)\)|: \[[^\]]*\]\([^)]*\)$", "", text)
     return re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", text).replace("`", "").replace("**", "")
 

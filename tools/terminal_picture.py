@@ -74,7 +74,7 @@ class Screen:
                 self.rows[self.at] = [*self.rows[self.at], (self.style, words)]
 
 def moments(pieces, count=MOMENTS):
-    """That many screens with progress, equally many pieces apart, and the last."""
+    """Returns count moments of the terminal with progress, at equal distances, and the last moment."""
     screen, seen = Screen(), []
     for piece in pieces:
         screen.write(piece.decode("utf-8", errors="replace"))

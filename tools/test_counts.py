@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Adds up the results that `meson test` wrote down: "PASSED FAILED SKIPPED" on standard output, the
 names of what failed on standard error. A second log is of those that ran again: theirs are the results that count.
-What pytest, unittest or cmocka skipped inside a test, and what a test left out in words, is skipped as well.
+What pytest, unittest or cmocka skipped inside a test, and what a test left out with a message, is skipped as well.
 usage: test_counts.py testlog.json [AGAIN.json]
        test_counts.py --failed testlog.json      the names of what failed, one on a line
        test_counts.py --skipped testlog.json     why something was skipped, and where: a reason on a line"""
@@ -20,7 +20,7 @@ SAID = re.compile(r"^(?!SKIPPED \[).*?SKIPPED: (.*)$", re.MULTILINE)
 
 
 def log_of(path):
-    """What became of each test: a dictionary from its name."""
+    """Returns a dictionary from the name of each test to its result."""
     with open(path, encoding="utf-8") as log:
         tests = [json.loads(line) for line in log]
     return {test["name"]: test for test in tests}

@@ -171,7 +171,7 @@ def check(rel, lines):
 
 
 def is_ours(root, name):
-    """Whether an entry of the root is no hidden one, and none that .gitignore names: a build folder."""
+    """Returns True for an entry of the root that is neither hidden nor a build folder in .gitignore."""
     ignored = (root / ".gitignore").read_text(encoding="utf-8").split() if (root / ".gitignore").exists() else []
     return not name.startswith(".") and not any(fnmatch.fnmatch(f"/{name}/", pattern) for pattern in ignored)
 
@@ -194,7 +194,7 @@ def check_blanks(root):
 
 
 def built(root):
-    """Every path that a meson.build names, also as 'test_' + name + '.c' with a name that stands in quotes there."""
+    """Every path that a meson.build names, also as 'test_' + name + '.c' with a name in quotes in that file."""
     paths = set()
     for path in [root / "meson.build", *(path for folder in FOLDERS for path in (root / folder).rglob("meson.build"))]:
         if not path.exists():

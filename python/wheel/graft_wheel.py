@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Turns a wheel that pip built on this machine into a wheel for other systems. It adds every shared library that the package
-needs, binds all files to glibc 2.28, and tags the wheel for every Python from 3.10 on.
+needs, binds all files to glibc 2.28, and tags the wheel for Python 3.10 and newer.
 
 usage: graft_wheel.py [--sysroot FOLDER] WHEEL FOLDER
        WHEEL: made by `pip wheel` with install-args=--tags=runtime,python-runtime,old-systems (script/wheel.sh).

@@ -135,10 +135,10 @@ done
 chmod +x "$room"/bin/*
 PATH=$room/bin:$PATH
 
-expect 2 'there is no preset for none yet' script/train none
+expect 2 'there is neither a preset for none nor' script/train none
 expect 2 $'\n  cartpole ' script/train none
 expect 2 'CartPole-v1' script/train none
-expect 2 'there is no file none/x.yaml' script/train none/x.yaml
+expect 2 'the file none/x.yaml does not exist' script/train none/x.yaml
 expect 0 'usage: script/train' script/train --help
 expect 2 'usage: script/test' script/test nonsense
 expect 2 'usage: script/test' script/test gcc nonsense
@@ -316,13 +316,13 @@ file_is 0 own/half
 : >calls
 
 meson setup hand /tree && touch hand/object && : >calls
-wanted=0 says='made by hand' configured /tree hand --buildtype=release
+wanted=0 says='configured by hand' configured /tree hand --buildtype=release
 wanted=0 says='' configured /tree hand --buildtype=release
 calls_are 'setup --reconfigure hand /tree --buildtype=release' # once
 file_is 1 hand/object
-wanted=1 says='is no build folder of /moved' configured /moved hand --buildtype=release
+wanted=1 says='is not a build folder of /moved' configured /moved hand --buildtype=release
 mkdir mine && touch mine/thesis
-wanted=1 says='was not made here' configured /tree mine
+wanted=1 says='is not a build folder of' configured /tree mine
 file_is 1 mine/thesis
 calls_are ''
 
