@@ -589,12 +589,12 @@ def test_a_run_tells_of_the_episodes_that_failed():
                             "--set", "run.env_steps=5000", "--set", "run.stop_at_return=none"), run)
         assert summary(run)["return"]["failed_episodes"] == 3, summary(run)
         assert column(run, "eval_failed") == 3
-        assert re.search(r"^  return     5\.00 ± 0\.00 over .*\n  failed     3 further episodes, played again", text, re.M), text
+        assert re.search(r"^  return     5\.00 ± 0\.00 over .*\n  failed     3 further episodes, repeated", text, re.M), text
         unsound = [line for line in (run / "log/evaluator.log").read_text().splitlines() if "ACTOR-ENV-UNSOUND" in line]
-        assert len(unsound) == 1 and "the reward is not finite; such episodes are played again" in unsound[0], unsound
+        assert len(unsound) == 1 and "the reward is not finite; such episodes are repeated" in unsound[0], unsound
         for command, rows in ((["quantize", run], 5), (["distill", run, "--hidden", "8", "--out", folder / "small.oct"], 2)):
             text = octet_says(*command, "--episodes", "10")
-            assert len(re.findall(r"^ +3 further episodes failed, played again \(environment \d: ", text, re.M)) == rows, text
+            assert len(re.findall(r"^ +3 further episodes failed, repeated \(environment \d: ", text, re.M)) == rows, text
 
 
 def test_two_runs_at_once():
@@ -836,7 +836,7 @@ def test_an_actor_that_is_refused_is_told():
         processes["learner"] = start([LEARNER, ROOT / "presets/acrobot.yaml", "--run-dir", following, "--environment",
                                       run / "environment.oct"], folder / "next.log", cwd=folder)
         assert processes["actor"].wait(DEADLINE_S) == 3
-        why = "this run trains on CartPole-v1: observations 4 float32, actions 2 to choose from; this actor has Acrobot-v1"
+        why = "this run trains on CartPole-v1: observations 4 float32, actions 2 discrete; this actor has Acrobot-v1"
         status = json.loads(octet_says("status", following, "--json"))
         assert status["learner"]["refused"].startswith(f"{socket.gethostname()[:63]}/{processes['actor'].pid}: {why}"), status
         assert status["learner"]["numbers"]["learner.actors_refused"] == 1, status
@@ -872,7 +872,7 @@ def test_a_batch_that_replay_can_never_give_ends_the_learner():
     with scratch() as folder, by_hand(folder, how="local", settings=few) as (processes, _, _):
         said = folder / "learner.log"
         assert processes["learner"].wait(DEADLINE_S) == 3, said.read_text()
-        assert "LEARNER-REPLAY-REFUSED" in said.read_text() and "batch_size 1000 (1 to " in said.read_text()
+        assert "LEARNER-REPLAY-REFUSED" in said.read_text() and "batch_size 1000; allowed are 1 to " in said.read_text()
 
 
 def test_batches_of_the_largest_size_are_learned_from():
@@ -1392,10 +1392,10 @@ def test_learns_from_a_data_set_alone():
         bytes_ = bytearray(file.read_bytes())
         bytes_[-1000] ^= 4
         bad.write_bytes(bytes_)
-        for preset, name, wanted in ((CARTPOLE, bad, "it disagrees with its sum"),
+        for preset, name, wanted in ((CARTPOLE, bad, "its checksum differs"),
                                      (CARTPOLE, first / "policy.oct", "is not a data set"),
                                      (ROOT / "presets/acrobot.yaml", file, "was not recorded in the run's environment"),
-                                     (ROOT / "presets/cartpole-reinforce.yaml", file, "learns from each step once")):
+                                     (ROOT / "presets/cartpole-reinforce.yaml", file, "needs new steps of its current policy")):
             refused = folder / "refused"
             text = finish(train(refused, "--data", name, "--set", "run.updates=9", preset=preset), refused,
                           1 if "sum" in wanted else 2)  # a sum is looked at by replay
@@ -1462,8 +1462,8 @@ def test_mistakes_leave_one_line_and_no_folder():
         (folder / "x.yaml").write_text("env:\n  id: CartPole-v1\nreplay:\n  path: sub/x.oct\n")  # as replay alone finds
         result = octet("train", "x.yaml", "--run-dir", "run", cwd=folder)
         assert result.returncode == 1 and not (folder / "run").exists(), result
-        assert re.fullmatch(r"x.yaml:4: error: replay.path: sub/x.oct cannot be opened: No such file or directory \(.*\); "
-                            r"allowed are a file in the run folder, a file in a folder that can be written to, and none\n",
+        assert re.fullmatch(r"x.yaml:4: error: replay.path: sub/x.oct cannot be opened: No such file or directory "
+                            r"\(.*\); allowed are a file in the run folder, a file in a writable folder, and none\n",
                             result.stderr), result
 
 
@@ -1604,7 +1604,7 @@ def test_no_space_left():
         logs = "".join(p.read_text(errors="replace") for p in run.glob("log/*.log"))
         assert process.returncode == 1, (process.returncode, text)
         assert re.search(r"octet train: error: the run was stopped and could not be saved: .*No space left on device.*; the last "
-                         r"checkpoint is of update [1-9]\d*; the end of", text), text
+                         r"checkpoint is from update [1-9]\d*; the end of", text), text
         assert re.search(r"^  resume     .* train --resume --run-dir", text, re.M), text
         assert not re.search(r"^  (policy|next) ", text, re.M), text
         assert "assertion" not in text + logs

@@ -196,12 +196,12 @@ def test_same_run_on_other_cpus():
 
 def test_what_has_no_turns_is_refused():
     with scratch() as folder:
-        for setting, why in {"replay.sampler=fifo": "takes each window once", "actor.when_full=drop": "loses steps",
+        for setting, why in {"replay.sampler=fifo": "samples each window once", "actor.when_full=drop": "loses steps",
                              "replay.path=none": "keeps no table from which a killed run could resume",
                              "replay.samples_per_insert=0": "the number of updates"}.items():
             run = folder / "run"
             text = finish(train(run, "--deterministic", "--set", setting), run, 2)
-            assert why in text and "not with run.deterministic" in text, text
+            assert why in text and "not allowed with run.deterministic" in text, text
 
 
 def result(run):

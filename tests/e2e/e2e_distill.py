@@ -96,7 +96,7 @@ def test_it_learns_on_recorded_observations():
         assert "round 2 of 2: 4300 observations, 400 updates" in both, both
         gone = octet("distill", run, "--obs", lines, "--updates", "400", "--env", "Nowhere-v0", "--out", folder / "gone")
         assert "returns are not measured: environment 'Nowhere-v0'" in gone, gone
-        assert "observations that it did not learn from" in gone and not returns(gone), gone
+        assert "observations that were not used for learning" in gone and not returns(gone), gone
 
 
 def test_observations_are_normalised_where_there_are_256():
@@ -128,7 +128,7 @@ def test_a_box_is_learned_before_tanh():
         assert "of the actions within 1 % of their range" in text, text
         assert "deviations are not learned" not in text, text
         text = octet("distill", run, *QUICK, "--loss", "kl", "--out", folder / "t", code=1)
-        assert "its loss is squares" in text, text
+        assert "use the loss squares" in text, text
         text = octet("distill", run, *QUICK, "--temperature", "2", "--out", folder / "t", code=1)
         assert "--temperature is for a softmax; the teacher's actions are a box" in text, text
 
@@ -210,8 +210,8 @@ def test_mistakes_are_told_and_leave_nothing():
                 ([run, "--obs", folder / "words"], 1, "words: line 2: number 3 is 'zero', which is not a number"),
                 ([run, "--obs", folder / "few"], 1, "few: line 1: 3 numbers; an observation of 'CartPole-v1' has 4"),
                 ([run, "--obs", folder / "large"], 1,
-                 "large: the teacher's answer to observation N is not finite; the largest of its numbers is 3e+38"),
-                ([run, "--obs", folder / "none"], 1, "none has no observation"),
+                 "large: the teacher's output for observation N is not finite; the largest number in the observation is 3e+38"),
+                ([run, "--obs", folder / "none"], 1, "none has no observations"),
                 ([run, "--replay", folder / "alone.oct"], 1, "environment.oct"),
                 ([run, "--replay", folder / "foreign"], 1, "--replay: "),
                 ([run, "--env", "Pendulum-v1"], 1, "environment 'Pendulum-v1'"),
@@ -221,7 +221,7 @@ def test_mistakes_are_told_and_leave_nothing():
                 ([run, "--out", folder / "words/student"], 1, "cannot make folder")):
             where = [] if "--out" in arguments else out
             text = octet("distill", *arguments, *where, code=code)
-            assert why in re.sub(r"(answer to observation) 3\d\d ", r"\1 N ", text), (arguments, text)
+            assert why in re.sub(r"(output for observation) 3\d\d ", r"\1 N ", text), (arguments, text)
             assert options_of(text) <= known, (arguments, text)
             assert not (folder / "student").exists() and "round 1" not in text, (arguments, text)
         # A full disk leaves nothing; an empty folder is as good as a new one, and stays.

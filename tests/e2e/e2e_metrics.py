@@ -318,7 +318,7 @@ def test_metrics_address_is_checked():
         port = free_port(1)
         taken = socket.create_server(("127.0.0.1", port))
         for url, options, code, words in [
-                ("http://0.0.0.0:9464", [], 2, "say --insecure if the network is trusted"),
+                ("http://0.0.0.0:9464", [], 2, "give --insecure if the network is trusted"),
                 ("http://127.0.0.1", [], 2, "ends in :PORT"),
                 ("ftp://127.0.0.1:1", [], 2, "http://HOST:PORT"),
                 (f"http://127.0.0.1:{port}", [], 1, "another process listens on this port"),

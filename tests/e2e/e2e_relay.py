@@ -347,12 +347,12 @@ def test_a_release_that_knows_no_shards_behind_relays_is_refused():
         s.begin("learner", "learner")
         s.begin("old", "relay", program=BUILD / "tests/relay/relay_before_shards")
         assert s.processes["old"].wait(60) == 3
-        assert "release supports only one replay, but this run has 2; upgrade it" in s.said("old"), s.said("old")
+        assert "release supports only one replay, but this run has 2; upgrade the relay" in s.said("old"), s.said("old")
         s.begin("one", "relay")
         wait_for("the relay", lambda: "LEARNER-RELAY " in s.said("learner"))
         s.begin("first", "actor", "--relay", s.url("one"), program=BUILD / "tests/relay/actor_before_shards")
         assert s.processes["first"].wait(60) == 3
-        assert "upgrade it, or start it without --relay" in s.said("first"), s.said("first")
+        assert "upgrade the actor, or start it without --relay" in s.said("first"), s.said("first")
         s.begin("second", "actor", program=BUILD / "tests/relay/actor_before_shards")
         wait_for("it to act", lambda: "ACTOR-START" in s.said("second"))
         assert "relay=none" in re.findall(r"LEARNER-JOINED actor=.*", s.said("learner"))[-1]

@@ -59,7 +59,7 @@ def replay_found(run):
 def replay_ahead(run):
     """How far replay was ahead of each checkpoint that was resumed."""
     text = (run / "log/learner.log").read_text(encoding="utf-8")
-    return re.findall(r"LEARNER-RESUME-REPLAY replay holds (\d+) steps that came after", text)
+    return re.findall(r"LEARNER-RESUME-REPLAY replay holds (\d+) steps from after", text)
 
 
 def kill(process, run, victim):
@@ -168,7 +168,7 @@ def test_what_a_table_was_made_with_stays():
                          f"replay.path={path}"), run)
             assert summary(run)["env_steps"] >= steps, summary(run)
             told = (run / "log/learner.log").read_text(encoding="utf-8").rsplit("LEARNER-RESUME from", 1)[1]
-            assert "replay's table is not the one of this checkpoint; it starts empty" in told, told
+            assert "replay's table is not this checkpoint's; it starts empty" in told, told
         assert (run / "new.oct").exists() and (run / "replay.oct").exists()
         # What only replay knows of a file is told in full.
         text = finish(train(run, "--resume", "--set", f"run.env_steps={steps + 9000}", "--set", "replay.path=away.oct"), run, 1)

@@ -97,7 +97,7 @@ def test_all_shards_have_one_ratio():
         told = octet_set(8)
         os.kill(stopped, signal.SIGCONT)
         assert told.returncode == 1 and "replay-1.ipc: " in told.stderr, told
-        assert "; changed all the same: ipc://replay.ipc\n" in told.stderr, told
+        assert "; these were changed: ipc://replay.ipc\n" in told.stderr, told
         assert octet_set(8).returncode == 0 and ratios(run) == [8, 8], ratios(run)
         interrupt(process, run)
 
@@ -299,8 +299,8 @@ def test_a_table_of_another_shard_is_refused():
         interrupt(process, run)
         change_places()
         told = finish(train(run, "--resume"), run, 1)
-        assert re.search(r"replay has the table of shard [01] \(ipc://replay(-1)?\.ipc\), whose steps are counted there: each shard "
-                         r"keeps its file \(--path\) and its place in net\.replay", told), told
+        assert re.search(r"replay has the table of shard [01] \(ipc://replay(-1)?\.ipc\), where its steps are counted: each shard "
+                         r"must keep its file \(--path\) and its position in net\.replay", told), told
         change_places()
         updates = summary(run)["updates"]
         process = train(run, "--resume")

@@ -63,7 +63,7 @@ def test_a_learner_at_another_address_than_its_folder_says():
         try:
             wait_for("its sockets", lambda: has_signal(learner.pid, "SigCgt", signal.SIGTERM))
             for command in ("status", "top"):
-                refused([run], "run: the run has not ended, but its learner cannot be asked: ipc://", "learner.ipc: the socket does not exist",
+                refused([run], "run: the run has not ended, but its learner cannot be reached: ipc://", "learner.ipc: the socket does not exist",
                         f"octet {command} --learner ADDRESS", command=(command,))
             assert octet("status", "--learner", f"ipc://{folder}/other.ipc").returncode == 0
         finally:
@@ -112,9 +112,9 @@ def test_a_run_that_cannot_be_asked_has_not_ended():
         (folder / "other").mkdir()
         stranger = ["--tls", certificates(OCTET, folder / "other") / "operator"]
         for more in ([], ["--json"], ["--watch"]):
-            refused([run, *stranger, *more], "the run has not ended, but its learner cannot be asked", options[1], "certificate")
+            refused([run, *stranger, *more], "the run has not ended, but its learner cannot be reached", options[1], "certificate")
         processes["learner"].send_signal(signal.SIGSTOP)
-        refused([run, *options[2:]], "the run has not ended, but its learner cannot be asked", options[1])
+        refused([run, *options[2:]], "the run has not ended, but its learner cannot be reached", options[1])
         processes["learner"].kill()
         processes["learner"].wait()
         result = octet("status", run, *options[2:])

@@ -87,14 +87,14 @@ def test_a_policy_file_gives_its_layers():
     with scratch() as folder:
         donor = folder / "donor"
         repeated(donor, *QUICK)
-        for policy, words in (("policy.fp32.oct", []), ("policy.oct", ["its weights are int8 and are taken at the "
-                                                                        "values that they stand for; its values lack "
-                                                                        "the part that all actions share"])):
+        for policy, words in (("policy.fp32.oct", []), ("policy.oct", ["its weights are int8 and are converted "
+                                                                        "to fp32; its values lack the "
+                                                                        "part that all actions share"])):
             run = folder / policy
             lines = told(finish(train(run, *QUICK, "--init-from", donor / policy), run))
             assert [line for line in lines if "int8" in line] == words, lines
             assert len([line for line in lines if line.endswith(": taken")]) == 3, lines
-            assert lines[-1] == "mean and deviation of the observations: start anew", lines
+            assert lines[-1] == "mean and deviation of the observations: not taken", lines
         student = folder / "student"  # as octet distill makes them: no run, but its policies
         student.mkdir()
         shutil.copy(donor / "policy.fp32.oct", student)
@@ -113,8 +113,8 @@ def test_a_policy_file_gives_its_layers():
         text = finish(train(ppo, "--init-from", donor, "--set", "network.hidden=[32,32]", "--set", "run.env_steps=4000",
                             "--set", "network.activation=relu", preset=ROOT / "presets/cartpole-ppo.yaml"), ppo)
         assert "policy layer 1 (32 -> 32, relu): taken" in told(text), text
-        assert "policy layer 2 (32 -> 2, linear): begins anew: values there, logits here" in told(text), text
-        assert "value layer 0 (4 -> 32, relu): begins anew: learned by dqn there" in told(text), text
+        assert "policy layer 2 (32 -> 2, linear): initialised: values in the source, logits in this run" in told(text), text
+        assert "value layer 0 (4 -> 32, relu): initialised: learned by dqn in the source" in told(text), text
 
 
 def test_an_average_is_what_is_taken():
@@ -129,7 +129,7 @@ def test_an_average_is_what_is_taken():
         repeated(run, *QUICK, "--init-from", donor, "--freeze", "0")
         assert first_layer(run) == average != first_layer(donor)
         lines = told((folder / "run.out").read_text(encoding="utf-8"))
-        assert lines[1] == "its policy is the average of learner.ema_decay, which acted", lines
+        assert lines[1] == "its policy is the average of learner.ema_decay, with which actors acted", lines
         assert "mean and deviation of the observations: taken" in lines, lines
 
 

@@ -163,12 +163,12 @@ def test_the_first_actor_decides_no_shape():
                 line for line in (run / "log/learner.log").read_text().splitlines() if "LEARNER-ENVIRONMENT" in line])
             train.send_signal(signal.SIGINT)
             train.wait()
-        assert "CartPole-v1: observations 4 float32, actions 2 to choose from; known from environment.oct" in said[0], said
+        assert "CartPole-v1: observations 4 float32, actions 2 discrete; known from environment.oct" in said[0], said
         with lone_learner(folder, "--environment", run / "environment.oct") as (port, log, process):
             accepted, why = register(port, 5)
             assert not accepted and why == (
-                "this run trains on CartPole-v1: observations 4 float32, actions 2 to choose from; this actor has "
-                "CartPole-v1: observations 5 float32, actions 2 to choose from"), why
+                "this run trains on CartPole-v1: observations 4 float32, actions 2 discrete; this actor has "
+                "CartPole-v1: observations 5 float32, actions 2 discrete"), why
             assert not list(log_lines(log, "LEARNER-START")) and process.poll() is None
             assert register(port, 4) == (True, "")
             assert [line["obs"] for line in log_lines(log, "LEARNER-START")] == ["4"]
@@ -214,7 +214,7 @@ def test_an_actor_loads_no_plug_in_that_its_operator_did_not_name():
             shutil.rmtree(folder / "run", ignore_errors=True)
             return code, said.read_text()
         for plug_in, options, says in (
-                (mine / "point.so", [], "no directory was named"),
+                (mine / "point.so", [], "no directory of plug-ins was allowed"),
                 (others / "point.so", ["--plugins", mine], "outside of the directories that --plugins or OCTET_PLUGINS"),
                 (mine / "../others/point.so", ["--plugins", mine], "outside"),
                 (mine / "link.so", ["--plugins", mine], "outside"),
@@ -248,9 +248,9 @@ def test_evaluations_are_for_an_evaluators_certificate():
         assert code == 2 and "the certificate is an evaluator's; an actor's is needed" in log, log
         # A program that does not look at its own is refused all the same.
         (status, answer), = Crowd(system, "actor").ask(REGISTER, [registration(2)])
-        assert status != 0 and answer.startswith(b"an actor's certificate registers no evaluator"), (status, answer)
+        assert status != 0 and answer.startswith(b"an actor's certificate cannot register an evaluator"), (status, answer)
         (status, answer), = Crowd(system, "evaluator").ask(REGISTER, [registration(1)])
-        assert status != 0 and answer.startswith(b"an evaluator's certificate registers evaluators alone"), (status, answer)
+        assert status != 0 and answer.startswith(b"an evaluator's certificate can register evaluators only"), (status, answer)
         wait_for("an evaluation", lambda: system.said("learner", "LEARNER-EVAL"))
         joined = {next(iter(line)): line["certificate"] for line in system.said("learner", "LEARNER-JOINED")}
         assert joined == {"actor": '"actor"', "evaluator": '"evaluator"'}, joined
@@ -412,7 +412,7 @@ def test_a_certificate_holds_so_many_places():
         with crowd.reporting():
             assert system.another() is not None
         assert refusals and all(re.fullmatch(
-            r"the certificate attacker \(SHA-256 begins [0-9a-f]{8}\) already holds as many places as it may: "
+            r"the certificate attacker \(SHA-256 begins [0-9a-f]{8}\) has as many registered actors as it may: "
             f"learner.actors_per_certificate: {held}", words) for words in refusals), refusals[:3]
         told = system.metrics("learner")
         assert told["octet_learner_places_refused_total"] >= len(refusals) and told["octet_actors"] <= held + 2, told
@@ -444,7 +444,7 @@ def test_actors_wait_for_a_place_of_their_certificate():
     """Who finds none tries again, and gets the place of one that has ended."""
     with running(insecure=False, settings=["learner.actors_per_certificate=1"]) as system:
         system.actor("second", measured=False)
-        words = "already holds as many places as it may: learner.actors_per_certificate: 1"
+        words = "has as many registered actors as it may: learner.actors_per_certificate: 1"
         wait_for("it to be refused", lambda: system.said("second", "ACTOR-WAIT-LEARNER"))
         assert "the certificate actor (SHA-256 begins " in (system.folder / "second.log").read_text()
         assert words in (system.folder / "second.log").read_text()

@@ -251,7 +251,7 @@ def test_health_notices_a_socket_at_which_nobody_is_let_in():
         assert get(port, "/healthz") == (200, "ok\n")
         os.unlink(listening(replay.pid)[0])
         said = wait_for("it to notice", lambda: (answer := get(port, "/healthz"))[0] == 503 and answer)
-        assert said[1] == "nobody can connect to 1 of its local sockets\n", said
+        assert said[1] == "1 of its local sockets accept no connections\n", said
     finally:
         kill_all([replay])
         shutil.rmtree(folder)
