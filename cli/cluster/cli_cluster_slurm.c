@@ -7,6 +7,7 @@
 
 #include "cli/cli_options.h"
 #include "cli/cluster/cli_cluster.h"
+#include "cli/cluster/cli_cluster_needs.h"
 #include "cli/cluster/cli_cluster_shell.h"
 #include "cli/run/cli_folder.h"
 #include "common/oct_base.h"
@@ -16,6 +17,7 @@
 #define REASON_BYTES (2 * CLI_PATH_MAX)
 #define MIB_MAX      (1u << 24)
 #define NOTICE_S     120  // SIGTERM so long before the time limit
+#define ACTORS_MORE  1000 // than the job has, for which the learner has memory
 #define PORT_STRIDE  100u // from the first port of a job to that of the next one
 
 enum {
@@ -40,13 +42,12 @@ static const struct argp_option option_table[] = {
      "network of the cluster's own; everything else uses TLS",
      0},
     {"learner-memory", KEY_LEARNER_MIB, "MIB", 0,
-     "Set the memory of the learner's step, or of each learner with --learner-nodes (default: "
-     "2048)",
+     "Set the memory of the learner's step, or of each learner with --learner-nodes (default, as "
+     "of "
+     "the following: what the experiment needs)",
      0},
-    {"replay-memory", KEY_REPLAY_MIB, "MIB", 0, "Set the memory of replay's step (default: 2048)",
-     0},
-    {"actor-memory", KEY_ACTOR_MIB, "MIB", 0,
-     "Set the memory of each actor and evaluator (default: 512)", 0},
+    {"replay-memory", KEY_REPLAY_MIB, "MIB", 0, "Set the memory of replay's step", 0},
+    {"actor-memory", KEY_ACTOR_MIB, "MIB", 0, "Set the memory of each actor and evaluator", 0},
     {0},
 };
 
@@ -55,7 +56,7 @@ typedef struct slurm_options {
     const char *sbatch, *sbatch_actors;
     uint32_t learner_nodes; // more than one: learners in a component of their own
     bool insecure_mpi;
-    uint32_t learner_mib, replay_mib, actor_mib;
+    uint32_t learner_mib, replay_mib, actor_mib; // 0: what the experiment needs
 } slurm_options;
 
 // One line of words: they become a line of the script.
@@ -154,6 +155,19 @@ learners_check(const slurm_options *o, const cli_cluster_plan *plan)
             "--learner-nodes: learners on several nodes exchange batches and gradients by MPI, "
             "which is not encrypted; give --insecure-mpi if their network is the cluster's own");
     }
+}
+
+// Memory that was not given. More actors may join at any time.
+static void
+memory_fill(slurm_options *o, const cli_cluster_plan *plan)
+{
+    cli_cluster_needs needs;
+    cli_cluster_needs_find(&needs, plan, plan->actors + ACTORS_MORE);
+    uint32_t learners = o->learner_nodes > 1 ? plan->config.learner.count : 1;
+    uint32_t learner = (needs.learner_mib + learners - 1) / learners;
+    o->learner_mib = o->learner_mib > 0 ? o->learner_mib : learner;
+    o->replay_mib = o->replay_mib > 0 ? o->replay_mib : needs.replay_mib;
+    o->actor_mib = o->actor_mib > 0 ? o->actor_mib : needs.actor_mib;
 }
 
 // ---- the script
@@ -330,13 +344,13 @@ int
 cli_cluster_slurm(int argc, char **argv)
 {
     static slurm_options o;
-    o = (slurm_options){
-        .learner_nodes = 1, .learner_mib = 2048, .replay_mib = 2048, .actor_mib = 512};
+    o = (slurm_options){.learner_nodes = 1};
     cli_cluster_options_init(&o.cluster, argv[0]);
     o.cluster.port = 0;
     cli_options_parse(&slurm_argp, argc, argv, &o);
     cli_cluster_plan *plan = cli_cluster_plan_make(&o.cluster);
     learners_check(&o, plan);
+    memory_fill(&o, plan);
     if (strstr(plan->text, "\n" END "\n") != NULL) {
         cli_error(o.cluster.command, "the experiment has a line '" END "'");
         return CLI_EXIT_FAILED;

@@ -57,6 +57,20 @@ def test_slurm():
             assert f"\nport={port}\n" in octet("slurm", "cartpole", *given, status=0).stdout, port
 
 
+def test_slurm_memory_is_what_the_experiment_needs():
+    def memory(*options):
+        script = octet("slurm", *options, status=0).stdout
+        found = dict(re.findall(r"^(learner|replay|actor)_memory=(\d+)$", script, re.M))
+        return [int(found[role]) for role in ("learner", "replay", "actor")]
+
+    learner, replay, actor = memory("cartpole")
+    assert max(learner, replay, actor) < 512, (learner, replay, actor)
+    assert memory("cartpole", "--replay-memory", 700, "--actor-memory", 90) == [learner, 700, 90]
+    # A row of CartPole has 36 bytes; a table of 100 million is more than a fixed default would hold.
+    assert memory("cartpole", "--set", "replay.capacity=100000000")[1] > 2048
+    assert memory("cartpole", "--set", "network.hidden=[2048, 2048, 2048]")[0] > learner
+
+
 def test_slurm_learners():
     """Learners of several nodes have a component of their own, and all but MPI has TLS."""
     script = octet("slurm", "cartpole", "--actors", 3, "--learners", 4, "--learner-nodes", 2, "--insecure-mpi", "--learner-memory", 1000,
