@@ -273,6 +273,7 @@ def test_slurm_actors_of_an_array():
 
 if __name__ == "__main__":
     test_slurm()
+    test_slurm_memory_is_what_the_experiment_needs()
     test_slurm_learners()
     test_places_for_actors()
     test_slurm_run_that_is_taken()
