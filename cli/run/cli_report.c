@@ -483,11 +483,11 @@ print_last(FILE *out, const json_t *summary)
         double episodes = number_of(last, "episodes", NAN);
         fprintf(out, "%s ± %s over %s episode%s%s", cli_text_value(mean).text,
                 cli_text_value(number_of(last, "std", NAN)).text, cli_text_count(episodes).text,
-                oct_text_plural(episodes), isnan(screened) ? "" : ", ");
+                oct_text_plural(episodes), isnan(screened) ? "" : "; ");
     }
     if (!isnan(screened)) {
         double count = number_of(screens, "count", NAN);
-        fprintf(out, "%s over the last %s short evaluation%s", cli_text_value(screened).text,
+        fprintf(out, "%s over %s short evaluation%s", cli_text_value(screened).text,
                 cli_text_count(count).text, oct_text_plural(count));
     }
     fputc('\n', out);
@@ -508,21 +508,6 @@ print_word(FILE *out, const char *text, const char *end)
         fputs(*at == '\'' ? "'\\''" : (const char[]){*at, '\0'}, out);
     }
     fprintf(out, "%s'", end);
-}
-
-// The environment that the policy was trained on, not only its name.
-static void
-print_options(FILE *out, const cli_report_outcome *outcome)
-{
-    char words[2 * OCT_CONFIG_TEXT_MAX + 16];
-    bool has_options = outcome->env_options[0] != '\0', has_models = outcome->mjcf_dir[0] != '\0';
-    if (has_options || has_models) {
-        (void)snprintf(words, sizeof(words), "%s%s%s%s", outcome->env_options,
-                       has_options && has_models ? "," : "", has_models ? "mjcf_dir=" : "",
-                       outcome->mjcf_dir);
-        fputs(" --options ", out);
-        print_word(out, words, "");
-    }
 }
 
 static void
@@ -633,10 +618,7 @@ cli_report_print(FILE *out, const char *summary_path, const cli_report_outcome *
         print_word(out, own_name(), "");
         fputs(" eval ", out);
         print_word(out, outcome->folder, "/policy.oct");
-        fputs(" --env ", out);
-        print_word(out, outcome->env_id, "");
-        print_options(out, outcome);
-        fputs(" --episodes 100\n", out);
+        fputc('\n', out);
     }
     if (failed && outcome->can_resume) {
         fputs("  resume     ", out);
@@ -665,8 +647,6 @@ cli_report_print_ended(FILE *out, const char *folder, const oct_config *config)
     cli_report_outcome outcome = {
         .folder = folder,
         .env_id = config->env.id,
-        .env_options = config->env.options,
-        .mjcf_dir = config->env.mjcf_dir,
         .state = state,
         .exit_reason = shown.text,
         .exit_code = number_of(supervisor, "exit_code", 0) == 1, // as cli_report_print asks

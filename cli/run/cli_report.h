@@ -15,8 +15,7 @@
 
 typedef struct cli_report_outcome {
     const char *folder; // as a person calls it
-    const char *env_id, *env_options;
-    const char *mjcf_dir; // "": none
+    const char *env_id;
     const cli_state *state;
     const cli_supervisor *supervisor; // NULL: of a run that has ended
     const char *exit_reason;          // "finished", "interrupted", "failed"

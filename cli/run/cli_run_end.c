@@ -126,8 +126,6 @@ outcome_of(const cli_run_end *end, cli_run_rest rest)
     return (cli_report_outcome){
         .folder = end->request->shown_as,
         .env_id = config->env.id,
-        .env_options = config->env.options,
-        .mjcf_dir = config->env.mjcf_dir,
         .state = end->state,
         .supervisor = end->supervisor,
         .exit_reason = end->exit_reason,

@@ -1062,8 +1062,8 @@ class Supervisor(Case):
         out, err = self.octet("train", "x.yaml", "--run-dir", "run", FAKE_LEARNER="finish")
         self.assertEqual(err, "")
         for text in ["CartPole-v1 finished: solved", "498.2 ± 3.50 over 100 episodes, int8 policy\n",
-                     "last       12.50 ± 1.50 over 100 episodes, 310.2 over the last 10 short evaluations\n",
-                     "run/policy.oct", "octet eval run/policy.oct --env CartPole-v1"]:
+                     "last       12.50 ± 1.50 over 100 episodes; 310.2 over 10 short evaluations\n",
+                     "run/policy.oct", "octet eval run/policy.oct\n"]:
             self.assertIn(text, out)
         self.assertIn("samples/insert=8.12", out)
         summary = self.summary()
@@ -1087,16 +1087,9 @@ class Supervisor(Case):
         summary = self.summary()
         self.assertEqual((summary["batches_rejected"], summary["batches_rejected_why"]), (9, "rows sent twice"))
 
-    def test_next_command_has_the_options_of_the_environment(self):
-        (self.home / "my models").mkdir()
-        for sets, wanted in [(["env.options=max_episode_steps=9,sutton_barto_reward=1"],
-                              "--options max_episode_steps=9,sutton_barto_reward=1 --episodes"),
-                             (["env.options=max_episode_steps=9", "env.mjcf_dir=my models"],
-                              f"--options 'max_episode_steps=9,mjcf_dir={(self.home / 'my models').resolve()}' "),
-                             (["env.mjcf_dir=auto"], "--options mjcf_dir=auto --episodes")]:
-            words = [word for one in sets for word in ("--set", one)]
-            out, _ = self.octet("train", "x.yaml", *words, FAKE_LEARNER="finish")
-            self.assertIn(f"policy.oct --env CartPole-v1 {wanted}", out)
+    def test_next_command_can_be_pasted(self):
+        out, _ = self.octet("train", "x.yaml", "--run-dir", "my run", FAKE_LEARNER="finish")
+        self.assertIn("octet eval 'my run/policy.oct'\n", out)
 
     def test_learner_that_died_is_restarted_with_resume(self):
         out, _ = self.octet("train", "x.yaml", "--run-dir", "run", FAKE_LEARNER="once")
@@ -1766,7 +1759,7 @@ class LiveRun(Case):
         out, _ = self.octet("status", "run")
         self.assertIn("the run has ended", out)
         for text in ["CartPole-v1 interrupted: solved", "498.2 ± 3.50 over 100 episodes, int8 policy",
-                     "50 updates", "eval run/policy.oct --env CartPole-v1", "  more       run/summary.json"]:
+                     "50 updates", "eval run/policy.oct\n", "  more       run/summary.json"]:
             self.assertIn(text, out)
 
     def test_the_age_of_a_run_is_the_learners(self):
