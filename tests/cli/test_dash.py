@@ -864,6 +864,22 @@ class Browser(Page):
         self.assertEqual(len(set(colours)), 10)
         self.assert_quiet()
 
+    def test_a_configuration_is_named_by_its_algorithm_and_few_keys(self):
+        dash_runs.make_run(self.runs / "a", 1, 20, settings="algo: {name: dqn}\n")
+        dash_runs.make_run(self.runs / "b", 1, 20, settings="algo: {name: ppo, learning_rate: 0.25, discount: 0.5, adam_epsilon: 0.125}\nnetwork: {hidden: [8]}\n"
+                           "learner: {batch_size: 48, prefetch: 3}\nreplay: {capacity: 5000}\nactor: {envs: 7}\n")
+        self.dash()
+        self.when_read()
+        self.open(f"http://localhost:{self.port}/")
+        self.run_js("void [...document.querySelectorAll('#runs td input:not(:checked)')].forEach((box) => box.click())")
+        wait_for("both are in the legend", lambda: len(self.legend()) == 2)
+        shown = self.run_js("[...document.querySelectorAll('#groups li:not([title=goal]) > span')].map((span) => span.textContent)")
+        for (whole, _, _), text, name in zip(self.legend(), shown, ("dqn", "ppo")):
+            parts, hidden = whole.split(" · "), whole.count(" · ") - 6
+            self.assertEqual(parts[:2], ["CartPole-v1", "algo.name=" + name])
+            self.assertGreater(hidden, 1)
+            self.assertEqual(text, " · ".join([*parts[:7], f"{hidden} more keys differ (below)"]))
+
     def test_runs_of_one_name_are_told_apart(self):
         for sweep in ["left", "right"]:
             dash_runs.make_run(self.runs / sweep / "trial-0001-seed-1", 1, 20)

@@ -8,6 +8,7 @@
   // the page's ground, light and dark.
   const COLOURS = ['#1f7ae0', '#d9580f', '#2b9a45', '#a855c7', '#d63384', '#0c93a3', '#a07a00', '#7b61d9', '#7a828c', '#e5383b'];
   const DOTS_MAX = 40;  // points of a curve that are drawn as dots, too
+  const NAMED_KEYS = 6;  // that the name of a configuration has
   const GOAL_DASHES = [6, 4];
   const DASHES = [[], [8, 4], [2, 3], [10, 3, 2, 3]];
   const SMALL = ['policy_bytes', 'divergence', 'agreement', 'policy_lag', 'replay_size', 'samples_per_insert', 'wait_share', 'actor_wait_share', 'env_steps_per_s', 'updates_per_s'];
@@ -203,11 +204,18 @@
   // A run that another folder has, too, counts once.
   function membersOf(group) { return all.runs.filter((run) => run.group === group && run.copy_of === null); }
 
-  // What a configuration is called: its environment, and how it differs from others of that environment in the charts.
-  function groupName(group) {
+  // The parts of a configuration's name: its environment, and how it differs from others of that environment in the charts,
+  // the algorithm first.
+  function groupParts(group) {
     const first = all.runs.find((run) => run.group === group);
-    const own = differences(all.runs.filter((run) => chosen.has(run.id) && run.env === first.env)).map((key) => key + '=' + setting(first, key));
-    return [first.env || first.name, ...own].join(' · ');
+    const keys = differences(all.runs.filter((run) => chosen.has(run.id) && run.env === first.env));
+    keys.sort((a, b) => (b === 'algo.name') - (a === 'algo.name'));
+    return [first.env || first.name, ...keys.map((key) => key + '=' + setting(first, key))];
+  }
+
+  function groupName(group) {
+    const parts = groupParts(group), hidden = parts.length - 1 - NAMED_KEYS;
+    return parts.slice(0, NAMED_KEYS + 1).join(' · ') + (hidden > 0 ? ` · ${hidden} more key${hidden > 1 ? 's differ' : ' differs'} (below)` : '');
   }
 
   // A run is called by the part of its path in which it differs from the others.
@@ -335,8 +343,7 @@
       const members = membersOf(group);
       const ticked = members.filter((run) => chosen.has(run.id)).length;
       const count = ticked < members.length ? ` · ${ticked} of ${members.length} runs, the mean is of all` : ticked > 1 ? ` · ${ticked} runs` : '';
-      const name = groupName(group);
-      return el('li', {title: name}, swatch(group), el('span', {}, name, el('span', {className: 'soft'}, count)));
+      return el('li', {title: groupParts(group).join(' · ')}, swatch(group), el('span', {}, groupName(group), el('span', {className: 'soft'}, count)));
     }), ...goals().map((goal) => el('li', {title: 'goal'}, line('currentColor', 2, GOAL_DASHES), el('span', {}, 'goal: ' + number(goal), el('span', {className: 'soft'}, ' (run.stop_at_return)')))));
   }
 
