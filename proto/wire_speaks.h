@@ -24,7 +24,7 @@
 typedef struct wire_speaks {
     uint32_t version;            // that its frames bear; 0: a release before it was told, which
     uint32_t read_min, read_max; // is one of version 4
-    const char *release;         // "0.9.0"; NULL or "": not told
+    const char *release;         // "0.9.0"; NULL or "": unknown
 } wire_speaks;
 
 wire_speaks wire_speaks_own(void);

@@ -1,5 +1,5 @@
-// Finds the experiment that a person names: a file or a preset. Whoever names something else (an
-// algorithm, an environment, a run folder) hears what it is and which experiments there are.
+// Finds the experiment that a user names: a file or a preset. For another name (an algorithm, an
+// environment, a run folder) the error says what it is and which experiments there are.
 
 #include "cli/run/cli_experiment.h"
 
