@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <pthread.h>
+#include <stddef.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -13,11 +14,12 @@
 #include "net/net_http.h"
 #include "net/net_sp.h"
 
-// Ports below those that the kernel gives to who dials, who might take one before its listener
-// does, and above those of tests/support/daemons.py; programs that run side by side begin apart.
+// Ports below those that the kernel gives to outgoing connections, which might take one before its
+// listener does, and above those of tests/support/daemons.py. A process reserves them by blocks.
 #define PORT_FIRST  30000
-#define PORTS       2768
-#define PORTS_APART 61
+#define BLOCK_PORTS 64
+#define BLOCKS      43
+#define STRIDE      8 // ports in a row that a daemon may use
 
 void
 net_test_until(net_loop *loop, const unsigned *value, unsigned want)
@@ -101,7 +103,7 @@ net_test_tcp_bind(unsigned *port)
     return fd;
 }
 
-// Whether nobody has the port, on any address.
+// Binds the port on all addresses for a moment.
 static bool
 port_is_free(unsigned port)
 {
@@ -115,18 +117,44 @@ port_is_free(unsigned port)
     return is_free;
 }
 
+// Returns the first port of a block that no other test program uses. The reservation is a socket
+// with an abstract name, which ends with the process.
+static unsigned
+block_reserve(void)
+{
+    for (unsigned tried = 0; tried < BLOCKS; tried++) {
+        unsigned block = ((unsigned)getpid() + tried) % BLOCKS;
+        struct sockaddr_un name = {.sun_family = AF_UNIX};
+        int length =
+            snprintf(name.sun_path + 1, sizeof(name.sun_path) - 1, "octet-net-ports-%u", block);
+        int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        assert_true(fd >= 0);
+        socklen_t bytes = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length);
+        if (bind(fd, (struct sockaddr *)&name, bytes) == 0) {
+            return PORT_FIRST + block * BLOCK_PORTS;
+        }
+        close(fd);
+    }
+    fail_msg("no free block of ports");
+    return 0;
+}
+
 unsigned
 net_test_free_port(void)
 {
-    static unsigned given;
-    for (unsigned tried = 0; tried < PORTS; tried++) {
-        unsigned port = PORT_FIRST + ((unsigned)getpid() * PORTS_APART + given++) % PORTS;
-        if (port_is_free(port)) {
+    static unsigned block, given;
+    block = block == 0 ? block_reserve() : block;
+    for (unsigned tried = 0; tried < BLOCK_PORTS / STRIDE; tried++) {
+        unsigned port = block + given++ * STRIDE % BLOCK_PORTS, used = 0;
+        for (unsigned i = 0; i < STRIDE; i++) {
+            used += !port_is_free(port + i);
+        }
+        if (used == 0) {
             return port;
         }
     }
-    fail_msg("no free port");
-    return 0;
+    block = block_reserve();
+    return net_test_free_port();
 }
 
 int

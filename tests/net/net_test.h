@@ -24,7 +24,7 @@ const char *net_test_folder(void);
 const char *net_test_path(const char *name);
 // A bound TCP socket on 127.0.0.1; port 0: any free one.
 int net_test_tcp_bind(unsigned *port);
-// Nobody's, and not one that the kernel gives to who dials.
+// The first of eight free ports in a row, which no other test program gets while this one runs.
 unsigned net_test_free_port(void);
 int net_test_tcp_connect(unsigned port);
 // As net_post_dial to an ipc address, without NNG: closing the socket ends the connection at once,

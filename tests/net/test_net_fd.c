@@ -78,7 +78,7 @@ test_every_interface_is_those_of_ipv4_where_there_is_no_other(void **state)
         struct sockaddr_in at;
         socklen_t size = sizeof(at);
         char port[8];
-        unsigned files = net_test_files_open(), number = net_test_free_port();
+        unsigned number = net_test_free_port(), files = net_test_files_open();
         (void)snprintf(port, sizeof(port), "%u", number);
         int fd = listen_without_ipv6(errors[i][0], errors[i][1], port);
         assert_true(fd >= 0);
