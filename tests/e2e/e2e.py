@@ -556,8 +556,9 @@ def test_repeated_actions_count_steps_of_the_environment():
         assert 60000 <= ended["env_steps"] < 120000, ended["env_steps"]
         # Of each episode the last few rows are no start of a window of n steps that is complete.
         assert 0.8 * ended["env_steps"] < 3 * ended["inserts"] <= ended["env_steps"], (ended["env_steps"], ended["inserts"])
-        assert "--options action_repeat=3" in text, text
-        said = octet_says("eval", run, "--episodes", "20")
+        assert f" eval {run}/policy.oct\n" in text, text
+        said = octet_says("eval", run / "policy.oct", "--episodes", "20")
+        assert "action_repeat=3 (config.yaml beside the policy)" in said, said
         mean, length = float(re.search(r"return +([0-9.]+)", said)[1]), float(re.search(r"length +([0-9.]+)", said)[1])
         # A reward of 1 for each step of the environment; the last action of an episode may be cut short.
         assert 2 * length < mean + 3 <= 3 * length + 3.5, said
