@@ -1,6 +1,7 @@
 """octet.Replay: what was appended is what is sampled, once, whoever was killed meanwhile; and what is refused."""
 
 import ast
+import collections
 import copy
 import errno
 import gc
@@ -255,6 +256,8 @@ def test_nothing_is_lost_or_doubled_when_replay_and_a_writer_are_killed(tmp_path
         count = int(replay.stats()["replay.size"])
         found = drained(replay, count)
         assert len(set(found)) == len(found) == count
+        by_writer = collections.Counter(one[0] for one in found)
+        assert by_writer[1] == by_writer[2] == 2000, (by_writer, confirmed, (tmp_path / "replay.log").read_text())
         for number in (1, 2):
             assert sorted(one for one in found if one[0] == number) == [step_named(number, i) for i in range(2000)]
         left = sorted(one for one in found if one[0] == 3)
