@@ -701,8 +701,15 @@ class Replay(NotCopied):
         return {one.name.decode(): one.value for one in found}, text(state.value)
 
     def stats(self) -> dict[str, float]:
-        """Returns the metrics of octet-replay; docs/reference.md has the names."""
-        return self._stats(_CALL_MS / 1000)[0]
+        """Returns the metrics of octet-replay; docs/reference.md has the names. Waits while octet-replay starts again."""
+        until = time.monotonic() + _CALL_MS / 1000
+        while True:
+            found, state = self._stats(max(0.0, until - time.monotonic()))
+            if found["replay.capacity"] > 0:  # not before the table is taken up
+                return found
+            if time.monotonic() >= until:
+                raise OctetError(f"octet-replay has no table: {state}", _replay_lib.TIMED_OUT)
+            time.sleep(0.02)
 
     def state(self) -> str:
         """Returns what replay does or waits for, as text."""

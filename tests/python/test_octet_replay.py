@@ -21,6 +21,7 @@ import numpy as np
 import octet
 import pytest
 from gymnasium import spaces
+from octet import _replay
 
 HERE = pathlib.Path(__file__).parent
 WRITER = HERE / "octet_replay_writer.py"
@@ -907,6 +908,21 @@ print(int(replay.stats()["replay.size"]))
 """
     said = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=False)
     assert said.stdout.split() == ["True", "True", "True", "0"], said.stderr
+
+
+def test_stats_wait_until_a_replay_that_starts_again_has_its_table(replay, monkeypatch):
+    """octet-replay answers before it is configured, with a capacity of 0."""
+    call, answers = _replay.lib().octet_replay_stats, []
+
+    def early(handle, stats, *rest):
+        answers.append(call(handle, stats, *rest))
+        for one in stats:
+            if one.name == b"replay.capacity" and len(answers) < 3:
+                one.value = 0
+        return answers[-1]
+
+    monkeypatch.setattr(_replay.lib(), "octet_replay_stats", early)
+    assert replay.stats()["replay.capacity"] == 4096 and len(answers) == 3
 
 
 @pytest.mark.parametrize("end", ["replay.stats()", "writer.flush()", "sys.exit(0)"])
