@@ -430,8 +430,7 @@ explain_rule(oct_config_mistake *out, const yaml_parser_t *parser, const char *t
     return true;
 }
 
-// Lines on which the mistake of an error may be: the one of the error, and the one that libyaml
-// read together with it.
+// Finds the line with the mistake: the line of the error, or a line that libyaml read with it.
 static bool
 look_near(oct_config_mistake *out, const yaml_parser_t *parser, const char *text, size_t length)
 {

@@ -43,8 +43,7 @@ static const struct argp_option option_table[] = {
      0},
     {"learner-memory", KEY_LEARNER_MIB, "MIB", 0,
      "Set the memory of the learner's step, or of each learner with --learner-nodes (default, as "
-     "of "
-     "the following: what the experiment needs)",
+     "of the following: what the experiment needs)",
      0},
     {"replay-memory", KEY_REPLAY_MIB, "MIB", 0, "Set the memory of replay's step", 0},
     {"actor-memory", KEY_ACTOR_MIB, "MIB", 0, "Set the memory of each actor and evaluator", 0},
