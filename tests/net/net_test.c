@@ -38,6 +38,7 @@ net_test_stop(void *loop)
 void
 net_test_turn(net_loop *loop, uint32_t ms)
 {
+    assert_true(ms > 0);
     net_timer *timer = net_timer_start(loop, ms, 0, net_test_stop, loop);
     net_loop_run(loop);
     net_timer_stop(timer);

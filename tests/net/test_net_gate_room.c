@@ -296,7 +296,7 @@ test_long_messages_of_many_arrive_at_the_first_try(void **state)
         for (int i = 0; i < PEERS; i++) {
             left[i] -= send_all(fds[i], piece, OCT_MIN(left[i], (size_t)PIECE));
         }
-        net_test_turn(s.loop, 0);
+        net_test_turn(s.loop, 1);
         assert_int_equal(counts_of(&s).malformed, 0);
     }
     for (int i = 0; i < PEERS; i++) {
