@@ -37,6 +37,13 @@ run_logged() {
     fi
 }
 
+# limit_memory: from here on no process of this shell may have more than 4 GiB of writable memory of its own. A test
+# that leaks fails by itself then, before it takes the machine's memory from all others. Not for sanitizers, which map
+# terabytes for their own use.
+limit_memory() {
+    ulimit -S -d $((4 << 20))
+}
+
 # Which of our packages are installed, and in which version; nothing on another system. dpkg-query fails
 # when it does not know one of them, which ends nobody's script.
 packages_state() {
