@@ -97,8 +97,7 @@ const oct_config_key oct_config_keys[] = {
     BOOL(network, critic_residual, "false",
          "use critics with layer norm on all hidden layers; from the second on, the layers form "
          "residual blocks of two: x + LN(W2 act(LN(W1 x + b1)) + b2); critic_hidden lists 1 + 2 "
-         "x blocks equal widths",
-         .is_new = true),
+         "x blocks equal widths"),
 
     WORD(algo, name, "dqn d4pg ddpg td3 reinforce sac table ppo a2c vtrace trpo external", "dqn",
          "learning algorithm: dqn for discrete actions; d4pg, ddpg, td3, sac for actions in a box; "
@@ -165,13 +164,11 @@ const oct_config_key oct_config_keys[] = {
         "scaled down to it, row by row; 0: off"),
     F64(algo, pre_activation_cost, 0, 1e6, "0",
         "weight in the policy's loss of the squares of its outputs before tanh, which keeps "
-        "actions away from the ends of their range; 0: off",
-        .is_new = true),
+        "actions away from the ends of their range; 0: off"),
     U32(algo, policy_delay, 0, 1000, "0", "critic updates per policy update; 0: 2 for td3, else 1"),
     U32(algo, critics, 0, 2, "0",
         "number of critics, each with a target network; with two, the smaller value is used "
-        "(clipped double Q-learning); 0: 2 for td3 and sac, else 1",
-        .is_new = true),
+        "(clipped double Q-learning); 0: 2 for td3 and sac, else 1"),
     F64(algo, target_noise, 0, 10, "0.2",
         "standard deviation of the noise on target actions (target smoothing), as a share of "
         "half their range"),
@@ -207,8 +204,7 @@ const oct_config_key oct_config_keys[] = {
     F64_OR(algo, entropy_cost_final, "same", offsetof(oct_config, algo.entropy_cost_final_is_same),
            0, 1e6, "same",
            "algo.entropy_cost at the end of the budget, reached linearly; same: the weight is "
-           "constant",
-           .is_new = true),
+           "constant"),
     F64(algo, value_cost, 1e-6, 1e6, "0.5", "weight of the value loss"),
     F64(algo, initial_deviation, 1e-6, 7, "1",
         "box actions: standard deviation of actions at the start, as a share of half their range"),
@@ -300,8 +296,7 @@ const oct_config_key oct_config_keys[] = {
          "actors will use them"),
     F64(learner, ema_decay, 0, 0.9999, "0",
         "publish an exponential moving average of the policy's parameters, which decays by this "
-        "factor in each update, instead of the parameters; 0: no average",
-        .is_new = true),
+        "factor in each update, instead of the parameters; 0: no average"),
     TEXT(learner, init_from, "none",
          "run folder or policy file whose layers the run starts from, where they fit "
          "(docs/transfer.md); none: random weights"),
@@ -372,11 +367,9 @@ const oct_config_key oct_config_keys[] = {
     F64_OR(actor, noise_final, "same", offsetof(oct_config, actor.noise_final_is_same), 0, 10,
            "same",
            "deviation that every environment reaches, linearly from its own, after "
-           "actor.noise_steps; same: deviations do not change",
-           .is_new = true),
+           "actor.noise_steps; same: deviations do not change"),
     U64(actor, noise_steps, 0, 1e15, "0",
-        "environment steps until deviations reach actor.noise_final; 0: run.env_steps",
-        .is_new = true),
+        "environment steps until deviations reach actor.noise_final; 0: run.env_steps"),
     F64(actor, noise_correlation, 0, 0.9999, "0",
         "correlation between the noise of one step and the next; 0: independent"),
     U64(actor, random_steps, 0, 1e15, "0",
@@ -448,8 +441,7 @@ const oct_config_key oct_config_keys[] = {
     F64(evaluation, final_share, 0, 100, "0.1",
         "when training ends by itself, a final evaluation of further episodes decides which of the "
         "best versions is kept: at most this share of the episodes evaluated during training; 0: "
-        "none",
-        .is_new = true),
+        "none"),
     F64(evaluation, period_s, 0, YEAR_S, "0.2", "minimum seconds between evaluations"),
     U32(evaluation, period_turns, 1, 1e6, "20", "deterministic: turns between evaluations"),
     U32(evaluation, envs, 1, 65536, "50", "environments that the evaluator steps together"),

@@ -25,7 +25,8 @@ from scenarios import broken_off  # noqa: E402
 
 DEADLINE_S = 150 * PATIENCE
 PROGRAMS = {"replay": "replay/octet-replay", "learner": "learner/octet-learner", "actor": "actor/octet-actor",
-            "evaluator": "actor/octet-actor"}
+            "evaluator": "actor/octet-actor", "octet": "cli/octet"}
+DAEMONS = [name for name in PROGRAMS if name != "octet"]
 # An old learner takes the settings of the old release, so that the old tree's preset is taken by both.
 SETTINGS = ["--set", "run.env_steps=3000000", "--set", "learner.metrics_s=0.2"]
 
@@ -60,9 +61,21 @@ class Run:
     def numbers(self):
         return {name: process.poll() for name, process in self.processes.items()}
 
-    def goes_on(self, what):
+    def continues(self, what, *builds):
+        """It learns, and octet status and octet top of each build say so."""
         updates = self.column("updates")
         wait_for(f"more updates {what}", lambda: self.column("updates") > updates + 100, DEADLINE_S, numbers=self.numbers)
+        for build in builds:
+            status = json.loads(self.octet(build, "status", "run", "--json"))
+            assert status["learner.updates"] > updates, status
+            wait_for(f"actor and evaluator in octet top of {build}",
+                     lambda build=build: {"actor", "evaluator"} <= set(self.octet(build, "top", "run", "--once").split()), DEADLINE_S)
+
+    def octet(self, build, *arguments):
+        done = subprocess.run([build / PROGRAMS["octet"], *arguments], cwd=self.folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, text=True, check=False, timeout=DEADLINE_S)
+        assert done.returncode == 0 and done.stderr == "", f"{build}: octet {' '.join(arguments)}: {done.returncode}: {done.stderr}"
+        return done.stdout
 
     def solves(self):
         assert self.processes["learner"].wait(DEADLINE_S) == 0, self.numbers()
@@ -93,15 +106,15 @@ def mixture(preset, learner, replay, actor):
 
 
 def rolling(preset, new, old, order):
-    """A run of the old release, whose daemons are replaced in this order while it goes on."""
+    """Daemons of the old release are replaced in this order while their run continues."""
     with scratch(preset) as run:
         endless = ["--set", "run.stop_at_return=501"]
-        for name in PROGRAMS:
+        for name in DAEMONS:
             run.start(name, old, *(endless if name == "learner" else []))
-        run.goes_on("in the beginning")
+        run.continues("in the beginning", new, old)
         for name in order:
             run.replace(name, new, *(["--resume", *endless] if name == "learner" else []))
-            run.goes_on(f"with the new {name}")
+            run.continues(f"with the new {name}", new, old)
         run.replace("learner", new, "--resume")
         run.solves()
 
