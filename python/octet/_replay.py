@@ -313,6 +313,7 @@ class _Daemon:
         try:
             while not self._ends:
                 began = time.monotonic()
+                self._ready.clear()
                 self._start()
                 if self.process is None:
                     break
@@ -363,6 +364,7 @@ class _Daemon:
             raise OctetError(str(self.failure), self.failure.code)
 
     def wait(self) -> None:
+        """Waits until the octet-replay that runs, or starts again, has its table."""
         self._ready.wait()
         self.check()
 
