@@ -67,7 +67,7 @@ class Run:
         wait_for(f"more updates {what}", lambda: self.column("updates") > updates + 100, DEADLINE_S, numbers=self.numbers)
         for build in builds:
             status = json.loads(self.octet(build, "status", "run", "--json"))
-            assert status["learner.updates"] > updates, status
+            assert status["learner"]["numbers"]["learner.updates"] > updates, status
             wait_for(f"actor and evaluator in octet top of {build}",
                      lambda build=build: {"actor", "evaluator"} <= set(self.octet(build, "top", "run", "--once").split()), DEADLINE_S)
 
