@@ -10,8 +10,8 @@ import signal
 import subprocess
 import sys
 
-from e2e import (CARTPOLE, DEADLINE_S, ENDLESS, LEARNER, children, column, finish, interrupt, logged, octet,
-                 scratch, start, summary, train, wait_for_updates)
+from e2e import (CARTPOLE, DEADLINE_S, ENDLESS, LEARNER, child_processes, children, column, finish, interrupt, logged,
+                 octet, scratch, start, summary, train, wait_for_updates)
 from e2e_determinism import QUICK, repeated
 from daemons import run_named, wait_for
 
@@ -20,8 +20,10 @@ A3C = CARTPOLE.with_name("cartpole-a3c.yaml")
 
 
 def learners(run):
-    """Processes of octet-learner, the first one first."""
-    return sorted(pid for pid, command in children(run).items() if command[0].endswith("octet-learner"))
+    """Processes of octet-learner: the first learner, then its copies. Numbers of processes begin again from low ones."""
+    pids = [pid for pid, command in children(run).items() if command[0].endswith("octet-learner")]
+    copies = set().union(*(child_processes(pid)[0] for pid in pids))
+    return sorted(pids, key=lambda pid: (pid in copies, pid))
 
 
 def stop(process, run):

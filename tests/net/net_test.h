@@ -14,8 +14,8 @@
 void net_test_until(net_loop *loop, const unsigned *value, unsigned want);
 // Ends the turn of a loop: for timers and wakeups.
 void net_test_stop(void *loop);
-// Lets the loop turn for ms, at least 1: libuv 1.45 and later runs a timer of 0 ms before it polls, and
-// the loop would stop without reading from a socket or closing a handle.
+// Lets the loop turn for ms, at least 1: libuv 1.45 and later runs a timer of 0 ms before it polls,
+// and the loop would stop without reading from a socket or closing a handle.
 void net_test_turn(net_loop *loop, uint32_t ms);
 // Runs fn(arg) in a thread, as somebody outside; the loop turns until that has ended.
 void net_test_play(net_loop *loop, void (*fn)(void *arg), void *arg);
