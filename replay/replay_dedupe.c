@@ -5,31 +5,36 @@
 #include <string.h>
 
 #include "common/oct_base.h"
+#include "common/oct_places.h"
 
 #define NONE REPLAY_SESSION_NONE
 
-// In a chain of its hash bucket, and in the list of all by last use.
+// In a chain of its hash bucket.
 struct entry {
     replay_session session;
     uint64_t earlier[REPLAY_REPLACED_MAX - 1]; // before session.replaced, the latest first
+    uint64_t used_s;
     uint32_t chain;
-    uint32_t newer;
-    uint32_t older;
 };
 
 struct replay_dedupe {
     uint32_t sessions_max;
     uint32_t count;
-    uint32_t newest;
-    uint32_t oldest;
-    uint32_t *bucket; // [sessions_max]
+    uint64_t now_s;       // 0: not set yet
+    uint64_t looked_s;    // when most_holder was looked for
+    uint32_t most_holder; // the certificate that had the most sessions then
+    uint32_t *bucket;     // [sessions_max]
     struct entry *entry;
+    oct_places *by_holder; // every session, in the order of last use
 };
+
+#define PLACE_BYTES 12 // of by_holder; a group takes 48, one for each certificate
 
 size_t
 replay_dedupe_bytes(uint32_t sessions_max)
 {
-    return sizeof(replay_dedupe) + sessions_max * (sizeof(struct entry) + sizeof(uint32_t));
+    return sizeof(replay_dedupe) +
+           sessions_max * (sizeof(struct entry) + sizeof(uint32_t) + PLACE_BYTES);
 }
 
 replay_dedupe *
@@ -38,8 +43,7 @@ replay_dedupe_create(uint32_t sessions_max)
     OCT_ASSERT(sessions_max > 0 && sessions_max < NONE);
     replay_dedupe *dedupe = oct_alloc(sizeof(*dedupe));
     dedupe->sessions_max = sessions_max;
-    dedupe->newest = NONE;
-    dedupe->oldest = NONE;
+    dedupe->by_holder = oct_places_create();
     dedupe->entry = oct_alloc(sessions_max * sizeof(struct entry));
     dedupe->bucket = oct_alloc(sessions_max * sizeof(uint32_t));
     for (uint32_t i = 0; i < sessions_max; i++) {
@@ -54,6 +58,7 @@ replay_dedupe_destroy(replay_dedupe *dedupe)
     if (dedupe) {
         free(dedupe->entry);
         free(dedupe->bucket);
+        oct_places_destroy(dedupe->by_holder);
         free(dedupe);
     }
 }
@@ -70,24 +75,96 @@ replay_dedupe_session(replay_dedupe *dedupe, uint32_t index)
     return index < dedupe->count ? &dedupe->entry[index].session : NULL;
 }
 
-// ---- by last use
+// ---- by certificate
 
-static void
-use_unlink(replay_dedupe *dedupe, uint32_t index)
+uint32_t
+replay_dedupe_holder(const oct_holder *holder)
 {
-    struct entry *entry = &dedupe->entry[index];
-    *(entry->newer == NONE ? &dedupe->newest : &dedupe->entry[entry->newer].older) = entry->older;
-    *(entry->older == NONE ? &dedupe->oldest : &dedupe->entry[entry->older].newer) = entry->newer;
+    uint32_t mixed = 0;
+    for (size_t i = 0; holder && i < sizeof(holder->id); i++) {
+        mixed = (mixed ^ holder->id[i]) * 16777619u; // FNV-1a
+    }
+    return holder ? mixed | 1 : 0;
+}
+
+static oct_places_key
+key_of(uint32_t holder)
+{
+    return (oct_places_key){0, holder};
+}
+
+static uint32_t
+held_by(const replay_dedupe *dedupe, uint32_t holder)
+{
+    return oct_places_count(dedupe->by_holder, key_of(holder));
 }
 
 static void
-use_link(replay_dedupe *dedupe, uint32_t index)
+use_note(replay_dedupe *dedupe, uint32_t index)
 {
     struct entry *entry = &dedupe->entry[index];
-    entry->newer = NONE;
-    entry->older = dedupe->newest;
-    *(entry->older == NONE ? &dedupe->oldest : &dedupe->entry[entry->older].newer) = index;
-    dedupe->newest = index;
+    entry->used_s = dedupe->now_s;
+    oct_places_put(dedupe->by_holder, key_of(entry->session.holder), index);
+}
+
+void
+replay_dedupe_set_time(replay_dedupe *dedupe, uint64_t now_s)
+{
+    for (uint32_t i = 0; dedupe->now_s == 0 && i < dedupe->count; i++) {
+        dedupe->entry[i].used_s = now_s; // as long ago as this process knows
+    }
+    dedupe->now_s = now_s;
+}
+
+// The certificate with the most sessions, as of the last second.
+static uint32_t
+most_holder(replay_dedupe *dedupe)
+{
+    if (dedupe->looked_s == dedupe->now_s) {
+        return dedupe->most_holder;
+    }
+    dedupe->looked_s = dedupe->now_s;
+    uint32_t most = 0;
+    for (uint32_t i = 0; i < dedupe->count; i++) {
+        uint32_t holder = dedupe->entry[i].session.holder, held = held_by(dedupe, holder);
+        if (held > most) {
+            most = held;
+            dedupe->most_holder = holder;
+        }
+    }
+    return dedupe->most_holder;
+}
+
+// The session of a certificate that has been silent longest, if its batches cannot come again.
+static uint32_t
+silent_of(const replay_dedupe *dedupe, uint32_t holder)
+{
+    uint32_t index = oct_places_first(dedupe->by_holder, key_of(holder));
+    return index != OCT_PLACES_NONE &&
+                   dedupe->now_s - dedupe->entry[index].used_s >= REPLAY_RESEND_S
+               ? index
+               : NONE;
+}
+
+// The session that gives way to one of this certificate.
+static uint32_t
+victim_find(replay_dedupe *dedupe, uint32_t holder)
+{
+    uint32_t victim = silent_of(dedupe, holder);
+    if (victim == NONE) {
+        uint32_t most = most_holder(dedupe);
+        victim = held_by(dedupe, most) > held_by(dedupe, holder) ? silent_of(dedupe, most) : NONE;
+    }
+    return victim;
+}
+
+static bool
+may_take_free(const replay_dedupe *dedupe, uint32_t holder)
+{
+    uint32_t reserved = holder == 0 ? 0 : dedupe->sessions_max / 16;
+    return dedupe->count < dedupe->sessions_max - reserved ||
+           (dedupe->count < dedupe->sessions_max &&
+            held_by(dedupe, holder) < dedupe->sessions_max / 256);
 }
 
 // ---- by actor id
@@ -117,28 +194,43 @@ entry_forget(replay_dedupe *dedupe, uint32_t index)
         link = &dedupe->entry[*link].chain;
     }
     *link = dedupe->entry[index].chain;
-    use_unlink(dedupe, index);
+    oct_places_drop(dedupe->by_holder, index);
+}
+
+bool
+replay_dedupe_knows(const replay_dedupe *dedupe, uint32_t actor_id)
+{
+    return entry_find(dedupe, actor_id) != NONE;
 }
 
 static uint32_t
-entry_add(replay_dedupe *dedupe, uint32_t actor_id, uint64_t session)
+entry_add(replay_dedupe *dedupe, uint32_t actor_id, uint64_t session, uint32_t holder)
 {
     uint32_t index = dedupe->count;
-    if (dedupe->count < dedupe->sessions_max) {
+    if (may_take_free(dedupe, holder)) {
         dedupe->count++;
     } else {
-        index = dedupe->oldest;
+        index = victim_find(dedupe, holder);
+        if (index == NONE) {
+            return NONE;
+        }
         entry_forget(dedupe, index);
     }
-    struct entry *entry = &dedupe->entry[index];
     uint32_t *bucket = bucket_of(dedupe, actor_id);
-    *entry = (struct entry){
-        .session = {.actor_id = actor_id, .session = session},
+    dedupe->entry[index] = (struct entry){
+        .session = {.actor_id = actor_id, .holder = holder, .session = session},
         .chain = *bucket,
     };
     *bucket = index;
-    use_link(dedupe, index);
+    use_note(dedupe, index);
     return index;
+}
+
+bool
+replay_dedupe_open(replay_dedupe *dedupe, uint32_t actor_id, uint64_t session, uint32_t holder)
+{
+    OCT_ASSERT(!replay_dedupe_knows(dedupe, actor_id));
+    return entry_add(dedupe, actor_id, session, holder) != NONE;
 }
 
 bool
@@ -158,11 +250,12 @@ replay_dedupe_restore(replay_dedupe *dedupe, const replay_session *sessions, con
         uint32_t *bucket = bucket_of(dedupe, sessions[at].actor_id);
         *entry = (struct entry){.session = sessions[at], .chain = *bucket};
         *bucket = at;
-        use_link(dedupe, at);
+        use_note(dedupe, at);
     }
     dedupe->count = is_good ? count : 0;
     if (!is_good) {
-        dedupe->newest = dedupe->oldest = NONE;
+        oct_places_destroy(dedupe->by_holder);
+        dedupe->by_holder = oct_places_create();
         for (uint32_t i = 0; i < dedupe->sessions_max; i++) {
             dedupe->bucket[i] = NONE;
         }
@@ -197,9 +290,12 @@ replay_dedupe_look(replay_dedupe *dedupe, uint32_t actor_id, uint64_t session, u
     OCT_ASSERT(first_unacked >= 1 && first_unacked <= sequence);
     uint32_t found = entry_find(dedupe, actor_id);
     if (found == NONE) {
-        found = entry_add(dedupe, actor_id, session);
+        found = entry_add(dedupe, actor_id, session, 0);
     }
     *index = found;
+    if (found == NONE) {
+        return REPLAY_REFUSED;
+    }
     struct entry *entry = &dedupe->entry[found];
     replay_session *known = &entry->session;
     if (session != known->session) {
@@ -208,8 +304,7 @@ replay_dedupe_look(replay_dedupe *dedupe, uint32_t actor_id, uint64_t session, u
         }
         session_replace(entry, session);
     }
-    use_unlink(dedupe, found);
-    use_link(dedupe, found);
+    use_note(dedupe, found);
     known->sequence = OCT_MAX(known->sequence, first_unacked - 1);
     if (sequence <= known->sequence) {
         return REPLAY_DUPLICATE;

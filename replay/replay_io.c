@@ -174,6 +174,35 @@ stale_note(replay_io *io, const wire_batch *batch, uint32_t session)
     }
 }
 
+// Of a session for which there is no place. Nothing of it is acknowledged, so its actor sends
+// again.
+static void
+refused_note(replay_io *io)
+{
+    message_reject(io, &io->no_place, "REPLAY-SESSION-REFUSED",
+                   "no place for another session: those that replay remembers may still send "
+                   "batches again; the actor tries again, and an old session gives way after 10 "
+                   "minutes without a batch");
+}
+
+// Gives the sender of the message at hand a place, by its certificate. False: its connection is
+// closed, so that the certificate is not known.
+static bool
+session_open(replay_io *io, const wire_batch *batch)
+{
+    replay_dedupe *dedupe = replay_table_dedupe(io->table);
+    oct_holder holder;
+    if (batch->session == 0 || replay_dedupe_knows(dedupe, batch->actor_id)) {
+        return true;
+    }
+    oct_err err = net_pull_holder(io->pull, &holder);
+    if (err == OCT_OK || err == OCT_ENOTFOUND) {
+        (void)replay_dedupe_open(dedupe, batch->actor_id, batch->session,
+                                 replay_dedupe_holder(err == OCT_OK ? &holder : NULL));
+    }
+    return err == OCT_OK || err == OCT_ENOTFOUND;
+}
+
 // The first time: the learner waits for more windows than the table comes to hold, and may do so
 // again and again.
 static void
@@ -215,7 +244,9 @@ replay_batch_insert(replay_io *io, const wire_batch *batch, size_t length, repla
         io->is_overrun_logged = true;
         overrun_log(io);
     }
-    if (result->kind == REPLAY_INSERT_STALE) {
+    if (result->kind == REPLAY_INSERT_REFUSED) {
+        refused_note(io);
+    } else if (result->kind == REPLAY_INSERT_STALE) {
         stale_note(io, batch, result->session);
     } else if (result->session != REPLAY_SESSION_NONE) {
         replay_stale_end(&io->stale[result->session]);
@@ -231,6 +262,10 @@ batch_take(replay_io *io, const wire_batch *batch, net_msg *msg, uint64_t now_ns
     replay_insert result;
     if (replay_turns_is_on(io->turns)) {
         replay_turn_arrived(io, batch, msg);
+        return OCT_OK;
+    }
+    if (io->table && !session_open(io, batch)) {
+        net_msg_destroy(msg); // the actor sends it again
         return OCT_OK;
     }
     oct_err err =
@@ -411,6 +446,9 @@ tick(void *arg)
 {
     replay_io *io = arg;
     uint64_t now_ns = oct_clock_ns();
+    if (io->table) {
+        replay_dedupe_set_time(replay_table_dedupe(io->table), now_ns / SECOND_NS);
+    }
     replay_serve_expired(io, now_ns);
     replay_acks_repeat(io->acks, now_ns);
     if (io->disk) {

@@ -97,7 +97,8 @@ struct replay_io {
     uint64_t bad_header_count;        // of bad_batch: those that the table counted, too
     char rejected[WIRE_NAME_MAX + 1]; // why a batch was rejected last; "": none was
     oct_complaint bad_token;
-    oct_complaint bad_ask; // for acks
+    oct_complaint no_place; // batches of sessions that are refused
+    oct_complaint bad_ask;  // for acks
     oct_complaint bad_request;
     oct_complaint fenced;   // learners that may not use the table
     oct_complaint bad_copy; // copies that could not be written

@@ -26,6 +26,7 @@ static const size_t counters[] = {
     offsetof(replay_table_stats, duplicates), offsetof(replay_table_stats, gaps),
     offsetof(replay_table_stats, stale),      offsetof(replay_table_stats, rejected),
     offsetof(replay_table_stats, updates),    offsetof(replay_table_stats, updates_late),
+    offsetof(replay_table_stats, refused),
 };
 
 static uint64_t
@@ -183,6 +184,7 @@ done_measure(const replay_io *io, replay_measurements *now)
     now->duplicates = (double)done.duplicates;
     now->gaps = (double)done.gaps;
     now->stale = (double)done.stale;
+    now->refused = (double)done.refused;
     now->rejected = (double)replay_rejected(io, &done);
     now->rejected_unfit = (double)done.rejected;
 }

@@ -399,6 +399,12 @@ replay_table_find_session(const replay_table *table, uint32_t actor_id, uint64_t
     return replay_dedupe_find(table->dedupe, actor_id, session);
 }
 
+replay_dedupe *
+replay_table_dedupe(const replay_table *table)
+{
+    return table->dedupe;
+}
+
 // ---- insert
 
 // Blocks that can be opened, at most so many, of a sampler that takes.
@@ -541,10 +547,12 @@ replay_table_insert(replay_insert *out, replay_table *table, const wire_batch *b
     if (verdict != REPLAY_NEXT) {
         uint64_t *counter[] = {[REPLAY_DUPLICATE] = &table->stats.duplicates,
                                [REPLAY_GAP] = &table->stats.gaps,
-                               [REPLAY_STALE] = &table->stats.stale};
+                               [REPLAY_STALE] = &table->stats.stale,
+                               [REPLAY_REFUSED] = &table->stats.refused};
         replay_insert_kind kind[] = {[REPLAY_DUPLICATE] = REPLAY_INSERT_DUPLICATE,
                                      [REPLAY_GAP] = REPLAY_INSERT_GAP,
-                                     [REPLAY_STALE] = REPLAY_INSERT_STALE};
+                                     [REPLAY_STALE] = REPLAY_INSERT_STALE,
+                                     [REPLAY_REFUSED] = REPLAY_INSERT_REFUSED};
         (*counter[verdict])++;
         *out = (replay_insert){.kind = kind[verdict], .session = index};
         table_commit(table, verdict == REPLAY_STALE ? REPLAY_SESSION_NONE : index);

@@ -30,13 +30,14 @@ typedef enum replay_insert_kind {
     REPLAY_INSERT_DUPLICATE, // held already
     REPLAY_INSERT_GAP,       // an earlier one is missing
     REPLAY_INSERT_STALE,     // from a session that was replaced
+    REPLAY_INSERT_REFUSED,   // from a session for which there is no place (replay_dedupe.h)
     REPLAY_INSERT_REJECTED,  // malformed; passed over, or the actor would send it for ever
 } replay_insert_kind;
 
 typedef struct replay_insert {
     replay_insert_kind kind;
     uint32_t session;   // index (replay_table_session), of stale ones that of their actor's newest;
-                        // REPLAY_SESSION_NONE: a bad header
+                        // REPLAY_SESSION_NONE: a bad header, or refused
     uint32_t rows;      // taken
     uint32_t windows;   // that they made complete
     uint32_t overrun;   // that were lost for them: a waiting sample wants more than the table holds
@@ -66,7 +67,7 @@ typedef struct replay_table_stats {
     uint64_t rejected;     // batches
     uint64_t updates;      // priorities taken
     uint64_t updates_late; // priorities of windows that had left
-    uint64_t unused;       // 0; files have its place
+    uint64_t refused;      // batches
     uint64_t sessions;
     uint64_t memory_bytes;
 } replay_table_stats;
@@ -111,6 +112,9 @@ OCT_CHECKED oct_err replay_table_insert(replay_insert *out, replay_table *table,
                                         const wire_batch *batch);
 // Whether the batch that was refused last may be inserted now.
 bool replay_table_may_insert(const replay_table *table);
+// The table's sessions: the caller sets their time, and opens a session to name its certificate.
+// Otherwise the first batch takes a place that no certificate holds.
+replay_dedupe *replay_table_dedupe(const replay_table *table);
 // NULL: no such session.
 const replay_session *replay_table_session(const replay_table *table, uint32_t index);
 // Its index; REPLAY_SESSION_NONE: not known, or another one of this actor is.

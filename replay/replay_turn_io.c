@@ -55,7 +55,8 @@ batch_store(replay_io *io, net_msg *msg)
     OCT_ASSERT(err == OCT_OK); // as when it came
     err = replay_batch_insert(io, &batch, net_msg_length(msg), &result);
     OCT_ASSERT(err == OCT_OK); // a table in lock-step never waits
-    bool is_stored = result.kind != REPLAY_INSERT_GAP && result.kind != REPLAY_INSERT_STALE;
+    bool is_stored = result.kind != REPLAY_INSERT_GAP && result.kind != REPLAY_INSERT_STALE &&
+                     result.kind != REPLAY_INSERT_REFUSED;
     if (!is_stored) {
         replay_reject(io, &io->bad_batch, "REPLAY-OTHER-TURN",
                       "an earlier batch of its session is missing");

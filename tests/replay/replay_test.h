@@ -146,6 +146,14 @@ test_insert(replay_table *table, const wire_batch *batch)
     return result;
 }
 
+// All sessions are silent for so long that they may give way.
+static inline void
+test_silence(replay_table *table)
+{
+    replay_dedupe_set_time(replay_table_dedupe(table), 1);
+    replay_dedupe_set_time(replay_table_dedupe(table), 1 + REPLAY_RESEND_S);
+}
+
 // Every window of a sample is one that the rows of its stream have: one step, of no episode's end.
 static inline void
 test_check_rows(const wire_sampled *sampled)

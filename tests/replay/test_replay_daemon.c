@@ -369,6 +369,28 @@ test_daemon_takes_an_actors_newest_life_when_earlier_ones_come_late(void **state
     assert_int_equal(stat_of(f, "replay.sessions"), 1);
 }
 
+// More sessions than there are places, one batch each: the first one's batch stays a duplicate.
+static void
+test_daemon_remembers_a_session_however_many_come(void **state)
+{
+    fixture *f = *state;
+    (void)configure_table(f, WIRE_SAMPLER_UNIFORM);
+    static test_actor many;
+    send_steps(f, 10, 1);
+    for (uint32_t i = 0; i < REPLAY_SESSIONS_MAX + 10; i++) {
+        test_actor_init(&many, 1000 + i, 1000 + i);
+        test_actor_sign(&many, token_key, RUN);
+        send_batch(f, test_batch_steps(&many, 0));
+    }
+    send_batch(f, &actor.batch);
+    while (stat_of(f, "replay.duplicates") == 0) {
+        assert_int_equal(stat_of(f, "replay.rejected"), 0);
+    }
+    assert_int_equal(stat_of(f, "replay.sessions"), REPLAY_SESSIONS_MAX);
+    assert_int_equal(stat_of(f, "replay.batches"), REPLAY_SESSIONS_MAX);
+    assert_int_equal(stat_of(f, "replay.refused"), 11);
+}
+
 // How many of the actor's session, one that it had before, and another's that nobody has, are among
 // those whose rows the table took.
 static uint32_t
@@ -668,6 +690,7 @@ main(int argc, char **argv)
         TEST(holds_a_batch_until_it_is_configured),
         TEST(acknowledges_duplicates_and_gaps),
         TEST(takes_an_actors_newest_life_when_earlier_ones_come_late),
+        TEST(remembers_a_session_however_many_come),
         TEST(tells_whose_rows_it_took),
         TEST(takes_another_key_for_the_run_that_it_has),
         TEST(acknowledges_to_the_last_connection_that_asked_before_the_key),

@@ -64,15 +64,102 @@ test_dedupe_forgets_the_session_silent_longest(void **state)
 {
     (void)state;
     replay_dedupe *dedupe = replay_dedupe_create(3);
+    replay_dedupe_set_time(dedupe, 1);
     for (uint32_t actor = 1; actor <= 3; actor++) {
         assert_int_equal(arrive(dedupe, actor, actor, 1, 1), REPLAY_NEXT);
     }
+    replay_dedupe_set_time(dedupe, 1 + REPLAY_RESEND_S);
     assert_int_equal(arrive(dedupe, 1, 1, 2, 1), REPLAY_NEXT); // 2 is now the oldest
     assert_int_equal(arrive(dedupe, 4, 4, 1, 1), REPLAY_NEXT);
     assert_int_equal(replay_dedupe_count(dedupe), 3);
     assert_int_equal(arrive(dedupe, 1, 1, 2, 1), REPLAY_DUPLICATE);
     assert_int_equal(arrive(dedupe, 3, 3, 1, 1), REPLAY_DUPLICATE);
+    replay_dedupe_set_time(dedupe, 1 + 2 * REPLAY_RESEND_S);
     assert_int_equal(arrive(dedupe, 2, 2, 3, 2), REPLAY_GAP); // forgotten, begins at 1 again
+    replay_dedupe_destroy(dedupe);
+}
+
+// A new session of a certificate, with its first batch. False: no place.
+static bool
+begin(replay_dedupe *dedupe, uint32_t actor, uint32_t holder)
+{
+    bool is_open = replay_dedupe_open(dedupe, actor, actor, holder);
+    assert_true(!is_open || arrive(dedupe, actor, actor, 1, 1) == REPLAY_NEXT);
+    return is_open;
+}
+
+static void
+test_dedupe_refuses_a_session_while_all_others_may_send_again(void **state)
+{
+    (void)state;
+    uint32_t index;
+    replay_dedupe *dedupe = replay_dedupe_create(2);
+    replay_dedupe_set_time(dedupe, 1000);
+    assert_int_equal(arrive(dedupe, 1, 1, 1, 1), REPLAY_NEXT);
+    assert_int_equal(arrive(dedupe, 2, 2, 1, 1), REPLAY_NEXT);
+    replay_dedupe_set_time(dedupe, 1000 + REPLAY_RESEND_S - 1);
+    assert_int_equal(replay_dedupe_look(dedupe, 3, 3, 1, 1, &index), REPLAY_REFUSED);
+    assert_int_equal(index, REPLAY_SESSION_NONE);
+    assert_int_equal(arrive(dedupe, 1, 1, 1, 1), REPLAY_DUPLICATE);
+    replay_dedupe_set_time(dedupe, 1000 + REPLAY_RESEND_S); // 2 is silent for long enough
+    assert_int_equal(arrive(dedupe, 3, 3, 1, 1), REPLAY_NEXT);
+    assert_false(replay_dedupe_knows(dedupe, 2));
+    assert_int_equal(arrive(dedupe, 1, 1, 1, 1), REPLAY_DUPLICATE);
+    replay_dedupe_destroy(dedupe);
+}
+
+static void
+test_dedupe_lets_a_certificate_push_out_only_its_own(void **state)
+{
+    (void)state;
+    enum { PLACES = 512, FREE = PLACES - PLACES / 16, LARGE = 7, SMALL = 8, LATE = 9 };
+    replay_dedupe *dedupe = replay_dedupe_create(PLACES);
+    replay_dedupe_set_time(dedupe, 1);
+    assert_true(begin(dedupe, 1, SMALL));
+    for (uint32_t actor = 2; actor <= FREE; actor++) {
+        assert_true(begin(dedupe, actor, LARGE));
+    }
+    // The last places are for certificates that have few.
+    assert_false(begin(dedupe, 1000, LARGE));
+    assert_true(begin(dedupe, 1001, SMALL));
+    assert_false(begin(dedupe, 1002, SMALL)); // it has 1/256 of all now
+    assert_true(begin(dedupe, 1003, LATE));
+    // Sessions that are long silent give way, but not those of a smaller certificate.
+    replay_dedupe_set_time(dedupe, 1 + REPLAY_RESEND_S);
+    for (uint32_t actor = 2000; actor < 2000 + 3 * PLACES; actor++) {
+        replay_dedupe_set_time(dedupe, actor * (uint64_t)REPLAY_RESEND_S);
+        assert_true(begin(dedupe, actor, LARGE));
+        assert_true(replay_dedupe_knows(dedupe, 1));
+    }
+    assert_int_equal(arrive(dedupe, 1, 1, 1, 1), REPLAY_DUPLICATE);
+    assert_int_equal(arrive(dedupe, 1003, 1003, 1, 1), REPLAY_DUPLICATE);
+    // A newcomer with fewer sessions may push out those of the certificate with the most.
+    assert_true(begin(dedupe, 4999, LATE)); // the last place that is free to it
+    uint32_t count = replay_dedupe_count(dedupe);
+    for (uint32_t actor = 5000; actor < 5010; actor++) {
+        assert_true(begin(dedupe, actor, LATE));
+    }
+    assert_true(replay_dedupe_knows(dedupe, 1));
+    assert_int_equal(replay_dedupe_count(dedupe), count);
+    replay_dedupe_destroy(dedupe);
+}
+
+static void
+test_dedupe_restored_begins_to_wait_again(void **state)
+{
+    (void)state;
+    const replay_session kept[] = {{.actor_id = 1, .holder = 5, .session = 1, .sequence = 3},
+                                   {.actor_id = 2, .holder = 5, .session = 2, .sequence = 4}};
+    const uint32_t order[] = {1, 0};
+    uint32_t index;
+    replay_dedupe *dedupe = replay_dedupe_create(2);
+    assert_true(replay_dedupe_restore(dedupe, kept, order, 2));
+    replay_dedupe_set_time(dedupe, 90000);
+    assert_int_equal(replay_dedupe_look(dedupe, 3, 3, 1, 1, &index), REPLAY_REFUSED);
+    replay_dedupe_set_time(dedupe, 90000 + REPLAY_RESEND_S);
+    assert_true(begin(dedupe, 3, 5));
+    assert_int_equal(arrive(dedupe, 2, 2, 4, 4), REPLAY_DUPLICATE);
+    assert_false(replay_dedupe_knows(dedupe, 1));
     replay_dedupe_destroy(dedupe);
 }
 
@@ -99,6 +186,7 @@ test_dedupe_with_one_place_works(void **state)
     (void)state;
     replay_dedupe *dedupe = replay_dedupe_create(1);
     for (uint32_t actor = 0; actor < 50; actor++) {
+        replay_dedupe_set_time(dedupe, (actor + 1) * (uint64_t)REPLAY_RESEND_S);
         assert_int_equal(arrive(dedupe, actor * 7919, 5, 1, 1), REPLAY_NEXT);
         assert_int_equal(arrive(dedupe, actor * 7919, 5, 1, 1), REPLAY_DUPLICATE);
     }
@@ -221,6 +309,8 @@ test_dedupe_forgets_the_lives_of_the_actor_that_makes_room(void **state)
     for (uint64_t session = 10; session <= 12; session++) {
         assert_int_equal(arrive(dedupe, 1, session, 1, 1), REPLAY_NEXT);
     }
+    replay_dedupe_set_time(dedupe, 1);
+    replay_dedupe_set_time(dedupe, 1 + REPLAY_RESEND_S);
     assert_int_equal(arrive(dedupe, 2, 20, 1, 1), REPLAY_NEXT);
     for (uint64_t session = 10; session <= 12; session++) {
         assert_int_equal(arrive(dedupe, 2, session, 1, 1), REPLAY_NEXT);
@@ -234,6 +324,9 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_dedupe_follows_the_sequence_of_cases),
         cmocka_unit_test(test_dedupe_forgets_the_session_silent_longest),
+        cmocka_unit_test(test_dedupe_refuses_a_session_while_all_others_may_send_again),
+        cmocka_unit_test(test_dedupe_lets_a_certificate_push_out_only_its_own),
+        cmocka_unit_test(test_dedupe_restored_begins_to_wait_again),
         cmocka_unit_test(test_dedupe_finds_the_session_that_an_actor_has),
         cmocka_unit_test(test_dedupe_with_one_place_works),
         cmocka_unit_test(test_dedupe_takes_each_batch_once_over_a_bad_network),

@@ -375,6 +375,7 @@ test_session_that_was_silent_longest_goes_after_a_power_failure(void **state)
     replay_table_destroy(table);
     replay_file_close(file);
     table = table_again(&file, false);
+    test_silence(table);
     (void)test_insert(table, test_batch_steps(&actors[2], 10));
     assert_true(replay_table_find_session(table, 1, 11) != REPLAY_SESSION_NONE);
     assert_true(replay_table_find_session(table, 2, 12) == REPLAY_SESSION_NONE);
@@ -418,6 +419,7 @@ test_file_of_a_release_with_fewer_sessions_is_read(void **state)
         T_OK(replay_table_restore(&table, file, recovered.is_exact));
         assert_int_equal(replay_table_stats_get(table).sessions, round == 0 ? 3 : OLD);
         replay_sync *sync = replay_sync_create(file);
+        test_silence(table);
         for (uint32_t i = 0; i < OLD; i++) {
             test_actor_init(&actor, 1000 + i, 1000 + i);
             replay_insert result = test_insert(table, test_batch_steps(&actor, 2));
