@@ -22,6 +22,7 @@ int cli_import(int argc, char **argv);
 int cli_plan_command(int argc, char **argv);
 int cli_presets(int argc, char **argv);
 int cli_quantize(int argc, char **argv);
+int cli_run_check(int argc, char **argv);
 int cli_run_folder(int argc, char **argv);
 int cli_set(int argc, char **argv);
 int cli_status(int argc, char **argv);

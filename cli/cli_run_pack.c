@@ -1,4 +1,4 @@
-// octet run: a run folder into one file, and back.
+// octet run: checks a run folder, and packs it into one file and back.
 
 #include "cli/cli_commands.h"
 
@@ -175,13 +175,15 @@ int
 cli_run_folder(int argc, char **argv)
 {
     static const cli_command list[] = {
+        {"check", cli_run_check, "show what a resume would find in a run folder"},
         {"pack", run_pack, "pack a run folder into one file"},
         {"unpack", run_unpack, "restore a run folder from a pack"},
     };
-    static const cli_family family = {.name = "run",
-                                      .about = "Packs run folders, to archive or to move them.",
-                                      .list = list,
-                                      .count = OCT_COUNTOF(list),
-                                      .start = "octet run pack runs/pole"};
+    static const cli_family family = {
+        .name = "run",
+        .about = "Checks run folders, and packs them to archive or move them.",
+        .list = list,
+        .count = OCT_COUNTOF(list),
+        .start = "octet run pack runs/pole"};
     return cli_family_run(&family, argc, argv);
 }

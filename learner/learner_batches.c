@@ -21,19 +21,28 @@ learner_run_source(learner_run *run, learner_origin origin)
     return run->source[origin];
 }
 
+// What a resumed run finds, at url. is_in_memory: replay.path is none.
 static void
-ahead_log(const learner_source_ahead *ahead)
+ahead_log(const learner_source_ahead *ahead, const char *url, bool is_in_memory)
 {
     if (ahead->is_earlier) {
         oct_log_warn("LEARNER-RESUME-REPLAY",
-                     "replay's table is not this checkpoint's, but an earlier table of the run; "
-                     "was octet-replay started with the right --path?");
+                     "replay=%s the table is not this checkpoint's, but an earlier table of the "
+                     "run: %" PRIu64 " steps of the checkpoint are lost; was octet-replay started "
+                     "with the right --path?",
+                     url, ahead->lost);
     } else if (ahead->is_other) {
-        oct_log_notice("LEARNER-RESUME-REPLAY",
-                       "replay's table is not this checkpoint's; it starts empty");
+        oct_log_warn("LEARNER-RESUME-REPLAY",
+                     "replay=%s the table is a new one: %" PRIu64
+                     " steps of the checkpoint are lost; %s",
+                     url, ahead->lost,
+                     is_in_memory ? "with replay.path none a table is lost when its octet-replay "
+                                    "ends"
+                                  : "was its file removed, or octet-replay started with another "
+                                    "--path?");
     } else if (ahead->steps < 0) {
         oct_log_warn("LEARNER-RESUME-REPLAY",
-                     "replay has lost %" PRIi64 " steps that it had at this checkpoint",
+                     "replay=%s has lost %" PRIi64 " steps that it had at this checkpoint", url,
                      -ahead->steps);
     } else {
         oct_log_notice("LEARNER-RESUME-REPLAY",
@@ -47,9 +56,8 @@ ahead_log(const learner_source_ahead *ahead)
 
 // Replay was started again with another table.
 static void
-table_warn(const oct_config *config, bool is_earlier, uint64_t steps)
+table_warn(bool is_in_memory, bool is_earlier, uint64_t steps)
 {
-    bool is_in_memory = strcmp(config->replay.path, "none") == 0;
     oct_log_warn("LEARNER-REPLAY-TABLE",
                  "replay's table is %s, with %" PRIu64 " steps that count from now on; %s",
                  is_earlier ? "an older table of the run" : "a new one", steps,
@@ -87,10 +95,13 @@ table_look(learner_run *run, learner_origin origin, oct_err err, const wire_conf
     }
     learner_source_ahead ahead = learner_source_found(source);
     bool is_other = table != learner_source_place_after(source, 0).table;
+    bool is_in_memory = strcmp(run->config->replay.path, "none") == 0;
     if (ahead.is_known && !was_known) {
-        ahead_log(&ahead);
+        char url[OCT_CONFIG_TEXT_MAX];
+        oct_config_replay_address(run->config, (uint32_t)(origin - LEARNER_LIVE), url);
+        ahead_log(&ahead, url, is_in_memory);
     } else if (is_other && table != 0) {
-        table_warn(run->config, is_earlier, learner_source_count(source, now_ns).steps - steps);
+        table_warn(is_in_memory, is_earlier, learner_source_count(source, now_ns).steps - steps);
     }
     return is_other;
 }

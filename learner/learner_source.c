@@ -293,6 +293,7 @@ learner_source_had(const learner_source *source, uint64_t table)
 static void
 ahead_note(learner_source *source, const wire_configured *answer)
 {
+    const oct_config *config = source->options.config;
     const learner_source_place *place = &source->options.place;
     uint64_t drawn = answer->samples - OCT_MIN(answer->samples, place->samples);
     bool is_same = answer->table == place->table;
@@ -301,6 +302,7 @@ ahead_note(learner_source *source, const wire_configured *answer)
         .is_known = place->table != 0,
         .is_other = !is_same,
         .is_earlier = learner_source_had(source, answer->table),
+        .lost = is_same ? 0 : OCT_MIN(place->steps, oct_config_shard_capacity(config)),
         .steps = is_same ? (int64_t)(answer->steps - place->steps) : 0,
         .batches = is_same ? drawn / batch_size : 0,
         .returned = answer->returned / batch_size,

@@ -159,6 +159,7 @@ typedef struct learner_source_ahead {
     bool is_known;   // there was such a place, and replay was configured
     bool is_other;   // replay's table is another one
     bool is_earlier; // and one that the run had before
+    uint64_t lost;   // is_other: steps that the table of that place held
     int64_t steps;   // taken after it; below 0: replay has lost so many that came before it
     uint64_t batches, returned; // drawn after it, and those of them that are drawn again
 } learner_source_ahead;

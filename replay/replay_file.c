@@ -26,6 +26,8 @@
 #define RESERVE_BYTES (64ull << 20) // between two signs of progress
 
 static const char magic[8] = {'O', 'C', 'T', 'E', 'T', 'R', 'P', 'L'};
+// What a file begins with until its header is written, which is last: it holds no rows yet.
+static const char unfinished[8] = {'O', 'C', 'T', 'E', 'T', 'N', 'E', 'W'};
 
 static_assert(sizeof(replay_file_header) <= REPLAY_FILE_LIFE_AT, "page 0 holds both");
 static_assert(REPLAY_FILE_LIFE_AT + sizeof(replay_file_life) <= PAGE_BYTES, "page 0 holds both");
@@ -341,7 +343,22 @@ descriptor_open(replay_file *file, int flags, char *reason, size_t reason_size)
     return OCT_OK;
 }
 
-// What page 0 of an existing file is. OCT_ENOTFOUND: nothing has been written there.
+// A file that never held rows: an empty one, or one that was not finished. OCT_EINVAL: it held
+// some, and its first page has been overwritten with zeros.
+static oct_err
+header_absent(const replay_file *file, uint64_t bytes, bool is_unfinished, char *reason,
+              size_t reason_size)
+{
+    if (!is_unfinished && bytes > PAGE_BYTES) {
+        return oct_refuse(reason, reason_size,
+                          "%s: its header is damaged: the first page holds only zeros", file->path);
+    }
+    (void)oct_refuse(reason, reason_size, "%s is %s", file->path,
+                     is_unfinished ? "not finished" : "empty");
+    return OCT_ENOTFOUND;
+}
+
+// Reads page 0 of an existing file. OCT_ENOTFOUND: the file never held rows.
 static oct_err
 header_read(const replay_file *file, replay_file_header *header, replay_layout *layout,
             char *reason, size_t reason_size)
@@ -354,9 +371,10 @@ header_read(const replay_file *file, replay_file_header *header, replay_layout *
         (void)oct_refuse(reason, reason_size, "%s cannot be read: %s", file->path, strerror(errno));
         return OCT_EIO;
     }
-    if (memcmp(header, &nothing, sizeof(nothing)) == 0) {
-        (void)oct_refuse(reason, reason_size, "%s is empty", file->path);
-        return OCT_ENOTFOUND;
+    uint64_t bytes = (uint64_t)status.st_size;
+    bool is_unfinished = memcmp(header->magic, unfinished, sizeof(unfinished)) == 0;
+    if (is_unfinished || memcmp(header, &nothing, sizeof(nothing)) == 0) {
+        return header_absent(file, bytes, is_unfinished, reason, reason_size);
     }
     if (memcmp(header->magic, magic, sizeof(magic)) != 0) {
         return oct_refuse(reason, reason_size, "%s is not a file of octet-replay", file->path);
@@ -369,7 +387,6 @@ header_read(const replay_file *file, replay_file_header *header, replay_layout *
         !header_is_whole(header, layout)) {
         return oct_refuse(reason, reason_size, "%s: its header is damaged", file->path);
     }
-    uint64_t bytes = (uint64_t)status.st_size;
     if (bytes != header->file_bytes) {
         return oct_refuse(
             reason, reason_size, "%s is %" PRIu64 " bytes long, its header says %" PRIu64 ": %s",
@@ -452,7 +469,23 @@ replay_file_open_copy(replay_file **out, const char *path, char *reason, size_t 
 
 // ---- a new one
 
-// Room on the disk and in memory for a file whose header is none yet.
+// Empties a file and marks it as unfinished. The mark is on the disk before the file grows: a file
+// that has grown and begins with zeros is damaged.
+static oct_err
+file_mark(const replay_file *file, char *reason, size_t reason_size)
+{
+    if (ftruncate(file->descriptor, 0) == 0 &&
+        pwrite(file->descriptor, unfinished, sizeof(unfinished), 0) ==
+            (ssize_t)sizeof(unfinished) &&
+        fdatasync(file->descriptor) == 0) {
+        return OCT_OK;
+    }
+    int code = errno;
+    (void)oct_refuse(reason, reason_size, "%s cannot be written: %s", file->path, strerror(code));
+    return err_of_disk(code);
+}
+
+// Room on the disk and in memory for a file that has no header yet.
 static oct_err
 file_reserve(replay_file *file, uint64_t bytes, char *reason, size_t reason_size)
 {
@@ -462,13 +495,10 @@ file_reserve(replay_file *file, uint64_t bytes, char *reason, size_t reason_size
     if (err != OCT_ENOTFOUND) {
         return err == OCT_OK ? oct_refuse(reason, reason_size, "%s exists", file->path) : err;
     }
-    if (ftruncate(file->descriptor, 0) != 0) {
-        int code = errno;
-        (void)oct_refuse(reason, reason_size, "%s cannot be written: %s", file->path,
-                         strerror(code));
-        return err_of_disk(code);
+    err = file_mark(file, reason, reason_size);
+    if (err == OCT_OK) {
+        err = replay_file_reserve(file->descriptor, file->path, bytes, reason, reason_size);
     }
-    err = replay_file_reserve(file->descriptor, file->path, bytes, reason, reason_size);
     if (err == OCT_OK) {
         err = file_map(file, bytes, reason, reason_size);
     }

@@ -12,6 +12,7 @@
 
 #include "cli/cli_options.h"
 #include "cli/cli_presets.h"
+#include "cli/run/cli_check.h"
 #include "cli/run/cli_env_file.h"
 #include "cli/run/cli_folder.h"
 #include "cli/run/cli_run.h"
@@ -266,12 +267,11 @@ resolve_addresses(oct_config *config)
 // ---- a resumed run
 
 // A learner without a checkpoint begins anew: right where its run was cut off before the first one,
-// not over what another has learned.
+// not over what another has learned. out stays empty then.
 static void
-check_checkpoint(const char *folder)
+check_checkpoint(const char *folder, learner_checkpoint *out)
 {
     char words[MESSAGE_BYTES];
-    learner_checkpoint checkpoint;
     uint32_t number;
     if (access(folder, F_OK) != 0) {
         cli_error("train", "no run folder '%s': %s", folder, strerror(errno));
@@ -281,10 +281,9 @@ check_checkpoint(const char *folder)
         cli_error("train", "%s", words);
         exit(CLI_EXIT_FAILED);
     }
-    oct_err err = learner_checkpoints_read(folder, &checkpoint, &number, words, sizeof(words));
+    oct_err err = learner_checkpoints_read(folder, out, &number, words, sizeof(words));
     if (err == OCT_OK) {
         fprintf(stderr, "octet train: note: resuming from %s\n", words);
-        learner_checkpoint_fini(&checkpoint);
         return;
     }
     if (err != OCT_ENOTFOUND) {
@@ -386,6 +385,25 @@ note_changes(const cli_experiment *experiment, const oct_config *before, const o
     }
 }
 
+// What is missing in replay's files, before anything is started: rows that are gone do not come
+// back.
+static void
+check_tables(const cli_experiment *experiment, const oct_config *config,
+             const learner_checkpoint *checkpoint)
+{
+    static cli_check check;
+    cli_check_tables(&check, experiment->run_dir, config, checkpoint, false);
+    for (uint32_t i = 0; i < check.count; i++) {
+        const cli_check_item *item = &check.item[i];
+        if (item->level != CLI_CHECK_OK) {
+            fprintf(stderr, "octet train: %s: %s\n", cli_check_words[item->level], item->text);
+        }
+    }
+    if (cli_check_worst(&check) == CLI_CHECK_ERROR) {
+        exit(CLI_EXIT_FAILED);
+    }
+}
+
 // Code that somebody else names in the folder runs if this user names it too: FILE says what the
 // run has, or it is refused.
 static void
@@ -409,7 +427,6 @@ load_run(oct_config *out, cli_experiment *experiment)
 {
     char own[CLI_PATH_MAX + 16], message[MESSAGE_BYTES] = "";
     uid_t owner = 0;
-    check_checkpoint(experiment->run_dir);
     (void)snprintf(own, sizeof(own), "%s/config.yaml", experiment->run_dir);
     oct_config_default(out);
     if (oct_config_load_plain(out, own, &owner, message, sizeof(message)) == OCT_OK) {
@@ -487,22 +504,11 @@ apply_settings(oct_config *config, const cli_experiment *experiment)
     }
 }
 
-void
-cli_experiment_load(oct_config *out, cli_experiment *experiment)
+// The defaults, FILE and the settings.
+static void
+load_new(oct_config *out, cli_experiment *experiment)
 {
     char message[MESSAGE_BYTES] = "";
-    if (experiment->file != NULL) {
-        cli_experiment_find(experiment);
-    }
-    if (experiment->resume && load_run(out, experiment)) {
-        if (experiment->file != NULL) {
-            note_file(experiment, out);
-        }
-        oct_config before = *out;
-        apply_settings(out, experiment);
-        note_changes(experiment, &before, out);
-        return;
-    }
     if (experiment->file == NULL) {
         cli_usage_error(command_of(experiment),
                         "no experiment FILE or preset given; try: octet %s cartpole (octet presets "
@@ -514,4 +520,38 @@ cli_experiment_load(oct_config *out, cli_experiment *experiment)
         refuse(message);
     }
     apply_settings(out, experiment);
+}
+
+static void
+load_resumed(oct_config *out, cli_experiment *experiment)
+{
+    learner_checkpoint checkpoint = {.shards = 0};
+    check_checkpoint(experiment->run_dir, &checkpoint);
+    if (load_run(out, experiment)) {
+        if (experiment->file != NULL) {
+            note_file(experiment, out);
+        }
+        oct_config before = *out;
+        apply_settings(out, experiment);
+        note_changes(experiment, &before, out);
+    } else {
+        load_new(out, experiment);
+    }
+    if (!experiment->has_hosts) {
+        check_tables(experiment, out, &checkpoint);
+    }
+    learner_checkpoint_fini(&checkpoint);
+}
+
+void
+cli_experiment_load(oct_config *out, cli_experiment *experiment)
+{
+    if (experiment->file != NULL) {
+        cli_experiment_find(experiment);
+    }
+    if (experiment->resume) {
+        load_resumed(out, experiment);
+    } else {
+        load_new(out, experiment);
+    }
 }

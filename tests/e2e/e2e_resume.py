@@ -7,6 +7,7 @@ OCTET_KILLS: how many kills each run gets (3), OCTET_SEED: which, and when.
 """
 
 import csv
+import json
 import os
 import random
 import re
@@ -14,7 +15,7 @@ import signal
 import struct
 import sys
 
-from e2e import CARTPOLE, PENDULUM, children, column, daemon, finish, octet_says, resume, scratch, summary, train
+from e2e import CARTPOLE, PENDULUM, children, column, daemon, finish, octet, octet_says, resume, scratch, summary, train
 from daemons import kill_if_there, run_named, wait_for
 
 KILLS = int(os.environ.get("OCTET_KILLS", "3"))
@@ -164,15 +165,64 @@ def test_what_a_table_was_made_with_stays():
         (run / "replay.oct").rename(run / "away.oct")
         for capacity, path in (20000, "replay.oct"), (21000, "new.oct"), (22000, "none"):
             steps = summary(run)["env_steps"] + 3000
-            finish(train(run, "--resume", "--set", f"run.env_steps={steps}", "--set", f"replay.capacity={capacity}", "--set",
-                         f"replay.path={path}"), run)
+            text = finish(train(run, "--resume", "--set", f"run.env_steps={steps}", "--set", f"replay.capacity={capacity}", "--set",
+                                f"replay.path={path}"), run)
             assert summary(run)["env_steps"] >= steps, summary(run)
             told = (run / "log/learner.log").read_text(encoding="utf-8").rsplit("LEARNER-RESUME from", 1)[1]
-            assert "replay's table is not this checkpoint's; it starts empty" in told, told
+            assert re.search(r" W LEARNER-RESUME-REPLAY replay=ipc://replay.ipc the table is a new one: \d+ steps of the checkpoint "
+                             "are lost; ", told), told
+            warning = rf"warning: {run}/{path} does not exist: \d+ steps of the checkpoint are lost, and the run continues with an empty"
+            assert (re.search(warning, text) is not None) == (path != "none"), text
         assert (run / "new.oct").exists() and (run / "replay.oct").exists()
         # What only replay knows of a file is told in full.
-        text = finish(train(run, "--resume", "--set", f"run.env_steps={steps + 9000}", "--set", "replay.path=away.oct"), run, 1)
+        text = finish(train(run, "--resume", "--set", f"run.env_steps={summary(run)['env_steps'] + 9000}", "--set", "replay.path=away.oct"), run, 1)
         assert "already has a table with another capacity; only the limiter and the window may change within a run (replay=" in text, text
+
+
+def checked(run, code):
+    """{item: (state, text)} of octet run check."""
+    ended = octet("run", "check", "--json", run)
+    assert ended.returncode == code, ended
+    told = json.loads(ended.stdout)
+    states = [item["state"] for item in told["items"]]
+    assert told["complete"] == (states.count("ok") == len(states)) == (code == 0), told
+    assert told["resumable"] == ("error" not in states), told
+    return {item["name"]: (item["state"], item["text"]) for item in told["items"]}
+
+
+def test_rows_that_are_lost_are_reported_and_damaged_ones_are_kept():
+    """Two shards. A resume says what is missing before it starts, and changes nothing where a table cannot be read."""
+    with scratch() as folder:
+        run = folder / "run"
+        finish(train(run, "--set", "run.env_steps=3000", "--set", "run.stop_at_return=none", "--set", "replay.shards=2"), run)
+        found = checked(run, 0)
+        assert all(re.fullmatch(rf"{run}/{name}.oct: \d+ rows", found[name][1]) for name in ("replay", "replay-1")), found
+        more = ["--set", f"run.env_steps={summary(run)['env_steps'] + 3000}"]
+        shard = max(("replay", "replay-1"), key=lambda name: int(found[name][1].split()[-2]))
+        table = run / f"{shard}.oct"
+        whole = table.read_bytes()
+        for content, words in ((bytes(4096) + whole[4096:], "the first page holds only zeros"), (b"Dear reader" * 999, "not a file of octet-replay"),
+                               (whole[:-4096], "it was cut off")):
+            table.write_bytes(content)
+            kept = {path: path.read_bytes() for path in run.rglob("*") if path.is_file()}
+            state, text = checked(run, 1)[shard]
+            assert state == "error" and words in text and "move it away to continue with an empty table" in text, text
+            said = finish(resume(run, *more), run, 1)
+            assert f"octet train: error: {text}\n" in said and "octet-replay refused" not in said, said
+            assert {path: path.read_bytes() for path in run.rglob("*") if path.is_file()} == kept, words
+        table.unlink()
+        (run / "policy.oct").write_bytes(b"OCTP")
+        (run / "token.key").unlink()
+        found = checked(run, 1)
+        assert [name for name, (state, _) in found.items() if state == "warning"] == [shard, "policy.oct", "token.key"], found
+        lost = re.search(r"does not exist: (\d+) steps of the checkpoint are lost", found[shard][1])
+        assert lost and 0 < int(lost[1]) <= summary(run)["env_steps"], found
+        table.write_bytes(b"")
+        said = finish(resume(run, *more), run)
+        assert f"warning: {table} is empty: {lost[1]} steps of the checkpoint are lost" in said, said
+        log = (run / "log/learner.log").read_text(encoding="utf-8")
+        assert f"W LEARNER-RESUME-REPLAY replay=ipc://{shard}.ipc the table is a new one: {lost[1]} steps" in log, log
+        assert checked(run, 0)[shard][0] == "ok"
 
 
 def stopped(run):

@@ -630,7 +630,7 @@ test_source_goes_on_with_a_table(void **state)
     learner_source_configured(source, OCT_OK, &state_then);
     learner_source_ahead ahead = learner_source_found(source);
     assert_true(ahead.is_known && !ahead.is_other);
-    assert_int_equal(ahead.steps, 300);
+    assert_true(ahead.steps == 300 && ahead.lost == 0);
     assert_int_equal(ahead.batches, 10);
     assert_int_equal(ahead.returned, 10);
     assert_int_equal(learner_source_count(source, 0).steps, 300);
@@ -662,7 +662,7 @@ test_source_goes_on_with_another_table(void **state)
     const wire_configured other = {.incarnation = 5, .table = 79, .steps = 40, .samples = 64};
     learner_source_configured(source, OCT_OK, &other);
     learner_source_ahead ahead = learner_source_found(source);
-    assert_true(ahead.is_known && ahead.is_other);
+    assert_true(ahead.is_known && ahead.is_other && ahead.lost == 1000);
     assert_int_equal(learner_source_count(source, 0).steps, 40);
     learn(source, 2, 5, 50);
     assert_int_equal(learner_source_count(source, 0).steps, 50);

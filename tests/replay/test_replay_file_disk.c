@@ -222,8 +222,9 @@ test_nothing_is_written_over(void **state)
     replay_file_close(file);
     damaged.blocks++;
     static const char letter[] = "Dear reader, this is no replay file.";
-    const void *const contents[] = {letter, &damaged};
-    const size_t lengths[] = {sizeof(letter), sizeof(damaged)};
+    static const uint8_t zeros[8192];
+    const void *const contents[] = {letter, &damaged, zeros};
+    const size_t lengths[] = {sizeof(letter), sizeof(damaged), sizeof(zeros)};
     for (size_t i = 0; i < OCT_COUNTOF(contents); i++) {
         uint8_t *bytes;
         size_t length;
@@ -235,6 +236,27 @@ test_nothing_is_written_over(void **state)
         assert_memory_equal(bytes, contents[i], length);
         free(bytes);
     }
+}
+
+// A first page of zeros is damage, unless there is no other page. A process that is killed while it
+// makes a file leaves a mark, and the file is made again.
+static void
+test_file_that_never_held_rows_is_made_again(void **state)
+{
+    (void)state;
+    static const uint8_t zeros[4096];
+    static const char mark[16384] = "OCTETNEW";
+    replay_file_close(file_make());
+    int descriptor = open(path, O_WRONLY | O_CLOEXEC);
+    assert_int_equal(pwrite(descriptor, zeros, sizeof(zeros), 0), sizeof(zeros));
+    (void)close(descriptor);
+    assert_refused(path, OCT_EINVAL, "its header is damaged: the first page holds only zeros");
+    T_OK(oct_file_write(path, zeros, sizeof(zeros)));
+    assert_refused(path, OCT_ENOTFOUND, "is empty");
+    replay_file_close(file_make());
+    T_OK(oct_file_write(path, mark, sizeof(mark)));
+    assert_refused(path, OCT_ENOTFOUND, "is not finished");
+    replay_file_close(file_make());
 }
 
 static void
@@ -278,6 +300,7 @@ main(void)
         TEST(header_that_cannot_be_is_refused_although_its_sum_is_right),
         TEST(file_that_is_new_is_in_its_folder_on_the_disk),
         TEST(nothing_is_written_over),
+        TEST(file_that_never_held_rows_is_made_again),
         TEST(file_of_another_length_is_refused),
         TEST(without_a_boot_id_only_what_was_synced_is_there),
     };

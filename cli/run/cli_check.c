@@ -1,0 +1,305 @@
+// Compares the files of a run folder with its checkpoint.
+
+#include "cli/run/cli_check.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/run/cli_folder.h"
+#include "common/oct_base.h"
+#include "common/oct_bytes.h"
+#include "common/oct_config_text.h"
+#include "common/oct_file.h"
+#include "learner/learner_checkpoints.h"
+#include "policy/policy_format.h"
+#include "replay/replay_data.h"
+#include "replay/replay_recover.h"
+
+#define EMPTY_TEXT "the run continues with an empty table"
+#define KEPT_TEXT  "the file is kept; move it away to continue with an empty table"
+
+const char *const cli_check_words[CLI_CHECK_LEVELS] = {"ok", "warning", "error"};
+
+OCT_PRINTF(4, 5)
+static void
+add(cli_check *check, const char *name, cli_check_level level, const char *format, ...)
+{
+    if (check->count == CLI_CHECK_ITEMS_MAX) {
+        return;
+    }
+    cli_check_item *item = &check->item[check->count++];
+    va_list args;
+    va_start(args, format);
+    (void)snprintf(item->name, sizeof(item->name), "%s", name);
+    item->level = level;
+    (void)vsnprintf(item->text, sizeof(item->text), format, args);
+    va_end(args);
+}
+
+cli_check_level
+cli_check_worst(const cli_check *check)
+{
+    cli_check_level worst = CLI_CHECK_OK;
+    for (uint32_t i = 0; i < check->count; i++) {
+        worst = OCT_MAX(worst, check->item[i].level);
+    }
+    return worst;
+}
+
+// FOLDER/NAME, or NAME if it is absolute.
+static void
+path_of(char out[CLI_PATH_MAX], const char *folder, const char *name)
+{
+    bool is_absolute = name[0] == '/';
+    (void)snprintf(out, CLI_PATH_MAX, "%s%s%s", is_absolute ? "" : folder, is_absolute ? "" : "/",
+                   name);
+}
+
+// ---- tables
+
+// A table, as a checkpoint knows it.
+typedef struct table_look {
+    char name[32]; // "replay", "replay-1"
+    char path[CLI_PATH_MAX];
+    const learner_checkpoint *checkpoint;
+    const learner_source_place *place;
+    uint64_t lost; // steps that are lost if it is another table
+    bool counts_rows;
+} table_look;
+
+static bool
+is_earlier(const learner_source_place *place, uint64_t table)
+{
+    bool is_found = false;
+    for (uint32_t i = 0; i < LEARNER_TABLES_KEPT; i++) {
+        is_found = is_found || (table != 0 && place->earlier[i].table == table);
+    }
+    return is_found;
+}
+
+static void
+add_absent(cli_check *check, const table_look *look, const char *reason)
+{
+    if (look->lost > 0) {
+        add(check, look->name, CLI_CHECK_WARNING,
+            "%s: %" PRIu64 " steps of the checkpoint are lost, and " EMPTY_TEXT, reason,
+            look->lost);
+    } else {
+        add(check, look->name, CLI_CHECK_OK, "%s; the checkpoint has no steps in it", reason);
+    }
+}
+
+static void
+add_present(cli_check *check, const table_look *look, replay_file *file)
+{
+    char reason[CLI_CHECK_TEXT_MAX];
+    uint64_t table = file->live->table_id;
+    replay_recovered found = {.rows = 0};
+    if (file->header->run_id != look->checkpoint->run_id) {
+        add(check, look->name, CLI_CHECK_ERROR,
+            "%s holds the rows of run %016" PRIx64 ", not of this one; " KEPT_TEXT, look->path,
+            file->header->run_id);
+    } else if (look->lost > 0 && table != look->place->table) {
+        add(check, look->name, CLI_CHECK_WARNING,
+            "%s holds %s table of the run: %" PRIu64 " steps of the checkpoint are lost",
+            look->path, is_earlier(look->place, table) ? "an earlier" : "another", look->lost);
+    } else if (!look->counts_rows) {
+        add(check, look->name, CLI_CHECK_OK, "%s", look->path);
+    } else if (replay_recover(&found, file, reason, sizeof(reason)) != OCT_OK) {
+        add(check, look->name, CLI_CHECK_ERROR, "%s; " KEPT_TEXT, reason);
+    } else if (found.blocks_torn > 0 || found.rows_cut > 0) {
+        add(check, look->name, CLI_CHECK_WARNING,
+            "%s: %" PRIu64 " rows; %" PRIu64 " rows were not yet on the disk, and %" PRIu64
+            " blocks have wrong checksums",
+            look->path, found.rows, found.rows_cut, found.blocks_torn);
+    } else {
+        add(check, look->name, CLI_CHECK_OK, "%s: %" PRIu64 " rows", look->path, found.rows);
+    }
+}
+
+static void
+table_check(cli_check *check, const table_look *look)
+{
+    char reason[CLI_CHECK_TEXT_MAX];
+    replay_file *file;
+    switch (replay_file_open_copy(&file, look->path, reason, sizeof(reason))) {
+    case OCT_OK:
+        add_present(check, look, file);
+        replay_file_close(file);
+        break;
+    case OCT_ENOTFOUND:
+        add_absent(check, look, reason);
+        break;
+    case OCT_EINVAL:
+        add(check, look->name, CLI_CHECK_ERROR, "%s; " KEPT_TEXT, reason);
+        break;
+    default: // in use, or it may be readable later
+        add(check, look->name, CLI_CHECK_WARNING, "%s", reason);
+    }
+}
+
+// The copy of the table that a run in lock-step goes back to.
+static void
+copy_check(cli_check *check, const table_look *look)
+{
+    char copy[CLI_PATH_MAX + 32];
+    uint64_t turn = look->checkpoint->policy_version;
+    (void)snprintf(copy, sizeof(copy), "%s.%" PRIu64, look->path, turn);
+    bool is_there = turn == 0 || access(copy, F_OK) == 0;
+    add(check, look->name, is_there ? CLI_CHECK_OK : CLI_CHECK_ERROR,
+        is_there ? "%s, the copy of turn %" PRIu64 : "%s, the copy of turn %" PRIu64 ", is missing",
+        copy, turn);
+}
+
+void
+cli_check_tables(cli_check *check, const char *folder, const oct_config *config,
+                 const learner_checkpoint *checkpoint, bool counts_rows)
+{
+    table_look look = {.checkpoint = checkpoint, .counts_rows = counts_rows};
+    if (oct_config_is_offline(config)) {
+        return;
+    }
+    for (uint32_t i = 0; i < oct_config_shards(config); i++) {
+        char file[OCT_CONFIG_TEXT_MAX + 32];
+        look.place = &checkpoint->replay[i];
+        look.lost = look.place->table == 0
+                        ? 0
+                        : OCT_MIN(look.place->steps, oct_config_shard_capacity(config));
+        oct_config_shard_name("replay", i, look.name, sizeof(look.name));
+        oct_config_shard_name(config->replay.path, i, file, sizeof(file));
+        path_of(look.path, folder, file);
+        if (strcmp(config->replay.path, "none") == 0) {
+            add(check, look.name, CLI_CHECK_OK,
+                "replay.path is none: a table is lost when its octet-replay ends");
+        } else if (config->run.deterministic) {
+            copy_check(check, &look);
+        } else {
+            table_check(check, &look);
+        }
+    }
+}
+
+// ---- the rest of the folder
+
+// False: it cannot be read.
+static bool
+config_check(cli_check *check, const char *folder, oct_config *config)
+{
+    char path[CLI_PATH_MAX], message[CLI_CHECK_TEXT_MAX] = "";
+    path_of(path, folder, "config.yaml");
+    oct_config_default(config);
+    if (oct_config_load_plain(config, path, NULL, message, sizeof(message)) != OCT_OK) {
+        message[strcspn(message, "\n")] = '\0';
+        add(check, "config", CLI_CHECK_ERROR, "%s", message);
+        return false;
+    }
+    add(check, "config", CLI_CHECK_OK, "%s", path);
+    return true;
+}
+
+// False: there is none to resume from.
+static bool
+checkpoint_check(cli_check *check, const char *folder, learner_checkpoint *checkpoint)
+{
+    char words[CLI_CHECK_TEXT_MAX];
+    uint32_t number;
+    oct_err err = learner_checkpoints_read(folder, checkpoint, &number, words, sizeof(words));
+    if (err == OCT_ENOTFOUND) {
+        (void)snprintf(words, sizeof(words), "%s has no checkpoint", folder);
+    }
+    add(check, "checkpoint",
+        err != OCT_OK ? CLI_CHECK_ERROR
+        : number > 0  ? CLI_CHECK_WARNING
+                      : CLI_CHECK_OK,
+        "%s", words);
+    return err == OCT_OK;
+}
+
+// crc: of its bytes, as the checkpoint has it; 0: not known. An absent file that no checkpoint
+// names is not mentioned.
+static void
+policy_check(cli_check *check, const char *folder, const char *name, uint32_t crc)
+{
+    char path[CLI_PATH_MAX], reason[CLI_CHECK_TEXT_MAX];
+    uint8_t *bytes;
+    size_t length;
+    policy_image *image;
+    path_of(path, folder, name);
+    oct_err err = oct_file_read_plain(path, POLICY_BYTES_MAX, &bytes, &length, NULL);
+    if (err == OCT_ENOTFOUND && crc == 0) {
+        return;
+    }
+    if (err != OCT_OK) {
+        add(check, name, CLI_CHECK_WARNING, "%s: %s; a later version replaces it", path,
+            err == OCT_ENOTFOUND ? strerror(ENOENT) : strerror(errno));
+        return;
+    }
+    bool is_other = crc != 0 && oct_crc32(0, bytes, length) != crc;
+    if (policy_decode(&image, bytes, length, reason, sizeof(reason)) != OCT_OK) {
+        add(check, name, CLI_CHECK_WARNING, "%s: %s; a later version replaces it", path, reason);
+    } else {
+        policy_image_destroy(image);
+        add(check, name, is_other ? CLI_CHECK_WARNING : CLI_CHECK_OK, "%s%s", path,
+            is_other ? " is not the policy of the checkpoint; it is evaluated again" : "");
+    }
+    free(bytes);
+}
+
+// A small file whose absence has a consequence.
+static void
+small_check(cli_check *check, const char *folder, const char *name, const char *consequence)
+{
+    bool is_there = cli_folder_has(folder, name);
+    char path[CLI_PATH_MAX];
+    path_of(path, folder, name);
+    add(check, name, is_there ? CLI_CHECK_OK : CLI_CHECK_WARNING, "%s%s%s", path,
+        is_there ? "" : " is missing: ", is_there ? "" : consequence);
+}
+
+static void
+data_check(cli_check *check, const char *folder, const oct_config *config)
+{
+    char path[CLI_PATH_MAX], reason[CLI_CHECK_TEXT_MAX] = "";
+    replay_data *data = NULL;
+    if (oct_config_data_windows(config) == 0) {
+        return;
+    }
+    path_of(path, folder, config->replay.data);
+    oct_err err = replay_data_open(&data, path, reason, sizeof(reason));
+    add(check, "data", err == OCT_OK ? CLI_CHECK_OK : CLI_CHECK_ERROR, "%s",
+        err == OCT_OK ? path : reason);
+    replay_data_close(data);
+}
+
+void
+cli_check_folder(cli_check *check, const char *folder)
+{
+    static oct_config config;
+    char reason[CLI_CHECK_TEXT_MAX];
+    learner_checkpoint checkpoint;
+    if (cli_folder_check_free(folder, reason, sizeof(reason)) != OCT_OK) {
+        add(check, "run", CLI_CHECK_ERROR, "%s", reason);
+        return;
+    }
+    bool has_config = config_check(check, folder, &config);
+    if (checkpoint_check(check, folder, &checkpoint)) {
+        if (has_config) {
+            cli_check_tables(check, folder, &config, &checkpoint, true);
+        }
+        policy_check(check, folder, "policy.oct", checkpoint.policy_crc);
+        learner_checkpoint_fini(&checkpoint);
+    }
+    policy_check(check, folder, "policy.fp32.oct", 0);
+    policy_check(check, folder, "policy_last.oct", 0);
+    small_check(check, folder, "policy_versions",
+                "it is not known which versions living actors may have");
+    small_check(check, folder, "token.key", "actors must register again");
+    if (has_config) {
+        data_check(check, folder, &config);
+    }
+}
