@@ -203,6 +203,13 @@ learner_source_table(const learner_source_options *options)
         .turn = options->turn,
     };
     memcpy(configure.turn_digest, options->turn_digest, sizeof(configure.turn_digest));
+    // A learning process of the user's own may take actions that it draws beyond the bounds.
+    bool is_bounded = configure.action_is_float && config->algo.name != OCT_ALGO_EXTERNAL;
+    configure.action_bounds = is_bounded ? spec->action_count : 0;
+    for (uint32_t i = 0; i < configure.action_bounds; i++) {
+        configure.action_low[i] = spec->action_low[i];
+        configure.action_high[i] = spec->action_high[i];
+    }
     return configure;
 }
 

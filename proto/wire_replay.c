@@ -22,6 +22,10 @@ wire_configure_to(Octet__Configuration *out, const wire_configure *in)
         .action_bytes = in->action_bytes,
         .action_is_float = in->action_is_float,
         .action_count = in->action_count,
+        .n_action_low = in->action_bounds,
+        .action_low = (float *)(uintptr_t)in->action_low,
+        .n_action_high = in->action_bounds,
+        .action_high = (float *)(uintptr_t)in->action_high,
         .limiter_parts = in->limiter_parts,
         .others_inserts = in->others.inserts,
         .others_samples = in->others.samples,
@@ -117,6 +121,15 @@ table_check(const Octet__Configuration *in, wire_arena *arena)
                                            in->action_bytes == 4 && !in->action_is_float),
                  "configure.action_count: above 256, or of actions that are not one int32");
     WIRE_REQUIRE(arena,
+                 in->n_action_low == in->n_action_high &&
+                     (in->n_action_low == 0 ||
+                      (in->action_is_float && in->n_action_low == in->action_bytes / 4)),
+                 "configure.action_low, action_high: not one for each number of an action");
+    for (size_t i = 0; i < in->n_action_low; i++) {
+        WIRE_REQUIRE(arena, in->action_low[i] <= in->action_high[i], // or NaN
+                     "configure.action_low: above action_high, or not a number");
+    }
+    WIRE_REQUIRE(arena,
                  in->sampler >= OCTET__SAMPLER__SAMPLER_UNIFORM &&
                      in->sampler <= OCTET__SAMPLER__SAMPLER_FIFO,
                  "configure.sampler: unknown");
@@ -155,6 +168,7 @@ wire_configure_from(wire_configure *out, const Octet__Configuration *in, wire_ar
         .action_bytes = in->action_bytes,
         .action_is_float = in->action_is_float,
         .action_count = in->action_count,
+        .action_bounds = has_table ? (uint32_t)in->n_action_low : 0,
         .limiter_parts = in->limiter_parts,
         .others = others,
         .extra_dim = in->extra_dim,
@@ -180,6 +194,10 @@ wire_configure_from(wire_configure *out, const Octet__Configuration *in, wire_ar
         .turn_actors = in->turn_actors,
         .turn = in->turn,
     };
+    for (uint32_t i = 0; i < out->action_bounds; i++) {
+        out->action_low[i] = in->action_low[i];
+        out->action_high[i] = in->action_high[i];
+    }
     if (has_table) {
         memcpy(out->token_key, in->token_key.data, WIRE_TOKEN_KEY_BYTES);
     }

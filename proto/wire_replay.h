@@ -49,6 +49,9 @@ typedef struct wire_configure {
     uint32_t action_bytes;
     bool action_is_float;
     uint32_t action_count; // an action is an int32 below this one; 0: it may be anything
+    // The bounds of a box action; action_bounds: of action_bytes / 4 numbers, or 0, unknown.
+    uint32_t action_bounds;
+    float action_low[WIRE_ACTIONS_MAX], action_high[WIRE_ACTIONS_MAX];
     uint32_t extra_dim;
     wire_sampler sampler;
     double priority_exponent;

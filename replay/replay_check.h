@@ -11,7 +11,5 @@
 // Sizes and counts. rows_max: that a batch may have.
 const char *replay_check_shape(const wire_configure *configure, const wire_batch *batch,
                                uint32_t rows_max);
-// The numbers themselves, of the right shape: as long as the batch.
-const char *replay_check_content(const wire_configure *configure, const wire_batch *batch);
 
 #endif // REPLAY_REPLAY_CHECK_H

@@ -137,9 +137,42 @@ may_report(replay_io *io, uint64_t now_ns, uint64_t *left_out)
     return oct_allowance_take(&io->reported, anybody, now_ns / 1000000, left_out);
 }
 
+// Of rows with a number outside the run's range: whose they are, in the log and the status.
+static void
+aside_report(replay_io *io, const wire_batch *batch, const replay_insert *result)
+{
+    oct_holder holder;
+    uint64_t left_out;
+    char what[WIRE_NAME_MAX + 1];
+    bool has_holder = net_pull_holder(io->pull, &holder) == OCT_OK;
+    const replay_aside_session *of = replay_aside_note(&io->aside, batch->session, batch->actor_id,
+                                                       has_holder ? &holder : NULL, batch->count);
+    (void)snprintf(what, sizeof(what),
+                   "%s: %g, of session %016" PRIx64 " (certificate \"%s\"), of which %" PRIu64
+                   " rows were set aside",
+                   result->reason, (double)result->number, of->session, of->certificate, of->rows);
+    rejected_note(io, what);
+    if (io->reported_session[result->session] != batch->session) {
+        io->reported_session[result->session] = batch->session;
+        if (may_report(io, oct_clock_ns(), &left_out)) {
+            oct_log_warn("REPLAY-SET-ASIDE",
+                         "actor=%" PRIu32 " session=%016" PRIx64
+                         " certificate=\"%s\" sequence=%" PRIu64 " rows=%" PRIu32
+                         " unlogged=%" PRIu64
+                         " reason=\"%s\" number=%g (later rows of this session are only counted)",
+                         batch->actor_id, batch->session, of->certificate, batch->sequence,
+                         batch->count, left_out, result->reason, (double)result->number);
+        }
+    }
+}
+
 static void
 rejected_report(replay_io *io, const wire_batch *batch, const replay_insert *result)
 {
+    if (result->is_aside) {
+        aside_report(io, batch, result);
+        return;
+    }
     rejected_note(io, result->reason);
     if (result->session == REPLAY_SESSION_NONE) {
         io->bad_header_count++;

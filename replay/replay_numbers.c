@@ -72,6 +72,9 @@ static const oct_number rows[] = {
     SAMPLE(COUNTER, "given_up", "windows", "Windows of policies too old for the algorithm.", STATUS,
            given_up, "octet_replay_windows_lost_total", "reason", "given_up", NULL),
     NUMBER(COUNTER, "rejected", "batches", "Batches rejected, for any reason.", STATUS, rejected),
+    NUMBER(COUNTER, "rows_set_aside", "rows",
+           "Rows of rejected batches that have a number outside the run's range.", STATUS,
+           rows_set_aside),
     SAMPLE(
         COUNTER, "rejected_malformed", "batches", "Malformed batches.", 0, rejected_malformed,
         "octet_replay_rejected_total", "reason", "malformed",

@@ -11,7 +11,8 @@
 typedef struct replay_measurements {
     double configured, data_set, size, rows, capacity, blocks, streams, rows_taken, rows_policy;
     double rows_random, rows_end, ends, failed, random_share, inserts, samples, insert_rate;
-    double sample_rate, samples_per_insert, batches, duplicates, gaps, stale, refused, cut, overrun;
+    double sample_rate, samples_per_insert, batches, duplicates, gaps, stale, refused,
+        rows_set_aside, cut, overrun;
     double given_up, rejected, rejected_malformed, rejected_unfit, rejected_token, peers_closed;
     double acks_refused;
     double own_inserts, own_samples;

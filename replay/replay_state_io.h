@@ -13,6 +13,7 @@
 #include "proto/wire_rpc.h"
 #include "replay/replay_acks_io.h"
 #include "replay/replay_admit.h"
+#include "replay/replay_aside.h"
 #include "replay/replay_data.h"
 #include "replay/replay_disk_io.h"
 #include "replay/replay_fence.h"
@@ -93,6 +94,7 @@ struct replay_io {
     bool is_overrun_logged;                         // of this table
     const replay_request *serving;                  // the request at work
     oct_allowance reported;                         // lines about them
+    replay_aside aside;                             // rows with numbers outside the run's range
     oct_complaint bad_batch;
     uint64_t bad_header_count;        // of bad_batch: those that the table counted, too
     char rejected[WIRE_NAME_MAX + 1]; // why a batch was rejected last; "": none was

@@ -1,4 +1,5 @@
 // Replay's numbers, for ReplayStatus and for Prometheus: counters, rates, and who waits for whom.
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 
@@ -193,6 +194,7 @@ static void
 peers_measure(const replay_io *io, replay_measurements *now)
 {
     now->rejected_malformed = (double)(io->bad_batch.count - io->bad_header_count);
+    now->rows_set_aside = (double)io->aside.all;
     now->rejected_token = (double)io->bad_token.count;
     now->peers_closed = (double)net_pull_closed(io->pull);
     now->acks_refused = (double)io->bad_ask.count;
@@ -287,6 +289,22 @@ replay_status_reply(replay_io *io, wire_call *call)
     oct_numbers_destroy(numbers);
 }
 
+static void
+aside_write(const replay_aside *aside, oct_prometheus *text)
+{
+    oct_prometheus_begin(text, OCT_PROMETHEUS_COUNTER, "octet_replay_set_aside_rows_total",
+                         "Rows set aside for a number outside the run's range, by session and "
+                         "certificate: of the 32 sessions with the most.");
+    for (uint32_t i = 0; i < aside->count; i++) {
+        char session[17];
+        const replay_aside_session *of = &aside->sessions[i];
+        (void)snprintf(session, sizeof(session), "%016" PRIx64, of->session);
+        const oct_prometheus_label labels[] = {{"session", session},
+                                               {"certificate", of->certificate}};
+        oct_prometheus_add(text, labels, OCT_COUNTOF(labels), (double)of->rows);
+    }
+}
+
 void
 replay_prometheus_write(void *arg, oct_prometheus *text)
 {
@@ -296,6 +314,7 @@ replay_prometheus_write(void *arg, oct_prometheus *text)
     oct_numbers *numbers = measured(io, state_describe(io, state), &now);
     oct_numbers_prometheus(numbers, text);
     oct_numbers_destroy(numbers);
+    aside_write(&io->aside, text);
 }
 
 const char *

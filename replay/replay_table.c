@@ -3,6 +3,7 @@
 #include "replay/replay_table.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +18,7 @@
 #include "replay/replay_gather.h"
 #include "replay/replay_items.h"
 #include "replay/replay_journal.h"
+#include "replay/replay_range.h"
 #include "replay/replay_reply.h"
 
 // What may go in and out when, and the columns of a reply.
@@ -37,6 +39,7 @@ struct replay_table {
     replay_items *items;
     replay_gather gather;
     replay_dedupe *dedupe;
+    replay_range range;
     replay_limiter limiter;
     wire_others others; // replay_table_set_others
     bool takes;
@@ -355,6 +358,9 @@ set_window(replay_table *table, const wire_configure *configure)
                      configure->window_stride != now->window_stride);
     now->epoch = configure->epoch;
     now->action_count = configure->action_count;
+    now->action_bounds = configure->action_bounds;
+    memcpy(now->action_low, configure->action_low, sizeof(now->action_low));
+    memcpy(now->action_high, configure->action_high, sizeof(now->action_high));
     now->turn_actors = configure->turn_actors;
     now->streams = configure->streams;
     now->window = configure->window;
@@ -495,20 +501,21 @@ batch_store(replay_insert *out, replay_table *table, const wire_batch *batch,
                                   OCT_MAX(OCT_MAX(table->plan.blocks, filled), 1)};
 }
 
-// The batch that comes next. OCT_EAGAIN: not now; else *fault says what is wrong with it, or NULL
-// when it was stored.
+// The batch that comes next. OCT_EAGAIN: not now; else *fault says what is wrong with it, and has
+// no reason when it was stored.
 static oct_err
-batch_take(replay_insert *out, replay_table *table, const wire_batch *batch, const char **fault)
+batch_take(replay_insert *out, replay_table *table, const wire_batch *batch, replay_fault *fault)
 {
     oct_err err = OCT_OK;
-    *fault = table->data ? "a data set accepts no steps"
-                         : replay_check_shape(&table->configure, batch, table->batch_rows);
-    if (*fault) {
+    *fault = (replay_fault){.number = NAN};
+    fault->reason = table->data ? "a data set accepts no steps"
+                                : replay_check_shape(&table->configure, batch, table->batch_rows);
+    if (fault->reason) {
         return OCT_OK;
     }
     replay_store *store = replay_items_store(table->items);
-    *fault = replay_plan_make(&table->plan, store, batch);
-    if (!*fault) {
+    fault->reason = replay_plan_make(&table->plan, store, batch);
+    if (!fault->reason) {
         struct demand demand = {
             replay_window_estimate(replay_items_window(table->items), batch->count,
                                    table->plan.ends),
@@ -518,8 +525,11 @@ batch_take(replay_insert *out, replay_table *table, const wire_batch *batch, con
         if (!may_insert(table, &demand)) {
             table->refused = demand;
             err = OCT_EAGAIN;
-        } else if (!(*fault = replay_check_content(&table->configure, batch))) {
-            batch_store(out, table, batch, &demand);
+        } else {
+            *fault = replay_range_judge(&table->range, &table->configure, batch);
+            if (!fault->reason) {
+                batch_store(out, table, batch, &demand);
+            }
         }
     }
     replay_plan_close(&table->plan, store);
@@ -527,17 +537,22 @@ batch_take(replay_insert *out, replay_table *table, const wire_batch *batch, con
 }
 
 static replay_insert
-insert_rejected(replay_table *table, uint32_t session, const char *reason)
+insert_rejected(replay_table *table, uint32_t session, const replay_fault *fault)
 {
     table->stats.rejected++;
-    return (replay_insert){.kind = REPLAY_INSERT_REJECTED, .session = session, .reason = reason};
+    return (replay_insert){.kind = REPLAY_INSERT_REJECTED,
+                           .session = session,
+                           .reason = fault->reason,
+                           .number = fault->number,
+                           .is_aside = fault->is_aside};
 }
 
 oct_err
 replay_table_insert(replay_insert *out, replay_table *table, const wire_batch *batch)
 {
     if (batch->session == 0) {
-        *out = insert_rejected(table, REPLAY_SESSION_NONE, "session is 0");
+        *out = insert_rejected(table, REPLAY_SESSION_NONE,
+                               &(replay_fault){.reason = "session is 0", .number = NAN});
         table_commit(table, REPLAY_SESSION_NONE);
         return OCT_OK;
     }
@@ -558,11 +573,11 @@ replay_table_insert(replay_insert *out, replay_table *table, const wire_batch *b
         table_commit(table, verdict == REPLAY_STALE ? REPLAY_SESSION_NONE : index);
         return OCT_OK;
     }
-    const char *fault;
+    replay_fault fault;
     replay_insert taken = {.kind = REPLAY_INSERT_TAKEN, .session = index};
     oct_err err = batch_take(&taken, table, batch, &fault);
     if (err == OCT_OK) {
-        *out = fault ? insert_rejected(table, index, fault) : taken;
+        *out = fault.reason ? insert_rejected(table, index, &fault) : taken;
         replay_dedupe_advance(table->dedupe, index);
     }
     table_commit(table, index);

@@ -42,6 +42,8 @@ typedef struct replay_insert {
     uint32_t windows;   // that they made complete
     uint32_t overrun;   // that were lost for them: a waiting sample wants more than the table holds
     const char *reason; // of REPLAY_INSERT_REJECTED; static
+    float number;       // that the reason is about; NaN: none
+    bool is_aside;      // rejected for a number outside the range of the run (replay_range.h)
 } replay_insert;
 
 // Counters since create.

@@ -1,5 +1,6 @@
 // Messages of the service Replay come back unchanged; bad values are refused with the reason.
 #include <float.h>
+#include <math.h>
 #include <stdlib.h>
 
 #include "proto/octet.pb-c.h"
@@ -62,6 +63,37 @@ test_configure_brings_a_whole_key_with_a_table_and_none_without(void **state)
     REFUSED_GENERATED(wire_configure, &message, reason);
     message.token_key.len = WIRE_TOKEN_KEY_BYTES;
     message.limiter_only = true;
+    REFUSED_GENERATED(wire_configure, &message, reason);
+}
+
+static void
+test_configure_has_both_bounds_of_each_number_of_an_action(void **state)
+{
+    (void)state;
+    static const char *const reason =
+        "configure.action_low, action_high: not one for each number of an action";
+    wire_configure in = wire_example_configure(), out;
+    Octet__Configuration message;
+    in.action_bounds = 1;
+    REFUSED(wire_configure, &in, reason); // the actions are of a discrete set
+    in.action_count = 0;
+    in.action_is_float = true;
+    in.action_bytes = 8;
+    REFUSED(wire_configure, &in, reason); // of two numbers
+    in.action_bounds = 2;
+    memcpy(in.action_low, (const float[]){-1, -INFINITY}, 2 * sizeof(float));
+    memcpy(in.action_high, (const float[]){-1, INFINITY}, 2 * sizeof(float));
+    T_OK(wire_configure_through(&out, arena, &in));
+    assert_int_equal(out.action_bounds, 2);
+    assert_memory_equal(out.action_low, in.action_low, sizeof(in.action_low));
+    assert_memory_equal(out.action_high, in.action_high, sizeof(in.action_high));
+    in.action_low[0] = 0;
+    REFUSED(wire_configure, &in, "configure.action_low: above action_high, or not a number");
+    in.action_low[0] = NAN;
+    REFUSED(wire_configure, &in, "configure.action_low: above action_high, or not a number");
+    in.action_low[0] = -1;
+    wire_configure_to(&message, &in);
+    message.n_action_high = 1;
     REFUSED_GENERATED(wire_configure, &message, reason);
 }
 
@@ -684,6 +716,8 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_configure_refuses_bad_tables, arena_setup,
                                         arena_teardown),
+        cmocka_unit_test_setup_teardown(test_configure_has_both_bounds_of_each_number_of_an_action,
+                                        arena_setup, arena_teardown),
         cmocka_unit_test_setup_teardown(test_configure_refuses_bad_windows, arena_setup,
                                         arena_teardown),
         cmocka_unit_test_setup_teardown(test_configure_refuses_numbers_that_are_none, arena_setup,

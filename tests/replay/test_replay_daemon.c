@@ -2,6 +2,10 @@
 // executable.
 #include "tests/replay/replay_daemon.h"
 
+#include <float.h>
+
+#include "common/oct_file.h"
+
 static void
 empty_done(void *arg, oct_err err, const char *detail, const wire_empty *answer)
 {
@@ -369,6 +373,38 @@ test_daemon_takes_an_actors_newest_life_when_earlier_ones_come_late(void **state
     assert_int_equal(stat_of(f, "replay.sessions"), 1);
 }
 
+// The rows of one session that no update could use: acknowledged, counted and named, not inserted.
+static void
+test_daemon_sets_aside_rows_and_names_their_session(void **state)
+{
+    fixture *f = *state;
+    char path[128];
+    uint8_t *bytes;
+    size_t length;
+    (void)configure_table(f, WIRE_SAMPLER_UNIFORM);
+    send_steps(f, 10, 1);
+    (void)test_batch_steps(&actor, 10);
+    actor.obs[2][1] = -FLT_MAX;
+    send_batch(f, &actor.batch);
+    wait_for_ack(f, 2);
+    assert_int_equal(stat_of(f, "replay.rows_set_aside"), 10);
+    assert_int_equal(stat_of(f, "replay.rejected"), 1);
+    assert_int_equal(stat_of(f, "replay.rows_taken"), 11);
+    assert_non_null(strstr(f->refused, "an observation is too large: 3.40282e+38, of session "
+                                       "000000000000001e (certificate \"\"), of which 10 rows"));
+    assert_int_equal(net_test_metric(f->metrics, "octet_replay_set_aside_rows_total{session="
+                                                 "\"000000000000001e\",certificate=\"\"}"),
+                     10);
+    (void)snprintf(path, sizeof(path), "%s/log", f->folder);
+    T_OK(oct_file_read(path, 1000000, &bytes, &length));
+    const char *log = strstr((const char *)bytes, "REPLAY-SET-ASIDE");
+    assert_non_null(log);
+    assert_non_null(strstr(log, "actor=3 session=000000000000001e certificate=\"\" sequence=2"));
+    free(bytes);
+    send_steps(f, 10, 3); // its next rows are taken
+    assert_int_equal(stat_of(f, "replay.rows_taken"), 21);
+}
+
 // More sessions than there are places, one batch each: the first one's batch stays a duplicate.
 static void
 test_daemon_remembers_a_session_however_many_come(void **state)
@@ -690,6 +726,7 @@ main(int argc, char **argv)
         TEST(holds_a_batch_until_it_is_configured),
         TEST(acknowledges_duplicates_and_gaps),
         TEST(takes_an_actors_newest_life_when_earlier_ones_come_late),
+        TEST(sets_aside_rows_and_names_their_session),
         TEST(remembers_a_session_however_many_come),
         TEST(tells_whose_rows_it_took),
         TEST(takes_another_key_for_the_run_that_it_has),

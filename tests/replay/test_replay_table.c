@@ -2,8 +2,11 @@
 #include "tests/replay/replay_test.h"
 
 #include <float.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 #include "common/oct_rng.h"
+#include "replay/replay_file.h"
 #include "replay/replay_select.h"
 
 static test_actor actor; // large: not on the stack
@@ -481,7 +484,8 @@ check_long_windows(const wire_sampled *sampled, uint32_t steps)
 }
 
 // Rewards of the largest size, in a window of a block and in one of two: what is beyond float32 is
-// the largest there is, for a learner takes no answer with an infinite reward.
+// the largest there is, for a learner takes no answer with an infinite reward. No actor can bring
+// them, but a file of an earlier release has them.
 static void
 test_table_sums_of_rewards_stay_finite(void **state)
 {
@@ -489,13 +493,19 @@ test_table_sums_of_rewards_stay_finite(void **state)
     wire_configure configure = test_configure(4096, WIRE_SAMPLER_UNIFORM);
     configure.window_steps = 3;
     configure.discount = 1;
-    replay_table *table = table_for(&configure);
+    char path[64] = "/tmp/octet-table-test-XXXXXX", reason[256];
+    (void)close(mkstemp(path));
+    replay_file *file;
+    T_OK(replay_file_create(&file, path, &configure, reason, sizeof(reason)));
+    replay_table *table = replay_table_create_in(&configure, file);
+    test_actor_init(&actor, 1, 1);
     uint32_t rows = replay_table_blocks(table).rows;
-    (void)test_batch_steps(&actor, rows + 3);
+    (void)test_insert(table, test_batch_steps(&actor, rows + 3));
     for (uint32_t row = 0; row < actor.batch.count; row++) {
-        actor.reward[row] = row < rows / 2 ? FLT_MAX : -FLT_MAX;
+        float reward = row < rows / 2 ? FLT_MAX : -FLT_MAX;
+        const replay_block *block = replay_file_block(file, row / rows);
+        *(float *)(uintptr_t)replay_block_reward(&file->layout, block, row % rows) = reward;
     }
-    (void)test_insert(table, &actor.batch);
     wire_sampled sampled;
     assert_int_equal(replay_table_may_sample(table, 512, 1, 0), 1);
     replay_table_sample(&sampled, table, 512, 1);
@@ -507,6 +517,8 @@ test_table_sums_of_rewards_stay_finite(void **state)
         assert_true(sampled.reward[i] == (first + 1 < rows / 2 ? FLT_MAX : -FLT_MAX));
     }
     replay_table_destroy(table);
+    replay_file_close(file);
+    (void)unlink(path);
 }
 
 static void
