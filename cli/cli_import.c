@@ -1,4 +1,5 @@
-// octet import: a policy from an ONNX model, calibrated, compared with it, quantised and written.
+// octet import: a policy from a model of another library, calibrated, compared with it, quantised
+// and written.
 
 #include <errno.h>
 #include <math.h>
@@ -13,6 +14,7 @@
 #include "cli/cli_commands.h"
 #include "cli/cli_env_guard.h"
 #include "cli/cli_import_options.h"
+#include "cli/cli_import_read.h"
 #include "cli/cli_import_report.h"
 #include "cli/cli_observe.h"
 #include "cli/cli_options.h"
@@ -35,7 +37,7 @@
 // One import, from the model to the files.
 typedef struct import_run {
     cli_import_options options;
-    import_model *model;
+    cli_import_source source;
     import_graph *graph;
     import_result result;
     policy_image *fp32;  // that is written: result.image, or the same with scaled observations
@@ -141,19 +143,19 @@ model_take(import_run *run)
     char reason[REASON_BYTES] = "";
     cli_import_options *options = &run->options;
     const import_request *request = &options->request;
-    oct_err err = import_model_load(&run->model, options->model, reason, sizeof(reason));
-    if (err == OCT_OK && strcmp(run->model->producer, "octet") == 0) {
+    oct_err err = cli_import_read(&run->source, options, reason, sizeof(reason));
+    const import_model *model = run->source.model;
+    if (err == OCT_OK && strcmp(model->producer, "octet") == 0) {
         (void)snprintf(reason, sizeof(reason),
                        "octet export wrote this file; use the policy that it was exported from");
         err = OCT_EINVAL;
     }
     if (err == OCT_OK) {
-        err = import_graph_create(&run->graph, run->model, request->obs_shape, request->obs_rank,
-                                  reason, sizeof(reason));
+        err = import_graph_create(&run->graph, model, request->obs_shape, request->obs_rank, reason,
+                                  sizeof(reason));
     }
     if (err == OCT_OK) {
-        err = import_policy_make(&run->result, run->model, run->graph, request, reason,
-                                 sizeof(reason));
+        err = import_policy_make(&run->result, model, run->graph, request, reason, sizeof(reason));
     }
     run->fp32 = run->result.image;
     return err == OCT_OK ? env_check(run) : failed(options->model, reason);
@@ -480,6 +482,8 @@ report(import_run *run)
 {
     run->report.model = run->options.model;
     run->report.observed = run->observed_text;
+    run->report.notes = run->source.notes;
+    run->report.note_count = run->source.note_count;
     run->report.result = &run->result;
     run->report.fp32 = run->fp32;
     run->report.image = run->image;
@@ -518,7 +522,7 @@ cli_import(int argc, char **argv)
     quantizer_reservoir_destroy(run->observed);
     import_policy_free(&run->result);
     import_graph_destroy(run->graph);
-    import_model_destroy(run->model);
+    cli_import_source_free(&run->source);
     free(run);
     return is_done ? 0 : CLI_EXIT_FAILED;
 }

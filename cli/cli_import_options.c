@@ -6,11 +6,14 @@
 #include <string.h>
 
 #include "cli/cli_options.h"
+#include "common/oct_base.h"
 
 enum {
     KEY_ENV = 256,
     KEY_OPTIONS,
     KEY_SHAPE,
+    KEY_ACTIVATION,
+    KEY_NORMALIZER,
     KEY_ACTIONS,
     KEY_BOUNDS,
     KEY_UNIT,
@@ -38,6 +41,12 @@ static const struct argp_option option_table[] = {
     {"options", KEY_OPTIONS, "K=V,...", 0, "Set options of the environment", 0},
     {"obs-shape", KEY_SHAPE, "N,...", 0,
      "Set the shape of an observation, if the model does not give it", 0},
+    {"activation", KEY_ACTIVATION, "A", 0,
+     "Set the activation between the layers of a state dict, which does not contain it: elu, relu, "
+     "tanh or sigmoid",
+     0},
+    {"normalizer", KEY_NORMALIZER, "FILE", 0,
+     "Normalise observations as this file says: a VecNormalize that Stable-Baselines3 saved", 0},
     {"actions", KEY_ACTIONS, "N", 0,
      "Set the number of actions, which are discrete without --bounds or an --env that has a box",
      0},
@@ -133,6 +142,19 @@ parse_head(cli_import_options *options, const char *arg)
 }
 
 static void
+parse_activation(cli_import_options *options, const char *arg)
+{
+    static const char *const names[] = {"elu", "relu", "tanh", "sigmoid"};
+    for (size_t i = 0; i < OCT_COUNTOF(names); i++) {
+        if (strcmp(arg, names[i]) == 0) {
+            options->activation = arg;
+            return;
+        }
+    }
+    cli_usage_error(CLI_IMPORT, "--activation is '%s'; allowed is elu, relu, tanh or sigmoid", arg);
+}
+
+static void
 parse_model(cli_import_options *options, const char *arg)
 {
     if (options->model != NULL) {
@@ -166,6 +188,12 @@ parse(int key, char *arg, struct argp_state *state)
         return 0;
     case KEY_SHAPE:
         parse_shape(options, arg);
+        return 0;
+    case KEY_ACTIVATION:
+        parse_activation(options, arg);
+        return 0;
+    case KEY_NORMALIZER:
+        options->normalizer = arg;
         return 0;
     case KEY_ACTIONS:
         options->request.action_count =
@@ -203,12 +231,14 @@ parse(int key, char *arg, struct argp_state *state)
 static const struct argp import_argp = {
     .options = option_table,
     .parser = parse,
-    .args_doc = "MODEL.onnx",
+    .args_doc = "MODEL",
     .doc = "Makes a policy from a network that was trained elsewhere, quantises it and prints how "
-           "much it differs from the model. MODEL.onnx is an ONNX model: a chain of dense layers "
-           "or convolutions from one observation to actions or their values.\v"
-           "Example:\n"
-           "  octet import pole.onnx --env CartPole-v1 --out pole.oct",
+           "much it differs from the model. MODEL is an ONNX model, an agent that "
+           "Stable-Baselines3 saved (.zip) or a state dict of PyTorch (.pt): a chain of dense "
+           "layers or convolutions from one observation to actions or their values.\v"
+           "Examples:\n"
+           "  octet import pole.onnx --env CartPole-v1 --out pole.oct\n"
+           "  octet import ppo_pole.zip --env CartPole-v1 --out pole.oct",
 };
 
 void
@@ -217,12 +247,32 @@ cli_import_options_parse(cli_import_options *options, int argc, char **argv)
     *options = (cli_import_options){.precision = POLICY_INT8, .env_options = "", .seed = 1};
     cli_options_parse(&import_argp, argc, argv, options);
     if (options->model == NULL) {
-        cli_usage_error(CLI_IMPORT, "no MODEL.onnx given");
+        cli_usage_error(CLI_IMPORT, "no MODEL given");
     }
     if (options->out == NULL) {
         cli_usage_error(CLI_IMPORT, "no file given for the policy; name one with --out");
     }
     if (options->env_options[0] != '\0' && options->env_id == NULL) {
         cli_usage_error(CLI_IMPORT, "--options needs --env");
+    }
+}
+
+void
+cli_import_options_imply(cli_import_options *options, const char *name, const char *value)
+{
+    import_request *request = &options->request;
+    if (strcmp(name, "output") == 0 && request->output == NULL) {
+        request->output = value;
+    } else if (strcmp(name, "log-std") == 0 && request->log_std == NULL) {
+        request->log_std = value;
+    } else if (strcmp(name, "head") == 0 && request->head == 0) {
+        parse_head(options, value);
+    } else if (strcmp(name, "actions") == 0 && request->action_count == 0) {
+        request->action_count =
+            (uint32_t)cli_option_number(CLI_IMPORT, "--actions", value, 1, POLICY_ACTIONS_MAX);
+    } else if (strcmp(name, "bounds") == 0 && !options->has_bounds) {
+        parse_bounds(options, value);
+    } else if (strcmp(name, "unit-actions") == 0) {
+        request->unit_actions = true;
     }
 }

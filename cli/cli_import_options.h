@@ -17,6 +17,8 @@ typedef struct cli_import_options {
     const char *env_id; // NULL: not named
     const char *env_options;
     const char *observations; // NULL: not named
+    const char *activation;   // of a state dict; NULL: not named
+    const char *normalizer;   // a file; NULL: not named
     const char *out;
     policy_precision precision;
     uint64_t seed;
@@ -27,5 +29,8 @@ typedef struct cli_import_options {
 
 // The defaults, then what argv says. Ends the process with a message on wrong usage.
 void cli_import_options_parse(cli_import_options *options, int argc, char **argv);
+// Sets an option, named without "--", to a value that the file of the model implies, unless it was
+// given (or follows from --env). value is kept. Unknown names are ignored.
+void cli_import_options_imply(cli_import_options *options, const char *name, const char *value);
 
 #endif // CLI_CLI_IMPORT_OPTIONS_H

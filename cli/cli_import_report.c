@@ -87,6 +87,9 @@ cli_import_report_text(const cli_import_report *report)
            result->channels_first ? ", channels last," : "");
     print_actions(spec);
     printf("%s\n", result->image->spec.normalise ? ", normalised as the model does it" : "");
+    for (size_t i = 0; i < report->note_count; i++) {
+        printf("note        %s\n", cli_text_plain(report->notes[i], SIZE_MAX).text);
+    }
     for (uint32_t i = 0; i < result->note_count; i++) {
         printf("note        %s\n", cli_text_plain(result->notes[i], SIZE_MAX).text);
     }
@@ -172,6 +175,9 @@ cli_import_report_json(const cli_import_report *report)
     const import_parity *parity = &report->parity;
     json_t *root = object_make(), *notes = json_array(), *fp32 = object_make();
     OCT_ASSERT(notes != NULL);
+    for (size_t i = 0; i < report->note_count; i++) {
+        cli_json_append(notes, cli_json_text(report->notes[i]));
+    }
     for (uint32_t i = 0; i < report->result->note_count; i++) {
         cli_json_append(notes, cli_json_text(report->result->notes[i]));
     }

@@ -10,7 +10,9 @@
 
 typedef struct cli_import_report {
     const char *model;
-    const char *observed;        // "4096 observations of FILE"
+    const char *observed;     // "4096 observations of FILE"
+    const char *const *notes; // [note_count] of cli_import_source
+    size_t note_count;
     const import_result *result; // what came out of the model
     const policy_image *fp32;
     import_parity parity;          // of fp32 with the model

@@ -28,7 +28,7 @@ extern char **environ;
 oct_err
 cli_python_find(char out[CLI_PATH_MAX], const char *program, char *reason, size_t reason_size)
 {
-    static const char *const built[] = {"", "../data", NULL};
+    static const char *const built[] = {"", "../data", "../import", NULL};
     return oct_program_find(out, CLI_PATH_MAX, program, built, reason, reason_size);
 }
 

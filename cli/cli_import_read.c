@@ -1,0 +1,238 @@
+// Tells models apart by their content, and reads what is not ONNX through octet_import.py.
+#include "cli/cli_import_read.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "cli/cli_python.h"
+#include "common/oct_base.h"
+#include "common/oct_text.h"
+
+#define PROGRAM      "octet_import/octet_import.py"
+#define ANSWER_MAX   ((size_t)300 << 20)
+#define ANSWER_FIRST ((size_t)1 << 16)
+#define HEAD_BYTES   256
+
+// ---- which kind of file
+
+typedef enum file_kind { KIND_ONNX, KIND_PYTHON, KIND_LFS, KIND_PAGE, KIND_EMPTY } file_kind;
+
+static bool
+has_suffix(const char *path, const char *suffix)
+{
+    size_t length = strlen(path), end = strlen(suffix);
+    return length > end && strcasecmp(path + length - end, suffix) == 0;
+}
+
+// head[length]: the beginning of the file, with a zero byte behind it.
+static file_kind
+kind_of(const char *path, const char *head, size_t length)
+{
+    static const char *const suffixes[] = {".zip", ".pt", ".pth", ".pkl"};
+    const char *text = head;
+    while (isspace((unsigned char)*text)) {
+        text++;
+    }
+    if (length == 0) {
+        return KIND_EMPTY;
+    }
+    if (strncmp(head, "version https://git-lfs", 23) == 0) {
+        return KIND_LFS;
+    }
+    if (strncasecmp(text, "<!doctype", 9) == 0 || strncasecmp(text, "<html", 5) == 0) {
+        return KIND_PAGE;
+    }
+    // A zip, or a pickle: PROTO 2 to 5. An ONNX model begins with the tag of one of its fields.
+    if (memcmp(head, "PK", 2) == 0 || ((uint8_t)head[0] == 0x80 && head[1] >= 2 && head[1] <= 5)) {
+        return KIND_PYTHON;
+    }
+    for (size_t i = 0; i < OCT_COUNTOF(suffixes); i++) {
+        if (has_suffix(path, suffixes[i])) {
+            return KIND_PYTHON;
+        }
+    }
+    return KIND_ONNX;
+}
+
+static oct_err
+kind_find(file_kind *out, const char *path, char *reason, size_t reason_size)
+{
+    char head[HEAD_BYTES + 1] = "";
+    FILE *file = fopen(path, "rbe");
+    size_t length = file != NULL ? fread(head, 1, HEAD_BYTES, file) : 0;
+    int code = file == NULL || ferror(file) ? errno : 0;
+    if (file != NULL) {
+        (void)fclose(file);
+    }
+    if (code != 0) {
+        (void)oct_refuse(reason, reason_size, "%s", strerror(code));
+        return code == ENOENT ? OCT_ENOTFOUND : OCT_EIO;
+    }
+    *out = kind_of(path, head, length);
+    switch (*out) {
+    case KIND_EMPTY:
+        return oct_refuse(reason, reason_size, "an empty file; was the download complete?");
+    case KIND_LFS:
+        return oct_refuse(reason, reason_size,
+                          "a pointer of Git LFS, not the file itself; 'git lfs pull' fetches it");
+    case KIND_PAGE:
+        return oct_refuse(reason, reason_size,
+                          "a web page, not a model; download the file that the page offers");
+    default:
+        return OCT_OK;
+    }
+}
+
+// ---- the answer of octet_import.py
+
+// Takes one line NAME VALUE of the answer. False: it is the last one, and *model_bytes is set, or
+// the answer is an error, in reason.
+static bool
+line_take(cli_import_source *out, cli_import_options *options, char *name, size_t *model_bytes,
+          char *reason, size_t reason_size)
+{
+    char *space = strchr(name, ' ');
+    char *value = space != NULL ? space + 1 : name + strlen(name);
+    if (space != NULL) {
+        *space = '\0';
+    }
+    if (strcmp(name, "error") == 0) {
+        (void)oct_refuse(reason, reason_size, "%s", value);
+        return false;
+    }
+    if (strcmp(name, "model") == 0) {
+        *model_bytes = strtoul(value, NULL, 10);
+        return false;
+    }
+    if (strcmp(name, "note") != 0) {
+        cli_import_options_imply(options, name, value);
+    } else if (out->note_count < CLI_IMPORT_NOTES_MAX) {
+        out->notes[out->note_count++] = value;
+    }
+    return true;
+}
+
+static oct_err
+answer_take(cli_import_source *out, cli_import_options *options, size_t length, char *reason,
+            size_t reason_size)
+{
+    char *at = out->answer, *end = out->answer + length;
+    size_t model_bytes = 0;
+    reason[0] = '\0';
+    for (;;) {
+        char *line_end = memchr(at, '\n', (size_t)(end - at));
+        if (line_end == NULL) {
+            break;
+        }
+        char *line = at;
+        *line_end = '\0';
+        at = line_end + 1;
+        if (!line_take(out, options, line, &model_bytes, reason, reason_size)) {
+            break;
+        }
+    }
+    if (reason[0] != '\0') {
+        return OCT_EINVAL;
+    }
+    if (model_bytes == 0 || model_bytes != (size_t)(end - at)) {
+        (void)oct_refuse(reason, reason_size, "its reader " PROGRAM " ended without an answer");
+        return OCT_EIO;
+    }
+    return import_model_decode(&out->model, (const uint8_t *)at, model_bytes, NULL, reason,
+                               reason_size);
+}
+
+// A larger copy of bytes[used], which is freed.
+static char *
+grown(char *bytes, size_t used, size_t room)
+{
+    char *larger = oct_alloc(room + 1);
+    memcpy(larger, bytes, used);
+    free(bytes);
+    return larger;
+}
+
+// Reads from the socket to its end.
+static oct_err
+answer_read(cli_import_source *out, int socket, size_t *length, char *reason, size_t reason_size)
+{
+    size_t room = ANSWER_FIRST;
+    out->answer = oct_alloc(room + 1);
+    *length = 0;
+    for (;;) {
+        if (*length == room) {
+            room *= 2;
+            out->answer = grown(out->answer, *length, room);
+        }
+        ssize_t got = read(socket, out->answer + *length, room - *length);
+        if (got == 0) {
+            return OCT_OK;
+        }
+        if (got < 0 && errno == EINTR) {
+            continue;
+        }
+        if (got < 0 || *length + (size_t)got > ANSWER_MAX) {
+            (void)oct_refuse(reason, reason_size, "cannot read the answer of " PROGRAM);
+            return OCT_EIO;
+        }
+        *length += (size_t)got;
+    }
+}
+
+static oct_err
+python_read(cli_import_source *out, cli_import_options *options, char *reason, size_t reason_size)
+{
+    const char *arguments[8];
+    size_t count = 0;
+    if (options->activation != NULL) {
+        arguments[count++] = "--activation";
+        arguments[count++] = options->activation;
+    }
+    if (options->normalizer != NULL) {
+        arguments[count++] = "--normalizer";
+        arguments[count++] = options->normalizer;
+    }
+    arguments[count++] = "--";
+    arguments[count++] = options->model;
+    arguments[count] = NULL;
+    cli_python python;
+    OCT_TRY(cli_python_start(&python, PROGRAM, arguments, reason, reason_size));
+    size_t length;
+    oct_err err = answer_read(out, python.socket, &length, reason, reason_size);
+    cli_python_stop(&python);
+    return err == OCT_OK ? answer_take(out, options, length, reason, reason_size) : err;
+}
+
+// ---- both
+
+oct_err
+cli_import_read(cli_import_source *out, cli_import_options *options, char *reason,
+                size_t reason_size)
+{
+    *out = (cli_import_source){0};
+    file_kind kind = KIND_ONNX;
+    OCT_TRY(kind_find(&kind, options->model, reason, reason_size));
+    if (kind == KIND_PYTHON) {
+        return python_read(out, options, reason, reason_size);
+    }
+    if (options->activation != NULL || options->normalizer != NULL) {
+        return oct_refuse(
+            reason, reason_size,
+            "%s is for files of PyTorch and Stable-Baselines3; an ONNX model contains "
+            "all operations",
+            options->activation != NULL ? "--activation" : "--normalizer");
+    }
+    return import_model_load(&out->model, options->model, reason, reason_size);
+}
+
+void
+cli_import_source_free(cli_import_source *source)
+{
+    import_model_destroy(source->model);
+    free(source->answer);
+}

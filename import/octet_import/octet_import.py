@@ -1,0 +1,135 @@
+#!/usr/bin/env python3
+"""Reads an agent of Stable-Baselines3 or a file of PyTorch for `octet import`, which runs it.
+
+usage: octet_import.py FILE [--activation NAME] [--normalizer FILE]
+
+Writes lines NAME VALUE, the options that the file implies, and "model BYTES" with an ONNX model behind it; or one line
+"error REASON". Needs numpy. Nothing in a file is executed, and memory and time are limited besides.
+"""
+
+import argparse
+import os
+import pathlib
+import resource
+import sys
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+MEMORY_BYTES_MAX = 4 << 30
+SECONDS_MAX = 120
+
+
+def say(name, value):
+    text = " ".join(str(value).split()).encode("utf-8", "replace")[:4096]
+    sys.stdout.buffer.write(name.encode() + b" " + text + b"\n")
+
+
+try:
+    import numpy  # noqa: F401
+except ImportError:
+    say("error", f"it is read with NumPy, which the Python at {sys.executable} does not have: install python3-numpy, or name another "
+        "Python with OCTET_PYTHON")
+    sys.exit(0)
+
+import io  # noqa: E402
+
+from inert_pickle import Fault, load, named, what  # noqa: E402
+from sb3_agent import is_agent, read_agent  # noqa: E402
+from state_dict import read_state  # noqa: E402
+from torch_file import FILE_BYTES_MAX, Archive, is_old, load_torch  # noqa: E402
+
+SUFFIXES = (".zip", ".onnx", ".pt", ".pth")
+
+
+def lower(limit, most):
+    """Lowers a limit of this process, which may be lower already."""
+    hard = resource.getrlimit(limit)[1]
+    most = most if hard == resource.RLIM_INFINITY else min(most, hard)
+    resource.setrlimit(limit, (most, most))
+
+
+def read_file(path):
+    try:
+        with open(path, "rb") as file:
+            data = file.read(FILE_BYTES_MAX + 1)
+    except OSError as error:
+        raise Fault(error.strerror or str(error)) from None
+    if len(data) > FILE_BYTES_MAX:
+        raise Fault(f"more than {FILE_BYTES_MAX >> 20} MiB")
+    return data
+
+
+def read_pickle(data):
+    """Returns what a file of torch.save or of pickle.dump describes."""
+    if data[:2] == b"PK" or is_old(data):
+        return load_torch(data)
+    return load(io.BytesIO(data))
+
+
+def refuse_zip(archive):
+    """Says what a zip file is that has no model."""
+    names = archive.names
+    if {"parameters", "parameter_list"} & set(names):
+        raise Fault("an agent of Stable Baselines 2 (TensorFlow); those of Stable-Baselines3 can be read")
+    if names and all(name.endswith(".npy") for name in names):
+        raise Fault("arrays of NumPy (numpy.savez), not a model; octet.import_policy takes arrays as layers")
+    if "replay_buffer.pkl" in names or any(name.endswith("/saved_model.pb") for name in names):
+        raise Fault("a zip file of another library, which is not read here")
+    inner = next((name for name in names if name.endswith(SUFFIXES)), None)
+    if inner is not None:
+        raise Fault(f"a zip file that contains {inner}: unpack it and import that")
+    raise Fault("a zip file that is neither an agent of Stable-Baselines3 (it has no policy.pth) nor of PyTorch (it has no data.pkl); "
+                f"it contains {', '.join(names[:4]) or 'nothing'}")
+
+
+def read(data, activation, normalizer):
+    """Returns the Network of a file."""
+    archive = Archive(data) if data[:2] == b"PK" else None
+    if archive is not None and is_agent(archive):
+        if activation is not None:
+            raise Fault("--activation is for state dicts; an agent of Stable-Baselines3 says its activation")
+        return read_agent(archive, normalizer)
+    if archive is not None and archive.folder() is None:
+        refuse_zip(archive)
+    value = read_pickle(data)
+    if named(value).startswith("stable_baselines3.common.vec_env."):
+        raise Fault("a VecNormalize, not an agent; give it with --normalizer when you import the agent's zip file")
+    if not isinstance(value, dict):
+        raise Fault(f"{what(value)}, not a state dict; save one with torch.save(module.state_dict(), FILE)")
+    return read_state(value, activation, normalizer)
+
+
+def main():
+    parser = argparse.ArgumentParser(allow_abbrev=False)
+    parser.add_argument("file", type=pathlib.Path)
+    parser.add_argument("--activation")
+    parser.add_argument("--normalizer", type=pathlib.Path)
+    options = parser.parse_args()
+    lower(resource.RLIMIT_AS, MEMORY_BYTES_MAX)
+    lower(resource.RLIMIT_CPU, SECONDS_MAX)
+    lower(resource.RLIMIT_NPROC, 0)
+    try:
+        normalizer = None
+        if options.normalizer is not None:
+            try:
+                normalizer = read_pickle(read_file(options.normalizer))
+            except Fault as error:
+                raise Fault(f"--normalizer {options.normalizer}: {error}") from None
+        network = read(read_file(options.file), options.activation, normalizer)
+        model = network.encode()
+    except Fault as error:
+        say("error", error)
+        return
+    except MemoryError:
+        say("error", f"reading it needs more than {MEMORY_BYTES_MAX >> 30} GiB of memory; it is damaged")
+        return
+    for name, value in network.options():
+        say(name, value)
+    say("model", len(model))
+    sys.stdout.buffer.write(model)
+    sys.stdout.buffer.flush()
+
+
+if __name__ == "__main__":
+    main()

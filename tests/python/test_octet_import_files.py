@@ -1,0 +1,380 @@
+"""Agents of Stable-Baselines3 and files of PyTorch as policies, read without either, and what such files must not do."""
+
+import base64
+import importlib.util
+import io
+import json
+import os
+import pathlib
+import pickle
+import random
+import struct
+import subprocess
+import sys
+import zipfile
+
+import numpy as np
+import pytest
+
+import octet
+
+ROOT = pathlib.Path(__file__).parents[2]
+AGENTS = ROOT / "tests/data/import/agents"
+READER = ROOT / "import/octet_import"
+sys.path[:0] = [str(READER), str(ROOT / "python/octet")]
+import inert_pickle  # noqa: E402
+import octet_import  # noqa: E402
+
+pytestmark = pytest.mark.skipif("OCTET_PROGRAM" not in os.environ and octet._lib.own_file("bin/octet") is None,
+                                reason="OCTET_PROGRAM does not name octet")
+HEADS = {"ppo": "logits", "ppo_shared": "logits", "ppo_dict": "logits", "ppo_box": "gaussian", "a2c_choices": "logits", "dqn": "values",
+         "qrdqn": "values", "sac": "tanh_gaussian", "tqc": "tanh_gaussian", "sac_sde": "gaussian", "ppo_sde_squashed": "tanh",
+         "td3": "tanh", "ars": "tanh", "ars_linear": "gaussian", "masked": "logits", "trpo": "gaussian"}
+
+
+def run(file, out, *arguments):
+    env = {"OCTET_PYTHON": sys.executable, **os.environ}
+    return subprocess.run([os.environ.get("OCTET_PROGRAM", "octet"), "import", file, "--out", out, *map(str, arguments)],
+                          capture_output=True, text=True, env=env, check=False)
+
+
+def report_of(file, tmp_path, *arguments):
+    """Imports a file in fp32 and returns the report and the policy."""
+    done = run(file, tmp_path / "p.oct", "--precision", "fp32", "--json", *arguments)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout), octet.Policy(tmp_path / "p.oct")
+
+
+def error_of(file, tmp_path, *arguments):
+    done = run(file, tmp_path / "p.oct", *arguments)
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert not (tmp_path / "p.oct").exists()
+    begin = f"octet import: error: '{file}': "
+    assert done.stderr.startswith(begin) and done.stderr.count("\n") == 1, done.stderr
+    return done.stderr[len(begin):].strip()
+
+
+def compare(folder, name, tmp_path):
+    """Compares the policy with the actions that the library computed. Returns the report."""
+    given, agent = np.load(folder / f"{name}.npz"), folder / f"{name}.zip"
+    arguments = ["--observations", tmp_path / "seen.npy"]
+    rows, wanted = given["observations"], given["actions"]
+    np.save(tmp_path / "seen.npy", rows)
+    if not agent.exists():
+        agent = folder / f"{name}.pt"
+        arguments += ["--bounds=-8:8"]
+        if name.startswith("sequential"):
+            arguments += ["--activation", "tanh"]
+    if (folder / f"{name}.vec.pkl").exists():
+        arguments += ["--normalizer", folder / f"{name}.vec.pkl"]
+    report, policy = report_of(agent, tmp_path, *arguments)
+    if rows.ndim == 4 and report["channels_first"]:
+        rows = np.ascontiguousarray(rows.transpose(0, 2, 3, 1))
+    actions = policy.act(rows)
+    if name == "normalised":
+        near = np.arange(len(rows))[is_unclipped(rows, folder / "normalised.vec.pkl")]
+        assert 0 < len(near) < len(rows)
+        assert report["fp32"]["clipped"] == pytest.approx(1 - len(near) / len(rows))
+        actions, wanted = actions[near], wanted[near]
+    if wanted.ndim == 1:
+        assert (actions == wanted).all()
+    else:
+        np.testing.assert_allclose(actions, wanted, rtol=1e-5, atol=1e-5)
+    assert report["fp32"]["max_abs"] < 1e-5 or report["fp32"]["clipped"] > 0
+    return report
+
+
+def is_unclipped(rows, path):
+    state = inert_pickle.load(io.BytesIO(path.read_bytes())).state
+    rms = state["obs_rms"].state
+    mean, variance = (inert_pickle.array("rms", rms[key]) for key in ("mean", "var"))
+    return (np.abs((rows - mean) / np.sqrt(variance + state["epsilon"])) < state["clip_obs"]).all(1)
+
+
+@pytest.mark.parametrize("name", sorted(path.stem for path in AGENTS.glob("*.npz")))
+def test_the_policy_acts_as_the_library(name, tmp_path):
+    report = compare(AGENTS, name, tmp_path)
+    assert len(np.unique(np.load(AGENTS / f"{name}.npz")["actions"], axis=0)) > 1
+    assert report["head"] == HEADS.get(name, report["head"])
+    said = " ".join(report["notes"])
+    assert ("exploration noise depends on the state" in said) == ("sde" in name)
+    assert ("mask of invalid actions is left out" in said) == (name == "masked")
+    assert ("taken as ELU" in said) == name.startswith("rsl")
+    assert ("left out: VecNormalize clips a at 10" in said) == (name == "normalised_dict")
+
+
+def test_deviations_are_those_of_the_agent(tmp_path):
+    given = np.load(AGENTS / "rsl_1.npz")["observations"]
+    for name in ("rsl_1", "rsl_2", "rsl_3", "rsl_5"):
+        _, policy = report_of(AGENTS / f"{name}.pt", tmp_path, "--bounds=-8:8")
+        rows = np.tile(given[:1], (4000, 1))
+        drawn, _ = policy.sampler(seed=1, rows=len(rows)).sample(rows)
+        np.testing.assert_allclose(drawn.std(0), [0.5, 0.1, 1.0], rtol=0.1)
+
+
+def test_an_option_has_precedence_over_the_file(tmp_path):
+    report, policy = report_of(AGENTS / "ppo_box.zip", tmp_path, "--bounds=-1:0,-0.1:0.1,1:2")
+    assert policy.info.action_low == pytest.approx((-1, -0.1, 1))
+    assert report_of(AGENTS / "ppo.zip", tmp_path, "--head", "values")[0]["head"] == "values"
+    assert "3 actions" in error_of(AGENTS / "ppo.zip", tmp_path / "x", "--actions", 3)
+    relu, elu = (report_of(AGENTS / "rsl_2.pt", tmp_path, "--bounds=-9:9", "--activation", name)[1] for name in ("relu", "elu"))
+    rows = np.load(AGENTS / "rsl_2.npz")["observations"]
+    assert np.abs(relu.act(rows) - elu.act(rows)).max() > 0.01
+
+
+# ---- what is refused
+
+def zip_of(**files):
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as made:
+        for name, data in files.items():
+            made.writestr(name.replace("__", "/").replace("_DOT_", "."), data)
+    return out.getvalue()
+
+
+def changed(name, **files):
+    """An agent with other files in it; None: without this one."""
+    with zipfile.ZipFile(AGENTS / f"{name}.zip") as old:
+        parts = {one: old.read(one) for one in old.namelist()}
+    parts |= {key.replace("_DOT_", "."): value for key, value in files.items()}
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as made:
+        for one, data in parts.items():
+            if data is not None:
+                made.writestr(one, data)
+    return out.getvalue()
+
+
+def with_data(name, **items):
+    with zipfile.ZipFile(AGENTS / f"{name}.zip") as old:
+        data = json.loads(old.read("data"))
+    data |= {key: {":serialized:": base64.b64encode(value).decode()} if isinstance(value, bytes) else value for key, value in items.items()}
+    return changed(name, data=json.dumps(data))
+
+
+def short_global(module, name):
+    return b"c" + module.encode() + b"\n" + name.encode() + b"\n"
+
+
+OWNED = pathlib.Path(__file__).parent / "owned"
+RUNS = b"\x80\x02" + short_global("posix", "system") + b"X" + struct.pack("<I", len(f"touch {OWNED}")) + f"touch {OWNED}".encode() + b"\x85R."
+LAYERS = pickle.dumps({"0.weight": np.ones((2, 3))}, protocol=4)
+
+REFUSED = [
+    ("text.zip", b"hello", "a damaged pickle"),
+    ("cut.zip", (AGENTS / "ppo.zip").read_bytes()[:4000], "was the download complete?"),
+    ("cut.pt", (AGENTS / "sequential.pt").read_bytes()[:-8], "was the download complete?"),
+    ("other.zip", zip_of(readme_DOT_txt=b"x"), "neither an agent of Stable-Baselines3"),
+    ("folder.zip", zip_of(a__ppo_DOT_zip=b"x"), "contains a/ppo.zip: unpack it"),
+    ("arrays.zip", zip_of(a_DOT_npy=b"x"), "arrays of NumPy"),
+    ("old.zip", zip_of(data=b"{}", parameters=b"", parameter_list=b"[]"), "Stable Baselines 2 (TensorFlow)"),
+    ("runs.pt", RUNS, "calls posix.system, which can run code"),
+    ("runs.zip", changed("ppo", policy_DOT_pth=zip_of(archive__data_DOT_pkl=RUNS)), "calls posix.system"),
+    ("space.zip", with_data("ppo", observation_space=RUNS), "observation_space: its pickle calls posix.system"),
+    ("eval.pt", b"\x80\x02c__builtin__\neval\nX\x01\x00\x00\x001\x85R.", "calls builtins.eval"),
+    ("json.zip", changed("ppo", data=b"[" * 100000), "data is not JSON"),
+    ("class.zip", with_data("ppo", policy_class=short_global("mine", "Policy") + b"."), "policy_class mine.Policy"),
+    ("extractor.zip", with_data("ppo", policy_kwargs=b"}X\x18\x00\x00\x00features_extractor_class" + short_global("mine", "Net") + b"s."),
+     "features_extractor_class mine.Net cannot be read"),
+    ("cnn.zip", with_data("ppo", policy_class=short_global("stable_baselines3.common.policies", "ActorCriticCnnPolicy") + b"."),
+     "NatureCNN: it has convolutions with strides 4 and 2"),
+    ("gelu.zip", with_data("ppo", policy_kwargs=b"}X\x0d\x00\x00\x00activation_fn" + short_global("torch.nn.modules.activation", "GELU") + b"s."),
+     "activation_fn torch.nn.modules.activation.GELU"),
+    ("none.zip", with_data("ppo", observation_space=None), "observations of NoneType"),
+    ("start.zip", with_data("ppo", action_space=b"(igymnasium.spaces.discrete\nDiscrete\n}(X\x01\x00\x00\x00nK\x04X\x05\x00\x00\x00startK\x01ub."),
+     "actions of Discrete begin with 1"),
+    ("more.zip", with_data("ppo", action_space=b"(igymnasium.spaces.discrete\nDiscrete\n}X\x01\x00\x00\x00nK\x05sb."),
+     "5 actions, but the network has 4 outputs"),
+    ("vec.pkl", (AGENTS / "normalised.vec.pkl").read_bytes(), "a VecNormalize, not an agent"),
+    ("list.pkl", pickle.dumps([1]), "a list, not a state dict"),
+    ("layers.pkl", pickle.dumps({"0.weight": np.ones((2, 3)), "2.weight": np.ones((2, 2))}), "give --activation elu, relu, tanh or sigmoid"),
+    ("norm.pkl", pickle.dumps({"0.weight": np.ones((2, 3)), "1.weight": np.ones(2), "3.weight": np.ones((2, 2))}), "1: expected dense layers with one activation"),
+    ("width.pkl", pickle.dumps({"actor.0.weight": np.ones((2, 3)), "actor.2.weight": np.ones((2, 4)), "std": np.ones(2)}), "give --activation"),
+    ("rnn.pkl", pickle.dumps({"actor.0.weight": np.ones((2, 3)), "rnn.weight_ih_l0": np.ones(2)}), "a recurrent network"),
+    ("std.pkl", pickle.dumps({"model_state_dict": {"actor.0.weight": np.ones((2, 3)), "std": np.zeros(2)}}), "std: a deviation of 0"),
+    ("objects.pkl", pickle.dumps({"actor.0.weight": np.array([[None]])}), "actor.0.weight: expected numbers, not an array"),
+    ("laughs.pkl", b"\x80\x02)" + b"2\x86" * 60 + b"}\x8c\x01a" + b"s.", "a damaged pickle"),
+]
+
+
+@pytest.mark.parametrize(("name", "data", "words"), REFUSED, ids=[name for name, *_ in REFUSED])
+def test_what_is_not_a_policy_is_named(name, data, words):
+    with pytest.raises(inert_pickle.Fault) as said:
+        octet_import.read(data, None, None)
+    assert words in str(said.value)
+
+
+@pytest.mark.parametrize(("name", "data", "words"), [
+    ("empty.zip", b"", "an empty file"),
+    ("lfs.zip", b"version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 9\n", "'git lfs pull' fetches it"),
+    ("page.onnx", b"\n<!DOCTYPE html><html><body>404</body></html>", "a web page, not a model"),
+    ("text.zip", b"hello", "a damaged pickle"), ("runs.pt", RUNS, "calls posix.system, which can run code"),
+    ("cut.onnx", (AGENTS / "ppo.zip").read_bytes()[:4000], "was the download complete?")])
+def test_the_command_names_what_is_not_a_policy(name, data, words, tmp_path):
+    (tmp_path / name).write_bytes(data)
+    assert words in error_of(tmp_path / name, tmp_path)
+    assert not OWNED.exists()
+
+
+@pytest.mark.parametrize(("name", "words"), [
+    ("recurrent.zip", "a recurrent network (RecurrentPPO)"), ("choices.zip", "actions of MultiDiscrete; policies have those of Discrete and Box"),
+    ("script.pt", "a program of TorchScript"), ("module.pt", "torch.nn.modules.container.Sequential, not a state dict"), ("sequential.pt", "give --activation")])
+def test_files_of_the_libraries_that_are_not_a_policy_are_named(name, words):
+    with pytest.raises(inert_pickle.Fault) as said:
+        octet_import.read((AGENTS / name).read_bytes(), None, None)
+    assert words in str(said.value)
+
+
+def test_options_that_the_file_answers_are_refused(tmp_path):
+    assert "--activation is for state dicts" in error_of(AGENTS / "ppo.zip", tmp_path, "--activation", "elu")
+    assert "No such file or directory" in error_of(tmp_path / "nothere.zip", tmp_path)
+    model = ROOT / "tests/data/import/tanh.onnx"
+    for option in ("--activation=elu", f"--normalizer={AGENTS / 'normalised.vec.pkl'}"):
+        assert "is for files of PyTorch and Stable-Baselines3" in error_of(model, tmp_path, option)
+    (tmp_path / "runs.pkl").write_bytes(RUNS)
+    for file, words in [("ppo.zip", "the normalizer is a dictionary"), ("nothere", "No such file"), ("runs.pkl", "calls posix.system")]:
+        path = tmp_path / file if file != "ppo.zip" else AGENTS / "sequential.pt"
+        said = error_of(AGENTS / "ppo.zip", tmp_path, "--normalizer", path)
+        assert words in said
+    assert "is for 5 numbers, but an observation has 12" in error_of(AGENTS / "ppo_dict.zip", tmp_path, "--normalizer", AGENTS / "normalised.vec.pkl")
+
+
+def test_without_numpy_the_package_is_named(tmp_path):
+    python = tmp_path / "python"
+    (tmp_path / "numpy.py").write_text("raise ImportError\n")
+    python.write_text(f"#!/bin/sh\nexec {sys.executable} -c 'import sys; sys.path.insert(0, \"{tmp_path}\"); script = sys.argv[1]; "
+                      "del sys.argv[0]; exec(compile(open(script).read(), script, \"exec\"), {\"__file__\": script, \"__name__\": "
+                      "\"__main__\"})' \"$@\"\n")
+    python.chmod(0o755)
+    done = subprocess.run([os.environ.get("OCTET_PROGRAM", "octet"), "import", AGENTS / "ppo.zip", "--out", tmp_path / "p.oct"],
+                          capture_output=True, text=True, env={**os.environ, "OCTET_PYTHON": str(python)}, check=False)
+    assert "install python3-numpy" in done.stderr and done.returncode == 1, done.stderr
+
+
+# ---- files from anywhere
+
+def test_the_reader_gives_what_pickle_gives():
+    """Of data without classes, in every protocol."""
+    value = {"a": [1, -2, 1 << 70, 1.5, None, True, "é", b"\x00\xff", (), (1,), (1, 2), (1, 2, 3), (1, 2, 3, 4)], 7: {"b": {3, 4}}, "s": frozenset([1])}
+    for protocol in range(6):
+        assert inert_pickle.load(io.BytesIO(pickle.dumps(value, protocol))) == value
+        array = np.arange(12, dtype=np.float32).reshape(3, 4)
+        for one in (array, array.T, array.astype(">f8"), array[:, :1], np.array(3), array > 2):
+            read = inert_pickle.load(io.BytesIO(pickle.dumps(one, protocol)))
+            assert (inert_pickle.array("it", read) == one).all() and inert_pickle.array("it", read).shape == one.shape
+
+
+MUTATE = r"""
+import io, os, random, resource, sys, tracemalloc
+sys.path[:0] = sys.argv[1:3]
+import numpy, encodings.cp437, encodings.raw_unicode_escape, encodings.unicode_escape, encodings.latin_1, bz2, lzma
+import octet_import
+from inert_pickle import Fault
+wrong = []
+octet_import.read(open(sys.argv[4], "rb").read(), None, None).encode()  # everything is loaded that is loaded lazily
+def hook(event, _):
+    if event.split(".")[0] in ("os", "subprocess", "socket", "shutil", "ctypes", "pty", "webbrowser", "pickle", "marshal", "compile", "exec", "import", "open"):
+        wrong.append(event)
+sys.addaudithook(hook)
+tracemalloc.start()
+good = bad = 0
+files = [open(path, "rb").read() for path in sys.argv[4:]]
+wrong.clear()
+rng = random.Random(int(sys.argv[3]))
+for _ in range(400):
+    data = bytearray(rng.choice(files))
+    for _ in range(rng.choice([1, 1, 2, 8, 40])):
+        at = rng.randrange(len(data))
+        way = rng.randrange(4)
+        if way == 0: data[at] = rng.randrange(256)
+        elif way == 1: del data[at:at + rng.randrange(1, 40)]
+        elif way == 2: data[at:at] = rng.randbytes(rng.randrange(1, 20))
+        else: data[at:at + 4] = rng.choice([b"\xff\xff\xff\x7f", b"\xff\xff\xff\xff", b"\0\0\0\0", b"2222", b"cos\n"])
+        if not data: data = bytearray(b"\0")
+    try:
+        octet_import.read(bytes(data), "elu", None).encode()
+        good += 1
+    except Fault:
+        bad += 1
+print(good, bad, tracemalloc.get_traced_memory()[1] >> 20, sorted(set(wrong)))
+"""
+
+
+def stored(path):
+    """Returns an agent whose files are not packed, so that a changed byte reaches the readers behind the checksums."""
+    with zipfile.ZipFile(path) as old:
+        out = io.BytesIO()
+        with zipfile.ZipFile(out, "w") as new:
+            for name in old.namelist():
+                new.writestr(name, stored(io.BytesIO(old.read(name))) if name.endswith(".pth") else old.read(name))
+    return out.getvalue()
+
+
+def test_changed_files_are_read_or_refused_and_nothing_else_happens(tmp_path):
+    """Damage in zip files is found by their checksums: pickles are changed by themselves, too."""
+    paths = [AGENTS / "sequential.pt"]
+    with zipfile.ZipFile(AGENTS / "ppo.zip") as agent:
+        paths.append(tmp_path / "data.pkl")
+        with zipfile.ZipFile(io.BytesIO(agent.read("policy.pth"))) as state:
+            paths[-1].write_bytes(next(state.read(name) for name in state.namelist() if name.endswith("data.pkl")))
+        for key, item in json.loads(agent.read("data")).items():
+            if isinstance(item, dict) and ":serialized:" in item:
+                paths.append(tmp_path / f"{key}.pkl")
+                paths[-1].write_bytes(base64.b64decode(item[":serialized:"]))
+    for name in ("ppo.zip", "rsl_1.pt"):
+        (tmp_path / name).write_bytes(stored(AGENTS / name))
+        paths.append(tmp_path / name)
+    paths.append(AGENTS / "normalised.vec.pkl")
+    (tmp_path / "layers.pkl").write_bytes(LAYERS)
+    paths = [AGENTS / "ppo.zip", tmp_path / "layers.pkl", *paths]
+    done = subprocess.run([sys.executable, "-c", MUTATE, READER, ROOT / "python/octet", str(random.SystemRandom().randrange(1 << 30)), *paths],
+                          capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-3000:] + done.args[5]
+    good, bad, mib, wrong = done.stdout.split(None, 3)
+    assert int(good) > 0 and int(bad) > 200 and int(mib) < 100 and wrong.strip() == "[]", done.stdout + done.args[5]
+
+
+@pytest.mark.parametrize("data", [
+    b"\x80\x04\x8e" + struct.pack("<Q", 1 << 62) + b"x.",           # bytes without end
+    b"\x80\x02\x8b\xff\xff\xff\x7f.", b"\x80\x02}r\xff\xff\xff\x7f.",  # a number, and a place far away
+    b"(" * 1000 + b".", b"]" + b"2a" * 1000 + b"0.", b"\x80\x02" + b"(" * 50_000 + b"l" * 50_000 + b".",
+    b"0.", b".", b"R.", b"NR.", b"\x80\x02cos\nsystem\n.", b"\x80\x05\x97.", b"\x82\x01.", b"]N\x85b."])
+def test_pickles_that_are_made_to_exhaust_a_reader(data):
+    with pytest.raises(inert_pickle.Fault):
+        octet_import.read(data, None, None)
+
+
+def test_a_pickle_of_too_many_operations_and_arrays_of_too_many_numbers():
+    with pytest.raises(inert_pickle.Fault, match="more than 1000000 operations"):
+        inert_pickle.load(io.BytesIO(b"\x80\x02" + b"N0" * 500_001 + b"."))
+    big = b"\x80\x02cnumpy.core.multiarray\n_reconstruct\ncnumpy\nndarray\nK\x00\x85C\x01b\x87R(K\x01J\x00\x00\x00\x7f\x85cnumpy\ndtype\nX\x02\x00\x00\x00f4\x85R\x89C\x00tb."
+    with pytest.raises(inert_pickle.Fault, match="damaged|more than"):
+        inert_pickle.load(io.BytesIO(big))
+
+
+def test_a_zip_that_unpacks_without_end_is_refused():
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as made:
+        made.writestr("data", b"[" + b" " * (40 << 20) + b"]")
+        made.writestr("policy.pth", b"")
+    with pytest.raises(inert_pickle.Fault, match="its file data has more than 32 MiB"):
+        octet_import.read(out.getvalue(), None, None)
+
+
+# ---- the libraries themselves
+
+def test_agents_that_are_made_now(tmp_path):
+    """Of every algorithm, by the installed versions."""
+    for name in ("torch", "stable_baselines3", "sb3_contrib"):
+        pytest.importorskip(name, reason="SKIPPED: PyTorch, Stable-Baselines3 and sb3-contrib are not installed")
+    spec = importlib.util.spec_from_file_location("make_import_agents", ROOT / "tools/make_import_agents.py")
+    make = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(make)
+    made = tmp_path / "made"
+    make.write(made)
+    names = sorted(path.stem for path in made.glob("*.npz"))
+    assert set(make.AGENTS) | set(make.NORMALISED) | {"ppo_shared", "rsl_1", "rsl_5", "sequential"} <= set(names)
+    for name in names:
+        compare(made, name, tmp_path)
+    for name in make.REFUSED:
+        assert error_of(made / f"{name}.zip", tmp_path / "x")
