@@ -200,6 +200,11 @@ evaluation_collect(struct evaluation *run, const actor_evaluate_request *request
         if (!lane_is_asked(run, i, request->episodes)) {
             continue;
         }
+        if ((flags & ENV_BEGINS) != 0) {
+            lane->is_stuck = false;
+            result->env_steps--;
+            continue;
+        }
         bool had_episode = !lane->is_stuck, has_failed = (flags & OCTET_ENV_FAILED) != 0;
         lane->steps++;
         lane->length++;
@@ -217,7 +222,8 @@ evaluation_collect(struct evaluation *run, const actor_evaluate_request *request
             for (uint32_t k = 0; k < metrics; k++) {
                 oct_metric_add(&result->metrics[k], run->io.metrics[(size_t)i * metrics + k]);
             }
-            *lane = (struct lane){.played = lane->played + 1};
+            *lane = (struct lane){.played = lane->played + 1,
+                                  .is_stuck = (flags & OCTET_ENV_OBS_IS_RESET) == 0};
             (*counted)++;
             continue;
         }
@@ -325,6 +331,7 @@ actor_evaluate(const policy_net *net, const actor_evaluate_request *request,
         .count = envs,
         .seed = request->seed,
         .autoreset = true,
+        .takes_begins = true,
     };
     OCT_TRY(env_open(&run.e, &wanted, reason, reason_size));
     oct_err err = actor_fits(spec, policy_net_origin(net), env_spec(run.e), reason, reason_size);

@@ -59,6 +59,7 @@ config_take(actor_io *io, const char *text)
         .count = io->options.evaluate ? 1 : io->config.actor.envs,
         .seed = io->config.run.seed, // until the acting thread seeds each (actor_seed.h)
         .autoreset = true,
+        .takes_begins = true,
         .plugins = io->options.plugins,
     };
     oct_pulse_beat(OCT_PULSE_LOOP, OCT_PULSE_ENV);

@@ -307,6 +307,10 @@ run_collect(actor_run *run, actor_batch *batch)
             collect_failure(run, batch, i, version);
             continue;
         }
+        if ((flags & ENV_BEGINS) != 0) {
+            run->numbers.env_steps--;
+            continue;
+        }
         bool begins = run->has_rollouts && batch->rows[i] == 0;
         uint8_t row = (run->is_first[i] ? WIRE_FIRST : 0) | (begins ? WIRE_ROLLOUT : 0) |
                       (run->random[i] ? WIRE_RANDOM : 0) |

@@ -21,6 +21,7 @@ struct env {
     uint32_t count;
     uint32_t obs_bytes, action_bytes;
     bool autoreset;
+    uint8_t flags_known;
     uint64_t failures;
     // Rows that the guard needs and the caller may not want.
     float *reward;
@@ -47,6 +48,7 @@ env_open(env **out, const env_request *request, char *reason, size_t reason_size
     e->its = instance;
     e->count = request->count;
     e->autoreset = request->autoreset;
+    e->flags_known = FLAGS_KNOWN | (request->takes_begins ? ENV_BEGINS : 0);
     e->obs_bytes = env_space_bytes(&e->its.spec.obs);
     e->action_bytes = env_space_bytes(&e->its.spec.action);
     e->reward = oct_alloc(e->count * sizeof(*e->reward));
@@ -216,7 +218,7 @@ static const char *
 step_fault(const env *e, const octet_env_io *io, uint32_t i)
 {
     uint8_t flags = io->flags[i];
-    if ((flags & ~FLAGS_KNOWN) != 0) {
+    if ((flags & ~e->flags_known) != 0) {
         return "unknown flags";
     }
     if (!isfinite(io->reward[i])) {
@@ -290,7 +292,7 @@ step_is_quiet(const env *e, const octet_env_io *io)
 {
     unsigned strange = 0;
     for (uint32_t i = 0; i < e->count; i++) {
-        strange |= io->flags[i] & (~FLAGS_KNOWN | OCTET_ENV_FAILED);
+        strange |= io->flags[i] & (~(unsigned)e->flags_known | OCTET_ENV_FAILED);
         if (io->final_obs != NULL && (io->flags[i] & FLAGS_END) != 0) {
             const void *row = row_at(io->final_obs, io->final_obs_stride, i);
             strange |= !env_space_is_sound(&e->its.spec.obs, row);
@@ -357,7 +359,7 @@ row_guard(env *e, octet_env_io *io, uint32_t i)
     if (fault == NULL && e->stuck[i] == 0) {
         return false;
     }
-    bool has_begun = fault == NULL && (io->flags[i] & OCTET_ENV_OBS_IS_RESET) != 0;
+    bool has_begun = fault == NULL && (io->flags[i] & (OCTET_ENV_OBS_IS_RESET | ENV_BEGINS)) != 0;
     e->failures++;
     failure_mark(e, io, i, fault != NULL ? fault : "its last reset failed");
     if (has_begun) { // the episode that it was to leave has ended

@@ -18,12 +18,19 @@
 // with one line for a person in reason.
 typedef struct env env;
 
+// In the flags of a step, only where the request takes it: the action was not used, reward is 0,
+// and obs is the first observation of an episode. The step before ended one without OBS_IS_RESET.
+#define ENV_BEGINS 16u
+
 typedef struct env_request {
     const char *id; // "CartPole-v1", "dmc:cheetah_run", "./libmyenv.so" or "gym:LunarLander-v3"
     const char *options; // "key=value,key=value" or ""
     uint32_t count;      // environments stepped together
     uint64_t seed;
     bool autoreset;
+    // With autoreset: the caller takes rows with ENV_BEGINS, so that a vector environment of
+    // Gymnasium which begins episodes in the step after an end is stepped as one vector.
+    bool takes_begins;
     const char *mjcf_dir; // of "dmc:TASK": a folder of model files, "auto"; NULL or "": Octet's own
     // Where a plug-in may come from when a peer chose id; NULL: from anywhere, the user of this
     // process chose it.

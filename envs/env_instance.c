@@ -126,6 +126,14 @@ repeat_take(env_options *options, uint32_t *repeat, char *reason, size_t reason_
     return OCT_OK;
 }
 
+// An environment repeats actions by its steps one by one, and resets it by itself then.
+static uint32_t
+autoreset_of(const env_request *request, uint32_t repeat)
+{
+    bool is_on = request->autoreset && repeat == 1;
+    return is_on && request->takes_begins && env_gym_has(request->id) ? ENV_GYM_BEGINS : is_on;
+}
+
 static oct_err
 handle_create(env_instance *instance, const env_request *request, uint32_t *repeat, char *reason,
               size_t reason_size)
@@ -142,7 +150,7 @@ handle_create(env_instance *instance, const env_request *request, uint32_t *repe
     octet_env_config config = {.size = sizeof(config),
                                .count = request->count,
                                .seed = request->seed,
-                               .autoreset = request->autoreset && *repeat == 1,
+                               .autoreset = autoreset_of(request, *repeat),
                                .option_count = count,
                                .options = items};
     char text[ENV_REASON_BYTES] = "";

@@ -3,7 +3,7 @@
 
 usage: embed_text.py OUT.c HEADER FUNCTION NAME=FILE...    HEADER declares FUNCTION: const char *FUNCTION(const char *name)
 
-The texts are arrays of numbers, because a C string has a length limit."""
+Files of one name make one text, in their order. The texts are arrays of numbers, because a C string has a length limit."""
 
 import pathlib
 import sys
@@ -11,12 +11,14 @@ import sys
 
 def main(out, header, function, *files):
     lines = [f'#include "{header}"\n\n#include <string.h>\n']
-    pairs = [file.partition("=") for file in files]
-    for i, (_, _, path) in enumerate(pairs):
-        numbers = ",".join(str(byte) for byte in pathlib.Path(path).read_bytes())
+    texts = {}
+    for name, _, path in (file.partition("=") for file in files):
+        texts[name] = texts.get(name, b"") + pathlib.Path(path).read_bytes()
+    for i, content in enumerate(texts.values()):
+        numbers = ",".join(map(str, content))
         lines.append(f"static const char text_{i}[] = {{{numbers},0}};")
     lines.append(f"\nconst char *\n{function}(const char *name)\n{{")
-    lines += [f'    if (strcmp(name, "{name}") == 0) {{\n        return text_{i};\n    }}' for i, (name, _, _) in enumerate(pairs)]
+    lines += [f'    if (strcmp(name, "{name}") == 0) {{\n        return text_{i};\n    }}' for i, name in enumerate(texts)]
     lines.append("    return NULL;\n}\n")
     pathlib.Path(out).write_text("\n".join(lines), encoding="utf-8")
 

@@ -166,7 +166,7 @@ part(const octet_env_handle *h, int k)
 static oct_err
 process_start(octet_env_handle *h, char *reason, size_t reason_size)
 {
-    char count[16], seed[24], autoreset[2] = {h->autoreset != 0 ? '1' : '0', '\0'};
+    char count[16], seed[24], autoreset[2] = {(char)('0' + h->autoreset), '\0'};
     snprintf(count, sizeof(count), "%u", h->count);
     snprintf(seed, sizeof(seed), "%" PRIu64, h->seeds[0]);
     const char *arguments[] = {h->name, count, seed, autoreset, h->options};

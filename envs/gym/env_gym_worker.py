@@ -1,6 +1,7 @@
-"""Steps environments of Gymnasium for a process of Octet: env_gym.c runs this text as `python3 -c`.
+"""Steps environments of Gymnasium for a process of Octet: env_gym.c runs this text, with that of env_gym_vector.py after it,
+as `python3 -c`.
 
-argv: name of the environment, number of environments, seed, autoreset (0 or 1), options (key=value, with SEPARATOR between
+argv: name of the environment, number of environments, seed, autoreset (0, 1, or 2: 1 with rows that only begin an episode), options (key=value, with SEPARATOR between
 them). Descriptor 3 is a socket: a packet of one letter requests a reset ("r": of the environments in the mask) or a step
 ("s"); the reply is "k", or "e" with a line for the user. The first reply also carries the memory that both sides share;
 HEADER describes its layout. Descriptor 4 is a pipe whose other end only the host holds: when it closes, the kernel ends this
@@ -12,6 +13,7 @@ import ast
 import contextlib
 import fcntl
 import importlib
+import inspect
 import math
 import mmap
 import os
@@ -50,7 +52,7 @@ MAGIC = 0x4D594731
 F32, U8, I32 = 1, 3, 4
 SEPARATOR = "\x1f"
 NUMPY = {F32: np.float32, U8: np.uint8, I32: np.int32}
-TERMINATED, TRUNCATED, OBS_IS_RESET, FAILED = 1, 2, 4, 8
+TERMINATED, TRUNCATED, OBS_IS_RESET, FAILED, BEGINS = 1, 2, 4, 8, 16
 STEP_PARTS = ("observation", "reward", "terminated", "truncated", "info")
 RANK_MAX, NUMBERS_MAX = 6, 2**24  # of a space
 FLOAT_MAX = float(np.finfo(np.float32).max)
@@ -251,10 +253,8 @@ def metric_of(value):
     return float("nan")
 
 
-def make(name, options):
-    arguments = arguments_of(options)
-    arguments.pop(METRICS_KEY, None)
-    return gymnasium.make(name, **arguments)
+def one_of(env):
+    return One(env) if is_vector(env) else env
 
 
 def is_flattened(space):
@@ -384,18 +384,27 @@ class Shape:
 
 
 class Worker:
-    def __init__(self, name, count, seed, autoreset, options):
-        self.name, self.options, self.count, self.autoreset = name, options, count, autoreset
-        self.metric_names = metrics_of(options)
-        self.envs = [make(name, options) for _ in range(count)]
-        self.obs_shape = Shape(self.envs[0].observation_space, "observation")
-        self.action_shape = Shape(self.envs[0].action_space, "action")
+    def __init__(self, first, name, count, seed, autoreset, options):
+        """first: what the name stands for, the first environment or, in VectorWorker, the vector."""
+        self.name, self.count, self.autoreset = name, count, autoreset
+        self.metric_names, self.arguments = metrics_of(options), arguments_of(options)
+        self.arguments.pop(METRICS_KEY, None)
+        obs_space, action_space, self.spec = self.open(first)
+        self.obs_shape, self.action_shape = Shape(obs_space, "observation"), Shape(action_space, "action")
         self.given = [seed + i for i in range(count)]  # the last seeds that were given
         self.next_seeds = list(self.given)  # of the next reset; None: its generator goes on
         self.renewed = [0] * count  # how often it was made anew with a seed that follows from the given one
         self.ended = [None] * count  # the flags of the end; 0 while an episode runs, None before the first
         self.sums, self.counts = [0.0] * count, [0] * count
         self.reserve()
+
+    def open(self, first):
+        """Makes the other environments; returns the spaces and the spec."""
+        self.envs = [one_of(first), *(self.made() for _ in range(1, self.count))]
+        return self.envs[0].observation_space, self.envs[0].action_space, self.envs[0].spec
+
+    def made(self):
+        return one_of(opened(self.name, self.arguments, 1))
 
     def reserve(self):
         """The shared memory, and the arrays in it."""
@@ -422,9 +431,9 @@ class Worker:
             if not shape.n:
                 getattr(self, key + "_low")[...], getattr(self, key + "_high")[...] = shape.low, shape.high
         self.names[...] = self.metric_names
-        spec = self.envs[0].spec
-        limit = (spec and spec.max_episode_steps) or 0
-        threshold = spec.reward_threshold if spec and spec.reward_threshold is not None else float("nan")
+        limit = getattr(self.spec, "max_episode_steps", None) or 0
+        threshold = getattr(self.spec, "reward_threshold", None)
+        threshold = float("nan") if threshold is None else threshold
         HEADER.pack_into(memory, 0, MAGIC, *obs.words(), *action.words(), limit, len(self.metric_names), threshold,
                          *offsets)
 
@@ -450,7 +459,7 @@ class Worker:
             try:
                 if self.envs[i] is None:
                     with PATIENCE:
-                        self.envs[i] = make(self.name, self.options)
+                        self.envs[i] = self.made()
                     self.seed_renewed(i)
                 seed = self.next_seeds[i]
                 with PATIENCE:
@@ -539,8 +548,13 @@ class Worker:
             self.step_one(i)
         return b"k"
 
+    def close_all(self):
+        for i in range(self.count):
+            self.close(i)
 
-def serve(sock):
+
+def serve():
+    sock = socket.socket(fileno=3)
     warnings.formatwarning = warning_line
     name, count, seed, autoreset, options = sys.argv[1:6]
     keep_links()
@@ -549,7 +563,7 @@ def serve(sock):
     signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])  # the host starts this with it blocked
     signal.signal(signal.SIGHUP, signal.SIG_IGN)  # of a terminal: the host ends in order, and this with it
     try:
-        worker = Worker(name, int(count), int(seed), autoreset == "1", options)
+        worker = worker_of(name, int(count), int(seed), int(autoreset), options)
     except Exception as error:  # the host tells the user
         Tracebacks.tell(error)
         sock.send(b"e" + refusal_of(name, error))
@@ -563,8 +577,4 @@ def serve(sock):
             answer = b"e" + line_of(error, REASON_BYTES)
         PATIENCE.end()
         sock.send(answer)
-    for i in range(worker.count):
-        worker.close(i)
-
-
-serve(socket.socket(fileno=3))
+    worker.close_all()
