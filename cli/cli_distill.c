@@ -73,7 +73,8 @@ env_choose(distilling *d)
 {
     char reason[REASON_BYTES];
     if (cli_folder_env_choose(&d->env, d->path, d->teacher->spec.env_id, d->options.env_id,
-                              d->options.options, reason, sizeof(reason)) != OCT_OK) {
+                              d->options.options, d->options.is_trusted, reason,
+                              sizeof(reason)) != OCT_OK) {
         cli_error(CLI_DISTILL, "%s" CLI_FOLDER_ENV_HINT, reason);
         return false;
     }
@@ -145,7 +146,7 @@ save(const distilling *d, const policy_image *image, const char *name)
 static bool
 is_env_told(const distilling *d)
 {
-    bool is_own = d->env.id == d->env.own_id && d->env.stranger == NULL;
+    bool is_own = d->env.id == d->env.own_id && d->env.stranger[0] == '\0';
     return d->env.is_known && (d->has_env || is_own);
 }
 
@@ -197,7 +198,8 @@ env_begin(distilling *d)
 {
     env *e = NULL;
     char reason[REASON_BYTES] = "";
-    oct_err err = cli_folder_env_open(&e, &d->env, d->options.seed, reason, sizeof(reason));
+    oct_err err =
+        cli_folder_env_open(&e, CLI_DISTILL, &d->env, d->options.seed, reason, sizeof(reason));
     if (err == OCT_OK) {
         err =
             actor_fits(&d->teacher->spec, &d->teacher->origin, env_spec(e), reason, sizeof(reason));

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cli/cli_options.h"
+#include "cli/run/cli_trust.h"
 
 #define EPISODES_MAX     1000000
 #define ENVS_MAX         4096
@@ -34,6 +35,7 @@ enum {
     KEY_ENVS,
     KEY_SEED,
     KEY_OUT,
+    KEY_TRUST,
 };
 
 static const struct argp_option option_table[] = {
@@ -66,6 +68,7 @@ static const struct argp_option option_table[] = {
     {"env", KEY_ENV, "ID", 0,
      "Use this environment or plug-in (default: that of the run, or of the policy)", 0},
     {"options", KEY_OPTIONS, "K=V,...", 0, "Set options of the environment", 0},
+    {"trust", KEY_TRUST, NULL, 0, CLI_TRUST_HELP, 0},
     {"observations", KEY_OBSERVATIONS, "N", 0,
      "Collect N new observations in the environment (default: 100000; 0 with --obs or --replay)",
      0},
@@ -206,6 +209,9 @@ parse(int key, char *arg, struct argp_state *state)
         return 0;
     case KEY_SEED:
         options->seed = cli_option_number(CLI_DISTILL, "--seed", arg, 0, CLI_SEED_MAX);
+        return 0;
+    case KEY_TRUST:
+        options->is_trusted = true;
         return 0;
     case KEY_OUT:
         options->out = arg;

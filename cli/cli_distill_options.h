@@ -27,6 +27,7 @@ typedef struct cli_distill_options {
     const char *lines;       // file of observations; NULL: none
     const char *replay;      // run folder, replay file or data set; NULL: none
     const char *environment; // environment.oct of replay; NULL: the one beside it
+    bool is_trusted;         // --trust
     const char *env_id;      // NULL: that of the teacher
     const char *options;
     bool student_acts;     // in all rounds but the first

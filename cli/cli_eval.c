@@ -35,7 +35,8 @@ enum {
     KEY_FRAMES,
     KEY_VIDEO_SIZE,
     KEY_VIDEO_EPISODES,
-    KEY_VIDEO_SECONDS
+    KEY_VIDEO_SECONDS,
+    KEY_TRUST
 };
 
 typedef struct eval_options {
@@ -48,6 +49,7 @@ typedef struct eval_options {
     uint64_t seed;
     bool sampling;
     bool json;
+    bool is_trusted;
     cli_video_options video;
 } eval_options;
 
@@ -59,6 +61,7 @@ static const struct argp_option option_table[] = {
      "Set the seed of the environments and of sampled actions (default: 1)", 0},
     {"envs", KEY_ENVS, "N", 0, "Step N environments together (default: 16)", 0},
     {"options", KEY_OPTIONS, "K=V,...", 0, "Set options of the environment", 0},
+    {"trust", KEY_TRUST, NULL, 0, CLI_TRUST_HELP, 0},
     {"sampling", KEY_SAMPLING, NULL, 0,
      "Sample actions from the policy's distribution, as actors do in training (default: act "
      "greedily)",
@@ -124,6 +127,9 @@ parse(int key, char *arg, struct argp_state *state)
         return 0;
     case KEY_SAMPLING:
         options->sampling = true;
+        return 0;
+    case KEY_TRUST:
+        options->is_trusted = true;
         return 0;
     case KEY_JSON:
         options->json = true;
@@ -209,7 +215,7 @@ env_fits(const policy_image *policy, const eval_options *options, const cli_fold
 {
     env *e = NULL;
     char reason[REASON_BYTES] = "";
-    oct_err err = cli_folder_env_open(&e, chosen, options->seed, reason, sizeof(reason));
+    oct_err err = cli_folder_env_open(&e, "eval", chosen, options->seed, reason, sizeof(reason));
     if (err != OCT_OK) {
         cli_error("eval", "environment '%s': %s", options->env_id, reason);
         return false;
@@ -337,7 +343,8 @@ cli_eval(int argc, char **argv)
     }
     cli_folder_env chosen;
     if (cli_folder_env_choose(&chosen, options.policy, image->spec.env_id, options.env_id,
-                              options.options, reason, sizeof(reason)) != OCT_OK) {
+                              options.options, options.is_trusted, reason,
+                              sizeof(reason)) != OCT_OK) {
         cli_error("eval", "%s" CLI_FOLDER_ENV_HINT, reason);
         policy_image_destroy(image);
         return CLI_EXIT_FAILED;

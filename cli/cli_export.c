@@ -191,7 +191,8 @@ static uint32_t
 action_repeat_find(const char *policy, const policy_spec *spec, char *why, size_t why_size)
 {
     cli_folder_env chosen;
-    if (cli_folder_env_choose(&chosen, policy, spec->env_id, NULL, "", why, why_size) != OCT_OK) {
+    if (cli_folder_env_choose(&chosen, policy, spec->env_id, NULL, "", false, why, why_size) !=
+        OCT_OK) {
         return 0;
     }
     uint32_t action_repeat = chosen.is_known ? oct_action_repeat_of(chosen.options) : 0;

@@ -401,7 +401,7 @@ static bool
 env_is_told(const cli_folder_env *chosen, const oct_config *config)
 {
     oct_config other;
-    return chosen->stranger == NULL && strcmp(chosen->id, config->env.id) == 0 &&
+    return chosen->stranger[0] == '\0' && strcmp(chosen->id, config->env.id) == 0 &&
            cli_env_file_keys(&other, chosen->id, chosen->options) &&
            strcmp(other.env.options, config->env.options) == 0 &&
            strcmp(other.env.mjcf_dir, config->env.mjcf_dir) == 0;
@@ -455,7 +455,7 @@ env_tell(import_run *run)
         (void)snprintf(reason, sizeof(reason),
                        "they are longer than the %d bytes of a key of " CLI_ENV_FILE,
                        OCT_CONFIG_TEXT_MAX - 1);
-    } else if (cli_folder_env_choose(&chosen, options->out, run->fp32->spec.env_id, NULL, "",
+    } else if (cli_folder_env_choose(&chosen, options->out, run->fp32->spec.env_id, NULL, "", false,
                                      reason, sizeof(reason)) == OCT_OK &&
                !env_is_told(&chosen, &config)) {
         if (chosen.is_known) {

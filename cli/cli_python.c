@@ -17,13 +17,12 @@
 #include "cli/run/cli_folder.h"
 #include "common/oct_base.h"
 #include "common/oct_program.h"
+#include "common/oct_python.h"
 #include "common/oct_text.h"
 
 #define ARGUMENTS_MAX 64
 #define STOP_MS       5000
 #define LOOK_MS       10
-
-extern char **environ;
 
 oct_err
 cli_python_find(char out[CLI_PATH_MAX], const char *program, char *reason, size_t reason_size)
@@ -38,12 +37,11 @@ spawn(pid_t *child, const char *program, const char *const *arguments, int socke
       size_t reason_size)
 {
     char path[CLI_PATH_MAX];
-    const char *python = oct_program_python();
     OCT_TRY(cli_python_find(path, program, reason, reason_size));
-    char *argv[ARGUMENTS_MAX + 3] = {(char *)(uintptr_t)python, path};
+    const char *words[ARGUMENTS_MAX + 2] = {path};
     for (size_t i = 0; arguments[i] != NULL; i++) {
         OCT_ASSERT(i < ARGUMENTS_MAX);
-        argv[i + 2] = (char *)(uintptr_t)arguments[i];
+        words[i + 1] = arguments[i];
     }
     posix_spawn_file_actions_t actions;
     OCT_ASSERT(posix_spawn_file_actions_init(&actions) == 0);
@@ -52,12 +50,15 @@ spawn(pid_t *child, const char *program, const char *const *arguments, int socke
                    posix_spawn_file_actions_adddup2(&actions, socket, 1) == 0);
     }
     (void)fflush(stdout);
-    int code = posix_spawnp(child, python, &actions, NULL, argv, environ);
+    const oct_python_start start = {.arguments = words, .actions = &actions};
+    int code = oct_python_spawn(child, &start);
     (void)posix_spawn_file_actions_destroy(&actions);
     if (code != 0) {
+        char *python = oct_python_program();
         (void)oct_refuse(reason, reason_size,
                          "cannot run '%s': %s; OCTET_PYTHON names the Python to use", python,
                          strerror(code));
+        free(python);
         return OCT_ENOTFOUND;
     }
     return OCT_OK;

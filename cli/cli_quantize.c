@@ -142,7 +142,7 @@ env_choose(cli_folder_env *chosen, cli_quantize_options *options, const char *pa
 {
     char reason[REASON_BYTES];
     if (cli_folder_env_choose(chosen, path, policy->spec.env_id, options->env_id, options->options,
-                              reason, sizeof(reason)) != OCT_OK) {
+                              options->is_trusted, reason, sizeof(reason)) != OCT_OK) {
         cli_error(CLI_QUANTIZE, "%s" CLI_FOLDER_ENV_HINT, reason);
         return false;
     }
@@ -158,7 +158,8 @@ env_begin(const policy_image *policy, const cli_quantize_options *options,
 {
     env *e = NULL;
     char reason[REASON_BYTES] = "";
-    oct_err err = cli_folder_env_open(&e, chosen, options->seed, reason, sizeof(reason));
+    oct_err err =
+        cli_folder_env_open(&e, CLI_QUANTIZE, chosen, options->seed, reason, sizeof(reason));
     if (err == OCT_OK) {
         err = actor_fits(&policy->spec, &policy->origin, env_spec(e), reason, sizeof(reason));
         env_close(e);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cli/cli_options.h"
+#include "cli/run/cli_trust.h"
 
 #define EPISODES_MAX 1000000
 #define ENVS_MAX     4096
@@ -22,7 +23,8 @@ enum {
     KEY_EPISODES,
     KEY_SEED,
     KEY_ENVS,
-    KEY_OPTIONS
+    KEY_OPTIONS,
+    KEY_TRUST
 };
 
 static const struct argp_option option_table[] = {
@@ -54,6 +56,7 @@ static const struct argp_option option_table[] = {
     {"seed", KEY_SEED, "S", 0, "Set the seed of the environments (default: 1)", 0},
     {"envs", KEY_ENVS, "N", 0, "Step N environments together (default: 16)", 0},
     {"options", KEY_OPTIONS, "K=V,...", 0, "Set options of the environment", 0},
+    {"trust", KEY_TRUST, NULL, 0, CLI_TRUST_HELP, 0},
     {0},
 };
 
@@ -107,6 +110,9 @@ parse(int key, char *arg, struct argp_state *state)
         return 0;
     case KEY_SCALE_OBSERVATIONS:
         options->scale_observations = true;
+        return 0;
+    case KEY_TRUST:
+        options->is_trusted = true;
         return 0;
     case KEY_OUT:
         options->out = arg;

@@ -24,6 +24,7 @@ typedef struct cli_quantize_options {
     bool calibrate;
     bool scale_observations;
     const char *out;    // NULL: beside the input
+    bool is_trusted;    // --trust
     const char *env_id; // NULL: the policy's own
     const char *options;
     bool evaluate;

@@ -3,6 +3,7 @@
 #include "cli/cli_commands.h"
 
 #include <limits.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,13 +15,15 @@
 #include "cli/pack/cli_pack.h"
 #include "common/oct_config.h"
 #include "common/oct_file.h"
+#include "envs/env.h"
 
-enum { KEY_OUT = 256, KEY_RUN_DIR };
+enum { KEY_OUT = 256, KEY_RUN_DIR, KEY_TRUST };
 
 typedef struct pack_options {
     const char *command;
     const char *what; // the folder, or the pack
     const char *to;   // NULL: by the run's name
+    bool is_trusted;
 } pack_options;
 
 static error_t
@@ -31,6 +34,9 @@ parse(int key, char *arg, struct argp_state *state)
     case KEY_OUT:
     case KEY_RUN_DIR:
         options->to = arg;
+        return 0;
+    case KEY_TRUST:
+        options->is_trusted = true;
         return 0;
     case ARGP_KEY_ARG:
         if (options->what != NULL) {
@@ -67,6 +73,8 @@ static const struct argp_option unpack_option_table[] = {
      "Unpack to folder DIR, which must be empty or not exist, and not be the current one (default: "
      "runs/NAME)",
      0},
+    {"trust", KEY_TRUST, NULL, 0,
+     "Treat the run as your own: later commands run the code that it names without --trust", 0},
     {0},
 };
 
@@ -75,7 +83,8 @@ static const struct argp unpack_argp = {
     .parser = parse,
     .args_doc = "FILE",
     .doc = "Restores a run folder from a pack, after checking that every file is unchanged. "
-           "octet train --resume then continues the run.\v"
+           "octet train --resume then continues the run. Prints which code the run names; commands "
+           "execute it only with --trust.\v"
            "Example:\n"
            "  octet run unpack pole.tar.zst --run-dir runs/pole",
 };
@@ -134,6 +143,26 @@ say_of_replay(const char *folder)
     }
 }
 
+// What the run names that is executed (cli_trust.h).
+static void
+say_of_code(const char *folder, bool is_trusted)
+{
+    static oct_config config;
+    char path[OCT_FILE_PATH_MAX + 16], message[1024];
+    (void)snprintf(path, sizeof(path), "%s/config.yaml", folder);
+    oct_config_default(&config);
+    if (oct_config_load_plain(&config, path, NULL, message, sizeof(message)) != OCT_OK) {
+        return;
+    }
+    const char *id = cli_text_plain(config.env.id, SIZE_MAX).text;
+    if (env_is_built_in(config.env.id)) {
+        printf("executes: nothing; its environment %s comes with Octet\n", id);
+    } else {
+        printf("executes: the code of its environment %s%s\n", id,
+               is_trusted ? "" : ", only with --trust");
+    }
+}
+
 static pack_options
 take(const struct argp *argp, int argc, char **argv, const char *missing)
 {
@@ -166,9 +195,13 @@ run_unpack(int argc, char **argv)
     char path[OCT_FILE_PATH_MAX] = "", reason[512] = "";
     cli_pack_result result;
     const pack_options options = take(&unpack_argp, argc, argv, "no FILE given");
-    oct_err err =
-        cli_unpack(options.what, options.to, path, sizeof(path), &result, reason, sizeof(reason));
-    return say(&options, err, path, &result, reason);
+    oct_err err = cli_unpack(options.what, options.to, options.is_trusted, path, sizeof(path),
+                             &result, reason, sizeof(reason));
+    int exit_code = say(&options, err, path, &result, reason);
+    if (err == OCT_OK) {
+        say_of_code(path, options.is_trusted);
+    }
+    return exit_code;
 }
 
 int

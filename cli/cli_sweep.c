@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli/cli_commands.h"
@@ -18,6 +19,7 @@
 #include "cli/run/cli_experiment.h"
 #include "cli/run/cli_folder.h"
 #include "cli/run/cli_preflight.h"
+#include "cli/run/cli_trust.h"
 #include "cli/runs/cli_comparison.h"
 #include "cli/sweep/cli_sweep_file.h"
 #include "cli/sweep/cli_sweep_jobs.h"
@@ -49,6 +51,7 @@ enum {
     KEY_RESUME,
     KEY_DRY_RUN,
     KEY_FOLLOW_PARENT,
+    KEY_TRUST,
 };
 
 typedef struct sweep_options {
@@ -66,6 +69,7 @@ typedef struct sweep_options {
     uint32_t wanted;           // of random and optuna
     bool resume;
     bool dry_run;
+    bool is_trusted;
     const char *fixed; // an option that a resumed sweep does not take; NULL: none was given
 } sweep_options;
 
@@ -93,6 +97,7 @@ static const struct argp_option option_table[] = {
      "Continue the sweep in --sweep-dir: finished runs are kept, the others are continued or "
      "started",
      0},
+    {"trust", KEY_TRUST, NULL, 0, CLI_TRUST_HELP, 0},
     {"dry-run", KEY_DRY_RUN, NULL, 0, "Check everything and print the trials, but start nothing",
      0},
     {"follow-parent", KEY_FOLLOW_PARENT, "PID", OPTION_HIDDEN, CLI_PARENT_HELP, 0},
@@ -159,6 +164,9 @@ parse(int key, char *arg, struct argp_state *state)
         return 0;
     case KEY_SWEEP_DIR:
         options->folder = arg;
+        return 0;
+    case KEY_TRUST:
+        options->is_trusted = true;
         return 0;
     case KEY_RESUME:
         options->resume = true;
@@ -440,7 +448,8 @@ make_plan(const sweep_options *options, cli_sweep_plan *plan, oct_config *base)
     experiment = (cli_experiment){.command = "sweep",
                                   .file = options->file,
                                   .settings = options->settings,
-                                  .setting_count = options->setting_count};
+                                  .setting_count = options->setting_count,
+                                  .is_trusted = options->is_trusted};
     cli_experiment_load(base, &experiment);
     for (size_t i = 0; i < options->over_count; i++) {
         if (cli_space_add(&plan->space, options->over[i], base, reason, sizeof(reason)) != OCT_OK) {
@@ -558,6 +567,19 @@ take_results(const cli_sweep_plan *plan, const char *folder)
     }
 }
 
+// The code that base.yaml or a trial names.
+static void
+check_trust(const sweep_options *options, const cli_sweep_plan *plan, const oct_config *base)
+{
+    char path[CLI_PATH_MAX + 16];
+    const char *id = cli_sweep_plan_varies(plan, "env.id") ? "of a trial" : base->env.id;
+    struct stat file;
+    (void)snprintf(path, sizeof(path), "%s/" CLI_SWEEP_BASE, options->folder);
+    if (stat(path, &file) == 0) {
+        cli_trust_require("sweep", path, file.st_uid, id, options->is_trusted, "--trust");
+    }
+}
+
 static void
 resume_plan(const sweep_options *options, cli_sweep_plan *plan, oct_config *base)
 {
@@ -572,6 +594,7 @@ resume_plan(const sweep_options *options, cli_sweep_plan *plan, oct_config *base
     if (cli_sweep_file_read(options->folder, plan, base, reason, sizeof(reason)) != OCT_OK) {
         fail(reason);
     }
+    check_trust(options, plan, base);
     take_results(plan, options->folder);
     uint32_t done = cli_sweep_plan_count(plan, CLI_SWEEP_FINISHED) +
                     cli_sweep_plan_count(plan, CLI_SWEEP_PRUNED);
@@ -725,6 +748,7 @@ run_sweep(const sweep_options *options, cli_sweep_plan *plan, const oct_config *
     cli_sweep_request request = {.plan = plan,
                                  .folder = folder.path,
                                  .octet = octet,
+                                 .is_trusted = options->is_trusted,
                                  .jobs = options->jobs > 0 ? options->jobs : 1};
     if (plan->method == CLI_SWEEP_OPTUNA &&
         cli_sweep_optuna_start(&request.optuna, folder.path, plan, reason, sizeof(reason)) !=

@@ -20,6 +20,7 @@
 #include "cli/run/cli_preflight.h"
 #include "cli/run/cli_run.h"
 #include "cli/run/cli_settings.h"
+#include "cli/run/cli_trust.h"
 #include "common/oct_config_text.h"
 #include "common/oct_file.h"
 #include "common/oct_program.h"
@@ -39,6 +40,7 @@ enum {
     KEY_FOLLOW_PARENT,
     KEY_ENERGY_COMMAND,
     KEY_ENERGY_MODEL,
+    KEY_TRUST,
 };
 
 typedef struct train_options {
@@ -51,6 +53,7 @@ typedef struct train_options {
     cli_settings settings;
     bool no_ui;
     bool resume;
+    bool is_trusted;
     const char *energy_command;
     cli_energy_model energy_model;
 } train_options;
@@ -63,6 +66,7 @@ static const struct argp_option option_table[] = {
     {"no-ui", KEY_NO_UI, NULL, 0, "Print plain lines even on a terminal", 0},
     {"resume", KEY_RESUME, NULL, 0,
      "Continue the run in --run-dir from its checkpoint, with its config.yaml and any --set", 0},
+    {"trust", KEY_TRUST, NULL, 0, CLI_TRUST_HELP, 0},
     {"metrics", KEY_METRICS, "URL", 0,
      "Serve the learner's /metrics (Prometheus) and /healthz at URL, such as http://127.0.0.1:9464 "
      "or, with the learner's certificates in $OCTET_TLS, https://HOST:PORT; may be given twice",
@@ -134,6 +138,9 @@ parse(int key, char *arg, struct argp_state *state)
         return 0;
     case KEY_NO_UI:
         options->no_ui = true;
+        return 0;
+    case KEY_TRUST:
+        options->is_trusted = true;
         return 0;
     case KEY_RESUME:
         options->resume = true;
@@ -312,7 +319,8 @@ cli_train(int argc, char **argv)
                                   .run_dir = options.run_dir,
                                   .settings = options.settings.list,
                                   .setting_count = options.settings.count,
-                                  .resume = options.resume};
+                                  .resume = options.resume,
+                                  .is_trusted = options.is_trusted};
     cli_experiment_load(&config, &experiment);
     cli_preflight(&environment, &experiment, &config);
     int dash_fd = dash_listen(&options);

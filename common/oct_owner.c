@@ -2,10 +2,14 @@
 #include "common/oct_owner.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/oct_base.h"
 #include "common/oct_text.h"
 
 bool
@@ -25,11 +29,47 @@ oct_owner_check(const char *path, bool may_be_sticky, char *reason, size_t reaso
         return oct_refuse(reason, reason_size, "'%s' belongs to user %u, who could change it", path,
                           (unsigned)status.st_uid);
     }
-    bool others_write = (status.st_mode & (S_IWGRP | S_IWOTH)) != 0;
+    bool is_own_group =
+        status.st_gid != 0 && status.st_gid == (gid_t)status.st_uid && status.st_gid == getegid();
+    bool others_write = (status.st_mode & (is_own_group ? S_IWOTH : S_IWGRP | S_IWOTH)) != 0;
     bool is_sticky = S_ISDIR(status.st_mode) && (status.st_mode & S_ISVTX) != 0;
     if (others_write && !(may_be_sticky && is_sticky)) {
         return oct_refuse(reason, reason_size,
                           "'%s' can be written by other users: chmod go-w, or use another", path);
     }
     return OCT_OK;
+}
+
+oct_err
+oct_owner_check_way(const char *path, size_t strict_length, char *reason, size_t reason_size)
+{
+    char part[PATH_MAX];
+    (void)snprintf(part, sizeof(part), "%s", path);
+    for (size_t length = strlen(part); length > 0; length--) {
+        if (length == strlen(path) || part[length] == '/') {
+            part[length] = '\0';
+            OCT_TRY(oct_owner_check(part, length < strict_length, reason, reason_size));
+        }
+    }
+    return oct_owner_check("/", strict_length > 1, reason, reason_size);
+}
+
+bool
+oct_owner_is_unpacked(const char *path)
+{
+    char mark[PATH_MAX + sizeof(OCT_OWNER_UNPACKED) + 1];
+    size_t length = strlen(path);
+    OCT_ASSERT(length < PATH_MAX);
+    (void)snprintf(mark, sizeof(mark), "%s", path);
+    for (;; length--) {
+        if (length == strlen(path) || path[length] == '/') {
+            (void)snprintf(mark + length, sizeof(mark) - length, "/" OCT_OWNER_UNPACKED);
+            if (faccessat(AT_FDCWD, mark, F_OK, AT_SYMLINK_NOFOLLOW) == 0) {
+                return true;
+            }
+        }
+        if (length == 0) {
+            return false;
+        }
+    }
 }

@@ -1,5 +1,5 @@
-// Finds the folder of the running program, and the name of the Python to run; files that come with
-// Octet are found from the folder, wherever it was moved to.
+// Finds the folder of the running program; files that come with Octet are found from the folder,
+// wherever it was moved to.
 #include "common/oct_program.h"
 
 #include <limits.h>
@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "common/oct_base.h"
+#include "common/oct_python.h"
 #include "common/oct_text.h"
 
 #define SHARE_OF_WHEEL "../share/octet"
@@ -80,13 +81,6 @@ oct_program_find(char *out, size_t size, const char *name, const char *const *bu
     return OCT_ENOTFOUND;
 }
 
-const char *
-oct_program_python(void)
-{
-    const char *named = getenv("OCTET_PYTHON");
-    return named != NULL && named[0] != '\0' ? named : "python3";
-}
-
 static void
 variable_set(const char *name, char *value)
 {
@@ -107,30 +101,6 @@ path_keep(const char *name, const char *here)
     }
 }
 
-// PYTHONPATH: its parts, of which an empty one is the current folder, behind that itself.
-static void
-modules_keep(const char *here)
-{
-    const char *paths = getenv("PYTHONPATH");
-    paths = paths != NULL ? paths : "";
-    size_t parts = 2;
-    for (const char *at = paths; *at != '\0'; at++) {
-        parts += *at == ':';
-    }
-    size_t bytes = strlen(paths) + parts * (strlen(here) + 2), used = strlen(here);
-    char *whole = oct_alloc(bytes);
-    snprintf(whole, bytes, "%s", here);
-    for (const char *part = paths[0] != '\0' ? paths : NULL; part != NULL;) {
-        size_t length = strcspn(part, ":");
-        used +=
-            (size_t)snprintf(whole + used, bytes - used, ":%s%s%.*s", part[0] == '/' ? "" : here,
-                             part[0] == '/' ? "" : "/", (int)length, part);
-        part = part[length] == ':' ? part + length + 1 : NULL;
-    }
-    OCT_ASSERT(used < bytes);
-    variable_set("PYTHONPATH", whole);
-}
-
 void
 oct_program_keep_paths(void)
 {
@@ -143,8 +113,8 @@ oct_program_keep_paths(void)
     for (size_t i = 0; i < OCT_COUNTOF(paths); i++) {
         path_keep(paths[i], here);
     }
-    if (strchr(oct_program_python(), '/') != NULL) { // a bare name is looked up in $PATH
-        path_keep("OCTET_PYTHON", here);
+    if (getenv("OCTET_PYTHON") != NULL) {
+        variable_set("OCTET_PYTHON", oct_python_program());
     }
-    modules_keep(here);
+    variable_set("PYTHONPATH", oct_python_modules(true));
 }

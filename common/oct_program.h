@@ -6,8 +6,7 @@
 
 #include "common/oct_err.h"
 
-// Where the running program lies, the Python that it runs others with, and the paths in its
-// environment.
+// Where the running program lies, and the paths in its environment.
 //
 // Threads: any. Owns: nothing.
 
@@ -24,14 +23,10 @@ bool oct_program_folder(char *out, size_t size);
 OCT_CHECKED oct_err oct_program_find(char *out, size_t size, const char *name,
                                      const char *const *built, char *reason, size_t reason_size);
 
-// $OCTET_PYTHON where it is set and not empty, else "python3", which the caller looks up in $PATH.
-// Static storage, or the environment's.
-const char *oct_program_python(void);
-
-// For who enters another folder before it starts programs, or starts them there: what OCTET_TLS,
-// OCTET_PLUGIN_DIR, OCTET_LIBEXEC, OCTET_POWERCAP, OCTET_PYTHON and PYTHONPATH name from the
-// current one is named from the root, and Python modules of the current one are found, as they are
-// by `python -c`. Not while other threads read the environment.
+// For a program that enters another folder before it starts programs, or starts them there: what
+// OCTET_TLS, OCTET_PLUGIN_DIR, OCTET_LIBEXEC, OCTET_POWERCAP, OCTET_PYTHON and PYTHONPATH name from
+// the current folder is named from the root, and users' modules of the current folder are found if
+// it is searched (oct_python_check_here). Not while other threads read the environment.
 void oct_program_keep_paths(void);
 
 #endif // COMMON_OCT_PROGRAM_H

@@ -13,23 +13,6 @@
 #include "common/oct_text.h"
 #include "envs/gym/env_gym.h"
 
-// ---- who can write
-
-// path, resolved, is inside of dir_length bytes of it, or is that: it and everything above.
-static oct_err
-way_check(const char *path, size_t dir_length, char *reason, size_t reason_size)
-{
-    char part[PATH_MAX];
-    (void)snprintf(part, sizeof(part), "%s", path);
-    for (size_t length = strlen(part); length > 0; length--) {
-        if (length == strlen(path) || part[length] == '/') {
-            part[length] = '\0';
-            OCT_TRY(oct_owner_check(part, length < dir_length, reason, reason_size));
-        }
-    }
-    return oct_owner_check("/", dir_length > 1, reason, reason_size);
-}
-
 // ---- what the operator names
 
 oct_err
@@ -56,7 +39,7 @@ env_plugin_dirs_add(env_plugin_dirs *dirs, const char *path, char *reason, size_
     if (!is_file && !S_ISDIR(status.st_mode)) {
         err = oct_refuse(reason, reason_size, "'%s' is neither a directory nor a file", path);
     } else if (!is_file) {
-        err = way_check(resolved, strlen(resolved), reason, reason_size);
+        err = oct_owner_check_way(resolved, strlen(resolved), reason, reason_size);
     }
     if (err != OCT_OK) {
         free(resolved);
@@ -125,7 +108,8 @@ resolved_check(const env_plugin_dirs *dirs, const char *path, char *reason, size
     for (uint32_t i = 0; i < dirs->count; i++) {
         size_t length = covered(dirs, i, path);
         if (length > 0) {
-            return dirs->is_file[i] ? OCT_OK : way_check(path, length, reason, reason_size);
+            return dirs->is_file[i] ? OCT_OK
+                                    : oct_owner_check_way(path, length, reason, reason_size);
         }
     }
     return OCT_ENOTFOUND;

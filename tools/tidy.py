@@ -75,6 +75,9 @@ BANNED = {
     r"\b(system|popen)\s*\(": "starts a shell",
     r"#\s*pragma once": "use an include guard",
 }
+# One place starts Python: another would import what lies in the current folder.
+PYTHON_STARTER = "common/oct_python.c"
+PYTHON_STARTS = re.compile(r'(posix_spawnp?|exec[lv]p?e?)\s*\([^;]*python|"python3"')
 UNFINISHED = re.compile(r"\b(TODO|FIXME|XXX|HACK)\b")
 FILE_LINES_MAX = {".c": 800, ".h": 320}
 FUNCTION_LINES_MAX = 70
@@ -134,6 +137,8 @@ def check_line(rel, line):
     for pattern, why in BANNED.items():
         if re.search(pattern, code):
             yield f"banned: {why}"
+    if PYTHON_STARTS.search(line.split("//")[0]) and rel.as_posix() != PYTHON_STARTER:
+        yield f"start Python with {PYTHON_STARTER}, which keeps the current folder off its search path"
 
 
 def check_described(rel, lines):
@@ -285,6 +290,9 @@ SELF_TESTS = [
     ({"nn/a.c": '#include "include/octet/env.h"\n'}, None),
     ({"nn/a.c": "    strcpy(a, b);\n"}, "banned: unbounded"),
     ({"nn/a.c": "    x = rand ();\n"}, "take an oct_rng"),
+    ({"envs/a.c": '    char *argv[] = {"python3", NULL};\n'}, "start Python with"),
+    ({"envs/a.c": "    failed = posix_spawnp(&child, python, NULL, NULL, argv, environ);\n"}, "start Python with"),
+    ({"common/oct_python.c": "    failed = posix_spawnp(&child, python, NULL, NULL, argv, environ);\n"}, None),
     ({"nn/a.c": "    t = gmtime(&s);\n"}, "not safe between threads"),
     ({"nn/a.c": '    (void)gmtime_r(&s, &t); // not gmtime()\n    say("gmtime()");\n'}, None),
     ({"nn/a.c": "int x; // TO" + "DO later\n"}, "finish it"),

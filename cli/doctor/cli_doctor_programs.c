@@ -16,13 +16,13 @@
 #include "cli/cli_presets.h"
 #include "cli/cli_text.h"
 #include "common/oct_clock.h"
-#include "common/oct_program.h"
+#include "common/oct_python.h"
 #include "envs/env.h"
 #include "envs/gym/env_gym.h"
 
-#define OUTPUT_BYTES 4096
-
 extern char **environ;
+
+#define OUTPUT_BYTES 4096
 
 // ---- programs that are asked
 
@@ -75,9 +75,10 @@ child_end(pid_t child, bool is_whole)
                                                              : FAILED;
 }
 
-// Runs a program and reads its standard output. Its input is empty, and its messages are dropped.
+// Runs code in Python, or a program (code NULL), and reads its standard output. Its input is empty,
+// and its messages are dropped.
 static answer
-ask(const char *const *argv, char *out, size_t size)
+ask(const char *code, const char *const *argv, char *out, size_t size)
 {
     int output[2];
     pid_t child;
@@ -91,13 +92,15 @@ ask(const char *const *argv, char *out, size_t size)
                posix_spawn_file_actions_adddup2(&actions, output[1], 1) == 0 &&
                posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0) == 0);
     (void)fflush(stdout);
-    int code =
-        posix_spawnp(&child, argv[0], &actions, NULL, (char *const *)(uintptr_t)argv, environ);
+    const oct_python_start start = {.code = code, .arguments = argv, .actions = &actions};
+    int failed = code != NULL ? oct_python_spawn(&child, &start)
+                              : posix_spawnp(&child, argv[0], &actions, NULL,
+                                             (char *const *)(uintptr_t)argv, environ);
     (void)posix_spawn_file_actions_destroy(&actions);
     (void)close(output[1]);
     out[0] = '\0';
     answer how = MISSING;
-    if (code == 0) {
+    if (failed == 0) {
         how = child_end(child, output_read(output[0], deadline_ns, out, size));
     }
     (void)close(output[0]);
@@ -154,11 +157,11 @@ static void
 python_check(cli_doctor *doctor)
 {
     char output[OUTPUT_BYTES];
-    const char *program = oct_program_python();
-    const char *const argv[] = {program, "-c", versions, NULL};
+    char *program = oct_python_program();
     bool is_needed = doctor->config != NULL && env_gym_has(doctor->config->env.id);
     cli_doctor_level missing = is_needed ? CLI_DOCTOR_FAIL : CLI_DOCTOR_NOTE;
-    switch (ask(argv, output, sizeof(output))) {
+    static const char *const none[] = {NULL};
+    switch (ask(versions, none, output, sizeof(output))) {
     case ANSWERED:
         python_found(doctor, output, missing);
         break;
@@ -177,6 +180,7 @@ python_check(cli_doctor *doctor)
                        "set OCTET_PYTHON to another Python", "'%s' failed", program);
         break;
     }
+    free(program);
 }
 
 // ---- the others
@@ -239,7 +243,7 @@ ffmpeg_check(cli_doctor *doctor)
     char output[OUTPUT_BYTES], first[CLI_TEXT_PLAIN_MAX];
     const char *const argv[] = {"ffmpeg", "-hide_banner", "-version", NULL};
     const char *text = output;
-    bool is_there = ask(argv, output, sizeof(output)) == ANSWERED;
+    bool is_there = ask(NULL, argv, output, sizeof(output)) == ANSWERED;
     line_take(first, &text);
     cli_doctor_add(doctor, "ffmpeg", is_there ? CLI_DOCTOR_OK : CLI_DOCTOR_NOTE,
                    is_there ? "" : "only octet eval --video needs it", "%s",

@@ -17,6 +17,7 @@
 #include "cli/pack/cli_pack_stream.h"
 #include "common/oct_base.h"
 #include "common/oct_file.h"
+#include "common/oct_owner.h"
 #include "common/oct_text.h"
 
 #define PIECE_BYTES (128u << 10)
@@ -46,12 +47,14 @@ is_draft(const char *entry)
 }
 
 // Of a start, not of the run: what octet train, and octet cluster slurm and ssh, keep here as long
-// as they need it. It has the keys of that start's certificates, and whose the run folder is.
+// as they need it. It has the keys of that start's certificates, and whose the run folder is. octet
+// run unpack marks the folder that it makes.
 static bool
 is_of_a_start(const char *name)
 {
-    static const char *const names[] = {".lock", ".collect", ".owner",    ".plan",
-                                        "certs", "job",      "actors.sh", "log/.job"};
+    static const char *const names[] = {
+        OCT_OWNER_LOCK, OCT_OWNER_UNPACKED, ".collect", ".owner", ".plan", "certs",
+        "job",          "actors.sh",        "log/.job"};
     for (size_t i = 0; i < OCT_COUNTOF(names); i++) {
         if (strcmp(name, names[i]) == 0) {
             return true;

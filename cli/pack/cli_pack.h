@@ -1,6 +1,7 @@
 #ifndef CLI_PACK_CLI_PACK_H
 #define CLI_PACK_CLI_PACK_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -26,8 +27,10 @@ OCT_CHECKED oct_err cli_pack(const char *folder, const char *out, char *path, si
 
 // Unpacks into folder (NULL: runs/NAME), which must not exist or be empty, and is replaced: it is
 // not the one that this process is in. Everything is unpacked and compared with the manifest in a
-// folder beside it, which then takes its name.
-OCT_CHECKED oct_err cli_unpack(const char *pack, const char *folder, char *path, size_t path_size,
-                               cli_pack_result *result, char *reason, size_t reason_size);
+// folder beside it, which then takes its name. Unless is_trusted, the folder gets the mark
+// OCT_OWNER_UNPACKED: what its files name is then executed only with --trust.
+OCT_CHECKED oct_err cli_unpack(const char *pack, const char *folder, bool is_trusted, char *path,
+                               size_t path_size, cli_pack_result *result, char *reason,
+                               size_t reason_size);
 
 #endif // CLI_PACK_CLI_PACK_H

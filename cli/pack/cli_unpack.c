@@ -14,6 +14,7 @@
 #include "cli/pack/cli_pack_stream.h"
 #include "common/oct_base.h"
 #include "common/oct_file.h"
+#include "common/oct_owner.h"
 #include "common/oct_text.h"
 
 #define PIECE_BYTES  (64u << 10) // zeros of this size are not written: they are there
@@ -262,8 +263,28 @@ path_choose(unpacking *u, const char *folder, char *path, size_t path_size)
     return OCT_OK;
 }
 
+// A pack may bring a file with the name of the mark.
 static oct_err
-unpack_all(unpacking *u, const char *folder, char *path, size_t path_size, cli_pack_result *result)
+mark_make(unpacking *u, bool is_trusted)
+{
+    if (is_trusted) {
+        return unlinkat(u->folder, OCT_OWNER_UNPACKED, 0) == 0 || errno == ENOENT
+                   ? OCT_OK
+                   : REFUSE(u, "%s/" OCT_OWNER_UNPACKED " cannot be removed: %s", u->draft,
+                            strerror(errno));
+    }
+    int fd =
+        openat(u->folder, OCT_OWNER_UNPACKED, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0644);
+    if (fd < 0 || close(fd) != 0) {
+        return REFUSE(u, "%s/" OCT_OWNER_UNPACKED " cannot be written: %s", u->draft,
+                      strerror(errno));
+    }
+    return OCT_OK;
+}
+
+static oct_err
+unpack_all(unpacking *u, const char *folder, bool is_trusted, char *path, size_t path_size,
+           cli_pack_result *result)
 {
     OCT_TRY(manifest_take(u));
     OCT_TRY(path_choose(u, folder, path, path_size));
@@ -273,6 +294,7 @@ unpack_all(unpacking *u, const char *folder, char *path, size_t path_size, cli_p
         result->bytes += u->manifest.file[i].size;
     }
     OCT_TRY(end_take(u));
+    OCT_TRY(mark_make(u, is_trusted));
     if (fsync(u->folder) != 0 || rename(u->draft, path) != 0) { // over an empty folder, too
         return REFUSE(u, "'%s' cannot take the name '%s': %s", u->draft, path, strerror(errno));
     }
@@ -283,7 +305,7 @@ unpack_all(unpacking *u, const char *folder, char *path, size_t path_size, cli_p
 }
 
 oct_err
-cli_unpack(const char *pack, const char *folder, char *path, size_t path_size,
+cli_unpack(const char *pack, const char *folder, bool is_trusted, char *path, size_t path_size,
            cli_pack_result *result, char *reason, size_t reason_size)
 {
     struct stat status;
@@ -301,7 +323,7 @@ cli_unpack(const char *pack, const char *folder, char *path, size_t path_size,
     if (fstat(fd, &status) == 0) {
         result->packed = (uint64_t)status.st_size;
     }
-    oct_err err = unpack_all(u, folder, path, path_size, result);
+    oct_err err = unpack_all(u, folder, is_trusted, path, path_size, result);
     if (u->folder >= 0) {
         (void)close(u->folder);
     }

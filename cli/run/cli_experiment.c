@@ -16,10 +16,10 @@
 #include "cli/run/cli_env_file.h"
 #include "cli/run/cli_folder.h"
 #include "cli/run/cli_run.h"
+#include "cli/run/cli_trust.h"
 #include "common/oct_config_algos.h"
 #include "common/oct_config_effects.h"
 #include "common/oct_config_text.h"
-#include "common/oct_owner.h"
 #include "common/oct_text.h"
 #include "envs/env.h"
 #include "learner/learner_checkpoints.h"
@@ -404,21 +404,19 @@ check_tables(const cli_experiment *experiment, const oct_config *config,
     }
 }
 
-// Code that somebody else names in the folder runs if this user names it too: FILE says what the
-// run has, or it is refused.
+// Code that somebody else names runs only if the user names it, too: with --trust, or with env.id.
 static void
-check_owner(const cli_experiment *experiment, const oct_config *run, uid_t owner)
+check_trust(const cli_experiment *experiment, const oct_config *config, const char *path,
+            uid_t owner)
 {
-    const char *id = run->env.id;
-    if (oct_owner_is_trusted(owner) || env_is_built_in(id) || experiment->file != NULL ||
-        setting_of(experiment, "env.id") != NULL) {
-        return;
+    bool has_option = experiment->command == NULL || strcmp(experiment->command, "sweep") == 0;
+    char ways[OCT_CONFIG_TEXT_MAX + 64];
+    (void)snprintf(ways, sizeof(ways), "%s--set env.id=%s", has_option ? "--trust, or " : "",
+                   config->env.id);
+    if (setting_of(experiment, "env.id") == NULL) {
+        cli_trust_require(command_of(experiment), path, owner, config->env.id,
+                          experiment->is_trusted, ways);
     }
-    cli_error(command_of(experiment),
-              "'%s/config.yaml' belongs to user %u and names the environment '%s', which is code "
-              "that does not come with Octet; if it may run here, give --set env.id=%s",
-              experiment->run_dir, (unsigned)owner, id, id);
-    exit(CLI_EXIT_FAILED);
 }
 
 // The configuration of the run in the folder. False: it cannot be read, and FILE stands in for it.
@@ -430,7 +428,9 @@ load_run(oct_config *out, cli_experiment *experiment)
     (void)snprintf(own, sizeof(own), "%s/config.yaml", experiment->run_dir);
     oct_config_default(out);
     if (oct_config_load_plain(out, own, &owner, message, sizeof(message)) == OCT_OK) {
-        check_owner(experiment, out, owner);
+        if (experiment->file == NULL) { // FILE says what the run has, or is refused
+            check_trust(experiment, out, own, owner);
+        }
         if (experiment->file == NULL && realpath(own, experiment->path) == NULL) {
             experiment->path[0] = '\0';
         }
@@ -518,6 +518,11 @@ load_new(oct_config *out, cli_experiment *experiment)
     oct_config_default(out);
     if (oct_config_load(out, experiment->file, message, sizeof(message)) != OCT_OK) {
         refuse(message);
+    }
+    struct stat file;
+    if (experiment->preset[0] == '\0' && stat(experiment->path, &file) == 0 &&
+        S_ISREG(file.st_mode)) {
+        check_trust(experiment, out, experiment->path, file.st_uid);
     }
     apply_settings(out, experiment);
 }

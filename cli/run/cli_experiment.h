@@ -21,7 +21,8 @@ typedef struct cli_experiment {
     char *const *settings; // "key=value", in the order given
     size_t setting_count;
     bool resume;
-    bool has_hosts; // its daemons are on several hosts: the caller says at which addresses
+    bool is_trusted; // the user said --trust
+    bool has_hosts;  // its daemons are on several hosts: the caller says at which addresses
     char preset[CLI_PATH_MAX]; // of its file, where one was named
     char path[4096];           // of the file, absolute; cli_experiment_load fills it
 } cli_experiment;

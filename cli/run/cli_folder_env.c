@@ -9,13 +9,13 @@
 #include <sys/stat.h>
 
 #include "cli/run/cli_folder.h"
-#include "common/oct_owner.h"
+#include "cli/run/cli_trust.h"
+#include "common/oct_text.h"
 
-// Loads the file of that name beside the policy, if there is one (*is_there); *is_foreign: it is of
-// another user, but not of root.
+// Loads the file of that name beside the policy, if there is one (*is_there).
 static oct_err
-beside_load(cli_folder_env *out, const char *policy, const char *name, bool *is_there,
-            bool *is_foreign, char *reason, size_t reason_size)
+beside_load(cli_folder_env *out, const char *policy, const char *name, bool *is_there, char *reason,
+            size_t reason_size)
 {
     char path[CLI_PATH_MAX + 32];
     struct stat file;
@@ -37,32 +37,29 @@ beside_load(cli_folder_env *out, const char *policy, const char *name, bool *is_
     (void)snprintf(out->own_options, sizeof(out->own_options), "%s%s%s%s", config.env.options,
                    has_options && has_models ? "," : "", has_models ? "mjcf_dir=" : "",
                    config.env.mjcf_dir);
-    *is_foreign = !oct_owner_is_trusted(owner);
+    (void)cli_trust_doubts(out->stranger, path, owner, out->own_id);
     return OCT_OK;
 }
 
 oct_err
 cli_folder_env_choose(cli_folder_env *out, const char *policy, const char *trained_on,
-                      const char *env_id, const char *options, char *reason, size_t reason_size)
+                      const char *env_id, const char *options, bool is_trusted, char *reason,
+                      size_t reason_size)
 {
-    bool is_run = false, is_student = false, is_foreign = false;
+    bool is_run = false, is_student = false;
     bool is_given = options[0] != '\0', is_named = env_id != NULL;
-    *out = (cli_folder_env){.own_id = ""};
+    *out = (cli_folder_env){.is_trusted = is_trusted};
     if (!is_named) {
-        OCT_TRY(beside_load(out, policy, "config.yaml", &is_run, &is_foreign, reason, reason_size));
+        OCT_TRY(beside_load(out, policy, "config.yaml", &is_run, reason, reason_size));
     }
     if (!is_named && !is_run) {
-        OCT_TRY(
-            beside_load(out, policy, CLI_ENV_FILE, &is_student, &is_foreign, reason, reason_size));
+        OCT_TRY(beside_load(out, policy, CLI_ENV_FILE, &is_student, reason, reason_size));
     }
-    const char *stranger = is_foreign && is_run ? "a config.yaml of another user"
-                           : is_foreign         ? "an " CLI_ENV_FILE " of another user"
-                                                : NULL;
     if (!is_named && out->own_id[0] == '\0') {
         (void)snprintf(out->own_id, sizeof(out->own_id), "%s", trained_on);
-        stranger = "only the policy";
+        (void)snprintf(out->stranger, sizeof(out->stranger), "%s",
+                       env_is_built_in(trained_on) ? "" : "only the policy names it");
     }
-    out->stranger = is_named || env_is_built_in(out->own_id) ? NULL : stranger;
     out->id = is_named ? env_id : out->own_id;
     out->options = is_given ? options : out->own_options;
     out->is_known = is_given || is_named || is_run || is_student;
@@ -82,23 +79,26 @@ cli_folder_env_print(const cli_folder_env *chosen)
 }
 
 oct_err
-cli_folder_env_open(env **out, const cli_folder_env *chosen, uint64_t seed, char *reason,
-                    size_t reason_size)
+cli_folder_env_open(env **out, const char *command, const cli_folder_env *chosen, uint64_t seed,
+                    char *reason, size_t reason_size)
 {
     env_request request = {
         .id = chosen->id, .options = chosen->options, .count = 1, .seed = seed, .autoreset = true};
-    if (chosen->stranger != NULL && !env_is_code(chosen->id)) { // its own name, which is no path
+    if (chosen->stranger[0] == '\0') {
+        return env_open(out, &request, reason, reason_size);
+    }
+    if (!env_is_code(chosen->id)) { // its own name, which is no path
         (void)snprintf(reason, reason_size,
                        "the policy was trained on it, but it does not come with Octet; give the "
                        "path of its plug-in with --env PATH");
         return OCT_ENOTFOUND;
     }
-    if (chosen->stranger != NULL) {
-        (void)snprintf(reason, reason_size,
-                       "%s names it, and it is code that does not come with Octet; if it may run "
-                       "here, give --env %s, with --options K=V,...",
-                       chosen->stranger, chosen->id);
-        return OCT_EINVAL;
+    if (!chosen->is_trusted) {
+        return oct_refuse(reason, reason_size,
+                          "%s; the environment is code, which runs here only with --trust, or "
+                          "with --env %s and --options K=V,...",
+                          chosen->stranger, chosen->id);
     }
+    cli_trust_note(command, chosen->stranger, chosen->id);
     return env_open(out, &request, reason, reason_size);
 }

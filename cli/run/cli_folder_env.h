@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "cli/run/cli_trust.h"
 #include "common/oct_config.h"
 #include "common/oct_err.h"
 #include "envs/env.h"
@@ -15,28 +16,32 @@
 #define CLI_ENV_FILE          "env.yaml" // of a policy without a run: config.yaml's keys of env
 #define CLI_FOLDER_ENV_HINT   "; or give --env ID, with --options K=V,..."
 typedef struct cli_folder_env {
-    const char *id;           // as env_open takes it
-    const char *options;      // likewise, with mjcf_dir among them
-    const char *options_from; // where they come from, or why there are none
-    bool is_known;            // something says what the options are
-    const char *stranger;     // who named what does not come with Octet; NULL: this user, root
+    const char *id;                 // as env_open takes it
+    const char *options;            // likewise, with mjcf_dir among them
+    const char *options_from;       // where they come from, or why there are none
+    bool is_known;                  // something says what the options are
+    bool is_trusted;                // the user said --trust
+    char stranger[CLI_TRUST_BYTES]; // whose word names code (cli_trust_doubts); "": the user's
     char own_id[OCT_CONFIG_TEXT_MAX];
     char own_options[CLI_ENV_OPTIONS_BYTES];
 } cli_folder_env;
 // env_id and options as given (NULL, "": not). What is not given is that of the config.yaml beside
 // the policy, or the CLI_ENV_FILE where there is no config.yaml; without either it is trained_on,
 // without options. With env_id the files are not looked at. A moved plug-in is looked for no
-// further. An environment that does not come with Octet is code, which a policy cannot name, nor
-// can a file of another user. Errors: the file is there and cannot be loaded; reason names it, its
-// line and key.
+// further. is_trusted: code also counts if only the policy names it, or a file whose word does not
+// count (cli_trust.h). Errors: the file is there and cannot be loaded; reason names it, its line
+// and key.
 OCT_CHECKED oct_err cli_folder_env_choose(cli_folder_env *out, const char *policy,
                                           const char *trained_on, const char *env_id,
-                                          const char *options, char *reason, size_t reason_size);
+                                          const char *options, bool is_trusted, char *reason,
+                                          size_t reason_size);
 // Prints one line: the environment, its options and where they come from.
 void cli_folder_env_print(const cli_folder_env *chosen);
-// Opens one environment of it, which resets itself. Errors as env_open; also for a stranger's
-// environment, with what to do in reason.
-OCT_CHECKED oct_err cli_folder_env_open(env **out, const cli_folder_env *chosen, uint64_t seed,
-                                        char *reason, size_t reason_size);
+// Opens one environment of it, which resets itself. Errors as env_open; also if a stranger names
+// code and the user did not say --trust, with what to do in reason. If the user did, a line on
+// standard error says which code the command runs.
+OCT_CHECKED oct_err cli_folder_env_open(env **out, const char *command,
+                                        const cli_folder_env *chosen, uint64_t seed, char *reason,
+                                        size_t reason_size);
 
 #endif // CLI_RUN_CLI_FOLDER_ENV_H

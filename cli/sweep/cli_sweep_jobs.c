@@ -366,6 +366,9 @@ start(jobs *s, job *j)
     }
     args_add(argv, &argc, "--run-dir", j->folder);
     args_add(argv, &argc, "--no-ui", NULL);
+    if (s->request->is_trusted) {
+        args_add(argv, &argc, "--trust", NULL);
+    }
     args_add(argv, &argc, "--follow-parent", pid);
     if (spawn(s, j, argv) != OCT_OK) {
         cli_error("sweep", "cannot start octet train in %s", j->folder);

@@ -24,6 +24,7 @@ typedef struct cli_sweep_request {
     cli_sweep_optuna *optuna; // NULL: the plan has all trials
     const char *folder;       // absolute
     const char *octet;        // absolute path of the program
+    bool is_trusted;          // runs get --trust, too
     uint32_t jobs;
 } cli_sweep_request;
 

@@ -184,6 +184,16 @@ cli_sweep_plan_name(const cli_sweep_plan *plan, uint32_t trial, uint32_t seed,
     return out;
 }
 
+bool
+cli_sweep_plan_varies(const cli_sweep_plan *plan, const char *key)
+{
+    size_t i = 0;
+    while (i < plan->space.count && strcmp(plan->space.key[i].name, key) != 0) {
+        i++;
+    }
+    return i < plan->space.count;
+}
+
 const char *
 cli_sweep_plan_words(const cli_sweep_plan *plan, uint32_t trial, char *out, size_t size)
 {

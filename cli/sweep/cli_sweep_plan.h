@@ -80,6 +80,8 @@ double cli_sweep_plan_return(const cli_sweep_plan *plan, uint32_t trial);
 // "trial-0007-seed-2": trials count from 1, the seed is run.seed. Returns out.
 const char *cli_sweep_plan_name(const cli_sweep_plan *plan, uint32_t trial, uint32_t seed,
                                 char out[CLI_SWEEP_NAME_MAX]);
+// Returns true if trials have different values of a key.
+bool cli_sweep_plan_varies(const cli_sweep_plan *plan, const char *key);
 // "algo.learning_rate=0.001 algo.n_step=3", for a person. Returns out.
 const char *cli_sweep_plan_words(const cli_sweep_plan *plan, uint32_t trial, char *out,
                                  size_t size);

@@ -10,23 +10,20 @@
 #include <unistd.h>
 
 #include "common/oct_base.h"
+#include "common/oct_python.h"
 #include "envs/dmc/dmc_model.h"
 
 #define ANSWER_MS 20000
 
-extern char **environ;
-
-// The current folder does not count: what is called dm_control there need not be it.
 static const char question[] =
-    "import importlib.util as u, os, sys\n"
-    "sys.path = [p for p in sys.path if p not in ('', os.getcwd())]\n"
+    "import importlib.util as u, os\n"
     "s = u.find_spec('dm_control')\n"
     "print(os.path.join(list(s.submodule_search_locations)[0], 'suite') if s else '')\n";
 
 static bool
 python_start(pid_t *child, int answer[2])
 {
-    char *argv[] = {"python3", "-c", (char *)question, NULL};
+    static const char *const none[] = {NULL};
     posix_spawn_file_actions_t actions;
     if (posix_spawn_file_actions_init(&actions) != 0) {
         return false;
@@ -35,7 +32,8 @@ python_start(pid_t *child, int answer[2])
         posix_spawn_file_actions_adddup2(&actions, answer[1], STDOUT_FILENO) == 0 &&
         posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0) == 0 &&
         posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0) == 0;
-    bool started = prepared && posix_spawnp(child, "python3", &actions, NULL, argv, environ) == 0;
+    const oct_python_start start = {.code = question, .arguments = none, .actions = &actions};
+    bool started = prepared && oct_python_spawn(child, &start) == 0;
     (void)posix_spawn_file_actions_destroy(&actions);
     return started;
 }
@@ -81,7 +79,7 @@ dmc_python_folder(char *out, size_t out_size, char *reason, size_t reason_size)
         snprintf(reason, reason_size,
                  "mjcf_dir=auto: %s; name the folder of its suite/*.xml, or leave mjcf_dir out for "
                  "Octet's own models",
-                 started ? "python3 finds no dm_control" : "python3 cannot be started");
+                 started ? "Python finds no dm_control" : "Python cannot be started");
         return false;
     }
     *end = '\0';

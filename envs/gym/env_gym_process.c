@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
@@ -19,7 +20,7 @@
 
 #include "common/oct_base.h"
 #include "common/oct_clock.h"
-#include "common/oct_program.h"
+#include "common/oct_python.h"
 #include "common/oct_text.h"
 
 #define WORKER_SOCKET    3
@@ -35,8 +36,6 @@
 #define SHARED_SIZE_MAX  ((off_t)1 << 34)
 #define ASK_MS           250 // for a Ctrl-C, and whether the program ends
 #define NEVER_NS         UINT64_MAX
-
-extern char **environ;
 
 // A whole number of the environment, in decimal digits, where it is set to one. An empty text is as
 // if it was not set.
@@ -76,8 +75,8 @@ settings_read(env_gym_process *process, char *reason, size_t reason_size)
 static int
 spawn(pid_t *pid, int theirs, int lease, const char *const *arguments)
 {
-    const char *argv[3 + ARGUMENTS + 1] = {oct_program_python(), "-c", env_gym_text("worker")};
-    memcpy(argv + 3, arguments, ARGUMENTS * sizeof(*argv));
+    const char *argv[ARGUMENTS + 1] = {NULL};
+    memcpy(argv, arguments, ARGUMENTS * sizeof(*argv));
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
     sigset_t blocked;
@@ -90,8 +89,12 @@ spawn(pid_t *pid, int theirs, int lease, const char *const *arguments)
     OCT_ASSERT(posix_spawn_file_actions_adddup2(&actions, 2, 1) == 0);
     OCT_ASSERT(posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK) == 0 &&
                posix_spawnattr_setsigmask(&attributes, &blocked) == 0);
-    int failed =
-        posix_spawnp(pid, argv[0], &actions, &attributes, (char **)(uintptr_t)argv, environ);
+    const oct_python_start start = {.code = env_gym_text("worker"),
+                                    .arguments = argv,
+                                    .has_user_code = true,
+                                    .actions = &actions,
+                                    .attributes = &attributes};
+    int failed = oct_python_spawn(pid, &start);
     (void)posix_spawn_file_actions_destroy(&actions);
     (void)posix_spawnattr_destroy(&attributes);
     return failed;
@@ -318,6 +321,21 @@ links_open(env_gym_process *process, int *theirs, int *lease)
     return true;
 }
 
+// A module that was not found may lie in the current folder, which is not searched.
+static void
+hint_add(char *reason, size_t reason_size)
+{
+    char here[PATH_MAX], why[PATH_MAX + 128];
+    if (strstr(reason, "ModuleNotFoundError") != NULL &&
+        oct_python_check_here(here, why, sizeof(why)) != OCT_OK) {
+        size_t used = strlen(reason);
+        snprintf(reason + used, reason_size - used,
+                 "; the current folder is not searched for modules: %s; PYTHONPATH names folders "
+                 "that are",
+                 why);
+    }
+}
+
 oct_err
 env_gym_process_start(env_gym_process *out, const char *const *arguments, char *reason,
                       size_t reason_size)
@@ -337,8 +355,10 @@ env_gym_process_start(env_gym_process *out, const char *const *arguments, char *
     (void)close(theirs);
     (void)close(lease);
     if (failed != 0) {
+        char *python = oct_python_program();
         snprintf(reason, reason_size, "%s cannot be started: %s (OCTET_PYTHON names a Python)",
-                 oct_program_python(), strerror(failed));
+                 python, strerror(failed));
+        free(python);
         process.pid = 0;
         env_gym_process_stop(&process);
         return OCT_EINVAL;
@@ -349,6 +369,7 @@ env_gym_process_start(env_gym_process *out, const char *const *arguments, char *
         err = memory_map(&process, file, reason, reason_size);
     }
     if (err != OCT_OK) {
+        hint_add(reason, reason_size);
         env_gym_process_stop(&process);
         return OCT_EINVAL;
     }

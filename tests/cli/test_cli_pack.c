@@ -15,6 +15,7 @@
 #include "cli/pack/cli_pack_manifest.h"
 #include "cli/pack/cli_pack_stream.h"
 #include "common/oct_file.h"
+#include "common/oct_owner.h"
 #include "tests/support/oct_flock.h"
 #include "tests/support/oct_test.h"
 
@@ -81,7 +82,7 @@ pack(void)
 static oct_err
 unpack(const char *to)
 {
-    return cli_unpack("p", to, path, sizeof(path), &result, reason, sizeof(reason));
+    return cli_unpack("p", to, false, path, sizeof(path), &result, reason, sizeof(reason));
 }
 
 static int entries;
@@ -223,6 +224,22 @@ test_nothing_is_replaced(void **state)
     all_same();
 }
 
+// A pack may bring a file with the name of the mark, which is then not what the user said.
+static void
+test_what_is_unpacked_is_marked_unless_it_is_trusted(void **state)
+{
+    (void)state;
+    T_OK(pack());
+    T_OK(unpack("u"));
+    assert_int_equal(access("u/" OCT_OWNER_UNPACKED, F_OK), 0);
+    T_OK(cli_unpack("p", "v", true, path, sizeof(path), &result, reason, sizeof(reason)));
+    assert_int_equal(access("v/" OCT_OWNER_UNPACKED, F_OK), -1);
+    assert_int_equal(rename("u", "run2"), 0);
+    T_OK(cli_pack("run2", "p2", path, sizeof(path), &result, reason, sizeof(reason)));
+    T_OK(cli_unpack("p2", "w", true, path, sizeof(path), &result, reason, sizeof(reason)));
+    assert_int_equal(access("w/" OCT_OWNER_UNPACKED, F_OK), -1);
+}
+
 static void
 test_the_folder_is_named_in_any_way_but_as_the_current_one(void **state)
 {
@@ -232,13 +249,14 @@ test_the_folder_is_named_in_any_way_but_as_the_current_one(void **state)
     assert_int_equal(chdir("here"), 0);
     static const char *const names[] = {".", "./", "../here", "../here/."};
     for (size_t i = 0; i < OCT_COUNTOF(names); i++) {
-        assert_true(cli_unpack("../p", names[i], path, sizeof(path), &result, reason,
+        assert_true(cli_unpack("../p", names[i], false, path, sizeof(path), &result, reason,
                                sizeof(reason)) != OCT_OK);
         assert_non_null(strstr(
             reason, "is the current folder, which would be replaced; change to another folder"));
         assert_int_equal(entries_here(), 1);
     }
-    T_OK(cli_unpack("../p", "../u/.//", path, sizeof(path), &result, reason, sizeof(reason)));
+    T_OK(
+        cli_unpack("../p", "../u/.//", false, path, sizeof(path), &result, reason, sizeof(reason)));
     assert_string_equal(path, "../u");
     assert_int_equal(chdir(".."), 0);
     all_same();
@@ -275,7 +293,7 @@ test_a_folder_of_any_name_is_packed(void **state)
         assert_string_equal(result.run, names[i][1]);
         (void)snprintf(name, sizeof(name), "%s.tar.zst", names[i][1]);
         assert_string_equal(path, name);
-        T_OK(cli_unpack(name, NULL, path, sizeof(path), &result, reason, sizeof(reason)));
+        T_OK(cli_unpack(name, NULL, false, path, sizeof(path), &result, reason, sizeof(reason)));
         (void)snprintf(name, sizeof(name), "runs/%s", names[i][1]);
         assert_string_equal(path, name);
         assert_int_equal(rename(names[i][0], "run"), 0);
@@ -534,6 +552,7 @@ main(void)
         TEST(test_what_is_packed_comes_back),
         TEST(test_what_belongs_to_a_start_stays_behind),
         TEST(test_nothing_is_replaced),
+        TEST(test_what_is_unpacked_is_marked_unless_it_is_trusted),
         TEST(test_the_folder_is_named_in_any_way_but_as_the_current_one),
         TEST(test_folders_above_are_made_and_taken_back),
         TEST(test_a_folder_of_any_name_is_packed),

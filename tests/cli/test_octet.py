@@ -461,8 +461,8 @@ class WrongInput(Case):
             shutil.copy(PLUGINS / "shape.so", self.home / copy)
         options = ["--options", "obs=6,obs_dtype=3,n=3", "--episodes", "1"]
         for name in ("./mine.so", "mine.so", "sub/mine", f"{self.home}/mine.so", "gym:CartPole-v1", "gym:mine:Task-v0"):
-            words = (f"environment '{name}': only the policy names it, and it is code that does not come with Octet; if it may run "
-                     f"here, give --env {name}, with --options K=V,...")
+            words = (f"environment '{name}': only the policy names it; the environment is code, which runs here only with --trust, "
+                     f"or with --env {name} and --options K=V,...")
             for golden, command in (("atoms_int8.oct", ["eval"]), ("box_fp32.oct", ["quantize", "--precision", "int8", "--out", "x"]),
                                     ("box_fp32.oct", ["distill", "--hidden", "8", "--out", "x"])):
                 policy = self.of_environment(golden, name)
@@ -471,6 +471,10 @@ class WrongInput(Case):
             self.assertFalse((self.home / "ran").exists() or (self.home / "x").exists())
             if not name.startswith("gym:"):
                 self.assertIn("environment  " + name, self.octet("eval", "atoms_int8.oct", "--env", name, *options)[0])
+                self.of_environment("atoms_int8.oct", name)
+                out, err = self.octet("eval", "atoms_int8.oct", "--trust", *options)
+                self.assertIn("environment  " + name, out)
+                self.assertEqual(err, f"octet eval: note: --trust runs the code of {name}, although only the policy names it\n")
         # The environment of Gymnasium would have been started.
         self.octet("eval", "atoms_int8.oct", "--env", name, "--episodes", "1", code=1, OCTET_PYTHON=str(self.home / "python"))
         self.assertTrue((self.home / "ran").exists())
@@ -478,20 +482,86 @@ class WrongInput(Case):
     def test_what_lies_beside_ones_own_policy_names_its_plug_in_and_that_of_another_user_does_not(self):
         shape, options = str(PLUGINS / "shape.so"), "obs=6,obs_dtype=3,n=3"
         self.of_environment("atoms_int8.oct", "gym:Shape-v0")
-        for name, article in (("config.yaml", "a"), ("env.yaml", "an")):
+        for name in ("config.yaml", "env.yaml"):
             beside = self.home / name
             beside.write_text(f'env: {{id: {shape}, options: "{options}"}}\n')
             command = ["eval", "atoms_int8.oct", "--episodes", "1"]
             self.assertIn(f"environment  {shape}", self.octet(*command)[0])
             if os.geteuid() == 0:
                 os.chown(beside, 65534, 65534)
-                self.refused(command, f"environment '{shape}': {article} {name} of another user names it, and it is code that does "
-                             f"not come with Octet; if it may run here, give --env {shape}, with --options K=V,...", code=1)
+                self.refused(command, f"environment '{shape}': '{name}' belongs to user 65534; the environment is code, which runs here "
+                             f"only with --trust, or with --env {shape} and --options K=V,...", code=1)
+                self.assertIn(f"environment  {shape}", self.octet(*command, "--trust")[0])
                 self.assertIn(f"environment  {shape}", self.octet(*command, "--env", shape, "--options", options)[0])
                 # What comes with Octet is none of its code.
                 beside.write_text("env: {id: CartPole-v1}\n")
                 self.refused(command, "does not fit 'CartPole-v1'", code=1)
             beside.unlink()
+
+    def test_code_that_others_could_have_named_needs_the_users_word(self):
+        plugin, folder, policy = self.home / "mine.so", self.home / "run", self.of_environment("atoms_int8.oct", "gym:Shape-v0")
+        folder.mkdir()
+        (self.home / policy).rename(folder / "policy.oct")
+        shutil.copy(PLUGINS / "shape.so", plugin)
+        (folder / "config.yaml").write_text(f'env: {{id: {plugin}, options: "obs=6,obs_dtype=3,n=3"}}\n')
+        command = ["eval", "run", "--episodes", "1"]
+        others = [(lambda: (folder / ".unpacked").touch(), (folder / ".unpacked").unlink, "'run/config.yaml' came out of a pack"),
+                  (lambda: (self.home / ".unpacked").touch(), (self.home / ".unpacked").unlink, "'run/config.yaml' came out of a pack"),
+                  *((lambda path=path: path.chmod(0o666), lambda path=path: path.chmod(0o644),
+                     f"'{path.resolve()}' can be written by other users: chmod go-w, or use another")
+                    for path in (folder / "config.yaml", plugin))]
+        if os.geteuid() == 0:
+            others += [(lambda path=path: os.chown(path, 65534, 65534), lambda path=path: os.chown(path, 0, 0), words)
+                       for path, words in ((folder, f"'{folder.resolve()}' is not your folder"),
+                                           (plugin, f"'{plugin.resolve()}' belongs to user 65534, who could change it"))]
+        for begin, end, words in others:
+            self.assertIn(f"environment  {plugin}", self.octet(*command)[0])
+            begin()
+            self.refused(command, f"environment '{plugin}': {words}; the environment is code, which runs here only with --trust, or "
+                         f"with --env {plugin} and --options K=V,...", code=1)
+            out, err = self.octet(*command, "--trust")
+            self.assertIn(f"environment  {plugin}", out)
+            self.assertEqual(err, f"octet eval: note: --trust runs the code of {plugin}, although {words}\n")
+            end()
+
+    def test_an_experiment_and_a_sweep_of_others_run_no_code(self):
+        shape = str(PLUGINS / "shape.so")
+        folder = self.home / "of_others"
+        folder.mkdir()
+        (folder / "plug.yaml").write_text(f"env:\n  id: {shape}\n  options: n=3\nrun:\n  env_steps: 1000\n")
+        (folder / ".unpacked").touch()
+        why = "/of_others/plug.yaml' came out of a pack and names the environment"
+        _, err = self.octet("train", "of_others/plug.yaml", "--run-dir", "run", code=1)
+        self.assertIn(why, err)
+        self.assertFalse((self.home / "run").exists())
+        _, err = self.octet("train", "of_others/plug.yaml", "--run-dir", "run", "--trust", FAKE_LEARNER="finish")
+        self.assertIn(f"octet train: note: --trust runs the code of {shape}, although ", err)
+        sweep = ["--over", "algo.learning_rate=1e-3,1e-4", "--sweep-dir", "sweep"]
+        _, err = self.octet("sweep", "of_others/plug.yaml", *sweep, code=1)
+        self.assertIn(why, err)
+        self.octet("sweep", "of_others/plug.yaml", *sweep, "--trust", FAKE_LEARNER="finish")
+        for path in self.home.glob("sweep/*/summary.json"):
+            path.unlink()
+        (self.home / "sweep/.unpacked").touch()
+        resume = ["sweep", "--resume", "--sweep-dir", "sweep"]
+        self.refused(resume, f"'sweep/base.yaml' came out of a pack and names the environment '{shape}', which is code that does not "
+                     "come with Octet; if it may run here, give --trust", code=1)
+        _, err = self.octet(*resume, "--trust", FAKE_LEARNER="finish")
+        self.assertIn(f"octet sweep: note: --trust runs the code of {shape}, although 'sweep/base.yaml' came out of a pack\n", err)
+
+    def test_unpack_lists_what_a_run_executes(self):
+        for id, words in ((str(PLUGINS / "shape.so"), "the code of its environment {}, only with --trust"),
+                          ("CartPole-v1", "nothing; its environment {} comes with Octet")):
+            shutil.rmtree(self.home / "run", ignore_errors=True)
+            (self.home / "run").mkdir()
+            (self.home / "run/config.yaml").write_text(f"env: {{id: {id}}}\n")
+            (self.home / "run/.unpacked").touch()  # of the run that is packed
+            self.octet("run", "pack", "run", "--out", f"{len(id)}.tar.zst")
+            for word in ([], ["--trust"]):
+                out, _ = self.octet("run", "unpack", f"{len(id)}.tar.zst", "--run-dir", "copy", *word)
+                self.assertIn(f"executes: {words.format(id)}".removesuffix(", only with --trust" if word else "") + "\n", out)
+                self.assertEqual((self.home / "copy/.unpacked").exists(), not word)
+                shutil.rmtree(self.home / "copy")
 
     def test_config_prints_one_thing(self):
         for words, two in [(["algo.noisy", "--explain", "ppo"], "algo.noisy and --explain"),
@@ -1248,11 +1318,11 @@ class Supervisor(Case):
         os.chown(run, 0, 0)
         _, err = self.octet("train", "--resume", "--run-dir", "run", FAKE_LEARNER="finish")
         self.assertNotIn("warning", err)
-        for more, is_taken in (([], False), (["plug.yaml"], True), (["--set", f"env.id={shape}"], True)):
+        for more, is_taken in (([], False), (["plug.yaml"], True), (["--set", f"env.id={shape}"], True), (["--trust"], True)):
             os.chown(run / "config.yaml", 65534, 65534)
             _, err = self.octet("train", *more, "--resume", "--run-dir", "run", FAKE_LEARNER="finish", code=0 if is_taken else 1)
             self.assertEqual(f"octet train: error: 'run/config.yaml' belongs to user 65534 and names the environment '{shape}', which "
-                             f"is code that does not come with Octet; if it may run here, give --set env.id={shape}\n" in err,
+                             f"is code that does not come with Octet; if it may run here, give --trust, or --set env.id={shape}\n" in err,
                              not is_taken, err)
 
     def test_a_failed_run_names_no_policy_but_the_way_on(self):

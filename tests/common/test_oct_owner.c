@@ -90,6 +90,33 @@ test_what_is_of_another_user_is_refused(void **state)
     }
 }
 
+static void
+test_all_that_is_above_counts(void **state)
+{
+    (void)state;
+    char reason[256] = "";
+    assert_int_equal(chmod(folder, 01777), 0);
+    T_OK(oct_owner_check_way(file, strlen(file), reason, sizeof(reason)));
+    T_ERR(oct_owner_check_way(file, 1, reason, sizeof(reason)), OCT_EINVAL); // below, it may not
+    assert_int_equal(chmod(folder, 0777), 0);
+    T_ERR(oct_owner_check_way(file, strlen(file), reason, sizeof(reason)), OCT_EINVAL);
+    assert_non_null(strstr(reason, folder));
+}
+
+static void
+test_a_folder_that_was_unpacked_is_known_from_inside(void **state)
+{
+    (void)state;
+    char mark[128], below[160];
+    (void)snprintf(mark, sizeof(mark), "%s/" OCT_OWNER_UNPACKED, folder);
+    (void)snprintf(below, sizeof(below), "%s/a/b", folder);
+    assert_false(oct_owner_is_unpacked(folder) || oct_owner_is_unpacked(below));
+    assert_int_equal(symlink("nowhere", mark), 0); // whatever it is
+    assert_true(oct_owner_is_unpacked(folder) && oct_owner_is_unpacked(below));
+    assert_false(oct_owner_is_unpacked("/"));
+    assert_int_equal(unlink(mark), 0);
+}
+
 int
 main(void)
 {
@@ -98,6 +125,9 @@ main(void)
         cmocka_unit_test_setup_teardown(test_the_sticky_bit_counts_for_folders_where_it_may, enter,
                                         leave),
         cmocka_unit_test_setup_teardown(test_what_is_of_another_user_is_refused, enter, leave),
+        cmocka_unit_test_setup_teardown(test_all_that_is_above_counts, enter, leave),
+        cmocka_unit_test_setup_teardown(test_a_folder_that_was_unpacked_is_known_from_inside, enter,
+                                        leave),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

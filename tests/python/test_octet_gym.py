@@ -981,3 +981,21 @@ def test_octet_train_finds_modules_and_python_from_where_it_was_started(tmp_path
                "run", "--set", "env.id=gym:mine:OctetCounts-v0", "--set", "run.env_steps=2000"]
     ran = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert "6.00 ± 0.00 over 100 episodes" in ran.stdout, ran.stdout + ran.stderr
+
+
+def test_modules_of_a_folder_that_is_not_the_users_own_are_not_imported(tmp_path, monkeypatch):
+    """The files here have the names of modules that the worker imports."""
+    for name in ("importlib", "gymnasium", "numpy"):
+        (tmp_path / f"{name}.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\nraise SystemExit(7)")
+    (tmp_path / "alone.py").write_text("from octet_test_envs import *")
+    (tmp_path / ".unpacked").touch()
+    monkeypatch.chdir(tmp_path)
+    env = make("Counts")
+    env.reset(seed=1)
+    assert env.step(np.zeros(2, int))[0].tolist() == [[1, 2]] * 2
+    with pytest.raises(Exception, match=r"ModuleNotFoundError.*; the current folder is not searched for modules: .* came out of a pack"):
+        octet.make_vec("gym:alone:OctetCounts-v0", 1)
+    assert not (tmp_path / "ran").exists()
+    for path in (".unpacked", "gymnasium.py", "numpy.py", "importlib.py"):
+        (tmp_path / path).unlink()
+    octet.make_vec("gym:alone:OctetCounts-v0", 1)

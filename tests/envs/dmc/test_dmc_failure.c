@@ -475,7 +475,7 @@ test_dmc_missing_module_is_named(void **state)
     env_close(env_opened("dmc:pendulum_swingup", "", 1, 1, true));
 }
 
-// python3 may have a dm_control; where it has none, auto says so.
+// Python may have a dm_control; where it has none, auto says so.
 static void
 test_dmc_folder_auto_is_found_or_explained(void **state)
 {
@@ -486,7 +486,7 @@ test_dmc_folder_auto_is_found_or_explained(void **state)
         T_SAYS(out, "dm_control/suite");
         return;
     }
-    open_says("mjcf_dir=auto", "mjcf_dir=auto: python3");
+    open_says("mjcf_dir=auto", "mjcf_dir=auto: Python");
     open_says("mjcf_dir=auto", "leave mjcf_dir out for Octet's own");
 }
 

@@ -1,0 +1,186 @@
+// Starts Python so that it imports nothing that lies in the current folder by chance.
+#include "common/oct_python.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/oct_base.h"
+#include "common/oct_owner.h"
+#include "common/oct_text.h"
+
+// In front of code, on its first line, so that line numbers stay. Python before 3.11 does not know
+// PYTHONSAFEPATH. Programs that the code starts shall not inherit the variable.
+#define ALONE "import sys; sys.path[:] = [p for p in sys.path if p]; "
+#define APART ALONE "import os; os.environ.pop('PYTHONSAFEPATH', None); "
+#define SAFE  "PYTHONSAFEPATH"
+#define PATHS "PYTHONPATH"
+
+extern char **environ;
+
+// OCT_OK: the current folder is the user's own.
+static oct_err
+here_check(char here[PATH_MAX], char *reason, size_t reason_size)
+{
+    if (getcwd(here, PATH_MAX) == NULL) {
+        return oct_refuse(reason, reason_size, "the current folder: %s", strerror(errno));
+    }
+    if (oct_owner_is_unpacked(here)) {
+        return oct_refuse(reason, reason_size, "'%s' came out of a pack", here);
+    }
+    return oct_owner_check_way(here, strlen(here), reason, reason_size);
+}
+
+oct_err
+oct_python_check_here(char here[PATH_MAX], char *reason, size_t reason_size)
+{
+    OCT_TRY(here_check(here, reason, reason_size));
+    return access(OCT_OWNER_LOCK, F_OK) != 0
+               ? OCT_OK
+               : oct_refuse(reason, reason_size, "'%s' is the folder of a run or a sweep", here);
+}
+
+static bool
+is_set(const char *name)
+{
+    const char *value = getenv(name);
+    return value != NULL && value[0] != '\0';
+}
+
+char *
+oct_python_modules(bool has_folder)
+{
+    char here[PATH_MAX];
+    bool is_here = oct_python_check_here(here, NULL, 0) == OCT_OK;
+    const char *paths = is_set(PATHS) ? getenv(PATHS) : NULL;
+    size_t parts = 2, room = is_here ? strlen(here) : 0, used = 0;
+    for (const char *at = paths; at != NULL && *at != '\0'; at++) {
+        parts += *at == ':';
+    }
+    size_t bytes = (paths != NULL ? strlen(paths) : 0) + parts * (room + 2) + 1;
+    char *out = oct_alloc(bytes);
+    if (has_folder && is_here) {
+        used = (size_t)snprintf(out, bytes, "%s", here);
+    }
+    for (const char *part = paths; part != NULL;) {
+        size_t length = strcspn(part, ":");
+        bool is_whole = part[0] == '/';
+        if (is_whole || is_here) { // an empty part is the current folder
+            used += (size_t)snprintf(out + used, bytes - used, "%s%s%s%.*s", used > 0 ? ":" : "",
+                                     is_whole ? "" : here, is_whole || length == 0 ? "" : "/",
+                                     (int)length, part);
+        }
+        part = part[length] == ':' ? part + length + 1 : NULL;
+    }
+    OCT_ASSERT(used < bytes);
+    return out;
+}
+
+char *
+oct_python_program(void)
+{
+    char here[PATH_MAX];
+    const char *name = is_set("OCTET_PYTHON") ? getenv("OCTET_PYTHON") : "python3";
+    bool is_relative = name[0] != '/' && strchr(name, '/') != NULL;
+    if (!is_relative || getcwd(here, sizeof(here)) == NULL) {
+        here[0] = '\0';
+    }
+    size_t bytes = strlen(here) + strlen(name) + 2;
+    char *out = oct_alloc(bytes);
+    (void)snprintf(out, bytes, "%s%s%s", here, here[0] != '\0' ? "/" : "", name);
+    return out;
+}
+
+// ---- what a process gets
+
+static bool
+is_variable(const char *entry, const char *name)
+{
+    size_t length = strlen(name);
+    return strncmp(entry, name, length) == 0 && entry[length] == '=';
+}
+
+// This process's variables, but for PYTHONPATH, which is modules ("": unset), and PYTHONSAFEPATH
+// if is_safe. The strings stay where they are.
+static char **
+environment_create(char *modules, bool is_safe)
+{
+    size_t count = 0, used = 0;
+    while (environ != NULL && environ[count] != NULL) {
+        count++;
+    }
+    char **list = oct_alloc((count + 3) * sizeof(*list));
+    for (size_t i = 0; i < count; i++) {
+        if (!is_variable(environ[i], PATHS) && !(is_safe && is_variable(environ[i], SAFE))) {
+            list[used++] = environ[i];
+        }
+    }
+    if (is_safe) {
+        static char safe[] = SAFE "=1";
+        list[used++] = safe;
+    }
+    if (modules[strlen(PATHS "=")] != '\0') {
+        list[used++] = modules;
+    }
+    return list;
+}
+
+// Returns code behind what makes its search path safe.
+static char *
+code_create(const char *code)
+{
+    const char *first = is_set(SAFE) ? ALONE : APART;
+    size_t bytes = strlen(first) + strlen(code) + 1;
+    char *out = oct_alloc(bytes);
+    (void)snprintf(out, bytes, "%s%s", first, code);
+    return out;
+}
+
+static char *
+variable_create(const char *name, char *value)
+{
+    size_t bytes = strlen(name) + strlen(value) + 2;
+    char *out = oct_alloc(bytes);
+    (void)snprintf(out, bytes, "%s=%s", name, value);
+    free(value);
+    return out;
+}
+
+int
+oct_python_spawn(pid_t *out, const oct_python_start *start)
+{
+    char *python = oct_python_program();
+    char *code = start->code != NULL ? code_create(start->code) : NULL;
+    char *modules = variable_create(PATHS, oct_python_modules(start->has_user_code));
+    size_t count = 0, used = 0;
+    while (start->arguments[count] != NULL) {
+        count++;
+    }
+    char **argv = oct_alloc((count + 4) * sizeof(*argv));
+    argv[used++] = python;
+    if (code != NULL) {
+        static char option[] = "-c";
+        argv[used++] = option;
+        argv[used++] = code;
+    }
+    for (size_t i = 0; i < count; i++) {
+        argv[used++] = (char *)(uintptr_t)start->arguments[i];
+    }
+    char **environment = environment_create(modules, code != NULL);
+    char here[PATH_MAX];
+    int failed = 0;
+    if (code != NULL && here_check(here, NULL, 0) != OCT_OK) {
+        failed = posix_spawn_file_actions_addchdir_np(start->actions, "/");
+    }
+    if (failed == 0) {
+        failed = posix_spawnp(out, python, start->actions, start->attributes, argv, environment);
+    }
+    free(environment);
+    free(argv);
+    free(modules);
+    free(code);
+    free(python);
+    return failed;
+}
