@@ -1,6 +1,7 @@
 // The network side of the actor daemon: opens links and worker, watches for trouble, and ends the
 // daemon.
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -320,6 +321,7 @@ tick(void *arg)
         return;
     }
     stuck_watch(io);
+    actor_send_standstill(io);
     actor_send_watch(io);
     actor_policy_watch(io);
     actor_links_watch(io);
@@ -421,6 +423,7 @@ actor_io_open(actor_io **out, net_loop *loop, const actor_io_options *options)
     io->retry_ms = ACTOR_RETRY_MIN_MS;
     io->needs_signatures = net_url_is_tcp(options->learner) && !net_url_is_tls(options->learner);
     io->has_key = options->has_pin;
+    io->restarts = NAN;
     memcpy(io->learner_key, options->pin, sizeof(io->learner_key));
     actor_join_label(io);
     oct_err err =

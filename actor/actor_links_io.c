@@ -30,6 +30,13 @@ link_down(void *arg)
     actor_send_lost(io);
 }
 
+static void
+acks_up(void *arg)
+{
+    actor_io *io = arg;
+    io->acks_up = true;
+}
+
 oct_err
 actor_links_open(actor_io *io)
 {
@@ -44,9 +51,10 @@ actor_links_open(actor_io *io)
     unsigned learner = OCT_ROLE_BIT(io->is_relayed ? OCT_ROLE_RELAY : OCT_ROLE_LEARNER);
     unsigned replay = OCT_ROLE_BIT(io->is_relayed ? OCT_ROLE_RELAY : OCT_ROLE_REPLAY);
     io->link_down_ns = io->heard_ns = oct_clock_ns();
+    io->acks_up = false;
     OCT_TRY(net_url_offset(io->replay_address, 2, url));
     OCT_TRY(net_post_dial(&io->ack_sub, io->loop, url, replay, ask, actor_send_ask(io, ask),
-                          ACK_QUEUE, ACK_BYTES_MAX, actor_send_acked, NULL, io));
+                          ACK_QUEUE, ACK_BYTES_MAX, actor_send_acked, acks_up, io));
     OCT_TRY(net_url_offset(io->replay_address, 1, url));
     OCT_TRY(net_push_open(&io->push, io->loop, url, replay, &events));
     wire_policy_topic(io->policy_topic, topic);
@@ -61,6 +69,14 @@ actor_links_close(actor_io *io)
     net_push_close(io->push);
     net_sub_close(io->ack_sub);
     net_sub_close(io->policy_sub);
+}
+
+bool
+actor_links_unreached(const actor_io *io, char out[NET_URL_MAX])
+{
+    bool has_link = io->push != NULL && io->link_down_ns == 0;
+    return io->replay_address[0] != '\0' && !(has_link && io->acks_up) &&
+           net_url_offset(io->replay_address, has_link ? 2 : 1, out) == OCT_OK;
 }
 
 // ---- where they lead

@@ -9,6 +9,7 @@
 // Threads: the loop thread. Owns: nothing.
 typedef struct actor_measurements {
     double infer_s, env_s, collect_s, wait_s, dropped, failures, resent, unacked, bytes, cpu_s;
+    double stuck_s, unacked_s, resident_bytes, restarts;
     double policy_gaps, policies_taken, policies_packed, policies_old, rejected, registered,
         learner_up;
     double env_steps, episodes, rows, ring_batches, circulating, policy_version, evaluations;

@@ -4,6 +4,7 @@
 
 #include "actor/actor_state_io.h"
 #include "common/oct_clock.h"
+#include "common/oct_process.h"
 
 void
 actor_prometheus_numbers(actor_io *io, const actor_numbers *numbers)
@@ -32,6 +33,22 @@ actor_prometheus_evaluation(actor_io *io, const actor_job *job)
     io->shown.episodes += job->err == OCT_OK ? job->episodes : 0;
 }
 
+double
+actor_stuck_s(const actor_io *io)
+{
+    double limit_s = 0.5 * io->config.run.env_hang_s; // 0: without a limit
+    double step_s = io->worker != NULL && limit_s > 0 ? actor_worker_step_s(io->worker) : 0;
+    return step_s > limit_s ? step_s : 0;
+}
+
+double
+actor_unacked_s(const actor_io *io)
+{
+    uint64_t now_ns = oct_clock_ns();
+    bool is_waiting = io->outbox.count > 0 && io->acked_ns != 0 && now_ns > io->acked_ns;
+    return is_waiting ? 1e-9 * (double)(now_ns - io->acked_ns) : 0;
+}
+
 static void
 acting_measure(const actor_io *io, actor_measurements *now)
 {
@@ -44,6 +61,7 @@ acting_measure(const actor_io *io, actor_measurements *now)
     now->rows = (double)io->shown.rows;
     now->resent = (double)io->outbox.resent;
     now->unacked = io->outbox.count;
+    now->unacked_s = actor_unacked_s(io);
     now->ring_batches = io->outbox.room;
     if (io->worker != NULL) {
         now->circulating = actor_worker_circulating(io->worker);
@@ -64,6 +82,9 @@ actor_prometheus_measure(const actor_io *io, actor_measurements *now)
     } else {
         acting_measure(io, now);
     }
+    now->stuck_s = actor_stuck_s(io);
+    now->resident_bytes = oct_process_resident_bytes();
+    now->restarts = io->restarts;
     now->registered = io->step == STEP_RUN;
     now->learner_up = io->step == STEP_RUN && !io->learner_lost;
     now->env_steps = (double)io->shown.env_steps;
@@ -103,5 +124,18 @@ actor_io_trouble(void *arg)
                        actor_worker_step_s(io->worker));
         return io->trouble;
     }
-    return io->learner_lost ? "the learner does not answer" : NULL;
+    if (io->learner_lost) {
+        return "the learner does not answer";
+    }
+    double unacked_s = actor_unacked_s(io);
+    if (unacked_s < ACTOR_UNACKED_S) {
+        return NULL;
+    }
+    char address[NET_URL_MAX];
+    bool is_unreached = actor_links_unreached(io, address);
+    (void)snprintf(io->trouble, sizeof(io->trouble), "%u unacknowledged batch%s for %.0f s: %s%s",
+                   io->outbox.count, io->outbox.count == 1 ? "" : "es", unacked_s,
+                   is_unreached ? "cannot reach " : "no acknowledgement from ",
+                   is_unreached ? address : io->replay_address);
+    return io->trouble;
 }

@@ -6,7 +6,8 @@
 #include "common/oct_clock.h"
 #include "common/oct_log.h"
 
-#define STATS_MAX 32
+#define STATS_MAX    32
+#define STANDSTILL_S 1.0
 
 // ---- batches
 
@@ -72,7 +73,7 @@ actor_send_acked(void *arg, net_msg *msg)
         return;
     }
     uint64_t before = io->outbox.acked, replay = io->outbox.incarnation;
-    io->heard_ns = oct_clock_ns();
+    io->heard_ns = io->acked_ns = oct_clock_ns();
     io->relay_mute = false;
     actor_outbox_ack(&io->outbox, &ack);
     if (replay != 0 && io->outbox.incarnation != replay) {
@@ -101,6 +102,9 @@ actor_send_acked(void *arg, net_msg *msg)
 void
 actor_send_watch(actor_io *io)
 {
+    if (io->outbox.count == 0) {
+        io->acked_ns = oct_clock_ns();
+    }
     if (io->outbox.sent > 0 && actor_resend_is_late(&io->resend, oct_clock_ns())) {
         actor_outbox_go_back(&io->outbox);
     }
@@ -175,6 +179,10 @@ numbers_send(actor_io *io, wire_report *report, const oct_numbers *numbers, unsi
     report->stat_count = oct_numbers_list(numbers, shown, names, values, STATS_MAX);
     report->stat_name = names;
     report->stat_value = values;
+    char unreached[NET_URL_MAX];
+    if (actor_unacked_s(io) >= ACTOR_UNACKED_S && actor_links_unreached(io, unreached)) {
+        report->unreached = unreached;
+    }
     report_send(io, report);
 }
 
@@ -192,6 +200,20 @@ actor_send_numbers(actor_io *io, const actor_numbers *numbers)
     };
     numbers_send(io, &report, registry, OCT_SHOWN_REPORT);
     oct_numbers_destroy(registry);
+    io->reported_ns = oct_clock_ns();
+}
+
+void
+actor_send_standstill(actor_io *io)
+{
+    double quiet_s = 1e-9 * (double)(oct_clock_ns() - io->reported_ns);
+    if (io->step != STEP_RUN || actor_worker_step_s(io->worker) < STANDSTILL_S ||
+        quiet_s < OCT_MAX(STANDSTILL_S, io->config.actor.report_s)) {
+        return;
+    }
+    const actor_numbers last = {.policy_version = io->shown.policy_version,
+                                .env_steps = io->shown.env_steps};
+    actor_send_numbers(io, &last);
 }
 
 // What the environment itself measured, in columns.

@@ -37,6 +37,7 @@
 // Policies that may wait to be read. Each is a change of the one before it: with fewer, a loop that
 // was busy for a moment would have to ask for a complete one.
 #define ACTOR_POLICY_QUEUE 16
+#define ACTOR_UNACKED_S    10 // replay repeats an acknowledgement at least every 2 s
 #define ACTOR_EXIT_FAILED  1
 #define ACTOR_EXIT_REFUSED 3
 
@@ -94,6 +95,8 @@ struct actor_io {
     uint64_t await_ns;            // since when --await-relay waits; 0: it does not yet
     char lost_relay[NET_URL_MAX]; // the one that the learner is told cannot be used; "": none
     uint64_t link_down_ns;        // since when there is no connection for batches; 0: there is one
+    bool acks_up;                 // acknowledgements had a connection since the links were opened
+    uint64_t acked_ns;            // last acknowledgement, or when no batch was unacknowledged
     uint64_t heard_ns;            // last acknowledgement, or when one was first waited for
 
     actor_worker *worker;
@@ -116,6 +119,8 @@ struct actor_io {
     actor_resend resend;
     uint64_t bytes_sent;
     uint64_t report_sequence;
+    uint64_t reported_ns; // last report of the acting thread's numbers
+    double restarts;      // of this process, by its supervisor; NaN: not known
     net_timer *tick;
     uint64_t last_policy_ns;
     uint64_t rejected;
@@ -124,7 +129,7 @@ struct actor_io {
     uint64_t failures_told, failures_told_ns; // steps of the environments, and when
     char failure[ENV_REASON_BYTES];           // the last of them
     bool stuck; // the environments are in a step that does not end: told
-    char trouble[160];
+    char trouble[NET_URL_MAX + 96];
     actor_shown shown;
 };
 
@@ -179,6 +184,9 @@ bool actor_links_are(const actor_io *io, const actor_addresses *addresses);
 void actor_links_set(actor_io *io, const actor_addresses *addresses);
 // Leads elsewhere from now on; what is not acknowledged is sent again there.
 void actor_links_move(actor_io *io, const actor_addresses *addresses);
+// Gives the address for batches or acknowledgements to which there is no connection. False: there
+// is none.
+bool actor_links_unreached(const actor_io *io, char out[NET_URL_MAX]);
 // The relay that the learner is told of: the one that is lost, else the one that is in use, or is
 // to be; "": none.
 const char *actor_links_relay(const actor_io *io);
@@ -186,6 +194,10 @@ const char *actor_links_relay(const actor_io *io);
 void actor_links_watch(actor_io *io);
 
 // ---- actor_prometheus_io.c
+// Seconds that the environments have been in a step that exceeds half of run.env_hang_s; else 0.
+double actor_stuck_s(const actor_io *io);
+// Seconds since an acknowledgement came or no batch was unacknowledged; 0: no batch is.
+double actor_unacked_s(const actor_io *io);
 void actor_prometheus_numbers(actor_io *io, const actor_numbers *numbers);
 void actor_prometheus_evaluation(actor_io *io, const actor_job *job);
 // The registry with the numbers of now; the caller destroys it.
@@ -201,6 +213,9 @@ void actor_send_acked(void *arg, net_msg *msg);
 size_t actor_send_ask(const actor_io *io, uint8_t out[WIRE_ACK_REQUEST_BYTES_MAX]);
 void actor_send_watch(actor_io *io);
 void actor_send_numbers(actor_io *io, const actor_numbers *numbers);
+// Reports while the acting thread is in a long step and gives no numbers: the learner sees that no
+// step was made, and why.
+void actor_send_standstill(actor_io *io);
 void actor_send_evaluation(actor_io *io, const actor_job *job);
 // Tells the learner that this session ends, and then, or after ACTOR_LEAVE_MS, ends the loop.
 OCT_CHECKED oct_err actor_send_leave(actor_io *io);

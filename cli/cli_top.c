@@ -36,7 +36,7 @@ typedef struct top_options {
 static const struct argp_option option_table[] = {
     {"sort", KEY_SORT, "COLUMN", 0,
      "Sort by this column: id, role, host, pid, state, lag, steps, infer, env, wait, resent, "
-     "unacked, heard or relay (default: steps)",
+     "unacked, memory, restarts, heard or relay (default: state, the most urgent problem first)",
      0},
     {"reverse", KEY_REVERSE, NULL, 0, "Sort in reverse order", 0},
     {"once", KEY_ONCE, NULL, 0,
@@ -55,8 +55,8 @@ parse(int key, char *arg, struct argp_state *state)
     case KEY_SORT:
         options->sort = (cli_top_column)cli_option_word(
             "top", "--sort", arg, cli_top_column_names,
-            "id, role, host, pid, state, lag, steps, infer, env, wait, resent, unacked, heard or "
-            "relay");
+            "id, role, host, pid, state, lag, steps, infer, env, wait, resent, unacked, memory, "
+            "restarts, heard or relay");
         return 0;
     case KEY_REVERSE:
         options->reversed = true;
@@ -128,8 +128,8 @@ counts_line(const cli_state *state, cli_line *line)
     if (!isnan(wanted)) {
         cli_view_add(line, "", cli_text_count(wanted).text, " would keep the learner busy");
     }
-    cli_line_add(line, " · evaluators %u · silent %u", (unsigned)state->evaluators,
-                 (unsigned)state->silent);
+    cli_line_add(line, " · evaluators %u · stuck %u · silent %u", (unsigned)state->evaluators,
+                 (unsigned)state->stuck, (unsigned)state->silent);
     if (state->relay_count > 0) {
         cli_line_add(line, " · relays %u", (unsigned)cli_state_relays(state));
     }
@@ -329,7 +329,7 @@ int
 cli_top(int argc, char **argv)
 {
     static oct_config config;
-    top_options options = {.sort = CLI_TOP_STEPS};
+    top_options options = {.sort = CLI_TOP_STATE};
     cli_remote_default(&options.run.remote);
     cli_options_parse(&top_argp, argc, argv, &options);
     cli_remote_run_enter(&options.run, "top", &config);

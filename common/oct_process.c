@@ -89,6 +89,15 @@ max_fds(void)
     return limit.rlim_cur == RLIM_INFINITY ? INFINITY : (double)limit.rlim_cur;
 }
 
+double
+oct_process_resident_bytes(void)
+{
+    char text[256];
+    const char *pages =
+        proc_read("/proc/self/statm", text, sizeof(text)) ? strchr(text, ' ') : NULL;
+    return pages != NULL ? strtod(pages, NULL) * (double)sysconf(_SC_PAGESIZE) : NAN;
+}
+
 void
 oct_process_measure(oct_process *now)
 {

@@ -15,6 +15,8 @@ typedef struct oct_process {
 } oct_process;
 
 void oct_process_measure(oct_process *now);
+// Resident memory alone, for a report several times a second: one small file is read.
+double oct_process_resident_bytes(void);
 // The rows; `now` is borrowed.
 void oct_process_numbers_add(oct_numbers *numbers, const oct_process *now);
 

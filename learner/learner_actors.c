@@ -502,7 +502,11 @@ learner_actors_register(learner_actors *actors, const learner_newcomer *who, uin
         .holder = who->holder != NULL ? *who->holder : nobody,
         .joined_ns = now_ns,
         .rates = {NAN, NAN, NAN, NAN, NAN},
+        .resident_bytes = NAN,
     };
+    actor->restarts = actor->is_placed && actor->role == WIRE_ROLE_ACTOR
+                          ? actor->incarnation - actors->incarnation_base
+                          : NAN;
     entry_group(actors, actor);
     learner_actors_heard(actors, actor, now_ns);
     *out = actor;
@@ -570,6 +574,13 @@ learner_actors_inserted(learner_actors *actors, const wire_sessions *sessions)
     }
 }
 
+double
+learner_actor_stuck_s(const learner_actor *actor, uint64_t now_ns)
+{
+    bool is_stuck = actor->stuck_s > 0 && learner_actor_is_live(actor, now_ns);
+    return is_stuck ? actor->stuck_s + 1e-9 * (double)(now_ns - actor->told_ns) : 0;
+}
+
 uint32_t
 learner_actor_sample(const learner_actor *actor, uint32_t samples)
 {
@@ -629,6 +640,10 @@ static const struct number {
 #undef SUMMED
     {"cpu_s", offsetof(learner_actor, cpu_s), true, UNSUMMED},
     {"unacked", offsetof(learner_actor, unacked), false, UNSUMMED},
+    {"stuck_s", offsetof(learner_actor, stuck_s), false, UNSUMMED},
+    {"unacked_s", offsetof(learner_actor, unacked_s), false, UNSUMMED},
+    {"resident_bytes", offsetof(learner_actor, resident_bytes), false, UNSUMMED},
+    {"restarts", offsetof(learner_actor, restarts), false, UNSUMMED},
 };
 
 // NaN: not told.
@@ -696,10 +711,15 @@ rates_renew(learner_actor *actor, uint64_t now_ns)
     double infer_s = now.infer_s - from->infer_s, env_s = now.env_s - from->env_s;
     double collect_s = now.collect_s - from->collect_s, wait_s = now.wait_s - from->wait_s;
     double acting_s = infer_s + env_s + collect_s + wait_s;
-    if (from->at_ns != 0 && acting_s > 0 && now.env_steps >= from->env_steps) {
+    if (from->at_ns == 0 || now.env_steps < from->env_steps || actor->role != WIRE_ROLE_ACTOR) {
+        actor->from = now;
+        return;
+    }
+    actor->rates.steps_per_s =
+        (double)(now.env_steps - from->env_steps) / ((double)(now_ns - from->at_ns) * 1e-9);
+    if (acting_s > 0) { // else it is in a long step
         actor->rates = (learner_actor_rates){
-            .steps_per_s =
-                (double)(now.env_steps - from->env_steps) / ((double)(now_ns - from->at_ns) * 1e-9),
+            .steps_per_s = actor->rates.steps_per_s,
             .infer_share = infer_s / acting_s,
             .env_share = env_s / acting_s,
             .collect_share = collect_s / acting_s,
@@ -726,6 +746,9 @@ learner_actors_report(learner_actors *actors, learner_actor *actor, const wire_r
         return OCT_EINVAL;
     }
     report_take(actors, actor, report);
+    actor->told_ns = now_ns;
+    oct_text_copy(actor->unreached, sizeof(actor->unreached),
+                  report->unreached != NULL ? report->unreached : "");
     rates_renew(actor, now_ns);
     return OCT_OK;
 }
@@ -744,6 +767,7 @@ learner_actors_totals_get(const learner_actors *actors, uint64_t now_ns, uint64_
         }
         totals.actors += actor->role == WIRE_ROLE_ACTOR;
         totals.evaluators += actor->role == WIRE_ROLE_EVALUATOR;
+        totals.stuck += learner_actor_stuck_s(actor, now_ns) > 0;
         if (actor->role == WIRE_ROLE_ACTOR && actor->reported &&
             actor->policy_version <= newest_version) {
             uint64_t behind = newest_version - actor->policy_version;

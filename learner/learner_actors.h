@@ -15,7 +15,7 @@
 // Nothing that is done for one actor takes longer because there are many, but for a newcomer whose
 // certificate holds all that it may: its places are looked through.
 //
-// Threads: the loop thread. Owns: its table, which grows with them, by 0.8 KB each, and stays so
+// Threads: the loop thread. Owns: its table, which grows with them, by 0.9 KB each, and stays so
 // large. Full: of LEARNER_ACTORS_MAX, or of as many as one certificate may hold, one that is silent
 // loses its place to a newcomer (of that certificate), or an actor whose rows replay has not taken
 // LEARNER_ACTOR_PROVE_S after it registered; OCT_EAGAIN where there is none.
@@ -23,7 +23,8 @@
 #define LEARNER_ACTOR_SILENT_S 10 // not heard of: counted as gone, its index is free again
 #define LEARNER_ACTOR_PROVE_S  3
 
-#define LEARNER_ACTOR_HOST_MAX 64 // bytes of a host's name that are kept, with the ending zero
+#define LEARNER_ACTOR_HOST_MAX    64 // bytes of a host's name that are kept, with the ending zero
+#define LEARNER_ACTOR_ADDRESS_MAX 96 // the same of an address
 
 // The numbers that rates are made of, as a report gave them.
 typedef struct learner_actor_counts {
@@ -60,6 +61,13 @@ typedef struct learner_actor {
     bool reported;
     double bytes, dropped, failures, resent, infer_s, env_s, collect_s, wait_s, cpu_s;
     double policy_gaps, unacked;
+    // of its last report, at told_ns; NaN: not told
+    uint64_t told_ns;
+    double stuck_s;        // that a step of its environments has taken; 0: not too long
+    double unacked_s;      // for which replay has acknowledged none of its batches; 0: none is held
+    double resident_bytes; // memory of its process
+    double restarts;       // of its process; of an index that it asked for also from this table
+    char unreached[LEARNER_ACTOR_ADDRESS_MAX]; // it has no connection to this address; "": it has
     // for people: learner_peers.h
     char host[LEARNER_ACTOR_HOST_MAX];
     uint32_t pid;
@@ -88,6 +96,7 @@ typedef struct learner_actors learner_actors;
 typedef struct learner_actors_totals {
     uint32_t actors;     // live ones that act
     uint32_t evaluators; // live
+    uint32_t stuck;      // live actors and evaluators in a step that does not end
     double lag_mean;     // versions behind newest, mean over live actors
     uint64_t lag_max;
     // Of all sessions, what they did while they were here.
@@ -150,6 +159,9 @@ void learner_actors_inserted(learner_actors *actors, const wire_sessions *sessio
 // Who it says it is; cut to what is kept, at a whole character.
 void learner_actor_introduce(learner_actor *actor, const char *host, uint32_t pid);
 bool learner_actor_is_live(const learner_actor *actor, uint64_t now_ns);
+// Seconds that the environments of a live peer have been in a step that takes far too long, as the
+// peer judges it; 0: they are in none.
+double learner_actor_stuck_s(const learner_actor *actor, uint64_t now_ns);
 // Which samples of a noisy policy are acted with (learner_actor_sample): bit s for sample s.
 uint64_t learner_actors_samples(const learner_actors *actors, uint64_t now_ns, uint32_t samples);
 uint32_t learner_actor_sample(const learner_actor *actor, uint32_t samples); // by its index

@@ -147,6 +147,10 @@ static const oct_number rows[] = {
          wait_share, "wall_s"),
     METRIC(GAUGE, "actors", "actors", "Actors that reported in the last 10 s.", ROW | STATUS,
            actors, "octet_actors"),
+    METRIC(GAUGE, "actors_stuck", "actors",
+           "Actors and evaluators in an environment step that has taken longer than half of "
+           "`run.env_hang_s`.",
+           STATUS, actors_stuck, "octet_actors_stuck"),
     {OCT_NUMBER_FIELDS(learner_measurements, GAUGE, "actors_wanted", "actors",
                        "Number of actors with which actors and learner would wait equally long, "
                        "over 30 s; 0: no more actors are needed.",

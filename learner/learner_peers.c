@@ -5,26 +5,30 @@
 #include <stdlib.h>
 
 #include "common/oct_base.h"
+#include "learner/learner_health.h"
 
 #define SILENT_PART 4 // of the entries wanted, one in so many may be a silent one
 
 // The greater the rank, the earlier in the list.
 typedef struct candidate {
     const learner_actor *actor;
-    bool is_silent;
+    wire_peer_health health;
     double rank;
 } candidate;
 
 struct learner_peers {
+    learner_health *health_of;
     candidate *candidates; // [candidates_room]
     uint32_t candidates_room;
     uint32_t id[WIRE_PEERS_MAX], role[WIRE_PEERS_MAX], pid[WIRE_PEERS_MAX];
-    uint32_t is_silent[WIRE_PEERS_MAX];
+    uint32_t is_silent[WIRE_PEERS_MAX], health[WIRE_PEERS_MAX];
+    const char *unreached[WIRE_PEERS_MAX];
     const char *host[WIRE_PEERS_MAX], *certificate[WIRE_PEERS_MAX];
     uint32_t certificate_id[WIRE_PEERS_MAX], places[WIRE_PEERS_MAX], relay[WIRE_PEERS_MAX];
     uint64_t version[WIRE_PEERS_MAX];
 #define X(name) double name[WIRE_PEERS_MAX];
     WIRE_PEER_NUMBERS(X)
+    WIRE_PEER_LATER_NUMBERS(X)
 #undef X
     // relays
     uint32_t relay_pid[WIRE_RELAYS_MAX], relay_is_silent[WIRE_RELAYS_MAX];
@@ -38,13 +42,16 @@ struct learner_peers {
 learner_peers *
 learner_peers_create(void)
 {
-    return oct_alloc(sizeof(learner_peers));
+    learner_peers *peers = oct_alloc(sizeof(*peers));
+    peers->health_of = learner_health_create();
+    return peers;
 }
 
 void
 learner_peers_destroy(learner_peers *peers)
 {
     if (peers != NULL) {
+        learner_health_destroy(peers->health_of);
         free(peers->candidates);
         free(peers);
     }
@@ -62,29 +69,16 @@ seconds_since(uint64_t then_ns, uint64_t now_ns)
     return now_ns > then_ns ? (double)(now_ns - then_ns) * 1e-9 : 0;
 }
 
-static bool
-has_lag(const learner_actor *actor, uint64_t newest)
-{
-    return actor->role == WIRE_ROLE_ACTOR && actor->reported && actor->policy_version > 0 &&
-           actor->policy_version <= newest;
-}
-
-static double
-lag_of(const learner_actor *actor, uint64_t newest)
-{
-    return has_lag(actor, newest) ? (double)(newest - actor->policy_version) : NAN;
-}
-
 // ---- order
 
-// How many times slower and more behind than the mean it is, together.
+// How many times slower and more behind than the others it is, together.
 static double
-trouble(const learner_actor *actor, uint64_t newest, double lag_mean, double rate_mean)
+trouble(const learner_actor *actor, uint64_t newest, double lag_mean, double rate_median)
 {
-    double lag = lag_of(actor, newest), rate = actor->rates.steps_per_s;
+    double lag = learner_health_lag(actor, newest), rate = actor->rates.steps_per_s;
     double behind = isnan(lag) ? 0 : lag / (1 + lag_mean);
-    double slow = isnan(rate) || rate_mean <= 0 ? 0 : rate_mean / OCT_MAX(rate, rate_mean * 1e-6);
-    return behind + slow;
+    bool has_rate = !isnan(rate) && rate_median > 0;
+    return behind + (has_rate ? rate_median / OCT_MAX(rate, rate_median * 1e-6) : 0);
 }
 
 static int
@@ -98,7 +92,8 @@ candidates_compare(const void *left_, const void *right_)
 }
 
 static void
-candidate_add(learner_peers *peers, uint32_t at, const learner_actor *actor, bool is_silent)
+candidate_add(learner_peers *peers, uint32_t at, const learner_actor *actor,
+              wire_peer_health health)
 {
     if (at == peers->candidates_room) {
         peers->candidates_room = OCT_MAX(2 * at, 64u);
@@ -106,7 +101,37 @@ candidate_add(learner_peers *peers, uint32_t at, const learner_actor *actor, boo
             realloc(peers->candidates, peers->candidates_room * sizeof(*peers->candidates));
         OCT_ASSERT(peers->candidates != NULL);
     }
-    peers->candidates[at] = (candidate){.actor = actor, .is_silent = is_silent};
+    peers->candidates[at] = (candidate){.actor = actor, .health = health};
+}
+
+// By health first, then what is the more urgent of equals.
+static void
+candidates_rank(learner_peers *peers, uint32_t count, uint64_t now_ns, uint64_t newest)
+{
+    const double health_first = 1e13, silent_most = 1e12, evaluators_next = 1e9;
+    double rate = learner_health_rate(peers->health_of);
+    for (uint32_t i = 0; i < count; i++) {
+        candidate *one = &peers->candidates[i];
+        const learner_actor *actor = one->actor;
+        one->rank = health_first * one->health;
+        if (one->health == WIRE_PEER_SILENT) {
+            one->rank += silent_most - seconds_since(actor->seen_ns, now_ns);
+        } else if (one->health == WIRE_PEER_STUCK) {
+            one->rank += learner_actor_stuck_s(actor, now_ns);
+        } else if (actor->role == WIRE_ROLE_EVALUATOR) {
+            one->rank += evaluators_next;
+        } else {
+            one->rank += trouble(actor, newest, peers->answer.lag_mean, rate);
+        }
+    }
+}
+
+// Steps per second of a peer: a step that does not end makes none.
+static double
+rate_of(const learner_actor *actor, wire_peer_health health)
+{
+    bool is_still = health == WIRE_PEER_SILENT || health == WIRE_PEER_STUCK;
+    return is_still ? 0 : actor->rates.steps_per_s;
 }
 
 // Everybody who may be listed; the counts go into the answer.
@@ -116,43 +141,33 @@ candidates_gather(learner_peers *peers, const learner_actors *actors, uint64_t n
 {
     wire_peers *answer = &peers->answer;
     const learner_actor *actor;
-    uint32_t count = 0, with_lag = 0, with_rate = 0;
+    uint32_t count = 0, with_lag = 0;
     for (uint32_t i = 0; (actor = learner_actors_at(actors, i)) != NULL; i++) {
-        bool is_silent = !learner_actor_is_live(actor, now_ns);
         if (actor->session == 0) {
             continue;
         }
+        wire_peer_health health = learner_health_of(peers->health_of, actor, now_ns, newest);
+        bool is_silent = health == WIRE_PEER_SILENT;
         if (actor->has_left || // and has its place yet
             (is_silent && seconds_since(actor->seen_ns, now_ns) >= LEARNER_PEER_GONE_S)) {
             answer->gone++;
             continue;
         }
-        candidate_add(peers, count++, actor, is_silent);
+        candidate_add(peers, count++, actor, health);
         answer->silent += is_silent;
+        answer->stuck += health == WIRE_PEER_STUCK;
         if (is_silent || actor->role != WIRE_ROLE_ACTOR) {
             answer->evaluators += !is_silent;
             continue;
         }
         answer->actors++;
-        if (has_lag(actor, newest)) {
-            answer->lag_mean += lag_of(actor, newest);
-            with_lag++;
-        }
-        if (!isnan(actor->rates.steps_per_s)) {
-            answer->env_steps_per_s += actor->rates.steps_per_s;
-            with_rate++;
-        }
+        double lag = learner_health_lag(actor, newest), rate = rate_of(actor, health);
+        answer->lag_mean += isnan(lag) ? 0 : lag;
+        with_lag += !isnan(lag);
+        answer->env_steps_per_s += isnan(rate) ? 0 : rate;
     }
     answer->lag_mean = with_lag > 0 ? answer->lag_mean / with_lag : NAN;
-    double rate_mean = with_rate > 0 ? answer->env_steps_per_s / with_rate : 0;
-    for (uint32_t i = 0; i < count; i++) {
-        candidate *one = &peers->candidates[i];
-        const double silent_first = 1e12, evaluators_next = 1e9;
-        one->rank = one->is_silent ? silent_first - seconds_since(one->actor->seen_ns, now_ns)
-                    : one->actor->role == WIRE_ROLE_EVALUATOR
-                        ? evaluators_next
-                        : trouble(one->actor, newest, answer->lag_mean, rate_mean);
-    }
+    candidates_rank(peers, count, now_ns, newest);
     return count;
 }
 
@@ -186,14 +201,15 @@ entry_add(learner_peers *peers, const candidate *one, uint64_t now_ns, uint64_t 
     peers->id[i] = actor->id;
     peers->role[i] = actor->role;
     peers->pid[i] = actor->pid;
-    peers->is_silent[i] = one->is_silent;
+    peers->is_silent[i] = one->health == WIRE_PEER_SILENT;
+    peers->health[i] = one->health;
     peers->host[i] = actor->host;
     peers->version[i] = actor->policy_version;
     peers->session_s[i] = seconds_since(actor->joined_ns, now_ns);
     peers->heard_s[i] = seconds_since(actor->seen_ns, now_ns);
     peers->env_steps[i] = acts ? (double)actor->env_steps : NAN;
-    peers->steps_per_s[i] = one->is_silent ? 0 : actor->rates.steps_per_s;
-    peers->lag_versions[i] = lag_of(actor, newest);
+    peers->steps_per_s[i] = rate_of(actor, one->health);
+    peers->lag_versions[i] = learner_health_lag(actor, newest);
     peers->lag_updates[i] = NAN;
     peers->infer_share[i] = actor->rates.infer_share;
     peers->env_share[i] = actor->rates.env_share;
@@ -201,6 +217,13 @@ entry_add(learner_peers *peers, const candidate *one, uint64_t now_ns, uint64_t 
     peers->wait_share[i] = actor->rates.wait_share;
     peers->resent[i] = acts ? actor->resent : NAN;
     peers->unacked[i] = acts ? actor->unacked : NAN;
+    peers->stuck_s[i] = learner_actor_stuck_s(actor, now_ns);
+    peers->unacked_s[i] = acts ? actor->unacked_s : NAN;
+    peers->resident_bytes[i] = actor->resident_bytes;
+    peers->restarts[i] = actor->restarts;
+    bool is_cut_off = one->health == WIRE_PEER_UNACKED && actor->unreached[0] != '\0';
+    peers->unreached[i] = is_cut_off ? actor->unreached : "";
+    peers->answer.unreached = is_cut_off ? peers->unreached : peers->answer.unreached;
 }
 
 // ---- relays
@@ -249,18 +272,21 @@ learner_peers_list(learner_peers *peers, const learner_actors *actors, const lea
     const learner_relay *relay[LEARNER_RELAYS_MAX];
     uint32_t relay_count = relays != NULL ? learner_relays_list(relays, now_ns, relay) : 0;
     OCT_ASSERT(count_max >= 1 && count_max <= WIRE_PEERS_MAX);
-    peers->answer = (wire_peers){.policy_version = newest,
-                                 .id = peers->id,
-                                 .role = peers->role,
-                                 .pid = peers->pid,
-                                 .is_silent = peers->is_silent,
-                                 .host = peers->host,
-                                 .version = peers->version,
+    peers->answer = (wire_peers){
+        .policy_version = newest,
+        .id = peers->id,
+        .role = peers->role,
+        .pid = peers->pid,
+        .is_silent = peers->is_silent,
+        .host = peers->host,
+        .version = peers->version,
 #define X(name) .name = peers->name,
-                                 WIRE_PEER_NUMBERS(X)
+        WIRE_PEER_NUMBERS(X) WIRE_PEER_LATER_NUMBERS(X)
 #undef X
+            .health = peers->health,
     };
     relays_add(peers, relay, relay_count, now_ns);
+    learner_health_renew(peers->health_of, actors, now_ns, newest);
     uint32_t count = candidates_gather(peers, actors, now_ns, newest);
     uint32_t silent_left = (count_max + SILENT_PART - 1) / SILENT_PART;
     if (count > 1) {
@@ -268,10 +294,11 @@ learner_peers_list(learner_peers *peers, const learner_actors *actors, const lea
     }
     for (uint32_t i = 0; i < count && peers->answer.count < count_max; i++) {
         const candidate *one = &peers->candidates[i];
-        if (one->is_silent && silent_left == 0) {
+        bool is_silent = one->health == WIRE_PEER_SILENT;
+        if (is_silent && silent_left == 0) {
             continue;
         }
-        silent_left -= one->is_silent;
+        silent_left -= is_silent;
         certificate_add(peers, peers->answer.count, actors, one->actor);
         peers->relay[peers->answer.count] = relay_place(relay, relay_count, one->actor);
         entry_add(peers, one, now_ns, newest);

@@ -201,6 +201,7 @@ static void
 actors_measure(learner_measurements *now, const learner_actors_totals *totals)
 {
     now->actors = totals->actors;
+    now->actors_stuck = totals->stuck;
     now->evaluators = totals->evaluators;
     now->policy_lag = totals->lag_mean;
     now->policy_lag_max = (double)totals->lag_max;

@@ -390,6 +390,7 @@ wire_report_to(Octet__Report *out, const wire_report *in)
         .stat_value = WIRE_COLUMN(double, in->stat_value),
         .token = WIRE_BYTES(in->token, WIRE_TOKEN_BYTES),
         .leaves = in->leaves,
+        .unreached = (char *)(uintptr_t)(in->unreached != NULL ? in->unreached : ""),
         .n_metric_name = in->metric_count,
         .metric_name = WIRE_COLUMN(char *, in->metric_name),
         .n_metric_sum = in->metric_count,
@@ -434,6 +435,7 @@ wire_report_from(wire_report *out, const Octet__Report *in, wire_arena *arena)
                      "report.stat_value: beyond 2^53");
     }
     OCT_TRY(report_metrics_check(in, arena));
+    WIRE_REQUIRE_NAME(arena, in->unreached, "report.unreached: no name, or longer than 256 bytes");
     *out = (wire_report){
         .actor_id = in->actor_id,
         .session = in->session,
@@ -452,6 +454,7 @@ wire_report_from(wire_report *out, const Octet__Report *in, wire_arena *arena)
         .metric_sum = in->metric_sum,
         .metric_episodes = in->metric_episodes,
         .leaves = in->leaves != 0,
+        .unreached = in->unreached,
     };
     memcpy(out->token, in->token.data, WIRE_TOKEN_BYTES);
     return OCT_OK;

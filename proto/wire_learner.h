@@ -117,7 +117,8 @@ typedef struct wire_report {
     const double *metric_sum;
     const uint32_t *metric_episodes; // at most episode_count each
     uint8_t token[WIRE_TOKEN_BYTES];
-    bool leaves; // the last report: the place is given up, nothing else of it counts
+    bool leaves;           // the last report: the place is given up, nothing else of it counts
+    const char *unreached; // address to which no connection can be opened; NULL or "": none
 } wire_report;
 
 // Of the checkpoint that was asked for: it is on the disk.

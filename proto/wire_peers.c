@@ -72,7 +72,19 @@ wire_peers_to(Octet__Peers *out, const wire_peers *in)
         WIRE_PEER_NUMBERS(X)
 #undef X
             .places_max = in->places_max,
+        .stuck = in->stuck,
     };
+    if (in->health != NULL) {
+        out->n_health = in->count;
+        out->health = WIRE_COLUMN(uint32_t, in->health);
+#define X(name) out->n_##name = in->count, out->name = WIRE_COLUMN(double, in->name);
+        WIRE_PEER_LATER_NUMBERS(X)
+#undef X
+    }
+    if (in->unreached != NULL) {
+        out->n_unreached = in->count;
+        out->unreached = WIRE_COLUMN(char *, in->unreached);
+    }
     if (in->certificate != NULL) {
         out->n_certificate = out->n_certificate_id = out->n_places = in->count;
         out->certificate = WIRE_COLUMN(char *, in->certificate);
@@ -125,6 +137,30 @@ certificates_check(const Octet__Peers *in, wire_arena *arena)
     return OCT_OK;
 }
 
+// All of these columns, or none; unreached may be absent alone.
+static oct_err
+later_check(const Octet__Peers *in, wire_arena *arena)
+{
+    size_t count = in->n_health;
+    bool even =
+        (count == 0 || count == in->n_id) && (in->n_unreached == 0 || in->n_unreached == count);
+#define X(name) even = even && in->n_##name == count;
+    WIRE_PEER_LATER_NUMBERS(X)
+#undef X
+    WIRE_REQUIRE(arena, even, "peers: columns of different lengths");
+    for (size_t i = 0; i < count; i++) {
+        WIRE_REQUIRE(arena, in->health[i] < WIRE_PEER_HEALTH_COUNT, "peers.health: unknown");
+#define X(name) WIRE_REQUIRE(arena, !isinf(in->name[i]), "peers." #name ": infinite");
+        WIRE_PEER_LATER_NUMBERS(X)
+#undef X
+    }
+    for (size_t i = 0; i < in->n_unreached; i++) {
+        WIRE_REQUIRE_NAME(arena, in->unreached[i],
+                          "peers.unreached: no name, or longer than 256 bytes");
+    }
+    return OCT_OK;
+}
+
 static oct_err
 columns_check(const Octet__Peers *in, wire_arena *arena)
 {
@@ -154,6 +190,7 @@ wire_peers_from(wire_peers *out, const Octet__Peers *in, wire_arena *arena)
     WIRE_REQUIRE(arena, !isinf(in->env_steps_per_s) && !isinf(in->lag_mean),
                  "peers.env_steps_per_s, lag_mean: infinite");
     OCT_TRY(columns_check(in, arena));
+    OCT_TRY(later_check(in, arena));
     OCT_TRY(certificates_check(in, arena));
     OCT_TRY(relays_check(in, arena));
     *out = (wire_peers){
@@ -176,7 +213,15 @@ wire_peers_from(wire_peers *out, const Octet__Peers *in, wire_arena *arena)
         WIRE_PEER_NUMBERS(X)
 #undef X
             .places_max = in->places_max,
+        .stuck = in->stuck,
     };
+    if (in->n_health > 0) {
+        out->health = in->health;
+        out->unreached = in->n_unreached > 0 ? (const char *const *)in->unreached : NULL;
+#define X(name) out->name = in->name;
+        WIRE_PEER_LATER_NUMBERS(X)
+#undef X
+    }
     if (in->n_certificate > 0) {
         out->certificate = (const char *const *)in->certificate;
         out->certificate_id = in->certificate_id;

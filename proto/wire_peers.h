@@ -28,6 +28,31 @@ typedef struct wire_get_peers {
     X(resent)     /* batches sent again, of its session */                                         \
     X(unacked)    /* batches that it holds because replay has not acknowledged them */
 
+// X(name): the same, from learners that know these numbers.
+#define WIRE_PEER_LATER_NUMBERS(X)                                                                 \
+    X(stuck_s)        /* that a step of its environments has taken, if far too long; else 0 */     \
+    X(unacked_s)      /* for which replay has acknowledged none of its unacked batches; else 0 */  \
+    X(resident_bytes) /* memory of its process */                                                  \
+    X(restarts)       /* of its process */
+
+// The most urgent problem of a peer, the least urgent first.
+#define WIRE_PEER_HEALTHS(X)                                                                       \
+    X(LIVE, "live")         /* has no problem */                                                   \
+    X(RESTARTS, "restarts") /* its process was started again and again */                          \
+    X(MEMORY, "memory")     /* far more than the median */                                         \
+    X(SLOW, "slow")         /* far fewer steps/s than the median */                                \
+    X(LAGS, "lags")         /* far more versions behind than the median */                         \
+    X(RING_FULL, "full")    /* waits for replay nearly all the time, and most others do not */     \
+    X(SILENT, "silent")     /* not heard of lately */                                              \
+    X(UNACKED, "no acks")   /* replay acknowledges none of its batches */                          \
+    X(STUCK, "stuck")       /* a step of its environments does not end */
+typedef enum wire_peer_health {
+#define X(name, word) WIRE_PEER_##name,
+    WIRE_PEER_HEALTHS(X)
+#undef X
+        WIRE_PEER_HEALTH_COUNT,
+} wire_peer_health;
+
 // The relays that were heard of lately, and those that were not and are missed, in columns.
 typedef struct wire_relays {
     uint32_t count;
@@ -41,15 +66,17 @@ typedef struct wire_relays {
     const double *heard_s;      // since it last said that it lives
 } wire_relays;
 
-// Who has registered, the most troubled first, in columns: the silent ones (the last heard of
-// first, a quarter of count_max at most), evaluators, then actors by how much slower and more
-// behind they are than the mean. The counts are of all of them.
+// The registered actors and evaluators in columns, ordered by health, the most urgent first. Of the
+// silent ones (the last heard of first) at most a quarter of count_max is listed. Among equals
+// evaluators come first, then actors by how much slower and more behind they are than the median.
+// The counts are of all of them.
 typedef struct wire_peers {
     uint64_t run_id;
     uint64_t policy_version; // the newest; 0: none yet
     uint32_t actors;         // heard of lately
     uint32_t evaluators;     // heard of lately
     uint32_t silent;         // not heard of lately
+    uint32_t stuck;          // heard of lately, in a step that does not end
     uint32_t gone;           // silent for so long that they are not listed
     double env_steps_per_s;  // of all actors
     double lag_mean;         // versions
@@ -63,6 +90,13 @@ typedef struct wire_peers {
 #define X(name) const double *name;
     WIRE_PEER_NUMBERS(X)
 #undef X
+    // [count], or NULL: the learner does not tell.
+    const uint32_t *health; // wire_peer_health
+#define X(name) const double *name;
+    WIRE_PEER_LATER_NUMBERS(X)
+#undef X
+    // [count], or NULL: no listed peer has one.
+    const char *const *unreached; // address to which it has no connection; "": none
     // [count], or NULL: nobody has a certificate, or the learner does not tell.
     const char *const *certificate; // its name; "": none
     const uint32_t *certificate_id; // the first four bytes of its SHA-256; two may have one name

@@ -4,7 +4,7 @@
 
 #define INFLIGHT_MAX    8
 #define RESEND_MS       1000
-#define REPLY_BYTES_MAX (1u << 20)
+#define REPLY_BYTES_MAX (2u << 20)
 
 oct_err
 cli_link_open(cli_link *link, net_loop *loop, const char *url, unsigned roles, bool repeats)

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/cli_text.h"
 #include "common/oct_base.h"
 
 #define QUIET_MAX_S   10.0
@@ -212,6 +213,63 @@ relays_take(cli_state *state, const wire_relays *relays)
     }
 }
 
+const char *
+cli_state_health_word(wire_peer_health health)
+{
+    static const char *const words[] = {
+#define X(name, word) word,
+        WIRE_PEER_HEALTHS(X)
+#undef X
+    };
+    return words[health];
+}
+
+const cli_peer *
+cli_state_peer_with(const cli_state *state, wire_peer_health health)
+{
+    for (size_t i = 0; i < state->peer_count; i++) {
+        if (state->peer[i].health == health) {
+            return &state->peer[i];
+        }
+    }
+    return NULL;
+}
+
+const char *
+cli_state_ailment(const cli_peer *peer, char out[CLI_STATE_AILMENT_MAX])
+{
+    out[0] = '\0';
+    if (peer->health == WIRE_PEER_STUCK) {
+        (void)snprintf(out, CLI_STATE_AILMENT_MAX, "a step of its environment has taken %s",
+                       cli_text_seconds(peer->stuck_s).text);
+    } else if (peer->health == WIRE_PEER_UNACKED) {
+        cli_plain_text address = cli_text_plain(peer->unreached, strlen(peer->unreached));
+        (void)snprintf(out, CLI_STATE_AILMENT_MAX, "%.0f unacknowledged batch%s for %s%s%s",
+                       peer->unacked, peer->unacked == 1 ? "" : "es",
+                       cli_text_seconds(peer->unacked_s).text,
+                       peer->unreached[0] != '\0' ? ": cannot reach " : ": replay does not answer",
+                       address.text);
+    } else if (peer->health == WIRE_PEER_SILENT) {
+        (void)snprintf(out, CLI_STATE_AILMENT_MAX, "no report for %s",
+                       cli_text_seconds(peer->heard_s).text);
+    }
+    return out;
+}
+
+static void
+peer_take_later(cli_peer *peer, const wire_peers *peers, uint32_t i)
+{
+    bool is_judged = peers->health != NULL;
+    peer->health = is_judged         ? (wire_peer_health)peers->health[i]
+                   : peer->is_silent ? WIRE_PEER_SILENT
+                                     : WIRE_PEER_LIVE;
+    (void)snprintf(peer->unreached, sizeof(peer->unreached), "%s",
+                   peers->unreached != NULL ? peers->unreached[i] : "");
+#define X(name) peer->name = is_judged ? peers->name[i] : NAN;
+    WIRE_PEER_LATER_NUMBERS(X)
+#undef X
+}
+
 void
 cli_state_take_peers(cli_state *state, const wire_peers *peers)
 {
@@ -221,6 +279,7 @@ cli_state_take_peers(cli_state *state, const wire_peers *peers)
     state->actors = peers->actors;
     state->evaluators = peers->evaluators;
     state->silent = peers->silent;
+    state->stuck = peers->stuck;
     state->gone = peers->gone;
     state->env_steps_per_s = peers->env_steps_per_s;
     state->lag_mean = peers->lag_mean;
@@ -238,6 +297,7 @@ cli_state_take_peers(cli_state *state, const wire_peers *peers)
 #undef X
         };
         (void)snprintf(state->peer[i].host, sizeof(state->peer[i].host), "%s", peers->host[i]);
+        peer_take_later(&state->peer[i], peers, i);
         state->peer[i].relay = peers->relay != NULL ? peers->relay[i] : 0;
         if (peers->certificate != NULL) {
             (void)snprintf(state->peer[i].certificate, sizeof(state->peer[i].certificate), "%.*s",
@@ -252,7 +312,7 @@ void
 cli_state_miss_peers(cli_state *state, const char *why)
 {
     state->has_peers = false;
-    state->actors = state->evaluators = state->silent = state->gone = 0;
+    state->actors = state->evaluators = state->silent = state->stuck = state->gone = 0;
     state->env_steps_per_s = state->lag_mean = NAN;
     state->peer_count = state->relay_count = 0;
     (void)snprintf(state->peers_why, sizeof(state->peers_why), "%s", why);

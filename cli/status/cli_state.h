@@ -52,8 +52,11 @@ typedef struct cli_peer {
     uint32_t certificate_id, places;           // wire_peers.h
     uint32_t relay;                            // its place in the state's, plus 1; 0: none
     uint64_t version;
+    wire_peer_health health; // of a learner that does not judge: live or silent
+    char unreached[WIRE_NAME_MAX + 1];
 #define X(name) double name;
     WIRE_PEER_NUMBERS(X)
+    WIRE_PEER_LATER_NUMBERS(X)
 #undef X
 } cli_peer;
 
@@ -79,7 +82,7 @@ typedef struct cli_state {
     bool has_peers;        // the rest was answered
     char peers_why[CLI_STATE_TEXT_MAX]; // it was not; "" when it was not asked
     uint64_t policy_version;
-    uint32_t actors, evaluators, silent, gone;
+    uint32_t actors, evaluators, silent, stuck, gone;
     double env_steps_per_s, lag_mean;
     uint32_t places_max; // that one certificate may hold; 0: any number, or not told
     size_t peer_count;
@@ -87,10 +90,10 @@ typedef struct cli_state {
     size_t relay_count;
     cli_relay relay[WIRE_RELAYS_MAX];
     // What happened, and what follows from several looks.
-    uint32_t restarts, given_up;      // daemons that were restarted; that died too often
-    char hang[CLI_STATE_NOTE_MAX];    // which daemon makes no progress now, or ""
-    char note[CLI_STATE_NOTE_MAX];    // the last thing that happened, or ""
-    char warning[CLI_STATE_NOTE_MAX]; // what is the matter now, or ""
+    uint32_t restarts, given_up;          // daemons that were restarted; that died too often
+    char hang[CLI_STATE_NOTE_MAX];        // which daemon makes no progress now, or ""
+    char note[CLI_STATE_NOTE_MAX];        // the last thing that happened, or ""
+    char warning[2 * CLI_STATE_NOTE_MAX]; // what is the matter now, or ""
     size_t point_count; // evaluations; every second one is dropped when there are too many
     double point_return[CLI_STATE_POINTS_MAX];
     double evaluations_seen;
@@ -128,6 +131,14 @@ uint32_t cli_state_relays(const cli_state *state);
 // An answer, and the lack of one.
 void cli_state_take_status(cli_daemon_state *daemon, const wire_status *status);
 void cli_state_miss_status(cli_daemon_state *daemon, const char *why);
+// The word for the health of a peer: "live", "stuck".
+const char *cli_state_health_word(wire_peer_health health);
+// The first peer of the list with this health; NULL: none.
+const cli_peer *cli_state_peer_with(const cli_state *state, wire_peer_health health);
+#define CLI_STATE_AILMENT_MAX (WIRE_NAME_MAX + 128)
+// What is wrong with a peer that is stuck, without acknowledgements or silent, as a phrase that
+// follows its name; "" for any other. Returns out.
+const char *cli_state_ailment(const cli_peer *peer, char out[CLI_STATE_AILMENT_MAX]);
 void cli_state_take_peers(cli_state *state, const wire_peers *peers);
 void cli_state_miss_peers(cli_state *state, const char *why);
 // Call after answers came in, wall_s after the run began: notes a new evaluation, fills in rates

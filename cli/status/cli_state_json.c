@@ -54,6 +54,8 @@ peer_json(const cli_state *state, const cli_peer *peer)
     cli_json_put(out, "host", cli_json_text(peer->host));
     cli_json_put(out, "pid", json_integer(peer->pid));
     cli_json_put(out, "silent", json_boolean(peer->is_silent));
+    cli_json_put(out, "health", cli_json_text(cli_state_health_word(peer->health)));
+    cli_json_put(out, "unreached", address_json(peer->unreached));
     cli_json_put(out, "policy_version", json_integer((json_int_t)peer->version));
     cli_json_put(out, "relay", address_json(relay != NULL ? relay->address : ""));
     if (peer->certificate[0] != '\0') {
@@ -63,6 +65,7 @@ peer_json(const cli_state *state, const cli_peer *peer)
     }
 #define X(name) cli_json_put(out, #name, cli_json_number(peer->name));
     WIRE_PEER_NUMBERS(X)
+    WIRE_PEER_LATER_NUMBERS(X)
 #undef X
     return out;
 }
@@ -93,6 +96,7 @@ peers_json(const cli_state *state)
     cli_json_put(out, "actors", json_integer(state->actors));
     cli_json_put(out, "evaluators", json_integer(state->evaluators));
     cli_json_put(out, "silent", json_integer(state->silent));
+    cli_json_put(out, "stuck", json_integer(state->stuck));
     cli_json_put(out, "gone", json_integer(state->gone));
     cli_json_put(out, "places_max", json_integer(state->places_max));
     cli_json_put(out, "env_steps_per_s", cli_json_number(state->env_steps_per_s));

@@ -14,6 +14,7 @@
 #define STARVED_SHARE      0.5 // of the learner's time, without a batch to learn from
 #define EVALUATION_QUIET_S 20  // evaluators tell twice a second how far they are
 #define LOG_MAX            32
+#define HOST_CELLS         32
 #define HELD_SHARE         0.2 // of the time; held back so much, actors wait and nothing is wrong
 
 static void
@@ -134,6 +135,33 @@ judge_cut(cli_state *state, const char *number, const char *where)
     }
 }
 
+// An actor or evaluator that is stuck, or to which replay acknowledges nothing. False: there is
+// none.
+static bool
+judge_peers(cli_state *state)
+{
+    char ailment[CLI_STATE_AILMENT_MAX], more[64] = "";
+    const cli_peer *peer = cli_state_peer_with(state, WIRE_PEER_STUCK);
+    double stuck = cli_state_number(state, "learner.actors_stuck");
+    if (peer == NULL && stuck > 0) { // the peers were not asked for
+        warn(state, "log/actor-*.log", "%.0f actor%s stuck in a step of the environment", stuck,
+             stuck == 1 ? " is" : "s are");
+        return true;
+    }
+    if (peer != NULL && state->stuck > 1) {
+        (void)snprintf(more, sizeof(more), ", and %u more", (unsigned)(state->stuck - 1));
+    }
+    peer = peer != NULL ? peer : cli_state_peer_with(state, WIRE_PEER_UNACKED);
+    if (peer != NULL) {
+        warn(state, peer->role == WIRE_ROLE_ACTOR ? "log/actor-*.log" : "log/evaluator.log",
+             "%s %s%s: %s%s", peer->role == WIRE_ROLE_ACTOR ? "actor" : "evaluator",
+             cli_text_process(peer->host, HOST_CELLS, peer->pid).text,
+             peer->health == WIRE_PEER_STUCK ? " is stuck" : " is cut off from replay",
+             cli_state_ailment(peer, ailment), more);
+    }
+    return peer != NULL;
+}
+
 static void
 judge(cli_state *state, double wall_s)
 {
@@ -168,6 +196,8 @@ judge(cli_state *state, double wall_s)
         return;
     } else if (state->rejected_count > 0 && wall_s - state->rejected_s < state->quiet_max_s) {
         warn_rejected(state); // steps that are not taken look like none
+    } else if (judge_peers(state)) {
+        return;
     } else if (quiet_s >= state->quiet_max_s) {
         warn(state, actor_log, "no environment step for %.0f s; does the environment hang?",
              quiet_s);

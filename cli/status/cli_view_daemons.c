@@ -10,7 +10,7 @@
 #include "common/oct_text.h"
 #include "net/net_url.h"
 
-#define SILENT_MAX 3 // that are named
+#define AILING_MAX 3 // of one kind that are named
 
 static double
 number(const cli_view *view, const char *name)
@@ -188,23 +188,38 @@ view_extremes(cli_view *view)
     }
 }
 
+// Names the peers with this health, of which there are count.
 static void
-view_silent(cli_view *view)
+view_ailing(cli_view *view, wire_peer_health health, uint32_t count)
 {
     const cli_state *state = view->state;
+    char label[16], text[CLI_TEXT_PLAIN_MAX + 2 + CLI_STATE_AILMENT_MAX];
+    char ailment[CLI_STATE_AILMENT_MAX];
     uint32_t shown = 0;
-    for (size_t i = 0; i < state->peer_count && shown < SILENT_MAX; i++) {
+    (void)snprintf(label, sizeof(label), "  %s", cli_state_health_word(health));
+    for (size_t i = 0; i < state->peer_count && shown < AILING_MAX; i++) {
         const cli_peer *peer = &state->peer[i];
-        if (peer->is_silent) {
-            cli_line_add(cli_view_begin(view, shown == 0 ? "  silent" : ""), "%s: no report for %s",
-                         peer_name(peer).text, cli_text_seconds(peer->heard_s).text);
+        if (peer->health == health) {
+            (void)snprintf(text, sizeof(text), "%s: %s", peer_name(peer).text,
+                           cli_state_ailment(peer, ailment));
+            cli_view_paragraph(view, shown == 0 ? label : "", text);
             shown++;
         }
     }
-    if (state->silent > shown) {
-        cli_line_add(cli_view_begin(view, shown == 0 ? "  silent" : ""), "%u more",
-                     (unsigned)(state->silent - shown));
+    if (count > shown) {
+        cli_line_add(cli_view_begin(view, shown == 0 ? label : ""), "%u more",
+                     (unsigned)(count - shown));
     }
+}
+
+static uint32_t
+count_with(const cli_state *state, wire_peer_health health)
+{
+    uint32_t count = 0;
+    for (size_t i = 0; i < state->peer_count; i++) {
+        count += state->peer[i].health == health;
+    }
+    return count;
 }
 
 void
@@ -228,8 +243,10 @@ cli_view_actors(cli_view *view)
                        "");
     cli_view_add_known(line, "wait ", cli_text_share(number(view, "learner.actor_wait_share")).text,
                        "");
+    view_ailing(view, WIRE_PEER_STUCK, state->stuck);
+    view_ailing(view, WIRE_PEER_UNACKED, count_with(state, WIRE_PEER_UNACKED));
     view_extremes(view);
-    view_silent(view);
+    view_ailing(view, WIRE_PEER_SILENT, state->silent);
     if (state->learner.refused[0] != '\0') {
         cli_view_paragraph(view, "  refused", state->learner.refused);
     }

@@ -13,8 +13,8 @@
 #define GAP            2
 
 const char *const cli_top_column_names[CLI_TOP_COLUMNS + 1] = {
-    "id",  "role", "host",   "pid",     "state", "lag",   "steps", "infer",
-    "env", "wait", "resent", "unacked", "heard", "relay", NULL};
+    "id",   "role",   "host",    "pid",    "state",    "lag",   "steps", "infer", "env",
+    "wait", "resent", "unacked", "memory", "restarts", "heard", "relay", NULL};
 
 void
 cli_top_table_init(cli_top_table *table, cli_top_column sort, bool reversed)
@@ -44,7 +44,7 @@ text_of(const cli_peer *peer, cli_top_column column)
     case CLI_TOP_ROLE:
         return peer->role == WIRE_ROLE_EVALUATOR ? "evaluator" : "actor";
     case CLI_TOP_STATE:
-        return peer->is_silent ? "silent" : "live";
+        return cli_state_health_word(peer->health);
     default:
         return peer->host;
     }
@@ -79,9 +79,26 @@ number_of(const cli_peer *peer, cli_top_column column)
         return peer->resent;
     case CLI_TOP_UNACKED:
         return peer->unacked;
+    case CLI_TOP_MEMORY:
+        return peer->resident_bytes;
+    case CLI_TOP_RESTARTS:
+        return peer->restarts;
     default:
         return peer->heard_s;
     }
+}
+
+// The health, and for how long where that tells how bad it is.
+static cli_plain_text
+state_cell(const cli_peer *peer)
+{
+    cli_plain_text cell;
+    double since_s = peer->health == WIRE_PEER_STUCK     ? peer->stuck_s
+                     : peer->health == WIRE_PEER_UNACKED ? peer->unacked_s
+                                                         : NAN;
+    (void)snprintf(cell.text, sizeof(cell.text), "%s%s%s", text_of(peer, CLI_TOP_STATE),
+                   isnan(since_s) ? "" : " ", isnan(since_s) ? "" : cli_text_seconds(since_s).text);
+    return cell;
 }
 
 static cli_plain_text
@@ -91,8 +108,9 @@ cell_of(const cli_state *state, const cli_peer *peer, cli_top_column column)
     const cli_relay *relay = relay_of(state, peer);
     double number = is_text(column) ? NAN : number_of(peer, column);
     switch (column) {
-    case CLI_TOP_ROLE:
     case CLI_TOP_STATE:
+        return state_cell(peer);
+    case CLI_TOP_ROLE:
     case CLI_TOP_HOST:
         return cli_text_plain(text_of(peer, column), HOST_CELLS_MAX);
     case CLI_TOP_ID:
@@ -108,6 +126,9 @@ cell_of(const cli_state *state, const cli_peer *peer, cli_top_column column)
     case CLI_TOP_ENV:
     case CLI_TOP_WAIT:
         (void)snprintf(cell.text, sizeof(cell.text), "%s", cli_text_share(number).text);
+        break;
+    case CLI_TOP_MEMORY:
+        (void)snprintf(cell.text, sizeof(cell.text), "%s", cli_text_bytes(number).text);
         break;
     case CLI_TOP_HEARD:
         (void)snprintf(cell.text, sizeof(cell.text), "%s", cli_text_seconds(number).text);
@@ -151,6 +172,10 @@ peers_compare(const ordering *by, const cli_peer *a, const cli_peer *b)
             return (above_a == NULL) - (above_b == NULL);
         }
         result = relays_compare(above_a, above_b);
+    } else if (table->sort == CLI_TOP_STATE) {
+        result = sign(b->health, a->health);
+        result = result != 0 ? result
+                             : sign((double)(a - by->state->peer), (double)(b - by->state->peer));
     } else if (is_text(table->sort)) {
         result = strcmp(text_of(a, table->sort), text_of(b, table->sort));
     } else {
@@ -185,6 +210,16 @@ cells_of(const char *text)
     return cells;
 }
 
+static void
+hide_unknown(cli_top_table *table, const cli_state *state, cli_top_column column)
+{
+    bool is_known = false;
+    for (size_t i = 0; i < state->peer_count; i++) {
+        is_known = is_known || !isnan(number_of(&state->peer[i], column));
+    }
+    table->width[column] = is_known ? table->width[column] : 0;
+}
+
 void
 cli_top_table_take(cli_top_table *table, const cli_state *state)
 {
@@ -204,6 +239,8 @@ cli_top_table_take(cli_top_table *table, const cli_state *state)
     if (state->relay_count == 0) {
         table->width[CLI_TOP_RELAY] = 0;
     }
+    hide_unknown(table, state, CLI_TOP_MEMORY);
+    hide_unknown(table, state, CLI_TOP_RESTARTS);
 }
 
 // ---- keys
@@ -363,7 +400,7 @@ cli_top_table_head(const cli_top_table *table, cli_line *line, const cli_view_st
             continue;
         }
         bool is_sorted = column == table->sort;
-        bool ascends = is_left(column) || column == CLI_TOP_PID;
+        bool ascends = (is_left(column) && column != CLI_TOP_STATE) || column == CLI_TOP_PID;
         char text[32];
         (void)snprintf(text, sizeof(text), "%s%s", cli_top_column_names[column],
                        !is_sorted                     ? ""
@@ -388,7 +425,7 @@ cli_top_table_row(const cli_top_table *table, cli_line *line, const cli_view_sty
     size_t from = 0;
     cli_line_init(line, style->width);
     line->ascii = style->ascii;
-    if (peer->is_silent && style->colour) {
+    if (peer->health >= WIRE_PEER_SILENT && style->colour) {
         cli_line_style(line, CLI_VIEW_RED);
     }
     for (cli_top_column column = 0; column < CLI_TOP_COLUMNS; column++) {
@@ -398,7 +435,7 @@ cli_top_table_row(const cli_top_table *table, cli_line *line, const cli_view_sty
         cell_add(line, column, from, table->width[column], cell_of(state, peer, column).text);
         from += table->width[column] + GAP;
     }
-    if (peer->is_silent && style->colour) {
+    if (peer->health >= WIRE_PEER_SILENT && style->colour) {
         cli_line_style(line, CLI_VIEW_PLAIN);
     }
 }

@@ -12,7 +12,7 @@ typedef enum cli_top_column {
     CLI_TOP_ROLE,
     CLI_TOP_HOST,
     CLI_TOP_PID,
-    CLI_TOP_STATE,   // live, silent
+    CLI_TOP_STATE,   // health, the most urgent first
     CLI_TOP_LAG,     // versions behind the newest
     CLI_TOP_STEPS,   // a second
     CLI_TOP_INFER,   // shares of the acting thread's time: policy,
@@ -20,8 +20,10 @@ typedef enum cli_top_column {
     CLI_TOP_WAIT,    // replay
     CLI_TOP_RESENT,  // batches
     CLI_TOP_UNACKED, // batches
-    CLI_TOP_HEARD,   // seconds ago
-    CLI_TOP_RELAY,   // that it goes through; not shown where there are none
+    CLI_TOP_MEMORY,  // of the process; this and the next are hidden if no peer has told them
+    CLI_TOP_RESTARTS,
+    CLI_TOP_HEARD, // seconds ago
+    CLI_TOP_RELAY, // that it goes through; not shown where there are none
     CLI_TOP_COLUMNS,
 } cli_top_column;
 
@@ -52,8 +54,9 @@ typedef struct cli_top_table {
 extern const char *const cli_top_column_names[CLI_TOP_COLUMNS + 1];
 
 void cli_top_table_init(cli_top_table *table, cli_top_column sort, bool reversed);
-// Takes what is known now, in order: text and ids ascend, numbers descend, all the other way round
-// when reversed; what is not known comes last either way, and equals are ordered by id.
+// Takes what is known now, in order: text and ids ascend, numbers and the urgency of a problem
+// descend, all the other way round when reversed; what is not known comes last either way. Equals
+// are ordered by id, those of one health as the learner listed them.
 void cli_top_table_take(cli_top_table *table, const cli_state *state);
 // Scrolls and sorts; seen: rows that have room. False: this key is for somebody else. After a
 // change of the order take what is known once more.

@@ -354,6 +354,47 @@ test_targets_beyond_the_ends_of_the_atoms_are_told_last(void **state)
     assert_string_equal(run.warning, "");
 }
 
+// With other actors that step: nobody would look for this one.
+static void
+test_status_warns_of_a_stuck_actor_and_of_one_cut_off_from_replay(void **state)
+{
+    (void)state;
+    cli_peer *peer = &run.peer[0];
+    trains();
+    put("learner.env_steps", 1000);
+    run.has_peers = true;
+    run.actors = 3;
+    run.peer_count = 1;
+    *peer = (cli_peer){.role = WIRE_ROLE_ACTOR,
+                       .pid = 8125,
+                       .host = "vm",
+                       .health = WIRE_PEER_UNACKED,
+                       .unacked = 2,
+                       .unacked_s = 39,
+                       .unreached = "tls+tcp://replay.lab:5561"};
+    (void)cli_state_update(&run, 1);
+    assert_string_equal(run.warning, "actor vm/8125 is cut off from replay: 2 unacknowledged "
+                                     "batches for 39.0 s: cannot reach tls+tcp://replay.lab:5561 "
+                                     "(log/actor-*.log)");
+    *peer = (cli_peer){.role = WIRE_ROLE_EVALUATOR,
+                       .pid = 12,
+                       .host = "vm",
+                       .health = WIRE_PEER_STUCK,
+                       .stuck_s = 42};
+    run.stuck = 3;
+    (void)cli_state_update(&run, 1.5);
+    assert_string_equal(run.warning, "evaluator vm/12 is stuck: a step of its environment has "
+                                     "taken 42.0 s, and 2 more (log/evaluator.log)");
+    run.peer_count = run.stuck = 0; // a look without the list
+    put("learner.actors_stuck", 2);
+    (void)cli_state_update(&run, 2);
+    assert_string_equal(run.warning,
+                        "2 actors are stuck in a step of the environment (log/actor-*.log)");
+    put("learner.actors_stuck", 0);
+    (void)cli_state_update(&run, 2.5);
+    assert_string_equal(run.warning, "");
+}
+
 static void
 test_warnings_of_a_run_on_other_hosts_name_no_log(void **state)
 {
@@ -419,6 +460,8 @@ main(void)
         cmocka_unit_test_setup(test_status_warns_of_batches_that_replay_rejects, fresh),
         cmocka_unit_test_setup(test_status_warns_of_updates_that_changed_nothing, fresh),
         cmocka_unit_test_setup(test_targets_beyond_the_ends_of_the_atoms_are_told_last, fresh),
+        cmocka_unit_test_setup(test_status_warns_of_a_stuck_actor_and_of_one_cut_off_from_replay,
+                               fresh),
         cmocka_unit_test_setup(test_warnings_of_a_run_on_other_hosts_name_no_log, fresh),
         cmocka_unit_test_setup(test_status_measures_rates_that_the_learner_has_not, fresh),
         cmocka_unit_test(test_daemon_that_hangs_is_the_first_thing_to_say),

@@ -18,6 +18,9 @@ peer_add(uint32_t id, const char *host, double steps_per_s, bool is_silent)
                        .pid = 100 + id,
                        .role = WIRE_ROLE_ACTOR,
                        .is_silent = is_silent,
+                       .health = is_silent ? WIRE_PEER_SILENT : WIRE_PEER_LIVE,
+                       .resident_bytes = NAN,
+                       .restarts = NAN,
                        .steps_per_s = steps_per_s,
                        .lag_versions = NAN,
                        .infer_share = 0.125,
@@ -71,7 +74,8 @@ test_numbers_descend_text_ascends_and_unknown_is_last_either_way(void **state)
     assert_string_equal(ids_by(CLI_TOP_STEPS, true), "1 4 3 2");
     assert_string_equal(ids_by(CLI_TOP_HOST, false), "2 1 4 3");
     assert_string_equal(ids_by(CLI_TOP_HOST, true), "3 1 4 2");
-    assert_string_equal(ids_by(CLI_TOP_STATE, false), "1 3 4 2");
+    assert_string_equal(ids_by(CLI_TOP_STATE, false), "2 1 3 4"); // silent first
+    assert_string_equal(ids_by(CLI_TOP_STATE, true), "4 3 1 2");
     assert_string_equal(ids_by(CLI_TOP_ID, false), "1 2 3 4");
     assert_string_equal(ids_by(CLI_TOP_PID, true), "4 3 2 1");
     assert_string_equal(ids_by(CLI_TOP_LAG, false), "1 2 3 4"); // nobody has told
@@ -110,6 +114,33 @@ test_relays_are_a_column_where_there_are_some(void **state)
     assert_string_equal(row.bytes + row.used - 7, "rack/20");
     cli_top_table_row(&table, &row, &wide, &run, 3);
     assert_int_equal(row.bytes[row.used - 1], '-');
+}
+
+// As the learner ordered them, and what tells how bad it is beside the word.
+static void
+test_the_most_urgent_problem_is_first(void **state)
+{
+    (void)state;
+    cli_line head, row;
+    for (uint32_t i = 1; i <= 4; i++) {
+        peer_add(i, "h", i, false);
+    }
+    run.peer[1].health = WIRE_PEER_SLOW;
+    run.peer[2].health = WIRE_PEER_STUCK;
+    run.peer[2].stuck_s = 312;
+    run.peer[3].health = WIRE_PEER_UNACKED;
+    run.peer[3].unacked_s = 39;
+    run.peer[3].resident_bytes = 2.5e9;
+    assert_string_equal(ids_by(CLI_TOP_STATE, false), "3 4 2 1");
+    cli_top_table_head(&table, &head, &wide);
+    assert_non_null(strstr(head.bytes, "state↓"));
+    assert_non_null(strstr(head.bytes, "memory"));
+    assert_null(strstr(head.bytes, "restarts")); // no peer has told
+    cli_top_table_row(&table, &row, &wide, &run, 0);
+    assert_non_null(strstr(row.bytes, "  stuck 5:12  "));
+    cli_top_table_row(&table, &row, &wide, &run, 1);
+    assert_non_null(strstr(row.bytes, "no acks 39.0 s"));
+    assert_non_null(strstr(row.bytes, "2.3 GiB"));
 }
 
 static void
@@ -262,6 +293,7 @@ main(void)
         cmocka_unit_test_setup(test_numbers_descend_text_ascends_and_unknown_is_last_either_way,
                                setup),
         cmocka_unit_test_setup(test_relays_are_a_column_where_there_are_some, setup),
+        cmocka_unit_test_setup(test_the_most_urgent_problem_is_first, setup),
         cmocka_unit_test_setup(test_every_column_has_a_name_and_sorts, setup),
         cmocka_unit_test_setup(test_scrolling_stays_where_rows_are, setup),
         cmocka_unit_test_setup(test_keys_choose_the_column_and_begin_at_the_top, setup),

@@ -30,6 +30,7 @@ peer_add(wire_role role, const char *host, double steps_per_s, double lag, bool 
                        .role = role,
                        .pid = 4711,
                        .is_silent = is_silent,
+                       .health = is_silent ? WIRE_PEER_SILENT : WIRE_PEER_LIVE,
                        .heard_s = is_silent ? 42 : 0.5,
                        .steps_per_s = steps_per_s,
                        .lag_versions = lag,

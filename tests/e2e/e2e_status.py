@@ -13,8 +13,9 @@ import socket
 import subprocess
 import sys
 import threading
+import urllib.request
 
-from e2e import (CARTPOLE, DEADLINE_S, ENDLESS, LEARNER, OCTET, by_hand, octet, octet_says, scratch, start, summary,
+from e2e import (ACTOR, BUILD, CARTPOLE, DEADLINE_S, ENDLESS, LEARNER, OCTET, by_hand, octet, octet_says, scratch, start, summary,
                  terminate, wait_for_updates)
 from daemons import certificates, free_port, has_signal, run_named, wait_for
 
@@ -133,6 +134,39 @@ def test_status_names_who_fell_silent():
         answer = until("replay's absence", options, lambda a: not a["replay"]["heard"])
         assert "refused" in answer["replay"]["why"], answer["replay"]
         assert answer["waiting"]["for"] == "replay", answer["waiting"]
+
+
+def test_an_actor_whose_step_hangs_is_shown_stuck_beside_others_that_step():
+    plugin = BUILD / "tests/envs/bad_hang_file.so"
+    metrics = f"http://127.0.0.1:{free_port(1)}"
+    with scratch() as folder:
+        settings = [*ENDLESS, "--set", f"env.id={plugin}", "--set", "run.env_hang_s=4", "--metrics", metrics]
+        with by_hand(folder, how="local", settings=settings, actors=["--plugins", plugin]) as (_, run, _):
+            more = [start([ACTOR, "--plugins", plugin], folder / f"actor{i}.log", cwd=folder,
+                          env={**os.environ, "BAD_HANG_FILE": str(folder / f"hang{i}")}) for i in range(2)]
+            try:
+                until("three actors that step", [run], lambda a: sum((p["steps_per_s"] or 0) > 0 for p in a["peers"]["list"]) == 3)
+                (folder / "hang0").touch()
+                answer = until("the stuck one", [run], lambda a: a["peers"]["stuck"] == 1)
+                first, *others = answer["peers"]["list"]
+                assert (first["pid"], first["health"], first["steps_per_s"]) == (more[0].pid, "stuck", 0), answer["peers"]
+                assert 2 < first["stuck_s"] < 12 and not first["silent"], first
+                assert all(p["health"] != "stuck" and p["resident_bytes"] > 1e6 for p in others if p["role"] == "actor"), others
+                name = f"actor {socket.gethostname()}/{more[0].pid} is stuck: a step of its environment has taken "
+                assert name in answer["warning"], answer["warning"]
+                rows = octet_says("top", run).splitlines()
+                head = next(i for i, row in enumerate(rows) if row.startswith("id "))
+                assert f" {more[0].pid}  stuck " in rows[head + 1] and " · stuck 1 · " in rows[1], rows
+                assert re.search(rf"^  stuck    {socket.gethostname()}/{more[0].pid} .*: a step of its environment has taken",
+                                 octet_says("status", run), re.M)
+                with urllib.request.urlopen(metrics + "/metrics") as page:
+                    assert re.search(r"^octet_actors_stuck 1$", page.read().decode(), re.M)
+                (folder / "hang0").unlink()
+                until("its next steps", [run], lambda a: a["peers"]["stuck"] == 0 and not a["warning"])
+            finally:
+                for actor in more:
+                    actor.kill()
+                    actor.wait()
 
 
 def test_status_watches_until_the_learner_is_gone():

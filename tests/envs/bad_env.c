@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define LIMIT 20
 #define WIDTH 4
@@ -351,6 +352,11 @@ step(octet_env_handle *h, octet_env_io *io)
 #endif
 #ifdef BAD_EXIT
     exit(0);
+#endif
+#ifdef BAD_HANG_FILE /* while this file is there */
+    for (const char *file = getenv("BAD_HANG_FILE"); file != NULL && access(file, F_OK) == 0;) {
+        (void)usleep(10000);
+    }
 #endif
 #ifdef BAD_HANG
     for (volatile int spin = 1; spin != 0;) {

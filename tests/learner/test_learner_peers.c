@@ -134,13 +134,132 @@ test_slow_and_lagging_actors_come_first(void **state)
     const wire_peers *answer = learner_peers_list(peers, actors, NULL, AT(2), 10, 4);
     assert_int_equal(answer->count, 4);
     assert_int_equal(answer->actors, 24);
-    assert_int_equal(answer->id[0], 103);
-    assert_int_equal(answer->id[1], 101);
-    assert_int_equal(answer->id[2], 102);
+    assert_int_equal(answer->id[0], 102);
+    assert_int_equal(answer->id[1], 103);
+    assert_int_equal(answer->id[2], 101);
     assert_int_equal(answer->id[3], 1); // of equals the lowest id
+    static const uint32_t health[] = {WIRE_PEER_LAGS, WIRE_PEER_SLOW, WIRE_PEER_SLOW,
+                                      WIRE_PEER_LIVE};
+    assert_memory_equal(answer->health, health, sizeof(health));
     answer = learner_peers_list(peers, actors, NULL, AT(2), 10, WIRE_PEERS_MAX);
     assert_int_equal(answer->count, 24);
     assert_int_equal(answer->id[23], 104);
+}
+
+// A report of the same counts with further numbers.
+static void
+report_also(learner_actor *actor, const char *const *names, const double *values, uint32_t count,
+            const char *unreached, uint64_t now_ns)
+{
+    wire_report message = {.report_sequence = actor->report_sequence + 1,
+                           .env_steps = actor->env_steps,
+                           .policy_version = actor->policy_version,
+                           .stat_count = count,
+                           .stat_name = names,
+                           .stat_value = values,
+                           .unreached = unreached};
+    const char *what;
+    T_OK(learner_actors_report(actors, actor, &message, now_ns, &what));
+}
+
+// Its counts of steps cannot tell: they stand still in every long step.
+static void
+test_a_stuck_actor_comes_first_and_makes_no_steps(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"stuck_s"};
+    static const double minutes[] = {301}, none[] = {0};
+    for (uint64_t i = 1; i <= 3; i++) {
+        (void)acting(i, 1000, 10);
+    }
+    (void)joined(4, WIRE_ROLE_ACTOR, AT(0)); // silent by now
+    learner_actor *stuck = acting(5, 1000, 10);
+    learner_actor *evaluator = joined(6, WIRE_ROLE_EVALUATOR, AT(2));
+    report_also(stuck, names, minutes, 1, NULL, AT(11));
+    const wire_peers *answer = learner_peers_list(peers, actors, NULL, AT(11.5), 10, 8);
+    assert_int_equal(answer->stuck, 1);
+    assert_int_equal(answer->id[0], 5);
+    assert_int_equal(answer->health[0], WIRE_PEER_STUCK);
+    assert_true(answer->stuck_s[0] == 301.5 && answer->steps_per_s[0] == 0);
+    assert_true(answer->env_steps_per_s == 3000);
+    assert_int_equal(answer->health[1], WIRE_PEER_SILENT);
+    report_also(evaluator, names, minutes, 1, NULL, AT(11.75));
+    learner_actors_totals totals;
+    learner_actors_totals_get(actors, AT(11.75), 10, &totals);
+    assert_int_equal(totals.stuck, 2); // an evaluator counts, too
+    report_also(stuck, names, none, 1, NULL, AT(12));
+    report_also(evaluator, names, none, 1, NULL, AT(12));
+    answer = learner_peers_list(peers, actors, NULL, AT(12), 10, 8);
+    assert_int_equal(answer->stuck, 0);
+}
+
+static void
+test_an_actor_in_a_long_step_has_no_rate(void **state)
+{
+    (void)state;
+    learner_actor *actor = acting(5, 1000, 10);
+    report_also(actor, NULL, NULL, 0, NULL, AT(4));
+    const wire_peers *answer = learner_peers_list(peers, actors, NULL, AT(4), 10, 8);
+    assert_true(answer->steps_per_s[0] == 0 && answer->infer_share[0] == 0.25);
+}
+
+static void
+test_peers_are_ordered_by_their_most_urgent_problem(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"unacked_s", "resident_bytes", "restarts"};
+    static const double fine[] = {0, 1e9, 0}, large[] = {0, 3e9, 0}, restarted[] = {0, 1e9, 5},
+                        cut_off[] = {39, 9e9, 9};
+    for (uint64_t i = 1; i <= 4; i++) {
+        report_also(acting(i, 1000, 10), names, fine, 3, NULL, AT(2));
+    }
+    report_also(acting(5, 1000, 10), names, restarted, 3, NULL, AT(2));
+    report_also(acting(6, 1000, 10), names, large, 3, NULL, AT(2));
+    report_also(acting(7, 1000, 10), names, cut_off, 3, "tls+tcp://replay.lab:5561", AT(2));
+    report_also(acting(8, 400, 10), names, fine, 3, NULL, AT(2));
+    const wire_peers *answer = learner_peers_list(peers, actors, NULL, AT(2), 10, 5);
+    static const uint32_t ids[] = {7, 8, 6, 5, 1};
+    static const uint32_t health[] = {WIRE_PEER_UNACKED, WIRE_PEER_SLOW, WIRE_PEER_MEMORY,
+                                      WIRE_PEER_RESTARTS, WIRE_PEER_LIVE};
+    assert_memory_equal(answer->id, ids, sizeof(ids));
+    assert_memory_equal(answer->health, health, sizeof(health));
+    assert_string_equal(answer->unreached[0], "tls+tcp://replay.lab:5561");
+    assert_true(answer->unacked_s[0] == 39 && answer->resident_bytes[2] == 3e9);
+    assert_true(answer->restarts[3] == 5);
+}
+
+// All wait where the limiter holds inserts back: then nobody has a problem.
+static void
+test_a_ring_is_full_where_those_of_others_are_not(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"infer_s", "wait_s"};
+    static const double waits[] = {1, 99}, acts[] = {99, 1};
+    for (int others = 0; others < 2; others++) {
+        for (uint64_t i = 1; i <= 4; i++) {
+            learner_actor *actor = acting(i + 10 * (uint64_t)others, 1000, 10);
+            bool is_waiting = others == 1 || i == 4;
+            report_also(actor, names, is_waiting ? waits : acts, 2, NULL, AT(4));
+        }
+        const wire_peers *answer = learner_peers_list(peers, actors, NULL, AT(4), 10, 1);
+        assert_int_equal(answer->health[0], others == 0 ? WIRE_PEER_RING_FULL : WIRE_PEER_LIVE);
+        learner_actors_destroy(actors);
+        actors = learner_actors_create(0);
+    }
+}
+
+// A process that asks for its index again is a restart; one that gets a free index may be new.
+static void
+test_restarts_of_a_wanted_index_are_counted(void **state)
+{
+    (void)state;
+    for (uint64_t i = 1; i <= 3; i++) {
+        learner_actor *actor;
+        const learner_newcomer who = {.role = WIRE_ROLE_ACTOR, .session = i, .place = 6};
+        T_OK(learner_actors_register(actors, &who, AT(0), &actor));
+        assert_true(actor->restarts == (double)(i - 1));
+    }
+    assert_true(isnan(joined(9, WIRE_ROLE_ACTOR, AT(0))->restarts));
 }
 
 static void
@@ -401,6 +520,11 @@ main(void)
         TEST(test_peers_tell_rates_shares_and_lag),
         TEST(test_rates_are_of_a_second_at_least),
         TEST(test_slow_and_lagging_actors_come_first),
+        TEST(test_a_stuck_actor_comes_first_and_makes_no_steps),
+        TEST(test_an_actor_in_a_long_step_has_no_rate),
+        TEST(test_peers_are_ordered_by_their_most_urgent_problem),
+        TEST(test_a_ring_is_full_where_those_of_others_are_not),
+        TEST(test_restarts_of_a_wanted_index_are_counted),
         TEST(test_silent_ones_and_evaluators_come_before_actors),
         TEST(test_those_that_have_left_are_not_listed),
         TEST(test_silent_ones_take_a_quarter_of_the_places),

@@ -140,7 +140,7 @@ test_peers_fit_into_what_is_promised(void **state)
         peers.relays.count = count / 4; // WIRE_RELAYS_MAX at last
         uint8_t *bytes = wire_peers_pack_bytes(&length, &peers);
         size_t entries = (size_t)count + peers.relays.count;
-        wire_arena *arena = wire_arena_create(length + 3072 + 256 * entries);
+        wire_arena *arena = wire_arena_create(length + 4096 + 320 * entries);
         wire_peers out;
         T_OK(wire_peers_unpack_bytes(&out, arena, bytes, length));
         wire_arena_destroy(arena);

@@ -458,6 +458,9 @@ test_report_refuses_bad_columns(void **state)
     REFUSED(wire_report, &message, "stats: no name, or longer than 256 bytes");
     names[1] = "a\tb";
     REFUSED(wire_report, &message, "stats: no name, or longer than 256 bytes");
+    message = wire_example_report(0, 0);
+    message.unreached = "tcp://evil\x1b[2J";
+    REFUSED(wire_report, &message, "report.unreached: no name, or longer than 256 bytes");
 }
 
 static void
@@ -485,9 +488,12 @@ test_report_survives_the_wire(void **state)
         }
         assert_memory_equal(out.token, in.token, WIRE_TOKEN_BYTES);
         assert_false(out.leaves);
+        assert_string_equal(out.unreached, "");
         in.leaves = true;
+        in.unreached = "tls+tcp://replay.lab:5561";
         T_OK(THROUGH(wire_report, &out, &in));
         assert_true(out.leaves);
+        assert_string_equal(out.unreached, "tls+tcp://replay.lab:5561");
         if (in.episode_count != 0) {
             size_t bytes = in.episode_count * sizeof(float);
             assert_memory_equal(out.episode_return, in.episode_return, bytes);
@@ -521,207 +527,6 @@ test_status_survives_the_wire_with_nan(void **state)
     in = wire_example_status(3);
     in.state = "two\nlines";
     REFUSED(wire_status, &in, "status.state: no name, or longer than 256 bytes");
-}
-
-// The payload of an answer with one peer, as docs/internals/wire.md has it.
-static void
-test_peers_are_these_bytes(void **state)
-{
-    (void)state;
-    static const uint32_t one[] = {1}, id[] = {0xa1b2c3d4}, pid[] = {258}, none[] = {0};
-    static const uint64_t version[] = {11};
-    static const char *const host[] = {"h"};
-    static const double half[] = {0.5};
-    const wire_peers in = {.run_id = 2,
-                           .policy_version = 12,
-                           .actors = 1,
-                           .env_steps_per_s = 0.5,
-                           .count = 1,
-                           .id = id,
-                           .role = one,
-                           .pid = pid,
-                           .is_silent = none,
-                           .host = host,
-                           .version = version,
-#define X(name) .name = half,
-                           WIRE_PEER_NUMBERS(X)
-#undef X
-    };
-    static const uint8_t begin[] = {
-        0x09, 2,    0,    0,    0,    0,    0, 0,    0,                 // 1 run_id
-        0x10, 12,                                                       // 2 policy_version
-        0x18, 1,                                                        // 3 actors
-        0x39, 0,    0,    0,    0,    0,    0, 0xe0, 0x3f,              // 7 env_steps_per_s
-        0x4a, 4,    0xd4, 0xc3, 0xb2, 0xa1,                             // 9 id
-        0x52, 4,    1,    0,    0,    0,                                // 10 role
-        0x5a, 4,    2,    1,    0,    0,                                // 11 pid
-        0x62, 4,    0,    0,    0,    0,                                // 12 is_silent
-        0x6a, 1,    'h',                                                // 13 host
-        0x72, 8,    11,   0,    0,    0,    0, 0,    0,    0,           // 14 version
-        0x7a, 8,    0,    0,    0,    0,    0, 0,    0xe0, 0x3f,        // 15 session_s
-        0x82, 0x01, 8,    0,    0,    0,    0, 0,    0,    0xe0, 0x3f}; // 16 heard_s
-    size_t length;
-    uint8_t *bytes = wire_peers_pack_bytes(&length, &in);
-    assert_int_equal(length, sizeof(begin) + 10 * 11); // 17 .. 26 are like 16
-    assert_memory_equal(bytes, begin, sizeof(begin));
-    assert_int_equal(bytes[length - 11] | bytes[length - 10] << 8, 0x01d2); // 26 unacked
-    free(bytes);
-}
-
-static void
-test_peers_survive_the_wire_with_nan(void **state)
-{
-    (void)state;
-    const wire_peers in = wire_example_peers(WIRE_PEERS_MAX);
-    wire_peers out;
-    T_OK(THROUGH(wire_peers, &out, &in));
-    assert_int_equal(out.run_id, in.run_id);
-    assert_int_equal(out.actors, in.actors);
-    assert_int_equal(out.evaluators, in.evaluators);
-    assert_int_equal(out.silent, in.silent);
-    assert_int_equal(out.gone, in.gone);
-    assert_true(out.lag_mean == in.lag_mean);
-    assert_int_equal(out.count, WIRE_PEERS_MAX);
-    assert_true(isnan(out.lag_updates[1]));
-    assert_string_equal(out.host[255], "stat_255");
-    assert_memory_equal(out.version, in.version, WIRE_PEERS_MAX * sizeof(out.version[0]));
-    assert_memory_equal(out.unacked, in.unacked, WIRE_PEERS_MAX * sizeof(out.unacked[0]));
-    assert_string_equal(out.certificate[255], "stat_255");
-    assert_memory_equal(out.certificate_id, in.certificate_id, WIRE_PEERS_MAX * sizeof(uint32_t));
-    assert_memory_equal(out.places, in.places, WIRE_PEERS_MAX * sizeof(uint32_t));
-    assert_int_equal(out.places_max, 1024);
-    const wire_peers none = {.count = 0};
-    T_OK(THROUGH(wire_peers, &out, &none));
-    assert_int_equal(out.count, 0);
-    wire_peers without = wire_example_peers(2); // without TLS
-    without.certificate = NULL;
-    T_OK(THROUGH(wire_peers, &out, &without));
-    assert_null(out.certificate);
-}
-
-static void
-test_peers_bring_the_relays(void **state)
-{
-    (void)state;
-    wire_peers in = wire_example_peers(WIRE_PEERS_MAX), out;
-    in.relays.count = WIRE_RELAYS_MAX;
-    T_OK(THROUGH(wire_peers, &out, &in));
-    assert_memory_equal(out.relay, in.relay, WIRE_PEERS_MAX * sizeof(uint32_t));
-    assert_int_equal(out.relays.count, WIRE_RELAYS_MAX);
-    for (uint32_t i = 0; i < WIRE_RELAYS_MAX; i++) {
-        assert_string_equal(out.relays.host[i], in.relays.host[i]);
-        assert_string_equal(out.relays.address[i], in.relays.address[i]);
-        assert_string_equal(out.relays.above[i], in.relays.above[i]);
-    }
-    assert_memory_equal(out.relays.pid, in.relays.pid, WIRE_RELAYS_MAX * sizeof(uint32_t));
-    assert_memory_equal(out.relays.is_silent, in.relays.is_silent,
-                        WIRE_RELAYS_MAX * sizeof(uint32_t));
-    assert_memory_equal(out.relays.actors, in.relays.actors, WIRE_RELAYS_MAX * sizeof(uint32_t));
-    assert_memory_equal(out.relays.sessions, in.relays.sessions,
-                        WIRE_RELAYS_MAX * sizeof(uint32_t));
-    assert_memory_equal(out.relays.heard_s, in.relays.heard_s, WIRE_RELAYS_MAX * sizeof(double));
-    in.relays.count = 0; // nobody's relay is told of then
-    T_OK(THROUGH(wire_peers, &out, &in));
-    assert_true(out.relay == NULL && out.relays.count == 0);
-    in = wire_example_peers(0); // relays, and nobody behind them
-    in.relays = wire_example_peers(1).relays;
-    T_OK(THROUGH(wire_peers, &out, &in));
-    assert_true(out.count == 0 && out.relays.count == 2);
-}
-
-static void
-test_peers_refuse_what_is_no_peer(void **state)
-{
-    (void)state;
-    static const double infinite[] = {1, INFINITY};
-    static const uint32_t tool[] = {WIRE_ROLE_ACTOR, WIRE_ROLE_TOOL}, two[] = {0, 2},
-                          three[] = {2, 3};
-    static const char *const bad[] = {"host", "evil\x1b[2J"};
-    wire_peers message = wire_example_peers(WIRE_PEERS_MAX + 1);
-    REFUSED(wire_peers, &message, "peers: more than 1024");
-    message = wire_example_peers(2);
-    message.role = tool;
-    REFUSED(wire_peers, &message, "peers.role: neither actor nor evaluator");
-    message = wire_example_peers(2);
-    message.is_silent = two;
-    REFUSED(wire_peers, &message, "peers.is_silent: neither 0 nor 1");
-    message = wire_example_peers(2);
-    message.host = bad;
-    REFUSED(wire_peers, &message, "peers.host: no name, or longer than 256 bytes");
-    message = wire_example_peers(2);
-    message.certificate = bad;
-    REFUSED(wire_peers, &message, "peers.certificate: no name, or longer than 256 bytes");
-    message = wire_example_peers(2);
-    message.relays.address = bad;
-    REFUSED(wire_peers, &message, "peers.relay_address: no name, or longer than 256 bytes");
-    message = wire_example_peers(2);
-    message.relays.above = bad;
-    REFUSED(wire_peers, &message, "peers.relay_above: no name, or longer than 256 bytes");
-    message = wire_example_peers(2);
-    message.relays.host = bad;
-    REFUSED(wire_peers, &message, "peers.relay_host: no name, or longer than 256 bytes");
-    message = wire_example_peers(2);
-    message.relays.heard_s = infinite;
-    REFUSED(wire_peers, &message, "peers.relay_heard_s: infinite");
-    message = wire_example_peers(2);
-    message.relays.is_silent = two;
-    REFUSED(wire_peers, &message, "peers.relay_is_silent: neither 0 nor 1");
-    message = wire_example_peers(2);
-    message.relay = three;
-    REFUSED(wire_peers, &message, "peers.relay: no index in the list of relays");
-    message = wire_example_peers(2);
-    message.relays.count = WIRE_RELAYS_MAX + 1;
-    REFUSED(wire_peers, &message, "peers: more than 256 relays");
-    message = wire_example_peers(2);
-    message.wait_share = infinite;
-    REFUSED(wire_peers, &message, "peers.wait_share: infinite");
-    message = wire_example_peers(2);
-    message.lag_mean = -INFINITY;
-    REFUSED(wire_peers, &message, "peers.env_steps_per_s, lag_mean: infinite");
-}
-
-static void
-test_peers_refuse_uneven_columns(void **state)
-{
-    (void)state;
-    const wire_peers message = wire_example_peers(3);
-    Octet__Peers generated;
-    wire_peers out;
-    wire_peers_to(&generated, &message);
-    size_t *const lengths[] = {&generated.n_role,           &generated.n_pid,
-                               &generated.n_is_silent,      &generated.n_host,
-                               &generated.n_version,        &generated.n_certificate,
-                               &generated.n_certificate_id, &generated.n_places,
-                               &generated.n_relay,          &generated.n_relay_host,
-                               &generated.n_relay_pid,      &generated.n_relay_address,
-                               &generated.n_relay_above,    &generated.n_relay_is_silent,
-                               &generated.n_relay_actors,   &generated.n_relay_sessions,
-                               &generated.n_relay_heard_s,
-#define X(name) &generated.n_##name,
-                               WIRE_PEER_NUMBERS(X)
-#undef X
-    };
-    for (size_t i = 0; i < OCT_COUNTOF(lengths); i++) {
-        --*lengths[i];
-        T_ERR(wire_peers_reparse(&out, arena, &generated), OCT_EPROTO);
-        assert_string_equal(wire_arena_reason(arena), "peers: columns of different lengths");
-        ++*lengths[i];
-    }
-    T_OK(wire_peers_reparse(&out, arena, &generated));
-}
-
-static void
-test_get_peers_keeps_to_its_bounds(void **state)
-{
-    (void)state;
-    static const char why[] = "get_peers.count_max: outside 1 .. 1024";
-    wire_get_peers in = {.count_max = WIRE_PEERS_MAX}, out;
-    T_OK(THROUGH(wire_get_peers, &out, &in));
-    assert_int_equal(out.count_max, WIRE_PEERS_MAX);
-    in.count_max = 0;
-    REFUSED(wire_get_peers, &in, why);
-    in.count_max = WIRE_PEERS_MAX + 1;
-    REFUSED(wire_get_peers, &in, why);
 }
 
 static void
@@ -779,16 +584,6 @@ main(void)
         cmocka_unit_test_setup_teardown(test_report_refuses_bad_columns, arena_setup,
                                         arena_teardown),
         cmocka_unit_test_setup_teardown(test_report_survives_the_wire, arena_setup, arena_teardown),
-        cmocka_unit_test_setup_teardown(test_peers_are_these_bytes, arena_setup, arena_teardown),
-        cmocka_unit_test_setup_teardown(test_peers_survive_the_wire_with_nan, arena_setup,
-                                        arena_teardown),
-        cmocka_unit_test_setup_teardown(test_peers_bring_the_relays, arena_setup, arena_teardown),
-        cmocka_unit_test_setup_teardown(test_peers_refuse_what_is_no_peer, arena_setup,
-                                        arena_teardown),
-        cmocka_unit_test_setup_teardown(test_peers_refuse_uneven_columns, arena_setup,
-                                        arena_teardown),
-        cmocka_unit_test_setup_teardown(test_get_peers_keeps_to_its_bounds, arena_setup,
-                                        arena_teardown),
         cmocka_unit_test_setup_teardown(test_status_survives_the_wire_with_nan, arena_setup,
                                         arena_teardown),
         cmocka_unit_test_setup_teardown(test_stop_written_and_empty_survive_the_wire, arena_setup,

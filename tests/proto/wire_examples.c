@@ -260,10 +260,12 @@ wire_peers
 wire_example_peers(uint32_t count)
 {
     static uint32_t roles[WIRE_PEERS_MAX + 1], is_silent[WIRE_PEERS_MAX + 1];
+    static uint32_t health[WIRE_PEERS_MAX + 1];
     columns_fill();
     for (uint32_t i = 0; i <= WIRE_PEERS_MAX; i++) {
         roles[i] = i % 3 == 0 ? WIRE_ROLE_EVALUATOR : WIRE_ROLE_ACTOR;
         is_silent[i] = i % 2;
+        health[i] = i % WIRE_PEER_HEALTH_COUNT;
     }
     return (wire_peers){
         .run_id = 5,
@@ -284,7 +286,13 @@ wire_example_peers(uint32_t count)
 #define X(name) .name = stat_values,
         WIRE_PEER_NUMBERS(X)
 #undef X
-            .certificate = stat_names,
+            .stuck = 3,
+        .health = health,
+#define X(name) .name = stat_values,
+        WIRE_PEER_LATER_NUMBERS(X)
+#undef X
+            .unreached = stat_names,
+        .certificate = stat_names,
         .certificate_id = lengths,
         .places = lengths,
         .places_max = 1024,

@@ -514,6 +514,11 @@
   function peers(run) {
     const list = at(run.state, 'peers.list') || [], between = at(run.state, 'peers.relays') || [];
     const names = new Map(between.map((relay) => [relay.address, relay.host + '/' + relay.pid]));
+    const state = (peer) => {
+      const since = {stuck: peer.stuck_s, 'no acks': peer.unacked_s}[peer.health];
+      const text = since ? peer.health + ' ' + duration(since) : peer.health || (peer.silent ? 'silent' : 'live');
+      return ['stuck', 'no acks', 'silent'].some((word) => text.startsWith(word)) ? el('td', {className: 'silent'}, text) : text;
+    };
     const through = (cells) => names.size > 0 ? cells : [];
     if (list.length === 0) return el('div', {}, el('h3', {}, 'Actors'), el('p', {className: 'soft'}, run.state ? 'none is known yet' : 'octet dash shows actors while the run is live.'));
     const hosts = new Map();
@@ -526,9 +531,9 @@
     return el('div', {}, el('h3', {}, 'Hosts'), table(['host', 'processes', 'steps/s'], [...hosts].map(([name, host]) => [name, String(host.count), number(host.speed)])),
       relays(between),
       el('h3', {}, 'Actors and evaluators'),
-      table(['id', 'role', 'host', 'pid', 'policy version', 'lag (versions)', 'steps/s', 'infer', 'env', 'wait', 'unacknowledged batches', 'last report', ...through(['relay'])],
-        list.map((peer) => [peer.id, peer.role, peer.host, String(peer.pid), number(peer.policy_version), number(peer.lag_versions), number(peer.steps_per_s), percent(peer.infer_share),
-          percent(peer.env_share), percent(peer.wait_share), number(peer.unacked), peer.silent ? el('td', {className: 'silent'}, 'silent') : duration(peer.heard_s),
+      table(['id', 'role', 'host', 'pid', 'state', 'policy version', 'lag (versions)', 'steps/s', 'infer', 'env', 'wait', 'unacknowledged batches', 'last report', ...through(['relay'])],
+        list.map((peer) => [peer.id, peer.role, peer.host, String(peer.pid), state(peer), number(peer.policy_version), number(peer.lag_versions), number(peer.steps_per_s), percent(peer.infer_share),
+          percent(peer.env_share), percent(peer.wait_share), number(peer.unacked), duration(peer.heard_s),
           ...through([(peer.relay && names.get(peer.relay)) || '–'])])));
   }
 
