@@ -30,6 +30,7 @@ class Network:
         self.actions = None      # of discrete actions
         self.bounds = None       # (low, high)
         self.unit_actions = self.has_log_std = False
+        self.is_agent = False    # of Stable-Baselines3
         self.notes = []
 
     def add(self, operation, *constants, label="", **attributes):

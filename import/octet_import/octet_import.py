@@ -100,6 +100,15 @@ def read(data, activation, normalizer):
     return read_state(value, activation, normalizer)
 
 
+def normalizer_beside(path):
+    """Returns a file beside an agent, or in the folder of its name, that VecNormalize may have saved; None: there is none."""
+    for folder in (path.parent, path.with_suffix("")):
+        found = sorted(one for one in folder.glob("*vec*normalize*.pkl") if one.is_file())
+        if found:
+            return found[0]
+    return None
+
+
 def main():
     parser = argparse.ArgumentParser(allow_abbrev=False)
     parser.add_argument("file", type=pathlib.Path)
@@ -118,6 +127,9 @@ def main():
                 raise Fault(f"--normalizer {options.normalizer}: {error}") from None
         network = read(read_file(options.file), options.activation, normalizer)
         model = network.encode()
+        beside = normalizer_beside(options.file) if network.is_agent and normalizer is None else None
+        if beside is not None:
+            network.notes.append(f"{beside} lies beside it and is not used; if the agent was trained with it, add --normalizer {beside}")
     except Fault as error:
         say("error", error)
         return

@@ -264,5 +264,6 @@ def read_agent(archive, normalizer):
     network = _begin(agent, normalizer)
     add(network, agent)
     library = "sb3-contrib" if agent.policy.startswith("sb3_contrib.") else "Stable-Baselines3"
+    network.is_agent = True
     network.notes.insert(0, f"{agent.policy.rpartition('.')[2]} of {library} {agent.version}".strip())
     return network

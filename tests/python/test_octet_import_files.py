@@ -122,6 +122,17 @@ def test_an_option_has_precedence_over_the_file(tmp_path):
     assert np.abs(relu.act(rows) - elu.act(rows)).max() > 0.01
 
 
+def test_a_vec_normalize_that_is_not_used_is_named(tmp_path):
+    """As rl-zoo lays its folders out: NAME.zip, NAME/vecnormalize.pkl."""
+    agent, vec = tmp_path / "robot.zip", tmp_path / "robot/vecnormalize.pkl"
+    agent.write_bytes((AGENTS / "normalised.zip").read_bytes())
+    vec.parent.mkdir()
+    assert "add --normalizer" not in " ".join(report_of(agent, tmp_path)[0]["notes"])
+    vec.write_bytes((AGENTS / "normalised.vec.pkl").read_bytes())
+    assert any(note.endswith(f"add --normalizer {vec}") for note in report_of(agent, tmp_path)[0]["notes"])
+    assert "add --normalizer" not in " ".join(report_of(agent, tmp_path, "--normalizer", vec)[0]["notes"])
+
+
 # ---- what is refused
 
 def zip_of(**files):
