@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "cli/cli_commands.h"
+#include "cli/cli_json.h"
 #include "cli/cli_options.h"
 #include "cli/runs/cli_comparison.h"
 #include "common/oct_base.h"
@@ -98,8 +99,7 @@ show(const compare_options *options, const cli_comparison *compare)
 {
     if (options->json) {
         json_t *json = cli_comparison_json(compare);
-        char *text = json_dumps(json, JSON_COMPACT | JSON_REAL_PRECISION(15));
-        OCT_ASSERT(text != NULL);
+        char *text = cli_json_print(json, JSON_COMPACT | JSON_REAL_PRECISION(15));
         printf("%s\n", text);
         free(text);
         json_decref(json);

@@ -125,8 +125,7 @@ cli_data_print_json(const char *path, const data_source *source)
     data_episodes_find(&episodes, source);
     data_numbers_find(&n, source, &episodes);
     json_t *out = info_json(path, source, &n);
-    char *line = json_dumps(out, JSON_COMPACT);
-    OCT_ASSERT(line != NULL);
+    char *line = cli_json_print(out, JSON_COMPACT);
     printf("%s\n", line);
     free(line);
     json_decref(out);

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "cli/cli_commands.h"
+#include "cli/cli_json.h"
 #include "cli/cli_options.h"
 #include "cli/run/cli_experiment.h"
 #include "net/net_loop.h"
@@ -98,8 +99,7 @@ cli_doctor_command(int argc, char **argv)
     cli_doctor_programs(&doctor);
     if (options.json) {
         json_t *checks = cli_doctor_json(&doctor);
-        char *text = json_dumps(checks, JSON_COMPACT);
-        OCT_ASSERT(text != NULL);
+        char *text = cli_json_print(checks, JSON_COMPACT);
         puts(text);
         free(text);
         json_decref(checks);

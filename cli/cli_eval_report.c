@@ -129,8 +129,7 @@ cli_eval_report_json(const cli_eval_report *report)
     cli_json_put(out, "sampling", json_boolean(report->sampling));
     result_put(out, report->result);
     cli_json_put(out, "video", report->video != NULL ? cli_json_text(report->video) : json_null());
-    char *line = json_dumps(out, JSON_COMPACT | JSON_REAL_PRECISION(15));
-    OCT_ASSERT(line != NULL);
+    char *line = cli_json_print(out, JSON_COMPACT | JSON_REAL_PRECISION(15));
     printf("%s\n", line);
     free(line);
     json_decref(out);

@@ -204,8 +204,7 @@ cli_import_report_json(const cli_import_report *report)
     cli_json_put(root, "notes", notes);
     cli_json_put(root, "fp32", fp32);
     cli_json_put(root, "quantised", report->image != NULL ? quantised_json(report) : json_null());
-    char *text = json_dumps(root, JSON_INDENT(2));
-    OCT_ASSERT(text != NULL);
+    char *text = cli_json_print(root, JSON_INDENT(2));
     printf("%s\n", text);
     free(text);
     json_decref(root);

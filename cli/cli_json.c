@@ -3,10 +3,14 @@
 #include "cli/cli_json.h"
 
 #include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "common/oct_base.h"
 #include "common/oct_file.h"
+#include "common/oct_text.h"
 
 #define FILE_BYTES_MAX (1u << 22)
 
@@ -40,6 +44,40 @@ cli_json_read(const char *path)
         free(bytes);
     }
     return value;
+}
+
+// Of a character of two or three bytes of UTF-8, or of one byte.
+static unsigned
+code_of(const char *text, size_t length)
+{
+    const uint8_t *bytes = (const uint8_t *)text;
+    return length == 1   ? bytes[0]
+           : length == 2 ? (bytes[0] & 0x1Fu) << 6 | (bytes[1] & 0x3Fu)
+                         : (bytes[0] & 0x0Fu) << 12 | (bytes[1] & 0x3Fu) << 6 | (bytes[2] & 0x3Fu);
+}
+
+char *
+cli_json_print(const json_t *value, size_t flags)
+{
+    char *text = json_dumps(value, flags);
+    OCT_ASSERT(text != NULL);
+    size_t length = strlen(text), used = 0;
+    char *out = oct_alloc(6 * length + 1);
+    for (size_t i = 0, step; i < length; i += step) {
+        bool is_layout = text[i] == '\n'; // of JSON_INDENT: in strings it is escaped
+        size_t control = is_layout ? 0 : oct_text_control(text + i, length - i);
+        size_t whole = oct_text_character((const uint8_t *)text + i, length - i);
+        step = control > 0 ? control : OCT_MAX(whole, (size_t)1);
+        if (control > 0) {
+            used += (size_t)snprintf(out + used, 7, "\\u%04x", code_of(text + i, control));
+        } else {
+            memcpy(out + used, text + i, step);
+            used += step;
+        }
+    }
+    out[used] = '\0';
+    free(text);
+    return out;
 }
 
 void

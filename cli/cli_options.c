@@ -22,10 +22,6 @@ error_print(const char *command, const char *format, va_list args)
     (void)fflush(stdout);
     char *text;
     OCT_ASSERT(vasprintf(&text, format, args) >= 0);
-    for (char *line = text, *end; *line != '\0'; line = end + (*end == '\n')) {
-        end = line + strcspn(line, "\n");
-        oct_text_tame(line, (size_t)(end - line), '?'); // names of files may have some
-    }
     fprintf(stderr, "octet%s%s: error: %s\n", command[0] != '\0' ? " " : "", command, text);
     free(text);
 }

@@ -132,8 +132,7 @@ shown_print(const cli_plan_shown *shown, bool as_json)
         return;
     }
     json_t *plan = cli_plan_json(shown);
-    char *text = json_dumps(plan, JSON_COMPACT | JSON_REAL_PRECISION(10));
-    OCT_ASSERT(text != NULL);
+    char *text = cli_json_print(plan, JSON_COMPACT | JSON_REAL_PRECISION(10));
     puts(text);
     free(text);
     json_decref(plan);

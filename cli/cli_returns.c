@@ -13,6 +13,7 @@
 #include "cli/cli_signals.h"
 #include "cli/cli_text.h"
 #include "common/oct_clock.h"
+#include "common/oct_output.h"
 #include "common/oct_spread.h"
 #include "common/oct_text.h"
 #include "quantizer/quantizer_probe.h"
@@ -21,6 +22,7 @@
 #define REASON_BYTES       ENV_REASON_BYTES
 #define PROBE_ROWS         4096
 #define PROGRESS_PERIOD_NS 200000000u
+#define CLEAR              "\r\x1b[K"
 
 // ---- one evaluation, watched
 
@@ -41,8 +43,10 @@ watch_step(void *arg, uint32_t env_steps, uint32_t counted)
     if (w->is_live && now_ns - w->shown_ns > PROGRESS_PERIOD_NS) {
         w->shown_ns = now_ns;
         w->shown = true;
-        fprintf(stderr, "\r\x1b[K%s: episode %u of %u (Ctrl-C stops)", w->precision, counted,
-                w->request->episodes);
+        char line[128];
+        (void)snprintf(line, sizeof(line), CLEAR "%s: episode %u of %u (Ctrl-C stops)",
+                       w->precision, counted, w->request->episodes);
+        oct_output_styled(STDERR_FILENO, line);
     }
 }
 
@@ -50,7 +54,7 @@ static void
 watch_end(watch *w)
 {
     if (w->shown) {
-        fputs("\r\x1b[K", stderr);
+        oct_output_styled(STDERR_FILENO, CLEAR);
     }
 }
 

@@ -74,8 +74,7 @@ print_json(const char *folder, const cli_check *check)
     cli_json_put(all, "resumable", json_boolean(cli_check_worst(check) != CLI_CHECK_ERROR));
     cli_json_put(all, "complete", json_boolean(cli_check_worst(check) == CLI_CHECK_OK));
     cli_json_put(all, "items", items);
-    char *text = json_dumps(all, JSON_COMPACT);
-    OCT_ASSERT(text != NULL);
+    char *text = cli_json_print(all, JSON_COMPACT);
     printf("%s\n", text);
     free(text);
     json_decref(all);

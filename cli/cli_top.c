@@ -17,6 +17,7 @@
 #include "cli/status/cli_screen.h"
 #include "cli/status/cli_waiting.h"
 #include "cli/top/cli_top_screen.h"
+#include "common/oct_output.h"
 
 #define PERIOD_MS  1000
 #define MISSES_MAX 3 // rounds without the learner that end it
@@ -164,7 +165,8 @@ static void
 print_line(const top *t, const cli_line *line)
 {
     (void)t;
-    printf("%s\n", line->bytes);
+    oct_output_styled(STDOUT_FILENO, line->bytes);
+    oct_output_styled(STDOUT_FILENO, "\n");
 }
 
 static void
@@ -177,7 +179,6 @@ print(top *t)
         cli_top_table_row(&t->table, &line, &t->style, state, i);
         print_line(t, &line);
     }
-    (void)fflush(stdout);
 }
 
 static void

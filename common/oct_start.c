@@ -1,9 +1,11 @@
-// Opens the standard descriptors, and lets writes to files that grow too large fail.
+// Opens and guards the standard descriptors, and lets writes to files that grow too large fail.
 #include "common/oct_start.h"
 
 #include <fcntl.h>
 #include <signal.h>
 #include <unistd.h>
+
+#include "common/oct_output.h"
 
 void
 oct_start(void)
@@ -16,4 +18,5 @@ oct_start(void)
         (void)close(fd);
     }
     (void)signal(SIGXFSZ, SIG_IGN);
+    oct_output_guard();
 }

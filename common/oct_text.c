@@ -132,7 +132,29 @@ oct_text_control(const char *text, size_t left)
     if (bytes[0] < ' ' || (bytes[0] >= 0x7F && bytes[0] < 0xA0)) {
         return 1;
     }
-    return bytes[0] == 0xC2 && left > 1 && bytes[1] >= 0x80 && bytes[1] < 0xA0 ? 2 : 0;
+    if (left > 1 && ((bytes[0] == 0xC2 && bytes[1] >= 0x80 && bytes[1] < 0xA0) ||
+                     (bytes[0] == 0xD8 && bytes[1] == 0x9C))) {
+        return 2;
+    }
+    if (left < 3 || bytes[0] != 0xE2) {
+        return 0;
+    }
+    bool is_mark = bytes[1] == 0x80 &&
+                   (bytes[2] == 0x8E || bytes[2] == 0x8F || (bytes[2] >= 0xA8 && bytes[2] <= 0xAE));
+    bool is_isolate = bytes[1] == 0x81 && bytes[2] >= 0xA6 && bytes[2] <= 0xA9;
+    return is_mark || is_isolate ? 3 : 0;
+}
+
+bool
+oct_text_may_be_control(const char *text, size_t length)
+{
+    static const char *const begins[] = {"\xC2", "\xD8", "\xE2", "\xE2\x80", "\xE2\x81"};
+    for (size_t i = 0; i < OCT_COUNTOF(begins); i++) {
+        if (strlen(begins[i]) == length && memcmp(text, begins[i], length) == 0) {
+            return true;
+        }
+    }
+    return false;
 }
 
 // Bytes to what follows the character at text, or the byte that is none.
@@ -160,6 +182,16 @@ oct_text_tame(char *text, size_t length, char with)
         size_t step = control > 0 ? control : step_of(text + i, length - i);
         memset(text + i, with, control);
         i += step;
+    }
+}
+
+void
+oct_text_tame_lines(char *text, size_t length)
+{
+    for (size_t i = 0, end; i < length; i = end + 1) {
+        for (end = i; end < length && text[end] != '\n' && text[end] != '\t'; end++) {
+        }
+        oct_text_tame(text + i, end - i, '?');
     }
 }
 

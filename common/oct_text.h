@@ -37,13 +37,20 @@ bool oct_text_is_near(const char *got, const char *want);
 // Bytes of the UTF-8 character at text, 0 when there is none: overlong forms, surrogates and
 // numbers above U+10FFFF are none. left: bytes that are there, at least 1.
 size_t oct_text_character(const uint8_t *text, size_t left);
-// Bytes of the control character at text, which a terminal may obey; 0: there is none. Of U+0000 to
-// U+001F and U+007F, 1; of U+0080 to U+009F, 2, or 1 where the byte alone stands for it. Text is
-// gone through by characters: inside of one such a byte is none. left: as above.
+// Bytes of the control character at text, which a terminal may obey, or which reorders or breaks
+// the text around it; 0: there is none. Of U+0000 to U+001F and U+007F, 1; of U+0080 to U+009F, 2,
+// or 1 where the byte alone stands for it; 2 or 3 of the marks that set the direction of text
+// (U+061C, U+200E, U+200F, U+202A to U+202E, U+2066 to U+2069) and of separators of lines (U+2028,
+// U+2029). Text is gone through by characters: inside of one such a byte is none. left: as above.
+#define OCT_TEXT_CONTROL_MAX 3
 size_t oct_text_control(const char *text, size_t left);
+// Returns true if text, of 1 or 2 bytes, ends within a character that may be such a one.
+bool oct_text_may_be_control(const char *text, size_t length);
 bool oct_text_has_control(const char *text, size_t length);
 // Puts a character in place of every byte of control characters.
 void oct_text_tame(char *text, size_t length, char with);
+// The same with '?', for a text of several lines: line feeds and tabs stay.
+void oct_text_tame_lines(char *text, size_t length);
 // Bytes of text, UTF-8: all of it, or so many of the first characters as bytes_max bytes hold.
 size_t oct_text_cut(const char *text, size_t bytes_max);
 // Copies text, UTF-8, cut between characters.

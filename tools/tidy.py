@@ -78,6 +78,14 @@ BANNED = {
 # One place starts Python: another would import what lies in the current folder.
 PYTHON_STARTER = "common/oct_python.c"
 PYTHON_STARTS = re.compile(r'(posix_spawnp?|exec[lv]p?e?)\s*\([^;]*python|"python3"')
+# What a terminal obeys is written here; all else that is printed passes common/oct_output.c, or is tamed as it is built.
+TERMINAL = {
+    r"\\(x1[bB]|033)": ("cli/top/", "cli/status/cli_screen.c", "cli/status/cli_view.h", "cli/cli_returns.c", "envs/env_check_said.c"),
+    r"\b(write|write_all|dprintf)\s*\(\s*STD(OUT|ERR)_FILENO": ("common/oct_log.c", "common/oct_output.c", "cli/top/cli_top_screen.c",
+                                                                "cli/cli_env_guard.c"),
+    r"\bfopencookie\s*\(": ("common/oct_output.c",),
+    r"\bjson_dump[bsf]?\w*\s*\(": ("cli/cli_json.c", "cli/dash/cli_dash_json.c", "cli/sweep/cli_sweep_optuna.c", "learner/learner_summary.c"),
+}
 UNFINISHED = re.compile(r"\b(TODO|FIXME|XXX|HACK)\b")
 FILE_LINES_MAX = {".c": 800, ".h": 320}
 FUNCTION_LINES_MAX = 70
@@ -132,6 +140,9 @@ def check_line(rel, line):
     yield from check_includes(rel, line)
     if rel.parts[0] in FREE:
         return
+    for pattern, homes in TERMINAL.items():
+        if re.search(pattern, line) and not rel.as_posix().startswith(homes):
+            yield "what is printed passes common/oct_output.h and cli/cli_json.h"
     # A call that is named in a comment or a text is not made.
     code = re.sub(r'"(\\.|[^"\\])*"', '""', line).split("//")[0]
     for pattern, why in BANNED.items():

@@ -11,6 +11,7 @@
 #include "cli/status/cli_view.h"
 #include "common/oct_base.h"
 #include "common/oct_config_text.h"
+#include "common/oct_text.h"
 #include "policy/policy_format.h"
 
 #define JSON_TYPE "application/json"
@@ -24,6 +25,7 @@ static void
 text_take(cli_dash_text *out, char *json)
 {
     size_t count = 0, length = strlen(json);
+    oct_text_tame_lines(json, length);
     for (size_t i = 0; i < length; i++) {
         count += json[i] == '<';
     }

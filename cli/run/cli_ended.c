@@ -29,8 +29,7 @@ print_json(FILE *out, const char *folder, const oct_config *config)
     OCT_ASSERT(json_object_set_new(all, "ended", json_true()) == 0);
     OCT_ASSERT(json_object_set_new(all, "env", json_string(config->env.id)) == 0);
     OCT_ASSERT(json_object_set_new(all, "summary", summary != NULL ? summary : json_null()) == 0);
-    char *line = json_dumps(all, JSON_COMPACT);
-    OCT_ASSERT(line != NULL);
+    char *line = cli_json_print(all, JSON_COMPACT);
     fprintf(out, "%s\n", line);
     free(line);
     json_decref(all);

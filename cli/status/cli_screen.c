@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "common/oct_clock.h"
+#include "common/oct_text.h"
 
 #define LINE_PERIOD_S 2.0
 #define END_WAIT_MS   2000 // for who reads the last words
@@ -244,6 +245,7 @@ cli_screen_print(cli_screen *screen, const char *format, ...)
     va_start(args, format);
     (void)vsnprintf(text, sizeof(text), format, args);
     va_end(args);
+    oct_text_tame_lines(text, strlen(text));
     if (!put_flush(screen)) {
         return;
     }

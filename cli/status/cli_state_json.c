@@ -136,8 +136,7 @@ cli_state_json(const cli_state *state)
     cli_json_put(out, "note", state->note[0] != '\0' ? cli_json_text(state->note) : json_null());
     cli_json_put(out, "warning",
                  state->warning[0] != '\0' ? cli_json_text(state->warning) : json_null());
-    char *line = json_dumps(out, JSON_COMPACT);
-    OCT_ASSERT(line != NULL);
+    char *line = cli_json_print(out, JSON_COMPACT);
     json_decref(out);
     return line;
 }

@@ -1881,6 +1881,24 @@ class LiveRun(Case):
         _, err = self.octet("compare", "nowhere\033[31m\ny", code=1)
         self.assertIn("cannot enter 'nowhere?[31m?y'", err)
 
+    def test_what_is_printed_has_no_control_characters(self):
+        """Names of folders, texts of files: a terminal obeys none, and none reorders a line. JSON keeps them, escaped."""
+        name = "run\x1b[2J\u202egnp.\u2066\x9b\x07"
+        folder = self.home / name
+        folder.mkdir()
+        (folder / "config.yaml").write_text(f"env:\n  id: {name[3:]!r}\n", encoding="utf-8")
+        (folder / "policy.oct").write_text(name, encoding="utf-8")
+        for command in (["run", "check", name], ["status", name], ["inspect", name], ["config", folder / "config.yaml"],
+                        ["train", "--resume", "--run-dir", name], ["compare", name], ["doctor", name], ["stop", name]):
+            ended = subprocess.run([OCTET, *command], cwd=self.home, env=self.environment(), capture_output=True, text=True, timeout=60, check=False)
+            self.assertIn("?", ended.stdout + ended.stderr, command)
+            self.assertNotRegex(ended.stdout + ended.stderr, "[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]", command)
+        told = self.octet("run", "check", "--json", name, code=1)[0]
+        self.assertNotRegex(told, "[\x7f-\x9f\u202e\u2066]")
+        self.assertEqual(json.loads(told)["folder"], name)
+        self.octet("report", name, "--html", "page.html")
+        self.assertNotRegex((self.home / "page.html").read_text(encoding="utf-8"), "[\x1b\x9b\u202e\u2066]")
+
     def test_status_of_an_ended_run_says_why_nothing_was_evaluated(self):
         self.end()
         summary = self.summary()

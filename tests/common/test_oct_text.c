@@ -132,6 +132,8 @@ test_control_characters_are_found_and_replaced(void **state)
          "2Jb",
          "a??2Jb"},
         {"\xC2\x80\xC2\x9F", "????"},
+        {"a\xE2\x80\xAE\xE2\x81\xA6\xD8\x9C\xE2\x80\x8F\xE2\x80\xA8", "a??????????????"},
+        {"\xE2\x80\x8D\xE2\x81\xAA\xD8\xA9", NULL}, // a joiner, letters
         {"\x9B"
          "2J\xE2\x80",
          "?2J\xE2?"}, // no UTF-8

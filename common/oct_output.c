@@ -1,0 +1,101 @@
+// Standard output and standard error that pass no control characters.
+#include "common/oct_output.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/oct_base.h"
+#include "common/oct_text.h"
+
+#define CHUNK_BYTES 4096
+
+// Of one descriptor. held: the beginning of a character that the last write ended in.
+typedef struct guard {
+    int fd;
+    size_t held_length;
+    char held[OCT_TEXT_CONTROL_MAX];
+} guard;
+
+static guard guards[] = {{.fd = STDOUT_FILENO}, {.fd = STDERR_FILENO}};
+
+// False: errno says why.
+static bool
+write_all(int fd, const char *bytes, size_t length)
+{
+    while (length > 0) {
+        ssize_t written = write(fd, bytes, length);
+        if (written < 0 && errno != EINTR) {
+            return false;
+        }
+        bytes += written > 0 ? written : 0;
+        length -= written > 0 ? (size_t)written : 0;
+    }
+    return true;
+}
+
+// Bytes at the end of text that may be the beginning of a control character.
+static size_t
+open_end(const char *text, size_t length)
+{
+    size_t most = OCT_MIN(length, (size_t)OCT_TEXT_CONTROL_MAX - 1);
+    for (size_t open = most; open > 0; open--) {
+        if (oct_text_may_be_control(text + length - open, open)) {
+            return open;
+        }
+    }
+    return 0;
+}
+
+// A stream's write: 0 for an error, else size, because what is held counts as written.
+static ssize_t
+guard_write(void *cookie, const char *bytes, size_t size)
+{
+    guard *g = cookie;
+    char chunk[CHUNK_BYTES];
+    for (size_t taken = 0; taken < size;) {
+        size_t count = OCT_MIN(size - taken, sizeof(chunk) - g->held_length);
+        memcpy(chunk, g->held, g->held_length);
+        memcpy(chunk + g->held_length, bytes + taken, count);
+        size_t length = g->held_length + count, open = open_end(chunk, length);
+        taken += count;
+        oct_text_tame_lines(chunk, length - open);
+        memcpy(g->held, chunk + length - open, open);
+        g->held_length = open;
+        if (!write_all(g->fd, chunk, length - open)) {
+            return 0;
+        }
+    }
+    return (ssize_t)size;
+}
+
+static FILE *
+guard_open(guard *g)
+{
+    const cookie_io_functions_t functions = {.write = guard_write};
+    FILE *stream = fopencookie(g, "w", functions);
+    bool is_error = g->fd == STDERR_FILENO;
+    int mode = is_error ? _IONBF : isatty(g->fd) ? _IOLBF : _IOFBF;
+    if (stream != NULL) {
+        (void)setvbuf(stream, NULL, mode, is_error ? 0 : BUFSIZ);
+    }
+    return stream;
+}
+
+void
+oct_output_guard(void)
+{
+    FILE *out = guard_open(&guards[0]), *error = guard_open(&guards[1]);
+    stdout = out != NULL ? out : stdout;
+    stderr = error != NULL ? error : stderr;
+}
+
+void
+oct_output_styled(int fd, const char *text)
+{
+    (void)fflush(fd == STDOUT_FILENO ? stdout : stderr);
+    (void)write_all(fd, text, strlen(text));
+}
