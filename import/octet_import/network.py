@@ -35,8 +35,7 @@ class Network:
 
     def add(self, operation, *constants, label="", **attributes):
         """Adds an operation with constants behind its input."""
-        with np.errstate(over="ignore"):  # octet import refuses what is infinite
-            names = [self.model.constant(np.asarray(one, np.float32)) for one in constants]
+        names = [self.model.constant(np.asarray(one, np.float32)) for one in constants]
         self.at = self.model.add(operation, self.at, *names, label=label, **attributes)
 
     def dense(self, label, weight, bias):
@@ -57,8 +56,7 @@ class Network:
 
     def log_std(self, label, value):
         """Sets constant log deviations."""
-        with np.errstate(over="ignore"):
-            self.model.constant(np.asarray(floats(label, value).ravel(), np.float32), "log_std")
+        self.model.constant(np.asarray(floats(label, value).ravel(), np.float32), "log_std")
         self.has_log_std = True
 
     def encode(self):

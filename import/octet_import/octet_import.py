@@ -26,7 +26,7 @@ def say(name, value):
 
 
 try:
-    import numpy  # noqa: F401
+    import numpy as np
 except ImportError:
     say("error", f"it is read with NumPy, which the Python at {sys.executable} does not have: install python3-numpy, or name another "
         "Python with OCTET_PYTHON")
@@ -83,6 +83,7 @@ def refuse_zip(archive):
                 f"it contains {', '.join(names[:4]) or 'nothing'}")
 
 
+@np.errstate(all="ignore")  # octet import refuses what is not finite
 def read(data, activation, normalizer):
     """Returns the Network of a file."""
     archive = Archive(data) if data[:2] == b"PK" else None
