@@ -502,6 +502,7 @@ cli_data(int argc, char **argv)
         {"export", export,
          "make a data set from a run's steps, or convert one for Minari or NumPy"},
         {"import", import, "make a data set from a Minari data set"},
+        {"drop", cli_data_drop, "remove the rows of one session from a run"},
     };
     static const cli_family family = {
         .name = "data",

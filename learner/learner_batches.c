@@ -381,8 +381,7 @@ refusal_words(learner_run *run, const learner_batch *batch)
     }
 }
 
-// Why an update was refused; where it is not finite first of all for observations whose squares no
-// float holds.
+// Why an update was refused, and which window had the largest number.
 static void
 batch_refused(learner_run *run, const learner_batch *batch)
 {
@@ -394,15 +393,37 @@ batch_refused(learner_run *run, const learner_batch *batch)
             "an update was refused: %s; later refusals are only counted (learner.updates_refused)",
             run->refused_why);
     }
-    size_t rows = (size_t)batch->view.B * (batch->view.T + 1);
-    run->refused_obs = 0;
-    for (size_t i = 0; i < rows * run->spec.obs_count; i++) {
-        double magnitude = fabs((double)batch->view.obs[i]);
-        if (magnitude > run->refused_obs) {
-            run->refused_obs = magnitude;
-            run->refused_obs_index = (uint32_t)(i % run->spec.obs_count);
-        }
+    learner_suspect_note(&run->suspect, batch, oct_clock_ns());
+}
+
+// ---- whose rows a refused update had
+
+bool
+learner_run_asks_origin(learner_run *run, wire_priorities *out)
+{
+    const learner_source *source = run->source[LEARNER_LIVE];
+    // Keys of one of several replays do not say which it is.
+    return source != NULL && run->shards == NULL &&
+           learner_suspect_ask(&run->suspect, run->run_id, learner_source_options_of(source)->epoch,
+                               oct_clock_ns(), out);
+}
+
+void
+learner_run_origin(learner_run *run, const wire_sessions *answer)
+{
+    learner_suspect *suspect = &run->suspect;
+    if (!learner_suspect_answered(suspect, answer)) {
+        return;
     }
+    const learner_actor *actor = learner_actors_of(run->actors, suspect->session);
+    (void)snprintf(run->suspect_certificate, sizeof(run->suspect_certificate), "%s",
+                   actor != NULL ? actor->holder.name : "");
+    oct_log_warn(
+        "LEARNER-UPDATE-ROWS",
+        "session=%016" PRIx64 " actor=%" PRIu32
+        " certificate=\"%s\" number=%g: the largest number in the rows of a refused update "
+        "is of this session",
+        suspect->session, suspect->actor_id, run->suspect_certificate, suspect->session_number);
 }
 
 void

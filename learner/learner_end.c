@@ -15,24 +15,42 @@
 
 // ---- why
 
+// Whose rows the last refused updates had, if their numbers may be the reason.
+static void
+rows_describe(const learner_run *run, char out[256])
+{
+    const learner_suspect *suspect = &run->suspect;
+    bool may_be = run->refused != OCT_EINTERNAL || suspect->session_number > OBS_LARGE;
+    out[0] = '\0';
+    if (suspect->session != 0 && may_be) {
+        (void)snprintf(
+            out, 256,
+            "; the largest number in their rows, %g, is of session %016" PRIx64
+            " (certificate \"%s\"): octet data drop RUN --session %016" PRIx64 " removes its rows",
+            suspect->session_number, suspect->session, run->suspect_certificate, suspect->session);
+    }
+}
+
 static void
 diverged_log(const learner_run *run)
 {
+    char rows[256];
     uint32_t count = OCT_MIN(learner_train_refused(run->train), REFUSED_UPDATES_MAX);
+    rows_describe(run, rows);
     if (run->refused != OCT_EINTERNAL) {
-        oct_log_error("LEARNER-DIVERGED", "training diverged: %u updates in a row were refused: %s",
-                      count, run->refused_why);
-    } else if (run->refused_obs > OBS_LARGE) {
+        oct_log_error("LEARNER-DIVERGED",
+                      "training diverged: %u updates in a row were refused: %s%s", count,
+                      run->refused_why, rows);
+    } else if (run->suspect.obs > OBS_LARGE) {
         oct_log_error("LEARNER-DIVERGED",
                       "env.id: %s: number %u of an observation reaches %g, and %u updates in a row "
-                      "were not finite; scale the environment's observations",
-                      run->spec.env_id, run->refused_obs_index, run->refused_obs, count);
+                      "were not finite; scale the environment's observations%s",
+                      run->spec.env_id, run->suspect.obs_index, run->suspect.obs, count, rows);
     } else {
         oct_log_error("LEARNER-DIVERGED",
                       "training diverged: %u updates in a row were not finite; lower "
-                      "algo.learning_rate or set "
-                      "algo.grad_norm_max",
-                      count);
+                      "algo.learning_rate or set algo.grad_norm_max%s",
+                      count, rows);
     }
 }
 

@@ -415,6 +415,28 @@ sessions_ask(learner_link_io *link)
                                                  sessions_arrived, link) == OCT_OK;
 }
 
+// ---- whose rows a refused update had
+
+static void
+origin_arrived(void *arg, oct_err err, const char *detail, const wire_sessions *answer)
+{
+    learner_link_io *link = arg;
+    (void)detail; // a replay of an earlier release does not know
+    learner_run_origin(link->options.run, err == OCT_OK ? answer : NULL);
+}
+
+static void
+origin_ask(learner_link_io *link)
+{
+    wire_priorities request;
+    if (link->options.origin == LEARNER_LIVE &&
+        learner_run_asks_origin(link->options.run, &request) &&
+        wire_call_window_origins(link->client, &request, RPC_TIMEOUT_MS, origin_arrived, link) !=
+            OCT_OK) {
+        learner_run_origin(link->options.run, NULL);
+    }
+}
+
 // ---- life
 
 static oct_err
@@ -472,6 +494,7 @@ learner_link_io_tick(learner_link_io *link)
         configure(link);
         limit(link);
         sessions_ask(link);
+        origin_ask(link);
     } else {
         release(link);
     }
@@ -480,6 +503,7 @@ learner_link_io_tick(learner_link_io *link)
 void
 learner_link_io_woke(learner_link_io *link)
 {
+    origin_ask(link);
     priorities_send(link);
     digest_ask(link);
     samples_ask(link);

@@ -129,6 +129,9 @@ void learner_run_digested(learner_run *run, oct_err err, const char *detail,
 // Whether replay is to be asked which sessions have inserted, and about whom; then its answer.
 bool learner_run_asks_sessions(learner_run *run, wire_sessions *out);
 void learner_run_inserted(learner_run *run, const wire_sessions *answer);
+// A window of a refused update whose session replay is to name (window_origins); NULL: it does not.
+bool learner_run_asks_origin(learner_run *run, wire_priorities *out);
+void learner_run_origin(learner_run *run, const wire_sessions *answer);
 // It ended so that this process resumes it from the last checkpoint.
 bool learner_run_starts_over(const learner_run *run);
 // Lock-step: whether a machine with this sum (oct_libm.h) does the same as this one. OCT_EINVAL

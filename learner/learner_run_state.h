@@ -17,6 +17,7 @@
 #include "learner/learner_peers.h"
 #include "learner/learner_publisher.h"
 #include "learner/learner_run.h"
+#include "learner/learner_suspect.h"
 #include "learner/learner_versions.h"
 #include "proto/wire_token.h"
 
@@ -143,8 +144,8 @@ struct learner_run {
     uint64_t updates_refused;   // by this process
     oct_err refused;            // why the last of them was, …
     char refused_why[128];      // … in words, …
-    double refused_obs;         // … the largest magnitude observed in its batch …
-    uint32_t refused_obs_index; // … and which number of an observation it is
+    learner_suspect suspect;    // … and whose rows it had
+    char suspect_certificate[OCT_HOLDER_NAME_MAX + 1]; // "": not known
     learner_evals *evals;
     learner_actors *actors;
     uint8_t token_key[WIRE_TOKEN_KEY_BYTES]; // of the sessions' tokens: replay has it, too

@@ -169,7 +169,10 @@ typedef struct wire_digest {
     uint8_t sha256[WIRE_HASH_BYTES];
 } wire_digest;
 
-// Which of these sessions have brought rows that the table took. The answer has those that have.
+// Of window_origins: whose rows the windows of the keys of a wire_priorities begin with, in their
+// order; actor 0 and session 0 where the window has left.
+// Of inserted_sessions: which of these sessions have brought rows that the table took. The answer
+// has those that have.
 typedef struct wire_sessions {
     uint64_t run_id;
     uint32_t count;           // at most WIRE_PLACES_MAX

@@ -50,7 +50,8 @@
     X(update_priorities, wire_priorities, wire_empty, WIRE_BY_LEARNER)                             \
     X(replay_status, wire_empty, wire_status, WIRE_BY_LEARNER | WIRE_BY_OPERATOR)                  \
     X(table_digest, wire_digest_request, wire_digest, WIRE_BY_LEARNER)                             \
-    X(inserted_sessions, wire_sessions, wire_sessions, WIRE_BY_LEARNER)
+    X(inserted_sessions, wire_sessions, wire_sessions, WIRE_BY_LEARNER)                            \
+    X(window_origins, wire_priorities, wire_sessions, WIRE_BY_LEARNER)
 
 // ---- client
 

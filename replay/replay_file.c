@@ -159,6 +159,13 @@ replay_file_set_live(replay_file *file)
     replay_step();
 }
 
+void
+replay_file_set_synced(replay_file *file)
+{
+    memset(file->base + REPLAY_FILE_LIFE_AT, 0, sizeof(replay_file_life));
+    replay_step();
+}
+
 // ---- sums
 
 uint64_t

@@ -151,6 +151,8 @@ OCT_CHECKED oct_err replay_file_open_copy(replay_file **out, const char *path, c
 bool replay_file_is_live(const replay_file *file);
 // From now on it is.
 void replay_file_set_live(replay_file *file);
+// From now on only what was synced counts: a change that is cut off is done again from there.
+void replay_file_set_synced(replay_file *file);
 // From now on blocks are read at random: of a file that memory cannot hold page by page, not with
 // the stretch of the file around each. Not before recovery is over, which reads them in order.
 void replay_file_expect_samples(const replay_file *file);

@@ -292,6 +292,14 @@ blocks_link(replay_recovered *out, const replay_file *file, const replay_head *h
     free(next);
 }
 
+static void
+oldest_find(const replay_file *file, replay_head *head)
+{
+    while (head->oldest < head->next && replay_file_block(file, head->oldest)->count == 0) {
+        head->oldest++;
+    }
+}
+
 oct_err
 replay_recover(replay_recovered *out, replay_file *file, char *reason, size_t reason_size)
 {
@@ -303,8 +311,23 @@ replay_recover(replay_recovered *out, replay_file *file, char *reason, size_t re
     }
     replay_head *head = &file->live->head[file->live->commits % 2];
     blocks_link(out, file, head);
-    while (head->oldest < head->next && replay_file_block(file, head->oldest)->count == 0) {
-        head->oldest++;
-    }
+    oldest_find(file, head);
     return OCT_OK;
+}
+
+void
+replay_recover_drop(replay_recovered *recovered, replay_file *file, uint64_t session)
+{
+    replay_head *head = &file->live->head[file->live->commits % 2];
+    for (uint64_t serial = head->oldest; serial < head->next; serial++) {
+        const replay_block *block = replay_file_block(file, serial);
+        if (block->count > 0 && block->session == session) {
+            recovered->rows_dropped += block->count;
+            recovered->is_exact = false;
+            block_empty(file, serial);
+        }
+    }
+    recovered->rows = recovered->blocks = 0; // counted again
+    blocks_link(recovered, file, head);
+    oldest_find(file, head);
 }

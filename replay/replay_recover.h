@@ -21,10 +21,14 @@ typedef struct replay_recovered {
     uint64_t blocks;
     uint64_t blocks_left; // that were not there any more
     uint64_t blocks_torn;
+    uint64_t rows_dropped; // by replay_recover_drop
 } replay_recovered;
 
 OCT_CHECKED oct_err replay_recover(replay_recovered *out, replay_file *file, char *reason,
                                    size_t reason_size);
+// Then, before a table uses the file: empties the blocks of a session. is_exact is false if there
+// was one.
+void replay_recover_drop(replay_recovered *recovered, replay_file *file, uint64_t session);
 // The newest generation whose snapshot is whole; NULL: none is.
 const replay_snapshot *replay_recover_snapshot(const replay_file *file);
 

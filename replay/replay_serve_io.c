@@ -689,6 +689,25 @@ inserted_sessions(void *arg, wire_call *call, const wire_sessions *asked)
     wire_reply_inserted_sessions(call, &answer);
 }
 
+// Whose rows are in windows that the learner was given. Keys of another life of replay are unknown.
+static void
+window_origins(void *arg, wire_call *call, const wire_priorities *asked)
+{
+    static uint32_t actor_id[WIRE_PLACES_MAX];
+    static uint64_t session[WIRE_PLACES_MAX];
+    replay_io *io = arg;
+    wire_sessions answer = {.run_id = asked->run_id, .actor_id = actor_id, .session = session};
+    bool is_of_table = io->table && asked->incarnation == io->incarnation &&
+                       replay_table_configure(io->table)->run_id == asked->run_id;
+    answer.count = is_of_table ? OCT_MIN(asked->count, WIRE_PLACES_MAX) : 0;
+    for (uint32_t i = 0; i < answer.count; i++) {
+        const replay_block *block = replay_table_origin(io->table, asked->key[i]);
+        actor_id[i] = block ? block->actor_id : 0;
+        session[i] = block ? block->session : 0;
+    }
+    wire_reply_window_origins(call, &answer);
+}
+
 static void
 replay_status(void *arg, wire_call *call, const wire_empty *empty)
 {
@@ -703,4 +722,5 @@ const wire_replay_handlers replay_serve_handlers = {
     .replay_status = replay_status,
     .table_digest = replay_turn_digest,
     .inserted_sessions = inserted_sessions,
+    .window_origins = window_origins,
 };

@@ -393,16 +393,13 @@ replay_table_set(replay_table *table, const wire_configure *configure)
     table_commit(table, REPLAY_SESSION_NONE);
 }
 
-const replay_session *
-replay_table_session(const replay_table *table, uint32_t index)
+const replay_block *
+replay_table_origin(const replay_table *table, uint64_t key)
 {
-    return replay_dedupe_session(table->dedupe, index);
-}
-
-uint32_t
-replay_table_find_session(const replay_table *table, uint32_t actor_id, uint64_t session)
-{
-    return replay_dedupe_find(table->dedupe, actor_id, session);
+    uint32_t slot;
+    replay_blocks blocks = replay_store_view(replay_items_store(table->items));
+    bool is_held = replay_blocks_slot(&blocks, key, &slot);
+    return is_held ? replay_blocks_at(&blocks, slot >> blocks.layout.shift) : NULL;
 }
 
 replay_dedupe *

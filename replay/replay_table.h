@@ -118,9 +118,20 @@ bool replay_table_may_insert(const replay_table *table);
 // Otherwise the first batch takes a place that no certificate holds.
 replay_dedupe *replay_table_dedupe(const replay_table *table);
 // NULL: no such session.
-const replay_session *replay_table_session(const replay_table *table, uint32_t index);
+static inline const replay_session *
+replay_table_session(const replay_table *table, uint32_t index)
+{
+    return replay_dedupe_session(replay_table_dedupe(table), index);
+}
 // Its index; REPLAY_SESSION_NONE: not known, or another one of this actor is.
-uint32_t replay_table_find_session(const replay_table *table, uint32_t actor_id, uint64_t session);
+static inline uint32_t
+replay_table_find_session(const replay_table *table, uint32_t actor_id, uint64_t session)
+{
+    return replay_dedupe_find(replay_table_dedupe(table), actor_id, session);
+}
+// The block where the window of a key begins: its session and actor. NULL: the window has left.
+struct replay_block;
+const struct replay_block *replay_table_origin(const replay_table *table, uint64_t key);
 // How many more batches of the size last seen may be inserted now, at most credit_max.
 uint32_t replay_table_credit(const replay_table *table, uint32_t credit_max);
 

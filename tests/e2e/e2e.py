@@ -1353,6 +1353,14 @@ def test_a_run_folder_stands_for_the_table_that_it_kept():
             assert held["steps"] == sum(one["steps"] for one in each) >= 3000, (held, each)
             data("export", run, "--out", folder / f"{name}.data")
             assert json.loads(data("info", folder / f"{name}.data", "--json"))["steps"] == held["steps"]
+            refused = octet("data", "drop", run, "--session", "5eed")
+            assert refused.returncode == 1 and f"'{run}' has no rows of session 0000000000005eed\n" in refused.stderr, refused
+            assert json.loads(data("info", run, "--json"))["steps"] == held["steps"]
+        refused = octet("data", "drop", folder / "named.data", "--session", "1")
+        assert refused.returncode == 1 and "named.data: not the replay.oct of a run\n" in refused.stderr, refused
+        for wrong in ("0", "xyz", "00000000000000001", "-1"):
+            refused = octet("data", "drop", run, "--session", wrong)
+            assert refused.returncode == 2 and "allowed are 1 to 16 hexadecimal digits, not all 0" in refused.stderr, refused
         run = folder / "none"
         finish(train(run, *short, "--set", "replay.path=none"), run)
         for command in (["data", "info", run], ["data", "export", run, "--out", folder / "no.data"],

@@ -389,6 +389,7 @@ seed_rpc(void)
     seed_replay_status(FUZZ_REPLAY_SERVER, 0x203, &empty, &status);
     seed_table_digest(FUZZ_REPLAY_SERVER, 0x204, &digest_request, &digest);
     seed_inserted_sessions(FUZZ_REPLAY_SERVER, 0x205, &asked, &inserted);
+    seed_window_origins(FUZZ_REPLAY_SERVER, 0x206, &priorities, &inserted);
 }
 
 static void

@@ -4,10 +4,13 @@
 #define FOLDER "test_learner_run_refused.run"
 #include "tests/learner/run_fixture.h"
 
+#include "learner/learner_suspect.h"
+
 static wire_env_spec env;
 
 // Trains on what make gives for so many windows, each batch after so many steps, until the run
-// gives up; returns what its log says of that.
+// gives up; returns what its log says of that. Replay answers that the rows are of session
+// 0xbad, of actor 7.
 static const char *
 diverge(wire_sampled (*make)(uint32_t windows), uint64_t steps_each)
 {
@@ -29,6 +32,13 @@ diverge(wire_sampled (*make)(uint32_t windows), uint64_t steps_each)
         }
         fixture_listen(&bell);
         learner_run_collect(run);
+        wire_priorities asked;
+        while (learner_run_asks_origin(run, &asked)) {
+            const uint32_t actor_id = 7;
+            const uint64_t session = 0xbad;
+            assert_int_equal(asked.count, 1);
+            learner_run_origin(run, &(wire_sessions){asked.run_id, 1, &actor_id, &session});
+        }
         learner_run_tick(run);
     }
     assert_true(dup2(saved, STDERR_FILENO) >= 0);
@@ -75,7 +85,56 @@ test_run_that_diverges_ends_and_says_why(void **state)
     env = good_env;
     assert_non_null(
         strstr(diverge(with_large, 0), "number 2 of an observation reaches 1e+30, and 1000"));
-    assert_non_null(strstr(diverge(with_nan, 0), "lower algo.learning_rate"));
+    const char *log = diverge(with_nan, 0);
+    assert_non_null(strstr(log, "lower algo.learning_rate"));
+    assert_null(strstr(strstr(log, "LEARNER-DIVERGED"), "is of session")); // its numbers are small
+}
+
+static void
+test_run_that_diverges_names_the_session_of_the_largest_number(void **state)
+{
+    (void)state;
+    env = good_env;
+    const char *log = diverge(with_large, 0);
+    const char *named = strstr(log, "LEARNER-UPDATE-ROWS");
+    assert_non_null(named);
+    assert_non_null(
+        strstr(named, "session=0000000000000bad actor=7 certificate=\"\" number=1e+30"));
+    assert_null(strstr(named + 1, "LEARNER-UPDATE-ROWS")); // once for each session
+    assert_non_null(strstr(strstr(log, "LEARNER-DIVERGED"),
+                           "octet data drop RUN --session 0000000000000bad removes its rows"));
+}
+
+static void
+test_suspect_is_the_window_with_the_largest_number(void **state)
+{
+    (void)state;
+    const float obs[] = {1, 2, 3, NAN, 5, -6}, next[] = {1, 2, 3, 4, 5, 6}, reward[] = {0, -9, 1};
+    uint64_t key[] = {100, 200, 300};
+    const learner_batch batch = {.view = {.B = 3, .obs = obs, .next = next, .reward = reward},
+                                 .obs_count = 2,
+                                 .incarnation = 77,
+                                 .key = key};
+    learner_suspect suspect = {0};
+    wire_priorities asked;
+    assert_false(learner_suspect_ask(&suspect, 5, 6, 1, &asked));
+    learner_suspect_note(&suspect, &batch, 1);
+    assert_true(suspect.obs == 6 && suspect.obs_index == 1 && suspect.number == 9);
+    assert_true(learner_suspect_ask(&suspect, 5, 6, 1, &asked));
+    assert_true(asked.count == 1 && asked.key[0] == 200 && asked.incarnation == 77);
+    assert_true(asked.run_id == 5 && asked.epoch == 6);
+    learner_suspect_note(&suspect, &batch, 2); // one question at a time, and one in a second
+    assert_false(learner_suspect_ask(&suspect, 5, 6, 2, &asked));
+    assert_false(learner_suspect_answered(&suspect, NULL));
+    learner_suspect_note(&suspect, &batch, 3);
+    assert_false(learner_suspect_ask(&suspect, 5, 6, 3, &asked));
+    learner_suspect_note(&suspect, &batch, 2000000000);
+    assert_true(learner_suspect_ask(&suspect, 5, 6, 2000000000, &asked));
+    const uint32_t actor_id[] = {0};
+    const uint64_t session[] = {0};
+    const wire_sessions gone = {5, 1, actor_id, session};
+    assert_false(learner_suspect_answered(&suspect, &gone)); // its window has left
+    assert_true(suspect.session == 0);
 }
 
 // Sequences of a table, with observations that are all 0 and so of no state.
@@ -192,6 +251,8 @@ main(void)
 #define T(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
     const struct CMUnitTest tests[] = {
         T(test_run_that_diverges_ends_and_says_why),
+        T(test_suspect_is_the_window_with_the_largest_number),
+        T(test_run_that_diverges_names_the_session_of_the_largest_number),
         T(test_run_whose_batches_do_not_fit_says_so),
         T(test_run_whose_actions_are_outside_their_bounds_says_so),
         T(test_run_of_refused_updates_alone_fails_when_its_budget_ends),

@@ -405,6 +405,34 @@ test_daemon_sets_aside_rows_and_names_their_session(void **state)
     assert_int_equal(stat_of(f, "replay.rows_taken"), 21);
 }
 
+// The windows of two actors, and a key that no window has.
+static void
+test_daemon_names_the_sessions_of_windows(void **state)
+{
+    fixture *f = *state;
+    static test_actor other;
+    (void)configure_table(f, WIRE_SAMPLER_UNIFORM);
+    send_steps(f, 10, 1);
+    sample(f, 1, 1, 0);
+    uint64_t keys[] = {f->sampled.count > 0 ? f->first_key : 0, UINT64_MAX};
+    const float priority[2] = {0};
+    test_actor_init(&other, 4, 40);
+    test_actor_sign(&other, token_key, RUN);
+    send_batch(f, test_batch_steps(&other, 10));
+    wire_priorities asked = {f->sampled.incarnation, 2, keys, priority, RUN, 0};
+    f->is_answered = false;
+    T_OK(wire_call_window_origins(f->client, &asked, 10000, inserted_done, f));
+    wait_for_answer(f);
+    assert_int_equal(inserted_count, 2);
+    assert_int_equal(inserted[0], actor.batch.session);
+    assert_int_equal(inserted[1], 0);
+    asked.incarnation++; // keys of another life of replay
+    f->is_answered = false;
+    T_OK(wire_call_window_origins(f->client, &asked, 10000, inserted_done, f));
+    wait_for_answer(f);
+    assert_int_equal(inserted_count, 0);
+}
+
 // More sessions than there are places, one batch each: the first one's batch stays a duplicate.
 static void
 test_daemon_remembers_a_session_however_many_come(void **state)
@@ -726,6 +754,7 @@ main(int argc, char **argv)
         TEST(holds_a_batch_until_it_is_configured),
         TEST(acknowledges_duplicates_and_gaps),
         TEST(takes_an_actors_newest_life_when_earlier_ones_come_late),
+        TEST(names_the_sessions_of_windows),
         TEST(sets_aside_rows_and_names_their_session),
         TEST(remembers_a_session_however_many_come),
         TEST(tells_whose_rows_it_took),

@@ -1,0 +1,73 @@
+// Removes the rows of a session from a table's file.
+#include "replay/replay_drop.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "common/oct_text.h"
+#include "replay/replay_journal.h"
+#include "replay/replay_recover.h"
+#include "replay/replay_sync.h"
+#include "replay/replay_table.h"
+
+static oct_err
+sync_all(replay_file *file, char *reason, size_t reason_size)
+{
+    oct_err err = OCT_OK;
+    replay_sync *sync = replay_sync_create(file);
+    if (replay_sync_begin(sync)) {
+        while (!replay_sync_mark(sync, UINT64_MAX)) {
+        }
+        err = replay_sync_write(sync, true);
+        if (err != OCT_OK) {
+            (void)oct_refuse(reason, reason_size, "%s cannot be written: %s", file->path,
+                             strerror(errno));
+        }
+        replay_sync_end(sync, err);
+    }
+    replay_sync_destroy(sync);
+    return err;
+}
+
+// The table that was recovered, written to the disk as it is.
+static oct_err
+table_sync(replay_file *file, bool is_exact, char *reason, size_t reason_size)
+{
+    replay_table *table;
+    if (replay_table_restore(&table, file, is_exact) != OCT_OK) {
+        return oct_refuse(reason, reason_size, "%s: its sessions are damaged", file->path);
+    }
+    oct_err err = sync_all(file, reason, reason_size);
+    replay_table_destroy(table);
+    return err;
+}
+
+static oct_err
+file_drop(replay_file *file, uint64_t session, uint64_t *rows, char *reason, size_t reason_size)
+{
+    replay_recovered recovered;
+    OCT_TRY(replay_recover(&recovered, file, reason, reason_size));
+    if (replay_journal_held(file)->configure.turn_actors > 0) {
+        return oct_refuse(reason, reason_size,
+                          "%s is of a run in lock-step (run.deterministic: true), which repeats "
+                          "its rows to the bit: begin another run",
+                          file->path);
+    }
+    // All of it is on the disk before the change begins, which may be cut off.
+    OCT_TRY(table_sync(file, recovered.is_exact, reason, reason_size));
+    replay_file_set_synced(file);
+    replay_recover_drop(&recovered, file, session);
+    *rows = recovered.rows_dropped;
+    return table_sync(file, recovered.is_exact, reason, reason_size);
+}
+
+oct_err
+replay_drop(const char *path, uint64_t session, uint64_t *rows, char *reason, size_t reason_size)
+{
+    replay_file *file;
+    *rows = 0;
+    OCT_TRY(replay_file_open(&file, path, reason, reason_size));
+    oct_err err = file_drop(file, session, rows, reason, reason_size);
+    replay_file_close(file);
+    return err;
+}
