@@ -107,6 +107,17 @@ inputs_alike(const transfer *t, const nn_layer *to, char *why, size_t size)
     return OCT_OK;
 }
 
+// Actions in [-1, 1] are the same with and without a mapping.
+static bool
+has_unit_bounds(const policy_spec *spec)
+{
+    bool is_unit = true;
+    for (uint32_t i = 0; i < spec->action_count; i++) {
+        is_unit = is_unit && spec->action_low[i] == -1.0f && spec->action_high[i] == 1.0f;
+    }
+    return is_unit;
+}
+
 // Of the output layer: what its outputs mean.
 static oct_err
 outputs_alike(const transfer *t, const algo_network *to, const algo_network *from, char *why,
@@ -119,6 +130,9 @@ outputs_alike(const transfer *t, const algo_network *to, const algo_network *fro
                      t->spec->state_deviation != t->from_spec->state_deviation)) {
         return oct_refuse(why, size, "%s in the source, %s in this run",
                           head_name(t->from_spec->head), head_name(t->spec->head));
+    }
+    if (to->acts && t->from_spec->action_direct && !has_unit_bounds(t->from_spec)) {
+        return oct_refuse(why, size, "actions that are not mapped onto bounds in the source");
     }
     if ((own != NULL) != (its != NULL)) {
         return oct_refuse(why, size, "%s atoms in the source", its != NULL ? "with" : "without");

@@ -166,13 +166,16 @@ write_onnx(const policy_image *image, const export_options *options)
         bool is_box = image->spec.action_kind == POLICY_BOX;
         fprintf(options->said, "%s: %s policy for %s, %zu bytes\n", options->onnx,
                 policy_precision_name(image->precision), environment_of(image).text, length);
-        fprintf(options->said, "  in   observation %s [batch][%u]\n",
+        export_onnx_names names = export_onnx_names_of(image);
+        fprintf(options->said, "  in   %s %s [batch][%u]\n",
+                cli_text_plain(names.input, SIZE_MAX).text,
                 image->spec.obs_dtype == POLICY_F32 ? "float32" : "uint8", image->spec.obs_count);
-        fprintf(options->said, "  out  outputs float32 [batch][%u], action %s [batch]",
-                policy_spec_outputs(&image->spec), is_box ? "float32" : "int64");
+        fprintf(options->said, "  out  %s %s [batch]",
+                cli_text_plain(names.action, SIZE_MAX).text, is_box ? "float32" : "int64");
         if (is_box) {
             fprintf(options->said, "[%u]", image->spec.action_count);
         }
+        fprintf(options->said, ", outputs float32 [batch][%u]", policy_spec_outputs(&image->spec));
         if (image->spec.head == POLICY_HEAD_LOGITS) {
             fprintf(options->said, ", probabilities float32 [batch][%u]", image->spec.action_count);
         } else if (policy_spec_extra_dim(&image->spec) > 0) {

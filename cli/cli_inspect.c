@@ -15,6 +15,8 @@
 #include "cli/cli_text.h"
 #include "cli/run/cli_folder.h"
 #include "common/oct_base.h"
+#include "common/oct_text.h"
+#include "policy/policy_contract.h"
 #include "policy/policy_file.h"
 
 #define REASON_BYTES 512
@@ -97,7 +99,8 @@ print_head(const policy_spec *spec)
                (double)spec->value_min, (double)spec->value_max, spec->action_count);
         break;
     case POLICY_HEAD_GAUSSIAN:
-        printf("head        Gaussian, clipped into the bounds, deviations %s\n",
+        printf("head        Gaussian, %s, deviations %s\n",
+               spec->action_direct ? "actions without mapping" : "clipped into the bounds",
                spec->state_deviation ? "dependent on the state" : "independent of the state");
         break;
     case POLICY_HEAD_TANH_GAUSSIAN:
@@ -142,6 +145,28 @@ print_origin(const policy_origin *origin)
         printf("evaluation  none\n");
     } else {
         printf("evaluation  mean return %g\n", (double)origin->eval_return);
+    }
+}
+
+// One line of text, whatever the bytes of the file are.
+static void
+print_text(const char *text, size_t length)
+{
+    char *plain = oct_alloc(length + 1);
+    printf("%s", oct_text_quote(plain, length + 1, text, length));
+    free(plain);
+}
+
+static void
+print_contract(const policy_image *image)
+{
+    policy_contract_entry entry;
+    for (size_t at = 0; policy_contract_next(image, &at, &entry);) {
+        printf("metadata    ");
+        print_text(entry.key, entry.key_length);
+        printf(" = ");
+        print_text(entry.text, entry.text_length);
+        printf("\n");
     }
 }
 
@@ -262,6 +287,7 @@ inspect_bytes(const char *path, const uint8_t *bytes, size_t length, const inspe
     printf("file        %s\n", path);
     print_origin(&image->origin);
     print_spec(&image->spec);
+    print_contract(image);
     print_layers(image);
     oct_err err = OCT_OK;
     if (options->against.fp32 != NULL) {

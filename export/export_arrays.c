@@ -1,6 +1,8 @@
 // Writes the tensors of a policy as constant C arrays.
 #include "export/export_arrays.h"
 
+#include <float.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -61,6 +63,17 @@ floats_write(export_arrays *w, const char *what, uint32_t l, const float *values
         array_add_float(w, &column, values[i]);
     }
     (void)fputs("\n};\n", w->out);
+}
+
+// An infinite bound becomes the largest float, as policy_direct_action has it.
+static void
+bounds_write(export_arrays *w, const char *what, const float *bounds, size_t count)
+{
+    float finite[POLICY_ACTIONS_MAX];
+    for (size_t i = 0; i < count; i++) {
+        finite[i] = fminf(fmaxf(bounds[i], -FLT_MAX), FLT_MAX);
+    }
+    floats_write(w, what, 0, finite, count);
 }
 
 static void
@@ -165,8 +178,8 @@ export_arrays_write(FILE *out, const policy_image *image, const char *name, bool
         layer_arrays_write(w, l);
     }
     if (spec->action_kind == POLICY_BOX) {
-        floats_write(w, "low", 0, spec->action_low, spec->action_count);
-        floats_write(w, "high", 0, spec->action_high, spec->action_count);
+        bounds_write(w, "low", spec->action_low, spec->action_count);
+        bounds_write(w, "high", spec->action_high, spec->action_count);
     }
     if (with_sampling && policy_spec_has_deviation(spec)) {
         floats_write(w, "d", 0, image->deviation, spec->action_count);

@@ -3,6 +3,7 @@
 
 #include <ctype.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +11,7 @@
 #include "common/oct_base.h"
 #include "common/oct_bytes.h"
 #include "export/export_arrays.h"
+#include "export/export_contract.h"
 #include "export/export_parts.h"
 #include "export/export_self_test.h"
 
@@ -283,6 +285,13 @@ outputs_write(FILE *out, const policy_spec *spec)
                   policy_spec_outputs(spec), obs_type(spec), policy_spec_outputs(spec));
 }
 
+// export_NAME makes actions of the outputs.
+static const char *
+box_name(const policy_spec *spec)
+{
+    return spec->action_direct ? "direct" : spec->head == POLICY_HEAD_GAUSSIAN ? "clip" : "box";
+}
+
 static void
 act_write(FILE *out, const policy_spec *spec)
 {
@@ -311,7 +320,7 @@ act_write(FILE *out, const policy_spec *spec)
                   obs_type(spec), is_box ? "float" : "int32_t");
     if (is_box) {
         (void)fprintf(out, "    export_%s(y, policy_low0, policy_high0, %u, action);\n",
-                      spec->head == POLICY_HEAD_GAUSSIAN ? "clip" : "box", spec->action_count);
+                      box_name(spec), spec->action_count);
     } else if (spec->head == POLICY_HEAD_ATOMS) {
         float step = (spec->value_max - spec->value_min) / (float)(spec->atoms - 1);
         (void)fprintf(out, "    *action = export_atoms_argmax(y, %u, %u, %af, %af);\n",
@@ -355,7 +364,7 @@ sample_write(FILE *out, const policy_spec *spec)
         (void)fprintf(out,
                       "    drawn_log_prob = export_draw_%s(y, %s, policy_low0, policy_high0, %u, "
                       "rng, action);\n",
-                      spec->head == POLICY_HEAD_GAUSSIAN ? "clip" : "box", deviation, n);
+                      box_name(spec), deviation, n);
     } else {
         (void)fprintf(out, "    *action = policy_draw_softmax(y, %u, rng, &drawn_log_prob);\n", n);
     }
@@ -451,7 +460,11 @@ bounds_comment_write(FILE *out, const policy_spec *spec)
         if (end > i + 1) {
             (void)fprintf(out, " to action[%u]", end - 1);
         }
-        (void)fprintf(out, ": from %.9g to %.9g.\n", (double)low[i], (double)high[i]);
+        if (isinf(low[i]) && isinf(high[i])) {
+            (void)fprintf(out, ": not bounded.\n");
+        } else {
+            (void)fprintf(out, ": from %.9g to %.9g.\n", (double)low[i], (double)high[i]);
+        }
     }
 }
 
@@ -585,6 +598,7 @@ head_write(const writer *w, const char *math)
     if (w->action_repeat > 0) {
         (void)fprintf(w->out, "#define %s_ACTION_REPEAT     %u\n", w->upper, w->action_repeat);
     }
+    export_contract_write(w->out, w->image, w->upper);
 }
 
 static void

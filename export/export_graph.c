@@ -81,7 +81,7 @@ static char *
 name_new(export_graph *graph)
 {
     char *name = oct_alloc(NAME_BYTES);
-    (void)snprintf(name, NAME_BYTES, "t%" PRIu64, graph->names++);
+    (void)snprintf(name, NAME_BYTES, "policy_%" PRIu64, graph->names++);
     return name;
 }
 

@@ -12,6 +12,7 @@
 
 #include "common/oct_base.h"
 #include "export/export_graph.h"
+#include "policy/policy_contract.h"
 #include "policy/policy_draw.h"
 
 // The operations of policy_math.h and policy_ref.c, one node each, in their order. What ONNX has as
@@ -31,6 +32,7 @@ typedef struct onnx {
     const char *codes_max;
     const char *powers; // 2^POWER_MIN ..
     const char *finite; // [batch][1], whether all numbers of the observation are; NULL: they are
+    export_onnx_names names;
 } onnx;
 
 static const char *
@@ -357,6 +359,23 @@ layer_of(const onnx *o, uint32_t l, const char *x)
 
 // ---- heads
 
+// The name of an output beside the action: the usual one, unless the contract gave it away.
+static const char *
+output_name(const onnx *o, const char *usual)
+{
+    static const char *const others[][2] = {{"outputs", "policy_outputs"},
+                                            {"mean", "policy_mean"},
+                                            {"log_std", "policy_log_std"},
+                                            {"probabilities", "policy_probabilities"}};
+    bool is_taken = strcmp(o->names.input, usual) == 0 || strcmp(o->names.action, usual) == 0;
+    for (size_t i = 0; is_taken && i < OCT_COUNTOF(others); i++) {
+        if (strcmp(others[i][0], usual) == 0) {
+            return others[i][1];
+        }
+    }
+    return usual;
+}
+
 // The output of that name: x, and NaN in the rows of observations that are refused.
 static void
 output_floats(const onnx *o, const char *name, const char *x)
@@ -368,19 +387,19 @@ output_floats(const onnx *o, const char *name, const char *x)
     }
 }
 
-// The output "action" of a discrete policy: [batch], the index of the largest of x.
+// The action of a discrete policy: [batch], the index of the largest of x.
 static void
 arg_max(const onnx *o, const char *x)
 {
     const int64_t none = EXPORT_ACTION_NONE, row[1] = {-1};
-    const char *most =
-        export_graph_op(o->graph, "ArgMax", x, NULL, NULL, o->finite == NULL ? "action" : NULL);
+    const char *most = export_graph_op(o->graph, "ArgMax", x, NULL, NULL,
+                                       o->finite == NULL ? o->names.action : NULL);
     export_graph_int(o->graph, "axis", 1);
     export_graph_int(o->graph, "keepdims", 0);
     if (o->finite != NULL) {
         (void)export_graph_op(o->graph, "Where", reshape(o, o->finite, row, 1), most,
                               export_graph_tensor(o->graph, EXPORT_S64, &none, 8, NULL, 0),
-                              "action");
+                              o->names.action);
     }
 }
 
@@ -412,6 +431,20 @@ head_atoms(const onnx *o, const char *y)
     free(support);
 }
 
+// policy_direct_action of y. Dimensions without bounds keep their numbers.
+static const char *
+bounded(const onnx *o, const char *y)
+{
+    const policy_spec *spec = &o->image->spec;
+    float low[POLICY_ACTIONS_MAX], high[POLICY_ACTIONS_MAX];
+    for (uint32_t i = 0; i < spec->action_count; i++) {
+        low[i] = fmaxf(spec->action_low[i], -FLT_MAX);
+        high[i] = fminf(spec->action_high[i], FLT_MAX);
+    }
+    y = op2(o, "Max", y, row_of_floats(o, low, spec->action_count));
+    return op2(o, "Min", y, row_of_floats(o, high, spec->action_count));
+}
+
 static void
 head_box(const onnx *o, const char *y)
 {
@@ -422,12 +455,16 @@ head_box(const onnx *o, const char *y)
     }
     const char *low = row_of_floats(o, spec->action_low, spec->action_count);
     const char *high = row_of_floats(o, spec->action_high, spec->action_count);
+    if (spec->action_direct) {
+        output_floats(o, o->names.action, bounded(o, y));
+        return;
+    }
     const char *t = spec->head == POLICY_HEAD_GAUSSIAN
                         ? op3(o, "Clip", y, constant(o, -1.0f), o->one)
                         : tanh_of(o, y);
     const char *a = op2(o, "Div", op2(o, "Add", t, o->one), o->two);
     a = op2(o, "Add", low, op2(o, "Mul", a, row_of_floats(o, width, spec->action_count)));
-    output_floats(o, "action", op2(o, "Min", op2(o, "Max", a, low), high));
+    output_floats(o, o->names.action, op2(o, "Min", op2(o, "Max", a, low), high));
 }
 
 // What a caller needs to draw actions of its own: outputs "mean" and "log_std" of a Gaussian. Gives
@@ -446,10 +483,10 @@ head_gaussian(const onnx *o, const char *y)
         mean = halves[0];
         log_std = halves[1];
     }
-    output_floats(o, "mean", mean);
+    output_floats(o, output_name(o, "mean"), mean);
     log_std =
         op3(o, "Clip", log_std, constant(o, POLICY_LOG_STD_MIN), constant(o, POLICY_LOG_STD_MAX));
-    output_floats(o, "log_std", log_std);
+    output_floats(o, output_name(o, "log_std"), log_std);
     return mean;
 }
 
@@ -462,7 +499,7 @@ head_softmax(const onnx *o, const char *y)
     const char *e = exp_of(o, op2(o, "Sub", y, reduce(o, "ReduceMax", y, 1)));
     const char *mass = op2(o, "ReduceSum", e, axes);
     export_graph_int(o->graph, "keepdims", 1);
-    output_floats(o, "probabilities", op2(o, "Div", e, mass));
+    output_floats(o, output_name(o, "probabilities"), op2(o, "Div", e, mass));
 }
 
 static void
@@ -470,10 +507,11 @@ head_distribution_outputs(const onnx *o)
 {
     const policy_spec *spec = &o->image->spec;
     if (spec->head == POLICY_HEAD_LOGITS) {
-        export_graph_output(o->graph, "probabilities", EXPORT_F32, spec->action_count);
+        export_graph_output(o->graph, output_name(o, "probabilities"), EXPORT_F32,
+                            spec->action_count);
     } else if (policy_spec_extra_dim(spec) > 0) {
-        export_graph_output(o->graph, "mean", EXPORT_F32, spec->action_count);
-        export_graph_output(o->graph, "log_std", EXPORT_F32, spec->action_count);
+        export_graph_output(o->graph, output_name(o, "mean"), EXPORT_F32, spec->action_count);
+        export_graph_output(o->graph, output_name(o, "log_std"), EXPORT_F32, spec->action_count);
     }
 }
 
@@ -482,7 +520,7 @@ head_of(const onnx *o, const char *y)
 {
     const policy_spec *spec = &o->image->spec;
     bool is_box = spec->action_kind == POLICY_BOX;
-    output_floats(o, "outputs", y);
+    output_floats(o, output_name(o, "outputs"), y);
     if (spec->head == POLICY_HEAD_LOGITS) {
         head_softmax(o, y);
     }
@@ -493,9 +531,9 @@ head_of(const onnx *o, const char *y)
     } else {
         arg_max(o, y);
     }
-    export_graph_output(o->graph, "outputs", EXPORT_F32, policy_spec_outputs(spec));
-    export_graph_output(o->graph, "action", is_box ? EXPORT_F32 : EXPORT_S64,
+    export_graph_output(o->graph, o->names.action, is_box ? EXPORT_F32 : EXPORT_S64,
                         is_box ? spec->action_count : 0);
+    export_graph_output(o->graph, output_name(o, "outputs"), EXPORT_F32, policy_spec_outputs(spec));
     head_distribution_outputs(o);
 }
 
@@ -514,7 +552,7 @@ static const char *
 observation(onnx *o)
 {
     const policy_spec *spec = &o->image->spec;
-    const char *x = "observation";
+    const char *x = o->names.input;
     bool is_float = spec->obs_dtype == POLICY_F32;
     export_graph_input(o->graph, x, is_float ? EXPORT_F32 : EXPORT_U8, spec->obs_count);
     o->finite = is_float ? rows_finite(o, x) : NULL;
@@ -549,10 +587,57 @@ note_text(const onnx *o, const char *key, const char *text)
 }
 
 static void
+contract_note(const onnx *o, const policy_contract_entry *entry)
+{
+    char key[POLICY_CONTRACT_KEY_MAX + 1];
+    char *text = oct_alloc(entry->text_length + 1);
+    memcpy(key, entry->key, entry->key_length);
+    key[entry->key_length] = '\0';
+    memcpy(text, entry->text, entry->text_length);
+    text[entry->text_length] = '\0';
+    export_graph_note(o->graph, key, text);
+    free(text);
+}
+
+// The name of a tensor as the contract has it. Names that the graph makes up, and those that
+// output_name falls back on, begin with policy_.
+static void
+name_take(const policy_image *image, const char *key, const char *usual,
+          char out[POLICY_CONTRACT_KEY_MAX + 1])
+{
+    policy_contract_entry entry;
+    bool is_given = policy_contract_find(image, key, &entry) &&
+                    entry.text_length <= POLICY_CONTRACT_KEY_MAX && entry.text_length > 0 &&
+                    strncmp(entry.text, "policy_", OCT_MIN(entry.text_length, (size_t)7)) != 0;
+    (void)snprintf(out, POLICY_CONTRACT_KEY_MAX + 1, "%.*s",
+                   is_given ? (int)entry.text_length : (int)strlen(usual),
+                   is_given ? entry.text : usual);
+}
+
+export_onnx_names
+export_onnx_names_of(const policy_image *image)
+{
+    bool is_box = image->spec.action_kind == POLICY_BOX;
+    export_onnx_names names;
+    name_take(image, POLICY_CONTRACT_INPUT, "observation", names.input);
+    name_take(image, is_box ? POLICY_CONTRACT_OUTPUT : "", "action", names.action);
+    if (strcmp(names.input, names.action) == 0) {
+        names = (export_onnx_names){.input = "observation", .action = "action"};
+    }
+    return names;
+}
+
+static void
 notes_add(const onnx *o, uint32_t action_repeat)
 {
     char text[32];
     const policy_origin *origin = &o->image->origin;
+    policy_contract_entry entry;
+    for (size_t at = 0; policy_contract_next(o->image, &at, &entry);) {
+        if (!policy_contract_is_own(&entry)) {
+            contract_note(o, &entry);
+        }
+    }
     note_text(o, "environment", o->image->spec.env_id);
     note_text(o, "run", origin->run_name);
     (void)snprintf(text, sizeof(text), "%016" PRIx64, origin->run_id);
@@ -569,7 +654,9 @@ notes_add(const onnx *o, uint32_t action_repeat)
 void
 export_onnx(uint8_t **out, size_t *length, const policy_image *image, uint32_t action_repeat)
 {
-    onnx o = {.graph = export_graph_create("policy"), .image = image};
+    onnx o = {.graph = export_graph_create("policy"),
+              .image = image,
+              .names = export_onnx_names_of(image)};
     o.zero = constant(&o, 0.0f);
     o.one = constant(&o, 1.0f);
     o.two = constant(&o, 2.0f);

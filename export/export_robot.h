@@ -149,6 +149,14 @@ export_clip(const float *y, const float *low, const float *high, uint32_t n, flo
     }
 }
 
+static inline void
+export_direct(const float *y, const float *low, const float *high, uint32_t n, float *action)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        action[i] = policy_direct_action(y[i], low[i], high[i]);
+    }
+}
+
 // Samples Gaussians, squashed or clipped; returns their log-probability as policy_sample does.
 static inline float
 export_draw_box(const float *mean, const float *log_std, const float *low, const float *high,
@@ -169,6 +177,17 @@ export_draw_clip(const float *mean, const float *log_std, const float *low, cons
     float log_prob = policy_draw_gaussian(mean, log_std, n, rng, action);
     for (uint32_t i = 0; i < n; i++) {
         action[i] = policy_box_action(policy_clamp(action[i], -1.0f, 1.0f), low[i], high[i]);
+    }
+    return log_prob;
+}
+
+static inline float
+export_draw_direct(const float *mean, const float *log_std, const float *low, const float *high,
+                   uint32_t n, policy_rng *rng, float *action)
+{
+    float log_prob = policy_draw_gaussian(mean, log_std, n, rng, action);
+    for (uint32_t i = 0; i < n; i++) {
+        action[i] = policy_direct_action(action[i], low[i], high[i]);
     }
     return log_prob;
 }

@@ -49,14 +49,16 @@ atoms_argmax(const policy_spec *spec, const float *y)
     return (int32_t)best;
 }
 
-// means[action_count] of a head over a box, in [-1, 1] or before tanh.
+// means[action_count] of a head over a box: in [-1, 1], before tanh, or actions themselves.
 static void
 box_act(const policy_spec *spec, const float *means, uint8_t *action)
 {
     for (uint32_t i = 0; i < spec->action_count; i++) {
+        float low = spec->action_low[i], high = spec->action_high[i];
         float t = spec->head == POLICY_HEAD_GAUSSIAN ? policy_clamp(means[i], -1.0f, 1.0f)
                                                      : policy_tanh(means[i]);
-        float value = policy_box_action(t, spec->action_low[i], spec->action_high[i]);
+        float value = spec->action_direct ? policy_direct_action(means[i], low, high)
+                                          : policy_box_action(t, low, high);
         memcpy(action + i * sizeof(value), &value, sizeof(value));
     }
 }

@@ -7,6 +7,7 @@
 
 #include "common/oct_base.h"
 #include "common/oct_bytes.h"
+#include "policy/policy_contract.h"
 #include "policy/policy_header.h"
 
 // Bytes that are copied and looked at in one go stay in the first cache.
@@ -362,7 +363,9 @@ policy_complete_check(const policy_parser *d, const policy_head_info *head, size
     policy_image measured = {.spec = head->spec,
                              .origin = head->origin,
                              .precision = head->precision,
-                             .per_tensor = head->per_tensor};
+                             .per_tensor = head->per_tensor,
+                             .contract = (uint8_t *)head->contract,
+                             .contract_bytes = head->contract_bytes};
     uint64_t needed = policy_complete_bytes(&measured);
     if (needed != length) {
         return policy_refuse(d, "it has %zu bytes, its layers need %" PRIu64, length, needed);
@@ -388,6 +391,7 @@ policy_decode(policy_image **out, const uint8_t *bytes, size_t length, char *rea
         policy_image_destroy(image);
         return err;
     }
+    policy_contract_set(image, head.contract, head.contract_bytes);
     *out = image;
     return OCT_OK;
 }
@@ -402,6 +406,9 @@ policy_decode_into(policy_image *image, const uint8_t *bytes, size_t length, cha
     OCT_TRY(policy_complete_check(&parser, &head, length));
     if (head.precision != image->precision || !policy_spec_equal(&head.spec, &image->spec)) {
         return policy_refuse(&parser, "the policy's network or precision differs from its base's");
+    }
+    if (head.contract_bytes > 0 || image->contract_bytes > 0) {
+        return policy_refuse(&parser, "the policy has a contract, which no run publishes");
     }
     return policy_tensors_read(&parser, image, &head);
 }

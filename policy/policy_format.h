@@ -10,7 +10,7 @@
 // Errors: OCT_EPROTO for bytes that are not a whole, sound policy (with one line in reason);
 // OCT_EINVAL for a newer format version than this build knows.
 
-#define POLICY_FORMAT_VERSION 4
+#define POLICY_FORMAT_VERSION 5
 #define POLICY_BYTES_MAX      (1u << 28)
 
 // How weights are kept. What a kernel computes with each (policy_math.h):
@@ -68,7 +68,9 @@ typedef struct policy_image {
     float *gain[POLICY_LAYERS_MAX];          // [outputs], NULL unless layer_norm
     float *offset[POLICY_LAYERS_MAX];        // [outputs], NULL unless layer_norm
     float *deviation;                        // [action_count], NULL unless the head has its own
-    void *block;                             // the one allocation behind all of these
+    uint8_t *contract;                       // policy_contract.h; NULL: none
+    uint32_t contract_bytes;
+    void *block; // the one allocation behind all of these
     size_t block_bytes;
 } policy_image;
 
@@ -76,7 +78,8 @@ typedef struct policy_image {
 OCT_CHECKED oct_err policy_image_create(policy_image **out, const policy_spec *spec,
                                         policy_precision precision);
 void policy_image_destroy(policy_image *image); // NULL is a no-op
-// to becomes a copy of from; both of the same spec and precision.
+// to becomes a copy of from; both of the same spec and precision. The contract is not copied
+// (policy_contract_copy).
 void policy_image_copy(policy_image *to, const policy_image *from);
 
 // Whether weights are codes that multiply uint8 activations (INT8, INT4).
@@ -108,6 +111,8 @@ typedef struct policy_head_info {
     policy_origin origin; // base_version 0: complete
     policy_precision precision;
     bool per_tensor;
+    const uint8_t *contract; // policy_contract.h; in the bytes that were read; NULL: none
+    uint32_t contract_bytes;
 } policy_head_info;
 
 // Checks magic, format version, length, checksum and header; no tensor is looked at. Errors as of
@@ -117,8 +122,8 @@ OCT_CHECKED oct_err policy_peek(policy_head_info *out, const uint8_t *bytes, siz
 
 OCT_CHECKED oct_err policy_decode(policy_image **out, const uint8_t *bytes, size_t length,
                                   char *reason, size_t reason_size);
-// The same into an image that was made for the same spec and precision (others: OCT_EPROTO).
-// Allocates nothing. After an error image holds nothing useful.
+// The same into an image that was made for the same spec and precision and has no contract
+// (others: OCT_EPROTO). Allocates nothing. After an error image holds nothing useful.
 OCT_CHECKED oct_err policy_decode_into(policy_image *image, const uint8_t *bytes, size_t length,
                                        char *reason, size_t reason_size);
 

@@ -8,11 +8,15 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "policy/policy_contract.h"
+
 static const char magic[4] = {'O', 'C', 'T', 'P'};
 
 #define PREFIX_BYTES 12 // magic, format version, total length
 
 // The only ones of a convolution so far.
+#define DIRECT_VERSION 5 // of actions without mapping, and of contracts
+
 #define CONV_STRIDE  1
 #define CONV_PADDING 0
 
@@ -118,7 +122,7 @@ conv_read(policy_parser *d, policy_conv *conv)
 }
 
 static void
-spec_write(oct_writer *writer, const policy_spec *spec)
+spec_write(oct_writer *writer, const policy_spec *spec, uint32_t version)
 {
     text_write(writer, spec->env_id);
     oct_write_u8(writer, (uint8_t)spec->obs_dtype);
@@ -137,6 +141,9 @@ spec_write(oct_writer *writer, const policy_spec *spec)
     }
     if (spec->head == POLICY_HEAD_GAUSSIAN) {
         oct_write_u8(writer, spec->state_deviation);
+        if (version >= DIRECT_VERSION) {
+            oct_write_u8(writer, spec->action_direct);
+        }
     }
     oct_write_u8(writer, spec->normalise);
     oct_write_u8(writer, (uint8_t)spec->layer_count);
@@ -200,6 +207,9 @@ spec_read(policy_parser *d, policy_spec *spec)
     }
     if (spec->head == POLICY_HEAD_GAUSSIAN) {
         OCT_TRY(bool_read(d, &spec->state_deviation, "state_deviation"));
+        if (d->version >= DIRECT_VERSION) {
+            OCT_TRY(bool_read(d, &spec->action_direct, "action_direct"));
+        }
     }
     OCT_TRY(spec_read_layers(d, spec));
     if (d->reader.failed) {
@@ -213,8 +223,9 @@ spec_read(policy_parser *d, policy_spec *spec)
 
 // Magic, format version, length and checksum; leaves the reader at the origin, without the CRC.
 static oct_err
-prefix_read(policy_parser *d, uint32_t *version, const uint8_t *bytes, size_t length)
+prefix_read(policy_parser *d, const uint8_t *bytes, size_t length)
 {
+    uint32_t *version = &d->version;
     const uint8_t *found = oct_read_bytes(&d->reader, sizeof(magic));
     *version = oct_read_u32(&d->reader);
     uint32_t total_bytes = oct_read_u32(&d->reader);
@@ -262,24 +273,32 @@ has_gaussian(const policy_spec *spec)
 
 // The oldest format version that can say it, which is the only one that may.
 static uint32_t
-version_of(const policy_spec *spec, policy_precision precision, uint64_t base_version)
+version_of(const policy_head_info *head)
 {
-    bool is_first = precision == POLICY_FP32 || precision == POLICY_INT8;
-    return has_gaussian(spec) ? 4 : has_conv(spec) ? 3 : is_first && base_version == 0 ? 1 : 2;
+    const policy_spec *spec = &head->spec;
+    bool is_first = head->precision == POLICY_FP32 || head->precision == POLICY_INT8;
+    if (spec->action_direct || head->contract_bytes > 0) {
+        return DIRECT_VERSION;
+    }
+    return has_gaussian(spec)                           ? 4
+           : has_conv(spec)                             ? 3
+           : is_first && head->origin.base_version == 0 ? 1
+                                                        : 2;
 }
 
 static oct_err
-version_check(const policy_parser *d, const policy_head_info *head, uint32_t version)
+version_check(const policy_parser *d, const policy_head_info *head)
 {
     uint64_t base = head->origin.base_version;
-    uint32_t want = version_of(&head->spec, head->precision, base);
-    if (version != want) {
-        return policy_refuse(d, "it says format %u, but %s %s%s is format %u", version,
+    uint32_t want = version_of(head);
+    if (d->version != want) {
+        return policy_refuse(d, "it says format %u, but %s %s%s is format %u", d->version,
                              base == 0 ? "a complete policy in" : "a change in",
                              policy_precision_name(head->precision),
-                             has_gaussian(&head->spec) ? " with a Gaussian head"
-                             : has_conv(&head->spec)   ? " with convolutions"
-                                                       : "",
+                             want == DIRECT_VERSION      ? " with a contract or direct actions"
+                             : has_gaussian(&head->spec) ? " with a Gaussian head"
+                             : has_conv(&head->spec)     ? " with convolutions"
+                                                         : "",
                              want);
     }
     if (base != 0 && base >= head->origin.version) {
@@ -290,6 +309,26 @@ version_check(const policy_parser *d, const policy_head_info *head, uint32_t ver
         return policy_refuse(d, "a change in %s, which has no codes",
                              policy_precision_name(head->precision));
     }
+    if (base != 0 && head->contract_bytes > 0) {
+        return policy_refuse(d, "a change has a contract, which only complete policies have");
+    }
+    return OCT_OK;
+}
+
+static oct_err
+contract_read(policy_parser *d, policy_head_info *head)
+{
+    uint32_t length = d->version >= DIRECT_VERSION ? oct_read_u32(&d->reader) : 0;
+    const uint8_t *at = oct_read_bytes(&d->reader, length);
+    if (at == NULL || d->reader.failed) {
+        return policy_refuse(d, "it ends inside the contract");
+    }
+    if (!policy_contract_check(at, length)) {
+        return policy_refuse(d, "its contract is not a list of at most %d bytes of keys and texts",
+                             POLICY_CONTRACT_BYTES_MAX);
+    }
+    head->contract = length > 0 ? at : NULL;
+    head->contract_bytes = length;
     return OCT_OK;
 }
 
@@ -297,10 +336,10 @@ oct_err
 policy_header_read(policy_parser *d, policy_head_info *head, const uint8_t *bytes, size_t length,
                    char *reason, size_t reason_size)
 {
-    uint32_t version;
-    *d = (policy_parser){{.at = bytes, .left = length}, reason, reason_size};
+    *d = (policy_parser){
+        .reader = {.at = bytes, .left = length}, .reason = reason, .reason_size = reason_size};
     *head = (policy_head_info){0};
-    OCT_TRY(prefix_read(d, &version, bytes, length));
+    OCT_TRY(prefix_read(d, bytes, length));
     OCT_TRY(origin_read(d, &head->origin));
     head->precision = (policy_precision)oct_read_u8(&d->reader);
     if (head->precision < POLICY_FP32 || head->precision > POLICY_INT4) {
@@ -311,22 +350,33 @@ policy_header_read(policy_parser *d, policy_head_info *head, const uint8_t *byte
         return policy_refuse(d, "one scale per tensor, but no int8 codes");
     }
     OCT_TRY(spec_read(d, &head->spec));
-    return version_check(d, head, version);
+    OCT_TRY(contract_read(d, head));
+    return version_check(d, head);
 }
 
 void
 policy_header_write(oct_writer *writer, const policy_image *image, uint64_t base_version,
                     uint32_t total_bytes)
 {
-    policy_origin origin = image->origin;
-    origin.base_version = base_version;
+    policy_head_info head = {
+        .spec = image->spec,
+        .origin = image->origin,
+        .precision = image->precision,
+        .contract_bytes = base_version == 0 ? image->contract_bytes : 0,
+    };
+    head.origin.base_version = base_version;
+    uint32_t version = version_of(&head);
     oct_write_bytes(writer, magic, sizeof(magic));
-    oct_write_u32(writer, version_of(&image->spec, image->precision, base_version));
+    oct_write_u32(writer, version);
     oct_write_u32(writer, total_bytes);
-    origin_write(writer, &origin);
+    origin_write(writer, &head.origin);
     oct_write_u8(writer, (uint8_t)image->precision);
     oct_write_u8(writer, image->precision == POLICY_INT8 && image->per_tensor);
-    spec_write(writer, &image->spec);
+    spec_write(writer, &image->spec, version);
+    if (version >= DIRECT_VERSION) {
+        oct_write_u32(writer, head.contract_bytes);
+        oct_write_bytes(writer, image->contract, head.contract_bytes);
+    }
 }
 
 oct_err

@@ -15,6 +15,7 @@
 
 typedef struct policy_parser {
     oct_reader reader; // from the tensors on once the header was read, without the CRC
+    uint32_t version;  // of the format
     char *reason;
     size_t reason_size;
 } policy_parser;

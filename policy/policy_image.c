@@ -108,6 +108,7 @@ void
 policy_image_destroy(policy_image *image)
 {
     if (image != NULL) {
+        free(image->contract);
         free(image->block);
         free(image);
     }

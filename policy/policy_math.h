@@ -153,6 +153,16 @@ policy_box_action(float t, float low, float high)
     return policy_clamp(low + (t + 1.0f) / 2.0f * (high - low), low, high);
 }
 
+// An action that is not mapped: y, clamped to [low, high], of which either may be infinite. The
+// action is finite for any y; NaN counts as 0.
+static inline float
+policy_direct_action(float y, float low, float high)
+{
+    low = low > -3.402823466e38f ? low : -3.402823466e38f;
+    high = high < 3.402823466e38f ? high : 3.402823466e38f;
+    return policy_clamp(y == y ? y : 0.0f, low, high);
+}
+
 static inline float
 policy_relu(float x)
 {

@@ -20,7 +20,9 @@ gaussian_sample(const policy_spec *spec, const float *mean, const float *log_std
             t = policy_tanh(drawn[i]);
             extra[0] -= policy_log_squash(drawn[i]);
         }
-        float value = policy_box_action(t, spec->action_low[i], spec->action_high[i]);
+        float low = spec->action_low[i], high = spec->action_high[i];
+        float value = spec->action_direct ? policy_direct_action(drawn[i], low, high)
+                                          : policy_box_action(t, low, high);
         memcpy(action + i * sizeof(value), &value, sizeof(value));
     }
 }

@@ -118,6 +118,9 @@ check_head(const policy_spec *spec, char *reason, size_t reason_size)
     if (spec->head != POLICY_HEAD_ATOMS && spec->atoms != 0) {
         return oct_refuse(reason, reason_size, "%u atoms on a head without atoms", spec->atoms);
     }
+    if (spec->head != POLICY_HEAD_GAUSSIAN && spec->action_direct) {
+        return oct_refuse(reason, reason_size, "actions without mapping, but no Gaussian head");
+    }
     if (spec->head != POLICY_HEAD_GAUSSIAN && spec->state_deviation) {
         return oct_refuse(
             reason, reason_size,
@@ -178,14 +181,13 @@ policy_spec_check(const policy_spec *spec, char *reason, size_t reason_size)
                           POLICY_ACTIONS_MAX);
     }
     for (uint32_t i = 0; spec->action_kind == POLICY_BOX && i < spec->action_count; i++) {
-        if (!isfinite(spec->action_low[i]) || !isfinite(spec->action_high[i]) ||
-            !(spec->action_low[i] < spec->action_high[i]) ||
-            !isfinite(spec->action_high[i] - spec->action_low[i])) {
-            return oct_refuse(
-                reason, reason_size,
-                "action %u has bounds [%g, %g]; allowed are finite numbers, the first "
-                "below the second, with a finite difference",
-                i, (double)spec->action_low[i], (double)spec->action_high[i]);
+        float low = spec->action_low[i], high = spec->action_high[i];
+        if (!(low < high) || (!spec->action_direct && !isfinite(high - low))) {
+            return oct_refuse(reason, reason_size,
+                              "action %u has bounds [%g, %g]; allowed are %snumbers, the first "
+                              "below the second%s",
+                              i, (double)low, (double)high, spec->action_direct ? "" : "finite ",
+                              spec->action_direct ? "" : ", with a finite difference");
         }
     }
     OCT_TRY(check_layers(spec, reason, reason_size));
@@ -213,8 +215,8 @@ policy_spec_equal(const policy_spec *a, const policy_spec *b)
     if (strcmp(a->env_id, b->env_id) != 0 || a->obs_dtype != b->obs_dtype ||
         a->obs_count != b->obs_count || a->action_kind != b->action_kind ||
         a->action_count != b->action_count || a->head != b->head || a->atoms != b->atoms ||
-        a->state_deviation != b->state_deviation || a->normalise != b->normalise ||
-        a->layer_count != b->layer_count) {
+        a->state_deviation != b->state_deviation || a->action_direct != b->action_direct ||
+        a->normalise != b->normalise || a->layer_count != b->layer_count) {
         return false;
     }
     if (a->head == POLICY_HEAD_ATOMS &&

@@ -50,6 +50,8 @@ typedef enum policy_head {
     // box: y ~ N(mean, exp(log deviation)), the action is clip(y, -1, 1) mapped onto [low, high];
     // greedy = the mean. Outputs [dim] are the means and the deviations parameters of their own, or
     // (state_deviation) [2 * dim]: means, then log deviations. The log-probability is that of y.
+    // With action_direct means and deviations are in the environment's units: the action is
+    // clip(y, low, high), and a bound may be infinite.
     POLICY_HEAD_GAUSSIAN = 5,
     // box: u ~ N(mean, exp(log deviation)), the action is tanh(u) mapped onto [low, high]; greedy =
     // the mean. Outputs [2 * dim]: means, then log deviations. The log-probability is that of
@@ -123,12 +125,13 @@ typedef struct policy_spec {
     float value_min;
     float value_max;
     bool state_deviation; // POLICY_HEAD_GAUSSIAN, else false
+    bool action_direct;   // POLICY_HEAD_GAUSSIAN whose outputs are actions, else false
     bool normalise;       // observations: (x - mean) * inverse_std, before layer 0
     uint32_t layer_count;
     policy_layer layers[POLICY_LAYERS_MAX];
 } policy_spec;
 
-// Checks every relation (sizes, chaining, head against outputs, finite bounds). On OCT_EINVAL one
+// Checks every relation (sizes, chaining, head against outputs, bounds). On OCT_EINVAL one
 // line for a person is in reason (may be NULL with reason_size 0).
 OCT_CHECKED oct_err policy_spec_check(const policy_spec *spec, char *reason, size_t reason_size);
 bool policy_spec_equal(const policy_spec *a, const policy_spec *b);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/oct_base.h"
+#include "policy/policy_contract.h"
 #include "quantizer/quantizer_calibrate.h"
 #include "quantizer/quantizer_fold.h"
 #include "quantizer/quantizer_observed.h"
@@ -28,6 +29,7 @@ quantizer_ptq_convert(policy_image **image, const policy_image *fp32, policy_pre
     OCT_TRY(policy_image_create(&made, &fp32->spec, precision));
     float *params = params_of(fp32);
     made->origin = fp32->origin;
+    policy_contract_copy(made, fp32);
     made->origin.eval_return = NAN;
     if (fp32->spec.normalise) {
         size_t bytes = fp32->spec.obs_count * sizeof(float);
@@ -57,6 +59,7 @@ scale(policy_image **image, const policy_image *fp32, const quantizer_scaling *s
     policy_image *made;
     OCT_TRY(policy_image_create(&made, &spec, POLICY_FP32));
     made->origin = fp32->origin;
+    policy_contract_copy(made, fp32);
     float *params = params_of(fp32);
     oct_err err = quantizer_convert_folded(made, params, scaling, &QUANTIZER_METHOD_DEFAULT);
     free(params);

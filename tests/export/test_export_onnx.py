@@ -44,7 +44,7 @@ def with_onnxruntime():
 def by_numpy(path):
     model = onnx_numpy.Model(path)
     assert (model.ir, model.opset) == (8, 13)
-    assert (model.inputs, model.outputs[:2]) == (["observation"], ["outputs", "action"])
+    assert (model.inputs, model.outputs[:2]) == (["observation"], ["action", "outputs"])
     used = {name for node in model.nodes for name in node.inputs}
     assert set(model.constants) <= used, f"nobody uses {set(model.constants) - used}"
     assert model.notes["environment"] == "Test-v0" and model.notes["version"] == "7", model.notes

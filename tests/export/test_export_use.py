@@ -62,7 +62,7 @@ class Export(Case):
         size = (self.home / "a.onnx").stat().st_size
         self.assertIn(f"a.onnx: bf16 policy for Test-v0, {size} bytes\n"
                       "  in   observation float32 [batch][5]\n"
-                      "  out  outputs float32 [batch][3], action float32 [batch][3]\n", done.stdout)
+                      "  out  action float32 [batch][3], outputs float32 [batch][3]\n", done.stdout)
         self.assertEqual((self.home / "a.onnx").read_bytes(), (CASES / "brain16.onnx").read_bytes())
 
     def test_an_imported_policy_has_neither_environment_nor_run(self):

@@ -167,9 +167,9 @@ test_a_newer_format_is_refused_by_name(void **state)
     policy_image *image = full_image(POLICY_INT8, false);
     encoded e = encode(image);
     char reason[REASON];
-    e.bytes[4] = 5;
+    e.bytes[4] = 6;
     T_ERR(decode_and_drop(e.bytes, e.length, reason), OCT_EINVAL);
-    assert_string_equal(reason, "policy format 5 is newer than this build knows (4)");
+    assert_string_equal(reason, "policy format 6 is newer than this build knows (5)");
     e.bytes[4] = 0;
     T_ERR(decode_and_drop(e.bytes, e.length, reason), OCT_EPROTO);
     free(e.bytes);

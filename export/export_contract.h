@@ -1,0 +1,15 @@
+#ifndef EXPORT_EXPORT_CONTRACT_H
+#define EXPORT_EXPORT_CONTRACT_H
+
+#include <stdio.h>
+
+#include "policy/policy_format.h"
+
+// Writes the contract of an imported policy (policy/policy_contract.h) into an exported header: a
+// macro with a string for each entry, UPPER_METADATA_KEY. The key is in capitals, with underscores
+// for what no name of C may have; of two keys with the same macro only the first has one.
+//
+// Threads: any. Owns: nothing.
+void export_contract_write(FILE *out, const policy_image *image, const char *upper);
+
+#endif // EXPORT_EXPORT_CONTRACT_H
