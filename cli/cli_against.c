@@ -53,7 +53,7 @@ print_divergence(const policy_image *image, const cli_against_options *options,
     }
     printf("actions     %.2f %% agree", 100 * far->agreement);
     if (image->spec.action_kind == POLICY_BOX) {
-        printf(", mean distance %.3g of their range", far->action_l2);
+        printf(", mean distance %.3g standard deviations", far->action_l2);
     } else if (!isnan(far->kl)) {
         printf(", KL %.3g", far->kl);
     }

@@ -394,7 +394,7 @@ round_print(const distilling *d, uint32_t round, double loss)
     if (count > 0 && distill_image(d->student, d->options.precision, &image) == OCT_OK) {
         if (quantizer_probe(&far, image, d->teacher, rows, count) == OCT_OK) {
             bool is_box = d->teacher->spec.action_kind == POLICY_BOX;
-            printf(is_box ? ", actions differ by %.3g of their range" : ", %.2f %% agree",
+            printf(is_box ? ", actions differ by %.3g standard deviations" : ", %.2f %% agree",
                    is_box ? far.action_l2 : 100 * far.agreement);
         }
         policy_image_destroy(image);
@@ -498,8 +498,7 @@ static void
 print_parity(const quantizer_divergence *far, bool is_box, const char *of)
 {
     if (is_box) {
-        printf("parity   %.2f %% of the actions within 1 %% of their range, mean distance %.3g of "
-               "it (L2)",
+        printf("parity   %.2f %% of the actions within 0.1 standard deviations, mean distance %.3g",
                100 * far->agreement, far->action_l2);
     } else {
         printf("parity   %.2f %% of the greedy actions agree, KL %.3g", 100 * far->agreement,

@@ -109,13 +109,13 @@ static const oct_number rows[] = {
            "Discrete actions: mean KL divergence from fp32 on the probe batch; values are first "
            "divided by their spread.",
            ROW | STATUS, divergence_kl),
-    NUMBER(GAUGE, "divergence_action_l2", "range",
+    NUMBER(GAUGE, "divergence_action_l2", "deviations",
            "Continuous actions: mean distance from fp32 on the probe batch, in units of each "
-           "dimension's range.",
+           "action's standard deviation there.",
            ROW | STATUS, divergence_action_l2),
     METRIC(GAUGE, "agreement", "0 … 1",
            "Share of the probe batch where quantised and fp32 policy choose the same action "
-           "(continuous: within 1 % of the range).",
+           "(continuous: each within 0.1 of its standard deviation there).",
            ROW | STATUS, agreement, "octet_policy_agreement_ratio"),
     METRIC(COUNTER, "policy_gaps", "gaps",
            "Versions that actors missed; they then request a complete policy.", ROW | STATUS,

@@ -8,6 +8,9 @@
 #include "common/oct_base.h"
 #include "policy/policy_net.h"
 
+#define AGREE_SHARE    0.1  // of an action's standard deviation
+#define CONSTANT_SHARE 1e-5 // of its size: an action that moves less does not change
+
 // Outputs and actions of one policy on all rows.
 typedef struct answers {
     float *y;      // [rows][outputs]
@@ -198,24 +201,44 @@ discrete_compare(quantizer_divergence *out, const quantizer_answers *got,
 
 // ---- box
 
+// What a difference of action i is measured by: its standard deviation in want[rows][count]. An
+// action that does not change has none, and is measured by its size.
+static double
+action_unit(const float *want, uint32_t rows, uint32_t count, uint32_t i)
+{
+    double mean = 0.0, squares = 0.0, most = 0.0;
+    for (size_t r = 0; r < rows; r++) {
+        mean += (double)want[r * count + i] / rows;
+        most = OCT_MAX(most, fabs((double)want[r * count + i]));
+    }
+    for (size_t r = 0; r < rows; r++) {
+        double d = (double)want[r * count + i] - mean;
+        squares += d * d / rows;
+    }
+    double deviation = sqrt(squares);
+    return deviation > CONSTANT_SHARE * most ? deviation : most > 0.0 ? most : 1.0;
+}
+
 static void
 box_compare(quantizer_divergence *out, const quantizer_answers *got, const quantizer_answers *want)
 {
     const policy_spec *spec = got->spec;
     const float *a = got->actions, *b = want->actions;
+    double unit[POLICY_ACTIONS_MAX], sum = 0.0;
     uint32_t agreed = 0;
-    double sum = 0.0;
+    for (uint32_t i = 0; i < spec->action_count; i++) {
+        unit[i] = action_unit(b, out->rows, spec->action_count, i);
+    }
     for (size_t r = 0; r < out->rows; r++) {
         double squares = 0.0, worst = 0.0;
         for (uint32_t i = 0; i < spec->action_count; i++) {
             size_t at = r * spec->action_count + i;
-            double range = (double)spec->action_high[i] - (double)spec->action_low[i];
-            double d = range > 0.0 ? fabs((double)a[at] - (double)b[at]) / range : 0.0;
+            double d = fabs((double)a[at] - (double)b[at]) / unit[i];
             squares += d * d;
             worst = OCT_MAX(worst, d);
         }
-        sum += sqrt(squares);
-        agreed += worst < 0.01;
+        sum += sqrt(squares / spec->action_count);
+        agreed += worst < AGREE_SHARE;
     }
     out->agreement = (double)agreed / out->rows;
     out->kl = NAN;

@@ -6,6 +6,9 @@
 // How far a policy is from the one it was made from, a quantised one from its fp32 weights or a
 // student from its teacher, both run by the actors' kernels on the same observations.
 //
+// The unit of a box's action is its standard deviation in fp32 over the rows; of an action that is
+// the same in all rows, its size. So bounds do not enter, however wide they are.
+//
 // Threads: any. Owns: nothing.
 typedef struct quantizer_divergence {
     uint32_t rows;
@@ -16,12 +19,12 @@ typedef struct quantizer_divergence {
     double relative_l2; // ||y - y_fp32||_2 / ||y_fp32||_2 over all outputs
     double max_abs;     // max |y - y_fp32|
     double agreement;   // discrete: share of rows with the same greedy action; box: share of rows
-                        // whose action differs by less than 1 % of its range in every dimension
+                        // in which each action differs by less than 0.1 of its unit
     double kl; // discrete: mean KL(softmax(y_fp32 / t) || softmax(y / t)), t = 1 for logits and
                // the mean over rows of the spread (max - min) of y_fp32 for values; NaN: box, or an
                // output that is not finite
-    double action_l2; // box: mean ||a - a_fp32||_2, each dimension in units of its range; NaN:
-                      // discrete
+    double action_l2; // box: mean over rows of the root mean square over dimensions of (a - a_fp32)
+                      // / unit; NaN: discrete
 } quantizer_divergence;
 
 // Both are of the same observations and actions. obs[rows][obs_count] floats (also for u8 policies:

@@ -34,11 +34,12 @@ const char *octet_version(void); /* of the library, such as "0.9.0"; static stor
 typedef struct octet_policy_divergence {
     uint32_t size;      /* set by the caller: sizeof(octet_policy_divergence) */
     uint32_t is_box;    /* else discrete actions */
-    double agreement;   /* discrete: share of equal greedy actions; box: of actions within 1 % of
-                           their range in every dimension */
+    double agreement;   /* discrete: share of equal greedy actions; box: of rows whose actions
+                           are all within 0.1 of their standard deviation over the rows */
     double kl;          /* discrete: mean KL(other || policy), nats; of values, of a softmax at the
                            temperature of their spread. NaN: box */
-    double action_l2;   /* box: mean distance of actions in units of their range. NaN: discrete */
+    double action_l2;   /* box: mean distance of actions in units of their standard
+                           deviations. NaN: discrete */
     double max_abs;     /* of outputs, as far as they decide; NaN: the outputs mean other things */
     double relative_l2; /* the same: ||y - y_other|| / ||y_other|| */
 } octet_policy_divergence;

@@ -56,9 +56,9 @@ class PolicyDivergence:
     """How far a policy is from another. Measures for discrete actions are None for a box, and the reverse."""
 
     rows: int
-    agreement: float               # share of equal greedy actions (box: within 1 % of its range in every dimension)
+    agreement: float               # share of equal greedy actions (box: each within 0.1 of its standard deviation)
     kl: float | None               # discrete: mean KL(other || policy); values: at the temperature of their spread
-    action_distance: float | None  # box: mean, in units of its range
+    action_distance: float | None  # box: root mean square over actions, in units of their standard deviations
     max_abs: float | None          # of outputs, as far as they decide; None: those of the two mean other things
     relative_l2: float | None
 

@@ -117,7 +117,7 @@ expect_alike(policy_head head, uint32_t atoms, bool state_deviation, distill_kin
     T_OK(quantizer_probe(&far, image, teacher, obs, ROWS));
     if (teacher->spec.action_kind == POLICY_BOX) {
         // By KL means count less where the teacher draws widely.
-        T_NEAR(far.action_l2, 0, kind == DISTILL_KL ? 0.15 : 0.03, 0);
+        T_NEAR(far.action_l2, 0, kind == DISTILL_KL ? 0.4 : 0.06, 0);
     } else {
         assert_true(far.agreement > 0.95);
         T_NEAR(far.kl, 0, 0.01, 0);

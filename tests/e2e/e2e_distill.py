@@ -125,7 +125,7 @@ def test_a_box_is_learned_before_tanh():
         finish(train(run, "--set", "run.env_steps=6000", "--set", "run.stop_at_return=none", preset=PENDULUM), run)
         text = octet("distill", run / "policy.oct", *QUICK, "--hidden", "16", "--precision", "int4", "--out", folder / "s")
         assert re.search(r"teacher +int8 .*\n(.*\n)*student +int4", text), text
-        assert "of the actions within 1 % of their range" in text, text
+        assert "of the actions within 0.1 standard deviations" in text, text
         assert "deviations are not learned" not in text, text
         text = octet("distill", run, *QUICK, "--loss", "kl", "--out", folder / "t", code=1)
         assert "use the loss squares" in text, text

@@ -116,7 +116,7 @@ test_values_are_compared_at_the_temperature_of_their_spread(void **state)
 }
 
 static void
-test_box_actions_are_compared_in_units_of_their_range(void **state)
+test_box_actions_are_compared_in_units_of_their_deviation(void **state)
 {
     (void)state;
     policy_spec spec = plain_spec(2, 2);
@@ -127,17 +127,45 @@ test_box_actions_are_compared_in_units_of_their_range(void **state)
     spec.action_low[1] = 0.0f;
     spec.action_high[1] = 1.0f;
     quantizer_divergence out = probe(&spec, shifted, identity, observed, 4);
-    double l2 = 0.0;
+    double mean = 0.0, square = 0.0, distance = 0.0;
     int agreed = 0;
     for (size_t r = 0; r < 4; r++) {
-        double x = (double)observed[2 * r], d = fabs(tanh(x + 0.5) - tanh(x)) / 2.0;
-        l2 += d / 4.0;
-        agreed += d < 0.01;
+        mean += tanh((double)observed[2 * r]) / 4.0;
     }
-    assert_int_equal(agreed, 1); // tanh(3) is nearly flat
-    T_NEAR(out.action_l2, l2, 1e-6, 0.0);
-    T_NEAR(out.agreement, 0.25, 0.0, 0.0);
+    for (size_t r = 0; r < 4; r++) {
+        double d = tanh((double)observed[2 * r]) - mean;
+        square += d * d / 4.0;
+    }
+    for (size_t r = 0; r < 4; r++) {
+        double x = (double)observed[2 * r], d = fabs(tanh(x + 0.5) - tanh(x)) / sqrt(square);
+        distance += d / sqrt(2.0) / 4.0; // one of two dimensions moves
+        agreed += d < 0.1;
+    }
+    assert_int_equal(agreed, 2); // tanh(2) and tanh(3) are nearly flat
+    T_NEAR(out.action_l2, distance, 1e-6, 0.0);
+    T_NEAR(out.agreement, 0.5, 0.0, 0.0);
     assert_true(isnan(out.kl));
+}
+
+// The same error is the same distance, whatever the bounds are, and bounds may be infinite.
+static void
+test_the_width_of_bounds_changes_no_distance(void **state)
+{
+    (void)state;
+    quantizer_divergence out[2];
+    for (size_t i = 0; i < 2; i++) {
+        policy_spec spec = plain_spec(2, 2);
+        spec.action_kind = POLICY_BOX;
+        spec.head = POLICY_HEAD_GAUSSIAN;
+        spec.action_direct = true;
+        for (size_t k = 0; k < 2; k++) {
+            spec.action_low[k] = i == 0 ? -100.0f : -INFINITY;
+            spec.action_high[k] = i == 0 ? 100.0f : INFINITY;
+        }
+        out[i] = probe(&spec, shifted, identity, observed, 4);
+    }
+    assert_true(out[0].action_l2 > 0.1 && out[0].action_l2 == out[1].action_l2);
+    assert_true(out[0].agreement == 0.0 && out[1].agreement == 0.0);
 }
 
 static void
@@ -229,7 +257,8 @@ main(void)
         cmocka_unit_test(test_outputs_that_overflow_have_no_divergence),
         cmocka_unit_test(test_what_all_actions_share_is_no_divergence),
         cmocka_unit_test(test_values_are_compared_at_the_temperature_of_their_spread),
-        cmocka_unit_test(test_box_actions_are_compared_in_units_of_their_range),
+        cmocka_unit_test(test_box_actions_are_compared_in_units_of_their_deviation),
+        cmocka_unit_test(test_the_width_of_bounds_changes_no_distance),
         cmocka_unit_test(test_atoms_are_compared_by_their_expected_values),
         cmocka_unit_test(test_bytes_are_observed_as_bytes),
         cmocka_unit_test(test_a_quantised_policy_diverges_by_its_weights_error),
