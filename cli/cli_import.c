@@ -13,6 +13,7 @@
 #include "actor/actor_sight.h"
 #include "cli/cli_commands.h"
 #include "cli/cli_env_guard.h"
+#include "cli/cli_import_normaliser.h"
 #include "cli/cli_import_options.h"
 #include "cli/cli_import_read.h"
 #include "cli/cli_import_report.h"
@@ -24,6 +25,7 @@
 #include "common/oct_file.h"
 #include "common/oct_text.h"
 #include "import/import_npy.h"
+#include "import/import_rows.h"
 #include "policy/policy_file.h"
 #include "policy/policy_net.h"
 #include "quantizer/quantizer_observed.h"
@@ -38,6 +40,7 @@
 typedef struct import_run {
     cli_import_options options;
     cli_import_source source;
+    import_normaliser normaliser; // count 0: none
     import_graph *graph;
     import_result result;
     policy_image *fp32;  // that is written: result.image, or the same with scaled observations
@@ -138,6 +141,20 @@ env_check(const import_run *run)
 // ---- the model
 
 static bool
+normaliser_load(import_run *run)
+{
+    char reason[REASON_BYTES] = "";
+    const char *path = run->options.normalizer;
+    if (path == NULL || cli_import_normaliser_is_pickle(path)) {
+        return true;
+    }
+    run->options.normalizer = NULL;
+    run->options.is_normalised = true;
+    return cli_import_normaliser_load(&run->normaliser, path, reason, sizeof(reason)) ||
+           failed(path, reason);
+}
+
+static bool
 model_take(import_run *run)
 {
     char reason[REASON_BYTES] = "";
@@ -151,7 +168,8 @@ model_take(import_run *run)
         err = OCT_EINVAL;
     }
     if (err == OCT_OK) {
-        err = import_graph_create(&run->graph, model, request->obs_shape, request->obs_rank, reason,
+        err = import_graph_create(&run->graph, model, request->obs_shape, request->obs_rank,
+                                  run->normaliser.count > 0 ? &run->normaliser : NULL, reason,
                                   sizeof(reason));
     }
     if (err == OCT_OK) {
@@ -215,6 +233,67 @@ file_add(import_run *run, const import_npy *npy)
     free(bytes);
 }
 
+// Notes on what the rows of the file are like.
+static void
+file_remark(import_run *run, const import_npy *npy)
+{
+    uint32_t left_out = 0;
+    for (size_t r = 0; r < npy->rows; r++) {
+        const float *row = npy->numbers + r * npy->width;
+        bool is_finite = true;
+        for (uint32_t i = 0; i < npy->width; i++) {
+            is_finite = is_finite && isfinite(row[i]);
+        }
+        left_out += !is_finite;
+    }
+    if (left_out > 0) {
+        import_note(&run->result,
+                    "%u of %u rows of observations have a number that is not finite (NaN or inf) "
+                    "and are left out",
+                    left_out, npy->rows);
+    }
+    if (import_rows_examine(npy->numbers, npy->rows, npy->width).is_noise) {
+        import_note(&run->result,
+                    "the observations look like random numbers (none is correlated with another or "
+                    "with the row before), so neither agreement nor calibration says how the "
+                    "policy acts; record observations of the policy at work");
+    }
+}
+
+// Notes on numbers that are the same in all rows.
+static void
+constants_remark(import_run *run)
+{
+    import_rows rows =
+        import_rows_examine(quantizer_reservoir_rows(run->observed),
+                            quantizer_reservoir_count(run->observed), run->fp32->spec.obs_count);
+    char list[128];
+    oct_text text;
+    oct_text_init(&text, list, sizeof(list));
+    for (uint32_t i = 0; i < OCT_MIN(rows.constant_count, (uint32_t)IMPORT_ROWS_NAMED); i++) {
+        oct_text_add(&text, "%s%u", i > 0 ? ", " : "", rows.constant[i]);
+    }
+    if (rows.constant_count > 0 && run->is_real) {
+        import_note(&run->result,
+                    "%u of %u numbers of an observation are the same in all rows: %s%s",
+                    rows.constant_count, run->fp32->spec.obs_count, list,
+                    rows.constant_count > IMPORT_ROWS_NAMED ? " …" : "");
+    }
+}
+
+static void
+actions_remark(import_run *run)
+{
+    const policy_spec *spec = &run->fp32->spec;
+    const import_parity *parity = &run->report.parity;
+    for (uint32_t i = 0; spec->action_kind == POLICY_BOX && i < spec->action_count; i++) {
+        const import_action *action = &parity->actions[i];
+        if (action->deviation <= 1e-6 * OCT_MAX(fabs(action->least), fabs(action->most))) {
+            import_note(&run->result, "action %u is the same in all rows: %.6g", i, action->least);
+        }
+    }
+}
+
 static bool
 file_observe(import_run *run)
 {
@@ -225,8 +304,12 @@ file_observe(import_run *run)
         return failed(path, reason);
     }
     uint32_t count = run->fp32->spec.obs_count;
-    bool is_fit = npy.width == count;
-    if (!is_fit) {
+    bool is_fit = npy.rank >= 2 && npy.width == count;
+    if (npy.rank < 2) {
+        cli_error(CLI_IMPORT,
+                  "'%s' has an array of %u dimension%s; allowed are rows of observations", path,
+                  npy.rank, oct_text_plural(npy.rank));
+    } else if (!is_fit) {
         cli_error(CLI_IMPORT,
                   "'%s' has rows of %u number%s, but an observation of the model has %u", path,
                   npy.width, oct_text_plural(npy.width), count);
@@ -234,6 +317,7 @@ file_observe(import_run *run)
         is_fit = file_is_bytes(path, &npy);
     }
     if (is_fit) {
+        file_remark(run, &npy);
         file_add(run, &npy);
     }
     import_npy_free(&npy);
@@ -267,11 +351,12 @@ observe(import_run *run)
     const cli_import_options *options = &run->options;
     run->observed = quantizer_reservoir_create(&run->fp32->spec, OBSERVED_ROWS, options->seed);
     run->is_real = options->observations != NULL || options->env_id != NULL;
-    if (options->observations != NULL) {
-        return file_observe(run);
-    }
-    if (options->env_id != NULL) {
-        return env_observe(run);
+    if (run->is_real) {
+        bool is_observed = options->observations != NULL ? file_observe(run) : env_observe(run);
+        if (is_observed) {
+            constants_remark(run);
+        }
+        return is_observed;
     }
     quantizer_reservoir_fill(run->observed, run->fp32);
     (void)snprintf(run->observed_text, sizeof(run->observed_text),
@@ -308,7 +393,10 @@ convert(import_run *run)
     const cli_import_options *options = &run->options;
     const float *rows = quantizer_reservoir_rows(run->observed);
     uint32_t count = quantizer_reservoir_count(run->observed);
-    oct_err err = import_policy_parity(&run->report.parity, &run->result, run->fp32, rows, count);
+    oct_err err = import_parity_measure(&run->report.parity, &run->result, run->fp32, rows, count);
+    if (err == OCT_OK) {
+        actions_remark(run);
+    }
     if (err == OCT_OK && options->precision != POLICY_FP32) {
         if (quantizer_ptq_convert(&run->image, run->fp32, options->precision,
                                   &QUANTIZER_METHOD_DEFAULT,
@@ -507,8 +595,8 @@ cli_import(int argc, char **argv)
     if (has_env) {
         cli_env_guard_begin(CLI_IMPORT, run->options.env_id);
     }
-    bool is_done = request_complete(&run->options) && model_take(run) && observe(run) &&
-                   scale(run) && convert(run) && files_write(run) && env_tell(run);
+    bool is_done = request_complete(&run->options) && normaliser_load(run) && model_take(run) &&
+                   observe(run) && scale(run) && convert(run) && files_write(run) && env_tell(run);
     if (has_env) {
         cli_env_guard_end();
     }
@@ -523,6 +611,7 @@ cli_import(int argc, char **argv)
     import_policy_free(&run->result);
     import_graph_destroy(run->graph);
     cli_import_source_free(&run->source);
+    cli_import_normaliser_free(&run->normaliser);
     free(run);
     return is_done ? 0 : CLI_EXIT_FAILED;
 }

@@ -17,6 +17,8 @@ enum {
     KEY_ACTIONS,
     KEY_BOUNDS,
     KEY_UNIT,
+    KEY_SCALE,
+    KEY_OFFSET,
     KEY_HEAD,
     KEY_OUTPUT,
     KEY_LOG_STD,
@@ -45,13 +47,21 @@ static const struct argp_option option_table[] = {
      "Set the activation between the layers of a state dict, which does not contain it: elu, relu, "
      "tanh or sigmoid",
      0},
-    {"normalizer", KEY_NORMALIZER, "FILE", 0,
-     "Normalise observations as this file says: a VecNormalize that Stable-Baselines3 saved", 0},
     {"actions", KEY_ACTIONS, "N", 0,
      "Set the number of actions, which are discrete without --bounds or an --env that has a box",
      0},
     {"bounds", KEY_BOUNDS, "LOW:HIGH,...", 0,
-     "Set the bounds of box actions: one pair for all actions, or one for each", 0},
+     "Clip box actions to these bounds: one pair for all actions, or one for each, with inf for "
+     "none; or none: a box without bounds",
+     0},
+    {"action-scale", KEY_SCALE, "S,...", 0,
+     "Multiply the model's actions by S: one number for all actions, or one for each", 0},
+    {"action-offset", KEY_OFFSET, "O,...", 0, "Add O to the model's actions, after --action-scale",
+     0},
+    {"normalizer", KEY_NORMALIZER, "FILE", 0,
+     "Normalise observations before the model by mean and std in FILE (.npz, .json, .npy with two "
+     "rows, or MEAN.npy,STD.npy), or by a VecNormalize that Stable-Baselines3 saved",
+     0},
     {"unit-actions", KEY_UNIT, NULL, 0,
      "Map the model's actions from [-1, 1] to the bounds, as for SAC and TD3 of Stable-Baselines3",
      0},
@@ -98,7 +108,8 @@ parse_bound(const char **at, char stop, float *out)
 {
     char *end;
     double value = strtod(*at, &end);
-    bool is_number = end != *at && isfinite((float)value) && (*end == stop || *end == '\0');
+    bool is_number = end != *at && !isnan(value) && (isinf(value) || isfinite((float)value)) &&
+                     (*end == stop || *end == '\0');
     *out = (float)value;
     *at = end;
     return is_number;
@@ -108,7 +119,7 @@ static void
 parse_bounds(cli_import_options *options, const char *arg)
 {
     import_request *request = &options->request;
-    const char *at = arg;
+    const char *at = strcmp(arg, "none") == 0 ? "-inf:inf" : arg;
     uint32_t count = 0;
     for (;;) {
         bool is_pair = count < POLICY_ACTIONS_MAX && parse_bound(&at, ':', &request->low[count]) &&
@@ -116,8 +127,8 @@ parse_bounds(cli_import_options *options, const char *arg)
                        request->low[count] < request->high[count];
         if (!is_pair) {
             cli_usage_error(CLI_IMPORT,
-                            "--bounds is '%s'; allowed are up to %d pairs LOW:HIGH of finite "
-                            "numbers, LOW below HIGH, separated by commas",
+                            "--bounds is '%s'; allowed are none, or up to %d pairs LOW:HIGH, LOW "
+                            "below HIGH, separated by commas (-inf and inf: no bound)",
                             arg, POLICY_ACTIONS_MAX);
         }
         count++;
@@ -127,6 +138,28 @@ parse_bounds(cli_import_options *options, const char *arg)
     }
     request->bound_count = count;
     options->has_bounds = true;
+}
+
+// Finite numbers, separated by commas. is_factor: none of them is 0.
+static uint32_t
+parse_list(const char *option, const char *arg, bool is_factor, float out[POLICY_ACTIONS_MAX])
+{
+    const char *at = arg;
+    uint32_t count = 0;
+    for (;;) {
+        bool is_number = count < POLICY_ACTIONS_MAX && parse_bound(&at, ',', &out[count]) &&
+                         isfinite(out[count]) && !(is_factor && out[count] == 0.0f);
+        if (!is_number) {
+            cli_usage_error(CLI_IMPORT,
+                            "%s is '%s'; allowed are up to %d finite numbers%s, separated by "
+                            "commas",
+                            option, arg, POLICY_ACTIONS_MAX, is_factor ? " other than 0" : "");
+        }
+        count++;
+        if (*at++ == '\0') {
+            return count;
+        }
+    }
 }
 
 static void
@@ -204,6 +237,14 @@ parse(int key, char *arg, struct argp_state *state)
         return 0;
     case KEY_UNIT:
         options->request.unit_actions = true;
+        return 0;
+    case KEY_SCALE:
+        options->request.scale_count =
+            parse_list("--action-scale", arg, true, options->request.scale);
+        return 0;
+    case KEY_OFFSET:
+        options->request.offset_count =
+            parse_list("--action-offset", arg, false, options->request.offset);
         return 0;
     case KEY_HEAD:
         parse_head(options, arg);

@@ -197,6 +197,9 @@ python_read(cli_import_source *out, cli_import_options *options, char *reason, s
         arguments[count++] = "--normalizer";
         arguments[count++] = options->normalizer;
     }
+    if (options->is_normalised) {
+        arguments[count++] = "--no-normalizer";
+    }
     arguments[count++] = "--";
     arguments[count++] = options->model;
     arguments[count] = NULL;
@@ -223,9 +226,11 @@ cli_import_read(cli_import_source *out, cli_import_options *options, char *reaso
     if (options->activation != NULL || options->normalizer != NULL) {
         return oct_refuse(
             reason, reason_size,
-            "%s is for files of PyTorch and Stable-Baselines3; an ONNX model contains "
-            "all operations",
-            options->activation != NULL ? "--activation" : "--normalizer");
+            options->activation != NULL
+                ? "--activation is for files of PyTorch and Stable-Baselines3; an ONNX model "
+                  "contains its activations"
+                : "--normalizer with a pickle is for files of PyTorch and "
+                  "Stable-Baselines3; for an ONNX model write mean and std with numpy.savez");
     }
     return import_model_load(&out->model, options->model, reason, reason_size);
 }

@@ -4,11 +4,13 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "cli/cli_codes.h"
 #include "cli/cli_json.h"
 #include "cli/cli_text.h"
 #include "common/oct_base.h"
+#include "common/oct_text.h"
 #include "quantizer/quantizer_ptq.h"
 
 static const char *
@@ -47,8 +49,33 @@ print_actions(const policy_spec *spec)
         printf("%u discrete actions (%s)", spec->action_count, head_name(spec->head));
         return;
     }
-    printf("a box of %u (%s), action 0 in [%g, %g]", spec->action_count, head_name(spec->head),
-           (double)spec->action_low[0], (double)spec->action_high[0]);
+    printf("a box of %u (%s), ", spec->action_count, head_name(spec->head));
+    if (isinf(spec->action_low[0]) && isinf(spec->action_high[0])) {
+        printf("action 0 without bounds");
+    } else {
+        printf("action 0 in [%g, %g]", (double)spec->action_low[0], (double)spec->action_high[0]);
+    }
+}
+
+// Actions that the bounds change, and how far the model's go.
+static void
+print_clipped(const cli_import_report *report)
+{
+    const policy_spec *spec = &report->fp32->spec;
+    const import_parity *parity = &report->parity;
+    if (spec->action_kind != POLICY_BOX || !(parity->actions_clipped > 0.0)) {
+        return;
+    }
+    printf("  bounds clip an action in %.2f %% of these\n", 100.0 * parity->actions_clipped);
+    for (uint32_t i = 0; i < spec->action_count; i++) {
+        const import_action *action = &parity->actions[i];
+        if (action->clipped > 0.0) {
+            printf("    action %-3u clipped in %6.2f %%: the model's is %g to %g, bounds are [%g, "
+                   "%g]\n",
+                   i, 100.0 * action->clipped, action->least, action->most,
+                   (double)spec->action_low[i], (double)spec->action_high[i]);
+        }
+    }
 }
 
 static void
@@ -68,11 +95,19 @@ print_image(const cli_import_report *report)
     }
     printf("%.2f %% of the actions agree", 100.0 * far->agreement);
     if (image->spec.action_kind == POLICY_BOX) {
-        printf(", mean distance %.3g of their range", far->action_l2);
+        printf(", mean distance %.3g standard deviations", far->action_l2);
     } else if (!isnan(far->kl)) {
         printf(", KL %.3g", far->kl);
     }
     printf("\n");
+}
+
+// Notes quote names of models and files.
+static void
+print_note(const char *note)
+{
+    char plain[4 * IMPORT_NOTE_SIZE];
+    printf("note        %s\n", oct_text_quote(plain, sizeof(plain), note, strlen(note)));
 }
 
 void
@@ -91,10 +126,10 @@ cli_import_report_text(const cli_import_report *report)
         printf("note        %s\n", cli_text_plain(report->notes[i], SIZE_MAX).text);
     }
     for (uint32_t i = 0; i < result->note_count; i++) {
-        printf("note        %s\n", cli_text_plain(result->notes[i], SIZE_MAX).text);
+        print_note(result->notes[i]);
     }
     if (report->env_note != NULL) {
-        printf("note        %s\n", cli_text_plain(report->env_note, SIZE_MAX).text);
+        print_note(report->env_note);
     }
     printf("compared on %s\n", cli_text_plain(report->observed, SIZE_MAX).text);
     const import_parity *parity = &report->parity;
@@ -102,6 +137,7 @@ cli_import_report_text(const cli_import_report *report)
            "actions agree\n",
            spec->action_kind == POLICY_BOX ? "actions" : "outputs", parity->max_abs,
            parity->mean_abs, 100.0 * parity->agreement);
+    print_clipped(report);
     if (result->observation_clip != NULL) {
         printf("  the model clips observations, which policies do not: %.2f %% of these\n",
                100.0 * parity->clipped);
@@ -152,6 +188,23 @@ layers_json(const cli_import_report *report)
 }
 
 static json_t *
+actions_json(const import_parity *parity, uint32_t count)
+{
+    json_t *list = json_array();
+    OCT_ASSERT(list != NULL);
+    for (uint32_t i = 0; i < count; i++) {
+        const import_action *of = &parity->actions[i];
+        json_t *action = object_make();
+        cli_json_put(action, "least", cli_json_number(of->least));
+        cli_json_put(action, "most", cli_json_number(of->most));
+        cli_json_put(action, "deviation", cli_json_number(of->deviation));
+        cli_json_put(action, "clipped", cli_json_number(of->clipped));
+        cli_json_append(list, action);
+    }
+    return list;
+}
+
+static json_t *
 quantised_json(const cli_import_report *report)
 {
     const quantizer_divergence *far = &report->far;
@@ -188,6 +241,10 @@ cli_import_report_json(const cli_import_report *report)
     cli_json_put(fp32, "mean_abs", cli_json_number(parity->mean_abs));
     cli_json_put(fp32, "agreement", cli_json_number(parity->agreement));
     cli_json_put(fp32, "clipped", cli_json_number(parity->clipped));
+    bool is_box = spec->action_kind == POLICY_BOX;
+    cli_json_put(fp32, "actions_clipped",
+                 is_box ? cli_json_number(parity->actions_clipped) : json_null());
+    cli_json_put(fp32, "actions", is_box ? actions_json(parity, spec->action_count) : json_null());
     cli_json_put(fp32, "bytes", json_integer((json_int_t)policy_encoded_size(report->fp32)));
     cli_json_put(root, "policy", cli_json_text(report->path));
     cli_json_put(root, "fp32_policy", cli_json_text(report->fp32_path));

@@ -258,14 +258,49 @@ observation_shape(import_step *step, const import_port *port, const uint32_t *ob
     return OCT_OK;
 }
 
+// The steps of a normaliser behind the observation; *step becomes the last of them.
 static oct_err
-observation_define(import_graph *graph, const uint32_t *obs_shape, uint32_t obs_rank, char *reason,
-                   size_t reason_size)
+normaliser_add(import_graph *graph, const import_normaliser *normaliser, const import_step **step,
+               char *reason, size_t reason_size)
+{
+    uint32_t count = graph->observation.count;
+    if (normaliser->count != count) {
+        return oct_refuse(reason, reason_size,
+                          "the normaliser has %u number%s, but an observation has %u",
+                          normaliser->count, oct_text_plural(normaliser->count), count);
+    }
+    double *numbers = import_graph_alloc(graph, 4 * (size_t)count * sizeof(double));
+    import_step *affine = import_step_make(graph, NULL, IMPORT_AFFINE, &graph->observation);
+    import_step *clip = affine != NULL ? import_step_make(graph, NULL, IMPORT_CLIP, affine) : NULL;
+    if (numbers == NULL || clip == NULL) {
+        return oct_refuse(reason, reason_size, IMPORT_TOO_LARGE);
+    }
+    double *a = numbers, *b = a + count, *low = b + count, *high = low + count;
+    for (uint32_t i = 0; i < count; i++) {
+        a[i] = 1.0 / normaliser->deviation[i];
+        b[i] = -normaliser->mean[i] * a[i];
+        low[i] = -normaliser->clip;
+        high[i] = normaliser->clip;
+    }
+    affine->a = a;
+    affine->b = b;
+    clip->a = low;
+    clip->b = high;
+    *step = normaliser->clip > 0.0 ? clip : affine;
+    return OCT_OK;
+}
+
+static oct_err
+observation_define(import_graph *graph, const uint32_t *obs_shape, uint32_t obs_rank,
+                   const import_normaliser *normaliser, char *reason, size_t reason_size)
 {
     const import_port *port = &graph->model->inputs[0];
     graph->observation = (import_step){.kind = IMPORT_OBSERVATION};
     OCT_TRY(observation_shape(&graph->observation, port, obs_shape, obs_rank, reason, reason_size));
     import_value value = {.step = &graph->observation};
+    if (normaliser != NULL) {
+        OCT_TRY(normaliser_add(graph, normaliser, &value.step, reason, reason_size));
+    }
     import_graph_define(graph, port->name, &value);
     return OCT_OK;
 }
@@ -283,7 +318,8 @@ values_count(const import_model *model)
 
 oct_err
 import_graph_create(import_graph **out, const import_model *model, const uint32_t *obs_shape,
-                    uint32_t obs_rank, char *reason, size_t reason_size)
+                    uint32_t obs_rank, const import_normaliser *normaliser, char *reason,
+                    size_t reason_size)
 {
     if (model->opset < OPSET_LEAST) {
         return oct_refuse(reason, reason_size, "its opset is %" PRId64 ", allowed is %d and later",
@@ -308,7 +344,7 @@ import_graph_create(import_graph **out, const import_model *model, const uint32_
         import_value value = {.constant = &model->tensors[i]};
         import_graph_define(graph, model->tensors[i].name, &value);
     }
-    oct_err err = observation_define(graph, obs_shape, obs_rank, reason, reason_size);
+    oct_err err = observation_define(graph, obs_shape, obs_rank, normaliser, reason, reason_size);
     if (err != OCT_OK) {
         import_graph_destroy(graph);
         return err;

@@ -20,11 +20,21 @@
 
 typedef struct import_graph import_graph;
 
+// What is done to an observation before the model reads it, in the order of the model's input:
+// (x - mean) / deviation, then a clip to [-clip, clip].
+typedef struct import_normaliser {
+    uint32_t count;
+    double *mean;      // [count], finite
+    double *deviation; // [count], finite and above 0
+    double clip;       // 0: none
+} import_normaliser;
+
 // obs_shape[obs_rank]: of one observation as the caller knows it, for a model that does not say it;
-// rank 0: not known. OCT_EINVAL: the model has not one input, or one of another shape, with one
-// line in reason.
+// rank 0: not known. normaliser: of the caller; NULL: none. OCT_EINVAL: the model has no input, or
+// one of another shape, with one line in reason.
 OCT_CHECKED oct_err import_graph_create(import_graph **out, const import_model *model,
-                                        const uint32_t *obs_shape, uint32_t obs_rank, char *reason,
+                                        const uint32_t *obs_shape, uint32_t obs_rank,
+                                        const import_normaliser *normaliser, char *reason,
                                         size_t reason_size);
 void import_graph_destroy(import_graph *graph); // NULL is a no-op
 

@@ -2,6 +2,7 @@
 #include "import/import_npy.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +12,7 @@
 #include "common/oct_bytes.h"
 #include "common/oct_file.h"
 #include "common/oct_text.h"
+#include "policy/policy_half.h"
 
 #define HEADER_MAX 4096
 
@@ -32,7 +34,7 @@ header_value(const char *header, const char *key)
     return at + strspn(at, " ");
 }
 
-// "(1000, 8)". False: no such tuple.
+// "(1000, 8)". False: no such tuple, or one with a dimension of 0.
 static bool
 shape_read(import_npy *out, const char *at)
 {
@@ -50,25 +52,80 @@ shape_read(import_npy *out, const char *at)
         out->shape[out->rank++] = (uint32_t)dim;
         at = end;
     }
-    out->rows = out->rank > 0 ? out->shape[0] : 0;
-    out->width = out->rows > 0 ? (uint32_t)(count / out->rows) : 0;
-    return out->rank >= 2;
+    out->rows = out->rank > 0 ? out->shape[0] : 1;
+    out->width = (uint32_t)(count / out->rows);
+    return true;
 }
 
-// Bytes of a number of type descr; 0: a type that is not read.
-static size_t
-type_bytes(const char *descr)
+// Numbers as they are in the file.
+typedef struct number_type {
+    char kind; // f, i, u or b (a byte of 0 or 1)
+    uint32_t bytes;
+    bool is_big_endian;
+} number_type;
+
+// "'<f4'". False: a type that is not read.
+static bool
+type_read(number_type *out, const char *descr)
 {
-    static const struct {
-        const char *name;
-        size_t bytes;
-    } types[] = {{"'<f4'", 4}, {"'<f8'", 8}, {"'|u1'", 1}};
-    for (size_t i = 0; descr != NULL && i < OCT_COUNTOF(types); i++) {
-        if (strncmp(descr, types[i].name, strlen(types[i].name)) == 0) {
-            return types[i].bytes;
-        }
+    if (descr == NULL || descr[0] != '\'' || descr[1] == '\0' || descr[2] == '\0' ||
+        descr[3] < '1' || descr[3] > '8' || descr[4] != '\'') {
+        return false;
     }
-    return 0;
+    *out = (number_type){
+        .kind = descr[2], .bytes = (uint32_t)(descr[3] - '0'), .is_big_endian = descr[1] == '>'};
+    bool is_power = out->bytes == 1 || out->bytes == 2 || out->bytes == 4 || out->bytes == 8;
+    return is_power && strchr("<>|=", descr[1]) != NULL &&
+           (out->kind == 'f'   ? out->bytes > 1
+            : out->kind == 'b' ? out->bytes == 1
+                               : out->kind == 'i' || out->kind == 'u');
+}
+
+static float
+number_make(const number_type *type, uint64_t bits)
+{
+    if (type->kind == 'f' && type->bytes == 2) {
+        bool is_finite = (bits & 0x7c00) != 0x7c00;
+        return is_finite ? policy_fp16_to_float((uint16_t)bits) : NAN; // rows of such are left out
+    }
+    if (type->kind == 'f' && type->bytes == 4) {
+        uint32_t word = (uint32_t)bits;
+        float x;
+        memcpy(&x, &word, sizeof(x));
+        return x;
+    }
+    if (type->kind == 'f') {
+        double x;
+        memcpy(&x, &bits, sizeof(x));
+        return (float)x;
+    }
+    uint32_t unused = 64 - 8 * type->bytes; // bits above the sign
+    return type->kind == 'i' ? (float)((int64_t)(bits << unused) >> unused) : (float)bits;
+}
+
+static float
+number_read(oct_reader *in, const number_type *type)
+{
+    uint64_t bits = 0;
+    const uint8_t *at = oct_read_bytes(in, type->bytes);
+    for (uint32_t i = 0; at != NULL && i < type->bytes; i++) {
+        uint32_t place = type->is_big_endian ? type->bytes - 1 - i : i;
+        bits |= (uint64_t)at[i] << 8 * place;
+    }
+    return number_make(type, bits);
+}
+
+// Where number i of an array in Fortran order, whose first index moves fastest, is in C order.
+static size_t
+place_of(const import_npy *npy, size_t i)
+{
+    size_t at = 0, left = i, step = (size_t)npy->rows * npy->width;
+    for (uint32_t d = 0; d < npy->rank; d++) {
+        step /= npy->shape[d];
+        at += left % npy->shape[d] * step;
+        left /= npy->shape[d];
+    }
+    return at;
 }
 
 // The header's text, 0-terminated. False: this is no such file.
@@ -105,30 +162,30 @@ import_npy_decode(import_npy *out, const uint8_t *bytes, size_t length, char *re
         return REFUSE(reason, reason_size, "not a NumPy array as numpy.save writes it");
     }
     const char *descr = header_value(header, "descr");
-    size_t size = type_bytes(descr);
-    if (size == 0) {
+    number_type type;
+    if (!type_read(&type, descr)) {
         const char *named = descr != NULL ? descr : "";
         oct_text_quote(quoted, sizeof(quoted), named, strcspn(named, ","));
-        return REFUSE(reason, reason_size, "numbers of type %s; allowed are '<f4', '<f8' and '|u1'",
+        return REFUSE(reason, reason_size,
+                      "numbers of type %s; allowed are floats (f2, f4, f8), integers and bool",
                       quoted);
     }
     const char *order = header_value(header, "fortran_order");
-    if (order == NULL || strncmp(order, "False", 5) != 0 ||
+    bool is_fortran = order != NULL && strncmp(order, "True", 4) == 0;
+    if (order == NULL || (!is_fortran && strncmp(order, "False", 5) != 0) ||
         !shape_read(&made, header_value(header, "shape"))) {
-        return REFUSE(
-            reason, reason_size,
-            "its array does not have the shape (rows, numbers of an observation …) in C order");
+        return REFUSE(reason, reason_size,
+                      "its array has no shape of up to %d dimensions, or one without numbers",
+                      IMPORT_NPY_RANK_MAX);
     }
     size_t count = (size_t)made.rows * made.width;
-    if (in.left != count * size) {
+    if (in.left != count * type.bytes) {
         return REFUSE(reason, reason_size, "%zu bytes of numbers, its shape needs %zu", in.left,
-                      count * size);
+                      count * type.bytes);
     }
     made.numbers = oct_alloc(count * sizeof(float));
     for (size_t i = 0; i < count; i++) {
-        made.numbers[i] = size == 4   ? oct_read_f32(&in)
-                          : size == 8 ? (float)oct_read_f64(&in)
-                                      : (float)oct_read_u8(&in);
+        made.numbers[is_fortran ? place_of(&made, i) : i] = number_read(&in, &type);
     }
     *out = made;
     return OCT_OK;

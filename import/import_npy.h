@@ -6,8 +6,8 @@
 
 #include "common/oct_err.h"
 
-// Observations as numpy.save writes them: one array of float32, float64 or uint8, little-endian, in
-// C order, the first dimension being the rows. Format versions 1 to 3 (NEP 1).
+// Arrays as numpy.save writes them: floats of 16, 32 and 64 bits, integers of 8 to 64 bits and
+// bool, in any byte order, in C or Fortran order. Format versions 1 to 3 (NEP 1).
 //
 // Threads: any. Owns: numbers, until import_npy_free.
 
@@ -15,11 +15,11 @@
 #define IMPORT_NPY_RANK_MAX  6
 
 typedef struct import_npy {
-    uint32_t rank; // 2 at least
+    uint32_t rank; // 0: one number
     uint32_t shape[IMPORT_NPY_RANK_MAX];
-    uint32_t rows;  // shape[0]
-    uint32_t width; // product of the others
-    float *numbers; // [rows][width]
+    uint32_t rows;  // shape[0]; 1 of rank 0
+    uint32_t width; // product of the other dimensions
+    float *numbers; // [rows][width] in C order
 } import_npy;
 
 // OCT_EPROTO with one line in reason: no such array. bytes are not kept.

@@ -13,7 +13,7 @@
 #include "policy/policy_draw.h"
 #include "policy/policy_net.h"
 
-#define AGREE_SHARE    1e-4 // of an action's range
+#define MAPPED_MAX     1024.0 // half the width of bounds that actions are mapped onto
 #define DEVIATION_NONE ((double)POLICY_LOG_STD_MIN)
 #define DEVIATION_LOST (-16.6) // e^it is below half a float's step at 1, the end of an action
 
@@ -36,10 +36,8 @@ typedef struct maker {
 
 #define REFUSE(m, ...) oct_refuse((m)->reason, (m)->reason_size, __VA_ARGS__)
 
-static void note(import_result *result, const char *format, ...) OCT_PRINTF(2, 3);
-
-static void
-note(import_result *result, const char *format, ...)
+void
+import_note(import_result *result, const char *format, ...)
 {
     if (result->note_count < IMPORT_NOTES_MAX) {
         va_list arguments;
@@ -80,19 +78,30 @@ chain_find(const maker *m, const char *name, const import_step **chain,
 
 // ---- bounds
 
+// Number i of a list that has one number for all, one for each, or none.
+static float
+list_number(const float *list, uint32_t count, uint32_t i, float otherwise)
+{
+    return count == 0 ? otherwise : list[count == 1 ? 0 : i];
+}
+
+// Bounds of the model's action i in the environment's units.
+static void
+bounds_map(const maker *m, uint32_t i, double *low, double *high)
+{
+    double scale = m->result->action_scale[i], shift = m->result->action_shift[i];
+    double a = scale * *low + shift, b = scale * *high + shift;
+    *low = fmin(a, b);
+    *high = fmax(a, b);
+}
+
 static bool
 bounds_of(const maker *m, uint32_t i, double *low, double *high)
 {
     const import_request *request = m->request;
-    if (request->bound_count == 0) {
-        *low = -(double)INFINITY;
-        *high = (double)INFINITY;
-        return false;
-    }
-    uint32_t at = request->bound_count == 1 ? 0 : i;
-    *low = (double)request->low[at];
-    *high = (double)request->high[at];
-    return true;
+    *low = (double)list_number(request->low, request->bound_count, i, -INFINITY);
+    *high = (double)list_number(request->high, request->bound_count, i, INFINITY);
+    return request->bound_count > 0;
 }
 
 // ---- discrete actions
@@ -112,10 +121,12 @@ static oct_err
 discrete(maker *m)
 {
     const import_request *request = m->request;
-    const char *of_box = request->log_std != NULL   ? "--log-std"
-                         : request->unit_actions    ? "--unit-actions"
-                         : request->bound_count > 0 ? "--bounds"
-                                                    : NULL;
+    const char *of_box = request->log_std != NULL    ? "--log-std"
+                         : request->unit_actions     ? "--unit-actions"
+                         : request->bound_count > 0  ? "--bounds"
+                         : request->scale_count > 0  ? "--action-scale"
+                         : request->offset_count > 0 ? "--action-offset"
+                                                     : NULL;
     if (of_box != NULL) {
         return REFUSE(m, "%s is for box actions, but output '%s' has values of discrete actions",
                       of_box, m->result->output);
@@ -130,8 +141,9 @@ discrete(maker *m)
                    : m->layers.is_softmax ? POLICY_HEAD_LOGITS
                                           : POLICY_HEAD_VALUES;
     if (request->head == 0 && !m->layers.is_softmax) {
-        note(m->result, "its outputs are taken as values: it has no softmax; --head logits makes a "
-                        "distribution of them");
+        import_note(m->result,
+                    "its outputs are taken as values: it has no softmax; --head logits makes a "
+                    "distribution of them");
     }
     return OCT_OK;
 }
@@ -153,10 +165,11 @@ deviation_constant(maker *m, const import_tensor *constant, uint32_t count)
         is_cut = is_cut || m->own_deviation[i] > (double)POLICY_LOG_STD_MAX;
     }
     if (is_cut) {
-        note(m->result,
-             "policies limit log deviations to %g for actions in [-1, 1]; the model's are higher, "
-             "so its samples spread wider",
-             (double)POLICY_LOG_STD_MAX);
+        import_note(
+            m->result,
+            "policies limit log deviations to %g for actions in [-1, 1]; the model's are higher, "
+            "so its samples spread wider",
+            (double)POLICY_LOG_STD_MAX);
     }
     m->has_own_deviation = true;
     return OCT_OK;
@@ -180,10 +193,11 @@ deviation_clip_compare(maker *m, const double *low, const double *high, uint32_t
         is_cut = is_cut || h + scale > most;
     }
     if (is_cut) {
-        note(m->result,
-             "policies clip log deviations at %g for actions in [-1, 1]; the model %s, so its "
-             "samples spread wider there",
-             most, high != NULL ? "clips them at a higher value" : "does not clip them");
+        import_note(
+            m->result,
+            "policies clip log deviations at %g for actions in [-1, 1]; the model %s, so its "
+            "samples spread wider there",
+            most, high != NULL ? "clips them at a higher value" : "does not clip them");
     }
     return OCT_OK;
 }
@@ -250,13 +264,6 @@ is_squashed(const import_layers *layers)
     return is_tanh;
 }
 
-static void
-bound_set(maker *m, uint32_t i, double low, double high)
-{
-    m->spec.action_low[i] = (float)(m->result->unit_scale[i] * low + m->result->unit_shift[i]);
-    m->spec.action_high[i] = (float)(m->result->unit_scale[i] * high + m->result->unit_shift[i]);
-}
-
 static oct_err
 box_squashed(maker *m)
 {
@@ -264,8 +271,11 @@ box_squashed(maker *m)
     uint32_t count = layers->width;
     double *sign = oct_alloc(count * sizeof(double)), *zero = oct_alloc(count * sizeof(double));
     for (uint32_t i = 0; i < count; i++) {
-        sign[i] = layers->a[i] < 0.0 ? -1.0 : 1.0;
-        bound_set(m, i, layers->b[i] - fabs(layers->a[i]), layers->b[i] + fabs(layers->a[i]));
+        double low = layers->b[i] - layers->a[i], high = layers->b[i] + layers->a[i];
+        sign[i] = layers->a[i] * m->result->action_scale[i] < 0.0 ? -1.0 : 1.0;
+        bounds_map(m, i, &low, &high);
+        m->spec.action_low[i] = (float)low;
+        m->spec.action_high[i] = (float)high;
         layers->a[i] = 1.0;
         layers->b[i] = 0.0;
     }
@@ -286,6 +296,69 @@ box_squashed(maker *m)
     return m->request->log_std != NULL ? import_layers_stack(layers, &m->deviations) : OCT_OK;
 }
 
+// Bounds of the policy's actions, in the environment's units: the narrower of those of the model
+// and of the request.
+static oct_err
+bounds_set(maker *m)
+{
+    const import_layers *layers = &m->layers;
+    bool is_direct = false, is_unit = true;
+    for (uint32_t i = 0; i < layers->width; i++) {
+        double low, high, own_low = -(double)INFINITY, own_high = (double)INFINITY;
+        (void)bounds_of(m, i, &low, &high);
+        if (m->request->unit_actions) {
+            own_low = -1.0;
+            own_high = 1.0;
+        }
+        if (layers->clip_low != NULL) {
+            own_low = fmax(own_low, layers->clip_low[i]);
+            own_high = fmin(own_high, layers->clip_high[i]);
+        }
+        bounds_map(m, i, &own_low, &own_high);
+        float l = (float)fmax(low, own_low), h = (float)fmin(high, own_high);
+        if (!(l < h)) {
+            return REFUSE(m,
+                          "the model clips action %u to [%g, %g], which has nothing in common with "
+                          "the bounds [%g, %g]",
+                          i, own_low, own_high, low, high);
+        }
+        m->spec.action_low[i] = l;
+        m->spec.action_high[i] = h;
+        is_direct = is_direct || !((double)h - (double)l <= 2.0 * MAPPED_MAX);
+        is_unit = is_unit && l == -1.0f && h == 1.0f;
+    }
+    m->spec.action_direct = is_direct || is_unit;
+    return OCT_OK;
+}
+
+static bool
+is_bounded(const policy_spec *spec)
+{
+    for (uint32_t i = 0; i < spec->action_count; i++) {
+        if (isfinite(spec->action_low[i]) || isfinite(spec->action_high[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+// The last layer gives actions in the units of the head: those of the environment, or [-1, 1].
+static void
+actions_scale(maker *m)
+{
+    double scale[POLICY_ACTIONS_MAX], shift[POLICY_ACTIONS_MAX];
+    const policy_spec *spec = &m->spec;
+    for (uint32_t i = 0; i < m->layers.width; i++) {
+        double low = (double)spec->action_low[i], high = (double)spec->action_high[i];
+        double unit = spec->action_direct ? 1.0 : 2.0 / (high - low);
+        double middle = spec->action_direct ? 0.0 : (low + high) / 2.0;
+        scale[i] = m->result->action_scale[i] * unit;
+        shift[i] = (m->result->action_shift[i] - middle) * unit;
+        m->log_scale[i] = log(fabs(scale[i]));
+    }
+    import_layers_scale(&m->layers, scale, shift);
+}
+
 // The actions of the model are clipped: by itself, and by the bounds.
 static oct_err
 box_clipped(maker *m)
@@ -293,26 +366,17 @@ box_clipped(maker *m)
     import_layers *layers = &m->layers;
     OCT_TRY(import_layers_settle(layers));
     uint32_t count = layers->width;
-    double scale[POLICY_ACTIONS_MAX], shift[POLICY_ACTIONS_MAX], one[POLICY_ACTIONS_MAX];
+    double one[POLICY_ACTIONS_MAX];
+    OCT_TRY(bounds_set(m));
+    actions_scale(m);
     for (uint32_t i = 0; i < count; i++) {
-        double low = -1.0, high = 1.0;
-        if (!m->request->unit_actions) {
-            (void)bounds_of(m, i, &low, &high);
-        }
-        low = layers->clip_low != NULL ? fmax(low, layers->clip_low[i]) : low;
-        high = layers->clip_low != NULL ? fmin(high, layers->clip_high[i]) : high;
-        if (!isfinite(low) || !isfinite(high)) {
-            return REFUSE(
-                m, "action %u has bounds [%g, %g]; give finite bounds with --bounds or --env", i,
-                low, high);
-        }
-        bound_set(m, i, low, high);
-        scale[i] = 2.0 / (high - low);
-        shift[i] = -low * scale[i] - 1.0;
-        m->log_scale[i] = log(scale[i]);
         one[i] = 1.0;
     }
-    import_layers_scale(layers, scale, shift);
+    if (!is_bounded(&m->spec)) {
+        import_note(m->result,
+                    "its actions have no bounds, so they are neither mapped nor clipped; "
+                    "--bounds sets some");
+    }
     m->spec.head = POLICY_HEAD_GAUSSIAN;
     OCT_TRY(deviation_find(m, count));
     m->spec.state_deviation = m->deviations.count > 0;
@@ -324,8 +388,50 @@ box_clipped(maker *m)
         m->own_deviation[i] = DEVIATION_NONE;
     }
     if (!m->has_own_deviation) {
-        note(m->result, "it has no log deviations: sampled actions are the mean (deviation e^%g)",
-             DEVIATION_NONE);
+        import_note(m->result,
+                    "it has no log deviations: sampled actions are the mean (deviation e^%g)",
+                    DEVIATION_NONE);
+    }
+    return OCT_OK;
+}
+
+// A list of the request has a number for each action, or one for all.
+static oct_err
+list_check(const maker *m, uint32_t count, const char *what)
+{
+    uint32_t width = m->layers.width;
+    return count <= 1 || count == width
+               ? OCT_OK
+               : REFUSE(m, "output '%s' has %u number%s, but there are %s for %u actions",
+                        m->result->output, width, oct_text_plural(width), what, count);
+}
+
+static oct_err
+action_map_set(maker *m)
+{
+    const import_request *request = m->request;
+    OCT_TRY(list_check(m, request->bound_count, "bounds"));
+    OCT_TRY(list_check(m, request->scale_count, "scales"));
+    OCT_TRY(list_check(m, request->offset_count, "offsets"));
+    if (request->unit_actions && (request->scale_count > 0 || request->offset_count > 0)) {
+        return REFUSE(m,
+                      "--unit-actions maps actions onto the bounds; leave out --action-scale and "
+                      "--action-offset");
+    }
+    for (uint32_t i = 0; i < m->layers.width; i++) {
+        double low, high;
+        bool is_known = bounds_of(m, i, &low, &high);
+        if (request->unit_actions && (!is_known || !isfinite(low) || !isfinite(high))) {
+            return REFUSE(m, "--unit-actions needs finite bounds, from --bounds or --env");
+        }
+        m->result->action_scale[i] =
+            request->unit_actions
+                ? (high - low) / 2.0
+                : (double)list_number(request->scale, request->scale_count, i, 1.0f);
+        m->result->action_shift[i] =
+            request->unit_actions
+                ? (high + low) / 2.0
+                : (double)list_number(request->offset, request->offset_count, i, 0.0f);
     }
     return OCT_OK;
 }
@@ -348,22 +454,9 @@ box(maker *m, const import_step *chain)
     if (layers->width > POLICY_ACTIONS_MAX) {
         return REFUSE(m, "%u actions, allowed 1..%d", layers->width, POLICY_ACTIONS_MAX);
     }
-    if (request->bound_count > 1 && request->bound_count != layers->width) {
-        return REFUSE(m, "output '%s' has %u number%s, but there are bounds for %u actions",
-                      m->result->output, layers->width, oct_text_plural(layers->width),
-                      request->bound_count);
-    }
+    OCT_TRY(action_map_set(m));
     m->spec.action_kind = POLICY_BOX;
     m->spec.action_count = layers->width;
-    for (uint32_t i = 0; i < layers->width; i++) {
-        double low, high;
-        bool is_known = bounds_of(m, i, &low, &high);
-        if (request->unit_actions && (!is_known || !isfinite(low) || !isfinite(high))) {
-            return REFUSE(m, "--unit-actions needs finite bounds, from --bounds or --env");
-        }
-        m->result->unit_scale[i] = request->unit_actions ? (high - low) / 2.0 : 1.0;
-        m->result->unit_shift[i] = request->unit_actions ? (high + low) / 2.0 : 0.0;
-    }
     return is_squashed(layers) ? box_squashed(m) : box_clipped(m);
 }
 
@@ -375,10 +468,11 @@ bounds_compare(maker *m)
         double low, high;
         (void)bounds_of(m, i, &low, &high);
         double l = (double)m->spec.action_low[i], h = (double)m->spec.action_high[i];
-        if (fabs(l - low) + fabs(h - high) > 1e-4 * (high - low)) {
-            note(m->result, "its action %u is within [%g, %g], the environment's within [%g, %g]%s",
-                 i, l, h, low, high,
-                 l == -1.0 && h == 1.0 ? "; --unit-actions maps one onto the other" : "");
+        if (isfinite(high - low) && fabs(l - low) + fabs(h - high) > 1e-4 * (high - low)) {
+            import_note(m->result,
+                        "its action %u is within [%g, %g], the environment's within [%g, %g]%s", i,
+                        l, h, low, high,
+                        l == -1.0 && h == 1.0 ? "; --unit-actions maps one onto the other" : "");
             return;
         }
     }
@@ -467,6 +561,33 @@ spec_begin(maker *m)
     return OCT_OK;
 }
 
+// Options that only a box has.
+static bool
+has_box_options(const import_request *request)
+{
+    return request->bound_count > 0 || request->scale_count > 0 || request->offset_count > 0;
+}
+
+// Names that exporters give to actions of a box, and never to values of discrete actions.
+static bool
+is_named_as_actions(const char *output)
+{
+    static const char *const names[] = {"action",
+                                        "actions",
+                                        "mean",
+                                        "means",
+                                        "mu",
+                                        "action_mean",
+                                        "continuous_actions",
+                                        "deterministic_continuous_actions"};
+    for (size_t i = 0; i < OCT_COUNTOF(names); i++) {
+        if (strcmp(names[i], output) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static oct_err
 policy_make(maker *m)
 {
@@ -484,15 +605,16 @@ policy_make(maker *m)
     policy_action_kind kind = request->action_kind;
     bool is_choice = has_argmax(chain) || m->layers.is_softmax || request->action_count > 0;
     if (kind == 0) {
-        kind = request->bound_count > 0  ? POLICY_BOX
-               : is_choice               ? POLICY_DISCRETE
-               : is_squashed(&m->layers) ? POLICY_BOX
-                                         : 0;
+        kind = has_box_options(request) ? POLICY_BOX
+               : is_choice              ? POLICY_DISCRETE
+               : is_squashed(&m->layers) || is_named_as_actions(name) || request->log_std != NULL
+                   ? POLICY_BOX
+                   : 0;
     }
     if (kind == 0) {
         return REFUSE(m,
                       "it is not known whether output '%s' is for discrete or for box actions; "
-                      "give --env, --actions or --bounds",
+                      "give --actions N, or --env, or --bounds (none: a box without bounds)",
                       name);
     }
     OCT_TRY(kind == POLICY_DISCRETE ? discrete(m) : box(m, chain));
@@ -541,110 +663,4 @@ import_policy_free(import_result *result)
     policy_image_destroy(result->image);
     free(result->order);
     *result = (import_result){0};
-}
-
-// ---- parity
-
-typedef struct comparison {
-    const import_result *result;
-    const policy_spec *spec;
-    double *x;    // [obs_count] in the model's order
-    double *work; // of import_chain_eval
-    double difference, most;
-    uint64_t numbers;
-    uint32_t agreed, clipped;
-} comparison;
-
-static void
-difference_add(comparison *c, double d)
-{
-    c->difference += fabs(d);
-    c->most = OCT_MAX(c->most, fabs(d));
-    c->numbers++;
-}
-
-static void
-scores_compare(comparison *c, const double *want, const float *y, const int32_t *action)
-{
-    uint32_t best = 0;
-    for (uint32_t i = 0; i < c->spec->action_count; i++) {
-        best = want[i] > want[best] ? i : best;
-        difference_add(c, (double)y[i] - want[i]);
-    }
-    c->agreed += (uint32_t)*action == best;
-}
-
-static void
-actions_compare(comparison *c, const double *want, const float *action)
-{
-    bool is_near = true;
-    for (uint32_t i = 0; i < c->spec->action_count; i++) {
-        double low = (double)c->spec->action_low[i], high = (double)c->spec->action_high[i];
-        double a = c->result->unit_scale[i] * want[i] + c->result->unit_shift[i];
-        double d = (double)action[i] - fmin(fmax(a, low), high);
-        difference_add(c, d);
-        is_near = is_near && fabs(d) <= AGREE_SHARE * (high - low);
-    }
-    c->agreed += is_near;
-}
-
-static void
-row_compare(comparison *c, const float *obs, const float *y, const void *action)
-{
-    for (uint32_t i = 0; i < c->spec->obs_count; i++) {
-        c->x[i] = (double)obs[c->result->order[i]];
-    }
-    const import_step *clip = c->result->observation_clip;
-    c->clipped += clip != NULL && import_chain_is_clipped(clip, c->x, c->work);
-    const double *want = import_chain_eval(c->result->scores, c->x, c->work);
-    if (c->spec->action_kind == POLICY_DISCRETE) {
-        scores_compare(c, want, y, action);
-    } else {
-        actions_compare(c, want, action);
-    }
-}
-
-static const void *
-row_read(const policy_spec *spec, const float *obs, uint8_t *bytes)
-{
-    for (uint32_t i = 0; spec->obs_dtype == POLICY_U8 && i < spec->obs_count; i++) {
-        bytes[i] = (uint8_t)OCT_MAX(0.0f, OCT_MIN(obs[i], 255.0f));
-    }
-    return spec->obs_dtype == POLICY_U8 ? (const void *)bytes : obs;
-}
-
-oct_err
-import_policy_parity(import_parity *out, const import_result *result, const policy_image *image,
-                     const float *obs, uint32_t rows)
-{
-    const policy_spec *spec = &image->spec;
-    policy_net *net;
-    OCT_TRY(policy_net_create(&net, image, POLICY_ISA_BEST));
-    policy_scratch *scratch = policy_scratch_create(spec, 1);
-    size_t width = import_chain_width(result->scores);
-    comparison c = {.result = result, .spec = spec};
-    c.x = oct_alloc(spec->obs_count * sizeof(double));
-    c.work = oct_alloc(2 * width * sizeof(double));
-    uint8_t *bytes = oct_alloc(spec->obs_count);
-    float *y = oct_alloc(policy_spec_outputs(spec) * sizeof(float));
-    void *action = oct_alloc(policy_spec_action_bytes(spec));
-    for (size_t r = 0; r < rows; r++) {
-        const float *row = obs + r * spec->obs_count;
-        policy_forward(net, scratch, row_read(spec, row, bytes), policy_spec_obs_bytes(spec), 1, y);
-        policy_act(spec, y, 1, action);
-        row_compare(&c, row, y, action);
-    }
-    *out = (import_parity){.rows = rows,
-                           .max_abs = c.most,
-                           .mean_abs = c.numbers > 0 ? c.difference / (double)c.numbers : 0.0,
-                           .agreement = rows > 0 ? (double)c.agreed / rows : 1.0,
-                           .clipped = rows > 0 ? (double)c.clipped / rows : 0.0};
-    free(c.x);
-    free(c.work);
-    free(bytes);
-    free(y);
-    free(action);
-    policy_scratch_destroy(scratch);
-    policy_net_destroy(net);
-    return OCT_OK;
 }

@@ -143,7 +143,7 @@ def _affine(network, label, mean, deviation):
 
 def normalise(network, normalizer, parts=None):
     """Adds a VecNormalize, a (mean, deviation), or the state of a normaliser of rsl_rl (_mean, _std)."""
-    if normalizer is None:
+    if normalizer is None or normalizer == ():
         return
     if named(normalizer) == "stable_baselines3.common.vec_env.vec_normalize.VecNormalize":
         _vec_normalize(network, normalizer.state, parts)

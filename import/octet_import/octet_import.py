@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Reads an agent of Stable-Baselines3 or a file of PyTorch for `octet import`, which runs it.
 
-usage: octet_import.py FILE [--activation NAME] [--normalizer FILE]
+usage: octet_import.py FILE [--activation NAME] [--normalizer FILE | --no-normalizer]
 
 Writes lines NAME VALUE, the options that the file implies, and "model BYTES" with an ONNX model behind it; or one line
 "error REASON". Needs numpy. Nothing in a file is executed, and memory and time are limited besides.
@@ -115,12 +115,13 @@ def main():
     parser.add_argument("file", type=pathlib.Path)
     parser.add_argument("--activation")
     parser.add_argument("--normalizer", type=pathlib.Path)
+    parser.add_argument("--no-normalizer", action="store_true", help="leave out one that FILE contains")
     options = parser.parse_args()
     lower(resource.RLIMIT_AS, MEMORY_BYTES_MAX)
     lower(resource.RLIMIT_CPU, SECONDS_MAX)
     lower(resource.RLIMIT_NPROC, 0)
     try:
-        normalizer = None
+        normalizer = () if options.no_normalizer else None
         if options.normalizer is not None:
             try:
                 normalizer = read_pickle(read_file(options.normalizer))

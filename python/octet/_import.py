@@ -42,13 +42,15 @@ class ImportReport:
     notes: tuple[str, ...]          # what was assumed or left out
     fp32_max_abs: float
     fp32_mean_abs: float
-    fp32_agreement: float           # share of equal greedy actions (box: within 1e-4 of its range)
+    fp32_agreement: float           # share of equal greedy actions (box: within 0.001 of its standard deviation)
     clipped: float                  # share of observations that the network clips, which policies do not
+    actions_clipped: float | None   # box: share of observations where the bounds clip an action
+    action_ranges: tuple[tuple[float, float], ...]  # box: least and greatest value of the network's actions, before bounds
     max_abs: float | None
     relative_l2: float | None
-    agreement: float | None         # share of equal greedy actions (box: within 1 % of its range)
+    agreement: float | None         # share of equal greedy actions (box: within 0.1 of its standard deviation)
     kl: float | None                # discrete actions
-    action_distance: float | None   # box: mean, in units of its range
+    action_distance: float | None   # box: root mean square over actions, in units of their standard deviations
     saturated: tuple[float, ...]    # of each layer: share of the codes at the end of their range
     bytes: int
 
@@ -71,6 +73,7 @@ class _Draft:
     high: NDArray[np.float64] | None = None
     actions: int | None = None                # discrete
     has_log_std: bool = False
+    is_box: bool = False                      # its actions are numbers, even without bounds
 
     def add(self, operation: str, *inputs: str, label: str = "", **attributes: int | float | list[int]) -> None:
         self.at = self.model.add(operation, self.at, *inputs, label=label, output=None, **attributes)
@@ -205,31 +208,31 @@ def _first_inputs(module: Any) -> int | None:
 # ---- observations
 
 
-def _normalise(draft: _Draft, normalizer: Any) -> None:
-    """Adds (x - mean) / deviation, and what the library computes besides."""
-    if normalizer is None or _is_of(normalizer, "torch", "Identity"):
-        return
+def _normalizer_parts(normalizer: Any) -> dict[str, Any]:
+    """Returns mean, and std or var with epsilon, and clip: what is done to observations before the network reads them."""
     if hasattr(normalizer, "obs_rms"):  # VecNormalize
         if isinstance(normalizer.obs_rms, dict):
             raise OctetError("VecNormalize of a dictionary of observations cannot be read")
-        if not normalizer.norm_obs:
-            return
-        draft.affine("Sub", normalizer.obs_rms.mean, "VecNormalize.mean")
-        draft.affine("Div", np.sqrt(normalizer.obs_rms.var + normalizer.epsilon), "VecNormalize.var")
-        if math.isfinite(normalizer.clip_obs):
-            end = float(normalizer.clip_obs)
-            draft.add("Clip", draft.model.constant(np.float32(-end)), draft.model.constant(np.float32(end)),
-                      label="VecNormalize.clip_obs")
-    elif hasattr(normalizer, "_mean") and hasattr(normalizer, "_std"):  # EmpiricalNormalization of rsl_rl
-        draft.affine("Sub", array_of("normalizer._mean", normalizer._mean).ravel(), "normalizer._mean")
+        return {"mean": normalizer.obs_rms.mean, "std": np.sqrt(normalizer.obs_rms.var + normalizer.epsilon), "clip": float(normalizer.clip_obs)}
+    if hasattr(normalizer, "_mean") and hasattr(normalizer, "_std"):  # EmpiricalNormalization of rsl_rl
         epsilon = float(getattr(normalizer, "eps", _RSL_EPSILON))
-        draft.affine("Div", array_of("normalizer._std", normalizer._std).ravel() + epsilon, "normalizer._std")
-    elif isinstance(normalizer, Sequence) and len(normalizer) == 2:
-        draft.affine("Sub", array_of("mean", normalizer[0]).ravel(), "mean")
-        draft.affine("Div", array_of("deviation", normalizer[1]).ravel(), "deviation")
-    else:
-        raise OctetError(f"normalizer: expected a pair (mean, deviation), a VecNormalize or a normaliser of rsl_rl, not "
-                         f"{type(normalizer).__name__}")
+        return {"mean": array_of("normalizer._mean", normalizer._mean).ravel(),
+                "std": array_of("normalizer._std", normalizer._std).ravel() + epsilon, "clip": math.inf}
+    if isinstance(normalizer, Sequence) and not isinstance(normalizer, (str, bytes)) and len(normalizer) == 2:
+        return {"mean": array_of("mean", normalizer[0]).ravel(), "std": array_of("deviation", normalizer[1]).ravel(), "clip": math.inf}
+    raise OctetError(f"normalizer: expected a pair (mean, deviation), a VecNormalize or a normaliser of rsl_rl, not "
+                     f"{type(normalizer).__name__}")
+
+
+def _normalise(draft: _Draft, normalizer: Any) -> None:
+    """Adds (x - mean) / deviation, and what the library computes besides."""
+    if normalizer is None or _is_of(normalizer, "torch", "Identity") or not getattr(normalizer, "norm_obs", True):
+        return
+    parts = _normalizer_parts(normalizer)
+    draft.affine("Sub", parts["mean"], "mean")
+    draft.affine("Div", parts["std"], "deviation")
+    if math.isfinite(parts["clip"]):
+        draft.add("Clip", draft.model.constant(np.float32(-parts["clip"])), draft.model.constant(np.float32(parts["clip"])), label="clip_obs")
 
 
 # ---- Stable-Baselines3
@@ -273,7 +276,7 @@ def _sb3_actions(draft: _Draft, space: Any, squashed: bool) -> None:
         if getattr(space, "start", 0) != 0:
             raise OctetError(f"actions of {space}: they begin with 0 in a policy")
     elif kind == "Box":
-        draft.low, draft.high = space.low.astype(float).ravel(), space.high.astype(float).ravel()
+        draft.low, draft.high, draft.is_box = space.low.astype(float).ravel(), space.high.astype(float).ravel(), True
         draft.unit_actions = squashed
     else:
         raise OctetError(f"actions of {space}: Box and Discrete can be read")
@@ -397,6 +400,7 @@ def _state(state: Mapping[str, Any], activation: str, normalizer: Any) -> _Draft
         raise OctetError("the state is of a recurrent network, which cannot be read; policies have no memory")
     layers = _state_layers(state)
     draft = _layers([(weight, bias) for weight, bias, _ in layers], activation, normalizer)
+    draft.is_box = True
     for key in ("log_std", "std", "distribution.log_std_param", "distribution.std_param"):
         if key in state:
             _log_std(draft, state[key] if "log" in key else _log_of(key, state[key]))
@@ -406,10 +410,10 @@ def _state(state: Mapping[str, Any], activation: str, normalizer: Any) -> _Draft
 
 def _torch(module: Any, shape: tuple[int, ...] | None, normalizer: Any) -> _Draft:
     actor = getattr(module, "actor", None)
-    deviation = None
+    is_actor, deviation = actor is not None and not _is_of(module, "torch", "Sequential"), None
     if getattr(module, "is_recurrent", False):  # of rsl_rl
         raise OctetError(f"{type(module).__name__}: a recurrent network cannot be read; policies have no memory")
-    if actor is not None and not _is_of(module, "torch", "Sequential"):  # ActorCritic of rsl_rl
+    if is_actor:  # ActorCritic of rsl_rl
         if normalizer is None:
             normalizer = getattr(module, "actor_obs_normalizer", None)
         deviation = getattr(module, "log_std", None)
@@ -421,7 +425,7 @@ def _torch(module: Any, shape: tuple[int, ...] | None, normalizer: Any) -> _Draf
         raise OctetError("the shape of an observation is not known; give obs_shape, observations or env")
     if shape is None:
         shape = (int(inputs or 0),)
-    draft = _Draft(Model(shape), "observation", shape)
+    draft = _Draft(Model(shape), "observation", shape, is_box=is_actor)
     if inputs is not None and len(shape) != 1:
         draft.add("Flatten", axis=1)
     _normalise(draft, normalizer)
@@ -441,10 +445,10 @@ def _scale(draft: _Draft, action_scale: Any, action_offset: Any) -> None:
         draft.affine("Add", action_offset, "action_offset")
 
 
-def _finish(draft: _Draft) -> bytes:
+def _finish(draft: _Draft, output: str) -> bytes:
     draft.add("Identity")
-    draft.model.add("Identity", draft.at, output="actions")
-    draft.model.output("actions")
+    draft.model.add("Identity", draft.at, output=output)
+    draft.model.output(output)
     return draft.model.encode()
 
 
@@ -455,9 +459,33 @@ def _bounds_text(bounds: tuple[Any, Any]) -> str:
     except (TypeError, ValueError, OctetError) as error:
         raise OctetError(f"bounds: {error}; allowed is (low, high), of numbers or arrays") from None
     for number, (l, h) in enumerate(zip(low, high, strict=True)):
-        if not (np.isfinite(l) and np.isfinite(h) and l < h):
-            raise OctetError(f"bounds: action {number} has [{l}, {h}]; allowed are finite numbers of float32, low below high")
+        if not l < h:
+            raise OctetError(f"bounds: action {number} has [{l}, {h}]; allowed are numbers of float32, low below high; infinite: no bound")
     return ",".join(f"{l}:{h}" for l, h in zip(low, high, strict=True))
+
+
+def _numbers_text(name: str, values: Any) -> str:
+    return ",".join(str(value) for value in floats_of(name, values, np.float64).ravel())
+
+
+def _normalizer_file(folder: pathlib.Path, normalizer: Any) -> str:
+    """Writes what `octet import --normalizer` reads; a path is taken as it is."""
+    if isinstance(normalizer, (str, os.PathLike)):
+        return path_of("normalizer", normalizer)
+    parts = _normalizer_parts(normalizer)
+    np.savez(folder / "normalizer.npz", **parts)
+    return str(folder / "normalizer.npz")
+
+
+def _model_arguments(folder: pathlib.Path, normalizer: Any, action_scale: Any, action_offset: Any) -> list[str]:
+    """Returns the arguments for what is done to an ONNX model's observations and actions."""
+    arguments = []
+    if normalizer is not None:
+        arguments += ["--normalizer", _normalizer_file(folder, normalizer)]
+    for name, values in (("action_scale", action_scale), ("action_offset", action_offset)):
+        if values is not None:
+            arguments.append(f"--{name.replace('_', '-')}={_numbers_text(name, values)}")
+    return arguments
 
 
 def _options_text(env: str, options: Any) -> str:
@@ -468,7 +496,7 @@ def _options_text(env: str, options: Any) -> str:
     return options
 
 
-_ARGUMENTS = ("precision", "observations", "env", "options", "seed", "obs-shape", "actions", "bounds", "unit-actions", "head", "output", "log-std")
+_ARGUMENTS = ("precision", "observations", "env", "options", "seed", "obs-shape", "actions", "bounds", "action-scale", "action-offset", "normalizer", "unit-actions", "head", "output", "log-std")
 
 
 def _as_arguments(words: str) -> str:
@@ -482,7 +510,9 @@ def _run(arguments: list[str], model: str, observations: str) -> dict[str, Any]:
     if done.returncode != 0:
         said = re.search(r"^octet import: error: (.*)$", done.stderr, re.M)
         words = said[1] if said else f"octet import exited with {done.returncode}: {done.stderr.strip()}"
-        raise OctetError(_as_arguments(words.replace(f"'{model}'", "the model").replace(f"'{observations}'", "observations")))
+        for file, name in ((model, "the model"), (observations, "observations"), (pathlib.Path(model).parent / "normalizer.npz", "normalizer")):
+            words = words.replace(f"'{file}'", name)
+        raise OctetError(_as_arguments(words))
     answer: dict[str, Any] = json.loads(done.stdout)
     return answer
 
@@ -493,7 +523,8 @@ def _report(answer: dict[str, Any]) -> ImportReport:
     return ImportReport(
         head=answer["head"], precision=answer["precision"], observed=_as_arguments(answer["observed"]), rows=answer["rows"],
         notes=tuple(map(_as_arguments, answer["notes"])), fp32_max_abs=fp32["max_abs"], fp32_mean_abs=fp32["mean_abs"],
-        fp32_agreement=fp32["agreement"], clipped=fp32["clipped"], max_abs=quantised.get("max_abs"),
+        fp32_agreement=fp32["agreement"], clipped=fp32["clipped"], actions_clipped=fp32["actions_clipped"],
+        action_ranges=tuple((action["least"], action["most"]) for action in fp32["actions"] or ()), max_abs=quantised.get("max_abs"),
         relative_l2=quantised.get("relative_l2"), agreement=quantised.get("agreement"), kl=quantised.get("kl"),
         action_distance=quantised.get("action_distance"),
         saturated=tuple(layer["saturated"] for layer in layers if layer["saturated"] is not None),
@@ -536,7 +567,8 @@ def import_policy(source: Any, observations: Any = None, env: str | None = None,
     written beside it; without a path no file is kept.
 
     `actions`: the number of actions, which are discrete without `bounds`: (low, high) of a box, numbers or arrays.
-    `normalizer`: (mean, deviation), a VecNormalize, or a normaliser of rsl_rl. `activation`: that of a state dict, which
+    Without bounds actions are neither mapped nor clipped.
+    `normalizer`: (mean, deviation), a VecNormalize, a normaliser of rsl_rl, or for an ONNX model also a file (.npz, .json, .npy). `activation`: that of a state dict, which
     does not contain it. `action_scale` and `action_offset`: what the environment's wrapper does to actions, to be included
     in the policy. `unit_actions`: map actions in [-1, 1] to the bounds. The other arguments are the options of `octet
     import`.
@@ -549,7 +581,7 @@ def import_policy(source: Any, observations: Any = None, env: str | None = None,
     with tempfile.TemporaryDirectory(prefix="octet-import-") as folder:
         here = pathlib.Path(folder)
         target = pathlib.Path(path_of("path", path)) if path is not None else here / "policy.oct"
-        draft = None
+        draft, result = None, "outputs"
         if isinstance(source, (str, os.PathLike)):
             model = pathlib.Path(path_of("source", source))
         else:
@@ -557,9 +589,9 @@ def import_policy(source: Any, observations: Any = None, env: str | None = None,
             if not isinstance(source, bytes):
                 draft = _source(source, activation, normalizer, shape)
                 _scale(draft, action_scale, action_offset)
-            model.write_bytes(source if isinstance(source, bytes) else _finish(draft) if draft else b"")
-        if is_model and any(given is not None for given in (normalizer, action_scale, action_offset)):
-            raise OctetError("an ONNX model contains its normalizer, action_scale and action_offset: leave them out")
+                if actions is None and draft.actions is None and (bounds is not None or draft.is_box or action_scale is not None):
+                    result = "actions"
+            model.write_bytes(source if isinstance(source, bytes) else _finish(draft, result) if draft else b"")
         arguments = [file_of("source", model), "--out", str(target), "--precision", str(precision)]
         if rows is not None:
             np.save(here / "observations.npy", rows if rows.dtype == np.uint8 else floats_of("observations", rows))
@@ -575,7 +607,7 @@ def import_policy(source: Any, observations: Any = None, env: str | None = None,
         if draft is not None:
             head, actions = head or draft.head, actions if actions is not None else draft.actions
             unit_actions = draft.unit_actions if unit_actions is None else unit_actions
-            output, log_std = "actions", "log_std" if draft.has_log_std else None
+            output, log_std = result, "log_std" if draft.has_log_std else None
             if bounds is None and draft.low is not None and draft.high is not None:
                 bounds = draft.low, draft.high
         if bounds is not None:
@@ -585,6 +617,8 @@ def import_policy(source: Any, observations: Any = None, env: str | None = None,
                 arguments += [name, str(value)]
         if unit_actions:
             arguments.append("--unit-actions")
+        if is_model:
+            arguments += _model_arguments(here, normalizer, action_scale, action_offset)
         answer = _run(arguments, str(here / "model.onnx"), str(here / "observations.npy"))
         answer["observed"] = answer["observed"].replace(f" of {here / 'observations.npy'}", "")
         report = _report(answer)

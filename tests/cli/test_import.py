@@ -4,7 +4,9 @@
 usage: test_import.py OCTET ROOT"""
 
 import json
+import math
 import pathlib
+import random
 import re
 import shutil
 import signal
@@ -13,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import zipfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 import unittests  # noqa: E402
@@ -276,6 +279,84 @@ class Import(unittest.TestCase):
                                     r"the observation of environment \d+ is not finite\)\n$")
             self.assertEqual(list(self.home.glob("x*")), [])
 
+    def test_robots_actions_have_no_bounds(self):
+        """Without bounds nothing is mapped or clipped; with bounds what is clipped is counted; neither changes the agreement."""
+        rows = [[((7 * r + 3 * k) % 11 - 5) / 2 for k in range(2)] for r in range(128)]
+        (self.home / "seen.npy").write_bytes(array(rows))
+        (self.home / "m.onnx").write_bytes(small_model([[1.0, 0.5], [-0.25, 2.0]]))
+        answers = {}
+        for bounds in ("none", "-1e9:1e9", "-100:100", "-0.5:0.5"):
+            made = self.report("m.onnx", "--out", "m.oct", "--precision", "int4", f"--bounds={bounds}", "--observations", "seen.npy")
+            answers[bounds] = made["quantised"]["agreement"], round(made["quantised"]["action_distance"], 4)
+            self.assertEqual(made["fp32"]["agreement"], 1)
+            self.assertEqual(made["fp32"]["actions_clipped"] > 0.5, bounds == "-0.5:0.5")
+            self.assertEqual(made["fp32"]["actions"][0]["least"], min(row[0] - row[1] / 4 for row in rows))
+        self.assertEqual(answers["none"], answers["-1e9:1e9"])
+        self.assertAlmostEqual(answers["none"][1], answers["-100:100"][1], 3)
+        text = self.octet("import", "m.onnx", "--out", "m.oct", "--bounds=-0.5:0.5", "--observations", "seen.npy")
+        self.assertRegex(text, r"bounds clip an action in \d+\.\d\d % of these\n    action 0 +clipped in")
+        text = self.octet("import", "m.onnx", "--out", "m.oct", "--bounds", "none", "--observations", "seen.npy")
+        self.assertIn("no bounds, so they are neither mapped nor clipped", text)
+        self.assertIn("[-inf, inf]", self.octet("inspect", "m.oct"))
+        self.octet("export", "m.oct", "--c99", "m.h", "--onnx", "m.onnx2")
+        self.assertIn("action[0] to action[1]: not bounded.", (self.home / "m.h").read_text())
+
+    def test_what_the_observations_are_like_is_said(self):
+        number = random.Random(3)
+        (self.home / "m.onnx").write_bytes(small_model([[1.0, 0.0], [0.0, 0.0]]))
+        noise = [[number.gauss(0, 1), number.gauss(0, 1)] for _ in range(500)]
+        walk, x = [], 0.0
+        for _ in range(500):
+            x += number.gauss(0, 0.1)
+            walk.append([x, 0.5])
+        walk[7][0] = math.nan
+        for rows, is_noise in ((noise, True), (walk, False)):
+            (self.home / "seen.npy").write_bytes(array(rows))
+            notes = "\n".join(self.report("m.onnx", "--out", "m.oct", "--bounds", "none", "--observations", "seen.npy")["notes"])
+            self.assertEqual("look like random numbers" in notes, is_noise, notes)
+            self.assertEqual("1 of 500 rows of observations have a number that is not finite" in notes, not is_noise, notes)
+            self.assertEqual("1 of 2 numbers of an observation are the same in all rows: 1" in notes, not is_noise, notes)
+            self.assertIn("action 1 is the same in all rows: 0", notes)
+
+    def test_scale_offset_and_normalizer_are_part_of_the_policy(self):
+        rows = [[r / 10 + 5, (r % 7) - 3] for r in range(100)]
+        (self.home / "seen.npy").write_bytes(array(rows))
+        (self.home / "m.onnx").write_bytes(small_model([[1.0, 0.0], [0.0, 1.0]]))
+        (self.home / "mean.npy").write_bytes(array([[5.0, -3.0]]))
+        (self.home / "std.npy").write_bytes(array([[2.0, 4.0]]))
+        (self.home / "both.npy").write_bytes(array([[5.0, -3.0], [2.0, 4.0]]))
+        (self.home / "n.json").write_text('{"mean": [5, -3], "var": [3.99, 15.99], "epsilon": 0.01, "clip": 1.25}')
+        with zipfile.ZipFile(self.home / "n.npz", "w") as archive:
+            archive.writestr("mean.npy", array([[5.0, -3.0]]))
+            archive.writestr("std.npy", array([[2.0, 4.0]]))
+        for file in ("mean.npy,std.npy", "both.npy", "n.json", "n.npz"):
+            made = self.report("m.onnx", "--out", "m.oct", "--precision", "fp32", "--action-scale", "0.5,2", "--action-offset=-1",
+                               "--normalizer", file, "--observations", "seen.npy")
+            self.assertTrue(made["normalised"])
+            self.assertLess(made["fp32"]["max_abs"], 1e-5 if file != "n.json" else 10)
+            ends = [(action["least"], action["most"]) for action in made["fp32"]["actions"]]
+            clip = 1.25 if file == "n.json" else math.inf
+            for k, (mean, std, scale) in enumerate(((5.0, 2.0, 0.5), (-3.0, 4.0, 2.0))):
+                want = [scale * min((row[k] - mean) / std, clip) - 1 for row in rows]
+                self.assertAlmostEqual(ends[k][0], min(want), 5)
+                self.assertAlmostEqual(ends[k][1], max(want), 5)
+            self.assertEqual(made["fp32"]["clipped"] > 0, file == "n.json")
+        with zipfile.ZipFile(self.home / "packed.npz", "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr("mean.npy", array([[5.0, -3.0]]))
+        (self.home / "zero.json").write_text('{"mean": [5, -3], "std": [1, 0]}')
+        (self.home / "short.json").write_text('{"mean": [5], "std": [1]}')
+        (self.home / "lone.json").write_text('{"mean": [5]}')
+        for file, words in [("packed.npz", "array 'mean' is compressed; write the file with numpy.savez"),
+                            ("zero.json", "number 2 has the mean -3 and the deviation 0"),
+                            ("short.json", "the normaliser has 1 number, but an observation has 2"),
+                            ("lone.json", "it has no std or var"), ("none.npz", "No such file"),
+                            ("m.onnx", "neither an array of NumPy")]:
+            with self.subTest(words):
+                self.assertIn(words, self.octet("import", "m.onnx", "--out", "x.oct", "--bounds", "none", "--normalizer", file, code=1))
+        for option, value, words in [("--action-scale", "1,0", "finite numbers other than 0"), ("--action-offset", "a", "finite numbers,"),
+                                     ("--bounds", "inf:-inf", "LOW below HIGH")]:
+            self.assertIn(words, self.octet("import", "m.onnx", "--out", "x.oct", f"{option}={value}", code=2))
+
     def test_both_files_are_written_or_none(self):
         for name in ["folder", "x.fp32.oct"]:
             (self.home / name).mkdir()
@@ -293,20 +374,21 @@ class Import(unittest.TestCase):
     def test_wrong_input_is_said(self):
         (self.home / "text.onnx").write_text("this is no model")
         shutil.copy(DATA / "norm_dynamo.onnx", self.home / "alone.onnx")
+        (self.home / "values.onnx").write_bytes(small_model([[1.0, 0.0], [0.0, 1.0]]))
         (self.home / "gelu.onnx").write_bytes((DATA / "tanh.onnx").read_bytes().replace(b"\"\x04Tanh", b"\"\x04Gelu"))
         tanh = DATA / "tanh.onnx"
         for arguments, code, words in [
             (["--out", "x.oct"], 2, "no MODEL given"),
             ([tanh], 2, "name one with --out"),
             ([tanh, "--out", "x.oct", "--precision", "int2"], 2, "int8, int4, bf16, fp16 or fp32"),
-            ([tanh, "--out", "x.oct", "--bounds", "1:1"], 2, "pairs LOW:HIGH of finite numbers, LOW below HIGH"),
+            ([tanh, "--out", "x.oct", "--bounds", "1:1"], 2, "pairs LOW:HIGH, LOW below HIGH"),
             ([tanh, "--out", "x.oct", "--obs-shape", "4,x"], 2, "--obs-shape is '4,x'"),
             ([tanh, "--out", "x.oct", "--options", "a=b"], 2, "--options needs --env"),
             (["none.onnx", "--out", "x.oct"], 1, "No such file"),
             (["text.onnx", "--out", "x.oct"], 1, "not an ONNX model"),
             (["alone.onnx", "--out", "x.oct", "--actions", 3], 1, "norm_dynamo.onnx.data': No such file"),
             ([DATA / "silu.onnx", "--out", "x.oct", "--actions", 2], 1, "(Mul): x * sigmoid(x), SiLU"),
-            ([tanh, "--out", "x.oct"], 1, "--env, --actions or --bounds"),
+            (["values.onnx", "--out", "x.oct"], 1, "give --actions N, or --env, or --bounds"),
             ([tanh, "--out", "x.oct", "--env", "Acrobot-v1"], 1, "reads 4 numbers, but an observation has 6"),
             ([tanh, "--out", "x.oct", "--env", "CartPole-v2"], 1, "did you mean CartPole-v1"),
             ([tanh, "--out", "x.oct", "--actions", 2, "--observations", DATA / "conv.obs.npy"], 1, "rows of 90 numbers"),

@@ -1,5 +1,6 @@
 // Models made node by node: deviations beside the means, clips at both ends, constants that are
 // turned, and a policy beyond what a file holds.
+#include "import/import_parity.h"
 #include "policy/policy_draw.h"
 #include "tests/import/small_model.h"
 
@@ -52,7 +53,7 @@ parity_of(const small_model *m, const float *obs, uint32_t rows, policy_spec *sp
     oct_err err = small_model_import(m, &request, &graph, &result, reason, sizeof(reason));
     assert_string_equal(reason, "");
     T_OK(err);
-    T_OK(import_policy_parity(&parity, &result, result.image, obs, rows));
+    T_OK(import_parity_measure(&parity, &result, result.image, obs, rows));
     *spec = result.image->spec;
     import_policy_free(&result);
     import_graph_destroy(graph);

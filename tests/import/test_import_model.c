@@ -182,32 +182,87 @@ test_weights_in_another_file_have_the_bytes_of_their_shape(void **state)
 
 // ---- arrays
 
-#define ARRAY(header, ...) "\x93NUMPY\x01\x00" header __VA_ARGS__
+// The array of one header and its bytes.
+static size_t
+array_make(uint8_t bytes[256], const char *header, const void *numbers, size_t length)
+{
+    size_t header_length = strlen(header);
+    memcpy(bytes, "\x93NUMPY\x01\x00", 8);
+    bytes[8] = (uint8_t)header_length;
+    bytes[9] = 0;
+    memcpy(bytes + 10, header, header_length);
+    memcpy(bytes + 10 + header_length, numbers, length);
+    return 10 + header_length + length;
+}
 
 static void
 test_arrays_are_read(void **state)
 {
     (void)state;
-    static const char f4[] =
-        ARRAY("\x3c\x00{'descr': '<f4', 'fortran_order': False, 'shape': (2, 1), }\n",
-              "\0\0\x80\x3f\0\0\0\xc0");
-    static const char u1[] = ARRAY(
-        "\x3f\x00{'descr': '|u1', 'fortran_order': False, 'shape': (1, 2, 1), }\n", "\x07\xff");
+    static const struct {
+        const char *type, *bytes;
+        size_t length; // of two numbers
+        float want[2];
+    } cases[] = {
+        {"<f4", "\0\0\x80\x3f\0\0\0\xc0", 8, {1.0f, -2.0f}},
+        {">f4", "\x3f\x80\0\0\xc0\0\0\0", 8, {1.0f, -2.0f}},
+        {"<f8", "\0\0\0\0\0\0\xf0\x3f\0\0\0\0\0\0\0\xc0", 16, {1.0f, -2.0f}},
+        {">f8", "\x3f\xf0\0\0\0\0\0\0\xc0\0\0\0\0\0\0\0", 16, {1.0f, -2.0f}},
+        {"<f2", "\x00\x3c\x00\xc0", 4, {1.0f, -2.0f}},
+        {"|u1", "\x07\xff", 2, {7.0f, 255.0f}},
+        {"|i1", "\x07\xff", 2, {7.0f, -1.0f}},
+        {"<i2", "\x07\0\xfe\xff", 4, {7.0f, -2.0f}},
+        {">i4", "\0\0\0\x07\xff\xff\xff\xfe", 8, {7.0f, -2.0f}},
+        {"<i8", "\x07\0\0\0\0\0\0\0\xfe\xff\xff\xff\xff\xff\xff\xff", 16, {7.0f, -2.0f}},
+        {"<u4", "\x07\0\0\0\0\0\0\x80", 8, {7.0f, 2147483648.0f}},
+        {"|b1", "\x01\0", 2, {1.0f, 0.0f}},
+    };
+    for (size_t i = 0; i < OCT_COUNTOF(cases); i++) {
+        uint8_t bytes[256];
+        char header[128], reason[256];
+        import_npy npy;
+        (void)snprintf(header, sizeof(header),
+                       "{'descr': '%s', 'fortran_order': False, 'shape': (2, 1), }", cases[i].type);
+        size_t length = array_make(bytes, header, cases[i].bytes, cases[i].length);
+        T_OK(import_npy_decode(&npy, bytes, length, reason, sizeof(reason)));
+        assert_int_equal(npy.rows, 2);
+        assert_int_equal(npy.width, 1);
+        assert_memory_equal(npy.numbers, cases[i].want, sizeof(cases[i].want));
+        import_npy_free(&npy);
+        for (size_t cut = 0; cut < length; cut++) {
+            T_ERR(import_npy_decode(&npy, bytes, cut, reason, sizeof(reason)), OCT_EPROTO);
+        }
+    }
+}
+
+static void
+test_halves_that_are_not_finite_stay_so(void **state)
+{
+    (void)state;
+    uint8_t bytes[256];
     char reason[256];
     import_npy npy;
-    T_OK(import_npy_decode(&npy, (const uint8_t *)f4, sizeof(f4) - 1, reason, sizeof(reason)));
+    size_t length = array_make(bytes, "{'descr': '<f2', 'fortran_order': False, 'shape': (1, 2), }",
+                               "\x00\x7c\x01\xfe", 4);
+    T_OK(import_npy_decode(&npy, bytes, length, reason, sizeof(reason)));
+    assert_true(!isfinite(npy.numbers[0]) && !isfinite(npy.numbers[1]));
+    import_npy_free(&npy);
+}
+
+static void
+test_arrays_in_fortran_order_are_read_in_c_order(void **state)
+{
+    (void)state;
+    static const float want[] = {1, 2, 3, 4, 5, 6};
+    uint8_t bytes[256];
+    char reason[256];
+    import_npy npy;
+    size_t length = array_make(bytes, "{'descr': '|u1', 'fortran_order': True, 'shape': (2, 3), }",
+                               "\x01\x04\x02\x05\x03\x06", 6);
+    T_OK(import_npy_decode(&npy, bytes, length, reason, sizeof(reason)));
     assert_int_equal(npy.rows, 2);
-    assert_int_equal(npy.width, 1);
-    T_NEAR((double)npy.numbers[1], -2.0, 0.0, 0.0);
+    assert_memory_equal(npy.numbers, want, sizeof(want));
     import_npy_free(&npy);
-    T_OK(import_npy_decode(&npy, (const uint8_t *)u1, sizeof(u1) - 1, reason, sizeof(reason)));
-    assert_int_equal(npy.rank, 3);
-    T_NEAR((double)npy.numbers[1], 255.0, 0.0, 0.0);
-    import_npy_free(&npy);
-    for (size_t cut = 0; cut < sizeof(f4) - 1; cut++) {
-        T_ERR(import_npy_decode(&npy, (const uint8_t *)f4, cut, reason, sizeof(reason)),
-              OCT_EPROTO);
-    }
 }
 
 static void
@@ -217,10 +272,11 @@ test_arrays_of_other_kinds_are_refused(void **state)
     static const struct {
         const char *header, *words;
     } cases[] = {
-        {"{'descr': '<i4', 'fortran_order': False, 'shape': (1, 1), }", "'<i4'"},
-        {"{'descr': '>f4', 'fortran_order': False, 'shape': (1, 1), }", "'>f4'"},
-        {"{'descr': '<f4', 'fortran_order': True, 'shape': (1, 1), }", "C order"},
-        {"{'descr': '<f4', 'fortran_order': False, 'shape': (1,), }", "shape"},
+        {"{'descr': '<c8', 'fortran_order': False, 'shape': (1, 1), }", "'<c8'"},
+        {"{'descr': '<f3', 'fortran_order': False, 'shape': (1, 1), }", "'<f3'"},
+        {"{'descr': '|f1', 'fortran_order': False, 'shape': (1, 1), }", "'|f1'"},
+        {"{'descr': '<f4', 'fortran_order': Maybe, 'shape': (1, 1), }", "shape"},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (1, 1, 1, 1, 1, 1, 1), }", "shape"},
         {"{'descr': '<f4', 'fortran_order': False, 'shape': (0, 1), }", "shape"},
         {"{'descr': '<f4', 'fortran_order': False, 'shape': (65536, 65536), }", "shape"},
         {"{'descr': '<f4', 'fortran_order': False, 'shape': (-1, 1), }", "shape"},
@@ -229,13 +285,11 @@ test_arrays_of_other_kinds_are_refused(void **state)
         {"", "type"},
     };
     for (size_t i = 0; i < OCT_COUNTOF(cases); i++) {
-        uint8_t bytes[256] = {0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0};
-        size_t length = strlen(cases[i].header);
+        uint8_t bytes[256];
+        size_t length = array_make(bytes, cases[i].header, "\0\0\0\0", 4);
         char reason[256];
         import_npy npy;
-        bytes[8] = (uint8_t)length;
-        memcpy(bytes + 10, cases[i].header, length);
-        T_ERR(import_npy_decode(&npy, bytes, 10 + length + 4, reason, sizeof(reason)), OCT_EPROTO);
+        T_ERR(import_npy_decode(&npy, bytes, length, reason, sizeof(reason)), OCT_EPROTO);
         if (strstr(reason, cases[i].words) == NULL) {
             fail_msg("case %zu: %s", i, reason);
         }
@@ -254,6 +308,8 @@ main(void)
         cmocka_unit_test(test_halves_that_are_not_finite_are_no_numbers),
         cmocka_unit_test(test_weights_in_another_file_have_the_bytes_of_their_shape),
         cmocka_unit_test(test_arrays_are_read),
+        cmocka_unit_test(test_halves_that_are_not_finite_stay_so),
+        cmocka_unit_test(test_arrays_in_fortran_order_are_read_in_c_order),
         cmocka_unit_test(test_arrays_of_other_kinds_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

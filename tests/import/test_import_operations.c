@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "import/import_parity.h"
 #include "policy/policy_net.h"
 #include "tests/import/small_model.h"
 
@@ -38,7 +39,7 @@ expect(const small_model *m, const float *obs, const char *why, const float *wan
         policy_net_destroy(net);
         // The model as the report computes it.
         import_parity parity;
-        T_OK(import_policy_parity(&parity, &result, result.image, obs, 1));
+        T_OK(import_parity_measure(&parity, &result, result.image, obs, 1));
         assert_true(parity.max_abs < 1e-5);
     }
     import_policy_free(&result);

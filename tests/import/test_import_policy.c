@@ -1,5 +1,6 @@
 // Models that PyTorch's two exporters wrote (tools/make_import_golden.py), as policies: against the
 // answers of onnxruntime. What policies cannot compute is refused, with the node.
+#include "import/import_parity.h"
 #include "import/import_policy.h"
 
 #include <stdlib.h>
@@ -31,7 +32,7 @@ import_try(fixture *f, const char *name, const import_request *request)
     T_OK(import_npy_load(&f->obs, path_of(path, name, ".obs.npy"), f->reason, sizeof(f->reason)));
     T_OK(import_npy_load(&f->want, path_of(path, name, ".out.npy"), f->reason, sizeof(f->reason)));
     T_OK(import_model_load(&f->model, path_of(path, name, ".onnx"), f->reason, sizeof(f->reason)));
-    T_OK(import_graph_create(&f->graph, f->model, NULL, 0, f->reason, sizeof(f->reason)));
+    T_OK(import_graph_create(&f->graph, f->model, NULL, 0, NULL, f->reason, sizeof(f->reason)));
     return import_policy_make(&f->result, f->model, f->graph, request, f->reason,
                               sizeof(f->reason));
 }
@@ -79,7 +80,7 @@ static void
 expect_parity(const fixture *f, double tolerance)
 {
     import_parity parity;
-    T_OK(import_policy_parity(&parity, &f->result, f->result.image, f->obs.numbers, f->obs.rows));
+    T_OK(import_parity_measure(&parity, &f->result, f->result.image, f->obs.numbers, f->obs.rows));
     assert_int_equal(parity.rows, f->obs.rows);
     T_NEAR(parity.agreement, 1.0, 0.0, 0.0);
     assert_true(parity.max_abs < tolerance && parity.mean_abs <= parity.max_abs);
@@ -231,13 +232,104 @@ test_clip_and_deviations_become_a_gaussian(void **state)
     fixture_free(&f);
 }
 
+// tanh.onnx as a box of two actions: its outputs, mapped and clipped as the request says.
+static void
+expect_actions(const import_request *request, double scale, double offset, double low, double high)
+{
+    fixture f;
+    float y[1024], actions[128];
+    T_OK(import_try(&f, "tanh", request));
+    assert_int_equal(f.result.image->spec.head, POLICY_HEAD_GAUSSIAN);
+    policy_run(&f, y, actions);
+    for (size_t i = 0; i < (size_t)f.want.rows * 2; i++) {
+        double want = scale * (double)f.want.numbers[i] + offset;
+        T_NEAR((double)actions[i], fmin(fmax(want, low), high), 2e-6, 2e-6);
+    }
+    expect_parity(&f, 1e-5);
+    fixture_free(&f);
+}
+
+static void
+test_a_box_without_bounds_is_neither_mapped_nor_clipped(void **state)
+{
+    (void)state;
+    const double all = INFINITY;
+    expect_actions(&(import_request){.env_id = ""}, 1.0, 0.0, -all, all);
+    expect_actions(&(import_request){.env_id = "", .action_kind = POLICY_BOX}, 1.0, 0.0, -all, all);
+    // Bounds as good as none lose no bits of an action.
+    expect_actions(
+        &(import_request){.env_id = "", .bound_count = 1, .low = {-1e9f}, .high = {1e9f}}, 1.0, 0.0,
+        -all, all);
+    expect_actions(
+        &(import_request){.env_id = "", .bound_count = 1, .low = {-INFINITY}, .high = {0.1f}}, 1.0,
+        0.0, -all, 0.1);
+    fixture f;
+    T_OK(import_try(&f, "tanh", &(import_request){.env_id = ""}));
+    assert_true(f.result.image->spec.action_direct);
+    assert_true(isinf(f.result.image->spec.action_low[1]) &&
+                f.result.image->spec.action_low[1] < 0);
+    assert_non_null(strstr(f.result.notes[0], "no bounds"));
+    fixture_free(&f);
+}
+
+static void
+test_scale_and_offset_give_actions_of_the_environment(void **state)
+{
+    (void)state;
+    const double all = INFINITY;
+    import_request request = {.env_id = "", .scale_count = 1, .scale = {-0.25f}};
+    request.offset_count = 2;
+    request.offset[0] = request.offset[1] = 1.5f;
+    expect_actions(&request, -0.25, 1.5, -all, all);
+    request.bound_count = 1;
+    request.low[0] = 1.45f;
+    request.high[0] = 1.6f;
+    expect_actions(&request, -0.25, 1.5, (double)1.45f, (double)1.6f);
+    // A tanh at the end: the scale becomes the bounds.
+    fixture f;
+    T_OK(import_try(&f, "normalised", &(import_request){.env_id = ""}));
+    float low = f.result.image->spec.action_low[0], high = f.result.image->spec.action_high[0];
+    fixture_free(&f);
+    T_OK(import_try(&f, "normalised",
+                    &(import_request){.env_id = "", .scale_count = 1, .scale = {-2}}));
+    T_NEAR((double)f.result.image->spec.action_low[0], -2.0 * (double)high, 1e-6, 0.0);
+    T_NEAR((double)f.result.image->spec.action_high[0], -2.0 * (double)low, 1e-6, 0.0);
+    expect_parity(&f, 1e-5);
+    fixture_free(&f);
+}
+
 // ---- parity
+
+static void
+test_clipped_actions_are_counted(void **state)
+{
+    (void)state;
+    fixture f;
+    import_parity parity;
+    import_request request = {.env_id = "", .bound_count = 2, .low = {-100, -1}};
+    request.high[0] = 100.0f;
+    request.high[1] = 1.0f;
+    uint32_t outside = 0;
+    double least = INFINITY;
+    T_OK(import_try(&f, "tanh", &request));
+    for (size_t r = 0; r < f.want.rows; r++) {
+        outside += fabs((double)f.want.numbers[2 * r + 1]) > 1.0;
+        least = fmin(least, (double)f.want.numbers[2 * r + 1]);
+    }
+    T_OK(import_parity_measure(&parity, &f.result, f.result.image, f.obs.numbers, f.obs.rows));
+    assert_true(outside > 0 && outside < f.want.rows);
+    T_NEAR(parity.actions_clipped, (double)outside / f.want.rows, 0.0, 0.0);
+    T_NEAR(parity.actions[0].clipped, 0.0, 0.0, 0.0);
+    T_NEAR(parity.actions[1].clipped, parity.actions_clipped, 0.0, 0.0);
+    T_NEAR(parity.actions[1].least, least, 1e-5, 0.0);
+    fixture_free(&f);
+}
 
 static double
 agreement_of(const fixture *f)
 {
     import_parity parity;
-    T_OK(import_policy_parity(&parity, &f->result, f->result.image, f->obs.numbers, f->obs.rows));
+    T_OK(import_parity_measure(&parity, &f->result, f->result.image, f->obs.numbers, f->obs.rows));
     assert_true(parity.max_abs > 0.1);
     return parity.agreement;
 }
@@ -281,19 +373,25 @@ test_what_policies_do_not_have_is_refused_with_its_node(void **state)
     } cases[] = {
         {"silu", {.env_id = "", .action_count = 2}, "SiLU"},
         {"silu", {.env_id = "", .action_count = 2, .output = "none"}, "no value 'none'"},
-        {"tanh", {.env_id = ""}, "--env, --actions or --bounds"},
         {"tanh", {.env_id = "", .action_count = 3}, "2 numbers, but there are 3 actions"},
         {"tanh", {.env_id = "", .action_count = 2, .obs_rank = 1, .obs_shape = {5}}, "has 5"},
-        {"tanh", {.env_id = "", .action_kind = POLICY_BOX}, "--bounds"},
         {"tanh",
          {.env_id = "", .bound_count = 1, .low = {-1}, .high = {1}, .log_std = "obs"},
          "no layer"},
         {"tanh",
-         {.env_id = "", .bound_count = 1, .low = {-3e38f}, .high = {3e38f}},
-         "action 0 has bounds [-3e+38, 3e+38]; allowed are finite numbers, the first below"},
+         {.env_id = "", .bound_count = 3, .low = {-1, -1, -1}, .high = {1, 1, 1}},
+         "2 numbers, but there are bounds for 3 actions"},
+        {"tanh", {.env_id = "", .scale_count = 3}, "2 numbers, but there are scales for 3"},
+        {"tanh", {.env_id = "", .offset_count = 3}, "2 numbers, but there are offsets for 3"},
+        {"tanh",
+         {.env_id = "", .unit_actions = true, .offset_count = 1, .bound_count = 1, .high = {1}},
+         "leave out --action-scale and --action-offset"},
+        {"tanh",
+         {.env_id = "", .action_kind = POLICY_DISCRETE, .scale_count = 1, .scale = {2}},
+         "--action-scale is for box actions"},
         {"clipped",
          {.env_id = "", .bound_count = 1, .low = {50}, .high = {60}},
-         "the first below the second, with a finite difference"},
+         "nothing in common with the bounds [50, 60]"},
         {"tanh",
          {.env_id = "", .bound_count = 1, .low = {-1e-40f}, .high = {1e-40f}},
          "with the scales of observations and actions folded in"},
@@ -331,6 +429,9 @@ main(void)
         cmocka_unit_test(test_tanh_and_scales_become_bounds),
         cmocka_unit_test(test_unit_actions_are_mapped_onto_the_bounds),
         cmocka_unit_test(test_clip_and_deviations_become_a_gaussian),
+        cmocka_unit_test(test_a_box_without_bounds_is_neither_mapped_nor_clipped),
+        cmocka_unit_test(test_scale_and_offset_give_actions_of_the_environment),
+        cmocka_unit_test(test_clipped_actions_are_counted),
         cmocka_unit_test(test_another_policy_does_not_agree),
         cmocka_unit_test(test_what_policies_do_not_have_is_refused_with_its_node),
     };

@@ -69,6 +69,27 @@ def test_normalisation_scale_and_offset_are_inside():
     assert any("no log deviations" in note for note in report.notes)
 
 
+def test_an_onnx_model_takes_them_too(tmp_path):
+    obs, want = np.load(DATA / "tanh.obs.npy"), np.load(DATA / "tanh.out.npy")
+    mean, deviation = np.array([1.0, -2, 0.5, 3]), np.array([0.5, 2, 1, 4])
+    np.savez(tmp_path / "n.npz", mean=mean, std=deviation)
+    for normalizer in ((mean, deviation), tmp_path / "n.npz"):
+        policy, report = octet.import_policy(DATA / "tanh.onnx", obs * deviation + mean, normalizer=normalizer,
+                                             action_scale=[0.5, 2], action_offset=1.5, precision="fp32")
+        np.testing.assert_allclose(policy.act((obs * deviation + mean).astype(np.float32)), want * [0.5, 2] + 1.5, atol=1e-4)
+        assert report.actions_clipped == 0 and np.allclose(report.action_ranges[0], (want[:, 0].min() / 2 + 1.5, want[:, 0].max() / 2 + 1.5), atol=1e-4)
+    assert policy.info.action_low == (-np.inf, -np.inf)
+
+
+def test_an_actor_without_bounds_is_a_box():
+    rng = np.random.default_rng(4)
+    net, obs = layers(rng, 5, 24, 3), rng.normal(size=(300, 5))
+    state = {f"actor.{2 * n}.{part}": value for n, layer in enumerate(net) for part, value in zip(("weight", "bias"), layer, strict=False)}
+    policy, report = octet.import_policy(state, obs, precision="fp32")
+    np.testing.assert_allclose(policy.act(obs), computed(net, obs), rtol=1e-4, atol=1e-5)
+    assert any("no bounds" in note for note in report.notes) and policy.info.action_high == (np.inf,) * 3
+
+
 def test_state_of_rsl_rl():
     rng = np.random.default_rng(4)
     net, obs = layers(rng, 5, 24, 12, 3), rng.normal(size=(300, 5))
@@ -117,12 +138,12 @@ def test_wrong_input_is_said():
     rng = np.random.default_rng(5)
     net = layers(rng, 4, 8, 2)
     for source, arguments, words in [
-        (net, {}, "the model: it is not known whether output 'actions' is for discrete or for box actions; give env, actions or bounds"),
+        (net, {}, "the model: it is not known whether output 'outputs' is for discrete or for box actions; give actions N, or env, or bounds"),
         (net, {"actions": 2, "precision": "int2"}, "precision is 'int2'; allowed is int8"),
         (net, {"actions": 2, "observations": np.zeros((10, 5))}, "rows of 5 numbers"),
         (net, {"actions": 2, "env": "CartPole-v2"}, "did you mean CartPole-v1"),
-        (net, {"bounds": (-np.inf, np.inf)}, "bounds: action 0 has [-inf, inf]; allowed are finite numbers of float32, low below high"),
-        (net, {"bounds": (-1, [2, -1])}, "bounds: action 1 has [-1.0, -1.0]"), (net, {"bounds": (-1e39, 1)}, "bounds: action 0 has [-inf, 1.0]"),
+        (net, {"bounds": (np.inf, -np.inf)}, "bounds: action 0 has [inf, -inf]; allowed are numbers of float32, low below high; infinite: no bound"),
+        (net, {"bounds": (-1, [2, -1])}, "bounds: action 1 has [-1.0, -1.0]"), (net, {"bounds": (np.nan, 1)}, "bounds: action 0 has [nan, 1.0]"),
         (net, {"bounds": ([0, 0], [1, 1, 1])}, "bounds: shape mismatch"), (net, {"bounds": (0, 1, 2)}, "allowed is (low, high)"), (net, {"bounds": 3}, "allowed is (low, high)"), (net, {"bounds": "ab"}, "allowed is (low, high)"),
         (net, {"env": "CartPole-v1", "bounds": (0, 1)}, "bounds is for box actions"), (net, {"actions": 2, "unit_actions": True}, "unit_actions is for box actions"),
         ([(np.zeros((2, 4)), None, "tanh")], {"unit_actions": True}, "unit_actions needs finite bounds, from bounds or env"),
@@ -137,14 +158,16 @@ def test_wrong_input_is_said():
          "the state is of a recurrent network"),
         (net, {"actions": 2, "normalizer": 3}, "normalizer: expected a pair"),
         (7, {}, "a policy cannot be made of int"),
-        (net, {"actions": 3}, "the model: output 'actions' has 2 numbers, but there are 3 actions"),
+        (net, {"actions": 3}, "the model: output 'outputs' has 2 numbers, but there are 3 actions"),
         (net, {"actions": 2, "observations": np.zeros((9, 3))}, "observations has rows of 3 numbers, but an observation of the model has 4"),
         (net, {"actions": 2, "observations": np.full((9, 4), np.nan)}, "observations: no row has only finite numbers"),
         (net, {"actions": 2, "options": {"numpy": 2}}, "options needs env"),
         (net, {"env": "CartPole-v1", "options": {"wind": 1}}, "environment 'CartPole-v1': "), (net, {"env": "CartPole-v1", "options": 3}, "options: 3 is neither"),
         (net, {"env": "CartPole-v1", "seed": -1}, "seed: -1 is not in 0"),
         (b"no model", {"actions": 2}, "not an ONNX model"),
-        (DATA / "tanh.onnx", {"actions": 2, "action_scale": 2}, "an ONNX model contains its normalizer"),
+        (DATA / "tanh.onnx", {"env": "CartPole-v1", "action_scale": 2}, "action_scale is for box actions"),
+        (DATA / "tanh.onnx", {"normalizer": ([0] * 4, [1, 1, 0, 1])}, "normalizer: number 3 has the mean 0 and the deviation 0"),
+        (DATA / "tanh.onnx", {"normalizer": ([0, 0], [1, 1])}, "the normaliser has 2 numbers, but an observation has 4"),
         (DATA / "silu.onnx", {"actions": 2}, "SiLU"),
     ]:
         with pytest.raises(octet.OctetError, match=None) as said:

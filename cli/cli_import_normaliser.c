@@ -1,0 +1,257 @@
+// Reads the means and deviations of observations from files of NumPy or JSON.
+#include "cli/cli_import_normaliser.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/oct_base.h"
+#include "common/oct_file.h"
+#include "common/oct_text.h"
+#include "import/import_npy.h"
+#include "import/import_npz.h"
+
+#define PATH_BYTES 4096
+
+// A list of numbers under a name; numbers NULL: it was not given.
+typedef struct list {
+    double *numbers;
+    size_t count;
+} list;
+
+typedef enum part { MEAN, STD, VAR, EPSILON, CLIP, PARTS } part;
+
+static const char *const names[PARTS] = {
+    [MEAN] = "mean", [STD] = "std", [VAR] = "var", [EPSILON] = "epsilon", [CLIP] = "clip"};
+
+typedef struct parts {
+    list of[PARTS];
+    char *reason;
+    size_t reason_size;
+} parts;
+
+#define REFUSE(p, ...) (oct_refuse((p)->reason, (p)->reason_size, __VA_ARGS__) == OCT_OK)
+
+static list
+list_make(size_t count)
+{
+    return (list){.numbers = oct_alloc(OCT_MAX(count, (size_t)1) * sizeof(double)), .count = count};
+}
+
+static list
+list_of_array(const float *numbers, size_t count)
+{
+    list made = list_make(count);
+    for (size_t i = 0; i < count; i++) {
+        made.numbers[i] = (double)numbers[i];
+    }
+    return made;
+}
+
+// ---- files of NumPy
+
+static bool
+npz_read(parts *p, const uint8_t *bytes, size_t length)
+{
+    for (size_t i = 0; i < PARTS; i++) {
+        const uint8_t *array;
+        size_t array_length;
+        import_npy npy;
+        oct_err err = import_npz_find(bytes, length, names[i], &array, &array_length, p->reason,
+                                      p->reason_size);
+        if (err == OCT_ENOTFOUND) {
+            continue;
+        }
+        if (err != OCT_OK ||
+            import_npy_decode(&npy, array, array_length, p->reason, p->reason_size) != OCT_OK) {
+            return false;
+        }
+        p->of[i] = list_of_array(npy.numbers, (size_t)npy.rows * npy.width);
+        import_npy_free(&npy);
+    }
+    return true;
+}
+
+// Two rows, or a list that belongs to part `one`.
+static bool
+npy_read(parts *p, const uint8_t *bytes, size_t length, part one, bool is_pair)
+{
+    import_npy npy;
+    if (import_npy_decode(&npy, bytes, length, p->reason, p->reason_size) != OCT_OK) {
+        return false;
+    }
+    bool is_fit = is_pair || npy.rows == 2;
+    size_t count = (size_t)npy.rows * npy.width;
+    if (is_pair) {
+        p->of[one] = list_of_array(npy.numbers, count);
+    } else if (is_fit) {
+        p->of[MEAN] = list_of_array(npy.numbers, npy.width);
+        p->of[STD] = list_of_array(npy.numbers + npy.width, npy.width);
+    }
+    import_npy_free(&npy);
+    return is_fit || REFUSE(p, "its array does not have two rows, the means and the deviations; "
+                               "name two files, MEAN.npy,STD.npy, or one of numpy.savez");
+}
+
+// ---- JSON
+
+static bool
+json_part_read(parts *p, part at, const json_t *value)
+{
+    size_t count = json_is_array(value) ? json_array_size(value) : 1;
+    p->of[at] = list_make(count);
+    for (size_t i = 0; i < count; i++) {
+        const json_t *number = json_is_array(value) ? json_array_get(value, i) : value;
+        if (!json_is_number(number)) {
+            return REFUSE(p, "%s is not a list of numbers", names[at]);
+        }
+        p->of[at].numbers[i] = json_number_value(number);
+    }
+    return true;
+}
+
+static bool
+json_read(parts *p, const uint8_t *bytes, size_t length)
+{
+    json_error_t error;
+    json_t *root = json_loadb((const char *)bytes, length, 0, &error);
+    bool is_read = json_is_object(root);
+    if (!is_read) {
+        char quoted[128];
+        (void)REFUSE(p,
+                     "neither an array of NumPy (.npy, .npz) nor a JSON object with mean and "
+                     "std: %s",
+                     root != NULL ? "it is not an object"
+                                  : oct_text_quote(quoted, sizeof(quoted), error.text,
+                                                   strnlen(error.text, sizeof(error.text))));
+    }
+    for (size_t i = 0; is_read && i < PARTS; i++) {
+        const json_t *value = json_object_get(root, names[i]);
+        is_read = value == NULL || json_part_read(p, (part)i, value);
+    }
+    json_decref(root);
+    return is_read;
+}
+
+// ---- files
+
+static bool
+file_read(parts *p, const char *path, part one, bool is_pair)
+{
+    uint8_t *bytes;
+    size_t length;
+    oct_err err = oct_file_read(path, IMPORT_NPY_BYTES_MAX, &bytes, &length);
+    if (err != OCT_OK) {
+        return REFUSE(p, "%s", err == OCT_EINVAL ? "more than 256 MiB" : strerror(errno));
+    }
+    bool is_array = length > 0 && bytes[0] == 0x93;
+    bool is_read = is_array                           ? npy_read(p, bytes, length, one, is_pair)
+                   : import_npz_is_zip(bytes, length) ? npz_read(p, bytes, length)
+                                                      : json_read(p, bytes, length);
+    free(bytes);
+    return is_read;
+}
+
+// "MEAN.npy,STD.npy", unless a file has that name.
+static bool
+files_read(parts *p, const char *path)
+{
+    char first[PATH_BYTES];
+    const char *comma = strchr(path, ',');
+    if (comma == NULL || access(path, F_OK) == 0) {
+        return file_read(p, path, MEAN, false);
+    }
+    (void)snprintf(first, sizeof(first), "%.*s", (int)(comma - path), path);
+    return file_read(p, first, MEAN, true) && file_read(p, comma + 1, STD, true);
+}
+
+static double
+number_of(const list *of, size_t i, double otherwise)
+{
+    return of->numbers == NULL ? otherwise : of->numbers[of->count == 1 ? 0 : i];
+}
+
+static bool
+parts_check(parts *p)
+{
+    const list *mean = &p->of[MEAN], *spread = &p->of[p->of[STD].numbers != NULL ? STD : VAR];
+    if (mean->numbers == NULL || spread->numbers == NULL) {
+        return REFUSE(p, "it has no %s; expected are mean, and std or var",
+                      mean->numbers == NULL ? "mean" : "std or var");
+    }
+    if (mean->count == 0 || mean->count > IMPORT_WIDTH_MAX || mean->count != spread->count) {
+        return REFUSE(p,
+                      "it has %zu mean%s and %zu deviation%s; allowed are as many of each, 1 .. %d",
+                      mean->count, oct_text_plural((double)mean->count), spread->count,
+                      oct_text_plural((double)spread->count), IMPORT_WIDTH_MAX);
+    }
+    for (size_t i = 0; i < 2; i++) {
+        const list *one = &p->of[i == 0 ? EPSILON : CLIP];
+        if (one->numbers != NULL && (one->count != 1 || !(one->numbers[0] >= 0.0))) {
+            return REFUSE(p, "%s is not a number of 0 or above", names[i == 0 ? EPSILON : CLIP]);
+        }
+    }
+    return true;
+}
+
+static bool
+parts_take(parts *p, import_normaliser *out)
+{
+    double epsilon = number_of(&p->of[EPSILON], 0, 0.0), clip = number_of(&p->of[CLIP], 0, 0.0);
+    out->count = (uint32_t)p->of[MEAN].count;
+    out->mean = oct_alloc(out->count * sizeof(double));
+    out->deviation = oct_alloc(out->count * sizeof(double));
+    out->clip = isfinite(clip) ? clip : 0.0;
+    for (uint32_t i = 0; i < out->count; i++) {
+        out->mean[i] = p->of[MEAN].numbers[i];
+        out->deviation[i] = p->of[STD].numbers != NULL ? p->of[STD].numbers[i] + epsilon
+                                                       : sqrt(p->of[VAR].numbers[i] + epsilon);
+        if (!isfinite(out->mean[i]) || !isfinite(out->deviation[i]) || !(out->deviation[i] > 0.0)) {
+            return REFUSE(p,
+                          "number %u has the mean %g and the deviation %g; allowed are finite "
+                          "numbers, and deviations above 0",
+                          i + 1, out->mean[i], out->deviation[i]);
+        }
+    }
+    return true;
+}
+
+bool
+cli_import_normaliser_is_pickle(const char *path)
+{
+    uint8_t head[64] = {0};
+    FILE *file = fopen(path, "rbe");
+    size_t length = file != NULL ? fread(head, 1, sizeof(head), file) : 0;
+    if (file != NULL) {
+        (void)fclose(file);
+    }
+    // The first name in a zip of NumPy ends in .npy.
+    bool is_arrays = memmem(head, length, ".npy", 4) != NULL;
+    return length > 1 &&
+           ((head[0] == 0x80 && head[1] <= 5) || (import_npz_is_zip(head, length) && !is_arrays));
+}
+
+bool
+cli_import_normaliser_load(import_normaliser *out, const char *path, char *reason,
+                           size_t reason_size)
+{
+    *out = (import_normaliser){0};
+    parts p = {.reason = reason, .reason_size = reason_size};
+    bool is_read = files_read(&p, path) && parts_check(&p) && parts_take(&p, out);
+    for (size_t i = 0; i < PARTS; i++) {
+        free(p.of[i].numbers);
+    }
+    return is_read;
+}
+
+void
+cli_import_normaliser_free(import_normaliser *normaliser)
+{
+    free(normaliser->mean);
+    free(normaliser->deviation);
+    *normaliser = (import_normaliser){0};
+}
