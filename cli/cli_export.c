@@ -170,8 +170,8 @@ write_onnx(const policy_image *image, const export_options *options)
         fprintf(options->said, "  in   %s %s [batch][%u]\n",
                 cli_text_plain(names.input, SIZE_MAX).text,
                 image->spec.obs_dtype == POLICY_F32 ? "float32" : "uint8", image->spec.obs_count);
-        fprintf(options->said, "  out  %s %s [batch]",
-                cli_text_plain(names.action, SIZE_MAX).text, is_box ? "float32" : "int64");
+        fprintf(options->said, "  out  %s %s [batch]", cli_text_plain(names.action, SIZE_MAX).text,
+                is_box ? "float32" : "int64");
         if (is_box) {
             fprintf(options->said, "[%u]", image->spec.action_count);
         }
