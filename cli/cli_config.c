@@ -8,6 +8,7 @@
 #include "cli/cli_algorithms.h"
 #include "cli/cli_commands.h"
 #include "cli/cli_options.h"
+#include "cli/cli_text.h"
 #include "cli/run/cli_preflight.h"
 #include "common/oct_config_effects.h"
 #include "common/oct_config_text.h"
@@ -194,7 +195,7 @@ print_key(const char *wanted)
         cli_usage_error(
             "config",
             "'%s' is a file, not a key; to see its values: octet config --check %s --resolved",
-            wanted, wanted);
+            wanted, cli_text_word(wanted).text);
     }
     if (printed == 0) {
         const char *near = oct_config_key_meant(wanted);

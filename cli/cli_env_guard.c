@@ -12,6 +12,7 @@
 
 #include "cli/cli_options.h"
 #include "common/oct_base.h"
+#include "common/oct_text.h"
 
 #define LINE_BYTES  1024
 #define STACK_BYTES 65536
@@ -72,8 +73,9 @@ line_make(char line[LINE_BYTES], const char *command, const char *what, const ch
     (void)snprintf(line, LINE_BYTES, "octet %s: error: the environment %s: %.400s", command, what,
                    env_id);
     size_t used = strlen(line);
-    (void)snprintf(line + used, LINE_BYTES - used, "; for details run 'octet env check %.400s'\n",
-                   env_id);
+    char word[400];
+    (void)snprintf(line + used, LINE_BYTES - used, "; for details run 'octet env check %s'\n",
+                   oct_text_word(word, sizeof(word), env_id));
 }
 
 void

@@ -11,6 +11,7 @@
 #include "cli/cli_commands.h"
 #include "cli/cli_json.h"
 #include "cli/cli_options.h"
+#include "cli/cli_text.h"
 #include "cli/plan/cli_plan_goals.h"
 #include "cli/plan/cli_plan_print.h"
 #include "cli/plan/cli_plan_trial.h"
@@ -152,8 +153,8 @@ measure(const cli_plan_trial_request *trial)
     if (err != OCT_OK) {
         bool is_plugin = env_is_plugin(id);
         cli_error("plan", "cannot measure the run: %s%s%s%s", reason,
-                  is_plugin ? "; for details run 'octet env check " : "", is_plugin ? id : "",
-                  is_plugin ? "'" : "");
+                  is_plugin ? "; for details run 'octet env check " : "",
+                  is_plugin ? cli_text_word(id).text : "", is_plugin ? "'" : "");
         return CLI_EXIT_FAILED;
     }
     return 0;

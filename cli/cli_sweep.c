@@ -769,7 +769,7 @@ run_sweep(const sweep_options *options, cli_sweep_plan *plan, const oct_config *
         printf("stopped: %u of %u runs are done\n  octet sweep --resume --sweep-dir %s\n",
                (unsigned)(cli_sweep_plan_count(plan, CLI_SWEEP_FINISHED) +
                           cli_sweep_plan_count(plan, CLI_SWEEP_PRUNED)),
-               (unsigned)(plan->wanted * plan->seeds), folder.path);
+               (unsigned)(plan->wanted * plan->seeds), cli_text_word(folder.path).text);
     }
     cli_folder_close(&folder);
     return exit_code;

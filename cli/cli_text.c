@@ -27,6 +27,14 @@ cli_text_plain(const char *text, size_t length_max)
     return out;
 }
 
+cli_word_text
+cli_text_word(const char *word)
+{
+    cli_word_text out;
+    (void)oct_text_word(out.text, sizeof(out.text), word);
+    return out;
+}
+
 cli_plain_text
 cli_text_process(const char *host, size_t host_max, uint32_t pid)
 {

@@ -34,6 +34,13 @@ typedef struct cli_plain_text {
 } cli_plain_text;
 
 cli_plain_text cli_text_plain(const char *text, size_t length_max);
+// A word of a command that can be pasted into a shell (oct_text_word). A value, as above.
+#define CLI_TEXT_WORD_MAX 8192
+typedef struct cli_word_text {
+    char text[CLI_TEXT_WORD_MAX];
+} cli_word_text;
+
+cli_word_text cli_text_word(const char *word);
 // "host/pid", of the beginning of the host's name: host_max bytes, at most CLI_TEXT_HOST_MAX.
 #define CLI_TEXT_HOST_MAX 64
 cli_plain_text cli_text_process(const char *host, size_t host_max, uint32_t pid);

@@ -38,6 +38,12 @@ bool oct_config_key_print(const oct_config *config, const char *name,
 // "gamma", "algo.entropy_cost or algo.temperature" for "ent_coef". Capitals, '-' for '_' and a
 // leading "--" make no difference. Returns NULL if the name is unknown. Static storage.
 const char *oct_config_key_meant(const char *name);
+// What another budget (run.env_steps, run.updates) means for a run that has made these steps and
+// updates: a line for each schedule over the budget whose value jumps, "run.env_steps:
+// algo.learning_rate continues at 0.00083, where it was 0.0001". "": none does. Values are those of
+// before and now, so that a key that changes itself counts, too.
+void oct_config_note_schedules(const oct_config *before, const oct_config *now, uint64_t env_steps,
+                               uint64_t updates, char *notes, size_t notes_size);
 // The first key that text names, as "learner.batch_size". False: none.
 bool oct_config_key_in(char out[OCT_CONFIG_NAME_MAX], const char *text);
 // `octet config`: every key with type, bounds, default and help; markdown for docs/. malloc'd.

@@ -240,6 +240,41 @@ oct_text_quote(char *out, size_t size, const char *text, size_t length)
     return out;
 }
 
+// Returns true if a text has bytes that cannot be pasted.
+static bool
+is_unprintable(const char *text, size_t length)
+{
+    bool is_found = oct_text_has_control(text, length);
+    for (size_t i = 0, step; i < length && !is_found; i += step) {
+        step = oct_text_character((const uint8_t *)text + i, length - i);
+        is_found = step == 0;
+    }
+    return is_found;
+}
+
+const char *
+oct_text_word(char *out, size_t size, const char *word)
+{
+    static const char plain[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./+:@=,";
+    size_t length = strlen(word);
+    bool is_plain = length > 0 && word[strspn(word, plain)] == '\0';
+    bool is_coded = is_unprintable(word, length);
+    oct_text text;
+    oct_text_init(&text, out, size);
+    oct_text_add(&text, "%s%s", is_coded ? "$'" : is_plain ? "" : "'", word[0] == '-' ? "./" : "");
+    for (size_t i = 0; i < length && !text.truncated; i++) {
+        unsigned char c = (unsigned char)word[i];
+        if (is_coded && (c < ' ' || c > '~' || c == '\'' || c == '\\')) {
+            oct_text_add(&text, "\\%03o", c);
+        } else {
+            oct_text_add(&text, c == '\'' ? "'\\''" : "%c", c);
+        }
+    }
+    oct_text_add(&text, "%s", is_plain ? "" : "'");
+    return text.truncated ? oct_text_quote(out, size, word, length) : out;
+}
+
 // value = scaled * base^step, scaled printed with about three digits.
 static const char *
 print_scaled(char *out, size_t size, double value, double base, const char *const *prefixes,

@@ -60,6 +60,11 @@ void oct_text_copy(char *out, size_t size, const char *text);
 // size ends in "...".
 const char *oct_text_quote(char *out, size_t size, const char *text, size_t length);
 
+// A word of a command that can be pasted into a shell: in quotes where it needs them ($'…' where it
+// has control characters or is not UTF-8), with ./ in front where it would be read as an option. A
+// word that does not fit is only shown (oct_text_quote). size: at least 8.
+const char *oct_text_word(char *out, size_t size, const char *word);
+
 // strtod with a point, whatever the locale of the program: libraries of Octet are in those of
 // others, where it may be a comma.
 double oct_text_number(const char *text, char **end);

@@ -405,6 +405,25 @@ changes_note(const oct_config *before, const oct_config *now, const char *warnin
     }
 }
 
+// The schedules that jump because the run has another budget now.
+static void
+schedules_note(const char *folder, const oct_config *before, const oct_config *now)
+{
+    char words[1024], notes[1024] = "";
+    learner_checkpoint last;
+    uint32_t number;
+    bool is_same = before->run.env_steps == now->run.env_steps;
+    if ((is_same && before->run.updates == now->run.updates) ||
+        learner_checkpoints_read(folder, &last, &number, words, sizeof(words)) != OCT_OK) {
+        return; // the learner refuses a checkpoint that cannot be read
+    }
+    oct_config_note_schedules(before, now, last.env_steps, last.updates, notes, sizeof(notes));
+    learner_checkpoint_fini(&last);
+    for (char *line = notes, *end; (end = strchr(line, '\n')) != NULL; line = end + 1) {
+        fprintf(stderr, "octet-learner: note: %.*s\n", (int)(end - line), line);
+    }
+}
+
 // Where replay keeps its file only replay knows: the key says whether it is the one it was.
 static bool
 has_tables(const oct_config *before, const oct_config *now)
@@ -432,6 +451,7 @@ resume_fits(const struct arguments *arguments, const oct_config *config)
     fputs(message, stderr);
     if (err == OCT_OK) {
         changes_note(&before, config, message);
+        schedules_note(arguments->folder, &before, config);
     }
     return err == OCT_OK;
 }

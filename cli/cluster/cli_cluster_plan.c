@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "cli/cli_options.h"
+#include "cli/cli_text.h"
 #include "cli/run/cli_env_file.h"
 #include "cli/run/cli_folder.h"
 #include "common/oct_base.h"
@@ -224,7 +225,7 @@ certs_check(const cli_cluster_options *options)
             if (access(path, R_OK) != 0) {
                 cli_error(options->command,
                           "--certs: cannot read %s; octet certs issue %s %s --dir %s makes it",
-                          path, roles[i], roles[i], options->certs);
+                          path, roles[i], roles[i], cli_text_word(options->certs).text);
                 exit(CLI_EXIT_FAILED);
             }
         }

@@ -161,7 +161,7 @@ lock(packing *p, const char *path)
         }
         if (is_taken) {
             return REFUSE(p, "the run in '%s' is live (%s is locked); 'octet stop %s' ends it",
-                          path, names[i], path);
+                          path, names[i], cli_text_word(path).text);
         }
     }
     return OCT_OK;

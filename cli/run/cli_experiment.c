@@ -365,6 +365,19 @@ has_tables(const cli_experiment *experiment, const oct_config *before, const oct
     return is_found;
 }
 
+// The schedules that jump because the run has another budget now.
+static void
+note_schedules(const oct_config *before, const oct_config *now,
+               const learner_checkpoint *checkpoint)
+{
+    char notes[MESSAGE_BYTES];
+    oct_config_note_schedules(before, now, checkpoint->env_steps, checkpoint->updates, notes,
+                              sizeof(notes));
+    for (char *line = notes, *end; (end = strchr(line, '\n')) != NULL; line = end + 1) {
+        fprintf(stderr, "octet train: note: %.*s\n", (int)(end - line), line);
+    }
+}
+
 static void
 note_changes(const cli_experiment *experiment, const oct_config *before, const oct_config *now)
 {
@@ -539,6 +552,7 @@ load_resumed(oct_config *out, cli_experiment *experiment)
         oct_config before = *out;
         apply_settings(out, experiment);
         note_changes(experiment, &before, out);
+        note_schedules(&before, out, &checkpoint);
     } else {
         load_new(out, experiment);
     }

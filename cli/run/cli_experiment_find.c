@@ -11,6 +11,7 @@
 
 #include "cli/cli_options.h"
 #include "cli/cli_presets.h"
+#include "cli/cli_text.h"
 #include "common/oct_text.h"
 #include "envs/env.h"
 
@@ -136,14 +137,15 @@ refuse_environment(const char *command, const char *name)
 static void
 refuse_folder(const char *command, const char *name)
 {
-    char resume[CLI_PATH_MAX + 128] = "";
+    char resume[CLI_TEXT_WORD_MAX + 128] = "";
     if (!cli_folder_has(name, "config.yaml")) {
         cli_usage_error(
             command, "'%s' is a folder, not an experiment; octet presets lists the presets", name);
     }
     if (strcmp(command, "train") == 0) {
         (void)snprintf(resume, sizeof(resume),
-                       "\n  to continue its run: octet train --resume --run-dir %s", name);
+                       "\n  to continue its run: octet train --resume --run-dir %s",
+                       cli_text_word(name).text);
     }
     cli_usage_error(command, "'%s' is a run folder; its experiment is %s/config.yaml%s", name, name,
                     resume);

@@ -66,7 +66,7 @@ refuse_live(char *reason, size_t reason_size, const char *path)
         (void)snprintf(reason, reason_size,
                        "the run in '%s' is live: octet status %s shows it, octet stop %s stops it; "
                        "or name another folder",
-                       path, path, path);
+                       path, cli_text_word(path).text, cli_text_word(path).text);
     }
     return OCT_EAGAIN;
 }

@@ -14,6 +14,7 @@
 #include "algos/algo.h"
 #include "cli/cli_data.h"
 #include "cli/cli_options.h"
+#include "cli/cli_text.h"
 #include "cli/run/cli_folder.h"
 #include "common/oct_base.h"
 #include "common/oct_config_text.h"
@@ -353,7 +354,7 @@ bool
 cli_preflight_passes(cli_environment *out, const cli_experiment *experiment,
                      const oct_config *config, learner_init_fn tell)
 {
-    char reason[CLI_PATH_MAX + ENV_REASON_BYTES], hint[CLI_PATH_MAX + 64] = "";
+    char reason[CLI_PATH_MAX + ENV_REASON_BYTES], hint[CLI_TEXT_WORD_MAX + 64] = "";
     oct_err err = OCT_OK;
     if (!experiment->has_hosts) {
         err = tables_check(experiment, config, reason, sizeof(reason));
@@ -375,7 +376,7 @@ cli_preflight_passes(cli_environment *out, const cli_experiment *experiment,
     // Only then the check of an environment has more to say than the reason.
     if (err == OCT_EINTERNAL && env_is_plugin(config->env.id)) {
         (void)snprintf(hint, sizeof(hint), "; for details run 'octet env check %s'",
-                       config->env.id);
+                       cli_text_word(config->env.id).text);
     }
     if (!cli_experiment_print_error(experiment, config, reason, hint)) {
         cli_error(experiment->command != NULL ? experiment->command : "train", "%s%s", reason,

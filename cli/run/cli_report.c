@@ -492,23 +492,6 @@ print_last(FILE *out, const json_t *summary)
     fputc('\n', out);
 }
 
-// A word for a shell, in quotes where it needs them: what is printed can be pasted.
-static void
-print_word(FILE *out, const char *text, const char *end)
-{
-    static const char plain[] =
-        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./+:@=,";
-    if (text[strspn(text, plain)] == '\0') {
-        fprintf(out, "%s%s", text, end);
-        return;
-    }
-    fputc('\'', out);
-    for (const char *at = text; *at != '\0'; at++) {
-        fputs(*at == '\'' ? "'\\''" : (const char[]){*at, '\0'}, out);
-    }
-    fprintf(out, "%s'", end);
-}
-
 static void
 print_grams(FILE *out, const json_t *object)
 {
@@ -613,18 +596,14 @@ cli_report_print(FILE *out, const char *summary_path, const cli_report_outcome *
         fprintf(out, "  curve      %s/curve.svg\n", outcome->folder);
     }
     if (has_policy) {
-        fputs("  next       ", out);
-        print_word(out, own_name(), "");
-        fputs(" eval ", out);
-        print_word(out, outcome->folder, "/policy.oct");
-        fputc('\n', out);
+        char policy[PATH_MAX + 16];
+        (void)snprintf(policy, sizeof(policy), "%s/policy.oct", outcome->folder);
+        fprintf(out, "  next       %s eval %s\n", cli_text_word(own_name()).text,
+                cli_text_word(policy).text);
     }
     if (failed && outcome->can_resume) {
-        fputs("  resume     ", out);
-        print_word(out, own_name(), "");
-        fputs(" train --resume --run-dir ", out);
-        print_word(out, outcome->folder, "");
-        fputs("\n", out);
+        fprintf(out, "  resume     %s train --resume --run-dir %s\n",
+                cli_text_word(own_name()).text, cli_text_word(outcome->folder).text);
     }
     json_decref(summary);
 }

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "cli/cli_options.h"
+#include "cli/cli_text.h"
 #include "cli/run/cli_folder.h"
 #include "cli/run/cli_report.h"
 #include "common/oct_file.h"
@@ -77,7 +78,7 @@ check_hint(const cli_run_end *end, char *out, size_t size)
     bool is_of_env = strncmp(name, "actor", 5) == 0 || strcmp(name, "evaluator") == 0;
     out[0] = '\0';
     if (is_of_env && env_is_plugin(id)) {
-        (void)snprintf(out, size, "; for details run 'octet env check %s'", id);
+        (void)snprintf(out, size, "; for details run 'octet env check %s'", cli_text_word(id).text);
     }
     return out;
 }
@@ -85,7 +86,7 @@ check_hint(const cli_run_end *end, char *out, size_t size)
 static void
 failure_report(const cli_run_end *end)
 {
-    char log_path[LOG_PATH_BYTES], hint[CLI_PATH_MAX + 64];
+    char log_path[LOG_PATH_BYTES], hint[CLI_TEXT_WORD_MAX + 64];
     (void)failed_log(end, log_path);
     cli_error("train", "%s%s; the end of %s/%s:", end->failure, check_hint(end, hint, sizeof(hint)),
               end->request->shown_as, log_path);

@@ -84,6 +84,63 @@ test_the_first_key_that_a_message_names(void **state)
     }
 }
 
+static void
+noted(const oct_config *before, const oct_config *now, uint64_t env_steps, uint64_t updates,
+      const char *want)
+{
+    char notes[1024];
+    oct_config_note_schedules(before, now, env_steps, updates, notes, sizeof(notes));
+    assert_string_equal(notes, want);
+}
+
+// Values that are linear over the budget jump when the budget changes in the middle.
+static void
+test_another_budget_names_the_schedules_that_jump(void **state)
+{
+    (void)state;
+    static const char *const settings[] = {"algo.name=dqn",
+                                           "algo.learning_rate=0.001",
+                                           "algo.learning_rate_final=0.0001",
+                                           "replay.importance_exponent=0.4",
+                                           "replay.importance_exponent_final=1",
+                                           "run.env_steps=1000000"};
+    oct_config before, now;
+    char message[256];
+    oct_config_default(&before);
+    for (size_t i = 0; i < OCT_COUNTOF(settings); i++) {
+        T_OK(oct_config_set(&before, settings[i], message, sizeof(message)));
+    }
+    now = before;
+    noted(&before, &now, 1000000, 10, "");
+    now.run.env_steps = 2000000;
+    noted(&before, &now, 0, 0, ""); // both are at their start
+    noted(&before, &now, 1000000, 10,
+          "run.env_steps: algo.learning_rate continues at 0.00055, where it was 0.0001\n"
+          "run.env_steps: replay.importance_exponent continues at 0.7, where it was 1\n");
+    now = before;
+    now.run.updates = 20;
+    noted(&before, &now, 0, 10,
+          "run.updates: algo.learning_rate continues at 0.00055, where it was 0.001\n"
+          "run.updates: replay.importance_exponent continues at 0.7, where it was 0.4\n");
+    T_OK(oct_config_set(&before, "replay.sampler=uniform", message, sizeof(message)));
+    T_OK(oct_config_set(&before, "algo.learning_rate_final=same", message, sizeof(message)));
+    now = before;
+    now.run.env_steps = 2000000;
+    noted(&before, &now, 1000000, 10, ""); // no schedule is read
+    // Noise, critics and the entropy of other algorithms.
+    T_OK(oct_config_set(&before, "algo.name=d4pg", message, sizeof(message)));
+    T_OK(oct_config_set(&before, "algo.learning_rate_final=0", message, sizeof(message)));
+    T_OK(oct_config_set(&before, "algo.critic_learning_rate=0.01", message, sizeof(message)));
+    T_OK(oct_config_set(&before, "actor.noise=0.5", message, sizeof(message)));
+    T_OK(oct_config_set(&before, "actor.noise_final=0.1", message, sizeof(message)));
+    now = before;
+    now.run.env_steps = 4000000;
+    noted(&before, &now, 1000000, 10,
+          "run.env_steps: algo.learning_rate continues at 0.00075, where it was 0\n"
+          "run.env_steps: algo.critic_learning_rate continues at 0.0075, where it was 0\n"
+          "run.env_steps: actor.noise continues at 0.4, where it was 0.1\n");
+}
+
 int
 main(void)
 {
@@ -91,6 +148,7 @@ main(void)
         cmocka_unit_test(test_equal_experiments_have_no_change),
         cmocka_unit_test(test_every_change_is_told_in_the_tables_order),
         cmocka_unit_test(test_line_of_a_key),
+        cmocka_unit_test(test_another_budget_names_the_schedules_that_jump),
         cmocka_unit_test(test_the_first_key_that_a_message_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

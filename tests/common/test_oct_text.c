@@ -1,6 +1,8 @@
 // Text for people: cutting, quoting, edit distance, and how numbers, sizes and durations are
 // printed.
 #include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "tests/support/oct_test.h"
 
@@ -151,6 +153,67 @@ test_control_characters_are_found_and_replaced(void **state)
     assert_int_equal(oct_text_control("\xC2\x9B", 2), 2);
     assert_int_equal(oct_text_control("\xC2\x9B", 1), 0);
     assert_int_equal(oct_text_control("\0", 1), 1);
+}
+
+static void
+shell_says(const char *command, const char *want)
+{
+    char said[512];
+    int ends[2], status;
+    assert_int_equal(pipe(ends), 0);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        (void)dup2(ends[1], STDOUT_FILENO);
+        (void)close(ends[0]);
+        (void)execlp("bash", "bash", "-c", command, (char *)NULL);
+        _exit(127);
+    }
+    (void)close(ends[1]);
+    size_t used = 0;
+    ssize_t got;
+    while ((got = read(ends[0], said + used, sizeof(said) - 1 - used)) > 0) {
+        used += (size_t)got;
+    }
+    said[used] = '\0';
+    (void)close(ends[0]);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    assert_string_equal(said, want);
+}
+
+// What bash makes of a word that was printed is the word; of one that begins with "-", a path.
+static void
+test_word_can_be_pasted_into_a_shell(void **state)
+{
+    (void)state;
+    static const char *const words[] = {"runs/a-1_b.c/policy.oct",
+                                        "",
+                                        "a b",
+                                        "it's",
+                                        "$HOME `x` \"y\" \\z",
+                                        "-dash/policy.oct",
+                                        "--",
+                                        "- 'x'",
+                                        "~",
+                                        "*",
+                                        "a;b&c",
+                                        "\xC3\xBC/\xE2\x82\xAC",
+                                        "a\x1b[2J\n'\\b",
+                                        "-\xE2\x80\xAE",
+                                        "\xff\xC3"};
+    char word[512], command[1024], want[256];
+    for (size_t i = 0; i < OCT_COUNTOF(words); i++) {
+        (void)oct_text_word(word, sizeof(word), words[i]);
+        assert_false(oct_text_has_control(word, strlen(word)));
+        (void)snprintf(command, sizeof(command), "printf %%s %s.", word);
+        (void)snprintf(want, sizeof(want), "%s%s.", words[i][0] == '-' ? "./" : "", words[i]);
+        shell_says(command, want);
+    }
+    assert_string_equal(oct_text_word(word, sizeof(word), words[0]), words[0]);
+    assert_string_equal(oct_text_word(word, sizeof(word), words[5]), "./-dash/policy.oct");
+    assert_string_equal(oct_text_word(word, sizeof(word), "a b"), "'a b'");
+    assert_string_equal(oct_text_word(word, 8, "a much longer word"), "a mu...");
 }
 
 static void
@@ -319,6 +382,7 @@ main(void)
         cmocka_unit_test(test_a_text_is_cut_between_characters),
         cmocka_unit_test(test_counts_have_three_digits_and_a_prefix),
         cmocka_unit_test(test_bytes_count_in_powers_of_1024),
+        cmocka_unit_test(test_word_can_be_pasted_into_a_shell),
         cmocka_unit_test(test_durations_read_like_a_clock),
         cmocka_unit_test(test_doubles_are_as_short_as_exactness_allows),
         cmocka_unit_test(test_a_number_is_read_as_far_as_it_goes),
