@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "actor/actor_state_io.h"
 #include "common/oct_clock.h"
@@ -211,6 +212,7 @@ worker_notify(void *arg)
 void
 actor_learner_answered(actor_io *io, oct_err err, const char *detail)
 {
+    io->answered_ns = err == OCT_OK ? oct_clock_ns() : io->answered_ns;
     uint64_t version =
         io->options.evaluate ? io->shown.policy_version : codec_receiver_version(io->receiver);
     if (err != OCT_OK && !io->learner_lost) {
@@ -299,11 +301,25 @@ actor_evaluation_ask(void *arg)
     }
 }
 
+// A learner that has ended answers no more, and nothing else tells that its run is over.
+static void
+give_up_watch(actor_io *io)
+{
+    double quiet_s = 1e-9 * (double)(oct_clock_ns() - io->answered_ns);
+    if (io->options.give_up_s > 0 && quiet_s >= io->options.give_up_s && !io->leaving) {
+        oct_log_notice("ACTOR-GAVE-UP",
+                       "the learner at %s has not answered for %.0f s; exit=%d (--give-up-after)",
+                       io->options.learner, quiet_s, ACTOR_EXIT_GAVE_UP);
+        actor_io_fail(io, ACTOR_EXIT_GAVE_UP);
+    }
+}
+
 // Twice a second: what must not wait for an event that may have been lost.
 static void
 tick(void *arg)
 {
     actor_io *io = arg;
+    give_up_watch(io);
     if (io->worker == NULL) {
         return;
     }
@@ -385,6 +401,7 @@ actor_worker_begin(actor_io *io, policy_net *net)
                    policy_isa_name(policy_net_isa(net)),
                    policy_precision_name(policy_net_precision(net)),
                    actor_worker_batches(io->worker), actor_batch_bytes(shape), ACTOR_POLICY_QUEUE);
+    actor_watchdog_worker(io->watchdog, io->worker);
     actor_worker_set_window(io->worker, 0); // until replay says what it has room for
     actor_worker_put_policy(io->worker, net);
     if (actor_links_open(io) != OCT_OK || actor_worker_start(io->worker) != OCT_OK) {
@@ -401,6 +418,7 @@ actor_evaluator_begin(actor_io *io)
 {
     if (io->worker == NULL) {
         io->worker = actor_worker_create_evaluator(&io->config, worker_notify, io->wakeup);
+        actor_watchdog_worker(io->watchdog, io->worker);
         if (actor_worker_start(io->worker) != OCT_OK) {
             actor_io_fail(io, ACTOR_EXIT_FAILED);
             return;
@@ -414,6 +432,16 @@ actor_evaluator_begin(actor_io *io)
 
 // ---- life
 
+// On the watchdog's thread: no other thread can end the process in an orderly way.
+static void
+stuck_exit(double stuck_s)
+{
+    oct_log_error("ACTOR-STUCK-EXIT",
+                  "the environment has not returned for %.0f s; exit=%d (--exit-when-stuck)",
+                  stuck_s, ACTOR_EXIT_STUCK);
+    _exit(ACTOR_EXIT_STUCK);
+}
+
 oct_err
 actor_io_open(actor_io **out, net_loop *loop, const actor_io_options *options)
 {
@@ -426,6 +454,7 @@ actor_io_open(actor_io **out, net_loop *loop, const actor_io_options *options)
     io->restarts = NAN;
     memcpy(io->learner_key, options->pin, sizeof(io->learner_key));
     actor_join_label(io);
+    io->answered_ns = oct_clock_ns();
     oct_err err =
         net_rpc_client_open(&io->rpc, loop, options->learner, OCT_ROLE_BIT(OCT_ROLE_LEARNER),
                             RPC_INFLIGHT_MAX, RPC_RESEND_MS, WIRE_MESSAGE_BYTES_MAX);
@@ -438,6 +467,7 @@ actor_io_open(actor_io **out, net_loop *loop, const actor_io_options *options)
     io->wakeup = net_wakeup_create(loop, worker_woke, io);
     io->receiver = codec_receiver_create();
     io->pack = net_wakeup_create(loop, actor_policy_pack, io);
+    io->watchdog = options->exit_when_stuck ? actor_watchdog_create(stuck_exit) : NULL;
     io->tick = net_timer_start(loop, 500, 500, tick, io);
     actor_join_go(io);
     *out = io;
@@ -463,6 +493,7 @@ actor_io_close(actor_io *io)
     codec_receiver_destroy(io->receiver);
     wire_client_destroy(io->client);
     wire_arena_destroy(io->arena);
+    actor_watchdog_destroy(io->watchdog);
     actor_worker_destroy(io->worker);
     actor_outbox_fini(&io->outbox);
     env_close(io->e);
@@ -473,6 +504,8 @@ actor_io_close(actor_io *io)
 void
 actor_io_close_environments(actor_io *io)
 {
+    actor_watchdog_destroy(io->watchdog);
+    io->watchdog = NULL;
     env_gym_process_give_up(GYM_ANSWER_MS);
     if (io->worker != NULL && actor_worker_stop_within(io->worker, WORKER_STOP_MS)) {
         actor_worker_destroy(io->worker);

@@ -17,6 +17,13 @@ typedef struct actor_io actor_io;
 // In the line ACTOR-ENV-UNSOUND of an actor: what the last cause follows, with which it ends.
 #define ACTOR_UNSOUND_LAST "; the last: "
 
+// What the process exits with, beside 0: the environment failed; the learner or this actor refused;
+// the environment does not return (--exit-when-stuck); no learner answers (--give-up-after).
+#define ACTOR_EXIT_FAILED  1
+#define ACTOR_EXIT_REFUSED 3
+#define ACTOR_EXIT_STUCK   4
+#define ACTOR_EXIT_GAVE_UP 5
+
 typedef struct actor_io_options {
     const char *learner; // base address
     const char *relay;   // to go through, as long as it can be reached; NULL: the learner chooses
@@ -25,6 +32,9 @@ typedef struct actor_io_options {
     bool insecure;
     uint32_t place;                 // the index that it is to have, plus 1; 0: the learner chooses
     const env_plugin_dirs *plugins; // where the learner's choice of a plug-in may come from
+    double exit_when_stuck_s;       // step of an environment that ends the process; 0: none does
+    bool exit_when_stuck;           // with 0 above: run.env_hang_s of the run
+    uint32_t give_up_s; // time without an answer of the learner that ends it; 0: none does
     bool has_pin;
     uint8_t pin[WIRE_PUBLIC_KEY_BYTES]; // the key that the learner must have
 } actor_io_options;
@@ -48,7 +58,9 @@ void actor_io_log_totals(actor_io *io);
 // The learner runs another experiment than the one this process began with: start over.
 bool actor_io_start_over(const actor_io *io);
 
-// For net_metrics; arg is the actor_io. Trouble: not registered, or the learner does not answer.
+// For net_metrics; arg is the actor_io. Hung: a step of the environment exceeds run.env_hang_s.
+bool actor_io_is_hung(void *arg);
+// Trouble: not registered, or the learner does not answer.
 // (actor_prometheus_io.c)
 void actor_io_prometheus(void *arg, oct_prometheus *text);
 const char *actor_io_trouble(void *arg);

@@ -62,7 +62,13 @@ config_take(actor_io *io, const char *text)
         .takes_begins = true,
         .plugins = io->options.plugins,
     };
+    if (io->options.exit_when_stuck) {
+        actor_watchdog_limit(io->watchdog, io->options.exit_when_stuck_s > 0
+                                               ? io->options.exit_when_stuck_s
+                                               : io->config.run.env_hang_s);
+    }
     oct_pulse_beat(OCT_PULSE_LOOP, OCT_PULSE_ENV);
+    actor_watchdog_opens(io->watchdog, true);
     err = env_open(&io->e, &request, message, sizeof(message));
     if (err == OCT_OK) {
         io->task = actor_spec_copy(env_spec(io->e));
@@ -72,6 +78,7 @@ config_take(actor_io *io, const char *text)
         io->e = NULL;
     }
     oct_pulse_beat(OCT_PULSE_LOOP, OCT_PULSE_WORKS);
+    actor_watchdog_opens(io->watchdog, false);
     if (err != OCT_OK) {
         oct_log_error("ACTOR-ENV", "%s", message);
     }
@@ -277,6 +284,9 @@ registered(void *arg, oct_err err, const char *detail, const wire_registered *an
     io->calling = false;
     if (err == OCT_ECLOSED || io->leaving) {
         return; // this process is closing its links
+    }
+    if (err != OCT_ETIMEDOUT && err != OCT_EIO) {
+        io->answered_ns = oct_clock_ns();
     }
     if (err == OCT_EINVAL || (err == OCT_OK && !answer->accepted)) {
         oct_log_error("ACTOR-REFUSED", "%s", err == OCT_OK ? answer->reason : detail);

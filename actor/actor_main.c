@@ -14,6 +14,7 @@
 #include "proto/wire.h"
 
 #define AWAIT_RELAY_S_MAX 3600
+#define YEAR_S            31622400
 #define PLUGINS_VARIABLE  "OCTET_PLUGINS"
 
 const char *argp_program_version = "octet-actor " OCTET_VERSION " " WIRE_SPEAKS_TEXT;
@@ -31,7 +32,9 @@ enum {
     KEY_AWAIT_RELAY,
     KEY_EVALUATE,
     KEY_PLUGINS,
-    KEY_PIN
+    KEY_PIN,
+    KEY_EXIT_WHEN_STUCK,
+    KEY_GIVE_UP_AFTER
 };
 
 static const struct argp_option options[] = {
@@ -64,16 +67,27 @@ static const struct argp_option options[] = {
      "Accept only the learner with this key, 64 hexadecimal digits that it logs as LEARNER-SIGNS; "
      "for tcp:// without TLS (default: the key of the first learner that answers)",
      1},
+    {"exit-when-stuck", KEY_EXIT_WHEN_STUCK, "SECONDS", 0,
+     "Exit with code 4 when code of the environment has not returned for this many seconds, from 1 "
+     "to 31622400, so that a supervisor starts the actor again. 'auto' takes the run's "
+     "run.env_hang_s (default: never)",
+     1},
+    {"give-up-after", KEY_GIVE_UP_AFTER, "SECONDS", 0,
+     "Exit with code 5 when no learner has answered for this many seconds, from 1 to 31622400 "
+     "(default: wait for the next learner for any time)",
+     1},
     {0},
 };
 
 static uint32_t
-number_parse(const char *option, const char *text, int most, const struct argp_state *state)
+number_parse(const char *option, const char *text, int least, int most,
+             const struct argp_state *state)
 {
     char *end;
     long number = strtol(text, &end, 10);
-    if (end == text || *end != '\0' || number < 0 || number > most) {
-        argp_error(state, "%s is '%s'; allowed are whole numbers from 0 to %d", option, text, most);
+    if (end == text || *end != '\0' || number < least || number > most) {
+        argp_error(state, "%s is '%s'; allowed are whole numbers from %d to %d", option, text,
+                   least, most);
     }
     return (uint32_t)number;
 }
@@ -129,19 +143,28 @@ parse(int key, char *arg, struct argp_state *state)
         arguments->io.learner = arg;
         return 0;
     case KEY_INDEX:
-        arguments->io.place = number_parse("--index", arg, WIRE_PLACES_MAX - 1, state) + 1;
+        arguments->io.place = number_parse("--index", arg, 0, WIRE_PLACES_MAX - 1, state) + 1;
         return 0;
     case KEY_RELAY:
         arguments->io.relay = arg;
         return 0;
     case KEY_AWAIT_RELAY:
-        arguments->io.await_relay_s = number_parse("--await-relay", arg, AWAIT_RELAY_S_MAX, state);
+        arguments->io.await_relay_s =
+            number_parse("--await-relay", arg, 0, AWAIT_RELAY_S_MAX, state);
         return 0;
     case KEY_EVALUATE:
         arguments->io.evaluate = true;
         return 0;
     case KEY_PLUGINS:
         plugins_add(&arguments->plugins, arg, state);
+        return 0;
+    case KEY_EXIT_WHEN_STUCK:
+        arguments->io.exit_when_stuck = true;
+        arguments->io.exit_when_stuck_s =
+            strcmp(arg, "auto") == 0 ? 0 : number_parse("--exit-when-stuck", arg, 1, YEAR_S, state);
+        return 0;
+    case KEY_GIVE_UP_AFTER:
+        arguments->io.give_up_s = number_parse("--give-up-after", arg, 1, YEAR_S, state);
         return 0;
     case KEY_PIN:
         pin_parse(arguments->io.pin, arg, state);
@@ -169,6 +192,7 @@ metrics_open(net_metrics **out, const struct arguments *arguments, net_loop *loo
         .daemon = arguments->io.evaluate ? "evaluator" : "actor",
         .write = actor_io_prometheus,
         .trouble = actor_io_trouble,
+        .is_hung = actor_io_is_hung,
         .arg = io,
     };
     return net_metrics_open(out, &arguments->daemon, loop, &source);

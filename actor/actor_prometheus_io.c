@@ -101,6 +101,14 @@ actor_prometheus_measure(const actor_io *io, actor_measurements *now)
     return numbers;
 }
 
+bool
+actor_io_is_hung(void *arg)
+{
+    const actor_io *io = arg;
+    double limit_s = io->config.run.env_hang_s;
+    return io->worker != NULL && limit_s > 0 && actor_worker_step_s(io->worker) > limit_s;
+}
+
 void
 actor_io_prometheus(void *arg, oct_prometheus *text)
 {

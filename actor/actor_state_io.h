@@ -6,6 +6,7 @@
 #include "actor/actor_outbox.h"
 #include "actor/actor_resend.h"
 #include "actor/actor_turns.h"
+#include "actor/actor_watchdog.h"
 #include "actor/actor_worker.h"
 #include "codec/codec_receiver.h"
 #include "common/oct_config.h"
@@ -38,8 +39,6 @@
 // was busy for a moment would have to ask for a complete one.
 #define ACTOR_POLICY_QUEUE 16
 #define ACTOR_UNACKED_S    10 // replay repeats an acknowledgement at least every 2 s
-#define ACTOR_EXIT_FAILED  1
-#define ACTOR_EXIT_REFUSED 3
 
 // What the daemon is about to do next about the learner; each step retries with back-off.
 enum actor_step { STEP_CONFIG, STEP_SPEC, STEP_POLICY, STEP_RUN };
@@ -100,6 +99,8 @@ struct actor_io {
     uint64_t heard_ns;            // last acknowledgement, or when one was first waited for
 
     actor_worker *worker;
+    actor_watchdog *watchdog; // NULL without --exit-when-stuck
+    uint64_t answered_ns;     // last answer of a learner, or the beginning
     net_wakeup *wakeup;
     wire_arena *arena;
 

@@ -25,7 +25,9 @@ typedef struct health_options {
 static const struct argp_option option_table[] = {
     {"timeout", KEY_TIMEOUT, "SECONDS", 0, "Wait this long for the answer (default: 3)", 0},
     {"alive", KEY_ALIVE, NULL, 0,
-     "Check only that the daemon answers: a problem that it reports is not a failure", 0},
+     "Check only that the daemon answers and that no environment hangs: another problem that it "
+     "reports is not a failure",
+     0},
     {0},
 };
 

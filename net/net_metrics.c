@@ -80,7 +80,12 @@ health_answer(net_metrics *metrics, net_http_answer *out)
                           trouble != NULL ? trouble
                           : is_degraded   ? gate_line
                                           : "ok");
-    net_http_answer_copy(out, trouble != NULL ? 503 : 200, "text/plain; charset=utf-8", line,
+    bool is_hung = metrics->source.is_hung != NULL && metrics->source.is_hung(metrics->source.arg);
+    net_http_answer_copy(out,
+                         is_hung           ? 500
+                         : trouble != NULL ? 503
+                                           : 200,
+                         "text/plain; charset=utf-8", line,
                          OCT_MIN((size_t)length, sizeof(line) - 1));
 }
 

@@ -6,8 +6,8 @@
 
 // What --metrics URL of every daemon serves: GET /metrics (Prometheus text) and GET /healthz (200
 // "ok", or "degraded: " and one line of what the gate has mended, or of certificates that it cannot
-// use and a restart could not either; or 503 with one line). No answer at all within seconds: the
-// loop does not turn.
+// use and a restart could not either; or 503 with one line, or 500 with one line if the daemon is
+// hung and only a restart helps). No answer at all within seconds: the loop does not turn.
 //
 // Besides the daemon's own numbers it tells those of the process (octet_build_info, process_*) and
 // of the gate (octet_gate_*, octet_tls_*), if there is one.
@@ -21,6 +21,7 @@ typedef struct net_metrics_source {
     void (*write)(void *arg, oct_prometheus *text);
     // NULL: well. Else one line that says what is missing, valid until the next call.
     const char *(*trouble)(void *arg);
+    bool (*is_hung)(void *arg); // NULL: never
     void *arg;
 } net_metrics_source;
 

@@ -552,6 +552,8 @@ actor_place(cli_cluster_plan *plan, const cli_cluster_place *place, bool evaluat
     cli_cluster_daemon *actor = begin(plan, name, name, "octet-actor");
     actor->count = evaluates ? plan->options->evaluators : plan->actors;
     learner_dial(plan, actor, place);
+    add(plan, actor, "--exit-when-stuck");
+    add(plan, actor, "auto");
     if (evaluates) {
         add(plan, actor, "--evaluate");
     } else if (plan->relays > 0) { // the learner may not know a relay yet when it knows the actor

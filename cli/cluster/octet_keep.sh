@@ -1,6 +1,6 @@
 #!/bin/sh
 # Runs one daemon of Octet until it is done: a daemon that dies is started again, one that refuses its options, its
-# configuration or its files (exit codes 2 and 3) is not. SIGTERM ends it, and so does the end of this program.
+# configuration or its files (exit codes 2 and 3), or whose learner has ended (5), is not. SIGTERM ends it, and so does the end of this program.
 # usage: octet_keep.sh FOLDER/NAME PROGRAM [ARGUMENT...]   FOLDER/pid/NAME gets this program's process and the daemon's,
 #        octet_keep.sh - PROGRAM [ARGUMENT...]             FOLDER/exit/NAME the last exit code; "-": nothing is written
 place=$1
@@ -51,7 +51,7 @@ while [ -z "$stopping" ]; do
     done
     pid=
     case "$code" in
-    0 | 2 | 3 | 126 | 127) finish "$code" ;;
+    0 | 2 | 3 | 5 | 126 | 127) finish "$code" ;;
     esac
     [ -z "$stopping" ] || finish "$code"
     [ $(($(date +%s) - begun)) -lt 60 ] || deaths=0

@@ -15,7 +15,7 @@ import sys
 import threading
 import urllib.request
 
-from e2e import (ACTOR, BUILD, CARTPOLE, DEADLINE_S, ENDLESS, LEARNER, OCTET, by_hand, octet, octet_says, scratch, start, summary,
+from e2e import (ACTOR, BUILD, CARTPOLE, DEADLINE_S, ENDLESS, LEARNER, OCTET, ROOT, by_hand, octet, octet_says, scratch, start, summary,
                  terminate, wait_for_updates)
 from daemons import certificates, free_port, has_signal, run_named, wait_for
 
@@ -167,6 +167,52 @@ def test_an_actor_whose_step_hangs_is_shown_stuck_beside_others_that_step():
                 for actor in more:
                     actor.kill()
                     actor.wait()
+
+
+def test_an_actor_that_is_stuck_ends_and_its_supervisor_starts_it_again():
+    """In a step, and while the environment is opened. What only hangs is not alive for a probe either."""
+    plugin, opens = BUILD / "tests/envs/bad_hang_file.so", BUILD / "tests/envs/bad_create_hang.so"
+    metrics = f"http://127.0.0.1:{free_port(1)}"
+    with scratch() as folder:
+        hang = folder / "hang"
+        settings = [*ENDLESS, "--set", f"env.id={plugin}", "--set", "run.env_hang_s=1"]
+        keep = ["sh", ROOT / "cli/cluster/octet_keep.sh", folder / "actor", ACTOR, "--exit-when-stuck", "auto"]
+        for name in ("pid", "exit"):
+            (folder / name).mkdir()
+        with by_hand(folder, how="local", settings=settings, actors=["--plugins", plugin]) as (_, run, _):
+            env = {**os.environ, "BAD_HANG_FILE": str(hang)}
+            more = [start([ACTOR, "--plugins", plugin, "--metrics", metrics], folder / "hangs.log", cwd=folder, env=env),
+                    start([*keep, "--plugins", plugin], folder / "kept.log", cwd=folder, env=env)]
+            try:
+                wait_for("both to act", lambda: all("ACTOR-START " in (folder / f"{name}.log").read_text() for name in ("hangs", "kept")))
+                assert octet("health", "--alive", metrics).returncode == 0
+                hang.touch()
+                log = folder / "kept.log"
+                wait_for("its end", lambda: "octet-actor died (exit code 4)" in log.read_text())
+                assert re.search(r"ACTOR-STUCK-EXIT the environment has not returned for \d s; exit=4", log.read_text()), log.read_text()
+                result = wait_for("a probe that fails", lambda: (lambda r: r if r.returncode else None)(octet("health", "--alive", metrics)))
+                assert "a step of the environment has not ended" in result.stderr or "500" in result.stderr, result
+                hang.unlink()
+                wait_for("its next process", lambda: log.read_text().count("ACTOR-START ") > 1)
+                assert octet("health", "--alive", metrics).returncode == 0
+            finally:
+                for process in more:
+                    terminate(process)
+    with scratch() as folder, by_hand(folder, how="local", settings=["--set", f"env.id={opens}"], actors=[
+            "--plugins", opens, "--exit-when-stuck", "1"]) as (processes, _, _):
+        assert processes["actor"].wait(DEADLINE_S) == 4
+        assert "ACTOR-STUCK-EXIT" in (folder / "actor.log").read_text()
+
+
+def test_an_actor_without_a_learner_gives_up():
+    """When the run has ended and none follows; while a learner answers it stays."""
+    with scratch() as folder, by_hand(folder, how="local", settings=ENDLESS, actors=["--give-up-after", "1"]) as (processes, run, _):
+        wait_for_updates(run, 10)
+        assert processes["actor"].poll() is None and processes["evaluator"].poll() is None
+        processes["learner"].kill()
+        for name in ("actor", "evaluator"):
+            assert processes[name].wait(DEADLINE_S) == 5
+            assert re.search(r"ACTOR-GAVE-UP the learner at \S+ has not answered for \d+ s; exit=5", (folder / f"{name}.log").read_text())
 
 
 def test_status_watches_until_the_learner_is_gone():
