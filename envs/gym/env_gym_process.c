@@ -150,9 +150,9 @@ is_readable(const env_gym_process *process, uint32_t wait_ms)
         if (ready > 0 || (ready < 0 && errno != EINTR)) {
             return ready > 0;
         }
-        bool is_over = has_ended(process->pid);
-        if (is_over || left_ms == 0) {
-            return is_over;
+        bool has_gone = has_ended(process->pid);
+        if (has_gone || left_ms == 0) {
+            return has_gone;
         }
         if (is_passed_on) {
             continue;
@@ -165,16 +165,29 @@ is_readable(const env_gym_process *process, uint32_t wait_ms)
     }
 }
 
-// Its end, awaited for wait_ms and then made.
+static bool
+is_over(pid_t pid, int wait_ms, int *status)
+{
+    for (int waited_ms = 0; waited_ms < wait_ms; waited_ms += 10) {
+        if (waitpid(pid, status, WNOHANG) != 0) {
+            return true;
+        }
+        (void)poll(NULL, 0, 10);
+    }
+    return false;
+}
+
+// Its end, awaited for wait_ms and then made: the keeper ends the worker and all that it started.
 static int
 status_of_end(pid_t pid, int wait_ms)
 {
     int status = 0;
-    for (int waited_ms = 0; waited_ms < wait_ms; waited_ms += 10) {
-        if (waitpid(pid, &status, WNOHANG) != 0) {
-            return status;
-        }
-        (void)poll(NULL, 0, 10);
+    if (is_over(pid, wait_ms, &status)) {
+        return status;
+    }
+    (void)kill(pid, SIGTERM);
+    if (is_over(pid, END_TIMEOUT_MS, &status)) {
+        return status;
     }
     (void)kill(pid, SIGKILL);
     while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
@@ -222,7 +235,7 @@ memory_check(env_gym_process *process, char *reason, size_t reason_size)
 {
     uint32_t limit_mb = process->limit_mb;
     uint32_t used_mb =
-        limit_mb > 0 && ++process->calls % MEMORY_PERIOD == 0 ? resident_mb(process->pid) : 0;
+        limit_mb > 0 && ++process->calls % MEMORY_PERIOD == 0 ? resident_mb(process->worker) : 0;
     if (used_mb <= limit_mb) {
         return OCT_OK;
     }
@@ -234,6 +247,29 @@ memory_check(env_gym_process *process, char *reason, size_t reason_size)
     return OCT_ECLOSED;
 }
 
+// What comes with an answer: the kernel's word which process sent it, and in the first a
+// descriptor, which is closed if file is NULL.
+static void
+control_read(env_gym_process *process, struct msghdr *message, int *file)
+{
+    for (struct cmsghdr *header = CMSG_FIRSTHDR(message); header != NULL;
+         header = CMSG_NXTHDR(message, header)) {
+        if (header->cmsg_type == SCM_CREDENTIALS) {
+            struct ucred sender;
+            memcpy(&sender, CMSG_DATA(header), sizeof(sender));
+            process->worker = sender.pid;
+        } else if (header->cmsg_type == SCM_RIGHTS) {
+            int got;
+            memcpy(&got, CMSG_DATA(header), sizeof(got));
+            if (file != NULL) {
+                *file = got;
+            } else {
+                (void)close(got);
+            }
+        }
+    }
+}
+
 // The answer to a command; the first one brings a descriptor.
 static oct_err
 answer_read(env_gym_process *process, uint32_t wait_ms, int *file, char *reason, size_t reason_size)
@@ -241,7 +277,7 @@ answer_read(env_gym_process *process, uint32_t wait_ms, int *file, char *reason,
     char answer[ENV_GYM_REASON_BYTES] = "";
     union {
         struct cmsghdr header;
-        char bytes[CMSG_SPACE(sizeof(int))];
+        char bytes[CMSG_SPACE(sizeof(int)) + CMSG_SPACE(sizeof(struct ucred))];
     } control;
     struct iovec part = {.iov_base = answer, .iov_len = sizeof(answer) - 1};
     struct msghdr message = {.msg_iov = &part,
@@ -252,15 +288,8 @@ answer_read(env_gym_process *process, uint32_t wait_ms, int *file, char *reason,
         return lost(process, wait_ms, reason, reason_size);
     }
     ssize_t length = recvmsg(process->socket, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
-    const struct cmsghdr *header = length > 0 ? CMSG_FIRSTHDR(&message) : NULL;
-    if (header != NULL && header->cmsg_type == SCM_RIGHTS) {
-        int got;
-        memcpy(&got, CMSG_DATA(header), sizeof(got));
-        if (file != NULL) {
-            *file = got;
-        } else {
-            (void)close(got);
-        }
+    if (length > 0) {
+        control_read(process, &message, file);
     }
     if (length <= 0) {
         return lost(process, 0, reason, reason_size);
@@ -298,11 +327,13 @@ memory_map(env_gym_process *process, int file, char *reason, size_t reason_size)
 static bool
 links_open(env_gym_process *process, int *theirs, int *lease)
 {
+    static const int yes = 1;
     int ends[2], pipe_ends[2];
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
         return false;
     }
-    bool is_open = pipe2(pipe_ends, O_CLOEXEC) == 0;
+    bool is_open = setsockopt(ends[0], SOL_SOCKET, SO_PASSCRED, &yes, sizeof(yes)) == 0 &&
+                   pipe2(pipe_ends, O_CLOEXEC) == 0;
     if (is_open) {
         *lease = fcntl(pipe_ends[0], F_DUPFD_CLOEXEC, WORKER_LEASE + 1);
         (void)close(pipe_ends[0]);

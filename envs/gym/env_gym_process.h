@@ -10,13 +10,15 @@
 // A Python process that steps environments (env_gym_worker.py), and the memory that it shares. It
 // is started by exec, never forked from this process' state: $OCTET_PYTHON, else python3 of PATH.
 // It ends when the socket is closed, and the kernel kills it when its owner dies, whatever it does.
+// Processes that environments started end with it (env_gym_keeper.py).
 //
 // Threads: one user at a time. Owns: the process, the socket, the mapping. When it has not answered
 // for $OCTET_GYM_TIMEOUT_S (60) it hangs, and is killed, and so is one that has more memory than
 // $OCTET_GYM_MEMORY_MB (no limit) after an answer; for its start it has two minutes. Both are read
 // when it is started, and refused where they are no such numbers.
 typedef struct env_gym_process {
-    pid_t pid; // 0: there is none
+    pid_t pid;    // the keeper, which is the worker's parent; 0: there is none
+    pid_t worker; // the process that steps, which sent the last answer; 0: none came
     int socket;
     int lease;                  // the end of a pipe that nobody else has
     uint32_t calls;             // counts them

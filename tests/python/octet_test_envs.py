@@ -4,8 +4,10 @@ import contextlib
 import os
 import pathlib
 import signal
+import subprocess
 import sys
 import threading
+import time
 import warnings
 
 import gymnasium
@@ -204,7 +206,7 @@ class Interrupts(Counts):
 
     def trouble(self):
         if self.steps == 3 and self.hangs:
-            os.kill(os.getppid(), signal.SIGINT)
+            os.kill(host(), signal.SIGINT)
             threading.Event().wait()
 
 
@@ -471,6 +473,15 @@ class Maps(Counts):
         return np.full((5, 5, 7), self.steps, np.uint8)
 
 
+def parent_of(pid):
+    return int(pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+
+
+def host():
+    """The process that steps this one: the parent of its keeper."""
+    return parent_of(os.getppid())
+
+
 def processes_of(parent):
     for stat in pathlib.Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(OSError):
@@ -487,11 +498,29 @@ class Alone(Counts):
 
     def reset(self, *, seed=None, options=None):
         if self.path:
-            maker = pathlib.Path(f"/proc/{os.getppid()}/cmdline").read_text()
+            maker = pathlib.Path(f"/proc/{host()}/cmdline").read_text()
             with open(self.path, "a") as file:
-                file.write(f"{os.path.basename(maker.split(chr(0))[0])} {'evaluate' in maker} {len(list(processes_of(os.getppid())))}\n")
+                file.write(f"{os.path.basename(maker.split(chr(0))[0])} {'evaluate' in maker} {len(list(processes_of(host())))}\n")
             self.path = ""
         return super().reset(seed=seed, options=options)
+
+
+class Spawns(Counts):
+    """Starts processes that stay: of its own group, of another session, and one whose parent has ended. Their ids are in `path`
+    as soon as all are there. The third step never returns if it `hangs`."""
+
+    def __init__(self, path, hangs=False):
+        super().__init__()
+        self.hangs = hangs
+        sleep = ["sleep", "10000"]
+        ids = [subprocess.Popen(sleep).pid, subprocess.Popen(sleep, start_new_session=True, env={"PATH": os.environ["PATH"]}).pid]
+        ids.append(subprocess.run(["setsid", "sh", "-c", "sleep 10000 >&- 2>&- & echo $!"], stdout=subprocess.PIPE, check=True).stdout)
+        pathlib.Path(path + ".new").write_text(" ".join(str(int(id)) for id in ids))
+        os.rename(path + ".new", path)
+
+    def trouble(self):
+        if self.hangs and self.steps == 3:
+            time.sleep(10_000)
 
 
 class Lasting(Counts):
@@ -578,5 +607,5 @@ class Endless(Counts):
 
 
 for kind in (Counts, Warns, Measures, Slips, Crash, Pair, PairCrash, PairReset, Leaves, Exit, Hang, Spin, Stuck, Pressed, Interrupts, PressedReset, Grows, Numbered, ResetCrash, Resized, Port, NotFinitePort, Seeded, SeededOnce, Levels, Raises, Untellable, Asserts, NotFinite, RewardNotFinite, Shape, Mixed, Pixels, Says, Answers, Options, ChannelsFirst, Maps, Alone, Lasting, ManyActions, DictActions, Words, Whole, WholeBytes, Deep, Empty, EmptyActions,
-             Large, Endless):
+             Large, Endless, Spawns):
     gymnasium.register(f"Octet{kind.__name__}-v0", entry_point=kind, disable_env_checker=True)

@@ -15,6 +15,7 @@ import sys
 import gymnasium
 import numpy as np
 import octet
+import octet_test_envs
 import pytest
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
@@ -541,6 +542,46 @@ def test_a_process_that_hangs_does_not_outlive_who_was_killed():
         host.kill()
     assert select.select([worker], [], [], 60)[0]
     os.close(worker)
+
+
+def spawned(path):
+    """Returns descriptors of the processes of a Spawns."""
+    return [os.pidfd_open(int(pid)) for pid in path.read_text().split()]
+
+
+def have_ended(processes):
+    """Waits for them, and closes their descriptors."""
+    for process in processes:
+        assert select.select([process], [], [], 60)[0]
+        os.close(process)
+
+
+def test_processes_of_an_environment_end_with_it(tmp_path, monkeypatch):
+    monkeypatch.setenv("OCTET_GYM_TIMEOUT_S", "2")
+    env = make("Spawns", count=1, path=str(tmp_path / "ids"), hangs=True)
+    env.reset(seed=1)
+    first = spawned(tmp_path / "ids")
+    for _ in range(3):
+        env.step(np.zeros(1, int))
+    assert "did not answer for 2 s; it was restarted" in env.failures[1]
+    have_ended(first)
+    second = spawned(tmp_path / "ids")
+    assert not select.select(second, [], [], 0)[0]
+    env.close()
+    have_ended(second)
+
+
+@pytest.mark.parametrize("victim", ["host", "worker"])
+def test_processes_of_an_environment_end_with_what_is_killed(tmp_path, victim):
+    text = (f"import octet, os; env = octet.make('gym:octet_test_envs:OctetSpawns-v0', path={str(tmp_path / 'ids')!r}); "
+            "env.reset(seed=1); print(env.unwrapped, flush=True); os.read(0, 1)")
+    with subprocess.Popen([sys.executable, "-c", text], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as host:
+        host.stdout.readline()
+        ids = spawned(tmp_path / "ids")
+        parent = octet_test_envs.parent_of(int((tmp_path / "ids").read_text().split()[0]))
+        os.kill(host.pid if victim == "host" else parent, signal.SIGKILL)
+        have_ended(ids)
+        host.kill()
 
 
 @pytest.mark.parametrize("is_collected", [False, True])
