@@ -108,6 +108,11 @@ net_daemon_parse(net_daemon *daemon, const struct argp *own, int argc, char **ar
         fprintf(stderr, "%s: error: %s\n  help: %s --help\n", program, reason, program);
         exit(NET_DAEMON_EXIT_USAGE);
     }
+    if (daemon->follow_parent != 0) {
+        // What comes before net_daemon_begin, such as waiting for a lock, ends with the parent,
+        // too. If the parent has ended already, net_daemon_begin says so.
+        (void)net_process_follow_parent(daemon->follow_parent);
+    }
 }
 
 // A peer takes a descriptor or two, and shells give 1024; the hard limit is what the operator
@@ -137,7 +142,11 @@ net_daemon_begin(const net_daemon *daemon, const char *name)
     }
     (void)signal(SIGINT, SIG_IGN);
     (void)signal(SIGHUP, SIG_IGN);
-    return net_process_follow_parent(daemon->follow_parent);
+    if (!net_process_follow_parent(daemon->follow_parent)) {
+        return false;
+    }
+    net_process_outlive_parent(daemon->follow_parent, NET_DAEMON_ORPHAN_MS);
+    return true;
 }
 
 static bool

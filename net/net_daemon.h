@@ -14,8 +14,9 @@
 // Threads: the main thread.
 #define NET_DAEMON_METRICS_MAX 2 // one for the machine itself, one for the network, say
 #define NET_DAEMON_TLS         "--tls FOLDER (or OCTET_TLS)"
-#define NET_DAEMON_EXIT_USAGE  2    // exit code: the options are wrong
-#define NET_DAEMON_EXIT_MS     1500 // from the end of the loop to that of the process, at most
+#define NET_DAEMON_EXIT_USAGE  2      // exit code: the options are wrong
+#define NET_DAEMON_EXIT_MS     1500   // from the end of the loop to that of the process, at most
+#define NET_DAEMON_ORPHAN_MS   300000 // from the end of the parent to that of the process, at most
 
 typedef struct net_daemon {
     bool insecure;     // --insecure

@@ -3,15 +3,22 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "common/oct_base.h"
 #include "common/oct_log.h"
+#include "common/oct_thread.h"
 #include "net/net_internal.h"
+
+#define PARENT_LOOK_MS 100
 
 extern char **environ;
 
@@ -168,6 +175,58 @@ net_process_follow_parent(int parent_pid)
 {
     // Ask first, look second: a parent that dies between the two is noticed by one of them.
     return prctl(PR_SET_PDEATHSIG, SIGTERM) == 0 && getppid() == parent_pid;
+}
+
+// Until the parent has ended. Linux before 5.3 has no descriptors of processes.
+static void
+parent_await(int parent_pid)
+{
+    struct pollfd ended = {.fd = (int)syscall(SYS_pidfd_open, parent_pid, 0), .events = POLLIN};
+    while (getppid() == parent_pid) {
+        (void)poll(&ended, 1, ended.fd >= 0 && ended.revents == 0 ? -1 : PARENT_LOOK_MS);
+    }
+    if (ended.fd >= 0) {
+        (void)close(ended.fd);
+    }
+}
+
+typedef struct orphan {
+    int parent_pid;
+    uint32_t timeout_ms;
+} orphan;
+
+static void *
+orphan_end(void *arg)
+{
+    orphan own = *(orphan *)arg;
+    free(arg);
+    parent_await(own.parent_pid);
+    (void)kill(getpid(), SIGTERM);
+    struct timespec left = {.tv_sec = own.timeout_ms / 1000,
+                            .tv_nsec = (long)(own.timeout_ms % 1000) * 1000000};
+    while (nanosleep(&left, &left) != 0 && errno == EINTR) {
+    }
+    oct_log_error("NET-ORPHAN", "parent=%d has ended, and stopping took more than timeout_ms=%u",
+                  own.parent_pid, own.timeout_ms);
+    _exit(EXIT_FAILURE);
+}
+
+void
+net_process_outlive_parent(int parent_pid, uint32_t timeout_ms)
+{
+    pthread_t thread;
+    orphan *own = oct_alloc(sizeof(*own));
+    *own = (orphan){.parent_pid = parent_pid, .timeout_ms = timeout_ms};
+    int code = oct_thread_create(&thread, orphan_end, own);
+    if (code != 0) {
+        oct_log_warn("NET-ORPHAN", "no thread looks after parent=%d: %s", parent_pid,
+                     strerror(code));
+        free(own);
+        return;
+    }
+    (void)pthread_setname_np(thread, "parent");
+    (void)pthread_detach(thread);
+    (void)prctl(PR_SET_PDEATHSIG, SIGCONT); // so that the thread runs in a process that was stopped
 }
 
 bool

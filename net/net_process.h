@@ -37,6 +37,12 @@ void net_process_destroy(net_process *process);
 // still parent_pid. False: it has gone already; exit.
 int net_process_follow_parent(int parent_pid);
 
+// Starts a thread that sends this process SIGTERM when its parent has ended, also if it was stopped
+// (SIGSTOP), and ends it with exit code 1 if it is still there timeout_ms later: then no
+// supervisor is left to end a process that hangs. Call after net_process_follow_parent, once.
+// Without a thread a line in the log says so, and the kernel sends SIGTERM.
+void net_process_outlive_parent(int parent_pid, uint32_t timeout_ms);
+
 // Whether SIGHUP ends this process: not if whoever started it had it ignored (nohup). Call before
 // SIGHUP is handled. Threads: any.
 bool net_process_hangs_up(void);

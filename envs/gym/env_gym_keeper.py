@@ -2,8 +2,8 @@
 
 The process that the host starts becomes the keeper: it forks the worker, which steps environments, and waits.
 
-1. Linux makes the keeper the parent of every process below it that loses its own parent (PR_SET_CHILD_SUBREAPER), also of one
-   that left its process group and session. So it finds them all.
+1. Linux makes the keeper the parent of every process below it that loses its own parent (PR_SET_CHILD_SUBREAPER), also of
+   processes that left its group and session. So it finds them all.
 2. The worker ends: the keeper kills what is left below it, and ends as the worker did, with its exit code or by its signal.
 3. The host ends, even by SIGKILL: the pipe of descriptor 4 closes. The keeper kills all. The worker is killed by the kernel.
 4. The host sends SIGTERM, for a worker that hangs: the keeper kills all. A SIGINT is passed on to the worker.

@@ -218,13 +218,12 @@ test_several_processes_at_once(void **state)
 
 // Three processes: this test starts "parent", that starts "follower". The parent is killed with
 // -9, and the follower must end: it holds the fifo open, so the test sees the end of file.
+// said: what is written to the fifo before the parent may be killed.
 static void
-test_process_ends_with_its_parent(void **state)
+follower_ends(const char *mode, const char *fifo, const char *said)
 {
-    (void)state;
-    const char *fifo = net_test_path("fifo");
     assert_int_equal(mkfifo(fifo, 0600), 0);
-    const char *const argv[] = {"test_net_process", "parent", fifo, NULL};
+    const char *const argv[] = {"test_net_process", mode, fifo, NULL};
     net_process_spec spec = {
         .file = own_file, .argv = argv, .folder = "/", .log_path = net_test_path("follow")};
     child c = {0};
@@ -232,12 +231,35 @@ test_process_ends_with_its_parent(void **state)
     int fd = open(fifo, O_RDONLY | O_CLOEXEC);
     assert_true(fd >= 0);
     char byte = 0;
-    assert_int_equal(read(fd, &byte, 1), 1); // the follower follows
-    assert_int_equal(byte, 'f');
+    for (const char *want = said; *want != '\0'; want++) {
+        assert_int_equal(read(fd, &byte, 1), 1);
+        assert_int_equal(byte, *want);
+    }
     net_process_kill(c.process, SIGKILL);
     assert_int_equal(read(fd, &byte, 1), 0);
     close(fd);
     assert_int_equal(child_wait(&c), 128 + SIGKILL);
+}
+
+static void
+test_process_ends_with_its_parent(void **state)
+{
+    (void)state;
+    follower_ends("parent", net_test_path("fifo"), "f");
+}
+
+static void
+test_process_that_hangs_ends_after_its_parent(void **state)
+{
+    (void)state;
+    follower_ends("stuck", net_test_path("stuck-fifo"), "f");
+}
+
+static void
+test_process_that_was_stopped_ends_with_its_parent(void **state)
+{
+    (void)state;
+    follower_ends("stopped", net_test_path("stopped-fifo"), "fs");
 }
 
 static void
@@ -262,17 +284,65 @@ mode_follower(const char *fifo, int parent_pid)
     }
 }
 
+static int stuck_fd;
+
+// The test reads a byte instead of the end.
+static void
+stuck_for_ever(int number)
+{
+    (void)number;
+    OCT_ASSERT(write(stuck_fd, "x", 1) == 1);
+    _exit(1);
+}
+
+// Does not stop when it is asked to.
+_Noreturn static void
+mode_stuck(const char *fifo, int parent_pid)
+{
+    (void)signal(SIGALRM, stuck_for_ever);
+    alarm(30);
+    (void)signal(SIGTERM, SIG_IGN);
+    stuck_fd = open(fifo, O_WRONLY | O_CLOEXEC);
+    OCT_ASSERT(net_process_follow_parent(parent_pid));
+    net_process_outlive_parent(parent_pid, 50);
+    OCT_ASSERT(write(stuck_fd, "f", 1) == 1);
+    for (;;) {
+        pause();
+    }
+}
+
+_Noreturn static void
+mode_stopped(const char *fifo, int parent_pid)
+{
+    int fd = open(fifo, O_WRONLY | O_CLOEXEC);
+    OCT_ASSERT(net_process_follow_parent(parent_pid));
+    net_process_outlive_parent(parent_pid, 60000);
+    OCT_ASSERT(write(fd, "f", 1) == 1);
+    (void)raise(SIGSTOP);
+    for (;;) {
+        pause();
+    }
+}
+
 static int
-mode_parent(const char *fifo)
+mode_parent(const char *fifo, const char *mode)
 {
     pid_t own_pid = getpid();
     pid_t pid = fork();
     OCT_ASSERT(pid >= 0);
     if (pid == 0) {
+        if (strcmp(mode, "stuck") == 0) {
+            mode_stuck(fifo, own_pid);
+        }
+        if (strcmp(mode, "stopped") == 0) {
+            mode_stopped(fifo, own_pid);
+        }
         mode_follower(fifo, own_pid);
     }
     int status;
-    while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+    while (waitpid(pid, &status, WUNTRACED) == pid && WIFSTOPPED(status)) {
+        int fd = open(fifo, O_WRONLY | O_CLOEXEC);
+        OCT_ASSERT(fd >= 0 && write(fd, "s", 1) == 1);
     }
     return 1;
 }
@@ -280,8 +350,9 @@ mode_parent(const char *fifo)
 int
 main(int argc, char **argv)
 {
-    if (argc == 3 && strcmp(argv[1], "parent") == 0) {
-        return mode_parent(argv[2]);
+    if (argc == 3 && (strcmp(argv[1], "parent") == 0 || strcmp(argv[1], "stuck") == 0 ||
+                      strcmp(argv[1], "stopped") == 0)) {
+        return mode_parent(argv[2], argv[1]);
     }
     if (argc == 2 && strcmp(argv[1], "orphan") == 0) {
         return net_process_follow_parent(getppid() + 1) ? 0 : 5; // not who started us
@@ -300,6 +371,8 @@ main(int argc, char **argv)
         cmocka_unit_test(test_process_may_have_a_session_of_its_own),
         cmocka_unit_test(test_several_processes_at_once),
         cmocka_unit_test(test_process_ends_with_its_parent),
+        cmocka_unit_test(test_process_that_hangs_ends_after_its_parent),
+        cmocka_unit_test(test_process_that_was_stopped_ends_with_its_parent),
         cmocka_unit_test(test_follow_parent_notices_that_it_is_too_late),
     };
     int failed = cmocka_run_group_tests(tests, NULL, net_test_folder_remove);
