@@ -31,6 +31,7 @@ class Network:
         self.bounds = None       # (low, high)
         self.unit_actions = self.has_log_std = False
         self.is_agent = False    # of Stable-Baselines3
+        self.output = "actions"  # octet import takes an output of this name for those of a box
         self.notes = []
 
     def add(self, operation, *constants, label="", **attributes):
@@ -61,13 +62,13 @@ class Network:
 
     def encode(self):
         self.add("Identity")
-        self.model.add("Identity", self.at, output="actions")
-        self.model.output("actions")
+        self.model.add("Identity", self.at, output=self.output)
+        self.model.output(self.output)
         return self.model.encode()
 
     def options(self):
         """Yields the options of octet import as (name, value)."""
-        yield "output", "actions"
+        yield "output", self.output
         if self.head is not None:
             yield "head", self.head
         if self.actions is not None:

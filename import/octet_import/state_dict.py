@@ -6,18 +6,18 @@ import numpy as np
 from inert_pickle import Fault, what
 from network import Network, floats, layers_of, normalise
 
-_PREFIXES = ("actor.", "student.", "mlp.", "actor_mean.", "")
+_ACTORS = ("actor.", "student.", "mlp.", "actor_mean.")
 _LOG_STD = ("log_std", "distribution.log_std_param", "actor_logstd")
 _STD = ("std", "distribution.std_param")
 
 
 def _prefix(state):
     """Returns the prefix of the layers of the actor: a known one, or the only one."""
-    for prefix in _PREFIXES:
+    for prefix in (*_ACTORS, ""):
         if any(re.fullmatch(re.escape(prefix) + r"\d+\.weight", key) for key in state):
             return prefix
     found = sorted({match[1] for match in (re.fullmatch(r"(.*\.)\d+\.weight", key) for key in state) if match})
-    if len(found) == 1:
+    if len(found) == 1 and not re.search("critic|value|target|teacher", found[0]):
         return found[0]
     raise Fault("the state has no actor: expected layers named actor.N.weight, mlp.N.weight or N.weight; found "
                 f"{', '.join(list(state)[:8]) or 'none'}")
@@ -65,10 +65,12 @@ def read_state(outer, activation, normalizer):
         raise Fault("the state is of a recurrent network, which cannot be read; policies have no memory")
     prefix = _prefix(state)
     layers = layers_of(state, prefix, gaps=True)
-    is_rsl = state is not outer and any(key in state for key in _STD + _LOG_STD)
+    is_rsl = any(key in state for key in _STD + _LOG_STD)
     if activation is None and not is_rsl and len(layers) > 1:
         raise Fault("a state dict does not say which activation follows its layers; give --activation elu, relu, tanh or sigmoid")
     network = Network((floats(f"{layers[0][0]}.weight", layers[0][1], 2).shape[1],))
+    if not is_rsl and prefix not in _ACTORS:
+        network.output = "outputs"
     normalise(network, _saved_normalizer(outer, state) if normalizer is None else normalizer)
     for number, (label, weight, bias) in enumerate(layers):
         network.dense(label, weight, bias)

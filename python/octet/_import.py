@@ -1,6 +1,7 @@
-"""Policies from elsewhere: networks that other libraries trained are written as ONNX models for `octet import`, which
-checks, calibrates, compares and quantises them. PyTorch and Stable-Baselines3 are never imported here: their objects are
-recognised by their classes."""
+"""Policies from elsewhere: networks that other libraries trained are written as files for `octet import`, which checks,
+calibrates, compares and quantises them: modules and lists as ONNX models, models of Stable-Baselines3 by their own `save`,
+state dicts as pickles of arrays. PyTorch and Stable-Baselines3 are never imported here: their objects are recognised by
+their classes."""
 
 from __future__ import annotations
 
@@ -8,6 +9,7 @@ import json
 import math
 import os
 import pathlib
+import pickle
 import re
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
@@ -67,11 +69,6 @@ class _Draft:
     model: Model
     at: str                                   # the value of now
     shape: tuple[int, ...]                    # of it
-    head: str | None = None
-    unit_actions: bool = False
-    low: NDArray[np.float64] | None = None
-    high: NDArray[np.float64] | None = None
-    actions: int | None = None                # discrete
     has_log_std: bool = False
     is_box: bool = False                      # its actions are numbers, even without bounds
 
@@ -235,96 +232,7 @@ def _normalise(draft: _Draft, normalizer: Any) -> None:
         draft.add("Clip", draft.model.constant(np.float32(-parts["clip"])), draft.model.constant(np.float32(parts["clip"])), label="clip_obs")
 
 
-# ---- Stable-Baselines3
-
-
-def _sb3_begin(model: Any, normalizer: Any) -> _Draft:
-    space = model.observation_space
-    kind = type(space).__name__
-    policy = model.policy
-    if kind == "Discrete":
-        return _Draft(Model((int(space.n),)), "observation", (int(space.n),))
-    if kind not in ("Box", "MultiBinary"):
-        raise OctetError(f"observations of {space}: Box, MultiBinary and Discrete can be read")
-    uint8 = getattr(space, "dtype", None) == np.uint8
-    draft = _Draft(Model(tuple(space.shape), uint8), "observation", tuple(space.shape))
-    _normalise(draft, normalizer)
-    # is_image_space of Stable-Baselines3, which preprocesses such observations.
-    is_image = uint8 and len(space.shape) == 3 and bool(np.all(space.low == 0) and np.all(space.high == 255))
-    if is_image and getattr(policy, "normalize_images", True):
-        draft.affine("Div", np.float32(255), "normalize_images")
-    return draft
-
-
-def _sb3_features(draft: _Draft, extractor: Any) -> None:
-    kind = _kind_of(extractor, "stable_baselines3.")
-    if kind.__name__ in ("FlattenExtractor", "NatureCNN"):
-        _refuse_own_code(extractor, kind, "features_extractor")
-    if kind.__name__ == "FlattenExtractor":
-        draft.add("Flatten", label="features_extractor", axis=1)
-    elif kind.__name__ == "NatureCNN":
-        _module(draft, extractor.cnn, "features_extractor.cnn")
-        _module(draft, extractor.linear, "features_extractor.linear")
-    else:
-        raise OctetError(f"features_extractor: {type(extractor).__name__} cannot be read; FlattenExtractor and NatureCNN can")
-
-
-def _sb3_actions(draft: _Draft, space: Any, squashed: bool) -> None:
-    kind = type(space).__name__
-    if kind == "Discrete":
-        draft.actions = int(space.n)
-        if getattr(space, "start", 0) != 0:
-            raise OctetError(f"actions of {space}: they begin with 0 in a policy")
-    elif kind == "Box":
-        draft.low, draft.high, draft.is_box = space.low.astype(float).ravel(), space.high.astype(float).ravel(), True
-        draft.unit_actions = squashed
-    else:
-        raise OctetError(f"actions of {space}: Box and Discrete can be read")
-
-
-def _sb3(model: Any, normalizer: Any) -> _Draft:
-    policy = model.policy
-    if normalizer is None and hasattr(model, "get_vec_normalize_env"):
-        normalizer = model.get_vec_normalize_env()
-    draft = _sb3_begin(model, normalizer)
-    if getattr(model, "use_sde", False):
-        raise OctetError("use_sde: policies do not support state-dependent exploration")
-    if hasattr(policy, "action_net"):  # PPO, A2C
-        _sb3_features(draft, getattr(policy, "pi_features_extractor", None) or policy.features_extractor)
-        _module(draft, policy.mlp_extractor.policy_net, "mlp_extractor.policy_net")
-        _module(draft, policy.action_net, "action_net")
-        _sb3_actions(draft, model.action_space, False)
-        if draft.actions is not None:
-            draft.head = "logits"
-        else:
-            _log_std(draft, policy.log_std)
-    elif hasattr(policy, "q_net"):  # DQN
-        _sb3_features(draft, policy.q_net.features_extractor)
-        _module(draft, policy.q_net.q_net, "q_net.q_net")
-        _sb3_actions(draft, model.action_space, False)
-        draft.head = "values"
-    elif hasattr(policy, "actor"):  # SAC, TD3, DDPG
-        actor = policy.actor
-        _sb3_features(draft, actor.features_extractor)
-        _sb3_actions(draft, model.action_space, True)
-        if hasattr(actor, "latent_pi"):
-            _module(draft, actor.latent_pi, "actor.latent_pi")
-            deviation = _Draft(draft.model, draft.at, draft.shape)
-            _module(deviation, actor.log_std, "actor.log_std")
-            ends = [draft.model.constant(np.float32(end)) for end in (-20, 2)]
-            draft.model.add("Clip", deviation.at, *ends, output="log_std")
-            draft.model.output("log_std")
-            draft.has_log_std = True
-            _module(draft, actor.mu, "actor.mu")
-            draft.add("Tanh", label="squash_output")
-        else:
-            _module(draft, actor.mu, "actor.mu")
-    else:
-        raise OctetError(f"a policy of {type(policy).__name__} cannot be read; those of PPO, A2C, SAC, TD3, DDPG and DQN can")
-    return draft
-
-
-# ---- actors of rsl_rl, and lists
+# ---- modules and lists
 
 
 def _log_of(name: str, deviations: Any) -> NDArray[Any]:
@@ -341,35 +249,6 @@ def _log_std(draft: _Draft, values: Any) -> None:
     draft.has_log_std = True
 
 
-def _state_layers(state: Mapping[str, Any]) -> list[tuple[Any, Any, str]]:
-    """Returns actor.0.weight, actor.0.bias, actor.2.weight … in order."""
-    for part in ("actor.", "mlp.", ""):
-        found = re.compile(re.escape(part) + r"(\d+)\.weight")
-        numbers = sorted(int(match[1]) for match in map(found.fullmatch, state) if match)
-        if numbers:
-            return [(state[f"{part}{n}.weight"], state.get(f"{part}{n}.bias"), f"{part}{n}") for n in numbers]
-    raise OctetError("the state has no actor: expected layers named actor.N.weight, mlp.N.weight or N.weight; "
-                     f"found {', '.join(list(state)[:8]) or 'none'}")
-
-
-def _saved_normalizer(outer: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Returns the normaliser that a runner saves beside the actor; without it the policy would read raw observations."""
-    saved = outer.get("obs_norm_state_dict")
-    if saved is None:
-        return {}
-    if not isinstance(saved, Mapping) or (saved and not {"_mean", "_std"} <= set(saved)):
-        there = ", ".join(map(str, list(saved)[:8])) if isinstance(saved, Mapping) else type(saved).__name__
-        raise OctetError(f"obs_norm_state_dict: expected a dictionary with _mean and _std; found {there}")
-    return saved
-
-
-def _state_normalizer(state: Mapping[str, Any]) -> Any:
-    for part in ("", "actor_obs_normalizer.", "obs_normalizer."):
-        if part + "_mean" in state and part + "_std" in state:
-            return array_of("_mean", state[part + "_mean"]).ravel(), array_of("_std", state[part + "_std"]).ravel() + _RSL_EPSILON
-    return None
-
-
 def _layers(layers: Iterable[Any], activation: str | None, normalizer: Any) -> _Draft:
     """Adds layers given as (weight, bias, activation), or as (weight, bias) with one activation for all but the last."""
     given = [tuple(layer) if is_list(layer) else () for layer in layers]
@@ -384,27 +263,6 @@ def _layers(layers: Iterable[Any], activation: str | None, normalizer: Any) -> _
         last = number + 1 == len(given)
         _dense(draft, layer[0], layer[1], f"layer {number}")
         _activate(draft, layer[2] if len(layer) == 3 else None if last else activation, f"layer {number}")
-    return draft
-
-
-def _state(state: Mapping[str, Any], activation: str, normalizer: Any) -> _Draft:
-    if not all(isinstance(key, str) for key in state):
-        raise OctetError(f"the keys of a state must be names of parameters, not {next(key for key in state if not isinstance(key, str))!r}")
-    outer = state
-    for key in ("model_state_dict", "actor_state_dict"):
-        if isinstance(outer.get(key), Mapping):
-            state = outer[key]
-    if normalizer is None:
-        normalizer = _state_normalizer(_saved_normalizer(outer) or state)
-    if any(".weight_ih_" in key for key in state):
-        raise OctetError("the state is of a recurrent network, which cannot be read; policies have no memory")
-    layers = _state_layers(state)
-    draft = _layers([(weight, bias) for weight, bias, _ in layers], activation, normalizer)
-    draft.is_box = True
-    for key in ("log_std", "std", "distribution.log_std_param", "distribution.std_param"):
-        if key in state:
-            _log_std(draft, state[key] if "log" in key else _log_of(key, state[key]))
-            break
     return draft
 
 
@@ -433,6 +291,36 @@ def _torch(module: Any, shape: tuple[int, ...] | None, normalizer: Any) -> _Draf
     if deviation is not None:
         _log_std(draft, deviation)
     return draft
+
+
+# ---- files that octet import reads
+
+
+def _plain(value: Any) -> Any:
+    """Returns a state with arrays for tensors and plain dictionaries; what is neither is left out by its type's name."""
+    if isinstance(value, Mapping):
+        return {key: _plain(one) for key, one in value.items()}
+    if hasattr(value, "detach") or isinstance(value, (np.ndarray, np.generic, list, tuple)):
+        try:
+            return np.ascontiguousarray(array_of("state", value))
+        except OctetError:
+            return type(value).__name__
+    return value if isinstance(value, (bool, int, float)) or value is None else type(value).__name__
+
+
+def _state_file(folder: pathlib.Path, state: Mapping[str, Any]) -> pathlib.Path:
+    for key in state:
+        if not isinstance(key, str):
+            raise OctetError(f"the keys of a state must be names of parameters, not {key!r}")
+    path = folder / "state.pkl"
+    path.write_bytes(pickle.dumps(_plain(state), protocol=4))
+    return path
+
+
+def _sb3_file(folder: pathlib.Path, model: Any) -> pathlib.Path:
+    path = folder / "model.zip"
+    model.save(path)
+    return path
 
 
 # ---- the command
@@ -468,20 +356,23 @@ def _numbers_text(name: str, values: Any) -> str:
     return ",".join(str(value) for value in floats_of(name, values, np.float64).ravel())
 
 
-def _normalizer_file(folder: pathlib.Path, normalizer: Any) -> str:
+def _normalizer_file(folder: pathlib.Path, normalizer: Any, is_agent: bool) -> str:
     """Writes what `octet import --normalizer` reads; a path is taken as it is."""
     if isinstance(normalizer, (str, os.PathLike)):
         return path_of("normalizer", normalizer)
+    if is_agent and hasattr(normalizer, "obs_rms"):
+        (folder / "normalizer.pkl").write_bytes(pickle.dumps(normalizer))
+        return str(folder / "normalizer.pkl")
     parts = _normalizer_parts(normalizer)
     np.savez(folder / "normalizer.npz", **parts)
     return str(folder / "normalizer.npz")
 
 
-def _model_arguments(folder: pathlib.Path, normalizer: Any, action_scale: Any, action_offset: Any) -> list[str]:
-    """Returns the arguments for what is done to an ONNX model's observations and actions."""
+def _model_arguments(folder: pathlib.Path, normalizer: Any, action_scale: Any, action_offset: Any, is_agent: bool) -> list[str]:
+    """Returns the arguments for what is done to the observations and actions of a model in a file."""
     arguments = []
     if normalizer is not None:
-        arguments += ["--normalizer", _normalizer_file(folder, normalizer)]
+        arguments += ["--normalizer", _normalizer_file(folder, normalizer, is_agent)]
     for name, values in (("action_scale", action_scale), ("action_offset", action_offset)):
         if values is not None:
             arguments.append(f"--{name.replace('_', '-')}={_numbers_text(name, values)}")
@@ -496,7 +387,7 @@ def _options_text(env: str, options: Any) -> str:
     return options
 
 
-_ARGUMENTS = ("precision", "observations", "env", "options", "seed", "obs-shape", "actions", "bounds", "action-scale", "action-offset", "normalizer", "unit-actions", "head", "output", "log-std")
+_ARGUMENTS = ("precision", "observations", "env", "options", "seed", "obs-shape", "actions", "bounds", "action-scale", "action-offset", "normalizer", "activation", "unit-actions", "head", "output", "log-std")
 
 
 def _as_arguments(words: str) -> str:
@@ -504,14 +395,15 @@ def _as_arguments(words: str) -> str:
     return re.sub(rf"(?<!\S)--({'|'.join(_ARGUMENTS)})\b( FILE| ID)?", lambda option: option[1].replace("-", "_"), words)
 
 
-def _run(arguments: list[str], model: str, observations: str) -> dict[str, Any]:
-    """Runs `octet import`. model and observations are temporary files, so errors do not name them."""
+def _run(arguments: list[str], model: str, observations: str, folder: pathlib.Path) -> dict[str, Any]:
+    """Runs `octet import`. What lies in the folder is temporary, so errors do not name it."""
     done = finished("import", *arguments, "--json")
     if done.returncode != 0:
         said = re.search(r"^octet import: error: (.*)$", done.stderr, re.M)
         words = said[1] if said else f"octet import exited with {done.returncode}: {done.stderr.strip()}"
-        for file, name in ((model, "the model"), (observations, "observations"), (pathlib.Path(model).parent / "normalizer.npz", "normalizer")):
+        for file, name in ((model, "the model"), (observations, "observations"), (folder / "normalizer.npz", "normalizer")):
             words = words.replace(f"'{file}'", name)
+        words = words.replace(str(folder / "normalizer.pkl"), "normalizer")
         raise OctetError(_as_arguments(words))
     answer: dict[str, Any] = json.loads(done.stdout)
     return answer
@@ -537,17 +429,13 @@ def _shape_of(given: Any) -> tuple[int, ...]:
     return tuple(whole("obs_shape", one, 1, 2**31 - 1) for one in given)
 
 
-def _source(source: Any, activation: str, normalizer: Any, obs_shape: tuple[int, ...] | None) -> _Draft:
-    if _is_of(source, "stable_baselines3") and hasattr(source, "policy"):
-        return _sb3(source, normalizer)
+def _draft(source: Any, activation: str, normalizer: Any, obs_shape: tuple[int, ...] | None) -> _Draft:
     if _is_of(source, "torch", "Module"):
         return _torch(source, obs_shape, normalizer)
-    if isinstance(source, Mapping):
-        return _state(source, activation, normalizer)
     if is_list(source):
         return _layers(source, activation, normalizer)
-    raise OctetError(f"a policy cannot be made of {type(source).__name__}; of the path or bytes of an ONNX model, a module of "
-                     "PyTorch, a model of Stable-Baselines3, a state dict or a list of (weight, bias, activation) it can")
+    raise OctetError(f"a policy cannot be made of {type(source).__name__}; of the path or bytes of a model, a module of PyTorch, a "
+                     "model of Stable-Baselines3, a state dict or a list of (weight, bias, activation) it can")
 
 
 def import_policy(source: Any, observations: Any = None, env: str | None = None, *,
@@ -555,27 +443,31 @@ def import_policy(source: Any, observations: Any = None, env: str | None = None,
                   path: str | os.PathLike[str] | None = None, precision: str = "int8",
                   obs_shape: Sequence[int] | None = None, actions: int | None = None,
                   bounds: tuple[Any, Any] | None = None, head: str | None = None, normalizer: Any = None,
-                  activation: str = "elu", action_scale: Any = None, action_offset: Any = None,
+                  activation: str | None = None, action_scale: Any = None, action_offset: Any = None,
                   unit_actions: bool | None = None, output: str | None = None, log_std: str | None = None) -> Imported:
     """Makes a policy from a network that was trained elsewhere, and measures how far it is from that network.
 
-    `source`: an ONNX model (path or bytes); a `torch.nn.Sequential`, or an actor-critic of rsl_rl; a model of
-    Stable-Baselines3 (PPO, A2C, SAC, TD3, DDPG, DQN; its VecNormalize is included); a state dict of rsl_rl; a list of
-    (weight (outputs, inputs), bias, activation). `observations`: rows for calibration and comparison, as the network gets
-    them; without them, they come from episodes in `env` with these `options` (a dictionary with the arguments of
-    `octet.make_vec`, or a text as in env.options), starting at `seed`. `path`: the file for the policy; `NAME.fp32.oct` is
-    written beside it; without a path no file is kept.
+    `source`: the path or the bytes of a file that `octet import` reads (ONNX, an agent of Stable-Baselines3, a state dict of
+    PyTorch); a model of Stable-Baselines3 or sb3-contrib (its VecNormalize is included); a `torch.nn.Sequential`, or an
+    actor-critic of rsl_rl; a state dict; a list of (weight (outputs, inputs), bias, activation). `observations`: rows for
+    calibration and comparison, as the network gets them; without them, they come from episodes in `env` with these
+    `options` (a dictionary with the arguments of `octet.make_vec`, or a text as in env.options), starting at `seed`.
+    `path`: the file for the policy; `NAME.fp32.oct` is written beside it; without a path no file is kept.
 
     `actions`: the number of actions, which are discrete without `bounds`: (low, high) of a box, numbers or arrays.
-    Without bounds actions are neither mapped nor clipped.
-    `normalizer`: (mean, deviation), a VecNormalize, a normaliser of rsl_rl, or for an ONNX model also a file (.npz, .json, .npy). `activation`: that of a state dict, which
-    does not contain it. `action_scale` and `action_offset`: what the environment's wrapper does to actions, to be included
-    in the policy. `unit_actions`: map actions in [-1, 1] to the bounds. The other arguments are the options of `octet
-    import`.
+    Without bounds actions are neither mapped nor clipped. `normalizer`: (mean, deviation), a VecNormalize, a normaliser of
+    rsl_rl, or, unless the source is a module or a list, a file that `--normalizer` reads. `activation`: that of a state dict
+    or a list, which do not contain it (ELU). `action_scale` and `action_offset`: what the environment's wrapper does to
+    actions, to be included in the policy. `unit_actions`: map actions in [-1, 1] to the bounds. The other arguments are the
+    options of `octet import`.
     """
     if isinstance(source, (bytearray, memoryview)):
         source = bytes(source)
-    is_model = isinstance(source, (str, bytes, os.PathLike))
+    is_agent = hasattr(source, "policy") and (_is_of(source, "stable_baselines3") or _is_of(source, "sb3_contrib"))
+    if is_agent and normalizer is None:
+        normalizer = source.get_vec_normalize_env()
+    if _is_of(normalizer, "torch", "Identity") or getattr(normalizer, "norm_obs", True) is False:
+        normalizer = None
     rows = None if observations is None else array_of("observations", observations)
     shape = _shape_of(obs_shape) if obs_shape is not None else rows.shape[1:] if rows is not None else None
     with tempfile.TemporaryDirectory(prefix="octet-import-") as folder:
@@ -584,12 +476,16 @@ def import_policy(source: Any, observations: Any = None, env: str | None = None,
         draft, result = None, "outputs"
         if isinstance(source, (str, os.PathLike)):
             model = pathlib.Path(path_of("source", source))
+        elif is_agent:
+            model = _sb3_file(here, source)
+        elif isinstance(source, Mapping):
+            model, activation = _state_file(here, source), activation or "elu"
         else:
             model = here / "model.onnx"
             if not isinstance(source, bytes):
-                draft = _source(source, activation, normalizer, shape)
+                draft = _draft(source, activation or "elu", normalizer, shape)
                 _scale(draft, action_scale, action_offset)
-                if actions is None and draft.actions is None and (bounds is not None or draft.is_box or action_scale is not None):
+                if actions is None and (bounds is not None or draft.is_box or action_scale is not None):
                     result = "actions"
             model.write_bytes(source if isinstance(source, bytes) else _finish(draft, result) if draft else b"")
         arguments = [file_of("source", model), "--out", str(target), "--precision", str(precision)]
@@ -605,11 +501,10 @@ def import_policy(source: Any, observations: Any = None, env: str | None = None,
         if obs_shape is not None:
             arguments += ["--obs-shape", ",".join(map(str, _shape_of(obs_shape)))]
         if draft is not None:
-            head, actions = head or draft.head, actions if actions is not None else draft.actions
-            unit_actions = draft.unit_actions if unit_actions is None else unit_actions
             output, log_std = result, "log_std" if draft.has_log_std else None
-            if bounds is None and draft.low is not None and draft.high is not None:
-                bounds = draft.low, draft.high
+        else:
+            arguments += _model_arguments(here, normalizer, action_scale, action_offset, is_agent or isinstance(source, Mapping))
+            arguments += ["--activation", str(activation)] if activation is not None else []
         if bounds is not None:
             arguments += [f"--bounds={_bounds_text(bounds)}"]
         for name, value in [("--head", head), ("--actions", actions), ("--output", output), ("--log-std", log_std)]:
@@ -617,9 +512,7 @@ def import_policy(source: Any, observations: Any = None, env: str | None = None,
                 arguments += [name, str(value)]
         if unit_actions:
             arguments.append("--unit-actions")
-        if is_model:
-            arguments += _model_arguments(here, normalizer, action_scale, action_offset)
-        answer = _run(arguments, str(here / "model.onnx"), str(here / "observations.npy"))
+        answer = _run(arguments, str(model) if model.parent == here else "", str(here / "observations.npy"), here)
         answer["observed"] = answer["observed"].replace(f" of {here / 'observations.npy'}", "")
         report = _report(answer)
         return Imported(Policy(target.read_bytes()), report)

@@ -391,11 +391,10 @@ def test_what_stable_baselines3_has_and_policies_do_not(sb3):
             return 2 * super().forward(observations)
 
     for make, words in [
-        (lambda: sb3.PPO("MlpPolicy", "Pendulum-v1", use_sde=True, device="cpu"), "use_sde"),
         (lambda: sb3.PPO("MlpPolicy", "CartPole-v1", device="cpu",
-                         policy_kwargs={"activation_fn": pytest.importorskip("torch").nn.GELU}), "modules of GELU"),
+                         policy_kwargs={"activation_fn": pytest.importorskip("torch").nn.GELU}), "activation_fn torch.nn.modules.activation.GELU"),
         (lambda: sb3.PPO("MlpPolicy", "CartPole-v1", device="cpu", policy_kwargs={"features_extractor_class": Own}),
-         "features_extractor: a FlattenExtractor with its own forward cannot be read"),
+         "features_extractor_class "),
     ]:
         with pytest.raises(octet.OctetError) as said:
             octet.import_policy(make())

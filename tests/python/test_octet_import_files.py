@@ -132,6 +132,28 @@ def test_a_vec_normalize_that_is_not_used_is_named(tmp_path):
     assert "add --normalizer" not in " ".join(report_of(agent, tmp_path, "--normalizer", vec)[0]["notes"])
 
 
+def test_the_package_takes_files_bytes_and_normalisers(tmp_path):
+    given = np.load(AGENTS / "normalised.npz")["observations"]
+    vec, agent = AGENTS / "normalised.vec.pkl", AGENTS / "normalised.zip"
+    first, report = octet.import_policy(agent, given, normalizer=vec, precision="fp32")
+    second, _ = octet.import_policy(agent.read_bytes(), given, normalizer=vec, precision="fp32")
+    assert (first.act(given) == second.act(given)).all() and report.head == "gaussian" and report.clipped > 0
+    doubled, _ = octet.import_policy(agent, given, normalizer=vec, precision="fp32", action_scale=2, bounds=(-90, 90))
+    inside = np.abs(first.act(given) - 0.5 * doubled.act(given)) < 1e-4
+    assert inside.mean() > 0.3  # the others are clipped to the box
+    obs, wanted = (np.load(AGENTS / "sequential.npz")[key] for key in ("observations", "actions"))
+    policy, _ = octet.import_policy(AGENTS / "sequential.pt", obs, activation="tanh", bounds=(-8, 8), precision="fp32")
+    np.testing.assert_allclose(policy.act(obs), wanted, rtol=1e-5, atol=1e-5)
+    for source, arguments, words in [
+        (AGENTS / "sequential.pt", {}, "give activation elu, relu, tanh or sigmoid"),
+        (AGENTS / "sequential.pt", {"activation": "tanh"}, "whether output 'outputs' is for discrete or for box actions"),
+        (agent, {"activation": "tanh"}, "activation is for state dicts"),
+        ({"0.weight": np.ones((2, 5)), "1.weight": np.ones((2, 2))}, {"actions": 2}, "the model: 1: expected dense layers with one activation"),
+    ]:
+        with pytest.raises(octet.OctetError, match=words):
+            octet.import_policy(source, **arguments)
+
+
 # ---- what is refused
 
 def zip_of(**files):
@@ -199,7 +221,7 @@ REFUSED = [
     ("list.pkl", pickle.dumps([1]), "a list, not a state dict"),
     ("layers.pkl", pickle.dumps({"0.weight": np.ones((2, 3)), "2.weight": np.ones((2, 2))}), "give --activation elu, relu, tanh or sigmoid"),
     ("norm.pkl", pickle.dumps({"0.weight": np.ones((2, 3)), "1.weight": np.ones(2), "3.weight": np.ones((2, 2))}), "1: expected dense layers with one activation"),
-    ("width.pkl", pickle.dumps({"actor.0.weight": np.ones((2, 3)), "actor.2.weight": np.ones((2, 4)), "std": np.ones(2)}), "give --activation"),
+    ("width.pkl", pickle.dumps({"actor.0.weight": np.ones((2, 3)), "actor.2.weight": np.ones((2, 4)), "std": np.ones(2)}), "actor.2 reads 4 numbers, but gets 2"),
     ("rnn.pkl", pickle.dumps({"actor.0.weight": np.ones((2, 3)), "rnn.weight_ih_l0": np.ones(2)}), "a recurrent network"),
     ("std.pkl", pickle.dumps({"model_state_dict": {"actor.0.weight": np.ones((2, 3)), "std": np.zeros(2)}}), "std: a deviation of 0"),
     ("objects.pkl", pickle.dumps({"actor.0.weight": np.array([[None]])}), "actor.0.weight: expected numbers, not an array"),
@@ -239,10 +261,10 @@ def test_options_that_the_file_answers_are_refused(tmp_path):
     assert "--activation is for state dicts" in error_of(AGENTS / "ppo.zip", tmp_path, "--activation", "elu")
     assert "No such file or directory" in error_of(tmp_path / "nothere.zip", tmp_path)
     model = ROOT / "tests/data/import/tanh.onnx"
-    for option in ("--activation=elu", f"--normalizer={AGENTS / 'normalised.vec.pkl'}"):
-        assert "is for files of PyTorch and Stable-Baselines3" in error_of(model, tmp_path, option)
+    assert "--activation is for files of PyTorch and Stable-Baselines3" in error_of(model, tmp_path, "--activation=elu")
+    assert "write mean and std with numpy.savez" in error_of(model, tmp_path, "--normalizer", AGENTS / "normalised.vec.pkl")
     (tmp_path / "runs.pkl").write_bytes(RUNS)
-    for file, words in [("ppo.zip", "the normalizer is a dictionary"), ("nothere", "No such file"), ("runs.pkl", "calls posix.system")]:
+    for file, words in [("ppo.zip", "the normalizer is a dictionary"), ("runs.pkl", "calls posix.system")]:
         path = tmp_path / file if file != "ppo.zip" else AGENTS / "sequential.pt"
         said = error_of(AGENTS / "ppo.zip", tmp_path, "--normalizer", path)
         assert words in said
