@@ -34,6 +34,7 @@ enum {
     KEY_RUN_DIR = 256,
     KEY_NO_UI,
     KEY_RESUME,
+    KEY_RESUME_IF_ANY,
     KEY_METRICS,
     KEY_DASH,
     KEY_DASH_STAY,
@@ -53,6 +54,7 @@ typedef struct train_options {
     cli_settings settings;
     bool no_ui;
     bool resume;
+    bool resume_if_any;
     bool is_trusted;
     const char *energy_command;
     cli_energy_model energy_model;
@@ -67,6 +69,10 @@ static const struct argp_option option_table[] = {
     {"resume", KEY_RESUME, NULL, 0,
      "Continue the run in --run-dir from its checkpoint, with its config.yaml and any --set", 0},
     {"trust", KEY_TRUST, NULL, 0, CLI_TRUST_HELP, 0},
+    {"resume-if-any", KEY_RESUME_IF_ANY, NULL, 0,
+     "Continue the run in --run-dir if there is one, else start it there: for services, which give "
+     "the same command each time",
+     0},
     {"metrics", KEY_METRICS, "URL", 0,
      "Serve the learner's /metrics (Prometheus) and /healthz at URL, such as http://127.0.0.1:9464 "
      "or, with the learner's certificates in $OCTET_TLS, https://HOST:PORT; may be given twice",
@@ -144,6 +150,9 @@ parse(int key, char *arg, struct argp_state *state)
         return 0;
     case KEY_RESUME:
         options->resume = true;
+        return 0;
+    case KEY_RESUME_IF_ANY:
+        options->resume_if_any = true;
         return 0;
     case KEY_DASH:
         dash_take(options, arg);
@@ -301,6 +310,17 @@ shown(const cli_folder *folder)
     return is_below ? folder->path + strlen(start) + 1 : folder->path;
 }
 
+// With --resume-if-any, what is in the folder decides.
+static void
+resume_decide(train_options *options)
+{
+    const char *option = options->resume ? "--resume" : "--resume-if-any";
+    if ((options->resume || options->resume_if_any) && options->run_dir == NULL) {
+        cli_usage_error("train", "%s needs --run-dir: the folder of the run to continue", option);
+    }
+    options->resume |= options->resume_if_any && cli_folder_has_begun(options->run_dir);
+}
+
 int
 cli_train(int argc, char **argv)
 {
@@ -311,9 +331,7 @@ cli_train(int argc, char **argv)
     static char replay[CLI_PATH_MAX], learner[CLI_PATH_MAX], actor[CLI_PATH_MAX];
     char reason[CLI_PATH_MAX + 256] = "";
     cli_options_parse(&train_argp, argc, argv, &options);
-    if (options.resume && options.run_dir == NULL) {
-        cli_usage_error("train", "--resume needs --run-dir: the folder of the run to continue");
-    }
+    resume_decide(&options);
     static cli_experiment experiment;
     experiment = (cli_experiment){.file = options.file,
                                   .run_dir = options.run_dir,

@@ -10,40 +10,19 @@
 #include <cblas.h>
 
 #include "common/oct_base.h"
+#include "common/oct_clock.h"
 #include "nn/nn_tiled.h"
 
 // Large enough to leave OpenBLAS' small-matrix path, so that its packing buffer is mapped.
 #define WARM_UP_SIZE 192
+// OpenBLAS is slow where it takes so many times as long as own kernels, in the best of some tries.
+#define SLOW_RATIO   2.0
+#define ADVICE_TRIES 5
 
 // Multiplications from which OpenBLAS' threads, when it has several, gain more than they cost.
 #define LARGE_PRODUCT (1u << 20)
 // Smaller products gain nothing from bfloat16: first layers and heads stay fp32.
 #define BF16_SIZE_MIN 64
-
-// OpenBLAS' families whose kernels use AVX-512.
-static const char *const avx512_families[] = {"SkylakeX", "Cooperlake", "SapphireRapids"};
-
-static bool
-cpu_has_avx512(void)
-{
-#if defined(__x86_64__)
-    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-           __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
-#else
-    return false;
-#endif
-}
-
-static bool
-family_has_avx512(const char *family)
-{
-    for (size_t i = 0; i < OCT_COUNTOF(avx512_families); i++) {
-        if (strcmp(family, avx512_families[i]) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
 
 static void
 blas_product(const nn_product *p)
@@ -73,28 +52,102 @@ warm_up(void)
     free(block);
 }
 
+static double
+product_s(const nn_tile_ops *tiles, nn_context *context, const nn_product *p)
+{
+    uint64_t best_ns = UINT64_MAX;
+    for (int i = 0; i < ADVICE_TRIES; i++) {
+        uint64_t begin_ns = oct_clock_ns();
+        if (tiles != NULL) {
+            nn_tiled_product(context, tiles, p);
+        } else {
+            blas_product(p);
+        }
+        best_ns = OCT_MIN(best_ns, oct_clock_ns() - begin_ns);
+    }
+    return (double)best_ns * 1e-9;
+}
+
+// How many times as long as this library's own kernels OpenBLAS takes for a product, with one
+// thread; 0: this CPU has no own kernels.
+static double
+slowness(void)
+{
+    const nn_context_options options = {.threads = 1};
+    const nn_tile_ops *tiles = nn_tile_float();
+    if (tiles == NULL) {
+        return 0;
+    }
+    size_t count = (size_t)WARM_UP_SIZE * WARM_UP_SIZE;
+    float *block = oct_alloc(3 * count * sizeof(*block));
+    nn_context *context = nn_context_create(&options);
+    nn_gemm_reserve(context, WARM_UP_SIZE, WARM_UP_SIZE, WARM_UP_SIZE);
+    const nn_product product = {.C = block,
+                                .A = block + count,
+                                .B = block + 2 * count,
+                                .transpose_b = true,
+                                .M = WARM_UP_SIZE,
+                                .N = WARM_UP_SIZE,
+                                .K = WARM_UP_SIZE};
+    double own_s = product_s(tiles, context, &product);
+    double ratio = product_s(NULL, context, &product) / OCT_MAX(own_s, 1e-9);
+    nn_context_destroy(context);
+    free(block);
+    return ratio;
+}
+
+// The family of OpenBLAS for this CPU's instructions; NULL: not known.
+static const char *
+family_for_cpu(void)
+{
+#if defined(__x86_64__)
+    bool has_avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+                      __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
+    bool has_avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+    return has_avx512 ? "SkylakeX" : has_avx2 ? "Haswell" : NULL;
+#else
+    return NULL;
+#endif
+}
+
+void
+nn_blas_advise(double ratio, const char *family, const char *best, char *warning,
+               size_t warning_size)
+{
+    static const char *const forcing[] = {"OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE"};
+    warning[0] = '\0';
+    if (ratio < SLOW_RATIO) {
+        return;
+    }
+    for (size_t i = 0; i < OCT_COUNTOF(forcing); i++) {
+        const char *value = getenv(forcing[i]);
+        if (value != NULL) {
+            (void)snprintf(warning, warning_size,
+                           "OpenBLAS takes %.1f times as long as this CPU allows: unset %s=%.40s",
+                           ratio, forcing[i], value);
+            return;
+        }
+    }
+    if (best != NULL && strcmp(family, best) != 0) {
+        (void)snprintf(warning, warning_size,
+                       "OpenBLAS does not know this CPU: its %s kernels take %.1f times as long as "
+                       "this CPU allows; start with OPENBLAS_CORETYPE=%s and "
+                       "learner.blas_kernels: environment",
+                       family, ratio, best);
+    }
+}
+
 const char *
 nn_blas_init(uint32_t threads, char *warning, size_t warning_size)
 {
     OCT_ASSERT(threads >= 1 && threads <= INT_MAX && warning_size > 0);
-    openblas_set_num_threads((int)threads);
+    openblas_set_num_threads(1);
     warm_up();
     const char *family = openblas_get_corename();
-    const char *forced_family = getenv("OPENBLAS_CORETYPE");
-    const char *forced_cache = getenv("OPENBLAS_L2_SIZE");
-    warning[0] = '\0';
-    if (cpu_has_avx512() && !family_has_avx512(family)) {
-        (void)snprintf(warning, warning_size,
-                       "OpenBLAS uses its %s kernels without AVX-512, which this CPU has%s%s",
-                       family, forced_family != NULL ? ": unset OPENBLAS_CORETYPE=" : "",
-                       forced_family != NULL ? forced_family : "");
-    } else if (forced_family != NULL) {
-        (void)snprintf(warning, warning_size, "OPENBLAS_CORETYPE=%s forces OpenBLAS' kernels",
-                       forced_family);
-    } else if (forced_cache != NULL) {
-        (void)snprintf(warning, warning_size, "OPENBLAS_L2_SIZE=%s forces OpenBLAS' block sizes",
-                       forced_cache);
-    }
+    // With one thread all products are done by own kernels, if there are any.
+    double ratio = threads > 1 ? slowness() : 0;
+    nn_blas_advise(ratio, family, family_for_cpu(), warning, warning_size);
+    openblas_set_num_threads((int)threads);
     return family;
 }
 

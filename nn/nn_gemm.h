@@ -15,11 +15,18 @@
 
 // Sets OpenBLAS' thread count and makes it reserve its work space. Returns the name of the kernel
 // family that OpenBLAS chose ("SkylakeX", static storage). warning gets one line for a person when
-// the environment or the choice costs speed, "" otherwise.
+// OpenBLAS was measured to be slow and there is a remedy, "" otherwise; with one thread it is not
+// used where this CPU has own kernels.
 //
 // Before that OpenBLAS has one thread (nn_blas_start.c), or $OPENBLAS_NUM_THREADS of them, of which
 // idle ones spin for about 0.1 s of CPU time before they sleep.
 const char *nn_blas_init(uint32_t threads, char *warning, size_t warning_size);
+
+// The warning of nn_blas_init. ratio: how many times as long as own kernels OpenBLAS takes. family:
+// the one that OpenBLAS chose; best: the one for this CPU, NULL if it is not known. The environment
+// says what forces OpenBLAS.
+void nn_blas_advise(double ratio, const char *family, const char *best, char *warning,
+                    size_t warning_size);
 
 // Makes room for a layer's products, forward and backward, so that they allocate nothing: x[M][K],
 // W[N][K].

@@ -1072,6 +1072,20 @@ class RunFolder(Case):
         _, err = self.octet("train", "x.yaml", "--run-dir", "run", "--resume", code=1)
         self.assertIn("no run folder 'run'", err)
 
+    def test_resume_if_any_starts_what_is_not_there_and_continues_what_is(self):
+        command = ["train", "x.yaml", "--run-dir", "run", "--resume-if-any"]
+        self.assertIn("--resume-if-any needs --run-dir", self.octet("train", "x.yaml", "--resume-if-any", code=2)[1])
+        _, err = self.octet(*command, FAKE_LEARNER="finish")
+        self.assertEqual(err, "")
+        before = (self.home / "run/config.yaml").read_text()
+        _, err = self.octet(*command, FAKE_LEARNER="finish")
+        self.assertEqual((err, (self.home / "run/config.yaml").read_text()), (RESUMES, before))
+        for path in (self.home / "run").glob("checkpoint*.oct"):
+            path.unlink()
+        (self.home / "run/policy.oct").touch()
+        _, err = self.octet(*command, code=1)  # nothing is overwritten
+        self.assertIn("'run' has no checkpoint to resume from, and a new run there would overwrite its policy.oct", err)
+
     def test_missing_daemon_starts_nothing(self):
         (self.home / "lib" / "octet-actor").unlink()
         _, err = self.octet("train", "x.yaml", "--run-dir", "run", code=1)
