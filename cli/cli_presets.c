@@ -42,14 +42,15 @@ static bool
 path_of(char out[CLI_PATH_MAX], const char *folder, const char *name)
 {
     int length = snprintf(out, CLI_PATH_MAX, "%s/%s" SUFFIX, folder, name);
-    return length < CLI_PATH_MAX && is_there(out, S_IFREG);
+    return length < CLI_PATH_MAX && is_there(out, S_IFREG) && oct_program_trusts(out, NULL);
 }
 
 oct_err
 cli_preset_find(const char *name, char out[CLI_PATH_MAX])
 {
     char folder[CLI_PATH_MAX];
-    bool is_name = name[0] != '\0' && name[0] != '/' && strstr(name, "..") == NULL;
+    bool is_name =
+        name[0] != '\0' && name[0] != '/' && name[0] != '.' && strstr(name, "..") == NULL;
     return is_name && folder_find(folder, NULL, 0) == OCT_OK && path_of(out, folder, name)
                ? OCT_OK
                : OCT_ENOTFOUND;

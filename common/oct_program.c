@@ -6,9 +6,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/oct_base.h"
+#include "common/oct_owner.h"
 #include "common/oct_python.h"
 #include "common/oct_text.h"
 
@@ -43,6 +45,18 @@ path_join(oct_text *out, const char *folder, const char *relative)
                  relative[0] != '/' && relative[0] != '\0' ? "/" : "", relative);
 }
 
+bool
+oct_program_trusts(const char *path, const char *beside)
+{
+    struct stat file, own;
+    if (stat(path, &file) != 0 || stat(beside != NULL ? beside : "/proc/self/exe", &own) != 0) {
+        return false;
+    }
+    mode_t others = S_IWOTH | (file.st_gid == (gid_t)file.st_uid ? 0 : S_IWGRP);
+    return (oct_owner_is_trusted(file.st_uid) || file.st_uid == own.st_uid) &&
+           (file.st_mode & others) == 0;
+}
+
 static bool
 is_in(char *out, size_t size, const char *folder, const char *relative, const char *name)
 {
@@ -50,7 +64,7 @@ is_in(char *out, size_t size, const char *folder, const char *relative, const ch
     oct_text_init(&path, out, size);
     path_join(&path, folder, relative);
     oct_text_add(&path, "/%s", name);
-    return !path.truncated && access(out, R_OK) == 0;
+    return !path.truncated && access(out, R_OK) == 0 && oct_program_trusts(out, NULL);
 }
 
 oct_err

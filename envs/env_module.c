@@ -48,9 +48,9 @@ static const char *const near[] = {
     "/../../../envs/dmc",                 // and in tests/envs/dmc/
 };
 
-// The folder of the shared library that this code is in, "" in a program.
+// The shared library that this code is in, "" in a program.
 static void
-library_folder(char out[ENV_MODULE_PATH_MAX])
+library_file(char out[ENV_MODULE_PATH_MAX])
 {
     static const char anchor;
     Dl_info info;
@@ -60,8 +60,6 @@ library_folder(char out[ENV_MODULE_PATH_MAX])
         const struct link_map *object = map;
         snprintf(out, ENV_MODULE_PATH_MAX, "%s", object->l_name); // of the program itself: ""
     }
-    char *slash = strrchr(out, '/');
-    out[slash != NULL ? slash - out : 0] = '\0';
 }
 
 // From the folder of liboctet.so: where both are installed, and where both are built.
@@ -70,20 +68,22 @@ static const char *const near_library[] = {"/octet", "/../envs/dmc"};
 static bool
 is_near(char out[ENV_MODULE_PATH_MAX])
 {
-    char folder[ENV_MODULE_PATH_MAX];
-    library_folder(folder);
+    char folder[ENV_MODULE_PATH_MAX], library[ENV_MODULE_PATH_MAX];
+    library_file(library);
+    const char *slash = strrchr(library, '/');
+    snprintf(folder, sizeof(folder), "%.*s", slash != NULL ? (int)(slash - library) : 0, library);
     for (size_t k = 0; folder[0] != '\0' && k < OCT_COUNTOF(near_library); k++) {
-        if (file_is_there(out, folder, near_library[k])) {
+        if (file_is_there(out, folder, near_library[k]) && oct_program_trusts(out, library)) {
             return true;
         }
     }
     (void)oct_program_folder(folder, sizeof(folder));
     for (size_t k = 0; k < OCT_COUNTOF(near); k++) {
-        if (file_is_there(out, folder, near[k])) {
+        if (file_is_there(out, folder, near[k]) && oct_program_trusts(out, NULL)) {
             return true;
         }
     }
-    return file_is_there(out, ENV_MODULE_DIR, "");
+    return file_is_there(out, ENV_MODULE_DIR, "") && oct_program_trusts(out, NULL);
 }
 
 oct_err

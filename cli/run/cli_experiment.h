@@ -9,7 +9,7 @@
 
 // The experiment of `octet train`: what it is made of, and which line of it a mistake is in.
 //
-// FILE may be a preset's name, where no file is called so.
+// FILE may be a preset's name. A file's name ends in .yaml or .yml, or has a slash.
 //
 // A new run: the defaults, FILE, then the settings. A resumed one: the folder's config.yaml, then
 // the settings; FILE only says what it would have otherwise. Threads: main thread.

@@ -168,18 +168,24 @@ refuse_preset_file(const char *command, const char *name)
     }
 }
 
-// A word without a suffix, which is no file: a preset. A run's folder may have the name of one.
+static bool
+ends_in(const char *name, const char *suffix)
+{
+    size_t length = strlen(name), end = strlen(suffix);
+    return length > end && strcmp(name + length - end, suffix) == 0;
+}
+
+// A name without the suffix of a file is a preset's, whatever files the current folder has:
+// somebody else may have put them there. A path that is not a preset's name, too, is a file.
 static void
 find_preset(cli_experiment *experiment)
 {
     const char *command = experiment->command != NULL ? experiment->command : "train";
     const char *name = experiment->file;
-    const char *slash = strrchr(name, '/'), *dot = strrchr(name, '.');
     struct stat status;
     bool is_there = stat(name, &status) == 0, is_folder = is_there && S_ISDIR(status.st_mode);
-    bool has_suffix = dot != NULL && (slash == NULL || dot > slash);
-    if (!has_suffix && (!is_there || is_folder) &&
-        cli_preset_find(name, experiment->preset) == OCT_OK) {
+    bool is_file = ends_in(name, SUFFIX) || ends_in(name, ".yml");
+    if (!is_file && cli_preset_find(name, experiment->preset) == OCT_OK) {
         experiment->file = experiment->preset;
         return;
     }
@@ -190,10 +196,13 @@ find_preset(cli_experiment *experiment)
     if (!is_there) {
         refuse_preset_file(command, name);
     }
-    if ((is_there && !is_folder) || has_suffix) {
+    if (is_file || (is_there && strchr(name, '/') != NULL)) {
         return;
     }
     refuse_algorithm(command, name);
+    if (is_there) {
+        cli_usage_error(command, "no preset '%s'; for the file of that name give ./%s", name, name);
+    }
     char **names = cli_presets_list();
     const char *near = cli_preset_near(name, names);
     if (near != NULL) {

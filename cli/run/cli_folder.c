@@ -534,9 +534,13 @@ cli_folder_find_daemon(char out[CLI_PATH_MAX], const char *name, char *reason, s
     bool is_known = oct_program_folder(self, sizeof(self));
     char built[64]; // "octet-actor" is built in actor/
     (void)snprintf(built, sizeof(built), "../%s/", name + strlen("octet-"));
-    if ((is_known && (is_executable(out, self, built, name) || is_executable(out, self, "", name) ||
-                      is_executable(out, self, "../libexec/octet/", name))) ||
-        is_in_path(out, name)) {
+    const char *const near[] = {built, "", "../libexec/octet/"};
+    for (size_t i = 0; is_known && i < OCT_COUNTOF(near); i++) {
+        if (is_executable(out, self, near[i], name) && oct_program_trusts(out, NULL)) {
+            return OCT_OK;
+        }
+    }
+    if (is_in_path(out, name)) {
         return OCT_OK;
     }
     if (!is_known) {

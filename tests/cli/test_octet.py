@@ -859,10 +859,10 @@ class Presets(Case):
         (self.home / "bin").mkdir()
         shutil.copy(OCTET, self.home / "bin/octet")
 
-    def moved(self, *arguments, code=0):
-        done = subprocess.run([self.home / "bin/octet", *arguments], cwd=self.home, env=self.environment(), text=True,
+    def moved(self, *arguments, code=0, **more):
+        done = subprocess.run([self.home / "bin/octet", *arguments], cwd=self.home, env=self.environment(**more), text=True,
                               stdin=subprocess.DEVNULL, capture_output=True, timeout=DEADLINE_S, check=False)
-        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+        self.assertIn(done.returncode, code if isinstance(code, tuple) else (code,), done.stdout + done.stderr)
         return done.stdout, done.stderr
 
     def test_list(self):
@@ -907,9 +907,39 @@ class Presets(Case):
             _, err = self.moved("train", file, "--deterministic", "--set", "env.id=frobnicate", code=2)
             self.assertEqual(warning in err, file == "own.yaml", err)
 
-    def test_a_file_of_that_name_comes_first(self):
-        (self.home / "mine").write_text("algo:\n  name: dqm\n")
-        self.assertIn("mine:2", self.moved("train", "mine", code=2)[1])
+    def test_a_file_of_that_name_needs_a_slash_or_a_suffix(self):
+        (self.home / "more").mkdir()
+        for name in ("mine", "more/other", "none", "mine.yaml"):
+            (self.home / name).write_text("algo:\n  name: dqm\n")
+        for name in ("mine", "more/other"):
+            self.assertIn(f"/share/octet/presets/{name}.yaml:", "".join(self.moved("config", "--check", name, code=(0, 1))))
+        self.assertIn("no preset 'none'; for the file of that name give ./none", self.moved("train", "none", code=2)[1])
+        for name in ("./mine", "./none", "mine.yaml", str(self.home / "mine")):
+            self.assertIn(f"{name}:2", self.moved("train", name, code=2)[1])
+
+    @unittest.skipIf(os.geteuid() != 0, "files of another user need root")
+    def test_what_others_put_beside_the_program_is_not_used(self):
+        daemon, presets = self.home / "bin/octet-replay", self.home / "share/octet/presets"
+        shutil.copy("/bin/true", daemon)
+        for name in ("learner", "actor", "relay"):
+            shutil.copy("/bin/true", self.home / f"bin/octet-{name}")
+
+        def uses():
+            """Returns what it finds: the preset, presets at all, the daemons."""
+            found = self.moved("doctor", code=(0, 1), OCTET_LIBEXEC="", PATH="/usr/bin")[0]
+            return ["mine.yaml" in self.moved("presets", "mine", code=(0, 1))[0], bool(self.moved("presets", code=(0, 1))[0]),
+                    "cannot find the daemon 'octet-replay'" not in found]
+        self.assertEqual(uses(), [True, True, True])
+        for path, want in ((presets / "mine.yaml", [False, True, True]), (presets, [False, False, True]), (daemon, [True, True, False])):
+            os.chown(path, 65534, 65534)
+            self.assertEqual(uses(), want)
+            os.chown(path, 0, 0)
+            path.chmod(0o777)
+            self.assertEqual(uses(), want)
+            path.chmod(0o755)
+        os.chown(presets / "mine.yaml", 65534, 65534)
+        os.chown(self.home / "bin/octet", 65534, 65534)  # the user runs its code anyway
+        self.assertEqual(uses(), [True, True, True])
 
     def test_a_folder_of_that_name_hides_nothing(self):
         for name in ("mine", "none"):
