@@ -168,9 +168,9 @@ model_take(import_run *run)
         err = OCT_EINVAL;
     }
     if (err == OCT_OK) {
-        err = import_graph_create(&run->graph, model, request->obs_shape, request->obs_rank,
-                                  run->normaliser.count > 0 ? &run->normaliser : NULL, reason,
-                                  sizeof(reason));
+        err = import_graph_create(
+            &run->graph, model, request->output, request->obs_shape, request->obs_rank,
+            run->normaliser.count > 0 ? &run->normaliser : NULL, reason, sizeof(reason));
     }
     if (err == OCT_OK) {
         err = import_policy_make(&run->result, model, run->graph, request, reason, sizeof(reason));

@@ -152,8 +152,8 @@ print_origin(const policy_origin *origin)
 static void
 print_text(const char *text, size_t length)
 {
-    char *plain = oct_alloc(length + 1);
-    printf("%s", oct_text_quote(plain, length + 1, text, length));
+    char *plain = oct_alloc(length + 8);
+    printf("%s", oct_text_quote(plain, length + 8, text, length));
     free(plain);
 }
 

@@ -7,8 +7,6 @@
 
 #include "common/oct_base.h"
 
-#define CHAIN_NORM_EPS 1e-5
-
 uint32_t
 import_chain_width(const import_step *step)
 {
@@ -68,7 +66,7 @@ norm_eval(const import_step *step, const double *x, double *y)
         variance += (x[i] - mean) * (x[i] - mean) / n;
     }
     for (uint32_t i = 0; i < n; i++) {
-        y[i] = (x[i] - mean) / sqrt(variance + CHAIN_NORM_EPS) * step->a[i] + step->b[i];
+        y[i] = (x[i] - mean) / sqrt(variance + step->epsilon) * step->a[i] + step->b[i];
     }
 }
 

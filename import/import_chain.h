@@ -26,11 +26,18 @@ typedef enum import_kind {
     IMPORT_TANH,        //
     IMPORT_ELU,         // alpha 1
     IMPORT_SIGMOID,     //
-    IMPORT_NORM,        // (x - mean) / sqrt(var + 1e-5) * a[i] + b[i], over the whole row
+    IMPORT_NORM,        // (x - mean) / sqrt(var + epsilon) * a[i] + b[i], over the whole row
     IMPORT_SOFTMAX,     // over the whole row
     IMPORT_LOG_SOFTMAX, //
     IMPORT_ARGMAX,      // one number
     IMPORT_LOG_SUM_EXP, // one number; only as a part of log softmax
+    // Only as parts of layer norm, of the row x that `from` gives.
+    IMPORT_MEAN,         // one number
+    IMPORT_CENTRED,      // x less its mean
+    IMPORT_SQUARED,      // squares; from is IMPORT_CENTRED
+    IMPORT_VARIANCE,     // one number
+    IMPORT_ROOT,         // one number, sqrt(variance + epsilon)
+    IMPORT_INVERSE_ROOT, // one number, 1 / IMPORT_ROOT
 } import_kind;
 
 typedef struct import_step {
@@ -46,6 +53,7 @@ typedef struct import_step {
     const import_tensor *weight;
     bool is_transposed; // weight is [inputs][outputs]
     double alpha;
+    double epsilon; // IMPORT_NORM and roots
     uint32_t kernel;
 } import_step;
 

@@ -9,6 +9,7 @@
 
 #include "common/oct_base.h"
 #include "common/oct_text.h"
+#include "import/import_constants.h"
 #include "import/import_names.h"
 #include "import/import_shapes.h"
 
@@ -25,6 +26,7 @@ typedef struct block {
 
 struct import_graph {
     const import_model *model;
+    const import_port *port; // the observation
     block *blocks;
     size_t bytes_left;
     import_value *values; // [value_max]
@@ -69,8 +71,40 @@ import_graph_opset(const import_graph *graph)
 int64_t
 import_graph_batch(const import_graph *graph)
 {
-    const import_port *port = &graph->model->inputs[0];
-    return port->rank >= 2 ? port->dims[0] : -1;
+    return graph->port->rank >= 2 ? graph->port->dims[0] : -1;
+}
+
+bool
+import_graph_has_batch(const import_graph *graph)
+{
+    return graph->port->rank != 1;
+}
+
+bool
+import_axis_is_last(const import_graph *graph, int64_t axis, uint32_t rank)
+{
+    int64_t last = (int64_t)rank - 1 + import_graph_has_batch(graph);
+    return axis == -1 || axis == last;
+}
+
+const import_port *
+import_graph_port(const import_graph *graph)
+{
+    return graph->port;
+}
+
+const char *
+import_graph_output(const import_model *model)
+{
+    static const char *const usual[] = {"action", "actions", "mean", "mu", "logits", "q_values"};
+    for (size_t i = 0; i < OCT_COUNTOF(usual); i++) {
+        for (size_t k = 0; k < model->output_count; k++) {
+            if (strcmp(model->outputs[k].name, usual[i]) == 0) {
+                return model->outputs[k].name;
+            }
+        }
+    }
+    return model->output_count > 0 ? model->outputs[0].name : "";
 }
 
 const import_step *
@@ -93,7 +127,9 @@ names_make(import_graph *graph)
     for (size_t i = 0; i < model->tensor_count; i++) {
         graph->names[count++].name = model->tensors[i].name;
     }
-    graph->names[count++].name = model->inputs[0].name;
+    for (size_t i = 0; i < model->input_count; i++) {
+        graph->names[count++].name = model->inputs[i].name;
+    }
     for (size_t i = 0; i < model->node_count; i++) {
         for (size_t k = 0; k < model->nodes[i].output_count; k++) {
             graph->names[count++].name = model->nodes[i].outputs[k];
@@ -171,25 +207,97 @@ static const char *
 node_begin(import_graph *graph, const import_node *node, import_operation *operation)
 {
     *operation = node->domain[0] == '\0' ? import_operation_find(node->op) : NULL;
+    memset(graph->inputs, 0, sizeof(graph->inputs));
+    if (node->input_count > INPUTS_MAX) {
+        return node_refuse(graph, node, "too many inputs");
+    }
+    bool is_computed = true;
+    for (size_t i = 0; i < node->input_count; i++) {
+        const char *name = node->inputs[i];
+        graph->inputs[i] = name[0] != '\0' ? value_find(graph, name) : NULL;
+        is_computed = is_computed && (graph->inputs[i] != NULL || name[0] == '\0');
+    }
     if (*operation == NULL) {
         return node_refuse(graph, node,
                            "policies do not have this operation; they have " IMPORT_OPERATIONS);
     }
-    if (node->input_count > INPUTS_MAX) {
-        return node_refuse(graph, node, "too many inputs");
+    if (!is_computed) {
+        return node_refuse(graph, node, "it reads a value that no node before it computes");
     }
+    bool is_shape = *operation == import_shape_of;
     for (size_t i = 0; i < node->input_count; i++) {
-        const char *name = node->inputs[i];
-        const import_value *input = name[0] != '\0' ? value_find(graph, name) : NULL;
-        if (input == NULL && name[0] != '\0') {
-            return node_refuse(graph, node, "it reads a value that no node before it computes");
-        }
-        if (input != NULL && input->why != NULL) {
+        const import_value *input = graph->inputs[i];
+        if (input != NULL && input->why != NULL && !(is_shape && input->has_shape)) {
             return input->why;
         }
-        graph->inputs[i] = input;
     }
     return NULL;
+}
+
+// Operations that give each number of their inputs one of their own, repeated as NumPy does.
+static bool
+is_elementwise(const char *op)
+{
+    static const char *const names[] = {"Abs",
+                                        "Add",
+                                        "Clip",
+                                        "Div",
+                                        "Exp",
+                                        "Identity",
+                                        "Log",
+                                        "Max",
+                                        "Min",
+                                        "Mul",
+                                        "Neg",
+                                        "Pow",
+                                        "Relu",
+                                        "Sigmoid",
+                                        "Softplus",
+                                        "Sqrt",
+                                        "Sub",
+                                        "Tanh",
+                                        "RandomNormalLike"};
+    for (size_t i = 0; i < OCT_COUNTOF(names); i++) {
+        if (strcmp(names[i], op) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool
+is_of_shape(const import_value *x, const import_value *shape)
+{
+    if (x->constant != NULL) {
+        return import_constant_fits(x->constant, shape->shape, shape->rank);
+    }
+    uint32_t rank = x->step != NULL ? x->step->rank : x->rank;
+    const uint32_t *dims = x->step != NULL ? x->step->shape : x->shape;
+    return (x->step != NULL || x->has_shape) && rank == shape->rank &&
+           memcmp(dims, shape->shape, rank * sizeof(*dims)) == 0;
+}
+
+// The shape of a value that policies cannot have, if its inputs tell it: that of all inputs which
+// depend on the observation, where constants fit into it.
+static void
+shape_keep(const import_graph *graph, const import_node *node, import_value *out)
+{
+    const import_value *from = NULL;
+    bool is_known = is_elementwise(node->op) && node->input_count <= INPUTS_MAX;
+    for (size_t i = 0; is_known && from == NULL && i < node->input_count; i++) {
+        const import_value *x = graph->inputs[i];
+        from = x != NULL && x->constant == NULL ? x : NULL;
+    }
+    if (from == NULL || (from->step == NULL && !from->has_shape)) {
+        return;
+    }
+    out->has_shape = true;
+    out->rank = from->step != NULL ? from->step->rank : from->rank;
+    memcpy(out->shape, from->step != NULL ? from->step->shape : from->shape, sizeof(out->shape));
+    for (size_t i = 0; i < node->input_count; i++) {
+        const import_value *x = graph->inputs[i];
+        out->has_shape = out->has_shape && (x == NULL || is_of_shape(x, out));
+    }
 }
 
 static void
@@ -209,6 +317,11 @@ nodes_run(import_graph *graph)
                                               : "policies support its first output only";
             if (refused != NULL) {
                 out.why = node_refuse(graph, node, refused);
+            }
+            if (out.why != NULL) {
+                out.step = NULL;
+                out.constant = NULL;
+                shape_keep(graph, node, &out);
             }
             import_graph_define(graph, node->outputs[k], &out);
         }
@@ -294,7 +407,7 @@ static oct_err
 observation_define(import_graph *graph, const uint32_t *obs_shape, uint32_t obs_rank,
                    const import_normaliser *normaliser, char *reason, size_t reason_size)
 {
-    const import_port *port = &graph->model->inputs[0];
+    const import_port *port = graph->port;
     graph->observation = (import_step){.kind = IMPORT_OBSERVATION};
     OCT_TRY(observation_shape(&graph->observation, port, obs_shape, obs_rank, reason, reason_size));
     import_value value = {.step = &graph->observation};
@@ -302,14 +415,94 @@ observation_define(import_graph *graph, const uint32_t *obs_shape, uint32_t obs_
         OCT_TRY(normaliser_add(graph, normaliser, &value.step, reason, reason_size));
     }
     import_graph_define(graph, port->name, &value);
+    for (size_t i = 0; i < graph->model->input_count; i++) {
+        const import_port *other = &graph->model->inputs[i];
+        char quoted[QUOTE_BYTES];
+        oct_text_quote(quoted, sizeof(quoted), other->name, strlen(other->name));
+        if (other != port) {
+            import_value unused = {
+                .why = import_graph_text(graph,
+                                         "it depends on the input '%s' beside the observation; a "
+                                         "policy has one input",
+                                         quoted)};
+            import_graph_define(graph, other->name, &unused);
+        }
+    }
     return OCT_OK;
 }
 
-// Room for each initialiser, each output of a node and the input.
+// ---- which input is the observation
+
+static void
+need(const import_graph *graph, bool *is_needed, const char *name)
+{
+    const import_name *found =
+        name[0] != '\0' ? import_names_find(graph->names, graph->value_max, name) : NULL;
+    if (found != NULL) {
+        is_needed[found - graph->names] = true;
+    }
+}
+
+static bool
+is_needed_now(const import_graph *graph, const bool *is_needed, const char *name)
+{
+    const import_name *found = import_names_find(graph->names, graph->value_max, name);
+    return found != NULL && is_needed[found - graph->names];
+}
+
+// Goes back from the output through the nodes, which come in their order. is_needed[i]: the output
+// depends on the value of names[i].
+static void
+needs_find(const import_graph *graph, bool *is_needed, const char *output)
+{
+    const import_model *model = graph->model;
+    need(graph, is_needed, output);
+    for (size_t i = model->node_count; i-- > 0;) {
+        const import_node *node = &model->nodes[i];
+        bool is_used = false;
+        for (size_t k = 0; k < node->output_count; k++) {
+            is_used = is_used || is_needed_now(graph, is_needed, node->outputs[k]);
+        }
+        for (size_t k = 0; is_used && k < node->input_count; k++) {
+            need(graph, is_needed, node->inputs[k]);
+        }
+    }
+}
+
+static oct_err
+observation_choose(import_graph *graph, const char *output, char *reason, size_t reason_size)
+{
+    const import_model *model = graph->model;
+    bool *is_needed = oct_alloc(graph->value_max * sizeof(*is_needed));
+    const char *found[2] = {"", ""};
+    size_t count = 0;
+    needs_find(graph, is_needed, output);
+    graph->port = &model->inputs[0];
+    for (size_t i = 0; i < model->input_count; i++) {
+        if (is_needed_now(graph, is_needed, model->inputs[i].name)) {
+            graph->port = count == 0 ? &model->inputs[i] : graph->port;
+            found[count > 0] = model->inputs[i].name;
+            count++;
+        }
+    }
+    free(is_needed);
+    if (count <= 1) {
+        return OCT_OK;
+    }
+    char first[QUOTE_BYTES], last[QUOTE_BYTES];
+    oct_text_quote(first, sizeof(first), found[0], strlen(found[0]));
+    oct_text_quote(last, sizeof(last), found[1], strlen(found[1]));
+    return oct_refuse(reason, reason_size,
+                      "its output depends on %zu inputs, '%s' %s '%s'; a policy has one, the "
+                      "observation, and no state",
+                      count, first, count > 2 ? "to" : "and", last);
+}
+
+// Room for each initialiser, each output of a node and each input.
 static size_t
 values_count(const import_model *model)
 {
-    size_t count = model->tensor_count + 1;
+    size_t count = model->tensor_count + model->input_count;
     for (size_t i = 0; i < model->node_count; i++) {
         count += model->nodes[i].output_count;
     }
@@ -317,9 +510,9 @@ values_count(const import_model *model)
 }
 
 oct_err
-import_graph_create(import_graph **out, const import_model *model, const uint32_t *obs_shape,
-                    uint32_t obs_rank, const import_normaliser *normaliser, char *reason,
-                    size_t reason_size)
+import_graph_create(import_graph **out, const import_model *model, const char *output,
+                    const uint32_t *obs_shape, uint32_t obs_rank,
+                    const import_normaliser *normaliser, char *reason, size_t reason_size)
 {
     if (model->opset < OPSET_LEAST) {
         return oct_refuse(reason, reason_size, "its opset is %" PRId64 ", allowed is %d and later",
@@ -329,10 +522,9 @@ import_graph_create(import_graph **out, const import_model *model, const uint32_
     if (values > VALUES_MAX) {
         return oct_refuse(reason, reason_size, "%zu values, allowed are %d", values, VALUES_MAX);
     }
-    if (model->input_count != 1) {
+    if (model->input_count == 0) {
         return oct_refuse(reason, reason_size,
-                          "it has %zu inputs; a policy has one, the observation, and no state",
-                          model->input_count);
+                          "it has no input; a policy has one, the observation");
     }
     import_graph *graph = oct_alloc(sizeof(*graph));
     graph->model = model;
@@ -344,7 +536,11 @@ import_graph_create(import_graph **out, const import_model *model, const uint32_
         import_value value = {.constant = &model->tensors[i]};
         import_graph_define(graph, model->tensors[i].name, &value);
     }
-    oct_err err = observation_define(graph, obs_shape, obs_rank, normaliser, reason, reason_size);
+    oct_err err = observation_choose(graph, output != NULL ? output : import_graph_output(model),
+                                     reason, reason_size);
+    if (err == OCT_OK) {
+        err = observation_define(graph, obs_shape, obs_rank, normaliser, reason, reason_size);
+    }
     if (err != OCT_OK) {
         import_graph_destroy(graph);
         return err;

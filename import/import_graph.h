@@ -16,6 +16,7 @@
 #define IMPORT_OPERATIONS                                                                          \
     "Gemm, MatMul, Conv (stride 1, no padding), Add, Sub, Mul, Div, Neg, BatchNormalization, "     \
     "LayerNormalization, Relu, Tanh, Elu, Sigmoid, Clip, Min, Max, Softmax, LogSoftmax, ArgMax, "  \
+    "Concat (of one value's layers), "                                                             \
     "Flatten, Reshape, Transpose, Squeeze, Unsqueeze, Split, Slice, Cast, Dropout and Identity"
 
 typedef struct import_graph import_graph;
@@ -30,14 +31,20 @@ typedef struct import_normaliser {
 } import_normaliser;
 
 // obs_shape[obs_rank]: of one observation as the caller knows it, for a model that does not say it;
-// rank 0: not known. normaliser: of the caller; NULL: none. OCT_EINVAL: the model has no input, or
-// one of another shape, with one line in reason.
+// rank 0: not known. output: a name of a value; the observation is the one input that it depends
+// on; NULL: import_graph_output chooses. normaliser: of the caller; NULL: none. OCT_EINVAL: the
+// output depends on several inputs, or the input has another shape, with one line in reason.
 OCT_CHECKED oct_err import_graph_create(import_graph **out, const import_model *model,
-                                        const uint32_t *obs_shape, uint32_t obs_rank,
-                                        const import_normaliser *normaliser, char *reason,
-                                        size_t reason_size);
+                                        const char *output, const uint32_t *obs_shape,
+                                        uint32_t obs_rank, const import_normaliser *normaliser,
+                                        char *reason, size_t reason_size);
 void import_graph_destroy(import_graph *graph); // NULL is a no-op
 
+// The name of the output with actions or values: the first of action, actions, mean, mu, logits and
+// q_values that the model has, or its first output; "": it has none.
+const char *import_graph_output(const import_model *model);
+// The input that is the observation.
+const import_port *import_graph_port(const import_graph *graph);
 const import_step *import_graph_observation(const import_graph *graph);
 // The value of that name: a step (*constant is NULL then) or a constant. OCT_ENOTFOUND: there is
 // none; OCT_EINVAL: no policy can have it; with one line in reason.

@@ -9,6 +9,7 @@
 #include "common/oct_text.h"
 
 #define WEIGHTS_MAX  (POLICY_BYTES_MAX / sizeof(float))
+#define NORM_EPSILON 1e-5 // of policies
 #define DIAGONAL_MAX 1024 // numbers of a value that gets a layer of its own
 
 // ---- messages
@@ -343,14 +344,35 @@ affine(import_layers *layers, const import_step *step)
     return OCT_OK;
 }
 
+static oct_err diagonal_add(import_layers *layers);
+
 static oct_err
 norm(import_layers *layers, const import_step *step)
 {
     import_layer *last = layers->count > 0 ? last_of(layers) : NULL;
     if (last == NULL || !layers->is_open || last->layer.kind != POLICY_DENSE ||
         last->layer.layer_norm || !is_in_order(layers, last->layer.outputs)) {
-        return refuse(layers, step,
-                      "policies support it between a dense layer and its activation only");
+        // Observations and activations get a layer that only norms them.
+        if (step->count > DIAGONAL_MAX || columns_now(layers) > DIAGONAL_MAX) {
+            return refuse(layers, step,
+                          "it does not follow a dense layer; policies support that for at most "
+                          "1024 numbers");
+        }
+        if (layers->count == 0) {
+            observation_scale(layers);
+        }
+        OCT_TRY(diagonal_add(layers));
+        value_reset(layers, step->count);
+        last = last_of(layers);
+    }
+    // LN(k h; k^2 e) = LN(h; e): the layer before gets the k that makes the policy's epsilon.
+    double k = sqrt(NORM_EPSILON / step->epsilon);
+    bool is_own = fabs(k - 1.0) < 1e-3; // 1e-5 as a float
+    for (size_t i = 0; !is_own && i < policy_layer_weights(&last->layer); i++) {
+        last->weight[i] *= k;
+    }
+    for (uint32_t i = 0; !is_own && i < last->layer.outputs; i++) {
+        last->bias[i] *= k;
     }
     last->layer.layer_norm = true;
     last->gain = oct_alloc(step->count * sizeof(double));
@@ -397,6 +419,36 @@ sigmoid(import_layers *layers, const import_step *step)
     return err;
 }
 
+// ---- clips behind layers
+
+static void
+clip(import_layers *layers, const import_step *step)
+{
+    if (layers->clip_low == NULL) {
+        layers->clip_low = oct_alloc(step->count * sizeof(double));
+        layers->clip_high = oct_alloc(step->count * sizeof(double));
+        memcpy(layers->clip_low, step->a, step->count * sizeof(double));
+        memcpy(layers->clip_high, step->b, step->count * sizeof(double));
+        return;
+    }
+    for (uint32_t i = 0; i < step->count; i++) {
+        layers->clip_low[i] = fmin(fmax(layers->clip_low[i], step->a[i]), step->b[i]);
+        layers->clip_high[i] = fmin(fmax(layers->clip_high[i], step->a[i]), step->b[i]);
+    }
+}
+
+// An affine step behind a clip scales the ends of the clip, too.
+static void
+clip_scale(import_layers *layers, const import_step *step)
+{
+    for (uint32_t i = 0; i < step->count; i++) {
+        double low = step->a[i] * layers->clip_low[i] + step->b[i];
+        double high = step->a[i] * layers->clip_high[i] + step->b[i];
+        layers->clip_low[i] = fmin(low, high);
+        layers->clip_high[i] = fmax(low, high);
+    }
+}
+
 // ---- steps
 
 static oct_err
@@ -426,10 +478,16 @@ step_take(import_layers *layers, const import_step *step)
         if (layers->count == 0) {
             layers->observation_clip = step;
         } else {
-            layers->clip_low = step->a;
-            layers->clip_high = step->b;
+            clip(layers, step);
         }
         return OCT_OK;
+    case IMPORT_MEAN:
+    case IMPORT_CENTRED:
+    case IMPORT_SQUARED:
+    case IMPORT_VARIANCE:
+    case IMPORT_ROOT:
+    case IMPORT_INVERSE_ROOT:
+        return refuse(layers, step, "policies support it as a part of layer norm only");
     default:
         return refuse(layers, step, "policies support it at their end only");
     }
@@ -473,12 +531,17 @@ static oct_err
 steps_take(import_layers *layers, const import_step *const *path, uint32_t count)
 {
     for (uint32_t i = 1; i < count; i++) {
-        if (layers->clip_low != NULL && !is_shape_only(path[i])) {
+        bool is_clipped = layers->clip_low != NULL;
+        bool is_affine = path[i]->kind == IMPORT_AFFINE;
+        if (is_clipped && !is_affine && path[i]->kind != IMPORT_CLIP && !is_shape_only(path[i])) {
             return refuse(layers, path[i],
                           "it follows a clip, which policies support only before the first layer "
                           "and at the end");
         }
         OCT_TRY(step_take(layers, path[i]));
+        if (is_clipped && is_affine) {
+            clip_scale(layers, path[i]);
+        }
     }
     return layers->count > 0
                ? OCT_OK
@@ -538,6 +601,8 @@ import_layers_free(import_layers *layers)
     free(layers->order);
     free(layers->a);
     free(layers->b);
+    free(layers->clip_low);
+    free(layers->clip_high);
 }
 
 // ---- the end
@@ -593,10 +658,7 @@ import_layers_settle(import_layers *layers)
     } else if (!is_order) {
         rows_choose(layers);
     }
-    const double *low = layers->clip_low, *high = layers->clip_high;
     value_reset(layers, last_of(layers)->layer.outputs);
-    layers->clip_low = low;
-    layers->clip_high = high;
     return OCT_OK;
 }
 

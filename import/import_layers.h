@@ -33,7 +33,7 @@ typedef struct import_layers {
     uint32_t width;                      // numbers of it
     uint32_t *order;                     // [width] where they are in the policy
     double *a, *b;                       // [width] to be applied
-    const double *clip_low, *clip_high;  // [width] to be applied after that; NULL: none
+    double *clip_low, *clip_high;        // [width] to be applied after that; NULL: none
     const import_step *observation_clip; // the last of those that are left out; NULL: none
     bool is_softmax;                     // has passed one
     const import_step *scores;           // the chain without softmax and argmax

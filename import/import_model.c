@@ -18,6 +18,7 @@
 #include "policy/policy_half.h"
 
 #define TENSORS_MAX   4096
+#define METADATA_MAX  1024 // entries that are looked at
 #define PORTS_MAX     64
 #define OUTPUTS_MAX   64         // of a node
 #define INTEGERS_MAX  (1u << 16) // of one tensor: shapes and indices
@@ -482,6 +483,13 @@ graph_read(reader *r, import_model *model)
         if (domain_of(set->domain)[0] == '\0') {
             model->opset = set->version;
         }
+    }
+    size_t entries = OCT_MIN(r->proto->n_metadata_props, (size_t)METADATA_MAX);
+    model->metadata = keep(r, entries * sizeof(import_entry));
+    for (; model->metadata_count < entries; model->metadata_count++) {
+        const Onnx__StringStringEntryProto *from = r->proto->metadata_props[model->metadata_count];
+        model->metadata[model->metadata_count] =
+            (import_entry){text_of(from->key), text_of(from->value)};
     }
     model->tensors = keep(r, graph->n_initializer * sizeof(import_tensor));
     model->nodes = keep(r, graph->n_node * sizeof(import_node));

@@ -59,8 +59,16 @@ typedef struct import_port {
     int64_t dims[IMPORT_RANK_MAX]; // -1: any
 } import_port;
 
+// What the model says beside its graph (metadata_props).
+typedef struct import_entry {
+    const char *key;
+    const char *text;
+} import_entry;
+
 typedef struct import_model {
     const char *producer;
+    import_entry *metadata;
+    size_t metadata_count;
     int64_t opset; // of ONNX's own operations
     import_node *nodes;
     size_t node_count;

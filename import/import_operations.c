@@ -128,6 +128,10 @@ both_depend(import_graph *graph, const import_node *node, const import_value *x,
         out->step = import_step_make(graph, node, IMPORT_LOG_SOFTMAX, a);
         return out->step != NULL ? NULL : TOO_LARGE;
     }
+    const char *why = import_norm_written_out(graph, node, a, b, out);
+    if (why != NULL || out->step != NULL) {
+        return why;
+    }
     if (strcmp(node->op, "Mul") == 0 && ((b->kind == IMPORT_SIGMOID && b->from == a) ||
                                          (a->kind == IMPORT_SIGMOID && a->from == b))) {
         return "x * sigmoid(x), SiLU or swish, is not an activation of policies; they have relu, "
@@ -188,17 +192,6 @@ negate(import_graph *graph, const import_node *node, import_value *out)
         a[i] = -1.0;
     }
     return a != NULL && b != NULL ? affine(graph, node, x->step, a, b, out) : TOO_LARGE;
-}
-
-static const char *
-square_root(import_graph *graph, const import_node *node, import_value *out)
-{
-    const import_value *x = import_graph_input(graph, node, 0);
-    if (x == NULL || x->constant == NULL) {
-        return "policies support a square root of constants only";
-    }
-    out->constant = import_constant_root(graph, x->constant);
-    return out->constant != NULL ? NULL : "it takes a constant that is not a list of floats";
 }
 
 // [channels] on a value, whose first dimension they are.
@@ -371,7 +364,8 @@ row_operation(import_graph *graph, const import_node *node, import_value *out, i
     const import_value *x = import_graph_input(graph, node, 0);
     const import_attribute *axis = import_node_attribute(node, "axis");
     int64_t along = axis != NULL ? axis->i : kind == IMPORT_ARGMAX ? 0 : -1;
-    if (x == NULL || x->step == NULL || x->step->rank != 1 || (along != -1 && along != 1)) {
+    if (x == NULL || x->step == NULL || x->step->rank != 1 ||
+        !import_axis_is_last(graph, along, 1)) {
         return "policies support it over the last axis of rows of numbers only";
     }
     return unary(graph, node, out, kind);
@@ -420,40 +414,10 @@ log_sum_exp(import_graph *graph, const import_node *node, import_value *out)
 {
     size_t count;
     const int64_t *axes = import_node_ints(graph, node, 1, "axes", &count);
-    if (axes == NULL || count != 1 || (axes[0] != -1 && axes[0] != 1)) {
+    if (axes == NULL || count != 1 || !import_axis_is_last(graph, axes[0], 1)) {
         return "policies support it over the last axis of rows of numbers only";
     }
     return reduced(graph, node, out, IMPORT_LOG_SUM_EXP);
-}
-
-static const char *
-layer_norm(import_graph *graph, const import_node *node, import_value *out)
-{
-    const import_value *x = import_graph_input(graph, node, 0);
-    const import_value *gain = import_graph_input(graph, node, 1);
-    const import_value *offset = import_graph_input(graph, node, 2);
-    const import_attribute *epsilon = import_node_attribute(node, "epsilon");
-    const import_attribute *axis = import_node_attribute(node, "axis");
-    if (x == NULL || x->step == NULL || x->step->rank != 1 || gain == NULL ||
-        gain->constant == NULL || (offset != NULL && offset->constant == NULL) ||
-        (axis != NULL && axis->i != -1 && axis->i != 1)) {
-        return "policies support it over rows of numbers, with constant gain and offset, only";
-    }
-    if (epsilon != NULL && fabs((double)epsilon->f / 1e-5 - 1.0) > 1e-3) {
-        return import_graph_text(graph, "its epsilon is %g; policies have 1e-5",
-                                 (double)epsilon->f);
-    }
-    import_step *step = import_step_make(graph, node, IMPORT_NORM, x->step);
-    double *a = numbers_make(graph, x->step->count), *b = numbers_make(graph, x->step->count);
-    if (step == NULL || a == NULL || b == NULL) {
-        return TOO_LARGE;
-    }
-    const char *why = broadcast(gain->constant, x->step, a);
-    why = why == NULL && offset != NULL ? broadcast(offset->constant, x->step, b) : why;
-    step->a = a;
-    step->b = b;
-    out->step = step;
-    return why;
 }
 
 // ---- layers
@@ -628,6 +592,7 @@ import_operation_find(const char *name)
         {"Clip", clip},
         {"Concat", import_concat},
         {"Constant", import_constant},
+        {"ConstantOfShape", import_constant_of_shape},
         {"Conv", convolution},
         {"Div", arithmetic},
         {"Dropout", dropout},
@@ -637,14 +602,17 @@ import_operation_find(const char *name)
         {"Gather", import_gather},
         {"Gemm", gemm},
         {"Identity", import_identity},
-        {"LayerNormalization", layer_norm},
+        {"LayerNormalization", import_layer_norm},
         {"LogSoftmax", log_softmax},
         {"MatMul", mat_mul},
         {"Max", extremum},
         {"Min", extremum},
         {"Mul", arithmetic},
         {"Neg", negate},
+        {"Pow", import_power},
+        {"Reciprocal", import_reciprocal},
         {"ReduceLogSumExp", log_sum_exp},
+        {"ReduceMean", import_reduce_mean},
         {"Relu", relu},
         {"Reshape", import_reshape},
         {"Shape", import_shape_of},
@@ -652,7 +620,7 @@ import_operation_find(const char *name)
         {"Slice", import_slice},
         {"Softmax", softmax},
         {"Split", import_split},
-        {"Sqrt", square_root},
+        {"Sqrt", import_root},
         {"Squeeze", import_squeeze},
         {"Sub", arithmetic},
         {"Tanh", hyperbolic},

@@ -10,6 +10,7 @@
 #include "common/oct_base.h"
 #include "common/oct_text.h"
 #include "import/import_layers.h"
+#include "policy/policy_contract.h"
 #include "policy/policy_draw.h"
 #include "policy/policy_net.h"
 
@@ -48,24 +49,6 @@ import_note(import_result *result, const char *format, ...)
 }
 
 // ---- which output
-
-static const char *
-output_choose(const maker *m)
-{
-    static const char *const usual[] = {"action", "actions", "mean", "mu", "logits", "q_values"};
-    const import_model *model = m->model;
-    if (m->request->output != NULL) {
-        return m->request->output;
-    }
-    for (size_t i = 0; i < OCT_COUNTOF(usual); i++) {
-        for (size_t k = 0; k < model->output_count; k++) {
-            if (strcmp(model->outputs[k].name, usual[i]) == 0) {
-                return model->outputs[k].name;
-            }
-        }
-    }
-    return model->output_count > 0 ? model->outputs[0].name : "";
-}
 
 static oct_err
 chain_find(const maker *m, const char *name, const import_step **chain,
@@ -359,6 +342,41 @@ actions_scale(maker *m)
     import_layers_scale(&m->layers, scale, shift);
 }
 
+// A name under which the model has log deviations, as an output or as a constant; NULL: none.
+static const char *
+deviation_name(const import_model *model)
+{
+    for (size_t i = 0; i < model->output_count; i++) {
+        if (strstr(model->outputs[i].name, "log_std") != NULL) {
+            return model->outputs[i].name;
+        }
+    }
+    for (size_t i = 0; i < model->tensor_count; i++) {
+        if (strstr(model->tensors[i].name, "log_std") != NULL) {
+            return model->tensors[i].name;
+        }
+    }
+    return NULL;
+}
+
+static void
+deviation_note(maker *m)
+{
+    char name[64];
+    const char *found = deviation_name(m->model);
+    if (found != NULL) {
+        oct_text_quote(name, sizeof(name), found, strlen(found));
+        import_note(m->result,
+                    "its log deviations '%s' are left out, so sampled actions are the mean; "
+                    "--log-std %s takes them",
+                    name, name);
+    } else {
+        import_note(m->result,
+                    "it has no log deviations: sampled actions are the mean (deviation e^%g)",
+                    DEVIATION_NONE);
+    }
+}
+
 // The actions of the model are clipped: by itself, and by the bounds.
 static oct_err
 box_clipped(maker *m)
@@ -388,9 +406,7 @@ box_clipped(maker *m)
         m->own_deviation[i] = DEVIATION_NONE;
     }
     if (!m->has_own_deviation) {
-        import_note(m->result,
-                    "it has no log deviations: sampled actions are the mean (deviation e^%g)",
-                    DEVIATION_NONE);
+        deviation_note(m);
     }
     return OCT_OK;
 }
@@ -545,9 +561,9 @@ spec_begin(maker *m)
 {
     policy_spec *spec = &m->spec;
     const import_request *request = m->request;
-    spec->obs_dtype = request->dtype != 0             ? request->dtype
-                      : m->model->inputs[0].type == 2 ? POLICY_U8
-                                                      : POLICY_F32;
+    spec->obs_dtype = request->dtype != 0                      ? request->dtype
+                      : import_graph_port(m->graph)->type == 2 ? POLICY_U8
+                                                               : POLICY_F32;
     spec->obs_count = m->layers.obs_count;
     oct_text_copy(spec->env_id, sizeof(spec->env_id), request->env_id);
     uint64_t count = 1;
@@ -588,13 +604,78 @@ is_named_as_actions(const char *output)
     return false;
 }
 
+// Notes on what the policy leaves out: inputs that its output does not depend on, and nodes behind
+// a value that is not an output of the model.
+static void
+left_out_note(maker *m)
+{
+    const import_model *model = m->model;
+    const char *output = m->result->output;
+    char name[64];
+    bool is_output = false;
+    for (size_t i = 0; i < model->input_count; i++) {
+        const char *input = model->inputs[i].name;
+        if (&model->inputs[i] != import_graph_port(m->graph)) {
+            import_note(m->result, "its input '%s' is left out: output '%s' does not depend on it",
+                        oct_text_quote(name, sizeof(name), input, strlen(input)), output);
+        }
+    }
+    for (size_t i = 0; i < model->output_count; i++) {
+        is_output = is_output || strcmp(model->outputs[i].name, output) == 0;
+    }
+    for (size_t i = 0; !is_output && i < model->node_count; i++) {
+        const import_node *node = &model->nodes[i];
+        for (size_t k = 0; k < node->input_count; k++) {
+            if (strcmp(node->inputs[k], output) == 0) {
+                import_note(m->result,
+                            "'%s' is not an output of the model; what follows it is left out, "
+                            "first %s '%s'",
+                            output, node->op,
+                            oct_text_quote(name, sizeof(name), node->name, strlen(node->name)));
+                return;
+            }
+        }
+    }
+}
+
+// What the program on the robot reads beside the network goes into the policy file.
+static void
+contract_take(maker *m)
+{
+    policy_image *image = m->result->image;
+    const import_model *model = m->model;
+    const char *input = import_graph_port(m->graph)->name;
+    char key[64];
+    for (size_t i = 0; i < model->metadata_count; i++) {
+        const import_entry *entry = &model->metadata[i];
+        bool is_own = strncmp(entry->key, POLICY_CONTRACT_OWN, strlen(POLICY_CONTRACT_OWN)) == 0;
+        if (is_own || !policy_contract_add(image, entry->key, entry->text)) {
+            import_note(m->result,
+                        "its metadata '%s', %zu bytes, is left out: it is there twice, is not "
+                        "UTF-8, or has no room in a policy file",
+                        oct_text_quote(key, sizeof(key), entry->key, strlen(entry->key)),
+                        strlen(entry->text));
+        }
+    }
+    // An exported model has these names anyway.
+    bool is_kept = strcmp(input, "observation") == 0 ||
+                   policy_contract_add(image, POLICY_CONTRACT_INPUT, input);
+    if (m->spec.action_kind == POLICY_BOX && strcmp(m->result->output, "action") != 0) {
+        is_kept = policy_contract_add(image, POLICY_CONTRACT_OUTPUT, m->result->output) && is_kept;
+    }
+    if (!is_kept) {
+        import_note(m->result, "the names of its input and output are not kept: they are too long");
+    }
+}
+
 static oct_err
 policy_make(maker *m)
 {
     const import_request *request = m->request;
     const import_step *chain;
     const import_tensor *constant;
-    const char *name = m->result->output = output_choose(m);
+    const char *name = m->result->output =
+        request->output != NULL ? request->output : import_graph_output(m->model);
     OCT_TRY(chain_find(m, name, &chain, &constant));
     if (chain == NULL) {
         return REFUSE(m, "its output '%s' does not depend on the observation", name);
@@ -602,6 +683,7 @@ policy_make(maker *m)
     OCT_TRY(import_layers_make(&m->layers, chain, request->obs_shape, request->obs_rank, m->reason,
                                m->reason_size));
     OCT_TRY(spec_begin(m));
+    left_out_note(m);
     policy_action_kind kind = request->action_kind;
     bool is_choice = has_argmax(chain) || m->layers.is_softmax || request->action_count > 0;
     if (kind == 0) {
@@ -626,7 +708,9 @@ policy_make(maker *m)
     if (kind == POLICY_BOX) {
         bounds_compare(m);
     }
-    return image_make(m);
+    OCT_TRY(image_make(m));
+    contract_take(m);
+    return OCT_OK;
 }
 
 oct_err

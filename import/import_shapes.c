@@ -446,12 +446,16 @@ const char *
 import_shape_of(import_graph *graph, const import_node *node, import_value *out)
 {
     const import_value *x = import_graph_input(graph, node, 0);
-    if (x == NULL || x->step == NULL) {
+    const uint32_t *shape = x == NULL ? NULL : x->step != NULL ? x->step->shape : x->shape;
+    if (x == NULL || (x->step == NULL && !x->has_shape)) {
         return "policies support it for values only";
     }
-    int64_t dims[IMPORT_SHAPE_MAX + 1] = {IMPORT_BATCH}, rank = x->step->rank + 1;
-    for (uint32_t i = 0; i < x->step->rank; i++) {
-        dims[i + 1] = x->step->shape[i];
+    int64_t dims[IMPORT_SHAPE_MAX + 1], rank = 0;
+    if (import_graph_has_batch(graph)) {
+        dims[rank++] = IMPORT_BATCH;
+    }
+    for (uint32_t i = 0; i < (x->step != NULL ? x->step->rank : x->rank); i++) {
+        dims[rank++] = shape[i];
     }
     int64_t first = import_node_int(node, "start", 0), end = import_node_int(node, "end", rank);
     if (!import_constant_range((size_t)rank, &first, &end)) {
@@ -482,23 +486,50 @@ import_gather(import_graph *graph, const import_node *node, import_value *out)
     return out->constant != NULL ? NULL : IMPORT_TOO_LARGE;
 }
 
+// A constant that is the same everywhere stands for itself, whatever its shape; a list of whole
+// numbers, of known length, may be a shape.
 const char *
-import_concat(import_graph *graph, const import_node *node, import_value *out)
+import_constant_of_shape(import_graph *graph, const import_node *node, import_value *out)
 {
-    int64_t all[IMPORT_RANK_MAX];
-    size_t count = 0;
-    for (size_t i = 0; i < node->input_count; i++) {
-        const import_value *x = import_graph_input(graph, node, i);
-        if (x == NULL || x->constant == NULL || x->constant->integers == NULL ||
-            x->constant->count > IMPORT_RANK_MAX - count) {
-            return "policies support it for sizes only; a policy is a chain of layers";
-        }
-        for (size_t k = 0; k < x->constant->count; k++) {
-            all[count++] = x->constant->integers[k];
-        }
+    const import_value *shape = import_graph_input(graph, node, 0);
+    const import_attribute *given = import_node_attribute(node, "value");
+    const import_tensor *value = given != NULL ? given->tensor : NULL;
+    if (shape == NULL || shape->constant == NULL || shape->constant->integers == NULL ||
+        (value != NULL &&
+         (value->count != 1 || (value->floats == NULL && value->integers == NULL)))) {
+        return "policies support it for one number and constant shapes only";
     }
-    out->constant = import_constant_ints(graph, all, count);
+    if (value == NULL || value->floats != NULL) {
+        out->constant = import_constant_float(graph, value != NULL ? value->floats[0] : 0.0f);
+        return out->constant != NULL ? NULL : IMPORT_TOO_LARGE;
+    }
+    int64_t list[IMPORT_RANK_MAX],
+        count = shape->constant->count == 1 ? shape->constant->integers[0] : 0;
+    for (int64_t i = 0; i < count && i < IMPORT_RANK_MAX; i++) {
+        list[i] = value->integers[0];
+    }
+    if (count < 1 || count > IMPORT_RANK_MAX) {
+        return "policies support lists of whole numbers of a known length only";
+    }
+    out->constant = import_constant_ints(graph, list, (size_t)count);
     return out->constant != NULL ? NULL : IMPORT_TOO_LARGE;
+}
+
+// A value that is expanded to its own shape stays as it is.
+static const char *
+value_expand(const import_graph *graph, const import_step *step, const import_tensor *to,
+             import_value *out)
+{
+    uint32_t rank = step->rank + import_graph_has_batch(graph);
+    bool is_same = to->count <= rank;
+    for (size_t i = 0; is_same && i < to->count; i++) {
+        size_t axis = rank - to->count + i; // with the batch, where there is one
+        int64_t dim = to->integers[i], batch = import_graph_has_batch(graph);
+        is_same = batch == 1 && axis == 0 ? dim == IMPORT_BATCH || dim == 1
+                                          : dim == 1 || dim == step->shape[axis - (size_t)batch];
+    }
+    out->step = step;
+    return is_same ? NULL : "it repeats a value, which policies do not";
 }
 
 // A constant that is repeated: log deviations, for each row of the batch, of which one is enough.
@@ -507,6 +538,10 @@ import_expand(import_graph *graph, const import_node *node, import_value *out)
 {
     const import_value *x = import_graph_input(graph, node, 0);
     const import_value *to = import_graph_input(graph, node, 1);
+    if (x != NULL && x->step != NULL && to != NULL && to->constant != NULL &&
+        to->constant->integers != NULL) {
+        return value_expand(graph, x->step, to->constant, out);
+    }
     if (x == NULL || x->constant == NULL || x->constant->floats == NULL || to == NULL ||
         to->constant == NULL || to->constant->integers == NULL ||
         to->constant->count > IMPORT_RANK_MAX) {

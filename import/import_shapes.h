@@ -18,6 +18,17 @@ const char *import_constant(import_graph *graph, const import_node *node, import
 const char *import_shape_of(import_graph *graph, const import_node *node, import_value *out);
 const char *import_gather(import_graph *graph, const import_node *node, import_value *out);
 const char *import_concat(import_graph *graph, const import_node *node, import_value *out);
+// In import_join.c and import_norm.c.
+const char *import_layer_norm(import_graph *graph, const import_node *node, import_value *out);
+const char *import_reduce_mean(import_graph *graph, const import_node *node, import_value *out);
+const char *import_root(import_graph *graph, const import_node *node, import_value *out);
+const char *import_reciprocal(import_graph *graph, const import_node *node, import_value *out);
+const char *import_power(import_graph *graph, const import_node *node, import_value *out);
+// Sub, Mul or Div of two values as a part of layer norm. out->step stays NULL where it is none.
+const char *import_norm_written_out(import_graph *graph, const import_node *node,
+                                    const import_step *x, const import_step *y, import_value *out);
+const char *import_constant_of_shape(import_graph *graph, const import_node *node,
+                                     import_value *out);
 const char *import_expand(import_graph *graph, const import_node *node, import_value *out);
 
 #endif // IMPORT_IMPORT_SHAPES_H

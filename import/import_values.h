@@ -14,6 +14,11 @@ typedef struct import_value {
     const import_tensor *constant;
     const import_step *step;
     const char *why; // it is neither: the line for a person
+    // Of a value that is neither, whose shape is known all the same, without the batch: other
+    // operations may ask for it.
+    bool has_shape;
+    uint32_t rank;
+    uint32_t shape[IMPORT_SHAPE_MAX];
 } import_value;
 
 // A batch in a shape that a model computes.
@@ -33,6 +38,10 @@ import_operation import_operation_find(const char *name); // NULL: none
 const import_value *import_graph_input(const import_graph *graph, const import_node *node,
                                        size_t i);
 int64_t import_graph_opset(const import_graph *graph);
+// True where the first axis of values is the batch; 0 or 1 as a number.
+bool import_graph_has_batch(const import_graph *graph);
+// An axis of a node is the last one of a value of this rank, which does not count the batch.
+bool import_axis_is_last(const import_graph *graph, int64_t axis, uint32_t rank);
 int64_t import_graph_batch(const import_graph *graph); // that the model has; -1: any
 void import_graph_define(import_graph *graph, const char *name, const import_value *value);
 

@@ -35,7 +35,7 @@ def field(number, value):
     return varint(number << 3 | 2) + varint(len(value)) + value
 
 
-def small_model(weights, reads_bytes=False):
+def small_model(weights, reads_bytes=False, metadata=(), names=("observation", "values")):
     """One dense layer, weights[input][output], of float32 or of bytes, from 'observation' to 'values'."""
     def node(operation, inputs, output, attribute=b""):
         return field(1, b"".join(field(1, name) for name in inputs) + field(2, output) + field(3, output) +
@@ -44,13 +44,15 @@ def small_model(weights, reads_bytes=False):
     def port(name, kind, *shape):
         return field(1, name) + field(2, field(1, field(1, kind) + field(2, b"".join(
             field(1, field(2, "batch") if size is None else field(1, size)) for size in shape))))
+    source, result = names
     inputs, outputs, number = len(weights), len(weights[0]), [x for row in weights for x in row]
-    graph = node("Cast", ["observation"], "floats", field(5, field(1, "to") + field(3, 1) + field(20, 2))) if reads_bytes else b""
-    graph += node("MatMul", ["floats" if reads_bytes else "observation", "w"], "values") + field(2, "small")
+    graph = node("Cast", [source], "floats", field(5, field(1, "to") + field(3, 1) + field(20, 2))) if reads_bytes else b""
+    graph += node("MatMul", ["floats" if reads_bytes else source, "w"], result) + field(2, "small")
     graph += field(5, field(1, inputs) + field(1, outputs) + field(2, 1) + field(8, "w") +
                    field(9, struct.pack(f"<{len(number)}f", *number)))
-    graph += field(11, port("observation", 2 if reads_bytes else 1, None, inputs)) + field(12, port("values", 1, None, outputs))
-    return field(1, 8) + field(2, "test") + field(7, graph) + field(8, field(2, 13))
+    graph += field(11, port(source, 2 if reads_bytes else 1, None, inputs)) + field(12, port(result, 1, None, outputs))
+    notes = b"".join(field(14, field(1, key) + field(2, text)) for key, text in metadata)
+    return field(1, 8) + field(2, "test") + field(7, graph) + field(8, field(2, 13)) + notes
 
 
 def array(rows):
@@ -300,6 +302,30 @@ class Import(unittest.TestCase):
         self.assertIn("[-inf, inf]", self.octet("inspect", "m.oct"))
         self.octet("export", "m.oct", "--c99", "m.h", "--onnx", "m.onnx2")
         self.assertIn("action[0] to action[1]: not bounded.", (self.home / "m.h").read_text())
+
+    def test_what_a_robot_reads_beside_the_network_survives(self):
+        """Metadata and names of tensors: in the policy file, also of the quantised one, inspect and both exports."""
+        props = [("joint_names", "hip,thigh,calf"), ("default_joint_pos", "0.1,0.8,-1.5"), ("a b", 'quote " \\ ?\x1b[2J'),
+                 ("joint_names", "twice"), ("octet.input", "forged"), ("bytes", b"\xff\xfe"), ("long", "x" * 70000)]
+        (self.home / "m.onnx").write_bytes(small_model([[1.0], [2.0]], metadata=props, names=("obs", "joint_targets")))
+        made = self.report("m.onnx", "--out", "m.oct", "--bounds", "none")
+        self.assertEqual(sum("is left out" in note and "metadata" in note for note in made["notes"]), 4, made["notes"])
+        said = self.octet("inspect", "m.oct")
+        self.assertIn("metadata    joint_names = hip,thigh,calf\n", said)
+        self.assertIn("metadata    octet.input = obs\n", said)
+        self.assertNotIn("\x1b", said)
+        self.assertIn("metadata    default_joint_pos = 0.1,0.8,-1.5\n", self.octet("inspect", "m.fp32.oct"))
+        text = self.octet("export", "m.oct", "--c99", "m.h", "--onnx", "back.onnx")
+        self.assertIn("in   obs float32 [batch][2]\n  out  joint_targets float32 [batch][1], outputs float32 [batch][1]", text)
+        header, model = (self.home / "m.h").read_text(), (self.home / "back.onnx").read_bytes()
+        self.assertIn('#define POLICY_METADATA_JOINT_NAMES "hip,thigh,calf"\n', header)
+        self.assertIn('#define POLICY_METADATA_A_B "quote \\042 \\134 \\077\\033[2J"\n', header)
+        for key, value in props[:2]:
+            self.assertIn(field(14, field(1, key) + field(2, value)), model)
+        self.assertNotIn(b"forged", model)
+        (self.home / "use.c").write_text('#include <stdio.h>\n#include "m.h"\nint main(void) { puts(POLICY_METADATA_A_B); return 0; }\n')
+        subprocess.run(["cc", "-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "use.c", "-o", "use", "-lm"], cwd=self.home, check=True)
+        self.assertEqual(subprocess.run(["./use"], cwd=self.home, capture_output=True, check=True).stdout.decode()[:-1], props[2][1])
 
     def test_what_the_observations_are_like_is_said(self):
         number = random.Random(3)

@@ -70,7 +70,7 @@ model_use(const uint8_t *bytes, size_t length, uint8_t what)
     request.unit_actions = (what & IS_UNIT) != 0;
     request.log_std = (what & HAS_DEVIATION) != 0 ? "log_std" : NULL;
     request.action_count = (what & HAS_COUNT) != 0 ? 2 : 0;
-    oct_err err = import_graph_create(&graph, model, NULL, 0, NULL, reason, sizeof(reason));
+    oct_err err = import_graph_create(&graph, model, NULL, NULL, 0, NULL, reason, sizeof(reason));
     if (err == OCT_OK) {
         err = import_policy_make(&result, model, graph, &request, reason, sizeof(reason));
     }

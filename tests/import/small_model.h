@@ -98,7 +98,7 @@ static inline oct_err
 small_model_import(const small_model *m, const import_request *request, import_graph **graph,
                    import_result *result, char *reason, size_t reason_size)
 {
-    T_OK(import_graph_create(graph, &m->model, NULL, 0, NULL, reason, reason_size));
+    T_OK(import_graph_create(graph, &m->model, NULL, NULL, 0, NULL, reason, reason_size));
     return import_policy_make(result, &m->model, *graph, request, reason, reason_size);
 }
 

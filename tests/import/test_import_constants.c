@@ -34,7 +34,7 @@ graph_of(const small_model *m)
 {
     char reason[256] = "";
     import_graph *graph;
-    T_OK(import_graph_create(&graph, &m->model, NULL, 0, NULL, reason, sizeof(reason)));
+    T_OK(import_graph_create(&graph, &m->model, NULL, NULL, 0, NULL, reason, sizeof(reason)));
     return graph;
 }
 

@@ -44,7 +44,7 @@ test_names_are_found_in_a_few_comparisons(void **state)
     const import_step *step;
     const import_tensor *constant;
     strcmp_count = 0;
-    T_OK(import_graph_create(&graph, &m.model, NULL, 0, NULL, reason, sizeof(reason)));
+    T_OK(import_graph_create(&graph, &m.model, NULL, NULL, 0, NULL, reason, sizeof(reason)));
     T_OK(
         import_graph_value(graph, "value 0 of node 399", &step, &constant, reason, sizeof(reason)));
     // An operation is looked up for each output, in a list of its own.
@@ -81,7 +81,7 @@ test_only_a_split_has_more_than_its_first_output(void **state)
             small_model_node(&m, operations[i], "first", "x", i == 1 ? "gain" : NULL, NULL);
         node->outputs = outputs;
         node->output_count = 2;
-        T_OK(import_graph_create(&graph, &m.model, NULL, 0, NULL, reason, sizeof(reason)));
+        T_OK(import_graph_create(&graph, &m.model, NULL, NULL, 0, NULL, reason, sizeof(reason)));
         T_OK(import_graph_value(graph, "first", &step, &constant, reason, sizeof(reason)));
         assert_non_null(step);
         T_ERR(import_graph_value(graph, "second", &step, &constant, reason, sizeof(reason)),

@@ -32,7 +32,8 @@ import_try(fixture *f, const char *name, const import_request *request)
     T_OK(import_npy_load(&f->obs, path_of(path, name, ".obs.npy"), f->reason, sizeof(f->reason)));
     T_OK(import_npy_load(&f->want, path_of(path, name, ".out.npy"), f->reason, sizeof(f->reason)));
     T_OK(import_model_load(&f->model, path_of(path, name, ".onnx"), f->reason, sizeof(f->reason)));
-    T_OK(import_graph_create(&f->graph, f->model, NULL, 0, NULL, f->reason, sizeof(f->reason)));
+    T_OK(import_graph_create(&f->graph, f->model, NULL, NULL, 0, NULL, f->reason,
+                             sizeof(f->reason)));
     return import_policy_make(&f->result, f->model, f->graph, request, f->reason,
                               sizeof(f->reason));
 }
