@@ -31,6 +31,7 @@ typedef struct actor_io_options {
     bool evaluate;
     bool insecure;
     uint32_t place;                 // the index that it is to have, plus 1; 0: the learner chooses
+    uint32_t envs_max;              // environments that the learner may ask for; 0: any number
     const env_plugin_dirs *plugins; // where the learner's choice of a plug-in may come from
     double exit_when_stuck_s;       // step of an environment that ends the process; 0: none does
     bool exit_when_stuck;           // with 0 above: run.env_hang_s of the run

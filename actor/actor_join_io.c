@@ -52,6 +52,13 @@ config_take(actor_io *io, const char *text)
         oct_log_error("ACTOR-CONFIG", "%s", message);
         return false;
     }
+    if (io->options.envs_max > 0 && io->config.actor.envs > io->options.envs_max) {
+        oct_log_error("ACTOR-ENVS",
+                      "the learner asks for actor.envs: %u environments of %s; --envs-max of this "
+                      "actor is %u: raise it if you trust this learner",
+                      io->config.actor.envs, io->config.env.id, io->options.envs_max);
+        return false;
+    }
     env_request request = {
         .id = io->config.env.id,
         .options = io->config.env.options,

@@ -15,6 +15,8 @@
 
 #define AWAIT_RELAY_S_MAX 3600
 #define YEAR_S            31622400
+#define ENVS_MAX          65536 // of actor.envs
+#define ENVS_REMOTE_MAX   1024  // that a learner on another host may ask for
 #define PLUGINS_VARIABLE  "OCTET_PLUGINS"
 
 const char *argp_program_version = "octet-actor " OCTET_VERSION " " WIRE_SPEAKS_TEXT;
@@ -23,6 +25,7 @@ struct arguments {
     net_daemon daemon;
     actor_io_options io;
     env_plugin_dirs plugins;
+    bool has_envs_max;
 };
 
 enum {
@@ -30,6 +33,7 @@ enum {
     KEY_INDEX,
     KEY_RELAY,
     KEY_AWAIT_RELAY,
+    KEY_ENVS_MAX,
     KEY_EVALUATE,
     KEY_PLUGINS,
     KEY_PIN,
@@ -54,6 +58,10 @@ static const struct argp_option options[] = {
     {"await-relay", KEY_AWAIT_RELAY, "S", 0,
      "Wait up to this many seconds, from 0 to 3600, for the learner to name a relay before "
      "connecting to the learner and replay directly (default 0)",
+     1},
+    {"envs-max", KEY_ENVS_MAX, "N", 0,
+     "Refuse a learner that asks for more environments (actor.envs) than this, from 0 to 65536; 0: "
+     "any number (default: 1024 for a learner at tcp:// or tls+tcp://, any number otherwise)",
      1},
     {"evaluate", KEY_EVALUATE, NULL, 0,
      "Play the learner's evaluations instead of collecting experience", 1},
@@ -152,6 +160,10 @@ parse(int key, char *arg, struct argp_state *state)
         arguments->io.await_relay_s =
             number_parse("--await-relay", arg, 0, AWAIT_RELAY_S_MAX, state);
         return 0;
+    case KEY_ENVS_MAX:
+        arguments->io.envs_max = number_parse("--envs-max", arg, 0, ENVS_MAX, state);
+        arguments->has_envs_max = true;
+        return 0;
     case KEY_EVALUATE:
         arguments->io.evaluate = true;
         return 0;
@@ -221,6 +233,9 @@ main(int argc, char **argv)
         return NET_DAEMON_EXIT_USAGE;
     }
     arguments.io.plugins = &arguments.plugins;
+    if (!arguments.has_envs_max && net_url_is_tcp(arguments.io.learner)) {
+        arguments.io.envs_max = ENVS_REMOTE_MAX;
+    }
     net_metrics_check(&arguments.daemon, "octet-actor");
     if (!net_daemon_begin(&arguments.daemon, arguments.io.evaluate ? "evaluator" : "actor")) {
         return EXIT_FAILURE;

@@ -59,6 +59,16 @@ oct_allowance_use(oct_allowance *allowance, const uint8_t id[OCT_ALLOWANCE_ID_BY
     peer_make(allowance, id, now_ms)->used += 1;
 }
 
+void
+oct_allowance_give(oct_allowance *allowance, const uint8_t id[OCT_ALLOWANCE_ID_BYTES],
+                   uint64_t now_ms)
+{
+    oct_allowance_peer *peer = peer_find(allowance, id, now_ms);
+    if (peer != NULL) {
+        peer->used = peer->used > 1 ? peer->used - 1 : 0;
+    }
+}
+
 bool
 oct_allowance_take(oct_allowance *allowance, const uint8_t id[OCT_ALLOWANCE_ID_BYTES],
                    uint64_t now_ms, uint64_t *refused)

@@ -33,6 +33,9 @@ bool oct_allowance_is_left(oct_allowance *allowance, const uint8_t id[OCT_ALLOWA
 // It has done it once more, whether it might or not.
 void oct_allowance_use(oct_allowance *allowance, const uint8_t id[OCT_ALLOWANCE_ID_BYTES],
                        uint64_t now_ms);
+// It has taken one use back.
+void oct_allowance_give(oct_allowance *allowance, const uint8_t id[OCT_ALLOWANCE_ID_BYTES],
+                        uint64_t now_ms);
 // Both: false, and it is refused. True: *refused is how often it was since the last time.
 bool oct_allowance_take(oct_allowance *allowance, const uint8_t id[OCT_ALLOWANCE_ID_BYTES],
                         uint64_t now_ms, uint64_t *refused);

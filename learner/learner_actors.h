@@ -53,6 +53,7 @@ typedef struct learner_actor {
     uint64_t relay;       // that it was given (learner_relays_key); 0: none
     uint32_t incarnation; // how often this index was given to an actor before, over all processes
     wire_role role;
+    uint64_t ticket;   // of an evaluator: of its last order, until it answers; 0: none
     oct_holder holder; // of what certificate; zeros: it was asked for none
     uint64_t seen_ns;
     uint64_t report_sequence;

@@ -400,6 +400,20 @@ known_actor(learner_io *io, const wire_get_policy *request)
     return actor;
 }
 
+// Of a request with a large answer. False: it was answered, because its peers do not read.
+static bool
+may_answer(learner_io *io, wire_call *call)
+{
+    bool may = net_rpc_may_answer(io->call);
+    if (!may) {
+        learner_run_count_unread(io->run);
+        wire_reply_error(call, OCT_EAGAIN,
+                         "this certificate's peers, or all together, have not read the answers "
+                         "that they asked for");
+    }
+    return may;
+}
+
 static void
 serve_get_policy(void *arg, wire_call *call, const wire_get_policy *request)
 {
@@ -408,6 +422,9 @@ serve_get_policy(void *arg, wire_call *call, const wire_get_policy *request)
     const learner_actor *actor = known_actor(io, request);
     if (actor == NULL) {
         wire_reply_error(call, OCT_ENOTFOUND, "unknown actor; register first");
+        return;
+    }
+    if (!may_answer(io, call)) {
         return;
     }
     learner_eval_order order;
@@ -462,7 +479,9 @@ serve_peers(void *arg, wire_call *call, const wire_get_peers *request)
 {
     learner_io *io = arg;
     learner_relays_count(io->relays, oct_clock_ns(), actors_of_relay, io);
-    wire_reply_learner_peers(call, learner_run_peers(io->run, io->relays, request->count_max));
+    if (may_answer(io, call)) {
+        wire_reply_learner_peers(call, learner_run_peers(io->run, io->relays, request->count_max));
+    }
 }
 
 static void

@@ -280,6 +280,12 @@ static const oct_number rows[] = {
     METRIC(COUNTER, "bad_reports", "reports",
            "Ignored messages: impossible numbers, or another evaluator's evaluations.", STATUS,
            bad_reports, "octet_learner_bad_reports_total"),
+    METRIC(COUNTER, "answers_refused", "requests",
+           "Requests for policies refused, because their peers do not read the answers.", STATUS,
+           answers_refused, "octet_learner_answers_refused_total"),
+    METRIC(COUNTER, "tickets_refused", "requests",
+           "Requests for evaluations refused, because their certificate left others unanswered.",
+           STATUS, tickets_refused, "octet_learner_tickets_refused_total"),
     METRIC(COUNTER, "places_refused", "registrations",
            "Registrations refused because their certificate has reached "
            "learner.actors_per_certificate.",

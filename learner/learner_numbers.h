@@ -30,6 +30,7 @@ typedef struct learner_measurements {
     double eval_best, goal;
     double eval_done, eval_asked, eval_quiet_s, final_played, final_most;
     double train_episodes, bad_samples, bad_requests, bad_tokens, bad_reports;
+    double answers_refused, tickets_refused;
     double places_refused, actors_refused;
     double unsaved, write_failures, cpu_s;
     double to_replay_bytes, from_replay_bytes, to_data_bytes, from_data_bytes;

@@ -131,6 +131,8 @@ training_measure(learner_run *run)
     now->bad_requests = (double)run->bad_requests;
     now->bad_tokens = (double)run->bad_tokens;
     now->bad_reports = (double)run->bad_reports;
+    now->answers_refused = (double)run->answers_refused;
+    now->tickets_refused = (double)run->tickets_refused;
     now->places_refused = (double)run->places_refused;
     now->actors_refused = (double)run->actors_refused;
     now->unsaved = learner_run_unsaved(run) || learner_run_unkept(run) != NULL;

@@ -93,6 +93,7 @@ learner_run_create(learner_run **out, const learner_run_options *options, char *
     }
     run->publisher = learner_publisher_create(run->config);
     oct_allowance_init(&run->told, TOLD_MAX, TOLD_A_SECOND);
+    oct_allowance_init(&run->tickets, LEARNER_TICKETS_MAX, LEARNER_TICKETS_A_SECOND);
     run->actors = learner_actors_create(run->config->learner.actors_per_certificate);
     learner_actors_go_on(run->actors, run->folder.resumed.incarnations);
     run->peers = learner_peers_create();
@@ -315,10 +316,39 @@ refused(learner_run *run, const learner_actor *actor, const char *what)
     }
 }
 
+void
+learner_run_count_unread(learner_run *run)
+{
+    if (run->answers_refused++ == 0) {
+        oct_log_warn("LEARNER-UNREAD", "peers do not read the policies that they ask for: further "
+                                       "requests are refused until they do, and only counted");
+    }
+}
+
+// Whether an evaluator may have an order: not if its certificate has left too many unanswered. One
+// that has an order may ask for it again.
+static bool
+may_have_ticket(learner_run *run, const learner_actor *actor, uint64_t now_ms)
+{
+    static const oct_holder nobody;
+    if (actor->ticket != 0 || learner_actor_came_with(actor, &nobody) ||
+        oct_allowance_is_left(&run->tickets, actor->holder.id, now_ms)) {
+        return true;
+    }
+    run->tickets_refused++;
+    if (learner_run_may_tell(run, &actor->holder)) {
+        oct_log_warn("LEARNER-TICKETS-REFUSED",
+                     "evaluator=%08x host=\"%s\" certificate=\"%s\" %d evaluations were not "
+                     "answered: it gets one per minute until it answers",
+                     actor->id, actor->host, actor->holder.name, LEARNER_TICKETS_MAX);
+    }
+    return false;
+}
+
 oct_err
 learner_run_order(learner_run *run, uint32_t evaluator, learner_eval_order *out)
 {
-    const learner_actor *actor = learner_actors_find(run->actors, evaluator);
+    learner_actor *actor = learner_actors_find(run->actors, evaluator);
     if (actor == NULL) {
         return OCT_ENOTFOUND;
     }
@@ -332,8 +362,17 @@ learner_run_order(learner_run *run, uint32_t evaluator, learner_eval_order *out)
     uint32_t evaluators = learner_actors_live_get(run->actors, oct_clock_ns()).evaluators;
     learner_evals_set_evaluators(run->evals, OCT_MIN(evaluators, run->pace->evaluators_max));
     learner_evals_drop_gone(run->evals, evaluator_is_there, run);
-    return learner_evals_order(run->evals, run->pace->evaluation_now_ns(run), oct_clock_ns(),
-                               evaluator, out);
+    uint64_t now_ms = oct_clock_ns() / 1000000;
+    if (!may_have_ticket(run, actor, now_ms)) {
+        return OCT_EAGAIN;
+    }
+    OCT_TRY(learner_evals_order(run->evals, run->pace->evaluation_now_ns(run), oct_clock_ns(),
+                                evaluator, out));
+    if (out->ticket != actor->ticket) {
+        oct_allowance_use(&run->tickets, actor->holder.id, now_ms);
+        actor->ticket = out->ticket;
+    }
+    return OCT_OK;
 }
 
 // ---- reports
@@ -458,7 +497,7 @@ evaluation_progress(learner_run *run, const wire_report *report)
 // From an evaluator, about what it is asked to play: an answer, or how far it is. OCT_EINVAL: the
 // answer is not to what it was asked.
 static oct_err
-evaluator_report(learner_run *run, const learner_actor *actor, const wire_report *report)
+evaluator_report(learner_run *run, learner_actor *actor, const wire_report *report)
 {
     oct_err err = OCT_OK;
     if (report->ticket != 0 && report->episode_count == 0) {
@@ -467,6 +506,11 @@ evaluator_report(learner_run *run, const learner_actor *actor, const wire_report
         err = evaluation_take(run, report);
     } else {
         evaluation_progress(run, report);
+    }
+    if (report->ticket != 0 && report->ticket == actor->ticket &&
+        (err == OCT_OK || err == OCT_EAGAIN)) { // answered
+        oct_allowance_give(&run->tickets, actor->holder.id, oct_clock_ns() / 1000000);
+        actor->ticket = 0;
     }
     if (run->phase == LEARNER_FINAL && learner_evals_done(run->evals)) {
         run->phase = LEARNER_DONE;

@@ -129,6 +129,12 @@ void learner_run_digested(learner_run *run, oct_err err, const char *detail,
 // Whether replay is to be asked which sessions have inserted, and about whom; then its answer.
 bool learner_run_asks_sessions(learner_run *run, wire_sessions *out);
 void learner_run_inserted(learner_run *run, const wire_sessions *answer);
+// Evaluations that the evaluators of one certificate may have without an answer: those that they
+// play, and those that they lost. One of the lost comes back in a minute.
+#define LEARNER_TICKETS_MAX      32
+#define LEARNER_TICKETS_A_SECOND (1.0 / 60)
+// A request was refused because its peers do not read their answers: counted, and logged once.
+void learner_run_count_unread(learner_run *run);
 // A window of a refused update whose session replay is to name (window_origins); NULL: it does not.
 bool learner_run_asks_origin(learner_run *run, wire_priorities *out);
 void learner_run_origin(learner_run *run, const wire_sessions *answer);

@@ -151,12 +151,15 @@ struct learner_run {
     uint8_t token_key[WIRE_TOKEN_KEY_BYTES]; // of the sessions' tokens: replay has it, too
     wire_token_maker *tokens;
     uint64_t bad_requests;
-    uint64_t bad_tokens;     // messages that named a registered session, with another's token
-    uint64_t places_refused; // registrations, for what their certificate may hold
-    uint64_t bad_reports;    // with numbers that cannot be, or of evaluations by others
-    oct_allowance told;      // lines of the log about who comes and goes, of each certificate
-    uint64_t actors_refused; // registrations, also of evaluators: they do not fit the run
-    uint64_t refused_ns;     // the last of them …
+    uint64_t bad_tokens;      // messages that named a registered session, with another's token
+    uint64_t places_refused;  // registrations, for what their certificate may hold
+    uint64_t answers_refused; // to peers that do not read
+    uint64_t tickets_refused; // to evaluators whose certificate left others unanswered
+    oct_allowance tickets;    // of each evaluators' certificate: without an answer
+    uint64_t bad_reports;     // with numbers that cannot be, or of evaluations by others
+    oct_allowance told;       // lines of the log about who comes and goes, of each certificate
+    uint64_t actors_refused;  // registrations, also of evaluators: they do not fit the run
+    uint64_t refused_ns;      // the last of them …
     char refused_text[WIRE_NAME_MAX];
 
     // what the algorithm learns from, as the first actor made it

@@ -652,6 +652,40 @@ net_gate_end_holder(net_gate_end *end, uint64_t tag, oct_holder *out)
     return r.err;
 }
 
+typedef struct unread_request {
+    net_gate_end *end;
+    uint64_t tag;
+    net_gate_unread *out;
+    oct_err err;
+} unread_request;
+
+static void
+end_unread(void *arg)
+{
+    unread_request *r = arg;
+    const gate_conn *conn, *of = NULL;
+    LIST_FOREACH(conn, &r->end->conns, place)
+    {
+        of = conn->number == r->tag ? conn : of;
+    }
+    r->err = of != NULL ? OCT_OK : OCT_ECLOSED;
+    LIST_FOREACH(conn, &r->end->conns, place)
+    {
+        uint64_t bytes = uv_stream_get_write_queue_size((const uv_stream_t *)&conn->tcp);
+        r->out->in_all += bytes;
+        r->out->of_holder += of != NULL && gate_peers_same(conn, of) ? bytes : 0;
+    }
+}
+
+oct_err
+net_gate_end_unread(net_gate_end *end, uint64_t tag, net_gate_unread *out)
+{
+    unread_request r = {.end = end, .tag = tag, .out = out};
+    *out = (net_gate_unread){0};
+    gate_call(end->gate, end_unread, &r);
+    return r.err;
+}
+
 typedef struct trouble_request {
     const net_gate_end *end;
     char *out;

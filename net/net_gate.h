@@ -112,6 +112,13 @@ void net_gate_end_blame(net_gate_end *end, uint64_t tag);
 // Whose certificate the connection of that tag has shown. OCT_ENOTFOUND: it was asked for none
 // (tcp://); OCT_ECLOSED: it has gone. Cost: as above.
 OCT_CHECKED oct_err net_gate_end_holder(net_gate_end *end, uint64_t tag, oct_holder *out);
+// Bytes of answers that peers of the end have not read yet: of those with the certificate (without
+// TLS: the address) of that tag's connection, and of all. OCT_ECLOSED: it has gone. Cost: as above,
+// and a look at each connection of the end.
+typedef struct net_gate_unread {
+    uint64_t of_holder, in_all;
+} net_gate_unread;
+OCT_CHECKED oct_err net_gate_end_unread(net_gate_end *end, uint64_t tag, net_gate_unread *out);
 // Why it last failed to connect, or lost the connection, in a line; "" while connected and before
 // the first failure. Cost: as above.
 void net_gate_end_trouble(net_gate_end *end, char *out, size_t out_size);

@@ -48,6 +48,13 @@ OCT_CHECKED oct_err net_rpc_server_open(net_rpc_server **out, net_loop *loop, co
 // answered it has not returned. OCT_ENOTFOUND: it was asked for none (ipc://, tcp://). OCT_ECLOSED:
 // its connection, or the server, has gone. Cost: a hop to another thread and back.
 OCT_CHECKED oct_err net_rpc_caller(void *call, oct_holder *out);
+// Whether the caller may have another large answer. False: the peers with its certificate (without
+// TLS: from its address) have NET_RPC_UNREAD_HOLDER bytes of answers that they have not read, or
+// all peers together NET_RPC_UNREAD_ALL; answer with OCT_EAGAIN then. Always true on ipc://.
+// Threads and cost: as of net_rpc_caller.
+#define NET_RPC_UNREAD_HOLDER (64u << 20)
+#define NET_RPC_UNREAD_ALL    (256u << 20)
+bool net_rpc_may_answer(void *call);
 // Requests that were handled, answers whose sender was still there.
 net_traffic net_rpc_server_traffic(const net_rpc_server *server);
 void net_rpc_server_close(net_rpc_server *server);

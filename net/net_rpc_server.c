@@ -210,6 +210,19 @@ net_rpc_caller(void *call, oct_holder *out)
     return end == NULL ? OCT_ECLOSED : net_gate_end_holder(end, answer->tag, out);
 }
 
+bool
+net_rpc_may_answer(void *call)
+{
+    const rpc_answer *answer = call;
+    net_gate_end *end = answer->server->listening.end;
+    net_gate_unread unread;
+    if (answer->tag == 0 || end == NULL ||
+        net_gate_end_unread(end, answer->tag, &unread) != OCT_OK) {
+        return true; // a process of this user, or nobody hears the answer
+    }
+    return unread.of_holder < NET_RPC_UNREAD_HOLDER && unread.in_all < NET_RPC_UNREAD_ALL;
+}
+
 net_traffic
 net_rpc_server_traffic(const net_rpc_server *server)
 {

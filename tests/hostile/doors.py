@@ -191,6 +191,19 @@ def test_the_environment_of_the_first_actor_stays():
             assert register(port, 4) == (True, "")
 
 
+def test_an_actor_has_a_limit_of_its_own():
+    """A learner on another host asks for more environments than the actor's user allows."""
+    with scratch() as folder:
+        with lone_learner(folder, "--set", "actor.envs=1025") as (port, _, _):
+            for options, limit in ((["--envs-max", "7"], "7"), ([], "1024")):
+                log = folder / f"actor-{limit}.log"
+                with started(log, "actor/octet-actor", "--insecure", *follows(), "--learner", f"tcp://{HOME}:{port}",
+                             *options) as actor:
+                    assert actor.wait() == 3
+                assert ("ACTOR-ENVS the learner asks for actor.envs: 1025 environments of CartPole-v1; --envs-max of this actor "
+                        f"is {limit}: raise it") in log.read_text(), log.read_text()
+
+
 # ---- plug-ins
 
 def test_an_actor_loads_no_plug_in_that_its_operator_did_not_name():

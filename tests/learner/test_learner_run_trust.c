@@ -115,6 +115,39 @@ test_run_gives_a_certificate_so_many_places(void **state)
     learner_run_destroy(run);
 }
 
+// A certificate whose evaluators take evaluations and answer none gets no more; another does.
+static void
+test_run_bounds_the_evaluations_that_a_certificate_leaves_unanswered(void **state)
+{
+    (void)state;
+    enum { ANSWERED = 5 };
+    const oct_holder crowd = {.id = {1}, .name = "crowd"}, other = {.id = {2}, .name = "other"};
+    learner_eval_order order;
+    learner_run *run = run_joined(false);
+    (void)run_published(run);
+    T_OK(comes(run, &crowd, &(wire_register){.role = WIRE_ROLE_EVALUATOR, .label = 50}));
+    learner_run_finish(run, "interrupted", true);
+    for (uint64_t i = 0; i <= LEARNER_TICKETS_MAX; i++) {
+        T_OK(comes(run, &crowd, &(wire_register){.role = WIRE_ROLE_EVALUATOR, .label = 100 + i}));
+        T_OK(learner_run_order(run, came->id, &order));
+        uint64_t ticket = order.ticket;
+        T_OK(learner_run_order(run, came->id, &order)); // the request was repeated
+        assert_int_equal(order.ticket, ticket);
+        if (i == ANSWERED) {
+            T_OK(answer(run, came, &order, order.episodes));
+        }
+        came->seen_ns = 0; // it is silent from here on, which loses its order
+    }
+    T_OK(comes(run, &crowd, &(wire_register){.role = WIRE_ROLE_EVALUATOR, .label = 999}));
+    T_ERR(learner_run_order(run, came->id, &order), OCT_EAGAIN);
+    T_NEAR(status_of(run, "learner.tickets_refused"), 1, 0, 0);
+    T_OK(comes(run, &other, &(wire_register){.role = WIRE_ROLE_EVALUATOR, .label = 5}));
+    T_OK(learner_run_order(run, came->id, &order));
+    T_OK(comes(run, NULL, &(wire_register){.role = WIRE_ROLE_EVALUATOR, .label = 6})); // over ipc
+    T_NEAR(status_of(run, "learner.tickets_refused"), 1, 0, 0);
+    learner_run_destroy(run);
+}
+
 static void
 test_run_says_that_all_places_are_taken(void **state)
 {
@@ -380,6 +413,7 @@ main(void)
         T(test_run_goes_on_whatever_an_actor_says),
         T(test_run_lets_only_the_evaluator_that_was_asked_answer),
         T(test_run_gives_a_certificate_so_many_places),
+        T(test_run_bounds_the_evaluations_that_a_certificate_leaves_unanswered),
         T(test_run_says_that_all_places_are_taken),
         T(test_run_lets_actors_leave_by_themselves),
         T(test_run_gives_a_session_to_who_has_its_token),

@@ -414,6 +414,79 @@ test_unread_answers_hold_up_nobody(void **state)
     net_loop_destroy(s.loop);
 }
 
+// ---- answers that are large
+
+#define LARGE_BYTES (1u << 20)
+
+typedef struct large_side {
+    side s;
+    unsigned large, refused;
+} large_side;
+
+static void
+large_answer(void *arg, void *call, oct_role role, const uint8_t *frame, size_t length)
+{
+    (void)role;
+    (void)frame;
+    (void)length;
+    large_side *l = arg;
+    bool may = net_rpc_may_answer(call);
+    *(may ? &l->large : &l->refused) += 1;
+    size_t bytes = may ? LARGE_BYTES : 1;
+    memset(net_rpc_responder.begin(call, bytes), 1, bytes);
+    net_rpc_responder.send(call);
+}
+
+// A connection from an address that calls so often at once, and reads nothing.
+static int
+mute_connect(const side *s, unsigned address, unsigned calls)
+{
+    const uint8_t header[] = {0, 'S', 'P', 0, 0, 0x30, 0, 0};
+    uint8_t said[8 + 13 * 16];
+    size_t length = sizeof(header);
+    memcpy(said, header, sizeof(header));
+    for (unsigned i = 0; i < calls; i++, length += 13) {
+        const uint8_t request[13] = {0, 0, 0, 0, 0, 0, 0, 5, 0x80, 0, 0, (uint8_t)i, 'x'};
+        assert_true(length + sizeof(request) <= sizeof(said));
+        memcpy(said + length, request, sizeof(request));
+    }
+    int peer = connect_from(address, s->port);
+    assert_int_equal(send_all(peer, said, length), length);
+    return peer;
+}
+
+static void
+test_large_answers_that_nobody_reads_are_bounded(void **state)
+{
+    (void)state;
+    enum { PEERS = 8, CALLS = 12, CONTEXTS = 4 }; // 12 MiB of the 16 that one may leave unread
+    large_side l = {.large = 0};
+    net_rpc_server *server;
+    int mute[PEERS + 1];
+    side_open(&l.s);
+    LISTEN(&l.s, net_rpc_server_open(&server, l.s.loop, l.s.url, OCT_ROLES_ANY, CONTEXTS, 1000,
+                                     large_answer, &l));
+    for (size_t i = 0; i < PEERS; i++) {
+        mute[i] = mute_connect(&l.s, 2, CALLS);
+    }
+    while (l.large + l.refused < PEERS * CALLS) {
+        side_turn(&l.s);
+    }
+    // What the kernel holds of each connection is not counted.
+    const unsigned most = (NET_RPC_UNREAD_HOLDER / LARGE_BYTES) + PEERS * 3 + CONTEXTS;
+    assert_in_range(l.large, NET_RPC_UNREAD_HOLDER / LARGE_BYTES, OCT_MIN(most, PEERS * CALLS - 1));
+    unsigned before = l.large;
+    mute[PEERS] = mute_connect(&l.s, 3, 1); // another address has a share of its own
+    while (l.large == before) {
+        side_turn(&l.s);
+    }
+    for (size_t i = 0; i < PEERS + 1; i++) {
+        close(mute[i]);
+    }
+    net_rpc_server_close(server);
+    net_loop_destroy(l.s.loop);
+}
+
 static void *held[4]; // calls; NULL: none, or answered
 
 static void
@@ -491,6 +564,7 @@ main(void)
         cmocka_unit_test(test_names_without_end_are_cut_off),
         cmocka_unit_test(test_calls_without_end_wait_in_the_network),
         cmocka_unit_test(test_unread_answers_hold_up_nobody),
+        cmocka_unit_test(test_large_answers_that_nobody_reads_are_bounded),
     };
     return cmocka_run_group_tests(tests, NULL, net_test_folder_remove);
 }
