@@ -17,15 +17,21 @@ typedef struct version {
     const char *mount; // of the hierarchy
     const char *limit, *used;
     const char *cache[2]; // of memory.stat, with the groups below
+    const char *events;   // has a line "oom_kill COUNT"
 } version;
 
 static const version memory_1 = {"memory",
                                  "/sys/fs/cgroup/memory",
                                  "memory.limit_in_bytes",
                                  "memory.usage_in_bytes",
-                                 {"total_inactive_file", "total_active_file"}};
-static const version memory_2 = {
-    "memory", "/sys/fs/cgroup", "memory.max", "memory.current", {"inactive_file", "active_file"}};
+                                 {"total_inactive_file", "total_active_file"},
+                                 "memory.oom_control"};
+static const version memory_2 = {"memory",
+                                 "/sys/fs/cgroup",
+                                 "memory.max",
+                                 "memory.current",
+                                 {"inactive_file", "active_file"},
+                                 "memory.events"};
 static const version cpu_1 = {
     .controller = "cpu", .mount = "/sys/fs/cgroup/cpu", .limit = "cpu.cfs_quota_us"};
 static const version cpu_2 = {.controller = "cpu", .mount = "/sys/fs/cgroup", .limit = "cpu.max"};
@@ -109,6 +115,32 @@ level_cpu(const char *folder, const version *v)
     return is_set ? strtoull(quota, NULL, 10) * 1000 / period : UINT64_MAX;
 }
 
+// The number in a line "oom_kill COUNT" of a file; UINT64_MAX: there is none.
+static uint64_t
+kills_read(const char *path)
+{
+    char line[256], key[64];
+    uint64_t kills = UINT64_MAX, number;
+    FILE *file = fopen(path, "re");
+    while (file != NULL && fgets(line, sizeof(line), file) != NULL) {
+        if (sscanf(line, "%63s %" SCNu64, key, &number) == 2 && strcmp(key, "oom_kill") == 0) {
+            kills = number;
+        }
+    }
+    if (file != NULL) {
+        (void)fclose(file);
+    }
+    return kills;
+}
+
+static uint64_t
+level_kills(const char *folder, const version *v)
+{
+    char path[PATH_BYTES + 64];
+    (void)snprintf(path, sizeof(path), "%s/%s", folder, v->events);
+    return kills_read(path);
+}
+
 // The least of all levels, from the group up to the mount. Levels that are not there say nothing: a
 // container may see the path that its group has on the host.
 static uint64_t
@@ -121,7 +153,8 @@ levels_least(const char *root, const version *v, const char *group, level_fn *le
         return UINT64_MAX;
     }
     uint64_t least = level(folder, v);
-    while (strlen(folder) > top) {
+    bool is_nearest = level == level_kills; // groups above count other processes, too
+    while (strlen(folder) > top && !(is_nearest && least != UINT64_MAX)) {
         size_t slash = (size_t)(strrchr(folder, '/') - folder);
         folder[OCT_MAX(slash, top)] = '\0';
         uint64_t next = level(folder, v);
@@ -199,4 +232,13 @@ uint64_t
 oct_cgroup_cpu_millis(const char *root)
 {
     return groups_least(root, &cpu_1, &cpu_2, level_cpu);
+}
+
+uint64_t
+oct_cgroup_oom_kills(const char *root)
+{
+    char path[PATH_BYTES];
+    uint64_t kills = groups_least(root, &memory_1, &memory_2, level_kills);
+    (void)snprintf(path, sizeof(path), "%s/proc/vmstat", root);
+    return kills != UINT64_MAX ? kills : kills_read(path);
 }

@@ -17,6 +17,10 @@
 uint64_t oct_cgroup_memory_limit(const char *root);
 // Bytes until the nearest limit.
 uint64_t oct_cgroup_memory_left(const char *root);
+// Returns how many processes the kernel has killed for want of memory: in the nearest group that
+// counts them (memory.events, memory.oom_control), else on the machine (/proc/vmstat). UINT64_MAX:
+// neither is there. A killed process is counted before it can be waited for.
+uint64_t oct_cgroup_oom_kills(const char *root);
 // Returns the lowest quota of CPU time, in thousandths of a CPU; UINT64_MAX: none is set.
 uint64_t oct_cgroup_cpu_millis(const char *root);
 

@@ -133,7 +133,7 @@ trouble_note(trial *t, uint32_t index, int exit_status)
     if (exit_status == CLI_NO_START) {
         (void)snprintf(how, sizeof(how), "could not be started");
     } else {
-        cli_report_exit_text(how, sizeof(how), exit_status);
+        cli_report_exit_text(how, sizeof(how), exit_status, false);
     }
     bool has_reason = cli_report_refusal(reason, sizeof(reason), path, daemon.log_begin);
     (void)snprintf(t->trouble, sizeof(t->trouble), "%s %s%s%s", daemon.name, how,

@@ -69,9 +69,11 @@ cli_report_process_age_s(void)
 }
 
 void
-cli_report_exit_text(char *out, size_t size, int exit_status)
+cli_report_exit_text(char *out, size_t size, int exit_status, bool was_out_of_memory)
 {
-    if (exit_status > 128) {
+    if (was_out_of_memory) {
+        (void)snprintf(out, size, "was killed by the kernel: out of memory");
+    } else if (exit_status > 128) {
         (void)snprintf(out, size, "was killed by signal %d (%s)", exit_status - 128,
                        strsignal(exit_status - 128));
     } else {
@@ -293,8 +295,9 @@ daemons_json(const cli_supervisor *supervisor)
     for (uint32_t i = 0; i < cli_supervisor_count(supervisor); i++) {
         cli_daemon_report d = cli_supervisor_report(supervisor, i);
         (void)json_object_set_new(daemons, d.name,
-                                  json_pack("{s:f, s:i, s:i, s:i, s:b}", "cpu_s", rounded(d.cpu_s),
-                                            "starts", (int)d.starts, "hangs", (int)d.hangs,
+                                  json_pack("{s:f, s:i, s:i, s:i, s:i, s:b}", "cpu_s",
+                                            rounded(d.cpu_s), "starts", (int)d.starts, "hangs",
+                                            (int)d.hangs, "oom_kills", (int)d.oom_kills,
                                             "exit_status", d.exit_status, "given_up", d.given_up));
     }
     return daemons;

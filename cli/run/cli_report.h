@@ -51,8 +51,9 @@ bool cli_report_error(char *out, size_t size, const char *path, long begin);
 void cli_report_note(const char *note);
 // The last of them, without the time; "": none.
 void cli_report_last_note(char *out, size_t size);
-// "ended with code 3", "was killed by signal 9 (Killed)".
-void cli_report_exit_text(char *out, size_t size, int exit_status);
+// "exited with code 3", "was killed by signal 9 (Killed)", "was killed by the kernel: out of
+// memory".
+void cli_report_exit_text(char *out, size_t size, int exit_status, bool was_out_of_memory);
 // CPU seconds, user and system, of all daemons of this command as last read, and of this process.
 double cli_report_cpu_s(const cli_supervisor *supervisor);
 // Seconds since this process was started by the kernel.

@@ -198,7 +198,7 @@ stop_check(run *r)
         cli_report_refusal(reason, sizeof(reason), "log/learner.log", daemon.log_begin)) {
         stop_failed(r, reason);
     } else if (is_refusal || (daemon.exit_status != 0 && cli_run_end_has_trained(&r->end))) {
-        cli_report_exit_text(how, sizeof(how), daemon.exit_status);
+        cli_report_exit_text(how, sizeof(how), daemon.exit_status, daemon.was_out_of_memory);
         (void)snprintf(reason, sizeof(reason), "%s %s", daemon.name, how);
         stop_failed(r, reason);
     }
@@ -272,7 +272,7 @@ death(void *arg, uint32_t index, int exit_status, uint32_t delay_ms)
             delay_ms / 1000.0);
         return;
     }
-    cli_report_exit_text(how, sizeof(how), exit_status);
+    cli_report_exit_text(how, sizeof(how), exit_status, daemon.was_out_of_memory);
     r->state.restarts++;
     if (daemon.has_hung) {
         (void)snprintf(how, sizeof(how), "hung and was killed");
@@ -362,7 +362,7 @@ ended(void *arg, uint32_t index, int exit_status, cli_end why)
         return;
     }
     char how[64], what[192];
-    cli_report_exit_text(how, sizeof(how), exit_status);
+    cli_report_exit_text(how, sizeof(how), exit_status, daemon.was_out_of_memory);
     end_text(what, sizeof(what), daemon.name, why, how);
     if (why != CLI_END_REFUSED && give_up_alone(r, index, what)) {
         return;

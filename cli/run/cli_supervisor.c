@@ -14,6 +14,7 @@
 #include "cli/run/cli_cpu_time.h"
 #include "cli/run/cli_log.h"
 #include "common/oct_base.h"
+#include "common/oct_cgroup.h"
 #include "common/oct_clock.h"
 #include "common/oct_log.h"
 #include "net/net_process.h"
@@ -36,6 +37,8 @@ typedef struct child {
     cli_watch watch;
     uint32_t hangs;
     bool has_hung, given_up;
+    bool was_out_of_memory;
+    uint32_t oom_kills;
     bool may_finish;
     bool one_of_many;
     bool runs_environment;
@@ -62,6 +65,7 @@ struct cli_supervisor {
     uint32_t running;
     bool held;
     uint64_t cpu_accounted_ns; // of all daemons ever reaped
+    uint64_t oom_kills; // oct_cgroup_oom_kills, without what daemons have not been reaped for
     uint32_t samples;
 };
 
@@ -213,6 +217,19 @@ child_died(child *d)
     }
 }
 
+// Finds out if the kernel killed a daemon because memory ran out. Of several that it killed at once
+// each takes one of the kills; others were of processes that a daemon started.
+static void
+memory_look(child *d)
+{
+    cli_supervisor *s = d->supervisor;
+    uint64_t kills = oct_cgroup_oom_kills("");
+    bool is_killed = d->exit_status == 128 + SIGKILL && !d->has_hung;
+    d->was_out_of_memory = is_killed && kills != UINT64_MAX && kills > s->oom_kills;
+    d->oom_kills += d->was_out_of_memory;
+    s->oom_kills = d->was_out_of_memory ? s->oom_kills + 1 : kills;
+}
+
 static void
 process_exited(void *arg, net_process *process, int exit_status)
 {
@@ -222,6 +239,7 @@ process_exited(void *arg, net_process *process, int exit_status)
     net_process_destroy(process);
     d->process = NULL;
     d->exit_status = exit_status;
+    memory_look(d);
     s->running--;
     if (s->held) {
         s->events.on_exit(s->events.arg, d->index, exit_status);
@@ -328,6 +346,7 @@ cli_supervisor_create(net_loop *loop, const char *folder, const cli_backoff_rule
     s->rule = *backoff;
     s->watch = *watch;
     s->events = *events;
+    s->oom_kills = oct_cgroup_oom_kills("");
     s->cpu_accounted_ns = reaped_cpu_ns();
     return s;
 }
@@ -533,6 +552,8 @@ cli_supervisor_report(const cli_supervisor *s, uint32_t index)
         .one_of_many = d->one_of_many,
         .given_up = d->given_up,
         .has_hung = d->has_hung,
+        .was_out_of_memory = d->was_out_of_memory,
+        .oom_kills = d->oom_kills,
         .exit_status = d->exit_status,
         .running = d->process != NULL,
         .log_begin = d->log_begin,

@@ -75,9 +75,11 @@ typedef struct cli_daemon_report {
     uint32_t starts;   // 1: never restarted
     uint32_t hangs;    // that it was killed for
     bool one_of_many;
-    bool given_up;   // it died too often, or could not be started: it stays away
-    bool has_hung;   // the last time that it ended
-    int exit_status; // the last; -1 while it has not exited
+    bool given_up;          // it died too often, or could not be started: it stays away
+    bool has_hung;          // the last time that it ended
+    bool was_out_of_memory; // the last time that it ended: the kernel killed it
+    uint32_t oom_kills;     // ends of that kind
+    int exit_status;        // the last; -1 while it has not exited
     bool running;
     long log_begin; // bytes that its log held before this run
 } cli_daemon_report;

@@ -110,7 +110,7 @@ print_cause(const job *j, int exit_status)
     char cause[CLI_REFUSAL_BYTES];
     if (!cli_report_error(cause, sizeof(cause), j->log, j->log_begin)) {
         char how[64];
-        cli_report_exit_text(how, sizeof(how), exit_status);
+        cli_report_exit_text(how, sizeof(how), exit_status, false);
         (void)snprintf(cause, sizeof(cause), "octet train %s", how);
     }
     printf(": %s", cause);

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cli/run/cli_report.h"
 #include "cli/run/cli_supervisor.h"
 #include "common/oct_clock.h"
 #include "net/net_process.h"
@@ -412,6 +413,39 @@ test_daemon_that_hangs_is_told_killed_and_restarted(void **state)
     seen_destroy(&s);
 }
 
+// The linker puts this in place of the counter of the kernel.
+static uint64_t kernel_kills = 7;
+
+uint64_t __wrap_oct_cgroup_oom_kills(const char *root);
+
+uint64_t
+__wrap_oct_cgroup_oom_kills(const char *root)
+{
+    (void)root;
+    return kernel_kills;
+}
+
+static void
+test_daemon_that_the_kernel_kills_for_memory_is_told_from_others(void **state)
+{
+    (void)state;
+    seen s = seen_create();
+    s.deaths_wanted = 3;
+    seen_supervise(&s);
+    kernel_kills++;
+    uint32_t index = add(&s, "killed", "kill -9 $$", false);
+    seen_run(&s);
+    cli_daemon_report report = cli_supervisor_report(s.supervisor, index);
+    assert_true(report.starts >= 3);
+    assert_int_equal(report.exit_status, 128 + SIGKILL);
+    assert_int_equal(report.oom_kills, 1); // the first death
+    assert_false(report.was_out_of_memory);
+    char how[64];
+    cli_report_exit_text(how, sizeof(how), 128 + SIGKILL, true);
+    assert_string_equal(how, "was killed by the kernel: out of memory");
+    seen_destroy(&s);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -433,6 +467,7 @@ main(int argc, char **argv)
         cmocka_unit_test(test_cpu_time_is_told_apart_by_daemon),
         cmocka_unit_test(test_cpu_time_of_a_daemons_child_counts_before_it_ends_and_is_kept),
         cmocka_unit_test(test_daemon_that_hangs_is_told_killed_and_restarted),
+        cmocka_unit_test(test_daemon_that_the_kernel_kills_for_memory_is_told_from_others),
     };
     (void)mkdir("log", 0777);
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -173,10 +173,31 @@ test_version_1_the_quota_of_the_cpu_hierarchy_counts(void **state)
     assert_true(oct_cgroup_cpu_millis(root) == UINT64_MAX);
 }
 
+// Of the nearest group that counts them; groups above count those of other groups, too.
+static void
+test_processes_that_were_killed_for_memory_are_counted(void **state)
+{
+    (void)state;
+    assert_true(oct_cgroup_oom_kills(root) == UINT64_MAX);
+    put("proc/vmstat", "pgfault 12\noom_kill 9\n");
+    assert_true(oct_cgroup_oom_kills(root) == 9);
+    put("proc/self/cgroup", "0::/a/b\n");
+    put("sys/fs/cgroup/a/memory.events", "low 0\noom 4\noom_kill 7\noom_group_kill 0\n");
+    assert_true(oct_cgroup_oom_kills(root) == 7);
+    put("sys/fs/cgroup/a/b/memory.events", "oom 1\noom_kill 2\n");
+    assert_true(oct_cgroup_oom_kills(root) == 2);
+    put("proc/self/cgroup", "4:memory:/c\n0::/\n");
+    put("sys/fs/cgroup/memory/memory.oom_control", "under_oom 0\noom_kill 0\n");
+    put("sys/fs/cgroup/memory/c/memory.oom_control", "under_oom 0\noom_kill 5\n");
+    assert_true(oct_cgroup_oom_kills(root) == 5);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_processes_that_were_killed_for_memory_are_counted,
+                                        root_make, root_remove),
         cmocka_unit_test_setup_teardown(test_no_groups_and_no_limits_are_none, root_make,
                                         root_remove),
         cmocka_unit_test_setup_teardown(test_version_2_the_least_of_all_levels_counts, root_make,
