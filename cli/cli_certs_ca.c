@@ -101,7 +101,7 @@ settle(const cli_certs *certs, bool is_late)
            (pem = strtok_r(NULL, "#", &rest)) != NULL) {
         err = put(certs, path, pem);
     }
-    if (err == OCT_OK && unlink(PENDING) != 0) {
+    if (err == OCT_OK && oct_file_remove(PENDING) != 0) {
         err = failed(certs, "remove", PENDING, strerror(errno));
     }
     if (err == OCT_OK && is_late) {
@@ -142,8 +142,7 @@ enter(cli_certs *certs, bool is_new)
         cli_error("certs", "cannot make folder '%s': %s", certs->folder, strerror(errno));
         return OCT_EIO;
     }
-    if (chdir(certs->folder) != 0 ||
-        (certs->lock_fd = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)) < 0) {
+    if (chdir(certs->folder) != 0 || (certs->lock_fd = oct_file_open_folder(".", false)) < 0) {
         cli_error("certs", "no CA folder '%s': %s%s", certs->folder, strerror(errno),
                   is_new ? "" : "\n  make it with octet certs init, or name it with --dir");
         return OCT_ENOTFOUND;
@@ -159,10 +158,10 @@ enter(cli_certs *certs, bool is_new)
     glob_t left; // temporary files of an interrupted write
     (void)glob("{*,*/*}.tmp.[0-9]*", GLOB_BRACE, NULL, &left);
     for (size_t i = 0; i < left.gl_pathc; i++) {
-        (void)unlink(left.gl_pathv[i]);
+        (void)oct_file_remove(left.gl_pathv[i]);
     }
     globfree(&left);
-    if (access(PENDING, F_OK) == 0) {
+    if (oct_file_is_there(PENDING)) {
         OCT_TRY(settle(certs, true));
     }
     (void)glob("*/node.crt", 0, NULL, &certs->names);
@@ -353,7 +352,7 @@ cli_certs_init(cli_certs *certs, const cli_certs_options *options)
     globfree(&found);
     if (!is_empty) {
         cli_error("certs", "'%s'%s; name another folder with --dir", certs->folder,
-                  access("ca.crt", F_OK) == 0 ? " is already a CA folder and is left unchanged"
+                  oct_file_is_there("ca.crt") ? " is already a CA folder and is left unchanged"
                                               : ": Directory not empty");
         return OCT_EINVAL;
     }
@@ -389,7 +388,7 @@ check(const cli_certs *certs, const cli_certs_options *options, const entry *old
     days = OCT_MAX(days, 0);
     if (old == NULL && options->renew) {
         cli_error("certs", "'%s' has no certificate to renew; octet certs list shows all", name);
-    } else if (old == NULL && access(name, F_OK) == 0) {
+    } else if (old == NULL && oct_file_is_there(name)) {
         cli_error("certs", "'%s/%s' does not belong to this CA; move it away", certs->folder, name);
     } else if (old != NULL && !options->renew) {
         cli_error("certs", "'%s' already has a certificate of role %s; --renew makes a new one",

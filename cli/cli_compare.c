@@ -13,6 +13,7 @@
 #include "cli/cli_options.h"
 #include "cli/runs/cli_comparison.h"
 #include "common/oct_base.h"
+#include "common/oct_file.h"
 #include "common/oct_text.h"
 
 #define FOLDERS_MAX  1000
@@ -108,7 +109,7 @@ show(const compare_options *options, const cli_comparison *compare)
     }
     if (options->svg != NULL &&
         cli_comparison_draw(compare, "Comparison", options->svg) != OCT_OK) {
-        cli_error("compare", "cannot write '%s': %s", options->svg, strerror(errno));
+        cli_error("compare", "cannot write '%s': %s", options->svg, oct_file_strerror(errno));
         return CLI_EXIT_FAILED;
     }
     return 0;

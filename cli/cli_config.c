@@ -12,6 +12,7 @@
 #include "cli/run/cli_preflight.h"
 #include "common/oct_config_effects.h"
 #include "common/oct_config_text.h"
+#include "common/oct_file.h"
 #include "common/oct_suggest.h"
 
 #define MESSAGE_BYTES 4096
@@ -191,7 +192,7 @@ print_key(const char *wanted)
     key_list names = {.count = 0};
     size_t printed = print_matching(description, wanted, &names);
     free(description);
-    if (printed == 0 && access(wanted, F_OK) == 0) {
+    if (printed == 0 && oct_file_is_there(wanted)) {
         cli_usage_error(
             "config",
             "'%s' is a file, not a key; to see its values: octet config --check %s --resolved",

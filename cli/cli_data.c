@@ -281,8 +281,8 @@ static char passing[2][OCT_FILE_PATH_MAX]; // a file that goes again, and its dr
 static void
 passing_remove(int number)
 {
-    (void)unlink(passing[0]);
-    (void)unlink(passing[1]);
+    (void)oct_file_remove(passing[0]);
+    (void)oct_file_remove(passing[1]);
     (void)raise(number);
 }
 
@@ -298,7 +298,7 @@ passing_begin(const char *path, bool is_step, char *reason, size_t reason_size)
     if (oct_file_draft_name(path, passing[1]) != OCT_OK) {
         (void)snprintf(reason, reason_size, "'%s' cannot be written: %s", path,
                        errno == ENOTSUP ? "it is a device, a pipe or the output of this command"
-                                        : strerror(errno));
+                                        : oct_file_strerror(errno));
         return OCT_EIO;
     }
     for (size_t i = 0; i < OCT_COUNTOF(numbers); i++) {
@@ -336,7 +336,7 @@ other_write(const data_options *options, char *reason, size_t reason_size)
     const char *const npz[] = {"export", path, "--npz", options->npz, NULL};
     oct_err err =
         cli_python_run(PYTHON, options->minari != NULL ? minari : npz, reason, reason_size);
-    (void)unlink(path);
+    (void)oct_file_remove(path);
     return err;
 }
 
@@ -440,7 +440,8 @@ import_finish(const data_options *options, const char *draft, const octet_env_sp
     oct_err err =
         own == NULL ? OCT_OK : import_check_env(options, &header->env, own, reason, reason_size);
     if (err == OCT_OK && (err = oct_file_adopt(draft, options->out)) != OCT_OK) {
-        (void)snprintf(reason, reason_size, "cannot write '%s': %s", options->out, strerror(errno));
+        (void)snprintf(reason, reason_size, "cannot write '%s': %s", options->out,
+                       oct_file_strerror(errno));
     }
     if (err == OCT_OK) {
         printf("%s: %" PRIu64 " episode%s, %" PRIu64 " step%s of %s, %s\n", options->out,
@@ -489,7 +490,7 @@ import(int argc, char **argv)
     if (err == OCT_OK) {
         err = import_finish(&options, draft, own, reason, sizeof(reason));
     }
-    (void)unlink(draft); // unless it has taken its place
+    (void)oct_file_remove(draft); // unless it has taken its place
     free(own);
     return err == OCT_OK ? 0 : failure(&options, reason);
 }

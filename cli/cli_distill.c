@@ -63,7 +63,7 @@ teacher_path(distilling *d)
 {
     struct stat file;
     cli_folder_file(d->path, d->options.given, FP32_FILE);
-    if (stat(d->path, &file) != 0) {
+    if (oct_file_stat(d->path, &file) != 0) {
         cli_folder_file(d->path, d->options.given, POLICY_FILE);
     }
 }
@@ -92,6 +92,7 @@ out_name(distilling *d)
     if (d->options.out != NULL) {
         (void)snprintf(d->out, sizeof(d->out), "%s", d->options.out);
     } else {
+        cli_folder_confine_beside(d->path);
         int used = cli_folder_beside(d->out, sizeof(d->out), d->path, "student");
         for (uint32_t i = 0; i < d->options.hidden.count && used < CLI_PATH_MAX - 32; i++) {
             used += snprintf(d->out + used, sizeof(d->out) - (size_t)used, "-%u",
@@ -100,7 +101,7 @@ out_name(distilling *d)
         (void)snprintf(d->out + used, sizeof(d->out) - (size_t)used, "-%s",
                        policy_precision_name(d->options.precision));
     }
-    d->is_found = stat(d->out, &file) == 0;
+    d->is_found = oct_file_stat(d->out, &file) == 0;
     if (d->is_found && !oct_file_is_empty_folder(d->out)) {
         cli_error(CLI_DISTILL, "'%s' already exists; name a new or empty folder with --out",
                   d->out);
@@ -120,7 +121,7 @@ out_check(const distilling *d)
     oct_file_remove_folders(d->out, made);
     if (!can_write) {
         cli_error(CLI_DISTILL, "cannot %s folder '%s': %s; choose another with --out",
-                  d->is_found ? "write to" : "make", d->out, strerror(errno));
+                  d->is_found ? "write to" : "make", d->out, oct_file_strerror(errno));
     }
     return can_write;
 }
@@ -134,7 +135,7 @@ save(const distilling *d, const policy_image *image, const char *name)
     bool is_there = oct_file_make_folders(d->out, &made) == OCT_OK;
     bool is_saved = is_there && policy_file_write(path, image) == OCT_OK;
     if (!is_saved) {
-        cli_error(CLI_DISTILL, "cannot write '%s': %s", path, strerror(errno));
+        cli_error(CLI_DISTILL, "cannot write '%s': %s", path, oct_file_strerror(errno));
         oct_file_remove_folders(d->out, made);
     }
     return is_saved;
@@ -166,7 +167,7 @@ env_tell(const distilling *d)
     }
     (void)snprintf(path, sizeof(path), "%s/" CLI_ENV_FILE, d->out);
     if (cli_env_file_write(path, &config) != OCT_OK) {
-        cli_error(CLI_DISTILL, "cannot write '%s': %s", path, strerror(errno));
+        cli_error(CLI_DISTILL, "cannot write '%s': %s", path, oct_file_strerror(errno));
         return false;
     }
     return true;
@@ -184,10 +185,10 @@ all_save(const distilling *d, const policy_image *fp32, const policy_image *imag
     for (size_t i = 0; i < OCT_COUNTOF(names); i++) {
         char path[CLI_PATH_MAX + 32];
         (void)snprintf(path, sizeof(path), "%s/%s", d->out, names[i]);
-        (void)unlink(path);
+        (void)oct_file_remove(path);
     }
     if (!d->is_found) {
-        (void)rmdir(d->out);
+        (void)oct_file_remove_folder(d->out);
     }
     return false;
 }

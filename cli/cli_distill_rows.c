@@ -9,6 +9,7 @@
 #include "actor/actor_evaluate.h"
 #include "cli/cli_lines.h"
 #include "cli/cli_options.h"
+#include "common/oct_file.h"
 #include "common/oct_text.h"
 #include "data/data_source.h"
 
@@ -17,9 +18,9 @@
 static bool
 lines_take(quantizer_reservoir *reservoir, const policy_spec *spec, const char *path)
 {
-    FILE *in = fopen(path, "r");
+    FILE *in = oct_file_stream(path, "r");
     if (in == NULL) {
-        cli_error(CLI_DISTILL, "--obs: '%s': %s", path, strerror(errno));
+        cli_error(CLI_DISTILL, "--obs: '%s': %s", path, oct_file_strerror(errno));
         return false;
     }
     cli_lines lines = {.command = CLI_DISTILL,

@@ -13,6 +13,7 @@
 #include "cli/cli_json.h"
 #include "cli/cli_options.h"
 #include "cli/run/cli_experiment.h"
+#include "common/oct_file.h"
 #include "net/net_loop.h"
 
 enum { KEY_JSON = 256, KEY_TLS };
@@ -69,7 +70,7 @@ static bool
 is_folder(const char *path)
 {
     struct stat status;
-    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+    return oct_file_stat(path, &status) == 0 && S_ISDIR(status.st_mode);
 }
 
 int

@@ -79,7 +79,7 @@ text_write(const char *text, const env_names *names, FILE *file)
 static bool
 file_write(const char *path, const char *text, const env_names *names)
 {
-    FILE *file = fopen(path, "wx");
+    FILE *file = oct_file_stream(path, "wx");
     if (file == NULL) {
         return false;
     }
@@ -106,7 +106,7 @@ cli_env_new(const cli_env_settings *settings)
     (void)snprintf(experiment, sizeof(experiment), "%s/%s.yaml", names.name, names.name);
     (void)snprintf(header, sizeof(header), "%s/include/octet/env.h", names.name);
     uint32_t made = 0;
-    if (access(names.name, F_OK) == 0) {
+    if (oct_file_is_there(names.name)) {
         cli_error(settings->command, "%s already exists; choose another name or folder",
                   names.name);
         return CLI_EXIT_FAILED;
@@ -115,7 +115,8 @@ cli_env_new(const cli_env_settings *settings)
         !file_write(source, cli_env_new_text("point.c"), &names) ||
         !file_write(experiment, cli_env_new_text("point.yaml"), &names) ||
         !file_write(header, cli_env_new_text("env.h"), &names)) {
-        cli_error(settings->command, "%s cannot be written: %s", names.name, strerror(errno));
+        cli_error(settings->command, "%s cannot be written: %s", names.name,
+                  oct_file_strerror(errno));
         return CLI_EXIT_FAILED;
     }
     printf("%-24s the environment %s: a point in the plane moves to a goal\n"

@@ -99,7 +99,7 @@ out_check(const char *path, const char *policy)
     if (path == NULL) {
         return true;
     }
-    if (stat(path, &to) == 0 && S_ISDIR(to.st_mode)) {
+    if (oct_file_stat(path, &to) == 0 && S_ISDIR(to.st_mode)) {
         cli_error("export", "'%s' is a folder; name a file in it", path);
         return false;
     }
@@ -120,7 +120,7 @@ static int
 file_write(const char *path, const void *bytes, size_t length)
 {
     if (oct_file_write(path, bytes, length) != OCT_OK) {
-        cli_error("export", "cannot write '%s': %s", path, strerror(errno));
+        cli_error("export", "cannot write '%s': %s", path, oct_file_strerror(errno));
         return CLI_EXIT_FAILED;
     }
     return 0;

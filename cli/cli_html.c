@@ -13,6 +13,7 @@
 #include "cli/dash/cli_dash_page.h"
 #include "cli/dash/cli_dash_report.h"
 #include "common/oct_base.h"
+#include "common/oct_file.h"
 #include "common/oct_text.h"
 
 #define FOLDERS_MAX 256
@@ -76,7 +77,8 @@ cli_html(int argc, char **argv)
     }
     for (uint32_t i = 0; i < options.count; i++) {
         if (access(options.folder[i], R_OK | X_OK) != 0) {
-            cli_error("report", "cannot read folder '%s': %s", options.folder[i], strerror(errno));
+            cli_error("report", "cannot read folder '%s': %s", options.folder[i],
+                      oct_file_strerror(errno));
             return CLI_EXIT_FAILED;
         }
     }
@@ -93,7 +95,7 @@ cli_html(int argc, char **argv)
     int why = errno;
     cli_dash_runs_destroy(runs);
     if (err != OCT_OK) {
-        cli_error("report", "cannot write '%s': %s", options.html, strerror(why));
+        cli_error("report", "cannot write '%s': %s", options.html, oct_file_strerror(why));
         return CLI_EXIT_FAILED;
     }
     printf("%s: %u run%s, %s\n", options.html, count, oct_text_plural(count),

@@ -429,7 +429,7 @@ fp32_path(char out[CLI_PATH_MAX], const char *path)
 static bool
 cannot_write(const char *path)
 {
-    cli_error(CLI_IMPORT, "cannot write '%s': %s", path, strerror(errno));
+    cli_error(CLI_IMPORT, "cannot write '%s': %s", path, oct_file_strerror(errno));
     return false;
 }
 
@@ -438,7 +438,7 @@ static bool
 file_check(const import_run *run, const char *path)
 {
     struct stat to;
-    if (stat(path, &to) == 0 && S_ISDIR(to.st_mode)) {
+    if (oct_file_stat(path, &to) == 0 && S_ISDIR(to.st_mode)) {
         return failed(path, "this is a folder; name a file in it");
     }
     return !oct_file_is_same(path, run->options.model) ||
@@ -464,7 +464,7 @@ both_save(const import_run *run)
     }
     if (policy_file_write(out, run->image) != OCT_OK) {
         (void)cannot_write(out);
-        (void)unlink(draft);
+        (void)oct_file_remove(draft);
         return false;
     }
     return oct_file_adopt(draft, run->fp32_path) == OCT_OK || cannot_write(run->fp32_path);

@@ -224,7 +224,7 @@ bool
 cli_import_normaliser_is_pickle(const char *path)
 {
     uint8_t head[64] = {0};
-    FILE *file = fopen(path, "rbe");
+    FILE *file = oct_file_stream(path, "r");
     size_t length = file != NULL ? fread(head, 1, sizeof(head), file) : 0;
     if (file != NULL) {
         (void)fclose(file);

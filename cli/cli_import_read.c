@@ -11,6 +11,7 @@
 
 #include "cli/cli_python.h"
 #include "common/oct_base.h"
+#include "common/oct_file.h"
 #include "common/oct_text.h"
 
 #define PROGRAM      "octet_import/octet_import.py"
@@ -63,14 +64,14 @@ static oct_err
 kind_find(file_kind *out, const char *path, char *reason, size_t reason_size)
 {
     char head[HEAD_BYTES + 1] = "";
-    FILE *file = fopen(path, "rbe");
+    FILE *file = oct_file_stream(path, "r");
     size_t length = file != NULL ? fread(head, 1, HEAD_BYTES, file) : 0;
     int code = file == NULL || ferror(file) ? errno : 0;
     if (file != NULL) {
         (void)fclose(file);
     }
     if (code != 0) {
-        (void)oct_refuse(reason, reason_size, "%s", strerror(code));
+        (void)oct_refuse(reason, reason_size, "%s", oct_file_strerror(code));
         return code == ENOENT ? OCT_ENOTFOUND : OCT_EIO;
     }
     *out = kind_of(path, head, length);

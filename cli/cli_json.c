@@ -39,7 +39,7 @@ cli_json_read(const char *path)
     uint8_t *bytes = NULL;
     size_t length = 0;
     json_t *value = NULL;
-    if (oct_file_read_plain(path, FILE_BYTES_MAX, &bytes, &length, NULL) == OCT_OK) {
+    if (oct_file_read(path, FILE_BYTES_MAX, &bytes, &length) == OCT_OK) {
         value = json_loadb((const char *)bytes, length, 0, NULL);
         free(bytes);
     }

@@ -12,6 +12,7 @@
 
 #include "cli/cli_commands.h"
 #include "cli/cli_options.h"
+#include "common/oct_file.h"
 #include "common/oct_program.h"
 #include "common/oct_suggest.h"
 #include "common/oct_text.h"
@@ -27,7 +28,7 @@ static bool
 is_there(const char *path, mode_t kind)
 {
     struct stat is;
-    return stat(path, &is) == 0 && (is.st_mode & S_IFMT) == kind;
+    return oct_file_stat(path, &is) == 0 && (is.st_mode & S_IFMT) == kind;
 }
 
 // Built in build/ or in build/NAME/.
@@ -209,7 +210,7 @@ sentence_read(const char *path, char out[SENTENCE_BYTES])
     char line[SENTENCE_BYTES];
     oct_text text;
     oct_text_init(&text, out, SENTENCE_BYTES);
-    FILE *file = fopen(path, "re");
+    FILE *file = oct_file_stream(path, "r");
     bool goes_on = file != NULL;
     while (goes_on && fgets(line, sizeof(line), file) != NULL && line[0] == '#') {
         line[strcspn(line, "\n")] = '\0';

@@ -35,7 +35,7 @@ static bool
 is_folder(const char *path)
 {
     struct stat file;
-    return stat(path, &file) == 0 && S_ISDIR(file.st_mode);
+    return oct_file_stat(path, &file) == 0 && S_ISDIR(file.st_mode);
 }
 
 // "run/policy.fp32.oct" and int4 give "run/policy.int4.oct".
@@ -63,7 +63,7 @@ fp32_hint(char *out, size_t size, const char *path)
     char beside[CLI_PATH_MAX];
     struct stat file;
     (void)cli_folder_beside(beside, sizeof(beside), path, CLI_QUANTIZE_INPUT);
-    if (stat(beside, &file) == 0) {
+    if (oct_file_stat(beside, &file) == 0) {
         (void)snprintf(out, size, "; give '%s'", beside);
     } else {
         (void)snprintf(out, size,
@@ -99,7 +99,7 @@ save(const policy_image *image, const char *path)
 {
     oct_err err = policy_file_write(path, image);
     if (err != OCT_OK) {
-        cli_error(CLI_QUANTIZE, "cannot write '%s': %s", path, strerror(errno));
+        cli_error(CLI_QUANTIZE, "cannot write '%s': %s", path, oct_file_strerror(errno));
     }
     return err == OCT_OK;
 }
@@ -272,6 +272,7 @@ quantize(const policy_image *fp32, const char *path, const cli_quantize_options 
     if (options->out != NULL) {
         (void)snprintf(out, sizeof(out), "%s", options->out);
     } else {
+        cli_folder_confine_beside(path);
         output_path(out, path, options->precision);
     }
     if (oct_file_is_same(out, path)) {

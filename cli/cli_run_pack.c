@@ -112,7 +112,7 @@ has_table(const char *folder, const char *path)
 {
     char file[OCT_FILE_PATH_MAX + OCT_CONFIG_TEXT_MAX];
     (void)snprintf(file, sizeof(file), "%s/%s", folder, path);
-    return access(file, F_OK) == 0;
+    return oct_file_is_there(file);
 }
 
 // The experience of a run whose replay keeps it somewhere else: replay.path says so, or replay was
@@ -123,9 +123,10 @@ say_of_replay(const char *folder)
     static oct_config config;
     char path[OCT_FILE_PATH_MAX], real[PATH_MAX], message[1024];
     const char *table = config.replay.path;
+    oct_file_confine(folder);
     (void)snprintf(path, sizeof(path), "%s/config.yaml", folder);
     oct_config_default(&config);
-    if (oct_config_load_plain(&config, path, NULL, message, sizeof(message)) != OCT_OK ||
+    if (oct_config_load(&config, path, message, sizeof(message)) != OCT_OK ||
         strcmp(table, "none") == 0 || oct_config_is_offline(&config) ||
         realpath(folder, real) == NULL) {
         return;
@@ -151,7 +152,7 @@ say_of_code(const char *folder, bool is_trusted)
     char path[OCT_FILE_PATH_MAX + 16], message[1024];
     (void)snprintf(path, sizeof(path), "%s/config.yaml", folder);
     oct_config_default(&config);
-    if (oct_config_load_plain(&config, path, NULL, message, sizeof(message)) != OCT_OK) {
+    if (oct_config_load(&config, path, message, sizeof(message)) != OCT_OK) {
         return;
     }
     const char *id = cli_text_plain(config.env.id, SIZE_MAX).text;

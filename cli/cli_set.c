@@ -12,6 +12,7 @@
 #include "cli/cli_options.h"
 #include "cli/remote/cli_remote_run.h"
 #include "common/oct_config.h"
+#include "common/oct_file.h"
 
 #define CALL_TIMEOUT_MS 2000
 #define MEET_TIMEOUT_MS 2500
@@ -272,13 +273,14 @@ cli_set(int argc, char **argv)
     if (options.remote.learner != NULL) {
         return apply(&options);
     }
+    oct_file_confine(options.run_dir);
     if (chdir(options.run_dir) != 0 || access("config.yaml", R_OK) != 0) {
         cli_error("set", "'%s' is not a run folder: config.yaml: %s", options.run_dir,
-                  strerror(errno));
+                  oct_file_strerror(errno));
         return CLI_EXIT_FAILED;
     }
     oct_config_default(&config);
-    if (oct_config_load_plain(&config, "config.yaml", NULL, message, sizeof(message)) != OCT_OK) {
+    if (oct_config_load(&config, "config.yaml", message, sizeof(message)) != OCT_OK) {
         (void)fputs(message, stderr);
         return CLI_EXIT_FAILED;
     }

@@ -26,6 +26,7 @@
 #include "common/oct_base.h"
 #include "common/oct_config_effects.h"
 #include "common/oct_config_text.h"
+#include "common/oct_file.h"
 #include "common/oct_program.h"
 #include "common/oct_rng.h"
 #include "common/oct_text.h"
@@ -537,7 +538,7 @@ open_folder(const sweep_options *options, const oct_config *base, cli_folder *fo
 _Noreturn static void
 write_failed(const cli_folder *folder, const char *name)
 {
-    cli_error("sweep", "cannot write %s in '%s': %s", name, folder->path, strerror(errno));
+    cli_error("sweep", "cannot write %s in '%s': %s", name, folder->path, oct_file_strerror(errno));
     cli_folder_take_back(folder);
     exit(CLI_EXIT_FAILED);
 }
@@ -618,7 +619,7 @@ save_page(char *folder)
     if (is_saved) {
         printf("page    %s, %u of %u runs\n", path, (unsigned)count, (unsigned)(count + unshown));
     } else {
-        cli_error("sweep", "cannot write '%s': %s", path, strerror(errno));
+        cli_error("sweep", "cannot write '%s': %s", path, oct_file_strerror(errno));
     }
     cli_dash_runs_destroy(runs);
     return is_saved;
@@ -691,7 +692,7 @@ compare_runs(const cli_sweep_plan *plan, const oct_config *base, const char *fol
     if (is_drawn) {
         printf("picture %s\n", path);
     } else {
-        cli_error("sweep", "cannot write '%s': %s", path, strerror(errno));
+        cli_error("sweep", "cannot write '%s': %s", path, oct_file_strerror(errno));
     }
     cli_comparison_destroy(compare);
     cli_comparison_close(&runs);

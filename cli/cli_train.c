@@ -264,7 +264,7 @@ metrics_try(const train_options *options)
 _Noreturn static void
 write_failed(const cli_folder *folder, const char *path)
 {
-    cli_error("train", "cannot write '%s': %s", path, strerror(errno));
+    cli_error("train", "cannot write '%s': %s", path, oct_file_strerror(errno));
     cli_folder_take_back(folder);
     exit(CLI_EXIT_FAILED);
 }
@@ -278,7 +278,7 @@ write_config(const oct_config *config, const cli_folder *folder)
     uint8_t *bytes;
     size_t length;
     (void)snprintf(path, sizeof(path), "%s/config.yaml", folder->path);
-    if (oct_file_read_plain(path, CONFIG_BYTES_MAX, &bytes, &length, NULL) == OCT_OK) {
+    if (oct_file_read(path, CONFIG_BYTES_MAX, &bytes, &length) == OCT_OK) {
         before = strndup((const char *)bytes, length);
         free(bytes);
     }
@@ -331,6 +331,9 @@ cli_train(int argc, char **argv)
     static char replay[CLI_PATH_MAX], learner[CLI_PATH_MAX], actor[CLI_PATH_MAX];
     char reason[CLI_PATH_MAX + 256] = "";
     cli_options_parse(&train_argp, argc, argv, &options);
+    if (options.run_dir != NULL) {
+        oct_file_confine(options.run_dir);
+    }
     resume_decide(&options);
     static cli_experiment experiment;
     experiment = (cli_experiment){.file = options.file,

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "common/oct_base.h"
+#include "common/oct_file.h"
 
 #define PATH_BYTES 4096
 #define NO_LIMIT   ((uint64_t)1 << 62) // version 1 has a number of pages a little below 2^63
@@ -43,7 +44,7 @@ number_read(const char *folder, const char *name)
     char path[PATH_BYTES + 64];
     uint64_t number = UINT64_MAX;
     (void)snprintf(path, sizeof(path), "%s/%s", folder, name);
-    FILE *file = fopen(path, "re");
+    FILE *file = oct_file_stream(path, "r");
     if (file == NULL) {
         return UINT64_MAX;
     }
@@ -61,7 +62,7 @@ cache_read(const char *folder, const version *v)
     char path[PATH_BYTES + 64], line[256], key[64];
     uint64_t cache = 0, number;
     (void)snprintf(path, sizeof(path), "%s/memory.stat", folder);
-    FILE *file = fopen(path, "re");
+    FILE *file = oct_file_stream(path, "r");
     while (file != NULL && fgets(line, sizeof(line), file) != NULL) {
         if (sscanf(line, "%63s %" SCNu64, key, &number) == 2 &&
             (strcmp(key, v->cache[0]) == 0 || strcmp(key, v->cache[1]) == 0)) {
@@ -104,7 +105,7 @@ level_cpu(const char *folder, const version *v)
     char path[PATH_BYTES + 64], quota[32] = "";
     uint64_t period = number_read(folder, "cpu.cfs_period_us");
     (void)snprintf(path, sizeof(path), "%s/%s", folder, v->limit);
-    FILE *file = fopen(path, "re");
+    FILE *file = oct_file_stream(path, "r");
     if (file != NULL) {
         if (fscanf(file, "%31s %" SCNu64, quota, &period) < 1) {
             quota[0] = '\0';
@@ -205,7 +206,7 @@ groups_least(const char *root, const version *v1, const version *v2, level_fn *l
     char path[PATH_BYTES], line[PATH_BYTES];
     uint64_t least = UINT64_MAX;
     (void)snprintf(path, sizeof(path), "%s/proc/self/cgroup", root);
-    FILE *file = fopen(path, "re");
+    FILE *file = oct_file_stream(path, "r");
     while (file != NULL && fgets(line, sizeof(line), file) != NULL) {
         uint64_t next = line_least(root, line, v1, v2, level);
         least = OCT_MIN(least, next);

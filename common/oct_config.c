@@ -538,7 +538,7 @@ parse_read(oct_config *out, const char *path, oct_err err, uint8_t *bytes, size_
                        FILE_BYTES_MAX);
     } else if (err != OCT_OK) {
         (void)snprintf(message, message_size, "%s: error: cannot be read: %s\n", path,
-                       errno == ENOTSUP ? "it is not a regular file" : strerror(errno));
+                       oct_file_strerror(errno));
     } else {
         err = oct_config_parse(out, path, (const char *)bytes, length, message, message_size);
         free(bytes);
@@ -556,12 +556,12 @@ oct_config_load(oct_config *out, const char *path, char *message, size_t message
 }
 
 oct_err
-oct_config_load_plain(oct_config *out, const char *path, uid_t *owner, char *message,
+oct_config_load_owner(oct_config *out, const char *path, uid_t *owner, char *message,
                       size_t message_size)
 {
     uint8_t *bytes = NULL;
     size_t length = 0;
-    oct_err err = oct_file_read_plain(path, FILE_BYTES_MAX, &bytes, &length, owner);
+    oct_err err = oct_file_read_owner(path, FILE_BYTES_MAX, &bytes, &length, owner);
     return parse_read(out, path, err, bytes, length, message, message_size);
 }
 
@@ -572,7 +572,7 @@ oct_config_line(const char *path, const char *name)
     char message[REASON_MAX], full[OCT_CONFIG_NAME_MAX];
     uint8_t *bytes = NULL;
     oct_config config;
-    if (oct_file_read_plain(path, FILE_BYTES_MAX, &bytes, &length, NULL) != OCT_OK) {
+    if (oct_file_read(path, FILE_BYTES_MAX, &bytes, &length) != OCT_OK) {
         return 0;
     }
     oct_config_default(&config);

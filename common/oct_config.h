@@ -242,9 +242,8 @@ OCT_CHECKED oct_err oct_config_parse(oct_config *out, const char *name, const ch
                                      size_t length, char *message, size_t message_size);
 OCT_CHECKED oct_err oct_config_load(oct_config *out, const char *path, char *message,
                                     size_t message_size);
-// The same of a plain file, without waiting: of one that lies in a folder. *owner,
-// unless owner is NULL: whose it is.
-OCT_CHECKED oct_err oct_config_load_plain(oct_config *out, const char *path, uid_t *owner,
+// The same; *owner: the user that the file belongs to.
+OCT_CHECKED oct_err oct_config_load_owner(oct_config *out, const char *path, uid_t *owner,
                                           char *message, size_t message_size);
 // "learner.batch_size=128", the value as in YAML. Messages begin with it as an option of --set.
 OCT_CHECKED oct_err oct_config_set(oct_config *out, const char *assignment, char *message,

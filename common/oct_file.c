@@ -84,59 +84,27 @@ read_all(int fd, size_t bytes_max, uint8_t **out, size_t *out_length)
 }
 
 oct_err
-oct_file_read(const char *path, size_t bytes_max, uint8_t **out, size_t *out_length)
-{
-    OCT_ASSERT(bytes_max < SIZE_MAX / 2);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) {
-        return err_from_errno();
-    }
-    oct_err err = read_all(fd, bytes_max, out, out_length);
-    close_quietly(fd);
-    return err;
-}
-
-// Without O_NONBLOCK the open of a pipe waits for its other end.
-static int
-plain_open(const char *path, int flags, struct stat *found)
-{
-    int fd = open(path, flags | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, SECRET_MODE);
-    if (fd >= 0 && (fstat(fd, found) != 0 || !S_ISREG(found->st_mode))) {
-        (void)close(fd);
-        errno = S_ISDIR(found->st_mode) ? EISDIR : ENOTSUP;
-        return -1;
-    }
-    return fd;
-}
-
-oct_err
-oct_file_read_plain(const char *path, size_t bytes_max, uint8_t **out, size_t *out_length,
+oct_file_read_owner(const char *path, size_t bytes_max, uint8_t **out, size_t *out_length,
                     uid_t *owner)
 {
     OCT_ASSERT(bytes_max < SIZE_MAX / 2);
-    struct stat found = {0};
-    int fd = plain_open(path, O_RDONLY, &found);
+    struct stat found;
+    int fd = oct_file_open_input(path, &found);
     if (fd < 0) {
         return err_from_errno();
     }
-    if (owner != NULL) {
-        *owner = found.st_uid;
-    }
-    oct_err err = read_all(fd, bytes_max, out, out_length);
+    *owner = found.st_uid;
+    bool is_too_large = S_ISREG(found.st_mode) && (uint64_t)found.st_size > bytes_max;
+    oct_err err = is_too_large ? OCT_EINVAL : read_all(fd, bytes_max, out, out_length);
     close_quietly(fd);
     return err;
 }
 
-FILE *
-oct_file_open_plain(const char *path)
+oct_err
+oct_file_read(const char *path, size_t bytes_max, uint8_t **out, size_t *out_length)
 {
-    struct stat found = {0};
-    int fd = plain_open(path, O_RDONLY, &found);
-    FILE *file = fd >= 0 ? fdopen(fd, "re") : NULL;
-    if (file == NULL && fd >= 0) {
-        close_quietly(fd);
-    }
-    return file;
+    uid_t owner;
+    return oct_file_read_owner(path, bytes_max, out, out_length, &owner);
 }
 
 // With sync each piece is waited for: a supervisor sees what has reached a slow disk, not what is
@@ -187,7 +155,7 @@ oct_file_sync_folder(const char *path)
 {
     char folder[OCT_FILE_PATH_MAX];
     (void)path_split(path, folder);
-    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int fd = oct_file_open_folder(folder, false);
     if (fd < 0) {
         return OCT_EIO;
     }
@@ -222,11 +190,16 @@ parts_write(int fd, const oct_file_part *parts, size_t count, bool sync)
 }
 
 // Where path leads through links: to a file, or to where one would be. OCT_EIO: there are too many,
-// or the kernel does not follow them for this user (in folders that all may write to).
+// or the kernel does not follow them for this user (in folders that all may write to). Beneath a
+// run folder it is path itself, which may not be a link.
 static oct_err
 links_follow(const char *path, char out[OCT_FILE_PATH_MAX])
 {
     struct stat found;
+    if (oct_file_is_confined(path)) {
+        int length = snprintf(out, OCT_FILE_PATH_MAX, "%s", path);
+        return length < OCT_FILE_PATH_MAX && oct_file_check_target(path) == 0 ? OCT_OK : OCT_EIO;
+    }
     if (stat(path, &found) != 0 && errno != ENOENT && errno != ENOTDIR) {
         return OCT_EIO;
     }
@@ -261,7 +234,7 @@ is_stream(const char *path)
 {
     struct stat found;
     char file[OCT_FILE_PATH_MAX];
-    if (stat(path, &found) != 0 || S_ISDIR(found.st_mode)) {
+    if (oct_file_is_confined(path) || stat(path, &found) != 0 || S_ISDIR(found.st_mode)) {
         return false;
     }
     return !S_ISREG(found.st_mode) || oct_file_is_open(path, STDOUT_FILENO) ||
@@ -274,7 +247,7 @@ static void
 unlink_quietly(const char *path)
 {
     int saved = errno;
-    (void)unlink(path);
+    (void)oct_file_remove(path);
     errno = saved;
 }
 
@@ -305,10 +278,11 @@ oct_file_draft_name(const char *path, char draft[OCT_FILE_PATH_MAX])
 int
 oct_file_draft_open(const char *path, mode_t mode, char draft[OCT_FILE_PATH_MAX])
 {
-    if (oct_file_draft_name(path, draft) != OCT_OK || (unlink(draft) != 0 && errno != ENOENT)) {
+    if (oct_file_draft_name(path, draft) != OCT_OK ||
+        (oct_file_remove(draft) != 0 && errno != ENOENT)) {
         return -1;
     }
-    return open(draft, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
+    return oct_file_open(draft, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, mode, NULL);
 }
 
 static oct_err
@@ -327,7 +301,7 @@ static oct_err
 draft_rename(const char *draft, const char *path, bool sync)
 {
     char file[OCT_FILE_PATH_MAX];
-    if (links_follow(path, file) != OCT_OK || rename(draft, file) != 0) {
+    if (links_follow(path, file) != OCT_OK || oct_file_rename(draft, file) != 0) {
         unlink_quietly(draft);
         return OCT_EIO;
     }
@@ -388,7 +362,7 @@ is_next(int fd, const uint8_t *bytes, size_t length, uint8_t *room)
 static bool
 is_on_disk(const char *path, const oct_file_part *parts, size_t count)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd = oct_file_open(path, O_RDONLY, 0, NULL);
     if (fd < 0) {
         return false;
     }
@@ -466,7 +440,7 @@ oct_file_clear(const char *path)
         return;
     }
     const char *name = path_split(file, parent);
-    DIR *folder = opendir(parent);
+    DIR *folder = oct_file_open_entries(parent);
     size_t length = strlen(name);
     for (struct dirent *entry; folder != NULL && (entry = readdir(folder)) != NULL;) {
         char *end;
@@ -488,7 +462,7 @@ oct_file_clear(const char *path)
 void
 oct_file_match(const char *folder, const char *pattern, oct_file_fn fn, void *arg)
 {
-    DIR *opened = opendir(folder);
+    DIR *opened = oct_file_open_entries(folder);
     for (const struct dirent *entry; opened != NULL && (entry = readdir(opened)) != NULL;) {
         char path[OCT_FILE_PATH_MAX + NAME_MAX + 2];
         int length = snprintf(path, sizeof(path), "%s/%s", folder, entry->d_name);
@@ -505,14 +479,15 @@ bool
 oct_file_is_same(const char *a, const char *b)
 {
     struct stat x, y;
-    return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+    return oct_file_stat(a, &x) == 0 && oct_file_stat(b, &y) == 0 && x.st_dev == y.st_dev &&
+           x.st_ino == y.st_ino;
 }
 
 bool
 oct_file_is_open(const char *path, int fd)
 {
     struct stat x, y;
-    return stat(path, &x) == 0 && fstat(fd, &y) == 0 && x.st_dev == y.st_dev &&
+    return oct_file_stat(path, &x) == 0 && fstat(fd, &y) == 0 && x.st_dev == y.st_dev &&
            x.st_ino == y.st_ino;
 }
 
@@ -528,7 +503,7 @@ oct_file_is_same_place(const char *a, const char *b)
 bool
 oct_file_is_empty_folder(const char *path)
 {
-    DIR *folder = opendir(path);
+    DIR *folder = oct_file_open_entries(path);
     bool empty = folder != NULL;
     const struct dirent *entry;
     while (empty && (entry = readdir(folder)) != NULL) {
@@ -558,7 +533,7 @@ int
 oct_file_lock_open(const char *path)
 {
     struct stat found = {0};
-    int fd = plain_open(path, O_RDWR | O_CREAT | O_NOFOLLOW, &found);
+    int fd = oct_file_open(path, O_RDWR | O_CREAT | O_NOFOLLOW, SECRET_MODE, &found);
     if (fd >= 0 && found.st_uid == geteuid() && (found.st_mode & 07777) != SECRET_MODE) {
         (void)fchmod(fd, SECRET_MODE); // a file system without modes has none to change
     }
@@ -568,8 +543,7 @@ oct_file_lock_open(const char *path)
 oct_locked
 oct_file_locked(const char *path)
 {
-    struct stat found = {0};
-    int fd = plain_open(path, O_RDONLY, &found);
+    int fd = oct_file_open(path, O_RDONLY, 0, NULL);
     if (fd < 0) {
         return errno == EACCES ? OCT_LOCKED_UNKNOWN : OCT_LOCKED_NO;
     }
@@ -581,18 +555,20 @@ oct_file_locked(const char *path)
 static oct_err
 make_one(const char *path, bool *is_new)
 {
-    *is_new = mkdir(path, 0777) == 0;
+    *is_new = oct_file_make_one_folder(path) == 0;
     if (*is_new) {
         return OCT_OK;
     }
     // A folder that is there is good, whatever mkdir said (a read-only parent may say EROFS).
     int saved = errno;
     struct stat found;
-    if (stat(path, &found) == 0) {
+    if (oct_file_stat(path, &found) == 0) {
         if (S_ISDIR(found.st_mode)) {
             return OCT_OK;
         }
         saved = ENOTDIR;
+    } else if (errno == ELOOP) {
+        saved = ELOOP;
     }
     errno = saved;
     return OCT_EIO;
@@ -664,7 +640,7 @@ oct_file_remove_folders(const char *path, uint32_t made)
     char part[PATH_MAX];
     bool is_part = true;
     (void)snprintf(part, sizeof(part), "%s", path);
-    for (; made > 0 && is_part && rmdir(part) == 0; made--) {
+    for (; made > 0 && is_part && oct_file_remove_folder(part) == 0; made--) {
         is_part = oct_file_cut_last(part);
     }
 }

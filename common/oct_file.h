@@ -8,23 +8,23 @@
 #include <sys/types.h>
 
 #include "common/oct_err.h"
+#include "common/oct_file_open.h"
 
-// Whole files. Threads: any. Errors: OCT_ENOTFOUND, OCT_EIO (no space, not writable; errno is left
-// set), OCT_EINVAL (larger than bytes_max).
+// Whole files, opened as oct_file_open.h says. Threads: any. Errors: OCT_ENOTFOUND, OCT_EIO (no
+// space, not writable, not a regular file; errno is left set, for oct_file_strerror), OCT_EINVAL
+// (larger than bytes_max).
 
-// Reads all of path; *out is malloc'd (one zero byte beyond its end), the caller frees it.
+// Reads all of path; *out is malloc'd (one zero byte beyond its end), the caller frees it. A pipe
+// is read only as /dev/stdin or /dev/fd/N.
 OCT_CHECKED oct_err oct_file_read(const char *path, size_t bytes_max, uint8_t **out,
                                   size_t *out_length);
-// The same of a plain file, without waiting: for what is looked for in a folder and not named
-// itself. OCT_EIO with errno ENOTSUP or EISDIR: something else is there. *owner, unless owner is
-// NULL: whose it is.
-OCT_CHECKED oct_err oct_file_read_plain(const char *path, size_t bytes_max, uint8_t **out,
+// The same; *owner: the user that the file belongs to.
+OCT_CHECKED oct_err oct_file_read_owner(const char *path, size_t bytes_max, uint8_t **out,
                                         size_t *out_length, uid_t *owner);
-// Opens one for reading; NULL: errno says why, as above.
-FILE *oct_file_open_plain(const char *path);
 // Writes to PATH.tmp.PID, syncs it, renames it over path, syncs the folder: at any instant path
 // holds the whole old or the whole new content. On failure the temporary file is removed. Links are
-// followed: the file that path leads to is replaced, or made, and the link stays. A device, a pipe,
+// followed, except beneath a run folder: the file that path leads to is replaced, or made, and the
+// link stays. A device, a pipe,
 // or what this process has open as its output (/dev/stdout, a file as well) is written into
 // instead.
 OCT_CHECKED oct_err oct_file_write(const char *path, const void *bytes, size_t length);
@@ -41,7 +41,6 @@ OCT_CHECKED oct_err oct_file_write_secret(const char *path, const void *bytes, s
 // the folder. OCT_EIO of draft with errno EBADMSG: something else was read. A draft that fails, or
 // that cannot be adopted, is removed. OCT_EIO with errno ENOTSUP: path is a device, a pipe or this
 // process's output, which a file would replace.
-#define OCT_FILE_PATH_MAX 4096
 // PATH.tmp.PID, for a draft that is written by other means: oct_file_adopt takes it, and
 // oct_file_clear removes it when this process could not. OCT_EIO: it would be too long, or ENOTSUP.
 OCT_CHECKED oct_err oct_file_draft_name(const char *path, char draft[OCT_FILE_PATH_MAX]);

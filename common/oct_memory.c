@@ -9,12 +9,13 @@
 
 #include "common/oct_base.h"
 #include "common/oct_cgroup.h"
+#include "common/oct_file.h"
 
 // The first number that follows key at a line's start; UINT64_MAX when there is none ("max").
 static uint64_t
 file_number(const char *path, const char *key)
 {
-    FILE *file = fopen(path, "re");
+    FILE *file = oct_file_stream(path, "r");
     if (!file) {
         return UINT64_MAX;
     }

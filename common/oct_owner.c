@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "common/oct_base.h"
+#include "common/oct_file.h"
 #include "common/oct_text.h"
 
 bool
@@ -22,7 +23,7 @@ oct_err
 oct_owner_check(const char *path, bool may_be_sticky, char *reason, size_t reason_size)
 {
     struct stat status;
-    if (stat(path, &status) != 0) {
+    if (oct_file_stat(path, &status) != 0) {
         return oct_refuse(reason, reason_size, "'%s': %s", path, strerror(errno));
     }
     if (!oct_owner_is_trusted(status.st_uid)) {

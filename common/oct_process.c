@@ -13,13 +13,14 @@
 
 #include "common/oct_base.h"
 #include "common/oct_clock.h"
+#include "common/oct_file.h"
 #include "common/oct_pulse.h"
 
 // Reads the beginning of a file; false: it is not there.
 static bool
 proc_read(const char *path, char *out, size_t size)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd = oct_file_open(path, O_RDONLY, 0, NULL);
     if (fd < 0) {
         return false;
     }
@@ -50,7 +51,7 @@ static double
 boot_s(void)
 {
     char text[16384]; // a line for each processor comes first
-    FILE *file = fopen("/proc/stat", "re");
+    FILE *file = oct_file_stream("/proc/stat", "r");
     double seconds = NAN;
     while (file != NULL && fgets(text, sizeof(text), file) != NULL) {
         if (strncmp(text, "btime ", 6) == 0) {
@@ -67,7 +68,7 @@ boot_s(void)
 static double
 open_fds(void)
 {
-    DIR *folder = opendir("/proc/self/fd");
+    DIR *folder = oct_file_open_entries("/proc/self/fd");
     if (folder == NULL) {
         return NAN;
     }

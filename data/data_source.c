@@ -69,7 +69,7 @@ environment_read(replay_data_env *out, const char *path, const char *given, char
         (void)oct_refuse(reason, reason_size,
                          "%s: %s; a replay file does not name the environment of its steps: give "
                          "the run's environment.oct with --environment",
-                         name, strerror(errno));
+                         name, oct_file_strerror(errno));
         return err;
     }
     wire_env_spec env;
@@ -187,11 +187,11 @@ shards_open(data_source *source, const char *path, uint32_t shards, char *reason
         char name[PATH_BYTES];
         replay_recovered recovered;
         oct_config_shard_name(path, i, name, sizeof(name));
-        if (shards > 1 && access(name, F_OK) != 0) {
+        if (shards > 1 && !oct_file_is_there(name)) {
             (void)oct_refuse(reason, reason_size,
                              "%s: %s; the run has %u shards: name the files one by one to read the "
                              "others",
-                             name, strerror(errno), shards);
+                             name, oct_file_strerror(errno), shards);
             return OCT_ENOTFOUND;
         }
         OCT_TRY(replay_file_open_copy(&source->file[i], name, reason, reason_size));
@@ -287,7 +287,7 @@ table_find(data_source_place *out, const char *folder, const oct_config *config,
     for (uint32_t i = out->shards; i < OCT_SHARDS_MAX; i++) {
         char shard[PATH_BYTES];
         oct_config_shard_name(out->path, i, shard, sizeof(shard));
-        out->shards = access(shard, F_OK) == 0 ? i + 1 : out->shards;
+        out->shards = oct_file_is_there(shard) ? i + 1 : out->shards;
     }
     return OCT_OK;
 }
@@ -296,7 +296,7 @@ oct_err
 data_source_find(data_source_place *out, const char *given, char *reason, size_t reason_size)
 {
     struct stat file;
-    bool is_folder = stat(given, &file) == 0 && S_ISDIR(file.st_mode);
+    bool is_folder = oct_file_stat(given, &file) == 0 && S_ISDIR(file.st_mode);
     size_t length = strlen(given);
     bool has_slash = length > 0 && given[length - 1] == '/';
     int home = snprintf(out->home, sizeof(out->home), "%s%s%s", given,
@@ -304,7 +304,9 @@ data_source_find(data_source_place *out, const char *given, char *reason, size_t
     if (home < 0 || (size_t)home >= sizeof(out->home)) {
         return oct_refuse(reason, reason_size, "%s: the name is too long", given);
     }
-    if (!is_folder) {
+    if (is_folder) {
+        oct_file_confine(given);
+    } else {
         memcpy(out->path, out->home, sizeof(out->path));
         out->shards = 1;
         return OCT_OK;
@@ -312,7 +314,7 @@ data_source_find(data_source_place *out, const char *given, char *reason, size_t
     char message[OCT_CONFIG_TEXT_MAX];
     oct_config *config = oct_alloc(sizeof(*config));
     oct_config_default(config);
-    if (oct_config_load_plain(config, out->home, NULL, message, sizeof(message)) != OCT_OK) {
+    if (oct_config_load(config, out->home, message, sizeof(message)) != OCT_OK) {
         oct_config_default(config);
     }
     oct_err err = table_find(out, given, config, reason, reason_size);

@@ -283,7 +283,7 @@ draft_write(struct writer *writer, const char *path, char draft[OCT_FILE_PATH_MA
         is_good = false;
     }
     if (!is_good) {
-        (void)unlink(draft);
+        (void)oct_file_remove(draft);
         errno = code;
         return OCT_EIO;
     }
@@ -311,7 +311,7 @@ data_write(data_written *out, const char *path, const data_source *source,
     }
     if (err != OCT_OK) {
         const char *why = errno == ENOTSUP ? "it is a device, a pipe or the output of this command"
-                                           : strerror(errno);
+                                           : oct_file_strerror(errno);
         (void)oct_refuse(reason, reason_size, "%s cannot be written: %s", path, why);
         return OCT_EIO;
     }

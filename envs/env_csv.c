@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "common/oct_base.h"
+#include "common/oct_file.h"
 #include "common/oct_text.h"
 
 #define COLUMNS_MAX (1u << 20)
@@ -33,7 +34,7 @@ line_read(env_csv *csv)
     if (length < 0) {
         if (ferror(csv->file) != 0) {
             snprintf(csv->error, sizeof(csv->error), "after line %u: %s", csv->line,
-                     strerror(errno));
+                     oct_file_strerror(errno));
             return OCT_EIO;
         }
         return OCT_ECLOSED;
@@ -97,9 +98,9 @@ header_read(env_csv *csv)
 oct_err
 env_csv_open(env_csv **out, const char *path, char *reason, size_t reason_size)
 {
-    FILE *file = fopen(path, "re");
+    FILE *file = oct_file_stream(path, "r");
     if (file == NULL) {
-        snprintf(reason, reason_size, "%s: %s", path, strerror(errno));
+        snprintf(reason, reason_size, "%s: %s", path, oct_file_strerror(errno));
         return errno == ENOENT ? OCT_ENOTFOUND : OCT_EIO;
     }
     env_csv *csv = oct_alloc(sizeof(*csv));

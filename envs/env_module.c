@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "common/oct_base.h"
+#include "common/oct_file.h"
 #include "common/oct_program.h"
 #include "envs/env.h"
 #include "envs/env_nearest.h"
@@ -34,7 +35,7 @@ static bool
 file_is_there(char out[ENV_MODULE_PATH_MAX], const char *folder, const char *below)
 {
     int length = snprintf(out, ENV_MODULE_PATH_MAX, "%s%s/" MODULE, folder, below);
-    return length > 0 && length < ENV_MODULE_PATH_MAX && access(out, F_OK) == 0;
+    return length > 0 && length < ENV_MODULE_PATH_MAX && oct_file_is_there(out);
 }
 
 // From the folder of the program, wherever that was moved to. Installed modules come first: above

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "common/oct_base.h"
+#include "common/oct_file.h"
 #include "common/oct_metric.h"
 
 #define SYMBOL "octet_env_api_get"
@@ -25,7 +26,7 @@ env_plugin_is_path(const char *id)
         return true;
     }
     // "MinAtar/Brekout-v1" is a mistyped id rather than a missing file.
-    return strchr(id, '/') != NULL && (id[0] == '/' || id[0] == '.' || access(id, F_OK) == 0);
+    return strchr(id, '/') != NULL && (id[0] == '/' || id[0] == '.' || oct_file_is_there(id));
 }
 
 static const char *
@@ -63,7 +64,7 @@ env_plugin_load(const octet_env_api **out, const char *path, char *reason, size_
     size_t bytes = strlen(path) + sizeof("./");
     char *file = oct_alloc(bytes);
     snprintf(file, bytes, "%s%s", strchr(path, '/') != NULL ? "" : "./", path);
-    if (access(file, F_OK) != 0) {
+    if (!oct_file_is_there(file)) {
         snprintf(reason, reason_size, "%s: no such file", path);
         free(file);
         return OCT_ENOTFOUND;

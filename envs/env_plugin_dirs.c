@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "common/oct_base.h"
+#include "common/oct_file.h"
 #include "common/oct_owner.h"
 #include "common/oct_text.h"
 #include "envs/gym/env_gym.h"
@@ -29,7 +30,7 @@ env_plugin_dirs_add(env_plugin_dirs *dirs, const char *path, char *reason, size_
     }
     struct stat status;
     char *resolved = realpath(path, NULL);
-    if (resolved == NULL || stat(resolved, &status) != 0) {
+    if (resolved == NULL || oct_file_stat(resolved, &status) != 0) {
         int code = errno;
         free(resolved);
         return oct_refuse(reason, reason_size, "'%s': %s", path, strerror(code));

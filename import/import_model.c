@@ -146,10 +146,10 @@ external_number(const Onnx__TensorProto *proto, const char *key, uint64_t otherw
 static oct_err
 external_read(reader *r, const char *path, uint64_t offset, void *out, size_t bytes)
 {
-    FILE *file = fopen(path, "rb");
+    FILE *file = oct_file_stream(path, "r");
     if (file == NULL) {
         (void)snprintf(r->reason, r->reason_size, "its file with weights '%s': %s", path,
-                       strerror(errno));
+                       oct_file_strerror(errno));
         return errno == ENOENT ? OCT_ENOTFOUND : OCT_EIO;
     }
     bool is_read =
@@ -553,7 +553,7 @@ import_model_load(import_model **out, const char *path, char *reason, size_t rea
     oct_err err = oct_file_read(path, IMPORT_BYTES_MAX, &bytes, &length);
     if (err != OCT_OK) {
         (void)snprintf(reason, reason_size, "%s",
-                       err == OCT_EINVAL ? "more than 256 MiB" : strerror(errno));
+                       err == OCT_EINVAL ? "more than 256 MiB" : oct_file_strerror(errno));
         return err;
     }
     char folder[PATH_BYTES];

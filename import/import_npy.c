@@ -199,7 +199,7 @@ import_npy_load(import_npy *out, const char *path, char *reason, size_t reason_s
     oct_err err = oct_file_read(path, IMPORT_NPY_BYTES_MAX, &bytes, &length);
     if (err != OCT_OK) {
         (void)snprintf(reason, reason_size, "%s",
-                       err == OCT_EINVAL ? "more than 256 MiB" : strerror(errno));
+                       err == OCT_EINVAL ? "more than 256 MiB" : oct_file_strerror(errno));
         return err;
     }
     err = import_npy_decode(out, bytes, length, reason, reason_size);

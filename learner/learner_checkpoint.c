@@ -9,6 +9,7 @@
 
 #include "common/oct_base.h"
 #include "common/oct_bytes.h"
+#include "common/oct_file.h"
 #include "common/oct_text.h"
 
 #define MAGIC         0x4354434fu       // "OCTC"
@@ -562,13 +563,13 @@ learner_checkpoint_read(const char *path, learner_checkpoint *out, char *reason,
     const struct refusal refusal = {path, reason, reason_size};
     uint8_t *bytes;
     size_t length;
-    oct_err err = oct_file_read_plain(path, BYTES_MAX, &bytes, &length, NULL);
+    oct_err err = oct_file_read(path, BYTES_MAX, &bytes, &length);
     if (err == OCT_EINVAL) {
         return refuse(&refusal, OCT_EPROTO, "damaged: larger than any checkpoint");
     }
     if (err != OCT_OK) { // what the disk cannot read is as damaged as what it reads wrongly
         bool is_damaged = err == OCT_EIO && errno == EIO;
-        return refuse(&refusal, is_damaged ? OCT_EPROTO : err, strerror(errno));
+        return refuse(&refusal, is_damaged ? OCT_EPROTO : err, oct_file_strerror(errno));
     }
     oct_reader reader = {.at = bytes, .left = length};
     learner_checkpoint checkpoint = {0};

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "common/oct_base.h"
+#include "common/oct_file.h"
 #include "common/oct_text.h"
 
 void
@@ -27,7 +28,7 @@ learner_checkpoints_any(const char *folder)
     char path[OCT_FILE_PATH_MAX];
     for (uint32_t i = 0; i < LEARNER_CHECKPOINTS_MAX; i++) {
         learner_checkpoints_path(folder, i, path);
-        if (access(path, F_OK) == 0) {
+        if (oct_file_is_there(path)) {
             return true;
         }
     }
@@ -52,13 +53,13 @@ shift(const char *folder, uint32_t kept)
     for (uint32_t i = kept - 1; i > 1; i--) {
         learner_checkpoints_path(folder, i - 1, path);
         learner_checkpoints_path(folder, i, next);
-        (void)rename(path, next); // there may be fewer
+        (void)oct_file_rename(path, next); // there may be fewer
     }
     learner_checkpoints_path(folder, 0, path);
     learner_checkpoints_path(folder, 1, next);
-    (void)unlink(next); // still there where two are kept
-    if (link(path, next) != 0) {
-        (void)rename(path, next); // a file system without links
+    (void)oct_file_remove(next); // still there where two are kept
+    if (oct_file_link(path, next) != 0) {
+        (void)oct_file_rename(path, next); // a file system without links
     }
 }
 
@@ -73,7 +74,7 @@ learner_checkpoints_write(const char *folder, uint32_t kept, const learner_check
     OCT_TRY(oct_file_adopt(draft, path));
     for (uint32_t i = kept; i < LEARNER_CHECKPOINTS_MAX; i++) {
         learner_checkpoints_path(folder, i, path);
-        (void)unlink(path);
+        (void)oct_file_remove(path);
     }
     return OCT_OK;
 }

@@ -97,7 +97,7 @@ learner_environment_read(const char *path, policy_spec *out, oct_metric_names *m
     size_t length;
     oct_err err = oct_file_read(path, WIRE_ENV_BYTES_MAX, &bytes, &length);
     if (err != OCT_OK) {
-        (void)oct_refuse(reason, reason_size, "%s: %s", path, strerror(errno));
+        (void)oct_refuse(reason, reason_size, "%s: %s", path, oct_file_strerror(errno));
         return err;
     }
     wire_env_spec env;

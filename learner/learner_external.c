@@ -21,6 +21,7 @@
 #include "common/oct_base.h"
 #include "common/oct_clock.h"
 #include "common/oct_external.h"
+#include "common/oct_file.h"
 #include "common/oct_log.h"
 #include "common/oct_pulse.h"
 #include "common/oct_reward.h"
@@ -181,7 +182,7 @@ static oct_err
 listen_begin(learner_external *x)
 {
     struct sockaddr_un address;
-    x->folder_fd = open(x->folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    x->folder_fd = oct_file_open_folder(x->folder, true);
     x->listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     x->wakeup = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (x->folder_fd < 0 || x->listener < 0 || x->wakeup < 0) {

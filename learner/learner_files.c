@@ -60,7 +60,7 @@ learner_files_told(learner_run *run, learner_file file, int code)
     if (code != 0 && code != before) {
         oct_log_error("LEARNER-WRITE",
                       "%s: %s: %s; the old file is kept, and the next write tries again",
-                      run->options.folder, file_names[file], strerror(code));
+                      run->options.folder, file_names[file], oct_file_strerror(code));
     } else if (code == 0 && before != 0) {
         oct_log_notice("LEARNER-WRITTEN", "%s: %s can be written again", run->options.folder,
                        file_names[file]);
@@ -85,7 +85,7 @@ learner_run_trouble(learner_run *run)
         int code = atomic_load(&run->folder.failed[i]);
         if (code != 0) {
             (void)snprintf(run->folder.trouble, sizeof(run->folder.trouble),
-                           "%s cannot be written: %s", file_names[i], strerror(code));
+                           "%s cannot be written: %s", file_names[i], oct_file_strerror(code));
             return run->folder.trouble;
         }
     }
@@ -116,7 +116,7 @@ reserve_read(const learner_run *run, uint64_t *version, char *reason, size_t rea
         return OCT_OK;
     }
     if (err == OCT_EIO) {
-        (void)snprintf(reason, reason_size, "%s: %s", path, strerror(errno));
+        (void)snprintf(reason, reason_size, "%s: %s", path, oct_file_strerror(errno));
         return err;
     }
     bool is_read = err == OCT_OK && sscanf((const char *)text, "reserved %" SCNu64, version) == 1;
@@ -157,11 +157,11 @@ key_begin(learner_run *run, bool is_resumed, char *reason, size_t reason_size)
     if (!is_resumed || !key_read(run, path)) {
         if (getrandom(run->token_key, WIRE_TOKEN_KEY_BYTES, 0) != WIRE_TOKEN_KEY_BYTES) {
             (void)snprintf(reason, reason_size, "no random bytes for %s: %s", path,
-                           strerror(errno));
+                           oct_file_strerror(errno));
             return OCT_EIO;
         }
         if (oct_file_write_secret(path, run->token_key, WIRE_TOKEN_KEY_BYTES) != OCT_OK) {
-            (void)snprintf(reason, reason_size, "%s: %s", path, strerror(errno));
+            (void)snprintf(reason, reason_size, "%s: %s", path, oct_file_strerror(errno));
             return OCT_EIO;
         }
         if (is_resumed) {
@@ -456,10 +456,10 @@ learner_files_start(learner_run *run)
     size_t length;
     learner_files_path(run, "summary.json", path);
     if (run->folder.is_resumed &&
-        oct_file_read_plain(path, SUMMARY_BYTES_MAX, &bytes, &length, NULL) == OCT_OK) {
+        oct_file_read(path, SUMMARY_BYTES_MAX, &bytes, &length) == OCT_OK) {
         run->folder.summary_before = (char *)bytes;
     }
-    if (unlink(path) != 0 && errno != ENOENT) {
+    if (oct_file_remove(path) != 0 && errno != ENOENT) {
         learner_files_told(run, LEARNER_FILE_SUMMARY, errno);
     }
 }
@@ -651,7 +651,8 @@ learner_run_checkpointed(learner_run *run, uint64_t number, wire_written *out, c
     }
     if (folder->written.code != 0) {
         (void)snprintf(reason, reason_size, "%s: %s cannot be written: %s", run->options.folder,
-                       file_names[LEARNER_FILE_CHECKPOINT], strerror(folder->written.code));
+                       file_names[LEARNER_FILE_CHECKPOINT],
+                       oct_file_strerror(folder->written.code));
         return OCT_EIO;
     }
     *out = folder->written.place;

@@ -47,7 +47,7 @@ cut(FILE *file, off_t length)
 oct_err
 learner_hashes_begin(const char *path, uint64_t turn)
 {
-    FILE *file = turn > 0 ? fopen(path, "r+e") : NULL;
+    FILE *file = turn > 0 ? oct_file_stream(path, "r+") : NULL;
     if (file == NULL && turn > 0 && errno != ENOENT) {
         return OCT_EIO;
     }
@@ -71,7 +71,7 @@ learner_hashes_add(const char *path, const learner_hashes_row *row)
     int length = snprintf(text, sizeof(text), "%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%s,%s\n",
                           row->turn, row->updates, row->env_steps, weights, replay);
     struct stat before;
-    int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
+    int fd = oct_file_open(path, O_WRONLY | O_APPEND | O_CREAT, 0666, NULL);
     if (fd < 0) {
         return OCT_EIO;
     }

@@ -11,6 +11,7 @@
 #include "algos/algo_transfer.h"
 #include "common/oct_base.h"
 #include "common/oct_config_algos.h"
+#include "common/oct_file.h"
 #include "common/oct_text.h"
 #include "learner/learner_average.h"
 #include "learner/learner_checkpoints.h"
@@ -102,7 +103,7 @@ origin_configure(origin *from, const init *in)
     char path[OCT_FILE_PATH_MAX], message[MESSAGE_BYTES] = "";
     (void)snprintf(path, sizeof(path), "%s/config.yaml", in->path);
     oct_config_default(&from->config);
-    if (oct_config_load_plain(&from->config, path, NULL, message, sizeof(message)) != OCT_OK) {
+    if (oct_config_load(&from->config, path, message, sizeof(message)) != OCT_OK) {
         message[strcspn(message, "\n")] = '\0';
         return oct_refuse(in->reason, in->reason_size, "learner.init_from: %s", message);
     }
@@ -342,7 +343,7 @@ static bool
 is_folder(const char *path)
 {
     struct stat file;
-    return stat(path, &file) == 0 && S_ISDIR(file.st_mode);
+    return oct_file_stat(path, &file) == 0 && S_ISDIR(file.st_mode);
 }
 
 // The policy of a folder that is no run, such as octet distill makes. False: there is none.
@@ -352,7 +353,7 @@ find_policy(char out[OCT_FILE_PATH_MAX], const char *folder)
     char run[OCT_FILE_PATH_MAX];
     (void)snprintf(run, sizeof(run), "%s/config.yaml", folder);
     (void)snprintf(out, OCT_FILE_PATH_MAX, "%s/policy.fp32.oct", folder);
-    return access(run, F_OK) != 0 && access(out, F_OK) == 0;
+    return !oct_file_is_there(run) && oct_file_is_there(out);
 }
 
 oct_err
@@ -362,6 +363,10 @@ learner_init(algo *a, const oct_config *config, const policy_spec *spec,
 {
     const char *path = config->learner.init_from;
     char policy[OCT_FILE_PATH_MAX];
+    bool is_given_folder = is_folder(path);
+    if (is_given_folder) {
+        oct_file_confine(path);
+    }
     bool has_policy = find_policy(policy, path);
     const init in = {.a = a,
                      .spec = spec,
@@ -371,5 +376,5 @@ learner_init(algo *a, const oct_config *config, const policy_spec *spec,
                      .arg = arg,
                      .reason = reason,
                      .reason_size = reason_size};
-    return !has_policy && is_folder(path) ? init_from_run(&in) : init_from_policy(&in);
+    return !has_policy && is_given_folder ? init_from_run(&in) : init_from_policy(&in);
 }

@@ -17,7 +17,7 @@ key_read(uint8_t seed[WIRE_SIGNING_SEED_BYTES], const char *path, char *reason, 
     uint8_t *bytes;
     size_t length;
     if (oct_file_read(path, WIRE_SIGNING_SEED_BYTES, &bytes, &length) != OCT_OK) {
-        (void)snprintf(reason, reason_size, "%s: %s", path, strerror(errno));
+        (void)snprintf(reason, reason_size, "%s: %s", path, oct_file_strerror(errno));
         return OCT_EIO;
     }
     bool is_key = length == WIRE_SIGNING_SEED_BYTES;
@@ -39,7 +39,7 @@ key_make(uint8_t seed[WIRE_SIGNING_SEED_BYTES], const char *path, char *reason, 
 {
     if (getrandom(seed, WIRE_SIGNING_SEED_BYTES, 0) != WIRE_SIGNING_SEED_BYTES ||
         oct_file_write_secret(path, seed, WIRE_SIGNING_SEED_BYTES) != OCT_OK) {
-        (void)snprintf(reason, reason_size, "%s: %s", path, strerror(errno));
+        (void)snprintf(reason, reason_size, "%s: %s", path, oct_file_strerror(errno));
         return OCT_EIO;
     }
     return OCT_OK;
@@ -51,7 +51,7 @@ learner_key_open(wire_signer **out, const char *folder, char *reason, size_t rea
     char path[PATH_MAX];
     uint8_t seed[WIRE_SIGNING_SEED_BYTES];
     (void)snprintf(path, sizeof(path), "%s/learner.key", folder);
-    oct_err err = access(path, F_OK) == 0 ? key_read(seed, path, reason, reason_size)
+    oct_err err = oct_file_is_there(path) ? key_read(seed, path, reason, reason_size)
                                           : key_make(seed, path, reason, reason_size);
     if (err == OCT_OK) {
         *out = wire_signer_create(seed);

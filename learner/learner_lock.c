@@ -91,15 +91,14 @@ learner_lock_take(learner_lock **out, const char *folder, uint32_t wait_ms, char
     (void)snprintf(lock->path, sizeof(lock->path), "%s/learner.lock", folder);
     lock->fd = oct_file_lock_open(lock->path);
     if (lock->fd < 0) {
-        (void)oct_refuse(reason, reason_size, "%s: %s", lock->path,
-                         errno == ENOTSUP ? "not a regular file" : strerror(errno));
+        (void)oct_refuse(reason, reason_size, "%s: %s", lock->path, oct_file_strerror(errno));
         free(lock);
         return OCT_EIO;
     }
     oct_lock got = lock_get(lock, wait_ms);
     if (got == OCT_LOCK_FAILED) {
         (void)oct_refuse(reason, reason_size, "%s cannot be locked: %s", lock->path,
-                         strerror(errno));
+                         oct_file_strerror(errno));
         learner_lock_release(lock);
         return OCT_EIO;
     }
@@ -115,7 +114,7 @@ learner_lock_take(learner_lock **out, const char *folder, uint32_t wait_ms, char
     }
     lock->epoch = epoch_after(before.epoch);
     if (holder_write(lock->fd, lock->epoch) != OCT_OK) {
-        (void)oct_refuse(reason, reason_size, "%s: %s", lock->path, strerror(errno));
+        (void)oct_refuse(reason, reason_size, "%s: %s", lock->path, oct_file_strerror(errno));
         learner_lock_release(lock);
         return OCT_EIO;
     }
@@ -138,7 +137,7 @@ learner_lock_is_held(const learner_lock *lock)
 bool
 learner_lock_lost(const learner_lock *lock)
 {
-    int fd = open(lock->path, O_RDONLY | O_CLOEXEC);
+    int fd = oct_file_open(lock->path, O_RDONLY, 0, NULL);
     if (fd < 0) {
         return false;
     }

@@ -276,13 +276,13 @@ config_write(const struct arguments *arguments, const oct_config *config)
 {
     char path[4096];
     (void)snprintf(path, sizeof(path), "%s/config.yaml", arguments->folder);
-    if (access(path, F_OK) == 0 && learner_checkpoints_any(arguments->folder)) {
+    if (oct_file_is_there(path) && learner_checkpoints_any(arguments->folder)) {
         return true;
     }
     char *text = oct_config_print(config);
     bool written = oct_file_write(path, text, strlen(text)) == OCT_OK;
     if (!written) {
-        fprintf(stderr, "octet-learner: error: %s: %s\n", path, strerror(errno));
+        fprintf(stderr, "octet-learner: error: %s: %s\n", path, oct_file_strerror(errno));
     }
     free(text);
     return written;
@@ -306,7 +306,7 @@ group_begin(const struct arguments *arguments, const oct_config *config, group *
     } else if (count > 1 && launched != 1) {
         err = group_mpi_open(out, count, &is_local, reason, sizeof(reason));
     } else if (group_fork(out, count) != OCT_OK) {
-        err = oct_refuse(reason, sizeof(reason), "%s", strerror(errno));
+        err = oct_refuse(reason, sizeof(reason), "%s", oct_file_strerror(errno));
     }
     if (err != OCT_OK) {
         fprintf(stderr, "octet-learner: error: learner.count: %s\n", reason);
@@ -351,9 +351,10 @@ static bool
 folder_lock(const struct arguments *arguments, learner_lock **lock)
 {
     char reason[4096 + 512], hint[160];
+    oct_file_confine(arguments->folder);
     if (oct_file_make_folder(arguments->folder) != OCT_OK) {
         fprintf(stderr, "octet-learner: error: --run-dir %s: %s\n", arguments->folder,
-                strerror(errno));
+                oct_file_strerror(errno));
         return false;
     }
     if (learner_lock_take(lock, arguments->folder, LOCK_WAIT_MS, reason, sizeof(reason)) !=
@@ -379,7 +380,7 @@ folder_ready(const struct arguments *arguments)
         return false;
     }
     (void)snprintf(path, sizeof(path), "%s/policy.oct", arguments->folder);
-    if (!has_checkpoint && access(path, F_OK) == 0) {
+    if (!has_checkpoint && oct_file_is_there(path)) {
         fprintf(stderr,
                 "octet-learner: error: --run-dir %s has a policy.oct, which a new run would "
                 "overwrite, but no checkpoint to resume from; name another folder\n",
@@ -443,7 +444,7 @@ resume_fits(const struct arguments *arguments, const oct_config *config)
     }
     (void)snprintf(path, sizeof(path), "%s/config.yaml", arguments->folder);
     oct_config_default(&before);
-    if (oct_config_load_plain(&before, path, NULL, message, sizeof(message)) != OCT_OK) {
+    if (oct_config_load(&before, path, message, sizeof(message)) != OCT_OK) {
         return true; // nobody knows
     }
     oct_err err = oct_config_check_resume(&before, config, has_tables(&before, config), message,

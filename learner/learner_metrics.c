@@ -218,7 +218,7 @@ events_open(learner_metrics *metrics, int64_t step)
 {
     events_name(metrics);
     errno = 0;
-    metrics->events = (table){.file = fopen(metrics->events_path, "ab")};
+    metrics->events = (table){.file = oct_file_stream(metrics->events_path, "a")};
     if (metrics->events.file == NULL) {
         failed(metrics);
         return;
@@ -226,7 +226,7 @@ events_open(learner_metrics *metrics, int64_t step)
     events_begin(metrics->events.file, wall_now_s(), step);
     if (!row_end(metrics, &metrics->events)) { // begun again with the next row
         (void)fclose(metrics->events.file);
-        (void)unlink(metrics->events_path);
+        (void)oct_file_remove(metrics->events_path);
         metrics->events.file = NULL;
     }
 }
@@ -240,7 +240,7 @@ lines_count(const char *path, off_t *end)
     char block[16384];
     uint64_t lines = 0;
     off_t at = 0;
-    FILE *file = fopen(path, "re");
+    FILE *file = oct_file_stream(path, "r");
     *end = 0;
     for (size_t got; file != NULL && (got = fread(block, 1, sizeof(block), file)) > 0;) {
         const char *from = block, *stop = block + got;
@@ -265,7 +265,7 @@ csv_take(learner_metrics *metrics, const char *path)
     struct stat now;
     uint64_t lines = lines_count(path, &metrics->csv.whole);
     metrics->rows = lines > 0 ? lines - 1 : 0;
-    if (stat(path, &now) == 0 && now.st_size > metrics->csv.whole) {
+    if (oct_file_stat(path, &now) == 0 && now.st_size > metrics->csv.whole) {
         (void)!ftruncate(fileno(metrics->csv.file), metrics->csv.whole); // else it stays, as it was
     }
 }
@@ -286,7 +286,7 @@ learner_metrics_open(learner_metrics **out, const char *folder, const oct_number
     oct_file_clear(path);
     path_in(metrics, "metrics.csv", path);
     oct_file_clear(path);
-    metrics->csv.file = fopen(path, "ae");
+    metrics->csv.file = oct_file_stream(path, "a");
     if (metrics->csv.file == NULL) {
         learner_metrics_close(metrics);
         return OCT_EIO;
@@ -307,9 +307,9 @@ file_put_aside(learner_metrics *metrics, const char *path)
     int number = 0;
     do {
         (void)snprintf(kept, sizeof(kept), "%s/metrics-%d.csv", metrics->folder, ++number);
-    } while (access(kept, F_OK) == 0);
+    } while (oct_file_is_there(kept));
     errno = 0;
-    FILE *csv = rename(path, kept) == 0 ? fopen(path, "ae") : NULL;
+    FILE *csv = oct_file_rename(path, kept) == 0 ? oct_file_stream(path, "a") : NULL;
     if (csv == NULL) {
         failed(metrics); // rows go on below the other header
         return;
@@ -330,8 +330,8 @@ header_begin(learner_metrics *metrics)
     header_print(metrics, header);
     path_in(metrics, "metrics.csv", path);
     struct stat status;
-    bool is_new = stat(path, &status) != 0 || status.st_size == 0;
-    FILE *file = is_new ? NULL : fopen(path, "re");
+    bool is_new = oct_file_stat(path, &status) != 0 || status.st_size == 0;
+    FILE *file = is_new ? NULL : oct_file_stream(path, "r");
     if (file != NULL) {
         if (fgets(found, (int)sizeof(found), file) == NULL) {
             found[0] = '\0';
@@ -428,7 +428,7 @@ draft_write(draft *d)
         .older = metrics->rows_max / 4,
     };
     path_in(metrics, "metrics.csv", path);
-    FILE *in = fopen(path, "re");
+    FILE *in = oct_file_stream(path, "r");
     d->csv.file = in != NULL ? draft_open(metrics, "metrics.csv", d->csv_path) : NULL;
     d->events.file =
         d->csv.file != NULL ? draft_open(metrics, "metrics.events", d->events_path) : NULL;
@@ -461,7 +461,7 @@ events_clear_one(void *arg, const char *path)
     struct stat file;
     if (begun_s >= cleared->first_s && strcmp(path, cleared->metrics->events_path) != 0 &&
         lstat(path, &file) == 0 && S_ISREG(file.st_mode) && file.st_uid == geteuid()) {
-        (void)unlink(path);
+        (void)oct_file_remove(path);
     }
 }
 
@@ -492,7 +492,7 @@ draft_adopt(draft *d)
                  d->rows);
     metrics->rows = d->rows;
     events_name(metrics);
-    if (rename(d->events_path, metrics->events_path) != 0) {
+    if (oct_file_rename(d->events_path, metrics->events_path) != 0) {
         failed(metrics);
         return;
     }
@@ -509,7 +509,7 @@ draft_drop(table *t, const char *path)
 {
     if (t->file != NULL) {
         (void)fclose(t->file);
-        (void)unlink(path);
+        (void)oct_file_remove(path);
     }
 }
 

@@ -119,7 +119,7 @@ twin_replace(learner_run *run, enum twin drafted)
     learner_files_path(run, LEARNER_TWIN_FILE, path);
     learner_files_path(run, LEARNER_TWIN_NEXT_FILE, next);
     bool is_done = drafted == TWIN_WRITTEN ? oct_file_adopt(next, path) == OCT_OK
-                                           : unlink(path) == 0 || errno == ENOENT;
+                                           : oct_file_remove(path) == 0 || errno == ENOENT;
     if (!is_done) {
         run->folder.policies_errno = errno;
     }
@@ -232,9 +232,9 @@ learner_files_settle(learner_run *run, uint64_t version)
     if (version_of_file(next) == version && oct_file_adopt(next, path) == OCT_OK) {
         return;
     }
-    (void)unlink(next);
+    (void)oct_file_remove(next);
     uint64_t twin = version_of_file(path);
-    if (twin != version && twin != 0 && unlink(path) == 0) {
+    if (twin != version && twin != 0 && oct_file_remove(path) == 0) {
         oct_log_notice("LEARNER-TWIN-OTHER",
                        "%s was not of the same version as policy.oct and was removed", path);
     }

@@ -17,6 +17,7 @@
 #include "common/oct_base.h"
 #include "common/oct_clock.h"
 #include "common/oct_external.h"
+#include "common/oct_file.h"
 #include "common/oct_text.h"
 #include "include/octet/octet.h"
 
@@ -54,7 +55,7 @@ int
 octet_learner_open(octet_learner **out, const char *folder, char *error, size_t error_size)
 {
     struct sockaddr_un address;
-    int folder_fd = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    int folder_fd = oct_file_open_folder(folder, true);
     int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
     oct_external_address(&address, folder_fd);
     bool connected = folder_fd >= 0 && fd >= 0 &&

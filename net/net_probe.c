@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "common/oct_clock.h"
+#include "common/oct_file.h"
 #include "net/net_fd.h"
 #include "net/net_url.h"
 
@@ -23,7 +24,7 @@ static bool
 is_own(const char *path)
 {
     struct stat file;
-    return stat(path, &file) == 0 && file.st_uid == geteuid();
+    return oct_file_stat(path, &file) == 0 && file.st_uid == geteuid();
 }
 
 // words: for a person.

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "common/oct_base.h"
+#include "common/oct_file.h"
 #include "common/oct_log.h"
 #include "common/oct_thread.h"
 #include "net/net_internal.h"
@@ -59,20 +60,22 @@ list_has_name(const char *const *list, const char *entry)
 
 // Ours without what is unset or replaced, then what is set. The strings stay where they are.
 static const char **
-environment_create(const net_process_spec *spec)
+environment_create(const net_process_spec *spec, const char *confined)
 {
     size_t inherited = list_count((const char *const *)environ);
-    const char **list = oct_alloc((inherited + list_count(spec->set_env) + 1) * sizeof(*list));
+    const char **list = oct_alloc((inherited + list_count(spec->set_env) + 2) * sizeof(*list));
+    const char *const own[] = {confined, NULL};
     size_t count = 0;
     for (size_t i = 0; i < inherited; i++) {
         if (!list_has_name(spec->unset_env, environ[i]) &&
-            !list_has_name(spec->set_env, environ[i])) {
+            !list_has_name(spec->set_env, environ[i]) && !list_has_name(own, environ[i])) {
             list[count++] = environ[i];
         }
     }
     for (size_t i = 0; i < list_count(spec->set_env); i++) {
         list[count++] = spec->set_env[i];
     }
+    list[count] = confined;
     return list;
 }
 
@@ -100,7 +103,8 @@ process_spawn(net_process *process, net_loop *loop, const net_process_spec *spec
         {.flags = UV_INHERIT_FD, .data.fd = log_fd},
         {.flags = UV_INHERIT_FD, .data.fd = spec->passed_fd},
     };
-    const char **environment = environment_create(spec);
+    char *confined = oct_file_confined();
+    const char **environment = environment_create(spec, confined);
     uv_process_options_t options = {
         .exit_cb = process_exited,
         .file = spec->file,
@@ -113,6 +117,7 @@ process_spawn(net_process *process, net_loop *loop, const net_process_spec *spec
     };
     int code = uv_spawn(net_loop_uv(loop), &process->handle, &options);
     free(environment);
+    free(confined);
     return code;
 }
 
@@ -121,13 +126,13 @@ net_process_start(net_process **out, net_loop *loop, const net_process_spec *spe
                   net_exit_fn on_exit, void *arg)
 {
     // uv says ENOENT for a missing working folder, too.
-    if (access(spec->file, F_OK) != 0) {
+    if (!oct_file_is_there(spec->file)) {
         oct_log_error("NET-SPAWN", "file=%s error=\"%s\"", spec->file, strerror(errno));
         return OCT_ENOTFOUND;
     }
-    int log_fd = open(spec->log_path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644);
+    int log_fd = oct_file_open(spec->log_path, O_WRONLY | O_APPEND | O_CREAT, 0644, NULL);
     if (log_fd < 0) {
-        oct_log_error("NET-SPAWN", "log=%s error=\"%s\"", spec->log_path, strerror(errno));
+        oct_log_error("NET-SPAWN", "log=%s error=\"%s\"", spec->log_path, oct_file_strerror(errno));
         return OCT_EIO;
     }
     net_process *process = oct_alloc(sizeof(*process));

@@ -20,11 +20,12 @@ typedef struct net_process_spec {
     const char *const *set_env;   // NULL-terminated "NAME=value" added to the environment, or NULL
     const char *const *unset_env; // NULL-terminated names removed, or NULL
     const char *folder;           // working folder
-    const char *log_path;         // stdout and stderr are appended to this file
+    const char *log_path;         // stdout and stderr are appended to this regular file
     bool own_session;             // a terminal's Ctrl-C does not reach it
     int passed_fd;                // the child has it as NET_PROCESS_FD; 0: none
 } net_process_spec;
 
+// The child is confined to the folders that this process is (oct_file_open.h).
 // OCT_ENOTFOUND: no such executable; OCT_EIO: anything else (no process was started).
 OCT_CHECKED oct_err net_process_start(net_process **out, net_loop *loop,
                                       const net_process_spec *spec, net_exit_fn on_exit, void *arg);

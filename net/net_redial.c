@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "common/oct_base.h"
+#include "common/oct_file.h"
 #include "net/net_internal.h"
 #include "net/net_url.h"
 
@@ -117,7 +118,7 @@ redial_dial(net_redial *redial)
 static bool
 something_is_there(const char *ipc_url)
 {
-    return access(net_url_ipc_path(ipc_url), F_OK) == 0;
+    return oct_file_is_there(net_url_ipc_path(ipc_url));
 }
 
 static void
@@ -185,7 +186,7 @@ static void
 local_trouble(const char *path, char *out, size_t out_size)
 {
     struct stat file;
-    if (stat(path, &file) != 0) {
+    if (oct_file_stat(path, &file) != 0) {
         bool is_denied = errno == EACCES;
         (void)snprintf(out, out_size, "%s",
                        is_denied ? "this user may not enter its folder" : "nothing listens there");

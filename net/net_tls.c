@@ -16,6 +16,7 @@
 #include <openssl/x509v3.h>
 
 #include "common/oct_base.h"
+#include "common/oct_file.h"
 #include "common/oct_owner.h"
 #include "common/oct_text.h"
 
@@ -61,7 +62,7 @@ files_look(const char *folder, file_state files[FILES])
         struct stat status;
         path_of(path, sizeof(path), folder, i);
         files[i] = (file_state){0};
-        if (stat(path, &status) == 0) {
+        if (oct_file_stat(path, &status) == 0) {
             files[i] = (file_state){true, status.st_mtim, status.st_size, status.st_ino};
         }
     }
@@ -102,7 +103,7 @@ static oct_err
 file_check(const char *path, char *reason, size_t reason_size)
 {
     struct stat status;
-    if (stat(path, &status) != 0 || access(path, R_OK) != 0) {
+    if (oct_file_stat(path, &status) != 0 || access(path, R_OK) != 0) {
         return oct_refuse(reason, reason_size, "%s: %s", path, strerror(errno));
     }
     if (!S_ISREG(status.st_mode)) {
@@ -117,7 +118,7 @@ static oct_err
 key_check(const char *key, char *reason, size_t reason_size)
 {
     struct stat status;
-    if (stat(key, &status) != 0) {
+    if (oct_file_stat(key, &status) != 0) {
         return oct_refuse(reason, reason_size, "%s: %s", key, strerror(errno));
     }
     bool is_own = status.st_uid == geteuid();
@@ -136,7 +137,7 @@ key_check(const char *key, char *reason, size_t reason_size)
 static oct_err
 folder_check(const char *folder, char *reason, size_t reason_size)
 {
-    if (access(folder, F_OK) != 0) {
+    if (!oct_file_is_there(folder)) {
         return oct_refuse(reason, reason_size,
                           "%s: %s; 'octet certs issue ROLE NAME' makes the folder for --tls",
                           folder, strerror(errno));
@@ -257,7 +258,8 @@ crls_read(material *m, const char *folder, const material *before, char *reason,
     char path[4096];
     struct stat status;
     path_of(path, sizeof(path), folder, FILE_CRL);
-    if (stat(path, &status) != 0) { // nobody was revoked; or it was removed, which revokes nothing
+    if (oct_file_stat(path, &status) !=
+        0) { // nobody was revoked; or it was removed, which revokes nothing
         m->crls_are_kept = before != NULL && before->crls != NULL;
         m->crls = m->crls_are_kept
                       ? sk_X509_CRL_deep_copy(before->crls, X509_CRL_dup, X509_CRL_free)

@@ -22,7 +22,8 @@ policy_file_read(uint8_t **bytes, size_t *length, const char *path, char *reason
         (void)snprintf(reason, reason_size, "larger than %u bytes, the limit of a policy file",
                        POLICY_BYTES_MAX);
     } else if (reason_size > 0) {
-        (void)snprintf(reason, reason_size, "%s", errno != 0 ? strerror(errno) : oct_strerror(err));
+        (void)snprintf(reason, reason_size, "%s",
+                       errno != 0 ? oct_file_strerror(errno) : oct_strerror(err));
     }
     return err == OCT_EINVAL ? OCT_EPROTO : err;
 }

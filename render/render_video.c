@@ -31,12 +31,12 @@ struct render_video {
 static oct_err
 folder_is_free(const char *folder, char *reason, size_t reason_size)
 {
-    DIR *entries = opendir(folder);
+    DIR *entries = oct_file_open_entries(folder);
     if (entries == NULL && errno == ENOENT) {
         return OCT_OK;
     }
     if (entries == NULL) {
-        snprintf(reason, reason_size, "'%s': %s", folder, strerror(errno));
+        snprintf(reason, reason_size, "'%s': %s", folder, oct_file_strerror(errno));
         return OCT_EIO;
     }
     uint32_t names = 0;
@@ -61,11 +61,13 @@ folder_open(const char *folder, uint32_t *made, char *reason, size_t reason_size
     render_canvas_destroy(canvas);
     OCT_TRY(folder_is_free(folder, reason, reason_size));
     if (oct_file_make_folders(folder, made) != OCT_OK) {
-        snprintf(reason, reason_size, "cannot make the folder '%s': %s", folder, strerror(errno));
+        snprintf(reason, reason_size, "cannot make the folder '%s': %s", folder,
+                 oct_file_strerror(errno));
         return OCT_EIO;
     }
     if (access(folder, W_OK) != 0) {
-        snprintf(reason, reason_size, "cannot write into '%s': %s", folder, strerror(errno));
+        snprintf(reason, reason_size, "cannot write into '%s': %s", folder,
+                 oct_file_strerror(errno));
         return OCT_EIO;
     }
     return OCT_OK;
@@ -100,9 +102,10 @@ file_open(render_video *video, const render_video_request *request, char *reason
     }
     snprintf(video->unfinished, sizeof(video->unfinished), "%s.tmp.%ld", video->path,
              (long)getpid());
-    FILE *file = fopen(video->unfinished, "we");
+    FILE *file = oct_file_stream(video->unfinished, "wx");
     if (file == NULL) {
-        snprintf(reason, reason_size, "cannot write '%s': %s", video->path, strerror(errno));
+        snprintf(reason, reason_size, "cannot write '%s': %s", video->path,
+                 oct_file_strerror(errno));
         return OCT_EIO;
     }
     (void)fclose(file);
@@ -114,7 +117,7 @@ file_open(render_video *video, const render_video_request *request, char *reason
                                     .stop = request->stop};
     oct_err err = render_ffmpeg_start(&video->ffmpeg, &wanted, reason, reason_size);
     if (err != OCT_OK) {
-        (void)unlink(video->unfinished);
+        (void)oct_file_remove(video->unfinished);
     }
     return err;
 }
@@ -173,12 +176,13 @@ render_video_close(render_video *video, char *reason, size_t reason_size)
     oct_err err = OCT_OK;
     if (video->ffmpeg != NULL) {
         err = render_ffmpeg_finish(video->ffmpeg, reason, reason_size);
-        if (err == OCT_OK && rename(video->unfinished, video->path) != 0) {
-            snprintf(reason, reason_size, "cannot write '%s': %s", video->path, strerror(errno));
+        if (err == OCT_OK && oct_file_rename(video->unfinished, video->path) != 0) {
+            snprintf(reason, reason_size, "cannot write '%s': %s", video->path,
+                     oct_file_strerror(errno));
             err = OCT_EIO;
         }
         if (err != OCT_OK) {
-            (void)unlink(video->unfinished);
+            (void)oct_file_remove(video->unfinished);
         }
     }
     free(video);
@@ -193,7 +197,7 @@ render_video_abandon(render_video *video)
     }
     if (video->ffmpeg != NULL) {
         render_ffmpeg_kill(video->ffmpeg);
-        (void)unlink(video->unfinished);
+        (void)oct_file_remove(video->unfinished);
     }
     oct_file_remove_folders(video->path, video->made); // frames that are there stay
     free(video);

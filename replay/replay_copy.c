@@ -32,7 +32,8 @@ static oct_err
 failed(const char *path, char *reason, size_t reason_size)
 {
     int code = errno;
-    (void)oct_refuse(reason, reason_size, "%s cannot be written: %s", path, strerror(code));
+    (void)oct_refuse(reason, reason_size, "%s cannot be written: %s", path,
+                     oct_file_strerror(code));
     return code == ENOSPC || code == EDQUOT ? OCT_EAGAIN : OCT_EIO;
 }
 
@@ -69,7 +70,7 @@ copies_list(const char *path, uint64_t **out)
                    slash ? path : ".");
     uint64_t *turns = oct_alloc(COPIES_MAX * sizeof(*turns));
     uint32_t count = 0;
-    DIR *all = opendir(folder);
+    DIR *all = oct_file_open_entries(folder);
     for (struct dirent *entry; all && count < COPIES_MAX && (entry = readdir(all));) {
         uint64_t turn = turn_of(base, entry->d_name);
         turns[count] = turn;
@@ -88,7 +89,7 @@ static bool
 is_of_run(const replay_file *file, const char *name)
 {
     replay_file_header header = {.run_id = 0};
-    int descriptor = open(name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    int descriptor = oct_file_open(name, O_RDONLY | O_NOFOLLOW, 0, NULL);
     bool is_of = descriptor >= 0 &&
                  read(descriptor, &header, sizeof(header)) == (ssize_t)sizeof(header) &&
                  memcmp(header.magic, file->header->magic, sizeof(header.magic)) == 0 &&
@@ -109,7 +110,7 @@ copies_prune(const replay_file *file, uint64_t turn, uint32_t kept)
     for (uint32_t i = 0; i < count; i++) {
         if (copy_path(file->path, turns[i], name) && is_of_run(file, name) &&
             (turns[i] > turn || ++good > kept)) {
-            (void)unlink(name);
+            (void)oct_file_remove(name);
         }
     }
     free(turns);
@@ -166,7 +167,7 @@ draft_end(int descriptor, bool is_good, const char *draft, const char *path, cha
     }
     errno = is_good ? errno : code;
     oct_err err = failed(path, reason, reason_size);
-    (void)unlink(draft);
+    (void)oct_file_remove(draft);
     return err;
 }
 
@@ -292,7 +293,7 @@ replay_copy_take(const char *path, uint64_t turn, const uint8_t hash[WIRE_HASH_B
     }
     if (err != OCT_OK) { // and said so
         (void)close(to);
-        (void)unlink(draft);
+        (void)oct_file_remove(draft);
         return err;
     }
     errno = code;

@@ -15,6 +15,7 @@
 #include "common/oct_base.h"
 #include "common/oct_box.h"
 #include "common/oct_bytes.h"
+#include "common/oct_file.h"
 #include "common/oct_pulse.h"
 #include "common/oct_text.h"
 #include "proto/wire_check.h"
@@ -297,14 +298,16 @@ static oct_err
 file_map(const char *path, const uint8_t **bytes, uint64_t *length, char *reason,
          size_t reason_size)
 {
-    int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    int descriptor = oct_file_open(path, O_RDONLY, 0, NULL);
     if (descriptor < 0) {
-        bool is_missing = errno == ENOENT;
-        (void)oct_refuse(reason, reason_size, "%s cannot be opened: %s", path, strerror(errno));
-        return is_missing ? OCT_ENOTFOUND : OCT_EIO;
+        int why = errno;
+        bool is_other = why == EISDIR || why == ENOTSUP || why == ELOOP;
+        (void)oct_refuse(reason, reason_size, "%s cannot be opened: %s", path,
+                         oct_file_strerror(why));
+        return is_other ? OCT_EINVAL : why == ENOENT ? OCT_ENOTFOUND : OCT_EIO;
     }
     struct stat status;
-    if (fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode) || status.st_size == 0) {
+    if (fstat(descriptor, &status) != 0 || status.st_size == 0) {
         (void)close(descriptor);
         return oct_refuse(reason, reason_size, "%s is not a data set of Octet", path);
     }
@@ -312,7 +315,8 @@ file_map(const char *path, const uint8_t **bytes, uint64_t *length, char *reason
     int code = errno;
     (void)close(descriptor);
     if (base == MAP_FAILED) {
-        (void)oct_refuse(reason, reason_size, "%s cannot be mapped: %s", path, strerror(code));
+        (void)oct_refuse(reason, reason_size, "%s cannot be mapped: %s", path,
+                         oct_file_strerror(code));
         return OCT_EIO;
     }
     *bytes = base;

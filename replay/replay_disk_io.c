@@ -13,6 +13,7 @@
 
 #include "common/oct_base.h"
 #include "common/oct_clock.h"
+#include "common/oct_file.h"
 #include "common/oct_log.h"
 #include "common/oct_ring.h"
 #include "common/oct_text.h"
@@ -392,7 +393,7 @@ replay_disk_go_back(replay_disk *disk, replay_table **table, uint64_t turn,
     OCT_TRY(unread_refuse(disk, reason, reason_size));
     if (turn > 0) {
         OCT_TRY(replay_copy_take(disk->path, turn, hash, reason, reason_size));
-    } else if (unlink(disk->path) != 0 && errno != ENOENT) {
+    } else if (oct_file_remove(disk->path) != 0 && errno != ENOENT) {
         (void)oct_refuse(reason, reason_size, "%s cannot be removed: %s", disk->path,
                          strerror(errno));
         return OCT_EIO;

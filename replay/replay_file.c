@@ -133,7 +133,7 @@ life_now(const replay_file *file)
         life.device = status.st_dev;
         life.inode = status.st_ino;
     }
-    int boot = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+    int boot = oct_file_open("/proc/sys/kernel/random/boot_id", O_RDONLY, 0, NULL);
     if (boot >= 0) {
         if (read(boot, life.boot, sizeof(life.boot) - 1) < 0) {
             life.boot[0] = 0;
@@ -229,7 +229,8 @@ err_of_disk(int code)
 static oct_err
 err_of_open(int code)
 {
-    static const int lasting[] = {EACCES, EPERM, EROFS, EISDIR, ENOTDIR, ELOOP, ENAMETOOLONG};
+    static const int lasting[] = {EACCES, EPERM, EROFS,   EISDIR,      ENOTDIR,
+                                  ELOOP,  EXDEV, ENOTSUP, ENAMETOOLONG};
     for (size_t i = 0; i < OCT_COUNTOF(lasting); i++) {
         if (code == lasting[i]) {
             return OCT_EINVAL;
@@ -275,7 +276,7 @@ replay_file_reserve(int descriptor, const char *path, uint64_t bytes, char *reas
         return OCT_OK;
     }
     (void)oct_refuse(reason, reason_size, "%s: no room for %.1f MiB: %s", path,
-                     (double)missing / MIB, strerror(code));
+                     (double)missing / MIB, oct_file_strerror(code));
     return err_of_disk(code);
 }
 
@@ -305,7 +306,7 @@ file_map(replay_file *file, uint64_t bytes, char *reason, size_t reason_size)
     void *base = mmap(NULL, bytes, PROT_READ | PROT_WRITE, sharing, file->descriptor, 0);
     if (base == MAP_FAILED) {
         (void)oct_refuse(reason, reason_size, "%s cannot be mapped: %s", file->path,
-                         strerror(errno));
+                         oct_file_strerror(errno));
         return OCT_EIO;
     }
     file->base = base;
@@ -318,7 +319,7 @@ static oct_err
 descriptor_open(replay_file *file, int flags, char *reason, size_t reason_size)
 {
     int access = file->is_copy ? O_RDONLY : O_RDWR;
-    file->descriptor = open(file->path, flags | access | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0600);
+    file->descriptor = oct_file_open(file->path, flags | access, 0600, NULL);
     if (file->descriptor < 0) {
         if (errno == ENOENT && !(flags & O_CREAT)) {
             (void)oct_refuse(reason, reason_size, "%s does not exist", file->path);
@@ -326,12 +327,8 @@ descriptor_open(replay_file *file, int flags, char *reason, size_t reason_size)
         }
         int code = errno;
         (void)oct_refuse(reason, reason_size, "%s cannot be opened: %s", file->path,
-                         strerror(code));
+                         oct_file_strerror(code));
         return err_of_open(code);
-    }
-    struct stat status;
-    if (fstat(file->descriptor, &status) != 0 || !S_ISREG(status.st_mode)) {
-        return oct_refuse(reason, reason_size, "%s is not a regular file", file->path);
     }
     oct_lock got = oct_file_lock(file->descriptor, file->is_copy);
     if (got == OCT_LOCK_TAKEN) {
@@ -343,7 +340,7 @@ descriptor_open(replay_file *file, int flags, char *reason, size_t reason_size)
     }
     if (got == OCT_LOCK_FAILED) {
         (void)oct_refuse(reason, reason_size, "%s cannot be locked: %s", file->path,
-                         strerror(errno));
+                         oct_file_strerror(errno));
         return OCT_EIO;
     }
     file->is_locked = got == OCT_LOCK_HELD;
@@ -375,7 +372,8 @@ header_read(const replay_file *file, replay_file_header *header, replay_layout *
     memset(header, 0, sizeof(*header));
     if (fstat(file->descriptor, &status) != 0 ||
         pread(file->descriptor, header, sizeof(*header), 0) < 0) {
-        (void)oct_refuse(reason, reason_size, "%s cannot be read: %s", file->path, strerror(errno));
+        (void)oct_refuse(reason, reason_size, "%s cannot be read: %s", file->path,
+                         oct_file_strerror(errno));
         return OCT_EIO;
     }
     uint64_t bytes = (uint64_t)status.st_size;
@@ -453,7 +451,7 @@ bool
 replay_file_is_one(const char *path)
 {
     char begin[sizeof(magic)] = "";
-    int file = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    int file = oct_file_open(path, O_RDONLY, 0, NULL);
     bool is_one = file >= 0 && read(file, begin, sizeof(begin)) == (ssize_t)sizeof(begin) &&
                   memcmp(begin, magic, sizeof(begin)) == 0;
     if (file >= 0) {
@@ -510,7 +508,7 @@ file_reserve(replay_file *file, uint64_t bytes, char *reason, size_t reason_size
         err = file_map(file, bytes, reason, reason_size);
     }
     if (err != OCT_OK) {
-        (void)unlink(file->path);
+        (void)oct_file_remove(file->path);
     }
     return err;
 }
@@ -555,8 +553,9 @@ replay_file_create_for(replay_file **out, const char *path, const wire_configure
     replay_step();
     // The header says that all of it is there, and by its name, too.
     if (msync(file->base, file->bytes, MS_SYNC) != 0 || oct_file_sync_folder(path) != OCT_OK) {
-        (void)oct_refuse(reason, reason_size, "%s cannot be written: %s", path, strerror(errno));
-        (void)unlink(path);
+        (void)oct_refuse(reason, reason_size, "%s cannot be written: %s", path,
+                         oct_file_strerror(errno));
+        (void)oct_file_remove(path);
         replay_file_close(file);
         return OCT_EIO;
     }

@@ -86,6 +86,23 @@ TERMINAL = {
     r"\bfopencookie\s*\(": ("common/oct_output.c",),
     r"\bjson_dump[bsf]?\w*\s*\(": ("cli/cli_json.c", "cli/dash/cli_dash_json.c", "cli/sweep/cli_sweep_optuna.c", "learner/learner_summary.c"),
 }
+# Only common/oct_file_open.h opens, renames and removes files: other code calls its functions.
+OPENS = re.compile(r"(?<![\w.>])(open|open64|openat|fopen|fopen64|freopen|creat|opendir|scandir|fdopendir|ftw|nftw|rename|renameat|unlink|"
+                   r"unlinkat|remove|rmdir|mkdir|mkdirat|link|linkat|symlink|truncate|tmpfile|tmpnam|tempnam|mktemp|mkstemp|mkdtemp)\s*\(")
+MAY_OPEN = {
+    "common/oct_file_open.c": "is where files are opened",
+    "common/oct_file.c": "writes into devices and pipes that the user names",
+    "common/oct_start.c": "opens /dev/null",
+    "cli/run/cli_run_end.c": "opens /dev/null",
+    "cli/status/cli_screen.c": "opens the terminal again",
+    "cli/top/cli_top_screen.c": "opens the terminal",
+    "cli/cli_presets.c": "lists folders in order (scandir)",
+    "cli/runs/cli_run_list.c": "lists folders in order (scandir)",
+    "cli/cluster/cli_cluster_ssh.c": "makes a temporary folder with mkdtemp",
+    "net/net_gate_folder.c": "makes sockets in a folder of mkdtemp, and removes what is in such folders",
+    "net/net_gate_local.c": "opens sockets",
+    "learner/learner_external.c": "removes a socket",
+}
 UNFINISHED = re.compile(r"\b(TODO|FIXME|XXX|HACK)\b")
 FILE_LINES_MAX = {".c": 800, ".h": 320}
 FUNCTION_LINES_MAX = 70
@@ -150,6 +167,9 @@ def check_line(rel, line):
             yield f"banned: {why}"
     if PYTHON_STARTS.search(line.split("//")[0]) and rel.as_posix() != PYTHON_STARTER:
         yield f"start Python with {PYTHON_STARTER}, which keeps the current folder off its search path"
+    opens = OPENS.search(code)
+    if opens and rel.as_posix() not in MAY_OPEN:
+        yield f"{opens[1]}: files are opened, renamed and removed by functions of common/oct_file_open.h"
 
 
 def check_described(rel, lines):
@@ -346,6 +366,11 @@ SELF_TESTS = [
     ({"presets/a.yaml": "env: \n"}, "blanks"),
     ({"nn/meson.build": "x = 1 \n"}, "blanks"),
     ({"build/a.md": "A line. \n", ".gitignore": "/build*/\n"}, None),
+    ({"nn/a.c": 'f = fopen("a", "r");\n'}, "fopen: files are opened"),
+    ({"nn/a.c": "if (unlink (path) != 0)\n"}, "unlink: files are opened"),
+    ({"nn/a.c": 'n->open(x); my_open(x); // open(2)\nprint("open(2)");\n'}, None),
+    ({"common/oct_file_open.c": "int fd = openat(f, name, flags);\n"}, None),
+    ({"tests/nn/a.c": "int fd = open(path, 0);\n"}, None),
     ({"more/a.c": ""}, "more/: a folder with C code that is not in MAY_INCLUDE"),
     ({"more/less/a.h": ""}, "more/: a folder with C code that is not in MAY_INCLUDE"),
     ({"build-x/a.c": "", ".gitignore": "*.o\n/build*/\n"}, None),

@@ -129,7 +129,7 @@ cli_cluster_shell_program(const char *command, const char *name)
         exit(CLI_EXIT_FAILED);
     }
     if (oct_file_read(path, PROGRAM_BYTES_MAX, &bytes, &length) != OCT_OK) {
-        cli_error(command, "cannot read '%s': %s", path, strerror(errno));
+        cli_error(command, "cannot read '%s': %s", path, oct_file_strerror(errno));
         exit(CLI_EXIT_FAILED);
     }
     const char *text = (const char *)bytes;

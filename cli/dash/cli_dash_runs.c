@@ -14,6 +14,7 @@
 #include "cli/runs/cli_run_list.h"
 #include "common/oct_base.h"
 #include "common/oct_clock.h"
+#include "common/oct_file.h"
 #include "common/oct_text.h"
 #include "net/net_probe.h"
 #include "net/net_url.h"
@@ -122,7 +123,7 @@ replays_find(entry *e)
 static int
 folder_open(const char *path)
 {
-    return open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    return oct_file_open_folder(path, true);
 }
 
 static void

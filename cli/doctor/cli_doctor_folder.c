@@ -34,7 +34,7 @@ write_try(const char *folder, double *sync_s, bool *has_locks, const char **what
     (void)snprintf(draft, sizeof(draft), "%s/.octet-doctor-%ld.new", folder, (long)getpid());
     (void)snprintf(path, sizeof(path), "%s/.octet-doctor-%ld", folder, (long)getpid());
     *what = "write a file";
-    int fd = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    int fd = oct_file_open(draft, O_WRONLY | O_CREAT | O_EXCL, 0600, NULL);
     if (fd < 0) {
         return errno;
     }
@@ -43,14 +43,14 @@ write_try(const char *folder, double *sync_s, bool *has_locks, const char **what
         code = errno;
     } else if (*what = "sync a file", fsync(fd) != 0) {
         code = errno;
-    } else if (*what = "rename a file", rename(draft, path) != 0) {
+    } else if (*what = "rename a file", oct_file_rename(draft, path) != 0) {
         code = errno;
     }
     *sync_s = 1e-9 * (double)(oct_clock_ns() - begin_ns);
     *has_locks = flock(fd, LOCK_EX | LOCK_NB) == 0;
     (void)close(fd);
-    (void)unlink(draft);
-    (void)unlink(path);
+    (void)oct_file_remove(draft);
+    (void)oct_file_remove(path);
     return code;
 }
 
@@ -63,7 +63,7 @@ write_check(cli_doctor *doctor)
     int code = write_try(doctor->folder, &sync_s, &has_locks, &what);
     if (code != 0) {
         cli_doctor_add(doctor, "disk", CLI_DOCTOR_FAIL, "choose another folder (--run-dir)",
-                       "cannot %s in %s: %s", what, doctor->folder, strerror(code));
+                       "cannot %s in %s: %s", what, doctor->folder, oct_file_strerror(code));
         return;
     }
     bool is_slow = sync_s > SYNC_SLOW_S;
@@ -83,7 +83,7 @@ space_check(cli_doctor *doctor)
     uint64_t space = cli_folder_space(doctor->folder);
     if (space == UINT64_MAX) {
         cli_doctor_add(doctor, "space", CLI_DOCTOR_WARN, "", "the space of %s is unknown: %s",
-                       doctor->folder, strerror(errno));
+                       doctor->folder, oct_file_strerror(errno));
         return;
     }
     bool is_small = space < SPACE_LEAST;
@@ -137,7 +137,7 @@ static void
 owner_check(cli_doctor *doctor)
 {
     struct stat folder;
-    if (stat(doctor->folder, &folder) == 0 && !oct_owner_is_trusted(folder.st_uid)) {
+    if (oct_file_stat(doctor->folder, &folder) == 0 && !oct_owner_is_trusted(folder.st_uid)) {
         cli_doctor_add(doctor, "owner", CLI_DOCTOR_WARN,
                        "run only experiments that you trust there",
                        "%s belongs to user %u, who can replace its contents", doctor->folder,

@@ -17,6 +17,7 @@
 #include "common/oct_cgroup.h"
 #include "common/oct_clock.h"
 #include "common/oct_cores.h"
+#include "common/oct_file.h"
 #include "common/oct_memory.h"
 #include "net/net_limits.h"
 #include "nn/nn_gemm.h"
@@ -36,7 +37,7 @@ static void
 model_read(char *out, size_t size)
 {
     char line[256];
-    FILE *file = fopen("/proc/cpuinfo", "re");
+    FILE *file = oct_file_stream("/proc/cpuinfo", "r");
     (void)snprintf(out, size, "unknown model");
     while (file != NULL && fgets(line, sizeof(line), file) != NULL) {
         const char *colon = strchr(line, ':');

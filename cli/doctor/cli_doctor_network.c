@@ -17,6 +17,7 @@
 
 #include "cli/cluster/cli_cluster_plan.h"
 #include "cli/dash/cli_dash_server.h"
+#include "common/oct_file.h"
 #include "net/net_certificates.h"
 #include "net/net_http.h"
 
@@ -31,7 +32,7 @@
 static int
 socket_try(const char *folder)
 {
-    int here = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), code = 0;
+    int here = oct_file_open_folder(".", false), code = 0;
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     (void)snprintf(address.sun_path, sizeof(address.sun_path), "octet-doctor-%ld.ipc",
@@ -40,7 +41,7 @@ socket_try(const char *folder)
         code = errno;
     } else {
         code = bind(fd, (const struct sockaddr *)&address, sizeof(address)) == 0 ? 0 : errno;
-        (void)unlink(address.sun_path);
+        (void)oct_file_remove(address.sun_path);
         code = fchdir(here) == 0 ? code : errno;
     }
     if (fd >= 0) {
@@ -120,17 +121,17 @@ ca_check(cli_doctor *doctor, const char *folder)
     char path[CLI_PATH_MAX + 280];
     struct stat key;
     (void)snprintf(path, sizeof(path), "%s/ca.key", folder);
-    if (stat(path, &key) == 0 && (key.st_mode & 077) != 0) {
+    if (oct_file_stat(path, &key) == 0 && (key.st_mode & 077) != 0) {
         cli_doctor_add(doctor, "certificates", CLI_DOCTOR_FAIL,
                        "chmod 600, and make a new CA if those users are not trusted",
                        "%s: other users can read or write the key of the CA (mode %04o)", path,
                        (unsigned)(key.st_mode & 07777));
     }
-    DIR *all = opendir(folder);
+    DIR *all = oct_file_open_entries(folder);
     const struct dirent *entry;
     while (all != NULL && (entry = readdir(all)) != NULL) {
         (void)snprintf(path, sizeof(path), "%s/%s/node.crt", folder, entry->d_name);
-        if (entry->d_name[0] != '.' && access(path, F_OK) == 0) {
+        if (entry->d_name[0] != '.' && oct_file_is_there(path)) {
             (void)snprintf(path, sizeof(path), "%s/%s", folder, entry->d_name);
             certificate_check(doctor, path);
         }
@@ -146,7 +147,7 @@ certificates_check(cli_doctor *doctor)
     const char *folder = doctor->tls != NULL ? doctor->tls : CA_FOLDER;
     char ca[CLI_PATH_MAX + 16];
     (void)snprintf(ca, sizeof(ca), "%s/issued.pem", folder);
-    if (access(ca, F_OK) == 0) {
+    if (oct_file_is_there(ca)) {
         ca_check(doctor, folder);
     } else if (doctor->tls != NULL) {
         certificate_check(doctor, folder);

@@ -97,7 +97,7 @@ entry_list(packing *p, const char *below, const char *entry)
                       cli_text_plain(entry, SIZE_MAX).text, CLI_PACK_NAME_MAX);
     }
     if (fstatat(p->folder, name, &status, AT_SYMLINK_NOFOLLOW) != 0) {
-        return REFUSE(p, "%s: %s", name, strerror(errno));
+        return REFUSE(p, "%s: %s", name, oct_file_strerror(errno));
     }
     if (S_ISDIR(status.st_mode)) {
         return folder_list(p, name);
@@ -112,11 +112,9 @@ entry_list(packing *p, const char *below, const char *entry)
 static oct_err
 folder_list(packing *p, const char *below)
 {
-    int fd = openat(p->folder, below[0] != '\0' ? below : ".",
-                    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    DIR *folder = fd >= 0 ? fdopendir(fd) : NULL;
+    DIR *folder = oct_file_open_entries_at(p->folder, below);
     if (folder == NULL) {
-        return REFUSE(p, "%s cannot be listed: %s", below, strerror(errno));
+        return REFUSE(p, "%s cannot be listed: %s", below, oct_file_strerror(errno));
     }
     oct_err err = OCT_OK;
     const struct dirent *entry;
@@ -144,8 +142,9 @@ file_lock(packing *p, const char *name, int fd, bool is_shared, bool *is_taken)
 {
     oct_lock got = oct_file_lock(fd, is_shared);
     *is_taken = got == OCT_LOCK_TAKEN;
-    return got == OCT_LOCK_FAILED ? REFUSE(p, "%s cannot be locked: %s", name, strerror(errno))
-                                  : OCT_OK;
+    return got == OCT_LOCK_FAILED
+               ? REFUSE(p, "%s cannot be locked: %s", name, oct_file_strerror(errno))
+               : OCT_OK;
 }
 
 // Those of octet train and octet-learner, for as long as it is packed.
@@ -154,7 +153,7 @@ lock(packing *p, const char *path)
 {
     static const char *const names[LOCKS_MAX] = {".lock", "learner.lock"};
     for (int i = 0; i < LOCKS_MAX; i++) {
-        p->lock[i] = openat(p->folder, names[i], O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+        p->lock[i] = oct_file_open_at(p->folder, names[i], O_RDWR, 0, NULL);
         bool is_taken = false;
         if (p->lock[i] >= 0) {
             OCT_TRY(file_lock(p, names[i], p->lock[i], false, &is_taken));
@@ -173,9 +172,9 @@ static oct_err
 file_open(packing *p, const cli_pack_file *file, int *out)
 {
     struct stat status;
-    int fd = openat(p->folder, file->name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+    int fd = oct_file_open_at(p->folder, file->name, O_RDONLY, 0, &status);
     if (fd < 0) {
-        return REFUSE(p, "%s cannot be read: %s", file->name, strerror(errno));
+        return REFUSE(p, "%s cannot be read: %s", file->name, oct_file_strerror(errno));
     }
     // A replay has its table locked, a learner learner.lock, which is ours.
     bool is_ours = strcmp(file->name, "learner.lock") == 0;
@@ -183,8 +182,7 @@ file_open(packing *p, const cli_pack_file *file, int *out)
     oct_err err = is_ours ? OCT_OK : file_lock(p, file->name, fd, true, &is_taken);
     if (is_taken) {
         err = REFUSE(p, "%s is in use by a daemon; end the run first", file->name);
-    } else if (err == OCT_OK &&
-               (fstat(fd, &status) != 0 || (uint64_t)status.st_size != file->size)) {
+    } else if (err == OCT_OK && (uint64_t)status.st_size != file->size) {
         err = REFUSE(p, "%s changed while it was packed", file->name);
     }
     if (err != OCT_OK) {
@@ -198,7 +196,7 @@ file_open(packing *p, const cli_pack_file *file, int *out)
 static oct_err
 write_failed(packing *p)
 {
-    (void)REFUSE(p, "the pack cannot be written: %s", strerror(errno));
+    (void)REFUSE(p, "the pack cannot be written: %s", oct_file_strerror(errno));
     return OCT_EIO;
 }
 
@@ -216,7 +214,7 @@ file_read(packing *p, const cli_pack_file *file, cli_pack_writer *writer,
         ssize_t count = read(fd, p->piece, OCT_MIN(left, (uint64_t)PIECE_BYTES));
         if (count <= 0) {
             err = REFUSE(p, "%s cannot be read: %s", file->name,
-                         count < 0 ? strerror(errno) : "it has become shorter");
+                         count < 0 ? oct_file_strerror(errno) : "it has become shorter");
             break;
         }
         wire_hash_add(sum, p->piece, (size_t)count);
@@ -294,7 +292,7 @@ pack_write(packing *p, const char *path, cli_pack_result *result)
     struct stat status;
     int fd = oct_file_draft_open(path, 0600, draft);
     if (fd < 0) {
-        return REFUSE(p, "'%s' cannot be written: %s", path, strerror(errno));
+        return REFUSE(p, "'%s' cannot be written: %s", path, oct_file_strerror(errno));
     }
     oct_err err = all_write(p, fd);
     if (err == OCT_OK && fstat(fd, &status) == 0) {
@@ -305,7 +303,7 @@ pack_write(packing *p, const char *path, cli_pack_result *result)
         err = write_failed(p);
     }
     if (err != OCT_OK) {
-        (void)unlink(draft);
+        (void)oct_file_remove(draft);
     }
     return err;
 }
@@ -340,9 +338,9 @@ pack_folder(packing *p, const char *folder, const char *out, char *path, size_t 
             cli_pack_result *result)
 {
     struct stat status;
-    p->folder = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    p->folder = oct_file_open_folder(folder, false);
     if (p->folder < 0) {
-        return REFUSE(p, "cannot enter '%s': %s", folder, strerror(errno));
+        return REFUSE(p, "cannot enter '%s': %s", folder, oct_file_strerror(errno));
     }
     if (faccessat(p->folder, "config.yaml", R_OK, 0) != 0) {
         return REFUSE(p, "'%s' is not a run folder: it has no config.yaml", folder);

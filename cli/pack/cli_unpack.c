@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,9 +16,8 @@
 #include "common/oct_owner.h"
 #include "common/oct_text.h"
 
-#define PIECE_BYTES  (64u << 10) // zeros of this size are not written: they are there
-#define FOLDERS_OPEN 16          // by nftw
-#define PATH_BYTES   OCT_FILE_PATH_MAX
+#define PIECE_BYTES (64u << 10) // zeros of this size are not written: they are there
+#define PATH_BYTES  OCT_FILE_PATH_MAX
 
 typedef struct unpacking {
     const char *pack; // its path
@@ -53,7 +51,7 @@ take(unpacking *u, void *out, size_t length, const char *what)
     if (err == OCT_EPROTO) {
         return REFUSE(u, "%s is damaged at %s", u->pack, what);
     }
-    return err == OCT_OK ? OCT_OK : REFUSE(u, "%s: %s", u->pack, strerror(errno));
+    return err == OCT_OK ? OCT_OK : REFUSE(u, "%s: %s", u->pack, oct_file_strerror(errno));
 }
 
 static oct_err
@@ -98,8 +96,9 @@ folders_make(unpacking *u, const char *name)
     char path[CLI_PACK_NAME_MAX + 1];
     for (const char *slash = strchr(name, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
         (void)snprintf(path, sizeof(path), "%.*s", (int)(slash - name), name);
-        if (mkdirat(u->folder, path, 0777) != 0 && errno != EEXIST) {
-            return REFUSE(u, "cannot make folder %s/%s: %s", u->draft, path, strerror(errno));
+        if (oct_file_make_one_folder_at(u->folder, path) != 0 && errno != EEXIST) {
+            return REFUSE(u, "cannot make folder %s/%s: %s", u->draft, path,
+                          oct_file_strerror(errno));
         }
     }
     return OCT_OK;
@@ -108,7 +107,7 @@ folders_make(unpacking *u, const char *name)
 static oct_err
 write_failed(unpacking *u, const cli_pack_file *file, int code)
 {
-    (void)REFUSE(u, "%s cannot be written: %s", file->name, strerror(code));
+    (void)REFUSE(u, "%s cannot be written: %s", file->name, oct_file_strerror(code));
     return OCT_EIO;
 }
 
@@ -169,8 +168,7 @@ member_take(unpacking *u, const cli_pack_file *file)
         return REFUSE(u, "%s: its next file is not %s, as its manifest says", u->pack, file->name);
     }
     OCT_TRY(folders_make(u, file->name));
-    int fd =
-        openat(u->folder, file->name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    int fd = oct_file_open_at(u->folder, file->name, O_WRONLY | O_CREAT | O_EXCL, 0600, NULL);
     if (fd < 0) {
         return write_failed(u, file, errno);
     }
@@ -204,16 +202,6 @@ end_take(unpacking *u)
     return OCT_OK;
 }
 
-static int
-remove_one(const char *path, const struct stat *status, int kind, struct FTW *at)
-{
-    (void)status;
-    (void)kind;
-    (void)at;
-    (void)remove(path);
-    return 0;
-}
-
 // ---- all of it
 
 // Makes the folder above path, and an empty one beside it.
@@ -233,19 +221,22 @@ draft_make(unpacking *u, const char *path)
             u, "'%s' already exists and is not an empty folder; name another with --run-dir", path);
     }
     (void)snprintf(u->parent, sizeof(u->parent), "%s", path);
-    if (oct_file_cut_last(u->parent) && oct_file_make_folders(u->parent, &u->made) != OCT_OK) {
-        return REFUSE(u, "cannot make folder '%s': %s", u->parent, strerror(errno));
+    bool has_parent = oct_file_cut_last(u->parent);
+    if (has_parent && oct_file_make_folders(u->parent, &u->made) != OCT_OK) {
+        return REFUSE(u, "cannot make folder '%s': %s", u->parent, oct_file_strerror(errno));
     }
+    oct_file_confine(has_parent ? u->parent : "."); // the draft becomes no link meanwhile
     (void)snprintf(u->draft, sizeof(u->draft), "%s.unpack.%ld", path, (long)getpid());
-    if (mkdir(u->draft, 0777) != 0) {
+    if (oct_file_make_one_folder(u->draft) != 0) {
         int code = errno;
         char draft[sizeof(u->draft)];
         memcpy(draft, u->draft, sizeof(draft));
         u->draft[0] = '\0';
-        return REFUSE(u, "cannot make folder '%s': %s", draft, strerror(code));
+        return REFUSE(u, "cannot make folder '%s': %s", draft, oct_file_strerror(code));
     }
-    u->folder = open(u->draft, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    return u->folder >= 0 ? OCT_OK : REFUSE(u, "cannot enter '%s': %s", u->draft, strerror(errno));
+    u->folder = oct_file_open_folder(u->draft, false);
+    return u->folder >= 0 ? OCT_OK
+                          : REFUSE(u, "cannot enter '%s': %s", u->draft, oct_file_strerror(errno));
 }
 
 static oct_err
@@ -268,16 +259,15 @@ static oct_err
 mark_make(unpacking *u, bool is_trusted)
 {
     if (is_trusted) {
-        return unlinkat(u->folder, OCT_OWNER_UNPACKED, 0) == 0 || errno == ENOENT
+        return oct_file_remove_at(u->folder, OCT_OWNER_UNPACKED) == 0 || errno == ENOENT
                    ? OCT_OK
                    : REFUSE(u, "%s/" OCT_OWNER_UNPACKED " cannot be removed: %s", u->draft,
-                            strerror(errno));
+                            oct_file_strerror(errno));
     }
-    int fd =
-        openat(u->folder, OCT_OWNER_UNPACKED, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0644);
+    int fd = oct_file_open_at(u->folder, OCT_OWNER_UNPACKED, O_WRONLY | O_CREAT, 0644, NULL);
     if (fd < 0 || close(fd) != 0) {
         return REFUSE(u, "%s/" OCT_OWNER_UNPACKED " cannot be written: %s", u->draft,
-                      strerror(errno));
+                      oct_file_strerror(errno));
     }
     return OCT_OK;
 }
@@ -295,8 +285,10 @@ unpack_all(unpacking *u, const char *folder, bool is_trusted, char *path, size_t
     }
     OCT_TRY(end_take(u));
     OCT_TRY(mark_make(u, is_trusted));
-    if (fsync(u->folder) != 0 || rename(u->draft, path) != 0) { // over an empty folder, too
-        return REFUSE(u, "'%s' cannot take the name '%s': %s", u->draft, path, strerror(errno));
+    if (fsync(u->folder) != 0 ||
+        oct_file_rename(u->draft, path) != 0) { // over an empty folder, too
+        return REFUSE(u, "'%s' cannot take the name '%s': %s", u->draft, path,
+                      oct_file_strerror(errno));
     }
     u->draft[0] = '\0';
     result->files = u->manifest.count;
@@ -310,9 +302,10 @@ cli_unpack(const char *pack, const char *folder, bool is_trusted, char *path, si
 {
     struct stat status;
     *result = (cli_pack_result){0};
-    int fd = open(pack, O_RDONLY | O_CLOEXEC);
+    int fd = oct_file_open(pack, O_RDONLY, 0, NULL);
     if (fd < 0) {
-        return oct_refuse(reason, reason_size, "'%s' cannot be read: %s", pack, strerror(errno));
+        return oct_refuse(reason, reason_size, "'%s' cannot be read: %s", pack,
+                          oct_file_strerror(errno));
     }
     unpacking *u = oct_alloc(sizeof(*u));
     u->pack = pack;
@@ -328,7 +321,7 @@ cli_unpack(const char *pack, const char *folder, bool is_trusted, char *path, si
         (void)close(u->folder);
     }
     if (u->draft[0] != '\0') {
-        (void)nftw(u->draft, remove_one, FOLDERS_OPEN, FTW_DEPTH | FTW_PHYS);
+        oct_file_remove_tree(u->draft, false);
     }
     if (err != OCT_OK) {
         oct_file_remove_folders(u->parent, u->made);

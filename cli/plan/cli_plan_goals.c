@@ -86,7 +86,7 @@ cli_plan_goals_find(cli_plan_goal *out, const cli_experiment *experiment, const 
         is_preset = is_preset && is_neutral(experiment->settings[i]);
     }
     if (is_preset && oct_program_find(path, sizeof(path), FILE_NAME, built, NULL, 0) == OCT_OK &&
-        oct_file_read_plain(path, FILE_BYTES_MAX, &bytes, &length, NULL) == OCT_OK) {
+        oct_file_read(path, FILE_BYTES_MAX, &bytes, &length) == OCT_OK) {
         char *text = strndup((const char *)bytes, length);
         OCT_ASSERT(text != NULL);
         (void)cli_plan_goals_parse(out, text, preset);

@@ -7,6 +7,7 @@
 
 #include "actor/actor_worker.h"
 #include "common/oct_base.h"
+#include "common/oct_file.h"
 #include "common/oct_text.h"
 #include "learner/learner_budget.h"
 #include "learner/learner_source.h"
@@ -67,7 +68,7 @@ static void
 data_add(cli_plan_needs *needs, const oct_config *config)
 {
     struct stat file;
-    needs->table = stat(config->replay.data, &file) == 0 ? (uint64_t)file.st_size : 0;
+    needs->table = oct_file_stat(config->replay.data, &file) == 0 ? (uint64_t)file.st_size : 0;
     needs->table_in_file = true;
 }
 

@@ -277,12 +277,13 @@ in_folder(trial *t, cli_run_request *run, int *stop_signal, char *reason, size_t
     if (files_write(t, run->folder) != OCT_OK || getcwd(before, sizeof(before)) == NULL ||
         chdir(run->folder->path) != 0) {
         (void)oct_refuse(reason, reason_size, "cannot use '%s': %s", run->folder->path,
-                         strerror(errno));
+                         oct_file_strerror(errno));
         return OCT_EIO;
     }
     oct_err err = daemons_run(t, run, reason, reason_size);
     if (chdir(before) != 0) {
-        (void)oct_refuse(reason, reason_size, "cannot return to '%s': %s", before, strerror(errno));
+        (void)oct_refuse(reason, reason_size, "cannot return to '%s': %s", before,
+                         oct_file_strerror(errno));
         return OCT_EIO;
     }
     *stop_signal = t->stop_signal;

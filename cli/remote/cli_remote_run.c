@@ -12,6 +12,7 @@
 
 #include "cli/cli_json.h"
 #include "cli/cli_options.h"
+#include "common/oct_file.h"
 #include "learner/learner_checkpoints.h"
 #include "net/net_url.h"
 
@@ -28,8 +29,9 @@ static void
 folder_enter(const char *command, oct_config *config, const char *run_dir)
 {
     char message[1024] = "";
+    oct_file_confine(run_dir);
     if (chdir(run_dir) != 0) {
-        cli_error(command, "cannot enter '%s': %s", run_dir, strerror(errno));
+        cli_error(command, "cannot enter '%s': %s", run_dir, oct_file_strerror(errno));
         exit(CLI_EXIT_FAILED);
     }
     if (access("config.yaml", R_OK) != 0) {
@@ -37,7 +39,7 @@ folder_enter(const char *command, oct_config *config, const char *run_dir)
         exit(CLI_EXIT_FAILED);
     }
     oct_config_default(config);
-    if (oct_config_load_plain(config, "config.yaml", NULL, message, sizeof(message)) != OCT_OK) {
+    if (oct_config_load(config, "config.yaml", message, sizeof(message)) != OCT_OK) {
         (void)fputs(message, stderr);
         exit(CLI_EXIT_FAILED);
     }
@@ -104,7 +106,7 @@ bool
 cli_remote_run_is_gone(const cli_remote_run *run)
 {
     const char *path = net_url_ipc_path(run->remote.learner);
-    return run->run_dir != NULL && path != NULL && access(path, F_OK) != 0;
+    return run->run_dir != NULL && path != NULL && !oct_file_is_there(path);
 }
 
 void

@@ -193,7 +193,7 @@ config_check(cli_check *check, const char *folder, oct_config *config)
     char path[CLI_PATH_MAX], message[CLI_CHECK_TEXT_MAX] = "";
     path_of(path, folder, "config.yaml");
     oct_config_default(config);
-    if (oct_config_load_plain(config, path, NULL, message, sizeof(message)) != OCT_OK) {
+    if (oct_config_load(config, path, message, sizeof(message)) != OCT_OK) {
         message[strcspn(message, "\n")] = '\0';
         add(check, "config", CLI_CHECK_ERROR, "%s", message);
         return false;
@@ -230,7 +230,7 @@ policy_check(cli_check *check, const char *folder, const char *name, uint32_t cr
     size_t length;
     policy_image *image;
     path_of(path, folder, name);
-    oct_err err = oct_file_read_plain(path, POLICY_BYTES_MAX, &bytes, &length, NULL);
+    oct_err err = oct_file_read(path, POLICY_BYTES_MAX, &bytes, &length);
     if (err == OCT_ENOTFOUND && crc == 0) {
         return;
     }

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "common/oct_base.h"
+#include "common/oct_file.h"
 
 #define PATH_BYTES 512
 #define STAT_BYTES 1024
@@ -82,7 +83,7 @@ reading_take(const char *root, int pid, reading *out)
 {
     char path[PATH_BYTES], text[STAT_BYTES];
     (void)snprintf(path, sizeof(path), "%s/proc/%d/stat", root, pid);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd = oct_file_open(path, O_RDONLY, 0, NULL);
     ssize_t length = fd >= 0 ? read(fd, text, sizeof(text) - 1) : -1;
     int code = errno;
     if (fd >= 0) {
@@ -212,7 +213,7 @@ cli_cpu_time_find(cli_cpu_time *const *times, size_t count)
 {
     char path[PATH_BYTES];
     (void)snprintf(path, sizeof(path), "%s/proc", count > 0 ? times[0]->root : "");
-    DIR *folder = count > 0 ? opendir(path) : NULL;
+    DIR *folder = count > 0 ? oct_file_open_entries(path) : NULL;
     const struct dirent *entry;
     while (folder != NULL && (entry = readdir(folder)) != NULL) {
         int pid = (int)strtol(entry->d_name, NULL, 10); // 0: no process

@@ -93,10 +93,10 @@ print_metrics(FILE *out)
     static char text[LINE_BYTES_MAX + 1];
     double number[NUMBERS];
     int at[NUMBERS];
-    FILE *csv = oct_file_open_plain("metrics.csv");
+    FILE *csv = oct_file_stream("metrics.csv", "r");
     size_t length = csv != NULL ? fread(text, 1, LINE_BYTES_MAX, csv) : 0;
     const char *names_end = memchr(text, '\n', length);
-    bool is_damaged = access("summary.json", F_OK) == 0;
+    bool is_damaged = oct_file_is_there("summary.json");
     if (names_end == NULL) {
         fputs(is_damaged ? "summary.json is damaged, and metrics.csv was not written\n"
                          : "neither summary.json nor metrics.csv was written\n",

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "common/oct_base.h"
+#include "common/oct_file.h"
 
 #define PACKAGES_MAX 64
 #define PERIOD_S     1.0
@@ -54,7 +55,7 @@ struct cli_energy {
 static bool
 text_read(const char *path, char text[LINE_BYTES])
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd = oct_file_open(path, O_RDONLY, 0, NULL);
     if (fd < 0) {
         return false;
     }
@@ -114,7 +115,7 @@ package_add(cli_energy *energy, const char *root, const char *name)
 static void
 packages_find(cli_energy *energy, const char *root)
 {
-    DIR *folder = opendir(root);
+    DIR *folder = oct_file_open_entries(root);
     const struct dirent *entry;
     while (folder != NULL && (entry = readdir(folder)) != NULL) {
         if (energy->packages < PACKAGES_MAX && energy->reason[0] == '\0' &&
@@ -359,7 +360,7 @@ cli_energy_machine_cpu_s(void)
 {
     // user, nice, system, idle, iowait, irq, softirq, steal; a guest's time is in the first two.
     uint64_t t[8] = {0};
-    FILE *file = fopen("/proc/stat", "re");
+    FILE *file = oct_file_stream("/proc/stat", "r");
     if (file == NULL) {
         return NAN;
     }

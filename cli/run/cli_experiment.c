@@ -20,6 +20,7 @@
 #include "common/oct_config_algos.h"
 #include "common/oct_config_effects.h"
 #include "common/oct_config_text.h"
+#include "common/oct_file.h"
 #include "common/oct_text.h"
 #include "envs/env.h"
 #include "learner/learner_checkpoints.h"
@@ -187,7 +188,7 @@ resolve_path(const cli_experiment *experiment, const char *key, char value[OCT_C
 {
     char absolute[CLI_PATH_MAX], shown[CLI_PATH_MAX];
     if (realpath(value, absolute) == NULL) {
-        return refuse_value(experiment, key, " is '%s': %s", value, strerror(errno));
+        return refuse_value(experiment, key, " is '%s': %s", value, oct_file_strerror(errno));
     }
     if (strlen(absolute) >= OCT_CONFIG_TEXT_MAX) {
         return refuse_value(experiment, key, ": the path '%s' is longer than %d bytes", absolute,
@@ -219,7 +220,7 @@ cli_experiment_resolve(const cli_experiment *experiment, oct_config *config)
         char *value = values[i].value;
         // A resumed run has begun already: what it began with may be gone.
         bool may_be_gone = experiment->resume && value == config->learner.init_from;
-        if (cli_experiment_is_path(key, value) && (!may_be_gone || access(value, F_OK) == 0) &&
+        if (cli_experiment_is_path(key, value) && (!may_be_gone || oct_file_is_there(value)) &&
             !resolve_path(experiment, key, value)) {
             return false;
         }
@@ -273,8 +274,8 @@ check_checkpoint(const char *folder, learner_checkpoint *out)
 {
     char words[MESSAGE_BYTES];
     uint32_t number;
-    if (access(folder, F_OK) != 0) {
-        cli_error("train", "no run folder '%s': %s", folder, strerror(errno));
+    if (!oct_file_is_there(folder)) {
+        cli_error("train", "no run folder '%s': %s", folder, oct_file_strerror(errno));
         exit(CLI_EXIT_FAILED);
     }
     if (cli_folder_check_free(folder, words, sizeof(words)) != OCT_OK) {
@@ -329,7 +330,7 @@ note_file(const cli_experiment *experiment, oct_config *run)
         refuse(message);
     }
     resolve_paths(experiment, &file);
-    if (access(file.learner.init_from, F_OK) != 0) { // gone: whether it was this one is not known
+    if (!oct_file_is_there(file.learner.init_from)) { // gone: whether it was this one is not known
         memcpy(file.learner.init_from, run->learner.init_from, sizeof(file.learner.init_from));
     }
     // Other keys of it are not taken.
@@ -360,7 +361,7 @@ has_tables(const cli_experiment *experiment, const oct_config *before, const oct
     for (uint32_t i = 0; strcmp(now->replay.path, "none") != 0 && i < before->replay.shards; i++) {
         oct_config_shard_name(now->replay.path, i, name, sizeof(name));
         (void)snprintf(path, sizeof(path), "%s/%s", experiment->run_dir, name);
-        is_found = is_found || access(name[0] == '/' ? name : path, F_OK) == 0;
+        is_found = is_found || oct_file_is_there(name[0] == '/' ? name : path);
     }
     return is_found;
 }
@@ -440,7 +441,7 @@ load_run(oct_config *out, cli_experiment *experiment)
     uid_t owner = 0;
     (void)snprintf(own, sizeof(own), "%s/config.yaml", experiment->run_dir);
     oct_config_default(out);
-    if (oct_config_load_plain(out, own, &owner, message, sizeof(message)) == OCT_OK) {
+    if (oct_config_load_owner(out, own, &owner, message, sizeof(message)) == OCT_OK) {
         if (experiment->file == NULL) { // FILE says what the run has, or is refused
             check_trust(experiment, out, own, owner);
         }

@@ -12,6 +12,7 @@
 #include "cli/cli_options.h"
 #include "cli/cli_presets.h"
 #include "cli/cli_text.h"
+#include "common/oct_file.h"
 #include "common/oct_text.h"
 #include "envs/env.h"
 
@@ -183,7 +184,8 @@ find_preset(cli_experiment *experiment)
     const char *command = experiment->command != NULL ? experiment->command : "train";
     const char *name = experiment->file;
     struct stat status;
-    bool is_there = stat(name, &status) == 0, is_folder = is_there && S_ISDIR(status.st_mode);
+    bool is_there = oct_file_stat(name, &status) == 0,
+         is_folder = is_there && S_ISDIR(status.st_mode);
     bool is_file = ends_in(name, SUFFIX) || ends_in(name, ".yml");
     if (!is_file && cli_preset_find(name, experiment->preset) == OCT_OK) {
         experiment->file = experiment->preset;

@@ -6,7 +6,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,6 +29,12 @@
 #define FREE_BYTES_MIN  (16ull << 20)
 #define SAME_SECOND_MAX 1000
 
+// What a run that has begun leaves.
+static const char *const results[] = {
+    "checkpoint*.oct", "policy*.oct",           "policy_versions", "metrics.csv",     "curve.svg",
+    "token.key",       "events.out.tfevents.*", "learner.lock",    "environment.oct",
+};
+
 // ---- run folder
 
 // Whether what is in the way can be continued: a run that has begun, or a sweep.
@@ -50,8 +55,15 @@ refuse(char *reason, size_t reason_size, const char *what, const char *path)
                        : code == EROFS                   ? "; choose another folder"
                        : code == EACCES || code == EPERM ? "; choose a folder that you may write to"
                                                          : "";
-    (void)snprintf(reason, reason_size, "%s '%s': %s%s", what, path, strerror(code), hint);
+    (void)snprintf(reason, reason_size, "%s '%s': %s%s", what, path, oct_file_strerror(code), hint);
     return OCT_EIO;
+}
+
+static oct_err
+refuse_file(char *reason, size_t reason_size, const char *path)
+{
+    return oct_refuse(reason, reason_size, "'%s' cannot be used: %s", path,
+                      oct_file_strerror(errno));
 }
 
 // A folder whose run or sweep is live can be neither taken nor continued.
@@ -81,7 +93,7 @@ make_new(const char *path, uint32_t *made, char *reason, size_t reason_size)
     if (oct_file_cut_last(parent) && oct_file_make_folders(parent, &above) != OCT_OK) {
         return refuse(reason, reason_size, "cannot make folder", parent);
     }
-    if (mkdir(path, 0777) != 0) {
+    if (oct_file_make_one_folder(path) != 0) {
         oct_err err = errno == EEXIST ? OCT_EAGAIN : OCT_EIO;
         (void)refuse(reason, reason_size, "cannot make folder", path);
         oct_file_remove_folders(parent, above);
@@ -136,6 +148,9 @@ lock(cli_folder *folder, char *reason, size_t reason_size)
 {
     char path[CLI_PATH_MAX + 8];
     (void)snprintf(path, sizeof(path), "%s/.lock", folder->path);
+    if (oct_file_check_target(path) != 0) {
+        return refuse_file(reason, reason_size, path);
+    }
     folder->lock_fd = oct_file_lock_open(path);
     if (folder->lock_fd < 0) {
         return refuse(reason, reason_size, "cannot write in run folder", folder->path);
@@ -181,9 +196,9 @@ cli_folder_has_summary(const char *path)
     char name[CLI_PATH_MAX + 16];
     struct stat begun, ended;
     (void)snprintf(name, sizeof(name), "%s/config.yaml", path);
-    bool has_begun = stat(name, &begun) == 0;
+    bool has_begun = oct_file_stat(name, &begun) == 0;
     (void)snprintf(name, sizeof(name), "%s/summary.json", path);
-    return has_begun && stat(name, &ended) == 0 && ended.st_mtime >= begun.st_mtime;
+    return has_begun && oct_file_stat(name, &ended) == 0 && ended.st_mtime >= begun.st_mtime;
 }
 
 cli_folder_life
@@ -223,7 +238,7 @@ make_log_folder(const char *path, char *reason, size_t reason_size)
 {
     char log[CLI_PATH_MAX + 8];
     (void)snprintf(log, sizeof(log), "%s/log", path);
-    if (mkdir(log, 0777) != 0 && errno != EEXIST) {
+    if (oct_file_make_folder(log) != OCT_OK) {
         return refuse(reason, reason_size, "cannot make folder", log);
     }
     return OCT_OK;
@@ -234,7 +249,7 @@ cli_folder_has(const char *folder, const char *name)
 {
     char path[CLI_PATH_MAX + 32];
     (void)snprintf(path, sizeof(path), "%s/%s", folder, name);
-    return access(path, F_OK) == 0;
+    return oct_file_is_there(path);
 }
 
 bool
@@ -247,7 +262,7 @@ cli_folder_has_begun(const char *path)
 static bool
 has_only(const char *path, bool (*is_ours)(const char *path, const char *name))
 {
-    DIR *folder = opendir(path);
+    DIR *folder = oct_file_open_entries(path);
     bool has_only = folder != NULL;
     for (const struct dirent *entry; has_only && (entry = readdir(folder)) != NULL;) {
         const char *name = entry->d_name;
@@ -310,7 +325,7 @@ tables_clear(const char *folder)
     char path[CLI_PATH_MAX + 32], name[OCT_CONFIG_TEXT_MAX + 32], message[256];
     (void)snprintf(path, sizeof(path), "%s/config.yaml", folder);
     oct_config_default(&config);
-    if (oct_config_load_plain(&config, path, NULL, message, sizeof(message)) != OCT_OK) {
+    if (oct_config_load(&config, path, message, sizeof(message)) != OCT_OK) {
         oct_config_default(&config);
     }
     bool is_here =
@@ -319,7 +334,7 @@ tables_clear(const char *folder)
         oct_config_shard_name(config.replay.path, i, name, sizeof(name));
         int length = snprintf(path, sizeof(path), "%s/%s", folder, name);
         if (length < (int)sizeof(path) && replay_file_is_one(path)) {
-            (void)unlink(path);
+            (void)oct_file_remove(path);
         }
     }
 }
@@ -333,7 +348,7 @@ make_or_take(const char *path, uint32_t *made, char *reason, size_t reason_size)
         return make_new(path, made, reason, reason_size);
     }
     (void)snprintf(summary, sizeof(summary), "%s/summary.json", path);
-    (void)unlink(summary); // of how that one failed
+    (void)oct_file_remove(summary); // of how that one failed
     tables_clear(path);
     return OCT_OK;
 }
@@ -350,6 +365,42 @@ drafts_clear(const cli_folder *folder)
     }
 }
 
+typedef struct file_check {
+    char *reason;
+    size_t reason_size;
+    oct_err err;
+} file_check;
+
+static void
+check_one(void *arg, const char *path)
+{
+    file_check *check = arg;
+    bool is_good = oct_file_check_target(path) == 0 || errno == EISDIR; // fails when it is opened
+    if (check->err == OCT_OK && !is_good) {
+        check->err = refuse_file(check->reason, check->reason_size, path);
+    }
+}
+
+// Every file that a run reads or writes in its folder: one that is a link, a pipe or another user's
+// is found before anything starts.
+static oct_err
+check_files(const char *folder, char *reason, size_t reason_size)
+{
+    static const char *const names[] = {"config.yaml", "summary.json", "learner.key",
+                                        "metrics*.csv", "replay*.oct"};
+    file_check check = {.reason = reason, .reason_size = reason_size, .err = OCT_OK};
+    char log[CLI_PATH_MAX + 8];
+    for (size_t i = 0; i < OCT_COUNTOF(results); i++) {
+        oct_file_match(folder, results[i], check_one, &check);
+    }
+    for (size_t i = 0; i < OCT_COUNTOF(names); i++) {
+        oct_file_match(folder, names[i], check_one, &check);
+    }
+    (void)snprintf(log, sizeof(log), "%s/log", folder);
+    oct_file_match(log, "*.log", check_one, &check);
+    return check.err;
+}
+
 // Locks it and makes what every run has in it.
 static oct_err
 enter(cli_folder *folder, char *reason, size_t reason_size)
@@ -358,6 +409,9 @@ enter(cli_folder *folder, char *reason, size_t reason_size)
     OCT_TRY(lock(folder, reason, reason_size));
     drafts_clear(folder);
     oct_err err = make_log_folder(folder->path, reason, reason_size);
+    if (err == OCT_OK) {
+        err = check_files(folder->path, reason, reason_size);
+    }
     if (err != OCT_OK) {
         cli_folder_take_back(folder);
         cli_folder_close(folder);
@@ -380,7 +434,8 @@ cli_folder_open(cli_folder *out, const char *wanted, const char *name, bool resu
     } else {
         OCT_TRY(make_dated(path, name, &folder.made, reason, reason_size));
     }
-    if (realpath(path, folder.path) == NULL || stat(folder.path, &status) != 0) {
+    oct_file_confine(path);
+    if (realpath(path, folder.path) == NULL || oct_file_stat(folder.path, &status) != 0) {
         return refuse(reason, reason_size, "no run folder", path);
     }
     folder.owner = status.st_uid;
@@ -413,39 +468,17 @@ cli_folder_warn(const cli_folder *folder, const char *command)
     }
 }
 
-static int
-remove_entry(const char *path, const struct stat *entry, int kind, struct FTW *at)
-{
-    (void)entry;
-    (void)kind;
-    (void)at;
-    (void)remove(path);
-    return 0;
-}
-
-// All but the folder itself.
-static int
-remove_below(const char *path, const struct stat *entry, int kind, struct FTW *at)
-{
-    return at->level > 0 ? remove_entry(path, entry, kind, at) : 0;
-}
-
 static void
 remove_result(void *arg, const char *path)
 {
     (void)arg;
-    (void)nftw(path, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
+    oct_file_remove_tree(path, false);
 }
 
 // Files of other people stay: the folder may have been there before.
 static void
 remove_results(const char *folder)
 {
-    static const char *const results[] = {
-        "checkpoint*.oct",       "policy*.oct",  "policy_versions",
-        "metrics.csv",           "curve.svg",    "token.key",
-        "events.out.tfevents.*", "learner.lock", "environment.oct",
-    };
     for (size_t i = 0; i < OCT_COUNTOF(results); i++) {
         oct_file_match(folder, results[i], remove_result, NULL);
     }
@@ -455,7 +488,7 @@ void
 cli_folder_take_back(const cli_folder *folder)
 {
     if (folder->made > 0) {
-        (void)nftw(folder->path, remove_below, 8, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
+        oct_file_remove_tree(folder->path, true);
         oct_file_remove_folders(folder->path, folder->made);
     }
 }
@@ -477,8 +510,11 @@ cli_folder_file(char out[CLI_PATH_MAX], const char *given, const char *name)
 {
     struct stat file;
     size_t length = strlen(given);
-    bool is_folder = stat(given, &file) == 0 && S_ISDIR(file.st_mode);
+    bool is_folder = oct_file_stat(given, &file) == 0 && S_ISDIR(file.st_mode);
     bool has_slash = length > 0 && given[length - 1] == '/';
+    if (is_folder) {
+        oct_file_confine(given);
+    }
     (void)snprintf(out, CLI_PATH_MAX, "%s%s%s", given, is_folder && !has_slash ? "/" : "",
                    is_folder ? name : "");
 }
@@ -490,6 +526,14 @@ cli_folder_beside(char *out, size_t size, const char *path, const char *name)
     return snprintf(out, size, "%.*s%s", slash != NULL ? (int)(slash - path) + 1 : 0, path, name);
 }
 
+void
+cli_folder_confine_beside(const char *path)
+{
+    char folder[CLI_PATH_MAX];
+    (void)cli_folder_beside(folder, sizeof(folder), path, ".");
+    oct_file_confine(folder);
+}
+
 // ---- executables
 
 static bool
@@ -498,7 +542,7 @@ is_executable(char out[CLI_PATH_MAX], const char *folder, const char *below, con
     char path[CLI_PATH_MAX];
     int length = snprintf(path, sizeof(path), "%s/%s%s", folder, below, name);
     struct stat file;
-    return length > 0 && (size_t)length < sizeof(path) && stat(path, &file) == 0 &&
+    return length > 0 && (size_t)length < sizeof(path) && oct_file_stat(path, &file) == 0 &&
            S_ISREG(file.st_mode) && access(path, X_OK) == 0 && realpath(path, out) != NULL;
 }
 

@@ -65,11 +65,14 @@ void cli_folder_clear(const cli_folder *folder, bool with_logs);
 // is.
 void cli_folder_take_back(const cli_folder *folder);
 
-// The file that was meant: given itself, or the file of that name in it when it is a folder.
+// The file that was meant: given itself, or the file of that name in it when it is a folder, which
+// is confined (oct_file_open.h).
 void cli_folder_file(char out[CLI_PATH_MAX], const char *given, const char *name);
 // The file of that name beside path: "runs/walk/policy.oct" and "env.yaml" give
 // "runs/walk/env.yaml". Returns its bytes, as snprintf does.
 int cli_folder_beside(char *out, size_t size, const char *path, const char *name);
+// Confines the folder that path is in: for a file beside it whose name the user did not give.
+void cli_folder_confine_beside(const char *path);
 
 // The absolute path of a daemon ("octet-actor"): in $OCTET_LIBEXEC when that is set, else beside
 // this executable's folder in the build tree, in this executable's folder, in ../libexec/octet, in

@@ -10,6 +10,7 @@
 
 #include "cli/run/cli_folder.h"
 #include "cli/run/cli_trust.h"
+#include "common/oct_file.h"
 #include "common/oct_text.h"
 
 // Loads the file of that name beside the policy, if there is one (*is_there).
@@ -22,12 +23,12 @@ beside_load(cli_folder_env *out, const char *policy, const char *name, bool *is_
     uid_t owner = 0;
     oct_config config;
     (void)cli_folder_beside(path, sizeof(path), policy, name);
-    *is_there = stat(path, &file) == 0 || errno != ENOENT;
+    *is_there = oct_file_stat(path, &file) == 0 || errno != ENOENT;
     if (!*is_there) {
         return OCT_OK;
     }
     oct_config_default(&config);
-    oct_err err = oct_config_load_plain(&config, path, &owner, reason, reason_size);
+    oct_err err = oct_config_load_owner(&config, path, &owner, reason, reason_size);
     if (err != OCT_OK) {
         reason[strcspn(reason, "\n")] = '\0';
         return err;

@@ -39,7 +39,7 @@ static bool
 append_late(const char *other, int fd, uint8_t *bytes, size_t room)
 {
     size_t late = read_most(fd, bytes, room);
-    int out = late > 0 ? open(other, O_WRONLY | O_APPEND | O_CLOEXEC) : -1;
+    int out = late > 0 ? oct_file_open(other, O_WRONLY | O_APPEND, 0, NULL) : -1;
     bool is_there = late == 0 || (out >= 0 && write(out, bytes, late) == (ssize_t)late);
     if (out >= 0) {
         (void)close(out);
@@ -70,14 +70,15 @@ cli_log_bound(const char *path, size_t bytes_max)
 {
     char other[PATH_MAX];
     struct stat log;
-    if (stat(path, &log) != 0 || !S_ISREG(log.st_mode) || log.st_size <= (off_t)bytes_max) {
+    if (oct_file_stat(path, &log) != 0 || !S_ISREG(log.st_mode) ||
+        log.st_size <= (off_t)bytes_max) {
         return false;
     }
     other_name(other, path, "first");
-    if (access(other, F_OK) == 0) {
+    if (oct_file_is_there(other)) {
         other_name(other, path, "previous");
     }
-    int fd = open(path, O_RDWR | O_CLOEXEC);
+    int fd = oct_file_open(path, O_RDWR, 0, NULL);
     bool is_moved = fd >= 0 && move_to(other, fd, log.st_size, bytes_max);
     if (fd >= 0) {
         (void)close(fd);

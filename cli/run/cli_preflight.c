@@ -206,16 +206,16 @@ table_trouble(const char *path)
 {
     char folder[CLI_PATH_MAX + 2 * OCT_CONFIG_TEXT_MAX];
     struct stat file;
-    if (stat(path, &file) == 0) {
+    if (oct_file_stat(path, &file) == 0) {
         bool is_refused = access(path, R_OK | W_OK) != 0;
         return S_ISDIR(file.st_mode)    ? "it is a folder"
                : !S_ISREG(file.st_mode) ? "it is not a regular file"
-               : is_refused             ? strerror(errno)
+               : is_refused             ? oct_file_strerror(errno)
                                         : NULL;
     }
     (void)snprintf(folder, sizeof(folder), "%s", path);
     bool is_new = errno == ENOENT && (!oct_file_cut_last(folder) || access(folder, W_OK) == 0);
-    return is_new ? NULL : strerror(errno);
+    return is_new ? NULL : oct_file_strerror(errno);
 }
 
 // Of a run folder that is yet to be made replay tells, and of one that may not be written to who
@@ -228,7 +228,7 @@ tables_check(const cli_experiment *experiment, const oct_config *config, char *r
     const char *run_dir = experiment->run_dir, *configured = config->replay.path;
     bool is_absolute = configured[0] == '/';
     struct stat folder;
-    bool is_here = is_absolute || (run_dir != NULL && stat(run_dir, &folder) == 0 &&
+    bool is_here = is_absolute || (run_dir != NULL && oct_file_stat(run_dir, &folder) == 0 &&
                                    S_ISDIR(folder.st_mode) && access(run_dir, W_OK) == 0);
     bool is_asked = strcmp(configured, "none") != 0 && !oct_config_is_offline(config);
     for (uint32_t i = 0; is_asked && is_here && i < oct_config_shards(config); i++) {

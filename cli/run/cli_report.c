@@ -86,7 +86,7 @@ cli_report_exit_text(char *out, size_t size, int exit_status, bool was_out_of_me
 static bool
 log_end(char text[TAIL_BYTES + 1], const char *path, long begin)
 {
-    FILE *log = oct_file_open_plain(path);
+    FILE *log = oct_file_stream(path, "r");
     if (log == NULL) {
         return false;
     }
@@ -133,7 +133,7 @@ cli_report_note(const char *note)
     time_t now = time(NULL);
     struct tm utc;
     (void)strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
-    FILE *log = fopen(NOTES, "ae");
+    FILE *log = oct_file_stream(NOTES, "a");
     if (log != NULL) { // a full disk, say: it is on the screen as well
         (void)snprintf(line, sizeof(line), "%s %s\n", date, note);
         (void)fputs(line, log);
@@ -197,7 +197,7 @@ error_in(const char *line)
 bool
 cli_report_error(char *out, size_t size, const char *path, long begin)
 {
-    FILE *log = fopen(path, "re");
+    FILE *log = oct_file_stream(path, "r");
     char *line = NULL;
     size_t room = 0;
     out[0] = '\0';
@@ -222,7 +222,7 @@ cli_report_error(char *out, size_t size, const char *path, long begin)
 static bool
 failure_is_later(char *last, size_t size, const char *path, long begin)
 {
-    FILE *log = oct_file_open_plain(path);
+    FILE *log = oct_file_stream(path, "r");
     char *line = NULL;
     size_t room = 0;
     bool is_later = false;

@@ -22,6 +22,7 @@
 #include "cli/run/cli_run_end.h"
 #include "cli/run/cli_supervisor.h"
 #include "cli/status/cli_screen.h"
+#include "common/oct_file.h"
 #include "common/oct_text.h"
 #include "learner/learner_checkpoints.h"
 #include "net/net_url.h"
@@ -511,10 +512,10 @@ remove_sockets_of(const char *url)
     if (path == NULL) {
         return;
     }
-    (void)unlink(path);
+    (void)oct_file_remove(path);
     for (unsigned i = 1; i <= 2; i++) {
         (void)snprintf(name, sizeof(name), "%s.%u", path, i);
-        (void)unlink(name);
+        (void)oct_file_remove(name);
     }
 }
 

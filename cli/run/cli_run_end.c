@@ -38,7 +38,7 @@ summary_text(void)
 {
     uint8_t *bytes;
     size_t length;
-    return oct_file_read_plain("summary.json", SUMMARY_BYTES_MAX, &bytes, &length, NULL) == OCT_OK
+    return oct_file_read("summary.json", SUMMARY_BYTES_MAX, &bytes, &length) == OCT_OK
                ? (char *)bytes
                : NULL;
 }
@@ -199,9 +199,8 @@ tables_look(cli_run_end *end)
 {
     const oct_config *config = end->request->config;
     char path[CLI_PATH_MAX];
-    struct stat file;
     for (uint32_t i = 0; i < oct_config_shards(config); i++) {
-        end->had_table[i] = table_path(config, i, path) && lstat(path, &file) == 0;
+        end->had_table[i] = table_path(config, i, path) && oct_file_is_there(path);
     }
 }
 
@@ -213,7 +212,7 @@ tables_clear(const cli_run_end *end)
     char path[CLI_PATH_MAX];
     for (uint32_t i = 0; i < oct_config_shards(config); i++) {
         if (table_path(config, i, path) && !end->had_table[i]) {
-            (void)unlink(path);
+            (void)oct_file_remove(path);
         }
     }
 }

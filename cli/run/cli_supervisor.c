@@ -16,6 +16,7 @@
 #include "common/oct_base.h"
 #include "common/oct_cgroup.h"
 #include "common/oct_clock.h"
+#include "common/oct_file.h"
 #include "common/oct_log.h"
 #include "net/net_process.h"
 
@@ -295,7 +296,7 @@ is_traced(int pid)
     char path[64], line[256];
     long tracer = 0;
     (void)snprintf(path, sizeof(path), "/proc/%d/status", pid);
-    FILE *status = fopen(path, "re");
+    FILE *status = oct_file_stream(path, "r");
     while (status != NULL && fgets(line, sizeof(line), status) != NULL) {
         if (sscanf(line, "TracerPid: %ld", &tracer) == 1) {
             break;
@@ -357,7 +358,7 @@ log_bytes(const cli_supervisor *s, const char *log_path)
     char path[PATH_MAX];
     struct stat file;
     (void)snprintf(path, sizeof(path), "%s/%s", s->folder, log_path);
-    return stat(path, &file) == 0 ? (long)file.st_size : 0;
+    return oct_file_stat(path, &file) == 0 ? (long)file.st_size : 0;
 }
 
 uint32_t

@@ -10,6 +10,7 @@
 
 #include "cli/cli_options.h"
 #include "cli/cli_text.h"
+#include "common/oct_file.h"
 #include "common/oct_owner.h"
 #include "envs/env.h"
 
@@ -22,7 +23,7 @@ is_foreign(char why[CLI_TRUST_BYTES], const char *path, bool is_folder)
     if (!is_folder) {
         return oct_owner_check(path, false, why, CLI_TRUST_BYTES) != OCT_OK;
     }
-    if (stat(path, &status) == 0 && oct_owner_is_trusted(status.st_uid)) {
+    if (oct_file_stat(path, &status) == 0 && oct_owner_is_trusted(status.st_uid)) {
         return false;
     }
     (void)snprintf(why, CLI_TRUST_BYTES, "'%s' is not your folder", path);

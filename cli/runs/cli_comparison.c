@@ -11,6 +11,7 @@
 #include "cli/runs/cli_run_list.h"
 #include "common/oct_base.h"
 #include "common/oct_config_text.h"
+#include "common/oct_file.h"
 #include "common/oct_plot.h"
 #include "common/oct_spread.h"
 #include "common/oct_text.h"
@@ -444,7 +445,8 @@ folder_add(cli_run_list *list, const char *folder, char *reason, size_t reason_s
     char plain[CLI_SERIES_FOLDER_MAX];
     (void)oct_text_quote(plain, sizeof(plain), folder, strlen(folder));
     if (code != 0) {
-        (void)oct_refuse(reason, reason_size, "cannot enter '%s': %s", plain, strerror(code));
+        (void)oct_refuse(reason, reason_size, "cannot enter '%s': %s", plain,
+                         oct_file_strerror(code));
         return OCT_EIO;
     }
     return oct_refuse(reason, reason_size,

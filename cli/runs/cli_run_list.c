@@ -10,6 +10,7 @@
 
 #include "cli/runs/cli_series.h"
 #include "common/oct_base.h"
+#include "common/oct_file.h"
 
 typedef struct place {
     char *path;
@@ -104,7 +105,7 @@ uint32_t
 cli_run_list_add(cli_run_list *list, const char *folder)
 {
     struct stat status;
-    DIR *opened = opendir(folder);
+    DIR *opened = oct_file_open_entries(folder);
     if (opened == NULL || fstat(dirfd(opened), &status) != 0) {
         int why = errno;
         if (opened != NULL) {

@@ -15,6 +15,7 @@
 #include "common/oct_base.h"
 #include "common/oct_bytes.h"
 #include "common/oct_config_text.h"
+#include "common/oct_file.h"
 #include "common/oct_numbers.h"
 #include "common/oct_spread.h"
 #include "learner/learner_numbers.h"
@@ -56,12 +57,7 @@ struct cli_series_reader {
 static int
 file_open(int folder, const char *name, struct stat *status)
 {
-    int fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-    if (fd >= 0 && (fstat(fd, status) != 0 || !S_ISREG(status->st_mode))) {
-        (void)close(fd);
-        return -1;
-    }
-    return fd;
+    return oct_file_open_at(folder, name, O_RDONLY, 0, status);
 }
 
 static bool
@@ -402,7 +398,7 @@ bool
 cli_series_is_run(const char *folder)
 {
     struct stat status;
-    int fd = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    int fd = oct_file_open_folder(folder, true);
     int config = fd >= 0 ? file_open(fd, "config.yaml", &status) : -1;
     if (config >= 0) {
         (void)close(config);
@@ -419,10 +415,10 @@ cli_series_open(cli_series **out, const char *folder, uint32_t rows_max, char *r
 {
     OCT_ASSERT(rows_max >= 16 && rows_max % 2 == 0);
     struct stat status;
-    int fd = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    int fd = oct_file_open_folder(folder, true);
     if (fd < 0 || strlen(folder) >= CLI_SERIES_FOLDER_MAX) {
         (void)snprintf(reason, reason_size, "cannot enter '%s': %s", folder,
-                       fd < 0 ? strerror(errno) : "the path is too long");
+                       fd < 0 ? oct_file_strerror(errno) : "the path is too long");
         if (fd >= 0) {
             (void)close(fd);
         }
@@ -450,7 +446,7 @@ cli_series_open(cli_series **out, const char *folder, uint32_t rows_max, char *r
 bool
 cli_series_read(cli_series *series, uint64_t bytes_max)
 {
-    int folder = open(series->folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    int folder = oct_file_open_folder(series->folder, true);
     if (folder < 0) {
         return false; // removed: what was read stays
     }
@@ -485,7 +481,7 @@ int
 cli_series_file(const cli_series *series, const char *name, uint64_t *size)
 {
     struct stat status;
-    int folder = open(series->folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    int folder = oct_file_open_folder(series->folder, true);
     int fd = folder >= 0 ? file_open(folder, name, &status) : -1;
     if (folder >= 0) {
         (void)close(folder);

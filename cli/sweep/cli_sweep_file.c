@@ -287,9 +287,11 @@ cli_sweep_file_read(const char *folder, cli_sweep_plan *plan, oct_config *base, 
     uint8_t *bytes;
     size_t length;
     (void)snprintf(path, sizeof(path), "%s/" CLI_SWEEP_FILE, folder);
+    oct_file_confine(folder);
     oct_err err = oct_file_read(path, FILE_BYTES_MAX, &bytes, &length);
     if (err != OCT_OK) {
-        (void)oct_refuse(reason, reason_size, "cannot read '%s': %s", path, strerror(errno));
+        (void)oct_refuse(reason, reason_size, "cannot read '%s': %s", path,
+                         oct_file_strerror(errno));
         return err;
     }
     char base_path[CLI_PATH_MAX + 16];

@@ -22,6 +22,7 @@
 #include "cli/sweep/cli_sweep_file.h"
 #include "common/oct_base.h"
 #include "common/oct_config_text.h"
+#include "common/oct_file.h"
 #include "learner/learner_checkpoints.h"
 #include "net/net_loop.h"
 #include "net/net_process.h"
@@ -320,7 +321,7 @@ static long
 log_bytes(const job *j)
 {
     struct stat log;
-    return stat(j->log, &log) == 0 ? (long)log.st_size : 0;
+    return oct_file_stat(j->log, &log) == 0 ? (long)log.st_size : 0;
 }
 
 static oct_err

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "common/oct_base.h"
+#include "common/oct_file.h"
 #include "common/oct_text.h"
 #include "envs/dmc/dmc_guard.h"
 #include "envs/dmc/dmc_task.h"
@@ -97,9 +98,9 @@ text_compile(mjModel **out, const char *name, const char *origin, const char *te
 static char *
 file_read(const char *path, char *reason, size_t reason_size)
 {
-    FILE *file = fopen(path, "rb");
+    FILE *file = oct_file_stream(path, "r");
     if (file == NULL) {
-        snprintf(reason, reason_size, "%s: %s", path, strerror(errno));
+        snprintf(reason, reason_size, "%s: %s", path, oct_file_strerror(errno));
         return NULL;
     }
     char *text = oct_alloc(FILE_BYTES_MAX + 1);

@@ -20,6 +20,7 @@
 
 #include "common/oct_base.h"
 #include "common/oct_clock.h"
+#include "common/oct_file.h"
 #include "common/oct_python.h"
 #include "common/oct_text.h"
 
@@ -221,7 +222,7 @@ resident_mb(pid_t pid)
     char path[64];
     unsigned long pages = 0;
     snprintf(path, sizeof(path), "/proc/%d/statm", (int)pid);
-    FILE *file = fopen(path, "re");
+    FILE *file = oct_file_stream(path, "r");
     bool is_known = file != NULL && fscanf(file, "%*u %lu", &pages) == 1;
     if (file != NULL) {
         (void)fclose(file);

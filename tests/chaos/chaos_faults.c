@@ -196,24 +196,24 @@ posix_fallocate64(int fd, off64_t at, off64_t length)
 }
 
 int
-rename(const char *from, const char *to)
+renameat(int from_folder, const char *from, int to_folder, const char *to)
 {
-    PRELOAD_NEXT(int, "rename", const char *, const char *);
-    return fails(CHAOS_NAME, "rename") ? -1 : next(from, to);
+    PRELOAD_NEXT(int, "renameat", int, const char *, int, const char *);
+    return fails(CHAOS_NAME, "rename") ? -1 : next(from_folder, from, to_folder, to);
 }
 
 int
-unlink(const char *path)
+unlinkat(int folder, const char *path, int flags)
 {
-    PRELOAD_NEXT(int, "unlink", const char *);
-    return fails(CHAOS_NAME, "unlink") ? -1 : next(path);
+    PRELOAD_NEXT(int, "unlinkat", int, const char *, int);
+    return fails(CHAOS_NAME, "unlink") ? -1 : next(folder, path, flags);
 }
 
 int
-mkdir(const char *path, mode_t mode)
+mkdirat(int folder, const char *path, mode_t mode)
 {
-    PRELOAD_NEXT(int, "mkdir", const char *, mode_t);
-    return fails(CHAOS_NAME, "mkdir") ? -1 : next(path, mode);
+    PRELOAD_NEXT(int, "mkdirat", int, const char *, mode_t);
+    return fails(CHAOS_NAME, "mkdir") ? -1 : next(folder, path, mode);
 }
 
 // ---- the wall clock

@@ -53,17 +53,17 @@ preload_making_fails(void)
 }
 
 int
-rename(const char *from, const char *to)
+renameat(int from_folder, const char *from, int to_folder, const char *to)
 {
-    PRELOAD_NEXT(int, "rename", const char *, const char *);
-    return fails() ? -1 : next(from, to);
+    PRELOAD_NEXT(int, "renameat", int, const char *, int, const char *);
+    return fails() ? -1 : next(from_folder, from, to_folder, to);
 }
 
 int
-unlink(const char *path)
+unlinkat(int folder, const char *path, int flags)
 {
-    PRELOAD_NEXT(int, "unlink", const char *);
-    return fails() ? -1 : next(path);
+    PRELOAD_NEXT(int, "unlinkat", int, const char *, int);
+    return fails() ? -1 : next(folder, path, flags);
 }
 
 int
@@ -79,10 +79,10 @@ flock(int fd, int operation)
 }
 
 int
-mkdir(const char *path, mode_t mode)
+mkdirat(int folder, const char *path, mode_t mode)
 {
-    PRELOAD_NEXT(int, "mkdir", const char *, mode_t);
-    return fails() ? -1 : next(path, mode);
+    PRELOAD_NEXT(int, "mkdirat", int, const char *, mode_t);
+    return fails() ? -1 : next(folder, path, mode);
 }
 
 int

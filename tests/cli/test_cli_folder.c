@@ -1,4 +1,5 @@
 // The run folder: the name of a run that was given none.
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -85,12 +86,63 @@ test_a_file_in_the_place_of_runs_is_refused(void **state)
     assert_int_equal(unlink("runs"), 0);
 }
 
+// Somebody else's run: none of its files may be one outside, nor keep the command waiting.
+static void
+test_a_resumed_run_has_only_files_of_its_own(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"config.yaml",
+                                        "checkpoint.oct",
+                                        "checkpoint.2.oct",
+                                        "policy.oct",
+                                        "policy_last.oct",
+                                        "metrics.csv",
+                                        "summary.json",
+                                        "token.key",
+                                        "learner.key",
+                                        "replay.oct",
+                                        "policy_versions",
+                                        "curve.svg",
+                                        "environment.oct",
+                                        "log/replay.log",
+                                        ".lock",
+                                        "learner.lock",
+                                        "events.out.tfevents.1.host.2"};
+    cli_folder run;
+    char path[128];
+    struct stat found;
+    assert_int_equal(mkdir("run", 0700), 0);
+    T_OK(oct_file_write("victim", "victim", 6));
+    T_OK(cli_folder_open(&run, "run", NULL, true, reason, sizeof(reason)));
+    cli_folder_close(&run);
+    for (size_t i = 0; i < 2 * OCT_COUNTOF(names); i++) {
+        bool is_link = i % 2 == 0;
+        (void)snprintf(path, sizeof(path), "run/%s", names[i / 2]);
+        (void)unlink(path);
+        assert_int_equal(is_link ? symlink("../victim", path) : mkfifo(path, 0600), 0);
+        T_ERR(cli_folder_open(&run, "run", NULL, true, reason, sizeof(reason)), OCT_EINVAL);
+        assert_non_null(strstr(reason, path));
+        assert_non_null(strstr(reason, is_link ? "symbolic link" : "pipe"));
+        assert_int_equal(unlink(path), 0);
+    }
+    assert_true(unlink("run/.lock") == 0 || errno == ENOENT);
+    assert_true(rmdir("run/log") == 0 && mkdir("away", 0700) == 0);
+    assert_int_equal(symlink("../away", "run/log"), 0);
+    T_ERR(cli_folder_open(&run, "run", NULL, true, reason, sizeof(reason)), OCT_EIO);
+    assert_non_null(strstr(reason, "run/log': it is a symbolic link"));
+    assert_true(stat("victim", &found) == 0 && found.st_size == 6);
+    oct_file_remove_tree("run", false);
+    assert_true(rmdir("away") == 0 && unlink("victim") == 0);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(
             test_a_name_that_another_run_took_in_the_same_second_gets_a_number, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_a_resumed_run_has_only_files_of_its_own, setup,
+                                        teardown),
         cmocka_unit_test_setup_teardown(test_a_file_in_the_place_of_runs_is_refused, setup,
                                         teardown),
     };

@@ -396,7 +396,7 @@ class WrongInput(Case):
         (run / "config.yaml").unlink()
         os.mkfifo(run / "config.yaml")
         for command in (["status", "run"], ["set", "run", "replay.tolerance=1"], ["top", "run", "--once"]):
-            self.refused(command, "config.yaml: error: cannot be read: it is not a regular file", code=1)
+            self.refused(command, "config.yaml: error: cannot be read: it is a pipe, not a regular file", code=1)
         self.octet("run", "pack", "run", "--out", "y.tar.zst")
 
     def test_data_export_has_one_output(self):
@@ -1363,6 +1363,7 @@ class Supervisor(Case):
         _, err = self.octet("train", "--resume", "--run-dir", "run", FAKE_LEARNER="finish")
         self.assertNotIn("warning", err)
         for more, is_taken in (([], False), (["plug.yaml"], True), (["--set", f"env.id={shape}"], True), (["--trust"], True)):
+            os.chown(run, 65534, 65534)
             os.chown(run / "config.yaml", 65534, 65534)
             _, err = self.octet("train", *more, "--resume", "--run-dir", "run", FAKE_LEARNER="finish", code=0 if is_taken else 1)
             self.assertEqual(f"octet train: error: 'run/config.yaml' belongs to user 65534 and names the environment '{shape}', which "

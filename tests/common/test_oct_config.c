@@ -1,5 +1,6 @@
 // Which experiment files and settings are accepted, and the exact message for each that is not.
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "tests/support/oct_test.h"
 
@@ -341,9 +342,17 @@ test_load_says_why_a_file_cannot_be_read(void **state)
                         "/none/x.yaml: error: cannot be read: No such file or directory\n");
     T_ERR(oct_config_load(&config, "/", message, sizeof(message)), OCT_EIO);
     assert_string_equal(message, "/: error: cannot be read: Is a directory\n");
-    T_ERR(oct_config_load(&config, "/dev/zero", message, sizeof(message)), OCT_EINVAL);
-    assert_string_equal(message,
-                        "/dev/zero: error: larger than 1048576 bytes: not an experiment file\n");
+    T_ERR(oct_config_load(&config, "/dev/zero", message, sizeof(message)), OCT_EIO);
+    assert_string_equal(message, "/dev/zero: error: cannot be read: it is a device, not a regular "
+                                 "file\n");
+    char path[] = "/tmp/octet-test-XXXXXX", want[128];
+    int fd = mkstemp(path);
+    assert_int_equal(ftruncate(fd, 1 << 21), 0);
+    T_ERR(oct_config_load(&config, path, message, sizeof(message)), OCT_EINVAL);
+    (void)snprintf(want, sizeof(want),
+                   "%s: error: larger than 1048576 bytes: not an experiment file\n", path);
+    assert_string_equal(message, want);
+    assert_true(close(fd) == 0 && unlink(path) == 0);
 }
 
 static void

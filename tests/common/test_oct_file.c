@@ -49,7 +49,7 @@ test_files_beyond_the_limit_are_refused_and_at_it_read(void **state)
     size_t length;
     T_OK(oct_file_write(in_folder("f"), "12345", 5));
     T_ERR(oct_file_read(in_folder("f"), 4, &bytes, &length), OCT_EINVAL);
-    T_ERR(oct_file_read("/dev/zero", 200000, &bytes, &length), OCT_EINVAL);
+    T_ERR(oct_file_read("/proc/self/environ", 1, &bytes, &length), OCT_EINVAL); // has no size
     T_OK(oct_file_read(in_folder("f"), 5, &bytes, &length));
     assert_string_equal((const char *)bytes, "12345");
     free(bytes);

@@ -200,17 +200,17 @@ test_checkpoints_that_cannot_be_read(void **state)
 
 // Before libc's: the file system has no links.
 static bool has_no_links;
-int __real_link(const char *from, const char *to);
-int __wrap_link(const char *from, const char *to);
+int __real_linkat(int a, const char *from, int b, const char *to, int flags);
+int __wrap_linkat(int a, const char *from, int b, const char *to, int flags);
 
 int
-__wrap_link(const char *from, const char *to)
+__wrap_linkat(int a, const char *from, int b, const char *to, int flags)
 {
     if (has_no_links) {
         errno = EPERM;
         return -1;
     }
-    return __real_link(from, to);
+    return __real_linkat(a, from, b, to, flags);
 }
 
 static void
@@ -270,11 +270,11 @@ test_checkpoints_stay_when_there_is_no_room(void **state)
 // The newest one's name is not given.
 static bool is_kept_out;
 static bool was_without; // at some time there was no newest one
-int __real_rename(const char *from, const char *to);
-int __wrap_rename(const char *from, const char *to);
+int __real_renameat(int a, const char *from, int b, const char *to);
+int __wrap_renameat(int a, const char *from, int b, const char *to);
 
 int
-__wrap_rename(const char *from, const char *to)
+__wrap_renameat(int a, const char *from, int b, const char *to)
 {
     char newest[OCT_FILE_PATH_MAX]; // from may be what path_of gave
     learner_checkpoints_path(folder, 0, newest);
@@ -283,7 +283,7 @@ __wrap_rename(const char *from, const char *to)
         errno = EIO;
         return -1;
     }
-    return __real_rename(from, to);
+    return __real_renameat(a, from, b, to);
 }
 
 // However often it is tried: each try would cost the oldest of them.

@@ -100,11 +100,11 @@ test_process_exit_status(void **state)
 {
     (void)state;
     const char *argv[4];
-    net_process_spec spec = shell(argv, "exit 0", "/dev/null");
+    net_process_spec spec = shell(argv, "exit 0", net_test_path("log"));
     assert_int_equal(run(&spec), 0);
-    spec = shell(argv, "exit 7", "/dev/null");
+    spec = shell(argv, "exit 7", net_test_path("log"));
     assert_int_equal(run(&spec), 7);
-    spec = shell(argv, "kill -9 $$", "/dev/null");
+    spec = shell(argv, "kill -9 $$", net_test_path("log"));
     assert_int_equal(run(&spec), 128 + SIGKILL);
 }
 
@@ -115,7 +115,8 @@ test_process_is_killed(void **state)
     static const int signals[] = {SIGTERM, SIGKILL};
     for (size_t i = 0; i < OCT_COUNTOF(signals); i++) {
         const char *argv[4];
-        net_process_spec spec = shell(argv, "while :; do read x; done </dev/zero", "/dev/null");
+        net_process_spec spec =
+            shell(argv, "while :; do read x; done </dev/zero", net_test_path("log"));
         child c = {0};
         child_start(&c, &spec);
         assert_true(net_process_pid(c.process) > 0);
@@ -204,7 +205,7 @@ test_several_processes_at_once(void **state)
     child children[COUNT] = {0};
     for (int i = 0; i < COUNT; i++) {
         snprintf(scripts[i], sizeof(scripts[i]), "exit %d", i);
-        net_process_spec spec = shell(argv[i], scripts[i], "/dev/null");
+        net_process_spec spec = shell(argv[i], scripts[i], net_test_path("log"));
         children[i].loop = loop;
         T_OK(net_process_start(&children[i].process, loop, &spec, child_exited, &children[i]));
     }

@@ -199,7 +199,7 @@ test_copy_that_cannot_be_written_changes_nothing(void **state)
     assert_non_null(strstr(reason, "t.oct.16 cannot be written: "));
     assert_true(is_there(8));
     T_ERR(replay_copy_take(path, 16, nothing, reason, sizeof(reason)), OCT_EINVAL);
-    assert_non_null(strstr(reason, "t.oct.16 is not a regular file"));
+    assert_non_null(strstr(reason, "t.oct.16 cannot be opened: Is a directory"));
     table_end(table, file);
     assert_int_equal(rmdir(copy_path(16)), 0);
     assert_int_equal(unlink(copy_path(8)), 0);

@@ -53,7 +53,7 @@ entries(void)
     return count;
 }
 
-static void
+static inline void
 assert_content(const char *path, const char *want)
 {
     uint8_t *bytes = NULL;

@@ -5,14 +5,14 @@
 #include <stdbool.h>
 
 // For a library that is loaded before libc and lets calls fail. Together with oct_preload.c, which
-// stands in front of open in both of its names.
+// stands in front of openat in both of its names.
 
 // Declares next, the function of that name that comes after this library's.
 #define PRELOAD_NEXT(type, name, ...)                                                              \
     type (*next)(__VA_ARGS__);                                                                     \
     *(void **)&next = dlsym(RTLD_NEXT, name)
 
-// Defined by the library: whether a call of open that would make a file fails; errno says why.
+// Defined by the library: whether a call of openat that would make a file fails; errno says why.
 bool preload_making_fails(void);
 
 #endif // TESTS_SUPPORT_OCT_PRELOAD_H
