@@ -50,7 +50,7 @@ actor_links_open(actor_io *io)
     };
     unsigned learner = OCT_ROLE_BIT(io->is_relayed ? OCT_ROLE_RELAY : OCT_ROLE_LEARNER);
     unsigned replay = OCT_ROLE_BIT(io->is_relayed ? OCT_ROLE_RELAY : OCT_ROLE_REPLAY);
-    io->link_down_ns = io->heard_ns = oct_clock_ns();
+    io->link_down_ns = io->heard_ns = io->acked_ns = oct_clock_ns();
     io->acks_up = false;
     OCT_TRY(net_url_offset(io->replay_address, 2, url));
     OCT_TRY(net_post_dial(&io->ack_sub, io->loop, url, replay, ask, actor_send_ask(io, ask),

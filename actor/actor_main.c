@@ -244,9 +244,10 @@ main(int argc, char **argv)
     oct_role role = arguments.io.evaluate ? OCT_ROLE_EVALUATOR : OCT_ROLE_ACTOR;
     bool is_tls = net_url_is_tls(arguments.io.learner) ||
                   (arguments.io.relay != NULL && net_url_is_tls(arguments.io.relay));
-    if (!net_daemon_secure(&arguments.daemon, loop, role, is_tls)) {
+    int unsecured = net_daemon_secure(&arguments.daemon, loop, role, is_tls);
+    if (unsecured != 0) {
         net_loop_destroy(loop);
-        return NET_DAEMON_EXIT_USAGE;
+        return unsecured;
     }
     actor_io *io;
     if (actor_io_open(&io, loop, &arguments.io) != OCT_OK ||

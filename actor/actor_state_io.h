@@ -95,7 +95,7 @@ struct actor_io {
     char lost_relay[NET_URL_MAX]; // the one that the learner is told cannot be used; "": none
     uint64_t link_down_ns;        // since when there is no connection for batches; 0: there is one
     bool acks_up;                 // acknowledgements had a connection since the links were opened
-    uint64_t acked_ns;            // last acknowledgement, or when no batch was unacknowledged
+    uint64_t acked_ns;            // last acknowledgement, or when none was waited for
     uint64_t heard_ns;            // last acknowledgement, or when one was first waited for
 
     actor_worker *worker;

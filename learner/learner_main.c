@@ -542,6 +542,13 @@ arguments_read(struct arguments *arguments, int argc, char **argv)
     net_metrics_check(&arguments->daemon, "octet-learner");
 }
 
+// As net_daemon_secure.
+static int
+secure(const struct arguments *arguments, net_loop *loop, const oct_config *config)
+{
+    return net_daemon_secure(&arguments->daemon, loop, OCT_ROLE_LEARNER, needs_tls(config));
+}
+
 int
 main(int argc, char **argv)
 {
@@ -571,11 +578,11 @@ main(int argc, char **argv)
         return EXIT_FAILURE;
     }
     net_loop *loop = net_loop_create();
-    if (!net_daemon_secure(&arguments.daemon, loop, OCT_ROLE_LEARNER, needs_tls(&config))) {
+    int unsecured = secure(&arguments, loop, &config);
+    if (unsecured != 0) {
         net_loop_destroy(loop);
-        return NET_DAEMON_EXIT_USAGE;
+        return unsecured;
     }
-    bool is_group = members != NULL;
     learner_group *lg = learner_group_create(members, config.learner.asynchronous);
     learner_io_options io_options = {
         .config = &config,
@@ -609,7 +616,7 @@ main(int argc, char **argv)
     learner_group_destroy(lg);
     net_loop_destroy(loop);
     learner_lock_release(lock);
-    if (starts_over && !(is_group && group_launch_size() != 1)) { // MPI begins once
+    if (starts_over && (members == NULL || group_launch_size() == 1)) { // MPI begins once
         start_over(argc, argv, arguments.resume);
     }
     return exit_code;

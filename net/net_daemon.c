@@ -159,21 +159,22 @@ serves_https(const net_daemon *daemon)
     return does;
 }
 
-bool
+int
 net_daemon_secure(const net_daemon *daemon, net_loop *loop, oct_role role, bool is_needed)
 {
     char reason[1024];
-    if (daemon->tls != NULL &&
-        net_loop_use_tls(loop, daemon->tls, reason, sizeof(reason)) != OCT_OK) {
+    oct_err err =
+        daemon->tls != NULL ? net_loop_use_tls(loop, daemon->tls, reason, sizeof(reason)) : OCT_OK;
+    if (err != OCT_OK) {
         oct_log_error("NET-TLS", "%s", reason);
-        return false;
+        return err == OCT_EAGAIN ? EXIT_FAILURE : NET_DAEMON_EXIT_USAGE;
     }
     if (daemon->tls != NULL && (is_needed || serves_https(daemon)) &&
         net_loop_check_role(loop, role, reason, sizeof(reason)) != OCT_OK) {
         oct_log_error("NET-TLS", "--tls %s: %s", daemon->tls, reason);
-        return false;
+        return NET_DAEMON_EXIT_USAGE;
     }
-    return true;
+    return 0;
 }
 
 bool

@@ -36,10 +36,13 @@ void net_daemon_parse(net_daemon *daemon, const struct argp *own, int argc, char
 // Log name, SIGPIPE ignored, as many descriptors as the hard limit allows, the supervisor followed
 // and shown that this process goes on. False: the parent has gone; exit.
 bool net_daemon_begin(const net_daemon *daemon, const char *name);
-// Gives the loop the certificates of --tls, if there is one. False: they cannot be used, or, where
-// an address of the daemon needs them (is_needed, or one of --metrics), are not of its role; said:
-// exit with NET_DAEMON_EXIT_USAGE.
-bool net_daemon_secure(const net_daemon *daemon, net_loop *loop, oct_role role, bool is_needed);
+// Gives the loop the certificates of --tls, if there is one. Returns 0, or the code with which the
+// daemon is to exit; the reason is logged:
+//   NET_DAEMON_EXIT_USAGE  they cannot be used, or, where an address of the daemon needs them
+//                          (is_needed, or one of --metrics), are not of its role
+//   EXIT_FAILURE           they are not valid by the clock of this machine: time or a new
+//                          certificate heals it, so that a supervisor should try again
+int net_daemon_secure(const net_daemon *daemon, net_loop *loop, oct_role role, bool is_needed);
 // Says on standard error what is wrong with the address of an option; false: something. after: how
 // many addresses behind it are used as well (net_url_offset); length_max: of its text, in bytes.
 bool net_daemon_url(const char *program, const char *option, const char *url, bool insecure,

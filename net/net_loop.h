@@ -35,7 +35,8 @@ void net_loop_exit_deadline(net_loop *loop, uint32_t timeout_ms, int exit_code);
 
 // Certificates for tls+tcp:// addresses: folder holds ca.crt, node.crt, node.key and perhaps
 // crl.pem; they are read now, and again whenever they change. Call before the first link opens.
-// OCT_EINVAL, with one line for a person in reason: something about the files is wrong.
+// Errors, with one line for a person in reason: OCT_EINVAL: something about the files is wrong;
+// OCT_EAGAIN: they are not valid by the clock of this machine (net_tls_open).
 OCT_CHECKED oct_err net_loop_use_tls(net_loop *loop, const char *folder, char *reason,
                                      size_t reason_size);
 

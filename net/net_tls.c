@@ -20,6 +20,8 @@
 #include "common/oct_owner.h"
 #include "common/oct_text.h"
 
+#define VALIDITY_BYTES 320
+
 enum { FILE_CA, FILE_CERT, FILE_KEY, FILE_CRL, FILES };
 
 static const char *const file_names[FILES] = {"ca.crt", "node.crt", "node.key", "crl.pem"};
@@ -345,10 +347,44 @@ own_load(SSL_CTX *ctx, const char *folder, char *reason, size_t reason_size)
                : oct_refuse(reason, reason_size, "%s is not the key of %s", key, cert);
 }
 
-// X509_V_OK, or why cert is not good by those that ctx trusts. is_issue_enough: it is enough that
-// one of them issued it, whatever its dates and the lists say.
+// Faults of dates, which pass when the clock is set or a new file comes.
+static bool
+can_heal(int code)
+{
+    return code == X509_V_ERR_CERT_HAS_EXPIRED || code == X509_V_ERR_CERT_NOT_YET_VALID ||
+           code == X509_V_ERR_CRL_HAS_EXPIRED || code == X509_V_ERR_CRL_NOT_YET_VALID;
+}
+
+// Writes "; the certificate is valid from A to B, and the clock of this machine says C" if check
+// stopped at a date, else "".
+static void
+validity_text(X509_STORE_CTX *check, char out[VALIDITY_BYTES])
+{
+    static const char form[] = "%Y-%m-%d %H:%M:%S UTC";
+    const X509 *cert = X509_STORE_CTX_get_current_cert(check);
+    int code = X509_STORE_CTX_get_error(check);
+    char from[64], to[64], clock[64];
+    struct tm begins, ends, now;
+    time_t now_s = time(NULL);
+    out[0] = '\0';
+    if (cert != NULL && can_heal(code) &&
+        ASN1_TIME_to_tm(X509_get0_notBefore(cert), &begins) == 1 &&
+        ASN1_TIME_to_tm(X509_get0_notAfter(cert), &ends) == 1 && gmtime_r(&now_s, &now) != NULL) {
+        (void)strftime(from, sizeof(from), form, &begins);
+        (void)strftime(to, sizeof(to), form, &ends);
+        (void)strftime(clock, sizeof(clock), form, &now);
+        (void)snprintf(out, VALIDITY_BYTES,
+                       "; the certificate is valid from %s to %s, and the clock of this machine "
+                       "says %s",
+                       from, to, clock);
+    }
+}
+
+// X509_V_OK, or why cert is not good by those that ctx trusts; validity: as validity_text writes
+// it, or NULL. is_issue_enough: it is enough that one of them issued it, whatever its dates and the
+// lists say.
 static int
-own_verify(SSL_CTX *ctx, X509 *cert, bool is_issue_enough)
+own_verify(SSL_CTX *ctx, X509 *cert, bool is_issue_enough, char *validity)
 {
     X509_STORE_CTX *check = X509_STORE_CTX_new();
     int code = X509_V_ERR_UNSPECIFIED;
@@ -359,6 +395,9 @@ own_verify(SSL_CTX *ctx, X509 *cert, bool is_issue_enough)
             OCT_ASSERT(X509_VERIFY_PARAM_set_flags(param, X509_V_FLAG_NO_CHECK_TIME) == 1);
         }
         code = X509_verify_cert(check) == 1 ? X509_V_OK : X509_STORE_CTX_get_error(check);
+        if (validity != NULL) {
+            validity_text(check, validity);
+        }
     }
     X509_STORE_CTX_free(check);
     return code;
@@ -388,10 +427,14 @@ own_read(material *m, const char *folder, const material *before, char *reason, 
         return oct_refuse(reason, reason_size, "%s: bad date", path);
     }
     m->ends = timegm(&ends);
-    int code = own_verify(m->ctx, cert, false);
-    return code == X509_V_OK ? OCT_OK
-                             : oct_refuse(reason, reason_size, "%s: %s", path,
-                                          X509_verify_cert_error_string(code));
+    char validity[VALIDITY_BYTES] = "";
+    int code = own_verify(m->ctx, cert, false, validity);
+    if (code == X509_V_OK) {
+        return OCT_OK;
+    }
+    oct_err err = oct_refuse(reason, reason_size, "%s: %s%s", path,
+                             X509_verify_cert_error_string(code), validity);
+    return can_heal(code) ? OCT_EAGAIN : err;
 }
 
 // Puts the certificate in use beside whom m trusts. False: none of these issued it. The folder may
@@ -401,7 +444,7 @@ own_keep(material *m, const material *used)
 {
     STACK_OF(X509) *chain = NULL;
     X509 *cert = SSL_CTX_get0_certificate(used->ctx);
-    if (own_verify(m->ctx, cert, true) != X509_V_OK) {
+    if (own_verify(m->ctx, cert, true, NULL) != X509_V_OK) {
         return false;
     }
     SSL_CTX *ctx = context_create(); // that of m may hold half of what the folder has
@@ -488,6 +531,7 @@ net_tls_reload(net_tls *tls, bool *is_new, char *reason, size_t reason_size)
     oct_err err = trust_read(&m, tls->folder, &tls->used, reason, reason_size);
     if (err == OCT_OK) {
         err = own_read(&m, tls->folder, &tls->used, reason, reason_size);
+        err = err == OCT_EAGAIN ? OCT_EINVAL : err; // which says here that nothing changed
         *is_new = err == OCT_OK || (!same_trust && own_keep(&m, &tls->used));
     }
     if (*is_new) {

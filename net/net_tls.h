@@ -28,9 +28,13 @@ typedef struct net_tls_peer {
     oct_holder holder;
 } net_tls_peer;
 
-// OCT_EINVAL, with one line for a person in reason: a file is missing or unreadable, others can
-// read the key, it does not fit the certificate, the certificate is not of ca.crt, has expired, or
-// names no role; a CA has no list where others have.
+// Errors, with one line for a person in reason:
+//   OCT_EINVAL  a file is missing or unreadable, others can read the key, the key does not fit the
+//               certificate, the certificate is not of ca.crt or names no role; a CA has no list
+//               where others have
+//   OCT_EAGAIN  a certificate or list has expired or is not valid yet, by the clock of this
+//   machine:
+//               a right clock or a new file heals it
 OCT_CHECKED oct_err net_tls_open(net_tls **out, const char *folder, char *reason,
                                  size_t reason_size);
 void net_tls_close(net_tls *tls);

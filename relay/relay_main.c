@@ -187,12 +187,13 @@ main(int argc, char **argv)
         return EXIT_FAILURE;
     }
     net_loop *loop = net_loop_create();
-    if (!net_daemon_secure(
-            &arguments.daemon, loop, OCT_ROLE_RELAY,
-            net_url_is_tls(arguments.io.learner) || net_url_is_tls(arguments.io.listen) ||
-                (arguments.io.relay != NULL && net_url_is_tls(arguments.io.relay)))) {
+    int unsecured = net_daemon_secure(
+        &arguments.daemon, loop, OCT_ROLE_RELAY,
+        net_url_is_tls(arguments.io.learner) || net_url_is_tls(arguments.io.listen) ||
+            (arguments.io.relay != NULL && net_url_is_tls(arguments.io.relay)));
+    if (unsecured != 0) {
         net_loop_destroy(loop);
-        return NET_DAEMON_EXIT_USAGE;
+        return unsecured;
     }
     relay_io *io;
     if (relay_io_open(&io, loop, &arguments.io) != OCT_OK ||

@@ -174,10 +174,11 @@ main(int argc, char **argv)
                    options.listen, oct_memory_available());
     // Loop.
     net_loop *loop = net_loop_create();
-    if (!net_daemon_secure(&options.daemon, loop, OCT_ROLE_REPLAY,
-                           net_url_is_tls(options.listen))) {
+    int unsecured =
+        net_daemon_secure(&options.daemon, loop, OCT_ROLE_REPLAY, net_url_is_tls(options.listen));
+    if (unsecured != 0) {
         net_loop_destroy(loop);
-        return NET_DAEMON_EXIT_USAGE;
+        return unsecured;
     }
     if (net_daemon_on_stop(&options.daemon, loop, stop_asked, loop) != OCT_OK) {
         oct_log_error("REPLAY-SIGNALS", "cannot watch signals");

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "common/oct_config_text.h"
+#include "net/net_http.h"
 #include "net/net_post.h"
 #include "net/net_pub.h"
 #include "net/net_pull.h"
@@ -40,6 +41,10 @@ typedef struct fixture {
     const char *own; // the relay that the actor was started with; NULL: none
     bool own_lives;  // as the learner says
     unsigned registered, policies_asked;
+    char metrics[NET_URL_MAX]; // that the actor serves; "": none
+    char unreached[NET_URL_MAX];
+    double unacked, unacked_s; // of the last report
+    unsigned reports;
     bool has_policy;
     uint8_t policy[4096];
     size_t policy_length;
@@ -89,14 +94,21 @@ serve_get_policy(void *arg, wire_call *call, const wire_get_policy *request)
     net_loop_stop(f->loop);
 }
 
-// It leaves.
 static void
 serve_report(void *arg, wire_call *call, const wire_report *report)
 {
     static const wire_empty empty;
-    (void)arg;
-    (void)report;
+    fixture *f = arg;
+    for (uint32_t i = 0; i < report->stat_count; i++) {
+        f->unacked =
+            strcmp(report->stat_name[i], "unacked") == 0 ? report->stat_value[i] : f->unacked;
+        f->unacked_s =
+            strcmp(report->stat_name[i], "unacked_s") == 0 ? report->stat_value[i] : f->unacked_s;
+    }
+    (void)snprintf(f->unreached, sizeof(f->unreached), "%s", report->unreached);
+    f->reports++;
     wire_reply_report_episodes(call, &empty);
+    net_loop_stop(f->loop);
 }
 
 static const wire_learner_handlers handlers = {
@@ -148,8 +160,11 @@ fixture_close(void **state)
 static void
 actor_start(fixture *f)
 {
-    const char *argv[] = {"octet-actor", "--learner", f->learner, f->own != NULL ? "--relay" : NULL,
-                          f->own,        NULL};
+    const char *argv[6] = {"octet-actor", "--learner", f->learner};
+    if (f->own != NULL || f->metrics[0] != '\0') {
+        argv[3] = f->own != NULL ? "--relay" : "--metrics";
+        argv[4] = f->own != NULL ? f->own : f->metrics;
+    }
     net_process_spec spec = {.file = executable,
                              .argv = argv,
                              .folder = net_test_folder(),
@@ -261,6 +276,48 @@ test_actor_leaves_its_own_relay_when_it_hangs(void **state)
     way_close(&replay);
 }
 
+// ---- replay that cannot be reached
+
+static void
+unreached_is(fixture *f, unsigned port)
+{
+    char url[NET_URL_MAX];
+    T_OK(net_url_offset(f->replay, port, url));
+    while (strcmp(f->unreached, url) != 0) {
+        net_test_until(f->loop, &f->reports, f->reports + 1);
+        assert_false(f->actor.is_exited);
+    }
+    assert_true(f->unacked_s >= 10 && f->unacked == 2);
+    char body[512] = "", reason[256], want[NET_URL_MAX + 64];
+    int status = 0;
+    T_OK(net_http_get(f->metrics, "/healthz", 3000, &status, body, sizeof(body), reason,
+                      sizeof(reason)));
+    assert_int_equal(status, 503);
+    (void)snprintf(want, sizeof(want), " s: cannot reach %s\n", url);
+    assert_memory_equal(body, "2 unacknowledged batches for 1", 30);
+    assert_non_null(strstr(body, want));
+}
+
+// The learner answers, so that nothing else tells why no batch arrives: first there is no
+// connection for batches, then none for acknowledgements.
+static void
+test_actor_names_the_address_of_replay_that_it_cannot_reach(void **state)
+{
+    fixture *f = *state;
+    static const char *const none[] = {NULL};
+    char url[NET_URL_MAX];
+    way replay = {.loop = f->loop};
+    (void)snprintf(f->metrics, sizeof(f->metrics), "http%s", net_test_url("tcp") + strlen("tcp"));
+    f->relays = none;
+    policy_make(f);
+    actor_start(f);
+    unreached_is(f, 1);
+    T_OK(net_url_offset(f->replay, 1, url));
+    T_OK(net_pull_open(&replay.pull, f->loop, url, OCT_ROLES_ANY, BYTES_MAX, way_take, &replay));
+    unreached_is(f, 2);
+    net_pull_close(replay.pull);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -271,6 +328,8 @@ main(int argc, char **argv)
                                         fixture_open, fixture_close),
         cmocka_unit_test_setup_teardown(test_actor_leaves_its_own_relay_when_it_hangs, fixture_open,
                                         fixture_close),
+        cmocka_unit_test_setup_teardown(test_actor_names_the_address_of_replay_that_it_cannot_reach,
+                                        fixture_open, fixture_close),
     };
     int failed = cmocka_run_group_tests(tests, NULL, net_test_folder_remove);
     free(executable);

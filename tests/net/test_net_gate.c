@@ -705,11 +705,11 @@ test_a_mute_listener_is_given_up(void **state)
 // ---- folders that cannot be used
 
 static void
-bad_folder(const char *folder, const char *want)
+refused_folder(const char *folder, oct_err as, const char *want)
 {
     char reason[1024];
     net_loop *loop = net_loop_create();
-    T_ERR(net_loop_use_tls(loop, net_test_path(folder), reason, sizeof(reason)), OCT_EINVAL);
+    T_ERR(net_loop_use_tls(loop, net_test_path(folder), reason, sizeof(reason)), as);
     if (strstr(reason, want) == NULL) {
         fail_msg("'%s' is not in: %s", want, reason);
     }
@@ -717,11 +717,31 @@ bad_folder(const char *folder, const char *want)
 }
 
 static void
+bad_folder(const char *folder, const char *want)
+{
+    refused_folder(folder, OCT_EINVAL, want);
+}
+
+// The clock may be wrong, or a new certificate come: a daemon that is started again finds out.
+static void
+test_dates_that_time_can_heal_are_told_with_the_clock(void **state)
+{
+    (void)state;
+    const certs_leaf early = {
+        .unit = "actor", .name = "early", .sans = "DNS:localhost", .days_from = 5, .days = 9};
+    certs_write(ca, &early, net_test_path("early"));
+    refused_folder("expired", OCT_EAGAIN,
+                   "certificate has expired; the certificate is valid from 2");
+    refused_folder("expired", OCT_EAGAIN, " UTC, and the clock of this machine says 2");
+    refused_folder("early", OCT_EAGAIN,
+                   "certificate is not yet valid; the certificate is valid from 2");
+}
+
+static void
 test_bad_folders_are_told(void **state)
 {
     (void)state;
     bad_folder("missing", "octet certs issue ROLE NAME");
-    bad_folder("expired", "certificate has expired");
     bad_folder("nobody", "names no role");
     char from[128], to[128];
     certs_write_usual(ca, "actor", false, net_test_path("mixed"));
@@ -768,6 +788,7 @@ main(void)
         cmocka_unit_test(test_failures_are_those_of_the_certificate),
         cmocka_unit_test(test_a_mute_listener_is_given_up),
         cmocka_unit_test(test_bad_folders_are_told),
+        cmocka_unit_test(test_dates_that_time_can_heal_are_told_with_the_clock),
         cmocka_unit_test(test_tls_without_certificates_is_told),
     };
     return cmocka_run_group_tests_name("net_gate", tests, certs_make, certs_remove);
