@@ -122,7 +122,7 @@ kills_read(const char *path)
 {
     char line[256], key[64];
     uint64_t kills = UINT64_MAX, number;
-    FILE *file = fopen(path, "re");
+    FILE *file = oct_file_stream(path, "r");
     while (file != NULL && fgets(line, sizeof(line), file) != NULL) {
         if (sscanf(line, "%63s %" SCNu64, key, &number) == 2 && strcmp(key, "oom_kill") == 0) {
             kills = number;

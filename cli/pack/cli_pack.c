@@ -70,10 +70,11 @@ file_add(packing *p, const char *name, const struct stat *status)
     if (manifest->count == CLI_PACK_FILES_MAX) {
         return REFUSE(p, "more than %d files", CLI_PACK_FILES_MAX);
     }
+    uint64_t time_s = (uint64_t)OCT_MAX(status->st_mtime, 0); // on XFS up to the year 2486
+    time_s = OCT_MIN(time_s, CLI_PACK_TIME_MAX);
     cli_pack_file *file = &manifest->file[manifest->count++];
-    *file = (cli_pack_file){.mode = status->st_mode & 0777,
-                            .size = (uint64_t)status->st_size,
-                            .time_s = (uint64_t)OCT_MAX(status->st_mtime, 0)};
+    *file = (cli_pack_file){
+        .mode = status->st_mode & 0777, .size = (uint64_t)status->st_size, .time_s = time_s};
     memcpy(file->name, name, strlen(name) + 1); // a good one has room
     return OCT_OK;
 }

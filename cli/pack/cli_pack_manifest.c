@@ -12,9 +12,8 @@
 #include "common/oct_text.h"
 
 #define FIRST_LINE "octet-pack 1"
-#define DEPTH_MAX  2     // folders
-#define MODES      0777u // that are kept
-#define TIME_MAX   (1ull << 33)
+#define DEPTH_MAX  2            // folders
+#define MODES      0777u        // that are kept
 #define OCTAL_MAX  (1ull << 33) // that tar writes as 11 digits; larger numbers are binary
 
 bool
@@ -127,7 +126,7 @@ file_read(text_reader *reader, const cli_pack_manifest *all, cli_pack_file *file
 {
     uint64_t mode = 0;
     if (!hash_read(reader, file->hash) || !number_read(reader, ' ', 8, MODES, &mode) ||
-        !number_read(reader, ' ', 10, TIME_MAX - 1, &file->time_s) ||
+        !number_read(reader, ' ', 10, CLI_PACK_TIME_MAX, &file->time_s) ||
         !number_read(reader, ' ', 10, CLI_PACK_SIZE_MAX, &file->size) ||
         !word_read(reader, '\n', file->name, sizeof(file->name))) {
         return oct_refuse(reason, reason_size, "line %u of its manifest is damaged",

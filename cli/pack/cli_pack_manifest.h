@@ -18,6 +18,7 @@
 #define CLI_PACK_FILES_MAX    4096
 #define CLI_PACK_NAME_MAX     100 // of a member, as tar has it
 #define CLI_PACK_SIZE_MAX     (UINT64_C(1) << 53)
+#define CLI_PACK_TIME_MAX     ((UINT64_C(1) << 33) - 1) // in the year 2242
 #define CLI_PACK_BLOCK        512
 #define CLI_PACK_MANIFEST     "MANIFEST"
 #define CLI_PACK_MANIFEST_MAX (1u << 20) // bytes of its text
@@ -26,7 +27,7 @@ typedef struct cli_pack_file {
     char name[CLI_PACK_NAME_MAX + 1]; // below the run folder: "config.yaml", "log/replay.log"
     uint32_t mode;                    // permission bits
     uint64_t size;
-    uint64_t time_s; // since 1970, when it was written last
+    uint64_t time_s; // since 1970, when it was written last; at most CLI_PACK_TIME_MAX
     uint8_t hash[WIRE_HASH_BYTES];
 } cli_pack_file;
 

@@ -175,6 +175,26 @@ test_what_is_packed_comes_back(void **state)
     assert_int_equal(access("runs/run/config.yaml", F_OK), 0);
 }
 
+// A pack has room for dates up to the year 2242; file systems for later ones.
+static void
+test_a_date_of_the_far_future_is_the_latest_that_a_pack_has(void **state)
+{
+    (void)state;
+    static const time_t seconds[] = {(time_t)CLI_PACK_TIME_MAX, (time_t)CLI_PACK_TIME_MAX + 1,
+                                     INT64_MAX / 1000000000 + 1}; // ns in 64 bits end before it
+    struct stat status;
+    for (size_t i = 0; i < OCT_COUNTOF(seconds); i++) {
+        const struct timespec times[2] = {{.tv_sec = seconds[i]}, {.tv_sec = seconds[i]}};
+        assert_int_equal(utimensat(AT_FDCWD, "run/config.yaml", times, 0), 0);
+        (void)unlink("p");
+        T_OK(pack());
+        oct_file_remove_tree("u", false);
+        T_OK(unpack("u"));
+        assert_int_equal(stat("u/config.yaml", &status), 0);
+        assert_int_equal(status.st_mtime, CLI_PACK_TIME_MAX);
+    }
+}
+
 // Keys, and what says where the run was started: as octet cluster leaves it when a run is stopped.
 static void
 test_what_belongs_to_a_start_stays_behind(void **state)
@@ -561,6 +581,7 @@ main(void)
         TEST(test_what_is_no_run_or_has_bad_names_is_refused),
         TEST(test_any_change_is_found),
         TEST(test_a_file_that_is_another_is_named),
+        TEST(test_a_date_of_the_far_future_is_the_latest_that_a_pack_has),
         TEST(test_names_stay_below_the_folder),
         TEST(test_manifests_of_others_are_refused),
         TEST(test_headers_of_large_files_are_binary),
