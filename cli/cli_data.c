@@ -277,12 +277,15 @@ data_set_write(const char *path, const data_options *options, bool is_told, char
 }
 
 static char passing[2][OCT_FILE_PATH_MAX]; // a file that goes again, and its draft
+static char passing_folder[CLI_PATH_MAX];  // that was made for it; "": none
 
+// A signal may come while oct_file_remove holds its lock: these calls take none.
 static void
 passing_remove(int number)
 {
-    (void)oct_file_remove(passing[0]);
-    (void)oct_file_remove(passing[1]);
+    (void)unlink(passing[0]);
+    (void)unlink(passing[1]);
+    (void)rmdir(passing_folder);
     (void)raise(number);
 }
 
@@ -317,14 +320,10 @@ own_write(const data_options *options, char *reason, size_t reason_size)
     return data_set_write(options->out, options, true, reason, reason_size);
 }
 
-// For a program that reads data sets: the chosen episodes in a file that goes again.
+// The chosen episodes at path, which a program then makes into what was asked for.
 static oct_err
-other_write(const data_options *options, char *reason, size_t reason_size)
+step_write(const data_options *options, const char *path, char *reason, size_t reason_size)
 {
-    const char *folder = getenv("TMPDIR");
-    char path[CLI_PATH_MAX];
-    (void)snprintf(path, sizeof(path), "%s/octet-data-%ld",
-                   folder != NULL && folder[0] != '\0' ? folder : "/tmp", (long)getpid());
     data_options chosen = *options;
     chosen.complete_only = true;
     OCT_TRY(passing_begin(path, true, reason, reason_size));
@@ -334,9 +333,26 @@ other_write(const data_options *options, char *reason, size_t reason_size)
     }
     const char *const minari[] = {"export", path, "--minari", options->minari, NULL};
     const char *const npz[] = {"export", path, "--npz", options->npz, NULL};
-    oct_err err =
-        cli_python_run(PYTHON, options->minari != NULL ? minari : npz, reason, reason_size);
-    (void)oct_file_remove(path);
+    return cli_python_run(PYTHON, options->minari != NULL ? minari : npz, reason, reason_size);
+}
+
+// For a program that reads data sets: a file that goes again, in a folder that only this user can
+// enter. In TMPDIR other users could take a name that they can guess.
+static oct_err
+other_write(const data_options *options, char *reason, size_t reason_size)
+{
+    const char *temporary = getenv("TMPDIR");
+    char path[CLI_PATH_MAX + 8];
+    (void)snprintf(passing_folder, sizeof(passing_folder), "%s/octet-data-XXXXXX",
+                   temporary != NULL && temporary[0] != '\0' ? temporary : "/tmp");
+    if (mkdtemp(passing_folder) == NULL) {
+        (void)oct_refuse(reason, reason_size, "cannot make the folder '%s': %s", passing_folder,
+                         strerror(errno));
+        return OCT_EIO;
+    }
+    (void)snprintf(path, sizeof(path), "%s/data", passing_folder);
+    oct_err err = step_write(options, path, reason, reason_size);
+    oct_file_remove_tree(passing_folder, false);
     return err;
 }
 

@@ -96,6 +96,7 @@ MAY_OPEN = {
     "cli/run/cli_run_end.c": "opens /dev/null",
     "cli/status/cli_screen.c": "opens the terminal again",
     "cli/top/cli_top_screen.c": "opens the terminal",
+    "cli/cli_data.c": "makes a temporary folder with mkdtemp, and removes files in a signal handler, which may take no lock",
     "cli/cli_presets.c": "lists folders in order (scandir)",
     "cli/runs/cli_run_list.c": "lists folders in order (scandir)",
     "cli/cluster/cli_cluster_ssh.c": "makes a temporary folder with mkdtemp",
