@@ -40,7 +40,8 @@
 typedef struct import_run {
     cli_import_options options;
     cli_import_source source;
-    import_normaliser normaliser; // count 0: none
+    import_normaliser normaliser;           // count 0: none
+    char normaliser_note[IMPORT_NOTE_SIZE]; // "": nothing is left out
     import_graph *graph;
     import_result result;
     policy_image *fp32;  // that is written: result.image, or the same with scaled observations
@@ -145,12 +146,9 @@ normaliser_load(import_run *run)
 {
     char reason[REASON_BYTES] = "";
     const char *path = run->options.normalizer;
-    if (path == NULL || cli_import_normaliser_is_pickle(path)) {
-        return true;
-    }
-    run->options.normalizer = NULL;
-    run->options.is_normalised = true;
-    return cli_import_normaliser_load(&run->normaliser, path, reason, sizeof(reason)) ||
+    return path == NULL ||
+           cli_import_normaliser_load(&run->normaliser, run->normaliser_note,
+                                      sizeof(run->normaliser_note), path, reason, sizeof(reason)) ||
            failed(path, reason);
 }
 
@@ -174,6 +172,9 @@ model_take(import_run *run)
     }
     if (err == OCT_OK) {
         err = import_policy_make(&run->result, model, run->graph, request, reason, sizeof(reason));
+    }
+    if (err == OCT_OK && run->normaliser_note[0] != '\0') {
+        import_note(&run->result, "%s", run->normaliser_note);
     }
     run->fp32 = run->result.image;
     return err == OCT_OK ? env_check(run) : failed(options->model, reason);

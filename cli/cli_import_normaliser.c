@@ -1,4 +1,4 @@
-// Reads the means and deviations of observations from files of NumPy or JSON.
+// Reads the means and deviations of observations from files of NumPy, JSON, or through Python.
 #include "cli/cli_import_normaliser.h"
 
 #include <errno.h>
@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/cli_import_read.h"
 #include "common/oct_base.h"
 #include "common/oct_file.h"
 #include "common/oct_text.h"
@@ -16,6 +17,7 @@
 #include "import/import_npz.h"
 
 #define PATH_BYTES 4096
+#define HEAD_BYTES 64
 
 // A list of numbers under a name; numbers NULL: it was not given.
 typedef struct list {
@@ -30,6 +32,8 @@ static const char *const names[PARTS] = {
 
 typedef struct parts {
     list of[PARTS];
+    char *note;
+    size_t note_size;
     char *reason;
     size_t reason_size;
 } parts;
@@ -133,11 +137,35 @@ json_read(parts *p, const uint8_t *bytes, size_t length)
         const json_t *value = json_object_get(root, names[i]);
         is_read = value == NULL || json_part_read(p, (part)i, value);
     }
+    const char *note = json_string_value(json_object_get(root, "note"));
+    if (note != NULL) {
+        (void)snprintf(p->note, p->note_size, "%s", note);
+    }
     json_decref(root);
     return is_read;
 }
 
 // ---- files
+
+// Returns true for a pickle, and for a zip archive that NumPy did not write.
+static bool
+is_pickle(const uint8_t *bytes, size_t length)
+{
+    // The first name in a zip of NumPy ends in .npy.
+    bool is_arrays = memmem(bytes, OCT_MIN(length, (size_t)HEAD_BYTES), ".npy", 4) != NULL;
+    return length > 1 && ((bytes[0] == 0x80 && bytes[1] <= 5) ||
+                          (import_npz_is_zip(bytes, length) && !is_arrays));
+}
+
+static bool
+pickle_read(parts *p, const char *path)
+{
+    char *json;
+    bool is_read = cli_import_read_normaliser(&json, path, p->reason, p->reason_size) == OCT_OK &&
+                   json_read(p, (const uint8_t *)json, strlen(json));
+    free(json);
+    return is_read;
+}
 
 static bool
 file_read(parts *p, const char *path, part one, bool is_pair)
@@ -150,6 +178,7 @@ file_read(parts *p, const char *path, part one, bool is_pair)
     }
     bool is_array = length > 0 && bytes[0] == 0x93;
     bool is_read = is_array                           ? npy_read(p, bytes, length, one, is_pair)
+                   : is_pickle(bytes, length)         ? pickle_read(p, path)
                    : import_npz_is_zip(bytes, length) ? npz_read(p, bytes, length)
                                                       : json_read(p, bytes, length);
     free(bytes);
@@ -221,26 +250,12 @@ parts_take(parts *p, import_normaliser *out)
 }
 
 bool
-cli_import_normaliser_is_pickle(const char *path)
-{
-    uint8_t head[64] = {0};
-    FILE *file = oct_file_stream(path, "r");
-    size_t length = file != NULL ? fread(head, 1, sizeof(head), file) : 0;
-    if (file != NULL) {
-        (void)fclose(file);
-    }
-    // The first name in a zip of NumPy ends in .npy.
-    bool is_arrays = memmem(head, length, ".npy", 4) != NULL;
-    return length > 1 &&
-           ((head[0] == 0x80 && head[1] <= 5) || (import_npz_is_zip(head, length) && !is_arrays));
-}
-
-bool
-cli_import_normaliser_load(import_normaliser *out, const char *path, char *reason,
-                           size_t reason_size)
+cli_import_normaliser_load(import_normaliser *out, char *note, size_t note_size, const char *path,
+                           char *reason, size_t reason_size)
 {
     *out = (import_normaliser){0};
-    parts p = {.reason = reason, .reason_size = reason_size};
+    note[0] = '\0';
+    parts p = {.note = note, .note_size = note_size, .reason = reason, .reason_size = reason_size};
     bool is_read = files_read(&p, path) && parts_check(&p) && parts_take(&p, out);
     for (size_t i = 0; i < PARTS; i++) {
         free(p.of[i].numbers);

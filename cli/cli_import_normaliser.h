@@ -8,16 +8,18 @@
 //   FILE.npy   two rows, the means and the deviations
 //   MEAN.npy,STD.npy
 //   FILE.json  an object with the keys of FILE.npz
+//   FILE.pkl   a VecNormalize of Stable-Baselines3, or a dictionary with _mean and _std as of
+//   rsl_rl,
+//              also in a file of PyTorch (cli_import_read.h)
 // With var the deviation is sqrt(var + epsilon), with std it is std + epsilon; epsilon is 0 if it
 // is not given.
 //
 // Threads: main thread. Owns: what it reads, until cli_import_normaliser_free.
 
-// Returns true if the file is a pickle or a zip archive of PyTorch, which cli_import_read.h reads.
-bool cli_import_normaliser_is_pickle(const char *path);
-// False with one line in reason: the file cannot be read, or a number is not allowed.
-bool cli_import_normaliser_load(import_normaliser *out, const char *path, char *reason,
-                                size_t reason_size);
+// note: what it does besides and policies leave out, for a person; "": nothing. False with one line
+// in reason: the file cannot be read, or a number is not allowed.
+bool cli_import_normaliser_load(import_normaliser *out, char *note, size_t note_size,
+                                const char *path, char *reason, size_t reason_size);
 void cli_import_normaliser_free(import_normaliser *normaliser); // zeroed is a no-op
 
 #endif // CLI_CLI_IMPORT_NORMALISER_H

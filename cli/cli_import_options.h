@@ -18,8 +18,7 @@ typedef struct cli_import_options {
     const char *env_options;
     const char *observations; // NULL: not named
     const char *activation;   // of a state dict; NULL: not named
-    const char *normalizer;   // a file; NULL: not named, or read already
-    bool is_normalised; // by the caller: a normaliser that the model's file contains is left out
+    const char *normalizer;   // a file, instead of what the model's has; NULL: not named
     const char *out;
     policy_precision precision;
     uint64_t seed;

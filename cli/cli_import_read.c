@@ -158,20 +158,21 @@ grown(char *bytes, size_t used, size_t room)
     return larger;
 }
 
-// Reads from the socket to its end.
+// Reads from the socket to its end; *answer is owned, also after an error.
 static oct_err
-answer_read(cli_import_source *out, int socket, size_t *length, char *reason, size_t reason_size)
+answer_read(char **answer, size_t *length, int socket, char *reason, size_t reason_size)
 {
     size_t room = ANSWER_FIRST;
-    out->answer = oct_alloc(room + 1);
+    *answer = oct_alloc(room + 1);
     *length = 0;
     for (;;) {
         if (*length == room) {
             room *= 2;
-            out->answer = grown(out->answer, *length, room);
+            *answer = grown(*answer, *length, room);
         }
-        ssize_t got = read(socket, out->answer + *length, room - *length);
+        ssize_t got = read(socket, *answer + *length, room - *length);
         if (got == 0) {
+            (*answer)[*length] = '\0';
             return OCT_OK;
         }
         if (got < 0 && errno == EINTR) {
@@ -186,30 +187,58 @@ answer_read(cli_import_source *out, int socket, size_t *length, char *reason, si
 }
 
 static oct_err
+program_run(char **answer, size_t *length, const char *const *arguments, char *reason,
+            size_t reason_size)
+{
+    cli_python python;
+    OCT_TRY(cli_python_start(&python, PROGRAM, arguments, reason, reason_size));
+    oct_err err = answer_read(answer, length, python.socket, reason, reason_size);
+    cli_python_stop(&python);
+    return err;
+}
+
+static oct_err
 python_read(cli_import_source *out, cli_import_options *options, char *reason, size_t reason_size)
 {
-    const char *arguments[8];
-    size_t count = 0;
+    const char *arguments[6];
+    size_t count = 0, length = 0;
     if (options->activation != NULL) {
         arguments[count++] = "--activation";
         arguments[count++] = options->activation;
     }
     if (options->normalizer != NULL) {
-        arguments[count++] = "--normalizer";
-        arguments[count++] = options->normalizer;
-    }
-    if (options->is_normalised) {
         arguments[count++] = "--no-normalizer";
     }
     arguments[count++] = "--";
     arguments[count++] = options->model;
     arguments[count] = NULL;
-    cli_python python;
-    OCT_TRY(cli_python_start(&python, PROGRAM, arguments, reason, reason_size));
-    size_t length;
-    oct_err err = answer_read(out, python.socket, &length, reason, reason_size);
-    cli_python_stop(&python);
-    return err == OCT_OK ? answer_take(out, options, length, reason, reason_size) : err;
+    OCT_TRY(program_run(&out->answer, &length, arguments, reason, reason_size));
+    return answer_take(out, options, length, reason, reason_size);
+}
+
+oct_err
+cli_import_read_normaliser(char **json, const char *path, char *reason, size_t reason_size)
+{
+    static const char head[] = "normaliser ", error[] = "error ";
+    const char *arguments[] = {"--normaliser", "--", path, NULL};
+    char *answer = NULL;
+    size_t length = 0;
+    *json = NULL;
+    oct_err err = program_run(&answer, &length, arguments, reason, reason_size);
+    if (err == OCT_OK && strncmp(answer, head, strlen(head)) == 0) {
+        *json = answer;
+        memmove(answer, answer + strlen(head), length - strlen(head) + 1);
+        return OCT_OK;
+    }
+    if (err == OCT_OK) {
+        answer[strcspn(answer, "\n")] = '\0';
+        bool is_error = strncmp(answer, error, strlen(error)) == 0;
+        err = oct_refuse(reason, reason_size, "%s",
+                         is_error ? answer + strlen(error)
+                                  : "its reader " PROGRAM " ended without an answer");
+    }
+    free(answer);
+    return err;
 }
 
 // ---- both
@@ -224,14 +253,10 @@ cli_import_read(cli_import_source *out, cli_import_options *options, char *reaso
     if (kind == KIND_PYTHON) {
         return python_read(out, options, reason, reason_size);
     }
-    if (options->activation != NULL || options->normalizer != NULL) {
-        return oct_refuse(
-            reason, reason_size,
-            options->activation != NULL
-                ? "--activation is for files of PyTorch and Stable-Baselines3; an ONNX model "
-                  "contains its activations"
-                : "--normalizer with a pickle is for files of PyTorch and "
-                  "Stable-Baselines3; for an ONNX model write mean and std with numpy.savez");
+    if (options->activation != NULL) {
+        return oct_refuse(reason, reason_size,
+                          "--activation is for files of PyTorch; an ONNX model contains its "
+                          "activations");
     }
     return import_model_load(&out->model, options->model, reason, reason_size);
 }

@@ -25,6 +25,10 @@ typedef struct cli_import_source {
 // OCT_EPROTO or OCT_EINVAL: the file is not a model that can be read; OCT_EIO.
 OCT_CHECKED oct_err cli_import_read(cli_import_source *out, cli_import_options *options,
                                     char *reason, size_t reason_size);
+// Reads a normaliser in a pickle, or in a file of PyTorch. *json is an object with mean, std and,
+// where they are known, clip and note; the caller frees it. Errors as of cli_import_read.
+OCT_CHECKED oct_err cli_import_read_normaliser(char **json, const char *path, char *reason,
+                                               size_t reason_size);
 void cli_import_source_free(cli_import_source *source);
 
 #endif // CLI_CLI_IMPORT_READ_H

@@ -5,10 +5,9 @@ import re
 
 import numpy as np
 from _onnx import Model
-from inert_pickle import Fault, array, named, what
+from inert_pickle import Fault, array
 
 ACTIVATIONS = {"relu": "Relu", "tanh": "Tanh", "elu": "Elu", "sigmoid": "Sigmoid"}
-RSL_EPSILON = 1e-2  # of rsl_rl's normaliser, added to the deviation
 
 
 def floats(label, value, rank=None):
@@ -55,6 +54,13 @@ class Network:
             raise Fault(f"activation {name}; policies have {', '.join(ACTIVATIONS)}")
         self.add(operation, label=label)
 
+    def normalise(self, mean, deviation):
+        """Adds a normaliser that the file contains."""
+        if mean.size != self.width or deviation.size != self.width:
+            raise Fault(f"its normaliser is for {mean.size} numbers, but an observation has {self.width}")
+        self.add("Sub", mean, label="normaliser.mean")
+        self.add("Div", deviation, label="normaliser.deviation")
+
     def log_std(self, label, value):
         """Sets constant log deviations."""
         self.model.constant(np.asarray(floats(label, value).ravel(), np.float32), "log_std")
@@ -94,66 +100,3 @@ def layers_of(state, prefix, gaps=False):
             raise Fault(f"{name}: expected dense layers with one activation between them; torch.onnx.export writes other networks "
                         "as ONNX models")
     return [(f"{prefix}{number}", state[f"{prefix}{number}.weight"], state.get(f"{prefix}{number}.bias")) for number in numbers]
-
-
-# ---- normalisers
-
-def _clipped(network, end):
-    if math.isfinite(end):
-        network.add("Clip", -end, end, label="clip_obs")
-
-
-def _rms(label, value):
-    """Returns mean and variance of a RunningMeanStd."""
-    state = value.state if named(value).endswith(".RunningMeanStd") else None
-    if not isinstance(state, dict) or not {"mean", "var"} <= set(state):
-        raise Fault(f"{label}: expected a RunningMeanStd, not {what(value)}")
-    return floats(f"{label}.mean", state["mean"]).ravel(), floats(f"{label}.var", state["var"]).ravel()
-
-
-def _vec_normalize(network, state, parts):
-    """Adds what VecNormalize does to an observation; parts: the sizes of the parts of a dictionary, by key, or None."""
-    if not isinstance(state, dict) or "obs_rms" not in state:
-        raise Fault("a VecNormalize without obs_rms")
-    if state.get("norm_obs") is False:
-        network.notes.append("the VecNormalize does not normalise observations (norm_obs is False)")
-        return
-    epsilon, end = (float(array(key, state.get(key, usual))) for key, usual in (("epsilon", 1e-8), ("clip_obs", 10.0)))
-    rms = state["obs_rms"]
-    if not isinstance(rms, dict):
-        mean, variance = _rms("obs_rms", rms)
-    elif parts is None:
-        raise Fault("a VecNormalize of a dictionary of observations, but the agent has no dictionary")
-    else:
-        pairs = [_rms(f"obs_rms[{key}]", rms[key]) if key in rms else (np.zeros(size), np.full(size, 1 - epsilon))
-                 for key, size in parts.items()]
-        mean, variance = (np.concatenate(part) for part in zip(*pairs, strict=True))
-        if set(parts) - set(rms):
-            network.notes.append(f"left out: VecNormalize clips {', '.join(sorted(set(parts) & set(rms)))} at {end:g}")
-            end = math.inf
-    _affine(network, "VecNormalize", mean, np.sqrt(variance + epsilon))
-    _clipped(network, end)
-
-
-def _affine(network, label, mean, deviation):
-    if mean.size != network.width or deviation.size != network.width:
-        raise Fault(f"{label} is for {mean.size} numbers, but an observation has {network.width}")
-    network.add("Sub", mean, label=f"{label}.mean")
-    network.add("Div", deviation, label=f"{label}.deviation")
-
-
-def normalise(network, normalizer, parts=None):
-    """Adds a VecNormalize, a (mean, deviation), or the state of a normaliser of rsl_rl (_mean, _std)."""
-    if normalizer is None or normalizer == ():
-        return
-    if named(normalizer) == "stable_baselines3.common.vec_env.vec_normalize.VecNormalize":
-        _vec_normalize(network, normalizer.state, parts)
-    elif isinstance(normalizer, dict) and {"_mean", "_std"} <= set(normalizer):
-        epsilon = float(array("eps", normalizer.get("eps", RSL_EPSILON)))
-        _affine(network, "normalizer", floats("_mean", normalizer["_mean"]).ravel(), floats("_std", normalizer["_std"]).ravel() + epsilon)
-    elif isinstance(normalizer, (tuple, list)) and len(normalizer) == 2:
-        mean, deviation = (floats(name, value).ravel() for name, value in zip(("mean", "deviation"), normalizer, strict=True))
-        full = np.ones(network.width)
-        _affine(network, "normalizer", mean * full if mean.size == 1 else mean, deviation * full if deviation.size == 1 else deviation)
-    else:
-        raise Fault(f"the normalizer is {what(normalizer)}; expected a VecNormalize of Stable-Baselines3, or _mean and _std of rsl_rl")

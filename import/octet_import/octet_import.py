@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Reads an agent of Stable-Baselines3 or a file of PyTorch for `octet import`, which runs it.
 
-usage: octet_import.py FILE [--activation NAME] [--normalizer FILE | --no-normalizer]
+usage: octet_import.py FILE [--activation NAME] [--no-normalizer]
+       octet_import.py --normaliser FILE
 
-Writes lines NAME VALUE, the options that the file implies, and "model BYTES" with an ONNX model behind it; or one line
-"error REASON". Needs numpy. Nothing in a file is executed, and memory and time are limited besides.
+Writes lines NAME VALUE, the options that the file implies, and "model BYTES" with an ONNX model behind it; of a normaliser
+"normaliser JSON", with mean, std and clip; or one line "error REASON". Needs numpy. Nothing in a file is executed, and memory and time are limited besides.
 """
 
 import argparse
@@ -33,8 +34,10 @@ except ImportError:
     sys.exit(0)
 
 import io  # noqa: E402
+import json  # noqa: E402
 
 from inert_pickle import Fault, load, named, what  # noqa: E402
+from normaliser import read_normaliser  # noqa: E402
 from sb3_agent import is_agent, read_agent  # noqa: E402
 from state_dict import read_state  # noqa: E402
 from torch_file import FILE_BYTES_MAX, Archive, is_old, load_torch  # noqa: E402
@@ -84,13 +87,13 @@ def refuse_zip(archive):
 
 
 @np.errstate(all="ignore")  # octet import refuses what is not finite
-def read(data, activation, normalizer):
-    """Returns the Network of a file."""
+def read(data, activation, is_normalised):
+    """Returns the Network of a file. is_normalised: by the caller, so that a normaliser in the file is left out."""
     archive = Archive(data) if data[:2] == b"PK" else None
     if archive is not None and is_agent(archive):
         if activation is not None:
             raise Fault("--activation is for state dicts; an agent of Stable-Baselines3 says its activation")
-        return read_agent(archive, normalizer)
+        return read_agent(archive)
     if archive is not None and archive.folder() is None:
         refuse_zip(archive)
     value = read_pickle(data)
@@ -98,7 +101,7 @@ def read(data, activation, normalizer):
         raise Fault("a VecNormalize, not an agent; give it with --normalizer when you import the agent's zip file")
     if not isinstance(value, dict):
         raise Fault(f"{what(value)}, not a state dict; save one with torch.save(module.state_dict(), FILE)")
-    return read_state(value, activation, normalizer)
+    return read_state(value, activation, is_normalised)
 
 
 def normalizer_beside(path):
@@ -114,24 +117,22 @@ def main():
     parser = argparse.ArgumentParser(allow_abbrev=False)
     parser.add_argument("file", type=pathlib.Path)
     parser.add_argument("--activation")
-    parser.add_argument("--normalizer", type=pathlib.Path)
+    parser.add_argument("--normaliser", action="store_true", help="FILE is a normaliser of observations")
     parser.add_argument("--no-normalizer", action="store_true", help="leave out one that FILE contains")
     options = parser.parse_args()
     lower(resource.RLIMIT_AS, MEMORY_BYTES_MAX)
     lower(resource.RLIMIT_CPU, SECONDS_MAX)
     lower(resource.RLIMIT_NPROC, 0)
     try:
-        normalizer = () if options.no_normalizer else None
-        if options.normalizer is not None:
-            try:
-                normalizer = read_pickle(read_file(options.normalizer))
-            except Fault as error:
-                raise Fault(f"--normalizer {options.normalizer}: {error}") from None
-        network = read(read_file(options.file), options.activation, normalizer)
-        model = network.encode()
-        beside = normalizer_beside(options.file) if network.is_agent and normalizer is None else None
+        if options.normaliser:
+            answer = read_normaliser(read_pickle(read_file(options.file)))
+            sys.stdout.buffer.write(b"normaliser " + json.dumps(answer).encode() + b"\n")
+            return
+        network = read(read_file(options.file), options.activation, options.no_normalizer)
+        beside = normalizer_beside(options.file) if network.is_agent and not options.no_normalizer else None
         if beside is not None:
             network.notes.append(f"{beside} lies beside it and is not used; if the agent was trained with it, add --normalizer {beside}")
+        model = network.encode()
     except Fault as error:
         say("error", error)
         return

@@ -12,8 +12,8 @@ import math
 
 import numpy as np
 from inert_pickle import Fault, array, load, named, what
-from network import Network, floats, layers_of, normalise
-from spaces import box_of, discrete_of, is_bytes, is_image, kind_of, parts_of, shape_of
+from network import Network, floats, layers_of
+from spaces import box_of, discrete_of, is_bytes, is_image, kind_of, shape_of
 from torch_file import FILE_BYTES_MAX, load_torch
 
 LIBRARIES = ("stable_baselines3.", "sb3_contrib.")
@@ -96,12 +96,11 @@ def _check_classes(agent):
         raise Fault(f"batch renormalisation (CrossQ) cannot be read; {OTHER}")
 
 
-def _begin(agent, normalizer):
+def _begin(agent):
     """Returns the network up to the features."""
     space = agent.item("observation_space")
     pixels = is_image(space)
     network = Network(shape_of(space), kind_of(space) == "Box" and is_bytes(space))
-    normalise(network, normalizer, parts_of(space))
     if pixels and agent.kwargs.get("normalize_images", True) is not False:
         network.add("Div", 255, label="normalize_images")
     if kind_of(space) == "Box" and is_bytes(space):
@@ -253,15 +252,15 @@ _KINDS = [("quantile_net.quantile_net.0.weight", _quantiles), ("q_net.q_net.0.we
           ("action_net.weight", _on_policy)]
 
 
-def read_agent(archive, normalizer):
-    """Returns the network of an agent; normalizer: of a VecNormalize, or None."""
+def read_agent(archive):
+    """Returns the network of an agent."""
     agent = _Agent(archive)
     _check_classes(agent)
     add = next((add for prefix, add in _KINDS if any(key.startswith(prefix) for key in agent.state)), None)
     if add is None:
         raise Fault(f"a policy of {agent.policy} cannot be read; those of PPO, A2C, DQN, SAC, TD3, DDPG, QRDQN, TQC, TRPO, ARS and "
                     "MaskablePPO can")
-    network = _begin(agent, normalizer)
+    network = _begin(agent)
     add(network, agent)
     library = "sb3-contrib" if agent.policy.startswith("sb3_contrib.") else "Stable-Baselines3"
     network.is_agent = True

@@ -4,7 +4,8 @@ import re
 
 import numpy as np
 from inert_pickle import Fault, what
-from network import Network, floats, layers_of, normalise
+from network import Network, floats, layers_of
+from normaliser import KEYS, of_rsl
 
 _ACTORS = ("actor.", "student.", "mlp.", "actor_mean.")
 _LOG_STD = ("log_std", "distribution.log_std_param", "actor_logstd")
@@ -28,7 +29,7 @@ def _saved_normalizer(outer, state):
     observations."""
     saved = outer.get("obs_norm_state_dict")
     if saved is not None:
-        if not isinstance(saved, dict) or (saved and not {"_mean", "_std"} <= set(saved)):
+        if not isinstance(saved, dict) or (saved and not KEYS <= set(saved)):
             there = ", ".join(map(str, list(saved)[:8])) if isinstance(saved, dict) else what(saved)
             raise Fault(f"obs_norm_state_dict: expected a dictionary with _mean and _std; found {there}")
         if saved:
@@ -55,8 +56,9 @@ def _add_deviation(network, state):
             return
 
 
-def read_state(outer, activation, normalizer):
-    """Returns the network of a state dict, or of a checkpoint that has one."""
+def read_state(outer, activation, is_normalised):
+    """Returns the network of a state dict, or of a checkpoint that has one. is_normalised: by the caller, so that a
+    normaliser in the checkpoint is left out."""
     state = next((outer[key] for key in ("actor_state_dict", "model_state_dict", "state_dict") if isinstance(outer.get(key), dict)), outer)
     other = next((key for key in state if not isinstance(key, str)), "")
     if not isinstance(other, str):
@@ -71,7 +73,9 @@ def read_state(outer, activation, normalizer):
     network = Network((floats(f"{layers[0][0]}.weight", layers[0][1], 2).shape[1],))
     if not is_rsl and prefix not in _ACTORS:
         network.output = "outputs"
-    normalise(network, _saved_normalizer(outer, state) if normalizer is None else normalizer)
+    saved = None if is_normalised else _saved_normalizer(outer, state)
+    if saved is not None:
+        network.normalise(*of_rsl(saved))
     for number, (label, weight, bias) in enumerate(layers):
         network.dense(label, weight, bias)
         if number + 1 < len(layers):

@@ -356,11 +356,11 @@ def _numbers_text(name: str, values: Any) -> str:
     return ",".join(str(value) for value in floats_of(name, values, np.float64).ravel())
 
 
-def _normalizer_file(folder: pathlib.Path, normalizer: Any, is_agent: bool) -> str:
+def _normalizer_file(folder: pathlib.Path, normalizer: Any) -> str:
     """Writes what `octet import --normalizer` reads; a path is taken as it is."""
     if isinstance(normalizer, (str, os.PathLike)):
         return path_of("normalizer", normalizer)
-    if is_agent and hasattr(normalizer, "obs_rms"):
+    if _is_of(normalizer, "stable_baselines3"):
         (folder / "normalizer.pkl").write_bytes(pickle.dumps(normalizer))
         return str(folder / "normalizer.pkl")
     parts = _normalizer_parts(normalizer)
@@ -368,11 +368,11 @@ def _normalizer_file(folder: pathlib.Path, normalizer: Any, is_agent: bool) -> s
     return str(folder / "normalizer.npz")
 
 
-def _model_arguments(folder: pathlib.Path, normalizer: Any, action_scale: Any, action_offset: Any, is_agent: bool) -> list[str]:
+def _model_arguments(folder: pathlib.Path, normalizer: Any, action_scale: Any, action_offset: Any) -> list[str]:
     """Returns the arguments for what is done to the observations and actions of a model in a file."""
     arguments = []
     if normalizer is not None:
-        arguments += ["--normalizer", _normalizer_file(folder, normalizer, is_agent)]
+        arguments += ["--normalizer", _normalizer_file(folder, normalizer)]
     for name, values in (("action_scale", action_scale), ("action_offset", action_offset)):
         if values is not None:
             arguments.append(f"--{name.replace('_', '-')}={_numbers_text(name, values)}")
@@ -401,9 +401,9 @@ def _run(arguments: list[str], model: str, observations: str, folder: pathlib.Pa
     if done.returncode != 0:
         said = re.search(r"^octet import: error: (.*)$", done.stderr, re.M)
         words = said[1] if said else f"octet import exited with {done.returncode}: {done.stderr.strip()}"
-        for file, name in ((model, "the model"), (observations, "observations"), (folder / "normalizer.npz", "normalizer")):
+        for file, name in ((model, "the model"), (observations, "observations"), (folder / "normalizer.npz", "normalizer"),
+                           (folder / "normalizer.pkl", "normalizer")):
             words = words.replace(f"'{file}'", name)
-        words = words.replace(str(folder / "normalizer.pkl"), "normalizer")
         raise OctetError(_as_arguments(words))
     answer: dict[str, Any] = json.loads(done.stdout)
     return answer
@@ -503,7 +503,7 @@ def import_policy(source: Any, observations: Any = None, env: str | None = None,
         if draft is not None:
             output, log_std = result, "log_std" if draft.has_log_std else None
         else:
-            arguments += _model_arguments(here, normalizer, action_scale, action_offset, is_agent or isinstance(source, Mapping))
+            arguments += _model_arguments(here, normalizer, action_scale, action_offset)
             arguments += ["--activation", str(activation)] if activation is not None else []
         if bounds is not None:
             arguments += [f"--bounds={_bounds_text(bounds)}"]

@@ -232,7 +232,7 @@ REFUSED = [
 @pytest.mark.parametrize(("name", "data", "words"), REFUSED, ids=[name for name, *_ in REFUSED])
 def test_what_is_not_a_policy_is_named(name, data, words):
     with pytest.raises(inert_pickle.Fault) as said:
-        octet_import.read(data, None, None)
+        octet_import.read(data, None, False)
     assert words in str(said.value)
 
 
@@ -253,7 +253,7 @@ def test_the_command_names_what_is_not_a_policy(name, data, words, tmp_path):
     ("script.pt", "a program of TorchScript"), ("module.pt", "torch.nn.modules.container.Sequential, not a state dict"), ("sequential.pt", "give --activation")])
 def test_files_of_the_libraries_that_are_not_a_policy_are_named(name, words):
     with pytest.raises(inert_pickle.Fault) as said:
-        octet_import.read((AGENTS / name).read_bytes(), None, None)
+        octet_import.read((AGENTS / name).read_bytes(), None, False)
     assert words in str(said.value)
 
 
@@ -261,14 +261,34 @@ def test_options_that_the_file_answers_are_refused(tmp_path):
     assert "--activation is for state dicts" in error_of(AGENTS / "ppo.zip", tmp_path, "--activation", "elu")
     assert "No such file or directory" in error_of(tmp_path / "nothere.zip", tmp_path)
     model = ROOT / "tests/data/import/tanh.onnx"
-    assert "--activation is for files of PyTorch and Stable-Baselines3" in error_of(model, tmp_path, "--activation=elu")
-    assert "write mean and std with numpy.savez" in error_of(model, tmp_path, "--normalizer", AGENTS / "normalised.vec.pkl")
+    assert "--activation is for files of PyTorch; an ONNX model" in error_of(model, tmp_path, "--activation=elu")
+
+
+def test_a_normaliser_that_is_not_one_is_named(tmp_path):
+    agent = AGENTS / "ppo.zip"
     (tmp_path / "runs.pkl").write_bytes(RUNS)
-    for file, words in [("ppo.zip", "the normalizer is a dictionary"), ("runs.pkl", "calls posix.system")]:
-        path = tmp_path / file if file != "ppo.zip" else AGENTS / "sequential.pt"
-        said = error_of(AGENTS / "ppo.zip", tmp_path, "--normalizer", path)
-        assert words in said
-    assert "is for 5 numbers, but an observation has 12" in error_of(AGENTS / "ppo_dict.zip", tmp_path, "--normalizer", AGENTS / "normalised.vec.pkl")
+    (tmp_path / "layers.pkl").write_bytes(LAYERS)
+    for path, words in [(AGENTS / "sequential_half.pt", "a dictionary; expected a VecNormalize"), (tmp_path / "runs.pkl", "calls posix.system"),
+                        (tmp_path / "layers.pkl", "a dictionary; expected a VecNormalize"), (AGENTS / "script.pt", "a program of TorchScript")]:
+        done = run(agent, tmp_path / "p.oct", "--normalizer", path)
+        assert done.returncode == 1 and done.stderr.startswith(f"octet import: error: '{path}': ") and words in done.stderr, done.stderr
+    assert "the normaliser has 5 numbers, but an observation has 12" in error_of(AGENTS / "ppo_dict.zip", tmp_path, "--normalizer", AGENTS / "normalised.vec.pkl")
+
+
+def test_a_vec_normalize_goes_with_every_model(tmp_path):
+    """As before an ONNX model, and instead of the normaliser that a checkpoint contains."""
+    state = inert_pickle.load(io.BytesIO((AGENTS / "normalised.vec.pkl").read_bytes())).state
+    mean, variance = (inert_pickle.array(key, state["obs_rms"].state[key]) for key in ("mean", "var"))
+    rows = mean + np.sqrt(variance) * np.random.default_rng(1).uniform(-1, 1, (50, 5))
+    (tmp_path / "rsl.pkl").write_bytes(pickle.dumps({"actor.0.weight": np.eye(5), "std": np.ones(5), "_mean": np.full(5, 7.0), "_std": np.ones(5)}))
+    _, policy = report_of(tmp_path / "rsl.pkl", tmp_path, "--normalizer", AGENTS / "normalised.vec.pkl")
+    np.testing.assert_allclose(policy.act(rows), (rows - mean) / np.sqrt(variance + 1e-8), atol=1e-5)
+    model = octet._onnx.Model((5,))
+    model.add("Gemm", "observation", model.constant(np.eye(5)), output="actions")
+    model.output("actions")
+    (tmp_path / "same.onnx").write_bytes(model.encode())
+    _, policy = report_of(tmp_path / "same.onnx", tmp_path, "--normalizer", AGENTS / "normalised.vec.pkl")
+    np.testing.assert_allclose(policy.act(rows), (rows - mean) / np.sqrt(variance + 1e-8), atol=1e-5)
 
 
 def test_without_numpy_the_package_is_named(tmp_path):
@@ -303,7 +323,7 @@ import numpy, encodings.cp437, encodings.raw_unicode_escape, encodings.unicode_e
 import octet_import
 from inert_pickle import Fault
 wrong = []
-octet_import.read(open(sys.argv[4], "rb").read(), None, None).encode()  # everything is loaded that is loaded lazily
+octet_import.read(open(sys.argv[4], "rb").read(), None, False).encode()  # everything is loaded that is loaded lazily
 def hook(event, _):
     if event.split(".")[0] in ("os", "subprocess", "socket", "shutil", "ctypes", "pty", "webbrowser", "pickle", "marshal", "compile", "exec", "import", "open"):
         wrong.append(event)
@@ -324,7 +344,7 @@ for _ in range(400):
         else: data[at:at + 4] = rng.choice([b"\xff\xff\xff\x7f", b"\xff\xff\xff\xff", b"\0\0\0\0", b"2222", b"cos\n"])
         if not data: data = bytearray(b"\0")
     try:
-        octet_import.read(bytes(data), "elu", None).encode()
+        octet_import.read(bytes(data), "elu", False).encode()
         good += 1
     except Fault:
         bad += 1
@@ -373,7 +393,7 @@ def test_changed_files_are_read_or_refused_and_nothing_else_happens(tmp_path):
     b"0.", b".", b"R.", b"NR.", b"\x80\x02cos\nsystem\n.", b"\x80\x05\x97.", b"\x82\x01.", b"]N\x85b."])
 def test_pickles_that_are_made_to_exhaust_a_reader(data):
     with pytest.raises(inert_pickle.Fault):
-        octet_import.read(data, None, None)
+        octet_import.read(data, None, False)
 
 
 def test_a_pickle_of_too_many_operations_and_arrays_of_too_many_numbers():
@@ -390,7 +410,7 @@ def test_a_zip_that_unpacks_without_end_is_refused():
         made.writestr("data", b"[" + b" " * (40 << 20) + b"]")
         made.writestr("policy.pth", b"")
     with pytest.raises(inert_pickle.Fault, match="its file data has more than 32 MiB"):
-        octet_import.read(out.getvalue(), None, None)
+        octet_import.read(out.getvalue(), None, False)
 
 
 # ---- the libraries themselves
