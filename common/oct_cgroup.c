@@ -9,6 +9,7 @@
 
 #include "common/oct_base.h"
 #include "common/oct_file.h"
+#include "common/oct_file_open.h"
 
 #define PATH_BYTES 4096
 #define NO_LIMIT   ((uint64_t)1 << 62) // version 1 has a number of pages a little below 2^63
