@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "actor/actor_io.h"
+#include "common/oct_family.h"
 #include "common/oct_start.h"
 #include "net/net_metrics.h"
 #include "net/net_url.h"
@@ -240,6 +241,7 @@ main(int argc, char **argv)
     if (!net_daemon_begin(&arguments.daemon, arguments.io.evaluate ? "evaluator" : "actor")) {
         return EXIT_FAILURE;
     }
+    oct_family_adopt(); // what a plug-in starts
     net_loop *loop = net_loop_create();
     oct_role role = arguments.io.evaluate ? OCT_ROLE_EVALUATOR : OCT_ROLE_ACTOR;
     bool is_tls = net_url_is_tls(arguments.io.learner) ||
@@ -270,11 +272,13 @@ main(int argc, char **argv)
     if (start_over) {
         net_loop_signals_end(loop); // a signal that nobody would see after the execv
         actor_io_close_environments(io);
+        oct_family_end(NULL, 0, false);
         (void)execv("/proc/self/exe", argv);
         return EXIT_FAILURE;
     }
     net_metrics_close(metrics);
     actor_io_close(io);
+    oct_family_end(NULL, 0, false);
     net_loop_destroy(loop);
     env_plugin_dirs_fini(&arguments.plugins);
     return exit_code;

@@ -16,6 +16,9 @@
 
 #include "common/oct_base.h"
 #include "common/oct_clock.h"
+#include "common/oct_family.h"
+
+#define LOOK_MS 50
 
 // What the parent reads; -1: nothing.
 typedef struct links {
@@ -61,10 +64,20 @@ said_drain(links *in, const env_child_said *said)
     }
 }
 
-// True when a whole answer came before the deadline.
+// The child stays to be waited for.
 static bool
-answer_await(links *in, const env_child_said *said, uint32_t timeout_ms, void *out, size_t size,
-             bool *timed_out)
+has_ended(pid_t child)
+{
+    siginfo_t about = {0};
+    return waitid(P_PID, (id_t)child, &about, WEXITED | WNOHANG | WNOWAIT) != 0 ||
+           about.si_pid != 0;
+}
+
+// True when a whole answer came before the deadline. A process that the child has left may hold the
+// pipe of a child that crashed.
+static bool
+answer_await(pid_t child, links *in, const env_child_said *said, uint32_t timeout_ms, void *out,
+             size_t size, bool *timed_out)
 {
     uint64_t deadline_ns = oct_clock_ns() + (uint64_t)timeout_ms * 1000000;
     size_t got = 0;
@@ -73,7 +86,8 @@ answer_await(links *in, const env_child_said *said, uint32_t timeout_ms, void *o
         int left_ms = now_ns < deadline_ns ? (int)((deadline_ns - now_ns + 999999) / 1000000) : 0;
         struct pollfd waiting[] = {{.fd = in->answer, .events = POLLIN},
                                    {.fd = in->said, .events = POLLIN}};
-        int ready = poll(waiting, OCT_COUNTOF(waiting), left_ms);
+        bool is_over = has_ended(child);
+        int ready = poll(waiting, OCT_COUNTOF(waiting), is_over ? 0 : OCT_MIN(left_ms, LOOK_MS));
         if (ready < 0 && errno == EINTR) {
             continue;
         }
@@ -86,8 +100,8 @@ answer_await(links *in, const env_child_said *said, uint32_t timeout_ms, void *o
                 return false;
             }
             got += (size_t)more;
-        } else if (ready < 0 || left_ms == 0) {
-            *timed_out = ready >= 0;
+        } else if (ready < 0 || left_ms == 0 || (ready == 0 && is_over)) {
+            *timed_out = ready >= 0 && !is_over;
             return false;
         }
     }
@@ -145,6 +159,7 @@ env_child_run(env_child_fn *fn, void *arg, void *answer, size_t size, uint32_t t
         return OCT_EINTERNAL;
     }
     (void)fflush(NULL);
+    oct_family_adopt();
     pid_t child = fork();
     if (child == 0) {
         links_close(&in);
@@ -158,13 +173,14 @@ env_child_run(env_child_fn *fn, void *arg, void *answer, size_t size, uint32_t t
         return OCT_EINTERNAL;
     }
     bool timed_out = false;
-    bool answered = answer_await(&in, said, timeout_ms, answer, size, &timed_out);
+    bool answered = answer_await(child, &in, said, timeout_ms, answer, size, &timed_out);
     if (timed_out) {
         (void)kill(child, SIGKILL);
     }
     int status = 0;
     while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
     }
+    oct_family_end(NULL, 0, false);
     said_drain(&in, said);
     links_close(&in);
     if (!answered) {

@@ -9,8 +9,9 @@
 // Calls something in a child process with a deadline, so that an environment that crashes, exits or
 // hangs there does so alone.
 //
-// Threads: the caller's process has one thread (it forks). Owns: nothing. The child is killed when
-// its parent ends.
+// Threads: the caller's process has one thread (it forks), and no other children: what is left of
+// the child's is killed when the child has ended. Owns: nothing. The child is killed when its
+// parent ends.
 
 #define ENV_CHILD_ANSWER_MAX 16384 // bytes: a pipe takes so many, whether they are read or not
 

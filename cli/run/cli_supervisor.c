@@ -16,6 +16,7 @@
 #include "common/oct_base.h"
 #include "common/oct_cgroup.h"
 #include "common/oct_clock.h"
+#include "common/oct_family.h"
 #include "common/oct_file.h"
 #include "common/oct_log.h"
 #include "net/net_process.h"
@@ -231,6 +232,22 @@ memory_look(child *d)
     s->oom_kills = d->was_out_of_memory ? s->oom_kills + 1 : kills;
 }
 
+// What a daemon's plug-in has started, and left to this process. The meter of energy is in the
+// session of this process, and stays.
+static void
+strays_end(cli_supervisor *s)
+{
+    pid_t live[CLI_DAEMONS_MAX];
+    size_t count = 0;
+    for (uint32_t i = 0; i < s->count; i++) {
+        if (s->children[i]->process != NULL) {
+            live[count++] = net_process_pid(s->children[i]->process);
+        }
+    }
+    oct_family_end(live, count, true);
+    s->cpu_accounted_ns = reaped_cpu_ns(); // theirs is no daemon's
+}
+
 static void
 process_exited(void *arg, net_process *process, int exit_status)
 {
@@ -242,6 +259,7 @@ process_exited(void *arg, net_process *process, int exit_status)
     d->exit_status = exit_status;
     memory_look(d);
     s->running--;
+    strays_end(s);
     if (s->held) {
         s->events.on_exit(s->events.arg, d->index, exit_status);
         if (s->running == 0) {
@@ -349,6 +367,7 @@ cli_supervisor_create(net_loop *loop, const char *folder, const cli_backoff_rule
     s->events = *events;
     s->oom_kills = oct_cgroup_oom_kills("");
     s->cpu_accounted_ns = reaped_cpu_ns();
+    oct_family_adopt();
     return s;
 }
 
