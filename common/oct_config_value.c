@@ -127,31 +127,29 @@ set_bool(oct_config *config, const oct_config_key *key, const oct_config_scalar 
     return OCT_OK;
 }
 
-// Whether at[left], UTF-8, begins with a character that ends a line, or that YAML does not let
-// stand: what is printed has to parse.
-static bool
-is_control(const char *at, size_t left, unsigned *code)
+// The number of the UTF-8 character at bytes[count]; that of a byte alone is its value.
+static unsigned
+code_of(const char *bytes, size_t count)
 {
-    static const struct {
-        char bytes[4];
-        unsigned code;
-    } others[] = {{"\xE2\x80\xA8", 0x2028},
-                  {"\xE2\x80\xA9", 0x2029},
-                  {"\xEF\xBB\xBF", 0xFEFF},
-                  {"\xEF\xBF\xBE", 0xFFFE},
-                  {"\xEF\xBF\xBF", 0xFFFF}};
-    size_t control = oct_text_control(at, left);
-    if (control > 0) {
-        *code = (unsigned char)at[control - 1];
-        return true;
+    unsigned first = (unsigned char)bytes[0];
+    unsigned code = count == 1 ? first : first & (0x7Fu >> count);
+    for (size_t i = 1; i < count; i++) {
+        code = code << 6 | ((unsigned char)bytes[i] & 0x3Fu);
     }
-    for (size_t i = 0; i < OCT_COUNTOF(others); i++) {
-        if (left > 2 && memcmp(at, others[i].bytes, 3) == 0) {
-            *code = others[i].code;
-            return true;
-        }
+    return code;
+}
+
+// Returns the bytes of a character at text that a terminal may obey or that YAML does not accept,
+// because what is printed has to parse; 0: there is none. left: bytes that are there.
+static size_t
+unprintable(const char *text, size_t left)
+{
+    static const char others[][4] = {"\xEF\xBB\xBF", "\xEF\xBF\xBE", "\xEF\xBF\xBF"};
+    size_t control = oct_text_control(text, left);
+    for (size_t i = 0; control == 0 && left > 2 && i < OCT_COUNTOF(others); i++) {
+        control = memcmp(text, others[i], 3) == 0 ? 3 : 0;
     }
-    return false;
+    return control;
 }
 
 static oct_err
@@ -164,13 +162,14 @@ set_text(oct_config *config, const oct_config_key *key, const oct_config_scalar 
                           value->length, most);
     }
     for (size_t i = 0; i < value->length;) {
-        unsigned code;
-        size_t step = oct_text_character((const uint8_t *)value->text + i, value->length - i);
-        if (is_control(value->text + i, value->length - i, &code)) {
+        const char *at = value->text + i;
+        size_t step = oct_text_character((const uint8_t *)at, value->length - i);
+        size_t bad = unprintable(at, value->length - i);
+        if (bad > 0) {
             return oct_refuse(reason, reason_size,
                               "byte %zu of the text is a control character (code %u), allowed is "
                               "one line of printable text",
-                              i + 1, code);
+                              i + 1, code_of(at, bad));
         }
         i += OCT_MAX(step, (size_t)1);
     }

@@ -214,6 +214,9 @@ test_texts_too_long_or_unprintable_are_refused(void **state)
         {"env:\n  id: \"\\u2028\"\n",
          "x.yaml:2:7: error: env.id: byte 1 of the text is a control "
          "character (code 8232), allowed is one line of printable text\n"},
+        {"env:\n  id: \"\\u202e\"\n",
+         "x.yaml:2:7: error: env.id: byte 1 of the text is a control "
+         "character (code 8238), allowed is one line of printable text\n"},
         {"env:\n  id: \"\\uFEFF\"\n",
          "x.yaml:2:7: error: env.id: byte 1 of the text is a control "
          "character (code 65279), allowed is one line of printable text\n"},
