@@ -310,6 +310,22 @@ shown(const cli_folder *folder)
     return is_below ? folder->path + strlen(start) + 1 : folder->path;
 }
 
+// The daemons meet at sockets in the folder.
+static void
+sockets_check(cli_folder *folder)
+{
+    int code = cli_folder_try_socket(folder->path);
+    if (code != 0) {
+        cli_error("train",
+                  "the daemons' sockets cannot be made in '%s': %s; name a folder on another file "
+                  "system (--run-dir)",
+                  folder->path, strerror(code));
+        cli_folder_take_back(folder);
+        cli_folder_close(folder);
+        exit(CLI_EXIT_FAILED);
+    }
+}
+
 // With --resume-if-any, what is in the folder decides.
 static void
 resume_decide(train_options *options)
@@ -355,6 +371,7 @@ cli_train(int argc, char **argv)
         fail(reason);
     }
     cli_folder_warn(&folder, "train");
+    sockets_check(&folder);
     char *before = write_config(&config, &folder);
     write_environment(&environment, &folder);
     const char *shown_as = shown(&folder);

@@ -4,7 +4,6 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,35 +27,10 @@
 
 // ---- local sockets
 
-// Makes a socket in a folder, as the daemons do in a run folder. Returns 0 or an errno.
-static int
-socket_try(const char *folder)
-{
-    int here = oct_file_open_folder(".", false), code = 0;
-    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-    (void)snprintf(address.sun_path, sizeof(address.sun_path), "octet-doctor-%ld.ipc",
-                   (long)getpid());
-    if (here < 0 || fd < 0 || chdir(folder) != 0) {
-        code = errno;
-    } else {
-        code = bind(fd, (const struct sockaddr *)&address, sizeof(address)) == 0 ? 0 : errno;
-        (void)oct_file_remove(address.sun_path);
-        code = fchdir(here) == 0 ? code : errno;
-    }
-    if (fd >= 0) {
-        (void)close(fd);
-    }
-    if (here >= 0) {
-        (void)close(here);
-    }
-    return code;
-}
-
 static void
 socket_check(cli_doctor *doctor)
 {
-    int code = doctor->is_writable ? socket_try(doctor->folder) : 0;
+    int code = doctor->is_writable ? cli_folder_try_socket(doctor->folder) : 0;
     if (code != 0) {
         cli_doctor_add(doctor, "sockets", CLI_DOCTOR_FAIL,
                        "choose a folder on another file system (--run-dir)",

@@ -9,8 +9,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -231,6 +233,29 @@ check_space(const char *path, char *reason, size_t reason_size)
         return OCT_EIO;
     }
     return OCT_OK;
+}
+
+int
+cli_folder_try_socket(const char *path)
+{
+    int here = oct_file_open_folder(".", false), code = 0;
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    struct sockaddr_un address = {.sun_family = AF_UNIX}; // a path that is not too long for it
+    (void)snprintf(address.sun_path, sizeof(address.sun_path), "octet-try-%ld.ipc", (long)getpid());
+    if (here < 0 || fd < 0 || chdir(path) != 0) {
+        code = errno;
+    } else {
+        code = bind(fd, (const struct sockaddr *)&address, sizeof(address)) == 0 ? 0 : errno;
+        (void)oct_file_remove(address.sun_path);
+        code = fchdir(here) == 0 ? code : errno;
+    }
+    if (fd >= 0) {
+        (void)close(fd);
+    }
+    if (here >= 0) {
+        (void)close(here);
+    }
+    return code;
 }
 
 static oct_err

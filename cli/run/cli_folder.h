@@ -52,6 +52,9 @@ cli_folder_life cli_folder_look(const char *path);
 #define CLI_FOLDER_UNKNOWN_TEXT                                                                    \
     "cannot tell whether the run has ended: summary.json is missing, and only the owner of the "   \
     "folder can test its locks"
+// Makes a local socket in a folder and removes it, as the daemons of a run do. Returns 0 or an
+// errno: file systems such as exFAT, and some of networks, have no sockets.
+int cli_folder_try_socket(const char *path);
 // Bytes that this user may still write to the disk of a folder; UINT64_MAX: not known.
 uint64_t cli_folder_space(const char *path);
 // Whether a folder has a file of that name.

@@ -2,12 +2,14 @@
 // files and does at the N-th what $FAULTY_DISK says, "N:kill", "N:interrupt" or "N:full".
 // "*N:full": at all calls from there on. It says on stderr that it did, and lets all other calls
 // through. "slow": each write of a MiB or more takes a second. "no locks": flock is not there.
+// "no sockets": local sockets cannot be made, as on exFAT.
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -23,7 +25,7 @@ fails(void)
     const struct iovec line = {said, sizeof(said) - 1};
     static long calls;
     const char *wish = getenv("FAULTY_DISK");
-    if (wish == NULL || strcmp(wish, "slow") == 0 || strcmp(wish, "no locks") == 0) {
+    if (wish == NULL || strcmp(wish, "slow") == 0 || strncmp(wish, "no ", 3) == 0) {
         return false;
     }
     char *what;
@@ -76,6 +78,19 @@ flock(int fd, int operation)
         return -1;
     }
     return next(fd, operation);
+}
+
+int
+bind(int fd, __CONST_SOCKADDR_ARG address, socklen_t size) // as glibc declares it
+{
+    PRELOAD_NEXT(int, "bind", int, __CONST_SOCKADDR_ARG, socklen_t);
+    const char *wish = getenv("FAULTY_DISK");
+    if (wish != NULL && strcmp(wish, "no sockets") == 0 &&
+        address.__sockaddr__->sa_family == AF_UNIX) {
+        errno = EPERM;
+        return -1;
+    }
+    return next(fd, address, size);
 }
 
 int

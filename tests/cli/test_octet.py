@@ -1116,6 +1116,12 @@ class RunFolder(Case):
         _, err = self.octet(*command, code=1)  # nothing is overwritten
         self.assertIn("'run' has no checkpoint to resume from, and a new run there would overwrite its policy.oct", err)
 
+    def test_a_file_system_without_sockets_is_found_before_anything_starts(self):
+        _, err = self.octet("train", "x.yaml", "--run-dir", "new/run", code=1, LD_PRELOAD=FAULTY_DISK, FAULTY_DISK="no sockets")
+        self.assertEqual(err, f"octet train: error: the daemons' sockets cannot be made in '{self.home.resolve()}/new/run': Operation not "
+                              "permitted; name a folder on another file system (--run-dir)\n")
+        self.assertFalse((self.home / "new").exists())
+
     def test_missing_daemon_starts_nothing(self):
         (self.home / "lib" / "octet-actor").unlink()
         _, err = self.octet("train", "x.yaml", "--run-dir", "run", code=1)
