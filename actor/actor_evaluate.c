@@ -26,8 +26,9 @@ struct evaluation {
     float *extra;      // of policy_sample
     uint32_t envs;
     uint32_t action_repeat; // environment steps of an action
-    uint32_t steps_max;
-    struct lane *lanes; // [envs]
+    uint32_t actions_max;   // of an episode
+    uint8_t *over;          // [envs] 1: its episode is truncated after this step
+    struct lane *lanes;     // [envs]
     char *reason;
     size_t reason_size;
 };
@@ -35,7 +36,6 @@ struct evaluation {
 // One of the environments that are stepped together.
 struct lane {
     uint32_t played;   // episodes counted, or beyond those asked for
-    uint32_t steps;    // of the episode that it plays now, failed tries included
     uint32_t failures; // in a row
     bool is_stuck;     // it has no episode: it could not be reset
     // Of what is one whole episode so far. Its environment's own sums are not asked.
@@ -100,10 +100,13 @@ actor_fits(const policy_spec *spec, const policy_origin *origin, const octet_env
 
 static void
 evaluation_reserve(struct evaluation *run, const policy_spec *spec, uint32_t envs,
-                   uint32_t steps_max)
+                   uint32_t max_steps)
 {
-    uint32_t own_limit = env_spec(run->e)->max_episode_steps;
-    run->steps_max = steps_max > 0 ? steps_max : OCT_MAX(ACTOR_EVALUATE_STEPS_MAX, own_limit);
+    uint32_t own_limit = env_spec(run->e)->max_episode_steps; // in actions
+    uint32_t steps = max_steps > 0 ? max_steps : ACTOR_EVALUATE_STEPS_MAX;
+    uint32_t actions = (steps + run->action_repeat - 1) / run->action_repeat;
+    run->actions_max = max_steps == 0 && own_limit > 0 ? own_limit : actions;
+    run->over = oct_alloc(envs);
     size_t action_bytes = policy_spec_action_bytes(spec);
     run->envs = envs;
     run->scratch = policy_scratch_create(spec, envs);
@@ -140,6 +143,7 @@ evaluation_release(struct evaluation *run)
     free(run->draws);
     free(run->extra);
     free(run->lanes);
+    free(run->over);
     free((void *)(uintptr_t)run->io.action);
     actor_sight_fini(&run->sight);
     free(run->io.reward);
@@ -148,7 +152,7 @@ evaluation_release(struct evaluation *run)
     env_close(run->e);
 }
 
-// Nothing here may wait for ever: an episode without end, or one that always fails, is an error.
+// An environment whose episodes always fail is an error.
 static oct_err
 lane_check(const struct evaluation *run, const struct lane *lane, const char *env_id)
 {
@@ -157,12 +161,6 @@ lane_check(const struct evaluation *run, const struct lane *lane, const char *en
                        "%s: failed %u times before an episode ended (%s)", env_id, lane->failures,
                        env_failure(run->e));
         return OCT_EINTERNAL;
-    }
-    if (lane->steps >= run->steps_max) {
-        (void)snprintf(run->reason, run->reason_size,
-                       "%s: an episode did not end within %u steps; the environment needs a limit",
-                       env_id, run->steps_max);
-        return OCT_ETIMEDOUT;
     }
     return OCT_OK;
 }
@@ -206,7 +204,7 @@ evaluation_collect(struct evaluation *run, const actor_evaluate_request *request
             continue;
         }
         bool had_episode = !lane->is_stuck, has_failed = (flags & OCTET_ENV_FAILED) != 0;
-        lane->steps++;
+        bool has_ended = (flags & (OCTET_ENV_TERMINATED | OCTET_ENV_TRUNCATED)) != 0;
         lane->length++;
         lane->sum += (double)run->io.reward[i];
         lane->is_stuck = has_failed && (flags & OCTET_ENV_OBS_IS_RESET) == 0;
@@ -215,7 +213,9 @@ evaluation_collect(struct evaluation *run, const actor_evaluate_request *request
             lane->failures++; // its sum is not a return
             lane->sum = 0;
             lane->length = 0;
-        } else if ((flags & (OCTET_ENV_TERMINATED | OCTET_ENV_TRUNCATED)) != 0) {
+        } else if (has_ended || lane->length >= run->actions_max) {
+            run->over[i] = !has_ended;
+            result->truncated += !has_ended;
             uint64_t episode = (uint64_t)lane->played * run->envs + i;
             returns[episode] = (float)lane->sum;
             lengths[episode] = lane->length;
@@ -223,13 +223,26 @@ evaluation_collect(struct evaluation *run, const actor_evaluate_request *request
                 oct_metric_add(&result->metrics[k], run->io.metrics[(size_t)i * metrics + k]);
             }
             *lane = (struct lane){.played = lane->played + 1,
-                                  .is_stuck = (flags & OCTET_ENV_OBS_IS_RESET) == 0};
+                                  .is_stuck = has_ended && (flags & OCTET_ENV_OBS_IS_RESET) == 0};
             (*counted)++;
             continue;
         }
         OCT_TRY(lane_check(run, lane, request->env_id));
     }
     return OCT_OK;
+}
+
+// Begins episodes in the environments whose episodes were truncated here. A vector environment that
+// cannot reset some of its environments continues theirs.
+static void
+evaluation_reset_over(struct evaluation *run)
+{
+    if (memchr(run->over, 1, run->envs) == NULL) {
+        return;
+    }
+    oct_err err = env_reset(run->e, run->over, NULL, &run->io);
+    (void)err; // an environment that cannot begin fails in its next step
+    memset(run->over, 0, run->envs);
 }
 
 static oct_err
@@ -272,7 +285,7 @@ evaluation_play(struct evaluation *run, const policy_net *net,
         }
         actor_sight_renew(&run->sight);
         if (request->watch != NULL) {
-            request->watch(request->watch_arg, env_steps, counted);
+            request->watch(request->watch_arg, run->e, env_steps, counted);
         }
         if (request->observe != NULL) {
             evaluation_observe(run, request);
@@ -287,6 +300,7 @@ evaluation_play(struct evaluation *run, const policy_net *net,
         }
         result->env_steps += env_steps;
         OCT_TRY(evaluation_collect(run, request, result, returns, lengths, &counted));
+        evaluation_reset_over(run);
     }
     return OCT_OK;
 }
@@ -296,6 +310,8 @@ result_begin(actor_evaluate_result *result, const octet_env_spec *task)
 {
     result->env_steps = 0;
     result->failed = 0;
+    result->truncated = 0;
+    result->env_failures = 0;
     memset(result->metrics, 0, sizeof(result->metrics));
     oct_metric_names_of(&result->metric_names, task->metric_names, task->metric_count);
 }
@@ -339,7 +355,7 @@ actor_evaluate(const policy_net *net, const actor_evaluate_request *request,
         env_close(run.e);
         return err;
     }
-    evaluation_reserve(&run, spec, envs, request->episode_steps_max);
+    evaluation_reserve(&run, spec, envs, request->max_steps);
     if (request->sampling) {
         sampling_reserve(&run, spec, request->seed);
     }
@@ -347,9 +363,11 @@ actor_evaluate(const policy_net *net, const actor_evaluate_request *request,
     uint32_t *lengths = oct_alloc(request->episodes * sizeof(uint32_t));
     uint64_t begin_ns = oct_clock_ns();
     result_begin(result, env_spec(run.e));
+    result->max_steps = run.actions_max * run.action_repeat;
     err = evaluation_play(&run, net, request, result, returns, lengths);
+    result->env_failures = env_failures(run.e);
     oct_text_copy(result->failure, sizeof(result->failure),
-                  result->failed > 0 ? env_failure(run.e) : "");
+                  result->env_failures > 0 ? env_failure(run.e) : "");
     if (err == OCT_OK) {
         result->seconds = (double)(oct_clock_ns() - begin_ns) * 1e-9;
         result_summarise(result, returns, lengths, request->episodes);

@@ -18,10 +18,9 @@
 // Threads: any, one call at a time per request's environment. Errors: OCT_EINVAL when the policy
 // does not fit the environment, OCT_EINTERNAL when the environment fails (for good, or
 // ACTOR_EVALUATE_FAILURES_MAX times before an episode of one environment came to its end),
-// OCT_ETIMEDOUT when an episode does not end, OCT_ECLOSED when *stop became true; each with one
-// line in reason.
+// OCT_ECLOSED when *stop became true; each with one line in reason.
 #define ACTOR_EVALUATE_FAILURES_MAX 100u
-#define ACTOR_EVALUATE_STEPS_MAX    1000000u
+#define ACTOR_EVALUATE_STEPS_MAX    10000u // of an episode of an environment without a limit
 
 typedef struct actor_evaluate_request {
     const char *env_id;
@@ -33,13 +32,13 @@ typedef struct actor_evaluate_request {
     // The policy has a distribution (policy_spec_extra_dim > 0). Environment i draws from a
     // generator of its own, of this seed and stream i, as octet_policy_rng_init makes it.
     bool sampling;
-    // Longer episodes end the evaluation; 0: ACTOR_EVALUATE_STEPS_MAX, or what the environment
-    // names as its own limit if that is more.
-    uint32_t episode_steps_max;
+    // Environment steps after which an episode is truncated: its environment is reset, and its
+    // return counts. 0: the environment's own limit, or ACTOR_EVALUATE_STEPS_MAX if it has none.
+    uint32_t max_steps;
     const _Atomic(int) *stop; // NULL, or asked each step
-    // NULL, or told before acting how many steps of the environments that makes, and how many
-    // episodes were counted so far.
-    void (*watch)(void *arg, uint32_t env_steps, uint32_t counted);
+    // NULL, or called before acting, with the environments, how many steps the action makes, and
+    // how many episodes were counted so far.
+    void (*watch)(void *arg, const env *e, uint32_t env_steps, uint32_t counted);
     void *watch_arg;
     // NULL, or told, before acting, each observation of the episodes that were asked for, as the
     // policy reads it; valid during the call. Those of an episode that fails, and is played again,
@@ -60,10 +59,13 @@ typedef struct actor_evaluate_result {
     double mean_length;
     uint64_t env_steps;
     double seconds;
-    uint32_t failed;   // further episodes, in which the environment failed
-    char failure[256]; // why, the last time: env_failure; "": none did
-    float *returns;    // [episodes] room given by the caller, or NULL
-    uint32_t *lengths; // [episodes] room given by the caller, or NULL
+    uint32_t failed;       // further episodes, in which the environment failed
+    uint32_t truncated;    // of the episodes, by max_steps: the environment had not ended them
+    uint32_t max_steps;    // that applied, in environment steps
+    uint64_t env_failures; // steps and resets that failed, also where the evaluation did
+    char failure[256];     // why, the last time: env_failure; "": none did
+    float *returns;        // [episodes] room given by the caller, or NULL
+    uint32_t *lengths;     // [episodes] room given by the caller, or NULL
     // What the environment itself measures.
     oct_metric_names metric_names;
     oct_metric metrics[OCT_METRICS_MAX];

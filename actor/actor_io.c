@@ -89,14 +89,30 @@ actor_io_end(actor_io *io)
 static void actor_evaluation_ask(void *arg);
 static void evaluation_ask_later(actor_io *io);
 
+// Reports the first step or reset that failed, also while the evaluation is played.
 static void
-evaluation_done(actor_io *io, const actor_job *job)
+evaluation_watch(actor_io *io)
 {
-    if (job->result.failed > 0 && !io->unsound) {
+    const char *why;
+    if (actor_worker_failures(io->worker, &why) > 0 && !io->unsound) {
         io->unsound = true;
         oct_log_warn("ACTOR-ENV-UNSOUND",
                      "%s: %s; such episodes are repeated; for details run octet env check",
-                     io->config.env.id, job->result.failure);
+                     io->config.env.id, why);
+    }
+}
+
+static void
+evaluation_done(actor_io *io, const actor_job *job)
+{
+    evaluation_watch(io);
+    if (job->result.truncated > 0 && !io->has_truncated) {
+        io->has_truncated = true;
+        oct_log_warn("ACTOR-EPISODES-TRUNCATED",
+                     "%s: %u of %u episodes of an evaluation did not end within %u steps and were "
+                     "truncated (evaluation.max_steps)",
+                     io->config.env.id, job->result.truncated, job->episodes,
+                     job->result.max_steps);
     }
     if (job->err == OCT_OK) {
         actor_send_evaluation(io, job);
@@ -149,15 +165,17 @@ steps_watch(actor_io *io, const actor_numbers *numbers)
 static void
 stuck_watch(actor_io *io)
 {
-    double step_s = actor_worker_step_s(io->worker);
-    if (step_s >= ACTOR_STUCK_S && !io->stuck) {
-        oct_log_warn("ACTOR-ENV-STUCK",
-                     "%s: a step has taken %.0f s so far; octet env check shows whether it hangs",
-                     io->config.env.id, step_s);
-    } else if (step_s < ACTOR_STUCK_S && io->stuck) {
-        oct_log_notice("ACTOR-ENV-GOES-ON", "%s: the step has ended", io->config.env.id);
+    double call_s = actor_worker_call_s(io->worker);
+    if (call_s >= ACTOR_STUCK_S && !io->stuck) {
+        oct_log_warn(
+            "ACTOR-ENV-STUCK",
+            "%s: a step or reset has taken %.0f s so far; octet env check shows whether it "
+            "hangs",
+            io->config.env.id, call_s);
+    } else if (call_s < ACTOR_STUCK_S && io->stuck) {
+        oct_log_notice("ACTOR-ENV-GOES-ON", "%s: the step or reset has ended", io->config.env.id);
     }
-    io->stuck = step_s >= ACTOR_STUCK_S;
+    io->stuck = call_s >= ACTOR_STUCK_S;
 }
 
 // The acting thread has something for us.
@@ -326,6 +344,7 @@ tick(void *arg)
     learner_watch(io);
     if (io->options.evaluate) {
         stuck_watch(io);
+        evaluation_watch(io);
         if (io->step == STEP_RUN) {
             actor_send_playing(io);
         }

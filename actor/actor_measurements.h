@@ -13,9 +13,9 @@ typedef struct actor_measurements {
     double policy_gaps, policies_taken, policies_packed, policies_old, rejected, registered,
         learner_up;
     double env_steps, episodes, rows, ring_batches, circulating, policy_version, evaluations;
-    double evaluations_failed, evaluations_s;
+    double evaluations_failed, evaluations_s, evaluation_failures;
     double evaluation_s, evaluation_steps, evaluation_failed; // of the one that is reported
-    double playing_ticket, playing_steps, playing_episodes;
+    double playing_ticket, playing_steps, playing_calls, playing_episodes;
 } actor_measurements;
 
 // The rows; `now` is borrowed. OCT_SHOWN_REPORT: what an actor reports every actor.report_s;

@@ -37,7 +37,7 @@ double
 actor_stuck_s(const actor_io *io)
 {
     double limit_s = 0.5 * io->config.run.env_hang_s; // 0: without a limit
-    double step_s = io->worker != NULL && limit_s > 0 ? actor_worker_step_s(io->worker) : 0;
+    double step_s = io->worker != NULL && limit_s > 0 ? actor_worker_call_s(io->worker) : 0;
     return step_s > limit_s ? step_s : 0;
 }
 
@@ -79,6 +79,9 @@ actor_prometheus_measure(const actor_io *io, actor_measurements *now)
         now->evaluations = (double)io->shown.evaluations;
         now->evaluations_failed = io->failed_evaluations;
         now->evaluations_s = io->shown.evaluation_s;
+        const char *why = NULL;
+        now->evaluation_failures =
+            io->worker != NULL ? (double)actor_worker_failures(io->worker, &why) : 0;
     } else {
         acting_measure(io, now);
     }
@@ -106,7 +109,7 @@ actor_io_is_hung(void *arg)
 {
     const actor_io *io = arg;
     double limit_s = io->config.run.env_hang_s;
-    return io->worker != NULL && limit_s > 0 && actor_worker_step_s(io->worker) > limit_s;
+    return io->worker != NULL && limit_s > 0 && actor_worker_call_s(io->worker) > limit_s;
 }
 
 void
@@ -128,8 +131,8 @@ actor_io_trouble(void *arg)
     }
     if (io->stuck) {
         (void)snprintf(io->trouble, sizeof(io->trouble),
-                       "a step of the environment has not ended for %.0f s",
-                       actor_worker_step_s(io->worker));
+                       "a call of an environment has not ended for %.0f s",
+                       actor_worker_call_s(io->worker));
         return io->trouble;
     }
     if (io->learner_lost) {

@@ -207,7 +207,7 @@ void
 actor_send_standstill(actor_io *io)
 {
     double quiet_s = 1e-9 * (double)(oct_clock_ns() - io->reported_ns);
-    if (io->step != STEP_RUN || actor_worker_step_s(io->worker) < STANDSTILL_S ||
+    if (io->step != STEP_RUN || actor_worker_call_s(io->worker) < STANDSTILL_S ||
         quiet_s < OCT_MAX(STANDSTILL_S, io->config.actor.report_s)) {
         return;
     }
@@ -271,6 +271,7 @@ actor_send_playing(actor_io *io)
     oct_numbers *registry = actor_prometheus_measure(io, &now);
     now.playing_ticket = (double)playing.ticket;
     now.playing_steps = (double)playing.env_steps;
+    now.playing_calls = (double)playing.calls;
     now.playing_episodes = playing.episodes;
     wire_report report = {0};
     numbers_send(io, &report, registry, OCT_SHOWN_PLAYING);

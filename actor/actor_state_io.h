@@ -126,7 +126,8 @@ struct actor_io {
     uint64_t last_policy_ns;
     uint64_t rejected;
     uint32_t failed_evaluations;
-    bool unsound;                             // an evaluation had episodes that failed: told
+    bool has_truncated;                       // an evaluation truncated episodes: logged
+    bool unsound;                             // an environment failed in an evaluation: told
     uint64_t failures_told, failures_told_ns; // steps of the environments, and when
     char failure[ENV_REASON_BYTES];           // the last of them
     bool stuck; // the environments are in a step that does not end: told

@@ -25,7 +25,7 @@ struct actor_watchdog {
 static double
 stuck_s(const actor_watchdog *watchdog)
 {
-    double step_s = watchdog->worker != NULL ? actor_worker_step_s(watchdog->worker) : 0;
+    double step_s = watchdog->worker != NULL ? actor_worker_call_s(watchdog->worker) : 0;
     double opens_s =
         watchdog->opens_ns != 0 ? 1e-9 * (double)(oct_clock_ns() - watchdog->opens_ns) : 0;
     double longest_s = OCT_MAX(step_s, opens_s);

@@ -12,6 +12,7 @@
 #include "common/oct_latest.h"
 #include "common/oct_pulse.h"
 #include "common/oct_ring.h"
+#include "common/oct_text.h"
 
 #define BATCHES_MIN     3u
 #define WINDOW_MIN      2u
@@ -46,10 +47,14 @@ struct actor_worker {
     atomic_uint_fast64_t playing_ticket; // 0: nothing is played
     atomic_uint_fast64_t playing_steps;
     atomic_uint_fast32_t playing_episodes;
-    atomic_uint_least64_t step_began_ns; // 0: in no step
-    bool job_given;                      // loop thread only
+    atomic_uint_fast64_t failures; // of environments, in all evaluations
+    char failure[256];             // why, the first time: written before failures grows from 0
+
+    // loop thread only
+    bool job_given;
 
     // acting thread only
+    uint64_t failures_before; // the evaluation at work
     policy_net *net;
     uint64_t sequence;
     actor_batch *batch;
@@ -195,10 +200,8 @@ worker_act(void *arg)
         if (!worker_open_batch(worker)) {
             continue;
         }
-        atomic_store_explicit(&worker->step_began_ns, oct_clock_ns(), memory_order_relaxed);
         oct_pulse_beat(OCT_PULSE_WORK, OCT_PULSE_ENV);
         oct_err err = actor_run_step(worker->run, worker->batch);
-        atomic_store_explicit(&worker->step_began_ns, 0, memory_order_relaxed);
         if (err != OCT_OK) {
             atomic_store_explicit(&worker->failed, 1, memory_order_release);
             worker->notify(worker->arg);
@@ -217,15 +220,25 @@ worker_act(void *arg)
 
 // ---- acting thread: evaluation
 
+static void
+failures_add(actor_worker *worker, uint64_t of_evaluation, const char *why)
+{
+    uint64_t failures = worker->failures_before + of_evaluation;
+    if (failures > 0 && worker->failure[0] == '\0') {
+        oct_text_copy(worker->failure, sizeof(worker->failure), why);
+    }
+    atomic_store_explicit(&worker->failures, failures, memory_order_release);
+}
+
 // As actor_evaluate_request's watch.
 static void
-evaluation_stepped(void *arg, uint32_t env_steps, uint32_t counted)
+evaluation_stepped(void *arg, const env *e, uint32_t env_steps, uint32_t counted)
 {
     actor_worker *worker = arg;
+    failures_add(worker, env_failures(e), env_failure(e));
     atomic_fetch_add_explicit(&worker->playing_steps, env_steps, memory_order_relaxed);
     atomic_store_explicit(&worker->playing_episodes, counted, memory_order_relaxed);
     oct_pulse_beat(OCT_PULSE_WORK, OCT_PULSE_ENV);
-    atomic_store_explicit(&worker->step_began_ns, oct_clock_ns(), memory_order_relaxed);
 }
 
 static void *
@@ -246,6 +259,7 @@ worker_evaluate(void *arg)
             .mjcf_dir = worker->config->env.mjcf_dir,
             .episodes = job->episodes,
             .envs = worker->config->evaluation.envs,
+            .max_steps = worker->config->evaluation.max_steps,
             .seed = job->seed,
             .stop = &worker->stopping,
             .watch = evaluation_stepped,
@@ -254,10 +268,10 @@ worker_evaluate(void *arg)
         atomic_store_explicit(&worker->playing_steps, 0, memory_order_relaxed);
         atomic_store_explicit(&worker->playing_episodes, 0, memory_order_relaxed);
         atomic_store_explicit(&worker->playing_ticket, job->ticket, memory_order_release);
-        atomic_store_explicit(&worker->step_began_ns, oct_clock_ns(), memory_order_relaxed);
         job->err =
             actor_evaluate(job->net, &request, &job->result, job->reason, sizeof(job->reason));
-        atomic_store_explicit(&worker->step_began_ns, 0, memory_order_relaxed);
+        failures_add(worker, job->result.env_failures, job->result.failure);
+        worker->failures_before += job->result.env_failures;
         atomic_store_explicit(&worker->playing_ticket, 0, memory_order_release);
         OCT_ASSERT(oct_ring_push(worker->done_jobs, job) == OCT_OK);
         worker->notify(worker->arg);
@@ -573,13 +587,20 @@ actor_worker_playing(const actor_worker *worker, actor_playing *out)
     out->ticket = atomic_load_explicit(&worker->playing_ticket, memory_order_acquire);
     out->env_steps = atomic_load_explicit(&worker->playing_steps, memory_order_relaxed);
     out->episodes = (uint32_t)atomic_load_explicit(&worker->playing_episodes, memory_order_relaxed);
+    out->calls = oct_pulse_last_beat(OCT_PULSE_WORK);
     return out->ticket != 0;
 }
 
-double
-actor_worker_step_s(const actor_worker *worker)
+uint64_t
+actor_worker_failures(const actor_worker *worker, const char **why)
 {
-    uint64_t began_ns = atomic_load_explicit(&worker->step_began_ns, memory_order_relaxed);
-    uint64_t now_ns = oct_clock_ns();
-    return began_ns > 0 && now_ns > began_ns ? 1e-9 * (double)(now_ns - began_ns) : 0;
+    uint64_t failures = atomic_load_explicit(&worker->failures, memory_order_acquire);
+    *why = failures > 0 ? worker->failure : NULL;
+    return failures;
+}
+
+double
+actor_worker_call_s(const actor_worker *worker)
+{
+    return worker->started ? oct_pulse_doing_s(OCT_PULSE_WORK, OCT_PULSE_ENV) : 0;
 }

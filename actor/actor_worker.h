@@ -64,8 +64,10 @@ const actor_numbers *actor_worker_take_numbers(actor_worker *worker);
 void actor_worker_return_numbers(actor_worker *worker, const actor_numbers *numbers);
 // Frees policies that were replaced: off the acting thread.
 void actor_worker_collect(actor_worker *worker);
-// How long the environments have been in the step that they are in, in seconds; 0: in none.
-double actor_worker_step_s(const actor_worker *worker);
+// How long the environments have been in the call that they are in, in seconds; 0: in none. The
+// time begins again with each environment where they are stepped one by one (Gymnasium's). Any
+// thread.
+double actor_worker_call_s(const actor_worker *worker);
 // The environment failed for good: what it said, else NULL.
 const char *actor_worker_failed(actor_worker *worker);
 
@@ -80,9 +82,13 @@ void actor_job_destroy(actor_job *job); // NULL is a no-op
 typedef struct actor_playing {
     uint64_t ticket;
     uint64_t env_steps;
+    uint64_t calls;    // grows with every step and reset that has ended
     uint32_t episodes; // that have ended
 } actor_playing;
 // False: none is being played.
 bool actor_worker_playing(const actor_worker *worker, actor_playing *out);
+// How many steps and resets of environments have failed in all evaluations; why the first one did.
+// NULL: none has.
+uint64_t actor_worker_failures(const actor_worker *worker, const char **why);
 
 #endif // ACTOR_ACTOR_WORKER_H

@@ -35,8 +35,9 @@ typedef struct watch {
 } watch;
 
 static void
-watch_step(void *arg, uint32_t env_steps, uint32_t counted)
+watch_step(void *arg, const env *e, uint32_t env_steps, uint32_t counted)
 {
+    (void)e;
     (void)env_steps;
     watch *w = arg;
     uint64_t now_ns = w->is_live ? oct_clock_ns() : 0;

@@ -313,7 +313,7 @@ environment_of(opened **all, const oct_config *config, char *reason, size_t reas
     }
     if (found == NULL) {
         found = oct_alloc(sizeof(*found));
-        if (cli_preflight_open(&found->environment, config, CLI_PREFLIGHT_MS, reason,
+        if (cli_preflight_open(&found->environment, config, CLI_PREFLIGHT_MS, NULL, reason,
                                reason_size) != OCT_OK) {
             free(found);
             return NULL;

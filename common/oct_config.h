@@ -219,6 +219,7 @@ typedef struct oct_config {
         double period_s;
         uint32_t period_turns; // run.deterministic: instead of period_s
         uint32_t envs;         // stepped together by the evaluator
+        uint32_t max_steps;    // of an episode; 0: the environment's limit, or 10,000
     } evaluation;
     struct {
         char learner[OCT_CONFIG_TEXT_MAX]; // base address: +0 RPC, +1 policies

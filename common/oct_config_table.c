@@ -65,12 +65,17 @@ const oct_config_key oct_config_keys[] = {
         "budget of updates; 0: no limit. Required if the run learns from replay.data alone"),
     F64_OR(run, stop_at_return, "none", 0, -1e12, 1e12, "none",
            "mean evaluation return at which the run ends; none: the run ends with its budget"),
-    F64(run, wall_s, 0, YEAR_S, "0", "limit on wall time in seconds; 0: no limit"),
+    F64(run, wall_s, 0, YEAR_S, "0",
+        "limit on wall time in seconds, after which training ends; the final evaluation ends a "
+        "tenth "
+        "of it later, but has at least 60 seconds; 0: no limit"),
     F64(run, hang_s, 0, 86400, "60",
         "octet train: seconds without progress after which a daemon is killed and restarted; octet "
         "train reports the daemon after half that time; at least 1, or 0: never"),
     F64(run, env_hang_s, 0, YEAR_S, "600",
-        "as run.hang_s, for a daemon that is executing environment code, which may be slow"),
+        "as run.hang_s, for a daemon that executes a step or reset of an environment; environments "
+        "of Gymnasium are timed one by one, and their processes restart after "
+        "$OCTET_GYM_TIMEOUT_S"),
     BOOL(run, deterministic, "false",
          "run in lock-step: turns follow from counts instead of time, so that runs with the same "
          "seed produce the same weights and the same replay table"),
@@ -445,6 +450,11 @@ const oct_config_key oct_config_keys[] = {
     F64(evaluation, period_s, 0, YEAR_S, "0.2", "minimum seconds between evaluations"),
     U32(evaluation, period_turns, 1, 1e6, "20", "deterministic: turns between evaluations"),
     U32(evaluation, envs, 1, 65536, "50", "environments that the evaluator steps together"),
+    U32(evaluation, max_steps, 0, 1e9, "0",
+        "environment steps after which an evaluation truncates an episode; 0: the environment's "
+        "own "
+        "limit, or 10000 if it has none",
+        .is_new = true),
 
     TEXT(net, learner, "ipc://learner.ipc",
          "the learner's address: this port serves calls, the next publishes policies"),

@@ -5,16 +5,47 @@
 #include <unistd.h>
 
 #include "common/oct_base.h"
+#include "common/oct_clock.h"
 
 static oct_pulse_page own_page;
 static oct_pulse_page *shown = &own_page;
+static _Atomic uint64_t beat_ns[OCT_PULSE_THREADS]; // when each beat last, or later
+static _Thread_local int own_thread = -1; // the thread's place on the page; -1: it never beat
 
 void
 oct_pulse_beat(oct_pulse_thread thread, oct_pulse_doing doing)
 {
     _Atomic uint64_t *place = &shown->beat[thread];
+    own_thread = (int)thread;
+    atomic_store_explicit(&beat_ns[thread], oct_clock_ns(), memory_order_relaxed);
     uint64_t beats = atomic_load_explicit(place, memory_order_relaxed) / 4 + 1;
-    atomic_store_explicit(place, 4 * beats + (uint64_t)doing, memory_order_relaxed);
+    atomic_store_explicit(place, 4 * beats + (uint64_t)doing, memory_order_release);
+}
+
+void
+oct_pulse_beat_again(void)
+{
+    if (own_thread >= 0) {
+        oct_pulse_thread thread = (oct_pulse_thread)own_thread;
+        oct_pulse_beat(thread, oct_pulse_doing_of(oct_pulse_last_beat(thread)));
+    }
+}
+
+uint64_t
+oct_pulse_last_beat(oct_pulse_thread thread)
+{
+    return atomic_load_explicit(&shown->beat[thread], memory_order_acquire);
+}
+
+double
+oct_pulse_doing_s(oct_pulse_thread thread, oct_pulse_doing doing)
+{
+    if (oct_pulse_doing_of(oct_pulse_last_beat(thread)) != doing) {
+        return 0;
+    }
+    uint64_t at_ns = atomic_load_explicit(&beat_ns[thread], memory_order_relaxed);
+    uint64_t now_ns = oct_clock_ns();
+    return now_ns > at_ns ? 1e-9 * (double)(now_ns - at_ns) : 0;
 }
 
 void

@@ -48,6 +48,12 @@ oct_pulse_doing_of(uint64_t beat)
 
 // This thread goes on, and does that from now on.
 void oct_pulse_beat(oct_pulse_thread thread, oct_pulse_doing doing);
+// The calling thread goes on, with what its last beat said. A thread that never beat shows nothing.
+void oct_pulse_beat_again(void);
+// The last beat of a thread: it changes with each, and oct_pulse_doing_of reads it.
+uint64_t oct_pulse_last_beat(oct_pulse_thread thread);
+// Seconds since a thread of this process beat, if it does that; otherwise 0.
+double oct_pulse_doing_s(oct_pulse_thread thread, oct_pulse_doing doing);
 // A file is being written from here on, until the end.
 void oct_pulse_write_begin(void);
 void oct_pulse_write_end(void);

@@ -637,6 +637,7 @@ static const struct number {
     SUMMED(collect_s),
     SUMMED(wait_s),
     SUMMED(policy_gaps),
+    SUMMED(evaluation_failures),
 #undef SUMMED
     {"cpu_s", offsetof(learner_actor, cpu_s), true, UNSUMMED},
     {"unacked", offsetof(learner_actor, unacked), false, UNSUMMED},
@@ -679,12 +680,10 @@ report_fault(const learner_actor *actor, const wire_report *report)
 // when it came from elsewhere (an earlier process, or a place that it lost) is not new: its first
 // report here is not the first that it made.
 static void
-report_take(learner_actors *actors, learner_actor *actor, const wire_report *report)
+numbers_take(learner_actors *actors, learner_actor *actor, const wire_report *report)
 {
     bool is_new = actor->reported || !actor->was_known || report->report_sequence == 1;
     actor->reported = true;
-    actor->env_steps = report->env_steps;
-    actor->policy_version = report->policy_version;
     for (size_t i = 0; i < OCT_COUNTOF(numbers); i++) {
         const struct number *number = &numbers[i];
         double told = report_stat(report, number->name);
@@ -738,18 +737,19 @@ learner_actors_report(learner_actors *actors, learner_actor *actor, const wire_r
         return OCT_EAGAIN;
     }
     actor->report_sequence = report->report_sequence;
-    if (report->ticket != 0) {
-        return OCT_OK;
-    }
     *what = report_fault(actor, report);
     if (*what != NULL) {
         return OCT_EINVAL;
     }
-    report_take(actors, actor, report);
-    actor->told_ns = now_ns;
-    oct_text_copy(actor->unreached, sizeof(actor->unreached),
-                  report->unreached != NULL ? report->unreached : "");
-    rates_renew(actor, now_ns);
+    numbers_take(actors, actor, report);
+    if (report->ticket == 0) {
+        actor->env_steps = report->env_steps;
+        actor->policy_version = report->policy_version;
+        actor->told_ns = now_ns;
+        oct_text_copy(actor->unreached, sizeof(actor->unreached),
+                      report->unreached != NULL ? report->unreached : "");
+        rates_renew(actor, now_ns);
+    }
     return OCT_OK;
 }
 

@@ -61,7 +61,7 @@ typedef struct learner_actor {
     uint64_t env_steps; // as last reported: for people, the run's are counted from replay
     bool reported;
     double bytes, dropped, failures, resent, infer_s, env_s, collect_s, wait_s, cpu_s;
-    double policy_gaps, unacked;
+    double policy_gaps, unacked, evaluation_failures;
     // of its last report, at told_ns; NaN: not told
     uint64_t told_ns;
     double stuck_s;        // that a step of its environments has taken; 0: not too long
@@ -102,7 +102,8 @@ typedef struct learner_actors_totals {
     uint64_t lag_max;
     // Of all sessions, what they did while they were here.
     double bytes, dropped, failures, resent, infer_s, env_s, collect_s, wait_s;
-    double policy_gaps; // times that an actor missed a version
+    double policy_gaps;         // times that an actor missed a version
+    double evaluation_failures; // steps and resets that failed in evaluators
 } learner_actors_totals;
 
 typedef struct learner_actors_live {

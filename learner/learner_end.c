@@ -10,6 +10,8 @@
 #include "learner/learner_run_state.h"
 
 #define FINAL_TIMEOUT_S     120.0
+#define FINAL_WALL_S        60.0 // after run.wall_s: what the final evaluation may take, at least
+#define FINAL_WALL_SHARE    0.1  // of run.wall_s
 #define REFUSED_UPDATES_MAX 1000u
 #define OBS_LARGE           1e6 // an observation beyond it is blamed before the learning rate
 
@@ -219,11 +221,22 @@ learner_end_tick(learner_run *run, uint32_t evaluators, uint64_t now_ns)
         run->awaits_evaluator = false;
         run->final_begin_ns = now_ns;
     }
+    double wall_s = run->config->run.wall_s;
+    double end_s = wall_s + OCT_MAX(FINAL_WALL_S, FINAL_WALL_SHARE * wall_s);
+    if (wall_s > 0 && learner_run_wall_s(run) >= end_s) {
+        run->no_final = "run.wall_s ended the final evaluation";
+        oct_log_warn("LEARNER-NO-FINAL",
+                     "%s, which may take %.0f s beyond it; the last evaluation "
+                     "is the result",
+                     run->no_final, end_s - wall_s);
+        run->phase = LEARNER_DONE;
+        return;
+    }
     double silence_s = OCT_MAX(FINAL_TIMEOUT_S, 2 * learner_evals_patience_s(run->evals));
     double limit_s = run->awaits_evaluator ? run->options.evaluator_wait_s : silence_s;
     if ((double)(now_ns - run->final_begin_ns) * 1e-9 > limit_s) {
-        oct_log_warn("LEARNER-NO-FINAL", "no evaluator %s; the last evaluation is the result",
-                     run->awaits_evaluator ? "registered" : "answered");
+        run->no_final = run->awaits_evaluator ? "no evaluator registered" : "no evaluator answered";
+        oct_log_warn("LEARNER-NO-FINAL", "%s; the last evaluation is the result", run->no_final);
         run->phase = LEARNER_DONE;
     }
 }
@@ -287,6 +300,29 @@ learner_run_abandon(learner_run *run, const char *reason)
 {
     run->abandoned = true;
     learner_run_finish(run, reason, false);
+}
+
+const char *
+learner_end_unevaluated(const learner_run *run, char *out, size_t size)
+{
+    learner_eval_result best = {.stage = LEARNER_EVAL_SCREEN};
+    const oct_config *config = run->config;
+    (void)learner_evals_best(run->evals, &best);
+    bool has_short = config->evaluation.screen_episodes < config->evaluation.episodes;
+    bool is_full = best.episodes > 0 && (best.stage != LEARNER_EVAL_SCREEN || !has_short);
+    uint32_t failed = run->failed_full_evals;
+    if (is_full || (run->no_final == NULL && failed == 0)) {
+        return NULL;
+    }
+    oct_text why;
+    oct_text_init(&why, out, size);
+    if (failed > 0) {
+        oct_text_add(&why, "%u full evaluation%s failed", failed, oct_text_plural(failed));
+    }
+    if (run->no_final != NULL) {
+        oct_text_add(&why, "%s%s", failed > 0 ? "; " : "", run->no_final);
+    }
+    return out;
 }
 
 // ---- what is written

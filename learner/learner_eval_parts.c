@@ -57,7 +57,7 @@ learner_eval_part_give(learner_eval_part *part, uint64_t ticket, uint32_t evalua
     part->ticket = ticket;
     part->evaluator = evaluator;
     part->advanced_ns = now_ns;
-    part->env_steps = 0;
+    part->calls = 0;
     part->episodes_done = 0;
 }
 

@@ -22,8 +22,8 @@ typedef struct learner_eval_part {
     bool answered;
     uint64_t ticket; // 0: nobody plays it
     uint32_t evaluator;
-    uint64_t advanced_ns; // when it was given, or its steps last grew
-    uint64_t env_steps;   // as the evaluator last said
+    uint64_t advanced_ns; // when it was given, or its calls last grew
+    uint64_t calls;       // steps and resets, as the evaluator last reported
     uint32_t episodes_done;
     uint64_t failed; // as answered
 } learner_eval_part;

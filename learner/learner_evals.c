@@ -409,16 +409,16 @@ learner_evals_order(learner_evals *evals, uint64_t paced_ns, uint64_t now_ns, ui
 
 bool
 learner_evals_progress(learner_evals *evals, uint64_t now_ns, uint32_t evaluator, uint64_t ticket,
-                       uint64_t env_steps, uint32_t episodes_done)
+                       uint64_t calls, uint32_t episodes_done)
 {
     struct evaluation *evaluation;
     learner_eval_part *part = part_held(evals, evaluator, &evaluation);
-    if (part == NULL || part->ticket != ticket || env_steps <= part->env_steps) {
+    if (part == NULL || part->ticket != ticket || calls <= part->calls) {
         return false;
     }
     evals->slowest_ns = OCT_MAX(evals->slowest_ns, now_ns - part->advanced_ns);
     part->advanced_ns = now_ns;
-    part->env_steps = env_steps;
+    part->calls = calls;
     part->episodes_done = OCT_MIN(episodes_done, part->count);
     return true;
 }

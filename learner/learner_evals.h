@@ -133,9 +133,10 @@ bool learner_evals_rest(const learner_evals *evals, uint64_t paced_ns);
 // that has one.
 void learner_evals_drop_gone(learner_evals *evals, bool (*is_there)(void *arg, uint32_t evaluator),
                              void *arg);
-// How far an evaluator is with its order. True: it has stepped since it last told.
+// How far an evaluator is with its order. calls: a count that grows with each step and reset of an
+// environment. True: it has grown since the last report.
 bool learner_evals_progress(learner_evals *evals, uint64_t now_ns, uint32_t evaluator,
-                            uint64_t ticket, uint64_t env_steps, uint32_t episodes_done);
+                            uint64_t ticket, uint64_t calls, uint32_t episodes_done);
 double learner_evals_patience_s(const learner_evals *evals);
 // The evaluation at work, of the latest stage: its episodes, and how many are played. False: none.
 bool learner_evals_at_work(const learner_evals *evals, learner_eval_stage *stage, uint32_t *done,

@@ -207,7 +207,7 @@ evaluation_write(oct_writer *writer, const struct evaluation *evaluation)
         oct_write_u8(writer, part->answered);
         oct_write_u64(writer, part->ticket);
         oct_write_u32(writer, part->evaluator);
-        oct_write_u64(writer, part->env_steps);
+        oct_write_u64(writer, part->calls);
         oct_write_u32(writer, part->episodes_done);
     }
     for (uint32_t i = 0; i < parts->episodes; i++) {
@@ -228,7 +228,7 @@ parts_read(oct_reader *reader, learner_eval_parts *parts, uint64_t now_ns)
         part->answered = oct_read_u8(reader) != 0;
         part->ticket = oct_read_u64(reader);
         part->evaluator = oct_read_u32(reader);
-        part->env_steps = oct_read_u64(reader);
+        part->calls = oct_read_u64(reader);
         part->episodes_done = oct_read_u32(reader);
         part->advanced_ns = now_ns;
         if (part->first != next || part->count == 0 || part->count > parts->episodes - next ||

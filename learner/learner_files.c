@@ -719,7 +719,7 @@ learner_files_environment_again(learner_run *run, bool now)
 void
 learner_files_summary(learner_run *run)
 {
-    char path[LEARNER_PATH_MAX];
+    char path[LEARNER_PATH_MAX], why[128];
     learner_files_path(run, "summary.json", path);
     learner_actors_totals totals;
     uint64_t version = learner_publisher_version(run->publisher);
@@ -735,6 +735,7 @@ learner_files_summary(learner_run *run)
         .config = run->config,
         .reason = run->reason,
         .unlearned = run->unlearned[0] != '\0' ? run->unlearned : NULL,
+        .unevaluated = learner_end_unevaluated(run, why, sizeof(why)),
         .precision = learner_publisher_precision(run->publisher),
         .result_precision = policy_precision_name(run->folder.saved_precision),
         .metrics = &run->metrics,
@@ -747,6 +748,7 @@ learner_files_summary(learner_run *run)
         .updates_base = run->updates_base,
         .updates_refused = run->updates_refused,
         .env_failures = totals.failures,
+        .evaluation_failures = totals.evaluation_failures,
         .policy_version = version,
         .inserts = source.inserts,
         .samples = source.samples,

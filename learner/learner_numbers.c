@@ -272,6 +272,9 @@ static const oct_number rows[] = {
            "Environment steps that failed and were left out, in this process (ACTOR-ENV-UNSOUND "
            "has the causes).",
            ROW | STATUS, env_failures, "octet_actors_failures_total"),
+    METRIC(COUNTER, "evaluation_failures", "calls",
+           "Steps and resets of environments that failed in evaluators, in this process.",
+           ROW | STATUS, evaluation_failures, "octet_evaluators_failures_total"),
     METRIC(COUNTER, "bad_requests", "requests",
            "Requests that were malformed, of another version, or not for the caller's role.",
            STATUS, bad_requests, "octet_learner_bad_requests_total"),

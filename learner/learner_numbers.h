@@ -24,7 +24,7 @@ typedef struct learner_measurements {
     double learning_rate, update_s, wait_s;
     double learners, exchange_s, exchange_bytes, stale, staleness_sum;
     double actors, actors_stuck, actors_wanted, evaluators, relays, actor_bytes, dropped, resent,
-        env_failures;
+        env_failures, evaluation_failures;
     double infer_s, env_s, collect_s, idle_s;
     double evaluations, failed_evaluations, eval_return, eval_std, eval_episodes, eval_failed;
     double eval_best, goal;

@@ -212,6 +212,7 @@ actors_measure(learner_measurements *now, const learner_actors_totals *totals)
     now->dropped = totals->dropped;
     now->resent = totals->resent;
     now->env_failures = totals->failures;
+    now->evaluation_failures = totals->evaluation_failures;
     now->infer_s = totals->infer_s;
     now->env_s = totals->env_s;
     now->collect_s = totals->collect_s;

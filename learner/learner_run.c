@@ -408,6 +408,7 @@ evaluation_failed(learner_run *run, const wire_report *report)
     learner_eval_stage stage;
     OCT_TRY(learner_evals_failed(run->evals, report->actor_id, report->ticket,
                                  report->policy_version, &stage));
+    run->failed_full_evals += stage != LEARNER_EVAL_SCREEN;
     if (run->failed_evals++ == 0) {
         oct_log_warn("LEARNER-EVAL-FAILED", "version=%" PRIu64 " the evaluator's log has the cause",
                      report->policy_version);
@@ -485,11 +486,12 @@ static void
 evaluation_progress(learner_run *run, const wire_report *report)
 {
     double ticket = stat_of(report, "playing_ticket");
-    double steps = stat_of(report, "playing_steps"), done = stat_of(report, "playing_episodes");
-    bool is_sane = ticket > 0 && ticket < 0x1p53 && steps > 0 && steps < 0x1p53 && done >= 0 &&
+    double calls = stat_of(report, "playing_calls"), done = stat_of(report, "playing_episodes");
+    calls = calls > 0 ? calls : stat_of(report, "playing_steps"); // of the release before
+    bool is_sane = ticket > 0 && ticket < 0x1p53 && calls > 0 && calls < 0x1p53 && done >= 0 &&
                    done <= WIRE_EPISODES_MAX;
     if (is_sane && learner_evals_progress(run->evals, oct_clock_ns(), report->actor_id,
-                                          (uint64_t)ticket, (uint64_t)steps, (uint32_t)done)) {
+                                          (uint64_t)ticket, (uint64_t)calls, (uint32_t)done)) {
         run->final_begin_ns = oct_clock_ns();
     }
 }

@@ -132,8 +132,9 @@ struct learner_run {
     learner_budget budget;
     const char *blas;
     char run_name[POLICY_NAME_MAX];
-    char reason[128];    // why it ends, or ended
-    char unlearned[128]; // why it ended without an update, or ""
+    char reason[128];     // why it ends, or ended
+    char unlearned[128];  // why it ended without an update, or ""
+    const char *no_final; // what ended the final evaluation early; NULL: nothing did
 
     learner_publisher *publisher;
     learner_average *average; // learner.ema_decay; NULL: the parameters are published
@@ -186,9 +187,9 @@ struct learner_run {
     // evaluation
     learner_eval_result last_eval;
     bool has_eval;
-    uint32_t failed_evals;
-    bool evaluator_missed; // it was said that none is there
-    uint64_t evaluator_ns; // when one was there last, 0: never
+    uint32_t failed_evals, failed_full_evals; // all; those that were not short
+    bool evaluator_missed;                    // it was said that none is there
+    uint64_t evaluator_ns;                    // when one was there last, 0: never
     uint64_t created_ns;
     bool actor_missed; // it was said that none has come yet, or one has
 
@@ -248,6 +249,9 @@ void learner_end_tick(learner_run *run, uint32_t evaluators, uint64_t now_ns);
 // ended holds under the configuration of now; else it is trained on, as any run that is resumed.
 void learner_end_resume(learner_run *run); // sets is_ending and ends_again
 void learner_end_again(learner_run *run);  // where training would begin
+// Why no full evaluation of the version that ships succeeded, in out; NULL: one did, or none was
+// tried.
+const char *learner_end_unevaluated(const learner_run *run, char *out, size_t size);
 
 // ---- learner_report.c (also learner_run_status, learner_run_peers, learner_run_prometheus)
 // OCT_EIO: metrics.csv cannot be written in the folder.

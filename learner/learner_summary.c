@@ -170,6 +170,7 @@ learner_summary_write(const char *path, const learner_summary *summary)
     set_text(root, "run_id", run_id);
     set_count(root, "seed", summary->config->run.seed);
     set_text(root, "reason", summary->reason);
+    set_text(root, "unevaluated_why", summary->unevaluated);
     (void)json_object_set_new(root, "solved", json_boolean(summary->solved));
     set_number(root, "goal", summary->config->run.stop_at_return);
     (void)json_object_set_new(root, "return", return_json(summary));
@@ -183,6 +184,7 @@ learner_summary_write(const char *path, const learner_summary *summary)
     set_text(root, "unlearned_why", summary->unlearned);
     set_count(root, "updates_refused", summary->updates_refused);
     set_count(root, "env_failures", (uint64_t)summary->env_failures);
+    set_count(root, "evaluation_failures", (uint64_t)summary->evaluation_failures);
     set_count(root, "inserts", summary->inserts);
     set_count(root, "samples", summary->samples);
     set_count(root, "policy_version", summary->policy_version);

@@ -9,9 +9,10 @@
 // Threads: any. Errors: as oct_file_write.
 typedef struct learner_summary {
     const oct_config *config;
-    const char *reason;              // "solved", "budget", "interrupted", …
-    const char *unlearned;           // why it ended without an update; NULL: it did not
-    const char *precision;           // of what this process publishes
+    const char *reason;      // "solved", "budget", "interrupted", …
+    const char *unlearned;   // why it ended without an update; NULL: it did not
+    const char *unevaluated; // why a run that ended by itself has no full evaluation; NULL: it has
+    const char *precision;   // of what this process publishes
     const char *result_precision;    // of policy.oct, which an earlier process may have made
     const oct_metric_names *metrics; // of what the results have of each
     const char *blas;
@@ -26,12 +27,13 @@ typedef struct learner_summary {
     uint32_t screens;                // the last ones, at most LEARNER_EVAL_SCREENS
     double screens_mean;
     uint64_t env_steps, updates, policy_version, inserts, samples;
-    uint64_t updates_refused; // by this process
-    double env_failures;      // steps of environments, of actors of this process
-    uint64_t env_steps_base;  // of those above: before this process's first sample
-    uint64_t updates_base;    // of earlier processes
-    double wall_s;            // of training, over all processes
-    double training_s;        // between this process's first sample and the end
+    uint64_t updates_refused;   // by this process
+    double env_failures;        // steps of environments, of actors of this process
+    double evaluation_failures; // steps and resets of environments, of its evaluators
+    uint64_t env_steps_base;    // of those above: before this process's first sample
+    uint64_t updates_base;      // of earlier processes
+    double wall_s;              // of training, over all processes
+    double training_s;          // between this process's first sample and the end
     double replay_to_learner_bytes, learner_to_replay_bytes;
     double actor_to_replay_bytes;
     double learner_to_actors_bytes; // one copy of each publication

@@ -3,13 +3,16 @@
 #include "cli/run/cli_preflight.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "actor/actor_evaluate.h"
 #include "actor/actor_spec.h"
 #include "algos/algo.h"
 #include "cli/cli_data.h"
@@ -17,12 +20,14 @@
 #include "cli/cli_text.h"
 #include "cli/run/cli_folder.h"
 #include "common/oct_base.h"
+#include "common/oct_clock.h"
 #include "common/oct_config_text.h"
 #include "common/oct_file.h"
 #include "common/oct_option.h"
 #include "common/oct_text.h"
 #include "envs/env.h"
 #include "envs/env_child.h"
+#include "envs/gym/env_gym.h"
 #include "learner/learner_environment.h"
 #include "learner/learner_publisher.h"
 #include "learner/learner_source.h"
@@ -34,13 +39,22 @@
 
 #define CHANNELS_USUAL 16 // of pictures: more are rows
 
+// What the child finds out, in memory that it shares: it may not return from a reset.
 typedef struct verdict {
+    atomic_bool is_open; // err and what follows it are there
     oct_err err;
-    union { // a child's answer is small
+    union {
         char reason[OCT_CONFIG_NAME_MAX + ENV_REASON_BYTES];
         cli_environment environment;
     };
+    bool is_timed;
+    cli_timing timing;
 } verdict;
+
+typedef struct opening {
+    const oct_config *config;
+    verdict *found;
+} opening;
 
 static void
 environment_pack(cli_environment *out, const wire_env_spec *spec)
@@ -133,8 +147,9 @@ key_of(const oct_config *config, const char *reason)
 static void
 open_and_pack(void *arg, void *answer)
 {
-    const oct_config *config = arg;
-    verdict *out = answer;
+    const opening *wanted = arg;
+    const oct_config *config = wanted->config;
+    verdict *out = wanted->found;
     env *e = NULL;
     const env_request request = {.id = config->env.id,
                                  .options = config->env.options,
@@ -144,6 +159,7 @@ open_and_pack(void *arg, void *answer)
                                  .autoreset = true};
     static actor_spec own;
     char why[ENV_REASON_BYTES] = "";
+    (void)answer;
     out->err = env_open(&e, &request, why, sizeof(why));
     if (out->err != OCT_OK) {
         (void)snprintf(out->reason, sizeof(out->reason), "%s: %s", key_of(config, why), why);
@@ -154,6 +170,10 @@ open_and_pack(void *arg, void *answer)
         environment_pack(&out->environment, &own.wire);
     } else {
         (void)snprintf(out->reason, sizeof(out->reason), "env.id: %s", why);
+    }
+    atomic_store(&out->is_open, true);
+    if (out->err == OCT_OK && out->is_timed) {
+        cli_timing_measure(e, &out->timing);
     }
     env_close(e);
 }
@@ -281,26 +301,47 @@ cli_preflight_init(const cli_environment *environment, const oct_config *config,
     return err;
 }
 
+static oct_err
+verdict_read(cli_environment *out, const verdict *found, cli_timing *timing, char *reason,
+             size_t reason_size)
+{
+    if (found->err != OCT_OK) {
+        (void)snprintf(reason, reason_size, "%s", found->reason);
+        return found->err;
+    }
+    *out = found->environment;
+    if (timing != NULL) {
+        *timing = found->timing;
+    }
+    return OCT_OK;
+}
+
 oct_err
 cli_preflight_open(cli_environment *out, const oct_config *config, uint32_t timeout_ms,
-                   char *reason, size_t reason_size)
+                   cli_timing *timing, char *reason, size_t reason_size)
 {
-    static oct_config copy;
-    verdict found = {.err = OCT_OK};
-    char how[128];
-    copy = *config;
-    oct_err err = env_child_run(open_and_pack, &copy, &found, sizeof(found), timeout_ms, NULL, how,
-                                sizeof(how));
-    if (err != OCT_OK) {
+    char how[128], unused;
+    verdict *found =
+        mmap(NULL, sizeof(*found), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    OCT_ASSERT(found != MAP_FAILED);
+    found->is_timed = timing != NULL;
+    opening wanted = {config, found};
+    uint64_t begin_ns = oct_clock_ns();
+    oct_err err = env_child_run(open_and_pack, &wanted, &unused, sizeof(unused), timeout_ms, NULL,
+                                how, sizeof(how));
+    double took_s = 1e-9 * (double)(oct_clock_ns() - begin_ns);
+    if (err != OCT_OK && atomic_load(&found->is_open)) { // it was opened: a reset is slow or fails
+        bool is_late = took_s >= 1e-3 * timeout_ms && !found->timing.is_known;
+        found->timing = is_late ? (cli_timing){.is_late = true, .reset_s = took_s} : found->timing;
+        err = OCT_OK;
+    } else if (err != OCT_OK) {
         (void)snprintf(reason, reason_size, "env.id: opening %s: it %s", config->env.id, how);
-        return err;
     }
-    if (found.err != OCT_OK) {
-        (void)snprintf(reason, reason_size, "%s", found.reason);
-    } else {
-        *out = found.environment;
+    if (err == OCT_OK) {
+        err = verdict_read(out, found, timing, reason, reason_size);
     }
-    return found.err;
+    (void)munmap(found, sizeof(*found));
+    return err;
 }
 
 oct_err
@@ -350,19 +391,48 @@ maps_note(const cli_environment *environment, const cli_experiment *experiment,
     wire_arena_destroy(arena);
 }
 
+// What octet env check would warn of, and how the processes share slow environments.
+static void
+timing_note(const cli_timing *timing, const cli_experiment *experiment, oct_config *config)
+{
+    const char *command = experiment->command != NULL ? experiment->command : "train";
+    if (cli_timing_is_endless(timing)) {
+        fprintf(stderr,
+                "octet %s: note: env.id: %s names no limit of steps, and no episode ended within "
+                "%u steps of random actions; evaluations truncate its episodes after %u steps "
+                "(evaluation.max_steps)\n",
+                command, config->env.id, timing->steps,
+                config->evaluation.max_steps > 0 ? config->evaluation.max_steps
+                                                 : ACTOR_EVALUATE_STEPS_MAX);
+    }
+    if (cli_timing_choose(timing, config)) {
+        fprintf(stderr,
+                "octet %s: note: a reset of %s takes %s%s, a step %s: actor.count: %u, actor.envs: "
+                "%u, evaluation.envs: %u, so that slow environments wait for fewer others (set "
+                "these keys to choose yourself)\n",
+                command, config->env.id, timing->is_late ? "more than " : "",
+                cli_text_seconds(timing->reset_s).text, cli_text_seconds(timing->step_s).text,
+                config->actor.count, config->actor.envs, config->evaluation.envs);
+    }
+}
+
 bool
-cli_preflight_passes(cli_environment *out, const cli_experiment *experiment,
-                     const oct_config *config, learner_init_fn tell)
+cli_preflight_passes(cli_environment *out, const cli_experiment *experiment, oct_config *config,
+                     learner_init_fn tell)
 {
     char reason[CLI_PATH_MAX + ENV_REASON_BYTES], hint[CLI_TEXT_WORD_MAX + 64] = "";
+    cli_timing timing = {0};
+    bool is_timed = env_gym_has(config->env.id) && !experiment->resume && !experiment->has_hosts;
     oct_err err = OCT_OK;
     if (!experiment->has_hosts) {
         err = tables_check(experiment, config, reason, sizeof(reason));
     }
     if (err == OCT_OK) {
-        err = cli_preflight_open(out, config, CLI_PREFLIGHT_MS, reason, sizeof(reason));
+        err = cli_preflight_open(out, config, CLI_PREFLIGHT_MS, is_timed ? &timing : NULL, reason,
+                                 sizeof(reason));
     }
     if (err == OCT_OK) {
+        timing_note(&timing, experiment, config);
         err = cli_preflight_suits(out, config, reason, sizeof(reason));
     }
     if (err == OCT_OK && !experiment->resume) {
@@ -386,7 +456,7 @@ cli_preflight_passes(cli_environment *out, const cli_experiment *experiment,
 }
 
 void
-cli_preflight(cli_environment *out, const cli_experiment *experiment, const oct_config *config)
+cli_preflight(cli_environment *out, const cli_experiment *experiment, oct_config *config)
 {
     if (!cli_preflight_passes(out, experiment, config, init_print)) {
         exit(CLI_EXIT_USAGE);

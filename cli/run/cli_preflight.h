@@ -5,6 +5,7 @@
 
 #include "algos/algo.h"
 #include "cli/run/cli_experiment.h"
+#include "cli/run/cli_timing.h"
 #include "learner/learner_init.h"
 #include "proto/wire_env.h"
 
@@ -24,12 +25,14 @@ typedef struct cli_environment {
     uint8_t bytes[WIRE_ENV_BYTES_MAX];
 } cli_environment;
 
-// The parts of it, for configurations that share an environment: opening it, which may take long,
-// and whether algorithm, network and data set suit one that was opened. OCT_EINTERNAL: the
-// environment crashed or hung when it was opened; OCT_EINVAL, or another error: something refuses
-// it. reason is one line that names the key it is about.
+// The parts of the preflight, for configurations that share an environment: opening it, which may
+// take long, and whether algorithm, network and data set suit one that was opened. OCT_EINTERNAL:
+// the environment crashed or hung when it was opened; OCT_EINVAL, or another error: something
+// refuses it. reason is one line that names the key it is about. timing: NULL, or what a reset and
+// a step take, as far as timeout_ms allows and the environment can be stepped.
 OCT_CHECKED oct_err cli_preflight_open(cli_environment *out, const oct_config *config,
-                                       uint32_t timeout_ms, char *reason, size_t reason_size);
+                                       uint32_t timeout_ms, cli_timing *timing, char *reason,
+                                       size_t reason_size);
 OCT_CHECKED oct_err cli_preflight_suits(const cli_environment *environment,
                                         const oct_config *config, char *reason, size_t reason_size);
 // The network that the learner makes for the environment, and what its algorithm learns from.
@@ -40,13 +43,13 @@ OCT_CHECKED oct_err cli_preflight_spec(policy_spec *spec, algo_wants *wants,
 // Whether learner.init_from has layers that fit; tell hears which.
 OCT_CHECKED oct_err cli_preflight_init(const cli_environment *environment, const oct_config *config,
                                        learner_init_fn tell, char *reason, size_t reason_size);
-// All of it; tell hears which layers a run begins with, and which it keeps. False: the reason was
-// printed, after the place of its key.
+// All of it; tell hears which layers a run begins with, and which it keeps. A new run in a slow
+// environment of Gymnasium gets more actors with fewer environments (cli_timing.h), which is
+// printed. False: the reason was printed, after the place of its key.
 OCT_CHECKED bool cli_preflight_passes(cli_environment *out, const cli_experiment *experiment,
-                                      const oct_config *config, learner_init_fn tell);
+                                      oct_config *config, learner_init_fn tell);
 // The same for a run that is to begin: prints the layers, and where it fails ends the process with
 // CLI_EXIT_USAGE.
-void cli_preflight(cli_environment *out, const cli_experiment *experiment,
-                   const oct_config *config);
+void cli_preflight(cli_environment *out, const cli_experiment *experiment, oct_config *config);
 
 #endif // CLI_RUN_CLI_PREFLIGHT_H

@@ -355,6 +355,16 @@ energy_json(const cli_report_outcome *outcome)
     return energy;
 }
 
+// How the run ended, as a person reads it.
+static const char *
+ending_of(const json_t *summary, const cli_report_outcome *outcome)
+{
+    bool is_unevaluated = json_is_string(json_object_get(summary, "unevaluated_why"));
+    return is_unevaluated && strcmp(outcome->exit_reason, "finished") == 0
+               ? "finished without a full evaluation"
+               : outcome->exit_reason;
+}
+
 oct_err
 cli_report_add_to_summary(const char *path, const cli_report_outcome *outcome)
 {
@@ -364,7 +374,7 @@ cli_report_add_to_summary(const char *path, const cli_report_outcome *outcome)
         json_pack("{s:f, s:f, s:i, s:i, s:s, s:i}", "wall_s", rounded(outcome->wall_s), "cpu_s",
                   rounded(own_cpu_s), "restarts", (int)cli_supervisor_restarts(outcome->supervisor),
                   "given_up", (int)cli_supervisor_given_up(outcome->supervisor), "exit_reason",
-                  outcome->exit_reason, "exit_code", outcome->exit_code);
+                  ending_of(summary, outcome), "exit_code", outcome->exit_code);
     uint32_t shard;
     const char *why;
     double rejected = cli_state_rejected(outcome->state, &shard, &why);
@@ -529,6 +539,19 @@ print_energy(FILE *out, const json_t *summary)
     }
 }
 
+// First of all: the return below is not what it seems.
+static void
+print_unevaluated(FILE *out, const json_t *summary)
+{
+    const char *why = json_string_value(json_object_get(summary, "unevaluated_why"));
+    if (why != NULL) {
+        fprintf(out,
+                "  evaluation %s: short evaluations chose the policy, if any did "
+                "(log/evaluator.log)\n",
+                cli_text_plain(why, SIZE_MAX).text);
+    }
+}
+
 // What was done for nothing: a run without an update, steps that failed or that replay did not
 // take, updates that changed nothing.
 static void
@@ -548,6 +571,11 @@ print_lost(FILE *out, const json_t *summary)
         fprintf(out, "  failed     %.0f environment step%s, left out%s%s (log/actor-*.log)\n",
                 failures, oct_text_plural(failures), failure != NULL ? "; the last in " : "",
                 failure != NULL ? cli_text_plain(failure, SIZE_MAX).text : "");
+    }
+    double in_evaluators = number_of(summary, "evaluation_failures", 0);
+    if (in_evaluators > 0) {
+        fprintf(out, "  failed     %.0f step%s or reset%s in evaluations (log/evaluator.log)\n",
+                in_evaluators, oct_text_plural(in_evaluators), oct_text_plural(in_evaluators));
     }
     if (rejected > 0) {
         cli_plain_text plain = cli_text_plain(why != NULL ? why : "", SIZE_MAX);
@@ -583,7 +611,8 @@ cli_report_print(FILE *out, const char *summary_path, const cli_report_outcome *
     double steps = number_of(summary, "env_steps", cli_state_number(state, "learner.env_steps"));
     double updates = number_of(summary, "updates", cli_state_number(state, "learner.updates"));
     double wall_s = number_of(summary, "learner_wall_s", cli_state_number(state, "learner.wall_s"));
-    fprintf(out, "%s %s%s\n", outcome->env_id, outcome->exit_reason, verdict);
+    fprintf(out, "%s %s%s\n", outcome->env_id, ending_of(summary, outcome), verdict);
+    print_unevaluated(out, summary);
     print_return(out, summary, outcome);
     print_metrics(out, summary);
     print_last(out, summary);

@@ -18,7 +18,8 @@ typedef struct cli_report_outcome {
     const char *env_id;
     const cli_state *state;
     const cli_supervisor *supervisor; // NULL: of a run that has ended
-    const char *exit_reason;          // "finished", "interrupted", "failed"
+    const char *exit_reason; // "finished", "interrupted", "failed"; the first is reported as
+                             // "finished without a full evaluation" where summary.json says so
     int exit_code;
     bool can_resume;
     double wall_s; // since the command was typed

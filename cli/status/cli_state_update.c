@@ -162,6 +162,23 @@ judge_peers(cli_state *state)
     return peer != NULL;
 }
 
+// Calls of environments that failed, in actors and in evaluators.
+static void
+warn_failures(cli_state *state)
+{
+    double failures = cli_state_number(state, "learner.env_failures");
+    if (state->warning[0] == '\0' && failures > 0) {
+        warn(state, "log/actor-*.log", "%.0f environment step%s failed and %s left out", failures,
+             oct_text_plural(failures), failures == 1 ? "was" : "were");
+    }
+    double in_evaluators = cli_state_number(state, "learner.evaluation_failures");
+    if (state->warning[0] == '\0' && in_evaluators > 0) {
+        warn(state, "log/evaluator.log",
+             "%.0f step%s or reset%s of environments failed in evaluations", in_evaluators,
+             oct_text_plural(in_evaluators), oct_text_plural(in_evaluators));
+    }
+}
+
 static void
 judge(cli_state *state, double wall_s)
 {
@@ -224,11 +241,7 @@ judge(cli_state *state, double wall_s)
     if (state->warning[0] == '\0' && state->rejected_count > 0) { // long ago
         warn_rejected(state);
     }
-    double failures = cli_state_number(state, "learner.env_failures");
-    if (state->warning[0] == '\0' && failures > 0) {
-        warn(state, "log/actor-*.log", "%.0f environment step%s failed and %s left out", failures,
-             oct_text_plural(failures), failures == 1 ? "was" : "were");
-    }
+    warn_failures(state);
 }
 
 bool

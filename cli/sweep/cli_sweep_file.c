@@ -327,7 +327,7 @@ cli_sweep_file_result(const char *run_folder, cli_sweep_run *out)
     out->wall_s = number_read(root, "learner_wall_s");
     const char *end =
         json_string_value(json_object_get(json_object_get(root, "supervisor"), "exit_reason"));
-    bool is_finished = end != NULL && strcmp(end, "finished") == 0;
+    bool is_finished = end != NULL && strncmp(end, "finished", strlen("finished")) == 0;
     cli_series_close(series);
     return is_finished;
 }

@@ -21,6 +21,7 @@
 #include "common/oct_base.h"
 #include "common/oct_clock.h"
 #include "common/oct_file.h"
+#include "common/oct_pulse.h"
 #include "common/oct_python.h"
 #include "common/oct_text.h"
 
@@ -196,13 +197,14 @@ status_of_end(pid_t pid, int wait_ms)
     return status;
 }
 
-// Says how it ended; ends it where it was waited for in vain.
+// Says how it ended, and ends a process that did not answer: waited_ms > 0.
 static oct_err
 lost(env_gym_process *process, uint32_t waited_ms, char *reason, size_t reason_size)
 {
     int status = status_of_end(process->pid, waited_ms > 0 ? 0 : END_TIMEOUT_MS);
     if (waited_ms > 0) {
-        snprintf(reason, reason_size, "the worker did not answer for %u s", waited_ms / 1000);
+        snprintf(reason, reason_size, "a call of one environment did not return within %u s",
+                 waited_ms / 1000);
     } else if (WIFSIGNALED(status)) {
         snprintf(reason, reason_size, "the worker crashed: signal %d (%s)", WTERMSIG(status),
                  strsignal(WTERMSIG(status)));
@@ -271,16 +273,16 @@ control_read(env_gym_process *process, struct msghdr *message, int *file)
     }
 }
 
-// The answer to a command; the first one brings a descriptor.
+// One packet of the process in answer, a text; the first answer brings a descriptor.
 static oct_err
-answer_read(env_gym_process *process, uint32_t wait_ms, int *file, char *reason, size_t reason_size)
+packet_read(env_gym_process *process, uint32_t wait_ms, int *file, char *answer, char *reason,
+            size_t reason_size)
 {
-    char answer[ENV_GYM_REASON_BYTES] = "";
     union {
         struct cmsghdr header;
         char bytes[CMSG_SPACE(sizeof(int)) + CMSG_SPACE(sizeof(struct ucred))];
     } control;
-    struct iovec part = {.iov_base = answer, .iov_len = sizeof(answer) - 1};
+    struct iovec part = {.iov_base = answer, .iov_len = ENV_GYM_REASON_BYTES - 1};
     struct msghdr message = {.msg_iov = &part,
                              .msg_iovlen = 1,
                              .msg_control = control.bytes,
@@ -295,6 +297,20 @@ answer_read(env_gym_process *process, uint32_t wait_ms, int *file, char *reason,
     if (length <= 0) {
         return lost(process, 0, reason, reason_size);
     }
+    answer[length] = '\0';
+    return OCT_OK;
+}
+
+// The answer to a command. Each call of an environment may take wait_ms: a packet that says that
+// one has ended begins the wait again, and shows the supervisor that this thread continues.
+static oct_err
+answer_read(env_gym_process *process, uint32_t wait_ms, int *file, char *reason, size_t reason_size)
+{
+    char answer[ENV_GYM_REASON_BYTES];
+    do {
+        OCT_TRY(packet_read(process, wait_ms, file, answer, reason, reason_size));
+        oct_pulse_beat_again();
+    } while (answer[0] == 'p');
     if (answer[0] != 'k') {
         snprintf(reason, reason_size, "%s", answer + 1);
         return OCT_EINVAL;

@@ -12,10 +12,12 @@
 // It ends when the socket is closed, and the kernel kills it when its owner dies, whatever it does.
 // Processes that environments started end with it (env_gym_keeper.py).
 //
-// Threads: one user at a time. Owns: the process, the socket, the mapping. When it has not answered
-// for $OCTET_GYM_TIMEOUT_S (60) it hangs, and is killed, and so is one that has more memory than
-// $OCTET_GYM_MEMORY_MB (no limit) after an answer; for its start it has two minutes. Both are read
-// when it is started, and refused where they are no such numbers.
+// Threads: one user at a time. Owns: the process, the socket, the mapping. When one
+// call of one environment (a step, a reset) takes longer than $OCTET_GYM_TIMEOUT_S (60), the
+// process hangs and is killed. A process that has more memory than $OCTET_GYM_MEMORY_MB (no limit)
+// after an answer is killed, too. At the start, importing and making one environment may take two
+// minutes. Both variables are read when a process is started; other values than whole numbers are
+// refused.
 typedef struct env_gym_process {
     pid_t pid;    // the keeper, which is the worker's parent; 0: there is none
     pid_t worker; // the process that steps, which sent the last answer; 0: none came

@@ -3,8 +3,9 @@ as `python3 -c`.
 
 argv: name of the environment, number of environments, seed, autoreset (0, 1, or 2: 1 with rows that only begin an episode), options (key=value, with SEPARATOR between
 them). Descriptor 3 is a socket: a packet of one letter requests a reset ("r": of the environments in the mask) or a step
-("s"); the reply is "k", or "e" with a line for the user. The first reply also carries the memory that both sides share;
-HEADER describes its layout. Descriptor 4 is a pipe whose other end only the host holds: when it closes, the kernel ends this
+("s"); the reply is "k", or "e" with a line for the user. Packets "p" before it say that a call of an environment has ended:
+the host limits the time of one call, not of all environments together. The first reply also carries the memory that both
+sides share; HEADER describes its layout. Descriptor 4 is a pipe whose other end only the host holds: when it closes, the kernel ends this
 process.
 """
 
@@ -28,13 +29,14 @@ import traceback
 import warnings
 
 TEXT_BYTES, REASON_BYTES = 256, 900  # of a line in the memory, and in an answer
+HOST = socket.socket(fileno=3)
 
 
 def end_without(error):
     """A package that this worker needs cannot be imported: the host reports it to the user."""
     line = (f"{sys.executable}: {' '.join(str(error).split())}; {sys.executable} -m pip install gymnasium installs it, "
             "OCTET_PYTHON names another Python")
-    socket.socket(fileno=3).send(b"e" + line.encode(errors="replace")[:REASON_BYTES])
+    HOST.send(b"e" + line.encode(errors="replace")[:REASON_BYTES])
     sys.exit(1)
 
 
@@ -61,6 +63,7 @@ ADVICE = (b" If it is your own, register it in a module and use gym:MODULE:NAME:
 METRICS_KEY, METRICS_MAX, METRIC_NAME_BYTES = "info_metrics", 64, 64  # the name's with the zero byte
 COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 STUCK_SECONDS = 2.0  # after which a Ctrl-C of the terminal is for the environment
+PROGRESS_SECONDS = 0.25  # between two packets "p"
 TRACEBACKS_MAX = int(os.environ.get("OCTET_GYM_TRACEBACKS") or 8)  # the host refuses what is no number
 TRACEBACK_FRAMES, TRACEBACK_CHARACTERS = 30, 8192  # the innermost; the last
 # Frames of these files say nothing about the environment: this one, and what stands between the two.
@@ -101,9 +104,11 @@ class Patience:
     is_asked = False  # by a Ctrl-C since then
     is_over = False
     is_open = False  # a call, which may be left
+    told = time.monotonic()  # when the host last heard that a call ended
 
     def begin(self):
-        self.began, self.is_asked, self.is_over = time.monotonic(), False, False
+        self.began = self.told = time.monotonic()
+        self.is_asked = self.is_over = False
 
     def end(self):
         self.began = None
@@ -133,6 +138,10 @@ class Patience:
 
     def __exit__(self, *_):
         self.is_open = False
+        now = time.monotonic()
+        if now - self.told >= PROGRESS_SECONDS:
+            self.told = now
+            HOST.send(b"p")
 
 
 PATIENCE = Patience()
@@ -404,7 +413,8 @@ class Worker:
         return self.envs[0].observation_space, self.envs[0].action_space, self.envs[0].spec
 
     def made(self):
-        return one_of(opened(self.name, self.arguments, 1))
+        with PATIENCE:
+            return one_of(opened(self.name, self.arguments, 1))
 
     def reserve(self):
         """The shared memory, and the arrays in it."""
@@ -458,8 +468,7 @@ class Worker:
                 break
             try:
                 if self.envs[i] is None:
-                    with PATIENCE:
-                        self.envs[i] = self.made()
+                    self.envs[i] = self.made()
                     self.seed_renewed(i)
                 seed = self.next_seeds[i]
                 with PATIENCE:
@@ -554,7 +563,6 @@ class Worker:
 
 
 def serve():
-    sock = socket.socket(fileno=3)
     warnings.formatwarning = warning_line
     name, count, seed, autoreset, options = sys.argv[1:6]
     keep_links()
@@ -566,15 +574,15 @@ def serve():
         worker = worker_of(name, int(count), int(seed), int(autoreset), options)
     except Exception as error:  # the host tells the user
         Tracebacks.tell(error)
-        sock.send(b"e" + refusal_of(name, error))
+        HOST.send(b"e" + refusal_of(name, error))
         return
-    sock.sendmsg([b"k"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [worker.file]))])
-    while command := sock.recv(1):
+    HOST.sendmsg([b"k"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [worker.file]))])
+    while command := HOST.recv(1):
         PATIENCE.begin()
         try:
             answer = worker.reset() if command == b"r" else worker.step()
         except Exception as error:
             answer = b"e" + line_of(error, REASON_BYTES)
         PATIENCE.end()
-        sock.send(answer)
+        HOST.send(answer)
     worker.close_all()

@@ -8,6 +8,7 @@
 enum { OBS = 3, EPISODES_MAX = 64 };
 
 static char reason[256];
+static uint32_t max_steps; // of evaluate_odd; 0: the default
 static float returns[EPISODES_MAX];
 static uint32_t lengths[EPISODES_MAX];
 
@@ -48,7 +49,7 @@ evaluate_odd(const char *options, uint32_t episodes, uint32_t envs, actor_evalua
                                       .episodes = episodes,
                                       .envs = envs,
                                       .seed = 1,
-                                      .episode_steps_max = 500,
+                                      .max_steps = max_steps,
                                       .observe = observe,
                                       .observe_arg = &observed,
                                       .look = look,
@@ -149,16 +150,36 @@ test_evaluate_unknown_environment(void **state)
     policy_net_destroy(net);
 }
 
+// Episodes without an end are truncated, each after max_steps of its own, and their returns count.
 static void
 test_evaluate_environment_that_never_ends(void **state)
 {
     (void)state;
     actor_evaluate_result result;
-    T_ERR(evaluate_odd("length=0", 2, 2, &result), OCT_ETIMEDOUT);
-    assert_non_null(strstr(reason, "did not end within 500 steps"));
-    T_ERR(evaluate_odd("length=501", 1, 1, &result), OCT_ETIMEDOUT);
-    T_OK(evaluate_odd("length=500", 1, 1, &result));
-    T_OK(evaluate_odd("length=300", 3, 1, &result)); // each of them within 500
+    max_steps = 50;
+    T_OK(evaluate_odd("length=0", 5, 2, &result));
+    assert_int_equal(result.truncated, 5);
+    assert_int_equal(result.max_steps, 50);
+    for (int i = 0; i < 5; i++) {
+        assert_int_equal(lengths[i], 50);
+        T_NEAR(returns[i], return_of(50), 0, 1e-3); // it began with a reset
+    }
+    T_OK(evaluate_odd("length=50", 1, 1, &result));
+    assert_int_equal(result.truncated, 0);
+    T_OK(evaluate_odd("length=30", 3, 1, &result)); // each of them within 50
+    assert_int_equal(result.truncated, 0);
+    // Beside an environment whose episodes end by themselves.
+    T_OK(evaluate_odd("length=30,spread=30", 4, 2, &result));
+    assert_int_equal(result.truncated, 2);
+    const uint32_t expected[] = {30, 50, 30, 50};
+    assert_memory_equal(lengths, expected, sizeof(expected));
+    max_steps = 0;
+    T_OK(evaluate_odd("length=0", 1, 1, &result));
+    assert_int_equal(lengths[0], ACTOR_EVALUATE_STEPS_MAX);
+    max_steps = 7; // in environment steps: two actions of five
+    T_OK(evaluate_odd("length=0,action_repeat=5", 1, 1, &result));
+    assert_int_equal(lengths[0], 2);
+    max_steps = 0;
 }
 
 static void
@@ -217,7 +238,8 @@ test_evaluate_begins_though_an_environment_cannot(void **state)
     actor_evaluate_result result;
     T_OK(evaluate_odd("length=6,shut=3", 4, 2, &result));
     assert_int_equal(result.failed, 0); // there was no episode
-    assert_string_equal(result.failure, "");
+    assert_true(result.env_failures >= 1);
+    assert_string_equal(result.failure, "environment 1: its last reset failed");
     for (int i = 0; i < 4; i++) {
         T_NEAR(returns[i], return_of(6), 0, 1e-6);
     }
@@ -380,8 +402,9 @@ typedef struct watched {
 } watched;
 
 static void
-watch(void *arg, uint32_t envs, uint32_t counted)
+watch(void *arg, const env *e, uint32_t envs, uint32_t counted)
 {
+    assert_int_equal(env_failures(e), 0);
     watched *w = arg;
     w->ordered &= counted >= w->counted;
     w->calls++;

@@ -412,7 +412,7 @@ test_worker_and_evaluator_are_not_waited_for_longer_than_asked(void **state)
     (void)snprintf(options, sizeof(options), "gate=%d", ends[0]);
     actor_worker *worker = worker_begin(odd_path(), options, OCT_WHEN_FULL_WAIT);
     T_OK(actor_worker_start(worker));
-    while (actor_worker_step_s(worker) == 0) {
+    while (actor_worker_call_s(worker) == 0) {
         (void)sched_yield();
     }
     stop_in_a_step(worker, ends[1]);
@@ -489,6 +489,7 @@ test_evaluator_tells_how_far_it_is(void **state)
     config = fixture_config(odd_path());
     (void)snprintf(config.env.options, sizeof(config.env.options),
                    "length=0,action_repeat=7"); // never ends
+    config.evaluation.max_steps = 1000000000;
     actor_worker *worker = actor_worker_create_evaluator(&config, notify, NULL);
     actor_playing playing;
     assert_false(actor_worker_playing(worker, &playing));
@@ -513,6 +514,7 @@ test_evaluator_stops_in_the_middle(void **state)
     (void)state;
     config = fixture_config(odd_path());
     (void)snprintf(config.env.options, sizeof(config.env.options), "length=0"); // never ends
+    config.evaluation.max_steps = 1000000000;
     actor_worker *worker = actor_worker_create_evaluator(&config, notify, NULL);
     T_OK(actor_worker_put_job(worker, actor_job_create(fixture_policy(3, 1, 0, 0), 1, 1, 5)));
     T_OK(actor_worker_start(worker));

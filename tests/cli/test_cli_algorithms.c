@@ -42,7 +42,7 @@ open_environments(void)
         set("env.id", plugin_path("shape"));
         set("env.options", options[i / OBSERVATIONS][i % OBSERVATIONS]);
         assert_int_equal(cli_preflight_open(&environments[i / OBSERVATIONS][i % OBSERVATIONS],
-                                            &config, AMPLE_MS, reason, sizeof(reason)),
+                                            &config, AMPLE_MS, NULL, reason, sizeof(reason)),
                          OCT_OK);
     }
 }

@@ -123,6 +123,22 @@ test_ended_with_a_strange_summary(void **state)
     assert_non_null(strstr(shown(false), "CartPole-v1 failed\n"));
 }
 
+// First of all, whatever the return looks like.
+static void
+test_ended_without_a_full_evaluation(void **state)
+{
+    (void)state;
+    put("summary.json",
+        "{\"reason\": \"budget\", \"unevaluated_why\": \"3 full evaluations failed\", \"goal\": "
+        "100, "
+        "\"solved\": false, \"evaluation_failures\": 6, \"return\": {\"mean\": 5, \"std\": 1, "
+        "\"episodes\": 10, \"final\": false}, \"supervisor\": {\"exit_reason\": \"finished\"}}");
+    assert_non_null(strstr(shown(false),
+                           "CartPole-v1 finished without a full evaluation: not solved\n"
+                           "  evaluation 3 full evaluations failed: "));
+    assert_non_null(strstr(text, "\n  failed     6 steps or resets in evaluations"));
+}
+
 // Of a run that was resumed: the time of all its commands, as its steps and updates are.
 static void
 test_ended_spent_is_of_the_whole_run(void **state)
@@ -142,6 +158,7 @@ main(void)
         cmocka_unit_test(test_ended_with_a_damaged_summary_says_so),
         cmocka_unit_test(test_ended_with_a_file_of_any_size),
         cmocka_unit_test(test_ended_with_a_strange_summary),
+        cmocka_unit_test(test_ended_without_a_full_evaluation),
         cmocka_unit_test(test_ended_spent_is_of_the_whole_run),
     };
     return cmocka_run_group_tests(tests, setup, teardown);

@@ -30,7 +30,7 @@ static cli_environment environment;
 static oct_err
 check(uint32_t timeout_ms)
 {
-    OCT_TRY(cli_preflight_open(&environment, &config, timeout_ms, reason, sizeof(reason)));
+    OCT_TRY(cli_preflight_open(&environment, &config, timeout_ms, NULL, reason, sizeof(reason)));
     return cli_preflight_suits(&environment, &config, reason, sizeof(reason));
 }
 

@@ -196,6 +196,17 @@ test_status_warns_of_steps_that_failed_last(void **state)
 }
 
 static void
+test_status_warns_of_evaluators_whose_environments_failed(void **state)
+{
+    (void)state;
+    trains();
+    put("learner.evaluation_failures", 2);
+    (void)cli_state_update(&run, 1);
+    assert_string_equal(
+        run.warning, "2 steps or resets of environments failed in evaluations (log/evaluator.log)");
+}
+
+static void
 test_actors_have_the_time_to_report(void **state)
 {
     (void)state;
@@ -453,6 +464,7 @@ main(void)
         cmocka_unit_test_setup(test_status_warns_of_an_evaluation_that_does_not_step, fresh),
         cmocka_unit_test_setup(test_status_warns_at_a_single_look_when_no_actor_reports, fresh),
         cmocka_unit_test_setup(test_status_warns_of_steps_that_failed_last, fresh),
+        cmocka_unit_test_setup(test_status_warns_of_evaluators_whose_environments_failed, fresh),
         cmocka_unit_test_setup(test_actors_have_the_time_to_report, fresh),
         cmocka_unit_test_setup(test_actors_that_report_seldom_have_more_time, fresh),
         cmocka_unit_test_setup(test_status_warns_while_a_file_cannot_be_written, fresh),

@@ -71,10 +71,28 @@ test_pulse_of_something_else_is_refused(void **state)
     (void)close(empty);
 }
 
+// Again: the same, since now.
+static void
+test_pulse_beats_again_with_what_it_did(void **state)
+{
+    (void)state;
+    assert_true(oct_pulse_doing_s(OCT_PULSE_ENCODE, OCT_PULSE_WORKS) == 0);
+    oct_pulse_beat(OCT_PULSE_ENCODE, OCT_PULSE_ENV);
+    uint64_t before = oct_pulse_last_beat(OCT_PULSE_ENCODE);
+    while (oct_pulse_doing_s(OCT_PULSE_ENCODE, OCT_PULSE_ENV) == 0) {
+    }
+    assert_true(oct_pulse_doing_s(OCT_PULSE_ENCODE, OCT_PULSE_WORKS) == 0);
+    oct_pulse_beat_again();
+    uint64_t after = oct_pulse_last_beat(OCT_PULSE_ENCODE);
+    assert_true(after > before);
+    assert_int_equal(oct_pulse_doing_of(after), OCT_PULSE_ENV);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_pulse_beats_again_with_what_it_did),
         cmocka_unit_test(test_pulse_of_a_child_is_seen),
         cmocka_unit_test(test_pulse_of_something_else_is_refused),
     };

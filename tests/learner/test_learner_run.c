@@ -719,7 +719,7 @@ test_run_waits_for_an_evaluator_that_goes_on(void **state)
     learner_run_tick(run);
     learner_eval_order order;
     T_OK(learner_run_order(run, evaluator->id, &order));
-    static const char *const names[] = {"playing_ticket", "playing_steps", "playing_episodes"};
+    static const char *const names[] = {"playing_ticket", "playing_calls", "playing_episodes"};
     const double values[] = {(double)order.ticket, 500, 3};
     wire_report message = {.actor_id = evaluator->id,
                            .session = evaluator->session,

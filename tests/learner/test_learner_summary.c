@@ -29,6 +29,7 @@ summary_of(void)
         .updates_base = 100,
         .updates_refused = 3,
         .env_failures = 12,
+        .evaluation_failures = 5,
         .training_s = 4,
         .wait_share = NAN,
         .agreement = NAN,
@@ -82,27 +83,47 @@ test_summary_of_odd_values(void **state)
     json_decref(root);
 }
 
+static const char *const keys[] = {"env",
+                                   "run_id",
+                                   "seed",
+                                   "reason",
+                                   "solved",
+                                   "goal",
+                                   "return",
+                                   "last_return",
+                                   "last_screens",
+                                   "env_steps",
+                                   "updates",
+                                   "inserts",
+                                   "samples",
+                                   "policy_version",
+                                   "publications",
+                                   "deltas",
+                                   "actors",
+                                   "learner_wall_s",
+                                   "training_s",
+                                   "env_steps_per_s",
+                                   "updates_per_s",
+                                   "learner_wait_share",
+                                   "learner_cpu_s",
+                                   "last_publication",
+                                   "agreement",
+                                   "divergence",
+                                   "actor_seconds",
+                                   "bytes",
+                                   "blas",
+                                   "version",
+                                   "commit",
+                                   "updates_refused",
+                                   "unlearned_why",
+                                   "env_failures",
+                                   "unevaluated_why",
+                                   "evaluation_failures"};
+
 static void
 test_summary_has_its_keys(void **state)
 {
     (void)state;
-    static const char *const keys[] = {"env",           "run_id",
-                                       "seed",          "reason",
-                                       "solved",        "goal",
-                                       "return",        "last_return",
-                                       "last_screens",  "env_steps",
-                                       "updates",       "inserts",
-                                       "samples",       "policy_version",
-                                       "publications",  "deltas",
-                                       "actors",        "learner_wall_s",
-                                       "training_s",    "env_steps_per_s",
-                                       "updates_per_s", "learner_wait_share",
-                                       "learner_cpu_s", "last_publication",
-                                       "agreement",     "divergence",
-                                       "actor_seconds", "bytes",
-                                       "blas",          "version",
-                                       "commit",        "updates_refused",
-                                       "unlearned_why", "env_failures"};
     learner_summary summary = summary_of();
     summary.solved = summary.has_last = true;
     summary.result = (learner_eval_result){.stage = LEARNER_EVAL_RESULT,
@@ -126,6 +147,8 @@ test_summary_has_its_keys(void **state)
     assert_true(json_is_true(json_object_get(root, "solved")));
     assert_int_equal(json_integer_value(json_object_get(root, "updates_refused")), 3);
     assert_int_equal(json_integer_value(json_object_get(root, "env_failures")), 12);
+    assert_int_equal(json_integer_value(json_object_get(root, "evaluation_failures")), 5);
+    assert_true(json_is_null(json_object_get(root, "unevaluated_why")));
     const json_t *result = json_object_get(root, "return");
     T_NEAR(number(result, "mean"), 480, 0, 0);
     T_NEAR(number(result, "policy_version"), 8, 0, 0);

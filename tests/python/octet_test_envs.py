@@ -42,6 +42,28 @@ class Counts(gymnasium.Env):
         pass
 
 
+class Slow(Counts):
+    """Each call takes as long as it is told."""
+
+    def __init__(self, makes=0.0, resets=0.0, steps=0.0):
+        time.sleep(makes)
+        super().__init__()
+        self.reset_s, self.step_s = resets, steps
+
+    def reset(self, **keywords):
+        time.sleep(self.reset_s)
+        return super().reset(**keywords)
+
+    def trouble(self):
+        time.sleep(self.step_s)
+
+
+class NeverEnds(Counts):
+    def step(self, action):
+        obs, reward, _, _, info = super().step(action)
+        return obs, reward, False, False, info
+
+
 class Warns(Counts):
     """Takes any keyword everywhere, warns of itself, and prints."""
 
@@ -606,6 +628,6 @@ class Endless(Counts):
     action_space = spaces.Discrete(2**40)
 
 
-for kind in (Counts, Warns, Measures, Slips, Crash, Pair, PairCrash, PairReset, Leaves, Exit, Hang, Spin, Stuck, Pressed, Interrupts, PressedReset, Grows, Numbered, ResetCrash, Resized, Port, NotFinitePort, Seeded, SeededOnce, Levels, Raises, Untellable, Asserts, NotFinite, RewardNotFinite, Shape, Mixed, Pixels, Says, Answers, Options, ChannelsFirst, Maps, Alone, Lasting, ManyActions, DictActions, Words, Whole, WholeBytes, Deep, Empty, EmptyActions,
+for kind in (Counts, Slow, NeverEnds, Warns, Measures, Slips, Crash, Pair, PairCrash, PairReset, Leaves, Exit, Hang, Spin, Stuck, Pressed, Interrupts, PressedReset, Grows, Numbered, ResetCrash, Resized, Port, NotFinitePort, Seeded, SeededOnce, Levels, Raises, Untellable, Asserts, NotFinite, RewardNotFinite, Shape, Mixed, Pixels, Says, Answers, Options, ChannelsFirst, Maps, Alone, Lasting, ManyActions, DictActions, Words, Whole, WholeBytes, Deep, Empty, EmptyActions,
              Large, Endless, Spawns):
     gymnasium.register(f"Octet{kind.__name__}-v0", entry_point=kind, disable_env_checker=True)

@@ -19,7 +19,7 @@ import octet_test_envs
 import pytest
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
-FAILS = [("Crash", "signal 11"), ("Exit", "exited with code 7"), ("Hang", "did not answer for 10 s")]
+FAILS = [("Crash", "signal 11"), ("Exit", "exited with code 7"), ("Hang", "did not return within 10 s")]
 
 
 @pytest.fixture(autouse=True)
@@ -172,6 +172,15 @@ def test_a_process_that_is_lost_is_started_again_and_its_episodes_are_told(name,
     assert infos["final_info"]["failed"].all()
     assert env.failures[0] == 2 and words in env.failures[1] and "restarted" in env.failures[1]
     assert env.step(np.zeros(2, int))[0].tolist() == [[1, 2]] * 2
+
+
+@pytest.mark.parametrize("call", ["resets", "steps"])
+def test_the_time_limit_is_of_one_environment_and_not_of_all(call, monkeypatch):
+    monkeypatch.setenv("OCTET_GYM_TIMEOUT_S", "3")
+    env = make("Slow", count=8, **{call: 0.6})  # 4.8 s together
+    env.reset(seed=1)
+    assert env.step(np.zeros(8, int))[0].tolist() == [[1, 2]] * 8
+    assert env.failures == (0, "")
 
 
 @pytest.mark.parametrize("mode", ["SameStep", "Disabled"])

@@ -94,6 +94,26 @@ def test_a_run_of_which_no_episode_ended_has_no_return_and_says_why(tmp_path, en
     raises = {"env.id": "gym:octet_test_envs:OctetSlips-v0", "env.options": "share=0.5"}
     summary = octet.train(PRESET, tmp_path / "run", {**SHORT, **raises}, verbose=False).summary
     assert summary["return"] is None and summary["env_failures"] > 0 and "the gripper slipped" in summary["env_failures_why"]
+    assert summary["evaluation_failures"] > 0 and re.fullmatch(r"\d+ full evaluations? failed", summary["unevaluated_why"])
+    assert summary["supervisor"]["exit_reason"] == "finished without a full evaluation"
+
+
+def test_slow_environments_are_spread_over_actors(tmp_path, envs_of_the_tests):
+    slow = {"env.id": "gym:octet_test_envs:OctetSlow-v0", "env.options": "resets=0.5"}
+    with octet.start(PRESET, tmp_path / "run", {**LONG, **slow}, verbose=False) as job:
+        config = job.run.config
+    envs = config["actor"]["envs"]
+    assert 1 <= envs <= 7 and config["evaluation"]["envs"] == envs  # 4 s for all of a process
+    assert config["actor"]["count"] == min(8, math.ceil(16 / envs))
+
+
+def test_episodes_without_an_end_are_truncated_in_evaluations(tmp_path, capfd, envs_of_the_tests):
+    endless = {"env.id": "gym:octet_test_envs:OctetNeverEnds-v0", "evaluation.max_steps": 30, "evaluation.episodes": 10}
+    run = octet.train(PRESET, tmp_path / "run", {**SHORT, **endless})
+    assert run.summary["return"]["mean"] == run.summary["return"]["mean_length"] == 30
+    told = capfd.readouterr()
+    assert "no episode ended within" in told.out + told.err
+    assert "10 of 10 episodes" in (tmp_path / "run/log/evaluator.log").read_text()
 
 
 def test_a_run_may_be_quiet_and_is_found_again_in_its_folder(tmp_path, capsys):

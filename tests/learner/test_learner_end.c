@@ -1,0 +1,108 @@
+// How a run ends when its evaluations fail, or take longer than run.wall_s allows.
+#define FOLDER "test_learner_end.run"
+#include "tests/learner/run_fixture.h"
+
+#include "learner/learner_run_state.h"
+
+// The evaluator could not play an evaluation of the full number of episodes, in which 7 calls of
+// environments failed.
+static void
+evaluation_fails(learner_run *run, learner_actor *evaluator)
+{
+    static const char *const names[] = {"evaluation_failures"};
+    learner_eval_order order;
+    T_OK(learner_run_order(run, evaluator->id, &order));
+    assert_int_equal(order.episodes, config.evaluation.episodes);
+    wire_report message = {.actor_id = evaluator->id,
+                           .session = evaluator->session,
+                           .report_sequence = evaluator->report_sequence + 1,
+                           .policy_version = order.publication->version,
+                           .ticket = order.ticket,
+                           .stat_count = 1,
+                           .stat_name = names,
+                           .stat_value = (double[]){7}};
+    learner_run_token(run, evaluator, message.token);
+    T_OK(learner_run_report(run, &message));
+}
+
+static const char *
+unevaluated_why(const json_t *summary)
+{
+    return json_string_value(json_object_get(summary, "unevaluated_why"));
+}
+
+static void
+test_end_without_a_full_evaluation(void **state)
+{
+    (void)state;
+    config.run.env_steps = 1000;
+    learner_run *run = run_joined(false);
+    learner_actor *evaluator = actor_begin(run, 6, WIRE_ROLE_EVALUATOR);
+    (void)run_published(run);
+    run_evaluated(run, evaluator, config.evaluation.screen_episodes, 60);
+    evaluation_fails(run, evaluator);
+    assert_true(status_of(run, "learner.evaluation_failures") == 7);
+    run_stepped(run, 1000);
+    learner_run_tick(run);
+    assert_int_equal(learner_run_phase(run), LEARNER_FINAL);
+    evaluation_fails(run, evaluator); // of the last version
+    json_t *summary = run_summarised(run);
+    assert_string_equal(unevaluated_why(summary), "2 full evaluations failed");
+    assert_int_equal(json_integer_value(json_object_get(summary, "evaluation_failures")), 7);
+    json_decref(summary);
+}
+
+// One that succeeds is enough.
+static void
+test_end_with_one_full_evaluation(void **state)
+{
+    (void)state;
+    config.run.env_steps = 1000;
+    learner_run *run = run_joined(false);
+    learner_actor *evaluator = actor_begin(run, 6, WIRE_ROLE_EVALUATOR);
+    (void)run_published_evaluated(run, evaluator, 60, 50);
+    run_stepped(run, 1000);
+    learner_run_tick(run);
+    evaluation_fails(run, evaluator); // the result
+    json_t *summary = run_summarised(run);
+    assert_null(unevaluated_why(summary));
+    json_decref(summary);
+}
+
+// A final evaluation that would last too long is given up; one within the time is waited for.
+static void
+test_end_by_wall_time_of_the_final_evaluation(void **state)
+{
+    (void)state;
+    config.run.env_steps = 1000;
+    config.run.wall_s = 1000;
+    learner_run *run = run_joined(false);
+    learner_actor *evaluator = actor_begin(run, 6, WIRE_ROLE_EVALUATOR);
+    (void)run_published(run);
+    run_evaluated(run, evaluator, config.evaluation.screen_episodes, 60);
+    run_stepped(run, 1000);
+    learner_run_tick(run);
+    learner_eval_order order;
+    T_OK(learner_run_order(run, evaluator->id, &order));
+    run->wall_base_s = 1050;
+    learner_run_tick(run);
+    assert_int_equal(learner_run_phase(run), LEARNER_FINAL);
+    run->wall_base_s = 1100;
+    learner_run_tick(run);
+    assert_int_equal(learner_run_phase(run), LEARNER_DONE);
+    json_t *summary = run_summarised(run);
+    assert_string_equal(unevaluated_why(summary), "run.wall_s ended the final evaluation");
+    json_decref(summary);
+}
+
+int
+main(void)
+{
+#define T(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        T(test_end_without_a_full_evaluation),
+        T(test_end_with_one_full_evaluation),
+        T(test_end_by_wall_time_of_the_final_evaluation),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
