@@ -264,6 +264,22 @@ extend(X509 *cert, X509 *ca, const char *name, const char *value)
 }
 
 // Makes a certificate that is yet to be signed; the first one is the CA's own and has no role.
+// Whether a certificate may end in so many days: X.509 has no year after 9999.
+static oct_err
+dates_check(uint32_t days)
+{
+    const time_t last = 253402300799; // the last second of 9999
+    time_t now = time(NULL);
+    if (now >= 0 && now + (time_t)days * 86400 <= last) {
+        return OCT_OK;
+    }
+    cli_error("certs",
+              "a certificate of %u days from now would end after the year 9999: correct "
+              "this machine's clock",
+              days);
+    return OCT_EINVAL;
+}
+
 // certs->files owns it.
 static X509 *
 cert_make(const cli_certs *certs, EVP_PKEY *key, const char *role, const char *name, uint32_t days)
@@ -356,6 +372,7 @@ cli_certs_init(cli_certs *certs, const cli_certs_options *options)
                                               : ": Directory not empty");
         return OCT_EINVAL;
     }
+    OCT_TRY(dates_check(options->days));
     certs->key = EVP_EC_gen("P-256");
     certs->ca = cert_make(certs, certs->key, NULL, options->title, options->days);
     extend(certs->ca, certs->ca, "basicConstraints", "critical,CA:TRUE,pathlen:0");
@@ -467,6 +484,7 @@ cli_certs_issue(cli_certs *certs, const cli_certs_options *options)
     const char *folder = certs->folder, *name = options->name, *role = options->role;
     const entry *old = find_newest(certs, name);
     OCT_TRY(check(certs, options, old));
+    OCT_TRY(dates_check(options->days));
     OCT_TRY(unlock(certs));
     EVP_PKEY *key = EVP_EC_gen("P-256");
     X509 *cert = node_make(certs, key, options, old);
@@ -514,6 +532,7 @@ cli_certs_revoke(cli_certs *certs, const cli_certs_options *options)
         cli_error("certs", "'%s' has no certificate; octet certs list shows all", name);
         return OCT_ENOTFOUND;
     }
+    OCT_TRY(dates_check(0)); // a list has the date on which it was made
     OCT_TRY(unlock(certs));
     size_t revoked = crl_renew(certs, name);
     NEED(BIO_puts(certs->change, "a revocation"));

@@ -493,10 +493,16 @@ metrics_open(net_metrics **out, const net_daemon *daemon, net_loop *loop, learne
 }
 
 static void
-listen_log(const oct_config *config, const char *folder, const learner_lock *lock)
+listen_log(const oct_config *config, const char *folder, const learner_lock *lock,
+           bool knows_environment)
 {
     oct_log_notice("LEARNER-LISTEN", "learner=%s replay=%s folder=%s", config->net.learner,
                    config->net.replay, folder);
+    if (!knows_environment && net_url_is_tcp(config->net.learner)) {
+        oct_log_notice("LEARNER-NO-ENVIRONMENT",
+                       "the first actor that registers decides the environment's observations and "
+                       "actions; --environment FILE (environment.oct of another run) fixes them");
+    }
     if (!learner_lock_is_held(lock)) {
         oct_log_warn(
             "LEARNER-NO-LOCKS",
@@ -605,7 +611,7 @@ main(int argc, char **argv)
     if (metrics_open(&metrics, &arguments.daemon, loop, io) != OCT_OK) {
         return EXIT_FAILURE;
     }
-    listen_log(&config, arguments.folder, lock);
+    listen_log(&config, arguments.folder, lock, arguments.environment != NULL || arguments.resume);
     net_loop_run(loop);
     bool starts_over = learner_io_starts_over(io);
     int exit_code = starts_over ? EXIT_FAILURE : exit_code_of(&arguments, &stopping);

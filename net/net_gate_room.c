@@ -14,7 +14,8 @@
 #define CONNECTION_FILES 3   // TCP, the local socket, and NNG's end of that
 #define OTHER_FILES      256 // of the daemon
 #define CONNECTIONS_MIN  64
-#define PEAK_MIN         32 // connections whose memory is worth giving back
+#define SHARE_OF_ALL(n)  ((n) / 4 * 3) // that one certificate or address may have
+#define PEAK_MIN         32            // connections whose memory is worth giving back
 
 unsigned
 gate_room_connections(void)
@@ -90,6 +91,23 @@ gate_room_victim(const net_gate *gate, const uint8_t address[16])
 
 // ---- connections
 
+// Connections of the process with conn's certificate, or without one from its address.
+static unsigned
+same_count(const gate_conn *conn)
+{
+    unsigned count = 0;
+    const net_gate_end *end;
+    LIST_FOREACH(end, &conn->end->gate->ends, place)
+    {
+        const gate_conn *other;
+        LIST_FOREACH(other, &end->conns, place)
+        {
+            count += !end->is_dial && gate_peers_same(other, conn);
+        }
+    }
+    return count;
+}
+
 const char *
 gate_room_full(const net_gate_end *end, const uint8_t address[16])
 {
@@ -125,8 +143,14 @@ gate_room_holder_full(gate_conn *conn)
             count += gate_peers_same(other, conn);
         }
     }
-    return count > NET_CERTIFICATE_CONNECTIONS_MAX ? "too many connections with that certificate"
-                                                   : NULL;
+    if (count > NET_CERTIFICATE_CONNECTIONS_MAX) {
+        return "too many connections with that certificate";
+    }
+    unsigned share = SHARE_OF_ALL(gate->conn_total_max);
+    return gate->conn_total > share && same_count(conn) > share
+               ? "that certificate has its share of the connections that the limit of open files "
+                 "allows"
+               : NULL;
 }
 
 // ---- messages of which a part has come

@@ -33,6 +33,8 @@ typedef struct http_connection {
     uint64_t since_ns;
 } http_connection;
 
+#define FORBIDDEN "use a name of this machine in the URL: localhost or 127.0.0.1\n"
+
 struct net_http {
     uv_poll_t poll;    // of the library's epoll
     uv_timer_t timer;  // runs while there are connections
@@ -44,7 +46,8 @@ struct net_http {
     unsigned port;
     unsigned count;
     uint64_t accepted;
-    bool rests; // the poll is stopped until the timer fires
+    bool is_local; // net_http_set_local
+    bool rests;    // the poll is stopped until the timer fires
     http_connection connection[NET_HTTP_CONNECTIONS_MAX];
 };
 
@@ -131,7 +134,12 @@ request_arrived(void *arg, struct MHD_Connection *connection, const char *path, 
             .path = path,
             .host = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Host"),
         };
-        http->handler(http->arg, &request, &answer);
+        if (http->is_local && !net_http_is_local(request.host)) {
+            net_http_answer_copy(&answer, MHD_HTTP_FORBIDDEN, "text/plain; charset=utf-8",
+                                 FORBIDDEN, strlen(FORBIDDEN));
+        } else {
+            http->handler(http->arg, &request, &answer);
+        }
     }
     return answer_send(connection, &answer, NULL);
 }
@@ -429,7 +437,15 @@ net_http_open(net_http **out, net_loop *loop, const char *url, net_http_fn handl
         oct_log_error("NET-HTTP", "url=%s error=\"%s\"", url, reason);
         return err;
     }
-    return net_http_open_fd(out, loop, fd, handler, arg);
+    OCT_TRY(net_http_open_fd(out, loop, fd, handler, arg));
+    (*out)->is_local = net_http_is_local(url + strlen("http://"));
+    return OCT_OK;
+}
+
+void
+net_http_set_local(net_http *http)
+{
+    http->is_local = true;
 }
 
 unsigned

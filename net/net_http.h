@@ -65,8 +65,9 @@ typedef struct net_http_terms {
 OCT_CHECKED oct_err net_http_check(const char *url, const net_http_terms *terms, char *reason,
                                    size_t reason_size);
 
-// Listens. OCT_EIO: it cannot be listened on; OCT_EINVAL: the address, or https without
-// net_loop_use_tls before. Both are logged (NET-HTTP; NET-LISTEN for a port of https).
+// Listens. At an http:// address of loopback requests for another host are refused
+// (net_http_set_local). OCT_EIO: it cannot be listened on; OCT_EINVAL: the address, or https
+// without net_loop_use_tls before. Both are logged (NET-HTTP; NET-LISTEN for a port of https).
 OCT_CHECKED oct_err net_http_open(net_http **out, net_loop *loop, const char *url,
                                   net_http_fn handler, void *arg);
 // The plain side alone, for who puts the encryption before it: takes a socket that listens, of any
@@ -80,6 +81,9 @@ OCT_CHECKED oct_err net_http_listen(int *fd, const char *url, char *reason, size
 // loopback, with any port. A name that a stranger has let point to this machine does not; to answer
 // it would let that stranger's page read what is served here (DNS rebinding).
 bool net_http_is_local(const char *host);
+// From now on a request whose Host is missing, or not of this machine (net_http_is_local), is
+// answered with 403.
+void net_http_set_local(net_http *http);
 // A socket for net_http_open_fd, for peers on this machine: at a path of at most 107 bytes, for
 // this user alone (0600). OCT_EIO: logged.
 OCT_CHECKED oct_err net_http_listen_local(int *fd, const char *path);

@@ -10,8 +10,6 @@
 #include "common/oct_base.h"
 #include "net/net_http.h"
 
-#define FORBIDDEN "use a name of this machine in the URL: localhost or 127.0.0.1\n"
-
 struct cli_dash_server {
     cli_dash_runs *runs;
     net_http *http;
@@ -41,10 +39,6 @@ asked(void *arg, const net_http_request *request, net_http_answer *out)
     cli_dash_server *dash = arg;
     cli_dash_text text;
     out->headers = headers;
-    if (dash->is_local && !net_http_is_local(request->host)) {
-        net_http_answer_copy(out, 403, "text/plain; charset=utf-8", FORBIDDEN, strlen(FORBIDDEN));
-        return;
-    }
     const cli_dash_file *file = cli_dash_file_find(request->path);
     if (file != NULL) {
         net_http_answer_copy(out, 200, file->type, file->bytes, file->length);
@@ -96,6 +90,9 @@ cli_dash_open_fd(cli_dash_server **out, net_loop *loop, const char *url, int tak
 {
     cli_dash_server *dash = server_create(url);
     oct_err err = net_http_open_fd(&dash->http, loop, take_fd, asked, dash);
+    if (err == OCT_OK && dash->is_local) {
+        net_http_set_local(dash->http);
+    }
     return server_begin(out, dash, err, loop, folders, count);
 }
 

@@ -1,8 +1,8 @@
 // A disk that fails at a chosen call: preloaded into a program, it counts the calls that change
 // files and does at the N-th what $FAULTY_DISK says, "N:kill", "N:interrupt" or "N:full".
 // "*N:full": at all calls from there on. It says on stderr that it did, and lets all other calls
-// through. "slow": each write of a MiB or more takes a second. "no locks": flock is not there.
-// "no sockets": local sockets cannot be made, as on exFAT.
+// through. "time S": it is S seconds after 1970. "slow": each write of a MiB or more takes a
+// second. "no locks": flock is not there. "no sockets": local sockets cannot be made, as on exFAT.
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -12,11 +12,26 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "tests/support/oct_preload.h"
 
 #define SLOW_BYTES (1u << 20)
+
+time_t
+time(time_t *out)
+{
+    const char *wish = getenv("FAULTY_DISK");
+    struct timespec now;
+    bool is_told = wish != NULL && strncmp(wish, "time ", 5) == 0;
+    (void)clock_gettime(CLOCK_REALTIME, &now);
+    time_t seconds = is_told ? (time_t)strtoll(wish + 5, NULL, 10) : now.tv_sec;
+    if (out != NULL) {
+        *out = seconds;
+    }
+    return seconds;
+}
 
 static bool
 fails(void)
@@ -25,7 +40,8 @@ fails(void)
     const struct iovec line = {said, sizeof(said) - 1};
     static long calls;
     const char *wish = getenv("FAULTY_DISK");
-    if (wish == NULL || strcmp(wish, "slow") == 0 || strncmp(wish, "no ", 3) == 0) {
+    if (wish == NULL || strncmp(wish, "time ", 5) == 0 || strcmp(wish, "slow") == 0 ||
+        strncmp(wish, "no ", 3) == 0) {
         return false;
     }
     char *what;

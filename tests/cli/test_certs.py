@@ -670,6 +670,18 @@ class Interrupted(Case):
             shutil.rmtree(self.ca)
             shutil.copytree(self.home / "before", self.ca)
 
+    def test_a_clock_near_the_year_10000_is_refused(self):
+        before = self.look()
+        for seconds, commands in ((253402300800, [("issue", "actor", "a2"), ("issue", "actor", "a1", "--renew"), ("revoke", "a1"),
+                                                  ("init", "--dir", self.home / "late")]),
+                                  (253402300799 - 396 * 86400, [("issue", "actor", "a2"), ("init", "--dir", self.home / "late")])):
+            for command in commands:
+                child = self.start(*command, LD_PRELOAD=DISK, FAULTY_DISK=f"time {seconds}", ASAN_OPTIONS="verify_asan_link_order=0")
+                _, err = child.communicate(timeout=DEADLINE_S)
+                self.assertEqual(child.returncode, 1, (command, err))
+                self.assertNotIn("assert", err.lower())
+                self.assertEqual(self.look(), before)
+
     def test_a_signal_leaves_nothing_half(self):
         for code, _ in self.faults("N:interrupt", "issue", "actor", "a2"):
             whole = [("a2", "valid")] if code == 0 else []

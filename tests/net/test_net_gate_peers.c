@@ -176,6 +176,32 @@ test_connections_of_an_address_are_bounded_without_tls(void **state)
     assert_non_null(strstr(gate_room_full(end, other->address), "open files"));
 }
 
+// A certificate may have three quarters of the connections that the limit of open files allows, at
+// all ends together.
+static void
+test_a_certificate_leaves_connections_to_others(void **state)
+{
+    (void)state;
+    enum { ALL = 40, SHARE = 30 };
+    gate->conn_total_max = ALL;
+    gate_conn *one = NULL;
+    for (unsigned i = 0; i < SHARE; i++) {
+        one = conn_of("192.0.2.1");
+        one->is_known = true;
+        one->peer.holder.id[0] = 7;
+    }
+    gate_conn *other = conn_of("192.0.2.1"); // of the same address, with another certificate
+    other->is_known = true;
+    gate->conn_total = SHARE + 1;
+    assert_null(gate_room_holder_full(one));
+    gate_conn *more = conn_of("192.0.2.9");
+    more->is_known = true;
+    more->peer.holder.id[0] = 7;
+    gate->conn_total = SHARE + 2;
+    assert_non_null(strstr(gate_room_holder_full(more), "has its share"));
+    assert_null(gate_room_holder_full(other));
+}
+
 static void
 test_connections_of_an_end_are_bounded(void **state)
 {
@@ -194,6 +220,7 @@ static void
 test_connections_with_a_certificate_are_bounded(void **state)
 {
     (void)state;
+    gate->conn_total_max = UINT32_MAX;
     gate_conn *other = conn_with("192.0.2.1", 2), *one = conn_with("192.0.2.1", 1);
     for (unsigned i = 1; i < NET_CERTIFICATE_CONNECTIONS_MAX; i++) {
         (void)conn_with(i % 2 == 0 ? "192.0.2.1" : "192.0.2.2", 1);
@@ -208,6 +235,7 @@ static void
 test_certificate_that_failed_too_often_is_full(void **state)
 {
     (void)state;
+    gate->conn_total_max = UINT32_MAX;
     gate_conn *other = conn_with("192.0.2.1", 2), *one = conn_with("192.0.2.1", 1);
     while (oct_allowance_is_left(&gate->holders, one->peer.holder.id, uv_now(&gate->uv))) {
         assert_null(gate_room_holder_full(one));
@@ -420,6 +448,7 @@ main(void)
         TEST(test_handshakes_of_an_address_are_bounded),
         TEST(test_handshakes_of_all_are_bounded),
         TEST(test_connections_of_an_address_are_bounded_without_tls),
+        TEST(test_a_certificate_leaves_connections_to_others),
         TEST(test_connections_of_an_end_are_bounded),
         TEST(test_connections_with_a_certificate_are_bounded),
         TEST(test_certificate_that_failed_too_often_is_full),

@@ -177,9 +177,10 @@ test_http_refuses_what_is_no_get(void **state)
     static const char *const methods[] = {"POST", "PUT", "DELETE", "OPTIONS", "BREW"};
     for (size_t i = 0; i < OCT_COUNTOF(methods); i++) {
         char request[256];
-        (void)snprintf(request, sizeof(request),
-                       "%s /metrics HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000000\r\n\r\nx",
-                       methods[i]);
+        (void)snprintf(
+            request, sizeof(request),
+            "%s /metrics HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000000\r\n\r\nx",
+            methods[i]);
         const char *answer = ask(&s, request);
         begins(answer, "HTTP/1.1 405");
         assert_non_null(strstr(answer, "\r\nAllow: GET, HEAD\r\n"));
@@ -197,13 +198,13 @@ test_http_answers_404_to_unknown_paths(void **state)
     char longer[300] = "GET /";
     for (unsigned bytes = NET_HTTP_PATH_MAX + 1; bytes >= NET_HTTP_PATH_MAX; bytes--) {
         memset(longer + 5, 'a', bytes - 1);
-        (void)snprintf(longer + 4 + bytes, 64, " HTTP/1.1\r\nHost: x\r\n\r\n");
+        (void)snprintf(longer + 4 + bytes, 64, " HTTP/1.1\r\nHost: localhost\r\n\r\n");
         begins(ask(&s, longer), "HTTP/1.1 404");
         assert_int_equal(s.asked, bytes <= NET_HTTP_PATH_MAX);
     }
-    begins(ask(&s, "GET / HTTP/1.1\r\nHost: x\r\n\r\n"), "HTTP/1.1 404");
-    begins(ask(&s, "GET /../metrics HTTP/1.1\r\nHost: x\r\n\r\n"), "HTTP/1.1 404");
-    begins(ask(&s, "GET /metrics/ HTTP/1.1\r\nHost: x\r\n\r\n"), "HTTP/1.1 404");
+    begins(ask(&s, "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"), "HTTP/1.1 404");
+    begins(ask(&s, "GET /../metrics HTTP/1.1\r\nHost: localhost\r\n\r\n"), "HTTP/1.1 404");
+    begins(ask(&s, "GET /metrics/ HTTP/1.1\r\nHost: localhost\r\n\r\n"), "HTTP/1.1 404");
     server_close(&s);
 }
 
@@ -226,7 +227,7 @@ test_http_survives_garbage(void **state)
                     strncmp(c->answer, "HTTP/1.1 505", 12) == 0 ||
                     strncmp(c->answer, "HTTP/1.0 4", 10) == 0);
     }
-    begins(ask(&s, "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n"), "HTTP/1.1 200");
+    begins(ask(&s, "GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n"), "HTTP/1.1 200");
     server_close(&s);
 }
 
@@ -237,9 +238,11 @@ test_http_refuses_large_headers(void **state)
     server s = server_open();
     server_listen(&s);
     static char one[65536 + 128], many[65536 + 128], line[65536 + 128];
-    (void)snprintf(one, sizeof(one), "GET /metrics HTTP/1.1\r\nHost: x\r\nX: %065536d\r\n\r\n", 1);
+    (void)snprintf(one, sizeof(one),
+                   "GET /metrics HTTP/1.1\r\nHost: localhost\r\nX: %065536d\r\n\r\n", 1);
     (void)snprintf(line, sizeof(line), "GET /%065536d HTTP/1.1\r\n\r\n", 1);
-    size_t used = (size_t)snprintf(many, sizeof(many), "GET /metrics HTTP/1.1\r\nHost: x\r\n");
+    size_t used =
+        (size_t)snprintf(many, sizeof(many), "GET /metrics HTTP/1.1\r\nHost: localhost\r\n");
     while (used < 65536) {
         used += (size_t)snprintf(many + used, sizeof(many) - used, "X%zu: 1\r\n", used);
     }
@@ -260,19 +263,19 @@ test_http_answers_get_and_head_in_both_versions(void **state)
     (void)state;
     server s = server_open();
     server_listen(&s);
-    const char *answer = ask(&s, "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n");
+    const char *answer = ask(&s, "GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n");
     begins(answer, "HTTP/1.1 200 OK\r\n");
     assert_non_null(strstr(answer, "\r\nContent-Length: 10\r\n"));
     assert_non_null(strstr(answer, "\r\nConnection: close\r\n"));
     assert_non_null(
         strstr(answer, "\r\nContent-Type: text/plain; version=0.0.4; charset=utf-8\r\n"));
     ends(answer, "\r\n\r\noctet_a 1\n");
-    ends(ask(&s, "GET /metrics?x=1 HTTP/1.0\r\n\r\n"), "\r\n\r\noctet_a 1\n");
-    answer = ask(&s, "HEAD /metrics HTTP/1.1\r\nHost: x\r\n\r\n");
+    ends(ask(&s, "GET /metrics?x=1 HTTP/1.0\r\nHost: localhost\r\n\r\n"), "\r\n\r\noctet_a 1\n");
+    answer = ask(&s, "HEAD /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n");
     begins(answer, "HTTP/1.1 200 OK\r\n");
     assert_non_null(strstr(answer, "\r\nContent-Length: 10\r\n"));
     ends(answer, "\r\n\r\n");
-    begins(ask(&s, "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"), "HTTP/1.1 503");
+    begins(ask(&s, "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"), "HTTP/1.1 503");
     assert_int_equal(s.asked, 4);
     server_close(&s);
 }
@@ -325,7 +328,7 @@ test_http_cuts_peers_that_drip(void **state)
     net_timer *timer = net_timer_start(s.loop, 10, 10, most_connections, &s);
     client_play(&c);
     net_timer_stop(timer);
-    begins(ask(&s, "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n"), "HTTP/1.1 200");
+    begins(ask(&s, "GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n"), "HTTP/1.1 200");
     server_close(&s);
 }
 
@@ -355,7 +358,7 @@ client_waits_behind_silence(client *c)
 static void
 serves_after(void (*run)(client *c))
 {
-    static const char request[] = "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n";
+    static const char request[] = "GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n";
     static client c;
     server s = server_open();
     server_listen(&s);
@@ -375,7 +378,7 @@ test_http_serves_who_waits_behind_silent_peers(void **state)
 static void
 client_waits_behind_unread_answers(client *c)
 {
-    static const char request[] = "GET /large HTTP/1.1\r\nHost: x\r\n\r\n";
+    static const char request[] = "GET /large HTTP/1.1\r\nHost: localhost\r\n\r\n";
     int fd[NET_HTTP_CONNECTIONS_MAX - 1], small = 1024;
     for (size_t i = 0; i < OCT_COUNTOF(fd); i++) {
         char first;
@@ -390,6 +393,35 @@ client_waits_behind_unread_answers(client *c)
     }
 }
 
+// A name that others let point to this machine (DNS rebinding) opens nothing.
+static void
+test_http_at_loopback_refuses_other_hosts(void **state)
+{
+    (void)state;
+    static const char *const hosts[] = {
+        "evil.example",  "evil.example:80", "127.0.0.1.evil.example", "192.0.2.1", "",
+        "localhost.evil"};
+    static const char *const good[] = {"localhost", "localhost:9", "127.0.0.1", "127.0.0.1:80",
+                                       "[::1]:80"};
+    char request[128];
+    server s = server_open();
+    server_listen(&s);
+    for (size_t i = 0; i < OCT_COUNTOF(hosts); i++) {
+        (void)snprintf(request, sizeof(request), "GET /metrics HTTP/1.1\r\nHost: %s\r\n\r\n",
+                       hosts[i]);
+        begins(ask(&s, request), "HTTP/1.1 403");
+    }
+    assert_int_equal(s.asked, 0);
+    for (size_t i = 0; i < OCT_COUNTOF(good); i++) {
+        (void)snprintf(request, sizeof(request), "GET /metrics HTTP/1.1\r\nHost: %s\r\n\r\n",
+                       good[i]);
+        begins(ask(&s, request), "HTTP/1.1 200");
+    }
+    begins(ask(&s, "GET /metrics HTTP/1.0\r\n\r\n"), "HTTP/1.1 403");
+    assert_int_equal(s.asked, OCT_COUNTOF(good));
+    server_close(&s);
+}
+
 static void
 test_http_serves_who_waits_behind_unread_answers(void **state)
 {
@@ -401,7 +433,7 @@ test_http_serves_who_waits_behind_unread_answers(void **state)
 static void
 client_reads_beside_silence(client *c)
 {
-    static const char request[] = "GET /large HTTP/1.1\r\nHost: x\r\n\r\n";
+    static const char request[] = "GET /large HTTP/1.1\r\nHost: localhost\r\n\r\n";
     static char bytes[READ_MAX];
     int fd[NET_HTTP_CONNECTIONS_MAX - 1];
     size_t got = 0;
@@ -463,7 +495,7 @@ test_http_rests_while_there_are_no_descriptors(void **state)
     (void)state;
     server s = server_open();
     server_listen(&s);
-    static const char request[] = "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n";
+    static const char request[] = "GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n";
     static client c;
     c = (client){
         .run = client_comes_for_nothing, .s = &s, .request = request, .length = strlen(request)};
@@ -514,7 +546,7 @@ client_asks_unix(client *c)
 static void
 answers_at(server *s, const char *path)
 {
-    static const char request[] = "GET /metrics HTTP/1.0\r\n\r\n";
+    static const char request[] = "GET /metrics HTTP/1.0\r\nHost: localhost\r\n\r\n";
     static client c;
     c = (client){.run = client_asks_unix,
                  .s = s,
@@ -571,7 +603,7 @@ test_http_listens_at_every_interface(void **state)
     (void)state;
     server s = server_open();
     server_listen_at(&s, "*");
-    begins(ask(&s, "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n"), "HTTP/1.1 200");
+    begins(ask(&s, "GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n"), "HTTP/1.1 200");
     server_close(&s);
 }
 
@@ -719,6 +751,7 @@ main(void)
         cmocka_unit_test(test_http_answers_get_and_head_in_both_versions),
         cmocka_unit_test(test_http_cuts_peers_that_drip),
         cmocka_unit_test(test_http_serves_who_waits_behind_silent_peers),
+        cmocka_unit_test(test_http_at_loopback_refuses_other_hosts),
         cmocka_unit_test(test_http_serves_who_waits_behind_unread_answers),
         cmocka_unit_test(test_http_cuts_who_has_not_asked_before_who_has),
         cmocka_unit_test(test_http_rests_while_there_are_no_descriptors),

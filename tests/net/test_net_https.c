@@ -20,7 +20,7 @@
 #include "tests/net/net_certs.h"
 
 #define READ_MAX (4u << 20)
-#define GET      "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n"
+#define GET      "GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
 static certs_ca *ca, *other_ca;
 
@@ -265,12 +265,12 @@ test_https_answers_an_operator(void **state)
     assert_int_equal(body_bytes(answer), 10);
     answer = ask(&s, "GET /metrics HTTP/1.0\r\n\r\n");
     assert_int_equal(body_bytes(answer), 10);
-    answer = ask(&s, "HEAD /metrics HTTP/1.1\r\nHost: x\r\n\r\n");
+    answer = ask(&s, "HEAD /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n");
     begins(answer, "HTTP/1.1 200 OK\r\n");
     assert_non_null(strstr(answer, "\r\nContent-Length: 10\r\n"));
     assert_int_equal(body_bytes(answer), 0);
-    begins(ask(&s, "GET /other HTTP/1.1\r\nHost: x\r\n\r\n"), "HTTP/1.1 404");
-    begins(ask(&s, "POST /metrics HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\n\r\nx"),
+    begins(ask(&s, "GET /other HTTP/1.1\r\nHost: localhost\r\n\r\n"), "HTTP/1.1 404");
+    begins(ask(&s, "POST /metrics HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\n\r\nx"),
            "HTTP/1.1 405");
     // libmicrohttpd before 1.0 says that it is none; later ones say nothing and close.
     answer = ask(&s, "\x01\x02 nonsense\r\n\r\n");
@@ -572,7 +572,7 @@ test_metrics_tell_of_the_gate(void **state)
 }
 
 #define DAY_S  86400
-#define HEALTH "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"
+#define HEALTH "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
 // As soon as health says so at that time.
 static void
