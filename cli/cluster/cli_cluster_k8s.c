@@ -586,8 +586,7 @@ daemons_place(k8s *k)
     char relay_here[ADDRESS_MAX], relay_there[ADDRESS_MAX];
     const char *scheme = k->o->cluster.insecure ? "tcp" : "tls+tcp";
     k->relay_port = k->o->cluster.port + CLI_K8S_PORT_RELAY;
-    (void)snprintf(relay_here, sizeof(relay_here), "%s://0.0.0.0:%u", scheme,
-                   (unsigned)k->relay_port);
+    (void)snprintf(relay_here, sizeof(relay_here), "%s://*:%u", scheme, (unsigned)k->relay_port);
     (void)snprintf(relay_there, sizeof(relay_there), "%s://" POD ".%s-relay:%u", scheme,
                    k->plan->name, (unsigned)k->relay_port);
     (void)snprintf(learner_host, sizeof(learner_host), "%s-learner", k->plan->name);
@@ -604,8 +603,8 @@ daemons_place(k8s *k)
     k->plan->config.replay.shards = 1;
     cli_cluster_plan_place(k->plan, &place);
     (void)snprintf(here, sizeof(here), "http://127.0.0.1:%d", METRICS_HERE);
-    (void)snprintf(there, sizeof(there), "%s://0.0.0.0:%d",
-                   k->o->cluster.insecure ? "http" : "https", METRICS_PORT);
+    (void)snprintf(there, sizeof(there), "%s://*:%d", k->o->cluster.insecure ? "http" : "https",
+                   METRICS_PORT);
     for (size_t i = 0; i < k->plan->count; i++) {
         cli_cluster_daemon *daemon = &k->plan->daemon[i];
         cli_cluster_plan_add(k->plan, daemon, "--metrics");

@@ -437,7 +437,7 @@ listen_at(cli_cluster_plan *plan, cli_cluster_daemon *daemon, const cli_cluster_
     daemon->port = plan->options->port + offset;
     daemon->ports = CLI_CLUSTER_PORT_REPLAY_COUNT;
     add(plan, daemon, "--listen");
-    add(plan, daemon, "%s://0.0.0.0:%s", scheme(plan), port_text(port, plan, place, offset));
+    add(plan, daemon, "%s://*:%s", scheme(plan), port_text(port, plan, place, offset));
 }
 
 static void
@@ -517,8 +517,7 @@ learner_place(cli_cluster_plan *plan, const cli_cluster_place *place)
     add(plan, learner, "--await-evaluator");
     add(plan, learner, EVALUATOR_WAIT_S);
     add(plan, learner, "--set");
-    add(plan, learner, "net.learner=%s://0.0.0.0:%s", scheme(plan),
-        port_text(port, plan, place, 0));
+    add(plan, learner, "net.learner=%s://*:%s", scheme(plan), port_text(port, plan, place, 0));
     learner_dials(plan, learner, place);
     secure(plan, learner, place);
 }

@@ -135,9 +135,11 @@ parse(int key, char *arg, struct argp_state *state)
         o->learner_host = arg;
         return 0;
     case KEY_ADDRESS:
-        if (!cli_certs_host_is_valid(arg) || strchr(arg, ':') != NULL) { // they listen at 0.0.0.0
+        if (!cli_certs_host_is_valid(arg)) {
             cli_usage_error(o->cluster.command,
-                            "--address is '%s'; allowed is a DNS name or an IPv4 address", arg);
+                            "--address is '%s'; allowed is a DNS name or an IP address, without a "
+                            "port",
+                            arg);
         }
         o->address = arg;
         return 0;

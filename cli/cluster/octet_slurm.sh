@@ -81,11 +81,15 @@ if [ "$port" -eq 0 ]; then
     port=$(free_port) || exit
 fi
 
-# address NODE: by which other nodes reach it.
+# address NODE: by which other nodes reach it, as it stands in a URL: IPv6 in brackets, which certificates do not have.
 address() {
     local found
     found=$(scontrol show node "$1" | sed -n 's/.*NodeAddr=\([^ ]*\).*/\1/p' | head -n 1)
-    echo "${found:-$1}"
+    found=${found:-$1}
+    case "$found" in
+    *:*) found="[$found]" ;;
+    esac
+    echo "$found"
 }
 
 head=$(address "${SLURMD_NODENAME:-$(hostname -s)}")
@@ -102,8 +106,8 @@ if [ -n "$certs" ]; then
     mkdir "$work/certs" && cp -r "$certs"/{learner,replay,actor,evaluator} "$work/certs/" || exit
 elif [ -z "$insecure" ]; then
     octet certs init --dir "$work/certs" >/dev/null || exit
-    octet certs issue learner learner --host "$learner_host" --dir "$work/certs" >/dev/null || exit
-    octet certs issue replay replay --host "$head" --dir "$work/certs" >/dev/null || exit
+    octet certs issue learner learner --host "${learner_host//[\[\]]/}" --dir "$work/certs" >/dev/null || exit
+    octet certs issue replay replay --host "${head//[\[\]]/}" --dir "$work/certs" >/dev/null || exit
     for role in actor evaluator operator; do
         octet certs issue "$role" "$role" --dir "$work/certs" >/dev/null || exit
     done

@@ -163,7 +163,7 @@ certificates() {
     local role roles=(actor evaluator operator)
     [ "$relay_count" -eq 0 ] || roles+=(relay)
     for role in learner replay; do
-        "$octet" certs issue "$role" "$role" --host "$head" --dir "$here/certs" >/dev/null || return
+        "$octet" certs issue "$role" "$role" --host "${head//[\[\]]/}" --dir "$here/certs" >/dev/null || return
     done
     for role in "${roles[@]}"; do
         "$octet" certs issue "$role" "$role" --dir "$here/certs" >/dev/null || return
@@ -452,10 +452,9 @@ owner="$(cat "$owned") $(uname -n):$run_dir"
 if [ -z "$head" ]; then
     head=$(ssh "${quick[@]}" -G -- "$learner_host" 2>/dev/null | awk '$1 == "hostname" { print $2 }')
 fi
-if [ "$head" != "${head//:/}" ]; then
-    wrong "$learner_host: ssh's configuration has the IPv6 address $head, and learner and replay have IPv4: give --address"
-    finish 1
-fi
+case "$head" in
+*:*) head="[$head]" ;; # IPv6, as it stands in a URL; certificates have it without brackets
+esac
 resumed=()
 saved=
 if [ -n "$resume" ]; then

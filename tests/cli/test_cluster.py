@@ -89,7 +89,7 @@ def test_refusals():
         ("k8s", "cartpole", "--port", "65535", "--relays", "2", "--set", "replay.shards=4"): "since with --relays the run uses 23 more",
         ("ssh", "cartpole", "--hosts", "a", "--name", "No_label"): "--name is 'No_label'",
         ("ssh", "cartpole", "--hosts", "a", "--address", "a b"): "--address is 'a b'",
-        ("ssh", "cartpole", "--hosts", "a", "--address", "fd00::1"): "--address is 'fd00::1'; allowed is a DNS name or an IPv4 address",
+        ("ssh", "cartpole", "--hosts", "a", "--address", "[fd00::1]"): "--address is '[fd00::1]'; allowed is a DNS name or an IP address",
         ("ssh", "cartpole", "--hosts", "a", "--resume"): "--resume needs --run-dir",
         ("ssh", "cartpole", "--hosts", "a", "--certs", "x", "--insecure"): "--certs and --insecure cannot be used together",
         ("ssh", "cartpole", "--hosts", "a,b", "--set", "run.deterministic=true"):

@@ -40,7 +40,7 @@ def test_slurm():
         words = subprocess.run(["bash", "-u"], input=asked, text=True, capture_output=True, check=True).stdout.splitlines()
         assert words[0] == str(run), words
         assert words[1:] == ["octet-learner", "/w/experiment.yaml", "--run-dir", str(run), "--resume", "--exit-when-stopped", "143", "--await-evaluator", "60",
-                             "--set", "net.learner=tls+tcp://0.0.0.0:1", "--set", "net.replay=tls+tcp://h:6",
+                             "--set", "net.learner=tls+tcp://*:1", "--set", "net.replay=tls+tcp://h:6",
                              "--tls", "/w/certs/learner", "--", "octet-actor", "--learner", "tls+tcp://h:1", "--exit-when-stuck", "auto",
                              "--tls", "/w/certs/actor"], words
         # Shards of replay: a step, a port and a file for each.
@@ -49,7 +49,7 @@ def test_slurm():
         asked += '\nhead=h learner_host=h port=1 work=/w run=/r; plan; printf "%s\\n" "${daemons[*]}" "${replay_2[*]}" "${learner[*]}"\n'
         words = subprocess.run(["bash", "-u"], input=asked, text=True, capture_output=True, check=True).stdout.splitlines()
         assert words[0] == "replay replay-1 replay-2 learner evaluator actor", words
-        assert "--listen tls+tcp://0.0.0.0:21 --path /r/replay-2.oct" in words[1] and words[1].endswith("--tls /w/certs/replay"), words
+        assert "--listen tls+tcp://*:21 --path /r/replay-2.oct" in words[1] and words[1].endswith("--tls /w/certs/replay"), words
         assert "net.replay=tls+tcp://h:6,tls+tcp://h:16,tls+tcp://h:21 " in words[2], words
         assert octet("slurm", "cartpole", "--insecure", status=0).stdout.count("tls+tcp") == 0
         # Without --port the job takes one that its node has free.

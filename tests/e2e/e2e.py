@@ -661,6 +661,27 @@ def by_hand(folder, actor_first=False, settings=(), level="info", env=None, how=
             process.wait()
 
 
+def test_a_host_without_ipv4_trains():
+    """Daemons that listen at * are reached by IPv6 alone: a network namespace whose only address is fd00::1."""
+    net = ("ip link set lo up && ip address del 127.0.0.1/8 dev lo && ip -6 address add fd00::1/128 dev lo nodad "
+           "&& ! ip -4 address show | grep -q inet && ")
+    inside = ["unshare", "--map-root-user", "--net", "sh", "-c"]
+    if ran(*inside, net + "true").returncode != 0:
+        return 77
+    there = "tcp://[fd00::1]:5555"
+    with scratch() as folder:
+        run = folder / "run"
+        words = [f"{REPLAY} --insecure --listen 'tcp://*:5560' >replay.log 2>&1 & replay=$!",
+                 f"{ACTOR} --insecure --learner '{there}' >actor.log 2>&1 & actor=$!",
+                 f"{ACTOR} --insecure --learner '{there}' --evaluate >evaluator.log 2>&1 & evaluator=$!",
+                 f"{LEARNER} {CARTPOLE} --insecure --run-dir {run} --set 'net.learner=tcp://*:5555' "
+                 "--set 'net.replay=tcp://[fd00::1]:5560' --set run.env_steps=5000 >learner.log 2>&1; code=$?;",
+                 "kill $replay $actor $evaluator; wait; exit $code"]
+        result = ran(*inside, net + "\n".join(["true", *words]), cwd=folder)
+        assert result.returncode == 0, (result, (folder / "learner.log").read_text())
+        assert summary(run)["env_steps"] >= 5000
+
+
 def second_actor(folder, learner, *options):
     """One more, of the learner at this port."""
     return start([ACTOR, "--learner", f"tcp://127.0.0.1:{learner}", "--insecure", *options], folder / "second.log")
