@@ -244,8 +244,10 @@ strays_end(cli_supervisor *s)
             live[count++] = net_process_pid(s->children[i]->process);
         }
     }
+    uint64_t before_ns =
+        reaped_cpu_ns(); // that of daemons which ended in the same turn is not accounted yet
     oct_family_end(live, count, true);
-    s->cpu_accounted_ns = reaped_cpu_ns(); // theirs is no daemon's
+    s->cpu_accounted_ns += reaped_cpu_ns() - before_ns;
 }
 
 static void

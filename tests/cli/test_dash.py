@@ -726,9 +726,9 @@ class Browser(Page):
         self.run_js("void document.querySelectorAll('button.name')[1].click()")
         wait_for("its hosts are shown", lambda: self.table_below("Hosts") == [["host", "processes", "steps/s"], ["left", "2", "150"], ["right", "1", "0"]])
         self.assertEqual(self.table_below("Actors and evaluators")[1:],
-                         [["x", "actor", "left", "7", "9", "1", "100", "10 %", "20 %", "70 %", "3", "0.5 s"],
-                          ["y", "actor", "left", "7", "9", "1", "50", "30 %", "40 %", "30 %", "3", "0.5 s"],
-                          ["z", "actor", "right", "7", "9", "1", "\u2013", "\u2013", "\u2013", "\u2013", "3", "silent"]])
+                         [["x", "actor", "left", "7", "live", "9", "1", "100", "10 %", "20 %", "70 %", "3", "0.5 s"],
+                          ["y", "actor", "left", "7", "live", "9", "1", "50", "30 %", "40 %", "30 %", "3", "0.5 s"],
+                          ["z", "actor", "right", "7", "silent", "9", "1", "\u2013", "\u2013", "\u2013", "\u2013", "3", "0.5 s"]])
         self.assertEqual({name: value for name, value in self.table_below("Replay and limiter")[1:] if value != "\u2013"}, {"windows held": "12.35 k", "sessions of actors": "3"})
         self.assertEqual(self.run_js("document.getElementById('waiting').textContent"), "nobody waits")
         self.assertEqual(self.run_js("document.querySelector('#details .warning').textContent"), "a disk is slow")

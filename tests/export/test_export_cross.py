@@ -9,6 +9,7 @@ usage: test_export_cross.py TARGET CASES ROOT
 
 import pathlib
 import re
+import resource
 import sys
 import tempfile
 
@@ -125,6 +126,8 @@ def link_avr(compiler, options, out, source):
 
 def main(target, cases, root):
     compiler, options, simulator, rows = TARGETS[target]
+    if target == "gcc-sanitized":  # it maps terabytes
+        resource.setrlimit(resource.RLIMIT_DATA, (resource.getrlimit(resource.RLIMIT_DATA)[1],) * 2)
     blocks = rows // BLOCK_ROWS
     if is_missing(compiler, simulator, *(["llvm-link"] if target == "avr" else [])):
         return 77
