@@ -75,6 +75,7 @@ ca_create(certs_ca *root, const char *name)
     assert_int_equal(X509_set_issuer_name(ca->cert, X509_get_subject_name(signer->cert)), 1);
     extension_add(ca->cert, signer->cert, NID_basic_constraints, "critical,CA:TRUE");
     extension_add(ca->cert, signer->cert, NID_key_usage, "critical,keyCertSign,cRLSign");
+    extension_add(ca->cert, signer->cert, NID_subject_key_identifier, "hash");
     assert_true(X509_sign(ca->cert, signer->key, EVP_sha256()) > 0);
     return ca;
 }
@@ -121,6 +122,7 @@ certs_write(certs_ca *ca, const certs_leaf *leaf, const char *folder)
     assert_int_equal(X509_set_issuer_name(cert, X509_get_subject_name(ca->cert)), 1);
     extension_add(cert, ca->cert, NID_basic_constraints, "CA:FALSE");
     extension_add(cert, ca->cert, NID_key_usage, "digitalSignature");
+    extension_add(cert, ca->cert, NID_authority_key_identifier, "keyid:always");
     extension_add(cert, ca->cert, NID_ext_key_usage,
                   leaf->may_serve ? "serverAuth,clientAuth" : "clientAuth");
     extension_add(cert, ca->cert, NID_subject_alt_name, leaf->sans);
@@ -157,11 +159,20 @@ list_begin(certs_ca *ca)
     }
 }
 
-// Signs the list as it is now and writes it.
+// Signs the list as it is now and writes it. Each list is newer than those before it: of two that
+// may be a CA's, by its name, OpenSSL takes the newer, unless the identifiers of keys differ.
 static void
 list_write(certs_ca *ca, const char *folder, const char *mode)
 {
-    ASN1_TIME *now = X509_gmtime_adj(NULL, -CLOCK_S), *next = X509_gmtime_adj(NULL, DAYS * DAY_S);
+    static long lists;
+    ASN1_TIME *now = X509_gmtime_adj(NULL, -CLOCK_S + ++lists);
+    ASN1_TIME *next = X509_gmtime_adj(NULL, DAYS * DAY_S);
+    AUTHORITY_KEYID *signer = AUTHORITY_KEYID_new();
+    signer->keyid = ASN1_OCTET_STRING_dup(X509_get0_subject_key_id(ca->cert));
+    assert_int_equal(
+        X509_CRL_add1_ext_i2d(ca->crl, NID_authority_key_identifier, signer, 0, X509V3_ADD_REPLACE),
+        1);
+    AUTHORITY_KEYID_free(signer);
     assert_int_equal(X509_CRL_set1_lastUpdate(ca->crl, now), 1);
     assert_int_equal(X509_CRL_set1_nextUpdate(ca->crl, next), 1);
     assert_int_equal(X509_CRL_sort(ca->crl), 1);
