@@ -59,7 +59,8 @@ typedef struct run {
     net_timer *signal_timer;
     net_timer *kill_timer;
     double stop_s;    // when the first signal that stops came; 0: none did
-    bool is_updating; // the learner, when that was looked at last
+    bool is_updating; // the learner, at the stop and at each later look
+    bool is_update_said;
     uint64_t written; // by the learner that is ending, as last said
     bool gone;
 } run;
@@ -89,8 +90,9 @@ update_is_waited_for(run *r)
 {
     bool was_updating = r->is_updating;
     r->is_updating = cli_supervisor_is_working(r->supervisor, r->learner);
-    if (r->is_updating && !was_updating) {
+    if (r->is_updating && !r->is_update_said) {
         cli_screen_print(r->screen, "the learner is finishing its update (Ctrl-C again to kill)");
+        r->is_update_said = true;
     }
     if (r->is_updating || was_updating) {
         kill_after(r, r->is_updating ? STILL_BUSY_MS : CLI_RUN_STOP_MS);
@@ -239,6 +241,7 @@ stop_wanted(void *arg, int signal_number)
         kill_after(r, CLI_RUN_STOP_MS);
         return;
     }
+    r->is_updating = cli_supervisor_is_working(r->supervisor, r->learner);
     kill_after(r, CLI_RUN_STOP_MS);
     r->signal_timer = net_timer_start(r->loop, STOP_SIGNAL_MS, 0, signal_learner, r);
     if (cli_poll_stop_learner(r->poll, "interrupted", STOP_CALL_MS, stop_answered, r) != OCT_OK) {

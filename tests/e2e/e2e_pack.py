@@ -14,7 +14,7 @@ from daemons import run_named
 def files(run):
     """Content and mode of everything that is packed, by name."""
     return {str(path.relative_to(run)): (path.read_bytes(), path.stat().st_mode) for path in sorted(run.rglob("*"))
-            if path.is_file() and path.name != ".lock"}
+            if path.is_file() and path.name not in (".lock", ".unpacked")}
 
 
 def test_a_packed_run_goes_on_elsewhere():
@@ -31,7 +31,7 @@ def test_a_packed_run_goes_on_elsewhere():
         assert result.returncode == 0 and f"run run, {len(packed)} files" in result.stdout, result
         result = octet("run", "unpack", folder / "p", "--run-dir", away)
         assert result.returncode == 0 and result.stderr == "", result
-        assert files(away) == packed
+        assert (away / ".unpacked").exists() and files(away) == packed
         assert [path.name for path in away.parent.iterdir()] == ["moved"]
         # It goes on where it was: the same run, its steps and all rows of its table.
         process = resume(away)
