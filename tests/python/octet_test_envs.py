@@ -107,7 +107,7 @@ class Crash(Counts):
 
 
 class Leaves(Counts):
-    """Crashes, and leaves a process, a program or a fork, that lives until somebody writes to the fifo."""
+    """Crashes, and leaves a process, a program or a fork, that would live until somebody writes to the fifo."""
 
     def __init__(self, fifo, is_fork):
         super().__init__()
