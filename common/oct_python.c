@@ -127,14 +127,17 @@ environment_create(char *modules, bool is_safe)
     return list;
 }
 
-// Returns code behind what makes its search path safe.
+// Returns code behind what makes its search path safe and, if the current folder is not this user's
+// own, what leaves that folder: posix_spawn can do so only since glibc 2.29.
 static char *
 code_create(const char *code)
 {
+    char here[PATH_MAX];
+    const char *leaves = here_check(here, NULL, 0) != OCT_OK ? "import os; os.chdir('/'); " : "";
     const char *first = is_set(SAFE) ? ALONE : APART;
-    size_t bytes = strlen(first) + strlen(code) + 1;
+    size_t bytes = strlen(leaves) + strlen(first) + strlen(code) + 1;
     char *out = oct_alloc(bytes);
-    (void)snprintf(out, bytes, "%s%s", first, code);
+    (void)snprintf(out, bytes, "%s%s%s", first, leaves, code);
     return out;
 }
 
@@ -169,14 +172,7 @@ oct_python_spawn(pid_t *out, const oct_python_start *start)
         argv[used++] = (char *)(uintptr_t)start->arguments[i];
     }
     char **environment = environment_create(modules, code != NULL);
-    char here[PATH_MAX];
-    int failed = 0;
-    if (code != NULL && here_check(here, NULL, 0) != OCT_OK) {
-        failed = posix_spawn_file_actions_addchdir_np(start->actions, "/");
-    }
-    if (failed == 0) {
-        failed = posix_spawnp(out, python, start->actions, start->attributes, argv, environment);
-    }
+    int failed = posix_spawnp(out, python, start->actions, start->attributes, argv, environment);
     free(environment);
     free(argv);
     free(modules);
