@@ -49,7 +49,7 @@ oct_allowance_is_left(oct_allowance *allowance, const uint8_t id[OCT_ALLOWANCE_I
                       uint64_t now_ms)
 {
     const oct_allowance_peer *peer = peer_find(allowance, id, now_ms);
-    return peer == NULL || peer->used < allowance->most;
+    return peer == NULL || peer->used + 1 <= allowance->most;
 }
 
 void
@@ -74,7 +74,7 @@ oct_allowance_take(oct_allowance *allowance, const uint8_t id[OCT_ALLOWANCE_ID_B
                    uint64_t now_ms, uint64_t *refused)
 {
     oct_allowance_peer *peer = peer_make(allowance, id, now_ms);
-    if (peer->used >= allowance->most) {
+    if (peer->used + 1 > allowance->most) {
         peer->refused++;
         return false;
     }

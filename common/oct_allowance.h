@@ -27,7 +27,7 @@ typedef struct oct_allowance {
 } oct_allowance;
 
 void oct_allowance_init(oct_allowance *allowance, double most, double a_second);
-// Whether that one still may.
+// Returns true if a whole use is left.
 bool oct_allowance_is_left(oct_allowance *allowance, const uint8_t id[OCT_ALLOWANCE_ID_BYTES],
                            uint64_t now_ms);
 // It has done it once more, whether it might or not.
