@@ -164,14 +164,21 @@ typedef struct place {
     bool is_confined;
 } place;
 
+// Keeps errno; fd < 0: there is nothing to close.
+static void
+descriptor_close(int fd)
+{
+    int saved = errno;
+    if (fd >= 0) {
+        (void)close(fd);
+    }
+    errno = saved;
+}
+
 static void
 place_close(const place *at)
 {
-    int saved = errno;
-    if (at->folder >= 0) {
-        (void)close(at->folder);
-    }
-    errno = saved;
+    descriptor_close(at->folder);
 }
 
 // The outermost confined folder that path, which is absolute, lies beneath: the bytes of its name.
@@ -366,7 +373,7 @@ place_stat(const place *at, struct stat *found)
 // The status comes first, since the open of a device may do something; the file that was opened is
 // checked again. It is truncated only after that.
 static int
-place_open(const place *at, int flags, mode_t mode, struct stat *found)
+file_open(const place *at, int flags, mode_t mode, struct stat *found)
 {
     bool is_writing = (flags & O_ACCMODE) != O_RDONLY;
     int with =
@@ -383,11 +390,19 @@ place_open(const place *at, int flags, mode_t mode, struct stat *found)
     }
     if (fstat(fd, found) != 0 || !type_check(found) || (is_writing && !owner_check(at, found)) ||
         ((flags & O_TRUNC) != 0 && found->st_size > 0 && ftruncate(fd, 0) != 0)) {
-        int saved = errno;
-        (void)close(fd);
-        errno = saved;
+        descriptor_close(fd);
         return -1;
     }
+    return fd;
+}
+
+// Closes at. found may be NULL.
+static int
+place_open(const place *at, int flags, mode_t mode, struct stat *found)
+{
+    struct stat status;
+    int fd = file_open(at, flags, mode, found != NULL ? found : &status);
+    place_close(at);
     return fd;
 }
 
@@ -397,26 +412,14 @@ int
 oct_file_open(const char *path, int flags, mode_t mode, struct stat *found)
 {
     place at;
-    struct stat status;
-    if (!place_find(&at, path)) {
-        return -1;
-    }
-    int fd = place_open(&at, flags, mode, found != NULL ? found : &status);
-    place_close(&at);
-    return fd;
+    return place_find(&at, path) ? place_open(&at, flags, mode, found) : -1;
 }
 
 int
 oct_file_open_at(int folder, const char *name, int flags, mode_t mode, struct stat *found)
 {
     place at;
-    struct stat status;
-    if (!place_find_at(&at, folder, name)) {
-        return -1;
-    }
-    int fd = place_open(&at, flags, mode, found != NULL ? found : &status);
-    place_close(&at);
-    return fd;
+    return place_find_at(&at, folder, name) ? place_open(&at, flags, mode, found) : -1;
 }
 
 // A name of a descriptor that the process was started with.
@@ -461,10 +464,8 @@ oct_file_stream(const char *path, const char *mode)
                                           : O_WRONLY | O_CREAT | O_TRUNC;
     int fd = oct_file_open(path, flags, CREATE_MODE, NULL);
     FILE *file = fd >= 0 ? fdopen(fd, mode[0] == 'w' ? "w" : mode) : NULL;
-    if (file == NULL && fd >= 0) {
-        int saved = errno;
-        (void)close(fd);
-        errno = saved;
+    if (file == NULL) {
+        descriptor_close(fd);
     }
     return file;
 }
@@ -495,10 +496,8 @@ static DIR *
 entries_of(int fd)
 {
     DIR *entries = fd >= 0 ? fdopendir(fd) : NULL;
-    if (entries == NULL && fd >= 0) {
-        int saved = errno;
-        (void)close(fd);
-        errno = saved;
+    if (entries == NULL) {
+        descriptor_close(fd);
     }
     return entries;
 }
@@ -555,8 +554,9 @@ oct_file_check_target(const char *path)
 
 // ---- changing
 
-int
-oct_file_rename(const char *from, const char *to)
+// Gives what is at one path another name, or (is_link) a second one.
+static int
+name_give(const char *from, const char *to, bool is_link)
 {
     place a, b;
     if (!place_find(&a, from)) {
@@ -564,7 +564,8 @@ oct_file_rename(const char *from, const char *to)
     }
     int code = -1;
     if (place_find(&b, to)) {
-        code = renameat(a.folder, a.name, b.folder, b.name);
+        code = is_link ? linkat(a.folder, a.name, b.folder, b.name, 0)
+                       : renameat(a.folder, a.name, b.folder, b.name);
         place_close(&b);
     }
     place_close(&a);
@@ -572,19 +573,15 @@ oct_file_rename(const char *from, const char *to)
 }
 
 int
+oct_file_rename(const char *from, const char *to)
+{
+    return name_give(from, to, false);
+}
+
+int
 oct_file_link(const char *from, const char *to)
 {
-    place a, b;
-    if (!place_find(&a, from)) {
-        return -1;
-    }
-    int code = -1;
-    if (place_find(&b, to)) {
-        code = linkat(a.folder, a.name, b.folder, b.name, 0);
-        place_close(&b);
-    }
-    place_close(&a);
-    return code;
+    return name_give(from, to, true);
 }
 
 static int
