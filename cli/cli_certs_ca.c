@@ -83,7 +83,7 @@ put(const cli_certs *certs, const char *path, const char *pem)
         err = strstr(pem, "PRIVATE KEY") != NULL ? oct_file_write_secret(path, pem, strlen(pem))
                                                  : oct_file_write(path, pem, strlen(pem));
     }
-    return err == OCT_OK ? OCT_OK : failed(certs, "write", path, strerror(errno));
+    return err == OCT_OK ? OCT_OK : failed(certs, "write", path, oct_file_strerror(errno));
 }
 
 // Writes all files of the change in pending.pem. Some may have been written already.
@@ -102,7 +102,7 @@ settle(const cli_certs *certs, bool is_late)
         err = put(certs, path, pem);
     }
     if (err == OCT_OK && oct_file_remove(PENDING) != 0) {
-        err = failed(certs, "remove", PENDING, strerror(errno));
+        err = failed(certs, "remove", PENDING, oct_file_strerror(errno));
     }
     if (err == OCT_OK && is_late) {
         fprintf(stderr, "octet certs: finished %s, which had been interrupted\n", what);
@@ -123,7 +123,7 @@ commit(const cli_certs *certs)
     (void)signal(SIGHUP, SIG_IGN);
     return oct_file_write_secret(PENDING, text, length) == OCT_OK
                ? settle(certs, false)
-               : failed(certs, "write", PENDING, strerror(errno));
+               : failed(certs, "write", PENDING, oct_file_strerror(errno));
 }
 
 // Where the next file of the change is written to.
@@ -139,7 +139,7 @@ static oct_err
 enter(cli_certs *certs, bool is_new)
 {
     if (is_new && oct_file_make_folder(certs->folder) != OCT_OK) {
-        cli_error("certs", "cannot make folder '%s': %s", certs->folder, strerror(errno));
+        cli_error("certs", "cannot make folder '%s': %s", certs->folder, oct_file_strerror(errno));
         return OCT_EIO;
     }
     if (chdir(certs->folder) != 0 || (certs->lock_fd = oct_file_open_folder(".", false)) < 0) {

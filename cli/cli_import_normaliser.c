@@ -174,7 +174,7 @@ file_read(parts *p, const char *path, part one, bool is_pair)
     size_t length;
     oct_err err = oct_file_read(path, IMPORT_NPY_BYTES_MAX, &bytes, &length);
     if (err != OCT_OK) {
-        return REFUSE(p, "%s", err == OCT_EINVAL ? "more than 256 MiB" : strerror(errno));
+        return REFUSE(p, "%s", err == OCT_EINVAL ? "more than 256 MiB" : oct_file_strerror(errno));
     }
     bool is_array = length > 0 && bytes[0] == 0x93;
     bool is_read = is_array                           ? npy_read(p, bytes, length, one, is_pair)

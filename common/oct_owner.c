@@ -24,7 +24,7 @@ oct_owner_check(const char *path, bool may_be_sticky, char *reason, size_t reaso
 {
     struct stat status;
     if (oct_file_stat(path, &status) != 0) {
-        return oct_refuse(reason, reason_size, "'%s': %s", path, strerror(errno));
+        return oct_refuse(reason, reason_size, "'%s': %s", path, oct_file_strerror(errno));
     }
     if (!oct_owner_is_trusted(status.st_uid)) {
         return oct_refuse(reason, reason_size, "'%s' belongs to user %u, who could change it", path,

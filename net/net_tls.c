@@ -106,7 +106,7 @@ file_check(const char *path, char *reason, size_t reason_size)
 {
     struct stat status;
     if (oct_file_stat(path, &status) != 0 || access(path, R_OK) != 0) {
-        return oct_refuse(reason, reason_size, "%s: %s", path, strerror(errno));
+        return oct_refuse(reason, reason_size, "%s: %s", path, oct_file_strerror(errno));
     }
     if (!S_ISREG(status.st_mode)) {
         return oct_refuse(reason, reason_size, "%s: not a regular file", path);
@@ -121,7 +121,7 @@ key_check(const char *key, char *reason, size_t reason_size)
 {
     struct stat status;
     if (oct_file_stat(key, &status) != 0) {
-        return oct_refuse(reason, reason_size, "%s: %s", key, strerror(errno));
+        return oct_refuse(reason, reason_size, "%s: %s", key, oct_file_strerror(errno));
     }
     bool is_own = status.st_uid == geteuid();
     mode_t others = status.st_mode & (is_own ? 077 : 027);
@@ -142,7 +142,7 @@ folder_check(const char *folder, char *reason, size_t reason_size)
     if (!oct_file_is_there(folder)) {
         return oct_refuse(reason, reason_size,
                           "%s: %s; 'octet certs issue ROLE NAME' makes the folder for --tls",
-                          folder, strerror(errno));
+                          folder, oct_file_strerror(errno));
     }
     return oct_owner_check(folder, true, reason, reason_size);
 }

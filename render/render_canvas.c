@@ -218,7 +218,7 @@ render_png_write(const char *path, const uint8_t *rgb, uint32_t width, uint32_t 
         err = OCT_OK;
         if (oct_file_replace(path, png.bytes, png.length) != OCT_OK) {
             err = OCT_EIO;
-            snprintf(reason, reason_size, "cannot write '%s': %s", path, strerror(errno));
+            snprintf(reason, reason_size, "cannot write '%s': %s", path, oct_file_strerror(errno));
         }
     }
     free(png.bytes);

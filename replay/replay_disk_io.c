@@ -395,7 +395,7 @@ replay_disk_go_back(replay_disk *disk, replay_table **table, uint64_t turn,
         OCT_TRY(replay_copy_take(disk->path, turn, hash, reason, reason_size));
     } else if (oct_file_remove(disk->path) != 0 && errno != ENOENT) {
         (void)oct_refuse(reason, reason_size, "%s cannot be removed: %s", disk->path,
-                         strerror(errno));
+                         oct_file_strerror(errno));
         return OCT_EIO;
     }
     if (disk->file) {

@@ -293,7 +293,7 @@ static void
 write_or_fail(const ssh_options *o, const char *path, const char *text)
 {
     if (oct_file_write(path, text, strlen(text)) != OCT_OK) {
-        cli_error(o->cluster.command, "cannot write '%s': %s", path, strerror(errno));
+        cli_error(o->cluster.command, "cannot write '%s': %s", path, oct_file_strerror(errno));
         exit(CLI_EXIT_FAILED);
     }
 }

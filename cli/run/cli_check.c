@@ -236,7 +236,7 @@ policy_check(cli_check *check, const char *folder, const char *name, uint32_t cr
     }
     if (err != OCT_OK) {
         add(check, name, CLI_CHECK_WARNING, "%s: %s; a later version replaces it", path,
-            err == OCT_ENOTFOUND ? strerror(ENOENT) : strerror(errno));
+            err == OCT_ENOTFOUND ? strerror(ENOENT) : oct_file_strerror(errno));
         return;
     }
     bool is_other = crc != 0 && oct_crc32(0, bytes, length) != crc;

@@ -92,7 +92,7 @@ save(jobs *s)
 {
     if (!s->failed && cli_sweep_file_write(s->request->folder, s->plan) != OCT_OK) {
         cli_error("sweep", "cannot write " CLI_SWEEP_FILE " in '%s': %s", s->request->folder,
-                  strerror(errno));
+                  oct_file_strerror(errno));
         s->failed = true;
     }
 }
