@@ -150,7 +150,7 @@ class One:
         has_next = self.its.mode == "SameStep" and (terminated[0] or truncated[0])
         info = info_of(infos, 0)
         row = item_of(self.observation_space, obs, 0)
-        self.begun = np.copy(row) if has_next and isinstance(row, np.ndarray) else row if has_next else None
+        self.begun = copy.deepcopy(row) if has_next else None
         row = info["final_obs"] if has_next else row
         return row, reward[0], terminated[0], truncated[0], info.get("final_info", {}) if has_next else info
 
@@ -166,11 +166,11 @@ class VectorWorker(Worker):
         self.began = np.zeros(self.count, bool)  # an episode has ended, and the vector's next step begins one
         return self.vector.obs_space, self.vector.action_space, self.vector.spec
 
-    def opened(self):
+    def made(self):
         with PATIENCE:
             return Vector(opened(self.name, self.arguments, self.count), self.count)
 
-    def close(self):
+    def close_all(self):
         vector, self.vector = self.vector, None
         with contextlib.suppress(Exception), PATIENCE:
             if vector is not None:
@@ -188,9 +188,9 @@ class VectorWorker(Worker):
             raise ValueError(f"observations of shape {rows.shape}, but the space of each environment says {shape.shape}")
         self.obs[which] = rows.reshape(self.obs.shape)[which]
 
-    def begin_all(self, seeds):
+    def begin_all(self):
         with PATIENCE:
-            batch = self.vector.reset([None if seed is None else seed_of(seed) for seed in seeds])
+            batch = self.vector.reset([None if seed is None else seed_of(seed) for seed in self.next_seeds])
         self.rows_take(batch, np.arange(self.count))
         self.next_seeds = [None] * self.count
         self.sums, self.counts = np.zeros(self.count), np.zeros(self.count, np.int32)
@@ -200,12 +200,11 @@ class VectorWorker(Worker):
         which = np.flatnonzero(self.mask)
         try:
             if self.vector is None:
-                self.vector = self.opened()
+                self.vector = self.made()
             if len(which) == self.count:
                 for i in which:
-                    if self.seeded[i]:
-                        self.next_seeds[i] = self.given[i] = int(self.seeds[i])
-                self.begin_all(self.next_seeds)
+                    self.seed_take(i)
+                self.begin_all()
             elif self.vector.resets_some:
                 self.begin_some(which)
             else:
@@ -213,7 +212,7 @@ class VectorWorker(Worker):
         except Exception as error:  # whatever the user's code raises
             self.say(which[0], error)
             self.flags[which] = 0
-            return b"e" + bytes(self.text).rstrip(b"\0")
+            return self.refusal()
         self.flags[which] = OBS_IS_RESET
         return b"k"
 
@@ -231,10 +230,7 @@ class VectorWorker(Worker):
             return np.stack([self.action_of(i) for i in range(self.count)])
         if shape.n:
             return (self.action + shape.start).astype(self.vector.vector.action_space.dtype)
-        bounded = np.clip(self.action, shape.low, shape.high)
-        if shape.space.dtype.kind != "f":
-            bounded = np.rint(bounded)
-        return bounded.astype(shape.space.dtype).reshape(self.count, *shape.space.shape)
+        return self.numbers_of(self.action)
 
     def ends_take(self, ended, infos):
         """The rows of the episodes that this step has ended; the next ones begin now where the vector can."""
@@ -243,7 +239,7 @@ class VectorWorker(Worker):
             info = info_of(infos, i)
             self.final[i] = self.obs_shape.row(info["final_obs"]) if has_next else self.obs[i]
             info = info.get("final_info", {}) if has_next else info
-            self.metrics[i] = [metric_of(info.get(name)) for name in self.metric_names]
+            self.metrics_take(i, info)
             self.returns[i], self.lengths[i] = self.sums[i], self.counts[i]
         self.sums[ended], self.counts[ended] = 0, 0
         if not has_next and self.vector.resets_some:
@@ -274,20 +270,20 @@ class VectorWorker(Worker):
     def fail_all(self, error):
         """The vector has raised: the episodes of all its environments have failed, and a new vector begins others."""
         self.say(0, error)
-        self.close()
+        self.close_all()
         self.flags[:], self.reward[:], self.returns[:], self.lengths[:] = FAILED | TRUNCATED, 0, 0, 0
         self.obs[:], self.final[:], self.metrics[:] = 0, 0, np.nan
         if PATIENCE.is_over:
             return
         try:
-            self.vector = self.opened()
+            self.vector = self.made()
             for i in range(self.count):
                 self.seed_renewed(i)
-            self.begin_all(self.next_seeds)
+            self.begin_all()
             self.flags[:] |= OBS_IS_RESET
         except Exception as own:
             self.say(0, own)
-            self.close()
+            self.close_all()
 
     def step(self):
         try:
@@ -298,17 +294,14 @@ class VectorWorker(Worker):
             self.fail_all(error)
         return b"k"
 
-    def close_all(self):
-        self.close()
-
 
 def worker_of(name, count, seed, autoreset, options):
     arguments = arguments_of(options)
-    arguments.pop(METRICS_KEY, None)
+    metric_names = metrics_of(arguments.pop(METRICS_KEY, None))
     takes_vectors = autoreset == 2
     first = opened(name, arguments, count if takes_vectors else 1)
     kind = VectorWorker if takes_vectors and is_vector(first) else Worker
-    return kind(first, name, count, seed, autoreset > 0, options)
+    return kind(first, name, count, seed, autoreset > 0, arguments, metric_names)
 
 
 serve()

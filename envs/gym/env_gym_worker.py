@@ -12,6 +12,7 @@ process.
 import array
 import ast
 import contextlib
+import copy
 import fcntl
 import importlib
 import inspect
@@ -235,9 +236,8 @@ def seed_of(seed):
     return seed if seed < 2**31 else int(np.random.SeedSequence(seed).generate_state(1)[0]) >> 1
 
 
-def metrics_of(options):
-    """Returns the names of metrics that info has at the end of an episode."""
-    value = arguments_of(options).get(METRICS_KEY)
+def metrics_of(value):
+    """Returns the names of metrics that info has at the end of an episode; value: of the option METRICS_KEY."""
     if value is None:
         return ()
     names = tuple(value) if isinstance(value, (tuple, list)) else (value,)
@@ -393,11 +393,10 @@ class Shape:
 
 
 class Worker:
-    def __init__(self, first, name, count, seed, autoreset, options):
+    def __init__(self, first, name, count, seed, autoreset, arguments, metric_names):
         """first: what the name stands for, the first environment or, in VectorWorker, the vector."""
         self.name, self.count, self.autoreset = name, count, autoreset
-        self.metric_names, self.arguments = metrics_of(options), arguments_of(options)
-        self.arguments.pop(METRICS_KEY, None)
+        self.arguments, self.metric_names = arguments, metric_names
         obs_space, action_space, self.spec = self.open(first)
         self.obs_shape, self.action_shape = Shape(obs_space, "observation"), Shape(action_space, "action")
         self.given = [seed + i for i in range(count)]  # the last seeds that were given
@@ -454,6 +453,10 @@ class Worker:
         self.text[: len(line)] = np.frombuffer(line, np.uint8)
         self.text[len(line) :] = 0
 
+    def refusal(self):
+        """Returns the reply with the last line that was said."""
+        return b"e" + bytes(self.text).rstrip(b"\0")
+
     def close(self, i):
         env, self.envs[i] = self.envs[i], None
         with contextlib.suppress(Exception), PATIENCE:
@@ -489,17 +492,32 @@ class Worker:
             sequence = np.random.SeedSequence((self.given[i], self.renewed[i]))
             self.next_seeds[i] = int(sequence.generate_state(1, np.uint64)[0])
 
+    def seed_take(self, i):
+        """Takes the seed that the host gives with a reset, if it gives one."""
+        if self.seeded[i]:
+            self.given[i] = self.next_seeds[i] = int(self.seeds[i])
+            self.renewed[i] = 0
+
     def reset(self):
         """Returns the reply, with the flags of the environments in the mask."""
         answer = b"k"
         for i in np.flatnonzero(self.mask):
-            if self.seeded[i]:
-                self.given[i] = self.next_seeds[i] = int(self.seeds[i])
-                self.renewed[i] = 0
+            self.seed_take(i)
             self.flags[i] = OBS_IS_RESET if self.begin(i) else 0
             if not self.flags[i]:
-                answer = b"e" + bytes(self.text).rstrip(b"\0")
+                answer = self.refusal()
         return answer
+
+    def metrics_take(self, i, info):
+        self.metrics[i] = [metric_of(info.get(name)) for name in self.metric_names]
+
+    def numbers_of(self, rows):
+        """Returns actions of a Box, of one environment or of all, within its bounds and in its type and shape."""
+        shape = self.action_shape
+        bounded = np.clip(rows, shape.low, shape.high)
+        if shape.space.dtype.kind != "f":
+            bounded = np.rint(bounded)
+        return bounded.astype(shape.space.dtype).reshape(*rows.shape[: rows.ndim - len(shape.shape)], *shape.space.shape)
 
     def action_of(self, i):
         shape = self.action_shape
@@ -508,10 +526,7 @@ class Worker:
             return (digits + shape.start).astype(shape.space.dtype)
         if shape.n:
             return int(self.action[i]) + shape.start
-        bounded = np.clip(self.action[i], shape.low, shape.high)
-        if shape.space.dtype.kind != "f":
-            bounded = np.rint(bounded)
-        return bounded.astype(shape.space.dtype).reshape(shape.space.shape)
+        return self.numbers_of(self.action[i])
 
     def advance(self, i):
         """Makes a step within an episode; returns its flags."""
@@ -523,7 +538,7 @@ class Worker:
             self.obs[i], self.reward[i] = self.obs_shape.row(obs), reward_of(reward)
             flags = TERMINATED * bool(terminated) | TRUNCATED * bool(truncated)
             if flags:
-                self.metrics[i] = [metric_of(info.get(name)) for name in self.metric_names]
+                self.metrics_take(i, info)
             return flags
         except Exception as error:  # whatever the user's code raises
             self.say(i, error)
