@@ -82,7 +82,14 @@ restarts_value(const learner_actor *actor, uint64_t newest)
     return actor->restarts;
 }
 
-// The median of one number over live actors; NaN: no actor has told it.
+static bool
+is_compared(const learner_actor *actor, uint64_t now_ns)
+{
+    return actor->session != 0 && actor->role == WIRE_ROLE_ACTOR &&
+           learner_actor_is_live(actor, now_ns);
+}
+
+// The median of one number over live actors; NaN: no actor has reported it.
 static double
 median_of(learner_health *health, const learner_actors *actors, uint64_t now_ns, uint64_t newest,
           double (*value_of)(const learner_actor *actor, uint64_t newest))
@@ -90,9 +97,7 @@ median_of(learner_health *health, const learner_actors *actors, uint64_t now_ns,
     const learner_actor *actor;
     uint32_t count = 0;
     for (uint32_t i = 0; (actor = learner_actors_at(actors, i)) != NULL; i++) {
-        bool is_live = actor->session != 0 && actor->role == WIRE_ROLE_ACTOR &&
-                       learner_actor_is_live(actor, now_ns);
-        double value = is_live ? value_of(actor, newest) : NAN;
+        double value = is_compared(actor, now_ns) ? value_of(actor, newest) : NAN;
         if (isnan(value)) {
             continue;
         }
@@ -117,8 +122,7 @@ learner_health_renew(learner_health *health, const learner_actors *actors, uint6
     const learner_actor *actor;
     health->actors = 0;
     for (uint32_t i = 0; (actor = learner_actors_at(actors, i)) != NULL; i++) {
-        health->actors += actor->session != 0 && actor->role == WIRE_ROLE_ACTOR &&
-                          learner_actor_is_live(actor, now_ns);
+        health->actors += is_compared(actor, now_ns);
     }
     health->rate = median_of(health, actors, now_ns, newest, rate_value);
     health->lag = median_of(health, actors, now_ns, newest, learner_health_lag);
