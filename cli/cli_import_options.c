@@ -7,6 +7,7 @@
 
 #include "cli/cli_options.h"
 #include "common/oct_base.h"
+#include "common/oct_text.h"
 
 enum {
     KEY_ENV = 256,
@@ -178,13 +179,11 @@ static void
 parse_activation(cli_import_options *options, const char *arg)
 {
     static const char *const names[] = {"elu", "relu", "tanh", "sigmoid"};
-    for (size_t i = 0; i < OCT_COUNTOF(names); i++) {
-        if (strcmp(arg, names[i]) == 0) {
-            options->activation = arg;
-            return;
-        }
+    if (!oct_text_is_one_of(arg, names, OCT_COUNTOF(names))) {
+        cli_usage_error(CLI_IMPORT, "--activation is '%s'; allowed is elu, relu, tanh or sigmoid",
+                        arg);
     }
-    cli_usage_error(CLI_IMPORT, "--activation is '%s'; allowed is elu, relu, tanh or sigmoid", arg);
+    options->activation = arg;
 }
 
 static void

@@ -105,6 +105,17 @@ oct_text_is_near(const char *got, const char *want)
     return differing <= edits_max && oct_text_distance(got, want) <= edits_max;
 }
 
+bool
+oct_text_is_one_of(const char *text, const char *const *words, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(words[i], text) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 size_t
 oct_text_character(const uint8_t *text, size_t left)
 {

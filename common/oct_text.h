@@ -34,6 +34,9 @@ uint32_t oct_text_distance(const char *a, const char *b);
 // Whether somebody who typed got is likely to have meant want.
 bool oct_text_is_near(const char *got, const char *want);
 
+// Returns true if text is one of words[count].
+bool oct_text_is_one_of(const char *text, const char *const *words, size_t count);
+
 // Bytes of the UTF-8 character at text, 0 when there is none: overlong forms, surrogates and
 // numbers above U+10FFFF are none. left: bytes that are there, at least 1.
 size_t oct_text_character(const uint8_t *text, size_t left);

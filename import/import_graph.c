@@ -257,12 +257,7 @@ is_elementwise(const char *op)
                                         "Sub",
                                         "Tanh",
                                         "RandomNormalLike"};
-    for (size_t i = 0; i < OCT_COUNTOF(names); i++) {
-        if (strcmp(names[i], op) == 0) {
-            return true;
-        }
-    }
-    return false;
+    return oct_text_is_one_of(op, names, OCT_COUNTOF(names));
 }
 
 static bool

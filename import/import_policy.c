@@ -596,12 +596,7 @@ is_named_as_actions(const char *output)
                                         "action_mean",
                                         "continuous_actions",
                                         "deterministic_continuous_actions"};
-    for (size_t i = 0; i < OCT_COUNTOF(names); i++) {
-        if (strcmp(names[i], output) == 0) {
-            return true;
-        }
-    }
-    return false;
+    return oct_text_is_one_of(output, names, OCT_COUNTOF(names));
 }
 
 // Notes on what the policy leaves out: inputs that its output does not depend on, and nodes behind

@@ -10,6 +10,7 @@
 #include "cli/dash/cli_dash_page.h"
 #include "common/oct_base.h"
 #include "common/oct_file.h"
+#include "common/oct_text.h"
 
 // Columns whose curves are in a report; the live page has all.
 static const char *const columns[] = {
@@ -27,12 +28,7 @@ typedef struct report {
 static bool
 is_reported(const char *column)
 {
-    for (size_t i = 0; i < OCT_COUNTOF(columns); i++) {
-        if (strcmp(columns[i], column) == 0) {
-            return true;
-        }
-    }
-    return false;
+    return oct_text_is_one_of(column, columns, OCT_COUNTOF(columns));
 }
 
 // ---- answers

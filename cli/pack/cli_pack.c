@@ -55,12 +55,7 @@ is_of_a_start(const char *name)
     static const char *const names[] = {
         OCT_OWNER_LOCK, OCT_OWNER_UNPACKED, ".collect", ".owner", ".plan", "certs",
         "job",          "actors.sh",        "log/.job"};
-    for (size_t i = 0; i < OCT_COUNTOF(names); i++) {
-        if (strcmp(name, names[i]) == 0) {
-            return true;
-        }
-    }
-    return false;
+    return oct_text_is_one_of(name, names, OCT_COUNTOF(names));
 }
 
 static oct_err

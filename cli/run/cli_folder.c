@@ -312,10 +312,8 @@ is_of_start(const char *path, const char *name)
 {
     static const char *const names[] = {".lock", "log", ".collect", ".plan", ".owner"};
     char certs[CLI_PATH_MAX + 8];
-    bool is_ours = strncmp(name, "config.yaml.tmp.", 16) == 0;
-    for (size_t i = 0; i < OCT_COUNTOF(names); i++) {
-        is_ours = is_ours || strcmp(name, names[i]) == 0;
-    }
+    bool is_ours = strncmp(name, "config.yaml.tmp.", 16) == 0 ||
+                   oct_text_is_one_of(name, names, OCT_COUNTOF(names));
     (void)snprintf(certs, sizeof(certs), "%s/certs", path);
     return is_ours || (strcmp(name, "certs") == 0 && has_only(certs, is_of_operator));
 }
@@ -406,8 +404,8 @@ check_one(void *arg, const char *path)
     }
 }
 
-// Every file that a run reads or writes in its folder: one that is a link, a pipe or another user's
-// is found before anything starts.
+// Checks every file that a run reads or writes in its folder, so that a link, a pipe or a file of
+// another user is found before anything starts.
 static oct_err
 check_files(const char *folder, char *reason, size_t reason_size)
 {

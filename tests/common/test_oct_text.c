@@ -112,6 +112,18 @@ test_distance_is_that_of_the_table(void **state)
 }
 
 static void
+test_one_of_is_a_whole_word(void **state)
+{
+    (void)state;
+    static const char *const words[] = {"relu", "tanh"};
+    assert_true(oct_text_is_one_of("relu", words, 2));
+    assert_true(oct_text_is_one_of("tanh", words, 2));
+    assert_false(oct_text_is_one_of("tanh", words, 1));
+    assert_false(oct_text_is_one_of("rel", words, 2));
+    assert_false(oct_text_is_one_of("", words, 2));
+}
+
+static void
 test_near_is_a_third_of_the_letters(void **state)
 {
     (void)state;
@@ -374,6 +386,7 @@ main(void)
         cmocka_unit_test(test_distance_counts_single_edits),
         cmocka_unit_test(test_distance_of_long_texts_is_far),
         cmocka_unit_test(test_distance_is_that_of_the_table),
+        cmocka_unit_test(test_one_of_is_a_whole_word),
         cmocka_unit_test(test_near_is_a_third_of_the_letters),
         cmocka_unit_test(test_control_characters_are_found_and_replaced),
         cmocka_unit_test(test_quote_replaces_what_a_terminal_would_obey),
