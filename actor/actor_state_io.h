@@ -127,7 +127,7 @@ struct actor_io {
     uint64_t rejected;
     uint32_t failed_evaluations;
     bool has_truncated;                       // an evaluation truncated episodes: logged
-    bool unsound;                             // an environment failed in an evaluation: told
+    bool unsound;                             // an environment failed in an evaluation: logged
     uint64_t failures_told, failures_told_ns; // steps of the environments, and when
     char failure[ENV_REASON_BYTES];           // the last of them
     bool stuck; // the environments are in a step that does not end: told

@@ -263,8 +263,7 @@ extend(X509 *cert, X509 *ca, const char *name, const char *value)
     X509_EXTENSION_free(made);
 }
 
-// Makes a certificate that is yet to be signed; the first one is the CA's own and has no role.
-// Whether a certificate may end in so many days: X.509 has no year after 9999.
+// Refuses a certificate that would end after the year 9999, the last that X.509 has.
 static oct_err
 dates_check(uint32_t days)
 {
@@ -280,6 +279,7 @@ dates_check(uint32_t days)
     return OCT_EINVAL;
 }
 
+// Makes a certificate that is yet to be signed; the first one is the CA's own and has no role.
 // certs->files owns it.
 static X509 *
 cert_make(const cli_certs *certs, EVP_PKEY *key, const char *role, const char *name, uint32_t days)

@@ -276,7 +276,7 @@ data_set_write(const char *path, const data_options *options, bool is_told, char
     return err;
 }
 
-static char passing[2][OCT_FILE_PATH_MAX]; // a file that goes again, and its draft
+static char passing[2][OCT_FILE_PATH_MAX]; // a file that is removed at the end, and its draft
 static char passing_folder[CLI_PATH_MAX];  // that was made for it; "": none
 
 // A signal may come while oct_file_remove holds its lock: these calls take none.
@@ -336,7 +336,7 @@ step_write(const data_options *options, const char *path, char *reason, size_t r
     return cli_python_run(PYTHON, options->minari != NULL ? minari : npz, reason, reason_size);
 }
 
-// For a program that reads data sets: a file that goes again, in a folder that only this user can
+// Writes a temporary data set for a program that reads it, in a folder that only this user can
 // enter. In TMPDIR other users could take a name that they can guess.
 static oct_err
 other_write(const data_options *options, char *reason, size_t reason_size)

@@ -24,8 +24,8 @@ OCT_CHECKED oct_err oct_owner_check(const char *path, bool may_be_sticky, char *
 OCT_CHECKED oct_err oct_owner_check_way(const char *path, size_t strict_length, char *reason,
                                         size_t reason_size);
 
-// A file of this name in a folder says that octet run unpack made the folder: its files are of
-// whoever packed them, although they belong to this user.
+// A file of this name in a folder says that octet run unpack made the folder: its files were
+// written by the user who packed them, although they belong to this user.
 #define OCT_OWNER_UNPACKED ".unpacked"
 // The folder of a run or a sweep has a file of this name.
 #define OCT_OWNER_LOCK ".lock"

@@ -48,7 +48,7 @@ oct_pulse_doing_of(uint64_t beat)
 
 // This thread goes on, and does that from now on.
 void oct_pulse_beat(oct_pulse_thread thread, oct_pulse_doing doing);
-// The calling thread goes on, with what its last beat said. A thread that never beat shows nothing.
+// Renews the last beat of the calling thread. Does nothing in a thread that has none.
 void oct_pulse_beat_again(void);
 // The last beat of a thread: it changes with each, and oct_pulse_doing_of reads it.
 uint64_t oct_pulse_last_beat(oct_pulse_thread thread);

@@ -6,7 +6,7 @@
 
 #include "common/oct_base.h"
 
-#define ROWS_LEAST  64   // fewer cannot be told from noise
+#define ROWS_LEAST  64   // fewer look like noise
 #define ROWS_MOST   8192 // the first ones show it
 #define COLUMNS_MAX 32   // that are compared with each other
 // In deviations of a correlation of independent numbers, which is 1 / sqrt(rows).

@@ -62,7 +62,7 @@ typedef struct learner_actor {
     bool reported;
     double bytes, dropped, failures, resent, infer_s, env_s, collect_s, wait_s, cpu_s;
     double policy_gaps, unacked, evaluation_failures;
-    // of its last report, at told_ns; NaN: not told
+    // of its last report, at told_ns; NaN: not reported
     uint64_t told_ns;
     double stuck_s;        // that a step of its environments has taken; 0: not too long
     double unacked_s;      // for which replay has acknowledged none of its batches; 0: none is held

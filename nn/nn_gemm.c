@@ -15,7 +15,7 @@
 
 // Large enough to leave OpenBLAS' small-matrix path, so that its packing buffer is mapped.
 #define WARM_UP_SIZE 192
-// OpenBLAS is slow where it takes so many times as long as own kernels, in the best of some tries.
+// OpenBLAS counts as slow from this ratio to the time of own kernels, each in its best try.
 #define SLOW_RATIO   2.0
 #define ADVICE_TRIES 5
 

@@ -22,9 +22,9 @@
 // idle ones spin for about 0.1 s of CPU time before they sleep.
 const char *nn_blas_init(uint32_t threads, char *warning, size_t warning_size);
 
-// The warning of nn_blas_init. ratio: how many times as long as own kernels OpenBLAS takes. family:
-// the one that OpenBLAS chose; best: the one for this CPU, NULL if it is not known. The environment
-// says what forces OpenBLAS.
+// Writes the warning of nn_blas_init. ratio: OpenBLAS' time by that of own kernels. family: the
+// kernels that OpenBLAS chose; best: those for this CPU, NULL if they are not known. Variables of
+// the environment that force OpenBLAS are named.
 void nn_blas_advise(double ratio, const char *family, const char *best, char *warning,
                     size_t warning_size);
 

@@ -53,7 +53,7 @@ file_drop(replay_file *file, uint64_t session, uint64_t *rows, char *reason, siz
                           "its rows to the bit: begin another run",
                           file->path);
     }
-    // All of it is on the disk before the change begins, which may be cut off.
+    // The table is on the disk before the change begins, because the change may be interrupted.
     OCT_TRY(table_sync(file, recovered.is_exact, reason, reason_size));
     replay_file_set_synced(file);
     replay_recover_drop(&recovered, file, session);

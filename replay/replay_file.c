@@ -347,8 +347,8 @@ descriptor_open(replay_file *file, int flags, char *reason, size_t reason_size)
     return OCT_OK;
 }
 
-// A file that never held rows: an empty one, or one that was not finished. OCT_EINVAL: it held
-// some, and its first page has been overwritten with zeros.
+// Refuses a file without a header. OCT_ENOTFOUND: it never held rows, because it is empty or was
+// not finished. OCT_EINVAL: it held some, and its first page has been overwritten with zeros.
 static oct_err
 header_absent(const replay_file *file, uint64_t bytes, bool is_unfinished, char *reason,
               size_t reason_size)

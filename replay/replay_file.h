@@ -137,9 +137,9 @@ uint64_t replay_file_bytes(const wire_configure *configure);
 // Whether what is at path begins as such a file does. False: not, or it cannot be read.
 bool replay_file_is_one(const char *path);
 // The file that is there, with all its pages reserved; its header has been checked, nothing else.
-// OCT_ENOTFOUND: nothing is there, or the file never held rows; OCT_EINVAL: another kind of file,
-// of another version or size, damaged (also: its first page holds only zeros), or one that this
-// user may not open; OCT_EAGAIN: it has holes, and the disk has no room for them; OCT_EIO: in use,
+// OCT_ENOTFOUND: nothing is there, or the file never held rows; OCT_EINVAL: it is another kind of
+// file, of another version or size, damaged (also if its first page holds only zeros), or this user
+// may not open it; OCT_EAGAIN: it has holes, and the disk has no room for them; OCT_EIO: in use,
 // or it cannot be read; it may be possible later. reason says which.
 OCT_CHECKED oct_err replay_file_open(replay_file **out, const char *path, char *reason,
                                      size_t reason_size);

@@ -207,8 +207,8 @@ stale_note(replay_io *io, const wire_batch *batch, uint32_t session)
     }
 }
 
-// Of a session for which there is no place. Nothing of it is acknowledged, so its actor sends
-// again.
+// Logs a session for which there is no slot. Its batches are not acknowledged, so its actor sends
+// them again.
 static void
 refused_note(replay_io *io)
 {

@@ -150,7 +150,7 @@ copy_check(cli_check *check, const table_look *look)
     char copy[CLI_PATH_MAX + 32];
     uint64_t turn = look->checkpoint->policy_version;
     (void)snprintf(copy, sizeof(copy), "%s.%" PRIu64, look->path, turn);
-    bool is_there = turn == 0 || access(copy, F_OK) == 0;
+    bool is_there = turn == 0 || oct_file_is_there(copy);
     add(check, look->name, is_there ? CLI_CHECK_OK : CLI_CHECK_ERROR,
         is_there ? "%s, the copy of turn %" PRIu64 : "%s, the copy of turn %" PRIu64 ", is missing",
         copy, turn);

@@ -37,9 +37,9 @@ OCT_CHECKED oct_err cli_folder_env_choose(cli_folder_env *out, const char *polic
                                           size_t reason_size);
 // Prints one line: the environment, its options and where they come from.
 void cli_folder_env_print(const cli_folder_env *chosen);
-// Opens one environment of it, which resets itself. Errors as env_open; also if a stranger names
-// code and the user did not say --trust, with what to do in reason. If the user did, a line on
-// standard error says which code the command runs.
+// Opens one environment with autoreset. Errors as env_open, and OCT_EINVAL if the folder is not the
+// user's own, names code, and --trust was not given; reason then says what to do. With --trust a
+// line on standard error names the code that the command runs.
 OCT_CHECKED oct_err cli_folder_env_open(env **out, const char *command,
                                         const cli_folder_env *chosen, uint64_t seed, char *reason,
                                         size_t reason_size);

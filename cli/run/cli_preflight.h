@@ -26,7 +26,7 @@ typedef struct cli_environment {
 } cli_environment;
 
 // The parts of the preflight, for configurations that share an environment: opening it, which may
-// take long, and whether algorithm, network and data set suit one that was opened. OCT_EINTERNAL:
+// take long, and checking that algorithm, network and data set suit the opened one. OCT_EINTERNAL:
 // the environment crashed or hung when it was opened; OCT_EINVAL, or another error: something
 // refuses it. reason is one line that names the key it is about. timing: NULL, or what a reset and
 // a step take, as far as timeout_ms allows and the environment can be stepped.
@@ -43,7 +43,7 @@ OCT_CHECKED oct_err cli_preflight_spec(policy_spec *spec, algo_wants *wants,
 // Whether learner.init_from has layers that fit; tell hears which.
 OCT_CHECKED oct_err cli_preflight_init(const cli_environment *environment, const oct_config *config,
                                        learner_init_fn tell, char *reason, size_t reason_size);
-// All of it; tell hears which layers a run begins with, and which it keeps. A new run in a slow
+// Both parts; tell receives which layers a run begins with, and which it keeps. A new run in a slow
 // environment of Gymnasium gets more actors with fewer environments (cli_timing.h), which is
 // printed. False: the reason was printed, after the place of its key.
 OCT_CHECKED bool cli_preflight_passes(cli_environment *out, const cli_experiment *experiment,

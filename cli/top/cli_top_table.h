@@ -20,7 +20,7 @@ typedef enum cli_top_column {
     CLI_TOP_WAIT,    // replay
     CLI_TOP_RESENT,  // batches
     CLI_TOP_UNACKED, // batches
-    CLI_TOP_MEMORY,  // of the process; this and the next are hidden if no peer has told them
+    CLI_TOP_MEMORY,  // of the process; this and the next are hidden if no peer reports them
     CLI_TOP_RESTARTS,
     CLI_TOP_HEARD, // seconds ago
     CLI_TOP_RELAY, // that it goes through; not shown where there are none

@@ -1,4 +1,4 @@
-"""A network that is read from a file, as the ONNX model and the options that `octet import` goes on with."""
+"""A network that is read from a file, as an ONNX model and options for `octet import`."""
 
 import math
 import re

@@ -118,7 +118,7 @@ def main():
     parser.add_argument("file", type=pathlib.Path)
     parser.add_argument("--activation")
     parser.add_argument("--normaliser", action="store_true", help="FILE is a normaliser of observations")
-    parser.add_argument("--no-normalizer", action="store_true", help="leave out one that FILE contains")
+    parser.add_argument("--no-normalizer", action="store_true", help="leave out a normalizer that FILE contains")
     options = parser.parse_args()
     lower(resource.RLIMIT_AS, MEMORY_BYTES_MAX)
     lower(resource.RLIMIT_CPU, SECONDS_MAX)
