@@ -1,5 +1,35 @@
-// Encodes and decodes the change between two versions of a policy; docs/internals/wire.md has the
-// bytes.
+// Encodes and decodes the change between two versions of a policy; docs/internals/wire.md specifies
+// the bytes.
+//
+// Both sides hold the base. The sender sends only what the receiver cannot derive from the base:
+//
+// 1. The header of a complete policy with base_version set, then a check value: the CRC-32 of every
+//    float, multiplier and code of the result.
+// 2. Floats, because the codes are predicted with the new scales: first all scales, then all other
+//    floats. For each float the difference of the two IEEE words, in zigzag, is split into four
+//    planes of bytes. The upper planes of floats that moved a little are almost all 0, so zstd
+//    shortens them well.
+// 3. For each layer the multipliers (INT4) and the codes. The receiver predicts a code as the old
+//    weight on the new grid: round(old code * old step / new step). The sender sends the residual,
+//    new code - prediction modulo 256, so any code can follow any other. A row with a new scale
+//    costs only the codes that round differently.
+// 4. Each of these arrays is one part: nothing if all its bytes are 0, packed if that is shorter,
+//    otherwise raw. The residual coder (codec_residual.c) packs codes and multipliers, zstd packs
+//    floats.
+//
+// Both sides compute the same prediction on every machine: each operation of ratio_of and predicted
+// is one IEEE 754 operation, and the build contracts none of them.
+//
+// Failures:
+// - The change is not shorter than the complete policy: the writer's capacity ends one byte before
+//   that length, encode returns OCT_EAGAIN, and the sender sends the complete policy.
+// - The receiver holds another version: the header shows it before a part is read (OCT_ENOTFOUND).
+// - The receiver holds another policy with the same version number, for example because a restarted
+//   learner numbered its versions from an older checkpoint: every part decodes, but the check value
+//   of the result differs (OCT_ENOTFOUND). The receiver then asks for a complete policy.
+// - Damaged bytes fail the CRC-32 of the message; bytes that no encoder writes fail in a part
+//   (OCT_EPROTO).
+// Decoding writes next and never base, so after every failure the receiver continues with base.
 #include "codec/codec_delta.h"
 
 #include <inttypes.h>
@@ -13,39 +43,43 @@
 #include "common/oct_bits.h"
 #include "policy/policy_header.h"
 
-#define PLANES       4 // bytes of a float
-#define FLOAT_LEVEL  3
-#define RATIO_MAX    256.0f // beyond it any code but 0 is predicted at its limit
+#define PLANES      4      // bytes of a float
+#define FLOAT_LEVEL 3      // of zstd
+#define RATIO_MAX   256.0f // from here on every code except 0 is predicted at its limit
+// Observation means and inverse deviations, log deviations; bias, gain and offset of each layer.
 #define SPANS_MAX    (3 + 3 * POLICY_LAYERS_MAX)
-#define PACKED_EXTRA 5 // mode and length before packed bytes
+#define PACKED_EXTRA 5 // bytes before packed bytes: kind (u8) and length (u32)
 
-// How the bytes of a part are kept.
+// The kinds of a part, as in the bytes.
 enum { PART_RAW = 0, PART_PACKED = 1, PART_ZERO = 2 };
 
 struct codec_coder {
-    size_t weights_max; // of one layer; 0: the precision has no codes
-    size_t floats_max;
-    size_t bytes_max;
+    size_t weights_max; // weights of the largest layer; 0: the precision has no codes
+    size_t floats_max;  // the larger of the counts of SCALES and OTHERS
+    size_t bytes_max;   // of a complete policy with the longest run name
     codec_residual_coder *residuals;
     ZSTD_CCtx *compressor;
     ZSTD_DCtx *decompressor;
     uint8_t *planes;  // [PLANES][floats_max]
-    int8_t *residual; // [weights_max]
-    uint8_t *bytes;   // [bytes_max], the last change encoded
+    int8_t *residual; // [weights_max], used by encode only
+    uint8_t *bytes;   // [bytes_max], the change that was encoded last
 };
 
 // ---- floats
 
+// One array of floats in an image.
 typedef struct span {
     float *at;
     size_t count;
-    float least;
-    const char *what;
+    float least;      // smallest value that a decoder accepts
+    const char *what; // its name in error messages
 } span;
 
-// What changes seldom stands apart from what always does.
+// Scales change seldom and the other floats with every version, so they have separate planes.
 typedef enum floats { SCALES, OTHERS } floats;
 
+// Lists the arrays of one kind in the order of the bytes; returns their count. A per-tensor layer
+// has one scale.
 static size_t
 spans_of(const policy_image *image, floats which, span spans[SPANS_MAX])
 {
@@ -75,6 +109,7 @@ spans_of(const policy_image *image, floats which, span spans[SPANS_MAX])
     return n;
 }
 
+// Returns the sum of the counts of spans_of. The tensors of image may be NULL.
 static size_t
 floats_count(const policy_image *image, floats which)
 {
@@ -89,7 +124,8 @@ floats_count(const policy_image *image, floats which)
     return count;
 }
 
-// The words of two near floats of one sign are near, so their difference is a small number.
+// Returns the difference of two floats' words in zigzag: 0, -1, 1, -2 … become 0, 1, 2, 3 … Two
+// floats that are close and have the same sign have close words, so the difference is small.
 static uint32_t
 word_difference(float to, float from)
 {
@@ -97,12 +133,14 @@ word_difference(float to, float from)
     return d << 1 ^ (0u - (d >> 31));
 }
 
+// Inverts word_difference.
 static float
 word_add(float from, uint32_t zigzag)
 {
     return oct_float_of(oct_bits_of(from) + (zigzag >> 1 ^ (0u - (zigzag & 1))));
 }
 
+// planes[PLANES][count] = the differences between next and base, the lowest bytes in plane 0.
 static void
 planes_fill(uint8_t *planes, size_t count, const policy_image *next, const policy_image *base,
             floats which)
@@ -120,6 +158,7 @@ planes_fill(uint8_t *planes, size_t count, const policy_image *next, const polic
     }
 }
 
+// Sets the floats of next from those of base and planes[PLANES][count].
 static void
 planes_apply(const uint8_t *planes, size_t count, policy_image *next, const policy_image *base,
              floats which)
@@ -140,7 +179,8 @@ planes_apply(const uint8_t *planes, size_t count, policy_image *next, const poli
 
 // ---- codes
 
-// What one step of the old grid is in steps of the new one.
+// Returns the length of one step of the old grid in steps of the new grid, at most RATIO_MAX. A new
+// step of 0 gives 0: all codes are then 0.
 static float
 ratio_of(float from, float to)
 {
@@ -151,8 +191,9 @@ ratio_of(float from, float to)
     return ratio < RATIO_MAX ? ratio : RATIO_MAX;
 }
 
-// The code that the receiver expects: the old weight on the new grid. Every step is exact or one
-// rounding to nearest even, |code * ratio| < 2^15.
+// Returns the code that the receiver predicts: the old weight on the new grid. Adding and
+// subtracting 1.5 * 2^23 rounds to the nearest whole number, ties to even, because |code * ratio|
+// <= 2^15.
 static inline int32_t
 predicted(int8_t code, float ratio, int32_t limit)
 {
@@ -161,7 +202,7 @@ predicted(int8_t code, float ratio, int32_t limit)
     return moved < -limit ? -limit : moved;
 }
 
-// residual = next - predicted, modulo 256: undone exactly by run_add, whatever the numbers.
+// residual = next - predicted, modulo 256. run_add inverts this exactly for all values.
 static void
 run_subtract(int8_t *restrict residual, const int8_t *restrict next, const int8_t *restrict base,
              uint32_t n, float ratio, int32_t limit)
@@ -177,6 +218,7 @@ run_subtract(int8_t *restrict residual, const int8_t *restrict next, const int8_
     }
 }
 
+// codes, which hold the residual on entry, += predicted, modulo 256.
 static void
 run_add(int8_t *restrict codes, const int8_t *restrict base, uint32_t n, float ratio, int32_t limit)
 {
@@ -191,14 +233,14 @@ run_add(int8_t *restrict codes, const int8_t *restrict base, uint32_t n, float r
     }
 }
 
-// Weights that share one grid in base and in next.
+// Consecutive weights of a row that share one grid in base and one grid in next.
 typedef struct run {
-    size_t at; // in the codes of the layer
+    size_t at; // index of the first code in the layer's codes
     uint32_t count;
-    float ratio;
+    float ratio; // old step / new step, see ratio_of
 } run;
 
-// The g-th run of row j. A row of INT8, or of INT4 whose multipliers stayed, is one run.
+// Returns the g-th run of row j: the whole row if is_whole, otherwise INT4 group g.
 static run
 run_of(const policy_image *next, const policy_image *base, uint32_t l, uint32_t j, uint32_t g,
        bool is_whole)
@@ -216,7 +258,8 @@ run_of(const policy_image *next, const policy_image *base, uint32_t l, uint32_t 
     return r;
 }
 
-// Whether all weights of row j share one grid in base and in next, as far as the ratio goes.
+// Returns true if row j has the same ratio for all its weights: INT8, or INT4 with an unchanged
+// scale and unchanged multipliers.
 static bool
 row_is_run(const policy_image *next, const policy_image *base, uint32_t l, uint32_t j)
 {
@@ -229,7 +272,8 @@ row_is_run(const policy_image *next, const policy_image *base, uint32_t l, uint3
            memcmp(next->multipliers[l] + at, base->multipliers[l] + at, groups) == 0;
 }
 
-// The residual of a layer into out; or, when adding, the codes into out, which held the residual.
+// Computes the residual of layer l into out. If is_adding, out holds the residual on entry and the
+// codes of next on return.
 static void
 codes_walk(int8_t *out, const policy_image *next, const policy_image *base, uint32_t l,
            bool is_adding)
@@ -258,7 +302,8 @@ multiplier_count(const policy_image *image, uint32_t l)
     return (size_t)policy_layer_rows(layer) * policy_int4_groups(policy_layer_columns(layer));
 }
 
-// CRC-32 of all that a change can change, so that one on another base does not go unseen.
+// Returns the CRC-32 of all floats, multipliers and codes, so that a change that was applied to the
+// wrong base is noticed.
 static uint32_t
 result_check(const policy_image *image)
 {
@@ -285,7 +330,7 @@ result_check(const policy_image *image)
 codec_coder *
 codec_coder_create(const policy_spec *spec, policy_precision precision)
 {
-    policy_image measured = {.spec = *spec, .precision = precision};
+    policy_image measured = {.spec = *spec, .precision = precision}; // without a run name
     codec_coder *coder = oct_alloc(sizeof(*coder));
     if (!policy_is_integer(precision)) {
         return coder;
@@ -301,12 +346,12 @@ codec_coder_create(const policy_spec *spec, policy_precision precision)
     coder->compressor = ZSTD_createCCtx();
     coder->decompressor = ZSTD_createDCtx();
     coder->planes = oct_alloc(PLANES * coder->floats_max);
-    // Only the sender touches the pages of these.
+    // calloc, because a receiver never touches these pages and so never gets them.
     coder->residual = calloc(1, coder->weights_max);
     coder->bytes = calloc(1, coder->bytes_max);
     OCT_ASSERT(coder->compressor != NULL && coder->decompressor != NULL &&
                coder->residual != NULL && coder->bytes != NULL);
-    // The first use makes the compressor's tables, which are then used again.
+    // zstd allocates its tables at the first use, so that later uses allocate nothing.
     size_t n = ZSTD_compressCCtx(coder->compressor, coder->bytes, coder->bytes_max, coder->planes,
                                  coder->floats_max, FLOAT_LEVEL);
     OCT_ASSERT(!ZSTD_isError(n));
@@ -335,7 +380,8 @@ is_zero(const uint8_t *bytes, size_t count)
     return count == 0 || (bytes[0] == 0 && memcmp(bytes, bytes + 1, count - 1) == 0);
 }
 
-// rows x columns bytes as whichever is shortest. Codes go through the residual coder.
+// Writes raw[rows][columns] as one part of the shortest kind. is_codes: the residual coder packs
+// the part, otherwise zstd.
 static void
 part_write(codec_coder *coder, oct_writer *writer, const void *raw, uint32_t rows, uint32_t columns,
            bool is_codes)
@@ -347,6 +393,7 @@ part_write(codec_coder *coder, oct_writer *writer, const void *raw, uint32_t row
     }
     size_t left = writer->capacity - writer->used;
     if (!writer->failed && left > PACKED_EXTRA && count > PACKED_EXTRA) {
+        // Packs in place, after the kind and the length, and only into fewer bytes than raw ones.
         uint8_t *out = writer->base + writer->used + PACKED_EXTRA;
         size_t capacity = OCT_MIN(left, count) - PACKED_EXTRA;
         size_t packed;
@@ -379,6 +426,7 @@ floats_write(codec_coder *coder, oct_writer *writer, const policy_image *next,
     }
 }
 
+// Writes the multipliers (INT4) and the codes of layer l.
 static void
 layer_write(codec_coder *coder, oct_writer *writer, const policy_image *next,
             const policy_image *base, uint32_t l)
@@ -409,6 +457,7 @@ codec_delta_encode(codec_coder *coder, const policy_image *base, const policy_im
     if (!policy_is_integer(next->precision)) {
         return OCT_EAGAIN;
     }
+    // One byte less than the complete policy: a change that is not shorter does not fit.
     oct_writer writer = {.base = coder->bytes, .capacity = policy_encoded_size(next) - 1};
     OCT_ASSERT(writer.capacity < coder->bytes_max);
     policy_header_write(&writer, next, base->origin.version, 0);
@@ -431,6 +480,8 @@ codec_delta_encode(codec_coder *coder, const policy_image *base, const policy_im
 
 // ---- decoding
 
+// Reads one part of rows * columns bytes into out. OCT_EPROTO: its kind, length or content is
+// wrong.
 static oct_err
 part_read(codec_coder *coder, policy_parser *d, void *out, uint32_t rows, uint32_t columns,
           bool is_codes)
@@ -473,6 +524,7 @@ floats_read(codec_coder *coder, policy_parser *d, policy_image *next, const poli
     return OCT_OK;
 }
 
+// Reads layer l of next. The scales of next are complete by then, as the prediction needs them.
 static oct_err
 layer_read(codec_coder *coder, policy_parser *d, policy_image *next, const policy_image *base,
            uint32_t l)
@@ -495,6 +547,7 @@ layer_read(codec_coder *coder, policy_parser *d, policy_image *next, const polic
     return OCT_OK;
 }
 
+// Makes the checks of policy_decode on a decoded result: floats, codes and multipliers in range.
 static oct_err
 result_is_sound(const policy_parser *d, const policy_image *image)
 {

@@ -9,12 +9,12 @@
 
 #define SCALE      (1u << CODEC_RANS_FREQ_BITS)
 #define STATE_LOW  (1u << 15) // states are in [STATE_LOW, STATE_LOW << 16)
-#define WORD       2
+#define WORD       2          // bytes
 #define HEAD_BYTES (CODEC_RANS_STATES * 4)
 
 // ---- models
 
-// 2^(-code / 8), scaled by 2^30.
+// Returns 2^(-code / 8) * 2^30, rounded down; 0 for an absent digit.
 static uint32_t
 weight_of(uint8_t code)
 {
@@ -33,7 +33,7 @@ codec_rans_code(double count, double most)
 bool
 codec_rans_model_make(codec_rans_model *model, const uint8_t *codes, unsigned bits)
 {
-    uint64_t share[256], sum = 0; // share: scaled by 2^20
+    uint64_t share[256], sum = 0; // share: probability of a digit * 2^20
     uint32_t digits = 1u << bits, mask = digits - 1;
     for (uint32_t d = 0; d < digits; d++) {
         sum += weight_of(codes[d]);
@@ -44,7 +44,7 @@ codec_rans_model_make(codec_rans_model *model, const uint8_t *codes, unsigned bi
     for (uint32_t d = 0; d < digits; d++) {
         share[d] = ((uint64_t)weight_of(codes[d]) << 20) / sum;
     }
-    uint64_t chance[256]; // of a byte, scaled by 2^40
+    uint64_t chance[256]; // probability of a byte * 2^40
     bool occurs[256];
     uint32_t present = 0, largest = 0;
     for (uint32_t s = 0; s < 256; s++) {
@@ -58,6 +58,8 @@ codec_rans_model_make(codec_rans_model *model, const uint8_t *codes, unsigned bi
         present += occurs[s];
         largest = chance[s] > chance[largest] ? s : largest;
     }
+    // Each byte that can occur gets one slot, and its share of the remaining slots. The most
+    // probable byte gets the slots that rounding down leaves.
     uint32_t used = 0;
     for (uint32_t s = 0; s < 256; s++) {
         uint64_t more = (chance[s] * (SCALE - present)) >> 40;
@@ -96,10 +98,10 @@ codec_rans_encode_begin(codec_rans_encoder *encoder, uint8_t *buffer, size_t cou
     }
 }
 
-// What one symbol does to a state, without a division: x / freq = x * inverse >> shift for all
-// x < 2^31 (Granlund and Montgomery 1994).
+// The constants with which one symbol advances a state without a division: x / freq = x * inverse
+// >> shift for all x < 2^31 (Granlund and Montgomery 1994).
 typedef struct step {
-    uint32_t limit; // from here on the state gives a word away first
+    uint32_t limit; // a state of at least limit first writes its low 16 bits as a word
     uint32_t inverse;
     uint32_t rest; // SCALE - freq
     uint16_t start;
@@ -120,13 +122,14 @@ step_make(step *to, uint32_t freq, uint32_t start)
     to->shift = (uint16_t)(31 + log);
 }
 
+// Returns the state after one symbol. A word is always stored below *at and kept only if *at moves.
 static inline uint32_t
 encode_one(uint32_t x, uint8_t **at, const step *by)
 {
     uint8_t *below = *at - WORD;
     below[0] = (uint8_t)x;
     below[1] = (uint8_t)(x >> 8);
-    uint32_t gives = x >= by->limit; // as a number: a branch would often be mispredicted
+    uint32_t gives = x >= by->limit; // a number, because a branch would often be mispredicted
     *at -= WORD * gives;
     x >>= 16 * gives;
     uint32_t quotient = (uint32_t)(((uint64_t)x * by->inverse) >> by->shift);
@@ -202,6 +205,8 @@ codec_rans_decode_begin(codec_rans_decoder *decoder, const uint8_t *bytes, size_
     return true;
 }
 
+// Returns the next symbol of a state. A word is always loaded from *at and used only if the state
+// fell below STATE_LOW. by[symbol] is freq | start << 16.
 static inline uint8_t
 decode_one(uint32_t *state, const uint8_t **at, const uint8_t *symbol_of, const uint32_t *by)
 {
@@ -210,13 +215,14 @@ decode_one(uint32_t *state, const uint8_t **at, const uint8_t *symbol_of, const 
     uint32_t x =
         (by[symbol] & 0xffff) * (*state >> CODEC_RANS_FREQ_BITS) + slot - (by[symbol] >> 16);
     uint32_t word = (uint32_t)(*at)[1] << 8 | (*at)[0];
-    uint32_t takes = x < STATE_LOW; // as a number: a branch would often be mispredicted
+    uint32_t takes = x < STATE_LOW; // a number, because a branch would often be mispredicted
     *state = x << (16 * takes) | (word & (0u - takes));
     *at += WORD * takes;
     return symbol;
 }
 
-// Symbols near the end of the words: each read is checked.
+// Decodes one symbol of each state near the end of the words, where each read is checked. Returns
+// false if a state needs a word after the last one.
 static bool
 decode_carefully(codec_rans_decoder *decoder, const uint32_t *by, uint8_t *symbols)
 {
@@ -234,7 +240,8 @@ decode_carefully(codec_rans_decoder *decoder, const uint32_t *by, uint8_t *symbo
     return true;
 }
 
-// Groups of symbols for which there are words enough.
+// Decodes groups of CODEC_RANS_STATES symbols without checks. At least one word for each symbol is
+// left.
 static void
 decode_quickly(codec_rans_decoder *decoder, const uint32_t *by, uint8_t *symbols, size_t groups)
 {
@@ -255,14 +262,14 @@ bool
 codec_rans_decode(codec_rans_decoder *decoder, const codec_rans_model *model, uint8_t *symbols,
                   size_t count)
 {
-    uint32_t by[256]; // freq, start
+    uint32_t by[256]; // freq | start << 16
     OCT_ASSERT(count % CODEC_RANS_STATES == 0);
     for (uint32_t s = 0; s < 256; s++) {
         by[s] = model->freq[s] | (uint32_t)model->start[s] << 16;
         memset(decoder->symbol + model->start[s], (int)s, model->freq[s]);
     }
     while (count > 0) {
-        // A symbol takes a word at most, and looks at one.
+        // A symbol loads one word and uses at most that one.
         size_t words = (size_t)(decoder->end - decoder->at) / WORD;
         size_t groups = OCT_MIN(words / CODEC_RANS_STATES, count / CODEC_RANS_STATES);
         if (groups > 0) {

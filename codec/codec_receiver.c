@@ -1,5 +1,6 @@
-// The receiving end of published policies: takes complete policies and changes, and notices missed
-// versions.
+// The receiving end of published policies. The held version and its successor are in two images
+// that exchange their roles, so a policy that fails to decode leaves the held version intact. A
+// complete policy of another precision replaces the images, one with each of the next two policies.
 #include "codec/codec_receiver.h"
 
 #include <inttypes.h>
@@ -8,15 +9,12 @@
 #include "common/oct_base.h"
 #include "policy/policy_header.h"
 
-// The newest version and its successor, in two images that change roles; a complete policy of
-// another precision makes both anew.
-
 struct codec_receiver {
-    policy_image *images[2]; // what is held, and where the next one is decoded
-    codec_coder *coder;
-    uint32_t held; // index of images
-    bool is_empty;
-    uint64_t older; // counted
+    policy_image *images[2]; // the held version and the image for the next one; NULL until needed
+    codec_coder *coder;      // made with the first change; NULL: not yet
+    uint32_t held;           // index of the held version in images
+    bool is_empty;           // no version is held, whatever images contain
+    uint64_t older;          // see codec_receiver_older
 };
 
 codec_receiver *
@@ -64,7 +62,8 @@ fits(const policy_image *image, const policy_head_info *head)
            policy_spec_equal(&image->spec, &head->spec);
 }
 
-// Makes room for a complete policy, as far as there is none of its shape; what is held stays.
+// Makes the image for the next policy, unless the present one has its shape. The held image stays.
+// OCT_EPROTO: the policy would exceed POLICY_BYTES_MAX.
 static oct_err
 room_make(codec_receiver *receiver, const policy_parser *parser, const policy_head_info *head)
 {

@@ -1,5 +1,9 @@
-// Compresses the matrix of residuals of an integer policy: classes of rows and columns, tiles,
-// escapes.
+// Compresses the matrix of residuals of an integer policy. The plan (codec_residual_plan.c) sorts
+// rows and columns into classes and so divides the matrix into tiles. Each tile becomes bytes of
+// digits, and the values that are too large for a digit become escapes (codec_residual_pack.c). The
+// lines (class and sign of each row and column), the escapes and the tiles are then one stream of
+// symbols (codec_rans.c), which is encoded from its end and decoded from its beginning. If that is
+// not shorter than the matrix, the matrix is sent as it is.
 #include "codec/codec_residual.h"
 
 #include <stdlib.h>
@@ -11,21 +15,23 @@
 #include "common/oct_base.h"
 
 // The first byte.
-#define MODE_RAW     0 // residual[rows][columns]
-#define MODE_ZERO    1 // nothing more: all are 0
+#define MODE_RAW     0 // residual[rows][columns] follows
+#define MODE_ZERO    1 // all residuals are 0; nothing follows
 #define MODE_CLASSED 2
 
-#define GROUP 8 // rows that are packed together
+#define GROUP 8 // rows that are packed together, a multiple of CODEC_RESIDUAL_SHARE_MAX
 
 struct codec_residual_coder {
-    size_t weights_max, symbols_max;
+    size_t weights_max, symbols_max; // words has room for symbols_max digits, escapes and lines
     codec_residual_plan plan;
-    uint8_t *work;    // digits of all tiles, or of lines
-    uint8_t *escapes; // [weights_max]
-    uint8_t *words;   // that rANS makes; in decode rows whose columns are in order of class
-    int8_t *rows;     // [GROUP][columns], columns in order of class
-    int8_t *zeros;    // [columns]
-    uint8_t line_codes[16], escape_codes[256];
+    uint8_t *work; // digits of all tiles, then of lines; in decode digits of lines or of one tile
+    uint8_t *escapes; // [weights_max] and padding
+    uint8_t *words;   // the buffer of the rANS encoder; in decode the rows of one class, whose
+                      // columns are in order of class
+    int8_t *rows;     // [GROUP][columns], columns in order of class; in decode one row of waste
+    int8_t *zeros;    // [columns], all 0
+    uint8_t line_codes[16], escape_codes[256]; // of digits (codec_rans.h)
+    // Mode, classes; codes of lines; count, limits and codes of escapes; tiles.
     uint8_t head[2 + 16 + 4 + 256 + CODEC_RESIDUAL_TILES_MAX * 258];
     codec_rans_decoder decoder;
 };
@@ -37,6 +43,7 @@ codec_residual_coder_create(size_t weights_max)
     size_t columns = OCT_MIN(weights_max, (size_t)CODEC_RESIDUAL_LINES_MAX);
     size_t lines = OCT_MIN(weights_max + 1, 2 * (size_t)CODEC_RESIDUAL_LINES_MAX);
     coder->weights_max = weights_max;
+    // Symbols beyond this (many escapes) are not worth coding: classed_encode gives up.
     coder->symbols_max =
         weights_max + weights_max / 4 + lines + CODEC_RESIDUAL_TILES_MAX * CODEC_RANS_STATES + 64;
     coder->work =
@@ -71,7 +78,8 @@ codec_residual_bound(uint32_t rows, uint32_t columns)
 
 // ---- encode
 
-// Packs count <= GROUP rows of one tile; the bytes written.
+// Packs count <= GROUP rows of tile t into symbols and moves *escapes beyond their escapes. Returns
+// the count of symbols. Rows beyond count are zeros.
 static size_t
 group_pack(const codec_residual_coder *coder, uint8_t *symbols, const int8_t *rows, uint32_t count,
            uint32_t width, uint32_t t, uint8_t **escapes)
@@ -92,7 +100,8 @@ group_pack(const codec_residual_coder *coder, uint8_t *symbols, const int8_t *ro
     return written;
 }
 
-// All tiles of one class of rows: digits into work, escapes behind those of earlier ones.
+// Packs all tiles of row class c: the digits of the tile with column class d go to symbols[d], its
+// escapes to escapes[d]. Both move forward.
 static void
 class_pack(codec_residual_coder *coder, const int8_t *residual, uint32_t c,
            uint8_t *symbols[CODEC_RESIDUAL_CLASSES_MAX],
@@ -120,7 +129,8 @@ class_pack(codec_residual_coder *coder, const int8_t *residual, uint32_t c,
     }
 }
 
-// Escapes of the tiles of one class of rows: from where each tile put its own to one after another.
+// Moves the escapes of the tiles of one row class, begin[d] .. end[d], together at `to`. Returns
+// their end.
 static uint8_t *
 class_gather(uint8_t *to, uint8_t *const *begin, uint8_t *const *end, uint32_t tiles)
 {
@@ -132,7 +142,8 @@ class_gather(uint8_t *to, uint8_t *const *begin, uint8_t *const *end, uint32_t t
     return to;
 }
 
-// All tiles' digits into work, all escapes behind one another; the number of escapes.
+// Packs all tiles: their digits into work, their escapes one tile after another into escapes.
+// Returns the count of escapes.
 static size_t
 tiles_pack(codec_residual_coder *coder, const int8_t *residual)
 {
@@ -156,7 +167,7 @@ tiles_pack(codec_residual_coder *coder, const int8_t *residual)
     return (size_t)(escapes_end - coder->escapes);
 }
 
-// Codes for the frequencies of what bytes there are.
+// codes[1 << bits] = the codes of the digits of bytes[count], by their frequency.
 static void
 codes_count(uint8_t *codes, const uint8_t *bytes, size_t count, unsigned bits)
 {
@@ -174,7 +185,8 @@ codes_count(uint8_t *codes, const uint8_t *bytes, size_t count, unsigned bits)
     }
 }
 
-// Padded with values that are never read as escapes.
+// Pads escapes to a whole number of symbols; returns that count. The decoder ignores the padding,
+// because it has the count of escapes. Repeating the first escape adds no new value to the table.
 static size_t
 escapes_pad(uint8_t *escapes, size_t count)
 {
@@ -185,7 +197,8 @@ escapes_pad(uint8_t *escapes, size_t count)
     return count;
 }
 
-// [mode][classes][codes of lines][number of escapes][codes of escapes][tiles] -> out; the bytes.
+// Writes [mode][classes][codes of lines][count of escapes][codes of escapes][tiles]; returns the
+// count of bytes.
 static size_t
 head_write(codec_residual_coder *coder, size_t escapes, uint8_t *out)
 {
@@ -199,7 +212,7 @@ head_write(codec_residual_coder *coder, size_t escapes, uint8_t *out)
         *at++ = (uint8_t)(escapes >> (8 * i));
     }
     if (escapes > 0) {
-        uint32_t low = 0, high = 255; // of the values as they are ordered, -128 being 0
+        uint32_t low = 0, high = 255; // smallest and largest escape, plus 128
         while (coder->escape_codes[low ^ 128] == CODEC_RANS_ABSENT) {
             low++;
         }
@@ -215,6 +228,8 @@ head_write(codec_residual_coder *coder, size_t escapes, uint8_t *out)
     return (size_t)(at - out) + codec_residual_plan_write_tiles(plan, at);
 }
 
+// Encodes by the plan. Returns the count of bytes, or 0 if they do not fit into capacity. The order
+// of encoding is tiles, escapes, lines, as the decoder needs the opposite order.
 static size_t
 classed_encode(codec_residual_coder *coder, const int8_t *residual, uint8_t *out, size_t capacity)
 {
@@ -285,12 +300,15 @@ codec_residual_encode(codec_residual_coder *coder, const int8_t *residual, uint3
 
 // ---- decode
 
-// Escapes that no tile has taken yet.
+// The escapes that no tile has taken yet.
 typedef struct source {
     const uint8_t *escapes;
     const uint8_t *end;
 } source;
 
+// Unpacks the digits of tile (c, d) into arranged[rows of class c][columns] and replaces the
+// markers by escapes. Rows beyond the class, which fill the last byte, go to nowhere. Returns false
+// if the escapes run out.
 static bool
 tile_unpack(const codec_residual_plan *plan, int8_t *arranged, uint32_t c, uint32_t d,
             int8_t *nowhere, const uint8_t *digits, source *from)
@@ -317,7 +335,7 @@ tile_unpack(const codec_residual_plan *plan, int8_t *arranged, uint32_t c, uint3
     return true;
 }
 
-// Reads what stands before the words; the bytes, 0: not sound.
+// Reads the bytes before the states and words. Returns their count, or 0 if they are not valid.
 static size_t
 head_read(codec_residual_coder *coder, uint32_t *escapes, const uint8_t *bytes, size_t length)
 {
@@ -354,7 +372,8 @@ head_read(codec_residual_coder *coder, uint32_t *escapes, const uint8_t *bytes, 
     return tiles > 0 ? at + tiles : 0;
 }
 
-// One class of rows: its tiles, side by side into arranged, then to their places.
+// Decodes the tiles of row class c side by side into arranged, then copies the rows into residual,
+// with rows, columns and signs as in the matrix. Returns false if a tile is not valid.
 static bool
 class_decode(codec_residual_coder *coder, int8_t *residual, uint32_t c, source *from)
 {
@@ -387,6 +406,7 @@ class_decode(codec_residual_coder *coder, int8_t *residual, uint32_t c, source *
     return true;
 }
 
+// Decodes bytes of MODE_CLASSED. The count of escapes is checked before a buffer is filled.
 static oct_err
 classed_decode(codec_residual_coder *coder, int8_t *residual, uint32_t rows, uint32_t columns,
                const uint8_t *bytes, size_t length)

@@ -6,30 +6,32 @@
 
 #include "common/oct_err.h"
 
-// The entropy coder for changes of integer policies: a matrix of residuals (new code minus the code
-// that the receiver predicts) as few bytes. Most residuals are small, many are zero; a weight
-// changes as often as its row (unit) and its column (input) do, and in the direction of the outer
-// product that a gradient is. docs/internals/wire.md has the bytes,
-// docs/internals/decisions/0008-residual-coder.md why they are these.
+// The entropy coder for changes of integer policies. It compresses a matrix of residuals (new code
+// minus the code that the receiver predicts). Most residuals are small and many are 0. The weights
+// of one row (unit) or one column (input) change about equally often, and their signs are close to
+// an outer product, because a gradient is a sum of few of those. docs/internals/wire.md specifies
+// the bytes; docs/internals/decisions/0008-residual-coder.md gives the reasons.
 //
-// Threads: a coder belongs to one thread. Owns: its work space, made by create: no allocation
-// later. Full: encode gives 0 when the bytes do not fit into capacity.
+// Threads: a coder belongs to one thread. Owns: its work space, which create reserves; no
+// allocation later. Full: encode returns 0 if the bytes do not fit into capacity.
 typedef struct codec_residual_coder codec_residual_coder;
 
-// For matrices of up to weights_max residuals.
+// Makes a coder for matrices of up to weights_max residuals.
 codec_residual_coder *codec_residual_coder_create(size_t weights_max);
 void codec_residual_coder_destroy(codec_residual_coder *coder); // NULL is a no-op
 
-// The most bytes that encode writes: never more than a few above rows * columns.
+// Returns the maximum of the bytes that encode writes: rows * columns + 1.
 size_t codec_residual_bound(uint32_t rows, uint32_t columns);
 
-// residual[rows][columns] -> out; the bytes written, 0 when they did not fit. At most 65536 rows
-// and columns. Another build may find other bytes for the same residuals; every build reads them
-// alike.
+// Encodes residual[rows][columns] into out. Returns the count of bytes, or 0 if they do not fit.
+// rows and columns are at most 65536 each, their product at most weights_max. Two builds may write
+// different bytes for the same residuals, because the plan uses floats, but every build decodes all
+// of them alike.
 size_t codec_residual_encode(codec_residual_coder *coder, const int8_t *residual, uint32_t rows,
                              uint32_t columns, uint8_t *out, size_t capacity);
 
-// OCT_EPROTO: bytes[length] are no such matrix; residual then holds anything.
+// Decodes bytes[length] into residual[rows][columns]. OCT_EPROTO: the bytes do not encode a matrix
+// of that size; the content of residual is then undefined.
 OCT_CHECKED oct_err codec_residual_decode(codec_residual_coder *coder, int8_t *residual,
                                           uint32_t rows, uint32_t columns, const uint8_t *bytes,
                                           size_t length);

@@ -1,5 +1,6 @@
-// Packs small residuals into digits of 2, 4 or 8 bits and back, and takes out those that do not
-// fit.
+// Packs residuals into digits of 2, 4 or 8 bits and unpacks them. Values that do not fit into a
+// digit are collected as escapes. The loops have no branches that depend on data, so that the
+// compiler vectorises them.
 #include "codec/codec_residual_pack.h"
 
 #include <stdbool.h>
@@ -7,12 +8,10 @@
 
 #include "common/oct_base.h"
 
-// Residuals of a tile as digits of 2, 4 or 8 bits, rows side by side in one byte, and back; what is
-// beyond a digit goes apart.
+#define CHUNK 64                           // values that are tested together for escapes
+#define WORD  CODEC_RESIDUAL_ESCAPES_SLACK // flags that one comparison covers; the slack follows
 
-#define CHUNK 64 // values that are looked at together for escapes
-#define WORD  CODEC_RESIDUAL_ESCAPES_SLACK
-
+// Returns v for sign 0, -v (modulo 256) for sign -1.
 static inline int8_t
 turned(int8_t v, int8_t sign)
 {
@@ -38,11 +37,11 @@ codec_residual_row_arrange(int8_t *restrict to, const int8_t *restrict from,
 
 // ---- escapes
 
-// Which values of a chunk are escapes, one byte each; nothing beyond count is.
+// flags[CHUNK] = 1 for each of values[count] that is an escape, 0 for others and beyond count.
 static void
 escapes_flag(uint8_t *restrict flags, const int8_t *restrict values, uint32_t count, int8_t most)
 {
-    const int8_t least = (int8_t)-most; // of the type of values: compared without widening
+    const int8_t least = (int8_t)-most; // an int8_t, so that no comparison widens the values
     if (count == CHUNK) {
         for (uint32_t k = 0; k < CHUNK; k++) {
             flags[k] = (uint8_t)(values[k] > most) | (uint8_t)(values[k] < least);
@@ -55,7 +54,7 @@ escapes_flag(uint8_t *restrict flags, const int8_t *restrict values, uint32_t co
     }
 }
 
-// Most words of flags are 0 and cost one comparison.
+// Returns true if one of WORD flags is set. Most words are 0 and cost only this comparison.
 static inline bool
 is_any(const uint8_t *flags)
 {
@@ -85,7 +84,7 @@ codec_residual_escapes_take(uint8_t *restrict escapes, const int8_t *restrict ro
     return n;
 }
 
-// Up to a word of values; the escapes used.
+// Replaces the flagged ones of count values, at most WORD, by escapes. Returns how many were used.
 static inline size_t
 word_give(int8_t *restrict values, const uint8_t *restrict flags, uint32_t count,
           const uint8_t *restrict escapes)
@@ -103,7 +102,7 @@ codec_residual_escapes_give(int8_t *restrict row, uint32_t width, unsigned bits,
                             const uint8_t *restrict escapes, size_t count)
 {
     uint8_t flags[CHUNK];
-    int8_t most = (int8_t)((1 << (bits - 1)) - 1); // only the marker is beyond
+    int8_t most = (int8_t)((1 << (bits - 1)) - 1); // only the marker is outside -most .. most
     size_t n = 0;
     for (uint32_t from = 0; from < width; from += CHUNK) {
         escapes_flag(flags, row + from, OCT_MIN(width - from, (uint32_t)CHUNK), most);
@@ -122,6 +121,7 @@ codec_residual_escapes_give(int8_t *restrict row, uint32_t width, unsigned bits,
 
 // ---- digits
 
+// Returns the digit of v in the low bits; the marker for |v| > most.
 static inline uint8_t
 digit(int8_t v, int8_t most, unsigned bits)
 {
@@ -167,7 +167,7 @@ codec_residual_digits_pack(uint8_t *restrict symbols, const int8_t *const *rows,
     }
 }
 
-// Digits are two's complement.
+// Returns the value of the two's complement digit in the low 2 bits.
 static inline int8_t
 value_2(uint8_t digit_bits)
 {

@@ -1,5 +1,6 @@
-// Chooses how a matrix of residuals is divided: classes of rows and columns, signs, and the digits
-// of each tile.
+// Plans how a matrix of residuals is coded: activity of lines (sampled), classes by k-means, signs
+// by power iteration, then for each tile the width of digits that costs the fewest bits. Bits are
+// estimated from histograms; docs/internals/decisions/0008-residual-coder.md has the measurements.
 #include "codec/codec_residual_plan.h"
 
 #include <math.h>
@@ -9,15 +10,12 @@
 #include "codec/codec_rans.h"
 #include "common/oct_base.h"
 
-// How a matrix of residuals is coded: classes of rows and columns by how much they change, signs of
-// an outer product, and for each tile the bits of a digit that cost least.
-
-#define SIGN_ROUNDS  3 // further ones change little
+#define SIGN_ROUNDS  3 // more rounds change little
 #define KMEAN_ROUNDS 8
-#define BINS         256
-#define SAMPLE_MAX   (1u << 19) // residuals that are looked at to make a plan, at least
-#define ESCAPE_COST  2.0  // bits added to each: their codes are of all tiles, and they take time
-#define SPARSE       0.01 // mean size of a residual below which classes do not pay
+#define BINS         256        // of the histogram from which the first centres are taken
+#define SAMPLE_MAX   (1u << 19) // below this count of residuals, a plan uses all of them
+#define ESCAPE_COST  2.0  // bits for each escape: its table serves all tiles, and it takes time
+#define SPARSE       0.01 // mean |residual| below which classes and signs cost more than they save
 
 void
 codec_residual_plan_init(codec_residual_plan *plan, size_t weights_max)
@@ -67,8 +65,8 @@ codec_residual_plan_tile_bytes(const codec_residual_plan *plan, uint32_t c, uint
 
 // ---- activity and signs
 
-// Large matrices are looked at in part: every step-th row whole (for the columns), and of each row
-// a window of columns that moves from row to row.
+// Large matrices are sampled: every step-th row as a whole for the activity of columns, and for the
+// activity of each row a window of columns, which moves from row to row.
 static void
 sampling_set(codec_residual_plan *plan)
 {
@@ -77,6 +75,7 @@ sampling_set(codec_residual_plan *plan)
     plan->window = OCT_MIN(plan->columns, OCT_MAX(plan->columns / plan->step, 256u));
 }
 
+// Returns the first column of the window of a row.
 static uint32_t
 window_begin(const codec_residual_plan *plan, uint32_t row)
 {
@@ -84,6 +83,7 @@ window_begin(const codec_residual_plan *plan, uint32_t row)
     return row % places * plan->window;
 }
 
+// Sums |residual| over the samples of each row and each column.
 static void
 activity_sum(codec_residual_plan *plan, const int8_t *residual)
 {
@@ -103,6 +103,7 @@ activity_sum(codec_residual_plan *plan, const int8_t *residual)
     }
 }
 
+// Returns the sum of row[count], where the values with turn -1 are negated.
 static int32_t
 turned_sum(const int8_t *restrict row, const int8_t *restrict turn, uint32_t count)
 {
@@ -113,8 +114,8 @@ turned_sum(const int8_t *restrict row, const int8_t *restrict turn, uint32_t cou
     return sum;
 }
 
-// Signs of rows from those of columns, then the other way round: power iterations for the first
-// singular vectors.
+// Finds the signs of rows from those of columns and then the reverse, again and again: power
+// iterations for the signs of the first pair of singular vectors.
 static void
 signs_turn(codec_residual_plan *plan, const int8_t *residual)
 {
@@ -142,6 +143,7 @@ signs_turn(codec_residual_plan *plan, const int8_t *residual)
 
 // ---- classes
 
+// Returns the class whose centre is nearest to value; the centres increase.
 static uint32_t
 nearest(const float *centre, uint32_t classes, float value)
 {
@@ -152,7 +154,8 @@ nearest(const float *centre, uint32_t classes, float value)
     return best;
 }
 
-// Values at equal shares of all lines, out of bins.
+// Sets the first centres to the quantiles (2 c + 1) / (2 classes) of value[count], from a
+// histogram.
 static void
 centres_begin(float *centre, uint32_t classes, const float *value, uint32_t count)
 {
@@ -174,14 +177,15 @@ centres_begin(float *centre, uint32_t classes, const float *value, uint32_t coun
     }
 }
 
-// k-means of the logarithm of the mean activity of a line.
+// Sorts count lines into classes by k-means of log2 of their mean |residual|; activity[i] is a sum
+// over `across` residuals.
 static void
 classes_find(uint8_t *class_of, const int32_t *activity, uint32_t count, uint32_t across,
              uint32_t classes, float *value)
 {
     float centre[CODEC_RESIDUAL_CLASSES_MAX];
     for (uint32_t i = 0; i < count; i++) {
-        value[i] = log2f((float)activity[i] / (float)across + 0.0005f);
+        value[i] = log2f((float)activity[i] / (float)across + 0.0005f); // finite for idle lines
     }
     centres_begin(centre, classes, value, count);
     for (int round = 0; round < KMEAN_ROUNDS; round++) {
@@ -199,7 +203,8 @@ classes_find(uint8_t *class_of, const int32_t *activity, uint32_t count, uint32_
     }
 }
 
-// Lines in the order of their class, from class_of.
+// order[count] = the lines sorted by class, then by index; begin[classes + 1] = where each class
+// begins in order.
 static void
 order_make(uint16_t *order, uint32_t *begin, const uint8_t *class_of, uint32_t count,
            uint32_t classes)
@@ -232,13 +237,15 @@ orders_make(codec_residual_plan *plan)
 
 // ---- digits
 
+// Returns the bits of count equal symbols among total.
 static double
 entropy_term(double count, double total)
 {
     return count > 0.0 ? -count * log2(count / total) : 0.0;
 }
 
-// Bits that all values cost with digits -most..most, the rest being escapes.
+// Returns the estimated bits of all values of a tile with digits -most .. most, where all other
+// values are escapes, and of its table. histogram[v + 128] counts the value v.
 static double
 digits_cost(const uint32_t histogram[256], double total, int most, unsigned bits)
 {
@@ -256,7 +263,9 @@ digits_cost(const uint32_t histogram[256], double total, int most, unsigned bits
     return entropy + entropy_term(outside, total) + escape + ESCAPE_COST * outside + table;
 }
 
-// What was not seen does not occur, if all was seen. Zeros fill the last bytes of a tile.
+// Returns the code of a value that occurs count times in the histogram. A count of 0 means absent
+// only if the histogram covers all rows. Value 0 always occurs, because zeros fill the last byte of
+// a tile.
 static uint8_t
 code_of(const codec_residual_plan *plan, int value, double count, double common)
 {
@@ -264,6 +273,7 @@ code_of(const codec_residual_plan *plan, int value, double count, double common)
     return occurs ? codec_rans_code(count, common) : CODEC_RANS_ABSENT;
 }
 
+// Chooses bits and most of tile t by the least cost, and sets its codes.
 static void
 tile_choose(codec_residual_plan *plan, uint32_t t, const uint32_t histogram[256])
 {
@@ -278,7 +288,7 @@ tile_choose(codec_residual_plan *plan, uint32_t t, const uint32_t histogram[256]
     for (size_t i = 0; i < OCT_COUNTOF(digit_bits); i++) {
         unsigned bits = digit_bits[i];
         int most = bits == 8 ? largest : (1 << (bits - 1)) - 1;
-        // Wider digits have to be that much shorter: they take longer.
+        // Wider digits take longer to code, so they must save 1.5 % of the bits for each step.
         double cost = digits_cost(histogram, total, most, bits) * (1.0 + 0.015 * (double)i);
         if (cost < least) {
             least = cost;
@@ -301,7 +311,8 @@ tile_choose(codec_residual_plan *plan, uint32_t t, const uint32_t histogram[256]
     plan->codes[t][(mask + 1) / 2] = code_of(plan, -128, outside, common);
 }
 
-// Of every step-th row of each class.
+// Adds the values of every step-th row of row class c, with their signs flipped, to
+// histogram[column class][value + 128].
 static void
 class_count(const codec_residual_plan *plan, const int8_t *residual, uint32_t c,
             uint32_t histogram[][256])
@@ -334,7 +345,8 @@ digits_choose(codec_residual_plan *plan, const int8_t *residual)
     }
 }
 
-// More classes fit closer, and each tile costs a table: what paid on traces of real runs.
+// Returns how many classes to make. More classes fit better, but each tile costs a table; these
+// limits were best on traces of real runs.
 static uint32_t
 classes_count(size_t weights, uint32_t lines)
 {
@@ -406,6 +418,8 @@ codec_residual_plan_write_lines(const codec_residual_plan *plan, uint8_t *out)
     }
 }
 
+// Reads class and sign of count lines, the digits first .. first + count - 1 of bytes. Returns
+// false if a class does not exist.
 static bool
 lines_read(uint8_t *class_of, int8_t *turn, uint32_t count, uint32_t classes, const uint8_t *bytes,
            uint32_t first)
@@ -459,7 +473,8 @@ codec_residual_plan_write_tiles(const codec_residual_plan *plan, uint8_t *out)
     return (size_t)(at - out);
 }
 
-// One tile's; NULL: not sound.
+// Reads bits, most and codes of tile t. Returns the address after them, or NULL if they are not
+// valid.
 static const uint8_t *
 tile_read(codec_residual_plan *plan, uint32_t t, const uint8_t *at, const uint8_t *end)
 {
