@@ -8,6 +8,7 @@
 #include "common/oct_base.h"
 #include "common/oct_text.h"
 #include "nn/nn_trainer.h"
+#include "policy/policy_contract.h"
 #include "policy/policy_net.h"
 #include "quantizer/quantizer_observed.h"
 #include "quantizer/quantizer_project.h"
@@ -20,6 +21,7 @@ struct distill_student {
     policy_spec teacher_spec;
     policy_origin origin;
     policy_net *teacher;
+    policy_image contract; // the teacher's, and nothing else
     distill_options options;
     distill_loss loss;
     nn_context *context;
@@ -134,6 +136,7 @@ distill_create(distill_student **out, const policy_image *teacher, const distill
     student->origin.base_version = 0;
     student->origin.eval_return = NAN;
     student->teacher = net;
+    policy_contract_copy(&student->contract, teacher);
     student->options = *options;
     student->projector = projector;
     student_reserve(student);
@@ -151,6 +154,7 @@ distill_destroy(distill_student *student)
     nn_trainer_fini(&student->trainer);
     nn_context_destroy(student->context);
     policy_net_destroy(student->teacher);
+    free(student->contract.contract);
     quantizer_projector_destroy(student->projector);
     quantizer_observed_destroy(student->observed);
     free(student->x);
@@ -392,6 +396,7 @@ distill_image(const distill_student *student, policy_precision precision, policy
     if (err == OCT_OK) {
         made->origin = student->origin;
         made->origin.updates = student->updates;
+        policy_contract_copy(made, &student->contract);
         err = quantizer_convert_folded(made, params, NULL, &student->options.method);
         if (student->observed != NULL) {
             quantizer_scaling scaling = quantizer_observed_scaling(student->observed);

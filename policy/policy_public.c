@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "common/oct_base.h"
+#include "policy/policy_contract.h"
 #include "policy/policy_file.h"
 #include "policy/policy_net.h"
 
@@ -37,7 +38,25 @@ struct octet_policy {
     policy_scratch *scratch;
     float *outputs; // [ROWS_MAX][outputs]
     float *extra;   // [policy_spec_extra_dim] of one row
+    char *contract; // what keys and texts point into
+    uint32_t entries;
+    const char *keys[POLICY_CONTRACT_ENTRIES_MAX], *texts[POLICY_CONTRACT_ENTRIES_MAX];
 };
+
+// Copies keys and texts of the contract, each with a zero byte behind it: they take less room than
+// their lengths in the contract do.
+static void
+contract_keep(octet_policy *policy, const policy_image *image)
+{
+    policy_contract_entry entry;
+    char *to = policy->contract = oct_alloc(image->contract_bytes + 1);
+    for (size_t at = 0; policy_contract_next(image, &at, &entry); policy->entries++) {
+        policy->keys[policy->entries] = memcpy(to, entry.key, entry.key_length);
+        to += entry.key_length + 1;
+        policy->texts[policy->entries] = memcpy(to, entry.text, entry.text_length);
+        to += entry.text_length + 1;
+    }
+}
 
 static int
 policy_from_image(octet_policy **out, const policy_image *image, char *error, size_t error_size)
@@ -55,6 +74,7 @@ policy_from_image(octet_policy **out, const policy_image *image, char *error, si
     policy->scratch = policy_scratch_create(&image->spec, ROWS_MAX);
     policy->outputs = oct_alloc(ROWS_MAX * policy_spec_outputs(&image->spec) * sizeof(float));
     policy->extra = oct_alloc((policy_spec_extra_dim(&image->spec) + 1) * sizeof(float));
+    contract_keep(policy, image);
     *out = policy;
     return OCTET_POLICY_OK;
 }
@@ -98,6 +118,7 @@ octet_policy_free(octet_policy *policy)
         policy_scratch_destroy(policy->scratch);
         free(policy->outputs);
         free(policy->extra);
+        free(policy->contract);
         free(policy);
     }
 }
@@ -134,6 +155,9 @@ octet_policy_get_info(const octet_policy *policy, octet_policy_info *info)
         .obs_channels = spec->layers[0].conv.channels,
         .action_low = spec->action_kind == POLICY_BOX ? spec->action_low : NULL,
         .action_high = spec->action_kind == POLICY_BOX ? spec->action_high : NULL,
+        .metadata_count = policy->entries,
+        .metadata_keys = policy->keys,
+        .metadata_texts = policy->texts,
     };
     if (info->size < sizeof(info->size)) {
         return OCTET_POLICY_EINVAL;

@@ -172,6 +172,8 @@ def act(policy, y):
     if policy["action_kind"] == BOX:
         low, high = policy["low"].astype(np.float64), policy["high"].astype(np.float64)
         y = y[:policy["actions"]]
+        if policy.get("direct"):
+            return np.clip(y, low, high)
         t = np.clip(y, -1, 1) if policy["head"] == GAUSSIAN else np.tanh(y)
         return low + (t + 1) / 2 * (high - low)
     if policy["head"] == ATOMS:
@@ -241,6 +243,9 @@ def sample(policy, y, rng):
         z = (drawn[i] - y[i]) / s
         log_prob += (F(-0.5) * (z * z) - log_s) - f("0x1.d67f1cp-1")
     for i, u in enumerate(drawn):
+        if policy.get("direct"):
+            action.append(min(max(u, policy["low"][i]), policy["high"][i]))
+            continue
         t = min(max(u, F(-1)), F(1))
         if policy["head"] == TANH_GAUSSIAN:
             t, a = tanh(u), np.abs(u)
@@ -285,6 +290,8 @@ def header(policy, base_version):
         out += struct.pack("<Iff", policy["atoms"], policy["value_min"], policy["value_max"])
     if policy["head"] == GAUSSIAN:
         out += struct.pack("<B", policy["deviation"] is None)
+        if version_of(policy, base_version > 0) == 5:
+            out += struct.pack("<B", policy.get("direct", False))
     out += struct.pack("<BB", policy["normalise"], len(policy["layers"]))
     for layer in policy["layers"]:
         outputs, inputs = layer["shape"]
@@ -292,7 +299,16 @@ def header(policy, base_version):
         out += struct.pack("<BIIBB", kind, inputs, outputs, layer["activation"], layer["norm"])
         if kind == 2:
             out += struct.pack("<IIIIBBB", *layer["conv"], 1, 0)  # stride 1, no padding
+    if version_of(policy, base_version > 0) == 5:
+        entries = b"" if base_version > 0 else contract(policy)
+        out += struct.pack("<I", len(entries)) + entries
     return out
+
+
+def contract(policy):
+    """Keys with one byte of length, texts with two."""
+    pairs = [(key.encode(), value.encode()) for key, value in policy.get("contract", {}).items()]
+    return b"".join(struct.pack("<B", len(key)) + key + struct.pack("<H", len(value)) + value for key, value in pairs)
 
 
 def deviations(policy):
@@ -301,6 +317,8 @@ def deviations(policy):
 
 
 def version_of(policy, is_change):
+    if policy.get("direct") or (policy.get("contract") and not is_change):
+        return 5
     if policy["head"] in (GAUSSIAN, TANH_GAUSSIAN):
         return 4
     if policy["layers"][0]["conv"] is not None:

@@ -18,6 +18,8 @@ import golden_policy as g
 from golden_policy import F
 
 ROWS = 24
+CONTRACT = {"joint_names": "hip,thigh,calf", "octet.input": "obs", "ключ": "Größe 0,1 €", "empty": "", "octet.output": "logits",
+            "long": "0.25," * 200}
 
 
 def make_layer(rng, inputs, outputs, activation, norm, per_tensor):
@@ -227,6 +229,12 @@ def main(folder):
     write(folder, "gauss_int4", policy)
     write_draws(folder, "gauss_int4", policy)
     write_change(folder, "gauss_int4", policy)
+    ends = {"low": np.array([-np.inf, -2, -np.inf], F), "high": np.array([np.inf, 3, 0.5], F)}
+    policy = make_policy(9, [5, 33, 20, 3], g.ELU, False, precision=g.INT8, **dict(own, direct=True, **ends))
+    write(folder, "direct_int8", policy)
+    write_draws(folder, "direct_int8", policy)
+    write_change(folder, "direct_int8", policy)
+    write(folder, "contract_fp32", make_policy(10, [5, 20, 7], g.TANH, False, precision=g.FP32, head=g.LOGITS, contract=CONTRACT))
     write(folder, "atoms_int8", make_policy(4, [6, 17, 33], g.TANH, False, precision=g.INT8, **atoms))
 
 

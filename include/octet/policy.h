@@ -67,6 +67,12 @@ typedef struct octet_policy_info {
     uint32_t obs_height, obs_width, obs_channels;
     /* Box: the bounds of actions, [action_count], the policy's own until it is freed; else NULL. */
     const float *action_low, *action_high;
+    /* What an imported model said beside its network, such as the names of joints and default
+     * positions, and under "octet.input" and "octet.output" the names of its tensors: UTF-8 in the
+     * model's order, the policy's own until it is freed. 0 entries: the policy was not imported. */
+    uint32_t metadata_count;
+    const char *const *metadata_keys;  /* [metadata_count] */
+    const char *const *metadata_texts; /* [metadata_count] */
 } octet_policy_info;
 
 typedef struct octet_policy octet_policy;

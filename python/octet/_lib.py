@@ -73,7 +73,8 @@ class Info(Structure):
                 ("obs_bytes", c_uint32), ("action_kind", c_uint32), ("action_count", c_uint32),
                 ("action_bytes", c_uint32), ("output_count", c_uint32), ("isa", c_char_p),
                 ("obs_height", c_uint32), ("obs_width", c_uint32), ("obs_channels", c_uint32),
-                ("action_low", POINTER(c_float)), ("action_high", POINTER(c_float))]
+                ("action_low", POINTER(c_float)), ("action_high", POINTER(c_float)),
+                ("metadata_count", c_uint32), ("metadata_keys", POINTER(c_char_p)), ("metadata_texts", POINTER(c_char_p))]
 
 
 class Divergence(Structure):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any
 
@@ -29,7 +29,8 @@ class PolicyInfo:
 
     obs_shape is (rows, columns, channels) if the network begins with a convolution, else (obs_count,): the file does not
     store the shape of other observations. action_low and action_high are a box's, None for discrete actions; those are 0 ..
-    action_count - 1, to which a Discrete space with a `start` adds its start.
+    action_count - 1, to which a Discrete space with a `start` adds its start. input_name, output_name and metadata are those of
+    the model that the policy was imported from.
     """
 
     env_id: str
@@ -49,6 +50,9 @@ class PolicyInfo:
     action_low: tuple[float, ...] | None
     action_high: tuple[float, ...] | None
     output_count: int
+    input_name: str | None
+    output_name: str | None
+    metadata: dict[str, str] = field(hash=False)
 
 
 @dataclass(frozen=True)
@@ -96,6 +100,8 @@ class Policy:
         self._handle = handle.value
         info = _lib.Info(ctypes.sizeof(_lib.Info))
         _lib.check(lib.octet_policy_get_info(self._handle, _lib.byref(info)), b"the policy has no info")
+        metadata = {key.decode(): text.decode() for key, text in zip(
+            info.metadata_keys[: info.metadata_count], info.metadata_texts[: info.metadata_count], strict=True)}
         self.info = PolicyInfo(
             env_id=info.env_id.decode(errors="replace"), run_name=info.run_name.decode(errors="replace"),
             run_id=info.run_id, version=info.version,
@@ -107,7 +113,8 @@ class Policy:
             discrete=info.action_kind == 1, action_count=info.action_count,
             action_low=tuple(info.action_low[: info.action_count]) if info.action_low else None,
             action_high=tuple(info.action_high[: info.action_count]) if info.action_high else None,
-            output_count=info.output_count)
+            output_count=info.output_count, input_name=metadata.pop("octet.input", None),
+            output_name=metadata.pop("octet.output", None), metadata=metadata)
 
     def __reduce__(self) -> tuple[Any, ...]:
         self._live()

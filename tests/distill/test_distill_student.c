@@ -4,6 +4,7 @@
 #include "common/oct_base.h"
 #include "common/oct_rng.h"
 #include "distill/distill_student.h"
+#include "policy/policy_contract.h"
 #include "policy/policy_net.h"
 #include "quantizer/quantizer_probe.h"
 #include "tests/support/oct_test.h"
@@ -274,6 +275,23 @@ test_the_same_seed_gives_the_same_bytes(void **state)
 }
 
 static void
+test_the_contract_is_the_teachers(void **state)
+{
+    (void)state;
+    policy_image *teacher = teacher_of(POLICY_HEAD_TANH, 0, false), *image;
+    policy_contract_entry entry;
+    assert_true(policy_contract_add(teacher, "joint_names", "hip,thigh,calf"));
+    assert_true(policy_contract_add(teacher, POLICY_CONTRACT_INPUT, "obs"));
+    distill_student *student = student_create(teacher, DISTILL_SQUARES, POLICY_INT8);
+    T_OK(distill_image(student, POLICY_INT8, &image));
+    assert_int_equal(image->contract_bytes, teacher->contract_bytes);
+    assert_true(policy_contract_find(image, POLICY_CONTRACT_INPUT, &entry));
+    policy_image_destroy(image);
+    distill_destroy(student);
+    policy_image_destroy(teacher);
+}
+
+static void
 test_what_cannot_be_learned_is_refused(void **state)
 {
     (void)state;
@@ -306,6 +324,7 @@ main(void)
         cmocka_unit_test(test_distributions_are_learned_as_their_means),
         cmocka_unit_test(test_a_gaussians_own_deviations_are_the_teachers),
         cmocka_unit_test(test_the_same_seed_gives_the_same_bytes),
+        cmocka_unit_test(test_the_contract_is_the_teachers),
         cmocka_unit_test(test_what_cannot_be_learned_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

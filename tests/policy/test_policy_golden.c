@@ -4,6 +4,7 @@
 
 #include "codec/codec_delta.h"
 #include "common/oct_file.h"
+#include "policy/policy_contract.h"
 #include "policy/policy_math.h"
 #include "tests/policy/random_policy.h"
 
@@ -118,7 +119,8 @@ expect_action(const policy_spec *spec, const float *y, const uint32_t *want)
         float a, b;
         memcpy(&a, &got[i], sizeof(a));
         memcpy(&b, &want[i], sizeof(b));
-        T_NEAR(a, b, 1e-6 * (double)(spec->action_high[i] - spec->action_low[i]), 0.0);
+        float width = spec->action_high[i] - spec->action_low[i];
+        T_NEAR(a, b, spec->action_direct ? 0.0 : 1e-6 * (double)width, 0.0);
     }
 }
 
@@ -288,6 +290,7 @@ test_draws_of_each_distribution(void **state)
     check_draws("gauss_int4");
     check_draws("gauss_state_int8");
     check_draws("squash_int8");
+    check_draws("direct_int8");
 }
 
 static void
@@ -297,6 +300,7 @@ test_a_change_makes_the_next_version(void **state)
     expect_change("box_int8");
     expect_change("box_int4");
     expect_change("gauss_int4");
+    expect_change("direct_int8");
 }
 
 static void
@@ -316,6 +320,33 @@ test_a_change_of_convolutions_makes_the_next_version(void **state)
     (void)state;
     expect_change("conv_box_int8");
     expect_change("conv_box_int4");
+}
+
+static void
+test_a_contract_has_the_entries_that_were_written(void **state)
+{
+    (void)state;
+    check("contract_fp32");
+    policy_image *image = image_read("contract_fp32");
+    static const char *const entries[][2] = {
+        {"joint_names", "hip,thigh,calf"}, {"octet.input", "obs"},
+        {"ключ", "Größe 0,1 €"},           {"empty", ""},
+        {"octet.output", "logits"},
+    };
+    policy_contract_entry entry;
+    size_t at = 0;
+    for (size_t i = 0; i < OCT_COUNTOF(entries); i++) {
+        assert_true(policy_contract_next(image, &at, &entry));
+        assert_int_equal(entry.key_length, strlen(entries[i][0]));
+        assert_memory_equal(entry.key, entries[i][0], entry.key_length);
+        assert_int_equal(entry.text_length, strlen(entries[i][1]));
+        assert_memory_equal(entry.text, entries[i][1], entry.text_length);
+    }
+    // A text of more bytes than one byte counts.
+    assert_true(policy_contract_next(image, &at, &entry));
+    assert_int_equal(entry.text_length, 1000);
+    assert_false(policy_contract_next(image, &at, &entry));
+    policy_image_destroy(image);
 }
 
 static void
@@ -340,6 +371,7 @@ main(int argc, char **argv)
         cmocka_unit_test(test_a_change_makes_the_next_version),
         cmocka_unit_test(test_convolutions),
         cmocka_unit_test(test_a_change_of_convolutions_makes_the_next_version),
+        cmocka_unit_test(test_a_contract_has_the_entries_that_were_written),
         cmocka_unit_test(test_atoms_on_bytes),
     };
     if (argc != 2) {

@@ -3,6 +3,7 @@
 
 #include "codec/codec_delta.h"
 #include "common/oct_file.h"
+#include "policy/policy_contract.h"
 #include "tests/policy/random_policy.h"
 
 #include <unistd.h>
@@ -139,6 +140,32 @@ test_it_acts_as_the_network_inside(void **state)
         T_NEAR(box[i], -1.0 + (tanh((double)outputs[i]) + 1.0) / 2.0 * 4.0, 1e-6, 0.0);
     }
     octet_policy_free(continuous);
+}
+
+// Keys and texts end where they end in the file; the last one is empty.
+static void
+test_metadata_is_that_of_the_file_in_its_order(void **state)
+{
+    (void)state;
+    static const char *const entries[][2] = {
+        {"joint_names", "hip,thigh,calf"}, {"octet.input", "obs"}, {"k", ""}};
+    policy_image *image = small_image(POLICY_INT8, false);
+    octet_policy *plain = load(small_image(POLICY_INT8, false));
+    for (size_t i = 0; i < OCT_COUNTOF(entries); i++) {
+        assert_true(policy_contract_add(image, entries[i][0], entries[i][1]));
+    }
+    octet_policy *policy = load(image);
+    octet_policy_info info = {.size = sizeof(info)};
+    assert_int_equal(octet_policy_get_info(policy, &info), OCTET_POLICY_OK);
+    assert_int_equal(info.metadata_count, OCT_COUNTOF(entries));
+    for (size_t i = 0; i < OCT_COUNTOF(entries); i++) {
+        assert_string_equal(info.metadata_keys[i], entries[i][0]);
+        assert_string_equal(info.metadata_texts[i], entries[i][1]);
+    }
+    assert_int_equal(octet_policy_get_info(plain, &info), OCTET_POLICY_OK);
+    assert_int_equal(info.metadata_count, 0);
+    octet_policy_free(policy);
+    octet_policy_free(plain);
 }
 
 // Rows beyond one tile of the batch, in every precision.
@@ -328,6 +355,7 @@ main(void)
         cmocka_unit_test(test_a_file_is_loaded_as_its_bytes),
         cmocka_unit_test(test_it_samples_as_the_network_inside),
         cmocka_unit_test(test_a_batch_samples_as_its_rows_one_by_one),
+        cmocka_unit_test(test_metadata_is_that_of_the_file_in_its_order),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -18,7 +18,7 @@ import pytest
 
 GOLDEN = pathlib.Path(__file__).parents[1] / "data" / "policy"
 INTEGER = ["relu_int8", "relu_int8_per_tensor", "box_int8", "box_int4", "logits_int8", "gauss_int8", "squash_int8",
-           "conv_box_int8"]
+           "conv_box_int8", "direct_int8"]
 
 
 def golden(name):
@@ -44,7 +44,16 @@ def test_a_batch_has_the_bits_of_the_golden_files(name):
         assert np.array_equal(policy.outputs(obs[row]).view(np.uint32), outputs[row])
 
 
-@pytest.mark.parametrize("name", ["logits_int8", "gauss_int8", "gauss_state_int8", "squash_int8"])
+def test_info_has_the_metadata_of_an_imported_policy():
+    info = octet.Policy(GOLDEN / "contract_fp32.oct").info
+    assert (info.input_name, info.output_name) == ("obs", "logits")
+    assert list(info.metadata.items()) == [("joint_names", "hip,thigh,calf"), ("ключ", "Größe 0,1 €"), ("empty", ""), ("long", "0.25," * 200)]
+    plain = octet.Policy(GOLDEN / "logits_int8.oct").info
+    assert (plain.input_name, plain.output_name, plain.metadata) == (None, None, {})
+    assert len({info, plain}) == 2
+
+
+@pytest.mark.parametrize("name", ["logits_int8", "gauss_int8", "gauss_state_int8", "squash_int8", "direct_int8"])
 def test_draws_have_the_bits_of_the_golden_files(name):
     policy = octet.Policy(GOLDEN / f"{name}.oct")
     obs, draws = golden(name)[0].view(np.float32), golden(f"{name}_draws")
