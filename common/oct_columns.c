@@ -2,12 +2,12 @@
 // by.
 #include "common/oct_columns.h"
 
+#include <inttypes.h>
 #include <math.h>
-#include <stdbool.h>
 #include <string.h>
 
-#define CONSTANT_SHARE      1e-4 // of the largest deviation, or of 1 where that is larger
-#define CONSTANT_MEAN_SHARE 1e-6 // of the column's own mean: about the rounding of a float
+#define ROUNDING  1e-6 // of a column's mean: eight steps of a float
+#define NAMED_MAX 8u   // columns that a text names
 
 void
 oct_columns_measure(oct_columns *columns, const float *x, uint32_t rows)
@@ -53,28 +53,23 @@ deviation_of(const oct_columns *columns, uint32_t i)
     return sqrt(columns->squares[i] / fmax(columns->rows, 1.0));
 }
 
-// What a column's deviation must have for it to have varied, where the largest one is this.
-static double
-least_of(const oct_columns *columns, uint32_t i, double largest)
+// Returns true if the deviation of a column is more than its own numbers are rounded by.
+static bool
+has_varied(const oct_columns *columns, uint32_t i)
 {
-    double least = CONSTANT_SHARE * fmin(largest, 1.0);
-    return fmax(least, CONSTANT_MEAN_SHARE * fabs(columns->mean[i]));
+    double deviation = deviation_of(columns, i);
+    return deviation > 0 && deviation >= ROUNDING * fabs(columns->mean[i]);
 }
 
 void
 oct_columns_scales(const oct_columns *columns, double *scale)
 {
-    double largest = 0.0, logs = 0.0;
-    for (uint32_t i = 0; i < columns->count; i++) {
-        scale[i] = deviation_of(columns, i);
-        largest = fmax(largest, scale[i]);
-    }
+    double logs = 0.0;
     uint32_t varied = 0;
     for (uint32_t i = 0; i < columns->count; i++) {
-        bool has_varied = scale[i] > 0 && scale[i] >= least_of(columns, i, largest);
-        logs += has_varied ? log(scale[i]) : 0.0;
-        varied += has_varied;
-        scale[i] = has_varied ? scale[i] : 0.0;
+        scale[i] = has_varied(columns, i) ? deviation_of(columns, i) : 0.0;
+        logs += scale[i] > 0 ? log(scale[i]) : 0.0;
+        varied += scale[i] > 0;
     }
     double typical = varied > 0 ? exp(logs / varied) : 1.0;
     for (uint32_t i = 0; i < columns->count; i++) {
@@ -82,4 +77,20 @@ oct_columns_scales(const oct_columns *columns, double *scale)
             fmax(ldexp(1.0, -OCT_COLUMNS_EXPONENT_MAX),
                  fmin(ldexp(1.0, OCT_COLUMNS_EXPONENT_MAX), scale[i] > 0 ? scale[i] : typical));
     }
+}
+
+uint32_t
+oct_columns_left_out(const oct_columns *columns, oct_text *text)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < columns->count; i++) {
+        if (!has_varied(columns, i) && count++ < NAMED_MAX) {
+            oct_text_add(text, "%s%" PRIu32 " (mean %.9g, deviation %.3g)", count > 1 ? ", " : "",
+                         i, columns->mean[i], deviation_of(columns, i));
+        }
+    }
+    if (count > NAMED_MAX) {
+        oct_text_add(text, " and %" PRIu32 " more", count - NAMED_MAX);
+    }
+    return count;
 }

@@ -3,6 +3,8 @@
 
 #include <stdint.h>
 
+#include "common/oct_text.h"
+
 // Mean and deviation of each column of rows that come in parts: sums of squared differences from
 // the mean, joined as Chan, Golub and LeVeque (1979) do, in double.
 //
@@ -19,14 +21,18 @@ void oct_columns_measure(oct_columns *columns, const float *x, uint32_t rows);
 // Takes the rows of a part in, which has as many columns; both together have at least one row.
 void oct_columns_join(oct_columns *columns, const oct_columns *part);
 
-// What numbers of each column are to be divided by, into scale[count]: its deviation. A column that
-// hardly varied (deviation below 1e-4, and below 1e-4 of the largest one; or below 1e-6 of its own
-// mean) tells nothing about its range: it gets the geometric mean of the deviations of those that
-// did vary, 1 where none did. So it does not drown the others when it does vary, nor do weights of
-// inputs that never vary drown other weights. 2^-60 to 2^60, so that products with weights stay
-// finite.
+// What numbers of each column are to be divided by, into scale[count]: its deviation, whatever
+// those of others are. Left out is a column that varied by no more than its own numbers are rounded
+// by (deviation 0, or below 1e-6 of its mean), as that tells nothing about its range: it gets the
+// geometric mean of the other deviations, 1 where there are none. So it does not drown the others
+// when it does vary, nor do weights of inputs that never vary drown other weights. 2^-60 to 2^60,
+// so that products with weights stay finite.
 void oct_columns_scales(const oct_columns *columns, double *scale);
 
 #define OCT_COLUMNS_EXPONENT_MAX 60 // of oct_columns_scales
+
+// Adds the first few columns that are left out to text, with mean and deviation. Gives the number
+// of all of them.
+uint32_t oct_columns_left_out(const oct_columns *columns, oct_text *text);
 
 #endif // COMMON_OCT_COLUMNS_H

@@ -9,10 +9,12 @@
 #include "common/oct_base.h"
 #include "common/oct_clock.h"
 #include "common/oct_latest.h"
+#include "common/oct_log.h"
 #include "common/oct_pulse.h"
 #include "common/oct_ring.h"
 
 #define IDLE_TIMEOUT_MS 50
+#define NAMED_ROWS      10000 // of observations, before entries that do not vary are named
 
 struct learner_train {
     algo *algorithm;
@@ -48,6 +50,7 @@ struct learner_train {
     uint64_t batches;
     learner_async *async; // the group's; NULL: updates are of all ranks together
     uint32_t idle_rounds; // while the others learn
+    bool named;           // entries of observations that do not vary
 };
 
 enum order { ORDER_NONE, ORDER_NEXT, ORDER_ANEW };
@@ -179,6 +182,23 @@ train_offer(learner_train *train, uint64_t updates, bool noisy, bool anew, bool 
     return is_taken;
 }
 
+// Once in a process: entries that are not divided by their own deviation.
+static void
+train_name_entries(learner_train *train)
+{
+    char named[1024];
+    oct_text text;
+    if (!train->named && quantizer_observed_rows(train->observed) >= NAMED_ROWS) {
+        train->named = true;
+        oct_text_init(&text, named, sizeof(named));
+        if (quantizer_observed_left_out(train->observed, &text) > 0) {
+            oct_log_notice("LEARNER-OBS-CONSTANT",
+                           "observation entries that vary by no more than their rounding: %s",
+                           named);
+        }
+    }
+}
+
 // The scaling only changes here, so that what quantisation-aware learning sees is what was
 // published published last. A resumed run begins with that of its checkpoint.
 static void
@@ -187,6 +207,7 @@ train_scale(learner_train *train)
     if (train->observed != NULL) {
         if (train->offers > 0) {
             (void)quantizer_observed_renew(train->observed);
+            train_name_entries(train);
         }
         quantizer_scaling scaling = quantizer_observed_scaling(train->observed);
         quantizer_stage_set_scaling(train->stage, &scaling);

@@ -116,6 +116,18 @@ quantizer_observed_scaling(const quantizer_observed *observed)
                                .deviation = observed->scale + observed->all.count};
 }
 
+double
+quantizer_observed_rows(const quantizer_observed *observed)
+{
+    return observed->all.rows;
+}
+
+uint32_t
+quantizer_observed_left_out(const quantizer_observed *observed, oct_text *text)
+{
+    return oct_columns_left_out(&observed->all, text);
+}
+
 // ---- checkpoint
 
 void

@@ -78,7 +78,7 @@ class Learner(Reinforce):
             return np.zeros(OBS), np.ones(OBS)
         seen = np.concatenate(self.seen)
         mean, deviation = seen.mean(axis=0), seen.std(axis=0)
-        hardly = deviation < np.maximum(1e-4 * min(deviation.max(), 1), 1e-6 * abs(mean))
+        hardly = (deviation == 0) | (deviation < 1e-6 * abs(mean))
         return mean, np.where(hardly, np.exp(np.log(deviation[~hardly]).mean()), deviation)
 
     def update(self, batch):

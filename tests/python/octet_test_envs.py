@@ -628,6 +628,27 @@ class Endless(Counts):
     action_space = spaces.Discrete(2**40)
 
 
+class Scaled(gymnasium.Env):
+    """The sign of a small number is the right action; beside it are large noise and a constant. Ends after 20 steps."""
+
+    observation_space = spaces.Box(-1e5, 1e5, (3,), np.float32)
+    action_space = spaces.Discrete(2)
+
+    def observe(self):
+        self.number = self.np_random.choice([-1e-4, 1e-4])
+        return np.array([self.number, self.np_random.uniform(-1e5, 1e5), 1000], np.float32)
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.steps = 0
+        return self.observe(), {}
+
+    def step(self, action):
+        self.steps += 1
+        reward = float((self.number > 0) == bool(action))
+        return self.observe(), reward, False, self.steps == 20, {}
+
+
 for kind in (Counts, Slow, NeverEnds, Warns, Measures, Slips, Crash, Pair, PairCrash, PairReset, Leaves, Exit, Hang, Spin, Stuck, Pressed, Interrupts, PressedReset, Grows, Numbered, ResetCrash, Resized, Port, NotFinitePort, Seeded, SeededOnce, Levels, Raises, Untellable, Asserts, NotFinite, RewardNotFinite, Shape, Mixed, Pixels, Says, Answers, Options, ChannelsFirst, Maps, Alone, Lasting, ManyActions, DictActions, Words, Whole, WholeBytes, Deep, Empty, EmptyActions,
-             Large, Endless, Spawns):
+             Large, Endless, Spawns, Scaled):
     gymnasium.register(f"Octet{kind.__name__}-v0", entry_point=kind, disable_env_checker=True)

@@ -76,6 +76,14 @@ def envs_of_the_tests(monkeypatch):
     monkeypatch.setenv("PYTHONPATH", str(pathlib.Path(__file__).parent), prepend=":")
 
 
+def test_a_small_number_is_learned_beside_large_noise(tmp_path, envs_of_the_tests):
+    its = {"env.id": "gym:octet_test_envs:OctetScaled-v0", "algo.normalise_observations": True, "run.env_steps": 40000, "run.stop_at_return": 20}
+    run = octet.train(ROOT / "presets/cartpole-ppo.yaml", tmp_path / "run", its, verbose=False)
+    assert run.config["policy"]["precision"] == "int8" and run.summary["return"]["mean"] >= 19.5
+    lines = [line for line in (tmp_path / "run/log/learner.log").read_text().splitlines() if "LEARNER-OBS-CONSTANT" in line]
+    assert len(lines) == 1 and lines[0].endswith(": 2 (mean 1000, deviation 0)")
+
+
 def test_steps_that_raise_are_counted_and_the_last_cause_is_told(tmp_path, capsys, envs_of_the_tests):
     raises = {"env.id": "gym:octet_test_envs:OctetSlips-v0", "env.options": "share=0.1", "actor.report_s": 0.05, "evaluation.episodes": 10}
     run = octet.train(PRESET, tmp_path / "run", {**SHORT, **raises})

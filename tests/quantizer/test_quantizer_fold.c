@@ -6,6 +6,7 @@
 
 #include "policy/policy_net.h"
 #include "quantizer/quantizer_calibrate.h"
+#include "quantizer/quantizer_observed.h"
 #include "quantizer/quantizer_probe.h"
 #include "quantizer/quantizer_project.h"
 #include "tests/quantizer/quantizer_plain.h"
@@ -329,6 +330,56 @@ test_centring_is_exact_before_it_is_rounded(void **state)
     }
 }
 
+// Of two numbers, of which the small one alone says which action is right.
+static void
+test_a_small_number_decides_beside_large_noise(void **state)
+{
+    (void)state;
+    enum { SEEN = 600, UNITS = 16 };
+    const float small = 1e-4f, large = 1e5f;
+    const uint32_t hidden[] = {UNITS};
+    policy_spec spec = plain_spec(2, 2);
+    spec.normalise = true;
+    spec.head = POLICY_HEAD_LOGITS;
+    T_OK(policy_spec_set_mlp(&spec, hidden, 1, POLICY_RELU, false, 2));
+    float *params = plain_params(&spec, 6, 0.2f), seen[SEEN * 2], y[SEEN * 2];
+    float *last = params + policy_spec_layer(&spec, 1).weight;
+    oct_rng rng;
+    oct_rng_init(&rng, 7, 0);
+    for (size_t j = 0; j < UNITS; j++) { // units for either sign, which noise moves a little
+        params[2 * j] = (j % 2 == 0 ? 1.0f : -1.0f) / small;
+        params[2 * j + 1] *= 1.0f / large;
+        last[j] = j % 2 == 0 ? -1.0f : 1.0f;
+        last[UNITS + j] = -last[j];
+    }
+    for (size_t r = 0; r < SEEN; r++) {
+        seen[2 * r] = oct_rng_normal(&rng) > 0 ? small : -small;
+        seen[2 * r + 1] = large * (2 * oct_rng_float(&rng) - 1);
+    }
+    quantizer_observed *observed = quantizer_observed_create(2);
+    quantizer_observed_add(observed, seen, SEEN);
+    assert_true(quantizer_observed_renew(observed));
+    quantizer_scaling of_seen = quantizer_observed_scaling(observed);
+    quantizer_fold *fold = quantizer_fold_create(&spec, POLICY_INT8);
+    quantizer_layers layers = quantizer_fold_layers(fold, params, &of_seen);
+    policy_image *image = plain_image(&spec, POLICY_INT8);
+    quantizer_scaling_set(image, &of_seen);
+    T_OK(quantizer_convert_layers(image, &layers, &QUANTIZER_METHOD_DEFAULT));
+    policy_net *net;
+    T_OK(policy_net_create(&net, image, POLICY_ISA_BEST));
+    policy_scratch *scratch = policy_scratch_create(&spec, SEEN);
+    policy_forward(net, scratch, seen, 2 * sizeof(float), SEEN, y);
+    for (size_t r = 0; r < SEEN; r++) {
+        assert_true((y[2 * r + 1] > y[2 * r]) == (seen[2 * r] > 0));
+    }
+    policy_scratch_destroy(scratch);
+    policy_net_destroy(net);
+    policy_image_destroy(image);
+    quantizer_fold_destroy(fold);
+    quantizer_observed_destroy(observed);
+    free(params);
+}
+
 // What learning sees of the rounding is what ships: the same image, and, of raw observations in
 // fp32, outputs that differ by nothing but what all actions share, which the learner keeps.
 static void
@@ -510,6 +561,7 @@ main(void)
         cmocka_unit_test(test_centring_is_exact_before_it_is_rounded),
         cmocka_unit_test(test_centred_values_keep_the_choice_and_lose_less),
         cmocka_unit_test(test_centring_and_calibrating_gain_over_many_policies),
+        cmocka_unit_test(test_a_small_number_decides_beside_large_noise),
         cmocka_unit_test(test_a_projection_is_the_published_policy),
     };
     return cmocka_run_group_tests(tests, setup, NULL);

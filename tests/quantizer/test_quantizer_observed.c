@@ -83,24 +83,30 @@ test_batches_merge_into_the_statistics_of_all_rows(void **state)
     free(obs);
 }
 
-// An entry that told nothing about its range is divided by the geometric mean of the others'
-// deviations.
+// An entry that varies by no more than its own rounding is divided by the geometric mean of the
+// others' deviations, and named.
 static void
-test_entries_that_hardly_vary_are_not_blown_up(void **state)
+test_entries_that_vary_by_their_rounding_are_left_out(void **state)
 {
     (void)state;
     enum { ROWS = 1000 };
     float *obs = rows_make(ROWS, 3);
     for (size_t r = 0; r < ROWS; r++) {
-        obs[r * COUNT] = (float)(r % 2) * 1e-4f;      // 5e-5
+        obs[r * COUNT] = (float)(r % 2) * 0x1p-20f;
         obs[r * COUNT + 1] = 4e6f + (float)(r % 2);   // a step of its float
         obs[r * COUNT + 4] = (float)(r % 2) * 0.016f; // 0.008
     }
     quantizer_observed *observed = observed_of(obs, ROWS, 100);
     assert_true(quantizer_observed_renew(observed));
     quantizer_scaling scaling = quantizer_observed_scaling(observed);
-    assert_true(scaling.deviation[0] == 0.5f && scaling.deviation[1] == 0.5f); // of 30 and 0.008
+    assert_true(scaling.deviation[0] == 0x1p-21f); // small, not rounded
+    assert_true(scaling.deviation[1] == 0x1p-8f);  // third root of 2^-21 * 30 * 0.008
     assert_true(scaling.deviation[2] == 32.0f && scaling.deviation[4] == 1.0f / 128);
+    char named[256];
+    oct_text text;
+    oct_text_init(&text, named, sizeof(named));
+    assert_int_equal(quantizer_observed_left_out(observed, &text), 2);
+    assert_string_equal(named, "1 (mean 4000000.5, deviation 0.5), 3 (mean 7, deviation 0)");
     quantizer_observed_destroy(observed);
 
     for (size_t i = 0; i < (size_t)ROWS * COUNT; i++) {
@@ -109,6 +115,7 @@ test_entries_that_hardly_vary_are_not_blown_up(void **state)
     observed = observed_of(obs, ROWS, 100); // nothing ever varied
     assert_true(quantizer_observed_renew(observed));
     scaling = quantizer_observed_scaling(observed);
+    assert_int_equal(quantizer_observed_left_out(observed, &text), COUNT);
     assert_true(scaling.mean[2] == 5.0f && scaling.deviation[2] == 1.0f);
     assert_false(quantizer_observed_renew(observed));
     quantizer_observed_destroy(observed);
@@ -289,7 +296,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_nothing_is_scaled_before_enough_was_seen),
         cmocka_unit_test(test_batches_that_are_not_finite_are_left_out),
-        cmocka_unit_test(test_entries_that_hardly_vary_are_not_blown_up),
+        cmocka_unit_test(test_entries_that_vary_by_their_rounding_are_left_out),
         cmocka_unit_test(test_each_entry_is_divided_by_its_own_deviation_however_large_another_is),
         cmocka_unit_test(test_batches_merge_into_the_statistics_of_all_rows),
         cmocka_unit_test(test_a_scaling_stays_until_observations_have_moved),
