@@ -1,7 +1,8 @@
 #ifndef NN_NN_ATOMS_H
 #define NN_NN_ATOMS_H
 
-// What the parts of nn_categorical.c share: rows of atoms, and how many are computed side by side.
+// Rows of atoms as the parts of nn_categorical.c lay them out: padded to whole lanes, and grouped
+// so that several rows are computed side by side.
 
 #include <assert.h>
 #include <stdint.h>
@@ -10,23 +11,23 @@
 #include "nn/nn_categorical.h"
 #include "nn/nn_lanes.h"
 
-// Numbers that are copied at a time.
+// Numbers that row_copy and row_scaled move with one pair of vector loads and stores.
 #define COPIED 16
 
-// A row is copied to where numbers that add nothing follow the atoms: no step ends with single
-// numbers.
+// A row is copied into a buffer where neutral values follow its atoms, so that no loop ends with
+// single numbers.
 #define ATOMS_MAX NN_CATEGORICAL_ATOMS_MAX
 static_assert(ATOMS_MAX % NN_VEC_LANES == 0, "rows are padded to whole lanes");
 
-// Atoms with what follows them.
+// The number of atoms, rounded up to whole lanes.
 static inline size_t
 padded_count(uint32_t N)
 {
     return ((size_t)N + NN_VEC_LANES - 1) / NN_VEC_LANES * NN_VEC_LANES;
 }
 
-// Sixteen numbers at a time, the last of them together with some before: no single numbers are
-// left.
+// Copies N numbers, sixteen at a time. The last sixteen overlap numbers that were copied before, so
+// that no single numbers remain.
 static inline void
 row_copy(float *restrict to, const float *restrict from, uint32_t N)
 {
@@ -43,6 +44,8 @@ row_copy(float *restrict to, const float *restrict from, uint32_t N)
     lanes_put(to + N - COPIED, &some);
 }
 
+// Copies N atoms and fills the rest of the last lanes with `with`, a value that does not change the
+// result.
 static inline void
 pad(float *restrict to, const float *restrict from, uint32_t N, float with)
 {
@@ -53,7 +56,8 @@ pad(float *restrict to, const float *restrict from, uint32_t N, float with)
     row_copy(to, from, N);
 }
 
-// Rows that are computed side by side; one where so many would not fit.
+// The number of rows that are computed side by side: ROWS_ASIDE, or 1 where that many would not fit
+// the buffers.
 static inline size_t
 rows_aside(size_t count)
 {

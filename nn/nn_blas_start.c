@@ -1,10 +1,11 @@
-// Keeps OpenBLAS from starting threads before main. nn_blas_init asks for those that are needed.
+// Keeps OpenBLAS from starting threads before main; nn_blas_init starts the threads that are
+// needed. Linking this file into a program (nn/meson.build) is enough.
 //
-// OpenBLAS starts a thread for each further CPU of the process when it is loaded. Each maps 128 MiB
-// and, where a limit (ulimit -v, ulimit -d) denies them, tries for ever, and exit waits for it;
-// where a thread is denied (ulimit -u), OpenBLAS ends the program. So the process has one CPU while
-// libraries are initialised, unless OPENBLAS_NUM_THREADS says how many threads there shall be.
-// Being linked into a program (nn/meson.build) is enough.
+// When OpenBLAS is loaded it starts a thread for each further CPU of the process. Each thread maps
+// 128 MiB. Where a limit (ulimit -v, ulimit -d) denies the memory, the thread tries forever, and
+// exit waits for it. Where a limit (ulimit -u) denies the thread, OpenBLAS ends the program. So
+// this file confines the process to one CPU while libraries are initialised, unless
+// OPENBLAS_NUM_THREADS sets the number of threads.
 #include <sched.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -12,10 +13,11 @@
 
 #define VARIABLE "OPENBLAS_NUM_THREADS="
 
-static cpu_set_t cpus; // of the process
-static bool is_narrowed;
+static cpu_set_t cpus;   // CPUs that the process may use
+static bool is_narrowed; // widen must restore cpus
 
-// Before the constructors of all libraries, that of the C library too: getenv does not work yet.
+// Runs before the constructors of all libraries. That includes the C library's own, so getenv does
+// not work yet.
 static void
 narrow(int argc, char **argv, char **environment)
 {
@@ -40,6 +42,7 @@ __attribute__((section(".preinit_array"),
                used)) static void (*const before_libraries)(int argc, char **argv,
                                                             char **environment) = narrow;
 
+// Runs after the constructors of the libraries, and before main.
 __attribute__((constructor)) static void
 widen(void)
 {

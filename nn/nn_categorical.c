@@ -1,5 +1,5 @@
-// Compiled once per instruction set; NN_CATEGORICAL_TABLE is the name of the table
-// (nn/meson.build).
+// Operations on distributions over atoms. Compiled once per instruction set; NN_CATEGORICAL_TABLE
+// is the name of the table (nn/meson.build).
 #include "nn/nn_categorical.h"
 
 #if defined(__AVX512F__)
@@ -30,7 +30,8 @@ categorical_project(float *restrict m, const float *restrict p, const float *res
     }
 }
 
-// Where nearly all of the loss is m's own entropy rounding may leave a little less than nothing.
+// If nearly all of the loss is the entropy of m, rounding may leave slightly less than 0; the
+// result is then 0.
 static void
 categorical_divergence(float *restrict kl, const float *restrict loss, const float *restrict m,
                        uint32_t B, uint32_t N)

@@ -1,10 +1,10 @@
 #ifndef NN_NN_CATEGORICAL_AVX512_H
 #define NN_NN_CATEGORICAL_AVX512_H
 
-// What nn_categorical.c's plain functions of the same names compute, by the same operations in the
-// same order (so the same bits), for builds with AVX-512: rows are read and written where they lie,
-// with masks at their ends, and groups of rows follow each other step by step, so that one's sums
-// need not be waited for.
+// The functions of nn_categorical_plain.h for builds with AVX-512: the same names and the same
+// operations in the same order, hence the same bits. Rows are read and written in place, with masks
+// at their ends. Groups of rows are interleaved step by step, so that no group waits for its own
+// sums.
 
 #include <math.h>
 
@@ -15,7 +15,7 @@
 
 #if defined(__AVX512F__)
 
-// Rows that are computed side by side.
+// A group of rows that are computed side by side: rows [first, first + rows) of the batch.
 typedef struct atom_group {
     size_t first, rows;
 } atom_group;
@@ -27,10 +27,11 @@ group_of(size_t group, size_t aside, size_t B)
     return (atom_group){first, B - first < aside ? B - first : aside};
 }
 
-// Functions of some rows are made twice, for a whole group and for a part of one.
+// Loops over some rows. Each function with such a loop is called with a constant for a whole group,
+// which the compiler unrolls, and with a variable for the last, smaller group.
 #define SOME_ROWS for (size_t r = 0; r < rows; r++)
 
-// What a row's even and odd vectors add up to, of some rows.
+// totals[r] = the sum of row r's even and odd vectors, for r < rows.
 static POLICY_INLINE void
 some_totals(float totals[ROWS_ASIDE], __m512 sums[2][ROWS_ASIDE], const size_t rows)
 {
@@ -43,6 +44,7 @@ some_totals(float totals[ROWS_ASIDE], __m512 sums[2][ROWS_ASIDE], const size_t r
     rows_totals(totals, parts);
 }
 
+// most[r] = the largest logit of row r; unspecified if the row has a NaN.
 static POLICY_INLINE void
 softmax_most(float most[ROWS_ASIDE], const float *logits, const size_t rows, size_t N)
 {
@@ -68,7 +70,7 @@ softmax_most(float most[ROWS_ASIDE], const float *logits, const size_t rows, siz
     rows_greatest(most, parts);
 }
 
-// x[rows][count] = exp(logits - most); total is each row's sum.
+// x[rows][count] = exp(logits - most); total[r] = the sum of row r.
 static POLICY_INLINE void
 softmax_exp(float total[ROWS_ASIDE], float *x, const float *logits, const float most[ROWS_ASIDE],
             const size_t rows, size_t N)
@@ -91,6 +93,8 @@ softmax_exp(float total[ROWS_ASIDE], float *x, const float *logits, const float 
     some_totals(total, sums, rows);
 }
 
+// Exponentials of one group: share[r] = 1 / sum of row r, and log_total of its rows. most becomes
+// log_total.
 static inline void
 softmax_exp_group(float share[ROWS_ASIDE], float *log_total, float *x, const float *logits,
                   float most[ROWS_ASIDE], size_t rows, size_t N)
@@ -103,12 +107,13 @@ softmax_exp_group(float share[ROWS_ASIDE], float *log_total, float *x, const flo
     }
     for (size_t i = 0; i < ROWS_ASIDE; i++) {
         share[i] = 1.0f / total[i];
-        // A total that is NaN stays NaN.
+        // log_of maps NaN to a number; total - total brings the NaN back.
         most[i] += log_of(total[i]) + (total[i] - total[i]);
     }
     memcpy(log_total, most, rows * sizeof(*most));
 }
 
+// p[rows][N] = x[rows][count] * share.
 static inline void
 softmax_scale(float *p, const float *x, const float share[ROWS_ASIDE], size_t rows, size_t N)
 {
@@ -136,6 +141,8 @@ categorical_softmax(float *restrict p, float *restrict log_total, const float *r
     }
     const size_t aside = rows_aside(padded_count(N)), groups = (B + aside - 1) / aside;
     float x[2][ATOMS_MAX], most[2][ROWS_ASIDE], share[2][ROWS_ASIDE];
+    // Three groups are in work at a time, each one step behind the next: maxima, exponentials,
+    // scaling.
     for (size_t group = 0; group < groups + 2; group++) {
         if (group < groups) {
             const atom_group g = group_of(group, aside, B);
@@ -158,7 +165,7 @@ categorical_softmax(float *restrict p, float *restrict log_total, const float *r
     }
 }
 
-// Sixteen atoms' values from j on.
+// The values of sixteen atoms, starting at atom j.
 static inline __m512
 values16(size_t j, const nn_support *support)
 {
@@ -222,13 +229,14 @@ categorical_mean_backward(float *restrict dlogits, const float *restrict p,
     }
 }
 
-// Rows of the operands of categorical_cross_entropy, from one row on.
+// The operands of categorical_cross_entropy, starting at one row; B is the size of the whole batch.
 typedef struct entropy_rows {
     float *dlogits;
     const float *m, *logits, *p, *log_total, *weight;
     float B;
 } entropy_rows;
 
+// total[r] = the cross entropy of row r; writes the rows' dlogits in the same pass.
 static POLICY_INLINE void
 entropy_of_rows(float total[ROWS_ASIDE], const entropy_rows *of, const size_t rows, size_t N)
 {

@@ -1,14 +1,14 @@
 #ifndef NN_NN_CATEGORICAL_PLAIN_H
 #define NN_NN_CATEGORICAL_PLAIN_H
 
-// Operations on rows of atoms (nn_categorical.h) by plain loops, for the compiler to vectorise: for
-// builds without AVX-512, and what nn_categorical_avx512.h is held to.
+// Operations on rows of atoms (nn_categorical.h) as plain loops that the compiler vectorises: for
+// builds without AVX-512, and the reference for nn_categorical_avx512.h.
 
 #include <math.h>
 
 #include "nn/nn_atoms.h"
 
-// to[N] = from[N] scale, likewise.
+// to[N] = from[N] * scale, sixteen numbers at a time as in row_copy.
 static inline void
 row_scaled(float *restrict to, const float *restrict from, float scale, uint32_t N)
 {
@@ -34,7 +34,7 @@ row_scaled(float *restrict to, const float *restrict from, float scale, uint32_t
     }
 }
 
-// The largest of each of x[rows][count]; any when there is a NaN.
+// most[r] = the largest number of row r of x[rows][count]; unspecified if the row has a NaN.
 static inline void
 rows_max(float most[ROWS_ASIDE], const float *x, size_t rows, size_t count)
 {
@@ -58,7 +58,7 @@ rows_max(float most[ROWS_ASIDE], const float *x, size_t rows, size_t count)
     rows_greatest(most, parts);
 }
 
-// x[rows][count] becomes exp(x - most); total is each row's sum.
+// x[rows][count] becomes exp(x - most); total[r] is the sum of row r.
 static inline void
 rows_exp(float total[ROWS_ASIDE], float *restrict x, const float most[ROWS_ASIDE], size_t rows,
          size_t count)
@@ -90,7 +90,7 @@ categorical_softmax(float *restrict p, float *restrict log_total, const float *r
         rows_exp(total, x, most, rows, count);
         for (size_t i = 0; i < ROWS_ASIDE; i++) {
             share[i] = 1.0f / total[i];
-            // A total that is NaN stays NaN.
+            // log_of maps NaN to a number; total - total brings the NaN back.
             most[i] += log_of(total[i]) + (total[i] - total[i]);
         }
         memcpy(log_total + first, most, rows * sizeof(*most));
@@ -144,7 +144,7 @@ categorical_mean_backward(float *restrict dlogits, const float *restrict p,
     }
 }
 
-// sum += -m log p, sixteen terms
+// sum += -m log p, for sixteen atoms.
 static inline void
 add_terms(nn_lanes16 *sum, const float *m, const float *logits, float log_total)
 {

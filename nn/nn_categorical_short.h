@@ -1,8 +1,8 @@
 #ifndef NN_NN_CATEGORICAL_SHORT_H
 #define NN_NN_CATEGORICAL_SHORT_H
 
-// The softmax of rows of a few numbers, for builds with AVX-512: the bits of
-// nn_categorical_plain.h's.
+// The softmax of rows of a few numbers, for builds with AVX-512. Its bits are those of
+// nn_categorical_plain.h.
 
 #include <math.h>
 
@@ -10,10 +10,14 @@
 
 #if defined(__AVX512F__)
 
-// Of rows that are as short as the lanes a total is folded from: sixteen rows go side by side, lane
-// by lane, and lanes that a row has not add nothing.
+// The longest row for this softmax: the number of lanes that LANES_PARTS folds a row to. Sixteen
+// rows are computed side by side, one per lane of x[j], where x[j] holds number j of each row. A
+// row shorter than SHORT_MAX has neutral values for the rest: -infinity in the maximum, 0 in the
+// sum.
 #define SHORT_MAX 8
 
+// Reduces x[0 .. SHORT_MAX) lane by lane, in the order in which rows_totals and rows_greatest halve
+// their lanes.
 static inline __m512
 short_folded(__m512 x[SHORT_MAX], __m512 (*both)(__m512, __m512))
 {
@@ -59,7 +63,7 @@ softmax_short(float *restrict p, float *restrict log_total, const float *restric
         }
         const __m512 total = short_folded(folded, both_added);
         _mm512_storeu_ps(totals, total);
-        for (size_t i = 0; i < 16; i++) { // a total that is NaN stays NaN
+        for (size_t i = 0; i < 16; i++) { // log_of maps NaN to a number
             logs[i] = log_of(totals[i]) + (totals[i] - totals[i]);
         }
         const __m512 log_of_total = _mm512_add_ps(most, _mm512_loadu_ps(logs));

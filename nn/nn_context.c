@@ -1,28 +1,27 @@
-// Creates and destroys contexts: number of threads, bfloat16, exactness, and work spaces that nets
-// share.
+// Contexts: the settings that choose kernels, and the work spaces that nets share.
 #include "nn/nn_context.h"
 
 #include <stdlib.h>
 
 #include "common/oct_base.h"
 
-#define LINE 64 // bytes of a cache line
+#define LINE 64 // bytes in a cache line
 
 struct nn_context {
     uint32_t threads;
     const nn_tile_ops *bf16;
     bool exact;
     bool measures;
-    uint64_t measured; // bytes, but for the spaces
+    uint64_t measured; // bytes of a measuring context, without the spaces
     group *group;
     struct {
-        void *block;
-        void *first;
-        size_t room;
+        void *block; // allocated
+        void *first; // the first cache line in block
+        size_t room; // 32-bit numbers from first on
     } spaces[NN_SPACES];
 };
 
-// Of so many numbers, which may begin at the next line.
+// Bytes for count numbers that start at the next cache line.
 static size_t
 space_bytes(size_t count)
 {

@@ -6,13 +6,15 @@
 #include "common/oct_base.h"
 #include "nn/nn_gemm.h"
 
-// Numbers of one block's patches, or one map's: a block stays in L2 from when it is laid out until
-// its product is done. Of the shape alone, so that the order of sums is.
+// Numbers in the patches of one block of maps; a single larger map is a block of its own. A block
+// stays in L2 from when it is unfolded until its product is done. The size depends on the layer's
+// shape alone, and so does the order of sums.
 #define BLOCK_NUMBERS (64u * 1024)
-// Columns of the patches that a gradient of weights is from are whole vectors of any CPU, so that
-// the product takes them as they are.
+// For the gradient of weights, columns of patches are padded to whole vectors of any CPU, so that
+// the product reads them unpacked.
 #define COLUMNS_UNIT 16u
 
+// Returns the number of maps (rows of the batch) in one block.
 static uint32_t
 block_maps(const nn_layer *layer, uint32_t rows)
 {
@@ -26,7 +28,8 @@ columns_padded(const nn_layer *layer)
     return (layer->columns + COLUMNS_UNIT - 1) / COLUMNS_UNIT * COLUMNS_UNIT;
 }
 
-// Patches of `maps` maps with `columns` numbers each, and behind them the sums of one block.
+// Returns space for the patches of `maps` maps, with padded columns, followed by the sums of one
+// block.
 static float *
 patches_of(nn_context *context, const nn_layer *layer, uint32_t maps)
 {
@@ -44,11 +47,11 @@ nn_conv_reserve(nn_context *context, const nn_layer *layer, uint32_t rows_max)
     nn_gemm_reserve(context, places, layer->units, columns_padded(layer));
 }
 
-// Which numbers of a map are under each place: rows of the kernel, `run` numbers each, `line`
-// apart.
+// The windows of a map, one per position of the kernel: `kernel` lines of `run` numbers each,
+// `line` numbers apart.
 typedef struct windows {
-    uint32_t down, across, kernel;
-    size_t channels, run, line;
+    uint32_t down, across, kernel; // positions of the kernel, and its rows
+    size_t channels, run, line;    // channels of the map, in numbers
 } windows;
 
 static windows
@@ -64,7 +67,8 @@ windows_of(const policy_conv *conv)
     };
 }
 
-// Short runs: two pieces of a fixed size, which may overlap, take a fraction of a call's time.
+// Copies a short run. Two pieces of a fixed size, which may overlap, take a fraction of the time of
+// a call.
 static void
 run_copy(float *restrict to, const float *restrict from, size_t count)
 {
@@ -79,7 +83,8 @@ run_copy(float *restrict to, const float *restrict from, size_t count)
     memcpy(to + count - PIECE, from + count - PIECE, PIECE * sizeof(*to));
 }
 
-// One map laid out as patches[places][columns] (im2col), `step` from one place to the next.
+// Unfolds one map to patches[places][columns] (im2col); consecutive positions are `step` numbers
+// apart, and the numbers beyond the window are 0.
 static void
 map_unfold(const windows *w, const float *restrict map, float *restrict patches, size_t step)
 {
@@ -96,7 +101,8 @@ map_unfold(const windows *w, const float *restrict map, float *restrict patches,
     }
 }
 
-// The other way round, added up where patches overlap, in the order of places.
+// The reverse of map_unfold: adds each patch to its window, in the order of positions, so that
+// numbers under several windows are summed.
 static void
 map_fold(const windows *w, float *restrict map, const float *restrict patches)
 {
@@ -136,7 +142,7 @@ nn_conv_forward(nn_context *context, const nn_layer *layer, float *y, const floa
     }
 }
 
-// A block's part of dW.
+// Adds a block's part of dW.
 static void
 weights_add(const nn_layer *layer, float *restrict dW, const float *restrict sums)
 {
@@ -188,7 +194,8 @@ nn_conv_backward(nn_context *context, const nn_layer *layer, float *dW, float *d
                  const float *x, const float *W, uint32_t rows)
 {
     if (dW != NULL) {
-        // Unfolded again: what forward left is of its last rows.
+        // The patches are unfolded again, because those that forward left belong to the last block
+        // of rows only.
         backward_weights(context, layer, dW, dy, x, rows);
     }
     if (dx != NULL) {

@@ -3,20 +3,20 @@
 
 #include "nn/nn_net.h"
 
-// Convolutions (policy_spec.h has the definition) as matrix products: the numbers under each place
-// of the kernel are laid side by side as one row of patches[places][columns], which a dense layer's
-// products then take. That is done for as many rows of the batch at a time as stay in L2.
+// Convolutions (defined in policy_spec.h) as matrix products: the numbers under the kernel at one
+// position become one row of patches[places][columns] (im2col), and the product for dense layers
+// multiplies these rows. Each step unfolds only as many rows of the batch as stay in the L2 cache.
 //
-// Threads: as the context. Owns: nothing; patches lie in the context's spaces.
+// Threads: as the context. Owns: nothing; patches are in the context's spaces.
 
-// Makes room for a layer's patches and its products with up to rows_max rows.
+// Reserves the work spaces for a layer's patches and products with up to rows_max rows.
 void nn_conv_reserve(nn_context *context, const nn_layer *layer, uint32_t rows_max);
 
-// y[rows][outputs] = the sums of the layer without bias, x[rows][inputs], W[filters][columns].
+// y[rows][outputs] = the layer's sums without bias, for x[rows][inputs] and W[filters][columns].
 void nn_conv_forward(nn_context *context, const nn_layer *layer, float *y, const float *x,
                      const float *W, uint32_t rows);
-// From dy[rows][outputs], the gradient at those sums: dW[filters][columns] (NULL: not wanted) and
-// dx[rows][inputs] (NULL: not wanted).
+// Goes back from dy[rows][outputs], the gradient at the sums, to dW[filters][columns] and
+// dx[rows][inputs]. NULL for dW or dx: not wanted.
 void nn_conv_backward(nn_context *context, const nn_layer *layer, float *dW, float *dx,
                       const float *dy, const float *x, const float *W, uint32_t rows);
 

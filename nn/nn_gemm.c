@@ -1,5 +1,5 @@
-// Matrix products: chooses between Octet's tile kernels and OpenBLAS by the sizes; a plain
-// reference is at the end.
+// Matrix products: the sizes choose between Octet's tile kernels and OpenBLAS. A plain reference is
+// at the end.
 #include "nn/nn_gemm.h"
 
 #include <limits.h>
@@ -13,15 +13,16 @@
 #include "common/oct_clock.h"
 #include "nn/nn_tiled.h"
 
-// Large enough to leave OpenBLAS' small-matrix path, so that its packing buffer is mapped.
+// The size of a product that leaves OpenBLAS' small-matrix path, so that its packing buffer gets
+// mapped.
 #define WARM_UP_SIZE 192
-// OpenBLAS counts as slow from this ratio to the time of own kernels, each in its best try.
+// OpenBLAS counts as slow if its best time is this many times the best time of Octet's own kernels.
 #define SLOW_RATIO   2.0
-#define ADVICE_TRIES 5
+#define ADVICE_TRIES 5 // attempts, of which the best counts
 
-// Multiplications from which OpenBLAS' threads, when it has several, gain more than they cost.
+// From this number of multiplications, several threads of OpenBLAS gain more than they cost.
 #define LARGE_PRODUCT (1u << 20)
-// Smaller products gain nothing from bfloat16: first layers and heads stay fp32.
+// Products with a smaller size gain nothing from bfloat16: first layers and heads stay in fp32.
 #define BF16_SIZE_MIN 64
 
 static void
@@ -52,6 +53,7 @@ warm_up(void)
     free(block);
 }
 
+// Returns the best time of the product in seconds; tiles NULL: by OpenBLAS.
 static double
 product_s(const nn_tile_ops *tiles, nn_context *context, const nn_product *p)
 {
@@ -68,8 +70,8 @@ product_s(const nn_tile_ops *tiles, nn_context *context, const nn_product *p)
     return (double)best_ns * 1e-9;
 }
 
-// How many times as long as this library's own kernels OpenBLAS takes for a product, with one
-// thread; 0: this CPU has no own kernels.
+// Returns the time of OpenBLAS for a product divided by that of Octet's own kernels, both with one
+// thread, or 0 if this CPU has no own kernels.
 static double
 slowness(void)
 {
@@ -96,7 +98,7 @@ slowness(void)
     return ratio;
 }
 
-// The family of OpenBLAS for this CPU's instructions; NULL: not known.
+// Returns the family of OpenBLAS kernels for this CPU, or NULL if unknown.
 static const char *
 family_for_cpu(void)
 {
@@ -144,22 +146,23 @@ nn_blas_init(uint32_t threads, char *warning, size_t warning_size)
     openblas_set_num_threads(1);
     warm_up();
     const char *family = openblas_get_corename();
-    // With one thread all products are done by own kernels, if there are any.
+    // With one thread Octet's own kernels do all products, where this CPU has them.
     double ratio = threads > 1 ? slowness() : 0;
     nn_blas_advise(ratio, family, family_for_cpu(), warning, warning_size);
     openblas_set_num_threads((int)threads);
     return family;
 }
 
-// Which kernels multiply: measured, see docs/internals/decisions/0015-learner-speed.md. A function
-// of the sizes and of the context's settings alone, so that a run can be repeated bit for bit.
+// Chooses the kernels for a product; NULL: OpenBLAS. The thresholds were measured
+// (docs/internals/decisions/0015-learner-speed.md). The choice depends on the sizes and the
+// context's settings alone, so that a run can be repeated bit for bit.
 static const nn_tile_ops *
 tiles_for(const nn_context *context, const nn_product *p)
 {
     const nn_tile_ops *bf16 = nn_context_bf16(context);
     bool large = (uint64_t)p->M * p->N * p->K >= LARGE_PRODUCT;
     if (nn_context_exact(context)) {
-        return nn_tile_float(); // there are some: nn_context_refusal
+        return nn_tile_float(); // not NULL, see nn_context_refusal
     }
     if (bf16 != NULL && OCT_MIN(OCT_MIN(p->M, p->N), p->K) >= BF16_SIZE_MIN) {
         return bf16;
@@ -182,6 +185,7 @@ gemm(nn_context *context, const nn_product *p)
 void
 nn_gemm_reserve(nn_context *context, uint32_t M, uint32_t N, uint32_t K)
 {
+    // The forward product, the gradient of the inputs, and the gradient of the weights.
     const nn_product forms[] = {
         {.M = M, .N = N, .K = K}, {.M = M, .N = K, .K = N}, {.M = N, .N = K, .K = M}};
     for (size_t i = 0; i < OCT_COUNTOF(forms); i++) {
@@ -192,7 +196,8 @@ nn_gemm_reserve(nn_context *context, uint32_t M, uint32_t N, uint32_t K)
     }
 }
 
-// Whichever kernels do it: that depends on the rows of A.
+// Returns the largest need among the kernels that may do the product: the choice depends on the
+// rows of A.
 size_t
 nn_gemm_panel_units(const nn_context *context, uint32_t N, uint32_t K)
 {

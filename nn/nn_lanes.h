@@ -1,8 +1,11 @@
 #ifndef NN_NN_LANES_H
 #define NN_NN_LANES_H
 
-// Sums over rows, for the files that are built once per instruction set: the same order, and so the
-// same bits, at every vector width with FMAs.
+// Sums over rows, for the files that are built once per instruction set. The order of additions,
+// and so the bits, are the same at every vector width with FMAs.
+//
+// Number i of a row is added to lane i % NN_VEC_LANES. At the end the upper half of the lanes is
+// added to the lower half, again and again, until one number is left.
 
 #include <assert.h>
 #include <stddef.h>
@@ -14,9 +17,8 @@
 
 #include "nn/nn_vec_math.h"
 
-// A row's NN_VEC_LANES partial sums, in two vectors whatever the instruction set's width. They are
-// added pairwise, so that the order is the same for all: the upper half to the lower one until one
-// number is left.
+// A row's NN_VEC_LANES partial sums are two nn_lanes16, and after the first halvings one nn_lanes8,
+// at every vector width.
 typedef float nn_lanes8 __attribute__((vector_size(32)));
 #if defined(__AVX512F__)
 typedef struct nn_lanes16 {
@@ -24,7 +26,7 @@ typedef struct nn_lanes16 {
 } nn_lanes16;
 #define LANES16_PARTS 1
 #else
-// gcc 12 takes vectors that are wider than the registers through memory.
+// gcc 12 moves vectors wider than the registers through memory, hence two parts.
 typedef struct nn_lanes16 {
     nn_lanes8 part[2];
 } nn_lanes16;
@@ -36,8 +38,8 @@ static_assert(NN_VEC_LANES == 32, "sums are two vectors of 16");
 
 #define LANES8(a, b, ...) __builtin_shufflevector((a), (b), __VA_ARGS__)
 
-// Part by part, each by one instruction: a copy of all at once is made in pieces that are narrower
-// than what is read next, which waits for them.
+// Copies part by part, each with one instruction. gcc copies the whole struct in narrower pieces,
+// and the wider loads that follow would wait for those stores.
 static inline void
 lanes_take(nn_lanes16 *to, const float *x)
 {
@@ -56,7 +58,7 @@ lanes_put(float *x, const nn_lanes16 *from)
     }
 }
 
-// x[count], at most 16, and others where there are fewer.
+// Loads x[0 .. count), at most 16 numbers, and `others` in the remaining lanes.
 static inline void
 lanes_load(nn_lanes16 *to, const float *x, size_t count, float others)
 {
@@ -105,7 +107,7 @@ lanes_fma(nn_lanes16 *sum, const nn_lanes16 *a, const nn_lanes16 *b)
 #endif
 }
 
-// The steps of LANES_PARTS.
+// lanes_add and lanes_add_products are steps for LANES_PARTS: sum += x, and sum += x y.
 static inline void
 lanes_add(nn_lanes16 *sum, const float *x, size_t count)
 {
@@ -126,7 +128,7 @@ lanes_add_products(nn_lanes16 *sum, const float *x, const float *y, size_t count
     lanes_fma(sum, &a, &b);
 }
 
-// The first halvings of a row's sums.
+// Halves the lanes of a row's sums from 32 to 8.
 static inline void
 lanes_fold(nn_lanes8 *folded, const nn_lanes16 sums[2])
 {
@@ -139,8 +141,8 @@ lanes_fold(nn_lanes8 *folded, const nn_lanes16 sums[2])
 #endif
 }
 
-// Rows that are computed side by side, so that one's sums need not wait for another's: lane r of
-// the result is what is left of row r.
+// The number of rows that are computed side by side, so that the sums of one row do not wait for
+// those of another. In a reduction, lane r of the result is the total of row r.
 #define ROWS_ASIDE 8
 
 static inline void
@@ -179,8 +181,8 @@ ROWS_REDUCED(rows_totals, lanes_sum)
 ROWS_REDUCED(rows_greatest, lanes_greater)
 #undef ROWS_REDUCED
 
-// folded = a sum over i < n in NN_VEC_LANES partial sums, of which eight are left; next(sums, i,
-// count) adds what the count numbers from i on add, one to each lane.
+// Adds numbers i < n to NN_VEC_LANES partial sums and folds these to the eight lanes of folded.
+// next(sums, i, count) adds the terms of numbers [i, i + count), one to each lane.
 #define LANES_PARTS(folded, n, next)                                                               \
     do {                                                                                           \
         nn_lanes16 sums_[2] = {{{{0}}}};                                                           \
@@ -200,7 +202,7 @@ ROWS_REDUCED(rows_greatest, lanes_greater)
         lanes_fold((folded), sums_);                                                               \
     } while (0)
 
-// The same of one row alone, whole.
+// total = the sum over i < n, as LANES_PARTS, of one row alone.
 #define LANES_SUM(total, n, next)                                                                  \
     do {                                                                                           \
         nn_lanes8 rows_[ROWS_ASIDE] = {{0}};                                                       \

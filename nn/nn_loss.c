@@ -1,4 +1,4 @@
-// Losses over a batch, with their slopes.
+// Losses over a batch, with their derivatives.
 #include "nn/nn_loss.h"
 
 float

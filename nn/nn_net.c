@@ -1,4 +1,4 @@
-// Networks in fp32: how their parameters lie in one block, initial weights, forward pass, Polyak
+// Networks in fp32: layout of the parameters in one block, initial weights, forward pass, Polyak
 // average.
 #include "nn/nn_net.h"
 
@@ -11,7 +11,7 @@
 #include "nn/nn_conv.h"
 #include "nn/nn_gemm.h"
 
-#define CARVE_ALIGN 64
+#define CARVE_ALIGN 64 // a cache line, and the widest vector
 
 float *
 nn_carver_floats(nn_carver *carver, size_t count)
@@ -22,7 +22,8 @@ nn_carver_floats(nn_carver *carver, size_t count)
     return (float *)(void *)at;
 }
 
-// Whether hidden layers of such a number and widths are a first one and blocks of two.
+// Returns true if the hidden layers can be a first layer and blocks of two: an odd number, all
+// dense and equally wide.
 static bool
 has_blocks(const policy_spec *spec)
 {
@@ -48,8 +49,9 @@ nn_net_make_residual(policy_spec *spec)
     return OCT_OK;
 }
 
-// Layers 0, 2, 4, ... give what goes around the next block. What goes around one stays while the
-// block computes: its outputs and its inputs have spaces by turns.
+// Marks the layers of blocks. The outputs of layers 0, 2, 4, ... bypass the next block and must
+// survive while that block computes, so they alternate between two spaces: NN_SPACE_AROUND for
+// layers 0, 4, 8, ..., and NN_SPACE_EVEN for the others. Layers 1, 3, 5, ... use NN_SPACE_ODD.
 static void
 layer_shape_block(nn_net *net, uint32_t l, uint32_t layer_count)
 {
@@ -94,7 +96,8 @@ nn_net_shape(nn_net *net, nn_context *context, const policy_spec *spec, bool res
         if (residual) {
             layer_shape_block(net, l, spec->layer_count);
         }
-        // Above or below, rows go through the context's spaces.
+        // A layer's values may be in either space: forward uses the space of this layer, backward
+        // the other.
         (void)nn_net_rows(context, l, (size_t)rows_max * layer->outputs);
         (void)nn_net_rows(context, l + 1, (size_t)rows_max * layer->outputs);
         if (layer->kind == POLICY_DENSE) {
@@ -126,7 +129,7 @@ nn_net_carve_params(nn_net *net, nn_carver *carver)
     }
 }
 
-// Without a tape only the last layer's rows are kept.
+// Without a tape only the outputs of the last layer are kept, and all layers share one inverse_std.
 static void
 net_carve(nn_net *net, nn_carver *carver)
 {
@@ -178,6 +181,7 @@ nn_net_fini(nn_net *net)
     *net = (nn_net){0};
 }
 
+// A standard normal number with |x| <= 2.
 static float
 cut_normal(oct_rng *rng)
 {
@@ -205,8 +209,8 @@ nn_net_randomise(nn_net *net, oct_rng *rng)
     }
 }
 
-// The rows of x[rows][columns], rows <= columns, orthogonal and of length 1: Gram-Schmidt, each row
-// twice (Giraud et al. 2005: twice is enough).
+// Makes the rows of x[rows][columns], rows <= columns, orthogonal and of length 1: Gram-Schmidt,
+// twice for each row (Giraud et al. 2005: twice is enough).
 static void
 rows_orthogonalise(double *x, uint32_t rows, uint32_t columns)
 {
@@ -271,15 +275,16 @@ nn_net_orthogonalise(nn_net *net, oct_rng *rng, float gain, float last_gain)
 static_assert(POLICY_LINEAR == 0 && POLICY_RELU == 1 && POLICY_TANH == 2 && POLICY_ELU == 3,
               "nn_vec_ops' arrays have policy_activation's order");
 
+// What layer_finish needs to complete a product.
 typedef struct unfinished {
     const nn_vec_ops *vec;
     const nn_layer *layer;
-    float *y;            // of the whole batch
-    const float *around; // a block, likewise; NULL: nothing
+    float *y;            // [rows][outputs] of the whole batch
+    const float *around; // [rows][outputs], the block's inputs; NULL: the layer closes no block
     const float *weights;
 } unfinished;
 
-// Bias, norm and activation of rows of the batch that hold W x, and what went around a block.
+// Completes rows that hold W x: adds the bias, normalises, activates, and adds the block's inputs.
 static void
 layer_finish(void *arg, uint32_t first, uint32_t rows)
 {
@@ -320,7 +325,7 @@ const float *
 nn_net_forward_again(nn_net *net, const float *x, uint32_t rows)
 {
     OCT_ASSERT(rows >= 1 && rows <= net->rows_max && net->weights != NULL);
-    const float *around = NULL; // the inputs of the layer before
+    const float *around = NULL; // the inputs of the previous layer
     for (uint32_t l = 0; l < net->layer_count; l++) {
         nn_layer *layer = &net->layers[l];
         const float *weight = net->weights + layer->at.weight;
@@ -359,7 +364,8 @@ nn_net_share(nn_net *net, nn_carver *carver, bool is_first)
     net->params = shared;
 }
 
-// A target network stays the same over many fetches: what was packed of it can be used again.
+// A target network stays the same over many fetches, so the packed weights are kept if nothing
+// changed.
 void
 nn_net_fetch(nn_net *net)
 {

@@ -2,10 +2,12 @@
 #define NN_NN_PROJECT_H
 
 // The projection of one distribution onto the atoms (nn_categorical.h), for nn_categorical.c, which
-// is built once per instruction set. The image of atom j lies between two atoms: part of its mass
-// stays at the lower one, the rest moves to the one above. What stays and what moves is added up
-// apart, each in the order of j:
-//   m[i] = (the sum of what stays at i) + (the sum of what moves from i - 1)
+// is built once per instruction set.
+//
+// The image of atom j lies between two atoms. Part of its mass stays at the lower atom, and the
+// rest moves to the upper atom. The masses that stay and the masses that move are summed
+// separately, each in the order of j:
+//   m[i] = (the sum of the masses that stay at i) + (the sum of the masses that move from i - 1)
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -16,17 +18,19 @@
 #include "nn/nn_categorical_avx512.h"
 #endif
 
-// Atoms whose images are computed together before their masses are added one by one.
+// The number of atoms whose images are computed together before their masses are added one by one.
 #define IMAGES 64
 
+// The operands for one row of the batch.
 typedef struct project_row {
     float *m;       // [N]
     const float *p; // [N]
     float reward, discount;
 } project_row;
 
-// Where count atoms from first on come to lie: stays[j] of atom first + j goes to below[j], and
-// moves[j] to the atom after that. NaN keeps to atom 0 and is in what moves.
+// Computes the images of atoms [first, first + count): the mass stays[j] of atom first + j goes to
+// atom below[j], and the mass moves[j] to atom below[j] + 1. A NaN image has below = 0, and both
+// masses are NaN.
 static inline void
 images(int32_t *restrict below, float *restrict stays, float *restrict moves,
        const project_row *row, size_t first, size_t count, const nn_support *support)
@@ -49,8 +53,8 @@ images(int32_t *restrict below, float *restrict stays, float *restrict moves,
     }
 }
 
-// Of any distribution, one mass after the other. What neighbours add to the same atom is summed in
-// registers, where a sum in memory would be waited for.
+// Projects any distribution, one mass after the other. Masses of consecutive atoms that go to the
+// same atom are summed in registers, because a sum in memory would wait for each store.
 static inline void
 project_any(const project_row *row, const nn_support *support)
 {
@@ -88,10 +92,10 @@ project_any(const project_row *row, const nn_support *support)
     POLICY_UNROLL                                                                                  \
     for (uint32_t v = 0; v < VECTORS; v++)
 
-// What all rows share.
+// What all rows of a batch share.
 typedef struct project_plan {
     const nn_support *support;
-    uint64_t atoms; // a bit for each, 0: too many
+    uint64_t atoms; // one bit per atom; 0: too many atoms for project_steady
     __m512 low, high, last, per_step;
     __m512i below_max;
     __m512 z[VECTORS]; // the atoms' values
@@ -114,13 +118,13 @@ project_plan_init(project_plan *plan, const nn_support *support)
     }
 }
 
-// A row's images, atoms beyond the last without mass.
+// The images of one row; atoms beyond the last have no mass.
 typedef struct image_row {
     __m512i below[VECTORS];
     __m512 stays[VECTORS], moves[VECTORS];
 } image_row;
 
-// As images.
+// The same results as images(), for all atoms at once.
 static inline void
 images16(image_row *out, const project_row *row, const project_plan *plan)
 {
@@ -129,7 +133,10 @@ images16(image_row *out, const project_row *row, const project_plan *plan)
     {
         const __m512 p = _mm512_maskz_loadu_ps((__mmask16)(plan->atoms >> 16 * v), row->p + 16 * v);
         __m512 z = _mm512_fmadd_ps(discount, plan->z[v], reward);
-        z = _mm512_min_ps(plan->high, _mm512_max_ps(plan->low, z)); // of a NaN the second
+        z = _mm512_min_ps(
+            plan->high,
+            _mm512_max_ps(plan->low,
+                          z)); // of a NaN and a number, min and max return the second operand
         __m512 at = _mm512_mul_ps(_mm512_sub_ps(z, plan->low), plan->per_step);
         at = _mm512_min_ps(plan->last, at);
         const __m512i whole = _mm512_cvttps_epi32(_mm512_max_ps(at, _mm512_setzero_ps()));
@@ -139,7 +146,7 @@ images16(image_row *out, const project_row *row, const project_plan *plan)
     }
 }
 
-// Each lane's neighbour below; last is that of lane 0, in lane 15.
+// Moves each lane up by one; lane 0 receives lane 15 of last.
 static inline __m512
 before16(__m512 now, __m512 last)
 {
@@ -148,9 +155,10 @@ before16(__m512 now, __m512 last)
     return _mm512_castsi512_ps(all);
 }
 
-// Whether neighbours lie at one atom or at two that follow each other, and never three at one:
-// images of discounts between about 1/2 and 1, but where they are cut. shared has bit j where atom
-// j lies where atom j - 1 does.
+// Returns true if the images of consecutive atoms lie at the same atom or at consecutive ones, and
+// never three at one atom. That is so for discounts between about 1/2 and 1, unless several images
+// are clipped to an end of the support. Bit j of shared is set if atom j has the same lower atom as
+// atom j - 1.
 static inline bool
 images_steady(uint64_t *shared, const image_row *image, uint64_t atoms)
 {
@@ -168,7 +176,8 @@ images_steady(uint64_t *shared, const image_row *image, uint64_t atoms)
     return (*shared & (*shared << 1)) == 0 && (atoms & ~(same | next)) == 0;
 }
 
-// The same bits as project_any's, or false; room is how many numbers from m on may be written.
+// Projects one row with the bits of project_any and returns true, or returns false without writing
+// m if images_steady fails. room: how many numbers from m on may be overwritten.
 static inline bool
 project_steady(const project_row *row, const project_plan *plan, size_t room)
 {

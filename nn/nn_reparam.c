@@ -1,5 +1,5 @@
-// Dueling and noisy networks: maps what is learned to the weights of a plain network, and gradients
-// back.
+// Dueling and noisy networks: maps the learned numbers to the weights of a plain network, and
+// gradients back.
 #include "nn/nn_reparam.h"
 
 #include <math.h>
@@ -178,7 +178,8 @@ block_unperturb(const nn_reparam_block *block, float *dsigma, const float *dmean
 
 // ---- dueling
 
-// out[a][out_stride..] += sign * mean_a in[a][0..n) for all actions a.
+// out[a][i] -= the mean of out[.][i] over all actions, for i < n; rows are stride numbers apart.
+// The map is its own transpose, so gradients use it too.
 static void
 subtract_mean(float *out, size_t stride, uint32_t actions, size_t n)
 {
@@ -194,7 +195,7 @@ subtract_mean(float *out, size_t stride, uint32_t actions, size_t n)
     }
 }
 
-// The chain's last layer from the two streams' weights and biases.
+// Computes the chain's last layer from the weights and biases of the two streams.
 static void
 dueling_fold(const nn_reparam *map, float *weights, const float *params)
 {

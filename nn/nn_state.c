@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-// What a convolution has beside its inputs and outputs.
+// The numbers that describe a convolution besides its inputs and outputs.
 #define CONV_NUMBERS 5
 static void
 conv_numbers(const nn_layer *layer, uint32_t numbers[CONV_NUMBERS])
@@ -15,7 +15,7 @@ conv_numbers(const nn_layer *layer, uint32_t numbers[CONV_NUMBERS])
     memcpy(numbers, all, sizeof(all));
 }
 
-// Bit 0: layer norm; bit 1: a convolution, whose numbers follow; bit 2: the last of a block.
+// Bit 0: layer norm. Bit 1: a convolution, whose CONV_NUMBERS follow. Bit 2: closes a block.
 static uint8_t
 layer_flags(const nn_layer *layer)
 {
@@ -60,8 +60,8 @@ shape_fits(const nn_net *net, oct_reader *reader)
     return fits && !reader->failed;
 }
 
-// A view of count finite floats >= least, NULL when there are none such. The bytes need not be
-// aligned.
+// Returns a view of count finite floats, all >= least, or NULL if the bytes are too few or a float
+// is not. The view need not be aligned.
 static const uint8_t *
 read_floats(oct_reader *reader, size_t count, float least)
 {

@@ -1,4 +1,4 @@
-// Forward-mode differentiation by a net's weights, layer by layer behind a tape's forward pass.
+// Forward-mode differentiation by a net's weights, layer by layer along a tape's forward pass.
 #include "nn/nn_tangent.h"
 
 #include <stdlib.h>
@@ -32,7 +32,7 @@ nn_tangent_fini(nn_tangent *tangent)
     *tangent = (nn_tangent){0};
 }
 
-// out[rows][outputs] = the layer's sums without bias, of x by W.
+// out[rows][outputs] = the layer's sums of x and W, without bias.
 static void
 layer_product(const nn_net *net, const nn_layer *layer, float *out, const float *x, const float *W,
               uint32_t rows)
@@ -44,8 +44,8 @@ layer_product(const nn_net *net, const nn_layer *layer, float *out, const float 
     }
 }
 
-// dy at the input of the norm becomes the derivative at its outputs. With n = (x - mean) /
-// deviation and out = n gain + offset: dn = (dx - mean(dx) - n mean(n dx)) / deviation.
+// dy at the input of the norm becomes the derivative at its output. With n = (x - mean) / deviation
+// and out = n gain + offset: dn = (dx - mean(dx) - n mean(n dx)) / deviation.
 static void
 norm_forward(const nn_layer *layer, float *dy, const float *gain, const float *dgain,
              const float *doffset, uint32_t rows)
@@ -65,7 +65,8 @@ norm_forward(const nn_layer *layer, float *dy, const float *gain, const float *d
     }
 }
 
-// dy[rows][outputs] of a layer, from those of its inputs (dx NULL: they stand still).
+// Computes dy[rows][outputs] of a layer from dx, the derivative of its inputs. dx NULL: the inputs
+// do not depend on the weights.
 static void
 layer_tangent(nn_tangent *tangent, const nn_layer *layer, float *dy, const float *x,
               const float *dx, const float *direction, uint32_t rows)
@@ -86,7 +87,7 @@ layer_tangent(nn_tangent *tangent, const nn_layer *layer, float *dy, const float
                      direction + layer->at.offset, rows);
     }
     if (layer->activation != POLICY_LINEAR) {
-        net->vec->backward[layer->activation](dy, layer->y, count); // times its derivative
+        net->vec->backward[layer->activation](dy, layer->y, count); // multiplied by the derivative
     }
 }
 

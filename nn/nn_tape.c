@@ -1,4 +1,25 @@
 // The forward pass that keeps the values between layers, and the backward pass through them.
+//
+// Forward is nn_net_forward on layers that keep their outputs y and, with a layer norm, the
+// normalised rows and 1 / deviation. Backward then goes from the last layer to the first:
+//
+// 1. flush_small clears parts of the gradient dy that are too small to change a weight.
+// 2. layer_unfinish turns rows of dy at a layer's outputs into the gradient at W x + b, in place:
+//    it undoes the bypass of a block, the activation and the norm. It also adds the rows' sums to
+//    the gradient of bias, gain and offset.
+// 3. layer_gradient computes dW = dy^T x from the layer's inputs x, if the caller wants a gradient.
+// 4. layer_backward computes dx = dy W. The product passes each block of finished rows to
+//    layer_unfinish of the layer before, while the rows are still in a near cache. So step 2 of
+//    that layer is done when the product returns, and the loop continues with step 3.
+// 5. At the first layer dx is computed only if the caller wants it, in inputs_backward.
+//
+// Gradients between layers alternate between two spaces of the context. In a residual net the
+// gradient at the outputs of a block is kept in a third space while it also goes through the block,
+// and is added at the block's inputs.
+//
+// Nothing here fails. A value that is not finite makes the returned sum of squares not finite; the
+// caller checks this norm before it takes a step. x and the weights must not change between forward
+// and backward: backward reads both.
 #include "nn/nn_tape.h"
 
 #include <stdlib.h>
@@ -67,15 +88,19 @@ nn_tape_forward_again(nn_tape *tape, const float *x, uint32_t rows)
     return nn_net_forward_again(&tape->net, x, rows);
 }
 
+// The layer whose outputs receive a gradient from the product of the layer after it.
 typedef struct upstream {
     const nn_net *net;
     const nn_layer *layer;
-    float *dy;         // [rows][outputs], at the layer's outputs
-    float *around;     // [rows][outputs], at the outputs of the block behind it; NULL: no block
+    float *dy;     // [rows][outputs], at the layer's outputs
+    float *around; // [rows][outputs], the gradient at the outputs of the following block; NULL: not
+                   // in a block
     float *gradient;   // NULL: not wanted
-    nn_norm_sums sums; // of the whole batch; written by whoever came first
+    nn_norm_sums sums; // of the whole batch; every call of layer_unfinish adds its rows
 } upstream;
 
+// Clears the sums that go into gradient. Without a gradient they go to tape->spare and mean
+// nothing.
 static void
 upstream_init(upstream *up, const nn_tape *tape, const nn_layer *layer, float *dy, float *gradient)
 {
@@ -93,8 +118,8 @@ upstream_init(upstream *up, const nn_tape *tape, const nn_layer *layer, float *d
     }
 }
 
-// What went around a block has the block's gradient, too: it is added to the one that came through
-// the block, and the sum goes around the next.
+// Adds the gradient that bypassed the following block to dy, which came through that block. If the
+// layer closes a block itself, the sum bypasses this block, too.
 static void
 around_unfinish(const upstream *up, float *dy, size_t at, size_t count)
 {
@@ -106,7 +131,7 @@ around_unfinish(const upstream *up, float *dy, size_t at, size_t count)
     }
 }
 
-// Rows of dy, at the layer's outputs, become the gradient at W x + b; their sums are added.
+// Turns rows of dy at the layer's outputs into the gradient at W x + b, and adds their sums.
 static void
 layer_unfinish(void *arg, uint32_t first, uint32_t rows)
 {
@@ -131,8 +156,8 @@ layer_unfinish(void *arg, uint32_t first, uint32_t rows)
     }
 }
 
-// The gradient of a layer's weights from dy at W x + b and its inputs x. Returns its sum of squares
-// with that of the layer's sums.
+// Computes the gradient of a layer's weights from dy at W x + b and the layer's inputs x. Returns
+// the sum of squares of all the layer's parameters: layer_unfinish has written the others.
 static float
 layer_gradient(const nn_net *net, const nn_layer *layer, float *gradient, const float *dy,
                const float *x, uint32_t rows)
@@ -146,7 +171,8 @@ layer_gradient(const nn_net *net, const nn_layer *layer, float *gradient, const 
     return net->vec->sum_of_squares(dW, layer->at.end - layer->at.weight);
 }
 
-// dx of a layer from dy at W x + b; below is the layer that x comes from, NULL for the first.
+// Computes dx of a layer from dy at W x + b. below is the layer that x comes from, NULL for the
+// first layer.
 static void
 layer_backward(const nn_net *net, const nn_layer *layer, float *dx, const float *dy, uint32_t rows,
                upstream *below)
@@ -165,7 +191,8 @@ layer_backward(const nn_net *net, const nn_layer *layer, float *dx, const float 
     }
 }
 
-// dx[rows][inputs - first] of a net's first layer, by its inputs from one on.
+// Computes dx[rows][inputs - first] of a net's first layer, for its inputs from number first on. A
+// part of the columns is copied, because the product wants a dense matrix.
 static void
 inputs_backward(const nn_net *net, float *dx, const float *dy, uint32_t rows, uint32_t first)
 {
@@ -192,8 +219,8 @@ tape_backward(nn_tape *tape, float *dy, uint32_t rows, float *gradient, float *d
     OCT_ASSERT(rows >= 1 && rows <= net->rows_max && tape->x != NULL);
     float squares = 0;
     upstream up;
-    // The softmax of a sure distribution has most of its probabilities below the smallest normal
-    // number: products with subnormal ones take up to a hundred times as long.
+    // A softmax that is nearly deterministic has most of its probabilities below the smallest
+    // normal number, and products with subnormal numbers take up to a hundred times as long.
     net->vec->flush_small(dy, (size_t)rows * net->layers[net->layer_count - 1].outputs);
     upstream_init(&up, tape, &net->layers[net->layer_count - 1], dy, gradient);
     layer_unfinish(&up, 0, rows);

@@ -3,32 +3,33 @@
 
 #include "nn/nn_net.h"
 
-// A net that keeps the rows between its layers, so that a gradient can go back through it.
+// A net that keeps the values between its layers, so that a gradient can go back through it (the
+// order of events is at the head of nn_tape.c).
 // Threads, Owns: as nn_net.
 typedef struct nn_tape {
     nn_net net;
-    const float *x; // inputs of the last forward: borrowed until backward is done
-    float *spare;   // [3][width], sums of a norm that nobody asked for
+    const float *x; // inputs of the last forward, borrowed until backward returns
+    float *spare;   // [3][width], receives sums of a norm that the caller does not want
     void *block;
 } nn_tape;
 
 void nn_tape_init(nn_tape *tape, nn_context *context, const policy_spec *spec, uint32_t rows_max);
-// As nn_net_init_params, or nn_net_init_residual.
+// Like nn_net_init_params, or nn_net_init_residual.
 void nn_tape_init_params(nn_tape *tape, nn_context *context, const policy_spec *spec, bool residual,
                          size_t param_count, uint32_t rows_max);
 void nn_tape_fini(nn_tape *tape);
 
-// As nn_net_forward; x must stay until backward.
+// Like nn_net_forward; the caller keeps x until backward returns.
 const float *nn_tape_forward(nn_tape *tape, const float *x, uint32_t rows);
 const float *nn_tape_forward_again(nn_tape *tape, const float *x, uint32_t rows);
 
-// From dy[rows][outputs], the gradient at the outputs of the last forward (its first rows rows; dy
-// is overwritten), to gradient[weight_count] (NULL: not wanted) and dx[rows][inputs] (NULL: not
-// wanted). Returns the gradient's sum of squares (0 when it is not wanted); not finite when any
-// part of it is not, or is beyond about 1e19.
+// Goes back from dy[rows][outputs], the gradient at the first rows outputs of the last forward, to
+// gradient[weight_count] and dx[rows][inputs]. NULL for gradient or dx: not wanted. dy is
+// overwritten. Returns the sum of squares of gradient, or 0 if it is not wanted; the sum is not
+// finite if a part of the gradient is not, or is beyond about 1e19.
 float nn_tape_backward(nn_tape *tape, float *dy, uint32_t rows, float *gradient, float *dx);
-// The gradient at some inputs alone, from the one at first on: dx[rows][inputs - first]. first is 0
-// where the first layer is a convolution.
+// Goes back to the inputs from number first on alone: dx[rows][inputs - first]. first is 0 if the
+// first layer is a convolution.
 void nn_tape_backward_inputs(nn_tape *tape, float *dy, uint32_t rows, float *dx, uint32_t first);
 
 #endif // NN_NN_TAPE_H

@@ -1,4 +1,9 @@
-// Compiled once per instruction set; NN_TILE_TABLE is the name of the table (nn/meson.build).
+// Matrix products on register tiles. Compiled once per instruction set; NN_TILE_TABLE is the name
+// of the table (nn/meson.build).
+//
+// A tile holds ROWS x V vectors of sums in registers while it walks the whole of K. Rows of A are
+// read one unit at a time and broadcast; rows of the panel of B are read as vectors. There is one
+// function for each number of rows and vectors, so that all loops but the one along K are unrolled.
 #include "nn/nn_tile.h"
 
 #include "common/oct_base.h"
@@ -20,15 +25,15 @@
 #define DEPTH        1
 #define TILE_PRODUCT tile_product
 
-// C[ROWS][V * WIDTH], of the last vector only the first `last` columns, over the whole of K. HALF:
-// the last vector has at most half of its columns, and the other half is not computed.
+// Computes C[ROWS][V * WIDTH] over the whole of K; of the last vector only the first `last` columns
+// are stored. HALF: `last` is at most half a vector, and the other half is not computed.
 static POLICY_INLINE void
 tile(const int ROWS, const int V, const bool HALF, float *restrict C, size_t c_stride,
      const uint32_t *restrict A, size_t a_row, size_t a_step, const uint32_t *restrict panel,
      size_t b_step, size_t K, size_t last)
 {
     const int W = HALF ? V - 1 : V; // whole vectors
-    vfloat sum[24];                 // [ROWS][W]
+    vfloat sum[24];                 // [ROWS][W]; 24 is 6 rows of 4 vectors, or 8 rows of 3
     vhalf rest[8];                  // [ROWS]
     POLICY_UNROLL
     for (int i = 0; i < ROWS * W; i++) {
@@ -92,8 +97,8 @@ typedef void tile_fn(float *C, size_t c_stride, const uint32_t *A, size_t a_row,
         tile_5x##V##_##H, tile_6x##V##_##H
 #define ROWS_8(V, H) ROWS_6(V, H), tile_7x##V##_##H, tile_8x##V##_##H
 
-// By vectors of a tile: the most rows whose sums the registers hold, and a tile for each number of
-// rows.
+// The tiles of V vectors: the most rows whose sums fit the registers, and a function for each
+// number of rows.
 typedef struct tiles {
     uint32_t rows_max;
     tile_fn *by_rows[9];
@@ -129,7 +134,7 @@ static const tiles tiles_half[VECTORS_MAX + 1] = {
 };
 #endif
 
-// As few tiles as can be, of nearly equal size: a tile of one row alone would be slow.
+// Uses the fewest tiles possible, of nearly equal size, because a tile of a single row is slow.
 static void
 tile_product(float *C, size_t c_stride, const uint32_t *A, size_t a_row, size_t a_step,
              const uint32_t *panel, size_t b_step, uint32_t M, uint32_t columns, uint32_t K)
@@ -139,7 +144,8 @@ tile_product(float *C, size_t c_stride, const uint32_t *A, size_t a_row, size_t 
     const size_t last = columns - (size_t)(V - 1) * WIDTH;
     const tiles *of = last <= WIDTH / 2 ? &tiles_half[V] : &tiles_whole[V];
     const uint32_t count = (M + of->rows_max - 1) / of->rows_max;
-    const uint32_t least = M / count, larger = M % count; // the first tiles have a row more
+    const uint32_t least = M / count,
+                   larger = M % count; // the first `larger` tiles have one row more
     for (uint32_t i = 0, row = 0; i < count; i++) {
         const uint32_t rows = least + (i < larger);
         of->by_rows[rows](C + row * c_stride, c_stride, A + row * a_row, a_row, a_step, panel,
@@ -150,7 +156,7 @@ tile_product(float *C, size_t c_stride, const uint32_t *A, size_t a_row, size_t 
 
 #endif
 
-// Units of K numbers, with the zeros that follow them.
+// Units of K numbers, rounded up to DEPTH.
 static size_t
 units_of(uint32_t K)
 {
@@ -169,6 +175,7 @@ pack_columns(uint32_t *panel, const float *B, size_t stride, uint32_t columns, u
     }
 }
 
+// Packs rows of B as columns: squares of WIDTH columns and units are transposed in registers.
 static void
 pack_transposed(uint32_t *panel, const float *B, size_t stride, uint32_t columns, uint32_t K)
 {
@@ -212,7 +219,7 @@ tile_pack_rows(uint32_t *out, const float *A, uint32_t rows, uint32_t K)
 
 #if DEPTH > 1
 
-// Squares of WIDTH columns and units are turned in registers.
+// Squares of WIDTH columns and units are transposed in registers.
 static void
 tile_pack_rows_across(uint32_t *out, const float *A, size_t stride, uint32_t rows, uint32_t K)
 {

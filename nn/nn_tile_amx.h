@@ -1,9 +1,9 @@
 #ifndef NN_NN_TILE_AMX_H
 #define NN_NN_TILE_AMX_H
 
-// The product of nn_tile.c by Intel's AMX: 16 x 16 sums stay in a tile register, and one
-// instruction adds 32 products to each. Panels and rows are what the other table of bfloat16 has,
-// along K filled up to whole tiles with zeros.
+// The product of nn_tile.c with Intel's AMX: 16 x 16 sums stay in a tile register, and one
+// instruction adds 32 products to each sum. Panels and rows have the format of the other bfloat16
+// table, padded along K with zeros to whole tiles.
 
 #include <immintrin.h>
 #include <stdint.h>
@@ -13,9 +13,9 @@
 #include "policy/kernels/policy_unroll.h"
 
 #define AMX_ROWS  16
-#define AMX_BYTES 64 // of a row of a tile: 16 units, or 16 sums
+#define AMX_BYTES 64 // bytes in a row of a tile: 16 units, or 16 sums
 
-// What LDTILECFG reads (Intel SDM volume 1, 18.3): palette 1, eight tiles of full size.
+// The operand of LDTILECFG (Intel SDM volume 1, 18.3): palette 1, eight tiles of full size.
 typedef struct amx_config {
     uint8_t palette, start_row;
     uint8_t reserved[14];
@@ -32,8 +32,8 @@ static const amx_config amx_full = {
     .rows = {AMX_ROWS, AMX_ROWS, AMX_ROWS, AMX_ROWS, AMX_ROWS, AMX_ROWS, AMX_ROWS, AMX_ROWS},
 };
 
-// Tiles have numbers that must be constants: sums are 0 to 3 (row by column), left operands 4 and
-// 5, right ones 6 and 7.
+// Tile numbers must be constants: 0 to 3 are sums (row by column), 4 and 5 left operands, 6 and 7
+// right operands. AMX_STORE writes the part of a tile that lies within C.
 #define AMX_STORE(TILE, ROW, COLUMN)                                                               \
     do {                                                                                           \
         if (rows >= (ROW) + AMX_ROWS && columns >= (COLUMN) + AMX_ROWS) {                          \
@@ -45,6 +45,7 @@ static const amx_config amx_full = {
         }                                                                                          \
     } while (0)
 
+// Copies at most one tile of sums from part to C.
 static inline void
 amx_copy(float *C, size_t c_stride, const float *part, size_t rows, size_t columns)
 {
@@ -55,8 +56,8 @@ amx_copy(float *C, size_t c_stride, const float *part, size_t rows, size_t colum
     }
 }
 
-// Sums of up to 32 x 32: of both operands the second tile is left out where nothing of it is
-// wanted.
+// Computes up to 32 x 32 sums. ROW_TILES and COLUMN_TILES are 1 where the second tile of an operand
+// would lie outside C.
 static POLICY_INLINE void
 amx_block(const int ROW_TILES, const int COLUMN_TILES, float *C, size_t c_stride, const uint32_t *A,
           size_t a_row, const uint32_t *panel, size_t b_step, size_t rows, size_t columns, size_t K)
@@ -89,8 +90,7 @@ amx_block(const int ROW_TILES, const int COLUMN_TILES, float *C, size_t c_stride
     AMX_STORE(3, AMX_ROWS, AMX_ROWS);
 }
 
-// As nn_tile_ops.product; a_step is 1, K a multiple of 16. Rows of A up to a multiple of 16 are
-// read.
+// nn_tile_ops.product; a_step is 1 and K a multiple of 16. Reads rows of A up to a multiple of 16.
 static void
 amx_product(float *C, size_t c_stride, const uint32_t *A, size_t a_row, size_t a_step,
             const uint32_t *panel, size_t b_step, uint32_t M, uint32_t columns, uint32_t K)
@@ -114,7 +114,7 @@ amx_product(float *C, size_t c_stride, const uint32_t *A, size_t a_row, size_t a
             }
         }
     }
-    _tile_release(); // nothing to save when threads change
+    _tile_release(); // the tile registers are empty, so a thread switch need not save them
 }
 
 #endif // NN_NN_TILE_AMX_H

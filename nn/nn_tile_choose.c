@@ -1,4 +1,4 @@
-// Chooses the tile kernels for this CPU: AVX-512, AVX-512 BF16 or AMX where it has them.
+// Chooses the tile kernels for this CPU: AVX2, AVX-512, AVX-512 BF16 or AMX.
 #include "nn/nn_tile.h"
 
 #if defined(__x86_64__)
@@ -9,11 +9,11 @@
 
 #include "nn/nn_tile_tables.h"
 
-// Of CPUID leaf 7, register EDX.
+// Bits of CPUID leaf 7, register EDX.
 #define CPUID_AMX_BF16 (1u << 22)
 #define CPUID_AMX_TILE (1u << 24)
-// arch_prctl: leave to use tile registers, without which the first use is SIGILL (Linux 5.16 on;
-// Documentation/arch/x86/xstate.rst).
+// arch_prctl that asks for permission to use tile registers. Without it the first use raises SIGILL
+// (Linux 5.16 and later; Documentation/arch/x86/xstate.rst).
 #define ARCH_REQ_XCOMP_PERM 0x1023
 #define XFEATURE_XTILEDATA  18
 
@@ -64,7 +64,8 @@ nn_tile_bf16(void)
     if (has_avx512bf16() && has_amx()) {
         return &nn_tile_amx;
     }
-    // Intel's CPUs begin one vdpbf16ps a cycle, and two FMAs.
+    // Intel's CPUs start one vdpbf16ps per cycle but two FMAs, so bfloat16 gains nothing without
+    // AMX.
     if (has_avx512bf16() && !__builtin_cpu_is("intel")) {
         return &nn_tile_avx512bf16;
     }

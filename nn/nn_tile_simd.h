@@ -1,8 +1,8 @@
 #ifndef NN_NN_TILE_SIMD_H
 #define NN_NN_TILE_SIMD_H
 
-// What nn_tile.c needs of an instruction set: vectors of WIDTH units. Empty where the file that
-// includes it is compiled for none that has tiles.
+// The vectors of WIDTH units that nn_tile.c needs, for AVX-512 and for AVX2 with FMA. The file is
+// empty, and NN_TILE_SIMD undefined, where it is compiled for other instruction sets.
 #if defined(__AVX512F__) || (defined(__AVX2__) && defined(__FMA__))
 
 #include <immintrin.h>
@@ -17,7 +17,7 @@
 typedef __m512 vfloat;
 
 #define WIDTH       16
-#define VECTORS_MAX 4 // of a tile's rows
+#define VECTORS_MAX 4 // vectors in a row of a tile; more would spill registers
 
 static inline vfloat
 v_zero(void)
@@ -37,7 +37,7 @@ v_mask(size_t count)
     return count >= WIDTH ? (__mmask16)0xffff : (__mmask16)((1u << count) - 1);
 }
 
-// The first count floats, then zeros.
+// Loads the first count floats; the other lanes are zero.
 static inline vfloat
 v_load_part(const float *at, size_t count)
 {
@@ -56,7 +56,7 @@ v_store_part(float *at, vfloat a, size_t count)
     _mm512_mask_storeu_ps(at, v_mask(count), a);
 }
 
-// Half a vector: CPUs that split those of 512 bits compute it in half the time.
+// Half a vector: CPUs that split 512-bit vectors compute it in half the time.
 typedef __m256 vhalf;
 
 static inline vhalf
@@ -77,7 +77,7 @@ half_store_part(float *at, vhalf a, size_t count)
     _mm256_mask_storeu_ps(at, (__mmask8)v_mask(count), a);
 }
 
-// Rows become columns.
+// Transposes a square of WIDTH x WIDTH.
 static inline void
 v_transpose(vfloat a[WIDTH])
 {
@@ -92,7 +92,7 @@ v_transpose(vfloat a[WIDTH])
         u[i + 2] = _mm512_unpacklo_pd(t[i + 1], t[i + 3]);
         u[i + 3] = _mm512_unpackhi_pd(t[i + 1], t[i + 3]);
     }
-    // Part p of u[4 g + j] is rows 4 g .. 4 g + 3 of column 4 p + j.
+    // Part p (4 lanes) of u[4 g + j] holds rows 4 g .. 4 g + 3 of column 4 p + j.
     for (int j = 0; j < 4; j++) {
         __m512d low = _mm512_shuffle_f64x2(u[j], u[4 + j], 0x44);
         __m512d high = _mm512_shuffle_f64x2(u[j], u[4 + j], 0xee);
@@ -149,7 +149,7 @@ v_store_part(float *at, vfloat a, size_t count)
     _mm256_maskstore_ps(at, v_mask(count), a);
 }
 
-// These CPUs take as long for half a vector: there are no tiles with one.
+// On these CPUs half a vector takes as long as a whole one, so that no tile has a half.
 typedef vfloat vhalf;
 #define half_of(a)      (a)
 #define half_load       v_load
@@ -179,7 +179,7 @@ v_transpose(vfloat a[WIDTH])
 
 #endif
 
-// A unit of a row of floats, which are not read as integers.
+// Reads a unit as an integer; memcpy, because the memory holds floats.
 static inline int
 unit_at(const uint32_t *at)
 {
@@ -192,7 +192,7 @@ unit_at(const uint32_t *at)
 
 #define UNIT 2
 
-// WIDTH units of a row from unit on; numbers beyond count are zero.
+// Loads WIDTH units of a row, starting at unit; numbers at and beyond count are zero.
 static inline vfloat
 units_of_row(const float *row, size_t unit, size_t count)
 {
@@ -202,7 +202,8 @@ units_of_row(const float *row, size_t unit, size_t count)
     return _mm512_castsi512_ps((__m512i)_mm512_cvtne2ps_pbh(high, low));
 }
 
-// One unit of each of WIDTH columns: rows 2 unit and 2 unit + 1 of B[K][stride], count columns.
+// Loads one unit of each of WIDTH columns: rows 2 unit and 2 unit + 1 of B[K][stride], of which
+// count columns are left.
 static inline vfloat
 units_of_columns(const float *B, size_t stride, size_t unit, size_t K, size_t count)
 {

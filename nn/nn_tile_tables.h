@@ -3,7 +3,7 @@
 
 #include "nn/nn_tile.h"
 
-// One table per build of nn_tile.c (nn/meson.build). Only nn_tile_choose.c picks among them.
+// One table per build of nn_tile.c (nn/meson.build). Only nn_tile_choose.c reads this list.
 extern const nn_tile_ops nn_tile_avx2;
 extern const nn_tile_ops nn_tile_avx512;
 extern const nn_tile_ops nn_tile_avx512bf16;

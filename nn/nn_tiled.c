@@ -1,22 +1,28 @@
 // Matrix products from tile kernels: packs panels and walks blocks that fit the caches.
+//
+// A product is cut three times. Columns of B are cut into groups of panels that fit the L2 cache;
+// the rows of A into blocks; and each block and panel is one call of the kernel, which walks the
+// whole of K. So a group is packed once and used by all rows, and every element of C is still one
+// sum along K.
 #include "nn/nn_tiled.h"
 
 #include "common/oct_base.h"
 
-// Panels of B that are packed and used together, so many units at most, or one panel: a group stays
-// in L2 while all rows use it.
+// The most units in a group of panels, unless a single panel is larger: a group stays in L2 while
+// all rows use it.
 #define GROUP_UNITS_MAX (64 * 1024)
-#define PANELS_MAX      64
-// Rows of A in one block; packed across, where neighbours share cache lines, in a smaller one.
+#define PANELS_MAX      64 // panels in a group
+// The most rows of A in a block. Blocks that are packed across, where neighbouring rows share cache
+// lines, are smaller.
 #define BLOCK_ROWS        96
 #define BLOCK_ROWS_ACROSS 48
-// Columns of A that are read across: packed from here on when more than one panel uses them, as
-// long steps from row to row meet in few sets of the cache.
+// A transposed A with more rows than this is packed if more than one panel uses it: steps of more
+// than STEP_MAX floats from unit to unit would fall into few sets of the cache.
 #define STEP_MAX 256
-// Packing B pays with more columns and more rows of A than these.
+// Packing B pays off only with more columns, and more rows of A, than these.
 #define PACK_COLUMNS_MIN 512
 #define PACK_ROWS_MIN    12
-// Of C in a product that is turned around.
+// The most columns of C in a product that is_thin transposes, and the most columns in a tile.
 #define THIN_COLUMNS_MAX 4
 #define TILE_COLUMNS_MAX 64
 
@@ -41,13 +47,13 @@ block_rows(const nn_tile_ops *ops, uint32_t M, uint32_t most)
     return rounded(ops, (M + count - 1) / count);
 }
 
-// Where the units of A are.
+// The location of the units of A.
 typedef struct left {
     const uint32_t *at;
-    size_t row, step; // from one row, one unit to the next
-    size_t block;     // from one block to the next
-    uint32_t rows;    // in a block
-    bool packed_across;
+    size_t row, step;   // numbers from one row, and from one unit, to the next
+    size_t block;       // numbers from one block to the next
+    uint32_t rows;      // rows in a block
+    bool packed_across; // each block has its own step
 } left;
 
 static left
@@ -83,7 +89,7 @@ left_of(nn_context *context, const nn_tile_ops *ops, const nn_product *p)
     if (ops->unit > 1 || (p->transpose_a && p->M > STEP_MAX && p->N > ops->columns)) {
         return left_packed(context, ops, p);
     }
-    // Floats as they are: tiles take them as units of 32 bits.
+    // Floats need no packing: a unit of a float table is the float itself.
     left A = {.at = (const uint32_t *)(const void *)p->A};
     A.rows = block_rows(ops, p->M, BLOCK_ROWS);
     A.row = p->transpose_a ? 1 : p->K;
@@ -92,13 +98,14 @@ left_of(nn_context *context, const nn_tile_ops *ops, const nn_product *p)
     return A;
 }
 
-// Where the units of the panel from a column on are.
+// The location of a panel's units.
 typedef struct right {
     const uint32_t *at;
-    size_t step; // from one unit along K to the next
+    size_t step; // numbers from one unit along K to the next
 } right;
 
-// Rows of floats that are whole vectors serve as they are, where packing would not pay.
+// Returns true if B is used unpacked: its rows of floats are whole vectors, and packing would not
+// pay off.
 static bool
 right_is_ready(const nn_tile_ops *ops, const nn_product *p)
 {
@@ -106,6 +113,7 @@ right_is_ready(const nn_tile_ops *ops, const nn_product *p)
            (p->N <= PACK_COLUMNS_MIN || p->M <= PACK_ROWS_MIN);
 }
 
+// Returns the panel from column on, packed into room unless it is packed there already.
 static right
 right_of(const nn_tile_ops *ops, const nn_product *p, uint32_t *room, bool packed, uint32_t column)
 {
@@ -120,7 +128,7 @@ right_of(const nn_tile_ops *ops, const nn_product *p, uint32_t *room, bool packe
     return (right){room, rounded(ops, columns)};
 }
 
-// One block of rows, the columns of one panel.
+// One block of rows times one panel.
 static void
 part_product(const nn_tile_ops *ops, const nn_product *p, const left *A, const right *panel,
              uint32_t row, uint32_t column)
@@ -133,14 +141,14 @@ part_product(const nn_tile_ops *ops, const nn_product *p, const left *A, const r
                  rows, columns, (uint32_t)units_of(ops, p->K));
 }
 
+// Returns true if all of B fits one group, so that it can be kept between products.
 static bool
 is_whole(const nn_tile_ops *ops, size_t K, size_t N)
 {
     return K * N <= GROUP_UNITS_MAX && N <= (size_t)PANELS_MAX * ops->columns;
 }
 
-// Columns of a group of panels that are packed, then used for all rows: all of them where B is
-// small.
+// Returns the number of columns in a group of panels: all columns if B is small.
 static size_t
 group_columns(const nn_tile_ops *ops, size_t K, size_t N)
 {
@@ -148,8 +156,8 @@ group_columns(const nn_tile_ops *ops, size_t K, size_t N)
     return is_whole(ops, K, N) ? N : OCT_MIN(panels, (size_t)PANELS_MAX) * ops->columns;
 }
 
-// The panels from a column on, `columns` of B's in all: in room, or all of B where the caller keeps
-// it.
+// Sets panels to those of B's columns [column, column + columns). Panels are packed into room, or
+// into the caller's panels if all of B can be kept there.
 static void
 panels_of(right *panels, const nn_tile_ops *ops, const nn_product *p, uint32_t *room,
           uint32_t column, uint32_t columns)
@@ -166,8 +174,8 @@ panels_of(right *panels, const nn_tile_ops *ops, const nn_product *p, uint32_t *
     }
 }
 
-// Products of few columns, which would leave most of a tile empty, are turned around: C^T = B^T
-// A^T, with the rows of A as columns.
+// Returns true if C has so few columns that most of a tile would be empty. Such a product is
+// computed as C^T = B^T A^T, where the rows of A are the columns of the panel.
 static bool
 is_thin(const nn_tile_ops *ops, const nn_product *p)
 {
@@ -204,7 +212,8 @@ thin_product(nn_context *context, const nn_tile_ops *ops, const nn_product *p)
     }
 }
 
-// Rows are finished, and followed up, block by block where one group has all columns.
+// `then` is called block by block if one group has all columns, and otherwise once at the end,
+// because before that no row is complete.
 void
 nn_tiled_product(nn_context *context, const nn_tile_ops *ops, const nn_product *p)
 {

@@ -1,5 +1,24 @@
-// A net with its gradient and Adam moments: norm, clipping, and the step, with or without the
-// target's average.
+// A net with its gradient and Adam moments.
+//
+// An update has four steps:
+//
+// 1. nn_trainer_forward, then the algorithm computes dy, the gradient of its loss at the outputs.
+// 2. nn_trainer_backward: nn_tape_backward gives the gradient by the weights; nn_reparam_back maps
+//    it to the learned numbers; frozen layers get 0. In a group each rank then receives the mean of
+//    its own part (reduce-scatter), and the squares of all parts are summed, so that all ranks have
+//    the same norm.
+// 3. The algorithm checks the norm. If it is not finite the update ends here and no
+//    parameter has changed.
+// 4. nn_trainer_step with the factor of nn_clip_scale: Adam, and optionally the target network's
+//    average, over STEP_PARAMS parameters at a time, so that these with their moments, gradient and
+//    target are read from memory once.
+//
+// In a group a rank steps only its own part of the layers' parameters, then receives the other
+// parts (all-gather): memory traffic and work for Adam shrink with the number of ranks. The
+// consequence is that moments differ between ranks until nn_trainer_share_moments collects them,
+// which a checkpoint does. Log deviations of a head are few; every rank steps all of them.
+//
+// Frozen layers are ranges of parameters that steps skip; the target's average still covers them.
 #include "nn/nn_trainer.h"
 
 #include <math.h>
@@ -8,7 +27,7 @@
 
 #include "common/oct_base.h"
 
-// So many parameters with their moments, gradient and target fit the nearest cache.
+// The number of parameters that, with their moments, gradient and target, fit the L1 cache.
 #define STEP_PARAMS 1024
 
 static void
@@ -22,7 +41,8 @@ trainer_carve(nn_trainer *trainer, nn_carver *carver)
     trainer->v = nn_carver_floats(carver, count);
 }
 
-// What the others of a group read moves to where they can.
+// Moves what the other ranks of a group read, gradient and parameters, to a block that they can
+// read.
 static void
 trainer_show(nn_trainer *trainer)
 {
@@ -122,7 +142,8 @@ nn_trainer_keep_frozen(const nn_trainer *trainer, float *direction)
     }
 }
 
-// Up to where, at most end, parameters are frozen as that at `at` is, or not as it is not.
+// Sets is_frozen for parameter `at`, and returns the end (at most `end`) of the run of parameters
+// that are frozen, or not frozen, as this one.
 static size_t
 frozen_as_far(const nn_trainer *trainer, size_t at, size_t end, bool *is_frozen)
 {
@@ -167,7 +188,7 @@ nn_trainer_forward(nn_trainer *trainer, const float *x, uint32_t rows)
     return nn_tape_forward(&trainer->tape, x, rows);
 }
 
-// Of what is learned, the parameters of layers: deviations are behind them.
+// Returns the number of learned parameters that belong to layers; log deviations of a head follow.
 static size_t
 layers_end(const nn_trainer *trainer)
 {
@@ -175,7 +196,8 @@ layers_end(const nn_trainer *trainer)
     return trainer->reparam != NULL ? net->param_count : net->layers[net->layer_count - 1].at.end;
 }
 
-// The group's gradient where this rank needs it. Returns the sum of squares of that of the layers.
+// Replaces the gradient by the group's mean where this rank needs it: in its own part, and for log
+// deviations. Returns the sum of squares of the mean over the layers' parameters.
 static float
 gradient_mean(nn_trainer *trainer)
 {
@@ -242,7 +264,7 @@ nn_trainer_step(nn_trainer *trainer, float learning_rate, float scale)
     nn_trainer_step_and_polyak(trainer, learning_rate, scale, NULL, 0.0f);
 }
 
-// Parameters from at on, but for frozen ones, and the target's.
+// Steps the parameters [at, end) that are not frozen, and updates the target's.
 static void
 range_step(nn_trainer *trainer, size_t at, size_t end, const nn_adam_factors *factors,
            nn_net *target, float rate)
@@ -265,7 +287,7 @@ range_step(nn_trainer *trainer, size_t at, size_t end, const nn_adam_factors *fa
     }
 }
 
-// Each rank moves its own part of the layers' parameters, and the deviations.
+// Steps this rank's part of the layers' parameters and all log deviations, then shares the parts.
 static void
 group_step(nn_trainer *trainer, const nn_adam_factors *factors)
 {

@@ -1,5 +1,7 @@
-// Compiled once per instruction set; NN_VEC_TABLE is the name of the table (nn/meson.build). Plain
-// loops without calls and branches, for the compiler to vectorise.
+// The loops of training that are not matrix products. Compiled once per instruction set;
+// NN_VEC_TABLE is the name of the table (nn/meson.build). The loops are plain, without calls and
+// branches, so that the compiler vectorises them; with AVX-512 some are intrinsics
+// (nn_vec_avx512.h).
 #include "nn/nn_vec.h"
 
 #include <float.h>
@@ -13,10 +15,10 @@
 #endif
 #include "nn/nn_vec_tables.h"
 
-#define NORM_EPSILON 1e-5f
+#define NORM_EPSILON 1e-5f // as policy_spec.h defines layer norm
 
-// tanh(|x|) = (1 - e) / (1 + e), e = exp(-2 |x|); within 3 ulp, 1 beyond 10. e - 1 as in
-// expm1_below_0.
+// tanh(|x|) = (1 - e) / (1 + e) with e = exp(-2 |x|); within 3 ulp, and exactly 1 beyond 10. e is
+// computed as in expm1_below_0.
 #if !defined(__AVX512F__)
 static inline float
 tanh_of(float x)
@@ -34,13 +36,13 @@ tanh_of(float x)
 static inline float
 elu_of(float x)
 {
-    // Any number for x > 0. At -25 it is -1 already.
+    // For x > 0 the result is unspecified and not used. Below -25 the result is exactly -1.
     float below = expm1_below_0(x < -25.0f ? -25.0f : x);
     return x <= 0.0f ? below : x; // NaN stays NaN
 }
 #endif
 
-// Written so that NaN stays NaN.
+// The comparison is written so that NaN stays NaN.
 static inline float
 relu_of(float x)
 {
@@ -64,7 +66,7 @@ linear_of(float x)
             }                                                                                      \
         }                                                                                          \
     }
-// The same for what takes more than an instruction or two.
+// BIAS_CURVE is BIAS_ACTIVATION for activations of more than an instruction or two.
 #if defined(__AVX512F__)
 #define BIAS_CURVE(name)                                                                           \
     static void vec_bias_##name(float *restrict y, const float *restrict b, uint32_t B,            \
@@ -92,7 +94,7 @@ BIAS_ACTIVATION(relu)
 BIAS_CURVE(tanh)
 BIAS_CURVE(elu)
 
-// activation'(.) * d, told from the activation's output y.
+// activation'(.) * d, computed from the activation's output y.
 static inline float
 linear_slope(float d, float y)
 {
@@ -112,15 +114,15 @@ tanh_slope(float d, float y)
     return d * FMA(-y, y, 1.0f);
 }
 
-// elu'(h) = 1 above 0, exp(h) = y + 1 below.
+// elu'(h) is 1 for h > 0, and exp(h) = y + 1 otherwise.
 static inline float
 elu_slope(float d, float y)
 {
     return d * (y > 0.0f ? 1.0f : y + 1.0f);
 }
 
-// Four rows at a time, so that db is read and written once for four; the sum of a column still runs
-// from the first row to the last, one by one.
+// Four rows at a time, so that db is read and written once for four rows. The sum of a column still
+// adds the rows one by one, from the first to the last.
 #define BACKWARD(name)                                                                             \
     static void vec_##name##_backward(float *restrict dy, const float *restrict y, size_t n)       \
     {                                                                                              \
@@ -168,12 +170,13 @@ vec_sum_of_squares(const float *x, size_t n)
     return total;
 }
 
-// Some rows at a time, so that they are in the nearest cache for every step, and a row's sums need
-// not wait for those of the row before. The steps are functions of their own: there the compiler
-// takes restrict at its word.
+// The steps of a norm. They take ROWS_ASIDE rows at a time, so that the rows are in the nearest
+// cache for every step, and the sums of a row do not wait for those of the previous row. Each step
+// is a separate function, because gcc trusts restrict only on parameters.
 #define NORM_STEP static __attribute__((noinline)) void
 
-// Rows of a batch that are computed side by side: so many from first on, and where they begin.
+// Rows of a batch that are computed side by side: rows [first, first + rows), which begin at number
+// `at`.
 typedef struct norm_group {
     size_t first, rows, at;
 } norm_group;
@@ -214,7 +217,7 @@ lanes_add_deviations(nn_lanes16 *sum, const float *x, float center, size_t count
     lanes_fma(sum, &a, &a);
 }
 
-// Adds b to some rows; each row's mean.
+// Adds b to rows of y and computes the mean of each row.
 NORM_STEP
 norm_mean(float mean[ROWS_ASIDE], float *restrict y, const float *restrict b, size_t rows, size_t O)
 {
@@ -239,7 +242,7 @@ norm_mean(float mean[ROWS_ASIDE], float *restrict y, const float *restrict b, si
     }
 }
 
-// Each row's 1 / sqrt(variance + epsilon).
+// Computes 1 / sqrt(variance + epsilon) of each row.
 NORM_STEP
 norm_scale(float *restrict inverse_std, const float mean[ROWS_ASIDE], const float *restrict y,
            size_t rows, size_t O)
@@ -267,7 +270,8 @@ norm_scale(float *restrict inverse_std, const float mean[ROWS_ASIDE], const floa
     memcpy(inverse_std, total, rows * sizeof(*total));
 }
 
-// One row: u = (y - center) * scale, kept in normalised, and y = activation(u * gain + offset).
+// One row of the norm: u = (y - center) * scale, stored in normalised if KEPT, and y = activation(u
+// * gain + offset).
 #if defined(__AVX512F__)
 #define NORM_VECTOR(name, keep, some, load, store)                                                 \
     {                                                                                              \
@@ -299,8 +303,9 @@ norm_scale(float *restrict inverse_std, const float mean[ROWS_ASIDE], const floa
 #define KEPT(store) store
 #define NOT_KEPT(store)
 
-// Three groups of rows at a time, each a step behind the one before: a group's sums and roots need
-// not be waited for, as there is another's activation to compute.
+// Three groups of rows are in work at a time, each one step behind the next: means, scales,
+// activations. So no group waits for its own sums and roots. norm_apply stores the normalised rows,
+// norm_finish does not.
 #define BIAS_NORM(name)                                                                            \
     NORM_STEP                                                                                      \
     norm_apply_##name(float *restrict y, float *restrict normalised, const float *restrict gain,   \
@@ -355,8 +360,9 @@ BIAS_NORM(relu)
 BIAS_NORM(tanh)
 BIAS_NORM(elu)
 
-// With d at the norm's output, g = d * gain and u the normalised row:
-// dh = inverse_std * (g - mean(g) - u * mean(g * u)).
+// The means for the backward pass of a norm. With d at the norm's output, g = d * gain and the
+// normalised row u, the gradient at the norm's input is inverse_std * (g - mean(g) - u * mean(g *
+// u)). mean = mean(g), along = mean(g * u).
 NORM_STEP
 norm_means(float mean[ROWS_ASIDE], float along[ROWS_ASIDE], const float *restrict g,
            const float *restrict unit, size_t rows, size_t O)
@@ -378,6 +384,8 @@ norm_means(float mean[ROWS_ASIDE], float along[ROWS_ASIDE], const float *restric
     }
 }
 
+// The last step of the backward pass: applies that formula to rows of `at`, which hold g, and adds
+// the rows to db.
 NORM_STEP
 norm_below(float *restrict at, float *restrict db, const float *restrict unit,
            const float mean[ROWS_ASIDE], const float along[ROWS_ASIDE], const float *restrict scale,
@@ -406,6 +414,7 @@ norm_below(float *restrict at, float *restrict db, const float *restrict unit,
     }
 }
 
+// A whole group takes both steps with AVX-512.
 #if defined(__AVX512F__)
 #define WHOLE_GROUP(name)                                                                          \
     if (rows == ROWS_ASIDE) {                                                                      \
@@ -422,6 +431,7 @@ norm_below(float *restrict at, float *restrict db, const float *restrict unit,
 #define WHOLE_GROUP(name)
 #endif
 
+// norm_above turns dy at the activation into g = d * gain and adds to dgain and doffset.
 #define NORM_BACKWARD(name)                                                                        \
     NORM_STEP                                                                                      \
     norm_above_##name(float *restrict dy, float *restrict dgain, float *restrict doffset,          \
@@ -486,8 +496,8 @@ vec_column_sums(float *restrict db, const float *restrict dy, uint32_t B, uint32
     }
 }
 
-// A moment whose gradient stays 0 would decay into subnormal numbers and stay there, where many
-// CPUs are slow: below the smallest normal number it becomes 0.
+// Sets subnormal numbers to 0. A moment whose gradient stays 0 would otherwise decay into them and
+// stay there, and many CPUs are slow with subnormal numbers.
 static inline float
 flush(float x)
 {

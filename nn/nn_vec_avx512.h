@@ -2,8 +2,9 @@
 #define NN_NN_VEC_AVX512_H
 
 // The functions of nn_vec_math.h and nn_vec.c for sixteen numbers at a time, for builds with
-// AVX-512: the same operations in the same order, so the same bits. gcc 12 turns their clamps into
-// masks and more multiplications when it vectorises the plain ones.
+// AVX-512: the same operations in the same order, hence the same bits. They are written out because
+// gcc 12, when it vectorises the plain functions, turns their clamps into masks and additional
+// multiplications.
 
 #include <stddef.h>
 
@@ -18,13 +19,15 @@ all16(float x)
     return _mm512_set1_ps(x);
 }
 
-// At least x; NaN stays NaN, as the second operand is what maxps gives then.
+// Returns y, at least x. maxps returns its second operand if either is NaN, so the bound comes
+// first; otherwise NaN would be lost.
 static inline __m512
 at_least16(float x, __m512 y)
 {
     return _mm512_max_ps(all16(x), y);
 }
 
+// Each function NAME16 or NAME_16 below is the function of that name in nn_vec_math.h or nn_vec.c.
 static inline __m512
 power16(__m512 shifted)
 {
@@ -105,20 +108,21 @@ tanh16(__m512 x)
         _mm512_castps_si512(y), _mm512_castps_si512(x), sign, 0xf8)); // y | (x & sign)
 }
 
-// The first count lanes, at most 16.
+// A mask of the first count lanes, at most 16.
 static inline __mmask16
 first16(size_t count)
 {
     return count >= 16 ? (__mmask16)0xffff : (__mmask16)((1u << count) - 1);
 }
 
-// ---- Steps of a norm for a whole group of rows: the bits of nn_vec.c's, where smaller groups go.
+// ---- Steps of a norm for a whole group of ROWS_ASIDE rows. The bits are those of the steps in
+//  nn_vec.c, which smaller groups use.
 
 #define EACH_ROW                                                                                   \
     POLICY_UNROLL                                                                                  \
     for (size_t r = 0; r < ROWS_ASIDE; r++)
 
-// What a row's even and odd vectors add up to, of all rows.
+// totals[r] = the sum of row r's even and odd vectors.
 static inline void
 group_totals(float totals[ROWS_ASIDE], const __m512 even[ROWS_ASIDE], const __m512 odd[ROWS_ASIDE])
 {
@@ -131,7 +135,7 @@ group_totals(float totals[ROWS_ASIDE], const __m512 even[ROWS_ASIDE], const __m5
     rows_totals(totals, parts);
 }
 
-// y[8][O] += b; each row's sum.
+// y[8][O] += b; totals[r] = the sum of row r.
 static inline void
 group_bias(float totals[ROWS_ASIDE], float *restrict y, const float *restrict b, size_t O)
 {
@@ -153,7 +157,7 @@ group_bias(float totals[ROWS_ASIDE], float *restrict y, const float *restrict b,
     group_totals(totals, sums[0], sums[1]);
 }
 
-// Each row's sum of (y - center)^2.
+// totals[r] = the sum of (y - center)^2 over row r.
 static inline void
 group_squares(float totals[ROWS_ASIDE], const float center[ROWS_ASIDE], const float *restrict y,
               size_t O)
@@ -176,7 +180,7 @@ group_squares(float totals[ROWS_ASIDE], const float center[ROWS_ASIDE], const fl
     group_totals(totals, sums[0], sums[1]);
 }
 
-// The slopes of nn_vec.c.
+// activation'(.) * d from the activation's output y, as the slopes of nn_vec.c.
 static inline __m512
 linear_slope16(__m512 d, __m512 y)
 {
@@ -204,8 +208,9 @@ elu_slope16(__m512 d, __m512 y)
     return _mm512_mul_ps(d, slope);
 }
 
-// dy[8][O] at the activation becomes g = slope * gain; each row's sums of g and of g * unit, and
-// the columns' sums. Even vectors first, then odd ones: so the registers hold the sums of all rows.
+// dy[8][O] at the activation becomes g = slope * gain. totals[r] and along[r] are the sums of g and
+// of g * unit over row r; dgain and doffset add the sums of the columns. Even vectors come first,
+// then odd ones, so that the registers hold the sums of all rows.
 #define GROUP_ABOVE(name)                                                                          \
     static inline void group_above_##name(                                                         \
         float totals[ROWS_ASIDE], float along[ROWS_ASIDE], float *restrict dy,                     \
@@ -245,7 +250,7 @@ GROUP_ABOVE(relu)
 GROUP_ABOVE(tanh)
 GROUP_ABOVE(elu)
 
-// at[8][O] = scale * (at - mean - unit * along), and the columns' sums.
+// at[8][O] = scale * (at - mean - unit * along); db adds the sums of the columns.
 static inline void
 group_below(float *restrict at, float *restrict db, const float *restrict unit,
             const float mean[ROWS_ASIDE], const float along[ROWS_ASIDE],

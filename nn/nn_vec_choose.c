@@ -1,4 +1,4 @@
-// Chooses the vector loops that this CPU runs fastest.
+// Chooses the vector loops and the operations on atoms that this CPU runs fastest.
 #include "nn/nn_vec.h"
 
 #include <stdbool.h>
@@ -29,6 +29,7 @@ nn_vec(void)
     return tables[nn_vec_tables(tables) - 1];
 }
 
+// The tables correspond to those of nn_vec_tables, which come from the same builds.
 int
 nn_categorical_tables(const nn_categorical_ops *tables[NN_VEC_TABLES_MAX])
 {

@@ -6,11 +6,11 @@
 #include "common/oct_bits.h"
 #include "nn/nn_vec.h"
 
-// What the files that are built once per instruction set share: exponentials without calls
-// and branches, that give the same bits at every vector width with FMAs.
+// Functions for the files that are built once per instruction set: exponentials and logarithms
+// without calls and branches, which give the same bits at every vector width with FMAs.
 
-// a b + c, rounded once. Where the instruction set has no such instruction it is rounded twice, as
-// a call for each number would cost more than all else.
+// a b + c, rounded once. Where the instruction set has no FMA the result is rounded twice, because
+// a library call per number would cost more than everything else.
 #if defined(__FMA__) || defined(__ARM_FEATURE_FMA)
 #define FMA(a, b, c) __builtin_fmaf((a), (b), (c))
 #else
@@ -19,26 +19,26 @@
 
 #define LOG2_E 1.44269504f
 #define LN2    0.693147182f
-// ln 2 in two parts: products of the first with integers below 2^15 are exact.
+// ln 2 in two parts: products of LN2_HIGH with integers below 2^15 are exact.
 #define LN2_HIGH 0.693359375f
 #define LN2_LOW  -2.12194440e-4f
-// Adding it leaves no fraction bits, and the whole number plus 127 in the lowest ones:
-// 1.5 * 2^23 + 127.
+// 1.5 * 2^23 + 127. A sum x + ROUND_TO_EXPONENT is rounded to an integer k, and its lowest bits are
+// k + 127, the exponent field of 2^k.
 #define ROUND_TO_EXPONENT 12583039.0f
 
-// 2^k, from ROUND_TO_EXPONENT + k.
+// Returns 2^k for shifted = ROUND_TO_EXPONENT + k.
 static inline float
 power_of(float shifted)
 {
     return oct_float_of(oct_bits_of(shifted) << 23);
 }
 
-// exp(r) - 1 for |r| <= ln 2 / 2: r + r^2 p(r), where p is the polynomial of the smallest largest
-// relative error (1.4e-8).
+// Returns exp(r) - 1 for |r| <= ln 2 / 2, as r + r^2 p(r). p is the minimax polynomial: its largest
+// relative error, 1.4e-8, is the smallest for its degree.
 static inline float
 expm1_near_0(float r)
 {
-    // In two halves, which a CPU computes side by side.
+    // Two halves, which a CPU computes in parallel.
     float square = r * r;
     float low = FMA(r, 0.16666542f, 0.49999997f);
     float high = FMA(r, 0.00836664718f, 0.0416672044f);
@@ -46,9 +46,9 @@ expm1_near_0(float r)
     return FMA(square, p, r);
 }
 
-// exp(x) - 1 for -87 <= x <= 0, within 1 ulp. x = k ln 2 + r, where r is at most half of ln 2; 2^k
-// by the exponent. What ln 2 loses by being one float is lost in the 1. Any number for other x,
-// NaN included: the caller chooses.
+// Returns exp(x) - 1 for -87 <= x <= 0, within 1 ulp. For other x, NaN included, the result is
+// unspecified, and the caller selects it away. x = k ln 2 + r with |r| <= ln 2 / 2, and the
+// exponent bits give 2^k. ln 2 is one float here, since its error is small beside the 1.
 static inline float
 expm1_below_0(float x)
 {
@@ -58,7 +58,8 @@ expm1_below_0(float x)
     return FMA(power, expm1_near_0(r), power - 1.0f);
 }
 
-// exp(x) for x <= 0, clamped at -87; within 1 ulp. As expm1_below_0, with more of ln 2.
+// Returns exp(x) for x <= 0, clamped at -87, within 1 ulp. Like expm1_below_0, but with ln 2 in two
+// parts.
 static inline float
 exp_of(float x)
 {
@@ -70,9 +71,10 @@ exp_of(float x)
     return FMA(power, expm1_near_0(r), power);
 }
 
-// log(x) for x > 0, clamped below at the smallest normal number; within 1 ulp, or 4e-8 near 1. x =
-// 2^k (1 + r), 1 + r between the roots of 1/2 and 2; the polynomial is that of the Cephes library's
-// logf (Moshier). A finite number for NaN and what is not above 0: the caller's product tells.
+// Returns log(x) for x > 0, clamped below at the smallest normal number; within 1 ulp, or 4e-8 near
+// 1. x = 2^k (1 + r), with 1 + r between sqrt(1/2) and sqrt(2). The polynomial is that of logf in
+// the Cephes library (Moshier). For NaN and x <= 0 the result is a finite number; the caller has to
+// restore the NaN.
 static inline float
 log_of(float x)
 {
@@ -95,9 +97,9 @@ log_of(float x)
     return FMA(k, LN2_HIGH, r + low);
 }
 
-// above / x for 1 <= x <= 2, within 1.2 ulp (2 without FMAs), in less time than a division takes:
-// the quadratic of the smallest largest relative error of 1 / x (1/99, of Chebyshev's T3), and a
-// step of fourth order from it.
+// Returns above / x for 1 <= x <= 2, within 1.2 ulp (2 without FMAs), faster than a division. It
+// starts from the quadratic minimax approximation of 1 / x (relative error 1/99, from Chebyshev's
+// T3) and takes a step of fourth order.
 static inline float
 divided_by_1_to_2(float above, float x)
 {

@@ -4,8 +4,8 @@
 #include "nn/nn_categorical.h"
 #include "nn/nn_vec.h"
 
-// One table per build of nn_vec.c and nn_categorical.c (nn/meson.build). Only nn_vec_choose.c picks
-// among them.
+// One table per build of nn_vec.c and nn_categorical.c (nn/meson.build). Only nn_vec_choose.c reads
+// this list.
 extern const nn_vec_ops nn_vec_base;
 extern const nn_vec_ops nn_vec_avx2;
 extern const nn_vec_ops nn_vec_avx512;
