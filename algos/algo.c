@@ -1,4 +1,4 @@
-// The table of learning algorithms, and what they share: specs of networks, checks, saving and
+// The table of learning algorithms, and what they share: layers of networks, checks, saving and
 // loading.
 #include "algos/algo.h"
 
@@ -13,11 +13,11 @@
 #include "common/oct_text.h"
 #include "nn/nn_vec.h"
 
-// A saved state: magic, version (and what bytes were learned from in: state_version), name,
-// updates, length of the body, body, CRC-32C of all before.
+// A saved state: magic, version (see state_version), name, updates, length of the body, body,
+// CRC-32C of everything before it.
 #define STATE_MAGIC      0x41544353u // "SCTA"
 #define STATE_VERSION    1u
-#define STATE_NAME_BYTES 16
+#define STATE_NAME_BYTES 16 // padded with zeros
 
 #define LAST_LAYER_SHARE 0.01f // of the other layers' deviation
 
@@ -158,7 +158,7 @@ algo_make_spec(const oct_config *config, policy_spec *spec, algo_wants *wants, c
     return err;
 }
 
-// The layers of learner.freeze. OCT_EINVAL: the policy has not so many.
+// Freezes the layers of learner.freeze. OCT_EINVAL: the policy does not have one of them.
 static oct_err
 layers_freeze(algo *a, const oct_config *config)
 {
@@ -274,7 +274,7 @@ algo_set_projection(algo *a, const algo_projection *projection)
     a->ops->set_projection(a, &of_rows);
 }
 
-// Loading computes it.
+// Saves and loads the state, because loading computes everything that depends on parameters.
 void
 algo_renew(algo *a)
 {
@@ -303,8 +303,8 @@ algo_behaviour_params(algo *a, uint32_t sample)
                : NULL;
 }
 
-// In the upper half: log2 of what observations of bytes are divided by. Networks of others mean
-// something else.
+// STATE_VERSION, and in the upper half log2 of the number that observations of bytes are divided
+// by: with another number the same parameters are a different function.
 static uint32_t
 state_version(const algo *a)
 {

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#define LOG_RATIO_MAX     20.0f
+#define LOG_RATIO_MAX     20.0f // ratios stay below 5e8
 #define DEVIATION_EPSILON 1e-8
 #define SCALED_REWARD_MAX 10.0
 
@@ -38,7 +38,7 @@ algo_vtrace_targets(const algo_rows *rows, const algo_vtrace_rule *rule, const f
     }
 }
 
-// Two counts of numbers become one (Chan, Golub and LeVeque 1983).
+// Adds the numbers that other counted (Chan, Golub and LeVeque 1983).
 static void
 scale_join(algo_reward_scale *scale, const algo_reward_scale *other)
 {
@@ -50,7 +50,7 @@ scale_join(algo_reward_scale *scale, const algo_reward_scale *other)
     }
 }
 
-// All ranks', in their order, into scale.
+// Adds the numbers of all ranks, in rank order.
 static void
 scales_join(algo_reward_scale *scale, group *all, const algo_reward_scale *own)
 {
@@ -109,7 +109,7 @@ algo_log_ratio(float log_p, float log_q)
     return log_ratio > LOG_RATIO_MAX ? LOG_RATIO_MAX : log_ratio;
 }
 
-// One number more (Welford 1962).
+// Adds one number (Welford 1962).
 static void
 scale_add(algo_reward_scale *scale, double x)
 {

@@ -1,4 +1,4 @@
-// Between policies that read bytes and policies that read what is learned from.
+// Converts between policies that read bytes and policies that read scaled observations.
 #include "algos/algo_bytes.h"
 
 #include <stdlib.h>
@@ -28,7 +28,7 @@ algo_bytes_fini(algo_bytes *b)
     *b = (algo_bytes){0};
 }
 
-// The first layer's weights come first.
+// Copies params and scales the weights of the first layer, which come first in the block.
 static const float *
 bytes_read(const algo_bytes *b, const float *params, float *out)
 {

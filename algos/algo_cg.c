@@ -41,7 +41,8 @@ squares_of(const double *x, size_t count)
     return sum;
 }
 
-// A step along towards, and the direction behind it. False: there is none to go.
+// Takes a step along towards and computes the next direction. Returns false, and takes no step, if
+// the curvature is not positive.
 static bool
 cg_step(algo_cg *cg, double *squares, algo_cg_product *product, void *arg)
 {
@@ -81,7 +82,7 @@ algo_cg_solve(algo_cg *cg, const float *b, uint32_t steps, algo_cg_product *prod
     for (uint32_t k = 0; k < steps && goes_on && !(squares < RESIDUAL_SQUARES_MIN); k++) {
         goes_on = cg_step(cg, &squares, product, arg);
     }
-    for (size_t i = 0; i < cg->count; i++) { // A x = b - residual
+    for (size_t i = 0; i < cg->count; i++) { // x'Ax, since A x = b - residual
         energy += cg->x[i] * ((double)b[i] - cg->residual[i]);
     }
     return energy;

@@ -1,5 +1,5 @@
-// Critics of actions in a box: making, saving and loading them. algo_critics_update.c has what they
-// compute.
+// Critics of actions in a box: creating, saving and loading them. algo_critics_update.c has what
+// they compute.
 #include "algos/algo_critics.h"
 
 #include <math.h>
@@ -10,10 +10,10 @@
 #include "common/oct_config_algos.h"
 #include "common/oct_text.h"
 
-// Of a critic: four of its arrays go into a checkpoint, and nobody means more.
+// A limit beyond what anyone trains: a checkpoint holds four arrays of this size for a critic.
 #define CRITIC_PARAMS_MAX (1u << 28)
 
-// The critics' network: [obs, action] to one value, or to atoms of one.
+// Fills the spec of a critic's network: [obs, action] to one value, or to the atoms of one.
 static oct_err
 critic_make_spec(const oct_config *config, const policy_spec *policy, bool categorical,
                  policy_spec *spec, char *reason, size_t reason_size)
@@ -173,8 +173,8 @@ algo_critics_fini(algo_critics *critics)
     *critics = (algo_critics){0};
 }
 
-// The last layer of a distribution: no weights, and a bias that falls by 1 with each atom away from
-// a return of 0, or from the end of the support that is closest to it.
+// Sets the last layer of a distribution: no weights, and a bias that falls by 1 with each atom away
+// from a return of 0, or from the end of the support that is nearest to 0.
 static void
 distribution_begin(nn_net *net, const nn_support *support)
 {

@@ -8,13 +8,13 @@
 #include "nn/nn_categorical.h"
 #include "nn/nn_state.h"
 
-// The critics of methods whose actions are in a box (D4PG, DDPG, TD3, SAC): one or two networks of
-// [obs, action] that learn the value of an action, or its distribution, each with a target network;
-// and the slope of the value at an action, which such a policy follows. docs/algorithms.md has the
-// equations and the sources.
+// The critics of methods whose actions are in a box (D4PG, DDPG, TD3, SAC). One or two networks of
+// [obs, action] learn the value of an action, or its distribution; each has a target network. They
+// also give the slope of the value at an action, which the policy of such a method follows.
+// docs/algorithms.md has the equations and the sources.
 //
-// Actions are in units of half their range here, [-1, 1] between the environment's bounds: what the
-// critics see, and what dQ/da is measured by.
+// Units: actions are in units of half their range here, that is, [-1, 1] between the environment's
+// bounds. Critics read these units, and dQ/da is per such unit.
 //
 // Shapes: B rows, B <= rows_max. Threads, Owns: as algo.h.
 
@@ -27,85 +27,90 @@ typedef struct algo_critic {
 } algo_critic;
 
 typedef struct algo_critics {
-    uint32_t count;   // 2: the smaller target counts (clipped double Q-learning)
-    bool categorical; // critics give a distribution, not a number
+    uint32_t count;   // 2: the smaller target is used (clipped double Q-learning)
+    bool categorical; // critics give a distribution instead of a number
     algo_critic of[ALGO_CRITICS_MAX];
     uint32_t rows_max;
     uint32_t obs_count;
     uint32_t action_count;
-    uint32_t outputs;       // atoms, or 1
-    nn_support support;     // categorical only
-    algo_observed observed; // by critics and policy; the caller takes and renews
-    float low[POLICY_ACTIONS_MAX];
+    uint32_t outputs;              // outputs of a critic: atoms, or 1
+    nn_support support;            // categorical only
+    algo_observed observed;        // what critics and policy read; the method calls take and renew
+    float low[POLICY_ACTIONS_MAX]; // lower bounds of actions
     float per_unit[POLICY_ACTIONS_MAX]; // 2 / (high - low)
-    float grad_norm_max;
-    float rate_ratio; // learning rate by the policy's
-    float target_rate;
-    algo_cut cut; // of the last targets; 0 unless categorical
+    float grad_norm_max;                // 0: no clipping
+    float rate_ratio;                   // the critics' learning rate divided by the policy's
+    float target_rate;                  // of Polyak averaging
+    algo_cut cut;                       // of the last targets; 0 if not categorical
 
     // Work space of an update.
-    float *taken;          // [rows_max][action_count], the batch's actions
-    float *joined;         // [rows_max][obs_count + action_count], a critic's inputs
-    float *td_target;      // [rows_max][outputs]: distributions, or values to learn
+    float *taken;          // [rows_max][action_count], the batch's actions, in [-1, 1]
+    float *joined;         // [rows_max][obs_count + action_count], the inputs of critics
+    float *td_target;      // [rows_max][outputs], what critics learn: distributions, or values
     float *p;              // [rows_max][outputs], categorical only
-    float *other;          // [rows_max][outputs], p or dy of a second critic
+    float *other;          // [rows_max][outputs], p or dy of the second critic
     float *log_total;      // [rows_max], categorical only
     float *dy;             // [rows_max][outputs]
     float *td_target_mean; // [rows_max]
     float *mean;           // [rows_max], Q(s, a)
-    float *least;          // [rows_max], the smallest Q(s, a) of critics whose slope was asked for
-    float *loss;           // [rows_max]
-    float *error;    // [rows_max], of one critic: |TD error|, or KL(td_target || p) if categorical
-    float *priority; // [rows_max]
-    float *dvalue;   // [rows_max][action_count], of each row's value by its action
-    float *dother;   // [rows_max][action_count], the part of another critic
+    float *least;    // [rows_max], the smallest Q(s, a) among the critics whose slope was asked for
+    float *loss;     // [rows_max]
+    float *error;    // [rows_max], of one critic: |TD error|; if categorical KL(td_target || p)
+    float *priority; // [rows_max], the largest error of all critics
+    float *dvalue;   // [rows_max][action_count], the derivative of each row's value by its action
+    float *dother;   // [rows_max][action_count], the part of the second critic
 } algo_critics;
 
-// The spec of a policy over a box, with so many outputs for each number of an action, for the
-// environment in spec (algo.h). OCT_EINVAL, reason: actions are discrete, there are convolutions,
-// or policy or critics are too large.
+// Fills the spec of a policy over a box with one output per number of an action, or two for a
+// Gaussian head, for the environment in spec (algo.h). OCT_EINVAL, reason: actions are discrete,
+// there are convolutions, observations cannot be normalised as configured, or the policy or a
+// critic is too large.
 OCT_CHECKED oct_err algo_critics_make_specs(const oct_config *config, const char *name,
                                             policy_head head, bool categorical, policy_spec *spec,
                                             char *reason, size_t reason_size);
 
-// policy has passed policy_spec_check. count: of algo.critics 0. OCT_EINVAL: a critic cannot be
-// made, or algo.critics is more than ALGO_CRITICS_MAX; nothing was allocated.
+// policy has passed policy_spec_check. count is the number of critics if algo.critics is 0.
+// OCT_EINVAL: a critic cannot be made, or algo.critics is above ALGO_CRITICS_MAX; nothing was
+// allocated.
 OCT_CHECKED oct_err algo_critics_init(algo_critics *critics, nn_context *context,
                                       const oct_config *config, const policy_spec *policy,
                                       uint32_t count, bool categorical);
 void algo_critics_fini(algo_critics *critics);
-// First weights; targets are copies. A critic of distributions begins with the same one everywhere,
-// close to a return of 0: probabilities fall by e with each atom away from it (from the end of the
-// support, where 0 is outside). With random last weights the policy would follow a random slope,
-// and with equal probabilities every action would look worth the middle of the support.
+// Sets the first weights and copies them to the targets. A critic of distributions begins with the
+// same distribution everywhere, close to a return of 0: probabilities fall by the factor e with
+// each atom away from 0 (or from the end of the support that is nearest to 0). With random last
+// weights the policy would follow a random slope, and with equal probabilities every action would
+// seem worth the middle of the support.
 void algo_critics_randomise(algo_critics *critics, oct_rng *rng);
 
-// Checks the batch and fills taken. OCT_EINVAL, OCT_EINTERNAL: as algo_update.
+// Checks the batch and fills taken. Errors as of algo_update: OCT_EINVAL, OCT_EINTERNAL.
 OCT_CHECKED oct_err algo_critics_take(algo_critics *critics, const algo_batch *batch);
-// What critics learn, from their targets: reward + discount * (the smallest Q'(next, action) +
-// bonus), or (categorical, without bonus) the distribution of reward + discount * Z', where a row's
-// Z' is that of the target critic with the smallest mean. action[B][action_count]; bonus[B] or
-// NULL.
+// Sets td_target, what critics learn, from the target critics: reward + discount * (the smallest
+// Q'(next, action) + bonus). If categorical: the distribution of reward + discount * Z', where each
+// row has the Z' of the target critic with the smallest mean, and bonus is NULL.
+// action[B][action_count]; bonus[B] or NULL.
 void algo_critics_target(algo_critics *critics, const algo_batch *batch, const float *action,
                          const float *bonus);
-// The gradients of all critics at what was done, after take and target. Fills priority where
-// has_error, and the numbers of algo_value_numbers but the policy's; cut is 0 where there are no
-// atoms.
+// Computes the gradients of all critics at the batch's actions; comes after take and target. Fills
+// priority if has_error, and the numbers of algo_value_numbers except the policy's; the numbers of
+// cut are 0 without atoms.
 void algo_critics_learn(algo_critics *critics, const algo_batch *batch, bool has_error,
                         float *numbers);
-// dvalue = the derivative by action[B][action_count] of the smallest value (least) that the first
-// count critics give a row. With the weights that learn computed with; 1 <= count <= critics'.
+// Sets least to the smallest value that the first count critics give a row, and dvalue to the
+// derivative of least by action[B][action_count], with the weights that learn computed with. 1 <=
+// count <= critics->count.
 void algo_critics_slope(algo_critics *critics, const float *obs, const float *action, uint32_t B,
                         uint32_t count);
-// One step of Adam, the gradient cut to grad_norm_max; learning_rate is the policy's. Then targets
-// follow, where they do.
+// Takes one step of Adam per critic, with the gradient clipped to grad_norm_max; learning_rate is
+// the policy's. If targets_follow, the target networks then move by target_rate.
 void algo_critics_step(algo_critics *critics, float learning_rate, bool targets_follow);
 
-void algo_critics_share(algo_critics *critics, algo_sharing *s); // as algo_ops
+void algo_critics_share(algo_critics *critics, algo_sharing *s); // like algo_ops' share
 
+// Like algo_ops' networks.
 uint32_t algo_critics_networks(algo_critics *critics, algo_network out[ALGO_CRITICS_MAX]);
 
-// As nn_state.h: read checks, apply changes.
+// As in nn_state.h: read checks, apply changes.
 typedef struct algo_critics_view {
     nn_trainer_view online[ALGO_CRITICS_MAX];
     nn_net_view target[ALGO_CRITICS_MAX];

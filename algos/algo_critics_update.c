@@ -33,13 +33,13 @@ algo_critics_take(algo_critics *critics, const algo_batch *batch)
     return finite ? OCT_OK : OCT_EINTERNAL;
 }
 
-// joined[B][obs_count + action_count] = [obs, action]
+// joined[B][obs_count + action_count] = [obs, action].
 static void
 join(algo_critics *critics, const float *obs, const float *action, uint32_t B)
 {
     size_t O = critics->obs_count, A = critics->action_count;
     float *to = critics->joined;
-    for (size_t row = 0; row < B; row++) { // rows are short: loops, not calls
+    for (size_t row = 0; row < B; row++) { // rows are short, so loops are faster than calls
         for (size_t i = 0; i < O; i++) {
             *to++ = *obs++;
         }
@@ -57,7 +57,7 @@ target_distribution(algo_critics *critics, uint32_t c, float *p, uint32_t B)
     nn_categorical()->softmax(p, critics->log_total, logits, B, critics->support.N);
 }
 
-// p becomes the other critic's where that has the smaller mean.
+// Replaces rows of p by the other critic's where its mean is smaller.
 static void
 take_the_smaller(algo_critics *critics, uint32_t B)
 {
@@ -72,8 +72,8 @@ take_the_smaller(algo_critics *critics, uint32_t B)
     }
 }
 
-// td_target = the distribution of reward + discount * Z'(next, a'), td_target_mean its mean. A
-// row's Z' is that of the critic with the smallest mean.
+// td_target = the distribution of reward + discount * Z'(next, a'), td_target_mean = its mean. Each
+// row has the Z' of the target critic with the smallest mean.
 static void
 td_target_distribution(algo_critics *critics, const algo_batch *batch)
 {
@@ -124,7 +124,7 @@ algo_critics_target(algo_critics *critics, const algo_batch *batch, const float 
     }
 }
 
-// Cross entropy: loss, mean and dy from the critic's logits; error where it is asked for.
+// Cross entropy: sets loss, mean and dy from the critic's logits, and error if has_error.
 static void
 loss_of_distribution(algo_critics *critics, const algo_batch *batch, const float *logits,
                      bool has_error)
@@ -140,7 +140,7 @@ loss_of_distribution(algo_critics *critics, const algo_batch *batch, const float
     }
 }
 
-// Square error: loss, error, mean and dy from the critic's values.
+// Squared error: sets loss, error, mean and dy from the critic's values.
 static void
 loss_of_value(algo_critics *critics, const algo_batch *batch, const float *q)
 {
@@ -153,7 +153,8 @@ loss_of_value(algo_critics *critics, const algo_batch *batch, const float *q)
     }
 }
 
-// Adds critic c to the numbers and to the priorities.
+// Adds critic c to numbers and to priority. loss is the sum over critics, the gradient norm the
+// largest; td_abs and value are those of the first critic.
 static void
 numbers_add(algo_critics *critics, const algo_batch *batch, uint32_t c, float *numbers)
 {
@@ -198,7 +199,7 @@ algo_critics_learn(algo_critics *critics, const algo_batch *batch, bool has_erro
     }
 }
 
-// value[B] of critic c at joined, with the weights that algo_critics_learn computed with, and
+// Sets value[B] of critic c at joined, with the weights that algo_critics_learn computed with, and
 // dy[B][outputs], the derivative of each row's value by the critic's outputs.
 static void
 value_slope(algo_critics *critics, uint32_t c, float *value, float *dy, uint32_t B)
@@ -217,8 +218,8 @@ value_slope(algo_critics *critics, uint32_t c, float *value, float *dy, uint32_t
     }
 }
 
-// The slope of another critic where its value is the smallest, instead of those before it: of each
-// row one dy stays, the others become 0.
+// Chooses one critic per row, the one with the smaller value: least becomes that value, and the
+// other critic's dy becomes 0.
 static void
 follow_the_smaller(algo_critics *critics, uint32_t B)
 {

@@ -1,4 +1,4 @@
-// By how much projecting onto the atoms moved the means of targets.
+// How far projecting onto the atoms moved the means of targets.
 #include "algos/algo_cut.h"
 
 algo_cut

@@ -1,6 +1,11 @@
 // D4PG (Barth-Maron et al. 2018), DDPG (Lillicrap et al. 2016) and TD3 (Fujimoto et al. 2018),
 // three variants of one method: a deterministic policy that follows the gradient of a learned
 // value.
+//
+// An update takes all gradients at the parameters before it (as Acme does): the critics' targets,
+// the critics' gradients, then every policy_delay-th update the policy's gradient through the
+// critics. Only when all of them are finite on all ranks does dpg_apply move critics, policy and
+// targets. So a failed update has changed nothing.
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,11 +13,11 @@
 #include "algos/algo_critics.h"
 #include "common/oct_base.h"
 
-#define INIT_STREAM  0x6470u // of the seed, for the first weights
-#define NOISE_STREAM 0x6e64u // and for the noise on target actions
+#define INIT_STREAM  0x6470u // stream of the seed for the first weights
+#define NOISE_STREAM 0x6e64u // stream of the seed for the noise on target actions
 
-#define SQUASH_COLUMNS 256
-#define SATURATED      0.999f // an action of this size or more
+#define SQUASH_COLUMNS 256    // columns of the rows in which squash computes tanh
+#define SATURATED      0.999f // an action counts as saturated from this size
 
 enum { NUMBER_SATURATION = ALGO_VALUE_NUMBERS, NUMBERS };
 
@@ -25,41 +30,41 @@ static const algo_number dpg_numbers[NUMBERS] = {
 
 typedef struct dpg_variant {
     const algo_ops *ops;
-    bool categorical;      // critics give a distribution, not a number
-    uint32_t critics;      // of algo.critics 0; 2: the smaller target counts
-    bool policy_at_first;  // the policy follows the first critic, else the smallest value of all
-    bool policy_at_next;   // the policy learns at next, else at obs
-    bool target_noise;     // on the target policy's action
-    uint32_t policy_delay; // of algo.policy_delay 0
+    bool categorical;      // critics give a distribution instead of a number
+    uint32_t critics;      // if algo.critics is 0; with 2 the smaller target is used
+    bool policy_at_first;  // the policy follows the first critic; false: the smallest value
+    bool policy_at_next;   // the policy learns at next; otherwise at obs
+    bool target_noise;     // noise on the target policy's actions
+    uint32_t policy_delay; // if algo.policy_delay is 0
 } dpg_variant;
 
-// Actions are in units of half their range (algo_critics.h), noise on them is too.
+// Actions and noise are in units of half the action's range (algo_critics.h).
 typedef struct algo_dpg {
     algo base;
     const dpg_variant *variant;
     uint32_t rows_max;
     uint32_t action_count;
-    float grad_norm_max;
-    float action_grad_norm_max;
-    float pre_activation_cost;
-    uint32_t policy_delay;
-    uint32_t target_period;
-    float target_rate;
-    float noise;
-    float noise_clip;
-    oct_rng rng; // of the noise
+    float grad_norm_max;        // 0: no clipping
+    float action_grad_norm_max; // of dQ/da of a row; 0: no clipping
+    float pre_activation_cost;  // 0: off
+    uint32_t policy_delay;      // updates per policy update
+    uint32_t target_period;     // updates per target update
+    float target_rate;          // of Polyak averaging; 1 copies
+    float noise;                // deviation of the noise on target actions
+    float noise_clip;           // the noise is cut to [-noise_clip, noise_clip]
+    oct_rng rng;                // of that noise
 
     nn_trainer policy;
     nn_net policy_target;
     algo_critics critics;
-    algo_projection projection; // none: project is NULL
-    float *policy_weights;      // [params], of the projection, else NULL
-    float *target_weights;      // likewise
+    algo_projection projection; // project is NULL: none
+    float *policy_weights;      // [params], projected; NULL without a projection
+    float *target_weights;      // [params], projected; NULL without a projection
 
-    float *action;  // [rows_max][action_count], a policy's actions
-    float *daction; // [rows_max][action_count]
+    float *action;  // [rows_max][action_count], actions of the policy, or of its target
+    float *daction; // [rows_max][action_count], the gradient at the policy's outputs
 
-    // Of the last gradient.
+    // Set by the last gradient, for apply.
     bool policy_learns;
     bool target_moves;
     float policy_norm;
@@ -91,7 +96,7 @@ static oct_err
 dpg_make_spec(const oct_config *config, policy_spec *spec, algo_wants *wants, char *reason,
               size_t reason_size)
 {
-    (void)wants; // n-step windows
+    (void)wants; // keeps n-step windows
     const dpg_variant *variant = variant_of(config);
     return algo_critics_make_specs(config, variant->ops->name, POLICY_HEAD_TANH,
                                    variant->categorical, spec, reason, reason_size);
@@ -170,7 +175,7 @@ dpg_destroy(algo *a)
     free(dpg);
 }
 
-// The policy's parameters have changed: project them.
+// Projects the policy's parameters, after they have changed.
 static void
 policy_changed(algo_dpg *dpg)
 {
@@ -180,7 +185,7 @@ policy_changed(algo_dpg *dpg)
     }
 }
 
-// And those of its target.
+// Projects the target's parameters, after they have changed.
 static void
 target_changed(algo_dpg *dpg)
 {
@@ -254,7 +259,7 @@ dpg_load(algo *a, oct_reader *reader)
     OCT_TRY(nn_net_read(&policy_target, &dpg->policy_target, reader));
     OCT_TRY(algo_critics_read(&critics, &dpg->critics, reader));
     if (reader->left != algo_observed_bytes(&dpg->critics.observed) || rng.stream % 2 == 0) {
-        return OCT_EPROTO; // PCG's streams are odd
+        return OCT_EPROTO; // PCG streams are odd
     }
     OCT_TRY(algo_observed_read(&dpg->critics.observed, reader));
     dpg->rng = rng;
@@ -266,11 +271,11 @@ dpg_load(algo *a, oct_reader *reader)
     return OCT_OK;
 }
 
-// ---- the update: all gradients are taken at the parameters as they were before it (as Acme does),
-// so that nothing has changed when one of them is not finite
+// ---- the update
 
-// Target policy smoothing (TD3): noise of a normal distribution, cut, on actions kept in [-1, 1].
-// The noise of all ranks' rows is drawn, in their order.
+// Target policy smoothing (TD3): adds normal noise, cut to noise_clip, to actions and keeps them in
+// [-1, 1]. Every rank draws the noise of all ranks' rows, in rank order, so that the generators
+// stay equal.
 static void
 target_action_smooth(algo_dpg *dpg, oct_rng *rng, uint32_t B)
 {
@@ -289,8 +294,8 @@ target_action_smooth(algo_dpg *dpg, oct_rng *rng, uint32_t B)
     }
 }
 
-// A policy's outputs become actions in [-1, 1]: tanh of each, in long rows, as those of a few
-// actions leave vectors empty.
+// Turns a policy's outputs into actions in [-1, 1]: tanh of each number. The numbers are arranged
+// in long rows, because rows of a few actions would leave vectors mostly empty.
 static void
 squash(float *action, size_t count)
 {
@@ -300,7 +305,7 @@ squash(float *action, size_t count)
     nn_vec()->bias[POLICY_TANH](action + done, no_bias, 1, (uint32_t)(count - done));
 }
 
-// What critics learn, from the target networks at next.
+// Computes what critics learn, from the target networks at next.
 static void
 update_td_target(algo_dpg *dpg, const algo_batch *batch, oct_rng *rng)
 {
@@ -314,7 +319,7 @@ update_td_target(algo_dpg *dpg, const algo_batch *batch, oct_rng *rng)
     algo_critics_target(&dpg->critics, batch, dpg->action, NULL);
 }
 
-// daction = -dvalue / B, each row cut to action_grad_norm_max.
+// daction = -dvalue / B, with each row clipped to action_grad_norm_max.
 static void
 action_slope(algo_dpg *dpg, uint32_t B)
 {
@@ -335,8 +340,8 @@ action_slope(algo_dpg *dpg, uint32_t B)
     }
 }
 
-// d += the slope of cost * |z|^2, averaged over B rows, at outputs z before tanh (as in MR.Q,
-// Fujimoto et al. 2025): where tanh is flat, dQ/du alone would not bring an action back.
+// d += the derivative of cost * |z|^2, averaged over B rows, by the outputs z before tanh (as in
+// MR.Q, Fujimoto et al. 2025). Where tanh is flat, dQ/du alone would not bring an action back.
 static void
 pre_activation_slope(float cost, const float *z, float *d, size_t count, uint32_t B)
 {
@@ -356,8 +361,8 @@ saturated_share(const float *action, size_t count)
     return (float)saturated / (float)count;
 }
 
-// The deterministic policy gradient (Silver et al. 2014): the critic's weights get none of it.
-// Returns its norm.
+// Computes the deterministic policy gradient (Silver et al. 2014), through the critics' inputs; the
+// critics' weights receive no gradient. Returns its norm.
 static float
 update_policy(algo_dpg *dpg, const algo_batch *batch, float *saturation)
 {
@@ -418,7 +423,8 @@ static void
 dpg_apply(algo *a, float learning_rate)
 {
     algo_dpg *dpg = (algo_dpg *)a;
-    // What ships follows statistics, too.
+    // With a projection and normalised observations, the projected weights change with the
+    // statistics, too.
     const bool projects =
         dpg->projection.project != NULL && algo_observed_inside(&dpg->critics.observed) != NULL;
     algo_critics_step(&dpg->critics, learning_rate, dpg->target_moves);
@@ -436,7 +442,7 @@ dpg_apply(algo *a, float learning_rate)
     }
 }
 
-// Each learner draws noise of its own.
+// Each learner draws its own noise.
 static void
 dpg_share(algo *a, algo_sharing *s)
 {

@@ -1,9 +1,13 @@
 // Deep Q-learning as in Acme: double Q-learning (van Hasselt 2016) or plain, n-step returns that
-// come ready in the batch, Huber loss with importance weights, Adam, a target network that is
-// copied every target_period updates or updated softly (Polyak averaging). Options, which with
-// prioritised replay make Rainbow (Hessel et al. 2018): a distribution of the return
+// arrive in the batch, Huber loss with importance weights, Adam, and a target network that is
+// copied every target_period updates or updated softly (Polyak averaging). These options make
+// Rainbow (Hessel et al. 2018), together with prioritised replay: a distribution of the return
 // (algo_dqn_loss.h), dueling streams and noisy layers (nn_reparam.h). SARSA learns from sequences,
-// which have the action that was taken next.
+// because these have the action that was taken next.
+//
+// A network computes with its parameters in up to two steps: reparametrisation maps them to
+// weights, with noise for the coming update; a projection rounds these weights. weights_renew
+// repeats the steps whenever parameters, noise or projection have changed.
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,13 +19,13 @@
 #include "common/oct_text.h"
 #include "nn/nn_state.h"
 
-// Streams of the seed.
+// Streams of the seed for:
 #define INIT_STREAM      0x6471u // the first weights
 #define NOISE_STREAM     0x6472u // noise of the updates
 #define BEHAVIOUR_STREAM 0x6473u // noise of the policies that explore
 
-// What a network computes with in place of its parameters, by turns of: parameters -> mapped
-// (reparametrisation, with noise) -> projected (algo_set_projection). NULL: not in use.
+// Buffers for what a network computes with in place of its parameters: parameters -> mapped (by
+// reparametrisation, with noise) -> projected (algo_set_projection). NULL: not in use.
 typedef struct dqn_weights {
     float *noise;
     float *mapped;
@@ -33,29 +37,30 @@ typedef struct algo_dqn {
     uint32_t rows_max;
     uint32_t obs_count;
     uint32_t action_count;
-    uint32_t outputs;
+    uint32_t outputs; // action_count, times atoms if there are any
     bool double_q;
-    float grad_norm_max;
-    uint32_t target_period;
-    float target_rate;
+    float grad_norm_max;    // 0: no clipping
+    uint32_t target_period; // updates per target update
+    float target_rate;      // of Polyak averaging; 1 copies
     nn_trainer online;
     nn_net target;
     algo_dqn_loss loss;
     bool is_mapped; // dueling or noisy
     nn_reparam reparam;
-    algo_projection projection; // none: project is NULL
+    algo_projection projection; // project is NULL: none
     dqn_weights online_weights;
     dqn_weights target_weights;
-    float *policy;        // [weight_count], mapped only: what algo_*_params gave
-    oct_rng noise_before; // draws the noise of the next update: what is saved
-    oct_rng noise_after;
-    uint64_t seed;          // of the noise to explore with
-    float *behaviour_noise; // noisy only
+    float *policy; // [weight_count], result of algo_policy_params and algo_behaviour_params; only
+                   // if mapped
+    oct_rng noise_before;   // the generator before the coming update's noise was drawn; saved
+    oct_rng noise_after;    // the generator after it
+    uint64_t seed;          // of the noise for exploration
+    float *behaviour_noise; // a sample; only if noisy
     algo_returns returns;
-    algo_batch steps; // SARSA: the n-step columns of a batch of sequences; else B is 0
-    int32_t *taken;   // [rows_max], SARSA: as of algo_dqn_loss_compute; else NULL
-    float *x;         // [2 rows_max][obs_count], s above s'
-    float *dy;        // [rows_max][outputs]
+    algo_batch steps; // SARSA: n-step columns from a batch of sequences
+    int32_t *taken;   // SARSA: [rows_max], as in algo_dqn_loss_compute; otherwise NULL
+    float *x;         // [2 rows_max][obs_count], s followed by s'
+    float *dy;        // [rows_max][outputs], the gradient at the online network's outputs
     float grad_norm;  // of the last gradient
 } algo_dqn;
 
@@ -65,7 +70,7 @@ static oct_err
 dqn_make_spec(const oct_config *config, policy_spec *spec, algo_wants *wants, char *reason,
               size_t reason_size)
 {
-    if (config->algo.target == OCT_TARGET_SARSA) { // n steps and the row behind them
+    if (config->algo.target == OCT_TARGET_SARSA) { // n steps and the row after them
         *wants = (algo_wants){
             .window = ALGO_WINDOW_SEQUENCE, .steps = oct_config_n_step(config) + 1, .stride = 1};
     }
@@ -114,7 +119,7 @@ weights_fini(dqn_weights *weights)
     free(weights->projected);
 }
 
-// After the network's parameters, or the noise, have changed.
+// Computes the network's weights again, after its parameters, noise or projection have changed.
 static void
 weights_renew(const algo_dqn *dqn, nn_net *net, const dqn_weights *weights)
 {
@@ -135,9 +140,9 @@ online_renew(algo_dqn *dqn)
     weights_renew(dqn, &dqn->online.tape.net, &dqn->online_weights);
 }
 
-// The target is projected, too: what the bootstrap estimates is then the value of acting with
-// weights that an actor can have. Its parameters follow the online network's before projection, so
-// that Polyak averages move by less than a step of the grid.
+// The target is projected, too, so that the bootstrap estimates the value of acting with weights
+// that an actor can have. Its parameters follow the online network's parameters before projection,
+// because a Polyak average moves by less than a step of the projection's grid.
 static void
 target_renew(algo_dqn *dqn)
 {
@@ -145,7 +150,7 @@ target_renew(algo_dqn *dqn)
     nn_net_changed(&dqn->target);
 }
 
-// Noise for the next update, of its own in each network, from noise_before.
+// Draws the noise of the coming update, separately for each network, from noise_before.
 static void
 noise_draw(algo_dqn *dqn)
 {
@@ -156,6 +161,7 @@ noise_draw(algo_dqn *dqn)
     }
 }
 
+// Continues with the noise of the next update.
 static void
 noise_next(algo_dqn *dqn)
 {
@@ -206,7 +212,7 @@ networks_init(algo_dqn *dqn, nn_context *context, const oct_config *config, cons
     dqn->online.noise = dqn->online_weights.noise;
 }
 
-// The first parameters and noise, from the seed.
+// Sets the first parameters and noise, from the seed.
 static void
 networks_begin(algo_dqn *dqn, const policy_spec *spec, uint64_t seed)
 {
@@ -229,7 +235,8 @@ networks_begin(algo_dqn *dqn, const policy_spec *spec, uint64_t seed)
     target_renew(dqn);
 }
 
-// Room for what steps_take fills in; the batch's columns are const to all others.
+// Reserves the columns that steps_take fills in. Only steps_take writes through algo_batch's const
+// pointers.
 static void
 steps_init(algo_dqn *dqn, nn_context *context)
 {
@@ -321,7 +328,7 @@ actions_allowed(const int32_t *action, uint32_t B, uint32_t A)
     return allowed;
 }
 
-// Some activations make infinity finite again.
+// Observations are checked here, because some activations turn infinity into a finite number.
 static bool
 observations_finite(const algo_dqn *dqn, const algo_batch *batch)
 {
@@ -329,8 +336,8 @@ observations_finite(const algo_dqn *dqn, const algo_batch *batch)
     return algo_all_finite(batch->obs, count) && algo_all_finite(batch->next, count);
 }
 
-// The n steps from the first row of each sequence, as columns. One that begins with an end row has
-// none. False: the shape is not what the algorithm wants.
+// Computes the n steps from the first row of each sequence, as columns. A sequence that begins with
+// an end row has none. Returns false if the shape is not what the algorithm wants.
 static bool
 steps_take(algo_dqn *dqn, const algo_batch *batch)
 {
@@ -357,7 +364,8 @@ steps_take(algo_dqn *dqn, const algo_batch *batch)
     return true;
 }
 
-// Forward, and the loss: fills dqn->loss.error and dqn->dy. numbers lack the gradient's norm.
+// Runs the networks forward and computes the loss: fills dqn->loss.error, dqn->dy and all numbers
+// but the gradient norm.
 static void
 dqn_forward(algo_dqn *dqn, const algo_batch *batch, float *numbers)
 {
@@ -366,7 +374,7 @@ dqn_forward(algo_dqn *dqn, const algo_batch *batch, float *numbers)
     const float *target = nn_net_forward_again(&dqn->target, batch->next, B);
     const float *online, *choose;
     if (dqn->double_q) {
-        // Both forwards in one: larger products are faster.
+        // one forward for both, because larger products are faster
         memcpy(dqn->x, batch->obs, count * sizeof(*dqn->x));
         memcpy(dqn->x + count, batch->next, count * sizeof(*dqn->x));
         online = nn_trainer_forward(&dqn->online, dqn->x, 2 * B);
@@ -378,7 +386,7 @@ dqn_forward(algo_dqn *dqn, const algo_batch *batch, float *numbers)
     algo_dqn_loss_compute(&dqn->loss, dqn->dy, batch, dqn->taken, online, choose, target, numbers);
 }
 
-// Whether there is something to learn from. *batch becomes what is learned from.
+// Checks the batch. *batch becomes the batch to learn from: for SARSA the columns of steps_take.
 static oct_err
 batch_take(algo_dqn *dqn, const algo_batch **batch)
 {
@@ -414,7 +422,7 @@ dqn_gradient(algo *a, const algo_batch *batch, float *priorities, float *numbers
         priorities[i] = fabsf(dqn->loss.error[i]);
     }
     memcpy(numbers, now, sizeof(now));
-    numbers[ALGO_POLICY_GRAD_NORM] = NAN; // there is no such network
+    numbers[ALGO_POLICY_GRAD_NORM] = NAN; // there is no policy network
     if (dqn->loss.atoms == 0) {
         algo_numbers_lack_cut(numbers);
     }
@@ -436,7 +444,7 @@ dqn_apply(algo *a, float learning_rate)
     }
 }
 
-// Each learner has noise of its own.
+// Each learner has its own noise.
 static void
 dqn_share(algo *a, algo_sharing *s)
 {
@@ -499,7 +507,8 @@ dqn_behaviour_params(algo *a, uint32_t sample)
 
 // ---- state
 
-// The generator of the noise is kept as it was before the next update's was drawn.
+// The noise's generator is saved as it was before the coming update's noise was drawn, so that a
+// loaded state draws the same noise.
 static void
 rng_save(const oct_rng *rng, oct_writer *writer)
 {

@@ -1,4 +1,4 @@
-// DQN's losses on values (Huber) and on distributions over atoms (cross entropy), with their
+// DQN's losses of values (Huber) and of distributions over atoms (cross entropy), with their
 // gradients.
 #include "algos/algo_dqn_loss.h"
 
@@ -62,7 +62,7 @@ is_step(const int32_t *taken, uint32_t i)
     return taken == NULL || taken[i] != ALGO_DQN_NO_STEP;
 }
 
-// Rows that means are over.
+// The number of rows that means are over, at least 1.
 static uint32_t
 steps_count(const int32_t *taken, uint32_t B)
 {
@@ -73,8 +73,8 @@ steps_count(const int32_t *taken, uint32_t B)
     return OCT_MAX(count, 1u);
 }
 
-// loss->error[B] = reward + discount * the value of s' - q(s, action), all [B][A]. Returns the mean
-// of q(s, action).
+// loss->error[B] = reward + discount * the value of s' - q(s, action); q, choose and target are
+// [B][A]. Returns the mean of q(s, action).
 static float
 td_errors(algo_dqn_loss *loss, const algo_batch *batch, const int32_t *taken, const float *q,
           const float *choose, const float *target)
@@ -115,7 +115,8 @@ values_compute(algo_dqn_loss *loss, float *dy, const algo_batch *batch, const in
 
 // ---- atoms
 
-// to[B][N] = the atoms of one action of each row of from[B][A][N]; action NULL: the greedy one.
+// to[B][N] = the atoms of one action per row of from[B][A][N]; action NULL: the greedy action by
+// loss->mean.
 static void
 pick(const algo_dqn_loss *loss, float *to, const float *from, const int32_t *action, uint32_t B)
 {
@@ -126,7 +127,7 @@ pick(const algo_dqn_loss *loss, float *to, const float *from, const int32_t *act
     }
 }
 
-// targets[B][N], the target distributions of online(a). Returns what projecting them has cut.
+// Sets targets[B][N], the target distributions of online(a). Returns how much projecting has cut.
 static algo_cut
 atoms_targets(algo_dqn_loss *loss, const algo_batch *batch, const float *choose,
               const float *target)
@@ -138,13 +139,15 @@ atoms_targets(algo_dqn_loss *loss, const algo_batch *batch, const float *choose,
     pick(loss, loss->logits, target, NULL, B);
     ops->softmax(loss->next, loss->log_total, loss->logits, B, N);
     ops->project(loss->targets, loss->next, batch->reward, batch->discount, &loss->support, B);
-    float *before = loss->mean, *after = loss->error; // neither is needed any more, or yet
+    // Both arrays are free here: mean is no longer needed, error is not needed yet.
+    float *before = loss->mean, *after = loss->error;
     ops->mean(before, loss->next, &loss->support, B);
     ops->mean(after, loss->targets, &loss->support, B);
     return algo_cut_of(&loss->support, batch, before, after);
 }
 
-// Projecting cuts to the support, so an infinite reward would pass for a large one.
+// Returns NaN if a reward or discount is not finite, otherwise 0: projecting cuts to the support,
+// so that an infinite reward would look like a large one.
 static float
 not_finite(const algo_batch *batch)
 {

@@ -5,24 +5,24 @@
 #include "algos/algo_target.h"
 #include "nn/nn_categorical.h"
 
-// DQN's two losses on what the networks gave out, and their gradients. For each row, a* is the
-// greedy action of `choose`:
-//   values   td = reward + discount target(a*) - online(a); Huber's loss of it (Mnih et al. 2015).
-//            In place of target(a*): what algo.target says (algo_target.h)
-//   atoms    the cross entropy of softmax(online(a)) against the projected distribution of
-//            reward + discount Z, Z ~ softmax(target(a*)), where greedy goes by the expectation
-//            (C51, Bellemare et al. 2017, algorithm 1)
+// DQN's two losses, computed from the networks' outputs, and their gradients. a* is the greedy
+// action of `choose` in a row:
+//   values  td = reward + discount target(a*) - online(a), and the Huber loss of td (Mnih et al.
+//           2015). Other settings of algo.target replace target(a*), see algo_target.h.
+//   atoms   the cross entropy of softmax(online(a)) against the projected distribution of reward +
+//           discount Z, Z ~ softmax(target(a*)), where a* is greedy by the expectation (C51,
+//           Bellemare et al. 2017, algorithm 1)
 //
-// Threads: the training thread. Owns: its rows, reserved by init.
+// Threads: the training thread. Owns: its rows, which init reserves.
 typedef struct algo_dqn_loss {
     uint32_t action_count;
-    uint32_t atoms; // 0: values
+    uint32_t atoms; // 0: the loss of values
     nn_support support;
     float huber_delta;
     algo_target bootstrap;
-    float *error; // [rows_max], of the last batch: td, or the KL divergence of online(a) from what
-                  // it should be, which is 0 when there is nothing left to learn
-    float *slope; // [rows_max]
+    float *error; // [rows_max], of the last batch: td, or the KL divergence of online(a) from its
+                  // target, which is 0 when nothing is left to learn
+    float *slope; // [rows_max], the loss' derivative by error
 
     // atoms only
     const nn_categorical_ops *categorical;
@@ -37,18 +37,21 @@ typedef struct algo_dqn_loss {
     void *block;
 } algo_dqn_loss;
 
-// spec: head VALUES or ATOMS.
+// spec has the head VALUES or ATOMS.
 void algo_dqn_loss_init(algo_dqn_loss *loss, nn_context *context, const policy_spec *spec,
                         float huber_delta, algo_target bootstrap, uint32_t rows_max);
 void algo_dqn_loss_fini(algo_dqn_loss *loss);
 
+// In taken: the row is not a step.
 #define ALGO_DQN_NO_STEP (-2)
 
-// online, choose, target, dy: [B][outputs], of s, s', s' and for the gradient at online. taken[B]:
-// the actions taken in s', -1: none, ALGO_DQN_NO_STEP: none in s, either, so that the row's error
-// is 0 and the means of values and errors are without it; NULL: none in any s'. With atoms it is
-// NULL. Actions are in range. Fills dy, loss->error and numbers up to ALGO_CUT_ABOVE (0 without
-// atoms). Not finite when any number of the batch or the outputs is not.
+// online, choose, target and dy are [B][outputs], in this order for s, s', s' and for the gradient
+// at online. taken[B] holds the actions taken in s'; -1: none. ALGO_DQN_NO_STEP: no action in s
+// either, so that the row's error is 0 and the means of values and errors leave the row out. taken
+// NULL: no row has an action in s'; always NULL with atoms. Actions are in range.
+//
+// Fills dy, loss->error, and numbers up to ALGO_CUT_ABOVE (the numbers of cut are 0 without atoms).
+// The loss is not finite if a number of the batch or of the outputs is not.
 void algo_dqn_loss_compute(algo_dqn_loss *loss, float *dy, const algo_batch *batch,
                            const int32_t *taken, const float *online, const float *choose,
                            const float *target, float *numbers);

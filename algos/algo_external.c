@@ -1,5 +1,5 @@
-// An algorithm whose updates are made by somebody else: it makes the network that acts, hands each
-// batch over, and checks and keeps what comes back.
+// An algorithm whose updates another process makes: it makes the acting network, passes each batch
+// on, and checks and keeps the answer.
 #include "algos/algo_external.h"
 
 #include <assert.h>
@@ -12,15 +12,15 @@
 #include "common/oct_config_algos.h"
 #include "common/oct_text.h"
 
-#define INIT_STREAM 0x6578u // of the seed: the first weights
+#define INIT_STREAM 0x6578u // stream of the seed for the first weights
 
 typedef struct algo_external {
     algo base;
-    algo_external_learner learner; // none: learn is NULL
+    algo_external_learner learner; // learn is NULL: none
     uint32_t rows_max;
     uint32_t layer_count;
-    size_t param_count;
-    float *params; // [param_count], what actors get
+    size_t param_count; // of the policy
+    float *params;      // [param_count], the policy that actors get
     algo_external_answer answer;
 } algo_external;
 
@@ -118,14 +118,14 @@ external_make_spec(const oct_config *config, policy_spec *spec, algo_wants *want
     return policy_spec_check(spec, reason, reason_size);
 }
 
-// ---- life
+// ---- create and destroy
 
-// As Octet's own algorithms begin.
+// Draws the first weights as Octet's own algorithms do.
 static void
 params_begin(algo_external *external, const oct_config *config, const policy_spec *spec,
              uint64_t seed)
 {
-    nn_context *context = nn_context_create(NULL); // only to draw: the other process computes
+    nn_context *context = nn_context_create(NULL); // only to draw; the other process computes
     nn_net net;
     oct_rng rng;
     oct_rng_init(&rng, seed, INIT_STREAM);
@@ -217,7 +217,7 @@ answer_clear(algo_external_answer *answer)
     }
 }
 
-// Windows of which nobody says how much they teach teach alike.
+// Without priorities in the answer all windows get the same.
 static void
 priorities_give(const algo_external_answer *answer, float *priorities, uint32_t B)
 {
@@ -258,7 +258,7 @@ algo_external_params(const algo *a)
     return ((const algo_external *)a)->params;
 }
 
-// ---- state: the policy; what else the other process has is its own
+// ---- state: the policy only; the other process keeps its own state
 
 static void
 external_save(const algo *a, oct_writer *writer)
@@ -279,7 +279,7 @@ external_load(algo *a, oct_reader *reader)
     if (!same || bytes == NULL || reader->left != 0) {
         return OCT_EPROTO;
     }
-    float *read = external->answer.params; // until it is checked
+    float *read = external->answer.params; // scratch until the numbers are checked
     memcpy(read, bytes, count * sizeof(float));
     if (!algo_numbers_finite(read, count)) {
         return OCT_EPROTO;

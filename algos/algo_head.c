@@ -75,6 +75,7 @@ softmax_backward(const algo_head *head, const float *y, const int32_t *choice, u
 
 // ---- Gaussian
 
+// The log deviations after clamping, their inverses, and the entropy that follows from them.
 typedef struct gaussian {
     float log_s[POLICY_ACTIONS_MAX];
     float inverse_s[POLICY_ACTIONS_MAX];
@@ -130,7 +131,7 @@ gaussian_backward(const algo_head *head, const float *mean, const float *log_std
     }
 }
 
-// ---- how far one distribution is from another
+// ---- divergence between two distributions, and its second derivative
 
 static double
 softmax_kl(const algo_head *head, const float *kept, const float *y, uint32_t rows)
@@ -199,7 +200,7 @@ gaussian_fisher(const algo_head *head, const float *log_std, uint32_t rows, floa
     }
 }
 
-// ---- both
+// ---- both heads
 
 void
 algo_head_forward(algo_head *head, const float *y, const float *log_std, algo_done done,

@@ -1,4 +1,4 @@
-// Running mean and deviation of observations, and first layers that are brought to normalised
+// Running mean and deviation of observations, and the conversion of first layers to normalised
 // observations and back.
 #include "algos/algo_normaliser.h"
 
@@ -10,7 +10,7 @@
 #include "common/oct_base.h"
 #include "common/oct_text.h"
 
-#define ALL ((1u << ALGO_NETWORKS_MAX) - 1)
+#define ALL ((1u << ALGO_NETWORKS_MAX) - 1) // bits of all networks
 
 oct_err
 algo_normaliser_check(const oct_config *config, const policy_spec *spec, char *reason,
@@ -39,7 +39,7 @@ algo_normaliser_init(algo_normaliser *n, nn_context *context, uint32_t count)
     size_t each = 1 + 2 * (size_t)count, doubles = 4 * (size_t)count + GROUP_SIZE_MAX * each;
     double *block =
         nn_context_alloc(context, doubles * sizeof(double) + 2 * (size_t)count * sizeof(float));
-    if (block == NULL) { // only measured
+    if (block == NULL) { // the context only measures
         *n = (algo_normaliser){.count = count};
         return;
     }
@@ -68,7 +68,7 @@ algo_normaliser_fini(algo_normaliser *n)
 
 // ---- statistics
 
-// What a rank's rows, means and squares lie in.
+// Returns views of a rank's rows, means and squares in gathered.
 static oct_columns
 gathered_of(const algo_normaliser *n, uint32_t rank)
 {
@@ -122,7 +122,7 @@ void
 algo_normaliser_renew(algo_normaliser *n)
 {
     columns_copy(&n->seen, &n->next);
-    double *scales = n->gathered; // what ranks gathered there is in the statistics
+    double *scales = n->gathered; // free again: the gathered numbers are in the statistics
     oct_columns_scales(&n->seen, scales);
     for (uint32_t i = 0; i < n->count; i++) {
         n->offset[i] = (float)n->seen.mean[i];
@@ -140,7 +140,8 @@ algo_normaliser_follow(algo_normaliser *n, const algo_normaliser *from)
 
 // ---- networks
 
-// Each product of a weight and its offset is that of raw observations, on both ways.
+// Converts the first layer. In both directions the bias changes by the sum of weight * offset, with
+// the weights of raw observations.
 static void
 first_layer_bring(const algo_normaliser *n, const nn_net *net, float *params, bool enters)
 {
@@ -215,7 +216,7 @@ algo_normaliser_read(algo_normaliser *n, oct_reader *reader)
     bool sound = keeps <= ALL && saved % 2 == 0 && isfinite(rows) && rows >= 0;
     for (uint32_t i = 0; i < 2 * n->count; i++) {
         double number = oct_read_f64(reader);
-        n->next.mean[i] = number; // and squares; of no use between updates
+        n->next.mean[i] = number; // squares follow mean; next is not needed between updates
         sound = sound && isfinite(number) && (i < n->count || number >= 0);
     }
     if (reader->failed || !sound) {

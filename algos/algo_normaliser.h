@@ -8,72 +8,77 @@
 #include "group/group.h"
 #include "nn/nn_net.h"
 
-// Normalised observations: networks learn from (x - mean) / deviation, where the mean and the
-// deviation of each number are those of all rows so far. What networks are outside an update always
-// reads x itself: their first layer is brought to normalised observations for an update (enter),
-// and back behind it (leave), so whoever takes, saves or publishes them needs no statistics.
-// (algo_observed.h does otherwise.)
+// Normalised observations: networks learn from (x - mean) / deviation, with the mean and the
+// deviation of each number over all rows so far.
 //
-// The rows of an update count from the next one on, so that it begins with the policy that acted. A
-// number that hardly varied is divided by a typical deviation of the others (oct_columns.h).
+// On-policy methods (algo_rollout.h) keep networks that read x itself between updates. For an
+// update their first layers are converted to normalised observations (enter), and afterwards back
+// (leave), so that code that takes, saves or publishes networks needs no statistics. Methods that
+// learn from replay do otherwise (algo_observed.h).
 //
-// Statistics of another run go along with the first layers that are taken from it (follow).
+// The rows of an update count from the next update on, so that an update begins with the policy
+// that acted. A number that hardly varied is divided by a typical deviation of the others
+// (oct_columns.h).
 //
-// Threads: one user at a time. Owns: its numbers, reserved by init; nothing allocates later.
+// If first layers are taken from another run (algo_transfer.h), its statistics come with them
+// (follow).
+//
+// Threads: one user at a time. Owns: its numbers, which init reserves; no later call allocates.
 typedef struct algo_normaliser {
-    uint32_t count; // numbers of an observation
-    // Networks whose first layer was taken from elsewhere, a bit for each in the order of algo_ops'
-    // networks: they stay the functions that they are while statistics move, until these are
-    // settled. First layers of a beginning are first weights for normalised observations.
+    uint32_t count; // numbers in an observation; 0: normalisation is off
+    // Bit i is set if the first layer of network i (in the order of algo_ops' networks) was taken
+    // from elsewhere. Such a network stays the same function of x while the statistics move, until
+    // these are settled. Other first layers start as weights for normalised observations.
     uint32_t keeps;
-    oct_columns seen;      // before this update
-    oct_columns next;      // with the rows of this update
-    double *gathered;      // [GROUP_SIZE_MAX][1 + 2 count] of each rank: rows, mean, squares
-    float *offset, *scale; // [count] in an update: (x - offset) scale
+    oct_columns seen;      // the statistics that apply during this update
+    oct_columns next;      // seen with the rows of this update
+    double *gathered;      // [GROUP_SIZE_MAX][1 + 2 count], from each rank: rows, mean, squares
+    float *offset, *scale; // [count], of this update: (x - offset) * scale
     void *block;
 } algo_normaliser;
 
-// Statistics of fewer rows are not settled: some four thousand batches of 256 from replay, which
-// come from few episodes at first.
+// Statistics of fewer rows are not settled: about four thousand batches of 256 from replay, which
+// contain few episodes at first.
 #define ALGO_NORMALISER_SETTLED 1000000u
 
-// Whether what algo.normalise_observations asks for can be done: OCT_EINVAL, reason, where
-// observations are no float32, the first layer is a convolution or is frozen.
+// Checks that algo.normalise_observations is possible. OCT_EINVAL, reason: observations are not
+// float32, the first layer is a convolution, or it is frozen.
 OCT_CHECKED oct_err algo_normaliser_check(const oct_config *config, const policy_spec *spec,
                                           char *reason, size_t reason_size);
 
-// Before the first rows: offset 0, scale 1.
+// Starts with offset 0 and scale 1.
 void algo_normaliser_init(algo_normaliser *n, nn_context *context, uint32_t count);
 void algo_normaliser_fini(algo_normaliser *n);
 
-// x[rows][count] of this rank, of the batch of an update: counts them, with those of all ranks, for
-// the next statistics, and normalises them by those of now, in place. x is finite.
+// Adds x[rows][count], this rank's rows of an update, and those of all other ranks to the next
+// statistics, and normalises x in place with the current ones. x is finite. A collective.
 void algo_normaliser_take(algo_normaliser *n, group *all, float *x, uint32_t rows);
-// Normalises other rows by the same statistics, in place.
+// Normalises other rows in place, with the current statistics.
 void algo_normaliser_apply(const algo_normaliser *n, float *x, uint32_t rows);
-// The networks that are to stay the functions that they are when the next statistics become those
-// of now: keeps until those of now are settled, then 0.
+// Returns the networks that must stay the same functions of x when the next statistics become
+// current: keeps until the current ones are settled, then 0.
 uint32_t algo_normaliser_kept(const algo_normaliser *n);
-// The next statistics become those of now.
+// The next statistics become the current ones.
 void algo_normaliser_renew(algo_normaliser *n);
-// Those of now become from's, which are of as many numbers.
+// Copies the current statistics of from, which has the same count.
 void algo_normaliser_follow(algo_normaliser *n, const algo_normaliser *from);
 
-// params of net, whose first layer is dense and reads count numbers: from a function of x to the
-// same one of what x is normalised to, and back. Only the first layer's change; both round them.
+// Converts params of net, whose first layer is dense and reads count numbers: enter turns a
+// function of x into the same function of normalised x, leave does the reverse. Only the first
+// layer changes; both round its weights.
 void algo_normaliser_enter(const algo_normaliser *n, const nn_net *net, float *params);
 void algo_normaliser_leave(const algo_normaliser *n, const nn_net *net, float *params);
 
-// raw[param_count] = what net has learned, as a function of observations as they are; net's is one
-// of normalised ones. Returns raw.
+// Sets raw[param_count] to the learned numbers of net, which reads normalised observations, as a
+// function of x. Returns raw.
 const float *algo_normaliser_raw(const algo_normaliser *n, const nn_net *net, float *raw);
-// weights = what projection, which is of what ships, makes of net; both read what n normalises to,
-// or (NULL: raw is not used) observations as they are.
+// Sets weights to the projection of net. projection is of networks that read x; net and weights
+// read what n normalises to, or x if n is NULL (then raw is not used).
 void algo_normaliser_project(const algo_normaliser *n, const algo_projection *projection,
                              const nn_net *net, float *raw, float *weights);
 
-// keeps and the statistics of now, in so many bytes. read checks every number; OCT_EPROTO leaves n
-// as it was.
+// Saves keeps and the current statistics, algo_normaliser_bytes bytes. algo_normaliser_read checks
+// every number; on OCT_EPROTO n is unchanged.
 size_t algo_normaliser_bytes(const algo_normaliser *n);
 void algo_normaliser_save(const algo_normaliser *n, oct_writer *writer);
 OCT_CHECKED oct_err algo_normaliser_read(algo_normaliser *n, oct_reader *reader);

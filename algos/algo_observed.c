@@ -1,4 +1,4 @@
-// Observations of batches from replay, normalised by those of all batches before.
+// Observations of batches from replay, normalised by the statistics of all batches before.
 #include "algos/algo_observed.h"
 
 #include <stdlib.h>
@@ -46,7 +46,7 @@ algo_observed_take(algo_observed *o, group *all, const algo_batch *batch)
     return seen;
 }
 
-// The networks that kept names, and their targets.
+// Converts the networks whose bit is set in kept, and their targets.
 static void
 kept_bring(const algo_normaliser *n, algo *a, uint32_t kept,
            void (*bring)(const algo_normaliser *n, const nn_net *net, float *params))

@@ -10,16 +10,16 @@
 #include "nn/nn_categorical.h"
 #include "nn/nn_trainer.h"
 
-// One of an algorithm's networks.
+// One network of an algorithm.
 typedef struct algo_network {
     const char *name; // "policy", "critic 1", "value"
-    bool acts;        // its outputs are the head of the policy's spec
+    bool acts;        // its outputs are those of the policy's head
     nn_net *net;
-    const nn_reparam *reparam;     // NULL: it learns its weights
-    nn_trainer *trainer;           // of net
-    nn_net *target;                // follows net; NULL: there is none
-    const nn_support *support;     // of outputs that are atoms, else NULL
-    const algo_normaliser *inside; // of what it observes; NULL: it reads observations as they are
+    const nn_reparam *reparam;     // NULL: the net learns its weights
+    nn_trainer *trainer;           // contains net
+    nn_net *target;                // follows net; NULL: none
+    const nn_support *support;     // of outputs that are atoms; otherwise NULL
+    const algo_normaliser *inside; // normalises what the net reads; NULL: nothing does
 } algo_network;
 #define ALGO_NETWORKS_MAX 3
 
@@ -33,61 +33,62 @@ algo_network_of(const char *name, nn_trainer *trainer, nn_net *target)
                           .target = target};
 }
 
-// What an algorithm's file provides; algo.h says what each function does. An algorithm's state
-// begins with the algo.
+// The functions that an algorithm's file provides; algo.h says what each does. The state of an
+// algorithm begins with its algo.
 typedef struct algo_ops {
     const char *name;
     const algo_number *numbers; // [number_count], what update fills in
     uint32_t number_count;      // 1 .. ALGO_NUMBERS_MAX
-    bool splits;                // learns from a part of a batch, with the ranks of a group
-    // wants comes as n-step windows of algo.n_step; each_once follows from the configuration.
+    bool splits;                // can learn from a part of a batch, as a rank of a group
+    // *wants arrives as n-step windows of algo.n_step; algo_make_spec sets each_once afterwards.
     oct_err (*make_spec)(const oct_config *config, policy_spec *spec, algo_wants *wants,
                          char *reason, size_t reason_size);
     oct_err (*create)(algo **out, nn_context *context, const oct_config *config,
                       const policy_spec *spec, uint64_t seed);
     void (*destroy)(algo *a);
-    // An update is a gradient and its application: gradient computes it from the batch, fills in
-    // priorities and numbers, and changes nothing when it fails; apply moves the parameters by the
-    // last gradient, and cannot fail. Both see the number of their update (algo.turn,
-    // algo.updates).
+    // An update is a gradient and its application. gradient computes it from the batch, fills in
+    // priorities and numbers, and changes nothing if it fails. apply moves the parameters along the
+    // last gradient and cannot fail. gradient sees the number of its update in algo.turn, apply in
+    // algo.updates.
     oct_err (*gradient)(algo *a, const algo_batch *batch, float *priorities, float *numbers);
     void (*apply)(algo *a, float learning_rate);
-    // Where an update is more than one gradient (PPO, TRPO) or none (tables): this instead of the
-    // two.
+    // Replaces the two where an update is more than one gradient (PPO, TRPO) or none (tables,
+    // external); it counts the update itself.
     oct_err (*update)(algo *a, const algo_batch *batch, float learning_rate, float *priorities,
                       float *numbers);
-    // Learners without a common update (algo_share): names all that apply changes, by algo_share_*.
-    // With base NULL it only measures. NULL: the algorithm is not learned so.
+    // Names everything that apply changes, by algo_share_net, _trainer and _number, for
+    // asynchronous learners. With carver.base NULL it only measures. NULL: the algorithm cannot
+    // learn asynchronously.
     void (*share)(algo *a, algo_sharing *s);
-    void (*fetched)(algo *a); // parameters were; NULL: nothing depends on them
-    // NULL: make_spec refuses what asks for one.
+    void (*fetched)(algo *a); // called after parameters were fetched; NULL: nothing depends on them
+    // NULL: make_spec refuses settings that need a projection.
     void (*set_projection)(algo *a, const algo_projection *projection);
-    // The statistics that networks learn from observations by; gives NULL where they learn from
-    // observations as they are, as all do where this is NULL.
+    // Returns the statistics by which networks read observations, or NULL if they read observations
+    // as they are. NULL: they always do.
     algo_normaliser *(*normaliser)(algo *a);
-    // Names all networks, the acting one first; gives their number. NULL: there are none, either
-    // because the policy is a table or because another process has them (external).
+    // Lists all networks, the acting one first, and returns their number. NULL: there are none,
+    // because the policy is a table or another process learns (external).
     uint32_t (*networks)(algo *a, algo_network out[ALGO_NETWORKS_MAX]);
     const float *(*policy_params)(const algo *a);
-    const float *(*behaviour_params)(algo *a,
-                                     uint32_t sample); // NULL: algo_behaviour_params gives NULL
-    // The state below the algo; load gets exactly the bytes that save wrote (their checksum held)
-    // and changes nothing before it has checked all.
+    // NULL: algo_behaviour_params returns NULL.
+    const float *(*behaviour_params)(algo *a, uint32_t sample);
+    // The state after the header that algo.c writes. load receives exactly the bytes that save
+    // wrote (their checksum was checked) and changes nothing before it has checked all of them.
     void (*save)(const algo *a, oct_writer *writer);
     oct_err (*load)(algo *a, oct_reader *reader);
 } algo_ops;
 
 struct algo {
     const algo_ops *ops;
-    nn_context *own_context; // NULL: the caller's is used
-    group *group;            // the context's
-    uint64_t updates;
-    uint64_t turn; // the number of the gradient that is computed, from 1 on, of all learners'
-    algo_sharing *sharing; // NULL: nothing is shared
-    algo_bytes bytes;      // of what observes
+    nn_context *own_context; // NULL: the caller's context is used
+    group *group;            // of the context
+    uint64_t updates;        // updates applied
+    uint64_t turn;         // number of the current gradient, 1, 2, ..., among those of all learners
+    algo_sharing *sharing; // NULL: not an asynchronous learner
+    algo_bytes bytes;      // converts what leaves the algorithm
 };
 
-// The numbers of the algorithms that learn values.
+// Indices of the numbers of value methods.
 enum {
     ALGO_LOSS,
     ALGO_TD_ABS,
@@ -98,7 +99,7 @@ enum {
     ALGO_POLICY_GRAD_NORM,
     ALGO_VALUE_NUMBERS
 };
-// Their rows, for a list that goes on with an algorithm's own.
+// The rows of these numbers, for a list that continues with an algorithm's own.
 #define ALGO_VALUE_ROWS                                                                            \
     [ALGO_LOSS] = {"loss", "loss", "Mean loss of the updates."},                                   \
     [ALGO_TD_ABS] =                                                                                \
@@ -118,7 +119,7 @@ enum {
                                "Mean gradient norm of the policy network, before clipping."}
 extern const algo_number algo_value_numbers[ALGO_VALUE_NUMBERS];
 
-// Where there are no atoms nothing can be cut.
+// Without atoms nothing can be cut: marks the two numbers as missing.
 static inline void
 algo_numbers_lack_cut(float *numbers)
 {
@@ -138,34 +139,34 @@ extern const algo_ops algo_vtrace_ops;
 extern const algo_ops algo_trpo_ops;
 extern const algo_ops algo_external_ops;
 
-// Fills the layers from the configuration, for a network of so many outputs: network.conv,
-// hidden, then a linear layer. OCT_EINVAL, reason: convolutions do not fit the
-// observations.
+// Fills the layers from the configuration, for a network with this number of outputs: network.conv,
+// hidden, then a linear layer. OCT_EINVAL, reason: the convolutions do not fit the observations.
 OCT_CHECKED oct_err algo_make_layers(const oct_config *config, const oct_config_ints *hidden,
                                      policy_spec *spec, uint32_t outputs, char *reason,
                                      size_t reason_size);
 
-// Whether x[n] are numbers, and of a size that an update can square and sum (below about 1e19).
+// Returns true if all x[n] are finite and small enough for an update to square and sum them (below
+// about 1e19).
 bool algo_all_finite(const float *x, size_t n);
-// Whether each of a few numbers is one, of whatever size.
+// Returns true if all numbers[n] are finite, of any size.
 bool algo_numbers_finite(const float *numbers, size_t n);
 
-// In a group, what each rank's update is to do with all others' between the passes of networks, so
-// that all of them go on alike. An error of any rank, the largest, as everybody's: none goes on
-// alone. numbers[count] = the means of all ranks'.
+// Collectives that keep the ranks of a group in step between the passes of networks. algo_agree
+// returns the largest error of all ranks, so that no rank continues alone. algo_mean sets
+// numbers[count] to the means over all ranks.
 OCT_CHECKED oct_err algo_agree(const algo *a, oct_err err);
 void algo_mean(const algo *a, float *numbers, size_t count);
 
-// The number of the next gradient.
+// Sets algo.turn to the number of the next gradient.
 void algo_turn_take(algo *a);
 
-// The activation and the optimiser that the configuration names.
+// The activation and the optimiser of the configuration.
 policy_activation algo_activation(const oct_config *config);
 nn_adam algo_adam(const oct_config *config);
 
-// First weights of a network that acts: its last layer begins at a hundredth of the others'
-// deviation (Acme: variance 1e-4), so that the first actions are near the middle of a box and tanh
-// is not saturated, and discrete ones about as likely as each other.
+// Sets the first weights of an acting network. The last layer begins with a hundredth of the other
+// layers' deviation (Acme: variance 1e-4): so the first actions are near the middle of a box, where
+// tanh is not saturated, and discrete actions are about equally likely.
 void algo_randomise_policy(nn_net *policy, oct_rng *rng);
 
 #endif // ALGOS_ALGO_OPS_H

@@ -10,12 +10,13 @@
 #include "common/oct_config_algos.h"
 #include "policy/policy_draw.h"
 
-// Lengths of the rows of the first weights.
+// Lengths of the rows of first weights: hidden layers, the policy's last layer, the value's last
+// layer.
 #define GAIN        1.41421356f
 #define POLICY_GAIN 0.01f
 #define VALUE_GAIN  1.0f
 
-// V(s) sees what the policy sees.
+// Fills the spec of V(s), which reads the same observations as the policy.
 static oct_err
 value_make_spec(const oct_config *config, const policy_spec *policy, policy_spec *spec,
                 char *reason, size_t reason_size)
@@ -130,13 +131,13 @@ void
 algo_pair_changed(algo_pair *pair)
 {
     float *log_std = pair->policy.tape.net.params + pair->deviation_at;
-    for (size_t i = 0; i < pair->deviation_count; i++) { // none leaves the range where it counts
+    for (size_t i = 0; i < pair->deviation_count; i++) { // outside this range they have no effect
         log_std[i] = policy_clamp(log_std[i], POLICY_LOG_STD_MIN, POLICY_LOG_STD_MAX);
     }
     policy_project(pair);
 }
 
-// which: bits as algo_pair_networks has them.
+// which: one bit per network, in the order of algo_pair_networks.
 static void
 nets_bring(algo_pair *pair, const algo_normaliser *n, uint32_t which,
            void (*bring)(const algo_normaliser *n, const nn_net *net, float *params))
@@ -190,7 +191,7 @@ algo_pair_backward(algo_pair *pair, algo_done done, uint32_t rows, const float *
     float *dlog_std = deviates ? pair->policy.gradient + pair->deviation_at : NULL;
     algo_head_backward(&pair->head, pair->y, log_std_of(pair), done, rows, dlog_pi, dentropy,
                        pair->dy, dlog_std);
-    float norm = nn_trainer_backward(&pair->policy, pair->dy, rows, NULL); // leaves them alone
+    float norm = nn_trainer_backward(&pair->policy, pair->dy, rows, NULL); // keeps dlog_std
     if (deviates) {
         double squares = (double)nn_vec()->sum_of_squares(dlog_std, pair->deviation_count);
         norm = (float)sqrt((double)norm * (double)norm + squares);
@@ -225,7 +226,7 @@ algo_pair_fisher(algo_pair *pair, nn_tangent *tangent, const float *direction, u
         memcpy(dlog_std, direction + pair->deviation_at, pair->deviation_count * sizeof(*out));
     }
     algo_head_fisher(&pair->head, log_std_of(pair), rows, dy, dlog_std);
-    (void)nn_tape_backward(&pair->policy.tape, dy, rows, out, NULL); // leaves them alone
+    (void)nn_tape_backward(&pair->policy.tape, dy, rows, out, NULL); // keeps dlog_std
     nn_trainer_keep_frozen(&pair->policy, out);
 }
 

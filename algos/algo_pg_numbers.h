@@ -4,10 +4,9 @@
 #include "algos/algo.h"
 #include "algos/algo_advantage.h"
 
-// The numbers that all methods of policy gradient report, and the sums over rows that they come
-// from.
+// The numbers that all policy gradient methods report, and the sums over rows that they come from.
 //
-// Threads: any. Owns: nothing.
+// Threads: any; functions with a group are collective. Owns: nothing.
 enum {
     ALGO_PG_LOSS,
     ALGO_PG_VALUE,
@@ -21,7 +20,7 @@ enum {
     ALGO_PG_EXPLAINED,
     ALGO_PG_NUMBERS
 };
-// Their rows, for a list that goes on with an algorithm's own.
+// The rows of these numbers, for a list that continues with an algorithm's own.
 #define ALGO_PG_ROWS                                                                               \
     [ALGO_PG_LOSS] = {"loss", "loss", "Mean loss of policy, entropy and value together."},         \
     [ALGO_PG_VALUE] = {"value", "return", "Mean V(s) of the steps."},                              \
@@ -43,41 +42,41 @@ enum {
     [ALGO_PG_EXPLAINED] = {"explained_variance", "share",                                          \
                            "Share of the variance of returns that V(s) explains."}
 
-// For an algorithm that has none of its own.
+// For an algorithm without numbers of its own.
 extern const algo_number algo_pg_numbers[ALGO_PG_NUMBERS];
 
-// The weight of the entropy, which goes linearly from one value to another while the budget is
-// spent.
+// The weight of the entropy. It moves linearly from first to last while the budget of environment
+// steps is spent.
 typedef struct algo_entropy_cost {
     float first, last;
     float now; // of this update
 } algo_entropy_cost;
 void algo_entropy_cost_init(algo_entropy_cost *cost, const oct_config *config);
-void algo_entropy_cost_set(algo_entropy_cost *cost, float spent); // algo_batch
+void algo_entropy_cost_set(algo_entropy_cost *cost, float spent); // spent as in algo_batch
 
 typedef struct algo_pg_sums {
-    double loss; // of the policy, without its entropy
+    double loss; // of the policy, without the entropy term
     double entropy;
-    double ratio, clipped, kl;
+    double ratio, clipped, kl; // clipped counts rows
     double value_loss;
-    double update_kl; // of an algorithm that knows it
+    double update_kl; // KL divergence from the policy before the update; only PPO fills it in
 } algo_pg_sums;
 
-// Adds a row's entropy, ratio and KL divergence (k3: ratio - 1 - log ratio). Returns the ratio
-// pi / mu.
+// Adds a row's entropy, ratio and KL divergence (the estimator k3: ratio - 1 - log ratio). Returns
+// the ratio pi / mu.
 double algo_pg_add(algo_pg_sums *sums, float log_pi, float log_mu, float entropy);
-// Adds the row's loss -weight * advantage * log pi, where the weight is the ratio, at most
-// ratio_max, and like the advantage a constant to the gradient. Returns the loss' slope by log pi.
+// Adds the row's loss -weight * advantage * log pi. The weight is min(ratio, ratio_max); weight and
+// advantage are constants to the gradient. Returns the derivative of the loss by log pi.
 float algo_pg_add_weighted(algo_pg_sums *sums, float ratio, float ratio_max, float advantage,
                            float log_pi);
-// The sums' means over count rows: loss (all three parts), entropy, ratio_mean, ratio_clipped, kl
-// and value_loss.
+// Sets numbers to the means over count rows: loss (policy, entropy and value), entropy, ratio_mean,
+// ratio_clipped, kl and value_loss.
 void algo_pg_means(const algo_pg_sums *sums, uint32_t count, float entropy_cost, float value_cost,
                    float *numbers);
-// The sums of all ranks' rows.
+// Replaces the sums by those over all ranks' rows. A collective.
 void algo_pg_together(group *all, algo_pg_sums *sums);
-// value and explained_variance of all ranks' v[count], where error = target - v. Returns the
-// error's moments.
+// Sets the numbers value and explained_variance, over all ranks' v[count]; error = target - v.
+// Returns the moments of the error. A collective.
 algo_moments algo_pg_explain(group *all, const float *v, const float *target, const float *error,
                              uint32_t count, float *numbers);
 

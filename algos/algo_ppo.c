@@ -1,6 +1,11 @@
 // PPO (Schulman et al. 2017) on rollouts of the newest policy: generalised advantages, and epochs
 // of minibatches with a clipped ratio. A2C (Mnih et al. 2016, synchronous) is one epoch of one
 // minibatch without clipping.
+//
+// An update is begin, all minibatches in order, then end (algo_rollout.c). Each minibatch is one
+// gradient step of both networks, whose gradients are clipped together. With algo.kl_max the update
+// stops early, before a step, when the policy is too far from the policy before the update. A
+// number that is not finite undoes the whole update.
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,18 +15,18 @@
 
 typedef struct algo_ppo {
     algo_rollout on;
-    bool clips; // ppo; otherwise a2c
-    float clip;
+    bool clips;   // ppo; false: a2c
+    float clip;   // epsilon of the clipped ratio
     float kl_max; // 0: off
     algo_entropy_cost entropy_cost;
-    float mean_noise; // 0: off
-    float grad_norm_max;
+    float mean_noise;    // half-width of RPO's noise; 0: off
+    float grad_norm_max; // of both gradients together; 0: no clipping
     bool normalise_advantage;
 
-    // Of a minibatch, by row of it.
+    // The current minibatch.
     int32_t *choice; // [n]
     float *drawn;    // [n][action_count]
-    float *gain;     // [n] advantage
+    float *gain;     // [n], the advantage, standardised if configured
     float *log_pi;   // [n]
     float *entropy;  // [n]
     float *dlog_pi;  // [n]
@@ -36,9 +41,9 @@ static const algo_number ppo_numbers[NUMBERS] = {
     [NUMBER_STEPS] = {"gradient_steps", "", "Mean number of gradient steps in an update."},
 };
 
-// ---- life
+// ---- create and destroy
 
-// A2C is PPO of these settings, but for its loss.
+// A2C is PPO with these settings and another loss.
 static void
 a2c_configure(oct_config *config)
 {
@@ -111,8 +116,9 @@ ppo_destroy(algo *a)
 
 // ---- a minibatch
 
-// RPO (Rahman and Xue 2022): the mean of each row moves by uniform noise. A mean that moves by z
-// gives an action the density that the action less z has without.
+// RPO (Rahman and Xue 2022): uniform noise z moves the mean of each row. The density of an action
+// under a mean moved by z is the density of the action minus z under the mean itself, so the noise
+// is subtracted from the actions.
 static void
 means_move(algo_ppo *ppo)
 {
@@ -143,8 +149,9 @@ minibatch_take(algo_ppo *ppo, uint32_t k)
     means_move(ppo);
 }
 
-// The loss of a row and its slope by log pi. Ratio and advantage are constants to a2c's gradient;
-// ppo's ratio is not, but beyond the clip on the side that its advantage pulls to, the slope is 0.
+// Adds the loss of row i to sums and returns its derivative by log pi. In a2c's gradient ratio and
+// advantage are constants. In ppo's only the advantage is; where the ratio is beyond the clip on
+// the side towards which the advantage pulls, the derivative is 0.
 static float
 row_slope(const algo_ppo *ppo, uint32_t i, float ratio, algo_pg_sums *sums)
 {
@@ -162,7 +169,7 @@ row_slope(const algo_ppo *ppo, uint32_t i, float ratio, algo_pg_sums *sums)
     return is_dead ? 0.0f : -weight * ratio * gain;
 }
 
-// Returns the gradient's norm.
+// Computes the policy's gradient on the minibatch; returns its norm.
 static float
 minibatch_policy(algo_ppo *ppo, algo_pg_sums *sums)
 {
@@ -183,14 +190,15 @@ minibatch_policy(algo_ppo *ppo, algo_pg_sums *sums)
 
 // ---- the update
 
+// Numbers that are means over the minibatches of an update.
 static const int means[] = {ALGO_PG_LOSS,       ALGO_PG_ENTROPY,          ALGO_PG_RATIO_CLIPPED,
                             ALGO_PG_VALUE_LOSS, ALGO_PG_POLICY_GRAD_NORM, ALGO_PG_GRAD_NORM};
 
-// The numbers of a minibatch, on top of those of the ones before it.
+// Adds the numbers of a minibatch to those of the minibatches before it.
 static void
 numbers_add(float *numbers, const float *now)
 {
-    if (numbers[NUMBER_STEPS] == 0) { // later the policy has moved
+    if (numbers[NUMBER_STEPS] == 0) { // only the first minibatch: later the policy has moved
         numbers[ALGO_PG_RATIO_MEAN] = now[ALGO_PG_RATIO_MEAN];
         numbers[ALGO_PG_KL] = now[ALGO_PG_KL];
     }
@@ -209,7 +217,8 @@ numbers_end(float *numbers)
     }
 }
 
-// One gradient step. OCT_EAGAIN: the policy has moved far enough, and none was taken.
+// Takes one gradient step. OCT_EAGAIN: the policy has moved far enough, and no step was taken.
+// OCT_EINTERNAL: a number is not finite.
 static oct_err
 minibatch_learn(algo_ppo *ppo, float learning_rate, float *numbers)
 {
@@ -239,7 +248,7 @@ minibatch_learn(algo_ppo *ppo, float learning_rate, float *numbers)
     return OCT_OK;
 }
 
-// As minibatch_learn.
+// Takes the steps of all minibatches; results as of minibatch_learn.
 static oct_err
 update_epochs(algo_ppo *ppo, float learning_rate, float *numbers)
 {

@@ -1,13 +1,12 @@
 // REINFORCE (Williams 1992) with a learned baseline (Sutton and Barto 2018, section 13.4) over
-// whole episodes, corrected by importance weights for policies that acted earlier, and in eight
-// bits.
+// whole episodes. Importance weights correct for older policies and for eight-bit policies.
 #include <stdlib.h>
 #include <string.h>
 
 #include "algos/algo_sequence.h"
 #include "common/oct_base.h"
 
-#define INIT_STREAM 0x7266u // of the seed, for the first weights
+#define INIT_STREAM 0x7266u // stream of the seed for the first weights
 
 typedef struct algo_reinforce {
     algo_sequence on;
@@ -21,7 +20,7 @@ reinforce_make_spec(const oct_config *config, policy_spec *spec, algo_wants *wan
     return algo_sequence_make_spec(config, 0, spec, wants, reason, reason_size);
 }
 
-// ---- life
+// ---- create and destroy
 
 static void
 reinforce_randomise(algo_pair *pair, uint64_t seed, double deviation)
@@ -62,8 +61,8 @@ reinforce_destroy(algo *a)
 
 // ---- the update
 
-// target = the return: what came until the episode's end or the window's, then V there; advantage =
-// target - V.
+// Sets target to the return, the rewards until the end of the episode or of the window, where V
+// follows; advantage = target - V.
 static void
 update_target(algo_reinforce *rf, const float *v)
 {

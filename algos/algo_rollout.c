@@ -1,5 +1,31 @@
-// Updates on rollouts of the newest policy: what comes before the policy learns, minibatches, the
-// values' loss, state.
+// Updates on rollouts of the newest policy.
+//
+// The parts of an update, which the algorithm (PPO, A2C, TRPO) calls in this order:
+//
+// 1. algo_rollout_begin takes the rows that have an action. All ranks of a group agree on an error
+//    here, and nothing has changed so far.
+// 2. begin then computes everything that must stay constant while the networks learn. Observations
+//    are normalised and the networks' first layers converted (normalise). Copies of parameters,
+//    moments, generator and reward scale go aside for undo. Rewards are scaled; V of all rows and
+//    of the observations to bootstrap from gives advantages and targets (algo_gae). centre and
+//    weight say which policy ratios refer to (rollout_centre).
+// 3. The algorithm asks for minibatches 0, 1, 2 ...; the first of each epoch shuffles the rows. For
+//    each it takes a step of the policy in its own way (TRPO takes one step on the whole batch
+//    before) and one of V with the gradient of algo_rollout_value.
+// 4. algo_rollout_end converts the networks back to observations as they are, through the
+//    statistics that now include this batch, and counts the update.
+//
+// If a number is not finite, the algorithm calls algo_rollout_undo instead of end: the copies are
+// restored, and the update has not happened. The check comes after each gradient, on means over all
+// ranks, so that all ranks undo together.
+//
+// In a group every rank shuffles its own rows with its own generator, derived from rank 0's; end
+// copies rank 0's generator to all, so that the saved state is the same everywhere. All ranks make
+// the same number of minibatches, at most the rows of the rank with the fewest; so a rank with more
+// rows has larger ones, and begin returns OCT_EINVAL if these have no room. Example: with
+// minibatches 4 and ranks of 100 and 3 rows there are three minibatches, of 33 or 34 rows and of 1
+// row. Sums over rows are divided by the mean number of rows per rank (n_mean), so that the mean
+// over ranks of the gradients is the gradient of the mean over all rows.
 #include "algos/algo_rollout.h"
 
 #include <math.h>
@@ -9,11 +35,11 @@
 #include "common/oct_base.h"
 #include "common/oct_text.h"
 
-// Of the seed, for the first weights and for the order of rows.
+// Streams of the seed for the first weights and for the order of rows.
 #define INIT_STREAM  0x7070u
 #define ORDER_STREAM 0x7071u
 
-// ---- life
+// ---- create and destroy
 
 oct_err
 algo_rollout_make_spec(const oct_config *config, policy_spec *spec, algo_wants *wants, char *reason,
@@ -42,6 +68,7 @@ rollout_configure(algo_rollout *r, const oct_config *config)
     r->minibatches = config->algo.minibatches;
 }
 
+// The floats of parameters and both moments.
 static size_t
 trainer_floats(const nn_trainer *trainer)
 {
@@ -147,9 +174,9 @@ algo_rollout_policy_params(const algo *a)
     return ((const algo_rollout *)a)->pair.policy.tape.net.params;
 }
 
-// ---- before an update: what is constant in it
+// ---- before an update: its constants
 
-// V of all rows, and of those to bootstrap from.
+// Computes V of all rows and of the observations to bootstrap from, n_max rows at a time.
 static void
 rollout_values(algo_rollout *r)
 {
@@ -161,6 +188,7 @@ rollout_values(algo_rollout *r)
     }
 }
 
+// Computes advantages and targets, from scaled rewards if configured.
 static void
 rollout_advantages(algo_rollout *r, float *numbers)
 {
@@ -175,6 +203,9 @@ rollout_advantages(algo_rollout *r, float *numbers)
     (void)algo_pg_explain(r->base.group, r->v, r->target, r->advantage, rows->N, numbers);
 }
 
+// Sets centre and weight by algo.correction: RATIO refers to the policy that acted; NONE to the
+// policy before the update; DECOUPLED also to that, with the importance weight from the policy that
+// acted.
 static void
 rollout_centre(algo_rollout *r)
 {
@@ -191,7 +222,7 @@ rollout_centre(algo_rollout *r)
         uint32_t count = OCT_MIN(rows->N - from, r->n_max);
         algo_done part = {.choice = done.choice + from,
                           .drawn = done.drawn + (rows->is_box ? from * rows->action_count : 0)};
-        float *entropy = r->dv; // of no use here
+        float *entropy = r->dv; // scratch: the entropy is not needed
         algo_pair_forward(&r->pair, rows->x + (size_t)from * rows->obs_count, part, count,
                           r->centre + from, entropy);
         for (uint32_t i = from; r->correction == OCT_CORRECTION_DECOUPLED && i < from + count;
@@ -202,7 +233,8 @@ rollout_centre(algo_rollout *r)
     }
 }
 
-// Copies a trainer's parameters and moments to or from kept; gives where the next one's begin.
+// Copies a trainer's parameters and moments to kept, or back. Returns the end of what it used of
+// kept.
 static float *
 trainer_copy(nn_trainer *trainer, float *kept, bool back)
 {
@@ -221,7 +253,7 @@ pair_copy(algo_rollout *r, bool back)
     (void)trainer_copy(&r->pair.value, kept, back);
 }
 
-// The parameters of both, as they are outside updates, to or from raw_before.
+// Copies the parameters of both networks, as they are between updates, to raw_before, or back.
 static void
 raw_copy(algo_rollout *r, bool back)
 {
@@ -243,8 +275,8 @@ normalise(algo_rollout *r)
     }
 }
 
-// First weights of a beginning are meant for normalised observations, as those after each update
-// are: they are seen through the newest statistics.
+// Converts the networks back. First weights of a new run were meant for normalised observations,
+// and so are the weights after each update: hence the newest statistics.
 static void
 normalise_end(algo_rollout *r)
 {
@@ -253,7 +285,8 @@ normalise_end(algo_rollout *r)
     }
 }
 
-// As many, so that none of them is empty on any rank.
+// Returns the configured number of minibatches, or the fewest rows of a rank, so that no minibatch
+// is empty.
 static uint32_t
 minibatches_of_epoch(const algo_rollout *r)
 {
@@ -264,8 +297,8 @@ minibatches_of_epoch(const algo_rollout *r)
     return count;
 }
 
-// Whether the largest minibatch has room. All ranks make equally many: a rank with few rows makes
-// them few, and those of a rank with many rows large.
+// Returns true if the largest minibatch has room. All ranks make the same number of minibatches, so
+// a rank with few rows makes this number small and the minibatches of a rank with many rows large.
 static bool
 minibatches_fit(const algo_rollout *r)
 {
@@ -290,7 +323,7 @@ algo_rollout_begin(algo_rollout *r, const algo_batch *batch, float *numbers)
     r->steps_before[1] = r->pair.value.steps;
     r->rng_before = r->rng;
     r->scale_before = r->scale;
-    if (group_rank(r->base.group) > 0) { // an order of its own; rank 0's generator is what stays
+    if (group_rank(r->base.group) > 0) { // its own order; rank 0's generator is the one that stays
         uint64_t seed = oct_rng_mix(oct_rng_mix(0, r->rng.state), group_rank(r->base.group));
         oct_rng_init(&r->rng, seed, ORDER_STREAM);
     }
@@ -324,13 +357,13 @@ algo_rollout_end(algo_rollout *r, const algo_batch *batch, float *priorities)
     normalise_end(r);
     r->base.updates++;
     for (uint32_t b = 0; priorities != NULL && b < batch->B; b++) {
-        priorities[b] = 0.0f; // each window comes once
+        priorities[b] = 0.0f; // each window is used once
     }
 }
 
 // ---- a minibatch
 
-// The first row of a part of N rows.
+// Returns the first row of a part of N rows.
 static uint32_t
 part_begin(uint64_t N, uint64_t part, uint64_t parts)
 {
@@ -343,7 +376,7 @@ algo_rollout_minibatches(const algo_rollout *r)
     return r->epochs * minibatches_of_epoch(r);
 }
 
-// Fisher and Yates.
+// Shuffles the rows (Fisher and Yates).
 static void
 order_shuffle(algo_rollout *r)
 {
@@ -370,7 +403,7 @@ algo_rollout_minibatch(algo_rollout *r, uint32_t k)
         r->n_all += part_begin(r->N_of[i], part + 1, parts) - part_begin(r->N_of[i], part, parts);
     }
     r->n_mean = (float)r->n_all / (float)group_size(r->base.group);
-    r->x = parts == 1 ? r->rows.x : r->gathered; // one keeps the batch's order
+    r->x = parts == 1 ? r->rows.x : r->gathered; // a single minibatch keeps the batch's order
     for (size_t i = 0; parts > 1 && i < r->n; i++) {
         memcpy(r->gathered + i * obs, r->rows.x + r->chosen[i] * obs, obs * sizeof(float));
     }
@@ -381,6 +414,8 @@ algo_rollout_value(algo_rollout *r, algo_pg_sums *sums)
 {
     uint32_t n = r->n;
     const float *v = nn_trainer_forward(&r->pair.value, r->x, n);
+    // Clipping V: the loss takes the larger of two errors, that of V and that of V kept within
+    // value_clip of its value before the update.
     for (uint32_t i = 0; i < n; i++) {
         uint32_t row = r->chosen[i];
         float error = v[i] - r->target[row], slope = error;

@@ -1,4 +1,4 @@
-// Takes the rows that have an action out of a batch of sequences, and checks them.
+// Takes the rows with an action out of a batch of sequences, and checks them.
 #include "algos/algo_rows.h"
 
 #include <math.h>
@@ -50,8 +50,8 @@ algo_rows_fini(algo_rows *rows)
     *rows = (algo_rows){0};
 }
 
-// The action of row from of the batch becomes row N. OCT_EINVAL: it is out of range; OCT_EINTERNAL:
-// a number of it is not finite.
+// Makes the action of the batch's row `from` row N. OCT_EINVAL: the action is out of range.
+// OCT_EINTERNAL: one of its numbers is not finite.
 static oct_err
 take_action(algo_rows *rows, const algo_batch *batch, size_t from)
 {
@@ -60,7 +60,7 @@ take_action(algo_rows *rows, const algo_batch *batch, size_t from)
     if (!rows->is_box) {
         int32_t choice = ((const int32_t *)batch->action)[from];
         rows->choice[rows->N] = choice;
-        return (uint32_t)choice < rows->action_count ? OCT_OK : OCT_EINVAL; // negative ones, too
+        return (uint32_t)choice < rows->action_count ? OCT_OK : OCT_EINVAL; // or negative
     }
     const float *action = (const float *)batch->action + from * rows->action_count;
     for (uint32_t i = 0; i < rows->action_count; i++) {
@@ -76,8 +76,8 @@ take_action(algo_rows *rows, const algo_batch *batch, size_t from)
     return OCT_OK;
 }
 
-// What is behind row t of a window: for the last action before an end row, and for the last row of
-// the window, the observation there, unless the episode terminated.
+// Returns what follows row t of a window. The last action before an end row, and the last row of
+// the window, are followed by an observation to bootstrap from, unless the episode terminated.
 static uint32_t
 take_behind(const algo_batch *batch, const uint8_t *flags, uint32_t t)
 {
@@ -86,7 +86,7 @@ take_behind(const algo_batch *batch, const uint8_t *flags, uint32_t t)
     }
     bool goes_on =
         t + 1 < batch->T && (flags[t + 1] & ALGO_END) == 0 && (flags[t] & ALGO_TRUNCATED) == 0;
-    return goes_on ? ALGO_BEHIND_NEXT : 0; // 0: take_bootstraps gives it its row
+    return goes_on ? ALGO_BEHIND_NEXT : 0; // 0: take_bootstraps replaces it by a row of x
 }
 
 static void
@@ -95,6 +95,7 @@ take_obs(algo_rows *rows, const float *obs, uint32_t row)
     memcpy(rows->x + (size_t)row * rows->obs_count, obs, rows->obs_count * sizeof(*obs));
 }
 
+// Takes rows with an action to the front of the columns; returns OCT_EINVAL if there are none.
 static oct_err
 take_actions(algo_rows *rows, const algo_batch *batch)
 {
@@ -115,6 +116,8 @@ take_actions(algo_rows *rows, const algo_batch *batch)
     return rows->N > 0 ? OCT_OK : OCT_EINVAL;
 }
 
+// Takes the observations to bootstrap from, after the N rows, in the order of the rows that they
+// follow.
 static void
 take_bootstraps(algo_rows *rows, const algo_batch *batch)
 {

@@ -1,5 +1,9 @@
 // SAC (Haarnoja et al. 2018): a policy of tanh-squashed Gaussians that maximises the smallest
-// learned value and its own entropy, weighted by a temperature that is learned or given.
+// learned value plus its own entropy, weighted by a temperature that is learned or given.
+//
+// An update draws actions at obs (where the policy learns) and at next (where critics get their
+// targets) in one forward pass, takes all gradients at the parameters before it, and moves nothing
+// unless all are finite on all ranks.
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,52 +12,53 @@
 #include "common/oct_base.h"
 #include "policy/policy_draw.h"
 
-#define INIT_STREAM 0x7361u // of the seed, for the first weights
-#define DRAW_STREAM 0x7364u // and for the actions that are drawn in updates
+#define INIT_STREAM 0x7361u // stream of the seed for the first weights
+#define DRAW_STREAM 0x7364u // stream of the seed for the actions that updates draw
 
-#define CRITICS 2 // of algo.critics 0
+#define CRITICS 2 // if algo.critics is 0
 
-// The weight of the entropy. What is learned is its logarithm, by an Adam of its own.
+// The weight of the entropy. If it is learned, its logarithm is, with Adam moments of its own.
 typedef struct temperature {
     bool is_learned;
-    float given;     // where it is not
-    float entropy;   // that the policy is to have
-    uint64_t steps;  // taken
-    float log_value; // learned, with
-    float moment[2]; // its first and second moment
+    float given;     // the value, if not learned
+    float entropy;   // nats, the entropy that the policy should have
+    uint64_t steps;  // Adam steps taken
+    float log_value; // the learned logarithm
+    float moment[2]; // Adam's first and second moment of log_value
     nn_adam adam;
 } temperature;
 
-// Rows drawn from the policy in one update: first those at obs, where the policy learns, then those
-// at next. Actions are in units of half their range (algo_critics.h), and so are log-probabilities.
+// Rows are drawn from the policy in each update: first those at obs, where the policy learns, then
+// those at next. Actions and log-probabilities are in units of half the action's range
+// (algo_critics.h).
 typedef struct algo_sac {
     algo base;
     uint32_t rows_max;
     uint32_t obs_count;
     uint32_t action_count;
-    float grad_norm_max;
-    uint32_t policy_delay;
-    uint32_t target_period;
-    policy_rng rng; // of the actions drawn
+    float grad_norm_max;    // 0: no clipping
+    uint32_t policy_delay;  // updates per policy update
+    uint32_t target_period; // updates per target update
+    policy_rng rng;         // of the actions that updates draw
 
     nn_trainer policy;
     algo_critics critics;
     temperature temperature;
-    algo_projection projection; // none: project is NULL
-    float *policy_weights;      // [params], of the projection, else NULL
+    algo_projection projection; // project is NULL: none
+    float *policy_weights;      // [params], projected; NULL without a projection
 
-    float *x;        // [2 rows_max][obs_count], obs and next
-    float *action;   // [2 rows_max][action_count], tanh(u), u = mean + s e
-    float *push;     // [2 rows_max][action_count], s e; du / d log s
-    float *log_prob; // [2 rows_max], of action
-    float *bonus;    // [rows_max], of the entropy at next
-    float *dy;       // [rows_max][2 action_count]
+    float *x;        // [2 rows_max][obs_count], obs followed by next
+    float *action;   // [2 rows_max][action_count], tanh(u) with u = mean + s e, e standard normal
+    float *push;     // [2 rows_max][action_count], s e, which is du / d log s
+    float *log_prob; // [2 rows_max], log-probability of action
+    float *bonus;    // [rows_max], the entropy term of the critics' targets at next
+    float *dy;       // [rows_max][2 action_count], the gradient at the policy's outputs
 
-    // Of the last gradient.
+    // Set by the last gradient, for apply.
     bool policy_learns;
     bool targets_follow;
     float policy_norm;
-    float entropy;
+    float entropy; // nats, mean over all ranks' rows
 } algo_sac;
 
 enum { NUMBER_ALPHA = ALGO_VALUE_NUMBERS, NUMBER_ENTROPY, NUMBER_POLICY_VALUE, NUMBERS };
@@ -89,7 +94,7 @@ temperature_value(const temperature *t)
     return t->is_learned ? policy_exp(t->log_value) : t->given;
 }
 
-// Down the gradient of -log(value) mean(log pi + entropy wanted), which is by log(value).
+// Steps down the gradient of -log(value) mean(log pi + target entropy), taken by log(value).
 static void
 temperature_step(temperature *t, float entropy, float learning_rate)
 {
@@ -109,7 +114,7 @@ temperature_save(const temperature *t, oct_writer *writer)
     oct_write_f32(writer, t->moment[1]);
 }
 
-// out is untouched but for what is saved.
+// Fills only the fields that are saved; on OCT_EPROTO they are undefined.
 static oct_err
 temperature_read(temperature *out, oct_reader *reader)
 {
@@ -122,13 +127,13 @@ temperature_read(temperature *out, oct_reader *reader)
     return sound ? OCT_OK : OCT_EPROTO;
 }
 
-// ---- making
+// ---- create and destroy
 
 static oct_err
 sac_make_spec(const oct_config *config, policy_spec *spec, algo_wants *wants, char *reason,
               size_t reason_size)
 {
-    (void)wants; // n-step windows
+    (void)wants; // keeps n-step windows
     return algo_critics_make_specs(config, "sac", POLICY_HEAD_TANH_GAUSSIAN, false, spec, reason,
                                    reason_size);
 }
@@ -250,9 +255,10 @@ sac_policy_params(const algo *a)
     return algo_observed_policy(&sac->critics.observed, &sac->policy.tape.net);
 }
 
-// ---- the update: all gradients are taken at the parameters as they were before it
+// ---- the update
 
-// The policy's outputs where actions are drawn: at obs and at next in one pass, or at next alone.
+// Returns the policy's outputs where actions are drawn: at obs and at next in one pass, or at next
+// alone.
 static const float *
 policy_outputs(algo_sac *sac, const algo_batch *batch, bool policy_learns)
 {
@@ -265,8 +271,8 @@ policy_outputs(algo_sac *sac, const algo_batch *batch, bool policy_learns)
     return nn_trainer_forward(&sac->policy, sac->x, 2 * batch->B);
 }
 
-// action, push and log_prob of rows of outputs y[rows][2 action_count], in the arithmetic that
-// actors draw with (policy_draw.h).
+// Draws action, push and log_prob of rows with the outputs y[rows][2 action_count], in the
+// arithmetic with which actors draw (policy_draw.h).
 static void
 draw_rows(algo_sac *sac, const float *y, size_t first, size_t rows, policy_rng *rng)
 {
@@ -286,8 +292,9 @@ draw_rows(algo_sac *sac, const float *y, size_t first, size_t rows, policy_rng *
     }
 }
 
-// B rows at a time, those at obs before those at next: first the ones that ranks before this one
-// draw, then the own, then what ranks behind it draw.
+// Draws B rows at a time, those at obs before those at next. Each rank advances the generator over
+// the rows of ranks before it, draws its own rows, and advances it over the rows of ranks after it,
+// so that all generators stay equal.
 static void
 draw(algo_sac *sac, const float *y, uint32_t B, uint32_t times, policy_rng *rng)
 {
@@ -298,15 +305,16 @@ draw(algo_sac *sac, const float *y, uint32_t B, uint32_t times, policy_rng *rng)
                 draw_rows(sac, y + time * 2 * each, (size_t)time * B, B, rng);
             }
             for (size_t i = 0; r != group_rank(sac->base.group) && i < each; i++) {
-                (void)policy_rng_u32(rng); // a number of policy_rng_normal's
+                (void)policy_rng_u32(rng); // policy_rng_normal takes one number
             }
         }
     }
 }
 
-// dy of mean(alpha log pi(a|s) - the smaller Q(s, a)) over rows of y, a = tanh(mean + s e):
+// Computes dy, the gradient of mean(alpha log pi(a|s) - the smallest Q(s, a)) over rows of y, with
+// a = tanh(mean + s e):
 //   du = alpha 2 a - dQ/da (1 - a^2);  d mean = du;  d log s = du s e - alpha
-// where log s is what the clamp lets through.
+// d log s is 0 where the clamp holds log s.
 static void
 policy_slope(algo_sac *sac, const float *y, uint32_t B, float alpha)
 {
@@ -334,7 +342,7 @@ mean_of(const float *x, uint32_t count)
     return (float)(sum / count);
 }
 
-// The gradient of the policy, and its numbers.
+// Computes the policy's gradient, and its numbers.
 static void
 update_policy(algo_sac *sac, const algo_batch *batch, const float *y, float alpha, float *numbers)
 {
@@ -346,7 +354,8 @@ update_policy(algo_sac *sac, const algo_batch *batch, const float *y, float alph
     numbers[ALGO_POLICY_GRAD_NORM] = nn_trainer_backward(&sac->policy, sac->dy, B, NULL);
 }
 
-// What critics learn: of each action at next its value, and its share of the entropy.
+// Computes the critics' gradients. Their targets are the values of the actions at next plus alpha
+// times the entropy there. first: the row of `action` where those at next begin.
 static void
 update_critics(algo_sac *sac, const algo_batch *batch, uint32_t first, float alpha, bool has_error,
                float *numbers)
@@ -410,11 +419,11 @@ sac_apply(algo *a, float learning_rate)
     }
     algo_observed_renew(&sac->critics.observed, a);
     if (sac->policy_learns || algo_observed_inside(&sac->critics.observed) != NULL) {
-        policy_changed(sac); // what ships follows statistics, too
+        policy_changed(sac); // projected weights follow the statistics, too
     }
 }
 
-// Each learner draws actions of its own.
+// Each learner draws its own actions.
 static void
 sac_share(algo *a, algo_sharing *s)
 {
@@ -455,7 +464,7 @@ sac_load(algo *a, oct_reader *reader)
     OCT_TRY(nn_trainer_read(&policy, &sac->policy, reader));
     OCT_TRY(algo_critics_read(&critics, &sac->critics, reader));
     if (reader->left != algo_observed_bytes(&sac->critics.observed) || rng.stream % 2 == 0) {
-        return OCT_EPROTO; // PCG's streams are odd
+        return OCT_EPROTO; // PCG streams are odd
     }
     OCT_TRY(algo_observed_read(&sac->critics.observed, reader));
     sac->rng = rng;

@@ -1,5 +1,5 @@
-// One step of policy gradient from a batch of sequences: ratios to the policies that acted, the
-// losses of values and policy, and their numbers.
+// One step of policy gradient per batch of sequences: ratios to the policies that acted, the losses
+// of values and policy, and their numbers.
 #include "algos/algo_sequence.h"
 
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 #include "algos/algo_advantage.h"
 #include "common/oct_base.h"
 
-// ---- life
+// ---- create and destroy
 
 static void
 sequence_configure(algo_sequence *s, const oct_config *config)
@@ -166,7 +166,7 @@ algo_sequence_end(algo_sequence *s, const algo_batch *batch, float *priorities, 
         return OCT_EINTERNAL;
     }
     for (uint32_t b = 0; priorities != NULL && b < batch->B; b++) {
-        priorities[b] = 0.0f; // each window comes once
+        priorities[b] = 0.0f; // each window is used once
     }
     return OCT_OK;
 }

@@ -1,4 +1,11 @@
-// Parameters, moments and other numbers of an algorithm in memory that learners share.
+// Parameters, moments and other numbers of an algorithm in memory that asynchronous learners share.
+//
+// The layout of the memory follows from the order in which all_share names things; every learner
+// names them in the same order: the head, the count of updates, then what the algorithm's share
+// names. Parameters and moments are used in place. For each other number algo_fetch and algo_apply
+// read the copy in memory, and algo_apply writes it back. All of that happens under the caller's
+// lock. Only turns is atomic: a learner takes the number of its gradient without the lock, so that
+// two learners never compute a gradient with the same number.
 #include "algos/algo_share.h"
 
 #include <stdatomic.h>
@@ -8,9 +15,9 @@
 #include "common/oct_base.h"
 #include "common/oct_rng.h"
 
-// At the beginning of the memory.
+// The beginning of the memory.
 typedef struct shared_head {
-    atomic_uint_fast64_t turns; // gradients that were begun
+    atomic_uint_fast64_t turns; // gradients begun by all learners
 } shared_head;
 
 void
@@ -49,7 +56,7 @@ algo_share_own_seed(const algo_sharing *s, uint64_t *seed)
     return is_own;
 }
 
-// The count of updates is the first number.
+// Names everything that is shared. The count of updates is number[0].
 static void
 all_share(algo *a, algo_sharing *s)
 {

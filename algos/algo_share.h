@@ -3,9 +3,10 @@
 
 #include "nn/nn_trainer.h"
 
-// What an algorithm shares with those of other learners (algo_share): it names its networks, and
-// the other numbers that its steps change. Parameters and moments then lie in the shared memory; of
-// the other numbers there is a copy in it, which is read before a step and written after it.
+// The state that an algorithm shares with those of other learners (algo_share): the algorithm names
+// its networks and the other numbers that its steps change. Parameters and moments are then in the
+// shared memory. Of the other numbers the memory has a copy, which algo_apply reads before a step
+// and writes after it.
 //
 // Threads: as algo.h. Owns: nothing.
 #define ALGO_SHARED_NETS_MAX    8
@@ -17,18 +18,19 @@ typedef struct algo_shared_number {
 } algo_shared_number;
 
 typedef struct algo_sharing {
-    nn_carver carver; // base NULL: nothing is shared yet, the room is measured
-    uint32_t learner; // 0: the first, whose state all begin with
+    nn_carver carver; // base NULL: nothing is shared yet, only measured
+    uint32_t learner; // 0: the first learner, whose state all begin with
     uint32_t net_count, number_count;
     nn_net *net[ALGO_SHARED_NETS_MAX];
     algo_shared_number number[ALGO_SHARED_NUMBERS_MAX];
 } algo_sharing;
 
+// Adds a network, a trainer with its count of steps, or another number to the shared state.
 void algo_share_net(algo_sharing *s, nn_net *net);
 void algo_share_trainer(algo_sharing *s, nn_trainer *trainer);
 void algo_share_number(algo_sharing *s, void *own, size_t bytes);
-// Makes *seed, the first learner's, this learner's own. false, and nothing changed: it is the first
-// one, or memory is only being measured.
+// Derives this learner's own seed from *seed, which is the first learner's, and returns true.
+// Returns false and leaves *seed if this is the first learner, or if memory is only measured.
 bool algo_share_own_seed(const algo_sharing *s, uint64_t *seed);
 
 #endif // ALGOS_ALGO_SHARE_H

@@ -1,6 +1,7 @@
-// Tables of action values, one number for each state and action: Q-learning (Watkins 1989), SARSA
-// (Rummery and Niranjan 1994), expected SARSA (van Seijen et al. 2009). The table is the weights of
-// a linear layer over one-hot observations, whose biases stay 0, so that a policy file ships it.
+// Tables of action values, one number per state and action: Q-learning (Watkins 1989), SARSA
+// (Rummery and Niranjan 1994), expected SARSA (van Seijen et al. 2009). The table is the weight
+// matrix of a linear layer over one-hot observations, whose biases stay 0, so that a policy file
+// can ship it.
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,17 +15,17 @@
 typedef struct algo_table {
     algo base;
     uint32_t windows_max;
-    uint32_t stride; // rows of a window that are learned from; n more say what is behind them
-    uint32_t steps;  // T
+    uint32_t stride; // rows of a window that are learned from; the n rows after them are only read
+    uint32_t steps;  // rows in a window: stride + n
     uint32_t states;
     uint32_t actions;
     algo_target target;
     algo_returns returns;
-    size_t params;
-    float *block;    // [params], as the policy has them
-    float *q;        // in block: [actions][states]
-    uint32_t *state; // [windows_max][T + 1] of the batch
-    float *next;     // [actions], of one state
+    size_t params;   // of the policy: the table and the biases
+    float *block;    // [params], in policy_spec's order
+    float *q;        // [actions][states], in block
+    uint32_t *state; // [windows_max][T + 1], the batch's states
+    float *next;     // [actions], values of one state
 } algo_table;
 
 static oct_err
@@ -126,7 +127,7 @@ table_destroy(algo *a)
 
 // ---- the update
 
-// Which of x[states] is 1, the others being 0; states: none.
+// Returns the index of the only 1 in x[states], or `states` if x is not one-hot.
 static uint32_t
 state_of(const float *x, uint32_t states)
 {
@@ -138,8 +139,8 @@ state_of(const float *x, uint32_t states)
     return strange == 1 ? at : states;
 }
 
-// Reads the whole batch before anything is learned. OCT_EINVAL: its shape, an observation that is
-// not one-hot, an action that there is not; OCT_EINTERNAL: a reward that is not finite.
+// Reads the whole batch before anything is learned. OCT_EINVAL: the shape is wrong, an observation
+// is not one-hot, or an action does not exist. OCT_EINTERNAL: a reward is not finite.
 static oct_err
 batch_take(algo_table *table, const algo_batch *batch)
 {
@@ -166,7 +167,7 @@ typedef struct sums {
     uint64_t rows;
 } sums;
 
-// Q(s, a) moves by rate times its error: equations 6.7 to 6.9.
+// Moves Q(s, a) by rate times its error (equations 6.7 to 6.9); returns the error.
 static float
 step_learn(algo_table *table, const algo_step *step, const uint32_t *state, uint32_t action,
            float rate)
@@ -183,7 +184,8 @@ step_learn(algo_table *table, const algo_step *step, const uint32_t *state, uint
     return error;
 }
 
-// The steps of one window, in the order in which they were taken.
+// Learns from the steps of one window, in the order in which they were taken. Returns the largest
+// |error|.
 static float
 window_learn(algo_table *table, const algo_batch *batch, uint32_t b, float rate, sums *sum)
 {
@@ -196,7 +198,7 @@ window_learn(algo_table *table, const algo_batch *batch, uint32_t b, float rate,
             continue;
         }
         sum->value += (double)table->q[(size_t)(uint32_t)action[t] * table->states + state[t]];
-        step.behind -= t; // from here
+        step.behind -= t; // relative to state + t
         float error = step_learn(table, &step, state + t, (uint32_t)action[t], rate);
         sum->loss += 0.5 * (double)error * (double)error;
         sum->error += (double)fabsf(error);
@@ -206,8 +208,8 @@ window_learn(algo_table *table, const algo_batch *batch, uint32_t b, float rate,
     return most;
 }
 
-// Values stay finite: rewards are below 1e19, and a step of a rate up to 1 never moves a value
-// beyond its target.
+// Values stay finite: rewards are below 1e19, and a step with a rate of at most 1 never moves a
+// value beyond its target.
 static oct_err
 table_update(algo *a, const algo_batch *batch, float learning_rate, float *priorities,
              float *numbers)
@@ -272,7 +274,7 @@ table_load(algo *a, oct_reader *reader)
 const algo_ops algo_table_ops = {
     .name = "table",
     .numbers = algo_value_numbers,
-    .number_count = ALGO_CUT_BELOW, // those before it
+    .number_count = ALGO_CUT_BELOW, // td_abs, value and loss come before it
     .make_spec = table_make_spec,
     .create = table_create,
     .destroy = table_destroy,

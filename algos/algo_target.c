@@ -10,7 +10,7 @@ algo_target_of(const oct_config *config)
     return (algo_target){config->algo.target, (float)config->algo.target_epsilon};
 }
 
-// Of an epsilon-greedy policy.
+// Returns the expected value under the epsilon-greedy policy.
 static float
 expectation(const algo_target *target, const float *choose, const float *value, uint32_t A,
             float best)

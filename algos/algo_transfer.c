@@ -1,4 +1,15 @@
 // Takes layers of other networks into an algorithm's, where they fit.
+//
+// networks_take goes through the networks of the algorithm, and network_take through their layers.
+// layer_fits compares a layer with that of the source; layer_take copies it, with the target's and
+// with deviations of noise; inputs_take then converts a first layer to what this run's networks
+// read: another unit of bytes, and normalised observations or not. Every layer is reported, taken
+// or not. At the end statistics_take settles the statistics and algo_renew recomputes what depends
+// on parameters.
+//
+// The source may be another algorithm, or parameters alone (a policy file, an external algorithm),
+// which become a network of their own first. Nothing here fails: a layer that does not fit is
+// reported with the reason and keeps its first weights.
 #include "algos/algo_transfer.h"
 
 #include <stdio.h>
@@ -10,14 +21,14 @@
 #include "common/oct_base.h"
 #include "common/oct_text.h"
 
-// Who gives and who takes, and whom it is told.
+// The two sides of a transfer, and the function that is called for each report.
 typedef struct transfer {
     const policy_spec *spec;
     const policy_spec *from_spec;
-    const algo_normaliser *statistics; // that go along with first layers; NULL: none do
+    const algo_normaliser *statistics; // come with first layers; NULL: the source has none that fit
     algo_taken_fn tell;
     void *arg;
-    uint32_t taken;
+    uint32_t taken; // layers
 } transfer;
 
 static const char *
@@ -41,6 +52,7 @@ head_name(policy_head head)
     return names[head];
 }
 
+// Describes a layer in words, such as "4 -> 64, relu".
 static void
 shape_words(const nn_layer *layer, char *out, size_t size)
 {
@@ -59,7 +71,7 @@ shape_words(const nn_layer *layer, char *out, size_t size)
 
 // ---- what fits
 
-// OCT_EINVAL: why has the difference.
+// OCT_EINVAL: the layers differ, and why says how.
 static oct_err
 layers_alike(const nn_layer *to, const nn_layer *from, char *why, size_t size)
 {
@@ -83,7 +95,7 @@ layers_alike(const nn_layer *to, const nn_layer *from, char *why, size_t size)
     return OCT_OK;
 }
 
-// Of the first layer: what its inputs are.
+// Compares the inputs of first layers.
 static oct_err
 inputs_alike(const transfer *t, const nn_layer *to, char *why, size_t size)
 {
@@ -107,7 +119,8 @@ inputs_alike(const transfer *t, const nn_layer *to, char *why, size_t size)
     return OCT_OK;
 }
 
-// Actions in [-1, 1] are the same with and without a mapping.
+// Returns true if all bounds are [-1, 1]: then actions are the same with and without mapping onto
+// bounds.
 static bool
 has_unit_bounds(const policy_spec *spec)
 {
@@ -118,7 +131,7 @@ has_unit_bounds(const policy_spec *spec)
     return is_unit;
 }
 
-// Of the output layer: what its outputs mean.
+// Compares the meaning of output layers.
 static oct_err
 outputs_alike(const transfer *t, const algo_network *to, const algo_network *from, char *why,
               size_t size)
@@ -149,7 +162,8 @@ outputs_alike(const transfer *t, const algo_network *to, const algo_network *fro
     return OCT_OK;
 }
 
-// Of an output layer that is taken: the bounds that its outputs are mapped onto.
+// Describes in why how the bounds differ onto which outputs are mapped, for an output layer that is
+// taken.
 static void
 bounds_compare(const transfer *t, char *why, size_t size)
 {
@@ -166,7 +180,7 @@ bounds_compare(const transfer *t, char *why, size_t size)
     }
 }
 
-// The layer of from that stands where to's layer l does; NULL: there is none.
+// Returns the layer of from that corresponds to layer l of to, or NULL if there is none.
 static const nn_layer *
 layer_beside(const nn_net *to, const nn_net *from, uint32_t l)
 {
@@ -191,7 +205,7 @@ layer_fits(const transfer *t, const algo_network *to, const algo_network *from, 
     return l == to->net->layer_count - 1 ? outputs_alike(t, to, from, why, size) : OCT_OK;
 }
 
-// ---- taking it
+// ---- taking layers
 
 static void
 floats_copy(float *to, const float *from, nn_range at, nn_range from_at)
@@ -200,6 +214,8 @@ floats_copy(float *to, const float *from, nn_range at, nn_range from_at)
     memcpy(to + at.at, from + from_at.at, (at.end - at.at) * sizeof(*to));
 }
 
+// Copies a range of learned parameters, and the target's from the source's target, or from its
+// network if it has none.
 static void
 range_take(const algo_network *to, const algo_network *from, nn_range at, nn_range from_at)
 {
@@ -210,7 +226,8 @@ range_take(const algo_network *to, const algo_network *from, nn_range at, nn_ran
     }
 }
 
-// Of bytes there and here: the columns that read observations, at[units][columns].
+// Converts the columns that read observations, at[units][columns], from the source's unit of bytes
+// to this run's.
 static void
 bytes_take(const transfer *t, const nn_layer *first, float *at)
 {
@@ -223,7 +240,7 @@ bytes_take(const transfer *t, const nn_layer *first, float *at)
     }
 }
 
-// The weights of a first layer are those of what it observes.
+// Converts a first layer, just taken, to what this run's network reads.
 static void
 inputs_take(const transfer *t, const algo_network *to, const algo_network *from, bool is_noisy)
 {
@@ -253,7 +270,7 @@ layer_take(const transfer *t, const algo_network *to, const algo_network *from, 
     nn_range at = nn_learned_layer(to->net, to->reparam, l);
     nn_range from_at = nn_learned_layer(from->net, from->reparam, its);
     range_take(to, from, at, from_at);
-    if (is_noisy) { // and its deviations
+    if (is_noisy) { // and the deviations
         size_t means = to->reparam->mean_count, from_means = from->reparam->mean_count;
         range_take(to, from, (nn_range){means + at.at, means + at.end},
                    (nn_range){from_means + from_at.at, from_means + from_at.end});
@@ -263,7 +280,8 @@ layer_take(const transfer *t, const algo_network *to, const algo_network *from, 
     }
 }
 
-// from NULL: there is no such network; why says that. Whether the first layer was taken.
+// Takes what fits of a network and reports each layer. from NULL: the source has no such network,
+// and why says so. Returns true if the first layer was taken.
 static bool
 network_take(transfer *t, const algo_network *to, const algo_network *from, const char *why)
 {
@@ -288,8 +306,8 @@ network_take(transfer *t, const algo_network *to, const algo_network *from, cons
     return is_first_taken;
 }
 
-// The log deviations that a head has beside its layers, with a layer of it: of none they would be
-// those of other actions.
+// Takes the log deviations of a head, but only together with a layer of the policy: otherwise they
+// would be the deviations of other actions.
 static void
 deviation_take(transfer *t, const algo_network *to, const algo_network *from)
 {
@@ -315,8 +333,9 @@ deviation_take(transfer *t, const algo_network *to, const algo_network *from)
     t->tell(t->arg, &line);
 }
 
-// firsts: the networks whose first layer was taken. The others' first weights are for normalised
-// observations, whatever networks read between updates.
+// Settles the statistics after a transfer. firsts: one bit per network whose first layer was taken.
+// The other networks have first weights, which are meant for normalised observations; if networks
+// read raw observations between updates, they are converted here.
 static void
 statistics_take(transfer *t, algo_normaliser *n, const algo_network *networks, uint32_t count,
                 uint32_t firsts)
@@ -367,7 +386,7 @@ networks_take(transfer *t, algo *a, const algo_network *from, uint32_t from_coun
     return t->taken;
 }
 
-// Of the network with these parameters; why says that there are no others.
+// Takes layers from the network with these parameters alone; why says that there are no others.
 static uint32_t
 params_take(transfer *t, algo *a, const float *params, const char *why)
 {
@@ -399,13 +418,13 @@ algo_take(algo *a, const policy_spec *spec, algo *from, const policy_spec *from_
         t.statistics = statistics;
     }
     (void)snprintf(why, sizeof(why), "learned by %s in the source", from->ops->name);
-    if (from->ops->networks == NULL) { // the other process has its own, the parameters are here
+    if (from->ops->networks == NULL) { // external: the parameters are here
         return params_take(&t, a, algo_external_params(from), why);
     }
     uint32_t count = from->ops->networks(from, its);
     if (a->ops != from->ops) {
         count = 1;
-        its[0].target = NULL; // it followed by another rule
+        its[0].target = NULL; // the target followed by another rule
     }
     return networks_take(&t, a, its, count, why);
 }

@@ -1,5 +1,11 @@
-// TRPO (Schulman et al. 2015) on rollouts of the newest policy: along the natural gradient, as far
-// as the KL divergence from the policy before allows. Values learn as PPO's do.
+// TRPO (Schulman et al. 2015) on rollouts of the newest policy: a step along the natural gradient,
+// as long as the KL divergence from the policy before it allows. Values learn as PPO's do.
+//
+// The policy's step: the gradient g of the loss; x with (F + damping) x = g by conjugate gradients,
+// where F is the policy's Fisher matrix; then the longest step along -x that the quadratic model of
+// the KL divergence allows, shortened until the actual divergence is within kl_max and the
+// objective has improved. If no length does, the policy stays as it was and only values learn. A
+// number that is not finite undoes the whole update.
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,26 +16,26 @@
 
 typedef struct algo_trpo {
     algo_rollout on;
-    float kl_max;
-    float damping;
-    float shrink;
+    float kl_max;  // of one update, nats
+    float damping; // added to the diagonal of F
+    float shrink;  // factor between the lengths that the line search tries
     uint32_t cg_iterations, line_search_steps;
     algo_entropy_cost entropy_cost;
-    float grad_norm_max; // of the values; the policy's step is limited by its KL divergence
+    float grad_norm_max; // of the values; the KL divergence limits the policy's step
     bool normalise_advantage;
 
     nn_tangent tangent;
     algo_cg cg;
 
     // By row of the batch.
-    float *gain;    // [N] advantage
+    float *gain;    // [N], the advantage, standardised if configured
     float *log_pi;  // [N]
     float *entropy; // [N]
     float *dlog_pi; // [N]
-    float *kept;    // [N + 1][action_count] of the policy before (algo_pair_keep)
+    float *kept;    // [N + 1][action_count], the policy before the step (algo_pair_keep)
 
     uint32_t N_all; // rows of all ranks
-    float N_mean;   // of a rank: what sums over rows are divided by
+    float N_mean;   // mean rows per rank; sums over rows are divided by it
 } algo_trpo;
 
 enum { NUMBER_STEP_KL = ALGO_PG_NUMBERS, NUMBER_SUCCESS, NUMBER_SEARCH_STEPS, NUMBERS };
@@ -45,7 +51,7 @@ static const algo_number trpo_numbers[NUMBERS] = {
     [NUMBER_SEARCH_STEPS] = {"line_search_steps", "", "Mean number of steps tried in an update."},
 };
 
-// ---- life
+// ---- create and destroy
 
 static void
 trpo_configure(algo_trpo *trpo, const oct_config *config)
@@ -121,8 +127,8 @@ rows_count(algo_trpo *trpo)
     trpo->N_mean = (float)trpo->N_all / (float)group_size(on->base.group);
 }
 
-// The policy as it is now, in all rows. Returns the objective, of all ranks: the mean of ratio
-// times advantage, with the importance weight beside the ratio, and of the entropy.
+// Runs the current policy on all rows. Returns the objective, over all ranks: the mean of weight *
+// ratio * advantage, plus entropy_cost times the mean entropy.
 static double
 policy_forward(algo_trpo *trpo)
 {
@@ -141,8 +147,8 @@ policy_forward(algo_trpo *trpo)
     return objective / trpo->N_all;
 }
 
-// The gradient of the loss, which is minus the objective, before the step; of all ranks, and whole
-// on each. Returns its norm.
+// Computes the gradient of the loss (minus the objective) before the step, over all ranks, and
+// gives every rank the whole gradient. Returns its norm.
 static float
 policy_gradient(algo_trpo *trpo, algo_pg_sums *sums)
 {
@@ -163,7 +169,7 @@ policy_gradient(algo_trpo *trpo, algo_pg_sums *sums)
     return norm;
 }
 
-// (F + damping) v, F the policy's Fisher matrix: the mean over all ranks' rows.
+// Fv = (F + damping) v, where the policy's Fisher matrix F is the mean over all ranks' rows.
 static void
 fisher_product(void *arg, const float *v, float *Fv)
 {
@@ -191,7 +197,8 @@ policy_move(algo_trpo *trpo, const float *before, double length)
     algo_pair_changed(&trpo->on.pair);
 }
 
-// Of the policy as it is now from what it was, in all rows of all ranks.
+// Returns the mean KL divergence from the policy before the step to the current one, over all rows
+// of all ranks.
 static double
 step_kl(const algo_trpo *trpo)
 {
@@ -201,8 +208,9 @@ step_kl(const algo_trpo *trpo)
     return kl / trpo->N_all;
 }
 
-// From the longest step on that the quadratic model of the KL divergence allows, shorter ones until
-// the divergence is below its limit and the objective improves. None: the policy stays.
+// Tries lengths from the longest that the quadratic model of the KL divergence allows to shorter
+// ones, until the divergence is below its limit and the objective has improved. If none does, the
+// policy is restored.
 static void
 line_search(algo_trpo *trpo, double energy, double objective, float *numbers)
 {
@@ -243,7 +251,7 @@ update_policy(algo_trpo *trpo, algo_pg_sums *sums, float *numbers)
     if (!isfinite(energy)) {
         return OCT_EINTERNAL;
     }
-    if (energy > 0) { // else there is no gradient
+    if (energy > 0) { // otherwise there is no gradient
         line_search(trpo, energy, objective, numbers);
     }
     return OCT_OK;
@@ -262,7 +270,7 @@ update_values(algo_trpo *trpo, float learning_rate, algo_pg_sums *sums, float *n
         float norm = algo_rollout_value(&trpo->on, sums);
         norms += (double)norm;
         if (!isfinite(norms)) {
-            return OCT_EINTERNAL; // on all ranks
+            return OCT_EINTERNAL; // on all ranks, since the norm is the same
         }
         nn_trainer_step(value, learning_rate * trpo->on.pair.value_rate_ratio,
                         nn_clip_scale(norm, trpo->grad_norm_max));

@@ -1,5 +1,6 @@
-// V-trace, the off-policy actor-critic of IMPALA (Espeholt et al. 2018): sequences of policies that
-// are a little older than the one that learns, and in eight bits, each once; actors never wait.
+// V-trace, the off-policy actor-critic of IMPALA (Espeholt et al. 2018). It learns from each
+// sequence once; the policies that acted may be a few versions older than the one that learns, and
+// in eight bits. Actors never wait.
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,18 +9,18 @@
 #include "algos/algo_sequence.h"
 #include "common/oct_base.h"
 
-#define INIT_STREAM 0x7674u // of the seed, for the first weights
+#define INIT_STREAM 0x7674u // stream of the seed for the first weights
 
 typedef struct algo_vtrace {
     algo_sequence on;
     algo_vtrace_rule rule;
     bool scale_rewards;
     algo_reward_scale scale;
-    float *reward; // [N], scaled
+    float *reward; // [N], scaled rewards
 } algo_vtrace;
 
-// A stride of T rows: every row with an action is in one window, and each window has the
-// observation behind its last row, which the next one begins with.
+// Sequences with a stride of T rows: every row with an action is in exactly one window, and each
+// window also has the observation after its last row, with which the next window begins.
 static oct_err
 vtrace_make_spec(const oct_config *config, policy_spec *spec, algo_wants *wants, char *reason,
                  size_t reason_size)
@@ -28,7 +29,7 @@ vtrace_make_spec(const oct_config *config, policy_spec *spec, algo_wants *wants,
                                    reason_size);
 }
 
-// ---- life
+// ---- create and destroy
 
 static void
 vtrace_configure(algo_vtrace *vt, const oct_config *config)

@@ -133,10 +133,7 @@ images16(image_row *out, const project_row *row, const project_plan *plan)
     {
         const __m512 p = _mm512_maskz_loadu_ps((__mmask16)(plan->atoms >> 16 * v), row->p + 16 * v);
         __m512 z = _mm512_fmadd_ps(discount, plan->z[v], reward);
-        z = _mm512_min_ps(
-            plan->high,
-            _mm512_max_ps(plan->low,
-                          z)); // of a NaN and a number, min and max return the second operand
+        z = _mm512_min_ps(plan->high, _mm512_max_ps(plan->low, z)); // a NaN stays: second operand
         __m512 at = _mm512_mul_ps(_mm512_sub_ps(z, plan->low), plan->per_step);
         at = _mm512_min_ps(plan->last, at);
         const __m512i whole = _mm512_cvttps_epi32(_mm512_max_ps(at, _mm512_setzero_ps()));

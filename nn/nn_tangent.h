@@ -20,7 +20,7 @@ void nn_tangent_fini(nn_tangent *tangent);
 
 // Returns the derivative by t, at t = 0, of the outputs of a net with the weights + t * direction:
 // [rows][outputs], valid until the next call; the caller may overwrite it. The inputs are the first
-// rows rows of the tape's last forward, and the weights must still be those of that forward.
+// `rows` rows of the tape's last forward, and the weights must still be those of that forward.
 // direction[weight_count] has the order of the weights; its numbers that belong to no layer are
 // ignored.
 float *nn_tangent_forward(nn_tangent *tangent, const float *direction, uint32_t rows);

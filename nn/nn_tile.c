@@ -144,8 +144,7 @@ tile_product(float *C, size_t c_stride, const uint32_t *A, size_t a_row, size_t 
     const size_t last = columns - (size_t)(V - 1) * WIDTH;
     const tiles *of = last <= WIDTH / 2 ? &tiles_half[V] : &tiles_whole[V];
     const uint32_t count = (M + of->rows_max - 1) / of->rows_max;
-    const uint32_t least = M / count,
-                   larger = M % count; // the first `larger` tiles have one row more
+    const uint32_t least = M / count, larger = M % count; // the first tiles have a row more
     for (uint32_t i = 0, row = 0; i < count; i++) {
         const uint32_t rows = least + (i < larger);
         of->by_rows[rows](C + row * c_stride, c_stride, A + row * a_row, a_row, a_step, panel,
