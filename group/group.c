@@ -1,5 +1,5 @@
-// A group: its making and counts, and copies and sums among its ranks, each by an exchange with all
-// others. group_parts.c has what is done with many numbers.
+// Groups: creation, counts, and copies and sums among ranks, each by one exchange with all others.
+// group_parts.c has the functions for arrays of which each rank has a part.
 #include "group/group_state.h"
 
 #include <sched.h>
@@ -12,8 +12,8 @@
 #include "common/oct_base.h"
 #include "common/oct_clock.h"
 
-#define SPINS       1000u // some 20 microseconds
-#define GIVES_WAY   200u
+#define SPINS       1000u // rounds, about 20 microseconds in all
+#define GIVES_WAY   200u  // rounds of sched_yield
 #define SLEEP_NS    50000
 #define LONG_SLEEPS 200u // rounds of SLEEP_NS, before those of a millisecond
 #define LONG_NS     1000000

@@ -1,4 +1,18 @@
-// A group of forked processes: from each rank to each other one ring of bytes in shared memory.
+// A group of forked processes.
+//
+// Each pair of ranks has two rings of bytes in shared memory, one per direction, with one writer
+// and one reader. An exchange moves what fits, in both directions with all ranks, until all parts
+// have been sent and received; so parts may be larger than a ring, and two ranks that send to each
+// other cannot block each other.
+//
+// Waiting. A rank that moved bytes rings the other rank's bell, a counter. A rank that could move
+// nothing spins for a while on its own counter and then sleeps on it (futex). It reads the counter
+// before it tries to move bytes, so it cannot miss a ring in between.
+//
+// Death. A copy asks the kernel to kill it when rank 0 dies. Rank 0 checks with waitpid whenever it
+// has slept for LOOK_NS without a ring. A copy that ended with code 0 has closed the group after
+// its last call; any other end makes rank 0 log GROUP-LOST and exit, and the kernel then kills the
+// rest.
 #include "group/group_fork.h"
 
 #include <errno.h>
@@ -19,36 +33,39 @@
 #include "common/oct_log.h"
 #include "group/group_state.h"
 
-#define LINE       64
+#define LINE       64 // bytes in a cache line
 #define PAGE       4096
 #define RING_BYTES (1u << 18) // half of a near cache
-#define SPINS      500u       // some 20 microseconds, before a rank that waits sleeps
-#define LOOK_NS    20000000   // at the others, while it does
+#define SPINS      500u       // about 20 microseconds, before a waiting rank sleeps
+#define LOOK_NS    20000000   // a sleeping rank checks for dead ranks this often
 
-// One writer, one reader. Counts of bytes ever written and ever read.
+// A ring with one writer and one reader. written and read count all bytes ever, so that written -
+// read is what the ring holds; each is on its own cache line.
 typedef struct ring {
     _Alignas(LINE) atomic_uint_fast64_t written;
     _Alignas(LINE) atomic_uint_fast64_t read;
     _Alignas(LINE) uint8_t bytes[RING_BYTES];
 } ring;
 
-// Of each rank: others ring it when they have written or read, and wake it if it sleeps.
+// The bell of a rank. Other ranks ring it when they have written or read, and wake the rank if it
+// sleeps.
 typedef struct bell {
-    _Alignas(LINE) atomic_uint rung;
-    atomic_uint sleeps;
+    _Alignas(LINE) atomic_uint rung; // rings so far
+    atomic_uint sleeps;              // 1: the rank sleeps on rung
 } bell;
 
 typedef struct forked {
     uint32_t rank, size;
-    ring *rings; // [size][size], from and to
-    bell *bells; // [size], behind them
-    size_t mapped;
-    int memory; // of forked_share: a descriptor that all have
-    size_t shared_bytes;
-    pid_t child[GROUP_SIZE_MAX]; // rank 0 only; 0: it has ended
+    ring *rings;                 // [size][size], index sender * size + receiver
+    bell *bells;                 // [size], in the same memory, after the rings
+    size_t mapped;               // bytes of that memory
+    int memory;                  // a descriptor that all ranks have, for forked_share
+    size_t shared_bytes;         // bytes of it that are in use
+    pid_t child[GROUP_SIZE_MAX]; // rank 0 only; 0: the rank has ended
 } forked;
 
-// As much as there is room for; gives how much.
+// Writes as much of `count` bytes as there is room for, up to the end of the ring's array; returns
+// how much.
 static size_t
 ring_write(ring *to, const uint8_t *from, size_t count)
 {
@@ -61,6 +78,7 @@ ring_write(ring *to, const uint8_t *from, size_t count)
     return take;
 }
 
+// Reads likewise.
 static size_t
 ring_read(ring *from, uint8_t *to, size_t count)
 {
@@ -97,7 +115,8 @@ lost(const forked *f, uint32_t rank, int status)
     _exit(EXIT_FAILURE);
 }
 
-// One that ended with code 0 has closed the group, and sent what it had to send.
+// Exits if a rank has died. A rank that ended with code 0 has closed the group and sent all that it
+// had to send.
 static void
 forked_look(void *arg)
 {
@@ -123,8 +142,9 @@ bell_ring(bell *b)
     }
 }
 
-// Until somebody has rung it since it was heard, or is about to. Who sleeps leaves its core to
-// others, as to the rank that it waits for.
+// Waits until the bell has been rung since `heard` was read, or LOOK_NS have passed without a ring;
+// then it checks for dead ranks. A waiting rank sleeps, so that it leaves its core to others,
+// perhaps to the rank that it waits for.
 static void
 bell_wait(forked *f, uint32_t heard)
 {
@@ -147,7 +167,7 @@ bell_wait(forked *f, uint32_t heard)
     }
 }
 
-// Of the parts that go to rank r and come from it, as much as can be moved now; says if any was.
+// Moves as much as possible now of the parts to and from rank r; returns true if bytes were moved.
 static bool
 parts_move(forked *f, uint32_t r, group_part *out, group_part *in)
 {
@@ -190,8 +210,8 @@ forked_exchange(void *arg, const group_part *out, const group_part *in)
     }
 }
 
-// Each rank makes the file as long as it knows it, and none makes it shorter: the memory is there
-// for whoever comes first.
+// Maps the next part of the file. Every rank extends the file itself and none shrinks it, so that
+// the memory exists no matter which rank comes first.
 static void *
 forked_share(void *arg, size_t bytes)
 {
@@ -209,7 +229,7 @@ forked_share(void *arg, size_t bytes)
     return shared;
 }
 
-// The others have left their last call, or are about to.
+// Rank 0 waits for the copies to end: they have left their last call, or are about to.
 static void
 forked_close(void *arg)
 {
@@ -221,18 +241,20 @@ forked_close(void *arg)
     forked_free(f);
 }
 
-// In a copy, which does not outlive rank 0.
+// Sets a copy up as a rank that does not outlive rank 0.
 static void
 copy_begin(forked *f, uint32_t rank, pid_t parent)
 {
     f->rank = rank;
     group_follow();
-    // Ask first, look second: a parent that dies between the two is noticed by one of them.
+    // First ask for the signal, then check the parent: one of the two notices a parent that dies in
+    // between.
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != parent) {
         _exit(EXIT_FAILURE);
     }
 }
 
+// Ends the copies that were made before a fork failed.
 static void
 copies_kill(const forked *f, uint32_t made)
 {

@@ -1,14 +1,14 @@
-// What mpirun and srun tell the processes that they start.
+// The environment that mpirun and srun give to the processes that they start.
 #include "group/group_launch.h"
 
 #include <stdlib.h>
 
 #include "common/oct_base.h"
 
-// The number of processes: Open MPI's mpirun; srun with PMI-2; srun, of its step. A mpirun may run
-// in a step.
+// Variables with the number of processes: of Open MPI's mpirun; of srun with PMI-2; of srun, for
+// its step. mpirun comes first, because it may run within a step.
 static const char *const sizes[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"};
-// That there is a launcher, where none of those is set: PMIx has no variable for the size.
+// Variables that show a launcher if none of those is set: PMIx has no variable for the size.
 static const char *const ranks[] = {"PMIX_RANK", "PMI_RANK"};
 
 uint32_t

@@ -3,13 +3,16 @@
 
 #include <stdint.h>
 
-// Whether mpirun or srun has started this process, by the environment that they give it. Threads:
-// while there is one.
+// Detects whether mpirun or srun has started this process, from the environment variables that they
+// set.
+//
+// Threads: while there is only one.
 
-// How many processes were started together. 1: this one alone, by a launcher or without; 0: by a
-// launcher that does not say how many, so that MPI has to.
+// Returns the number of processes that were started together: 1 without a launcher, or if the
+// launcher started only this process; 0 if a launcher does not say how many, so that MPI has to.
 uint32_t group_launch_size(void);
-// For a process that was launched and starts others: those were not.
+// Removes these variables. A launched process calls it before it starts processes, which the
+// launcher did not start.
 void group_launch_forget(void);
 
 #endif // GROUP_GROUP_LAUNCH_H

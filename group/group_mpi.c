@@ -1,4 +1,5 @@
-// A group by MPI. Messages are polled for, because MPI's own waiting takes a whole core.
+// A group by MPI. Waiting polls for messages with pauses, because MPI's own waiting uses a whole
+// core.
 #include "group/group_mpi.h"
 
 #include <limits.h>
@@ -14,7 +15,7 @@
 #include <mpi.h>
 #endif
 
-#define PIECE_BYTES (1u << 30) // MPI counts in int
+#define PIECE_BYTES (1u << 30) // MPI counts in int, so parts are sent in pieces
 
 #if OCTET_MPI
 
@@ -22,13 +23,14 @@ typedef struct messages {
     int rank, size;
 } messages;
 
-// Of rank r's part, the piece from at on.
+// Returns the size of the piece of a part that starts at `at`.
 static int
 piece_bytes(const group_part *part, size_t at)
 {
     return (int)OCT_MIN(part->bytes - at, (size_t)PIECE_BYTES);
 }
 
+// Waits until all requests are complete. MPI itself ends the processes if a rank has died.
 static void
 requests_wait(MPI_Request *requests, int count)
 {
@@ -74,6 +76,7 @@ messages_close(void *arg)
     free(arg);
 }
 
+// Returns true if all ranks are on one host, on every rank alike.
 static bool
 is_one_host(int size)
 {
@@ -91,7 +94,8 @@ oct_err
 group_mpi_open(group **out, uint32_t want, bool *is_local, char *reason, size_t reason_size)
 {
     int provided, rank = 0, size = 1;
-    // mpirun and srun end what is left of a group, but a signal 9 ends them before they can.
+    // mpirun and srun end the processes that are left of a group. If SIGKILL ends them first, the
+    // kernel does.
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &provided) != MPI_SUCCESS ||
         provided < MPI_THREAD_SERIALIZED) {

@@ -1,4 +1,8 @@
-// Many numbers of a group, of which each rank has a part: blocks that all read, means and shares.
+// Arrays of which each rank has a part: blocks that all ranks read, means and shares.
+//
+// A mean over ranks is a reduce-scatter: each rank receives its part from all others and averages
+// it. A share is an all-gather: each rank sends its part to all others. Ranks that share memory
+// read each other's blocks in place, between two barriers, instead of sending.
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,10 +14,10 @@
 #include "common/oct_log.h"
 #include "group/group_state.h"
 
-#define MEAN_NUMBERS 1024u
-#define PAGE_FLOATS  1024u
+#define MEAN_NUMBERS 1024u // numbers that range_mean adds at a time; 4 kB, in the L1 cache
+#define PAGE_FLOATS  1024u // floats in a page
 
-// Each rank's on pages of its own.
+// The numbers of each rank begin on a page of their own.
 void
 group_block_make(group_block *out, group *g, size_t count)
 {
@@ -59,7 +63,7 @@ group_own(const group *g, size_t count)
     return g != NULL ? range_of(g, count, g->rank) : (group_range){0, count};
 }
 
-// To the nearest, halves to even; NaN stays one.
+// Rounds to the nearest bfloat16, ties to even; NaN stays NaN.
 static void
 bf16_of(uint16_t *to, const float *from, size_t count)
 {
@@ -89,8 +93,8 @@ bf16_to(float *to, const uint16_t *from, size_t count)
     }
 }
 
-// own[count] = the mean of own + (r - rank) * apart of all ranks r; in rank order, some numbers at
-// a time, which stay in the nearest cache.
+// own[count] = the mean over ranks r of own + (r - rank) * apart. Ranks are added in order,
+// MEAN_NUMBERS at a time, so that the sums stay in the nearest cache.
 static void
 range_mean(const group *g, float *own, ptrdiff_t apart, size_t count)
 {
@@ -112,8 +116,8 @@ range_mean(const group *g, float *own, ptrdiff_t apart, size_t count)
     }
 }
 
-// Each rank gets its range of x, of numbers of so many bytes, from all others, one behind the
-// other.
+// Receives this rank's part of x from all ranks into from, one part after the other, and sends the
+// other parts. bytes: the size of a number.
 static void
 ranges_scatter(group *g, void *x, void *from, size_t count, size_t bytes)
 {
@@ -126,7 +130,7 @@ ranges_scatter(group *g, void *x, void *from, size_t count, size_t bytes)
     group_exchange(g);
 }
 
-// Each rank's range of x goes to all others.
+// Sends this rank's part of x to all others, and receives theirs.
 static void
 ranges_gather(group *g, void *x, size_t count, size_t bytes)
 {
@@ -151,7 +155,7 @@ mean_of_floats(group *g, float *x, size_t count)
     memcpy(x + own.at, mine, own.count * sizeof(*x));
 }
 
-// Everybody's numbers are rounded, the own ones too.
+// The numbers of all ranks are rounded, this rank's too.
 static void
 mean_of_bf16(group *g, float *x, size_t count)
 {
@@ -170,7 +174,7 @@ mean_of_bf16(group *g, float *x, size_t count)
     memcpy(x + own.at, mine, own.count * sizeof(*x));
 }
 
-// Of numbers in a block.
+// The mean of numbers in a block, which ranks read in place.
 static void
 mean_in_place(group *g, float *x, size_t count, size_t apart)
 {
@@ -197,7 +201,7 @@ share_in_place(group *g, float *x, size_t count, size_t apart)
         }
     }
     group_counts_add(g, begin_ns, numbers * sizeof(*x));
-    group_meet(g); // so that everybody may change x, also the part that others read
+    group_meet(g); // afterwards every rank may change x, including the part that others read
 }
 
 void
@@ -222,7 +226,7 @@ group_share(group *g, float *x, size_t count, size_t apart)
     }
 }
 
-// The own numbers, and behind them room for all steps.
+// Space for this rank's numbers, followed by the rounded steps of all ranks.
 static float *
 kept_space(group *g, size_t count)
 {
