@@ -34,7 +34,7 @@ softmax_kl(const distill_loss *loss, const float *y, const float *want, float *d
     return kl;
 }
 
-// How far y is from want; 0 where tanh is at the same end for both.
+// Returns y - want, or 0 where tanh is saturated at the same end for both.
 static double
 distance(const distill_loss *loss, float y, float want)
 {

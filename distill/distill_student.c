@@ -1,4 +1,4 @@
-// A student's network: scales, steps, and the policy that it stands for.
+// A student's network: scales, learning steps, and conversion to a policy.
 #include "distill/distill_student.h"
 
 #include <math.h>
@@ -13,32 +13,33 @@
 #include "quantizer/quantizer_observed.h"
 #include "quantizer/quantizer_project.h"
 
-#define INIT_STREAM   0x6473u // of the seed
-#define GRAD_NORM_MAX 10.0f   // a KL of narrow Gaussians begins with large ones
+#define INIT_STREAM   0x6473u // stream of the seed for the first weights
+#define GRAD_NORM_MAX 10.0f   // the KL of narrow Gaussians begins with large gradients
 
 struct distill_student {
     policy_spec spec;
     policy_spec teacher_spec;
     policy_origin origin;
     policy_net *teacher;
-    policy_image contract; // the teacher's, and nothing else
+    policy_image contract; // only the teacher's contract is set
     distill_options options;
     distill_loss loss;
     nn_context *context;
     nn_trainer trainer;
     quantizer_projector *projector; // NULL: the precision rounds nothing
-    float *ships;                   // [params], of observations as they are, for the projector
-    float *rounded;                 // [params], what it made
-    quantizer_observed *observed;   // NULL: observations are bytes …
-    float unit;                     // … which are learned from in this one (policy_byte_unit)
-    float value_mean, value_unit;   // VALUES: what a learned number is of a value
-    uint64_t updates;
-    float *x;    // [batch][obs_count]
-    float *want; // [batch][outputs]
-    float *dy;   // [batch][outputs]
+    float *ships;   // [params], the network for observations as they are, input of the projector
+    float *rounded; // [params], output of the projector
+    quantizer_observed *observed; // NULL: observations are bytes
+    float unit;                   // factor for bytes (policy_byte_unit); 1 for other observations
+    float value_mean, value_unit; // VALUES: a learned number is (value - value_mean) / value_unit;
+                                  // otherwise 0 and 1
+    uint64_t updates;             // steps taken
+    float *x;                     // [batch][obs_count], scaled
+    float *want;                  // [batch][outputs], scaled
+    float *dy;                    // [batch][outputs], the gradient at the outputs
 };
 
-// ---- life
+// ---- create and destroy
 
 static oct_err
 spec_make(policy_spec *spec, const policy_spec *teacher, const distill_options *options,
@@ -52,7 +53,7 @@ spec_make(policy_spec *spec, const policy_spec *teacher, const distill_options *
     }
     uint32_t outputs =
         teacher->head == POLICY_HEAD_ATOMS ? teacher->action_count : policy_spec_outputs(teacher);
-    // As quantizer_is_scalable: the first layer is dense.
+    // The first layer is dense, so observations can be scaled as quantizer_is_scalable asks.
     spec->normalise = teacher->obs_dtype == POLICY_F32;
     if (policy_spec_set_mlp(spec, options->hidden, options->hidden_count, options->activation,
                             false, outputs) != OCT_OK) {
@@ -173,9 +174,9 @@ distill_spec(const distill_student *student)
 
 // ---- the teacher's answers
 
-#define TEACH_ROWS 256
+#define TEACH_ROWS 256 // rows that the teacher answers at a time
 
-// The means of a teacher's distributions over returns: values[actions].
+// values[actions] = the means of a teacher's distributions over returns.
 static void
 values_of_atoms(const policy_spec *spec, const float *logits, float *values)
 {
@@ -195,6 +196,7 @@ values_of_atoms(const policy_spec *spec, const float *logits, float *values)
     }
 }
 
+// Converts rows to the type that the teacher reads.
 static void
 rows_read(const policy_spec *spec, const float *obs, uint32_t rows, void *out)
 {
@@ -223,7 +225,7 @@ teach_some(distill_student *student, policy_scratch *scratch, const float *obs, 
         } else {
             memcpy(row, y + (size_t)r * its, outputs * sizeof(*row));
         }
-        for (uint32_t i = 0; i < outputs; i++) { // 0 and 1 where nothing is scaled
+        for (uint32_t i = 0; i < outputs; i++) { // mean 0 and unit 1 if nothing is scaled
             row[i] = (row[i] - student->value_mean) / student->value_unit;
         }
     }
@@ -248,7 +250,8 @@ distill_teach(distill_student *student, const float *obs, uint32_t rows, float *
 
 // ---- scales
 
-// Mean and deviation of all values, and the mean difference between the best and the worst.
+// Scales values by the mean and the deviation of all of them, and the temperature by the mean
+// difference between the best and the worst action.
 static void
 values_scale(distill_student *student, float *want, uint32_t rows)
 {
@@ -280,6 +283,7 @@ values_scale(distill_student *student, float *want, uint32_t rows)
     }
 }
 
+// Returns the unit that fits the largest byte.
 static float
 rows_unit(const float *obs, size_t count)
 {
@@ -343,7 +347,8 @@ distill_learn(distill_student *student, const float *obs, const float *want, con
     net->weights = net->params;
     if (aware && student->projector != NULL) {
         memcpy(student->ships, net->params, net->param_count * sizeof(*student->ships));
-        // Of observations as they are, and back: a power of two rounds nothing.
+        // Converts to observations as they are, and back; the unit is a power of two, so neither
+        // rounds.
         policy_layer_scale(&student->spec.layers[0], student->ships, student->unit);
         if (quantizer_project(student->projector, &student->options.method, NULL, student->ships,
                               student->rounded) != OCT_OK) {
@@ -358,15 +363,15 @@ distill_learn(distill_student *student, const float *obs, const float *want, con
     if (!isfinite(loss) || !isfinite(norm)) {
         return NAN;
     }
-    // Deviations of their own have no gradient: they stay the teacher's.
+    // Separate deviations have no gradient, so they stay the teacher's.
     nn_trainer_step(trainer, learning_rate, nn_clip_scale(norm, GRAD_NORM_MAX));
     student->updates++;
     return loss;
 }
 
-// ---- what it stands for
+// ---- conversion to a policy
 
-// Values in their own unit again.
+// Converts the last layer back to values in their own unit.
 static void
 values_unscale(const distill_student *student, float *params)
 {
