@@ -123,11 +123,26 @@ evaluation_reserve(struct evaluation *run, const policy_spec *spec, uint32_t env
     actor_sight_init(&run->sight, &env_spec(run->e)->obs, envs, false, &run->io);
 }
 
+static oct_err
+sampling_fits(const policy_spec *spec, char *reason, size_t reason_size)
+{
+    static const char *const outputs[] = {
+        [POLICY_HEAD_VALUES] = "values of actions",
+        [POLICY_HEAD_ATOMS] = "distributions of returns",
+        [POLICY_HEAD_TANH] = "the actions themselves",
+    };
+    return policy_spec_extra_dim(spec) > 0
+               ? OCT_OK
+               : oct_refuse(reason, reason_size,
+                            "the policy has no distribution to sample actions from: its outputs "
+                            "are %s; it can only act greedily",
+                            outputs[spec->head]);
+}
+
 static void
 sampling_reserve(struct evaluation *run, const policy_spec *spec, uint64_t seed)
 {
     uint32_t extra_dim = policy_spec_extra_dim(spec);
-    OCT_ASSERT(extra_dim > 0);
     run->extra = oct_alloc((size_t)run->envs * extra_dim * sizeof(float));
     run->draws = oct_alloc(run->envs * sizeof(*run->draws));
     for (uint32_t i = 0; i < run->envs; i++) {
@@ -349,6 +364,9 @@ actor_evaluate(const policy_net *net, const actor_evaluate_request *request,
         .autoreset = true,
         .takes_begins = true,
     };
+    if (request->sampling) {
+        OCT_TRY(sampling_fits(spec, reason, reason_size));
+    }
     OCT_TRY(env_open(&run.e, &wanted, reason, reason_size));
     oct_err err = actor_fits(spec, policy_net_origin(net), env_spec(run.e), reason, reason_size);
     if (err != OCT_OK) {

@@ -16,9 +16,9 @@
 // same episodes.
 //
 // Threads: any, one call at a time per request's environment. Errors: OCT_EINVAL when the policy
-// does not fit the environment, OCT_EINTERNAL when the environment fails (for good, or
-// ACTOR_EVALUATE_FAILURES_MAX times before an episode of one environment came to its end),
-// OCT_ECLOSED when *stop became true; each with one line in reason.
+// does not fit the environment or has no distribution to sample from, OCT_EINTERNAL when the
+// environment fails (for good, or ACTOR_EVALUATE_FAILURES_MAX times before an episode of one
+// environment came to its end), OCT_ECLOSED when *stop became true; each with one line in reason.
 #define ACTOR_EVALUATE_FAILURES_MAX 100u
 #define ACTOR_EVALUATE_STEPS_MAX    10000u // of an episode of an environment without a limit
 
@@ -29,8 +29,8 @@ typedef struct actor_evaluate_request {
     uint32_t episodes;    // >= 1
     uint32_t envs;        // stepped together, at most episodes are used
     uint64_t seed;
-    // The policy has a distribution (policy_spec_extra_dim > 0). Environment i draws from a
-    // generator of its own, of this seed and stream i, as octet_policy_rng_init makes it.
+    // Actions are drawn from the policy's distribution. Environment i draws from a generator of its
+    // own, of this seed and stream i, as octet_policy_rng_init makes it.
     bool sampling;
     // Environment steps after which an episode is truncated: its environment is reset, and its
     // return counts. 0: the environment's own limit, or ACTOR_EVALUATE_STEPS_MAX if it has none.

@@ -245,6 +245,7 @@ actor_send_evaluation(actor_io *io, const actor_job *job)
     now.evaluation_s = job->result.seconds;
     now.evaluation_steps = (double)job->result.env_steps;
     now.evaluation_failed = job->result.failed;
+    now.evaluation_truncated = job->result.truncated;
     wire_report report = {
         .ticket = job->ticket,
         .policy_version = policy_net_origin(job->net)->version,

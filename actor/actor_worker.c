@@ -260,6 +260,7 @@ worker_evaluate(void *arg)
             .episodes = job->episodes,
             .envs = worker->config->evaluation.envs,
             .max_steps = worker->config->evaluation.max_steps,
+            .sampling = worker->config->evaluation.sampling,
             .seed = job->seed,
             .stop = &worker->stopping,
             .watch = evaluation_stepped,

@@ -104,6 +104,11 @@ external_make_spec(const oct_config *config, policy_spec *spec, algo_wants *want
                           "learner.quantisation_aware: gradients of algo.name: external are not "
                           "Octet's; round the weights in your own forward pass");
     }
+    if (config->evaluation.sampling && policy_spec_extra_dim(&(policy_spec){.head = head}) == 0) {
+        return oct_refuse(reason, reason_size,
+                          "evaluation.sampling: a policy of this algo.head has no distribution to "
+                          "sample actions from; allowed are logits, gaussian and tanh_gaussian");
+    }
     bool has_atoms = head == POLICY_HEAD_ATOMS;
     uint32_t each = head == POLICY_HEAD_TANH_GAUSSIAN ? 2 : has_atoms ? config->algo.atoms : 1;
     *wants = wants_of(config);

@@ -73,7 +73,8 @@ play(learner_evals *evals, simulated *run, uint64_t now_ns, outcome *out)
         learner_eval_result result;
         bench_must(learner_evals_report(
                        evals, ONE, order.ticket, version,
-                       &(learner_eval_answer){order.episodes, returns, lengths, NULL, 0}, &result),
+                       &(learner_eval_answer){order.episodes, returns, lengths, NULL, 0, 0},
+                       &result),
                    "report");
         if (result.stage == LEARNER_EVAL_RESULT) {
             out->of_result = result.mean - run->means[version];

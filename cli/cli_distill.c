@@ -351,9 +351,11 @@ rows_fresh(distilling *d, uint32_t round)
         return false;
     }
     quantizer_reservoir *observed = quantizer_reservoir_create(&d->teacher->spec, wanted, 0);
-    uint64_t seed = oct_rng_mix(oct_rng_mix(ROUND_NUMBER, options->seed), round);
-    oct_err err = cli_distill_fresh(observed, wanted, own != NULL ? own : d->teacher, options, seed,
-                                    reason, sizeof(reason));
+    actor_evaluate_request play = // each episode has one observation at least
+        cli_folder_env_request(&d->env, wanted, options->envs,
+                               oct_rng_mix(oct_rng_mix(ROUND_NUMBER, options->seed), round));
+    oct_err err =
+        cli_distill_fresh(observed, &play, own != NULL ? own : d->teacher, reason, sizeof(reason));
     bool is_taken = err == OCT_OK && rows_add(d, observed);
     if (err != OCT_OK) {
         cli_error(CLI_DISTILL, "'%s': %s", options->env_id,
@@ -467,22 +469,17 @@ learn(distilling *d)
 
 // ---- the report
 
-// Greedy episodes on the seeds of the report; returns[episodes]; observed may be NULL.
+// Plays episodes on the seeds of the report; returns[episodes]; observed may be NULL.
 static oct_err
 play(const distilling *d, const policy_image *image, quantizer_reservoir *observed,
      actor_evaluate_result *result, char *reason)
 {
     policy_net *net;
     OCT_TRY(policy_net_create(&net, image, POLICY_ISA_BEST));
-    actor_evaluate_request request = {
-        .env_id = d->options.env_id,
-        .options = d->options.options,
-        .episodes = d->options.episodes,
-        .envs = OCT_MIN(d->options.envs, d->options.episodes),
-        .seed = oct_rng_mix(RETURN_NUMBER, d->options.seed),
-        .observe = observed != NULL ? cli_observe_row : NULL,
-        .observe_arg = observed,
-    };
+    actor_evaluate_request request = cli_folder_env_request(
+        &d->env, d->options.episodes, d->options.envs, oct_rng_mix(RETURN_NUMBER, d->options.seed));
+    request.observe = observed != NULL ? cli_observe_row : NULL;
+    request.observe_arg = observed;
     oct_err err = actor_evaluate(net, &request, result, reason, REASON_BYTES);
     policy_net_destroy(net);
     return err;
@@ -537,7 +534,7 @@ report_returns(const distilling *d, const policy_image *image, double *mean)
     if (err == OCT_OK) {
         print_return("teacher", d->teacher, &of_teacher);
         printf("\n");
-        cli_returns_print_failed(&of_teacher);
+        cli_returns_print_spoilt(&of_teacher);
         (void)fflush(stdout);
         err = play(d, image, observed, &result, reason);
     }
@@ -545,7 +542,7 @@ report_returns(const distilling *d, const policy_image *image, double *mean)
         oct_paired paired = oct_paired_of(own, its, episodes);
         print_return("student", image, &result);
         printf("  %+.2f ± %.2f\n", paired.mean, paired.error);
-        cli_returns_print_failed(&result);
+        cli_returns_print_spoilt(&result);
         report_parity(d, image, quantizer_reservoir_rows(observed),
                       quantizer_reservoir_count(observed), "of the student's episodes");
         *mean = result.mean;

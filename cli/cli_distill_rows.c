@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "actor/actor_evaluate.h"
 #include "cli/cli_lines.h"
 #include "cli/cli_options.h"
 #include "common/oct_file.h"
@@ -117,9 +116,8 @@ fresh_add(void *arg, const void *obs)
 }
 
 oct_err
-cli_distill_fresh(quantizer_reservoir *reservoir, uint32_t wanted, const policy_image *acts,
-                  const cli_distill_options *options, uint64_t seed, char *reason,
-                  size_t reason_size)
+cli_distill_fresh(quantizer_reservoir *reservoir, const actor_evaluate_request *play,
+                  const policy_image *acts, char *reason, size_t reason_size)
 {
     policy_net *net;
     oct_err err = policy_net_create(&net, acts, POLICY_ISA_BEST);
@@ -128,20 +126,14 @@ cli_distill_fresh(quantizer_reservoir *reservoir, uint32_t wanted, const policy_
                        policy_isa_refused().text);
         return err;
     }
-    fresh f = {.reservoir = reservoir, .wanted = wanted};
-    actor_evaluate_request request = {
-        .env_id = options->env_id,
-        .options = options->options,
-        .episodes = wanted, // each has one at least
-        .envs = options->envs,
-        .seed = seed,
-        .stop = &f.is_full,
-        .observe = fresh_add,
-        .observe_arg = &f,
-    };
+    fresh f = {.reservoir = reservoir, .wanted = play->episodes};
+    actor_evaluate_request request = *play;
+    request.stop = &f.is_full;
+    request.observe = fresh_add;
+    request.observe_arg = &f;
     actor_evaluate_result result = {0};
     err = actor_evaluate(net, &request, &result, reason, reason_size);
     policy_net_destroy(net);
-    bool is_enough = err == OCT_ECLOSED && quantizer_reservoir_count(reservoir) == wanted;
+    bool is_enough = err == OCT_ECLOSED && quantizer_reservoir_count(reservoir) == f.wanted;
     return is_enough ? OCT_OK : err;
 }

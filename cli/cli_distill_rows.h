@@ -1,6 +1,7 @@
 #ifndef CLI_CLI_DISTILL_ROWS_H
 #define CLI_CLI_DISTILL_ROWS_H
 
+#include "actor/actor_evaluate.h"
 #include "cli/cli_distill_options.h"
 #include "quantizer/quantizer_reservoir.h"
 
@@ -14,10 +15,10 @@
 // All of --obs and --replay into reservoir. False: a message was printed.
 bool cli_distill_recorded(quantizer_reservoir *reservoir, const policy_spec *spec,
                           const cli_distill_options *options);
-// The first `wanted` observations that a policy makes in options->env_id, greedily. Errors as of
-// policy_net_create and actor_evaluate, with one line in reason.
-OCT_CHECKED oct_err cli_distill_fresh(quantizer_reservoir *reservoir, uint32_t wanted,
-                                      const policy_image *acts, const cli_distill_options *options,
-                                      uint64_t seed, char *reason, size_t reason_size);
+// The first play->episodes observations that a policy makes as play says, which has no callbacks.
+// Errors as of policy_net_create and actor_evaluate, with one line in reason.
+OCT_CHECKED oct_err cli_distill_fresh(quantizer_reservoir *reservoir,
+                                      const actor_evaluate_request *play, const policy_image *acts,
+                                      char *reason, size_t reason_size);
 
 #endif // CLI_CLI_DISTILL_ROWS_H

@@ -30,6 +30,7 @@ enum {
     KEY_ENVS,
     KEY_OPTIONS,
     KEY_SAMPLING,
+    KEY_GREEDY,
     KEY_JSON,
     KEY_VIDEO,
     KEY_FRAMES,
@@ -47,7 +48,7 @@ typedef struct eval_options {
     uint32_t episodes;
     uint32_t envs;
     uint64_t seed;
-    bool sampling;
+    bool sampling, greedy; // neither: as the run does
     bool json;
     bool is_trusted;
     cli_video_options video;
@@ -63,8 +64,10 @@ static const struct argp_option option_table[] = {
     {"options", KEY_OPTIONS, "K=V,...", 0, "Set options of the environment", 0},
     {"trust", KEY_TRUST, NULL, 0, CLI_TRUST_HELP, 0},
     {"sampling", KEY_SAMPLING, NULL, 0,
-     "Sample actions from the policy's distribution, as actors do in training (default: act "
-     "greedily)",
+     "Sample actions from the policy's distribution, as actors do in training (default: the run's "
+     "evaluation.sampling)",
+     0},
+    {"greedy", KEY_GREEDY, NULL, 0, "Act greedily, even if evaluation.sampling of the run is true",
      0},
     {"json", KEY_JSON, NULL, 0, "Print one line of JSON, with the return of each episode", 0},
     {"video", KEY_VIDEO, "OUT.mp4|OUT.gif", 0, "Write a video of environment 0 (needs ffmpeg)", 0},
@@ -128,6 +131,9 @@ parse(int key, char *arg, struct argp_state *state)
     case KEY_SAMPLING:
         options->sampling = true;
         return 0;
+    case KEY_GREEDY:
+        options->greedy = true;
+        return 0;
     case KEY_TRUST:
         options->is_trusted = true;
         return 0;
@@ -154,6 +160,9 @@ options_check(const eval_options *options)
     if (options->policy == NULL) {
         cli_usage_error("eval", "no POLICY file given");
     }
+    if (options->sampling && options->greedy) {
+        cli_usage_error("eval", "--sampling and --greedy cannot be used together");
+    }
     if (video->path != NULL && video->folder != NULL) {
         cli_usage_error("eval", "--video and --frames cannot be used together");
     }
@@ -178,35 +187,17 @@ static const struct argp eval_argp = {
     .options = option_table,
     .parser = parse,
     .args_doc = "POLICY",
-    .doc = "Measures the return of a policy file. The policy acts greedily, or with --sampling "
-           "samples actions from its distribution. POLICY is a file or a run folder; the "
-           "environment is taken from the config.yaml beside it.\v"
+    .doc = "Measures the return of a policy file. POLICY is a file or a run folder. The "
+           "environment, evaluation.max_steps and evaluation.sampling are those of the config.yaml "
+           "beside it, unless --env names another environment; without a config.yaml, the policy "
+           "acts greedily.\v"
            "Examples:\n"
            "  octet eval runs/pole/policy.oct --episodes 100\n"
            "  octet eval runs/pole/policy.oct --episodes 1 --video pole.mp4\n\n"
            "The video shows the measured policy from the first step of its first episode.",
 };
 
-// ---- the policy and whether it fits
-
-// Whether the policy can act as it is asked to; false after a message.
-static bool
-head_fits(const policy_spec *spec, const eval_options *options)
-{
-    static const char *const outputs[] = {
-        [POLICY_HEAD_VALUES] = "values of actions",
-        [POLICY_HEAD_ATOMS] = "distributions of returns",
-        [POLICY_HEAD_TANH] = "the actions themselves",
-    };
-    if (!options->sampling || policy_spec_extra_dim(spec) > 0) {
-        return true;
-    }
-    cli_error(
-        "eval",
-        "'%s' has no distribution to sample actions from: its outputs are %s; leave out --sampling",
-        options->policy, outputs[spec->head]);
-    return false;
-}
+// ---- whether the policy fits
 
 // Opens the video as well, if one is wanted: *video stays NULL otherwise.
 static bool
@@ -260,8 +251,8 @@ video_end(cli_video *video, char text[REASON_BYTES])
 }
 
 static int
-report(const policy_net *net, const eval_options *options, const actor_evaluate_result *result,
-       cli_video *video)
+report(const policy_net *net, const eval_options *options, const cli_folder_env *chosen,
+       const actor_evaluate_result *result, cli_video *video)
 {
     char text[REASON_BYTES];
     int exit_code = video_end(video, text);
@@ -273,7 +264,7 @@ report(const policy_net *net, const eval_options *options, const actor_evaluate_
                                   .options = options->options,
                                   .options_from = options->options_from,
                                   .seed = options->seed,
-                                  .sampling = options->sampling,
+                                  .sampling = chosen->sampling,
                                   .result = result,
                                   .video = text[0] != '\0' ? text : NULL};
     if (options->json) {
@@ -286,7 +277,8 @@ report(const policy_net *net, const eval_options *options, const actor_evaluate_
 
 // Takes the video, which may be NULL.
 static int
-evaluate(const policy_image *image, const eval_options *options, cli_video *video)
+evaluate(const policy_image *image, const eval_options *options, const cli_folder_env *chosen,
+         cli_video *video)
 {
     policy_net *net = NULL;
     char reason[REASON_BYTES] = "";
@@ -296,23 +288,17 @@ evaluate(const policy_image *image, const eval_options *options, cli_video *vide
         cli_video_abandon(video);
         return CLI_EXIT_FAILED;
     }
-    actor_evaluate_request request = {
-        .env_id = options->env_id,
-        .options = options->options,
-        .episodes = options->episodes,
-        .envs = OCT_MIN(options->envs, options->episodes),
-        .seed = options->seed,
-        .sampling = options->sampling,
-        .stop = cli_signals_noted(),
-        .look = video != NULL ? cli_video_frame : NULL,
-        .look_arg = video,
-    };
+    actor_evaluate_request request =
+        cli_folder_env_request(chosen, options->episodes, options->envs, options->seed);
+    request.stop = cli_signals_noted();
+    request.look = video != NULL ? cli_video_frame : NULL;
+    request.look_arg = video;
     actor_evaluate_result result = {.returns = oct_alloc(options->episodes * sizeof(float)),
                                     .lengths = oct_alloc(options->episodes * sizeof(uint32_t))};
     int exit_code = CLI_EXIT_FAILED;
     err = actor_evaluate(net, &request, &result, reason, sizeof(reason));
     if (err == OCT_OK) {
-        exit_code = report(net, options, &result, video);
+        exit_code = report(net, options, chosen, &result, video);
     } else if (is_stopped()) {
         exit_code = cli_signals_stopped("eval");
         cli_video_abandon(video);
@@ -349,6 +335,7 @@ cli_eval(int argc, char **argv)
         policy_image_destroy(image);
         return CLI_EXIT_FAILED;
     }
+    chosen.sampling = options.sampling || (chosen.sampling && !options.greedy);
     options.env_id = chosen.id;
     options.options = chosen.options;
     options.options_from = chosen.options_from;
@@ -356,8 +343,8 @@ cli_eval(int argc, char **argv)
     int exit_code = CLI_EXIT_FAILED;
     cli_video *video = NULL;
     cli_env_guard_begin("eval", options.env_id);
-    if (head_fits(&image->spec, &options) && env_fits(image, &options, &chosen, &video)) {
-        exit_code = evaluate(image, &options, video);
+    if (env_fits(image, &options, &chosen, &video)) {
+        exit_code = evaluate(image, &options, &chosen, video);
     }
     cli_env_guard_end();
     policy_image_destroy(image);

@@ -58,6 +58,10 @@ cli_eval_report_text(const cli_eval_report *report)
         printf("  failed       %u further episode%s, repeated (%s)\n", (unsigned)result->failed,
                oct_text_plural(result->failed), cli_text_plain(result->failure, SIZE_MAX).text);
     }
+    if (result->truncated > 0) {
+        printf("  truncated    %u of the episodes, after %u steps (evaluation.max_steps)\n",
+               (unsigned)result->truncated, (unsigned)result->max_steps);
+    }
     printf("  length       %.1f steps\n", result->mean_length);
     print_metrics(result);
     printf("  speed        %s steps/s (%s steps in %s)\n", cli_text_count(steps_per_s(result)).text,
@@ -108,6 +112,7 @@ result_put(json_t *out, const actor_evaluate_result *result)
     episodes_put(out, result);
     cli_json_put(out, "failed_episodes", json_integer(result->failed));
     cli_json_put(out, "failure", result->failed > 0 ? cli_json_text(result->failure) : json_null());
+    cli_json_put(out, "truncated_episodes", json_integer(result->truncated));
     cli_json_put(out, "metrics", metrics_json(result));
     cli_json_put(out, "env_steps", json_integer((json_int_t)result->env_steps));
     cli_json_put(out, "seconds", cli_json_number(result->seconds));

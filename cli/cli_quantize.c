@@ -233,18 +233,14 @@ observations_scale(policy_image **fp32, const cli_quantize_options *options)
 }
 
 static int
-measure(const policy_image *fp32, const cli_quantize_options *options,
+measure(const policy_image *fp32, const cli_quantize_options *options, const cli_folder_env *chosen,
         const quantizer_reservoir *calibration, double means[CLI_RETURNS_MEANS])
 {
     cli_returns_request request = {
         .fp32 = fp32,
         .method = options->method,
         .command = CLI_QUANTIZE,
-        .env_id = options->env_id,
-        .options = options->options,
-        .episodes = options->episodes,
-        .envs = options->envs,
-        .seed = options->seed,
+        .play = cli_folder_env_request(chosen, options->episodes, options->envs, options->seed),
         .calibration = calibration,
     };
     return cli_returns(&request, means);
@@ -266,7 +262,7 @@ is_useful(double mean, const char *out)
 // evaluation is stopped.
 static int
 quantize(const policy_image *fp32, const char *path, const cli_quantize_options *options,
-         const quantizer_reservoir *calibration)
+         const cli_folder_env *chosen, const quantizer_reservoir *calibration)
 {
     char out[CLI_PATH_MAX];
     if (options->out != NULL) {
@@ -293,7 +289,7 @@ quantize(const policy_image *fp32, const char *path, const cli_quantize_options 
     }
     if (code == 0 && options->evaluate) {
         double means[CLI_RETURNS_MEANS] = {0};
-        code = measure(fp32, options, calibration, means);
+        code = measure(fp32, options, chosen, calibration, means);
         image->origin.eval_return = (float)means[options->precision];
         bool is_good = code == 0 && save(image, out) && is_useful(means[options->precision], out);
         code = code == 0 && !is_good ? CLI_EXIT_FAILED : code;
@@ -333,9 +329,9 @@ cli_quantize(int argc, char **argv)
         code = CLI_EXIT_FAILED;
     } else if (options.all) {
         double means[CLI_RETURNS_MEANS] = {0};
-        code = measure(fp32, &options, calibration, means);
+        code = measure(fp32, &options, &chosen, calibration, means);
     } else {
-        code = quantize(fp32, path, &options, calibration);
+        code = quantize(fp32, path, &options, &chosen, calibration);
     }
     if (needs_env) {
         cli_env_guard_end();

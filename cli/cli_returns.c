@@ -46,7 +46,7 @@ watch_step(void *arg, const env *e, uint32_t env_steps, uint32_t counted)
         w->shown = true;
         char line[128];
         (void)snprintf(line, sizeof(line), CLEAR "%s: episode %u of %u (Ctrl-C stops)",
-                       w->precision, counted, w->request->episodes);
+                       w->precision, counted, w->request->play.episodes);
         oct_output_styled(STDERR_FILENO, line);
     }
 }
@@ -64,7 +64,6 @@ static oct_err
 play(watch *w, const policy_image *image, quantizer_reservoir *observed,
      actor_evaluate_result *result, char *reason)
 {
-    const cli_returns_request *request = w->request;
     policy_net *net = NULL;
     oct_err err = policy_net_create(&net, image, POLICY_ISA_BEST);
     if (err != OCT_OK) {
@@ -72,18 +71,12 @@ play(watch *w, const policy_image *image, quantizer_reservoir *observed,
                        policy_isa_refused().text);
         return err;
     }
-    actor_evaluate_request wanted = {
-        .env_id = request->env_id,
-        .options = request->options,
-        .episodes = request->episodes,
-        .envs = OCT_MIN(request->envs, request->episodes),
-        .seed = request->seed,
-        .stop = cli_signals_noted(),
-        .watch = watch_step,
-        .watch_arg = w,
-        .observe = observed != NULL ? cli_observe_row : NULL,
-        .observe_arg = observed,
-    };
+    actor_evaluate_request wanted = w->request->play;
+    wanted.stop = cli_signals_noted();
+    wanted.watch = watch_step;
+    wanted.watch_arg = w;
+    wanted.observe = observed != NULL ? cli_observe_row : NULL;
+    wanted.observe_arg = observed;
     w->is_live = isatty(STDERR_FILENO) != 0;
     w->shown_ns = oct_clock_ns();
     err = actor_evaluate(net, &wanted, result, reason, REASON_BYTES);
@@ -102,11 +95,15 @@ typedef struct table {
 } table;
 
 void
-cli_returns_print_failed(const actor_evaluate_result *result)
+cli_returns_print_spoilt(const actor_evaluate_result *result)
 {
     if (result->failed > 0) {
         printf("%-9s %u further episode%s failed, repeated (%s)\n", "", (unsigned)result->failed,
                oct_text_plural(result->failed), cli_text_plain(result->failure, SIZE_MAX).text);
+    }
+    if (result->truncated > 0) {
+        printf("%-9s %u of the episodes truncated after %u steps (evaluation.max_steps)\n", "",
+               (unsigned)result->truncated, (unsigned)result->max_steps);
     }
 }
 
@@ -130,14 +127,14 @@ print_row(const table *t, const policy_image *image, const actor_evaluate_result
     if (image->precision == POLICY_FP32) {
         printf(" %9s   %-7s %9s  %9s  %9s", "-", "", "-", "-", "-");
     } else {
-        oct_paired d = oct_paired_of(t->returns, t->fp32_returns, t->request->episodes);
+        oct_paired d = oct_paired_of(t->returns, t->fp32_returns, t->request->play.episodes);
         bool discrete = image->spec.action_kind == POLICY_DISCRETE;
         printf(" %+9.2f ± %-7.2f %7.2f %%", d.mean, d.error, 100 * far->agreement);
         print_distance(far->relative_l2);
         print_distance(discrete ? far->kl : far->action_l2);
     }
     printf("  %9zu\n", policy_encoded_size(image));
-    cli_returns_print_failed(result);
+    cli_returns_print_spoilt(result);
     (void)fflush(stdout);
 }
 
@@ -147,7 +144,7 @@ row_failed(const cli_returns_request *request, oct_err err, const char *reason)
     if (err == OCT_ECLOSED) {
         return cli_signals_stopped(request->command);
     }
-    cli_error(request->command, "'%s': %s", request->env_id,
+    cli_error(request->command, "'%s': %s", request->play.env_id,
               reason[0] != '\0' ? reason : oct_strerror(err));
     return CLI_EXIT_FAILED;
 }
@@ -193,14 +190,16 @@ cli_returns(const cli_returns_request *request, double means[CLI_RETURNS_MEANS])
                                              POLICY_INT4};
     table t = {
         .request = request,
-        .observed = quantizer_reservoir_create(&request->fp32->spec, PROBE_ROWS, request->seed),
-        .fp32_returns = oct_alloc(request->episodes * sizeof(float)),
-        .returns = oct_alloc(request->episodes * sizeof(float)),
+        .observed =
+            quantizer_reservoir_create(&request->fp32->spec, PROBE_ROWS, request->play.seed),
+        .fp32_returns = oct_alloc(request->play.episodes * sizeof(float)),
+        .returns = oct_alloc(request->play.episodes * sizeof(float)),
     };
     cli_signals_note();
     bool discrete = request->fp32->spec.action_kind == POLICY_DISCRETE;
-    printf("%s, %u episode%s of each precision on the same seeds (%" PRIu64 ")\n", request->env_id,
-           request->episodes, oct_text_plural(request->episodes), request->seed);
+    printf("%s, %u episode%s of each precision on the same seeds (%" PRIu64 ")\n",
+           request->play.env_id, request->play.episodes, oct_text_plural(request->play.episodes),
+           request->play.seed);
     printf("%-9s %9s   %-8s %9s %19s %9s  %9s  %9s  %9s\n", "precision", "return", "", "least",
            "against fp32", "agreement", "outputs", discrete ? "KL" : "actions", "bytes");
     (void)fflush(stdout);

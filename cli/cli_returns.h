@@ -15,12 +15,8 @@
 typedef struct cli_returns_request {
     const policy_image *fp32;
     quantizer_method method;
-    const char *command; // for messages: "quantize"
-    const char *env_id;
-    const char *options;
-    uint32_t episodes; // of each precision, on the same seeds
-    uint32_t envs;
-    uint64_t seed;
+    const char *command;         // for messages: "quantize"
+    actor_evaluate_request play; // of each precision, on the same seeds; without callbacks
     const quantizer_reservoir *calibration; // NULL: biases stay as they are
 } cli_returns_request;
 
@@ -28,7 +24,8 @@ typedef struct cli_returns_request {
 // 0, CLI_EXIT_FAILED after a message, 128 + the signal's number.
 #define CLI_RETURNS_MEANS (POLICY_INT4 + 1)
 int cli_returns(const cli_returns_request *request, double means[CLI_RETURNS_MEANS]);
-// Below a row of a table: of how many episodes its return is not. Nothing where none failed.
-void cli_returns_print_failed(const actor_evaluate_result *result);
+// Below a row of a table: how many episodes failed, so that its return is not of them, and how many
+// were truncated. Nothing where there are none.
+void cli_returns_print_spoilt(const actor_evaluate_result *result);
 
 #endif // CLI_CLI_RETURNS_H

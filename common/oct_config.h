@@ -19,7 +19,7 @@
 #define OCT_CONFIG_LIST_MAX   1024 // of addresses
 #define OCT_SHARDS_MAX        16
 #define OCT_CONFIG_INTS_MAX   15
-#define OCT_CONFIG_KEYS_MAX   160
+#define OCT_CONFIG_KEYS_MAX   168
 #define OCT_NOISY_SAMPLES_MAX 64
 #define OCT_TURN_ACTORS_MAX   256      // of actor.count: lock-step has so many in a turn
 #define OCT_CONFIG_SAMPLE_MAX 1048576u // transitions in one answer of replay
@@ -220,6 +220,7 @@ typedef struct oct_config {
         uint32_t period_turns; // run.deterministic: instead of period_s
         uint32_t envs;         // stepped together by the evaluator
         uint32_t max_steps;    // of an episode; 0: the environment's limit, or 10,000
+        bool sampling;         // actions are drawn from the policy, as in training; else greedy
     } evaluation;
     struct {
         char learner[OCT_CONFIG_TEXT_MAX]; // base address: +0 RPC, +1 policies

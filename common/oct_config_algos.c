@@ -42,6 +42,10 @@
     {                                                                                              \
         "algo.entropy_cost_final", "same, or a tenth of it"                                        \
     }
+#define SAMPLED                                                                                    \
+    {                                                                                              \
+        "evaluation.sampling", "false; true where only chance solves the task"                     \
+    }
 #define RETURNS(discounts)                                                                         \
     {"algo.discount", discounts},                                                                  \
     {                                                                                              \
@@ -186,6 +190,7 @@ static const oct_config_use sac_uses[] = {
     {"algo.initial_temperature", "0.1 to 1"},
     {"algo.target_entropy", "dimensions, or half of that"},
     {"algo.normalise_observations", "false, or true where observations differ in scale"},
+    SAMPLED,
     STREAMED("10 to 100"),
 };
 
@@ -203,11 +208,12 @@ static const oct_config_use reinforce_uses[] = {
     ENTROPY,
     {"algo.value_cost", "0.5"},
     {"algo.initial_deviation", "0.5 to 1"},
+    SAMPLED,
     STREAMED("1"),
 };
 
 #define ROLLOUTS(steps, rollouts)                                                                  \
-    {"algo.sequence_steps", steps}, {"learner.batch_size", rollouts}, CONV, CRITIC,                \
+    {"algo.sequence_steps", steps}, {"learner.batch_size", rollouts}, CONV, CRITIC, SAMPLED,       \
         {"algo.gae_lambda", "0.8 to 1"}, ENTROPY, {"algo.value_cost", "0.5"},                      \
         {"algo.initial_deviation", "0.5 to 1"},                                                    \
         {"algo.scale_rewards", "true where rewards are not about 1"},                              \
@@ -258,6 +264,7 @@ static const oct_config_use vtrace_uses[] = {
     ENTROPY,
     {"algo.value_cost", "0.5"},
     {"algo.initial_deviation", "0.5 to 1"},
+    SAMPLED,
     STREAMED("1"),
 };
 
@@ -296,6 +303,7 @@ static const oct_config_use external_uses[] = {
     EXPLORED("0.01 to 0.4", "1 to 8"),
     NOISE,
     {"algo.client_wait_s", "60"},
+    SAMPLED,
     STREAMED("10 to 100"),
 };
 

@@ -439,7 +439,7 @@ const oct_config_key oct_config_keys[] = {
         "share of each batch that comes from replay.data; the rest comes from actors; 1: learn "
         "from the data set alone, without actors, for run.updates"),
 
-    U32(evaluation, episodes, 1, 65536, "100", "greedy episodes in one evaluation"),
+    U32(evaluation, episodes, 1, 65536, "100", "episodes in one evaluation"),
     U32(evaluation, screen_episodes, 1, 65536, "10",
         "episodes in a short evaluation; a full evaluation follows if the mean return reaches "
         "run.stop_at_return or beats the best"),
@@ -455,6 +455,10 @@ const oct_config_key oct_config_keys[] = {
         "own "
         "limit, or 10000 if it has none",
         .is_new = true),
+    BOOL(evaluation, sampling, "false",
+         "evaluate with actions that are sampled from the policy's distribution, as in training "
+         "but without further exploration; false: greedily",
+         .is_new = true),
 
     TEXT(net, learner, "ipc://learner.ipc",
          "the learner's address: this port serves calls, the next publishes policies"),

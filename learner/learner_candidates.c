@@ -86,6 +86,7 @@ result_pool(learner_eval_result *all, const learner_eval_result *more)
     all->mean_length += (more->mean_length - all->mean_length) * m / (n + m);
     all->episodes += more->episodes;
     all->failed += more->failed;
+    all->truncated += more->truncated;
     for (int i = 0; i < OCT_METRICS_MAX; i++) {
         oct_metric_join(&all->metrics[i], &more->metrics[i]);
     }

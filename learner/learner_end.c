@@ -1,11 +1,13 @@
 // How a run ends: why, with which evaluation, and what is written of it.
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "common/oct_clock.h"
 #include "common/oct_config_algos.h"
 #include "common/oct_log.h"
+#include "common/oct_spread.h"
 #include "common/oct_text.h"
 #include "learner/learner_run_state.h"
 
@@ -14,6 +16,11 @@
 #define FINAL_WALL_SHARE    0.1  // of run.wall_s
 #define REFUSED_UPDATES_MAX 1000u
 #define OBS_LARGE           1e6 // an observation beyond it is blamed before the learning rate
+// A mean of RETURNS_LEAST training episodes or more is much better than that of an evaluation if it
+// is higher by BETTER_SHARE of the larger of the two and by BETTER_ERRORS standard errors.
+#define RETURNS_LEAST 20
+#define BETTER_SHARE  0.2
+#define BETTER_ERRORS 4
 
 // ---- why
 
@@ -325,6 +332,31 @@ learner_end_unevaluated(const learner_run *run, char *out, size_t size)
     return out;
 }
 
+const char *
+learner_end_sampling(const learner_run *run, char *out, size_t size)
+{
+    const learner_eval_result *greedy = &run->folder.saved;
+    uint32_t count = (uint32_t)OCT_MIN(run->episodes, LEARNER_RETURNS);
+    if (run->config->evaluation.sampling || policy_spec_extra_dim(&run->spec) == 0 ||
+        count < RETURNS_LEAST || greedy->episodes == 0 || greedy->truncated > 0) {
+        return NULL;
+    }
+    oct_spread drawn = oct_spread_of_f64(run->report.returns, count);
+    double better = drawn.mean - greedy->mean;
+    double error =
+        sqrt(drawn.std * drawn.std / count + greedy->std * greedy->std / greedy->episodes);
+    bool is_much = better > BETTER_SHARE * fmax(fabs(drawn.mean), fabs(greedy->mean));
+    if (!is_much || better <= BETTER_ERRORS * error) {
+        return NULL;
+    }
+    (void)snprintf(out, size,
+                   "the last %u training episodes, with sampled actions, had a mean return of "
+                   "%.4g; greedy actions have %.4g; with evaluation.sampling: true, evaluations "
+                   "sample actions, too",
+                   count, drawn.mean, greedy->mean);
+    return out;
+}
+
 // ---- what is written
 
 bool
@@ -353,6 +385,10 @@ learner_run_save(learner_run *run)
     }
     learner_files_policies(run); // the checkpoint says how good policy.oct is
     learner_files_summary(run);
+    char why[LEARNER_WHY_BYTES];
+    if (learner_end_sampling(run, why, sizeof(why)) != NULL) {
+        oct_log_notice("LEARNER-SAMPLING", "%s", why);
+    }
     bool is_told = learner_evals_done(run->evals) && !learner_run_unsaved(run);
     run->is_ending = run->is_ending && !is_told;
     if (run->train != NULL && run->pace->saves_at_end) {

@@ -71,6 +71,7 @@ learner_eval_parts_answer(learner_eval_parts *parts, learner_eval_part *part,
     memcpy(parts->returns + part->first, answer->returns, part->count * sizeof(*parts->returns));
     memcpy(parts->lengths + part->first, answer->lengths, part->count * sizeof(*parts->lengths));
     part->failed = answer->failed;
+    part->truncated = OCT_MIN(answer->truncated, part->count);
     part->answered = true;
     part->ticket = 0;
     part->episodes_done = part->count;
@@ -86,14 +87,14 @@ learner_eval_parts_metrics(const learner_eval_parts *parts, oct_metric out[OCT_M
     }
 }
 
-uint64_t
-learner_eval_parts_failed(const learner_eval_parts *parts)
+void
+learner_eval_parts_counts(const learner_eval_parts *parts, uint64_t *failed, uint64_t *truncated)
 {
-    uint64_t failed = 0;
+    *failed = *truncated = 0;
     for (uint32_t i = 0; i < parts->count; i++) {
-        failed += parts->part[i].failed;
+        *failed += parts->part[i].failed;
+        *truncated += parts->part[i].truncated;
     }
-    return failed;
 }
 
 bool

@@ -25,7 +25,7 @@ typedef struct learner_eval_part {
     uint64_t advanced_ns; // when it was given, or its calls last grew
     uint64_t calls;       // steps and resets, as the evaluator last reported
     uint32_t episodes_done;
-    uint64_t failed; // as answered
+    uint64_t failed, truncated; // as answered
 } learner_eval_part;
 
 // What an evaluator answers.
@@ -35,6 +35,7 @@ typedef struct learner_eval_answer {
     const uint32_t *lengths;   // [episodes]
     const oct_metric *metrics; // [OCT_METRICS_MAX] that the environment measured; NULL: not known
     uint64_t failed;           // further episodes, in which the environment failed
+    uint64_t truncated;        // of the episodes, by evaluation.max_steps
 } learner_eval_answer;
 
 typedef struct learner_eval_parts {
@@ -60,7 +61,9 @@ void learner_eval_parts_answer(learner_eval_parts *parts, learner_eval_part *par
                                const learner_eval_answer *answer);
 // What was measured in all parts together, in their order whoever answered first.
 void learner_eval_parts_metrics(const learner_eval_parts *parts, oct_metric out[OCT_METRICS_MAX]);
-uint64_t learner_eval_parts_failed(const learner_eval_parts *parts);
+// Sums over the parts of what learner_eval_answer has by these names.
+void learner_eval_parts_counts(const learner_eval_parts *parts, uint64_t *failed,
+                               uint64_t *truncated);
 bool learner_eval_parts_complete(const learner_eval_parts *parts);
 uint32_t learner_eval_parts_done(const learner_eval_parts *parts); // episodes, as far as is known
 

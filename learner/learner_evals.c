@@ -643,8 +643,8 @@ evaluation_result(const struct evaluation *evaluation)
         .min = spread.min,
         .max = spread.max,
         .mean_length = oct_spread_mean_u32(parts->lengths, parts->episodes),
-        .failed = learner_eval_parts_failed(parts),
     };
+    learner_eval_parts_counts(parts, &result.failed, &result.truncated);
     learner_eval_parts_metrics(parts, result.metrics);
     return result;
 }

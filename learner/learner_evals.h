@@ -49,6 +49,7 @@ typedef struct learner_eval_result {
     double mean, std, min, max;
     double mean_length;
     uint64_t failed;                     // further episodes, in which the environment failed
+    uint64_t truncated;                  // of the episodes, by evaluation.max_steps
     oct_metric metrics[OCT_METRICS_MAX]; // what the environment itself measured
 } learner_eval_result;
 

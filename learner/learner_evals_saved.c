@@ -279,7 +279,7 @@ evaluation_read(oct_reader *reader, const policies *all, struct evaluation *out,
 // Of one result or part.
 typedef struct block {
     oct_metric *metrics;
-    uint64_t *failed;
+    uint64_t *failed, *truncated;
     uint32_t episodes; // at most
 } block;
 
@@ -295,13 +295,15 @@ blocks_collect(learner_evals *evals, block blocks[BLOCKS])
         results[count++] = &evals->candidates.waiting[i].result;
     }
     for (uint32_t i = 0; i < RESULTS; i++) {
-        blocks[i] = (block){results[i]->metrics, &results[i]->failed, results[i]->episodes};
+        learner_eval_result *result = results[i];
+        blocks[i] = (block){result->metrics, &result->failed, &result->truncated, result->episodes};
     }
     for (int e = 0; e < LEARNER_EVALUATIONS_MAX; e++) {
         learner_eval_parts *parts = &evals->evaluation[e].parts;
         for (uint32_t i = 0; i < parts->count; i++) {
             learner_eval_part *part = &parts->part[i];
-            blocks[count++] = (block){parts->metrics[i], &part->failed, part->count};
+            blocks[count++] =
+                (block){parts->metrics[i], &part->failed, &part->truncated, part->count};
         }
     }
     return count;
@@ -361,6 +363,9 @@ learner_evals_write(const learner_evals *evals, oct_writer *writer)
     for (uint32_t i = 0; i < count; i++) {
         oct_write_u64(writer, *blocks[i].failed);
     }
+    for (uint32_t i = 0; i < count; i++) {
+        oct_write_u64(writer, *blocks[i].truncated);
+    }
 }
 
 // What a checkpoint of before versions waited ends without.
@@ -379,14 +384,17 @@ waiting_read(oct_reader *reader, const policies *all, learner_evals *out)
     return OCT_OK;
 }
 
-// What a checkpoint of before failed episodes were counted ends without.
+// What a checkpoint of before failed, and then truncated, episodes were counted ends without.
 static void
-failed_read(oct_reader *reader, learner_evals *out)
+counts_read(oct_reader *reader, learner_evals *out)
 {
     block blocks[BLOCKS];
     uint32_t count = blocks_collect(out, blocks);
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < count && reader->left > 0; i++) {
         *blocks[i].failed = oct_read_u64(reader);
+    }
+    for (uint32_t i = 0; i < count && reader->left > 0; i++) {
+        *blocks[i].truncated = oct_read_u64(reader);
     }
 }
 
@@ -415,9 +423,7 @@ state_read(learner_evals *out, oct_reader *reader, policies *all, uint64_t now_n
     if (reader->left > 0) {
         OCT_TRY(waiting_read(reader, all, out));
     }
-    if (reader->left > 0) {
-        failed_read(reader, out);
-    }
+    counts_read(reader, out);
     return reader->failed || reader->left > 0 ? OCT_EPROTO : OCT_OK;
 }
 

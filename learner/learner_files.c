@@ -719,7 +719,7 @@ learner_files_environment_again(learner_run *run, bool now)
 void
 learner_files_summary(learner_run *run)
 {
-    char path[LEARNER_PATH_MAX], why[128];
+    char path[LEARNER_PATH_MAX], why[LEARNER_WHY_BYTES], sampling[LEARNER_WHY_BYTES];
     learner_files_path(run, "summary.json", path);
     learner_actors_totals totals;
     uint64_t version = learner_publisher_version(run->publisher);
@@ -736,6 +736,7 @@ learner_files_summary(learner_run *run)
         .reason = run->reason,
         .unlearned = run->unlearned[0] != '\0' ? run->unlearned : NULL,
         .unevaluated = learner_end_unevaluated(run, why, sizeof(why)),
+        .sampling = learner_end_sampling(run, sampling, sizeof(sampling)),
         .precision = learner_publisher_precision(run->publisher),
         .result_precision = policy_precision_name(run->folder.saved_precision),
         .metrics = &run->metrics,

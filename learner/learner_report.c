@@ -56,6 +56,7 @@ learner_report_start(learner_run *run)
 void
 learner_report_episode(learner_run *run, double episode_return, double episode_length)
 {
+    run->report.returns[run->episodes++ % LEARNER_RETURNS] = episode_return;
     run->report.episodes++;
     run->report.episode_return += episode_return;
     run->report.episode_length += episode_length;
@@ -182,6 +183,8 @@ evaluation_measure(learner_run *run)
     now->eval_std = run->has_eval ? run->last_eval.std : NAN;
     now->eval_episodes = run->has_eval ? run->last_eval.episodes : NAN;
     now->eval_failed = run->has_eval ? (double)run->last_eval.failed : NAN;
+    now->eval_truncated = run->has_eval ? (double)run->last_eval.truncated : NAN;
+    now->eval_sampling = run->config->evaluation.sampling;
     now->eval_best = has_best ? best.mean : NAN;
     learner_eval_metrics_put(&run->report.eval_metrics,
                              run->has_eval ? run->last_eval.metrics : NULL);

@@ -447,13 +447,13 @@ evaluation_take(learner_run *run, const wire_report *report)
     learner_eval_result result;
     oct_metric metrics[OCT_METRICS_MAX] = {0};
     metrics_of(run, report, metrics);
-    double failed = stat_of(report, "evaluation_failed");
     const learner_eval_answer answer = {
         .episodes = report->episode_count,
         .returns = report->episode_return,
         .lengths = report->episode_length,
         .metrics = metrics,
-        .failed = failed > 0 ? (uint64_t)failed : 0,
+        .failed = (uint64_t)OCT_MAX(0.0, stat_of(report, "evaluation_failed")),
+        .truncated = (uint64_t)OCT_MAX(0.0, stat_of(report, "evaluation_truncated")),
     };
     oct_err err = learner_evals_report(run->evals, report->actor_id, report->ticket,
                                        report->policy_version, &answer, &result);
@@ -582,7 +582,6 @@ learner_run_report(learner_run *run, const wire_report *report)
         refused(run, actor, "sends results of an evaluation, but is not an evaluator");
         return OCT_EINVAL;
     }
-    run->episodes += report->episode_count;
     for (uint32_t i = 0; i < report->episode_count; i++) {
         learner_report_episode(run, report->episode_return[i], report->episode_length[i]);
     }

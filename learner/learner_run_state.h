@@ -27,6 +27,9 @@
 
 #define LEARNER_PATH_MAX 4096
 
+#define LEARNER_RETURNS   100
+#define LEARNER_WHY_BYTES 256
+
 // The run's numbers (learner_numbers.h), and what they were when the last row of metrics ended.
 typedef struct learner_report {
     oct_numbers *numbers;
@@ -50,6 +53,7 @@ typedef struct learner_report {
     learner_staleness staleness;
     learner_demand demand;            // over the last rows
     learner_cut cut_below, cut_above; // of targets
+    double returns[LEARNER_RETURNS];  // of training episode n at n modulo LEARNER_RETURNS
 } learner_report;
 
 // What is written in the run folder, each as it went the last time.
@@ -252,6 +256,9 @@ void learner_end_again(learner_run *run);  // where training would begin
 // Why no full evaluation of the version that ships succeeded, in out; NULL: one did, or none was
 // tried.
 const char *learner_end_unevaluated(const learner_run *run, char *out, size_t size);
+// Why evaluation.sampling may be what the user needs, in out: training episodes, which sample
+// actions, had much better returns than policy.oct has when it acts greedily. NULL: they had not.
+const char *learner_end_sampling(const learner_run *run, char *out, size_t size);
 
 // ---- learner_report.c (also learner_run_status, learner_run_peers, learner_run_prometheus)
 // OCT_EIO: metrics.csv cannot be written in the folder.
@@ -261,7 +268,7 @@ void learner_report_end(learner_run *run);
 void learner_report_metrics(learner_run *run);
 // Training begins: rows are counted from here.
 void learner_report_start(learner_run *run);
-// A training episode ended.
+// A training episode ended, which is episode number run->episodes.
 void learner_report_episode(learner_run *run, double episode_return, double episode_length);
 // A row of metrics when one is due, or now.
 void learner_report_row(learner_run *run, bool now);

@@ -52,7 +52,9 @@ evaluation_json(const learner_summary *summary, const learner_eval_result *resul
     set_number(object, "min", result->min);
     set_number(object, "max", result->max);
     set_count(object, "episodes", result->episodes);
+    set_text(object, "actions", summary->config->evaluation.sampling ? "sampled" : "greedy");
     set_count(object, "failed_episodes", result->failed);
+    set_count(object, "truncated_episodes", result->truncated);
     set_number(object, "mean_length", result->mean_length);
     set_count(object, "policy_version", result->version);
     (void)json_object_set_new(object, "metrics", metrics_json(result, summary->metrics));
@@ -138,15 +140,13 @@ static void
 keep_learned(json_t *root, const char *before)
 {
     static const char *const keys[] = {
-        "updates_refused",  "env_failures",
-        "env_failures_why", "inserts",
-        "samples",          "publications",
-        "deltas",           "actors",
-        "training_s",       "env_steps_per_s",
-        "updates_per_s",    "learner_cpu_s",
-        "agreement",        "learner_wait_share",
-        "divergence",       "last_publication",
-        "actor_seconds",    "bytes",
+        "updates_refused", "env_failures",     "env_failures_why",
+        "sampling_why",    "inserts",          "samples",
+        "publications",    "deltas",           "actors",
+        "training_s",      "env_steps_per_s",  "updates_per_s",
+        "learner_cpu_s",   "agreement",        "learner_wait_share",
+        "divergence",      "last_publication", "actor_seconds",
+        "bytes",
     };
     json_t *earlier = json_loads(before, 0, NULL);
     bool is_of_run =
@@ -171,6 +171,7 @@ learner_summary_write(const char *path, const learner_summary *summary)
     set_count(root, "seed", summary->config->run.seed);
     set_text(root, "reason", summary->reason);
     set_text(root, "unevaluated_why", summary->unevaluated);
+    set_text(root, "sampling_why", summary->sampling);
     (void)json_object_set_new(root, "solved", json_boolean(summary->solved));
     set_number(root, "goal", summary->config->run.stop_at_return);
     (void)json_object_set_new(root, "return", return_json(summary));

@@ -12,6 +12,7 @@ typedef struct learner_summary {
     const char *reason;      // "solved", "budget", "interrupted", …
     const char *unlearned;   // why it ended without an update; NULL: it did not
     const char *unevaluated; // why a run that ended by itself has no full evaluation; NULL: it has
+    const char *sampling;    // why evaluation.sampling may be needed; NULL: nothing says so
     const char *precision;   // of what this process publishes
     const char *result_precision;    // of policy.oct, which an earlier process may have made
     const oct_metric_names *metrics; // of what the results have of each

@@ -10,6 +10,7 @@
 
 #include "cli/run/cli_folder.h"
 #include "cli/run/cli_trust.h"
+#include "common/oct_base.h"
 #include "common/oct_file.h"
 #include "common/oct_text.h"
 
@@ -38,6 +39,8 @@ beside_load(cli_folder_env *out, const char *policy, const char *name, bool *is_
     (void)snprintf(out->own_options, sizeof(out->own_options), "%s%s%s%s", config.env.options,
                    has_options && has_models ? "," : "", has_models ? "mjcf_dir=" : "",
                    config.env.mjcf_dir);
+    out->max_steps = config.evaluation.max_steps;
+    out->sampling = config.evaluation.sampling;
     (void)cli_trust_doubts(out->stranger, path, owner, out->own_id);
     return OCT_OK;
 }
@@ -72,11 +75,27 @@ cli_folder_env_choose(cli_folder_env *out, const char *policy, const char *train
     return OCT_OK;
 }
 
+actor_evaluate_request
+cli_folder_env_request(const cli_folder_env *chosen, uint32_t episodes, uint32_t envs,
+                       uint64_t seed)
+{
+    return (actor_evaluate_request){
+        .env_id = chosen->id,
+        .options = chosen->options,
+        .episodes = episodes,
+        .envs = OCT_MIN(envs, episodes),
+        .seed = seed,
+        .sampling = chosen->sampling,
+        .max_steps = chosen->max_steps,
+    };
+}
+
 void
 cli_folder_env_print(const cli_folder_env *chosen)
 {
-    printf("environment %s, options %s (%s)\n", chosen->id,
-           chosen->options[0] != '\0' ? chosen->options : "none", chosen->options_from);
+    printf("environment %s, options %s (%s)%s\n", chosen->id,
+           chosen->options[0] != '\0' ? chosen->options : "none", chosen->options_from,
+           chosen->sampling ? ", sampled actions (evaluation.sampling)" : "");
 }
 
 oct_err

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "actor/actor_evaluate.h"
 #include "cli/run/cli_trust.h"
 #include "common/oct_config.h"
 #include "common/oct_err.h"
@@ -20,6 +21,8 @@ typedef struct cli_folder_env {
     const char *options;            // likewise, with mjcf_dir among them
     const char *options_from;       // where they come from, or why there are none
     bool is_known;                  // something says what the options are
+    uint32_t max_steps;             // evaluation.max_steps beside the policy; 0: none
+    bool sampling;                  // evaluation.sampling beside the policy
     bool is_trusted;                // the user said --trust
     char stranger[CLI_TRUST_BYTES]; // whose word names code (cli_trust_doubts); "": the user's
     char own_id[OCT_CONFIG_TEXT_MAX];
@@ -35,7 +38,12 @@ OCT_CHECKED oct_err cli_folder_env_choose(cli_folder_env *out, const char *polic
                                           const char *trained_on, const char *env_id,
                                           const char *options, bool is_trusted, char *reason,
                                           size_t reason_size);
-// Prints one line: the environment, its options and where they come from.
+// How the policy is evaluated there, as by the run's evaluator; the caller adds the rest. env_id
+// and options point where those of chosen do.
+actor_evaluate_request cli_folder_env_request(const cli_folder_env *chosen, uint32_t episodes,
+                                              uint32_t envs, uint64_t seed);
+// Prints one line: the environment, its options and where they come from, and whether actions are
+// sampled.
 void cli_folder_env_print(const cli_folder_env *chosen);
 // Opens one environment with autoreset. Errors as env_open, and OCT_EINVAL if the folder is not the
 // user's own, names code, and --trust was not given; reason then says what to do. With --trust a

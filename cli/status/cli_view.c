@@ -156,8 +156,9 @@ view_evaluation(cli_view *view)
     double best = number(state, "learner.eval_best"), goal = number(state, "learner.goal");
     double evaluations = number(state, "learner.evaluations");
     double failed = number(state, "learner.eval_failed");
+    double truncated = number(state, "learner.eval_truncated");
     cli_line *line = cli_view_begin(view, "evaluation");
-    cli_line_add(line, "return ");
+    cli_line_add(line, number(state, "learner.eval_sampling") > 0 ? "sampled return " : "return ");
     cli_view_style_on(view, line, best >= goal ? CLI_VIEW_GREEN : CLI_VIEW_BOLD);
     cli_line_add(line, "%s ± %s", cli_text_value(number(state, "learner.eval_return")).text,
                  cli_text_value(number(state, "learner.eval_return_std")).text);
@@ -170,6 +171,9 @@ view_evaluation(cli_view *view)
     if (failed > 0) {
         cli_view_add(line, "", cli_text_count(failed).text,
                      failed == 1 ? " failed episode" : " failed episodes");
+    }
+    if (truncated > 0) {
+        cli_view_add(line, "", cli_text_count(truncated).text, " truncated");
     }
     if (cli_state_evaluators(state) == 0) {
         cli_view_add(line, "no evaluator", "", "");

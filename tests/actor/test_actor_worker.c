@@ -481,6 +481,24 @@ test_evaluator_takes_one_job_at_a_time(void **state)
     actor_job_destroy(NULL);
 }
 
+static void
+test_evaluator_samples_actions_where_the_run_does(void **state)
+{
+    (void)state;
+    notifications = 0;
+    config = fixture_config("CartPole-v1");
+    config.evaluation.sampling = true;
+    actor_worker *worker = actor_worker_create_evaluator(&config, notify, NULL);
+    T_OK(actor_worker_put_job(worker, actor_job_create(fixture_policy(4, 1, 0, 0), 1, 1, 5)));
+    T_OK(actor_worker_start(worker));
+    actor_job *job = evaluator_job(worker); // of a policy that has values only
+    T_ERR(job->err, OCT_EINVAL);
+    assert_non_null(strstr(job->reason, "no distribution to sample actions from: its outputs are "
+                                        "values of actions; it can only act greedily"));
+    actor_job_destroy(job);
+    worker_end(worker);
+}
+
 // While it plays it can be asked how far it is; before and after it plays nothing.
 static void
 test_evaluator_tells_how_far_it_is(void **state)
@@ -540,6 +558,7 @@ main(void)
         cmocka_unit_test(test_worker_and_evaluator_are_not_waited_for_longer_than_asked),
         cmocka_unit_test(test_worker_tells_when_the_environment_is_broken),
         cmocka_unit_test(test_evaluator_takes_one_job_at_a_time),
+        cmocka_unit_test(test_evaluator_samples_actions_where_the_run_does),
         cmocka_unit_test(test_evaluator_tells_how_far_it_is),
         cmocka_unit_test(test_evaluator_stops_in_the_middle),
     };

@@ -73,6 +73,21 @@ test_heads_have_their_outputs(void **state)
 }
 
 static void
+test_only_a_head_with_a_distribution_is_evaluated_by_sampling(void **state)
+{
+    (void)state;
+    oct_config config = external_config();
+    policy_spec spec = fixture_env(OBS, ACTIONS);
+    char reason[256];
+    config.evaluation.sampling = true;
+    config.algo.head = OCT_HEAD_VALUES;
+    T_ERR(algo_make_spec(&config, &spec, NULL, reason, sizeof(reason)), OCT_EINVAL);
+    assert_non_null(strstr(reason, "evaluation.sampling: a policy of this algo.head has no "));
+    config.algo.head = OCT_HEAD_LOGITS;
+    T_OK(algo_make_spec(&config, &spec, NULL, reason, sizeof(reason)));
+}
+
+static void
 test_windows_are_those_of_the_configuration(void **state)
 {
     (void)state;
@@ -282,6 +297,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_what_it_cannot_be_is_refused_in_words),
         cmocka_unit_test(test_heads_have_their_outputs),
+        cmocka_unit_test(test_only_a_head_with_a_distribution_is_evaluated_by_sampling),
         cmocka_unit_test(test_windows_are_those_of_the_configuration),
         cmocka_unit_test(test_without_a_learner_nothing_is_learned),
         cmocka_unit_test(test_what_comes_back_is_taken),

@@ -94,9 +94,12 @@ test_block_shows_every_part_of_a_run(void **state)
     assert_string_equal(line("training"), "return -, with exploration");
     assert_string_equal(line("evaluation"), "return 321.5 ± 12.00 · best of 1: 400.0 · goal 475.0");
     put("learner.eval_failed", 3);
+    put("learner.eval_truncated", 12);
+    put("learner.eval_sampling", 1);
     put("replay.sample_wait_share", 0);
-    draw(100);
-    assert_non_null(strstr(line("evaluation"), " · goal 475.0 · 3 failed episodes"));
+    draw(120);
+    assert_non_null(strstr(line("evaluation"), "sampled return 321.5 ± "));
+    assert_non_null(strstr(line("evaluation"), " · goal 475.0 · 3 failed episodes · 12 truncated"));
     assert_non_null(strstr(line("waiting"), "the learner waits for replay (25 % of its time)"));
     assert_false(has_line("curve")); // of one evaluation
     assert_false(has_line("warning") || has_line("restarts") || has_line("peer"));

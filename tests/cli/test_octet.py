@@ -602,14 +602,28 @@ class WrongInput(Case):
 
     def test_eval_draws_actions_where_there_is_a_distribution(self):
         policies, on = pathlib.Path(__file__).resolve().parents[1] / "data/policy", ["--env", str(PLUGINS / "shape.so"), "--sampling"]
-        for name, outputs in (("relu_int8", "values of actions"), ("atoms_int8", "distributions of returns"),
-                              ("box_fp32", "the actions themselves")):
-            policy = policies / f"{name}.oct"
-            self.refused(["eval", str(policy), *on], f"octet eval: error: '{policy}' has no distribution to sample actions from: its "
-                         f"outputs are {outputs}; leave out --sampling\n", code=1)
+        self.refused(["eval", str(policies / "atoms_int8.oct"), *on, "--options", "obs=6,obs_dtype=3,n=3"], "the policy has no distribution "
+                     "to sample actions from: its outputs are distributions of returns; it can only act greedily\n", code=1)
         on = [str(policies / "logits_int8.oct"), *on, "--options", "obs=5,n=7"]
         self.assertIn("  actions      sampled from the policy's distribution\n", self.octet("eval", *on)[0])
         self.assertIs(json.loads(self.octet("eval", *on, "--json")[0])["sampling"], True)
+
+    def test_a_policy_of_a_run_is_evaluated_as_the_run_does(self):
+        """In an environment whose episodes never end."""
+        run = "run"
+        (self.home / run).mkdir()
+        shutil.copy(pathlib.Path(__file__).resolve().parents[1] / "data/policy/logits_int8.oct", self.home / run / "policy.oct")
+        (self.home / run / "config.yaml").write_text(
+            f"env: {{id: {PLUGINS / 'shape.so'}, options: 'obs=5,n=7,length=0'}}\nevaluation: {{max_steps: 7, sampling: true}}\n")
+        for word, sampling in ((["--json"], True), (["--json", "--greedy"], False)):
+            got = json.loads(self.octet("eval", run, "--episodes", "5", *word)[0])
+            self.assertEqual((got["sampling"], got["truncated_episodes"], got["lengths"]), (sampling, 5, [7] * 5))
+        text, _ = self.octet("eval", run, "--episodes", "5")
+        self.assertIn("\n  truncated    5 of the episodes, after 7 steps (evaluation.max_steps)\n", text)
+        self.refused(["eval", run, "--sampling", "--greedy"], "--sampling and --greedy cannot be used together")
+        text, _ = self.octet("distill", "--hidden", "8", "--updates", "10", "--rounds", "1", "--observations", "64", "--episodes", "3", run)
+        self.assertIn("(config.yaml beside the policy), sampled actions (evaluation.sampling)\n", text)
+        self.assertEqual(text.count("3 of the episodes truncated after 7 steps (evaluation.max_steps)\n"), 2)
 
     def test_eval_tells_of_the_episodes_that_failed(self):
         policy = pathlib.Path(__file__).resolve().parents[1] / "data/policy/atoms_int8.oct"

@@ -81,6 +81,7 @@ test_readers_stand_before_what_a_key_means(void **state)
         {"algo.critics", "d4pg, ddpg, td3, sac: "},
         {"network.critic_hidden", "all but dqn, table, external: "},
         {"network.hidden", "all but table: "},
+        {"evaluation.sampling", "reinforce, sac, ppo, a2c, vtrace, trpo, external: "},
         {"algo.discount", ""}, // all read it
         {"run.seed", ""},      // of no algorithm
     };

@@ -54,7 +54,7 @@ answer(learner_evals *evals, uint32_t evaluator, const learner_eval_order *order
     }
     oct_err err = learner_evals_report(
         evals, evaluator, order->ticket, order->publication->version,
-        &(learner_eval_answer){order->episodes, returns, lengths, metrics, 0}, &result);
+        &(learner_eval_answer){order->episodes, returns, lengths, metrics, 0, 0}, &result);
     OCT_ASSERT(err == OCT_OK || err == OCT_EAGAIN);
 }
 

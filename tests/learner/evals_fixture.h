@@ -86,7 +86,7 @@ answer_as(uint64_t ticket, uint64_t version, uint32_t episodes, double mean,
         lengths[i] = 4;
     }
     return learner_evals_report(evals, holder[ticket % OCT_COUNTOF(holder)], ticket, version,
-                                &(learner_eval_answer){episodes, returns, lengths, NULL, 0},
+                                &(learner_eval_answer){episodes, returns, lengths, NULL, 0, 0},
                                 result);
 }
 

@@ -95,6 +95,44 @@ test_end_by_wall_time_of_the_final_evaluation(void **state)
     json_decref(summary);
 }
 
+// Whether a run whose training episodes had returns of 10 and 20 by turns, and which ends with a
+// greedy return, says that sampled actions do better.
+static bool
+says_sampling(oct_algo_name name, bool sampling, uint64_t episodes, float greedy)
+{
+    folder_end(FOLDER);
+    folder_begin(FOLDER);
+    config.algo.name = name;
+    config.evaluation.sampling = sampling;
+    learner_run *run = run_joined(false);
+    learner_actor *actor = actor_begin(run, 5, WIRE_ROLE_ACTOR);
+    learner_actor *evaluator = actor_begin(run, 6, WIRE_ROLE_EVALUATOR);
+    (void)run_published_evaluated(run, evaluator, greedy, greedy);
+    for (uint64_t i = 1; i <= episodes / 2; i++) {
+        T_OK(report(run, actor, i, 100 * i));
+    }
+    learner_run_finish(run, "interrupted", false);
+    json_t *summary = run_summarised(run);
+    const char *why = json_string_value(json_object_get(summary, "sampling_why"));
+    bool says = why != NULL;
+    assert_true(!says || strstr(why, "mean return of 15; greedy actions have -100;") != NULL);
+    json_decref(summary);
+    return says;
+}
+
+static void
+test_end_says_where_sampled_actions_do_better(void **state)
+{
+    (void)state;
+    assert_true(says_sampling(OCT_ALGO_REINFORCE, false, 20, -100));
+    assert_false(says_sampling(OCT_ALGO_REINFORCE, false, 18, -100));  // too few
+    assert_false(says_sampling(OCT_ALGO_REINFORCE, false, 20, 11));    // within the errors
+    assert_false(says_sampling(OCT_ALGO_REINFORCE, false, 100, 12.5)); // not by much
+    assert_false(says_sampling(OCT_ALGO_REINFORCE, false, 20, 100));
+    assert_false(says_sampling(OCT_ALGO_REINFORCE, true, 20, -100)); // they are evaluated
+    assert_false(says_sampling(OCT_ALGO_DQN, false, 20, -100));      // it samples none
+}
+
 int
 main(void)
 {
@@ -103,6 +141,7 @@ main(void)
         T(test_end_without_a_full_evaluation),
         T(test_end_with_one_full_evaluation),
         T(test_end_by_wall_time_of_the_final_evaluation),
+        T(test_end_says_where_sampled_actions_do_better),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -33,13 +33,15 @@ test_evals_take_answers_only_from_whom_they_asked(void **state)
     newest(1);
     learner_eval_order order = ordered(ONE);
     T_ERR(learner_evals_report(evals, TWO, order.ticket, 1,
-                               &(learner_eval_answer){SCREEN, returns, lengths, NULL, 0}, &result),
+                               &(learner_eval_answer){SCREEN, returns, lengths, NULL, 0, 0},
+                               &result),
           OCT_EINVAL);
     T_ERR(learner_evals_failed(evals, TWO, order.ticket, 1, &stage), OCT_EINVAL);
     assert_false(learner_evals_progress(evals, now_ns, TWO, order.ticket, 1000, 1));
     returns[2] = NAN;
     T_ERR(learner_evals_report(evals, ONE, order.ticket, 1,
-                               &(learner_eval_answer){SCREEN, returns, lengths, NULL, 0}, &result),
+                               &(learner_eval_answer){SCREEN, returns, lengths, NULL, 0, 0},
+                               &result),
           OCT_EPROTO);
     assert_int_equal(result.episodes, 77);
     assert_true(learner_evals_progress(evals, now_ns, ONE, order.ticket, 1000, 1));
@@ -236,10 +238,10 @@ answered_part(const learner_eval_order *order, float from, learner_eval_result *
         returns[i] = from + (float)i;
         lengths[i] = 4;
     }
-    return learner_evals_report(evals, holder[order->ticket % OCT_COUNTOF(holder)], order->ticket,
-                                order->publication->version,
-                                &(learner_eval_answer){order->episodes, returns, lengths, NULL, 0},
-                                result);
+    return learner_evals_report(
+        evals, holder[order->ticket % OCT_COUNTOF(holder)], order->ticket,
+        order->publication->version,
+        &(learner_eval_answer){order->episodes, returns, lengths, NULL, 0, 0}, result);
 }
 
 static void
@@ -423,7 +425,8 @@ test_evals_summarise(void **state)
     newest(1);
     learner_eval_order order = ordered(ONE);
     T_OK(learner_evals_report(evals, ONE, order.ticket, 1,
-                              &(learner_eval_answer){SCREEN, returns, lengths, NULL, 0}, &result));
+                              &(learner_eval_answer){SCREEN, returns, lengths, NULL, 0, 0},
+                              &result));
     assert_int_equal(result.version, 1);
     assert_int_equal(result.episodes, SCREEN);
     T_NEAR(result.mean, 3, 0, 1e-9);
@@ -447,12 +450,12 @@ test_evals_measure_over_all_parts(void **state)
     learner_eval_order first = ordered(ONE), second = ordered(TWO);
     T_ERR(learner_evals_report(evals, TWO, second.ticket, 1,
                                &(learner_eval_answer){second.episodes, returns, lengths,
-                                                      second.episodes == 1 ? two : one, 5},
+                                                      second.episodes == 1 ? two : one, 5, 1},
                                &result),
           OCT_EAGAIN);
     T_OK(learner_evals_report(evals, ONE, first.ticket, 1,
                               &(learner_eval_answer){first.episodes, returns, lengths,
-                                                     first.episodes == 1 ? two : one, 2},
+                                                     first.episodes == 1 ? two : one, 2, 1},
                               &result));
     assert_int_equal(result.episodes, SCREEN);
     assert_int_equal(result.metrics[0].episodes, 3);
@@ -461,6 +464,7 @@ test_evals_measure_over_all_parts(void **state)
     T_NEAR(oct_metric_mean(&result.metrics[1]), 5, 0, 0);
     assert_int_equal(result.metrics[2].episodes, 0);
     assert_int_equal(result.failed, 7);
+    assert_int_equal(result.truncated, 2);
 }
 
 static const oct_metric_names laps = {.count = 1, .name = {"laps"}};
@@ -509,7 +513,7 @@ test_evals_measure_on_over_a_resume(void **state)
     learner_evals_set_evaluators(evals, 2);
     learner_eval_order one = ordered(ONE), two = ordered(TWO);
     T_ERR(learner_evals_report(evals, ONE, one.ticket, 1,
-                               &(learner_eval_answer){one.episodes, returns, lengths, first, 3},
+                               &(learner_eval_answer){one.episodes, returns, lengths, first, 3, 1},
                                &result),
           OCT_EAGAIN);
     resumed(metrics, &length);
@@ -521,11 +525,12 @@ test_evals_measure_on_over_a_resume(void **state)
     oct_reader reader = {.at = metrics, .left = length};
     T_OK(learner_evals_read_metrics(evals, &laps, &reader));
     T_OK(learner_evals_report(evals, TWO, two.ticket, 1,
-                              &(learner_eval_answer){two.episodes, returns, lengths, second, 4},
+                              &(learner_eval_answer){two.episodes, returns, lengths, second, 4, 1},
                               &result));
     assert_int_equal(result.metrics[0].episodes, 2);
     T_NEAR(result.metrics[0].sum, 7, 0, 0);
     assert_int_equal(result.failed, 7);
+    assert_int_equal(result.truncated, 2);
     length = sizeof(metrics);
     resumed(metrics, &length); // as the best that was screened
     metrics[length] = 0;
@@ -536,6 +541,7 @@ test_evals_measure_on_over_a_resume(void **state)
     (void)learner_evals_best(evals, &result);
     T_NEAR(result.metrics[0].sum, 7, 0, 0);
     assert_int_equal(result.failed, 7);
+    assert_int_equal(result.truncated, 2);
     metrics[length - 1] = 0x7f; // of more episodes than were played
     reader = (oct_reader){.at = metrics, .left = length};
     T_ERR(learner_evals_read_metrics(evals, &laps, &reader), OCT_EPROTO);

@@ -79,17 +79,18 @@ test_evals_measure_over_all_evaluations_of_a_version(void **state)
     }
     learner_eval_order full = ordered(ONE);
     T_OK(learner_evals_report(evals, ONE, full.ticket, 1,
-                              &(learner_eval_answer){EPISODES, returns, lengths, often, 2},
+                              &(learner_eval_answer){EPISODES, returns, lengths, often, 2, 1},
                               &result));
     assert_int_equal(result.metrics[0].episodes, 4);
     learner_eval_order confirm = ordered(ONE);
     T_OK(learner_evals_report(evals, ONE, confirm.ticket, 1,
-                              &(learner_eval_answer){EPISODES, returns, lengths, seldom, 3},
+                              &(learner_eval_answer){EPISODES, returns, lengths, seldom, 3, 99},
                               &result));
     assert_int_equal(result.metrics[0].episodes, 6);
     (void)learner_evals_best(evals, &result);
     assert_int_equal(result.metrics[0].episodes, 10);
     assert_int_equal(result.failed, 5);
+    assert_int_equal(result.truncated, 1 + EPISODES); // no more than were played
     T_NEAR(oct_metric_mean(&result.metrics[0]), 0.5, 0, 0);
 }
 
@@ -423,7 +424,7 @@ evaluated_widely(uint64_t version, uint32_t episodes, double mean)
     }
     learner_eval_result result;
     T_OK(learner_evals_report(evals, ONE, order.ticket, version,
-                              &(learner_eval_answer){episodes, returns, lengths, NULL, 0},
+                              &(learner_eval_answer){episodes, returns, lengths, NULL, 0, 0},
                               &result));
 }
 

@@ -98,7 +98,7 @@ metrics_reported(learner_run *run, const char *const *names, const double *sums,
     uint32_t lengths[8] = {1, 1, 1, 1, 1, 1, 1, 1};
     learner_eval_order order;
     T_OK(learner_run_order(run, evaluator->id, &order));
-    static const char *const stats[] = {"evaluation_failed"};
+    static const char *const stats[] = {"evaluation_failed", "evaluation_truncated"};
     wire_report message = {.actor_id = evaluator->id,
                            .session = evaluator->session,
                            .report_sequence = 1,
@@ -107,9 +107,9 @@ metrics_reported(learner_run *run, const char *const *names, const double *sums,
                            .episode_count = order.episodes,
                            .episode_return = returns,
                            .episode_length = lengths,
-                           .stat_count = 1,
+                           .stat_count = 2,
                            .stat_name = stats,
-                           .stat_value = (double[]){12},
+                           .stat_value = (double[]){12, 2},
                            .metric_count = count,
                            .metric_name = names,
                            .metric_sum = sums,
@@ -137,6 +137,8 @@ test_run_shows_what_the_environment_measures(void **state)
     assert_true(isnan(status_of(run, "learner.eval_metric_success_rate")));
     assert_true(status_of(run, "learner.eval_metric_laps") == 3);
     assert_true(status_of(run, "learner.eval_failed") == 12);
+    assert_true(status_of(run, "learner.eval_truncated") == 2);
+    assert_true(status_of(run, "learner.eval_sampling") == 0);
     run_stop(run, "interrupted");
     char *text = folder_read(FOLDER, "metrics.csv");
     assert_non_null(strstr(text, ",eval_metric_success_rate,eval_metric_laps\n"));
@@ -149,6 +151,7 @@ test_run_shows_what_the_environment_measures(void **state)
         T_NEAR(json_number_value(json_object_get(measured, "laps")), 3, 0, 0);
         const json_t *result = json_object_get(root, "return");
         assert_int_equal(json_integer_value(json_object_get(result, "failed_episodes")), 12);
+        assert_int_equal(json_integer_value(json_object_get(result, "truncated_episodes")), 2);
         json_decref(root);
         run = run_begin(true);
         T_OK(learner_run_join(run, &good_env, reason, sizeof(reason)));

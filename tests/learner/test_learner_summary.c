@@ -118,6 +118,7 @@ static const char *const keys[] = {"env",
                                    "unlearned_why",
                                    "env_failures",
                                    "unevaluated_why",
+                                   "sampling_why",
                                    "evaluation_failures"};
 
 static void
@@ -134,8 +135,10 @@ test_summary_has_its_keys(void **state)
                                            .min = 1,
                                            .max = 500,
                                            .failed = 12,
+                                           .truncated = 4,
                                            .metrics = {{25, 100}}};
     summary.last_result = (learner_eval_result){.version = 9, .episodes = 100, .mean = 12};
+    config.evaluation.sampling = true;
     summary.screens = 10;
     summary.screens_mean = 300;
     json_t *root = written(&summary);
@@ -153,6 +156,8 @@ test_summary_has_its_keys(void **state)
     T_NEAR(number(result, "mean"), 480, 0, 0);
     T_NEAR(number(result, "policy_version"), 8, 0, 0);
     T_NEAR(number(result, "failed_episodes"), 12, 0, 0);
+    T_NEAR(number(result, "truncated_episodes"), 4, 0, 0);
+    assert_string_equal(json_string_value(json_object_get(result, "actions")), "sampled");
     const json_t *measured = json_object_get(result, "metrics");
     T_NEAR(number(measured, "success rate"), 0.25, 0, 0);
     assert_true(json_is_null(json_object_get(measured, "laps"))); // in no episode
