@@ -27,6 +27,13 @@ cli_json_text(const char *bytes)
     return out != NULL ? out : json_string("(not UTF-8)");
 }
 
+double
+cli_json_number_of(const json_t *object, const char *name, double fallback)
+{
+    const json_t *value = json_object_get(object, name);
+    return json_is_number(value) ? json_number_value(value) : fallback;
+}
+
 json_t *
 cli_json_hexadecimal(uint64_t value)
 {

@@ -10,6 +10,8 @@
 json_t *cli_json_number(double value);    // null unless it is finite
 json_t *cli_json_text(const char *bytes); // "(not UTF-8)" where it is cut or foreign
 json_t *cli_json_hexadecimal(uint64_t value);
+// What an object has as a number by this name; otherwise fallback.
+double cli_json_number_of(const json_t *object, const char *name, double fallback);
 // What a plain file of a run folder holds; NULL: there is none, or it is no JSON.
 json_t *cli_json_read(const char *path);
 // json_dumps for output: what a terminal may obey, or what reorders text (oct_text_control), is

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "cli/cli_json.h"
+#include "cli/run/cli_doubts.h"
 #include "cli/status/cli_view.h"
 #include "common/oct_base.h"
 #include "common/oct_config_text.h"
@@ -104,6 +105,21 @@ state_json(const cli_state *state)
     return out;
 }
 
+static void
+doubt_add(void *list, const char *label, const char *text)
+{
+    json_t *doubt = json_sprintf("%s: %s", label, text);
+    cli_json_append(list, doubt != NULL ? doubt : cli_json_text(label));
+}
+
+static json_t *
+doubts_json(const json_t *summary)
+{
+    json_t *list = json_array();
+    cli_doubts(summary, doubt_add, list);
+    return list;
+}
+
 // When the file was written, in µs: another time, another file. Null: there is none.
 static json_t *
 stamp_json(const cli_dash_stamp *stamp)
@@ -137,6 +153,7 @@ run_json(const cli_dash_run *run, const oct_config *defaults, uint32_t group,
     cli_json_put(out, "last", last_json(series));
     cli_json_put(out, "summary",
                  series->summary != NULL ? json_incref(series->summary) : json_null());
+    cli_json_put(out, "doubts", doubts_json(series->summary));
     cli_json_put(out, "state", state_json(run->state));
     cli_json_put(out, "policy", stamp_json(&run->policy));
     cli_json_put(out, "video",

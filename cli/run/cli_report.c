@@ -16,6 +16,7 @@
 #include "actor/actor_io.h"
 #include "cli/cli_json.h"
 #include "cli/cli_text.h"
+#include "cli/run/cli_doubts.h"
 #include "cli/run/cli_log.h"
 #include "common/oct_clock.h"
 #include "common/oct_config.h"
@@ -263,14 +264,6 @@ failure_find(char *out, size_t size, const cli_supervisor *supervisor)
 
 // ---- summary.json
 
-// What the summary has as a number by this name; otherwise fallback.
-static double
-number_of(const json_t *summary, const char *name, double fallback)
-{
-    const json_t *value = json_object_get(summary, name);
-    return json_is_number(value) ? json_number_value(value) : fallback;
-}
-
 static json_t *
 summary_read(const char *path)
 {
@@ -379,7 +372,7 @@ cli_report_add_to_summary(const char *path, const cli_report_outcome *outcome)
     const char *why;
     double rejected = cli_state_rejected(outcome->state, &shard, &why);
     char failure[REASON_BYTES] = "";
-    if (number_of(summary, "env_failures", 0) > 0) {
+    if (cli_json_number_of(summary, "env_failures", 0) > 0) {
         failure_find(failure, sizeof(failure), outcome->supervisor);
     }
     (void)json_object_set_new(summary, "batches_rejected",
@@ -408,7 +401,7 @@ double
 cli_report_updates(const char *summary_path)
 {
     json_t *summary = summary_read(summary_path);
-    double updates = number_of(summary, "updates", NAN);
+    double updates = cli_json_number_of(summary, "updates", NAN);
     json_decref(summary);
     return updates;
 }
@@ -436,30 +429,28 @@ print_return(FILE *out, const json_t *summary, const cli_report_outcome *outcome
 {
     const cli_state *state = outcome->state;
     const json_t *result = json_object_get(summary, "return");
-    double mean = number_of(result, "mean", cli_state_number(state, "learner.eval_return"));
+    double mean =
+        cli_json_number_of(result, "mean", cli_state_number(state, "learner.eval_return"));
     if (isnan(mean)) {
         print_no_return(out, outcome);
         return;
     }
-    double std = number_of(result, "std", cli_state_number(state, "learner.eval_return_std"));
+    double std =
+        cli_json_number_of(result, "std", cli_state_number(state, "learner.eval_return_std"));
     double episodes =
-        number_of(result, "episodes", cli_state_number(state, "learner.eval_episodes"));
+        cli_json_number_of(result, "episodes", cli_state_number(state, "learner.eval_episodes"));
     const char *precision = json_string_value(json_object_get(result, "precision"));
     bool chose_it = json_is_false(json_object_get(result, "final"));
     bool is_saved = precision != NULL && access("policy.oct", R_OK) == 0;
-    fprintf(out, "  return     %s ± %s over %s episode%s, %s%s%s\n", cli_text_value(mean).text,
-            cli_text_value(std).text, cli_text_count(episodes).text, oct_text_plural(episodes),
+    const char *actions = json_string_value(json_object_get(result, "actions"));
+    bool is_sampled = actions != NULL && strcmp(actions, "sampled") == 0;
+    fprintf(out, "  return     %s ± %s over %s %sepisode%s, %s%s%s\n", cli_text_value(mean).text,
+            cli_text_value(std).text, cli_text_count(episodes).text, is_sampled ? "sampled " : "",
+            oct_text_plural(episodes),
             is_saved ? cli_text_plain(precision, SIZE_MAX).text : "of a policy that was not saved",
             is_saved ? " policy" : "",
             chose_it ? "; the policy was selected by these episodes, so the mean is biased upwards"
                      : "");
-    double failed = number_of(result, "failed_episodes", 0);
-    if (failed > 0) {
-        fprintf(out,
-                "  failed     %.0f further episode%s, repeated: the return counts only episodes "
-                "that did not fail (log/evaluator.log)\n",
-                failed, oct_text_plural(failed));
-    }
 }
 
 // What the environment itself measured of the policy that ships, as octet eval prints it.
@@ -486,19 +477,21 @@ print_last(FILE *out, const json_t *summary)
 {
     const json_t *last = json_object_get(summary, "last_return");
     const json_t *screens = json_object_get(summary, "last_screens");
-    double mean = number_of(last, "mean", NAN), screened = number_of(screens, "mean", NAN);
+    double mean = cli_json_number_of(last, "mean", NAN),
+           screened = cli_json_number_of(screens, "mean", NAN);
     if (isnan(mean) && isnan(screened)) {
         return;
     }
     fprintf(out, "  last       ");
     if (!isnan(mean)) {
-        double episodes = number_of(last, "episodes", NAN);
+        double episodes = cli_json_number_of(last, "episodes", NAN);
         fprintf(out, "%s ± %s over %s episode%s%s", cli_text_value(mean).text,
-                cli_text_value(number_of(last, "std", NAN)).text, cli_text_count(episodes).text,
-                oct_text_plural(episodes), isnan(screened) ? "" : "; ");
+                cli_text_value(cli_json_number_of(last, "std", NAN)).text,
+                cli_text_count(episodes).text, oct_text_plural(episodes),
+                isnan(screened) ? "" : "; ");
     }
     if (!isnan(screened)) {
-        double count = number_of(screens, "count", NAN);
+        double count = cli_json_number_of(screens, "count", NAN);
         fprintf(out, "%s over %s short evaluation%s", cli_text_value(screened).text,
                 cli_text_count(count).text, oct_text_plural(count));
     }
@@ -508,7 +501,7 @@ print_last(FILE *out, const json_t *summary)
 static void
 print_grams(FILE *out, const json_t *object)
 {
-    double gco2 = number_of(object, "gco2", NAN);
+    double gco2 = cli_json_number_of(object, "gco2", NAN);
     if (isfinite(gco2)) {
         fprintf(out, ", %.3g g of CO2", gco2);
     }
@@ -522,70 +515,27 @@ print_energy(FILE *out, const json_t *summary)
     const json_t *model = json_object_get(energy, "model");
     const char *source = json_string_value(json_object_get(energy, "source"));
     if (source != NULL) {
-        fprintf(out, "  energy     %.3g J", number_of(energy, "joules", NAN));
+        fprintf(out, "  energy     %.3g J", cli_json_number_of(energy, "joules", NAN));
         print_grams(out, energy);
         fprintf(out, ": %s of the %.3g J that %s measured in %s\n",
-                cli_text_share(number_of(energy, "cpu_share", NAN)).text,
-                number_of(energy, "machine_joules", NAN),
+                cli_text_share(cli_json_number_of(energy, "cpu_share", NAN)).text,
+                cli_json_number_of(energy, "machine_joules", NAN),
                 strcmp(source, "command") == 0 ? "the command" : "the processors",
-                cli_text_seconds(number_of(energy, "measured_s", NAN)).text);
+                cli_text_seconds(cli_json_number_of(energy, "measured_s", NAN)).text);
     }
     if (json_is_object(model)) {
-        fprintf(out, "  model      %.3g J", number_of(model, "joules", NAN));
+        fprintf(out, "  model      %.3g J", cli_json_number_of(model, "joules", NAN));
         print_grams(out, model);
         fprintf(out, ": not measured, but %s of CPU time at %g W for a busy core\n",
-                cli_text_seconds(number_of(energy, "cpu_s", NAN)).text,
-                number_of(model, "watts", NAN));
+                cli_text_seconds(cli_json_number_of(energy, "cpu_s", NAN)).text,
+                cli_json_number_of(model, "watts", NAN));
     }
 }
 
-// First of all: the return below is not what it seems.
 static void
-print_unevaluated(FILE *out, const json_t *summary)
+print_doubt(void *out, const char *label, const char *text)
 {
-    const char *why = json_string_value(json_object_get(summary, "unevaluated_why"));
-    if (why != NULL) {
-        fprintf(out,
-                "  evaluation %s: short evaluations chose the policy, if any did "
-                "(log/evaluator.log)\n",
-                cli_text_plain(why, SIZE_MAX).text);
-    }
-}
-
-// What was done for nothing: a run without an update, steps that failed or that replay did not
-// take, updates that changed nothing.
-static void
-print_lost(FILE *out, const json_t *summary)
-{
-    const char *why = json_string_value(json_object_get(summary, "batches_rejected_why"));
-    const char *unlearned = json_string_value(json_object_get(summary, "unlearned_why"));
-    const char *failure = json_string_value(json_object_get(summary, "env_failures_why"));
-    double failures = number_of(summary, "env_failures", 0);
-    double rejected = number_of(summary, "batches_rejected", 0);
-    double refused = number_of(summary, "updates_refused", 0);
-    if (unlearned != NULL) {
-        fprintf(out, "  learned    nothing: %s (log/learner.log)\n",
-                cli_text_plain(unlearned, SIZE_MAX).text);
-    }
-    if (failures > 0) {
-        fprintf(out, "  failed     %.0f environment step%s, left out%s%s (log/actor-*.log)\n",
-                failures, oct_text_plural(failures), failure != NULL ? "; the last in " : "",
-                failure != NULL ? cli_text_plain(failure, SIZE_MAX).text : "");
-    }
-    double in_evaluators = number_of(summary, "evaluation_failures", 0);
-    if (in_evaluators > 0) {
-        fprintf(out, "  failed     %.0f step%s or reset%s in evaluations (log/evaluator.log)\n",
-                in_evaluators, oct_text_plural(in_evaluators), oct_text_plural(in_evaluators));
-    }
-    if (rejected > 0) {
-        cli_plain_text plain = cli_text_plain(why != NULL ? why : "", SIZE_MAX);
-        fprintf(out, "  rejected   %.0f batch%s by replay%s%s (log/replay.log)\n", rejected,
-                rejected == 1 ? "" : "es", plain.text[0] != '\0' ? ": " : "", plain.text);
-    }
-    if (refused > 0) {
-        fprintf(out, "  refused    %.0f update%s, which changed nothing (log/learner.log)\n",
-                refused, oct_text_plural(refused));
-    }
+    fprintf(out, "  %-10s %s\n", label, text);
 }
 
 void
@@ -608,16 +558,18 @@ cli_report_print(FILE *out, const char *summary_path, const cli_report_outcome *
                           : json_is_true(solved)  ? ": solved"
                           : json_is_false(solved) ? ": not solved"
                                                   : "";
-    double steps = number_of(summary, "env_steps", cli_state_number(state, "learner.env_steps"));
-    double updates = number_of(summary, "updates", cli_state_number(state, "learner.updates"));
-    double wall_s = number_of(summary, "learner_wall_s", cli_state_number(state, "learner.wall_s"));
+    double steps =
+        cli_json_number_of(summary, "env_steps", cli_state_number(state, "learner.env_steps"));
+    double updates =
+        cli_json_number_of(summary, "updates", cli_state_number(state, "learner.updates"));
+    double wall_s =
+        cli_json_number_of(summary, "learner_wall_s", cli_state_number(state, "learner.wall_s"));
     fprintf(out, "%s %s%s\n", outcome->env_id, ending_of(summary, outcome), verdict);
-    print_unevaluated(out, summary);
+    cli_doubts(summary, print_doubt, out); // first: the return below may not be what it seems
     print_return(out, summary, outcome);
     print_metrics(out, summary);
     print_last(out, summary);
     cli_report_print_spent(out, wall_s, steps, updates);
-    print_lost(out, summary);
     print_energy(out, summary);
     fprintf(out, "  folder     %s\n", outcome->folder);
     bool has_policy = !failed && access("policy.oct", R_OK) == 0;
@@ -659,7 +611,8 @@ cli_report_print_ended(FILE *out, const char *folder, const oct_config *config)
         .env_id = config->env.id,
         .state = state,
         .exit_reason = shown.text,
-        .exit_code = number_of(supervisor, "exit_code", 0) == 1, // as cli_report_print asks
+        .exit_code =
+            cli_json_number_of(supervisor, "exit_code", 0) == 1, // as cli_report_print asks
         .can_resume = learner_checkpoints_any("."),
     };
     if (has_summary) {

@@ -139,6 +139,25 @@ test_ended_without_a_full_evaluation(void **state)
     assert_non_null(strstr(text, "\n  failed     6 steps or resets in evaluations"));
 }
 
+// What the return is of stands before it.
+static void
+test_ended_says_what_makes_the_return_questionable(void **state)
+{
+    (void)state;
+    put("summary.json",
+        "{\"return\": {\"mean\": 5, \"std\": 1, \"episodes\": 10, \"precision\": \"int8\", "
+        "\"actions\": "
+        "\"sampled\", \"failed_episodes\": 1, \"truncated_episodes\": 4}, \"sampling_why\": "
+        "\"greedy\\u001b[2J\", \"supervisor\": {\"exit_reason\": \"finished\"}}");
+    const char *at =
+        strstr(shown(false), "CartPole-v1 finished\n  failed     1 further episode, repeated: ");
+    assert_non_null(at);
+    at = strstr(at, "\n  truncated  4 of the 10 episodes of the return, by evaluation.max_steps\n"
+                    "  sampling   greedy?[2J\n"
+                    "  return     5.00 ± 1.00 over 10 sampled episodes, ");
+    assert_non_null(at);
+}
+
 // Of a run that was resumed: the time of all its commands, as its steps and updates are.
 static void
 test_ended_spent_is_of_the_whole_run(void **state)
@@ -159,6 +178,7 @@ main(void)
         cmocka_unit_test(test_ended_with_a_file_of_any_size),
         cmocka_unit_test(test_ended_with_a_strange_summary),
         cmocka_unit_test(test_ended_without_a_full_evaluation),
+        cmocka_unit_test(test_ended_says_what_makes_the_return_questionable),
         cmocka_unit_test(test_ended_spent_is_of_the_whole_run),
     };
     return cmocka_run_group_tests(tests, setup, teardown);

@@ -616,6 +616,23 @@ class Browser(Page):
             self.assertEqual(float(text) if isinstance(want, float) else text, want if isinstance(want, (float, str)) else json.dumps(want), key)
         self.assert_quiet()
 
+    def test_a_questionable_end_is_shown_whole(self):
+        summary = dash_runs.make_run(self.runs / "a", 1)
+        summary |= {"unevaluated_why": "2 full evaluations failed", "evaluation_failures": 6, "return": summary["return"] | {"actions": "sampled"}}
+        (self.runs / "a" / "summary.json").write_text(json.dumps(summary), encoding="utf-8")
+        self.dash()
+        self.when_read()
+        self.octet("report", "runs", "--html", "x.html")
+        doubts = ["evaluation: 2 full evaluations failed: short evaluations chose the policy, if any did (log/evaluator.log)",
+                  "failed: 6 steps or resets in evaluations (log/evaluator.log)"]
+        for url in (f"http://localhost:{self.port}/", "file://" + urllib.parse.quote(str(self.home / "x.html"))):
+            self.open(url)
+            self.assertEqual(self.row(1)[1], "ended: solved without a full evaluation (2 warnings)")
+            self.assertIn("sampled 488.3", self.row(1)[4])
+            shown = wait_for("details are shown", lambda: self.run_js("[...document.querySelectorAll('.doubt')].map((p) => p.textContent)"))
+            self.assertEqual(shown, doubts)
+            self.assert_quiet()
+
     def test_values_equal_the_summary(self):
         summaries = [dash_runs.make_run(self.runs / f"pole-{seed}", seed) for seed in [1, 2, 3]]
         self.dash()

@@ -590,7 +590,7 @@ def test_a_run_tells_of_the_episodes_that_failed():
                             "--set", "run.env_steps=5000", "--set", "run.stop_at_return=none"), run)
         assert summary(run)["return"]["failed_episodes"] == 3, summary(run)
         assert column(run, "eval_failed") == 3
-        assert re.search(r"^  return     5\.00 ± 0\.00 over .*\n  failed     3 further episodes, repeated", text, re.M), text
+        assert re.search(r"^  failed     3 further episodes, repeated: .*\n(.*\n)*  return     5\.00 ± 0\.00 over ", text, re.M), text
         unsound = [line for line in (run / "log/evaluator.log").read_text().splitlines() if "ACTOR-ENV-UNSOUND" in line]
         assert len(unsound) == 1 and "the reward is not finite; such episodes are repeated" in unsound[0], unsound
         for command, rows in ((["quantize", run], 5), (["distill", run, "--hidden", "8", "--out", folder / "small.oct"], 2)):
@@ -1352,9 +1352,12 @@ def test_episodes_of_an_environment_without_end_are_truncated():
     """An evaluation ends all the same, with the return of as many steps as evaluation.max_steps allows."""
     with scratch() as folder:
         run = folder / "run"
-        finish(train(run, "--set", f"env.id={BUILD}/tests/envs/shape.so", "--set", "env.options=n=2,length=0,limit=0",
-                     "--set", "run.env_steps=20000", "--set", "evaluation.max_steps=300"), run, 0, 120)
+        text = finish(train(run, "--set", f"env.id={BUILD}/tests/envs/shape.so", "--set", "env.options=n=2,length=0,limit=0",
+                            "--set", "run.env_steps=20000", "--set", "evaluation.max_steps=300"), run, 0, 120)
         assert summary(run)["return"]["mean_length"] == 300 and summary(run)["return"]["failed_episodes"] == 0, summary(run)
+        episodes = summary(run)["return"]["episodes"]
+        assert summary(run)["return"]["truncated_episodes"] == episodes, summary(run)
+        assert f"\n  truncated  {episodes} of the {episodes} episodes of the return, by evaluation.max_steps\n" in text, text
         assert logged(run, "ACTOR-EPISODES-TRUNCATED", "evaluator")
         assert logged(run, "did not end within 300 steps and were truncated (evaluation.max_steps", "evaluator")
 

@@ -241,8 +241,9 @@
   function returnCell(run) {
     const result = finalReturn(run);
     if (result) {
-      return el('td', {data: {run: run.id, key: 'return.mean', value: result.mean}, title: `policy.oct (${result.precision}) over ${result.episodes} episodes`},
-        number(result.mean) + ' ± ' + number(result.std));
+      const sampled = result.actions === 'sampled' ? 'sampled ' : '';
+      return el('td', {data: {run: run.id, key: 'return.mean', value: result.mean}, title: `policy.oct (${result.precision}) over ${result.episodes} ${sampled}episodes`},
+        sampled + number(result.mean) + ' ± ' + number(result.std));
     }
     return el('td', {className: 'soft', title: 'last evaluation; the run has no result yet'}, number(run.last.eval_return));
   }
@@ -271,7 +272,9 @@
     const unknown = 'there is no summary, and only its owner may look at the locks in its folder';
     const why = run.why ? 'its configuration is not understood: ' + run.why : run.status === 'silent' ? silent : run.status === 'unknown' ? unknown : '';
     const words = run.status === 'ended' && run.summary.reason ? 'ended: ' + run.summary.reason : run.status;
-    return el('td', {className: 'text ' + run.status, title: why}, words);
+    const part = run.summary && run.summary.unevaluated_why ? ' without a full evaluation' : '';
+    const doubts = run.doubts.length > 0 ? el('span', {className: 'silent'}, ` (${run.doubts.length} warning${run.doubts.length > 1 ? 's' : ''})`) : '';
+    return el('td', {className: 'text ' + run.status, title: [why, ...run.doubts].join('\n').trim()}, words + part, doubts);
   }
 
   // runs: whose box it is when it is clicked.
@@ -590,6 +593,7 @@
     if (run.id !== focus) return;
     shown = now;
     replace('details', el('h2', {}, swatch(run.group), run.name), el('p', {className: 'soft'}, run.folder), waiting(run),
+      ...run.doubts.map((text) => el('p', {className: 'doubt silent'}, text)),
       el('div', {className: 'columns'}, replay(run), weights, video(run), summary(run)), peers(run));
   }
 
