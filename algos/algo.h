@@ -33,8 +33,7 @@ typedef struct algo_wants {
     uint32_t steps;  // n-step windows: n; sequences and rollouts: T
     uint32_t stride; // sequences: rows from one window's start to the next; 0: one per episode
     bool each_once;  // oldest first, each window once, whichever replay.sampler is set
-    bool any_policy; // with each_once: actions of older policies are as useful as those of the
-                     // newest
+    bool any_policy; // with each_once: actions of older policies are as useful as new ones
     // Windows with actions of policies more than this many versions old are dropped. 0: sequences
     // are never dropped, rollouts must be of the newest version.
     uint32_t lag_max;

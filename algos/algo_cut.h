@@ -9,8 +9,9 @@
 // that happens often, the values that critics learn stay near the end, and actions that differ look
 // alike.
 typedef struct algo_cut {
-    float below, above; // how much means rose at the lower end and fell at the upper end: averages
-                        // over rows, as shares of the support's range; >= 0
+    // How far means rose at the lower end and fell at the upper end: averages over rows, as shares
+    // of the support's range; >= 0.
+    float below, above;
 } algo_cut;
 
 // before[B]: the means of the distributions of returns from the next step on. after[B]: the means

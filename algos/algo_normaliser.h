@@ -50,8 +50,8 @@ OCT_CHECKED oct_err algo_normaliser_check(const oct_config *config, const policy
 void algo_normaliser_init(algo_normaliser *n, nn_context *context, uint32_t count);
 void algo_normaliser_fini(algo_normaliser *n);
 
-// Adds x[rows][count], this rank's rows of an update, and those of all other ranks to the next
-// statistics, and normalises x in place with the current ones. x is finite. A collective.
+// Adds x[rows][count], this rank's rows of an update, and the rows of all other ranks to the next
+// statistics, and normalises x in place with the current statistics. x is finite. A collective.
 void algo_normaliser_take(algo_normaliser *n, group *all, float *x, uint32_t rows);
 // Normalises other rows in place, with the current statistics.
 void algo_normaliser_apply(const algo_normaliser *n, float *x, uint32_t rows);

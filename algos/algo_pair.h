@@ -18,10 +18,10 @@ typedef struct algo_pair {
     nn_trainer policy;
     nn_trainer value;
     algo_head head;
-    size_t deviation_at, deviation_count; // offset and number of log deviations in the policy's
-                                          // parameters; 0 for a softmax
-    float value_rate_ratio;               // the value's learning rate divided by the policy's
-    algo_projection projection;           // project is NULL: none
+    // Offset and number of log deviations in the policy's parameters; 0 for a softmax.
+    size_t deviation_at, deviation_count;
+    float value_rate_ratio;        // the value's learning rate divided by the policy's
+    algo_projection projection;    // project is NULL: none
     float *policy_weights;         // [params], the projected weights; NULL without a projection
     float *policy_raw;             // [params], what an update projects; NULL without a projection
     const algo_normaliser *inside; // normalises what the networks read; NULL: nothing does

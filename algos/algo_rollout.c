@@ -323,7 +323,7 @@ algo_rollout_begin(algo_rollout *r, const algo_batch *batch, float *numbers)
     r->steps_before[1] = r->pair.value.steps;
     r->rng_before = r->rng;
     r->scale_before = r->scale;
-    if (group_rank(r->base.group) > 0) { // its own order; rank 0's generator is the one that stays
+    if (group_rank(r->base.group) > 0) { // its own order; only rank 0's generator stays
         uint64_t seed = oct_rng_mix(oct_rng_mix(0, r->rng.state), group_rank(r->base.group));
         oct_rng_init(&r->rng, seed, ORDER_STREAM);
     }

@@ -54,8 +54,7 @@ typedef struct algo_rollout {
     uint64_t steps_before[2]; // of the policy and of the value
     oct_rng rng_before;
     algo_reward_scale scale_before;
-    float *raw_before; // parameters of both networks before algo_pair_enter; NULL without
-                       // normalisation
+    float *raw_before; // both networks before algo_pair_enter; NULL without normalisation
 } algo_rollout;
 
 // algo_ops' make_spec. OCT_EINVAL also if observations cannot be normalised as configured.
@@ -74,6 +73,7 @@ void algo_rollout_fini(algo_rollout *r);
 // and Schulman 2021, equation 6) to the policy before the update; in the latter case weight is the
 // importance weight between those two, if algo.correction asks for it. Fills the numbers value and
 // explained_variance.
+//
 // Errors, after which there is nothing to undo: those of algo_rows_take, on any rank; OCT_EINVAL if
 // the ranks' numbers of rows differ so much that the largest minibatch has no room.
 OCT_CHECKED oct_err algo_rollout_begin(algo_rollout *r, const algo_batch *batch, float *numbers);

@@ -13,7 +13,7 @@
 #define ALGO_SHARED_NUMBERS_MAX 8
 
 typedef struct algo_shared_number {
-    void *own, *shared;
+    void *own, *shared; // the algorithm's number, and its copy in memory (NULL: only measured)
     size_t bytes;
 } algo_shared_number;
 
@@ -21,8 +21,8 @@ typedef struct algo_sharing {
     nn_carver carver; // base NULL: nothing is shared yet, only measured
     uint32_t learner; // 0: the first learner, whose state all begin with
     uint32_t net_count, number_count;
-    nn_net *net[ALGO_SHARED_NETS_MAX];
-    algo_shared_number number[ALGO_SHARED_NUMBERS_MAX];
+    nn_net *net[ALGO_SHARED_NETS_MAX];                  // borrowed; algo_fetch renews their copies
+    algo_shared_number number[ALGO_SHARED_NUMBERS_MAX]; // [0]: the count of updates
 } algo_sharing;
 
 // Adds a network, a trainer with its count of steps, or another number to the shared state.

@@ -18,8 +18,8 @@ typedef struct algo_target {
 } algo_target;
 
 algo_target algo_target_of(const oct_config *config);
-// Returns the greedy action of choose[A]: the first of equal ones. A NaN never replaces the action
-// before it.
+// Returns the greedy action of choose[A]: the first of equal ones. A comparison with NaN keeps the
+// earlier action.
 uint32_t algo_target_best(const float *choose, uint32_t A);
 // Returns the value of s' by value[A]. choose[A] determines the best actions; for double Q-learning
 // it comes from another network. taken: a', or -1. q_learning takes algo_target_best.

@@ -52,7 +52,7 @@ head_name(policy_head head)
     return names[head];
 }
 
-// Describes a layer in words, such as "4 -> 64, relu".
+// Writes a description of a layer, such as "4 -> 64, relu".
 static void
 shape_words(const nn_layer *layer, char *out, size_t size)
 {

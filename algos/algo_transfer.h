@@ -16,7 +16,7 @@
 // statistics restart, and the networks stay the same functions of observations until these are
 // settled (algo_normaliser.h).
 //
-// Moments, counts of updates and generators stay those of a beginning.
+// Moments, counts of updates and generators are not taken: they stay as they were created.
 //
 // Threads: as algo.h; before the first update. Allocates during the call.
 

@@ -1,6 +1,6 @@
 // V-trace, the off-policy actor-critic of IMPALA (Espeholt et al. 2018). It learns from each
-// sequence once; the policies that acted may be a few versions older than the one that learns, and
-// in eight bits. Actors never wait.
+// sequence once; the policies that acted may be a few versions older than the policy that learns,
+// and in eight bits. Actors never wait.
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

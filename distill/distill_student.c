@@ -31,8 +31,7 @@ struct distill_student {
     float *rounded; // [params], output of the projector
     quantizer_observed *observed; // NULL: observations are bytes
     float unit;                   // factor for bytes (policy_byte_unit); 1 for other observations
-    float value_mean, value_unit; // VALUES: a learned number is (value - value_mean) / value_unit;
-                                  // otherwise 0 and 1
+    float value_mean, value_unit; // VALUES: learned number = (value - value_mean) / value_unit
     uint64_t updates;             // steps taken
     float *x;                     // [batch][obs_count], scaled
     float *want;                  // [batch][outputs], scaled

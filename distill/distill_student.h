@@ -12,8 +12,8 @@
 // (quantizer_observed.h), if distill_begin has at least QUANTIZER_OBSERVED_LEAST rows; otherwise it
 // reads them as they are. It reads bytes in a unit that fits the largest byte of distill_begin
 // (policy_byte_unit). It learns values minus their mean, in units of their deviation. So a learning
-// rate suits every policy. The policy that distill_image makes reads and answers
-// in the original units.
+// rate suits every policy. The policy that distill_image makes reads and answers in the original
+// units.
 //
 // The student has the teacher's head, but of a distribution of returns it learns the mean, as
 // values. Separate deviations of a Gaussian are copied.
@@ -29,8 +29,9 @@ typedef struct distill_options {
     uint32_t hidden_count;
     policy_activation activation; // of hidden layers
     distill_kind kind;
-    double temperature;         // with KL: of logits, T itself; of values, T in units of the mean
-                                // difference between the best and the worst action
+    // With KL: of logits, T itself; of values, T in units of the mean difference between the best
+    // and the worst action.
+    double temperature;
     policy_precision precision; // the precision that learn's aware rounds to
     quantizer_method method;    // of that rounding
     uint32_t batch;             // the most rows in a call of distill_learn

@@ -15,7 +15,7 @@
 #define SPINS       1000u // rounds, about 20 microseconds in all
 #define GIVES_WAY   200u  // rounds of sched_yield
 #define SLEEP_NS    50000
-#define LONG_SLEEPS 200u // rounds of SLEEP_NS, before those of a millisecond
+#define LONG_SLEEPS 200u // rounds that sleep SLEEP_NS; later rounds sleep LONG_NS
 #define LONG_NS     1000000
 
 void

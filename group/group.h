@@ -95,7 +95,7 @@ void group_mean_own(group *g, float *x, size_t count, size_t apart);
 void group_share(group *g, float *x, size_t count, size_t apart);
 // Like group_share, for an x that was the same on all ranks before each changed its own part:
 // group_keep comes before the change, group_share_steps after it. With group_set_bf16 the changes
-// are rounded to bfloat16, on all ranks alike, including the one that made them.
+// are rounded to bfloat16, on all ranks alike, including the rank that made them.
 void group_keep(group *g, const float *x, size_t count);
 void group_share_steps(group *g, float *x, size_t count, size_t apart);
 // Switches bfloat16 on or off for means and steps: half the bytes are sent, and each number has a

@@ -15,6 +15,7 @@
 
 // Sets the thread count of OpenBLAS and makes OpenBLAS reserve its work space. Returns the name of
 // the kernel family that OpenBLAS chose ("SkylakeX", static storage).
+//
 // warning receives one line for the user if OpenBLAS was measured to be slow and there is a remedy,
 // otherwise "". With one thread nothing is measured, because Octet's own kernels, where this CPU
 // has them, do all products.

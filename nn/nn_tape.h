@@ -13,6 +13,7 @@ typedef struct nn_tape {
     void *block;
 } nn_tape;
 
+// Like nn_net_init.
 void nn_tape_init(nn_tape *tape, nn_context *context, const policy_spec *spec, uint32_t rows_max);
 // Like nn_net_init_params, or nn_net_init_residual.
 void nn_tape_init_params(nn_tape *tape, nn_context *context, const policy_spec *spec, bool residual,

@@ -23,14 +23,12 @@ typedef struct nn_trainer {
     nn_tape tape;
     nn_adam adam;
     const nn_reparam *reparam; // borrowed; NULL: the parameters are the weights
-    const float *noise; // the sample behind the weights of the last forward; set and owned by the
-                        // net's owner
-    uint64_t steps;     // Adam steps taken
-    group_block gradients; // owns gradient; the other ranks of a group read the gradient here
+    const float *noise;        // the owner's: the sample behind the weights of the last forward
+    uint64_t steps;            // Adam steps taken
+    group_block gradients;     // owns gradient; the other ranks of a group read the gradient here
     group_block params; // owns the net's params, which the other ranks read; empty without a group
     float *gradient;    // [param_count]
-    float *weight_gradient; // [weight_count], by the weights; the same array as gradient without
-                            // reparam
+    float *weight_gradient; // [weight_count], by the weights; is gradient if reparam is NULL
     float *m;               // [param_count], first moments
     float *v;               // [param_count], second moments
     bool moments_apart;     // each rank of the group has current moments of its own part only
@@ -39,6 +37,7 @@ typedef struct nn_trainer {
     void *block;
 } nn_trainer;
 
+// Makes a chain that learns its weights, like nn_net_init.
 void nn_trainer_init(nn_trainer *trainer, nn_context *context, const policy_spec *spec,
                      uint32_t rows_max, const nn_adam *adam);
 // Makes a residual net, like nn_net_init_residual.
