@@ -94,7 +94,7 @@ oct_file_read_owner(const char *path, size_t bytes_max, uint8_t **out, size_t *o
         return err_from_errno();
     }
     *owner = found.st_uid;
-    bool is_too_large = S_ISREG(found.st_mode) && (uint64_t)found.st_size > bytes_max;
+    bool is_too_large = S_ISREG(found.st_mode) && !oct_file_check_size(&found, bytes_max);
     oct_err err = is_too_large ? OCT_EINVAL : read_all(fd, bytes_max, out, out_length);
     close_quietly(fd);
     return err;

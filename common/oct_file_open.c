@@ -3,9 +3,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <pthread.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -452,6 +452,31 @@ oct_file_open_input(const char *path, struct stat *found)
         *found = status;
     }
     return fd;
+}
+
+bool
+oct_file_check_size(const struct stat *found, uint64_t bytes_max)
+{
+    if ((uint64_t)found->st_size <= bytes_max) {
+        return true;
+    }
+    char text[sizeof(refusal.text)];
+    (void)snprintf(text, sizeof(text), "it has %" PRIu64 " bytes, and at most %" PRIu64 " are read",
+                   (uint64_t)found->st_size, bytes_max);
+    return refuse(EFBIG, text);
+}
+
+FILE *
+oct_file_stream_bounded(const char *path, uint64_t bytes_max)
+{
+    struct stat found;
+    int fd = oct_file_open(path, O_RDONLY, 0, &found);
+    bool is_read = fd >= 0 && oct_file_check_size(&found, bytes_max);
+    FILE *file = is_read ? fdopen(fd, "r") : NULL;
+    if (file == NULL) {
+        descriptor_close(fd);
+    }
+    return file;
 }
 
 FILE *

@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <sys/stat.h>
 
@@ -28,6 +29,7 @@
 //   EISDIR   a folder
 //   ENOTSUP  a pipe, a socket or a device
 //   EPERM    it may not be written to, as above
+//   EFBIG    it is larger than its reader allows
 // oct_file_strerror returns a text for them. Threads: any; oct_file_confine before others start.
 
 #define OCT_FILE_PATH_MAX 4096
@@ -56,6 +58,10 @@ int oct_file_open_at(int folder, const char *name, int flags, mode_t mode, struc
 int oct_file_open_input(const char *path, struct stat *found);
 // fopen with mode "r", "r+", "a", "w" or "wx".
 FILE *oct_file_stream(const char *path, const char *mode);
+// The same with mode "r" for a reader that reads to the end: the file has at most bytes_max bytes.
+FILE *oct_file_stream_bounded(const char *path, uint64_t bytes_max);
+// EFBIG if an open file is larger; a file with holes has its full size without using a disk.
+bool oct_file_check_size(const struct stat *found, uint64_t bytes_max);
 // Opens a folder: to read it, or (is_path) only to open what is in it.
 int oct_file_open_folder(const char *path, bool is_path);
 DIR *oct_file_open_entries(const char *path);

@@ -11,7 +11,8 @@
 #include "common/oct_file.h"
 #include "common/oct_text.h"
 
-#define COLUMNS_MAX (1u << 20)
+#define COLUMNS_MAX    (1u << 20)
+#define FILE_BYTES_MAX (UINT64_C(4) << 30)
 
 struct env_csv {
     FILE *file;
@@ -98,7 +99,7 @@ header_read(env_csv *csv)
 oct_err
 env_csv_open(env_csv **out, const char *path, char *reason, size_t reason_size)
 {
-    FILE *file = oct_file_stream(path, "r");
+    FILE *file = oct_file_stream_bounded(path, FILE_BYTES_MAX);
     if (file == NULL) {
         snprintf(reason, reason_size, "%s: %s", path, oct_file_strerror(errno));
         return errno == ENOENT ? OCT_ENOTFOUND : OCT_EIO;

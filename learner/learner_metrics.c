@@ -27,7 +27,8 @@
 #define WHOLE_MAX       9007199254740992.0 // below, whole numbers are written with all digits
 #define UNIT_ROWS       1.25               // joined rows fit together although rows are late
 #define ROW_S_MIN       0.001
-#define RETRY_ROWS      1000 // after which joining is tried again
+#define ROWS_MAX        (LEARNER_METRICS_BYTES_MAX / 2048) // bytes of a row
+#define RETRY_ROWS      1000                               // after which joining is tried again
 #define EVENTS          "events.out.tfevents."
 
 // A file that is appended to, and its bytes of whole rows.
@@ -233,41 +234,47 @@ events_open(learner_metrics *metrics, int64_t step)
 
 // ---- beginning
 
-// How many whole lines a file has; *end: where the last of them ends.
-static uint64_t
-lines_count(const char *path, off_t *end)
+// How many whole lines a file has; *end: where the last of them ends. False: errno says why it
+// cannot be read.
+static bool
+lines_count(const char *path, uint64_t *lines, off_t *end)
 {
     char block[16384];
-    uint64_t lines = 0;
     off_t at = 0;
-    FILE *file = oct_file_stream(path, "r");
+    FILE *file = oct_file_stream_bounded(path, LEARNER_METRICS_BYTES_MAX);
+    if (file == NULL) {
+        return false;
+    }
+    *lines = 0;
     *end = 0;
-    for (size_t got; file != NULL && (got = fread(block, 1, sizeof(block), file)) > 0;) {
+    for (size_t got; (got = fread(block, 1, sizeof(block), file)) > 0;) {
         const char *from = block, *stop = block + got;
         for (const char *found; (found = memchr(from, '\n', (size_t)(stop - from))) != NULL;) {
             from = found + 1;
             *end = at + (from - block);
-            lines++;
+            ++*lines;
         }
         at += (off_t)got;
     }
-    if (file != NULL) {
-        (void)fclose(file);
-    }
-    return lines;
+    (void)fclose(file);
+    return true;
 }
 
 // What an earlier process left of metrics.csv. Part of a row, as after a power failure, would spoil
 // the row behind it.
-static void
+static bool
 csv_take(learner_metrics *metrics, const char *path)
 {
     struct stat now;
-    uint64_t lines = lines_count(path, &metrics->csv.whole);
+    uint64_t lines;
+    if (!lines_count(path, &lines, &metrics->csv.whole)) {
+        return false;
+    }
     metrics->rows = lines > 0 ? lines - 1 : 0;
     if (oct_file_stat(path, &now) == 0 && now.st_size > metrics->csv.whole) {
         (void)!ftruncate(fileno(metrics->csv.file), metrics->csv.whole); // else it stays, as it was
     }
+    return true;
 }
 
 oct_err
@@ -279,7 +286,7 @@ learner_metrics_open(learner_metrics **out, const char *folder, const oct_number
     learner_metrics *metrics = oct_alloc(sizeof(*metrics));
     metrics->numbers = numbers;
     metrics->step = step;
-    metrics->rows_max = metrics->join_at = rows_max;
+    metrics->rows_max = metrics->join_at = OCT_MIN(rows_max, ROWS_MAX);
     metrics->row_s = OCT_MAX(row_s, ROW_S_MIN);
     (void)snprintf(metrics->folder, sizeof(metrics->folder), "%s", folder);
     path_in(metrics, "metrics.events", path); // of a process that was killed
@@ -287,13 +294,11 @@ learner_metrics_open(learner_metrics **out, const char *folder, const oct_number
     path_in(metrics, "metrics.csv", path);
     oct_file_clear(path);
     metrics->csv.file = oct_file_stream(path, "a");
-    if (metrics->csv.file == NULL) {
+    if (metrics->csv.file == NULL || !csv_take(metrics, path)) {
+        int code = errno;
         learner_metrics_close(metrics);
+        errno = code;
         return OCT_EIO;
-    }
-    struct stat now;
-    if (fstat(fileno(metrics->csv.file), &now) == 0 && S_ISREG(now.st_mode)) {
-        csv_take(metrics, path);
     }
     *out = metrics;
     return OCT_OK;

@@ -19,13 +19,17 @@
 // new event file with the same rows takes the place of those that the run had; it begins with a
 // start record, so that TensorBoard forgets what it had read of them.
 //
+// A metrics.csv of more than LEARNER_METRICS_BYTES_MAX is read by nobody: no run writes one.
+//
 // Threads: the loop thread. Owns: two open files, flushed row by row; the registry is borrowed.
 // Errors: a row that cannot be written (no space, say) is left out whole, and the next is tried.
 // When the rows cannot be joined, all stay, and it is tried again some rows later.
 typedef struct learner_metrics learner_metrics;
+#define LEARNER_METRICS_BYTES_MAX (UINT64_C(4) << 30)
 
 // Appends to folder/metrics.csv; folder/events.out.tfevents.… begins with the first row. step: the
 // column that is TensorBoard's step, static. rows_max >= 16; row_s: about how long a row is.
+// OCT_EIO: metrics.csv cannot be written, or errno is EFBIG.
 OCT_CHECKED oct_err learner_metrics_open(learner_metrics **out, const char *folder,
                                          const oct_numbers *numbers, const char *step,
                                          uint64_t rows_max, double row_s);

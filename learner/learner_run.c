@@ -1,5 +1,6 @@
 // One experiment without its sockets: phases, steps and evaluations. How it ends is
 // learner_end.c's.
+#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -86,7 +87,8 @@ learner_run_create(learner_run **out, const learner_run_options *options, char *
         return err;
     }
     if (learner_report_begin(run) != OCT_OK) {
-        (void)snprintf(reason, reason_size, "%s: cannot write metrics.csv there", options->folder);
+        (void)snprintf(reason, reason_size, "%s/metrics.csv: %s", options->folder,
+                       oct_file_strerror(errno));
         learner_files_end(run);
         free(run);
         return OCT_EIO;

@@ -25,6 +25,7 @@
 #include "learner/learner_checkpoints.h"
 
 #define NOTES          "log/supervisor.log"
+#define LOG_BYTES_MAX  (256u << 20) // of a log that is read line by line
 #define TAIL_BYTES     4096
 #define TAIL_LINES     8
 #define TAIL_MARK      "  | "
@@ -198,7 +199,7 @@ error_in(const char *line)
 bool
 cli_report_error(char *out, size_t size, const char *path, long begin)
 {
-    FILE *log = oct_file_stream(path, "r");
+    FILE *log = oct_file_stream_bounded(path, LOG_BYTES_MAX);
     char *line = NULL;
     size_t room = 0;
     out[0] = '\0';
@@ -223,7 +224,7 @@ cli_report_error(char *out, size_t size, const char *path, long begin)
 static bool
 failure_is_later(char *last, size_t size, const char *path, long begin)
 {
-    FILE *log = oct_file_stream(path, "r");
+    FILE *log = oct_file_stream_bounded(path, LOG_BYTES_MAX);
     char *line = NULL;
     size_t room = 0;
     bool is_later = false;

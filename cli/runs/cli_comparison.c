@@ -533,6 +533,10 @@ open_all(const cli_run_list *list, double threshold, cli_comparison_runs *out, c
             cli_series_open(&out->series[i], cli_run_list_at(list, i), rows, reason, reason_size));
         out->count = i + 1;
         run_read(out, i, threshold);
+        const cli_series *series = out->series[i];
+        if (series->has_config && series->why[0] != '\0') {
+            return oct_refuse(reason, reason_size, "%s/%s", series->folder, series->why);
+        }
     }
     copies_take(out);
     return OCT_OK;

@@ -18,6 +18,8 @@
 #include "common/oct_file.h"
 #include "common/oct_numbers.h"
 #include "common/oct_spread.h"
+#include "common/oct_text.h"
+#include "learner/learner_metrics.h"
 #include "learner/learner_numbers.h"
 #include "learner/learner_rows.h"
 
@@ -58,6 +60,14 @@ static int
 file_open(int folder, const char *name, struct stat *status)
 {
     return oct_file_open_at(folder, name, O_RDONLY, 0, status);
+}
+
+static void
+file_close(int fd)
+{
+    if (fd >= 0) {
+        (void)close(fd);
+    }
 }
 
 static bool
@@ -101,11 +111,8 @@ file_changed(int folder, const char *name, stamp *before, size_t *length)
         text = oct_alloc(room + 1);
         *length = read_all(fd, text, room, 0);
     }
-    if (fd >= 0) {
-        (void)close(fd);
-    } else {
-        *before = (stamp){0};
-    }
+    file_close(fd);
+    *before = fd >= 0 ? *before : (stamp){0};
     return text;
 }
 
@@ -349,13 +356,26 @@ block_take(cli_series *series, size_t length)
     return (size_t)(at - reader->block);
 }
 
+// False: it is too large to be read, and why says so.
+static bool
+metrics_check(cli_series *series, const struct stat *now)
+{
+    bool is_read = oct_file_check_size(now, LEARNER_METRICS_BYTES_MAX);
+    if (series->has_config) {
+        (void)snprintf(series->why, sizeof(series->why), "%s%s",
+                       is_read ? "" : "metrics.csv: ", is_read ? "" : oct_file_strerror(EFBIG));
+    }
+    return is_read;
+}
+
 static bool
 metrics_read(cli_series *series, int folder, uint64_t bytes_max)
 {
     struct cli_series_reader *reader = series->reader;
     struct stat now;
     int fd = file_open(folder, "metrics.csv", &now);
-    if (fd < 0) {
+    if (fd < 0 || !metrics_check(series, &now)) {
+        file_close(fd);
         return false;
     }
     if (reader->metrics.file != now.st_ino || now.st_size < reader->offset) {
@@ -400,12 +420,8 @@ cli_series_is_run(const char *folder)
     struct stat status;
     int fd = oct_file_open_folder(folder, true);
     int config = fd >= 0 ? file_open(fd, "config.yaml", &status) : -1;
-    if (config >= 0) {
-        (void)close(config);
-    }
-    if (fd >= 0) {
-        (void)close(fd);
-    }
+    file_close(config);
+    file_close(fd);
     return config >= 0;
 }
 
@@ -419,19 +435,16 @@ cli_series_open(cli_series **out, const char *folder, uint32_t rows_max, char *r
     if (fd < 0 || strlen(folder) >= CLI_SERIES_FOLDER_MAX) {
         (void)snprintf(reason, reason_size, "cannot enter '%s': %s", folder,
                        fd < 0 ? oct_file_strerror(errno) : "the path is too long");
-        if (fd >= 0) {
-            (void)close(fd);
-        }
+        file_close(fd);
         return OCT_EIO;
     }
     int config = file_open(fd, "config.yaml", &status);
-    (void)close(fd);
+    file_close(fd);
+    file_close(config);
     if (config < 0) {
-        (void)snprintf(reason, reason_size, "'%s' is not a run folder: it has no config.yaml",
-                       folder);
-        return OCT_EINVAL;
+        return oct_refuse(reason, reason_size, "'%s' is not a run folder: it has no config.yaml",
+                          folder);
     }
-    (void)close(config);
     cli_series *series = oct_alloc(sizeof(*series));
     series->reader = oct_alloc(sizeof(*series->reader));
     series->reader->rows_max = rows_max;
@@ -483,9 +496,7 @@ cli_series_file(const cli_series *series, const char *name, uint64_t *size)
     struct stat status;
     int folder = oct_file_open_folder(series->folder, true);
     int fd = folder >= 0 ? file_open(folder, name, &status) : -1;
-    if (folder >= 0) {
-        (void)close(folder);
-    }
+    file_close(folder);
     *size = fd >= 0 ? (uint64_t)status.st_size : 0;
     return fd;
 }

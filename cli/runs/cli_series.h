@@ -29,7 +29,9 @@ typedef struct cli_series {
     char name[256];                     // its last part
     bool has_config;
     oct_config config;               // of config.yaml; the defaults without has_config
-    char why[CLI_SERIES_REASON_MAX]; // config.yaml cannot be understood (another release); else ""
+    // Why config.yaml cannot be understood (another release), or metrics.csv, of more than
+    // LEARNER_METRICS_BYTES_MAX, is not read; else "".
+    char why[CLI_SERIES_REASON_MAX];
     json_t *summary;                 // an object; NULL: none yet, or it cannot be understood
 
     uint32_t columns; // of metrics.csv; 0: there is no header yet

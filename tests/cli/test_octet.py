@@ -399,6 +399,23 @@ class WrongInput(Case):
             self.refused(command, "config.yaml: error: cannot be read: it is a pipe, not a regular file", code=1)
         self.octet("run", "pack", "run", "--out", "y.tar.zst")
 
+    def test_a_terabyte_of_holes_is_read_by_nobody(self):
+        run = self.home / "run"
+        (run / "log").mkdir(parents=True)
+        (run / "config.yaml").write_text(EXPERIMENT)
+        names = ("summary.json", "metrics.csv", "hashes.csv", "environment.oct", "policy.oct", "checkpoint.oct", "log/learner.log",
+                 "log/supervisor.log")
+        for name in names:
+            with open(run / name, "wb") as file:
+                file.truncate(1 << 40)
+        self.assertIn("the run has ended", self.octet("status", "run")[0])
+        too_large = "run/metrics.csv: it has 1099511627776 bytes, and at most 4294967296 are read"
+        self.refused(["compare", "run"], too_large, code=1)
+        self.octet("report", "run", "--html", "x.html")
+        self.assertIn(too_large.removeprefix("run/"), (self.home / "x.html").read_text())
+        self.octet("train", "--resume", "--run-dir", "run", code=1)
+        self.octet("eval", "run/policy.oct", code=1)
+
     def test_data_export_has_one_output(self):
         for given, told in (([], "no"), (["--out", "a.data", "--npz", "b.npz"], "more than one"), (["--npz", "b.npz", "--minari", "m"], "more than one")):
             self.refused(["data", "export", "x.data", *given], f"{told} output given; name one with --out, --minari or --npz\n")

@@ -63,6 +63,24 @@ test_metrics_folder_that_is_not_there(void **state)
     learner_metrics_close(NULL);
 }
 
+// A file of holes takes no disk and long to read.
+static void
+test_metrics_of_a_terabyte_are_refused(void **state)
+{
+    (void)state;
+    folder_begin(FOLDER);
+    learner_metrics *metrics = NULL;
+    FILE *file = fopen(FOLDER "/metrics.csv", "w");
+    assert_true(file != NULL && ftruncate(fileno(file), (off_t)1 << 40) == 0);
+    assert_int_equal(fclose(file), 0);
+    T_ERR(learner_metrics_open(&metrics, FOLDER, NULL, "env_steps", ROWS, 1), OCT_EIO);
+    assert_int_equal(errno, EFBIG);
+    assert_string_equal(oct_file_strerror(errno),
+                        "it has 1099511627776 bytes, and at most 4294967296 are read");
+    assert_null(metrics);
+    folder_end(FOLDER);
+}
+
 // What is written to an open file goes to a disk that is full.
 static void
 disk_fill(const char *path)
@@ -580,6 +598,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_metrics_folder_that_is_not_there),
+        cmocka_unit_test(test_metrics_of_a_terabyte_are_refused),
         cmocka_unit_test(test_metrics_on_a_full_disk),
         cmocka_unit_test(test_metrics_on_a_disk_that_is_full_for_a_while),
         cmocka_unit_test(test_metrics_csv),

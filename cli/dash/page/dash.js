@@ -270,7 +270,7 @@
   function statusCell(run) {
     const silent = (answers ? 'no daemon was at work in its folder on this machine' : 'no daemon answers') + ', and there is no summary';
     const unknown = 'there is no summary, and only its owner may look at the locks in its folder';
-    const why = run.why ? 'its configuration is not understood: ' + run.why : run.status === 'silent' ? silent : run.status === 'unknown' ? unknown : '';
+    const why = run.why ? 'it cannot be read: ' + run.why : run.status === 'silent' ? silent : run.status === 'unknown' ? unknown : '';
     const words = run.status === 'ended' && run.summary.reason ? 'ended: ' + run.summary.reason : run.status;
     const part = run.summary && run.summary.unevaluated_why ? ' without a full evaluation' : '';
     const doubts = run.doubts.length > 0 ? el('span', {className: 'silent'}, ` (${run.doubts.length} warning${run.doubts.length > 1 ? 's' : ''})`) : '';
