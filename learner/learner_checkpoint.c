@@ -22,6 +22,16 @@
 
 // ---- contents of sections
 
+// A number that the run counts on from, and sends: messages with more than WIRE_COUNT_MAX would be
+// refused by every receiver, and the run would wait for answers without end.
+static uint64_t
+count_read(oct_reader *reader)
+{
+    uint64_t count = oct_read_u64(reader);
+    reader->failed = reader->failed || count > LEARNER_RESUMED_MAX;
+    return count;
+}
+
 static void
 evals_encode(oct_writer *writer, const learner_checkpoint *checkpoint)
 {
@@ -39,7 +49,7 @@ static oct_err
 evals_decode(oct_reader *reader, learner_checkpoint *checkpoint)
 {
     learner_evals_saved *out = &checkpoint->evals;
-    out->evaluations = oct_read_u64(reader);
+    out->evaluations = count_read(reader);
     OCT_TRY(learner_eval_result_read(reader, &out->best));
     out->confirmed = oct_read_f64(reader);
     out->screen_count = oct_read_u32(reader);
@@ -66,9 +76,9 @@ static oct_err
 counters_decode(oct_reader *reader, learner_checkpoint *out)
 {
     out->run_id = oct_read_u64(reader);
-    out->policy_version = oct_read_u64(reader);
-    out->updates = oct_read_u64(reader);
-    out->env_steps = oct_read_u64(reader);
+    out->policy_version = count_read(reader);
+    out->updates = count_read(reader);
+    out->env_steps = count_read(reader);
     out->incarnations = oct_read_u32(reader);
     out->wall_s = oct_read_f64(reader);
     return reader->failed || !isfinite(out->wall_s) || out->wall_s < 0 ? OCT_EPROTO : OCT_OK;
@@ -95,8 +105,8 @@ static oct_err
 replay_decode(oct_reader *reader, learner_checkpoint *out)
 {
     out->replay[0].table = oct_read_u64(reader);
-    out->replay[0].steps = oct_read_u64(reader);
-    out->replay[0].samples = oct_read_u64(reader);
+    out->replay[0].steps = count_read(reader);
+    out->replay[0].samples = count_read(reader);
     return reader->failed ? OCT_EPROTO : OCT_OK;
 }
 
@@ -122,11 +132,11 @@ shards_decode(oct_reader *reader, learner_checkpoint *out)
         }
         learner_source_place *place = &out->replay[out->shards];
         place->table = oct_read_u64(reader);
-        place->steps = oct_read_u64(reader);
-        place->samples = oct_read_u64(reader);
-        place->inserts = oct_read_u64(reader);
+        place->steps = count_read(reader);
+        place->samples = count_read(reader);
+        place->inserts = count_read(reader);
         place->balance = oct_read_f64(reader);
-        if (reader->failed || !isfinite(place->balance) || place->inserts > WIRE_COUNT_MAX) {
+        if (reader->failed || !isfinite(place->balance)) {
             return OCT_EPROTO;
         }
     }
@@ -173,8 +183,8 @@ tables_decode(oct_reader *reader, learner_checkpoint *out)
         }
         learner_source_earlier *earlier = &out->replay[shard].earlier[count[shard]++];
         earlier->table = oct_read_u64(reader);
-        earlier->steps = oct_read_u64(reader);
-        earlier->samples = oct_read_u64(reader);
+        earlier->steps = count_read(reader);
+        earlier->samples = count_read(reader);
         if (reader->failed || earlier->table == 0) {
             return OCT_EPROTO;
         }

@@ -41,6 +41,7 @@
 #define LEARNER_CHECKPOINT_FORMAT 3
 #define LEARNER_CURVE_MAX         65536
 #define LEARNER_END_MAX           32
+#define LEARNER_RESUMED_MAX       (WIRE_COUNT_MAX / 2) // of what a resumed run counts on from
 
 // What a run in lock-step goes on from, beside the turn, which is policy_version.
 typedef struct learner_turn_place {

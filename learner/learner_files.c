@@ -119,7 +119,8 @@ reserve_read(const learner_run *run, uint64_t *version, char *reason, size_t rea
         (void)snprintf(reason, reason_size, "%s: %s", path, oct_file_strerror(errno));
         return err;
     }
-    bool is_read = err == OCT_OK && sscanf((const char *)text, "reserved %" SCNu64, version) == 1;
+    bool is_read = err == OCT_OK && sscanf((const char *)text, "reserved %" SCNu64, version) == 1 &&
+                   *version <= LEARNER_RESUMED_MAX;
     free(text);
     if (!is_read) {
         (void)snprintf(reason, reason_size,

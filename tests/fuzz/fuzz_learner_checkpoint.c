@@ -57,6 +57,20 @@ written(const learner_checkpoint *checkpoint, size_t *length)
     return bytes;
 }
 
+// A run that counts on from these sends numbers that every receiver takes.
+static void
+expect_numbers_to_send(const learner_checkpoint *checkpoint)
+{
+    OCT_ASSERT(checkpoint->policy_version < WIRE_COUNT_MAX && checkpoint->updates < WIRE_COUNT_MAX);
+    OCT_ASSERT(checkpoint->env_steps < WIRE_COUNT_MAX);
+    OCT_ASSERT(checkpoint->evals.evaluations < WIRE_COUNT_MAX);
+    for (uint32_t i = 0; i < OCT_MAX(1u, checkpoint->shards); i++) {
+        const learner_source_place *place = &checkpoint->replay[i];
+        OCT_ASSERT(place->steps < WIRE_COUNT_MAX && place->samples < WIRE_COUNT_MAX);
+        OCT_ASSERT(place->inserts < WIRE_COUNT_MAX);
+    }
+}
+
 static void
 expect_round_trip(const learner_checkpoint *checkpoint)
 {
@@ -89,6 +103,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     oct_err err = learner_checkpoint_read(path, &checkpoint, reason, sizeof(reason));
     OCT_ASSERT((err == OCT_OK) == (reason[0] == '\0'));
     if (err == OCT_OK) {
+        expect_numbers_to_send(&checkpoint);
         expect_round_trip(&checkpoint);
         learner_checkpoint_fini(&checkpoint);
         fuzz_accept();

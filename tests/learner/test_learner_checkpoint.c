@@ -358,6 +358,16 @@ test_checkpoint_whose_numbers_are_impossible(void **state)
     (void)state;
     const double times[] = {NAN, INFINITY, -1};
     const uint32_t screens[] = {LEARNER_EVAL_SCREENS + 1, UINT32_MAX};
+    // No message could carry what the run would count on to.
+    const uint64_t counts[] = {LEARNER_RESUMED_MAX + 1, UINT64_MAX};
+    for (size_t i = 0; i < OCT_COUNTOF(counts); i++) {
+        for (int at = 8; at < 32; at += 8) { // version, updates, steps
+            number_is_refused("RUN_", at, &counts[i], sizeof(counts[i]));
+        }
+        number_is_refused("EVAL", 0, &counts[i], sizeof(counts[i]));
+        number_is_refused("RPLY", 8, &counts[i], sizeof(counts[i]));
+        number_is_refused("RPLY", 16, &counts[i], sizeof(counts[i]));
+    }
     for (size_t i = 0; i < OCT_COUNTOF(times); i++) {
         number_is_refused("RUN_", 4 * 8 + 4, &times[i], sizeof(times[i])); // behind the counters
     }

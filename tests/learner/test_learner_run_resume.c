@@ -679,6 +679,8 @@ test_run_resume_without_knowing_its_versions_is_refused(void **state)
     char *text = folder_read(FOLDER, "policy_versions");
     assert_string_equal(text, "x");
     free(text);
+    T_OK(oct_file_write(file, "reserved 9007199254740992", 25)); // no message could carry the next
+    versions_refused(OCT_EPROTO, FOLDER "/policy_versions: damaged: it has no 'reserved ");
     assert_int_equal(unlink(file), 0);
     run_stop(run_joined(true), "interrupted");
 }
