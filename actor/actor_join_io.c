@@ -197,6 +197,7 @@ registration_take(actor_io *io, const wire_registered *answer)
     bool is_other_session = !first && answer->session != io->session;
     io->actor_id = answer->actor_id;
     io->session = answer->session;
+    io->policy_least = OCT_MAX(io->policy_least, answer->newest_version);
     memcpy(io->token, answer->token, sizeof(io->token));
     bool is_on = actor_turns_is_on(&io->turns);
     bool is_other_life = is_on && answer->incarnation != io->turns.life;
@@ -250,6 +251,11 @@ answer_is_authentic(actor_io *io, const wire_registered *answer)
             oct_log_warn("ACTOR-FORGED", "learner=%s %s", io->options.learner, why);
         }
         actor_join_failed(io, why);
+        return false;
+    }
+    if (io->options.has_pin && answer->actor_id != 0 && !answer->names_newest) {
+        actor_join_failed(io, "it does not name its newest policy (a release before this one), so "
+                              "that --pin would not notice an old policy");
         return false;
     }
     io->has_key = true;
@@ -362,6 +368,7 @@ register_send(actor_io *io)
         .relay_address = io->options.evaluate ? "" : actor_links_relay(io),
         .relay_lost = io->lost_relay[0] != '\0',
         .knows_shards = true,
+        .knows_newest = true,
     };
     memcpy(request.token, io->token, sizeof(request.token));
     actor_spec spec;

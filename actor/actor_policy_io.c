@@ -147,12 +147,23 @@ policy_passed(actor_io *io, uint64_t version)
     io->policies_old = older;
 }
 
+// What the learner signed a while ago is signed for ever: somebody between may send it again, so no
+// version is taken that is older than the one that the registration, signed for this actor, names.
+//
 // Contract 1: never back, never the same twice. Of several that wait, each is applied, for they
 // build on each other, and only the last is packed.
 static void
 policy_take(actor_io *io, const wire_policy *policy)
 {
     if (policy->run_id != io->run_id || !actor_policy_is_authentic(io, policy)) {
+        return;
+    }
+    if (policy->version < io->policy_least) {
+        char reason[96];
+        (void)snprintf(reason, sizeof(reason),
+                       "is older than version %" PRIu64 ", which the learner's registration names",
+                       io->policy_least);
+        policy_rejected(io, policy->version, reason);
         return;
     }
     switch (actor_turns_look(&io->turns, policy->version)) {

@@ -109,7 +109,8 @@ struct actor_io {
     codec_receiver *receiver;
     const policy_image *received; // newer than what acts, not packed yet; NULL: none
     net_wakeup *pack;
-    uint64_t policy_seen; // newest version heard of, held or not
+    uint64_t policy_seen;  // newest version heard of, held or not
+    uint64_t policy_least; // newest version when the learner registered this actor
     bool policy_gap;      // told, and not mended yet
     uint64_t policy_gaps; // ever
     uint64_t policies_taken, policies_packed;

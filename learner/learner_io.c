@@ -311,6 +311,9 @@ actor_place(learner_io *io, const wire_register *request, learner_actor *actor,
     answer->actor_index = actor->index;
     answer->incarnation = learner_run_incarnation(io->run, actor);
     answer->policy_topic = learner_run_topic(io->run, learner_run_audience(io->run, actor));
+    const quantizer_publication *newest = learner_run_newest(io->run, actor, 0);
+    answer->names_newest = request->knows_newest;
+    answer->newest_version = request->knows_newest && newest != NULL ? newest->version : 0;
     relay_choose(io, request, actor, answer);
     if (!learner_run_may_tell(io->run, &actor->holder)) {
         return;

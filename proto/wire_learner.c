@@ -32,6 +32,7 @@ wire_register_to(Octet__Registration *out, const wire_register *in)
         .relay_sessions = in->relay_sessions,
         .relay_lost = in->relay_lost,
         .knows_shards = in->knows_shards,
+        .knows_newest = in->knows_newest,
         .run_id = in->run_id,
         WIRE_SPEAKS_TO,
     };
@@ -180,6 +181,7 @@ wire_register_from(wire_register *out, const Octet__Registration *in, wire_arena
         .relay_sessions = in->relay_sessions,
         .relay_lost = in->relay_lost,
         .knows_shards = in->knows_shards,
+        .knows_newest = in->knows_newest,
         .run_id = in->run_id,
     };
     if (in->session != 0) {
@@ -211,6 +213,8 @@ wire_registered_to(Octet__Registered *out, const wire_registered *in)
         .shard = in->shard,
         .n_shard_address = in->shard_count,
         .shard_address = WIRE_COLUMN(char *, in->shard_address),
+        .names_newest = in->names_newest,
+        .newest_version = in->newest_version,
         WIRE_SPEAKS_TO,
     };
 }
@@ -246,6 +250,8 @@ wire_registered_from(wire_registered *out, const Octet__Registered *in, wire_are
                  "registered.signature: neither 64 bytes nor none");
     WIRE_REQUIRE(arena, in->public_key.len == (has_signature ? WIRE_PUBLIC_KEY_BYTES : 0),
                  "registered.public_key: not 32 bytes with a signature, none without");
+    WIRE_REQUIRE(arena, in->newest_version <= (in->names_newest ? WIRE_COUNT_MAX : 0),
+                 "registered.newest_version: above 2^53, or not named");
     OCT_TRY(shards_check(in, arena));
     *out = (wire_registered){
         .accepted = in->accepted,
@@ -263,6 +269,8 @@ wire_registered_from(wire_registered *out, const Octet__Registered *in, wire_are
         .shard = in->shard,
         .shard_count = (uint32_t)in->n_shard_address,
         .shard_address = (const char *const *)in->shard_address,
+        .names_newest = in->names_newest,
+        .newest_version = in->newest_version,
     };
     if (in->actor_id != 0) {
         memcpy(out->token, in->token.data, WIRE_TOKEN_BYTES);

@@ -55,6 +55,7 @@ typedef struct wire_register {
     uint32_t relay_sessions;     // of a relay: that it passes on now
     bool relay_lost;             // of an actor: that relay cannot be reached
     bool knows_shards;           // it goes by shard, or shard_address, of the answer
+    bool knows_newest;           // it goes by newest_version of the answer
 } wire_register;
 
 typedef struct wire_registered {
@@ -74,7 +75,9 @@ typedef struct wire_registered {
     uint32_t shard;       // of an actor: the replay that its session is of; 0 unless knows_shards
     uint32_t shard_count; // of a relay: at most WIRE_SHARDS_MAX; 0: the learner's release knows one
     const char *const *shard_address; // [shard_count] of all replays
-    bool has_signature;               // as of a policy, with the key that signs them
+    bool names_newest;                // only of an actor that knows_newest
+    uint64_t newest_version; // the newest that is published, 0: none yet; no older policy is sent
+    bool has_signature;      // as of a policy, with the key that signs them
     uint8_t public_key[WIRE_PUBLIC_KEY_BYTES];
     uint8_t signature[WIRE_SIGNATURE_BYTES];
 } wire_registered;

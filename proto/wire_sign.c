@@ -83,6 +83,9 @@ registered_text(uint64_t label, const wire_registered *answer)
     if (answer->shard != 0) { // a release that knows no shards is told none
         number_add(&out, answer->shard, 4);
     }
+    if (answer->names_newest) { // the length of the text says which of both it has
+        number_add(&out, answer->newest_version, 8);
+    }
     return out;
 }
 

@@ -7,7 +7,8 @@
 // (docs/internals/decisions/0030-signatures.md). Ed25519 (RFC 8032) over
 //   "octet policy 1" run_id topic version base_version updates SHA-256(data)
 //   "octet registered 2" label run_id session actor_id actor_index incarnation policy_topic
-//       token SHA-256(config) SHA-256(policy_address) SHA-256(replay_address) shard, unless it is 0
+//       token SHA-256(config) SHA-256(policy_address) SHA-256(replay_address) shard, unless it is
+//       0, newest_version, if it is named
 // with the numbers little-endian, of 8 bytes (topic, actor_id, actor_index, incarnation,
 // policy_topic and shard of 4).
 //

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "common/oct_config_text.h"
+#include "common/oct_file.h"
 #include "net/net_http.h"
 #include "net/net_post.h"
 #include "net/net_pub.h"
@@ -41,6 +42,7 @@ typedef struct fixture {
     const char *own; // the relay that the actor was started with; NULL: none
     bool own_lives;  // as the learner says
     unsigned registered, policies_asked;
+    uint64_t newest;           // that registrations name
     char metrics[NET_URL_MAX]; // that the actor serves; "": none
     char unreached[NET_URL_MAX];
     double unacked, unacked_s; // of the last report
@@ -74,6 +76,8 @@ serve_register(void *arg, wire_call *call, const wire_register *request)
                                         .actor_id = request->has_env ? 1 : 0,
                                         .session = request->has_env ? SESSION : 0,
                                         .config = f->config,
+                                        .names_newest = request->knows_newest,
+                                        .newest_version = f->newest,
                                         .is_relayed = request->has_env && relay != NULL,
                                         .policy_address = relay != NULL ? relay : f->policies,
                                         .replay_address = relay != NULL ? relay : f->replay,
@@ -245,6 +249,29 @@ policy_make(fixture *f)
     f->has_policy = true;
 }
 
+// What was signed once may be sent again by somebody between the learner and the actor.
+static void
+test_actor_refuses_a_policy_older_than_its_registration_names(void **state)
+{
+    fixture *f = *state;
+    static const char *const none[] = {NULL};
+    uint8_t *log;
+    size_t length;
+    f->relays = none;
+    f->newest = 2;
+    policy_make(f);
+    actor_start(f);
+    while (f->policies_asked < 3 && !f->actor.is_exited) {
+        net_loop_run(f->loop);
+    }
+    assert_false(f->actor.is_exited);
+    assert_int_equal(f->reports, 0); // it does not act
+    T_OK(oct_file_read(net_test_path("log"), 1 << 20, &log, &length));
+    assert_non_null(strstr((const char *)log, "W ACTOR-BAD-POLICY version=1 is older than version "
+                                              "2, which the learner's registration names"));
+    free(log);
+}
+
 // The connection stays and nothing comes back. While the learner says that the relay lives, the
 // actor stays there; when it names another way, the actor goes, although it was told the relay by
 // hand.
@@ -328,6 +355,9 @@ main(int argc, char **argv)
                                         fixture_open, fixture_close),
         cmocka_unit_test_setup_teardown(test_actor_leaves_its_own_relay_when_it_hangs, fixture_open,
                                         fixture_close),
+        cmocka_unit_test_setup_teardown(
+            test_actor_refuses_a_policy_older_than_its_registration_names, fixture_open,
+            fixture_close),
         cmocka_unit_test_setup_teardown(test_actor_names_the_address_of_replay_that_it_cannot_reach,
                                         fixture_open, fixture_close),
     };

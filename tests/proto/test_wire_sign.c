@@ -102,7 +102,7 @@ test_any_change_of_a_registration_is_noticed(void **state)
 {
     (void)state;
     const signed_both s = both_signed();
-    wire_registered changed[13];
+    wire_registered changed[16];
     for (size_t i = 0; i < OCT_COUNTOF(changed); i++) {
         changed[i] = s.registered;
     }
@@ -118,6 +118,9 @@ test_any_change_of_a_registration_is_noticed(void **state)
     changed[10].session++;
     changed[11].shard++;
     changed[12].shard = 0;
+    changed[13].newest_version++;
+    changed[14].newest_version = 0;
+    changed[15].names_newest = false;
     for (size_t i = 0; i < OCT_COUNTOF(changed); i++) {
         assert_false(wire_is_signed_registered(s.key, LABEL, &changed[i]));
     }

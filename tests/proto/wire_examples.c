@@ -178,6 +178,7 @@ wire_example_register(bool is_box)
         .relay_sessions = is_box ? 32 : 0,
         .relay_lost = is_box,
         .knows_shards = is_box,
+        .knows_newest = is_box,
         .run_id = is_box ? UINT64_C(0x8877665544332211) : 0,
     };
 }
@@ -201,6 +202,8 @@ wire_example_registered(void)
                              .shard = 3,
                              .shard_count = 2,
                              .shard_address = shards,
+                             .names_newest = true,
+                             .newest_version = UINT64_C(1) << 53,
                              .token = TOKEN};
 }
 
