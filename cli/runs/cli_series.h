@@ -28,11 +28,11 @@ typedef struct cli_series {
     char folder[CLI_SERIES_FOLDER_MAX]; // as it was given
     char name[256];                     // its last part
     bool has_config;
-    oct_config config;               // of config.yaml; the defaults without has_config
+    oct_config config; // of config.yaml; the defaults without has_config
     // Why config.yaml cannot be understood (another release), or metrics.csv, of more than
     // LEARNER_METRICS_BYTES_MAX, is not read; else "".
     char why[CLI_SERIES_REASON_MAX];
-    json_t *summary;                 // an object; NULL: none yet, or it cannot be understood
+    json_t *summary; // an object; NULL: none yet, or it cannot be understood
 
     uint32_t columns; // of metrics.csv; 0: there is no header yet
     char (*column)[CLI_SERIES_NAME_MAX];
