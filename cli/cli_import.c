@@ -301,7 +301,7 @@ file_observe(import_run *run)
     char reason[REASON_BYTES] = "";
     const char *path = run->options.observations;
     import_npy npy;
-    if (import_npy_load(&npy, path, reason, sizeof(reason)) != OCT_OK) {
+    if (cli_import_read_observations(&npy, path, reason, sizeof(reason)) != OCT_OK) {
         return failed(path, reason);
     }
     uint32_t count = run->fp32->spec.obs_count;

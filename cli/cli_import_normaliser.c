@@ -14,10 +14,8 @@
 #include "common/oct_file.h"
 #include "common/oct_text.h"
 #include "import/import_npy.h"
-#include "import/import_npz.h"
 
 #define PATH_BYTES 4096
-#define HEAD_BYTES 64
 
 // A list of numbers under a name; numbers NULL: it was not given.
 typedef struct list {
@@ -57,28 +55,6 @@ list_of_array(const float *numbers, size_t count)
 }
 
 // ---- files of NumPy
-
-static bool
-npz_read(parts *p, const uint8_t *bytes, size_t length)
-{
-    for (size_t i = 0; i < PARTS; i++) {
-        const uint8_t *array;
-        size_t array_length;
-        import_npy npy;
-        oct_err err = import_npz_find(bytes, length, names[i], &array, &array_length, p->reason,
-                                      p->reason_size);
-        if (err == OCT_ENOTFOUND) {
-            continue;
-        }
-        if (err != OCT_OK ||
-            import_npy_decode(&npy, array, array_length, p->reason, p->reason_size) != OCT_OK) {
-            return false;
-        }
-        p->of[i] = list_of_array(npy.numbers, (size_t)npy.rows * npy.width);
-        import_npy_free(&npy);
-    }
-    return true;
-}
 
 // Two rows, or a list that belongs to part `one`.
 static bool
@@ -147,23 +123,35 @@ json_read(parts *p, const uint8_t *bytes, size_t length)
 
 // ---- files
 
-// Returns true for a pickle, and for a zip archive that NumPy did not write.
 static bool
-is_pickle(const uint8_t *bytes, size_t length)
+arrays_read(parts *p, char *answer, size_t length)
 {
-    // The first name in a zip of NumPy ends in .npy.
-    bool is_arrays = memmem(bytes, OCT_MIN(length, (size_t)HEAD_BYTES), ".npy", 4) != NULL;
-    return length > 1 && ((bytes[0] == 0x80 && bytes[1] <= 5) ||
-                          (import_npz_is_zip(bytes, length) && !is_arrays));
+    const char *name;
+    const uint8_t *bytes;
+    size_t count;
+    while (cli_import_array_next(&answer, &length, &name, &bytes, &count)) {
+        for (part at = 0; at < PARTS; at++) {
+            if (strcmp(name, names[at]) == 0 && !npy_read(p, bytes, count, at, true)) {
+                return false;
+            }
+        }
+    }
+    return true;
 }
 
+// A pickle, or a zip archive of PyTorch or NumPy.
 static bool
-pickle_read(parts *p, const char *path)
+python_read(parts *p, const char *path)
 {
-    char *json;
-    bool is_read = cli_import_read_normaliser(&json, path, p->reason, p->reason_size) == OCT_OK &&
-                   json_read(p, (const uint8_t *)json, strlen(json));
-    free(json);
+    char *answer;
+    size_t length;
+    if (cli_import_read_part(&answer, &length, CLI_IMPORT_NORMALISER, path, p->reason,
+                             p->reason_size) != OCT_OK) {
+        return false;
+    }
+    bool is_read = answer[0] == '{' ? json_read(p, (const uint8_t *)answer, length)
+                                    : arrays_read(p, answer, length);
+    free(answer);
     return is_read;
 }
 
@@ -177,10 +165,9 @@ file_read(parts *p, const char *path, part one, bool is_pair)
         return REFUSE(p, "%s", err == OCT_EINVAL ? "more than 256 MiB" : oct_file_strerror(errno));
     }
     bool is_array = length > 0 && bytes[0] == 0x93;
-    bool is_read = is_array                           ? npy_read(p, bytes, length, one, is_pair)
-                   : is_pickle(bytes, length)         ? pickle_read(p, path)
-                   : import_npz_is_zip(bytes, length) ? npz_read(p, bytes, length)
-                                                      : json_read(p, bytes, length);
+    bool is_read = is_array                              ? npy_read(p, bytes, length, one, is_pair)
+                   : cli_import_is_python(bytes, length) ? python_read(p, path)
+                                                         : json_read(p, bytes, length);
     free(bytes);
     return is_read;
 }

@@ -4,13 +4,15 @@
 #include "import/import_graph.h"
 
 // Reads what octet import --normalizer names: the means and deviations of observations.
-//   FILE.npz   numpy.savez with mean and std, or with mean and var; epsilon and clip are optional
+//   FILE.npz   numpy.savez (or savez_compressed) with mean and std, or with mean and var; epsilon
+//   and
+//              clip are optional
 //   FILE.npy   two rows, the means and the deviations
 //   MEAN.npy,STD.npy
 //   FILE.json  an object with the keys of FILE.npz
 //   FILE.pkl   a VecNormalize of Stable-Baselines3, or a dictionary with _mean and _std as of
-//   rsl_rl,
-//              also in a file of PyTorch (cli_import_read.h)
+//              rsl_rl, also in a file of PyTorch
+// Those of .npz and .pkl are read through Python (cli_import_read.h).
 // With var the deviation is sqrt(var + epsilon), with std it is std + epsilon; epsilon is 0 if it
 // is not given.
 //

@@ -35,8 +35,8 @@ static const struct argp_option option_table[] = {
      "Write the policy to FILE (required), and the fp32 policy beside it", 0},
     {"precision", KEY_PRECISION, "P", 0,
      "Quantise to this precision: int8 (default), int4, bf16, fp16 or fp32", 0},
-    {"observations", KEY_OBSERVATIONS, "FILE.npy", 0,
-     "Calibrate and compare on these observations, an array of rows (numpy.save)", 0},
+    {"observations", KEY_OBSERVATIONS, "FILE", 0,
+     "Calibrate and compare on these observations, an array of rows (.npy, .npz)", 0},
     {"env", KEY_ENV, "ID", 0,
      "Take shapes and bounds from this environment and, without --observations, observations from "
      "10 episodes of the policy in it",

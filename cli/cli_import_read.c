@@ -30,6 +30,14 @@ has_suffix(const char *path, const char *suffix)
     return length > end && strcasecmp(path + length - end, suffix) == 0;
 }
 
+// A zip, or a pickle: PROTO 2 to 5. An ONNX model begins with the tag of one of its fields.
+bool
+cli_import_is_python(const uint8_t *head, size_t length)
+{
+    return length >= 2 &&
+           (memcmp(head, "PK", 2) == 0 || (head[0] == 0x80 && head[1] >= 2 && head[1] <= 5));
+}
+
 // head[length]: the beginning of the file, with a zero byte behind it.
 static file_kind
 kind_of(const char *path, const char *head, size_t length)
@@ -48,8 +56,7 @@ kind_of(const char *path, const char *head, size_t length)
     if (strncasecmp(text, "<!doctype", 9) == 0 || strncasecmp(text, "<html", 5) == 0) {
         return KIND_PAGE;
     }
-    // A zip, or a pickle: PROTO 2 to 5. An ONNX model begins with the tag of one of its fields.
-    if (memcmp(head, "PK", 2) == 0 || ((uint8_t)head[0] == 0x80 && head[1] >= 2 && head[1] <= 5)) {
+    if (cli_import_is_python((const uint8_t *)head, length)) {
         return KIND_PYTHON;
     }
     for (size_t i = 0; i < OCT_COUNTOF(suffixes); i++) {
@@ -61,11 +68,12 @@ kind_of(const char *path, const char *head, size_t length)
 }
 
 static oct_err
-kind_find(file_kind *out, const char *path, char *reason, size_t reason_size)
+head_read(char head[HEAD_BYTES + 1], size_t *length, const char *path, char *reason,
+          size_t reason_size)
 {
-    char head[HEAD_BYTES + 1] = "";
+    memset(head, 0, HEAD_BYTES + 1);
     FILE *file = oct_file_stream(path, "r");
-    size_t length = file != NULL ? fread(head, 1, HEAD_BYTES, file) : 0;
+    *length = file != NULL ? fread(head, 1, HEAD_BYTES, file) : 0;
     int code = file == NULL || ferror(file) ? errno : 0;
     if (file != NULL) {
         (void)fclose(file);
@@ -74,6 +82,15 @@ kind_find(file_kind *out, const char *path, char *reason, size_t reason_size)
         (void)oct_refuse(reason, reason_size, "%s", oct_file_strerror(code));
         return code == ENOENT ? OCT_ENOTFOUND : OCT_EIO;
     }
+    return OCT_OK;
+}
+
+static oct_err
+kind_find(file_kind *out, const char *path, char *reason, size_t reason_size)
+{
+    char head[HEAD_BYTES + 1];
+    size_t length;
+    OCT_TRY(head_read(head, &length, path, reason, reason_size));
     *out = kind_of(path, head, length);
     switch (*out) {
     case KIND_EMPTY:
@@ -217,26 +234,69 @@ python_read(cli_import_source *out, cli_import_options *options, char *reason, s
 }
 
 oct_err
-cli_import_read_normaliser(char **json, const char *path, char *reason, size_t reason_size)
+cli_import_read_part(char **answer, size_t *length, cli_import_part part, const char *path,
+                     char *reason, size_t reason_size)
 {
-    static const char head[] = "normaliser ", error[] = "error ";
-    const char *arguments[] = {"--normaliser", "--", path, NULL};
-    char *answer = NULL;
-    size_t length = 0;
-    *json = NULL;
-    oct_err err = program_run(&answer, &length, arguments, reason, reason_size);
-    if (err == OCT_OK && strncmp(answer, head, strlen(head)) == 0) {
-        *json = answer;
-        memmove(answer, answer + strlen(head), length - strlen(head) + 1);
-        return OCT_OK;
-    }
-    if (err == OCT_OK) {
-        answer[strcspn(answer, "\n")] = '\0';
-        bool is_error = strncmp(answer, error, strlen(error)) == 0;
+    static const char json[] = "normaliser ", error[] = "error ";
+    const char *mode = part == CLI_IMPORT_NORMALISER ? "--normaliser" : "--observations";
+    const char *arguments[] = {mode, "--", path, NULL};
+    *answer = NULL;
+    oct_err err = program_run(answer, length, arguments, reason, reason_size);
+    if (err == OCT_OK && strncmp(*answer, json, strlen(json)) == 0) {
+        *length -= strlen(json);
+        memmove(*answer, *answer + strlen(json), *length + 1);
+    } else if (err == OCT_OK && strncmp(*answer, "array ", 6) != 0) {
+        (*answer)[strcspn(*answer, "\n")] = '\0';
+        bool is_error = strncmp(*answer, error, strlen(error)) == 0;
         err = oct_refuse(reason, reason_size, "%s",
-                         is_error ? answer + strlen(error)
+                         is_error ? *answer + strlen(error)
                                   : "its reader " PROGRAM " ended without an answer");
     }
+    if (err != OCT_OK) {
+        free(*answer);
+        *answer = NULL;
+    }
+    return err;
+}
+
+bool
+cli_import_array_next(char **left, size_t *left_length, const char **name, const uint8_t **bytes,
+                      size_t *length)
+{
+    char *end = memchr(*left, '\n', *left_length), *at = *left;
+    if (end == NULL || strncmp(at, "array ", 6) != 0) {
+        return false;
+    }
+    *end = '\0';
+    *length = strtoul(at + 6, &at, 10);
+    *name = at + (*at == ' ');
+    size_t used = (size_t)(end + 1 - *left);
+    if (*length > *left_length - used) {
+        return false;
+    }
+    *bytes = (const uint8_t *)end + 1;
+    *left += used + *length;
+    *left_length -= used + *length;
+    return true;
+}
+
+oct_err
+cli_import_read_observations(import_npy *out, const char *path, char *reason, size_t reason_size)
+{
+    char head[HEAD_BYTES + 1], *answer;
+    size_t length, array_length;
+    const char *name;
+    const uint8_t *array;
+    OCT_TRY(head_read(head, &length, path, reason, reason_size));
+    if (!cli_import_is_python((const uint8_t *)head, length)) {
+        return import_npy_load(out, path, reason, reason_size);
+    }
+    OCT_TRY(
+        cli_import_read_part(&answer, &length, CLI_IMPORT_OBSERVATIONS, path, reason, reason_size));
+    char *left = answer;
+    oct_err err = cli_import_array_next(&left, &length, &name, &array, &array_length)
+                      ? import_npy_decode(out, array, array_length, reason, reason_size)
+                      : oct_refuse(reason, reason_size, "the answer of " PROGRAM " is cut off");
     free(answer);
     return err;
 }

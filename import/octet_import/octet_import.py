@@ -3,9 +3,11 @@
 
 usage: octet_import.py FILE [--activation NAME] [--no-normalizer]
        octet_import.py --normaliser FILE
+       octet_import.py --observations FILE
 
 Writes lines NAME VALUE, the options that the file implies, and "model BYTES" with an ONNX model behind it; of a normaliser
-"normaliser JSON", with mean, std and clip; or one line "error REASON". Needs numpy. Nothing in a file is executed, and memory and time are limited besides.
+"normaliser JSON", with mean, std and clip; of arrays of NumPy (.npz) a line "array BYTES NAME" for each that was asked for, with
+the array as in a .npy file behind it; or one line "error REASON". Needs numpy. Nothing in a file is executed, and memory and time are limited besides.
 """
 
 import argparse
@@ -42,6 +44,7 @@ from sb3_agent import is_agent, read_agent  # noqa: E402
 from state_dict import read_state  # noqa: E402
 from torch_file import FILE_BYTES_MAX, Archive, is_old, load_torch  # noqa: E402
 
+NORMALISER = ["mean", "std", "var", "epsilon", "clip"]
 SUFFIXES = (".zip", ".onnx", ".pt", ".pth")
 
 
@@ -70,12 +73,43 @@ def read_pickle(data):
     return load(io.BytesIO(data))
 
 
+def is_arrays(archive):
+    """Returns whether numpy.savez or numpy.savez_compressed wrote a zip file."""
+    return bool(archive.names) and all(name.endswith(".npy") for name in archive.names)
+
+
+def arrays_of(archive, names):
+    """Yields the arrays of these names, or the only array that there is: the name, and the bytes of an .npy file."""
+    known, left = [name.removesuffix(".npy") for name in archive.names], FILE_BYTES_MAX
+    found = [name for name in names if name in known] or (known if len(known) == 1 else [])
+    if not found:
+        raise Fault(f"it has the arrays {', '.join(known[:8])}; expected {' or '.join(names[:3])}")
+    for name in found:
+        data = archive.read(f"{name}.npy", left)
+        left -= len(data)
+        yield name, data
+
+
+def answer_part(path, is_normaliser):
+    """Writes a normaliser, or rows of observations."""
+    data = read_file(path)
+    archive = Archive(data) if data[:2] == b"PK" else None
+    if archive is not None and is_arrays(archive):
+        for name, array in list(arrays_of(archive, NORMALISER if is_normaliser else ["observations"])):
+            say("array", f"{len(array)} {name}")
+            sys.stdout.buffer.write(array)
+    elif is_normaliser:
+        say("normaliser", json.dumps(read_normaliser(read_pickle(data))))
+    else:
+        raise Fault("a zip file that is not of arrays of NumPy (numpy.savez)")
+
+
 def refuse_zip(archive):
     """Says what a zip file is that has no model."""
     names = archive.names
     if {"parameters", "parameter_list"} & set(names):
         raise Fault("an agent of Stable Baselines 2 (TensorFlow); those of Stable-Baselines3 can be read")
-    if names and all(name.endswith(".npy") for name in names):
+    if is_arrays(archive):
         raise Fault("arrays of NumPy (numpy.savez), not a model; octet.import_policy takes arrays as layers")
     if "replay_buffer.pkl" in names or any(name.endswith("/saved_model.pb") for name in names):
         raise Fault("a zip file of another library, which is not read here")
@@ -118,15 +152,15 @@ def main():
     parser.add_argument("file", type=pathlib.Path)
     parser.add_argument("--activation")
     parser.add_argument("--normaliser", action="store_true", help="FILE is a normaliser of observations")
+    parser.add_argument("--observations", action="store_true", help="FILE is an .npz with rows of observations")
     parser.add_argument("--no-normalizer", action="store_true", help="leave out a normalizer that FILE contains")
     options = parser.parse_args()
     lower(resource.RLIMIT_AS, MEMORY_BYTES_MAX)
     lower(resource.RLIMIT_CPU, SECONDS_MAX)
     lower(resource.RLIMIT_NPROC, 0)
     try:
-        if options.normaliser:
-            answer = read_normaliser(read_pickle(read_file(options.file)))
-            sys.stdout.buffer.write(b"normaliser " + json.dumps(answer).encode() + b"\n")
+        if options.normaliser or options.observations:
+            answer_part(options.file, options.normaliser)
             return
         network = read(read_file(options.file), options.activation, options.no_normalizer)
         beside = normalizer_beside(options.file) if network.is_agent and not options.no_normalizer else None

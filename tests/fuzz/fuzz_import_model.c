@@ -132,6 +132,22 @@ file_seed(uint8_t what, const char *name)
     free(bytes);
 }
 
+// An array of two rows of two numbers, as header says.
+static void
+array_seed(const char *type, uint8_t bytes, const char *order)
+{
+    uint8_t seed[256] = {IS_ARRAY, 0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0};
+    char *header = (char *)seed + 11;
+    int length =
+        snprintf(header, 128, "{'descr': '%s%u', 'fortran_order': %s, 'shape': (2, 2), }\n", type,
+                 bytes, order);
+    seed[9] = (uint8_t)length;
+    for (int i = 0; i < 4 * bytes; i++) {
+        header[length + i] = (char)(17 * i);
+    }
+    fuzz_seed(seed, 11 + (size_t)length + 4 * (size_t)bytes);
+}
+
 void
 fuzz_seeds(void)
 {
@@ -143,4 +159,8 @@ fuzz_seeds(void)
     file_seed(0, "conv.onnx");
     file_seed(IS_ARRAY, "tanh.obs.npy");
     file_seed(IS_ARRAY, "conv.obs.npy");
+    array_seed(">f", 2, "True");
+    array_seed("<f", 8, "False");
+    array_seed("|b", 1, "True");
+    array_seed(">i", 4, "False");
 }

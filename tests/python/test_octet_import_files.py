@@ -291,6 +291,42 @@ def test_a_vec_normalize_goes_with_every_model(tmp_path):
     np.testing.assert_allclose(policy.act(rows), (rows - mean) / np.sqrt(variance + 1e-8), atol=1e-5)
 
 
+@pytest.mark.parametrize("save", [np.savez, np.savez_compressed])
+def test_arrays_of_npz_files_are_observations_and_normalisers(save, tmp_path):
+    model, rows, outputs = (ROOT / "tests/data/import" / f"tanh{suffix}" for suffix in (".onnx", ".obs.npy", ".out.npy"))
+    obs, wanted = np.load(rows), np.load(outputs)
+    mean, deviation = np.array([1.0, -2, 0.5, 3]), np.array([0.5, 2, 1, 4])
+    given = (obs * deviation + mean).astype(np.float32)
+    save(tmp_path / "steps.npz", actions=wanted, observations=np.asfortranarray(given), rewards=np.zeros(len(obs)))
+    save(tmp_path / "rows.npz", given)  # named arr_0
+    save(tmp_path / "n.npz", mean=mean, var=deviation**2 - 0.01, epsilon=0.01, clip=np.inf, count=7)
+    for seen in ("steps.npz", "rows.npz"):
+        report, policy = report_of(model, tmp_path, "--observations", tmp_path / seen, "--normalizer", tmp_path / "n.npz")
+        np.testing.assert_allclose(policy.act(given), wanted, atol=1e-4)
+        assert report["observed"] == f"{len(obs)} observations of {tmp_path / seen}" and report["fp32"]["max_abs"] < 1e-4
+
+
+def test_npz_files_that_have_none_of_these_arrays_are_named(tmp_path):
+    model = ROOT / "tests/data/import/tanh.onnx"
+    np.savez_compressed(tmp_path / "two.npz", x=np.zeros((9, 4)), y=np.zeros(9))
+    np.savez_compressed(tmp_path / "text.npz", observations=np.array(["a", "b"]))
+    np.savez_compressed(tmp_path / "objects.npz", mean=np.array([None]), std=np.ones(1))
+    with zipfile.ZipFile(tmp_path / "bomb.npz", "w", zipfile.ZIP_DEFLATED) as made, made.open("observations.npy", "w") as entry:
+        for _ in range(257):
+            entry.write(bytes(1 << 20))
+    (tmp_path / "cut.npz").write_bytes((tmp_path / "two.npz").read_bytes()[:-30])
+    for option, file, words in [("--observations", "two.npz", "it has the arrays x, y; expected observations"),
+                                ("--observations", "text.npz", "numbers of type '<U1'"),
+                                ("--observations", "bomb.npz", "its file observations.npy has more than 256 MiB"),
+                                ("--observations", "cut.npz", "a damaged zip file"),
+                                ("--normalizer", "two.npz", "it has the arrays x, y; expected mean or std or var"),
+                                ("--normalizer", "objects.npz", "numbers of type '|O'")]:
+        done = run(model, tmp_path / "p.oct", option, tmp_path / file)
+        assert done.returncode == 1 and done.stderr.startswith(f"octet import: error: '{tmp_path / file}': {words}"), done.stderr
+    done = run(model, tmp_path / "p.oct", "--observations", AGENTS / "ppo.zip")
+    assert "a zip file that is not of arrays of NumPy" in done.stderr
+
+
 def test_without_numpy_the_package_is_named(tmp_path):
     python = tmp_path / "python"
     (tmp_path / "numpy.py").write_text("raise ImportError\n")
@@ -324,6 +360,11 @@ import octet_import
 from inert_pickle import Fault
 wrong = []
 octet_import.read(open(sys.argv[4], "rb").read(), None, False).encode()  # everything is loaded that is loaded lazily
+def use(data):
+    if b".npy" in data[:64]:
+        list(octet_import.arrays_of(octet_import.Archive(data), ["observations"]))
+    else:
+        octet_import.read(data, "elu", False).encode()
 def hook(event, _):
     if event.split(".")[0] in ("os", "subprocess", "socket", "shutil", "ctypes", "pty", "webbrowser", "pickle", "marshal", "compile", "exec", "import", "open"):
         wrong.append(event)
@@ -344,7 +385,7 @@ for _ in range(400):
         else: data[at:at + 4] = rng.choice([b"\xff\xff\xff\x7f", b"\xff\xff\xff\xff", b"\0\0\0\0", b"2222", b"cos\n"])
         if not data: data = bytearray(b"\0")
     try:
-        octet_import.read(bytes(data), "elu", False).encode()
+        use(bytes(data))
         good += 1
     except Fault:
         bad += 1
@@ -378,7 +419,8 @@ def test_changed_files_are_read_or_refused_and_nothing_else_happens(tmp_path):
         paths.append(tmp_path / name)
     paths.append(AGENTS / "normalised.vec.pkl")
     (tmp_path / "layers.pkl").write_bytes(LAYERS)
-    paths = [AGENTS / "ppo.zip", tmp_path / "layers.pkl", *paths]
+    np.savez_compressed(tmp_path / "rows.npz", observations=np.arange(20.0), actions=np.zeros(3))
+    paths = [AGENTS / "ppo.zip", tmp_path / "layers.pkl", tmp_path / "rows.npz", *paths]
     arguments = [READER, ROOT / "python/octet", "1", *paths]  # the same changes on every machine
     done = subprocess.run([sys.executable, "-c", MUTATE, *arguments], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-3000:]
