@@ -44,6 +44,7 @@ typedef struct import_step {
     import_kind kind;
     const struct import_step *from; // NULL: this is the observation
     const import_node *node;        // that it was made of; NULL: the observation
+    bool has_batch;                 // the model's value has an axis of the batch before its shape
     uint32_t rank;                  // of what it gives
     uint32_t shape[IMPORT_SHAPE_MAX];
     uint32_t count; // product of shape

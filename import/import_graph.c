@@ -71,20 +71,13 @@ import_graph_opset(const import_graph *graph)
 int64_t
 import_graph_batch(const import_graph *graph)
 {
-    return graph->port->rank >= 2 ? graph->port->dims[0] : -1;
+    return !graph->observation.has_batch ? 1 : graph->port->rank > 0 ? graph->port->dims[0] : -1;
 }
 
 bool
-import_graph_has_batch(const import_graph *graph)
+import_axis_is_last(const import_step *step, int64_t axis)
 {
-    return graph->port->rank != 1;
-}
-
-bool
-import_axis_is_last(const import_graph *graph, int64_t axis, uint32_t rank)
-{
-    int64_t last = (int64_t)rank - 1 + import_graph_has_batch(graph);
-    return axis == -1 || axis == last;
+    return axis == -1 || axis == (int64_t)step->rank - 1 + step->has_batch;
 }
 
 const import_port *
@@ -202,6 +195,28 @@ node_refuse(import_graph *graph, const import_node *node, const char *why)
     return import_graph_text(graph, "node '%s' (%s): %s", name, op, why);
 }
 
+// Why policies do not have an operation.
+static const char *
+operation_missing(const char *op)
+{
+    static const char *const states[] = {"LSTM", "GRU", "RNN"};
+    static const char *const pools[] = {"MaxPool", "AveragePool", "GlobalAveragePool",
+                                        "GlobalMaxPool"};
+    static const char *const flows[] = {"If", "Loop", "Scan"};
+    static const char *const activations[] = {"LeakyRelu", "PRelu",     "Gelu",       "Selu",
+                                              "Celu",      "Softplus",  "Softsign",   "Mish",
+                                              "Swish",     "HardSwish", "HardSigmoid"};
+    return oct_text_is_one_of(op, states, OCT_COUNTOF(states))
+               ? "it has a state, and policies have none: train an actor without memory"
+           : oct_text_is_one_of(op, pools, OCT_COUNTOF(pools))
+               ? "policies have convolutions without pooling"
+           : oct_text_is_one_of(op, flows, OCT_COUNTOF(flows))
+               ? "policies have no branches and loops: export the model without them"
+           : oct_text_is_one_of(op, activations, OCT_COUNTOF(activations))
+               ? "policies do not have this activation: train with relu, tanh, elu or sigmoid"
+               : "policies do not have this operation; they have " IMPORT_OPERATIONS;
+}
+
 // Finds the operation of a node and its inputs, once for all of its outputs. A reason, or NULL.
 static const char *
 node_begin(import_graph *graph, const import_node *node, import_operation *operation)
@@ -218,8 +233,7 @@ node_begin(import_graph *graph, const import_node *node, import_operation *opera
         is_computed = is_computed && (graph->inputs[i] != NULL || name[0] == '\0');
     }
     if (*operation == NULL) {
-        return node_refuse(graph, node,
-                           "policies do not have this operation; they have " IMPORT_OPERATIONS);
+        return node_refuse(graph, node, operation_missing(node->op));
     }
     if (!is_computed) {
         return node_refuse(graph, node, "it reads a value that no node before it computes");
@@ -227,7 +241,7 @@ node_begin(import_graph *graph, const import_node *node, import_operation *opera
     bool is_shape = *operation == import_shape_of;
     for (size_t i = 0; i < node->input_count; i++) {
         const import_value *input = graph->inputs[i];
-        if (input != NULL && input->why != NULL && !(is_shape && input->has_shape)) {
+        if (input != NULL && input->why != NULL && !(is_shape && input->like != NULL)) {
             return input->why;
         }
     }
@@ -260,16 +274,22 @@ is_elementwise(const char *op)
     return oct_text_is_one_of(op, names, OCT_COUNTOF(names));
 }
 
+// What has the shape of a value: itself, or for a value that policies cannot have another one.
+static const import_step *
+shape_of(const import_value *x)
+{
+    return x->step != NULL ? x->step : x->like;
+}
+
 static bool
-is_of_shape(const import_value *x, const import_value *shape)
+is_of_shape(const import_value *x, const import_step *like)
 {
     if (x->constant != NULL) {
-        return import_constant_fits(x->constant, shape->shape, shape->rank);
+        return import_constant_fits(x->constant, like->shape, like->rank);
     }
-    uint32_t rank = x->step != NULL ? x->step->rank : x->rank;
-    const uint32_t *dims = x->step != NULL ? x->step->shape : x->shape;
-    return (x->step != NULL || x->has_shape) && rank == shape->rank &&
-           memcmp(dims, shape->shape, rank * sizeof(*dims)) == 0;
+    const import_step *own = shape_of(x);
+    return own != NULL && own->has_batch == like->has_batch && own->rank == like->rank &&
+           memcmp(own->shape, like->shape, like->rank * sizeof(*like->shape)) == 0;
 }
 
 // The shape of a value that policies cannot have, if its inputs tell it: that of all inputs which
@@ -277,22 +297,17 @@ is_of_shape(const import_value *x, const import_value *shape)
 static void
 shape_keep(const import_graph *graph, const import_node *node, import_value *out)
 {
-    const import_value *from = NULL;
+    const import_step *like = NULL;
     bool is_known = is_elementwise(node->op) && node->input_count <= INPUTS_MAX;
-    for (size_t i = 0; is_known && from == NULL && i < node->input_count; i++) {
+    for (size_t i = 0; is_known && like == NULL && i < node->input_count; i++) {
         const import_value *x = graph->inputs[i];
-        from = x != NULL && x->constant == NULL ? x : NULL;
+        like = x != NULL && x->constant == NULL ? shape_of(x) : NULL;
     }
-    if (from == NULL || (from->step == NULL && !from->has_shape)) {
-        return;
-    }
-    out->has_shape = true;
-    out->rank = from->step != NULL ? from->step->rank : from->rank;
-    memcpy(out->shape, from->step != NULL ? from->step->shape : from->shape, sizeof(out->shape));
-    for (size_t i = 0; i < node->input_count; i++) {
+    for (size_t i = 0; like != NULL && i < node->input_count; i++) {
         const import_value *x = graph->inputs[i];
-        out->has_shape = out->has_shape && (x == NULL || is_of_shape(x, out));
+        like = x == NULL || is_of_shape(x, like) ? like : NULL;
     }
+    out->like = like;
 }
 
 static void
@@ -325,13 +340,25 @@ nodes_run(import_graph *graph)
 
 // ---- the observation
 
+// Without a batch the input has one axis, or exactly the shape that the caller knows.
+static bool
+port_has_batch(const import_port *port, const uint32_t *obs_shape, uint32_t obs_rank)
+{
+    bool is_whole = obs_rank == port->rank && port->dims[0] > 1;
+    for (uint32_t i = 0; is_whole && i < obs_rank; i++) {
+        is_whole = port->dims[i] == (int64_t)obs_shape[i];
+    }
+    return port->rank != 1 && !is_whole;
+}
+
 // The shape that the model declares, its first dimension being the batch.
 static oct_err
 observation_shape(import_step *step, const import_port *port, const uint32_t *obs_shape,
                   uint32_t obs_rank, char *reason, size_t reason_size)
 {
-    bool has_batch = port->rank >= 2;
-    uint32_t rank = has_batch ? port->rank - 1 : port->rank;
+    bool has_batch = port_has_batch(port, obs_shape, obs_rank);
+    uint32_t rank = has_batch && port->rank > 0 ? port->rank - 1 : port->rank;
+    step->has_batch = has_batch;
     if (rank > IMPORT_SHAPE_MAX) {
         return oct_refuse(reason, reason_size, "its input has rank %u, allowed is a batch and %d",
                           port->rank, IMPORT_SHAPE_MAX);
@@ -489,7 +516,7 @@ observation_choose(import_graph *graph, const char *output, char *reason, size_t
     oct_text_quote(last, sizeof(last), found[1], strlen(found[1]));
     return oct_refuse(reason, reason_size,
                       "its output depends on %zu inputs, '%s' %s '%s'; a policy has one, the "
-                      "observation, and no state",
+                      "observation, and no state: export a model that joins its inputs itself",
                       count, first, count > 2 ? "to" : "and", last);
 }
 

@@ -17,7 +17,8 @@
     "Gemm, MatMul, Conv (stride 1, no padding), Add, Sub, Mul, Div, Neg, BatchNormalization, "     \
     "LayerNormalization, Relu, Tanh, Elu, Sigmoid, Clip, Min, Max, Softmax, LogSoftmax, ArgMax, "  \
     "Concat (of one value's layers), "                                                             \
-    "Flatten, Reshape, Transpose, Squeeze, Unsqueeze, Split, Slice, Cast, Dropout and Identity"
+    "Flatten, Reshape, Transpose, Squeeze, Unsqueeze, Split, Slice, Gather, Cast, Dropout and "    \
+    "Identity"
 
 typedef struct import_graph import_graph;
 

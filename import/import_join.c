@@ -98,7 +98,7 @@ gather_join(const join *j)
         memcpy(order + at, j->parts[i]->order, j->parts[i]->count * sizeof(*order));
         at += j->parts[i]->count;
     }
-    import_step_row(made, width);
+    import_step_row(made, j->parts[0], width);
     made->order = order;
     return made;
 }
@@ -132,7 +132,7 @@ dense_join(const join *j)
             bias[at] = part->b != NULL ? part->b[row] : 0.0;
         }
     }
-    import_step_row(made, width);
+    import_step_row(made, j->parts[0], width);
     made->weight = weight;
     made->b = bias;
     return made;
@@ -174,14 +174,16 @@ steps_concat(import_graph *graph, const import_node *node, import_value *out)
     uint64_t width = 0;
     for (uint32_t i = 0; i < j.count; i++) {
         const import_value *x = import_graph_input(graph, node, i);
-        if (x == NULL || x->step == NULL || x->step->rank != 1) {
+        if (x == NULL || x->step == NULL || !import_step_is_row(x->step) ||
+            (i > 0 &&
+             (x->step->has_batch != j.parts[0]->has_batch || x->step->rank != j.parts[0]->rank))) {
             return "policies support it for parts that are all computed from the observation, and "
                    "that are rows";
         }
         j.parts[i] = x->step;
         width += x->step->count;
     }
-    if (!import_axis_is_last(graph, axis, 1) || width > IMPORT_WIDTH_MAX) {
+    if (!import_axis_is_last(j.parts[0], axis) || width > IMPORT_WIDTH_MAX) {
         return "policies support it along the last axis of rows, of at most 65536 numbers, only";
     }
     out->step = join_make(&j);

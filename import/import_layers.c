@@ -141,6 +141,17 @@ observation_scale(import_layers *layers)
     }
 }
 
+// The step leaves all numbers in their order, in another shape.
+static bool
+is_reshape(const import_step *step)
+{
+    bool is_same = step->kind == IMPORT_GATHER && step->count == step->from->count;
+    for (uint32_t i = 0; is_same && i < step->count; i++) {
+        is_same = step->order[i] == i;
+    }
+    return is_same;
+}
+
 // Where the model has maps with their channels first and the policy has them last: the environment
 // has them last, or it is not known and a convolution follows.
 static bool
@@ -157,7 +168,8 @@ is_channels_first(const import_step *const *path, uint32_t count, const uint32_t
         return true;
     }
     for (uint32_t i = 1; i < count; i++) {
-        if (path[i]->kind == IMPORT_CONV || path[i]->kind == IMPORT_GATHER) {
+        if (path[i]->kind == IMPORT_CONV ||
+            (path[i]->kind == IMPORT_GATHER && !is_reshape(path[i]))) {
             return path[i]->kind == IMPORT_CONV;
         }
     }

@@ -14,8 +14,9 @@ import_reduce_mean(import_graph *graph, const import_node *node, import_value *o
     const import_value *x = import_graph_input(graph, node, 0);
     size_t count;
     const int64_t *axes = import_node_ints(graph, node, 1, "axes", &count);
-    if (x == NULL || x->step == NULL || x->step->rank != 1 || axes == NULL || count != 1 ||
-        !import_axis_is_last(graph, axes[0], 1) || import_node_int(node, "keepdims", 1) != 1) {
+    if (x == NULL || x->step == NULL || !import_step_is_row(x->step) || axes == NULL ||
+        count != 1 || !import_axis_is_last(x->step, axes[0]) ||
+        import_node_int(node, "keepdims", 1) != 1) {
         return PART_ONLY;
     }
     const import_step *from = x->step;
@@ -25,7 +26,7 @@ import_reduce_mean(import_graph *graph, const import_node *node, import_value *o
     if (made == NULL) {
         return IMPORT_TOO_LARGE;
     }
-    import_step_row(made, 1);
+    import_step_row(made, made->from, 1);
     out->step = made;
     return NULL;
 }
@@ -45,7 +46,7 @@ root_make(import_graph *graph, const import_node *node, const import_step *x, bo
     if (made == NULL) {
         return IMPORT_TOO_LARGE;
     }
-    import_step_row(made, 1);
+    import_step_row(made, made->from, 1);
     made->epsilon = x->b[0];
     out->step = made;
     return NULL;
@@ -73,7 +74,7 @@ import_reciprocal(import_graph *graph, const import_node *node, import_value *ou
     if (made == NULL) {
         return IMPORT_TOO_LARGE;
     }
-    import_step_row(made, 1);
+    import_step_row(made, made->from, 1);
     made->epsilon = x->step->epsilon;
     out->step = made;
     return NULL;
@@ -170,8 +171,8 @@ import_layer_norm(import_graph *graph, const import_node *node, import_value *ou
     const import_value *offset = import_graph_input(graph, node, 2);
     const import_attribute *given = import_node_attribute(node, "epsilon");
     double epsilon = given != NULL ? (double)given->f : 1e-5;
-    if (x == NULL || x->step == NULL || x->step->rank != 1 || gain == NULL ||
-        !import_axis_is_last(graph, import_node_int(node, "axis", -1), 1)) {
+    if (x == NULL || x->step == NULL || !import_step_is_row(x->step) || gain == NULL ||
+        !import_axis_is_last(x->step, import_node_int(node, "axis", -1))) {
         return "policies support it over rows of numbers, with constant gain and offset, only";
     }
     if (!(epsilon > 0.0) || !isfinite(epsilon)) {

@@ -25,6 +25,7 @@ import_step_make(import_graph *graph, const import_node *node, import_kind kind,
         *step = (import_step){.kind = kind,
                               .from = from,
                               .node = node,
+                              .has_batch = from->has_batch,
                               .rank = from->rank,
                               .count = from->count,
                               .alpha = 1.0};
@@ -33,12 +34,19 @@ import_step_make(import_graph *graph, const import_node *node, import_kind kind,
     return step;
 }
 
-void
-import_step_row(import_step *step, uint32_t count)
+bool
+import_step_is_row(const import_step *step)
 {
-    memset(step->shape, 0, sizeof(step->shape));
-    step->rank = 1;
-    step->shape[0] = step->count = count;
+    return step->rank > 0 && step->shape[step->rank - 1] == step->count;
+}
+
+void
+import_step_row(import_step *step, const import_step *like, uint32_t count)
+{
+    step->has_batch = like->has_batch;
+    step->rank = like->rank;
+    memcpy(step->shape, like->shape, sizeof(step->shape));
+    step->shape[step->rank - 1] = step->count = count;
 }
 
 int64_t
@@ -364,8 +372,8 @@ row_operation(import_graph *graph, const import_node *node, import_value *out, i
     const import_value *x = import_graph_input(graph, node, 0);
     const import_attribute *axis = import_node_attribute(node, "axis");
     int64_t along = axis != NULL ? axis->i : kind == IMPORT_ARGMAX ? 0 : -1;
-    if (x == NULL || x->step == NULL || x->step->rank != 1 ||
-        !import_axis_is_last(graph, along, 1)) {
+    if (x == NULL || x->step == NULL || !import_step_is_row(x->step) ||
+        !import_axis_is_last(x->step, along)) {
         return "policies support it over the last axis of rows of numbers only";
     }
     return unary(graph, node, out, kind);
@@ -393,7 +401,8 @@ reduced(import_graph *graph, const import_node *node, import_value *out, import_
             return TOO_LARGE;
         }
         *step = *out->step;
-        import_step_row(step, 1);
+        import_step_row(step, step->from, 1);
+        step->rank -= import_node_int(node, "keepdims", 1) == 0;
         out->step = step;
     }
     return why;
@@ -412,9 +421,11 @@ arg_max(import_graph *graph, const import_node *node, import_value *out)
 static const char *
 log_sum_exp(import_graph *graph, const import_node *node, import_value *out)
 {
+    const import_value *x = import_graph_input(graph, node, 0);
     size_t count;
     const int64_t *axes = import_node_ints(graph, node, 1, "axes", &count);
-    if (axes == NULL || count != 1 || !import_axis_is_last(graph, axes[0], 1)) {
+    if (x == NULL || x->step == NULL || axes == NULL || count != 1 ||
+        !import_axis_is_last(x->step, axes[0])) {
         return "policies support it over the last axis of rows of numbers only";
     }
     return reduced(graph, node, out, IMPORT_LOG_SUM_EXP);
@@ -426,7 +437,7 @@ static const char *
 dense(import_graph *graph, const import_node *node, const import_step *from,
       const import_tensor *weight, bool is_transposed, import_step **out)
 {
-    if (from->rank != 1) {
+    if (!import_step_is_row(from)) {
         return NOT_A_ROW;
     }
     if (weight->floats == NULL || weight->rank != 2) {
@@ -444,7 +455,7 @@ dense(import_graph *graph, const import_node *node, const import_step *from,
     if (step == NULL) {
         return TOO_LARGE;
     }
-    import_step_row(step, outputs);
+    import_step_row(step, from, outputs);
     step->weight = weight;
     step->is_transposed = is_transposed;
     *out = step;
@@ -496,11 +507,16 @@ mat_mul(import_graph *graph, const import_node *node, import_value *out)
 {
     const import_value *x = import_graph_input(graph, node, 0);
     const import_value *w = import_graph_input(graph, node, 1);
-    if (x == NULL || x->step == NULL || w == NULL || w->constant == NULL) {
+    bool is_first = x != NULL && x->step != NULL;
+    const import_value *weight = is_first ? w : x;
+    // W x, of a model without a batch.
+    bool is_column = !is_first && w != NULL && w->step != NULL && !w->step->has_batch;
+    if ((!is_first && !is_column) || weight == NULL || weight->constant == NULL) {
         return "policies support it for the observation's value and constant weights only";
     }
     import_step *step = NULL;
-    const char *why = dense(graph, node, x->step, w->constant, true, &step);
+    const char *why =
+        dense(graph, node, is_first ? x->step : w->step, weight->constant, is_first, &step);
     out->step = step;
     return why;
 }

@@ -6,6 +6,7 @@
 
 #include "common/oct_base.h"
 #include "import/import_constants.h"
+#include "import/import_moves.h"
 
 #define NOT_AN_ORDER   "its perm is not an order of the axes"
 #define NOT_ONE_NUMBER "it removes an axis of more than one number"
@@ -41,43 +42,13 @@ import_cast(import_graph *graph, const import_node *node, import_value *out)
                : "it rounds to whole numbers, which layers of policies do not";
 }
 
-// The same numbers in another shape: all of them, in their order.
-static const char *
-reshaped(import_graph *graph, const import_node *node, const import_step *from,
-         const uint32_t *shape, uint32_t rank, import_value *out)
-{
-    uint64_t count = 1;
-    for (uint32_t i = 0; i < rank; i++) {
-        count *= shape[i];
-    }
-    if (count != from->count) {
-        return "it changes how many numbers one observation has";
-    }
-    import_step *step = import_step_make(graph, node, IMPORT_GATHER, from);
-    uint32_t *order = import_graph_alloc(graph, OCT_MAX(from->count, 1u) * sizeof(*order));
-    if (step == NULL || order == NULL) {
-        return IMPORT_TOO_LARGE;
-    }
-    for (uint32_t i = 0; i < from->count; i++) {
-        order[i] = i;
-    }
-    step->order = order;
-    step->rank = rank;
-    memset(step->shape, 0, sizeof(step->shape));
-    memcpy(step->shape, shape, rank * sizeof(*shape));
-    out->step = step;
-    return NULL;
-}
-
 const char *
 import_flatten(import_graph *graph, const import_node *node, import_value *out)
 {
     const import_value *x = import_graph_input(graph, node, 0);
-    int64_t axis = import_node_int(node, "axis", 1);
-    if (x == NULL || x->step == NULL || (axis != 1 && axis != -(int64_t)x->step->rank)) {
-        return "policies support it after the batch only (axis 1)";
-    }
-    return reshaped(graph, node, x->step, &x->step->count, 1, out);
+    return x != NULL && x->step != NULL
+               ? import_move_flatten(graph, node, x->step, import_node_int(node, "axis", 1), out)
+               : "policies support it for values only";
 }
 
 const char *
@@ -92,52 +63,7 @@ import_reshape(import_graph *graph, const import_node *node, import_value *out)
         out->constant = import_constant_reshape(graph, x->constant, to->constant);
         return out->constant != NULL ? NULL : "it changes how many numbers a constant has";
     }
-    const import_tensor *dims = to->constant;
-    uint32_t shape[IMPORT_SHAPE_MAX], rank = (uint32_t)dims->count - 1, open = UINT32_MAX;
-    uint64_t known = 1;
-    if (dims->count < 2 || rank > IMPORT_SHAPE_MAX) {
-        return "policies support shapes of a batch and up to four dimensions only";
-    }
-    int64_t batch = dims->integers[0];
-    if (batch != -1 && batch != 0 && batch != 1 && batch != IMPORT_BATCH &&
-        batch != import_graph_batch(graph)) {
-        return "it changes the size of the batch";
-    }
-    for (uint32_t i = 0; i < rank; i++) {
-        int64_t dim = dims->integers[i + 1];
-        dim = dim == 0 && i < x->step->rank ? x->step->shape[i] : dim;
-        if (dim > x->step->count || dim == 0 || dim < -1 || (dim == -1 && open != UINT32_MAX)) {
-            return "it changes how many numbers one observation has";
-        }
-        open = dim == -1 ? i : open;
-        shape[i] = dim == -1 ? 1 : (uint32_t)dim;
-        known *= shape[i];
-        if (known > x->step->count) {
-            return "it changes how many numbers one observation has";
-        }
-    }
-    if (open != UINT32_MAX) {
-        shape[open] = x->step->count / (uint32_t)known;
-    }
-    return reshaped(graph, node, x->step, shape, rank, out);
-}
-
-// Bits of the axes, those of a value of this rank. A reason, or NULL.
-static const char *
-axes_find(const int64_t *axes, size_t count, uint32_t rank, uint32_t *found)
-{
-    *found = 0;
-    for (size_t i = 0; i < count; i++) {
-        int64_t axis = axes[i] < 0 ? axes[i] + rank : axes[i];
-        if (axis < 0 || axis >= rank) {
-            return "it names an axis that its input does not have";
-        }
-        if ((*found >> axis & 1u) != 0) {
-            return "it names one axis twice";
-        }
-        *found |= 1u << axis;
-    }
-    return NULL;
+    return import_move_reshape(graph, node, x->step, to->constant, out);
 }
 
 static const char *
@@ -148,7 +74,7 @@ constant_unsqueeze(import_graph *graph, const import_tensor *x, const int64_t *a
         return "its result has more axes than constants may have";
     }
     uint32_t rank = x->rank + (uint32_t)count, dims[IMPORT_RANK_MAX] = {0}, found, from = 0;
-    const char *why = axes_find(axes, count, rank, &found);
+    const char *why = import_axes_find(axes, count, rank, &found);
     for (uint32_t i = 0; why == NULL && i < rank; i++) {
         dims[i] = (found >> i & 1u) != 0 ? 1 : x->dims[from++];
     }
@@ -161,7 +87,7 @@ constant_squeeze(import_graph *graph, const import_tensor *x, const int64_t *axe
                  import_value *out)
 {
     uint32_t rank = 0, dims[IMPORT_RANK_MAX] = {0}, found;
-    const char *why = axes_find(axes, count, x->rank, &found);
+    const char *why = import_axes_find(axes, count, x->rank, &found);
     for (uint32_t i = 0; why == NULL && i < x->rank; i++) {
         if ((found >> i & 1u) == 0) {
             dims[rank++] = x->dims[i];
@@ -180,38 +106,15 @@ import_squeeze(import_graph *graph, const import_node *node, import_value *out)
     size_t count;
     const int64_t *axes = import_node_ints(graph, node, 1, "axes", &count);
     bool is_insert = node->op[0] == 'U';
-    if (x == NULL || count == 0) {
+    bool has_axes = axes != NULL || import_graph_input(graph, node, 1) != NULL;
+    if (x == NULL || (has_axes ? count == 0 : is_insert || x->constant != NULL)) {
         return "policies support it with constant axes only";
     }
-    if (x->constant != NULL) {
-        return is_insert ? constant_unsqueeze(graph, x->constant, axes, count, out)
-                         : constant_squeeze(graph, x->constant, axes, count, out);
+    if (x->step != NULL) {
+        return import_move_squeeze(graph, node, x->step, axes, count, is_insert, out);
     }
-    if (count != 1) {
-        return "policies support it for one axis only";
-    }
-    // An action that is one number loses its last axis.
-    const import_step *from = x->step;
-    uint32_t shape[IMPORT_SHAPE_MAX + 1], rank = 0;
-    int64_t axis = axes[0] < 0 ? axes[0] + from->rank + 1 + is_insert : axes[0];
-    if (axis < 1 || axis > from->rank + is_insert || from->rank + is_insert > IMPORT_SHAPE_MAX) {
-        return "policies support it after the batch only";
-    }
-    if (!is_insert && from->shape[axis - 1] != 1) {
-        return NOT_ONE_NUMBER;
-    }
-    for (uint32_t i = 0; i < from->rank + is_insert; i++) {
-        if (is_insert && i == axis - 1) {
-            shape[rank++] = 1;
-        }
-        if (i < from->rank && (is_insert || i != axis - 1)) {
-            shape[rank++] = from->shape[i];
-        }
-    }
-    if (rank == 0) {
-        shape[rank++] = 1;
-    }
-    return reshaped(graph, node, from, shape, rank, out);
+    return is_insert ? constant_unsqueeze(graph, x->constant, axes, count, out)
+                     : constant_squeeze(graph, x->constant, axes, count, out);
 }
 
 // A constant whose axes stay, or whose axes are reversed.
@@ -251,58 +154,7 @@ import_transpose(import_graph *graph, const import_node *node, import_value *out
     if (x->constant != NULL) {
         return constant_transpose(graph, x->constant, perm, out);
     }
-    const import_step *from = x->step;
-    if (perm == NULL || perm->int_count != from->rank + 1 || perm->ints[0] != 0) {
-        return "policies support it after the batch only";
-    }
-    uint32_t strides[IMPORT_SHAPE_MAX] = {0}, shape[IMPORT_SHAPE_MAX] = {0}, seen = 0;
-    for (uint32_t i = 0; i < from->rank; i++) {
-        int64_t axis = perm->ints[i + 1] - 1;
-        if (axis < 0 || axis >= from->rank || (seen >> axis & 1u) != 0) {
-            return NOT_AN_ORDER;
-        }
-        seen |= 1u << axis;
-        shape[i] = from->shape[axis];
-        strides[i] = 1;
-        for (uint32_t k = (uint32_t)axis + 1; k < from->rank; k++) {
-            strides[i] *= from->shape[k];
-        }
-    }
-    uint32_t *order = import_graph_alloc(graph, from->count * sizeof(*order));
-    import_step *step = import_step_make(graph, node, IMPORT_GATHER, from);
-    if (order == NULL || step == NULL) {
-        return IMPORT_TOO_LARGE;
-    }
-    for (uint32_t i = 0; i < from->count; i++) {
-        uint32_t rest = i;
-        for (uint32_t d = from->rank; d > 0; d--) {
-            order[i] += rest % shape[d - 1] * strides[d - 1];
-            rest /= shape[d - 1];
-        }
-    }
-    memcpy(step->shape, shape, sizeof(shape));
-    step->order = order;
-    out->step = step;
-    return NULL;
-}
-
-// Numbers first .. first + count - 1 of a row.
-static const char *
-part(import_graph *graph, const import_node *node, const import_step *from, uint32_t first,
-     uint32_t count, import_value *out)
-{
-    uint32_t *order = import_graph_alloc(graph, OCT_MAX(count, 1u) * sizeof(*order));
-    import_step *step = import_step_make(graph, node, IMPORT_GATHER, from);
-    if (order == NULL || step == NULL) {
-        return IMPORT_TOO_LARGE;
-    }
-    for (uint32_t i = 0; i < count; i++) {
-        order[i] = first + i;
-    }
-    import_step_row(step, count);
-    step->order = order;
-    out->step = step;
-    return NULL;
+    return import_move_transpose(graph, node, x->step, perm, out);
 }
 
 // Output out->name of a Split: equal parts, or the sizes that the node names.
@@ -311,7 +163,8 @@ import_split(import_graph *graph, const import_node *node, import_value *out)
 {
     const import_value *x = import_graph_input(graph, node, 0);
     int64_t axis = import_node_int(node, "axis", 0);
-    if (x == NULL || x->step == NULL || x->step->rank != 1 || (axis != 1 && axis != -1)) {
+    if (x == NULL || x->step == NULL || !import_step_is_row(x->step) ||
+        !import_axis_is_last(x->step, axis)) {
         return "policies support it along the last axis of rows of numbers only";
     }
     size_t known;
@@ -328,93 +181,53 @@ import_split(import_graph *graph, const import_node *node, import_value *out)
         }
         end += fits ? (uint32_t)size : 0;
     }
-    return fits && end == total ? part(graph, node, x->step, first, count, out)
-                                : "its parts do not add up to the row";
+    return fits && end == total
+               ? import_move_part(graph, node, x->step, x->step->rank - 1 + x->step->has_batch,
+                                  first, count, out)
+               : "its parts do not add up to the row";
 }
 
-// What a Slice takes of each axis that it names.
-typedef struct slice_ranges {
-    const int64_t *first; // [count]
-    const int64_t *end;   // [count]
-    const int64_t *axes;  // [count]
-    size_t count;
-} slice_ranges;
-
-// False: they are no constants, not as many as axes, or not of step 1. The size of a batch is none.
+// False: they are no constants, or not as many as axes. The size of a batch is none.
 static bool
-slice_read(slice_ranges *out, const import_graph *graph, const import_node *node)
+slice_read(import_ranges *out, const import_graph *graph, const import_node *node)
 {
     static const int64_t in_order[] = {0, 1, 2, 3, 4, 5, 6, 7};
     static_assert(OCT_COUNTOF(in_order) == IMPORT_RANK_MAX, "each axis");
     size_t end_count, axis_count, step_count;
-    *out = (slice_ranges){0};
+    *out = (import_ranges){0};
     out->first = import_node_ints(graph, node, 1, "starts", &out->count);
     out->end = import_node_ints(graph, node, 2, "ends", &end_count);
     out->axes = import_node_ints(graph, node, 3, "axes", &axis_count);
-    const int64_t *steps = import_node_ints(graph, node, 4, "steps", &step_count);
+    out->steps = import_node_ints(graph, node, 4, "steps", &step_count);
     if (out->axes == NULL && import_graph_input(graph, node, 3) == NULL) {
         out->axes = in_order;
         axis_count = out->count;
     }
-    bool is_read =
-        out->first != NULL && out->end != NULL && out->axes != NULL && end_count == out->count &&
-        axis_count == out->count && out->count <= IMPORT_RANK_MAX &&
-        (steps != NULL ? step_count == out->count : import_graph_input(graph, node, 4) == NULL);
+    bool is_read = out->first != NULL && out->end != NULL && out->axes != NULL &&
+                   end_count == out->count && axis_count == out->count &&
+                   out->count <= IMPORT_RANK_MAX &&
+                   (out->steps != NULL ? step_count == out->count
+                                       : import_graph_input(graph, node, 4) == NULL);
     for (size_t i = 0; is_read && i < out->count; i++) {
-        is_read = out->first[i] != IMPORT_BATCH && out->end[i] != IMPORT_BATCH &&
-                  (steps == NULL || steps[i] == 1);
+        is_read = out->first[i] != IMPORT_BATCH && out->end[i] != IMPORT_BATCH;
     }
     return is_read;
-}
-
-// Exporters write the end of an axis whose size they do not know as the largest number of 32 or 64
-// bits.
-static bool
-batch_is_whole(int64_t first, int64_t end)
-{
-    return (first == 0 || first <= -INT32_MAX) && end >= INT32_MAX;
-}
-
-static const char *
-value_slice(import_graph *graph, const import_node *node, const import_step *from,
-            const slice_ranges *ranges, import_value *out)
-{
-    uint32_t found, at = 0, count = from->count;
-    const char *why = axes_find(ranges->axes, ranges->count, from->rank + 1, &found);
-    for (size_t i = 0; why == NULL && i < ranges->count; i++) {
-        int64_t first = ranges->first[i], end = ranges->end[i], axis = ranges->axes[i];
-        axis += axis < 0 ? from->rank + 1 : 0;
-        if (axis == 0) {
-            why = batch_is_whole(first, end) ? NULL : "it selects a part of the batch";
-        } else if (!import_constant_range(from->shape[axis - 1], &first, &end)) {
-            why = "it selects nothing of the row";
-        } else if (from->rank == 1) {
-            at = (uint32_t)first;
-            count = (uint32_t)(end - first);
-        } else if (end - first != from->shape[axis - 1]) {
-            why = "policies support it along the last axis of rows of numbers only";
-        }
-    }
-    if (why == NULL && from->rank == 1) {
-        return part(graph, node, from, at, count, out);
-    }
-    out->step = from;
-    return why;
 }
 
 const char *
 import_slice(import_graph *graph, const import_node *node, import_value *out)
 {
     const import_value *x = import_graph_input(graph, node, 0);
-    slice_ranges ranges;
+    import_ranges ranges;
     if (x == NULL || !slice_read(&ranges, graph, node)) {
-        return "policies support it with constant ranges, one for each axis, with step 1, only";
+        return "policies support it with constant ranges, one for each axis, only";
     }
     if (x->step != NULL) {
-        return value_slice(graph, node, x->step, &ranges, out);
+        return import_move_slice(graph, node, x->step, &ranges, out);
     }
-    if (ranges.count != 1 || (ranges.axes[0] != 0 && ranges.axes[0] != -1)) {
-        return "policies support it along the axis of a constant list only";
+    if (ranges.count != 1 || (ranges.steps != NULL && ranges.steps[0] != 1) ||
+        (ranges.axes[0] != 0 && ranges.axes[0] != -1)) {
+        return "policies support it along the axis of a constant list, with step 1, only";
     }
     out->constant = import_constant_slice(graph, x->constant, ranges.first[0], ranges.end[0]);
     return out->constant != NULL
@@ -446,16 +259,16 @@ const char *
 import_shape_of(import_graph *graph, const import_node *node, import_value *out)
 {
     const import_value *x = import_graph_input(graph, node, 0);
-    const uint32_t *shape = x == NULL ? NULL : x->step != NULL ? x->step->shape : x->shape;
-    if (x == NULL || (x->step == NULL && !x->has_shape)) {
+    const import_step *like = x == NULL ? NULL : x->step != NULL ? x->step : x->like;
+    if (like == NULL) {
         return "policies support it for values only";
     }
     int64_t dims[IMPORT_SHAPE_MAX + 1], rank = 0;
-    if (import_graph_has_batch(graph)) {
+    if (like->has_batch) {
         dims[rank++] = IMPORT_BATCH;
     }
-    for (uint32_t i = 0; i < (x->step != NULL ? x->step->rank : x->rank); i++) {
-        dims[rank++] = shape[i];
+    for (uint32_t i = 0; i < like->rank; i++) {
+        dims[rank++] = like->shape[i];
     }
     int64_t first = import_node_int(node, "start", 0), end = import_node_int(node, "end", rank);
     if (!import_constant_range((size_t)rank, &first, &end)) {
@@ -470,10 +283,16 @@ import_gather(import_graph *graph, const import_node *node, import_value *out)
 {
     const import_value *x = import_graph_input(graph, node, 0);
     const import_value *index = import_graph_input(graph, node, 1);
-    if (x == NULL || x->constant == NULL || index == NULL || index->constant == NULL ||
-        index->constant->integers == NULL || index->constant->count != 1 ||
-        index->constant->rank > 1 || x->constant->integers == NULL || x->constant->rank != 1) {
-        return "policies support it for sizes only";
+    if (x == NULL || index == NULL || index->constant == NULL ||
+        index->constant->integers == NULL || index->constant->rank > 1) {
+        return "policies support it with a constant index, or a list of them, only";
+    }
+    if (x->step != NULL) {
+        return import_move_gather(graph, node, x->step, import_node_int(node, "axis", 0),
+                                  index->constant, out);
+    }
+    if (index->constant->count != 1 || x->constant->integers == NULL || x->constant->rank != 1) {
+        return "policies support it for values, and for one size of a shape, only";
     }
     int64_t at = index->constant->integers[0];
     at += at < 0 ? (int64_t)x->constant->count : 0;
@@ -517,14 +336,13 @@ import_constant_of_shape(import_graph *graph, const import_node *node, import_va
 
 // A value that is expanded to its own shape stays as it is.
 static const char *
-value_expand(const import_graph *graph, const import_step *step, const import_tensor *to,
-             import_value *out)
+value_expand(const import_step *step, const import_tensor *to, import_value *out)
 {
-    uint32_t rank = step->rank + import_graph_has_batch(graph);
+    uint32_t rank = step->rank + step->has_batch;
     bool is_same = to->count <= rank;
     for (size_t i = 0; is_same && i < to->count; i++) {
         size_t axis = rank - to->count + i; // with the batch, where there is one
-        int64_t dim = to->integers[i], batch = import_graph_has_batch(graph);
+        int64_t dim = to->integers[i], batch = step->has_batch;
         is_same = batch == 1 && axis == 0 ? dim == IMPORT_BATCH || dim == 1
                                           : dim == 1 || dim == step->shape[axis - (size_t)batch];
     }
@@ -540,7 +358,7 @@ import_expand(import_graph *graph, const import_node *node, import_value *out)
     const import_value *to = import_graph_input(graph, node, 1);
     if (x != NULL && x->step != NULL && to != NULL && to->constant != NULL &&
         to->constant->integers != NULL) {
-        return value_expand(graph, x->step, to->constant, out);
+        return value_expand(x->step, to->constant, out);
     }
     if (x == NULL || x->constant == NULL || x->constant->floats == NULL || to == NULL ||
         to->constant == NULL || to->constant->integers == NULL ||

@@ -14,11 +14,9 @@ typedef struct import_value {
     const import_tensor *constant;
     const import_step *step;
     const char *why; // it is neither: the line for a person
-    // Of a value that is neither, whose shape is known all the same, without the batch: other
-    // operations may ask for it.
-    bool has_shape;
-    uint32_t rank;
-    uint32_t shape[IMPORT_SHAPE_MAX];
+    // Of a value that is neither: a step of the same shape, which other operations may ask for.
+    // NULL: the shape is not known.
+    const import_step *like;
 } import_value;
 
 // A batch in a shape that a model computes.
@@ -38,18 +36,20 @@ import_operation import_operation_find(const char *name); // NULL: none
 const import_value *import_graph_input(const import_graph *graph, const import_node *node,
                                        size_t i);
 int64_t import_graph_opset(const import_graph *graph);
-// True where the first axis of values is the batch; 0 or 1 as a number.
-bool import_graph_has_batch(const import_graph *graph);
-// An axis of a node is the last one of a value of this rank, which does not count the batch.
-bool import_axis_is_last(const import_graph *graph, int64_t axis, uint32_t rank);
-int64_t import_graph_batch(const import_graph *graph); // that the model has; -1: any
+// An axis of a node is the last one of a value.
+bool import_axis_is_last(const import_step *step, int64_t axis);
+// The size of the batch that the model has; -1: any; 1: also where it has no axis for a batch.
+int64_t import_graph_batch(const import_graph *graph);
 void import_graph_define(import_graph *graph, const char *name, const import_value *value);
 
 #define IMPORT_TOO_LARGE "the model is too large"
 // A step behind from, of the same shape. NULL: no memory.
 import_step *import_step_make(import_graph *graph, const import_node *node, import_kind kind,
                               const import_step *from);
-void import_step_row(import_step *step, uint32_t count); // it gives a row of count numbers
+// The value is a row: all axes but the last one are of one number.
+bool import_step_is_row(const import_step *step);
+// The step gives a row of count numbers with the axes of like, which is a row.
+void import_step_row(import_step *step, const import_step *like, uint32_t count);
 // An attribute that is an integer.
 int64_t import_node_int(const import_node *node, const char *name, int64_t otherwise);
 // A list of integers that is an attribute, or an input in later opsets. NULL: none, or no constant

@@ -394,7 +394,8 @@ class Import(unittest.TestCase):
         (self.home / "text.onnx").write_text("this is no model")
         shutil.copy(DATA / "norm_dynamo.onnx", self.home / "alone.onnx")
         (self.home / "values.onnx").write_bytes(small_model([[1.0, 0.0], [0.0, 1.0]]))
-        (self.home / "gelu.onnx").write_bytes((DATA / "tanh.onnx").read_bytes().replace(b"\"\x04Tanh", b"\"\x04Gelu"))
+        for op in (b"Gelu", b"Sinh", b"Loop"):
+            (self.home / f"{op.decode()}.onnx").write_bytes((DATA / "tanh.onnx").read_bytes().replace(b"\"\x04Tanh", b"\"\x04" + op))
         tanh = DATA / "tanh.onnx"
         for arguments, code, words in [
             (["--out", "x.oct"], 2, "no MODEL given"),
@@ -415,8 +416,10 @@ class Import(unittest.TestCase):
             ([tanh, "--out", tanh, "--actions", 2], 1, "the model itself"),
             ([tanh, "--out", "x.oct", "--env", "CartPole-v1", "--actions", 3], 1, "--actions is 3; environment 'CartPole-v1' has 2"),
             ([tanh, "--out", "x.oct", "--env", "CartPole-v1", "--bounds", "0:1"], 1, "--bounds is for box actions"),
-            (["gelu.onnx", "--out", "x.oct", "--actions", 2], 1, "(Gelu): policies do not have this operation; they have Gemm, "),
-            (["gelu.onnx", "--out", "x.oct", "--actions", 2], 1, "Slice, Cast, Dropout and Identity\n"),
+            (["Gelu.onnx", "--out", "x.oct", "--actions", 2], 1, "(Gelu): policies do not have this activation: train with relu, "),
+            (["Loop.onnx", "--out", "x.oct", "--actions", 2], 1, "(Loop): policies have no branches and loops: export the model without"),
+            (["Sinh.onnx", "--out", "x.oct", "--actions", 2], 1, "(Sinh): policies do not have this operation; they have Gemm, "),
+            (["Sinh.onnx", "--out", "x.oct", "--actions", 2], 1, "Gather, Cast, Dropout and Identity\n"),
         ]:
             with self.subTest(words):
                 self.assertIn(words, self.octet("import", *arguments, code=code))

@@ -219,9 +219,9 @@ test_a_constant_is_cut_along_its_axis_with_step_1(void **state)
     } cases[] = {{"zero", "one", NULL},
                  {"one", "one", "along the axis of a constant list"},
                  {"zero", "two", "with step 1"},
-                 {"zero one", "one", "with step 1"},
-                 {"zero", "zero one", "with step 1"},
-                 {"zero", "obs", "with step 1"}};
+                 {"zero one", "one", "one for each axis"},
+                 {"zero", "zero one", "one for each axis"},
+                 {"zero", "obs", "one for each axis"}};
     import_request request = request_box();
     for (size_t i = 0; i < OCT_COUNTOF(cases); i++) {
         small_model m;
