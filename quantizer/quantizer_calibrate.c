@@ -1,4 +1,6 @@
-// Corrects the biases of a quantised policy on observations, layer by layer.
+// Corrects the biases of a quantised policy on observations, layer by layer. Both networks run side
+// by side in fp32, and the quantised one continues with its corrected outputs, so a layer is
+// corrected for the errors that remain of the layers before it.
 
 #include "quantizer/quantizer_calibrate.h"
 
@@ -12,12 +14,12 @@
 
 #define ROWS QUANTIZER_CALIBRATE_ROWS
 
-// A network over all rows at once, [unit][ROWS]: the loops run along the rows, whose sums do not
-// depend on each other.
+// The state of one network while it runs on all rows at once. Arrays are [unit][ROWS], because a
+// loop along the rows has independent sums and can be vectorised.
 typedef struct flow {
     float *params; // [policy_spec_params]
-    float *x;      // [inputs][ROWS] of the layer
-    float *h;      // [outputs][ROWS]
+    float *x;      // [inputs][ROWS], the inputs of the current layer
+    float *h;      // [outputs][ROWS], the current layer before its activation
 } flow;
 
 static flow
@@ -41,6 +43,7 @@ flow_end(flow *f)
     free(f->h);
 }
 
+// Sets the inputs of layer 0 to the normalised observations. Rows beyond `rows` stay 0.
 static void
 flow_observe(flow *f, const policy_image *image, const float *obs, uint32_t rows)
 {
@@ -54,7 +57,8 @@ flow_observe(flow *f, const policy_image *image, const float *obs, uint32_t rows
     }
 }
 
-// Which input column k of the weights multiplies at a place.
+// Returns the index of the input that column k of the weights multiplies at one output position,
+// which is 0 for dense layers and row * width + column of the output map for convolutions.
 static size_t
 input_at(const policy_layer *layer, uint32_t place, uint32_t k)
 {
@@ -113,7 +117,7 @@ flow_norm(flow *f, const policy_spec *spec, uint32_t l)
     }
 }
 
-// x of the next layer from h of this one.
+// Computes the inputs of the next layer from h of layer l.
 static void
 flow_pass(flow *f, const policy_spec *spec, uint32_t l)
 {
@@ -140,8 +144,9 @@ flow_pass(flow *f, const policy_spec *spec, uint32_t l)
     }
 }
 
-// Moves the bias of from's unit j, and its outputs, by what these lack to to's mean, over rows and
-// places. Where outputs overflow they have no mean, and nothing moves.
+// Adds to the bias of unit j, and to its outputs in `from`, the difference of the mean outputs of
+// `to` and `from` over all rows and output positions. Changes nothing if an output overflowed,
+// because there is no mean then.
 static void
 unit_correct(flow *from, const flow *to, const policy_layer *layer, uint32_t j, uint32_t rows,
              float *bias)

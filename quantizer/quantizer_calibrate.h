@@ -3,14 +3,14 @@
 
 #include "policy/policy_format.h"
 
-// Bias correction. Rounding a row of weights adds an error to its output that has a mean: inputs
-// are not centred, after a relu not even signed. Biases are kept in fp32, so this part of the
-// error can be taken out for nothing: layer by layer, each bias of image is moved until its output
-// (before layer norm and activation) has the mean that it has in fp32, over obs[rows][obs_count].
-// Activations are computed in fp32 here; rounding them to eight bits adds little. The bias of an
-// output that overflows on some of obs stays as it is.
+// Bias correction. Rounding a row of weights adds an error to its output, and that error has a
+// mean, because inputs are not centred (after a ReLU they are never negative). Biases stay in fp32,
+// so the mean can be removed without cost: layer by layer, each bias of image is moved until the
+// mean of its output over obs[rows][obs_count], before layer norm and activation, equals the mean
+// in fp32. Activations are computed in fp32; rounding them to eight bits would change little. A
+// bias stays as it is if its output overflows on an observation.
 //
-// Threads: any. rows >= 1; at most QUANTIZER_CALIBRATE_ROWS are looked at.
+// Threads: any. Allocates. rows >= 1; only the first QUANTIZER_CALIBRATE_ROWS rows are used.
 #define QUANTIZER_CALIBRATE_ROWS 512
 void quantizer_calibrate(policy_image *image, const policy_image *fp32, const float *obs,
                          uint32_t rows);

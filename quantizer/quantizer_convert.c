@@ -69,7 +69,7 @@ int4_convert(policy_image *image, uint32_t l, const float *w, const quantizer_ro
     return OCT_OK;
 }
 
-// FP32, BF16, FP16.
+// Converts the weights of layer l to FP32, BF16 or FP16.
 static oct_err
 float_convert(policy_image *image, uint32_t l, const float *w, const quantizer_rows *rows)
 {

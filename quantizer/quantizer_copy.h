@@ -6,18 +6,18 @@
 #include "common/oct_bits.h"
 #include "quantizer/quantizer_range.h"
 
-// What convert and update do alike.
+// The steps that quantizer_convert and quantizer_update share.
 //
 // Threads: any.
 
-// most as rows->most gives it.
+// most is the result of rows->most: the bits of the largest |w|.
 static inline bool
 quantizer_is_finite(uint32_t most)
 {
     return most < 0x7f800000u;
 }
 
-// INT8: the scale for weights whose largest |w| has the bits most.
+// INT8: returns the scale for w[count], whose largest |w| has the bits most.
 static inline float
 quantizer_scale8(const quantizer_rows *rows, const quantizer_method *method, const float *w,
                  size_t count, uint32_t most)
@@ -25,7 +25,8 @@ quantizer_scale8(const quantizer_rows *rows, const quantizer_method *method, con
     return most == 0 ? 0.0f : quantizer_range8(rows, method, w, count, oct_float_of(most)) / 127.0f;
 }
 
-// Bias, gain and offset of layer l, whose parameters begin at w. OCT_EINVAL when one is not finite.
+// Copies bias, gain and offset of layer l, whose parameters begin at w. OCT_EINVAL: a number is not
+// finite; nothing was copied.
 OCT_CHECKED static inline oct_err
 quantizer_copy_vectors(policy_image *image, uint32_t l, const float *w, const quantizer_rows *rows)
 {
@@ -43,7 +44,8 @@ quantizer_copy_vectors(policy_image *image, uint32_t l, const float *w, const qu
     return OCT_OK;
 }
 
-// from: the log deviations of a head that has its own. OCT_EINVAL when one is not finite.
+// Copies the log deviations of a head that has its own; otherwise from is unused. OCT_EINVAL: a
+// number is not finite; nothing was copied.
 OCT_CHECKED static inline oct_err
 quantizer_copy_deviation(policy_image *image, const float *from, const quantizer_rows *rows)
 {

@@ -7,18 +7,18 @@
 
 #include "common/oct_base.h"
 
-#define LANES 8 // of a sum
+#define LANES 8 // independent partial sums of a dot product
 
 struct quantizer_fold {
     policy_spec spec;
-    uint32_t group; // rows of the last layer that share a mean; 0: none do
-    float *first;   // the first layer's block; NULL: never scaled
-    float *last;    // the last layer's weights and biases; NULL: never centred
-    float *common;  // [groups][columns + 1] means of weights and of biases
+    uint32_t group; // rows of the last layer that share a mean; 0: the last layer is not centred
+    float *first;   // the parameters of the scaled first layer; NULL: spec has no normalise
+    float *last;    // the parameters of the centred last layer; NULL: group is 0
+    float *common;  // [groups][columns + 1] means of weights and, last, of biases
     double *sum;    // [columns + 1]
 };
 
-// How many outputs may be moved together without another action.
+// Returns how many outputs form one group whose common part does not affect the action; 0: none.
 static uint32_t
 group_of(const policy_spec *spec, policy_precision precision)
 {
@@ -47,7 +47,7 @@ layer_floats(const policy_spec *spec, uint32_t l)
     return at.end - at.weight;
 }
 
-// Numbers in each array of a fold; 0: it has none.
+// The count of numbers in each array of a fold; 0: the fold does not have the array.
 typedef struct fold_counts {
     size_t first, last, common, sum;
 } fold_counts;
@@ -109,7 +109,8 @@ quantizer_fold_destroy(quantizer_fold *fold)
 
 // ---- first layer
 
-// Sum of w[i] * x[i]: element i to lane i mod 8, then the lanes in order.
+// Returns the sum of w[i] * x[i]: element i is added to lane i mod 8, then the lanes in order, so
+// that every build gives the same bits.
 static double
 row_dot(const float *restrict w, const float *restrict x, size_t n)
 {
@@ -129,8 +130,8 @@ row_dot(const float *restrict w, const float *restrict x, size_t n)
     return sum;
 }
 
-// Numbers that have a mean and a deviation each, of those that a row's weights are for, one group
-// behind the other: all of a dense layer, the channels of a convolution.
+// Returns the period with which means and deviations repeat along a row of weights: all inputs of a
+// dense layer, the channels of a convolution.
 static size_t
 first_group(const policy_spec *spec)
 {
@@ -138,6 +139,7 @@ first_group(const policy_spec *spec)
     return first->kind == POLICY_CONV ? first->conv.channels : first->inputs;
 }
 
+// Returns the sum of w[i] * mean[i mod group].
 static double
 mean_dot(const float *w, const float *mean, size_t columns, size_t group)
 {
@@ -190,6 +192,7 @@ first_unscale(const quantizer_fold *fold, const quantizer_scaling *scaling, floa
 
 // ---- last layer
 
+// common[columns + 1] = the mean of a group's rows w and of its biases.
 static void
 group_mean(quantizer_fold *fold, const float *w, const float *bias, size_t columns, float *common)
 {
@@ -207,7 +210,7 @@ group_mean(quantizer_fold *fold, const float *w, const float *bias, size_t colum
     }
 }
 
-// Adds sign * common to every row and bias of its group.
+// Adds sign * common of its group to every row and bias of the last layer.
 static void
 last_move(const quantizer_fold *fold, float *layer, float sign)
 {

@@ -1,5 +1,6 @@
-// Finds the scale, group multipliers and codes of a row of INT4 weights, anew or from the ones
-// before.
+// Finds the scale and the group multipliers of a row of INT4 weights: new ones (fit), or from
+// earlier ones with the same scale (refit). There are two ways: from the range of each group
+// (absmax, percentile), or by a search for the least sum of squared errors.
 #include "quantizer/quantizer_int4.h"
 
 #include <math.h>
@@ -10,13 +11,13 @@
 #define CODE_MAX     ((float)POLICY_INT4_CODE_MAX)
 #define MULTIPLIERS  POLICY_MULTIPLIER_MAX
 #define REACH        (POLICY_INT4_CODE_MAX * POLICY_MULTIPLIER_MAX) // largest weight, in scales
-#define CUT          (CODE_MAX + 0.5f) // steps; a weight up to here is off by half a step at most
-#define RATIO_STEPS  16                // a scale is that of the absmax * k / 16
+#define CUT          (CODE_MAX + 0.5f) // steps; up to CUT a weight is off by at most half a step
+#define RATIO_STEPS  16                // a search tries the absmax scale * k / 16, k = 16 .. 10
 #define RATIO_LEAST  10
 #define RATIO_FLOOR  ((float)RATIO_LEAST / RATIO_STEPS)
-#define SEARCH_LEAST 0x1p-100f // below, the inverse of a scale may not be finite
+#define SEARCH_LEAST 0x1p-100f // the inverse of a smaller scale may not be finite
 
-// What range, in scales, a group of n weights needs.
+// Returns the range of group g: its absmax or percentile.
 static float
 group_range(const quantizer_rows *rows, const quantizer_method *method, const quantizer_row4 *row,
             size_t g)
@@ -30,7 +31,7 @@ group_range(const quantizer_rows *rows, const quantizer_method *method, const qu
     return quantizer_percentile(rows, row->w + at, count, most, method->percentile);
 }
 
-// The smallest multiplier whose codes reach as far as range, or one more than there are.
+// Returns the smallest multiplier whose codes reach range, or MULTIPLIERS + 1 if none does.
 static uint32_t
 multiplier_for(float range, float scale)
 {
@@ -45,6 +46,7 @@ multiplier_for(float range, float scale)
 
 // ---- ranges
 
+// quantizer_fit4 by ranges: the group with the largest range gets the largest multiplier.
 static float
 range_fit(const quantizer_rows *rows, const quantizer_method *method, const quantizer_row4 *row,
           uint8_t *multipliers)
@@ -63,6 +65,8 @@ range_fit(const quantizer_rows *rows, const quantizer_method *method, const quan
     return scale;
 }
 
+// quantizer_refit4 by ranges: a group gets a new multiplier if its range is clamped by more than
+// half a step, or if a smaller multiplier would do with drift to spare.
 static uint32_t
 range_refit(const quantizer_rows *rows, const quantizer_method *method, const quantizer_row4 *row,
             float scale, uint8_t *multipliers)
@@ -89,6 +93,7 @@ range_refit(const quantizer_rows *rows, const quantizer_method *method, const qu
 
 // ---- least squared error
 
+// Returns the multiplier with the least error, the larger one of equals.
 static uint32_t
 best_of(const float *errors)
 {
@@ -99,6 +104,7 @@ best_of(const float *errors)
     return best;
 }
 
+// Sets the best multipliers for scale; returns the sum of squared errors of the row.
 static double
 mse_multipliers(const quantizer_rows *rows, const quantizer_row4 *row, float scale,
                 uint8_t *multipliers)
@@ -142,7 +148,7 @@ mse_refit(const quantizer_rows *rows, const quantizer_method *method, const quan
     float inverse = 1.0f / scale, cut_most = REACH * (1.0f + method->drift) / RATIO_FLOOR;
     uint32_t changed = 0, largest = 0;
     if (oct_float_of(row->most) > cut_most * scale) {
-        return UINT32_MAX; // a fit cuts no weight by as much
+        return UINT32_MAX; // no fit clamps a weight that far
     }
     for (size_t at = 0, g = 0; at < row->inputs; at += POLICY_INT4_GROUP, g++) {
         uint32_t old = multipliers[g], best = 0;
@@ -165,8 +171,9 @@ mse_refit(const quantizer_rows *rows, const quantizer_method *method, const quan
     return largest <= MULTIPLIERS / 2 ? UINT32_MAX : changed;
 }
 
-// ----
+// ---- both
 
+// Returns true if the multipliers are found by least squared error. Tiny weights use their range.
 static bool
 is_searched(const quantizer_method *method, const quantizer_row4 *row)
 {

@@ -1,4 +1,4 @@
-// Chooses the loops over rows that this CPU runs fastest.
+// Lists the tables of loops over rows and chooses the fastest one that this CPU supports.
 #include "quantizer/quantizer_rows.h"
 
 const quantizer_rows *const quantizer_rows_all[] = {

@@ -1,4 +1,4 @@
-// Running mean and deviation of observations, and the scaling that is published until they have
+// The running mean and deviation of observations, and the scaling that is published until they have
 // moved away from it.
 #include "quantizer/quantizer_observed.h"
 
@@ -9,15 +9,17 @@
 #include "common/oct_base.h"
 #include "common/oct_columns.h"
 
-#define EXPONENT_DRIFT 0.75 // rounding leaves at most 0.5
-#define MEAN_DRIFT     0.5  // deviations
+// Rounding to a power of two moves an exponent by at most 0.5, so a scaling is stable against small
+// changes of a deviation.
+#define EXPONENT_DRIFT 0.75
+#define MEAN_DRIFT     0.5 // deviations
 
 struct quantizer_observed {
-    oct_columns all;   // entries that are remembered
-    oct_columns batch; // of now
-    double *exponent;  // [count] of the deviations that a scaling of now would have
-    float *scale;      // [2][count] mean and deviation of the scaling
-    void *block;
+    oct_columns all;   // of all rows that are remembered
+    oct_columns batch; // of the rows that are being added
+    double *exponent;  // [count] log2 of the deviations that a new scaling would have
+    float *scale;      // [2][count] mean and deviation of the current scaling
+    void *block;       // the allocation that contains all arrays
 };
 
 quantizer_observed *
@@ -67,7 +69,7 @@ quantizer_observed_add(quantizer_observed *observed, const float *obs, uint32_t 
 
 // ---- scaling
 
-// The logarithms (base 2) of what entries are to be divided by now, into exponent.
+// Sets exponent to log2 of the divisors of a new scaling, before they are rounded.
 static void
 exponents_find(quantizer_observed *observed)
 {
@@ -77,6 +79,7 @@ exponents_find(quantizer_observed *observed)
     }
 }
 
+// Returns true if an entry has moved away from the current scaling.
 static bool
 is_drifted(const quantizer_observed *observed)
 {
@@ -137,7 +140,7 @@ quantizer_observed_save(const quantizer_observed *observed, oct_writer *writer)
     oct_write_u32(writer, count);
     oct_write_f64(writer, observed->all.rows);
     for (uint32_t i = 0; i < 2 * count; i++) {
-        oct_write_f64(writer, observed->all.mean[i]); // and squares
+        oct_write_f64(writer, observed->all.mean[i]); // then squares, which follow mean in block
     }
     for (uint32_t i = 0; i < 2 * count; i++) {
         oct_write_f32(writer, observed->scale[i]);

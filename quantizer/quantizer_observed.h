@@ -5,17 +5,18 @@
 #include "common/oct_text.h"
 #include "quantizer/quantizer_scaling.h"
 
-// What observations have been like: a running mean and deviation of each entry over the batches
-// that a learner trains on, and the scaling that was last made of them, which stays until it is
-// renewed. Batches are merged as Chan, Golub and LeVeque (1979) do, in double. No more than
-// QUANTIZER_OBSERVED_ROWS are remembered: beyond, older ones weigh less with every batch.
+// The running mean and deviation of each entry of the observations that a learner trains on, and
+// the scaling that was last made from them, which stays until it is renewed. Batches are merged in
+// double as in Chan, Golub and LeVeque (1979). At most QUANTIZER_OBSERVED_ROWS rows are remembered:
+// beyond that, each batch reduces the weight of older rows.
 //
-// A scaling has the mean, and the deviation rounded to the next power of two, by which numbers are
-// multiplied and divided without rounding. An entry that varied by no more than its own rounding
-// tells nothing about its range: it gets a typical deviation of the others (oct_columns.h).
+// A scaling consists of the mean and of the deviation rounded to the nearest power of two, so that
+// multiplying and dividing by it do not round. An entry that varied by no more than its own
+// rounding gives no information about its range and gets a typical deviation of the other entries
+// (oct_columns.h).
 //
-// Threads: one user at a time (the training thread). Owns: its memory, reserved by create.
-#define QUANTIZER_OBSERVED_ROWS  1048576 // that the running numbers remember
+// Threads: one user at a time (the training thread). Owns: its memory, which create reserves.
+#define QUANTIZER_OBSERVED_ROWS  1048576 // rows that the running numbers remember
 #define QUANTIZER_OBSERVED_LEAST 256     // rows before the first scaling
 
 typedef struct quantizer_observed quantizer_observed;
@@ -23,21 +24,23 @@ typedef struct quantizer_observed quantizer_observed;
 quantizer_observed *quantizer_observed_create(uint32_t obs_count);
 void quantizer_observed_destroy(quantizer_observed *observed); // NULL is a no-op
 
-// obs[rows][obs_count]. A batch with a number that is not finite is left out.
+// Adds obs[rows][obs_count]. A batch with a number that is not finite is ignored.
 void quantizer_observed_add(quantizer_observed *observed, const float *obs, uint32_t rows);
-// Makes a new scaling when some deviation has become another power of two, by clearly more than
-// rounding, or some mean has moved by half a deviation. False: the scaling stays.
+// Makes a new scaling if a deviation has clearly become another power of two, or a mean has moved
+// by more than half a deviation. Returns false if the scaling stays.
 bool quantizer_observed_renew(quantizer_observed *observed);
-// The scaling of now; mean 0 and deviation 1 before the first one. The arrays are observed's.
+// Returns the current scaling; mean 0 and deviation 1 before the first one. The arrays belong to
+// observed, and quantizer_observed_renew changes them in place.
 quantizer_scaling quantizer_observed_scaling(const quantizer_observed *observed);
 
-// Rows that the running numbers are of.
+// Returns the count of rows that the running numbers remember.
 double quantizer_observed_rows(const quantizer_observed *observed);
-// Adds the first few entries that get a typical deviation to text; gives the number of all of them.
+// Appends the first few entries that get a typical deviation to text; returns the count of all such
+// entries.
 uint32_t quantizer_observed_left_out(const quantizer_observed *observed, oct_text *text);
 
-// Running numbers and scaling. load checks the count and every number; OCT_EPROTO leaves observed
-// as it was.
+// Save and load the running numbers and the scaling. load checks the count and every number; after
+// OCT_EPROTO observed is unchanged. A load moves the arrays of the scaling.
 void quantizer_observed_save(const quantizer_observed *observed, oct_writer *writer);
 OCT_CHECKED oct_err quantizer_observed_load(quantizer_observed *observed, oct_reader *reader);
 

@@ -7,23 +7,24 @@
 #include "common/oct_base.h"
 #include "common/oct_ring.h"
 
-// More than this many at rest are freed: a burst is over at some time.
+// Returned publications beyond this count are freed, so that the memory of a burst is not kept.
 #define RESTING_MAX 8
 
 struct quantizer_pool {
-    size_t params;
+    size_t params;      // floats in each publication's params
     oct_ring *returned; // publications: loop -> stage
-    uint32_t taken;     // loop thread only
+    uint32_t taken;     // publications that the loop thread holds; loop thread only
     bool closed;        // loop thread only
 };
 
-// What the loop thread sees is the first member.
+// A publication with its buffers. The publication is the first member, so a pointer to it is a
+// pointer to the whole.
 struct pooled {
     quantizer_publication publication;
-    quantizer_pool *pool; // NULL: of no stage
-    size_t bytes_room;
-    uint8_t *delta;
-    size_t delta_room;
+    quantizer_pool *pool; // NULL: made by quantizer_publication_create
+    size_t bytes_room;    // bytes allocated for publication.bytes
+    uint8_t *delta;       // publication.delta points here, or is NULL
+    size_t delta_room;    // bytes allocated for delta
 };
 
 static struct pooled *
@@ -86,7 +87,7 @@ quantizer_pool_set_delta(quantizer_publication *publication, const uint8_t *byte
     struct pooled *pooled = pooled_of(publication);
     if (length > pooled->delta_room) {
         free(pooled->delta);
-        pooled->delta_room = length + length / 4; // the next ones are about as long
+        pooled->delta_room = length + length / 4; // the next deltas have a similar length
         pooled->delta = oct_alloc(pooled->delta_room);
     }
     memcpy(pooled->delta, bytes, length);
@@ -106,6 +107,7 @@ quantizer_pool_taken(quantizer_pool *pool)
     pool->taken++;
 }
 
+// Frees the pool once it is closed and the loop thread holds no publication.
 static void
 pool_end(quantizer_pool *pool)
 {

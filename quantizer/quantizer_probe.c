@@ -8,10 +8,10 @@
 #include "common/oct_base.h"
 #include "policy/policy_net.h"
 
-#define AGREE_SHARE    0.1  // of an action's standard deviation
-#define CONSTANT_SHARE 1e-5 // of its size: an action that moves less does not change
+#define AGREE_SHARE    0.1  // of the unit of an action
+#define CONSTANT_SHARE 1e-5 // of its magnitude: an action with a smaller deviation is constant
 
-// Outputs and actions of one policy on all rows.
+// The outputs and actions of one policy on all rows.
 typedef struct answers {
     float *y;      // [rows][outputs]
     void *actions; // [rows], int32 or float [dim]
@@ -24,7 +24,8 @@ answers_free(answers *a)
     free(a->actions);
 }
 
-// Observations as the policy reads them: [rows][obs_count] of its dtype.
+// Returns the observations as the policy reads them, [rows][obs_count] of its dtype; the caller
+// frees them.
 static void *
 observations_make(const policy_spec *spec, const float *obs, uint32_t rows)
 {
@@ -42,6 +43,7 @@ observations_make(const policy_spec *spec, const float *obs, uint32_t rows)
     return made;
 }
 
+// Runs one policy on all rows.
 static oct_err
 answers_make(answers *a, const policy_image *image, const void *obs, uint32_t rows)
 {
@@ -58,8 +60,9 @@ answers_make(answers *a, const policy_image *image, const void *obs, uint32_t ro
     return OCT_OK;
 }
 
-// What is the same for all outputs that an action is chosen by says nothing about the choice:
-// values and logits are taken from their mean over actions, atoms from that over the action's.
+// Returns how many consecutive outputs are compared without their mean, because a part that is
+// common to them does not affect the action: all values or logits, or the atoms of one action. 1:
+// outputs are compared as they are.
 static uint32_t
 outputs_group(const policy_spec *spec)
 {
@@ -68,6 +71,7 @@ outputs_group(const policy_spec *spec)
                                              : spec->action_count;
 }
 
+// Returns the mean of y[count], or 0 for a single output.
 static double
 mean_of(const float *y, uint32_t count)
 {
@@ -102,7 +106,7 @@ outputs_compare(quantizer_divergence *out, const policy_spec *spec, const float 
 
 // ---- discrete
 
-// log(sum(exp(x / t))).
+// Returns log(sum(exp(x / t))) without overflow.
 static double
 log_sum(const double *x, uint32_t count, double t)
 {
@@ -116,7 +120,7 @@ log_sum(const double *x, uint32_t count, double t)
     return most / t + log(sum);
 }
 
-// The mean of the support under the softmax of one action's logits.
+// Returns the expectation of one action's value: the mean of the support under softmax(logits).
 static double
 atoms_mean(const policy_spec *spec, const float *logits)
 {
@@ -133,7 +137,7 @@ atoms_mean(const policy_spec *spec, const float *logits)
     return mean / mass;
 }
 
-// scores[action_count]: what the greedy action is the largest of.
+// scores[action_count] = the numbers whose largest chooses the greedy action.
 static void
 scores_of(const policy_spec *spec, const float *y, double *scores)
 {
@@ -154,6 +158,7 @@ spread_of(const double *scores, uint32_t count)
     return most - least;
 }
 
+// Returns t of quantizer_divergence.kl.
 static double
 temperature_of(const policy_spec *spec, const float *want, uint32_t rows)
 {
@@ -168,6 +173,7 @@ temperature_of(const policy_spec *spec, const float *want, uint32_t rows)
     return sum > 0.0 ? sum / rows : 1.0;
 }
 
+// Returns KL(softmax(want / t) || softmax(got / t)); rounding errors below 0 become 0.
 static double
 row_kl(const double *want, const double *got, uint32_t count, double t)
 {
@@ -201,8 +207,8 @@ discrete_compare(quantizer_divergence *out, const quantizer_answers *got,
 
 // ---- box
 
-// What a difference of action i is measured by: its standard deviation in want[rows][count]. An
-// action that does not change has none, and is measured by its size.
+// Returns the unit of action i: its standard deviation in want[rows][count]; if the action is
+// constant, its largest magnitude; if that is 0, too, 1.
 static double
 action_unit(const float *want, uint32_t rows, uint32_t count, uint32_t i)
 {

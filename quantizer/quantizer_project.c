@@ -1,4 +1,4 @@
-// Fake quantisation: the parameters that a quantised policy stands for, for quantisation-aware
+// Fake quantisation: folds, quantises, dequantises and unfolds parameters for quantisation-aware
 // training.
 #include "quantizer/quantizer_project.h"
 

@@ -1,5 +1,5 @@
 // Post-training quantisation: converts a finished fp32 policy, scales its observations, and
-// measures the error of its weights.
+// measures the errors of its weights.
 #include "quantizer/quantizer_ptq.h"
 
 #include <math.h>
@@ -12,6 +12,7 @@
 #include "quantizer/quantizer_fold.h"
 #include "quantizer/quantizer_observed.h"
 
+// Returns the parameters of an fp32 policy as one block; the caller frees them.
 static float *
 params_of(const policy_image *fp32)
 {
@@ -50,6 +51,7 @@ quantizer_ptq_convert(policy_image **image, const policy_image *fp32, policy_pre
     return OCT_OK;
 }
 
+// *image = fp32 with normalise and this scaling.
 static oct_err
 scale(policy_image **image, const policy_image *fp32, const quantizer_scaling *scaling)
 {

@@ -1,5 +1,6 @@
-// Finds how far the codes of a row have to reach (percentile or least squares), and whether that
-// has drifted.
+// Finds the range of a row's codes by percentile or least squares, and decides if it has drifted. A
+// percentile is selected exactly, by one of three methods for few weights, for the largest ranks,
+// and for many weights.
 #include "quantizer/quantizer_range.h"
 
 #include <math.h>
@@ -8,15 +9,15 @@
 #include "common/oct_bits.h"
 
 #define CODE_MAX     127.0f
-#define RATIO_STEPS  64 // a range is most * k / 64
+#define RATIO_STEPS  64 // a search tries most * k / 64, k = 64 .. 22
 #define RATIO_LEAST  22
-#define SUM_COUNT    4096      // weights that one float sum may have; sums of those are double
-#define SEARCH_LEAST 0x1p-100f // below, the inverse of a scale may not be finite
-#define SMALL_COUNT  128       // up to here, ranks are counted
+#define SUM_COUNT    4096      // weights in one float sum; the sums are added in double
+#define SEARCH_LEAST 0x1p-100f // the inverse of a smaller scale may not be finite
+#define SMALL_COUNT  128 // up to this count of weights, ranks are found by pairwise comparison
 
 // ---- percentile
 
-// Order statistics rank and rank + 1 (the same one when there is none above) of few |w|.
+// For count <= SMALL_COUNT, out = the |w| of rank and of rank + 1, or of rank again if it is last.
 static void
 small_select(float out[2], const float *w, size_t count, size_t rank)
 {
@@ -40,7 +41,7 @@ small_select(float out[2], const float *w, size_t count, size_t rank)
     }
 }
 
-// The same for the last rank or the one before it: the second largest |w| and the largest.
+// Does the same for the last two ranks: the second largest |w| and the largest.
 static void
 top_select(float out[2], const float *w, size_t count, size_t rank)
 {
@@ -54,8 +55,9 @@ top_select(float out[2], const float *w, size_t count, size_t rank)
     out[1] = first;
 }
 
-// One digit of a radix selection: among the |w| whose bits above the digit are prefix, finds the
-// digit that holds the one of rank (from 0), and makes rank relative to it.
+// One step of a radix selection. Among the |w| whose bits above the digit equal prefix, finds the
+// digit of the number with that rank (from 0), makes *rank relative to that digit, and returns
+// prefix with the digit appended.
 static uint32_t
 digit_select(const float *w, size_t count, uint32_t prefix, unsigned shift, unsigned width,
              size_t *rank)
@@ -75,6 +77,7 @@ digit_select(const float *w, size_t count, uint32_t prefix, unsigned shift, unsi
     return prefix << width | digit;
 }
 
+// Returns the |w| of that rank, from its 31 bits in digits of 11, 10 and 10 bits.
 static float
 large_select(const float *w, size_t count, size_t rank)
 {
@@ -83,7 +86,7 @@ large_select(const float *w, size_t count, size_t rank)
     return oct_float_of(digit_select(w, count, prefix, 0, 10, &rank));
 }
 
-// The least |w| above bound, when there is one.
+// Returns the least |w| above bound, or most if there is none.
 static float
 least_above(const float *w, size_t count, float bound, float most)
 {
@@ -118,6 +121,7 @@ quantizer_percentile(const quantizer_rows *rows, const float *w, size_t count, f
 
 // ---- least squared error
 
+// Returns the sum of squared errors of w[count] with codes of that range.
 static double
 squares(const quantizer_rows *rows, const float *w, size_t count, float range)
 {
@@ -181,7 +185,7 @@ mse_drifted(const quantizer_rows *rows, const quantizer_method *method, const fl
         return true;
     }
     if (most * ((float)RATIO_LEAST / RATIO_STEPS) > range * (1.0f + method->drift)) {
-        return true; // a search cuts no weight by as much
+        return true; // no search clamps a weight that far
     }
     double kept = squares(rows, w, count, range);
     double tolerance = (double)quantizer_tolerance(method, count);
@@ -193,8 +197,9 @@ mse_drifted(const quantizer_rows *rows, const quantizer_method *method, const fl
     return false;
 }
 
-// Whether counting alone tells that the percentile is well between low and high: the order
-// statistics on both sides of it are, and no rounding of scales matters.
+// Returns true if the percentile is certainly between low and high, which only needs two counts:
+// both order statistics next to it are inside, by more than scales are rounded. False decides
+// nothing.
 static bool
 percentile_within(const quantizer_rows *rows, const quantizer_method *method, const float *w,
                   size_t count, float low, float high)

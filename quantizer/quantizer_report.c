@@ -1,4 +1,5 @@
-// Converts an image back to floats, and reports its error against the weights it was made from.
+// Converts an image back to floats, and reports its errors against the weights from which it was
+// made.
 #include <math.h>
 #include <string.h>
 
@@ -7,7 +8,7 @@
 #include "quantizer/quantizer_convert.h"
 #include "quantizer/quantizer_rows.h"
 
-#define VALUES 2048 // at a time, a multiple of a group
+#define VALUES 2048 // weights that are converted together, a multiple of POLICY_INT4_GROUP
 
 static void
 codes_values(float *restrict values, const int8_t *restrict codes, size_t count, float step)
@@ -17,7 +18,7 @@ codes_values(float *restrict values, const int8_t *restrict codes, size_t count,
     }
 }
 
-// The kernels multiply the scale by the whole number multiplier * code.
+// Multiplies as the kernels do: the scale by the whole number multiplier * code.
 static void
 group_values(float *restrict values, const int8_t *restrict codes, size_t count, float scale,
              int32_t multiplier)
@@ -27,6 +28,7 @@ group_values(float *restrict values, const int8_t *restrict codes, size_t count,
     }
 }
 
+// row_values of INT4.
 static void
 row4_values(const policy_image *image, uint32_t l, size_t j, size_t from, size_t count,
             float *values)
@@ -41,8 +43,8 @@ row4_values(const policy_image *image, uint32_t l, size_t j, size_t from, size_t
     }
 }
 
-// values[count] = the weights of output j of layer l for the inputs from `from` on, the first one
-// of a group.
+// values[count] = the weights of row j of layer l from column `from`, which is the first of a
+// group.
 static void
 row_values(const policy_image *image, uint32_t l, size_t j, size_t from, size_t count,
            float *values)

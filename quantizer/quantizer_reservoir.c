@@ -1,4 +1,4 @@
-// Keeps a fair sample of observations, or makes up random ones.
+// Keeps a uniform sample of observations, and generates random ones.
 
 #include "quantizer/quantizer_reservoir.h"
 
@@ -9,17 +9,17 @@
 #include "common/oct_base.h"
 #include "common/oct_rng.h"
 
-#define RESERVOIR_STREAM 0x7062u
+#define RESERVOIR_STREAM 0x7062u // of the generator, so that other users of a seed are independent
 
 struct quantizer_reservoir {
     policy_dtype dtype;
     uint32_t obs_count;
     uint32_t rows_max;
-    uint32_t count;
-    uint64_t seen;
+    uint32_t count; // rows that are held
+    uint64_t seen;  // finite rows that were added
     oct_rng rng;
-    float *rows;
-    float *row; // the one in hand
+    float *rows; // [rows_max][obs_count]
+    float *row;  // [obs_count], the row that is being added
 };
 
 quantizer_reservoir *
@@ -45,6 +45,7 @@ quantizer_reservoir_destroy(quantizer_reservoir *reservoir)
     }
 }
 
+// Stores the current row at index at.
 static void
 keep(quantizer_reservoir *reservoir, uint64_t at)
 {
@@ -52,6 +53,7 @@ keep(quantizer_reservoir *reservoir, uint64_t at)
     memcpy(reservoir->rows + at * reservoir->obs_count, reservoir->row, bytes);
 }
 
+// Converts one observation to the current row. Returns false if a number is not finite.
 static bool
 row_read(quantizer_reservoir *reservoir, const void *obs)
 {

@@ -1,5 +1,5 @@
-// The inner loops over a row of weights, compiled once for each instruction set with equal results;
-// the build names the table that each compilation defines.
+// The inner loops over a row of weights. The build compiles this file once for each instruction
+// set, with equal results, and names the table that each compilation defines (QUANTIZER_ROWS).
 #include "quantizer/quantizer_rows.h"
 
 #include <math.h>
@@ -9,23 +9,21 @@
 #include "policy/policy_format.h"
 #include "policy/policy_half.h"
 
-// Compiled once for each instruction set; the build names the table that results.
-
 #define LANES     QUANTIZER_ROWS_LANES
 #define GROUP     POLICY_INT4_GROUP
 #define CODE8_MAX 127.0f
 #define CODE4_MAX ((float)POLICY_INT4_CODE_MAX)
-// Adding it leaves ulp 1, so that the sum is rounded to nearest even; its lowest byte is 0, so that
-// the sum's lowest byte is the number as an int8.
+// Floats of this magnitude are whole numbers, so adding it rounds to nearest even. Its lowest byte
+// is 0, so the lowest byte of the sum is the number as an int8.
 #define ROUNDING            0x1.8p23f
 #define COMPARED            8      // lanes of double
-#define PREDICTED_RATIO_MAX 256.0f // beyond it, any code but 0 is at its limit
+#define PREDICTED_RATIO_MAX 256.0f // from here on every code except 0 is predicted at its limit
 #define AHEAD               64     // floats between two prefetches
 #define LINE                16     // floats in a cache line
 
-// q + ROUNDING as bits, held within limit (below 2^22) steps of 0. Those sums are positive floats,
-// and sums beyond them compare as their bits do, as a negative float is a negative int32: so the
-// whole range of q is in order.
+// Returns the bits of q + ROUNDING, with q clamped to -limit .. limit, where limit < 2^22. The bits
+// are compared as int32: positive floats are in the order of their bits, and a negative float is a
+// negative int32, so the comparison is right for every q.
 static inline int32_t
 rounded(float q, float limit)
 {
@@ -75,6 +73,7 @@ row_count_above(const float *restrict w, size_t n, float bound)
     return count;
 }
 
+// Returns the squared error of q steps, rounded and clamped to an INT8 code.
 static inline float
 square_of(float q)
 {
@@ -109,8 +108,8 @@ row_squares8(const float *restrict w, size_t n, float inverse)
     return lanes_sum(lanes);
 }
 
-// Vectors of 16, of which the compiler makes what the machine has: a loop over the multipliers it
-// would unroll, and not keep the sums in registers.
+// Vectors with one lane for each multiplier; the compiler maps them to the registers of the
+// machine. It would unroll a loop over the multipliers and not keep the sums in registers.
 typedef float floats __attribute__((vector_size(64)));
 typedef int32_t ints __attribute__((vector_size(64)));
 
@@ -163,6 +162,7 @@ row_compare(quantizer_sums *sums, const float *restrict w, const float *restrict
     sums->most = oct_float_of((uint32_t)most_bits);
 }
 
+// codes[n] = the nearest codes of w[n].
 static inline void
 codes_of(int8_t *restrict codes, const float *restrict w, size_t n, float step, float limit)
 {
@@ -196,6 +196,7 @@ row_predict(int8_t *codes, size_t n, float from, float to, float limit)
     }
 }
 
+// The body of move8 and move4 for weights that share one step.
 static inline uint32_t
 codes_move(int8_t *restrict codes, const float *restrict w, size_t n, float step, float limit,
            float band)
@@ -225,7 +226,7 @@ row_codes4(int8_t *codes, const float *w, size_t n, float scale, const uint8_t *
         float step = scale * (float)multipliers[k / GROUP];
         if (step == 0.0f) {
             memset(codes + k, 0, count);
-        } else if (count == GROUP) {
+        } else if (count == GROUP) { // a constant count, so that the compiler unrolls the loop
             codes_of(codes + k, w + k, GROUP, step, CODE4_MAX);
         } else {
             codes_of(codes + k, w + k, count, step, CODE4_MAX);
@@ -233,6 +234,7 @@ row_codes4(int8_t *codes, const float *w, size_t n, float scale, const uint8_t *
     }
 }
 
+// Sets n codes to 0; returns how many changed.
 static uint32_t
 zero_move(int8_t *codes, size_t n)
 {

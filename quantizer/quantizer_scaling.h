@@ -3,9 +3,9 @@
 
 #include "policy/policy_format.h"
 
-// By what each entry of an observation is moved and divided before the first layer of a policy that
-// is published. The learner trains on observations as they are; quantizer_fold.h makes the same
-// function of scaled ones.
+// The mean that is subtracted from each entry of an observation, and the deviation by which the
+// difference is divided, before the first layer of a published policy. The learner trains on raw
+// observations; quantizer_fold.h turns its network into the same function of scaled ones.
 //
 // Threads: any. Owns: nothing.
 typedef struct quantizer_scaling {
@@ -13,17 +13,17 @@ typedef struct quantizer_scaling {
     const float *deviation; // [obs_count], powers of two
 } quantizer_scaling;
 
-// Whether policies of spec are scaled where this is wanted: floats into a dense layer. Bytes have
-// one range for all entries already, and their rare ones would become the largest. A convolution
-// has one weight for many entries, which cannot take each entry's own deviation.
+// Returns true if scaling suits policies of spec: float observations that enter a dense layer.
+// Entries of bytes already have one range, and scaling would turn rare ones into the largest. A
+// convolution applies one weight to many entries, so it cannot absorb a deviation for each entry.
 static inline bool
 quantizer_is_scalable(const policy_spec *spec)
 {
     return spec->obs_dtype == POLICY_F32 && spec->layers[0].kind == POLICY_DENSE;
 }
 
-// Writes scaling (NULL: mean 0, deviation 1) into an image whose spec has normalise; nothing into
-// another.
+// Writes scaling, or mean 0 and deviation 1 if it is NULL, into image. Does nothing if its spec has
+// no normalise.
 static inline void
 quantizer_scaling_set(policy_image *image, const quantizer_scaling *scaling)
 {

@@ -1,5 +1,36 @@
-// The learner's publishing thread: quantises a snapshot, encodes it complete and as a change,
-// measures divergence.
+// The learner's publishing stage. Three threads exchange pointers through rings:
+//
+//   training thread -- offered: snapshots --> stage thread -- ready: publications --> loop thread
+//                   <-- idle: snapshots ----              <-- pool: publications ---
+//
+// 1. An offer takes an idle snapshot and copies parameters and scaling into it. It is declined if
+//    no snapshot is idle (one of the two is in work, the other waits) or before open_ns, the time
+//    up to which earlier publications have used up the budget.
+// 2. The stage thread folds the first and the last layer and quantises into the image `next`.
+//    Normally it updates `previous`, so that few codes change. It converts from scratch, which
+//    makes a key frame, for its first publication, for new observation statistics, and if the offer
+//    asks for it.
+// 3. It gives the policy the next version and encodes it complete. It also encodes a delta against
+//    `previous`, except for key frames, a changed audience, and every key_frame_period-th policy.
+// 4. The publication gets the snapshot's buffer of parameters in exchange for its own, and goes to
+//    the loop thread. `next` and `previous` exchange their roles, so each delta refers to the
+//    publication before it.
+// 5. The CPU time and the bytes of the publication move open_ns into the future. After the
+//    publication is sent, so that no actor waits for it, the stage thread runs the probe, which has
+//    its own budget.
+//
+// What failures lead to:
+// - The ready ring is full, because the loop thread is behind: the snapshot is dropped before it
+//   gets a version, and a later one is published instead.
+// - A parameter is not finite: the snapshot is counted as a failure. No version is used up and
+//   `previous` stays, so the chain continues with the next snapshot.
+// - The policy equals `previous`: it is counted as unchanged. Its CPU
+//   time is still charged.
+// - The delta is not shorter than the complete policy: the publication has no delta; the chain
+//   continues.
+// - The probe has no observations yet, or fails: that version is not measured.
+// - The stage is destroyed: the thread first works off what was offered. Publications that the loop
+//   thread holds live until their last release (quantizer_pool.c).
 #include "quantizer/quantizer_stage.h"
 
 #include <math.h>
@@ -19,23 +50,24 @@
 #include "quantizer/quantizer_pool.h"
 
 #define SNAPSHOTS        2
-#define PUBLICATIONS_MAX 16
-#define IDLE_TIMEOUT_MS  200
-#define PAUSE_NS_MAX     3.6e12 // an hour
+#define PUBLICATIONS_MAX 16     // publications that wait for the loop thread
+#define IDLE_TIMEOUT_MS  200    // so that the pulse of a waiting thread is renewed
+#define PAUSE_NS_MAX     3.6e12 // one hour, the most that one publication delays the next
 
+// A copy of the training state; the fields are those of quantizer_offer.
 struct snapshot {
-    float *params; // exchanged with the publication that is made of it
-    float *scale;  // [2][obs_count] mean and deviation; NULL: nothing is scaled
+    float *params; // exchanged with the buffer of the publication that is made from it
+    float *scale;  // [2][obs_count] mean and deviation; NULL: observations are not scaled
     uint64_t updates;
     uint64_t env_steps;
     bool noisy;
     bool anew;
     uint32_t audience;
-    uint64_t taken_ns;
-    uint64_t copy_ns; // CPU time of the training thread
+    uint64_t taken_ns; // oct_clock_ns of the offer
+    uint64_t copy_ns;  // CPU time of the training thread for the copy
 };
 
-// Observations to compare the two precisions on.
+// The observations on which the two precisions are compared.
 struct probe {
     uint32_t rows;
     float obs[];
@@ -46,8 +78,8 @@ struct quantizer_stage {
     quantizer_notify_fn notify;
     void *arg;
     pthread_t thread;
-    size_t params;
-    float *scale; // training thread: [2][obs_count] of the next snapshot; NULL: nothing is scaled
+    size_t params; // floats in a snapshot
+    float *scale;  // training thread: [2][obs_count] of the next snapshot; NULL: no scaling
     struct snapshot snapshots[SNAPSHOTS];
     oct_ring *idle;    // snapshots: stage -> training thread
     oct_ring *offered; // snapshots: training thread -> stage
@@ -58,30 +90,33 @@ struct quantizer_stage {
     atomic_uint_fast64_t failures;
     atomic_uint_fast64_t unchanged;
     atomic_uint_fast64_t core_ns;
-    atomic_uint_fast64_t open_ns; // offers are declined before this time
+    atomic_uint_fast64_t open_ns; // oct_clock_ns before which offers are declined
     atomic_uint listeners;
 
     // stage thread only
     quantizer_method method;
     quantizer_fold *fold;
-    quantizer_layers layers; // of the snapshot in work
-    policy_image *previous;  // published last, when chain is not 0
-    policy_image *next;      // in work
-    policy_image *reference; // fp32, for the probe; NULL: this is fp32, or it were too large
+    quantizer_layers layers; // of the snapshot in work, folded
+    policy_image *previous;  // the last publication, if chain > 0
+    policy_image *next;      // the image in work
+    policy_image *reference; // the fp32 policy for the probe; NULL: the stage publishes fp32, or an
+                             // fp32 policy would be too large
     codec_coder *coder;      // NULL: no deltas
-    uint64_t chain;          // publications of this stage
-    uint32_t audience;       // of the one published last
-    bool is_key_frame;       // next was converted anew
-    uint64_t version;
-    struct probe *probe_now;
-    uint64_t probed_ns;
-    uint64_t probe_open_ns;
-    quantizer_layer_error error[POLICY_LAYERS_MAX];
+    uint64_t chain;          // count of publications of this stage
+    uint32_t audience;       // of the last publication
+    bool is_key_frame;       // next was converted from scratch
+    uint64_t version;        // of the last publication; at first options.last_version
+    struct probe *probe_now; // the newest observations; NULL: none yet
+    uint64_t probed_ns;      // oct_clock_ns of the last measurement; 0: none yet
+    uint64_t probe_open_ns;  // oct_clock_ns before which no measurement begins
+    quantizer_layer_error error[POLICY_LAYERS_MAX]; // as last measured
 };
 
 // ---- probe
 
-// Whether this version is to be measured; if so keeps the fp32 policy that it was made from.
+// Measures the errors of the weights if a measurement is due. Returns true if the divergence is to
+// be measured, too; reference then is the fp32 policy that next was made from. This runs before the
+// publication is sent, while the layers still borrow from the snapshot.
 static bool
 probe_begin(quantizer_stage *stage, uint64_t now_ns)
 {
@@ -99,7 +134,7 @@ probe_begin(quantizer_stage *stage, uint64_t now_ns)
         stage->probe_now = newer;
     }
     if (stage->probe_now == NULL) {
-        return false; // replay has not answered yet: the next version is asked again
+        return false; // replay has not sent observations yet: the next version tries again
     }
     stage->probed_ns = now_ns;
     if (stage->reference->spec.normalise) {
@@ -110,7 +145,8 @@ probe_begin(quantizer_stage *stage, uint64_t now_ns)
     return quantizer_convert_layers(stage->reference, &stage->layers, &stage->method) == OCT_OK;
 }
 
-// The published policy against the fp32 one.
+// Measures the divergence of the published policy from the fp32 one and hands it to the loop
+// thread, instead of an older measurement that was not taken.
 static void
 probe_run(quantizer_stage *stage, const policy_image *image)
 {
@@ -125,6 +161,7 @@ probe_run(quantizer_stage *stage, const policy_image *image)
     stage->notify(stage->arg);
 }
 
+// Delays the next measurement until this one is within probe_core_share.
 static void
 probe_pay(quantizer_stage *stage, uint64_t cpu_ns)
 {
@@ -136,8 +173,9 @@ probe_pay(quantizer_stage *stage, uint64_t cpu_ns)
 
 // ---- budget
 
-// Moves the time of the next offer on by what a publication used of the core and of the link; two
-// in a row are paid for one after the other.
+// Delays the next offer by the time in which the budget allows the CPU time and the bytes of a
+// publication, the longer of the two. The delays of two publications in a row add up. A delay
+// counts from the beginning of the work, so the work is part of it.
 static void
 budget_pay(quantizer_stage *stage, uint64_t begin_ns, uint64_t cpu_ns, size_t bytes)
 {
@@ -157,8 +195,8 @@ budget_pay(quantizer_stage *stage, uint64_t begin_ns, uint64_t cpu_ns, size_t by
 
 // ---- stage thread
 
-// Whether next, whose statistics are set, is the first of its kind: nothing was published before
-// it, or with other statistics.
+// Returns true if next, whose observation statistics are set, cannot be an update of previous: it
+// is the first publication, or previous has other statistics.
 static bool
 is_beginning(const quantizer_stage *stage)
 {
@@ -169,7 +207,8 @@ is_beginning(const quantizer_stage *stage)
                           memcmp(next->obs_inverse_std, previous->obs_inverse_std, bytes) != 0));
 }
 
-// Quantises a snapshot into stage->next. OCT_EAGAIN: the same policy as the one before.
+// Quantises a snapshot into next. OCT_EAGAIN: the policy equals previous and need not be published.
+// OCT_EINVAL: a parameter is not finite.
 static oct_err
 stage_quantise(quantizer_stage *stage, const struct snapshot *snapshot, quantizer_changes *changes)
 {
@@ -199,6 +238,8 @@ stage_quantise(quantizer_stage *stage, const struct snapshot *snapshot, quantize
     return same && !stage->options.publish_all ? OCT_EAGAIN : OCT_OK;
 }
 
+// Encodes next complete, and as a delta against previous if the receivers have previous and the
+// delta is shorter.
 static void
 stage_encode(quantizer_stage *stage, quantizer_publication *publication)
 {
@@ -217,6 +258,7 @@ stage_encode(quantizer_stage *stage, quantizer_publication *publication)
     }
 }
 
+// Sets origin and version of next and of its publication. stage->version changes when it is sent.
 static void
 stage_name(quantizer_stage *stage, const struct snapshot *snapshot,
            quantizer_publication *publication)
@@ -238,7 +280,7 @@ stage_name(quantizer_stage *stage, const struct snapshot *snapshot,
     publication->layer_count = stage->next->spec.layer_count;
 }
 
-// Hands the publication on. It is the loop thread's afterwards.
+// Sends the publication to the loop thread, which owns it afterwards.
 static void
 stage_send(quantizer_stage *stage, quantizer_publication *publication)
 {
@@ -256,10 +298,10 @@ static void
 stage_publish(quantizer_stage *stage, struct snapshot *snapshot)
 {
     if (oct_ring_count(stage->ready) == PUBLICATIONS_MAX) {
-        return; // the loop is behind: a later version follows
+        return; // the loop thread is behind: drop this snapshot, a later one follows
     }
     uint64_t begin_ns = oct_clock_ns();
-    uint64_t begin_cpu_ns = oct_clock_thread_cpu_ns() - snapshot->copy_ns; // as if copied here
+    uint64_t begin_cpu_ns = oct_clock_thread_cpu_ns() - snapshot->copy_ns; // charges the copy, too
     quantizer_changes changes;
     oct_err err = stage_quantise(stage, snapshot, &changes);
     if (err != OCT_OK) {
@@ -288,6 +330,7 @@ stage_publish(quantizer_stage *stage, struct snapshot *snapshot)
     }
 }
 
+// The stage's thread. It ends when the offered ring is closed and empty.
 static void *
 stage_main(void *arg)
 {
@@ -350,13 +393,12 @@ stage_images(quantizer_stage *stage)
         return OCT_OK;
     }
     if (policy_image_create(&stage->reference, options->spec, POLICY_FP32) != OCT_OK) {
-        stage->reference =
-            NULL; // more bytes than a policy may have: there is nothing to compare to
+        stage->reference = NULL; // larger than POLICY_BYTES_MAX: the stage works without a probe
     }
     return OCT_OK;
 }
 
-// Mean 0 and deviation 1 of every entry, where observations are scaled.
+// Returns mean 0 and deviation 1 for each entry, or NULL if the spec has no normalise.
 static float *
 scale_create(const policy_spec *spec)
 {
@@ -460,7 +502,8 @@ quantizer_stage_offer(quantizer_stage *stage, const float *params, uint64_t upda
         stage, &(quantizer_offer){.params = params, .updates = updates, .env_steps = env_steps});
 }
 
-// All snapshots are idle then, and the stage's thread returns none while they are held.
+// Takes all snapshots from the idle ring, which works once the stage's thread has returned them,
+// and puts them back.
 void
 quantizer_stage_settle(quantizer_stage *stage)
 {

@@ -1,5 +1,6 @@
-// Moves a policy image on to new weights: scales are kept until the range drifts, codes while the
-// weight stays near.
+// Updates a policy image to new weights. A scale stays until the range of its weights drifts; a
+// code stays while its weight is near. So few scales and codes change from one publication to the
+// next, and changes are short.
 #include <string.h>
 
 #include "common/oct_base.h"
@@ -14,11 +15,12 @@ typedef struct update {
     const policy_image *previous;
     const quantizer_rows *rows;
     const quantizer_method *method;
-    float band; // below 0: every code is the nearest
+    float band; // dead band in steps; below 0: every code becomes the nearest
     quantizer_changes changes;
 } update;
 
-// The scale for weights under which old was the scale before.
+// Returns the next scale of w[count], whose largest |w| has the bits most: old, unless it has
+// drifted.
 static float
 scale_next(const update *u, const float *w, size_t count, uint32_t most, float old)
 {
@@ -27,6 +29,8 @@ scale_next(const update *u, const float *w, size_t count, uint32_t most, float o
     return is_kept ? old : quantizer_scale8(u->rows, u->method, w, count, most);
 }
 
+// Updates scale and codes of row j of layer l. With a new scale, a change counts against the
+// prediction.
 static void
 row8_move(update *u, uint32_t l, size_t j, const float *row, float scale)
 {
@@ -72,7 +76,8 @@ int8_update(update *u, uint32_t l, const float *w)
     return OCT_OK;
 }
 
-// Scale and multipliers of a row that is not all zeros; on entry the multipliers before.
+// Returns the scale of a row that is not all zeros and sets its multipliers, which hold the earlier
+// ones on entry. old is the earlier scale, 0 if the row was all zeros.
 static float
 row4_refit(update *u, const quantizer_row4 *row, float old, uint8_t *multipliers)
 {
@@ -85,7 +90,8 @@ row4_refit(update *u, const quantizer_row4 *row, float old, uint8_t *multipliers
     return quantizer_fit4(u->rows, u->method, row, multipliers);
 }
 
-// The codes that are predicted from those before, group by group where the step is another one.
+// Replaces the codes of row j, which are the earlier ones, by the predicted codes in each group
+// whose step has changed, and counts new scales and multipliers.
 static void
 row4_predict(update *u, uint32_t l, size_t j)
 {
