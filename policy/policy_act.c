@@ -1,5 +1,5 @@
-// Converts outputs to greedy actions. NaN never wins a comparison, so actions stay in range
-// whatever the outputs are.
+// Converts outputs to greedy actions. Comparisons with NaN are false, so actions stay in range for
+// all outputs.
 #include "policy/policy_net.h"
 
 #include <string.h>
@@ -16,7 +16,7 @@ argmax(const float *y, uint32_t count)
     return (int32_t)best;
 }
 
-// The mean of the support under softmax(logits): sums from atom 0 up.
+// Returns the mean of the support under softmax(logits). Sums begin with atom 0.
 static float
 atoms_mean(const policy_spec *spec, const float *logits)
 {
@@ -49,7 +49,8 @@ atoms_argmax(const policy_spec *spec, const float *y)
     return (int32_t)best;
 }
 
-// means[action_count] of a head over a box: in [-1, 1], before tanh, or actions themselves.
+// Computes the action of a box head from means[action_count], which are clipped to [-1, 1],
+// squashed by tanh, or actions themselves.
 static void
 box_act(const policy_spec *spec, const float *means, uint8_t *action)
 {

@@ -4,12 +4,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// One allocation cut into 64-byte aligned parts: the same code runs twice, first with base NULL to
-// measure, then to hand the parts out. Threads: one user. Owns: nothing.
+// One allocation that is divided into parts. The same code runs twice: first with base NULL to
+// measure, then with an allocation of `used` bytes to get the parts. Parts are aligned to 64 bytes
+// if base is.
+//
+// Threads: one user. Owns: nothing.
 typedef struct policy_block {
-    uint8_t *base;
-    size_t used;
+    uint8_t *base; // NULL: measure
+    size_t used;   // bytes taken so far
 } policy_block;
+
+// Takes the next part; returns NULL while measuring.
 
 static inline void *
 policy_block_take(policy_block *block, size_t bytes)

@@ -1,5 +1,5 @@
-// Convolutions by the kernels of dense layers: copies patches (im2col) and multiplies them by the
-// filters.
+// Convolutions with the kernels of dense layers, for every instruction set: copies the inputs under
+// sixteen positions side by side (im2col) and multiplies them by the matrix of filters.
 #include "policy/policy_conv.h"
 
 #include <string.h>
@@ -7,10 +7,7 @@
 #include "common/oct_base.h"
 #include "policy/kernels/policy_unroll.h"
 
-// Convolutions of every instruction set: the numbers under sixteen places are laid side by side,
-// and the kernel of dense layers multiplies them by the matrix of filters.
-
-#define PIECE 16 // bytes copied at a time; a run of them may go past its end by less than that
+#define PIECE 16 // bytes in one copy; the copies of a run may write up to 15 bytes past its end
 
 static size_t
 patch_stride(uint32_t columns, size_t size)
@@ -39,19 +36,21 @@ policy_conv_work_cut(policy_conv_work *work, const policy_spec *spec, policy_blo
     }
 }
 
-// Which bytes of a map are under each place: rows of the kernel, run bytes each, line apart.
+// The bytes of a map that are under one position of the kernel: kernel runs, one in each line. run,
+// line and cell are the bytes under one row of the kernel, in one row of the map, and in one cell
+// of the map.
 typedef struct window {
-    uint32_t across;
+    uint32_t across; // positions in one row of the map
     size_t run, line, cell;
 } window;
 
-// Rows of patches for count places from place on. Runs are copied in PIECES pieces; what goes past
-// the end of one is written again by whoever comes next.
+// Copies the patches of count positions that begin at `place`. Runs are copied in PIECES pieces;
+// the bytes past the end of a run are overwritten by the next run or patch.
 static POLICY_INLINE void
 patches_copy(const size_t KERNEL, const size_t PIECES, const window *w, const uint8_t *map,
              uint32_t place, uint32_t count, uint8_t *patches, size_t stride)
 {
-    const window here = *w; // not to be read again after each store
+    const window here = *w; // a copy, or the compiler would read the fields after each store
     uint32_t x = place % here.across;
     const uint8_t *corner = map + place / here.across * here.line + x * here.cell;
     for (uint32_t i = 0; i < count; i++, patches += stride) {
@@ -69,7 +68,7 @@ patches_copy(const size_t KERNEL, const size_t PIECES, const window *w, const ui
     }
 }
 
-// size: bytes of one number.
+// Copies patches with the fastest variant. size: bytes of one number.
 static void
 patches_fill(const policy_conv *conv, size_t size, const void *map, uint32_t place, uint32_t count,
              void *patches, size_t stride)
@@ -90,7 +89,7 @@ patches_fill(const policy_conv *conv, size_t size, const void *map, uint32_t pla
     }
 }
 
-// Count places through the kernels of a dense layer, rows of y being y_stride floats.
+// Multiplies count patches with the kernels of a dense layer; rows of y are y_stride floats apart.
 static void
 patches_multiply(const policy_kernels *kernels, const policy_dense *dense,
                  const policy_conv_work *work, size_t stride, uint32_t count, float *y,
@@ -111,8 +110,8 @@ patches_multiply(const policy_kernels *kernels, const policy_dense *dense,
     }
 }
 
-// One image: a tile of places after the other. Kernels write whole blocks of POLICY_LANES outputs,
-// so what is not whole goes through maps.
+// Computes one map, POLICY_TILE_ROWS positions at a time. Kernels write whole groups of
+// POLICY_LANES outputs; if the filters are not whole groups, maps takes the outputs first.
 static void
 image_forward(const policy_kernels *kernels, const policy_dense *dense,
               const policy_conv_work *work, size_t size, const void *map, float *y)

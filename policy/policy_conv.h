@@ -4,28 +4,30 @@
 #include "policy/kernels/policy_kernels.h"
 #include "policy/policy_block.h"
 
-// A convolution by the kernels of dense layers: the numbers under each place of the filters are
-// laid side by side as one row (im2col), and so many rows are multiplied by W at a time. Integer
-// precisions quantise the whole map once, as a dense layer its row, so every place has its scale
-// and zero point; there is no padding, so no place sees another zero than the map's.
+// Computes a convolution with the kernels of dense layers. The inputs under each position of the
+// filters are copied into one row, a patch (im2col), and the kernels multiply POLICY_TILE_ROWS
+// patches by W. Integer precisions quantise the whole map once, as a dense layer quantises its row,
+// so all patches share its scale and zero point. Convolutions have no padding, so no patch needs
+// another zero than that of the map.
 //
-// Threads: any; work belongs to one. Owns: nothing.
+// Threads: any; a work space belongs to one thread. Owns: nothing.
 
-// What a net of this spec needs beside policy_work, per tile of POLICY_TILE_ROWS places. Nothing
-// when it has no convolutions.
+// The work space of a net in addition to policy_work, for POLICY_TILE_ROWS positions. All fields
+// are 0 if the net has no convolution.
 typedef struct policy_conv_work {
-    void *patches;      // [POLICY_TILE_ROWS][columns] numbers or codes, and what a copy runs over
+    void *patches;      // [POLICY_TILE_ROWS][columns] numbers or codes, then slack for copies
     float *maps;        // [POLICY_TILE_ROWS][filters padded to POLICY_LANES]
-    policy_row *rows;   // [POLICY_TILE_ROWS]
-    size_t patch_bytes; // most of one row of patches
-    size_t map_floats;  // most of one row of maps
+    policy_row *rows;   // [POLICY_TILE_ROWS], all equal
+    size_t patch_bytes; // bytes of the longest row of patches
+    size_t map_floats;  // floats of the longest row of maps
 } policy_conv_work;
 
-// Cut from a block: measured first, then filled (policy_block.h).
+// Takes the work space from a block, which is first measured, then filled (policy_block.h).
 void policy_conv_work_cut(policy_conv_work *work, const policy_spec *spec, policy_block *block);
 
-// y[R][outputs] = the layer of x[R][inputs], rows work->stride apart, zero in the padding of both.
-// x may have up to a cache line read past its rows, but none past the block it is cut from.
+// Computes y[R][outputs] from x[R][inputs], where rows are work->stride floats apart and the
+// padding of both is zero. The function reads up to a cache line past a row of x, but not past the
+// block from which x was taken.
 void policy_conv_forward(const policy_kernels *kernels, const policy_dense *dense,
                          const policy_work *work, const policy_conv_work *conv_work, uint32_t R,
                          const float *x, float *y);

@@ -5,21 +5,24 @@
 
 #include "policy/policy_math.h"
 
-// Drawing from the distributions of a policy, in the arithmetic of policy_math.h: the same numbers
+// Samples from the distributions of a policy with the arithmetic of policy_math.h: the same numbers
 // of a generator give the same actions and log-probabilities on every machine (contract 3). An
 // exported header has the text of these functions.
 //
-// Generator: PCG32 (O'Neill 2014, XSH-RR 64/32), the sequence of common/oct_rng.h. A plain value:
-// copy it to save it. Streams of one seed are independent.
-// Draws: softmax, 64 bits a row of any size; Gaussian, 32 bits a dimension, dimension 0 first.
+// Generator: PCG32 (O'Neill 2014, XSH-RR 64/32), the sequence of common/oct_rng.h. It is a plain
+// value; a copy saves it. Streams of one seed are independent.
+// Draws: a softmax takes 64 bits for each row, a Gaussian 32 bits for each dimension, dimension 0
+// first.
 //
-// Softmax: weight a = floor(exp(y_a - max y) * 2^32), a whole number; the action is where 64 bits
-// modulo the sum of weights fall. An action below 2^-32 of the likeliest is never drawn. The
-// log-probability is (y_a - max y) - log(sum of exp), of which sums go from action 0 up.
+// Softmax: the weight of action a is floor(exp(y_a - max y) * 2^32), a whole number. The 64 bits
+// modulo the sum of the weights select the action. An action with a probability below 2^-32 of the
+// likeliest is never drawn. The log-probability is (y_a - max y) - log(sum of exp), where the sum
+// begins with action 0.
 // Normal: the inverse of the distribution function (Wichura 1988, AS 241, PPND7) at (k + 1/2) /
-// 2^32, k of 31 bits, with the sign of the 32nd: |it| <= 6.24, relative error below 1e-6.
-// Log-probabilities of a Gaussian are those of the number that was kept: z = (y - mean) / s.
-// Errors against double of the same inputs: tests/policy/test_policy_sample.c has the bounds.
+// 2^32, where k has 31 bits; the 32nd bit is the sign. The magnitude is at most 6.24, the relative
+// error below 1e-6.
+// The log-probability of a Gaussian is that of the stored, rounded number: z = (y - mean) / s.
+// tests/policy/test_policy_sample.c has bounds of the errors against double for the same inputs.
 
 #define POLICY_LOG_STD_MIN  -20.0f
 #define POLICY_LOG_STD_MAX  2.0f
@@ -70,7 +73,8 @@ policy_rng_normal(policy_rng *rng)
     return (bits >> 31) != 0 ? z : -z;
 }
 
-// The weight of exp(y - max y) = e, at most 1. NaN has none.
+// Returns the weight of an action with exp(y - max y) = e, which is at most 1. The weight of NaN is
+// 0.
 static inline uint64_t
 policy_draw_weight(float e)
 {
@@ -108,8 +112,8 @@ policy_draw_softmax(const float *y, uint32_t n, policy_rng *rng, float *log_prob
 }
 
 // Samples y[n] from N(mean, s) with s = exp(log_std), where log_std is clamped to
-// [POLICY_LOG_STD_MIN, POLICY_LOG_STD_MAX]. Returns the log-probability, summed from dimension 0
-// up.
+// [POLICY_LOG_STD_MIN, POLICY_LOG_STD_MAX]. Returns the log-probability; the sum begins with
+// dimension 0.
 static inline float
 policy_draw_gaussian(const float *mean, const float *log_std, uint32_t n, policy_rng *rng, float *y)
 {
@@ -124,8 +128,8 @@ policy_draw_gaussian(const float *mean, const float *log_std, uint32_t n, policy
     return log_prob;
 }
 
-// log(1 - tanh(u)^2) = 2 (log 2 - |u| - log(1 + exp(-2 |u|))): what squashing subtracts from a
-// log-probability. The plain form is inaccurate from |u| = 5 on.
+// Returns what squashing subtracts from a log-probability: log(1 - tanh(u)^2) = 2 (log 2 - |u| -
+// log(1 + exp(-2 |u|))). The direct form is inaccurate for |u| >= 5.
 static inline float
 policy_log_squash(float u)
 {

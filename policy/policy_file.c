@@ -1,4 +1,4 @@
-// Reads a policy from a file.
+// Reads a policy from a file and writes it to one.
 #include "policy/policy_file.h"
 
 #include <errno.h>

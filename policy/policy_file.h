@@ -3,19 +3,22 @@
 
 #include "policy/policy_format.h"
 
-// Reads and decodes the policy in the file path, which the caller frees by policy_image_destroy.
-// Errors: OCT_ENOTFOUND, OCT_EIO, and those of policy_decode, with one line for a person in reason
-// (may be NULL with reason_size 0), which does not repeat the path.
+// Policy files: reads, decodes and writes them.
 //
 // Threads: any.
+
+// Reads and decodes the policy in the file path. The caller frees *out with policy_image_destroy.
+// Errors: OCT_ENOTFOUND, OCT_EIO, and those of policy_decode. On an error, reason (may be NULL with
+// reason_size 0) has one line for the user, which does not repeat the path.
 OCT_CHECKED oct_err policy_file_load(policy_image **out, const char *path, char *reason,
                                      size_t reason_size);
 
-// Only the bytes, at most POLICY_BYTES_MAX; *bytes is malloc'd, the caller frees it.
+// Reads only the bytes of the file. The caller frees *bytes with free. Errors as above, with
+// OCT_EPROTO for a file of more than POLICY_BYTES_MAX bytes.
 OCT_CHECKED oct_err policy_file_read(uint8_t **bytes, size_t *length, const char *path,
                                      char *reason, size_t reason_size);
 
-// Writes the policy as the file path, completely or not at all. OCT_EIO: errno says why.
+// Writes the policy to the file path, completely or not at all. OCT_EIO: errno has the cause.
 OCT_CHECKED oct_err policy_file_write(const char *path, const policy_image *image);
 
 #endif // POLICY_POLICY_FILE_H

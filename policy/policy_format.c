@@ -1,4 +1,4 @@
-// Writes and reads complete policies as bytes; docs/internals/wire.md has the format.
+// Writes and reads complete policies as bytes; docs/internals/wire.md specifies the format.
 #include "policy/policy_format.h"
 
 #include <inttypes.h>
@@ -10,10 +10,10 @@
 #include "policy/policy_contract.h"
 #include "policy/policy_header.h"
 
-// Bytes that are copied and looked at in one go stay in the first cache.
+// Codes are copied and checked in chunks that stay in the L1 cache.
 #define CHUNK_BYTES 16384u
 
-// Bytes of count 4-bit numbers, two in a byte.
+// Returns the bytes of count 4-bit numbers, two in a byte.
 static size_t
 nibble_bytes(size_t count)
 {
@@ -33,7 +33,8 @@ nibbles_pack(uint8_t *restrict packed, const uint8_t *restrict numbers, size_t c
     }
 }
 
-// numbers[row_count][count] of 4 bits, the first in the lower half; an odd row ends with a 0.
+// Writes numbers[row_count][count] with 4 bits each, the first in the lower half of a byte. A row
+// of odd length ends with a 0.
 static void
 nibbles_write(oct_writer *writer, const uint8_t *numbers, size_t row_count, size_t count)
 {
@@ -176,7 +177,7 @@ floats_read(policy_parser *d, float *out, size_t count, float least, const char 
 oct_err
 policy_codes_check(const policy_parser *d, const int8_t *codes, size_t count)
 {
-    // Counted without a branch, so that the loop over millions of codes is one of vectors.
+    // The loop over millions of codes has no branch, so that the compiler vectorises it.
     uint8_t bad = 0;
     for (size_t i = 0; i < count; i++) {
         bad |= codes[i] == INT8_MIN;
@@ -199,7 +200,7 @@ codes_read(policy_parser *d, int8_t *out, size_t count)
     return OCT_OK;
 }
 
-// Infinities and NaN have all bits of the exponent set.
+// Reads 16-bit floats. exponent is the mask of its bits, which are all set in infinities and NaN.
 static oct_err
 halves_read(policy_parser *d, uint16_t *out, size_t count, uint16_t exponent)
 {
@@ -215,7 +216,8 @@ halves_read(policy_parser *d, uint16_t *out, size_t count, uint16_t exponent)
     return bad == 0 ? OCT_OK : policy_refuse(d, "a weight is not finite");
 }
 
-// Each number x of 4 bits as (x ^ flip) - flip: with 8 it is signed.
+// Unpacks each 4-bit number x as (x ^ flip) - flip: with flip 8 numbers are signed, with 0
+// unsigned.
 static void
 nibbles_unpack(uint8_t *restrict numbers, const uint8_t *restrict packed, size_t count,
                uint8_t flip)
@@ -229,6 +231,7 @@ nibbles_unpack(uint8_t *restrict numbers, const uint8_t *restrict packed, size_t
     }
 }
 
+// Reads what nibbles_write wrote. The last half byte of a row of odd length must be 0.
 static oct_err
 nibbles_read(policy_parser *d, uint8_t *numbers, size_t row_count, size_t count, uint8_t flip,
              const char *what)
@@ -247,10 +250,11 @@ nibbles_read(policy_parser *d, uint8_t *numbers, size_t row_count, size_t count,
     return OCT_OK;
 }
 
+// Returns true if a code is not in -limit .. limit.
 static bool
 codes_exceed(const int8_t *codes, uint32_t count, uint32_t limit)
 {
-    // Without a branch, so that the loop over millions of codes is one of vectors.
+    // No branch, see policy_codes_check.
     uint8_t large = 0;
     for (uint32_t k = 0; k < count; k++) {
         large |= (uint8_t)(codes[k] + limit) > 2 * limit;
@@ -381,7 +385,7 @@ policy_decode(policy_image **out, const uint8_t *bytes, size_t length, char *rea
     policy_head_info head;
     policy_image *image;
     OCT_TRY(policy_header_read(&parser, &head, bytes, length, reason, reason_size));
-    // The lengths agree before anything is allocated.
+    // Checks the length before anything is allocated.
     OCT_TRY(policy_complete_check(&parser, &head, length));
     if (policy_image_reserve(&image, &head.spec, head.precision) != OCT_OK) {
         return policy_refuse(&parser, "its layers need more than %u bytes", POLICY_BYTES_MAX);

@@ -3,17 +3,19 @@
 
 #include "policy/policy_spec.h"
 
-// A policy as bytes: one format for file, export and (inside the protobuf envelope) the wire.
-// docs/internals/wire.md has it byte by byte. Little-endian; header, tensors, CRC-32 at the end.
+// A policy as bytes: one format for files, exports and (inside the protobuf envelope) the wire. It
+// is little-endian and has header, tensors, and a CRC-32 at the end; docs/internals/wire.md
+// specifies each byte.
 //
-// Threads: any, no shared state. Owns: an image holds its own copy of everything.
-// Errors: OCT_EPROTO for bytes that are not a whole, sound policy (with one line in reason);
-// OCT_EINVAL for a newer format version than this build knows.
+// Threads: any, no shared state. Owns: an image owns a copy of all its data.
+// Errors: OCT_EPROTO for bytes that are not one complete and valid policy; OCT_EINVAL for a newer
+// format version than this build knows. Both have one line in reason (may be NULL with reason_size
+// 0).
 
 #define POLICY_FORMAT_VERSION 5
 #define POLICY_BYTES_MAX      (1u << 28)
 
-// How weights are kept. What a kernel computes with each (policy_math.h):
+// How weights are stored, and what a kernel computes with each weight (policy_math.h):
 //   FP32, BF16, FP16  the weight as a float (widening is exact), times the activation as a float
 //   INT8              int8 code times the uint8 code of the activation, exactly
 //   INT4              the same as INT8 with the code multiplier * nibble, at most 15 * 7 = 105 in
@@ -26,32 +28,32 @@ typedef enum policy_precision {
     POLICY_INT4 = 5,
 } policy_precision;
 
-// INT4: inputs that share a multiplier. The last group of a row may be shorter.
+// INT4: this many inputs of a row share a multiplier. The last group of a row may be shorter.
 #define POLICY_INT4_GROUP     32
 #define POLICY_INT4_CODE_MAX  7
 #define POLICY_MULTIPLIER_MAX 15
 
-// Where a policy came from.
+// The origin of a policy.
 typedef struct policy_origin {
-    uint64_t run_id;
-    uint64_t version;      // grows within the run
-    uint64_t base_version; // 0: complete
+    uint64_t run_id;       // 0: not trained by a run, but imported
+    uint64_t version;      // increases within the run
+    uint64_t base_version; // the version that bytes change; 0: complete. Of an image always 0
     uint64_t updates;      // learner updates
-    uint64_t env_steps;    // that the learner had heard of
-    float eval_return;     // mean of its evaluation, NaN when not evaluated
+    uint64_t env_steps;    // environment steps that the learner had received
+    float eval_return;     // mean return of its evaluation; NaN: not evaluated; never infinite
     char run_name[POLICY_NAME_MAX];
 } policy_origin;
 
-// Whether a run trained it. Imported policies have no run.
+// Returns true if a run trained the policy. Imported policies have no run.
 static inline bool
 policy_origin_is_run(const policy_origin *origin)
 {
     return origin->run_id != 0;
 }
 
-// A decoded policy. Weights of a layer are [rows][columns] (policy_layer_rows; a dense layer:
-// outputs and inputs), as codes and scales (INT8: docs/internals/quantisation.md), or floats
-// (FP32). per_tensor: all scales of a layer are equal.
+// A decoded policy. The weights of a layer are [rows][columns] (policy_layer_rows; of a dense layer
+// outputs and inputs). Arrays that the precision does not use are NULL. per_tensor (INT8 only,
+// docs/internals/quantisation.md): all scales of a layer are equal.
 typedef struct policy_image {
     policy_spec spec;
     policy_origin origin;
@@ -68,27 +70,30 @@ typedef struct policy_image {
     float *gain[POLICY_LAYERS_MAX];          // [outputs], NULL unless layer_norm
     float *offset[POLICY_LAYERS_MAX];        // [outputs], NULL unless layer_norm
     float *deviation;                        // [action_count], NULL unless the head has its own
-    uint8_t *contract;                       // policy_contract.h; NULL: none
+    uint8_t *contract; // an allocation of its own (policy_contract.h); NULL: none
     uint32_t contract_bytes;
-    void *block; // the one allocation behind all of these
+    void *block; // the allocation that contains all tensors
     size_t block_bytes;
 } policy_image;
 
-// Allocates an image for spec (checked) with all tensors zero, to be filled by the quantizer.
+// Allocates an image for spec with all tensors zero, which the quantizer fills. OCT_EINVAL: spec
+// does not pass policy_spec_check, precision is unknown, or the policy would exceed
+// POLICY_BYTES_MAX.
 OCT_CHECKED oct_err policy_image_create(policy_image **out, const policy_spec *spec,
                                         policy_precision precision);
 void policy_image_destroy(policy_image *image); // NULL is a no-op
-// to becomes a copy of from; both of the same spec and precision. The contract is not copied
-// (policy_contract_copy).
+// Copies origin, per_tensor and tensors of from to an image of the same spec and precision. Does
+// not copy the contract (policy_contract_copy).
 void policy_image_copy(policy_image *to, const policy_image *from);
 
-// Whether weights are codes that multiply uint8 activations (INT8, INT4).
+// Returns true if weights are codes that multiply uint8 activations (INT8, INT4).
 static inline bool
 policy_is_integer(policy_precision precision)
 {
     return precision == POLICY_INT8 || precision == POLICY_INT4;
 }
 
+// Returns the count of groups in a row.
 static inline uint32_t
 policy_int4_groups(uint32_t inputs)
 {
@@ -99,31 +104,35 @@ policy_int4_groups(uint32_t inputs)
 void policy_image_row(const policy_image *image, uint32_t l, uint32_t j, int8_t *out);
 
 const char *policy_precision_name(policy_precision precision); // "int8"
-// False: name is none of fp32, bf16, fp16, int8, int4.
+// Returns false if name is not fp32, bf16, fp16, int8 or int4.
 bool policy_precision_parse(policy_precision *out, const char *name);
 
+// Returns the bytes of the complete policy, at most SIZE_MAX.
 size_t policy_encoded_size(const policy_image *image);
-// Writes exactly policy_encoded_size bytes.
+// Writes exactly policy_encoded_size bytes, which are at most POLICY_BYTES_MAX.
 void policy_encode(const policy_image *image, uint8_t *out);
-// What may come in as bytes, told from the header alone.
+// The content of the header of a policy or of a change.
 typedef struct policy_head_info {
     policy_spec spec;
     policy_origin origin; // base_version 0: complete
     policy_precision precision;
     bool per_tensor;
-    const uint8_t *contract; // policy_contract.h; in the bytes that were read; NULL: none
+    const uint8_t *contract; // points into the bytes that were read (policy_contract.h); NULL: none
     uint32_t contract_bytes;
 } policy_head_info;
 
-// Checks magic, format version, length, checksum and header; no tensor is looked at. Errors as of
-// policy_decode.
+// Reads the header and checks magic, format version, length, checksum and header, but no tensor.
+// Errors as policy_decode; *out is then unchanged.
 OCT_CHECKED oct_err policy_peek(policy_head_info *out, const uint8_t *bytes, size_t length,
                                 char *reason, size_t reason_size);
 
+// Decodes a complete policy. The caller frees *out with policy_image_destroy. All lengths are
+// checked before anything is allocated. A change is refused with OCT_EPROTO.
 OCT_CHECKED oct_err policy_decode(policy_image **out, const uint8_t *bytes, size_t length,
                                   char *reason, size_t reason_size);
-// The same into an image that was made for the same spec and precision and has no contract
-// (others: OCT_EPROTO). Allocates nothing. After an error image holds nothing useful.
+// Decodes into an image that was made for the same spec and precision. Allocates nothing.
+// OCT_EPROTO also for another spec or precision, and if the bytes or image have a contract. After
+// an error the tensors of image are undefined.
 OCT_CHECKED oct_err policy_decode_into(policy_image *image, const uint8_t *bytes, size_t length,
                                        char *reason, size_t reason_size);
 

@@ -4,11 +4,11 @@
 #include <stdint.h>
 #include <string.h>
 
-// The 16-bit floats as bits: bf16 is the upper half of a float, fp16 is IEEE-754 binary16. Widening
-// is exact; narrowing rounds to nearest even and keeps fp16's denormals. The caller gives finite
-// numbers; what is too large for fp16 becomes the largest finite one, as a policy holds no
-// infinity. Exported headers contain the text of these functions (export_parts.py), so they call no
-// others.
+// Conversions of 16-bit floats, which are stored as bits: bf16 is the upper half of a float, fp16
+// is IEEE-754 binary16. Widening is exact. Narrowing rounds to nearest even and keeps the denormals
+// of fp16. Its argument is finite; a number that is too large becomes the largest finite number,
+// because a policy contains no infinity. Exported headers contain the text of these functions
+// (export_parts.py), so they call no other functions.
 //
 // Threads: any.
 
@@ -27,7 +27,7 @@ policy_bf16_from_float(float x)
     uint32_t bits;
     memcpy(&bits, &x, sizeof(bits));
     uint32_t rounded = bits + 0x7fffu + ((bits >> 16) & 1u);
-    // Past the largest bf16 lies infinity.
+    // Rounding up from the largest bf16 would give infinity.
     return (uint16_t)((rounded & 0x7fffffffu) >= 0x7f800000u ? (bits >> 16 & 0x8000u) | 0x7f7fu
                                                              : rounded >> 16);
 }
@@ -58,10 +58,10 @@ policy_fp16_from_float(float x)
     memcpy(&bits, &x, sizeof(bits));
     uint16_t sign = (uint16_t)(bits >> 16 & 0x8000u);
     bits &= 0x7fffffffu;
-    if (bits >= 0x477ff000u) { // from 65520 on, the nearest is infinity
+    if (bits >= 0x477ff000u) { // at least 65520, which would round to infinity
         return (uint16_t)(sign | 0x7bffu);
     }
-    if (bits < 0x38800000u) { // below 2^-14: a multiple of 2^-24
+    if (bits < 0x38800000u) { // below 2^-14: a denormal, which is a multiple of 2^-24
         float a;
         memcpy(&a, &bits, sizeof(a));
         float rounded = (a * 0x1p24f + 0x1.8p23f) - 0x1.8p23f;

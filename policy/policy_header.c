@@ -1,5 +1,5 @@
-// The header that complete policies and changes begin with, written and read field by field as in
-// docs/internals/wire.md, and its checks.
+// Writes, reads and checks the header with which complete policies and changes begin, field by
+// field as in docs/internals/wire.md.
 #include "policy/policy_header.h"
 
 #include <inttypes.h>
@@ -14,9 +14,9 @@ static const char magic[4] = {'O', 'C', 'T', 'P'};
 
 #define PREFIX_BYTES 12 // magic, format version, total length
 
-// The only ones of a convolution so far.
-#define DIRECT_VERSION 5 // of actions without mapping, and of contracts
+#define DIRECT_VERSION 5 // format version of actions without mapping, and of contracts
 
+// The only values for a convolution so far.
 #define CONV_STRIDE  1
 #define CONV_PADDING 0
 
@@ -32,7 +32,7 @@ policy_refuse(const policy_parser *parser, const char *format, ...)
     return OCT_EPROTO;
 }
 
-// Text: one byte of length, then so many bytes, none of them zero.
+// Writes a text: one byte with its length, then that many bytes, none of them zero.
 static void
 text_write(oct_writer *writer, const char *text)
 {
@@ -221,7 +221,8 @@ spec_read(policy_parser *d, policy_spec *spec)
     return OCT_OK;
 }
 
-// Magic, format version, length and checksum; leaves the reader at the origin, without the CRC.
+// Reads magic, format version, length and checksum. The reader is then at the origin, without the
+// CRC.
 static oct_err
 prefix_read(policy_parser *d, const uint8_t *bytes, size_t length)
 {
@@ -262,7 +263,7 @@ prefix_read(policy_parser *d, const uint8_t *bytes, size_t length)
 static bool
 has_conv(const policy_spec *spec)
 {
-    return spec->layers[0].kind == POLICY_CONV; // they come first
+    return spec->layers[0].kind == POLICY_CONV; // convolutions come before dense layers
 }
 
 static bool
@@ -271,7 +272,8 @@ has_gaussian(const policy_spec *spec)
     return spec->head == POLICY_HEAD_GAUSSIAN || spec->head == POLICY_HEAD_TANH_GAUSSIAN;
 }
 
-// The oldest format version that can say it, which is the only one that may.
+// Returns the lowest format version that can express the policy. A file must have exactly this
+// version.
 static uint32_t
 version_of(const policy_head_info *head)
 {

@@ -5,57 +5,69 @@
 #include "common/oct_bytes.h"
 #include "policy/policy_format.h"
 
-// What complete policies and changes have in common: the header, the check sum at the end, and
-// reading bytes of peers with a reason for a person. For the files of this folder and of codec/.
+// The parts that complete policies and changes share: the header, the checksum at the end, and a
+// parser that explains an error in one line. For the files of this folder and of codec/.
 //
 // Threads: any. Owns: nothing.
 
 #define POLICY_CRC_BYTES 4
-#define POLICY_TOTAL_AT  8 // where the total length stands
+#define POLICY_TOTAL_AT  8 // offset of the total length
 
 typedef struct policy_parser {
-    oct_reader reader; // from the tensors on once the header was read, without the CRC
-    uint32_t version;  // of the format
-    char *reason;
+    oct_reader reader; // without the CRC; after policy_header_read, from the first byte after it
+    uint32_t version;  // format version of the bytes
+    char *reason;      // [reason_size], borrowed; may be NULL with reason_size 0
     size_t reason_size;
 } policy_parser;
 
-// Writes the reason; gives OCT_EPROTO.
+// Writes the reason. Always returns OCT_EPROTO.
 oct_err policy_refuse(const policy_parser *parser, const char *format, ...) OCT_PRINTF(2, 3);
 
-// Magic, format version, length, checksum, header: everything that policy_peek promises.
+// Begins to parse bytes[length], which stay borrowed, and makes all checks of policy_peek: magic,
+// format version, length, checksum, header. Errors as policy_decode.
 OCT_CHECKED oct_err policy_header_read(policy_parser *parser, policy_head_info *head,
                                        const uint8_t *bytes, size_t length, char *reason,
                                        size_t reason_size);
-// The header of the whole image, or of a change of base_version when that is not 0.
+// Writes the header of a complete image, or of a change of base_version if that is not 0. Only
+// complete images have their contract in the header.
 void policy_header_write(oct_writer *writer, const policy_image *image, uint64_t base_version,
                          uint32_t total_bytes);
 
-// Bytes of a complete policy, also where size_t has 32 bits. Tensors may be absent.
+// Returns the bytes of a complete policy, in 64 bits also where size_t has 32. Tensors of image may
+// be NULL.
 uint64_t policy_complete_bytes(const policy_image *image);
 
-// policy_image_create without zeroing: every tensor has to be written, the gaps between them hold
-// anything.
+// Does policy_image_create without zeroing. The caller writes every tensor; the gaps between them
+// are undefined.
 OCT_CHECKED oct_err policy_image_reserve(policy_image **out, const policy_spec *spec,
                                          policy_precision precision);
 
-// Whether bytes of this header and length are a complete policy.
+// Checks that bytes with this header and length are a complete policy. OCT_EPROTO: a change, or
+// another length.
 OCT_CHECKED oct_err policy_complete_check(const policy_parser *parser, const policy_head_info *head,
                                           size_t length);
-// Then fills image (of the header's spec and precision); OCT_EPROTO for what is not sound.
+// Reads the tensors into image, which has the spec and precision of the header, after
+// policy_complete_check. OCT_EPROTO: a number is out of range or not finite; image is then
+// undefined.
 OCT_CHECKED oct_err policy_tensors_read(policy_parser *parser, policy_image *image,
                                         const policy_head_info *head);
 
+// The following checks return OCT_EPROTO, with the reason, for the first number that is not
+// allowed.
+
+// Checks that no INT8 code is -128.
 OCT_CHECKED oct_err policy_codes_check(const policy_parser *parser, const int8_t *codes,
                                        size_t count);
-// Whether codes are in range, and 0 where their multiplier is.
+// Checks that multipliers and codes of layer l are in range, and that codes are 0 where their
+// multiplier is.
 OCT_CHECKED oct_err policy_int4_check(const policy_parser *parser, const policy_image *image,
                                       uint32_t l);
 
-// Whether floats[count] are finite and at least least; names the first that is not.
+// Checks that floats[count] are finite and not below least. what is their name for the reason.
 OCT_CHECKED oct_err policy_floats_check(const policy_parser *parser, const float *floats,
                                         size_t count, float least, const char *what);
 
+// Returns how many scales of layer l are stored in the bytes. In memory each row has a scale.
 static inline size_t
 policy_scale_count(const policy_image *image, uint32_t l)
 {

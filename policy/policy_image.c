@@ -1,4 +1,5 @@
-// A policy's tensors in memory: how they lie in one block, copies, and the names of precisions.
+// A policy in memory: one block that is divided into tensors (first measured, then filled), copies,
+// names of precisions, and the codes of a row as int8.
 #include "policy/policy_format.h"
 
 #include <stdlib.h>
@@ -7,9 +8,6 @@
 #include "common/oct_base.h"
 #include "policy/policy_block.h"
 #include "policy/policy_header.h"
-
-// A policy in memory: one block cut into tensors, first measured, then filled. The names of
-// precisions, and codes of a row as the int8 that they stand for.
 
 static const char *const names[] = {
     [POLICY_FP32] = "fp32", [POLICY_INT8] = "int8", [POLICY_BF16] = "bf16",
@@ -35,6 +33,7 @@ policy_precision_parse(policy_precision *out, const char *name)
     return false;
 }
 
+// Takes the tensors of the spec from block, in the order of the layers.
 static void
 image_cut(policy_image *image, policy_block *block)
 {

@@ -9,36 +9,39 @@
 // every instruction set and every C library gives the same bits. These scalar functions are the
 // specification; the kernels repeat them lane by lane.
 //
-// What has to hold: rounding to nearest even (the default mode), denormals kept, no contraction to
-// FMA (-ffp-contract=off), no -ffast-math. Built of + - * / sqrt, comparisons and conversions only.
+// Requirements: rounding to nearest even (the default mode), denormals kept, no contraction to FMA
+// (-ffp-contract=off), no -ffast-math. The functions use only + - * / sqrt, comparisons and
+// conversions.
 //
-// Edges. Selections are written so that the SIMD min and max do the same: NaN loses a comparison.
-//   policy_round   NaN and |v| >= 2^22 give INT32_MIN; the kernels meet NaN and inf only, for which
-//                  the conversions of x86 give that
+// Edges. Comparisons with NaN are false, and selections are written so that the SIMD min and max
+// give the same result.
+//   policy_round   NaN and |v| >= 2^22 give INT32_MIN; of these only NaN and inf occur in the
+//                  kernels, where the conversions of x86 give the same
 //   relu           x > 0 ? x : +0, so -0 and NaN give +0
 //   tanh           odd, -0 gives -0, NaN gives NaN, |x| >= 9.02 gives exactly +-1
 //   elu            x > 0 ? x : expm1(x); NaN gives NaN, -0 gives +0, x <= -17.4 gives exactly -1
-//   exp            arguments are clamped to [-87, 88] first: never 0, never inf
-//   log            of positive normal numbers only
+//   exp            the argument is clamped to [-87, 88], so the result is never 0 or inf
+//   log            defined for positive normal numbers only
 // Errors against the exact value, in units of the last place: exp 1.01, expm1 1.72 (elu 1.09),
 // tanh 2.56, log 0.84; tested over the whole range against 2, 2, 3 and 1.
 //
 // Quantisation of a row x[n] to uint8:
-//   lo = min(0, min x); hi = max(0, max x); NaN is passed over
-//   range = hi - lo, at most POLICY_RANGE_MAX; below POLICY_RANGE_MIN the row counts as zero:
-//   scale 0, zero point 0, codes 0
+//   lo = min(0, min x); hi = max(0, max x); NaN is ignored
+//   range = hi - lo, at most POLICY_RANGE_MAX; a row with a range below POLICY_RANGE_MIN has scale
+//   0, zero point 0 and codes 0
 //   scale = range / 255; inverse = 255 / range; zero point = clamp(round(-lo * inverse), 0, 255)
 //   code = clamp(round(x * inverse) + zero point, 0, 255); NaN and inf give code 0
 //
-// Output j of a layer, acc the exact int32 sum of code * weight code, minus zero point * row sum:
+// Output j of a layer, where acc is the exact int32 sum of code * weight code, minus zero point *
+// row sum:
 //   (float)acc * (row scale * scale_j) + bias_j
 //
-// Layer norm of a row h[n]: a sum adds element i to lane i mod 16, in order, then the lanes as a
-// tree: lane i + lane i + 8, then + 4, + 2, + 1.
+// Layer norm of a row h[n]. A sum adds element i to lane i mod 16, in order, then adds the lanes as
+// a tree: lane i and lane i + 8, then i + 4, i + 2, i + 1.
 //   mean = sum h / n; variance = sum (h - mean)^2 / n; inverse = 1 / sqrt(variance + 1e-5)
 //   ((h - mean) * inverse) * gain + offset
 
-#define POLICY_RANGE_MIN  0x1p-118f // below, 255 / range is not finite or the scale not normal
+#define POLICY_RANGE_MIN  0x1p-118f // for less, 255 / range is not finite or the scale not normal
 #define POLICY_RANGE_MAX  0x1.fffffep+127f
 #define POLICY_NORM_EPS   1e-5f
 #define POLICY_NORM_LANES 16 // layer norm sums element i into lane i mod 16
@@ -46,10 +49,10 @@
 #define POLICY_EXP_MIN  -87.0f
 #define POLICY_EXP_MAX  88.0f
 #define POLICY_LOG2_E   0x1.715476p+0f
-#define POLICY_LN2_HIGH 0x1.62e4p-1f // 15 bits: n * it is exact for |n| < 2^9
+#define POLICY_LN2_HIGH 0x1.62e4p-1f // 15 bits, so n * POLICY_LN2_HIGH is exact for |n| < 2^9
 #define POLICY_LN2_LOW  0x1.7f7d1cp-20f
-// exp(r) - 1 - r = r^2 * polynomial(r), minimax on |r| <= ln(2) / 2; relative error of r + r^2 * it
-// below 1.7e-8.
+// exp(r) - 1 - r = r^2 * polynomial(r), minimax on |r| <= ln(2) / 2; the relative error of r + r^2
+// * polynomial(r) is below 1.7e-8.
 #define POLICY_EXP_C0 0x1.000000p-1f
 #define POLICY_EXP_C1 0x1.5554aep-3f
 #define POLICY_EXP_C2 0x1.555486p-5f
@@ -69,7 +72,7 @@ policy_round(float v)
     if (!(v > -0x1p22f && v < 0x1p22f)) {
         return INT32_MIN;
     }
-    // The sum has ulp 1, so it is v rounded to nearest even.
+    // The unit in the last place of the sum is 1, so the sum rounds v to nearest even.
     return (int32_t)((v + 0x1.8p23f) - 0x1.8p23f);
 }
 
@@ -121,7 +124,8 @@ policy_tanh(float x)
     return y;
 }
 
-// x = 2^n * (1 + f) with 1 + f in [sqrt(1/2), sqrt(2)), and s = f / (2 + f).
+// Returns log(x) for a positive normal x: x = 2^n * (1 + f) with 1 + f in [sqrt(1/2), sqrt(2)), and
+// s = f / (2 + f).
 static inline float
 policy_log(float x)
 {
@@ -146,15 +150,15 @@ policy_clamp(float x, float low, float high)
     return x < high ? x : high;
 }
 
-// Maps t in [-1, 1] to [low, high], and clamps what a rounding or an overflow moves outside.
+// Maps t in [-1, 1] to [low, high]; clamps, because rounding or an overflow may leave the range.
 static inline float
 policy_box_action(float t, float low, float high)
 {
     return policy_clamp(low + (t + 1.0f) / 2.0f * (high - low), low, high);
 }
 
-// An action that is not mapped: y, clamped to [low, high], of which either may be infinite. The
-// action is finite for any y; NaN counts as 0.
+// Returns an action that is not mapped: y, clamped to [low, high], either of which may be infinite.
+// The action is finite for any y; NaN counts as 0.
 static inline float
 policy_direct_action(float y, float low, float high)
 {
@@ -175,14 +179,15 @@ policy_elu(float x)
     return x > 0.0f ? x : policy_expm1(x);
 }
 
-// How a row is quantised: code = round(x * inverse) + zero_point.
+// The grid of a quantised row: code = round(x * inverse) + zero_point.
 typedef struct policy_affine {
     float scale;
     float inverse;
     int32_t zero_point;
 } policy_affine;
 
-// Without compound literals, so that the text compiles as C++, too.
+// Returns the grid for numbers in [lo, hi], which contains 0. The function has no compound
+// literals, so that its text also compiles as C++.
 static inline policy_affine
 policy_affine_of(float lo, float hi)
 {

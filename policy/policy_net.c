@@ -1,4 +1,5 @@
-// A policy ready to act: packs an image's weights for this CPU and runs the forward pass in tiles.
+// A policy that is ready to act: packs an image's weights for the chosen kernels, and takes rows
+// through all layers tile by tile.
 #include "policy/policy_net.h"
 
 #include <stdlib.h>
@@ -11,33 +12,31 @@
 #include "policy/policy_conv.h"
 #include "policy/policy_pack.h"
 
-// A policy ready to act: weights packed for the kernels that were chosen, and a forward pass that
-// takes rows through all layers tile by tile.
-
-#define NARROW_WIDTH 128
-#define L2_BYTES     ((size_t)1 << 20)
-#define LARGE_PAGE   ((size_t)2 << 20)
+#define NARROW_WIDTH 128               // see tile_rows_of
+#define L2_BYTES     ((size_t)1 << 20) // weights of a layer that stay in L2
+#define LARGE_PAGE   ((size_t)2 << 20) // bytes
 
 struct policy_net {
     policy_spec spec;
     policy_origin origin;
     policy_precision precision;
     uint32_t width, outputs;
-    uint32_t tile_rows;  // for forward_q8
-    uint32_t conv_count; // layers before the first dense one
+    uint32_t tile_rows;  // rows of a tile of forward_q8
+    uint32_t conv_count; // convolutions, which are the first layers
     const policy_kernels *kernels;
     const float *obs_mean;        // [obs_count], NULL unless spec.normalise
     const float *obs_inverse_std; // [obs_count], NULL unless spec.normalise
     const float *deviation;       // [action_count], NULL unless the head has its own
     policy_dense dense[POLICY_LAYERS_MAX];
-    void *block;
+    void *block; // the allocation with all weights
 };
 
-// Rows of one tile: two float buffers that the layers swap, and the codes of the current input.
+// The work space for one tile of rows: two float buffers that the layers swap, and the codes of the
+// current input.
 struct policy_scratch {
-    uint32_t width;
+    uint32_t width; // of the widest net
     uint32_t batch_max;
-    uint32_t rows; // of a tile that fit
+    uint32_t rows; // the most rows of a tile
     policy_work work;
     policy_conv_work conv_work;
     void *block;
@@ -59,8 +58,9 @@ net_pack(policy_net *net, const policy_image *image, policy_block *block)
     }
 }
 
-// Memory for packed weights, not zeroed. A large block asks for large pages: fewer of them to be
-// mapped when it is filled, and to be looked up when it is read.
+// Allocates memory for packed weights, not zeroed. A large block requests large pages: the kernel
+// maps fewer of them when they are filled, and the CPU translates fewer addresses when they are
+// read.
 static void *
 weights_alloc(size_t bytes)
 {
@@ -75,8 +75,9 @@ weights_alloc(size_t bytes)
     return memory;
 }
 
-// Rows that forward_q8 takes at once. More of them where what is done once for a tile weighs most:
-// narrow layers, and layers that do not stay in L2 and are read again for each tile.
+// Returns how many rows forward_q8 takes at once. Larger tiles pay off if the work for each tile
+// counts most: for narrow layers, and for layers that do not stay in L2 and are read again for each
+// tile.
 static uint32_t
 tile_rows_of(const policy_spec *spec)
 {
@@ -106,7 +107,7 @@ policy_net_create(policy_net **out, const policy_image *image, policy_isa isa)
     net->kernels = kernels;
     net->tile_rows = tile_rows_of(&image->spec);
     while (net->spec.layers[net->conv_count].kind == POLICY_CONV) {
-        net->conv_count++; // the last layer is none
+        net->conv_count++; // ends, because the last layer is dense
     }
     policy_block block = {0};
     net_pack(net, image, &block);
@@ -156,8 +157,8 @@ policy_net_isa(const policy_net *net)
     return net->kernels->isa;
 }
 
-// Bytes from row to row. Wide rows get one cache line more, so that rows of 2^n bytes do not share
-// cache sets.
+// Returns the bytes from row to row. Wide rows get one more cache line, so that rows of 2^n bytes
+// do not share cache sets.
 static size_t
 line_stride(size_t bytes)
 {
@@ -212,7 +213,7 @@ policy_scratch_destroy(policy_scratch *scratch)
     }
 }
 
-// One observation as floats, normalised, zero in the padding.
+// Reads one observation as floats, normalises it, and zeroes the padding.
 static void
 obs_load(const policy_net *net, const void *obs, float *restrict x)
 {
@@ -234,7 +235,7 @@ obs_load(const policy_net *net, const void *obs, float *restrict x)
     memset(x + count, 0, (policy_round_up(count, POLICY_LANES) - count) * sizeof(float));
 }
 
-// y[R] = one dense layer of x[R].
+// Computes y[R] of one dense layer from x[R].
 static void
 dense_forward(const policy_kernels *kernels, const policy_work *work, const policy_dense *dense,
               uint32_t R, const float *x, float *y)
@@ -264,7 +265,7 @@ work_swap(policy_work *work)
     work->y = swap;
 }
 
-// R <= POLICY_TILE_ROWS rows in work->x, one dense layer after the other.
+// Takes R <= POLICY_TILE_ROWS rows in work->x through the dense layers, one after the other.
 static void
 layers_forward(const policy_net *net, policy_work *work, uint32_t R, float *out)
 {
@@ -278,12 +279,15 @@ layers_forward(const policy_net *net, policy_work *work, uint32_t R, float *out)
     }
 }
 
+// Returns true if one kernel takes a tile through all dense layers (forward_q8).
 static bool
 is_chained(const policy_net *net)
 {
     return policy_is_integer(net->precision) && net->kernels->forward_q8 != NULL;
 }
 
+// Takes R rows through all layers. forward_q8 reads observations directly unless they must be
+// normalised, widened or convolved first.
 static void
 tile_forward(const policy_net *net, const policy_scratch *scratch, policy_work work,
              const uint8_t *obs, size_t obs_stride, uint32_t R, float *out)

@@ -1,4 +1,5 @@
-// Packs the weights of a layer into the layout that a table of kernels reads.
+// Packs the weights of a layer into the layout that a table of kernels reads: a transposition of
+// [outputs][inputs] within each group of lanes. It reads each weight from memory once.
 #include "policy/policy_pack.h"
 
 #include <stdlib.h>
@@ -7,10 +8,10 @@
 #include "common/oct_base.h"
 #include "policy/kernels/policy_unroll.h"
 
-// Units (what one lane holds of consecutive inputs: 1, 2 or 4 bytes) of a row that are moved at a
-// time. A square of sixteen lanes of them stays in L1, whatever the distance of the rows.
+// Units of a row that are moved together. A unit is the consecutive inputs of one lane: 1, 2 or 4
+// bytes. The square of sixteen lanes by sixteen units stays in L1 at any distance between rows.
 #define SQUARE_UNITS 16
-// Sums of so many codes fit 16 bits: 127 * 256 < 2^15.
+// A sum of this many codes fits into 16 bits: 127 * 256 < 2^15.
 #define SHORT_SUM 256
 
 const float *
@@ -25,8 +26,8 @@ policy_pack_floats(policy_block *block, const float *from, size_t count)
     return to;
 }
 
-// to[units][lanes], step bytes from one unit to the next, from rows[count][units], one unit being
-// SIZE bytes; lanes from count on are zero.
+// Transposes rows[count][units] to to[units][lanes], with SIZE bytes in a unit and step bytes from
+// unit to unit of `to`. Lanes from count are zero.
 static POLICY_INLINE void
 square_pack(const size_t SIZE, uint8_t *restrict to, size_t step, const uint8_t *restrict rows,
             size_t row_bytes, uint32_t count, size_t units)
@@ -43,7 +44,7 @@ square_pack(const size_t SIZE, uint8_t *restrict to, size_t step, const uint8_t 
     }
 }
 
-// One group of outputs: whole units in squares, then the last unit with its padding.
+// Packs one group of outputs: whole units in squares, then the last unit with its padding.
 static POLICY_INLINE void
 group_pack_units(const size_t SIZE, uint8_t *restrict to, size_t step, const uint8_t *restrict rows,
                  size_t row_bytes, uint32_t count)
@@ -80,6 +81,7 @@ group_pack(size_t unit_bytes, uint8_t *to, size_t step, const void *rows, size_t
     }
 }
 
+// Returns the sum of n codes. 16-bit partial sums let the compiler use wider vectors.
 static int32_t
 codes_sum(const int8_t *codes, size_t n)
 {
@@ -95,7 +97,7 @@ codes_sum(const int8_t *codes, size_t n)
     return sum;
 }
 
-// Weights as they lie in the image, rows j on: [rows][columns].
+// Returns the weights of the image from row j, [rows][columns].
 static const void *
 image_rows(const policy_image *image, uint32_t l, size_t j)
 {
@@ -113,8 +115,9 @@ image_rows(const policy_image *image, uint32_t l, size_t j)
     return image->codes[l] + at;
 }
 
-// One group after the other: the rows are read from memory once, for their sums and the packing.
-// block groups lie side by side, unit by unit.
+// Packs the weights group after group, so that rows are read from memory once, for their sums and
+// for packing. `block` groups are interleaved unit by unit. sums NULL: the precision has no row
+// sums.
 static void
 weights_pack(uint8_t *to, int32_t *sums, const policy_image *image, uint32_t l,
              const policy_dense *dense, uint32_t lanes, size_t block, size_t unit_bytes,

@@ -1,5 +1,4 @@
-// Implements include/octet/policy.h, the public C interface, with the functions and structs of this
-// folder.
+// Implements include/octet/policy.h, the public C interface, with the functions of this folder.
 #include "policy/policy_public.h"
 
 #include <assert.h>
@@ -31,20 +30,20 @@ AGREE(OCTET_POLICY_FP16, POLICY_FP16);
 AGREE(OCTET_POLICY_INT4, POLICY_INT4);
 #undef AGREE
 
-#define ROWS_MAX 64 // of a batch that pass through the network in one call
+#define ROWS_MAX 64 // rows of a batch that pass through the network in one call
 
 struct octet_policy {
     policy_net *net;
     policy_scratch *scratch;
-    float *outputs; // [ROWS_MAX][outputs]
-    float *extra;   // [policy_spec_extra_dim] of one row
-    char *contract; // what keys and texts point into
-    uint32_t entries;
+    float *outputs;   // [ROWS_MAX][outputs]
+    float *extra;     // [policy_spec_extra_dim] of one row
+    char *contract;   // the strings to which keys and texts point
+    uint32_t entries; // count of keys and of texts
     const char *keys[POLICY_CONTRACT_ENTRIES_MAX], *texts[POLICY_CONTRACT_ENTRIES_MAX];
 };
 
-// Copies keys and texts of the contract, each with a zero byte behind it: they take less room than
-// their lengths in the contract do.
+// Copies keys and texts of the contract, each with a zero byte after it. The zero bytes take less
+// room than the lengths in the contract.
 static void
 contract_keep(octet_policy *policy, const policy_image *image)
 {
@@ -168,7 +167,7 @@ octet_policy_get_info(const octet_policy *policy, octet_policy_info *info)
     return OCTET_POLICY_OK;
 }
 
-// Whether all numbers of count observations are.
+// Returns true if all numbers of count observations are finite.
 static bool
 is_obs_finite(const policy_spec *spec, const void *obs, size_t count)
 {
@@ -236,7 +235,7 @@ octet_policy_seed(octet_policy_rng *rng, uint64_t seed, uint64_t stream)
     *rng = (octet_policy_rng){own.state, own.stream};
 }
 
-// One block: rows of at most ROWS_MAX finite observations.
+// Samples actions for rows <= ROWS_MAX finite observations. log_probs may be NULL.
 static void
 sample_rows(octet_policy *policy, const uint8_t *obs, uint32_t rows, octet_policy_rng *rngs,
             uint8_t *actions, float *log_probs)

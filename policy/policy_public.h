@@ -4,9 +4,9 @@
 #include "include/octet/policy.h"
 #include "policy/policy_spec.h"
 
-// What code of this project sees of a policy of the public interface.
+// Access to the internals of a policy of the public interface, for code of this project.
 //
-// Threads: any. The spec is the policy's, and lives as long.
+// Threads: any. The spec belongs to the policy and lives as long as the policy.
 const policy_spec *policy_public_spec(const octet_policy *policy);
 
 #endif // POLICY_POLICY_PUBLIC_H

@@ -1,12 +1,13 @@
-// Draws random actions from a policy's outputs, with their log-probabilities, row by row; the
-// arithmetic is in policy_draw.h.
+// Samples actions from a policy's outputs, with their log-probabilities, row by row. The arithmetic
+// is in policy_draw.h.
 #include "policy/policy_net.h"
 
 #include <string.h>
 
 #include "common/oct_base.h"
 
-// extra[1 + dim]; the numbers drawn are kept before they become an action.
+// Samples one action. extra[1 + dim] = the log-probability, then the sampled numbers before they
+// are clipped or squashed.
 static void
 gaussian_sample(const policy_spec *spec, const float *mean, const float *log_std, policy_rng *rng,
                 uint8_t *action, float *extra)

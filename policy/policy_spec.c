@@ -1,4 +1,6 @@
-// Checks, compares and builds network specs, and computes the sizes that follow from them.
+// Checks, compares and builds network specs (MLP, CNN), and computes the sizes that follow from
+// them and the index of each part in the parameter block. Products of sizes from files or peers are
+// computed in 64 bits.
 #include "policy/policy_spec.h"
 
 #include <inttypes.h>
@@ -8,16 +10,13 @@
 #include "common/oct_base.h"
 #include "common/oct_text.h"
 
-// The network definition: its checks, comparison, the layers of an MLP or a CNN, and where each
-// part of the parameter block begins. Sums of sizes from outside are made in 64 bits.
-
 static bool
 is_within(uint32_t number, uint32_t most)
 {
     return number >= 1 && number <= most;
 }
 
-// The geometry of a convolution, each number of which comes from anywhere.
+// Checks the geometry of a convolution, whose numbers may all be wrong.
 static oct_err
 check_conv(const policy_layer *layer, uint32_t l, char *reason, size_t reason_size)
 {
@@ -39,7 +38,7 @@ check_conv(const policy_layer *layer, uint32_t l, char *reason, size_t reason_si
                           "layer %u: a map of %u x %u is smaller than its kernel of %u", l, h, w,
                           k);
     }
-    // At most 2^48 each.
+    // At most 2^48 each, because each factor is at most 2^16.
     uint64_t inputs = (uint64_t)h * w * conv->channels;
     uint64_t outputs = (uint64_t)(h - k + 1) * (w - k + 1) * conv->filters;
     if (layer->inputs != inputs || layer->outputs != outputs) {
@@ -54,7 +53,7 @@ check_conv(const policy_layer *layer, uint32_t l, char *reason, size_t reason_si
     return OCT_OK;
 }
 
-// What the kind of a layer asks for.
+// Checks the rules for the kind of layer l: its position, and the geometry of a convolution.
 static oct_err
 check_kind(const policy_spec *spec, uint32_t l, char *reason, size_t reason_size)
 {
@@ -236,7 +235,7 @@ policy_spec_equal(const policy_spec *a, const policy_spec *b)
     return true;
 }
 
-// Dense layers from layer first on.
+// Sets the dense layers, which begin with layer first.
 static oct_err
 set_dense(policy_spec *spec, uint32_t first, uint32_t inputs, const uint32_t *hidden,
           uint32_t hidden_count, policy_activation activation, bool first_layer_norm,
@@ -274,7 +273,7 @@ policy_spec_set_mlp(policy_spec *spec, const uint32_t *hidden, uint32_t hidden_c
                      outputs);
 }
 
-// The next of some convolutions; conv is the map that comes in.
+// Sets convolution l; conv has the input map, the filters and the kernel.
 static oct_err
 set_conv(policy_spec *spec, uint32_t l, const policy_conv *conv, policy_activation activation,
          char *reason, size_t reason_size)

@@ -7,21 +7,22 @@
 
 #include "common/oct_err.h"
 
-// The one definition of a network (contract 2): learner, quantizer, actor and robot build it from
-// this. A plain value; compare with policy_spec_equal, never memcmp.
+// The one definition of a network (contract 2), from which learner, quantizer, actor and robot
+// build it. A spec is a plain value; compare specs with policy_spec_equal, never with memcmp.
 //
 // Layer l computes, for each row x of the batch:
-//   h = W x + b            W [outputs][inputs] row-major
-//   h = layer_norm(h)      when layer_norm: (h - mean) / sqrt(var + 1e-5) * gain + offset, var
-//   biased y = activation(h)      relu; tanh; elu: h > 0 ? h : exp(h) - 1
-// A convolution has a map of height x width x channels as inputs, in this order (channels last),
-// and one of (height - kernel + 1) x (width - kernel + 1) x filters as outputs: stride 1, no
+//   h = W x + b         W [outputs][inputs], row-major
+//   h = layer_norm(h)   if layer_norm: (h - mean) / sqrt(var + 1e-5) * gain + offset, where var is
+//                       the biased variance
+//   y = activation(h)   relu; tanh; elu: h > 0 ? h : exp(h) - 1
+// The inputs of a convolution are a map of height x width x channels in this order (channels last).
+// Its outputs are a map of (height - kernel + 1) x (width - kernel + 1) x filters: stride 1, no
 // padding.
 //   h[y][x][f] = sum over i, j, c of W[f][i][j][c] * map[y + i][x + j][c] + b[f]
-// So W is a matrix [filters][kernel * kernel * channels], b has one number for each filter.
-// Convolutions come before dense layers, have no layer norm, and the last layer is dense.
-// All parameters are one block of floats: per layer W, b, then (layer_norm) gain, offset; behind
-// the last layer the log deviations of a head that has its own.
+// So W is a matrix [filters][kernel * kernel * channels], and b has one number for each filter.
+// Convolutions come before dense layers and have no layer norm; the last layer is dense.
+// All parameters are one block of floats: for each layer W, b, then (layer_norm) gain and offset;
+// after the last layer the log deviations of a head that has its own.
 
 #define POLICY_LAYERS_MAX  16
 #define POLICY_WIDTH_MAX   65536 // inputs or outputs of a layer: 255 * 127 * 65536 < 2^31
@@ -40,31 +41,31 @@ typedef enum policy_activation {
 } policy_activation;
 typedef enum policy_layer_kind { POLICY_DENSE = 1, POLICY_CONV = 2 } policy_layer_kind;
 
-// How outputs of the last layer become an action.
+// How the outputs of the last layer become an action.
 typedef enum policy_head {
     POLICY_HEAD_VALUES = 1, // Q-values [actions]; greedy action = argmax, ties to the lower index
     POLICY_HEAD_LOGITS = 2, // unnormalised log-probabilities [actions]; greedy = argmax
     POLICY_HEAD_TANH = 3,   // box: low + (tanh(y) + 1) / 2 * (high - low)
     POLICY_HEAD_ATOMS = 4,  // [actions][atoms] logits over the support [value_min, value_max];
                             // greedy = argmax of the expectation
-    // box: y ~ N(mean, exp(log deviation)), the action is clip(y, -1, 1) mapped onto [low, high];
-    // greedy = the mean. Outputs [dim] are the means and the deviations parameters of their own, or
-    // (state_deviation) [2 * dim]: means, then log deviations. The log-probability is that of y.
-    // With action_direct means and deviations are in the environment's units: the action is
-    // clip(y, low, high), and a bound may be infinite.
+    // box: y ~ N(mean, exp(log deviation)); the action is clip(y, -1, 1) mapped onto [low, high];
+    // greedy = the mean. Outputs [dim] are the means, and the log deviations are separate
+    // parameters; with state_deviation, outputs [2 * dim] are means, then log deviations. The
+    // log-probability is that of y. With action_direct, means and deviations are in the
+    // environment's units: the action is clip(y, low, high), and a bound may be infinite.
     POLICY_HEAD_GAUSSIAN = 5,
-    // box: u ~ N(mean, exp(log deviation)), the action is tanh(u) mapped onto [low, high]; greedy =
-    // the mean. Outputs [2 * dim]: means, then log deviations. The log-probability is that of
+    // box: u ~ N(mean, exp(log deviation)); the action is tanh(u) mapped onto [low, high]; greedy =
+    // the mean. Outputs [2 * dim] are means, then log deviations. The log-probability is that of
     // tanh(u), on [-1, 1].
     POLICY_HEAD_TANH_GAUSSIAN = 6,
 } policy_head;
-// Log deviations are clamped to [-20, 2] where they are used, wherever they come from.
+// All log deviations are clamped to [-20, 2] where they are used.
 
-// The map that comes into a convolution, and what goes over it.
+// The input map of a convolution, and the filters that it applies.
 typedef struct policy_conv {
-    uint32_t height, width, channels;
-    uint32_t filters;
-    uint32_t kernel; // rows and columns of it, 1..POLICY_KERNEL_MAX
+    uint32_t height, width, channels; // 1..POLICY_WIDTH_MAX; height and width at least kernel
+    uint32_t filters;                 // 1..POLICY_WIDTH_MAX
+    uint32_t kernel;                  // rows and columns of a filter, 1..POLICY_KERNEL_MAX
 } policy_conv;
 
 typedef struct policy_layer {
@@ -73,11 +74,12 @@ typedef struct policy_layer {
     uint32_t outputs;
     policy_activation activation;
     bool layer_norm;
-    policy_conv conv; // POLICY_CONV, else zero
+    policy_conv conv; // of POLICY_CONV, else zero
 } policy_layer;
 
-// The weights of a layer are a matrix [rows][columns], with one bias (and scale) for each row; it
-// is applied in so many places of the inputs.
+// The weights of a layer are a matrix [rows][columns] with one bias (and scale) for each row. A
+// layer applies the matrix once for each output position (policy_layer_places): dense layers have
+// one.
 static inline uint32_t
 policy_layer_rows(const policy_layer *layer)
 {
@@ -111,70 +113,73 @@ typedef struct policy_spec {
     char env_id[POLICY_NAME_MAX];
     policy_dtype obs_dtype;
     uint32_t obs_count; // numbers in one flattened observation = inputs of layer 0
-    // As the environment has it, for who makes the layers; 0 where nobody needs it. Neither
-    // compared nor kept in files.
+    // The observation's shape in the environment, for functions that choose layers. It is neither
+    // compared nor stored in files. 0: not known.
     uint32_t obs_rank;
     uint32_t obs_shape[POLICY_RANK_MAX];
-    uint32_t obs_high; // of bytes that may be above 1: the environment's bound, at most 255; else 0
+    uint32_t obs_high; // u8: the environment's upper bound, 2..255, if it is above 1; else 0
     policy_action_kind action_kind;
     uint32_t action_count;                // discrete: number of actions; box: dimension
     float action_low[POLICY_ACTIONS_MAX]; // box only
     float action_high[POLICY_ACTIONS_MAX];
     policy_head head;
-    uint32_t atoms; // POLICY_HEAD_ATOMS, else 0
-    float value_min;
+    uint32_t atoms;  // POLICY_HEAD_ATOMS: 2..4096; else 0
+    float value_min; // POLICY_HEAD_ATOMS: value_min < value_max, finite
     float value_max;
-    bool state_deviation; // POLICY_HEAD_GAUSSIAN, else false
-    bool action_direct;   // POLICY_HEAD_GAUSSIAN whose outputs are actions, else false
+    bool state_deviation; // only for POLICY_HEAD_GAUSSIAN
+    bool action_direct;   // only for POLICY_HEAD_GAUSSIAN: outputs are actions
     bool normalise;       // observations: (x - mean) * inverse_std, before layer 0
     uint32_t layer_count;
     policy_layer layers[POLICY_LAYERS_MAX];
 } policy_spec;
 
-// Checks every relation (sizes, chaining, head against outputs, bounds). On OCT_EINVAL one
-// line for a person is in reason (may be NULL with reason_size 0).
+// Checks every relation: sizes, the chain of layers, head against outputs, bounds. OCT_EINVAL:
+// reason (may be NULL with reason_size 0) has one line for the user.
 OCT_CHECKED oct_err policy_spec_check(const policy_spec *spec, char *reason, size_t reason_size);
 bool policy_spec_equal(const policy_spec *a, const policy_spec *b);
 
-// Fills layers: hidden[hidden_count] dense layers of one activation, then a linear one of outputs.
-// first_layer_norm: Acme's LayerNormMLP, layer 0 is Linear + LayerNorm + tanh.
+// Sets the layers: dense layers of hidden[hidden_count] outputs with one activation, then a linear
+// layer. first_layer_norm: layer 0 is Linear + LayerNorm + tanh, as in Acme's LayerNormMLP.
+// OCT_EINVAL: more than POLICY_LAYERS_MAX layers.
 OCT_CHECKED oct_err policy_spec_set_mlp(policy_spec *spec, const uint32_t *hidden,
                                         uint32_t hidden_count, policy_activation activation,
                                         bool first_layer_norm, uint32_t outputs);
-// The same behind convolutions filters[conv_count] of 3 x 3 with that activation, over observations
-// of obs_shape, which has rank 3: rows, columns, channels. OCT_EINVAL: it has not, or too few rows
-// or columns; the reason then is for a person.
+// Does the same after convolutions of filters[conv_count] filters of 3 x 3 with that activation,
+// over observations of obs_shape, which has rank 3: rows, columns, channels. OCT_EINVAL, with one
+// line for the user in reason: too many layers, another rank, too few rows or columns, or a layer
+// of more than POLICY_WIDTH_MAX inputs or outputs.
 OCT_CHECKED oct_err policy_spec_set_cnn(policy_spec *spec, const uint32_t *filters,
                                         uint32_t conv_count, const uint32_t *hidden,
                                         uint32_t hidden_count, policy_activation activation,
                                         bool first_layer_norm, uint32_t outputs, char *reason,
                                         size_t reason_size);
 
-// Floats in the parameter block, and where the parts of layer l begin in it.
+// The count of floats in the parameter block, and the indices at which the parts of a layer begin
+// in the block.
 size_t policy_spec_params(const policy_spec *spec);
 typedef struct policy_offsets {
     size_t weight; // [rows][columns]
     size_t bias;   // [rows]
-    size_t gain;   // [outputs], only when layer_norm
-    size_t offset; // [outputs], only when layer_norm
+    size_t gain;   // [outputs], only if layer_norm
+    size_t offset; // [outputs], only if layer_norm
     size_t end;    // one past the layer
 } policy_offsets;
 policy_offsets policy_spec_layer(const policy_spec *spec, uint32_t layer);
-// Whether the head has log deviations [action_count] of its own: a Gaussian without
-// state_deviation; and where they begin in the block.
+// Returns true if the head has log deviations [action_count] as parameters of their own: a Gaussian
+// without state_deviation. policy_spec_deviation is their index in the block.
 bool policy_spec_has_deviation(const policy_spec *spec);
 size_t policy_spec_deviation(const policy_spec *spec);
-// Floats that policy_sample records beside an action: logits 1 (its log-probability); Gaussians
-// 1 + dim (log-probability, then y or u); others 0.
+// The count of floats that policy_sample records for an action: logits 1 (log-probability);
+// Gaussians 1 + dim (log-probability, then y or u); others 0.
 uint32_t policy_spec_extra_dim(const policy_spec *spec);
 uint32_t policy_spec_outputs(const policy_spec *spec); // of the last layer
-uint32_t policy_spec_width(const policy_spec *spec);   // widest row: max of all inputs and outputs
-size_t policy_spec_obs_bytes(const policy_spec *spec);
-// weights[policy_layer_weights] times factor.
+uint32_t policy_spec_width(const policy_spec *spec);   // largest count of inputs or outputs
+size_t policy_spec_obs_bytes(const policy_spec *spec); // of one observation
+// Multiplies weights[policy_layer_weights] by factor.
 void policy_layer_scale(const policy_layer *layer, float *weights, float factor);
 
-// What numbers of 0 .. high are multiplied by before anything is learned from them: one over the
-// least power of two that is not below high, so that nothing is rounded; 1 where high is 0 or 1.
+// Returns the factor by which observations of 0 .. high are multiplied before learning: one over
+// the least power of two that is not below high, so that the product is exact; 1 if high is 0 or 1.
 float policy_byte_unit(uint32_t high);
 size_t policy_spec_action_bytes(const policy_spec *spec); // 4 for discrete (int32), 4 * dim for box
 

@@ -1,13 +1,12 @@
-// The integer kernel for AVX2.
+// The kernels for AVX2. vpmaddubsw would saturate its sums of two products. Codes are therefore
+// widened to 16 bits (activations when they are quantised, weights when they are loaded), and
+// vpmaddwd adds pairs of products exactly.
 #include "policy/kernels/policy_kernels.h"
 
 #include <string.h>
 
 #include "policy/kernels/policy_cpuid.h"
 #include "policy/kernels/policy_simd_avx2.h"
-
-// AVX2. vpmaddubsw saturates its sums of two products, so codes are widened to 16 bits (activations
-// when they are quantised, weights when they are loaded) and vpmaddwd adds pairs exactly.
 
 #define UNIT        2
 #define CODE_OFFSET 0

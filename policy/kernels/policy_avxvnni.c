@@ -1,4 +1,10 @@
-// The integer kernel for AVX-VNNI.
+// The kernels for AVX-VNNI: vpdpbusd on 256-bit registers multiplies u8 by s8 and adds four
+// products to an int32, exactly.
+//
+// The instruction has two encodings: VEX on CPUs with AVX-VNNI, EVEX on CPUs with AVX-512 VNNI and
+// VL. Programs use the VEX form. The tests compile this file a second time with
+// POLICY_AVXVNNI_AS_EVEX, so that a machine that only has AVX-512 can compare everything except
+// that encoding with the reference.
 #include "policy/kernels/policy_kernels.h"
 
 #include <string.h>
@@ -7,13 +13,6 @@
 
 #define POLICY_CODES_AS_BYTES
 #include "policy/kernels/policy_simd_avx2.h"
-
-// AVX-VNNI: vpdpbusd on 256-bit registers adds four products of u8 and s8 to an int32, exactly.
-//
-// The instruction has two encodings: VEX, of CPUs with AVX-VNNI, and EVEX, of those with AVX-512
-// VNNI and VL. What ships is the VEX form. The tests compile this file once more with
-// POLICY_AVXVNNI_AS_EVEX, so that a machine with AVX-512 alone holds all of it to the reference but
-// for that one encoding.
 
 #define UNIT        4
 #define CODE_OFFSET 0

@@ -1,8 +1,9 @@
 #ifndef POLICY_KERNELS_POLICY_CPUID_H
 #define POLICY_KERNELS_POLICY_CPUID_H
 
-// What __builtin_cpu_supports of gcc 12 or clang 14 cannot be asked. Empty off x86. Ask for "avx2"
-// first: that also says that the operating system keeps the 256-bit registers.
+// CPU features that __builtin_cpu_supports of gcc 12 or clang 14 does not know. Empty for other
+// CPUs than x86-64. The caller checks "avx2" first, which also tests that the operating system
+// saves the 256-bit registers.
 //
 // Threads: any.
 #if defined(__x86_64__)
@@ -17,7 +18,7 @@ policy_cpu_has_f16c(void)
     return __get_cpuid(1, &a, &b, &c, &d) != 0 && (c >> 29 & 1u) != 0;
 }
 
-// The VEX form of vpdpbusd: Alder Lake, Sapphire Rapids, Zen 5.
+// The VEX form of vpdpbusd, which Alder Lake, Sapphire Rapids and Zen 5 have.
 static inline bool
 policy_cpu_has_avxvnni(void)
 {

@@ -1,5 +1,5 @@
-// Chooses the table of kernels: what the caller asks for, OCTET_ISA, or the fastest that this CPU
-// runs.
+// Chooses the table of kernels: the one that the caller requests; otherwise the one that OCTET_ISA
+// names; otherwise the fastest one that this CPU supports.
 #include "policy/kernels/policy_kernels.h"
 
 #include <stdio.h>
@@ -8,7 +8,7 @@
 
 #include "common/oct_base.h"
 
-// Fastest first.
+// The tables of this build, the fastest first.
 static const policy_kernels *const tables[] = {
 #if defined(POLICY_HAS_X86_KERNELS)
     &policy_kernels_vnni,
@@ -31,7 +31,8 @@ policy_isa_name(policy_isa isa)
     return (size_t)isa < OCT_COUNTOF(names) ? names[isa] : "unknown";
 }
 
-// OCTET_ISA, or POLICY_ISA_BEST when it is unset or empty.
+// Reads OCTET_ISA; unset or empty means POLICY_ISA_BEST. OCT_EINVAL: it is not the name of an
+// instruction set.
 static oct_err
 isa_from_environment(policy_isa *out)
 {

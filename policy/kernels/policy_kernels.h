@@ -3,103 +3,109 @@
 
 #include "policy/policy_net.h"
 
-// The inner functions of a forward pass, one table for each instruction set. The reference is the
-// specification: the others give its bits (tests/policy/test_policy_kernels.c).
+// The inner functions of a forward pass, one table for each instruction set. The reference
+// (policy_ref.c) is the specification; all other tables give the same bits
+// (tests/policy/test_policy_kernels.c).
 //
-// Threads: any. Owns: nothing. Rows are padded to POLICY_LANES floats. quantize wants 0 or NaN in
-// the padding; a layer leaves that there: 0, or NaN after an overflow.
+// Threads: any. Owns: nothing. Rows are padded to POLICY_LANES floats. Precondition of quantize:
+// the padding is 0 or NaN. Layers keep it so: 0, or NaN after an overflow.
 
-#define POLICY_LANES         16 // outputs in a block of packed weights; row padding in floats
-#define POLICY_TILE_ROWS     16 // rows of the batch that go through the layers together
+#define POLICY_LANES         16 // outputs in a group of packed weights; rows are padded to it
+#define POLICY_TILE_ROWS     16 // rows of the batch that pass through the layers together
 #define POLICY_TILE_ROWS_MAX 32 // the same for forward_q8
 
-// One dense layer, packed: weights [outputs / lanes][inputs / unit][lanes][unit] of int8, float or
-// 16-bit float, zero where padded. Of int8 a table may want some groups (of lanes outputs) side by
-// side, [groups / block][inputs / unit][block][lanes][unit], the last block of as many groups as
-// there are left: a row's weights are then one stream from memory. Per output arrays are padded to
-// POLICY_LANES with zeros. INT4 is packed as the int8 codes that it stands for; a table with
-// pack_q4 packs the nibbles as well. Of a convolution, inputs and outputs are the columns and rows
-// of its weights: what the kernels multiply for each place (policy_conv.h).
+// One dense layer, packed. Weights are [outputs / lanes][inputs / unit][lanes][unit] of int8, float
+// or 16-bit float, padded with zeros. A group is `lanes` outputs. For int8, a table may interleave
+// `block` groups: [groups / block][inputs / unit][block][lanes][unit], where the last block has the
+// remaining groups. The weights of a block are then one stream from memory. Arrays with one number
+// for each output are padded with zeros to POLICY_LANES.
+// INT4 is packed as the int8 codes that it represents; a table with pack_q4 packs the nibbles, too.
+// For a convolution, inputs and outputs are the columns and rows of its weights, which the kernels
+// multiply at each output position (policy_conv.h).
 typedef struct policy_dense {
     policy_precision precision;
     uint32_t inputs;
     uint32_t outputs;
-    uint32_t inputs_padded; // to a multiple of unit
+    uint32_t inputs_padded; // inputs rounded up to a multiple of unit
     policy_activation activation;
     bool layer_norm;
     const void *weights;
-    const int32_t *row_sums; // INT8: sum of the codes of an output
-    const float *scales;     // INT8
+    const int32_t *row_sums; // INT8, INT4: the sum of the codes of each output
+    const float *scales;     // INT8, INT4: of each output
     const float *bias;
-    const float *gain;   // layer_norm
-    const float *offset; // layer_norm
-    const void *nibbles; // INT4, as the table's pack_q4 laid them out; NULL without one
+    const float *gain;   // NULL unless layer_norm
+    const float *offset; // NULL unless layer_norm
+    const void *nibbles; // INT4 weights from the table's pack_q4; NULL: this layer has none
     policy_conv conv;    // of a convolution, else zero
 } policy_dense;
 
-// Blocks of packed weights when lanes is POLICY_LANES.
+// Returns the count of groups if lanes is POLICY_LANES.
 static inline size_t
 policy_groups(const policy_dense *dense)
 {
     return ((size_t)dense->outputs + POLICY_LANES - 1) / POLICY_LANES;
 }
 
-// Whether relu follows the bias directly, so that it can be applied where that is added.
+// Returns true if ReLU follows the bias directly (a plain ReLU), so that the product applies it
+// when it adds the bias.
 static inline bool
 policy_has_plain_relu(const policy_dense *dense)
 {
     return dense->activation == POLICY_RELU && !dense->layer_norm;
 }
 
-// How one row was quantised: x = scale * (code - zero_point).
+// The grid of one quantised row: x = scale * (code - zero_point).
 typedef struct policy_row {
     float scale;
     int32_t zero_point;
 } policy_row;
 
-// What all layers of a net work in, one tile of rows at a time.
+// The work space of all layers of a net, for one tile of rows.
 typedef struct policy_work {
-    float *x;        // [rows][stride]
-    float *y;        // [rows][stride]
-    size_t stride;   // floats
-    void *codes;     // [rows][q_stride]
-    size_t q_stride; // bytes
-    policy_row *rows;
+    float *x;         // [rows][stride], inputs of a layer
+    float *y;         // [rows][stride], its outputs
+    size_t stride;    // floats from row to row
+    void *codes;      // [rows][q_stride], quantised inputs
+    size_t q_stride;  // bytes from row to row of codes
+    policy_row *rows; // [rows], their grids
 } policy_work;
 
-// R rows of n numbers, x_stride floats apart.
+// The functions take R rows; rows begin x_stride or y_stride floats, or q_stride bytes, apart.
 typedef struct policy_kernels {
     policy_isa isa;
-    bool (*is_supported)(void);
-    uint32_t lanes;      // of packed weights
-    uint32_t unit;       // of packed int8 weights; that of floats and halves is 1
-    uint32_t block;      // groups of packed int8 weights side by side; 0: as 1
-    uint32_t code_bytes; // of one quantised activation
-    // codes[R][n], q_stride bytes apart; one code is code_bytes.
+    bool (*is_supported)(void); // by this CPU
+    uint32_t lanes;             // outputs in a group of packed weights: POLICY_LANES or 1
+    uint32_t unit;  // consecutive inputs of a lane in packed int8 weights; 1 for floats, halves
+    uint32_t block; // groups of packed int8 weights that are interleaved; 0 means 1
+    uint32_t code_bytes; // bytes of one quantised activation
+    // Quantises x[R][n] to codes[R][n] and stores the grids in rows[R]; R <= POLICY_TILE_ROWS.
     void (*quantize)(uint32_t R, uint32_t n, const float *x, size_t x_stride, void *codes,
                      size_t q_stride, policy_row *rows);
     // y[R][outputs] = activation(layer_norm(scale * (W q) + bias)).
     void (*layer_q8)(const policy_dense *dense, uint32_t R, const void *codes, size_t q_stride,
                      const policy_row *rows, float *y, size_t y_stride);
-    // y[R][outputs] = activation(layer_norm(W x + bias)), FP32. The sum of an output is that of
-    // four chains: chain c takes the inputs k = c mod 4 in order, each by one fused multiply-add
-    // from +0; then (c0 + c1) + (c2 + c3), then + bias. So all instruction sets give the same bits.
+    // y[R][outputs] = activation(layer_norm(W x + bias)), FP32. To give the same bits with all
+    // instruction sets, the sum of an output has four chains. Chain c starts at +0 and adds the
+    // inputs k = c mod 4 in order, each by one fused multiply-add. The bias is added to
+    // (c0 + c1) + (c2 + c3).
     void (*layer_f32)(const policy_dense *dense, uint32_t R, const float *x, size_t x_stride,
                       float *y, size_t y_stride);
-    // The same for BF16 and FP16: the weight is widened, all else as for FP32.
+    // Does the same for BF16 and FP16: each weight is widened to a float first.
     void (*layer_half)(const policy_dense *dense, uint32_t R, const float *x, size_t x_stride,
                        float *y, size_t y_stride);
 
-    // Optional (NULL): all layers of an integer net for R <= POLICY_TILE_ROWS rows, with the bits
-    // of one layer after the other. obs[R][inputs] floats, rows obs_stride bytes apart, not padded;
-    // it may be work->x. out[R][outputs].
+    // Optional (NULL): computes all layers of an integer net for R <= POLICY_TILE_ROWS_MAX rows,
+    // with the same bits as layer after layer. obs[R][inputs] are floats, rows begin obs_stride
+    // bytes apart and are not padded; obs may be work->x. Writes out[R][outputs].
     void (*forward_q8)(const policy_dense *layers, uint32_t count, uint32_t R, const void *obs,
                        size_t obs_stride, const policy_work *work, float *out);
 
-    // Optional (NULL): INT4 layers as nibbles too, for forward_q8 to read where that is the faster
-    // one; the same bits from half the bytes. q4_bytes is 0 for a layer where it is not.
+    // Optional (NULL): the bytes of an INT4 layer as nibbles, which forward_q8 reads instead of the
+    // codes if that is faster: half the bytes give the same bits. 0 for a layer where it is not
+    // faster.
     size_t (*q4_bytes)(const policy_dense *dense);
-    // nibbles[outputs][inputs] of -7..7, multipliers[outputs][policy_int4_groups(inputs)].
+    // Packs nibbles[outputs][inputs] of -7..7 and multipliers[outputs][policy_int4_groups(inputs)]
+    // into `to`, which has q4_bytes bytes.
     void (*pack_q4)(const policy_dense *dense, const int8_t *nibbles, const uint8_t *multipliers,
                     void *to);
 } policy_kernels;
@@ -110,7 +116,7 @@ extern const policy_kernels policy_kernels_avxvnni; // x86-64 builds only
 extern const policy_kernels policy_kernels_vnni;    // x86-64 builds only
 extern const policy_kernels policy_kernels_neon;    // AArch64 builds only
 
-// The table for isa, after OCTET_ISA for POLICY_ISA_BEST. Errors as of policy_net_create.
+// Finds the table for isa; for POLICY_ISA_BEST OCTET_ISA decides. Errors as policy_net_create.
 OCT_CHECKED oct_err policy_kernels_choose(const policy_kernels **out, policy_isa isa);
 
 #endif // POLICY_KERNELS_POLICY_KERNELS_H

@@ -1,13 +1,12 @@
-// The integer kernel for NEON with the dot product.
+// The kernels for NEON with the dot product (ARMv8.2). sdot multiplies signed bytes and adds four
+// products to an int32, exactly. Codes are stored minus 128, and the missing 128 times the sum of
+// an output's weights is corrected together with the zero point.
 #include "policy/kernels/policy_kernels.h"
 
 #include <string.h>
 #include <sys/auxv.h>
 
 #include "policy/kernels/policy_simd_neon.h"
-
-// NEON with the dot product (ARMv8.2): sdot adds four products of s8 to an int32, exactly. Codes
-// are kept less 128, and 128 times the sum of an output's weights goes with its zero point.
 
 #define UNIT        4
 #define CODE_OFFSET 128

@@ -1,5 +1,5 @@
-// The scalar reference: the specification of every other kernel, in every precision. fmaf of libm
-// is exact with one rounding, whether the CPU has the instruction or not.
+// The scalar reference, which specifies every other table of kernels in every precision. fmaf of
+// libm rounds once, with or without a CPU instruction for it.
 #include "policy/kernels/policy_kernels.h"
 
 #include <string.h>
@@ -38,7 +38,7 @@ ref_quantize(uint32_t R, uint32_t n, const float *x, size_t x_stride, void *code
     }
 }
 
-// The tree over the lanes: 16 to 8 to 4 to 2 to 1, each time lane i + lane i + half.
+// Returns the sum of the lanes as a tree: 16 to 8 to 4 to 2 to 1, each time lane i + lane i + half.
 static float
 lanes_sum(float lane[POLICY_NORM_LANES])
 {
@@ -129,7 +129,7 @@ weight_widen(const policy_dense *dense, size_t at)
     }
 }
 
-// FP32, BF16 and FP16.
+// layer_f32 and layer_half.
 static void
 ref_layer_floats(const policy_dense *dense, uint32_t R, const float *x, size_t x_stride, float *y,
                  size_t y_stride)

@@ -1,9 +1,10 @@
 #ifndef POLICY_KERNELS_POLICY_ROWS_H
 #define POLICY_KERNELS_POLICY_ROWS_H
 
-// What a layer does to whole rows, sixteen lanes at a time: quantisation, layer norm, activation.
-// Written once over the names of policy_simd_*.h, one of which is included before; each step is
-// that of policy_math.h and policy_ref.c, lane by lane. Empty when none was.
+// The steps of a layer on whole rows, sixteen lanes at a time: quantisation, layer norm,
+// activation. They are written once with the names of policy_simd_*.h, one of which the including
+// file includes before; without one this header is empty. Each step is that of policy_math.h and
+// policy_ref.c, lane by lane.
 //
 // Threads: any. Owns: nothing. Rows are padded to POLICY_LANES floats.
 #ifdef POLICY_SIMD
@@ -11,7 +12,7 @@
 #include "policy/kernels/policy_kernels.h"
 #include "policy/policy_math.h"
 
-// n = 2^n * ln 2 + r, as policy_exp_parts.
+// Returns exp(x) - 1 by the steps of policy_exp_parts and policy_expm1: x = n ln 2 + r.
 static inline vfloat
 v_expm1(vfloat x)
 {
@@ -72,8 +73,8 @@ rows_relu(uint32_t R, uint32_t n, float *y, size_t y_stride)
     }
 }
 
-// The sum over n numbers of (x - mean), squared when is_square: the lanes of the specification.
-// Lanes past n add +0, which changes no sum that began at +0.
+// Returns the sum of x[n], or if is_square the sum of (x - mean)^2, with the lanes of the
+// specification. Lanes from index n add +0, which changes no sum that began at +0.
 static inline float
 row_sum(uint32_t n, const float *x, float mean, bool is_square)
 {
@@ -106,7 +107,8 @@ rows_layer_norm(const policy_dense *dense, uint32_t R, float *y, size_t y_stride
     }
 }
 
-// All that follows the matrix product and the bias, but for a plain relu, which dense did itself.
+// Applies what follows the matrix product and the bias: layer norm and activation, except a plain
+// ReLU, which the product has applied.
 static inline void
 rows_finish(const policy_dense *dense, uint32_t R, float *y, size_t y_stride)
 {
@@ -130,7 +132,8 @@ rows_finish(const policy_dense *dense, uint32_t R, float *y, size_t y_stride)
     }
 }
 
-// The range of x[n], zero included. Two chains of each, so that no comparison waits for the last.
+// Finds the range of x[n], including zero. Two chains keep a comparison from waiting for the one
+// before it.
 static inline void
 row_range(uint32_t n, const float *x, float *least, float *greatest)
 {
@@ -152,7 +155,7 @@ row_range(uint32_t n, const float *x, float *least, float *greatest)
     *greatest = v_greatest(v_max(hi[0], hi[1]));
 }
 
-// Codes of x[n] on the given grid.
+// Computes the codes of x[n] on a grid.
 static inline void
 row_codes(uint32_t n, const float *restrict x, const policy_affine *affine, vcode *restrict codes)
 {
@@ -169,7 +172,8 @@ row_codes(uint32_t n, const float *restrict x, const policy_affine *affine, vcod
 #undef CODE
 }
 
-// Rows in three steps of independent work: ranges, scales of all rows together, codes.
+// Quantises rows in three steps, ranges, grids and codes, each for all rows, so that the work
+// within a step is independent.
 static inline void
 rows_quantize(uint32_t R, uint32_t n, const float *x, size_t x_stride, void *codes, size_t q_stride,
               policy_row *rows)

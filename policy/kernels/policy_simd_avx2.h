@@ -1,9 +1,9 @@
 #ifndef POLICY_KERNELS_POLICY_SIMD_AVX2_H
 #define POLICY_KERNELS_POLICY_SIMD_AVX2_H
 
-// Sixteen lanes as two AVX2 registers, under the names that policy_rows.h and policy_tiles.h use.
-// Empty unless the file that includes it is compiled for AVX2, FMA and F16C. Codes of activations
-// are words, as vpmaddwd wants them; where POLICY_CODES_AS_BYTES is defined, bytes.
+// Sixteen lanes as two AVX2 registers, with the names that policy_rows.h and policy_tiles.h use.
+// Empty unless the including file is compiled for AVX2, FMA and F16C. Codes of activations are
+// 16-bit words for vpmaddwd, or bytes if POLICY_CODES_AS_BYTES is defined.
 #if defined(__AVX2__) && defined(__FMA__) && defined(__F16C__)
 
 #include <immintrin.h>
@@ -20,7 +20,7 @@ typedef struct vint {
     __m256i low, high;
 } vint;
 
-// An operation of both halves.
+// Applies an operation to both halves.
 #define PAIR(operation, a, b) ((vfloat){operation((a).low, (b).low), operation((a).high, (b).high)})
 
 static inline vfloat
@@ -29,7 +29,7 @@ v_load(const float *at)
     return (vfloat){_mm256_loadu_ps(at), _mm256_loadu_ps(at + 8)};
 }
 
-// Sixteen bf16, widened.
+// Returns sixteen bf16 as floats.
 static inline vfloat
 v_load_bf16(const uint16_t *at)
 {
@@ -40,7 +40,7 @@ v_load_bf16(const uint16_t *at)
                     _mm256_castsi256_ps(_mm256_slli_epi32(high, 16))};
 }
 
-// Sixteen fp16, widened.
+// Returns sixteen fp16 as floats.
 static inline vfloat
 v_load_fp16(const uint16_t *at)
 {
@@ -93,14 +93,14 @@ v_div(vfloat a, vfloat b)
     return PAIR(_mm256_div_ps, a, b);
 }
 
-// a < b ? a : b, so b when one is NaN.
+// a < b ? a : b, which is b if either is NaN.
 static inline vfloat
 v_min(vfloat a, vfloat b)
 {
     return PAIR(_mm256_min_ps, a, b);
 }
 
-// a > b ? a : b, so b when one is NaN.
+// a > b ? a : b, which is b if either is NaN.
 static inline vfloat
 v_max(vfloat a, vfloat b)
 {
@@ -130,7 +130,7 @@ v_positive_or(vfloat x, vfloat otherwise)
                     _mm256_blendv_ps(otherwise.high, x.high, high)};
 }
 
-// Lanes below count, zero in the others.
+// Returns the lanes below count, and zero in the others.
 static inline vfloat
 v_head(vfloat a, uint32_t count)
 {
@@ -142,7 +142,7 @@ v_head(vfloat a, uint32_t count)
                     _mm256_and_ps(a.high, _mm256_castsi256_ps(high))};
 }
 
-// To nearest even; NaN and what does not fit give INT32_MIN.
+// Rounds to nearest even. NaN and numbers outside int32 give INT32_MIN.
 static inline vint
 v_round(vfloat a)
 {
@@ -193,14 +193,14 @@ v_less_product(vint a, vint b, vint c)
                   _mm256_sub_epi32(a.high, _mm256_mullo_epi32(b.high, c.high))};
 }
 
-// Keeps a where it is (policy_unroll.h says why).
+// Keeps a in its registers (see POLICY_PIN).
 #define V_PIN(a)                                                                                   \
     do {                                                                                           \
         POLICY_PIN((a).low);                                                                       \
         POLICY_PIN((a).high);                                                                      \
     } while (0)
 
-// The tree of the specification: 16 to 8 to 4 to 2 to 1, lane i + lane i + half. Operation 0 adds.
+// The tree over lanes of the specification: 16 to 8 to 4 to 2 to 1, lane i with lane i + half.
 #define TREE(name, operation256, operation128)                                                     \
     static inline float name(vfloat a)                                                             \
     {                                                                                              \
@@ -216,12 +216,13 @@ TREE(v_greatest, _mm256_max_ps, _mm_max_ps)
 #undef TREE
 #undef PAIR
 
-// Activation codes, clamped to 0..255, sixteen or four times sixteen of them.
+// Store sixteen, or four times sixteen, activation codes, clamped to 0..255.
 #ifdef POLICY_CODES_AS_BYTES
 
 typedef uint8_t vcode;
 
-// Saturating packs clamp; they work within halves, so one permutation undoes their interleaving.
+// The saturating packs clamp. They work within 128-bit halves, and a permutation restores the
+// order.
 static inline __m256i
 v_codes_pack(vint a, vint b)
 {

@@ -1,8 +1,8 @@
 #ifndef POLICY_KERNELS_POLICY_SIMD_AVX512_H
 #define POLICY_KERNELS_POLICY_SIMD_AVX512_H
 
-// Sixteen lanes as one AVX-512 register, under the names that policy_rows.h uses. Empty unless the
-// file that includes it is compiled for AVX-512.
+// Sixteen lanes as one AVX-512 register, with the names that policy_rows.h uses. Empty unless the
+// including file is compiled for AVX-512.
 #if defined(__AVX512F__) && defined(__AVX512DQ__) && defined(__AVX512BW__)
 
 #include <immintrin.h>
@@ -55,14 +55,14 @@ v_div(vfloat a, vfloat b)
     return _mm512_div_ps(a, b);
 }
 
-// a < b ? a : b, so b when one is NaN.
+// a < b ? a : b, which is b if either is NaN.
 static inline vfloat
 v_min(vfloat a, vfloat b)
 {
     return _mm512_min_ps(a, b);
 }
 
-// a > b ? a : b, so b when one is NaN.
+// a > b ? a : b, which is b if either is NaN.
 static inline vfloat
 v_max(vfloat a, vfloat b)
 {
@@ -90,14 +90,14 @@ v_positive_or(vfloat x, vfloat otherwise)
     return _mm512_mask_mov_ps(otherwise, mask, x);
 }
 
-// Lanes below count (at most 16), zero in the others.
+// Returns the lanes below count (at most 16), and zero in the others.
 static inline vfloat
 v_head(vfloat a, uint32_t count)
 {
     return _mm512_maskz_mov_ps((__mmask16)((1u << count) - 1u), a);
 }
 
-// To nearest even; NaN and what does not fit give INT32_MIN.
+// Rounds to nearest even. NaN and numbers outside int32 give INT32_MIN.
 static inline vint
 v_round(vfloat a)
 {
@@ -129,7 +129,7 @@ v_add_int(vint a, vint b)
     return _mm512_add_epi32(a, b);
 }
 
-// The tree of the specification: 16 to 8 to 4 to 2 to 1, lane i + lane i + half.
+// The tree over lanes of the specification: 16 to 8 to 4 to 2 to 1, lane i with lane i + half.
 #define TREE(name, operation256, operation128)                                                     \
     static inline float name(vfloat a)                                                             \
     {                                                                                              \
@@ -144,7 +144,7 @@ TREE(v_least, _mm256_min_ps, _mm_min_ps)
 TREE(v_greatest, _mm256_max_ps, _mm_max_ps)
 #undef TREE
 
-// Sixteen activation codes, clamped to 0..255: bytes, as vpdpbusd wants them.
+// Activation codes are bytes for vpdpbusd, clamped to 0..255.
 typedef uint8_t vcode;
 
 static inline void
@@ -154,7 +154,8 @@ v_store_codes(vcode *at, vint a)
     _mm_storeu_si128((__m128i *)at, _mm512_cvtusepi32_epi8(positive));
 }
 
-// Four times sixteen codes: saturating packs clamp, one permutation undoes their interleaving.
+// Stores four times sixteen codes. The saturating packs clamp, and a permutation restores the
+// order.
 static inline void
 v_store_codes4(vcode *at, vint a, vint b, vint c, vint d)
 {

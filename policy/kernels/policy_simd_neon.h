@@ -1,10 +1,10 @@
 #ifndef POLICY_KERNELS_POLICY_SIMD_NEON_H
 #define POLICY_KERNELS_POLICY_SIMD_NEON_H
 
-// Sixteen lanes as four NEON registers, under the names that policy_rows.h and policy_tiles.h use.
-// Empty unless the file that includes it is compiled for AArch64 with the dot product. Where NEON's
-// own instruction differs from x86 at an edge (NaN in min and max, conversions that saturate), the
-// steps here are those of policy_math.h.
+// Sixteen lanes as four NEON registers, with the names that policy_rows.h and policy_tiles.h use.
+// Empty unless the including file is compiled for AArch64 with the dot product. At edges where a
+// NEON instruction differs from x86 (NaN in min and max, saturating conversions), these functions
+// follow policy_math.h.
 #if defined(__aarch64__) && defined(__ARM_FEATURE_DOTPROD)
 
 #include <arm_neon.h>
@@ -21,7 +21,7 @@ typedef struct vint {
     int32x4_t part[4];
 } vint;
 
-// An expression of i, for each of the four registers.
+// Returns a vector whose register i is an expression of i.
 #define FOUR(type, expression)                                                                     \
     do {                                                                                           \
         type four_;                                                                                \
@@ -38,14 +38,14 @@ v_load(const float *at)
     FOUR(vfloat, vld1q_f32(at + 4 * i));
 }
 
-// Sixteen bf16, widened.
+// Returns sixteen bf16 as floats.
 static inline vfloat
 v_load_bf16(const uint16_t *at)
 {
     FOUR(vfloat, vreinterpretq_f32_u32(vshll_n_u16(vld1_u16(at + 4 * i), 16)));
 }
 
-// Sixteen fp16, widened.
+// Returns sixteen fp16 as floats.
 static inline vfloat
 v_load_fp16(const uint16_t *at)
 {
@@ -98,14 +98,14 @@ v_div(vfloat a, vfloat b)
     FOUR(vfloat, vdivq_f32(a.part[i], b.part[i]));
 }
 
-// a < b ? a : b, so b when one is NaN.
+// a < b ? a : b, which is b if either is NaN.
 static inline float32x4_t
 four_min(float32x4_t a, float32x4_t b)
 {
     return vbslq_f32(vcltq_f32(a, b), a, b);
 }
 
-// a > b ? a : b, so b when one is NaN.
+// a > b ? a : b, which is b if either is NaN.
 static inline float32x4_t
 four_max(float32x4_t a, float32x4_t b)
 {
@@ -151,7 +151,7 @@ v_positive_or(vfloat x, vfloat otherwise)
     FOUR(vfloat, vbslq_f32(vcgtzq_f32(x.part[i]), x.part[i], otherwise.part[i]));
 }
 
-// Lanes below count, zero in the others.
+// Returns the lanes below count, and zero in the others.
 static inline vfloat
 v_head(vfloat a, uint32_t count)
 {
@@ -161,7 +161,7 @@ v_head(vfloat a, uint32_t count)
                                                  vcltq_u32(vld1q_u32(lanes + 4 * i), all))));
 }
 
-// To nearest even; NaN and what is not below 2^22 give INT32_MIN, as policy_round.
+// Rounds to nearest even. NaN and |a| >= 2^22 give INT32_MIN, as in policy_round.
 static inline vint
 v_round(vfloat a)
 {
@@ -210,11 +210,11 @@ v_less_product(vint a, vint b, vint c)
 }
 #undef FOUR
 
-// Keeps a where it is (policy_unroll.h says why).
+// Keeps a in its registers (see POLICY_PIN).
 #define V_PIN(a)                                                                                   \
     __asm__("" : "+w"((a).part[0]), "+w"((a).part[1]), "+w"((a).part[2]), "+w"((a).part[3]))
 
-// The tree of the specification: 16 to 8 to 4 to 2 to 1, lane i + lane i + half.
+// The tree over lanes of the specification: 16 to 8 to 4 to 2 to 1, lane i with lane i + half.
 #define TREE(name, operation)                                                                      \
     static inline float name(vfloat a)                                                             \
     {                                                                                              \
@@ -228,10 +228,10 @@ TREE(v_least, four_min)
 TREE(v_greatest, four_max)
 #undef TREE
 
-// Activation codes, clamped to 0..255, less 128: sdot multiplies signed bytes.
+// An activation code, clamped to 0..255, minus 128, because sdot multiplies signed bytes.
 typedef int8_t vcode;
 
-// Saturation to signed bytes of code - 128 is the clamp.
+// The saturation of code - 128 to signed bytes clamps the code.
 static inline void
 v_store_codes(vcode *at, vint a)
 {

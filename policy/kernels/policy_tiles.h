@@ -1,12 +1,12 @@
 #ifndef POLICY_KERNELS_POLICY_TILES_H
 #define POLICY_KERNELS_POLICY_TILES_H
 
-// The matrix products of a layer on 128- and 256-bit registers, written once over the names of
-// policy_simd_*.h. The file that includes it has before it
+// The matrix products of a layer on 128- and 256-bit registers, written once with the names of
+// policy_simd_*.h, one of which the including file includes before; without one this header is
+// empty. The including file also defines before
 //   UNIT         the unit of packed int8 weights
-//   CODE_OFFSET  what a stored code lacks of the code of the specification
-//   v_products   (sum, codes, weights): sum + UNIT inputs of one row times sixteen outputs
-// Empty when no such header was included.
+//   CODE_OFFSET  the difference between the code of the specification and the stored code
+//   v_products   (sum, codes, weights): returns sum + UNIT inputs of one row times sixteen outputs
 //
 // Threads: any. Owns: nothing. Rows are padded to POLICY_LANES floats.
 #ifdef POLICY_SIMD
@@ -18,8 +18,8 @@
 
 #define ROWS_MAX    4
 #define SUMS_MAX    4   // accumulators of a tile, sixteen lanes each
-#define CHAINS      4   // of the sum of an output in floats (policy_kernels.h)
-#define PART_INPUTS 256 // whose weights for sixteen outputs stay in L1, a multiple of CHAINS
+#define CHAINS      4   // chains in a float sum (policy_kernels.h)
+#define PART_INPUTS 256 // inputs whose weights for sixteen outputs stay in L1; a multiple of CHAINS
 
 static POLICY_INLINE void
 tile_store(const policy_dense *dense, float *y, size_t at, vfloat sum)
@@ -28,7 +28,7 @@ tile_store(const policy_dense *dense, float *y, size_t at, vfloat sum)
     v_store(y + at, policy_has_plain_relu(dense) ? v_max(out, v_set(0.0f)) : out);
 }
 
-// y[ROWS][GROUPS * 16], outputs of group g on.
+// Computes y[ROWS][GROUPS * 16], the outputs of the groups that begin at g.
 static POLICY_INLINE void
 tile_q8(const int ROWS, const int GROUPS, const policy_dense *dense, size_t g,
         const vcode *restrict codes, size_t q_stride, const policy_row *restrict rows,
@@ -61,7 +61,7 @@ tile_q8(const int ROWS, const int GROUPS, const policy_dense *dense, size_t g,
     }
 }
 
-// Sixteen weights of one input as floats.
+// Returns sixteen weights of one input as floats.
 static POLICY_INLINE vfloat
 weights_widen(const policy_precision PRECISION, const void *weights, size_t at)
 {
@@ -70,8 +70,9 @@ weights_widen(const policy_precision PRECISION, const void *weights, size_t at)
                                       : v_load((const float *)weights + at);
 }
 
-// Chains one after the other leave gaps in the stream of weights, which hardware does not foresee:
-// each asks for its share of the next part (or group). What lies past the end is never read.
+// Prefetches weights. Chains that run one after the other leave gaps in the stream of weights,
+// which hardware prefetchers do not predict, so each chain prefetches its share of the next part
+// (or group). An address past the end does no harm, as a prefetch never faults.
 static POLICY_INLINE void
 weights_prefetch(const policy_precision PRECISION, const void *weights, size_t input)
 {
@@ -79,9 +80,9 @@ weights_prefetch(const policy_precision PRECISION, const void *weights, size_t i
     __builtin_prefetch((const void *)((uintptr_t)weights + input * POLICY_LANES * size));
 }
 
-// chains[ROWS][CHAINS][16] go on, from +0 when begin is 0, over inputs begin to end of one group's
-// weights; begin is a multiple of CHAINS. SIDE chains at a time: few rows alone would not hide the
-// latency of an FMA.
+// Continues chains[ROWS][CHAINS][16], from +0 if begin is 0, over the inputs begin .. end - 1 of
+// one group's weights; begin is a multiple of CHAINS. SIDE chains run side by side, because few
+// rows alone would not hide the latency of an FMA.
 static POLICY_INLINE void
 tile_floats(const int ROWS, const int SIDE, const policy_precision PRECISION, const void *weights,
             size_t begin, size_t end, const float *restrict x, size_t x_stride,
@@ -164,7 +165,8 @@ TILES_FLOATS(POLICY_FP16)
 #undef TILES_FLOATS
 #undef TILE_FLOATS
 
-// For each number of rows: one group of outputs, and as many as the registers hold.
+// The tiles for a number of rows: with one group of outputs, and with as many as the registers
+// hold.
 static const struct {
     tile_q8_fn *one;
     tile_q8_fn *many;
@@ -176,7 +178,8 @@ static const struct {
     [4] = {tile_q8_4x1, tile_q8_4x1, 1},
 };
 
-// R rows, so many at a time. Groups outside, rows inside: weights come from the outer caches once.
+// Computes R rows, a multiple of at_a_time, with at_a_time rows in a tile. Groups are the outer
+// loop and rows the inner one, so weights come from the outer caches once.
 static void
 layer_part_q8(const policy_dense *dense, uint32_t at_a_time, uint32_t R, const vcode *codes,
               size_t q_stride, const policy_row *rows, float *y, size_t y_stride)
@@ -209,14 +212,16 @@ tiles_layer_q8(const policy_dense *dense, uint32_t R, const void *codes, size_t 
     rows_finish(dense, R, y, y_stride);
 }
 
-// The next rows of a batch of which R are left: never one beside four, which would be slow alone.
+// Returns how many of the R remaining rows the next tile takes. Five rows are three and two,
+// because a tile of one row is slow.
 static inline uint32_t
 rows_next(uint32_t R)
 {
     return R == ROWS_MAX + 1 ? ROWS_MAX - 1 : OCT_MIN(R, ROWS_MAX);
 }
 
-// One group of outputs. Parts of its weights that fit L1 outside, rows inside.
+// Computes one group of outputs. Parts of its weights that fit into L1 are the outer loop and rows
+// the inner one.
 static inline void
 group_floats(tile_floats_fn *const *by_rows, const policy_dense *dense, size_t g, uint32_t R,
              const float *x, size_t x_stride, float *y, size_t y_stride)

@@ -1,11 +1,10 @@
-// The integer kernel for AVX-512 VNNI.
+// The kernels for AVX-512 with VNNI: the table, and which part serves one row or many. vpdpbusd
+// multiplies u8 by s8 and adds four products to an int32, exactly.
 #include "policy/kernels/policy_vnni.h"
 
 #include "policy/kernels/policy_simd_avx512.h"
 
 #include "policy/kernels/policy_rows.h"
-
-// AVX-512 with VNNI: vpdpbusd adds four products of u8 and s8 to an int32, exactly.
 
 static bool
 vnni_is_supported(void)

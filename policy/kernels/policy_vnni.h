@@ -3,29 +3,29 @@
 
 #include "policy/kernels/policy_kernels.h"
 
-// The parts of policy_kernels_vnni, of the same meaning as the fields of the table.
+// The parts of policy_kernels_vnni. Their arguments mean the same as in the fields of that table.
 //
 // Threads: any. Owns: nothing.
 
 #define POLICY_VNNI_UNIT  4 // codes that vpdpbusd multiplies and adds at once
-#define POLICY_VNNI_BLOCK 4 // groups of outputs whose weights lie side by side
+#define POLICY_VNNI_BLOCK 4 // groups of outputs whose weights are side by side
 
-// One layer of many rows.
+// Computes one layer of many rows.
 void policy_vnni_layer_rows(const policy_dense *dense, uint32_t R, const uint8_t *codes,
                             size_t q_stride, const policy_row *rows, float *y, size_t y_stride);
-// Only the products, the bias and a plain relu, after which hi[R][16] has the greatest outputs of
-// each row, lane by lane.
+// Computes only the products, the bias and a plain ReLU of R <= POLICY_TILE_ROWS_MAX rows. After a
+// plain ReLU, the largest number in hi[r][16] is the largest output of row r.
 void policy_vnni_layer_products(const policy_dense *dense, uint32_t R, const uint8_t *codes,
                                 size_t q_stride, const policy_row *rows, float *y, size_t y_stride,
                                 float (*hi)[POLICY_LANES]);
-// All layers of one row, and of many.
+// Compute all layers of one row, and of R <= POLICY_TILE_ROWS_MAX rows.
 void policy_vnni_forward_row(const policy_dense *layers, uint32_t count, const float *obs,
                              const policy_work *work, float *out);
 void policy_vnni_forward_rows(const policy_dense *layers, uint32_t count, uint32_t R,
                               const void *obs, size_t obs_stride, const policy_work *work,
                               float *out);
 
-// INT4 as nibbles.
+// INT4 weights as nibbles (policy_vnni_nibbles.c).
 size_t policy_vnni_q4_bytes(const policy_dense *dense);
 void policy_vnni_pack_q4(const policy_dense *dense, const int8_t *nibbles,
                          const uint8_t *multipliers, void *to);

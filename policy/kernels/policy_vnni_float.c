@@ -1,4 +1,5 @@
-// FP32, BF16 and FP16 on AVX-512: sixteen outputs at a time, four chains of fused sums each.
+// Layers in FP32, BF16 and FP16 on AVX-512: sixteen outputs at a time, each with four chains of
+// fused multiply-adds (policy_kernels.h).
 #include "policy/kernels/policy_vnni.h"
 
 #include "policy/kernels/policy_simd_avx512.h"
@@ -10,7 +11,7 @@
 #define ROWS_MAX 3
 #define SUMS_MAX 24 // accumulators of a tile
 
-// Sixteen weights at number i, widened.
+// Returns the sixteen weights from index i as floats.
 static POLICY_INLINE vfloat
 weights_load(const policy_precision PRECISION, const void *weights, size_t i)
 {
@@ -48,7 +49,7 @@ input_add(const policy_precision PRECISION, const int ROWS, const int GROUPS, vf
     }
 }
 
-// y[ROWS][GROUPS * 16], outputs of group g on.
+// Computes y[ROWS][GROUPS * 16], the outputs of the groups that begin at g.
 static POLICY_INLINE void
 tile_float(const policy_precision PRECISION, const int ROWS, const int GROUPS,
            const policy_dense *dense, size_t g, const float *restrict x, size_t x_stride,
@@ -111,7 +112,8 @@ TILES(fp16, POLICY_FP16)
 #undef TILES
 #undef TILE
 
-// For each number of rows: one group of outputs, and as many as the registers hold.
+// The tiles for a number of rows: with one group of outputs, and with as many as the registers
+// hold.
 typedef struct tiles_float {
     tile_float_fn *one;
     tile_float_fn *many;
@@ -129,8 +131,8 @@ static const tiles_float tiles_bf16[ROWS_MAX + 1] = BY_ROWS(bf16);
 static const tiles_float tiles_fp16[ROWS_MAX + 1] = BY_ROWS(fp16);
 #undef BY_ROWS
 
-// R rows, at_a_time of them in a tile. Groups outside, rows inside: weights come from the outer
-// caches once.
+// Computes R rows, a multiple of at_a_time, with at_a_time rows in a tile. Groups are the outer
+// loop and rows the inner one, so weights come from the outer caches once.
 static void
 layer_part(const tiles_float *tiles, uint32_t at_a_time, const policy_dense *dense, uint32_t R,
            const float *x, size_t x_stride, float *y, size_t y_stride)

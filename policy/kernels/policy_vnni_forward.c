@@ -1,16 +1,17 @@
-// A forward pass of many rows through an INT8 net, one tile of rows after another: quantise,
-// multiply, quantise again.
+// A forward pass of one tile of rows through an INT8 net: quantise, multiply, quantise again, layer
+// after layer. The products already find the range of each row, so that the next layer can quantise
+// at once.
 #include "policy/kernels/policy_vnni.h"
 
 #include "policy/kernels/policy_vnni_quantize.h"
 
-#define QUANTIZE_ROWS POLICY_LANES // whose ranges are found together
+#define QUANTIZE_ROWS POLICY_LANES // rows whose ranges are found together
 
-// Lane r of the result is the least (greatest) number of v[r].
+// Defines a function that returns a vector whose lane r is the smallest (largest) number of v[r].
 #define TRANSPOSED(name, operation)                                                                \
     static POLICY_INLINE vfloat name(const vfloat v[QUANTIZE_ROWS])                                \
     {                                                                                              \
-        vfloat quarter[4]; /* in each four lanes those of one row */                               \
+        vfloat quarter[4]; /* four lanes for each row */                                           \
         POLICY_UNROLL                                                                              \
         for (int i = 0; i < 4; i++) {                                                              \
             vfloat a = operation(_mm512_shuffle_f32x4(v[i], v[i + 4], 0x44),                       \
@@ -56,7 +57,7 @@ typedef struct tile_range {
     float hi[POLICY_TILE_ROWS_MAX][POLICY_LANES];
 } tile_range;
 
-// R rows of n numbers, x_stride bytes apart.
+// Finds the ranges of R rows of n numbers, which begin x_stride bytes apart.
 static void
 tile_range_of(uint32_t R, uint32_t n, const uint8_t *x, size_t x_stride, tile_range *range)
 {
@@ -67,7 +68,7 @@ tile_range_of(uint32_t R, uint32_t n, const uint8_t *x, size_t x_stride, tile_ra
     }
 }
 
-// The grids of rows r to r + QUANTIZE_ROWS - 1, of R.
+// Computes the grids of rows r .. r + QUANTIZE_ROWS - 1, as far as they are below R.
 static POLICY_INLINE void
 some_rows_measure(uint32_t r, uint32_t R, const tile_range *range, bool is_positive,
                   affine_rows *affine)
@@ -81,9 +82,9 @@ some_rows_measure(uint32_t r, uint32_t R, const tile_range *range, bool is_posit
     affine_of_rows(is_positive ? v_set(0.0f) : rows_least(lo), rows_greatest(hi), affine);
 }
 
-// First all grids, then all codes: while the first are found nothing else can be done, so that
-// happens once for a tile and not once for every sixteen rows. is_positive: nothing is below zero,
-// and range->lo is not read.
+// Quantises a tile, first all grids, then all codes. The CPU can do nothing else while it computes
+// the first grids, so this wait occurs once for each tile and not for every sixteen rows.
+// is_positive: no number is below zero, and range->lo is not read.
 static POLICY_INLINE void
 tile_quantize(uint32_t R, uint32_t n, const uint8_t *x, size_t x_stride, const tile_range *range,
               bool is_positive, const policy_work *work)
@@ -102,7 +103,7 @@ tile_quantize(uint32_t R, uint32_t n, const uint8_t *x, size_t x_stride, const t
     }
 }
 
-// Floats of a layer that is not a plain relu: the rest of the layer, then their ranges.
+// Finishes a layer without a plain ReLU: layer norm and activation, then the ranges of the outputs.
 static void
 tile_finish_floats(const policy_dense *dense, uint32_t R, const policy_work *work,
                    tile_range *range)
@@ -111,7 +112,7 @@ tile_finish_floats(const policy_dense *dense, uint32_t R, const policy_work *wor
     tile_range_of(R, dense->outputs, (const uint8_t *)work->y, work->stride * sizeof(float), range);
 }
 
-// Layers read codes and write floats, so one buffer of floats is enough: less of L2 is taken.
+// Layers read codes and write floats, so one buffer of floats is enough, which saves space in L2.
 void
 policy_vnni_forward_rows(const policy_dense *layers, uint32_t count, uint32_t R, const void *obs,
                          size_t obs_stride, const policy_work *work, float *out)

@@ -1,5 +1,19 @@
-// One row through an INT4 layer on AVX-512 VNNI: packs the weights, and multiplies by packed
-// nibbles.
+// Computes an INT4 layer of one row from packed nibbles on AVX-512 VNNI, and packs them. Nibbles
+// have half the bytes of the codes that they represent.
+//
+// Groups of outputs are packed in passes of up to four groups. A pass of G groups has for each 32
+// inputs, which share a multiplier,
+//   multipliers  [G][16] bytes, padded to a multiple of 64
+//   nibbles      [4][G][16 outputs][4] bytes: in block b, byte t has input 8 b + t in its low half
+//                and input 8 b + 4 + t in its high half, each plus 8
+// so that a pass reads one stream. A high half is used in its position, as sixteen times itself.
+//
+// vpdpbusd needs one unsigned operand. That is the nibble n + 8, and the activation code q becomes
+// signed: q - 128. With S the sum of q - 128 over the 32 inputs,
+//   sum of n (q - 128) = sum of (n + 8) (q - 128) - 8 S
+// fits into 16 bits (32 * 7 * 128), so vpdpwssd multiplies it by the multiplier and adds the
+// products. In the end 128 times the sum of a row's codes is missing, as if the zero point were 128
+// less, and the correction of the zero point adds it.
 #include "policy/kernels/policy_vnni.h"
 
 #include <string.h>
@@ -9,25 +23,10 @@
 
 #include "policy/kernels/policy_vnni_row.h"
 
-// One row through an INT4 layer, from nibbles: half the bytes of the codes that they stand for.
-//
-// Packed in passes of up to four groups of outputs, G of them; a pass has for each 32 inputs, which
-// share a multiplier,
-//   multipliers  [G][16] bytes, then up to the next multiple of 64
-//   nibbles      [4][G][16 outputs][4] bytes: the low half of byte t of block b is that of input
-//                8 b + t, the high half that of 8 b + 4 + t, each plus 8
-// so that a pass reads one stream. A high half is used where it stands, as sixteen times itself.
-//
-// vpdpbusd wants one operand without a sign. The nibble n + 8 is that one, the activation code q is
-// made a signed one, q - 128. With S the sum of q - 128 over the 32 inputs:
-//   sum of n (q - 128) = sum of (n + 8) (q - 128) - 8 S
-// lies within 16 bits (32 * 7 * 128), so vpdpwssd multiplies it by the multiplier and adds. In the
-// end 128 times the sum of the codes of a row is missing, as if the zero point were 128 less.
-
 #define GROUPS_MAX 4
-#define BLOCKS     4 // of eight inputs
-#define LINE       64
-#define BYTES_MIN  16384 // of a layer in INT8; a smaller one is in L1 and gains nothing
+#define BLOCKS     4     // of eight inputs each
+#define LINE       64    // bytes of a cache line and of a register
+#define BYTES_MIN  16384 // of a layer in INT8; a smaller layer is in L1 and gains nothing
 
 static size_t
 pass_step(size_t groups)
@@ -46,14 +45,15 @@ policy_vnni_q4_bytes(const policy_dense *dense)
     return steps * (groups / GROUPS_MAX * pass_step(GROUPS_MAX) + (rest > 0 ? pass_step(rest) : 0));
 }
 
-// 32 nibbles as four words, one for each block; those past count are zero.
+// Joins 32 nibbles plus 8 into four words, one for each block. Nibbles from index count are zero.
 static POLICY_INLINE __m128i
 nibbles_join(const int8_t *nibbles, uint32_t count)
 {
     __mmask32 mask = count >= POLICY_INT4_GROUP ? 0xffffffffu : (1u << count) - 1u;
     __m256i n = _mm256_maskz_loadu_epi8(mask, nibbles);
     n = _mm256_add_epi8(n, _mm256_set1_epi8(8));
-    // In each eight bytes the upper four, times 16, over the lower four.
+    // In each eight bytes, moves the low halves of the upper four bytes above those of the lower
+    // four.
     return _mm256_cvtepi64_epi32(_mm256_or_si256(n, _mm256_srli_epi64(n, 28)));
 }
 
@@ -91,7 +91,7 @@ policy_vnni_pack_q4(const policy_dense *dense, const int8_t *nibbles, const uint
     }
 }
 
-// Makes codes[steps][32] signed, and sums[steps] = -8 S of each.
+// Makes codes[steps][32] signed and computes sums[steps] = -8 S.
 static void
 codes_sign(size_t steps, uint8_t *restrict codes, int32_t *restrict sums)
 {
@@ -107,7 +107,7 @@ codes_sign(size_t steps, uint8_t *restrict codes, int32_t *restrict sums)
     }
 }
 
-// Outputs of GROUPS groups from g on.
+// Computes the outputs of the pass of GROUPS groups that begins at g.
 static POLICY_INLINE void
 pass_q4(const int GROUPS, const policy_dense *dense, size_t g, const uint8_t *restrict pass,
         const uint8_t *restrict codes, const int32_t *restrict sums, const policy_row *row,

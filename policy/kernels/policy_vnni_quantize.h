@@ -1,9 +1,9 @@
 #ifndef POLICY_KERNELS_POLICY_VNNI_QUANTIZE_H
 #define POLICY_KERNELS_POLICY_VNNI_QUANTIZE_H
 
-// Rows of floats to codes on AVX-512, in steps: the range, the grid (policy_math.h), the codes.
-// Empty unless the file that includes it is compiled for AVX-512. Rows need no padding here:
-// numbers from n on are not read, their codes are that of zero, up to the next multiple of 32.
+// Quantises rows of floats on AVX-512 in three steps: the range, the grid (policy_math.h), the
+// codes. Empty unless the including file is compiled for AVX-512. Rows need no padding: numbers
+// from index n are not read, and up to the next multiple of 32 they get the code of zero.
 //
 // Threads: any. Owns: nothing.
 
@@ -16,7 +16,7 @@
 #include "policy/kernels/policy_rows.h"
 #include "policy/kernels/policy_unroll.h"
 
-// Four codes in each lane, as vpdpbusd wants them.
+// Returns four codes in each lane, the operand of vpdpbusd.
 static POLICY_INLINE vint
 codes_load(const uint8_t *codes)
 {
@@ -25,12 +25,12 @@ codes_load(const uint8_t *codes)
     return v_set_int(four);
 }
 
-// The range of numbers seen so far, zero included, lane by lane.
+// The range of the numbers so far, including zero, lane by lane.
 typedef struct vrange {
     vfloat lo, hi;
 } vrange;
 
-// x[i] to x[i + 15], zero from number n on.
+// Returns x[i .. i + 15], with zeros from index n.
 static POLICY_INLINE vfloat
 numbers_load(const float *x, uint32_t i, uint32_t n)
 {
@@ -53,8 +53,8 @@ numbers_copy(uint32_t n, const float *from, float *to)
     }
 }
 
-// The greater of each two numbers, none of which is negative or NaN: their bits have their order,
-// and integers are compared in more pipes than floats.
+// Returns the larger of each two numbers, if none is negative or NaN. Their bits have the same
+// order as integers, and the CPU compares integers in more pipes than floats.
 static POLICY_INLINE vfloat
 greater_positive(vfloat a, vfloat b)
 {
@@ -72,8 +72,8 @@ range_add(vrange *range, vfloat a, bool is_positive)
     }
 }
 
-// is_positive: no number is below zero, so only the upper end is looked for. Two chains, so that no
-// comparison waits for the last.
+// Returns the range of x[n]. is_positive: no number is below zero, so only the upper end is found.
+// Two chains keep a comparison from waiting for the one before it.
 static POLICY_INLINE vrange
 range_of(uint32_t n, const float *x, bool is_positive)
 {
@@ -94,10 +94,11 @@ static POLICY_INLINE vint
 sixteen_codes(vfloat x, vfloat inverse, vint zero, bool is_positive)
 {
     vint code = v_round(v_mul(x, inverse));
-    return is_positive ? code : v_add_int(code, zero); // the zero point is 0 then
+    return is_positive ? code : v_add_int(code, zero); // if is_positive, the zero point is 0
 }
 
-// The codes of x[n]; the last 32 at a time, so that short rows do half the work.
+// Computes the codes of x[n], 64 at a time, and the rest 32 at a time, so that short rows need half
+// the work.
 static POLICY_INLINE void
 codes_of(uint32_t n, const float *x, const policy_affine *affine, bool is_positive, uint8_t *codes)
 {
@@ -119,8 +120,9 @@ codes_of(uint32_t n, const float *x, const policy_affine *affine, bool is_positi
 #undef CODES
 }
 
-// max(x, +0) for x of a layer whose parameters are finite: a NaN that multiplication or addition
-// makes has its sign set, so as an integer it is below zero, as -0 is.
+// Returns max(x, +0) for outputs of a layer with finite parameters. On x86, a NaN from a
+// multiplication or an addition has its sign bit set, so as an integer it is below zero, like -0,
+// and becomes +0.
 static POLICY_INLINE vfloat
 numbers_relu(vfloat x)
 {

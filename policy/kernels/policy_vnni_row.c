@@ -1,17 +1,18 @@
-// A forward pass of one row through an INT8 net. The weights limit its speed, so the time between
-// two layers is kept short: ranges are known early and weights prefetched.
+// A forward pass of one row through an INT8 net. Reading the weights limits its speed, so the time
+// between two layers is kept short: the products already find the range of the row, and the first
+// weights of the next layer are prefetched.
 #include "policy/kernels/policy_vnni.h"
 
 #include "policy/kernels/policy_vnni_row.h"
 
-#define SUMS_MAX      8
-#define PREFETCH_LINE 64
+#define SUMS_MAX      8  // accumulators in registers
+#define PREFETCH_LINE 64 // bytes
 #define PREFETCH_MAX  (48 * PREFETCH_LINE)
-#define PREFETCH_FROM 16384 // bytes of weights; a smaller layer may well be in L1
+#define PREFETCH_FROM 16384 // bytes of weights; a smaller layer is probably in L1
 
-// Outputs of a block of GROUPS groups from g on, in SPLIT chains of sums each: exact sums may be in
-// any order, and eight chains hide the latency of vpdpbusd. The weights of a layer are read from
-// the first byte to the last, which is what prefetchers foresee.
+// Computes the outputs of the block of GROUPS groups that begins at g, with SPLIT chains of sums
+// for each. Exact sums may be added in any order, and eight chains hide the latency of vpdpbusd.
+// The weights of a layer are read from the first byte to the last, as hardware prefetchers expect.
 static POLICY_INLINE void
 groups_q8(const int GROUPS, const int SPLIT, const policy_dense *dense, size_t g,
           const uint8_t *restrict codes, const policy_row *row, float *restrict y, vrange *range)
@@ -54,7 +55,7 @@ groups_q8(const int GROUPS, const int SPLIT, const policy_dense *dense, size_t g
     }
 }
 
-// y = the product and the bias, relu where it follows directly; the range of what was stored.
+// Computes y = the product and the bias, then a plain ReLU. Returns the range of y.
 static POLICY_INLINE vrange
 row_q8(const policy_dense *dense, const uint8_t *codes, const policy_row *row, float *y)
 {
@@ -89,7 +90,7 @@ prefetch(const policy_dense *dense)
     }
 }
 
-// policy_affine_of(0, hi)
+// Returns policy_affine_of(0, hi).
 static POLICY_INLINE policy_affine
 affine_of_positive(float hi)
 {
@@ -100,7 +101,7 @@ affine_of_positive(float hi)
     return (policy_affine){.scale = range / 255.0f, .inverse = 255.0f / range};
 }
 
-// Codes of x[n], whose range is known.
+// Quantises x[n], whose range is known.
 static POLICY_INLINE policy_row
 row_quantize(uint32_t n, const float *x, const vrange *range, bool is_positive, uint8_t *codes)
 {
@@ -127,7 +128,7 @@ policy_vnni_forward_row(const policy_dense *layers, uint32_t count, const float 
         const policy_dense *dense = &layers[l];
         const policy_row row = row_quantize(dense->inputs, x, &range, is_positive, work->codes);
         if (dense->nibbles != NULL) {
-            vrange of_nibbles; // its address leaves the function, that of range must not
+            vrange of_nibbles; // a copy, because range stays in registers only without an address
             policy_vnni_row_q4(dense, work->codes, &row, y, &of_nibbles);
             range = of_nibbles;
         } else {

@@ -1,8 +1,8 @@
 #ifndef POLICY_KERNELS_POLICY_VNNI_ROW_H
 #define POLICY_KERNELS_POLICY_VNNI_ROW_H
 
-// One row through one integer layer, for the files that compute its sums. Empty unless the file
-// that includes it is compiled for AVX-512.
+// The end of one integer layer for one row, shared by the files that compute its sums. Empty unless
+// the including file is compiled for AVX-512.
 //
 // Threads: any. Owns: nothing.
 
@@ -13,13 +13,13 @@
 #include "policy/kernels/policy_vnni.h"
 #include "policy/kernels/policy_vnni_quantize.h"
 
-// y[16] of group g from its sums, and the range with them.
+// Computes y[16] of group g from its sums, up to a plain ReLU, and adds the outputs to range.
 static POLICY_INLINE void
 row_group_finish(const policy_dense *dense, size_t g, vint sums, const policy_row *row,
                  float *restrict y, vrange *range)
 {
     const size_t at = g * POLICY_LANES;
-    if (row->zero_point != 0) { // it is after relu
+    if (row->zero_point != 0) { // 0 after a ReLU, as no input is negative
         vint zero = v_set_int(row->zero_point);
         const int32_t *row_sums = dense->row_sums + at;
         sums = _mm512_sub_epi32(sums, _mm512_mullo_epi32(zero, _mm512_load_si512(row_sums)));
@@ -35,8 +35,9 @@ row_group_finish(const policy_dense *dense, size_t g, vint sums, const policy_ro
     v_store(y + at, out);
 }
 
-// A layer of INT4 from its nibbles: y = the product and the bias, relu where it follows directly;
-// range of what was stored. codes[inputs] are changed, and so is as much behind them as they take.
+// Computes an INT4 layer from its nibbles: y = the product and the bias, then a plain ReLU. *range
+// is the range of y. Overwrites codes[inputs] and, from the next multiple of 64 bytes after them,
+// one int32 for each 32 inputs.
 void policy_vnni_row_q4(const policy_dense *dense, uint8_t *codes, const policy_row *row, float *y,
                         vrange *range);
 

@@ -1,12 +1,12 @@
-// Many rows through one INT8 layer, a tile in registers at a time (policy_vnni_tile.h).
+// Computes one INT8 layer of many rows, one tile in registers after another (policy_vnni_tile.h).
 #include "policy/kernels/policy_vnni.h"
 
 #include "policy/kernels/policy_vnni_tile.h"
 
-#define ROWS_MAX    8                 // of a tile
-#define LARGE_BYTES ((size_t)1 << 19) // of weights that may not stay in L2
+#define ROWS_MAX    8                 // rows of a tile
+#define LARGE_BYTES ((size_t)1 << 19) // of weights; a larger layer may not stay in L2
 
-// A layer, as the arguments of policy_vnni_layer_products say it.
+// The arguments of policy_vnni_layer_products.
 typedef struct layer_job {
     const policy_dense *dense;
     const uint8_t *codes;
@@ -17,12 +17,12 @@ typedef struct layer_job {
     float (*hi)[POLICY_LANES];
 } layer_job;
 
-// Rows r to r + ROWS - 1, outputs of GROUPS groups from g on.
+// Computes rows r .. r + ROWS - 1 of the GROUPS groups of outputs that begin at g.
 static POLICY_INLINE void
 tile_q8(const int ROWS, const int GROUPS, const layer_job *job, uint32_t r, size_t g,
         const int8_t *ahead)
 {
-    const layer_job here = *job; // not to be read again after each store
+    const layer_job here = *job; // a copy, or the compiler would read the fields after each store
     vint acc[POLICY_TILE_SUMS];
     tile_sums(ROWS, GROUPS, here.dense, g, here.codes + r * here.q_stride, here.q_stride, ahead,
               acc);
@@ -31,8 +31,8 @@ tile_q8(const int ROWS, const int GROUPS, const layer_job *job, uint32_t r, size
                here.y_stride, here.hi + r);
 }
 
-// The same for the last group when it has at most eight outputs: half of each register would
-// multiply by zero, so registers of half the size do, twice as many a clock.
+// Does the same for a last group of at most eight outputs. Half of each register would multiply by
+// zero; registers of half the size suffice, and the CPU handles twice as many per clock.
 static POLICY_INLINE void
 tile_half_q8(const int ROWS, const layer_job *job, uint32_t r, size_t g)
 {
@@ -88,8 +88,8 @@ TILE_HALF(8)
 #undef TILE_HALF
 #undef TILE
 
-// By groups of outputs (0: half a group) and by rows: 1, 2, 4, 8. As many rows as there are
-// registers, and four sums or more, which hide the latency of vpdpbusd.
+// The tiles by groups of outputs (0: half a group) and by rows: 1, 2, 4, 8. The largest ones use
+// all registers. Four or more sums hide the latency of vpdpbusd.
 #define SIZES 4
 static tile_q8_fn *const tiles_q8[POLICY_TILE_GROUPS + 1][SIZES] = {
     {tile_half_q8_1, tile_half_q8_2, tile_half_q8_4, tile_half_q8_8},
@@ -99,7 +99,7 @@ static tile_q8_fn *const tiles_q8[POLICY_TILE_GROUPS + 1][SIZES] = {
     {tile_q8_1x4, tile_q8_2x4, tile_q8_4x4, NULL},
 };
 
-// Four rows by four groups, asking for the weights of group next.
+// Computes four rows by four groups and prefetches the weights of group next.
 static void
 tile_q8_4x4_ahead(const layer_job *job, uint32_t r, size_t g, size_t next)
 {
@@ -107,7 +107,7 @@ tile_q8_4x4_ahead(const layer_job *job, uint32_t r, size_t g, size_t next)
     tile_q8(4, 4, job, r, g, (const int8_t *)job->dense->weights + next * group_bytes);
 }
 
-// All rows of groups groups from g on.
+// Computes all rows of `groups` groups that begin at g, with the largest tiles that fit.
 static void
 groups_products(const layer_job *job, uint32_t R, size_t g, size_t groups, bool is_large)
 {
@@ -128,8 +128,8 @@ groups_products(const layer_job *job, uint32_t R, size_t g, size_t groups, bool 
     }
 }
 
-// Groups outside, rows inside: weights come from the outer caches once. In a large layer the first
-// tiles of rows ask for the weights of the next groups, so that these are in L2 by then.
+// Groups are the outer loop and rows the inner one, so weights come from the outer caches once. In
+// a large layer, the first tiles of rows prefetch the weights of the next groups into L2.
 void
 policy_vnni_layer_products(const policy_dense *dense, uint32_t R, const uint8_t *codes,
                            size_t q_stride, const policy_row *rows, float *y, size_t y_stride,

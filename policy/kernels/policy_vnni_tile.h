@@ -1,10 +1,11 @@
 #ifndef POLICY_KERNELS_POLICY_VNNI_TILE_H
 #define POLICY_KERNELS_POLICY_VNNI_TILE_H
 
-// A tile of ROWS rows by GROUPS groups of outputs of an INT8 layer, in registers. Each weight that
-// is loaded multiplies all rows. The limit is one vpdpbusd of 64 products a clock (on Zen 4), so a
-// tile has the fewest other instructions beside it, and up to sixteen sums in flight.
-// Empty unless the file that includes it is compiled for AVX-512.
+// A tile of an INT8 layer, ROWS rows by GROUPS groups of outputs, whose sums are in registers. Each
+// weight is loaded once and multiplies all rows. The speed limit is one vpdpbusd of 64 products per
+// clock (on Zen 4), so a tile has as few other instructions as possible and up to sixteen sums in
+// flight.
+// Empty unless the including file is compiled for AVX-512.
 //
 // Threads: any. Owns: nothing.
 
@@ -18,8 +19,8 @@
 #define POLICY_TILE_GROUPS POLICY_VNNI_BLOCK
 #define POLICY_TILE_SUMS   16
 
-// acc[ROWS][GROUPS], outputs of a block of groups from g on. Unless ahead is a constant NULL,
-// meanwhile one cache line for each UNIT inputs is asked for from there on.
+// acc[ROWS][GROUPS] = the sums of the block of groups that begins at g. If ahead is not NULL, also
+// prefetches the memory at ahead, one cache line for each POLICY_VNNI_UNIT inputs.
 static POLICY_INLINE void
 tile_sums(const int ROWS, const int GROUPS, const policy_dense *dense, size_t g,
           const uint8_t *restrict codes, size_t q_stride, const int8_t *ahead, vint *acc)
@@ -50,7 +51,7 @@ tile_sums(const int ROWS, const int GROUPS, const policy_dense *dense, size_t g,
     }
 }
 
-// acc[ROWS][GROUPS] less the share of the zero points, of which relu leaves none.
+// Subtracts the part of the zero points from acc[ROWS][GROUPS]. After a ReLU all zero points are 0.
 static POLICY_INLINE void
 tile_correct(const int ROWS, const int GROUPS, const policy_dense *dense, size_t g,
              const policy_row *restrict rows, vint *acc)
@@ -70,8 +71,9 @@ tile_correct(const int ROWS, const int GROUPS, const policy_dense *dense, size_t
     }
 }
 
-// y[ROWS][GROUPS * 16] from the sums: all that follows but layer norm and what is not a plain relu.
-// After a plain relu also hi[ROWS][16], the greatest of the outputs so far, lane by lane.
+// Computes y[ROWS][GROUPS * 16] from the sums: scale, bias and a plain ReLU, but no layer norm and
+// no other activation. After a plain ReLU, hi[ROWS][16] holds the largest outputs so far, lane by
+// lane; group 0 resets it.
 static POLICY_INLINE void
 tile_store(const int ROWS, const int GROUPS, const policy_dense *dense, size_t g,
            const policy_row *restrict rows, const vint *acc, float *restrict y, size_t y_stride,
@@ -79,7 +81,7 @@ tile_store(const int ROWS, const int GROUPS, const policy_dense *dense, size_t g
 {
     const size_t at = g * POLICY_LANES;
     const float *restrict scales = dense->scales + at, *restrict bias = dense->bias + at;
-    // The greater integer: with the least of them as floor that is any number itself.
+    // A plain ReLU is the maximum with 0, as integers. The maximum with INT32_MIN changes nothing.
     const vint floor = v_set_int(policy_has_plain_relu(dense) ? 0 : INT32_MIN);
     POLICY_UNROLL
     for (int r = 0; r < ROWS; r++) {
