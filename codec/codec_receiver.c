@@ -13,7 +13,7 @@ struct codec_receiver {
     policy_image *images[2]; // the held version and the image for the next one; NULL until needed
     codec_coder *coder;      // made with the first change; NULL: not yet
     uint32_t held;           // index of the held version in images
-    bool is_empty;           // no version is held, whatever images contain
+    bool is_empty;           // no version is held; the content of images is then unused
     uint64_t older;          // see codec_receiver_older
 };
 

@@ -8,7 +8,7 @@
 
 #define LINE_COLUMNS 96
 
-// Arrays in the making, and the bytes of their numbers.
+// The state of writing arrays; bytes counts the bytes of their numbers.
 typedef struct export_arrays {
     FILE *out;
     const policy_image *image;
@@ -24,7 +24,7 @@ array_begin(export_arrays *w, const char *type, const char *what, uint32_t l, si
     w->bytes += count * size;
 }
 
-// One more number of an array; *column is 0 at first.
+// Adds a number to an array and breaks lines at LINE_COLUMNS. *column is 0 at first.
 static void
 array_add(export_arrays *w, uint32_t *column, const char *text)
 {
@@ -45,7 +45,7 @@ array_add_integer(export_arrays *w, uint32_t *column, int value)
     array_add(w, column, text);
 }
 
-// Hexadecimal: exactly this float, whatever the compiler does with decimals.
+// Adds a float in hexadecimal, which every compiler reads exactly.
 static void
 array_add_float(export_arrays *w, uint32_t *column, float value)
 {
@@ -65,7 +65,8 @@ floats_write(export_arrays *w, const char *what, uint32_t l, const float *values
     (void)fputs("\n};\n", w->out);
 }
 
-// An infinite bound becomes the largest float, as policy_direct_action has it.
+// Writes the bounds of actions. An infinite bound becomes the largest float, as in
+// policy_direct_action.
 static void
 bounds_write(export_arrays *w, const char *what, const float *bounds, size_t count)
 {
@@ -87,7 +88,7 @@ halves_write(export_arrays *w, uint32_t l, const uint16_t *values, size_t count)
     (void)fputs("\n};\n", w->out);
 }
 
-// Pairs of codes in one number; export_dense_int8 says which.
+// Writes pairs of codes as one number each, in the layout of export_dense_int8.
 static void
 pairs_write(export_arrays *w, uint32_t l, const int8_t *codes, uint32_t inputs, uint32_t outputs)
 {
@@ -105,7 +106,7 @@ pairs_write(export_arrays *w, uint32_t l, const int8_t *codes, uint32_t inputs, 
     (void)fputs("\n};\n", w->out);
 }
 
-// Each row begins a byte; export_dense_int4 says what is in it.
+// Writes two codes in a byte, in the layout of export_dense_int4. Each row begins with a new byte.
 static void
 nibbles_write(export_arrays *w, uint32_t l, const int8_t *codes, uint32_t inputs, uint32_t outputs)
 {

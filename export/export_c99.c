@@ -1,4 +1,6 @@
-// Writes a policy as one C99 header: constant arrays, and only the functions that it needs.
+// Writes a policy as one C99 header: constant arrays, the functions of export_parts.h that the
+// policy needs, and functions that call them layer by layer. The text of functions uses the names
+// of the parts (policy_, export_); text_rename gives them the policy's name.
 #include "export/export_c99.h"
 
 #include <ctype.h>
@@ -16,9 +18,9 @@
 #include "export/export_self_test.h"
 
 #define PARTS_MAX     96
-#define PREFIX_LENGTH 7 // of policy_ and export_
+#define PREFIX_LENGTH 7 // of policy_, export_ and POLICY_
 
-// A header in the making.
+// The state of writing one header.
 typedef struct writer {
     FILE *out;
     const policy_image *image;
@@ -47,7 +49,7 @@ is_word(char c)
 
 // ---- the parts that a policy needs
 
-// Whether text has word as a whole identifier.
+// Returns true if text contains word as a whole identifier.
 static bool
 text_names(const char *text, const char *word)
 {
@@ -60,7 +62,8 @@ text_names(const char *text, const char *word)
     return false;
 }
 
-// Whether the identifier that begins with policy_ is of those that a program may use.
+// Returns true if the identifier, which begins with policy_ or POLICY_, is one that programs may
+// use.
 static bool
 is_public(const char *identifier)
 {
@@ -76,9 +79,9 @@ is_public(const char *identifier)
     return false;
 }
 
-// Writes text with policy_ and export_ at the beginning of identifiers as NAME_, POLICY_ as NAME_
-// in capitals. What is inside gets x_ or X_ behind that: else it would be another one's where a
-// name has more words, row_tanh of a policy "pole" and tanh of "pole_row".
+// Writes text with other prefixes of identifiers: policy_ and export_ become NAME_, POLICY_ becomes
+// NAME_ in capitals. Internal identifiers also get x_ or X_. Without it, row_tanh of a policy
+// "pole" and tanh of a policy "pole_row" would have the same name.
 static void
 text_rename(const writer *w, const char *text)
 {
@@ -99,7 +102,8 @@ text_rename(const writer *w, const char *text)
     }
 }
 
-// Writes what body needs, and what that needs, in the order of the table: each before its use.
+// Writes the parts that body needs, and the parts that these need, in the order of the table, which
+// defines each part before its use.
 static void
 parts_write(const writer *w, const char *body)
 {
@@ -135,14 +139,15 @@ obs_type(const policy_spec *spec)
     return spec->obs_dtype == POLICY_F32 ? "float" : "uint8_t";
 }
 
-// Whether layer 0 needs the observation in the work space, and not as the caller gives it.
+// Returns true if layer 0 needs a copy of the observation in the work space instead of the caller's
+// array.
 static bool
 obs_is_copied(const policy_spec *spec)
 {
     return spec->normalise || spec->obs_dtype == POLICY_U8;
 }
 
-// The call that multiplies the weights of a layer by from, floats or codes.
+// Writes the call that multiplies the weights of layer l by from, which is floats or codes.
 static void
 products_call_write(FILE *out, const policy_image *image, uint32_t l, const char *from,
                     const char *to)
@@ -164,7 +169,7 @@ products_call_write(FILE *out, const policy_image *image, uint32_t l, const char
     (void)fprintf(out, "policy_b%u, %s, scale, %u, %u, %s);\n", l, from, columns, rows, to);
 }
 
-// A convolution: the same for each place of its kernel.
+// Writes a convolution: a loop that makes the same call for each output position.
 static void
 places_write(FILE *out, const policy_image *image, uint32_t l, const char *from, const char *to)
 {
@@ -185,6 +190,7 @@ places_write(FILE *out, const policy_image *image, uint32_t l, const char *from,
     (void)fprintf(out, "    }\n");
 }
 
+// Writes the quantisation and the product of layer l.
 static void
 layer_call_write(FILE *out, const policy_image *image, uint32_t l, const char *from, const char *to)
 {
@@ -202,6 +208,7 @@ layer_call_write(FILE *out, const policy_image *image, uint32_t l, const char *f
     }
 }
 
+// Writes all calls of layer l.
 static void
 layer_calls_write(FILE *out, const policy_image *image, uint32_t l, const char *from,
                   const char *to)
@@ -213,7 +220,7 @@ layer_calls_write(FILE *out, const policy_image *image, uint32_t l, const char *
         (void)fprintf(out, "    export_layer_norm(policy_g%u, policy_o%u, %u, %s);\n", l, l,
                       layer->outputs, to);
     }
-    // The codes of the next layer are those of relu(y) by themselves.
+    // No call for a ReLU before quantised inputs: export_quantize_relu gives the codes of relu(y).
     bool is_last = l + 1 == image->spec.layer_count;
     bool is_in_codes =
         layer->activation == POLICY_RELU && policy_is_integer(image->precision) && !is_last;
@@ -256,7 +263,7 @@ forward_write(FILE *out, const policy_image *image)
                       spec->obs_count);
     }
     for (uint32_t l = 0; l < spec->layer_count; l++) {
-        // Codes are made of the whole input before the first output, so one buffer is enough.
+        // A layer quantises its whole input before it writes an output, so one buffer is enough.
         to = !is_integer && strcmp(from, "work->x") == 0 ? "work->y" : "work->x";
         layer_calls_write(out, image, l, from, to);
         from = to;
@@ -285,7 +292,7 @@ outputs_write(FILE *out, const policy_spec *spec)
                   policy_spec_outputs(spec), obs_type(spec), policy_spec_outputs(spec));
 }
 
-// export_NAME makes actions of the outputs.
+// Returns the NAME of the function export_NAME that turns outputs into actions.
 static const char *
 box_name(const policy_spec *spec)
 {
@@ -374,7 +381,7 @@ sample_write(FILE *out, const policy_spec *spec)
 
 // ---- the head of a header
 
-// A foreign text inside a // comment: it cannot end the line, nor continue it.
+// Writes a text from the policy file into a // comment, so that it cannot end or continue the line.
 static void
 comment_add(FILE *out, const char *text)
 {
@@ -385,12 +392,12 @@ comment_add(FILE *out, const char *text)
     }
 }
 
-// Rows of the work space, in floats and codes; 0: not needed.
+// The lengths of the arrays in the work space; 0: the array is not needed.
 typedef struct work_rows {
-    uint32_t x;
-    uint32_t y;
-    uint32_t q;
-    uint32_t p; // codes where q has them, else floats
+    uint32_t x; // floats
+    uint32_t y; // floats
+    uint32_t q; // codes of the inputs of a layer
+    uint32_t p; // a patch of a convolution: codes if there is q, else floats
 } work_rows;
 
 static work_rows
@@ -429,7 +436,8 @@ work_write(writer *w)
     (void)fprintf(w->out, "} %s_work;\n", w->name);
 }
 
-// What the numbers of an observation are, as far as a policy knows: it keeps no shape of its own.
+// Writes a comment on the meaning of an observation's numbers, as far as a policy file knows them:
+// it does not contain the shape of the observation.
 static void
 obs_comment_write(FILE *out, const policy_spec *spec)
 {
@@ -447,7 +455,7 @@ obs_comment_write(FILE *out, const policy_spec *spec)
     }
 }
 
-// The bounds of an action, one line for neighbours that share them.
+// Writes a comment on the bounds of an action, one line for adjacent dimensions with equal bounds.
 static void
 bounds_comment_write(FILE *out, const policy_spec *spec)
 {
@@ -535,8 +543,8 @@ head_comment_write(const writer *w, const char *math)
                   math, w->name);
 }
 
-// What a compiler's own macros say about how its core multiplies. gcc before 10 lacks the
-// intrinsics.
+// Writes the tests of compiler macros that select how products are computed on the target. gcc
+// before 10 lacks the intrinsics.
 static void
 cores_write(const writer *w)
 {
@@ -561,8 +569,8 @@ head_write(const writer *w, const char *math)
     const policy_spec *spec = &w->image->spec;
     (void)fprintf(w->out, "#include <float.h>\n%s#include <stdint.h>\n#include <string.h>\n\n",
                   math[0] != '\0' ? "#include <math.h>\n" : "");
-    // Its macros would be those of a policy whose name differs in case only, or of a header with
-    // another guard.
+    // Two names that differ only in case would give the same macros, and so would an older header
+    // with another guard.
     (void)fprintf(w->out,
                   "#ifdef %s_POLICY\n"
                   "#error \"%s: a policy of this name, or of a name that differs only in case, is "
@@ -571,10 +579,10 @@ head_write(const writer *w, const char *math)
                   "#define %s_POLICY\n"
                   "\n",
                   w->upper, w->name, w->upper);
-    // 16: of a compiler that has _Float16 (gcc with -march=native on a processor with AVX512-FP16):
-    // what is wider than that is computed in its own type, as 0 says.
-    // no-tree-slp-vectorize: in spite of fp-contract=off that pass of gcc fuses where a product has
-    // a constant added and the next one has it subtracted (biases of a last layer).
+    // FLT_EVAL_METHOD 16 is that of compilers with _Float16 (gcc with -march=native on a processor
+    // with AVX512-FP16): wider types are computed in their own type, as with 0.
+    // no-tree-slp-vectorize: in spite of fp-contract=off, this pass of gcc fuses operations if a
+    // constant is added to one product and subtracted from the next (biases of a last layer).
     (void)fputs("#if defined(__FAST_MATH__) || defined(__ASSOCIATIVE_MATH__) || \\\n"
                 "    defined(__RECIPROCAL_MATH__) || defined(__NO_SIGNED_ZEROS__) || \\\n"
                 "    (FLT_EVAL_METHOD != 0 && FLT_EVAL_METHOD != 16) || \\\n"
@@ -636,7 +644,8 @@ functions_text(const policy_image *image, bool with_sampling)
     return text;
 }
 
-// What a header declares, as text.
+// Returns the declarations and definitions of a header as text, without the guard; the caller frees
+// it.
 static char *
 body_text(writer *w, const char *math, const char *arrays, const char *functions)
 {
@@ -653,9 +662,10 @@ body_text(writer *w, const char *math, const char *arrays, const char *functions
     return text;
 }
 
-// Writes body, which a source file takes once. The guard's value is its checksum: with none, a
-// header of the same name would take this one's place without a word. NAME_POLICY_H was the guard
-// of earlier headers, without a value: under that name this one would drop them so.
+// Writes body with a guard, so that a source file includes it once. The value of the guard is a
+// checksum of body: without it, a different header with the same name would silently be skipped.
+// The guard is not called NAME_POLICY_H, because earlier headers have a guard of that name without
+// a value and would be skipped, too.
 static void
 guarded_write(FILE *out, const char *name, const char *body)
 {

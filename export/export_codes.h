@@ -6,12 +6,14 @@
 
 #include "policy/policy_math.h"
 
-// How an exported header makes codes of a row of floats, with the bits of policy_affine_of and
-// policy_round (policy_math.h). Cut into parts as export_robot.h is.
+// The functions with which an exported header quantises a row of floats, with the bits of
+// policy_affine_of and policy_round (policy_math.h). The build divides this file into parts, as it
+// does export_robot.h.
 //
-// POLICY_SOFT_FLOAT: of a RISC-V that multiplies integers and has no floats (export_c99.c).
+// POLICY_SOFT_FLOAT is defined for a RISC-V that multiplies integers and has no floats
+// (export_c99.c).
 
-// Returns the largest of x[n] and 0, without NaN. Floats that are not negative are ordered as
+// Returns the largest of x[n] and 0, without NaN. Floats that are not negative have the order of
 // their bits as integers, and NaN comes after them.
 static inline float
 export_highest(const float *x, uint32_t n)
@@ -32,7 +34,8 @@ export_highest(const float *x, uint32_t n)
     return highest;
 }
 
-// Returns the smallest of x[n] and 0: negative floats are ordered by their bits without the sign.
+// Returns the smallest of x[n] and 0, without NaN. Negative floats have the order of their bits
+// without the sign.
 static inline float
 export_lowest(const float *x, uint32_t n)
 {
@@ -93,9 +96,10 @@ export_multiply(float a, float b)
 #endif
 }
 
-// Writes q[n], the codes of x[n] minus their zero point, in -255..255; x[n] has the range lo to
-// hi. Returns the scale. The sum has ulp 1, so its bits count up with the rounded product
-// (policy_round); a code above 511 comes from a number below lo, NaN or infinity.
+// Writes q[n], the codes of x[n] minus their zero point, in -255..255, where x[n] has the range lo
+// to hi. Returns the scale. The unit in the last place of the sum is 1, so its bits count up with
+// the rounded product (policy_round); a code above 511 comes from a number below lo, NaN or
+// infinity.
 static inline float
 export_codes(const float *x, uint32_t n, float lo, float hi, int16_t *q)
 {

@@ -1,4 +1,4 @@
-// The contract of an imported policy as macros of an exported header.
+// Writes the contract of an imported policy as macros of an exported header.
 #include "export/export_contract.h"
 
 #include <ctype.h>
@@ -7,7 +7,7 @@
 
 #include "policy/policy_contract.h"
 
-#define STRING_BYTES_MAX 4000 // C99 promises 4095 characters in a string
+#define STRING_BYTES_MAX 4000 // every C99 compiler accepts strings of 4095 characters
 
 static void
 macro_name(const policy_contract_entry *entry, char out[POLICY_CONTRACT_KEY_MAX + 1])
@@ -33,7 +33,8 @@ is_first(const policy_image *image, const policy_contract_entry *entry, const ch
     return true;
 }
 
-// Three octal digits end an escape, whatever follows.
+// Writes a C string. Three octal digits end an escape, so the next character cannot become part of
+// it.
 static void
 string_write(FILE *out, const char *text, size_t length)
 {

@@ -7,7 +7,8 @@
 
 // Writes the contract of an imported policy (policy/policy_contract.h) into an exported header: a
 // macro with a string for each entry, UPPER_METADATA_KEY. The key is in capitals, with underscores
-// for what no name of C may have; of two keys with the same macro only the first has one.
+// for characters that a C name cannot have. If two keys give the same macro, only the first one is
+// written.
 //
 // Threads: any. Owns: nothing.
 void export_contract_write(FILE *out, const policy_image *image, const char *upper);

@@ -14,11 +14,11 @@
 #define INPUTS_MAX 3
 #define NAME_BYTES 24
 
-// Everything below model is allocated piece by piece, so that protobuf-c's own function for
-// messages that were read frees it.
+// Each part of model is an allocation of its own, because protobuf-c's function for unpacked
+// messages frees the model.
 struct export_graph {
     Onnx__ModelProto *model;
-    uint64_t names; // made up so far
+    uint64_t names; // count of names that name_new has made
 };
 
 static char *
@@ -28,7 +28,8 @@ text_copy(const char *text)
     return memcpy(oct_alloc(bytes), text, bytes);
 }
 
-// Room for one more pointer in a list of count. It grows to powers of two.
+// Appends a pointer to a list of *count pointers and returns the list, whose capacity grows in
+// powers of two.
 static void *
 list_add(void *list, size_t *count, void *item)
 {

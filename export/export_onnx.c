@@ -1,6 +1,7 @@
-// Exports a policy as ONNX, with the operations of policy_math.h in the same order. ONNX operations
-// that may round differently (Tanh, Elu, LayerNormalization) are avoided: they would change a
-// quantised code.
+// Exports a policy as ONNX. Each operation of policy_math.h and policy_ref.c becomes one node, in
+// the same order. ONNX operations that a runtime may round differently (Tanh, Elu,
+// LayerNormalization) are not used: the next layer would quantise another number, and one different
+// code changes outputs by more than 1e-5.
 #include "export/export_onnx.h"
 
 #include <float.h>
@@ -15,14 +16,10 @@
 #include "policy/policy_contract.h"
 #include "policy/policy_draw.h"
 
-// The operations of policy_math.h and policy_ref.c, one node each, in their order. What ONNX has as
-// one operation but rounds as it likes (Tanh, Elu, LayerNormalization) is not used: the next layer
-// would quantise another number, and a code that flips is worth more than 1e-5.
-
-#define POWER_MIN (-126) // exponents that policy_exp_parts can meet
+#define POWER_MIN (-126) // smallest and largest exponent of policy_exp_parts
 #define POWER_MAX 127
 
-// The model, and constants that many layers use.
+// The model, and the names of constants that many layers use.
 typedef struct onnx {
     export_graph *graph;
     const policy_image *image;
@@ -30,8 +27,8 @@ typedef struct onnx {
     const char *one;
     const char *two;
     const char *codes_max;
-    const char *powers; // 2^POWER_MIN ..
-    const char *finite; // [batch][1], whether all numbers of the observation are; NULL: they are
+    const char *powers; // 2^POWER_MIN .. 2^POWER_MAX
+    const char *finite; // [batch][1], true for a finite observation; NULL: observations are bytes
     export_onnx_names names;
 } onnx;
 
@@ -74,7 +71,7 @@ cast(const onnx *o, const char *x, export_dtype to)
     return y;
 }
 
-// ReduceMin or ReduceMax over the numbers of a row, kept as a column.
+// Adds ReduceMin or ReduceMax along axis, whose length becomes 1.
 static const char *
 reduce(const onnx *o, const char *op, const char *x, int64_t axis)
 {
@@ -86,7 +83,7 @@ reduce(const onnx *o, const char *op, const char *x, int64_t axis)
 
 // ---- transcendentals of policy_math.h
 
-// policy_exp_parts: exp(r) - 1, and 2^n in *power.
+// Adds policy_exp_parts: returns exp(r) - 1 and sets *power to 2^n.
 static const char *
 exp_parts(const onnx *o, const char *x, const char **power)
 {
@@ -100,7 +97,7 @@ exp_parts(const onnx *o, const char *x, const char **power)
         p = op2(o, "Add", op2(o, "Mul", p, r), constant(o, terms[i]));
     }
     const char *index = cast(o, op2(o, "Sub", n, constant(o, (float)POWER_MIN)), EXPORT_S64);
-    // NaN casts to anything; the result is NaN for it in any case.
+    // The cast of NaN is undefined, so the index is clipped. The result is NaN with any power.
     const int64_t ends[2] = {0, POWER_MAX - POWER_MIN};
     const char *first = export_graph_tensor(o->graph, EXPORT_S64, &ends[0], 8, NULL, 0);
     const char *last = export_graph_tensor(o->graph, EXPORT_S64, &ends[1], 8, NULL, 0);
@@ -148,7 +145,7 @@ activate(const onnx *o, policy_activation activation, const char *x)
 
 // ---- layer norm
 
-// The sums of the rows of x[batch][n], element i into lane i mod 16, then the lanes as a tree.
+// Adds the sums of the rows of x[batch][n]: element i into lane i mod 16, then the lanes as a tree.
 static const char *
 row_sum(const onnx *o, const char *x, uint32_t n)
 {
@@ -182,8 +179,8 @@ layer_norm(const onnx *o, uint32_t l, const char *y)
     const char *d = op2(o, "Sub", y, op2(o, "Div", row_sum(o, y, n), count));
     const char *variance = op2(o, "Div", row_sum(o, op2(o, "Mul", d, d), n), count);
     const char *deviation = op1(o, "Sqrt", op2(o, "Add", variance, constant(o, POLICY_NORM_EPS)));
-    // 2 / (2 s) has the bits of 1 / s, but onnxruntime does not make d / s of it and a product:
-    // that is rounded once instead of twice.
+    // 2 / (2 s) has the bits of 1 / s. onnxruntime would merge 1 / s and the next product into d /
+    // s, which is rounded once instead of twice.
     const char *inverse = op2(o, "Div", o->two, op2(o, "Add", deviation, deviation));
     y = op2(o, "Mul", d, inverse);
     y = op2(o, "Mul", y, row_of_floats(o, o->image->gain[l], n));
@@ -192,7 +189,6 @@ layer_norm(const onnx *o, uint32_t l, const char *y)
 
 // ---- layers
 
-// A convolution sees the maps of a batch, channels first as ONNX has them.
 static const char *
 reshape(const onnx *o, const char *x, const int64_t *shape, size_t rank)
 {
@@ -209,7 +205,8 @@ transpose(const onnx *o, const char *x, const int64_t order[4])
     return y;
 }
 
-// Elements of size bytes, [outputs][inputs] to [inputs][outputs], as MatMul wants them.
+// Adds weights of size bytes each, transposed from [outputs][inputs] to [inputs][outputs] for
+// MatMul.
 static const char *
 weights_transposed(const onnx *o, const policy_layer *layer, const void *from, size_t size,
                    export_dtype dtype)
@@ -228,8 +225,8 @@ weights_transposed(const onnx *o, const policy_layer *layer, const void *from, s
     return name;
 }
 
-// Elements of size bytes, [filters][kernel][kernel][channels] to
-// [filters][channels][kernel][kernel].
+// Adds weights of size bytes each, transposed from [filters][kernel][kernel][channels] to
+// [filters][channels][kernel][kernel] for Conv.
 static const char *
 kernels_transposed(const onnx *o, const policy_conv *conv, const void *from, size_t size,
                    export_dtype dtype)
@@ -248,7 +245,7 @@ kernels_transposed(const onnx *o, const policy_conv *conv, const void *from, siz
     return name;
 }
 
-// Weights as the operation of the layer wants them.
+// Adds weights in the order of the layer's operation.
 static const char *
 weights_ordered(const onnx *o, const policy_layer *layer, const void *from, size_t size,
                 export_dtype dtype)
@@ -270,7 +267,7 @@ code_weights(const onnx *o, uint32_t l)
     return name;
 }
 
-// The codes of one kind as floats: scale 1, so that they stay integers.
+// Converts codes to floats with scale 1, so that they stay whole numbers.
 static const char *
 dequantize(const onnx *o, const char *codes, export_dtype dtype)
 {
@@ -279,7 +276,8 @@ dequantize(const onnx *o, const char *codes, export_dtype dtype)
                export_graph_tensor(o->graph, dtype, &zero, 1, NULL, 0));
 }
 
-// W x: [batch][outputs]; of a convolution [batch][places][filters].
+// Adds W x: [batch][outputs], or for a convolution [batch][positions][filters]. Conv reads maps
+// with channels first, and policies have channels last.
 static const char *
 products(const onnx *o, const policy_layer *layer, const char *x, const char *weights)
 {
@@ -294,7 +292,7 @@ products(const onnx *o, const policy_layer *layer, const char *x, const char *we
     return reshape(o, transpose(o, op2(o, "Conv", x, weights), last), places, 3);
 }
 
-// policy_round, as floats: INT32_MIN for NaN and what is out of range.
+// Adds policy_round as a float: INT32_MIN for NaN and numbers out of range.
 static const char *
 round_of(const onnx *o, const char *v)
 {
@@ -302,7 +300,8 @@ round_of(const onnx *o, const char *v)
     return op3(o, "Where", is_in_range, op1(o, "Round", v), constant(o, -0x1p31f));
 }
 
-// policy_affine_of and row_quantize, then the sums of products of integers.
+// Adds policy_affine_of and the quantisation of a row, then the sums of integer products and their
+// scale.
 static const char *
 products_integer(const onnx *o, uint32_t l, const char *x)
 {
@@ -359,7 +358,8 @@ layer_of(const onnx *o, uint32_t l, const char *x)
 
 // ---- heads
 
-// The name of an output beside the action: the usual one, unless the contract gave it away.
+// Returns the name of another output than the action: the usual one, unless the contract gives that
+// name to the input or the action.
 static const char *
 output_name(const onnx *o, const char *usual)
 {
@@ -376,7 +376,7 @@ output_name(const onnx *o, const char *usual)
     return usual;
 }
 
-// The output of that name: x, and NaN in the rows of observations that are refused.
+// Adds the output of that name: x, but NaN in rows whose observation is not finite.
 static void
 output_floats(const onnx *o, const char *name, const char *x)
 {
@@ -387,7 +387,7 @@ output_floats(const onnx *o, const char *name, const char *x)
     }
 }
 
-// The action of a discrete policy: [batch], the index of the largest of x.
+// Adds the action of a discrete policy: [batch], the index of the largest number of x.
 static void
 arg_max(const onnx *o, const char *x)
 {
@@ -403,7 +403,7 @@ arg_max(const onnx *o, const char *x)
     }
 }
 
-// ReduceSum over the last axis of x [batch][actions][atoms].
+// Adds ReduceSum over the last axis of x [batch][actions][atoms].
 static const char *
 atoms_sum(const onnx *o, const char *x)
 {
@@ -431,7 +431,7 @@ head_atoms(const onnx *o, const char *y)
     free(support);
 }
 
-// policy_direct_action of y. Dimensions without bounds keep their numbers.
+// Adds policy_direct_action of y. An infinite bound becomes the largest float.
 static const char *
 bounded(const onnx *o, const char *y)
 {
@@ -467,8 +467,8 @@ head_box(const onnx *o, const char *y)
     output_floats(o, o->names.action, op2(o, "Min", op2(o, "Max", a, low), high));
 }
 
-// What a caller needs to draw actions of its own: outputs "mean" and "log_std" of a Gaussian. Gives
-// the means.
+// Adds the outputs "mean" and "log_std" of a Gaussian, with which a program can sample actions.
+// Returns the means.
 static const char *
 head_gaussian(const onnx *o, const char *y)
 {
@@ -490,7 +490,7 @@ head_gaussian(const onnx *o, const char *y)
     return mean;
 }
 
-// The softmax of logits as output "probabilities".
+// Adds the softmax of logits as output "probabilities".
 static void
 head_softmax(const onnx *o, const char *y)
 {
@@ -539,8 +539,8 @@ head_of(const onnx *o, const char *y)
 
 // ---- the model
 
-// Whether each row of x has finite numbers only, as a column: by comparisons, which NaN loses.
-// ReduceMin alone may pass over NaN.
+// Adds a column that is true for each row of x whose numbers are all finite. It compares first,
+// because comparisons with NaN are false, while ReduceMin alone may ignore NaN.
 static const char *
 rows_finite(const onnx *o, const char *x)
 {
@@ -574,7 +574,8 @@ powers_of_two(const onnx *o)
     return row_of_floats(o, powers, OCT_COUNTOF(powers));
 }
 
-// Texts of protobuf are UTF-8; these are made ASCII.
+// Adds a text as metadata. Texts of protobuf are UTF-8; other characters than printable ASCII
+// become underscores.
 static void
 note_text(const onnx *o, const char *key, const char *text)
 {
@@ -599,8 +600,9 @@ contract_note(const onnx *o, const policy_contract_entry *entry)
     free(text);
 }
 
-// The name of a tensor as the contract has it. Names that the graph makes up, and those that
-// output_name falls back on, begin with policy_.
+// out = the name of a tensor in the contract, or the usual one if the contract has none. Names with
+// policy_ are not taken, because names of export_graph_op and the alternatives of output_name begin
+// with it.
 static void
 name_take(const policy_image *image, const char *key, const char *usual,
           char out[POLICY_CONTRACT_KEY_MAX + 1])

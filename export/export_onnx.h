@@ -4,23 +4,24 @@
 #include "policy/policy_contract.h"
 #include "policy/policy_format.h"
 
-// The discrete action where an observation has a number that is not finite; no table has such an
-// index, from either end. All other outputs are NaN there.
+// Exports a policy as an ONNX model (opset 13). Its input is observation [batch][n]; its outputs
+// are action ([batch] of int64, or [batch][dimensions]) and outputs [batch][m].
+// docs/internals/exports.md lists the operations of each layer.
+//
+// Threads: any. Exactness: INT8 and INT4 quantise with the operations of policy_math.h in their
+// order. Integer products are added as floats, which is exact up to 518 inputs, and for more inputs
+// unless a sum exceeds 2^24.
+
+// The discrete action for an observation with a number that is not finite. No table has this index,
+// not even counted from its end. All other outputs are NaN then.
 #define EXPORT_ACTION_NONE INT32_MIN
 
-// A policy as an ONNX model (opset 13): observation [batch][n] in, outputs [batch][m] and action
-// ([batch] of int64, or [batch][dimensions]) out. docs/internals/exports.md says what each layer
-// becomes.
-//
-// Threads: any. Exactness: INT8 and INT4 quantise in our order of operations; the integer products
-// are added as floats, which is exact up to 518 inputs and beyond unless sums pass 2^24.
-
-// action_repeat: control steps of an action in training, for the metadata; 0: not known, and left
-// out. *out is malloc'd, the caller frees it.
+// Writes the model. action_repeat, for the metadata, is the count of control steps for which
+// training held an action; 0: not known and not written. The caller frees *out with free.
 void export_onnx(uint8_t **out, size_t *length, const policy_image *image, uint32_t action_repeat);
 
-// Names of the model's input and of its first output, the action: those of the model that the
-// policy was imported from (an action's name only for a box), else "observation" and "action".
+// The names of the model's input and of its first output, the action: those of the model from which
+// the policy was imported (for the action only if it is a box), else "observation" and "action".
 typedef struct export_onnx_names {
     char input[POLICY_CONTRACT_KEY_MAX + 1];
     char action[POLICY_CONTRACT_KEY_MAX + 1];

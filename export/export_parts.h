@@ -3,13 +3,13 @@
 
 #include <stddef.h>
 
-// The functions, structs and macros of export_robot.h and what it lists as text, made by
-// export_parts.py when this is built.
+// The functions, structs and macros of export_robot.h and of the files that it lists, as text.
+// export_parts.py makes this table during the build.
 //
-// Threads: any, constant.
+// Threads: any; the table is constant.
 typedef struct export_part {
-    const char *name;
-    const char *text;
+    const char *name; // the identifier that the part defines
+    const char *text; // its source, with the comment above it
 } export_part;
 
 extern const export_part export_parts[];

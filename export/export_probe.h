@@ -6,9 +6,9 @@
 #include <string.h>
 
 // Parts of the self test of an exported header: checks that a compiler and a processor compute
-// floats as written, observations that need no table, and a checksum of the results. Cut into
-// parts as export_robot.h is; export_self_test.c computes the expected checksum with the same
-// functions.
+// floats as written, a generator of observations, and a checksum of the results. The build divides
+// this file into parts, as it does export_robot.h. export_self_test.c computes the expected
+// checksum with the same functions.
 
 // The variables are volatile so that the processor computes the result, not the compiler.
 static inline int
@@ -28,8 +28,8 @@ export_rounds_products(void)
     return x * x + y == 0.0f;
 }
 
-// Returns that sum rounded once. (A library's fmaf that computes in double passes the check; its
-// bits are nearly always right.)
+// Returns 1 if fmaf rounds only its result: the sum of export_rounds_products is then 2^-24. (A
+// library's fmaf that computes in double passes the check; its bits are nearly always right.)
 static inline int
 export_fmaf_is_fused(void)
 {
@@ -46,7 +46,7 @@ export_test_random(uint32_t *state)
     return *state >> 8;
 }
 
-// x[n] of row 0, 1, ..: in -2^(row - 6) .. 2^(row - 6), exact.
+// Writes x[n] of row 0, 1, ...: exact numbers in -2^(row - 6) .. 2^(row - 6).
 static inline void
 export_test_floats(uint32_t *state, uint32_t row, uint32_t n, float *x)
 {
@@ -59,7 +59,7 @@ export_test_floats(uint32_t *state, uint32_t row, uint32_t n, float *x)
     }
 }
 
-// The same for bytes, with fewer bits in every second row.
+// Writes x[n] of row 0, 1, ...: bytes, with fewer bits in every second row.
 static inline void
 export_test_bytes(uint32_t *state, uint32_t row, uint32_t n, uint8_t *x)
 {
@@ -68,7 +68,7 @@ export_test_bytes(uint32_t *state, uint32_t row, uint32_t n, uint8_t *x)
     }
 }
 
-// FNV-1a over count words of 32 bits, lowest byte first. All NaNs count as the same.
+// Returns the FNV-1a hash of count words of 32 bits, lowest byte first. All NaNs count as the same.
 static inline uint32_t
 export_test_hash(uint32_t hash, const void *words, uint32_t count)
 {

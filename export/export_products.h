@@ -8,11 +8,11 @@
 #include "export/export_codes.h"
 #include "policy/policy_half.h"
 
-// How an exported header multiplies a layer's weights by its inputs. Cut into parts as
-// export_robot.h is.
+// The functions with which an exported header multiplies a layer's weights by its inputs. The build
+// divides this file into parts, as it does export_robot.h.
 //
-// POLICY_SMLAD: of an Arm core with the DSP extension, whose intrinsics arm_acle.h has
-// (export_c99.c).
+// POLICY_SMLAD is defined for an Arm core with the DSP extension, whose intrinsics are in
+// arm_acle.h (export_c99.c).
 
 // Returns an output from the sum of its products, the scale of the inputs, its own scale and its
 // bias.
@@ -63,8 +63,9 @@ export_two(const int16_t *at)
 }
 #endif
 
-// export_add_pair for the pairs w and more. Cores with the DSP extension multiply two inputs by two
-// halves of a register at once: halves are pairs, and SXTB16 leaves the second codes of both.
+// Does export_add_pair for the pairs w and more. Cores with the DSP extension multiply two inputs
+// by the two halves of a register at once. The halves are pairs, and SXTB16 keeps the second codes
+// of both.
 static inline void
 export_add_pairs(const int16_t *w, const int16_t *more, const int16_t *q, uint32_t n, int32_t *sums)
 {
@@ -151,8 +152,8 @@ export_dense_int8(const int16_t *w, const float *scales, uint32_t step, const fl
     }
 }
 
-// The same with W as nibbles: a row has I codes in -7..7, stored as code + 8, two in a byte, the
-// first in the low half, and a multiplier for every 32 codes.
+// y[O] = W q + bias, with W as nibbles: a row has I codes in -7..7, stored as code + 8, two in a
+// byte, the first in the low half, and a multiplier for every 32 codes. Output j has scales[j].
 static inline void
 export_dense_int4(const uint8_t *w, const uint8_t *multipliers, const float *scales,
                   const float *bias, const int16_t *q, float scale, uint32_t I, uint32_t O,
@@ -197,6 +198,7 @@ export_dense_fp32(const float *w, const float *bias, const float *x, uint32_t I,
     }
 }
 
+// y[O] = W x + bias, W [O][I] of bf16: four chains of fused multiply-adds for each output.
 static inline void
 export_dense_bf16(const uint16_t *w, const float *bias, const float *x, uint32_t I, uint32_t O,
                   float *y)
@@ -218,6 +220,7 @@ export_dense_bf16(const uint16_t *w, const float *bias, const float *x, uint32_t
     }
 }
 
+// y[O] = W x + bias, W [O][I] of fp16: four chains of fused multiply-adds for each output.
 static inline void
 export_dense_fp16(const uint16_t *w, const float *bias, const float *x, uint32_t I, uint32_t O,
                   float *y)

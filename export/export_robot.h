@@ -8,17 +8,18 @@
 #include "policy/policy_draw.h"
 #include "policy/policy_math.h"
 
-// What an exported header computes with: C99, no allocation, no state. The build cuts this file,
+// The functions of an exported header: C99, no allocation, no state. The build divides this file,
 // export_codes.h, export_products.h, export_probe.h, policy_math.h, policy_draw.h and policy_half.h
-// into their functions (export_parts.py); export_c99.c writes those that a policy needs into its
-// header, under the name of the policy. So this is the source that runs on the robot, and it is
-// compiled and checked here like any other.
+// into their functions (export_parts.py), and export_c99.c writes those that a policy needs into
+// its header, with the policy's name. So this is the source that runs on the robot, and it is
+// compiled and checked here like any other source.
 //
-// Bits (contract 3): integer sums are exact in any order. Codes are kept less their zero point, so
-// that no sum of the weights has to be subtracted afterwards; it is the same integer. An int may
-// have 16 bits: what needs more is of int32_t.
-// Each function stands alone between empty lines; a comment above it goes with it.
+// Bits (contract 3): integer sums are exact in any order. Codes are stored minus their zero point,
+// so that no sum of the weights has to be subtracted afterwards; the result is the same integer. An
+// int may have 16 bits, so numbers that need more are int32_t.
+// Each function is between empty lines, and the comment above it is exported with it.
 
+// Returns 1 if all numbers of x[n] are finite.
 static inline int
 export_is_finite(const float *x, uint32_t n)
 {
@@ -30,6 +31,7 @@ export_is_finite(const float *x, uint32_t n)
     return 1;
 }
 
+// Subtracts the means from an observation x[n] and multiplies by the inverse deviations.
 static inline void
 export_normalise(const float *mean, const float *inverse, uint32_t n, float *x)
 {
@@ -38,7 +40,7 @@ export_normalise(const float *mean, const float *inverse, uint32_t n, float *x)
     }
 }
 
-// The sum of 16 lanes as a tree: each time lane i + lane i + half.
+// Returns the sum of 16 lanes as a tree: each time lane i + lane i + half.
 static inline float
 export_lanes_sum(float *lane)
 {
@@ -50,6 +52,7 @@ export_lanes_sum(float *lane)
     return lane[0];
 }
 
+// Scales y[n] to mean 0 and variance 1, then applies gain and offset.
 static inline void
 export_layer_norm(const float *gain, const float *offset, uint32_t n, float *y)
 {
@@ -92,6 +95,7 @@ export_row_elu(uint32_t n, float *y)
     }
 }
 
+// Returns the index of the largest number, the first of equals.
 static inline int32_t
 export_argmax(const float *y, uint32_t actions)
 {
@@ -102,7 +106,7 @@ export_argmax(const float *y, uint32_t actions)
     return (int32_t)best;
 }
 
-// Returns the mean of the support under softmax(logits); sums from atom 0 up.
+// Returns the mean of the support under softmax(logits). Sums begin with atom 0.
 static inline float
 export_atoms_mean(const float *logits, uint32_t atoms, float low, float step)
 {
@@ -118,6 +122,7 @@ export_atoms_mean(const float *logits, uint32_t atoms, float low, float step)
     return mean / mass;
 }
 
+// Returns the action with the largest expected value, the first of equals.
 static inline int32_t
 export_atoms_argmax(const float *y, uint32_t actions, uint32_t atoms, float low, float step)
 {
@@ -133,6 +138,7 @@ export_atoms_argmax(const float *y, uint32_t actions, uint32_t atoms, float low,
     return (int32_t)best;
 }
 
+// Maps the tanh of y[n] from [-1, 1] to [low, high].
 static inline void
 export_box(const float *y, const float *low, const float *high, uint32_t n, float *action)
 {
@@ -141,6 +147,7 @@ export_box(const float *y, const float *low, const float *high, uint32_t n, floa
     }
 }
 
+// Clips y[n] to [-1, 1] and maps it to [low, high].
 static inline void
 export_clip(const float *y, const float *low, const float *high, uint32_t n, float *action)
 {
@@ -149,6 +156,7 @@ export_clip(const float *y, const float *low, const float *high, uint32_t n, flo
     }
 }
 
+// Clips y[n] to [low, high].
 static inline void
 export_direct(const float *y, const float *low, const float *high, uint32_t n, float *action)
 {
@@ -157,7 +165,8 @@ export_direct(const float *y, const float *low, const float *high, uint32_t n, f
     }
 }
 
-// Samples Gaussians, squashed or clipped; returns their log-probability as policy_sample does.
+// Samples Gaussians, squashes them by tanh and maps them to [low, high]. Returns the
+// log-probability of the squashed numbers.
 static inline float
 export_draw_box(const float *mean, const float *log_std, const float *low, const float *high,
                 uint32_t n, policy_rng *rng, float *action)
@@ -170,6 +179,8 @@ export_draw_box(const float *mean, const float *log_std, const float *low, const
     return log_prob;
 }
 
+// Samples Gaussians, clips them to [-1, 1] and maps them to [low, high]. Returns the
+// log-probability before the clip.
 static inline float
 export_draw_clip(const float *mean, const float *log_std, const float *low, const float *high,
                  uint32_t n, policy_rng *rng, float *action)
@@ -181,6 +192,7 @@ export_draw_clip(const float *mean, const float *log_std, const float *low, cons
     return log_prob;
 }
 
+// Samples Gaussians and clips them to [low, high]. Returns the log-probability before the clip.
 static inline float
 export_draw_direct(const float *mean, const float *log_std, const float *low, const float *high,
                    uint32_t n, policy_rng *rng, float *action)

@@ -1,4 +1,4 @@
-// Writes the self test of a header, with the checksum that has to come out.
+// Writes the self test of a header, with the checksum that it expects.
 #include "export/export_self_test.h"
 
 #include <inttypes.h>
@@ -9,12 +9,12 @@
 #include "policy/policy_net.h"
 
 #define ROWS       16
-#define STATE      1u // of the generator of observations
-#define HASH_START 2166136261u
-#define RNG_SEED   1 // of the generator of draws
+#define STATE      1u          // first state of the generator of observations
+#define HASH_START 2166136261u // offset basis of FNV-1a
+#define RNG_SEED   1           // of the generator of samples
 #define RNG_STREAM 0
 
-// The checksum by the reference, which has the bits of all kernels.
+// Computes the checksum with the reference kernels, whose bits all kernels give.
 static uint32_t
 checksum_of(const policy_image *image, bool with_sampling)
 {
@@ -55,6 +55,7 @@ checksum_of(const policy_image *image, bool with_sampling)
     return hash;
 }
 
+// Writes the loop over observations, which makes the same calls as checksum_of.
 static void
 rows_write(FILE *out, const policy_spec *spec, bool with_sampling)
 {

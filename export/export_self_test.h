@@ -5,10 +5,10 @@
 
 #include "policy/policy_format.h"
 
-// The function NAME_self_test of an exported header, in words of its parts (export_c99.c): it acts
-// on a few observations of its own and compares a checksum of all outputs, actions and,
-// with_sampling, draws with that of policy_forward, policy_act and policy_sample, which is computed
-// here.
+// Writes the function NAME_self_test of an exported header, with the names of its parts
+// (export_c99.c). The function acts on a few generated observations and compares a checksum of all
+// outputs, actions and, with_sampling, samples with the checksum of policy_forward, policy_act and
+// policy_sample, which is computed here.
 //
 // Threads: any.
 void export_self_test_write(FILE *out, const policy_image *image, bool with_sampling);

@@ -1,4 +1,4 @@
-// The contract of an imported policy: a list of keys and texts, checked, read and written.
+// Checks, reads and writes the contract of an imported policy, a list of keys and texts.
 #include "policy/policy_contract.h"
 
 #include <stdlib.h>
@@ -8,6 +8,7 @@
 #include "common/oct_bytes.h"
 #include "common/oct_text.h"
 
+// Returns true if bytes are UTF-8 without zero bytes.
 static bool
 is_text(const uint8_t *bytes, size_t length)
 {
@@ -21,7 +22,7 @@ is_text(const uint8_t *bytes, size_t length)
     return true;
 }
 
-// Reads one entry. False: the bytes that are left do not begin with one.
+// Reads one entry. Returns false if the remaining bytes do not begin with an entry.
 static bool
 entry_read(oct_reader *reader, policy_contract_entry *out)
 {

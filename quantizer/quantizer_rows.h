@@ -13,8 +13,8 @@
 
 #define QUANTIZER_ROWS_LANES 16 // a sum adds element i to lane i mod 16, then the lanes as a tree
 
-// rows->search4 tries the multipliers 1 .. 15, with results in errors[0 .. 14], and one that is not
-// allowed: if that one is best, the scale is too small.
+// rows->search4 tries the multipliers 1 .. 15, with results in errors[0 .. 14], and a larger
+// multiplier, which is not allowed: if it is best, the scale is too small.
 #define QUANTIZER_SEARCH_COUNT  16
 #define QUANTIZER_SEARCH_BEYOND 20
 
