@@ -1,4 +1,32 @@
-// Decides when each actor is sent an acknowledgement, and sends it to that actor alone.
+// Decides when each actor is sent an acknowledgement, and sends it to that actor's connection
+// alone.
+//
+// What an ack means:
+// 1. An actor numbers its batches 1, 2, 3 … within a session and keeps each one until it is
+//    acknowledged.
+// 2. The table takes batch n of a session only after n - 1 (replay_dedupe.h). A repeated batch is a
+//    duplicate: it changes nothing and is acknowledged again.
+// 3. An ack names the highest contiguous sequence that the table holds. With --sync always, it
+//    names the sequence that the last finished generation holds (replay_disk_io.h), so that a power
+//    failure loses nothing that was acknowledged.
+// 4. A lost ack costs nothing, because it is repeated. A lost batch shows as a gap: the ack names
+//    the sequence before the gap, and the actor sends again from there.
+// 5. A restarted replay has another incarnation number. An actor that sees it sends again
+//    everything that it still holds.
+//
+// How an ack leaves:
+// 1. replay_acks_note marks a session. If its last ack is 2 ms old, the next one leaves at once;
+//    otherwise the session enters `due`, and a timer sends the acks of all due sessions.
+// 2. The ack of a session behind a relay enters that relay's list. The timer packs the list into
+//    one message, or more if one is not enough, at most every 5 ms.
+// 3. replay_acks_repeat visits all sessions and sends those that have had no ack for 200 ms (2 s
+//    once the ack was repeated).
+// 4. The timer runs only while something is due.
+//
+// A session's ack needs a connection that has presented the session's token (replay_acks_named). If
+// none has, the ack is dropped, and a repeated one reaches the connection that does so later.
+// Connections are found by session, by connection number and by last use; the last order decides
+// which one leaves when all slots are taken.
 #include "replay/replay_acks_io.h"
 
 #include <stdbool.h>
@@ -12,64 +40,65 @@
 #include "proto/wire_gather.h"
 
 #define MS            1000000ull
-#define PERIOD_MS_MIN 2
-#define REPEAT_NS     (200 * MS)
-#define AGAIN_NS      (2000 * MS)
-#define CREDIT_MAX    64
-#define GATHER_NS     (5 * MS)
+#define PERIOD_MS_MIN 2           // between two acks to one session
+#define REPEAT_NS     (200 * MS)  // of an ack, the first time
+#define AGAIN_NS      (2000 * MS) // and every later time
+#define CREDIT_MAX    64          // batches: the most that an ack allows
+#define GATHER_NS     (5 * MS)    // between two messages to one relay
 #define NO_SESSION    UINT32_MAX
-#define ACK_BYTES_MAX 64
-#define ROOM_LEAST    64u
+#define ACK_BYTES_MAX 64  // of one packed ack
+#define ROOM_LEAST    64u // slots of a table that grows for the first time
 
+// A session of the table, by its index there.
 struct ack_state {
-    uint64_t sent_ns;
-    uint64_t sequence; // sent last
-    uint32_t place;    // among the peers, where it was last found
-    uint32_t relay;    // that its batches come through, plus 1; 0: none
-    uint32_t next;     // due at the same relay, NO_SESSION: the last
-    bool is_due;       // it is in replay_acks.due
-    bool is_repeated;  // what it was told last, since its last batch
-    bool is_held;      // it was told to send nothing now
-    bool is_at_relay;  // it is due there
+    uint64_t sent_ns;  // when its last ack was sent, by oct_clock_ns; 0: never
+    uint64_t sequence; // in the last ack
+    uint32_t place;    // index in peers[] where the last lookup found the session; may be stale
+    uint32_t relay;    // number of the relay that its batches come through; 0: none
+    uint32_t next; // index of the next session due at the same relay; NO_SESSION: this is the last
+    bool is_due;   // its index is in replay_acks.due
+    bool is_repeated; // the last ack was repeated after the session's last batch
+    bool is_held;     // the last ack gave no credit
+    bool is_at_relay; // it is in the list of its relay
 };
 
-// A relay, and the sessions that are due there.
+// A relay, and the list of sessions that are due there.
 struct ack_relay {
-    uint64_t id; // 0: free
-    uint32_t peer;
-    uint32_t first; // NO_SESSION: none
-    uint64_t sent_ns;
+    uint64_t id;      // random, chosen by the relay
+    uint32_t peer;    // its connection
+    uint32_t first;   // first session of the list; NO_SESSION: the list is empty
+    uint64_t sent_ns; // last message
 };
 
-// Who gets a session's acks.
+// A connection that asked for the acks of a session.
 struct ack_peer {
-    wire_claim claim; // what it said
-    bool is_admitted; // and may have
-    uint32_t peer;
+    wire_claim claim; // as the connection sent it
+    bool is_admitted; // the claim's token is valid: it receives the acks
+    uint32_t peer;    // number of the connection
 };
 
-// The groups of replay_acks.used: each by last use, the oldest first.
+// Groups of replay_acks.used. Each is ordered by last use, the oldest first.
 static const oct_places_key admitted = {0, 1}, stranger = {0, 2};
 
 struct replay_acks {
     net_loop *loop;
     net_post *post;
-    net_timer *timer; // runs only while something is due
+    net_timer *timer; // NULL: nothing is due
     const replay_table *table;
     const replay_disk *disk;
     uint64_t incarnation;
-    uint64_t bytes;
-    uint32_t state_room, due_count;
-    struct ack_state *state; // [state_room]
-    uint32_t *due;           // [state_room]
+    uint64_t bytes;                 // of acks sent
+    uint32_t state_room, due_count; // slots of state and due; sessions in due
+    struct ack_state *state;        // [state_room], by index in the table
+    uint32_t *due;                  // [state_room] indices of sessions
     uint32_t peer_count, peer_room;
-    struct ack_peer *peers; // [peer_room]
-    oct_places *by_session; // peers that are admitted
-    oct_places *by_connection;
-    oct_places *used;
-    uint32_t relay_count; // places ever used
+    struct ack_peer *peers;    // [peer_room]
+    oct_places *by_session;    // indices in peers[] of admitted peers, one for each session
+    oct_places *by_connection; // indices in peers[] of all peers
+    oct_places *used;          // indices in peers[] in the two groups above
+    uint32_t relay_count;      // slots that were ever used
     struct ack_relay relays[REPLAY_RELAYS_MAX];
-    wire_gatherer gatherer; // of the relay that is sent to now
+    wire_gatherer gatherer; // for the relay that is being sent to
 };
 
 replay_acks *
@@ -103,7 +132,7 @@ replay_acks_destroy(replay_acks *acks)
     }
 }
 
-// Twice as many, zeroed, and at least count.
+// Doubles an array, to at least count elements. The new ones are zero. Returns the new size.
 static uint32_t
 room_grow(void **memory, uint32_t room, uint32_t count, size_t bytes)
 {
@@ -117,7 +146,7 @@ room_grow(void **memory, uint32_t room, uint32_t count, size_t bytes)
     return larger;
 }
 
-// Room for the state of a session; its places are given without gaps.
+// Grows the arrays so that a session with this index fits. The table assigns indices without gaps.
 static void
 states_reserve(replay_acks *acks, uint32_t index)
 {
@@ -150,7 +179,7 @@ replay_acks_set_disk(replay_acks *acks, const replay_disk *disk)
     acks->disk = disk;
 }
 
-// What a session is told.
+// The sequence that a session's ack names.
 static uint64_t
 sequence_of(const replay_acks *acks, uint32_t index, const replay_session *session)
 {
@@ -175,14 +204,14 @@ peer_is_of(const struct ack_peer *peer, uint64_t session, uint32_t actor_id)
     return peer->is_admitted && peer->claim.session == session && peer->claim.actor_id == actor_id;
 }
 
-// The place of a session; OCT_PLACES_NONE: it has none.
+// Returns the index of the peer that receives a session's acks, or OCT_PLACES_NONE.
 static uint32_t
 peer_find(const replay_acks *acks, uint64_t session, uint32_t actor_id)
 {
     return oct_places_first(acks->by_session, (oct_places_key){actor_id, session});
 }
 
-// One that is admitted is the only one of its session that is: who was before becomes a stranger.
+// Stores a peer in a slot. A session has one admitted peer: the one before becomes unadmitted.
 static void
 peer_set(replay_acks *acks, uint32_t place, const struct ack_peer *peer)
 {
@@ -203,14 +232,15 @@ peer_set(replay_acks *acks, uint32_t place, const struct ack_peer *peer)
                    place);
 }
 
-// A place for one more, or what may go for it; OCT_PLACES_NONE: nothing may.
+// Returns a slot for a peer: a new one, or the slot of a peer that gives way. OCT_PLACES_NONE: no
+// peer may give way.
 static uint32_t
 peer_room(replay_acks *acks, uint32_t peer, bool is_admitted)
 {
     uint32_t place = oct_places_first(acks->by_connection, (oct_places_key){0, peer});
     for (; place != OCT_PLACES_NONE; place = oct_places_next(acks->by_connection, place)) {
         if (is_admitted || !acks->peers[place].is_admitted) {
-            return place; // a connection has one name: the newest
+            return place; // a connection has one claim of each kind: the newest
         }
     }
     if (acks->peer_count < REPLAY_SESSIONS_MAX) {
@@ -239,8 +269,9 @@ replay_acks_named(replay_acks *acks, uint32_t peer, const wire_claim *claim, boo
     }
 }
 
-// Under another key all are strangers again, and are looked at in the order in which they asked: of
-// a session that did so on several connections the last one is the living one.
+// With a new key no peer is admitted. All are verified in the order in which they asked, so if a
+// session asked on several connections, the last one is admitted, because the actor has left the
+// earlier ones.
 void
 replay_acks_admit(replay_acks *acks, replay_admit *admit)
 {
@@ -250,7 +281,8 @@ replay_acks_admit(replay_acks *acks, replay_admit *admit)
         peer.is_admitted = false;
         peer_set(acks, place, &peer);
     }
-    for (uint32_t left = acks->peer_count; left > 0; left--) { // each goes behind the others
+    // peer_set moves each one to the end of its group.
+    for (uint32_t left = acks->peer_count; left > 0; left--) {
         place = oct_places_first(acks->used, stranger);
         struct ack_peer peer = acks->peers[place];
         peer.is_admitted = replay_admit_check(admit, &peer.claim);
@@ -258,6 +290,7 @@ replay_acks_admit(replay_acks *acks, replay_admit *admit)
     }
 }
 
+// Returns the peer that receives the session's acks, NULL if there is none.
 static struct ack_peer *
 peer_of(replay_acks *acks, uint32_t index, const replay_session *session)
 {
@@ -269,7 +302,7 @@ peer_of(replay_acks *acks, uint32_t index, const replay_session *session)
     return state->place != OCT_PLACES_NONE ? &acks->peers[state->place] : NULL;
 }
 
-// What a session is told now. Notes that it was.
+// Makes the ack of a session, and records that it was sent.
 static wire_ack
 ack_make(replay_acks *acks, uint32_t index, const replay_session *session, uint64_t now_ns)
 {
@@ -289,7 +322,7 @@ ack_make(replay_acks *acks, uint32_t index, const replay_session *session, uint6
 
 static void timer_run(replay_acks *acks);
 
-// To the session itself; that of a relay is only noted as due.
+// Sends a session's ack. Behind a relay the ack only becomes due.
 static void
 ack_send(replay_acks *acks, uint32_t index, uint64_t now_ns)
 {
@@ -309,7 +342,7 @@ ack_send(replay_acks *acks, uint32_t index, uint64_t now_ns)
     wire_ack ack = ack_make(acks, index, session, now_ns);
     struct ack_peer *peer = peer_of(acks, index, session);
     if (!peer) {
-        return; // it has not said so yet: one of the repeated ones is for it
+        return; // a repeated ack will reach the connection that asks later
     }
     oct_places_put(acks->used, admitted, acks->state[index].place);
     size_t length = wire_ack_size(&ack);
@@ -329,7 +362,7 @@ gathered_send(replay_acks *acks, const struct ack_relay *relay)
     acks->bytes += length;
 }
 
-// All that are due at one relay, in as many messages as they need.
+// Sends all acks that are due at a relay, in as few messages as hold them.
 static void
 relay_send(replay_acks *acks, struct ack_relay *relay, uint64_t now_ns)
 {
@@ -352,7 +385,7 @@ relay_send(replay_acks *acks, struct ack_relay *relay, uint64_t now_ns)
     gathered_send(acks, relay);
 }
 
-// Everything due was held back for at most one period. False: nothing is left.
+// Sends the lists of all relays whose last message is old enough. Returns false if no list is left.
 static bool
 relays_flush(replay_acks *acks, uint64_t now_ns)
 {
@@ -393,7 +426,8 @@ timer_run(replay_acks *acks)
     }
 }
 
-// A session comes another way than before. What was due there is not lost: acks are cumulative.
+// The session's batches arrive by another way. Removing its due ack loses nothing, because acks are
+// cumulative.
 static void
 relay_change(replay_acks *acks, uint32_t session, uint32_t relay)
 {
@@ -441,8 +475,8 @@ replay_acks_find_relay(const replay_acks *acks, uint64_t relay)
     return 0;
 }
 
-// A place for one more: a new one, or that of one whose connection has ended; REPLAY_RELAYS_MAX:
-// there is none. A relay says its name only when it connects, so that one that is there keeps its.
+// Returns a free slot, or the slot of a relay whose connection has ended; REPLAY_RELAYS_MAX if
+// there is none. A connected relay keeps its slot: it introduces itself only once per connection.
 static uint32_t
 relay_room(replay_acks *acks)
 {
@@ -466,7 +500,7 @@ replay_acks_relay(replay_acks *acks, uint32_t peer, uint64_t relay)
 {
     uint32_t known = replay_acks_find_relay(acks, relay);
     if (known != 0) {
-        acks->relays[known - 1].peer = peer; // it has connected again
+        acks->relays[known - 1].peer = peer; // the relay has connected again
         return OCT_OK;
     }
     uint32_t place = relay_room(acks);

@@ -10,43 +10,57 @@
 #include "replay/replay_disk_io.h"
 #include "replay/replay_table.h"
 
-// When which actor is told what replay holds: soon after something changed, at most one ack every
-// 2 ms to an actor. It is repeated after 200 ms, since one may be lost, and then every 2 s; who was
-// told that there is no room hears within 200 ms that there is some. Each goes to that actor alone:
-// acks to all of N actors would be N * N of them. Those of sessions whose batches come through a
-// relay go back to it, together, every 5 ms.
+// Sends acknowledgements: informs each actor of the highest batch sequence that replay holds (with
+// --sync always: that is on the disk), so that the actor can free its copies.
 //
-// Threads: loop thread. Owns: its tables, which grow with sessions and peers, 52 and 160 bytes
-// each; nothing of what it is given; post, loop and table outlive it. Full: of the peers that are
-// not admitted, else of all, the one that was sent to longest ago is forgotten; of relays, one
-// whose connection has ended.
+// Timing. An actor gets an ack soon after its rows changed, but at most one every 2 ms. The last
+// ack is repeated after 200 ms, because a message can be lost, and every 2 s after that. An actor
+// whose last ack gave it no credit, because the table was full, learns within 200 ms that there is
+// room again.
+//
+// Addressing. An ack goes to one connection, never to all: N actors that each receive N acks would
+// cost N * N messages. Acks for sessions behind a relay are collected and sent to the relay every 5
+// ms.
+//
+// Memory grows with sessions (52 bytes each) and connections (160 bytes each). When the table of
+// connections is full, the connection that was sent to longest ago is dropped, unadmitted ones
+// first; an unadmitted one never replaces an admitted one. When the table of relays is full, a
+// relay whose connection has ended is dropped.
+//
+// Threads: the loop thread. The caller keeps loop, post and table alive for longer than this
+// object.
 #define REPLAY_RELAYS_MAX 256
 typedef struct replay_acks replay_acks;
 
 replay_acks *replay_acks_create(net_loop *loop, uint64_t incarnation);
-// Where acks go out; before anything else.
+// Sets the socket for acks; call it before any other function.
 void replay_acks_set_post(replay_acks *acks, net_post *post);
-// A peer said whose acks it wants. is_admitted: it brought that session's token, and gets them from
-// now on, instead of whoever got them before. Otherwise it gets none, but is remembered while there
-// is room: the key that its token is of may still come.
+// Subscribes a connection to the acks of the session in claim.
+// is_admitted: the connection proved ownership with the session's token. It receives the acks from
+// now on, and the connection that received them before no longer does. A connection without proof
+// receives nothing but is remembered, because the key that verifies its token may arrive later
+// (replay_acks_admit).
 void replay_acks_named(replay_acks *acks, uint32_t peer, const wire_claim *claim, bool is_admitted);
-// A relay said where the acks of what it brings are to go. OCT_EAGAIN: there is no place for it.
+// Registers the connection of a relay, which receives the acks of all sessions whose batches it
+// brings. OCT_EAGAIN: all REPLAY_RELAYS_MAX slots are in use.
 OCT_CHECKED oct_err replay_acks_relay(replay_acks *acks, uint32_t peer, uint64_t relay);
-// Which relay that is, for replay_acks_note; 0: it has not said so yet.
+// Returns a number that names the relay for replay_acks_note, or 0 if the relay has not introduced
+// itself yet.
 uint32_t replay_acks_find_relay(const replay_acks *acks, uint64_t relay);
-// There is another key: who is admitted under it, of those that are remembered? Of a session the
-// one that asked last.
+// The key has changed: verifies all remembered connections again. If several claim the same
+// session, the latest wins.
 void replay_acks_admit(replay_acks *acks, replay_admit *admit);
 void replay_acks_destroy(replay_acks *acks);
-// The table that sessions are looked up in; NULL while there is none. Forgets what was due.
+// Sets the table that holds the sessions; NULL: there is none. Acks that were due are forgotten.
 void replay_acks_set_table(replay_acks *acks, const replay_table *table);
-// Where what may be acknowledged is asked for; NULL: all that the table holds.
+// Sets the file that decides what may be acknowledged; NULL: everything that the table holds.
 void replay_acks_set_disk(replay_acks *acks, const replay_disk *disk);
-// More may be acknowledged than before: sends what is new.
+// A generation is on the disk: sends acks to the sessions whose acknowledged sequence it raised.
 void replay_acks_synced(replay_acks *acks, uint64_t now_ns);
-// A batch of this session came, through that relay (0: through none), and needs an ack.
+// A batch of this session arrived and needs an ack. relay: from replay_acks_find_relay; 0: the
+// actor sent it directly.
 void replay_acks_note(replay_acks *acks, uint32_t session, uint32_t relay, uint64_t now_ns);
-// The repeated ones; call it every 50 ms or so.
+// Sends the repeated acks; call it at least every 50 ms.
 void replay_acks_repeat(replay_acks *acks, uint64_t now_ns);
 uint64_t replay_acks_bytes(const replay_acks *acks); // sent so far
 

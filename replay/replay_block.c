@@ -8,6 +8,7 @@
 #include "common/oct_base.h"
 #include "common/oct_text.h"
 
+// Of columns, in bytes: a cache line.
 #define ALIGNMENT 64
 
 static_assert(sizeof(replay_block) == 64, "the header of layout 1");
@@ -30,6 +31,7 @@ replay_block_readable(const char *path, uint32_t byte_order, uint32_t version, u
     return OCT_OK;
 }
 
+// Appends a column to the layout and returns its offset.
 static size_t
 column_add(replay_layout *layout, size_t row_bytes)
 {

@@ -9,9 +9,9 @@
 #include "common/oct_err.h"
 #include "proto/wire.h"
 
-// A block: up to block_rows consecutive rows of one stream, as columns behind a header. Of fixed
-// size and without pointers, so that a block can be copied, sent or written to a file as it is; its
-// numbers are in the byte order of the machine. A change of anything below is another
+// A block: up to block_rows consecutive rows of one stream, stored as columns after a header. It
+// has a fixed size and no pointers, so a block can be copied, sent or written to a file as it is.
+// Its numbers are in the byte order of the machine. Any change of the layout below needs another
 // REPLAY_BLOCK_LAYOUT.
 //
 //   header 64 bytes · obs [rows][obs_bytes] · action [rows][action_bytes] · reward f32 [rows]
@@ -19,45 +19,45 @@
 //
 // Each column begins at a multiple of 64 bytes.
 //
-// Blocks are numbered by a serial that is never used again. Those of one stream are linked while
-// their rows follow without a gap. A block can be renewed: it stays where it is, and has a later
-// serial (replay_store.h).
+// Each block has a serial number, which is never used for another block. Blocks of one stream are
+// linked while their rows continue without a gap. A block can be renewed: its rows stay where they
+// are, and the block gets a later serial (replay_store.h).
 #define REPLAY_BLOCK_LAYOUT   1
 #define REPLAY_BLOCK_ROWS_MIN 8
 #define REPLAY_BLOCK_ROWS_MAX 64
 #define REPLAY_BLOCK_NONE     UINT64_MAX // no serial
 
 typedef struct replay_block {
-    uint32_t checksum; // 0: none; for blocks that leave this process
+    uint32_t checksum; // over the rest of the block, only in data sets; 0: none
     uint16_t layout;   // REPLAY_BLOCK_LAYOUT
     uint16_t count;    // rows in use
     uint64_t serial;
-    uint64_t previous; // serial that the block with the rows before had when this one was opened,
-                       // or NONE; it may have left, or been renewed
-    uint64_t next;     // of that with the rows behind, or NONE
+    // Serial that the block with the preceding rows had when this block was opened; NONE: none.
+    // That block may have left or been renewed since.
+    uint64_t previous;
+    uint64_t next; // serial of the block with the following rows; NONE: none
     uint64_t session;
     uint32_t actor_id;
     uint32_t stream;
     uint64_t first;       // number of row 0 in its stream
-    uint32_t episode_age; // rows of row 0's episode before it; REPLAY_BLOCK_AGE_UNKNOWN
-    uint32_t renewed;     // how often
+    uint32_t episode_age; // rows of row 0's episode before row 0, or REPLAY_BLOCK_AGE_UNKNOWN
+    uint32_t renewed;     // how often the block was renewed
 } replay_block;
 
 #define REPLAY_BLOCK_AGE_UNKNOWN UINT32_MAX
 
-// What headers of files of blocks say of this: numbers are as the machine has them.
+// How files of blocks record the byte order: this number, in the machine's order.
 #define REPLAY_BYTE_ORDER 0x01020304u
-// Whether a header is of a file that this program reads. OCT_EINVAL: of a machine with another byte
-// order, of a format's version other than known, or of another REPLAY_BLOCK_LAYOUT; with one line
-// in reason.
+// Checks a file's header. OCT_EINVAL: the file comes from a machine with another byte order, or has
+// a format version other than known, or another REPLAY_BLOCK_LAYOUT; reason holds one line.
 OCT_CHECKED oct_err replay_block_readable(const char *path, uint32_t byte_order, uint32_t version,
                                           uint32_t known, uint32_t block_layout, char *reason,
                                           size_t reason_size);
 
-// Where the columns begin, in bytes from the header.
+// Offsets of the columns, in bytes from the header.
 typedef struct replay_layout {
-    uint32_t rows;  // a power of two:
-    uint32_t shift; // 1 << shift
+    uint32_t rows;  // a power of two
+    uint32_t shift; // rows == 1 << shift
     uint32_t obs_bytes;
     uint32_t action_bytes;
     uint32_t extra_dim;
@@ -67,20 +67,20 @@ typedef struct replay_layout {
     size_t version;
     size_t extra;
     size_t flags;
-    size_t bytes; // of a block, a multiple of 64
+    size_t bytes; // size of a block, a multiple of 64
 } replay_layout;
 
 replay_layout replay_layout_make(uint32_t rows, uint32_t obs_bytes, uint32_t action_bytes,
                                  uint32_t extra_dim);
-// The columns in the order above, for what treats them alike.
+// The columns in the order above, for code that treats them alike.
 #define REPLAY_COLUMNS 6
 typedef struct replay_column {
     size_t at;        // bytes from the header
-    size_t row_bytes; // 0: extra, where there is none
+    size_t row_bytes; // 0: there are no extras
 } replay_column;
 void replay_layout_columns(const replay_layout *layout, replay_column out[REPLAY_COLUMNS]);
 
-// Rows row .. row + count - 1 of batch behind the block's last; there is room for them.
+// Appends rows row .. row + count - 1 of batch to the block, which has room for them.
 void replay_block_add(const replay_layout *layout, replay_block *block, const wire_batch *batch,
                       uint32_t row, uint32_t count, uint32_t version);
 
@@ -91,7 +91,7 @@ replay_block_is_of_stream(const replay_block *block, const replay_block *other)
            block->stream == other->stream;
 }
 
-// Whether the rows of block come right behind those of before, which is full.
+// Returns true if the rows of block directly follow those of before, which is full.
 static inline bool
 replay_block_is_behind(const replay_layout *layout, const replay_block *block,
                        const replay_block *before)
@@ -137,8 +137,8 @@ replay_block_flags(const replay_layout *layout, const replay_block *block, uint3
     return (const uint8_t *)block + layout->flags + row;
 }
 
-// The first of count rows with one of the flags of what; count when there is none. Eight at a time,
-// since it is seldom that one has.
+// Returns the index of the first of count rows that has a flag of what; count if there is none.
+// Eight rows are tested at a time, because flags are rare.
 static inline uint32_t
 replay_flags_find(const uint8_t *flags, uint32_t count, uint8_t what)
 {
@@ -156,11 +156,11 @@ replay_flags_find(const uint8_t *flags, uint32_t count, uint8_t what)
     return i;
 }
 
-// What is wrong with the flags of a row, after those of the row before it in its stream; NULL:
-// nothing. The same rules as within a run: an end row follows an episode's last action and nothing
-// but it, unless it is marked failed or the end of a rollout; a first row follows an end row, and
-// nothing else does.
-#define REPLAY_FLAGS_UNKNOWN 0x80u // the row before is not there
+// Checks the flags of a row against those of the preceding row of its stream. Returns NULL, or what
+// is wrong. The rules are those within a run. An end row follows the last action of an episode, and
+// only that, unless the end row is marked failed or ends a rollout. A first row follows an end row,
+// and after an end row comes only a first row.
+#define REPLAY_FLAGS_UNKNOWN 0x80u // the preceding row is not held
 static inline const char *
 replay_flags_fault(uint32_t before, uint32_t now)
 {

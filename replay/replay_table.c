@@ -1,5 +1,5 @@
-// The table: checks and inserts batches, drops old blocks, samples windows and updates priorities
-// within the limiter's bounds.
+// The table: inserts batches, samples windows and updates priorities, within the limiter's bounds
+// and with a commit after each change (replay_table.h says how the parts work together).
 #include "replay/replay_table.h"
 
 #include <inttypes.h>
@@ -21,41 +21,39 @@
 #include "replay/replay_range.h"
 #include "replay/replay_reply.h"
 
-// What may go in and out when, and the columns of a reply.
-
-// What a batch asks of the table.
+// How much of the table a batch needs.
 struct demand {
-    uint32_t windows; // about
-    uint32_t blocks;
+    uint32_t windows; // estimated count of the windows that the batch completes
+    uint32_t blocks;  // to open
 };
 
 struct replay_table {
-    uint64_t id; // of a table in memory; 0: of a data set
+    uint64_t id; // of a table in memory; 0: over a data set, or the file keeps it
     wire_configure configure;
     replay_config_blocks blocks;
-    replay_file *file;       // NULL: the table is in memory only, in
-    replay_regions regions;  // of its own, but for the blocks
-    const replay_data *data; // of a data set; NULL: the table is of none
+    replay_file *file;       // NULL: the table is in memory only
+    replay_regions regions;  // of a table without a file; over a data set, blocks is the data set's
+    const replay_data *data; // NULL: the rows come from actors
     replay_items *items;
     replay_gather gather;
     replay_dedupe *dedupe;
     replay_range range;
     replay_limiter limiter;
-    wire_others others; // replay_table_set_others
-    bool takes;
+    wire_others others;
+    bool takes; // the sampler gives each window once (FIFO)
     oct_rng rng;
-    uint32_t batch_rows;
+    uint32_t batch_rows; // the most rows of one batch
     replay_plan plan;
     replay_reply reply;
-    uint32_t sample_wanted; // windows that a waiting sample needs, 0 when none waits
-    struct demand refused;  // of the batch refused last
-    struct demand last;     // of the batch inserted last: what credit is counted in
-    uint64_t turn;          // lock-step: the last one that is in
+    uint32_t sample_wanted; // windows that a waiting sample needs; 0: no sample waits
+    struct demand refused;  // of the batch that got OCT_EAGAIN last
+    struct demand last;     // of the batch inserted last; credit counts in this unit
+    uint64_t turn;          // lock-step: the last turn that is stored
     uint32_t turn_batches;
     replay_table_stats stats;
 };
 
-// Those of a data set are never written to.
+// Regions over the blocks of a data set, which are never written to.
 static replay_regions
 regions_over(const replay_data *data, const replay_region_bytes *bytes)
 {
@@ -66,7 +64,7 @@ regions_over(const replay_data *data, const replay_region_bytes *bytes)
     };
 }
 
-// file, data: NULL for a table in memory.
+// file, data: both NULL for a table in memory.
 static replay_table *
 table_make(const wire_configure *configure, const replay_config_blocks *blocks, replay_file *file,
            const replay_data *data)
@@ -102,18 +100,18 @@ table_make(const wire_configure *configure, const replay_config_blocks *blocks, 
     replay_budget_line budget[REPLAY_BUDGET_LINES];
     uint64_t all = replay_config_budget(configure, *blocks, budget);
     uint64_t held = file ? bytes.blocks + bytes.used + bytes.select : data ? budget[0].bytes : 0;
-    table->stats.memory_bytes = all - held; // by the file, or the blocks by the data set
+    table->stats.memory_bytes = all - held; // the file holds its regions, the data set its blocks
     table->stats.capacity = (uint64_t)table->blocks.count * table->blocks.rows;
     return table;
 }
 
-// Never 0.
+// Never returns 0.
 static uint64_t
 id_draw(void)
 {
     uint64_t id;
     if (getrandom(&id, sizeof(id), 0) != sizeof(id)) {
-        id = oct_clock_wall_us(); // no earlier table's
+        id = oct_clock_wall_us(); // later than any earlier table's
     }
     return id | 1;
 }
@@ -214,8 +212,8 @@ head_write(const replay_table *table, replay_head *head)
     head->turn_batches = table->turn_batches;
 }
 
-// Everything that the calls so far changed is kept from here on. index: of the session that this
-// one changed, REPLAY_SESSION_NONE.
+// Makes everything that changed since the last commit durable. index: the session that changed;
+// REPLAY_SESSION_NONE: none did.
 static void
 table_commit(replay_table *table, uint32_t index)
 {
@@ -268,7 +266,8 @@ sessions_restore(replay_table *table)
         sessions[count] = kept[count].session;
         use[count] = (struct use){kept[count].used, count};
     }
-    // What lies behind the last is no session, nor may it become one when the list grows.
+    // Slots after the last session are cleared: none of them may become a session when the list
+    // grows.
     memset(kept + count, 0, (room - count) * sizeof(*kept));
     qsort(use, count, sizeof(*use), use_order);
     for (uint32_t i = 0; i < count; i++) {
@@ -287,7 +286,7 @@ replay_table_restore(replay_table **out, replay_file *file, bool is_exact)
     const replay_head *head = replay_journal_held(file);
     replay_config_blocks blocks = {file->header->block_rows, file->header->blocks};
     wire_configure configure;
-    OCT_ASSERT(replay_kept_give(&head->configure, &configure)); // or it had not been recovered
+    OCT_ASSERT(replay_kept_give(&head->configure, &configure)); // recovery has checked it
     replay_table *table = table_make(&configure, &blocks, file, NULL);
     replay_table_stats now = table->stats;
     if (!sessions_restore(table)) {
@@ -304,11 +303,12 @@ replay_table_restore(replay_table **out, replay_file *file, bool is_exact)
     table->stats = head->stats;
     table->stats.capacity = now.capacity;
     table->stats.memory_bytes = now.memory_bytes;
-    if (file->live->table_id == 0) { // its page was lost
+    if (file->live->table_id == 0) { // the page that held the id was lost
         file->live->table_id = id_draw();
     }
     table_commit(table, REPLAY_SESSION_NONE);
-    replay_file_set_live(file); // not before: what is above is done again where it was cut off
+    // Last: a restore that is interrupted is repeated from the beginning.
+    replay_file_set_live(file);
     replay_file_expect_samples(file);
     *out = table;
     return OCT_OK;
@@ -410,7 +410,7 @@ replay_table_dedupe(const replay_table *table)
 
 // ---- insert
 
-// Blocks that can be opened, at most so many, of a sampler that takes.
+// Returns how many blocks a sampler that takes can open, at most blocks; 0 for other samplers.
 static uint32_t
 room_for(const replay_table *table, uint32_t blocks)
 {
@@ -422,7 +422,7 @@ fits(const replay_table *table, const struct demand *demand, uint32_t room)
 {
     uint32_t size = replay_items_count(table->items);
     if (size == 0 || table->configure.turn_actors > 0) {
-        return true; // in lock-step the turn alone decides
+        return true; // in lock-step only the turn decides
     }
     if (!table->takes) {
         replay_limiter limiter = replay_table_joined(table);
@@ -450,7 +450,8 @@ replay_table_credit(const replay_table *table, uint32_t credit_max)
     uint64_t most = (uint64_t)table->last.blocks * credit_max;
     uint32_t room = room_for(table, (uint32_t)OCT_MIN(most, table->blocks.count));
     uint32_t credit = 0;
-    for (uint32_t step = credit_max; step > 0; step /= 2) { // the answer is monotone
+    // Binary search: if n batches fit, so does any smaller number.
+    for (uint32_t step = credit_max; step > 0; step /= 2) {
         uint32_t more = credit + step;
         uint64_t windows = (uint64_t)table->last.windows * more;
         uint64_t blocks = (uint64_t)table->last.blocks * more;
@@ -492,14 +493,14 @@ batch_store(replay_insert *out, replay_table *table, const wire_batch *batch,
     out->overrun = (uint32_t)(replay_items_stats_get(table->items).overrun - overrun);
     replay_limiter_inserted(&table->limiter, out->windows);
     rows_count(table, batch);
-    // Where a stream's rows fill only part of a block, more batches fill the rest.
+    // A batch that only continues open blocks needs no new ones; a series of such batches does.
     uint32_t filled = (batch->count + table->blocks.rows - 1) / table->blocks.rows;
     table->last = (struct demand){OCT_MAX(demand->windows, 1),
                                   OCT_MAX(OCT_MAX(table->plan.blocks, filled), 1)};
 }
 
-// The batch that comes next. OCT_EAGAIN: not now; else *fault says what is wrong with it, and has
-// no reason when it was stored.
+// Plans, checks and stores the next batch of a session. OCT_EAGAIN: it must wait. OCT_OK: it was
+// stored if fault->reason is NULL; otherwise the reason says what is wrong with it.
 static oct_err
 batch_take(replay_insert *out, replay_table *table, const wire_batch *batch, replay_fault *fault)
 {
@@ -598,7 +599,7 @@ replay_table_may_sample(replay_table *table, uint32_t batch_size, uint32_t batch
     uint32_t allowed;
     if (table->takes) {
         allowed = replay_items_filter(table->items, batch_size * most, version_min) / batch_size;
-        if (version_min > 0) { // it may have given windows up
+        if (version_min > 0) { // it may have given up windows
             table_commit(table, REPLAY_SESSION_NONE);
         }
     } else {
@@ -639,7 +640,7 @@ replay_table_counters(wire_sampled *out, const replay_table *table)
     };
 }
 
-// The answer, of the count windows that were drawn into the reply.
+// Fills the answer with the count windows whose slots are in the reply.
 static void
 sample_gather(wire_sampled *out, replay_table *table, uint32_t count)
 {
@@ -711,8 +712,8 @@ replay_table_turn_batches(const replay_table *table)
     return table->turn_batches;
 }
 
-// Each batch has a generator of its own, so that it does not matter in how many requests, and how
-// often, they are asked for.
+// Each batch has a generator of its own. So it has the same windows in however many requests the
+// turn's batches are fetched, and however often.
 void
 replay_table_sample_turn(wire_sampled *out, replay_table *table, uint32_t batch_size,
                          uint32_t first, uint32_t batches)
