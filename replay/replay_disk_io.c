@@ -1,5 +1,31 @@
-// Opens the file of the daemon's table, and writes its generations to the disk from a thread of its
-// own.
+// Keeps the file of the daemon's table: opens it at start, creates it when a learner configures a
+// table, and writes its generations to the disk from a thread of its own.
+//
+// What survives. The table changes the file's mapping directly and commits each change
+// (replay_journal.h), so a killed process loses nothing in any mode: the kernel still has the
+// pages. After a power failure only the last generation that was finished counts (replay_sync.h).
+//
+// A generation goes through these steps. There is one at a time, and the table keeps changing
+// meanwhile.
+// 1. replay_disk_tick begins it when it is due: it copies the head and the sessions, and marks the
+//    blocks that are not full.
+// 2. Each batch marks 1 MiB more of the full blocks and each tick 16 MiB, so that the loop never
+//    stops for long.
+// 3. Once all blocks are marked, the loop pushes the generation into the ring. The disk thread
+//    writes it to the disk and wakes the loop.
+// 4. The loop ends the generation and calls on_synced, which sends the acks that it allows. With
+//    OCT_SYNC_ALWAYS the next generation begins at once.
+//
+// What failures lead to:
+// - A write fails: the state is FAILING, the table in memory stays in use, and with OCT_SYNC_ALWAYS
+//   nothing more is acknowledged. The next generation, one interval later, writes all pages again.
+// - The file lacks room when it is opened at start: the state is FULL, and opening is tried again
+//   every second. Until it succeeds, no learner gets a table, because nothing may overwrite the
+//   file. Any other error ends the start.
+// - The disk has no room for a new file: the state is FULL, make answers OCT_EAGAIN, and the
+//   learner asks again.
+// - In lock-step, a learner may go back to the copy of an earlier turn (replay_copy.h). The copy
+//   replaces the file, and the table is recovered from it as after a kill.
 #include "replay/replay_disk_io.h"
 
 #include <errno.h>
@@ -23,9 +49,9 @@
 
 #define SECOND_NS 1000000000.0
 #define LOOK_NS   1000000000u // between two attempts to open the file
-#define WAIT_MS   1000
-// Of a generation are marked at most so many bytes at once: a turn of some tenths of a millisecond
-// with each batch, and of one or two with each tick.
+#define WAIT_MS   1000        // the disk thread waits in the ring for a generation
+// Bytes of blocks that are marked at once: a stop of some tenths of a millisecond with each batch,
+// and of one or two milliseconds with each tick.
 #define MARK_BYTES_BATCH (1u << 20)
 #define MARK_BYTES_TICK  (16u << 20)
 #define REASON_MAX       256
@@ -33,29 +59,29 @@
 struct replay_disk {
     net_loop *loop;
     replay_disk_options options;
-    char *path;
-    net_fn on_synced;
+    char *path;       // the options' path, copied
+    net_fn on_synced; // called after each generation
     void *arg;
-    replay_file *file;   // NULL: there is none yet
-    replay_table *found; // until it is taken
-    oct_err unread;      // why the file that is there could not be opened; OCT_OK: it is not so
-    uint64_t looked_ns;  // when that was tried last
-    replay_sync *sync;
+    replay_file *file;   // NULL: there is no file yet
+    replay_table *found; // the table in the file, until the caller takes it; NULL: none
+    oct_err unread; // why the existing file could not be opened; OCT_OK: it could, or there is none
+    uint64_t looked_ns; // last attempt to open it
+    replay_sync *sync;  // NULL: there is no table in use
     replay_disk_state state;
-    char trouble[REASON_MAX];
-    uint64_t begun_ns;  // the last generation
-    uint64_t synced_ns; // 0: none
+    char trouble[REASON_MAX]; // one line for the log and the status
+    uint64_t begun_ns;        // beginning of the last generation
+    uint64_t synced_ns;       // end of the last generation that succeeded; 0: none
     uint64_t failures;
     replay_recovered recovered;
-    // The thread, which gets each generation through the ring.
+    // The disk thread gets each generation through the ring.
     pthread_t thread;
-    oct_ring *jobs;
+    oct_ring *jobs; // NULL: OCT_SYNC_NONE, and there is no thread
     net_wakeup *wakeup;
-    bool is_marking; // the loop's: begun, not with the thread yet
-    bool is_writing; // the loop's: with the thread
-    // Of the thread, read after the wakeup.
+    bool is_marking; // loop thread: a generation has begun and is not with the disk thread yet
+    bool is_writing; // loop thread: a generation is with the disk thread
+    // Written by the disk thread; the loop reads both after the wakeup.
     oct_err result;
-    int code; // errno, where it is an error
+    int code; // errno, if result is an error
 };
 
 // ---- the thread
@@ -84,6 +110,7 @@ is_trouble(replay_disk_state state)
     return state == REPLAY_DISK_FULL || state == REPLAY_DISK_FAILING;
 }
 
+// Sets the state, and logs it if it is a new trouble or the end of one.
 static void
 trouble_set(replay_disk *disk, replay_disk_state state, const char *text)
 {
@@ -99,6 +126,7 @@ trouble_set(replay_disk *disk, replay_disk_state state, const char *text)
     }
 }
 
+// On the loop thread: a generation was written, or could not be (code: errno).
 static void
 generation_end(replay_disk *disk, oct_err err, int code)
 {
@@ -123,7 +151,7 @@ generation_written(void *arg)
 {
     replay_disk *disk = arg;
     if (!disk->is_writing) {
-        return;
+        return; // no generation is with the thread
     }
     generation_end(disk, disk->result, disk->code);
     disk->on_synced(disk->arg);
@@ -176,7 +204,8 @@ locks_log(const replay_disk *disk)
     }
 }
 
-// is_whole: nothing of the file is missing, whatever it says of itself.
+// Opens the file and recovers the table in it. is_whole: the file is complete, even if its own
+// record says that it was copied.
 static oct_err
 disk_read(replay_disk *disk, bool is_whole, char *reason, size_t reason_size)
 {
@@ -204,7 +233,7 @@ disk_read(replay_disk *disk, bool is_whole, char *reason, size_t reason_size)
     return OCT_OK;
 }
 
-// The file cannot be opened now, with that reason.
+// Records that the file cannot be opened now, and why.
 static void
 unread_set(replay_disk *disk, oct_err err, const char *reason)
 {
@@ -213,7 +242,7 @@ unread_set(replay_disk *disk, oct_err err, const char *reason)
     trouble_set(disk, err == OCT_EAGAIN ? REPLAY_DISK_FULL : REPLAY_DISK_FAILING, reason);
 }
 
-// Nothing is written over a file that could not be opened.
+// Refuses to make a table while an existing file could not be opened: nothing may overwrite it.
 static oct_err
 unread_refuse(const replay_disk *disk, char *reason, size_t reason_size)
 {
@@ -236,7 +265,7 @@ replay_disk_open(replay_disk **out, net_loop *loop, const replay_disk_options *o
     disk->path = strdup(options->path);
     OCT_ASSERT(disk->path);
     oct_err err = disk_read(disk, false, reason, reason_size);
-    if (err == OCT_EAGAIN) { // it is waited for
+    if (err == OCT_EAGAIN) { // replay_disk_look tries again
         unread_set(disk, err, reason);
         err = OCT_OK;
     }
@@ -265,7 +294,7 @@ replay_disk_close(replay_disk *disk)
         if (disk->is_writing) {
             generation_end(disk, disk->result, disk->code);
         } else if (disk->is_marking) {
-            replay_sync_end(disk->sync, OCT_EAGAIN); // the last one does its work, too
+            replay_sync_end(disk->sync, OCT_EAGAIN); // the last generation below does its work, too
         }
     }
     if (disk->wakeup) {
@@ -312,7 +341,7 @@ replay_disk_look(replay_disk *disk, uint64_t now_ns)
     }
     disk->unread = OCT_OK;
     trouble_set(disk, REPLAY_DISK_IDLE, "");
-    return disk->found != NULL; // or it was removed meanwhile
+    return disk->found != NULL; // NULL: the file was removed meanwhile
 }
 
 static void
@@ -365,7 +394,7 @@ replay_disk_keep(const replay_disk *disk, uint64_t turn, uint32_t kept, char *re
     return OCT_OK;
 }
 
-// As if nothing had ever been found.
+// Forgets the table in use and everything about its file, as if no file had been found.
 static void
 disk_forget(replay_disk *disk, replay_table **table)
 {
@@ -419,7 +448,7 @@ generation_mark(replay_disk *disk, uint64_t bytes)
         disk->is_marking = false;
         disk->is_writing = true;
         oct_err err = oct_ring_push(disk->jobs, disk->sync);
-        OCT_ASSERT(err == OCT_OK); // there is one at a time
+        OCT_ASSERT(err == OCT_OK); // the ring has one slot, and there is one generation at a time
     }
 }
 
@@ -433,7 +462,7 @@ void
 replay_disk_tick(replay_disk *disk, uint64_t now_ns)
 {
     uint64_t period_ns = (uint64_t)(disk->options.interval_s * SECOND_NS);
-    // One that fails is not asked again without a pause.
+    // After a failed write the next generation waits for the interval, in every mode.
     bool is_at_once = disk->options.mode == OCT_SYNC_ALWAYS && disk->state != REPLAY_DISK_FAILING;
     bool is_due = is_at_once || now_ns - disk->begun_ns >= period_ns;
     if (disk->sync && disk->jobs && !disk->is_marking && !disk->is_writing && is_due) {

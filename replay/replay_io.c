@@ -15,17 +15,19 @@
 #include "proto/wire_gather.h"
 #include "replay/replay_state_io.h"
 
+// Of the service.
 #define CALLERS           (OCT_ROLE_BIT(OCT_ROLE_LEARNER) | OCT_ROLE_BIT(OCT_ROLE_OPERATOR))
 #define SECOND_NS         1000000000ull
-#define TICK_MS           20
-#define REPORTED_MAX      1024 // lines about rejected batches at once, …
-#define REPORTED_A_SECOND 0.1  // … and then
-#define STALL_NS          (5 * SECOND_NS)
+#define TICK_MS           20              // timer of replay_io
+#define REPORTED_MAX      1024            // log lines about sessions at once, …
+#define REPORTED_A_SECOND 0.1             // … and then per second
+#define STALL_NS          (5 * SECOND_NS) // a longer wait is logged
 #define REQUEST_BYTES_MAX (16u << 20)
-#define ACK_QUEUE         8192       // NNG takes no more
-#define GATHERED_BYTES    (1u << 20) // more than one batch, in a relay's message
-#define SENDERS           (OCT_ROLE_BIT(OCT_ROLE_ACTOR) | OCT_ROLE_BIT(OCT_ROLE_RELAY))
-#define BAD_BATCHES_MAX   16 // of one connection, which is closed then; one forged is enough
+#define ACK_QUEUE         8192       // the most that NNG takes
+#define GATHERED_BYTES    (1u << 20) // in a relay's message, more than one batch
+// Of batches and of requests for acks.
+#define SENDERS         (OCT_ROLE_BIT(OCT_ROLE_ACTOR) | OCT_ROLE_BIT(OCT_ROLE_RELAY))
+#define BAD_BATCHES_MAX 16 // of one connection, which is then closed; one forged batch is enough
 
 void
 replay_complain(oct_complaint *complaint, const char *id, const char *reason)
@@ -43,7 +45,7 @@ replay_complain_of(const oct_complaint *complaint, const char *id, const oct_hol
                  holder->name, reason);
 }
 
-// For those who ask how this replay is.
+// Keeps a reason for the status.
 static void
 rejected_note(replay_io *io, const char *reason)
 {
@@ -100,7 +102,7 @@ replay_pump(replay_io *io)
     }
     const replay_limiter limiter = replay_table_joined(io->table);
     double width = limiter.balance_max - limiter.balance_min;
-    // Batches differ a little in size: half as wide again is worth another line.
+    // Batches differ a little in size, so only a band half as wide again gets another line.
     if (limiter.is_widened && width > 1.5 * io->band_logged &&
         limiter.spec.samples_per_insert > 0) {
         io->band_logged = width;
@@ -114,7 +116,7 @@ replay_pump(replay_io *io)
 
 // ---- batches in
 
-// The message at hand, of whoever brought it: an actor, or its relay.
+// Rejects the current message and logs its sender's certificate: an actor's or a relay's.
 static void
 message_reject(replay_io *io, oct_complaint *complaint, const char *id, const char *reason)
 {
@@ -128,8 +130,8 @@ message_reject(replay_io *io, oct_complaint *complaint, const char *id, const ch
     }
 }
 
-// Whether a warning of a session may be logged, by what all actors together are allowed. *left_out:
-// how many were not, before.
+// Returns true if a warning about a session may be logged; all actors share one allowance.
+// *left_out: how many warnings were suppressed before.
 static bool
 may_report(replay_io *io, uint64_t now_ns, uint64_t *left_out)
 {
@@ -137,7 +139,7 @@ may_report(replay_io *io, uint64_t now_ns, uint64_t *left_out)
     return oct_allowance_take(&io->reported, anybody, now_ns / 1000000, left_out);
 }
 
-// Of rows with a number outside the run's range: whose they are, in the log and the status.
+// Logs a session with a number outside the run's range, once, and puts it into the status.
 static void
 aside_report(replay_io *io, const wire_batch *batch, const replay_insert *result)
 {
@@ -166,6 +168,7 @@ aside_report(replay_io *io, const wire_batch *batch, const replay_insert *result
     }
 }
 
+// Logs the first rejected batch of each session; later ones are only counted.
 static void
 rejected_report(replay_io *io, const wire_batch *batch, const replay_insert *result)
 {
@@ -190,7 +193,7 @@ rejected_report(replay_io *io, const wire_batch *batch, const replay_insert *res
     }
 }
 
-// Of a session that counts as replaced. What its actor sends is not acknowledged.
+// Notes a batch of a session that counts as replaced. It is not acknowledged.
 static void
 stale_note(replay_io *io, const wire_batch *batch, uint32_t session)
 {
@@ -218,8 +221,8 @@ refused_note(replay_io *io)
                    "minutes without a batch");
 }
 
-// Gives the sender of the message at hand a place, by its certificate. False: its connection is
-// closed, so that the certificate is not known.
+// Gives the session of the current message a slot under its sender's certificate. Returns false if
+// the sender's connection is closed, so that its certificate is unknown.
 static bool
 session_open(replay_io *io, const wire_batch *batch)
 {
@@ -236,8 +239,8 @@ session_open(replay_io *io, const wire_batch *batch)
     return err == OCT_OK || err == OCT_ENOTFOUND;
 }
 
-// The first time: the learner waits for more windows than the table comes to hold, and may do so
-// again and again.
+// Logs the first overrun: the learner waits for more windows than the table ever holds, which may
+// repeat.
 static void
 overrun_log(const replay_io *io)
 {
@@ -250,6 +253,7 @@ overrun_log(const replay_io *io)
                  configure->capacity, (uint32_t)stats.streams, configure->streams);
 }
 
+// Leaves the current batch with NNG until replay_pump resumes it.
 static oct_err
 batch_stall(replay_io *io, uint64_t now_ns)
 {
@@ -288,7 +292,7 @@ replay_batch_insert(replay_io *io, const wire_batch *batch, size_t length, repla
     return OCT_OK;
 }
 
-// The message is dealt with, or stays with its socket (OCT_EAGAIN).
+// Stores the batch and frees its message. OCT_EAGAIN: the message stays with its socket.
 static oct_err
 batch_take(replay_io *io, const wire_batch *batch, net_msg *msg, uint64_t now_ns)
 {
@@ -298,7 +302,7 @@ batch_take(replay_io *io, const wire_batch *batch, net_msg *msg, uint64_t now_ns
         return OCT_OK;
     }
     if (io->table && !session_open(io, batch)) {
-        net_msg_destroy(msg); // the actor sends it again
+        net_msg_destroy(msg); // its actor sends it again
         return OCT_OK;
     }
     oct_err err =
@@ -310,8 +314,8 @@ batch_take(replay_io *io, const wire_batch *batch, net_msg *msg, uint64_t now_ns
     return OCT_OK;
 }
 
-// Whether the sender is a session that the learner registered: looked at before the rest is
-// decoded, so that a stranger's batch costs little, and stalls nobody.
+// Checks that the sender is a session that the learner registered. It does so before the batch is
+// decoded, so that an unknown sender costs little and stalls no other.
 static oct_err
 batch_admit(replay_io *io, wire_claim *claim, net_msg *msg)
 {
@@ -324,7 +328,7 @@ batch_admit(replay_io *io, wire_claim *claim, net_msg *msg)
     if (io->table && !replay_admit_check(io->admit, claim)) {
         message_reject(io, &io->bad_token, "REPLAY-BAD-TOKEN",
                        "the sender's session is not registered with this run");
-        return OCT_ECLOSED; // forged: the connection ends
+        return OCT_ECLOSED; // a forged batch: the connection ends
     }
     return OCT_OK;
 }
@@ -336,7 +340,8 @@ batch_decode(replay_io *io, wire_batch *batch, const wire_claim *claim, net_msg 
     oct_err err = wire_batch_unpack(batch, io->arena, net_msg_body(msg), net_msg_length(msg));
     const char *reason = wire_arena_reason(io->arena);
     if (err == OCT_OK && (batch->actor_id != claim->actor_id || batch->session != claim->session)) {
-        err = OCT_EPROTO; // a field twice: what was checked is not what was decoded
+        // A field appears twice: the decoded sender is not the one that was checked.
+        err = OCT_EPROTO;
         reason = "its sender is named twice";
     }
     if (err != OCT_OK) {
@@ -356,11 +361,11 @@ batch_arrived(replay_io *io, net_msg *msg)
     OCT_TRY(batch_decode(io, &batch, &claim, msg));
     oct_err err = batch_take(io, &batch, msg, begin_ns);
     io->insert_ns += oct_clock_ns() - begin_ns;
-    replay_pump(io); // also after OCT_EAGAIN: what a FIFO table may do depends on both sides
+    replay_pump(io); // also after OCT_EAGAIN, because a FIFO table depends on both sides
     return err;
 }
 
-// A batch of several that came together; OCT_EAGAIN: later.
+// Takes one batch of a relay's message. OCT_EAGAIN: it must wait.
 static oct_err
 gathered_take(replay_io *io, const uint8_t *frame, size_t length)
 {
@@ -373,14 +378,14 @@ gathered_take(replay_io *io, const uint8_t *frame, size_t length)
     return err;
 }
 
-// Batches that a relay brings. What is wrong with one of them is its sender's doing, not the
+// Takes the batches that a relay brought. A bad batch among them is its sender's fault, not the
 // relay's: it is counted, and the others are taken.
 static oct_err
 gathered_arrived(replay_io *io, net_msg *msg)
 {
     wire_gathered gathered;
     oct_role role = net_pull_role(io->pull);
-    if (role == OCT_ROLE_NONE) { // the relay has gone: its actors send again what it brought
+    if (role == OCT_ROLE_NONE) { // the connection is closed; the actors send these batches again
         net_msg_destroy(msg);
         return OCT_OK;
     }
@@ -397,7 +402,7 @@ gathered_arrived(replay_io *io, net_msg *msg)
     io->relay = replay_acks_find_relay(io->acks, gathered.relay);
     for (uint32_t i = 0; wire_gathered_next(&gathered, &frame, &length); i++) {
         if (i >= io->gathered_done && gathered_take(io, frame, length) == OCT_EAGAIN) {
-            io->gathered_done = i; // those before it are in
+            io->gathered_done = i; // the batches before i are stored
             io->relay = 0;
             return OCT_EAGAIN;
         }
@@ -418,7 +423,7 @@ message_arrived(void *arg, net_msg *msg)
 
 // ---- acks out
 
-// Somebody wants the acks of a session: nobody gets another's.
+// A connection asks for the acks of a session; it gets them only with that session's token.
 static void
 acks_asked(void *arg, uint32_t peer, oct_role role, const uint8_t *name, size_t length)
 {
@@ -466,7 +471,7 @@ stall_log(replay_io *io, uint64_t now_ns)
     }
 }
 
-// Whose the table in the file was; whether that learner is still there is not known.
+// Notes which learner the table in the file belonged to. The time 0 says that it may have ended.
 static void
 found_note(replay_io *io)
 {
@@ -502,7 +507,7 @@ links_open(replay_io *io, const char *url)
     char batches[NET_URL_MAX], acks[NET_URL_MAX];
     OCT_TRY(net_url_offset(url, 1, batches));
     OCT_TRY(net_url_offset(url, 2, acks));
-    // Acks first: an actor that can push can be answered.
+    // Acks first, because an actor that can send batches needs them.
     io->acks = replay_acks_create(io->loop, io->incarnation);
     OCT_TRY(net_post_open(&io->post, io->loop, acks, SENDERS, ACK_QUEUE, WIRE_ACK_REQUEST_BYTES_MAX,
                           acks_asked, io));
@@ -521,7 +526,7 @@ disk_synced(void *arg)
     replay_acks_synced(io->acks, oct_clock_ns());
 }
 
-// Before the links: whoever can connect finds what there was.
+// Opens the file before the links, so that the first learner that connects finds its table.
 static oct_err
 disk_open(replay_io *io, const replay_disk_options *options, char *reason, size_t reason_size)
 {
@@ -569,7 +574,7 @@ replay_io_open(replay_io **out, net_loop *loop, const char *url, const replay_di
     io->start_ns = oct_clock_ns();
     replay_status_begin(io, io->start_ns);
     if (getrandom(&io->incarnation, sizeof(io->incarnation), 0) != sizeof(io->incarnation)) {
-        io->incarnation = oct_clock_wall_us(); // differs from the last life's, which is the point
+        io->incarnation = oct_clock_wall_us(); // it has to differ from the last process's only
     }
     oct_allowance_init(&io->reported, REPORTED_MAX, REPORTED_A_SECOND);
     io->admit = replay_admit_create();
@@ -583,7 +588,7 @@ replay_io_open(replay_io **out, net_loop *loop, const char *url, const replay_di
         err = data_open(io, data, reason, reason_size);
     }
     if (err == OCT_OK) {
-        reason[0] = 0; // that there is no file yet is no reason against it
+        reason[0] = 0; // there is no file yet, which is not an error
         err = links_open(io, url);
     }
     if (err != OCT_OK) {
@@ -609,7 +614,7 @@ replay_io_close(replay_io *io)
     replay_acks_destroy(io->acks);
     wire_server_destroy(io->server);
     wire_arena_destroy(io->arena);
-    replay_disk_close(io->disk); // with a last look at the table
+    replay_disk_close(io->disk); // writes the table a last time
     replay_table_destroy(io->table);
     replay_data_close(io->data);
     replay_admit_destroy(io->admit);

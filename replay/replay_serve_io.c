@@ -1,5 +1,15 @@
 // Serves the learner's requests: Configure, Sample (held until the limiter allows it),
 // UpdatePriorities, Status.
+//
+// A Configure first passes the check of its numbers and the fence (replay_fence.h): of several
+// learners, only the newest of the run that is at work may use the table. Then replay_config_decide
+// chooses: keep the present table and change its limiter and window, make a new table, or refuse. A
+// table in memory is replaced by another run's, a table in a file never.
+//
+// A Sample is answered at once if the limiter allows it and no earlier one waits. Otherwise it is
+// held, in order of arrival, until replay_pump finds that it is allowed or its deadline passes. The
+// deadline, a full list of held requests, and a table of another run are answered without windows,
+// and the learner asks again.
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,7 +24,7 @@
 #include "replay/replay_state_io.h"
 
 #define REASON_MAX     256
-#define TIMEOUT_MS_MAX 60000
+#define TIMEOUT_MS_MAX 60000 // the longest that a Sample is held
 
 typedef struct replay_io replay_io;
 
@@ -43,14 +53,14 @@ replay_serve_frame(void *arg, void *call, oct_role role, const uint8_t *frame, s
 {
     replay_io *io = arg;
     replay_request *request = io->request;
-    while (request->call) { // as many as contexts: one is free
+    while (request->call) { // there are as many slots as contexts, so one is free
         request++;
         OCT_ASSERT(request < io->request + REPLAY_CONTEXTS);
     }
     *request = (replay_request){.io = io, .call = call};
     io->serving = request;
     oct_err err = wire_server_handle(io->server, request, role, frame, length);
-    if (err != OCT_OK && oct_complaint_is_due(&io->bad_request)) { // it has been answered
+    if (err != OCT_OK && oct_complaint_is_due(&io->bad_request)) { // the caller has been answered
         oct_holder holder;
         if (net_rpc_caller(call, &holder) != OCT_OK) {
             holder.name[0] = '\0';
@@ -77,16 +87,17 @@ budget_log(const wire_configure *configure)
     oct_log_notice("REPLAY-BUDGET", "bytes=%" PRIu64 "%s", total, text);
 }
 
+// Refuses a table that does not fit into the memory, with the capacity that would.
 static oct_err
 memory_check(const replay_io *io, const wire_configure *wanted, char reason[REASON_MAX])
 {
     replay_budget_line lines[REPLAY_BUDGET_LINES];
     uint64_t needed = replay_config_budget(wanted, replay_config_layout(wanted), lines);
-    if (io->disk || io->data) { // what lies in a file may be more than there is memory
+    if (io->disk || io->data) { // the file's pages need not be in memory
         needed -= replay_config_kept(wanted);
     }
     uint64_t held = io->table ? replay_table_stats_get(io->table).memory_bytes : 0;
-    uint64_t available = oct_memory_available() + held; // the old table goes first
+    uint64_t available = oct_memory_available() + held; // the old table is freed first
     if (!oct_memory_suffices(available, needed)) {
         char takes[32], has[32];
         (void)snprintf(reason, REASON_MAX,
@@ -117,7 +128,7 @@ configured_log(const replay_io *io)
                    io->disk ? replay_disk_path(io->disk) : "none");
 }
 
-// In lock-step with the learner that the table was configured for, or not.
+// Turns lock-step on or off, as the table's configuration says.
 static void
 turns_set(replay_io *io)
 {
@@ -126,6 +137,7 @@ turns_set(replay_io *io)
     io->turns_epoch = configure->epoch;
 }
 
+// Takes a table into use, new or found.
 static void
 table_begin(replay_io *io, replay_table *table)
 {
@@ -142,7 +154,7 @@ table_begin(replay_io *io, replay_table *table)
     configured_log(io);
 }
 
-// In a file. There is no table yet.
+// Makes a table in a file. There is none yet.
 static oct_err
 table_make_durable(replay_io *io, const wire_configure *configure, char reason[REASON_MAX])
 {
@@ -163,6 +175,7 @@ table_create(const replay_io *io, const wire_configure *configure)
                     : replay_table_create(configure);
 }
 
+// Makes a table without a file, in place of the present one.
 static void
 table_make(replay_io *io, const wire_configure *configure)
 {
@@ -179,11 +192,12 @@ table_make(replay_io *io, const wire_configure *configure)
     table_begin(io, table_create(io, configure));
 }
 
-// The last key counts: a learner that lost its own makes another, and its actors register again.
+// Sets the key of session tokens. The last key counts: a learner that lost its key makes another,
+// and its actors register again.
 static void
 key_take(replay_io *io, const wire_configure *wanted, bool is_new_table)
 {
-    if (wanted->limiter_only || io->data || // nobody may insert
+    if (wanted->limiter_only || io->data || // to a data set nobody inserts
         !replay_admit_set_key(io->admit, wanted->run_id, wanted->token_key)) {
         return;
     }
@@ -194,15 +208,15 @@ key_take(replay_io *io, const wire_configure *wanted, bool is_new_table)
     }
 }
 
-// One line for each number of the configuration that is another now, with who asked for it: a
-// learner that begins, or an operator (octet set).
-// Whether octet set asks; a learner that changes the limiter alone says which one it is.
+// Returns true if octet set asks; a learner that changes only the limiter names its epoch.
 static bool
 is_operator(const wire_configure *asked)
 {
     return asked->limiter_only && asked->epoch == 0;
 }
 
+// Logs each number of the configuration that has changed, and who asked for it: a learner that
+// begins, or an operator (octet set).
 static void
 changes_log(const replay_io *io, const wire_configure *wanted, const wire_configure *was,
             const wire_configure *now)
@@ -235,7 +249,7 @@ changes_log(const replay_io *io, const wire_configure *wanted, const wire_config
     }
 }
 
-// Of the present table: its limiter's numbers, and its window.
+// Changes the present table's limiter and window.
 static void
 table_change(replay_io *io, const wire_configure *wanted)
 {
@@ -252,7 +266,7 @@ table_change(replay_io *io, const wire_configure *wanted)
     }
 }
 
-// Whether the learner may use the table now. Refusals are counted, and logged now and then.
+// Checks whether the learner may use the table now. Refusals are counted, and some are logged.
 static oct_err
 fence_check(replay_io *io, uint64_t run_id, uint64_t epoch, char reason[REASON_MAX])
 {
@@ -263,7 +277,7 @@ fence_check(replay_io *io, uint64_t run_id, uint64_t epoch, char reason[REASON_M
     return err;
 }
 
-// The table that a Configure is for: what is there, or was found in the file.
+// The table that a Configure is for: the one in use, or the one found in the file.
 static const replay_table *
 table_present(const replay_io *io, const wire_configure *wanted)
 {
@@ -279,8 +293,9 @@ other_run_refuse(const replay_io *io, const wire_configure *current, char reason
                       replay_disk_path(io->disk), current->run_id);
 }
 
-// Updates that a learner lost are made again, and for that what they drew is drawn again. Once for
-// each learner: a Configure that comes twice must not give back what was drawn in between.
+// Gives back the windows that were drawn for updates which the learner lost: it repeats the
+// updates, so it draws again. This happens once for each learner: a repeated Configure must not
+// give back what was drawn in between. Returns the number of windows.
 static uint64_t
 samples_return(replay_io *io, const wire_configure *wanted)
 {
@@ -290,7 +305,7 @@ samples_return(replay_io *io, const wire_configure *wanted)
     }
     io->returned_epoch = wanted->epoch;
     uint64_t returned = replay_table_return(io->table, wanted->samples);
-    io->elsewhere.samples += returned; // this process drew them, or they were left out
+    io->elsewhere.samples += returned; // so that this process's counters do not fall
     if (returned > 0) {
         oct_log_notice("REPLAY-RETURNED",
                        "run=%016" PRIx64 " epoch=%" PRIu64 " windows=%" PRIu64
@@ -300,6 +315,7 @@ samples_return(replay_io *io, const wire_configure *wanted)
     return returned;
 }
 
+// Keeps the present or the found table for this learner.
 static void
 table_keep(replay_io *io, const wire_configure *wanted, uint64_t *returned)
 {
@@ -318,7 +334,8 @@ table_keep(replay_io *io, const wire_configure *wanted, uint64_t *returned)
     }
 }
 
-// What an operator did not name stays, and what an operator cannot name.
+// Completes an operator's request with the table's numbers: those that it does not name, and
+// min_size, which it cannot name.
 static void
 limiter_keep(const replay_io *io, wire_configure *wanted)
 {
@@ -335,7 +352,8 @@ limiter_keep(const replay_io *io, wire_configure *wanted)
     }
 }
 
-// The table that a Configure means: of a data set, all of it. OCT_EINVAL: one that does not change.
+// Makes the configuration that a Configure means; a data set is served whole. OCT_EINVAL: what it
+// asks cannot be changed.
 static oct_err
 table_fit(const replay_io *io, wire_configure *out, const wire_configure *wanted,
           char reason[REASON_MAX])
@@ -356,6 +374,7 @@ table_fit(const replay_io *io, wire_configure *out, const wire_configure *wanted
     return OCT_OK;
 }
 
+// Refuses a data set without a single window.
 static oct_err
 windows_check(const replay_io *io, char reason[REASON_MAX])
 {
@@ -366,7 +385,7 @@ windows_check(const replay_io *io, char reason[REASON_MAX])
                       io->data->path, replay_table_configure(io->table)->window_steps);
 }
 
-// wanted has passed the check, and the learner the fence.
+// wanted has passed replay_config_check, and its learner the fence.
 static oct_err
 table_configure(replay_io *io, const wire_configure *wanted, uint64_t *returned,
                 char reason[REASON_MAX])
@@ -393,7 +412,7 @@ table_configure(replay_io *io, const wire_configure *wanted, uint64_t *returned,
         break;
     }
     OCT_TRY(memory_check(io, wanted, reason));
-    wire_configure without_key = *wanted; // the table has no use for it
+    wire_configure without_key = *wanted; // the table does not need the key
     explicit_bzero(without_key.token_key, sizeof(without_key.token_key));
     if (io->disk) {
         OCT_TRY(table_make_durable(io, &without_key, reason));
@@ -424,7 +443,7 @@ configure_do(replay_io *io, const wire_configure *asked, uint64_t *returned,
     return err == OCT_OK ? windows_check(io, reason) : err;
 }
 
-// Rows with an action that the table has taken: what the run's steps are counted from.
+// Rows with an action that the table has stored; the run counts its steps from them.
 static uint64_t
 steps_taken(const replay_table_stats *stats)
 {
@@ -456,7 +475,7 @@ configure(void *arg, wire_call *call, const wire_configure *wanted)
     uint64_t returned = 0;
     oct_err err = configure_do(io, wanted, &returned, reason);
     if (err != OCT_OK) {
-        if (err == OCT_EINVAL) { // the fence, and the disk without room, have told of their own
+        if (err == OCT_EINVAL) { // the fence and the disk log their own refusals
             oct_log_error("REPLAY-CONFIGURE-REFUSED", "run=%016" PRIx64 " reason=\"%s\"",
                           wanted->run_id, reason);
         }
@@ -465,7 +484,7 @@ configure(void *arg, wire_call *call, const wire_configure *wanted)
         wire_configured state = configured_state(io, returned);
         wire_reply_configure(call, &state);
     }
-    replay_pump(io); // whatever became of it: the table may have gone
+    replay_pump(io); // also after an error: the table may have been destroyed
 }
 
 // ---- sample
@@ -490,7 +509,7 @@ sample_refuse(replay_io *io, wire_call *call, bool is_configured)
     wire_reply_sample(call, &none);
 }
 
-// False: the limiter forbids it now.
+// Returns false if the limiter does not allow a sample now.
 static bool
 sample_draw(replay_io *io, const wire_sample *request, wire_sampled *out)
 {
@@ -502,7 +521,7 @@ sample_draw(replay_io *io, const wire_sample *request, wire_sampled *out)
     return batches > 0;
 }
 
-// False: not now.
+// Answers a request. Returns false if it must wait.
 static bool
 sample_serve(replay_io *io, wire_call *call, const wire_sample *request)
 {
@@ -521,7 +540,7 @@ sample_serve(replay_io *io, wire_call *call, const wire_sample *request)
     return true;
 }
 
-// The table that the request is for.
+// Returns true if there is a table, and it belongs to the request's run.
 static bool
 sample_has_table(const replay_io *io, const wire_sample *request)
 {
@@ -557,7 +576,7 @@ sample(void *arg, wire_call *call, const wire_sample *request)
         return;
     }
     if (!replay_fence_is_of(&io->fence, request->run_id, request->epoch)) {
-        sample_refuse(io, call, false); // one that has not configured it
+        sample_refuse(io, call, false); // this learner has not configured the table
         return;
     }
     replay_fence_note(&io->fence, request->run_id, request->epoch, oct_clock_ns());
@@ -566,7 +585,7 @@ sample(void *arg, wire_call *call, const wire_sample *request)
     }
     replay_table_set_others(io->table, &request->others);
     if (request->batches == 0) {
-        replay_pump(io); // what the others have done may allow what was held
+        replay_pump(io); // the others' counters may allow what is held
         sample_refuse(io, call, true);
         return;
     }
@@ -587,7 +606,7 @@ sample(void *arg, wire_call *call, const wire_sample *request)
     uint64_t timeout_ms = OCT_MIN(request->timeout_ms, TIMEOUT_MS_MAX);
     io->held[io->held_count++] = (replay_held){call, *request, now_ns + timeout_ms * 1000000};
     replay_waiting_begin(&io->sample_wait, now_ns);
-    replay_pump(io); // a FIFO table that is full must make room for what this one lacks
+    replay_pump(io); // a full FIFO table must make room for the windows that this request lacks
 }
 
 static void
@@ -606,7 +625,7 @@ replay_serve_held(replay_io *io)
     while (io->held_count > 0) {
         replay_held *first = &io->held[0];
         char reason[REASON_MAX];
-        if (!sample_has_table(io, &first->request)) { // it was replaced meanwhile
+        if (!sample_has_table(io, &first->request)) { // the table was replaced meanwhile
             sample_refuse(io, first->call, false);
         } else if (fence_check(io, first->request.run_id, first->request.epoch, reason) != OCT_OK) {
             wire_reply_error(first->call, OCT_ESTALE, reason); // a newer learner came meanwhile
@@ -654,7 +673,7 @@ update_priorities(void *arg, wire_call *call, const wire_priorities *priorities)
 {
     replay_io *io = arg;
     char reason[REASON_MAX];
-    // Keys of another life of replay, or of another run's table, name other windows.
+    // Keys from another incarnation, or for another run's table, name other windows.
     bool is_of_table = io->table && priorities->incarnation == io->incarnation &&
                        replay_table_configure(io->table)->run_id == priorities->run_id;
     oct_err err =
@@ -670,6 +689,7 @@ update_priorities(void *arg, wire_call *call, const wire_priorities *priorities)
     wire_reply_update_priorities(call, &(wire_empty){0});
 }
 
+// Answers which of the named sessions have rows that this process stored.
 static void
 inserted_sessions(void *arg, wire_call *call, const wire_sessions *asked)
 {
@@ -689,7 +709,7 @@ inserted_sessions(void *arg, wire_call *call, const wire_sessions *asked)
     wire_reply_inserted_sessions(call, &answer);
 }
 
-// Whose rows are in windows that the learner was given. Keys of another life of replay are unknown.
+// Answers which sessions the named windows come from. Keys from another incarnation are unknown.
 static void
 window_origins(void *arg, wire_call *call, const wire_priorities *asked)
 {

@@ -21,41 +21,44 @@
 #include "replay/replay_table.h"
 #include "replay/replay_turns.h"
 
-// The state of the daemon, shared by the files of its shell: replay_io.c (links, batches in),
-// replay_serve_io.c (the service), replay_status_io.c (numbers). Private to them.
-// Threads: loop thread.
+// The state of the daemon, shared by the files of its network side: replay_io.c (links, incoming
+// batches), replay_serve_io.c (the service), replay_turn_io.c (lock-step), replay_status_io.c
+// (numbers). Private to them.
+//
+// Threads: the loop thread.
 
-#define REPLAY_CONTEXTS 64 // requests open at once
-#define REPLAY_HELD_MAX 48 // of them Sample requests that wait
+#define REPLAY_CONTEXTS 64 // open at once
+#define REPLAY_HELD_MAX 48 // of these, Sample requests that wait
 
-// A request of the service while it is open, so that its reply can be counted.
+// A request of the service while it is open; it counts the bytes of its reply.
 typedef struct replay_request {
     struct replay_io *io;
-    void *call; // net_rpc's; NULL: free
+    void *call; // net_rpc's handle of the request; NULL: the slot is free
 } replay_request;
 
+// A Sample request that waits for the limiter.
 typedef struct replay_held {
     wire_call *call;
     wire_sample request;
-    uint64_t deadline_ns;
+    uint64_t deadline_ns; // by oct_clock_ns; then it is answered without windows
 } replay_held;
 
-// One side waiting: since when (0: it does not), for how long in all.
+// How long one side, inserts or samples, has been waiting.
 typedef struct replay_waiting {
-    uint64_t since_ns;
-    uint64_t total_ns;
-    bool is_logged; // this wait, as REPLAY-STALL
+    uint64_t since_ns; // 0: it does not wait now
+    uint64_t total_ns; // ended waits
+    bool is_logged;    // this wait is in the log, as REPLAY-STALL
 } replay_waiting;
 
-// What is reported as a rate, over the last full second. NaN: none is over since the table began.
+// Rates over the last full second. NaN: the table has not been in use for one second yet.
 typedef struct replay_rates {
-    uint64_t at_ns;
+    uint64_t at_ns; // end of that second
     uint64_t inserts;
     uint64_t samples;
     double insert_rate;
     double sample_rate;
-    double insert_waited_s, sample_waited_s; // so far
-    double insert_wait_share, sample_wait_share;
+    double insert_waited_s, sample_waited_s;     // totals at at_ns
+    double insert_wait_share, sample_wait_share; // 0 … 1
 } replay_rates;
 
 struct replay_io {
@@ -65,109 +68,117 @@ struct replay_io {
     net_post *post;
     net_timer *tick;
     wire_server *server;
-    wire_arena *arena; // of the batch being decoded
+    wire_arena *arena; // holds the batch that is being decoded
     replay_acks *acks;
-    replay_admit *admit;     // has a key since there is a table
+    replay_admit *admit;     // has a key once a table is configured
     replay_table *table;     // NULL until a learner configures one
     replay_disk *disk;       // NULL: the table is in memory only
-    replay_data *data;       // the table is of a data set; NULL: of actors' steps
-    replay_fence fence;      // whose it is
-    uint64_t returned_epoch; // the last learner that said what it has learned from
-    replay_turns *turns;     // in lock-step, what waits for its turn
-    uint64_t turns_epoch;    // of the learner whose turns they are
-    uint64_t incarnation;
+    replay_data *data;       // of the data set that the table serves; NULL: actors send the rows
+    replay_fence fence;      // the learner that the table belongs to
+    uint64_t returned_epoch; // epoch of the last learner that reported what it has learned from
+    replay_turns *turns;     // lock-step: batches that wait for their turn
+    uint64_t turns_epoch;    // epoch of the learner that the turns belong to
+    uint64_t incarnation;    // random, drawn when replay starts
     uint64_t start_ns;
 
-    bool is_stalled;        // a batch waits with NNG for net_pull_resume
-    uint32_t relay;         // that the batch at hand came through (replay_acks_io.h); 0: none
-    uint32_t gathered_done; // of the message with several that waits, or is at hand
+    bool is_stalled; // a batch waits with NNG until net_pull_resume
+    uint32_t relay; // index of the relay that brought the current batch (replay_acks_io.h); 0: none
+    uint32_t gathered_done; // batches of the current or waiting relay message that are done
     replay_waiting insert_wait;
     replay_waiting sample_wait;
     replay_request request[REPLAY_CONTEXTS];
     replay_held held[REPLAY_HELD_MAX]; // oldest first
     uint32_t held_count;
 
-    uint64_t reported_session[REPLAY_SESSIONS_MAX]; // whose rejected batch was logged
-    uint64_t inserted_session[REPLAY_SESSIONS_MAX]; // whose rows this process took
-    replay_stale stale[REPLAY_SESSIONS_MAX];        // what came of sessions that they replaced
-    double band_logged;                             // width of the widened band in the log
-    bool is_overrun_logged;                         // of this table
-    const replay_request *serving;                  // the request at work
-    oct_allowance reported;                         // lines about them
-    replay_aside aside;                             // rows with numbers outside the run's range
-    oct_complaint bad_batch;
+    // By session index: the session whose rejected batch was logged.
+    uint64_t reported_session[REPLAY_SESSIONS_MAX];
+    // By session index: the session whose rows this process stored.
+    uint64_t inserted_session[REPLAY_SESSIONS_MAX];
+    // By session index: batches of sessions that it replaced.
+    replay_stale stale[REPLAY_SESSIONS_MAX];
+    double band_logged;               // width of the widened band when it was logged; 0: not logged
+    bool is_overrun_logged;           // for this table
+    const replay_request *serving;    // the request that is being handled
+    oct_allowance reported;           // rate limit of log lines about sessions
+    replay_aside aside;               // rows with numbers outside the run's range
+    oct_complaint bad_batch;          // malformed batches
     uint64_t bad_header_count;        // of bad_batch: those that the table counted, too
-    char rejected[WIRE_NAME_MAX + 1]; // why a batch was rejected last; "": none was
-    oct_complaint bad_token;
-    oct_complaint no_place; // batches of sessions that are refused
-    oct_complaint bad_ask;  // for acks
-    oct_complaint bad_request;
-    oct_complaint fenced;   // learners that may not use the table
-    oct_complaint bad_copy; // copies that could not be written
+    char rejected[WIRE_NAME_MAX + 1]; // why the last batch was rejected; "": none was
+    oct_complaint bad_token;          // batches without the token of a registered session
+    oct_complaint no_place;           // batches of sessions without a slot
+    oct_complaint bad_ask;            // requests for acks that were refused
+    oct_complaint bad_request;        // requests that were malformed or not for the caller's role
+    oct_complaint fenced;             // requests of learners that may not use the table
+    oct_complaint bad_copy;           // copies that could not be written
     replay_rates rates;
-    // The counters of what this process did with tables that are gone, less those that the present
-    // table had when it became this process's: with the present one's they are the process's.
+    // Counters of earlier tables of this process, minus what the present table had already counted
+    // when this process took it. Adding the present table's counters gives those of this process.
     replay_table_stats elsewhere;
-    uint64_t bytes_in;
-    uint64_t bytes_replied;
-    uint64_t insert_ns; // spent in inserts, decoding included
-    uint64_t sample_ns; // spent in samples, encoding included
+    uint64_t bytes_in;      // of batches received
+    uint64_t bytes_replied; // of replies sent
+    uint64_t insert_ns;     // spent inserting, decoding included
+    uint64_t sample_ns;     // spent sampling, encoding included
 };
 
-// Counts it, and logs it where that is due.
+// Counts a complaint, and logs it if a line is due.
 void replay_complain(oct_complaint *complaint, const char *id, const char *reason);
-// Logs one that is due, with the peer's certificate.
+// Logs a complaint that is due, with the peer's certificate.
 void replay_complain_of(const oct_complaint *complaint, const char *id, const oct_holder *holder,
                         const char *reason);
-// The same of a batch, whose reason is told with the status.
+// The same for a batch: its reason also goes into the status.
 void replay_reject(struct replay_io *io, oct_complaint *complaint, const char *id,
                    const char *reason);
-// Batches that were refused, for whatever reason.
+// Returns the number of batches that were rejected, for any reason.
 uint64_t replay_rejected(const struct replay_io *io, const replay_table_stats *stats);
+// A side begins to wait, unless it does so already; or its wait ends.
 void replay_waiting_begin(replay_waiting *waiting, uint64_t now_ns);
 void replay_waiting_end(replay_waiting *waiting, uint64_t now_ns);
+// All waits so far, the current one included.
 double replay_waiting_s(const replay_waiting *waiting, uint64_t now_ns);
 
-// Lets whoever waited go on as far as the limiter allows now. After every insert, sample, change of
-// the limiter.
+// Answers held Sample requests, and resumes batches, as far as the limiter allows now. Call it
+// after every insert, every sample and every change of the limiter.
 void replay_pump(struct replay_io *io);
 
-// A batch to the table; OCT_EAGAIN: not now, the message stays the caller's.
+// Inserts a batch and handles its result: logs, acks, sync. OCT_EAGAIN: it must wait, and the
+// caller keeps the message.
 OCT_CHECKED oct_err replay_batch_insert(struct replay_io *io, const wire_batch *batch,
                                         size_t length, replay_insert *result);
 
 // ---- replay_turn_io.c: lock-step
-// A batch that came: held until its turn, or dealt with. Takes msg.
+// Takes a batch that arrived: holds it until its turn, stores it, or rejects it. Owns take.
 void replay_turn_arrived(struct replay_io *io, const wire_batch *batch, net_msg *take);
-// A request of a turn. OCT_EINVAL: it cannot be answered, now or later.
+// Checks a request for a turn. OCT_EINVAL: it cannot be answered, now or later.
 OCT_CHECKED oct_err replay_turn_ask(struct replay_io *io, const wire_sample *request, char *reason,
                                     size_t reason_size);
-// Before a table is taken for a Configure: goes back to the turn that it names, once for each
-// learner. OCT_EINVAL: it cannot be; OCT_EAGAIN: not now.
+// Call it before a Configure takes a table: goes back to the turn that the Configure names, once
+// for each learner. OCT_EINVAL: that is impossible; OCT_EAGAIN: not now.
 OCT_CHECKED oct_err replay_turn_begin(struct replay_io *io, const wire_configure *wanted,
                                       char *reason, size_t reason_size);
-// False: the turn's batches are not all there.
+// Returns false if batches of the turn are still missing.
 bool replay_turn_sample(struct replay_io *io, const wire_sample *request, wire_sampled *out);
+// Handler of the learner's TableDigest request, which also keeps a copy of the table.
 void replay_turn_digest(void *arg, wire_call *call, const wire_digest_request *request);
 
 // ---- replay_serve_io.c
-// An answer without windows.
+// Makes an answer without windows.
 wire_sampled replay_serve_nothing(const struct replay_io *io, bool is_configured);
-// The service.
 extern const wire_replay_handlers replay_serve_handlers;
-extern const oct_responder replay_serve_responder; // its calls are replay_requests
-// A net_rpc_fn; arg is the replay_io.
+extern const oct_responder replay_serve_responder; // the calls it gets are replay_requests
+// Handles a request; a net_rpc_fn with the replay_io as arg.
 void replay_serve_frame(void *arg, void *call, oct_role role, const uint8_t *frame, size_t length);
-void replay_serve_held(struct replay_io *io);                     // as far as is allowed
-void replay_serve_expired(struct replay_io *io, uint64_t now_ns); // whose time is up
-void replay_serve_close(struct replay_io *io);
+void replay_serve_held(struct replay_io *io); // answers held requests as far as allowed
+// Answers those whose deadline has passed.
+void replay_serve_expired(struct replay_io *io, uint64_t now_ns);
+void replay_serve_close(struct replay_io *io); // answers all held requests with OCT_ECLOSED
 
-// Rates and counters are of what comes from now on: a table that was found has counted before.
-// Until a second of it is over rates are unknown.
+// Begins the rates, and this process's counters, for the present table: a table that was found in
+// its file counted before. The rates are unknown for the first second.
 void replay_status_begin(struct replay_io *io, uint64_t now_ns);
-// The present table's stats, but the counters are of the whole life of this process: they never
-// fall. What it says while there is a table is io->elsewhere once that one is gone.
+// The present table's stats, but with the counters of this whole process, which never fall. The
+// result is what io->elsewhere has to be once the table is destroyed.
 replay_table_stats replay_status_done(const struct replay_io *io);
+// Computes the rates when a second is over.
 void replay_status_second(struct replay_io *io, uint64_t now_ns);
 void replay_status_reply(struct replay_io *io, wire_call *call);
 

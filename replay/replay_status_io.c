@@ -1,4 +1,5 @@
-// Replay's numbers, for ReplayStatus and for Prometheus: counters, rates, and who waits for whom.
+// Replay's numbers, for ReplayStatus and for Prometheus: counters, rates, and which side waits for
+// which.
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -17,7 +18,7 @@ typedef struct replay_io replay_io;
 
 // ---- what this process did
 
-// The counters of a table. Where it lies in a file they go on over processes.
+// Offsets of the counters in replay_table_stats. In a durable table they continue across processes.
 static const size_t counters[] = {
     offsetof(replay_table_stats, rows_taken), offsetof(replay_table_stats, rows_random),
     offsetof(replay_table_stats, ends),       offsetof(replay_table_stats, failed),
@@ -78,7 +79,7 @@ replay_status_begin(replay_io *io, uint64_t now_ns)
     };
 }
 
-// Samples that are given back make the counter smaller.
+// The rate of a counter, 0 where returned samples made it smaller.
 static double
 rate(uint64_t before, uint64_t now, double span_s)
 {
@@ -108,7 +109,7 @@ replay_status_second(replay_io *io, uint64_t now_ns)
     rates->samples = stats.samples;
 }
 
-// What replay does now, in words. waiting: 0 nobody, 1 the actors, 2 the learner.
+// Writes what replay does now. Returns which side waits: 0 none, 1 the actors, 2 the learner.
 static int
 state_describe(const replay_io *io, char text[STATE_MAX])
 {
@@ -129,7 +130,7 @@ state_describe(const replay_io *io, char text[STATE_MAX])
         replay_table_explain_sample(io->table, text, STATE_MAX);
         return 2;
     }
-    if (replay_table_is_short(io->table)) { // the next one would wait
+    if (replay_table_is_short(io->table)) { // the next sample would wait
         replay_table_explain_sample(io->table, text, STATE_MAX);
         return 0;
     }
@@ -137,7 +138,7 @@ state_describe(const replay_io *io, char text[STATE_MAX])
     return 0;
 }
 
-// A part of a whole that may still be 0.
+// Returns part / whole, 0 while the whole is 0.
 static double
 share(double part, double whole)
 {
@@ -165,7 +166,7 @@ table_measure(const replay_io *io, replay_measurements *now)
     now->memory_bytes = (double)stats.memory_bytes;
 }
 
-// Of this process.
+// The counters of this process.
 static void
 done_measure(const replay_io *io, replay_measurements *now)
 {
@@ -253,7 +254,7 @@ time_measure(const replay_io *io, replay_measurements *now)
     now->cpu_s = (double)oct_clock_process_cpu_ns() / SECOND_NS;
 }
 
-// The registry with the numbers of now; the caller destroys it.
+// Makes the registry with the present numbers; the caller destroys it.
 static oct_numbers *
 measured(const replay_io *io, int waiting, replay_measurements *now)
 {

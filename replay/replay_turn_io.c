@@ -1,5 +1,4 @@
-// Lock-step: holds batches until their turn, stores them in order, and answers what is asked of a
-// turn.
+// Lock-step: holds batches until their turn, stores them in order, and answers requests for a turn.
 #include <inttypes.h>
 
 #include "common/oct_base.h"
@@ -12,7 +11,8 @@
 
 typedef struct replay_io replay_io;
 
-// The version that all of the batch's rows were made with; 0: of several, or none.
+// Returns the policy version that made all rows of the batch; 0: several versions did, or there are
+// no rows.
 static uint64_t
 batch_turn(const wire_batch *batch)
 {
@@ -33,7 +33,7 @@ replay_turn_arrived(replay_io *io, const wire_batch *batch, net_msg *take)
     if (verdict == REPLAY_TURN_HELD) {
         return;
     }
-    if (verdict == REPLAY_TURN_EARLIER) { // its acknowledgement was lost
+    if (verdict == REPLAY_TURN_EARLIER) { // the acknowledgement was lost
         oct_err err = replay_batch_insert(io, batch, net_msg_length(take), &result);
         OCT_ASSERT(err == OCT_OK);
     } else {
@@ -43,8 +43,8 @@ replay_turn_arrived(replay_io *io, const wire_batch *batch, net_msg *take)
     net_msg_destroy(take);
 }
 
-// The next batch of the turn. False: it is not what has to come next of its session, and the actor
-// has to send another.
+// Stores the next batch of the turn. Returns false if it does not come next in its session; then
+// the actor has to send another.
 static bool
 batch_store(replay_io *io, net_msg *msg)
 {
@@ -52,7 +52,7 @@ batch_store(replay_io *io, net_msg *msg)
     replay_insert result;
     wire_arena_reset(io->arena);
     oct_err err = wire_batch_unpack(&batch, io->arena, net_msg_body(msg), net_msg_length(msg));
-    OCT_ASSERT(err == OCT_OK); // as when it came
+    OCT_ASSERT(err == OCT_OK); // it was decoded once already
     err = replay_batch_insert(io, &batch, net_msg_length(msg), &result);
     OCT_ASSERT(err == OCT_OK); // a table in lock-step never waits
     bool is_stored = result.kind != REPLAY_INSERT_GAP && result.kind != REPLAY_INSERT_STALE &&
@@ -64,7 +64,8 @@ batch_store(replay_io *io, net_msg *msg)
     return is_stored;
 }
 
-// Whether the turn asked for is in the table.
+// Stores the turn that the request names, once all its batches are there. Returns true if the table
+// has it.
 static bool
 turn_take(replay_io *io, const wire_sample *request)
 {
@@ -107,23 +108,22 @@ is_of_run(const replay_table *table, const wire_configure *wanted)
     return !table || replay_table_configure(table)->run_id == wanted->run_id;
 }
 
-// The table that a learner finds which is new to it: as it was after the turn that the learner goes
-// on from, whatever it took since.
+// Goes back to the turn that a new learner continues from; what the table took since is lost.
 static oct_err
 turn_go_back(replay_io *io, const wire_configure *wanted, char *reason, size_t reason_size)
 {
     const replay_table *present = io->table ? io->table : replay_disk_found(io->disk);
     if (!is_of_run(present, wanted) || (!present && wanted->turn == 0)) {
-        return OCT_OK; // another run's table is another question
+        return OCT_OK; // another run's table is replay_config_decide's business
     }
     const replay_table_stats done = replay_status_done(io);
     replay_acks_set_table(io->acks, NULL);
     oct_err err = replay_disk_go_back(io->disk, &io->table, wanted->turn, wanted->turn_digest,
                                       reason, reason_size);
-    replay_acks_set_table(io->acks, io->table); // that which stays where it could not
+    replay_acks_set_table(io->acks, io->table); // the same table if it could not go back
     if (!io->table) {
         io->elsewhere = done;
-        replay_turns_set(io->turns, 0, 0); // until there is one again
+        replay_turns_set(io->turns, 0, 0); // until the learner configures a table again
     }
     return err;
 }
@@ -139,7 +139,7 @@ replay_turn_begin(replay_io *io, const wire_configure *wanted, char *reason, siz
                           "run.deterministic: replay has no file (--path) for the table, from "
                           "which a killed run resumes");
     }
-    if (io->table && io->turns_epoch == wanted->epoch) { // it has been told
+    if (io->table && io->turns_epoch == wanted->epoch) { // this learner has configured it
         uint64_t turn = replay_table_turn(io->table);
         return turn == wanted->turn
                    ? OCT_OK
