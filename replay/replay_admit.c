@@ -1,4 +1,4 @@
-// Admits batches of registered sessions only, by their tokens, and remembers tokens already
+// Admits batches of registered sessions only, by their tokens, and remembers the tokens that it has
 // computed.
 #include "replay/replay_admit.h"
 
@@ -7,6 +7,7 @@
 
 #include "common/oct_base.h"
 
+// A remembered session and its valid token.
 struct slot {
     uint64_t session;
     uint32_t actor_id;
@@ -15,11 +16,11 @@ struct slot {
 };
 
 struct replay_admit {
-    wire_token_maker *maker; // NULL: no key yet
+    wire_token_maker *maker; // NULL: there is no key yet
     uint8_t key[WIRE_TOKEN_KEY_BYTES];
     uint64_t run_id;
     uint64_t computed;
-    struct slot slots[REPLAY_ADMIT_SLOTS];
+    struct slot slots[REPLAY_ADMIT_SLOTS]; // by session, see slot_of
 };
 
 replay_admit *

@@ -5,6 +5,7 @@
 
 #include "common/oct_base.h"
 
+// The session's entry; a new one may replace the entry with the fewest rows.
 static replay_aside_session *
 entry_of(replay_aside *aside, uint64_t session)
 {

@@ -5,27 +5,29 @@
 
 #include "common/oct_role.h"
 
-// Whose rows were set aside (replay_range.h): sessions, with their certificates, and how many rows.
+// Counts the rows that were set aside (replay_range.h), by session and with the session's
+// certificate.
 //
-// Threads: one user at a time. Full: of REPLAY_ASIDE_MAX sessions the one with the fewest rows
-// makes room; all counts the rows of every session.
+// Threads: one user at a time. Full: a new session takes the slot of the session with the fewest
+// rows. `all` counts the rows of every session.
 #define REPLAY_ASIDE_MAX 32
 
-typedef struct replay_aside_session {
+typedef struct replay_aside_session { // A session with rows set aside.
     uint64_t session;
     uint32_t actor_id;
     uint64_t rows;
-    char certificate[OCT_HOLDER_NAME_MAX + 1]; // "": the session came with none
+    // "": the session had no certificate, or its connection was closed.
+    char certificate[OCT_HOLDER_NAME_MAX + 1];
 } replay_aside_session;
 
-// {0}: none.
+// {0}: no rows were set aside.
 typedef struct replay_aside {
-    uint64_t all; // rows
+    uint64_t all; // rows of all sessions
     uint32_t count;
     replay_aside_session sessions[REPLAY_ASIDE_MAX];
 } replay_aside;
 
-// holder: NULL, the certificate is not known. Returns the session's entry.
+// Counts rows of a session and returns its entry. holder: NULL if the certificate is not known.
 const replay_aside_session *replay_aside_note(replay_aside *aside, uint64_t session,
                                               uint32_t actor_id, const oct_holder *holder,
                                               uint32_t rows);

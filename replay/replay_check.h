@@ -4,11 +4,12 @@
 #include "proto/wire.h"
 #include "proto/wire_replay.h"
 
-// What is wrong with a batch for a table of this configuration; NULL: nothing. It has passed
-// wire_batch_unpack. What depends on the streams so far, replay_plan_make checks.
+// Checks whether a batch that has passed wire_batch_unpack has the shape of a table's rows.
+// replay_plan_make checks what depends on the streams so far.
+//
 // Threads: any; no state.
 
-// Sizes and counts. rows_max: that a batch may have.
+// Checks sizes and counts. Returns NULL, or what is wrong. rows_max: the most rows of one batch.
 const char *replay_check_shape(const wire_configure *configure, const wire_batch *batch,
                                uint32_t rows_max);
 

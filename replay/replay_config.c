@@ -1,4 +1,5 @@
-// Checks a Configure request, and computes the memory and message sizes that a table needs.
+// Checks a Configure request, and computes the layout, the memory and the message sizes of its
+// table.
 #include "replay/replay_config.h"
 
 #include <inttypes.h>
@@ -11,16 +12,16 @@
 #include "replay/replay_dedupe.h"
 #include "replay/replay_items.h"
 
-// Bounds, sizes and meaning of a Configure.
-
-// A reply is at most as large as the largest learner.batch_size; more batches come in several.
+// Windows of the largest reply, the largest learner.batch_size; several batches come in several
+// replies.
 #define REPLY_WINDOWS 65536
-// As many as the budget counts: pages behind those that are asked for are never written to.
+// Windows of a reply that the budget counts. The pages for more of them are not written to, and so
+// take no memory, until a learner asks for that many.
 #define REPLY_WINDOWS_USUAL 8192
-// Room for the frame and the field headers around the columns.
+// Leaves space for the frame and the field headers around the columns.
 #define REPLY_BYTES_MAX   (WIRE_MESSAGE_BYTES_MAX - (1u << 20))
-#define REPLAY_STRIDE_MAX (1 << 20)
-#define RNG_STREAM        0x736d7000u
+#define REPLAY_STRIDE_MAX (1 << 20)   // rows
+#define RNG_STREAM        0x736d7000u // stream of the samples' generator ("smp")
 
 static oct_err
 check_limiter(const wire_configure *wanted, char *reason, size_t reason_size)
@@ -128,8 +129,8 @@ check_window(const wire_configure *wanted, char *reason, size_t reason_size)
     return OCT_OK;
 }
 
-// How many blocks of this many rows each stream needs: four, or as many as a window lies in while
-// one more is being filled and one is being dropped.
+// Returns the number of blocks of this many rows that each stream needs: REPLAY_STREAM_BLOCKS, or
+// as many as a window covers plus one that is being filled and one that is being dropped.
 static uint64_t
 stream_blocks(const wire_configure *wanted, uint32_t rows)
 {
@@ -156,7 +157,7 @@ replay_config_layout(const wire_configure *configure)
     }
 }
 
-// Of a table with these blocks, whoever chose them.
+// Checks that the blocks of a table, new or present, suffice for the streams and the window.
 static oct_err
 check_blocks(const wire_configure *wanted, const replay_config_blocks *blocks, char *reason,
              size_t reason_size)
@@ -185,8 +186,8 @@ replay_config_check(const wire_configure *wanted, char *reason, size_t reason_si
     return check_limiter(wanted, reason, reason_size);
 }
 
-// The first number in which the tables differ, NULL when they are the same table. The seed is of
-// the run, not of the table's shape: a learner that resumes may bring another.
+// Returns the name of the first number in which the tables differ, NULL if they are the same table.
+// The seed belongs to the run: a learner that resumes may bring another.
 static const char *
 table_difference(const wire_configure *a, const wire_configure *b)
 {
@@ -237,6 +238,7 @@ replay_config_decide(const wire_configure *current, const replay_config_blocks *
 }
 
 replay_limiter_spec
+// min_size counts as at least 1.
 replay_config_limiter(const wire_configure *configure)
 {
     return (replay_limiter_spec){
@@ -274,8 +276,8 @@ replay_config_reply_windows(const wire_configure *configure)
     return (uint32_t)OCT_MIN(REPLY_WINDOWS, most);
 }
 
-// Of each stream one block is being filled, and one being dropped: the window that is under way may
-// lie in both.
+// The windows that a FIFO table with these blocks comes to hold. Of each stream one block is being
+// filled and one is being dropped, and the window under way may cover both.
 static oct_fifo
 fifo_of(const wire_configure *configure, const replay_config_blocks *blocks)
 {
@@ -309,6 +311,7 @@ capacity_suffices(wire_configure configure, uint64_t capacity, uint32_t windows)
     return replay_config_batch_windows(&configure, &blocks) >= windows;
 }
 
+// Doubles the capacity until it suffices, then searches for the smallest one by bisection.
 uint64_t
 replay_config_capacity_for(const wire_configure *configure, uint32_t windows)
 {

@@ -1,4 +1,5 @@
-// Writes and takes back the copies of a table's file that checkpoints in lock-step name.
+// Writes copies of a table's file for checkpoints in lock-step, and restores the file from one of
+// them.
 #include "replay/replay_copy.h"
 
 #include <dirent.h>
@@ -17,10 +18,10 @@
 #include "common/oct_text.h"
 #include "replay/replay_recover.h"
 
-#define PIECE_BYTES (1u << 20)
-#define COPIES_MAX  4096 // that are looked at
+#define PIECE_BYTES (1u << 20) // of one read or write
+#define COPIES_MAX  4096       // copies of one file that are listed
 
-// False: it would be too long.
+// Returns false if the path would be too long.
 static bool
 copy_path(const char *path, uint64_t turn, char out[OCT_FILE_PATH_MAX])
 {
@@ -28,6 +29,7 @@ copy_path(const char *path, uint64_t turn, char out[OCT_FILE_PATH_MAX])
     return length > 0 && length < OCT_FILE_PATH_MAX;
 }
 
+// The error of a failed write, from errno.
 static oct_err
 failed(const char *path, char *reason, size_t reason_size)
 {
@@ -39,7 +41,7 @@ failed(const char *path, char *reason, size_t reason_size)
 
 // ---- copies that there are
 
-// The turn that a name is a copy of; 0: none.
+// Returns the turn that a file name is a copy of; 0: it is not a copy.
 static uint64_t
 turn_of(const char *base, const char *name)
 {
@@ -60,7 +62,8 @@ turn_order(const void *a, const void *b) // the latest first
     return (*x < *y) - (*x > *y);
 }
 
-// Gives the number of copies of path; *out is malloc'd, their turns, the latest first.
+// Lists the copies of path. *out receives their turns, the latest first, allocated with malloc.
+// Returns their number.
 static uint32_t
 copies_list(const char *path, uint64_t **out)
 {
@@ -84,7 +87,8 @@ copies_list(const char *path, uint64_t **out)
     return count;
 }
 
-// Whether the file at a name is of the same run as file; another run's are never removed.
+// Returns true if the file at name belongs to the same run as file. Copies of other runs are never
+// removed.
 static bool
 is_of_run(const replay_file *file, const char *name)
 {
@@ -100,7 +104,7 @@ is_of_run(const replay_file *file, const char *name)
     return is_of;
 }
 
-// All but the last kept up to a turn.
+// Removes the copies of turns after turn, and of the others all but the last `kept`.
 static void
 copies_prune(const replay_file *file, uint64_t turn, uint32_t kept)
 {
@@ -124,6 +128,7 @@ replay_copy_forget(const replay_file *file, uint64_t turn)
 
 // ---- writing
 
+// Writes all bytes in pieces, and beats the pulse for each, because a long write blocks the loop.
 static bool
 bytes_write(int descriptor, const uint8_t *bytes, uint64_t at, uint64_t length)
 {
@@ -142,6 +147,7 @@ bytes_write(int descriptor, const uint8_t *bytes, uint64_t at, uint64_t length)
     return true;
 }
 
+// Writes everything before the blocks, and the blocks that are held; the rest stays a hole.
 static bool
 file_write(int descriptor, const replay_file *file, uint64_t oldest, uint64_t next)
 {
@@ -155,7 +161,7 @@ file_write(int descriptor, const replay_file *file, uint64_t oldest, uint64_t ne
     return is_good && fsync(descriptor) == 0;
 }
 
-// The draft becomes path, or is removed.
+// Renames the draft to path, or removes it.
 static oct_err
 draft_end(int descriptor, bool is_good, const char *draft, const char *path, char *reason,
           size_t reason_size)
@@ -171,11 +177,11 @@ draft_end(int descriptor, bool is_good, const char *draft, const char *path, cha
     return err;
 }
 
-// A new, empty file beside path. -1: errno says why.
+// Opens a new, empty file beside path. Returns -1 with errno set on an error.
 static int
 draft_open(const char *path, char draft[OCT_FILE_PATH_MAX])
 {
-    oct_file_clear(path); // what processes left that died meanwhile
+    oct_file_clear(path); // files that killed processes left
     return oct_file_draft_open(path, 0600, draft);
 }
 
@@ -202,7 +208,7 @@ replay_copy_keep(const replay_file *file, uint64_t oldest, uint64_t next, uint64
 
 // ---- taking one back
 
-// What holds data, in pieces; the rest is there and zero.
+// Copies the parts of a file that hold data. The holes between them stay reserved and zero.
 static bool
 data_copy(int from, int to, uint64_t bytes)
 {
@@ -210,7 +216,7 @@ data_copy(int from, int to, uint64_t bytes)
     bool is_good = true;
     for (uint64_t at = 0; is_good && at < bytes;) {
         off_t data = lseek(from, (off_t)at, SEEK_DATA);
-        if (data < 0) {
+        if (data < 0) {               // only a hole follows
             is_good = errno == ENXIO; // nothing but a hole follows
             break;
         }
@@ -235,11 +241,11 @@ copy_open(replay_file **out, const char *path, uint64_t turn, char *reason, size
                          "the run continues from turn %" PRIu64 ", but %s has no copy of that turn",
                          turn, path);
     }
-    return err == OCT_EIO ? OCT_EAGAIN : err; // it may be possible later
+    return err == OCT_EIO ? OCT_EAGAIN : err; // opening it may succeed later
 }
 
-// Whether a draft of the copy called name is the table that has this hash after this turn. It is
-// looked at and not the copy: what of that cannot be read was found out while it was copied.
+// Checks that a draft of the copy `name` is the table after this turn, with this hash. The draft is
+// checked instead of the copy: copying has already shown that all of the copy can be read.
 static oct_err
 draft_check(const char *draft, const char *name, uint64_t turn, const uint8_t hash[WIRE_HASH_BYTES],
             char *reason, size_t reason_size)
@@ -249,10 +255,10 @@ draft_check(const char *draft, const char *name, uint64_t turn, const uint8_t ha
     replay_table *table;
     uint8_t now[WIRE_HASH_BYTES];
     OCT_TRY(replay_file_open_copy(&file, draft, reason, reason_size));
-    free(file->path); // what is wrong with it is wrong with the copy
+    free(file->path); // error messages name the copy
     file->path = strdup(name);
     OCT_ASSERT(file->path);
-    replay_file_set_live(file); // all of a copy is on the disk
+    replay_file_set_live(file); // a copy was synced before it got its name
     oct_err err = replay_recover(&recovered, file, reason, reason_size);
     if (err == OCT_OK && replay_table_restore(&table, file, recovered.is_exact) != OCT_OK) {
         err = oct_refuse(reason, reason_size, "%s: its sessions are damaged", name);
@@ -291,7 +297,7 @@ replay_copy_take(const char *path, uint64_t turn, const uint8_t hash[WIRE_HASH_B
     if (is_good) {
         err = draft_check(draft, name, turn, hash, reason, reason_size);
     }
-    if (err != OCT_OK) { // and said so
+    if (err != OCT_OK) { // reason is set
         (void)close(to);
         (void)oct_file_remove(draft);
         return err;

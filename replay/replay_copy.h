@@ -5,26 +5,30 @@
 
 #include "replay/replay_file.h"
 
-// Copies of the file of a durable table, one for each of the last checkpoints of a run in lock-step
-// (docs/determinism.md): PATH.TURN beside PATH. A copy is whole or not there: written under another
-// name, synced, renamed. Blocks that hold no rows are holes.
+// Copies of a durable table's file, one for each of the last checkpoints of a run in lock-step
+// (docs/determinism.md). The copy of turn TURN is PATH.TURN, beside PATH. A copy is complete or
+// absent: it is written under another name, synced and renamed. Blocks without rows are holes.
 //
-// Threads: those of the table, which must rest. The names come from this process's --path and a
-// number alone.
+// Threads: those of the table, which must not change meanwhile. The names of the copies come only
+// from this process's --path and a number.
 
-// Copies file, whose table has the blocks oldest .. next - 1, as the copy of turn, and removes all
-// copies of its run but the last kept up to this turn. OCT_EAGAIN: the disk has no room; OCT_EIO:
-// it cannot be written; reason says why, and the others are as they were.
+// Copies file as the copy of turn; its table holds the blocks oldest .. next - 1. Then removes all
+// copies of the file's run but the last `kept` up to this turn. On an error the other copies are
+// unchanged, and reason says why:
+//   OCT_EAGAIN  the disk has no room
+//   OCT_EIO     the copy cannot be written
 OCT_CHECKED oct_err replay_copy_keep(const replay_file *file, uint64_t oldest, uint64_t next,
                                      uint64_t turn, uint32_t kept, char *reason,
                                      size_t reason_size);
-// The run goes on from turn: removes the copies of later ones.
+// The run continues from turn: removes the copies of later turns.
 void replay_copy_forget(const replay_file *file, uint64_t turn);
-// Puts the copy of a turn in the place of path, when it is the table with this hash
-// (replay_digest.h): who has that open goes on with a file without a name. The copy stays.
-// OCT_ENOTFOUND: there is none; OCT_EINVAL: it is another table, or damaged, or this user may not
-// open it; OCT_EAGAIN: no room, or it cannot be opened at this moment; OCT_EIO. Path is as it was
-// then.
+// Replaces the file at path by the copy of a turn, after checking that the copy is the table with
+// this hash (replay_digest.h). A process that has the old file open keeps a file without a name.
+// The copy stays. On an error, path is unchanged, and reason says why:
+//   OCT_ENOTFOUND  there is no copy of this turn
+//   OCT_EINVAL     the copy is another table or damaged, or this user may not open it
+//   OCT_EAGAIN     the disk has no room, or the copy cannot be opened now
+//   OCT_EIO        the file cannot be written
 OCT_CHECKED oct_err replay_copy_take(const char *path, uint64_t turn,
                                      const uint8_t hash[WIRE_HASH_BYTES], char *reason,
                                      size_t reason_size);

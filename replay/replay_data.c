@@ -1,4 +1,4 @@
-// Maps data sets, and checks every byte of them: header, notes, blocks, and the rows in these.
+// Maps data sets, and checks every byte of them: header, notes, blocks, and the rows in the blocks.
 #include "replay/replay_data.h"
 
 #include <assert.h>
@@ -21,11 +21,11 @@
 #include "proto/wire_check.h"
 #include "proto/wire_env.h"
 
-#define ARENA_BYTES     (64u << 10)
-#define DTYPE_F32       1u // policy_dtype
-#define ACTION_DISCRETE 1u // policy_action_kind
-#define REASON_MAX      128
-#define WHY_BYTES       (REPLAY_DATA_ENV_ID + 256)
+#define ARENA_BYTES     (64u << 10)                // for unpacking an environment
+#define DTYPE_F32       1u                         // policy_dtype
+#define ACTION_DISCRETE 1u                         // policy_action_kind
+#define REASON_MAX      128                        // of what is wrong with a header
+#define WHY_BYTES       (REPLAY_DATA_ENV_ID + 256) // of a reason that names the environment
 
 static const char magic[8] = {'O', 'C', 'T', 'E', 'T', 'D', 'A', 'T'};
 
@@ -124,7 +124,7 @@ replay_data_env_fit(const replay_data_env *env, const wire_configure *table, cha
                       table->action_bytes, action[table->action_is_float]);
 }
 
-// As a registration is checked. NULL: it is good.
+// Checks the environment like a registration of an actor. Returns NULL, or what is wrong with it.
 static const char *
 env_fault(const replay_data_env *env, char text[REASON_MAX])
 {
@@ -175,7 +175,7 @@ replay_data_header_make(replay_data_header *header)
     return layout;
 }
 
-// NULL, or what in the header cannot be.
+// Returns NULL, or what is wrong with the header. text is memory for the answer.
 static const char *
 header_fault(const replay_data_header *header, replay_layout *layout, char text[REASON_MAX])
 {
@@ -234,7 +234,7 @@ is_zero(const uint8_t *from, const uint8_t *to)
     return all == 0;
 }
 
-// And what lies between the regions.
+// Checks the notes, and that all bytes between the regions are 0.
 static oct_err
 notes_check(const replay_data *data, char *reason, size_t reason_size)
 {
@@ -294,6 +294,7 @@ replay_data_view(replay_data **out, const char *path, const uint8_t *bytes, uint
     return OCT_OK;
 }
 
+// Maps a whole file for reading. The caller unmaps it.
 static oct_err
 file_map(const char *path, const uint8_t **bytes, uint64_t *length, char *reason,
          size_t reason_size)
@@ -362,7 +363,7 @@ replay_data_block_sum(const replay_layout *layout, const replay_block *block)
     return oct_crc32(0, (const uint8_t *)block + first, layout->bytes - first);
 }
 
-// Of the header of a block, by itself.
+// Checks the header of a block by itself.
 static const char *
 place_fault(const replay_data *data, const replay_block *block, uint32_t index)
 {
@@ -377,7 +378,8 @@ place_fault(const replay_data *data, const replay_block *block, uint32_t index)
                : NULL;
 }
 
-// Of the links between a block and the one before it. Each is looked at from the later one.
+// Checks the links between a block and the one before it; each link is checked from the later
+// block.
 static const char *
 link_fault(const replay_data *data, const replay_block *block, uint32_t index)
 {
@@ -396,7 +398,8 @@ link_fault(const replay_data *data, const replay_block *block, uint32_t index)
                : "it does not follow the block before it";
 }
 
-// Whether the actions of a box are within its bounds, as algorithms take them. End rows have none.
+// Returns true if all actions of a box are within their bounds, as algorithms require. End rows
+// have no action.
 static bool
 are_inside(const replay_data_env *env, const replay_layout *layout, const replay_block *block)
 {
@@ -444,7 +447,7 @@ replay_data_numbers_fault(const replay_data_env *env, const replay_layout *layou
     return NULL;
 }
 
-// How far into its episode the row behind a block is.
+// Returns how many rows of its episode precede the row after a block.
 static uint32_t
 age_behind(const replay_layout *layout, const replay_block *block)
 {
@@ -459,6 +462,7 @@ age_behind(const replay_layout *layout, const replay_block *block)
                : REPLAY_BLOCK_AGE_UNKNOWN;
 }
 
+// Checks the flags of a block's rows, and the age of its first row.
 static const char *
 flags_fault(const replay_data *data, const replay_block *block)
 {
@@ -516,7 +520,7 @@ replay_data_fit(wire_configure *out, const replay_data *data, const wire_configu
     if (replay_data_env_fit(&header->env, wanted, why, sizeof(why)) != OCT_OK) {
         return oct_refuse(reason, reason_size, "replay.data: %s: %s", data->path, why);
     }
-    // Of windows of n steps nobody reads what is beside an action.
+    // The extras of n-step windows are not read.
     bool is_read = wanted->extra_dim > 0 && wanted->window != WIRE_WINDOW_N_STEP;
     bool has_extra = wanted->extra_dim == header->extra_dim;
     if (is_read && !has_extra) {

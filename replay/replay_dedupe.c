@@ -9,26 +9,28 @@
 
 #define NONE REPLAY_SESSION_NONE
 
-// In a chain of its hash bucket.
+// A slot: an actor's session, in the chain of its hash bucket.
 struct entry {
     replay_session session;
-    uint64_t earlier[REPLAY_REPLACED_MAX - 1]; // before session.replaced, the latest first
-    uint64_t used_s;
-    uint32_t chain;
+    // Sessions before session.replaced, the latest first; 0: none.
+    uint64_t earlier[REPLAY_REPLACED_MAX - 1];
+    uint64_t used_s; // time of the last batch
+    uint32_t chain;  // next slot of the bucket; NONE: the last
 };
 
 struct replay_dedupe {
     uint32_t sessions_max;
     uint32_t count;
     uint64_t now_s;       // 0: not set yet
-    uint64_t looked_s;    // when most_holder was looked for
-    uint32_t most_holder; // the certificate that had the most sessions then
-    uint32_t *bucket;     // [sessions_max]
+    uint64_t looked_s;    // time when most_holder was determined
+    uint32_t most_holder; // certificate that had the most sessions at looked_s
+    uint32_t *bucket;     // [sessions_max] by hash of the actor id: first slot; NONE: empty
+    // [sessions_max]
     struct entry *entry;
-    oct_places *by_holder; // every session, in the order of last use
+    oct_places *by_holder; // all slots by certificate, each group ordered by last use
 };
 
-#define PLACE_BYTES 12 // of by_holder; a group takes 48, one for each certificate
+#define PLACE_BYTES 12 // a slot in by_holder; a group takes 48, one for each certificate
 
 size_t
 replay_dedupe_bytes(uint32_t sessions_max)
@@ -87,6 +89,7 @@ replay_dedupe_holder(const oct_holder *holder)
     return holder ? mixed | 1 : 0;
 }
 
+// The group of a certificate in by_holder.
 static oct_places_key
 key_of(uint32_t holder)
 {
@@ -111,12 +114,12 @@ void
 replay_dedupe_set_time(replay_dedupe *dedupe, uint64_t now_s)
 {
     for (uint32_t i = 0; dedupe->now_s == 0 && i < dedupe->count; i++) {
-        dedupe->entry[i].used_s = now_s; // as long ago as this process knows
+        dedupe->entry[i].used_s = now_s; // this process does not know of an earlier use
     }
     dedupe->now_s = now_s;
 }
 
-// The certificate with the most sessions, as of the last second.
+// Returns the certificate with the most sessions, determined once a second.
 static uint32_t
 most_holder(replay_dedupe *dedupe)
 {
@@ -135,7 +138,8 @@ most_holder(replay_dedupe *dedupe)
     return dedupe->most_holder;
 }
 
-// The session of a certificate that has been silent longest, if its batches cannot come again.
+// Returns the session of a certificate that has been silent longest, if it has been silent long
+// enough to be forgotten; else NONE.
 static uint32_t
 silent_of(const replay_dedupe *dedupe, uint32_t holder)
 {
@@ -146,7 +150,7 @@ silent_of(const replay_dedupe *dedupe, uint32_t holder)
                : NONE;
 }
 
-// The session that gives way to one of this certificate.
+// Returns the session that leaves for a new one of this certificate; NONE: no session may leave.
 static uint32_t
 victim_find(replay_dedupe *dedupe, uint32_t holder)
 {
@@ -158,6 +162,8 @@ victim_find(replay_dedupe *dedupe, uint32_t holder)
     return victim;
 }
 
+// Returns true if a new session of this certificate may take a free slot. Without certificates
+// (holder 0) nothing is reserved.
 static bool
 may_take_free(const replay_dedupe *dedupe, uint32_t holder)
 {
@@ -239,7 +245,7 @@ replay_dedupe_restore(replay_dedupe *dedupe, const replay_session *sessions, con
 {
     OCT_ASSERT(dedupe->count == 0 && count <= dedupe->sessions_max);
     bool is_good = true;
-    for (uint32_t i = count; i > 0; i--) { // the latest is linked last
+    for (uint32_t i = count; i > 0; i--) { // oldest first, so that the latest is linked last
         uint32_t at = order[i - 1];
         is_good = is_good && at < count && sessions[at].session != 0 &&
                   entry_find(dedupe, sessions[at].actor_id) == NONE;
@@ -274,6 +280,7 @@ was_replaced(const struct entry *entry, uint64_t session)
 }
 
 static void
+// The earlier sessions move back by one, and the oldest is forgotten.
 session_replace(struct entry *entry, uint64_t session)
 {
     memmove(entry->earlier + 1, entry->earlier, sizeof(entry->earlier) - sizeof(*entry->earlier));

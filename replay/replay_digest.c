@@ -1,4 +1,4 @@
-// Hashes a table: rows, what the sampler keeps, counters and generator.
+// Hashes a table: rows, sampler data, counters and generator.
 #include "replay/replay_digest.h"
 
 #include <string.h>
@@ -49,6 +49,7 @@ replay_digest(const replay_store *store, const replay_regions *regions,
               const replay_select_ops *select, const replay_head *head,
               uint8_t out[WIRE_HASH_BYTES])
 {
+    // Bytes of one block: the difference takes out what does not grow with the rows.
     const replay_layout *layout = replay_store_layout(store);
     size_t kept = (size_t)(select->kept_bytes(layout->rows * 2) - select->kept_bytes(layout->rows));
     wire_hash *hash = wire_hash_begin();

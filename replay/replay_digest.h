@@ -6,9 +6,10 @@
 #include "replay/replay_regions.h"
 #include "replay/replay_store.h"
 
-// One hash of all that decides what a table does from here on: the rows of every block in the order
-// of their serials, what the sampler keeps for them, counters and generator. No addresses, times or
-// ids of chance (sessions, actors, runs), so that two runs that did the same have the same hash.
+// Computes SHA-256 over everything that decides what a table does from now on: the rows of every
+// block in the order of serials, the sampler's data for them, the counters and the generator. It
+// leaves out addresses, times and random ids (sessions, actors, runs), so that two runs that did
+// the same have the same hash.
 //
 // Threads: those of the table.
 void replay_digest(const replay_store *store, const replay_regions *regions,

@@ -10,6 +10,7 @@
 #include "replay/replay_sync.h"
 #include "replay/replay_table.h"
 
+// Writes one generation of the whole table.
 static oct_err
 sync_all(replay_file *file, char *reason, size_t reason_size)
 {
@@ -29,7 +30,7 @@ sync_all(replay_file *file, char *reason, size_t reason_size)
     return err;
 }
 
-// The table that was recovered, written to the disk as it is.
+// Restores the recovered table and writes it to the disk.
 static oct_err
 table_sync(replay_file *file, bool is_exact, char *reason, size_t reason_size)
 {

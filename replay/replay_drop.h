@@ -6,14 +6,19 @@
 
 #include "common/oct_err.h"
 
-// Removes all rows of a session from a table's file, and synchronizes the file. The table is
-// otherwise as it was: its counters, its other rows and their priorities. The session may still
-// insert.
+// Removes all rows of a session from a table's file, and syncs the file. The rest of the table is
+// unchanged: its counters, its other rows and their priorities. The session may still insert. The
+// table must not be in use.
 //
-// rows: how many rows were removed; 0: the file has none of the session, and only was recovered.
-// OCT_ENOTFOUND, OCT_EINVAL, OCT_EAGAIN, OCT_EIO: as of replay_file_open and replay_recover;
-// OCT_EIO, too: the file is in use, or the change cannot be written. OCT_EINVAL, too: the table is
-// of a run in lock-step. reason says which. Threads: any. The file is not in use.
+// rows: the number of removed rows. 0: the file has no rows of the session and was only recovered.
+// reason says which error it is:
+//   OCT_ENOTFOUND, OCT_EAGAIN  as of replay_file_open
+//   OCT_EINVAL                 as of replay_file_open and replay_recover, or the table belongs to a
+//                              run in lock-step
+//   OCT_EIO                    as of replay_file_open, or the file is in use, or the change cannot
+//                              be written
+//
+// Threads: any.
 OCT_CHECKED oct_err replay_drop(const char *path, uint64_t session, uint64_t *rows, char *reason,
                                 size_t reason_size);
 

@@ -1,4 +1,4 @@
-// Refuses learners that a newer one has replaced, and those of another run.
+// Refuses learners that a newer one has replaced, and learners of another run.
 #include "replay/replay_fence.h"
 
 #include <inttypes.h>

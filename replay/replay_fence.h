@@ -7,27 +7,32 @@
 
 #include "common/oct_err.h"
 
-// Whose the table is: of several learners of one run the newest one's, of several runs the one's
-// that is at work. Epochs are the learners' (learner_lock.h); 0: a learner that has none.
+// Decides which learner may use the table: of one run the newest learner, of several runs the one
+// whose learner is at work. Epochs come from the learners (learner_lock.h); 0: a learner without an
+// epoch.
 //
-// Threads: any, no shared state. Time is given.
-#define REPLAY_LEARNER_SILENT_S 10 // not heard of: its table may be another run's
+// Threads: any, no shared state. The caller supplies the time.
+// After this time without a request, another run may take the table.
+#define REPLAY_LEARNER_SILENT_S 10
 
 typedef struct replay_fence {
-    uint64_t run_id, epoch; // of the newest learner that the table had; run_id 0: none yet
-    uint64_t heard_ns;      // of it; 0: it said that it needs the table no more
+    uint64_t run_id, epoch; // of the newest learner that used the table; run_id 0: none yet
+    // Its last request; 0: it has released the table, or the table was found in a file.
+    uint64_t heard_ns;
 } replay_fence;
 
-// Whether this learner may use the table now, or take it. OCT_ESTALE: a newer one of its run has
-// been here. OCT_EAGAIN: the table is another run's, whose learner is at work. reason says it.
+// Decides whether this learner may use, or take, the table now; reason says why not:
+//   OCT_ESTALE  a newer learner of its run has used the table
+//   OCT_EAGAIN  the table belongs to another run, and its learner is at work
 OCT_CHECKED oct_err replay_fence_check(const replay_fence *fence, uint64_t run_id, uint64_t epoch,
                                        uint64_t now_ns, char *reason, size_t reason_size);
-// Whether it is the one that was noted last. A newer one takes the table with Configure alone, so
-// that a number that was damaged on its way shuts nobody out.
+// Returns true if this learner was noted last. A newer learner takes the table with Configure only,
+// so a damaged epoch in another request cannot shut anybody out.
 bool replay_fence_is_of(const replay_fence *fence, uint64_t run_id, uint64_t epoch);
-// It did, after that check.
+// Notes that this learner used the table, after replay_fence_check allowed it.
 void replay_fence_note(replay_fence *fence, uint64_t run_id, uint64_t epoch, uint64_t now_ns);
-// It needs the table no more: another run may have it at once. Of another learner: nothing.
+// The learner no longer needs the table: another run may take it at once. Does nothing for a
+// learner that was not noted last.
 void replay_fence_release(replay_fence *fence, uint64_t run_id, uint64_t epoch);
 
 #endif // REPLAY_REPLAY_FENCE_H

@@ -1,4 +1,4 @@
-// Makes, checks and maps the file of a durable table.
+// Creates, checks and maps the file of a durable table.
 #include "replay/replay_file.h"
 
 #include <assert.h>
@@ -23,10 +23,11 @@
 
 #define PAGE_BYTES    4096u
 #define MIB           1048576.0
-#define RESERVE_BYTES (64ull << 20) // between two signs of progress
+#define RESERVE_BYTES (64ull << 20) // allocated between two signs of life
 
 static const char magic[8] = {'O', 'C', 'T', 'E', 'T', 'R', 'P', 'L'};
-// What a file begins with until its header is written, which is last: it holds no rows yet.
+// The first bytes of a file without a header. The header is written last, so such a file holds no
+// rows.
 static const char unfinished[8] = {'O', 'C', 'T', 'E', 'T', 'N', 'E', 'W'};
 
 static_assert(sizeof(replay_file_header) <= REPLAY_FILE_LIFE_AT, "page 0 holds both");
@@ -44,8 +45,8 @@ region_add(uint64_t *end, uint64_t bytes)
     return begin;
 }
 
-// The rest of a header whose shape is given: block_rows, blocks, bytes of a row, sampler,
-// journal_runs, sessions, version. Gives the layout of its blocks.
+// Computes the rest of a header in which block_rows, blocks, the bytes of a row, sampler,
+// journal_runs, sessions and version are set. Returns the layout of its blocks.
 static replay_layout
 header_lay(replay_file_header *header)
 {
@@ -102,7 +103,8 @@ replay_file_bytes(const wire_configure *configure)
     return header_of(configure, REPLAY_SESSIONS_MAX, &layout).file_bytes;
 }
 
-// Whether a header says what header_lay makes of its shape. *layout is set when it does.
+// Returns true if a header has the values that header_lay computes from its shape; then sets
+// *layout.
 static bool
 header_is_whole(const replay_file_header *header, replay_layout *layout)
 {
@@ -123,6 +125,7 @@ header_is_whole(const replay_file_header *header, replay_layout *layout)
 
 // ---- life
 
+// The kernel and the file now. boot is "" if the kernel does not tell.
 static replay_file_life
 life_now(const replay_file *file)
 {
@@ -182,7 +185,8 @@ replay_snapshot_crc(const replay_snapshot *snapshot, uint32_t sessions)
                      replay_snapshot_bytes(sessions) - offsetof(replay_snapshot, head));
 }
 
-// Of the machine, or what its control groups leave to this process.
+// Returns the machine's memory, or what the control groups leave to this process, whichever is
+// less.
 static uint64_t
 memory_bytes(void)
 {
@@ -203,7 +207,7 @@ uint32_t
 replay_mark_crc(const replay_layout *layout, const replay_block *block, uint64_t serial,
                 uint32_t count)
 {
-    // What does not change while the block fills.
+    // Fields that do not change while the block fills.
     const uint64_t fixed[] = {
         block->layout, serial,       block->previous,    block->session, block->actor_id,
         block->stream, block->first, block->episode_age, count};
@@ -218,14 +222,15 @@ replay_mark_crc(const replay_layout *layout, const replay_block *block, uint64_t
 
 // ---- open and close
 
-// Of a call that needs room on the disk.
+// Maps errno of a call that needs room on the disk.
 static oct_err
 err_of_disk(int code)
 {
     return code == ENOSPC || code == EDQUOT ? OCT_EAGAIN : OCT_EIO;
 }
 
-// Of a call that opens a file: what stays so until a person changes it is OCT_EINVAL.
+// Maps errno of a call that opens a file. OCT_EINVAL: the error stays until someone changes
+// something.
 static oct_err
 err_of_open(int code)
 {
@@ -239,20 +244,22 @@ err_of_open(int code)
     return err_of_disk(code);
 }
 
-// Whether the file system says that it has less: asked before, since an attempt that fails fills
-// the disk for everybody until it is undone. What it does not say (quotas) the attempt finds out.
+// Returns true if the file system reports less free room than bytes. The check comes first, because
+// a failed allocation fills the disk for all programs until it is undone. Limits that the file
+// system does not report (quotas) show in the allocation.
 static bool
 room_is_short(int descriptor, uint64_t bytes)
 {
     struct statvfs system;
     if (bytes == 0 || fstatvfs(descriptor, &system) != 0 || system.f_blocks == 0) {
-        return false; // a file system without a size of its own, as a memfd's is
+        return false; // a file system without a size of its own, for instance a memfd
     }
-    // Not f_bfree even as root, who has no right to the reserved blocks in most containers.
+    // f_bavail even for root, because root in most containers has no right to the reserved blocks
+    // that f_bfree includes.
     return bytes / system.f_frsize >= system.f_bavail;
 }
 
-// Of so many, those that the file does not have on the disk.
+// Returns how many of these bytes the file does not have on the disk.
 static uint64_t
 bytes_missing(int descriptor, uint64_t bytes)
 {
@@ -268,7 +275,7 @@ replay_file_reserve(int descriptor, const char *path, uint64_t bytes, char *reas
     uint64_t missing = bytes_missing(descriptor, bytes);
     int code = bytes > INT64_MAX ? EFBIG : room_is_short(descriptor, missing) ? ENOSPC : 0;
     for (uint64_t at = 0; code == 0 && at < bytes; at += RESERVE_BYTES) {
-        oct_pulse_beat(OCT_PULSE_LOOP, OCT_PULSE_WORKS); // some file systems write all of it
+        oct_pulse_beat(OCT_PULSE_LOOP, OCT_PULSE_WORKS); // some file systems write all the bytes
         off_t piece = (off_t)OCT_MIN(bytes - at, RESERVE_BYTES);
         code = posix_fallocate(descriptor, (off_t)at, piece);
     }
@@ -280,6 +287,7 @@ replay_file_reserve(int descriptor, const char *path, uint64_t bytes, char *reas
     return err_of_disk(code);
 }
 
+// Sets the pointers into the mapping.
 static void
 views_set(replay_file *file, const replay_layout *layout)
 {
@@ -336,7 +344,7 @@ descriptor_open(replay_file *file, int flags, char *reason, size_t reason_size)
                          file->is_copy
                              ? "octet-replay; first end its run, or close its octet.Replay"
                              : "another octet-replay, or by a command that reads it");
-        return OCT_EIO; // which may be about to end
+        return OCT_EIO; // the other process may be about to end
     }
     if (got == OCT_LOCK_FAILED) {
         (void)oct_refuse(reason, reason_size, "%s cannot be locked: %s", file->path,
@@ -401,9 +409,8 @@ header_read(const replay_file *file, replay_file_header *header, replay_layout *
     return OCT_OK;
 }
 
-// Pages that a store would have to find room for: all of a file has been allocated, but a copy of
-// it may have holes where there were zeros. (Some file systems call pages so that are only
-// reserved.)
+// Returns true if a store might have to allocate a page. A table's file is fully allocated, but a
+// copy may have holes where there were zeros. (Some file systems report reserved pages as holes.)
 static bool
 has_holes(const replay_file *file, uint64_t bytes)
 {
@@ -474,8 +481,8 @@ replay_file_open_copy(replay_file **out, const char *path, char *reason, size_t 
 
 // ---- a new one
 
-// Empties a file and marks it as unfinished. The mark is on the disk before the file grows: a file
-// that has grown and begins with zeros is damaged.
+// Empties a file and marks it as unfinished. The mark is on the disk before the file grows, because
+// a grown file that begins with zeros counts as damaged.
 static oct_err
 file_mark(const replay_file *file, char *reason, size_t reason_size)
 {
@@ -490,7 +497,7 @@ file_mark(const replay_file *file, char *reason, size_t reason_size)
     return err_of_disk(code);
 }
 
-// Room on the disk and in memory for a file that has no header yet.
+// Allocates disk room and maps a file that has no header yet.
 static oct_err
 file_reserve(replay_file *file, uint64_t bytes, char *reason, size_t reason_size)
 {
@@ -513,7 +520,7 @@ file_reserve(replay_file *file, uint64_t bytes, char *reason, size_t reason_size
     return err;
 }
 
-// An empty table, live and as generation 1. All regions are zero.
+// Makes an empty table, as the live state and as generation 1. All regions are zero before.
 static void
 file_begin(replay_file *file, const wire_configure *configure)
 {
@@ -547,11 +554,12 @@ replay_file_create_for(replay_file **out, const char *path, const wire_configure
         replay_file_close(file);
         return err;
     }
-    file->header = &header; // the file's own comes last
+    file->header = &header; // the file's own header is written last
     views_set(file, &layout);
     file_begin(file, configure);
     replay_step();
-    // The header says that all of it is there, and by its name, too.
+    // The header says that the rest is complete, so the rest is on the disk first, and so is the
+    // file's name.
     if (msync(file->base, file->bytes, MS_SYNC) != 0 || oct_file_sync_folder(path) != OCT_OK) {
         (void)oct_refuse(reason, reason_size, "%s cannot be written: %s", path,
                          oct_file_strerror(errno));

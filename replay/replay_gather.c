@@ -8,12 +8,12 @@
 #include "common/oct_base.h"
 #include "common/oct_reward.h"
 
-#define GATHER_GROUP 32
+#define GATHER_GROUP 32 // windows whose cache misses overlap
 
-// A row of a stream.
+// Position of a row: its block, the block's index and the row's index.
 struct place {
     const replay_block *block;
-    uint32_t index; // of the block, in the ring
+    uint32_t index; // of the block in the ring
     uint32_t row;
 };
 
@@ -45,12 +45,12 @@ place_of(const replay_blocks *blocks, uint32_t slot)
     return (struct place){replay_blocks_at(blocks, index), index, slot & (blocks->layout.rows - 1)};
 }
 
-// count rows further, all of them held.
+// Moves count rows forward; all of them are held.
 static struct place
 place_forward(const replay_blocks *blocks, struct place place, uint32_t count)
 {
     place.row += count;
-    while (place.row >= blocks->layout.rows) { // a block that has another behind it is full
+    while (place.row >= blocks->layout.rows) { // a block with a successor is full
         place.index = replay_blocks_next(blocks, place.block);
         place.block = replay_blocks_at(blocks, place.index);
         place.row -= blocks->layout.rows;
@@ -58,14 +58,14 @@ place_forward(const replay_blocks *blocks, struct place place, uint32_t count)
     return place;
 }
 
-// End rows from the place on, in its block: bit 0 is the place's own.
+// Flags of the end rows from place to the end of its block; bit 0 belongs to place.
 static inline uint64_t
 place_ends(const replay_blocks *blocks, struct place place)
 {
     return blocks->ends[place.index] >> place.row;
 }
 
-// Whether the row is one that windows with stride 0 end with.
+// Returns true if windows with stride 0 end with this row.
 static inline bool
 place_is_end(const replay_window *window, const replay_blocks *blocks, struct place place)
 {
@@ -74,7 +74,7 @@ place_is_end(const replay_window *window, const replay_blocks *blocks, struct pl
             replay_window_end_flag(window)) != 0;
 }
 
-// How many of the next most rows, at least 1 and at most 64, come before an end row.
+// Returns how many of the next `most` rows (1 to 64) come before an end row.
 static inline uint32_t
 rows_before(uint64_t ends, uint32_t most)
 {
@@ -84,24 +84,25 @@ rows_before(uint64_t ends, uint32_t most)
 
 // ---- n-step
 
-// Windows of n steps, as far as each lies in the block that it begins in.
+// A group of n-step windows, with the part of each that is in the window's first block.
 struct group {
-    uint32_t actions[GATHER_GROUP];
+    uint32_t actions[GATHER_GROUP]; // actions in the first block
     const float *reward[GATHER_GROUP];
     const uint8_t *obs[GATHER_GROUP];
     const uint8_t *action[GATHER_GROUP];
-    const uint8_t *next[GATHER_GROUP]; // behind the actions
-    uint32_t other[GATHER_GROUP];      // [others] that cross into a block, or end with an episode
+    const uint8_t *next[GATHER_GROUP]; // the observation after these actions
+    // [others] windows that continue in another block, or end with an episode.
+    uint32_t other[GATHER_GROUP];
     uint32_t others;
 };
 
-// A sample touches memory all over the store. Here nothing of it is looked at: it is only asked
-// for, so that the misses of the whole group overlap.
+// Finds where each window of a group is. A sample touches memory all over the store, so this pass
+// reads no rows: it only prefetches them, and the cache misses of the whole group overlap.
 static void
 n_step_find(struct group *group, const replay_gather *gather, const replay_blocks *blocks,
             const uint32_t *slot, uint32_t count)
 {
-    const replay_layout layout = blocks->layout; // nothing below is written over it
+    const replay_layout layout = blocks->layout; // a copy, which no store below can change
     uint32_t steps = gather->window.steps, others = 0;
     for (uint32_t i = 0; i < count; i++) {
         struct place place = place_of(blocks, slot[i]);
@@ -123,7 +124,7 @@ n_step_find(struct group *group, const replay_gather *gather, const replay_block
     group->others = others;
 }
 
-// In order, one after the other. What exceeds float32 on the way stays infinite (rewards_bound).
+// Adds rewards in order. A sum beyond float32 stays infinite until rewards_bound.
 static inline float
 rewards_add(float sum, const float *reward, const float *power, uint32_t count, float clip)
 {
@@ -133,7 +134,8 @@ rewards_add(float sum, const float *reward, const float *power, uint32_t count, 
     return sum;
 }
 
-// The end of window i of the group, which is number at of the reply: in its block or behind that.
+// Completes window i of the group, which has index `at` in the reply: its last rows, in its block
+// or after it.
 static void
 n_step_end(struct group *group, uint32_t i, const replay_gather *gather,
            const replay_blocks *blocks, uint32_t slot, const replay_columns *out, size_t at)
@@ -141,7 +143,7 @@ n_step_end(struct group *group, uint32_t i, const replay_gather *gather,
     const replay_layout *layout = &blocks->layout;
     struct place place = place_of(blocks, slot);
     uint32_t steps = gather->window.steps, actions = group->actions[i];
-    uint32_t end = place.row + actions; // the row behind them
+    uint32_t end = place.row + actions; // the row after the actions
     const uint8_t *last = replay_block_flags(layout, place.block, end - 1);
     float sum = out->reward[at];
     while (end == layout->rows) {
@@ -159,7 +161,8 @@ n_step_end(struct group *group, uint32_t i, const replay_gather *gather,
     group->next[i] = replay_block_obs(layout, place.block, end);
 }
 
-// A sum of finite rewards can be infinite, and a reply with such a number is refused whole.
+// Bounds the sums. A sum of finite rewards can be infinite, and a reply with such a number is
+// refused as a whole.
 static void
 rewards_bound(float *sum, uint32_t count)
 {
@@ -177,7 +180,8 @@ rows_copy(uint8_t *to, const uint8_t *const *from, uint32_t count, size_t bytes)
     }
 }
 
-// A column of a group. Rows of a size known here are a few moves each, not a call.
+// Copies a column of a group. For common sizes the compiler turns each copy into a few moves
+// instead of a call.
 static void
 column_copy(uint8_t *to, const uint8_t *const *from, uint32_t count, size_t bytes)
 {
@@ -240,7 +244,7 @@ n_step_copy(const replay_gather *gather, const replay_blocks *blocks, const uint
 
 // ---- sequences
 
-// Rows of nothing behind an end row; begins: how many the window has before them.
+// Fills the rows after an end row with zeros and END flags. begins: rows of the window before them.
 static void
 sequence_fill(const replay_layout *layout, uint32_t steps, uint32_t begins,
               const replay_columns *out, size_t at)
@@ -257,8 +261,8 @@ sequence_fill(const replay_layout *layout, uint32_t steps, uint32_t begins,
     }
 }
 
-// Rows of one block to rows done .. done + count - 1 of the window; the last of steps + 1 is but an
-// observation.
+// Copies rows of one block to rows done .. done + count - 1 of the window. Row `steps` of the
+// window has only an observation.
 static void
 sequence_stretch(const replay_layout *layout, struct place place, uint32_t steps, uint32_t done,
                  uint32_t count, const replay_columns *out, size_t at)
@@ -280,8 +284,8 @@ sequence_stretch(const replay_layout *layout, struct place place, uint32_t steps
     }
 }
 
-// Of count rows from place on, all in one block: those up to and with the first end row of the
-// window's kind.
+// Returns how many of count rows from place, all in one block, belong to the window: up to and
+// including the first end row that windows of this kind end with.
 static uint32_t
 rows_to_end(const replay_window *window, const replay_blocks *blocks, struct place place,
             uint32_t count, bool *is_end)
@@ -329,7 +333,7 @@ sequences_copy(const replay_gather *gather, const replay_blocks *blocks, const u
 {
     const replay_layout *layout = &blocks->layout;
     struct place place[GATHER_GROUP];
-    for (uint32_t i = 0; i < count; i++) { // as in n_step_find
+    for (uint32_t i = 0; i < count; i++) { // prefetches, as in n_step_find
         place[i] = place_of(blocks, slot[i]);
         __builtin_prefetch(replay_block_obs(layout, place[i].block, place[i].row));
         __builtin_prefetch(replay_block_action(layout, place[i].block, place[i].row));
@@ -347,7 +351,7 @@ sequences_copy(const replay_gather *gather, const replay_blocks *blocks, const u
 static void
 keys_fill(const replay_blocks *blocks, const uint32_t *slot, uint32_t count, uint64_t *key)
 {
-    const replay_blocks view = *blocks; // no key is written over it
+    const replay_blocks view = *blocks; // a copy, which no store below can change
     for (uint32_t i = 0; i < count; i++) {
         key[i] = replay_blocks_key(&view, slot[i]);
     }
@@ -366,6 +370,7 @@ replay_gather_rows(const replay_gather *gather, const replay_store *store, const
     }
 }
 
+// Windows of this kind end early with an end row.
 static bool
 is_cut_by_end(const replay_window *window)
 {
