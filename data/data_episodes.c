@@ -9,12 +9,15 @@
 struct finder {
     data_episodes *out;
     const data_source *source;
-    uint64_t room;
-    data_episode now;      // rows 0: none has begun
-    const uint8_t *paused; // a rollout ended in it: with this observation it goes on; NULL: none
-    bool is_behind;        // the row before is there
+    uint64_t room;    // elements that out->list has space for
+    data_episode now; // the current episode; rows 0: none has begun
+    // Observation of the end row of a rollout that has just ended in the episode, which continues
+    // with this observation; NULL: none.
+    const uint8_t *paused;
+    bool is_behind; // the row before was visited, without a gap
 };
 
+// Adds the current episode to the list.
 static void
 episode_end(struct finder *finder)
 {
@@ -31,9 +34,9 @@ episode_end(struct finder *finder)
     finder->now = (data_episode){0};
 }
 
-// Whether a row that is marked first is the first of its episode. In a table a rollout may have
-// ended before it, in the same episode, where the row before is not there; in a data set it is
-// marked then (data_writer.h).
+// Returns true if a row that is marked first is the first of its episode. If the row before is
+// missing, a table does not show whether a rollout ended there, in the same episode; a data set
+// marks such a row (data_writer.h).
 static bool
 is_beginning(const struct finder *finder, const replay_block *block, uint32_t row, uint8_t flags)
 {
@@ -42,7 +45,7 @@ is_beginning(const struct finder *finder, const replay_block *block, uint32_t ro
     return (flags & WIRE_FIRST) != 0 && (finder->is_behind || is_known);
 }
 
-// An end row: of the episode, or of a rollout before it has ended.
+// Handles an end row, which ends the episode or only a rollout.
 static void
 end_find(struct finder *finder, uint8_t flags, const uint8_t *obs)
 {
@@ -118,7 +121,7 @@ order_compare(const void *a, const void *b) // the latest first
     return x->order != y->order ? (x->order < y->order) - (x->order > y->order) : (x < y) - (x > y);
 }
 
-// Those that ended last: their rows become 0 in all others.
+// Leaves the episodes that ended last; sets the rows of all others to 0.
 static void
 last_mark(data_episodes *episodes, uint64_t last)
 {
@@ -133,7 +136,7 @@ last_mark(data_episodes *episodes, uint64_t last)
     free(order);
 }
 
-// Leaves those with rows that have what is needed of an episode.
+// Leaves the episodes that have rows, and that have a first row or an end row where needed.
 static void
 episodes_keep(data_episodes *episodes, bool needs_first, bool needs_end)
 {

@@ -1,4 +1,5 @@
-// Counts and measures recorded steps: ranges, returns, who chose the actions.
+// Computes statistics of recorded steps: ranges, returns, and how often exploration chose the
+// action.
 #include "data/data_numbers.h"
 
 #include <math.h>
@@ -19,7 +20,7 @@ value_compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-// Between neighbours, in proportion.
+// Interpolates linearly between neighbours. n is at least 1.
 static double
 quantile(const double *sorted, uint64_t n, double q)
 {
@@ -60,7 +61,7 @@ data_spread_of(double *values, uint64_t n)
 static void
 range_add(data_range *range, double value)
 {
-    range->least = fmin(range->least, value); // of NaN and a number: the number
+    range->least = fmin(range->least, value); // fmin and fmax of NaN and a number return the number
     range->most = fmax(range->most, value);
 }
 
@@ -121,7 +122,7 @@ block_add(data_numbers *out, const data_source *source, const replay_block *bloc
 
 // ---- episodes
 
-// How a complete one ended: the flags of its last action.
+// Counts how a complete episode ended: by the flags of its last action.
 static void
 end_add(data_numbers *out, const data_episode *episode)
 {

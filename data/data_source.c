@@ -1,5 +1,4 @@
-// Opens what steps were recorded in: a data set, or a replay file, whose blocks are put in the
-// order of their streams.
+// Opens recorded steps: a data set, or replay files, whose blocks are sorted by stream.
 #include "data/data_source.h"
 
 #include <errno.h>
@@ -23,27 +22,28 @@
 #define ARENA_BYTES (64u << 10)
 #define WHY_BYTES   (REPLAY_DATA_ENV_ID + 256)
 
-// A block, and the file that it is in (NULL: a data set).
+// A block, and its file (NULL: it is in a data set).
 struct held {
     const replay_block *block;
     const replay_file *file;
 };
 
 struct data_source {
-    replay_data *data; // NULL: replay files
+    replay_data *data; // NULL: the steps come from replay files
     replay_file *file[OCT_SHARDS_MAX];
-    uint32_t shards; // 0: a data set
+    uint32_t shards; // files that are open; 0: a data set
     data_source_loss loss;
+    // Of a data set: a copy; of replay files: the fields that data_source_header names.
     replay_data_header header;
     replay_layout layout;
-    char *notes;
+    char *notes; // of replay files; NULL: none
     uint32_t count;
     struct held *held; // [count]
 };
 
 // ---- a replay file
 
-// name beside path.
+// Writes the path of `name` in the folder of path. Returns false if it is too long.
 static bool
 beside(char out[PATH_BYTES], const char *path, const char *name)
 {
@@ -84,7 +84,7 @@ environment_read(replay_data_env *out, const char *path, const char *given, char
     return err;
 }
 
-// The experiment, where it can be read.
+// Reads the experiment, if there is one and it is text.
 static void
 notes_read(data_source *source, const char *path)
 {
@@ -114,7 +114,7 @@ held_order(const void *a, const void *b)
                                         : 0;
 }
 
-// Chains of linked blocks, each behind the other; those of a stream by their first rows.
+// Lists the blocks with rows, sorted by stream and first row, so that linked blocks are neighbours.
 static void
 blocks_list(data_source *source)
 {
@@ -137,7 +137,7 @@ blocks_list(data_source *source)
     qsort(source->held, source->count, sizeof(source->held[0]), held_order);
 }
 
-// That the file's rows can be steps of the environment.
+// Checks that the file's rows can be steps of the environment.
 static oct_err
 shape_check(const data_source *source, const char *path, char *reason, size_t reason_size)
 {
@@ -151,7 +151,7 @@ shape_check(const data_source *source, const char *path, char *reason, size_t re
     return OCT_OK;
 }
 
-// A shard beside the first one, which is open.
+// Checks that a shard fits to the first one, which is open.
 static oct_err
 shard_check(const data_source *source, const char *path, uint32_t shard, char *reason,
             size_t reason_size)
@@ -269,7 +269,7 @@ data_source_open(data_source **out, const char *path, const char *environment, c
     return data_source_open_place(out, &place, environment, reason, reason_size);
 }
 
-// The table of a run, by its experiment.
+// Finds the table of a run, which its experiment names.
 static oct_err
 table_find(data_source_place *out, const char *folder, const oct_config *config, char *reason,
            size_t reason_size)
@@ -393,7 +393,8 @@ data_source_goes_on(const data_source *source, uint32_t index)
     return held->file == before->file && before->block->next == held->block->serial;
 }
 
-// Of a table: how many of its blocks had been begun when this one was, less those of all.
+// For a table: how many of its blocks had been begun before this one, minus how many were begun in
+// all.
 static double
 begun(const struct held *held)
 {

@@ -1,4 +1,5 @@
-// Writes a data set block by block: rows of chosen episodes, packed, each stream's together.
+// Writes a data set block by block: packs the rows of the chosen episodes, with those of a stream
+// together.
 #include "data/data_writer.h"
 
 #include <errno.h>
@@ -19,13 +20,13 @@ struct writer {
     const replay_data_env *env;
     replay_layout layout;
     const char *fault;   // of the rows; NULL: none
-    replay_block *block; // being filled; count 0: none is
-    bool is_linked;      // it follows the block before
-    uint64_t serial;
-    uint64_t next; // number in its stream of the row that comes next, where it follows
-    uint32_t age;  // of that row in its episode; REPLAY_BLOCK_AGE_UNKNOWN
-    const data_episode *episode; // being written
-    bool has_begun;              // a row of it has been
+    replay_block *block; // the current block; count 0: it has not begun
+    bool is_linked;      // the current block follows the block before
+    uint64_t serial;     // of the current block
+    uint64_t next;       // number of the next row in its stream, if the row follows
+    uint32_t age;        // rows of its episode before the next row; REPLAY_BLOCK_AGE_UNKNOWN
+    const data_episode *episode; // the current episode
+    bool has_begun;              // a row of that episode was written
     data_written written;
 };
 
@@ -37,7 +38,7 @@ file_put(struct writer *writer, const void *bytes, size_t length)
     return fwrite(bytes, 1, length, writer->file) == length;
 }
 
-// goes_on: the rows behind it follow without a gap.
+// Writes the current block, if it has begun. goes_on: the next rows follow without a gap.
 static bool
 block_end(struct writer *writer, bool goes_on)
 {
@@ -60,6 +61,7 @@ block_end(struct writer *writer, bool goes_on)
     return is_good;
 }
 
+// Begins a block with row `row` of block `from`.
 static void
 block_begin(struct writer *writer, const replay_block *from, uint32_t row)
 {
@@ -82,14 +84,14 @@ rows_copy(struct writer *writer, const replay_layout *from, const replay_block *
     replay_layout_columns(from, there);
     replay_layout_columns(&writer->layout, here);
     for (size_t i = 0; i < REPLAY_COLUMNS; i++) {
-        size_t row_bytes = here[i].row_bytes; // of both: only the number of rows differs
+        size_t row_bytes = here[i].row_bytes; // both layouts have the same columns
         memcpy((uint8_t *)writer->block + here[i].at + writer->block->count * row_bytes,
                (const uint8_t *)block + there[i].at + row * row_bytes, count * row_bytes);
     }
     writer->block->count = (uint16_t)(writer->block->count + count);
 }
 
-// The flags of a row of the episode in a data set (data_writer.h).
+// Returns the flags that a row of the episode has in a data set (data_writer.h).
 static uint8_t
 flags_of(const struct writer *writer, uint8_t flags)
 {
@@ -101,7 +103,7 @@ flags_of(const struct writer *writer, uint8_t flags)
                      (is_open ? WIRE_ROLLOUT : 0));
 }
 
-// The last ones of the block, just copied.
+// Sets the flags of the last count rows of the block, which were just copied, and counts them.
 static void
 rows_mark(struct writer *writer, uint32_t count)
 {
@@ -118,7 +120,7 @@ rows_mark(struct writer *writer, uint32_t count)
     writer->written.rows += count;
 }
 
-// Rows of one block of the source, which follow those put before, or none has been of the episode.
+// Writes rows of one block of the source. They follow the rows written before, or begin an episode.
 static bool
 rows_put(struct writer *writer, const replay_layout *from, const replay_block *block, uint32_t row,
          uint32_t count)
@@ -141,13 +143,14 @@ rows_put(struct writer *writer, const replay_layout *from, const replay_block *b
 
 // ---- episodes
 
-// How far into its episode the first row of it is that is there.
+// Returns how many rows of its episode precede the first row that is present.
 static uint32_t
 age_of(const data_source *source, const data_episode *episode)
 {
     const replay_block *block = data_source_block(source, episode->block);
     uint8_t flags = *replay_block_flags(data_source_layout(source), block, episode->row);
-    bool is_left_out = (flags & WIRE_END) != 0 && episode->rows > 1; // then the next row is first
+    // Then the next row is the first.
+    bool is_left_out = (flags & WIRE_END) != 0 && episode->rows > 1;
     return (flags & WIRE_FIRST) != 0 || is_left_out ? 0
            : block->episode_age < REPLAY_BLOCK_AGE_UNKNOWN - REPLAY_BLOCK_ROWS_MAX &&
                    episode->row == 0 && block->episode_age > 0
@@ -155,7 +158,7 @@ age_of(const data_source *source, const data_episode *episode)
                : REPLAY_BLOCK_AGE_UNKNOWN;
 }
 
-// follows: its first row is the one behind the last that was written.
+// Writes an episode. follows: its first row directly follows the last row written.
 static bool
 episode_put(struct writer *writer, const data_source *source, const data_episode *episode,
             bool follows)
@@ -173,7 +176,7 @@ episode_put(struct writer *writer, const data_source *source, const data_episode
     for (uint64_t left = episode->rows; left > 0;) {
         const replay_block *block = data_source_block(source, index);
         uint32_t count = (uint32_t)OCT_MIN(left, block->count - row);
-        // Up to an end row, which is left out where others are behind it.
+        // The rows up to an end row; the end row of a rollout is left out if others follow it.
         uint32_t rows = replay_flags_find(replay_block_flags(layout, block, row), count, WIRE_END);
         bool has_end = rows < count;
         bool is_put = has_end && left == rows + 1;
@@ -190,7 +193,7 @@ episode_put(struct writer *writer, const data_source *source, const data_episode
     return true;
 }
 
-// Whether an episode begins at the row behind another, in the same stream.
+// Returns true if an episode begins at the row after another one, in the same stream.
 static bool
 episode_follows(const data_source *source, const data_episode *before, const data_episode *episode)
 {
@@ -229,7 +232,8 @@ header_fill(replay_data_header *header, const data_source *source, const char *m
     (void)snprintf(header->made_by, sizeof(header->made_by), "%s", made_by);
 }
 
-// Page 0 and the notes. The first time the number of blocks is not known.
+// Writes page 0 and the notes. At the first call the number of blocks is not known; all_put writes
+// the header again.
 static bool
 begin_put(struct writer *writer, const replay_data_header *header, const data_source *source)
 {
@@ -263,7 +267,7 @@ all_put(struct writer *writer, const data_source *source, const data_episodes *e
            fsync(fileno(writer->file)) == 0;
 }
 
-// OCT_EIO: errno says why, and nothing is left.
+// Writes the data set under a temporary name. OCT_EIO: errno says why, and no file is left.
 static oct_err
 draft_write(struct writer *writer, const char *path, char draft[OCT_FILE_PATH_MAX],
             const data_source *source, const data_episodes *episodes, replay_data_header *header)

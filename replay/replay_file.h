@@ -52,9 +52,9 @@ typedef struct replay_file_header {
     uint32_t reserved;
 } replay_file_header;
 
-// Page 0, at REPLAY_FILE_LIFE_AT: kernel and file under which the mapping's stores are all in the
-// file. If they differ from the present ones, the file was copied or the machine was restarted, and
-// only the synced state counts.
+// Page 0, at REPLAY_FILE_LIFE_AT: names a kernel and a file. While both are the present ones, the
+// file holds everything that was stored in the mapping. If one differs, the file was copied or the
+// machine was restarted, and only the synced state counts.
 #define REPLAY_FILE_LIFE_AT 1024
 typedef struct replay_file_life {
     char boot[40]; // /proc/sys/kernel/random/boot_id

@@ -1,5 +1,5 @@
 // Keeps which windows exist and may be drawn, as bits that change when rows arrive and blocks are
-// dropped; draws them through the sampler.
+// dropped. Draws windows through the sampler.
 #include "replay/replay_items.h"
 
 #include <stdlib.h>
@@ -10,23 +10,23 @@
 #include "replay/replay_gather.h"
 #include "replay/replay_step.h"
 
-#define PREFETCH_RUNS      2
-#define PREFETCH_BYTES_MAX 1024
+#define PREFETCH_RUNS      2    // ahead of the run that is being stored
+#define PREFETCH_BYTES_MAX 1024 // of one run's observations
 #define SLOT_NONE          UINT32_MAX
 
 struct replay_items {
     replay_store *store;
-    replay_layout layout; // the store's
+    replay_layout layout; // copy of the store's
     replay_window window;
     const replay_select_ops *select_ops;
     void *select;
-    uint32_t streams;  // expected
-    uint32_t capacity; // slots
-    uint32_t count;
-    uint64_t looked_at; // serials before it may be renewed for the batch
-    uint64_t *mask;     // [blocks] rows that begin a window
-    uint64_t *used;     // the caller's: rows of windows that a sampler that takes has given out
-    uint64_t *marks;    // [blocks] the new mask while the window is changed
+    uint32_t streams;   // expected at the same time
+    uint32_t capacity;  // in slots
+    uint32_t count;     // windows that can be drawn
+    uint64_t looked_at; // blocks with serials below this may still be renewed for the current batch
+    uint64_t *mask;     // [blocks] bit r: row r begins a window that can be drawn
+    uint64_t *used;     // [blocks], the caller's; bit r: row r is in a window that was given out
+    uint64_t *marks;    // [blocks] scratch: the new mask while the window changes
     replay_items_stats stats;
 };
 
@@ -104,13 +104,14 @@ has_bit(uint64_t mask, uint32_t row)
     return (mask >> row & 1) != 0;
 }
 
-// Bits row .. row + count - 1; count is 1 to 64.
+// Bits row .. row + count - 1 set; count is 1 to 64.
 static uint64_t
 rows_mask(uint32_t row, uint32_t count)
 {
     return (UINT64_MAX >> (64 - count)) << row;
 }
 
+// What a sampler has to know of the blocks and windows.
 static replay_span
 items_span(const replay_items *items)
 {
@@ -127,12 +128,13 @@ items_span(const replay_items *items)
 
 // ---- rows and blocks
 
-// What a stretch of windows of one stream does to each of the blocks it lies in.
+// A chain of a stream's blocks that ends at tail.
 struct stretch {
     replay_items *items;
-    const replay_block *tail; // the stream's rows lead up to this one
+    const replay_block *tail; // the last block of the chain
 };
 
+// Calls each for rows first .. end - 1, block by block.
 static void
 stretch_each(const struct stretch *stretch, uint64_t first, uint64_t end,
              void (*each)(replay_items *items, uint32_t place, uint32_t row, uint32_t count))
@@ -154,7 +156,7 @@ stretch_each(const struct stretch *stretch, uint64_t first, uint64_t end,
     }
 }
 
-// The slots of mask, stretch by stretch.
+// Calls apply for the slots in mask, one stretch of consecutive slots at a time.
 static void
 mask_apply(replay_items *items, uint32_t place, uint64_t mask,
            void (*apply)(void *select, uint32_t slot, uint32_t count))
@@ -162,7 +164,7 @@ mask_apply(replay_items *items, uint32_t place, uint64_t mask,
     uint32_t slot = place << items->layout.shift;
     while (mask != 0) {
         uint32_t row = (uint32_t)__builtin_ctzll(mask);
-        uint64_t behind = ~(mask >> row); // 0 only for all 64
+        uint64_t behind = ~(mask >> row); // 0 only if all 64 bits are set
         uint32_t count = behind == 0 ? 64 : (uint32_t)__builtin_ctzll(behind);
         apply(items->select, slot + row, count);
         mask &= ~rows_mask(row, count);
@@ -177,7 +179,7 @@ rows_insert(replay_items *items, uint32_t place, uint32_t row, uint32_t count)
     if (items->used[place] == 0) {
         uint32_t slot = (place << items->layout.shift) + row;
         items->select_ops->inserted(items->select, slot, count);
-    } else { // seldom: where a window was changed
+    } else { // rare: some rows were given out before the window changed
         mask_apply(items, place, came, items->select_ops->inserted);
         count = bits(came);
     }
@@ -191,8 +193,8 @@ window_complete(void *arg, uint64_t first, uint64_t end)
     stretch_each(arg, first, end, rows_insert);
 }
 
-// Of the windows that wait to be drawn, begin in an earlier block and have rows of this one: the
-// slot of the last. SLOT_NONE: there is none.
+// Considers the windows that wait to be drawn, begin in an earlier block and reach into this one.
+// Returns the slot of the last of them; SLOT_NONE: there is none.
 static uint32_t
 window_reaching(const replay_items *items, const replay_block *block)
 {
@@ -202,7 +204,7 @@ window_reaching(const replay_items *items, const replay_block *block)
     while (before && before->first + rows + steps > block->first) {
         uint32_t place = replay_store_place(store, before->serial);
         uint64_t mask = items->mask[place];
-        if (mask != 0) { // those that begin earlier end no later
+        if (mask != 0) { // windows that begin earlier end no later
             uint32_t row = 63 - (uint32_t)__builtin_clzll(mask);
             uint32_t slot = (place << items->layout.shift) + row;
             uint32_t length = replay_gather_length(&items->window, store, slot);
@@ -213,7 +215,7 @@ window_reaching(const replay_items *items, const replay_block *block)
     return SLOT_NONE;
 }
 
-// Of a sampler that takes.
+// For a sampler that takes: returns true if the block must not be dropped.
 static bool
 block_is_needed(const replay_items *items, const replay_plan *plan, uint64_t serial)
 {
@@ -231,14 +233,14 @@ block_is_needed(const replay_items *items, const replay_plan *plan, uint64_t ser
     const replay_stream *stream = replay_streams_at(streams, index);
     bool is_waited_for = replay_plan_has(plan, stream) || !stream->is_idle ||
                          replay_streams_count(streams) <= items->streams;
-    // A rollout that is longer than it may be is none.
+    // A rollout longer than its maximum never completes.
     bool is_open = stream->tail == serial || (block->first + block->count > stream->open &&
                                               stream->next - stream->open <= items->window.steps);
     return (is_waited_for && is_open && block->first >= stream->held) ||
            window_reaching(items, block) != SLOT_NONE;
 }
 
-// Those that begin in these rows.
+// Drops the windows that begin in these rows.
 static void
 windows_drop(replay_items *items, uint32_t place, uint32_t row, uint32_t count)
 {
@@ -251,7 +253,8 @@ windows_drop(replay_items *items, uint32_t place, uint32_t row, uint32_t count)
     }
 }
 
-// The oldest block is about to leave, and may have rows behind those of blocks that were renewed.
+// The oldest block is about to leave. Windows of renewed blocks that reach into it are dropped, and
+// the link to it is cut.
 static void
 oldest_cut(replay_items *items)
 {
@@ -285,7 +288,7 @@ oldest_drop(replay_items *items, const replay_plan *plan)
     }
 }
 
-// Room for one block, of a store that is full.
+// Makes room for one block in a full store.
 static void
 room_make(replay_items *items, const replay_plan *plan)
 {
@@ -297,7 +300,7 @@ room_make(replay_items *items, const replay_plan *plan)
     oldest_drop(items, plan);
 }
 
-// The stream goes on at row number, with nothing before it.
+// The stream begins again at row number; the rows before it are not linked.
 static void
 stream_begin(replay_items *items, replay_stream *stream, uint64_t number)
 {
@@ -310,13 +313,13 @@ stream_begin(replay_items *items, replay_stream *stream, uint64_t number)
     stream->open = replay_window_open(&items->window, number, REPLAY_ROW_NONE);
 }
 
-// A block of the stream with room for a row.
+// Returns a block of the stream that has room for a row: its last block, or a new one.
 static replay_block *
 stream_block(replay_items *items, const replay_plan *plan, uint32_t index)
 {
     replay_store *store = items->store;
     replay_stream *stream = replay_streams_at(replay_store_streams(store), index);
-    if (stream->held < stream->next) { // then its last block is held
+    if (stream->held < stream->next) { // then the last block is held
         replay_block *tail = replay_store_block(store, stream->tail);
         if (tail->count < items->layout.rows) {
             return tail;
@@ -356,7 +359,7 @@ run_add(replay_items *items, const replay_plan *plan, const wire_batch *batch, u
     }
 }
 
-// Runs of many streams go to places all over the store: asked for a few runs before.
+// Runs of many streams write all over the store, so their memory is prefetched a few runs ahead.
 static void
 run_prefetch(const replay_items *items, const replay_plan *plan, const wire_batch *batch,
              uint32_t run)
@@ -385,7 +388,7 @@ replay_items_add(replay_items *items, const replay_plan *plan, const wire_batch 
 {
     uint64_t before = items->stats.inserted;
     uint32_t row = 0;
-    // Twice: a stream that is not waited for is known by then.
+    // Twice around the ring: after one round, streams that are not waited for are known to be idle.
     items->looked_at = replay_store_next(items->store) + replay_store_blocks(items->store);
     for (uint32_t run = 0; run < batch->run_count; run++) {
         if (run + PREFETCH_RUNS < batch->run_count) {
@@ -404,7 +407,7 @@ replay_items_room(const replay_items *items, const replay_plan *plan, uint32_t m
     uint64_t room = blocks.blocks - (blocks.next - blocks.oldest);
     uint32_t place = blocks.first;
     for (uint64_t serial = blocks.oldest; serial < blocks.next && room < most; serial++) {
-        // Of a table that is full most have windows.
+        // most blocks of a full table have windows
         room += items->mask[place] == 0 && !block_is_needed(items, plan, serial);
         place = place + 1 == blocks.blocks ? 0 : place + 1;
     }
@@ -431,7 +434,7 @@ window_marked(void *arg, uint64_t first, uint64_t end)
     stretch_each(arg, first, end, rows_mark);
 }
 
-// Number of the first row of the episode that the block's first row is of.
+// Number of the first row of the episode that row 0 of the block belongs to.
 static uint64_t
 episode_of(const replay_block *block)
 {
@@ -439,7 +442,7 @@ episode_of(const replay_block *block)
                                                           : block->first - block->episode_age;
 }
 
-// All windows of the blocks from this one on, which has none of the stream's rows before it.
+// Marks all windows of a chain; no block with rows of the stream leads up to block.
 static void
 chain_mark(replay_items *items, const replay_block *block)
 {
@@ -460,7 +463,7 @@ chain_mark(replay_items *items, const replay_block *block)
     }
     if (block->serial == stream->tail) {
         stream->open = open;
-    } else if (stream->held == stream->next) { // its last block has left
+    } else if (stream->held == stream->next) { // the stream's last block has left
         stream->open = replay_window_open(&items->window, stream->next, stream->episode);
     }
 }
@@ -514,8 +517,8 @@ window_found(void *arg, uint64_t first, uint64_t end)
     stretch_each(arg, first, end, rows_found);
 }
 
-// The blocks from this one on, which has none of the stream's rows before it. The stream goes on
-// behind the last of its rows.
+// Takes over a chain of blocks; no block with rows of the stream leads up to block. The stream
+// continues after its last row.
 static void
 chain_found(replay_items *items, const replay_block *block)
 {
@@ -557,7 +560,7 @@ chain_found(replay_items *items, const replay_block *block)
     }
 }
 
-// Nothing was given out of rows that are not there.
+// Clears the given-out bits of rows that do not exist.
 static void
 used_clean(replay_items *items)
 {
@@ -605,8 +608,8 @@ replay_items_save(const replay_items *items, replay_select_state *state)
 
 // ---- draw
 
-// A window that was given out is no item any more, and neither is one that begins in the rows up
-// to the next of its kind, should the windows be changed.
+// Removes a window that is given out. Its rows up to the next window of its kind are marked as
+// used, so that no window begins in them if the rule of the windows changes.
 static void
 slot_take(replay_items *items, uint32_t slot)
 {
@@ -648,6 +651,7 @@ replay_items_mass(const replay_items *items)
                                            : (double)items->count;
 }
 
+// For slot_is_new.
 struct filter {
     replay_items *items;
     uint32_t version_min;

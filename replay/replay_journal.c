@@ -1,4 +1,5 @@
-// Commits changes of a durable table by one store each, and cuts off those that were not committed.
+// Commits each change of a durable table with one store, and removes changes that were not
+// committed.
 #include "replay/replay_journal.h"
 
 #include "common/oct_base.h"
@@ -9,6 +10,7 @@ replay_journal_begin(replay_file *file, const replay_store *store, const replay_
 {
     replay_journal *journal = file->journal;
     OCT_ASSERT(plan->runs <= file->header->journal_runs);
+    // From here until the commit below, an interrupted list does not count.
     journal->commit = 0;
     replay_step();
     uint32_t count = 0;
@@ -40,6 +42,7 @@ replay_journal_held(const replay_file *file)
     return &file->live->head[file->live->commits % 2];
 }
 
+// The head holds the session that its commit changed.
 static void
 session_write(replay_file *file, const replay_head *head)
 {
@@ -63,7 +66,7 @@ replay_journal_undo(replay_file *file)
 {
     replay_journal *journal = file->journal;
     session_write(file, replay_journal_held(file));
-    if (journal->commit != file->live->commits + 1) {
+    if (journal->commit != file->live->commits + 1) { // no batch was interrupted
         return;
     }
     uint32_t count = OCT_MIN(journal->count, file->header->journal_runs);

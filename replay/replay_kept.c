@@ -1,5 +1,5 @@
-// The configuration of a table, from the message that brings it to the numbers that a file keeps,
-// and back.
+// Converts the configuration of a table between the message that brings it and the numbers that a
+// file stores.
 #include "replay/replay_kept.h"
 
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "common/oct_base.h"
 #include "replay/replay_head.h"
 
-// Files of earlier releases have these places.
+// Files of earlier releases have these sizes.
 _Static_assert(sizeof(replay_kept_configure) == 232, "another REPLAY_FILE_VERSION");
 _Static_assert(sizeof(replay_head) == 648, "another REPLAY_FILE_VERSION");
 

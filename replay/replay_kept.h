@@ -5,12 +5,15 @@
 
 #include "proto/wire_replay.h"
 
-// The configuration of a table as its file has it: numbers of fixed sizes, apart from the message
-// that brings it (proto/wire_replay.h), so that a field that is new there leaves the files of
-// earlier releases as they are. What a file has not, a table that is taken up does without until
-// the learner configures it again, which is before anything else. Threads: any; no state.
+// The configuration of a table as its file stores it: numbers of fixed sizes, separate from the
+// message that brings it (proto/wire_replay.h), so that a new field of the message leaves the files
+// of earlier releases as they are. A table from a file lacks the fields that the file does not
+// store until a learner configures it, which is before anything else.
+//
+// Threads: any; no state.
 
 typedef struct replay_kept_configure {
+    // Fields as of wire_configure; unused fields are 0.
     uint64_t run_id, capacity;
     uint32_t streams, obs_bytes;
     uint8_t obs_is_float, unused_1[3]; // 0 or 1
@@ -30,10 +33,11 @@ typedef struct replay_kept_configure {
     uint8_t unused_7[32];
 } replay_kept_configure;
 
-// Neither the key nor what asks for something else than a table is kept.
+// Converts to the stored form. The token key and requests that do not describe a table are not
+// stored.
 replay_kept_configure replay_kept_of(const wire_configure *configure);
-// False: a number that must be 0 or 1 is neither; nothing else is checked. *out is a whole message
-// with an empty key.
+// Converts back to a complete message with an empty key. Returns false if a number that must be 0
+// or 1 is neither; checks nothing else.
 bool replay_kept_give(const replay_kept_configure *kept, wire_configure *out);
 
 #endif // REPLAY_REPLAY_KEPT_H

@@ -1,4 +1,5 @@
-// The rate limiter: whether an insert or a sample is allowed, by the ratio of samples to inserts.
+// The rate limiter: decides whether an insert or a sample is allowed, by the ratio of samples to
+// inserts.
 #include "replay/replay_limiter.h"
 
 #include <inttypes.h>
@@ -13,8 +14,8 @@ band_middle(const replay_limiter_spec *spec)
     return (double)spec->min_size * spec->samples_per_insert;
 }
 
-// The band around the middle, at least as wide as one insert and one sample. The one more sample
-// covers the rounding of the balance itself.
+// Sets the band around the middle, wide enough for one insert and one sample. One additional sample
+// covers the rounding of the balance.
 static void
 band_set(replay_limiter *limiter)
 {
@@ -152,6 +153,7 @@ replay_limiter_joined(const replay_limiter *limiter, const wire_others *others)
     replay_limiter joined = *limiter;
     joined.inserts += others->inserts;
     joined.samples += others->samples;
+    // The joined offset makes the joined balance the sum of both balances.
     joined.offset += others->balance + (double)others->samples -
                      (double)others->inserts * limiter->spec.samples_per_insert;
     (void)replay_limiter_fit(&joined, others->insert_chunk, others->sample_chunk);
@@ -168,6 +170,7 @@ replay_limiter_set_joined(replay_limiter *limiter, const replay_limiter_spec *sp
     replay_limiter_set(&joined, spec);
     double after = replay_limiter_balance(&joined);
     double of_others = others->balance + (after - before) * (parts - 1) / parts;
+    // This table's part of the new joined balance.
     double own = after - of_others;
     spec_take(limiter, spec);
     limiter->offset = 0;

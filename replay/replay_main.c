@@ -1,4 +1,4 @@
-// octet-replay: the daemon that keeps the steps of all actors. The learner configures its table.
+// octet-replay: the daemon that stores the steps of all actors. The learner configures its table.
 #include <argp.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -14,7 +14,7 @@
 #include "net/net_url.h"
 #include "replay/replay_io.h"
 
-#define EXIT_REFUSED 3 // for good: starting again would not help
+#define EXIT_REFUSED 3 // starting again would not help
 
 enum { OPTION_LISTEN = 0x100, OPTION_PATH, OPTION_SYNC, OPTION_SYNC_INTERVAL, OPTION_DATA };
 
@@ -106,7 +106,7 @@ option_parse(int key, char *text, struct argp_state *state)
     }
 }
 
-// Exits with NET_DAEMON_EXIT_USAGE and a message when something is wrong.
+// Exits with NET_DAEMON_EXIT_USAGE and a message if an option is wrong.
 static struct options
 options_read(int argc, char **argv)
 {
@@ -134,7 +134,7 @@ options_read(int argc, char **argv)
     return options;
 }
 
-// Leaves the process, as nothing has been promised yet.
+// On an error the process ends at once, because it has acknowledged nothing yet.
 static net_metrics *
 metrics_open(const net_daemon *daemon, net_loop *loop, replay_io *io)
 {
@@ -162,17 +162,14 @@ int
 main(int argc, char **argv)
 {
     oct_start();
-    // Options.
     struct options options = options_read(argc, argv);
-    // Log.
     if (!net_daemon_begin(&options.daemon, "replay")) {
         oct_log_error("REPLAY-ORPHAN", "parent=%d has ended", options.daemon.follow_parent);
         return EXIT_FAILURE;
     }
-    // Budget and core: the table is the learner's to configure, so its budget is printed then.
+    // The learner configures the table, so the table's budget is logged then.
     oct_log_notice("REPLAY-START", "version=%s listen=%s memory_available=%" PRIu64, OCTET_VERSION,
                    options.listen, oct_memory_available());
-    // Loop.
     net_loop *loop = net_loop_create();
     int unsecured =
         net_daemon_secure(&options.daemon, loop, OCT_ROLE_REPLAY, net_url_is_tls(options.listen));
@@ -184,7 +181,6 @@ main(int argc, char **argv)
         oct_log_error("REPLAY-SIGNALS", "cannot watch signals");
         return EXIT_FAILURE;
     }
-    // Links.
     replay_io *io;
     char reason[512];
     oct_err err = replay_io_open(&io, loop, options.listen, &options.disk, options.data, reason,
@@ -205,9 +201,8 @@ main(int argc, char **argv)
     }
     net_metrics *metrics = metrics_open(&options.daemon, loop, io);
     oct_log_notice("REPLAY-READY", "listen=%s", options.listen);
-    // Run.
     net_loop_run(loop);
-    // Stop, in reverse.
+    // Stops in reverse order.
     replay_io_log_totals(io);
     net_loop_exit_deadline(loop, NET_DAEMON_EXIT_MS, EXIT_SUCCESS);
     net_metrics_close(metrics);

@@ -1,4 +1,4 @@
-// The registry's rows of replay.
+// The rows of the registry for replay's numbers.
 #include "replay/replay_numbers.h"
 
 #include "common/oct_base.h"

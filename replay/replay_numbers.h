@@ -3,9 +3,9 @@
 
 #include "common/oct_numbers.h"
 
-// Replay's numbers: where their values lie (replay_status_io.c writes them), and the rows of the
-// registry that name them. Counters are of this process; what goes on with a table that was found
-// in its file is a gauge. NaN: there is no table yet.
+// Replay's numbers: the struct that replay_status_io.c fills, and the rows of the registry that
+// name them. Counters belong to this process. Numbers that continue with a table found in its file
+// are gauges. NaN: there is no table yet.
 //
 // Threads: the loop thread. Owns: nothing.
 typedef struct replay_measurements {
@@ -24,7 +24,7 @@ typedef struct replay_measurements {
     double rows_cut, cpu_s, uptime_s;
 } replay_measurements;
 
-// The rows; `now` is borrowed.
+// Adds the rows to the registry; `now` is borrowed.
 void replay_numbers_add(oct_numbers *numbers, const replay_measurements *now);
 
 #endif // REPLAY_REPLAY_NUMBERS_H

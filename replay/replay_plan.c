@@ -18,7 +18,8 @@ replay_plan_fini(replay_plan *plan)
     free(plan->stream);
 }
 
-// The stream of a run, as it will be once the batch's runs before this one are in.
+// Returns the stream of a run, with its plan_ fields as they will be once the earlier runs of the
+// batch are stored.
 static replay_stream *
 run_stream(replay_plan *plan, replay_store *store, const wire_batch *batch, uint32_t run)
 {
@@ -44,6 +45,7 @@ run_stream(replay_plan *plan, replay_store *store, const wire_batch *batch, uint
     return stream;
 }
 
+// Plans one run. Returns NULL, or what is wrong with it.
 static const char *
 run_plan(replay_plan *plan, replay_store *store, const wire_batch *batch, uint32_t run,
          const uint8_t *flags)
@@ -58,7 +60,7 @@ run_plan(replay_plan *plan, replay_store *store, const wire_batch *batch, uint32
     if (first < stream->plan_next) {
         return "rows sent twice";
     }
-    if (first > stream->plan_next) { // rows are missing: a new beginning
+    if (first > stream->plan_next) { // rows are missing: the stream begins again
         stream->plan_flags = REPLAY_FLAGS_UNKNOWN;
         stream->plan_room = 0;
     }
@@ -78,7 +80,7 @@ const char *
 replay_plan_make(replay_plan *plan, replay_store *store, const wire_batch *batch)
 {
     OCT_ASSERT(batch->run_count <= plan->runs_max);
-    OCT_ASSERT(plan->runs == 0); // the one before is closed
+    OCT_ASSERT(plan->runs == 0); // the plan before it is closed
     plan->number++;
     plan->blocks = 0;
     plan->ends = 0;
@@ -109,7 +111,8 @@ replay_plan_close(replay_plan *plan, replay_store *store)
     replay_streams *streams = replay_store_streams(store);
     for (uint32_t i = 0; i < plan->runs; i++) {
         replay_stream *stream = replay_streams_at(streams, plan->stream[i]);
-        if (stream->plan_batch == plan->number) { // once, however many runs it has
+        // Once for each stream, even if it has several runs.
+        if (stream->plan_batch == plan->number) {
             stream->plan_batch = 0;
             if (stream->blocks == 0) {
                 replay_streams_remove(streams, plan->stream[i]);

@@ -3,28 +3,28 @@
 
 #include "replay/replay_store.h"
 
-// A batch held against the streams, before anything of it is stored: do its runs go on where their
-// streams are, and how many blocks do they need? Streams that nobody knows yet are added to the
-// store, so a plan must be carried out, and in any case closed.
+// A batch compared with the streams before anything of it is stored: whether its runs continue
+// their streams, and how many blocks they need. Making a plan adds unknown streams to the store, so
+// every plan must be closed, whether or not the batch is stored.
 //
-// Threads: one user at a time. Owns: room for the runs of one batch.
+// Threads: one user at a time. Owns: space for the runs of one batch.
 typedef struct replay_plan {
-    uint32_t *stream; // [run_count] of each run
-    uint32_t runs;
+    uint32_t *stream; // [runs] index of each run's stream
+    uint32_t runs;    // runs of the batch that were planned
     uint32_t runs_max;
-    uint32_t blocks; // that have to be opened, while those that its streams fill stay
-    uint32_t ends;   // end rows
-    uint64_t number; // of the plan
+    uint32_t blocks; // to open, if the streams' last blocks stay
+    uint32_t ends;   // end rows of the batch
+    uint64_t number; // of the plan, to recognize its streams
 } replay_plan;
 
 void replay_plan_init(replay_plan *plan, uint32_t runs_max);
 void replay_plan_fini(replay_plan *plan);
 
-// Gives NULL, or what is wrong with the batch. What wire_batch_unpack checks is taken for granted.
+// Plans a batch that has passed wire_batch_unpack. Returns NULL, or what is wrong with it.
 const char *replay_plan_make(replay_plan *plan, replay_store *store, const wire_batch *batch);
-// Whether the stream is one of the batch at hand: it stays known though it has no block.
+// Returns true if the stream is in the current batch; then it stays known even without a block.
 bool replay_plan_has(const replay_plan *plan, const replay_stream *stream);
-// Forgets the batch's streams that have no block.
+// Closes the plan: forgets the batch's streams that have no block.
 void replay_plan_close(replay_plan *plan, replay_store *store);
 
 #endif // REPLAY_REPLAY_PLAN_H

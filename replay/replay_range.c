@@ -1,4 +1,4 @@
-// Judges the numbers of a batch by their magnitude.
+// Checks the numbers of a batch against the range that they may have.
 #include "replay/replay_range.h"
 
 #include <math.h>
@@ -8,12 +8,13 @@
 #include "common/oct_box.h"
 #include "common/oct_discrete.h"
 
-// The largest magnitude of float32 values, at any alignment; infinite or NaN if one of them is.
+// Returns the largest magnitude of float32 values at any alignment; infinite or NaN if one of them
+// is.
 static float
 largest(const void *floats, size_t count)
 {
     const uint8_t *at = floats;
-    int32_t most = 0; // magnitudes are in the order of their bits
+    int32_t most = 0; // magnitudes have the order of their bits
     for (size_t i = 0; i < count; i++) {
         int32_t bits;
         memcpy(&bits, at + i * sizeof(bits), sizeof(bits));
@@ -25,7 +26,7 @@ largest(const void *floats, size_t count)
     return magnitude;
 }
 
-// What a number may be after the largest one so far.
+// Returns the largest magnitude allowed when the largest one so far is `before`.
 static float
 limit_after(const replay_range *range, const wire_configure *configure, float before)
 {
@@ -44,7 +45,7 @@ fault_of(const char *not_finite, const char *outside, float magnitude, float lim
     return (replay_fault){reason, is_finite ? magnitude : NAN, is_finite && reason != NULL};
 }
 
-// The number of a box action that is outside its bounds. End rows have no action.
+// Finds a number of a box action outside its bounds. End rows have no action.
 static replay_fault
 action_judge(const wire_configure *configure, const wire_batch *batch)
 {
@@ -75,7 +76,7 @@ replay_range_judge(replay_range *range, const wire_configure *configure, const w
         fault_of("an observation is not finite", "an observation is too large", obs,
                  limit_after(range, configure, range->obs)),
         fault_of("an action is not finite", NULL, action, INFINITY),
-        // Those of end rows, which nobody reads, too: the learner looks at all rows of a window.
+        // Also actions of end rows, which are not used: the learner checks all rows of a window.
         {configure->action_count > 0 &&
                  !oct_discrete_holds(batch->action, batch->count, configure->action_count)
              ? "an action that the environment does not have"

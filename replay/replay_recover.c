@@ -1,4 +1,5 @@
-// Finds out what of a replay file holds after a kill or a power failure, and removes the rest.
+// Determines which state of a replay file is valid after a kill or a power failure, and removes the
+// rest.
 #include "replay/replay_recover.h"
 
 #include <inttypes.h>
@@ -50,8 +51,9 @@ head_is_sane(const replay_file *file, const replay_head *head)
 {
     return head->oldest <= head->next && head->next - head->oldest <= file->header->blocks &&
            head->next <= UINT64_MAX / REPLAY_BLOCK_ROWS_MAX / 2 &&
-           head->rng.stream % 2 == 1 && // or it gives the same number for ever
-           configure_is_sane(file->header, &head->configure) && limiter_is_sane(&head->limiter);
+           // With an even stream, the generator would repeat one number forever.
+           head->rng.stream % 2 == 1 && configure_is_sane(file->header, &head->configure) &&
+           limiter_is_sane(&head->limiter);
 }
 
 // ---- after a kill
@@ -69,7 +71,7 @@ block_empty(const replay_file *file, uint64_t serial)
     };
 }
 
-// Takes back renewals that were not committed.
+// Gives blocks that were renewed without a commit their old serials back.
 static void
 blocks_put_back(const replay_file *file, const replay_head *head)
 {
@@ -82,7 +84,7 @@ blocks_put_back(const replay_file *file, const replay_head *head)
     }
 }
 
-// Blocks that left for a batch that was not committed.
+// Empties blocks that were dropped for a batch without a commit.
 static void
 blocks_left_empty(const replay_file *file, const replay_head *head, replay_recovered *out)
 {
@@ -127,7 +129,8 @@ replay_recover_snapshot(const replay_file *file)
     return newest;
 }
 
-// Marks of a generation that was not finished go, wherever they are: serials are given again.
+// Clears the marks of generations that were not finished, because their serials are given to other
+// blocks again.
 static void
 marks_clean(const replay_file *file, uint64_t generation)
 {
@@ -140,7 +143,7 @@ marks_clean(const replay_file *file, uint64_t generation)
     }
 }
 
-// The newest mark that the block at a serial has.
+// Returns the newest mark of the block with this serial, NULL if there is none.
 static const replay_mark *
 mark_find(const replay_file *file, uint64_t serial)
 {
@@ -155,13 +158,14 @@ mark_find(const replay_file *file, uint64_t serial)
     return newest;
 }
 
+// Compares a block with its mark, and keeps the rows that the mark proves.
 static void
 block_prove(replay_recovered *out, const replay_file *file, uint64_t serial)
 {
     replay_block *block = replay_file_block(file, serial);
     const replay_mark *mark = mark_find(file, serial);
     if (block->serial == serial && block->count == 0 && !mark) {
-        block_empty(file, serial); // as it has been
+        block_empty(file, serial); // it was empty in the generation, too
     } else if (!replay_file_was(file, block, serial)) {
         out->blocks_left++;
         block_empty(file, serial);
@@ -169,15 +173,15 @@ block_prove(replay_recovered *out, const replay_file *file, uint64_t serial)
                replay_mark_crc(&file->layout, block, serial, mark->count) != mark->crc) {
         out->blocks_torn++;
         block_empty(file, serial);
-    } else if (block->count > mark->count || block->serial != serial) { // or it was renewed
+    } else if (block->count > mark->count || block->serial != serial) { // cut off, or renewed since
         out->rows_cut += block->count - mark->count;
         block->count = (uint16_t)mark->count;
         block->serial = serial;
     }
 }
 
-// How many commits there were at least, by the sessions that one of them used last: further ones
-// are later. Even, for head 0.
+// Returns a number of commits that is at least the generation's, computed from when sessions were
+// last used: later commits must count as later. It is even, so that head 0 is the valid one.
 static uint64_t
 commits_after(const replay_snapshot *snapshot, uint32_t sessions)
 {
@@ -188,7 +192,7 @@ commits_after(const replay_snapshot *snapshot, uint32_t sessions)
     return used + used % 2;
 }
 
-// The head's blocks that can be none: of a stream, in order, with numbers that follow.
+// Returns true if the numbers of a block's header are in range.
 static bool
 block_is_sane(const replay_file *file, const replay_block *block)
 {
@@ -197,7 +201,7 @@ block_is_sane(const replay_file *file, const replay_block *block)
            (block->episode_age == REPLAY_BLOCK_AGE_UNKNOWN || block->episode_age <= block->first);
 }
 
-// Rows of the last commit that begin after the snapshot, in blocks that it does not have.
+// Counts rows of the last commit that are newer than the snapshot, in blocks that it does not have.
 static uint64_t
 rows_after(const replay_file *file, const replay_snapshot *snapshot)
 {
@@ -245,19 +249,21 @@ recover_synced(replay_recovered *out, replay_file *file, char *reason, size_t re
 
 // ---- either
 
-// The block that is held where the one of a serial was, which may be that one, renewed; the head's
-// next: none is.
+// Returns the serial of the held block at the position of `serial` in the ring: that block, renewed
+// or not, or another one. Returns head->next if none is held there.
 static uint64_t
 serial_held(const replay_file *file, const replay_head *head, uint64_t serial)
 {
     uint64_t blocks = file->header->blocks;
-    uint64_t behind = (serial % blocks + blocks - head->oldest % blocks) % blocks; // the oldest
-    bool is_held = serial < head->next && behind < head->next - head->oldest;      // NONE is not
+    // Distance from the oldest block in the ring.
+    uint64_t behind = (serial % blocks + blocks - head->oldest % blocks) % blocks;
+    // False for REPLAY_BLOCK_NONE.
+    bool is_held = serial < head->next && behind < head->next - head->oldest;
     return is_held ? head->oldest + behind : head->next;
 }
 
-// Links follow from what the blocks say of the one before them. Stored where they differ: of a copy
-// each page that is stored to takes memory.
+// Links the blocks by what each says of the block before it. A link is stored only where it
+// differs, because in a read-only copy each page that is stored to takes memory.
 static void
 blocks_link(replay_recovered *out, const replay_file *file, const replay_head *head)
 {
@@ -292,6 +298,7 @@ blocks_link(replay_recovered *out, const replay_file *file, const replay_head *h
     free(next);
 }
 
+// Skips empty blocks at the beginning.
 static void
 oldest_find(const replay_file *file, replay_head *head)
 {
@@ -327,7 +334,7 @@ replay_recover_drop(replay_recovered *recovered, replay_file *file, uint64_t ses
             block_empty(file, serial);
         }
     }
-    recovered->rows = recovered->blocks = 0; // counted again
+    recovered->rows = recovered->blocks = 0; // blocks_link counts them again
     blocks_link(recovered, file, head);
     oldest_find(file, head);
 }

@@ -1,5 +1,4 @@
-// Measures and reserves the memory that a table's blocks, marks of given-out windows and sampler
-// lie in.
+// Measures and allocates the memory for a table's blocks, bits of given-out rows and sampler data.
 #include "replay/replay_regions.h"
 
 #include <stdlib.h>

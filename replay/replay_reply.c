@@ -1,12 +1,12 @@
-// Reserves the memory that Sample replies are gathered into.
+// Allocates the memory for Sample replies.
 #include "replay/replay_reply.h"
 
 #include <stdlib.h>
 
 #include "common/oct_base.h"
 
-// Every byte is written before it is read, so the pages of replies larger than any asked for are
-// never touched and cost nothing: hence not oct_alloc, which zeroes.
+// malloc instead of oct_alloc, which zeroes: every byte is written before it is read, so the pages
+// for replies larger than any asked for are never touched and take no memory.
 static void *
 reply_alloc(size_t rows, size_t row_bytes)
 {

@@ -4,12 +4,14 @@
 #include "replay/replay_config.h"
 #include "replay/replay_gather.h"
 
-// Memory that a Sample reply is gathered into, for windows_max windows.
+// Memory for the columns of a Sample reply, for at most windows_max windows.
 //
 // Threads: those of the table. Owns: the columns.
 typedef struct replay_reply {
-    uint32_t windows_max;
+    uint32_t windows_max; // most windows of a reply
+    // [windows_max] of the drawn windows
     uint32_t *slot;
+    // [windows_max]
     float *probability;
     replay_columns columns;
 } replay_reply;

@@ -1,4 +1,4 @@
-// The table of samplers, and which one a configuration names.
+// The table of samplers.
 #include "replay/replay_select.h"
 
 #include "common/oct_base.h"

@@ -7,21 +7,21 @@
 
 #include "common/oct_rng.h"
 
-// Which windows a sample gets. One sampler is one const table of functions; a new one is a file
-// and a row in replay_select.c.
+// Samplers: each chooses the windows of a sample. A sampler is a const table of functions; a new
+// one is a file and a row in replay_select.c.
 //
-// A window is known by the slot of its first row (replay_store.h). Not every slot has one: those
-// that do are set in a mask of bits, 64 or fewer for each block. The slots of the blocks that are
-// held are first .. first + size - 1 and wrap around at capacity.
+// A window is identified by the slot of its first row (replay_store.h). The bits of a mask, 64 or
+// fewer for each block, say which slots have a window. The blocks that are held have the slots
+// first .. first + size - 1, which wrap around at capacity.
 //
 // Threads: one user at a time.
 typedef struct replay_span {
-    uint32_t first; // multiples of 1 << shift, as are size and capacity
+    uint32_t first; // slots; a multiple of 1 << shift, as are size and capacity
     uint32_t size;
     uint32_t capacity;
     uint32_t shift;       // a block has 1 << shift slots
-    uint32_t windows;     // of the slots
-    const uint64_t *mask; // [capacity >> shift]
+    uint32_t windows;     // slots in the range that have a window
+    const uint64_t *mask; // bit r of word b: slot (b << shift) + r has a window
 } replay_span;
 
 static inline bool
@@ -30,42 +30,42 @@ replay_span_has(const replay_span *span, uint32_t slot)
     return (span->mask[slot >> span->shift] >> (slot & ((1u << span->shift) - 1)) & 1) != 0;
 }
 
-// What a sampler knows beside its memory, and what has to be kept with it. Zero for those that have
-// no such thing.
+// State of a sampler besides its memory that has to be kept with it. A sampler that has no such
+// state leaves its fields 0.
 typedef struct replay_select_state {
-    double weight_max; // prioritized: what a new window gets
-    uint32_t first;    // fifo: place of the oldest
-    uint32_t count;    // fifo
+    double weight_max; // prioritized: weight of a new window
+    uint32_t first;    // fifo: position of the oldest entry in the ring
+    uint32_t count;    // fifo: entries of the ring
 } replay_select_state;
 
 typedef struct replay_select_ops {
     const char *name;
-    bool takes; // what was drawn leaves the table: each window is returned once
-    size_t (*bytes)(uint32_t capacity);      // all of its memory
-    size_t (*kept_bytes)(uint32_t capacity); // of it, the part that is the caller's
-    // kept: [kept_bytes] zero, or what an earlier one left there (then restore comes first); at a
-    // multiple of 64 bytes, borrowed.
+    bool takes; // windows that were drawn leave the table: each window is returned once
+    size_t (*bytes)(uint32_t capacity);      // total memory
+    size_t (*kept_bytes)(uint32_t capacity); // of it, the part that the caller provides
+    // kept: [kept_bytes] zero, or what an earlier sampler left there (then restore comes first). It
+    // begins at a multiple of 64 bytes and is borrowed.
     void *(*create)(uint32_t capacity, double exponent, void *kept);
     void (*destroy)(void *select);
     void (*save)(const void *select, replay_select_state *state);
-    // Takes over what is in kept, where the span's mask says which slots have a window; scratch:
-    // [capacity >> shift]. is_exact: what kept says of them was written together with state.
+    // Takes over the data in kept; the span's mask says which slots have a window. scratch:
+    // [capacity >> shift]. is_exact: kept was written together with state.
     void (*restore)(void *select, const replay_span *span, const replay_select_state *state,
                     bool is_exact, uint64_t *scratch);
-    // Each of slot .. slot + count - 1, of one block, has a window from now on.
+    // Slots slot .. slot + count - 1, all of one block, have a window from now on.
     void (*inserted)(void *select, uint32_t slot, uint32_t count);
-    // None of them has one any more. Those that had none already are no mistake.
+    // These slots have no window from now on. Slots without one are allowed.
     void (*removed)(void *select, uint32_t slot, uint32_t count);
-    // Of a slot with a window. priority: finite and >= 0.
+    // Sets the priority of a slot that has a window; finite and >= 0.
     void (*update)(void *select, uint32_t slot, double priority);
-    // slot, probability: [count]. The span has a window; one that takes is asked for at most
-    // span->windows, gives the oldest in order, and has removed them.
+    // Draws count windows. slot, probability: [count]. The span has a window. A sampler that takes
+    // is asked for at most span->windows, gives the oldest in order, and removes them.
     void (*draw)(void *select, const replay_span *span, oct_rng *rng, uint32_t count,
                  uint32_t *slot, float *probability);
-    // What draw draws in proportion to, summed over all windows; NULL: each counts as 1.
+    // Sum of the weights that draw draws in proportion to; NULL: every window counts as 1.
     double (*mass)(void *select);
-    // One that takes: looks at the oldest until wanted of them are good, removes those that are
-    // not, and gives how many are. NULL for others.
+    // For a sampler that takes, else NULL: tests the oldest windows until `wanted` of them are
+    // good, and removes those that are not. Returns how many are good.
     uint32_t (*filter)(void *select, uint32_t wanted, bool (*is_good)(void *arg, uint32_t slot),
                        void *arg);
 } replay_select_ops;
@@ -74,7 +74,7 @@ extern const replay_select_ops replay_select_uniform;
 extern const replay_select_ops replay_select_prioritized;
 extern const replay_select_ops replay_select_fifo;
 
-// sampler is a wire_sampler; NULL when there is none of that number.
+// sampler is a wire_sampler; NULL if there is none of this number.
 const replay_select_ops *replay_select_find(int sampler);
 
 #endif // REPLAY_REPLAY_SELECT_H

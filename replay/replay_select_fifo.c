@@ -1,5 +1,5 @@
-// Selects windows in the order in which they became complete, each once: the queue of an on-policy
-// learner.
+// Selects windows in the order in which they became complete, each one once: the queue of an
+// on-policy learner.
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,9 +8,9 @@
 
 struct fifo {
     uint32_t capacity;
-    uint32_t first; // place of the oldest
-    uint32_t count;
-    uint32_t *slot; // [capacity], a ring; the caller's
+    uint32_t first; // position of the oldest entry
+    uint32_t count; // entries
+    uint32_t *slot; // [capacity], a ring in the caller's memory
 };
 
 static size_t
@@ -48,6 +48,7 @@ fifo_save(const void *select, replay_select_state *state)
     *state = (replay_select_state){.first = self->first, .count = self->count};
 }
 
+// Entry number index of the ring, counted from the oldest.
 static uint32_t *
 fifo_at(const struct fifo *self, uint32_t index)
 {
@@ -71,8 +72,8 @@ fifo_append(struct fifo *self, uint32_t slot)
     *fifo_at(self, self->count++) = slot;
 }
 
-// In the order that kept says, as far as it is true: each window once. What it lacks is put behind
-// that, oldest block first.
+// Takes over the ring's order, as far as it is valid: each entry must be a slot with a window,
+// once. Windows that the ring lacks are appended, the oldest block first.
 static void
 fifo_restore(void *select, const replay_span *span, const replay_select_state *state, bool is_exact,
              uint64_t *scratch)
@@ -80,11 +81,11 @@ fifo_restore(void *select, const replay_span *span, const replay_select_state *s
     (void)is_exact;
     struct fifo *self = select;
     uint32_t rows = 1u << span->shift, places = self->capacity >> span->shift;
-    memcpy(scratch, span->mask, places * sizeof(uint64_t)); // windows that are not in the queue
+    memcpy(scratch, span->mask, places * sizeof(uint64_t)); // windows that are not in the ring yet
     self->first = state->first < self->capacity ? state->first : 0;
     uint32_t count = OCT_MIN(state->count, self->capacity);
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t slot = *fifo_at(self, i); // self->count <= i
+        uint32_t slot = *fifo_at(self, i); // self->count <= i, so the entry was not overwritten
         uint64_t bit = 1ull << (slot & (rows - 1));
         if (slot < self->capacity && (scratch[slot >> span->shift] & bit) != 0) {
             scratch[slot >> span->shift] &= ~bit;
@@ -109,7 +110,7 @@ fifo_drop_first(struct fifo *self, uint32_t count)
     self->count -= count;
 }
 
-// Seldom: what was not fetched leaves only when it has to.
+// O(entries), but rare: windows that were not fetched leave only if they must.
 static void
 fifo_removed(void *select, uint32_t slot, uint32_t count)
 {
@@ -159,7 +160,7 @@ fifo_filter(void *select, uint32_t wanted, bool (*is_good)(void *arg, uint32_t s
             *fifo_at(self, seen - 1 - bad) = slot;
         }
     }
-    // The good are in front, in order: move them to those behind.
+    // The good slots are in front, in order: move them to the end of the tested stretch.
     for (uint32_t i = seen - bad; bad > 0 && i > 0; i--) {
         *fifo_at(self, i - 1 + bad) = *fifo_at(self, i - 1);
     }

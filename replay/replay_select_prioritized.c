@@ -1,6 +1,7 @@
-// Selects windows in proportion to priority ^ exponent, with replacement. A new window gets the
-// largest priority seen so far (1 at first), so that it is likely to be drawn before the learner
-// knows its error. When all priorities are 0, the draw is uniform.
+// Selects windows in proportion to priority ^ exponent, with replacement (Schaul et al.,
+// Prioritized Experience Replay, eq. 1). A new window gets the largest weight so far (1 at first),
+// so that it is likely to be drawn before the learner knows its error. If all weights are 0, the
+// draw is uniform.
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
@@ -9,15 +10,15 @@
 #include "replay/replay_select.h"
 #include "replay/replay_sumtree.h"
 
-// priority ^ exponent is held below this, so that no sum of 2^32 of them overflows.
+// Largest weight, so that no sum of 2^32 weights overflows.
 #define WEIGHT_MAX 1e200
-// Drawn and searched for at once.
+// shares drawn and searched for at once
 #define SHARES 256
 
 struct prioritized {
     replay_sumtree *tree;
     double exponent;
-    double weight_max; // largest so far: what a new window gets
+    double weight_max; // largest weight so far, which a new window gets
 };
 
 static size_t
@@ -58,8 +59,8 @@ prioritized_save(const void *select, replay_select_state *state)
     *state = (replay_select_state){.weight_max = self->weight_max};
 }
 
-// What a slot with a window keeps. Where what lies there may be of another time, a weight of 0 may
-// be of a window that had left.
+// Returns the weight of a slot with a window, from what kept holds. If kept is not exact, a weight
+// of 0 may come from a window that had left, so it is replaced.
 static double
 weight_kept(const struct prioritized *self, double weight, bool is_exact)
 {
@@ -80,7 +81,7 @@ prioritized_restore(void *select, const replay_span *span, const replay_select_s
     for (uint32_t slot = 0; slot < span->capacity; slot++) {
         double now = replay_sumtree_get(self->tree, slot);
         double wanted = replay_span_has(span, slot) ? weight_kept(self, now, is_exact) : 0;
-        if (!(now == wanted)) { // a page that is as it should be is not written
+        if (!(now == wanted)) { // a page that needs no change is not written
             replay_sumtree_set(self->tree, slot, wanted);
         }
     }

@@ -1,4 +1,4 @@
-// Selects windows uniformly, with replacement. It stores nothing of its own.
+// Selects windows uniformly, with replacement. It has no data of its own.
 #include "common/oct_base.h"
 #include "replay/replay_select.h"
 
@@ -60,6 +60,7 @@ uniform_update(void *select, uint32_t slot, double priority)
     (void)priority;
 }
 
+// Slot number place of the range, counted from the oldest.
 static uint32_t
 slot_at(const replay_span *span, uint32_t place)
 {
@@ -67,24 +68,24 @@ slot_at(const replay_span *span, uint32_t place)
     return (uint32_t)(at >= span->capacity ? at - span->capacity : at);
 }
 
-// Slots alike, those without a window left out, until there are enough: windows / size of them have
-// one. Without a branch, since which have one is chance.
+// Draws slots uniformly and rejects those without a window; windows / size of them have one. There
+// is no branch on the test, because its outcome is random.
 static void
 draw_by_rejection(const replay_span *span, oct_rng *rng, uint32_t count, uint32_t *slot)
 {
-    const replay_span all = *span; // no slot is written over it
+    const replay_span all = *span; // a copy, which no store below can change
     for (uint32_t done = 0; done < count;) {
         uint32_t place[PLACES], wanted = OCT_MIN(count - done, PLACES);
         oct_rng_fill_below(rng, span->size, wanted, place);
         for (uint32_t i = 0; i < wanted; i++) {
             uint32_t at = slot_at(&all, place[i]);
-            slot[done] = at; // the next takes its place where it has none
+            slot[done] = at; // without a window, the next draw overwrites this slot
             done += replay_span_has(&all, at);
         }
     }
 }
 
-// The index-th window from the oldest slot on: for a span with next to none.
+// Returns the index-th window, counted from the oldest slot. For a range with very few windows.
 static uint32_t
 slot_by_index(const replay_span *span, uint32_t index)
 {
@@ -116,7 +117,7 @@ uniform_draw(void *select, const replay_span *span, oct_rng *rng, uint32_t count
              float *probability)
 {
     (void)select;
-    // Rejection tries size / windows slots, the other way passes size >> shift blocks.
+    // Rejection tests size / windows slots per draw, the search visits up to size >> shift blocks.
     (span->windows >> span->shift != 0 ? draw_by_rejection : draw_by_index)(span, rng, count, slot);
     float each = (float)(1.0 / span->windows);
     for (uint32_t i = 0; i < count; i++) {

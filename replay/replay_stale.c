@@ -1,4 +1,4 @@
-// Notices a session that is dropped as replaced and goes on sending.
+// Notices a session that counts as replaced and keeps sending.
 #include "replay/replay_stale.h"
 
 #define SECOND_NS UINT64_C(1000000000)
@@ -19,7 +19,7 @@ replay_stale_came(replay_stale *stale, uint64_t session, uint64_t now_ns)
 }
 
 void
-replay_stale_end(replay_stale *stale)
+replay_stale_end(replay_stale *stale) // no session has number 0
 {
     stale->session = 0; // no session has it
 }

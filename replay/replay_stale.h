@@ -4,26 +4,27 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-// Whether a session that counts as replaced is the one that lives. Batches that an earlier life of
-// an actor left behind end soon, or come between those of the newest (replay_dedupe.h). One that
-// goes on alone is the actor, and was shut out by batches of a life that replay no longer knew: it
-// resends for ever, at least once a minute. Only a new session lets it in.
+// Decides whether a session that counts as replaced is the one that is alive. Late batches of an
+// earlier life of an actor end soon, or arrive between batches of the newest session
+// (replay_dedupe.h). If only the replaced session keeps sending, it is the actor: late batches of a
+// life that replay no longer knew have replaced it. It would send again forever, at least once a
+// minute, and only a new session helps.
 //
-// Threads: any, no shared state. Time is given.
-#define REPLAY_STALE_S       30 // as long, …
-#define REPLAY_STALE_BATCHES 4  // … and as many
+// Threads: any, no shared state. The caller supplies the time.
+#define REPLAY_STALE_S       30 // the session must send at least this long, …
+#define REPLAY_STALE_BATCHES 4  // … and this many batches
 
-// Of one actor; {0}: nothing has come.
+// State for one actor's slot; {0}: no batch of a replaced session has come.
 typedef struct replay_stale {
-    uint64_t session;
-    uint64_t since_ns;
-    uint32_t count;
-    bool is_told;
+    uint64_t session;  // the replaced session that sends
+    uint64_t since_ns; // its first batch
+    uint32_t count;    // its batches
+    bool is_told;      // replay_stale_came has returned true for it
 } replay_stale;
 
-// A batch of a replaced session came. True, once: it goes on alone.
+// Notes a batch of a replaced session. Returns true once, when only that session keeps sending.
 bool replay_stale_came(replay_stale *stale, uint64_t session, uint64_t now_ns);
-// A batch of the actor's newest session came.
+// Notes a batch of the actor's newest session.
 void replay_stale_end(replay_stale *stale);
 
 #endif // REPLAY_REPLAY_STALE_H

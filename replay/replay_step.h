@@ -1,13 +1,12 @@
 #ifndef REPLAY_REPLAY_STEP_H
 #define REPLAY_REPLAY_STEP_H
 
-// Between two stores whose order matters to what a killed process leaves behind: what comes before
-// this line is in memory before what comes after. A process that is killed has done its stores up
-// to some instruction in the order of its instructions, so keeping the compiler from moving them is
-// enough.
+// Separates two stores that a killed process must leave in this order: what comes before
+// replay_step is in memory before what comes after. A killed process has executed its stores up to
+// some instruction, in program order, so it is enough to keep the compiler from moving them.
 //
-// Tests are built with REPLAY_STEPS and are told of each such place: they copy the memory there, as
-// a kill at that moment would leave it.
+// Tests are built with REPLAY_STEPS and define replay_step_taken: they copy the memory at each
+// step, which gives what a kill at that moment would leave.
 #ifdef REPLAY_STEPS
 void replay_step_taken(void);
 #else

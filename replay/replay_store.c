@@ -7,28 +7,27 @@
 #include "replay/replay_step.h"
 #include "replay/replay_window.h"
 
-// The ring of blocks, and how blocks of a stream hang together.
-
-// A batch may name streams that have no block yet.
+// A batch may name this many streams that have no block yet.
 #define BATCH_STREAMS_MAX WIRE_STREAMS_MAX
 
 struct replay_store {
     replay_layout layout;
     uint32_t blocks;
-    uint32_t first; // place of the oldest: its serial modulo blocks
+    uint32_t first; // index of the oldest block: its serial modulo blocks
     uint64_t oldest;
     uint64_t next;
     uint64_t rows;
     uint8_t *memory;  // [blocks][layout.bytes], the caller's
-    uint32_t *stream; // [blocks] of the block at a place
-    uint64_t *ends;   // [blocks] bit r: row r of the block at a place is an end row
+    uint32_t *stream; // [blocks] index of each block's stream
+    uint64_t *ends;   // [blocks] bit r: row r is an end row
     replay_streams *streams;
 };
 
 static uint32_t
 streams_max(uint32_t blocks)
 {
-    return blocks + OCT_MIN(blocks, BATCH_STREAMS_MAX) + 1; // one too many is noticed
+    // One more, so that the caller can notice that there are too many.
+    return blocks + OCT_MIN(blocks, BATCH_STREAMS_MAX) + 1;
 }
 
 uint64_t
@@ -152,7 +151,7 @@ replay_store_view(const replay_store *store)
     };
 }
 
-// The same as replay_store_before.
+// replay_store_before, for a block that will be changed.
 static replay_block *
 block_before(const replay_store *store, const replay_block *block)
 {
@@ -160,7 +159,7 @@ block_before(const replay_store *store, const replay_block *block)
     if (serial == REPLAY_BLOCK_NONE || serial >= store->next) {
         return NULL;
     }
-    // One that was renewed is where it was, and so may be another block.
+    // A renewed block keeps its index but not its serial, so this index may hold another block.
     uint32_t place = serial >= store->oldest ? replay_store_place(store, serial)
                                              : (uint32_t)(serial % store->blocks);
     uint32_t age =
@@ -211,7 +210,7 @@ replay_store_found(replay_store *store, uint64_t serial, uint32_t index)
     }
 }
 
-// How far into its episode the row is that comes next.
+// Returns how many rows of its episode precede the stream's next row.
 static uint32_t
 episode_age(const replay_stream *stream)
 {
@@ -230,6 +229,7 @@ replay_store_open(replay_store *store, uint32_t index)
         replay_store_block(store, stream->tail)->next = serial;
     }
     replay_block *block = replay_store_block(store, serial);
+    // Until its header is complete, the block has no serial: a kill leaves it empty.
     block->serial = REPLAY_BLOCK_NONE;
     replay_step();
     *block = (replay_block){
@@ -276,7 +276,7 @@ replay_store_add(replay_store *store, uint32_t index, const wire_batch *batch, u
     store->rows += count;
 }
 
-// The serial is no block's any more.
+// The serial no longer belongs to a block.
 static void
 oldest_leave(replay_store *store)
 {
@@ -294,7 +294,7 @@ replay_store_renew(replay_store *store)
     uint32_t index = store->stream[replay_store_place(store, serial)];
     block->renewed++;
     replay_step();
-    block->serial = store->next; // from here on, where this is committed
+    block->serial = store->next; // renewed from here on, once this is committed
     replay_step();
     if (before) {
         before->next = store->next;
@@ -330,7 +330,7 @@ replay_store_drop(replay_store *store)
         stream->blocks--;
     }
     store->rows -= block->count;
-    block->serial = REPLAY_BLOCK_NONE; // it is gone from here on, whatever happens
+    block->serial = REPLAY_BLOCK_NONE; // the block has left from here on, even without a commit
     replay_step();
     oldest_leave(store);
     return index;

@@ -1,5 +1,5 @@
-// The table of streams (one for each environment of a session) by name: a hash table with a list of
-// free places.
+// The streams (one for each environment of a session) by name: a hash table with a list of free
+// slots.
 #include "replay/replay_stream.h"
 
 #include <stdlib.h>
@@ -11,8 +11,9 @@
 struct replay_streams {
     uint32_t streams_max;
     uint32_t count;
-    uint32_t free;
-    uint32_t *bucket; // [streams_max]
+    uint32_t free;    // first free slot; NONE: none
+    uint32_t *bucket; // [streams_max] first slot of each hash bucket; NONE: empty
+    // [streams_max]
     replay_stream *stream;
 };
 
@@ -56,9 +57,9 @@ replay_streams_count(const replay_streams *streams)
 static uint32_t *
 bucket_of(const replay_streams *streams, uint32_t actor_id, uint64_t session, uint32_t number)
 {
-    // A session's number is random; its streams are not.
+    // Session numbers are random, stream numbers are not.
     uint64_t mixed = (session ^ actor_id) * 0x9e3779b97f4a7c15u + number;
-    mixed *= 0xbf58476d1ce4e5b9u; // SplitMix64's, one round
+    mixed *= 0xbf58476d1ce4e5b9u; // one round of SplitMix64
     return &streams->bucket[(mixed >> 32) * streams->streams_max >> 32];
 }
 

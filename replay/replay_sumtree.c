@@ -8,25 +8,25 @@
 
 #define GROUP      8  // nodes with one parent: 64 bytes
 #define LEVELS_MAX 11 // 8^11 leaves are more than 2^32
-// Searches that go down the tree side by side, so that their cache misses overlap.
+// Searches that descend the tree together, so that their cache misses overlap.
 #define FIND_LANES 16
-// Groups of leaves that may be changed before their sums are renewed.
+// Groups of leaves that may change before their sums are renewed.
 #define CHANGED_MAX 4096
 
-// Level 0 are the leaves; node i of level k + 1 is the sum of group i of level k; the last level is
-// one group. Behind a level's last node its last group is filled up with nodes of weight 0.
+// Level 0 holds the leaves. Node i of level k + 1 is the sum of group i of level k. The last level
+// is one group. The last group of each level is filled up with nodes of weight 0.
 struct replay_sumtree {
     uint32_t leaf_count;
     uint32_t levels;
-    uint32_t groups[LEVELS_MAX];
-    double *level[LEVELS_MAX]; // [groups * GROUP], at multiples of 64 bytes
-    void *memory;              // of all levels but the leaves
-    double *owned;             // the leaves, where they are not the caller's
+    uint32_t groups[LEVELS_MAX]; // of each level
+    double *level[LEVELS_MAX];   // [groups * GROUP], at multiples of 64 bytes
+    void *memory;                // of all levels but the leaves
+    double *owned;               // the leaves, unless they are the caller's
     uint32_t changed_count;
     uint32_t changed[CHANGED_MAX]; // groups of leaves whose sums are not renewed yet
 };
 
-// Fills groups; gives the nodes of all levels.
+// Computes the groups of each level. Returns the number of nodes of all levels.
 static size_t
 levels_lay(uint32_t leaf_count, uint32_t groups[LEVELS_MAX], uint32_t *levels)
 {
@@ -97,7 +97,8 @@ group_sum(const double *node)
     return four_sum(node) + four_sum(node + 4);
 }
 
-// Sums of the groups in changed. Gives how many groups they lie in, which take their place.
+// Renews the sums of the groups in changed, and replaces these groups by the groups that their sums
+// are in. Returns the count of those.
 static uint32_t
 level_renew(const double *below, double *above, uint32_t *changed, uint32_t count)
 {
@@ -122,7 +123,7 @@ sums_renew(replay_sumtree *tree)
             count = level_renew(tree->level[k], tree->level[k + 1], tree->changed, count);
             continue;
         }
-        for (uint32_t i = 0; i < tree->groups[k]; i++) { // simpler to renew them all
+        for (uint32_t i = 0; i < tree->groups[k]; i++) { // most groups changed: renew them all
             tree->level[k + 1][i] = group_sum(tree->level[k] + (size_t)i * GROUP);
         }
         count = tree->groups[k + 1];
@@ -193,9 +194,9 @@ replay_sumtree_total(replay_sumtree *tree)
 
 // ---- find
 
-// One of two neighbours, without a branch, since which one is anybody's guess. Rounding can leave
-// `left` at or beyond the weight of both; the rule never enters one of weight 0, so that ends at
-// the last leaf with weight.
+// Chooses one of two neighbours. There is no branch, because the choice is random. By rounding,
+// `left` can reach or exceed the weight of both. A neighbour of weight 0 is never chosen, so the
+// search then ends at the last leaf with a weight.
 static inline size_t
 goes_right(double low, double high, double *left)
 {
@@ -204,7 +205,7 @@ goes_right(double low, double high, double *left)
     return right;
 }
 
-// Which node of a group: halves, quarters, nodes.
+// Finds the node in a group: first its half, then its quarter, then the node.
 static inline size_t
 group_find(const double *node, double *left)
 {

@@ -1,5 +1,5 @@
-// Takes generations of a durable table, and writes them to the disk in an order that a power
-// failure may cut off anywhere.
+// Writes generations of a durable table to the disk, in an order that a power failure may interrupt
+// anywhere.
 #include "replay/replay_sync.h"
 
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 
 #define PAGE_BYTES 4096u
 
-// Serials of blocks that were not full, or not marked, when a generation was taken.
+// Serials of blocks that were not full, or not marked, when a generation began.
 struct blocks {
     uint64_t *serial; // [blocks of the file]
     uint32_t count;
@@ -22,21 +22,21 @@ struct blocks {
 
 struct replay_sync {
     replay_file *file;
-    uint64_t finished; // generation
-    uint64_t begun;    // the last that was begun
-    int slot;          // the snapshot that the finished one is not in
-    uint64_t commits;  // of it; UINT64_MAX: not known
-    struct blocks open;
-    uint64_t next; // serials from here on are not in open either
+    uint64_t finished;  // number of the last finished generation
+    uint64_t begun;     // number of the last generation that began
+    int slot;           // the snapshot that the last finished generation is not in
+    uint64_t commits;   // of the last finished generation; UINT64_MAX: unknown
+    struct blocks open; // of the last finished generation
+    uint64_t next;      // blocks from this serial on are newer than `open`
     uint64_t snapshot_bytes;
-    replay_snapshot *done;
-    bool is_failed; // the last that was written, or may be
-    // Of the generation that is being written.
+    replay_snapshot *done; // the last finished generation
+    bool is_failed;        // the last write failed, or may have failed
+    // The generation that is being written.
     bool is_writing;
     uint64_t taken_commits;
     struct blocks taken_open;
     uint64_t taken_next;
-    uint64_t marked; // serials before it have their marks
+    uint64_t marked; // full blocks below this serial have their marks
     replay_snapshot *taken;
 };
 
@@ -48,7 +48,7 @@ marks_of(const replay_sync *sync, uint64_t serial)
     return sync->file->marks[serial % sync->file->header->blocks];
 }
 
-// Which of the two marks the last finished generation relies on; -1: on none.
+// Returns the mark that the last finished generation needs, 0 or 1; -1: it needs none.
 static int
 mark_needed(const replay_sync *sync, const replay_mark pair[2], uint64_t serial)
 {
@@ -63,7 +63,7 @@ mark_needed(const replay_sync *sync, const replay_mark pair[2], uint64_t serial)
     return needed;
 }
 
-// The one that may be written over.
+// Returns the mark that may be overwritten.
 static int
 mark_free(const replay_sync *sync, const replay_mark pair[2], uint64_t serial)
 {
@@ -71,15 +71,15 @@ mark_free(const replay_sync *sync, const replay_mark pair[2], uint64_t serial)
     if (needed >= 0) {
         return 1 - needed;
     }
-    // Of blocks that were at this place before: the last finished generation needs the newer one of
-    // those that it may hold.
+    // Both marks belong to earlier blocks at this index. The last finished generation needs the
+    // newer one of those that it may contain.
     bool is_first =
         pair[0].generation <= sync->finished &&
         (pair[1].generation > sync->finished || pair[0].generation >= pair[1].generation);
     return is_first ? 1 : 0;
 }
 
-// serial: the block's, when the generation was taken.
+// Marks a block, unless it has a valid mark. serial: the block's when the generation began.
 static void
 block_mark(replay_sync *sync, const replay_block *block, uint64_t serial)
 {
@@ -98,7 +98,7 @@ block_mark(replay_sync *sync, const replay_block *block, uint64_t serial)
 
 // ---- life
 
-// Blocks that have to be looked at by the first generation.
+// Lists the blocks that the first generation has to mark.
 static void
 open_find(replay_sync *sync)
 {
@@ -125,15 +125,15 @@ replay_sync_create(replay_file *file)
     sync->snapshot_bytes = replay_snapshot_bytes(file->header->sessions);
     sync->done = oct_alloc(sync->snapshot_bytes);
     sync->taken = oct_alloc(sync->snapshot_bytes);
-    // Whether the process before had a write that failed is not known; a table that has just been
-    // made had none.
+    // A write of the process before may have failed; a table that has just been made had none.
     sync->is_failed = file->live->commits > 1;
     const replay_snapshot *snapshot = replay_recover_snapshot(file);
     if (snapshot) {
         memcpy(sync->done, snapshot, sync->snapshot_bytes);
         sync->finished = sync->begun = snapshot->generation;
         sync->slot = snapshot == file->snapshot[0] ? 1 : 0;
-        // Its rows are on the disk, or it would not be there; it must be, before marks change.
+        // The snapshot's rows are on the disk, or it would not exist. The snapshot itself must be
+        // there before marks change.
         (void)msync(file->snapshot[1 - sync->slot], sync->snapshot_bytes, MS_SYNC);
     }
     open_find(sync);
@@ -154,8 +154,8 @@ replay_sync_destroy(replay_sync *sync)
 
 // ---- a generation
 
-// The kernel takes a page that it could not write for one that needs no writing, and says so once:
-// a later sync succeeds without it. A store makes the page dirty again.
+// Makes pages dirty. If the kernel fails to write a page, it reports that once and then counts the
+// page as clean: a later sync would succeed without it.
 static void
 pages_dirty(uint8_t *from, uint64_t bytes)
 {
@@ -167,8 +167,8 @@ pages_dirty(uint8_t *from, uint64_t bytes)
     *last = *last;
 }
 
-// Blocks that may get more rows are marked at once, as the generation has them; and those that were
-// such when the last one was taken.
+// Takes a block into the generation. Blocks that may get more rows are marked at once, and so are
+// those that were listed as open by the last generation. Full blocks are marked later.
 static void
 block_take(replay_sync *sync, uint64_t serial, bool was_listed)
 {
@@ -185,7 +185,7 @@ block_take(replay_sync *sync, uint64_t serial, bool was_listed)
     }
 }
 
-// Whether it was not full when the generation was taken.
+// Returns true if the block was open when the generation began, so that it has its mark.
 static bool
 was_open(const replay_sync *sync, uint64_t serial)
 {
@@ -243,7 +243,8 @@ replay_sync_mark(replay_sync *sync, uint64_t bytes)
     return sync->marked >= sync->taken_next;
 }
 
-// Only what differs: most places for sessions are empty, and their pages need not be written again.
+// Writes only pages that differ: most session slots are empty, and their pages need not be written
+// again.
 static void
 snapshot_copy(replay_snapshot *there, const replay_snapshot *taken, uint64_t bytes)
 {
@@ -262,11 +263,11 @@ snapshot_write(replay_sync *sync, bool to_disk)
 {
     replay_snapshot *there = sync->file->snapshot[sync->slot];
     sync->taken->crc = replay_snapshot_crc(sync->taken, sync->file->header->sessions);
-    replay_step(); // here all else is on the disk
+    replay_step(); // everything else is on the disk
     snapshot_copy(there, sync->taken, sync->snapshot_bytes);
     replay_step();
     if (to_disk && msync(there, sync->snapshot_bytes, MS_SYNC) != 0) {
-        there->generation = 0; // it shall not hold: the next one changes its marks
+        there->generation = 0; // it must not count, because the next generation changes its marks
         return OCT_EIO;
     }
     return OCT_OK;

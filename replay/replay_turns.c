@@ -1,5 +1,5 @@
-// Holds the batches of a turn until those of all actors are there, and gives them in the learner's
-// order.
+// Holds the batches of a turn until those of all actors have arrived, and gives them in the
+// learner's order.
 #include "replay/replay_turns.h"
 
 #include <stdlib.h>
@@ -16,10 +16,10 @@ struct held {
 struct replay_turns {
     replay_turn_release release;
     uint32_t actors; // of a turn; 0: not in lock-step
-    uint64_t done;
-    uint32_t asked; // actors of the turn to come, as the learner listed them; 0: not yet
-    uint32_t stored;
-    uint32_t actor[WIRE_TURN_ACTORS_MAX];
+    uint64_t done;   // last turn that the table has
+    uint32_t asked;  // actors of the next turn, as the learner listed them; 0: it has not yet
+    uint32_t stored; // batches of the next turn that are stored
+    uint32_t actor[WIRE_TURN_ACTORS_MAX]; // [asked] ids
     uint32_t held_count;
     struct held held[WIRE_TURN_ACTORS_MAX];
 };
@@ -71,7 +71,7 @@ replay_turns_done(const replay_turns *turns)
     return turns->done;
 }
 
-// Its place among the held ones; held_count: none.
+// Returns the index of the actor's held message; held_count if there is none.
 static uint32_t
 held_find(const replay_turns *turns, uint32_t actor_id)
 {
@@ -82,7 +82,8 @@ held_find(const replay_turns *turns, uint32_t actor_id)
     return i;
 }
 
-// Before the learner has listed them, anybody may be one of the turn's actors.
+// Returns true if the actor's batch is missing. Before the learner has listed the actors, every
+// actor may be one of the turn's.
 static bool
 is_awaited(const replay_turns *turns, uint32_t actor_id)
 {
@@ -103,8 +104,8 @@ replay_turns_offer(replay_turns *turns, uint32_t actor_id, uint64_t turn, void *
     if (turn != turns->done + 1 || !is_awaited(turns, actor_id) || place == WIRE_TURN_ACTORS_MAX) {
         return REPLAY_TURN_OTHER;
     }
-    if (place < turns->held_count) {
-        held_drop(turns, place); // sent again
+    if (place < turns->held_count) { // the actor has sent it again
+        held_drop(turns, place);     // sent again
     }
     turns->held[turns->held_count++] = (struct held){actor_id, message};
     return REPLAY_TURN_HELD;
@@ -132,7 +133,7 @@ replay_turns_ask(replay_turns *turns, uint64_t turn, const uint32_t *actor, uint
         return OCT_EINVAL;
     }
     if (is_done || turns->stored > 0) {
-        return OCT_OK; // asked again
+        return OCT_OK; // the learner asks again
     }
     memcpy(turns->actor, actor, count * sizeof(*actor));
     turns->asked = count;

@@ -1,4 +1,4 @@
-// The rules by which rows of a stream form complete windows: n steps, or sequences.
+// The rules by which rows of a stream form complete windows: n steps, sequences or rollouts.
 #include "replay/replay_window.h"
 
 #include <stdbool.h>
@@ -33,7 +33,7 @@ is_by_episode(const replay_window *window)
     return window->kind == WIRE_WINDOW_SEQUENCE && window->stride == 0;
 }
 
-// The first row from number on where a window begins, which may begin at open.
+// Returns the first row from number where a window begins, if one may begin at open.
 static uint64_t
 begin_from(const replay_window *window, uint64_t open, uint64_t number)
 {
@@ -48,7 +48,7 @@ uint64_t
 replay_window_open(const replay_window *window, uint64_t first, uint64_t episode)
 {
     if (window->kind == WIRE_WINDOW_ROLLOUT) {
-        return REPLAY_ROW_NONE; // its first row says so
+        return REPLAY_ROW_NONE; // the first row of a rollout sets it
     }
     if (is_by_episode(window)) {
         return episode == REPLAY_ROW_NONE ? REPLAY_ROW_NONE : begin_from(window, episode, first);
@@ -77,7 +77,7 @@ extend_n_step(const replay_window *window, uint64_t *open, uint64_t number, cons
 {
     for (uint32_t i = 0; i < count; i++) {
         i += replay_flags_find(flags + i, count - i, WIRE_END);
-        uint64_t end = number + i; // an end row, or not there yet
+        uint64_t end = number + i; // an end row, or the row that comes next
         uint64_t complete = i < count ? end : end > window->steps ? end - window->steps : 0;
         if (*open < complete) {
             ready(arg, *open, complete);
@@ -127,7 +127,8 @@ extend_rollout(const replay_window *window, uint64_t *open, uint64_t number, con
     }
 }
 
-// Of one step: the window is its first row, and an end row has no action.
+// Sequences of one step: such a window has one row with an action, so it does not begin at an end
+// row.
 static void
 extend_one_step(const replay_window *window, uint64_t *open, uint64_t number, const uint8_t *flags,
                 uint32_t count, replay_window_ready *ready, void *arg)
