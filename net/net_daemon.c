@@ -8,6 +8,7 @@
 #include <sys/resource.h>
 
 #include "common/oct_argp.h"
+#include "common/oct_log_bound.h"
 #include "common/oct_pulse.h"
 #include "net/net_process.h"
 #include "net/net_url.h"
@@ -131,6 +132,7 @@ bool
 net_daemon_begin(const net_daemon *daemon, const char *name)
 {
     oct_log_init(name, daemon->log_level);
+    oct_log_own_begin(OCT_LOG_BYTES_MAX);
     (void)signal(SIGPIPE, SIG_IGN);
     descriptors_allow();
     if (daemon->pulse != 0 && oct_pulse_join(daemon->pulse) != OCT_OK) {

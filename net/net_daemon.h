@@ -33,8 +33,9 @@ typedef struct net_daemon {
 void net_daemon_parse(net_daemon *daemon, const struct argp *own, int argc, char **argv,
                       void *input);
 
-// Log name, SIGPIPE ignored, as many descriptors as the hard limit allows, the supervisor followed
-// and shown that this process goes on. False: the parent has gone; exit.
+// Log name, log bounded (oct_log_bound.h), SIGPIPE ignored, as many descriptors as the hard limit
+// allows, the supervisor followed and shown that this process goes on. False: the parent has gone;
+// exit.
 bool net_daemon_begin(const net_daemon *daemon, const char *name);
 // Gives the loop the certificates of --tls, if there is one. Returns 0, or the code with which the
 // daemon is to exit; the reason is logged:

@@ -9,7 +9,9 @@
 #include <unistd.h>
 
 #include "common/oct_base.h"
+#include "common/oct_clock.h"
 #include "common/oct_log.h"
+#include "common/oct_log_bound.h"
 #include "common/oct_pulse.h"
 #include "net/net_internal.h"
 #include "net/net_limits.h"
@@ -304,12 +306,23 @@ beat_due(void *arg)
     oct_pulse_beat(OCT_PULSE_LOOP, OCT_PULSE_WORKS);
 }
 
+static void
+log_look_due(void *arg)
+{
+    (void)arg;
+    oct_log_own_look(oct_clock_ns());
+}
+
 void
 net_loop_run(net_loop *loop)
 {
     net_timer *beat =
         oct_pulse_is_joined() ? net_timer_start(loop, 0, BEAT_MS, beat_due, NULL) : NULL;
+    net_timer *look = oct_log_own_is_bounded()
+                          ? net_timer_start(loop, 0, OCT_LOG_LOOK_MS, log_look_due, NULL)
+                          : NULL;
     (void)uv_run(&loop->uv, UV_RUN_DEFAULT);
+    net_timer_stop(look);
     net_timer_stop(beat);
 }
 

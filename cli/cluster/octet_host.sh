@@ -180,6 +180,7 @@ stop() {
 news() {
     size=$(wc -c <"log/$1.log")
     seen=$(cat "seen/$1" 2>/dev/null || echo 0)
+    [ "$size" -ge "$seen" ] || seen=0 # the daemon has emptied it since
     [ "$size" -gt "$seen" ] || return 0
     drop='^[^ ]* [^ ]* [DIN] '
     [ "$1" != learner ] || drop='^[^ ]* [^ ]* D '

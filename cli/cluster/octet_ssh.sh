@@ -299,7 +299,8 @@ append() {
     tail -c "+$((known + 1))" "$1" >>"$log"
 }
 
-# collect HOST: the learner's run folder, and the logs of all, which go on where those of an earlier start ended. Nothing takes its
+# collect HOST: the learner's run folder, and the logs of all, which go on where those of an earlier start ended; what was moved from
+# a large log takes the place of what was moved before. Nothing takes its
 # place before all is here; what tells that there is a run comes last, so that whoever is killed meanwhile can begin again.
 collect() {
     local name there from
@@ -310,7 +311,10 @@ collect() {
         mkdir "$from/$name" && fetch "$1" "$1:$(folder_of "$1")/$name/*" "$from/$name/" || return
     done
     for name in "$from"/log/*.log; do
-        [ ! -e "$name" ] || append "$name" || return
+        case "$name" in
+        *.first.log | *.previous.log) mv -fT "$name" "$run_dir/log/${name##*/}" || return ;;
+        *) [ ! -e "$name" ] || append "$name" || return ;;
+        esac
     done
     settle "$from"/run/config.yaml "$from"/run/!(config.yaml|checkpoint*|policy*) "$from"/run/checkpoint* "$from"/run/policy*
 }

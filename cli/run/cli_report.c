@@ -17,10 +17,10 @@
 #include "cli/cli_json.h"
 #include "cli/cli_text.h"
 #include "cli/run/cli_doubts.h"
-#include "cli/run/cli_log.h"
 #include "common/oct_clock.h"
 #include "common/oct_config.h"
 #include "common/oct_file.h"
+#include "common/oct_log_bound.h"
 #include "common/oct_text.h"
 #include "learner/learner_checkpoints.h"
 
@@ -141,7 +141,7 @@ cli_report_note(const char *note)
         (void)fputs(line, log);
         (void)fclose(log);
     }
-    (void)cli_log_bound(NOTES, CLI_LOG_BYTES_MAX);
+    (void)oct_log_bound(NOTES, OCT_LOG_BYTES_MAX);
 }
 
 void

@@ -12,7 +12,6 @@
 #include <sys/stat.h>
 
 #include "cli/run/cli_cpu_time.h"
-#include "cli/run/cli_log.h"
 #include "common/oct_base.h"
 #include "common/oct_cgroup.h"
 #include "common/oct_clock.h"
@@ -21,9 +20,8 @@
 #include "common/oct_log.h"
 #include "net/net_process.h"
 
-#define LOG_PATH_MAX   128
-#define SAMPLES_BOUNDS 20 // samples from one look at the sizes of the logs to the next
-#define SAMPLES_FIND   12 // samples from one search for what the daemons started to the next
+#define LOG_PATH_MAX 128
+#define SAMPLES_FIND 12 // samples from one search for what the daemons started to the next
 
 typedef struct child {
     cli_supervisor *supervisor;
@@ -447,16 +445,6 @@ cli_supervisor_kill(cli_supervisor *s, int signal_number)
     }
 }
 
-static void
-child_bound_log(child *d)
-{
-    char path[PATH_MAX];
-    (void)snprintf(path, sizeof(path), "%s/%s", d->supervisor->folder, d->log_path);
-    if (cli_log_bound(path, CLI_LOG_BYTES_MAX)) {
-        d->log_begin = 0;
-    }
-}
-
 void
 cli_supervisor_read_cpu(cli_supervisor *s)
 {
@@ -483,16 +471,12 @@ find_processes(cli_supervisor *s)
 void
 cli_supervisor_sample(cli_supervisor *s)
 {
-    bool bounds_logs = s->samples % SAMPLES_BOUNDS == 0;
     if (s->samples++ % SAMPLES_FIND == 0) {
         cli_supervisor_read_cpu(s);
         find_processes(s);
     }
     for (uint32_t i = 0; i < s->count; i++) {
         child_look(s->children[i]);
-        if (bounds_logs) {
-            child_bound_log(s->children[i]);
-        }
     }
 }
 
@@ -578,7 +562,8 @@ cli_supervisor_report(const cli_supervisor *s, uint32_t index)
         .oom_kills = d->oom_kills,
         .exit_status = d->exit_status,
         .running = d->process != NULL,
-        .log_begin = d->log_begin,
+        // The daemon has emptied it since (oct_log_bound.h).
+        .log_begin = log_bytes(s, d->log_path) < d->log_begin ? 0 : d->log_begin,
     };
 }
 

@@ -227,6 +227,14 @@ def test_host_that_began_anew():
             assert result.returncode == 0 and result.stdout.endswith("@ended actor-0 lost\n"), result
 
 
+def test_host_log_that_was_emptied():
+    """A daemon empties its log when it is large: what it says afterwards is printed as well."""
+    with prepared() as folder:
+        begin(folder, "echo before\nuntil [ -s seen/actor-0 ]; do sleep 0.05; done\n: >log/actor-0.log\necho after\n")
+        result = host(folder, "follow")
+        assert "actor-0: before\nactor-0: after\n" in result.stdout.replace("@alive\n", ""), result
+
+
 def test_host_stop():
     """A daemon that saves is waited for, however long, also when who keeps it was killed. One that does nothing is killed."""
     saves = "trap '' TERM\n: >ready\nuntil [ -e stopped ]; do sleep 0.1; done\n" \
@@ -369,6 +377,8 @@ def test_a_copy_that_breaks():
             assert code == 143 and f"the same command with --run-dir {hosts.run} continues it" in said, (code, said)
             assert (hosts.saved() if options else hosts.run.joinpath("checkpoint.oct").exists() or None) == before, "all or nothing"
             saved = hosts.saved(hosts.remote("a") / "run")
+            moved = f"moved from a large log {len(starts)}\n"
+            (hosts.remote("a") / "log/learner.first.log").write_text(moved, encoding="utf-8")
             hosts.broken.write_text("'remove'", encoding="utf-8")
             process = hosts.start("--insecure", *options)
             starts.append(hosts.begun(process))
@@ -377,6 +387,7 @@ def test_a_copy_that_breaks():
             assert code == 143 and "a:octet-runs/run.a still exists" in said, (code, said)
             assert hosts.saved().startswith("saved ") and (hosts.run / "policy_versions/1.oct").exists()
             assert sorted(os.listdir(hosts.run)) == [".lock", ".owner", "checkpoint.oct", "config.yaml", "log", "policy.oct", "policy_versions"]
+            assert hosts.log("learner.first") == moved
         lines = [line for line in hosts.log().splitlines() if line.startswith("LOG-")]
         assert [f"learner: {line}\n" for line in lines] == starts, (lines, starts)
         assert [hosts.log(daemon).count("LOG-") for daemon in ("replay", "evaluator", "actor-0")] == [4, 4, 4]
@@ -567,6 +578,7 @@ def test_break_off():
 
 if __name__ == "__main__":
     test_host()
+    test_host_log_that_was_emptied()
     test_host_stop()
     test_host_stopped_between_two_starts()
     test_host_systemd()

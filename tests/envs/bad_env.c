@@ -343,6 +343,11 @@ step(octet_env_handle *h, octet_env_io *io)
 #ifdef BAD_PRINTS
     printf("%d\tresets\n", (int)h->resets);
 #endif
+#ifdef BAD_FLOODS
+    for (int i = 0; i < 20000; i++) {
+        fputs("a line that nobody needs, again and again\n", stderr);
+    }
+#endif
 #ifdef BAD_STEP_ERROR
     snprintf(h->error, sizeof(h->error), "the line is cut");
     return 7;

@@ -1,0 +1,155 @@
+// Keeps the oldest and the newest lines of a log, in a bounded number of bytes.
+#include "common/oct_log_bound.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/oct_base.h"
+#include "common/oct_file.h"
+#include "common/oct_log.h"
+
+#define ENDING      ".log"
+#define PIECE_BYTES (64u << 10)
+#define COPY_NS     UINT64_C(1000000000)  // from one copy to the next
+#define RETRY_NS    UINT64_C(60000000000) // the same after one that failed
+
+static struct own_log {
+    size_t bytes_max; // 0: it is not bounded
+    uint64_t next_ns; // of the next copy
+    bool is_moved;    // the last one succeeded
+    uint64_t dropped; // bytes, ever
+} own;
+
+// False: the name is too long.
+static bool
+other_name(char out[OCT_FILE_PATH_MAX], const char *path, const char *which)
+{
+    size_t length = strlen(path), ending = strlen(ENDING);
+    bool has_ending = length > ending && strcmp(path + length - ending, ENDING) == 0;
+    int used =
+        snprintf(out, OCT_FILE_PATH_MAX, "%.*s.%s%s", (int)(length - (has_ending ? ending : 0)),
+                 path, which, has_ending ? ENDING : "");
+    return used < OCT_FILE_PATH_MAX;
+}
+
+// What follows in fd, up to most bytes.
+static bool
+rest_copy(int to, int fd, size_t most)
+{
+    uint8_t piece[PIECE_BYTES];
+    ssize_t got = 1;
+    for (size_t copied = 0; copied < most && got > 0; copied += (size_t)got) {
+        got = read(fd, piece, OCT_MIN(sizeof(piece), most - copied));
+        if (got < 0 || oct_file_write_all(to, piece, (size_t)got) != OCT_OK) {
+            return false;
+        }
+    }
+    return true;
+}
+
+// Moves what fd holds, size bytes as it was seen, to another file.
+static bool
+move_to(const char *other, int fd, const struct stat *log, size_t bytes_max, uint64_t *dropped)
+{
+    char draft[OCT_FILE_PATH_MAX];
+    size_t room = 2 * bytes_max;
+    off_t from = log->st_size > (off_t)room ? log->st_size - (off_t)bytes_max : 0;
+    oct_file_clear(other);
+    int out = oct_file_draft_open(other, log->st_mode & 0777, draft);
+    if (out < 0) {
+        return false;
+    }
+    struct stat now;
+    bool is_moved = lseek(fd, from, SEEK_SET) == from && rest_copy(out, fd, room);
+    is_moved = close(out) == 0 && is_moved && oct_file_rename(draft, other) == 0;
+    off_t until = lseek(fd, 0, SEEK_CUR);
+    is_moved = is_moved && fstat(fd, &now) == 0 && ftruncate(fd, 0) == 0;
+    if (is_moved) {
+        *dropped += (uint64_t)(from + OCT_MAX(now.st_size - until, 0));
+    } else {
+        (void)oct_file_remove(draft);
+    }
+    return is_moved;
+}
+
+// Where another process is at it, or has just been, nothing is moved.
+static bool
+log_move(const char *path, size_t bytes_max, uint64_t *dropped)
+{
+    char other[OCT_FILE_PATH_MAX];
+    struct stat log;
+    int fd = oct_file_open(path, O_RDWR, 0, NULL);
+    bool is_ours = fd >= 0 && oct_file_lock(fd, false) != OCT_LOCK_TAKEN && fstat(fd, &log) == 0 &&
+                   log.st_size > (off_t)bytes_max;
+    bool is_named = is_ours && other_name(other, path, "first");
+    if (is_named && oct_file_is_there(other)) {
+        is_named = other_name(other, path, "previous");
+    }
+    bool is_moved = is_named && move_to(other, fd, &log, bytes_max, dropped);
+    if (fd >= 0) {
+        (void)close(fd);
+    }
+    return is_moved;
+}
+
+bool
+oct_log_bound(const char *path, size_t bytes_max)
+{
+    struct stat log;
+    uint64_t dropped = 0;
+    return oct_file_stat(path, &log) == 0 && log.st_size > (off_t)bytes_max &&
+           log_move(path, bytes_max, &dropped);
+}
+
+void
+oct_log_own_begin(size_t bytes_max)
+{
+    struct stat log;
+    int flags = fcntl(STDERR_FILENO, F_GETFL);
+    bool is_file = flags >= 0 && (flags & O_APPEND) != 0 && fstat(STDERR_FILENO, &log) == 0 &&
+                   S_ISREG(log.st_mode);
+    own = (struct own_log){.bytes_max = is_file ? bytes_max : 0};
+}
+
+bool
+oct_log_own_is_bounded(void)
+{
+    return own.bytes_max > 0;
+}
+
+// By its present name, which others may have changed. True: it is empty now.
+static bool
+own_move(void)
+{
+    char path[OCT_FILE_PATH_MAX];
+    ssize_t length = readlink("/proc/self/fd/2", path, sizeof(path));
+    if (length <= 0 || (size_t)length >= sizeof(path)) {
+        return false;
+    }
+    path[length] = '\0';
+    return oct_file_is_open(path, STDERR_FILENO) && log_move(path, own.bytes_max, &own.dropped);
+}
+
+void
+oct_log_own_look(uint64_t now_ns)
+{
+    struct stat log;
+    uint64_t dropped = own.dropped;
+    bool is_large = fstat(STDERR_FILENO, &log) == 0 && log.st_size > (off_t)own.bytes_max;
+    if (is_large && now_ns >= own.next_ns) {
+        own.is_moved = own_move();
+        own.next_ns = now_ns + (own.is_moved ? COPY_NS : RETRY_NS);
+    } else if (is_large && own.is_moved && ftruncate(STDERR_FILENO, 0) == 0) {
+        own.dropped += (uint64_t)log.st_size;
+    }
+    if (own.dropped > dropped) { // in the empty log, where this line is dropped by the next drop
+        oct_log_warn("LOG-DROPPED",
+                     "%" PRIu64 " bytes of this log have been dropped: it grew by more than %zu "
+                     "bytes in a second",
+                     own.dropped, own.bytes_max);
+    }
+}
