@@ -470,7 +470,6 @@ actor_io_open(actor_io **out, net_loop *loop, const actor_io_options *options)
     io->retry_ms = ACTOR_RETRY_MIN_MS;
     io->needs_signatures = net_url_is_tcp(options->learner) && !net_url_is_tls(options->learner);
     io->has_key = options->has_pin;
-    io->restarts = NAN;
     memcpy(io->learner_key, options->pin, sizeof(io->learner_key));
     actor_join_label(io);
     io->answered_ns = oct_clock_ns();

@@ -17,6 +17,9 @@ typedef struct actor_io actor_io;
 // In the line ACTOR-ENV-UNSOUND of an actor: what the last cause follows, with which it ends.
 #define ACTOR_UNSOUND_LAST "; the last: "
 
+// Of the environment: how often its supervisor has started the process again.
+#define ACTOR_RESTARTS_VARIABLE "OCTET_RESTARTS"
+
 // What the process exits with, beside 0: the environment failed; the learner or this actor refused;
 // the environment does not return (--exit-when-stuck); no learner answers (--give-up-after).
 #define ACTOR_EXIT_FAILED  1
@@ -36,6 +39,7 @@ typedef struct actor_io_options {
     double exit_when_stuck_s;       // step of an environment that ends the process; 0: none does
     bool exit_when_stuck;           // with 0 above: run.env_hang_s of the run
     uint32_t give_up_s; // time without an answer of the learner that ends it; 0: none does
+    double restarts;    // of this process, by its supervisor; NaN: not known
     bool has_pin;
     uint8_t pin[WIRE_PUBLIC_KEY_BYTES]; // the key that the learner must have
 } actor_io_options;

@@ -2,6 +2,7 @@
 // plays the learner's evaluations.
 
 #include <argp.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +20,7 @@
 #define ENVS_MAX          65536 // of actor.envs
 #define ENVS_REMOTE_MAX   1024  // that a learner on another host may ask for
 #define PLUGINS_VARIABLE  "OCTET_PLUGINS"
+#define RESTARTS_MAX      1000000000
 
 const char *argp_program_version = "octet-actor " OCTET_VERSION " " WIRE_SPEAKS_TEXT;
 
@@ -140,6 +142,16 @@ plugins_of_environment(env_plugin_dirs *plugins)
     return false;
 }
 
+// How often its supervisor has started it again, where that says so.
+static void
+restarts_of_environment(actor_io_options *io, const struct argp_state *state)
+{
+    const char *text = getenv(ACTOR_RESTARTS_VARIABLE);
+    io->restarts = text != NULL && *text != '\0'
+                       ? number_parse(ACTOR_RESTARTS_VARIABLE, text, 0, RESTARTS_MAX, state)
+                       : NAN;
+}
+
 static error_t
 parse(int key, char *arg, struct argp_state *state)
 {
@@ -147,6 +159,9 @@ parse(int key, char *arg, struct argp_state *state)
     switch (key) {
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &arguments->daemon;
+        return 0;
+    case ARGP_KEY_END:
+        restarts_of_environment(&arguments->io, state);
         return 0;
     case KEY_LEARNER:
         arguments->io.learner = arg;

@@ -87,7 +87,7 @@ actor_prometheus_measure(const actor_io *io, actor_measurements *now)
     }
     now->stuck_s = actor_stuck_s(io);
     now->resident_bytes = oct_process_resident_bytes();
-    now->restarts = io->restarts;
+    now->restarts = io->options.restarts;
     now->registered = io->step == STEP_RUN;
     now->learner_up = io->step == STEP_RUN && !io->learner_lost;
     now->env_steps = (double)io->shown.env_steps;

@@ -122,7 +122,6 @@ struct actor_io {
     uint64_t bytes_sent;
     uint64_t report_sequence;
     uint64_t reported_ns; // last report of the acting thread's numbers
-    double restarts;      // of this process, by its supervisor; NaN: not known
     net_timer *tick;
     uint64_t last_policy_ns;
     uint64_t rejected;

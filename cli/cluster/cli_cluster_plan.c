@@ -18,8 +18,9 @@
 #include "envs/env.h"
 #include "net/net_limits.h"
 
-#define EVALUATOR_WAIT_S "60" // on a cluster the evaluator may be the last to get its place
-#define RELAY_WAIT_S     "30" // of an actor, for the first relay that the learner knows
+#define EVALUATOR_WAIT_S "60"    // on a cluster the evaluator may be the last to get its place
+#define GIVE_UP_S        "86400" // without an answer of the learner
+#define RELAY_WAIT_S     "30"    // of an actor, for the first relay that the learner knows
 #define WORD_BYTES       (CLI_PATH_MAX + 512)
 #define PORT_BYTES       32
 #define NAME_BYTES       32
@@ -553,6 +554,10 @@ actor_place(cli_cluster_plan *plan, const cli_cluster_place *place, bool evaluat
     learner_dial(plan, actor, place);
     add(plan, actor, "--exit-when-stuck");
     add(plan, actor, "auto");
+    if (place->actors_give_up) {
+        add(plan, actor, "--give-up-after");
+        add(plan, actor, GIVE_UP_S);
+    }
     if (evaluates) {
         add(plan, actor, "--evaluate");
     } else if (plan->relays > 0) { // the learner may not know a relay yet when it knows the actor

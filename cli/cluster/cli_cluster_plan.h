@@ -78,7 +78,8 @@ typedef struct cli_cluster_place {
     // them. NULL: by the same, and the actors of its host are told.
     const char *relay;
     const char *relay_announced;
-    bool has_late_port; // ports are written as marks, @PORT+5@, for who learns the first one later
+    bool actors_give_up; // a day after the learner's last answer: no supervisor starts them again
+    bool has_late_port;  // ports are written as marks, @PORT+5@, for who learns the first one later
 } cli_cluster_place;
 
 typedef struct cli_cluster_daemon {

@@ -360,6 +360,7 @@ cli_cluster_slurm(int argc, char **argv)
                                      .has_late_port = true,
                                      .experiment = CLI_SHELL_WORK "/" CLI_CLUSTER_EXPERIMENT,
                                      .run_dir = CLI_SHELL_RUN,
+                                     .actors_give_up = true,
                                      .replay_dir = CLI_SHELL_RUN,
                                      .certs = CLI_SHELL_WORK "/certs"};
     cli_cluster_plan_place(plan, &place);

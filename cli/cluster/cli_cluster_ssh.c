@@ -360,6 +360,7 @@ cli_cluster_ssh(int argc, char **argv)
                                      .data_host = CLI_SHELL_HEAD,
                                      .experiment = CLI_CLUSTER_EXPERIMENT,
                                      .run_dir = "run",
+                                     .actors_give_up = true,
                                      .replay_dir = "run",
                                      .certs = "certs",
                                      .relay = RELAY};

@@ -131,7 +131,7 @@ step() {
 # learners WORD...: those of several nodes. MPI begins once: when one dies, so do the others, and all are started again. The exit
 # code is that of their last step.
 learners() {
-    local code=143 deaths=0 begun
+    local code=143 deaths=0 pause=1 left begun
     while [ ! -e "$work/stopping" ]; do
         begun=$SECONDS
         run_step 1 learner "$learners" "$learner_cpus" $((learner_memory / learner_cpus)) --nodes="$learner_nodes" \
@@ -141,7 +141,15 @@ learners() {
         0 | 2 | 3 | 126 | 127) return "$code" ;;
         esac
         [ ! -e "$work/stopping" ] || break
-        [ $((SECONDS - begun)) -lt 60 ] || deaths=0
+        [ $((SECONDS - begun)) -lt 60 ] || deaths=0 pause=1
+        if [ "$code" -eq 1 ]; then # as keep.sh
+            say "a learner died (exit code 1), and all start again in $pause s"
+            for ((left = pause; left > 0; left--)); do
+                [ -e "$work/stopping" ] || sleep 1
+            done
+            pause=$((pause < 30 ? 2 * pause : 60))
+            continue
+        fi
         deaths=$((deaths + 1))
         say "a learner died (exit code $code), $deaths times in a short time"
         [ "$deaths" -lt 10 ] || break

@@ -11,6 +11,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
+#include "actor/actor_io.h"
 #include "cli/run/cli_cpu_time.h"
 #include "common/oct_base.h"
 #include "common/oct_cgroup.h"
@@ -278,7 +279,10 @@ static void
 child_start(child *d)
 {
     cli_supervisor *s = d->supervisor;
+    char restarts[64];
+    (void)snprintf(restarts, sizeof(restarts), ACTOR_RESTARTS_VARIABLE "=%u", (unsigned)d->starts);
     net_process_spec spec = {
+        .set_env = (const char *const[]){restarts, NULL},
         .file = d->file,
         .argv = (const char *const *)d->argv,
         .folder = s->folder,

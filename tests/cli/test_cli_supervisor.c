@@ -255,14 +255,14 @@ test_exit_code_0_is_an_end_only_for_who_may_finish(void **state)
 }
 
 static void
-test_restarted_daemon_gets_one_more_argument_once(void **state)
+test_restarted_daemon_gets_one_more_argument_once_and_the_count(void **state)
 {
     (void)state;
     (void)unlink("log/again.log");
     seen s = seen_create();
     s.deaths_wanted = 3;
     seen_supervise(&s);
-    (void)add(&s, "again", "echo \"[$*]\"; exit 1", false);
+    (void)add(&s, "again", "echo \"[$*] $OCTET_RESTARTS\"; exit 1", false);
     seen_run(&s);
     seen_destroy(&s);
     char text[64] = "";
@@ -270,7 +270,7 @@ test_restarted_daemon_gets_one_more_argument_once(void **state)
     assert_non_null(log);
     assert_true(fread(text, 1, sizeof(text) - 1, log) > 0);
     (void)fclose(log);
-    assert_string_equal(text, "[]\n[again]\n[again]\n");
+    assert_string_equal(text, "[] 0\n[again] 1\n[again] 2\n");
 }
 
 static void
@@ -462,7 +462,7 @@ main(int argc, char **argv)
         cmocka_unit_test(test_daemon_that_cannot_start_ends_the_run),
         cmocka_unit_test(test_daemon_whose_program_is_being_replaced_starts_later),
         cmocka_unit_test(test_exit_code_0_is_an_end_only_for_who_may_finish),
-        cmocka_unit_test(test_restarted_daemon_gets_one_more_argument_once),
+        cmocka_unit_test(test_restarted_daemon_gets_one_more_argument_once_and_the_count),
         cmocka_unit_test(test_kill_reaches_everyone_and_gone_comes_last),
         cmocka_unit_test(test_cpu_time_is_told_apart_by_daemon),
         cmocka_unit_test(test_cpu_time_of_a_daemons_child_counts_before_it_ends_and_is_kept),

@@ -235,6 +235,26 @@ def test_host_log_that_was_emptied():
         assert "actor-0: before\nactor-0: after\n" in result.stdout.replace("@alive\n", ""), result
 
 
+def test_keep():
+    """What time can heal is tried again until it works, after a minute at most; ten other deaths are the end. The daemon knows how
+    often it was started again."""
+    with prepared() as folder:
+        program(folder / "bin/sleep", f"#!/bin/sh\necho $1 >>{folder}/slept\n")
+        program(folder / "bin/octet-actor", f"#!/bin/sh\necho $OCTET_RESTARTS >>{folder}/begun\n"
+                                            f"[ $OCTET_RESTARTS -lt 12 ] || exit 0\nexit $CODE\n")
+
+        def kept(code):
+            for name in ("slept", "begun"):
+                (folder / name).unlink(missing_ok=True)
+            done = subprocess.run(["sh", SHELL / "octet_keep.sh", "-", "octet-actor"], capture_output=True, text=True, check=False,
+                                  timeout=60, env={**os.environ, "PATH": f"{folder}/bin:{os.environ['PATH']}", "CODE": str(code)})
+            return done, [[int(line) for line in (folder / name).read_text(encoding="utf-8").split()] for name in ("slept", "begun")]
+        done, (slept, restarts) = kept(1)
+        assert done.returncode == 0 and slept == [1, 2, 4, 8, 16, 32, 60, 60, 60, 60, 60, 60] and restarts == list(range(13)), (done, slept)
+        done, (slept, restarts) = kept(4)
+        assert done.returncode == 4 and slept == [1] * 9 and restarts == list(range(10)), (done, slept)
+
+
 def test_host_stop():
     """A daemon that saves is waited for, however long, also when who keeps it was killed. One that does nothing is killed."""
     saves = "trap '' TERM\n: >ready\nuntil [ -e stopped ]; do sleep 0.1; done\n" \
@@ -579,6 +599,7 @@ def test_break_off():
 if __name__ == "__main__":
     test_host()
     test_host_log_that_was_emptied()
+    test_keep()
     test_host_stop()
     test_host_stopped_between_two_starts()
     test_host_systemd()

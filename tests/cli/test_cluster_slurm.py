@@ -42,7 +42,7 @@ def test_slurm():
         assert words[1:] == ["octet-learner", "/w/experiment.yaml", "--run-dir", str(run), "--resume", "--exit-when-stopped", "143", "--await-evaluator", "60",
                              "--set", "net.learner=tls+tcp://*:1", "--set", "net.replay=tls+tcp://h:6",
                              "--tls", "/w/certs/learner", "--", "octet-actor", "--learner", "tls+tcp://h:1", "--exit-when-stuck", "auto",
-                             "--tls", "/w/certs/actor"], words
+                             "--give-up-after", "86400", "--tls", "/w/certs/actor"], words
         # Shards of replay: a step, a port and a file for each.
         result = octet("slurm", "cartpole", "--set", "replay.shards=3", status=0).stdout
         asked = result[result.index("\ndaemons="):result.index("write_files()")]
@@ -86,7 +86,7 @@ def test_slurm_learners():
     asked += '\nhead=h learner_host=l port=1 work=/w run=/r; plan; printf "%s\\n" "${learner[*]}" "${actor[*]}"\n'
     learner, actor = subprocess.run(["bash", "-u"], input=asked, text=True, capture_output=True, check=True).stdout.splitlines()
     assert learner.endswith("net.replay=tls+tcp://h:6 --tls /w/certs/learner --insecure"), learner
-    assert actor == "octet-actor --learner tls+tcp://l:1 --exit-when-stuck auto --tls /w/certs/actor", actor
+    assert actor == "octet-actor --learner tls+tcp://l:1 --exit-when-stuck auto --give-up-after 86400 --tls /w/certs/actor", actor
     # On one node they are copies of one process, in the first component.
     script = octet("slurm", "cartpole", "--actors", 3, "--learners", 4, status=0).stdout
     assert script.count("#SBATCH hetjob") == 1 and "--cpus-per-task=7 " in script and "learner_nodes=1\n" in script

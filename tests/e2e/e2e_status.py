@@ -194,6 +194,7 @@ def test_an_actor_that_is_stuck_ends_and_its_supervisor_starts_it_again():
                 assert "a step of the environment has not ended" in result.stderr or "500" in result.stderr, result
                 hang.unlink()
                 wait_for("its next process", lambda: log.read_text().count("ACTOR-START ") > 1)
+                until("its restart", [run], lambda a: [p["restarts"] for p in a["peers"]["list"] if p["restarts"]] == [1])
                 assert octet("health", "--alive", metrics).returncode == 0
             finally:
                 for process in more:
