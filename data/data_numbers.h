@@ -14,7 +14,8 @@ typedef struct data_spread {
     double least, q25, median, q75, most;
 } data_spread;
 
-typedef struct data_range { // Smallest and largest value; NaN if there are none.
+// Smallest and largest value; NaN if there are none.
+typedef struct data_range {
     double least, most;
 } data_range;
 

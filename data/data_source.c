@@ -144,7 +144,7 @@ shape_check(const data_source *source, const char *path, char *reason, size_t re
     char why[WHY_BYTES];
     wire_configure table;
     const replay_head *head = replay_journal_held(source->file[0]);
-    OCT_ASSERT(replay_kept_give(&head->configure, &table)); // or it had not been recovered
+    OCT_ASSERT(replay_kept_give(&head->configure, &table)); // recovery has checked it
     if (replay_data_env_fit(&source->header.env, &table, why, sizeof(why)) != OCT_OK) {
         return oct_refuse(reason, reason_size, "%s: %s", path, why);
     }

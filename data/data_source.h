@@ -23,7 +23,7 @@ typedef struct data_source_place {
     uint32_t shards;                   // at least 1
 } data_source_place;
 // Finds the steps that `given` names: a file, or the folder of a run. The run's config.yaml names
-// the file (replay.path; replay.oct if the file cannot be read) and the number of shards; shards
+// the file (replay.path; replay.oct if config.yaml cannot be read) and the number of shards; shards
 // beyond that number count if their files exist. OCT_ENOTFOUND: the run kept no table. OCT_EINVAL:
 // a name is too long.
 OCT_CHECKED oct_err data_source_find(data_source_place *out, const char *given, char *reason,

@@ -12,7 +12,8 @@
 // rows. `all` counts the rows of every session.
 #define REPLAY_ASIDE_MAX 32
 
-typedef struct replay_aside_session { // A session with rows set aside.
+// A session with rows set aside.
+typedef struct replay_aside_session {
     uint64_t session;
     uint32_t actor_id;
     uint64_t rows;

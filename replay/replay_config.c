@@ -238,7 +238,6 @@ replay_config_decide(const wire_configure *current, const replay_config_blocks *
 }
 
 replay_limiter_spec
-// min_size counts as at least 1.
 replay_config_limiter(const wire_configure *configure)
 {
     return (replay_limiter_spec){

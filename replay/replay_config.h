@@ -52,6 +52,7 @@ replay_config_action replay_config_decide(const wire_configure *current,
                                           const replay_config_blocks *blocks,
                                           const wire_configure *wanted, char *reason,
                                           size_t reason_size);
+// The limiter's numbers; min_size 0 counts as 1.
 replay_limiter_spec replay_config_limiter(const wire_configure *configure);
 // Makes the generator for samples from the seed alone: the run's id is random, and would make runs
 // differ.

@@ -216,8 +216,8 @@ data_copy(int from, int to, uint64_t bytes)
     bool is_good = true;
     for (uint64_t at = 0; is_good && at < bytes;) {
         off_t data = lseek(from, (off_t)at, SEEK_DATA);
-        if (data < 0) {               // only a hole follows
-            is_good = errno == ENXIO; // nothing but a hole follows
+        if (data < 0) {
+            is_good = errno == ENXIO; // only a hole follows
             break;
         }
         at = (uint64_t)data;

@@ -17,8 +17,8 @@
 // Numbers are in the byte order of the machine, and there are no pointers. Notes and blocks begin
 // at multiples of 4096 bytes. Blocks are those of a table (replay_block.h), each with its sum in
 // checksum. Block i has serial i. Blocks of a stream whose rows continue without a gap are
-// neighbours and linked; all of them but the last are full. The file holds nothing that follows
-// from the rows.
+// neighbours and linked; all of them but the last are full. The header does not repeat what
+// follows from the rows.
 //
 // Threads: any, once it is open; nothing changes. Owns: the mapping.
 #define REPLAY_DATA_VERSION   1

@@ -279,8 +279,8 @@ was_replaced(const struct entry *entry, uint64_t session)
     return is_it;
 }
 
-static void
 // The earlier sessions move back by one, and the oldest is forgotten.
+static void
 session_replace(struct entry *entry, uint64_t session)
 {
     memmove(entry->earlier + 1, entry->earlier, sizeof(entry->earlier) - sizeof(*entry->earlier));

@@ -49,8 +49,8 @@ replay_digest(const replay_store *store, const replay_regions *regions,
               const replay_select_ops *select, const replay_head *head,
               uint8_t out[WIRE_HASH_BYTES])
 {
-    // Bytes of one block: the difference takes out what does not grow with the rows.
     const replay_layout *layout = replay_store_layout(store);
+    // Bytes for one block: the difference takes out what does not grow with the rows.
     size_t kept = (size_t)(select->kept_bytes(layout->rows * 2) - select->kept_bytes(layout->rows));
     wire_hash *hash = wire_hash_begin();
     counters_add(hash, head);

@@ -25,8 +25,7 @@ typedef struct replay_disk replay_disk;
 typedef struct replay_disk_options {
     const char *path; // NULL: the table is in memory only, and there is no replay_disk
     oct_sync_name mode;
-    // OCT_SYNC_INTERVAL, and after a failed write in every mode; in seconds
-    double interval_s;
+    double interval_s; // seconds; also the pause after a failed write in every mode
 } replay_disk_options;
 
 typedef enum replay_disk_state {
@@ -80,7 +79,7 @@ OCT_CHECKED oct_err replay_disk_keep(const replay_disk *disk, uint64_t turn, uin
 // destroyed and set to NULL. Errors, in this order; while *table is set, nothing has changed:
 //   OCT_EAGAIN  the thread is writing, or a file could not be opened yet; ask again
 //   others      as of replay_copy_take, OCT_EIO where the file cannot be removed, and as of
-//   replay_disk_open
+//               replay_disk_open
 OCT_CHECKED oct_err replay_disk_go_back(replay_disk *disk, replay_table **table, uint64_t turn,
                                         const uint8_t hash[WIRE_HASH_BYTES], char *reason,
                                         size_t reason_size);

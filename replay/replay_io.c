@@ -15,7 +15,7 @@
 #include "proto/wire_gather.h"
 #include "replay/replay_state_io.h"
 
-// Of the service.
+// Roles that may call the service.
 #define CALLERS           (OCT_ROLE_BIT(OCT_ROLE_LEARNER) | OCT_ROLE_BIT(OCT_ROLE_OPERATOR))
 #define SECOND_NS         1000000000ull
 #define TICK_MS           20              // timer of replay_io
@@ -25,7 +25,7 @@
 #define REQUEST_BYTES_MAX (16u << 20)
 #define ACK_QUEUE         8192       // the most that NNG takes
 #define GATHERED_BYTES    (1u << 20) // in a relay's message, more than one batch
-// Of batches and of requests for acks.
+// Roles that may send batches and ask for acks.
 #define SENDERS         (OCT_ROLE_BIT(OCT_ROLE_ACTOR) | OCT_ROLE_BIT(OCT_ROLE_RELAY))
 #define BAD_BATCHES_MAX 16 // of one connection, which is then closed; one forged batch is enough
 

@@ -19,7 +19,7 @@ replay_stale_came(replay_stale *stale, uint64_t session, uint64_t now_ns)
 }
 
 void
-replay_stale_end(replay_stale *stale) // no session has number 0
+replay_stale_end(replay_stale *stale)
 {
-    stale->session = 0; // no session has it
+    stale->session = 0; // no session has number 0
 }

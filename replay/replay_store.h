@@ -35,7 +35,6 @@ replay_streams *replay_store_streams(const replay_store *store);
 // The stream of the block at an index; REPLAY_STREAM_NONE: the block is empty.
 uint32_t replay_store_stream(const replay_store *store, uint32_t place);
 uint32_t replay_store_blocks(const replay_store *store); // blocks that fit
-// Serials oldest .. next - 1 are held.
 // Blocks with serials oldest .. next - 1 are held.
 uint64_t replay_store_oldest(const replay_store *store);
 uint64_t replay_store_next(const replay_store *store);

@@ -98,7 +98,7 @@ group_sum(const double *node)
 }
 
 // Renews the sums of the groups in changed, and replaces these groups by the groups that their sums
-// are in. Returns the count of those.
+// are in. Returns their count.
 static uint32_t
 level_renew(const double *below, double *above, uint32_t *changed, uint32_t count)
 {
@@ -123,7 +123,7 @@ sums_renew(replay_sumtree *tree)
             count = level_renew(tree->level[k], tree->level[k + 1], tree->changed, count);
             continue;
         }
-        for (uint32_t i = 0; i < tree->groups[k]; i++) { // most groups changed: renew them all
+        for (uint32_t i = 0; i < tree->groups[k]; i++) { // as many changes as groups
             tree->level[k + 1][i] = group_sum(tree->level[k] + (size_t)i * GROUP);
         }
         count = tree->groups[k + 1];

@@ -26,8 +26,7 @@ replay_sync *replay_sync_create(replay_file *file);
 void replay_sync_destroy(replay_sync *sync); // NULL is a no-op
 
 // Begins a generation with the table as it is now. Returns false if nothing was committed since the
-// last one. The last one must have ended.
-// end of the last.
+// last one, which must have ended.
 bool replay_sync_begin(replay_sync *sync);
 // Marks about this many bytes of the full blocks; a sum takes 1 ms for 10 MB. The table may change
 // meanwhile. Returns true when all blocks are marked; then write may follow.

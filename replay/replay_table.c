@@ -428,7 +428,7 @@ fits(const replay_table *table, const struct demand *demand, uint32_t room)
         replay_limiter limiter = replay_table_joined(table);
         return replay_limiter_may_insert(&limiter, demand->windows);
     }
-    // A sample that needs more than there is cannot make the room that this insert lacks.
+    // A sample that needs more windows than there are cannot make the room that this insert lacks.
     return table->sample_wanted > size || demand->blocks <= room;
 }
 

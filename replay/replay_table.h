@@ -37,9 +37,9 @@
 // Threads: one user at a time. Owns: all of its memory, reserved by create (replay_config_budget).
 // Full: the oldest block of rows is dropped. A FIFO table returns each window once, so it does not
 // drop windows that were not fetched: it holds inserts back until enough blocks are free of them.
-// The caller waits, not the table: insert answers OCT_EAGAIN, may_sample answers 0. Both never do
-// so forever at the same time, for any sizes of batches and samples. This also holds across several
-// tables of one experiment if each knows the others' counters (replay_table_set_others).
+// The caller waits, not the table: insert answers OCT_EAGAIN, may_sample answers 0. The two
+// never wait for each other forever, for any sizes of batches and samples. This also holds across
+// several tables of one experiment if each knows the others' counters (replay_table_set_others).
 typedef struct replay_table replay_table;
 
 typedef enum replay_insert_kind {

@@ -104,8 +104,8 @@ replay_turns_offer(replay_turns *turns, uint32_t actor_id, uint64_t turn, void *
     if (turn != turns->done + 1 || !is_awaited(turns, actor_id) || place == WIRE_TURN_ACTORS_MAX) {
         return REPLAY_TURN_OTHER;
     }
-    if (place < turns->held_count) { // the actor has sent it again
-        held_drop(turns, place);     // sent again
+    if (place < turns->held_count) {
+        held_drop(turns, place); // the actor has sent it again
     }
     turns->held[turns->held_count++] = (struct held){actor_id, message};
     return REPLAY_TURN_HELD;

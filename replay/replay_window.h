@@ -9,13 +9,13 @@
 // each row once, in order. A window is identified by its first row; the row after its last one
 // belongs to it, too.
 //   n_step    begins at every row with an action; complete with the row n rows later, or with the
-//   end row of its episode
-//   sequence  begins at every row whose number is a multiple of stride, with T = 1 only if the row
-//   has an action; complete with the row T rows later
-//   stride 0  sequence that begins at the first row of an episode and at every T-th row with an
-//   action after it; complete with the row T rows later, or with the episode's end row
+//             end row of its episode
+//   sequence  begins at every row whose number is a multiple of stride, for T = 1 only if the row
+//             has an action; complete with the row T rows later
+//   stride 0  a sequence that begins at the first row of an episode and at every T-th row with an
+//             action after it; complete with the row T rows later, or with the episode's end row
 //   rollout   begins at every row that is marked ROLLOUT and has an action; complete with the next
-//   end row that is marked so, at most T rows later
+//             end row that is marked so, at most T rows later
 // A window that is cut by a gap in the stream never completes.
 //
 // Threads: any; no state.
