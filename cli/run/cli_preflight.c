@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include "actor/actor_evaluate.h"
@@ -27,7 +28,6 @@
 #include "common/oct_text.h"
 #include "envs/env.h"
 #include "envs/env_child.h"
-#include "envs/gym/env_gym.h"
 #include "learner/learner_environment.h"
 #include "learner/learner_publisher.h"
 #include "learner/learner_source.h"
@@ -47,7 +47,8 @@ typedef struct verdict {
         char reason[OCT_CONFIG_NAME_MAX + ENV_REASON_BYTES];
         cli_environment environment;
     };
-    bool is_timed;
+    uint32_t timing_ms;   // that a reset and steps may take; 0: they are not measured
+    uint64_t measured_ns; // when the measurement began
     cli_timing timing;
 } verdict;
 
@@ -172,7 +173,12 @@ open_and_pack(void *arg, void *answer)
         (void)snprintf(out->reason, sizeof(out->reason), "env.id: %s", why);
     }
     atomic_store(&out->is_open, true);
-    if (out->err == OCT_OK && out->is_timed) {
+    if (out->err == OCT_OK && out->timing_ms > 0) {
+        const struct itimerval end = {
+            .it_value = {out->timing_ms / 1000, out->timing_ms % 1000 * 1000}};
+        out->measured_ns = oct_clock_ns();
+        (void)setitimer(ITIMER_REAL, &end, NULL); // its signal ends this process
+        (void)dup2(STDERR_FILENO, STDOUT_FILENO); // for said_show
         cli_timing_measure(e, &out->timing);
     }
     env_close(e);
@@ -316,6 +322,17 @@ verdict_read(cli_environment *out, const verdict *found, cli_timing *timing, cha
     return OCT_OK;
 }
 
+// As env_child_said's take: what an environment writes while it is opened. What it writes when it
+// is measured, the run's logs have.
+static void
+said_show(void *arg, const char *bytes, size_t length)
+{
+    const verdict *found = arg;
+    if (!atomic_load(&found->is_open)) {
+        (void)fwrite(bytes, 1, length, stderr);
+    }
+}
+
 oct_err
 cli_preflight_open(cli_environment *out, const oct_config *config, uint32_t timeout_ms,
                    cli_timing *timing, char *reason, size_t reason_size)
@@ -324,14 +341,14 @@ cli_preflight_open(cli_environment *out, const oct_config *config, uint32_t time
     verdict *found =
         mmap(NULL, sizeof(*found), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     OCT_ASSERT(found != MAP_FAILED);
-    found->is_timed = timing != NULL;
+    found->timing_ms = timing != NULL ? OCT_MIN(timeout_ms, CLI_TIMING_MS) : 0;
+    const env_child_said said = {.take = said_show, .arg = found};
     opening wanted = {config, found};
-    uint64_t begin_ns = oct_clock_ns();
-    oct_err err = env_child_run(open_and_pack, &wanted, &unused, sizeof(unused), timeout_ms, NULL,
-                                how, sizeof(how));
-    double took_s = 1e-9 * (double)(oct_clock_ns() - begin_ns);
+    oct_err err = env_child_run(open_and_pack, &wanted, &unused, sizeof(unused),
+                                timeout_ms + found->timing_ms, &said, how, sizeof(how));
+    double took_s = 1e-9 * (double)(oct_clock_ns() - found->measured_ns);
     if (err != OCT_OK && atomic_load(&found->is_open)) { // it was opened: a reset is slow or fails
-        bool is_late = took_s >= 1e-3 * timeout_ms && !found->timing.is_known;
+        bool is_late = took_s >= 1e-3 * found->timing_ms && !found->timing.is_known;
         found->timing = is_late ? (cli_timing){.is_late = true, .reset_s = took_s} : found->timing;
         err = OCT_OK;
     } else if (err != OCT_OK) {
@@ -422,7 +439,7 @@ cli_preflight_passes(cli_environment *out, const cli_experiment *experiment, oct
 {
     char reason[CLI_PATH_MAX + ENV_REASON_BYTES], hint[CLI_TEXT_WORD_MAX + 64] = "";
     cli_timing timing = {0};
-    bool is_timed = env_gym_has(config->env.id) && !experiment->resume && !experiment->has_hosts;
+    bool is_timed = env_is_code(config->env.id) && !experiment->resume && !experiment->has_hosts;
     oct_err err = OCT_OK;
     if (!experiment->has_hosts) {
         err = tables_check(experiment, config, reason, sizeof(reason));

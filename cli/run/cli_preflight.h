@@ -29,7 +29,7 @@ typedef struct cli_environment {
 // take long, and checking that algorithm, network and data set suit the opened one. OCT_EINTERNAL:
 // the environment crashed or hung when it was opened; OCT_EINVAL, or another error: something
 // refuses it. reason is one line that names the key it is about. timing: NULL, or what a reset and
-// a step take, as far as timeout_ms allows and the environment can be stepped.
+// a step take, as far as timeout_ms and CLI_TIMING_MS allow and the environment can be stepped.
 OCT_CHECKED oct_err cli_preflight_open(cli_environment *out, const oct_config *config,
                                        uint32_t timeout_ms, cli_timing *timing, char *reason,
                                        size_t reason_size);
@@ -44,8 +44,8 @@ OCT_CHECKED oct_err cli_preflight_spec(policy_spec *spec, algo_wants *wants,
 OCT_CHECKED oct_err cli_preflight_init(const cli_environment *environment, const oct_config *config,
                                        learner_init_fn tell, char *reason, size_t reason_size);
 // Both parts; tell receives which layers a run begins with, and which it keeps. A new run in a slow
-// environment of Gymnasium gets more actors with fewer environments (cli_timing.h), which is
-// printed. False: the reason was printed, after the place of its key.
+// environment that does not come with Octet gets more actors with fewer environments
+// (cli_timing.h), which is printed. False: the reason was printed, after the place of its key.
 OCT_CHECKED bool cli_preflight_passes(cli_environment *out, const cli_experiment *experiment,
                                       oct_config *config, learner_init_fn tell);
 // The same for a run that is to begin: prints the layers, and where it fails ends the process with

@@ -35,6 +35,7 @@ void cli_timing_measure(struct env *e, cli_timing *out);
 // environment waits longer than CLI_TIMING_ROUND_S for the others of its process. Returns whether
 // config has changed: never in lock-step, and not if the other settings forbid it.
 #define CLI_TIMING_ROUND_S    4.0
+#define CLI_TIMING_MS         6000u // to measure in: a longer call leads to the same choice
 #define CLI_TIMING_ACTORS_MAX 8u
 bool cli_timing_choose(const cli_timing *timing, oct_config *config);
 

@@ -227,7 +227,8 @@ judge(cli_state *state, double wall_s)
                wall_s - state->reported_s >= state->quiet_max_s) {
         warn(state, actor_log, "no actor has reported for %.0f s; does the environment hang?",
              state->quiet_max_s);
-    } else if (is_training && !is_held && wall_s >= state->quiet_max_s &&
+    } else if (is_training && !is_held &&
+               cli_state_number(state, "learner.wall_s") >= state->quiet_max_s &&
                cli_state_number(state, "learner.env_steps_per_s") == 0 &&
                wait_share > STARVED_SHARE) {
         warn(state, actor_log,

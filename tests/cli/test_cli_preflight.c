@@ -1,6 +1,10 @@
 // What octet train finds before it makes a folder: environments, and algorithms that do not suit
 // them.
 #include "cli/run/cli_preflight.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
 #include "tests/envs/env_test.h"
 
 #define AMPLE_MS 60000
@@ -136,6 +140,50 @@ test_plug_ins_that_crash_or_hang_do_so_alone(void **state)
 }
 
 static void
+assert_timed(const char *name, const char *options, uint32_t timeout_ms, cli_timing *timing)
+{
+    set("env.id", plugin_path(name));
+    set("env.options", options);
+    T_OK(cli_preflight_open(&environment, &config, timeout_ms, timing, reason, sizeof(reason)));
+}
+
+// What goes wrong there is for octet env check, and for the run.
+static void
+test_a_plug_in_is_stepped_to_measure_it(void **state)
+{
+    (void)state;
+    cli_timing timing = {0};
+    assert_timed("shape", "n=2,length=0,limit=0", AMPLE_MS, &timing);
+    assert_true(cli_timing_is_endless(&timing));
+    assert_timed("shape", "n=2,length=7,limit=0", AMPLE_MS, &timing);
+    assert_true(timing.has_ended && timing.steps == 7);
+    assert_timed("shape", "n=2,abort_at=1", AMPLE_MS, &timing);
+    assert_true(timing.is_known && timing.steps == 0);
+    assert_timed("bad_hang", "", 2000, &timing); // in a step
+    assert_true(timing.is_known && !timing.is_late);
+    assert_timed("bad_reset_hang", "", 2000, &timing);
+    assert_true(timing.is_late && !timing.is_known && timing.reset_s >= 2);
+}
+
+static void
+test_what_a_plug_in_prints_when_it_is_measured_is_not_shown(void **state)
+{
+    (void)state;
+    cli_timing timing = {0};
+    FILE *shown = tmpfile();
+    int before = dup(STDOUT_FILENO);
+    assert_true(shown != NULL && before >= 0);
+    (void)setvbuf(stdout, NULL, _IONBF, 0);
+    (void)dup2(fileno(shown), STDOUT_FILENO);
+    assert_timed("bad_prints", "", AMPLE_MS, &timing); // in each step
+    (void)dup2(before, STDOUT_FILENO);
+    assert_true(timing.steps > 0);
+    assert_int_equal(lseek(fileno(shown), 0, SEEK_END), 0);
+    (void)close(before);
+    (void)fclose(shown);
+}
+
+static void
 test_policies_that_are_too_large_to_be_sent_are_refused(void **state)
 {
     (void)state;
@@ -240,6 +288,8 @@ main(void)
         TEST(test_environments_that_cannot_be_opened_are_refused),
         TEST(test_environments_that_no_policy_can_be_trained_on_are_refused),
         TEST(test_plug_ins_that_crash_or_hang_do_so_alone),
+        TEST(test_a_plug_in_is_stepped_to_measure_it),
+        TEST(test_what_a_plug_in_prints_when_it_is_measured_is_not_shown),
         TEST(test_policies_that_are_too_large_to_be_sent_are_refused),
         TEST(test_options_that_an_environment_does_not_take_are_refused),
         TEST(test_algorithms_and_networks_have_to_suit_the_environment),

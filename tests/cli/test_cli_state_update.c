@@ -143,6 +143,7 @@ make_idle(void)
     (void)fresh(NULL);
     trains();
     put("learner.actors", 1);
+    put("learner.wall_s", 20);
     put("learner.env_steps", 100);
     put("learner.env_steps_per_s", 0);
     put("learner.wait_share", 0.97);
@@ -168,6 +169,10 @@ test_status_warns_at_a_single_look_when_no_actor_reports(void **state)
     assert_string_equal(
         run.warning,
         "the learner waits and no environment steps; does the environment hang? (log/actor-0.log)");
+    put("learner.wall_s", 2); // the first actor has just come, after a slow start
+    (void)cli_state_update(&run, 20);
+    assert_string_equal(run.warning, "");
+    put("learner.wall_s", 20);
     put("learner.wait_share", 0.2); // it has something to learn from
     (void)cli_state_update(&run, 20);
     assert_string_equal(run.warning, "");

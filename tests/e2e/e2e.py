@@ -1355,6 +1355,7 @@ def test_episodes_of_an_environment_without_end_are_truncated():
         text = finish(train(run, "--set", f"env.id={BUILD}/tests/envs/shape.so", "--set", "env.options=n=2,length=0,limit=0",
                             "--set", "run.env_steps=20000", "--set", "evaluation.max_steps=300"), run, 0, 120)
         assert summary(run)["return"]["mean_length"] == 300 and summary(run)["return"]["failed_episodes"] == 0, summary(run)
+        assert "shape.so names no limit of steps, and no episode ended within 10000 steps of random actions" in text, text
         episodes = summary(run)["return"]["episodes"]
         assert summary(run)["return"]["truncated_episodes"] == episodes, summary(run)
         assert f"\n  truncated  {episodes} of the {episodes} episodes of the return, by evaluation.max_steps\n" in text, text

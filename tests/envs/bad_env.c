@@ -215,6 +215,10 @@ reset_refuse(octet_env_handle *h, const uint8_t *mask)
 static int
 reset(octet_env_handle *h, const uint8_t *mask, const uint64_t *seeds, octet_env_io *io)
 {
+#ifdef BAD_RESET_HANG
+    for (volatile int spin = 1; spin != 0;) {
+    }
+#endif
     if (reset_refuse(h, mask)) {
         return 1;
     }
