@@ -27,7 +27,7 @@ typedef struct learner_measurements {
         env_failures, evaluation_failures;
     double infer_s, env_s, collect_s, idle_s;
     double evaluations, failed_evaluations, eval_return, eval_std, eval_episodes, eval_failed;
-    double eval_truncated, eval_sampling, eval_best, goal;
+    double eval_truncated, eval_sampling, eval_best, goal, eval_played, eval_played_s;
     double eval_done, eval_asked, eval_quiet_s, final_played, final_most;
     double train_episodes, bad_samples, bad_requests, bad_tokens, bad_reports;
     double answers_refused, tickets_refused;

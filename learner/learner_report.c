@@ -179,6 +179,8 @@ evaluation_measure(learner_run *run)
     now->evaluations = (double)learner_evals_count(run->evals);
     now->own_evaluations = (double)learner_evals_own_count(run->evals);
     now->failed_evaluations = run->failed_evals;
+    now->eval_played = (double)run->eval_played;
+    now->eval_played_s = run->eval_played_s;
     now->eval_return = run->has_eval ? run->last_eval.mean : NAN;
     now->eval_std = run->has_eval ? run->last_eval.std : NAN;
     now->eval_episodes = run->has_eval ? run->last_eval.episodes : NAN;

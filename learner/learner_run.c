@@ -461,6 +461,8 @@ evaluation_take(learner_run *run, const wire_report *report)
                                        report->policy_version, &answer, &result);
     if (err == OCT_OK || err == OCT_EAGAIN) {
         run->final_begin_ns = oct_clock_ns(); // an evaluator is at work
+        run->eval_played += report->episode_count;
+        run->eval_played_s += OCT_MAX(0.0, stat_of(report, "evaluation_s"));
     }
     if (err != OCT_OK) {
         return err; // a part of it, or late: it was given to another evaluator

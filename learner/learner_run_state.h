@@ -192,6 +192,8 @@ struct learner_run {
     learner_eval_result last_eval;
     bool has_eval;
     uint32_t failed_evals, failed_full_evals; // all; those that were not short
+    uint64_t eval_played;                     // episodes of answers that were taken, …
+    double eval_played_s;                     // … and the time that they took their evaluators
     bool evaluator_missed;                    // it was said that none is there
     uint64_t evaluator_ns;                    // when one was there last, 0: never
     uint64_t created_ns;

@@ -72,6 +72,9 @@ typedef struct cli_plan {
     double actors_wanted;  // with limit ACTORS: actors that would keep the learner busy; else NaN
     cli_plan_range time_s; // seconds from the start of the daemons until the budget is spent
     const char *ends_by;   // the key whose budget is spent first: "run.env_steps"
+    // Seconds of the evaluations after that; NaN: no evaluation was measured. They play the last
+    // version and the result, and at most evaluation.final_share of what was played before.
+    cli_plan_range final_s;
     // Memory in bytes. A table in a file is not included, because the kernel can evict its pages.
     uint64_t memory_learner, memory_replay, memory_actors, memory_evaluator;
     uint64_t memory_total; // the sum of these four

@@ -161,6 +161,7 @@ evaluation_of(const cli_plan_shown *shown)
     json_t *object = json_object();
     put_whole(object, "episodes", shown->input->config->evaluation.episodes);
     put(object, "per_s", shown->input->rates->evaluations_per_s);
+    cli_json_put(object, "final_s", range_of(&shown->plan->final_s));
     return object;
 }
 

@@ -11,7 +11,8 @@
 #include "common/oct_clock.h"
 #include "common/oct_config_algos.h"
 
-#define PARTS 4 // of a measurement; their rates are compared
+#define PARTS        4   // of a measurement; their rates are compared
+#define START_S_MOST 5.0 // from the start to the first update, for both to be measured together
 
 // ---- counters
 
@@ -143,6 +144,8 @@ cli_plan_meter_look(cli_plan_meter *meter, double wall_s, const cli_state *state
                        strcmp(state->learner.state, CLI_STATE_OFFLINE) == 0;
     meter->first_s = isnan(meter->first_s) ? wall_s : meter->first_s;
     meter->rates.watched_s = wall_s - meter->first_s;
+    meter->rates.evaluation_episodes = number(state, "learner.eval_played");
+    meter->rates.evaluation_s = number(state, "learner.eval_played_s");
     if (!is_learning || !(updates > 0)) {
         meter->acted = is_learning ? steps : 0;
         return;
@@ -150,6 +153,10 @@ cli_plan_meter_look(cli_plan_meter *meter, double wall_s, const cli_state *state
     if (isnan(meter->learns_s)) {
         meter->learns_s = wall_s;
         meter->rates.start_s = wall_s - meter->first_s;
+        if (meter->rates.start_s > START_S_MOST) { // the first steps took most of the time
+            meter->count = 0;
+            meter->has_begun = false;
+        }
     }
     if (wall_s - meter->learns_s < meter->settle_s) {
         return;

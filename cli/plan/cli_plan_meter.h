@@ -42,6 +42,8 @@ typedef struct cli_plan_rates {
     double experience_bytes_per_s; // from all actors to replay
     double policy_bytes_per_s;     // from the learner to each actor
     double evaluations_per_s;
+    // Since the start: episodes of evaluations, and the time of the evaluator that they took.
+    double evaluation_episodes, evaluation_s;
 } cli_plan_rates;
 
 // Counters at one look; s is the learner's clock.
@@ -76,6 +78,7 @@ typedef struct cli_plan_meter {
 void cli_plan_meter_init(cli_plan_meter *meter, double settle_s);
 // Starts the measurement of a new run just before its daemons start, at wall_s. The first
 // replay.min_size steps do not count for the rate of steps, because the limiter does not hold them.
+// Where these take more than five seconds, the measurement starts with the first update.
 void cli_plan_meter_from_start(cli_plan_meter *meter, const oct_config *config, double wall_s);
 // Takes the numbers in state. Call it after each answer; wall_s is the time since the run began.
 // Reads the CPU time of the daemons.

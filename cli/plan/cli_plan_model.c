@@ -15,6 +15,7 @@
 #define WIDTH_LEAST   0.1
 #define WIDTH_SECONDS 0.1
 #define WIDTH_MOST    0.6
+#define FINAL_FULL    2 // full evaluations after training: of the last version, and the result
 #define ERRORS        2 // this many standard errors of the rate widen a range
 
 const char *const cli_plan_limit_words[CLI_PLAN_LIMITS] = {
@@ -170,6 +171,22 @@ time_make(cli_plan *plan, const cli_plan_input *input)
     }
 }
 
+// Predicts the final evaluation, from episodes that take as long as those of the measurement.
+static cli_plan_range
+final_of(const cli_plan *plan, const cli_plan_input *input)
+{
+    const oct_config *config = input->config;
+    const cli_plan_rates *rates = input->rates;
+    if (!(rates->evaluation_episodes > 0 && rates->evaluation_s > 0)) {
+        return unknown;
+    }
+    double low =
+        FINAL_FULL * config->evaluation.episodes * rates->evaluation_s / rates->evaluation_episodes;
+    double busy = fmin(1, rates->evaluation_s / rates->watched_s);
+    double high = low + config->evaluation.final_share * busy * known(plan->time_s.high);
+    return (cli_plan_range){low, (low + high) / 2, high};
+}
+
 void
 cli_plan_set_goal(cli_plan *plan, const cli_plan_input *input, const cli_plan_goal *goal)
 {
@@ -255,6 +272,7 @@ cli_plan_make(cli_plan *out, const cli_plan_input *input)
         plan.actors_wanted = actors_wanted(input);
     }
     time_make(&plan, input);
+    plan.final_s = final_of(&plan, input);
     memory_make(&plan, input);
     disk_make(&plan, input);
     *out = plan;

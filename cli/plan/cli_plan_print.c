@@ -218,10 +218,16 @@ static void
 print_time(const cli_plan_shown *shown)
 {
     const cli_plan_goal *goal = &shown->plan->goal;
-    char time[64], budget[64];
+    char time[64], budget[64], final[64];
     budget_text(budget, sizeof(budget), shown);
     cli_plan_time_text(time, sizeof(time), &shown->plan->time_s);
-    line("time", "%s for %s (%s)", time, budget, shown->plan->ends_by);
+    cli_plan_time_text(final, sizeof(final), &shown->plan->final_s);
+    bool is_final_known = !isnan(shown->plan->final_s.low);
+    line("time", "%s for %s (%s)%s%s", time, budget, shown->plan->ends_by,
+         is_final_known ? ", then the final evaluation: "
+                        : ", then the final evaluation, which is not known: no evaluation ended in "
+                          "the measurement",
+         is_final_known ? final : "");
     if (goal->runs > 0) {
         cli_plan_time_text(time, sizeof(time), &goal->time_s);
         line("goal", "%s: return %g after %s to %s env steps, median %s of %u runs", time,

@@ -197,6 +197,24 @@ test_the_first_budget_that_is_spent_ends_the_run(void **state)
     T_NEAR(plan.time_s.high, 60, 0, 0);
 }
 
+// The evaluator played 40 episodes in 1 s of 4 s, so it is busy for a quarter of the run.
+static void
+test_the_final_evaluation_is_as_fast_as_those_before(void **state)
+{
+    (void)state;
+    cli_plan plan;
+    cli_plan_make(&plan, &input);
+    assert_true(isnan(plan.final_s.low) && isnan(plan.final_s.high));
+    config.evaluation.episodes = 100;
+    config.evaluation.final_share = 0.1;
+    rates.watched_s = 4;
+    rates.evaluation_episodes = 40;
+    rates.evaluation_s = 1;
+    cli_plan_make(&plan, &input);
+    T_NEAR(plan.final_s.low, 2 * 100 / 40.0, 1e-9, 0);
+    T_NEAR(plan.final_s.high, 5 + 0.1 * plan.time_s.high / 4, 1e-9, 0);
+}
+
 static void
 test_an_environment_without_a_step_has_a_lower_bound_alone(void **state)
 {
@@ -443,6 +461,7 @@ main(void)
         TEST(test_a_range_narrows_with_time_and_widens_with_noise),
         TEST(test_time_has_the_start_the_first_steps_and_the_rest),
         TEST(test_the_first_budget_that_is_spent_ends_the_run),
+        TEST(test_the_final_evaluation_is_as_fast_as_those_before),
         TEST(test_an_environment_without_a_step_has_a_lower_bound_alone),
         TEST(test_an_environment_too_slow_for_an_update_has_a_wide_range),
         TEST(test_times_have_the_unit_of_their_size),

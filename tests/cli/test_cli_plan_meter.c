@@ -51,12 +51,31 @@ test_rates_are_those_after_the_first_update(void **unused)
     look(3, 2, 6000, 10);
     T_NEAR(cli_plan_meter_rates(&meter)->seconds, 0, 0, 0);
     look(4, 3, 6100, 30);
+    cli_state_put(&state, "learner.eval_played", 40);
+    cli_state_put(&state, "learner.eval_played_s", 2);
     look(5, 4, 6200, 50);
     const cli_plan_rates *rates = cli_plan_meter_rates(&meter);
     T_NEAR(rates->start_s, 2, 1e-12, 0);
     T_NEAR(rates->seconds, 2, 1e-12, 0);
     T_NEAR(rates->env_steps_per_s, 100, 1e-9, 0);
     T_NEAR(rates->updates_per_s, 20, 1e-9, 0);
+    T_NEAR(rates->evaluation_s / rates->evaluation_episodes, 0.05, 1e-12, 0);
+}
+
+// 1000 steps of a slow environment took 20 s.
+static void
+test_first_steps_that_took_long_are_no_measure_of_the_rest(void **unused)
+{
+    (void)unused;
+    oct_config config;
+    oct_config_default(&config);
+    config.replay.min_size = 1000;
+    cli_plan_meter_from_start(&meter, &config, 1);
+    look(11, 10, 500, 0);
+    look(21, 20, 1000, 1);
+    look(23, 22, 1100, 21);
+    T_NEAR(cli_plan_meter_rates(&meter)->env_steps_per_s, 50, 1e-9, 0);
+    T_NEAR(cli_plan_meter_rates(&meter)->updates_per_s, 10, 1e-9, 0);
 }
 
 static void
@@ -136,6 +155,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_rates_are_those_after_the_first_update),
+        TEST(test_first_steps_that_took_long_are_no_measure_of_the_rest),
         TEST(test_what_settles_is_left_out),
         TEST(test_an_answer_without_news_counts_once),
         TEST(test_more_looks_than_are_kept_change_no_rate),

@@ -35,7 +35,7 @@ SCHEMA = {
     "memory": {"learner", "replay", "actors", "evaluator", "table", "table_in_file", "total", "available", "fits"},
     "disk": {"table", "checkpoints", "total", "available", "folder", "fits"},
     "network": {"experience_bytes_per_s", "policy_bytes_per_s"},
-    "evaluation": {"episodes", "per_s"},
+    "evaluation": {"episodes", "per_s", "final_s"},
 }
 LIMITS = {"learner", "actors", "cores", "turns", "exchange", "balanced"}
 
@@ -96,6 +96,7 @@ class Plans(Case):
         out, err = self.octet("plan", "cartpole", *SHORT)
         self.assertEqual(err, "")
         self.assertTrue(out.startswith("plan for CartPole-v1 by the preset cartpole, measured for "), out)
+        self.assertIn("then the final evaluation", " ".join(out.split()))
         labels = [line.split()[0] for line in out.splitlines()[1:] if line[2] != " "]
         self.assertEqual(labels, ["time", "goal", "limit", "actors", "learner", "waiting", "evaluator", "cores", "memory",
                                   "disk", "network"])

@@ -98,7 +98,8 @@ metrics_reported(learner_run *run, const char *const *names, const double *sums,
     uint32_t lengths[8] = {1, 1, 1, 1, 1, 1, 1, 1};
     learner_eval_order order;
     T_OK(learner_run_order(run, evaluator->id, &order));
-    static const char *const stats[] = {"evaluation_failed", "evaluation_truncated"};
+    static const char *const stats[] = {"evaluation_failed", "evaluation_truncated",
+                                        "evaluation_s"};
     wire_report message = {.actor_id = evaluator->id,
                            .session = evaluator->session,
                            .report_sequence = 1,
@@ -107,9 +108,9 @@ metrics_reported(learner_run *run, const char *const *names, const double *sums,
                            .episode_count = order.episodes,
                            .episode_return = returns,
                            .episode_length = lengths,
-                           .stat_count = 2,
+                           .stat_count = 3,
                            .stat_name = stats,
-                           .stat_value = (double[]){12, 2},
+                           .stat_value = (double[]){12, 2, 0.5},
                            .metric_count = count,
                            .metric_name = names,
                            .metric_sum = sums,
@@ -139,6 +140,8 @@ test_run_shows_what_the_environment_measures(void **state)
     assert_true(status_of(run, "learner.eval_failed") == 12);
     assert_true(status_of(run, "learner.eval_truncated") == 2);
     assert_true(status_of(run, "learner.eval_sampling") == 0);
+    assert_true(status_of(run, "learner.eval_played") == config.evaluation.screen_episodes);
+    assert_true(status_of(run, "learner.eval_played_s") == 0.5);
     run_stop(run, "interrupted");
     char *text = folder_read(FOLDER, "metrics.csv");
     assert_non_null(strstr(text, ",eval_metric_success_rate,eval_metric_laps\n"));
