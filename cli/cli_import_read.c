@@ -42,7 +42,8 @@ cli_import_is_python(const uint8_t *head, size_t length)
 static file_kind
 kind_of(const char *path, const char *head, size_t length)
 {
-    static const char *const suffixes[] = {".zip", ".pt", ".pth", ".pkl"};
+    static const char *const suffixes[] = {".zip",  ".pt",      ".pth",         ".pkl", ".pickle",
+                                           ".ckpt", ".msgpack", ".safetensors", ".h5",  ".tflite"};
     const char *text = head;
     while (isspace((unsigned char)*text)) {
         text++;
@@ -79,7 +80,9 @@ head_read(char head[HEAD_BYTES + 1], size_t *length, const char *path, char *rea
         (void)fclose(file);
     }
     if (code != 0) {
-        (void)oct_refuse(reason, reason_size, "%s", oct_file_strerror(code));
+        (void)oct_refuse(reason, reason_size, "%s",
+                         code == EISDIR ? "a folder; name the file in it"
+                                        : oct_file_strerror(code));
         return code == ENOENT ? OCT_ENOTFOUND : OCT_EIO;
     }
     return OCT_OK;

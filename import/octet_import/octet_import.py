@@ -40,6 +40,7 @@ import json  # noqa: E402
 
 from inert_pickle import Fault, load, named, what  # noqa: E402
 from normaliser import read_normaliser  # noqa: E402
+from others import other_bytes, other_value, other_zip  # noqa: E402
 from sb3_agent import is_agent, read_agent  # noqa: E402
 from state_dict import read_state  # noqa: E402
 from torch_file import FILE_BYTES_MAX, Archive, is_old, load_torch  # noqa: E402
@@ -71,6 +72,11 @@ def read_pickle(data):
     if data[:2] == b"PK" or is_old(data):
         return load_torch(data)
     return load(io.BytesIO(data))
+
+
+def refuse(reason):
+    if reason is not None:
+        raise Fault(reason)
 
 
 def is_arrays(archive):
@@ -111,8 +117,7 @@ def refuse_zip(archive):
         raise Fault("an agent of Stable Baselines 2 (TensorFlow); those of Stable-Baselines3 can be read")
     if is_arrays(archive):
         raise Fault("arrays of NumPy (numpy.savez), not a model; octet.import_policy takes arrays as layers")
-    if "replay_buffer.pkl" in names or any(name.endswith("/saved_model.pb") for name in names):
-        raise Fault("a zip file of another library, which is not read here")
+    refuse(other_zip(names))
     inner = next((name for name in names if name.endswith(SUFFIXES)), None)
     if inner is not None:
         raise Fault(f"a zip file that contains {inner}: unpack it and import that")
@@ -130,7 +135,10 @@ def read(data, activation, is_normalised):
         return read_agent(archive)
     if archive is not None and archive.folder() is None:
         refuse_zip(archive)
+    if archive is None:
+        refuse(other_bytes(data))
     value = read_pickle(data)
+    refuse(other_value(value))
     if named(value).startswith("stable_baselines3.common.vec_env."):
         raise Fault("a VecNormalize, not an agent; give it with --normalizer when you import the agent's zip file")
     if not isinstance(value, dict):

@@ -225,6 +225,23 @@ REFUSED = [
     ("rnn.pkl", pickle.dumps({"actor.0.weight": np.ones((2, 3)), "rnn.weight_ih_l0": np.ones(2)}), "a recurrent network"),
     ("std.pkl", pickle.dumps({"model_state_dict": {"actor.0.weight": np.ones((2, 3)), "std": np.zeros(2)}}), "std: a deviation of 0"),
     ("objects.pkl", pickle.dumps({"actor.0.weight": np.array([[None]])}), "actor.0.weight: expected numbers, not an array"),
+    ("rl_games.pth", pickle.dumps({"model": {"a2c_network.actor_mlp.0.weight": np.ones((2, 3)), "a2c_network.mu.weight": np.ones((2, 2))}, "epoch": 1}),
+     "parameters of rl_games, which are not read: export its actor with torch.onnx.export"),
+    ("skrl.pt", pickle.dumps({"policy": {"net_container.0.weight": np.ones((2, 3)), "log_std_parameter": np.ones(2)}, "optimizer": {}}),
+     "parameters of skrl, which are not read: export its actor with torch.onnx.export"),
+    ("cleanrl.pt", pickle.dumps({"fc1.weight": np.ones((2, 3)), "fc_mean.weight": np.ones((2, 2))}), "an actor of CleanRL whose layers are not numbered"),
+    ("rllib.pkl", pickle.dumps({"worker": b"", "counters": {}}), "parameters of RLlib"),
+    ("brax.pkl", b"\x80\x03(" + short_global("brax.training.acme.running_statistics", "RunningStatisticsState") + b")Rt.",
+     "parameters of Brax, which are not read: give its layers to octet.import_policy"),
+    ("flax.pkl", pickle.dumps((1, {"params": {"Dense_0": {"kernel": np.ones((3, 2))}}})), "parameters of Flax"),
+    ("sklearn.pkl", b"\x80\x03" + short_global("sklearn.neural_network", "MLPRegressor") + b")\x81}b.", "parameters of scikit-learn"),
+    ("flax.msgpack", b"\x81\xa6params\x81\xa7Dense_0\x80", "parameters of Flax (msgpack)"),
+    ("keras.h5", b"\x89HDF\r\n\x1a\n" + bytes(99), "a file of HDF5 (Keras)"),
+    ("actor.safetensors", struct.pack("<Q", 2) + b"{}" + bytes(8), "a file of safetensors, which is not read: torch.save("),
+    ("actor.tflite", b"\x1c\0\0\0TFL3" + bytes(9), "a model of TensorFlow Lite"),
+    ("actor.pt2", zip_of(actor__archive_format=b"pt2"), "a program of torch.export, which is not read: export the module"),
+    ("actor.keras", zip_of(config_DOT_json=b"{}", model_DOT_weights_DOT_h5=b""), "a model of Keras, which is not read"),
+    ("orbax.zip", zip_of(default__manifest_DOT_ocdbt=b""), "a checkpoint of Orbax (JAX)"),
     ("laughs.pkl", b"\x80\x02)" + b"2\x86" * 60 + b"}\x8c\x01a" + b"s.", "a damaged pickle"),
 ]
 
@@ -241,6 +258,7 @@ def test_what_is_not_a_policy_is_named(name, data, words):
     ("lfs.zip", b"version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 9\n", "'git lfs pull' fetches it"),
     ("page.onnx", b"\n<!DOCTYPE html><html><body>404</body></html>", "a web page, not a model"),
     ("text.zip", b"hello", "a damaged pickle"), ("runs.pt", RUNS, "calls posix.system, which can run code"),
+    ("flax.msgpack", b"\x81\xa6params\x80", "parameters of Flax (msgpack)"),
     ("cut.onnx", (AGENTS / "ppo.zip").read_bytes()[:4000], "was the download complete?")])
 def test_the_command_names_what_is_not_a_policy(name, data, words, tmp_path):
     (tmp_path / name).write_bytes(data)
@@ -260,6 +278,7 @@ def test_files_of_the_libraries_that_are_not_a_policy_are_named(name, words):
 def test_options_that_the_file_answers_are_refused(tmp_path):
     assert "--activation is for state dicts" in error_of(AGENTS / "ppo.zip", tmp_path, "--activation", "elu")
     assert "No such file or directory" in error_of(tmp_path / "nothere.zip", tmp_path)
+    assert error_of(AGENTS, tmp_path) == "a folder; name the file in it"
     model = ROOT / "tests/data/import/tanh.onnx"
     assert "--activation is for files of PyTorch; an ONNX model" in error_of(model, tmp_path, "--activation=elu")
 
