@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from . import _lib
 from ._arrays import array_of
 from ._command import path_of
+from ._files import open_file
 from ._lib import OctetError, Turns, lib, whole
 
 _PRECISIONS = {1: "fp32", 2: "int8", 3: "bf16", 4: "fp16", 5: "int4"}
@@ -73,7 +74,7 @@ def content_of(source: Any) -> tuple[bytes, str]:
         return bytes(source), ""
     path = path_of("source", source)
     try:
-        with open(path, "rb") as file:
+        with open(open_file(path, most=2**63, follows=True), "rb") as file:
             return file.read(_BYTES_MAX + 1), f"{path}: "
     except (OSError, ValueError) as error:
         code = _NOT_FOUND if isinstance(error, FileNotFoundError) else _NOT_READ

@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 from . import _replay_lib
 from ._arrays import array_of, floats_of
 from ._command import path_of
+from ._files import WHOLE_MAX, open_file, read_file
 from ._lib import NotCopied, OctetError, Turns, byref, create_string_buffer, deadline_of, path_bytes, real, unclosed, whole
 from ._replay_lib import SAMPLERS, lib, text
 
@@ -193,7 +194,7 @@ class _Service:
     def read(folder: pathlib.Path) -> _Service | None:
         path = folder / "service.json"
         try:
-            said = json.loads(path.read_text(encoding="utf-8"))
+            said = json.loads(read_file(path))
         except FileNotFoundError:
             return None
         except (OSError, ValueError) as error:
@@ -210,9 +211,9 @@ class _Service:
     def write(self) -> None:
         """Writes the file, readable by this user only. The table is read with it, so it is on the disk when this returns."""
         path, content = self.folder / "service.json", json.dumps(self.said, indent=1, sort_keys=True).encode()
-        if not path.exists() or path.read_bytes() != content:
+        if not path.exists() or read_file(path) != content:
             temporary = self.folder / "service.json.new"
-            with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+            with open(open_file(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), "wb") as file:
                 file.write(content)
                 file.flush()
                 os.fsync(file.fileno())
@@ -292,10 +293,12 @@ class _Daemon:
         self._thread.start()
 
     def _start(self) -> None:
-        with self._lock, open(os.open(self.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "ab") as log:
+        with self._lock, open(open_file(self.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND), "ab") as log:
             self._log_begin = os.fstat(log.fileno()).st_size
             if not self._ends:
-                self.process = subprocess.Popen(self.command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+                confined = os.environ.get("OCT_FILE_CONFINED", "")
+                self.process = subprocess.Popen(self.command, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                                                env={**os.environ, "OCT_FILE_CONFINED": f"{confined}{self.service.folder}\n"})
 
     def _run(self) -> None:
         try:
@@ -353,7 +356,9 @@ class _Daemon:
     def _last_words(self) -> str:
         """Returns the end of its log since its start, which says why it ended."""
         code = self.process.returncode if self.process else None
-        lines = text(self.log.read_bytes()[self._log_begin:]).splitlines()
+        with open(open_file(self.log, most=2**63), "rb") as log:
+            log.seek(self._log_begin)
+            lines = text(log.read(WHOLE_MAX)).splitlines()
         said = next((line for line in reversed(lines) if " E " in line or line.startswith("octet-replay:")), None)
         return f"{self.service.folder}: {said.split(' E ', 1)[-1] if said else f'octet-replay exited with {code}'}"
 
@@ -391,11 +396,11 @@ class _Owner:
         self._folder = os.path.realpath(folder)
         if self._folder in _owned:
             raise OctetError(f"{folder} is in use by this process")
-        self._file = open(os.open(folder / "lock", os.O_RDWR | os.O_CREAT, 0o600), "r+", encoding="utf-8")
+        self._file = open(open_file(folder / "lock", os.O_RDWR | os.O_CREAT), "r+", encoding="utf-8")
         try:
             fcntl.lockf(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            holder = self._file.read().strip()
+            holder = self._file.read(32).strip()
             self._file.close()
             raise OctetError(f"{folder} is in use by process {holder}: octet.Replay.connect joins it") from None
         self._file.truncate(0)
@@ -423,7 +428,7 @@ def _wait_for_table(path: pathlib.Path) -> None:
     """Waits for an octet-replay that is still ending after its process was killed."""
     until = time.monotonic() + _START_SECONDS
     while path.exists():
-        with open(path, "rb") as file:
+        with open(open_file(path, most=2**63), "rb") as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 return
@@ -900,9 +905,9 @@ def _next_number(folder: pathlib.Path) -> int:
     """Returns a number that no other writer of the folder has had; it is on the disk before it is used."""
     path = folder / "writers"
     try:
-        with open(os.open(path, os.O_RDWR | os.O_CREAT, 0o600), "r+", encoding="utf-8") as file:
+        with open(open_file(path, os.O_RDWR | os.O_CREAT), "r+", encoding="utf-8") as file:
             fcntl.flock(file, fcntl.LOCK_EX)
-            number = int(file.read() or 0) + 1
+            number = int(file.read(32) or 0) + 1
             file.seek(0)
             file.write(str(number))
             file.flush()

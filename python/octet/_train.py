@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from ._command import (Child, errors_of, file_of, finished, options_of, options_of_env, path_of, set_arguments, signal_of,
                        train_arguments, yaml_of)
+from ._files import METRICS_MAX, WHOLE_MAX, open_file, read_file
 from ._lib import NotCopied, OctetError, deadline_of
 from ._policy import Policy
 
@@ -33,9 +34,9 @@ class RunTimeoutError(OctetError, TimeoutError):
 
 # ---- the folder
 
-def _read(path: pathlib.Path) -> str:
+def _read(path: pathlib.Path, most: int = WHOLE_MAX) -> str:
     try:
-        return path.read_text(encoding="utf-8")
+        return read_file(path, most).decode()
     except (OSError, UnicodeDecodeError) as error:
         raise OctetError(f"{path}: {error}") from error
 
@@ -149,7 +150,7 @@ class Run:
         path = self.run_dir / "metrics.csv"
         if not os.path.isfile(path):
             raise OctetError(f"{path}: does not exist yet", 6)
-        lines = _read(path).rpartition("\n")[0].splitlines()  # behind the last end of line one is written
+        lines = _read(path, METRICS_MAX).rpartition("\n")[0].splitlines()  # behind the last end of line one is written
         if not lines:
             raise OctetError(f"{path}: empty: the run has not written a line yet", 6)
         names, rows = _columns_of(path, lines)
@@ -157,12 +158,19 @@ class Run:
 
     def policy(self) -> Policy:
         """The published policy of the run: its best version, or the best version so far."""
-        return Policy(self.run_dir / "policy.oct")
+        path = self.run_dir / "policy.oct"
+        try:
+            os.close(open_file(path))  # no link, which a path that the user names may be
+        except FileNotFoundError:
+            pass
+        except OSError as error:
+            raise OctetError(f"{path}: {error.strerror}") from error
+        return Policy(path)
 
 
 def _is_locked(path: pathlib.Path) -> bool:
     try:
-        with open(path, "rb") as file:
+        with open(open_file(path), "rb") as file:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
         return True
@@ -203,7 +211,7 @@ class _Rows:
 
     def read(self) -> list[dict[str, float]]:
         try:
-            with open(self._path, "rb") as file:
+            with open(open_file(self._path, most=METRICS_MAX), "rb") as file:
                 inode = os.fstat(file.fileno()).st_ino
                 if inode != self._file and not self._begin(file, inode):
                     return []
@@ -275,7 +283,7 @@ class Job(NotCopied):
         """Returns whether the folder is this run's: another run that uses the folder writes its settings there, too, and
         then this run is about to be refused."""
         try:
-            holder = (self.run_dir / ".lock").read_text(encoding="utf-8").strip()
+            holder = read_file(self.run_dir / ".lock").decode().strip()
         except (OSError, UnicodeDecodeError):
             return False
         return holder == str(self._child.process_id) and _version_of(self.run_dir / "config.yaml") not in (None, before)

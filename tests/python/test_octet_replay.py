@@ -346,6 +346,25 @@ def test_a_folder_that_cannot_be_synced_has_a_replay(tmp_path, monkeypatch):
         replay.writer().close()
 
 
+@pytest.mark.parametrize("name", ["lock", "replay.log", "service.json.new", "writers", "replay.oct"])
+def test_a_link_in_a_folder_is_not_written_through(tmp_path, name):
+    folder, victim = tmp_path / "replay", tmp_path / "victim"
+    folder.mkdir()
+    victim.write_text("7")
+    (folder / name).symlink_to(victim)
+    with pytest.raises(octet.OctetError, match=name.removesuffix(".new")), octet.Replay(folder, **FOUR) as replay:
+        replay.writer(streams=1)
+    assert victim.read_text() == "7"
+
+
+@pytest.mark.parametrize("name", ["lock", "service.json"])
+def test_a_pipe_in_a_folder_is_not_waited_for(tmp_path, name):
+    (tmp_path / "replay.oct").touch()
+    os.mkfifo(tmp_path / name)
+    with pytest.raises(octet.OctetError, match="not a regular file"):
+        octet.Replay(tmp_path, **FOUR)
+
+
 def test_those_who_joined_outlive_the_owner(tmp_path):
     text = """
 import sys, octet

@@ -84,6 +84,21 @@ def test_a_small_number_is_learned_beside_large_noise(tmp_path, envs_of_the_test
     assert len(lines) == 1 and lines[0].endswith(": 2 (mean 1000, deviation 0)")
 
 
+@pytest.mark.parametrize("make", [os.mkfifo, lambda path: path.symlink_to("/etc/passwd"), lambda path: os.truncate(path.touch() or path, 1 << 40)])
+def test_only_regular_files_of_a_run_are_read(tmp_path, make):
+    (tmp_path / "config.yaml").write_text("env:\n  id: CartPole-v1\n")
+    run = octet.Run(tmp_path)
+    for name, read in (("summary.json", lambda: run.summary), ("metrics.csv", run.metrics), ("policy.oct", run.policy),
+                       ("config.yaml", lambda: run.config)):
+        (tmp_path / name).unlink(missing_ok=True)
+        make(tmp_path / name)
+        with pytest.raises(octet.OctetError, match=name):
+            read()
+    for name in (".lock", "learner.lock"):
+        os.mkfifo(tmp_path / name)
+    assert not run.is_live
+
+
 def test_steps_that_raise_are_counted_and_the_last_cause_is_told(tmp_path, capsys, envs_of_the_tests):
     raises = {"env.id": "gym:octet_test_envs:OctetSlips-v0", "env.options": "share=0.1", "actor.report_s": 0.05, "evaluation.episodes": 10}
     run = octet.train(PRESET, tmp_path / "run", {**SHORT, **raises})
