@@ -13,21 +13,23 @@
 #include "cli/cli_json.h"
 #include "cli/cli_options.h"
 #include "cli/run/cli_experiment.h"
+#include "cli/run/cli_trust.h"
 #include "common/oct_file.h"
 #include "net/net_loop.h"
 
-enum { KEY_JSON = 256, KEY_TLS };
+enum { KEY_JSON = 256, KEY_TLS, KEY_TRUST };
 
 typedef struct doctor_options {
     const char *what; // a folder, an experiment or a preset; NULL: the current folder
     const char *tls;
-    bool json;
+    bool json, is_trusted;
 } doctor_options;
 
 static const struct argp_option option_table[] = {
     {"json", KEY_JSON, NULL, 0, "Print the checks as one line of JSON", 0},
     {"tls", KEY_TLS, "FOLDER", 0,
      "Check the certificates in FOLDER (default: $OCTET_TLS, else octet-certs if it exists)", 0},
+    {"trust", KEY_TRUST, NULL, 0, CLI_TRUST_HELP, 0},
     {0},
 };
 
@@ -38,6 +40,9 @@ parse(int key, char *arg, struct argp_state *state)
     switch (key) {
     case KEY_JSON:
         options->json = true;
+        return 0;
+    case KEY_TRUST:
+        options->is_trusted = true;
         return 0;
     case KEY_TLS:
         options->tls = arg;
@@ -83,7 +88,8 @@ cli_doctor_command(int argc, char **argv)
     cli_options_parse(&doctor_argp, argc, argv, &options);
     bool has_folder = options.what != NULL && is_folder(options.what);
     if (options.what != NULL && !has_folder) {
-        experiment = (cli_experiment){.command = "doctor", .file = options.what};
+        experiment = (cli_experiment){
+            .command = "doctor", .file = options.what, .is_trusted = options.is_trusted};
         cli_experiment_load(&config, &experiment);
         doctor.config = &config;
     }

@@ -16,6 +16,7 @@
 #include "cli/plan/cli_plan_print.h"
 #include "cli/plan/cli_plan_trial.h"
 #include "cli/run/cli_settings.h"
+#include "cli/run/cli_trust.h"
 #include "common/oct_cores.h"
 #include "common/oct_file.h"
 #include "common/oct_memory.h"
@@ -26,12 +27,12 @@
 #define SETTLE_S    0.2 // from the first update to the start of the measurement
 #define PATIENCE_S  4.0 // to the first update, beside the length of the measurement
 
-enum { KEY_JSON = 256, KEY_RUN_DIR, KEY_SECONDS };
+enum { KEY_JSON = 256, KEY_RUN_DIR, KEY_SECONDS, KEY_TRUST };
 
 typedef struct plan_options {
     const char *file, *run_dir;
     double seconds;
-    bool json;
+    bool json, is_trusted;
     cli_settings settings;
 } plan_options;
 
@@ -40,6 +41,7 @@ static const struct argp_option option_table[] = {
     {"run-dir", KEY_RUN_DIR, "D", 0,
      "Check the disk that would hold the run folder D (default: the current folder's)", 0},
     {"seconds", KEY_SECONDS, "S", 0, "Measure for S seconds (default: 2)", 0},
+    {"trust", KEY_TRUST, NULL, 0, CLI_TRUST_HELP, 0},
     {0},
 };
 
@@ -54,6 +56,9 @@ parse(int key, char *arg, struct argp_state *state)
         return 0;
     case KEY_JSON:
         options->json = true;
+        return 0;
+    case KEY_TRUST:
+        options->is_trusted = true;
         return 0;
     case KEY_RUN_DIR:
         options->run_dir = arg;
@@ -224,7 +229,8 @@ cli_plan_command(int argc, char **argv)
     experiment = (cli_experiment){.command = "plan",
                                   .file = options.file,
                                   .settings = options.settings.list,
-                                  .setting_count = options.settings.count};
+                                  .setting_count = options.settings.count,
+                                  .is_trusted = options.is_trusted};
     cli_experiment_load(&config, &experiment);
     if (!cli_preflight_passes(&environment, &experiment, &config, layers_ignore)) {
         return CLI_EXIT_USAGE;

@@ -12,6 +12,7 @@
 #include "cli/cli_text.h"
 #include "cli/run/cli_env_file.h"
 #include "cli/run/cli_folder.h"
+#include "cli/run/cli_trust.h"
 #include "common/oct_base.h"
 #include "common/oct_config_text.h"
 #include "common/oct_text.h"
@@ -39,7 +40,8 @@ enum {
     KEY_NAME,
     KEY_RUN_DIR,
     KEY_CERTS,
-    KEY_INSECURE
+    KEY_INSECURE,
+    KEY_TRUST
 };
 
 static const struct argp_option option_table[] = {
@@ -65,6 +67,7 @@ static const struct argp_option option_table[] = {
      1},
     {"insecure", KEY_INSECURE, NULL, 0,
      "Run without TLS: everyone on the network can read the run and take part in it", 1},
+    {"trust", KEY_TRUST, NULL, 0, CLI_TRUST_HELP, 1},
     {0},
 };
 
@@ -125,6 +128,9 @@ parse(int key, char *arg, struct argp_state *state)
         return 0;
     case KEY_CERTS:
         o->certs = arg;
+        return 0;
+    case KEY_TRUST:
+        o->is_trusted = true;
         return 0;
     case KEY_INSECURE:
         o->insecure = true;
@@ -295,7 +301,8 @@ cli_cluster_plan_make(const cli_cluster_options *options)
                                  .file = options->file,
                                  .settings = options->settings,
                                  .setting_count = options->setting_count,
-                                 .has_hosts = true};
+                                 .has_hosts = true,
+                                 .is_trusted = options->is_trusted};
     certs_check(options);
     plan->options = options;
     // What is said here is no part of what the command prints.

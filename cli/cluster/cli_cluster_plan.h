@@ -49,9 +49,10 @@ typedef struct cli_cluster_options {
     const char *run_dir; // as given; NULL: the backend's default
     const char *certs;   // a folder of octet certs; NULL: the backend makes certificates
     bool insecure;       // without TLS: tcp:// and --insecure; never together with certs
+    bool is_trusted;     // --trust (cli_trust.h)
 } cli_cluster_options;
 
-// --set --actors --learners --evaluators --port --name --run-dir --certs --insecure, and FILE.
+// --set --actors --learners --evaluators --port --name --run-dir --certs --insecure --trust, FILE.
 extern const struct argp cli_cluster_argp;
 
 // Base ports, from options->port (5555) on: the learner has two, a replay three

@@ -423,10 +423,10 @@ static void
 check_trust(const cli_experiment *experiment, const oct_config *config, const char *path,
             uid_t owner)
 {
-    bool has_option = experiment->command == NULL || strcmp(experiment->command, "sweep") == 0;
+    bool has_settings = strcmp(command_of(experiment), "doctor") != 0;
     char ways[OCT_CONFIG_TEXT_MAX + 64];
-    (void)snprintf(ways, sizeof(ways), "%s--set env.id=%s", has_option ? "--trust, or " : "",
-                   config->env.id);
+    (void)snprintf(ways, sizeof(ways), "--trust%s%s", has_settings ? ", or --set env.id=" : "",
+                   has_settings ? config->env.id : "");
     if (setting_of(experiment, "env.id") == NULL) {
         cli_trust_require(command_of(experiment), path, owner, config->env.id,
                           experiment->is_trusted, ways);
