@@ -120,8 +120,7 @@ daemon() {
             fail "systemd-run could not start $name"
     else
         # The folder of XDG_RUNTIME_DIR ends with the session.
-        # shellcheck disable=SC2086 # no word where there is none
-        env -u XDG_RUNTIME_DIR $environment setsid sh -c "$launch" sh "$@" </dev/null >/dev/null 2>&1 &
+        env -u XDG_RUNTIME_DIR ${environment:+"$environment"} setsid sh -c "$launch" sh "$@" </dev/null >/dev/null 2>&1 &
     fi
 }
 

@@ -57,6 +57,12 @@ take() {
 
 # In the job's private folder: keys, the experiment, what actors of arrays need to know.
 work=$run/job
+# The run may be another person's: no log is appended through a link, and no pipe is waited for.
+odd=$(find "$run/" -mindepth 1 \( -type l -o -type p \) -print -quit 2>/dev/null)
+if [ -n "$odd" ]; then
+    say "$odd is a link or a pipe, which a run folder may not have; remove it" >&2
+    exit 1
+fi
 mkdir -p "$run/log" && take || exit
 rm -rf "$work"
 mkdir -m 700 "$work" || exit

@@ -50,12 +50,15 @@ stopping=
 started=
 broken= # ended by a daemon that cannot go on
 
+# What a host says may control the terminal.
 say() {
-    printf 'octet cluster ssh: %s\n' "$*"
+    local words="octet cluster ssh: $*"
+    printf '%s\n' "${words//[[:cntrl:]]/?}"
 }
 
 wrong() {
-    printf 'octet cluster ssh: error: %s\n' "$*" >&2
+    local words="octet cluster ssh: error: $*"
+    printf '%s\n' "${words//[[:cntrl:]]/?}" >&2
 }
 
 # quoted WORD...: for a shell on a host, whichever that is.
@@ -355,7 +358,7 @@ follow() {
                     wrong "$1: $name has ended ($(described "$how")); the others continue"
                 fi
                 ;;
-            *) printf '%s\n' "$line" ;;
+            *) printf '%s\n' "${line//[[:cntrl:]]/?}" ;;
             esac
         done < <(echo "$BASHPID" >"$here/ssh.$(number_of "$1")" && become "$1" follow "${until[@]}" 2>/dev/null)
         if [ -e "$here/done" ] || orphaned; then
@@ -441,6 +444,13 @@ quit_if_asked() {
     [ -z "$stopping" ] || finish "$stopping"
 }
 
+# The run may be another person's: no log is appended through a link, and no pipe is waited for.
+odd=$(find "$run_dir/" -mindepth 1 \( -type l ! -name .plan -o -type p \) -print -quit)
+if [ -n "$odd" ]; then
+    wrong "$odd is a link or a pipe, which a run folder may not have; remove it"
+    rm -rf "$here"
+    exit 1
+fi
 # A start that was killed has left its folder here, with private keys.
 earlier=$(readlink "$started_in")
 if [[ $earlier = */octet-ssh-?????? ]] && [ -O "$earlier" ]; then

@@ -461,6 +461,21 @@ def test_a_command_that_is_killed():
         assert code == 1 and "cannot make folder 'run': File exists" in said, (code, said)
 
 
+def test_a_link_in_the_run_folder():
+    """It is refused by name before anything is written through it."""
+    with tempfile.TemporaryDirectory() as name, Hosts(name) as hosts:
+        victim = hosts.folder / "victim"
+        victim.write_text("mine\n", encoding="utf-8")
+        hosts.run.mkdir()
+        (hosts.run / "checkpoint.oct").write_text("saved 1\n", encoding="utf-8")
+        for link in (hosts.run / ".owner", hosts.run / "certs"):
+            link.symlink_to(victim)
+            said, code = hosts.ended(hosts.start("--insecure", "--resume"))
+            assert code == 1 and f"run/{link.name} is a link or a pipe" in said, (code, said)
+            assert victim.read_text(encoding="utf-8") == "mine\n" and not hosts.plans()
+            link.unlink()
+
+
 def test_another_run_of_the_same_name():
     """It is refused, and the first one goes on; so it is where the first one is only left there."""
     with tempfile.TemporaryDirectory() as name, Hosts(name) as hosts:
@@ -607,6 +622,7 @@ if __name__ == "__main__":
     test_a_copy_that_breaks()
     test_a_home_that_hosts_share()
     test_a_command_that_is_killed()
+    test_a_link_in_the_run_folder()
     test_another_run_of_the_same_name()
     test_keys_of_a_command_that_is_killed()
     test_a_learner_that_is_stopped()
