@@ -12,8 +12,10 @@
 #include "cli/cli_env.h"
 #include "cli/cli_inspect.h"
 #include "cli/cli_options.h"
+#include "common/oct_family.h"
 #include "common/oct_log.h"
 #include "common/oct_start.h"
+#include "envs/env_plugin.h"
 #include "proto/wire_speaks.h"
 
 static int completion(int argc, char **argv);
@@ -86,10 +88,25 @@ output_check(int status, void *arg)
     }
 }
 
+// What a plug-in has started ends with the command.
+static void
+family_end(void)
+{
+    oct_family_end(NULL, 0, false);
+}
+
+static void
+family_begin(void)
+{
+    oct_family_adopt();
+    OCT_ASSERT(atexit(family_end) == 0);
+}
+
 int
 main(int argc, char **argv)
 {
     oct_start();
+    env_plugin_before(family_begin);
     oct_log_init("octet", OCT_LOG_WARN);
     OCT_ASSERT(on_exit(output_check, NULL) == 0);
     const char *first = argc < 2 ? "" : argv[1];

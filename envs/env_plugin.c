@@ -4,6 +4,7 @@
 #include <ctype.h>
 #include <dlfcn.h>
 #include <math.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,6 +58,14 @@ table_fault(const octet_env_api *api)
     return NULL;
 }
 
+static void (*_Atomic before)(void);
+
+void
+env_plugin_before(void (*fn)(void))
+{
+    atomic_store(&before, fn);
+}
+
 oct_err
 env_plugin_load(const octet_env_api **out, const char *path, char *reason, size_t reason_size)
 {
@@ -68,6 +77,10 @@ env_plugin_load(const octet_env_api **out, const char *path, char *reason, size_
         snprintf(reason, reason_size, "%s: no such file", path);
         free(file);
         return OCT_ENOTFOUND;
+    }
+    void (*first)(void) = atomic_exchange(&before, NULL);
+    if (first != NULL) {
+        first();
     }
     void *object = dlopen(file, RTLD_NOW | RTLD_LOCAL);
     free(file);

@@ -15,6 +15,9 @@
 // "x.so", "/x", "./x" and "a/b" where that file exists are paths of plug-ins; everything else is a
 // registered id.
 bool env_plugin_is_path(const char *id);
+// fn is called before this process loads its first plug-in, in the thread that loads it. Threads:
+// before others start.
+void env_plugin_before(void (*fn)(void));
 // OCT_ENOTFOUND (no such file), OCT_EINVAL (not a plug-in of this ABI), with one line in reason.
 OCT_CHECKED oct_err env_plugin_load(const octet_env_api **out, const char *path, char *reason,
                                     size_t reason_size);

@@ -541,6 +541,11 @@ class WrongInput(Case):
             self.assertEqual(err, f"octet eval: note: --trust runs the code of {plugin}, although {words}\n")
             end()
 
+    def test_what_a_plug_in_started_ends_with_the_command(self):
+        policy = self.of_environment("atoms_int8.oct", "gym:Shape-v0")
+        self.octet("eval", policy, "--env", str(PLUGINS / "shape.so"), "--options", "obs=6,obs_dtype=3,n=3,spawn_at=1", "--episodes", "1")
+        self.assertEqual(self.alive(), [])
+
     def test_an_experiment_and_a_sweep_of_others_run_no_code(self):
         shape = str(PLUGINS / "shape.so")
         folder = self.home / "of_others"
@@ -553,6 +558,12 @@ class WrongInput(Case):
         self.assertFalse((self.home / "run").exists())
         _, err = self.octet("train", "of_others/plug.yaml", "--run-dir", "run", "--trust", FAKE_LEARNER="finish")
         self.assertIn(f"octet train: note: --trust runs the code of {shape}, although ", err)
+        for command in (["plan"], ["doctor"], ["cluster", "slurm"], ["cluster", "k8s"], ["cluster", "ssh", "--hosts", "a"]):
+            _, err = self.octet(*command, "of_others/plug.yaml", code=1)
+            self.assertIn(f"{why} '{shape}', which is code that does not come with Octet; if it may run here, give --trust", err)
+        for command in (["plan"], ["doctor"], ["cluster", "slurm"]):
+            child = self.start(*command, "of_others/plug.yaml", "--trust")
+            self.assertIn(f"octet {' '.join(command)}: note: --trust runs the code of {shape}", child.communicate(timeout=DEADLINE_S)[1])
         sweep = ["--over", "algo.learning_rate=1e-3,1e-4", "--sweep-dir", "sweep"]
         _, err = self.octet("sweep", "of_others/plug.yaml", *sweep, code=1)
         self.assertIn(why, err)

@@ -13,6 +13,7 @@
  *   exit_at, abort_at    the call of step in which it ends the process; 0: none
  *   segv_at              or writes to an address that is not there
  *   deep_at              or calls itself until its stack is full
+ *   spawn_at             or starts "sleep 1000" and leaves it
  *   claims               0: it has render, but does not claim it
  *   fails                in so many episodes the reward of the second step is NaN
  *   clips                it observes its last action, clipped to so many times its bounds; 0: not
@@ -32,6 +33,7 @@ enum {
     ABORT_AT,
     SEGV_AT,
     DEEP_AT,
+    SPAWN_AT,
     METRICS,
     FAILS,
     TERMINATES,
@@ -42,9 +44,9 @@ enum {
 };
 
 static const char *const names[OPTIONS] = {
-    "obs",     "obs_dtype", "n",         "actions",    "dtype",  "low",     "high",     "bounds",
-    "length",  "limit",     "threshold", "sums",       "claims", "exit_at", "abort_at", "segv_at",
-    "deep_at", "metrics",   "fails",     "terminates", "clips",  "side",    "states"};
+    "obs",     "obs_dtype", "n",         "actions", "dtype",      "low",     "high",     "bounds",
+    "length",  "limit",     "threshold", "sums",    "claims",     "exit_at", "abort_at", "segv_at",
+    "deep_at", "spawn_at",  "metrics",   "fails",   "terminates", "clips",   "side",     "states"};
 
 #define METRICS_MAX 64
 
@@ -273,6 +275,10 @@ step(octet_env_handle *h, octet_env_io *io)
     } else if (h->calls == (uint32_t)h->options[DEEP_AT]) {
         volatile char top = 0;
         h->calls += (uint32_t)deep(&top);
+    }
+    if (h->calls == (uint32_t)h->options[SPAWN_AT] &&
+        system("setsid sleep 1000 </dev/null >/dev/null 2>&1 &") != 0) {
+        return 1;
     }
     for (uint32_t i = 0; h->spec.action.n > 0 && i < h->count; i++) {
         const char *row = (const char *)io->action + (size_t)i * io->action_stride;
