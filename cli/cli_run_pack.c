@@ -62,8 +62,8 @@ static const struct argp pack_argp = {
     .doc =
         "Packs everything that a run has on disk into one file: configuration, checkpoints, "
         "policies, metrics, logs, keys and the experience in its replay, unless replay.path is "
-        "outside the run folder. The run must not be live. octet run unpack restores the folder on "
-        "any host.\v"
+        "outside the run folder. A live run is packed as of its last checkpoint. octet run unpack "
+        "restores the folder on any host.\v"
         "Example:\n"
         "  octet run pack runs/pole --out pole.tar.zst",
 };
@@ -100,6 +100,9 @@ say(const pack_options *options, oct_err err, const char *path, const cli_pack_r
     }
     printf("%s: run %s, %u files, %s (%s packed)\n", path, result->run, (unsigned)result->files,
            cli_text_bytes((double)result->bytes).text, cli_text_bytes((double)result->packed).text);
+    if (result->was_live) {
+        printf("live: packed as of its last checkpoint, with the rows of then and later\n");
+    }
     if (result->left_out > 0) {
         printf("left out: %u links, sockets or devices\n", (unsigned)result->left_out);
     }

@@ -338,7 +338,7 @@ descriptor_open(replay_file *file, int flags, char *reason, size_t reason_size)
                          oct_file_strerror(code));
         return err_of_open(code);
     }
-    oct_lock got = oct_file_lock(file->descriptor, file->is_copy);
+    oct_lock got = file->is_shared ? OCT_LOCK_NONE : oct_file_lock(file->descriptor, file->is_copy);
     if (got == OCT_LOCK_TAKEN) {
         (void)oct_refuse(reason, reason_size, "%s is in use by %s", file->path,
                          file->is_copy
@@ -430,17 +430,17 @@ file_make(const char *path, bool is_copy)
 }
 
 static oct_err
-file_open(replay_file **out, const char *path, bool is_copy, char *reason, size_t reason_size)
+file_open(replay_file **out, replay_file *file, char *reason, size_t reason_size)
 {
-    replay_file *file = file_make(path, is_copy);
     replay_file_header header;
     replay_layout layout;
     oct_err err = descriptor_open(file, 0, reason, reason_size);
     if (err == OCT_OK) {
         err = header_read(file, &header, &layout, reason, reason_size);
     }
-    if (err == OCT_OK && !is_copy && has_holes(file, header.file_bytes)) {
-        err = replay_file_reserve(file->descriptor, path, header.file_bytes, reason, reason_size);
+    if (err == OCT_OK && !file->is_copy && has_holes(file, header.file_bytes)) {
+        err = replay_file_reserve(file->descriptor, file->path, header.file_bytes, reason,
+                                  reason_size);
     }
     if (err == OCT_OK) {
         err = file_map(file, header.file_bytes, reason, reason_size);
@@ -470,13 +470,21 @@ replay_file_is_one(const char *path)
 oct_err
 replay_file_open(replay_file **out, const char *path, char *reason, size_t reason_size)
 {
-    return file_open(out, path, false, reason, reason_size);
+    return file_open(out, file_make(path, false), reason, reason_size);
 }
 
 oct_err
 replay_file_open_copy(replay_file **out, const char *path, char *reason, size_t reason_size)
 {
-    return file_open(out, path, true, reason, reason_size);
+    return file_open(out, file_make(path, true), reason, reason_size);
+}
+
+oct_err
+replay_file_open_shared(replay_file **out, const char *path, char *reason, size_t reason_size)
+{
+    replay_file *file = file_make(path, true);
+    file->is_shared = true;
+    return file_open(out, file, reason, reason_size);
 }
 
 // ---- a new one

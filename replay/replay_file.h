@@ -106,6 +106,7 @@ typedef struct replay_file {
     char *path;
     int descriptor;
     bool is_copy;   // stores in the mapping do not reach the file
+    bool is_shared; // another process uses it meanwhile
     bool is_locked; // false: the file system has no locks
     uint64_t bytes;
     uint8_t *base;
@@ -155,6 +156,9 @@ OCT_CHECKED oct_err replay_file_open(replay_file **out, const char *path, char *
 // lock keeps octet-replay from using it meanwhile; several readers are allowed.
 OCT_CHECKED oct_err replay_file_open_copy(replay_file **out, const char *path, char *reason,
                                           size_t reason_size);
+// The same while octet-replay uses the file: its stores are seen, and nothing is locked.
+OCT_CHECKED oct_err replay_file_open_shared(replay_file **out, const char *path, char *reason,
+                                            size_t reason_size);
 // Returns true if the file holds all stores of its last process, not only what was synced.
 bool replay_file_is_live(const replay_file *file);
 // From now on it holds all stores.

@@ -16,19 +16,26 @@
 #include "cli/pack/cli_pack_manifest.h"
 #include "cli/pack/cli_pack_stream.h"
 #include "common/oct_base.h"
+#include "common/oct_config.h"
 #include "common/oct_file.h"
 #include "common/oct_owner.h"
 #include "common/oct_text.h"
+#include "learner/learner_checkpoints.h"
+#include "replay/replay_backup.h"
 
-#define PIECE_BYTES (128u << 10)
-#define LOCKS_MAX   2
-#define PATH_BYTES  OCT_FILE_PATH_MAX
+#define PIECE_BYTES  (128u << 10)
+#define LOCKS_MAX    2
+#define PATH_BYTES   OCT_FILE_PATH_MAX
+#define TABLE_ENDING ".oct"
+#define SYNC_WAIT_S  60.0 // beside two intervals
 
 typedef struct packing {
     int folder; // descriptors
     int lock[LOCKS_MAX];
     cli_pack_manifest manifest;
     uint32_t left_out;
+    double sync_s;               // of a live run: how long its table may take to be synced
+    char draft[PATH_BYTES + 32]; // of a live run: the copy of its folder; "": none
     char *reason;
     size_t reason_size;
     uint8_t piece[PIECE_BYTES];
@@ -143,21 +150,20 @@ file_lock(packing *p, const char *name, int fd, bool is_shared, bool *is_taken)
                : OCT_OK;
 }
 
-// Those of octet train and octet-learner, for as long as it is packed.
+// Those of octet train and octet-learner, for as long as it is packed. *is_live: one of them has
+// the folder.
 static oct_err
-lock(packing *p, const char *path)
+lock(packing *p, bool *is_live)
 {
     static const char *const names[LOCKS_MAX] = {".lock", "learner.lock"};
-    for (int i = 0; i < LOCKS_MAX; i++) {
+    // Of a run that octet train has, no learner that starts again is to find its lock taken.
+    for (int i = 0; i < LOCKS_MAX && !*is_live; i++) {
         p->lock[i] = oct_file_open_at(p->folder, names[i], O_RDWR, 0, NULL);
         bool is_taken = false;
         if (p->lock[i] >= 0) {
             OCT_TRY(file_lock(p, names[i], p->lock[i], false, &is_taken));
         }
-        if (is_taken) {
-            return REFUSE(p, "the run in '%s' is live (%s is locked); 'octet stop %s' ends it",
-                          path, names[i], cli_text_word(path).text);
-        }
+        *is_live = *is_live || is_taken;
     }
     return OCT_OK;
 }
@@ -304,6 +310,117 @@ pack_write(packing *p, const char *path, cli_pack_result *result)
     return err;
 }
 
+// ---- of a live run: a copy of its folder
+
+// A table that is in use. The copies of turns of a run in lock-step change no more.
+static bool
+is_table(const char *path)
+{
+    size_t length = strlen(path), ending = strlen(TABLE_ENDING);
+    return length > ending && strcmp(path + length - ending, TABLE_ENDING) == 0 &&
+           replay_file_is_one(path);
+}
+
+static oct_err
+plain_copy(packing *p, const char *from, const char *to)
+{
+    struct stat status;
+    int in = oct_file_open(from, O_RDONLY, 0, &status);
+    if (in < 0 && errno == ENOENT) { // replaced, or removed, since it was listed
+        return OCT_OK;
+    }
+    int out =
+        in >= 0 ? oct_file_open(to, O_WRONLY | O_CREAT | O_EXCL, status.st_mode & 0777, NULL) : -1;
+    bool is_copied = out >= 0;
+    ssize_t count = 1;
+    while (is_copied && (count = read(in, p->piece, PIECE_BYTES)) > 0) {
+        is_copied = oct_file_write_all(out, p->piece, (size_t)count) == OCT_OK;
+    }
+    is_copied = is_copied && futimens(out, (const struct timespec[]){{.tv_nsec = UTIME_OMIT},
+                                                                     status.st_mtim}) == 0;
+    int code = errno;
+    if (in >= 0) {
+        (void)close(in);
+    }
+    is_copied = (out < 0 || close(out) == 0) && is_copied && count == 0;
+    return is_copied ? OCT_OK : REFUSE(p, "%s cannot be copied: %s", from, oct_file_strerror(code));
+}
+
+// How long its table may take to sync what it has.
+static oct_err
+sync_limit(packing *p, const char *folder)
+{
+    static oct_config config;
+    char path[PATH_BYTES + 16];
+    (void)snprintf(path, sizeof(path), "%s/config.yaml", folder);
+    oct_config_default(&config);
+    OCT_TRY(oct_config_load(&config, path, p->reason, p->reason_size));
+    if (config.replay.sync == OCT_SYNC_NONE) {
+        return REFUSE(
+            p,
+            "the run in '%s' is live, and replay.sync is none: only a table that is synced "
+            "can be packed meanwhile; 'octet stop %s' ends the run",
+            folder, cli_text_word(folder).text);
+    }
+    p->sync_s = SYNC_WAIT_S + 2 * config.replay.sync_interval_s;
+    return OCT_OK;
+}
+
+static oct_err
+files_copy(packing *p, const char *folder, bool of_tables)
+{
+    char from[2 * PATH_BYTES], to[2 * PATH_BYTES];
+    for (uint32_t i = 0; i < p->manifest.count; i++) {
+        const char *name = p->manifest.file[i].name;
+        (void)snprintf(from, sizeof(from), "%s/%s", folder, name);
+        (void)snprintf(to, sizeof(to), "%s/%s", p->draft, name);
+        if (is_table(from) != of_tables) {
+            continue;
+        }
+        char *slash = strrchr(to, '/');
+        *slash = '\0';
+        oct_err err = oct_file_make_folder(to) == OCT_OK
+                          ? OCT_OK
+                          : REFUSE(p, "cannot make folder '%s': %s", to, oct_file_strerror(errno));
+        *slash = '/';
+        OCT_TRY(err);
+        OCT_TRY(of_tables ? replay_backup(from, to, p->sync_s, p->reason, p->reason_size)
+                          : plain_copy(p, from, to));
+    }
+    return OCT_OK;
+}
+
+// Beside the pack; it is what is packed from here on.
+static oct_err
+live_copy(packing *p, const char *folder, const char *path)
+{
+    (void)snprintf(p->draft, sizeof(p->draft), "%s.live.%ld", path, (long)getpid());
+    if (oct_file_make_one_folder(p->draft) != 0) {
+        int code = errno;
+        p->draft[0] = '\0';
+        return REFUSE(p, "cannot make a folder beside '%s': %s", path, oct_file_strerror(code));
+    }
+    OCT_TRY(sync_limit(p, folder));
+    OCT_TRY(folder_list(p, ""));
+    // The checkpoint before the copies of turns, of which its own is kept, and the tables last:
+    // they have the rows that the checkpoint knows.
+    qsort(p->manifest.file, p->manifest.count, sizeof(p->manifest.file[0]), files_compare);
+    OCT_TRY(files_copy(p, folder, false));
+    if (!learner_checkpoints_any(p->draft)) {
+        return REFUSE(p,
+                      "the run in '%s' is live and has no checkpoint yet; 'octet checkpoint %s' "
+                      "writes one",
+                      folder, cli_text_word(folder).text);
+    }
+    OCT_TRY(files_copy(p, folder, true));
+    (void)close(p->folder);
+    p->folder = oct_file_open_folder(p->draft, false);
+    p->manifest.count = 0;
+    p->left_out = 0;
+    return p->folder >= 0 ? OCT_OK
+                          : REFUSE(p, "cannot enter '%s': %s", p->draft, oct_file_strerror(errno));
+}
+
 // ---- all of it
 
 // The last part of the folder's real path, with - for each character that no name of a pack has: it
@@ -350,7 +467,10 @@ pack_folder(packing *p, const char *folder, const char *out, char *path, size_t 
     if (lstat(path, &status) == 0) {
         return REFUSE(p, "'%s' already exists; name another file with --out", path);
     }
-    OCT_TRY(lock(p, folder));
+    OCT_TRY(lock(p, &result->was_live));
+    if (result->was_live) {
+        OCT_TRY(live_copy(p, folder, path));
+    }
     OCT_TRY(folder_list(p, ""));
     qsort(p->manifest.file, p->manifest.count, sizeof(p->manifest.file[0]), files_compare);
     for (uint32_t i = 0; i < p->manifest.count; i++) {
@@ -385,6 +505,9 @@ cli_pack(const char *folder, const char *out, char *path, size_t path_size, cli_
     }
     if (p->folder >= 0) {
         (void)close(p->folder);
+    }
+    if (p->draft[0] != '\0') {
+        oct_file_remove_tree(p->draft, false);
     }
     free(p);
     return err;

@@ -321,23 +321,48 @@ test_a_folder_of_any_name_is_packed(void **state)
 }
 
 static void
-test_a_live_run_is_refused(void **state)
+test_a_live_run_is_packed_from_a_copy(void **state)
 {
     (void)state;
-    static const char *const held[] = {"run/.lock", "run/learner.lock", "run/replay.oct"};
-    static const char *const words[] = {".lock is locked", "learner.lock is locked",
-                                        "replay.oct is in use by a daemon"};
+    static const char *const held[] = {"run/.lock", "run/learner.lock"};
     for (size_t i = 0; i < OCT_COUNTOF(held); i++) {
         int fd = open(held[i], O_RDWR | O_CLOEXEC);
         assert_int_equal(flock(fd, LOCK_EX | LOCK_NB), 0);
+        put("run/config.yaml", "replay:\n  sync: always\n", 23, 0644);
         assert_true(pack() != OCT_OK);
-        assert_non_null(strstr(reason, words[i]));
+        assert_non_null(
+            strstr(reason, "is live and has no checkpoint yet; 'octet checkpoint run'"));
         assert_int_not_equal(access("p", F_OK), 0);
+        put("run/checkpoint.oct", "whole", 5, 0644);
+        put("run/config.yaml", "replay:\n  sync: none\n", 21, 0644);
+        assert_true(pack() != OCT_OK);
+        assert_non_null(strstr(reason, "replay.sync is none"));
+        put("run/config.yaml", "replay:\n  sync: always\n", 23, 0644);
+        T_OK(pack());
+        assert_true(result.was_live);
+        T_OK(unpack("u"));
+        all_same();
+        same("checkpoint.oct");
+        assert_int_equal(unlink("run/checkpoint.oct"), 0);
+        assert_int_equal(system("rm -r u p && ! ls -d p.*"), 0);
         (void)close(fd);
     }
+}
+
+static void
+test_a_table_that_a_daemon_has_is_refused(void **state)
+{
+    (void)state;
+    int fd = open("run/replay.oct", O_RDWR | O_CLOEXEC);
+    assert_int_equal(flock(fd, LOCK_EX | LOCK_NB), 0);
+    assert_true(pack() != OCT_OK);
+    assert_non_null(strstr(reason, "replay.oct is in use by a daemon"));
+    assert_int_not_equal(access("p", F_OK), 0);
+    (void)close(fd);
     T_OK(pack());
+    assert_false(result.was_live);
     // And nobody begins while it is packed: the locks were taken, and are free again.
-    int fd = open("run/.lock", O_RDWR | O_CLOEXEC);
+    fd = open("run/.lock", O_RDWR | O_CLOEXEC);
     assert_int_equal(flock(fd, LOCK_EX | LOCK_NB), 0);
     (void)close(fd);
 }
@@ -576,7 +601,8 @@ main(void)
         TEST(test_the_folder_is_named_in_any_way_but_as_the_current_one),
         TEST(test_folders_above_are_made_and_taken_back),
         TEST(test_a_folder_of_any_name_is_packed),
-        TEST(test_a_live_run_is_refused),
+        TEST(test_a_live_run_is_packed_from_a_copy),
+        TEST(test_a_table_that_a_daemon_has_is_refused),
         TEST(test_a_file_system_without_locks_is_no_hindrance),
         TEST(test_what_is_no_run_or_has_bad_names_is_refused),
         TEST(test_any_change_is_found),

@@ -4,11 +4,12 @@
 usage: e2e_pack.py OCTET TEST
 """
 
+import json
 import re
 import sys
 
-from e2e import ENDLESS, interrupt, octet, replay_log, resume, scratch, summary, train, wait_for_updates
-from daemons import run_named
+from e2e import ENDLESS, column, interrupt, logged, octet, octet_says, printed, replay_log, resume, scratch, summary, train, wait_for_updates
+from daemons import run_named, wait_for
 
 
 def files(run):
@@ -22,8 +23,6 @@ def test_a_packed_run_goes_on_elsewhere():
         run, away = folder / "run", folder / "elsewhere/moved"
         process = train(run, "--set", "replay.capacity=1000000", *ENDLESS)
         wait_for_updates(run, 200)
-        live = octet("run", "pack", run, "--out", folder / "p")
-        assert live.returncode == 1 and "is live" in live.stderr and "octet stop" in live.stderr, live
         interrupt(process, run)
         before, packed = summary(run), files(run)
         assert {"config.yaml", "checkpoint.oct", "replay.oct", "token.key", "policy_versions", "metrics.csv"} <= set(packed)
@@ -44,6 +43,30 @@ def test_a_packed_run_goes_on_elsewhere():
         stopped, found = replay_log(run, "REPLAY-STOP")[-1], replay_log(away, "REPLAY-FOUND")[-1]
         assert (found["windows"], found["rows"]) == (stopped["size"], stopped["rows"]), (stopped, found)
         assert int(found["rows"]) > 0 and found["rows_cut"] == "0", found
+
+
+def test_a_live_run_is_packed_at_a_consistent_point():
+    """Its last checkpoint with the rows that this knows, while replay takes others; the run goes on."""
+    with scratch() as folder:
+        run, away = folder / "run", folder / "moved"
+        process = train(run, "--set", "replay.capacity=1000000", *ENDLESS)
+        wait_for_updates(run, 200)
+        saved = re.search(r"(\d+) updates, (\d+) environment steps", octet_says("checkpoint", run))
+        said = octet_says("run", "pack", run, "--out", folder / "p")
+        assert "live: packed as of its last checkpoint" in said and "left out" not in said, said
+        assert process.poll() is None and not list(folder.glob("p.*")), list(folder.iterdir())
+        octet_says("run", "unpack", folder / "p", "--run-dir", away)
+        check = json.loads(octet("run", "check", away, "--json").stdout)
+        levels = {item["name"]: item for item in check["items"]}
+        assert check["resumable"] and levels["replay"]["state"] == levels["checkpoint"]["state"] == "ok", check
+        interrupt(process, run)
+        process = resume(away)
+        wait_for("its rows and its steps", lambda: logged(away, "REPLAY-FOUND") and "resuming from" in printed(away))
+        wait_for_updates(away, column(away, "updates"))
+        text = interrupt(process, away)
+        assert re.search(r"resuming from \S+, of (\d+) updates and (\d+) environment steps", text).groups() == saved.groups(), text
+        found = replay_log(away, "REPLAY-FOUND")[-1]
+        assert int(found["rows"]) >= int(saved[2]) and found["rows_cut"] == "0", (found, saved)
 
 
 if __name__ == "__main__":
