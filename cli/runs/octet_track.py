@@ -358,6 +358,7 @@ def follow(folder, sender, stop):
 
 
 def track(folder, kind, project, name, place, every, stop):
+    os.environ["PYTHONSAFEPATH"] = "1"  # what a tracker starts imports nothing from the current folder either
     config = config_of(folder)
     note = Note(folder, kind)
     if note.content.get("ended") and not is_live(folder):

@@ -87,6 +87,14 @@ class BusySend(Fake):
             busy(BusySend.signals[1:])
 
 
+class Starts(Fake):
+    """Starts a Python in the current folder, as wandb and trackio do."""
+
+    def __init__(self, *arguments):
+        super().__init__(*arguments)
+        Starts.code = subprocess.run([sys.executable, "-m", "of_this_folder"], capture_output=True, check=False).returncode
+
+
 def run_folder(home, rows, summary=SUMMARY, more=""):
     run = pathlib.Path(home) / "run"
     run.mkdir(exist_ok=True)
@@ -120,6 +128,17 @@ def check_rows_configuration_and_result(home):
     assert (project, name, again) == ("CartPole-v1", "run", None)
     assert config == {"run.seed": "3", "env.id": "CartPole-v1", "network.hidden": "[32, 32]"}, config
     assert Fake.ended == [({"final.return": 490.5, "final.env_steps": 500.0}, False, 1003.0)], Fake.ended
+
+
+def check_what_a_tracker_starts_imports_nothing_from_the_current_folder(home):
+    run, before = run_folder(home, [row(1)]).resolve(), os.getcwd()
+    (pathlib.Path(home) / "of_this_folder.py").touch()
+    os.chdir(home)
+    try:
+        track(run, kind=Starts)
+    finally:
+        os.chdir(before)
+    assert Starts.code != 0 or sys.version_info < (3, 11)
 
 
 def check_thinned_rows_keep_the_newest_of_each_number(home):
