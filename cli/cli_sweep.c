@@ -297,7 +297,7 @@ warn_idle(const cli_sweep_plan *plan, const oct_config *config, oct_text *said)
 // An environment that was opened, for all trials that have it.
 typedef struct opened {
     struct opened *next;
-    char id[OCT_CONFIG_TEXT_MAX], options[OCT_CONFIG_TEXT_MAX], mjcf_dir[OCT_CONFIG_TEXT_MAX];
+    char id[OCT_CONFIG_TEXT_MAX], options[OCT_CONFIG_OPTIONS_MAX], mjcf_dir[OCT_CONFIG_TEXT_MAX];
     cli_environment environment;
 } opened;
 

@@ -22,18 +22,14 @@ oct_action_repeat_read(const char *value)
 uint32_t
 oct_action_repeat_of(const char *options)
 {
-    static const char key[] = OCT_ACTION_REPEAT_KEY "=";
-    for (const char *at = options; *at != '\0';) {
-        const char *end = oct_option_end(at);
-        size_t length = end != NULL ? (size_t)(end - at) : strlen(at);
-        if (strncmp(at, key, sizeof(key) - 1) == 0) {
-            char value[16];
-            (void)snprintf(value, sizeof(value), "%.*s", (int)(length - (sizeof(key) - 1)),
-                           at + sizeof(key) - 1);
-            return length - (sizeof(key) - 1) < sizeof(value) ? oct_action_repeat_read(value) : 0;
-        }
-        at += length;
-        at += *at == ',';
+    char value[16];
+    const char *found = oct_option_find(options, OCT_ACTION_REPEAT_KEY);
+    if (found == NULL) {
+        return 1;
     }
-    return 1;
+    const char *end = oct_option_end(found), *begin = found + strcspn(found, "=,");
+    begin += *begin == '=';
+    int length = (int)(end != NULL ? (size_t)(end - begin) : strlen(begin));
+    (void)snprintf(value, sizeof(value), "%.*s", length, begin);
+    return (size_t)length < sizeof(value) ? oct_action_repeat_read(value) : 0;
 }

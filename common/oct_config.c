@@ -3,7 +3,6 @@
 #include "common/oct_config_text.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +12,7 @@
 #include "common/oct_config_synonyms.h"
 #include "common/oct_config_yaml.h"
 #include "common/oct_file.h"
+#include "common/oct_option.h"
 #include "common/oct_text.h"
 
 #define BYTE_ORDER_MARK "\xEF\xBB\xBF" // UTF-8
@@ -31,7 +31,8 @@ typedef struct parse {
     const char *name;
     const char *text;
     size_t length;
-    bool has_lines; // false: --set, whose messages give no line and column
+    bool has_lines;     // false: --set, whose messages give no line and column
+    const char *option; // --set env.options.OPTION; NULL: of a whole key
     yaml_parser_t parser;
     yaml_event_t event;
     oct_text message;
@@ -204,6 +205,152 @@ parse_list(parse *p, const oct_config_key *key, const char *name)
     }
 }
 
+// The name that the current event gives to a key or section, fit for messages; false: it is none.
+static bool
+parse_name(parse *p, char out[OCT_CONFIG_NAME_MAX])
+{
+    if (!is_supported(p)) {
+        return false;
+    }
+    if (p->event.type != YAML_SCALAR_EVENT || p->event.data.scalar.length == 0) {
+        parse_error(p, &p->event.start_mark, "a name is expected here");
+        return false;
+    }
+    oct_config_scalar scalar = event_scalar(&p->event);
+    (void)oct_text_quote(out, OCT_CONFIG_NAME_MAX, scalar.text, scalar.length);
+    return true;
+}
+
+// ---- options of an environment
+
+#define OPTIONS_SECTION "env"
+#define OPTIONS_NAME    "options"
+
+static bool
+is_options(const oct_config_key *key)
+{
+    return key == oct_config_key_find(OPTIONS_SECTION, OPTIONS_NAME);
+}
+
+// Adds the value that begins with the current event as JSON.
+static void
+parse_json(parse *p, oct_text *text, uint32_t depth)
+{
+    bool is_list = p->event.type == YAML_SEQUENCE_START_EVENT;
+    yaml_event_type_t end = is_list ? YAML_SEQUENCE_END_EVENT : YAML_MAPPING_END_EVENT;
+    oct_config_scalar scalar;
+    if (!is_supported(p)) {
+        skip(p);
+        return;
+    }
+    if (p->event.type == YAML_SCALAR_EVENT) {
+        scalar = event_scalar(&p->event);
+        oct_config_json_add(text, &scalar);
+        return;
+    }
+    if (depth == DEPTH_MAX) {
+        parse_error(p, &p->event.start_mark, "nested deeper than %d levels", DEPTH_MAX);
+        p->stop = true;
+    }
+    oct_text_add(text, is_list ? "[" : "{");
+    for (bool is_first = true; next(p) && p->event.type != end; is_first = false) {
+        oct_text_add(text, is_first ? "" : ", ");
+        if (!is_list && (!is_supported(p) || p->event.type != YAML_SCALAR_EVENT)) {
+            parse_error(p, &p->event.start_mark, "a name is expected here");
+            p->stop = true;
+            return;
+        }
+        if (!is_list) {
+            scalar = event_scalar(&p->event);
+            oct_config_json_add_text(text, &scalar);
+            oct_text_add(text, ": ");
+        }
+        if (is_list || next(p)) {
+            parse_json(p, text, depth + 1);
+        }
+    }
+    oct_text_add(text, is_list ? "]" : "}");
+}
+
+// Adds the option whose value begins with the current event.
+static void
+parse_option(parse *p, oct_text *text, const char *option)
+{
+    oct_text_add(text, "%s%s", text->used > 0 ? "," : "", option);
+    if (p->event.type != YAML_SCALAR_EVENT) {
+        oct_text_add(text, ":=");
+        parse_json(p, text, 1);
+    } else if (is_supported(p)) {
+        oct_config_scalar scalar = event_scalar(&p->event);
+        oct_config_option_add(text, &scalar);
+    }
+}
+
+#define OPTION_BYTES (OCT_CONFIG_NAME_MAX - sizeof("env.options."))
+#define OPTION_NAMES "a name of 1 to %zu bytes without = , : . and quotes"
+
+static bool
+is_option_name(const char *name)
+{
+    size_t length = strlen(name);
+    return length > 0 && length <= OPTION_BYTES && strpbrk(name, "=,:.\"'") == NULL;
+}
+
+// The name of an option, which the current event gives; false: it is none, or comes again.
+static bool
+parse_option_name(parse *p, const oct_text *text, char out[OCT_CONFIG_NAME_MAX])
+{
+    const yaml_mark_t mark = p->event.start_mark;
+    if (!parse_name(p, out)) {
+        return false;
+    }
+    if (strlen(out) != p->event.data.scalar.length || !is_option_name(out)) {
+        parse_error(p, &mark, "env.options: %s is not " OPTION_NAMES, out, OPTION_BYTES);
+        return false;
+    }
+    if (oct_option_find(text->out, out) != NULL) {
+        parse_error(p, &mark, "env.options: %s is given twice", out);
+        return false;
+    }
+    return true;
+}
+
+// A section of options, or the value of one, which begins with the current event, in the form of
+// oct_option.h.
+static void
+parse_options(parse *p, const oct_config_key *key)
+{
+    char options[OCT_CONFIG_OPTIONS_MAX], name[OCT_CONFIG_NAME_MAX], reason[REASON_MAX];
+    const yaml_mark_t mark = p->event.start_mark;
+    oct_text text;
+    oct_text_init(&text, options, sizeof(options));
+    if (p->option != NULL) {
+        oct_option_add_others(&text, p->config->env.options, p->option);
+        parse_option(p, &text, p->option);
+    }
+    while (p->option == NULL && next(p) && p->event.type != YAML_MAPPING_END_EVENT) {
+        bool is_name = parse_option_name(p, &text, name);
+        if (!is_name) {
+            skip(p);
+        }
+        if (next(p) && is_name) {
+            parse_option(p, &text, name);
+        } else if (!p->stop) {
+            skip(p);
+        }
+    }
+    const oct_config_scalar all = {.text = options, .length = text.used, .quoted = true};
+    if (text.truncated) {
+        parse_error(p, &mark, "env.options: the options have more than %zu bytes as text",
+                    sizeof(options) - 1);
+    } else if (!p->stop &&
+               oct_config_value_set(p->config, key, &all, reason, sizeof(reason)) != OCT_OK) {
+        parse_refused(p, &mark, "env.options", reason);
+    }
+}
+
+// ---- keys
+
 static void
 given(parse *p, const oct_config_key *key)
 {
@@ -244,6 +391,9 @@ parse_value(parse *p, const oct_config_key *key)
     given(p, key);
     if (!is_supported(p)) {
         skip(p);
+    } else if (is_options(key) &&
+               (p->option != NULL || p->event.type == YAML_MAPPING_START_EVENT)) {
+        parse_options(p, key);
     } else if (p->event.type == YAML_SCALAR_EVENT) {
         oct_config_scalar scalar = event_scalar(&p->event);
         const oct_config_synonym *synonym =
@@ -266,22 +416,6 @@ parse_value(parse *p, const oct_config_key *key)
                     is_ints ? "" : "; allowed ", is_ints ? "" : oct_config_allowed(key, allowed));
         skip(p);
     }
-}
-
-// The name that the current event gives to a key or section, fit for messages; false: it is none.
-static bool
-parse_name(parse *p, char out[OCT_CONFIG_NAME_MAX])
-{
-    if (!is_supported(p)) {
-        return false;
-    }
-    if (p->event.type != YAML_SCALAR_EVENT || p->event.data.scalar.length == 0) {
-        parse_error(p, &p->event.start_mark, "a name is expected here");
-        return false;
-    }
-    oct_config_scalar scalar = event_scalar(&p->event);
-    (void)oct_text_quote(out, OCT_CONFIG_NAME_MAX, scalar.text, scalar.length);
-    return true;
 }
 
 static void
@@ -484,12 +618,13 @@ refuse_comment(parse *p, const oct_config_key *key, const char *text, size_t len
 }
 
 // lines, unless NULL, gets the line of each key of the table, 0 where the text does not set it.
+// option: of parse.
 static oct_err
-parse_text(oct_config *out, const oct_config_key *key, const char *name, const char *text,
-           size_t length, size_t *lines, char *message, size_t message_size)
+parse_text(oct_config *out, const oct_config_key *key, const char *option, const char *name,
+           const char *text, size_t length, size_t *lines, char *message, size_t message_size)
 {
     oct_config copy = *out;
-    parse p = {.config = &copy, .name = name, .has_lines = key == NULL};
+    parse p = {.config = &copy, .name = name, .has_lines = key == NULL, .option = option};
     oct_text_init(&p.message, message, message_size);
     if (length > FILE_BYTES_MAX) {
         oct_text_add(&p.message, "%s: error: larger than %u bytes: not an experiment file\n", name,
@@ -524,7 +659,7 @@ oct_err
 oct_config_parse(oct_config *out, const char *name, const char *text, size_t length, char *message,
                  size_t message_size)
 {
-    return parse_text(out, NULL, name, text, length, NULL, message, message_size);
+    return parse_text(out, NULL, NULL, name, text, length, NULL, message, message_size);
 }
 
 // Takes what was read, if err says that it was.
@@ -576,7 +711,7 @@ oct_config_line(const char *path, const char *name)
         return 0;
     }
     oct_config_default(&config);
-    oct_err err = parse_text(&config, NULL, path, (const char *)bytes, length, lines, message,
+    oct_err err = parse_text(&config, NULL, NULL, path, (const char *)bytes, length, lines, message,
                              sizeof(message));
     free(bytes);
     for (size_t i = 0; err == OCT_OK && i < oct_config_key_count; i++) {
@@ -594,7 +729,8 @@ set(oct_config *out, const char *place, const char *assignment, char *message, s
 {
     char quoted[QUOTED_BYTES], name[OCT_CONFIG_NAME_MAX], full[OCT_CONFIG_NAME_MAX];
     char hint[REASON_MAX], where[QUOTED_BYTES + 8];
-    const char *equals = strchr(assignment, '=');
+    static const char options[] = OPTIONS_SECTION "." OPTIONS_NAME ".";
+    const char *equals = strchr(assignment, '='), *option = NULL;
     (void)oct_text_quote(quoted, sizeof(quoted), assignment, strlen(assignment));
     (void)snprintf(where, sizeof(where), "%s%s", place, quoted);
     if (equals == NULL) {
@@ -608,7 +744,16 @@ set(oct_config *out, const char *place, const char *assignment, char *message, s
     const oct_config_key *key = NULL;
     if (dot != NULL) {
         *dot = 0;
-        key = oct_config_key_find(name, dot + 1);
+        option = strncmp(full, options, strlen(options)) == 0 ? full + strlen(options) : NULL;
+        key = oct_config_key_find(name, option != NULL ? OPTIONS_NAME : dot + 1);
+    }
+    if (option != NULL &&
+        ((size_t)(equals - assignment) != strlen(full) || !is_option_name(option))) {
+        (void)snprintf(message, message_size,
+                       "%s: error: env.options: %s is not " OPTION_NAMES
+                       "; write deeper values as env.options.NAME={NAME: VALUE}\n",
+                       where, option, OPTION_BYTES);
+        return OCT_EINVAL;
     }
     if (dot == NULL && oct_config_section_exists(full)) {
         (void)snprintf(message, message_size, "%s: error: %s is a section%s\n", where, full,
@@ -622,7 +767,8 @@ set(oct_config *out, const char *place, const char *assignment, char *message, s
                                           sizeof(hint)));
         return OCT_EINVAL;
     }
-    return parse_text(out, key, where, equals + 1, strlen(equals + 1), NULL, message, message_size);
+    const char *value = option != NULL && equals[1] == '\0' ? "''" : equals + 1;
+    return parse_text(out, key, option, where, value, strlen(value), NULL, message, message_size);
 }
 
 oct_err
@@ -635,31 +781,4 @@ oct_err
 oct_config_assign(oct_config *out, const char *assignment, char *message, size_t message_size)
 {
     return set(out, "", assignment, message, message_size);
-}
-
-static oct_config defaults;
-static pthread_once_t defaults_once = PTHREAD_ONCE_INIT;
-
-static void
-defaults_make(void)
-{
-    for (size_t i = 0; i < oct_config_key_count; i++) {
-        const oct_config_key *key = &oct_config_keys[i];
-        char message[REASON_MAX], assignment[OCT_CONFIG_VALUE_MAX];
-        if (key->preset != NULL) {
-            (void)snprintf(assignment, sizeof(assignment), "%s.%s=%s", key->section, key->name,
-                           key->preset);
-            // The table's own defaults obey the table's bounds.
-            OCT_ASSERT(oct_config_set(&defaults, assignment, message, sizeof(message)) == OCT_OK);
-        }
-    }
-    memset(defaults.is_given, 0, sizeof(defaults.is_given));
-}
-
-void
-oct_config_default(oct_config *out)
-{
-    // Each default is text, which is read as a user's is: once, for every configuration begins so.
-    OCT_ASSERT(pthread_once(&defaults_once, defaults_make) == 0);
-    memcpy(out, &defaults, sizeof(*out));
 }

@@ -15,15 +15,18 @@
 //
 // Threads: any for reading. Owns: plain value.
 
-#define OCT_CONFIG_TEXT_MAX   256
-#define OCT_CONFIG_LIST_MAX   1024 // of addresses
-#define OCT_SHARDS_MAX        16
-#define OCT_CONFIG_INTS_MAX   15
-#define OCT_CONFIG_KEYS_MAX   168
-#define OCT_NOISY_SAMPLES_MAX 64
-#define OCT_TURN_ACTORS_MAX   256      // of actor.count: lock-step has so many in a turn
-#define OCT_CONFIG_SAMPLE_MAX 1048576u // transitions in one answer of replay
-#define OCT_CONFIG_BATCH_MAX  65536u   // rows in one message of an actor
+#define OCT_CONFIG_TEXT_MAX 256
+#define OCT_CONFIG_LIST_MAX 1024 // of addresses
+// Of env.options: twice as much, where each byte is escaped, goes into a message with all other
+// keys.
+#define OCT_CONFIG_OPTIONS_MAX 16384
+#define OCT_SHARDS_MAX         16
+#define OCT_CONFIG_INTS_MAX    15
+#define OCT_CONFIG_KEYS_MAX    168
+#define OCT_NOISY_SAMPLES_MAX  64
+#define OCT_TURN_ACTORS_MAX    256      // of actor.count: lock-step has so many in a turn
+#define OCT_CONFIG_SAMPLE_MAX  1048576u // transitions in one answer of replay
+#define OCT_CONFIG_BATCH_MAX   65536u   // rows in one message of an actor
 
 typedef struct oct_config_ints {
     uint32_t count;
@@ -44,9 +47,9 @@ typedef struct oct_config {
         uint64_t hash_updates;
     } run;
     struct {
-        char id[OCT_CONFIG_TEXT_MAX];       // "CartPole-v1", or the path of a plug-in (.so)
-        char options[OCT_CONFIG_TEXT_MAX];  // "key=value,key=value" for the environment
-        char mjcf_dir[OCT_CONFIG_TEXT_MAX]; // "": Octet's own models
+        char id[OCT_CONFIG_TEXT_MAX];         // "CartPole-v1", or the path of a plug-in (.so)
+        char options[OCT_CONFIG_OPTIONS_MAX]; // for the environment, as oct_option.h says
+        char mjcf_dir[OCT_CONFIG_TEXT_MAX];   // "": Octet's own models
     } env;
     struct {
         oct_config_ints hidden;

@@ -1,10 +1,12 @@
 // Comparing two experiments key by key, and finding the key that a message is about.
 
 #include <ctype.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "common/oct_config_table.h"
 #include "common/oct_config_text.h"
+#include "common/oct_option.h"
 
 bool
 oct_config_next_change(oct_config_change *out, const oct_config *before, const oct_config *now,
@@ -47,9 +49,16 @@ oct_config_key_is_number(const char *name, bool *is_whole)
 bool
 oct_config_key_print(const oct_config *config, const char *name, char out[OCT_CONFIG_VALUE_MAX])
 {
+    static const char options[] = "env.options.";
     const oct_config_key *key = key_of(name);
     if (key != NULL) {
         (void)oct_config_value_print(config, key, out);
+    } else if (strncmp(name, options, strlen(options)) == 0) {
+        const char *option = oct_option_find(config->env.options, name + strlen(options));
+        const char *end = option != NULL ? oct_option_end(option) : NULL;
+        (void)snprintf(out, OCT_CONFIG_VALUE_MAX, "%.*s", end != NULL ? (int)(end - option) : 0,
+                       option != NULL ? option : "");
+        return true;
     }
     return key != NULL;
 }

@@ -18,7 +18,7 @@ options_are_pairs(const char *options)
 {
     while (*options != 0) {
         size_t name = strcspn(options, "=,");
-        if (name == 0 || options[name] != '=') {
+        if (oct_option_key(options) == 0 || options[name] != '=') {
             return false;
         }
         options = oct_option_end(options);

@@ -1,5 +1,6 @@
-// Defaults that follow the algorithm: where one that suits the others would be refused with it, or
-// would have it learn from steps of old policies.
+// Defaults, also those that follow the algorithm: where one that suits the others would be refused
+// with it, or would have it learn from steps of old policies.
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -147,4 +148,33 @@ oct_config_unset_defaults(oct_config *config)
             config->is_given[key - oct_config_keys] = false;
         }
     }
+}
+
+// ---- all of them
+
+static oct_config defaults;
+static pthread_once_t defaults_once = PTHREAD_ONCE_INIT;
+
+static void
+defaults_make(void)
+{
+    for (size_t i = 0; i < oct_config_key_count; i++) {
+        const oct_config_key *key = &oct_config_keys[i];
+        char message[1024], assignment[OCT_CONFIG_VALUE_MAX];
+        if (key->preset != NULL) {
+            (void)snprintf(assignment, sizeof(assignment), "%s.%s=%s", key->section, key->name,
+                           key->preset);
+            // The table's own defaults obey the table's bounds.
+            OCT_ASSERT(oct_config_set(&defaults, assignment, message, sizeof(message)) == OCT_OK);
+        }
+    }
+    memset(defaults.is_given, 0, sizeof(defaults.is_given));
+}
+
+void
+oct_config_default(oct_config *out)
+{
+    // Each default is text, which is read as a user's is: once, for every configuration begins so.
+    OCT_ASSERT(pthread_once(&defaults_once, defaults_make) == 0);
+    memcpy(out, &defaults, sizeof(*out));
 }

@@ -84,8 +84,8 @@ const oct_config_key oct_config_keys[] = {
 
     TEXT(env, id, NULL, "environment: an ID such as CartPole-v1, or the path of a plug-in (.so)"),
     TEXT(env, options, "",
-         "options of the environment: key=value,key=value; every environment takes "
-         "action_repeat=K, which repeats each action for K steps"),
+         "options of the environment: a section of them, or key=value,key=value; every environment "
+         "takes action_repeat=K, which repeats each action for K steps"),
     TEXT(env, mjcf_dir, "",
          "dmc: environments except the swimmers: folder with dm_control's own model files; empty: "
          "Octet's models"),

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "common/oct_config_text.h"
+#include "common/oct_text.h"
 
 // The one table of all keys, private to oct_config*.c. Files, --set, printing, help and the
 // documentation are loops over it; a new key is a field in oct_config.h and a row here.
@@ -61,6 +62,15 @@ typedef struct oct_config_scalar {
     size_t length;
     bool quoted;
 } oct_config_scalar;
+
+// Digits, with '_' between them if one likes, and at most one '.' and exponent: what YAML and C
+// both call a number. Copies it without '_' to out. False: it is none, or too long for out.
+bool oct_config_number_copy(char *out, size_t size, const oct_config_scalar *value);
+// What a scalar of YAML's core schema is as JSON: a number, true, false, null or a text.
+void oct_config_json_add(oct_text *text, const oct_config_scalar *value);
+void oct_config_json_add_text(oct_text *text, const oct_config_scalar *value);
+// The scalar as "=value" or ":=value" of oct_option.h, whichever reads as the same for Gymnasium.
+void oct_config_option_add(oct_text *text, const oct_config_scalar *value);
 
 // Checks text against key and stores it in config. On OCT_EINVAL reason says what is wrong and what
 // is allowed ("0 is out of range, allowed 1 .. 65536"); nothing was changed.

@@ -18,7 +18,7 @@ char *oct_config_print_base(const oct_config *config);
 // How two experiments differ, key by key in the table's order: the next difference at or after *at
 // (0 at first), which moves on. False: there is none. Values are as in YAML.
 #define OCT_CONFIG_NAME_MAX  64
-#define OCT_CONFIG_VALUE_MAX (2 * OCT_CONFIG_LIST_MAX + 16)
+#define OCT_CONFIG_VALUE_MAX (2 * OCT_CONFIG_OPTIONS_MAX + 16)
 typedef struct oct_config_change {
     char name[OCT_CONFIG_NAME_MAX]; // "learner.batch_size"
     char before[OCT_CONFIG_VALUE_MAX];
@@ -31,7 +31,8 @@ bool oct_config_next_change(oct_config_change *out, const oct_config *before, co
 size_t oct_config_line(const char *path, const char *name);
 // Whether a key ("learner.batch_size") holds a number, and a whole one. False too: no such key.
 bool oct_config_key_is_number(const char *name, bool *is_whole);
-// The value of a key ("learner.batch_size"), as in YAML. False: there is no such key.
+// The value of a key ("learner.batch_size"), as in YAML; of an option ("env.options.NAME") as in
+// oct_option.h, "" where it is not set. False: there is no such key.
 bool oct_config_key_print(const oct_config *config, const char *name,
                           char out[OCT_CONFIG_VALUE_MAX]);
 // The key that Stable-Baselines3, CleanRL, Acme, RLlib or Tianshou call name: "algo.discount" for

@@ -20,10 +20,8 @@
 #define FIELD_CONST(config, key, type)                                                             \
     ((const type *)(const void *)((const char *)(config) + (key)->offset))
 
-// Digits, with '_' between them if one likes, and at most one '.' and exponent: what YAML and C
-// both call a number. Copied without '_' to out.
-static bool
-number_copy(char *out, size_t size, const oct_config_scalar *value)
+bool
+oct_config_number_copy(char *out, size_t size, const oct_config_scalar *value)
 {
     size_t used = 0;
     bool digit = false, point = false, exponent = false;
@@ -59,7 +57,7 @@ parse_whole(uint64_t *out, const oct_config_key *key, const oct_config_scalar *v
     char digits[64], quoted[QUOTED_BYTES], allowed[OCT_CONFIG_VALUE_MAX];
     (void)oct_text_quote(quoted, sizeof(quoted), value->text, value->length);
     (void)snprintf(allowed, sizeof(allowed), "%.0f .. %.0f", key->min, key->max);
-    if (value->quoted || !number_copy(digits, sizeof(digits), value)) {
+    if (value->quoted || !oct_config_number_copy(digits, sizeof(digits), value)) {
         return oct_refuse(reason, reason_size, "%s%s%s is not a whole number, allowed %s",
                           value->quoted ? "\"" : "", quoted, value->quoted ? "\"" : "", allowed);
     }
@@ -93,7 +91,7 @@ set_f64(oct_config *config, const oct_config_key *key, const oct_config_scalar *
     bool none = key->none != NULL && !value->quoted && is_word(value, key->none);
     double number = NAN;
     if (!none) {
-        if (value->quoted || !number_copy(digits, sizeof(digits), value)) {
+        if (value->quoted || !oct_config_number_copy(digits, sizeof(digits), value)) {
             return oct_refuse(reason, reason_size, "%s%s%s is not a number, allowed %s",
                               value->quoted ? "\"" : "", quoted, value->quoted ? "\"" : "",
                               allowed);

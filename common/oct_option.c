@@ -51,3 +51,47 @@ oct_option_end(const char *text)
     }
     return at != NULL ? at + strcspn(at, ",") : NULL;
 }
+
+size_t
+oct_option_key(const char *text)
+{
+    size_t length = strcspn(text, "=,");
+    return length - (length > 0 && text[length] == '=' && text[length - 1] == ':');
+}
+
+static bool
+has_key(const char *text, const char *key)
+{
+    return oct_option_key(text) == strlen(key) && memcmp(text, key, strlen(key)) == 0;
+}
+
+// Behind the option, and what follows it; the end of the text where it is not closed.
+static const char *
+option_next(const char *text, size_t *length)
+{
+    const char *end = oct_option_end(text);
+    *length = end != NULL ? (size_t)(end - text) : strlen(text);
+    return text + *length + (text[*length] == ',');
+}
+
+const char *
+oct_option_find(const char *options, const char *key)
+{
+    size_t length;
+    while (*options != '\0' && !has_key(options, key)) {
+        options = option_next(options, &length);
+    }
+    return *options != '\0' ? options : NULL;
+}
+
+void
+oct_option_add_others(oct_text *text, const char *options, const char *key)
+{
+    for (size_t length; *options != '\0';) {
+        const char *next = option_next(options, &length);
+        if (!has_key(options, key)) {
+            oct_text_add(text, "%s%.*s", text->used > 0 ? "," : "", (int)length, options);
+        }
+        options = next;
+    }
+}

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -183,14 +184,16 @@ rule_runs(env_check *check)
 static env_check_verdict
 rule_options(env_check *check)
 {
-    char options[512];
-    const char *given = check->request->options;
-    snprintf(options, sizeof(options), "%s%sno_such_option=1", given != NULL ? given : "",
-             given != NULL && given[0] != '\0' ? "," : "");
+    static const char unknown[] = "no_such_option=1";
+    const char *given = check->request->options != NULL ? check->request->options : "";
+    size_t size = strlen(given) + sizeof(unknown) + 1;
+    char *options = oct_alloc(size), reason[256];
+    (void)snprintf(options, size, "%s%s%s", given, given[0] != '\0' ? "," : "", unknown);
     env_request request = {.id = check->request->id, .options = options, .count = 1};
     env_instance instance;
-    char reason[256];
-    if (env_instance_init(&instance, &request, reason, sizeof(reason)) == OCT_OK) {
+    oct_err err = env_instance_init(&instance, &request, reason, sizeof(reason));
+    free(options);
+    if (err == OCT_OK) {
         env_instance_fini(&instance);
         if (env_is_code(check->request->id) && !env_is_plugin(check->request->id)) {
             return env_check_skip(check, "its constructor accepts any option (**kwargs)");

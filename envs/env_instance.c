@@ -140,7 +140,9 @@ handle_create(env_instance *instance, const env_request *request, uint32_t *repe
 {
     env_options options;
     OCT_TRY(env_options_init(&options, request->options, reason, reason_size));
-    if (repeat_take(&options, repeat, reason, reason_size) != OCT_OK) {
+    if (repeat_take(&options, repeat, reason, reason_size) != OCT_OK ||
+        (!env_gym_has(request->id) &&
+         env_options_decode(&options, reason, reason_size) != OCT_OK)) {
         env_options_fini(&options);
         return OCT_EINVAL;
     }

@@ -13,7 +13,7 @@
 
 // The environment that a policy is played in, as its folder tells it. Threads: main thread.
 // Errors: one line for a person in reason. Not copied: id and options may point into it.
-#define CLI_ENV_OPTIONS_BYTES (2 * OCT_CONFIG_TEXT_MAX + 16)
+#define CLI_ENV_OPTIONS_BYTES (OCT_CONFIG_OPTIONS_MAX + OCT_CONFIG_TEXT_MAX + 16)
 #define CLI_ENV_FILE          "env.yaml" // of a policy without a run: config.yaml's keys of env
 #define CLI_FOLDER_ENV_HINT   "; or give --env ID, with --options K=V,..."
 typedef struct cli_folder_env {

@@ -95,7 +95,7 @@ parse_list(cli_space_key *key, const char *over, const oct_config *base, char *r
     key->stored = oct_alloc(CLI_SPACE_VALUES_MAX * sizeof(*key->stored));
     for (const char *at = key->spec;; at++) {
         is_quoted = is_quoted != (*at == '"');
-        depth += is_quoted ? 0 : (*at == '[') - (*at == ']');
+        depth += is_quoted ? 0 : (*at == '[' || *at == '{') - (*at == ']' || *at == '}');
         if (*at == '\0' || (*at == ',' && depth == 0 && !is_quoted)) {
             OCT_TRY(list_add(key, from, (size_t)(at - from), over, base, reason, reason_size));
             from = at + 1;
@@ -209,7 +209,8 @@ key_fini(cli_space_key *key)
     *key = (cli_space_key){.count = 0};
 }
 
-// The value of an unknown key is looked at by nobody: oct_config_set says which key was meant.
+// The value of an unknown key is looked at by nobody: oct_config_set says which key was meant, or
+// that it is an option of the environment.
 static oct_err
 check_name(const cli_space *space, const char *name, const char *over, const oct_config *base,
            char *reason, size_t reason_size)
@@ -219,7 +220,7 @@ check_name(const cli_space *space, const char *name, const char *over, const oct
         char first[OCT_CONFIG_NAME_MAX];
         bool is_known = oct_config_key_in(first, name) && strcmp(first, name) == 0;
         if (!is_known) {
-            return check_value(base, over, name, "0", NULL, reason, reason_size);
+            OCT_TRY(check_value(base, over, name, "0", NULL, reason, reason_size));
         }
     }
     if (strcmp(name, "run.seed") == 0) {

@@ -14,8 +14,8 @@
 bool env_gym_has(const char *id);         // begins with "gym:"
 const char *env_gym_name(const char *id); // what follows
 
-#define ENV_GYM_NAME_KEY "gym:" // the option that has the name; no option of a user has a colon
-#define ENV_GYM_BEGINS   2u     // an autoreset: 1, by a host that takes rows with ENV_BEGINS
+#define ENV_GYM_NAME_KEY "=" // the option that has the name; no option of a user has an equals sign
+#define ENV_GYM_BEGINS   2u  // an autoreset: 1, by a host that takes rows with ENV_BEGINS
 extern const octet_env_api env_gym_api;
 
 #endif // ENVS_GYM_ENV_GYM_H

@@ -16,6 +16,7 @@ import copy
 import fcntl
 import importlib
 import inspect
+import json
 import math
 import mmap
 import os
@@ -219,13 +220,18 @@ class Tracebacks:
 
 
 def arguments_of(text):
-    """Parses options as Python literals; anything else is a word."""
+    """Parses options as JSON (key:=value) or as Python literals; anything else is a word."""
     arguments = {}
     for part in filter(None, text.split(SEPARATOR)):
         key, _, value = part.partition("=")
         try:
-            arguments[key] = ast.literal_eval(value)
-        except (ValueError, SyntaxError):
+            if key.endswith(":"):
+                arguments[key[:-1]] = json.loads(value)
+            else:
+                arguments[key] = ast.literal_eval(value)
+        except (ValueError, SyntaxError) as error:
+            if key.endswith(":"):
+                raise ValueError(f"option {key}={value}: not JSON: {error}") from None
             arguments[key] = {"true": True, "false": False}.get(value, value)
     return arguments
 

@@ -6,6 +6,7 @@ import ast
 import atexit
 import collections
 import contextlib
+import json
 import math
 import os
 import re
@@ -73,17 +74,23 @@ def literal_of(key: str, value: Any) -> str:
 def options_text(env_id: str, options: Mapping[str, Any]) -> str:
     """Formats keyword arguments as the `env.options` of an experiment: `key=value,key=value`."""
     for key in options:
-        if not isinstance(key, str) or not key or set(key) & set(",=\0"):
-            raise OctetError(f"option {key!r}: not a name: it is empty, or contains a comma, an equals sign or a NUL")
+        if not isinstance(key, str) or not key or set(key) & set(",=:\0"):
+            raise OctetError(f"option {key!r}: not a name: it is empty, or contains a comma, a colon, an equals sign or a NUL")
     if env_id.startswith("gym:"):
         return ",".join(f"{key}={literal_of(key, value)}" for key, value in options.items())
-    parts = []
-    for key, value in options.items():
-        text = str(int(value)) if isinstance(value, (bool, np.bool_)) else str(value)
-        if set(text) & set(",=\0"):
-            raise OctetError(f"option {key}: the value {text!r} contains a comma, an equals sign or a NUL")
-        parts.append(f"{key}={text}")
-    return ",".join(parts)
+    return ",".join(_option(key, value) for key, value in options.items())
+
+
+def _option(key: str, value: Any) -> str:
+    """Formats an option for an environment that reads words and JSON."""
+    value = value.tolist() if isinstance(value, (np.generic, np.ndarray)) else value
+    text = str(int(value)) if isinstance(value, bool) else str(value)
+    if isinstance(value, (bool, int, float)) or (text and isinstance(value, (str, os.PathLike)) and not set(text) & set(",=\0[({\"'")):
+        return f"{key}={text}"
+    try:
+        return f"{key}:={json.dumps(value, ensure_ascii=False, allow_nan=False)}"
+    except (TypeError, ValueError) as error:
+        raise OctetError(f"option {key}: {value!r} is neither a word nor JSON: {error}") from None
 
 
 # What a plain scalar of YAML cannot begin with, end with or hold: there the text is quoted.

@@ -130,6 +130,10 @@ test_lists_are_split_outside_of_brackets_and_quotes(void **state)
     assert_int_equal(space.key[1].count, 2);
     assert_string_equal(space.key[1].value[0], "\"a=1,b=2\"");
     assert_string_equal(space.key[1].value[1], "c=3");
+    add(&space, "env.options.mass=1,{a: [2, 3], b: 4},[5,6]");
+    assert_int_equal(space.key[2].count, 3);
+    assert_string_equal(space.key[2].value[1], "{a: [2, 3], b: 4}");
+    assert_string_equal(space.key[2].stored[1], "mass:={\"a\": [2, 3], \"b\": 4}");
     cli_space_fini(&space);
 }
 

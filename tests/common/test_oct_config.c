@@ -447,6 +447,97 @@ test_set_takes_values_as_in_yaml(void **state)
     assert_string_equal(config.run.name, "#\xC3\xB6 #3");
 }
 
+// ---- options of an environment
+
+static void
+test_options_may_be_a_section_of_any_depth(void **state)
+{
+    (void)state;
+    accept("env:\n"
+           "  id: gym:X-v0\n"
+           "  options:\n"
+           "    mass: [1, -.5, 1_000, +007, 2.]\n"
+           "    name: half-cheetah\n"
+           "    folder: ./some/where\n"
+           "    label: \"a, \\\"b\\\"\\n\"\n"
+           "    number: '3'\n"
+           "    word: \"true\"\n"
+           "    scale: 1e-3\n"
+           "    flag: True\n"
+           "    empty:\n"
+           "    deep: {on: true, 'none': ~, list: [[x, \"3\", {}], []]}\n"
+           "  mjcf_dir: x\n");
+    assert_string_equal(config.env.options,
+                        "mass:=[1, -0.5, 1000, 7, 2.0],name=half-cheetah,folder:=\"./some/where\","
+                        "label:=\"a, \\\"b\\\"\\u000a\",number:=\"3\",word:=\"true\",scale=1e-3,"
+                        "flag=true,empty:=null,"
+                        "deep:={\"on\": true, \"none\": null, \"list\": [[\"x\", \"3\", {}], []]}");
+    assert_string_equal(config.env.mjcf_dir, "x");
+    accept("env: {id: X, options: {}}\n");
+    assert_string_equal(config.env.options, "");
+}
+
+static void
+test_options_that_cannot_be_read_are_refused(void **state)
+{
+    (void)state;
+    static const struct refusal refusals[] = {
+        {"env:\n  options: [1]\n", "x.yaml:2:12: error: env.options must be one value, not a list; "
+                                   "allowed text of up to 16383 bytes\n"},
+        {"env:\n  options: {a: 1, b: 2, a: 3}\n",
+         "x.yaml:2:25: error: env.options: a is given twice\n"},
+        {"env:\n  options: {a=b: 1, [1]: 2, x: &y 3}\n",
+         "x.yaml:2:13: error: env.options: a=b is not a name of 1 to 51 bytes without = , : . and "
+         "quotes\n"
+         "x.yaml:2:21: error: a name is expected here\n"
+         "x.yaml:2:32: error: anchors (&name) are not supported; text that begins with & needs "
+         "quotes\n"},
+        {"env:\n  options: {a: {[1]: 2}}\n", "x.yaml:2:17: error: a name is expected here\n"},
+    };
+    assert_all_refused(refusals, OCT_COUNTOF(refusals));
+    enum { DEPTH = 100 };
+    char text[OCT_CONFIG_OPTIONS_MAX + 64] = "env:\n  options: {a: ";
+    memset(text + strlen(text), '[', DEPTH);
+    assert_refused(text, strlen(text), "x.yaml:2:47: error: nested deeper than 32 levels\n");
+    size_t begin = (size_t)snprintf(text, sizeof(text), "env:\n  options: {a: ");
+    memset(text + begin, 'x', OCT_CONFIG_OPTIONS_MAX - 2);
+    (void)snprintf(text + begin + OCT_CONFIG_OPTIONS_MAX - 2, 8, "}\n");
+    assert_refused(text, strlen(text),
+                   "x.yaml:2:12: error: env.options: the options have more "
+                   "than 16383 bytes as text\n");
+    (void)snprintf(text + begin + OCT_CONFIG_OPTIONS_MAX - 3, 8, "}\n");
+    accept(text);
+    assert_int_equal(strlen(config.env.options), OCT_CONFIG_OPTIONS_MAX - 1);
+}
+
+static void
+test_options_are_set_one_by_one(void **state)
+{
+    (void)state;
+    static const char *const steps[][2] = {
+        {"env.options.mass=[1, 2]", "mass:=[1, 2]"},
+        {"env.options.g=9.8", "mass:=[1, 2],g=9.8"},
+        {"env.options.mass={a: [true]}", "g=9.8,mass:={\"a\": [true]}"},
+        {"env.options.g=\"9.8\"", "mass:={\"a\": [true]},g:=\"9.8\""},
+        {"env.options.g=", "mass:={\"a\": [true]},g:=\"\""},
+        {"env.options=size=(3,3),g=1", "size=(3,3),g=1"},
+        {"env.options.g=2", "size=(3,3),g=2"},
+        {"env.options={a: 1}", "a=1"},
+    };
+    oct_config_default(&config);
+    for (size_t i = 0; i < OCT_COUNTOF(steps); i++) {
+        T_OK(oct_config_set(&config, steps[i][0], message, sizeof(message)));
+        assert_string_equal(config.env.options, steps[i][1]);
+    }
+    T_ERR(oct_config_set(&config, "env.options.a.b=1", message, sizeof(message)), OCT_EINVAL);
+    assert_string_equal(message,
+                        "--set env.options.a.b=1: error: env.options: a.b is not a name of 1 to 51 "
+                        "bytes without = , : . and quotes; write deeper values as "
+                        "env.options.NAME={NAME: VALUE}\n");
+    T_ERR(oct_config_set(&config, "env.options.a=[1", message, sizeof(message)), OCT_EINVAL);
+    assert_string_equal(config.env.options, "a=1");
+}
+
 static void
 test_defaults_are_those_of_the_documentation(void **state)
 {
@@ -583,6 +674,9 @@ main(void)
         cmocka_unit_test(test_keys_not_named_keep_their_earlier_value),
         cmocka_unit_test(test_all_ways_to_write_yaml_are_read),
         cmocka_unit_test(test_final_noise_follows_while_it_is_same),
+        cmocka_unit_test(test_options_may_be_a_section_of_any_depth),
+        cmocka_unit_test(test_options_that_cannot_be_read_are_refused),
+        cmocka_unit_test(test_options_are_set_one_by_one),
         cmocka_unit_test(test_final_importance_exponent_follows_while_it_is_same),
         cmocka_unit_test(test_final_learning_rate_follows_while_it_is_same),
     };

@@ -262,6 +262,7 @@ test_awkward_texts_round_trip(void **state)
     }
     oct_config_default(&config);
     memset(config.run.name, '"', OCT_CONFIG_TEXT_MAX - 1);
+    memset(config.env.options, '"', OCT_CONFIG_OPTIONS_MAX - 1);
     assert_round_trip(&config);
 }
 

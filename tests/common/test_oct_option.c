@@ -58,6 +58,7 @@ test_an_action_repeat_within_another_option_is_none(void **state)
 {
     (void)state;
     assert_int_equal(oct_action_repeat_of("a=(1,action_repeat=3)"), 1);
+    assert_int_equal(oct_action_repeat_of("a:=[1, \"action_repeat:=3\"],action_repeat:=3"), 3);
     assert_int_equal(oct_action_repeat_of("a=(1,2),action_repeat=3"), 3);
 }
 

@@ -34,6 +34,8 @@ test_native_unknown_option_names_the_known_ones(void **state)
     option_refused("Pendulum-v1", "g=ten", "a number");
     option_refused("Pendulum-v1", "g=nan", "a number");
     option_refused("Acrobot-v1", "max_episode_steps=-1", "from 0");
+    option_refused("Pendulum-v1", "g:=[1, 2]", "option g=[1, 2] is not a number");
+    option_refused("Pendulum-v1", "g:=\"ten\"", "option g=ten is not a number");
 }
 
 static void

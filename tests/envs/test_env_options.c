@@ -75,6 +75,51 @@ test_options_keep_commas_within_brackets_and_quotes(void **state)
     env_options_fini(&options);
 }
 
+// Of JSON, as of every other value, an environment gets the words alone.
+static void
+test_values_of_json_are_decoded(void **state)
+{
+    (void)state;
+    env_options options;
+    char reason[128];
+    T_OK(env_options_init(
+        &options,
+        "a:=\"x, \\\"y\\\" \\u00e9\\ud83d\\ude00\\n\",b:=[1, {\"c\": null}],d=\"e\","
+        "action_repeat:=2",
+        reason, sizeof(reason)));
+    assert_string_equal(options.items[0].key, "a:");
+    assert_string_equal(env_options_take(&options, "action_repeat"), "2");
+    T_OK(env_options_decode(&options, reason, sizeof(reason)));
+    assert_int_equal(options.count, 3);
+    assert_string_equal(options.items[0].key, "a");
+    assert_string_equal(options.items[0].value, "x, \"y\" \xC3\xA9\xF0\x9F\x98\x80\n");
+    assert_string_equal(options.items[1].key, "b");
+    assert_string_equal(options.items[1].value, "[1, {\"c\": null}]");
+    assert_string_equal(options.items[2].value, "\"e\"");
+    env_options_fini(&options);
+    T_ERR(env_options_init(&options, "a=1,a:=2", reason, sizeof(reason)), OCT_EINVAL);
+    assert_string_equal(reason, "option \"a\" is given twice");
+    T_ERR(env_options_init(&options, ":=2", reason, sizeof(reason)), OCT_EINVAL);
+}
+
+static void
+test_a_text_that_is_not_json_is_refused(void **state)
+{
+    (void)state;
+    static const char *const bad[] = {"\"a\"b",      "\"\\x\"",     "\"\\u00e\"",
+                                      "\"\\u0000\"", "\"\\ud83d\"", "\"\\ud83d\\u0041\"",
+                                      "\"\\udc00\""};
+    for (size_t i = 0; i < OCT_COUNTOF(bad); i++) {
+        env_options options;
+        char text[64], reason[128] = "";
+        (void)snprintf(text, sizeof(text), "k:=%s", bad[i]);
+        T_OK(env_options_init(&options, text, reason, sizeof(reason)));
+        T_ERR(env_options_decode(&options, reason, sizeof(reason)), OCT_EINVAL);
+        assert_string_equal(reason, "option \"k\": its text is not JSON");
+        env_options_fini(&options);
+    }
+}
+
 int
 main(void)
 {
@@ -84,6 +129,8 @@ main(void)
         cmocka_unit_test(test_options_may_be_none),
         cmocka_unit_test(test_options_keep_order_and_equals_in_values),
         cmocka_unit_test(test_options_keep_commas_within_brackets_and_quotes),
+        cmocka_unit_test(test_values_of_json_are_decoded),
+        cmocka_unit_test(test_a_text_that_is_not_json_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -25,6 +25,11 @@ read_options(const uint8_t *bytes, size_t size)
         for (uint32_t i = 0; i < options.count; i++) {
             OCT_ASSERT(options.items[i].key[0] != '\0' && options.items[i].value[0] != '\0');
         }
+        err = env_options_decode(&options, reason, sizeof(reason));
+        OCT_ASSERT((err == OCT_OK) == (reason[0] == '\0'));
+        for (uint32_t i = 0; err == OCT_OK && i < options.count; i++) {
+            OCT_ASSERT(options.items[i].key[0] != '\0');
+        }
         env_options_fini(&options);
         fuzz_accept();
     }

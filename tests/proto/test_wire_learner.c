@@ -1,6 +1,7 @@
 // Messages of the service Learner come back unchanged; bad values are refused with the reason.
 #include <stdlib.h>
 
+#include "common/oct_config_text.h"
 #include "proto/octet.pb-c.h"
 #include "tests/proto/wire_examples.h"
 #include "tests/proto/wire_refused.h"
@@ -15,6 +16,23 @@ letters(size_t length)
     memset(text, 'n', length);
     text[length] = '\0';
     return text;
+}
+
+// An experiment with texts as long as they may be, in which every byte is escaped.
+static char *
+longest_experiment(void)
+{
+    static oct_config config;
+    oct_config_default(&config);
+    char *const texts[] = {config.run.name,    config.env.id,           config.env.mjcf_dir,
+                           config.replay.path, config.replay.data,      config.net.learner,
+                           config.net.data,    config.learner.init_from};
+    for (size_t i = 0; i < OCT_COUNTOF(texts); i++) {
+        memset(texts[i], '"', OCT_CONFIG_TEXT_MAX - 1);
+    }
+    memset(config.env.options, '"', sizeof(config.env.options) - 1);
+    memset(config.net.replay, '"', sizeof(config.net.replay) - 1);
+    return oct_config_print_for_peers(&config);
 }
 
 // ---- register
@@ -275,6 +293,11 @@ test_registered_survives_the_wire(void **state)
     assert_string_equal(out.reason, in.reason);
     assert_int_equal(strlen(out.config), WIRE_TEXT_MAX);
     assert_string_equal(out.policy_address, "");
+    char *config = longest_experiment();
+    in.config = config;
+    T_OK(THROUGH(wire_registered, &out, &in));
+    assert_string_equal(out.config, config);
+    free(config);
     static const uint8_t none[WIRE_TOKEN_BYTES]; // no actor id yet, and so no token
     assert_memory_equal(out.token, none, sizeof(none));
     in = wire_example_registered();

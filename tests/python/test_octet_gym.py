@@ -822,6 +822,32 @@ def test_options_of_the_command_line_and_of_a_file_may_hold_commas(tmp_path):
                         "--set", "env.options=size=[1,2]") == {"size": [1, 2]}
 
 
+def test_options_in_a_section_keep_their_types(tmp_path):
+    """Each reaches gymnasium.make as YAML says it, also with others on the command line."""
+    (tmp_path / "mine.yaml").write_text(f"""
+env:
+  id: gym:octet_test_envs:OctetOptions-v0
+  options:
+    mass: [1, 2.5]
+    word: ab
+    label: "3"
+    path: ../a b
+    flag: false
+    none:
+    deep: {{on: true, list: [[x, "a, \\"b\\"", ~], {{}}]}}
+algo: {{name: dqn}}
+""")
+    want = {"mass": [1, 2.5], "word": "ab", "label": "3", "path": "../a b", "flag": False, "none": None,
+            "deep": {"on": True, "list": [["x", 'a, "b"', None], {}]}}
+    command = ("train", str(tmp_path / "mine.yaml"), "--run-dir", str(tmp_path / "run"))
+    assert arguments_of(*command) == want
+    del want["flag"]
+    assert arguments_of(*command, "--set", "env.options.mass={a: 1}", "--set", "env.options.flag=true") == {**want, "mass": {"a": 1}, "flag": True}
+    refused = subprocess.run([os.environ["OCTET_PROGRAM"], "env", "check", "gym:octet_test_envs:OctetOptions-v0", "--options", "a:=[1 2]"],
+                             capture_output=True, text=True, check=False)
+    assert "option a:=[1 2]: not JSON: " in refused.stdout + refused.stderr
+
+
 BYTES = "spaces.Box(0, 255, (2,), np.uint8)"
 BOTH = f"spaces.Dict(a={BYTES}, b=spaces.Tuple([spaces.Discrete(3)]))"
 NUMBER = "spaces.Box(0, 1, ())"

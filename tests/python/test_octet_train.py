@@ -405,6 +405,8 @@ def test_options_of_the_environment_keep_their_types(tmp_path, envs_of_the_tests
 @pytest.mark.parametrize(("settings", "words"), [
     ({"env.id": "gym:X-v0", "env.options": {"size": 2.0, "name": "a", "flag": True}}, "size=2.0,name='a',flag=True"),
     ({"env.id": "CartPole-v1", "env.options": {"sutton_barto_reward": True}}, "sutton_barto_reward=1"),
+    ({"env.id": "./mine.so", "env.options": {"mass": [1, 2.5], "deep": {"a": None}, "word": "a,b", "name": "c"}},
+     r'"mass:=[1, 2.5],deep:={\u0022a\u0022: null},word:=\u0022a,b\u0022,name=c"'),
     ({"env.options": {"size": 2.0, "n": np.int64(3)}}, "size=2.0,n=3")])
 def test_options_are_written_as_the_environment_reads_them(settings, words):
     assert octet._command.set_arguments(settings)[-1] == f"env.options={words}"
