@@ -8,6 +8,7 @@
 #include "common/oct_base.h"
 #include "common/oct_metric.h"
 #include "common/oct_text.h"
+#include "envs/gym/env_gym.h"
 
 static uint32_t
 actions_of(const octet_env_space *space)
@@ -81,9 +82,13 @@ actor_spec_trains(const octet_env_spec *task, char *reason, size_t reason_size)
                           task->obs.n > 0 ? "values" : "numbers", POLICY_WIDTH_MAX);
     }
     if (actions > POLICY_ACTIONS_MAX) {
-        return oct_refuse(reason, reason_size, "%s has %u %s; allowed are 1 .. %d", task->id,
+        return oct_refuse(reason, reason_size, "%s has %u %s; allowed are 1 .. %d%s", task->id,
                           actions, task->action.n > 0 ? "actions" : "numbers in an action",
-                          POLICY_ACTIONS_MAX);
+                          POLICY_ACTIONS_MAX,
+                          task->action.n > 0 && env_gym_has(task->id)
+                              ? "; a MultiDiscrete or MultiBinary has one for each combination of "
+                                "its parts (of MultiBinary(9) 2^9), a Box one number for each part"
+                              : "");
     }
     if (isinf(task->reward_threshold)) {
         return oct_refuse(

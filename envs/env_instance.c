@@ -61,10 +61,30 @@ unknown_explain(const char *id, char *reason, size_t reason_size)
     }
 }
 
+// Python's modules are looked for by their names: of "./file.py:NAME", with or without "gym:", the
+// reason says what is meant.
+static oct_err
+file_refuse(const char *id, char *reason, size_t reason_size)
+{
+    const char *path = env_gym_has(id) ? env_gym_name(id) : id, *end = strstr(path, ".py");
+    if (end == NULL || (end[3] != ':' && end[3] != '\0')) {
+        return OCT_OK;
+    }
+    const char *slash = memrchr(path, '/', (size_t)(end - path));
+    const char *module = slash != NULL ? slash + 1 : path;
+    return oct_refuse(
+        reason, reason_size,
+        "%s: an environment of Python is named by its module: write gym:%.*s:%s, with "
+        "the folder %.*s in PYTHONPATH",
+        id, (int)(end - module), module, end[3] == ':' ? end + 4 : "NAME",
+        slash != NULL ? (int)(slash - path) : 1, slash != NULL ? path : ".");
+}
+
 static oct_err
 api_find(const octet_env_api **out, const env_request *request, char *reason, size_t reason_size)
 {
     const char *id = request->id;
+    OCT_TRY(file_refuse(id, reason, reason_size));
     if (env_gym_has(id)) {
         if (request->plugins != NULL) {
             OCT_TRY(env_plugin_dirs_name(request->plugins, id, reason, reason_size));

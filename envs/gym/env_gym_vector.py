@@ -21,7 +21,7 @@ def opened(name, arguments, count):
     module, _, own = name.rpartition(":")
     if module:
         importlib.import_module(module)
-    spec = gymnasium.registry.get(own)
+    spec = gymnasium.registry.get(own) or spec_of_class(module, own)
     if mode or (spec and spec.entry_point is None and spec.vector_entry_point is not None):
         return gymnasium.make_vec(name, num_envs=count, vectorization_mode=MODE, **arguments)
     if spec and takes_count(spec.entry_point):
@@ -30,12 +30,21 @@ def opened(name, arguments, count):
             return env
         env.close()
     try:
-        env = gymnasium.make(name, **arguments)
+        env = gymnasium.make(name if spec is None or own in gymnasium.registry else spec, **arguments)
     except TypeError as error:
         if "gymnasium.Env" not in str(error):
             raise
         raise TypeError(f"{error} An entry point that returns a VectorEnv has a parameter num_envs.") from None
     return env.unwrapped if is_vector(env.unwrapped) else env
+
+
+def spec_of_class(module, name):
+    """Returns what gymnasium.make takes for a class of the module that is not registered under its name."""
+    kind = getattr(sys.modules.get(module), name, None)
+    is_registered = any(spec.name == name for spec in gymnasium.registry.values())
+    if is_registered or not (isinstance(kind, type) and issubclass(kind, (gymnasium.Env, gymnasium.vector.VectorEnv))):
+        return None
+    return gymnasium.envs.registration.EnvSpec(id=name, entry_point=kind)
 
 
 def takes_count(entry_point):
@@ -93,6 +102,8 @@ class Vector:
         if vector.num_envs != count:
             raise ValueError(f"a vector of {vector.num_envs} environments, where {count} were asked for by num_envs")
         self.vector, self.count, self.mode = vector, count, autoreset_of(vector)
+        if self.mode not in ("NextStep", "SameStep", "Disabled"):  # each would read the ends of episodes wrongly
+            raise ValueError(f"metadata['autoreset_mode'] is {self.mode!r}; allowed are those of gymnasium.vector.AutoresetMode")
         self.obs_space, self.action_space = vector.single_observation_space, vector.single_action_space
         # EnvPool's have their own way of resetting some.
         self.is_pool = "env_id" in inspect.signature(vector.reset).parameters

@@ -353,6 +353,19 @@ def digits_of(index, sides):
     return digits[::-1]
 
 
+def unknown_part(space, name):
+    """Returns the first part of an observation that has no fixed number of numbers, with its class; None if there is none."""
+    parts = space.spaces.items() if isinstance(space, spaces.Dict) else (
+        enumerate(space.spaces) if isinstance(space, spaces.Tuple) else ())
+    for key, part in parts:
+        if found := unknown_part(part, f"{name}[{key!r}]"):
+            return found
+    with contextlib.suppress(NotImplementedError):
+        if isinstance(space, (spaces.Dict, spaces.Tuple)) or isinstance(spaces.flatten_space(space), spaces.Box):
+            return None
+    return f"{name} is of the class {type(space).__module__}.{type(space).__qualname__}"
+
+
 class Shape:
     """A space in Octet's form: n indices, or numbers of a type and shape. Actions with several choices are indices of all
     combinations; sides has the number of values of each choice."""
@@ -371,6 +384,9 @@ class Shape:
         if isinstance(space, spaces.Discrete):
             self.n, self.start, self.dtype, self.shape = int(space.n), int(space.start), I32, ()
             return
+        if self.flat and (part := unknown_part(space, what)):
+            raise TypeError(f"{part}, which cannot be flattened to a fixed number of numbers; wrap the environment with "
+                            "gymnasium.wrappers.TransformObservation")
         box = spaces.flatten_space(space) if self.flat else space
         if not isinstance(box, spaces.Box):
             raise TypeError(f"{what}s of {space} are not supported: no fixed number of numbers")

@@ -169,7 +169,8 @@ class Policy:
         return actions if batch else actions[0]
 
     def outputs(self, observations: Any) -> NDArray[np.float32]:
-        """Returns the network's outputs: Q-values, logits, or what box actions are computed from (include/octet/policy.h)."""
+        """Returns the network's outputs: Q-values or logits, less their mean over actions except in fp32, or what box actions
+        are computed from (include/octet/policy.h)."""
         rows, count, batch = self._rows(observations)
         outputs = np.zeros((count, self.info.output_count), np.float32)
         self._call(lib.octet_policy_outputs_batch, rows, count, outputs)

@@ -649,6 +649,17 @@ class Scaled(gymnasium.Env):
         return self.observe(), reward, False, self.steps == 20, {}
 
 
+class Unknown(spaces.Space):
+    """A space that Gymnasium cannot flatten."""
+
+    def __init__(self):
+        super().__init__((2,), np.float32)
+
+
+class UnknownPart(Counts):
+    observation_space = spaces.Dict(a=spaces.Box(0, 1), b=spaces.Tuple([spaces.Discrete(2), Unknown()]))
+
+
 for kind in (Counts, Slow, NeverEnds, Warns, Measures, Slips, Crash, Pair, PairCrash, PairReset, Leaves, Exit, Hang, Spin, Stuck, Pressed, Interrupts, PressedReset, Grows, Numbered, ResetCrash, Resized, Port, NotFinitePort, Seeded, SeededOnce, Levels, Raises, Untellable, Asserts, NotFinite, RewardNotFinite, Shape, Mixed, Pixels, Says, Answers, Options, ChannelsFirst, Maps, Alone, Lasting, ManyActions, DictActions, Words, Whole, WholeBytes, Deep, Empty, EmptyActions,
-             Large, Endless, Spawns, Scaled):
+             Large, Endless, Spawns, Scaled, UnknownPart):
     gymnasium.register(f"Octet{kind.__name__}-v0", entry_point=kind, disable_env_checker=True)

@@ -98,6 +98,12 @@ class Pool(Vector):
         return obs, {}
 
 
+class Misspelt(Vector):
+    def __init__(self, num_envs=1):
+        super().__init__(num_envs, "SameStep")
+        self.metadata = {"autoreset_mode": "same_step"}
+
+
 def synced(num_envs=1):
     return SyncVectorEnv([Ladder] * num_envs, autoreset_mode=AutoresetMode.NEXT_STEP)
 
@@ -110,5 +116,6 @@ gymnasium.register("OctetLadder-v0", entry_point=Ladder)
 gymnasium.register("OctetVector-v0", entry_point=None, vector_entry_point=Vector)
 gymnasium.register("OctetEither-v0", entry_point=Ladder, vector_entry_point=Vector)
 gymnasium.register("OctetPool-v0", entry_point=Pool)
+gymnasium.register("OctetMisspelt-v0", entry_point=Misspelt)
 gymnasium.register("OctetSynced-v0", entry_point=f"{__name__}:synced")
 gymnasium.register("OctetFixed-v0", entry_point=fixed, disable_env_checker=True)

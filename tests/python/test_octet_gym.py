@@ -961,7 +961,7 @@ def test_several_choices_are_one_index(space, want):
 
 def test_too_many_combinations_are_refused(tmp_path):
     settings = {"env.id": "gym:octet_test_envs:OctetManyActions-v0", "env.options": "space='spaces.MultiBinary(9)'"}
-    with pytest.raises(octet.OctetError, match="512 actions.* 256"):
+    with pytest.raises(octet.OctetError, match="512 actions.* 256; a MultiDiscrete or MultiBinary has one for each combination of its parts"):
         octet.train(pathlib.Path(__file__).parents[2] / "presets/cartpole.yaml", tmp_path / "run", settings)
 
 
@@ -988,6 +988,25 @@ def test_what_this_process_registered_is_told_to_go_into_a_module(id, is_advised
     with pytest.raises(octet.OctetError, match="NotFound") as refused:
         octet.make_vec(f"gym:{id}", 1)
     assert ("If it is your own, register it in a module and use gym:MODULE:NAME" in str(refused.value)) == is_advised
+
+
+@pytest.mark.parametrize("id", ["gym:./some/reach.py:Reach-v0", "./some/reach.py:Reach-v0"])
+def test_a_file_in_place_of_a_module_is_told_to_be_named(id):
+    with pytest.raises(octet.OctetError, match=r"write gym:reach:Reach-v0, with the folder \./some in PYTHONPATH"):
+        octet.make_vec(id, 1)
+
+
+def test_a_class_that_is_not_registered_is_made_by_its_name():
+    env = octet.make_vec("gym:octet_test_envs:Counts", 2, bonus=0.5)
+    env.reset(seed=1)
+    assert env.step(np.zeros(2, int))[:2][1].tolist() == [1.5, 1.5]
+    with pytest.raises(octet.OctetError, match="NameNotFound"):
+        octet.make_vec("gym:octet_test_envs:np", 1)
+
+
+def test_a_part_of_an_unknown_class_is_named():
+    with pytest.raises(octet.OctetError, match=r"observation\['b'\]\[1\] is of the class octet_test_envs\.Unknown, which cannot be flattened"):
+        make("UnknownPart")
 
 
 def test_without_a_python_it_says_how_to_name_one(monkeypatch):

@@ -91,6 +91,7 @@ def test_a_vector_that_raises_fails_the_episodes_that_it_was_in(tmp_path):
 @pytest.mark.parametrize(("name", "options", "words"), [
     ("Ladder-v0", "vectorization_mode=sync", "option vectorization_mode='sync': allowed is 'vector_entry_point'"),
     ("Ladder-v0", "vectorization_mode=vector_entry_point", "vector"),
+    ("Misspelt-v0", "", "metadata['autoreset_mode'] is 'same_step'; allowed are"),
     ("Fixed-v0", "", "An entry point that returns a VectorEnv has a parameter num_envs."),
 ])
 def test_a_vector_that_cannot_be_is_refused(tmp_path, name, options, words):
