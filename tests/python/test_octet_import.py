@@ -307,8 +307,9 @@ def test_round_trip_through_onnxruntime(tmp_path):
         subprocess.run([os.environ.get("OCTET_PROGRAM", "octet"), "export", tmp_path / "p.oct", "--onnx", back], check=True,
                        capture_output=True)
         given = runtime.InferenceSession(first).run(None, {"obs": obs.numpy()})[0]
-        names = ["outputs", "action"]
-        answers[dynamo] = runtime.InferenceSession(back).run(names, {"observation": obs.numpy()})[1]
+        session = runtime.InferenceSession(back)
+        assert session.get_outputs()[0].name == "actions"
+        answers[dynamo] = session.run(None, {"obs": obs.numpy()})[0]
         np.testing.assert_allclose(answers[dynamo], given, rtol=1e-5, atol=1e-5)
         np.testing.assert_allclose(policy.act(obs.numpy()), given, rtol=1e-5, atol=1e-5)
     assert (answers[False] == answers[True]).all()
