@@ -2,21 +2,27 @@
 #include "common/oct_python.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "common/oct_base.h"
+#include "common/oct_file.h"
 #include "common/oct_owner.h"
 #include "common/oct_text.h"
 
-// In front of code, on its first line, so that line numbers stay. Python before 3.11 does not know
+// What Python runs before it reads code from its descriptor. Python before 3.11 does not know
 // PYTHONSAFEPATH. Programs that the code starts shall not inherit the variable.
-#define ALONE "import sys; sys.path[:] = [p for p in sys.path if p]; "
-#define APART ALONE "import os; os.environ.pop('PYTHONSAFEPATH', None); "
-#define SAFE  "PYTHONSAFEPATH"
-#define PATHS "PYTHONPATH"
+#define ALONE   "import sys; sys.path[:] = [p for p in sys.path if p]; "
+#define APART   ALONE "import os; os.environ.pop('PYTHONSAFEPATH', None); "
+#define LEAVES  "import os; os.chdir('/'); " // posix_spawn can do so only since glibc 2.29
+#define RUN(fd) "exec(open(" #fd ", encoding='utf-8').read())"
+#define RUNS(n) RUN(n)
+#define SAFE    "PYTHONSAFEPATH"
+#define PATHS   "PYTHONPATH"
 
 extern char **environ;
 
@@ -127,18 +133,35 @@ environment_create(char *modules, bool is_safe)
     return list;
 }
 
-// Returns code behind what makes its search path safe and, if the current folder is not this user's
-// own, what leaves that folder: posix_spawn can do so only since glibc 2.29.
-static char *
-code_create(const char *code)
+// Returns a descriptor of a file in memory that holds code, -1 with errno on failure. It is above
+// OCT_PYTHON_CODE, so that the child's copy has another number and stays open.
+static int
+code_open(const char *code)
+{
+    int made = memfd_create("octet-python", MFD_CLOEXEC);
+    int file = made < 0 ? -1 : fcntl(made, F_DUPFD_CLOEXEC, OCT_PYTHON_CODE + 1);
+    if (file >= 0 &&
+        (oct_file_write_all(file, code, strlen(code)) != OCT_OK || lseek(file, 0, SEEK_SET) != 0)) {
+        (void)close(file);
+        file = -1;
+    }
+    if (made >= 0) {
+        (void)close(made);
+    }
+    return file;
+}
+
+// Returns what -c runs, which ps shows: what makes the search path safe, what leaves a current
+// folder that is not this user's own, and what runs the code.
+static const char *
+first_of(void)
 {
     char here[PATH_MAX];
-    const char *leaves = here_check(here, NULL, 0) != OCT_OK ? "import os; os.chdir('/'); " : "";
-    const char *first = is_set(SAFE) ? ALONE : APART;
-    size_t bytes = strlen(leaves) + strlen(first) + strlen(code) + 1;
-    char *out = oct_alloc(bytes);
-    (void)snprintf(out, bytes, "%s%s%s", first, leaves, code);
-    return out;
+    bool leaves = here_check(here, NULL, 0) != OCT_OK;
+    if (is_set(SAFE)) {
+        return leaves ? ALONE LEAVES RUNS(OCT_PYTHON_CODE) : ALONE RUNS(OCT_PYTHON_CODE);
+    }
+    return leaves ? APART LEAVES RUNS(OCT_PYTHON_CODE) : APART RUNS(OCT_PYTHON_CODE);
 }
 
 static char *
@@ -154,8 +177,12 @@ variable_create(const char *name, char *value)
 int
 oct_python_spawn(pid_t *out, const oct_python_start *start)
 {
+    int file = start->code != NULL ? code_open(start->code) : -1;
+    if (start->code != NULL && (file < 0 || posix_spawn_file_actions_adddup2(
+                                                start->actions, file, OCT_PYTHON_CODE) != 0)) {
+        return errno;
+    }
     char *python = oct_python_program();
-    char *code = start->code != NULL ? code_create(start->code) : NULL;
     char *modules = variable_create(PATHS, oct_python_modules(start->has_user_code));
     size_t count = 0, used = 0;
     while (start->arguments[count] != NULL) {
@@ -163,20 +190,22 @@ oct_python_spawn(pid_t *out, const oct_python_start *start)
     }
     char **argv = oct_alloc((count + 4) * sizeof(*argv));
     argv[used++] = python;
-    if (code != NULL) {
+    if (start->code != NULL) {
         static char option[] = "-c";
         argv[used++] = option;
-        argv[used++] = code;
+        argv[used++] = (char *)(uintptr_t)first_of();
     }
     for (size_t i = 0; i < count; i++) {
         argv[used++] = (char *)(uintptr_t)start->arguments[i];
     }
-    char **environment = environment_create(modules, code != NULL);
+    char **environment = environment_create(modules, start->code != NULL);
     int failed = posix_spawnp(out, python, start->actions, start->attributes, argv, environment);
     free(environment);
     free(argv);
     free(modules);
-    free(code);
     free(python);
+    if (file >= 0) {
+        (void)close(file);
+    }
     return failed;
 }

@@ -38,11 +38,16 @@ char *oct_python_modules(bool has_folder);
 // it is. $OCTET_PYTHON where it is set and not empty, else "python3". The caller frees it.
 char *oct_python_program(void);
 
+#define OCT_PYTHON_CODE 9 // the child's descriptor of code, which Python closes before code runs
+
 typedef struct oct_python_start {
-    const char *code;                    // runs as with -c; NULL: arguments[0] is a file of Octet
-    const char *const *arguments;        // NULL-terminated; sys.argv[1:] of code
-    bool has_user_code;                  // rule 3
-    posix_spawn_file_actions_t *actions; // borrowed; the working folder is added to them
+    // A program, at most a few MiB, which the child reads from OCT_PYTHON_CODE, so that ps and top
+    // show a short command line. NULL: arguments[0] is a file of Octet.
+    const char *code;
+    const char *const *arguments; // NULL-terminated; sys.argv[1:] of code
+    bool has_user_code;           // rule 3
+    // Borrowed; uses descriptors below OCT_PYTHON_CODE, which is added to it.
+    posix_spawn_file_actions_t *actions;
     const posix_spawnattr_t *attributes; // NULL: the usual
 } oct_python_start;
 

@@ -17,7 +17,10 @@ static const char question[] = "import os\n"
                                "except ImportError:\n"
                                "    print('no mine')\n"
                                "import colorsys\n"
-                               "print(os.getcwd(), os.environ.get('PYTHONSAFEPATH', 'unset'))\n";
+                               "print(os.getcwd(), os.environ.get('PYTHONSAFEPATH', 'unset'))\n"
+                               "line = open('/proc/self/cmdline').read()\n"
+                               "assert 'colorsys' not in line, line\n"
+                               "assert not os.path.exists('/proc/self/fd/9')\n";
 
 static char before[1024], folder[32];
 
