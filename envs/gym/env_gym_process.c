@@ -136,8 +136,9 @@ has_ended(pid_t pid)
     return waitid(P_PID, (id_t)pid, &about, WEXITED | WNOHANG | WNOWAIT) != 0 || about.si_pid != 0;
 }
 
-// Waits for a packet or the end of the process, which a fork of it that has its socket does not
-// show there; passes one Ctrl-C on to the process. False: neither came in time.
+// Waits for a packet or for the end of the process, which its socket does not show while a fork of
+// the process has it open. False: neither came in time. A Ctrl-C is passed on to the process, again
+// and again until it answers: Python misses a signal that arrives just before a call that blocks.
 static bool
 is_readable(const env_gym_process *process, uint32_t wait_ms)
 {
@@ -156,12 +157,11 @@ is_readable(const env_gym_process *process, uint32_t wait_ms)
         if (has_gone || left_ms == 0) {
             return has_gone;
         }
-        if (is_passed_on) {
-            continue;
+        if (!is_passed_on) {
+            env_gym_process_ask();
+            is_passed_on = atomic_load(&interrupts) != before;
         }
-        env_gym_process_ask();
-        if (atomic_load(&interrupts) != before) {
-            is_passed_on = true;
+        if (is_passed_on) {
             (void)kill(process->pid, SIGINT);
         }
     }

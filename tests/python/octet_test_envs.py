@@ -216,11 +216,11 @@ class Pressed(Counts):
 
 class Interrupts(Counts):
     """Hangs in its third step, after a SIGINT to the program that steps it, and to nobody else. All do that, or those whose
-    seed is even."""
+    seed is even. The first SIGINT that the worker gets is lost if it misses one."""
 
-    def __init__(self, all=True):
+    def __init__(self, all=True, misses=False):
         super().__init__()
-        self.all, self.hangs = all, True
+        self.all, self.hangs, self.misses = all, True, misses
 
     def reset(self, *, seed=None, options=None):
         self.hangs = self.hangs if seed is None else self.all or seed % 2 == 0
@@ -228,6 +228,8 @@ class Interrupts(Counts):
 
     def trouble(self):
         if self.steps == 3 and self.hangs:
+            if self.misses:
+                own = signal.signal(signal.SIGINT, lambda *_: signal.signal(signal.SIGINT, own))
             os.kill(host(), signal.SIGINT)
             threading.Event().wait()
 

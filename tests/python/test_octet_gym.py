@@ -502,9 +502,10 @@ def test_a_ctrl_c_while_the_process_imports_is_not_its_own(tmp_path, monkeypatch
     assert len(list(steps_of(env, 3))) == 3 and env.failures[0] == 0
 
 
-def test_a_program_handles_its_signal_once():
+@pytest.mark.parametrize("misses", [False, True])
+def test_a_program_handles_its_signal_once(misses):
     seen = []
-    env = make("Interrupts", count=1)
+    env = make("Interrupts", count=1, misses=misses)
     env.reset(seed=1)
     before = signal.signal(signal.SIGINT, lambda *_: seen.append(1))
     try:
