@@ -179,7 +179,21 @@ test_evaluate_environment_that_never_ends(void **state)
     max_steps = 7; // in environment steps: two actions of five
     T_OK(evaluate_odd("length=0,action_repeat=5", 1, 1, &result));
     assert_int_equal(lengths[0], 2);
+    assert_int_equal(result.max_steps, 10);
     max_steps = 0;
+}
+
+static void
+test_evaluate_ends_before_the_environments_own_limit(void **state)
+{
+    (void)state;
+    actor_evaluate_result result = {.lengths = lengths};
+    policy_net *net = fixture_policy(4, 1, 0, -1); // its pole falls later than that
+    actor_evaluate_request request = {
+        .env_id = "CartPole-v1", .options = "", .episodes = 2, .envs = 1, .max_steps = 5};
+    T_OK(actor_evaluate(net, &request, &result, reason, sizeof(reason)));
+    assert_true(lengths[0] == 5 && lengths[1] == 5 && result.truncated == 2);
+    policy_net_destroy(net);
 }
 
 static void
@@ -513,6 +527,7 @@ main(void)
         cmocka_unit_test(test_fits_asks_for_the_bounds_that_a_policy_was_trained_with),
         cmocka_unit_test(test_evaluate_unknown_environment),
         cmocka_unit_test(test_evaluate_environment_that_never_ends),
+        cmocka_unit_test(test_evaluate_ends_before_the_environments_own_limit),
         cmocka_unit_test(test_evaluate_environment_that_always_fails),
         cmocka_unit_test(test_evaluate_environment_that_breaks),
         cmocka_unit_test(test_evaluate_stops_when_told),

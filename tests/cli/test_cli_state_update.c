@@ -397,6 +397,8 @@ test_status_warns_of_a_stuck_actor_and_of_one_cut_off_from_replay(void **state)
                        .host = "vm",
                        .health = WIRE_PEER_STUCK,
                        .stuck_s = 42};
+    run.peer[1] = (cli_peer){.role = WIRE_ROLE_ACTOR, .pid = 13, .health = WIRE_PEER_UNACKED};
+    run.peer_count = 2; // the one that is stuck is the more urgent
     run.stuck = 3;
     (void)cli_state_update(&run, 1.5);
     assert_string_equal(run.warning, "evaluator vm/12 is stuck: a step of its environment has "

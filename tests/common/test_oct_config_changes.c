@@ -112,6 +112,9 @@ test_another_budget_names_the_schedules_that_jump(void **state)
     }
     now = before;
     noted(&before, &now, 1000000, 10, "");
+    now.algo.learning_rate_final = 0.0005; // said as a change of that key
+    noted(&before, &now, 1000000, 10, "");
+    now = before;
     now.run.env_steps = 2000000;
     noted(&before, &now, 0, 0, ""); // both are at their start
     noted(&before, &now, 1000000, 10,
@@ -139,6 +142,18 @@ test_another_budget_names_the_schedules_that_jump(void **state)
           "run.env_steps: algo.learning_rate continues at 0.00075, where it was 0\n"
           "run.env_steps: algo.critic_learning_rate continues at 0.0075, where it was 0\n"
           "run.env_steps: actor.noise continues at 0.4, where it was 0.1\n");
+    before.actor.noise_steps = now.actor.noise_steps = 1000; // noise follows these instead
+    noted(&before, &now, 1000000, 10,
+          "run.env_steps: algo.learning_rate continues at 0.00075, where it was 0\n"
+          "run.env_steps: algo.critic_learning_rate continues at 0.0075, where it was 0\n");
+    T_OK(oct_config_set(&before, "algo.name=ppo", message, sizeof(message)));
+    T_OK(oct_config_set(&before, "algo.learning_rate_final=same", message, sizeof(message)));
+    T_OK(oct_config_set(&before, "algo.entropy_cost=0.02", message, sizeof(message)));
+    T_OK(oct_config_set(&before, "algo.entropy_cost_final=0", message, sizeof(message)));
+    now = before;
+    now.run.env_steps = 4000000;
+    noted(&before, &now, 1000000, 10,
+          "run.env_steps: algo.entropy_cost continues at 0.015, where it was 0\n");
 }
 
 int

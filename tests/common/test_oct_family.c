@@ -2,6 +2,7 @@
 #include "common/oct_family.h"
 
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -18,6 +19,7 @@ spawn(int deep, bool has_session)
     if (pid == 0) {
         if (has_session) {
             (void)setsid();
+            (void)prctl(PR_SET_NAME, "a) S 1 (b"); // as /proc shows it
         }
         if (deep > 0) {
             (void)spawn(deep - 1, has_session);

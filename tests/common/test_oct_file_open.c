@@ -204,6 +204,25 @@ test_the_folder_may_be_reached_through_a_link(void **state)
     assert_int_equal(unlink(in_folder("latest")), 0);
 }
 
+// Then its own name is confined, too. A folder within it that is confined by itself does not end
+// what holds for the outer one.
+static void
+test_the_outermost_folder_counts_by_each_of_its_names(void **state)
+{
+    (void)state;
+    assert_false(oct_file_is_confined(victim));
+    assert_int_equal(symlink(outside, in_folder("latest")), 0);
+    oct_file_confine(in_folder("latest"));
+    assert_true(oct_file_is_confined(in_folder("latest/victim")));
+    assert_true(oct_file_is_confined(victim));
+    assert_int_equal(unlink(in_folder("latest")), 0);
+    assert_int_equal(symlink(outside, in_run("inner")), 0);
+    oct_file_confine(in_run("inner"));
+    assert_int_equal(oct_file_open(in_run("inner/victim"), O_RDONLY, 0, NULL), -1);
+    assert_int_equal(errno, ELOOP);
+    assert_untouched();
+}
+
 // A path that begins with ".." names what is beside the folder; one that has it later could pass
 // through a link.
 static void
@@ -224,6 +243,7 @@ test_dots_lead_out_only_at_the_beginning(void **state)
     assert_int_equal(errno, EXDEV);
     assert_int_equal(oct_file_remove("log/../../outside/victim"), -1);
     assert_int_equal(oct_file_remove_folder("log/.."), -1);
+    assert_int_equal(errno, EXDEV);
     assert_int_equal(chdir(before), 0);
     assert_untouched();
 }
@@ -281,6 +301,11 @@ test_a_pipe_that_is_open_is_read_within_the_limit(void **state)
     }
     assert_string_equal((const char *)bytes, "abc");
     free(bytes);
+    int opened = oct_file_open_folder(run, false);
+    (void)snprintf(name, sizeof(name), "/dev/fd/%d", opened);
+    assert_int_equal(oct_file_open_input(name, NULL), -1);
+    assert_int_equal(errno, EISDIR);
+    (void)close(opened);
 }
 
 static void
@@ -342,6 +367,7 @@ main(void)
         IN_FOLDER(test_a_folder_below_may_not_be_a_link),
         IN_FOLDER(test_a_tree_is_removed_without_what_its_links_lead_to),
         IN_FOLDER(test_the_folder_may_be_reached_through_a_link),
+        IN_FOLDER(test_the_outermost_folder_counts_by_each_of_its_names),
         IN_FOLDER(test_dots_lead_out_only_at_the_beginning),
         IN_FOLDER(test_only_regular_files_are_opened_and_nothing_waits),
         IN_FOLDER(test_a_pipe_that_is_open_is_read_within_the_limit),

@@ -147,6 +147,7 @@ test_control_characters_are_found_and_replaced(void **state)
          "a??2Jb"},
         {"\xC2\x80\xC2\x9F", "????"},
         {"a\xE2\x80\xAE\xE2\x81\xA6\xD8\x9C\xE2\x80\x8F\xE2\x80\xA8", "a??????????????"},
+        {"\xE2\x80\x8E", "???"},
         {"\xE2\x80\x8D\xE2\x81\xAA\xD8\xA9", NULL}, // a joiner, letters
         {"\x9B"
          "2J\xE2\x80",
@@ -225,6 +226,7 @@ test_word_can_be_pasted_into_a_shell(void **state)
     assert_string_equal(oct_text_word(word, sizeof(word), words[0]), words[0]);
     assert_string_equal(oct_text_word(word, sizeof(word), words[5]), "./-dash/policy.oct");
     assert_string_equal(oct_text_word(word, sizeof(word), "a b"), "'a b'");
+    assert_string_equal(oct_text_word(word, sizeof(word), ""), "''");
     assert_string_equal(oct_text_word(word, 8, "a much longer word"), "a mu...");
 }
 

@@ -184,6 +184,12 @@ test_a_stuck_actor_comes_first_and_makes_no_steps(void **state)
     assert_true(answer->env_steps_per_s == 3000);
     assert_int_equal(answer->health[1], WIRE_PEER_SILENT);
     report_also(evaluator, names, minutes, 1, NULL, AT(11.75));
+    stuck->rates.steps_per_s = 1000; // of before
+    report_also(learner_actors_find(actors, 1), names, minutes, 1, NULL, AT(11.25));
+    answer = learner_peers_list(peers, actors, NULL, AT(11.75), 10, 8);
+    assert_true(answer->id[0] == 5 && answer->id[1] == 1 && answer->id[2] == 6); // by duration
+    assert_true(answer->steps_per_s[0] == 0 && answer->stuck == 3);
+    report_also(learner_actors_find(actors, 1), names, none, 1, NULL, AT(11.5));
     learner_actors_totals totals;
     learner_actors_totals_get(actors, AT(11.75), 10, &totals);
     assert_int_equal(totals.stuck, 2); // an evaluator counts, too
@@ -226,6 +232,46 @@ test_peers_are_ordered_by_their_most_urgent_problem(void **state)
     assert_string_equal(answer->unreached[0], "tls+tcp://replay.lab:5561");
     assert_true(answer->unacked_s[0] == 39 && answer->resident_bytes[2] == 3e9);
     assert_true(answer->restarts[3] == 5);
+}
+
+// Two actors have nothing to be compared with, and evaluators are not compared.
+static void
+test_three_actors_are_compared_and_no_evaluator(void **state)
+{
+    (void)state;
+    (void)acting(1, 1000, 10);
+    (void)acting(2, 100, 10);
+    const wire_peers *answer = learner_peers_list(peers, actors, NULL, AT(2), 10, 8);
+    assert_int_equal(answer->health[0], WIRE_PEER_LIVE);
+    (void)acting(3, 2000, 10);
+    for (uint64_t i = 4; i <= 5; i++) {
+        joined(i, WIRE_ROLE_EVALUATOR, AT(2))->rates.steps_per_s = 1;
+    }
+    answer = learner_peers_list(peers, actors, NULL, AT(2), 10, 8);
+    assert_int_equal(answer->id[0], 2);
+    assert_int_equal(answer->health[0], WIRE_PEER_SLOW);
+    for (uint32_t i = 1; i < answer->count; i++) {
+        assert_int_equal(answer->health[i], WIRE_PEER_LIVE);
+    }
+}
+
+// Twice the median may be little memory, and 512 MiB more may be less than twice the median.
+static void
+test_little_memory_and_few_restarts_are_no_problem(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"resident_bytes", "restarts"};
+    static const double others[][2] = {{1e8, 0}, {1e9, 0}}, own[][2] = {{6e8, 2}, {1.9e9, 2}};
+    for (size_t k = 0; k < OCT_COUNTOF(own); k++) {
+        for (uint64_t i = 1; i <= 4; i++) {
+            learner_actor *actor = acting(i + 10 * k, 1000, 10);
+            report_also(actor, names, i == 4 ? own[k] : others[k], 2, NULL, AT(2));
+        }
+        const wire_peers *answer = learner_peers_list(peers, actors, NULL, AT(2), 10, 1);
+        assert_int_equal(answer->health[0], WIRE_PEER_LIVE);
+        learner_actors_destroy(actors);
+        actors = learner_actors_create(0);
+    }
 }
 
 // All wait where the limiter holds inserts back: then nobody has a problem.
@@ -523,6 +569,8 @@ main(void)
         TEST(test_a_stuck_actor_comes_first_and_makes_no_steps),
         TEST(test_an_actor_in_a_long_step_has_no_rate),
         TEST(test_peers_are_ordered_by_their_most_urgent_problem),
+        TEST(test_three_actors_are_compared_and_no_evaluator),
+        TEST(test_little_memory_and_few_restarts_are_no_problem),
         TEST(test_a_ring_is_full_where_those_of_others_are_not),
         TEST(test_restarts_of_a_wanted_index_are_counted),
         TEST(test_silent_ones_and_evaluators_come_before_actors),

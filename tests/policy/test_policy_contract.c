@@ -153,7 +153,6 @@ test_a_contract_that_is_not_sound_is_refused(void **state)
         {"\x01k\x01", 3},         // the length is cut off
         {"\x01k\x01\x00\xff", 5}, // not UTF-8
         {"\x01k\x01\x00\x00", 5}, // a zero byte
-        {"\x80k\x00\x00", 4},     // a key of 128 bytes
     };
     for (size_t i = 0; i < OCT_COUNTOF(cases); i++) {
         policy_image *image = image_make(false), *decoded;
@@ -167,6 +166,38 @@ test_a_contract_that_is_not_sound_is_refused(void **state)
         free(bytes);
         policy_image_destroy(image);
     }
+}
+
+// Sizes up to each limit are read, and nothing beyond.
+static void
+test_a_contract_beyond_a_limit_is_refused(void **state)
+{
+    (void)state;
+    enum { MOST = POLICY_CONTRACT_BYTES_MAX, ENTRIES = POLICY_CONTRACT_ENTRIES_MAX };
+    uint8_t *bytes = oct_alloc(MOST + 4);
+    for (size_t key = POLICY_CONTRACT_KEY_MAX; key <= POLICY_CONTRACT_KEY_MAX + 1; key++) {
+        memset(bytes, 'k', 1 + key);
+        bytes[0] = (uint8_t)key;
+        memcpy(bytes + 1 + key, "\x00\x00", 2);
+        assert_int_equal(policy_contract_check(bytes, key + 3), key == POLICY_CONTRACT_KEY_MAX);
+    }
+    for (size_t count = ENTRIES; count <= ENTRIES + 1; count++) {
+        for (size_t i = 0; i < count; i++) {
+            memcpy(bytes + 4 * i, "\x01k\x00\x00", 4);
+        }
+        assert_int_equal(policy_contract_check(bytes, 4 * count), count == ENTRIES);
+    }
+    for (size_t length = MOST; length <= MOST + 1; length++) { // in two entries
+        size_t first = 10, second = length - first - 8;
+        memset(bytes, 't', length);
+        memcpy(bytes, "\x01k\x0a\x00", 4);
+        memcpy(bytes + 4 + first, "\x01l", 2);
+        bytes[6 + first] = (uint8_t)second;
+        bytes[7 + first] = (uint8_t)(second >> 8);
+        assert_int_equal(policy_contract_check(bytes, length), length == MOST);
+    }
+    free(bytes);
+    assert_false(policy_contract_check((const uint8_t *)"\x01\xff\x00\x00", 4)); // no UTF-8
 }
 
 static void
@@ -239,6 +270,7 @@ main(void)
         cmocka_unit_test(test_entries_are_found_in_their_order),
         cmocka_unit_test(test_what_does_not_fit_is_not_added),
         cmocka_unit_test(test_a_contract_that_is_not_sound_is_refused),
+        cmocka_unit_test(test_a_contract_beyond_a_limit_is_refused),
         cmocka_unit_test(test_only_direct_actions_may_have_infinite_bounds),
         cmocka_unit_test(test_direct_actions_are_the_outputs_within_the_bounds),
         cmocka_unit_test(test_an_image_with_a_contract_is_not_decoded_into),
