@@ -350,14 +350,16 @@ class Import(unittest.TestCase):
         (self.home / "mean.npy").write_bytes(array([[5.0, -3.0]]))
         (self.home / "std.npy").write_bytes(array([[2.0, 4.0]]))
         (self.home / "both.npy").write_bytes(array([[5.0, -3.0], [2.0, 4.0]]))
-        (self.home / "n.json").write_text('{"mean": [5, -3], "var": [3.99, 15.99], "epsilon": 0.01, "clip": 1.25}')
-        for file in ("mean.npy,std.npy", "both.npy", "n.json"):
+        (self.home / "n.json").write_text('{"mean": [5, -3], "var": [3, 15], "epsilon": 1, "clip": 3}')
+        (self.home / "std.json").write_text('{"mean": [5, -3], "std": [1.5, 3.5], "epsilon": 0.5}')
+        (self.home / "a,b.npy").write_bytes(array([[5.0, -3.0], [2.0, 4.0]]))
+        for file in ("mean.npy,std.npy", "both.npy", "a,b.npy", "std.json", "n.json"):
             made = self.report("m.onnx", "--out", "m.oct", "--precision", "fp32", "--action-scale", "0.5,2", "--action-offset=-1",
                                "--normalizer", file, "--observations", "seen.npy")
             self.assertTrue(made["normalised"])
             self.assertLess(made["fp32"]["max_abs"], 1e-5 if file != "n.json" else 10)
             ends = [(action["least"], action["most"]) for action in made["fp32"]["actions"]]
-            clip = 1.25 if file == "n.json" else math.inf
+            clip = 3 if file == "n.json" else math.inf
             for k, (mean, std, scale) in enumerate(((5.0, 2.0, 0.5), (-3.0, 4.0, 2.0))):
                 want = [scale * min((row[k] - mean) / std, clip) - 1 for row in rows]
                 self.assertAlmostEqual(ends[k][0], min(want), 5)
@@ -366,9 +368,14 @@ class Import(unittest.TestCase):
         (self.home / "zero.json").write_text('{"mean": [5, -3], "std": [1, 0]}')
         (self.home / "short.json").write_text('{"mean": [5], "std": [1]}')
         (self.home / "lone.json").write_text('{"mean": [5]}')
+        (self.home / "uneven.json").write_text('{"mean": [5, -3], "std": [1]}')
+        (self.home / "minus.json").write_text('{"mean": [5, -3], "std": [1, 1], "epsilon": -0.5}')
+        (self.home / "three.npy").write_bytes(array([[5.0, -3.0], [2.0, 4.0], [1.0, 1.0]]))
         for file, words in [("zero.json", "number 2 has the mean -3 and the deviation 0"),
                             ("short.json", "the normaliser has 1 number, but an observation has 2"),
-                            ("lone.json", "it has no std or var"), ("none.npz", "No such file"),
+                            ("lone.json", "it has no std or var"), ("uneven.json", "it has 2 means and 1 deviation; "),
+                            ("minus.json", "epsilon is not a number of 0 or above"), ("three.npy", "does not have two rows"),
+                            ("none.npz", "No such file"),
                             ("m.onnx", "neither an array of NumPy")]:
             with self.subTest(words):
                 self.assertIn(words, self.octet("import", "m.onnx", "--out", "x.oct", "--bounds", "none", "--normalizer", file, code=1))

@@ -1,6 +1,9 @@
 #ifndef TESTS_IMPORT_LAYERS_MODEL_H
 #define TESTS_IMPORT_LAYERS_MODEL_H
 
+#include <stdlib.h>
+
+#include "import/import_chain.h"
 #include "import/import_parity.h"
 #include "tests/import/small_model.h"
 
@@ -73,6 +76,29 @@ expect_alike(const small_model *m)
     assert_true(parity.max_abs < 1e-5);
     T_NEAR(parity.agreement, 1.0, 0.0, 0.0);
     return spec;
+}
+
+// Imported, it computes this of the first of alike_rows. The policy and its model are alike also
+// where both were misread.
+static inline void
+expect_numbers(const small_model *m, const double *want, uint32_t count)
+{
+    char reason[512] = "";
+    import_graph *graph;
+    import_result result;
+    import_request request = request_box();
+    const double x[] = {0.5, -0.25, 0.125};
+    T_OK(small_model_import(m, &request, &graph, &result, reason, sizeof(reason)));
+    double *work = oct_alloc(2 * import_chain_width(result.scores) * sizeof(double));
+    const double *got = import_chain_eval(result.scores, x, work);
+    assert_int_equal(result.image->spec.action_count, count);
+    for (uint32_t i = 0; i < count; i++) {
+        T_NEAR(got[i], want[i], 0, 1e-6);
+    }
+    free(work);
+    import_policy_free(&result);
+    import_graph_destroy(graph);
+    (void)expect_alike(m);
 }
 
 #endif // TESTS_IMPORT_LAYERS_MODEL_H

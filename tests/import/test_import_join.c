@@ -21,6 +21,8 @@ test_heads_of_one_trunk_are_one_layer(void **state)
     policy_spec spec = expect_alike(&m);
     assert_int_equal(spec.layer_count, 2);
     assert_int_equal(spec.action_count, 4);
+    const double want[] = {12.25, 15.5, 18.75, 2.25};
+    expect_numbers(&m, want, 4);
     // Of different values: two layers side by side are no layer.
     import_request request = request_box();
     begin(&m);
@@ -34,6 +36,53 @@ test_heads_of_one_trunk_are_one_layer(void **state)
     refused(&m, &request, "computed in different ways");
     m.attributes[4].i = 0;
     refused(&m, &request, "along the last axis");
+}
+
+// Concat of two values on h = {0.375, 0.75, 1.125}.
+static void
+expect_joined(small_model *m, const char *first, const char *last, const double *want)
+{
+    small_model_node(m, "Concat", "action", first, last, NULL);
+    m->attributes[m->model.node_count - 1] = (import_attribute){.name = "axis", .s = "", .i = 1};
+    m->nodes[m->model.node_count - 1].attribute_count = 1;
+    expect_numbers(m, want, last != NULL ? 6 : 3);
+}
+
+static void
+test_parts_of_each_kind_are_joined(void **state)
+{
+    (void)state;
+    static const double scaled[] = {0.75, 1.5, 2.25, 0.375, 0.75, 1.125},
+                        clipped[] = {-1, -1, -1, -0.0375, -0.075, -0.1125},
+                        doubled[] = {0.75, 1.5, 2.25, 0.375, 0.75, 1.125},
+                        biased[] = {1.375, 2.75, 4.125, 0.375, 0.75, 1.125},
+                        one[] = {0.375, 0.75, 1.125};
+    small_model m;
+    begin(&m); // a factor for some, and none for others
+    small_model_node(&m, "MatMul", "h", "obs", "W", NULL);
+    small_model_node(&m, "Mul", "scaled", "h", "twos", NULL);
+    expect_joined(&m, "scaled", "h", scaled);
+    begin(&m);
+    small_model_node(&m, "MatMul", "h", "obs", "W", NULL);
+    small_model_node(&m, "Mul", "low", "h", "-hundreds", NULL);
+    small_model_node(&m, "Clip", "c", "low", "-ones", "twos");
+    small_model_node(&m, "Mul", "minus", "h", "-ones", NULL);
+    small_model_node(&m, "Mul", "little", "minus", "tenths", NULL);
+    small_model_node(&m, "Clip", "d", "little", "-ones", "twos");
+    expect_joined(&m, "c", "d", clipped);
+    begin(&m);
+    small_model_node(&m, "Gemm", "g", "obs", "W", NULL);
+    m.attributes[0] = (import_attribute){.name = "alpha", .s = "", .f = 2};
+    m.nodes[0].attribute_count = 1;
+    small_model_node(&m, "MatMul", "h", "obs", "W", NULL);
+    expect_joined(&m, "g", "h", doubled);
+    begin(&m);
+    small_model_node(&m, "Gemm", "g", "obs", "W", "steps");
+    small_model_node(&m, "MatMul", "h", "obs", "W", NULL);
+    expect_joined(&m, "g", "h", biased);
+    begin(&m); // of one value
+    small_model_node(&m, "MatMul", "h", "obs", "W", NULL);
+    expect_joined(&m, "h", NULL, one);
 }
 
 static void
@@ -102,6 +151,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_heads_of_one_trunk_are_one_layer),
+        cmocka_unit_test(test_parts_of_each_kind_are_joined),
         cmocka_unit_test(test_a_clip_that_is_scaled_is_another_clip),
         cmocka_unit_test(test_inputs_that_the_output_does_not_need_are_left_out),
         cmocka_unit_test(test_the_shape_of_any_value_is_known),
