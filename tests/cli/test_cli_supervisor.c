@@ -440,6 +440,22 @@ test_daemon_that_the_kernel_kills_for_memory_is_told_from_others(void **state)
     assert_int_equal(report.exit_status, 128 + SIGKILL);
     assert_int_equal(report.oom_kills, 1); // the first death
     assert_false(report.was_out_of_memory);
+    seen_destroy(&s);
+    s = seen_create();
+    s.deaths_wanted = 3;
+    seen_supervise(&s);
+    kernel_kills += 2; // of two daemons, or of one twice: each death takes one
+    index = add(&s, "killed", "kill -9 $$", false);
+    seen_run(&s);
+    assert_int_equal(cli_supervisor_report(s.supervisor, index).oom_kills, 2);
+    seen_destroy(&s);
+    s = seen_create();
+    s.deaths_wanted = 3;
+    seen_supervise(&s);
+    kernel_kills++; // of a process that is no daemon
+    index = add(&s, "failed", "exit 1", false);
+    seen_run(&s);
+    assert_int_equal(cli_supervisor_report(s.supervisor, index).oom_kills, 0);
     char how[64];
     cli_report_exit_text(how, sizeof(how), 128 + SIGKILL, true);
     assert_string_equal(how, "was killed by the kernel: out of memory");

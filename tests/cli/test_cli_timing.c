@@ -124,6 +124,8 @@ test_timing_measures_an_environment(void **state)
     assert_false(cli_timing_is_endless(&timing));
     timing.has_ended = false;
     assert_true(cli_timing_is_endless(&timing));
+    timing.limit = 500;
+    assert_false(cli_timing_is_endless(&timing));
 }
 
 int

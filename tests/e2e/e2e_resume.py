@@ -7,6 +7,7 @@ OCTET_KILLS: how many kills each run gets (3), OCTET_SEED: which, and when.
 """
 
 import csv
+import fcntl
 import json
 import os
 import random
@@ -210,6 +211,30 @@ def test_rows_that_are_lost_are_reported_and_damaged_ones_are_kept():
             said = finish(resume(run, *more), run, 1)
             assert f"octet train: error: {text}\n" in said and "octet-replay refused" not in said, said
             assert {path: path.read_bytes() for path in run.rglob("*") if path.is_file()} == kept, words
+        others = {"replay": "replay-1", "replay-1": "replay"}
+        for name, source, item, state, words in (
+                (f"{shard}.oct", f"{others[shard]}.oct", shard, "warning", "another table of the run: "),
+                ("policy.oct", None, "policy.oct", "warning", "No such file or directory; a later version replaces it"),
+                ("config.yaml", "policy.oct", "config", "error", "config.yaml")):
+            table.write_bytes(whole)
+            before = (run / name).read_bytes()
+            if source is None:
+                (run / name).unlink()
+            else:
+                (run / name).write_bytes((run / source).read_bytes())
+            found = checked(run, 1)
+            assert found[item][0] == state and words in found[item][1], found
+            (run / name).write_bytes(before)
+        kept = {path: path.read_bytes() for path in run.glob("checkpoint*.oct")}
+        for path in kept:
+            path.unlink()
+        assert checked(run, 1)["checkpoint"] == ("error", f"{run} has no checkpoint")
+        for path, content in kept.items():
+            path.write_bytes(content)
+        with open(run / ".lock", "rb") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            found = checked(run, 1)
+            assert found["run"][0] == "error" and "is live" in found["run"][1] and len(found) == 1, found
         table.unlink()
         (run / "policy.oct").write_bytes(b"OCTP")
         (run / "token.key").unlink()

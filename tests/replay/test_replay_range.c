@@ -45,6 +45,38 @@ test_range_sets_aside_what_overflows_when_it_is_squared(void **state)
     }
 }
 
+// Of batches of one kind, of which each would be judged otherwise with the other kind.
+static void
+test_range_judges_numbers_by_their_type(void **state)
+{
+    (void)state;
+    wire_configure configure = test_configure(1000, WIRE_SAMPLER_UNIFORM);
+    replay_range range = {0};
+    const float none = NAN;
+    test_actor_init(&actor, 3, 30);
+    (void)test_batch_steps(&actor, 10);
+    memcpy(&actor.action[3], &none, sizeof(none));
+    configure.action_is_float = true;
+    assert_string_equal(replay_range_judge(&range, &configure, &actor.batch).reason,
+                        "an action is not finite");
+    configure.action_is_float = false; // the same bits are an index
+    assert_null(replay_range_judge(&range, &configure, &actor.batch).reason);
+    configure.action_count = 2;
+    assert_string_equal(replay_range_judge(&range, &configure, &actor.batch).reason,
+                        "an action that the environment does not have");
+    configure.action_count = 0;
+    actor.obs[4][3] = NAN; // bytes may have these bits
+    assert_non_null(replay_range_judge(&range, &configure, &actor.batch).reason);
+    configure.obs_is_float = false;
+    assert_null(replay_range_judge(&range, &configure, &actor.batch).reason);
+    // The largest number stays the largest when smaller ones follow.
+    actor.reward[5] = 1e13f;
+    assert_null(replay_range_judge(&range, &configure, &actor.batch).reason);
+    actor.reward[5] = 1;
+    assert_null(replay_range_judge(&range, &configure, &actor.batch).reason);
+    assert_true(range.reward == 1e13f);
+}
+
 // The verdict on a batch with this observation and reward after rows of magnitudes up to before.
 static replay_fault
 judge_after(float before, uint64_t rows, float obs, float reward, uint32_t turn_actors)
@@ -143,6 +175,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_range_sets_aside_what_overflows_when_it_is_squared),
+        cmocka_unit_test(test_range_judges_numbers_by_their_type),
         cmocka_unit_test(test_range_sets_aside_what_is_far_beyond_the_runs_history),
         cmocka_unit_test(test_range_holds_actions_to_their_bounds),
         cmocka_unit_test(test_aside_counts_by_session_and_keeps_those_with_the_most),
