@@ -17,9 +17,6 @@ typedef struct actor_io actor_io;
 // In the line ACTOR-ENV-UNSOUND of an actor: what the last cause follows, with which it ends.
 #define ACTOR_UNSOUND_LAST "; the last: "
 
-// Of the environment: how often its supervisor has started the process again.
-#define ACTOR_RESTARTS_VARIABLE "OCTET_RESTARTS"
-
 // What the process exits with, beside 0: the environment failed; the learner or this actor refused;
 // the environment does not return (--exit-when-stuck); no learner answers (--give-up-after).
 #define ACTOR_EXIT_FAILED  1

@@ -20,6 +20,7 @@
 #define ENVS_MAX          65536 // of actor.envs
 #define ENVS_REMOTE_MAX   1024  // that a learner on another host may ask for
 #define PLUGINS_VARIABLE  "OCTET_PLUGINS"
+#define RESTARTS_VARIABLE "OCTET_RESTARTS"
 #define RESTARTS_MAX      1000000000
 
 const char *argp_program_version = "octet-actor " OCTET_VERSION " " WIRE_SPEAKS_TEXT;
@@ -146,9 +147,9 @@ plugins_of_environment(env_plugin_dirs *plugins)
 static void
 restarts_of_environment(actor_io_options *io, const struct argp_state *state)
 {
-    const char *text = getenv(ACTOR_RESTARTS_VARIABLE);
+    const char *text = getenv(RESTARTS_VARIABLE);
     io->restarts = text != NULL && *text != '\0'
-                       ? number_parse(ACTOR_RESTARTS_VARIABLE, text, 0, RESTARTS_MAX, state)
+                       ? number_parse(RESTARTS_VARIABLE, text, 0, RESTARTS_MAX, state)
                        : NAN;
 }
 

@@ -39,7 +39,7 @@ static const oct_number rows[] = {
     NUMBER(GAUGE, "resident_bytes", "bytes", "Resident memory of the process.",
            REPORT | OCT_SHOWN_EVALUATION | OCT_SHOWN_PLAYING, resident_bytes),
     NUMBER(COUNTER, "restarts", "restarts",
-           "Restarts of the process, where its supervisor counts them.",
+           "Restarts of the process, where its supervisor says so (`OCTET_RESTARTS`).",
            REPORT | OCT_SHOWN_EVALUATION | OCT_SHOWN_PLAYING, restarts),
     METRIC(COUNTER, "policy_gaps", "gaps", "Versions missed.", REPORT, policy_gaps,
            "octet_actor_policy_gaps_total"),

@@ -2,7 +2,6 @@
 #include "common/oct_log_bound.h"
 
 #include <fcntl.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -10,7 +9,6 @@
 
 #include "common/oct_base.h"
 #include "common/oct_file.h"
-#include "common/oct_log.h"
 
 #define ENDING      ".log"
 #define PIECE_BYTES (64u << 10)
@@ -134,7 +132,7 @@ own_move(void)
     return oct_file_is_open(path, STDERR_FILENO) && log_move(path, own.bytes_max, &own.dropped);
 }
 
-void
+uint64_t
 oct_log_own_look(uint64_t now_ns)
 {
     struct stat log;
@@ -146,10 +144,5 @@ oct_log_own_look(uint64_t now_ns)
     } else if (is_large && own.is_moved && ftruncate(STDERR_FILENO, 0) == 0) {
         own.dropped += (uint64_t)log.st_size;
     }
-    if (own.dropped > dropped) { // in the empty log, where this line is dropped by the next drop
-        oct_log_warn("LOG-DROPPED",
-                     "%" PRIu64 " bytes of this log have been dropped: it grew by more than %zu "
-                     "bytes in a second",
-                     own.dropped, own.bytes_max);
-    }
+    return own.dropped > dropped ? own.dropped : 0;
 }

@@ -22,13 +22,14 @@ bool oct_log_bound(const char *path, size_t bytes_max);
 
 // The log of this process itself, whoever has opened it: where its standard error is a file that it
 // appends to. A second copy comes a second after the first at the earliest; what fills the log
-// sooner (a plug-in that floods it) is dropped, and LOG-DROPPED says how much in all.
+// sooner (a plug-in that floods it) is dropped, and counted.
 #define OCT_LOG_LOOK_MS 100 // from one look to the next
 
 // From now on, if it is such a file.
 void oct_log_own_begin(size_t bytes_max);
 bool oct_log_own_is_bounded(void);
-// now_ns: as oct_clock_ns.
-void oct_log_own_look(uint64_t now_ns);
+// now_ns: as oct_clock_ns. Returns the bytes dropped so far if this look dropped some, or 0: a line
+// about them goes into the log that was just emptied.
+uint64_t oct_log_own_look(uint64_t now_ns);
 
 #endif // COMMON_OCT_LOG_BOUND_H

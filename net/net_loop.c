@@ -3,6 +3,7 @@
 #include "net/net_loop.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <time.h>
@@ -310,7 +311,11 @@ static void
 log_look_due(void *arg)
 {
     (void)arg;
-    oct_log_own_look(oct_clock_ns());
+    uint64_t dropped = oct_log_own_look(oct_clock_ns());
+    if (dropped > 0) {
+        oct_log_warn("NET-LOG-DROPPED",
+                     "%" PRIu64 " bytes of this log have been dropped: it grew too fast", dropped);
+    }
 }
 
 void

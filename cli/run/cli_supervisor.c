@@ -11,7 +11,6 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
-#include "actor/actor_io.h"
 #include "cli/run/cli_cpu_time.h"
 #include "common/oct_base.h"
 #include "common/oct_cgroup.h"
@@ -280,7 +279,7 @@ child_start(child *d)
 {
     cli_supervisor *s = d->supervisor;
     char restarts[64];
-    (void)snprintf(restarts, sizeof(restarts), ACTOR_RESTARTS_VARIABLE "=%u", (unsigned)d->starts);
+    (void)snprintf(restarts, sizeof(restarts), "OCTET_RESTARTS=%u", (unsigned)d->starts);
     net_process_spec spec = {
         .set_env = (const char *const[]){restarts, NULL},
         .file = d->file,

@@ -1528,7 +1528,7 @@ def test_a_plug_in_that_floods_its_log_is_bounded():
     with scratch() as folder:
         run = folder / "run"
         process = train(run, *ENDLESS, "--set", f"env.id={BUILD}/tests/envs/bad_floods.so")
-        wait_for("what was dropped", lambda: logged(run, " LOG-DROPPED ", "actor-0*"))
+        wait_for("what was dropped", lambda: logged(run, " NET-LOG-DROPPED ", "actor-0*"))
         wait_for("the newest lines", lambda: (run / "log/actor-0.previous.log").exists())
         interrupt(process, run)
         assert all(log.stat().st_size <= 16 << 20 for log in run.glob("log/actor-0.[fp]*.log"))
