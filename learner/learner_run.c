@@ -432,6 +432,7 @@ metrics_of(const learner_run *run, const wire_report *report, oct_metric out[OCT
     }
 }
 
+// Returns a number of a report, 0 if the report has none of that name. A peer may send NaN.
 static double
 stat_of(const wire_report *report, const char *name)
 {
@@ -454,15 +455,15 @@ evaluation_take(learner_run *run, const wire_report *report)
         .returns = report->episode_return,
         .lengths = report->episode_length,
         .metrics = metrics,
-        .failed = (uint64_t)OCT_MAX(0.0, stat_of(report, "evaluation_failed")),
-        .truncated = (uint64_t)OCT_MAX(0.0, stat_of(report, "evaluation_truncated")),
+        .failed = (uint64_t)fmax(0.0, stat_of(report, "evaluation_failed")),
+        .truncated = (uint64_t)fmax(0.0, stat_of(report, "evaluation_truncated")),
     };
     oct_err err = learner_evals_report(run->evals, report->actor_id, report->ticket,
                                        report->policy_version, &answer, &result);
     if (err == OCT_OK || err == OCT_EAGAIN) {
         run->final_begin_ns = oct_clock_ns(); // an evaluator is at work
         run->eval_played += report->episode_count;
-        run->eval_played_s += OCT_MAX(0.0, stat_of(report, "evaluation_s"));
+        run->eval_played_s += fmax(0.0, stat_of(report, "evaluation_s"));
     }
     if (err != OCT_OK) {
         return err; // a part of it, or late: it was given to another evaluator

@@ -115,6 +115,40 @@ test_run_gives_a_certificate_so_many_places(void **state)
     learner_run_destroy(run);
 }
 
+// A report may hold NaN, which counts as 0.
+static void
+test_run_counts_nothing_of_numbers_that_are_none(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"evaluation_failed", "evaluation_truncated",
+                                        "evaluation_s"};
+    const float returns[8] = {0};
+    const uint32_t lengths[8] = {1, 1, 1, 1, 1, 1, 1, 1};
+    learner_run *run = run_joined(false);
+    learner_actor *evaluator = actor_begin(run, 6, WIRE_ROLE_EVALUATOR);
+    (void)run_published(run);
+    learner_eval_order order;
+    T_OK(learner_run_order(run, evaluator->id, &order));
+    wire_report message = {.actor_id = evaluator->id,
+                           .session = evaluator->session,
+                           .report_sequence = 1,
+                           .policy_version = order.publication->version,
+                           .ticket = order.ticket,
+                           .episode_count = order.episodes,
+                           .episode_return = returns,
+                           .episode_length = lengths,
+                           .stat_count = 3,
+                           .stat_name = names,
+                           .stat_value = (double[]){NAN, NAN, NAN}};
+    learner_run_token(run, evaluator, message.token);
+    T_OK(learner_run_report(run, &message));
+    T_NEAR(status_of(run, "learner.eval_return"), 0, 0, 0);
+    T_NEAR(status_of(run, "learner.eval_failed"), 0, 0, 0);
+    T_NEAR(status_of(run, "learner.eval_truncated"), 0, 0, 0);
+    T_NEAR(status_of(run, "learner.eval_played_s"), 0, 0, 0);
+    run_stop(run, "interrupted");
+}
+
 // A certificate whose evaluators take evaluations and answer none gets no more; another does.
 static void
 test_run_bounds_the_evaluations_that_a_certificate_leaves_unanswered(void **state)
@@ -412,6 +446,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         T(test_run_goes_on_whatever_an_actor_says),
         T(test_run_lets_only_the_evaluator_that_was_asked_answer),
+        T(test_run_counts_nothing_of_numbers_that_are_none),
         T(test_run_gives_a_certificate_so_many_places),
         T(test_run_bounds_the_evaluations_that_a_certificate_leaves_unanswered),
         T(test_run_says_that_all_places_are_taken),
