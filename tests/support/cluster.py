@@ -16,6 +16,8 @@ def octet(*arguments, status=None):
 
 
 def program(path, text):
+    """Writes a script. What was at path is removed first: it may be a link to a program of the system."""
+    path.unlink(missing_ok=True)
     path.write_text(text, encoding="utf-8")
     path.chmod(0o755)
 
