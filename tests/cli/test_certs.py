@@ -534,6 +534,32 @@ class Doctor(Case):
         self.assertIn("'octet certs issue ROLE NAME' makes the folder for --tls", text)
 
 
+class Daemons(Case):
+    """What starts them again does so after exit code 1, and gives up after 2."""
+
+    def test_what_time_can_heal_is_no_wrong_use(self):
+        self.certs("init")
+        self.certs("issue", "actor", "a")
+        late = f"{datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(days=2):%Y%m%d%H%M%SZ}"
+        for name, begin, end in (("expired", "20190101000000Z", "20200101000000Z"), ("not yet valid", late, "20991231000000Z")):
+            self.issue_by_openssl("actor", "a", "-startdate", begin, "-enddate", end)
+            shutil.copy(self.home / "other.crt", self.ca / "a/node.crt")
+            shutil.copy(self.home / "other.key", self.ca / "a/node.key")
+            self.ended(1, f"certificate (has|is) {name}; the certificate is valid from .* and the clock of this machine says ")
+        self.certs("init", "--dir", "other")
+        self.certs("issue", "actor", "a", "--dir", "other")
+        for name in ("node.crt", "node.key"):
+            shutil.copy(self.home / "other/a" / name, self.ca / "a" / name)
+        self.ended(2, "node.crt: ")
+
+    def ended(self, code, words):
+        actor = pathlib.Path(OCTET).parents[1] / "actor/octet-actor"
+        done = subprocess.run([actor, "--learner", "tls+tcp://127.0.0.1:9", "--tls", self.ca / "a"], capture_output=True, text=True,
+                              timeout=DEADLINE_S, check=False)
+        self.assertEqual(done.returncode, code, done.stderr)
+        self.assertRegex(done.stderr, f"NET-TLS .*{words}")
+
+
 class List(Case):
     def test_states(self):
         self.certs("init")
