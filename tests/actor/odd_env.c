@@ -11,6 +11,7 @@
  *   shut      so many calls of reset that have the last environment in them answer an error
  *   shut_from shut begins with the call after so many
  *   lost      so many steps of environment 0 fail and begin no episode; the next does not fail
+ *   begins    1: an episode begins in a step of its own after the end, which does nothing else
  *   no_sums   1: it forgets to write ep_return and ep_length
  *   forgets   1: it forgets to write what it did not measure
  *   gate      each step reads this descriptor to its end; 0: none does
@@ -35,6 +36,7 @@ enum {
     SHUT,
     SHUT_FROM,
     LOST,
+    BEGINS,
     NO_SUMS,
     FORGETS,
     GATE,
@@ -42,12 +44,13 @@ enum {
 };
 
 static const char *const names[OPTIONS] = {
-    "length", "spread",    "truncate", "nan_at",  "nan_once", "error_at", "reset_errors",
-    "shut",   "shut_from", "lost",     "no_sums", "forgets",  "gate"};
+    "length", "spread",    "truncate", "nan_at", "nan_once", "error_at", "reset_errors",
+    "shut",   "shut_from", "lost",     "begins", "no_sums",  "forgets",  "gate"};
 
 struct line {
     float seed, episode, reward_sum;
     int32_t step;
+    bool has_ended; // its next step begins an episode
 };
 
 struct octet_env_handle {
@@ -125,6 +128,7 @@ begin(struct line *line)
 {
     line->episode++;
     line->step = 0;
+    line->has_ended = false;
     line->reward_sum = 0;
 }
 
@@ -163,6 +167,11 @@ line_step(octet_env_handle *h, uint32_t i, int32_t action, octet_env_io *io)
         io->reward[i] = 0;
         return OCTET_ENV_FAILED;
     }
+    if (line->has_ended) {
+        begin(line);
+        io->reward[i] = 0;
+        return 16; // ENV_BEGINS
+    }
     line->step++;
     float reward = (float)line->step + 0.1f * (float)action;
     line->reward_sum += reward;
@@ -186,6 +195,10 @@ line_step(octet_env_handle *h, uint32_t i, int32_t action, octet_env_io *io)
         if (is_measured || h->options[FORGETS] == 0) {
             io->metrics[i * METRICS + NUMBER] = is_measured ? line->episode : NAN;
         }
+    }
+    line->has_ended = h->options[BEGINS] != 0;
+    if (line->has_ended) {
+        return ends[h->options[TRUNCATE]];
     }
     begin(line);
     return ends[h->options[TRUNCATE]] | OCTET_ENV_OBS_IS_RESET;

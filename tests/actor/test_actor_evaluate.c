@@ -302,6 +302,21 @@ test_evaluate_does_not_favour_short_episodes(void **state)
     T_NEAR(result.std, sqrt(squares / 6), 0, 1e-5);
 }
 
+// As vector environments of others do: the step that only begins an episode is none of it.
+static void
+test_evaluate_counts_no_step_that_only_begins_an_episode(void **state)
+{
+    (void)state;
+    actor_evaluate_result result;
+    T_OK(evaluate_odd("length=5,begins=1", 4, 2, &result));
+    assert_int_equal(result.env_steps, 20);
+    assert_true(result.failed == 0 && result.env_failures == 0 && observed.blank == 0);
+    for (int i = 0; i < 4; i++) {
+        assert_int_equal(lengths[i], 5);
+        T_NEAR(returns[i], return_of(5), 0, 1e-4);
+    }
+}
+
 static void
 test_evaluate_one_episode_with_more_environments(void **state)
 {
@@ -535,6 +550,7 @@ main(void)
         cmocka_unit_test(test_evaluate_begins_though_an_environment_cannot),
         cmocka_unit_test(test_evaluate_adds_up_the_rewards_itself),
         cmocka_unit_test(test_evaluate_does_not_favour_short_episodes),
+        cmocka_unit_test(test_evaluate_counts_no_step_that_only_begins_an_episode),
         cmocka_unit_test(test_evaluate_one_episode_with_more_environments),
         cmocka_unit_test(test_evaluate_means_what_the_environment_measures),
         cmocka_unit_test(test_evaluate_measures_nothing_where_nothing_is_written),

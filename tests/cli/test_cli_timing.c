@@ -7,6 +7,18 @@
 
 static oct_config config;
 
+// The clock: its n-th reading is n squared microseconds, so that a later step takes longer.
+static uint64_t readings;
+
+uint64_t __wrap_oct_clock_ns(void); // NOLINT: the linker's name
+
+uint64_t
+__wrap_oct_clock_ns(void) // NOLINT
+{
+    readings++;
+    return readings * readings * 1000;
+}
+
 static cli_timing
 timing_of(double reset_s, double step_s)
 {
@@ -112,13 +124,16 @@ test_timing_measures_an_environment(void **state)
     const env_request request = {
         .id = "CartPole-v1", .options = "", .count = 1, .seed = 1, .autoreset = true};
     T_OK(env_open(&e, &request, reason, sizeof(reason)));
+    readings = 0;
     cli_timing_measure(e, &timing);
     env_close(e);
     assert_true(timing.is_known && !timing.is_late);
     assert_int_equal(timing.limit, 500);
     assert_true(timing.has_ended); // random actions let the pole fall soon
     assert_in_range(timing.steps, 5, 100);
-    assert_true(timing.reset_s > 0 && timing.step_s > 0);
+    // The last step is the longest: it began an episode, too, and is not among the other steps.
+    T_NEAR(timing.reset_s, 1e-6 * (5 + 6 * timing.steps), 0, 1e-12);
+    T_NEAR(timing.step_s, 1e-6 * (5 + 3 * timing.steps), 0, 1e-12);
     assert_false(cli_timing_is_endless(&timing));
     timing.limit = 0;
     assert_false(cli_timing_is_endless(&timing));

@@ -553,6 +553,9 @@ class WrongInput(Case):
         (folder / "plug.yaml").write_text(f"env:\n  id: {shape}\n  options: n=3\nrun:\n  env_steps: 1000\n")
         (folder / ".unpacked").touch()
         why = "/of_others/plug.yaml' came out of a pack and names the environment"
+        (folder / "gym.yaml").write_text('env:\n  id: "gym:mine:Task-v0"\nrun:\n  env_steps: 1000\n')
+        _, err = self.octet("train", "of_others/gym.yaml", "--run-dir", "run", code=1)
+        self.assertIn("/of_others/gym.yaml' came out of a pack and names the environment 'gym:mine:Task-v0', which is code", err)
         _, err = self.octet("train", "of_others/plug.yaml", "--run-dir", "run", code=1)
         self.assertIn(why, err)
         self.assertFalse((self.home / "run").exists())

@@ -10,6 +10,7 @@ import csv
 import fcntl
 import json
 import os
+import pathlib
 import random
 import re
 import signal
@@ -194,8 +195,9 @@ def checked(run, code):
 def test_rows_that_are_lost_are_reported_and_damaged_ones_are_kept():
     """Two shards. A resume says what is missing before it starts, and changes nothing where a table cannot be read."""
     with scratch() as folder:
-        run = folder / "run"
+        run, other = folder / "run", folder / "other"
         finish(train(run, "--set", "run.env_steps=3000", "--set", "run.stop_at_return=none", "--set", "replay.shards=2"), run)
+        finish(train(other, "--set", "run.env_steps=1500", "--set", "run.stop_at_return=none"), other)
         found = checked(run, 0)
         assert all(re.fullmatch(rf"{run}/{name}.oct: \d+ rows", found[name][1]) for name in ("replay", "replay-1")), found
         more = ["--set", f"run.env_steps={summary(run)['env_steps'] + 3000}"]
@@ -211,9 +213,18 @@ def test_rows_that_are_lost_are_reported_and_damaged_ones_are_kept():
             said = finish(resume(run, *more), run, 1)
             assert f"octet train: error: {text}\n" in said and "octet-replay refused" not in said, said
             assert {path: path.read_bytes() for path in run.rglob("*") if path.is_file()} == kept, words
+        # After another start of the machine, each block is compared with its checksum.
+        boot = pathlib.Path("/proc/sys/kernel/random/boot_id").read_bytes().strip()
+        torn = bytearray(whole.replace(boot, boot[::-1]))
+        end = len(whole.rstrip(bytes(1)))
+        torn[end - 8192 : end - 4096] = b"\xff" * 4096
+        table.write_bytes(torn)
+        state, text = checked(run, 1)[shard]
+        assert state == "warning" and re.search(r" 0 rows were not yet on the disk, and [1-9]\d* blocks have wrong", text), text
         others = {"replay": "replay-1", "replay-1": "replay"}
         for name, source, item, state, words in (
                 (f"{shard}.oct", f"{others[shard]}.oct", shard, "warning", "another table of the run: "),
+                (f"{shard}.oct", other / "replay.oct", shard, "error", ", not of this one; the file is kept"),
                 ("policy.oct", None, "policy.oct", "warning", "No such file or directory; a later version replaces it"),
                 ("config.yaml", "policy.oct", "config", "error", "config.yaml")):
             table.write_bytes(whole)

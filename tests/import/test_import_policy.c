@@ -233,6 +233,35 @@ test_clip_and_deviations_become_a_gaussian(void **state)
     fixture_free(&f);
 }
 
+// The model clips first. A negative scale exchanges its bounds; deviations have no sign.
+static void
+test_scale_and_offset_follow_the_clip_of_the_model(void **state)
+{
+    (void)state;
+    fixture f;
+    import_request request = {.env_id = "", .bound_count = 1, .low = {-9}, .high = {0.5f}};
+    request.log_std = "log_std";
+    float before[1024], y[1024], actions[128];
+    T_OK(import_try(&f, "clipped", &request));
+    policy_run(&f, before, actions);
+    fixture_free(&f);
+    request.scale_count = request.offset_count = 1;
+    request.scale[0] = -2;
+    request.offset[0] = 3;
+    request.low[0] = 2;
+    request.high[0] = 9;
+    T_OK(import_try(&f, "clipped", &request));
+    T_NEAR((double)f.result.image->spec.action_low[0], 2.0, 0.0, 0.0);
+    T_NEAR((double)f.result.image->spec.action_high[0], 5.0, 0.0, 0.0);
+    policy_run(&f, y, actions);
+    for (size_t i = 0; i < (size_t)f.want.rows * 3; i++) {
+        size_t at = i / 3 * 6 + 3 + i % 3; // in units of the bounds, which are as much wider
+        T_NEAR((double)actions[i], fmax(3.0 - 2.0 * (double)f.want.numbers[i], 2.0), 1e-5, 1e-5);
+        T_NEAR((double)y[at], (double)before[at], 1e-5, 1e-5);
+    }
+    fixture_free(&f);
+}
+
 // tanh.onnx as a box of two actions: its outputs, mapped and clipped as the request says.
 static void
 expect_actions(const import_request *request, double scale, double offset, double low, double high)
@@ -431,6 +460,7 @@ main(void)
         cmocka_unit_test(test_unit_actions_are_mapped_onto_the_bounds),
         cmocka_unit_test(test_clip_and_deviations_become_a_gaussian),
         cmocka_unit_test(test_a_box_without_bounds_is_neither_mapped_nor_clipped),
+        cmocka_unit_test(test_scale_and_offset_follow_the_clip_of_the_model),
         cmocka_unit_test(test_scale_and_offset_give_actions_of_the_environment),
         cmocka_unit_test(test_clipped_actions_are_counted),
         cmocka_unit_test(test_another_policy_does_not_agree),

@@ -487,6 +487,38 @@ test_large_answers_that_nobody_reads_are_bounded(void **state)
     net_loop_destroy(l.s.loop);
 }
 
+// No address leaves more than it may, and together they leave as much as all may.
+static void
+test_large_answers_of_many_that_nobody_reads_are_bounded(void **state)
+{
+    (void)state;
+    enum { ADDRESSES = NET_RPC_UNREAD_ALL / NET_RPC_UNREAD_HOLDER + 1, PEERS = 8, CALLS = 12 };
+    large_side l = {.large = 0};
+    net_rpc_server *server;
+    int mute[ADDRESSES * PEERS + 1];
+    unsigned calls = 0;
+    side_open(&l.s);
+    LISTEN(&l.s, net_rpc_server_open(&server, l.s.loop, l.s.url, OCT_ROLES_ANY, 4, 1000,
+                                     large_answer, &l));
+    for (unsigned i = 0; i < ADDRESSES * PEERS; i++) {
+        mute[i] = mute_connect(&l.s, 2 + i / PEERS, CALLS);
+        for (calls += CALLS; l.large + l.refused < calls;) {
+            side_turn(&l.s);
+        }
+    }
+    unsigned before = l.refused;
+    mute[ADDRESSES * PEERS] = mute_connect(&l.s, 2 + ADDRESSES, 1); // of which nothing is unread
+    while (l.large + l.refused == calls) {
+        side_turn(&l.s);
+    }
+    assert_int_equal(l.refused, before + 1);
+    for (size_t i = 0; i < OCT_COUNTOF(mute); i++) {
+        close(mute[i]);
+    }
+    net_rpc_server_close(server);
+    net_loop_destroy(l.s.loop);
+}
+
 static void *held[4]; // calls; NULL: none, or answered
 
 static void
@@ -565,6 +597,7 @@ main(void)
         cmocka_unit_test(test_calls_without_end_wait_in_the_network),
         cmocka_unit_test(test_unread_answers_hold_up_nobody),
         cmocka_unit_test(test_large_answers_that_nobody_reads_are_bounded),
+        cmocka_unit_test(test_large_answers_of_many_that_nobody_reads_are_bounded),
     };
     return cmocka_run_group_tests(tests, NULL, net_test_folder_remove);
 }
