@@ -8,12 +8,31 @@
 #include "common/oct_config_text.h"
 #include "common/oct_option.h"
 
+// False: perhaps not. It spares the printing of most keys, whose texts are then the same.
+static bool
+is_surely_same(const oct_config *a, const oct_config *b, const oct_config_key *key)
+{
+    static const size_t bytes[] = {
+        [OCT_CONFIG_U32] = sizeof(uint32_t),  [OCT_CONFIG_U64] = sizeof(uint64_t),
+        [OCT_CONFIG_F64] = sizeof(double),    [OCT_CONFIG_BOOL] = sizeof(bool),
+        [OCT_CONFIG_WORD] = sizeof(unsigned), [OCT_CONFIG_INTS] = sizeof(oct_config_ints),
+    };
+    const char *left = (const char *)a + key->offset, *right = (const char *)b + key->offset;
+    if (key->kind == OCT_CONFIG_TEXT) {
+        return strcmp(left, right) == 0;
+    }
+    return key->none_flag == 0 && memcmp(left, right, bytes[key->kind]) == 0;
+}
+
 bool
 oct_config_next_change(oct_config_change *out, const oct_config *before, const oct_config *now,
                        size_t *at)
 {
     while (*at < oct_config_key_count) {
         const oct_config_key *key = &oct_config_keys[(*at)++];
+        if (is_surely_same(before, now, key)) {
+            continue;
+        }
         (void)oct_config_value_print(before, key, out->before);
         (void)oct_config_value_print(now, key, out->now);
         if (strcmp(out->before, out->now) != 0) {

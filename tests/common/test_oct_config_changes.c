@@ -41,6 +41,49 @@ test_every_change_is_told_in_the_tables_order(void **state)
     assert_false(oct_config_next_change(&change, &before, &now, &at));
 }
 
+static bool
+is_changed(const char *key, const oct_config *before, const oct_config *now)
+{
+    oct_config_change change;
+    for (size_t at = 0; oct_config_next_change(&change, before, now, &at);) {
+        if (strcmp(change.name, key) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+// One key of each kind, and one whose number stays while its word is replaced by it.
+static void
+test_a_change_of_any_kind_is_told(void **state)
+{
+    (void)state;
+    static const char *const settings[][2] = {
+        {"learner.batch_size", "512"},
+        {"run.env_steps", "1000000000000000"},
+        {"algo.discount", "0.5"},
+        {"algo.dueling", "true"},
+        {"run.name", "x"},
+        {"network.activation", "tanh"},
+        {"network.hidden", "[256, 128]"},
+        {"run.stop_at_return", "-1e9"},
+        {"actor.noise_low", "NUMBER"},
+    };
+    for (size_t i = 0; i < OCT_COUNTOF(settings); i++) {
+        const char *key = settings[i][0], *value = settings[i][1];
+        oct_config before, now;
+        char setting[128], message[256], number[32];
+        oct_config_default(&before);
+        now = before;
+        (void)snprintf(number, sizeof(number), "%.17g", before.actor.noise_low);
+        (void)snprintf(setting, sizeof(setting), "%s=%s", key,
+                       strcmp(value, "NUMBER") == 0 ? number : value);
+        assert_false(is_changed(key, &before, &now));
+        T_OK(oct_config_set(&now, setting, message, sizeof(message)));
+        assert_true(is_changed(key, &before, &now));
+    }
+}
+
 static void
 test_line_of_a_key(void **state)
 {
@@ -162,6 +205,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_equal_experiments_have_no_change),
         cmocka_unit_test(test_every_change_is_told_in_the_tables_order),
+        cmocka_unit_test(test_a_change_of_any_kind_is_told),
         cmocka_unit_test(test_line_of_a_key),
         cmocka_unit_test(test_another_budget_names_the_schedules_that_jump),
         cmocka_unit_test(test_the_first_key_that_a_message_names),
