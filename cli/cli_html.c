@@ -102,7 +102,7 @@ cli_html(int argc, char **argv)
            cli_text_bytes((double)length).text);
     if (unshown > 0) {
         printf("%u older run%s left out; a report holds at most %d\n", unshown,
-               unshown == 1 ? " is" : "s are", CLI_DASH_RUNS_MAX);
+               unshown == 1 ? " is" : "s are", CLI_DASH_REPORT_RUNS_MAX);
     }
     return 0;
 }

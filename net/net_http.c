@@ -86,12 +86,12 @@ connection_make_room(net_http *http, const http_connection *newest)
 static enum MHD_Result
 answer_send(struct MHD_Connection *connection, const net_http_answer *answer, const char *allow)
 {
-    static char empty[] = "";
-    struct MHD_Response *response = MHD_create_response_from_buffer(
-        answer->length, answer->body != NULL ? answer->body : empty,
-        answer->body != NULL ? MHD_RESPMEM_MUST_FREE : MHD_RESPMEM_PERSISTENT);
+    void (*release)(void *owner) = answer->release != NULL ? answer->release : free;
+    void *owner = answer->release != NULL ? answer->owner : answer->body;
+    struct MHD_Response *response = MHD_create_response_from_buffer_with_free_callback_cls(
+        answer->length, answer->body != NULL ? answer->body : "", release, owner);
     if (response == NULL) {
-        free(answer->body);
+        release(owner);
         return MHD_NO; // closes the connection
     }
     enum MHD_Result done = MHD_add_response_header(response, "Connection", "close");

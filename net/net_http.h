@@ -39,8 +39,10 @@ typedef struct net_http_request {
 typedef struct net_http_answer {
     int status;               // 200, 404, 503 …
     const char *content_type; // static
-    char *body;               // of malloc; taken. NULL: none
+    char *body;               // NULL: none
     size_t length;
+    void (*release)(void *owner); // of body, once it is sent or given up; NULL: free(body)
+    void *owner;
     const char *const *headers; // static: names and values in turn, then NULL. NULL: no others
 } net_http_answer;
 

@@ -162,24 +162,45 @@ run_json(const cli_dash_run *run, const oct_config *defaults, uint32_t group,
     return out;
 }
 
-// The series of all runs, and which configuration each is of. Returns how many there are.
-static uint32_t
-groups_find(const cli_dash_runs *runs, cli_series *series[CLI_DASH_RUNS_MAX],
-            uint32_t group[CLI_DASH_RUNS_MAX])
+// All runs, and how they belong together.
+typedef struct compared {
+    uint32_t count, groups;
+    cli_series **series;
+    uint32_t *group, *copy_of; // of each: which configuration it has, and the run of a copy
+} compared;
+
+static compared
+runs_compare(const cli_dash_runs *runs)
 {
     uint32_t count = cli_dash_runs_count(runs);
+    compared out = {
+        .count = count,
+        .series = oct_alloc((count + 1) * sizeof(*out.series)),
+        .group = oct_alloc((count + 1) * sizeof(*out.group)),
+        .copy_of = oct_alloc((count + 1) * sizeof(*out.copy_of)),
+    };
     for (uint32_t i = 0; i < count; i++) {
-        series[i] = cli_dash_runs_at(runs, i)->series;
+        out.series[i] = cli_dash_runs_at(runs, i)->series;
     }
-    return cli_series_group(series, count, group);
+    out.groups = cli_series_group(out.series, count, out.group);
+    cli_series_copies(out.series, count, out.group, out.copy_of);
+    return out;
+}
+
+static void
+compared_free(compared *all)
+{
+    free(all->series);
+    free(all->group);
+    free(all->copy_of);
 }
 
 uint32_t
 cli_dash_groups(const cli_dash_runs *runs)
 {
-    cli_series *series[CLI_DASH_RUNS_MAX];
-    uint32_t group[CLI_DASH_RUNS_MAX];
-    return groups_find(runs, series, group);
+    compared all = runs_compare(runs);
+    compared_free(&all);
+    return all.groups;
 }
 
 static void
@@ -193,26 +214,24 @@ static void
 runs_answer(const cli_dash_runs *runs, cli_dash_text *out)
 {
     static oct_config defaults;
-    cli_series *series[CLI_DASH_RUNS_MAX];
-    uint32_t group[CLI_DASH_RUNS_MAX], groups = groups_find(runs, series, group);
-    uint32_t copy_of[CLI_DASH_RUNS_MAX];
-    cli_series_copies(series, cli_dash_runs_count(runs), copy_of);
+    compared of = runs_compare(runs);
     oct_config_default(&defaults);
     json_t *all = json_object(), *list = json_array(), *before = json_object();
-    for (uint32_t i = 0; i < cli_dash_runs_count(runs); i++) {
-        json_t *differs = changes_json(&defaults, &series[i]->config, false);
+    for (uint32_t i = 0; i < of.count; i++) {
+        json_t *differs = changes_json(&defaults, &of.series[i]->config, false);
         OCT_ASSERT(json_object_update(before, differs) == 0);
         json_decref(differs);
-        cli_json_append(list, run_json(cli_dash_runs_at(runs, i), &defaults, group[i],
-                                       cli_dash_runs_at(runs, copy_of[i])));
+        cli_json_append(list, run_json(cli_dash_runs_at(runs, i), &defaults, of.group[i],
+                                       cli_dash_runs_at(runs, of.copy_of[i])));
     }
     cli_json_put(all, "version", json_string(OCTET_VERSION));
     changes_put(all, runs);
     cli_json_put(all, "reading", json_boolean(cli_dash_runs_are_reading(runs)));
     cli_json_put(all, "unshown", json_integer(cli_dash_runs_unshown(runs)));
-    cli_json_put(all, "groups", json_integer(groups));
+    cli_json_put(all, "groups", json_integer(of.groups));
     cli_json_put(all, "defaults", before);
     cli_json_put(all, "runs", list);
+    compared_free(&of);
     text_take_json(out, all);
 }
 
@@ -293,21 +312,21 @@ static bool
 mean_answer(const cli_dash_runs *runs, uint32_t wanted, const char *x, const char *y,
             cli_dash_text *out)
 {
-    cli_series *series[CLI_DASH_RUNS_MAX];
-    uint32_t group[CLI_DASH_RUNS_MAX], copy_of[CLI_DASH_RUNS_MAX], members = 0;
-    (void)groups_find(runs, series, group);
-    cli_series_copies(series, cli_dash_runs_count(runs), copy_of);
-    for (uint32_t i = 0; i < cli_dash_runs_count(runs); i++) {
-        if (group[i] == wanted && copy_of[i] == i) {
-            series[members++] = series[i];
+    compared all = runs_compare(runs);
+    uint32_t members = 0;
+    for (uint32_t i = 0; i < all.count; i++) {
+        if (all.group[i] == wanted && all.copy_of[i] == i) {
+            all.series[members++] = all.series[i];
         }
-    }
-    if (members == 0) {
-        return false;
     }
     cli_series_spread spread[CLI_DASH_MEAN_POINTS];
     cli_series_range range;
-    uint32_t count = cli_series_mean(series, members, x, y, CLI_DASH_MEAN_POINTS, spread, &range);
+    uint32_t count =
+        cli_series_mean(all.series, members, x, y, CLI_DASH_MEAN_POINTS, spread, &range);
+    compared_free(&all);
+    if (members == 0) {
+        return false;
+    }
     char *text;
     size_t length;
     FILE *file = open_memstream(&text, &length);

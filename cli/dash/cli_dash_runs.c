@@ -26,6 +26,7 @@
 #define AT_ONCE_MS 1          // when there is more to read
 #define READ_BYTES (2u << 20) // of one run in one turn
 #define TURN_BYTES (8u << 20) // of all of them
+#define TURN_RUNS  256        // looked at in one turn, those that are live besides
 #define POLL_MS    1000
 #define QUIET_NS   5000000000ull // without an answer it is not live
 
@@ -33,6 +34,7 @@ typedef struct entry {
     cli_dash_run run;
     uint64_t series_changes; // that run.changes has counted
     bool is_found;           // in the last scan
+    bool is_read;            // once at least
     // of a live run that is asked
     cli_remote_poll *poll;
     int folder;
@@ -44,9 +46,10 @@ struct cli_dash_runs {
     net_loop *loop;
     char *const *folders;
     uint32_t folder_count;
-    entry *entry[CLI_DASH_RUNS_MAX];
-    uint32_t count, unshown, next_id, turn;
-    uint64_t gone_changes; // of runs that have gone, and their going
+    entry **entry; // [max]
+    uint32_t max, count, unshown, next_id;
+    uint32_t turn;         // where the next one begins
+    uint64_t list_changes; // of runs that have gone, their going, unshown and has_more
     uint64_t began_us;
     bool has_more;
     net_timer *scan_timer, *read_timer;
@@ -131,11 +134,13 @@ poll_begin(cli_dash_runs *runs, entry *e)
 {
     e->folder = folder_open(e->run.series->folder);
     learner_url(e->folder, e->learner);
-    replays_find(e);
     const cli_remote_options options = {.learner = e->learner, .replay = e->replay};
-    if (!has_learner(e->folder) ||
-        cli_remote_poll_open(&e->poll, runs->loop, &options, POLL_MS, CLI_REMOTE_POLL_PEERS,
-                             answered, e) != OCT_OK) {
+    bool is_there = has_learner(e->folder);
+    if (is_there) {
+        replays_find(e);
+    }
+    if (!is_there || cli_remote_poll_open(&e->poll, runs->loop, &options, POLL_MS,
+                                          CLI_REMOTE_POLL_PEERS, answered, e) != OCT_OK) {
         e->poll = NULL;
         if (e->folder >= 0) {
             (void)close(e->folder);
@@ -193,12 +198,15 @@ entry_free(entry *e)
     free(e);
 }
 
+// *at: where to look first, and then behind what was found: two searches have nearly one order.
 static entry *
-entry_find(const cli_dash_runs *runs, const char *path)
+entry_find(const cli_dash_runs *runs, const char *path, uint32_t *at)
 {
     for (uint32_t i = 0; i < runs->count; i++) {
-        if (strcmp(runs->entry[i]->run.series->folder, path) == 0) {
-            return runs->entry[i];
+        uint32_t here = (*at + i) % runs->count;
+        if (strcmp(runs->entry[here]->run.series->folder, path) == 0) {
+            *at = here + 1;
+            return runs->entry[here];
         }
     }
     return NULL;
@@ -227,7 +235,7 @@ drop_gone(cli_dash_runs *runs)
         if (e->is_found) {
             runs->entry[kept++] = e;
         } else {
-            runs->gone_changes += e->run.changes + 1;
+            runs->list_changes += e->run.changes + 1;
             entry_free(e);
         }
     }
@@ -257,11 +265,11 @@ by_place(const void *left, const void *right)
     return (int)((const candidate *)left)->at - (int)((const candidate *)right)->at;
 }
 
-// Where there are too many, those that are live, then the newest. In the order of the list.
+// Where there are more than max, those that are live, then the newest. In the order of the list.
 static uint32_t
-paths_choose(const cli_run_list *list, const char *path[CLI_DASH_RUNS_MAX])
+paths_choose(const cli_run_list *list, const char **path, uint32_t max)
 {
-    uint32_t found = cli_run_list_count(list), count = OCT_MIN(found, CLI_DASH_RUNS_MAX);
+    uint32_t found = cli_run_list_count(list), count = OCT_MIN(found, max);
     candidate *all = oct_alloc(OCT_MAX(found, 1u) * sizeof(*all));
     for (uint32_t i = 0; i < found; i++) {
         all[i] = (candidate){.at = i, .changed_us = cli_run_list_changed_us(list, i)};
@@ -284,29 +292,32 @@ static void
 scan(void *arg)
 {
     cli_dash_runs *runs = arg;
-    const char *path[CLI_DASH_RUNS_MAX];
+    const char **path = oct_alloc(runs->max * sizeof(*path));
     cli_run_list *list = cli_run_list_create(LISTED_MAX);
     for (uint32_t i = 0; i < runs->folder_count; i++) {
         (void)cli_run_list_add(list, runs->folders[i]);
     }
-    uint32_t count = paths_choose(list, path);
-    runs->unshown = cli_run_list_count(list) - count + cli_run_list_beyond(list);
+    uint32_t count = paths_choose(list, path, runs->max), fresh = 0, at = 0;
+    uint32_t unshown = cli_run_list_count(list) - count + cli_run_list_beyond(list);
+    runs->list_changes += unshown != runs->unshown;
+    runs->unshown = unshown;
     for (uint32_t i = 0; i < runs->count; i++) {
         runs->entry[i]->is_found = false;
     }
     for (uint32_t i = 0; i < count; i++) {
-        entry *e = entry_find(runs, path[i]);
+        entry *e = entry_find(runs, path[i], &at);
         if (e != NULL) {
             e->is_found = true;
+        } else {
+            path[fresh++] = path[i];
         }
     }
     drop_gone(runs); // which makes room for those that are new
-    for (uint32_t i = 0; i < count; i++) {
-        if (entry_find(runs, path[i]) == NULL) {
-            run_add(runs, path[i]);
-        }
+    for (uint32_t i = 0; i < fresh; i++) {
+        run_add(runs, path[i]);
     }
     cli_run_list_destroy(list);
+    free(path);
     polls_keep(runs);
 }
 
@@ -356,24 +367,30 @@ entry_read(entry *e, uint64_t bytes_max, bool *has_more)
     *has_more = cli_series_read(e->run.series, bytes_max) || *has_more;
     e->run.changes += e->run.series->changes - e->series_changes;
     e->series_changes = e->run.series->changes;
+    e->is_read = true;
     files_look(&e->run);
 }
 
-// Some of each in turn: a long run does not keep the others waiting, nor the page.
+// Some of each in turn: a long run does not keep the others waiting, nor many runs the page.
 static void
 read_some(void *arg)
 {
     cli_dash_runs *runs = arg;
-    runs->has_more = false;
+    bool has_more = false, has_unread = false;
+    uint32_t first = runs->turn;
     for (uint32_t i = 0; i < runs->count; i++) {
-        bool is_due = !runs->has_more || i < TURN_BYTES / READ_BYTES;
-        entry *e = runs->entry[(runs->turn + i) % runs->count];
-        if (is_due) {
-            entry_read(e, READ_BYTES, &runs->has_more);
+        entry *e = runs->entry[(first + i) % runs->count];
+        bool is_next = i < (has_more ? TURN_BYTES / READ_BYTES : TURN_RUNS);
+        if (is_next || (!has_more && e->run.status == CLI_DASH_LIVE)) {
+            entry_read(e, READ_BYTES, &has_more);
             status_find(runs, e);
         }
+        runs->turn += is_next;
+        has_unread = has_unread || !e->is_read;
     }
-    runs->turn++;
+    has_more = has_more || has_unread;
+    runs->list_changes += has_more != runs->has_more;
+    runs->has_more = has_more;
     net_timer_stop(runs->read_timer);
     runs->read_timer =
         net_timer_start(runs->loop, runs->has_more ? AT_ONCE_MS : READ_MS, 0, read_some, runs);
@@ -386,6 +403,8 @@ cli_dash_runs_create(net_loop *loop, char *const *folders, uint32_t count)
 {
     cli_dash_runs *runs = oct_alloc(sizeof(*runs));
     runs->loop = loop;
+    runs->max = loop != NULL ? CLI_DASH_RUNS_MAX : CLI_DASH_REPORT_RUNS_MAX;
+    runs->entry = oct_alloc(runs->max * sizeof(*runs->entry));
     runs->folders = folders;
     runs->folder_count = count;
     runs->began_us = oct_clock_wall_us();
@@ -415,6 +434,7 @@ cli_dash_runs_destroy(cli_dash_runs *runs)
     for (uint32_t i = 0; i < runs->count; i++) {
         entry_free(runs->entry[i]);
     }
+    free(runs->entry);
     free(runs);
 }
 
@@ -451,7 +471,7 @@ cli_dash_runs_unshown(const cli_dash_runs *runs)
 uint64_t
 cli_dash_runs_changes(const cli_dash_runs *runs)
 {
-    uint64_t sum = runs->gone_changes + runs->next_id;
+    uint64_t sum = runs->list_changes + runs->next_id;
     for (uint32_t i = 0; i < runs->count; i++) {
         sum += runs->entry[i]->run.changes;
     }

@@ -13,15 +13,18 @@
 //
 // cli_run_list.h says where they are looked for.
 //
-// Threads: the loop thread. Order: destroy before the loop. Bounds: CLI_DASH_RUNS_MAX runs, those
-// that have a learner and then those whose folders changed last; CLI_DASH_LIVE_MAX of those that
-// have a learner are asked; CLI_DASH_ROWS rows of each are in memory.
+// Threads: the loop thread. Order: destroy before the loop. Bounds: CLI_DASH_RUNS_MAX runs (without
+// a loop CLI_DASH_REPORT_RUNS_MAX, whose curves are written into one page), those that have a
+// learner and then those whose folders changed last; CLI_DASH_LIVE_MAX of those that have a learner
+// are asked; CLI_DASH_ROWS rows of each are in memory. So runs of 25 columns need at
+// most 2000 * (1024 * 25 * 8 bytes + 40 KB) = 0.5 GB, and their summaries.
 typedef struct cli_dash_runs cli_dash_runs;
 
-#define CLI_DASH_RUNS_MAX  200
-#define CLI_DASH_LIVE_MAX  16
-#define CLI_DASH_ROWS      1024
-#define CLI_DASH_VIDEO_MAX (32u << 20) // bytes; a longer one is none
+#define CLI_DASH_RUNS_MAX        2000
+#define CLI_DASH_REPORT_RUNS_MAX 200
+#define CLI_DASH_LIVE_MAX        16
+#define CLI_DASH_ROWS            1024
+#define CLI_DASH_VIDEO_MAX       (32u << 20) // bytes; a longer one is none
 
 typedef enum cli_dash_status {
     CLI_DASH_LIVE,    // its learner answers; without a loop: its folder is locked (cli_folder.h)
@@ -56,8 +59,9 @@ void cli_dash_runs_destroy(cli_dash_runs *runs); // NULL is a no-op
 uint32_t cli_dash_runs_count(const cli_dash_runs *runs);
 const cli_dash_run *cli_dash_runs_at(const cli_dash_runs *runs, uint32_t i);
 const cli_dash_run *cli_dash_runs_find(const cli_dash_runs *runs, uint32_t id); // NULL: no such run
-uint32_t cli_dash_runs_unshown(const cli_dash_runs *runs); // runs beyond CLI_DASH_RUNS_MAX
-uint64_t cli_dash_runs_changes(const cli_dash_runs *runs); // of all of them
+uint32_t cli_dash_runs_unshown(const cli_dash_runs *runs); // runs beyond the bound
+// Grows with whatever is new in a run, in the list, in unshown and in are_reading.
+uint64_t cli_dash_runs_changes(const cli_dash_runs *runs);
 // When they were created, in µs: another process has other runs of the same ids.
 uint64_t cli_dash_runs_began_us(const cli_dash_runs *runs);
 bool cli_dash_runs_are_reading(const cli_dash_runs *runs); // there is more to read at once

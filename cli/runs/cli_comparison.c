@@ -505,10 +505,11 @@ run_read(cli_comparison_runs *runs, uint32_t i, double threshold)
 static void
 copies_take(cli_comparison_runs *runs)
 {
-    uint32_t copy_of[CLI_COMPARISON_SERIES_MAX], kept = 0;
+    uint32_t group_of[CLI_COMPARISON_SERIES_MAX], copy_of[CLI_COMPARISON_SERIES_MAX], kept = 0;
     cli_series *all[CLI_COMPARISON_SERIES_MAX];
     memcpy(all, runs->series, sizeof(all));
-    cli_series_copies(all, runs->count, copy_of);
+    (void)cli_series_group(all, runs->count, group_of);
+    cli_series_copies(all, runs->count, group_of, copy_of);
     for (uint32_t i = 0; i < runs->count; i++) {
         if (copy_of[i] != i) {
             runs->copy[runs->copies++] =

@@ -24,7 +24,7 @@
 #include "learner/learner_rows.h"
 
 #define BLOCK_BYTES     (1u << 18) // read at once; no line may be longer
-#define FILE_BYTES_MAX  (1u << 20) // of config.yaml and summary.json
+#define FILE_BYTES_MAX  (1u << 20) // of config.yaml
 #define POINTS_MIN      64         // of a path that has any
 #define NAME_CHARACTERS "abcdefghijklmnopqrstuvwxyz0123456789_."
 
@@ -39,6 +39,7 @@ struct cli_series_reader {
     uint32_t rows_max;
     uint32_t crc; // of what cli_series_is_like compares: other ones are unlike
     stamp config, summary, metrics;
+    bool is_refused; // one of the last two is too large
     off_t offset;    // of the first line of metrics.csv that was not read yet
     bool is_inside;  // that is within a line that is too long to be one
     bool is_foreign; // its first line is no header
@@ -54,6 +55,19 @@ struct cli_series_reader {
 };
 
 // ---- files
+
+// False: it is too large to be read, and why says so.
+static bool
+size_check(cli_series *series, const char *name, off_t bytes, uint64_t bytes_max)
+{
+    const struct stat found = {.st_size = bytes};
+    bool is_read = oct_file_check_size(&found, bytes_max);
+    series->reader->is_refused = series->reader->is_refused || !is_read;
+    if (!is_read && series->why[0] == '\0') {
+        (void)snprintf(series->why, sizeof(series->why), "%s: %s", name, oct_file_strerror(EFBIG));
+    }
+    return is_read;
+}
 
 // A regular file in folder; -1: there is none. It never blocks.
 static int
@@ -151,7 +165,6 @@ config_read(cli_series *series, int folder)
     oct_config_default(&series->config);
     series->has_config = oct_config_parse(&series->config, "config.yaml", text, length, message,
                                           sizeof(message)) == OCT_OK;
-    series->why[0] = '\0';
     if (!series->has_config) {
         memcpy(series->why, message, sizeof(message));
         series->why[strcspn(series->why, "\n")] = '\0';
@@ -169,11 +182,12 @@ summary_read(cli_series *series, int folder)
     size_t length;
     char *text = file_changed(folder, "summary.json", now, &length);
     bool is_gone = before.file != 0 && now->file == 0; // the run was resumed
+    bool is_read = size_check(series, "summary.json", now->size, CLI_SERIES_SUMMARY_MAX);
     if (text == NULL && !is_gone) {
         return;
     }
     json_decref(series->summary);
-    series->summary = text != NULL ? json_loadb(text, length, 0, NULL) : NULL;
+    series->summary = text != NULL && is_read ? json_loadb(text, length, 0, NULL) : NULL;
     if (!json_is_object(series->summary)) {
         json_decref(series->summary);
         series->summary = NULL;
@@ -356,25 +370,13 @@ block_take(cli_series *series, size_t length)
     return (size_t)(at - reader->block);
 }
 
-// False: it is too large to be read, and why says so.
-static bool
-metrics_check(cli_series *series, const struct stat *now)
-{
-    bool is_read = oct_file_check_size(now, LEARNER_METRICS_BYTES_MAX);
-    if (series->has_config) {
-        (void)snprintf(series->why, sizeof(series->why), "%s%s",
-                       is_read ? "" : "metrics.csv: ", is_read ? "" : oct_file_strerror(EFBIG));
-    }
-    return is_read;
-}
-
 static bool
 metrics_read(cli_series *series, int folder, uint64_t bytes_max)
 {
     struct cli_series_reader *reader = series->reader;
     struct stat now;
     int fd = file_open(folder, "metrics.csv", &now);
-    if (fd < 0 || !metrics_check(series, &now)) {
+    if (fd < 0 || !size_check(series, "metrics.csv", now.st_size, LEARNER_METRICS_BYTES_MAX)) {
         file_close(fd);
         return false;
     }
@@ -463,9 +465,15 @@ cli_series_read(cli_series *series, uint64_t bytes_max)
     if (folder < 0) {
         return false; // removed: what was read stays
     }
+    bool was_refused = series->reader->is_refused;
     config_read(series, folder);
+    if (series->has_config) {
+        series->why[0] = '\0';
+    }
+    series->reader->is_refused = false;
     summary_read(series, folder);
     bool has_more = metrics_read(series, folder, bytes_max);
+    series->changes += series->reader->is_refused != was_refused;
     (void)close(folder);
     return has_more;
 }
@@ -642,40 +650,65 @@ trained_s(const cli_series *series)
     return json_number_value(json_object_get(series->summary, "learner_wall_s"));
 }
 
-static bool
-is_same_run(const cli_series *a, const cli_series *b)
+typedef struct folder_of_run {
+    uint32_t at, group;
+    const char *run_id;
+    double trained_s;
+} folder_of_run;
+
+static int
+by_run(const folder_of_run *a, const folder_of_run *b)
 {
-    const char *id = json_string_value(json_object_get(a->summary, "run_id"));
-    const char *other = json_string_value(json_object_get(b->summary, "run_id"));
-    return id != NULL && other != NULL && strcmp(id, other) == 0 && cli_series_is_like(a, b);
+    return a->group != b->group ? (a->group < b->group ? -1 : 1) : strcmp(a->run_id, b->run_id);
+}
+
+// The folders of one run together, the one that is no copy first.
+static int
+by_run_and_length(const void *left, const void *right)
+{
+    const folder_of_run *a = left, *b = right;
+    int order = by_run(a, b);
+    if (order == 0 && a->trained_s != b->trained_s) {
+        return a->trained_s > b->trained_s ? -1 : 1;
+    }
+    return order != 0 ? order : a->at < b->at ? -1 : 1;
 }
 
 void
-cli_series_copies(cli_series *const *series, uint32_t count, uint32_t *copy_of)
+cli_series_copies(cli_series *const *series, uint32_t count, const uint32_t *group_of,
+                  uint32_t *copy_of)
 {
+    folder_of_run *all = oct_alloc((count + 1) * sizeof(*all));
+    uint32_t named = 0, first = 0;
     for (uint32_t i = 0; i < count; i++) {
+        const char *id = json_string_value(json_object_get(series[i]->summary, "run_id"));
         copy_of[i] = i;
-        for (uint32_t k = 0; k < count; k++) {
-            if (is_same_run(series[i], series[k])) {
-                uint32_t longest = copy_of[i];
-                double more = trained_s(series[k]) - trained_s(series[longest]);
-                copy_of[i] = more > 0 || (more == 0 && k < longest) ? k : longest;
-            }
-        }
+        all[named] = (folder_of_run){i, group_of[i], id, trained_s(series[i])};
+        named += id != NULL;
     }
+    qsort(all, named, sizeof(*all), by_run_and_length);
+    for (uint32_t i = 0; i < named; i++) {
+        first = by_run(&all[first], &all[i]) == 0 ? first : i;
+        copy_of[all[i].at] = all[first].at;
+    }
+    free(all);
 }
 
 uint32_t
 cli_series_group(cli_series *const *series, uint32_t count, uint32_t *group_of)
 {
-    uint32_t groups = 0;
+    uint32_t groups = 0, *first = oct_alloc((count + 1) * sizeof(*first)); // of each group
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t first = 0;
-        while (first < i && !cli_series_is_like(series[first], series[i])) {
-            first++;
+        uint32_t at = 0;
+        while (at < groups && !cli_series_is_like(series[first[at]], series[i])) {
+            at++;
         }
-        group_of[i] = first < i ? group_of[first] : groups++;
+        if (at == groups) {
+            first[groups++] = i;
+        }
+        group_of[i] = at;
     }
+    free(first);
     return groups;
 }
 

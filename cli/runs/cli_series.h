@@ -23,14 +23,16 @@
 #define CLI_SERIES_NAME_MAX    64   // bytes of a column's name, with the zero byte
 #define CLI_SERIES_FOLDER_MAX  4096 // bytes of a path
 #define CLI_SERIES_REASON_MAX  512
+#define CLI_SERIES_SUMMARY_MAX (64u << 10) // bytes of summary.json; most have 3 to 5 KB
 
 typedef struct cli_series {
     char folder[CLI_SERIES_FOLDER_MAX]; // as it was given
     char name[256];                     // its last part
     bool has_config;
     oct_config config; // of config.yaml; the defaults without has_config
-    // Why config.yaml cannot be understood (another release), or metrics.csv, of more than
-    // LEARNER_METRICS_BYTES_MAX, is not read; else "".
+    // Why config.yaml cannot be understood (another release); or that summary.json, of more than
+    // CLI_SERIES_SUMMARY_MAX, or metrics.csv, of more than LEARNER_METRICS_BYTES_MAX, is not read;
+    // else "".
     char why[CLI_SERIES_REASON_MAX];
     json_t *summary; // an object; NULL: none yet, or it cannot be understood
 
@@ -108,9 +110,10 @@ bool cli_series_is_compared(const char *key);
 // configuration is like no other.
 bool cli_series_is_like(const cli_series *a, const cli_series *b);
 // copy_of[i]: where the run of series[i] is, i in most cases. Else series[i] is another folder of
-// the same run (run_id of summary.json; as cli_series_is_like): a copy, also one of an earlier
-// time. The run is where it was trained longest, of equal ones in the first.
-void cli_series_copies(cli_series *const *series, uint32_t count, uint32_t *copy_of);
+// the same run (run_id of summary.json, and the same group of cli_series_group): a copy, also one
+// of an earlier time. The run is where it was trained longest, of equal ones in the first.
+void cli_series_copies(cli_series *const *series, uint32_t count, const uint32_t *group_of,
+                       uint32_t *copy_of);
 // group_of[i]: which configuration series[i] is of, counted from 0 in the order of the first of
 // each. Returns how many.
 uint32_t cli_series_group(cli_series *const *series, uint32_t count, uint32_t *group_of);

@@ -334,6 +334,41 @@ test_series_groups_seeds_of_one_configuration(void **state)
     }
 }
 
+// Two folders of one run that both lasted longest: the first is the run. The same run_id in another
+// configuration, and a run without one, are copies of nothing.
+static void
+test_series_finds_copies(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *folder, *config, *summary;
+        uint32_t copy_of;
+    } runs[] = {
+        {"a", "run: {seed: 1}\n", "{\"run_id\": \"x\", \"learner_wall_s\": 5}", 2},
+        {"b", "algo: {discount: 0.9}\n", "{\"run_id\": \"x\", \"learner_wall_s\": 9}", 1},
+        {"c", "run: {seed: 1}\n", "{\"run_id\": \"x\", \"learner_wall_s\": 7}", 2},
+        {"d", "run: {seed: 1}\n", "{\"run_id\": \"y\", \"learner_wall_s\": 7}", 3},
+        {"e", "run: {seed: 1}\n", "{\"run_id\": \"x\", \"learner_wall_s\": 7}", 2},
+        {"f", "run: {seed: 1}\n", "{}", 5},
+        {"g", "run: {seed: 1}\n", "{}", 6},
+    };
+    cli_series *series[OCT_COUNTOF(runs)];
+    uint32_t group[OCT_COUNTOF(runs)], copy_of[OCT_COUNTOF(runs)];
+    for (size_t i = 0; i < OCT_COUNTOF(runs); i++) {
+        char path[64];
+        (void)mkdir(runs[i].folder, 0700);
+        (void)snprintf(path, sizeof(path), "%s/summary.json", runs[i].folder);
+        put(path, runs[i].summary);
+        series[i] = run_of(runs[i].folder, runs[i].config, "");
+    }
+    assert_int_equal(cli_series_group(series, OCT_COUNTOF(runs), group), 2);
+    cli_series_copies(series, OCT_COUNTOF(runs), group, copy_of);
+    for (size_t i = 0; i < OCT_COUNTOF(runs); i++) {
+        assert_int_equal(copy_of[i], runs[i].copy_of);
+        cli_series_close(series[i]);
+    }
+}
+
 int
 main(void)
 {
@@ -349,6 +384,7 @@ main(void)
         cmocka_unit_test(test_series_curve_goes_back_with_the_run),
         cmocka_unit_test(test_series_puts_an_evaluation_where_its_policy_was_made),
         cmocka_unit_test(test_series_groups_seeds_of_one_configuration),
+        cmocka_unit_test(test_series_finds_copies),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

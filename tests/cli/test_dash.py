@@ -171,17 +171,48 @@ class Server(Case):
         self.assertEqual(answer["runs"][0]["video"], "video/mp4")
 
     def test_of_many_runs_the_newest_are_shown(self):
-        for i in range(202):
-            dash_runs.make_run(self.runs / f"{i:03}", i, 1)
-            os.utime(self.runs / f"{i:03}", (1000000 + i, 1000000 + i))
-        os.utime(self.runs / "000", (2000000, 2000000))
+        for i in range(2002):
+            dash_runs.make_run(self.runs / f"{i:04}", i, 1)
+            os.utime(self.runs / f"{i:04}", (1000000 + i, 1000000 + i))
+        os.utime(self.runs / "0000", (2000000, 2000000))
         self.dash()
         answer = self.get("/runs")
-        self.assertEqual([run["name"] for run in answer["runs"]], ["000"] + [f"{i:03}" for i in range(3, 202)])
+        self.assertEqual([run["name"] for run in answer["runs"]], ["0000"] + [f"{i:04}" for i in range(3, 2002)])
         self.assertEqual(answer["unshown"], 2)
-        os.utime(self.runs / "001", (3000000, 3000000))
-        wait_for("the newest takes the place of the oldest", lambda: {"001", "003"} & {run["name"] for run in self.get("/runs")["runs"]} == {"001"})
-        self.assertTrue(self.octet("report", "runs")[0].endswith("\n2 older runs are left out; a report holds at most 200\n"))
+        os.utime(self.runs / "0001", (3000000, 3000000))
+        wait_for("the newest takes the place of the oldest", lambda: {"0001", "0003"} & {run["name"] for run in self.get("/runs")["runs"]} == {"0001"})
+        self.assertTrue(self.octet("report", "runs")[0].endswith("\n1802 older runs are left out; a report holds at most 200\n"))
+
+    def test_slow_readers_share_the_runs(self):
+        for i in range(24):
+            dash_runs.make_run(self.runs / f"{i:02}", i, 1)
+            (self.runs / f"{i:02}" / "summary.json").write_text(json.dumps({"text": "<" * 65000}), encoding="utf-8")
+        child = self.dash()
+        self.when_read()
+        size = len(self.ask("/runs")[1])
+        self.assertGreater(size, 24 * 6 * 65000)
+
+        def memory():
+            return 1024 * int(re.search(r"VmRSS:\s+(\d+)", pathlib.Path(f"/proc/{child.pid}/status").read_text(encoding="utf-8"))[1])
+        before = memory()
+        for _ in range(12):
+            reader = socket.create_connection(("127.0.0.1", self.port))
+            self.addCleanup(reader.close)
+            reader.sendall(b"GET /runs HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            self.assertEqual(reader.recv(8), b"HTTP/1.1")
+        self.assertLess(memory() - before, 4 * size)
+
+    def test_a_summary_that_is_too_large_is_told(self):
+        dash_runs.make_run(self.runs / "a", 1, 1)
+        (self.runs / "a" / "summary.json").write_text(json.dumps({"text": "x" * 65536}), encoding="utf-8")
+        self.dash()
+        run = self.when_read()["runs"][0]
+        self.assertEqual((run["summary"], run["why"]), (None, "summary.json: it has 65548 bytes, and at most 65536 are read"))
+        changes = self.get("/changes")["changes"]
+        (self.runs / "a" / "summary.json").write_text("{}", encoding="utf-8")
+        wait_for("the file is read", lambda: self.get("/changes")["changes"] > changes)
+        run = self.get("/runs")["runs"][0]
+        self.assertEqual((run["summary"], run["why"]), ({}, ""))
 
     def test_curves_of_long_runs_are_thinned(self):
         dash_runs.make_run(self.runs / "a", 1, 20000)
@@ -442,9 +473,9 @@ class Train(Fakes):
     def test_a_live_run_is_shown_however_many_are_newer(self):
         child = self.train()
         wait_for("the run is live", self.live)
-        for i in range(201):
-            dash_runs.make_run(self.home / f"{i:03}", i, 1)
-            os.utime(self.home / f"{i:03}", (2**32, 2**32))
+        for i in range(2001):
+            dash_runs.make_run(self.home / f"{i:04}", i, 1)
+            os.utime(self.home / f"{i:04}", (2**32, 2**32))
         self.dash(".")
         wait_for("the run is shown", lambda: [run["name"] for run in self.get("/runs")["runs"] if run["status"] == "live"] == ["run"])
         self.assertEqual(self.get("/runs")["unshown"], 2)
@@ -927,6 +958,36 @@ class Browser(Page):
             wait_for("the charts follow", lambda: self.run_js("document.querySelectorAll('#groups li').length") == (2 if number else 0))  # a configuration and the goal
         self.run_js("void document.querySelector('#runs td input').click()")
         self.assertTrue(self.run_js(every + ".indeterminate"))
+        self.assert_quiet()
+
+    def test_many_runs_are_on_several_pages(self):
+        for i in range(230):
+            dash_runs.make_run(self.runs / f"pole-{i:03}", i, 5, ended=i > 0)
+        self.dash()
+        self.when_read()
+        self.open(f"http://localhost:{self.port}/")
+        names = "[...document.querySelectorAll('#runs button.name')].map((b) => b.textContent)"
+        compared = "[...document.querySelectorAll('#differences tr td:first-child')].map((td) => td.textContent)"
+        click = "void document.getElementById(arguments[0]).click()"
+
+        def assert_shown(place, *runs):
+            self.assertEqual(self.run_js(names), [f"pole-{i:03}" for i in runs])
+            self.assertEqual(self.run_js("document.getElementById('place').textContent"), place)
+        assert_shown("1\u2013100 of 230", *range(100))
+        self.run_js(click, "next")
+        self.run_js(click, "next")
+        assert_shown("201\u2013230 of 230", *range(200, 230))
+        self.assertEqual(self.run_js("['previous', 'next'].map((id) => document.getElementById(id).disabled)"), [False, True])
+        sort = "void [...document.querySelectorAll('#runs th button')].find((b) => b.textContent.startsWith('seed')).click()"
+        self.run_js(sort)
+        assert_shown("201\u2013230 of 230", *range(29, -1, -1))
+        self.run_js(click, "previous")
+        assert_shown("101\u2013200 of 230", *range(129, 29, -1))
+        self.page.find_element("id", "filter").send_keys("pole-2 ENDED")
+        assert_shown("1\u201330 of 30 (230 in all)", *range(229, 199, -1))
+        self.run_js("void document.querySelector('#runs th input').click()")
+        wait_for("the legend counts those that are found", lambda: " 42 of 230 runs" in self.run_js("document.getElementById('groups').textContent"))
+        self.assertEqual(self.run_js(compared), ["All runs have the same configuration."])
         self.assert_quiet()
 
     def test_a_video_is_shown(self):

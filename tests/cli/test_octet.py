@@ -409,10 +409,13 @@ class WrongInput(Case):
             with open(run / name, "wb") as file:
                 file.truncate(1 << 40)
         self.assertIn("the run has ended", self.octet("status", "run")[0])
-        too_large = "run/metrics.csv: it has 1099511627776 bytes, and at most 4294967296 are read"
-        self.refused(["compare", "run"], too_large, code=1)
-        self.octet("report", "run", "--html", "x.html")
-        self.assertIn(too_large.removeprefix("run/"), (self.home / "x.html").read_text())
+        for name, bytes_max in (("summary.json", 65536), ("metrics.csv", 4294967296)):
+            too_large = f"run/{name}: it has 1099511627776 bytes, and at most {bytes_max} are read"
+            self.refused(["compare", "run"], too_large, code=1)
+            self.octet("report", "run", "--html", "x.html")
+            self.assertIn(too_large.removeprefix("run/"), (self.home / "x.html").read_text())
+            (run / "summary.json").write_text("{}")
+        os.truncate(run / "summary.json", 1 << 40)
         self.octet("train", "--resume", "--run-dir", "run", code=1)
         self.octet("eval", "run/policy.oct", code=1)
 

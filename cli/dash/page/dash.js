@@ -4,6 +4,7 @@
 (function () {
   const PERIOD_MS = 1000;
   const SHOWN_AT_FIRST = 12;
+  const ROWS = 100;      // of the table of runs at once
   // Configurations are told apart by colour and, beyond ten, by dashes as well. Each colour has a contrast of 3 or more to
   // the page's ground, light and dark.
   const COLOURS = ['#1f7ae0', '#d9580f', '#2b9a45', '#a855c7', '#d63384', '#0c93a3', '#a07a00', '#7b61d9', '#7a828c', '#e5383b'];
@@ -59,6 +60,7 @@
   const begun = new Set();   // ids that were live: offered once more, because a run is silent until its learner answers
   let focus = -1;            // id of the run whose details are shown
   let sorted = null;         // {title: of the column, isFalling}; null: in the order in which they were found
+  let from = 0;              // the first row that is shown
   let column = 'eval_return';
   let axis = 'env_steps';
   let isAxisChosen = false;
@@ -311,11 +313,13 @@
 
   // What is not known comes last.
   function inOrder() {
-    if (!sorted) return all.runs;
+    const words = byId('filter').value.toLowerCase().split(' ');
+    const runs = all.runs.filter((run) => words.every((word) => [run.name, run.status, run.env].join(' ').toLowerCase().includes(word)));
+    if (!sorted) return runs;
     const value = COLUMNS.find(([title]) => title === sorted.title)[2];
     const missing = (run) => value(run) === undefined || value(run) === null;
     const compared = (a, b) => (typeof a === 'string' ? a.localeCompare(b, undefined, {numeric: true}) : a - b);
-    return [...all.runs].sort((a, b) => missing(a) - missing(b) || (missing(a) ? 0 : compared(value(a), value(b)) * (sorted.isFalling ? -1 : 1)));
+    return runs.sort((a, b) => missing(a) - missing(b) || (missing(a) ? 0 : compared(value(a), value(b)) * (sorted.isFalling ? -1 : 1)));
   }
 
   // A click sorts by the column, numbers from the greatest on; the next one the other way, the third as it was.
@@ -326,17 +330,26 @@
       sorted = !isOf() ? {title, isFalling: isNumber} : sorted.isFalling === isNumber ? {title, isFalling: !isNumber} : null;
       showRuns();
     }]}, title + (!isOf() ? '' : sorted.isFalling ? ' ▾' : ' ▴'));
-    return el('th', {}, ...(title === 'run' && all.runs.length > 1 ? [box(() => all.runs), ' '] : []), button);
+    return el('th', {}, ...(title === 'run' && all.runs.length > 1 ? [box(inOrder), ' '] : []), button);
   }
 
+  // Some of many rows, so that a browser stays quick; what is sorted, filtered or ticked as a whole is all of them.
   function showRuns() {
-    const rows = inOrder().map((run) => {
+    const runs = inOrder();
+    from = Math.max(0, Math.min(from, ROWS * Math.floor((runs.length - 1) / ROWS)));
+    const some = runs.slice(from, from + ROWS);
+    const rows = some.map((run) => {
       const out = row('td', COLUMNS.map(([, cell]) => cell(run)));
       out.className = run.id === focus ? 'chosen' : '';
       out.dataset.run = run.id;
       return out;
     });
     replace('runs', row('th', COLUMNS.map(heading)), ...rows);
+    byId('find').hidden = all.runs.length <= ROWS && byId('filter').value === '';
+    byId('place').textContent = runs.length === 0 ? 'no run' : `${from + 1}–${from + some.length} of ${runs.length}` + (runs.length < all.runs.length ? ` (${all.runs.length} in all)` : '');
+    byId('previous').disabled = from === 0;
+    byId('next').disabled = from + ROWS >= runs.length;
+    showDifferences(some);
     replace('unshown', all.unshown > 0 ? `${all.unshown} older run${all.unshown > 1 ? 's are' : ' is'} not shown: at most ${all.runs.length} are, live ones first.` : all.runs.length === 0 ? 'There is no run yet.' : '');
   }
 
@@ -359,13 +372,13 @@
     select.replaceChildren(...names.map((name) => el('option', {value: name, selected: name === column}, name)));
   }
 
-  function showDifferences() {
+  function showDifferences(some) {
     const keys = differences(all.runs);
     if (keys.length === 0) {
       replace('differences', row('td', [all.runs.length > 1 ? 'All runs have the same configuration.' : 'Only one run: nothing to compare.']));
       return;
     }
-    replace('differences', row('th', ['run', ...keys]), ...all.runs.map((run) => row('td', [run.name, ...keys.map((key) => setting(run, key) ?? '–')])));
+    replace('differences', row('th', ['run', ...keys]), ...some.map((run) => row('td', [run.name, ...keys.map((key) => setting(run, key) ?? '–')])));
   }
 
   // ---- charts
@@ -664,7 +677,6 @@
       choose();
       showRuns();
       showColumns();
-      showDifferences();
       isDue = true;
     }
     await drawDue();
@@ -687,6 +699,9 @@
   }
 
   byId('column').addEventListener('change', (event) => { column = event.target.value; show(); });
+  byId('filter').addEventListener('input', () => { from = 0; showRuns(); });
+  byId('previous').addEventListener('click', () => { from -= ROWS; showRuns(); });
+  byId('next').addEventListener('click', () => { from += ROWS; showRuns(); });
   byId('axis').addEventListener('change', (event) => { axis = event.target.value; isAxisChosen = true; show(); });
   for (const id of ['seeds', 'means']) byId(id).addEventListener('change', show);
   keepUp();
