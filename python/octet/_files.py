@@ -42,4 +42,4 @@ def open_file(path: str | os.PathLike[str], flags: int = os.O_RDONLY, most: int 
 
 def read_file(path: str | os.PathLike[str], most: int = WHOLE_MAX) -> bytes:
     with open(open_file(path, most=most), "rb") as file:
-        return file.read(most)
+        return file.read(os.fstat(file.fileno()).st_size)  # read reserves what it is given
