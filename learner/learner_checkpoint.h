@@ -64,7 +64,7 @@ typedef struct learner_checkpoint {
     uint32_t shards;                             // at most OCT_SHARDS_MAX; 0 counts as 1
     double gone;                                 // learner_shards_gone
     learner_turn_place turn;
-    uint32_t policy_crc; // CRC-32 of policy.oct's bytes, 0: there is none
+    uint32_t policy_crc; // policy_checksum of policy.oct, 0: there is none
     uint32_t task_crc;   // of what returns depend on: they compare only with the same
     // A word: why training is over, while the final evaluation is not. Empty: the run goes on.
     char end[LEARNER_END_MAX];

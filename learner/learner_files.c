@@ -427,7 +427,7 @@ learner_files_restore(learner_run *run)
     quantizer_publication *publication = NULL;
     uint32_t crc = 0;
     if (oct_file_read(path, WIRE_MESSAGE_BYTES_MAX, &bytes, &length) == OCT_OK) {
-        crc = oct_crc32(0, bytes, length);
+        crc = policy_checksum(bytes, length);
         publication =
             publication_of_file(bytes, length, &eval_return, &run->folder.saved_precision);
     }

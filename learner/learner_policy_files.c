@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "common/oct_bytes.h"
 #include "common/oct_file.h"
 #include "common/oct_log.h"
 #include "learner/learner_run_state.h"
@@ -30,7 +29,7 @@ image_save(learner_run *run, const policy_image *image, const char *path, uint32
     if (err != OCT_OK) {
         run->folder.policies_errno = errno;
     } else {
-        *crc = oct_crc32(0, bytes, length);
+        *crc = policy_checksum(bytes, length);
     }
     free(bytes);
     return err == OCT_OK;

@@ -149,6 +149,12 @@ policy_encode(const policy_image *image, uint8_t *out)
     OCT_ASSERT(!writer.failed && writer.used == total);
 }
 
+uint32_t
+policy_checksum(const uint8_t *bytes, size_t length)
+{
+    return length > POLICY_CRC_BYTES ? oct_crc32(0, bytes, length - POLICY_CRC_BYTES) : 0;
+}
+
 // ---- reading
 
 oct_err

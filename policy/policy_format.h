@@ -111,6 +111,9 @@ bool policy_precision_parse(policy_precision *out, const char *name);
 size_t policy_encoded_size(const policy_image *image);
 // Writes exactly policy_encoded_size bytes, which are at most POLICY_BYTES_MAX.
 void policy_encode(const policy_image *image, uint8_t *out);
+// Returns the CRC-32 of the bytes before the checksum at the end, which tells policies apart: that
+// of all bytes is the same for every policy. 0 if there are too few. O(length).
+uint32_t policy_checksum(const uint8_t *bytes, size_t length);
 // The content of the header of a policy or of a change.
 typedef struct policy_head_info {
     policy_spec spec;

@@ -12,7 +12,6 @@
 
 #include "cli/run/cli_folder.h"
 #include "common/oct_base.h"
-#include "common/oct_bytes.h"
 #include "common/oct_config_text.h"
 #include "common/oct_file.h"
 #include "learner/learner_checkpoints.h"
@@ -220,7 +219,7 @@ checkpoint_check(cli_check *check, const char *folder, learner_checkpoint *check
     return err == OCT_OK;
 }
 
-// crc: of its bytes, as the checkpoint has it; 0: not known. An absent file that no checkpoint
+// crc: its checksum, as the checkpoint has it; 0: not known. An absent file that no checkpoint
 // names is not mentioned.
 static void
 policy_check(cli_check *check, const char *folder, const char *name, uint32_t crc)
@@ -239,7 +238,7 @@ policy_check(cli_check *check, const char *folder, const char *name, uint32_t cr
             err == OCT_ENOTFOUND ? strerror(ENOENT) : oct_file_strerror(errno));
         return;
     }
-    bool is_other = crc != 0 && oct_crc32(0, bytes, length) != crc;
+    bool is_other = crc != 0 && policy_checksum(bytes, length) != crc;
     if (policy_decode(&image, bytes, length, reason, sizeof(reason)) != OCT_OK) {
         add(check, name, CLI_CHECK_WARNING, "%s: %s; a later version replaces it", path, reason);
     } else {

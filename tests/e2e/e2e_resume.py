@@ -225,6 +225,7 @@ def test_rows_that_are_lost_are_reported_and_damaged_ones_are_kept():
         for name, source, item, state, words in (
                 (f"{shard}.oct", f"{others[shard]}.oct", shard, "warning", "another table of the run: "),
                 (f"{shard}.oct", other / "replay.oct", shard, "error", ", not of this one; the file is kept"),
+                ("policy.oct", other / "policy.oct", "policy.oct", "warning", "is not the policy of the checkpoint; it is evaluated again"),
                 ("policy.oct", None, "policy.oct", "warning", "No such file or directory; a later version replaces it"),
                 ("config.yaml", "policy.oct", "config", "error", "config.yaml")):
             table.write_bytes(whole)
