@@ -85,7 +85,9 @@ def _option(key: str, value: Any) -> str:
     """Formats an option for an environment that reads words and JSON."""
     value = value.tolist() if isinstance(value, (np.generic, np.ndarray)) else value
     text = str(int(value)) if isinstance(value, bool) else str(value)
-    if isinstance(value, (bool, int, float)) or (text and isinstance(value, (str, os.PathLike)) and not set(text) & set(",=\0[({\"'")):
+    if "\0" in text:
+        raise OctetError(f"option {key}: the value {text!r} contains a NUL")
+    if isinstance(value, (bool, int, float)) or (text and isinstance(value, (str, os.PathLike)) and not set(text) & set(",=[({\"'")):
         return f"{key}={text}"
     try:
         return f"{key}:={json.dumps(value, ensure_ascii=False, allow_nan=False)}"
