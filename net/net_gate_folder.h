@@ -5,36 +5,38 @@
 
 #include "common/oct_err.h"
 
-// A folder that only this process's user may enter, for the sockets behind the gate. Private to
+// A folder that only this process's user may enter, for the local sockets of the gate. Private to
 // net/.
 //
-// It is BASE/octet-XXXXXX, mode 0700, where BASE is the first of TMPDIR, /tmp and XDG_RUNTIME_DIR
-// that will do: an absolute path of at most NET_GATE_BASE_MAX bytes, owned by us or by root, in
-// which nobody else can replace what is ours (not writable for others, or with the sticky bit).
+// The folder is BASE/octet-XXXXXX, mode 0700. BASE is the first of TMPDIR, /tmp and XDG_RUNTIME_DIR
+// that qualifies: an absolute path of at most NET_GATE_BASE_MAX bytes, owned by us or by root, in
+// which other users cannot replace our files (not writable for others, or with the sticky bit).
 // XDG_RUNTIME_DIR is the last because systemd empties it when the user's last session ends, and a
-// daemon may outlive that.
-// A lock (flock) on the folder says that its process lives; it also keeps systemd-tmpfiles away.
-// Making one removes those in the same BASE, of the same user, whose process has gone. Nothing but
-// sockets is ever removed, nor a folder with anything else in it: a user's own may have such a
-// name.
+// daemon may outlive that session.
+// A lock (flock) on the folder shows that its process runs; the lock also keeps systemd-tmpfiles
+// away. Making a folder removes those of the same user in the same BASE that no process has locked.
+// Only sockets are ever removed, and a folder that holds anything else stays, because a user's own
+// folder may have such a name.
 //
 // Threads: one user at a time. Logs: nothing.
-#define NET_GATE_BASE_MAX   76
-#define NET_GATE_FOLDER_MAX (NET_GATE_BASE_MAX + 14) // with its ending zero
+#define NET_GATE_BASE_MAX   76 // bytes of BASE: a path in the folder fits sockaddr_un
+#define NET_GATE_FOLDER_MAX (NET_GATE_BASE_MAX + 14) // with the final zero
 
 typedef struct net_gate_folder {
-    char path[NET_GATE_FOLDER_MAX]; // "": none
-    int fd;                         // holds the lock; only with a path
+    char path[NET_GATE_FOLDER_MAX]; // "": none // "": there is no folder
+    int fd;                         // holds the lock; valid only with a path
 } net_gate_folder;
 
-// Sets all of *out. OCT_EIO, with one line for a person in reason: no BASE will do.
+// Makes a folder and sets all of *out. OCT_EIO, with one line for a person in reason: no BASE
+// qualifies.
 OCT_CHECKED oct_err net_gate_folder_make(net_gate_folder *out, char *reason, size_t reason_size);
-// The same in this base. OCT_EINVAL: it will not do; *out is none.
+// Makes a folder in this base. OCT_EINVAL: the base does not qualify; *out is then no folder.
 OCT_CHECKED oct_err net_gate_folder_make_in(net_gate_folder *out, const char *base, char *reason,
                                             size_t reason_size);
-// The same if there is none, or if it was removed; else, and when no BASE will do, *folder stays.
+// Makes a folder if there is none yet, or if the folder was removed. OCT_EIO: no BASE qualifies;
+// *folder is unchanged.
 OCT_CHECKED oct_err net_gate_folder_keep(net_gate_folder *folder, char *reason, size_t reason_size);
-// Removes the sockets in it, and the folder if that leaves nothing. Fine for none.
+// Removes the sockets in the folder, and the folder if it is then empty. No-op without a folder.
 void net_gate_folder_remove(net_gate_folder *folder);
 
 #endif // NET_NET_GATE_FOLDER_H

@@ -15,23 +15,27 @@
 #include "net/net_tls.h"
 #include "net/net_url.h"
 
-// What the files of the gate share. Everything here belongs to the gate's thread, but for what says
-// otherwise.
+// The state that the files of the gate share, and the calls between them. Everything here belongs
+// to the gate's thread, unless a comment says otherwise.
 
-#define GATE_READ_BYTES    65536u
-#define GATE_QUEUES_BYTES  ((size_t)64 << 20)  // waiting to be written, shared by the connections
-#define GATE_QUEUE_MAX     ((size_t)512 << 10) // of one, and
-#define GATE_ANSWERS_BYTES ((size_t)16 << 20)  // likewise, of answers to calls
-#define GATE_QUEUE_MIN     ((size_t)64 << 10)
-#define GATE_UNREAD_BYTES  (64u << 10)  // in NET_GATE_UNREAD_MS: less is no reading
-#define GATE_LONG_BYTES    (512u << 10) // in NET_GATE_LONG_MS: less is standing still
-#define GATE_TICK_MS       1000
-#define GATE_DRAIN_MS      300  // for what is queued when the other side has ended
-#define GATE_DRAIN_RAW_MS  4000 // the same without SP: somebody waits for the answer
-#define GATE_FINISH_MS     100  // for NNG to end its side when the end was closed
-#define GATE_REASON_BYTES  160
-#define GATE_MUTE_TICKS    3u   // in which NNG made no pipe of a connection of ours
-#define GATE_PIPES         1024 // counters of pipes; listeners' numbers begin at 1
+#define GATE_READ_BYTES    65536u // of one read, and of decrypted bytes that become one write
+#define GATE_QUEUES_BYTES  ((size_t)64 << 20)  // waiting to be written, shared by all connections
+#define GATE_QUEUE_MAX     ((size_t)512 << 10) // share of one connection, at most
+#define GATE_ANSWERS_BYTES ((size_t)16 << 20)  // share of one connection for answers to calls
+#define GATE_QUEUE_MIN     ((size_t)64 << 10)  // share of one connection, at least
+// progress in NET_GATE_UNREAD_MS; a peer that takes less does not read
+#define GATE_UNREAD_BYTES (64u << 10)
+// progress in NET_GATE_LONG_MS; a message with less stands still
+#define GATE_LONG_BYTES   (512u << 10)
+#define GATE_TICK_MS      1000
+#define GATE_DRAIN_MS     300  // to write what is queued after the other side has ended
+#define GATE_DRAIN_RAW_MS 4000 // the same without SP, where a client waits for the answer
+#define GATE_FINISH_MS    100  // for NNG to end its side after the end was closed
+#define GATE_REASON_BYTES 160
+// without a pipe of NNG's for a connection until the local socket is replaced
+#define GATE_MUTE_TICKS 3u
+// counters of pipes, by listener number modulo this; numbers begin at 1
+#define GATE_PIPES 1024
 
 typedef enum gate_count {
     GATE_ACCEPTED,
@@ -52,22 +56,24 @@ typedef enum gate_count {
 // ---- connections (net_gate_conn.c)
 
 typedef enum gate_state {
-    GATE_CONNECTING, // dialed
+    GATE_CONNECTING, // accepted or dialed; TCP is not up
     GATE_HANDSHAKE,  // TLS
-    GATE_HEADER,     // of SP, awaited from the peer
+    GATE_HEADER,     // the SP header is awaited from the peer
     GATE_OPEN,
-    GATE_DRAINING,  // one side has ended; what it sent still goes to the other
-    GATE_LINGERING, // the outside is closed; NNG is to end its side
-    GATE_CLOSING,
+    GATE_DRAINING,  // one side has ended; what it sent is still written to the other
+    GATE_LINGERING, // the outside is closed; NNG's side is not yet
+    GATE_CLOSING,   // libuv closes the handles; no callback acts any more
 } gate_state;
 
+// The room of a message that is longer than the gate and the local socket hold.
 typedef enum gate_long_state {
     GATE_LONG_NONE,
     GATE_LONG_WAITING,
     GATE_LONG_COMING
 } gate_long_state;
 
-// Bytes that go on too slowly: since when, and how many there were then. 0 ms: they need not go on.
+// Detects progress that is too slow: the time of the last progress, and the count of bytes then.
+// since_ms is 0 while no progress is needed.
 typedef struct gate_standstill {
     uint64_t since_ms, from;
 } gate_standstill;
@@ -75,47 +81,49 @@ typedef struct gate_standstill {
 typedef struct gate_conn {
     LIST_ENTRY(gate_conn) place; // in the end's list
     net_gate_end *end;
-    uint64_t number; // from 1
+    uint64_t number; // the tag; counts from 1 within the gate
     gate_state state;
-    unsigned handles; // open handles of uv
+    unsigned handles; // handles that libuv has not closed; the connection is freed at 0
     uv_tcp_t tcp;
     uv_pipe_t local;
     uv_timer_t deadline;
     uv_connect_t connect;
     uv_shutdown_t shutdown;
-    bool has_local, local_ended;
-    unsigned local_made;   // to which of the end's local sockets for that role
-    unsigned pipes_before; // that NNG had made there before this one
-    bool answered;         // it has made one since
-    unsigned mute_ticks;   // in which it could have
-    bool finishing;        // the end was closed: NNG gets no more
-    bool dropped;          // what NNG has not taken yet is of no use
-    bool half;             // no SP: the peer has ended its side, our answer still goes out
-    bool tcp_reads, local_reads;
-    SSL *ssl; // NULL for tcp://
+    bool has_local, local_ended; // local is open; NNG has ended its side
+    unsigned local_made;         // index of the local socket, among the end's for the peer's role
+    unsigned pipes_before;       // count of pipes that NNG had made there before this connection
+    bool answered;               // NNG has made a pipe there since
+    unsigned mute_ticks;         // ticks since the connect without a pipe
+    bool finishing;              // the end was closed: NNG gets no more messages
+    bool dropped;                // the peer was refused: what NNG has not read yet is discarded
+    bool half; // without SP: the peer has ended its side, the answer is still sent
+    bool tcp_reads, local_reads; // we read from tcp; from local
+    SSL *ssl;                    // NULL for tcp://
     BIO *cipher_in, *cipher_out;
-    uint8_t address[16];
-    char from[64]; // for people
-    net_tls_peer peer;
-    bool is_known; // its certificate is good: it answers for what it does, not its address
-    uint8_t header[NET_SP_HEADER_BYTES]; // theirs
+    uint8_t address[16]; // IPv4 in the last 4 bytes, IPv6 the /64 prefix: key of allowances
+    char from[64];       // the peer's address for logs
+    net_tls_peer peer;   // valid if is_known; otherwise the role is OCT_ROLE_LOCAL
+    bool is_known;       // the certificate is good; failures then count for it, not for the address
+    uint8_t header[NET_SP_HEADER_BYTES]; // the peer's
     unsigned header_have;
-    unsigned local_header_left; // bytes of NNG's header still to be skipped
+    unsigned local_header_left; // bytes of NNG's own header still to be skipped
     net_sp_stream to_local, from_local;
     // net_gate_room.c
     bool in_handshake;
-    TAILQ_ENTRY(gate_conn) turn; // among the handshakes
-    uint64_t partial;            // bytes of an unfinished message that NNG has
-    uint64_t partial_number;     // which message that is
-    uint64_t partial_ms;         // when it began
-    uint64_t outward;            // bytes given to TCP
-    gate_standstill unread;      // of what leaves a full queue
+    TAILQ_ENTRY(gate_conn) turn; // among the handshakes, oldest first
+    // bytes of an unfinished message that have come, without room for long messages
+    uint64_t partial;
+    uint64_t partial_number; // number of that message in to_local.messages
+    uint64_t partial_ms;     // when that message began
+    uint64_t outward;        // bytes given to TCP since the start, in queue or sent
+    gate_standstill unread;  // of bytes that leave a full queue
     // net_gate_long.c
     gate_long_state long_state;
-    bool resumes;                      // it has room, and is not read yet
-    TAILQ_ENTRY(gate_conn) long_place; // among those that wait, or that have room
-    uint64_t long_number, long_bytes;  // which message that is; its room
-    gate_standstill long_still;        // of what comes of it
+    bool resumes;                      // the message has room now, and reading has not resumed yet
+    TAILQ_ENTRY(gate_conn) long_place; // in the list of waiting or of coming messages
+    // number of the message in to_local.messages; bytes of its room
+    uint64_t long_number, long_bytes;
+    gate_standstill long_still; // of bytes of the long message that come in
 } gate_conn;
 
 struct net_gate_end {
@@ -130,18 +138,21 @@ struct net_gate_end {
     uint64_t number;
     bool is_tls, is_dial, tagged;
     bool started, closing;
-    // the local sockets
+    // Local sockets, per role of the peer. local_fds holds the newest socket file (O_PATH), valid
+    // even after its name is removed; -1: none.
     int (*listen_local)(uint32_t socket, const char *path, char *reason, size_t reason_size);
     uint32_t socket;
+    // locals_made counts the sockets; the newest has index locals_made - 1.
     unsigned locals_made[OCT_ROLES];
-    int local_fds[OCT_ROLES];    // the file of the newest, whatever becomes of its name; -1: none
-    uint64_t lost_ms[OCT_ROLES]; // since when it is to be made anew and cannot be; 0: it is well
+    int local_fds[OCT_ROLES];
+    uint64_t lost_ms[OCT_ROLES]; // when replacing the newest first failed; 0: the newest works
+    // NNG's numbers by index; 0: none. Read by any thread
     atomic_int listener_ids[OCT_ROLES][NET_GATE_LOCALS_MAX];
-    unsigned handles; // open handles of uv, and connections
+    unsigned handles; // open handles of uv, plus connections; the end is freed at 0
     LIST_HEAD(gate_conns, gate_conn) conns;
     unsigned conn_count;
     // listening
-    int fd; // bound; -1 once uv has it
+    int fd; // the bound port; -1 once libuv owns it
     uv_tcp_t listener;
     uint64_t refusals;
     uint64_t refusal_logged_ms;
@@ -150,11 +161,12 @@ struct net_gate_end {
     uv_getaddrinfo_t lookup;
     struct addrinfo *addresses, *address; // of the last lookup; the one being tried
     unsigned backoff_ms;
-    uint64_t opened_ms;
-    char trouble[GATE_REASON_BYTES]; // last one that was logged
-    bool was_up;
+    uint64_t opened_ms;              // when the last connection opened
+    char trouble[GATE_REASON_BYTES]; // the last trouble that was logged; "" while connected
+    bool was_up;                     // a connection has opened before
 };
 
+// A call from another thread. It lies on the caller's stack, and the caller waits until done.
 typedef struct gate_command {
     struct gate_command *next;
     void (*fn)(void *arg);
@@ -164,12 +176,12 @@ typedef struct gate_command {
 
 TAILQ_HEAD(gate_conns_long, gate_conn);
 
-// Long messages that are on their way.
+// Long messages: of those in coming the rest is read, of those in waiting it is not.
 typedef struct gate_longs {
-    struct gate_conns_long waiting; // the oldest first
+    struct gate_conns_long waiting; // oldest first
     struct gate_conns_long coming;
-    uint64_t bytes; // of those that are coming, whole
-    uv_timer_t resume;
+    uint64_t bytes;    // room of the messages in coming: their full lengths
+    uv_timer_t resume; // of 0 ms: resumes reading outside of the caller that freed room
 } gate_longs;
 
 struct net_gate {
@@ -177,31 +189,33 @@ struct net_gate {
     uv_loop_t uv;
     uv_async_t wake;
     uv_timer_t tick;
-    net_gate_folder folder; // of the local sockets; made by the first end
-    oct_role role;          // of our first certificate
+    net_gate_folder folder; // of the local sockets; the first end makes it
+    oct_role role;          // of the certificate at the start
     uint64_t ends_made;
-    // commands: any thread, under mutex
+    // commands and ended: any thread, under mutex
     pthread_mutex_t mutex;
     pthread_cond_t changed;
     gate_command *commands;
     bool ended;
-    // the gate's thread
+    // the rest: the gate's thread
     net_tls *tls;
+    // why files of --tls cannot be used; "": they can
     char tls_trouble[512];              // what its folder has that cannot be used; "": nothing
-    int days_left;                      // of our certificate, as last looked at; < 0: it ended
-    atomic_uint pipes_made[GATE_PIPES]; // by number of the listener; any thread
-    uint64_t relistened_ms;             // when a local socket was last made anew
+    int days_left;                      // of our certificate at the last check; < 0: expired
+    atomic_uint pipes_made[GATE_PIPES]; // by listener number; any thread adds
+    uint64_t relistened_ms;             // when a local socket was last replaced; 0: never
     LIST_HEAD(gate_ends, net_gate_end) ends;
-    TAILQ_HEAD(gate_turns, gate_conn) turns; // handshakes of those who came to us, the oldest first
+    TAILQ_HEAD(gate_turns, gate_conn) turns; // handshakes of accepted connections, oldest first
     unsigned handshakes;
+    // of all ends; conn_peak is the most since memory was last trimmed
     unsigned conn_total, conn_total_max, conn_peak;
-    uint64_t partial; // sum of the connections'
+    uint64_t partial; // sum of partial of all connections
     gate_longs longs;
-    uint64_t conns_made;
-    oct_allowance peers;   // addresses
-    oct_allowance holders; // certificates
-    atomic_uint_fast64_t counts[GATE_COUNTS];
-    atomic_int_least64_t tls_ends_s; // 0: no TLS
+    uint64_t conns_made;                      // the last tag
+    oct_allowance peers;                      // failures by address
+    oct_allowance holders;                    // failures by certificate
+    atomic_uint_fast64_t counts[GATE_COUNTS]; // any thread reads
+    atomic_int_least64_t tls_ends_s; // when our certificate expires, seconds since 1970; 0: no TLS
     uint8_t read_bytes[GATE_READ_BYTES], plain[GATE_READ_BYTES];
     uint8_t converted[NET_SP_OUT_BYTES(GATE_READ_BYTES)];
 };
@@ -214,107 +228,113 @@ gate_add(net_gate *gate, gate_count which, uint64_t n)
 
 // ---- room (net_gate_room.c)
 
-// How many connections the limit of open files allows.
+// Returns how many connections the limit of open files allows.
 unsigned gate_room_connections(void);
-// Bytes that may wait to be written on one side of a connection before the other is not read; when
-// a quarter is left, it is again.
+// Returns the bytes that may wait to be written on one side of a connection before the gate stops
+// reading the other side. Reading starts again below a quarter of it.
 size_t gate_room_queue(const net_gate *gate);
-// Once a tick: gives back the memory that malloc keeps when many connections have gone.
+// Runs once a tick: gives memory back to the system after many connections have closed.
 void gate_room_tidy(net_gate *gate);
-// conn begins its handshake; it is through.
+// Counts conn among the handshakes (enter), and no longer (leave). A dialed connection does not
+// count.
 void gate_room_enter(gate_conn *conn);
 void gate_room_leave(gate_conn *conn);
-// The handshake that must end before one from address begins; NULL: there is room.
+// Returns the handshake that must end before another from address begins; NULL: there is room.
 gate_conn *gate_room_victim(const net_gate *gate, const uint8_t address[16]);
-// Why one more connection from address (it is there already) is too many; NULL: it is not.
+// Returns why the newest connection from address, which is already counted, is one too many; NULL:
+// it is not.
 const char *gate_room_full(const net_gate_end *end, const uint8_t address[16]);
-// The same of conn's certificate, which is known now.
+// Does the same by conn's certificate, which is known by now; also counts the certificate's earlier
+// failures.
 const char *gate_room_holder_full(gate_conn *conn);
 // conn brought something. The connection that must end because unfinished messages, those that have
 // room not counted, hold too much; NULL: they do not.
 gate_conn *gate_room_message(gate_conn *conn);
-// Peers of the end call it.
+// Returns true if peers of the end send requests.
 bool gate_room_calls(const net_gate_end *end);
-// conn, whose side only listens, has said more than its name.
+// Returns true if conn, which may only listen, has sent more than its name.
 bool gate_room_chatter(const gate_conn *conn);
-// conn ends.
+// Releases all that conn holds here, when it ends.
 void gate_room_forget(gate_conn *conn);
-// Since how many milliseconds less than a step has been added to done.
+// Returns for how many milliseconds done has grown by less than step.
 uint64_t gate_room_stands(gate_standstill *still, uint64_t now_ms, uint64_t done, uint64_t step);
-// Asked once a tick: has its peer stopped reading?
+// Runs once a tick. Returns true if the peer has stopped reading.
 bool gate_room_unread(gate_conn *conn);
 
 // ---- long messages (net_gate_long.c)
-//
-// Of one that is longer than the gate and the local socket hold, the rest waits in the network
-// until there is room for all of it. Closing a connection instead would not do: peers that send as
-// fast as each other would lose what they have sent, again and again, and none would get through.
 
 void gate_long_init(net_gate *gate);
-// conn brought something: its message may begin to wait (GATE_LONG_WAITING: it is not to be read),
-// or give its room back.
+// Accounts for bytes that conn has brought: its message may begin to wait (GATE_LONG_WAITING: the
+// caller stops reading conn), or be complete and release its room.
 void gate_long_message(gate_conn *conn);
-// Asked once a tick: does it have room that others wait for, and send nothing?
+// Runs once a tick. Returns true if conn has room that others wait for, and sends nothing.
 bool gate_long_stalls(gate_conn *conn);
-// conn ends.
+// Releases conn's room or its position in the queue, when conn ends.
 void gate_long_forget(gate_conn *conn);
 
-// ---- who is at the other end (net_gate_peers.c)
+// ---- peers and their failures (net_gate_peers.c)
 
-// Addresses and certificates that failed lately: without allowance, connections are closed unheard.
+// Addresses and certificates that failed too often lately have no allowance left: their connections
+// are closed at once.
 void gate_peers_init(net_gate *gate);
-// With the same certificate, or neither with one and from the same address.
+// Returns true if both have the same certificate, or if neither has one and both come from the same
+// address.
 bool gate_peers_same(const gate_conn *a, const gate_conn *b);
-// Sets conn's address, and how it is called, to the peer's.
+// Sets conn->address and conn->from.
 void gate_peers_name(gate_conn *conn, const struct sockaddr *peer);
 
-// A connection that the end's listener offers.
+// Accepts a connection that the end's listener offers.
 void gate_conn_accept(net_gate_end *end);
 // Connects to end->address.
 void gate_conn_dial(net_gate_end *end);
-// The end was closed: what NNG has written, and ends, still goes out.
+// Ends conn because its end was closed: what NNG has written is still sent.
 void gate_conn_finish(gate_conn *conn);
-// It brought bad messages.
+// Refuses conn, which brought bad messages.
 void gate_conn_blame(gate_conn *conn);
-// It does not wait any more.
+// Reads conn again, which had to wait for room.
 void gate_conn_resume(gate_conn *conn);
-// Once a tick: is the peer there? Is its certificate still good (renewed: the files are new)?
+// Runs once a tick: ends conn if its peer does not answer, does not read or stalls; if files were
+// renewed, checks its certificate again.
 void gate_conn_check(gate_conn *conn, bool renewed);
 
 // ---- local sockets (net_gate_local.c)
 
-// net_gate_end_local on the gate's thread.
+// Does net_gate_end_local's work on the gate's thread.
 bool gate_local_path(const net_gate_end *end, oct_role role, char out[NET_GATE_LOCAL_MAX]);
-// One for every role of the end. OCT_EIO: logged.
+// Makes a local socket for every role of the end. OCT_EIO: one cannot be made (logged).
 OCT_CHECKED oct_err gate_local_make_all(net_gate_end *end);
-// Lets go of them. For one that made none too.
+// Closes the descriptors of the socket files, if any were opened.
 void gate_local_free(net_gate_end *end);
-// A connection of conn's to that of its role, or -1: too many wait there, or it is gone.
+// Connects to the local socket of conn's role. Returns the descriptor, or -1: too many connections
+// wait there, or the socket does not work; it is then replaced.
 int gate_local_connect(gate_conn *conn);
-// Once a tick: tries again to make those that are lost, for NET_GATE_LOST_MS.
+// Runs once a tick: tries again to replace a local socket that does not work; ends the process
+// after NET_GATE_LOST_MS.
 void gate_local_check(net_gate_end *end);
-// Asked once a tick. NNG makes a pipe of each connection at once; it has made none for some ticks,
-// so it never will at that local socket, and another takes its place.
+// Runs once a tick. NNG makes a pipe of each connection at once. If NNG has made none for
+// GATE_MUTE_TICKS, it never will at that local socket: the socket is replaced, and the result is
+// true.
 bool gate_local_is_mute(gate_conn *conn);
-// net_gate_trouble, of local sockets, on the gate's thread.
+// Does net_gate_trouble's work for local sockets, on the gate's thread.
 bool gate_local_trouble(const net_gate *gate, char out[NET_GATE_TROUBLE_BYTES]);
 
 // ---- our own certificates, gate->tls (net_gate_tls.c)
 
 void gate_tls_init(net_gate *gate);
-// Once a tick: reloads them if they are new. True: peers are to be checked anew.
+// Runs once a tick: reloads the certificates if files changed. True: check all peers again.
 bool gate_tls_look(net_gate *gate);
-// net_gate_trouble, of certificates; out stays when nothing is wrong with them.
+// Does net_gate_trouble's work for certificates; leaves out unchanged when nothing is wrong with
+// them.
 bool gate_tls_trouble(const net_gate *gate, char out[NET_GATE_TROUBLE_BYTES]);
 
 // ---- ends (net_gate.c)
 
-// conn opened; conn is no more (reason: why, when it never opened).
+// conn has opened; conn has ended. reason says why.
 void gate_end_opened(net_gate_end *end, const gate_conn *conn);
 void gate_end_gone(net_gate_end *end, bool was_open, const char *reason);
-// Somebody at a listening end was turned away.
+// Logs that a peer of a listening end was refused, at most once in 10 s.
 void gate_end_refused(const gate_conn *conn, const char *reason);
-// A handle of the end, or a connection, is no more: the last one frees an end that was closed.
+// Counts one handle or connection of the end less; at 0 the end, which was closed, is freed.
 void gate_end_release(net_gate_end *end);
 
 #endif // NET_NET_GATE_STATE_H
