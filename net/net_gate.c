@@ -1,5 +1,31 @@
-// The gate's thread and the calls to it: listens and dials over TCP, passes connections on to NNG,
-// counts and reports what was refused.
+// The gate's thread, its ends, and the calls from other threads to it.
+//
+// How the gate works. An end is one address on which the process listens, or which it dials. A
+// connection of an end (net_gate_conn.c) joins a TCP connection, outside, to a local socket of NNG,
+// inside:
+//
+// 1. A listening end accepts TCP connections. A dialing end resolves its name, tries the addresses
+//    in turn, and keeps one connection.
+// 2. Limits come first (net_gate_room.c, net_gate_peers.c): an address or certificate with too many
+//    recent failures, too many connections, or too many handshakes. Above a limit either the new
+//    connection or the oldest handshake is closed.
+// 3. TLS, then the role, then the SP header are checked, within NET_GATE_HANDSHAKE_MS in all. A
+//    failure is logged, is charged to the certificate or address, and closes the connection; NNG
+//    never hears of it.
+// 4. Only then does the gate connect to the local socket for the peer's role (net_gate_local.c) and
+//    pass messages in both directions. Each side is read only as fast as the other is written.
+// 5. Every second each connection is checked: files of --tls that changed (net_gate_tls.c), a peer
+//    that is silent or does not read, a long message that stands still (net_gate_long.c), and a
+//    local socket at which NNG makes no pipe.
+// 6. When one side ends, what it has sent is written to the other for a moment. The outside is then
+//    closed at once, the inside only after NNG has ended its side: NNG 1.5.2 can hang if it learns
+//    of the close in the middle of a message.
+// 7. A dialing end that lost its connection or could not connect tries again after 25 to 1000 ms,
+//    forever. A listening end does nothing: the peer dials again.
+//
+// Threads. All state belongs to the gate's thread. Other threads run a function on it and wait
+// (gate_call), except for the atomics. net_gate_destroy closes all ends and waits at most
+// STOP_WAIT_MS, because a lookup of a name cannot be interrupted.
 #include "net/net_gate.h"
 
 #include <errno.h>
@@ -21,10 +47,11 @@
 #define LISTEN_BACKLOG  1024
 #define BACKOFF_MIN_MS  50u
 #define BACKOFF_MAX_MS  1000u
-#define STEADY_MS       2000u // a connection that held so long starts the back-off anew
-#define REFUSALS_LOG_MS 10000u
-#define STOP_WAIT_MS    1000    // a lookup of a name cannot be interrupted
-#define CLOSE_REST_NS   5000000 // 5 ms
+#define STEADY_MS       2000u  // a connection that lived longer resets the back-off
+#define REFUSALS_LOG_MS 10000u // between two lines about refusals at one end
+// a lookup of a name cannot be interrupted, so destroy gives up waiting
+#define STOP_WAIT_MS  1000
+#define CLOSE_REST_NS 5000000 // 5 ms
 
 // ---- commands: from the daemon's thread to the gate's
 
@@ -37,7 +64,7 @@ commands_run(uv_async_t *handle)
     gate->commands = NULL;
     pthread_mutex_unlock(&gate->mutex);
     while (command != NULL) {
-        gate_command *next = command->next; // the caller's stack: gone once it is done
+        gate_command *next = command->next; // on the caller's stack: invalid once done is set
         command->fn(command->arg);
         pthread_mutex_lock(&gate->mutex);
         command->done = true;
@@ -102,7 +129,8 @@ dial_later(net_gate_end *end)
     if (end->closing) {
         return;
     }
-    // Between a half and the whole: many that lost the same peer do not come back at once.
+    // Draws from half of the back-off to all of it, so that many peers that lost the same server do
+    // not come back at once.
     uint32_t drawn;
     if (getrandom(&drawn, sizeof(drawn), GRND_NONBLOCK) != sizeof(drawn)) {
         drawn = 0;
@@ -203,7 +231,7 @@ gate_end_gone(net_gate_end *end, bool was_open, const char *reason)
         dial_trouble(end, reason);
     } else {
         end->address = end->address == NULL ? NULL : end->address->ai_next;
-        if (end->address != NULL) { // the name has another
+        if (end->address != NULL) { // the name has another address
             gate_conn_dial(end);
             return;
         }
@@ -285,7 +313,7 @@ end_closed(void *arg)
     end->closing = true;
     gate_conn *conn;
     LIST_FOREACH(conn, &end->conns, place)
-    { // a connection that ends leaves the list later
+    { // conn_end removes nothing from the list before a later callback
         gate_conn_finish(conn);
     }
     uv_close((uv_handle_t *)&end->retry, end_handle_closed);
@@ -308,7 +336,7 @@ ticked(uv_timer_t *timer)
         gate_local_check(end);
         gate_conn *conn;
         LIST_FOREACH(conn, &end->conns, place)
-        { // likewise
+        { // as in end_closed
             gate_conn_check(conn, renewed);
         }
     }
@@ -320,7 +348,7 @@ static void *
 gate_thread(void *arg)
 {
     net_gate *gate = arg;
-    sigset_t pipe; // libuv writes to sockets whose peer may have gone, and hears of that by EPIPE
+    sigset_t pipe; // libuv writes to sockets that a peer may have closed; EPIPE tells it
     (void)sigemptyset(&pipe);
     (void)sigaddset(&pipe, SIGPIPE);
     (void)pthread_sigmask(SIG_BLOCK, &pipe, NULL);
@@ -388,7 +416,8 @@ net_gate_create(net_gate **out, const char *tls_folder, char *reason, size_t rea
     return OCT_OK;
 }
 
-// libuv joins its threads when the process ends, also one that looks a name up.
+// Ends the process without the exit handlers: libuv's would join its threads, also one that still
+// waits for the lookup of a name.
 static void
 exit_at_once(int status, void *arg)
 {
@@ -414,7 +443,7 @@ net_gate_destroy(net_gate *gate)
     }
     bool ended = gate->ended;
     pthread_mutex_unlock(&gate->mutex);
-    if (!ended) { // it waits for a name; the process ends without it
+    if (!ended) { // the thread waits for the lookup of a name
         (void)pthread_detach(gate->thread);
         net_gate_folder_remove(&gate->folder);
         OCT_ASSERT(on_exit(exit_at_once, NULL) == 0);
@@ -443,7 +472,7 @@ folder_asked(void *arg)
     r->err = net_gate_folder_keep(&r->gate->folder, r->reason, sizeof(r->reason));
 }
 
-// The private folder is made when it is first needed.
+// Makes the private folder when it is first needed. An error is logged under id.
 static oct_err
 folder_ready(net_gate *gate, const char *url, const char *id)
 {
@@ -500,7 +529,7 @@ listen_reason(void)
     return errno == EADDRINUSE ? "another process listens on this port" : strerror(errno);
 }
 
-// A bound socket for end->host, or -1 with errno.
+// Returns a bound socket for end->host and end->port, or -1 and why in *reason.
 static int
 port_bind(const net_gate_end *end, const char **reason)
 {
@@ -520,7 +549,8 @@ port_bind(const net_gate_end *end, const char **reason)
     }
     int fd = -1;
     for (const struct addrinfo *a = found; a != NULL && fd < 0; a = a->ai_next) {
-        fd = net_fd_listen(a, LISTEN_BACKLOG); // uv listens again: here a taken port is told
+        // uv_listen comes later; listening here finds a taken port
+        fd = net_fd_listen(a, LISTEN_BACKLOG);
         if (fd < 0) {
             *reason = listen_reason();
         }
@@ -732,8 +762,8 @@ net_gate_end_close(net_gate_end *end)
 {
     if (end != NULL && end->started) {
         gate_call(end->gate, end_closed, end);
-        // What NNG has of messages it reads now. nng_close of 1.5.2 does not return when it comes
-        // between two reads of one (docs/internals/decisions/0002-nng-close.md).
+        // NNG reads now what it has of messages. nng_close of 1.5.2 does not return when it comes
+        // between two reads of one message (docs/internals/decisions/0002-nng-close.md).
         const struct timespec rest = {.tv_nsec = CLOSE_REST_NS};
         (void)nanosleep(&rest, NULL);
     } else if (end != NULL) {

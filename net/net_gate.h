@@ -71,10 +71,9 @@ typedef struct net_gate_spec {
     // The gate puts the number of the connection, its tag, before each message; in a call the tag
     // stands between the request's number and the rest.
     bool tagged;
-    // Has NNG's socket listen at the path of a local socket; gives the listener's number, or
-    // something below 1, and why in reason. Called on the gate's thread, first by
-    // net_gate_end_start. NULL: the caller listens, before the start, where net_gate_end_local
-    // says.
+    // Makes NNG's socket listen at path. Returns the listener's number, or a value below 1 and why
+    // in reason. The gate's thread calls this, first within net_gate_end_start. NULL: the caller
+    // listens before the start, at the path from net_gate_end_local.
     int (*listen_local)(uint32_t socket, const char *path, char *reason, size_t reason_size);
     uint32_t socket; // passed to listen_local
 } net_gate_spec;

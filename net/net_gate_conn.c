@@ -1,5 +1,26 @@
-// One TCP connection of the gate: TLS handshake, protocol header, then messages in both directions
-// between the network and NNG.
+// One connection of the gate: TCP outside, a local socket to NNG inside, and what passes between
+// them.
+//
+//   outside to inside   tcp_read -> TLS -> header -> framing -> stream_write(local)
+//   inside to outside   local_read -> framing -> TLS -> stream_write(tcp)
+//
+// States. CONNECTING becomes HANDSHAKE when TCP is up, HEADER when TLS is done, and OPEN when the
+// peer's header is right; only then does local exist. In OPEN bytes flow. When one side ends,
+// DRAINING writes what is queued to the other. conn_end closes tcp and leads to LINGERING, which
+// waits for NNG to end its side of local, or to CLOSING if there is no local or NNG has ended it
+// already. The connection is freed after libuv has closed the last handle, so every callback checks
+// the state first.
+//
+// Backpressure. Each side is read while the queue of the other is shorter than gate_room_queue, and
+// again when the queue has fallen to a quarter. The kernel's buffers then fill, and the sender
+// waits.
+//
+// Timers. One deadline timer covers all steps up to OPEN, and later the draining. gate_conn_check
+// looks once a second for peers that are silent, do not read, or are revoked.
+//
+// Failures. conn_refuse counts, logs and charges a failure that the peer caused; conn_end only
+// closes. Both are harmless if the connection has already ended, so callers need only test the
+// state before they continue.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,14 +32,7 @@
 #include "net/net_fd.h"
 #include "net/net_gate_state.h"
 
-// One connection: TCP outside, a local socket to NNG inside, and what is between them.
-//
-//   outside   tcp_read -> TLS -> header -> framing -> stream_write(local)
-//   inside    local_read -> framing -> TLS -> stream_write(tcp)
-//
-// A side whose opposite has gate_room_queue bytes waiting is not read.
-
-#define TAGGED_BYTES 32768 // of a local socket whose messages may be blamed
+#define TAGGED_BYTES 32768 // kernel's buffer towards NNG where messages may be blamed
 
 typedef struct block {
     uv_write_t request;
@@ -64,7 +78,7 @@ read_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *buf)
     *buf = uv_buf_init((char *)conn->end->gate->read_bytes, GATE_READ_BYTES);
 }
 
-// Reads from stream, or stops to.
+// Starts or stops reading from stream; *reads is what it does now.
 static void
 reads_set(gate_conn *conn, uv_stream_t *stream, bool *reads, bool wanted, uv_read_cb fn)
 {
@@ -83,7 +97,7 @@ static void
 local_finished(uv_shutdown_t *request, int status)
 {
     (void)request;
-    (void)status; // what NNG does about it is seen by reading
+    (void)status; // reading shows how NNG reacts
 }
 
 static void
@@ -93,22 +107,23 @@ local_close(gate_conn *conn)
     uv_close((uv_handle_t *)&conn->local, handle_closed);
 }
 
-// Tells NNG that nothing more comes, and waits for it to end its side. Closing ours at once would
-// not do: NNG 1.5.2 that hears of it between two reads of a message never reads again, never closes
-// its side, and cannot close the socket either.
+// Shuts down our side of local and waits until NNG ends its side. Closing the socket at once is not
+// possible: NNG 1.5.2 that learns of the close between two reads of a message never reads again,
+// never closes its side, and nng_close then never returns.
 static void
 local_finish(gate_conn *conn)
 {
     int fd;
     reads_set(conn, (uv_stream_t *)&conn->local, &conn->local_reads, true, local_read);
     if (conn->dropped && uv_fileno((const uv_handle_t *)&conn->local, &fd) == 0) {
-        (void)shutdown(fd, SHUT_WR); // at once: uv_shutdown waits until all is written
+        (void)shutdown(fd, SHUT_WR); // not uv_shutdown, which waits until everything is written
     } else if (uv_shutdown(&conn->shutdown, (uv_stream_t *)&conn->local, local_finished) != 0) {
         local_close(conn);
     }
 }
 
-// reason: why it never opened, for the log; ignored when it did.
+// Closes the outside at once and the inside as NNG allows. reason goes to the end, which logs it if
+// it dials.
 static void
 conn_end(gate_conn *conn, const char *reason)
 {
@@ -131,7 +146,8 @@ conn_end(gate_conn *conn, const char *reason)
     gate_end_gone(conn->end, was_open, reason);
 }
 
-// The peer is not one of ours, or is broken.
+// Ends a connection whose peer may not connect or misbehaves; an accepted peer is charged and
+// logged.
 static void
 conn_refuse(gate_conn *conn, gate_count why, const char *reason)
 {
@@ -169,7 +185,8 @@ block_written(uv_write_t *request, int status)
         return;
     }
     if (status < 0 || (conn->state == GATE_DRAINING && queued == 0)) {
-        conn_end(conn, status < 0 ? uv_strerror(status) : "closed"); // of 0 it would leak
+        // a cancelled write arrives after conn_end, which the state shows
+        conn_end(conn, status < 0 ? uv_strerror(status) : "closed");
         return;
     }
     if (queued < gate_room_queue(conn->end->gate) / 4 && outward && !conn->local_reads) {
@@ -206,7 +223,7 @@ stream_write(gate_conn *conn, uv_stream_t *stream, const uint8_t *bytes, size_t 
     }
 }
 
-// What TLS has ready goes out.
+// Writes what TLS has encrypted to the peer.
 static void
 cipher_flush(gate_conn *conn)
 {
@@ -219,7 +236,7 @@ cipher_flush(gate_conn *conn)
     }
 }
 
-// bytes to the peer.
+// Encrypts bytes, if there is TLS, and sends them to the peer.
 static void
 outside_write(gate_conn *conn, const uint8_t *bytes, size_t count)
 {
@@ -227,7 +244,7 @@ outside_write(gate_conn *conn, const uint8_t *bytes, size_t count)
         gate_add(conn->end->gate, GATE_BYTES_OUT, count);
         stream_write(conn, (uv_stream_t *)&conn->tcp, bytes, count);
     } else if (count > 0) {
-        // Memory never makes TLS wait, so all of it is taken.
+        // A memory BIO never makes TLS wait, so SSL_write takes all of count.
         int taken = SSL_write(conn->ssl, bytes, (int)count);
         if (taken != (int)count) {
             ERR_clear_error();
@@ -253,13 +270,13 @@ local_read(uv_stream_t *stream, ssize_t count, const uv_buf_t *buf)
         }
     } else if (conn->state == GATE_OPEN) {
         inside_pump(conn, (const uint8_t *)buf->base, (size_t)count);
-        if (conn->state == GATE_OPEN && !conn->tcp_reads) { // it waited for an answer
+        if (conn->state == GATE_OPEN && !conn->tcp_reads) { // it had too many unanswered requests
             outside_pump(conn);
         }
     }
 }
 
-// Passes what NNG sent on to the peer, and decides whether to read more.
+// Passes bytes from NNG to the peer, and decides whether to read more from NNG.
 static void
 inside_pump(gate_conn *conn, const uint8_t *bytes, size_t count)
 {
@@ -272,38 +289,39 @@ inside_pump(gate_conn *conn, const uint8_t *bytes, size_t count)
         size_t made;
         oct_err err =
             net_sp_convert(&conn->from_local, bytes + skip, count - skip, gate->converted, &made);
-        OCT_ASSERT(err == OCT_OK); // NNG's own
+        OCT_ASSERT(err == OCT_OK); // NNG made it, so its framing is right
         outside_write(conn, gate->converted, made);
     }
     if (conn->state != GATE_OPEN) {
         return;
     }
-    // More answers than other things: one that waits holds a context of the server.
+    // Answers may queue more than other messages, because an answer that waits holds a context of
+    // the server.
     size_t most =
         gate_room_calls(conn->end) ? GATE_ANSWERS_BYTES : gate_room_queue(conn->end->gate);
     bool full = uv_stream_get_write_queue_size((uv_stream_t *)&conn->tcp) > most;
     reads_set(conn, (uv_stream_t *)&conn->local, &conn->local_reads, !full, local_read);
 }
 
-// The peer has shown all that is asked: NNG may know it.
+// Connects the peer, which has passed all checks, to NNG.
 static void
 conn_open(gate_conn *conn)
 {
     net_gate *gate = conn->end->gate;
     char reason[GATE_REASON_BYTES];
-    // Files that came during the handshake: those that are not open are not checked then.
+    // Files that were reloaded during the handshake: gate_conn_check checks only open connections.
     if (conn->ssl != NULL && !net_tls_is_current(gate->tls, conn->ssl) &&
         !net_tls_is_good(gate->tls, conn->ssl, reason, sizeof(reason))) {
         conn_refuse(conn, GATE_REVOKED, reason);
         return;
     }
     int fd = gate_local_connect(conn);
-    if (fd < 0) { // the peer comes again
+    if (fd < 0) { // the peer dials again
         conn_end(conn, "the daemon does not accept it");
         return;
     }
     if (conn->end->tagged && !gate_room_calls(conn->end)) {
-        // what lies there when a peer is blamed still reaches the daemon
+        // Messages in that buffer still reach the daemon after the peer is blamed, so it is small.
         const int bytes = TAGGED_BYTES;
         (void)setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof(bytes));
     }
@@ -330,7 +348,7 @@ conn_open(gate_conn *conn)
 
 // ---- outside: the peer
 
-// Takes the header's bytes off the front; gives how many.
+// Takes the header's bytes from the front; returns how many.
 static size_t
 header_take(gate_conn *conn, const uint8_t *bytes, size_t count)
 {
@@ -351,7 +369,7 @@ header_take(gate_conn *conn, const uint8_t *bytes, size_t count)
     return take;
 }
 
-// Decrypted bytes of the peer.
+// Passes decrypted bytes of the peer on: the header first, then messages to NNG.
 static void
 plain_take(gate_conn *conn, const uint8_t *bytes, size_t count)
 {
@@ -385,7 +403,8 @@ plain_take(gate_conn *conn, const uint8_t *bytes, size_t count)
     }
 }
 
-// Nothing more is to come from the peer now: NNG has enough of it, or it does not read its answers.
+// Returns true while nothing more may be read from the peer: NNG has enough queued, the message
+// waits for room, or the peer has too many unanswered requests or unread answers.
 static bool
 outside_waits(const gate_conn *conn)
 {
@@ -405,8 +424,9 @@ outside_waits(const gate_conn *conn)
 
 static void conn_overflow(gate_conn *conn, const char *reason);
 
-// The handshake is through: who is it? From here on its certificate is held to account. That one
-// came which has failed too often is a failure of its address: handshakes are what they cost.
+// Checks who the peer is after the TLS handshake. From here on failures count for its certificate.
+// But if that certificate has already failed too often, the attempt is charged to the address,
+// because a handshake costs the most.
 static void
 handshake_done(gate_conn *conn)
 {
@@ -429,7 +449,8 @@ handshake_done(gate_conn *conn)
     }
 }
 
-// TLS is up, or there is none: our header goes out, theirs is awaited.
+// Sends our header and waits for the peer's; TLS is done, or there is none. Without SP the
+// connection opens at once.
 static void
 header_begin(gate_conn *conn)
 {
@@ -443,7 +464,7 @@ header_begin(gate_conn *conn)
     }
 }
 
-// Goes on with the handshake. False: it is not through.
+// Continues the handshake. Returns true once it is done and the connection still lives.
 static bool
 handshake_step(gate_conn *conn)
 {
@@ -470,7 +491,7 @@ handshake_step(gate_conn *conn)
 static void outside_ended(gate_conn *conn, const char *reason);
 static void outside_half_ended(gate_conn *conn);
 
-// Decrypts what there is, as long as NNG takes it.
+// Decrypts what has come, as long as NNG takes it.
 static void
 cipher_pump(gate_conn *conn)
 {
@@ -481,7 +502,7 @@ cipher_pump(gate_conn *conn)
     }
     bool more = true;
     while (more && conn->state < GATE_LINGERING && !outside_waits(conn)) {
-        size_t have = 0; // a record has 16 KiB at most: several make one write
+        size_t have = 0; // a record has at most 16 KiB: several become one write
         int code = 1;
         while (have < GATE_READ_BYTES && code > 0) {
             code = SSL_read(conn->ssl, gate->plain + have, (int)(GATE_READ_BYTES - have));
@@ -504,7 +525,7 @@ cipher_pump(gate_conn *conn)
         return;
     }
     if (conn->state < GATE_LINGERING) {
-        cipher_flush(conn); // an answer to a change of keys
+        cipher_flush(conn); // the answer to a change of keys
     }
 }
 
@@ -528,7 +549,7 @@ tcp_read(uv_stream_t *stream, ssize_t count, const uv_buf_t *buf)
     outside_pump(conn);
 }
 
-// Takes what TLS holds, and decides whether to read more.
+// Takes what TLS holds, and decides whether to read more from the peer.
 static void
 outside_pump(gate_conn *conn)
 {
@@ -559,7 +580,8 @@ outside_ended(gate_conn *conn, const char *reason)
     }
 }
 
-// The peer said that it sends no more; over HTTP it may wait for its answer.
+// The peer has ended its side. Over HTTP it may still wait for the answer, so only the inside is
+// told; otherwise the connection ends.
 static void
 outside_half_ended(gate_conn *conn)
 {
@@ -574,7 +596,8 @@ outside_half_ended(gate_conn *conn)
     }
 }
 
-// Sends what is queued, for a moment, then closes.
+// Ends the reading on both sides, and the connection once what is queued is written or the deadline
+// passes.
 static void
 conn_drain(gate_conn *conn)
 {
@@ -634,7 +657,8 @@ deadline_passed(uv_timer_t *timer)
                                                 : "no header arrived");
 }
 
-// NNG will not close its side of a connection that it took no notice of. True: conn has ended.
+// Ends conn if NNG made no pipe of it, because NNG will not close its side then. Returns true if it
+// did.
 static bool
 conn_is_mute(gate_conn *conn)
 {
@@ -702,7 +726,7 @@ conn_create(net_gate_end *end, gate_state state)
     return conn;
 }
 
-// TCP is up: TLS, then the rest.
+// Begins with TLS, or with the header without TLS; TCP is up.
 static void
 conn_begin(gate_conn *conn)
 {
@@ -733,7 +757,7 @@ conn_overflow(gate_conn *conn, const char *reason)
         net_fd_reset(fd);
     }
     conn_end(conn, reason);
-    SSL_free(conn->ssl); // many may go before uv lets the first one go
+    SSL_free(conn->ssl); // many may end before libuv frees the first
     conn->ssl = NULL;
 }
 

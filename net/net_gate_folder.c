@@ -1,5 +1,5 @@
-// Makes and removes the private folder of the sockets behind the gate, and removes those that
-// processes left that were killed.
+// Makes and removes the private folder of the gate's local sockets, and removes folders that killed
+// processes left.
 #include "net/net_gate_folder.h"
 
 #include <assert.h>
@@ -21,14 +21,15 @@
 
 #define NAME      "octet-XXXXXX"
 #define PATTERN   "octet-??????"
-#define TRIES     8 // another process that sweeps may take a folder before it is locked
+#define TRIES     8 // a sweep by another process may remove a folder before it is locked
 #define FOLDER_AT (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 
 static_assert(sizeof(NAME) + 1 + NET_GATE_BASE_MAX == NET_GATE_FOLDER_MAX, "a path fits");
 
-// Removes the sockets in the folder; nothing else is ours. False: something stays.
+// Removes the sockets in the folder and leaves anything else, which is not ours. Returns false if
+// something stays.
 static bool
-folder_empty(int fd)
+folder_empty(int fd) // closedir closes this descriptor
 {
     int again = openat(fd, ".", FOLDER_AT); // closedir closes it
     DIR *folder = again < 0 ? NULL : fdopendir(again);
@@ -52,7 +53,7 @@ folder_empty(int fd)
     return all;
 }
 
-// Removes the folder of that name if it is ours and nobody holds its lock.
+// Removes the folder of that name if this user owns it and no process holds its lock.
 static void
 stale_remove(int base, const char *name)
 {
@@ -73,7 +74,7 @@ stale_sweep(const char *base)
 {
     DIR *folder = opendir(base);
     if (folder == NULL) {
-        return; // a folder that may be entered and written, not listed
+        return; // the folder may be entered and written, but not listed
     }
     const struct dirent *entry;
     while ((entry = readdir(folder)) != NULL) {
@@ -98,7 +99,8 @@ base_check(const char *base, char *reason, size_t reason_size)
     return oct_owner_check(base, true, reason, reason_size);
 }
 
-// True: made and locked. False: errno says why not; 0: somebody swept it, try again.
+// Makes and locks a folder. False: errno is 0 if a sweep of another process removed it (try again),
+// otherwise the cause.
 static bool
 folder_try(net_gate_folder *out, const char *base)
 {

@@ -1,5 +1,19 @@
-// The local sockets behind the gate: where they are, connections to them, replacement of those that
-// stopped accepting, and their log lines.
+// The local sockets of the gate: their paths, connections to them, and their replacement.
+//
+// 1. An end has one local socket for each role that its peers may have (one in all without TLS);
+//    NNG tells roles apart by the listener. Its path is FOLDER/END.ROLE.COUNT, where COUNT rises
+//    with each replacement.
+// 2. gate_local_connect remembers how many pipes NNG has made at that listener. NNG makes a pipe of
+//    each connection at once, so the count must rise within GATE_MUTE_TICKS. Another connection's
+//    pipe also raises it, which is fine: the listener works.
+// 3. A listener that makes no pipe, or a socket that refuses connections, is replaced: NNG listens
+//    on another path, and new connections go there. Connections of before that NNG has accepted
+//    stay.
+// 4. If it cannot be replaced (NET_GATE_LOCALS_MAX are used up, or the caller listens itself), the
+//    gate tries each second and ends the process after NET_GATE_LOST_MS, so that a supervisor
+//    restarts it: peers connect, but nothing reaches the daemon.
+// 5. A socket file whose name was removed still works: open with O_PATH, it is reached by
+//    /proc/self/fd.
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -10,8 +24,8 @@
 #include "net/net_fd.h"
 #include "net/net_gate_state.h"
 
-#define TOLD_MS      600000u // of a socket that was made anew
-#define REASON_BYTES 1024    // of a folder's
+#define TOLD_MS      600000u // for which a replaced socket is reported as trouble
+#define REASON_BYTES 1024    // of the private folder's errors
 
 static void
 local_path(const net_gate_end *end, oct_role role, unsigned made, char out[NET_GATE_LOCAL_MAX])
@@ -37,7 +51,7 @@ file_close(net_gate_end *end, oct_role role)
     end->local_fds[role] = -1;
 }
 
-// One more for that role; connections go there from now on.
+// Makes one more local socket for the role; new connections go there.
 static oct_err
 local_make(net_gate_end *end, oct_role role, char *reason, size_t reason_size)
 {
@@ -46,8 +60,8 @@ local_make(net_gate_end *end, oct_role role, char *reason, size_t reason_size)
     if (made == NET_GATE_LOCALS_MAX || (made > 0 && end->listen_local == NULL)) {
         return oct_refuse(reason, reason_size, "no other local socket can replace it");
     }
-    int id = 0; // the caller listens
-    if (end->listen_local != NULL) {
+    int id = 0;                      // the caller listens
+    if (end->listen_local != NULL) { // 0: the caller listens
         OCT_TRY(net_gate_folder_keep(&end->gate->folder, reason, reason_size));
         local_path(end, role, made, path);
         id = end->listen_local(end->socket, path, reason, reason_size);
@@ -85,7 +99,7 @@ gate_local_free(net_gate_end *end)
     }
 }
 
-// Pipes that NNG has made at that one.
+// Returns how many pipes NNG has made at that socket.
 static unsigned
 pipes_of(const net_gate_end *end, oct_role role, unsigned made)
 {
@@ -103,16 +117,16 @@ net_gate_pipe_made(net_gate *gate, int listener_id)
     }
 }
 
-// No more pipes are made at that one: another takes its place, if it can be. The old listener stays
-// with NNG, which cannot be trusted to close one (decision 2): it holds a descriptor, and nobody
-// can reach it.
+// Replaces a socket at which NNG makes no more pipes, if that is possible. NNG keeps the old
+// listener, because closing a listener of NNG is not safe (decision 2): it costs a descriptor, and
+// no process can reach it.
 static void
 local_deaf(net_gate_end *end, oct_role role, unsigned made)
 {
     net_gate *gate = end->gate;
     char path[NET_GATE_LOCAL_MAX], reason[REASON_BYTES];
     if (end->closing || made + 1 != end->locals_made[role]) {
-        return; // another has taken its place
+        return; // it is replaced already
     }
     local_path(end, role, made, path);
     if (local_make(end, role, reason, sizeof(reason)) == OCT_OK) {
@@ -161,7 +175,7 @@ gate_local_connect(gate_conn *conn)
     conn->pipes_before = pipes_of(end, role, conn->local_made);
     local_path(end, role, conn->local_made, path);
     int fd = net_fd_local_connect(path);
-    if (fd < 0 && errno == ENOENT) { // somebody removed its name
+    if (fd < 0 && errno == ENOENT) { // its name was removed
         (void)snprintf(path, sizeof(path), "/proc/self/fd/%d", end->local_fds[role]);
         fd = net_fd_local_connect(path);
     }

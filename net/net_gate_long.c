@@ -1,11 +1,24 @@
-// Room for long messages: two of the largest come at a time, the others wait for their turn.
+// Room for long messages: two of the largest come in at a time, the others wait for their turn.
+//
+// A message is long when more of it has come than the gate and the local socket hold. NNG then
+// holds the rest in memory until the message is complete, so its full length is reserved first
+// (NET_GATE_LONG_MAX for the process). While a message waits for room, the gate stops reading its
+// connection, and the rest waits in the network. Closing connections instead would not work: peers
+// that send equally fast would lose what they have sent again and again, and no message would ever
+// be complete.
+//
+// Waiting messages get room oldest first, except that a peer with a message in coming waits until
+// no other peer does. A message that stands still for NET_GATE_LONG_MS while others wait is refused
+// (gate_long_stalls), so that a stalled peer cannot hold room forever. A message longer than
+// NET_GATE_LONG_MAX comes in alone.
 #include "common/oct_base.h"
 #include "net/net_gate_state.h"
 
-// What lies between the gate and NNG when that takes nothing, beside the gate's own queue.
+// What the kernel and NNG hold beside the gate's own queue when NNG takes nothing.
 #define LOCAL_BYTES ((size_t)512 << 10)
 
-// A holder has room for a second message when no other waits.
+// Returns the next message to get room: the oldest of a peer that has none in coming, or else the
+// oldest; NULL: none waits.
 static gate_conn *
 next_of(const gate_longs *longs)
 {
@@ -26,7 +39,8 @@ next_of(const gate_longs *longs)
     return TAILQ_FIRST(&longs->waiting);
 }
 
-// On the loop's own stack: whoever gave room back is in the middle of something.
+// Resumes reading from a timer, because the code that freed room is in the middle of a connection's
+// work.
 static void
 resume(uv_timer_t *timer)
 {
@@ -39,7 +53,7 @@ resume(uv_timer_t *timer)
                 break;
             }
         }
-        if (conn != NULL) { // may change the list
+        if (conn != NULL) { // reading may change the list, so the search starts again
             conn->resumes = false;
             gate_conn_resume(conn);
         }

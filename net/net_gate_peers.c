@@ -1,11 +1,12 @@
-// Who is held to account for failed connections: addresses and certificates.
+// Names the peer of a connection, by certificate or by address, and counts its failures.
 #include <netinet/in.h>
 #include <string.h>
 
 #include "net/net_gate_state.h"
 
-// How many failures an address may have at once, and how many of them are forgiven in a second: a
-// mistyped certificate is tried for ever, a flood costs next to nothing.
+// Failures that an address or certificate may have at once, and how many are forgiven in a second.
+// A peer with a mistyped certificate may try forever, and a flood of connections costs next to
+// nothing.
 #define FAILURES_MAX      256
 #define FORGIVEN_A_SECOND 16
 
@@ -16,7 +17,8 @@ gate_peers_init(net_gate *gate)
     oct_allowance_init(&gate->holders, FAILURES_MAX, FORGIVEN_A_SECOND);
 }
 
-// Where a socket takes both, IPv4 comes as IPv6: as itself, then.
+// Turns an IPv4 peer of a socket for both families, which comes as ::ffff:a.b.c.d, into IPv4. Other
+// families than these two become AF_UNSPEC.
 static void
 address_plain(const struct sockaddr *from, struct sockaddr_storage *out)
 {
@@ -33,7 +35,7 @@ address_plain(const struct sockaddr *from, struct sockaddr_storage *out)
     }
 }
 
-// IPv4 in the last four bytes.
+// Writes the key of allowances: IPv4 in the last four bytes, of IPv6 the first eight.
 static void
 address_of(const struct sockaddr *from, uint8_t out[16])
 {
@@ -42,7 +44,7 @@ address_of(const struct sockaddr *from, uint8_t out[16])
         memcpy(out + 12, &((const struct sockaddr_in *)(const void *)from)->sin_addr, 4);
     } else if (from->sa_family == AF_INET6) {
         const struct in6_addr *in6 = &((const struct sockaddr_in6 *)(const void *)from)->sin6_addr;
-        memcpy(out, in6, 8); // a host has a /64 of its own to take addresses from
+        memcpy(out, in6, 8); // a host can choose any address of its /64
     }
 }
 

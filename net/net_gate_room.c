@@ -8,14 +8,14 @@
 #include "net/net_gate_state.h"
 #include "net/net_limits.h"
 
-#define PROTOCOL_PAIR1   17 // of SP
+#define PROTOCOL_PAIR1   17 // SP numbers of protocols
 #define PROTOCOL_SUB     33
 #define PROTOCOL_REQ     48
-#define CONNECTION_FILES 3   // TCP, the local socket, and NNG's end of that
-#define OTHER_FILES      256 // of the daemon
-#define CONNECTIONS_MIN  64
-#define SHARE_OF_ALL(n)  ((n) / 4 * 3) // that one certificate or address may have
-#define PEAK_MIN         32            // connections whose memory is worth giving back
+#define CONNECTION_FILES 3             // TCP, the local socket, and NNG's side of it
+#define OTHER_FILES      256           // of the daemon, besides connections
+#define CONNECTIONS_MIN  64            // even if fewer files are allowed
+#define SHARE_OF_ALL(n)  ((n) / 4 * 3) // that one certificate may have
+#define PEAK_MIN         32            // connections; memory of fewer is not worth trimming
 
 unsigned
 gate_room_connections(void)
@@ -91,7 +91,8 @@ gate_room_victim(const net_gate *gate, const uint8_t address[16])
 
 // ---- connections
 
-// Connections of the process with conn's certificate, or without one from its address.
+// Counts the connections of the process with conn's certificate, or without a certificate from
+// conn's address.
 static unsigned
 same_count(const gate_conn *conn)
 {
@@ -118,7 +119,8 @@ gate_room_full(const net_gate_end *end, const uint8_t address[16])
         return "too many connections for the limit of open files";
     }
     unsigned count = 0;
-    if (!end->is_tls && end->conn_count > NET_GATE_ADDRESS_MAX) { // else by certificate, later
+    // with TLS the certificate is counted instead, after the handshake
+    if (!end->is_tls && end->conn_count > NET_GATE_ADDRESS_MAX) {
         const gate_conn *conn;
         LIST_FOREACH(conn, &end->conns, place)
         {
@@ -153,7 +155,7 @@ gate_room_holder_full(gate_conn *conn)
                : NULL;
 }
 
-// ---- messages of which a part has come
+// ---- unfinished messages
 
 static void
 partial_set(gate_conn *conn, uint64_t bytes)
@@ -162,7 +164,8 @@ partial_set(gate_conn *conn, uint64_t bytes)
     conn->partial = bytes;
 }
 
-// Who has held the most for the longest time, without having been given room for it.
+// Returns the connection that holds the most bytes times milliseconds of an unfinished message for
+// which it has no room.
 static gate_conn *
 partial_worst(const net_gate *gate)
 {
@@ -190,7 +193,7 @@ gate_room_message(gate_conn *conn)
 {
     const net_sp_stream *stream = &conn->to_local;
     net_gate *gate = conn->end->gate;
-    if (conn->end->is_dial) { // whom we chose
+    if (conn->end->is_dial) { // we chose this peer
         return NULL;
     }
     if (conn->partial_number != stream->messages) {
@@ -211,7 +214,7 @@ gate_room_forget(gate_conn *conn)
     gate_long_forget(conn);
 }
 
-// ---- peers that ask much, or do not read
+// ---- peers that ask much, send where they should not, or do not read
 
 bool
 gate_room_calls(const net_gate_end *end)

@@ -247,8 +247,8 @@ const char *gate_room_full(const net_gate_end *end, const uint8_t address[16]);
 // Does the same by conn's certificate, which is known by now; also counts the certificate's earlier
 // failures.
 const char *gate_room_holder_full(gate_conn *conn);
-// conn brought something. The connection that must end because unfinished messages, those that have
-// room not counted, hold too much; NULL: they do not.
+// Accounts for bytes that conn has brought. Returns the connection that must end because unfinished
+// messages without room hold more than NET_GATE_PARTIAL_MAX in all; NULL: they do not.
 gate_conn *gate_room_message(gate_conn *conn);
 // Returns true if peers of the end send requests.
 bool gate_room_calls(const net_gate_end *end);

@@ -1,5 +1,4 @@
-// The gate's own certificates while it runs: reloads them, and tells when they end or cannot be
-// used.
+// Reloads the gate's own certificates while it runs, and logs when they expire or cannot be used.
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,17 +7,17 @@
 #include "common/oct_log.h"
 #include "net/net_gate_state.h"
 
-#define DAYS_LEFT_WARNING 14
+#define DAYS_LEFT_WARNING 14 // days before the end from which a warning is logged each day
 #define SECONDS_A_DAY     86400
 
 void
 gate_tls_init(net_gate *gate)
 {
-    gate->days_left = INT_MAX; // the first look warns
+    gate->days_left = INT_MAX; // so that the first check logs, if it must
     atomic_init(&gate->tls_ends_s, gate->tls == NULL ? 0 : net_tls_ends_s(gate->tls));
 }
 
-// Whole days; below 0: it has ended.
+// Returns whole days until ends_s; below 0: it has passed.
 static int
 days_until(int64_t ends_s)
 {
@@ -32,7 +31,7 @@ days_since_end(const net_gate *gate)
     return -gate->days_left - 1;
 }
 
-// Once a day.
+// Logs the days that are left when their number changes, so once a day.
 static void
 days_tell(net_gate *gate, int days)
 {
@@ -87,7 +86,7 @@ gate_tls_trouble(const net_gate *gate, char out[NET_GATE_TROUBLE_BYTES])
         (void)snprintf(out, NET_GATE_TROUBLE_BYTES,
                        "our certificate expired %d days ago: no new peer can connect",
                        days_since_end(gate));
-    } else if (gate->tls_trouble[0] != '\0') { // peers come and go as before
+    } else if (gate->tls_trouble[0] != '\0') { // connections work as before
         (void)snprintf(out, NET_GATE_TROUBLE_BYTES, "files of --tls cannot be used: %s",
                        gate->tls_trouble);
     }

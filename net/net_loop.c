@@ -1,5 +1,25 @@
-// A daemon's event loop on libuv: timers, wake-ups from other threads, signals, and a deadline for
-// exiting.
+// A daemon's event loop on libuv: timers, wake-ups from other threads, inputs, signals, and a
+// deadline for exiting.
+//
+// How a daemon ends. Its handler of SIGTERM leads to net_loop_stop, and net_loop_run returns after
+// the turn. The daemon arms the exit deadline, closes its links, timers and wakeups, and calls
+// net_loop_destroy, which
+//
+// 1. closes the signal handles, because the objects that their handlers use may be freed by now,
+// 2. turns the loop until every abandoned link is closed (net_abandon.c counts them in held),
+// 3. destroys the gate and with it the connections beyond this machine,
+// 4. closes its own handle and turns the loop until libuv has freed all handles; a handle that its
+//    owner has not closed is an error of the program and fails an assertion, because the loop would
+//    never end,
+// 5. disarms the deadline and frees what was kept for late callers (net_loop_keep).
+//
+// Each of these steps can hang in NNG 1.5.2. The deadline's thread then logs NET-STUCK and ends the
+// process. The thread is detached and the loop may be freed first, so the two share exit_deadline,
+// which the last of them frees.
+//
+// While the loop runs it beats every BEAT_MS, if a supervisor watches (oct_pulse.h), and checks the
+// size of the log, if the log is bounded. A libuv call that fails here has no remedy: it logs
+// NET-LOOP and aborts.
 #include "net/net_loop.h"
 
 #include <errno.h>
@@ -18,7 +38,7 @@
 #include "net/net_limits.h"
 #include "net/net_tls.h"
 
-#define BEAT_MS 500
+#define BEAT_MS 500 // well below the supervisor's limits
 
 typedef struct signal_watch {
     uv_signal_t handle;
@@ -26,9 +46,9 @@ typedef struct signal_watch {
     void *arg;
 } signal_watch;
 
-// Shared by the loop and the detached thread; whoever is done with it last frees it.
+// Shared by the loop and the detached thread; the second to finish frees it.
 typedef struct exit_deadline {
-    atomic_bool one_is_done;
+    atomic_bool one_is_done; // the loop or the thread has finished with this
     uint32_t timeout_ms;
     int exit_code;
 } exit_deadline;
@@ -43,8 +63,8 @@ struct net_loop {
     uv_async_t keepalive; // never sent: without it uv_run returns when nothing is open
     kept_block *kept;
     exit_deadline *deadline;
-    net_gate *gate; // NULL as long as nobody needed it
-    int held;       // links that are being closed aside
+    net_gate *gate; // NULL until it is first needed
+    int held;       // links that threads of their own are closing (net_abandon.c)
 };
 
 struct net_timer {
@@ -94,7 +114,7 @@ net_loop_create(void)
     char reason[256];
     if (net_limits_check(reason, sizeof(reason)) != OCT_OK) {
         oct_log_error("NET-LOOP", "error=\"%s\"", reason);
-        _exit(EXIT_FAILURE); // libraries may wait for threads that they could not start
+        _exit(EXIT_FAILURE); // exit handlers of libraries may wait for threads that never started
     }
     net_loop *loop = oct_alloc(sizeof(*loop));
     uv_must(uv_loop_init(&loop->uv), "uv_loop_init");
@@ -111,8 +131,8 @@ handle_close_signal(uv_handle_t *handle, void *arg)
     }
 }
 
-// What the loop itself opened is closed here; anything else must have been closed by its owner, or
-// uv_run would never come back.
+// Closes the handle that the loop itself opened. Its owner must have closed any other handle, or
+// uv_run would never return.
 static void
 handle_close_own(uv_handle_t *handle, void *arg)
 {
@@ -144,7 +164,7 @@ net_loop_destroy(net_loop *loop)
     if (loop == NULL) {
         return;
     }
-    net_loop_signals_end(loop); // what their handlers use may be freed already
+    net_loop_signals_end(loop); // what the handlers use may be freed already
     while (loop->held > 0) {
         (void)uv_run(&loop->uv, UV_RUN_ONCE);
     }
@@ -287,7 +307,7 @@ net_timer_start(net_loop *loop, uint32_t first_ms, uint32_t repeat_ms, net_fn fn
     timer->arg = arg;
     timer->handle.data = timer;
     uv_must(uv_timer_init(&loop->uv, &timer->handle), "uv_timer_init");
-    uv_update_time(&loop->uv); // the loop's clock stands still while a handler runs
+    uv_update_time(&loop->uv); // the loop's clock stands still during a handler
     uv_must(uv_timer_start(&timer->handle, timer_fired, first_ms, repeat_ms), "uv_timer_start");
     return timer;
 }
@@ -331,8 +351,8 @@ net_loop_run(net_loop *loop)
     net_timer_stop(beat);
 }
 
-// pending is cleared before fn looks: a send that finds it set is seen by this fn, one that finds
-// it cleared wakes the loop again. (uv's own coalescing reads its flag without that order.)
+// Clears pending before fn reads: a send that finds pending set is seen by this fn, and a send that
+// finds it cleared wakes the loop again. (uv_async_send reads its own flag without that order.)
 static void
 wakeup_woken(uv_async_t *handle)
 {
@@ -384,7 +404,7 @@ net_wakeup_destroy(net_wakeup *wakeup)
     }
 }
 
-// What is wrong with fd, fn finds out when it reads.
+// An error of fd shows when fn reads.
 static void
 input_came(uv_poll_t *handle, int status, int events)
 {

@@ -1,5 +1,23 @@
-// Keeps a dialing socket connected: replaces dialers whose handshake failed, and allows one pipe at
-// a time.
+// Keeps a dialing socket connected, with one pipe at a time.
+//
+// NNG dials in the background, but three faults of version 1.5.2 need help from outside:
+//
+// 1. A dialer whose peer dies in the middle of the handshake may never dial again, without an
+//    error. So a socket that has had no pipe for SPARE_TICKS_MIN seconds gets a spare dialer, a
+//    second after twice as long, and so on up to SPARES_MAX. When two dialers connect, the later
+//    pipe is refused in ADD_PRE and its dialer closed in REM_POST.
+// 2. A dialer of an ipc socket that nobody listens on wakes NNG's poller without end. So an ipc
+//    address is not dialed before its file exists: the loop checks every LOOK_MS, and after
+//    LOOKS_FAST checks every LOOK_SLOW_MS. The file alone does not mean that a process listens; the
+//    dialer then tries by itself.
+// 3. NNG does not check who listens at an ipc path. The pipe of a process of another user is
+//    refused before the protocol has seen it, and net_redial_trouble names that user.
+//
+// Addresses of tcp:// and tls+tcp:// are dialed by the gate. The socket then listens on a local
+// address of the gate, only pipes from this process are accepted, and no spare dialers are needed.
+//
+// With once, the socket has one pipe in its lifetime: after that pipe ends, the owner closes the
+// socket and opens another. Pipe events come on NNG's threads; ticks and checks on the loop thread.
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -14,11 +32,12 @@
 #include "net/net_internal.h"
 #include "net/net_url.h"
 
-#define TICK_MS         1000
-#define SPARE_TICKS_MIN 2u // without a pipe until the first spare dialer; then twice as long each
+#define TICK_MS 1000
+// without a pipe until the first spare dialer; doubles for each further one
+#define SPARE_TICKS_MIN 2u
 #define SPARES_MAX      4u
-#define LOOK_MS         5
-#define LOOKS_FAST      200u // 1 s, then less often
+#define LOOK_MS         5    // between checks for an ipc socket's file
+#define LOOKS_FAST      200u // checks, for 1 s in all; then every LOOK_SLOW_MS
 #define LOOK_SLOW_MS    50
 
 static bool
@@ -30,12 +49,12 @@ user_is_good(net_redial *redial, nng_pipe pipe)
     return is_good;
 }
 
-// Runs on threads of NNG. REM_POST follows every ADD_PRE; ADD_POST may come after it, and then
-// means nothing.
+// Runs on threads of NNG. REM_POST follows every ADD_PRE; ADD_POST may arrive after it and means
+// nothing then.
 //
 // A pipe is refused in ADD_PRE, before the protocol has seen it. Its dialer is closed in REM_POST:
-// NNG dials again when that returns, so the dialer is idle. Closing it in the middle of a connect
-// can end the accepting of the listener for good, and closing it in ADD_PRE waits for itself.
+// NNG dials again only after that returns, so the dialer is idle. Closing it during a connect can
+// stop the listener from accepting for good, and closing it in ADD_PRE would wait for itself.
 static void
 redial_event(nng_pipe pipe, nng_pipe_ev event, void *arg)
 {
@@ -58,7 +77,7 @@ redial_event(nng_pipe pipe, nng_pipe_ev event, void *arg)
     }
     int used = atomic_load_explicit(&redial->pipe, memory_order_acquire);
     bool ours = used == id;
-    // One that was refused while there was no other is to dial again.
+    // The dialer of a pipe that was refused while there was no other pipe dials again.
     bool is_done = ours ? redial->once : used != 0;
     if (event == NNG_PIPE_EV_REM_POST && is_done && redial->gate == NULL) {
         (void)nng_dialer_close(nng_pipe_dialer(pipe));
@@ -88,7 +107,8 @@ redial_tick(void *arg)
         return;
     }
     redial->ticks = 0;
-    if (net_dial(redial->socket, redial->url) == OCT_OK) { // otherwise logged, and tried again
+    // a failure is logged; a later tick tries again
+    if (net_dial(redial->socket, redial->url) == OCT_OK) {
         redial->spares++;
     }
 }
@@ -128,7 +148,7 @@ redial_look(void *arg)
     redial->ticks++;
     if (something_is_there(redial->url)) {
         net_timer_stop(redial->timer);
-        (void)redial_dial(redial); // a failure is logged, and a spare dialer tries again
+        (void)redial_dial(redial); // a failure is logged; a spare dialer tries again
     } else if (redial->ticks == LOOKS_FAST) {
         net_timer_stop(redial->timer);
         redial->timer =
@@ -136,7 +156,7 @@ redial_look(void *arg)
     }
 }
 
-// The gate dials, and brings what comes to a local address of the socket.
+// Lets the gate dial; the gate brings the connection to a local address of the socket.
 static oct_err
 redial_gated(net_redial *redial, const char *url)
 {
@@ -181,7 +201,8 @@ net_redial_start(net_redial *redial, net_loop *loop, nng_socket socket, const ch
     return err;
 }
 
-// Of a socket to which there is no connection: whose it is, where this user may not use it.
+// Writes why there is no connection to the socket at path, for a person: its owner, where this user
+// may not use it, otherwise that nothing listens.
 static void
 local_trouble(const char *path, char *out, size_t out_size)
 {
