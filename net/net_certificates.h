@@ -12,8 +12,8 @@
 //
 // Threads: any, one at a time.
 
-// role: of the certificate; ends_s: when it expires, in seconds since 1970. OCT_EINVAL, with one
-// line for a person in reason: a daemon would refuse them (net_tls.h lists the causes).
+// *role is the certificate's; *ends_s is when it expires, in seconds since 1970. OCT_EINVAL, with
+// one line for a person in reason: a daemon would refuse the folder (net_tls.h lists the causes).
 OCT_CHECKED oct_err net_certificates_check(const char *folder, oct_role *role, int64_t *ends_s,
                                            char *reason, size_t reason_size);
 

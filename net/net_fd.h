@@ -8,32 +8,35 @@
 
 struct addrinfo;
 
-// Sockets of our own, beside those of NNG. Private to net/. Threads: any. All are streams that
-// never block and that no child process gets.
+// Sockets of our own, beside those of NNG. Private to net/. Threads: any. All are stream sockets
+// that never block and that child processes do not inherit.
 
-// A socket that listens there, or -1 with errno. That of IPv6's wildcard takes IPv4, too.
+// Returns a socket that listens at address, or -1 with errno. The IPv6 wildcard accepts IPv4, too.
 int net_fd_listen(const struct addrinfo *address, int backlog);
-// The same at that port of every address of this machine: of IPv4 and IPv6, where there is that.
-// Peers of IPv4 then have addresses of IPv6 that hold theirs (::ffff:a.b.c.d).
+// Does the same at that port of every address of this machine, of IPv6 and IPv4 as far as the
+// machine has them. IPv4 peers then have IPv6 addresses of the form ::ffff:a.b.c.d.
 int net_fd_listen_everywhere(const char *port, int backlog);
-// A socket that is connected to it, or -1 with errno; ETIMEDOUT: not until end_ns, by
-// oct_clock_ns. Blocks until then at most.
+// Returns a socket that is connected to address, or -1 with errno; ETIMEDOUT: no answer until
+// end_ns (oct_clock_ns). Blocks until then at most.
 int net_fd_connect(const struct addrinfo *address, uint64_t end_ns);
-// Blocks until poll's events come; false: not until end_ns.
+// Blocks until an event of poll in events comes. Returns false if none has come until end_ns.
 bool net_fd_wait(int fd, short events, uint64_t end_ns);
-// The address of a path; false: it is empty or longer than NET_FD_LOCAL_MAX bytes.
+// Fills in the address of a path. Returns false if the path is empty or longer than
+// NET_FD_LOCAL_MAX bytes.
 #define NET_FD_LOCAL_MAX (sizeof(((struct sockaddr_un *)0)->sun_path) - 1)
 bool net_fd_local_address(const char *path, struct sockaddr_un *out, socklen_t *size);
-// A socket that is connected to it, or -1 with errno. The other side must be able to take it at
-// once.
+// Returns a socket that is connected to path, or -1 with errno; EAGAIN: the listener's backlog is
+// full.
 int net_fd_local_connect(const char *path);
 
-// A TCP connection between hosts: messages leave at once, an idle peer is asked every second
-// whether it lives, and the kernel keeps little unsent, so that a slow link does not grow stale.
+// Prepares a TCP connection between hosts: messages leave at once, the kernel asks an idle peer
+// every second for a sign of life, and it keeps little unsent, so that data does not grow stale on
+// a slow link.
 void net_fd_prepare(int fd);
-// Of such a connection: asked for a sign of life, its peer gave none for longer than that.
+// Returns true if the peer of such a connection was asked for a sign of life and has given none for
+// longer than limit_ms.
 bool net_fd_is_silent(int fd, unsigned limit_ms);
-// The coming close ends the connection at once and leaves nothing of it in the kernel.
+// Makes the coming close reset the connection at once, so that the kernel keeps nothing of it.
 void net_fd_reset(int fd);
 
 #endif // NET_NET_FD_H

@@ -3,8 +3,8 @@
 
 #include "common/oct_numbers.h"
 
-// The numbers of connections beyond this machine (net_gate.h): where their values lie, and the
-// registry's rows that name them. NaN: not known.
+// The registry's rows for the numbers of connections beyond this machine (net_gate.h), and the
+// struct that holds their values. NaN: not known.
 //
 // Threads: any. Owns: nothing.
 typedef struct net_measurements {
@@ -15,7 +15,7 @@ typedef struct net_measurements {
     double bytes_in, bytes_out;
 } net_measurements;
 
-// The rows; `now` is borrowed.
+// Adds the rows; `now` is borrowed for as long as numbers.
 void net_numbers_add(oct_numbers *numbers, const net_measurements *now);
 
 #endif // NET_NET_NUMBERS_H

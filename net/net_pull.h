@@ -8,41 +8,45 @@
 #include "net/net_loop.h"
 #include "net/net_msg.h"
 
-// A listening PULL socket delivered on the loop.
+// A listening PULL socket, whose messages a handler takes on the loop.
 //
 // Threads: every function here, and the handler, runs on the loop thread.
-// Full: a handler that answers OCT_EAGAIN stalls delivery until net_pull_resume; NNG then stops
-// reading and the peers' sends stop: backpressure is not re-arming.
-// Order: messages of one peer are handed over in the order it sent them.
+// Full: a handler that returns OCT_EAGAIN stops delivery until net_pull_resume. NNG then stops
+// reading, and the peers' sends stop.
+// Order: the messages of one peer come in the order in which it sent them.
 typedef struct net_pull net_pull;
 
-// OCT_OK: the handler took msg. OCT_EAGAIN: offer it again after net_pull_resume. Anything else:
-// msg is counted as rejected and freed; OCT_ECLOSED: it is forged, and no honest peer brings even
-// one such (net_pull_limit_bad).
+// Takes msg and returns OCT_OK. Otherwise msg stays with the link:
+//   OCT_EAGAIN  offer it again after net_pull_resume
+//   OCT_ECLOSED  msg is forged, and one is enough to close the peer (net_pull_limit_bad); count and
+//                free it
+//   other errors  count it as rejected and free it
 typedef oct_err (*net_pull_fn)(void *arg, net_msg *msg);
 
-// roles: who may send from beyond this machine (OCT_ROLE_BIT of each). What is longer than
-// recv_bytes_max is rejected, and logged: for the gate's connections as NET-GATE-REFUSED, for this
-// machine's processes as NET-TOO-LONG. Of these, one that sends more than twice as much is closed
-// without a word.
+// roles: peers that may send from beyond this machine (OCT_ROLE_BIT of each). Messages longer than
+// recv_bytes_max are rejected and logged: as NET-GATE-REFUSED for connections of the gate, as
+// NET-TOO-LONG for processes of this machine. A process of this machine that sends more than twice
+// as much is disconnected without a log line.
 OCT_CHECKED oct_err net_pull_open(net_pull **out, net_loop *loop, const char *url, unsigned roles,
                                   size_t recv_bytes_max, net_pull_fn handler, void *arg);
+// Offers messages again, after the handler returned OCT_EAGAIN; from the handler, too.
 void net_pull_resume(net_pull *pull);
-// In the handler: who sent the message; the same when it is offered again. OCT_ROLE_NONE: behind a
-// gate, and it has gone.
+// Returns the role of the sender of the message that the handler has; the same when that is offered
+// again. OCT_ROLE_NONE: behind the gate, and the sender has disconnected.
 oct_role net_pull_role(const net_pull *pull);
-// In the handler: whose certificate the sender of the message has shown. OCT_ENOTFOUND: it was
-// asked for none (ipc://, tcp://). OCT_ECLOSED: its connection has gone. Cost: a hop to another
+// Reads whose certificate the sender of the handler's message has shown. Cost: a hop to another
 // thread and back.
+//   OCT_ENOTFOUND  the connection shows no certificate (ipc://, tcp://)
+//   OCT_ECLOSED  the connection has closed
 OCT_CHECKED oct_err net_pull_holder(const net_pull *pull, oct_holder *out);
-// A connection from beyond this machine that has brought so many rejected messages, or a forged
-// one, is closed, and its address held to account. 0: never, which is what it is after open. Of
-// connections that are bad at the same time, NET_PULL_PEERS are told apart surely: beyond that one
-// may be given more.
+// Closes a connection from beyond this machine when messages_max of its messages were rejected, or
+// one was forged; its certificate (tcp://: its address) is charged with a failure. 0, the default,
+// never closes. The counts of NET_PULL_PEERS connections that are bad at the same time are
+// separate; with more, a connection may get away with more bad messages.
 #define NET_PULL_PEERS 1024
 void net_pull_limit_bad(net_pull *pull, uint32_t messages_max);
 uint64_t net_pull_rejected(const net_pull *pull);
-uint64_t net_pull_closed(const net_pull *pull); // connections, by that limit
+uint64_t net_pull_closed(const net_pull *pull); // count of connections closed by that limit
 void net_pull_close(net_pull *pull);
 
 #endif // NET_NET_PULL_H
