@@ -1,4 +1,5 @@
-// Closes the sockets of links that are given up, aside from the loop.
+// Closes the sockets of abandoned links on threads of their own, so that a hanging close does not
+// stop the loop.
 #include <pthread.h>
 #include <stdlib.h>
 

@@ -1,4 +1,4 @@
-// Connects to the daemon's own local sockets, to see whether NNG still makes pipes of connections.
+// Connects to the daemon's own local sockets to check that NNG still makes pipes of connections.
 #include "net/net_acceptor.h"
 
 #include <errno.h>
@@ -15,18 +15,21 @@
 #include "net/net_sp.h"
 #include "net/net_url.h"
 
-#define LISTENERS     64 // by number; two that share one only notice later
+// counters, by listener number modulo this; two listeners in one notice later
+#define LISTENERS     64
 #define PROTOCOL_NONE 0
-#define TOLD_TICKS    6 // health tells of it
+#define TOLD_TICKS    6 // without an answer (3 s) until health reports it
 
-// Of the process, since NNG's threads may tell of a pipe until a socket is closed.
+// Counts for the process, because NNG's threads may report a pipe until a socket is closed.
 static atomic_uint pipes_made[LISTENERS];
-static atomic_uint mute; // listeners that health tells of
+static atomic_uint mute; // listeners that health reports
 
 struct net_acceptor {
     char url[NET_URL_MAX];
     int listener_id;
-    int fd; // the connection, -1: none
+    int fd; // of the check; -1: no connection
+    // The counter's value before the connection, and ticks since it was made and since the last
+    // answer.
     bool is_asked;
     unsigned pipes_before;
     unsigned asked_ticks, rest_ticks;
@@ -80,7 +83,7 @@ net_acceptor_destroy(net_acceptor *acceptor)
     free(acceptor);
 }
 
-// ---- one look
+// ---- one check
 
 static bool
 is_another_process(int fd)
@@ -90,8 +93,8 @@ is_another_process(int fd)
     return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && peer.pid != getpid();
 }
 
-// False: nothing can be said of the listener. A path that nobody listens at, or a full backlog,
-// says something: then there is no connection, and no pipe will come.
+// Connects. Returns false if that says nothing about the listener: no descriptors, or another
+// process listens. A refused connection or a full backlog counts as asked: no pipe will come.
 static bool
 ask(net_acceptor *acceptor)
 {

@@ -110,14 +110,14 @@ net_daemon_parse(net_daemon *daemon, const struct argp *own, int argc, char **ar
         exit(NET_DAEMON_EXIT_USAGE);
     }
     if (daemon->follow_parent != 0) {
-        // What comes before net_daemon_begin, such as waiting for a lock, ends with the parent,
-        // too. If the parent has ended already, net_daemon_begin says so.
+        // The parent's end also ends what comes before net_daemon_begin, such as waiting for a
+        // lock. If the parent has ended already, net_daemon_begin reports that.
         (void)net_process_follow_parent(daemon->follow_parent);
     }
 }
 
-// A peer takes a descriptor or two, and shells give 1024; the hard limit is what the operator
-// means.
+// Raises the soft limit of descriptors to the hard one: a peer takes several, shells start with
+// 1024, and the hard limit is the operator's decision.
 static void
 descriptors_allow(void)
 {

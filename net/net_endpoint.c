@@ -10,15 +10,15 @@
 #include "net/net_sp.h"
 #include "net/net_url.h"
 
-#define REDIAL_MIN_MS   20
+#define REDIAL_MIN_MS   20 // NNG doubles its wait from here
 #define REDIAL_MAX_MS   500
 #define IPC_PERMISSIONS 0600
-#define REST_NS         10000000 // 10 ms
+#define REST_NS         10000000 // 10 ms, for pipes to come to rest
 
 oct_err
 net_socket_limits(nng_socket socket, size_t recv_bytes_max, size_t header_bytes)
 {
-    // Zero means unlimited to NNG: a peer could then make us allocate what it likes.
+    // NNG takes 0 as unlimited: a peer could then make us allocate any size.
     if (recv_bytes_max == 0) {
         return OCT_EINVAL;
     }
@@ -38,7 +38,7 @@ net_socket_limits(nng_socket socket, size_t recv_bytes_max, size_t header_bytes)
     return net_err_from_nng(code);
 }
 
-// NNG removes whatever is at the path if nobody accepts connections there, a plain file too.
+// NNG removes a file at the path, even a regular one, if no process accepts connections there.
 static bool
 ipc_path_is_taken_by_a_file(const char *url)
 {
@@ -53,7 +53,7 @@ listen_hint(int code)
     return code == NNG_EADDRINUSE ? "another process listens on this socket" : nng_strerror(code);
 }
 
-// *id is NNG's of the listener, when it is 0.
+// Starts a listener of NNG; *id is its number if the result is 0.
 static int
 listener_start(nng_socket socket, const char *url, int *id)
 {
@@ -144,7 +144,7 @@ local_pipe_added(nng_pipe pipe, nng_pipe_ev event, void *arg)
     (void)net_pipe_is_ours(arg, pipe);
 }
 
-// Threads: the gate's (net_gate.h).
+// Makes socket listen at path, for net_gate_spec. Threads: the gate's.
 static int
 local_listen(uint32_t socket, const char *path, char *reason, size_t reason_size)
 {
@@ -217,7 +217,7 @@ net_listening_role(const net_listening *listening, nng_msg *msg)
         return OCT_ROLE_LOCAL;
     }
     int id = nng_listener_id(nng_pipe_listener(nng_msg_get_pipe(msg)));
-    return net_gate_end_role(listening->end, id); // none: the pipe has gone already
+    return net_gate_end_role(listening->end, id); // OCT_ROLE_NONE: the pipe has ended already
 }
 
 void

@@ -1,4 +1,4 @@
-// NNG's and libuv's error codes as ours.
+// Translates NNG's and libuv's error codes to ours.
 #include "net/net_internal.h"
 
 oct_err

@@ -13,10 +13,10 @@
 #include "common/oct_base.h"
 #include "common/oct_clock.h"
 
-#define NOTSENT_BYTES  131072
+#define NOTSENT_BYTES  131072 // bytes that the kernel keeps unsent
 #define KEEPALIVE_S    1
 #define PROBES_MAX     3
-#define UNHEARD_PROBES 2 // of a closed window, that were not answered
+#define UNHEARD_PROBES 2 // unanswered probes of a closed window
 #define KIND           (SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC)
 
 int
@@ -24,7 +24,7 @@ net_fd_listen(const struct addrinfo *address, int backlog)
 {
     int yes = 1, no = 0;
     int fd = socket(address->ai_family, KIND, 0);
-    if (fd >= 0 && address->ai_family == AF_INET6) { // where the system's default is another
+    if (fd >= 0 && address->ai_family == AF_INET6) { // the system's default may differ
         (void)setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &no, sizeof(no));
     }
     if (fd >= 0 &&
@@ -154,10 +154,10 @@ net_fd_reset(int fd)
     (void)setsockopt(fd, SOL_SOCKET, SO_LINGER, &none, sizeof(none));
 }
 
-// The kernel asks an idle peer every second, and ends the connection when it does not answer. It
-// does not while bytes of ours are under way: then the time of the last acknowledgement tells. A
-// peer that reads nothing has a window of zero; it is asked more and more rarely, so there the
-// unanswered questions count.
+// The kernel probes an idle peer every second and ends the connection when it does not answer.
+// While bytes of ours are under way it does not probe, so the time of the last acknowledgement
+// decides. A peer that reads nothing has a window of zero and is probed more and more rarely, so
+// there the unanswered probes decide.
 bool
 net_fd_is_silent(int fd, unsigned limit_ms)
 {

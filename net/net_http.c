@@ -1,5 +1,5 @@
 // The HTTP server of --metrics and octet dash, on libmicrohttpd: GET and HEAD, one request per
-// connection, plain or behind the TLS gate.
+// connection, plain or behind the gate.
 #include "net/net_http.h"
 
 #include <errno.h>
@@ -23,12 +23,13 @@
 #include "net/net_internal.h"
 
 #define SWEEP_MS 250 // while there are connections
-#define RUNS_MAX 32  // in one turn of the loop
+#define RUNS_MAX 32  // MHD_run calls in one turn of the loop
 
+// A slot for a connection.
 typedef struct http_connection {
     bool is_open;
-    bool has_asked; // its request is complete
-    bool is_cut;
+    bool has_asked; // the request is complete
+    bool is_cut;    // shut down; libmicrohttpd has not closed it yet
     int fd;
     uint64_t since_ns;
 } http_connection;
@@ -36,10 +37,10 @@ typedef struct http_connection {
 #define FORBIDDEN "use a name of this machine in the URL: localhost or 127.0.0.1\n"
 
 struct net_http {
-    uv_poll_t poll;    // of the library's epoll
+    uv_poll_t poll;    // of libmicrohttpd's epoll
     uv_timer_t timer;  // runs while there are connections
-    int handles;       // of the two, not closed yet
-    net_gate_end *end; // of https, else NULL
+    int handles;       // poll and timer, as far as libuv has not closed them
+    net_gate_end *end; // of https; otherwise NULL
     struct MHD_Daemon *daemon;
     net_http_fn handler;
     void *arg;
@@ -53,7 +54,7 @@ struct net_http {
 
 // ---- requests
 
-// The library closes it, in its own time.
+// Shuts a connection down; libmicrohttpd closes it later.
 static void
 connection_cut(http_connection *slot)
 {
@@ -61,8 +62,8 @@ connection_cut(http_connection *slot)
     (void)shutdown(slot->fd, SHUT_RDWR);
 }
 
-// The last place is taken, by newest: the oldest of the others makes room, first those whose
-// request is not complete.
+// newest took the last slot: cuts the oldest of the others, first of those without a complete
+// request.
 static void
 connection_make_room(net_http *http, const http_connection *newest)
 {
@@ -70,7 +71,7 @@ connection_make_room(net_http *http, const http_connection *newest)
     for (unsigned i = 0; i < NET_HTTP_CONNECTIONS_MAX; i++) {
         http_connection *slot = &http->connection[i];
         if (slot->is_cut) {
-            return; // there will be room
+            return; // a slot will be free soon
         }
         if (slot == newest) {
             continue;
@@ -175,7 +176,7 @@ connection_changed(void *arg, struct MHD_Connection *connection, void **context,
 
 // ---- the loop
 
-// The library's own limit is of silence; a peer that sends a byte now and then would stay.
+// libmicrohttpd limits only silence; a peer that sends a byte now and then would stay forever.
 static void
 connections_sweep(net_http *http)
 {
@@ -191,8 +192,8 @@ connections_sweep(net_http *http)
 static void http_timed(uv_timer_t *timer);
 static void http_polled(uv_poll_t *poll, int status, int events);
 
-// Again while there is something to do at once: also when a connection has gone, for a full server
-// watches its socket again only in the run after that.
+// Runs libmicrohttpd again while it has work at once, and when a connection has closed, because a
+// full server watches its listening socket again only in the run after that.
 static void
 http_run(net_http *http)
 {
@@ -235,7 +236,8 @@ http_polled(uv_poll_t *poll, int status, int events)
     (void)events;
     connections_sweep(http);
     http_run(http);
-    // Somebody is there and cannot be accepted, for want of descriptors: the loop must not spin.
+    // A peer waits that cannot be accepted for lack of descriptors: without this rest the loop
+    // would spin.
     if (was_empty && http->accepted == accepted) {
         http->rests = true;
         (void)uv_poll_stop(&http->poll);
@@ -288,7 +290,7 @@ net_http_listen_local(int *fd, const char *path)
         return OCT_EIO;
     }
     int made = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    // Nobody can connect before listen, and then the mode is right.
+    // No process can connect before listen, and by then the mode is right.
     if (made < 0 || bind(made, (struct sockaddr *)&address, size) != 0 || chmod(path, 0600) != 0 ||
         listen(made, NET_HTTP_BACKLOG) != 0) {
         oct_log_error("NET-HTTP", "path=%s error=\"%s\"", path, strerror(errno));
@@ -301,7 +303,7 @@ net_http_listen_local(int *fd, const char *path)
     return OCT_OK;
 }
 
-// ---- life
+// ---- open and close
 
 static unsigned
 port_of(int fd)
@@ -362,7 +364,7 @@ net_http_open_fd(net_http **out, net_loop *loop, int take_fd, net_http_fn handle
     return OCT_OK;
 }
 
-// The gate listens at the port, the server behind it.
+// Opens the gate at the port and the plain server behind it.
 static oct_err
 https_open(net_http **out, net_loop *loop, const char *url, net_http_fn handler, void *arg)
 {
@@ -374,7 +376,7 @@ https_open(net_http **out, net_loop *loop, const char *url, net_http_fn handler,
     const net_gate_spec spec = {
         .url = tls,
         .roles = OCT_ROLE_BIT(OCT_ROLE_OPERATOR),
-        .protocol = 0, // bytes as they are
+        .protocol = 0, // bytes pass unchanged
         .message_bytes_max = UINT64_MAX,
     };
     OCT_TRY(net_gate_listen(net_loop_gate(loop), &spec, &end));
@@ -466,7 +468,7 @@ net_http_close(net_http *http)
     if (http == NULL) {
         return;
     }
-    net_gate_end_close(http->end); // nobody comes any more
+    net_gate_end_close(http->end); // no new connection comes after this
     uv_close((uv_handle_t *)&http->poll, handle_closed);
     uv_close((uv_handle_t *)&http->timer, handle_closed);
     MHD_stop_daemon(http->daemon); // closes the socket, too

@@ -66,7 +66,7 @@ net_http_is_local(const char *host)
     if (host == NULL || strlen(host) > 64) {
         return false;
     }
-    // A port of no meaning where there is none: 80 is left out in a browser.
+    // Appends any port where there is none: browsers leave out 80.
     const char *behind = host[0] == '[' ? strchr(host, ']') : host;
     bool has_port = behind != NULL && strchr(behind, ':') != NULL;
     (void)snprintf(tcp, sizeof(tcp), TCP "%s%s", host, has_port ? "" : ":80");

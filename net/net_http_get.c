@@ -14,7 +14,7 @@
 #include "net/net_fd.h"
 #include "net/net_http.h"
 
-#define ANSWER_BYTES_MAX (2u << 20)
+#define ANSWER_BYTES_MAX (2u << 20) // longer answers are cut
 
 // Tries each address of the host in turn.
 static oct_err
@@ -60,7 +60,7 @@ request_send(int fd, const net_http_address *address, const char *path, uint64_t
     return OCT_OK;
 }
 
-// Until the peer closes: it was asked to.
+// Reads until the peer closes, as "Connection: close" asks, or until the buffer is full.
 static oct_err
 answer_read(int fd, char *text, uint64_t end_ns)
 {

@@ -1,4 +1,4 @@
-// Whether the threads that the network needs can be started, and its files opened.
+// Checks that the threads of the network can be started and its descriptors opened.
 #include "net/net_limits.h"
 
 #include <errno.h>
@@ -11,17 +11,17 @@
 #include "common/oct_base.h"
 #include "common/oct_text.h"
 
-// NNG's: timers and twice as many tasks for each CPU; the poller, the reaper, who looks timers up,
-// and four resolvers.
+// Threads of NNG 1.5.2: for each CPU one that expires operations and two for tasks, NNG_TASKS_MAX
+// of these at most; the poller, the reaper, the timers' thread, and four resolvers.
 #define NNG_TASKS_MAX 16
 #define NNG_OTHERS    7
-// The gate, four of libuv's that look names up, and one that closes.
+// Threads of ours: the gate, four of libuv's that resolve names, and one that closes links.
 #define OWN        6
 #define CPUS_MAX   4096
 #define NEEDED_MAX (NNG_TASKS_MAX + CPUS_MAX + NNG_OTHERS + OWN)
-#define FILES      64 // a learner without peers has 16
+#define FILES      64 // a learner without peers uses 16
 
-static atomic_bool is_known; // the threads can be started
+static atomic_bool is_known; // the threads could be started once
 
 static unsigned
 needed(void)
@@ -31,7 +31,7 @@ needed(void)
     return OCT_MIN(2 * cpus, NNG_TASKS_MAX) + cpus + NNG_OTHERS + OWN;
 }
 
-// until is locked until all are there, or one could not be started.
+// Waits for the mutex until, which is held until all threads run or one could not be started.
 static void *
 probe_thread(void *until)
 {
@@ -40,8 +40,8 @@ probe_thread(void *until)
     return NULL;
 }
 
-// Their stacks are as large as those of the threads that come, so that a limit on addresses is
-// seen, too.
+// Starts count threads at the same time. Their stacks are as large as those of the real threads, so
+// that a limit on address space shows, too.
 static bool
 can_start(unsigned count)
 {

@@ -1,4 +1,4 @@
-// Follows the one connection of a socket that dials, and tells the loop when it comes or goes.
+// Follows the pipe of a socket that dials, and reports to the loop when it comes or ends.
 #include "net/net_internal.h"
 
 #define LINK_ADDED      1u
@@ -6,7 +6,7 @@
 #define LINK_GENERATION 4u
 
 // Runs on a thread of NNG. There is one pipe at a time; its ADDED and REMOVED may come in either
-// order.
+// order, so both bits of a generation mean that it has ended.
 static void
 link_event(void *arg, nng_pipe_ev event)
 {

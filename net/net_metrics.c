@@ -20,7 +20,7 @@ struct net_metrics {
     net_http *http[NET_DAEMON_METRICS_MAX];
 };
 
-// gate: NULL when nothing leads beyond this machine.
+// Writes the gate's numbers; gate is NULL if no address leads beyond this machine.
 static void
 gate_write(net_gate *gate, oct_prometheus *text)
 {

@@ -1,12 +1,11 @@
-// Message bodies that NNG allocates, so that sending copies nothing.
+// Message bodies that NNG allocates, so that sending copies nothing. net_msg is nng_msg under a
+// name that keeps NNG's header out of other folders.
 #include "net/net_msg.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
 #include <nng/nng.h>
-
-// net_msg is nng_msg under a name that keeps NNG's header out of everybody else's files.
 
 net_msg *
 net_msg_create(size_t length)

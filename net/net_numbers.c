@@ -1,4 +1,4 @@
-// The registry's rows of connections beyond this machine.
+// The registry's rows for the numbers of connections beyond this machine.
 #include "net/net_numbers.h"
 
 #include "common/oct_base.h"

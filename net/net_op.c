@@ -1,4 +1,4 @@
-// One asynchronous operation of NNG, whose end wakes the loop.
+// One asynchronous operation of NNG that wakes the loop when it ends.
 #include <stdlib.h>
 
 #include "common/oct_base.h"
@@ -46,7 +46,7 @@ void
 net_op_fini(net_op *op)
 {
     nng_aio_stop(op->aio);
-    // NNG gives a message back by leaving it in the aio, and so does a receive nobody took.
+    // After a failed send, and after a receive that was not taken, the message is still in the aio.
     nng_msg *msg = nng_aio_get_msg(op->aio);
     if (msg != NULL) {
         nng_msg_free(msg);

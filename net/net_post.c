@@ -11,9 +11,9 @@
 #include "common/oct_log.h"
 #include "net/net_internal.h"
 
-#define QUEUE_COUNT_MAX 8192 // NNG's own bound
-#define HEADER_BYTES    4    // a count of hops
-#define NAMES_A_TURN    64
+#define QUEUE_COUNT_MAX 8192 // NNG's limit
+#define HEADER_BYTES    4    // of PAIR version 1: the count of hops
+#define NAMES_A_TURN    64   // names handled in one turn of the loop
 
 struct net_post {
     nng_socket socket;
@@ -26,7 +26,7 @@ struct net_post {
     net_op op;
 };
 
-// False: nothing there, or the handler closed the link.
+// Handles one name. Returns false if there is none, or if the handler closed the link.
 static bool
 post_hear(net_post *post)
 {
@@ -42,8 +42,9 @@ post_hear(net_post *post)
     }
     nng_msg *msg = net_op_take_msg(&post->op);
     int peer = nng_pipe_id(nng_msg_get_pipe(msg));
-    oct_role role = net_listening_role(&post->listening, msg); // none: the peer has gone
-    bool is_short = nng_msg_len(msg) <= post->name_bytes_max;  // inproc has no limit of its own
+    // OCT_ROLE_NONE: the peer has disconnected
+    oct_role role = net_listening_role(&post->listening, msg);
+    bool is_short = nng_msg_len(msg) <= post->name_bytes_max; // inproc checks no length
     if (peer > 0 && role != OCT_ROLE_NONE && is_short) {
         post->on_name(post->arg, (uint32_t)peer, role, nng_msg_body(msg), nng_msg_len(msg));
     }
@@ -109,7 +110,7 @@ net_post_send(net_post *post, uint32_t peer, net_msg *take)
     nng_pipe pipe = {.id = peer};
     nng_msg_set_pipe((nng_msg *)take, pipe);
     int code = nng_sendmsg(post->socket, (nng_msg *)take, NNG_FLAG_NONBLOCK);
-    if (code != 0) { // full: what may be lost is
+    if (code != 0) { // the queue is full: the message is dropped
         nng_msg_free((nng_msg *)take);
     }
 }
@@ -117,7 +118,7 @@ net_post_send(net_post *post, uint32_t peer, net_msg *take)
 bool
 net_post_has(const net_post *post, uint32_t peer)
 {
-    (void)post; // NNG numbers the connections of all sockets together
+    (void)post; // NNG numbers the pipes of all sockets together
     return peer != 0 && nng_listener_id(nng_pipe_listener((nng_pipe){.id = peer})) > 0;
 }
 

@@ -1,4 +1,4 @@
-// Connects to the addresses of a name once, to describe why there is no answer.
+// Connects once to the addresses of a name, to describe why there is no answer.
 
 #include "net/net_probe.h"
 
@@ -16,10 +16,10 @@
 #include "net/net_fd.h"
 #include "net/net_url.h"
 
-// What an address shows, the worst first.
+// What an address shows, in rising order of use to a person.
 typedef enum finding { FOUND_NOTHING, FOUND_CLOSED, FOUND_OTHER, FOUND_OURS } finding;
 
-// What another user has made there is refused before anything could answer, in words of its own.
+// A socket of another user is refused elsewhere, with a message of its own, before this is asked.
 static bool
 is_own(const char *path)
 {
@@ -27,7 +27,7 @@ is_own(const char *path)
     return oct_file_stat(path, &file) == 0 && file.st_uid == geteuid();
 }
 
-// words: for a person.
+// Connects to one address and reads its first bytes; *words describes the finding for a person.
 static finding
 address_probe(const struct addrinfo *address, uint64_t end_ns, const char **words)
 {
@@ -49,7 +49,7 @@ address_probe(const struct addrinfo *address, uint64_t end_ns, const char **word
     return is_ours ? FOUND_OURS : FOUND_OTHER;
 }
 
-// Those that are left share the time that is left.
+// The addresses that are left share the time that is left.
 void
 net_probe_addresses(const struct addrinfo *addresses, char *out, size_t out_size)
 {
@@ -94,7 +94,8 @@ net_probe(const char *url, char *out, size_t out_size)
     return true;
 }
 
-// A socket of another kind than NNG's is refused, in other words where there is one to compare.
+// Connects a datagram socket: if a process holds the stream socket, the kernel refuses that as
+// EPROTOTYPE, without the process noticing; with no process it is ECONNREFUSED.
 bool
 net_probe_local(const char *path)
 {

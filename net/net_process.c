@@ -19,7 +19,7 @@
 #include "common/oct_thread.h"
 #include "net/net_internal.h"
 
-#define PARENT_LOOK_MS 100
+#define PARENT_LOOK_MS 100 // between checks for the parent where pidfd_open is missing
 
 extern char **environ;
 
@@ -58,7 +58,8 @@ list_has_name(const char *const *list, const char *entry)
     return false;
 }
 
-// Ours without what is unset or replaced, then what is set. The strings stay where they are.
+// Returns our environment without the names that are unset or replaced, then what is set, then
+// confined. The list is new; the strings are borrowed.
 static const char **
 environment_create(const net_process_spec *spec, const char *confined)
 {
@@ -108,7 +109,7 @@ process_spawn(net_process *process, net_loop *loop, const net_process_spec *spec
     uv_process_options_t options = {
         .exit_cb = process_exited,
         .file = spec->file,
-        .args = (char **)spec->argv, // uv does not write to it
+        .args = (char **)spec->argv, // libuv does not write to it
         .env = (char **)environment,
         .cwd = spec->folder,
         .flags = spec->own_session ? UV_PROCESS_DETACHED : 0,
@@ -125,7 +126,7 @@ oct_err
 net_process_start(net_process **out, net_loop *loop, const net_process_spec *spec,
                   net_exit_fn on_exit, void *arg)
 {
-    // uv says ENOENT for a missing working folder, too.
+    // uv_spawn returns ENOENT for a missing working folder, too.
     if (!oct_file_is_there(spec->file)) {
         oct_log_error("NET-SPAWN", "file=%s error=\"%s\"", spec->file, strerror(errno));
         return OCT_ENOTFOUND;
@@ -160,7 +161,7 @@ net_process_pid(const net_process *process)
 void
 net_process_kill(net_process *process, int signal_number)
 {
-    if (!process->exited) { // afterwards the number may be somebody else's
+    if (!process->exited) { // afterwards another process may have the number
         (void)uv_process_kill(&process->handle, signal_number);
     }
 }
@@ -178,11 +179,12 @@ net_process_destroy(net_process *process)
 int
 net_process_follow_parent(int parent_pid)
 {
-    // Ask first, look second: a parent that dies between the two is noticed by one of them.
+    // The request comes before the check, so that one of them notices a parent that ends in
+    // between.
     return prctl(PR_SET_PDEATHSIG, SIGTERM) == 0 && getppid() == parent_pid;
 }
 
-// Until the parent has ended. Linux before 5.3 has no descriptors of processes.
+// Waits until the parent has ended. Linux before 5.3 has no pidfd_open and polls.
 static void
 parent_await(int parent_pid)
 {
@@ -231,7 +233,7 @@ net_process_outlive_parent(int parent_pid, uint32_t timeout_ms)
     }
     (void)pthread_setname_np(thread, "parent");
     (void)pthread_detach(thread);
-    (void)prctl(PR_SET_PDEATHSIG, SIGCONT); // so that the thread runs in a process that was stopped
+    (void)prctl(PR_SET_PDEATHSIG, SIGCONT); // lets the thread run in a process that was stopped
 }
 
 bool

@@ -13,10 +13,10 @@
 #include "common/oct_log.h"
 #include "net/net_internal.h"
 
-#define QUEUE_COUNT_MAX   8192 // NNG's own bound
-#define DELIVERIES_A_TURN 64
-#define PUB_RECV_MAX      1 // a subscriber sends nothing
-#define PAIR_HEADER_BYTES 4 // a count of hops
+#define QUEUE_COUNT_MAX   8192 // NNG's limit
+#define DELIVERIES_A_TURN 64   // then timers, signals and other links have their turn
+#define PUB_RECV_MAX      1    // a subscriber sends nothing; 0 would mean unlimited
+#define PAIR_HEADER_BYTES 4    // the count of hops
 
 struct net_pub {
     nng_socket socket;
@@ -32,11 +32,11 @@ struct net_sub {
     void *arg;
     net_loop *loop;
     size_t recv_bytes_max;
-    bool newest_only;
+    bool newest_only; // queue_count is 1
     bool closing;
     net_op op;
     net_link link;
-    size_t name_length; // 0: a subscriber, else of a net_post
+    size_t name_length; // 0: a subscriber; otherwise the dialing side of a net_post
     uint8_t name[NET_POST_NAME_MAX];
 };
 
@@ -102,8 +102,8 @@ net_pub_close(net_pub *pub)
     }
 }
 
-// The queue holds one message, but one more sits in the finished receive: take the queued one
-// instead as long as there is one.
+// Returns the newest message. The queue holds one, but an older one is in the finished receive, so
+// the queued one replaces it as long as there is one.
 static nng_msg *
 newest(net_sub *sub, nng_msg *msg)
 {
@@ -119,14 +119,14 @@ newest(net_sub *sub, nng_msg *msg)
 static void
 sub_handle(net_sub *sub, nng_msg *msg)
 {
-    if (nng_msg_len(msg) <= sub->recv_bytes_max) { // inproc has no limit of its own
+    if (nng_msg_len(msg) <= sub->recv_bytes_max) { // inproc checks no length
         sub->handler(sub->arg, (net_msg *)msg);
     }
     nng_msg_free(msg);
 }
 
-// What else is queued, in the same turn: the handler can tell a burst from single messages. Gives
-// how many, at most most.
+// Handles the other messages of the queue in the same turn, so that the handler can tell a burst
+// from single messages. Returns their count, at most most.
 static int
 sub_handle_queued(net_sub *sub, int most)
 {
@@ -140,7 +140,8 @@ sub_handle_queued(net_sub *sub, int most)
     return count;
 }
 
-// How many messages, at most most, were handled; 0: nothing there, or the handler closed the link.
+// Handles up to most messages and returns their count; 0: there is none, or the handler closed the
+// link.
 static int
 sub_deliver(net_sub *sub, int most)
 {
@@ -170,7 +171,7 @@ name_send(net_sub *sub)
     net_msg *msg = net_msg_create(sub->name_length);
     memcpy(net_msg_body(msg), sub->name, sub->name_length);
     if (nng_sendmsg(sub->socket, (nng_msg *)msg, NNG_FLAG_NONBLOCK) != 0) {
-        net_msg_destroy(msg); // an earlier one is still queued
+        net_msg_destroy(msg); // an earlier name is still queued
     }
 }
 
@@ -213,7 +214,7 @@ sub_socket_open(net_sub *sub, net_loop *loop, const char *url, unsigned roles, u
                           sub->recv_bytes_max + header_bytes, sub->wakeup);
 }
 
-// sub: what the caller has set stays.
+// Starts sub, in which the caller has set the socket, the handler and its options.
 static oct_err
 sub_start(net_sub **out, net_sub *sub, net_loop *loop, const char *url, unsigned roles,
           uint32_t queue_count)

@@ -1,5 +1,5 @@
-// A listening PULL socket on the loop; it stops reading while its handler is busy, and closes peers
-// that keep sending bad messages.
+// A listening PULL socket on the loop. It stops reading while its handler cannot take messages, and
+// closes peers that send too many bad ones.
 #include "net/net_pull.h"
 
 #include <inttypes.h>
@@ -18,13 +18,13 @@
 #include "net/net_url.h"
 
 #define SLOTS             8  // receives in flight: enough to hide the hop between the threads
-#define DELIVERIES_A_TURN 64 // then timers, signals and the other links have theirs
+#define DELIVERIES_A_TURN 64 // then timers, signals and other links have their turn
 
-// A connection that brought bad messages. They are numbered one after the other, so that those of
-// one time lie side by side in a table.
+// A connection that brought bad messages. Tags count up, so connections of the same time have
+// different slots of the table (tag modulo its size).
 struct bad_peer {
-    uint64_t tag; // 0: nobody
-    uint32_t messages;
+    uint64_t tag;      // 0: the slot is free
+    uint32_t messages; // bad messages so far
 };
 
 struct net_pull {
@@ -36,18 +36,19 @@ struct net_pull {
     size_t recv_bytes_max;
     char url[NET_URL_MAX];
     uint64_t rejected;
-    oct_complaint too_long; // of these
-    uint32_t bad_max;       // messages of one connection, 0: any number
+    oct_complaint too_long; // limits the log of messages that are too long
+    uint32_t bad_max;       // bad messages of one connection until it is closed; 0: never
     uint64_t closed;
     struct bad_peer bad[NET_PULL_PEERS];
-    nng_msg *offered;      // taken from the head slot; the handler has not accepted it yet
-    uint64_t offered_tag;  // of the gate's connection that it came by; 0: none
-    oct_role offered_role; // of who sent it, who may go before it is accepted
-    bool stalled;          // the handler said OCT_EAGAIN and nobody resumed
-    bool draining;
+    nng_msg *offered;      // taken from the head slot; the handler has not taken it yet. NULL: none
+    uint64_t offered_tag;  // tag of the sender's connection; 0: not behind the gate
+    oct_role offered_role; // of the sender, which may disconnect before the message is taken
+    bool stalled;  // the handler returned OCT_EAGAIN and net_pull_resume has not been called since
+    bool draining; // within pull_drain, so that close leaves offered to it
     bool closing;
-    // A ring in arming order. NNG fills receives in the order they were armed, but reports them on
-    // several threads: only the head may be handed over, whichever is marked first.
+    // A ring in the order of arming. NNG fills receives in the order in which they were armed, but
+    // reports them on several threads, so only the head may be handed over, whichever is marked
+    // first.
     unsigned head;
     net_op slots[SLOTS];
 };
@@ -58,7 +59,7 @@ slot_arm(net_pull *pull, net_op *slot)
     nng_recv_aio(pull->socket, slot->aio);
 }
 
-// Moves the head's message to offered and re-arms the slot at the ring's tail. False: not now.
+// Moves the head's message to offered, without its tag. Returns false if no message has come.
 static bool
 head_take(net_pull *pull)
 {
@@ -91,8 +92,9 @@ head_rearm(net_pull *pull)
     pull->head = (pull->head + 1) % SLOTS;
 }
 
-// One more bad message of the connection that it came on. (nng_pipe_close would not do: in NNG
-// 1.5.2 it can leave the reaper waiting for ever for a receive that was being armed.)
+// Counts a bad message for the connection that it came on, and closes that at the limit.
+// (nng_pipe_close is not usable: in NNG 1.5.2 it can leave the reaper waiting forever for a receive
+// that was being armed.)
 static void
 peer_blame(net_pull *pull, bool is_forged)
 {
@@ -104,7 +106,7 @@ peer_blame(net_pull *pull, bool is_forged)
     if (peer->tag != tag) {
         *peer = (struct bad_peer){.tag = tag};
     }
-    bool was_closed = peer->messages >= pull->bad_max; // what it had sent before still comes
+    bool was_closed = peer->messages >= pull->bad_max; // messages sent before the close still come
     peer->messages = is_forged ? pull->bad_max : peer->messages + !was_closed;
     if (!was_closed && peer->messages >= pull->bad_max) {
         pull->closed++;
@@ -121,12 +123,13 @@ too_long_log(net_pull *pull, size_t bytes)
     }
 }
 
-// False: the handler wants it later, or closed the link.
+// Offers the message to the handler. Returns false if the handler wants it later, or closed the
+// link.
 static bool
 offer(net_pull *pull)
 {
     nng_msg *msg = pull->offered;
-    pull->stalled = true; // unless it is taken, or the handler itself resumes
+    pull->stalled = true; // cleared if the message is taken, or if the handler itself resumes
     oct_err err = OCT_EPROTO;
     if (nng_msg_len(msg) <= pull->recv_bytes_max) {
         err = pull->handler(pull->arg, (net_msg *)msg);
@@ -178,8 +181,9 @@ pull_socket_open(nng_socket *out, net_listening *listening, net_loop *loop, cons
     *listening = (net_listening){.tagged = true};
     bool is_gated = net_url_is_tcp(url);
     size_t tag_bytes = is_gated ? NET_SP_TAG_BYTES : 0;
-    // The gate refuses in words what is longer. NNG would close the connection without a word: of
-    // this machine's processes it takes twice as much, and offer drops it.
+    // The gate logs and refuses longer messages. NNG would close the connection without a log line,
+    // so for processes of this machine it accepts twice the length, and offer drops and logs the
+    // message.
     oct_err err = net_socket_limits(*out, recv_bytes_max, is_gated ? tag_bytes : recv_bytes_max);
     if (err == OCT_OK) {
         err = net_listen(listening, loop, *out, url, roles, recv_bytes_max + tag_bytes);
@@ -216,7 +220,7 @@ net_pull_open(net_pull **out, net_loop *loop, const char *url, unsigned roles,
     return OCT_OK;
 }
 
-// The handler runs on its own turn, never inside whoever resumes.
+// Wakes the loop: the handler runs in a turn of its own, never inside the caller of resume.
 void
 net_pull_resume(net_pull *pull)
 {

@@ -13,16 +13,16 @@
 #include "common/oct_log.h"
 #include "net/net_internal.h"
 
-#define RECV_BYTES_MAX  1   // what a puller may send back: nothing is expected
+#define RECV_BYTES_MAX  1   // a puller sends nothing; 0 would mean unlimited
 #define REOPEN_MS       20  // between a lost pipe and the next socket
-#define REOPEN_AGAIN_MS 500 // if that one cannot be made
+#define REOPEN_AGAIN_MS 500 // between attempts if the next socket cannot be opened
 
 typedef enum carrier_state { CARRIER_DIALING, CARRIER_UP, CARRIER_GONE } carrier_state;
 
-// A socket and the only pipe that it may ever have. PUSH of NNG 1.5.2 may keep a pipe that closed
-// in the list of those it sends on, and frees it: from then on both a send and a second pipe write
-// to freed memory. docs/internals/decisions/0010-push-after-disconnect.md has the details. A second
-// pipe, of a spare dialer, is refused before PUSH sees it.
+// A socket and the only pipe that it may ever have. PUSH of NNG 1.5.2 may keep a closed pipe in the
+// list of those that it sends on, and frees the pipe: after that both a send and a second pipe
+// write to freed memory. docs/internals/decisions/0010-push-after-disconnect.md has the details. A
+// second pipe, of a spare dialer, is refused before PUSH sees it.
 //
 // NNG frees a pipe only after its REM_POST event was handled. So while mutex is held and state is
 // not GONE, no pipe of the socket is freed, and a send is safe.
@@ -30,7 +30,7 @@ typedef enum carrier_state { CARRIER_DIALING, CARRIER_UP, CARRIER_GONE } carrier
 typedef struct carrier {
     nng_socket socket;
     net_redial redial;
-    net_wakeup *wakeup; // not touched any more once state is GONE
+    net_wakeup *wakeup; // not used after state has become GONE
     pthread_mutex_t mutex;
     carrier_state state;
 } carrier;
@@ -41,10 +41,10 @@ struct net_push {
     net_push_events events;
     net_op op;
     carrier *carrier;  // NULL between a lost pipe and the next socket
-    net_timer *reopen; // running while there is no carrier
-    nng_msg *waiting;  // in flight, but no socket has it
+    net_timer *reopen; // runs while there is no carrier
+    nng_msg *waiting;  // the message in flight that no socket has; NULL: none
     bool in_flight;
-    bool is_ready; // on_ready is due, not before on_connected
+    bool is_ready; // on_ready is due, but not before on_connected
     bool up;
     bool closing;
     unsigned roles;
@@ -73,7 +73,8 @@ carrier_poll(carrier *c)
     return state;
 }
 
-// False: the pipe is gone, and the message is still the caller's.
+// Sends the message in aio. Returns false if the pipe has ended; the message is then still the
+// caller's.
 static bool
 carrier_send(carrier *c, nng_aio *aio)
 {
@@ -101,8 +102,9 @@ carrier_close_thread(void *arg)
     return NULL;
 }
 
-// Closes a socket whose pipe is gone. nng_close waits until NNG has freed the pipe, which can take
-// for ever (docs/internals/decisions/0002-nng-close.md): a thread of its own waits, not the loop.
+// Closes a socket whose pipe has ended. nng_close waits until NNG has freed the pipe, which can
+// take forever (docs/internals/decisions/0002-nng-close.md), so a thread of its own waits, not the
+// loop.
 static void
 carrier_retire(carrier *c)
 {
@@ -120,7 +122,7 @@ static oct_err
 carrier_dial(carrier *c, const net_push *push)
 {
     OCT_TRY(net_socket_limits(c->socket, RECV_BYTES_MAX, 0));
-    // No queue in NNG: a message is either with us or with the kernel.
+    // NNG gets no queue: a message is either with us or with the kernel.
     OCT_TRY(net_err_from_nng(nng_socket_set_int(c->socket, NNG_OPT_SENDBUF, 0)));
     c->redial.once = true;
     c->redial.roles = push->roles;
@@ -183,7 +185,8 @@ push_reopen(void *arg)
     }
 }
 
-// What the socket has not passed on comes back through the operation, cancelled.
+// Replaces the carrier. A message that the socket has not sent comes back through the operation,
+// cancelled.
 static void
 push_retire(net_push *push)
 {
@@ -194,7 +197,7 @@ push_retire(net_push *push)
     push->reopen = net_timer_start(push->loop, REOPEN_MS, REOPEN_AGAIN_MS, push_reopen, push);
 }
 
-// True: the message in flight is out, or lost.
+// Returns true once the message in flight is sent or lost.
 static bool
 push_collect(net_push *push)
 {
@@ -233,7 +236,7 @@ push_drain(void *arg)
     if (!was_up && push->up) {
         event_call(push, push->events.on_connected);
     }
-    // A message can be out before NNG tells of the pipe that took it.
+    // A message can be out before NNG reports the pipe that took it.
     if (push->is_ready && state != CARRIER_DIALING) {
         push->is_ready = false;
         event_call(push, push->events.on_ready);

@@ -15,8 +15,8 @@
 #define TIMEOUT_MS_MAX   (24 * 60 * 60 * 1000)
 #define NS_PER_MS        1000000u
 
-// A call goes SENDING (until a pipe takes the request), RECEIVING, and is FREE again when its
-// answer or its error has been handed over. Using a context again drops the request before.
+// Phases of a call: SENDING until a pipe takes the request, RECEIVING, then FREE when its answer or
+// error is handed over. Using a context again drops its earlier request.
 typedef enum call_phase { CALL_FREE, CALL_SENDING, CALL_RECEIVING } call_phase;
 
 typedef struct rpc_call {

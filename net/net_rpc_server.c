@@ -13,18 +13,18 @@
 #include "net/net_url.h"
 
 #define CONTEXTS_MAX    1024
-#define ROUTE_BYTES_MAX 36 // what REP takes off before the body: at most 8 hops and the id
+#define ROUTE_BYTES_MAX 36 // bytes that REP removes before the body: at most 8 hops and the id
 
 typedef enum answer_phase { ANSWER_RECEIVING, ANSWER_OPEN, ANSWER_SENDING } answer_phase;
 
-// One context: a request is received, handed to the handler (OPEN until it is answered), its
-// answer sent, the next one received.
+// One context, in a cycle: it receives a request, the handler has it (OPEN until it is answered),
+// its answer is sent.
 typedef struct rpc_answer {
     net_rpc_server *server;
     nng_ctx ctx;
     net_op op;
     answer_phase phase;
-    uint64_t tag; // of the gate's connection that the request came by; 0: none
+    uint64_t tag; // of the gate's connection that brought the request; 0: none
     net_msg *reply;
     size_t length; // of the answer
 } rpc_answer;
@@ -50,7 +50,7 @@ answer_listen(rpc_answer *answer)
     nng_ctx_recv(answer->ctx, answer->op.aio);
 }
 
-// Of each request, before its frame.
+// Returns the length of the tag before the frame of each request.
 static size_t
 tag_bytes(const net_rpc_server *server)
 {
@@ -75,7 +75,7 @@ answer_received(rpc_answer *answer, int code)
         return;
     }
     oct_role role = net_listening_role(&server->listening, msg);
-    if (role == OCT_ROLE_NONE) { // the peer has gone: nobody hears an answer
+    if (role == OCT_ROLE_NONE) { // the peer has disconnected: no one reads an answer
         nng_msg_free(msg);
         answer_listen(answer);
         return;
@@ -94,7 +94,8 @@ answer_received(rpc_answer *answer, int code)
 static void
 answer_sent(rpc_answer *answer)
 {
-    nng_msg *kept = net_op_take_msg(&answer->op); // only after a failed send: the peer has gone
+    // only after a failed send: the peer has disconnected
+    nng_msg *kept = net_op_take_msg(&answer->op);
     if (kept != NULL) {
         nng_msg_free(kept);
     } else {
@@ -218,7 +219,7 @@ net_rpc_may_answer(void *call)
     net_gate_unread unread;
     if (answer->tag == 0 || end == NULL ||
         net_gate_end_unread(end, answer->tag, &unread) != OCT_OK) {
-        return true; // a process of this user, or nobody hears the answer
+        return true; // a process of this user, or a caller that has disconnected
     }
     return unread.of_holder < NET_RPC_UNREAD_HOLDER && unread.in_all < NET_RPC_UNREAD_ALL;
 }
@@ -237,14 +238,15 @@ net_rpc_server_close(net_rpc_server *server)
     }
     server->closing = true;
     net_listening_stop(&server->listening);
-    net_socket_close(server->socket); // and the contexts with it
+    net_socket_close(server->socket); // closes the contexts, too
     bool open_answers = false;
     for (uint32_t i = 0; i < server->answer_count; i++) {
         rpc_answer *answer = &server->answers[i];
         net_op_fini(&answer->op);
         open_answers = open_answers || answer->phase == ANSWER_OPEN;
     }
-    // Who still holds a call may answer it until the loop is destroyed; the answer is dropped.
+    // A holder of an open call may answer it until the loop is destroyed, and the answer is
+    // dropped; so the memory stays until then.
     if (open_answers) {
         net_loop_keep(server->loop, server);
     }

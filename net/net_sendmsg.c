@@ -1,12 +1,12 @@
-// sendmsg(2) of this process, in place of the C library's: what keeps NNG's local listeners alive.
+// sendmsg(2) of this process, in place of the C library's: it keeps NNG's local listeners alive.
 //
 // NNG 1.5.2 takes EPIPE for "this socket was closed here" (NNG_ECLOSED). A listener that writes its
-// header to a peer that has gone, or a dialer whose peer goes in the middle of the handshake, then
-// stops for good and without a word. ECONNRESET is the same news and one after which both go on. So
-// a local socket gives that here; NNG writes with nothing but sendmsg. Being linked into a program
-// (net/meson.build) is enough: its definition goes before that of the C library for libnng, too. It
-// is weak for the one test that wants listeners to die. docs/internals/decisions/0017-gate.md says
-// more.
+// header to a peer that has disconnected, or a dialer whose peer disconnects in the middle of the
+// handshake, then stops for good and without an error. ECONNRESET means the same to the writer, and
+// after it both continue. So a write to a local socket gives ECONNRESET here; NNG writes only with
+// sendmsg. Linking this file into a program (net/meson.build) is enough: its definition precedes
+// that of the C library for libnng, too. It is weak for the one test in which listeners must stop.
+// docs/internals/decisions/0017-gate.md says more.
 #include <errno.h>
 #include <stdbool.h>
 #include <sys/socket.h>

@@ -7,8 +7,8 @@
 #include "common/oct_base.h"
 
 #define LENGTH_BYTES 8u
-#define LOCAL_KIND   1u // the only kind of message there is on local sockets
-#define NUMBER_BIT   0x80u
+#define LOCAL_KIND   1u    // the only kind of message on local sockets
+#define NUMBER_BIT   0x80u // set in a request's number, not in those of hops
 
 void
 net_sp_stream_init(net_sp_stream *stream, net_sp_direction direction, uint64_t bytes_max)
@@ -26,7 +26,7 @@ length_read(const uint8_t *in)
     return length;
 }
 
-// What is there of the prefix is not wrong.
+// Returns false if the part of the prefix that has come is wrong.
 static bool
 prefix_is_good(const net_sp_stream *stream)
 {
@@ -41,7 +41,7 @@ prefix_is_good(const net_sp_stream *stream)
            (!stream->has_number || (bytes >= NET_SP_NUMBER_BYTES && is_number));
 }
 
-// The prefix is complete: writes the other transport's. Gives the bytes written.
+// Writes the other transport's prefix for one that is complete. Returns the bytes written.
 static size_t
 prefix_convert(net_sp_stream *stream, uint8_t *out)
 {

@@ -20,13 +20,13 @@
 #include "common/oct_owner.h"
 #include "common/oct_text.h"
 
-#define VALIDITY_BYTES 320
+#define VALIDITY_BYTES 320 // size of validity_text's text
 
 enum { FILE_CA, FILE_CERT, FILE_KEY, FILE_CRL, FILES };
 
 static const char *const file_names[FILES] = {"ca.crt", "node.crt", "node.key", "crl.pem"};
 
-// What tells that a file was replaced or written to.
+// Shows that a file was replaced or written to.
 typedef struct file_state {
     bool exists;
     struct timespec changed;
@@ -34,19 +34,19 @@ typedef struct file_state {
     ino_t inode;
 } file_state;
 
-// What a folder holds, in use or to be: whom we trust, and who we are.
+// The content of a folder: the CAs that we trust, and our own certificate.
 typedef struct material {
-    SSL_CTX *ctx;              // of both ends; ca.crt and the lists are in its store
-    STACK_OF(X509_CRL) * crls; // or NULL
-    bool crls_are_kept;        // of a file that is gone
+    SSL_CTX *ctx;              // for both ends; ca.crt and the lists are in its store
+    STACK_OF(X509_CRL) * crls; // NULL: no lists
+    bool crls_are_kept;        // their file was removed
     oct_role role;
-    time_t ends; // of our certificate
+    time_t ends; // when our certificate expires
 } material;
 
 struct net_tls {
     material used;
-    bool own_is_kept;        // node.crt and node.key, of which the folder has others or bad ones
-    file_state files[FILES]; // as they were when they were read
+    bool own_is_kept;        // node.crt and node.key differ from the folder's, which are bad
+    file_state files[FILES]; // state when they were read
     char folder[];           // ends with zero
 };
 
@@ -77,14 +77,14 @@ file_is_same(const file_state *a, const file_state *b)
            a->changed.tv_sec == b->changed.tv_sec && a->changed.tv_nsec == b->changed.tv_nsec;
 }
 
-// Of whom we trust.
+// Compares ca.crt and crl.pem.
 static bool
 trust_is_same(const file_state *a, const file_state *b)
 {
     return file_is_same(&a[FILE_CA], &b[FILE_CA]) && file_is_same(&a[FILE_CRL], &b[FILE_CRL]);
 }
 
-// Of who we are.
+// Compares node.crt and node.key.
 static bool
 own_is_same(const file_state *a, const file_state *b)
 {
@@ -99,8 +99,8 @@ error_text(void)
     return text != NULL ? text : "cannot be read";
 }
 
-// Whether the file can be read, and by nobody else changed; what OpenSSL says of one that is not
-// there helps nobody.
+// Checks that the file can be read and that no other user can change it. Done before OpenSSL reads
+// it, whose message for a missing file helps no one.
 static oct_err
 file_check(const char *path, char *reason, size_t reason_size)
 {
@@ -114,7 +114,7 @@ file_check(const char *path, char *reason, size_t reason_size)
     return oct_owner_check(path, false, reason, reason_size);
 }
 
-// A key that other users can read is everybody's. A group may read one of root's: that is how a
+// Checks that other users cannot read the key. A group may read a key of root's: that is how a
 // service gets a secret that it must not change.
 static oct_err
 key_check(const char *key, char *reason, size_t reason_size)
@@ -134,8 +134,9 @@ key_check(const char *key, char *reason, size_t reason_size)
                             (unsigned)(status.st_mode & 07777), is_own ? "600" : "640", key);
 }
 
-// Whether it is there, and nobody else decides whom this host trusts, or who it is. A Secret of
-// Kubernetes is a folder with the sticky bit: others may add to it, which the files' owners tell.
+// Checks that the folder exists and that no other user decides which CAs this host trusts or which
+// certificate it has. A Secret of Kubernetes is a folder with the sticky bit: others may add files
+// to it, which the owner checks of the files catch.
 static oct_err
 folder_check(const char *folder, char *reason, size_t reason_size)
 {
@@ -149,7 +150,7 @@ folder_check(const char *folder, char *reason, size_t reason_size)
 
 // ---- names in certificates
 
-// The first entry of that kind, "" when there is none: readable, and UTF-8 whatever the bytes are.
+// Writes the subject's first entry of that kind, or "": printable UTF-8 for any bytes.
 static void
 name_entry(const X509 *cert, int nid, char *out, size_t size)
 {
@@ -163,7 +164,7 @@ name_entry(const X509 *cert, int nid, char *out, size_t size)
                              (size_t)ASN1_STRING_length(text));
     }
     for (char *c = out; *c != '\0'; c++) {
-        *c = *c == '"' ? '?' : *c; // it stands between them in the log
+        *c = *c == '"' ? '?' : *c; // logs put the name in quotes
     }
 }
 
@@ -194,7 +195,7 @@ net_tls_check_role(oct_role role, oct_role wanted, char *reason, size_t reason_s
                       oct_role_name(wanted), oct_role_name(wanted));
 }
 
-// ---- whom we trust
+// ---- the CAs that we trust
 
 static bool
 crls_have(STACK_OF(X509_CRL) * crls, X509 *ca)
@@ -209,8 +210,8 @@ crls_have(STACK_OF(X509_CRL) * crls, X509 *ca)
     return found;
 }
 
-// Whether another of these was issued by ca: then its own list is not asked for. The name does not
-// tell: that of a CA which takes the place of another may be the same.
+// Returns true if ca issued another certificate of the store; then ca needs no list of its own. The
+// names do not decide: a CA that replaces another may have the same name.
 static bool
 ca_has_below(STACK_OF(X509_OBJECT) * objects, X509 *ca)
 {
@@ -225,8 +226,9 @@ ca_has_below(STACK_OF(X509_OBJECT) * objects, X509 *ca)
     return found;
 }
 
-// With lists, each CA that issues certificates must have its own: OpenSSL refuses all certificates
-// of one that has none, so it is told here, before anybody is refused.
+// Adds the lists to the store. With lists, each CA that issues certificates must have its own,
+// because OpenSSL refuses all certificates of a CA without one; this reports it before a peer is
+// refused.
 static oct_err
 crls_use(X509_STORE *store, STACK_OF(X509_CRL) * crls, const char *folder, char *reason,
          size_t reason_size)
@@ -253,7 +255,8 @@ crls_use(X509_STORE *store, STACK_OF(X509_CRL) * crls, const char *folder, char 
     return OCT_OK;
 }
 
-// All lists of the file: there are two while a CA is renewed.
+// Reads all lists of the file: there are two while a CA is renewed. Without a file, the lists in
+// use stay.
 static oct_err
 crls_read(material *m, const char *folder, const material *before, char *reason, size_t reason_size)
 {
@@ -286,7 +289,7 @@ crls_read(material *m, const char *folder, const material *before, char *reason,
                       error_text());
 }
 
-// Without a certificate, and trusting nobody. NULL: OpenSSL has no TLS 1.2.
+// Makes a context without a certificate that trusts no CA. NULL: OpenSSL has no TLS 1.2.
 static SSL_CTX *
 context_create(void)
 {
@@ -305,7 +308,7 @@ context_create(void)
     return ctx;
 }
 
-// before: what is in use, whose lists stay if there are none now; NULL at start.
+// before is the material in use, whose lists stay if there is no file now; NULL at start.
 static oct_err
 trust_read(material *m, const char *folder, const material *before, char *reason,
            size_t reason_size)
@@ -325,7 +328,7 @@ trust_read(material *m, const char *folder, const material *before, char *reason
     return crls_use(SSL_CTX_get_cert_store(m->ctx), m->crls, folder, reason, reason_size);
 }
 
-// ---- who we are
+// ---- our own certificate
 
 static oct_err
 own_load(SSL_CTX *ctx, const char *folder, char *reason, size_t reason_size)
@@ -347,7 +350,7 @@ own_load(SSL_CTX *ctx, const char *folder, char *reason, size_t reason_size)
                : oct_refuse(reason, reason_size, "%s is not the key of %s", key, cert);
 }
 
-// Faults of dates, which pass when the clock is set or a new file comes.
+// Returns true for faults of dates, which a correct clock or a new file heals.
 static bool
 can_heal(int code)
 {
@@ -380,9 +383,9 @@ validity_text(X509_STORE_CTX *check, char out[VALIDITY_BYTES])
     }
 }
 
-// X509_V_OK, or why cert is not good by those that ctx trusts; validity: as validity_text writes
-// it, or NULL. is_issue_enough: it is enough that one of them issued it, whatever its dates and the
-// lists say.
+// Returns X509_V_OK, or why cert is not good by the CAs that ctx trusts. validity gets
+// validity_text's text, unless NULL. is_issue_enough: it suffices that a CA issued cert; dates and
+// lists do not count.
 static int
 own_verify(SSL_CTX *ctx, X509 *cert, bool is_issue_enough, char *validity)
 {
@@ -403,8 +406,8 @@ own_verify(SSL_CTX *ctx, X509 *cert, bool is_issue_enough, char *validity)
     return code;
 }
 
-// The certificate must be one that peers take, of the role that this process has: of any at start,
-// where before is NULL.
+// Reads our certificate and key. Peers must accept the certificate, and it must have the role that
+// this process has; at start, where before is NULL, any role will do.
 static oct_err
 own_read(material *m, const char *folder, const material *before, char *reason, size_t reason_size)
 {
@@ -437,8 +440,8 @@ own_read(material *m, const char *folder, const material *before, char *reason, 
     return can_heal(code) ? OCT_EAGAIN : err;
 }
 
-// Puts the certificate in use beside whom m trusts. False: none of these issued it. The folder may
-// be half of another CA's: with it, all that are connected would be cut off.
+// Puts the certificate in use beside the CAs that m trusts. Returns false if none of them issued
+// it: the folder may be half of another CA's, and using it would disconnect all peers.
 static bool
 own_keep(material *m, const material *used)
 {
@@ -447,7 +450,7 @@ own_keep(material *m, const material *used)
     if (own_verify(m->ctx, cert, true, NULL) != X509_V_OK) {
         return false;
     }
-    SSL_CTX *ctx = context_create(); // that of m may hold half of what the folder has
+    SSL_CTX *ctx = context_create(); // m's own may hold half of what the folder has
     OCT_ASSERT(ctx != NULL && SSL_CTX_get0_chain_certs(used->ctx, &chain) == 1);
     SSL_CTX_set1_cert_store(ctx, SSL_CTX_get_cert_store(m->ctx));
     OCT_ASSERT(SSL_CTX_use_cert_and_key(ctx, cert, SSL_CTX_get0_privatekey(used->ctx), chain, 1) ==
@@ -459,15 +462,15 @@ own_keep(material *m, const material *used)
     return true;
 }
 
-// ---- a folder in use
+// ---- the folder in use
 
-// Of one that may be read in part.
+// Frees material, which may be read only in part.
 static void
-material_free(material *m)
+material_free(material *m) // connections keep their own reference
 {
     SSL_CTX_free(m->ctx); // connections keep theirs alive
     sk_X509_CRL_pop_free(m->crls, X509_CRL_free);
-    ERR_clear_error(); // of this thread: what it said is in a reason
+    ERR_clear_error(); // this thread's queue; the text is in a reason
     *m = (material){0};
 }
 
@@ -476,9 +479,9 @@ net_tls_open(net_tls **out, const char *folder, char *reason, size_t reason_size
 {
     material m = {0};
     file_state files[FILES];
-    // Threads may still use it when the process exits: nothing is taken down then.
+    // Threads may still use OpenSSL when the process exits, so it must not clean up then.
     OCT_ASSERT(OPENSSL_init_ssl(OPENSSL_INIT_NO_ATEXIT, NULL) == 1);
-    files_look(folder, files); // before reading: a change in between is seen by the next look
+    files_look(folder, files); // before reading, so that the next call sees a change in between
     oct_err err = trust_read(&m, folder, NULL, reason, reason_size);
     if (err == OCT_OK) {
         err = own_read(&m, folder, NULL, reason, reason_size);
@@ -531,7 +534,7 @@ net_tls_reload(net_tls *tls, bool *is_new, char *reason, size_t reason_size)
     oct_err err = trust_read(&m, tls->folder, &tls->used, reason, reason_size);
     if (err == OCT_OK) {
         err = own_read(&m, tls->folder, &tls->used, reason, reason_size);
-        err = err == OCT_EAGAIN ? OCT_EINVAL : err; // which says here that nothing changed
+        err = err == OCT_EAGAIN ? OCT_EINVAL : err; // OCT_EAGAIN means here that no file changed
         *is_new = err == OCT_OK || (!same_trust && own_keep(&m, &tls->used));
     }
     if (*is_new) {
@@ -622,7 +625,7 @@ net_tls_peer_read(const SSL *ssl, net_tls_peer *out)
     return out->role == OCT_ROLE_NONE ? OCT_EPROTO : OCT_OK;
 }
 
-// Before OpenSSL's word; which hosts it names, it does not say.
+// Precedes OpenSSL's text, which does not say which hosts the certificate names.
 #define NOT_ISSUED_FOR_HOST                                                                        \
     "its certificate does not name this host (octet certs issue ROLE NAME --host HOST): "
 

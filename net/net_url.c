@@ -22,7 +22,7 @@
 #define IPC_PATH_MAX    (sizeof(((struct sockaddr_un *)0)->sun_path) - 1)
 #define INPROC_NAME_MAX 120 // NNG's NNG_MAXADDRLEN is 128
 
-// A tcp address taken apart. host has no brackets; it is empty in tcp://:PORT.
+// A tcp address in parts. host has no brackets, and is empty in tcp://:PORT.
 typedef struct tcp_address {
     char host[NET_URL_MAX];
     unsigned port;
@@ -35,7 +35,7 @@ starts_with(const char *text, const char *prefix)
     return strncmp(text, prefix, strlen(prefix)) == 0;
 }
 
-// What precedes the host: TCP, TLS, or NULL.
+// Returns what precedes the host: TCP or TLS; NULL: another scheme.
 static const char *
 tcp_scheme(const char *url)
 {
@@ -54,7 +54,7 @@ url_print(char out[NET_URL_MAX], const char *format, ...)
     if (length < 0 || (size_t)length >= sizeof(text)) {
         return OCT_EINVAL;
     }
-    memcpy(out, text, (size_t)length + 1); // out may be what was printed from
+    memcpy(out, text, (size_t)length + 1); // out may overlap the arguments
     return OCT_OK;
 }
 
@@ -97,7 +97,7 @@ host_is_well_formed(const char *host, bool is_ipv6)
     return true;
 }
 
-// rest: what follows tcp://.
+// Parses rest, which follows the scheme.
 static oct_err
 tcp_parse(const char *rest, tcp_address *out, char *reason, size_t reason_size)
 {
@@ -310,8 +310,8 @@ net_url_offset(const char *url, unsigned offset, char out[NET_URL_MAX])
     } else {
         OCT_TRY(url_print(result, "%s.%u", url, offset));
     }
-    // The appended part may be what makes it too long. Whether it may be used at all was asked
-    // about the address it came from.
+    // The appended part may make the address too long. The caller has already checked that the
+    // original may be used.
     OCT_TRY(net_url_check(result, true, NULL, 0));
     return url_print(out, "%s", result);
 }
@@ -328,7 +328,7 @@ net_url_check_relay(const char *relay, const char *learner, unsigned lines, char
 {
     char last[NET_URL_MAX];
     size_t scheme = strcspn(learner, ":") + 1;
-    // Who may use the learner's address may use another of its kind.
+    // A peer that may use the learner's address may use another of its kind.
     OCT_TRY(net_url_check(relay, true, reason, reason_size));
     if (!net_url_is_ipc(relay) && strncmp(relay, learner, scheme) != 0) {
         return oct_refuse(
