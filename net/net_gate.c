@@ -1,31 +1,25 @@
 // The gate's thread, its ends, and the calls from other threads to it.
 //
-// How the gate works. An end is one address on which the process listens, or which it dials. A
-// connection of an end (net_gate_conn.c) joins a TCP connection, outside, to a local socket of NNG,
-// inside:
+// An end is one address on which the process listens, or which it dials. Each connection
+// (net_gate_conn.c) joins a TCP connection, outside, to a local socket of NNG, inside:
 //
 // 1. A listening end accepts TCP connections. A dialing end resolves its name, tries the addresses
 //    in turn, and keeps one connection.
-// 2. Limits come first (net_gate_room.c, net_gate_peers.c): an address or certificate with too many
-//    recent failures, too many connections, or too many handshakes. Above a limit either the new
-//    connection or the oldest handshake is closed.
-// 3. TLS, then the role, then the SP header are checked, within NET_GATE_HANDSHAKE_MS in all. A
-//    failure is logged, is charged to the certificate or address, and closes the connection; NNG
-//    never hears of it.
-// 4. Only then does the gate connect to the local socket for the peer's role (net_gate_local.c) and
-//    pass messages in both directions. Each side is read only as fast as the other is written.
-// 5. Every second each connection is checked: files of --tls that changed (net_gate_tls.c), a peer
-//    that is silent or does not read, a long message that stands still (net_gate_long.c), and a
-//    local socket at which NNG makes no pipe.
-// 6. When one side ends, what it has sent is written to the other for a moment. The outside is then
-//    closed at once, the inside only after NNG has ended its side: NNG 1.5.2 can hang if it learns
-//    of the close in the middle of a message.
-// 7. A dialing end that lost its connection or could not connect tries again after 25 to 1000 ms,
-//    forever. A listening end does nothing: the peer dials again.
+// 2. Limits (net_gate_room.c, net_gate_peers.c) come first: recent failures, connections,
+//    handshakes. Above a limit the new connection or the oldest handshake is closed.
+// 3. TLS, role and SP header are checked within NET_GATE_HANDSHAKE_MS. A failure is logged, charged
+//    to the certificate or address, and closes the connection; NNG never hears of it.
+// 4. Only then the gate connects to the local socket for the peer's role (net_gate_local.c) and
+//    passes messages. Each side is read only as fast as the other is written.
+// 5. Every second it checks for new files of --tls (net_gate_tls.c), peers that are silent or do
+//    not read, long messages that stand still (net_gate_long.c), and sockets at which NNG makes no
+//    pipe.
+// 6. When one side ends, what it has sent is still written. Then the outside is closed at once, the
+//    inside only after NNG has ended its side, because NNG 1.5.2 may hang otherwise.
+// 7. A dialing end then tries again after 25 to 1000 ms, forever.
 //
-// Threads. All state belongs to the gate's thread. Other threads run a function on it and wait
-// (gate_call), except for the atomics. net_gate_destroy closes all ends and waits at most
-// STOP_WAIT_MS, because a lookup of a name cannot be interrupted.
+// All state but the atomics belongs to the gate's thread; other threads call it and wait
+// (gate_call).
 #include "net/net_gate.h"
 
 #include <errno.h>
@@ -416,8 +410,7 @@ net_gate_create(net_gate **out, const char *tls_folder, char *reason, size_t rea
     return OCT_OK;
 }
 
-// Ends the process without the exit handlers: libuv's would join its threads, also one that still
-// waits for the lookup of a name.
+// Skips the exit handlers: libuv's would wait for a thread that still looks up a name.
 static void
 exit_at_once(int status, void *arg)
 {

@@ -1,26 +1,13 @@
-// One connection of the gate: TCP outside, a local socket to NNG inside, and what passes between
-// them.
+// One connection of the gate: TCP outside, a local socket to NNG inside, and what passes between:
 //
-//   outside to inside   tcp_read -> TLS -> header -> framing -> stream_write(local)
-//   inside to outside   local_read -> framing -> TLS -> stream_write(tcp)
+//   to NNG    tcp_read -> TLS -> header -> framing -> stream_write(local)
+//   to peer   local_read -> framing -> TLS -> stream_write(tcp)
 //
-// States. CONNECTING becomes HANDSHAKE when TCP is up, HEADER when TLS is done, and OPEN when the
-// peer's header is right; only then does local exist. In OPEN bytes flow. When one side ends,
-// DRAINING writes what is queued to the other. conn_end closes tcp and leads to LINGERING, which
-// waits for NNG to end its side of local, or to CLOSING if there is no local or NNG has ended it
-// already. The connection is freed after libuv has closed the last handle, so every callback checks
-// the state first.
-//
-// Backpressure. Each side is read while the queue of the other is shorter than gate_room_queue, and
-// again when the queue has fallen to a quarter. The kernel's buffers then fill, and the sender
-// waits.
-//
-// Timers. One deadline timer covers all steps up to OPEN, and later the draining. gate_conn_check
-// looks once a second for peers that are silent, do not read, or are revoked.
-//
-// Failures. conn_refuse counts, logs and charges a failure that the peer caused; conn_end only
-// closes. Both are harmless if the connection has already ended, so callers need only test the
-// state before they continue.
+// A side is read while the queue of the other is shorter than gate_room_queue, and again below a
+// quarter of it. After conn_end, which is harmless when repeated, the connection lives until NNG
+// has ended its side and libuv has closed the handles; so callbacks check the state first.
+// conn_refuse also counts, logs and charges a fault of the peer. net_gate.c begins with the whole
+// order.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -295,8 +282,7 @@ inside_pump(gate_conn *conn, const uint8_t *bytes, size_t count)
     if (conn->state != GATE_OPEN) {
         return;
     }
-    // Answers may queue more than other messages, because an answer that waits holds a context of
-    // the server.
+    // Answers may queue more bytes: an answer that waits holds a context of the server.
     size_t most =
         gate_room_calls(conn->end) ? GATE_ANSWERS_BYTES : gate_room_queue(conn->end->gate);
     bool full = uv_stream_get_write_queue_size((uv_stream_t *)&conn->tcp) > most;
@@ -424,9 +410,8 @@ outside_waits(const gate_conn *conn)
 
 static void conn_overflow(gate_conn *conn, const char *reason);
 
-// Checks who the peer is after the TLS handshake. From here on failures count for its certificate.
-// But if that certificate has already failed too often, the attempt is charged to the address,
-// because a handshake costs the most.
+// Checks the peer's certificate, which from here on is charged for failures. An attempt of one that
+// has failed too often is charged to the address: handshakes are what costs.
 static void
 handshake_done(gate_conn *conn)
 {
@@ -657,8 +642,7 @@ deadline_passed(uv_timer_t *timer)
                                                 : "no header arrived");
 }
 
-// Ends conn if NNG made no pipe of it, because NNG will not close its side then. Returns true if it
-// did.
+// Ends conn if NNG made no pipe of it: NNG then never closes its side. True: it has ended.
 static bool
 conn_is_mute(gate_conn *conn)
 {

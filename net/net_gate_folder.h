@@ -23,7 +23,7 @@
 #define NET_GATE_FOLDER_MAX (NET_GATE_BASE_MAX + 14) // with the final zero
 
 typedef struct net_gate_folder {
-    char path[NET_GATE_FOLDER_MAX]; // "": none // "": there is no folder
+    char path[NET_GATE_FOLDER_MAX]; // "": there is no folder
     int fd;                         // holds the lock; valid only with a path
 } net_gate_folder;
 

@@ -15,27 +15,23 @@
 #include "net/net_tls.h"
 #include "net/net_url.h"
 
-// The state that the files of the gate share, and the calls between them. Everything here belongs
-// to the gate's thread, unless a comment says otherwise.
+// What the files of the gate share. Unless a comment says otherwise, it belongs to the gate's
+// thread.
 
 #define GATE_READ_BYTES    65536u // of one read, and of decrypted bytes that become one write
 #define GATE_QUEUES_BYTES  ((size_t)64 << 20)  // waiting to be written, shared by all connections
 #define GATE_QUEUE_MAX     ((size_t)512 << 10) // share of one connection, at most
 #define GATE_ANSWERS_BYTES ((size_t)16 << 20)  // share of one connection for answers to calls
 #define GATE_QUEUE_MIN     ((size_t)64 << 10)  // share of one connection, at least
-// progress in NET_GATE_UNREAD_MS; a peer that takes less does not read
-#define GATE_UNREAD_BYTES (64u << 10)
-// progress in NET_GATE_LONG_MS; a message with less stands still
-#define GATE_LONG_BYTES   (512u << 10)
-#define GATE_TICK_MS      1000
-#define GATE_DRAIN_MS     300  // to write what is queued after the other side has ended
-#define GATE_DRAIN_RAW_MS 4000 // the same without SP, where a client waits for the answer
-#define GATE_FINISH_MS    100  // for NNG to end its side after the end was closed
-#define GATE_REASON_BYTES 160
-// without a pipe of NNG's for a connection until the local socket is replaced
-#define GATE_MUTE_TICKS 3u
-// counters of pipes, by listener number modulo this; numbers begin at 1
-#define GATE_PIPES 1024
+#define GATE_UNREAD_BYTES  (64u << 10)         // least progress in NET_GATE_UNREAD_MS
+#define GATE_LONG_BYTES    (512u << 10)        // least progress in NET_GATE_LONG_MS
+#define GATE_TICK_MS       1000
+#define GATE_DRAIN_MS      300  // to write what is queued after the other side has ended
+#define GATE_DRAIN_RAW_MS  4000 // the same without SP, where a client waits for the answer
+#define GATE_FINISH_MS     100  // for NNG to end its side after the end was closed
+#define GATE_REASON_BYTES  160
+#define GATE_MUTE_TICKS    3u   // without a pipe, until the local socket is replaced
+#define GATE_PIPES         1024 // counters of pipes, by listener number modulo this
 
 typedef enum gate_count {
     GATE_ACCEPTED,
@@ -65,15 +61,13 @@ typedef enum gate_state {
     GATE_CLOSING,   // libuv closes the handles; no callback acts any more
 } gate_state;
 
-// The room of a message that is longer than the gate and the local socket hold.
 typedef enum gate_long_state {
     GATE_LONG_NONE,
     GATE_LONG_WAITING,
     GATE_LONG_COMING
 } gate_long_state;
 
-// Detects progress that is too slow: the time of the last progress, and the count of bytes then.
-// since_ms is 0 while no progress is needed.
+// Time of the last progress, and the count then; 0 ms while no progress is needed.
 typedef struct gate_standstill {
     uint64_t since_ms, from;
 } gate_standstill;
@@ -111,19 +105,17 @@ typedef struct gate_conn {
     // net_gate_room.c
     bool in_handshake;
     TAILQ_ENTRY(gate_conn) turn; // among the handshakes, oldest first
-    // bytes of an unfinished message that have come, without room for long messages
-    uint64_t partial;
-    uint64_t partial_number; // number of that message in to_local.messages
-    uint64_t partial_ms;     // when that message began
-    uint64_t outward;        // bytes given to TCP since the start, in queue or sent
-    gate_standstill unread;  // of bytes that leave a full queue
+    uint64_t partial;            // bytes of an unfinished message without room of its own
+    uint64_t partial_number;     // number of that message in to_local.messages
+    uint64_t partial_ms;         // when that message began
+    uint64_t outward;            // bytes given to TCP since the start, in queue or sent
+    gate_standstill unread;      // of bytes that leave a full queue
     // net_gate_long.c
     gate_long_state long_state;
     bool resumes;                      // the message has room now, and reading has not resumed yet
     TAILQ_ENTRY(gate_conn) long_place; // in the list of waiting or of coming messages
-    // number of the message in to_local.messages; bytes of its room
-    uint64_t long_number, long_bytes;
-    gate_standstill long_still; // of bytes of the long message that come in
+    uint64_t long_number, long_bytes;  // the message's number in to_local; its room
+    gate_standstill long_still;        // of bytes of the long message that come in
 } gate_conn;
 
 struct net_gate_end {
@@ -138,8 +130,8 @@ struct net_gate_end {
     uint64_t number;
     bool is_tls, is_dial, tagged;
     bool started, closing;
-    // Local sockets, per role of the peer. local_fds holds the newest socket file (O_PATH), valid
-    // even after its name is removed; -1: none.
+    // Local sockets by the peer's role; the newest has index locals_made - 1. local_fds is its file
+    // (O_PATH), usable after its name is removed; -1: none.
     int (*listen_local)(uint32_t socket, const char *path, char *reason, size_t reason_size);
     uint32_t socket;
     // locals_made counts the sockets; the newest has index locals_made - 1.
@@ -199,17 +191,15 @@ struct net_gate {
     bool ended;
     // the rest: the gate's thread
     net_tls *tls;
-    // why files of --tls cannot be used; "": they can
-    char tls_trouble[512];              // what its folder has that cannot be used; "": nothing
+    char tls_trouble[512];              // why files of --tls cannot be used; "": they can
     int days_left;                      // of our certificate at the last check; < 0: expired
     atomic_uint pipes_made[GATE_PIPES]; // by listener number; any thread adds
     uint64_t relistened_ms;             // when a local socket was last replaced; 0: never
     LIST_HEAD(gate_ends, net_gate_end) ends;
     TAILQ_HEAD(gate_turns, gate_conn) turns; // handshakes of accepted connections, oldest first
     unsigned handshakes;
-    // of all ends; conn_peak is the most since memory was last trimmed
-    unsigned conn_total, conn_total_max, conn_peak;
-    uint64_t partial; // sum of partial of all connections
+    unsigned conn_total, conn_total_max, conn_peak; // peak: since memory was last trimmed
+    uint64_t partial;                               // sum of partial of all connections
     gate_longs longs;
     uint64_t conns_made;                      // the last tag
     oct_allowance peers;                      // failures by address
@@ -235,20 +225,17 @@ unsigned gate_room_connections(void);
 size_t gate_room_queue(const net_gate *gate);
 // Runs once a tick: gives memory back to the system after many connections have closed.
 void gate_room_tidy(net_gate *gate);
-// Counts conn among the handshakes (enter), and no longer (leave). A dialed connection does not
-// count.
+// Counts conn, unless dialed, among the handshakes (enter), and no longer (leave).
 void gate_room_enter(gate_conn *conn);
 void gate_room_leave(gate_conn *conn);
 // Returns the handshake that must end before another from address begins; NULL: there is room.
 gate_conn *gate_room_victim(const net_gate *gate, const uint8_t address[16]);
-// Returns why the newest connection from address, which is already counted, is one too many; NULL:
-// it is not.
+// Returns why the newest connection from address, already counted, is one too many, or NULL.
 const char *gate_room_full(const net_gate_end *end, const uint8_t address[16]);
-// Does the same by conn's certificate, which is known by now; also counts the certificate's earlier
-// failures.
+// Does the same by conn's certificate, and by the certificate's earlier failures.
 const char *gate_room_holder_full(gate_conn *conn);
-// Accounts for bytes that conn has brought. Returns the connection that must end because unfinished
-// messages without room hold more than NET_GATE_PARTIAL_MAX in all; NULL: they do not.
+// Accounts for bytes from conn. Returns the connection that must end because unfinished messages
+// without room exceed NET_GATE_PARTIAL_MAX, or NULL.
 gate_conn *gate_room_message(gate_conn *conn);
 // Returns true if peers of the end send requests.
 bool gate_room_calls(const net_gate_end *end);
@@ -264,8 +251,7 @@ bool gate_room_unread(gate_conn *conn);
 // ---- long messages (net_gate_long.c)
 
 void gate_long_init(net_gate *gate);
-// Accounts for bytes that conn has brought: its message may begin to wait (GATE_LONG_WAITING: the
-// caller stops reading conn), or be complete and release its room.
+// Accounts for bytes from conn: its message may have to wait, or be complete and free its room.
 void gate_long_message(gate_conn *conn);
 // Runs once a tick. Returns true if conn has room that others wait for, and sends nothing.
 bool gate_long_stalls(gate_conn *conn);
@@ -274,11 +260,9 @@ void gate_long_forget(gate_conn *conn);
 
 // ---- peers and their failures (net_gate_peers.c)
 
-// Addresses and certificates that failed too often lately have no allowance left: their connections
-// are closed at once.
+// Counts failures: a connection whose address or certificate has too many is closed at once.
 void gate_peers_init(net_gate *gate);
-// Returns true if both have the same certificate, or if neither has one and both come from the same
-// address.
+// Returns true for the same certificate, or the same address if neither has a certificate.
 bool gate_peers_same(const gate_conn *a, const gate_conn *b);
 // Sets conn->address and conn->from.
 void gate_peers_name(gate_conn *conn, const struct sockaddr *peer);
@@ -293,8 +277,8 @@ void gate_conn_finish(gate_conn *conn);
 void gate_conn_blame(gate_conn *conn);
 // Reads conn again, which had to wait for room.
 void gate_conn_resume(gate_conn *conn);
-// Runs once a tick: ends conn if its peer does not answer, does not read or stalls; if files were
-// renewed, checks its certificate again.
+// Runs once a tick: ends conn if its peer is silent, does not read or stalls, or, after files were
+// renewed, if its certificate is no longer good.
 void gate_conn_check(gate_conn *conn, bool renewed);
 
 // ---- local sockets (net_gate_local.c)
@@ -305,15 +289,12 @@ bool gate_local_path(const net_gate_end *end, oct_role role, char out[NET_GATE_L
 OCT_CHECKED oct_err gate_local_make_all(net_gate_end *end);
 // Closes the descriptors of the socket files, if any were opened.
 void gate_local_free(net_gate_end *end);
-// Connects to the local socket of conn's role. Returns the descriptor, or -1: too many connections
-// wait there, or the socket does not work; it is then replaced.
+// Connects to the local socket of conn's role; -1: its backlog is full, or it has failed.
 int gate_local_connect(gate_conn *conn);
-// Runs once a tick: tries again to replace a local socket that does not work; ends the process
-// after NET_GATE_LOST_MS.
+// Runs once a tick: tries again to replace a failed local socket, for NET_GATE_LOST_MS.
 void gate_local_check(net_gate_end *end);
-// Runs once a tick. NNG makes a pipe of each connection at once. If NNG has made none for
-// GATE_MUTE_TICKS, it never will at that local socket: the socket is replaced, and the result is
-// true.
+// Runs once a tick. Returns true if NNG has made no pipe of conn for GATE_MUTE_TICKS, although it
+// makes pipes at once: the local socket has failed and is replaced.
 bool gate_local_is_mute(gate_conn *conn);
 // Does net_gate_trouble's work for local sockets, on the gate's thread.
 bool gate_local_trouble(const net_gate *gate, char out[NET_GATE_TROUBLE_BYTES]);
@@ -323,8 +304,7 @@ bool gate_local_trouble(const net_gate *gate, char out[NET_GATE_TROUBLE_BYTES]);
 void gate_tls_init(net_gate *gate);
 // Runs once a tick: reloads the certificates if files changed. True: check all peers again.
 bool gate_tls_look(net_gate *gate);
-// Does net_gate_trouble's work for certificates; leaves out unchanged when nothing is wrong with
-// them.
+// Does net_gate_trouble's work for certificates; out is unchanged when nothing is wrong.
 bool gate_tls_trouble(const net_gate *gate, char out[NET_GATE_TROUBLE_BYTES]);
 
 // ---- ends (net_gate.c)

@@ -58,11 +58,10 @@ typedef void (*net_http_fn)(void *arg, const net_http_request *request, net_http
 // What may be served, and which options of the program allow more; error messages name these
 // options.
 typedef struct net_http_terms {
-    bool insecure; // http:// on other addresses than loopback is allowed
-    bool has_tls;  // there are certificates for https
-    // the option, "--insecure"; NULL: there is none
-    const char *to_be_insecure; // "--insecure"; NULL: nothing
-    const char *to_have_tls;    // "--tls FOLDER" // the option, "--tls FOLDER"
+    bool insecure;              // http:// on other addresses than loopback is allowed
+    bool has_tls;               // there are certificates for https
+    const char *to_be_insecure; // "--insecure"; NULL: none
+    const char *to_have_tls;    // the option, "--tls FOLDER"
 } net_http_terms;
 
 // Checks an address: http://HOST:PORT, where HOST must be loopback unless insecure, or
