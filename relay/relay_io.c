@@ -1,4 +1,4 @@
-// A relay as a whole: passes policies on, begins and ends, and has its numbers.
+// A relay as a whole: forwards policies, opens and closes its parts, and reports its numbers.
 #include "relay/relay_io.h"
 
 #include <inttypes.h>
@@ -12,8 +12,9 @@
 #include "relay/relay_numbers.h"
 #include "relay/relay_state_io.h"
 
+// roles of the peers that connect to a relay
 #define BELOW         (OCT_ROLE_BIT(OCT_ROLE_ACTOR) | OCT_ROLE_BIT(OCT_ROLE_RELAY))
-#define PUBLISH_QUEUE 16 // as the learner
+#define PUBLISH_QUEUE 16 // the learner's value
 #define TICK_MS       1000
 
 void
@@ -51,7 +52,7 @@ relay_policy_arrived(void *arg, net_msg *msg)
     io->counts.policy_bytes += length;
 }
 
-// ---- life
+// ---- open and close
 
 static void
 tick(void *arg)
@@ -136,8 +137,8 @@ relay_io_sessions(const relay_io *io)
 
 // ---- for net_metrics
 
-// Lines of replays that the run has no more do not count; the first leads somewhere as soon as any
-// does.
+// Returns true if every line to a replay of the run is up. Lines of replays that the run no longer
+// has do not count; the first line leads to a replay as soon as any does.
 static bool
 is_up(const relay_io *io)
 {

@@ -1,5 +1,5 @@
-// Registers the relay with the learner, once a second: that is how the learner knows that it lives,
-// and how it knows where the learner and replay are.
+// Registers the relay with the learner once a second. The learner learns from this that the relay
+// runs and where it listens; the relay learns where the learner's policies and the replays are.
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,11 +13,13 @@
 
 #define TIMEOUT_MS   3000
 #define INFLIGHT_MAX 2
-#define RESEND_MS    60000 // sent again when the link is lost
+// REQ repeats a request at once when the link is lost, so rarely otherwise
+#define RESEND_MS    60000
 #define ARENA_BYTES  (1u << 20)
 #define ANSWER_BYTES (1u << 20)
 
-// An address that the learner named, as seen from here. False: it cannot be dialed; said.
+// Makes the address that the learner named one that can be dialed from here. Returns false if that
+// is not possible (logged).
 static bool
 address_take(const relay_io *io, const char *name, const char *address, char out[NET_URL_MAX])
 {
@@ -34,7 +36,7 @@ static bool
 addresses_take(relay_io *io, const wire_registered *answer)
 {
     char policies[NET_URL_MAX], replay[WIRE_SHARDS_MAX][NET_URL_MAX];
-    // A learner of an earlier release names one replay, and has relays only where there is one.
+    // A learner of an earlier release names one replay, and allows relays only with one replay.
     const char *const *named =
         answer->shard_count > 0 ? answer->shard_address : &answer->replay_address;
     uint32_t count = answer->shard_count > 0 ? answer->shard_count : 1;

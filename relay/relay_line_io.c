@@ -1,4 +1,16 @@
 // One line of a relay: takes batches for one replay from below, and returns their acks.
+//
+// 1. A batch comes from an actor directly, or gathered with others from a relay below. Its session
+//    and token must fit those that the line knows (relay_routes.h); otherwise it is dropped and
+//    counts against its connection.
+// 2. A good batch goes to the links above (relay_up_put). If they are full, the message stays with
+//    NNG (is_stalled) until relay_line_room; gathered_done remembers how many batches of a gathered
+//    message have gone up already.
+// 3. An ack goes where the session's last batch came from. Acks for actors go at once, those for a
+//    relay below are gathered, and sent when the message from above is done. An ack without a route
+//    is dropped: replay repeats it.
+// 4. Peers send their name on the link of acks: an actor its session and token, a relay its number.
+//    The relay answers another relay with its own number, once a second, which shows that it runs.
 #include <string.h>
 
 #include "common/oct_base.h"
@@ -6,16 +18,17 @@
 #include "common/oct_log.h"
 #include "relay/relay_state_io.h"
 
-#define BELOW          (OCT_ROLE_BIT(OCT_ROLE_ACTOR) | OCT_ROLE_BIT(OCT_ROLE_RELAY))
-#define ACK_QUEUE      8192       // NNG takes no more
-#define BAD_MAX        16         // messages of one connection, which is closed then
-#define BELOW_BYTES    (1u << 20) // more than one batch, in the message of a relay
-#define CHILD_BYTES    (256u << 10)
+#define BELOW     (OCT_ROLE_BIT(OCT_ROLE_ACTOR) | OCT_ROLE_BIT(OCT_ROLE_RELAY))
+#define ACK_QUEUE 8192 // NNG's limit
+#define BAD_MAX   16   // bad messages of one connection until it is closed
+// room for a gathered message beyond one batch of the largest size
+#define BELOW_BYTES    (1u << 20)
+#define CHILD_BYTES    (256u << 10) // acks gathered for one relay below
 #define NAME_BYTES_MAX WIRE_ACK_REQUEST_BYTES_MAX
 
 // ---- batches up
 
-// OCT_EAGAIN: later. Anything else: it is refused.
+// Passes one batch up. OCT_EAGAIN: no room now; other errors: the batch is refused.
 static oct_err
 batch_pass(relay_line *line, const uint8_t *frame, size_t length, uint32_t child)
 {
@@ -36,13 +49,13 @@ batch_pass(relay_line *line, const uint8_t *frame, size_t length, uint32_t child
     return OCT_OK;
 }
 
-// What a relay below gathered.
+// Passes up the batches that a relay below has gathered.
 static oct_err
 gathered_pass(relay_line *line, net_msg *msg)
 {
     wire_gathered gathered;
     oct_role role = net_pull_role(line->pull);
-    if (role == OCT_ROLE_NONE) { // it has gone: those below it send again what it brought
+    if (role == OCT_ROLE_NONE) { // the relay has disconnected: its actors send again
         return OCT_OK;
     }
     if (!oct_role_may_relay(role) || wire_gathered_open(&gathered, WIRE_BATCH, net_msg_body(msg),
@@ -55,7 +68,7 @@ gathered_pass(relay_line *line, net_msg *msg)
     uint32_t child = relay_routes_child(line->routes, gathered.relay);
     for (uint32_t i = 0; wire_gathered_next(&gathered, &frame, &length); i++) {
         if (i >= line->gathered_done && batch_pass(line, frame, length, child) == OCT_EAGAIN) {
-            line->gathered_done = i; // those before it are on their way
+            line->gathered_done = i; // earlier batches are on their way
             return OCT_EAGAIN;
         }
     }
@@ -114,7 +127,7 @@ ack_pass(relay_line *line, const uint8_t *frame, size_t length)
         return;
     }
     if (!relay_routes_ack(line->routes, &of, &route) || route.peer == 0) {
-        return; // it has not said where to: one of the repeated ones is for it
+        return; // the session has sent no name yet; a repeated ack will find it
     }
     line->io->counts.acks++;
     line->io->counts.ack_bytes += length;
@@ -137,7 +150,7 @@ relay_line_acks_arrived(void *arg, net_msg *msg)
         relay_bad(line->io, "not acknowledgements");
         return;
     }
-    line->io->above_number = gathered.relay; // where it is a relay
+    line->io->above_number = gathered.relay; // 0 from a replay, the number of a relay above
     line->io->above_silent = 0;
     const uint8_t *frame;
     size_t length;
@@ -149,7 +162,8 @@ relay_line_acks_arrived(void *arg, net_msg *msg)
     }
 }
 
-// Who this relay is: those below tell the learner, and know that it lives.
+// Sends this relay's number to a relay below, which reports it to the learner and sees that this
+// relay runs.
 static void
 number_tell(relay_line *line, uint32_t peer)
 {
@@ -175,7 +189,8 @@ is_there(void *post, uint32_t peer)
     return net_post_has(post, peer);
 }
 
-// Somebody wants acks: an actor those of its session, a relay those of what it brings.
+// A peer asks for acks: an actor for its session's, a relay for those of the batches that it
+// brings.
 static void
 peer_named(void *arg, uint32_t peer, oct_role role, const uint8_t *name, size_t length)
 {
@@ -193,7 +208,7 @@ peer_named(void *arg, uint32_t peer, oct_role role, const uint8_t *name, size_t 
                 "RELAY-FULL",
                 "%d relays are below this relay, as many as it may have; another relay was refused",
                 RELAY_CHILDREN_MAX);
-            return; // it hears nothing, and goes round this one
+            return; // without an answer that relay goes to the learner and replay instead
         }
         wire_gatherer *down = &line->down[relay_routes_child(line->routes, relay.relay) - 1];
         wire_gatherer_fini(down);
@@ -205,7 +220,7 @@ peer_named(void *arg, uint32_t peer, oct_role role, const uint8_t *name, size_t 
     }
 }
 
-// ---- life
+// ---- open and close
 
 oct_err
 relay_line_open(relay_io *io)
@@ -219,7 +234,7 @@ relay_line_open(relay_io *io)
     oct_err err = net_url_line(io->options.listen, io->line_count++, base);
     err = err == OCT_OK ? net_url_offset(base, 1, batches) : err;
     err = err == OCT_OK ? net_url_offset(base, 2, acks) : err;
-    // Acks first: an actor that can push can be answered.
+    // Acks first: an actor that can send batches must be able to get acks.
     if (err == OCT_OK) {
         err = net_post_open(&line->post, io->loop, acks, BELOW, ACK_QUEUE, NAME_BYTES_MAX,
                             peer_named, line);

@@ -1,4 +1,4 @@
-// octet-relay: passes policies on to the actors of a host or a rack, and their batches to replay.
+// octet-relay: forwards policies to the actors of a host or a rack, and their batches to replay.
 #include <argp.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -75,7 +75,7 @@ parse(int key, char *arg, struct argp_state *state)
     }
 }
 
-// Where it listens, as others see it.
+// Returns the address at which other processes reach listen.
 static const char *
 seen(const char *listen, char out[NET_URL_MAX])
 {
@@ -88,13 +88,14 @@ seen(const char *listen, char out[NET_URL_MAX])
     }
     (void)snprintf(reached, sizeof(reached), "%s://%s:1",
                    net_url_is_tls(listen) ? "tls+tcp" : "tcp", host);
-    // A loopback address stays: what it is replaced by would not reach it.
+    // A loopback address stays, because a replacement would not reach it.
     return net_url_is_wildcard(listen) && net_url_as_seen_from(listen, reached, out) == OCT_OK
                ? out
                : listen;
 }
 
-// What actors are told: what was given, or where it listens. "": they are told nothing.
+// Returns the address for actors: that of --announce, else the one where the relay listens; "":
+// none.
 static const char *
 announced(const struct arguments *arguments, char out[NET_URL_MAX])
 {
@@ -112,7 +113,8 @@ is_same(const char *a, const char *b)
     return strcmp(seen(a, a_seen), seen(b, b_seen)) == 0;
 }
 
-// Whether --relay names this relay. In another spelling it is the learner that tells.
+// Returns true if --relay names this relay. Another spelling of the address is not noticed here;
+// the learner refuses it.
 static bool
 is_above_itself(const relay_io_options *io)
 {
@@ -120,7 +122,7 @@ is_above_itself(const relay_io_options *io)
                                  (io->announce != NULL && is_same(io->relay, io->announce)));
 }
 
-// An address that is not given is good.
+// Checks an address; NULL and "" are good.
 static bool
 url_is_good(const char *option, const char *url, bool insecure, unsigned after)
 {

@@ -1,4 +1,4 @@
-// The registry's rows of a relay.
+// The registry's rows for a relay.
 #include "relay/relay_numbers.h"
 
 #include "common/oct_base.h"

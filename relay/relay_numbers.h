@@ -3,7 +3,7 @@
 
 #include "common/oct_numbers.h"
 
-// A relay's numbers: where their values lie, and the rows of the registry that name them.
+// A relay's numbers: the struct that holds their values, and the registry's rows for them.
 //
 // Threads: the loop thread. Owns: nothing.
 typedef struct relay_measurements {
@@ -11,7 +11,7 @@ typedef struct relay_measurements {
     double policy_bytes, stalls, bad;
 } relay_measurements;
 
-// The rows; `now` is borrowed.
+// Adds the rows; `now` is borrowed for as long as numbers.
 void relay_numbers_add(oct_numbers *numbers, const relay_measurements *now);
 
 #endif // RELAY_RELAY_NUMBERS_H

@@ -1,4 +1,4 @@
-// Remembers by session where a relay's acks go, in a table of small groups.
+// Remembers by session where acks go, in a hash table of groups.
 #include "relay/relay_routes.h"
 
 #include <stdlib.h>
@@ -11,18 +11,18 @@
 
 struct session {
     uint64_t session;
-    uint64_t used_ns; // last batch, or name
+    uint64_t used_ns; // time of the last batch or name (oct_clock_ns)
     uint32_t actor_id;
-    uint32_t peer;  // of the actor; 0: it has not said its name
-    uint32_t child; // that its last batch came through, plus 1
+    uint32_t peer;  // of the actor; 0: it has not sent its name
+    uint32_t child; // relay below that its last batch came through, plus 1; 0: none
     bool is_used;
-    bool is_proved; // replay acknowledged what came with this token
-    bool has_sent;
+    bool is_proved; // replay has acknowledged a batch with this token
+    bool has_sent;  // a batch has come
     uint8_t token[WIRE_TOKEN_BYTES];
 };
 
 struct child {
-    uint64_t relay; // 0: free
+    uint64_t relay; // the relay's number; 0: free
     uint32_t peer;
 };
 
@@ -61,7 +61,8 @@ session_find(relay_routes *routes, uint64_t session, uint32_t actor_id)
     return NULL;
 }
 
-// Whether a is rather to go than b.
+// Returns true if a should be replaced rather than b: a free entry, then one that is not proved,
+// then the one unused for longer.
 static bool
 is_worse(const struct session *a, const struct session *b)
 {
@@ -71,7 +72,8 @@ is_worse(const struct session *a, const struct session *b)
     return a->is_proved != b->is_proved ? !a->is_proved : a->used_ns < b->used_ns;
 }
 
-// The entry of a claim, new if need be; NULL: the session has another token.
+// Returns the entry of a claim, a new one if needed; NULL: the session has another token, which is
+// proved.
 static struct session *
 session_take(relay_routes *routes, const wire_claim *claim, uint64_t now_ns)
 {
@@ -107,7 +109,7 @@ relay_routes_name(relay_routes *routes, uint32_t peer, const wire_claim *claim, 
     return OCT_OK;
 }
 
-// The place of a relay, plus 1, or (0) a free one; 0: there is none.
+// Returns the slot of a relay plus 1, or for 0 that of a free slot; 0: there is none.
 static uint32_t
 child_find(const relay_routes *routes, uint64_t relay)
 {
@@ -131,7 +133,8 @@ relay_routes_child_peer(const relay_routes *routes, uint32_t child)
     return routes->children[child - 1].peer;
 }
 
-// A place for one more, plus 1: a free one, else that of one whose connection has ended; 0: none.
+// Returns a slot for another relay plus 1: a free one, else that of a relay whose connection has
+// ended; 0: none.
 static uint32_t
 child_room(relay_routes *routes, relay_routes_there_fn is_there, void *arg)
 {
@@ -141,7 +144,7 @@ child_room(relay_routes *routes, relay_routes_there_fn is_there, void *arg)
     }
     for (uint32_t i = 0; place != 0 && i < RELAY_SESSIONS_MAX; i++) {
         if (routes->sessions[i].child == place) {
-            routes->sessions[i].child = 0; // until its next batch
+            routes->sessions[i].child = 0; // until its next batch comes through a relay
         }
     }
     return place;

@@ -1,5 +1,15 @@
-// The links of a relay to what is above it: it subscribes once, and gathers batches into larger
-// messages.
+// The links of a relay to what is above it: one subscription, and for each line a PUSH for batches
+// and a link for acks.
+//
+// Batches are gathered for GATHER_MS, so that replay gets few large messages. One message is in
+// flight at a time; while it is, gathering continues up to RELAY_GATHER_BYTES, and then the line
+// reads no more from below until push is ready. A frame that is longer than that goes alone, after
+// what was gathered.
+//
+// With --relay everything leads to the relay above. If no line has been up for ABOVE_LOST_NS, or
+// the relay has sent nothing for ABOVE_SILENT turns, the relay above is given up for good, and the
+// learner's next answer says where policies and replays are. A link that is left may hang, so it is
+// abandoned, not closed; its batches are lost, and actors send them again.
 #include <inttypes.h>
 #include <string.h>
 
@@ -9,11 +19,12 @@
 #include "relay/relay_state_io.h"
 
 #define GATHER_MS      5
-#define POLICY_QUEUE   64 // of several topics
+#define POLICY_QUEUE   64 // policies of several topics
 #define ACKS_QUEUE     16
 #define ACKS_BYTES_MAX (1u << 20)
-#define ABOVE_LOST_NS  UINT64_C(2000000000)
-#define ABOVE_SILENT   3 // turns without a word; turns, not time: this process may have stood still
+#define ABOVE_LOST_NS  UINT64_C(2000000000) // without a connection
+// turns without a message; not time, because this process may have been stopped
+#define ABOVE_SILENT 3
 
 static void
 up_flush(relay_line *line)
@@ -26,7 +37,7 @@ up_flush(relay_line *line)
     wire_gatherer_take(&line->up, net_msg_body(msg));
     line->is_due = false;
     if (net_push_send(line->push, msg) != OCT_OK) {
-        net_msg_destroy(msg); // never: is_push_busy says so. Actors would send it again
+        net_msg_destroy(msg); // cannot happen while is_push_busy is right; actors would send again
         return;
     }
     line->is_push_busy = true;
@@ -44,7 +55,8 @@ gather_over(void *arg)
     up_flush(line);
 }
 
-// A frame that is longer than what is gathered at most: alone.
+// Sends a frame that is longer than RELAY_GATHER_BYTES alone. Returns false if there is no room
+// now.
 static bool
 up_send_alone(relay_line *line, const uint8_t *frame, size_t length)
 {
@@ -103,7 +115,7 @@ up_connected(void *arg)
 {
     relay_line *line = arg;
     line->is_up = true;
-    line->io->above_silent = 0; // it says who it is when it has heard who this one is
+    line->io->above_silent = 0; // it sends its number only after it has this relay's
     oct_log_notice("RELAY-UP", "policies=%s replay=%s", line->io->policies, line->replay);
 }
 
@@ -117,7 +129,7 @@ up_disconnected(void *arg)
                    line->replay);
 }
 
-// ---- where they lead
+// ---- addresses
 
 static oct_err
 line_dial(relay_line *line)
@@ -135,7 +147,8 @@ line_dial(relay_line *line)
     return net_push_open(&line->push, io->loop, batches, replay, &events);
 }
 
-// What is above has gone, or is another: what hangs there is left to itself.
+// Abandons the links of a line: what is above does not answer or has changed, so closing them may
+// hang.
 static void
 line_leave(relay_line *line)
 {
@@ -148,7 +161,7 @@ line_leave(relay_line *line)
     line->is_push_busy = line->is_up = false;
 }
 
-// replay "": nowhere.
+// Leads a line to the replay, or relay, at that base address; "": none.
 static oct_err
 line_lead(relay_line *line, const char *replay)
 {
@@ -206,7 +219,7 @@ relay_up_dial(relay_io *io, const char *policies, char replay[][NET_URL_MAX], ui
     return OCT_OK;
 }
 
-// Whether no line has been up for that time.
+// Returns true if no line is up or has been within ABOVE_LOST_NS.
 static bool
 is_lost(const relay_io *io)
 {
@@ -228,7 +241,7 @@ relay_up_watch(relay_io *io)
     }
     bool is_silent = io->above_silent++ >= ABOVE_SILENT;
     if (is_lost(io) || is_silent) {
-        io->above_lost = true; // the learner's next answer says where else
+        io->above_lost = true; // the learner's next answer gives the addresses
         oct_log_warn("RELAY-ABOVE-LOST", "relay=%s %s; going to the learner and replay instead",
                      io->options.relay, is_silent ? "does not answer" : "cannot be reached");
     }
