@@ -3,7 +3,7 @@
 
 #include "common/oct_base.h"
 
-#define GAP 0.03 // between cells, shows the grid
+#define GAP 0.03 // of a cell's side, on each side: shows the grid
 
 static const render_color ground = {0.09, 0.1, 0.14};
 static const render_color empty = {0.14, 0.16, 0.21};

@@ -159,10 +159,10 @@ render_canvas_read(const render_canvas *canvas, uint8_t *rgb)
     }
 }
 
-// What cairo writes, collected so that the file appears whole or not at all.
+// Collects what cairo writes, so that the file appears whole or not at all.
 struct png {
     uint8_t *bytes;
-    size_t length, room;
+    size_t length, room; // bytes used and allocated
 };
 
 static cairo_status_t

@@ -1,4 +1,4 @@
-// What render_canvas.h is where Octet was built without cairo: nothing can be drawn, and why.
+// render_canvas.h in a build without cairo: creating a canvas fails and says why.
 #include <stdio.h>
 
 #include "common/oct_base.h"
@@ -35,7 +35,7 @@ render_canvas_destroy(render_canvas *canvas)
     OCT_ASSERT(canvas == NULL);
 }
 
-// No canvas can exist: these are never called.
+// The others are never called, because no canvas exists.
 
 void
 render_canvas_view(render_canvas *canvas, double x, double y, double width, double height)

@@ -11,7 +11,7 @@ static const render_color white = {1, 1, 1};
 static const render_color black = {0, 0, 0};
 static const render_color grey = {0.5, 0.5, 0.5};
 
-// (x, y) turned by angle, counter-clockwise, then moved to (at.x, at.y).
+// Returns (x, y) turned by angle, counter-clockwise, and moved to (at.x, at.y).
 static render_point
 placed(render_point at, double angle, double x, double y)
 {
@@ -19,7 +19,8 @@ placed(render_point at, double angle, double x, double y)
     return (render_point){at.x + c * x - s * y, at.y + s * x + c * y};
 }
 
-// A rod of the given half width from (at) along angle, its ends at near and far.
+// Draws a rod of that half width along angle, from near to far as measured from at. Returns its far
+// end.
 static render_point
 rod_draw(render_canvas *canvas, render_point at, double angle, double near, double far,
          double half_width, render_color color)
@@ -33,7 +34,7 @@ rod_draw(render_canvas *canvas, render_point at, double angle, double near, doub
 
 // ---- CartPole: position, velocity, angle from upright (clockwise), angular velocity
 
-#define CART_LIMIT  2.4
+#define CART_LIMIT  2.4 // position at which an episode ends
 #define CART_TRACK  0.8 // height of the rail above the picture's lower edge
 #define CART_WIDTH  0.4
 #define CART_HEIGHT 0.24

@@ -3,19 +3,18 @@
 
 #include "render/render_canvas.h"
 
-// Classic control, drawn from the physical state in the look that Gymnasium's users know: which
-// part of the world is seen, the picture's natural size, how fast it runs.
+// Draws classic control from the physical state, in the look that users of Gymnasium know.
 //
-// Threads: any; the canvas' rules. Owns: nothing.
+// Threads: any; a canvas has one user at a time. Owns: nothing.
 typedef struct render_classic {
-    const char *id; // "CartPole-v1"
-    uint32_t width, height;
+    const char *id;         // for example "CartPole-v1"
+    uint32_t width, height; // natural size of the picture, pixels
     double frames_per_second;
-    uint32_t state_count;
+    uint32_t state_count; // numbers in state, as OCTET_ENV_CAN_STATE gives them
     void (*draw)(render_canvas *canvas, const double *state);
 } render_classic;
 
-// NULL: not one of them.
+// Returns the entry of an environment; NULL: it is none of classic control.
 const render_classic *render_classic_find(const char *id);
 
 #endif // RENDER_RENDER_CLASSIC_H

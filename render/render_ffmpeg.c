@@ -1,4 +1,5 @@
-// Runs ffmpeg as a child process that encodes raw frames from a pipe into one file.
+// Runs ffmpeg as a child process that reads raw frames from a socket and encodes them into one
+// file.
 #include "render/render_ffmpeg.h"
 
 #include <errno.h>
@@ -17,18 +18,18 @@
 #include "common/oct_base.h"
 #include "common/oct_text.h"
 
-#define MESSAGES_BYTES 4096
+#define MESSAGES_BYTES 4096 // the end of ffmpeg's messages that is searched for its last line
 #define PATH_BYTES     8192
 #define WORDS_MAX      32
-#define WAIT_MS        200
+#define WAIT_MS        200 // between checks of stop
 
 extern char **environ;
 
 struct render_ffmpeg {
-    pid_t pid;    // 0: reaped
-    int frames;   // socket that it reads, -1: closed. A socket, because send can do without SIGPIPE
-    int messages; // file in memory that has its stderr
-    const _Atomic(int) *stop;
+    pid_t pid;                // 0: it has ended and its status was read
+    int frames;               // a socket to ffmpeg, because send can suppress SIGPIPE; -1: closed
+    int messages;             // file in memory for its stdout and stderr
+    const _Atomic(int) *stop; // NULL, or not 0 to stop
 };
 
 static bool
@@ -58,7 +59,7 @@ void
 render_ffmpeg_kill(render_ffmpeg *ffmpeg)
 {
     if (ffmpeg->pid > 0) {
-        (void)kill(-ffmpeg->pid, SIGKILL); // its group: it may be a script
+        (void)kill(-ffmpeg->pid, SIGKILL); // its group, as ffmpeg may be a script
         while (waitpid(ffmpeg->pid, NULL, 0) < 0 && errno == EINTR) {
         }
     }
@@ -93,14 +94,15 @@ child_spawn(render_ffmpeg *ffmpeg, char *const *words, int input)
     return fault == 0 ? OCT_OK : fault == ENOENT ? OCT_ENOTFOUND : OCT_EIO;
 }
 
-// The words of the command. mp4: even sides, which its colours need, and what every player plays.
+// Starts ffmpeg with its arguments. mp4 needs even sides for yuv420p, which every player supports.
 static oct_err
 child_start(render_ffmpeg *ffmpeg, const render_ffmpeg_request *request, int input)
 {
     char size[32], rate[32], path[PATH_BYTES];
     snprintf(size, sizeof(size), "%ux%u", request->width, request->height);
     snprintf(rate, sizeof(rate), "%.6g", request->frames_per_second);
-    snprintf(path, sizeof(path), "file:%s", request->path); // no name is a protocol or an option
+    // no name can be taken for a protocol or an option
+    snprintf(path, sizeof(path), "file:%s", request->path);
     bool is_gif = strcmp(request->format, "gif") == 0;
     const char *words[WORDS_MAX] = {
         "ffmpeg", "-hide_banner", "-loglevel", "error",      "-y", "-f", "rawvideo", "-pix_fmt",
@@ -156,9 +158,9 @@ render_ffmpeg_start(render_ffmpeg **out, const render_ffmpeg_request *request, c
     return err;
 }
 
-// ---- its end
+// ---- ending
 
-// The last line that it wrote.
+// Copies the last line that ffmpeg wrote.
 static void
 last_line(const render_ffmpeg *ffmpeg, char *out, size_t size)
 {
@@ -177,7 +179,8 @@ last_line(const render_ffmpeg *ffmpeg, char *out, size_t size)
     snprintf(out, size, "%.*s", (int)size - 1, line[0] != '\0' ? line : "it gave no reason");
 }
 
-// Waits for its end. OCT_ECLOSED: stopped before.
+// Closes the frames and waits until ffmpeg has ended. OCT_ECLOSED: stopped before; OCT_EIO: it
+// failed.
 static oct_err
 child_reap(render_ffmpeg *ffmpeg, char *reason, size_t reason_size)
 {
@@ -210,7 +213,7 @@ render_ffmpeg_write(render_ffmpeg *ffmpeg, const uint8_t *bytes, size_t count, c
             snprintf(reason, reason_size, "stopped");
             return OCT_ECLOSED;
         }
-        // A signal may come between the question and the wait, which therefore ends now and then.
+        // A signal may come between the check and the wait, so the wait ends now and then.
         struct pollfd room = {.fd = ffmpeg->frames, .events = POLLOUT};
         (void)poll(&room, 1, WAIT_MS);
         ssize_t sent = send(ffmpeg->frames, bytes, count, MSG_NOSIGNAL | MSG_DONTWAIT);

@@ -7,28 +7,31 @@
 
 #include "common/oct_err.h"
 
-// The ffmpeg of PATH as a child that reads raw frames and writes one file. It is a process group of
-// its own (Ctrl-C reaches only octet, which then ends it), its messages are caught.
+// The ffmpeg in PATH as a child process that reads raw frames and writes one file. It has a process
+// group of its own, so that Ctrl-C reaches only octet, which then ends it. Its messages are kept.
 //
-// Threads: one at a time. Owns: the process.
+// Threads: one user at a time. Owns: the process.
 typedef struct render_ffmpeg render_ffmpeg;
 
 typedef struct render_ffmpeg_request {
-    const char *path;   // written over
-    const char *format; // "mp4", "gif"
+    const char *path;   // overwritten
+    const char *format; // "mp4" or "gif"
     uint32_t width, height;
     double frames_per_second;
-    const _Atomic(int) *stop; // NULL, or: not 0 ends waiting
+    const _Atomic(int) *stop; // NULL, or: a value other than 0 ends waiting with OCT_ECLOSED
 } render_ffmpeg_request;
 
-// OCT_ENOTFOUND: there is no ffmpeg; OCT_EIO: it cannot be started.
+// Starts ffmpeg. OCT_ENOTFOUND: PATH has no ffmpeg; OCT_EIO: it cannot be started; with one line in
+// reason.
 OCT_CHECKED oct_err render_ffmpeg_start(render_ffmpeg **out, const render_ffmpeg_request *request,
                                         char *reason, size_t reason_size);
-// OCT_EIO: it has ended (its last line), OCT_ECLOSED: stopped.
+// Writes bytes of frames, rgb24. OCT_EIO: ffmpeg has ended (reason has its last line); OCT_ECLOSED:
+// stopped.
 OCT_CHECKED oct_err render_ffmpeg_write(render_ffmpeg *ffmpeg, const uint8_t *bytes, size_t count,
                                         char *reason, size_t reason_size);
-// No more frames come: waits for its end and frees it. Errors as render_ffmpeg_write.
+// Ends the frames, waits for ffmpeg to end, and frees it in any case. Errors as
+// render_ffmpeg_write.
 OCT_CHECKED oct_err render_ffmpeg_finish(render_ffmpeg *ffmpeg, char *reason, size_t reason_size);
-void render_ffmpeg_kill(render_ffmpeg *ffmpeg); // frees it
+void render_ffmpeg_kill(render_ffmpeg *ffmpeg); // ends ffmpeg at once and frees it
 
 #endif // RENDER_RENDER_FFMPEG_H

@@ -1,5 +1,5 @@
-// Draws an environment by the best way it has: its own render function, its state, or its
-// observation.
+// Draws an environment in the first of these ways that it allows: its own render function, its
+// state, its observation.
 #include "render/render_scene.h"
 
 #include <errno.h>
@@ -11,7 +11,7 @@
 #include "render/render_board.h"
 #include "render/render_classic.h"
 
-// Steps a second of an environment that does not say.
+// Steps per second of an environment that does not give step_seconds.
 #define BOARD_STEPS 10.0
 #define OTHER_STEPS 30.0
 

@@ -4,28 +4,31 @@
 #include "envs/env.h"
 #include "render/render_canvas.h"
 
-// Pictures of an environment as it is now: by its own render function, else drawn from its state
-// (classic control) or from its observation (boards of cells).
+// Pictures of an environment's present state: by its own render function, else from its state
+// (classic control), else from its observation (boards of cells).
 //
 // Threads: one at a time, the one that uses the environment. Owns: its canvas, not the environment.
 typedef struct render_scene render_scene;
 
-// width and height 0: what suits the environment (render_scene_width says). OCT_ENOTFOUND: nothing
-// here can draw this environment; OCT_EINVAL: the size; each with a line in reason.
+// width or height 0 selects the environment's natural value (render_scene_width,
+// render_scene_height). Errors, with one line in reason:
+//   OCT_ENOTFOUND  this environment cannot be drawn, or this build has no cairo
+//   OCT_EINVAL  the size is above RENDER_SIDE_MAX
 OCT_CHECKED oct_err render_scene_open(render_scene **out, const env *e, uint32_t width,
                                       uint32_t height, char *reason, size_t reason_size);
 void render_scene_close(render_scene *scene); // NULL is a no-op
 uint32_t render_scene_width(const render_scene *scene);
 uint32_t render_scene_height(const render_scene *scene);
-// Steps of the environment in a second as it is watched: those of its own clock, else 10 (boards)
-// or 30.
+// Returns the environment's steps per second for viewing: those of its own clock, else the rate of
+// classic control, else 10 for boards or 30.
 double render_scene_steps_per_second(const render_scene *scene);
-// Environment i of e, whose current observation is obs, into rgb[height][width][3]. e has the same
-// spec as the one that the scene was opened with.
+// Draws environment i of e, whose current observation is obs, into rgb[height][width][3]. e has the
+// same spec as the environment that the scene was opened with. Errors: those of env_render and
+// env_state_get, with one line in reason.
 OCT_CHECKED oct_err render_scene_draw(render_scene *scene, env *e, uint32_t i, const void *obs,
                                       uint8_t *rgb, char *reason, size_t reason_size);
 
-// "640x480" as two numbers, each 1 to RENDER_SIDE_MAX; false: it is something else.
+// Parses "640x480" into two numbers, each 1 to RENDER_SIDE_MAX. Returns false for any other text.
 bool render_size_parse(const char *text, uint32_t *width, uint32_t *height);
 #define RENDER_SIZE_ALLOWED "WIDTHxHEIGHT in pixels, each 1 to 8192, such as 640x480"
 

@@ -1,4 +1,4 @@
-// Writes frames to a video file by way of ffmpeg, or to a folder of PNG files.
+// Writes frames to a video file through ffmpeg, or to a folder of PNG files.
 #include "render/render_video.h"
 
 #include <dirent.h>
@@ -18,12 +18,12 @@
 #define NAME_MAX_BYTES 4096
 
 struct render_video {
-    char path[NAME_MAX_BYTES]; // of the video, or of the folder
-    char unfinished[NAME_MAX_BYTES + 32];
-    render_ffmpeg *ffmpeg; // NULL: a folder
+    char path[NAME_MAX_BYTES];            // of the video or of the folder
+    char unfinished[NAME_MAX_BYTES + 32]; // file that ffmpeg writes until close
+    render_ffmpeg *ffmpeg;                // NULL: a folder of frames
     uint32_t width, height;
     uint32_t frames;
-    uint32_t made; // folders, at the end of path
+    uint32_t made; // folders that open made, at the end of path
 };
 
 // ---- a folder of frames
@@ -55,7 +55,7 @@ folder_is_free(const char *folder, char *reason, size_t reason_size)
 static oct_err
 folder_open(const char *folder, uint32_t *made, char *reason, size_t reason_size)
 {
-    // Whether this octet can write pictures is known only by its canvas.
+    // Only a canvas shows that this build can write pictures.
     render_canvas *canvas;
     OCT_TRY(render_canvas_create(&canvas, 1, 1, reason, reason_size));
     render_canvas_destroy(canvas);
@@ -199,6 +199,6 @@ render_video_abandon(render_video *video)
         render_ffmpeg_kill(video->ffmpeg);
         (void)oct_file_remove(video->unfinished);
     }
-    oct_file_remove_folders(video->path, video->made); // frames that are there stay
+    oct_file_remove_folders(video->path, video->made); // the frames that were written stay
     free(video);
 }
