@@ -4,42 +4,42 @@
 #include "envs/env.h"
 #include "envs/env_check_said.h"
 
-// Checks an environment against the rules of include/octet/env.h, and asks whether a policy can be
+// Checks an environment against the rules of include/octet/env.h, and whether a policy can be
 // trained on it. Every rule runs in a child process of its own, so that an environment that
-// crashes, exits or hangs breaks that rule only.
+// crashes, exits or hangs breaks only that rule.
 //
-// Threads: the caller's process has one thread (it forks). Owns: nothing.
+// Threads: the caller's process must have one thread, because it forks. Owns: nothing.
 typedef enum env_check_verdict {
     ENV_CHECK_PASS,
     ENV_CHECK_FAIL,
-    ENV_CHECK_SKIP, // does not apply, or never happened; detail says why
-    ENV_CHECK_WARN, // no rule is broken, but detail says what may become of it
-    // The interface is kept, but octet train does not take such an environment; detail says why.
+    ENV_CHECK_SKIP, // the rule does not apply, or its case did not occur; detail says why
+    ENV_CHECK_WARN, // no rule is broken, but detail says what may go wrong
+    // The interface is right, but octet train refuses such an environment; detail says why.
     ENV_CHECK_UNFIT
 } env_check_verdict;
 
 typedef struct env_check_result {
-    const char *rule;  // its name
+    const char *rule;  // what the rule asks, in a few words
     const char *means; // the rule in a few words
     env_check_verdict verdict;
-    char detail[256]; // FAIL: what broke and how; SKIP, WARN, UNFIT: why
+    char detail[256]; // FAIL: what broke and how; SKIP, WARN, UNFIT: why; PASS: ""
 } env_check_result;
 
 typedef struct env_check_request {
     const char *id;
     const char *options;
     uint64_t seed;
-    uint32_t rule_timeout_ms; // after which a rule's process is killed
-    // What training asks of a spec, with one line in reason for OCT_EINVAL. NULL: not asked.
+    uint32_t rule_timeout_ms; // a rule's process is killed after this
+    // What training requires of a spec; OCT_EINVAL with one line in reason. NULL: not checked.
     oct_err (*trains)(const octet_env_spec *spec, char *reason, size_t reason_size);
-    // Gets what the environment writes on standard error. NULL: it is not kept, and shown at once.
+    // Gets what the environment writes to standard error. NULL: that is shown at once and not kept.
     env_check_said *said;
 } env_check_request;
 
 typedef void env_check_report(void *arg, const env_check_result *result);
 
-// Reports every rule in order and answers how many failed. When the environment cannot be opened or
-// stepped at all, the others are not tried.
+// Reports every rule in order and returns how many failed. If the environment cannot be opened or
+// stepped at all, the other rules are not tried.
 uint32_t env_check_run(const env_check_request *request, env_check_report *report, void *arg);
 
 #endif // ENVS_ENV_CHECK_H

@@ -6,28 +6,29 @@
 
 #include "common/oct_err.h"
 
-// Calls something in a child process with a deadline, so that an environment that crashes, exits or
-// hangs there does so alone.
+// Calls a function in a child process with a deadline, so that an environment that crashes, exits
+// or hangs does so in the child only.
 //
-// Threads: the caller's process has one thread (it forks), and no other children: what is left of
-// the child's is killed when the child has ended. Owns: nothing. The child is killed when its
-// parent ends.
+// Threads: the caller's process must have one thread, because it forks, and no other children:
+// processes that the child leaves behind are killed when the child has ended. Owns: nothing. The
+// child is killed when its parent ends.
 
-#define ENV_CHILD_ANSWER_MAX 16384 // bytes: a pipe takes so many, whether they are read or not
+#define ENV_CHILD_ANSWER_MAX 16384 // bytes; a pipe holds these even if they are not read
 
 // Runs in the child and fills answer, which begins as zeros.
 typedef void env_child_fn(void *arg, void *answer);
 
-// Gets what the child and its children write on standard error, as it comes. NULL: they write where
-// this process does.
+// Takes what the child and its children write to standard error, as it comes. NULL: they write to
+// this process's standard error.
 typedef void env_child_said_fn(void *arg, const char *bytes, size_t length);
 typedef struct env_child_said {
     env_child_said_fn *take;
     void *arg;
 } env_child_said;
 
-// OCT_OK: answer[size] is whole. OCT_EINTERNAL, and reason says how the child ended instead:
-// "crashed: signal 11 (Segmentation fault)", "did not return within 60.0 s".
+// Runs fn(arg, answer) in a child. OCT_OK: answer[size] is complete. OCT_EINTERNAL: reason says how
+// the child ended instead: "crashed: signal 11 (Segmentation fault)", "did not return within 60.0
+// s".
 OCT_CHECKED oct_err env_child_run(env_child_fn *fn, void *arg, void *answer, size_t size,
                                   uint32_t timeout_ms, const env_child_said *said, char *reason,
                                   size_t reason_size);

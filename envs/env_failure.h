@@ -6,12 +6,12 @@
 
 #include "include/octet/env.h"
 
-// What environment i answers to a step that failed, and what is measured where nobody says so. Rows
-// that io does not have are left out.
+// Writes the rows of environment i for a step that failed, and NaN for metrics that were not
+// measured. Rows that io does not have are skipped.
 //
 // Threads: as io. Owns: nothing.
 
-// Nothing was measured in this episode.
+// Sets the metrics of an episode in which nothing was measured.
 static inline void
 env_failure_put_metrics(octet_env_io *io, uint32_t i, uint32_t metric_count)
 {
@@ -20,7 +20,7 @@ env_failure_put_metrics(octet_env_io *io, uint32_t i, uint32_t metric_count)
     }
 }
 
-// Before a step: what an environment does not write at an end was not measured.
+// Clears all metrics before a step: a metric that the environment does not write was not measured.
 static inline void
 env_metrics_clear(octet_env_io *io, uint32_t count, uint32_t metric_count)
 {
@@ -30,7 +30,7 @@ env_metrics_clear(octet_env_io *io, uint32_t count, uint32_t metric_count)
     }
 }
 
-// These flags, no reward, and an episode that nobody counts. Observations stay as they are.
+// Writes these flags, no reward, and an episode that does not count. Observations are unchanged.
 static inline void
 env_failure_put(octet_env_io *io, uint32_t i, uint32_t metric_count, uint8_t flags)
 {

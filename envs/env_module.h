@@ -8,20 +8,21 @@
 #include "common/oct_err.h"
 #include "include/octet/env.h"
 
-// The Control Suite, "dmc:TASK": in a module of its own (env_dmc.so) that is opened when it is
-// asked for, so that nothing else needs MuJoCo. It is looked for in $OCTET_PLUGIN_DIR (and then
-// nowhere else), where this program or liboctet.so was built, and where it is installed. Threads:
-// any. Owns: the module stays loaded.
+// The Control Suite, "dmc:TASK", is in a module of its own (env_dmc.so), which is loaded when it is
+// first needed, so that nothing else needs MuJoCo. The module is searched in $OCTET_PLUGIN_DIR (and
+// then nowhere else), where this program or liboctet.so was built, and where it is installed.
+// Threads: any. Owns: the module stays loaded.
 
 #define ENV_MODULE_PATH_MAX 1024
 
-bool env_module_has(const char *id);         // begins with "dmc:"
-const char *env_module_task(const char *id); // what follows
-// OCT_ENOTFOUND: no module (not built, not found) or no such task, with the nearest one;
-// OCT_EINVAL: it cannot be loaded. One line in reason.
+bool env_module_has(const char *id);         // true if id begins with "dmc:"
+const char *env_module_task(const char *id); // what follows "dmc:"
+// Finds the module's table for a task. Errors, with one line in reason: OCT_ENOTFOUND: no module
+// (not built, not found), or no such task, with the nearest one; OCT_EINVAL: the module cannot be
+// loaded.
 OCT_CHECKED oct_err env_module_find(const octet_env_api **out, const char *id, char *reason,
                                     size_t reason_size);
-// The module's file. OCT_ENOTFOUND as above.
+// Finds the module's file. OCT_ENOTFOUND: no module (not built, not found).
 OCT_CHECKED oct_err env_module_path(char out[ENV_MODULE_PATH_MAX], char *reason,
                                     size_t reason_size);
 // env_module_ids is in envs/env.h.

@@ -9,43 +9,44 @@
 
 // What the native environments share: a handle of n environments, seeds, time limit, same-step
 // autoreset, final observation, episode sums, save and load. A native environment is one const
-// env_native_class: how one environment resets, steps and is observed.
+// env_native_class, which says how one environment resets, steps and is observed.
 //
 // Threads: a handle is used by one thread at a time. Owns: its handle; nothing of the io.
 
-#define ENV_NATIVE_STATE_MAX 8
+#define ENV_NATIVE_STATE_MAX 8 // numbers of a state
 
 typedef struct env_native_action {
-    int32_t index; // of a discrete space
-    float value;   // of a box with one number
+    int32_t index; // in a discrete space
+    float value;   // in a box of one number
 } env_native_action;
 
 // What the environments of a handle have in common.
-typedef struct env_native_task {
-    double options[ENV_NATIVE_OPTIONS_MAX]; // values, in the order of the class' options
+typedef struct env_native_task {            // values, in the order of the class's options
+    double options[ENV_NATIVE_OPTIONS_MAX]; // made by configure; NULL: none
     const void *model;                      // what configure made; NULL: nothing
 } env_native_task;
 
 typedef struct env_native_class {
-    octet_env_spec spec; // state_count says how many numbers reset, step and observe use
-    env_native_option options[ENV_NATIVE_OPTIONS_MAX]; // ends at the first without a key
-    // Changes the spec according to the options' values, and may make a model, in one block that
-    // free() releases. 0, or 1 with a line in error. NULL: nothing to do.
+    octet_env_spec spec; // state_count is the count of numbers in state below
+    env_native_option options[ENV_NATIVE_OPTIONS_MAX]; // ends at the first entry without a key
+    // Changes the spec according to the options' values, and may make a model in one block that
+    // free() releases. Returns 0, or 1 with a line in error. NULL: nothing to configure.
     int (*configure)(const octet_env_config *config, env_native_task *task, octet_env_spec *spec,
                      char *error, uint32_t error_size);
     void (*reset)(const env_native_task *task, oct_pcg64 *rng, double *state);
-    // Answers the reward. elapsed: steps of this episode before this one.
+    // Returns the reward. elapsed: steps of this episode before this one.
     double (*step)(const env_native_task *task, oct_pcg64 *rng, double *state, uint32_t elapsed,
                    env_native_action action, bool *terminated);
-    void (*observe)(const double *state, void *obs); // of the spec's dtype
-    // Whether finite numbers are a state, of an episode that has ended or goes on. NULL: any are.
+    void (*observe)(const double *state, void *obs); // in the dtype of the spec
+    // Returns true if finite numbers are a state of an episode that has ended or still runs. NULL:
+    // any finite numbers are.
     bool (*is_sane)(const env_native_task *task, const double *state, bool has_ended);
 } env_native_class;
 
 int env_native_create(const env_native_class *class, const octet_env_config *config,
                       octet_env_handle **out, char *error, uint32_t error_size);
 
-// Everything of the table but create is the same for all of them.
+// Entries of the table; all but create are the same for all native environments.
 void env_native_destroy(octet_env_handle *handle);
 const octet_env_spec *env_native_spec(const octet_env_handle *handle);
 int env_native_reset(octet_env_handle *handle, const uint8_t *mask, const uint64_t *seeds,
@@ -59,10 +60,10 @@ int env_native_get_state(const octet_env_handle *handle, uint32_t i, double *sta
 int env_native_set_state(octet_env_handle *handle, uint32_t i, const double *state,
                          uint32_t episode_step, octet_env_io *io);
 
-// The task of a handle that env_native_create made; valid as long as it.
+// Returns the task of a handle of env_native_create; valid as long as the handle.
 const env_native_task *env_native_task_of(const octet_env_handle *handle);
 
-// Defines the table of a class: env_cartpole_api, say.
+// Defines the table of a class, for example env_cartpole_api.
 #define ENV_NATIVE_API(table, class)                                                               \
     static int table##_create(const octet_env_config *config, octet_env_handle **out, char *error, \
                               uint32_t error_size)                                                 \
@@ -86,10 +87,10 @@ const env_native_task *env_native_task_of(const octet_env_handle *handle);
 
 #define ENV_NATIVE_CAPABILITIES (OCTET_ENV_CAN_SAVE | OCTET_ENV_CAN_STATE | OCTET_ENV_HAS_REWARD64)
 
-// pow(x, 2), which the references use in places and which now and then differs from x * x in the
-// last bit. The volatile exponent keeps compilers from replacing the call by the product.
+// pow(x, 2), which the references use in places and which sometimes differs from x * x in the last
+// bit. The volatile exponent keeps compilers from replacing the call by the product.
 double env_native_pow2(double x);
-float env_native_pow2f(float x); // powf(x, 2), likewise
+float env_native_pow2f(float x); // powf(x, 2), with the same purpose
 double env_native_clip(double x, double low, double high);
 
 #endif // ENVS_ENV_NATIVE_H

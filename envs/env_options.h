@@ -6,8 +6,9 @@
 #include "common/oct_err.h"
 #include "include/octet/env.h"
 
-// "key=value,key=value" taken apart, as common/oct_option.h says; neither part may be empty and no
-// key may come twice. The key of a value that is JSON keeps its colon, until decode.
+// The pairs of "key=value,key=value", in the form that common/oct_option.h specifies; keys and
+// values are not empty, and no key comes twice. The key of a value that is JSON keeps its colon
+// until env_options_decode.
 // Threads: any. Owns: its copy of the text, freed by env_options_fini.
 typedef struct env_options {
     char *text;
@@ -17,13 +18,14 @@ typedef struct env_options {
 
 #define ENV_OPTIONS_MAX 64
 
-// OCT_EINVAL with one line in reason. text may be NULL or "".
+// Splits text, which may be NULL or "". OCT_EINVAL with one line in reason.
 OCT_CHECKED oct_err env_options_init(env_options *out, const char *text, char *reason,
                                      size_t reason_size);
-// Takes the colons away; a value of JSON that is a text becomes what it says, any other stays JSON.
-// OCT_EINVAL with one line in reason: a text is not JSON.
+// Removes the colons of keys. A value of JSON that is a text becomes that text; any other stays
+// JSON. OCT_EINVAL with one line in reason: a text is not JSON.
 OCT_CHECKED oct_err env_options_decode(env_options *options, char *reason, size_t reason_size);
-// Takes an option out of the list: its value, borrowed from options; NULL: it is not there.
+// Removes an option from the list and returns its value, borrowed from options; NULL: there is
+// none.
 const char *env_options_take(env_options *options, const char *key);
 void env_options_fini(env_options *options);
 

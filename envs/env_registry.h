@@ -5,8 +5,8 @@
 
 #include "include/octet/env.h"
 
-// The native environments by id. Threads: any. A new one is its file, a line here and a row in
-// env_registry.c.
+// The native environments by id. Threads: any. A new environment needs its file, a line here and a
+// row in env_registry.c.
 extern const octet_env_api env_cartpole_api;
 extern const octet_env_api env_mountain_car_api;
 extern const octet_env_api env_mountain_car_continuous_api;
@@ -18,7 +18,7 @@ extern const octet_env_api env_cliff_walking_api;
 extern const octet_env_api env_cliff_walking_slippery_api;
 extern const octet_env_api env_taxi_api;
 extern const octet_env_api env_blackjack_api;
-// v0: all six actions, v1: the minimal set of the game.
+// v0 has all six actions, v1 the minimal set of the game.
 extern const octet_env_api env_minatar_breakout_v0_api;
 extern const octet_env_api env_minatar_breakout_v1_api;
 extern const octet_env_api env_minatar_asterix_v0_api;
@@ -31,7 +31,7 @@ extern const octet_env_api env_minatar_invaders_v0_api;
 extern const octet_env_api env_minatar_invaders_v1_api;
 
 const octet_env_api *env_registry_find(const char *id); // NULL: not registered
-// One line for a person: that id is unknown, which ones are nearest, how to name a plug-in.
+// Writes one line for a person: id is unknown, the nearest ids, and how to name a plug-in.
 void env_registry_explain(const char *id, char *reason, size_t reason_size);
 
 #endif // ENVS_ENV_REGISTRY_H

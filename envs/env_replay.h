@@ -5,7 +5,7 @@
 
 // Compares an environment with recorded trajectories, a CSV file whose rows t are state,
 // observation and so on after step t of episode ep. The first row of an episode is its start (its
-// action, reward and flags are not looked at): the environment is put into the recorded state, or
+// action, reward and flags are ignored): the environment is put into the recorded state, or
 // reset with the recorded random numbers, and then stepped with the recorded actions. The columns:
 //     ep, t          whole numbers
 //     action         or action0.., or u0..
@@ -16,15 +16,16 @@
 //     terminated, truncated   0 or 1; without the column not compared. terminal is terminated
 //     random_tape    the numbers drawn by the reset or step of this row (env_tape_read), for an
 //                    environment with set_draws
-// Other columns are ignored where the spec names its own, and elsewhere refused. Where the spec
-// names the observation, up to half of its columns may be missing: those numbers are not compared.
+// Other columns are ignored if the spec names its own columns, otherwise refused. If the spec names
+// the observation, up to half of its columns may be missing, and those numbers are not compared.
 //
-// Two numbers agree when |got - want| <= tolerance * max(1, |want|); with tolerance 0 when their
-// bits are the same. A float32 observation is compared with the recorded number rounded to float,
-// and with a tolerance above 0 may also be its neighbour (1e-7 is less than a step of a float).
+// Two numbers agree when |got - want| <= tolerance * max(1, |want|); with tolerance 0 when they
+// have the same bits. A float32 observation is compared with the recorded number rounded to float,
+// and with a tolerance above 0 may also be the neighbouring float, because 1e-7 is less than the
+// step between floats.
 //
 // Threads: one user at a time. Owns: nothing.
-#define ENV_REPLAY_TOLERANCE (-1.0) // 0, or 1e-7 for an environment that names its state
+#define ENV_REPLAY_TOLERANCE (-1.0) // default: 0, or 1e-7 for an environment that names its state
 #define ENV_REPLAY_TOLERANCE_NAMED                                                                 \
     1e-7 // a simulator's: other machines round sin and exp differently
 
@@ -32,26 +33,27 @@ typedef struct env_replay_request {
     const char *path;
     double tolerance; // or ENV_REPLAY_TOLERANCE; flags are always compared exactly
     bool one_step;    // put the environment into the recorded state before every step
-    bool partial;     // any number of the observation may have no column
+    bool partial;     // any number of the observation may lack a column
 } env_replay_request;
 
 typedef struct env_replay_result {
-    uint64_t rows; // compared, starts included
+    uint64_t rows; // rows compared, starts included
     uint64_t episodes;
     uint64_t rows_differing;
-    // The first difference.
+    // The first difference; valid if rows_differing > 0.
     uint32_t line;
     char column[64];
     double got, want;
     double worst;     // largest |got - want| of state, observation and reward
-    double tolerance; // that was applied
-    // "a, b": columns of the file without a meaning; what the environment has and the file has not.
+    double tolerance; // the tolerance that was applied
+    // Lists such as "a, b": columns without a meaning here; numbers of the environment without a
+    // column.
     char ignored[200];
     char unrecorded[200];
 } env_replay_result;
 
-// e: one environment, opened without autoreset. OCT_EINVAL, OCT_ENOTFOUND, OCT_EIO with one line in
-// reason: the file is malformed or does not fit the environment.
+// Compares e, one environment that was opened without autoreset. OCT_EINVAL, OCT_ENOTFOUND,
+// OCT_EIO, with one line in reason: the file is malformed or does not fit the environment.
 OCT_CHECKED oct_err env_replay_run(env_replay_result *out, env *e,
                                    const env_replay_request *request, char *reason,
                                    size_t reason_size);
