@@ -23,16 +23,16 @@ struct env {
     bool autoreset;
     uint8_t flags_known;
     uint64_t failures;
-    // Rows that the guard needs and the caller may not want.
+    // Rows that the guard needs, for callers that do not pass them.
     float *reward;
     uint8_t *flags;
     uint8_t *reset_flags;
     uint8_t *failed; // mask of the environments to reset
-    uint8_t *one;    // mask of one; all 0 between calls
-    uint8_t *stuck;  // mask of those whose last reset failed; with autoreset
+    uint8_t *one;    // mask with one environment; all 0 between calls
+    uint8_t *stuck;  // mask of environments whose last reset failed; with autoreset
     uint32_t stuck_count;
-    // Without autoreset: those that stay where they failed.
-    uint8_t *over; // their flags; 0: it does not
+    // Without autoreset: environments that stay failed.
+    uint8_t *over; // flags of each; 0: it has not failed
     uint32_t over_count;
     uint8_t *kept; // their observations
     char error[256];
@@ -126,7 +126,7 @@ row_at(void *base, uint32_t stride, uint32_t i)
     return (char *)base + (size_t)i * stride;
 }
 
-// It said so itself.
+// Counts a failure that the environment itself reported.
 static void
 failure_count(env *e)
 {
@@ -148,7 +148,7 @@ over_set(env *e, uint32_t i, uint8_t flags)
     e->over[i] = flags;
 }
 
-// Whatever was with the one before.
+// Forgets what the last episode of environment i left behind.
 static void
 episode_begin(env *e, uint32_t i)
 {
@@ -213,7 +213,7 @@ actions_check(env *e, const octet_env_io *io)
     return OCT_OK;
 }
 
-// What is wrong with it; NULL: nothing.
+// Returns what is wrong with the rows of environment i; NULL: nothing.
 static const char *
 step_fault(const env *e, const octet_env_io *io, uint32_t i)
 {
@@ -237,7 +237,7 @@ step_fault(const env *e, const octet_env_io *io, uint32_t i)
     return NULL;
 }
 
-// The observation is left as it is.
+// Writes the rows of a failure; the observation is unchanged.
 static void
 failure_put(const env *e, octet_env_io *io, uint32_t i, uint8_t flags)
 {
@@ -271,11 +271,12 @@ env_reset_each(env *e, const uint8_t *mask, const uint64_t *seeds, octet_env_io 
         env_reset(e, mask, seeds, io) == OCT_OK) {
         return;
     }
-    for (uint32_t i = 0; i < e->count; i++) { // one by one: some of them may be able to
+    for (uint32_t i = 0; i < e->count; i++) { // one by one, because some may be able to reset
         if (mask == NULL || mask[i] != 0) {
             e->one[i] = 1;
             if (env_reset(e, e->one, seeds, io) != OCT_OK) {
-                e->failures += (io->flags[i] & OCTET_ENV_FAILED) == 0; // a step counts once
+                // a step that failed counts once
+                e->failures += (io->flags[i] & OCTET_ENV_FAILED) == 0;
                 failure_mark(e, io, i, e->error);
                 obs_clear(e, io, i);
                 io->flags[i] &= ~OCTET_ENV_OBS_IS_RESET;
@@ -286,7 +287,8 @@ env_reset_each(env *e, const uint8_t *mask, const uint64_t *seeds, octet_env_io 
     }
 }
 
-// What nearly every step is: all rows in order. One pass without a branch per environment.
+// Checks all rows in one pass without a branch per environment. Returns true if nothing is wrong,
+// as in nearly every step.
 static bool
 step_is_quiet(const env *e, const octet_env_io *io)
 {
@@ -305,8 +307,8 @@ step_is_quiet(const env *e, const octet_env_io *io)
             env_space_rows_are_sound(&e->its.spec.obs, io->obs, io->obs_stride, e->count));
 }
 
-// Environment i says itself that it failed, which ends its episode. Where it does not say that, it
-// need not have written the rows of an end.
+// Takes a failure that environment i itself reported, which ends its episode. If it did not set an
+// end, it need not have written the rows of an end, so they are written here.
 static void
 failure_take(env *e, octet_env_io *io, uint32_t i)
 {
@@ -318,7 +320,7 @@ failure_take(env *e, octet_env_io *io, uint32_t i)
     io->flags[i] = flags | OCTET_ENV_TRUNCATED;
 }
 
-// Environment i has failed without autoreset: what it answers until it is reset.
+// Keeps what environment i answers until it is reset, after a failure without autoreset.
 static void
 failure_keep(env *e, const octet_env_io *io, uint32_t i)
 {
@@ -331,7 +333,8 @@ failure_keep(env *e, const octet_env_io *io, uint32_t i)
     }
 }
 
-// Whatever it says now: it may not know that it has failed.
+// Repeats the kept answer; what the environment answers now does not count, as it may not know that
+// it failed.
 static void
 failure_repeat(env *e, octet_env_io *io, uint32_t i)
 {
@@ -342,7 +345,7 @@ failure_repeat(env *e, octet_env_io *io, uint32_t i)
     }
 }
 
-// Whether environment i is to be reset now.
+// Checks the rows of environment i. Returns true if it must be reset now.
 static bool
 row_guard(env *e, octet_env_io *io, uint32_t i)
 {
@@ -352,7 +355,7 @@ row_guard(env *e, octet_env_io *io, uint32_t i)
     }
     const char *fault = step_fault(e, io, i);
     if (fault == NULL && (io->flags[i] & OCTET_ENV_FAILED) != 0) {
-        failure_take(e, io, i); // it has recovered or will
+        failure_take(e, io, i); // the environment has recovered, or will
         stuck_set(e, i, false);
         return false;
     }
@@ -362,7 +365,7 @@ row_guard(env *e, octet_env_io *io, uint32_t i)
     bool has_begun = fault == NULL && (io->flags[i] & (OCTET_ENV_OBS_IS_RESET | ENV_BEGINS)) != 0;
     e->failures++;
     failure_mark(e, io, i, fault != NULL ? fault : "its last reset failed");
-    if (has_begun) { // the episode that it was to leave has ended
+    if (has_begun) { // the episode that the reset should have left has ended
         stuck_set(e, i, false);
         return false;
     }
@@ -370,8 +373,8 @@ row_guard(env *e, octet_env_io *io, uint32_t i)
     return true;
 }
 
-// Marks the environments that went wrong and, with autoreset, begins new episodes in them. One that
-// could not be reset may answer as if nothing had happened: its steps fail until it is.
+// Marks the environments that failed and, with autoreset, resets them. An environment that could
+// not be reset may step as if nothing had happened; its steps fail until it is reset.
 static void
 step_guard(env *e, octet_env_io *io)
 {

@@ -79,8 +79,8 @@ runge_kutta(double *y, double torque)
     }
 }
 
-// Into [-pi, pi] by whole turns, one at a time as the reference does. From far outside, where a
-// turn is lost in rounding or the loop would not end, by the remainder.
+// Turns an angle into [-pi, pi] by whole turns, one at a time as the reference does. Far outside,
+// where rounding loses a turn or the loop would not end, it uses the remainder.
 static double
 wrap(double angle)
 {

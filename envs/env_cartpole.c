@@ -10,7 +10,7 @@
 #define GRAVITY        9.8
 #define MASS_POLE      0.1
 #define MASS           (MASS_POLE + 1.0)
-#define LENGTH         0.5 // half the pole
+#define LENGTH         0.5 // of half the pole
 #define POLE_MOMENT    (MASS_POLE * LENGTH)
 #define FORCE          10.0
 #define TAU            0.02

@@ -19,14 +19,15 @@ typedef struct answer {
     char detail[256];
 } answer;
 
-// In the child.
+// Runs one rule; in the child.
 static void
 rule_try(void *arg, void *out)
 {
     const question *asked = arg;
     answer *said = out;
     if (asked->rule >= env_check_rules + ENV_CHECK_RULES_NEEDED) {
-        // The first rules have shown what Python environments raise, and "options" makes them.
+        // The first rules have shown what Python environments raise. The rule "options" makes them
+        // raise on purpose.
         (void)setenv("OCTET_GYM_TRACEBACKS", "0", 1);
     }
     env_check check = {.request = asked->request};

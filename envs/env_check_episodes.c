@@ -18,8 +18,8 @@
 #define CLIP_STEPS     20u // of a round
 #define CLIP_TOLERANCE 1e-4
 
-// Two handles with the same seed and actions, the second without autoreset: it shows what the
-// first one's final_obs and obs have to be. An ended environment of the second is reset by mask.
+// Two handles with the same seed and actions, the second without autoreset: it shows what final_obs
+// and obs of the first must be. An environment of the second that has ended is reset by mask.
 struct twins {
     env_check_rig resets, stays;
     uint32_t ends; // episodes
@@ -193,7 +193,8 @@ env_check_rule_stays(env_check *check)
     return env_check_skip(check, "no episode ended within %u steps", env_check_steps(&rig));
 }
 
-// Two handles alike; one resets environment 1 on the way. 0 and 2 must not notice.
+// Compares two equal handles, one of which resets environment 1 on the way. Environments 0 and 2
+// must not change.
 env_check_verdict
 env_check_rule_mask(env_check *check)
 {
@@ -243,9 +244,9 @@ sums_are_right(env_check *check, const env_check_rig *rig, const struct episode 
                              episode->length);
         return false;
     }
-    // A float sum of that many numbers, in any order, is this near.
+    // Tolerance for a float sum of that many numbers in any order.
     double tolerance = 1e-6 + episode->sum_of_sizes * 1.2e-7 * (2.0 + episode->length);
-    // One that is not finite is what the rule of rewards tells of.
+    // The rule about rewards reports a sum that is not finite.
     if (isfinite(episode->sum) && !(fabs((double)rig->ep_return[i] - episode->sum) <= tolerance)) {
         (void)env_check_fail(check, "ep_return is %.9g, the rewards sum to %.9g",
                              (double)rig->ep_return[i], episode->sum);
@@ -254,7 +255,7 @@ sums_are_right(env_check *check, const env_check_rig *rig, const struct episode 
     return true;
 }
 
-// Counts episodes; judge sees each at its end.
+// Plays episodes and calls judge at the end of each.
 static env_check_verdict
 episodes_judge(env_check *check,
                bool (*judge)(env_check *, const env_check_rig *, const struct episode *, uint32_t))
@@ -302,7 +303,8 @@ limit_judge(env_check *check, const env_check_rig *rig, const struct episode *ep
     if (limit == 0 || episode->length < limit) {
         return true;
     }
-    // A step that repeats its action may terminate before its last one, which is that of the limit.
+    // A step that repeats its action may terminate before its last inner step, which is the one of
+    // the limit.
     const char *options = check->request->options;
     bool repeats = options != NULL && oct_action_repeat_of(options) > 1;
     uint8_t wanted = repeats ? FLAGS_END : OCTET_ENV_TRUNCATED;
@@ -328,7 +330,7 @@ env_check_rule_limit(env_check *check)
     return episodes_judge(check, limit_judge);
 }
 
-// Octet itself wants few of the rows: actors have no use for sums, and a bench for nothing at all.
+// Octet's actors pass no sums and its benchmark passes no rows, so every buffer may be NULL.
 env_check_verdict
 env_check_rule_unwanted(env_check *check)
 {
@@ -357,7 +359,7 @@ env_check_rule_ends(env_check *check)
         return ENV_CHECK_FAIL;
     }
     uint32_t steps = env_check_steps(&rig);
-    bool ends = rig.its.spec.max_episode_steps > 0; // which is another rule's
+    bool ends = rig.its.spec.max_episode_steps > 0; // another rule checks the limit
     for (uint32_t t = 0; t < steps && !ends; t++) {
         if (!env_check_step_random(check, &rig)) {
             return ENV_CHECK_FAIL;
@@ -392,7 +394,7 @@ saved(env_check *check, env_check_rig *rig, uint32_t i, uint8_t **out, uint32_t 
     return true;
 }
 
-// b's environment 0, loaded with a's environment 1, has to continue like it.
+// Checks that environment 0 of b, loaded with environment 1 of a, continues like it.
 static bool
 continues_alike(env_check *check, env_check_rig *a, env_check_rig *b)
 {
@@ -493,7 +495,7 @@ env_check_rule_state(env_check *check)
                : ENV_CHECK_FAIL;
 }
 
-// The same actions for both, but where one lies at a bound, the other one's lies beyond it.
+// Draws the same actions for both, except that where one lies at a bound, the other lies beyond it.
 static void
 actions_widen(env_check_rig *at, env_check_rig *beyond)
 {
@@ -518,7 +520,7 @@ actions_widen(env_check_rig *at, env_check_rig *beyond)
     }
 }
 
-// Not in every bit: a clipped number may have another type, and be rounded in another way.
+// Compares with a tolerance: a clipped number may have another type and be rounded differently.
 static bool
 is_clipped(env_check *check, const env_check_rig *at, const env_check_rig *beyond, uint32_t i)
 {
@@ -537,7 +539,7 @@ is_clipped(env_check *check, const env_check_rig *at, const env_check_rig *beyon
     return true;
 }
 
-// What an action beyond a bound costs is the environment's affair: rewards are not compared.
+// Compares no rewards: the cost of an action beyond a bound may depend on the action as given.
 static env_check_verdict
 box_is_clipped(env_check *check)
 {

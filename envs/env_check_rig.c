@@ -8,12 +8,12 @@
 #include "common/oct_base.h"
 #include "envs/env_space.h"
 
-#define GUARD       0xC5 // not a poison
+#define GUARD       0xC5 // differs from every poison byte
 #define GAP_BYTES   256  // between rows, and around the small buffers
 #define ENDS_BYTES  65536
 #define ACTION_SEED 20u
 
-// Bytes before and behind the rows absorb what an environment writes too far.
+// Makes rows with bytes before and after them, which absorb what an environment writes too far.
 static uint8_t *
 block_make(uint8_t **block, uint32_t count, uint32_t stride)
 {

@@ -219,7 +219,7 @@ rule_rows_kept(env_check *check)
         if (!env_check_step_random(check, &rig)) {
             return ENV_CHECK_FAIL;
         }
-        // The guards are long: looked at in the first steps and now and then.
+        // The guards are long, so they are checked in the first steps and in every 64th.
         where = t < 8 || t % 64 == 0 ? env_check_rig_trespass(&rig) : NULL;
         if (where != NULL) {
             return env_check_fail(check, "step wrote outside the rows of %s", where);
@@ -231,8 +231,8 @@ rule_rows_kept(env_check *check)
                          : env_check_fail(check, "step wrote outside the rows of %s", where);
 }
 
-// Two rigs whose rows were poisoned differently: a byte that still is the poison in both was not
-// written, any other difference is non-determinism.
+// Compares rows of two rigs that were poisoned differently: a byte that still is the poison in both
+// was not written, any other difference is non-determinism.
 static bool
 row_same(env_check *check, const env_check_rig *a, const env_check_rig *b, const void *a_row,
          const void *b_row, uint32_t bytes, const char *what, uint32_t t)
@@ -254,7 +254,7 @@ row_same(env_check *check, const env_check_rig *a, const env_check_rig *b, const
     return true;
 }
 
-// The rows of an end: of environment i, which has ended in both.
+// Compares the rows of an end of environment i, which has ended in both.
 static bool
 ends_same(env_check *check, const env_check_rig *a, const env_check_rig *b, uint32_t i, uint32_t t)
 {
@@ -279,7 +279,7 @@ outputs_same(env_check *check, const env_check_rig *a, const env_check_rig *b, u
             return false;
         }
         if (t == 0) {
-            continue; // a reset writes nothing else
+            continue; // a reset writes no other rows
         }
         if (!row_same(check, a, b, &a->flags[i], &b->flags[i], 1, "flags", t) ||
             !row_same(check, a, b, &a->reward[i], &b->reward[i], sizeof(float), "reward", t)) {
@@ -350,7 +350,7 @@ rule_observations(env_check *check)
             return ENV_CHECK_FAIL;
         }
         for (uint32_t i = 0; i < rig.count; i++) {
-            // A final_obs left unwritten is the business of another rule.
+            // Another rule reports a final_obs that was not written.
             bool ended = t > 0 && (rig.flags[i] & FLAGS_END) != 0 &&
                          !env_check_is_unwritten(&rig, env_check_rig_final(&rig, i));
             if (!obs_is_sound(check, &rig, env_check_rig_obs(&rig, i), "obs", t) ||
@@ -386,7 +386,7 @@ reward_is_sound(env_check *check, const env_check_rig *rig, uint32_t i, uint32_t
     return true;
 }
 
-// Steps the environments as long as every one of them is sound.
+// Steps the environments while all of them are sound.
 static env_check_verdict
 steps_judge(env_check *check,
             bool (*is_sound)(env_check *, const env_check_rig *, uint32_t i, uint32_t t))
@@ -473,7 +473,7 @@ rule_flags(env_check *check)
     return steps_judge(check, flags_are_sound);
 }
 
-// The bytes of some steps of environment 0 after a reset with that seed.
+// Compares the bytes of the first steps of environment 0 after resets with these seeds.
 #define TRACE_STEPS 50u
 
 static bool
@@ -525,7 +525,8 @@ rule_seeds(env_check *check)
     }
     env_check_rig_fini(&a);
     env_check_rig_fini(&b);
-    if (all_same && env_gym_has(check->request->id)) { // which cannot claim that nothing is random
+    // Gymnasium's cannot state that nothing is random
+    if (all_same && env_gym_has(check->request->id)) {
         return env_check_warn(check,
                               "%u seeds gave the same episode: right if nothing in it is random, "
                               "else the seed is ignored",
@@ -543,7 +544,8 @@ rule_seeds(env_check *check)
     return ENV_CHECK_PASS;
 }
 
-// Environment i of a handle with seed s is the only one of a handle with seed s + i.
+// Checks that environment i of a handle with seed s equals the only one of a handle with seed s +
+// i.
 static env_check_verdict
 rule_alone(env_check *check)
 {
@@ -579,8 +581,8 @@ rule_alone(env_check *check)
     return ENV_CHECK_PASS;
 }
 
-// What is written to file, which stands for standard output and standard error, is the
-// environment's. False after env_check_fail.
+// Checks that the environment writes nothing to file, which replaces standard output and error.
+// False: after env_check_fail.
 static bool
 stays_quiet(env_check *check, int file)
 {

@@ -9,9 +9,9 @@
 #include "common/oct_text.h"
 
 struct env_check_said {
-    char begun[ENV_CHECK_SAID_BYTES]; // the line that has not ended
+    char begun[ENV_CHECK_SAID_BYTES]; // the line that is not complete yet
     size_t length;
-    bool is_escape; // in a sequence such as ESC [33m, which colours text
+    bool is_escape; // within a sequence such as ESC [33m, which colours text
     uint32_t count;
     uint64_t others;
     env_check_line line[ENV_CHECK_SAID_LINES];
@@ -29,7 +29,7 @@ env_check_said_destroy(env_check_said *said)
     free(said);
 }
 
-// Whether two lines differ in nothing but their digits; *varies: they do differ.
+// Returns true if two lines differ at most in digits; *varies: they differ in digits.
 static bool
 is_alike(const char *a, const char *b, bool *varies)
 {

@@ -1,4 +1,4 @@
-// A function call in a child process with a deadline.
+// Runs a function in a child process with a deadline.
 
 #include "envs/env_child.h"
 
@@ -20,13 +20,13 @@
 
 #define LOOK_MS 50
 
-// What the parent reads; -1: nothing.
+// The parent's or the child's ends of the pipes; -1: none.
 typedef struct links {
     int answer;
     int said;
 } links;
 
-// No exit handlers of the parent run twice.
+// Runs fn in the child and ends it without the parent's exit handlers, which must not run twice.
 static _Noreturn void
 child_call(env_child_fn *fn, void *arg, size_t size, const links *out)
 {
@@ -40,7 +40,7 @@ child_call(env_child_fn *fn, void *arg, size_t size, const links *out)
     _exit(written == (ssize_t)size ? 0 : 1);
 }
 
-// Hands on what is there, or closes the link at its end.
+// Passes on what can be read, or closes the link at its end.
 static void
 said_read(links *in, const env_child_said *said)
 {
@@ -54,7 +54,7 @@ said_read(links *in, const env_child_said *said)
     }
 }
 
-// What is left when the child has ended. Processes that live on are not waited for.
+// Reads what is left after the child has ended; does not wait for processes that it left behind.
 static void
 said_drain(links *in, const env_child_said *said)
 {
@@ -64,7 +64,7 @@ said_drain(links *in, const env_child_said *said)
     }
 }
 
-// The child stays to be waited for.
+// Returns true if the child has ended; its status stays to be read by waitpid.
 static bool
 has_ended(pid_t child)
 {
@@ -73,8 +73,8 @@ has_ended(pid_t child)
            about.si_pid != 0;
 }
 
-// True when a whole answer came before the deadline. A process that the child has left may hold the
-// pipe of a child that crashed.
+// Returns true if a whole answer came before the deadline. A process that a crashed child left
+// behind may hold the pipe open, so the child's end is checked, too.
 static bool
 answer_await(pid_t child, links *in, const env_child_said *said, uint32_t timeout_ms, void *out,
              size_t size, bool *timed_out)
@@ -121,7 +121,8 @@ death_explain(char *out, size_t size, bool timed_out, uint32_t timeout_ms, int s
     }
 }
 
-// Pipes of which one end is in and the other out. False: there are none, and errno says why.
+// Opens the pipes, one end of each in `in`, the other in `out`. Returns false with errno on
+// failure.
 static bool
 links_open(links *in, links *out, bool has_said)
 {

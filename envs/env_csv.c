@@ -16,18 +16,18 @@
 
 struct env_csv {
     FILE *file;
-    char *header; // the first line, cut into names
+    char *header; // the first line, split into names
     char **names;
-    bool *words; // columns whose cells are not numbers
+    bool *words; // [columns] true for columns of words
     uint32_t columns;
     env_csv_cell *cells;
-    char *text; // the line being read
+    char *text; // the line that was read last
     size_t text_size;
     uint32_t line;
     char error[256];
 };
 
-// Reads one line without its end. OCT_ECLOSED at the end of the file.
+// Reads one line without its line end. OCT_ECLOSED at the end of the file.
 static oct_err
 line_read(env_csv *csv)
 {
@@ -147,7 +147,7 @@ env_csv_name(const env_csv *csv, uint32_t column)
 int32_t
 env_csv_find(const env_csv *csv, const char *name)
 {
-    // While the header is being read, names beyond the current one are still NULL.
+    // While the header is read, names after the current one are still NULL.
     for (uint32_t k = 0; k < csv->columns && csv->names[k] != NULL; k++) {
         if (strcmp(csv->names[k], name) == 0) {
             return (int32_t)k;

@@ -17,7 +17,7 @@
 
 #define COUNT_MAX (1u << 20)
 
-// A plug-in's text: cut to one line, control characters replaced.
+// Copies a plug-in's text: the first line, with control characters replaced.
 static void
 line_copy(char *out, size_t size, const char *text)
 {
@@ -43,7 +43,8 @@ env_is_built_in(const char *id)
     return env_registry_find(id) != NULL || env_module_has(id);
 }
 
-// Why there is no such id; the Control Suite's ids are asked where none of ours is near.
+// Explains that there is no such id; asks for the Control Suite's ids if none of the registered
+// ones is near.
 static void
 unknown_explain(const char *id, char *reason, size_t reason_size)
 {
@@ -112,7 +113,8 @@ api_find(const octet_env_api **out, const env_request *request, char *reason, si
 
 #define OPTIONS_OURS 2
 
-// What the id and the request say in other words, for Gymnasium and the Control Suite.
+// Adds the options that follow from the id and the request, for Gymnasium and the Control Suite.
+// Returns the new count.
 static uint32_t
 options_complete(octet_env_option *items, uint32_t count, const env_request *request)
 {
@@ -131,7 +133,7 @@ options_complete(octet_env_option *items, uint32_t count, const env_request *req
     return count;
 }
 
-// Takes the action repeat out of the options: 1 without.
+// Removes the action repeat from the options: 1 if there is none.
 static oct_err
 repeat_take(env_options *options, uint32_t *repeat, char *reason, size_t reason_size)
 {
@@ -146,7 +148,7 @@ repeat_take(env_options *options, uint32_t *repeat, char *reason, size_t reason_
     return OCT_OK;
 }
 
-// An environment repeats actions by its steps one by one, and resets it by itself then.
+// With action repeat the inner environment is stepped one step at a time, so the outer one resets.
 static uint32_t
 autoreset_of(const env_request *request, uint32_t repeat)
 {

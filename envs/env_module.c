@@ -38,8 +38,8 @@ file_is_there(char out[ENV_MODULE_PATH_MAX], const char *folder, const char *bel
     return length > 0 && length < ENV_MODULE_PATH_MAX && oct_file_is_there(out);
 }
 
-// From the folder of the program, wherever that was moved to. Installed modules come first: above
-// an installed program envs/dmc may be anybody's folder.
+// Relative to the program's folder, so that it may be moved. Installed modules come first, because
+// a folder envs/dmc above an installed program may belong to anyone.
 static const char *const near[] = {
     "/" ENV_MODULE_NEAR,                  // installed in bindir
     "/../../" ENV_MODULE_LIBDIR "/octet", // installed in libexec/octet/
@@ -49,7 +49,7 @@ static const char *const near[] = {
     "/../../../envs/dmc",                 // and in tests/envs/dmc/
 };
 
-// The shared library that this code is in, "" in a program.
+// Finds the shared library that contains this code; "" in a program.
 static void
 library_file(char out[ENV_MODULE_PATH_MAX])
 {
@@ -59,11 +59,11 @@ library_file(char out[ENV_MODULE_PATH_MAX])
     out[0] = '\0';
     if (dladdr1(&anchor, &info, &map, RTLD_DL_LINKMAP) != 0 && map != NULL) {
         const struct link_map *object = map;
-        snprintf(out, ENV_MODULE_PATH_MAX, "%s", object->l_name); // of the program itself: ""
+        snprintf(out, ENV_MODULE_PATH_MAX, "%s", object->l_name); // "" for the program itself
     }
 }
 
-// From the folder of liboctet.so: where both are installed, and where both are built.
+// Relative to the folder of liboctet.so: installed, then built.
 static const char *const near_library[] = {"/octet", "/../envs/dmc"};
 
 static bool
@@ -136,7 +136,7 @@ env_module_ids(const char *ids[ENV_MODULE_TASKS_MAX + 1], char *reason, size_t r
     char path[ENV_MODULE_PATH_MAX];
     const octet_env_api *api;
     OCT_TRY(module_load(&api, path, reason, reason_size));
-    void *object = dlopen(path, RTLD_NOW | RTLD_LOCAL); // the same one again
+    void *object = dlopen(path, RTLD_NOW | RTLD_LOCAL); // the module that is already loaded
     void *symbol = object != NULL ? dlsym(object, ID_SYMBOL) : NULL;
     if (symbol == NULL) {
         snprintf(reason, reason_size, "%.200s: it exports no " ID_SYMBOL, path);

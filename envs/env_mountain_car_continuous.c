@@ -32,7 +32,7 @@ reset(const env_native_task *task, oct_pcg64 *rng, double *state)
     state[1] = 0;
 }
 
-// The state's float storage. Volatile, because gcc 12's SLP vectoriser drops the rounding of two
+// Stores the state as floats. Volatile, because gcc 12's SLP vectoriser drops the rounding of two
 // neighbouring doubles to float and back.
 static void
 state_store(double *state, double position, double velocity)
@@ -73,7 +73,7 @@ advance_float(double *state, float change, float goal_velocity)
     return position >= (float)GOAL && velocity >= goal_velocity;
 }
 
-// What a step adds to the velocity under numpy 2. hill: gravity's part, a double.
+// Returns what a step adds to the velocity under numpy 2. hill: gravity's part, a double.
 static double
 change_numpy2(float action, double hill)
 {
@@ -100,7 +100,8 @@ step(const env_native_task *task, oct_pcg64 *rng, double *state, uint32_t elapse
         double change = numpy2 ? change_numpy2(action.value, hill) : force * POWER - hill;
         *terminated = advance_double(state, change, goal_velocity);
     }
-    // The cost is of the action as given, not as clipped. The square of a float is exact in double.
+    // The cost is that of the action as given, not as clipped. The square of a float is exact in
+    // double.
     return (*terminated ? 100.0 : 0.0) - (double)action.value * (double)action.value * 0.1;
 }
 
@@ -129,7 +130,7 @@ static const env_native_class mountain_car_continuous = {
                         .high = action_high},
              .max_episode_steps = 999,
              .reward_threshold = 90,
-             .reward_low = -INFINITY, // the cost of an action beyond the bounds has none
+             .reward_low = -INFINITY, // the cost of an action beyond the bounds is unlimited
              .reward_high = 100,
              .capabilities = ENV_NATIVE_CAPABILITIES,
              .state_count = 2},

@@ -64,7 +64,8 @@ env_native_create(const env_native_class *class, const octet_env_config *config,
     }
     handle->slots = oct_alloc(config->count * sizeof(*handle->slots));
     for (uint32_t i = 0; i < config->count; i++) {
-        // A copy of the generator draws, so that the first reset begins the seed's first episode.
+        // A copy of the generator draws, so that the first reset begins the seed's first episode
+        // again.
         oct_pcg64 rng;
         oct_pcg64_init(&rng, config->seed + i);
         handle->slots[i].episode.rng = rng;
@@ -137,7 +138,7 @@ env_native_reset(octet_env_handle *handle, const uint8_t *mask, const uint64_t *
     return 0;
 }
 
-// Looked at before anything is stepped, so that a refused call changes nothing.
+// Checks all actions before any environment is stepped, so that a refused call changes nothing.
 static int
 actions_check(octet_env_handle *handle, const octet_env_io *io)
 {
@@ -237,8 +238,8 @@ env_native_step(octet_env_handle *handle, octet_env_io *io)
     return 0;
 }
 
-// Version, identity of the class, then the slot, little-endian. docs/internals/environments.md
-// lists it.
+// Writes version, identity of the class, then the slot, little-endian;
+// docs/internals/environments.md lists the bytes.
 static void
 slot_write(const octet_env_handle *handle, const struct slot *slot, oct_writer *writer)
 {
@@ -307,7 +308,8 @@ env_native_load(octet_env_handle *handle, uint32_t i, const void *buf, uint32_t 
         return 1;
     }
     handle->slots[i] = slot;
-    if (handle->autoreset && slot.episode.ended != 0) { // of a handle that stays at its end
+    // saved by a handle without autoreset, at an end
+    if (handle->autoreset && slot.episode.ended != 0) {
         slot_begin(handle, &handle->slots[i]);
     }
     return 0;

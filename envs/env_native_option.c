@@ -9,7 +9,7 @@
 #include "common/oct_action_repeat.h"
 #include "common/oct_text.h"
 
-#define LIMIT_KEY "max_episode_steps"
+#define LIMIT_KEY "max_episode_steps" // the option that every environment has
 #define LIMIT_MAX 1000000000
 
 static int

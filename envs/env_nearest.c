@@ -1,4 +1,4 @@
-// Finds the name that is most like a word that was mistyped.
+// Finds the name that is most like a mistyped word.
 #include "envs/env_nearest.h"
 
 #include <ctype.h>
@@ -11,7 +11,7 @@
 #define WORD_MAX 63
 #define FAR      6
 
-// Levenshtein's distance; words are cut at WORD_MAX.
+// Levenshtein's distance; words are cut at WORD_MAX letters.
 static uint32_t
 distance(const char *a, const char *b)
 {
@@ -33,7 +33,7 @@ distance(const char *a, const char *b)
     return line[b_length];
 }
 
-// Names of a family are often given without it: "cheetah_run" for "dmc:cheetah_run".
+// Names of a family are often given without the family: "cheetah_run" for "dmc:cheetah_run".
 static const char *
 without_family(const char *name)
 {

@@ -27,7 +27,7 @@ reset(const env_native_task *task, oct_pcg64 *rng, double *state)
     state[1] = oct_pcg64_uniform(rng, -1, 1);
 }
 
-// The remainder with the divisor's sign.
+// Returns the remainder with the divisor's sign.
 static double
 floor_mod(double x, double divisor)
 {
@@ -51,7 +51,8 @@ step(const env_native_task *task, oct_pcg64 *rng, double *state, uint32_t elapse
         torque_cost = (double)(0.001f * env_native_pow2f(torque));
         torque_push = (double)(3.0f * torque);
     } else {
-        torque_cost = 0.001 * ((double)torque * (double)torque); // an exact square
+        // the square of a float is exact in double
+        torque_cost = 0.001 * ((double)torque * (double)torque);
         torque_push = 3.0 * (double)torque;
     }
     double upright = floor_mod(angle + PI, 2 * PI) - PI;

@@ -69,7 +69,8 @@ env_plugin_before(void (*fn)(void))
 oct_err
 env_plugin_load(const octet_env_api **out, const char *path, char *reason, size_t reason_size)
 {
-    // dlopen looks a bare name up in the system's folders; a plug-in is a file that was named.
+    // dlopen searches a name without "/" in the system's folders; a plug-in is a file that was
+    // named.
     size_t bytes = strlen(path) + sizeof("./");
     char *file = oct_alloc(bytes);
     snprintf(file, bytes, "%s%s", strchr(path, '/') != NULL ? "" : "./", path);
@@ -190,7 +191,7 @@ names_fault(const octet_env_spec *spec)
     return NULL;
 }
 
-// What concerns more than one space.
+// Returns what is wrong with the spec beyond single spaces; NULL: nothing.
 static const char *
 spec_fault(const octet_env_spec *spec, const octet_env_api *api)
 {

@@ -1,5 +1,5 @@
-// Which plug-ins may be loaded that a peer named: those in directories that the operator named and
-// that nobody else can write to.
+// Decides which plug-ins that a peer named may be loaded: those in directories that the operator
+// named and to which no other user can write.
 #include "envs/env_plugin_dirs.h"
 
 #include <errno.h>
@@ -51,7 +51,8 @@ env_plugin_dirs_add(env_plugin_dirs *dirs, const char *path, char *reason, size_
     return OCT_OK;
 }
 
-// Of the first entry of a list. "gym" alone is none: with what is behind its ':' it is an id.
+// Returns the length of a list's first entry. "gym" alone is no entry: with the ':' and what
+// follows it is an id.
 static size_t
 entry_length(const char *list)
 {
@@ -89,7 +90,7 @@ env_plugin_dirs_fini(env_plugin_dirs *dirs)
 
 // ---- what a peer names
 
-// Where the part of path ends that entry i covers; 0: it is not covered.
+// Returns the length of the part of path that entry i covers; 0: it is not covered.
 static size_t
 covered(const env_plugin_dirs *dirs, uint32_t i, const char *path)
 {
@@ -102,7 +103,7 @@ covered(const env_plugin_dirs *dirs, uint32_t i, const char *path)
     return dirs->is_file[i] ? (next == '\0' ? length : 0) : is_root || next == '/' ? length : 0;
 }
 
-// OCT_ENOTFOUND: path, resolved, is covered by no entry.
+// Checks a resolved path. OCT_ENOTFOUND: no entry covers it.
 static oct_err
 resolved_check(const env_plugin_dirs *dirs, const char *path, char *reason, size_t reason_size)
 {

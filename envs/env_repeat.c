@@ -1,4 +1,5 @@
-// Action repeat: an environment whose step is several steps of the one inside it, with one action.
+// Action repeat: an environment whose step is several steps of an inner environment, with one
+// action.
 #include "envs/env_repeat.h"
 
 #include <math.h>
@@ -12,11 +13,11 @@
 
 #define FLAGS_END (OCTET_ENV_TERMINATED | OCTET_ENV_TRUNCATED)
 
-// Of the episode that goes on in one environment.
+// The current episode of one environment.
 typedef struct episode {
     double sum;     // of rewards
-    int32_t length; // steps of this one
-    uint32_t ended; // 0, 1: it waits for its reset
+    int32_t length; // steps of the outer environment
+    uint32_t ended; // 1: the episode has ended, and the environment waits for its reset
 } episode;
 
 struct octet_env_handle {
@@ -25,21 +26,22 @@ struct octet_env_handle {
     uint32_t repeat, count, obs_bytes;
     bool autoreset, has_reward64;
     episode *episodes;
-    // Rows of a step inside.
+    // Rows of one inner step.
     uint8_t *obs;
     float *reward, *metrics;
     double *reward64;
     uint8_t *flags;
-    // Of the whole step.
+    // Rows of the whole step.
     double *sum;
-    uint8_t *all_flags; // of one that has ended: those of its end, where it has one
-    uint8_t *mask;      // environments that had ended before it, then those that are reset
-    // The last rows of those that have ended: the one inside may not stay there. A process that is
-    // lost begins other episodes.
+    uint8_t *all_flags; // for an environment that has ended: the flags of its end, where it has one
+    uint8_t *mask;      // environments that had ended before the step; later those to be reset
+    // Last observations of environments that have ended. The inner environment may not stay there:
+    // one whose process was lost begins other episodes.
     uint8_t *end_obs;
-    uint8_t *has_end;  // 0: none yet, or the end is not known. The next step inside shows it
-    const char *error; // of the last call; NULL: the one inside has it
-    char failure[ENV_REASON_BYTES]; // why one of them failed the last time: the one inside forgets
+    uint8_t *has_end;  // 0: no end yet, or it is not known; the next inner step shows it
+    const char *error; // of the last call; NULL: the inner environment has the error
+    // why an environment failed last; the inner environment forgets it
+    char failure[ENV_REASON_BYTES];
 };
 
 static void
@@ -72,8 +74,8 @@ repeat_last_error(const octet_env_handle *h)
     return h->error != NULL ? h->error : h->its.api->last_error(h->its.handle);
 }
 
-// One has failed inside. Its reason is asked for now: the next call inside may have another, or
-// none. The first one of a step is kept, as those after it may follow from it.
+// Keeps the reason of a failure inside, because the next inner call may have another reason or
+// none. The first failure of a step is kept, as later ones may follow from it.
 static void
 failure_keep(octet_env_handle *h)
 {
@@ -114,7 +116,7 @@ row_at(void *base, uint32_t stride, uint32_t i)
     return (char *)base + (size_t)i * stride;
 }
 
-// An observation of environment i, into a row of the caller's.
+// Copies an observation of environment i into the caller's row.
 static void
 obs_put(const octet_env_handle *h, const uint8_t *from, void *base, uint32_t stride, uint32_t i)
 {
@@ -123,7 +125,7 @@ obs_put(const octet_env_handle *h, const uint8_t *from, void *base, uint32_t str
     }
 }
 
-// The flags of a step inside: one that failed has ended the episode, whether they say so or not.
+// Returns the flags of an inner step; a failure ends the episode, even if the flags do not say so.
 static uint8_t
 flags_of(const octet_env_handle *h, uint32_t i)
 {
@@ -131,7 +133,7 @@ flags_of(const octet_env_handle *h, uint32_t i)
     return h->flags[i] | (has_failed ? OCTET_ENV_TRUNCATED : 0);
 }
 
-// The step inside has brought environment i to its end, where it stays until it is reset.
+// Keeps the rows of an inner step that ended the episode of environment i, until it is reset.
 static void
 end_take(octet_env_handle *h, uint32_t i)
 {
@@ -140,7 +142,7 @@ end_take(octet_env_handle *h, uint32_t i)
     obs_put(h, h->obs, h->end_obs, h->obs_bytes, i);
 }
 
-// What one step inside has brought to environment i.
+// Adds the result of one inner step to environment i.
 static void
 step_take(octet_env_handle *h, octet_env_io *io, uint32_t i)
 {
@@ -168,8 +170,8 @@ step_take(octet_env_handle *h, octet_env_io *io, uint32_t i)
     }
 }
 
-// Whoever steps the one around sees the last observations and those of ends. One in between that is
-// not sound is a failure there, too.
+// The caller sees only the last observations and those of ends. An unsound observation in between
+// is a failure of the step, too.
 static void
 between_check(octet_env_handle *h)
 {
@@ -193,7 +195,7 @@ between_check(octet_env_handle *h)
     }
 }
 
-// What the whole step was for environment i.
+// Writes the rows of the whole step for environment i.
 static void
 step_end(octet_env_handle *h, octet_env_io *io, uint32_t i, bool had_ended)
 {
@@ -207,7 +209,7 @@ step_end(octet_env_handle *h, octet_env_io *io, uint32_t i, bool had_ended)
     }
     if (!had_ended) {
         at->sum += h->sum[i];
-        at->length += at->length < INT32_MAX; // a state that was set may be there
+        at->length += at->length < INT32_MAX; // a state that was set may have INT32_MAX steps
     }
     if (io->flags != NULL) {
         io->flags[i] = h->all_flags[i];
@@ -219,7 +221,8 @@ step_end(octet_env_handle *h, octet_env_io *io, uint32_t i, bool had_ended)
     if (had_ended && h->autoreset) { // it could not be reset before
         h->all_flags[i] = OCTET_ENV_FAILED | OCTET_ENV_TRUNCATED;
     }
-    if ((h->all_flags[i] & OCTET_ENV_FAILED) != 0) { // nor count the steps before it in this one
+    // a failure does not count the steps before it either
+    if ((h->all_flags[i] & OCTET_ENV_FAILED) != 0) {
         env_failure_put(io, i, h->spec.metric_count, h->all_flags[i]);
         return;
     }
@@ -231,13 +234,13 @@ step_end(octet_env_handle *h, octet_env_io *io, uint32_t i, bool had_ended)
     }
 }
 
-// Begins the next episode of those that h->mask has. A reset that had to recover from something
-// says so in the flags of the step, as there are no others.
+// Resets the environments in h->mask. A reset that had to recover from an error reports that in the
+// flags of the step, because a reset has no flags of its own.
 static int
 masked_reset(octet_env_handle *h, octet_env_io *io)
 {
     octet_env_io rows = *io;
-    rows.flags = h->flags; // those of io are of the step
+    rows.flags = h->flags; // those of io belong to the step
     memset(h->flags, 0, h->count);
     if (inside_reset(h, h->mask, NULL, &rows) != 0) {
         return 1;
@@ -254,7 +257,8 @@ masked_reset(octet_env_handle *h, octet_env_io *io)
     return 0;
 }
 
-// Begins the next episodes. One that cannot has failed, and tries again at the next step.
+// Resets the environments that have ended. One that cannot be reset has failed, and the next step
+// tries again.
 static void
 ended_reset(octet_env_handle *h, octet_env_io *io)
 {
@@ -265,7 +269,7 @@ ended_reset(octet_env_handle *h, octet_env_io *io)
         has_ended = has_ended || h->mask[i] != 0;
     }
     if (has_ended) {
-        (void)masked_reset(h, io); // those that are left are tried one by one
+        (void)masked_reset(h, io); // those that failed are tried one by one below
     }
     memset(h->mask, 0, h->count);
     for (uint32_t i = 0; i < h->count; i++) {
@@ -367,7 +371,7 @@ repeat_load(octet_env_handle *h, uint32_t i, const void *buf, uint32_t length)
     return repeat_reset(h, h->mask, NULL, &nothing);
 }
 
-// The state is the one inside's; the step of the episode counts those of this one.
+// The state is the inner environment's; the step of the episode counts outer steps.
 static int
 repeat_get_state(const octet_env_handle *h, uint32_t i, double *state, uint32_t *episode_step)
 {

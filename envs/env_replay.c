@@ -19,10 +19,10 @@ struct replay {
     env_csv *csv;
     env_replay_columns columns;
     double tolerance;
-    // One environment's rows.
+    // Rows of one environment.
     void *action_row, *obs_row;
     double *state_row;
-    uint8_t *want_bits; // a recorded observation
+    uint8_t *want_bits; // the recorded observation of bits
     env_tape tape;
     float reward32;
     double reward64;
@@ -60,7 +60,7 @@ difference_note(struct replay *r, const char *column, double got, double want)
     }
 }
 
-// is_float: both have been rounded to float.
+// Compares one number. is_float: both were rounded to float.
 static void
 number_compare(struct replay *r, uint32_t column, double got, double want, double tolerance,
                bool is_float)
@@ -106,7 +106,7 @@ environment_fault(struct replay *r)
     return row_fault(r, "", env_error(r->e));
 }
 
-// Puts the environment into the state that the cells record.
+// Puts the environment into the recorded state.
 static oct_err
 state_restore(struct replay *r, const double *state, double t)
 {
@@ -116,7 +116,7 @@ state_restore(struct replay *r, const double *state, double t)
     return OCT_OK;
 }
 
-// Makes the next reset or step draw what the row records.
+// Makes the next reset or step draw the recorded numbers of the row.
 static oct_err
 tape_feed(struct replay *r, const env_csv_cell *cells)
 {
@@ -147,7 +147,7 @@ episode_begin(struct replay *r, const env_csv_cell *cells, const double *state, 
     return env_reset(r->e, NULL, NULL, &r->io) != OCT_OK ? environment_fault(r) : OCT_OK;
 }
 
-// "state_hex[2][9][0]": the k-th number of the space.
+// Writes the name of the k-th number of the space, such as "state_hex[2][9][0]".
 static void
 bit_name(const octet_env_space *space, uint32_t k, char *out, size_t size)
 {
@@ -180,7 +180,7 @@ bits_compare(struct replay *r, const env_csv_cell *cells)
     return OCT_OK;
 }
 
-// Whether the row need not have this number of the state.
+// Returns true if the row may lack this number of the state.
 static bool
 may_be_absent(struct replay *r, const env_csv_cell *cells, uint32_t column, bool begins)
 {
@@ -277,14 +277,14 @@ row_step(struct replay *r, const env_csv_cell *cells)
     return results_compare(r, cells);
 }
 
-// Where the file stands: the row before this one.
+// The position in the file: episode, step and state of the row before this one.
 struct position {
     bool any;
     double ep, t;
     double *state;
 };
 
-// Reads the row's state; numbers that only a start has stay as they were.
+// Reads the row's state; numbers that only a start has keep their values.
 static oct_err
 state_read(struct replay *r, const env_csv_cell *cells, bool begins, double *state)
 {

@@ -1,4 +1,4 @@
-// Finds out which column of a recorded trajectory is which state, observation, action or flag.
+// Finds the column for each state, observation, action and flag of recorded trajectories.
 #include "envs/env_replay_columns.h"
 
 #include <stdio.h>
@@ -10,12 +10,12 @@
 struct finder {
     env_csv *csv;
     const octet_env_spec *spec;
-    bool *used; // columns of the file that have been given a meaning
+    bool *used; // [columns] true for columns that have a meaning
     bool partial;
     char missing[200];
 };
 
-// Appends to "a, b"; what has no room becomes "...".
+// Appends name to a list "a, b"; "..." replaces names that do not fit.
 static void
 name_append(char *list, size_t size, const char *name)
 {
@@ -59,7 +59,7 @@ words_may(struct finder *f, const char *name)
     return column;
 }
 
-// names[k], or prefix0, prefix1, ... where there are no names.
+// Finds names[k], or prefix0, prefix1, ... without names.
 static void
 columns_must(struct finder *f, env_replay_run_of *out, const char *const *names, const char *prefix,
              uint32_t count)
@@ -83,7 +83,8 @@ actions_find(struct finder *f, env_replay_columns *out)
     columns_must(f, &out->action, single ? one : NULL, short_name ? "u" : "action", count);
 }
 
-// The column that has number k of the observation; plain has room for one where it has no name.
+// Returns the column of number k of the observation; plain is a buffer for a name that the spec
+// lacks.
 static const char *
 observation_name(const octet_env_spec *spec, uint32_t k, char *plain, size_t plain_size)
 {
@@ -94,8 +95,8 @@ observation_name(const octet_env_spec *spec, uint32_t k, char *plain, size_t pla
     return plain;
 }
 
-// Whether columns of the observation may be missing: in a file of several tasks some numbers can be
-// those of another task. One that has less than half of them is another environment's.
+// Returns true if columns of the observation may be missing: in a file of several tasks, numbers
+// can belong to another task. A file with less than half of them belongs to another environment.
 static bool
 observations_may_lack(struct finder *f)
 {
@@ -147,8 +148,8 @@ flags_find(struct finder *f, env_replay_columns *out)
     }
 }
 
-// An environment that names its columns may share a file with others (the tasks of one domain);
-// elsewhere a column without a meaning is a mistake.
+// Lists columns without a meaning. An environment that names its columns may share a file with
+// others (the tasks of one domain); otherwise such a column is a mistake.
 static const char *
 leftovers_take(struct finder *f, env_replay_columns *out)
 {

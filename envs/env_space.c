@@ -1,4 +1,4 @@
-// Rows of an observation or action space of any dtype: sizes, conversions, tests for finite
+// Rows of an observation or action space of any dtype: sizes, conversions, and checks for finite
 // numbers.
 #include "envs/env_space.h"
 
@@ -28,7 +28,8 @@ env_space_dtype(const octet_env_space *space)
     return space->n > 0 ? OCTET_ENV_I32 : space->dtype;
 }
 
-// A number is not finite when its exponent is all ones. Integers, so that it runs at vector speed.
+// A number is not finite when its exponent is all ones. Compares integers, so that the loop
+// vectorises.
 static bool
 numbers_are_finite(uint32_t dtype, const void *numbers, size_t count)
 {
@@ -49,13 +50,13 @@ numbers_are_finite(uint32_t dtype, const void *numbers, size_t count)
     return strange == 0;
 }
 
-// Whether count indices, stride bytes apart, are of the space.
+// Returns true if count indices, stride bytes apart, are in the space.
 static bool
 indices_are_inside(const octet_env_space *space, const void *rows, uint32_t stride, uint32_t count)
 {
     unsigned outside = 0;
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t index; // a negative one is a large one
+        uint32_t index; // a negative index becomes a large one
         memcpy(&index, (const char *)rows + (size_t)i * stride, sizeof(index));
         outside |= index >= space->n;
     }

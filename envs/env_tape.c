@@ -76,7 +76,7 @@ draw_append(env_tape *tape, double value)
     tape->draws[tape->count++] = value;
 }
 
-// One number from *at on, which moves behind it.
+// Reads one number at *at and moves *at to what follows.
 static oct_err
 draw_read(env_tape *tape, char kind, const char **at, char *reason, size_t reason_size)
 {
