@@ -1,6 +1,6 @@
-// Acrobot: a double pendulum with a motor in its elbow only brings its tip to the target straight
-// above (Coulom 2002). parameter[0]: how far from the target there is still a reward; 0: sparse.
-// Observed: sines of both arms, then cosines, velocities.
+// Acrobot: a double pendulum with a motor only in its elbow brings its tip to the target straight
+// above (Coulom 2002). parameter[0]: distance from the target at which the reward reaches 0; 0:
+// sparse reward. Observed: sines of both arms, then cosines, velocities.
 #include "common/oct_base.h"
 #include "envs/dmc/dmc_common.h"
 

@@ -34,7 +34,7 @@ observe(const dmc_sim *sim, double *obs)
     dmc_write_qvel(sim, obs);
 }
 
-// Whether the whole ball is in the target, a box.
+// Returns 1 if the whole ball is in the target, a box; otherwise 0.
 static double
 reward(const dmc_sim *sim)
 {

@@ -1,5 +1,5 @@
 // Cheetah: run forward in a plane, up to 10 m/s (Wawrzynski 2009, as in dm_control). Observed:
-// positions but for the way run, velocities.
+// positions except the distance run, velocities.
 #include <math.h>
 
 #include "common/oct_base.h"
@@ -15,7 +15,7 @@ static const dmc_name names[] = {{mjOBJ_SENSOR, "torso_subtreelinvel"}};
 static const char *const obs_names[] = {DMC_8("position"), DMC_9("velocity")};
 static const char *const value_names[] = {DMC_9("model.pre_settle_qpos")};
 
-// The root's joints have no limits and stay where they are.
+// Draws the joints with limits; those of the root have none and stay.
 static void
 reset(dmc_sim *sim)
 {

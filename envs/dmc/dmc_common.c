@@ -1,5 +1,5 @@
-// What the tasks of several domains share: looking up names in a model, the reward's tolerance
-// function, random draws, randomised joints.
+// What the tasks of several domains share: names in a model, the reward's tolerance function,
+// random draws, randomised joints.
 #include "envs/dmc/dmc_common.h"
 
 #include <math.h>
@@ -7,10 +7,10 @@
 
 #include "common/oct_base.h"
 
-#define EXP_ZERO          (-746) // below, exp is 0; but it takes its time to say so
+#define EXP_ZERO          (-746) // exp is 0 below this, and slow to compute
 #define PI                3.141592653589793
 #define RESET_DRAWS_MAX   1000
-#define FREE_JOINT_NUMBER 7 // numbers of qpos, the last four a quaternion
+#define FREE_JOINT_NUMBER 7 // numbers of qpos; the last four are a quaternion
 
 bool
 dmc_prepare(dmc_sim *sim, const char **missing)
@@ -52,7 +52,7 @@ dmc_tolerance(double x, double low, double high, double margin, dmc_shape shape,
     double distance = (x < low ? low - x : x - high) / margin, scaled;
     switch (shape) {
     case DMC_GAUSSIAN:
-        // The usual value is computed when this is compiled.
+        // The compiler evaluates the usual value.
         scaled = distance *
                  (value_at_margin == 0.1 ? sqrt(-2 * log(0.1)) : sqrt(-2 * log(value_at_margin)));
         scaled = -0.5 * (scaled * scaled);
@@ -76,7 +76,7 @@ dmc_uniform(dmc_sim *sim, double low, double high)
     return oct_pcg64_uniform(sim->rng, low, high);
 }
 
-// Marsaglia's polar method, the second number thrown away: resets draw a handful.
+// Marsaglia's polar method. It discards the second number, because resets draw only a few.
 double
 dmc_normal(dmc_sim *sim)
 {

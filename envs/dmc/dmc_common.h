@@ -5,14 +5,14 @@
 
 #include "envs/dmc/dmc_task.h"
 
-// What the tasks of several domains share: reading the numbers that observations are made of,
+// What the tasks of several domains share: reading the numbers that observations consist of, and
 // drawing.
 //
 // Threads: as dmc_task.h. Owns: nothing. Sizes: positions have 3 numbers, rotations 9, by rows.
 
-// What every step reads and writes is inline: in the smallest models calls are felt.
+// Functions of every step are inline: in the smallest models calls take a measurable share.
 
-// By the slot in sim->ids; a body's position is that of its frame.
+// By slot in sim->ids; a body's position is that of its frame.
 static inline const double *
 dmc_body_position(const dmc_sim *sim, int slot)
 {
@@ -49,20 +49,20 @@ dmc_joint_position(const dmc_sim *sim, int slot)
     return sim->d->qpos[sim->ids[slot]];
 }
 
-// Elements of a rotation, as dm_control names them: row and column.
+// Elements of a rotation in dm_control's names: row and column.
 enum { DMC_XX, DMC_XY, DMC_XZ, DMC_YX, DMC_YY, DMC_YZ, DMC_ZX, DMC_ZY, DMC_ZZ };
 
-// Writers of observations: to obs, and where the next number goes.
+// Write numbers of an observation to obs, and return where the next number goes.
 static inline double *
 dmc_write(double *obs, const double *values, int count)
 {
-    for (int k = 0; k < count; k++) { // a handful: quicker than a call
+    for (int k = 0; k < count; k++) { // few numbers: faster than a call of memcpy
         obs[k] = values[k];
     }
     return obs + count;
 }
 
-// qpos[first..nq)
+// Writes qpos[first..nq).
 static inline double *
 dmc_write_qpos(const dmc_sim *sim, double *obs, int first)
 {
@@ -75,7 +75,7 @@ dmc_write_qvel(const dmc_sim *sim, double *obs)
     return dmc_write(obs, sim->d->qvel, sim->m->nv);
 }
 
-// a - b in the axes of a rotation: the first count of three numbers.
+// Writes a - b in the axes of a rotation: the first count of three numbers.
 static inline double *
 dmc_write_offset(double *obs, const double *a, const double *b, const double *rotation, int count)
 {
@@ -97,7 +97,7 @@ dmc_distance(const double *a, const double *b, int count)
     return sqrt(sum);
 }
 
-// tolerance(u; margin 1, value 0, quadratic) averaged over the actuators.
+// Returns tolerance(u; margin 1, value 0, quadratic), averaged over the actuators.
 static inline double
 dmc_small_control(const dmc_sim *sim)
 {
@@ -109,7 +109,7 @@ dmc_small_control(const dmc_sim *sim)
     return sum / sim->m->nu;
 }
 
-// Most tasks reward small controls with this.
+// Returns the factor by which most tasks reward small controls.
 static inline double
 dmc_effort(const dmc_sim *sim)
 {
@@ -118,7 +118,7 @@ dmc_effort(const dmc_sim *sim)
 
 double dmc_uniform(dmc_sim *sim, double low, double high);
 double dmc_normal(dmc_sim *sim); // mean 0, variance 1
-// Draws with draw until no bodies touch; gives up after 1000 draws, with the last one.
+// Calls draw until no bodies touch; after 1000 draws the last one stays.
 void dmc_reset_without_contact(dmc_sim *sim, void (*draw)(dmc_sim *sim));
 
 // Names of an observation's numbers: DMC_3("velocity") is "velocity[0]", "velocity[1]",

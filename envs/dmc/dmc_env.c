@@ -30,7 +30,7 @@ struct octet_env_handle {
     bool autoreset;
     char error[320];
     struct slot *slots;
-    dmc_render *render; // NULL until somebody looks
+    dmc_render *render; // NULL until a picture is drawn
     double *bounds;     // low[nu], high[nu] of the actions
     const char **state_names;
     char (*joint_names)[STATE_NAME_MAX]; // qpos0.., qvel0..
@@ -114,7 +114,8 @@ dmc_destroy(octet_env_handle *handle)
     free(handle);
 }
 
-// A start that MuJoCo cannot compute is drawn again; a model that has no other kind is an error.
+// Begins an episode. A start that MuJoCo cannot compute is drawn again; a model that has only such
+// starts is an error.
 static int
 slot_begin(octet_env_handle *handle, uint32_t i)
 {
@@ -148,7 +149,7 @@ slots_create(octet_env_handle *handle, const octet_env_config *config, const mjM
         if (slot_begin(handle, i) != 0) {
             return 1;
         }
-        slot->episode.rng = fresh; // the first reset begins the seed's first episode
+        slot->episode.rng = fresh; // the first reset begins the seed's first episode again
     }
     return 0;
 }
@@ -241,7 +242,7 @@ action_refuse(octet_env_handle *handle, uint32_t i)
     return 1;
 }
 
-// Looked at before anything is stepped, so that a refused call changes nothing.
+// Checks all actions before any environment is stepped, so that a refused call changes nothing.
 static int
 actions_check(octet_env_handle *handle, const octet_env_io *io)
 {
@@ -249,7 +250,7 @@ actions_check(octet_env_handle *handle, const octet_env_io *io)
     uint32_t nu = handle->spec.action.shape[0];
     for (uint32_t i = 0; i < handle->count; i++, at += io->action_stride) {
         const float *action = (const float *)(const void *)at;
-        float zero = 0; // NaN as soon as one is not finite
+        float zero = 0; // becomes NaN if an action is not finite
         for (uint32_t k = 0; k < nu; k++) {
             zero += action[k] * 0;
         }
@@ -260,7 +261,7 @@ actions_check(octet_env_handle *handle, const octet_env_io *io)
     return 0;
 }
 
-// What the end of an episode, or of an attempt at one, leaves in the rows.
+// Writes the rows of an episode's end, or of a failed attempt to begin one.
 static void
 slot_end_write(const octet_env_handle *handle, uint32_t i, octet_env_io *io)
 {
@@ -275,8 +276,9 @@ slot_end_write(const octet_env_handle *handle, uint32_t i, octet_env_io *io)
     }
 }
 
-// The flags of an environment whose episode is over; with autoreset the next one begins. Where it
-// cannot, whatever this one came to, that is a failure, and the next step tries again.
+// Returns the flags of an environment whose episode has ended; with autoreset the next one begins.
+// If that fails, the step counts as a failure whatever its result was, and the next step tries
+// again.
 static uint8_t
 slot_end(octet_env_handle *handle, uint32_t i, octet_env_io *io)
 {
@@ -293,7 +295,7 @@ slot_end(octet_env_handle *handle, uint32_t i, octet_env_io *io)
     return slot->episode.ended;
 }
 
-// What a step came to, into the rows. fault: NULL, or why it failed.
+// Writes the rows of a step. fault: why it failed; NULL: it did not.
 static void
 slot_finish(octet_env_handle *handle, uint32_t i, const char *fault, octet_env_io *io)
 {
@@ -329,7 +331,7 @@ slot_finish(octet_env_handle *handle, uint32_t i, const char *fault, octet_env_i
 struct steps {
     octet_env_handle *handle;
     octet_env_io *io;
-    uint32_t i; // the environment whose turn it is
+    uint32_t i; // the next environment to step
 };
 
 static void
@@ -347,7 +349,8 @@ steps_work(void *arg)
     }
 }
 
-// One guard for all; an environment that leaves it is finished outside, and the next one follows.
+// One guard covers all environments. An environment that raises an error leaves the guard, is
+// finished outside it, and the next one follows.
 static int
 dmc_step(octet_env_handle *handle, octet_env_io *io)
 {
@@ -372,7 +375,7 @@ no_such(octet_env_handle *handle, const char *what)
     return 1;
 }
 
-// Version, identity, numbers of the sim, episode, generator; little-endian.
+// Saves version, identity, numbers of the sim, episode, generator; little-endian.
 static int
 dmc_save(octet_env_handle *handle, uint32_t i, void *buf, uint32_t *length)
 {
@@ -399,7 +402,7 @@ dmc_save(octet_env_handle *handle, uint32_t i, void *buf, uint32_t *length)
     return 0;
 }
 
-// Everything but the sim's numbers. False: not a saved state of this task.
+// Reads everything without setting the sim. False: not a saved state of this task.
 static bool
 saved_read(const octet_env_handle *handle, oct_reader *reader, double *memory, uint32_t count,
            env_episode *out)
@@ -412,8 +415,8 @@ saved_read(const octet_env_handle *handle, oct_reader *reader, double *memory, u
     return env_saved_read_end(reader, out, ENDED) && sound;
 }
 
-// After load or set_state. With autoreset no environment stays at an end: one that was loaded
-// there, or broke, begins its next episode. The message of an error stays.
+// Runs after load or set_state. With autoreset no environment stays at an end: one that was loaded
+// there, or broke, begins its next episode. An error's message is kept.
 static void
 slot_go_on(octet_env_handle *handle, uint32_t i)
 {

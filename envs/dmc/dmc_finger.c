@@ -1,7 +1,7 @@
 // Finger: spin a body on a hinge, or turn it until its tip is in the target (Tassa et al. 2010).
-// Observed: finger joints and the tip in x and z, as seen from the spinner; velocities; touch of
-// the finger's two sides; for turn also the target and how far the tip is from it. parameter[0]: 0
-// for spin, else the target's radius.
+// Observed: finger joints and the tip in x and z, relative to the spinner; velocities; touch of the
+// finger's two sides; for turn also the target and the tip's distance from it. parameter[0]: 0 for
+// spin, else the target's radius.
 #include <math.h>
 
 #include "common/oct_base.h"
@@ -42,7 +42,7 @@ static const dmc_name names[] = {
 };
 #define SPIN_NAMES DMC_4("position"), DMC_3("velocity"), DMC_2("touch")
 static const char *const spin_names[] = {SPIN_NAMES};
-// The last one is a column of recorded trajectories; dm_control calls it dist_to_target.
+// The last name is a column of recorded trajectories; dm_control calls it dist_to_target.
 static const char *const easy_names[] = {SPIN_NAMES, DMC_2("target_position"),
                                          DMC_1("dist_to_target_easy")};
 static const char *const hard_names[] = {SPIN_NAMES, DMC_2("target_position"),
@@ -84,7 +84,7 @@ spin_reset(dmc_sim *sim)
     dmc_reset_without_contact(sim, dmc_randomise_joints);
 }
 
-// The target is where the spinner's tip can be.
+// Draws a target that the spinner's tip can reach.
 static void
 turn_reset(dmc_sim *sim)
 {
@@ -113,7 +113,7 @@ spin_observe(const dmc_sim *sim, double *obs)
     *obs++ = log1p(*dmc_sensor(sim, TOUCH_BOTTOM));
 }
 
-// Negative inside the target.
+// Returns the tip's distance from the target's edge, negative inside.
 static double
 distance_to_target(const dmc_sim *sim)
 {

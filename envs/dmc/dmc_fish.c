@@ -1,11 +1,12 @@
 // Fish: stay upright, or swim to a target, in water (Tassa et al. 2018). Observed: joint angles,
-// how upright the torso is, for swim the way to the target in the mouth's axes, velocities.
+// how upright the torso is, velocities; for swim the vector to the target in the mouth's axes
+// before the velocities.
 #include <string.h>
 
 #include "common/oct_base.h"
 #include "envs/dmc/dmc_common.h"
 
-#define JOINTS     7 // first number of qpos behind the free joint
+#define JOINTS     7 // first number of qpos after the free joint
 #define QUATERNION 3
 
 enum { TORSO, TARGET, MOUTH };
@@ -24,7 +25,7 @@ place(dmc_sim *sim, const double *values)
     memcpy(sim->m->geom_pos + 3 * sim->ids[TARGET], values, 3 * sizeof(double));
 }
 
-// Here any orientation is equally likely.
+// Draws any orientation with equal probability.
 static void
 upright_reset(dmc_sim *sim)
 {

@@ -16,8 +16,8 @@
 #include "common/oct_base.h"
 #include "common/oct_thread.h"
 
-// What is needed of EGL (Khronos, EGL 1.4 with platform and device extensions) and of OSMesa, so
-// that neither's headers have to be installed.
+// The parts of EGL (Khronos, EGL 1.4 with platform and device extensions) and OSMesa that are
+// needed, so that neither's headers must be installed.
 #define EGL_OPENGL_API                0x30A2u
 #define EGL_PLATFORM_DEVICE_EXT       0x313Fu
 #define EGL_PLATFORM_SURFACELESS_MESA 0x31DDu
@@ -34,7 +34,7 @@
 #define GL_UNSIGNED_BYTE              0x1401u
 
 #define DEVICES_MAX 8
-#define SIDE        16 // of the surface that nothing is drawn on
+#define SIDE        16 // of the surface, on which nothing is drawn
 #define DEPTH_BITS  24
 
 struct egl {
@@ -59,7 +59,7 @@ struct osmesa {
     void (*destroy_context)(void *context);
 };
 
-// What this process draws with: the drawing thread's.
+// The context of this process; belongs to the drawing thread.
 static struct {
     bool is_open;
     struct egl egl;
@@ -70,7 +70,8 @@ static struct {
     void *context;
 } gl;
 
-// dlsym answers void *, which C forbids to turn into a function; their bits are the same.
+// dlsym returns void *, which C does not allow to convert to a function pointer; the bits are the
+// same.
 static bool
 symbol(void *from, const char *name, void *out)
 {
@@ -127,7 +128,7 @@ egl_context(void)
     return false;
 }
 
-// Displays that need no window system, best first; the last is what the system calls its own.
+// Lists displays that need no window system, the best first; the last is the system's default.
 static uint32_t
 egl_displays(const struct egl *egl, void *displays[DEVICES_MAX + 2])
 {
@@ -173,7 +174,7 @@ egl_open(void)
         }
         (void)gl.egl.terminate(gl.display);
     }
-    (void)dlclose(opened); // so that MuJoCo does not take its functions
+    (void)dlclose(opened); // MuJoCo must not find its functions
     return false;
 }
 
@@ -208,8 +209,8 @@ osmesa_open(void)
 
 // ---- the thread
 
-// What it is asked for. Two semaphores order everything: the thread reads the call after wanted was
-// posted, and the caller goes on after done was.
+// One piece of work. Two semaphores order it: the thread reads the call after wanted was posted,
+// and the caller continues after done was.
 struct call {
     void (*work)(void *arg);
     void *arg;
@@ -219,8 +220,8 @@ struct call {
 };
 
 static struct {
-    _Atomic pid_t process; // the first that wanted to draw; 0: none has
-    pthread_mutex_t lock;  // of whoever calls
+    _Atomic pid_t process; // the first process that drew; 0: none
+    pthread_mutex_t lock;  // held by the caller of dmc_gl_run
     bool is_there;
     sem_t wanted, done;
     struct call *call;
@@ -284,8 +285,8 @@ call_run(struct call *call)
     oct_semaphore_wait(&drawing.done);
 }
 
-// Also makes this process the first where none was. It comes before the lock: a thread that the
-// fork does not have may hold that.
+// Makes this process the first if there is none. Runs before the lock is taken: a thread that does
+// not exist after the fork may hold the lock.
 static bool
 is_fork_of_the_first(void)
 {

@@ -17,11 +17,11 @@ struct guard {
     char message[200];
 };
 
-// Found without a call although it lies in a module: it is looked at in every step.
+// initial-exec: found without a call, although it lies in a module, because every step reads it.
 static _Thread_local struct guard *innermost __attribute__((tls_model("initial-exec")));
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-// Of somebody else who uses MuJoCo in this process.
+// The handler of other code in this process that uses MuJoCo.
 static void (*their_on_error)(const char *text);
 
 static void
@@ -30,7 +30,7 @@ on_error(const char *text)
     if (innermost == NULL && their_on_error != NULL) {
         their_on_error(text);
     }
-    OCT_ASSERT(innermost != NULL); // whoever calls MuJoCo does so under the guard
+    OCT_ASSERT(innermost != NULL); // all calls of MuJoCo here run under the guard
     snprintf(innermost->message, sizeof(innermost->message), "%s", text);
     longjmp(innermost->back, 1);
 }

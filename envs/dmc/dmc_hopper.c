@@ -1,5 +1,5 @@
 // Hopper: a leg in a plane that stands or hops forward (Lillicrap et al. 2015). Observed: positions
-// but for the way hopped, velocities, touch of toe and heel.
+// except the distance hopped, velocities, touch of toe and heel.
 #include <math.h>
 
 #include "common/oct_base.h"
@@ -25,7 +25,7 @@ observe(const dmc_sim *sim, double *obs)
     *obs++ = log1p(*dmc_sensor(sim, HEEL));
 }
 
-// Height of the torso over the foot, between their centres of mass.
+// Returns the height of the torso above the foot, between their centres of mass.
 static double
 standing(const dmc_sim *sim)
 {

@@ -1,5 +1,5 @@
-// Humanoid: stands, walks or runs (Tassa et al. 2012); parameter[0] is the speed wanted in m/s, 0
-// for standing. Observed: joint angles, height of the head, hands and feet as seen from the torso,
+// Humanoid: stands, walks or runs (Tassa et al. 2012); parameter[0] is the target speed in m/s, 0
+// for standing. Observed: joint angles, height of the head, hands and feet relative to the torso,
 // direction of up in the torso's axes, velocity of the centre of mass, velocities.
 #include <math.h>
 

@@ -14,8 +14,8 @@
 #include "envs/dmc/dmc_guard.h"
 #include "envs/dmc/dmc_task.h"
 
-// Enough for every model of the suite: the most seen, with starts that were bent and thrown, are
-// 123 rows, 31 contacts and 3237 numbers of stack. MuJoCo's own choice is 13 MB for each
+// Enough for every model of the suite: the most that occurred, with bent and thrown starts, were
+// 123 rows, 31 contacts and 3237 numbers of stack. MuJoCo's own choice takes 13 MB for each
 // environment.
 #define ROWS_MAX       250
 #define STACK_MAX      30000
@@ -24,7 +24,7 @@
 
 static pthread_mutex_t compiler = PTHREAD_MUTEX_INITIALIZER;
 
-// Stands in for dm_control's materials, whose names the models use.
+// Replaces dm_control's materials, whose names the models use.
 #define MATERIAL(name) "<material name='" name "'/>"
 static const char materials_text[] =
     "<mujoco><asset>" MATERIAL("grid") MATERIAL("self") MATERIAL("self_default")
@@ -36,7 +36,7 @@ static const char empty_text[] = "<mujoco><asset/></mujoco>";
 
 struct compile {
     mjVFS *files;
-    const char *name, *path, *text; // MuJoCo looks for what is included beside path
+    const char *name, *path, *text; // MuJoCo searches included files beside path
     mjModel *model;
     char error[400];
 };
@@ -69,7 +69,7 @@ one_line(char *text)
     oct_text_tame(text, strlen(text), ' ');
 }
 
-// origin: where the text is from, for messages and what it includes.
+// Compiles text; origin is the path it came from, for messages and included files.
 static bool
 text_compile(mjModel **out, const char *name, const char *origin, const char *text, char *reason,
              size_t reason_size)
@@ -117,7 +117,7 @@ file_read(const char *path, char *reason, size_t reason_size)
     return text;
 }
 
-// Blanks the textures of skyboxes, keeping lines and columns for messages.
+// Blanks the textures of skyboxes, and keeps lines and columns for messages.
 static void
 skyboxes_cut(char *text)
 {
@@ -135,8 +135,8 @@ skyboxes_cut(char *text)
     }
 }
 
-// The tasks write rows of a fixed length and read sensors and joints by place: a file may differ
-// from Octet's own model in numbers, not in shape.
+// The tasks write rows of a fixed length and address sensors and joints by index, so a file may
+// differ from Octet's own model in numbers, not in shape.
 static bool
 shapes_are_equal(const mjModel *m, const mjModel *own, const char *path, char *reason,
                  size_t reason_size)
@@ -148,7 +148,8 @@ shapes_are_equal(const mjModel *m, const mjModel *own, const char *path, char *r
                  path, m->nq, m->nv, m->nu, m->na, own->nq, own->nv, own->nu, own->na);
         return false;
     }
-    for (int k = 0; k < OCT_MIN(m->njnt, own->njnt); k++) { // equal sums: none can be left over
+    // the counts are equal, so no joint can be left over
+    for (int k = 0; k < OCT_MIN(m->njnt, own->njnt); k++) {
         if (m->jnt_type[k] != own->jnt_type[k]) {
             snprintf(reason, reason_size, "%s: joint %d is not of the type that the task needs",
                      path, k);
@@ -157,7 +158,8 @@ shapes_are_equal(const mjModel *m, const mjModel *own, const char *path, char *r
     }
     for (int k = 0; k < own->nsensor; k++) {
         const char *name = mj_id2name(own, mjOBJ_SENSOR, k);
-        int theirs = mj_name2id(m, mjOBJ_SENSOR, name); // missing: prepare says so if it matters
+        // a missing sensor is reported by prepare if the task needs it
+        int theirs = mj_name2id(m, mjOBJ_SENSOR, name);
         if (theirs >= 0 && m->sensor_dim[theirs] != own->sensor_dim[k]) {
             snprintf(reason, reason_size, "%s: sensor %s has %d numbers; the task needs %d", path,
                      name, m->sensor_dim[theirs], own->sensor_dim[k]);
@@ -188,7 +190,7 @@ file_fits(const mjModel *m, const char *name, const char *file, const char *path
     return fits;
 }
 
-// What auto stands for: python3 is asked once in a process, however many environments are opened.
+// Finds the folder for "auto": asks python3 once per process.
 static bool
 auto_folder(char *out, size_t out_size, char *reason, size_t reason_size)
 {
@@ -199,7 +201,7 @@ auto_folder(char *out, size_t out_size, char *reason, size_t reason_size)
     if (found) {
         snprintf(out, out_size, "%s", known);
     } else {
-        known[0] = '\0'; // asked again: a dm_control may be installed meanwhile
+        known[0] = '\0'; // asked again later: dm_control may be installed by then
     }
     OCT_ASSERT(pthread_mutex_unlock(&mutex) == 0);
     return found;

@@ -7,19 +7,19 @@
 
 // Models of the Control Suite: Octet's own MJCF, which is part of the program, or dm_control's
 // files from a folder. Of the latter the common files (materials, skybox, visual) and skyboxes are
-// left out: they are 12 MB of texture for every environment and change no number.
+// left out: they take 12 MB of texture for every environment and change no number.
 //
 // Threads: any (MuJoCo's compiler runs one at a time). Owns: nothing; the caller deletes the model.
 
-// folder: NULL or "": Octet's own; "auto": the installed Python dm_control's, looked for once in a
-// process. Data made of the
-// model is small (at most DMC_CONTACTS_MAX contacts). A file's joints, actuators and sensors have
-// to be as many and of the kinds that Octet's own model has. False with one line in reason.
+// Compiles the model of that name. folder: NULL or "" for Octet's own; "auto" for the installed
+// Python dm_control's, which is searched once per process. Data made of the model is small (at most
+// DMC_CONTACTS_MAX contacts). A file must have joints, actuators and sensors of the same count and
+// kinds as Octet's own model. Returns false with one line in reason.
 #define DMC_CONTACTS_MAX 60
 bool dmc_model_load(mjModel **out, const char *name, const char *folder, char *reason,
                     size_t reason_size);
 
-// The folder with the MJCF files of the dm_control that python3 finds, without importing it.
+// Finds the folder with the MJCF files of the dm_control that python3 finds, without importing it.
 bool dmc_python_folder(char *out, size_t out_size, char *reason, size_t reason_size);
 
 #endif // ENVS_DMC_DMC_MODEL_H

@@ -5,7 +5,7 @@
 
 #define EXPORTED __attribute__((visibility("default")))
 
-// The only two symbols that env_dmc.so shows.
+// The only two symbols that env_dmc.so exports.
 
 EXPORTED const octet_env_api *
 octet_env_api_get(uint32_t host_abi)

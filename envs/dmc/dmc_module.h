@@ -3,8 +3,8 @@
 
 #include <stdint.h>
 
-// What env_dmc.so exports besides octet_env_api_get: the ids of its tasks, "dmc:cheetah_run".
-// NULL: there are no more than i. Threads: any.
+// Exported by env_dmc.so besides octet_env_api_get: returns the id of task i, such as
+// "dmc:cheetah_run", or NULL after the last one. Threads: any.
 const char *octet_env_dmc_id(uint32_t i);
 
 #endif // ENVS_DMC_DMC_MODULE_H

@@ -6,7 +6,8 @@
 #include "envs/dmc/dmc_task.h"
 #include "include/octet/env.h"
 
-// What create is told. Threads: any. Owns: nothing; mjcf_dir is the caller's text.
+// The options of a Control Suite environment. Threads: any. Owns: nothing; mjcf_dir is the caller's
+// text.
 #define DMC_STEPS 1000 // control steps of an episode in dm_control, for every task
 
 typedef struct dmc_options {
@@ -15,7 +16,7 @@ typedef struct dmc_options {
     uint32_t max_episode_steps;
 } dmc_options;
 
-// False with one line in error: an unknown key, task or number.
+// Reads the options. Returns false with one line in error: an unknown key, task or number.
 bool dmc_options_read(dmc_options *out, const octet_env_config *config, char *error,
                       uint32_t error_size);
 

@@ -13,7 +13,7 @@
 #include "common/oct_python.h"
 #include "envs/dmc/dmc_model.h"
 
-#define ANSWER_MS 20000
+#define ANSWER_MS 20000 // time for Python to answer
 
 static const char question[] =
     "import importlib.util as u, os\n"
@@ -38,7 +38,7 @@ python_start(pid_t *child, int answer[2])
     return started;
 }
 
-// What the child says until it closes its end; cut at room.
+// Reads what the child writes until it closes its end, at most room bytes.
 static size_t
 answer_read(int fd, char *out, size_t room)
 {
@@ -68,7 +68,7 @@ dmc_python_folder(char *out, size_t out_size, char *reason, size_t reason_size)
     (void)close(answer[1]);
     if (started) {
         used = answer_read(answer[0], out, out_size - 1);
-        (void)kill(child, SIGKILL); // it has said everything, or too much, or nothing in time
+        (void)kill(child, SIGKILL); // it has answered, written too much, or not answered in time
         while (waitpid(child, NULL, 0) < 0 && errno == EINTR) {
         }
     }

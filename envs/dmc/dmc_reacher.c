@@ -1,5 +1,5 @@
 // Reacher: bring the tip of a planar arm of two links onto a target; parameter[0] is the target's
-// radius. Observed: joint angles, the way to the target in world x and y, joint velocities.
+// radius. Observed: joint angles, the vector to the target in world x and y, joint velocities.
 #include <math.h>
 #include <string.h>
 

@@ -15,7 +15,7 @@
 struct dmc_render {
     mjrContext context;
     mjvScene scene;
-    uint32_t width, height; // of the context's buffer; 0: there is none
+    uint32_t width, height; // of the context's buffer; 0: there is no buffer
 };
 
 struct call {
@@ -75,7 +75,7 @@ picture_work(void *arg)
 
 // ---- one picture
 
-// OpenGL's rows begin at the bottom.
+// Reverses the rows, because OpenGL's begin at the bottom.
 static void
 rows_turn(uint8_t *rgb, uint32_t width, uint32_t height)
 {

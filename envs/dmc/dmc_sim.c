@@ -14,7 +14,7 @@
 
 static _Thread_local char fault[200];
 
-// What runs under the guard.
+// Arguments of work that runs under the guard.
 struct call {
     dmc_sim *sim;
     const float *action;
@@ -42,8 +42,8 @@ qpos_note(dmc_sim *sim)
     }
 }
 
-// mj_step without its first half, which was done for the same numbers at the end of the control
-// step before; dm_control repeats it, with the same result (a quaternion might change in it).
+// Runs mj_step without its first half, which was done for the same numbers at the end of the
+// control step before. dm_control repeats it with the same result (a quaternion might change).
 static void
 rk4_step2(const mjModel *m, mjData *d)
 {
@@ -65,7 +65,8 @@ switch_off(dmc_sim *sim, int flags)
     sim->m->opt.disableflags = sim->disableflags | flags;
 }
 
-// What comes after position and velocity, sensors of forces read in the last physics step only.
+// Computes what follows from position and velocity; sensors of forces are read only in the last
+// physics step.
 static void
 physics_step2(dmc_sim *sim, bool last)
 {
@@ -73,10 +74,10 @@ physics_step2(dmc_sim *sim, bool last)
     mj_step2(sim->m, sim->d);
 }
 
-// dm_control's legacy stepping: the first half of a step was done at the end of the one before, so
-// that positions and velocities are those of the state. Sensors change nothing, and a task sees
-// them at the end only: in between they are off. (mj_step is mj_step1 and mj_step2 but for
-// Runge-Kutta.)
+// Steps as in dm_control's legacy stepping: the first half of a step was done at the end of the one
+// before, so that positions and velocities are those of the state. Sensors change nothing, and a
+// task reads them only at the end, so they are off in between. (Except with Runge-Kutta, mj_step is
+// mj_step1 and mj_step2.)
 static void
 physics_step(dmc_sim *sim, uint32_t substeps)
 {
@@ -113,7 +114,7 @@ forward(dmc_sim *sim)
     dmc_forward_passive(sim);
 }
 
-// From qpos before settling to the state that the episode begins in.
+// Goes from qpos before settling to the state in which the episode begins.
 static void
 settle(dmc_sim *sim)
 {
@@ -156,7 +157,7 @@ place_work(void *arg)
     } else {
         memcpy(d->qpos, qpos, (size_t)m->nq * sizeof(double));
         if (sim->task->collision_check) {
-            forward(sim); // which normalises quaternions
+            forward(sim); // this normalises quaternions
             memcpy(d->qpos, qpos, (size_t)m->nq * sizeof(double));
         }
         memcpy(d->qvel, qvel, (size_t)m->nv * sizeof(double));
@@ -164,7 +165,7 @@ place_work(void *arg)
     forward(sim);
 }
 
-// Not in line: every step asks for warnings, none should have one.
+// Not inline: every step checks for warnings, and hardly any has one.
 static __attribute__((noinline, cold)) void
 fault_note(const mjWarningStat *warnings)
 {
@@ -176,7 +177,8 @@ fault_note(const mjWarningStat *warnings)
     }
 }
 
-// MuJoCo goes on after a warning, from a state that it has reset; dm_control raises an error.
+// Returns true after a warning: MuJoCo continues from a state that it has reset, dm_control raises
+// an error.
 static bool
 warned(const dmc_sim *sim)
 {
@@ -236,7 +238,7 @@ dmc_sim_step(dmc_sim *sim, const float *action)
     return ran_well(sim, step_work, &call);
 }
 
-// Beyond mjMAXVAL MuJoCo takes a state for broken.
+// MuJoCo takes a state with a number beyond mjMAXVAL for broken.
 static bool
 numbers_are_sane(const double *numbers, uint32_t count)
 {
@@ -279,10 +281,10 @@ dmc_sim_qpos(const dmc_sim *sim)
     return has_quaternions(sim->m) ? sim->raw_qpos : sim->d->qpos;
 }
 
-// What is computed from the state comes back by the second half of a control step; the rest has
-// to be kept: sensors of forces (touch) are of the last physics step, and the solver begins at the
-// acceleration that it found last. Normalising a quaternion twice may give other bits than once,
-// so the numbers before count.
+// Parts of the memory. What follows from the state is computed again by the second half of a
+// control step; the rest must be kept: sensors of forces (touch) belong to the last physics step,
+// and the solver begins at the acceleration that it found last. Normalising a quaternion twice may
+// give other bits than once, so the numbers from before normalising are kept.
 struct part {
     double *numbers;
     int count;
@@ -362,7 +364,7 @@ dmc_sim_memory_set(dmc_sim *sim, const double *memory)
     return ran_well(sim, memory_work, &call);
 }
 
-// Not where a sensor reads a camera.
+// Hides cameras and lights, unless a sensor reads a camera.
 static void
 cameras_hide(dmc_sim *sim)
 {

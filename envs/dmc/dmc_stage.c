@@ -8,7 +8,7 @@
 
 #define SKY_SIDE    64 // six faces, one below the other
 #define FLOOR_SIDE  256
-#define SHADOW_SIDE 1024 // MuJoCo's 4096 takes most of the time where the CPU draws
+#define SHADOW_SIDE 1024 // MuJoCo's 4096 takes most of the time if the CPU draws
 
 enum { TEXTURE_SKY, TEXTURE_FLOOR, TEXTURES };
 
@@ -27,7 +27,8 @@ pixel_put(mjtByte *at, const double low[3], const double high[3], double share)
     return at;
 }
 
-// Faces of a cube around the camera: right, left, up, down, front, back. Colour by elevation.
+// Paints the faces of a cube around the camera: right, left, up, down, front, back. The colour
+// depends on the elevation.
 static mjtByte *
 sky_paint(mjtByte *at)
 {
@@ -45,7 +46,7 @@ sky_paint(mjtByte *at)
     return at;
 }
 
-// Two by two fields; the floor's own colour is multiplied by them.
+// Paints two by two fields, which multiply the floor's own colour.
 static void
 floor_paint(mjtByte *at)
 {
@@ -79,7 +80,7 @@ dmc_stage_model(const mjModel *m, uint32_t width, uint32_t height)
     staged.tex_width = widths;
     staged.tex_adr = starts;
     staged.tex_rgb = pixels;
-    for (int k = 0; k < 3; k++) { // so that shadows are not black
+    for (int k = 0; k < 3; k++) { // keeps shadows from being black
         staged.vis.headlight.ambient[k] = 0.35F;
         staged.vis.headlight.diffuse[k] = 0.45F;
     }
@@ -112,7 +113,7 @@ dmc_stage_scene(mjvScene *scene, const mjModel *m)
 {
     int ground = mj_name2id(m, mjOBJ_GEOM, "floor");
     ground = ground >= 0 ? ground : mj_name2id(m, mjOBJ_GEOM, "ground");
-    // Fields of half a metre, and smaller ones below small models.
+    // Fields of half a metre, and smaller ones for small models.
     float repeat = (float)fmax(1, exp2(1 - round(log2(m->stat.extent))));
     for (int k = 0; k < scene->ngeom; k++) {
         mjvGeom *geom = &scene->geoms[k];

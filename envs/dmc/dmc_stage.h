@@ -4,18 +4,18 @@
 #include <mujoco/mujoco.h>
 #include <stdint.h>
 
-// How the Control Suite is shown: the models have colours, a light and a camera, but no textures
-// (they would lie in the memory of every environment). The chequers of the floor and the sky are
-// made here and exist only while somebody looks.
+// The stage on which the Control Suite is drawn: the models have colours, a light and a camera, but
+// no textures (every environment would keep them in memory). The chequers of the floor and the sky
+// are made here, and only for drawing.
 //
 // Threads: any. Owns: nothing; the pictures are static.
 
-// m with the textures of the stage and a picture of width x height: a view for MuJoCo's renderer,
-// valid as long as m, not to be deleted.
+// Returns m with the stage's textures and a picture size of width x height: a view for MuJoCo's
+// renderer, valid as long as m, not to be deleted.
 mjModel dmc_stage_model(const mjModel *m, uint32_t width, uint32_t height);
-// The model's camera "main", else its first, else one that looks at the whole from the side.
+// Selects the model's camera "main", else its first, else one that sees all of it from the side.
 void dmc_stage_camera(mjvCamera *out, const mjModel *m);
-// Lays the chequers on the floor of a scene.
+// Puts the chequers on the floor of a scene.
 void dmc_stage_scene(mjvScene *scene, const mjModel *m);
 
 #endif // ENVS_DMC_DMC_STAGE_H

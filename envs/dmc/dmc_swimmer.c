@@ -1,6 +1,6 @@
 // Swimmer: a chain of links in water brings its nose to a target (Coulom 2002). Observed: joint
-// angles, the way to the target in the head's axes, for each link its velocity in its own axes (x,
-// y) and its turning.
+// angles, the vector to the target in the head's axes, for each link its velocity in its own axes
+// (x, y) and its angular velocity.
 #include <string.h>
 
 #include "common/oct_base.h"
@@ -12,7 +12,7 @@
 
 enum { HEAD, TARGET, NOSE, HEAD_VELOCITY };
 
-// Behind the head's velocimeter and gyro come those of the other links.
+// The velocimeters and gyros of the other links follow those of the head.
 static const dmc_name names[] = {
     {mjOBJ_BODY, "head"}, {mjOBJ_GEOM, "target"}, {mjOBJ_GEOM, "nose"}, {mjOBJ_SENSOR, "head_vel"}};
 static const char *const names6[] = {DMC_5("joints"), DMC_2("to_target"),

@@ -7,20 +7,20 @@
 
 #include "common/oct_pcg64.h"
 
-// One task of dm_control's suite (Tassa et al. 2018): which model, how an episode begins, what is
-// observed and rewarded. dmc_env.c knows stepping, resets, limits, failures, saving; a task is one
-// const dmc_task in dmc_<domain>.c and one row in dmc_tasks.c.
+// One task of dm_control's suite (Tassa et al. 2018): its model, the start of an episode,
+// observation and reward. dmc_env.c does stepping, resets, limits, failures and saving; a task is
+// one const dmc_task in dmc_<domain>.c and one row in dmc_tasks.c.
 //
 // Threads: a sim is used by one thread at a time; tasks are const.
 // Owns: the handle owns the sims; a task's functions keep nothing.
 
-#define DMC_VALUES_MAX 16 // numbers of reset beside qpos and qvel
-#define DMC_IDS_MAX    32 // ids that a task looks up once
+#define DMC_VALUES_MAX 16 // numbers that reset draws besides qpos and qvel
+#define DMC_IDS_MAX    32 // ids that a task looks up
 
 typedef struct dmc_task dmc_task;
 
-// What a task looks up in its model: the id of a sensor is its address in sensordata, of a joint
-// that of its qpos; all others are MuJoCo's ids.
+// A name that a task looks up in its model. The id of a sensor is its address in sensordata, that
+// of a joint the address of its qpos; all others are MuJoCo's ids.
 typedef struct dmc_name {
     mjtObj type;
     const char *name;
@@ -31,7 +31,7 @@ typedef struct dmc_sim {
     const dmc_task *task;
     mjModel *m;
     mjData *d;
-    oct_pcg64 *rng;               // reset may draw
+    oct_pcg64 *rng;               // reset draws from it
     int ids[DMC_IDS_MAX];         // of the task's names
     double drawn[DMC_VALUES_MAX]; // last values written into the model by reset or place; with
                                   // settle_steps the core keeps qpos before settling here
@@ -59,10 +59,10 @@ struct dmc_task {
     double parameter[3];            // of the functions below (radius, speed …)
     const dmc_name *names;          // [name_count] looked up in the model
     uint32_t name_count;
-    // Sets constants of the model, when the names are looked up. False: the model lacks something;
-    // missing gets its name. NULL: nothing to set.
+    // Sets constants of the model after the names were looked up. False: the model lacks something,
+    // whose name is in missing. NULL: nothing to set.
     bool (*prepare)(dmc_sim *sim, const char **missing);
-    // Draws an episode's start: model values, qpos, qvel. Comes after mj_resetData and a forward
+    // Draws an episode's start: model values, qpos, qvel. Runs after mj_resetData and a forward
     // without actuation; another such forward follows. May call dmc_forward_passive.
     void (*reset)(dmc_sim *sim);
     // Writes drawn[value_count] into the model (also used to replay recorded trajectories).
@@ -71,25 +71,26 @@ struct dmc_task {
     double (*reward)(const dmc_sim *sim);
 };
 
-// In dmc_common.c but for the next two and dmc_forward_passive, which is in dmc_sim.c.
+// These are in dmc_common.c, except the next two, and dmc_forward_passive, which is in dmc_sim.c.
 
-// The rows, NULL-terminated.
+// Returns the tasks, NULL-terminated.
 const dmc_task *const *dmc_tasks(void);
-// The MJCF text of a model, from envs/dmc/models/NAME.xml at build time; NULL: there is none.
+// Returns the MJCF text of a model, from envs/dmc/models/NAME.xml at build time; NULL: there is
+// none.
 const char *dmc_model_text(const char *name);
 
-// Once per sim after loading: looks up the task's names and calls its prepare. False: missing gets
-// the first name that the model has not.
+// Looks up the task's names and calls its prepare; once per sim, after loading. False: missing gets
+// the first name that the model lacks.
 bool dmc_prepare(dmc_sim *sim, const char **missing);
-// mj_forward with actuation disabled, as dm_control resets.
+// Runs mj_forward with actuation disabled, as dm_control does in resets.
 void dmc_forward_passive(dmc_sim *sim);
-// Every limited hinge and slide uniform in its range, unlimited hinges in [-pi, pi), free joints a
-// normalised quaternion of four numbers from [0, 1); positions of free joints and unlimited slides
-// stay.
+// Draws every limited hinge and slide uniformly in its range, unlimited hinges in [-pi, pi), and
+// the orientation of free joints as a normalised quaternion of four numbers from [0, 1). Positions
+// of free joints and unlimited slides stay.
 void dmc_randomise_joints(dmc_sim *sim);
 
-// dm_control's reward shapes (Tassa et al. 2018): 1 within [low, high], falls
-// to value_at_margin at a distance of margin; margin 0: 0 outside.
+// dm_control's reward shapes (Tassa et al. 2018): 1 within [low, high], and falling outside it to
+// value_at_margin at a distance of margin; margin 0: 0 outside.
 typedef enum dmc_shape { DMC_GAUSSIAN, DMC_LINEAR, DMC_QUADRATIC, DMC_LONG_TAIL } dmc_shape;
 double dmc_tolerance(double x, double low, double high, double margin, dmc_shape shape,
                      double value_at_margin);

@@ -3,8 +3,8 @@
 
 #include "envs/dmc/dmc_task.h"
 
-// The tasks by name, for dmc_tasks.c and tests. A new one is its domain's file, a line here and a
-// row in dmc_tasks.c. Threads: any.
+// The tasks by name, for dmc_tasks.c and tests. A new task needs its domain's file, a line here and
+// a row in dmc_tasks.c. Threads: any.
 extern const dmc_task dmc_acrobot_swingup, dmc_acrobot_swingup_sparse;
 extern const dmc_task dmc_ball_in_cup_catch;
 extern const dmc_task dmc_cartpole_balance, dmc_cartpole_balance_sparse;

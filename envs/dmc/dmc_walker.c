@@ -1,4 +1,4 @@
-// Walker: a biped in a plane that stands, walks or runs; parameter[0] is the speed wanted in m/s.
+// Walker: a biped in a plane that stands, walks or runs; parameter[0] is the target speed in m/s.
 // Observed: orientation of the seven bodies, height of the torso, velocities.
 #include <math.h>
 

@@ -11,8 +11,8 @@
 #include "envs/env_native_option.h"
 #include "envs/env_saved.h"
 
-// Far beyond the episodes of published results, which have no limit; it ends a policy's endless
-// round in an evaluation.
+// Steps of an episode at most, far more than in published results, which have no limit. It ends an
+// endless round of a policy under evaluation.
 #define LIMIT   100000
 #define OBS_MAX (MINATAR_CELLS * MINATAR_CHANNELS_MAX)
 
@@ -26,8 +26,8 @@ static const env_native_option options[ENV_NATIVE_OPTIONS_MAX] = {
 struct slot {
     minatar_state state;
     env_episode episode;
-    uint8_t previous; // the action that was executed last: the sticky one
-    double *tape;     // NULL: the generator
+    uint8_t previous; // the action that was executed last, which a sticky step repeats
+    double *tape;     // recorded draws; NULL: the generator
     uint32_t tape_count;
 };
 
@@ -38,7 +38,7 @@ struct octet_env_handle {
     uint8_t actions[MINATAR_ACTIONS]; // what each index of the action space does
     uint32_t obs_bytes;
     uint32_t count;
-    uint32_t taped; // slots with a tape
+    uint32_t taped; // count of slots with a tape
     bool autoreset;
     char error[160];
     double obs_low[OBS_MAX], obs_high[OBS_MAX];
@@ -113,7 +113,7 @@ draws_fit(const minatar_draws *draws)
     return draws->tape == NULL || (!draws->failed && draws->used == draws->count);
 }
 
-// A new episode. False when the recorded draws do not fit.
+// Begins an episode. Returns false if the recorded draws do not fit.
 static bool
 slot_begin(const octet_env_handle *handle, struct slot *slot)
 {
@@ -126,7 +126,7 @@ slot_begin(const octet_env_handle *handle, struct slot *slot)
     return draws_fit(&draws);
 }
 
-// One turn of the game. False when the recorded draws do not fit.
+// Plays one turn of the game. Returns false if the recorded draws do not fit.
 static bool
 slot_play(const octet_env_handle *handle, struct slot *slot, int action, minatar_turn *turn)
 {
@@ -160,7 +160,7 @@ minatar_create(const minatar_game *game, bool minimal, const octet_env_config *c
         free(handle);
         return 1;
     }
-    double sticky = handle->options[OPTION_STICKY]; // 1: every action is the one before, always
+    double sticky = handle->options[OPTION_STICKY]; // 1: every action repeats the one before
     if (!game->random && (sticky == 0 || sticky == 1)) {
         handle->spec.capabilities |= OCTET_ENV_NO_RANDOM;
     }
@@ -170,7 +170,7 @@ minatar_create(const minatar_game *game, bool minimal, const octet_env_config *c
         oct_pcg64_init(&slot->episode.rng, config->seed + i);
         oct_pcg64 rng = slot->episode.rng;
         (void)slot_begin(handle, slot);
-        slot->episode.rng = rng; // so that the first reset begins the seed's first episode
+        slot->episode.rng = rng; // the first reset begins the seed's first episode again
     }
     *out = handle;
     return 0;
@@ -244,7 +244,8 @@ action_at(const octet_env_handle *handle, const octet_env_io *io, uint32_t i)
     return handle->actions[*(const int32_t *)(const void *)row];
 }
 
-// Recorded draws are tried on a copy before anything moves. io NULL: a reset of those in mask.
+// Tries recorded draws on a copy before any game moves. io NULL: checks a reset of the games in
+// mask.
 static int
 draws_check(octet_env_handle *handle, const uint8_t *mask, const octet_env_io *io)
 {
@@ -279,7 +280,7 @@ minatar_reset(octet_env_handle *handle, const uint8_t *mask, const uint64_t *see
             continue;
         }
         struct slot *slot = &handle->slots[i];
-        if (seeds != NULL) { // as a new environment: the sticky action is forgotten, too
+        if (seeds != NULL) { // as in a new environment, the sticky action is cleared, too
             oct_pcg64_init(&slot->episode.rng, seeds[i]);
             slot->previous = MINATAR_NONE;
         }
@@ -291,7 +292,7 @@ minatar_reset(octet_env_handle *handle, const uint8_t *mask, const uint64_t *see
     return 0;
 }
 
-// Looked at before anything is stepped, so that a refused call changes nothing.
+// Checks all actions before any game is stepped, so that a refused call changes nothing.
 static int
 actions_check(octet_env_handle *handle, const octet_env_io *io)
 {
@@ -367,8 +368,8 @@ minatar_step(octet_env_handle *handle, octet_env_io *io)
     return 0;
 }
 
-// Version, identity of the environment, the game's numbers, then the rest of the slot,
-// little-endian. docs/internals/environments.md lists it.
+// Writes version, identity of the environment, the game's numbers, then the rest of the slot,
+// little-endian; docs/internals/environments.md lists the bytes.
 static void
 slot_write(const octet_env_handle *handle, const struct slot *slot, oct_writer *writer)
 {
@@ -422,7 +423,8 @@ minatar_load(octet_env_handle *handle, uint32_t i, const void *buf, uint32_t len
     slot.tape = handle->slots[i].tape;
     slot.tape_count = handle->slots[i].tape_count;
     handle->slots[i] = slot;
-    if (handle->autoreset && slot.episode.ended != 0) { // of a handle that stays at its end
+    // saved by a handle without autoreset, at an end
+    if (handle->autoreset && slot.episode.ended != 0) {
         (void)slot_begin(handle, &handle->slots[i]);
     }
     return 0;

@@ -9,7 +9,7 @@
 
 // What the five MinAtar games share (Young & Tian 2019, arXiv:1903.03176): a handle of n games,
 // seeds, sticky actions, recorded draws, time limit, same-step autoreset, save and load. A game is
-// one const minatar_game: how it resets, steps, is observed.
+// one const minatar_game, which says how it resets, steps and is observed.
 //
 // A board has 10 x 10 cells, row y from the top and column x from the left, each with the channels
 // of its game: u8 [10][10][channels], 0 or 1.
@@ -24,22 +24,22 @@
 
 enum { MINATAR_NONE, MINATAR_LEFT, MINATAR_UP, MINATAR_RIGHT, MINATAR_DOWN, MINATAR_FIRE };
 
-// Where random numbers come from: a generator, or recorded ones.
+// The source of random numbers: a generator, or a tape of recorded ones.
 typedef struct minatar_draws {
     oct_pcg64 *rng;
-    const double *tape; // NULL: the generator
+    const double *tape; // NULL: the generator is used
     uint32_t used, count;
-    bool failed; // wanted more than there were, or another kind of number
+    bool failed; // a draw found no number left, or a number of another kind
 } minatar_draws;
 
-double minatar_uniform(minatar_draws *draws); // [0, 1)
-// low .. high, both included.
+double minatar_uniform(minatar_draws *draws); // in [0, 1)
+// Draws an integer from low to high, both included.
 int16_t minatar_integer(minatar_draws *draws, int16_t low, int16_t high);
 
-// The states of the games hold nothing but int16_t, so that one loop saves them all.
+// The states of the games hold only int16_t, so that one loop saves them all.
 typedef struct minatar_breakout {
     int16_t paddle, x, y, dx, dy, trail_x, trail_y, strike;
-    int16_t bricks[3]; // of rows 1 to 3; bit x
+    int16_t bricks[3]; // rows 1 to 3; bit x is column x
 } minatar_breakout;
 
 typedef struct minatar_asterix {
@@ -53,13 +53,14 @@ typedef struct minatar_asterix {
 typedef struct minatar_freeway {
     int16_t row, move_timer, left;
     struct {
-        int16_t x, timer, speed; // speed below 0: to the left
+        int16_t x, timer, speed; // speed below 0 drives to the left
     } cars[8];                   // car k is in row k + 1
 } minatar_freeway;
 
 typedef struct minatar_invaders {
     int16_t x, direction, interval, move_timer, shot_timer, cooldown, ramp_index;
-    int16_t aliens[MINATAR_SIDE], friendly[MINATAR_SIDE], enemy[MINATAR_SIDE]; // rows; bit x
+    // by row; bit x is column x
+    int16_t aliens[MINATAR_SIDE], friendly[MINATAR_SIDE], enemy[MINATAR_SIDE];
 } minatar_invaders;
 
 #define MINATAR_SWIMMERS_MAX 64
@@ -67,14 +68,14 @@ typedef struct minatar_invaders {
 #define MINATAR_DIVERS_MAX   8
 
 typedef struct minatar_thing {
-    int16_t x, y, right, timer, shot_timer; // not all have timers
+    int16_t x, y, right, timer, shot_timer; // not all things have timers
 } minatar_thing;
 
 typedef struct minatar_seaquest {
     int16_t oxygen, divers_aboard, x, y, right, enemy_speed, enemy_timer, diver_timer, move_speed;
     int16_t ramp_index, cooldown, surface;
     int16_t friendly_count, bullet_count, fish_count, sub_count, diver_count;
-    // Oldest first.
+    // Each list is in order of age, the oldest first.
     minatar_thing friendly[MINATAR_DIVERS_MAX];
     minatar_thing bullets[MINATAR_BULLETS_MAX];
     minatar_thing fish[MINATAR_SWIMMERS_MAX];
@@ -92,33 +93,34 @@ typedef union minatar_state {
 } minatar_state;
 
 typedef struct minatar_turn {
-    int action; // one of the six
+    int action; // one of the six actions
     bool ramping;
     minatar_draws *draws;
-    int reward;    // out; 0 before
-    bool terminal; // out; false before
+    int reward;    // out; 0 before the step
+    bool terminal; // out; false before the step
 } minatar_turn;
 
 typedef struct minatar_game {
-    const char *ids[2]; // all six actions, the minimal set
+    const char *ids[2]; // v0 with all six actions, v1 with the minimal set
     uint32_t channels;
     uint32_t minimal_count;
     uint8_t minimal[MINATAR_ACTIONS];
-    int reward_high; // of one step; the least is 0
-    bool random;     // draws beside the sticky action's
+    int reward_high; // highest reward of one step; the lowest is 0
+    bool random;     // the game draws random numbers, besides those of sticky actions
     uint32_t state_bytes;
     void (*reset)(minatar_state *state, minatar_draws *draws);
     void (*step)(minatar_state *state, minatar_turn *turn);
-    // obs[10][10][channels] is 0 everywhere before.
+    // Sets cells of obs[10][10][channels], which is all 0 before.
     void (*observe)(const minatar_state *state, uint8_t *obs);
-    // Whether a loaded state is one: everything that indexes a board or a list is in range.
+    // Returns true if a loaded state is possible: everything that indexes a board or a list is in
+    // range.
     bool (*is_sane)(const minatar_state *state);
 } minatar_game;
 
 int minatar_create(const minatar_game *game, bool minimal, const octet_env_config *config,
                    octet_env_handle **out, char *error, uint32_t error_size);
 
-// Everything of the table but create is the same for all of them.
+// Entries of the table; all but create are the same for all games.
 void minatar_destroy(octet_env_handle *handle);
 const octet_env_spec *minatar_spec(const octet_env_handle *handle);
 int minatar_reset(octet_env_handle *handle, const uint8_t *mask, const uint64_t *seeds,
@@ -152,7 +154,7 @@ int minatar_set_draws(octet_env_handle *handle, uint32_t i, const double *draws,
     const octet_env_api env_minatar_##name##_v0_api = MINATAR_TABLE(create_v0);                    \
     const octet_env_api env_minatar_##name##_v1_api = MINATAR_TABLE(create_v1)
 
-// The row of a cell: obs + minatar_cell(y, x, channels).
+// Returns the offset of a cell's channels in obs.
 static inline uint32_t
 minatar_cell(int y, int x, uint32_t channels)
 {

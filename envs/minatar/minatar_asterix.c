@@ -1,5 +1,5 @@
-// MinAtar's Asterix: enemies and gold cross the board in rows 1 to 8, one in each row at most.
-// Channels: player, enemy, trail, gold. Gold is 1, an enemy ends the episode.
+// MinAtar's Asterix: enemies and gold cross the board in rows 1 to 8, at most one in each row.
+// Channels: player, enemy, trail, gold. Gold is worth 1; an enemy ends the episode.
 #include "envs/env_registry.h"
 #include "envs/minatar/minatar.h"
 

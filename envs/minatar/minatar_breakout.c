@@ -1,6 +1,6 @@
 // MinAtar's Breakout: a ball that moves diagonally, a paddle in row 9, bricks in rows 1 to 3.
-// Channels: paddle, ball, trail, brick. A brick is 1; the episode ends when the ball passes the
-// paddle. Bricks come back when the last one is gone.
+// Channels: paddle, ball, trail, brick. A brick is worth 1; the episode ends when the ball passes
+// the paddle. New bricks appear when the last brick is hit.
 #include "envs/env_registry.h"
 #include "envs/minatar/minatar.h"
 
@@ -36,7 +36,7 @@ is_brick(const minatar_breakout *s, int x, int y)
     return y >= ROW_FIRST && y < ROW_FIRST + ROWS && (s->bricks[y - ROW_FIRST] >> x & 1) != 0;
 }
 
-// The ball has come to row 9 at column x: the row it ends in.
+// Returns the row in which a ball ends that has come to row 9 at column x.
 static int16_t
 paddle_meet(minatar_breakout *s, int16_t x, int16_t y, minatar_turn *turn)
 {
@@ -75,7 +75,7 @@ step(minatar_state *state, minatar_turn *turn)
         s->dy = (int16_t)-s->dy;
     } else if (is_brick(s, x, y)) {
         hit = true;
-        if (s->strike == 0) { // a second brick in a row is passed through
+        if (s->strike == 0) { // the ball passes through a second brick in succession
             turn->reward = 1;
             s->bricks[y - ROW_FIRST] &= (int16_t) ~(1 << x);
             y = s->y;

@@ -1,7 +1,7 @@
 // MinAtar's Space Invaders: aliens move from side to side and down, the cannon in row 9 shoots.
-// Channels: cannon, alien, alien moving left, alien moving right, friendly bullet, enemy bullet.
-// An alien is 1; a bullet or an alien on the cannon ends the episode. Nothing is random but the
-// sticky action.
+// Channels: cannon, alien, alien moving left, alien moving right, friendly bullet, enemy bullet. An
+// alien is worth 1; a bullet or an alien on the cannon ends the episode. Only the sticky action is
+// random.
 #include "envs/env_registry.h"
 #include "envs/minatar/minatar.h"
 
@@ -51,7 +51,7 @@ aliens_count(const minatar_invaders *s)
     return (int16_t)count;
 }
 
-// Which columns hold aliens, as bits.
+// Returns the columns that hold aliens, as bits.
 static int
 columns_taken(const minatar_invaders *s)
 {
@@ -119,7 +119,7 @@ aliens_move(minatar_invaders *s, minatar_turn *turn)
     turn->terminal = turn->terminal || is_on_cannon(s, s->aliens);
 }
 
-// The lowest alien of the column nearest to the cannon (the left one of two) shoots.
+// Makes the lowest alien in the column nearest to the cannon shoot; of two columns, the left one.
 static void
 alien_shoot(minatar_invaders *s)
 {
@@ -220,7 +220,7 @@ static const minatar_game game = {
     .channels = CHANNELS,
     .minimal_count = 4,
     .minimal = {MINATAR_NONE, MINATAR_LEFT, MINATAR_RIGHT, MINATAR_FIRE},
-    .reward_high = 2, // two bullets fly at once at most
+    .reward_high = 2, // at most two bullets fly at once
     .random = false,
     .state_bytes = sizeof(minatar_invaders),
     .reset = reset,

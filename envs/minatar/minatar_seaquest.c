@@ -1,7 +1,7 @@
 // MinAtar's Seaquest: a submarine shoots fish and enemy submarines (1 each), picks up divers and
-// brings six of them to the surface, for up to 10 by the oxygen that is left. Shown are the front
-// and back of the submarine, its bullets, trails, enemy bullets, fish, enemy submarines, the gauges
-// of oxygen and divers (row 9), divers.
+// brings six of them to the surface, for up to 10 by the oxygen that is left. Channels: front and
+// back of the submarine, its bullets, trails, enemy bullets, fish, enemy submarines, the gauges of
+// oxygen and divers (row 9), divers.
 #include <string.h>
 
 #include "common/oct_base.h"
@@ -9,7 +9,7 @@
 #include "envs/minatar/minatar.h"
 
 #define CHANNELS      10
-#define DEPTH_MAX     8 // row 9 has the gauges
+#define DEPTH_MAX     8 // row 9 holds the gauges
 #define OXYGEN        200
 #define DIVERS        6
 #define DIVERS_LEAST  (-32000)
@@ -17,7 +17,7 @@
 #define DIVER_SPEED   30
 #define DIVER_STEPS   5
 #define MOVE_SPEED    5
-#define MOVE_SPEED_OK 2 // no faster than this
+#define MOVE_SPEED_OK 2 // MOVE_SPEED does not fall below this
 #define SHOT_STEPS    10
 #define COOLDOWN      5
 
@@ -38,7 +38,7 @@ static void
 reset(minatar_state *state, minatar_draws *draws)
 {
     (void)draws;
-    // Lists are empty by their counts; what lies behind those is never looked at, but saved.
+    // Counts end the lists; what lies after them is never read, but saved.
     state->seaquest = (minatar_seaquest){.oxygen = OXYGEN,
                                          .x = 5,
                                          .enemy_speed = ENEMY_SPEED,
@@ -48,7 +48,8 @@ reset(minatar_state *state, minatar_draws *draws)
                                          .surface = 1};
 }
 
-// More than max of a kind cannot come up in play; a state that was made by hand drops them.
+// Appends a thing. Play cannot exceed max of a kind; in a state that was made by hand, the rest is
+// dropped.
 static void
 thing_append(minatar_thing *list, int16_t *count, int16_t max, minatar_thing thing)
 {
@@ -64,7 +65,7 @@ thing_remove(minatar_thing *list, int16_t *count, int16_t i)
     memmove(&list[i], &list[i + 1], (size_t)(*count - i) * sizeof(*list));
 }
 
-// The first of the list on that cell is removed.
+// Removes the first thing of the list on that cell. Returns true if there was one.
 static bool
 thing_take(minatar_thing *list, int16_t *count, int16_t x, int16_t y)
 {
@@ -77,7 +78,7 @@ thing_take(minatar_thing *list, int16_t *count, int16_t x, int16_t y)
     return false;
 }
 
-// Moves by one; whether it is still on the board.
+// Moves a thing by one cell. Returns true if it is still on the board.
 static bool
 thing_move(minatar_thing *thing)
 {
@@ -156,7 +157,8 @@ player_act(minatar_seaquest *s, int action)
     }
 }
 
-// All lists are walked from the newest to the oldest, so that a removal moves none still to come.
+// All lists are walked from the newest to the oldest, so that a removal moves only things already
+// done.
 static void
 friendly_bullets_move(minatar_seaquest *s, minatar_turn *turn)
 {
@@ -204,7 +206,7 @@ divers_move(minatar_seaquest *s)
     }
 }
 
-// One fish or enemy submarine: whether it has left the list.
+// Moves one fish or enemy submarine. Returns true if it has left the list.
 static bool
 enemy_move(minatar_seaquest *s, minatar_thing *thing, minatar_turn *turn)
 {
@@ -234,7 +236,7 @@ subs_move(minatar_seaquest *s, minatar_turn *turn)
     for (int16_t i = (int16_t)(s->sub_count - 1); i >= 0; i--) {
         minatar_thing sub = s->subs[i];
         bool removed = enemy_move(s, &sub, turn);
-        if (sub.shot_timer == 0) { // one that was just shot or has left shoots, too
+        if (sub.shot_timer == 0) { // a submarine that was just shot or has left shoots, too
             sub.shot_timer = SHOT_STEPS;
             minatar_thing bullet = {.x = sub.x, .y = sub.y, .right = sub.right};
             thing_append(s->bullets, &s->bullet_count, MINATAR_BULLETS_MAX, bullet);
@@ -411,7 +413,7 @@ static const minatar_game game = {
     .channels = CHANNELS,
     .minimal_count = MINATAR_ACTIONS,
     .minimal = {MINATAR_NONE, MINATAR_LEFT, MINATAR_UP, MINATAR_RIGHT, MINATAR_DOWN, MINATAR_FIRE},
-    .reward_high = 12, // two bullets hit and six divers are brought up with all the oxygen
+    .reward_high = 12, // two bullets hit, and six divers come up with all the oxygen
     .random = true,
     .state_bytes = sizeof(minatar_seaquest),
     .reset = reset,

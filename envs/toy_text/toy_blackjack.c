@@ -1,31 +1,31 @@
 // Blackjack-v1 as Gymnasium 1.4 defines it (Sutton and Barto 2018, example 5.1): cards from an
-// endless deck; more than the dealer has, but not above 21. Observation:
-// (sum * 11 + dealer's first card) * 2 + usable ace, with Gymnasium's three numbers of 32, 11 and 2
-// values.
+// endless deck; a hand wins with a higher sum than the dealer's, but not above 21. Observation:
+// (sum * 11 + dealer's first card) * 2 + usable ace, for Gymnasium's three numbers with 32, 11 and
+// 2 values.
 #include <math.h>
 
 #include "common/oct_base.h"
 #include "envs/env_registry.h"
 #include "envs/toy_text/toy_text.h"
 
-#define DEALERS   11 // values of the dealer's card, 0 included
+#define DEALERS   11 // values of the dealer's card, with 0
 #define SUMS      32
 #define LIMIT     21
-#define DEALER_TO 17 // the dealer draws below it
+#define DEALER_TO 17 // the dealer draws below this sum
 #define SUITS     4
 #define FACES     3
 
 enum { STICK, HIT };
 enum { NATURAL, SAB };
 
-// The state. Sums count an ace as 1. Suit and face of the dealer's first card are for pictures
-// only.
+// The numbers of the state. Sums count an ace as 1. Suit and face of the dealer's first card are
+// for pictures only.
 enum { SUM, HAS_ACE, CARDS, DEALER_FIRST, DEALER_SECOND, SUIT, FACE, STATE_COUNT };
 
 _Static_assert(STATE_COUNT <= ENV_NATIVE_STATE_MAX, "the numbers of a state");
 
 typedef struct hand {
-    int sum; // an ace counts 1
+    int sum; // an ace counts as 1
     bool has_ace;
     int cards;
 } hand;
@@ -36,7 +36,7 @@ with_card(hand h, int card)
     return (hand){h.sum + card, h.has_ace || card == 1, h.cards + 1};
 }
 
-// Ace to nine are 1 to 9; ten and the faces are 10.
+// Draws a card: ace to nine count 1 to 9, ten and the faces count 10.
 static int
 card_draw(oct_pcg64 *rng)
 {
@@ -138,7 +138,7 @@ observe(const double *state, void *obs)
                        has_usable_ace(player));
 }
 
-// Whether cards make it; one beyond the limit has ended the episode.
+// Returns true if cards can make this hand; a sum above the limit needs an episode that has ended.
 static bool
 is_hand(hand h, bool has_ended)
 {

@@ -1,7 +1,7 @@
 // CliffWalking-v1 as Gymnasium 1.4 defines it (Sutton and Barto 2018, example 6.6): from the lower
 // left corner of a board of 4 x 12 to the lower right one. Between them is a cliff, which costs 100
-// and leads back to the start. State: row * 12 + column. Slippery: left and right of the action are
-// as likely as the action itself.
+// and returns to the start. State: row * 12 + column. Slippery: the directions to the left and
+// right of the action are as likely as the action itself.
 #include <math.h>
 
 #include "common/oct_base.h"
@@ -13,9 +13,9 @@
 #define ACTIONS  4 // up, right, down, left
 #define START    36
 #define GOAL     47
-#define SLIPPERY 0 // option
+#define SLIPPERY 0 // index of the option
 
-// After one step without slipping.
+// Returns the outcome of one step without slipping.
 static toy_outcome
 arrive(uint32_t state, uint32_t action)
 {
@@ -36,7 +36,7 @@ model_make(const double *options)
     model->first[START] = 1;
     for (uint32_t s = 0; s < ROWS * COLUMNS; s++) {
         for (uint32_t a = 0; a < ACTIONS; a++) {
-            // To the left of the action, the action, to the right of it.
+            // Left of the action, the action, right of it.
             uint32_t turns = options[SLIPPERY] != 0 ? 3 : 1;
             for (uint32_t turn = 0; turn < turns; turn++) {
                 uint32_t way = turns == 1 ? a : (a + ACTIONS - 1 + turn) % ACTIONS;

@@ -1,6 +1,6 @@
 // FrozenLake-v1 as Gymnasium 1.4 defines it: over a frozen lake from S to the goal G, around the
-// holes H. State: row * columns + column. On slippery ice a step goes where it was meant to with
-// success_rate, else as often to the left of it as to the right.
+// holes H. State: row * columns + column. On slippery ice a step follows the action with
+// success_rate; otherwise it goes to the left or to the right of it, both equally often.
 #include <stdio.h>
 #include <string.h>
 
@@ -10,7 +10,7 @@
 #include "envs/toy_text/toy_text.h"
 
 #define ACTIONS  4  // left, down, right, up
-#define SIDE_MAX 64 // of a map
+#define SIDE_MAX 64 // rows and columns of a map
 
 enum { MAP_NAME, SLIPPERY, SUCCESS_RATE, REWARD_SCHEDULE, DESC };
 enum { REWARD_GOAL, REWARD_HOLE, REWARD_ICE, REWARDS };
@@ -22,7 +22,7 @@ static const char *const maps[] = {
 
 typedef struct lake {
     int rows, columns;
-    const char *map; // rows, one after the other, a letter between them
+    const char *map; // rows of letters, with one letter between two rows
     double rewards[REWARDS];
 } lake;
 
@@ -32,7 +32,7 @@ letter_at(const lake *l, toy_cell at)
     return l->map[at.row * (l->columns + 1) + at.column];
 }
 
-// A map is rows of S, F, H and G, of equal length, with / between them, and at least one S.
+// Reads a map: rows of S, F, H and G, of equal length, with / between them, and at least one S.
 static int
 map_read(lake *l, const char *map, char *error, uint32_t error_size)
 {
@@ -56,7 +56,7 @@ map_read(lake *l, const char *map, char *error, uint32_t error_size)
     return 0;
 }
 
-// "1/0/0": goal, hole, ice.
+// Reads "1/0/0": rewards of goal, hole, ice.
 static int
 rewards_read(lake *l, const char *text, char *error, uint32_t error_size)
 {
@@ -79,7 +79,7 @@ rewards_read(lake *l, const char *text, char *error, uint32_t error_size)
     return 0;
 }
 
-// After one step without slipping.
+// Returns the outcome of one step without slipping.
 static toy_outcome
 arrive(const lake *l, toy_cell from, uint32_t action)
 {

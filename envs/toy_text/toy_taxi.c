@@ -1,7 +1,7 @@
-// Taxi-v4 as Gymnasium 1.4 defines it (Dietterich 2000, arXiv:cs/9905014): a taxi on a board of
-// 5 x 5 fetches a passenger at one of four pads and brings it to another. Observation:
-// ((row * 5 + column) * 5 + passenger) * 4 + destination; passenger 4 is aboard. In rain a move
-// goes to the left or to the right now and then. A fickle passenger changes the destination once.
+// Taxi-v4 as Gymnasium 1.4 defines it (Dietterich 2000, arXiv:cs/9905014): a taxi on a board of 5 x
+// 5 fetches a passenger at one of four pads and brings the passenger to another. Observation: ((row
+// * 5 + column) * 5 + passenger) * 4 + destination; passenger 4 is aboard. In rain a move sometimes
+// goes to the left or to the right. A fickle passenger changes the destination once.
 #include <math.h>
 
 #include "common/oct_base.h"
@@ -38,7 +38,7 @@ taxi_of(uint32_t number)
     return (taxi){{cell / SIDE, cell % SIDE}, k / PADS % (PADS + 1), k % PADS};
 }
 
-// The pad at a cell; PADS: none.
+// Returns the pad at a cell; PADS: there is none.
 static int
 pad_at(toy_cell at)
 {
@@ -49,14 +49,14 @@ pad_at(toy_cell at)
     return pad;
 }
 
-// Whether a wall stands to the east of a cell.
+// Returns true if a wall is on the east side of a cell.
 static bool
 wall_east(int row, int column)
 {
     return row < 2 ? column == 1 : row > 2 && (column == 0 || column == 2);
 }
 
-// One step in a direction; a wall stops it.
+// Returns the cell after one step in a direction; a wall stops the step.
 static toy_cell
 moved(toy_cell from, int direction)
 {
@@ -132,7 +132,8 @@ model_make(const double *options)
     return model;
 }
 
-// ---- the environment. State: the observation, and whether the passenger may still change its mind
+// ---- the environment. State: the observation, and 1 if the passenger may still change the
+// destination
 
 static int
 configure(const octet_env_config *config, env_native_task *task, octet_env_spec *spec, char *error,

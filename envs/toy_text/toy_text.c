@@ -1,4 +1,4 @@
-// What the toy-text environments that are an enumerated model share: reset, step, observation.
+// Reset, step and observation for toy-text environments that are an enumerated model.
 #include "envs/toy_text/toy_text.h"
 
 #include <math.h>

@@ -4,29 +4,29 @@
 #include "envs/env_native.h"
 #include "envs/toy_text/toy_model.h"
 
-// What the toy-text environments that are an enumerated model share (FrozenLake, CliffWalking,
-// Taxi; after Gymnasium's): the state is a number, and is what is observed. The task's model is a
-// toy_model.
+// What the toy-text environments share that are an enumerated model (FrozenLake, CliffWalking,
+// Taxi; after Gymnasium's): the state is one number, which is also the observation. The task's
+// model is a toy_model.
 //
 // Threads: as env_native. Owns: nothing.
 
-// The state is state[0], the observation an int32.
+// Functions for env_native_class; the state is state[0], the observation an int32.
 void toy_text_reset(const env_native_task *task, oct_pcg64 *rng, double *state);
 double toy_text_step(const env_native_task *task, oct_pcg64 *rng, double *state, uint32_t elapsed,
                      env_native_action action, bool *terminated);
 void toy_text_observe(const double *state, void *obs);
 bool toy_text_is_sane(const env_native_task *task, const double *state, bool has_ended);
-// Fills in what the spec has of the model: number of observations, range of rewards, and whether
-// anything is random.
+// Fills in the spec from the model: count of observations, range of rewards, and whether anything
+// is random.
 void toy_text_describe(const toy_model *model, octet_env_spec *spec);
 
-// A cell of a board of rows x columns, one step from (row, column), which stops at the edges.
+// A cell of a board; toy_cell_move returns the cell one step away, which stops at the edges.
 typedef struct toy_cell {
     int row, column;
 } toy_cell;
 toy_cell toy_cell_move(toy_cell from, int down, int right, int rows, int columns);
 
-// A space of discrete observations or actions.
+// A space of count discrete observations or actions.
 #define TOY_DISCRETE(count)                                                                        \
     {                                                                                              \
         .size = sizeof(octet_env_space), .dtype = OCTET_ENV_I32, .n = (count)                      \
