@@ -410,8 +410,8 @@ outside_waits(const gate_conn *conn)
 
 static void conn_overflow(gate_conn *conn, const char *reason);
 
-// Checks the peer's certificate, which from here on is charged for failures. An attempt of one that
-// has failed too often is charged to the address: handshakes are what costs.
+// Checks the peer's certificate, which from here on is charged for failures. If it has too many,
+// the attempt is charged to the address, because a handshake is what costs most.
 static void
 handshake_done(gate_conn *conn)
 {
@@ -565,8 +565,8 @@ outside_ended(gate_conn *conn, const char *reason)
     }
 }
 
-// The peer has ended its side. Over HTTP it may still wait for the answer, so only the inside is
-// told; otherwise the connection ends.
+// The peer has ended its side. Over HTTP it may still wait for the answer, so only the inside
+// learns of it; otherwise the connection ends.
 static void
 outside_half_ended(gate_conn *conn)
 {

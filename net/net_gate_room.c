@@ -1,5 +1,21 @@
-// Limits how many handshakes, connections and unfinished messages each peer may have in the gate.
-// At a limit, the connection that costs other peers least to lose is closed.
+// The gate's limits for each peer. A peer is a certificate, or an address where there is none. At a
+// limit, the connection that costs other peers least to lose is closed.
+//
+// 1. Handshakes: at NET_GATE_HANDSHAKES_ADDRESS from one address the oldest from there is closed,
+//    at NET_GATE_HANDSHAKES_MAX in all the oldest of all. A flood of handshakes from one address
+//    thus ends its own.
+// 2. Connections: a new one is closed above the limits of its end, of the process's open files, and
+//    of its address (tcp://) or certificate. A certificate may have three quarters of what the open
+//    files allow, so that others can still connect.
+// 3. Queues: all connections share GATE_QUEUES_BYTES equally, within GATE_QUEUE_MIN and
+//    GATE_QUEUE_MAX each. If a queue stays half full for NET_GATE_UNREAD_MS with hardly any
+//    progress, the peer does not read, and its connection is closed.
+// 4. Unfinished messages: NNG holds them in memory. Above NET_GATE_PARTIAL_MAX in all, the
+//    connection with the most bytes times waiting time is closed. Long messages have room of their
+//    own (net_gate_long.c).
+// 5. Peers that only listen: after more than NET_GATE_NAMES_MAX messages the connection is closed.
+//
+// A connection that this process dialed is never closed here, because the process chose the peer.
 #include <malloc.h>
 #include <string.h>
 #include <sys/resource.h>

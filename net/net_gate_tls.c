@@ -1,4 +1,12 @@
 // Reloads the gate's own certificates while it runs, and logs when they expire or cannot be used.
+//
+// Every second net_tls_reload checks the files of --tls. If they changed and can be used, new
+// connections use them, and the gate checks all open connections again (NET-TLS-NEW). If they
+// cannot be used, the certificate and key in use stay, and ca.crt and crl.pem are replaced only if
+// they fit that certificate; the reason is logged once (NET-TLS-KEPT) and reported by /healthz. A
+// removed crl.pem stays in force (NET-TLS-LIST-KEPT). In the last DAYS_LEFT_WARNING days the
+// remaining days are logged once a day (NET-TLS-ENDS). After the end no new peer can connect, but
+// open connections continue (NET-TLS-ENDED).
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>

@@ -264,7 +264,7 @@ crls_read(material *m, const char *folder, const material *before, char *reason,
     struct stat status;
     path_of(path, sizeof(path), folder, FILE_CRL);
     if (oct_file_stat(path, &status) !=
-        0) { // nobody was revoked; or it was removed, which revokes nothing
+        0) { // nothing was revoked, or the file was removed, which changes nothing
         m->crls_are_kept = before != NULL && before->crls != NULL;
         m->crls = m->crls_are_kept
                       ? sk_X509_CRL_deep_copy(before->crls, X509_CRL_dup, X509_CRL_free)

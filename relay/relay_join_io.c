@@ -18,8 +18,8 @@
 #define ARENA_BYTES  (1u << 20)
 #define ANSWER_BYTES (1u << 20)
 
-// Makes the address that the learner named one that can be dialed from here. Returns false if that
-// is not possible (logged).
+// Turns an address from the learner into an address that can be dialed from here. Returns false if
+// that is not possible (logged).
 static bool
 address_take(const relay_io *io, const char *name, const char *address, char out[NET_URL_MAX])
 {

@@ -1,6 +1,6 @@
 // Acrobot: a double pendulum with a motor only in its elbow brings its tip to the target straight
-// above (Coulom 2002). parameter[0]: distance from the target at which the reward reaches 0; 0:
-// sparse reward. Observed: sines of both arms, then cosines, velocities.
+// above (Coulom 2002). parameter[0]: margin around the target in which there is a partial reward, 0
+// for a sparse one. Observed: sines of both arms, then cosines, velocities.
 #include "common/oct_base.h"
 #include "envs/dmc/dmc_common.h"
 

@@ -1,6 +1,5 @@
 // Fish: stay upright, or swim to a target, in water (Tassa et al. 2018). Observed: joint angles,
-// how upright the torso is, velocities; for swim the vector to the target in the mouth's axes
-// before the velocities.
+// how upright the torso is, for swim the vector to the target in the mouth's axes, velocities.
 #include <string.h>
 
 #include "common/oct_base.h"

@@ -13,7 +13,7 @@
 // Returns m with the stage's textures and a picture size of width x height: a view for MuJoCo's
 // renderer, valid as long as m, not to be deleted.
 mjModel dmc_stage_model(const mjModel *m, uint32_t width, uint32_t height);
-// Selects the model's camera "main", else its first, else one that sees all of it from the side.
+// Selects the model's camera "main", else its first, else a view of the whole model from the side.
 void dmc_stage_camera(mjvCamera *out, const mjModel *m);
 // Puts the chequers on the floor of a scene.
 void dmc_stage_scene(mjvScene *scene, const mjModel *m);

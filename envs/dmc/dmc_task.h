@@ -54,7 +54,7 @@ struct dmc_task {
     uint32_t settle_steps;          // cheetah: physics steps without control inside the reset; then
                                     // value_count is nq, the values are qpos before settling,
                                     // and place is NULL
-    bool collision_check;           // reset runs a forward more, to look for contacts
+    bool collision_check;           // reset runs one more forward, to find contacts
     bool has_no_file;               // dm_control builds this model in code: always Octet's own
     double parameter[3];            // of the functions below (radius, speed …)
     const dmc_name *names;          // [name_count] looked up in the model

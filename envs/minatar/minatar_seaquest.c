@@ -17,7 +17,7 @@
 #define DIVER_SPEED   30
 #define DIVER_STEPS   5
 #define MOVE_SPEED    5
-#define MOVE_SPEED_OK 2 // MOVE_SPEED does not fall below this
+#define MOVE_SPEED_OK 2 // lowest move_speed of ramping
 #define SHOT_STEPS    10
 #define COOLDOWN      5
 
@@ -289,8 +289,9 @@ ramp(minatar_seaquest *s)
     s->ramp_index++;
 }
 
-// Oxygen lasts below the surface; coming up without a diver ends the episode. A full load is worth
-// the oxygen that is left, and then one diver more is taken off: -1, as in the original.
+// Below the surface oxygen falls; coming up without a diver ends the episode. Coming up with six
+// earns a reward by the oxygen that is left and sets the count to 0. Coming up always takes one
+// diver off, so after six the count is -1, as in the original.
 static void
 oxygen_update(minatar_seaquest *s, minatar_turn *turn)
 {
