@@ -275,7 +275,7 @@ env_reset_each(env *e, const uint8_t *mask, const uint64_t *seeds, octet_env_io 
         if (mask == NULL || mask[i] != 0) {
             e->one[i] = 1;
             if (env_reset(e, e->one, seeds, io) != OCT_OK) {
-                // a step that failed counts once
+                // A step that failed counts once.
                 e->failures += (io->flags[i] & OCTET_ENV_FAILED) == 0;
                 failure_mark(e, io, i, e->error);
                 obs_clear(e, io, i);

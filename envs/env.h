@@ -32,7 +32,7 @@ typedef struct env_request {
     // With autoreset: the caller accepts rows with ENV_BEGINS. A vector environment of Gymnasium
     // that begins episodes in the step after an end is then stepped as one vector.
     bool takes_begins;
-    // for "dmc:TASK": a folder of model files, or "auto"; NULL or "": Octet's own
+    // Of "dmc:TASK": a folder of model files, or "auto"; NULL or "": Octet's own.
     const char *mjcf_dir;
     // The directories from which a plug-in may come if a peer chose id; NULL: any, because the user
     // of this process chose id.

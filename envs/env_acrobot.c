@@ -8,18 +8,18 @@
 #include "envs/env_registry.h"
 
 #define PI           3.141592653589793
-#define GRAVITY      9.8
-#define LENGTH_1     1.0
-#define MASS_1       1.0
+#define GRAVITY      9.8 // m/s^2
+#define LENGTH_1     1.0 // m, of the upper link
+#define MASS_1       1.0 // kg
 #define MASS_2       1.0
-#define CENTRE_1     0.5
+#define CENTRE_1     0.5 // m from the joint to the centre of mass
 #define CENTRE_2     0.5
-#define MOMENT_1     1.0
+#define MOMENT_1     1.0 // kg m^2
 #define MOMENT_2     1.0
-#define DT           0.2
-#define SPEED_1_HIGH (4 * PI)
+#define DT           0.2      // s in a step
+#define SPEED_1_HIGH (4 * PI) // rad/s; faster is clipped
 #define SPEED_2_HIGH (9 * PI)
-#define N            4
+#define N            4 // numbers of the state
 
 static const double obs_low[6] = {-1, -1, -1, -1, -SPEED_1_HIGH, -SPEED_2_HIGH};
 static const double obs_high[6] = {1, 1, 1, 1, SPEED_1_HIGH, SPEED_2_HIGH};

@@ -7,16 +7,16 @@
 #include "envs/env_registry.h"
 
 #define PI             3.141592653589793
-#define GRAVITY        9.8
-#define MASS_POLE      0.1
-#define MASS           (MASS_POLE + 1.0)
-#define LENGTH         0.5 // of half the pole
+#define GRAVITY        9.8               // m/s^2
+#define MASS_POLE      0.1               // kg
+#define MASS           (MASS_POLE + 1.0) // kg, of pole and cart
+#define LENGTH         0.5               // m, of half the pole
 #define POLE_MOMENT    (MASS_POLE * LENGTH)
-#define FORCE          10.0
-#define TAU            0.02
-#define POSITION_LIMIT 2.4
-#define ANGLE_LIMIT    (12 * 2 * PI / 360)
-#define OPTION_SUTTON  0 // sutton_barto_reward
+#define FORCE          10.0                // N, to the left or right
+#define TAU            0.02                // s in a step
+#define POSITION_LIMIT 2.4                 // m; beyond it the episode ends
+#define ANGLE_LIMIT    (12 * 2 * PI / 360) // 12 degrees, likewise
+#define OPTION_SUTTON  0                   // sutton_barto_reward
 
 static const double obs_high[4] = {POSITION_LIMIT * 2, INFINITY, ANGLE_LIMIT * 2, INFINITY};
 static const double obs_low[4] = {-POSITION_LIMIT * 2, -INFINITY, -ANGLE_LIMIT * 2, -INFINITY};

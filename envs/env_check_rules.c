@@ -19,7 +19,7 @@
 #define POISON_B   0x55
 #define STEPS_MIN  600u
 #define STEPS_MAX  20000u
-#define SEEDS      8u
+#define SEEDS      8u // further seeds that are tried
 #define FLAGS_END  (OCTET_ENV_TERMINATED | OCTET_ENV_TRUNCATED)
 #define FLAGS_SEEN (FLAGS_END | OCTET_ENV_OBS_IS_RESET | OCTET_ENV_FAILED)
 

@@ -32,7 +32,7 @@ int32_t env_csv_find(const env_csv *csv, const char *name); // -1: no such colum
 void env_csv_words(env_csv *csv, uint32_t column);
 // Reads the next row. OCT_ECLOSED: there is none; OCT_EINVAL: it is malformed.
 OCT_CHECKED oct_err env_csv_next(env_csv *csv, const env_csv_cell **cells);
-// line of the row that was just read; the header is line 1
+// Line of the row that was just read; the header is line 1.
 uint32_t env_csv_line(const env_csv *csv);
 const char *env_csv_error(const env_csv *csv);
 

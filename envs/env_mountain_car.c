@@ -7,11 +7,11 @@
 
 #define POSITION_LOW         (-1.2)
 #define POSITION_HIGH        0.6
-#define SPEED_HIGH           0.07
-#define GOAL                 0.5
-#define FORCE                0.001
-#define GRAVITY              0.0025
-#define OPTION_GOAL_VELOCITY 0
+#define SPEED_HIGH           0.07   // of a step; faster is clipped
+#define GOAL                 0.5    // position at which the episode ends
+#define FORCE                0.001  // added to the velocity by a push
+#define GRAVITY              0.0025 // times cos(3 position): taken from the velocity
+#define OPTION_GOAL_VELOCITY 0      // index of option goal_velocity
 
 static const double obs_low[2] = {POSITION_LOW, -SPEED_HIGH};
 static const double obs_high[2] = {POSITION_HIGH, SPEED_HIGH};

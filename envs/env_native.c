@@ -308,7 +308,7 @@ env_native_load(octet_env_handle *handle, uint32_t i, const void *buf, uint32_t 
         return 1;
     }
     handle->slots[i] = slot;
-    // saved by a handle without autoreset, at an end
+    // The state was saved by a handle without autoreset, at an end.
     if (handle->autoreset && slot.episode.ended != 0) {
         slot_begin(handle, &handle->slots[i]);
     }

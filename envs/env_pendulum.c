@@ -7,12 +7,12 @@
 #include "envs/env_registry.h"
 
 #define PI           3.141592653589793
-#define DT           0.05
-#define TORQUE_HIGH  2.0
-#define SPEED_HIGH   8.0
+#define DT           0.05       // s in a step
+#define TORQUE_HIGH  2.0        // an action beyond it is clipped
+#define SPEED_HIGH   8.0        // rad/s; faster is clipped
 #define COST_MAX     16.2736045 // pi^2 + 0.1 * 8^2 + 0.001 * 2^2, rounded up
-#define OPTION_NUMPY 0
-#define OPTION_G     1
+#define OPTION_NUMPY 0          // index of option numpy
+#define OPTION_G     1          // index of option g
 
 static const double obs_low[3] = {-1, -1, -SPEED_HIGH};
 static const double obs_high[3] = {1, 1, SPEED_HIGH};
@@ -51,7 +51,7 @@ step(const env_native_task *task, oct_pcg64 *rng, double *state, uint32_t elapse
         torque_cost = (double)(0.001f * env_native_pow2f(torque));
         torque_push = (double)(3.0f * torque);
     } else {
-        // the square of a float is exact in double
+        // The square of a float is exact in double.
         torque_cost = 0.001 * ((double)torque * (double)torque);
         torque_push = 3.0 * (double)torque;
     }

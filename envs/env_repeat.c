@@ -40,7 +40,7 @@ struct octet_env_handle {
     uint8_t *end_obs;
     uint8_t *has_end;  // 0: no end yet, or it is not known; the next inner step shows it
     const char *error; // of the last call; NULL: the inner environment has the error
-    // why an environment failed last; the inner environment forgets it
+    // Reason of the last failure; the inner environment forgets it.
     char failure[ENV_REASON_BYTES];
 };
 
@@ -221,7 +221,7 @@ step_end(octet_env_handle *h, octet_env_io *io, uint32_t i, bool had_ended)
     if (had_ended && h->autoreset) { // it could not be reset before
         h->all_flags[i] = OCTET_ENV_FAILED | OCTET_ENV_TRUNCATED;
     }
-    // a failure does not count the steps before it either
+    // A failure does not count the steps before it either.
     if ((h->all_flags[i] & OCTET_ENV_FAILED) != 0) {
         env_failure_put(io, i, h->spec.metric_count, h->all_flags[i]);
         return;

@@ -15,7 +15,7 @@
 #include "net/net_sp.h"
 #include "net/net_url.h"
 
-// counters, by listener number modulo this; two listeners in one notice later
+// Counters of pipes, by listener number modulo this; two listeners in one notice later.
 #define LISTENERS     64
 #define PROTOCOL_NONE 0
 #define TOLD_TICKS    6 // without an answer (3 s) until health reports it

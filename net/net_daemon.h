@@ -16,7 +16,7 @@
 #define NET_DAEMON_TLS         "--tls FOLDER (or OCTET_TLS)"
 #define NET_DAEMON_EXIT_USAGE  2    // exit code: the options are wrong
 #define NET_DAEMON_EXIT_MS     1500 // from the end of the loop to the end of the process, at most
-// from the end of the parent to the end of the process, at most
+// Time from the end of the parent to the end of the process, at most.
 #define NET_DAEMON_ORPHAN_MS 300000
 
 typedef struct net_daemon {

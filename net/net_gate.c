@@ -43,7 +43,7 @@
 #define BACKOFF_MAX_MS  1000u
 #define STEADY_MS       2000u  // a connection that lived longer resets the back-off
 #define REFUSALS_LOG_MS 10000u // between two lines about refusals at one end
-// a lookup of a name cannot be interrupted, so destroy gives up waiting
+// A lookup of a name cannot be interrupted, so destroy gives up waiting.
 #define STOP_WAIT_MS  1000
 #define CLOSE_REST_NS 5000000 // 5 ms
 

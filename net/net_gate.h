@@ -35,29 +35,29 @@
 typedef struct net_gate net_gate;
 typedef struct net_gate_end net_gate_end;
 
-// of one listening end; fewer if the limit of open files is lower
+// Connections of one listening end; fewer if the limit of open files is lower.
 #define NET_GATE_CONNECTIONS_MAX 20480
 #define NET_GATE_ADDRESS_MAX     2048 // of these from one address, tcp:// only
 #define NET_GATE_HANDSHAKES_MAX  256  // at a time; the next one ends the oldest
-// of these from one address; the next one ends the oldest from there
+// Handshakes at a time from one address; the next one ends the oldest from there.
 #define NET_GATE_HANDSHAKES_ADDRESS 128
 #define NET_GATE_HANDSHAKE_MS       3000 // for all steps, from the connect to the SP header
 #define NET_GATE_DEAD_MS            4000 // without a sign of life from the peer
-// for which a peer that connected to us may leave a full queue unread
+// Time for which a peer that connected to us may leave a full queue unread.
 #define NET_GATE_UNREAD_MS   5000
 #define NET_GATE_PARTIAL_MAX (128u << 20) // bytes of unfinished messages from all peers
-// bytes of the long messages that are coming in: two of 65 MiB
+// Bytes of the long messages that are coming in: two of 65 MiB.
 #define NET_GATE_LONG_MAX (130u << 20)
-// for which a long message may stand still while others wait for its room
+// Time for which a long message may stand still while others wait for its room.
 #define NET_GATE_LONG_MS 5000
-// unanswered requests of a peer; the gate does not read more of them
+// Unanswered requests of a peer; the gate does not read more of them.
 #define NET_GATE_CALLS_MAX 128
-// messages of a peer that only listens: it sends its name, if anything
+// Messages of a peer that only listens: it sends its name, if anything.
 #define NET_GATE_NAMES_MAX 4
-// bytes of a local socket's path
+// Bytes of a local socket's path.
 #define NET_GATE_LOCAL_MAX  sizeof(((struct sockaddr_un *)0)->sun_path)
 #define NET_GATE_LOCALS_MAX 16 // local sockets for one role of an end, one after the other
-// without a local socket that answers, until the process ends
+// Time without a local socket that answers, until the process ends.
 #define NET_GATE_LOST_MS       30000
 #define NET_GATE_EXIT          1   // exit code of the process then
 #define NET_GATE_TROUBLE_BYTES 640 // size of the line from net_gate_trouble
@@ -85,7 +85,7 @@ typedef struct net_gate_counts {
     uint64_t refused;    // by certificate, by role, or because the peer does not speak the protocol
     uint64_t overflowed; // for lack of room, or after too many failures: connections and handshakes
     uint64_t expired;    // connects and handshakes that took too long
-    // open connections closed for bad messages: too long, never complete, blamed
+    // Open connections closed for bad messages: too long, never complete, blamed.
     uint64_t malformed;
     uint64_t dead;    // open connections closed without a sign of life, or whose peer reads nothing
     uint64_t revoked; // connections closed because the certificate was revoked or its CA removed

@@ -172,7 +172,7 @@ block_written(uv_write_t *request, int status)
         return;
     }
     if (status < 0 || (conn->state == GATE_DRAINING && queued == 0)) {
-        // a cancelled write arrives after conn_end, which the state shows
+        // A cancelled write arrives after conn_end, which the state shows.
         conn_end(conn, status < 0 ? uv_strerror(status) : "closed");
         return;
     }

@@ -135,7 +135,7 @@ gate_room_full(const net_gate_end *end, const uint8_t address[16])
         return "too many connections for the limit of open files";
     }
     unsigned count = 0;
-    // with TLS the certificate is counted instead, after the handshake
+    // With TLS the certificate is counted instead, after the handshake.
     if (!end->is_tls && end->conn_count > NET_GATE_ADDRESS_MAX) {
         const gate_conn *conn;
         LIST_FOREACH(conn, &end->conns, place)

@@ -184,12 +184,12 @@ struct net_gate {
     net_gate_folder folder; // of the local sockets; the first end makes it
     oct_role role;          // of the certificate at the start
     uint64_t ends_made;
-    // commands and ended: any thread, under mutex
+    // commands and ended: any thread, under mutex.
     pthread_mutex_t mutex;
     pthread_cond_t changed;
     gate_command *commands;
     bool ended;
-    // the rest: the gate's thread
+    // the rest: the gate's thread.
     net_tls *tls;
     char tls_trouble[512];              // why files of --tls cannot be used; "": they can
     int days_left;                      // of our certificate at the last check; < 0: expired

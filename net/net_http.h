@@ -39,12 +39,12 @@ typedef struct net_http_request {
 typedef struct net_http_answer {
     int status;               // 200, 404, 503 ...
     const char *content_type; // static
-    char *body; // NULL: empty
+    char *body;               // NULL: empty
     size_t length;
     // Frees body, with owner as its argument, once the body is sent or given up. NULL: free(body).
     void (*release)(void *owner);
     void *owner;
-    // static: name, value, name, value ..., NULL. NULL: no other headers
+    // Static: name, value, name, value ..., NULL. NULL: no other headers.
     const char *const *headers;
 } net_http_answer;
 

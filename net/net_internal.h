@@ -61,7 +61,7 @@ typedef struct net_redial {
     bool once;             // the socket may have one pipe in its lifetime
     unsigned roles;        // roles that the peer may have (OCT_ROLE_BIT)
     size_t recv_bytes_max; // as given to net_socket_limits, with the header
-    // gets events of pipes that were not refused; NULL: not needed
+    // Gets events of pipes that were not refused; NULL: not needed.
     void (*fn)(void *arg, nng_pipe_ev event);
     void *arg;
     net_loop *loop;
@@ -70,8 +70,8 @@ typedef struct net_redial {
     net_timer *timer;  // NULL when stopped, or when the gate dials
     net_gate *gate;    // NULL: NNG dials. Set before events can come
     net_gate_end *end; // NULL: none, or stopped
-    // without a pipe since the last dialer was started; before the first dialer: checks for the
-    // file
+    // Ticks without a pipe since the last dialer was started; before the first dialer: checks for
+    // the file.
     unsigned ticks;
     unsigned spares; // spare dialers since there was a pipe
     bool is_ipc;     // then only this user and root may listen there. Set before events can come

@@ -33,7 +33,7 @@
 #include "net/net_url.h"
 
 #define TICK_MS 1000
-// without a pipe until the first spare dialer; doubles for each further one
+// Ticks without a pipe until the first spare dialer; doubles for each further one.
 #define SPARE_TICKS_MIN 2u
 #define SPARES_MAX      4u
 #define LOOK_MS         5    // between checks for an ipc socket's file
@@ -107,7 +107,7 @@ redial_tick(void *arg)
         return;
     }
     redial->ticks = 0;
-    // a failure is logged; a later tick tries again
+    // A failure is logged; a later tick tries again.
     if (net_dial(redial->socket, redial->url) == OCT_OK) {
         redial->spares++;
     }

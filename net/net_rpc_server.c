@@ -94,7 +94,7 @@ answer_received(rpc_answer *answer, int code)
 static void
 answer_sent(rpc_answer *answer)
 {
-    // only after a failed send: the peer has disconnected
+    // Only after a failed send: the peer has disconnected.
     nng_msg *kept = net_op_take_msg(&answer->op);
     if (kept != NULL) {
         nng_msg_free(kept);

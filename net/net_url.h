@@ -24,9 +24,9 @@ bool net_url_is_ipc(const char *url);
 // Returns the path of an ipc:// address, within url; NULL: another kind of address.
 const char *net_url_ipc_path(const char *url);
 bool net_url_is_tcp(const char *url); // tcp:// or tls+tcp://: the gate accepts and dials
-// tcp:// or tls+tcp:// with a host that only this machine reaches
+// tcp:// or tls+tcp:// with a host that only this machine reaches.
 bool net_url_is_loopback(const char *url);
-// tcp:// or tls+tcp:// with a host that means every interface
+// tcp:// or tls+tcp:// with a host that means every interface.
 bool net_url_is_wildcard(const char *url);
 // Reads host (without brackets; empty in tcp://:PORT) and port of a tcp:// or tls+tcp:// address.
 OCT_CHECKED oct_err net_url_host(const char *url, char host[NET_URL_MAX], unsigned *port);

@@ -21,7 +21,7 @@
 #define BELOW     (OCT_ROLE_BIT(OCT_ROLE_ACTOR) | OCT_ROLE_BIT(OCT_ROLE_RELAY))
 #define ACK_QUEUE 8192 // NNG's limit
 #define BAD_MAX   16   // bad messages of one connection until it is closed
-// room for a gathered message beyond one batch of the largest size
+// Room for a gathered message beyond one batch of the largest size.
 #define BELOW_BYTES    (1u << 20)
 #define CHILD_BYTES    (256u << 10) // acks gathered for one relay below
 #define NAME_BYTES_MAX WIRE_ACK_REQUEST_BYTES_MAX

@@ -23,7 +23,7 @@
 #define ACKS_QUEUE     16
 #define ACKS_BYTES_MAX (1u << 20)
 #define ABOVE_LOST_NS  UINT64_C(2000000000) // without a connection
-// turns without a message; not time, because this process may have been stopped
+// Turns without a message; not time, because this process may have been stopped.
 #define ABOVE_SILENT 3
 
 static void

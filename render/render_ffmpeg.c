@@ -101,7 +101,7 @@ child_start(render_ffmpeg *ffmpeg, const render_ffmpeg_request *request, int inp
     char size[32], rate[32], path[PATH_BYTES];
     snprintf(size, sizeof(size), "%ux%u", request->width, request->height);
     snprintf(rate, sizeof(rate), "%.6g", request->frames_per_second);
-    // no name can be taken for a protocol or an option
+    // No name can be taken for a protocol or an option.
     snprintf(path, sizeof(path), "file:%s", request->path);
     bool is_gif = strcmp(request->format, "gif") == 0;
     const char *words[WORDS_MAX] = {

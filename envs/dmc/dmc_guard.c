@@ -17,7 +17,7 @@ struct guard {
     char message[200];
 };
 
-// initial-exec: found without a call, although it lies in a module, because every step reads it.
+// Initial-exec: found without a call, although it lies in a module, because every step reads it.
 static _Thread_local struct guard *innermost __attribute__((tls_model("initial-exec")));
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 

@@ -148,7 +148,7 @@ shapes_are_equal(const mjModel *m, const mjModel *own, const char *path, char *r
                  path, m->nq, m->nv, m->nu, m->na, own->nq, own->nv, own->nu, own->na);
         return false;
     }
-    // the counts are equal, so no joint can be left over
+    // The counts are equal, so no joint can be left over.
     for (int k = 0; k < OCT_MIN(m->njnt, own->njnt); k++) {
         if (m->jnt_type[k] != own->jnt_type[k]) {
             snprintf(reason, reason_size, "%s: joint %d is not of the type that the task needs",
@@ -158,7 +158,7 @@ shapes_are_equal(const mjModel *m, const mjModel *own, const char *path, char *r
     }
     for (int k = 0; k < own->nsensor; k++) {
         const char *name = mj_id2name(own, mjOBJ_SENSOR, k);
-        // a missing sensor is reported by prepare if the task needs it
+        // A missing sensor is reported by prepare if the task needs it.
         int theirs = mj_name2id(m, mjOBJ_SENSOR, name);
         if (theirs >= 0 && m->sensor_dim[theirs] != own->sensor_dim[k]) {
             snprintf(reason, reason_size, "%s: sensor %s has %d numbers; the task needs %d", path,

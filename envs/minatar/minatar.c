@@ -423,7 +423,7 @@ minatar_load(octet_env_handle *handle, uint32_t i, const void *buf, uint32_t len
     slot.tape = handle->slots[i].tape;
     slot.tape_count = handle->slots[i].tape_count;
     handle->slots[i] = slot;
-    // saved by a handle without autoreset, at an end
+    // The state was saved by a handle without autoreset, at an end.
     if (handle->autoreset && slot.episode.ended != 0) {
         (void)slot_begin(handle, &handle->slots[i]);
     }

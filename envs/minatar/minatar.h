@@ -59,7 +59,7 @@ typedef struct minatar_freeway {
 
 typedef struct minatar_invaders {
     int16_t x, direction, interval, move_timer, shot_timer, cooldown, ramp_index;
-    // by row; bit x is column x
+    // Rows of the board; bit x is column x.
     int16_t aliens[MINATAR_SIDE], friendly[MINATAR_SIDE], enemy[MINATAR_SIDE];
 } minatar_invaders;
 
