@@ -11,12 +11,12 @@
 
 #define POISON     0xFF
 #define FLAGS_END  (OCTET_ENV_TERMINATED | OCTET_ENV_TRUNCATED)
-#define SAVE_STEPS 200u
-#define SAVE_MAX   (1u << 26)
+#define SAVE_STEPS 200u       // steps compared after a load
+#define SAVE_MAX   (1u << 26) // bytes of a saved state
 
 #define CLIP_ROUNDS    8u
-#define CLIP_STEPS     20u // of a round
-#define CLIP_TOLERANCE 1e-4
+#define CLIP_STEPS     20u  // of a round
+#define CLIP_TOLERANCE 1e-4 // relative; absolute below 1
 
 // Two handles with the same seed and actions, the second without autoreset: it shows what final_obs
 // and obs of the first must be. An environment of the second that has ended is reset by mask.

@@ -15,8 +15,8 @@
 // and passes messages on to NNG, which listens on local sockets in a private folder
 // (net_gate_folder.h). NNG sees a connection only after the gate has checked the peer's
 // certificate, its role and the protocol's header; the gate also checks the size of each message
-// before NNG has all of it. docs/internals/decisions/0017-gate.md says why NNG does not do this
-// itself. net_gate.c begins with how the parts work together.
+// before it passes the message on. docs/internals/decisions/0017-gate.md says why NNG does not do
+// this itself. net_gate.c begins with how the parts work together.
 //
 // NNG 1.5.2 makes no more pipes at a local socket, for good, when a process connects there and
 // closes at once. The gate notices that NNG made no pipe of a connection, and lets NNG listen on

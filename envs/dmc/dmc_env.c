@@ -13,9 +13,9 @@
 #include "envs/dmc/dmc_render.h"
 #include "envs/env_saved.h"
 
-#define RESET_TRIES    10
+#define RESET_TRIES    10 // starts that are drawn before a reset fails
 #define ENDED          (OCTET_ENV_TERMINATED | OCTET_ENV_TRUNCATED | OCTET_ENV_FAILED)
-#define OBSERVED_MAX   128
+#define OBSERVED_MAX   128 // numbers of an observation
 #define STATE_NAME_MAX 16
 
 struct slot {

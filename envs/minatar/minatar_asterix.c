@@ -4,10 +4,10 @@
 #include "envs/minatar/minatar.h"
 
 #define CHANNELS    4
-#define SLOTS       8
-#define SPAWN_SPEED 10
-#define MOVE_SPEED  5
-#define RAMP_STEPS  100
+#define SLOTS       8   // rows 1 to 8
+#define SPAWN_SPEED 10  // steps between new entities at first
+#define MOVE_SPEED  5   // steps between moves of entities at first
+#define RAMP_STEPS  100 // steps between increases of difficulty
 
 static void
 reset(minatar_state *state, minatar_draws *draws)

@@ -5,10 +5,10 @@
 #include "envs/minatar/minatar.h"
 
 #define CHANNELS   7
-#define COLUMN     4
-#define CARS       8
+#define COLUMN     4 // of the chicken
+#define CARS       8 // in rows 1 to 8
 #define SPEED_MAX  5
-#define MOVE_STEPS 3
+#define MOVE_STEPS 3 // steps between moves of the chicken
 #define TIME       2500
 
 static int16_t

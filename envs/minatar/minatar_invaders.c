@@ -6,13 +6,13 @@
 #include "envs/minatar/minatar.h"
 
 #define CHANNELS       6
-#define WAVE_ROWS      4
+#define WAVE_ROWS      4    // rows of a new wave
 #define WAVE_ROW       0xfc // columns 2 to 7
 #define ROW_FULL       0x3ff
-#define INTERVAL       12
-#define INTERVAL_LEAST 6
-#define SHOT_STEPS     10
-#define COOLDOWN       5
+#define INTERVAL       12 // steps between moves of the aliens at first
+#define INTERVAL_LEAST 6  // the shortest interval of ramping
+#define SHOT_STEPS     10 // steps between shots of the aliens
+#define COOLDOWN       5  // steps after an own shot
 
 static void
 wave_begin(minatar_invaders *s)

@@ -11,15 +11,15 @@
 #define CHANNELS      10
 #define DEPTH_MAX     8 // row 9 holds the gauges
 #define OXYGEN        200
-#define DIVERS        6
-#define DIVERS_LEAST  (-32000)
-#define ENEMY_SPEED   20
-#define DIVER_SPEED   30
-#define DIVER_STEPS   5
-#define MOVE_SPEED    5
-#define MOVE_SPEED_OK 2 // lowest move_speed of ramping
-#define SHOT_STEPS    10
-#define COOLDOWN      5
+#define DIVERS        6        // a full load
+#define DIVERS_LEAST  (-32000) // keeps the count in an int16_t
+#define ENEMY_SPEED   20       // steps between new enemies at first
+#define DIVER_SPEED   30       // steps between new divers
+#define DIVER_STEPS   5        // steps between moves of a diver
+#define MOVE_SPEED    5        // steps between moves of an enemy at first
+#define MOVE_SPEED_OK 2        // lowest move_speed of ramping
+#define SHOT_STEPS    10       // steps between shots of an enemy submarine
+#define COOLDOWN      5        // steps after an own shot
 
 enum {
     FRONT,
