@@ -178,10 +178,12 @@ int
 oct_python_spawn(pid_t *out, const oct_python_start *start)
 {
     int file = start->code != NULL ? code_open(start->code) : -1;
-    if (start->code != NULL && (file < 0 || posix_spawn_file_actions_adddup2(
-                                                start->actions, file, OCT_PYTHON_CODE) != 0)) {
+    if (start->code != NULL && file < 0) {
         return errno;
     }
+    // It fails only without memory, as every allocation here.
+    OCT_ASSERT(file < 0 ||
+               posix_spawn_file_actions_adddup2(start->actions, file, OCT_PYTHON_CODE) == 0);
     char *python = oct_python_program();
     char *modules = variable_create(PATHS, oct_python_modules(start->has_user_code));
     size_t count = 0, used = 0;
