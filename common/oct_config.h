@@ -24,7 +24,7 @@
 #define OCT_CONFIG_INTS_MAX    15
 #define OCT_CONFIG_KEYS_MAX    168
 #define OCT_NOISY_SAMPLES_MAX  64
-#define OCT_TURN_ACTORS_MAX    256      // of actor.count: lock-step has so many in a turn
+#define OCT_TURN_ACTORS_MAX    256      // of actor.count in lock-step: actors of a turn
 #define OCT_CONFIG_SAMPLE_MAX  1048576u // transitions in one answer of replay
 #define OCT_CONFIG_BATCH_MAX   65536u   // rows in one message of an actor
 

@@ -94,7 +94,8 @@ oct_file_read_owner(const char *path, size_t bytes_max, uint8_t **out, size_t *o
         return err_from_errno();
     }
     *owner = found.st_uid;
-    bool is_too_large = S_ISREG(found.st_mode) && !oct_file_check_size(&found, bytes_max);
+    bool is_too_large =
+        S_ISREG(found.st_mode) && !oct_file_check_size((uint64_t)found.st_size, bytes_max);
     oct_err err = is_too_large ? OCT_EINVAL : read_all(fd, bytes_max, out, out_length);
     close_quietly(fd);
     return err;
@@ -134,6 +135,20 @@ oct_err
 oct_file_write_all(int fd, const void *bytes, size_t length)
 {
     return write_all(fd, bytes, length, false);
+}
+
+oct_err
+oct_file_copy(int from, int to, uint64_t bytes_max)
+{
+    uint8_t piece[READ_BYTES_FIRST];
+    ssize_t got = 1;
+    for (uint64_t copied = 0; copied < bytes_max && got > 0; copied += (uint64_t)got) {
+        got = read(from, piece, OCT_MIN(sizeof(piece), bytes_max - copied));
+        if (got < 0 || oct_file_write_all(to, piece, (size_t)got) != OCT_OK) {
+            return OCT_EIO;
+        }
+    }
+    return OCT_OK;
 }
 
 // The folder of path, which is shorter than OCT_FILE_PATH_MAX; gives the name in it.

@@ -75,6 +75,8 @@ bool oct_file_is_same_place(const char *a, const char *b);
 bool oct_file_is_empty_folder(const char *path);
 // All of bytes[length] to an open file. OCT_EIO: errno says why not, and a part may be there.
 OCT_CHECKED oct_err oct_file_write_all(int fd, const void *bytes, size_t length);
+// Copies what follows in from, at most bytes_max, to an open file. OCT_EIO: as above.
+OCT_CHECKED oct_err oct_file_copy(int from, int to, uint64_t bytes_max);
 // Locks an open file (flock) until it is closed, however the process ends; never waits. is_shared:
 // of those several hold it at once; a file that is open for reading gets no other over NFS.
 typedef enum oct_lock {

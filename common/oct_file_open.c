@@ -455,14 +455,14 @@ oct_file_open_input(const char *path, struct stat *found)
 }
 
 bool
-oct_file_check_size(const struct stat *found, uint64_t bytes_max)
+oct_file_check_size(uint64_t bytes, uint64_t bytes_max)
 {
-    if ((uint64_t)found->st_size <= bytes_max) {
+    if (bytes <= bytes_max) {
         return true;
     }
     char text[sizeof(refusal.text)];
     (void)snprintf(text, sizeof(text), "it has %" PRIu64 " bytes, and at most %" PRIu64 " are read",
-                   (uint64_t)found->st_size, bytes_max);
+                   bytes, bytes_max);
     return refuse(EFBIG, text);
 }
 
@@ -471,7 +471,7 @@ oct_file_stream_bounded(const char *path, uint64_t bytes_max)
 {
     struct stat found;
     int fd = oct_file_open(path, O_RDONLY, 0, &found);
-    bool is_read = fd >= 0 && oct_file_check_size(&found, bytes_max);
+    bool is_read = fd >= 0 && oct_file_check_size((uint64_t)found.st_size, bytes_max);
     FILE *file = is_read ? fdopen(fd, "r") : NULL;
     if (file == NULL) {
         descriptor_close(fd);

@@ -60,8 +60,9 @@ int oct_file_open_input(const char *path, struct stat *found);
 FILE *oct_file_stream(const char *path, const char *mode);
 // The same with mode "r" for a reader that reads to the end: the file has at most bytes_max bytes.
 FILE *oct_file_stream_bounded(const char *path, uint64_t bytes_max);
-// EFBIG if an open file is larger; a file with holes has its full size without using a disk.
-bool oct_file_check_size(const struct stat *found, uint64_t bytes_max);
+// False, with EFBIG: a file of that many bytes is too large. A file with holes has its full size
+// without using a disk.
+bool oct_file_check_size(uint64_t bytes, uint64_t bytes_max);
 // Opens a folder: to read it, or (is_path) only to open what is in it.
 int oct_file_open_folder(const char *path, bool is_path);
 DIR *oct_file_open_entries(const char *path);

@@ -10,10 +10,9 @@
 #include "common/oct_base.h"
 #include "common/oct_file.h"
 
-#define ENDING      ".log"
-#define PIECE_BYTES (64u << 10)
-#define COPY_NS     UINT64_C(1000000000)  // from one copy to the next
-#define RETRY_NS    UINT64_C(60000000000) // the same after one that failed
+#define ENDING   ".log"
+#define COPY_NS  UINT64_C(1000000000)  // from one copy to the next
+#define RETRY_NS UINT64_C(60000000000) // the same after one that failed
 
 static struct own_log {
     size_t bytes_max; // 0: it is not bounded
@@ -34,21 +33,6 @@ other_name(char out[OCT_FILE_PATH_MAX], const char *path, const char *which)
     return used < OCT_FILE_PATH_MAX;
 }
 
-// What follows in fd, up to most bytes.
-static bool
-rest_copy(int to, int fd, size_t most)
-{
-    uint8_t piece[PIECE_BYTES];
-    ssize_t got = 1;
-    for (size_t copied = 0; copied < most && got > 0; copied += (size_t)got) {
-        got = read(fd, piece, OCT_MIN(sizeof(piece), most - copied));
-        if (got < 0 || oct_file_write_all(to, piece, (size_t)got) != OCT_OK) {
-            return false;
-        }
-    }
-    return true;
-}
-
 // Moves what fd holds, size bytes as it was seen, to another file.
 static bool
 move_to(const char *other, int fd, const struct stat *log, size_t bytes_max, uint64_t *dropped)
@@ -62,7 +46,7 @@ move_to(const char *other, int fd, const struct stat *log, size_t bytes_max, uin
         return false;
     }
     struct stat now;
-    bool is_moved = lseek(fd, from, SEEK_SET) == from && rest_copy(out, fd, room);
+    bool is_moved = lseek(fd, from, SEEK_SET) == from && oct_file_copy(fd, out, room) == OCT_OK;
     is_moved = close(out) == 0 && is_moved && oct_file_rename(draft, other) == 0;
     off_t until = lseek(fd, 0, SEEK_CUR);
     is_moved = is_moved && fstat(fd, &now) == 0 && ftruncate(fd, 0) == 0;

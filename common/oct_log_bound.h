@@ -20,12 +20,12 @@
 // True: it is empty now.
 bool oct_log_bound(const char *path, size_t bytes_max);
 
-// The log of this process itself, whoever has opened it: where its standard error is a file that it
-// appends to. A second copy comes a second after the first at the earliest; what fills the log
-// sooner (a plug-in that floods it) is dropped, and counted.
-#define OCT_LOG_LOOK_MS 100 // from one look to the next
+// Bounds the log of this process: its standard error, if that is a file that it appends to. At
+// least a second passes between two copies. What fills the log sooner, for example from a plug-in
+// that floods it, is dropped and counted.
+#define OCT_LOG_LOOK_MS 100 // between two calls of oct_log_own_look
 
-// From now on, if it is such a file.
+// Starts this, if standard error is such a file.
 void oct_log_own_begin(size_t bytes_max);
 bool oct_log_own_is_bounded(void);
 // now_ns: as oct_clock_ns. Returns the bytes dropped so far if this look dropped some, or 0: a line

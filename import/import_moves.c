@@ -12,8 +12,6 @@
     "policies support it after the batch only, as which the first axis of the input is taken; "    \
     "--obs-shape names the whole shape of an input without one"
 #define NOT_AN_AXIS      "it names an axis that its input does not have"
-#define NOT_AN_ORDER     "its perm is not an order of the axes"
-#define NOT_ONE_NUMBER   "it removes an axis of more than one number"
 #define OTHER_COUNT      "it changes how many numbers one observation has"
 #define TOO_MANY_AXES    "its result has more than four axes after the batch"
 #define PART_OF_BATCH    "it selects a part of the batch"
@@ -354,7 +352,7 @@ import_move_squeeze(import_graph *graph, const import_node *node, const import_s
         } else if (!is_named) {
             dims[rank++] = (uint32_t)dim_of(from, at++);
         } else if (dim_of(from, at++) != 1) {
-            why = NOT_ONE_NUMBER;
+            why = IMPORT_NOT_ONE_NUMBER;
         }
     }
     return why != NULL ? why : reshaped(graph, node, from, dims, rank, out);
@@ -370,12 +368,12 @@ import_move_transpose(import_graph *graph, const import_node *node, const import
         return IMPORT_TOO_LARGE;
     }
     if (perm != NULL && perm->int_count != m.rank) {
-        return NOT_AN_ORDER;
+        return IMPORT_NOT_AN_ORDER;
     }
     for (uint32_t i = 0; i < m.rank; i++) {
         int64_t axis = perm != NULL ? perm->ints[i] : m.rank - 1 - i;
         if (axis < 0 || axis >= m.rank || (seen >> axis & 1u) != 0) {
-            return NOT_AN_ORDER;
+            return IMPORT_NOT_AN_ORDER;
         }
         if (i == 0 && axis != 0 && !has_one_row(graph)) {
             return AFTER_THE_BATCH;

@@ -3,6 +3,10 @@
 
 #include "import/import_values.h"
 
+// Why a move is refused, of a computed value or of a constant.
+#define IMPORT_NOT_AN_ORDER   "its perm is not an order of the axes"
+#define IMPORT_NOT_ONE_NUMBER "it removes an axis of more than one number"
+
 // Operations that select, reorder or reshape the numbers of a value: each becomes one
 // IMPORT_GATHER, or the value itself where nothing changes. Axes are those of the model, the axis
 // of the batch included. That axis stays as it is, unless a model is of one observation alone

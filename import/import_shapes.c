@@ -8,9 +8,6 @@
 #include "import/import_constants.h"
 #include "import/import_moves.h"
 
-#define NOT_AN_ORDER   "its perm is not an order of the axes"
-#define NOT_ONE_NUMBER "it removes an axis of more than one number"
-
 // ---- shapes
 
 const char *
@@ -92,7 +89,7 @@ constant_squeeze(import_graph *graph, const import_tensor *x, const int64_t *axe
         if ((found >> i & 1u) == 0) {
             dims[rank++] = x->dims[i];
         } else if (x->dims[i] != 1) {
-            why = NOT_ONE_NUMBER;
+            why = IMPORT_NOT_ONE_NUMBER;
         }
     }
     out->constant = import_constant_shaped(graph, x, dims, rank);
@@ -126,12 +123,12 @@ constant_transpose(import_graph *graph, const import_tensor *constant, const imp
     uint32_t seen = 0;
     bool is_same = true, is_reversed = true;
     if (perm != NULL && perm->int_count != rank) {
-        return NOT_AN_ORDER;
+        return IMPORT_NOT_AN_ORDER;
     }
     for (uint32_t i = 0; i < rank; i++) {
         int64_t axis = perm != NULL ? perm->ints[i] : rank - 1 - i;
         if (axis < 0 || axis >= rank || (seen >> axis & 1u) != 0) {
-            return NOT_AN_ORDER;
+            return IMPORT_NOT_AN_ORDER;
         }
         seen |= 1u << axis;
         is_same = is_same && axis == i;

@@ -11,11 +11,11 @@
 #include "common/oct_clock.h"
 #include "common/oct_file.h"
 #include "common/oct_text.h"
+#include "replay/replay_copy.h"
 #include "replay/replay_recover.h"
 
-#define PIECE_BYTES (256u << 10)
-#define LOOK_NS     50000000L
-#define TRIES       100 // to copy marks and snapshots of one generation
+#define LOOK_NS 50000000L
+#define TRIES   100 // to copy marks and snapshots of one generation
 
 // Rows that the table has taken by its last commit.
 static uint64_t
@@ -42,26 +42,6 @@ sync_await(const replay_file *file, double wait_s, char *reason, size_t reason_s
     return OCT_OK;
 }
 
-// Zeros stay holes, but in what is copied again.
-static bool
-range_copy(int to, int from, uint64_t begin, uint64_t end, bool keeps_holes)
-{
-    static const uint8_t zeros[PIECE_BYTES];
-    static uint8_t piece[PIECE_BYTES];
-    for (uint64_t at = begin; at < end;) {
-        ssize_t got = pread(from, piece, OCT_MIN(end - at, (uint64_t)PIECE_BYTES), (off_t)at);
-        if (got <= 0) {
-            return false;
-        }
-        bool is_hole = keeps_holes && memcmp(piece, zeros, (size_t)got) == 0;
-        if (!is_hole && pwrite(to, piece, (size_t)got, (off_t)at) != got) {
-            return false;
-        }
-        at += (uint64_t)got;
-    }
-    return true;
-}
-
 static uint64_t
 generation(const replay_file *file)
 {
@@ -78,11 +58,11 @@ content_copy(int to, const replay_file *file)
     int tries = 0;
     do {
         before = generation(file);
-        if (!range_copy(to, file->descriptor, 0, blocks_at, false)) {
+        if (!replay_copy_data(file->descriptor, to, 0, blocks_at)) {
             return false;
         }
     } while (generation(file) != before && ++tries < TRIES);
-    return range_copy(to, file->descriptor, blocks_at, file->bytes, true);
+    return replay_copy_data(file->descriptor, to, blocks_at, file->bytes);
 }
 
 static oct_err

@@ -208,20 +208,19 @@ replay_copy_keep(const replay_file *file, uint64_t oldest, uint64_t next, uint64
 
 // ---- taking one back
 
-// Copies the parts of a file that hold data. The holes between them stay reserved and zero.
-static bool
-data_copy(int from, int to, uint64_t bytes)
+bool
+replay_copy_data(int from, int to, uint64_t begin, uint64_t end)
 {
     uint8_t *piece = oct_alloc(PIECE_BYTES);
     bool is_good = true;
-    for (uint64_t at = 0; is_good && at < bytes;) {
+    for (uint64_t at = begin; is_good && at < end;) {
         off_t data = lseek(from, (off_t)at, SEEK_DATA);
-        if (data < 0) {
-            is_good = errno == ENXIO; // only a hole follows
+        if (data < 0 || (uint64_t)data >= end) {
+            is_good = data >= 0 || errno == ENXIO; // only a hole follows
             break;
         }
         at = (uint64_t)data;
-        ssize_t got = pread(from, piece, PIECE_BYTES, (off_t)at);
+        ssize_t got = pread(from, piece, OCT_MIN(PIECE_BYTES, end - at), (off_t)at);
         is_good = got > 0 && bytes_write(to, piece, at, (uint64_t)got);
         at += got > 0 ? (uint64_t)got : 0;
     }
@@ -290,7 +289,8 @@ replay_copy_take(const char *path, uint64_t turn, const uint8_t hash[WIRE_HASH_B
     }
     oct_pulse_write_begin();
     oct_err err = replay_file_reserve(to, path, copy->bytes, reason, reason_size);
-    bool is_good = err == OCT_OK && data_copy(copy->descriptor, to, copy->bytes) && fsync(to) == 0;
+    bool is_good =
+        err == OCT_OK && replay_copy_data(copy->descriptor, to, 0, copy->bytes) && fsync(to) == 0;
     int code = errno;
     oct_pulse_write_end();
     replay_file_close(copy);

@@ -1,6 +1,7 @@
 #ifndef REPLAY_REPLAY_COPY_H
 #define REPLAY_REPLAY_COPY_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "replay/replay_file.h"
@@ -20,6 +21,9 @@
 OCT_CHECKED oct_err replay_copy_keep(const replay_file *file, uint64_t oldest, uint64_t next,
                                      uint64_t turn, uint32_t kept, char *reason,
                                      size_t reason_size);
+// Copies the parts of begin .. end - 1 of a file that hold data to the same offsets of another
+// file. The holes between them stay as they are in that file. False: errno says why not.
+bool replay_copy_data(int from, int to, uint64_t begin, uint64_t end);
 // The run continues from turn: removes the copies of later turns.
 void replay_copy_forget(const replay_file *file, uint64_t turn);
 // Replaces the file at path by the copy of a turn, after checking that the copy is the table with

@@ -168,7 +168,7 @@ extern const oct_responder replay_serve_responder; // the calls it gets are repl
 // Handles a request; a net_rpc_fn with the replay_io as arg.
 void replay_serve_frame(void *arg, void *call, oct_role role, const uint8_t *frame, size_t length);
 void replay_serve_held(struct replay_io *io); // answers held requests as far as allowed
-// Answers those whose deadline has passed.
+// Answers the held requests whose deadline has passed.
 void replay_serve_expired(struct replay_io *io, uint64_t now_ns);
 void replay_serve_close(struct replay_io *io); // answers all held requests with OCT_ECLOSED
 

@@ -331,18 +331,14 @@ plain_copy(packing *p, const char *from, const char *to)
     }
     int out =
         in >= 0 ? oct_file_open(to, O_WRONLY | O_CREAT | O_EXCL, status.st_mode & 0777, NULL) : -1;
-    bool is_copied = out >= 0;
-    ssize_t count = 1;
-    while (is_copied && (count = read(in, p->piece, PIECE_BYTES)) > 0) {
-        is_copied = oct_file_write_all(out, p->piece, (size_t)count) == OCT_OK;
-    }
-    is_copied = is_copied && futimens(out, (const struct timespec[]){{.tv_nsec = UTIME_OMIT},
-                                                                     status.st_mtim}) == 0;
+    const struct timespec times[] = {{.tv_nsec = UTIME_OMIT}, status.st_mtim};
+    bool is_copied =
+        out >= 0 && oct_file_copy(in, out, UINT64_MAX) == OCT_OK && futimens(out, times) == 0;
     int code = errno;
     if (in >= 0) {
         (void)close(in);
     }
-    is_copied = (out < 0 || close(out) == 0) && is_copied && count == 0;
+    is_copied = (out < 0 || close(out) == 0) && is_copied;
     return is_copied ? OCT_OK : REFUSE(p, "%s cannot be copied: %s", from, oct_file_strerror(code));
 }
 

@@ -60,8 +60,7 @@ struct cli_series_reader {
 static bool
 size_check(cli_series *series, const char *name, off_t bytes, uint64_t bytes_max)
 {
-    const struct stat found = {.st_size = bytes};
-    bool is_read = oct_file_check_size(&found, bytes_max);
+    bool is_read = oct_file_check_size((uint64_t)bytes, bytes_max);
     series->reader->is_refused = series->reader->is_refused || !is_read;
     if (!is_read && series->why[0] == '\0') {
         (void)snprintf(series->why, sizeof(series->why), "%s: %s", name, oct_file_strerror(EFBIG));
