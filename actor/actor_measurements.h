@@ -14,7 +14,7 @@ typedef struct actor_measurements {
         learner_up;
     double env_steps, episodes, rows, ring_batches, circulating, policy_version, evaluations;
     double evaluations_failed, evaluations_s, evaluation_failures;
-    double evaluation_s, evaluation_steps; // of the one that is reported
+    double evaluation_s, evaluation_steps; // of the evaluation that is reported
     double evaluation_failed, evaluation_truncated;
     double playing_ticket, playing_steps, playing_calls, playing_episodes;
 } actor_measurements;

@@ -147,11 +147,12 @@ policy_passed(actor_io *io, uint64_t version)
     io->policies_old = older;
 }
 
-// What the learner signed a while ago is signed for ever: somebody between may send it again, so no
-// version is taken that is older than the one that the registration, signed for this actor, names.
+// Takes a policy that has arrived. A signature does not expire, so an attacker between learner and
+// actor may send an old policy again: versions below policy_least, which the registration names in
+// an answer that is signed for this actor, are refused.
 //
-// Contract 1: never back, never the same twice. Of several that wait, each is applied, for they
-// build on each other, and only the last is packed.
+// Contract 1: versions only grow, and none is taken twice. Each of several waiting policies is
+// applied, because a change builds on the policy before it; only the last is packed.
 static void
 policy_take(actor_io *io, const wire_policy *policy)
 {

@@ -111,7 +111,7 @@ struct actor_io {
     net_wakeup *pack;
     uint64_t policy_seen;  // newest version heard of, held or not
     uint64_t policy_least; // newest version when the learner registered this actor
-    bool policy_gap;       // told, and not mended yet
+    bool policy_gap;       // a gap was logged, and no policy has closed it
     uint64_t policy_gaps;  // ever
     uint64_t policies_taken, policies_packed;
     uint64_t policies_old; // codec_receiver_older, as far as it was told

@@ -534,7 +534,7 @@ report_returns(const distilling *d, const policy_image *image, double *mean)
     if (err == OCT_OK) {
         print_return("teacher", d->teacher, &of_teacher);
         printf("\n");
-        cli_returns_print_spoilt(&of_teacher);
+        cli_returns_print_notes(&of_teacher);
         (void)fflush(stdout);
         err = play(d, image, observed, &result, reason);
     }
@@ -542,7 +542,7 @@ report_returns(const distilling *d, const policy_image *image, double *mean)
         oct_paired paired = oct_paired_of(own, its, episodes);
         print_return("student", image, &result);
         printf("  %+.2f ± %.2f\n", paired.mean, paired.error);
-        cli_returns_print_spoilt(&result);
+        cli_returns_print_notes(&result);
         report_parity(d, image, quantizer_reservoir_rows(observed),
                       quantizer_reservoir_count(observed), "of the student's episodes");
         *mean = result.mean;

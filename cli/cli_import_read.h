@@ -31,8 +31,8 @@ bool cli_import_is_python(const uint8_t *head, size_t length);
 // Reads a normaliser (a pickle, a file of PyTorch, arrays of numpy.savez or savez_compressed) or
 // rows of observations (such arrays). *answer, which the caller frees, has length bytes and a zero
 // byte behind them. It is an object in JSON with mean, std and, where they are known, clip and
-// note; or arrays for cli_import_array_next: those that a normaliser may have, or the one that is
-// named observations or is the only one. Errors as of cli_import_read.
+// note; or arrays for cli_import_array_next: a normaliser's arrays, or the array of observations,
+// which has that name or is the file's only array. Errors as of cli_import_read.
 typedef enum cli_import_part { CLI_IMPORT_NORMALISER, CLI_IMPORT_OBSERVATIONS } cli_import_part;
 OCT_CHECKED oct_err cli_import_read_part(char **answer, size_t *length, cli_import_part part,
                                          const char *path, char *reason, size_t reason_size);

@@ -95,7 +95,7 @@ typedef struct table {
 } table;
 
 void
-cli_returns_print_spoilt(const actor_evaluate_result *result)
+cli_returns_print_notes(const actor_evaluate_result *result)
 {
     if (result->failed > 0) {
         printf("%-9s %u further episode%s failed, repeated (%s)\n", "", (unsigned)result->failed,
@@ -134,7 +134,7 @@ print_row(const table *t, const policy_image *image, const actor_evaluate_result
         print_distance(discrete ? far->kl : far->action_l2);
     }
     printf("  %9zu\n", policy_encoded_size(image));
-    cli_returns_print_spoilt(result);
+    cli_returns_print_notes(result);
     (void)fflush(stdout);
 }
 

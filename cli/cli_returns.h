@@ -26,6 +26,6 @@ typedef struct cli_returns_request {
 int cli_returns(const cli_returns_request *request, double means[CLI_RETURNS_MEANS]);
 // Below a row of a table: how many episodes failed, so that its return is not of them, and how many
 // were truncated. Nothing where there are none.
-void cli_returns_print_spoilt(const actor_evaluate_result *result);
+void cli_returns_print_notes(const actor_evaluate_result *result);
 
 #endif // CLI_CLI_RETURNS_H

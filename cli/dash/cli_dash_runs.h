@@ -14,9 +14,9 @@
 // cli_run_list.h says where they are looked for.
 //
 // Threads: the loop thread. Order: destroy before the loop. Bounds: CLI_DASH_RUNS_MAX runs (without
-// a loop CLI_DASH_REPORT_RUNS_MAX, whose curves are written into one page), those that have a
-// learner and then those whose folders changed last; CLI_DASH_LIVE_MAX of those that have a learner
-// are asked; CLI_DASH_ROWS rows of each are in memory. So runs of 25 columns need at
+// a loop CLI_DASH_REPORT_RUNS_MAX, whose curves are written into one page): first runs with a live
+// learner, then runs by the time of the last change of their folders. CLI_DASH_LIVE_MAX of the live
+// runs are asked; CLI_DASH_ROWS rows of each are in memory. So runs of 25 columns need at
 // most 2000 * (1024 * 25 * 8 bytes + 40 KB) = 0.5 GB, and their summaries.
 typedef struct cli_dash_runs cli_dash_runs;
 

@@ -94,7 +94,8 @@ void cli_supervisor_hold(cli_supervisor *supervisor);
 // To one, or to all that run.
 void cli_supervisor_kill_one(cli_supervisor *supervisor, uint32_t daemon, int signal_number);
 void cli_supervisor_kill(cli_supervisor *supervisor, int signal_number);
-// Looks whether what runs goes on and which processes it has started; call a few times a second.
+// Checks that the daemons make progress, and finds the processes that they have started. Call it a
+// few times a second.
 void cli_supervisor_sample(cli_supervisor *supervisor);
 // Reads what CPU time the daemons have used. That is done, too, before a daemon is killed, when it
 // has ended, and by some of the samples.

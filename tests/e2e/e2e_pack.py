@@ -46,7 +46,7 @@ def test_a_packed_run_goes_on_elsewhere():
 
 
 def test_a_live_run_is_packed_at_a_consistent_point():
-    """Its last checkpoint with the rows that this knows, while replay takes others; the run goes on."""
+    """Its last checkpoint with the rows that this knows, while replay takes others; the run continues."""
     with scratch() as folder:
         run, away = folder / "run", folder / "moved"
         process = train(run, "--set", "replay.capacity=1000000", *ENDLESS)
