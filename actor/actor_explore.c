@@ -7,9 +7,7 @@
 
 #include "common/oct_base.h"
 
-// Which actions are random, and for how long.
-
-#define HOLD_STEPS_MAX 10000.0
+#define HOLD_STEPS_MAX 10000.0 // the tail is long
 
 void
 actor_explore_init(actor_explore *explore, uint64_t seed, uint32_t actor_index, uint32_t envs,
@@ -26,7 +24,7 @@ actor_explore_init(actor_explore *explore, uint64_t seed, uint32_t actor_index, 
     explore->held = oct_alloc(envs * sizeof(int32_t));
     explore->left = oct_alloc(envs * sizeof(uint32_t));
     for (uint32_t i = 0; i < envs; i++) {
-        // Actors beyond the planned number go round the ladder again.
+        // Actors beyond the planned number start again at the bottom of the ladder.
         uint32_t place = total > 0 ? (actor_index * envs + i) % total : 0;
         double share = total > 1 ? (double)place / (double)(total - 1) : 0;
         explore->ladder[i] = (float)pow(base, 1 + (power - 1) * share);
@@ -51,7 +49,8 @@ actor_explore_set_persistence(actor_explore *explore, double mu)
     explore->persistence = mu;
 }
 
-// Further steps that a new random action is held for: inverse transform of P(n >= k) = k^(1 - mu).
+// Samples how many further steps a new random action is held: inverse transform of P(n >= k) =
+// k^(1 - mu).
 static uint32_t
 hold_steps(actor_explore *explore)
 {

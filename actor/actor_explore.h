@@ -5,42 +5,44 @@
 
 #include <stdint.h>
 
-// Epsilon-greedy exploration with a ladder over all environments of all actors (Horgan et al. 2018,
-// Ape-X, section 4: epsilon^(1 + alpha i / (N - 1)); Acme the same): epsilon_i = base ^ k_i, k
-// spaced evenly in 1 .. power, annealed linearly from 1 over the first anneal_steps environment
-// steps of the run.
+// Epsilon-greedy exploration for discrete actions, with a ladder over all environments of all
+// actors (Horgan et al. 2018, Ape-X, section 4: epsilon^(1 + alpha i / (N - 1)); Acme does the
+// same). Environment i has epsilon_i = base ^ k_i, with k spaced evenly from 1 to power. Each
+// epsilon falls linearly from 1 to epsilon_i over the first anneal_steps environment steps of the
+// run.
 //
 // A random action may be held for several steps (temporally-extended epsilon-greedy, Dabney et al.
-// 2021): its duration n has P(n >= k) = k^(1 - mu), the tail of their zeta distribution. Without
-// it, single random steps cancel each other and a car in a valley never leaves it. None is held
-// into the next episode.
+// 2021): its duration n has P(n >= k) = k^(1 - mu), the tail of their zeta distribution. Single
+// random steps cancel each other, so that a car in a valley never leaves it. The end of the
+// episode ends the hold.
 //
-// Threads: the acting thread.
+// Threads: the acting thread. Owns: its columns, reserved by init.
 typedef struct actor_explore {
     oct_rng rng;
     uint32_t envs;
     uint32_t action_count;
-    uint64_t anneal_steps;
-    float *ladder;      // [envs]
-    double persistence; // mu; 0: every random action lasts one step
-    int32_t *held;      // [envs] the action being held
-    uint32_t *left;     // [envs] steps that it is still held for
+    uint64_t anneal_steps; // environment steps of the run
+    float *ladder;         // [envs] final epsilon
+    double persistence;    // mu; 0: every random action lasts one step
+    int32_t *held;         // [envs] the action being held
+    uint32_t *left;        // [envs] further steps for which it is held
 } actor_explore;
 
-// This actor's place: environments actor_index * envs .. of total (all actors' environments).
+// The environments have positions actor_index * envs … on a ladder of total positions.
 void actor_explore_init(actor_explore *explore, uint64_t seed, uint32_t actor_index, uint32_t envs,
                         uint32_t total, uint32_t action_count, double base, double power,
                         uint64_t anneal_steps);
-// mu > 1, or 0 for off (the default after init).
+// Sets mu: above 1, or 0 for single random steps (the state after init).
 void actor_explore_set_persistence(actor_explore *explore, double mu);
 void actor_explore_fini(actor_explore *explore);
-// Replaces actions[i] with a uniformly random one with probability epsilon_i, or with the one that
-// is held; random[i] says whether it did. env_steps: of the run, as far as this actor knows.
+// actions is [envs]. With probability epsilon_i, replaces actions[i] by a uniformly random action;
+// while an action is held, replaces it by that one. random[i] is set to 1 where it was replaced,
+// else 0. env_steps: of the whole run, as far as this actor knows.
 void actor_explore_apply(actor_explore *explore, int32_t *actions, uint64_t env_steps,
                          uint8_t *random);
-// Environment i begins a new episode: no action is held any more.
+// Ends the hold of environment i, whose new episode begins.
 void actor_explore_begin(actor_explore *explore, uint32_t i);
-// epsilon of environment i at env_steps.
+// Returns the epsilon of environment i at env_steps.
 float actor_explore_epsilon(const actor_explore *explore, uint32_t i, uint64_t env_steps);
 
 #endif // ACTOR_ACTOR_EXPLORE_H

@@ -3,8 +3,8 @@
 
 #include "common/oct_numbers.h"
 
-// The numbers of an actor and of an evaluator: where their values lie, and the rows of the registry
-// that name them. NaN: none of this role's.
+// Values of an actor's or evaluator's numbers, and the rows of the registry that name them.
+// actor_measurements.c gives units and meanings. NaN: the role does not have this number.
 //
 // Threads: the loop thread. Owns: nothing.
 typedef struct actor_measurements {
@@ -19,8 +19,8 @@ typedef struct actor_measurements {
     double playing_ticket, playing_steps, playing_calls, playing_episodes;
 } actor_measurements;
 
-// The rows; `now` is borrowed. OCT_SHOWN_REPORT: what an actor reports every actor.report_s;
-// OCT_SHOWN_EVALUATION, OCT_SHOWN_PLAYING: what an evaluator reports.
+// Adds the rows to the registry, which borrows now. OCT_SHOWN_REPORT marks what an actor reports
+// every actor.report_s, OCT_SHOWN_EVALUATION and OCT_SHOWN_PLAYING what an evaluator reports.
 void actor_measurements_add(oct_numbers *numbers, const actor_measurements *now);
 
 #endif // ACTOR_ACTOR_MEASUREMENTS_H

@@ -75,7 +75,8 @@ actor_outbox_ack(actor_outbox *outbox, const wire_ack *ack)
         actor_outbox_go_back(outbox);
     }
     outbox->incarnation = ack->incarnation;
-    // A restarted replay may know less than its predecessor acknowledged.
+    // A restarted replay may have less than its predecessor acknowledged; those batches were
+    // freed.
     outbox->acked = OCT_MAX(outbox->acked, ack->sequence);
 }
 

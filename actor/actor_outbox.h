@@ -3,40 +3,42 @@
 
 #include "actor/actor_batch.h"
 
-// The batches that replay has not acknowledged, oldest first, and how far they have been sent
-// (contract 4: go back and re-send; replay drops duplicates).
+// The batches that replay has not acknowledged, oldest first, and how many of them were sent.
+// After a loss everything is sent again; replay drops duplicates (contract 4 in
+// docs/internals/architecture.md).
 //
-// Threads: the loop thread. Owns: nothing; batches come from and return to the worker.
-// Full: never, it has as many places as there are batches.
+// Threads: the loop thread. Owns: the array of pointers; the batches are the worker's. Full:
+// never, it has a slot for every batch.
 typedef struct actor_outbox {
-    actor_batch **items;
-    uint32_t room;
+    actor_batch **items; // [room] a ring; the oldest batch is at head
+    uint32_t room;       // number of batches that exist
     uint32_t head;
-    uint32_t count;
-    uint32_t sent;        // of count, how many went out since the last going back
-    uint64_t incarnation; // of replay, as last acknowledged; 0: none yet
+    uint32_t count;       // batches held; their sequences are consecutive
+    uint32_t sent;        // the oldest sent batches are on their way; sent <= count
+    uint64_t incarnation; // of the replay that acknowledged last; 0: none yet
     uint64_t resent;      // batches sent again
-    uint64_t acked;       // highest sequence acknowledged
-    uint64_t last;        // highest sequence put
-    uint64_t last_sent;   // highest sequence sent
+    uint64_t acked;       // highest sequence acknowledged; 0: none
+    uint64_t last;        // highest sequence put; 0: none
+    uint64_t last_sent;   // highest sequence sent; 0: none
     uint64_t rows_sent;   // rows of all batches sent, each counted once
-    uint64_t rows_acked;  // … of all batches taken as acknowledged
+    uint64_t rows_acked;  // rows of all batches that actor_outbox_take returned
 } actor_outbox;
 
 void actor_outbox_init(actor_outbox *outbox, uint32_t room);
 void actor_outbox_fini(actor_outbox *outbox);
+// Adds a batch; its sequence is the next one.
 void actor_outbox_put(actor_outbox *outbox, actor_batch *batch);
-// The next batch to send, or NULL; actor_outbox_sent when it was taken.
+// Returns the next batch to send, or NULL. After sending it, the caller calls actor_outbox_sent.
 actor_batch *actor_outbox_next(const actor_outbox *outbox);
 void actor_outbox_sent(actor_outbox *outbox);
-// Lowest sequence held (or the next one to come).
+// Returns the lowest sequence held, or that of the next batch if none is held.
 uint64_t actor_outbox_first(const actor_outbox *outbox);
-// Everything held will be sent again.
+// Makes every batch held the next to send, oldest first.
 void actor_outbox_go_back(actor_outbox *outbox);
-// Takes an acknowledgement of this session; one of batches that were never put is ignored. A new
-// incarnation of replay means going back. Then actor_outbox_take gives the acknowledged batches,
-// one a call, NULL at the end.
+// Takes an acknowledgement of this session. One that names a batch that was never put is ignored.
+// If replay has a new incarnation, goes back. The caller then takes the acknowledged batches.
 void actor_outbox_ack(actor_outbox *outbox, const wire_ack *ack);
+// Removes and returns the oldest acknowledged batch, or returns NULL.
 actor_batch *actor_outbox_take(actor_outbox *outbox);
 
 #endif // ACTOR_ACTOR_OUTBOX_H

@@ -1,5 +1,5 @@
-// The actor's numbers for Prometheus. Those of the acting thread are as of its last report
-// (actor.report_s).
+// The actor's numbers, for reports and Prometheus. Values of the acting thread are as of its last
+// report (actor.report_s).
 #include <stdio.h>
 
 #include "actor/actor_state_io.h"
@@ -36,7 +36,7 @@ actor_prometheus_evaluation(actor_io *io, const actor_job *job)
 double
 actor_stuck_s(const actor_io *io)
 {
-    double limit_s = 0.5 * io->config.run.env_hang_s; // 0: without a limit
+    double limit_s = 0.5 * io->config.run.env_hang_s; // 0: no limit
     double step_s = io->worker != NULL && limit_s > 0 ? actor_worker_call_s(io->worker) : 0;
     return step_s > limit_s ? step_s : 0;
 }
@@ -72,6 +72,7 @@ acting_measure(const actor_io *io, actor_measurements *now)
 oct_numbers *
 actor_prometheus_measure(const actor_io *io, actor_measurements *now)
 {
+    // All fields are doubles. Those of the other role stay NaN.
     for (size_t at = 0; at < sizeof(*now); at += sizeof(double)) {
         *(double *)((char *)now + at) = NAN;
     }

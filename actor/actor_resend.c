@@ -5,11 +5,11 @@
 
 #include "common/oct_base.h"
 
-#define MEAN_SHARE      0.125 // of a new measurement (RFC 6298: alpha and beta)
-#define DEVIATION_SHARE 0.25
+#define MEAN_SHARE      0.125 // weight of a new measurement: alpha of RFC 6298
+#define DEVIATION_SHARE 0.25  // beta
 #define DEVIATIONS      4
 #define FIRST_NS_A_BYTE 100        // 80 Mbit/s, while nothing is measured
-#define WINDOW_MAX      (1u << 30) // none, beside the actor's ring
+#define WINDOW_MAX      (1u << 30) // no limit but the actor's ring
 
 void
 actor_resend_init(actor_resend *resend)
@@ -21,6 +21,7 @@ void
 actor_resend_sent(actor_resend *resend, uint64_t sequence, size_t bytes, uint32_t others,
                   uint64_t now_ns)
 {
+    // Without a measurement, a large batch needs the time of a narrow line.
     if (resend->mean_ns == 0) {
         uint64_t first_ns = OCT_MIN(FIRST_NS_A_BYTE * (uint64_t)bytes, ACTOR_RESEND_NS_MAX);
         resend->timeout_ns = OCT_MAX(resend->timeout_ns, first_ns);
@@ -28,6 +29,7 @@ actor_resend_sent(actor_resend *resend, uint64_t sequence, size_t bytes, uint32_
     if (others == 0) {
         resend->since_ns = now_ns;
     }
+    // One batch at a time is timed, and none that may have been sent twice.
     if (resend->timed == 0 && sequence > resend->repeated) {
         resend->timed = sequence;
         resend->timed_ns = now_ns;
@@ -35,6 +37,7 @@ actor_resend_sent(actor_resend *resend, uint64_t sequence, size_t bytes, uint32_
     resend->last = OCT_MAX(resend->last, sequence);
 }
 
+// RFC 6298, section 2.
 static void
 measured(actor_resend *resend, double took_ns)
 {

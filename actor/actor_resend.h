@@ -5,48 +5,48 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// When batches that replay has not acknowledged are sent again, and how many of them may be on
-// their way: TCP's rules, for a line may take seconds for a batch. What is sent again too soon
-// stands in that line before everything new.
+// When unacknowledged batches are sent again, and how many may be on their way. The rules are
+// TCP's, because a narrow line may take seconds for a batch, and a batch that is repeated too
+// early delays all new ones.
 //
-// - The time-out follows the measured time of an acknowledgement: its mean and four mean deviations
-//   (RFC 6298), ACTOR_RESEND_NS_MIN at least. While nothing is measured it is at least
-//   the time of a batch over a line of 80 Mbit/s: a rollout of images has tens of megabytes. It
-//   runs from the last progress, and doubles with each resend, up to ACTOR_RESEND_NS_MAX, until the
-//   time of another acknowledgement is known: not of a batch that was sent twice, since it may be
-//   of either (Karn's algorithm).
-// - One batch is on its way at first and after a resend, and twice as many with each time that is
-//   measured (slow start, RFC 5681).
+// - The time-out is the mean time of an acknowledgement plus four mean deviations (RFC 6298), at
+//   least ACTOR_RESEND_NS_MIN. Before the first measurement it is at least the time of a batch
+//   over a line of 80 Mbit/s, because a rollout of images has tens of megabytes. It runs from the
+//   last progress. Each resend doubles it, up to ACTOR_RESEND_NS_MAX, until another time is
+//   measured. Batches that were sent twice are not measured, because the acknowledgement may be
+//   for either (Karn's algorithm).
+// - At first and after a resend one batch may be on its way. Each measurement doubles that number
+//   (slow start, RFC 5681).
 //
-// A connection that was lost needs no time-out: then everything is sent again at once, over a line
-// of which nothing is known.
+// A lost connection needs no time-out: everything is sent again at once, over a line of which
+// nothing is known.
 //
 // Threads: the loop thread. Owns: plain value. Times: nanoseconds of one monotonic clock.
 #define ACTOR_RESEND_NS_MIN UINT64_C(1000000000)
 #define ACTOR_RESEND_NS_MAX UINT64_C(60000000000)
 
 typedef struct actor_resend {
-    uint32_t window;     // batches that may be on their way
-    uint64_t timeout_ns; // without progress
-    uint64_t since_ns;   // of the last progress, or when a batch was sent while none was on its way
-    double mean_ns, deviation_ns; // of the time of an acknowledgement; mean 0: not known yet
-    uint64_t timed, timed_ns;     // the batch whose time is being measured, and when it was sent;
-                                  // sequence 0: none
-    uint64_t last;                // the highest sequence that was sent …
-    uint64_t repeated;            // … and by the last resend: up to here all may be sent twice
+    uint32_t window;              // most batches on their way
+    uint64_t timeout_ns;          // without progress, until all are sent again
+    uint64_t since_ns;            // of the last progress, or of the first batch sent after a pause
+    double mean_ns, deviation_ns; // of an acknowledgement's time; mean_ns 0: not measured
+    uint64_t timed, timed_ns;     // sequence being measured (0: none), and when it was sent
+    uint64_t last;                // highest sequence sent
+    uint64_t repeated;            // highest sequence that may have been sent twice
 } actor_resend;
 
-// Nothing is known of the line: at first, and when it is another one.
+// Forgets the line: at the start, and when the connection or replay is a new one.
 void actor_resend_init(actor_resend *resend);
-// A batch of so many bytes was sent while so many others were on their way.
+// Records that a batch of bytes bytes was sent while others batches were on their way.
 void actor_resend_sent(actor_resend *resend, uint64_t sequence, size_t bytes, uint32_t others,
                        uint64_t now_ns);
-// An acknowledgement went on to this sequence.
+// Records that replay now acknowledges all batches up to sequence.
 void actor_resend_acked(actor_resend *resend, uint64_t sequence, uint64_t now_ns);
-// Replay lives, and has no room: what is on its way is not late, whatever time it takes.
+// Records that replay answers but has no room. The batches on their way are not late, however long
+// this takes.
 void actor_resend_held(actor_resend *resend, uint64_t now_ns);
-// Whether what is on its way is late: then all of it is to be sent again, and the time-out has
-// doubled.
+// Returns true if the batches on their way are late. The caller then sends all of them again; the
+// time-out has doubled.
 bool actor_resend_is_late(actor_resend *resend, uint64_t now_ns);
 
 #endif // ACTOR_ACTOR_RESEND_H

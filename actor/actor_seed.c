@@ -1,8 +1,6 @@
 // Seeds of an actor's random generators, from the run's seed, its index and its incarnation.
 #include "actor/actor_seed.h"
 
-// Seeds of generators and environments.
-
 #include "common/oct_rng.h"
 
 uint64_t

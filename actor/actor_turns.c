@@ -1,4 +1,4 @@
-// Which policy version an actor in lock-step takes.
+// Decides which policy versions an actor in lock-step takes.
 #include "actor/actor_turns.h"
 
 #include "proto/wire_turn.h"

@@ -8,20 +8,21 @@
 #include "common/oct_base.h"
 #include "common/oct_clock.h"
 
-#define LOOK_MS 500
+#define LOOK_MS 500 // between two checks
 
 struct actor_watchdog {
     actor_stuck_fn on_stuck;
     pthread_t thread;
-    pthread_mutex_t lock; // of all that follows; held for moments
+    pthread_mutex_t lock; // of the fields below; held for moments
     pthread_cond_t ended;
-    bool ends;
+    bool ends; // destroy was called
     double limit_s;
-    uint64_t opens_ns; // 0: nothing is being opened
+    uint64_t opens_ns; // when opening or closing began; 0: neither runs
     const actor_worker *worker;
 };
 
-// Seconds beyond which nothing was returned; 0: within the limit. The lock is held.
+// Returns the seconds that the slowest call has taken if that exceeds the limit, else 0. The
+// caller holds the lock.
 static double
 stuck_s(const actor_watchdog *watchdog)
 {
