@@ -1,4 +1,10 @@
-// The CA folder of octet certs: what libcrypto makes, and the files that keep it.
+// The CA folder of octet certs: makes keys, certificates and revocation lists with libcrypto, and
+// changes the files in one step.
+//
+// A command collects the new content of all files in certs->change. commit writes it to
+// pending.pem, in one atomic write, and then to the files. If the process dies before pending.pem
+// is complete, nothing has changed; if it dies later, the next command finishes the change
+// (settle). Writing a file twice does no harm. A lock on the folder keeps other octet certs out.
 
 #include "cli/cli_certs.h"
 
@@ -28,37 +34,41 @@
 #include "common/oct_text.h"
 
 #define CLOCK_SLACK_S     3600 // a host whose clock is slow accepts new certificates
-#define SOON_DAYS         30
+#define SOON_DAYS         30   // octet certs list marks certificates that end within
 #define PENDING           "pending.pem"
 #define PENDING_BYTES_MAX (64 << 20)
 #define ISSUED_TITLE      "Certificates that this CA has issued, oldest first\n"
 
-// libcrypto can make all of this unless it is broken, or there is no memory.
+// These calls of libcrypto fail only without memory.
 #define NEED(call) OCT_ASSERT((call) > 0)
 
 typedef struct entry {
     X509 *cert;
-    char name[CLI_CERTS_NAME_MAX + 1], role[CLI_CERTS_NAME_MAX + 1]; // others may write anything
-    int days_left;                                                   // begun ones count
-    bool is_revoked, is_good;                                        // good: not expired, either
+    // other programs may have issued it, so any text
+    char name[CLI_CERTS_NAME_MAX + 1], role[CLI_CERTS_NAME_MAX + 1];
+    int days_left;            // a begun day counts
+    bool is_revoked, is_good; // is_good: neither revoked nor expired
 } entry;
 
 struct cli_certs {
-    const char *folder; // as the user named it
+    const char *folder; // as the user named it, for messages
     int lock_fd;        // or -1
-    EVP_PKEY *key;      // NULL until it is needed
+    EVP_PKEY *key;      // of the CA; NULL until it is needed
     X509 *ca;
     X509_CRL *crl;
-    struct stack_st_X509_INFO *files; // what was read, or made: owns all certificates and the list
+    struct stack_st_X509_INFO *files; // owns all certificates and the list, read or made
     entry *entries;                   // the oldest first
     size_t count;
-    glob_t names; // folders that have a node.crt
-    BIO *change;  // what it is ("an issue of 'a1'"), then of each file '#', its path, its PEM
+    glob_t names; // folders that contain a node.crt
+    // a description ("the certificate of 'a1'"), then for each file '#', its path, a newline, its
+    // PEM
+    BIO *change;
 };
 
 // ---- files
 
-// why: NULL when the file is the reason, or libcrypto knows it.
+// Prints why something cannot be done with a file. why NULL: the file cannot be read, or libcrypto
+// knows.
 static oct_err
 failed(const cli_certs *certs, const char *what, const char *file, const char *why)
 {
@@ -70,7 +80,7 @@ failed(const cli_certs *certs, const char *what, const char *file, const char *w
     return OCT_EIO;
 }
 
-// Writes a file and makes its folder. Only the owner may open a folder, or read a key.
+// Writes a file, and makes its folder. Only the owner may enter a folder or read a key.
 static oct_err
 put(const cli_certs *certs, const char *path, const char *pem)
 {
@@ -86,7 +96,8 @@ put(const cli_certs *certs, const char *path, const char *pem)
     return err == OCT_OK ? OCT_OK : failed(certs, "write", path, oct_file_strerror(errno));
 }
 
-// Writes all files of the change in pending.pem. Some may have been written already.
+// Writes all files of the change in pending.pem, some of which may be written already, and removes
+// it. is_late: an earlier command was interrupted.
 static oct_err
 settle(const cli_certs *certs, bool is_late)
 {
@@ -111,13 +122,13 @@ settle(const cli_certs *certs, bool is_late)
     return err;
 }
 
-// Makes the change, at the instant when pending.pem holds all of it.
+// Makes the change: it counts from the instant at which pending.pem is complete.
 static oct_err
 commit(const cli_certs *certs)
 {
     char *text;
     size_t length = (size_t)BIO_get_mem_data(certs->change, &text);
-    // From here on it takes a moment and is worth finishing.
+    // The rest takes a moment and is worth finishing.
     (void)signal(SIGINT, SIG_IGN);
     (void)signal(SIGTERM, SIG_IGN);
     (void)signal(SIGHUP, SIG_IGN);
@@ -126,7 +137,7 @@ commit(const cli_certs *certs)
                : failed(certs, "write", PENDING, oct_file_strerror(errno));
 }
 
-// Where the next file of the change is written to.
+// Begins the next file of the change. Returns where its content is to be written.
 static BIO *
 file_in(const cli_certs *certs, const char *folder, const char *file)
 {
@@ -134,7 +145,7 @@ file_in(const cli_certs *certs, const char *folder, const char *file)
     return certs->change;
 }
 
-// Makes the folder the working folder, locks it, and finishes a change that was interrupted.
+// Enters the folder, locks it, and finishes an interrupted change.
 static oct_err
 enter(cli_certs *certs, bool is_new)
 {
@@ -187,7 +198,7 @@ entry_of(X509 *cert, X509_CRL *crl)
     return e;
 }
 
-// Adds what a file holds to certs->files.
+// Adds the content of a file to certs->files.
 static oct_err
 read_file(const cli_certs *certs, const char *file)
 {
@@ -200,12 +211,13 @@ read_file(const cli_certs *certs, const char *file)
     bool is_whole = PEM_X509_INFO_read_bio(pem, certs->files, NULL, NULL) != NULL;
     BIO_free(pem);
     if (!is_whole) {
-        sk_X509_INFO_zero(certs->files); // it has freed them
+        sk_X509_INFO_zero(certs->files); // libcrypto has freed the elements
         return failed(certs, "read", file, NULL);
     }
     return OCT_OK;
 }
 
+// Reads the CA, the list and all issued certificates.
 static oct_err
 load(cli_certs *certs)
 {
@@ -229,7 +241,7 @@ load(cli_certs *certs)
     return OCT_OK;
 }
 
-// The newest certificate of a name, or NULL.
+// Returns the newest certificate of a name, or NULL.
 static const entry *
 find_newest(const cli_certs *certs, const char *name)
 {
@@ -241,11 +253,13 @@ find_newest(const cli_certs *certs, const char *name)
     return NULL;
 }
 
+// Reads the CA's key, which only some commands need, and checks that it belongs to the CA.
 static oct_err
 unlock(cli_certs *certs)
 {
     BIO *pem = BIO_new_file("ca.key", "r");
-    certs->key = pem != NULL ? PEM_read_bio_PrivateKey(pem, NULL, NULL, NULL) : NULL; // may ask
+    // may ask for a pass phrase
+    certs->key = pem != NULL ? PEM_read_bio_PrivateKey(pem, NULL, NULL, NULL) : NULL;
     BIO_free(pem);
     bool fits = certs->key != NULL && X509_check_private_key(certs->ca, certs->key) == 1;
     return fits ? OCT_OK : failed(certs, "use", "ca.key", NULL);
@@ -253,6 +267,7 @@ unlock(cli_certs *certs)
 
 // ---- what libcrypto makes
 
+// Adds an extension, in libcrypto's configuration syntax.
 static void
 extend(X509 *cert, X509 *ca, const char *name, const char *value)
 {
@@ -263,7 +278,7 @@ extend(X509 *cert, X509 *ca, const char *name, const char *value)
     X509_EXTENSION_free(made);
 }
 
-// Refuses a certificate that would end after the year 9999, the last that X.509 has.
+// Refuses a certificate that would end after the year 9999, the last year that X.509 can express.
 static oct_err
 dates_check(uint32_t days)
 {
@@ -279,8 +294,8 @@ dates_check(uint32_t days)
     return OCT_EINVAL;
 }
 
-// Makes a certificate that is yet to be signed; the first one is the CA's own and has no role.
-// certs->files owns it.
+// Makes a certificate, which is not signed yet and belongs to certs->files. The first one is the
+// CA's own and has no role.
 static X509 *
 cert_make(const cli_certs *certs, EVP_PKEY *key, const char *role, const char *name, uint32_t days)
 {
@@ -290,7 +305,7 @@ cert_make(const cli_certs *certs, EVP_PKEY *key, const char *role, const char *n
     X509 *cert = owner->x509 = X509_new();
     NEED(sk_X509_INFO_push(certs->files, owner));
     NEED(RAND_bytes(serial, sizeof(serial)));
-    serial[0] = (serial[0] & 0x3f) | 0x40; // positive, and never shorter
+    serial[0] = (serial[0] & 0x3f) | 0x40; // positive, and always of the full length
     NEED(ASN1_STRING_set(X509_get_serialNumber(cert), serial, sizeof(serial)));
     NEED(X509_set_version(cert, X509_VERSION_3));
     NEED(X509_gmtime_adj(X509_getm_notBefore(cert), -CLOCK_SLACK_S) != NULL);
@@ -306,9 +321,9 @@ cert_make(const cli_certs *certs, EVP_PKEY *key, const char *role, const char *n
     return cert;
 }
 
-// Puts the good certificates of a name on the list, numbers and signs it, and returns how many they
+// Revokes the valid certificates of a name, numbers and signs the list, and returns how many they
 // were. The list is valid as long as the CA: a daemon whose list has expired refuses every peer, so
-// all daemons would stop on a date that nobody remembers.
+// an earlier date would stop all daemons unexpectedly.
 static size_t
 crl_renew(const cli_certs *certs, const char *name)
 {
@@ -326,7 +341,7 @@ crl_renew(const cli_certs *certs, const char *name)
         }
     }
     ASN1_INTEGER *number = X509_CRL_get_ext_d2i(crl, NID_crl_number, NULL, NULL);
-    int64_t last = ASN1_INTEGER_get(number); // 0 of none
+    int64_t last = ASN1_INTEGER_get(number); // 0: the list had no number
     number = number != NULL ? number : ASN1_INTEGER_new();
     AUTHORITY_KEYID *signer = AUTHORITY_KEYID_new();
     signer->keyid = ASN1_OCTET_STRING_dup(X509_get0_subject_key_id(certs->ca));
@@ -345,7 +360,7 @@ crl_renew(const cli_certs *certs, const char *name)
     return count;
 }
 
-// Adds the list to the change, for the CA and for the folder of every name.
+// Adds the revocation list to the change, for the CA and for the folder of each name.
 static void
 crl_add(const cli_certs *certs)
 {
@@ -394,12 +409,12 @@ cli_certs_init(cli_certs *certs, const cli_certs_options *options)
     return OCT_OK;
 }
 
-// Refuses what may not be issued. old: the newest certificate of the name, or NULL.
+// Refuses a certificate that may not be issued. old: the newest certificate of the name, or NULL.
 static oct_err
 check(const cli_certs *certs, const cli_certs_options *options, const entry *old)
 {
     const char *name = options->name;
-    // A certificate that outlives its CA would become invalid before the date in the list.
+    // The list shows each certificate's own end, so none may outlive the CA.
     int days = 0, seconds;
     (void)ASN1_TIME_diff(&days, &seconds, NULL, X509_get0_notAfter(certs->ca));
     days = OCT_MAX(days, 0);
@@ -426,11 +441,12 @@ check(const cli_certs *certs, const cli_certs_options *options, const entry *old
     return OCT_EINVAL;
 }
 
-// Without other hosts, a renewed certificate gets those of the old one.
+// Makes and signs a certificate. A renewed one without new hosts gets those of the old one.
 static X509 *
 node_make(const cli_certs *certs, EVP_PKEY *key, const cli_certs_options *options, const entry *old)
 {
-    bool is_operator = strcmp(options->role, "operator") == 0; // connects, and is not connected to
+    // an operator connects, and no one connects to it
+    bool is_operator = strcmp(options->role, "operator") == 0;
     int at = old != NULL ? X509_get_ext_by_NID(old->cert, NID_subject_alt_name, -1) : -1;
     char hosts[CLI_CERTS_NAME_MAX + 8 + CLI_CERTS_HOSTS_BYTES_MAX];
     (void)snprintf(hosts, sizeof(hosts), "%s:%s%s", cli_certs_host_kind(options->name),
@@ -450,7 +466,7 @@ node_make(const cli_certs *certs, EVP_PKEY *key, const cli_certs_options *option
     return cert;
 }
 
-// Says which hosts need the new crl.pem: all but that of the revoked name.
+// Prints which hosts need the new crl.pem: all except that of the revoked name.
 static void
 print_crl(const cli_certs *certs, const char *revoked)
 {
@@ -466,7 +482,7 @@ print_crl(const cli_certs *certs, const char *revoked)
     printf("%s\n", count > 0 ? "" : " (none has a folder here)");
 }
 
-// What begins with a certificate of that role, after "octet".
+// Returns the program that a certificate of this role is for, as it follows "octet".
 static const char *
 start_of(const char *role)
 {
@@ -532,7 +548,7 @@ cli_certs_revoke(cli_certs *certs, const cli_certs_options *options)
         cli_error("certs", "'%s' has no certificate; octet certs list shows all", name);
         return OCT_ENOTFOUND;
     }
-    OCT_TRY(dates_check(0)); // a list has the date on which it was made
+    OCT_TRY(dates_check(0)); // a list has only the date on which it is made
     OCT_TRY(unlock(certs));
     size_t revoked = crl_renew(certs, name);
     NEED(BIO_puts(certs->change, "a revocation"));
@@ -556,6 +572,7 @@ time_text(char *out, size_t size, const ASN1_TIME *time)
     (void)strftime(out, size, "%Y-%m-%d %H:%MZ", &utc);
 }
 
+// Says in words whether a certificate is valid.
 static void
 state_text(char *out, size_t size, const entry *e)
 {

@@ -1,4 +1,4 @@
-// octet cluster: the same experiment on several hosts, by whatever starts programs there.
+// octet cluster: runs an experiment on several hosts, with the programs that start processes there.
 
 #include "cli/cluster/cli_cluster.h"
 #include "cli/cli_commands.h"

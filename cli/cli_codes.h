@@ -3,13 +3,13 @@
 
 #include "policy/policy_format.h"
 
-// What the codes of a quantised layer are like: shares of its weights. Threads: any.
+// Shares of a quantised layer's codes. Threads: any.
 typedef struct cli_codes {
     double zero; // codes that are 0
-    double end;  // codes at either end of their range
+    double end;  // codes at either end of the range
 } cli_codes;
 
-// Of layer l of an image of integer precision.
+// Counts the codes of layer l of an image of integer precision.
 cli_codes cli_codes_count(const policy_image *image, uint32_t l);
 
 #endif // CLI_CLI_CODES_H

@@ -3,8 +3,8 @@
 
 #include "cli/cli_options.h"
 
-// octet completion: prints what makes a shell complete the commands of family, and for that shell
-// what can stand at the cursor. Answers the exit code. Threads: main thread.
+// Runs octet completion: prints a script with which a shell completes the commands of family, or,
+// for that script, the candidates at the cursor. Returns the exit code. Threads: the main thread.
 int cli_completion(const cli_family *family, int argc, char **argv);
 
 #endif // CLI_CLI_COMPLETION_H

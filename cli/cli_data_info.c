@@ -1,4 +1,4 @@
-// octet data info: recorded steps in numbers and words.
+// octet data info: prints recorded steps in numbers and words.
 
 #include <inttypes.h>
 #include <math.h>
@@ -12,7 +12,7 @@
 #include "data/data_numbers.h"
 #include "policy/policy_spec.h"
 
-#define ACTIONS_SHOWN 16
+#define ACTIONS_SHOWN 16 // actions that are listed
 
 static void
 print_environment(const replay_data_env *env)

@@ -1,4 +1,4 @@
-// octet data info --json: the same numbers as one line of JSON.
+// octet data info --json: prints the same numbers as one line of JSON.
 
 #include <math.h>
 #include <stdio.h>
@@ -74,7 +74,7 @@ episodes_json(const data_numbers *n)
     return out;
 }
 
-// Discrete: how often each was taken, of all steps; else the range of each dimension.
+// Discrete actions: how many steps took each. Otherwise: the range of each dimension.
 static json_t *
 actions(const data_numbers *n, const replay_data_env *env)
 {
@@ -87,6 +87,7 @@ actions(const data_numbers *n, const replay_data_env *env)
     return out;
 }
 
+// Numbers that only make sense with steps are null without them.
 static json_t *
 info_json(const char *path, const data_source *source, const data_numbers *n)
 {

@@ -1,4 +1,4 @@
-// Names an environment that ends or crashes the process that steps it.
+// Names the environment whose code ends or crashes the process.
 
 #include "cli/cli_env_guard.h"
 
@@ -20,26 +20,26 @@
 static const int signals[] = {SIGSEGV, SIGABRT, SIGBUS, SIGFPE, SIGILL};
 #define SIGNALS OCT_COUNTOF(signals)
 
-// A handler can only write what is there.
+// All text is made in advance, because a signal handler may only write.
 static struct guard {
     bool is_on, has_handler;
     char exited[LINE_BYTES];
     char crashed[SIGNALS][LINE_BYTES];
-    struct sigaction before[SIGNALS];
+    struct sigaction before[SIGNALS]; // actions before the guard
     stack_t stack_before;
 } guard;
 
-// Of the handler: the other one may be what is full.
+// Stack of the handlers: the thread's own may be what overflowed.
 static uint8_t handler_stack[STACK_BYTES];
 
 static void
 line_write(const char *line)
 {
     ssize_t written = write(STDERR_FILENO, line, strlen(line));
-    (void)written; // nobody is left to hear of it
+    (void)written; // there is no other way to report a failure
 }
 
-// exit has called it.
+// Runs within exit (atexit).
 static void
 process_ends(void)
 {
@@ -50,8 +50,9 @@ process_ends(void)
     }
 }
 
-// What was to happen without the guard happens when it returns: the instruction crashes again, and
-// abort raises again. A signal that another process sent is sent once more.
+// Restores the actions from before the guard, which take effect when the handler returns: the
+// instruction crashes again, and abort raises again. A signal that another process sent is raised
+// again.
 static void
 process_crashes(int number, siginfo_t *info, void *context)
 {
@@ -62,7 +63,7 @@ process_crashes(int number, siginfo_t *info, void *context)
         }
         (void)sigaction(signals[i], &guard.before[i], NULL);
     }
-    if (info->si_code <= 0) {
+    if (info->si_code <= 0) { // sent by a process, not by a fault
         (void)raise(number);
     }
 }
@@ -83,6 +84,7 @@ cli_env_guard_begin(const char *command, const char *env_id)
 {
     OCT_ASSERT(!guard.is_on);
     line_make(guard.exited, command, "ended the process", env_id);
+    // atexit handlers cannot be removed, so one stays
     guard.has_handler = guard.has_handler || atexit(process_ends) == 0;
     const stack_t stack = {.ss_sp = handler_stack, .ss_size = sizeof(handler_stack)};
     OCT_ASSERT(sigaltstack(&stack, &guard.stack_before) == 0);

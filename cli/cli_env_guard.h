@@ -1,14 +1,14 @@
 #ifndef CLI_CLI_ENV_GUARD_H
 #define CLI_CLI_ENV_GUARD_H
 
-// While an environment's code runs in this process: where it calls exit, or crashes, one line on
-// standard error names it before the process ends. Its exit is one of status 1, whatever it said;
-// a crash stays the signal that it is, core and all.
+// Guards this process while it runs an environment's code: if that code calls exit or crashes, one
+// line on standard error names the environment before the process ends. After an exit the status is
+// always 1. After a crash the process ends by the same signal, with a core dump as usual.
 //
-// Threads: main thread, which is the one that runs that code. One environment at a time. Owns:
-// nothing; signal actions and the stack of their handlers are put back.
+// Threads: the main thread, which must be the thread that runs the code. One environment at a time.
+// Owns: nothing; signal actions and their stack are restored at the end.
 
-// command: "eval", "env bench".
+// command is for the message: "eval", "env bench".
 void cli_env_guard_begin(const char *command, const char *env_id);
 void cli_env_guard_end(void);
 

@@ -1,5 +1,5 @@
-// octet env new: writes the folder of a new plug-in. Its files are those of examples/env, with the
-// names of the new environment in them.
+// octet env new: writes the folder of a new plug-in, whose files are those of examples/env with the
+// names of the new environment.
 
 #include "cli/cli_env_new.h"
 
@@ -16,7 +16,7 @@
 #include "common/oct_err.h"
 #include "common/oct_file.h"
 
-#define NAME_MAX_BYTES 48 // the ID must fit OCTET_POLICY_NAME_MAX
+#define NAME_MAX_BYTES 48 // the id must fit OCTET_POLICY_NAME_MAX
 
 typedef struct env_names {
     const char *name;            // "arm_2d"
@@ -31,7 +31,7 @@ is_name(const char *text)
     return isalpha((unsigned char)text[0]) && text[length] == '\0' && length <= NAME_MAX_BYTES;
 }
 
-// "arm_2d" → "Arm2d-v0"
+// Makes the id: "arm_2d" becomes "Arm2d-v0".
 static void
 id_of(const char *name, char *id)
 {
@@ -47,7 +47,7 @@ id_of(const char *name, char *id)
     memcpy(id, "-v0", sizeof("-v0"));
 }
 
-// Writes text with the example's names replaced. Returns false if the disk refuses it.
+// Writes text with the example's names replaced. Returns false if writing fails.
 static bool
 text_write(const char *text, const env_names *names, FILE *file)
 {
@@ -62,7 +62,7 @@ text_write(const char *text, const env_names *names, FILE *file)
         size_t length = 0;
         for (size_t i = 0; length == 0 && i < OCT_COUNTOF(words); i++) {
             if (strncmp(text, words[i].old, strlen(words[i].old)) == 0) {
-                // Of a file's name only the stem changes.
+                // Only the stem of a file's name is replaced.
                 length = words[i].new != NULL ? strlen(words[i].old) : strlen("point");
                 (void)fputs(words[i].new != NULL ? words[i].new : names->name, file);
             }
@@ -76,6 +76,7 @@ text_write(const char *text, const env_names *names, FILE *file)
     return fflush(file) == 0 && ferror(file) == 0;
 }
 
+// Creates a file, which must not exist ("wx").
 static bool
 file_write(const char *path, const char *text, const env_names *names)
 {

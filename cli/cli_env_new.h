@@ -1,12 +1,12 @@
 #ifndef CLI_CLI_ENV_NEW_H
 #define CLI_CLI_ENV_NEW_H
 
-// `octet env new NAME`: writes a plug-in that works, for its user to change. The command itself is
+// `octet env new NAME`: writes a complete plug-in for the user to change. The command itself is
 // cli_env_new (cli/cli_env_settings.h).
 
-// The text of a file that a new plug-in begins with: "point.c" and "point.yaml" are those of
-// examples/env, "env.h" is include/octet/env.h. NULL for another name. Written by
-// tools/embed_text.py when Octet is built. Threads: any.
+// Returns the text of a file that a new plug-in begins with: "point.c" and "point.yaml" of
+// examples/env, or "env.h" of include/octet. NULL: another name. tools/embed_text.py writes this
+// function when Octet is built. Threads: any.
 const char *cli_env_new_text(const char *name);
 
 #endif // CLI_CLI_ENV_NEW_H

@@ -1,4 +1,4 @@
-// What octet eval measured, as text and as JSON.
+// Prints what octet eval measured, as text and as JSON.
 
 #include "cli/cli_eval_report.h"
 
@@ -14,7 +14,7 @@
 
 // ---- text
 
-// What the environment itself measures, a line each.
+// Prints the environment's own metrics, one a line.
 static void
 print_metrics(const actor_evaluate_result *result)
 {
@@ -32,6 +32,7 @@ print_metrics(const actor_evaluate_result *result)
     }
 }
 
+// The time is that of the whole evaluation, so it includes the environment and the policy.
 static double
 steps_per_s(const actor_evaluate_result *result)
 {
@@ -73,7 +74,7 @@ cli_eval_report_text(const cli_eval_report *report)
 
 // ---- JSON
 
-// By name: the mean, and over how many episodes.
+// By name: the mean, and the number of episodes that it is from.
 static json_t *
 metrics_json(const actor_evaluate_result *result)
 {
@@ -119,6 +120,8 @@ result_put(json_t *out, const actor_evaluate_result *result)
     cli_json_put(out, "steps_per_s", cli_json_number(steps_per_s(result)));
 }
 
+// One line, so that several evaluations can be appended to a file. 15 digits keep doubles exact
+// enough to compare runs.
 void
 cli_eval_report_json(const cli_eval_report *report)
 {

@@ -3,22 +3,22 @@
 
 #include "actor/actor_evaluate.h"
 
-// What octet eval measured, on standard output: as text or as one line of JSON.
+// Prints what octet eval measured to standard output, as text or as one line of JSON.
 //
 // Threads: main thread.
 
 typedef struct cli_eval_report {
-    const char *policy; // its file
+    const char *policy; // path of its file
     const policy_origin *origin;
     policy_precision precision;
     policy_isa isa;
     const char *env_id;
     const char *options;
-    const char *options_from; // where they come from, or why there are none
+    const char *options_from; // where the options come from, or why there are none
     uint64_t seed;
-    bool sampling;                       // actions were drawn
-    const actor_evaluate_result *result; // with returns and lengths
-    const char *video;                   // what it shows; NULL: there is none
+    bool sampling;                       // actions were sampled
+    const actor_evaluate_result *result; // with returns and lengths of all episodes
+    const char *video;                   // description of the video; NULL: there is none
 } cli_eval_report;
 
 void cli_eval_report_text(const cli_eval_report *report);

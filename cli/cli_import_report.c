@@ -1,4 +1,4 @@
-// Prints what octet import made of a model and how far that is from it.
+// Prints what octet import made from a model, and how far the policy is from the model.
 #include "cli/cli_import_report.h"
 
 #include <math.h>
@@ -13,6 +13,7 @@
 #include "common/oct_text.h"
 #include "quantizer/quantizer_ptq.h"
 
+// The first name is for a head that no policy has: policy_head begins at 1.
 static const char *
 head_name(policy_head head)
 {
@@ -23,6 +24,8 @@ head_name(policy_head head)
 
 // ---- text
 
+// Errors are those of rounding: each layer's weights against the fp32 policy's. Codes at the ends
+// of the range may have been clipped.
 static void
 print_layers(const cli_import_report *report)
 {
@@ -57,7 +60,7 @@ print_actions(const policy_spec *spec)
     }
 }
 
-// Actions that the bounds change, and how far the model's go.
+// Prints the actions that the bounds change, and the range of the model's.
 static void
 print_clipped(const cli_import_report *report)
 {
@@ -78,6 +81,7 @@ print_clipped(const cli_import_report *report)
     }
 }
 
+// Prints how far the quantised policy is from fp32.
 static void
 print_image(const cli_import_report *report)
 {
@@ -102,7 +106,7 @@ print_image(const cli_import_report *report)
     printf("\n");
 }
 
-// Notes quote names of models and files.
+// Prints a note, which may quote names from models and files.
 static void
 print_note(const char *note)
 {
@@ -110,6 +114,8 @@ print_note(const char *note)
     printf("note        %s\n", oct_text_quote(plain, sizeof(plain), note, strlen(note)));
 }
 
+// Two comparisons: the fp32 policy with the model (should be exact but for rounding), and the
+// quantised policy with fp32.
 void
 cli_import_report_text(const cli_import_report *report)
 {
@@ -187,6 +193,7 @@ layers_json(const cli_import_report *report)
     return list;
 }
 
+// Ranges are those of the model, before the bounds of the environment clip them.
 static json_t *
 actions_json(const import_parity *parity, uint32_t count)
 {
@@ -221,6 +228,7 @@ quantised_json(const cli_import_report *report)
     return made;
 }
 
+// Everything of the text report is in it. Numbers that do not apply to the kind of action are null.
 void
 cli_import_report_json(const cli_import_report *report)
 {

@@ -1,4 +1,4 @@
-// Values of JSON, as the commands that print it need them.
+// Makes, reads and prints values of JSON for the commands.
 
 #include "cli/cli_json.h"
 
@@ -53,7 +53,8 @@ cli_json_read(const char *path)
     return value;
 }
 
-// Of a character of two or three bytes of UTF-8, or of one byte.
+// Returns the code point of a character of one to three bytes of UTF-8; one byte may also be
+// invalid UTF-8.
 static unsigned
 code_of(const char *text, size_t length)
 {
@@ -69,9 +70,10 @@ cli_json_print(const json_t *value, size_t flags)
     char *text = json_dumps(value, flags);
     OCT_ASSERT(text != NULL);
     size_t length = strlen(text), used = 0;
-    char *out = oct_alloc(6 * length + 1);
+    char *out = oct_alloc(6 * length + 1); // "\\uXXXX" for each byte
     for (size_t i = 0, step; i < length; i += step) {
-        bool is_layout = text[i] == '\n'; // of JSON_INDENT: in strings it is escaped
+        // of JSON_INDENT; within strings a newline is already escaped
+        bool is_layout = text[i] == '\n';
         size_t control = is_layout ? 0 : oct_text_control(text + i, length - i);
         size_t whole = oct_text_character((const uint8_t *)text + i, length - i);
         step = control > 0 ? control : OCT_MAX(whole, (size_t)1);

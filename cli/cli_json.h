@@ -5,19 +5,21 @@
 
 #include <jansson.h>
 
-// What outputs in JSON share. New references; no room ends the process. Threads: any.
+// Helpers for output in JSON. Results are new references. Running out of memory ends the process.
+// Threads: any.
 
-json_t *cli_json_number(double value);    // null unless it is finite
-json_t *cli_json_text(const char *bytes); // "(not UTF-8)" where it is cut or foreign
+json_t *cli_json_number(double value);    // null if it is not finite
+json_t *cli_json_text(const char *bytes); // "(not UTF-8)" if it is invalid
+// "0123456789abcdef", 16 digits.
 json_t *cli_json_hexadecimal(uint64_t value);
-// What an object has as a number by this name; otherwise fallback.
+// Returns the number that an object has under this name, or fallback.
 double cli_json_number_of(const json_t *object, const char *name, double fallback);
-// What a plain file of a run folder holds; NULL: there is none, or it is no JSON.
+// Reads a file of a run folder; NULL: there is none, or it is not JSON.
 json_t *cli_json_read(const char *path);
-// json_dumps for output: what a terminal may obey, or what reorders text (oct_text_control), is
-// escaped as \uXXXX. malloc'd.
+// Prints like json_dumps, and escapes as \uXXXX the characters that a terminal obeys or that
+// reorder text (oct_text_control). malloc'd.
 char *cli_json_print(const json_t *value, size_t flags);
-// Takes value.
+// Both take the reference to value.
 void cli_json_put(json_t *object, const char *name, json_t *value);
 void cli_json_append(json_t *array, json_t *value);
 

@@ -1,4 +1,4 @@
-// Reads observations from lines of text.
+// Parses observations from lines of text.
 #include "cli/cli_lines.h"
 
 #include <errno.h>
@@ -11,12 +11,13 @@
 #include "cli/cli_text.h"
 #include "common/oct_text.h"
 
-// A line may have this many characters for each number, and a few more.
+// Most characters of a line: NUMBER_BYTES for each number, plus LINE_BYTES.
 #define NUMBER_BYTES 64
 #define LINE_BYTES   1024
 #define QUOTE_BYTES  40 // of a word in a message
 #define ERROR_BYTES  512
 
+// Allocates one row and one line. The caller has set the other fields.
 void
 cli_lines_begin(cli_lines *lines)
 {
@@ -35,7 +36,7 @@ cli_lines_end(cli_lines *lines)
     free(lines->text);
 }
 
-// "FILE: line 3: …". False.
+// Prints "FILE: line 3: …". Returns false.
 OCT_PRINTF(2, 3)
 static bool
 lines_error(cli_lines *lines, const char *format, ...)
@@ -57,7 +58,7 @@ is_separator(char c)
     return c == ' ' || c == '\t' || c == ',' || c == '\r' || c == '\n';
 }
 
-// Says why a word of the line cannot be number i of the observation. False.
+// Prints why a word of the line cannot be number i of the observation. Returns false.
 static bool
 number_refuse(cli_lines *lines, uint32_t i, const char *text, int length, const char *why)
 {
@@ -66,7 +67,7 @@ number_refuse(cli_lines *lines, uint32_t i, const char *text, int length, const 
     return false;
 }
 
-// One number of the observation to place i of it. False: it is none, and that was said.
+// Stores number i of the observation. False: it is not valid, which was printed.
 static bool
 number_take(cli_lines *lines, uint32_t i, const char *text, int length)
 {
@@ -89,7 +90,7 @@ number_take(cli_lines *lines, uint32_t i, const char *text, int length)
     return true;
 }
 
-// Splits a line into the numbers of an observation.
+// Splits a line into the numbers of an observation. False: it is not valid, which was printed.
 static bool
 line_parse(cli_lines *lines, const char *line)
 {
@@ -117,8 +118,8 @@ line_parse(cli_lines *lines, const char *line)
     return true;
 }
 
-// The next line without its end, 0-terminated. False at the end of the input, and when the line
-// cannot be one, which was said.
+// Reads the next line without its newline, 0-terminated. False at the end of the input, or if the
+// line is not text, which was printed.
 static bool
 line_read(cli_lines *lines)
 {

@@ -1,4 +1,4 @@
-// The signals that end a command; one that nohup has ignored stays ignored.
+// The signals that end a command. A signal that nohup has made ignored stays ignored.
 
 #include "cli/cli_signals.h"
 
@@ -10,7 +10,8 @@
 
 #define COUNT_MAX 3
 
-// Before SIGHUP is handled.
+// Lists the signals. Call this before SIGHUP is handled, because a handler hides that it was
+// ignored.
 static uint32_t
 stopping(int number[COUNT_MAX])
 {
@@ -31,6 +32,7 @@ cli_signals_watch(net_loop *loop, net_signal_fn stop, void *arg)
     return OCT_OK;
 }
 
+// Number of the signal that came; 0: none.
 static _Atomic(int) noted;
 
 static void
@@ -44,6 +46,7 @@ cli_signals_note(void)
 {
     int number[COUNT_MAX];
     uint32_t count = stopping(number);
+    // a second signal of the same number ends the process
     struct sigaction action = {.sa_handler = note, .sa_flags = (int)SA_RESETHAND};
     for (uint32_t i = 0; i < count; i++) {
         (void)sigaction(number[i], &action, NULL);

@@ -1,4 +1,4 @@
-// Numbers, times and lines of a terminal as text.
+// Formats numbers, times and lines of a terminal.
 
 #include "cli/cli_text.h"
 
@@ -11,10 +11,12 @@
 #include "common/oct_base.h"
 #include "common/oct_text.h"
 
-#define STYLE_RESERVE 16 // bytes that text leaves for the sequence that ends a style
+#define STYLE_RESERVE 16 // bytes that text leaves free for the sequence that ends a style
 
-// ---- texts of others
+// ---- foreign texts
 
+// A text that is too long is cut, without a mark: names in tables may be cut, but must keep their
+// width.
 cli_plain_text
 cli_text_plain(const char *text, size_t length_max)
 {
@@ -45,6 +47,7 @@ cli_text_process(const char *host, size_t host_max, uint32_t pid)
     return out;
 }
 
+// Returns how many bytes of text fit in a line of room bytes: up to a space if there is one.
 size_t
 cli_text_wrap(const char *text, size_t room)
 {
@@ -57,6 +60,7 @@ cli_text_wrap(const char *text, size_t room)
     if (length > 0) {
         return length;
     }
+    // No space: the word is broken before a character.
     for (length = room; ((unsigned char)text[length] & 0xC0) == 0x80; length--) {
     }
     return length;
@@ -70,10 +74,12 @@ unknown(void)
     return (cli_number_text){.text = "-"};
 }
 
+// Prints about three significant digits; below 0.005 with an exponent.
 static void
 print_value(char *out, size_t size, double value)
 {
     double size_of = fabs(value);
+    // three significant digits or more, at most two decimals
     int decimals = size_of >= 999.95 ? 0 : size_of >= 99.995 ? 1 : 2;
     if (size_of != 0 && size_of < 0.005) {
         (void)snprintf(out, size, "%.1e", value);
@@ -82,6 +88,8 @@ print_value(char *out, size_t size, double value)
     (void)snprintf(out, size, "%.*f", decimals, value);
 }
 
+// For returns and other numbers of any size. For counts, bytes and times there are functions with
+// units.
 cli_number_text
 cli_text_value(double value)
 {
@@ -117,6 +125,7 @@ cli_text_seconds(double value)
     return out;
 }
 
+// A share outside of 0 .. 1, which rounding of two clocks can give, is shown as 0 or 100 %.
 cli_number_text
 cli_text_share(double value)
 {
@@ -156,7 +165,7 @@ add_character(cli_line *line, const char *bytes, size_t length)
     return true;
 }
 
-// What stands for a character in ASCII.
+// Returns what replaces a character in ASCII.
 static const char *
 in_ascii(const char *bytes, size_t length)
 {
@@ -219,6 +228,8 @@ cli_line_add_whole(cli_line *line, const char *format, ...)
     }
 }
 
+// A sequence uses bytes, but no cells. STYLE_RESERVE guarantees that the sequence that ends a style
+// always fits.
 void
 cli_line_style(cli_line *line, const char *sequence)
 {
@@ -241,6 +252,7 @@ cli_line_pad(cli_line *line, size_t cells)
     }
 }
 
+// Unicode has blocks of one to eight eighths of a cell, so a bar of 20 cells shows 160 steps.
 void
 cli_line_bar(cli_line *line, size_t cells, double fraction)
 {
@@ -258,6 +270,7 @@ cli_line_bar(cli_line *line, size_t cells, double fraction)
     }
 }
 
+// The mean of the finite values; NaN: there is none.
 static double
 mean_of(const double *values, size_t from, size_t to)
 {
@@ -272,6 +285,8 @@ mean_of(const double *values, size_t from, size_t to)
     return count > 0 ? sum / (double)count : NAN;
 }
 
+// Each column is the mean of its share of the values, so that a spike of one evaluation does not
+// set the height. If all are equal, the curve is in the middle.
 void
 cli_line_curve(cli_line *line, size_t cells, const double *values, size_t count)
 {

@@ -3,15 +3,15 @@
 
 #include "cli/cluster/cli_cluster_plan.h"
 
-// The options of `octet cluster k8s`, and what the manifests have no place for. Threads: main
-// thread. Errors: they end the process with words for a person (exit code 2).
+// The options of `octet cluster k8s`, and checks for what the manifests cannot express. Threads:
+// main thread. Errors: a mistake of the user ends the process with a message and exit code 2.
 
 #define CLI_K8S_COMMAND      "cluster k8s"
-#define CLI_K8S_METRICS_HERE 9464 // of the probes, inside a pod alone
-#define CLI_K8S_METRICS_PORT 9465 // for Prometheus
+#define CLI_K8S_METRICS_HERE 9464 // port of the probes, on the pod's own loopback only
+#define CLI_K8S_METRICS_PORT 9465 // port for Prometheus
 #define CLI_K8S_DATA         "/var/lib/octet"
-#define CLI_K8S_RELAYS_MAX   64  // each has a name in their certificate
-#define CLI_K8S_PORT_RELAY   15u // behind the learner's
+#define CLI_K8S_RELAYS_MAX   64  // their certificate names each of them
+#define CLI_K8S_PORT_RELAY   15u // offset from the learner's port
 
 typedef enum k8s_quantity {
     RUN_SIZE,
@@ -19,7 +19,7 @@ typedef enum k8s_quantity {
     LEARNER_MEMORY,
     REPLAY_MEMORY,
     ACTOR_MEMORY,
-    LEARNER_CPU, // and those after it: CPUs
+    LEARNER_CPU, // a number of CPUs, like those that follow
     REPLAY_CPU,
     ACTOR_CPU,
     QUANTITIES
@@ -33,12 +33,12 @@ typedef struct k8s_options {
     const char *pull; // NULL: the cluster decides
     const char *storage_class;
     uint32_t actors_max;              // 0: no autoscaler
-    const char *quantity[QUANTITIES]; // as given; NULL: as the experiment needs
+    const char *quantity[QUANTITIES]; // as the user wrote it; NULL: computed from the experiment
 } k8s_options;
 
-// With their defaults. The texts of what is parsed stay argv's.
+// Sets defaults, then reads argv, which the strings are borrowed from.
 void cli_k8s_options_parse(k8s_options *o, int argc, char **argv);
-// What depends on the experiment.
+// Checks what depends on the experiment.
 void cli_k8s_plan_check(const k8s_options *o, const cli_cluster_plan *plan);
 
 #endif // CLI_CLUSTER_CLI_CLUSTER_K8S_OPTIONS_H

@@ -3,9 +3,9 @@
 
 #include "cli/cluster/cli_cluster_plan.h"
 
-// What the processes of a run need on a host: memory, disk and CPU, with room beside the budgets
-// that the daemons reserve when they start (cli_plan_needs.h). The rules, whose numbers are in
-// cli_cluster_needs.c:
+// Estimates what the processes of a run need on a host: memory, disk and CPU, with room beyond the
+// budgets that the daemons reserve when they start (cli_plan_needs.h). The rules, whose numbers are
+// in cli_cluster_needs.c:
 //
 // memory   160 MiB for a process (code, libraries, TLS, a probe, 64 MiB of /tmp) and 1.5 times its
 //          budget, in steps of 32 MiB. Environments that do not come with Octet are unknown: their
@@ -17,19 +17,20 @@
 //          update. Replay: 100m, and 10m for each actor, up to 500m. Actors and evaluators: 100m
 //          with a small environment of Octet, 500m with physics or code of others. In steps of 50m.
 //
-// Threads: main thread. Owns: plain value.
+// Threads: main thread. A plain value.
 
 typedef struct cli_cluster_needs {
     uint32_t learner_mib; // of all learners, which are on one host
     uint32_t replay_mib;  // of each shard
-    uint32_t actor_mib;   // of each actor and evaluator
+    uint32_t actor_mib;   // of each actor, and of each evaluator
     uint32_t run_gib;     // of the run folder
     uint32_t replay_gib;  // of the table of each shard
     uint32_t learner_millicpus, replay_millicpus, actor_millicpus;
 } cli_cluster_needs;
 
-// actors_max: the most actors that there may be. The plan's experiment has passed the preflight.
-// Ends the process with CLI_EXIT_USAGE if the actors of the experiment cannot make batches.
+// Estimates the needs. actors_max: the most actors that the run may ever have. The plan's
+// experiment has passed the preflight. Ends the process with CLI_EXIT_USAGE if its actors cannot
+// make batches.
 void cli_cluster_needs_find(cli_cluster_needs *out, const cli_cluster_plan *plan,
                             uint32_t actors_max);
 

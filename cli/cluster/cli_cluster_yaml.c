@@ -1,15 +1,16 @@
-// Text as YAML: in quotes, or as a block.
+// Writes text as YAML, in quotes or as a block.
 
 #include "cli/cluster/cli_cluster_yaml.h"
 
 #include <stdint.h>
 #include <string.h>
 
-// The character at text and its bytes; 0 bytes: no UTF-8 (RFC 3629).
+// Decodes the character at text. Returns its bytes; 0: it is not UTF-8 (RFC 3629).
 static size_t
 character(const char *text, uint32_t *out)
 {
-    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000}; // of so many bytes
+    // least[n]: smallest character that needs n bytes
+    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
     const uint8_t *t = (const uint8_t *)text;
     size_t bytes = t[0] < 0x80       ? 1
                    : t[0] >> 5 == 6  ? 2
@@ -21,7 +22,7 @@ character(const char *text, uint32_t *out)
     }
     uint32_t c = bytes == 1 ? t[0] : t[0] & (0xffu >> (bytes + 1));
     for (size_t i = 1; i < bytes; i++) {
-        if ((t[i] & 0xc0) != 0x80) { // also at the end of the text
+        if ((t[i] & 0xc0) != 0x80) { // a text that ends here also fails
             return 0;
         }
         c = c << 6 | (t[i] & 0x3f);
@@ -46,7 +47,8 @@ cli_yaml_is_text(const char *text)
     return true;
 }
 
-// Shown as itself by every parser: not what controls, breaks lines or marks the order of bytes.
+// Returns true for a character that every parser reads as itself: no control character, no
+// separator of lines, no byte order mark.
 static bool
 is_plain(uint32_t c)
 {
@@ -54,6 +56,7 @@ is_plain(uint32_t c)
            c != 0xfeff && c != 0xfffe && c != 0xffff;
 }
 
+// Escapes whatever a parser might change; is_argument: also what Kubernetes would replace.
 static void
 quoted(FILE *out, const char *text, bool is_argument)
 {
@@ -88,8 +91,8 @@ cli_yaml_argument(FILE *out, const char *text)
     quoted(out, text, true);
 }
 
-// Whether a block gives the same text: it begins with no blank, which would be indentation, and
-// ends with one end of a line.
+// Returns true if a block gives exactly the same text: it does not begin with a blank, which would
+// be indentation, and ends with exactly one newline.
 static bool
 fits_block(const char *text)
 {

@@ -4,16 +4,16 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-// The page of octet dash, as bytes of this program: cli_dash_page.c is written by embed.py, when
-// Octet is built, of the files in cli/dash/page and of the library that draws its charts.
+// The page of octet dash, as bytes in this program. embed.py writes cli_dash_page.c when Octet is
+// built, from the files in cli/dash/page and the library that draws the charts.
 //
-// Threads: any. All is static.
+// Threads: any. Everything is static.
 typedef struct cli_dash_file {
-    const char *path; // "/", "/dash.js" …
-    const char *type; // of HTTP
+    const char *path; // of the URL: "/", "/dash.js" …
+    const char *type; // MIME type
     const char *bytes;
     size_t length;
-    const char *hash; // "'sha256-…'", as a Content-Security-Policy names it
+    const char *hash; // "'sha256-…'", for a Content-Security-Policy
 } cli_dash_file;
 
 extern const cli_dash_file cli_dash_files[];
@@ -21,8 +21,8 @@ extern const size_t cli_dash_file_count;
 
 const cli_dash_file *cli_dash_file_find(const char *path); // NULL: there is none
 
-// False if the library that draws the charts was not found when Octet was built (meson_options.txt,
-// dygraphs): the page cannot be shown then, and CLI_DASH_NO_PAGE says why.
+// Returns false if the library that draws the charts was not found when Octet was built
+// (meson_options.txt, dygraphs). The page cannot be shown then; CLI_DASH_NO_PAGE says why.
 static inline bool
 cli_dash_page_is_there(void)
 {

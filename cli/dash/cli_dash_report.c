@@ -1,4 +1,4 @@
-// Writes the page of octet dash with all that it asks for into one file.
+// Writes the page of octet dash, with all that it would ask for, into one file.
 #include "cli/dash/cli_dash_report.h"
 
 #include <errno.h>
@@ -12,7 +12,7 @@
 #include "common/oct_file.h"
 #include "common/oct_text.h"
 
-// Columns whose curves are in a report; the live page has all.
+// Columns whose curves are in a report, to keep it small; the live page has all columns.
 static const char *const columns[] = {
     "eval_return",        "train_return", "loss",       "env_steps_per_s",
     "updates_per_s",      "policy_bytes", "divergence", "agreement",
@@ -20,11 +20,15 @@ static const char *const columns[] = {
     "samples_per_insert",
 };
 
+// A report that is being written. The page is the same as that of the server: it reads answers from
+// a snapshot in the file instead of asking for them.
 typedef struct report {
     FILE *out;
     const cli_dash_runs *runs;
 } report;
 
+// Other columns are left out of a report, but the list of columns names these, so that the page
+// offers no others.
 static bool
 is_reported(const char *column)
 {
@@ -48,6 +52,7 @@ put_base64(FILE *out, const char *bytes, size_t length)
     }
 }
 
+// Writes an answer as an entry of the snapshot, by its path: JSON as it is, a video as a data: URL.
 static void
 put_answer(const report *r, const char *path)
 {
@@ -70,6 +75,7 @@ typedef struct run_columns {
     uint32_t id;
 } run_columns;
 
+// The curves of a run's column, one for each axis.
 static void
 put_curves(void *arg, const char *column)
 {
@@ -81,6 +87,7 @@ put_curves(void *arg, const char *column)
     }
 }
 
+// The curves of all columns of a run, its codes and its video.
 static void
 put_run(const report *r, const cli_dash_run *run)
 {
@@ -94,6 +101,7 @@ put_run(const report *r, const cli_dash_run *run)
     }
 }
 
+// The mean curves of a group, one for each column and axis.
 static void
 put_means(const report *r, uint32_t group)
 {
@@ -107,6 +115,8 @@ put_means(const report *r, uint32_t group)
     }
 }
 
+// The snapshot that the page reads instead of asking a server: an object with an answer for each
+// path.
 static void
 put_answers(const report *r)
 {
@@ -125,7 +135,7 @@ put_answers(const report *r)
     for (uint32_t i = 0; i < cli_dash_runs_count(r->runs); i++) {
         put_run(r, cli_dash_runs_at(r->runs, i));
     }
-    // The mean of one run is that run.
+    // The mean of one run is the run itself.
     uint32_t groups = cli_dash_groups(r->runs);
     for (uint32_t i = 0; groups < cli_dash_runs_count(r->runs) && i < groups; i++) {
         put_means(r, i);
@@ -135,6 +145,7 @@ put_answers(const report *r)
 
 // ---- the page
 
+// The page is complete, or this code is not reached (cli_dash_page_is_there).
 static const cli_dash_file *
 file_of(const char *path)
 {
@@ -143,6 +154,7 @@ file_of(const char *path)
     return file;
 }
 
+// The policy allows exactly the scripts and styles that are in the file, by their hashes.
 static void
 put_policy(FILE *out)
 {
@@ -154,6 +166,7 @@ put_policy(FILE *out)
             file_of("/dash.css")->hash);
 }
 
+// Writes a script or a style into the page. Neither contains its own closing tag.
 static void
 put_inline(FILE *out, const char *tag, const char *path)
 {
@@ -163,7 +176,7 @@ put_inline(FILE *out, const char *tag, const char *path)
     fprintf(out, "</%s>\n", tag);
 }
 
-// A line of the page, its references replaced by what they refer to.
+// Writes a line of the page. A line that refers to a script or a style is replaced by its content.
 static void
 put_line(const report *r, const char *line, size_t length)
 {
@@ -177,7 +190,8 @@ put_line(const report *r, const char *line, size_t length)
     };
     for (size_t i = 0; i < OCT_COUNTOF(parts); i++) {
         if (length == strlen(parts[i].line) && memcmp(line, parts[i].line, length) == 0) {
-            if (strcmp(parts[i].path, "/dash.js") == 0) { // which reads this
+            // the script reads the snapshot, which must come first
+            if (strcmp(parts[i].path, "/dash.js") == 0) {
                 (void)fputs("<script type=\"application/json\" id=\"snapshot\">", r->out);
                 put_answers(r);
                 (void)fputs("</script>\n", r->out);
@@ -204,6 +218,7 @@ cli_dash_report_write(FILE *out, const cli_dash_runs *runs)
     }
 }
 
+// errno stays that of the failed write.
 oct_err
 cli_dash_report_save(const char *path, const cli_dash_runs *runs, size_t *length)
 {

@@ -16,6 +16,7 @@ const char *const cli_doctor_level_words[CLI_DOCTOR_LEVELS] = {
     [CLI_DOCTOR_FAIL] = "FAIL",
 };
 
+// Findings are printed in the order of the checks. One too many is dropped.
 void
 cli_doctor_add(cli_doctor *doctor, const char *name, cli_doctor_level level, const char *advice,
                const char *format, ...)
@@ -43,6 +44,7 @@ cli_doctor_count(const cli_doctor *doctor, cli_doctor_level level)
     return count;
 }
 
+// The level is first and has a fixed width, so that grep FAIL and the eye find it.
 void
 cli_doctor_print(const cli_doctor *doctor)
 {
@@ -67,6 +69,7 @@ cli_doctor_json(const cli_doctor *doctor)
     json_t *out = json_object(), *checks = json_array();
     for (size_t i = 0; i < doctor->count; i++) {
         const cli_doctor_finding *finding = &doctor->finding[i];
+        // Only the text for a person has the level in capitals.
         const char *word =
             finding->level == CLI_DOCTOR_FAIL ? "fail" : cli_doctor_level_words[finding->level];
         json_t *check = json_object();

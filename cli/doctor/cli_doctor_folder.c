@@ -18,8 +18,8 @@
 #include "common/oct_owner.h"
 #include "learner/learner_checkpoints.h"
 
-#define SPACE_LEAST (1ull << 30)
-#define SYNC_SLOW_S 0.1
+#define SPACE_LEAST (1ull << 30) // bytes below which there is a warning
+#define SYNC_SLOW_S 0.1 // time to write, sync and rename a file, above which there is a warning
 
 // ---- the disk
 
@@ -54,6 +54,7 @@ write_try(const char *folder, double *sync_s, bool *has_locks, const char **what
     return code;
 }
 
+// Replay waits for syncs, and the learner for checkpoints, so a slow sync slows a run down.
 static void
 write_check(cli_doctor *doctor)
 {
@@ -94,6 +95,7 @@ space_check(cli_doctor *doctor)
 
 // ---- a run
 
+// Says if a run uses the folder: a second one could not start there.
 static void
 life_check(cli_doctor *doctor)
 {
@@ -111,6 +113,7 @@ life_check(cli_doctor *doctor)
     }
 }
 
+// A number above 0 means that the newest checkpoint is damaged, and an older one was read.
 static void
 checkpoint_check(cli_doctor *doctor)
 {
@@ -133,6 +136,7 @@ checkpoint_check(cli_doctor *doctor)
     learner_checkpoint_fini(&last);
 }
 
+// The owner of a folder can replace what lies in it, whatever the modes of its files are.
 static void
 owner_check(cli_doctor *doctor)
 {

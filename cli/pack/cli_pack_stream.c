@@ -1,4 +1,4 @@
-// zstd as a stream over a file descriptor.
+// Compresses to a file descriptor and decompresses from one, as streams of zstd.
 
 #include "cli/pack/cli_pack_stream.h"
 
@@ -13,8 +13,8 @@
 #include "common/oct_file.h"
 
 #define BUFFER_BYTES   (128u << 10)
-#define LEVEL          3
-#define WINDOW_LOG_MAX 27 // that a reader gives memory to: 128 MiB
+#define LEVEL          3  // zstd's default
+#define WINDOW_LOG_MAX 27 // most memory that a frame may ask a reader for: 128 MiB
 
 struct cli_pack_writer {
     int fd;
@@ -27,10 +27,11 @@ struct cli_pack_reader {
     ZSTD_DCtx *zstd;
     ZSTD_inBuffer in;
     bool at_end;   // of the file
-    bool is_whole; // the last frame has ended
+    bool is_whole; // the last frame is complete
     uint8_t bytes[BUFFER_BYTES];
 };
 
+// With a checksum in the frame, a reader finds damage to any byte.
 cli_pack_writer *
 cli_pack_writer_create(int fd)
 {
@@ -43,6 +44,7 @@ cli_pack_writer_create(int fd)
     return writer;
 }
 
+// Writes what zstd gives out; with ZSTD_e_end also what it has kept.
 static oct_err
 compress(cli_pack_writer *writer, ZSTD_inBuffer *in, ZSTD_EndDirective how)
 {
@@ -50,7 +52,7 @@ compress(cli_pack_writer *writer, ZSTD_inBuffer *in, ZSTD_EndDirective how)
     do {
         ZSTD_outBuffer out = {writer->out, sizeof(writer->out), 0};
         left = ZSTD_compressStream2(writer->zstd, &out, in, how);
-        OCT_ASSERT(!ZSTD_isError(left)); // no memory
+        OCT_ASSERT(!ZSTD_isError(left)); // only memory can run out
         OCT_TRY(oct_file_write_all(writer->fd, writer->out, out.pos));
     } while (how == ZSTD_e_end ? left > 0 : in->pos < in->size);
     return OCT_OK;
@@ -108,7 +110,7 @@ refill(cli_pack_reader *reader)
     return OCT_OK;
 }
 
-// As many bytes as there are, up to the room in out.
+// Decompresses until out is full or the file ends.
 static oct_err
 decompress(cli_pack_reader *reader, ZSTD_outBuffer *out)
 {
@@ -124,12 +126,13 @@ decompress(cli_pack_reader *reader, ZSTD_outBuffer *out)
         if (out->pos != before || reader->in.pos != in_before) {
             reader->is_whole = left == 0;
         } else if (reader->at_end) {
-            return OCT_OK; // no more is to come
+            return OCT_OK; // the file has ended
         }
     }
     return OCT_OK;
 }
 
+// OCT_ECLOSED: the stream ends before length bytes. OCT_EPROTO: it is not zstd, or is damaged.
 oct_err
 cli_pack_read(cli_pack_reader *reader, void *bytes, size_t length)
 {
@@ -138,12 +141,13 @@ cli_pack_read(cli_pack_reader *reader, void *bytes, size_t length)
     return out.pos == length ? OCT_OK : OCT_ECLOSED;
 }
 
+// OCT_OK only if the stream ends exactly here, with a complete frame.
 oct_err
 cli_pack_reader_finish(cli_pack_reader *reader)
 {
     uint8_t byte;
     ZSTD_outBuffer out = {&byte, 1, 0};
-    OCT_TRY(decompress(reader, &out));
+    OCT_TRY(decompress(reader, &out)); // fewer bytes: the file ends too early
     return out.pos > 0 ? OCT_EPROTO : reader->is_whole ? OCT_OK : OCT_ECLOSED;
 }
 

@@ -2,9 +2,9 @@
 
 #include "cli/remote/cli_link.h"
 
-#define INFLIGHT_MAX    8
-#define RESEND_MS       1000
-#define REPLY_BYTES_MAX (2u << 20)
+#define INFLIGHT_MAX    8          // calls at once on a connection
+#define RESEND_MS       1000       // until an unanswered request is sent again
+#define REPLY_BYTES_MAX (2u << 20) // of one reply
 
 oct_err
 cli_link_open(cli_link *link, net_loop *loop, const char *url, unsigned roles, bool repeats)

@@ -4,22 +4,22 @@
 #include "cli/remote/cli_remote.h"
 #include "cli/status/cli_state.h"
 
-// Asks a run's learner and replays how they and all actors are: once, or in rounds.
+// Asks a run's learner, replays and peers for their status, once or in rounds.
 //
-// Threads: loop thread. A round takes CLI_REMOTE_POLL_ROUND_MS at most, whatever is cut or refused.
-// Order: close before the loop is destroyed.
+// Threads: loop thread. A round takes at most CLI_REMOTE_POLL_ROUND_MS, also when connections are
+// refused or lost. Order: close before the loop is destroyed.
 typedef struct cli_remote_poll cli_remote_poll;
 
 #define CLI_REMOTE_POLL_ROUND_MS 4000
-#define CLI_REMOTE_POLL_PEERS    256 // that every release lists
+#define CLI_REMOTE_POLL_PEERS    256 // peers that a learner of any release lists
 
-// done runs after each round: the state is new, and says of each daemon whether it was heard.
-// period_ms: from the end of a round to the next; 0: one round. peers_max: 1 .. WIRE_PEERS_MAX; a
-// learner of a release that refuses so many is asked for CLI_REMOTE_POLL_PEERS.
+// done runs after each round: the state is new, and says of each daemon whether it answered.
+// period_ms: from the end of a round to the next; 0: only one round. peers_max: 1 ..
+// WIRE_PEERS_MAX; a learner that refuses this number is asked for CLI_REMOTE_POLL_PEERS.
 OCT_CHECKED oct_err cli_remote_poll_open(cli_remote_poll **out, net_loop *loop,
                                          const cli_remote_options *options, uint32_t period_ms,
                                          uint32_t peers_max, net_fn done, void *arg);
-// The caller may name the folder, and updates it (cli_state_update) in done.
+// Returns the state. The caller may set its folder, and updates it (cli_state_update) in done.
 cli_state *cli_remote_poll_state(cli_remote_poll *poll);
 void cli_remote_poll_close(cli_remote_poll *poll); // NULL is a no-op
 

@@ -1,4 +1,14 @@
-// The processes of a daemon's session, and what each has used of the CPUs (/proc/PID/stat).
+// Counts the CPU time of all processes in a daemon's session, by readings of /proc/PID/stat.
+//
+// A process's time appears twice in the kernel's numbers: in its own entry while it lives, and in
+// that of its parent once the parent has waited for it. The sum therefore has to recognise time
+// that it has counted before:
+// 1. Each reading adds what a process used itself since its last reading.
+// 2. When a process has ended, all that was counted for it is owed to its parent.
+// 3. When the parent's waited-for time grows, the growth up to what is owed was counted before;
+//    only the rest is new.
+// 4. What stays owed for two readings belonged to a child that no process waited for, and is
+// dropped.
 #include "cli/run/cli_cpu_time.h"
 
 #include <dirent.h>
@@ -16,49 +26,52 @@
 
 #define PATH_BYTES 512
 #define STAT_BYTES 1024
-#define PROCESSES  8 // there is room for so many at first
+#define PROCESSES  8 // first size of the list; it doubles
 
+// One reading of /proc/PID/stat.
 typedef struct reading {
     int parent;
-    uint64_t start;     // since the machine began, in ticks: with the number it names one process
-    uint64_t own_ns;    // that it used itself
-    uint64_t waited_ns; // of its children that it has waited for, with theirs
+    // in clock ticks since the machine started; with the number it identifies a process
+    uint64_t start;
+    uint64_t own_ns;    // CPU time of the process itself
+    uint64_t waited_ns; // CPU time of the children that it has waited for, and of theirs
     uint64_t resident;  // bytes
 } reading;
 
 typedef struct process {
     int pid;
-    bool is_gone;
+    bool is_gone; // the process has ended
     reading last;
-    uint64_t grown_ns; // of waited_ns, in this reading
-    // Counted already of children that are gone, since this reading and since the one before: it is
-    // going to be in waited_ns.
+    uint64_t grown_ns; // growth of waited_ns at this reading
+    // CPU time that was counted for children that have ended, and will appear in waited_ns: since
+    // this reading, and since the one before.
     uint64_t owed_ns, owed_before_ns;
 } process;
 
 struct cli_cpu_time {
-    const char *root;
-    process *list; // in the order of their starts: parents before their children. The leader is the
-                   // first, and stays
-    size_t count, room;
-    uint64_t ns;
+    const char *root; // prefix of /proc
+    process *list; // by start, so parents come before their children; [0] is the leader and stays
+    size_t count, room; // processes; allocated
+    uint64_t ns;        // the sum, which never shrinks
 };
 
 // ---- one process
 
 typedef enum reading_result {
     READING_OK,
-    READING_GONE, // it has ended; its time is perhaps its parent's already
-    READING_NONE, // this time, as when no more files can be opened
+    READING_GONE, // the process has ended; its parent may have its time already
+    READING_NONE, // nothing was read this time, for example because no more files can be opened
 } reading_result;
 
+// Parses /proc/PID/stat (proc(5)).
 static reading_result
 stat_parse(const char *text, reading *out)
 {
     char state;
     int threads;
     uint64_t user, kernel, waited_user, waited_kernel;
-    const char *name_end = strrchr(text, ')'); // a name may hold blanks and brackets
+    // after the name, which may contain blanks and brackets
+    const char *name_end = strrchr(text, ')');
     if (name_end == NULL ||
         sscanf(name_end + 1,
                " %c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %" SCNu64 " %" SCNu64 " %" SCNu64
@@ -67,7 +80,8 @@ stat_parse(const char *text, reading *out)
                &out->start, &out->resident) != 9) {
         return READING_NONE;
     }
-    // Its parent is just waiting for it; the kernel has taken away what had its times, and tells 0.
+    // The parent is waiting for it just now. The kernel has released the structure with its times,
+    // and reports 0.
     if (state == 'X' || threads == 0) {
         return READING_GONE;
     }
@@ -78,6 +92,7 @@ stat_parse(const char *text, reading *out)
     return READING_OK;
 }
 
+// Reads a process once. A process without this file has ended.
 static reading_result
 reading_take(const char *root, int pid, reading *out)
 {
@@ -107,6 +122,7 @@ process_find(const cli_cpu_time *time, int pid)
     return NULL;
 }
 
+// Inserts a process by its start.
 static void
 process_add(cli_cpu_time *time, const process *added)
 {
@@ -122,6 +138,8 @@ process_add(cli_cpu_time *time, const process *added)
     time->list[at] = *added;
 }
 
+// Reads a process and adds what it used itself. A number that is used again by another process
+// shows in the start.
 static void
 process_read(cli_cpu_time *time, process *p)
 {
@@ -131,6 +149,7 @@ process_read(cli_cpu_time *time, process *p)
     p->is_gone = result == READING_GONE || (result == READING_OK && now.start != last.start);
     if (result == READING_OK && !p->is_gone) {
         p->last = now;
+        // The kernel scales its samples, so a time may be reported smaller than before.
         p->last.own_ns = OCT_MAX(now.own_ns, last.own_ns);
         p->last.waited_ns = OCT_MAX(now.waited_ns, last.waited_ns);
         p->grown_ns = p->last.waited_ns - last.waited_ns;
@@ -138,13 +157,15 @@ process_read(cli_cpu_time *time, process *p)
     }
 }
 
+// All that the sum holds for a process, which its parent's waited_ns will include.
 static uint64_t
 process_counted_ns(const process *p)
 {
     return p->last.own_ns + p->last.waited_ns + p->owed_ns + p->owed_before_ns;
 }
 
-// What is owed for longer than one reading is of a child that nobody waited for.
+// Adds the growth of a process's waited-for time, less what was counted for its children before.
+// What is owed for longer than one reading belonged to a child that no process waited for.
 static void
 waited_count(cli_cpu_time *time, process *p)
 {
@@ -170,8 +191,8 @@ cli_cpu_time_create(const char *root, int leader_pid)
     return time;
 }
 
-// Parents come first: a child that ends meanwhile is missed, and has its time in the next reading,
-// but is never there twice.
+// Parents are read before their children. A child that ends in between is missing from both, and
+// its time comes with the next reading; it is never counted twice.
 void
 cli_cpu_time_read(cli_cpu_time *time)
 {
@@ -198,6 +219,7 @@ cli_cpu_time_read(cli_cpu_time *time)
     time->count = kept;
 }
 
+// Adds a process that was found in the session, with what it has used so far.
 static void
 found(cli_cpu_time *time, int pid)
 {
@@ -216,8 +238,8 @@ cli_cpu_time_find(cli_cpu_time *const *times, size_t count)
     DIR *folder = count > 0 ? oct_file_open_entries(path) : NULL;
     const struct dirent *entry;
     while (folder != NULL && (entry = readdir(folder)) != NULL) {
-        int pid = (int)strtol(entry->d_name, NULL, 10); // 0: no process
-        int session = pid > 0 ? getsid(pid) : -1;       // a fifth of what reading its file takes
+        int pid = (int)strtol(entry->d_name, NULL, 10); // 0: the entry is not a process
+        int session = pid > 0 ? getsid(pid) : -1;       // five times as fast as reading its file
         for (size_t i = 0; i < count; i++) {
             if (times[i]->list[0].pid == session) {
                 found(times[i], pid);

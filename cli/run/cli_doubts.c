@@ -1,4 +1,4 @@
-// What makes the end of a run questionable, in words.
+// Lists in words what makes the result of a run questionable.
 #include "cli/run/cli_doubts.h"
 
 #include <stdarg.h>
@@ -17,6 +17,7 @@ typedef struct doubts {
     void *arg;
 } doubts;
 
+// Calls fn with a text. Parts of the text come from files, so control characters are removed.
 OCT_PRINTF(3, 4)
 static void
 say(const doubts *d, const char *label, const char *format, ...)
@@ -36,13 +37,14 @@ count_of(const doubts *d, const char *name)
     return cli_json_number_of(d->summary, name, 0);
 }
 
-// NULL: there is none.
+// Returns a text of the summary, or NULL.
 static const char *
 why_of(const doubts *d, const char *name)
 {
     return json_string_value(json_object_get(d->summary, name));
 }
 
+// Doubts about the reported return.
 static void
 doubt_return(const doubts *d)
 {
@@ -69,6 +71,7 @@ doubt_return(const doubts *d)
     }
 }
 
+// Work of the run that had no effect.
 static void
 doubt_lost(const doubts *d)
 {

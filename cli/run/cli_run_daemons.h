@@ -4,9 +4,9 @@
 #include "cli/run/cli_run.h"
 #include "cli/run/cli_supervisor.h"
 
-// Adds replay, learner, actors and an evaluator to a supervisor that has not started, and sets the
-// variables of this process that the learner's BLAS reads. Returns which daemon the learner is.
-// Threads: main thread.
+// Adds the replays, the learner, the actors and an evaluator to a supervisor that has not started,
+// and sets the variables of this process that the learner's BLAS reads. Returns the learner's index
+// in the supervisor. Threads: main thread.
 uint32_t cli_run_daemons_add(cli_supervisor *supervisor, const cli_run_request *request);
 
 #endif // CLI_RUN_CLI_RUN_DAEMONS_H

@@ -1,9 +1,10 @@
-// Judges whether a daemon goes on, by the page that it shows.
+// Judges by a daemon's page of shared memory whether it makes progress.
 
 #include "cli/run/cli_watch.h"
 
 #include <math.h>
 
+// Seconds without progress after which a thread hangs; a thread that waits may wait forever.
 static double
 limit_of(const cli_watch_rule *rule, oct_pulse_doing doing)
 {
@@ -13,7 +14,8 @@ limit_of(const cli_watch_rule *rule, oct_pulse_doing doing)
     return limit_s > 0 ? limit_s : INFINITY;
 }
 
-// Seconds that count since the last look.
+// Returns the seconds since the last look that count. After a pause of this process nothing counts,
+// and all threads start again.
 static double
 elapsed_s(cli_watch *watch, uint64_t now_ns)
 {
@@ -29,6 +31,7 @@ elapsed_s(cli_watch *watch, uint64_t now_ns)
     return gap_s;
 }
 
+// Compares the page with the last look, and adds the time to the threads that have not changed.
 static void
 page_read(cli_watch *watch, const oct_pulse_page *page, double since_s)
 {
@@ -38,6 +41,7 @@ page_read(cli_watch *watch, const oct_pulse_page *page, double since_s)
     watch->bytes_silent_s = has_moved ? 0 : watch->bytes_silent_s + since_s;
     for (int i = 0; i < OCT_PULSE_THREADS; i++) {
         uint64_t beat = atomic_load_explicit(&page->beat[i], memory_order_relaxed);
+        // The event loop moves bytes of files, or waits for the thread that does.
         bool goes_on = beat != watch->beat[i] || (has_moved && i == OCT_PULSE_LOOP);
         watch->beat[i] = beat;
         watch->silent_s[i] = goes_on ? 0 : watch->silent_s[i] + since_s;
@@ -49,7 +53,7 @@ cli_watch_look(cli_watch *watch, const oct_pulse_page *page, const cli_watch_rul
                uint64_t now_ns, cli_watch_trouble *trouble)
 {
     page_read(watch, page, elapsed_s(watch, now_ns));
-    double worst = 0;
+    double worst = 0; // largest part of a thread's limit that has passed; 1: it hangs
     for (int i = 0; i < OCT_PULSE_THREADS; i++) {
         oct_pulse_doing doing = oct_pulse_doing_of(watch->beat[i]);
         double limit_s = limit_of(rule, doing);

@@ -7,58 +7,61 @@
 
 #include "common/oct_pulse.h"
 
-// Whether a daemon goes on, judged by what it shows of itself (common/oct_pulse.h).
+// Judges by what a daemon shows of itself (common/oct_pulse.h) whether it makes progress.
 //
-// A thread that works has to beat within hang_s, one in code of an environment within env_hang_s;
-// one that waits for another part may wait for ever. Bytes of a file that the process reads or
-// writes are progress of its event loop, which moves them or waits for the thread that does; the
-// other threads have no files. Only time counts in which the supervisor itself ran: a
-// longer pause between two looks (the machine slept, the supervisor was stopped) begins anew.
+// A thread that works must beat within hang_s, a thread in code of an environment within
+// env_hang_s. A thread that waits for another part may wait forever. Bytes of files that the
+// process reads or writes count as progress of its event loop, which moves them or waits for the
+// thread that does; the other threads use no files. Only time in which the supervisor itself ran
+// counts: after a longer pause between two looks (the machine slept, the supervisor was stopped)
+// all times start at 0 again.
 //
-// Threads: one user. Plain values, a cli_watch begins zeroed. Clocks are arguments.
+// Threads: one user. A cli_watch is a plain value and begins zeroed. The clock is an argument.
 
-#define CLI_WATCH_GAP_S 5.0 // between two looks, that is a pause
+#define CLI_WATCH_GAP_S 5.0 // a longer time between two looks is a pause
 
 typedef struct cli_watch_rule {
-    double hang_s, env_hang_s; // 0: for ever
+    double hang_s, env_hang_s; // 0: no limit
 } cli_watch_rule;
 
 typedef enum cli_watch_verdict {
     CLI_WATCH_WELL,
-    CLI_WATCH_QUIET, // half of the time is over: said once
-    CLI_WATCH_BACK,  // it was quiet, and goes on
+    CLI_WATCH_QUIET, // half of the time has passed; reported once
+    CLI_WATCH_BACK,  // it was quiet, and makes progress again
     CLI_WATCH_HUNG,
 } cli_watch_verdict;
 
 typedef struct cli_watch {
-    uint64_t beat[OCT_PULSE_THREADS];
-    double silent_s[OCT_PULSE_THREADS];
-    uint64_t bytes;
-    double bytes_silent_s; // since a byte of a file moved
-    uint64_t looked_ns;    // 0: not yet
-    bool is_quiet;
+    uint64_t beat[OCT_PULSE_THREADS];   // of each thread, at the last look
+    double silent_s[OCT_PULSE_THREADS]; // since the thread's beat changed
+    uint64_t bytes;                     // of files, at the last look
+    double bytes_silent_s;              // since a byte of a file moved
+    uint64_t looked_ns;                 // time of the last look; 0: none so far
+    bool is_quiet; // CLI_WATCH_QUIET was reported, and the daemon is still quiet
 } cli_watch;
 
-// What is the matter, with CLI_WATCH_QUIET and CLI_WATCH_HUNG.
+// The thread that is quiet or hangs, filled in with CLI_WATCH_QUIET and CLI_WATCH_HUNG.
 typedef struct cli_watch_trouble {
     oct_pulse_thread thread;
     double silent_s, limit_s;
     bool in_environment;
 } cli_watch_trouble;
 
-// now_ns: of a clock that stands still while the machine sleeps (CLOCK_MONOTONIC).
+// Judges the daemon. now_ns is of a clock that stands still while the machine sleeps
+// (CLOCK_MONOTONIC).
 cli_watch_verdict cli_watch_look(cli_watch *watch, const oct_pulse_page *page,
                                  const cli_watch_rule *rule, uint64_t now_ns,
                                  cli_watch_trouble *trouble);
-// A new process has the page.
+// A new process uses the page from now on.
 void cli_watch_begin(cli_watch *watch);
-// Whether it writes a file and a byte of one moved within hang_s.
+// Returns true if the daemon is writing a file, and a byte of a file moved within hang_s.
 bool cli_watch_is_writing(const cli_watch *watch, const oct_pulse_page *page,
                           const cli_watch_rule *rule);
-// Whether its working thread is at something that ends by itself, and began it within hang_s.
+// Returns true if the working thread is doing something that ends by itself, and began it within
+// hang_s.
 bool cli_watch_is_working(const cli_watch *watch, const oct_pulse_page *page,
                           const cli_watch_rule *rule);
-// "its training thread", "its environment".
+// Names the thread: "its working thread", "its environment".
 const char *cli_watch_trouble_text(const cli_watch_trouble *trouble);
 
 #endif // CLI_RUN_CLI_WATCH_H

@@ -7,11 +7,12 @@
 #include "common/oct_base.h"
 #include "common/oct_rng.h"
 
-// Some numbers in rising order, and how often each was drawn: a resample needs no order of its own.
+// Numbers in rising order, and how often each was drawn. A resample only changes the counts, so it
+// needs no sorting.
 typedef struct sample {
-    double *value; // [count]
-    uint32_t *times;
-    uint32_t count; // also how many are drawn
+    double *value;   // [count]
+    uint32_t *times; // [count] how often each value was drawn; their sum is count
+    uint32_t count;  // number of values, and of draws
 } sample;
 
 typedef double (*statistic)(const sample *x, const sample *y);
@@ -23,7 +24,7 @@ by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-// Each is drawn once.
+// Makes a sample in which each value is drawn once: the original.
 static sample
 sample_of(const double *values, uint32_t count)
 {
@@ -55,7 +56,8 @@ sample_draw(sample *s, oct_rng *rng)
     }
 }
 
-// Differences from one of the numbers are added up: equal numbers have exactly their value.
+// Adds up differences from one of the numbers, so that equal numbers have exactly their value.
+// cut numbers are left out at each end; at counts the draws before value i.
 static double
 iqm(const sample *x, const sample *none)
 {
@@ -70,10 +72,12 @@ iqm(const sample *x, const sample *none)
     return middle + sum / (end - cut);
 }
 
+// Both samples are sorted, so one pass over each is enough.
 static double
 improvement(const sample *x, const sample *y)
 {
-    uint64_t halves = 0, below = 0, up_to = 0; // of y: those below an x, and those with its equals
+    // of y: draws that are smaller than an x, and draws that are not larger
+    uint64_t halves = 0, below = 0, up_to = 0;
     uint32_t less = 0, equal = 0;
     for (uint32_t i = 0; i < x->count; i++) {
         for (; less < y->count && y->value[less] < x->value[i]; less++) {
@@ -82,11 +86,13 @@ improvement(const sample *x, const sample *y)
         for (; equal < y->count && y->value[equal] <= x->value[i]; equal++) {
             up_to += y->times[equal];
         }
+        // A pair counts 2 halves if x is larger and 1 if they are equal.
         halves += x->times[i] * (below + up_to);
     }
     return (double)halves / (2.0 * x->count * y->count);
 }
 
+// Interpolates like numpy.percentile.
 static double
 percentile(const double *sorted, double percent)
 {
@@ -95,7 +101,7 @@ percentile(const double *sorted, double percent)
     return sorted[i] + (at - i) * (sorted[i + 1] - sorted[i]);
 }
 
-// y may be NULL.
+// Computes a statistic and its interval. y may be NULL. x and y are overwritten by resamples.
 static cli_bootstrap
 estimate(statistic of, sample *x, sample *y)
 {

@@ -1,4 +1,4 @@
-// A comparison of runs for a terminal: an aligned table, and curves of letters.
+// Prints a comparison of runs for a terminal: an aligned table, and curves of letters.
 
 #include <ctype.h>
 #include <inttypes.h>
@@ -13,10 +13,10 @@
 
 #define COLUMNS      8
 #define CELL_BYTES   128
-#define CURVE_WIDTH  64
-#define CURVE_HEIGHT 10
-#define LABEL_BYTES  44
-#define NAME_BYTES   8 // of a group
+#define CURVE_WIDTH  64 // cells
+#define CURVE_HEIGHT 10 // lines
+#define LABEL_BYTES  44 // of a label that fits into the table
+#define NAME_BYTES   8  // of the letters that name a group
 
 // ---- the table
 
@@ -24,7 +24,7 @@ typedef struct row {
     char cell[COLUMNS][CELL_BYTES];
 } row;
 
-// Of UTF-8: what begins a character.
+// Counts the characters of UTF-8 by their first bytes.
 static size_t
 cells_of(const char *text)
 {
@@ -35,7 +35,7 @@ cells_of(const char *text)
     return count;
 }
 
-// Whether the table has room for what tells the groups apart, which is not cut.
+// Returns true if all labels fit into the table, where they are not cut.
 static bool
 fits(const cli_comparison *compare)
 {
@@ -47,7 +47,7 @@ fits(const cli_comparison *compare)
     return true;
 }
 
-// A … Z, AA, AB …; returns out.
+// Names a group by letters: A … Z, AA, AB …; returns out.
 static const char *
 name_of(uint32_t group, char out[NAME_BYTES])
 {
@@ -65,6 +65,7 @@ name_of(uint32_t group, char out[NAME_BYTES])
 
 typedef cli_number_text (*number_fn)(double value);
 
+// "mean ± deviation"; without a deviation for one run, "-" for none.
 static void
 print_spread(char out[CELL_BYTES], const cli_comparison_spread *spread, number_fn print)
 {
@@ -78,7 +79,7 @@ print_spread(char out[CELL_BYTES], const cli_comparison_spread *spread, number_f
     }
 }
 
-// In which the way to the threshold is counted, beside time.
+// Returns the unit, beside time, in which the way to the threshold is counted.
 static cli_comparison_by
 counted_by(const cli_comparison *compare)
 {
@@ -98,6 +99,7 @@ head_fill(row *out, const cli_comparison *compare)
     }
     (void)snprintf(out->cell[6], CELL_BYTES, "%s to it",
                    cli_comparison_by_words[counted_by(compare)]);
+    // One threshold for all groups is named in the head.
     bool is_same = isfinite(goal);
     for (uint32_t g = 1; g < compare->groups; g++) {
         is_same = is_same && compare->group[g].threshold == goal;
@@ -107,6 +109,7 @@ head_fill(row *out, const cli_comparison *compare)
     }
 }
 
+// Fills the row of a group. "runs" says of how many the return is, if not all have one.
 static void
 row_fill(row *out, const cli_comparison *compare, uint32_t g)
 {
@@ -136,6 +139,7 @@ row_fill(row *out, const cli_comparison *compare, uint32_t g)
     }
 }
 
+// Columns without any text take no room.
 static void
 print_row(FILE *out, const row *r, const size_t *width)
 {
@@ -151,6 +155,8 @@ print_row(FILE *out, const row *r, const size_t *width)
     fprintf(out, "%s\n", line);
 }
 
+// The widths are those of the longest cells, so all rows are formatted before the first one is
+// printed.
 static void
 print_rows(FILE *out, const row *rows, uint32_t count)
 {
@@ -177,7 +183,7 @@ print_table(const cli_comparison *compare, FILE *out)
     free(rows);
 }
 
-// ---- what the runs say of more runs
+// ---- bootstrap intervals
 
 static cli_number_text
 print_probability(double value)
@@ -187,6 +193,7 @@ print_probability(double value)
     return out;
 }
 
+// "value (low .. high)", or "-" if the group has no interval.
 static void
 print_bootstrap(char out[CELL_BYTES], const cli_bootstrap *of, number_fn print)
 {
@@ -197,7 +204,7 @@ print_bootstrap(char out[CELL_BYTES], const cli_bootstrap *of, number_fn print)
     }
 }
 
-// Of groups that have it; nothing where there is none.
+// Prints the intervals of the groups that have them; nothing if no group has.
 static void
 print_bootstraps(const cli_comparison *compare, FILE *out)
 {
@@ -229,7 +236,7 @@ print_bootstraps(const cli_comparison *compare, FILE *out)
     free(rows);
 }
 
-// Above a table that has no room for them.
+// Lists the groups' labels above a table that has no room for them.
 static void
 print_labels(const cli_comparison *compare, FILE *out)
 {
@@ -242,11 +249,13 @@ print_labels(const cli_comparison *compare, FILE *out)
 
 // ---- the curves
 
+// Curves share the cells; a later letter replaces an earlier one.
 typedef struct canvas {
     char cell[CURVE_HEIGHT][CURVE_WIDTH + 1];
     double x_high, y_low, y_high;
 } canvas;
 
+// Only the curves that are drawn set the scale.
 static void
 canvas_fit(canvas *c, const cli_comparison *compare, uint32_t shown)
 {
@@ -265,6 +274,7 @@ canvas_fit(canvas *c, const cli_comparison *compare, uint32_t shown)
     }
 }
 
+// Draws a curve, in capitals where it is from all runs.
 static void
 canvas_draw(canvas *c, const cli_comparison_group *group, char letter)
 {
@@ -276,12 +286,13 @@ canvas_draw(canvas *c, const cli_comparison_group *group, char letter)
             double y = (c->y_high - at->mean) / height;
             size_t column = (size_t)fmin(x * CURVE_WIDTH, CURVE_WIDTH - 1);
             size_t line = (size_t)fmin(y * CURVE_HEIGHT, CURVE_HEIGHT - 1);
-            bool is_whole = at->count == group->runs;
+            bool is_whole = at->count == group->runs; // all runs of the group have a value here
             c->cell[line][column] = is_whole ? letter : (char)tolower((unsigned char)letter);
         }
     }
 }
 
+// Draws the curves of the first groups, one letter each.
 static void
 print_curves(const cli_comparison *compare, FILE *out)
 {

@@ -1,4 +1,5 @@
-// Looks for run folders: which folder is a run, and where commands that show several runs look.
+// Finds run folders: decides which folder is a run, and where commands that show several runs
+// search.
 #include "cli/runs/cli_run_list.h"
 
 #include <dirent.h>
@@ -12,16 +13,17 @@
 #include "common/oct_base.h"
 #include "common/oct_file.h"
 
+// A run folder. Device and inode identify it, whatever its path is.
 typedef struct place {
     char *path;
     dev_t device;
     ino_t inode;
-    int64_t changed_us;
+    int64_t changed_us; // last change of the folder, µs since 1970
 } place;
 
 struct cli_run_list {
-    place *place; // [max]
-    uint32_t count, max, beyond;
+    place *place;                // [max]
+    uint32_t count, max, beyond; // listed; most; found beyond that
 };
 
 cli_run_list *
@@ -45,6 +47,7 @@ cli_run_list_destroy(cli_run_list *list)
     free(list);
 }
 
+// Adds a folder unless it is listed.
 static void
 run_add(cli_run_list *list, const char *path, const struct stat *status)
 {
@@ -67,12 +70,14 @@ run_add(cli_run_list *list, const char *path, const struct stat *status)
     };
 }
 
+// Names with a dot are skipped, and links are not followed.
 static int
 may_be_folder(const struct dirent *item)
 {
     return item->d_name[0] != '.' && (item->d_type == DT_DIR || item->d_type == DT_UNKNOWN);
 }
 
+// Adds the run at path, or the runs below it. Returns how many there are.
 static uint32_t
 folder_search(cli_run_list *list, const char *path, const struct stat *status, int depth)
 {
@@ -101,6 +106,8 @@ folder_search(cli_run_list *list, const char *path, const struct stat *status, i
     return found;
 }
 
+// Returns the number of runs found. 0: there are none (errno is 0), or the folder cannot be read
+// (errno says why).
 uint32_t
 cli_run_list_add(cli_run_list *list, const char *folder)
 {
@@ -140,6 +147,7 @@ cli_run_list_changed_us(const cli_run_list *list, uint32_t i)
     return list->place[i].changed_us;
 }
 
+// Returns how many runs had no room in the list.
 uint32_t
 cli_run_list_beyond(const cli_run_list *list)
 {

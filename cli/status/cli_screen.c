@@ -1,4 +1,5 @@
-// The terminal: a block that is redrawn in place, or plain lines.
+// Writes the status of a run: on a terminal as a block that is redrawn in place, elsewhere as plain
+// lines. Output never waits for a slow reader, except at the end.
 
 #include "cli/status/cli_screen.h"
 
@@ -17,22 +18,23 @@
 #include "common/oct_clock.h"
 #include "common/oct_text.h"
 
-#define LINE_PERIOD_S 2.0
-#define END_WAIT_MS   2000 // for who reads the last words
-#define WAIT_STEP_MS  20
+#define LINE_PERIOD_S 2.0  // between two plain lines; a quarter if there is a new evaluation
+#define END_WAIT_MS   2000 // for a reader of the last output
+#define WAIT_STEP_MS  20   // between two tries to write
+// of a block with its colours
 #define OUT_BYTES_MAX (CLI_VIEW_LINES_MAX * (CLI_TEXT_LINE_BYTES_MAX + 16) + 64)
 
 struct cli_screen {
-    cli_block block; // what is drawn
-    bool live;
+    cli_block block; // the last block
+    bool live;       // a block is redrawn
     cli_view_style style;
-    size_t drawn_count; // lines of the block that stands on the terminal
+    size_t drawn_count; // lines of the block that is on the terminal now
     size_t drawn_cells[CLI_VIEW_LINES_MAX];
-    double line_s; // when the last plain line was written; < 0: none yet
-    cli_line line; // that line
-    int fd;        // of the terminal, opened by itself; standard output elsewhere
+    double line_s; // state->wall_s of the last plain line; < 0: none was written
+    cli_line line; // the last plain line
+    int fd;        // of the terminal, opened here; standard output if that is no terminal
     char out[OUT_BYTES_MAX];
-    size_t used, passed; // what fd has taken of it
+    size_t used, passed; // bytes of out; those that fd has taken
 };
 
 static bool
@@ -42,8 +44,9 @@ is_set(const char *name)
     return value != NULL && value[0] != '\0';
 }
 
-// Without any of the three most terminals of today are UTF-8. Names of locales without it ("C",
-// "de_DE", "de_DE.ISO-8859-1") are a refusal; some systems set LC_CTYPE=UTF-8.
+// Returns true if the locale has no UTF-8. Without any of the three variables, UTF-8 is assumed, as
+// most terminals use it. A locale without it ("C", "de_DE", "de_DE.ISO-8859-1") decides against it.
+// Some systems set LC_CTYPE=UTF-8.
 static bool
 locale_is_ascii(void)
 {
@@ -60,8 +63,8 @@ locale_is_ascii(void)
     return false;
 }
 
-// A write that does not wait: a terminal may have room for less than it is given. Of standard
-// output itself others have copies, which would not wait either.
+// Opens the terminal again for writes that do not wait. O_NONBLOCK on standard output itself would
+// also affect other processes that share it.
 static int
 output_open(void)
 {
@@ -106,15 +109,16 @@ cli_screen_has_room(int fd, int wait_ms)
     struct pollfd output = {.fd = fd, .events = POLLOUT};
     uint64_t end_ns = oct_clock_ns() + (uint64_t)wait_ms * 1000000;
     int ready;
-    while ((ready = poll(&output, 1, wait_ms)) < 0 && errno == EINTR) { // a second Ctrl-C, say
+    // a second Ctrl-C, for example
+    while ((ready = poll(&output, 1, wait_ms)) < 0 && errno == EINTR) {
         uint64_t now_ns = oct_clock_ns();
         wait_ms = now_ns < end_ns ? (int)((end_ns - now_ns) / 1000000) : 0;
     }
     return ready > 0;
 }
 
-// Passes on what the reader takes at once, and keeps the rest. True: there is none. A pipe with
-// room takes PIPE_BUF bytes without waiting.
+// Writes what the reader takes at once, and keeps the rest. Returns true if nothing is left. A pipe
+// that has room takes PIPE_BUF bytes without waiting.
 static bool
 put_flush(cli_screen *screen)
 {
@@ -124,7 +128,7 @@ put_flush(cli_screen *screen)
         if (taken < 0 && errno == EAGAIN) {
             return false;
         }
-        // A terminal that went: the run does not stop for that.
+        // A terminal that has ended counts as written to: the run continues without it.
         screen->passed = taken > 0 ? screen->passed + (size_t)taken : screen->used;
     }
     if (screen->passed < screen->used) {
@@ -135,7 +139,7 @@ put_flush(cli_screen *screen)
     return true;
 }
 
-// The same, and waits for the reader.
+// Writes everything, and waits for the reader up to wait_ms. Returns true if nothing is left.
 static bool
 put_all(cli_screen *screen, int wait_ms)
 {
@@ -149,8 +153,8 @@ put_all(cli_screen *screen, int wait_ms)
     return true;
 }
 
-// To the block's first line, clearing from there on. A narrowed terminal has wrapped the lines
-// that no longer fit: each then takes several rows.
+// Moves to the first line of the block and clears the rest of the terminal. A terminal that was
+// made narrower has wrapped lines that no longer fit, so each of them takes several rows.
 static void
 put_home(cli_screen *screen)
 {
@@ -167,6 +171,7 @@ put_home(cli_screen *screen)
     screen->drawn_count = 0;
 }
 
+// Sets the width for the terminal. Returns its rows.
 static size_t
 measure(cli_screen *screen)
 {
@@ -185,12 +190,13 @@ cli_screen_measure(cli_screen *screen, cli_view_style *style)
     return rows;
 }
 
-// What is redrawn has to fit the terminal; the rest of the block is left out unless all is wanted.
+// Draws the block. To be redrawn it must fit the terminal, so its last lines are left out, unless
+// all is set.
 static void
 draw(cli_screen *screen, const cli_state *state, bool all)
 {
     const cli_block *block = &screen->block;
-    if (!put_flush(screen)) {
+    if (!put_flush(screen)) { // the reader has not taken the last block
         return;
     }
     size_t rows = OCT_MAX(measure(screen), (size_t)2) - 1;
@@ -206,13 +212,14 @@ draw(cli_screen *screen, const cli_state *state, bool all)
     (void)put_flush(screen);
 }
 
+// Writes a plain line, unless it equals the last one.
 static void
 write_line(cli_screen *screen, const cli_state *state)
 {
     cli_line line;
     cli_view_line(&line, state);
     screen->line_s = state->wall_s;
-    if (strcmp(line.bytes, screen->line.bytes) == 0) {
+    if (strcmp(line.bytes, screen->line.bytes) == 0) { // nothing has changed since
         return; // the end comes within the tenth of a second of the last line
     }
     if (!put_flush(screen)) {

@@ -6,29 +6,31 @@
 #include "cli/status/cli_view.h"
 #include "common/oct_base.h"
 
-// Where the status of a run is shown: a block redrawn in place on a terminal, plain lines
-// elsewhere. Standard output. Threads: loop thread. Full: a reader that takes nothing (a stopped
-// pager, a connection that hangs) is not waited for; what would be shown is left out until it has
-// taken what was shown before.
+// Shows the status of a run on standard output: on a terminal as a block that is redrawn in place,
+// elsewhere as plain lines. Threads: loop thread. Full: a reader that takes nothing (a stopped
+// pager, a hanging connection) is not waited for; new output is left out until the reader has taken
+// the old.
 typedef struct cli_screen cli_screen;
 
-// live: a block, if standard output is a terminal that can (TERM not "dumb"). NO_COLOR is obeyed.
+// live: draws a block, if standard output is a capable terminal (TERM is not "dumb"). NO_COLOR is
+// obeyed.
 cli_screen *cli_screen_create(bool live);
 bool cli_screen_is_live(const cli_screen *screen);
-// What fits standard output now, for who draws there himself; the rows of the terminal.
+// Measures the terminal for a caller that draws on it. Returns its rows.
 size_t cli_screen_measure(cli_screen *screen, cli_view_style *style);
-// Draws the block, or writes a plain line if the last is old enough (sooner if there is_new).
+// Draws the block, or writes a plain line if the last one is old enough; with is_new (a new
+// evaluation) earlier.
 void cli_screen_show(cli_screen *screen, const cli_state *state, bool is_new);
-// A line that stays, above the block.
+// Prints a line that stays, above the block.
 void cli_screen_print(cli_screen *screen, const char *format, ...) OCT_PRINTF(2, 3);
-// The block once, also where it cannot be redrawn; waits for its reader.
+// Draws the block once, also where it cannot be redrawn, and waits for the reader.
 void cli_screen_block(cli_screen *screen, const cli_state *state);
-// The last state, for good: a plain line is written whatever the time, unless it says what the last
-// one said. Waits for its reader for seconds.
+// Shows the last state, which stays. A plain line is written unless it equals the last one. Waits
+// for the reader for up to four seconds.
 void cli_screen_end(cli_screen *screen, const cli_state *state);
 void cli_screen_destroy(cli_screen *screen);
 
-// Whether a line may be written to fd without waiting for its reader, within wait_ms.
+// Returns true if a line can be written to fd without waiting, at the latest after wait_ms.
 bool cli_screen_has_room(int fd, int wait_ms);
 
 #endif // CLI_STATUS_CLI_SCREEN_H

@@ -1,4 +1,4 @@
-// The state of a run, as one line of JSON.
+// Prints the state of a run as one line of JSON.
 
 #include "cli/cli_json.h"
 #include "cli/status/cli_view.h"
@@ -25,7 +25,7 @@ daemon_json(const cli_daemon_state *daemon)
     return out;
 }
 
-// The replays that share what actors do; the first is "replay", too.
+// The replays that share the work of the actors. The first is also in "replay".
 static json_t *
 shards_json(const cli_state *state)
 {
@@ -36,13 +36,14 @@ shards_json(const cli_state *state)
     return out;
 }
 
-// An address, null where there is none.
+// An address, or null if it is "".
 static json_t *
 address_json(const char *address)
 {
     return address[0] != '\0' ? cli_json_text(address) : json_null();
 }
 
+// The relay is given by its address, the certificate only if there is one.
 static json_t *
 peer_json(const cli_state *state, const cli_peer *peer)
 {
@@ -112,6 +113,8 @@ peers_json(const cli_state *state)
     return out;
 }
 
+// The result is part of the interface (docs/reference.md): names stay, and unknown numbers are
+// null.
 char *
 cli_state_json(const cli_state *state)
 {

@@ -1,4 +1,4 @@
-// A run as the lines of a block, or as one plain line.
+// Prints a run as the lines of a block, or as one plain line.
 
 #include "cli/status/cli_view.h"
 
@@ -9,9 +9,9 @@
 
 #include "cli/status/cli_waiting.h"
 
-#define BAR_CELLS       20 // at most: with its numbers, and an ETA of years, 79 cells
+#define BAR_CELLS       20 // at most; with its numbers and an ETA of years the line has 79 cells
 #define CURVE_CELLS     40
-#define PARAGRAPH_CELLS 20 // at least, however narrow the terminal
+#define PARAGRAPH_CELLS 20 // least width, also on a narrow terminal
 
 // ---- lines
 
@@ -28,8 +28,8 @@ cli_view_begin(cli_view *view, const char *label)
 {
     cli_block *out = view->out;
     cli_line *line = &out->line[out->count];
-    out->count += out->count < CLI_VIEW_LINES_MAX;
-    // The last column stays empty: a terminal may wrap when it is written.
+    out->count += out->count < CLI_VIEW_LINES_MAX; // the line after the last is overwritten
+    // The last column stays empty, because a terminal may wrap when it is written.
     size_t width = OCT_MIN(view->style->width, (size_t)CLI_VIEW_WIDTH_MAX);
     cli_line_init(line, OCT_MAX(width, (size_t)2) - 1);
     line->ascii = view->style->ascii;
@@ -43,6 +43,8 @@ cli_view_begin(cli_view *view, const char *label)
     return line;
 }
 
+// Appends a field to a line, after " · " unless it is the first. A field that does not fit is left
+// out as a whole.
 void
 cli_view_add(cli_line *line, const char *before, const char *value, const char *after)
 {
@@ -53,6 +55,7 @@ cli_view_add(cli_line *line, const char *before, const char *value, const char *
     }
 }
 
+// The same, but leaves out a field whose value is unknown.
 void
 cli_view_add_known(cli_line *line, const char *before, const char *value, const char *after)
 {
@@ -61,9 +64,11 @@ cli_view_add_known(cli_line *line, const char *before, const char *value, const 
     }
 }
 
+// Prints a text over several lines, of which only the first has the label.
 void
 cli_view_paragraph(cli_view *view, const char *label, const char *text)
 {
+    // beyond this, lines are hard to read
     size_t width = OCT_MIN(view->style->width, (size_t)CLI_VIEW_TEXT_MAX + 1);
     size_t room = OCT_MAX(width, (size_t)CLI_VIEW_LABEL_CELLS + PARAGRAPH_CELLS + 1) -
                   CLI_VIEW_LABEL_CELLS - 1;
@@ -84,12 +89,13 @@ number(const cli_state *state, const char *name)
     return cli_state_number(state, name);
 }
 
-// What the run comes nearer to its end by: steps of environments, or updates.
+// The budget by which the run comes to its end: environment steps or updates.
 typedef struct progress {
     double done, budget, rate;
     const char *unit;
 } progress;
 
+// Returns the budget that is nearer to its end; the other one will not be reached.
 static progress
 progress_of(const cli_state *state)
 {
@@ -99,11 +105,13 @@ progress_of(const cli_state *state)
     const progress updates = {number(state, "learner.updates"),
                               number(state, "learner.updates_budget"),
                               number(state, "learner.updates_per_s"), "updates"};
+    // The budget of which a larger part is used.
     bool by_updates =
         updates.budget > 0 && updates.done / updates.budget >= steps.done / steps.budget;
     return by_updates ? updates : steps;
 }
 
+// Returns the seconds left at the present rate. NaN: the run is over, or there is no rate.
 double
 cli_view_eta_s(const cli_state *state)
 {
@@ -132,6 +140,8 @@ view_head(cli_view *view)
     cli_view_add(line, "", cli_text_seconds(state->wall_s).text, "");
 }
 
+// Prints the bar. Its width leaves 48 cells for the numbers; a very narrow terminal gets a short
+// bar.
 static void
 view_progress(cli_view *view)
 {
@@ -149,6 +159,7 @@ view_progress(cli_view *view)
                  cli_text_seconds(cli_view_eta_s(state)).text);
 }
 
+// The mean of the last evaluation, green once the best one has reached the goal.
 static void
 view_evaluation(cli_view *view)
 {
@@ -188,12 +199,13 @@ view_training(cli_view *view)
                  cli_text_value(mean).text);
 }
 
+// Draws the evaluations that this process has seen.
 static void
 view_curve(cli_view *view)
 {
     const cli_state *state = view->state;
-    if (state->point_count < 2) {
-        return; // of one look
+    if (state->point_count < 2) { // octet status without --watch sees one evaluation at most
+        return;
     }
     cli_line *line = cli_view_begin(view, "curve");
     double least = INFINITY, greatest = -INFINITY;
@@ -207,7 +219,7 @@ view_curve(cli_view *view)
     cli_line_add(line, "  %s .. %s", cli_text_value(least).text, cli_text_value(greatest).text);
 }
 
-// At the top, where no terminal is too low for it.
+// At the top, so that it fits any terminal.
 static void
 view_warning(cli_view *view)
 {
@@ -237,6 +249,7 @@ view_restarts(cli_view *view)
     }
 }
 
+// The order is by importance: a low terminal shows only the first lines.
 void
 cli_view_block(cli_block *out, const cli_state *state, const cli_view_style *style)
 {
@@ -262,7 +275,7 @@ cli_view_block(cli_block *out, const cli_state *state, const cli_view_style *sty
 
 // ---- plain line
 
-// " name=12"; "-" if it is not known.
+// Adds " name=12", or "-" if the value is not known.
 static void
 add_whole(cli_line *line, const char *name, double value)
 {
@@ -279,6 +292,7 @@ add_value(cli_line *line, const char *name, double value)
     cli_line_add(line, " %s=%s", name, cli_text_value(value).text);
 }
 
+// The line is for logs and pipes: name=value, separated by blanks.
 void
 cli_view_line(cli_line *out, const cli_state *state)
 {

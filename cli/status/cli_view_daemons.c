@@ -1,4 +1,4 @@
-// The learner, replay, the actors and other registered peers, as lines of text.
+// Prints the learner, replay, the actors and other registered peers as lines of text.
 
 #include <math.h>
 #include <stddef.h>
@@ -10,7 +10,7 @@
 #include "common/oct_text.h"
 #include "net/net_url.h"
 
-#define AILING_MAX 3 // of one kind that are named
+#define AILING_MAX 3 // peers of one state that are named
 
 static double
 number(const cli_view *view, const char *name)
@@ -18,8 +18,9 @@ number(const cli_view *view, const char *name)
     return cli_state_number(view->state, name);
 }
 
-// Label and address, and why nothing else is known. NULL: that is all. On one machine the sockets
-// are in the run folder, and nobody looks for an address.
+// Begins the lines of a daemon, with its address, and with the reason if nothing else is known.
+// NULL: there was a reason. On one machine the sockets are in the run folder, and the address is
+// left out.
 static cli_line *
 daemon_begin(cli_view *view, const char *label, const cli_daemon_state *daemon)
 {
@@ -37,6 +38,7 @@ daemon_begin(cli_view *view, const char *label, const cli_daemon_state *daemon)
     return cli_view_begin(view, label);
 }
 
+// Prints the learner's rates. A ratio of 0 means that the policy is not quantised.
 void
 cli_view_learner(cli_view *view)
 {
@@ -68,7 +70,8 @@ cli_view_learner(cli_view *view)
                        "/s");
 }
 
-// Whom its limiter holds back is said by cli_waiting, of a second and not of this moment.
+// Prints replay's state, unless it says whom the limiter holds back: cli_waiting says that for a
+// second, not for this instant.
 static void
 replay_state(cli_view *view, const cli_daemon_state *replay)
 {
@@ -78,7 +81,7 @@ replay_state(cli_view *view, const cli_daemon_state *replay)
     }
 }
 
-// Shards beside the first that do not answer, each with why.
+// Lists the shards after the first that do not answer, with the reasons.
 static void
 shards_missing(cli_view *view)
 {
@@ -139,6 +142,7 @@ cli_view_data(cli_view *view)
 
 // ---- actors
 
+// Returns "host/pid id" with control characters replaced: the host is a text from the network.
 static cli_plain_text
 peer_name(const cli_peer *peer)
 {
@@ -148,7 +152,8 @@ peer_name(const cli_peer *peer)
     return cli_text_plain(text, length < 0 ? 0 : OCT_MIN((size_t)length, sizeof(text) - 1));
 }
 
-// The live actor with the least (greatest) of a number, NULL: nobody has one.
+// Returns the live actor with the smallest (greatest) value of a number, or NULL if none has one.
+// offset: of the number in cli_peer.
 static const cli_peer *
 extreme_actor(const cli_state *state, size_t offset, bool greatest)
 {
@@ -167,6 +172,7 @@ extreme_actor(const cli_state *state, size_t offset, bool greatest)
     return found;
 }
 
+// Names the slowest actor and the one with the oldest policy, which explain a low mean.
 static void
 view_extremes(cli_view *view)
 {
@@ -254,6 +260,7 @@ cli_view_actors(cli_view *view)
 
 // ---- the table of peers
 
+// Adds text at the right edge of a column.
 static void
 column(cli_line *line, size_t from, size_t width, const char *text)
 {
@@ -268,6 +275,7 @@ short_name_of(const cli_peer *peer)
     return cli_text_process(peer->host, CLI_VIEW_HOST_CELLS, peer->pid);
 }
 
+// The columns end at fixed cells, which those of the heading in cli_view_peers match.
 static void
 view_peer(cli_view *view, const cli_peer *peer)
 {
@@ -287,8 +295,8 @@ is_same_certificate(const cli_peer *a, const cli_peer *b)
     return a->certificate_id == b->certificate_id && strcmp(a->certificate, b->certificate) == 0;
 }
 
-// Which of the peers that are shown came with the certificate of the first of them, and how many
-// places are held with it.
+// Lists the shown peers that have the certificate of the first of them, and how many slots are held
+// with it.
 static void
 view_certificate(cli_view *view, size_t first, size_t shown)
 {
@@ -313,6 +321,7 @@ view_certificate(cli_view *view, size_t first, size_t shown)
     cli_view_paragraph(view, "cert", text);
 }
 
+// Lists each certificate once, at its first peer.
 static void
 view_certificates(cli_view *view, size_t shown)
 {

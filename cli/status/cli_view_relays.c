@@ -1,11 +1,11 @@
-// The relays between the actors and the daemons, as lines of text.
+// Prints the relays between the actors and the daemons as lines of text.
 
 #include <stdio.h>
 #include <string.h>
 
 #include "cli/status/cli_view.h"
 
-#define SHOWN_MAX 8
+#define SHOWN_MAX 8 // relays that are listed
 
 static cli_plain_text
 name_of(const cli_relay *relay)
@@ -13,7 +13,7 @@ name_of(const cli_relay *relay)
     return cli_text_process(relay->host, CLI_VIEW_HOST_CELLS, relay->pid);
 }
 
-// What it goes through: a relay of the list by its name, one that is not there by its address.
+// Names what a relay goes through: a listed relay by its name, any other by its address.
 static cli_plain_text
 above_of(const cli_state *state, const cli_relay *relay)
 {
@@ -25,6 +25,7 @@ above_of(const cli_state *state, const cli_relay *relay)
     return cli_text_plain(relay->above, CLI_TEXT_PLAIN_MAX);
 }
 
+// A relay without an address of its own only serves other relays.
 static void
 relay_line(cli_view *view, const char *label, const cli_relay *relay)
 {
@@ -43,7 +44,7 @@ relay_line(cli_view *view, const char *label, const cli_relay *relay)
     }
 }
 
-// Those of one kind, at most so many.
+// Lists the relays that are silent, or those that are not, at most room of them. Returns the count.
 static size_t
 relays_add(cli_view *view, bool silent, size_t room)
 {

@@ -1,4 +1,4 @@
-// Which part of a run waits for which, and why, in one sentence.
+// Judges which part of a run waits for which, and says why in one sentence.
 
 #include "cli/status/cli_waiting.h"
 
@@ -11,6 +11,8 @@
 #include "common/oct_base.h"
 #include "common/oct_text.h"
 
+// Sets the verdict: who waits, for whom, for which share of the time (NaN: unknown), and the
+// sentence.
 OCT_PRINTF(5, 6)
 static void
 judge(cli_waiting *out, const char *who, const char *for_whom, double share, const char *format,
@@ -25,13 +27,14 @@ judge(cli_waiting *out, const char *who, const char *for_whom, double share, con
     va_end(args);
 }
 
-// The greater of two shares, one of which may be unknown; NaN: both are.
+// Returns the greater of two shares, either of which may be unknown. NaN: both are.
 static double
 greater(double a, double b)
 {
     return isnan(a) ? b : isnan(b) ? a : OCT_MAX(a, b);
 }
 
+// After training everyone waits for the final evaluation.
 static void
 judge_final(cli_waiting *out, const cli_state *state)
 {
@@ -53,7 +56,7 @@ judge_final(cli_waiting *out, const cli_state *state)
     }
 }
 
-// Nobody acts, and nobody is waited for but replay.
+// Judges a run from a data set: there are no actors, and only replay can be waited for.
 static void
 judge_offline(cli_waiting *out, const cli_state *state)
 {
@@ -74,7 +77,7 @@ judge_offline(cli_waiting *out, const cli_state *state)
     }
 }
 
-// Something is missing altogether. False: nothing is.
+// Judges a run in which a daemon is missing. False: none is.
 static bool
 judge_missing(cli_waiting *out, const cli_state *state)
 {
@@ -123,7 +126,7 @@ judge_missing(cli_waiting *out, const cli_state *state)
     return true;
 }
 
-// Replay has not got enough yet to begin. False: it has.
+// Judges a run whose replay does not hold enough windows yet to begin. False: it does.
 static bool
 judge_filling(cli_waiting *out, const cli_state *state)
 {
@@ -144,7 +147,7 @@ judge_filling(cli_waiting *out, const cli_state *state)
     return true;
 }
 
-// The learner waits as well, less long than the actors.
+// Adds that the learner waits, too, for less time than the actors.
 static void
 add_learner(cli_waiting *out, double learner, double samples_held)
 {
@@ -157,6 +160,7 @@ add_learner(cli_waiting *out, double learner, double samples_held)
             : ", although the limiter admits most of them: check the network and replay's CPU");
 }
 
+// samples_held, inserts_held: shares of time in which the limiter held back; NaN: not known.
 static void
 judge_actors(cli_waiting *out, const cli_state *state, double actors, double inserts_held)
 {
@@ -181,6 +185,7 @@ judge_actors(cli_waiting *out, const cli_state *state, double actors, double ins
           wanted == 1 ? "is" : "are", cli_text_count(updates).text, batch);
 }
 
+// The learner waits: for the data set's replay, for a slow replay, or for the actors.
 static void
 judge_learner(cli_waiting *out, const cli_state *state, double learner, double samples_held)
 {
@@ -210,6 +215,9 @@ judge_learner(cli_waiting *out, const cli_state *state, double learner, double s
           actors == 1 ? "s" : "", cli_text_count(inserts).text);
 }
 
+// First rules out states in which the shares of time say nothing: a missing daemon, an end, a table
+// that is still being filled. Then the side that waits longer is the subject, and the limiter's own
+// shares tell whether the other side or replay is the cause.
 void
 cli_waiting_judge(cli_waiting *out, const cli_state *state)
 {
@@ -225,8 +233,8 @@ cli_waiting_judge(cli_waiting *out, const cli_state *state)
     bool is_actors = actors_wait >= CLI_WAITING_LONG;
     bool is_learner = learner_waits >= CLI_WAITING_LONG;
     bool is_actors_first = is_actors && !(is_learner && learner_waits > actors_wait);
-    // For whom they wait is told by how long the limiter held them back, which replay knows once
-    // its table has been there for a second.
+    // Whom they wait for follows from how long the limiter held them back, which replay knows once
+    // its table has existed for a second.
     if ((is_actors || is_learner) && isnan(is_actors_first ? inserts_held : samples_held)) {
         judge(out, "unknown", "", NAN, "not known yet");
     } else if (is_actors_first) {

@@ -3,14 +3,15 @@
 
 #include "cli/status/cli_state.h"
 
-// Who waits for whom in a run, and why: one sentence from the numbers. Pure. Threads: any.
+// Says who waits for whom in a run, and why, in one sentence made from the numbers. Pure. Threads:
+// any.
 
-#define CLI_WAITING_LONG 0.1 // share of the time; less is not called waiting
+#define CLI_WAITING_LONG 0.1 // share of time; a shorter wait is not called waiting
 
 typedef struct cli_waiting {
     const char *who;      // "actors", "learner", "everybody", "nobody", "unknown"
     const char *for_whom; // "learner", "actors", "replay", "data", "evaluator", or ""
-    double share;         // of its time; NaN: not a share
+    double share;         // of its time; NaN: the wait is no share of time
     char text[512];
 } cli_waiting;
 

@@ -7,13 +7,13 @@
 #include "cli/sweep/cli_sweep_optuna.h"
 #include "cli/sweep/cli_sweep_plan.h"
 
-// Runs the trials of a sweep, so many at a time, each as a process `octet train` in a folder of its
-// own. sweep.json is written after each change, so that a sweep that is killed can be resumed.
+// Runs the trials of a sweep, `jobs` runs at a time, each as a process `octet train` in a folder of
+// its own. sweep.json is written after each change, so that a killed sweep can be resumed.
 //
-// A job's processes get an equal share of the CPUs that this process may use, none of which two
-// jobs share, when there are as many as jobs. The signals that stop (cli_signals.h) end the runs as
-// they end octet train: each saves what it has; a second one kills them. Runs end with this process
-// in any case: the kernel tells them.
+// If there are at least as many CPUs as jobs, each job has an equal share of the CPUs that this
+// process may use, and no two jobs share one. Signals that stop (cli_signals.h) reach the runs as
+// SIGINT: each saves its state; a second signal kills. If this process is killed, the kernel
+// signals the runs (--follow-parent).
 //
 // Threads: main thread, before any other starts.
 
@@ -24,12 +24,13 @@ typedef struct cli_sweep_request {
     cli_sweep_optuna *optuna; // NULL: the plan has all trials
     const char *folder;       // absolute
     const char *octet;        // absolute path of the program
-    bool is_trusted;          // runs get --trust, too
-    uint32_t jobs;
+    bool is_trusted;          // runs get --trust
+    uint32_t jobs;            // runs at a time, 1 .. CLI_SWEEP_JOBS_MAX
 } cli_sweep_request;
 
-// Prints a line for each run that ends. Answers 0: every run finished or was pruned;
-// CLI_EXIT_FAILED: one failed, or sweep.json cannot be written; 128 + signal: stopped.
+// Prints a line for each run that ends. Returns 0 if every run finished or was pruned,
+// CLI_EXIT_FAILED if one failed or sweep.json cannot be written, and 128 + signal if the sweep was
+// stopped.
 int cli_sweep_jobs_run(const cli_sweep_request *request);
 
 #endif // CLI_SWEEP_CLI_SWEEP_JOBS_H

@@ -1,4 +1,4 @@
-// The trials and runs of a sweep, and which of them is next.
+// The trials and runs of a sweep, and the choice of the next run.
 
 #include "cli/sweep/cli_sweep_plan.h"
 
@@ -11,12 +11,14 @@
 #include "common/oct_base.h"
 #include "common/oct_text.h"
 
-#define AGAIN_MAX 100000 // draws without a new point, after which there is none
+// consecutive draws without a new point, after which the space is taken to have none
+#define AGAIN_MAX 100000
 
 const char *const cli_sweep_method_words[CLI_SWEEP_METHODS] = {"grid", "random", "optuna"};
 const char *const cli_sweep_state_words[CLI_SWEEP_STATES] = {"waiting",  "running", "stopped",
                                                              "finished", "pruned",  "failed"};
 
+// Trials are allocated one by one and never move: running jobs point to them.
 cli_sweep_trial *
 cli_sweep_plan_add(cli_sweep_plan *plan, const cli_point *point)
 {
@@ -60,8 +62,8 @@ fill_grid(cli_sweep_plan *plan)
     }
 }
 
-// A point that was drawn before is passed over, so that the first trials are the same ones however
-// many follow.
+// Skips a point that was drawn before, so that the first trials are the same for any number of
+// trials.
 static void
 fill_at_random(cli_sweep_plan *plan)
 {
@@ -89,6 +91,7 @@ cli_sweep_plan_fill(cli_sweep_plan *plan)
     }
 }
 
+// The first seed decides whether a trial is pruned.
 static bool
 first_is_over(const cli_sweep_trial *trial)
 {
@@ -96,6 +99,8 @@ first_is_over(const cli_sweep_trial *trial)
     return first == CLI_SWEEP_FINISHED || first == CLI_SWEEP_FAILED;
 }
 
+// Returns the first run that waits, trial by trial. With Optuna, the other seeds of a trial wait
+// until its first seed is over, because that decides if they are needed.
 bool
 cli_sweep_plan_next(const cli_sweep_plan *plan, uint32_t *trial, uint32_t *seed)
 {
@@ -122,6 +127,7 @@ cli_sweep_plan_prune(cli_sweep_plan *plan, uint32_t trial)
     }
 }
 
+// Runs that were running, stopped or failed become waiting again; finished and pruned ones stay.
 void
 cli_sweep_plan_resume(cli_sweep_plan *plan)
 {
@@ -132,7 +138,8 @@ cli_sweep_plan_resume(cli_sweep_plan *plan)
             *state = is_over ? *state : CLI_SWEEP_WAITING;
         }
         if (plan->trial[i]->run[0].state == CLI_SWEEP_PRUNED) {
-            cli_sweep_plan_prune(plan, i); // killed before it could say so of the other seeds
+            // the sweep was killed before it recorded this for the other seeds
+            cli_sweep_plan_prune(plan, i);
         }
     }
 }
@@ -160,6 +167,7 @@ cli_sweep_plan_is_over(const cli_sweep_plan *plan, uint32_t trial)
     return true;
 }
 
+// The mean over the finished seeds; failed ones are left out.
 double
 cli_sweep_plan_return(const cli_sweep_plan *plan, uint32_t trial)
 {

@@ -1,4 +1,5 @@
-// The whole terminal: raw keys, the other screen buffer, and both given back.
+// Takes over the whole terminal: single keys, the alternate screen buffer; and restores both at the
+// end.
 
 #include "cli/top/cli_top_screen.h"
 
@@ -13,24 +14,25 @@
 
 #include "common/oct_base.h"
 
+// of all lines with their colours
 #define OUT_BYTES_MAX (CLI_TOP_LINES_MAX * (CLI_TEXT_LINE_BYTES_MAX + 16) + 64)
-#define WRITE_MS      1000 // a terminal that takes nothing for so long misses the rest
+#define WRITE_MS      1000 // a terminal that takes no bytes for so long misses the rest
 
-#define ENTER "\x1b[?1049h\x1b[?25l\x1b[?7l" // the other buffer, no cursor, lines are not wrapped
+#define ENTER "\x1b[?1049h\x1b[?25l\x1b[?7l" // alternate buffer, no cursor, no wrapping
 #define LEAVE "\x1b[?7h\x1b[?25h\x1b[?1049l"
 
 struct cli_top_screen {
     net_input *input;
-    int fd; // of the terminal, opened by us: its flags are nobody else's
+    int fd; // /dev/tty, opened here, so that O_NONBLOCK affects no other process
     cli_top_key_fn on_key;
     void *arg;
     char out[OUT_BYTES_MAX];
     size_t used;
 };
 
-// For the end of the process, whoever calls exit.
+// State for the end of the process, which any code may cause by exit.
 static struct {
-    bool is_taken, will_be_given_back;
+    bool is_taken, will_be_given_back; // the terminal is taken; give_back is registered with atexit
     int fd;
     struct termios before;
 } terminal;
@@ -46,7 +48,7 @@ write_all(int fd, const char *bytes, size_t length)
             done += (size_t)count;
         } else if (count == 0 || (errno != EINTR && errno != EAGAIN) ||
                    (errno == EAGAIN && poll(&room, 1, WRITE_MS) <= 0)) {
-            return; // it went, or is stopped
+            return; // the terminal has ended, or does not take more
         }
     }
 }
@@ -61,8 +63,8 @@ give_back(void)
     }
 }
 
-// Keys arrive one by one and are not shown. Ctrl-C stays a signal; Ctrl-Z would leave the shell in
-// the other buffer.
+// Lets keys arrive one by one, without echo. Ctrl-C stays a signal. Ctrl-Z is disabled, because it
+// would leave the shell in the alternate buffer.
 static bool
 take(int fd)
 {
@@ -87,6 +89,7 @@ take(int fd)
     return true;
 }
 
+// Decodes keys one by one. The end of the terminal counts as quitting.
 static void
 keys_came(void *arg)
 {
@@ -96,7 +99,7 @@ keys_came(void *arg)
     if (count < 0 && (errno == EAGAIN || errno == EINTR)) {
         return;
     }
-    if (count <= 0) { // the terminal has gone
+    if (count <= 0) { // the terminal has ended
         screen->on_key(screen->arg, CLI_TOP_KEY_QUIT);
         return;
     }
@@ -109,6 +112,7 @@ keys_came(void *arg)
     }
 }
 
+// A change of the size calls back with no key, so that the table is drawn again.
 static void
 size_changed(void *arg, int signal_number)
 {
@@ -162,7 +166,8 @@ cli_top_screen_begin(cli_top_screen *screen)
     put(screen, "\x1b[H");
 }
 
-// Each line clears what was behind it, so that nothing flickers.
+// Each line clears the rest of its row afterwards, not the whole screen before, so nothing
+// flickers.
 void
 cli_top_screen_line(cli_top_screen *screen, const cli_line *line)
 {
@@ -173,7 +178,7 @@ cli_top_screen_line(cli_top_screen *screen, const cli_line *line)
     put(screen, "\x1b[K");
 }
 
-// One write, so that the terminal never shows half a table.
+// Writes the frame with one call, so that the terminal never shows half a table.
 void
 cli_top_screen_end(cli_top_screen *screen)
 {
