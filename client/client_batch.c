@@ -1,4 +1,4 @@
-// Copies windows of a sample reply into one block of memory.
+// Copies windows of a sample reply into one block of memory, in columns of include/octet/replay.h.
 #include "client/client_batch.h"
 
 #include <stdio.h>
@@ -8,7 +8,7 @@
 #include "common/oct_base.h"
 #include "common/oct_importance.h"
 
-#define COLUMN_ALIGNMENT 64
+#define COLUMN_ALIGNMENT 64 // bytes; for vector instructions of the caller
 
 _Static_assert(OCTET_REPLAY_TERMINATED == (int)WIRE_TERMINATED &&
                    OCTET_REPLAY_TRUNCATED == (int)WIRE_TRUNCATED &&
@@ -18,10 +18,12 @@ _Static_assert(OCTET_REPLAY_TERMINATED == (int)WIRE_TERMINATED &&
 enum { OBS, NEXT, ACTION, REWARD, DISCOUNT, FLAGS, PROBABILITY, KEY, WEIGHT, COLUMNS };
 
 struct column {
-    const void *from; // its first window; NULL: nothing is copied
-    size_t bytes;     // of all windows
+    const void *from; // the first window; NULL: filled later
+    size_t bytes;     // of all windows; 0: the kind of window lacks it
 };
 
+// Finds the columns of count windows. N-step windows have next observations and discounts;
+// sequences of T rows have flags and T + 1 observations.
 static void
 columns_of(struct column out[COLUMNS], const wire_sampled *s, uint32_t first, uint32_t count)
 {
@@ -43,6 +45,7 @@ columns_of(struct column out[COLUMNS], const wire_sampled *s, uint32_t first, ui
     }
 }
 
+// Rounds up to the alignment.
 static size_t
 whole(size_t bytes)
 {
@@ -56,6 +59,7 @@ client_batch_create(const wire_sampled *sampled, uint32_t first, uint32_t count)
     struct column columns[COLUMNS];
     void *placed[COLUMNS] = {0};
     columns_of(columns, sampled, first, count);
+    // One block of memory, so that the caller frees one pointer.
     size_t bytes = 0;
     for (size_t i = 0; i < COLUMNS; i++) {
         bytes += whole(columns[i].bytes);
