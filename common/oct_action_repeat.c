@@ -11,6 +11,7 @@ oct_action_repeat_read(const char *value)
 {
     uint32_t number = 0;
     for (const char *at = value; *at != '\0'; at++) {
+        // The bound is tested before each digit, so the product cannot overflow.
         if (*at < '0' || *at > '9' || number > OCT_ACTION_REPEAT_MAX) {
             return 0;
         }
@@ -22,7 +23,7 @@ oct_action_repeat_read(const char *value)
 uint32_t
 oct_action_repeat_of(const char *options)
 {
-    char value[16];
+    char value[16]; // a value that does not fit is above the maximum, or not a number
     const char *found = oct_option_find(options, OCT_ACTION_REPEAT_KEY);
     if (found == NULL) {
         return 1;

@@ -1,4 +1,4 @@
-// Where a failed assertion ends, and memory that is zeroed or aborts.
+// Ends the program on a failed assertion or without memory, and allocates zeroed memory.
 #include "common/oct_base.h"
 
 #include <stdio.h>
@@ -6,7 +6,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#define LINE       ((size_t)64)
+#define LINE ((size_t)64) // bytes of a cache line
+// bytes of a large page on x86-64 and on Arm with pages of 4 KiB
 #define LARGE_PAGE ((size_t)2 << 20)
 
 void
@@ -23,7 +24,7 @@ oct_out_of_memory_at(size_t bytes, const char *file, int line)
     abort();
 }
 
-// The whole alignments that hold bytes; 0 when there is no such number.
+// Rounds bytes up to a multiple of alignment, a power of two. Returns 0 if the sum overflows.
 static size_t
 whole(size_t alignment, size_t bytes)
 {
@@ -42,6 +43,7 @@ oct_reserve_at(size_t alignment, size_t bytes, const char *file, int line)
     return memory;
 }
 
+// Memory of less than two large pages would waste most of its last one.
 static size_t
 alignment_of(size_t bytes)
 {
@@ -60,7 +62,7 @@ oct_alloc_at(size_t bytes, const char *file, int line)
     size_t alignment = alignment_of(bytes);
     void *memory = oct_reserve_at(alignment, bytes, file, line);
 #if defined(MADV_HUGEPAGE)
-    if (alignment == LARGE_PAGE) { // a hint; none of it is left unused but the last page's end
+    if (alignment == LARGE_PAGE) { // a hint; only the end of the last page stays unused
         (void)madvise(memory, whole(alignment, bytes), MADV_HUGEPAGE);
     }
 #endif

@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <string.h>
 
-// The 32 bits of a float as a whole number, and the float of such bits. Threads: any.
+// Converts a float to the 32 bits that represent it, and back. Threads: any.
 
 static inline uint32_t
 oct_bits_of(float x)

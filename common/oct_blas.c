@@ -1,4 +1,4 @@
-// Frees a program of the variables by which an environment forces OpenBLAS' kernels.
+// Removes from a program's environment the variables that force OpenBLAS' kernels.
 #include "common/oct_blas.h"
 
 #include <stdio.h>
@@ -8,8 +8,9 @@
 
 #include "common/oct_base.h"
 
+// holds what was removed; is set in the restarted program, too
 #define REMOVED       "OCTET_BLAS_REMOVED"
-#define REMOVED_BYTES 256
+#define REMOVED_BYTES 256 // three assignments of at most 22 + 40 bytes
 
 static const char *const variables[] = {"OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE",
                                         "OPENBLAS_BLOCK_FACTOR"};
@@ -25,6 +26,7 @@ oct_blas_clear_environment(void)
     for (size_t i = 0; i < OCT_COUNTOF(variables); i++) {
         const char *value = getenv(variables[i]);
         if (value != NULL) {
+            // A value is cut, because the text is only for the log.
             (void)snprintf(removed + used, sizeof(removed) - used, "%s%s=%.40s",
                            used > 0 ? " " : "", variables[i], value);
             used = strlen(removed);

@@ -4,20 +4,22 @@
 #include <math.h>
 #include <stdbool.h>
 
-// How far a number of an action may be beyond its bounds and still be within them, as a part of
-// half their range: a number that went through a scale and back is not the same to the last bit.
-// It is taken as it is, not cut. Data sets, learners and data/octet_data.py all judge by it.
-// Threads: any.
+// By how much a number of an action may exceed its bounds, as a fraction of half their range. A
+// number that was scaled to [-1, 1] and back differs from the original in its last bits, so the
+// exact bounds would refuse actions that were recorded at a bound. Such a number is used as it is,
+// not clipped. Data sets, learners and data/octet_data.py use the same tolerance. Threads: any.
 #define OCT_BOX_TOLERANCE 1e-3f
 
-// Of a number that was scaled from its bounds to [-1, 1]; what is not a number has no bounds.
+// Returns true if a number that was scaled from its bounds to [-1, 1] is within them. NaN is: it is
+// what infinite or equal bounds give.
 static inline bool
 oct_box_holds_unit(float unit)
 {
     return !(fabsf(unit) > 1.0f + OCT_BOX_TOLERANCE);
 }
 
-// Infinite bounds hold every number, equal ones their own.
+// Returns true if a number is within its bounds. Infinite bounds hold every number, equal bounds
+// only their own value.
 static inline bool
 oct_box_holds(float number, float low, float high)
 {

@@ -21,6 +21,7 @@ oct_read_bytes(oct_reader *reader, size_t count)
 void
 oct_write_bytes(oct_writer *writer, const void *bytes, size_t count)
 {
+    // Without a buffer only the size is measured.
     if (writer->base != NULL) {
         if (writer->failed || writer->capacity - writer->used < count) {
             writer->failed = true;
@@ -33,6 +34,7 @@ oct_write_bytes(oct_writer *writer, const void *bytes, size_t count)
     writer->used += count;
 }
 
+// memcpy, because the bytes may lie at any alignment.
 #define SCALAR(type, suffix)                                                                       \
     type oct_read_##suffix(oct_reader *reader)                                                     \
     {                                                                                              \

@@ -10,7 +10,7 @@
 // failed; reads then give 0 and writes do nothing, so a decoder checks once, at its end.
 // Threads: any, one user at a time. Owns: nothing; both borrow the buffer.
 typedef struct oct_reader {
-    const uint8_t *at;
+    const uint8_t *at; // the next byte to read
     size_t left;
     bool failed;
 } oct_reader;

@@ -7,21 +7,21 @@
 #include "common/oct_err.h"
 #include "common/oct_role.h"
 
-// The shape of a remote call, so that proto/ (what the bytes mean) and net/ (how they travel) meet
-// without knowing each other. All of it runs on the caller's loop thread.
+// The types of a remote call. proto/ (the meaning of the bytes) and net/ (their transport) share
+// them and do not include each other. Everything runs on the loop thread of the caller.
 
-// The answer to a call. frame is borrowed for the duration of the callback; NULL unless err is
+// Receives the answer to a call. frame is borrowed until the function returns; NULL unless err is
 // OCT_OK.
 typedef void (*oct_reply_fn)(void *arg, oct_err err, const uint8_t *frame, size_t length);
 
-// Sends a request frame (borrowed for the call) and later calls done exactly once, also on
-// OCT_ETIMEDOUT and OCT_ECLOSED. An error returned here means that done will not be called
-// (OCT_EAGAIN: too many calls in flight).
+// Sends a request frame, which is borrowed until the function returns. done is called exactly once
+// later, also for OCT_ETIMEDOUT and OCT_ECLOSED, unless an error is returned here. OCT_EAGAIN: too
+// many calls are in flight.
 typedef oct_err (*oct_call_fn)(void *client, const uint8_t *frame, size_t length,
                                uint32_t timeout_ms, oct_reply_fn done, void *done_arg);
 
-// Answers one request, at once or later: begin returns the body to write length bytes into, send
-// gives it away and ends the call. Each call is answered exactly once.
+// Answers one request, at once or later: begin returns room for a body of length bytes, send takes
+// the body over and ends the call. Each call is answered exactly once.
 typedef struct oct_responder {
     uint8_t *(*begin)(void *call, size_t length);
     void (*send)(void *call);

@@ -1,4 +1,6 @@
 // Finds the nearest limits on memory and CPU time of the control groups that this process is in.
+// Everything is read from files whenever a limit is asked for; a file that is missing sets no
+// limit.
 #include "common/oct_cgroup.h"
 
 #include <inttypes.h>
@@ -11,15 +13,17 @@
 #include "common/oct_file.h"
 #include "common/oct_file_open.h"
 
-#define PATH_BYTES 4096
-#define NO_LIMIT   ((uint64_t)1 << 62) // version 1 has a number of pages a little below 2^63
+#define PATH_BYTES 4096 // of a folder of a group
+// bytes; version 1 writes "no limit" as a whole number of pages just below 2^63
+#define NO_LIMIT ((uint64_t)1 << 62)
 
+// The names of a controller's files in one version of control groups.
 typedef struct version {
-    const char *controller;
-    const char *mount; // of the hierarchy
-    const char *limit, *used;
-    const char *cache[2]; // of memory.stat, with the groups below
-    const char *events;   // has a line "oom_kill COUNT"
+    const char *controller;   // its name in /proc/self/cgroup, version 1 only
+    const char *mount;        // of the hierarchy
+    const char *limit, *used; // files of one number; CPU time has no file of what is used
+    const char *cache[2];     // keys of memory.stat; they include the groups below
+    const char *events;       // has a line "oom_kill COUNT"
 } version;
 
 static const version memory_1 = {"memory",
@@ -38,7 +42,7 @@ static const version cpu_1 = {
     .controller = "cpu", .mount = "/sys/fs/cgroup/cpu", .limit = "cpu.cfs_quota_us"};
 static const version cpu_2 = {.controller = "cpu", .mount = "/sys/fs/cgroup", .limit = "cpu.max"};
 
-// UINT64_MAX: no such file, or "max".
+// Reads the number that a file begins with. UINT64_MAX: there is no such file, or it says "max".
 static uint64_t
 number_read(const char *folder, const char *name)
 {
@@ -56,7 +60,8 @@ number_read(const char *folder, const char *name)
     return number;
 }
 
-// File cache of the group, which the kernel takes back before it refuses memory.
+// Returns the bytes of file cache of a group. The kernel takes them back before it refuses memory,
+// so they do not count as used.
 static uint64_t
 cache_read(const char *folder, const version *v)
 {
@@ -76,7 +81,7 @@ cache_read(const char *folder, const version *v)
     return cache;
 }
 
-// What a level says; UINT64_MAX: nothing.
+// Reads a number of one group. UINT64_MAX: the group has none.
 typedef uint64_t level_fn(const char *folder, const version *v);
 
 static uint64_t
@@ -94,12 +99,12 @@ level_left(const char *folder, const version *v)
         return UINT64_MAX;
     }
     uint64_t cache = cache_read(folder, v);
-    used -= OCT_MIN(used, cache); // they were not read at the same time
+    used -= OCT_MIN(used, cache); // used and cache were read at different times
     return limit > used ? limit - used : 0;
 }
 
-// Version 2 has "QUOTA PERIOD" in one file, or "max PERIOD"; version 1 two files, and a quota of
-// -1.
+// Returns a quota in thousandths of a CPU. Version 2 has "QUOTA PERIOD" or "max PERIOD", both in
+// microseconds, in one file. Version 1 has two files, and writes -1 for no quota.
 static uint64_t
 level_cpu(const char *folder, const version *v)
 {
@@ -117,7 +122,7 @@ level_cpu(const char *folder, const version *v)
     return is_set ? strtoull(quota, NULL, 10) * 1000 / period : UINT64_MAX;
 }
 
-// The number in a line "oom_kill COUNT" of a file; UINT64_MAX: there is none.
+// Reads the number of the line "oom_kill COUNT". UINT64_MAX: there is no such line.
 static uint64_t
 kills_read(const char *path)
 {
@@ -143,8 +148,8 @@ level_kills(const char *folder, const version *v)
     return kills_read(path);
 }
 
-// The least of all levels, from the group up to the mount. Levels that are not there say nothing: a
-// container may see the path that its group has on the host.
+// Returns the smallest number of all levels, from the group up to the mount. A level that does not
+// exist is skipped: a container may see the path that its group has on the host.
 static uint64_t
 levels_least(const char *root, const version *v, const char *group, level_fn *level)
 {
@@ -155,7 +160,7 @@ levels_least(const char *root, const version *v, const char *group, level_fn *le
         return UINT64_MAX;
     }
     uint64_t least = level(folder, v);
-    bool is_nearest = level == level_kills; // groups above count other processes, too
+    bool is_nearest = level == level_kills; // groups above also count kills of other processes
     while (strlen(folder) > top && !(is_nearest && least != UINT64_MAX)) {
         size_t slash = (size_t)(strrchr(folder, '/') - folder);
         folder[OCT_MAX(slash, top)] = '\0';
@@ -165,7 +170,7 @@ levels_least(const char *root, const version *v, const char *group, level_fn *le
     return least;
 }
 
-// Whether a list, which commas part, has this controller.
+// Returns true if a list, separated by commas, names this controller.
 static bool
 has_controller(const char *list, const char *controller)
 {
@@ -179,7 +184,7 @@ has_controller(const char *list, const char *controller)
     return false;
 }
 
-// A line of /proc/self/cgroup, number:controllers:group; version 2 has no controllers there.
+// Reads a line "NUMBER:CONTROLLERS:GROUP" of /proc/self/cgroup. Version 2 has no controllers in it.
 static uint64_t
 line_least(const char *root, char *line, const version *v1, const version *v2, level_fn *level)
 {
@@ -191,7 +196,8 @@ line_least(const char *root, char *line, const version *v1, const version *v2, l
     }
     *group++ = '\0';
     controllers++;
-    if (strstr(group, "/..") != NULL) { // above what this process sees of the hierarchy
+    // the group is outside what this process sees of the hierarchy
+    if (strstr(group, "/..") != NULL) {
         *group = '\0';
     }
     if (*controllers == '\0') {

@@ -1,13 +1,13 @@
-// Running mean and deviation of the columns of rows that come in parts, and what to divide them
-// by.
+// Computes running means and deviations of columns whose rows arrive in parts, and the scales to
+// divide the columns by.
 #include "common/oct_columns.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
-#define ROUNDING  1e-6 // of a column's mean: eight steps of a float
-#define NAMED_MAX 8u   // columns that a text names
+#define ROUNDING  1e-6 // part of a column's mean: eight rounding steps of a float
+#define NAMED_MAX 8u   // columns that oct_columns_left_out names; the others are only counted
 
 void
 oct_columns_measure(oct_columns *columns, const float *x, uint32_t rows)
@@ -26,6 +26,7 @@ oct_columns_measure(oct_columns *columns, const float *x, uint32_t rows)
     for (uint32_t i = 0; i < count; i++) {
         mean[i] /= rows;
     }
+    // A second pass over the rows: sums of squares minus squared sums would cancel.
     for (uint32_t r = 0; r < rows; r++) {
         const float *restrict row = x + (size_t)r * count;
         for (uint32_t i = 0; i < count; i++) {
@@ -53,7 +54,7 @@ deviation_of(const oct_columns *columns, uint32_t i)
     return sqrt(columns->squares[i] / fmax(columns->rows, 1.0));
 }
 
-// Returns true if the deviation of a column is more than its own numbers are rounded by.
+// Returns true if a column's deviation is more than the rounding of its numbers explains.
 static bool
 has_varied(const oct_columns *columns, uint32_t i)
 {
@@ -71,7 +72,7 @@ oct_columns_scales(const oct_columns *columns, double *scale)
         logs += scale[i] > 0 ? log(scale[i]) : 0.0;
         varied += scale[i] > 0;
     }
-    double typical = varied > 0 ? exp(logs / varied) : 1.0;
+    double typical = varied > 0 ? exp(logs / varied) : 1.0; // geometric mean
     for (uint32_t i = 0; i < columns->count; i++) {
         scale[i] =
             fmax(ldexp(1.0, -OCT_COLUMNS_EXPONENT_MAX),

@@ -15,7 +15,8 @@ oct_cores_affine(void)
     if (sched_getaffinity(0, sizeof(cpus), &cpus) == 0) {
         return (unsigned)OCT_MAX(CPU_COUNT(&cpus), 1);
     }
-    long online = sysconf(_SC_NPROCESSORS_ONLN); // more CPUs than the mask has room for
+    // the machine has more CPUs than cpu_set_t has bits
+    long online = sysconf(_SC_NPROCESSORS_ONLN);
     return (unsigned)OCT_MAX(online, 1);
 }
 

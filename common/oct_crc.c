@@ -1,4 +1,4 @@
-// CRC-32 and CRC-32C: by tables of eight, and by the CPU's carry-less multiplication where it has
+// CRC-32 and CRC-32C with eight tables, and CRC-32 with carry-less multiplication where the CPU has
 // it.
 #include "common/oct_bytes.h"
 
@@ -10,8 +10,9 @@
 #define CRC_FOLDS
 #endif
 
-#define CRC_SLICES 8
+#define CRC_SLICES 8 // bytes that one step consumes
 
+// Filled once, by the first caller.
 static uint32_t crc32_table[CRC_SLICES][256];
 static uint32_t crc32c_table[CRC_SLICES][256];
 static pthread_once_t crc_once = PTHREAD_ONCE_INIT;
@@ -41,8 +42,8 @@ crc_tables_init(void)
     crc_table_fill(crc32c_table, 0x82F63B78u);
 }
 
-// The register after count bytes. Slicing by eight: each table holds the effect of a byte that lies
-// that many bytes before the end.
+// Returns the register after count bytes. Slicing by eight: table k holds the effect of a byte that
+// is followed by k more bytes.
 static uint32_t
 crc_run(uint32_t table[CRC_SLICES][256], uint32_t crc, const uint8_t *at, size_t count)
 {
@@ -64,10 +65,12 @@ crc_run(uint32_t table[CRC_SLICES][256], uint32_t crc, const uint8_t *at, size_t
 
 #ifdef CRC_FOLDS
 
-// Multiplication without carries moves 16 bytes of a message ahead to where they add to others,
-// with the same remainder modulo the polynomial P: the lower and the upper 64 bits each by their
-// power of x. The powers are those modulo P, bits reversed; a register holds the bits of the
-// message in their order, which costs one more x in each.
+// Folding: a carry-less multiplication moves 16 bytes of the message ahead, to where they are added
+// to later bytes, without changing the remainder modulo the polynomial P. The lower and the upper
+// 64 bits each have their own power of x. The constants are these powers modulo P with their bits
+// reversed. The message's bits are reversed, too, so a product comes out shifted by one bit, and
+// the constants make up for it. Source: V. Gopal et al., Fast CRC Computation for Generic
+// Polynomials Using PCLMULQDQ Instruction, Intel 2009.
 #define FOLD_BYTES  64
 #define FOLD_4_LOW  0x154442bd4ll // 512 + 32 bits ahead
 #define FOLD_4_HIGH 0x1c6e41596ll // 512 - 32
@@ -76,6 +79,7 @@ crc_run(uint32_t table[CRC_SLICES][256], uint32_t crc, const uint8_t *at, size_t
 
 #define FOLDING __attribute__((target("pclmul,sse2")))
 
+// Moves x ahead by `powers` and adds it to onto.
 FOLDING static inline __m128i
 fold(__m128i x, __m128i powers, __m128i onto)
 {
@@ -90,8 +94,9 @@ load(const uint8_t *at)
     return _mm_loadu_si128((const __m128i *)(const void *)at);
 }
 
-// The register after count bytes, at least FOLD_BYTES. Four chains hide the latency; what they come
-// to are 16 bytes with the remainder of all, which the table finishes.
+// Returns the register after count bytes, at least FOLD_BYTES. Four chains hide the latency of the
+// multiplication. They end in 16 bytes with the same remainder as all bytes so far; the tables
+// reduce these 16 and the rest.
 FOLDING static uint32_t
 crc_fold(uint32_t crc, const uint8_t *at, size_t count)
 {

@@ -6,9 +6,9 @@
 #include <stdint.h>
 #include <string.h>
 
-// Whether actions[count], int32 at any alignment, are all of 0 .. action_count - 1. All are looked
-// at: vectors.
-// Threads: any.
+// Returns true if all of actions[count], int32 at any alignment, are within 0 .. action_count - 1.
+// The loop does not stop at the first bad one, so that the compiler makes vector instructions of
+// it. Threads: any.
 static inline bool
 oct_discrete_holds(const uint8_t *actions, size_t count, uint32_t action_count)
 {

@@ -1,9 +1,8 @@
 #ifndef COMMON_OCT_ERR_H
 #define COMMON_OCT_ERR_H
 
-// One error type for the whole tree. 0 is success; the list below is the only place where a code,
-// its name and its text are written. Foreign codes (NNG, uv, errno) are translated where they
-// enter.
+// One error type for the whole tree. 0 is success. Only the list below contains the codes, their
+// names and their texts. Callers of NNG, libuv and the C library convert foreign codes at once.
 #define OCT_ERR_MAP(X)                                                                             \
     X(OCT_OK, 0, "ok")                                                                             \
     X(OCT_EINVAL, 1, "invalid argument")                                                           \

@@ -1,5 +1,5 @@
-// The memory and the packets between a learner and the process that learns for it: where columns
-// lie, and what is sound.
+// The memory and the packets that a learner shares with an external learning process: where the
+// columns lie, and what is valid.
 #include "common/oct_external.h"
 
 #include <assert.h>
@@ -10,15 +10,18 @@
 
 #include "common/oct_base.h"
 
-#define ALIGNMENT  64u
+#define ALIGNMENT 64u // bytes, of every column
+// of the whole memory, 1 TiB: a bound against overflow, far above what is used
 #define BYTES_MAX  ((uint64_t)1 << 40)
 #define ROWS_MAX   (1u << 28) // of a batch
 #define NUMBER_MAX (1u << 28) // of an observation, of outputs of a layer
 
+// A hole would be sent with what the stack holds.
 static_assert(sizeof(oct_external_packet) == 256, "has no holes");
 
 // ---- the spec
 
+// Returns true if all offsets of all layers lie within the parameters.
 static bool
 layers_are_sound(const octet_learner_spec *spec)
 {
@@ -60,6 +63,7 @@ oct_external_lay_out(oct_external_layout *out, const octet_learner_spec *spec)
         return OCT_EINVAL;
     }
     bool n_step = spec->window == OCTET_LEARNER_N_STEP;
+    // Bytes of a row of each column; 0: this kind of window has no such column.
     uint64_t rows = OCT_MAX(spec->steps, 1u), obs = spec->obs_count * sizeof(float);
     uint64_t action = spec->action_kind == OCTET_LEARNER_BOX ? spec->action_count : 1;
     const uint64_t row[OCT_EXTERNAL_COLUMNS] = {
@@ -78,6 +82,7 @@ oct_external_lay_out(oct_external_layout *out, const octet_learner_spec *spec)
     };
     uint64_t at = sizeof(oct_external_head);
     for (int k = 0; k < OCT_EXTERNAL_COLUMNS; k++) {
+        // the numbers and the parameters exist once, not once a window
         uint64_t windows = k < OCT_EXTERNAL_NUMBERS ? spec->batch_size : 1;
         at = (at + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
         if (row[k] > BYTES_MAX / windows || at > BYTES_MAX) {
@@ -115,7 +120,8 @@ oct_external_packet_read(oct_external_packet *out, const void *bytes, size_t len
     return out->magic == OCT_EXTERNAL_MAGIC && out->version == OCT_EXTERNAL_VERSION;
 }
 
-// The path of a run folder may be longer than an address.
+// The path of a run folder may be longer than a socket's address (108 bytes), so the address goes
+// through the open folder.
 void
 oct_external_address(struct sockaddr_un *out, int folder_fd)
 {

@@ -8,11 +8,12 @@
 #include "common/oct_err.h"
 #include "include/octet/learner.h"
 
-// Between a learner and the process that learns for it (include/octet/learner.h): a socket in the
-// run folder, and memory that both have mapped. Who connects gets OCT_EXTERNAL_WELCOME with the
-// memory's descriptor; then batches and answers take turns. Packets are small and have one size:
-// all numbers lie in the memory. Whatever the other side writes there may change at any time: it is
-// copied before it is checked.
+// The channel between a learner and the process that computes its updates
+// (include/octet/learner.h): a socket in the run folder, and memory that both have mapped. The
+// process that connects gets OCT_EXTERNAL_WELCOME with the descriptor of the memory; after that,
+// batches and answers alternate. Packets are small and of one size, because all numbers are in the
+// memory. Either side may change the memory at any time, so what the other side wrote is copied
+// before it is checked.
 //
 // Threads: any. Owns: nothing.
 
@@ -39,17 +40,17 @@ typedef struct oct_external_packet {
     char text[232];
 } oct_external_packet;
 
-// The beginning of the memory; the learner writes it.
+// The beginning of the memory. Only the learner writes it.
 typedef struct oct_external_head {
     uint32_t magic, version;
     octet_learner_spec spec;
-    // of the batch at hand
+    // The current batch: updates made before it, windows in it, and the learning rate for it.
     uint64_t updates;
     uint32_t B;
     float learning_rate;
 } oct_external_head;
 
-// The columns behind it, in this order; numbers as in octet_learner_batch.
+// The columns that follow the head, in this order. Their numbers are those of octet_learner_batch.
 typedef enum oct_external_column {
     OCT_EXTERNAL_OBS,
     OCT_EXTERNAL_NEXT,
@@ -67,23 +68,26 @@ typedef enum oct_external_column {
 } oct_external_column;
 
 typedef struct oct_external_layout {
-    size_t at[OCT_EXTERNAL_COLUMNS];  // 64 bytes aligned
-    size_t row[OCT_EXTERNAL_COLUMNS]; // bytes of a window; of numbers and parameters: of all
-    size_t bytes;                     // of all
+    // offset in bytes from the beginning of the memory, a multiple of 64
+    size_t at[OCT_EXTERNAL_COLUMNS];
+    // bytes of one window; for NUMBERS and PARAMS, of the whole column
+    size_t row[OCT_EXTERNAL_COLUMNS];
+    size_t bytes; // size of the memory
 } oct_external_layout;
 
-// Where a run of this spec has its columns. OCT_EINVAL: the spec is not one that a learner writes,
-// or its memory would be beyond what a process can map.
+// Computes the layout of the memory for a spec. OCT_EINVAL: no learner writes such a spec, or the
+// memory would be larger than a process can map.
 OCT_CHECKED oct_err oct_external_lay_out(oct_external_layout *out, const octet_learner_spec *spec);
 
-// A packet of this kind; text may be NULL.
+// Makes a packet of this kind. text: NULL for none; cut if it is too long.
 oct_external_packet oct_external_packet_of(oct_external_kind kind, uint64_t number,
                                            const char *text);
-// Whether bytes[length] that arrived are a packet of this release; then it is in out, its text
-// ends.
+// Returns true if bytes[length], which were received, are a packet of this release. Then out holds
+// it, and its text is 0-terminated.
 bool oct_external_packet_read(oct_external_packet *out, const void *bytes, size_t length);
 
-// An address for bind and connect of the socket in an open folder, of any length of its path.
+// Makes the address of the socket in an open folder, for bind and connect. It goes through /proc,
+// so the path of the folder may be longer than an address can hold.
 struct sockaddr_un;
 void oct_external_address(struct sockaddr_un *out, int folder_fd);
 

@@ -1,4 +1,4 @@
-// Ends processes that code of others has started and left.
+// Finds and ends the processes that foreign code has started and left behind.
 #include "common/oct_family.h"
 
 #include <dirent.h>
@@ -15,8 +15,8 @@
 #include "common/oct_clock.h"
 #include "common/oct_file_open.h"
 
-#define END_NS  UINT64_C(1000000000)
-#define LOOK_NS 1000000
+#define END_NS  UINT64_C(1000000000) // how long oct_family_end tries
+#define LOOK_NS 1000000              // between two passes
 
 void
 oct_family_adopt(void)
@@ -24,7 +24,7 @@ oct_family_adopt(void)
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
 }
 
-// False: there is no such process any more.
+// Reads the parent and the session of a process. False: the process has ended.
 static bool
 relatives_read(pid_t pid, pid_t *parent, pid_t *session)
 {
@@ -37,7 +37,8 @@ relatives_read(pid_t pid, pid_t *parent, pid_t *session)
     size_t length = fread(text, 1, sizeof(text) - 1, file);
     (void)fclose(file);
     text[length] = '\0';
-    const char *behind = strrchr(text, ')'); // a name may hold blanks and brackets
+    // after the name, which may contain blanks and brackets
+    const char *behind = strrchr(text, ')');
     int of[2];
     if (behind == NULL || sscanf(behind, ") %*c %d %*d %d", &of[0], &of[1]) != 2) {
         return false;
@@ -47,6 +48,7 @@ relatives_read(pid_t pid, pid_t *parent, pid_t *session)
     return true;
 }
 
+// Returns true if a child is to be left running.
 static bool
 stays(pid_t pid, pid_t session, const pid_t *keep, size_t count, bool is_session_kept)
 {
@@ -57,14 +59,16 @@ stays(pid_t pid, pid_t session, const pid_t *keep, size_t count, bool is_session
     return is_kept;
 }
 
-// Returns true if there was one.
+// Kills and reaps all children that are not kept, once. Returns true if there was one. The children
+// of a killed process become this process's own, so the caller repeats this.
 static bool
 children_kill(const pid_t *keep, size_t count, bool is_session_kept)
 {
     bool was_found = false;
     DIR *processes = oct_file_open_entries("/proc");
     for (const struct dirent *e; processes != NULL && (e = readdir(processes)) != NULL;) {
-        pid_t pid = (pid_t)strtol(e->d_name, NULL, 10), parent, session; // 0: not a process
+        // 0: the entry is not a process
+        pid_t pid = (pid_t)strtol(e->d_name, NULL, 10), parent, session;
         if (pid <= 0 || !relatives_read(pid, &parent, &session) || parent != getpid() ||
             stays(pid, session, keep, count, is_session_kept)) {
             continue;
@@ -85,7 +89,8 @@ oct_family_end(const pid_t *keep, size_t count, bool is_session_kept)
     const struct timespec look = {.tv_nsec = LOOK_NS};
     uint64_t end_ns = oct_clock_ns() + END_NS;
     siginfo_t about;
-    while (waitid(P_ALL, 0, &about, WEXITED | WNOHANG | WNOWAIT) == 0 && // there are children
+    // waitid fails when there are no children
+    while (waitid(P_ALL, 0, &about, WEXITED | WNOHANG | WNOWAIT) == 0 &&
            children_kill(keep, count, is_session_kept) && oct_clock_ns() < end_ns) {
         (void)nanosleep(&look, NULL);
     }

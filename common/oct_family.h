@@ -5,18 +5,18 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-// Ends processes that code of others (a plug-in) has started and left. A process that adopts
-// (PR_SET_CHILD_SUBREAPER) becomes the parent of every process below it that loses its own, also of
-// those that left their process group and session, so that it finds them all.
+// Ends processes that foreign code (a plug-in) has started and left running. A process that adopts
+// (PR_SET_CHILD_SUBREAPER) becomes the parent of each descendant whose own parent ends. It
+// therefore finds them all, also those that have left its process group and session.
 //
 // Threads: one. Owns: nothing.
 
-// This process adopts, until it ends.
+// Makes this process adopt until it ends.
 void oct_family_adopt(void);
 
-// Kills and reaps the children of this process, and those that they leave, for at most a second.
-// keep[0 .. count) stay, with all below them; and, if is_session_kept, the children in the session
-// of this process.
+// Kills and reaps the children of this process, then the descendants that it inherits from them,
+// for at most a second. The processes keep[0 .. count) stay with all their descendants; if
+// is_session_kept, so do the children in the session of this process.
 void oct_family_end(const pid_t *keep, size_t count, bool is_session_kept);
 
 #endif // COMMON_OCT_FAMILY_H

@@ -1,4 +1,5 @@
-// The room that windows take in a replay that gives out each of them once.
+// Computes the rows that a replay needs for windows that it gives out once each, and the windows
+// that rows hold.
 #include "common/oct_fifo.h"
 
 oct_fifo
@@ -10,7 +11,8 @@ oct_fifo_of_steps(uint64_t streams, uint32_t n)
 oct_fifo
 oct_fifo_of_sequences(uint64_t streams, uint32_t T, uint32_t stride)
 {
-    // One of a single row begins only where that has an action: each may have an end row beside it.
+    // A window of a single row begins only at a row with an action, and each of these may have an
+    // end row beside it.
     uint32_t each = stride == 0 ? T + 1 : T == 1 ? 2 * stride : stride;
     return (oct_fifo){.streams = streams, .each = each, .open = T + 1};
 }

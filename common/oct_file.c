@@ -1,4 +1,6 @@
-// Reads whole files, and replaces them atomically by writing a temporary file and renaming it.
+// Reads whole files, and replaces them atomically: the new content is written to a temporary file
+// beside the old one, synced, and renamed over it. A crash therefore leaves the old or the new
+// content, never a mixture; the temporary file that may stay is removed by oct_file_clear.
 #include "common/oct_file.h"
 
 #include <dirent.h>
@@ -18,20 +20,22 @@
 #include "common/oct_base.h"
 #include "common/oct_pulse.h"
 
-#define READ_BYTES_FIRST 65536
-#define WRITE_BYTES_MAX  (4u << 20) // between two signs of progress
-#define CHECK_BYTES      (1 << 20)  // compared at a time
-#define OPEN_MODE        0666       // and the umask
-#define SECRET_MODE      0600
-#define LINKS_MAX        40 // that the kernel follows
+#define READ_BYTES_FIRST 65536 // the first buffer of a read; it doubles until the file fits
+// bytes between two reports of progress to the supervisor (oct_pulse.h)
+#define WRITE_BYTES_MAX (4u << 20)
+#define CHECK_BYTES     (1 << 20) // bytes compared at a time
+#define OPEN_MODE       0666      // less the umask
+#define SECRET_MODE     0600      // the owner alone
+#define LINKS_MAX       40        // in a chain; the kernel follows as many
 
+// Only a missing file is OCT_ENOTFOUND.
 static oct_err
 err_from_errno(void)
 {
     return errno == ENOENT || errno == ENOTDIR ? OCT_ENOTFOUND : OCT_EIO;
 }
 
-// close without losing the errno that is being reported.
+// Closes fd and keeps the errno that is being reported.
 static void
 close_quietly(int fd)
 {
@@ -40,7 +44,8 @@ close_quietly(int fd)
     errno = saved;
 }
 
-// Reads to the end of fd. Sizes from stat are not trusted: pipes have none and files may grow.
+// Reads to the end of fd. The size from stat is only a first check: pipes have none, and files may
+// grow.
 static oct_err
 read_all(int fd, size_t bytes_max, uint8_t **out, size_t *out_length)
 {
@@ -48,7 +53,8 @@ read_all(int fd, size_t bytes_max, uint8_t **out, size_t *out_length)
     size_t used = 0;
     uint8_t *bytes = malloc(capacity);
     while (bytes != NULL) {
-        // One byte more than allowed is asked for, so that "too large" is seen.
+        // The buffer has one byte more than allowed, so that a file that is too large shows. The
+        // same byte holds the terminating zero.
         ssize_t got = read(fd, bytes + used, capacity - used);
         if (got < 0 && errno == EINTR) {
             continue;
@@ -108,8 +114,9 @@ oct_file_read(const char *path, size_t bytes_max, uint8_t **out, size_t *out_len
     return oct_file_read_owner(path, bytes_max, out, out_length, &owner);
 }
 
-// With sync each piece is waited for: a supervisor sees what has reached a slow disk, not what is
-// in memory. What the kernel cannot wait for here, fsync waits for in the end.
+// Writes in pieces. With sync it waits until each piece is on the disk, so that the supervisor sees
+// a slow disk make progress, and not how fast memory takes the bytes. A file system that does not
+// support sync_file_range waits in the caller's fsync instead.
 static oct_err
 write_all(int fd, const uint8_t *bytes, size_t length, bool sync)
 {
@@ -151,7 +158,7 @@ oct_file_copy(int from, int to, uint64_t bytes_max)
     return OCT_OK;
 }
 
-// The folder of path, which is shorter than OCT_FILE_PATH_MAX; gives the name in it.
+// Splits a path, shorter than OCT_FILE_PATH_MAX, into its folder and its name. Returns the name.
 static const char *
 path_split(const char *path, char folder[OCT_FILE_PATH_MAX])
 {
@@ -164,7 +171,7 @@ path_split(const char *path, char folder[OCT_FILE_PATH_MAX])
     return slash + 1;
 }
 
-// Some file systems cannot sync a folder (EINVAL).
+// EINVAL: the file system cannot sync a folder, which is no error here.
 oct_err
 oct_file_sync_folder(const char *path)
 {
@@ -179,8 +186,8 @@ oct_file_sync_folder(const char *path)
     return err;
 }
 
-// Takes fd, of an open that may have failed. What was not synced may first be refused by close: a
-// file system on another machine stores it there, and a quota or its disk may be full.
+// Writes the parts one after the other and closes fd, which may be a failed open. A network file
+// system may report a full disk or quota only in close, so a failing close fails the write.
 static oct_err
 parts_write(int fd, const oct_file_part *parts, size_t count, bool sync)
 {
@@ -197,16 +204,17 @@ parts_write(int fd, const oct_file_part *parts, size_t count, bool sync)
     }
     if (err != OCT_OK) {
         close_quietly(fd);
-    } else if (close(fd) != 0 && errno != EINTR) { // interrupted, it is closed all the same
+    } else if (close(fd) != 0 && errno != EINTR) { // after EINTR Linux has closed it
         err = OCT_EIO;
     }
     oct_pulse_write_end();
     return err;
 }
 
-// Where path leads through links: to a file, or to where one would be. OCT_EIO: there are too many,
-// or the kernel does not follow them for this user (in folders that all may write to). Beneath a
-// run folder it is path itself, which may not be a link.
+// Follows links by hand and writes the path of the file that path leads to, or would be created at,
+// so that the link survives when the file is replaced. Beneath a run folder out is path itself,
+// which must not be a link. OCT_EIO: there are too many links, a name is too long, or the kernel
+// does not follow them for this user (fs.protected_symlinks).
 static oct_err
 links_follow(const char *path, char out[OCT_FILE_PATH_MAX])
 {
@@ -215,6 +223,7 @@ links_follow(const char *path, char out[OCT_FILE_PATH_MAX])
         int length = snprintf(out, OCT_FILE_PATH_MAX, "%s", path);
         return length < OCT_FILE_PATH_MAX && oct_file_check_target(path) == 0 ? OCT_OK : OCT_EIO;
     }
+    // The kernel judges the chain first, with the checks that are not repeated below.
     if (stat(path, &found) != 0 && errno != ENOENT && errno != ENOTDIR) {
         return OCT_EIO;
     }
@@ -241,9 +250,9 @@ links_follow(const char *path, char out[OCT_FILE_PATH_MAX])
     return OCT_EIO;
 }
 
-// What is written into, since a file that is renamed would take its place and reach nobody who has
-// it open: a device, a pipe, this process's output, a file without a name (/proc/self/fd/3 of one
-// that is deleted).
+// Returns true if path must be written into instead of replaced, because a renamed file would not
+// reach the processes that have it open: a device, a pipe, this process's own output, or a file
+// without a name (/proc/self/fd/3 of a deleted file).
 static bool
 is_stream(const char *path)
 {
@@ -266,6 +275,7 @@ unlink_quietly(const char *path)
     errno = saved;
 }
 
+// Refuses to make a draft for what can only be written into.
 static oct_err
 stream_refuse(const char *path)
 {
@@ -300,6 +310,7 @@ oct_file_draft_open(const char *path, mode_t mode, char draft[OCT_FILE_PATH_MAX]
     return oct_file_open(draft, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, mode, NULL);
 }
 
+// Writes the parts to a new temporary file; on failure the file is removed.
 static oct_err
 draft_write(const char *path, const oct_file_part *parts, size_t count, bool sync, mode_t mode,
             char draft[OCT_FILE_PATH_MAX])
@@ -312,6 +323,7 @@ draft_write(const char *path, const oct_file_part *parts, size_t count, bool syn
     return err;
 }
 
+// Renames a draft over path; on failure the draft is removed.
 static oct_err
 draft_rename(const char *draft, const char *path, bool sync)
 {
@@ -323,8 +335,8 @@ draft_rename(const char *draft, const char *path, bool sync)
     return sync ? oct_file_sync_folder(file) : OCT_OK;
 }
 
-// This process's output is written to as it is open: opening it again would truncate a file, and a
-// socket cannot be opened.
+// Writes into path. This process's own output is written through the descriptor that is open:
+// opening it again would truncate a file, and a socket cannot be opened.
 static oct_err
 stream_write(const char *path, const oct_file_part *whole)
 {
@@ -349,7 +361,7 @@ replace_file(const char *path, const void *bytes, size_t length, bool sync, mode
     return draft_rename(draft, path, sync);
 }
 
-// Whether the next bytes of fd are these.
+// Returns true if the next bytes of fd equal these. False: errno is EBADMSG if they differ.
 static bool
 is_next(int fd, const uint8_t *bytes, size_t length, uint8_t *room)
 {
@@ -372,8 +384,9 @@ is_next(int fd, const uint8_t *bytes, size_t length, uint8_t *room)
     return true;
 }
 
-// Whether path holds these parts and nothing behind them. What is synced need not stay in memory:
-// without that, its pages would be what is compared, and not the disk.
+// Returns true if the file holds exactly these parts. Its pages are first dropped from memory,
+// which works because the file is synced; otherwise the comparison would read memory instead of the
+// disk.
 static bool
 is_on_disk(const char *path, const oct_file_part *parts, size_t count)
 {
@@ -381,7 +394,7 @@ is_on_disk(const char *path, const oct_file_part *parts, size_t count)
     if (fd < 0) {
         return false;
     }
-    oct_pulse_write_begin(); // the file is no file before this
+    oct_pulse_write_begin(); // until it is checked, the file counts as being written
     (void)posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
     uint8_t *room = oct_alloc(CHECK_BYTES);
     bool is_same = true;
@@ -439,6 +452,7 @@ oct_file_replace(const char *path, const void *bytes, size_t length)
     return replace_file(path, bytes, length, false, OPEN_MODE);
 }
 
+// Returns true for a regular file of this user; a link is not one.
 static bool
 is_own_file(DIR *folder, const char *name)
 {
@@ -464,6 +478,7 @@ oct_file_clear(const char *path)
             continue;
         }
         long pid = strtol(entry->d_name + length + 5, &end, 10);
+        // The process that wrote the file no longer exists.
         if (pid > 0 && *end == '\0' && kill((pid_t)pid, 0) != 0 && errno == ESRCH &&
             is_own_file(folder, entry->d_name)) {
             (void)unlinkat(dirfd(folder), entry->d_name, 0);
@@ -506,6 +521,7 @@ oct_file_is_open(const char *path, int fd)
            x.st_ino == y.st_ino;
 }
 
+// Equal names in the same folder. The files need not exist.
 bool
 oct_file_is_same_place(const char *a, const char *b)
 {
@@ -540,6 +556,7 @@ oct_file_lock(int fd, bool is_shared)
     if (result == 0) {
         return OCT_LOCK_HELD;
     }
+    // the file system has no locks, or the server has none left
     bool has_none = errno == ENOSYS || errno == ENOLCK || errno == EOPNOTSUPP;
     return errno == EWOULDBLOCK ? OCT_LOCK_TAKEN : has_none ? OCT_LOCK_NONE : OCT_LOCK_FAILED;
 }
@@ -550,7 +567,8 @@ oct_file_lock_open(const char *path)
     struct stat found = {0};
     int fd = oct_file_open(path, O_RDWR | O_CREAT | O_NOFOLLOW, SECRET_MODE, &found);
     if (fd >= 0 && found.st_uid == geteuid() && (found.st_mode & 07777) != SECRET_MODE) {
-        (void)fchmod(fd, SECRET_MODE); // a file system without modes has none to change
+        // on a file system without modes this fails, and changes nothing
+        (void)fchmod(fd, SECRET_MODE);
     }
     return fd;
 }
@@ -567,6 +585,7 @@ oct_file_locked(const char *path)
     return is_locked ? OCT_LOCKED_YES : OCT_LOCKED_NO;
 }
 
+// Makes one folder. *is_new: it did not exist before.
 static oct_err
 make_one(const char *path, bool *is_new)
 {
@@ -574,7 +593,8 @@ make_one(const char *path, bool *is_new)
     if (*is_new) {
         return OCT_OK;
     }
-    // A folder that is there is good, whatever mkdir said (a read-only parent may say EROFS).
+    // An existing folder is fine, whatever mkdir said: on a read-only file system mkdir may fail
+    // with EROFS first.
     int saved = errno;
     struct stat found;
     if (oct_file_stat(path, &found) == 0) {
@@ -589,6 +609,7 @@ make_one(const char *path, bool *is_new)
     return OCT_EIO;
 }
 
+// Removes slashes at the end, except the root's own.
 static void
 cut_slashes(char *path)
 {
@@ -620,16 +641,16 @@ oct_file_make_folders(const char *path, uint32_t *made)
         return OCT_EIO;
     }
     memcpy(part, path, length + 1);
-    uint32_t count = 0;
+    uint32_t count = 0; // folders at the end of part that are new
     for (size_t i = 1; i <= length; i++) {
-        if ((part[i] != '/' && part[i] != '\0') || part[i - 1] == '/') {
+        if ((part[i] != '/' && part[i] != '\0') || part[i - 1] == '/') { // not the end of a name
             continue;
         }
         bool is_new;
         part[i] = '\0';
         if (make_one(part, &is_new) != OCT_OK) {
             int saved = errno;
-            if (oct_file_cut_last(part)) {
+            if (oct_file_cut_last(part)) { // part's last name is what could not be made
                 oct_file_remove_folders(part, count);
             }
             errno = saved;

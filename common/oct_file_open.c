@@ -1,4 +1,18 @@
 // Opens, renames and removes files without following links beneath run folders.
+//
+// 1. oct_file_confine adds a folder to a list, under the name that it was given and under its real
+//    one. A child process inherits the list through an environment variable.
+// 2. Each function first makes its path absolute, as text (place_find). A path that lies beneath no
+//    folder of the list is passed to the kernel unchanged.
+// 3. Beneath such a folder, the folder is opened with O_PATH, and each name of the path with
+//    O_NOFOLLOW from the folder before it (place_walk). What remains is one name in an open folder.
+//    Nobody can exchange a folder on the way, because only descriptors are used from there on.
+// 4. A file is opened by that name, again without following a link. Its type is checked before,
+//    because opening a device may have effects, and after, because it may have been exchanged
+//    between. Only then is it truncated.
+// 5. A refusal that errno cannot express leaves a text for oct_file_strerror, one for each thread.
+//
+// Cost: one open for each folder in the path, and a lock that is held for a few comparisons.
 #include "common/oct_file_open.h"
 
 #include <errno.h>
@@ -12,26 +26,27 @@
 
 #include "common/oct_base.h"
 
-#define CREATE_MODE 0666 // and the umask
+#define CREATE_MODE 0666 // less the umask
 #define FOLDER_MODE 0777
-#define DEPTH_MAX   64 // of a tree that is removed
+#define DEPTH_MAX   64 // nested folders that oct_file_remove_tree enters
 
-// ---- what is confined
+// ---- confined folders
 
 typedef struct root {
     char *path; // absolute, without a slash at its end
     struct root *next;
 } root;
 
-static pthread_mutex_t roots_mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t roots_mutex = PTHREAD_MUTEX_INITIALIZER; // guards roots and has_inherited
 static root *roots;
-static bool has_inherited;
+static bool has_inherited; // the environment variable was read
 
 static _Thread_local struct {
-    int code; // errno of the refusal; 0: the last call refused nothing
+    int code; // errno of the last refusal; 0: the last call refused nothing
     char text[96];
 } refusal;
 
+// Records why a call fails. Returns false.
 static bool
 refuse(int code, const char *text)
 {
@@ -47,8 +62,10 @@ oct_file_strerror(int code)
     return code != 0 && code == refusal.code ? refusal.text : strerror(code);
 }
 
-// Adds the names in path to out, an absolute path of used bytes. ".." removes a name only where
-// that is exact: out holds no links (is_real), and no other name of path came before.
+// Adds the names in path to out, an absolute path of used bytes. ".." removes the name before it
+// only where that is exact: while out holds no links (is_real) and no name of path was added.
+// Elsewhere
+// ".." stays, and is refused beneath a confined folder.
 static bool
 names_add(char out[OCT_FILE_PATH_MAX], size_t used, const char *path, bool is_real)
 {
@@ -74,7 +91,8 @@ names_add(char out[OCT_FILE_PATH_MAX], size_t used, const char *path, bool is_re
     return true;
 }
 
-// Path from the root on, without "." and doubled slashes.
+// Writes path from the root on, without "." and doubled slashes. The current folder, as the kernel
+// gives it, has no links.
 static bool
 absolute_name(const char *path, char out[OCT_FILE_PATH_MAX])
 {
@@ -88,6 +106,7 @@ absolute_name(const char *path, char out[OCT_FILE_PATH_MAX])
     return names_add(out, used == 1 ? 0 : used, path, true);
 }
 
+// The caller holds roots_mutex.
 static void
 root_add(const char *path)
 {
@@ -103,7 +122,8 @@ root_add(const char *path)
     roots = added;
 }
 
-// What the process that started this one is confined to: absolute paths, one a line.
+// Adds the folders that the parent process is confined to: absolute paths, one a line. The caller
+// holds roots_mutex.
 static void
 roots_inherit(void)
 {
@@ -129,6 +149,7 @@ oct_file_confine(const char *folder)
     if (absolute_name(folder, path)) {
         root_add(path);
     }
+    // A path may come with the real name of the folder as well as with the one that was given.
     if (real != NULL) {
         root_add(strcmp(real, "/") == 0 ? "" : real);
     }
@@ -154,17 +175,17 @@ oct_file_confined(void)
     return out;
 }
 
-// ---- places
+// ---- positions
 
-// Where a path leads: a name in an open folder.
+// Where a path leads: a name in an open folder. place_close ends it.
 typedef struct place {
-    int folder; // AT_FDCWD: name is a path as its user gave it
+    int folder; // a descriptor; AT_FDCWD: name is the whole path, as its user gave it
     char name[OCT_FILE_PATH_MAX];
-    uid_t owner; // of the run folder
-    bool is_confined;
+    uid_t owner;      // of the folder that confines it
+    bool is_confined; // folder is a descriptor of this struct, and no link is followed
 } place;
 
-// Keeps errno; fd < 0: there is nothing to close.
+// Closes fd and keeps errno. fd < 0: there is nothing to close.
 static void
 descriptor_close(int fd)
 {
@@ -181,8 +202,8 @@ place_close(const place *at)
     descriptor_close(at->folder);
 }
 
-// The outermost confined folder that path, which is absolute, lies beneath: the bytes of its name.
-// SIZE_MAX: none.
+// Returns the length of the outermost confined folder that an absolute path lies beneath. SIZE_MAX:
+// none.
 static size_t
 root_of(const char *path)
 {
@@ -220,7 +241,7 @@ refuse_dots(void)
     return refuse(EXDEV, "its path has '..', which could lead out of the run folder");
 }
 
-// The folder of that name in the folder that at has open, in its place.
+// Replaces the folder that at has open by the folder of this name in it.
 static bool
 place_enter(place *at, const char *name, size_t length)
 {
@@ -238,6 +259,7 @@ place_enter(place *at, const char *name, size_t length)
     int next = openat(at->folder, part, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (next < 0) {
         int code = errno;
+        // O_DIRECTORY refuses a link with the same errno as a file.
         if (fstatat(at->folder, part, &found, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(found.st_mode)) {
             return refuse(ELOOP, "it is in a folder that is a symbolic link, and links in a run "
                                  "folder are not followed");
@@ -250,7 +272,8 @@ place_enter(place *at, const char *name, size_t length)
     return true;
 }
 
-// Enters the folders that name begins with; is_good: at has a folder.
+// Enters the folders that name begins with, and keeps the last name. is_good: at has a folder; on
+// false it is closed.
 static bool
 place_walk(place *at, const char *name, bool is_good)
 {
@@ -271,6 +294,7 @@ place_walk(place *at, const char *name, bool is_good)
     return is_good;
 }
 
+// Finds the position of a path. False: errno says why, and nothing is open.
 static bool
 place_find(place *at, const char *path)
 {
@@ -292,6 +316,7 @@ place_find(place *at, const char *path)
         memcpy(at->name, path, length + 1);
         return true;
     }
+    // The confined folder itself may be reached through links.
     struct stat found;
     whole[begin] = '\0';
     at->is_confined = true;
@@ -301,7 +326,7 @@ place_find(place *at, const char *path)
     return place_walk(at, whole + begin + 1, is_good);
 }
 
-// The same of a path beneath an open folder.
+// The same for a path beneath an open folder.
 static bool
 place_find_at(place *at, int folder, const char *name)
 {
@@ -323,6 +348,7 @@ oct_file_is_confined(const char *path)
 
 // ---- types and owners
 
+// Only regular files pass.
 static bool
 type_check(const struct stat *found)
 {
@@ -342,6 +368,7 @@ type_check(const struct stat *found)
     }
 }
 
+// Decides whether this user may write to a file; the rules are in oct_file_open.h.
 static bool
 owner_check(const place *at, const struct stat *found)
 {
@@ -350,6 +377,7 @@ owner_check(const place *at, const struct stat *found)
     if (!at->is_confined || found->st_uid == at->owner) {
         return true;
     }
+    // The other name of the file may be outside, and the folder's owner made it.
     if (at->owner != 0 && at->owner != self && found->st_nlink > 1) {
         (void)snprintf(text, sizeof(text),
                        "it has another hard link, and its folder belongs to user %u",
@@ -370,8 +398,9 @@ place_stat(const place *at, struct stat *found)
     return fstatat(at->folder, at->name, found, at->is_confined ? AT_SYMLINK_NOFOLLOW : 0) == 0;
 }
 
-// The status comes first, since the open of a device may do something; the file that was opened is
-// checked again. It is truncated only after that.
+// The status is read before the open, because opening a device may have effects. The open file is
+// checked again, because it may have been exchanged. O_TRUNC waits until the checks have passed.
+// O_NONBLOCK: a pipe that appears in between does not block.
 static int
 file_open(const place *at, int flags, mode_t mode, struct stat *found)
 {
@@ -396,7 +425,7 @@ file_open(const place *at, int flags, mode_t mode, struct stat *found)
     return fd;
 }
 
-// Closes at. found may be NULL.
+// Opens a position and closes it. found may be NULL.
 static int
 place_open(const place *at, int flags, mode_t mode, struct stat *found)
 {
@@ -422,7 +451,7 @@ oct_file_open_at(int folder, const char *name, int flags, mode_t mode, struct st
     return place_find_at(&at, folder, name) ? place_open(&at, flags, mode, found) : -1;
 }
 
-// A name of a descriptor that the process was started with.
+// Returns true for the name of a descriptor that the process was started with.
 static bool
 is_descriptor(const char *path)
 {
@@ -488,6 +517,7 @@ oct_file_stream(const char *path, const char *mode)
                 : strcmp(mode, "wx") == 0 ? O_WRONLY | O_CREAT | O_EXCL
                                           : O_WRONLY | O_CREAT | O_TRUNC;
     int fd = oct_file_open(path, flags, CREATE_MODE, NULL);
+    // "wx" and "w" have done their work in the open.
     FILE *file = fd >= 0 ? fdopen(fd, mode[0] == 'w' ? "w" : mode) : NULL;
     if (file == NULL) {
         descriptor_close(fd);
@@ -495,7 +525,7 @@ oct_file_stream(const char *path, const char *mode)
     return file;
 }
 
-// Closes at.
+// Opens a folder and closes the position.
 static int
 place_open_folder(const place *at, bool is_path)
 {
@@ -517,6 +547,7 @@ oct_file_open_folder(const char *path, bool is_path)
     return place_find(&at, path) ? place_open_folder(&at, is_path) : -1;
 }
 
+// Takes fd, also when it fails.
 static DIR *
 entries_of(int fd)
 {
@@ -540,7 +571,7 @@ oct_file_open_entries_at(int folder, const char *name)
     return place_find_at(&at, folder, name) ? entries_of(place_open_folder(&at, false)) : NULL;
 }
 
-// ---- looking
+// ---- status
 
 int
 oct_file_stat(const char *path, struct stat *found)
@@ -570,7 +601,7 @@ oct_file_check_target(const char *path)
     place at;
     struct stat found;
     if (!place_find(&at, path)) {
-        return errno == ENOENT ? 0 : -1;
+        return errno == ENOENT ? 0 : -1; // a folder on the way is missing: nothing is there
     }
     bool is_good = !place_stat(&at, &found) || (type_check(&found) && owner_check(&at, &found));
     place_close(&at);
@@ -579,7 +610,7 @@ oct_file_check_target(const char *path)
 
 // ---- changing
 
-// Gives what is at one path another name, or (is_link) a second one.
+// Renames a file, or (is_link) gives it a second name.
 static int
 name_give(const char *from, const char *to, bool is_link)
 {
@@ -660,7 +691,8 @@ oct_file_make_one_folder_at(int folder, const char *name)
     return place_find_at(&at, folder, name) ? place_make_folder(&at) : -1;
 }
 
-// Takes fd, of a folder.
+// Removes everything in a folder, as far as it can. Takes fd. Other file systems and folders deeper
+// than DEPTH_MAX stay.
 static void
 entries_remove(int fd, dev_t device, int depth)
 {
@@ -689,7 +721,7 @@ void
 oct_file_remove_tree(const char *path, bool keep_top)
 {
     struct stat found;
-    if (!keep_top && oct_file_remove(path) == 0) {
+    if (!keep_top && oct_file_remove(path) == 0) { // a file, or a link, is removed as such
         return;
     }
     int fd = oct_file_open_folder(path, false);

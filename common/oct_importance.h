@@ -3,9 +3,10 @@
 
 #include <stdint.h>
 
-// Importance weights of windows that were drawn with these probabilities from a table of size
-// windows: w = (size p)^-exponent / max w (Schaul et al. 2016, section 3.4); 1 with exponent 0, and
-// where a probability is none. weight and probability: [count]. Threads: any.
+// Computes importance weights of windows that were drawn from a table of `size` windows with these
+// probabilities: w = (size p)^-exponent / max w (Schaul et al. 2016, section 3.4). With exponent 0
+// all weights are 1. A probability of 0 or NaN counts as 1 / size. weight and probability: [count].
+// Threads: any.
 void oct_importance_weights(float *weight, const float *probability, uint32_t count, uint64_t size,
                             double exponent);
 

@@ -16,7 +16,8 @@ oct_latest_put(oct_latest *latest, void *item)
     return atomic_exchange_explicit(&latest->item, item, memory_order_acq_rel);
 }
 
-// An acting thread asks at every step, nearly always in vain: a load keeps the line shared then.
+// The acting thread calls this at every step, nearly always in vain. The load leaves the cache line
+// shared; an exchange would take it from the other thread each time.
 void *
 oct_latest_take(oct_latest *latest)
 {

@@ -1,11 +1,11 @@
 #ifndef COMMON_OCT_LATEST_H
 #define COMMON_OCT_LATEST_H
 
-// A mailbox for one pointer, newest wins: how a new policy reaches the acting thread.
+// A mailbox that holds one pointer, the newest. It passes each new policy to the acting thread.
 //
 // Threads: any may put; any may take. Lock-free.
-// Owns: nothing. put returns what it displaced (unread, or NULL): the caller frees that. take
-// returns the newest since the last take, or NULL.
+// Owns: nothing. put returns the pointer that it displaced (not taken, or NULL), and the caller
+// frees it. take returns the newest pointer since the last take, or NULL.
 typedef struct oct_latest {
     _Atomic(void *) item;
 } oct_latest;

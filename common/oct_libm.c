@@ -1,4 +1,4 @@
-// A sum over results of the C library's mathematics, by which machines are compared.
+// Sums the bits of the C library's mathematical results, so that machines can be compared.
 #include "common/oct_libm.h"
 
 #include <float.h>
@@ -8,7 +8,7 @@
 #include "common/oct_base.h"
 #include "common/oct_rng.h"
 
-#define ARGUMENTS 4096
+#define ARGUMENTS 4096 // of each function
 
 static double
 pow_of(double x)
@@ -36,7 +36,7 @@ sincos_of(double x)
     return sine - cosine;
 }
 
-// Where threads take denormal numbers for zero this is 0.
+// Returns 0 where the thread treats denormal numbers as zero.
 static double
 denormal_of(double x)
 {
@@ -44,7 +44,7 @@ denormal_of(double x)
     return least * x;
 }
 
-// Each over the arguments that environments and generators use it for.
+// Each function, with the range of arguments that environments and generators use.
 static const struct {
     double (*function)(double);
     double low, high;

@@ -1,4 +1,4 @@
-// Makes the locale C once.
+// The locale C, created once.
 #include "common/oct_locale.h"
 
 #include <pthread.h>

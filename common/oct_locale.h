@@ -3,9 +3,9 @@
 
 #include <locale.h>
 
-// The locale C, whose numbers have a point. Files, messages and Prometheus' format have them in it.
-// That of the program may have commas: libraries of Octet are in programs of others, and a plug-in
-// may call setlocale.
+// Returns the locale C, which writes numbers with a decimal point, as files, messages and
+// Prometheus' format need them. The locale of the program may write a comma: foreign programs link
+// libraries of Octet, and a plug-in may call setlocale.
 //
 // Threads: any. Owns: static storage.
 locale_t oct_locale_plain(void);

@@ -8,7 +8,8 @@
 // One line to stderr by one write(2):
 //   2026-01-31T12:00:00.123Z replay[4711] W REPLAY-STALL inserts=120000 waited_ms=5012
 // id is stable: alerts and tests look for it, docs/reference.md lists each. Only shells
-// (*_main.c, *_io.c, cli/) log; cores return errors. Threads: any.
+// (*_main.c, *_io.c, cli/) log; cores return errors. An error is recorded for the parent process,
+// too (oct_failure.h). Threads: any.
 typedef enum oct_log_level {
     OCT_LOG_ERROR,  // a person must act
     OCT_LOG_WARN,   // a person should know
@@ -19,7 +20,8 @@ typedef enum oct_log_level {
 
 // name is borrowed for the life of the process. Call once, before other threads start.
 void oct_log_init(const char *name, oct_log_level most_verbose);
-// Whether lines of level are written: for what costs work to say.
+// Returns true if lines of that level are written, so that a caller need not compute what would not
+// be.
 bool oct_log_is_on(oct_log_level level);
 void oct_log(oct_log_level level, const char *id, const char *format, ...) OCT_PRINTF(3, 4);
 

@@ -1,4 +1,4 @@
-// Keeps the oldest and the newest lines of a log, in a bounded number of bytes.
+// Keeps the oldest and the newest lines of a log within a bounded number of bytes.
 #include "common/oct_log_bound.h"
 
 #include <fcntl.h>
@@ -11,17 +11,18 @@
 #include "common/oct_file.h"
 
 #define ENDING   ".log"
-#define COPY_NS  UINT64_C(1000000000)  // from one copy to the next
-#define RETRY_NS UINT64_C(60000000000) // the same after one that failed
+#define COPY_NS  UINT64_C(1000000000)  // between two copies
+#define RETRY_NS UINT64_C(60000000000) // after a copy that failed
 
+// The log of this process (oct_log_own_*).
 static struct own_log {
-    size_t bytes_max; // 0: it is not bounded
-    uint64_t next_ns; // of the next copy
-    bool is_moved;    // the last one succeeded
-    uint64_t dropped; // bytes, ever
+    size_t bytes_max; // 0: the log is not bounded
+    uint64_t next_ns; // earliest time of the next copy, as oct_clock_ns
+    bool is_moved;    // the last copy succeeded
+    uint64_t dropped; // bytes since the start
 } own;
 
-// False: the name is too long.
+// Writes NAME.which.log. False: the name is too long.
 static bool
 other_name(char out[OCT_FILE_PATH_MAX], const char *path, const char *which)
 {
@@ -33,12 +34,14 @@ other_name(char out[OCT_FILE_PATH_MAX], const char *path, const char *which)
     return used < OCT_FILE_PATH_MAX;
 }
 
-// Moves what fd holds, size bytes as it was seen, to another file.
+// Copies what fd holds to another file and empties fd. log: its status before. What other processes
+// append in between is dropped and counted.
 static bool
 move_to(const char *other, int fd, const struct stat *log, size_t bytes_max, uint64_t *dropped)
 {
     char draft[OCT_FILE_PATH_MAX];
     size_t room = 2 * bytes_max;
+    // A log that has outgrown the copy keeps its newest bytes.
     off_t from = log->st_size > (off_t)room ? log->st_size - (off_t)bytes_max : 0;
     oct_file_clear(other);
     int out = oct_file_draft_open(other, log->st_mode & 0777, draft);
@@ -58,7 +61,7 @@ move_to(const char *other, int fd, const struct stat *log, size_t bytes_max, uin
     return is_moved;
 }
 
-// Where another process is at it, or has just been, nothing is moved.
+// Moves a log, unless another process is moving it or has just done so.
 static bool
 log_move(const char *path, size_t bytes_max, uint64_t *dropped)
 {
@@ -91,6 +94,7 @@ void
 oct_log_own_begin(size_t bytes_max)
 {
     struct stat log;
+    // Without O_APPEND the next write would leave a hole at the emptied beginning.
     int flags = fcntl(STDERR_FILENO, F_GETFL);
     bool is_file = flags >= 0 && (flags & O_APPEND) != 0 && fstat(STDERR_FILENO, &log) == 0 &&
                    S_ISREG(log.st_mode);
@@ -103,7 +107,8 @@ oct_log_own_is_bounded(void)
     return own.bytes_max > 0;
 }
 
-// By its present name, which others may have changed. True: it is empty now.
+// Moves the log under its present name, which another process may have changed. True: the log is
+// empty now.
 static bool
 own_move(void)
 {
@@ -125,6 +130,7 @@ oct_log_own_look(uint64_t now_ns)
     if (is_large && now_ns >= own.next_ns) {
         own.is_moved = own_move();
         own.next_ns = now_ns + (own.is_moved ? COPY_NS : RETRY_NS);
+        // the copy exists, but the log fills faster than once a second
     } else if (is_large && own.is_moved && ftruncate(STDERR_FILENO, 0) == 0) {
         own.dropped += (uint64_t)log.st_size;
     }

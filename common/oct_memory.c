@@ -1,4 +1,4 @@
-// How much memory this process may still take, by the kernel, its control groups and its own
+// Finds how much memory this process may take, by the kernel, its control groups and its own
 // limits.
 #include "common/oct_memory.h"
 
@@ -11,7 +11,7 @@
 #include "common/oct_cgroup.h"
 #include "common/oct_file.h"
 
-// The first number that follows key at a line's start; UINT64_MAX when there is none ("max").
+// Returns the first number that follows key at the beginning of a line. UINT64_MAX: there is none.
 static uint64_t
 file_number(const char *path, const char *key)
 {
@@ -38,7 +38,7 @@ file_number(const char *path, const char *key)
     return number;
 }
 
-// What a limit on the process, as a batch system or `ulimit -v` sets it, leaves beside used bytes.
+// Returns what a limit on the process (by a batch system or `ulimit -v`) leaves beyond used bytes.
 static uint64_t
 rest_of(int resource, uint64_t used)
 {
@@ -49,7 +49,7 @@ rest_of(int resource, uint64_t used)
     return limit.rlim_cur > used ? limit.rlim_cur - used : 0;
 }
 
-// That the process has in memory and elsewhere, by a line of its status.
+// Returns the bytes that this process has of a kind, by a line of its status. 0: not known.
 static uint64_t
 used_bytes(const char *key)
 {
@@ -62,6 +62,7 @@ oct_memory_limit(void)
 {
     uint64_t system = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
     uint64_t group = oct_cgroup_memory_limit("");
+    // in all: nothing counts as used
     uint64_t own = OCT_MIN(rest_of(RLIMIT_AS, 0), rest_of(RLIMIT_DATA, 0));
     return OCT_MIN(OCT_MIN(system, group), own);
 }
@@ -71,7 +72,7 @@ oct_memory_available(void)
 {
     uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
     uint64_t system = (uint64_t)sysconf(_SC_PHYS_PAGES) * page;
-    // _SC_AVPHYS_PAGES counts only idle pages; MemAvailable counts the file cache, too.
+    // _SC_AVPHYS_PAGES counts only idle pages. MemAvailable also counts the file cache.
     uint64_t kib = file_number("/proc/meminfo", "MemAvailable:");
     system = OCT_MIN(system,
                      kib == UINT64_MAX ? (uint64_t)sysconf(_SC_AVPHYS_PAGES) * page : kib * 1024);

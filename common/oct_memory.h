@@ -4,21 +4,22 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-// Memory that this process may still take. Who reserves a large part of it at once asks first:
-// Linux gives pages out before it has them, and kills processes when they are written to.
+// Measures the memory that this process may still use. Code asks before it allocates a large part
+// of the memory: Linux grants memory that it does not have, and kills processes that write to it.
 //
 // Threads: any.
 
-// Of what is available, so much may be reserved at once.
+// The fraction of the available memory that one allocation may take. The rest is for everything
+// else on the machine.
 #define OCT_MEMORY_SHARE 0.9
 
-// Bytes that this process may have in all when nothing else takes any: the machine's, or less where
-// a control group or the process itself (RLIMIT_AS, RLIMIT_DATA) has a limit.
+// Returns the bytes that this process could have if no other process used any: the memory of the
+// machine, or a lower limit of a control group or of the process (RLIMIT_AS, RLIMIT_DATA).
 uint64_t oct_memory_limit(void);
-// Bytes that this process may still take without being killed for it or refused them: what the
-// kernel says is available, or less where one of those limits is nearer.
+// Returns the bytes that this process can still allocate and use without being refused or killed:
+// what the kernel reports as available, or less if one of those limits is nearer.
 uint64_t oct_memory_available(void);
-// Whether so many bytes may be reserved of available ones.
+// Returns true if `needed` bytes are within that fraction of the available ones.
 bool oct_memory_suffices(uint64_t available, uint64_t needed);
 
 #endif // COMMON_OCT_MEMORY_H

@@ -1,4 +1,4 @@
-// Names of what an environment measures itself.
+// Names of the metrics that an environment measures.
 #include "common/oct_metric.h"
 
 #include <string.h>

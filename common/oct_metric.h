@@ -6,8 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-// What an environment measures itself when an episode ends (metrics of include/octet/env.h), over
-// several episodes. Threads: any; no shared state.
+// The numbers that an environment reports at the end of an episode (metrics in
+// include/octet/env.h), summed over episodes. Threads: any; no shared state.
 
 #define OCT_METRICS_MAX       64 // of one environment
 #define OCT_METRIC_NAME_BYTES 64 // with the zero byte
@@ -17,9 +17,9 @@ typedef struct oct_metric_names {
     char name[OCT_METRICS_MAX][OCT_METRIC_NAME_BYTES];
 } oct_metric_names;
 
-// 1 to 63 printable characters of ASCII.
+// Returns true if text is 1 to 63 printable ASCII characters.
 bool oct_metric_is_name(const char *text);
-// Whether no two of them are equal: they are matched by name.
+// Returns true if the names are all different, as they have to be: metrics are matched by name.
 bool oct_metric_names_differ(const char *const *names, uint32_t count);
 // Copies count names, at most OCT_METRICS_MAX.
 void oct_metric_names_of(oct_metric_names *out, const char *const *names, uint32_t count);
@@ -29,7 +29,7 @@ typedef struct oct_metric {
     uint32_t episodes; // how many those are
 } oct_metric;
 
-// One more episode's value; one that is not finite was not measured.
+// Adds the value of one episode. A value that is not finite means "not measured" and is left out.
 static inline void
 oct_metric_add(oct_metric *metric, float value)
 {
@@ -39,7 +39,7 @@ oct_metric_add(oct_metric *metric, float value)
     }
 }
 
-// The episodes of more, too.
+// Adds the sums of more.
 static inline void
 oct_metric_join(oct_metric *metric, const oct_metric *more)
 {
@@ -47,14 +47,14 @@ oct_metric_join(oct_metric *metric, const oct_metric *more)
     metric->episodes += more->episodes;
 }
 
-// Whether so many episodes can have it.
+// Returns true if a metric that came from outside is possible for that many episodes.
 static inline bool
 oct_metric_is_sound(const oct_metric *metric, uint32_t episodes)
 {
     return metric->episodes <= episodes && fabs(metric->sum) <= (double)FLT_MAX * metric->episodes;
 }
 
-// NaN: measured in no episode.
+// Returns the mean over the episodes; NaN: no episode measured it.
 static inline double
 oct_metric_mean(const oct_metric *metric)
 {

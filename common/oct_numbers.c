@@ -1,5 +1,5 @@
-// The registry of a process's numbers: rows are added once, every list that is reported is
-// a loop over them.
+// The registry of a process's numbers: a row is added once, and every output is a loop over the
+// rows.
 #include "common/oct_numbers.h"
 
 #include <math.h>
@@ -11,13 +11,13 @@
 
 typedef struct entry {
     oct_number row;
-    char *status_name; // with the prefix
+    char *status_name; // prefix and name
 } entry;
 
 struct oct_numbers {
     char *prefix;
     entry *entries;
-    uint32_t count, room;
+    uint32_t count, room; // of entries: used and allocated
 };
 
 static char *
@@ -59,12 +59,14 @@ is_name(const char *name)
                '\0';
 }
 
+// NULL equals nothing.
 static bool
 is_same(const char *a, const char *b)
 {
     return a != NULL && b != NULL && strcmp(a, b) == 0;
 }
 
+// Stops the program if a row is malformed, or repeats a name or a sample.
 static void
 row_check(const oct_numbers *numbers, const oct_number *row)
 {
@@ -104,6 +106,7 @@ oct_numbers_add_all(oct_numbers *numbers, const oct_number *rows, size_t count, 
 {
     for (size_t i = 0; i < count; i++) {
         oct_number row = rows[i];
+        // without a function, the value is read from a field behind base
         row.arg = row.get == NULL ? (const char *)base + row.at : base;
         oct_numbers_add(numbers, &row);
     }
@@ -159,6 +162,7 @@ oct_numbers_list(const oct_numbers *numbers, unsigned shown, const char **names,
     return count;
 }
 
+// Families are written once, at their first row.
 static bool
 is_first_of_family(const oct_numbers *numbers, uint32_t i)
 {
@@ -195,6 +199,7 @@ oct_numbers_prometheus(const oct_numbers *numbers, oct_prometheus *text)
 void
 oct_numbers_print(const oct_numbers *numbers, FILE *out)
 {
+    // by the bits of OCT_SHOWN_…
     static const char *const places[] = {"csv",    "tensorboard", "status",
                                          "report", "evaluation",  "playing"};
     for (uint32_t i = 0; i < numbers->count; i++) {

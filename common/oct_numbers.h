@@ -7,43 +7,45 @@
 
 #include "common/oct_prometheus.h"
 
-// The numbers that a process tells about itself, each with its name, unit and meaning in one row.
-// metrics.csv, TensorBoard, status, Prometheus and docs/reference.md are loops over the rows, in
-// the order in which they were added.
+// A registry of the numbers that a process publishes. Each has one row with its name, unit and
+// meaning; metrics.csv, TensorBoard, status, Prometheus and docs/reference.md are loops over the
+// rows, in the order in which they were added.
 //
-// Threads: one at a time; values are read when a loop runs. Owns: copies of the rows; strings and
-// what values are read from are borrowed and must stay.
+// Threads: one at a time; a value is read when a loop reaches its row. Owns: copies of the rows.
+// Strings, and the memory that values are read from, are borrowed and must outlive the registry.
 typedef struct oct_numbers oct_numbers;
 
-// Where a number is shown under its name; in Prometheus it is where family is not NULL.
+// Where a number is shown under its name. Prometheus has no flag: a number is there if it has a
+// family.
 #define OCT_SHOWN_CSV         1u
 #define OCT_SHOWN_TENSORBOARD 2u
 #define OCT_SHOWN_STATUS      4u
-#define OCT_SHOWN_REPORT      8u  // an actor's report to the learner
-#define OCT_SHOWN_EVALUATION  16u // an evaluator's, of an evaluation
-#define OCT_SHOWN_PLAYING     32u // an evaluator's, while it plays one
+#define OCT_SHOWN_REPORT      8u  // in an actor's report to the learner
+#define OCT_SHOWN_EVALUATION  16u // in an evaluator's report, about an evaluation that ended
+#define OCT_SHOWN_PLAYING     32u // in an evaluator's report, while an evaluation runs
 
 typedef struct oct_number {
-    const char *name;                // "env_steps"; in a status after the prefix of the process
-    const char *unit;                // "steps", "s", "0 … 1"; "" for none
-    const char *help;                // one plain sentence with its full stop
-    unsigned shown;                  // OCT_SHOWN_…
-    oct_prometheus_kind kind;        // a counter only grows while the process lives
-    const char *family;              // in Prometheus; NULL: not there
-    const char *label, *label_value; // of the sample, NULL: none. Families may have several rows
-    const char *family_help;         // of a family of several rows, where it differs from help
-    const char *over;                // a mean over the growth of that number; NULL: none
-    double factor;                   // from the number to Prometheus' unit (seconds, bytes); 0: 1
-    // The value: get(arg); without get a double, `at` bytes behind the base of oct_numbers_add_all
-    // or, in oct_numbers_add, at arg. NaN: not measured.
+    const char *name;         // "env_steps"; in a status after the prefix of the process
+    const char *unit;         // "steps", "s", "0 … 1"; "" for none
+    const char *help;         // one plain sentence with its full stop
+    unsigned shown;           // OCT_SHOWN_…
+    oct_prometheus_kind kind; // a counter only grows while the process lives
+    const char *family;       // name in Prometheus; NULL: the number is not there
+    // label of the sample; NULL: none. Several rows may share a family
+    const char *label, *label_value;
+    const char *family_help; // help of a family with several rows, if it differs from help
+    const char *over;        // the counter whose growth weighs this mean; NULL: this is no mean
+    double factor; // by which the number is multiplied for Prometheus (seconds, bytes); 0: 1
+    // The value is get(arg). Without get, it is the double that is `at` bytes after arg or, with
+    // oct_numbers_add_all, after base. NaN: not measured.
     double (*get)(const void *arg);
     const void *arg;
     size_t at;
 } oct_number;
 
-// Rows of a table whose values are the doubles of a struct TYPE. A METRIC is in Prometheus, too, a
-// SAMPLE with a label there; FAMILY_HELP may be NULL. A MEAN says what rows of metrics.csv are
-// joined by when they get old (learner/learner_rows.h); all others keep the last value.
+// Make a row whose value is a double in a struct TYPE. A METRIC is in Prometheus, too, and a SAMPLE
+// has a label there; FAMILY_HELP may be NULL. A MEAN names the counter that weighs it when old rows
+// of metrics.csv are merged (oct_csv.h); any other number keeps its latest value.
 #define OCT_NUMBER_FIELDS(TYPE, KIND, NAME, UNIT, HELP, SHOWN, FIELD)                              \
     .kind = OCT_PROMETHEUS_##KIND, .name = NAME, .unit = UNIT, .help = HELP, .shown = SHOWN,       \
     .at = offsetof(TYPE, FIELD)
@@ -66,12 +68,12 @@ typedef struct oct_number {
             .family = FAMILY, .label = LABEL, .label_value = VALUE, .family_help = FAMILY_HELP     \
     }
 
-// prefix: before each name in a status, "learner.".
+// prefix: what names begin with in a status, such as "learner.".
 oct_numbers *oct_numbers_create(const char *prefix);
 void oct_numbers_destroy(oct_numbers *numbers); // NULL is a no-op
 
-// A name that is there already, a name of other characters than letters, digits, _ and ., or a
-// family with two kinds is our own mistake and stops the program.
+// Adds one row, or a table of them. A name that exists already, a name with characters other than
+// letters, digits, _ and ., and a family with two kinds are mistakes of this program and stop it.
 void oct_numbers_add(oct_numbers *numbers, const oct_number *row);
 void oct_numbers_add_all(oct_numbers *numbers, const oct_number *rows, size_t count,
                          const void *base);
@@ -79,16 +81,17 @@ void oct_numbers_add_all(oct_numbers *numbers, const oct_number *rows, size_t co
 uint32_t oct_numbers_count(const oct_numbers *numbers);
 const oct_number *oct_numbers_row(const oct_numbers *numbers, uint32_t i);
 double oct_numbers_value(const oct_numbers *numbers, uint32_t i);
-// The number of this name; NaN: there is none.
+// Returns the value of the number of that name; NaN: there is none.
 double oct_numbers_find(const oct_numbers *numbers, const char *name);
 
-// Names (with the prefix for OCT_SHOWN_STATUS alone) and values of what is shown there, room at
-// most; returns how many. values may be NULL. Names stay as long as numbers.
+// Lists the names and values of the numbers that are shown there, at most `room`, and returns how
+// many. Only with OCT_SHOWN_STATUS do names have the prefix. values may be NULL. Names live as long
+// as the registry.
 uint32_t oct_numbers_list(const oct_numbers *numbers, unsigned shown, const char **names,
                           double *values, uint32_t room);
 void oct_numbers_prometheus(const oct_numbers *numbers, oct_prometheus *text);
-// A line for each row, fields between tabs: prefix, name, unit, kind, where it is shown, family,
-// label, label's value, help, over. tools/reference.py makes tables of them.
+// Prints a line for each row, with tabs between the fields: prefix, name, unit, kind, where it is
+// shown, family, label, value of the label, help, over. tools/reference.py makes tables of them.
 void oct_numbers_print(const oct_numbers *numbers, FILE *out);
 
 #endif // COMMON_OCT_NUMBERS_H

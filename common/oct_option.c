@@ -1,4 +1,5 @@
-// Finds the end of an option whose value may be a tuple, a list, a dictionary or a text of Python.
+// Splits the options of an environment, whose values may be tuples, lists, dictionaries or strings
+// of Python.
 #include "common/oct_option.h"
 
 #include <stdbool.h>
@@ -11,18 +12,20 @@ is_one_of(char c, const char *set)
     return c != '\0' && strchr(set, c) != NULL;
 }
 
-// Behind the quote that closes the one at text; NULL: there is none.
+// Returns the position after the closing quote of the string at text. NULL: the string is not
+// closed.
 static const char *
 quoted_end(const char *text)
 {
     const char *at = text + 1;
     while (*at != '\0' && *at != *text) {
-        at += at[0] == '\\' && at[1] != '\0' ? 2 : 1;
+        at += at[0] == '\\' && at[1] != '\0' ? 2 : 1; // an escaped quote does not close
     }
     return *at != '\0' ? at + 1 : NULL;
 }
 
-// Behind the bracket that closes the one at text, or the quote.
+// Returns the position after the closing bracket or quote of the value at text. NULL: it is not
+// closed. Brackets are counted, not matched by kind.
 static const char *
 enclosed_end(const char *text)
 {
@@ -45,7 +48,7 @@ oct_option_end(const char *text)
 {
     const char *at = text + strcspn(text, "=,");
     at += *at == '=';
-    at += at[0] == 'b' && is_one_of(at[1], "\"'"); // bytes
+    at += at[0] == 'b' && is_one_of(at[1], "\"'"); // a bytes literal of Python
     if (is_one_of(*at, "([{\"'")) {
         at = enclosed_end(at);
     }
@@ -56,6 +59,7 @@ size_t
 oct_option_key(const char *text)
 {
     size_t length = strcspn(text, "=,");
+    // without the colon of ":="
     return length - (length > 0 && text[length] == '=' && text[length - 1] == ':');
 }
 
@@ -65,7 +69,8 @@ has_key(const char *text, const char *key)
     return oct_option_key(text) == strlen(key) && memcmp(text, key, strlen(key)) == 0;
 }
 
-// Behind the option, and what follows it; the end of the text where it is not closed.
+// Returns the position of the next option, and the length of this one. An unclosed option reaches
+// to the end of the text.
 static const char *
 option_next(const char *text, size_t *length)
 {

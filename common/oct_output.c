@@ -1,4 +1,4 @@
-// Standard output and standard error that pass no control characters.
+// Replaces standard output and standard error by streams that let no control characters through.
 #include "common/oct_output.h"
 
 #include <errno.h>
@@ -11,9 +11,11 @@
 #include "common/oct_base.h"
 #include "common/oct_text.h"
 
-#define CHUNK_BYTES 4096
+#define CHUNK_BYTES 4096 // cleaned and written at a time
 
-// Of one descriptor. held: the beginning of a character that the last write ended in.
+// The state of one descriptor. A control character of several bytes may be split between two
+// writes, so bytes that may begin one are held until the next write. Bytes held at the end of the
+// program are never written: they are no whole character.
 typedef struct guard {
     int fd;
     size_t held_length;
@@ -22,7 +24,7 @@ typedef struct guard {
 
 static guard guards[] = {{.fd = STDOUT_FILENO}, {.fd = STDERR_FILENO}};
 
-// False: errno says why.
+// Writes all bytes. False: errno says why not.
 static bool
 write_all(int fd, const char *bytes, size_t length)
 {
@@ -37,7 +39,7 @@ write_all(int fd, const char *bytes, size_t length)
     return true;
 }
 
-// Bytes at the end of text that may be the beginning of a control character.
+// Returns the number of bytes at the end of text that may begin a control character.
 static size_t
 open_end(const char *text, size_t length)
 {
@@ -50,7 +52,8 @@ open_end(const char *text, size_t length)
     return 0;
 }
 
-// A stream's write: 0 for an error, else size, because what is held counts as written.
+// The stream's write function. Returns 0 on an error, else size, because held bytes count as
+// written.
 static ssize_t
 guard_write(void *cookie, const char *bytes, size_t size)
 {

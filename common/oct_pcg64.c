@@ -1,11 +1,11 @@
-// numpy's PCG64 and SeedSequence, so that resets of environments agree with Python bit for bit.
+// numpy's PCG64 and SeedSequence, so that resets of environments equal those of Python bit for bit.
 #include "common/oct_pcg64.h"
 
 #include <stddef.h>
 
 __extension__ typedef unsigned __int128 word128;
 
-#define POOL_WORDS 4
+#define POOL_WORDS 4 // of 32 bits, numpy's default
 
 // SeedSequence's hash constants (numpy's random/bit_generator).
 #define INIT_A     0x43b0d7e5u
@@ -21,6 +21,7 @@ join(uint64_t high, uint64_t low)
     return ((word128)high << 64) | low;
 }
 
+// SeedSequence's hashmix: *constant changes with every call.
 static uint32_t
 hash_mix(uint32_t value, uint32_t *constant)
 {
@@ -37,7 +38,8 @@ mix(uint32_t x, uint32_t y)
     return value ^ (value >> 16);
 }
 
-// The seed is at most two 32-bit words of entropy, fewer than the pool holds: no second round.
+// SeedSequence's mix_entropy. A seed has at most two 32-bit words, fewer than the pool, so the
+// round for more entropy than the pool holds is left out.
 static void
 pool_fill(uint32_t pool[POOL_WORDS], uint64_t seed)
 {
@@ -55,6 +57,7 @@ pool_fill(uint32_t pool[POOL_WORDS], uint64_t seed)
     }
 }
 
+// SeedSequence's generate_state: words of 64 bits, the lower half first.
 static void
 pool_words(const uint32_t pool[POOL_WORDS], uint64_t *words, size_t count)
 {
@@ -68,6 +71,7 @@ pool_words(const uint32_t pool[POOL_WORDS], uint64_t *words, size_t count)
     }
 }
 
+// One step of the 128-bit linear congruential generator.
 static void
 advance(oct_pcg64 *rng)
 {
@@ -87,7 +91,8 @@ oct_pcg64_init(oct_pcg64 *rng, uint64_t seed)
     pool_words(pool, words, 4);
     rng->increment_high = words[2] << 1 | words[3] >> 63;
     rng->increment_low = words[3] << 1 | 1;
-    // Advancing the zero state leaves the increment.
+    // pcg_setseq_128_srandom: advancing the zero state leaves the increment, so the first advance
+    // is written as a sum.
     word128 state = join(rng->increment_high, rng->increment_low) + join(words[0], words[1]);
     rng->state_high = (uint64_t)(state >> 64);
     rng->state_low = (uint64_t)state;
@@ -96,6 +101,7 @@ oct_pcg64_init(oct_pcg64 *rng, uint64_t seed)
     rng->has_half = false;
 }
 
+// XSL-RR: the halves of the state are folded and rotated by its top six bits.
 uint64_t
 oct_pcg64_u64(oct_pcg64 *rng)
 {
@@ -111,6 +117,7 @@ oct_pcg64_uniform(oct_pcg64 *rng, double low, double high)
     return low + (high - low) * ((double)(oct_pcg64_u64(rng) >> 11) * 0x1p-53);
 }
 
+// Two draws of 32 bits share one of 64, the lower half first, as numpy does.
 static uint32_t
 draw_u32(oct_pcg64 *rng)
 {
@@ -130,7 +137,8 @@ oct_pcg64_below(oct_pcg64 *rng, uint32_t count)
     if (count <= 1) {
         return 0;
     }
-    uint32_t rejected = -count % count; // 2^32 mod count: so many low halves are too many
+    // 2^32 mod count: smaller low halves are drawn again, or some results would be likelier
+    uint32_t rejected = -count % count;
     uint64_t product;
     do {
         product = (uint64_t)draw_u32(rng) * count;

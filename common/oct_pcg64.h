@@ -4,12 +4,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-// numpy's default generator: PCG64 (XSL-RR 128/64) seeded through SeedSequence, so that
-// oct_pcg64_init(rng, seed) followed by draws gives what numpy.random.default_rng(seed) gives.
-// Environments use it where a reset has to agree with a reference bit for bit; everything else uses
-// oct_rng.h. State and increment are 128 bits as two words; saved and restored by copying. A draw
-// of 32 bits keeps the other half of its 64 for the next one, and other draws leave that half
-// alone. Threads: one user at a time.
+// numpy's default generator: PCG64 (XSL-RR 128/64), seeded through SeedSequence.
+// oct_pcg64_init(rng, seed) and draws give the numbers of numpy.random.default_rng(seed).
+// Environments use it where a reset must match a reference bit for bit; everything else uses
+// oct_rng.h. State and increment are 128 bits in two words; copying the struct saves and restores
+// it. A draw of 32 bits keeps the other half of its 64 for the next such draw; other draws do not
+// touch that half. Threads: one user at a time.
 typedef struct oct_pcg64 {
     uint64_t state_high, state_low;
     uint64_t increment_high, increment_low; // low is odd

@@ -1,4 +1,4 @@
-// Draws curves with bands as an SVG picture.
+// Draws curves with bands as an SVG picture. Lengths are in pixels.
 #include "common/oct_plot.h"
 
 #include <math.h>
@@ -10,21 +10,21 @@
 #include "common/oct_text.h"
 
 #define WIDTH          760
-#define HEIGHT         430  // without a legend
-#define LEFT           72.0 // of the plot
+#define HEIGHT         430  // without the legend, which is below
+#define LEFT           72.0 // edges of the plot area
 #define RIGHT          736.0
 #define TOP            52.0
 #define BOTTOM         346.0
-#define TEXT_BYTES     160
-#define TICKS_MAX      12
-#define DOTS_MAX       80  // points that get a dot each
-#define LEGEND_PIXELS  18  // of a line of a name
-#define LEGEND_TEXT    24  // where a name begins, in its column
-#define LETTER_PIXELS  7.5 // of the widest of the fonts, on average
-#define NAME_BYTES     2048
-#define NAME_LINES_MAX 8
+#define TEXT_BYTES     160  // of the title
+#define TICKS_MAX      12   // of an axis
+#define DOTS_MAX       80   // a curve of more points has no dots
+#define LEGEND_PIXELS  18   // height of a line of the legend
+#define LEGEND_TEXT    24   // from the beginning of a column of the legend to its text
+#define LETTER_PIXELS  7.5  // average width of a letter in the widest of the fonts
+#define NAME_BYTES     2048 // of a curve's name
+#define NAME_LINES_MAX 8    // of the legend for one name; the rest is cut
 
-// On a light page and on a dark one. The first is that of a single curve.
+// Colours of the curves on a light and on a dark page. A single curve has the first.
 static const char *const light[OCT_PLOT_COLOURS] = {"#0b6bcb", "#c2410c", "#7c3aed", "#0f766e",
                                                     "#b91c5c", "#a16207", "#475569", "#4d7c0f"};
 static const char *const dark[OCT_PLOT_COLOURS] = {"#6cb2ff", "#ff9a5c", "#b794ff", "#4fd1c5",
@@ -32,7 +32,8 @@ static const char *const dark[OCT_PLOT_COLOURS] = {"#6cb2ff", "#ff9a5c", "#b794f
 
 // ---- axes
 
-// The least of 1, 2, 5 times a power of ten that cuts range into at most parts.
+// Returns the smallest 1, 2 or 5 times a power of ten that divides range into at most `parts`
+// parts.
 static double
 nice_step(double range, double parts)
 {
@@ -42,7 +43,7 @@ nice_step(double range, double parts)
     return power * (digit <= 1 ? 1 : digit <= 2 ? 2 : digit <= 5 ? 5 : 10);
 }
 
-// Widens low .. high to whole ticks.
+// Widens low .. high to whole ticks. A range of (nearly) nothing is first widened by 5 %.
 static oct_plot_axis
 axis_make(double low, double high, double from, double to, double parts)
 {
@@ -60,6 +61,7 @@ axis_make(double low, double high, double from, double to, double parts)
                            .step = step};
 }
 
+// The pixel of a value.
 static double
 place(const oct_plot_axis *a, double value)
 {
@@ -72,8 +74,9 @@ tick_count(const oct_plot_axis *a)
     return (size_t)OCT_MIN((a->high - a->low) / a->step + 1 + 1e-9, (double)TICKS_MAX);
 }
 
-// Low is a whole number of steps. A step below 1 is one over a whole number, which is divided by:
-// so 0.6 is the double next to 0.6, and is printed as such.
+// The value of tick i. low is a whole number of steps. A step below 1 is the inverse of a whole
+// number, and the tick is divided by this number: so 0.6 becomes the double nearest to 0.6 and is
+// printed as such.
 static double
 tick_value(const oct_plot_axis *a, size_t i)
 {
@@ -83,14 +86,14 @@ tick_value(const oct_plot_axis *a, size_t i)
 
 // ---- the legend
 
-// How names are set: in two columns below the axis where all fit into one line each, else in one,
-// longer names on several lines.
+// How names are set: in two columns if every name fits into one line of its column, else in one
+// column, long names on several lines.
 typedef struct legend {
     uint32_t columns;
-    size_t letters; // of a line
+    size_t letters; // most letters of a line
 } legend;
 
-// Of UTF-8: the bytes that count characters take at most.
+// Returns the bytes of the first count characters of a UTF-8 text.
 static size_t
 bytes_of(const char *text, size_t count)
 {
@@ -104,7 +107,8 @@ bytes_of(const char *text, size_t count)
     return at;
 }
 
-// How many bytes of a name go on its next line: up to a space, where one is in the line.
+// Returns the bytes of a name that fit into its next line: up to the last space in the line, or
+// else the full line.
 static size_t
 line_bytes(const char *name, size_t letters)
 {
@@ -122,6 +126,7 @@ next_line(const char *name, size_t letters)
     return name + strspn(name, " ");
 }
 
+// Replaces control characters, which SVG does not allow.
 static const char *
 clean_name(const char *name, char out[NAME_BYTES])
 {
@@ -202,7 +207,8 @@ put_style(const oct_plot *p, uint32_t curves)
     fprintf(p->out, "}\n</style>\n");
 }
 
-// The light colours are attributes, for viewers that know no style sheets.
+// The light colours are attributes, because some viewers ignore style sheets. The style replaces
+// them on a dark page.
 static void
 put_head(const oct_plot *p, const oct_plot_frame *frame)
 {
@@ -299,14 +305,14 @@ oct_plot_begin(oct_plot *plot, const oct_plot_frame *frame)
     plot->out = open_memstream(&plot->text, &plot->length);
     OCT_ASSERT(plot->out != NULL);
     plot->x = axis_make(0, x_high, LEFT, RIGHT, 8);
-    plot->x.high = x_high; // the curve ends at the frame, ticks where they fall
+    plot->x.high = x_high; // the curve ends at the frame; ticks stay round
     plot->y =
         axis_make(has_y ? fmin(frame->y_low, 0) : 0, has_y ? frame->y_high : 1, BOTTOM, TOP, 7);
     put_head(plot, frame);
     put_legend(plot, frame);
 }
 
-// 250 k, 1.5 M; 1:30.
+// Prints a tick: 250 k, 1.5 M; 1:30.
 static const char *
 x_text(char out[32], oct_plot_unit unit, double value)
 {
@@ -378,7 +384,7 @@ oct_plot_band(oct_plot *plot, uint32_t colour, const oct_plot_point *points, siz
         fprintf(plot->out, "%.1f,%.1f ", place(&plot->x, points[i].x),
                 place(&plot->y, points[i].high));
     }
-    for (size_t i = count; i > 0; i--) {
+    for (size_t i = count; i > 0; i--) { // back along the lower edge
         const oct_plot_point *at = &points[i - 1];
         fprintf(plot->out, "%.1f,%.1f ", place(&plot->x, at->x), place(&plot->y, at->low));
     }
@@ -420,6 +426,7 @@ oct_plot_dots(oct_plot *plot, uint32_t colour, const oct_plot_point *points, siz
                 "<circle class=\"dot%u\" cx=\"%.1f\" cy=\"%.1f\" r=\"2.5\" fill=\"%s\"/>\n", colour,
                 place(&plot->x, points[i].x), place(&plot->y, points[i].mean), light[colour]);
     }
+    // A single point has no band to draw: a vertical line shows it.
     if (count == 1) {
         double x = place(&plot->x, points[0].x);
         fprintf(plot->out,

@@ -1,4 +1,5 @@
-// The numbers of this process (CPU time, memory, descriptors), read from /proc.
+// Measures this process (CPU time, memory, descriptors) by /proc, and lists the numbers for the
+// registry.
 #include "common/oct_process.h"
 
 #include <dirent.h>
@@ -16,7 +17,7 @@
 #include "common/oct_file.h"
 #include "common/oct_pulse.h"
 
-// Reads the beginning of a file; false: it is not there.
+// Reads the beginning of a file. False: it does not exist or is empty.
 static bool
 proc_read(const char *path, char *out, size_t size)
 {
@@ -34,8 +35,8 @@ proc_read(const char *path, char *out, size_t size)
     return used > 0;
 }
 
-// The index-th number of /proc/self/stat, counted from 1 as proc(5) does; the second one, the
-// program's name, may hold blanks.
+// Returns field `index` of /proc/self/stat, counted from 1 as in proc(5). Fields are found from the
+// end of the second, the program's name, which may contain blanks.
 static double
 stat_field(const char *stat, int index)
 {
@@ -46,11 +47,11 @@ stat_field(const char *stat, int index)
     return at != NULL ? strtod(at, NULL) : NAN;
 }
 
-// When the machine began, in seconds since 1970.
+// Returns when the machine started, in seconds since 1970.
 static double
 boot_s(void)
 {
-    char text[16384]; // a line for each processor comes first
+    char text[16384]; // a line of /proc/stat; that of the interrupts is long
     FILE *file = oct_file_stream("/proc/stat", "r");
     double seconds = NAN;
     while (file != NULL && fgets(text, sizeof(text), file) != NULL) {
@@ -77,7 +78,7 @@ open_fds(void)
         count += entry->d_name[0] != '.';
     }
     (void)closedir(folder);
-    return count - 1; // the folder's own
+    return count - 1; // not the descriptor of the folder itself
 }
 
 static double
@@ -116,6 +117,7 @@ oct_process_measure(oct_process *now)
     };
     if (proc_read("/proc/self/stat", stat, sizeof(stat))) {
         double ticks = (double)sysconf(_SC_CLK_TCK), page = (double)sysconf(_SC_PAGESIZE);
+        // field 22 counts clock ticks since the machine started
         now->start_s = boot_s() + stat_field(stat, 22) / ticks;
         now->resident_bytes = stat_field(stat, 24) * page;
         now->virtual_bytes = stat_field(stat, 23);

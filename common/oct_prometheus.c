@@ -1,4 +1,4 @@
-// Builds a page in Prometheus' text format and checks names, labels and values while it does.
+// Builds a page in Prometheus' text format, and checks names, labels and values as they are added.
 #include "common/oct_prometheus.h"
 
 #include <math.h>
@@ -11,22 +11,23 @@
 #include "common/oct_text.h"
 
 #define FAMILIES_MAX   256
-#define SAMPLES_MAX    256 // of one family
-#define NAME_BYTES_MAX 96
-#define LINE_BYTES_MAX 4096 // name, four labels escaped, number
+#define SAMPLES_MAX    256  // of one family
+#define NAME_BYTES_MAX 96   // of a name without its end
+#define LINE_BYTES_MAX 4096 // a name, four escaped labels and a number
 
+// The labels of a sample that is already in the text, for the search of duplicates.
 typedef struct sample {
-    size_t from; // of its labels in the text
+    size_t from; // offset in the text
     size_t length;
 } sample;
 
 struct oct_prometheus {
-    char *text; // 0-terminated
-    size_t used;
-    size_t room;
-    const char *family[FAMILIES_MAX];
+    char *text;                       // 0-terminated
+    size_t used;                      // bytes, without the terminating zero
+    size_t room;                      // bytes allocated
+    const char *family[FAMILIES_MAX]; // names so far, borrowed
     size_t family_count;
-    oct_prometheus_kind kind;
+    oct_prometheus_kind kind; // of the current family, as the next three
     const char *help;
     sample sample[SAMPLES_MAX];
     size_t sample_count;
@@ -59,6 +60,7 @@ oct_prometheus_text(const oct_prometheus *text, size_t *length)
 
 // ---- names
 
+// Letters, digits and underscores; upper case is legal but not used.
 static bool
 name_is_sound(const char *name, bool is_label)
 {
@@ -102,7 +104,8 @@ oct_prometheus_begin(oct_prometheus *text, oct_prometheus_kind kind, const char 
 
 // ---- text
 
-// Doubles every backslash, makes newlines \n and (in label values) quotes \".
+// Escapes for the format: doubles backslashes, writes newlines as \n and, in label values, quotes
+// as \".
 static size_t
 escape(char *out, const char *from, bool quotes)
 {
@@ -121,6 +124,7 @@ escape(char *out, const char *from, bool quotes)
     return used;
 }
 
+// The format spells infinity in its own way.
 static void
 number_print(char out[32], double value)
 {
@@ -131,6 +135,7 @@ number_print(char out[32], double value)
     (void)oct_text_double(out, 32, value);
 }
 
+// Appends to the text. False: the page is full.
 static bool
 text_put(oct_prometheus *text, const char *line, size_t length)
 {
@@ -151,7 +156,7 @@ text_put(oct_prometheus *text, const char *line, size_t length)
     return true;
 }
 
-// {name="value",…}, or nothing without labels.
+// Prints {name="value",…}, or nothing if there are no labels.
 static size_t
 labels_print(char *out, const oct_prometheus_label *labels, size_t label_count)
 {
@@ -186,6 +191,7 @@ is_double(const oct_prometheus *text, const char *labels, size_t length)
     return false;
 }
 
+// HELP and TYPE are written with the first sample, so a family without samples leaves nothing.
 static bool
 header_put(oct_prometheus *text)
 {
@@ -214,7 +220,7 @@ oct_prometheus_add(oct_prometheus *text, const oct_prometheus_label *labels, siz
     int written = snprintf(line, sizeof(line), "%s%.*s %s\n", name, (int)length, label, number);
     size_t before = text->used;
     if ((text->sample_count == 0 && !header_put(text)) || !text_put(text, line, (size_t)written)) {
-        text->used = before; // a header without a sample goes, too
+        text->used = before; // a header without its sample is removed, too
         text->text[before] = '\0';
         return;
     }

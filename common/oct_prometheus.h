@@ -4,18 +4,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// Writes numbers in Prometheus' text format 0.0.4 (https://prometheus.io/docs/instrumenting/
-// exposition_formats/), and cannot write anything else: a family has one HELP and TYPE and all of
-// its samples together; label values and help are escaped; bytes that are no UTF-8 become '?'.
-// What the format or the conventions forbid is our own mistake and stops the program: a name that
-// is no name, a counter without _total or a gauge with it, a family that begins twice, no help.
-// What comes from outside is left out instead: a second sample with the same labels, a number that
-// is NaN (not measured), a counter that is not finite or below 0. A family without a sample is not
-// written at all.
+// Writes numbers in Prometheus' text format 0.0.4
+// (https://prometheus.io/docs/instrumenting/exposition_formats/), and cannot write anything that
+// breaks it: a family has one HELP and TYPE and all its samples together; label values and help are
+// escaped; bytes that are not UTF-8 become '?'. A violation that only this program can cause stops
+// it: an invalid name, a counter without _total or a gauge with it, a family that begins twice, a
+// missing help. What outside data can cause is left out instead: a second sample with the same
+// labels, NaN (not measured), a counter that is infinite or below 0. A family without samples is
+// not written.
 //
-// Threads: one user at a time. Owns: its text. Cost: linear in the samples of a family, squared
-// for the search of doubles (families have some tens of samples at most).
-// Full: OCT_PROMETHEUS_BYTES_MAX; what does not fit is left out, sample by sample.
+// Threads: one user at a time. Owns: its text. Cost: linear in the samples of a family to write
+// them, quadratic to find duplicates (a family has some tens of samples at most).
+// Full: at OCT_PROMETHEUS_BYTES_MAX; further samples are left out.
 typedef struct oct_prometheus oct_prometheus;
 
 #define OCT_PROMETHEUS_BYTES_MAX  (1u << 20)
@@ -38,13 +38,13 @@ typedef struct oct_prometheus_label {
 oct_prometheus *oct_prometheus_create(void);
 void oct_prometheus_destroy(oct_prometheus *text); // NULL is a no-op
 
-// Begins a family; the samples that follow are its own. name and help are static.
+// Begins a family, which the following samples belong to. name and help are static strings.
 void oct_prometheus_begin(oct_prometheus *text, oct_prometheus_kind kind, const char *name,
                           const char *help);
 void oct_prometheus_add(oct_prometheus *text, const oct_prometheus_label *labels,
                         size_t label_count, double value);
 
-// The text so far, 0-terminated; borrowed until the next call. Never NULL.
+// Returns the text so far, 0-terminated and never NULL; borrowed until the next call.
 const char *oct_prometheus_text(const oct_prometheus *text, size_t *length);
 
 #endif // COMMON_OCT_PROMETHEUS_H

@@ -1,4 +1,4 @@
-// The page on which a process shows its supervisor that its threads go on.
+// The page of shared memory on which a process shows its supervisor that its threads make progress.
 #include "common/oct_pulse.h"
 
 #include <sys/mman.h>
@@ -8,13 +8,16 @@
 #include "common/oct_clock.h"
 
 static oct_pulse_page own_page;
-static oct_pulse_page *shown = &own_page;
-static _Atomic uint64_t beat_ns[OCT_PULSE_THREADS]; // when each beat last, or later
-static _Thread_local int own_thread = -1; // the thread's place on the page; -1: it never beat
+static oct_pulse_page *shown = &own_page; // own_page until oct_pulse_join
+// time of each thread's last beat, by oct_clock_ns, or later
+static _Atomic uint64_t beat_ns[OCT_PULSE_THREADS];
+static _Thread_local int own_thread = -1; // index of this thread's beat; -1: this thread never beat
 
 void
 oct_pulse_beat(oct_pulse_thread thread, oct_pulse_doing doing)
 {
+    // Only this thread writes its beat, so no atomic addition is needed. The time is stored before
+    // the beat: a reader that sees the beat sees this time or a later one.
     _Atomic uint64_t *place = &shown->beat[thread];
     own_thread = (int)thread;
     atomic_store_explicit(&beat_ns[thread], oct_clock_ns(), memory_order_relaxed);

@@ -3,9 +3,9 @@
 
 #include "common/oct_base.h"
 
-// algo.reward_clip: what a reward counts for, within -most .. most; most 0: what it is. NaN stays
-// NaN. Replay clips what it sums, algorithms and learners of sequences what they get.
-// Threads: any.
+// Clips a reward to -most .. most (algo.reward_clip); most 0 leaves it as it is, and NaN stays NaN.
+// Replay clips the rewards that it sums; algorithms and learners of sequences clip those that they
+// receive. Threads: any.
 static inline float
 oct_reward_clip(float reward, float most)
 {

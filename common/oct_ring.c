@@ -1,5 +1,5 @@
-// A bounded lock-free queue for one producer and one consumer; either may sleep until the other
-// wakes it.
+// A bounded lock-free queue for one producer and one consumer. Either may sleep until the other
+// side wakes it.
 #include "common/oct_ring.h"
 
 #include <errno.h>
@@ -15,24 +15,25 @@
 #define CAPACITY_MAX (1u << 20)
 #define CACHE_LINE   64
 
-// head and tail count all items ever taken and put, so they wrap at 2^32 and their difference is
-// the number of items inside. Each side writes its own and keeps a copy of the other's, which it
-// refreshes only when the copy says "full" or "empty": the fast path touches one shared line.
+// head and tail count all items ever popped and pushed. They wrap at 2^32, and their difference is
+// the number of items in the ring. Each side writes its own counter and keeps a copy of the
+// other's, which it refreshes only when the copy says "full" or "empty": the fast path touches one
+// shared cache line.
 struct oct_ring {
     // written by the producer
     alignas(CACHE_LINE) _Atomic uint32_t tail;
-    uint32_t head_seen;
+    uint32_t head_seen; // the producer's copy of head
     // written by the consumer
     alignas(CACHE_LINE) _Atomic uint32_t head;
-    uint32_t tail_seen;
-    // read by both, seldom written
+    uint32_t tail_seen; // the consumer's copy of tail
+    // read by both, rarely written
     alignas(CACHE_LINE) uint32_t capacity;
-    uint32_t mask;
+    uint32_t mask; // slots - 1; there are a power of two of them, at least capacity
     void **slots;
     atomic_bool closed;
     atomic_bool producer_waits;
     atomic_bool consumer_waits;
-    // only for waiting
+    // used only to sleep
     alignas(CACHE_LINE) pthread_mutex_t mutex;
     pthread_cond_t room;
     pthread_cond_t items;
@@ -73,9 +74,9 @@ oct_ring_destroy(oct_ring *ring)
     free(ring);
 }
 
-// The sleeper raises its flag and then looks at the ring once more; the other side changes the ring
-// and then looks at the flag. Both pairs are sequentially consistent, so one of the two sees the
-// other and no wakeup is lost.
+// Wakes the other side if it sleeps. The sleeper raises its flag and then checks the ring again;
+// the other side changes the ring and then reads the flag. Both pairs are sequentially consistent,
+// so at least one side sees the other's change, and no wakeup is lost.
 static void
 ring_wake(oct_ring *ring, atomic_bool *waits, pthread_cond_t *condition)
 {
@@ -110,7 +111,7 @@ oct_ring_pop(oct_ring *ring, void **out)
 {
     uint32_t head = atomic_load_explicit(&ring->head, memory_order_relaxed);
     if (head == ring->tail_seen) {
-        // closed is read before tail: what was pushed before the close is still delivered.
+        // closed is read before tail, so that items pushed before the close are still delivered.
         bool closed = atomic_load(&ring->closed);
         ring->tail_seen = atomic_load(&ring->tail);
         if (head == ring->tail_seen) {
@@ -149,7 +150,7 @@ ring_is_empty(oct_ring *ring)
     return atomic_load(&ring->tail) == atomic_load(&ring->head);
 }
 
-// Sleeps while blocked(ring) holds and the ring is open, until the deadline at most.
+// Sleeps while blocked(ring) holds and the ring is open, at most until the deadline.
 static void
 ring_sleep(oct_ring *ring, bool (*blocked)(oct_ring *), atomic_bool *waits,
            pthread_cond_t *condition, const struct timespec *deadline)
@@ -203,7 +204,7 @@ oct_ring_close(oct_ring *ring)
 uint32_t
 oct_ring_count(const oct_ring *ring)
 {
-    // head first: tail can only have grown since, and a count above capacity is cut.
+    // head is read first, so the difference may exceed the capacity but cannot be negative.
     uint32_t head = atomic_load_explicit(&ring->head, memory_order_acquire);
     uint32_t tail = atomic_load_explicit(&ring->tail, memory_order_acquire);
     return OCT_MIN(tail - head, ring->capacity);

@@ -19,8 +19,9 @@ oct_ring *oct_ring_create(uint32_t capacity);
 void oct_ring_destroy(oct_ring *ring);
 OCT_CHECKED oct_err oct_ring_push(oct_ring *ring, void *item);
 OCT_CHECKED oct_err oct_ring_pop(oct_ring *ring, void **out);
-// Waits up to timeout_ms for an item (consumer) or for room (producer). Woken by the other side,
-// and by oct_ring_close, after which both answer OCT_ECLOSED (pop only once the ring is empty).
+// Wait at most timeout_ms for an item (the consumer) or for room (the producer). The other side
+// wakes them, and so does oct_ring_close; after that both return OCT_ECLOSED, pop only once the
+// ring is empty.
 OCT_CHECKED oct_err oct_ring_push_wait(oct_ring *ring, void *item, uint32_t timeout_ms);
 OCT_CHECKED oct_err oct_ring_pop_wait(oct_ring *ring, void **out, uint32_t timeout_ms);
 void oct_ring_close(oct_ring *ring);

@@ -26,6 +26,7 @@ oct_rng_init(oct_rng *rng, uint64_t seed, uint64_t stream)
     (void)oct_rng_u32(rng);
 }
 
+// XSH-RR: xorshift the high bits, then rotate by the top five.
 static inline uint32_t
 u32_next(oct_rng *rng)
 {
@@ -49,6 +50,7 @@ oct_rng_u64(oct_rng *rng)
     return (high << 32) | u32_next(rng);
 }
 
+// Lemire's method. The division for the threshold runs only if the low half is small.
 static inline uint32_t
 below_next(oct_rng *rng, uint32_t bound)
 {
@@ -75,7 +77,7 @@ void
 oct_rng_fill_below(oct_rng *rng, uint32_t bound, uint32_t count, uint32_t *out)
 {
     OCT_ASSERT(bound > 0);
-    oct_rng own = *rng; // out is not written over it
+    oct_rng own = *rng; // a local copy, because the compiler must assume that out overlaps *rng
     for (uint32_t i = 0; i < count; i++) {
         out[i] = below_next(&own, bound);
     }
@@ -89,6 +91,7 @@ oct_rng_below64(oct_rng *rng, uint64_t bound)
     if (bound <= UINT32_MAX) {
         return oct_rng_below(rng, (uint32_t)bound);
     }
+    // The numbers from the last multiple of bound on are drawn again.
     uint64_t limit = UINT64_MAX - UINT64_MAX % bound;
     uint64_t value;
     do {
@@ -109,6 +112,7 @@ oct_rng_float(oct_rng *rng)
     return (float)(oct_rng_u32(rng) >> 8) * 0x1p-24f;
 }
 
+// The second value that the method yields is discarded, so that the state stays two words.
 float
 oct_rng_normal(oct_rng *rng)
 {

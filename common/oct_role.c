@@ -5,6 +5,7 @@
 
 #include "common/oct_base.h"
 
+// As the OU of a certificate has them; "none" and "local" are never in one.
 static const char *const names[OCT_ROLES] = {
     [OCT_ROLE_NONE] = "none",         [OCT_ROLE_LOCAL] = "local",
     [OCT_ROLE_LEARNER] = "learner",   [OCT_ROLE_REPLAY] = "replay",

@@ -1,11 +1,12 @@
-// Mean, spread and paired difference of samples.
+// Means, spreads and paired differences of samples.
 #include "common/oct_spread.h"
 
 #include <math.h>
 
 #include "common/oct_base.h"
 
-// Of f, or of d where f is NULL.
+// Measures f[n], or d[n] where f is NULL. The sum is over differences from the first value, so that
+// equal values have exactly no spread.
 static oct_spread
 spread_of(const float *f, const double *d, uint32_t n)
 {

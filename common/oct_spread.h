@@ -3,8 +3,7 @@
 
 #include <stdint.h>
 
-// Mean and spread of some numbers (episode returns, lengths).
-// Threads: any.
+// Mean and spread of numbers (episode returns, lengths). Threads: any.
 typedef struct oct_spread {
     double mean;
     double std; // of the sample, with n - 1; 0 for one number
@@ -12,17 +11,18 @@ typedef struct oct_spread {
     double max;
 } oct_spread;
 
-// Of values[n], n >= 1, in two passes in double. Equal values have exactly no spread.
+// Computes the spread of values[n], n >= 1, in two passes in double, so that equal values have
+// exactly no spread.
 oct_spread oct_spread_of(const float *values, uint32_t n);
 oct_spread oct_spread_of_f64(const double *values, uint32_t n);
-// How much better one thing did than another over the same n cases: mean of the differences, and
-// its standard error. Cases that are hard for both cancel out.
+// By how much one policy did better than another in the same n cases: the mean of the differences,
+// and its standard error. What makes a case hard for both cancels out.
 typedef struct oct_paired {
     double mean;
     double error; // standard deviation of the differences (n - 1) / sqrt(n); 0 for one case
 } oct_paired;
 
-// Of values[i] - others[i], n >= 1, in two passes in double.
+// Computes values[i] - others[i], n >= 1, in two passes in double.
 oct_paired oct_paired_of(const float *values, const float *others, uint32_t n);
 double oct_spread_mean_u32(const uint32_t *values, uint32_t n);
 

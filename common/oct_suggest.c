@@ -1,4 +1,4 @@
-// Suggests the word that was probably meant by a mistyped one.
+// Suggests the word that a mistyped one probably meant.
 
 #include "common/oct_suggest.h"
 
@@ -8,8 +8,8 @@
 
 #include "common/oct_text.h"
 
-// The shortest of those that begin so. Where there are several it is only meant if the word is half
-// of it at least.
+// Returns the shortest candidate that begins with word. If several do, word must be at least half
+// as long as that candidate, or too little was typed to guess.
 static const char *
 with_prefix(const char *word, const char *const *candidates)
 {

@@ -1,4 +1,4 @@
-// Threads that take no signals, and waits that signals do not end.
+// Threads that receive no signals, and waits that signals do not interrupt.
 #include "common/oct_thread.h"
 
 #include <errno.h>
@@ -9,6 +9,7 @@
 int
 oct_thread_create(pthread_t *out, void *(*run)(void *arg), void *arg)
 {
+    // A new thread inherits the mask of its creator.
     sigset_t all, before;
     OCT_ASSERT(sigfillset(&all) == 0 && pthread_sigmask(SIG_SETMASK, &all, &before) == 0);
     int code = pthread_create(out, NULL, run, arg);

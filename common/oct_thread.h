@@ -4,14 +4,14 @@
 #include <pthread.h>
 #include <semaphore.h>
 
-// Threads of a library, in programs of others.
+// Creates threads in a library that foreign programs link.
 //
 // Threads: any. Owns: nothing.
 
-// pthread_create, of a thread that no signal is delivered to: they are for the program's threads.
-// Answers what that does.
+// pthread_create for a thread that blocks all signals, because they are for the program's own
+// threads. Returns the result of pthread_create.
 int oct_thread_create(pthread_t *out, void *(*run)(void *arg), void *arg);
-// sem_wait, over signals.
+// Calls sem_wait again if a signal interrupts it.
 void oct_semaphore_wait(sem_t *semaphore);
 
 #endif // COMMON_OCT_THREAD_H
