@@ -1,6 +1,6 @@
 // FrozenLake-v1 as Gymnasium 1.4 defines it: over a frozen lake from S to the goal G, around the
 // holes H. State: row * columns + column. On slippery ice a step follows the action with
-// success_rate; otherwise it goes to the left or to the right of it, both equally often.
+// success_rate; otherwise it goes to the left or the right of that direction, both equally often.
 #include <stdio.h>
 #include <string.h>
 
