@@ -60,7 +60,7 @@ typedef struct forked {
     bell *bells;                 // [size], in the same memory, after the rings
     size_t mapped;               // bytes of that memory
     int memory;                  // a descriptor that all ranks have, for forked_share
-    size_t shared_bytes;         // bytes of it that are in use
+    size_t shared_bytes;         // bytes of that memory in use
     pid_t child[GROUP_SIZE_MAX]; // rank 0 only; 0: the rank has ended
 } forked;
 
