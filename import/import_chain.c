@@ -1,5 +1,5 @@
-// Computes what a chain of steps gives, in double precision: what an imported policy is compared
-// with.
+// Computes a chain of steps in double precision: the reference to which an imported policy is
+// compared. It is written for clarity, not for speed.
 #include "import/import_chain.h"
 
 #include <math.h>
@@ -17,6 +17,7 @@ import_chain_width(const import_step *step)
     return width;
 }
 
+// y[j] = alpha sum_k W[j][k] x[k] + b[j].
 static void
 dense_eval(const import_step *step, const double *x, double *y)
 {
@@ -29,6 +30,7 @@ dense_eval(const import_step *step, const double *x, double *y)
     }
 }
 
+// Filter f of a convolution at one position of the map.
 static double
 place_eval(const import_step *step, const double *x, uint32_t f, uint32_t row, uint32_t column)
 {
@@ -38,6 +40,7 @@ place_eval(const import_step *step, const double *x, uint32_t f, uint32_t row, u
     double sum = step->b != NULL ? step->b[f] : 0.0;
     for (uint32_t c = 0; c < map[0]; c++) {
         for (uint32_t i = 0; i < k * k; i++) {
+            // x[c][row + i / k][column + i % k].
             size_t at = ((size_t)c * map[1] + row + i / k) * map[2] + column + i % k;
             sum += (double)w[(size_t)c * k * k + i] * x[at];
         }
@@ -45,6 +48,7 @@ place_eval(const import_step *step, const double *x, uint32_t f, uint32_t row, u
     return sum;
 }
 
+// y is [filters][rows][columns].
 static void
 conv_eval(const import_step *step, const double *x, double *y)
 {
@@ -54,6 +58,7 @@ conv_eval(const import_step *step, const double *x, double *y)
     }
 }
 
+// Two passes, because the difference of squares loses digits.
 static void
 norm_eval(const import_step *step, const double *x, double *y)
 {
@@ -70,6 +75,7 @@ norm_eval(const import_step *step, const double *x, double *y)
     }
 }
 
+// Relative to the maximum, so that exp does not overflow.
 static double
 log_sum_exp(const double *x, uint32_t n)
 {
@@ -83,6 +89,7 @@ log_sum_exp(const double *x, uint32_t n)
     return most + log(sum);
 }
 
+// Returns the first of equal maxima, as policies choose it.
 static double
 arg_max(const double *x, uint32_t n)
 {
@@ -93,7 +100,7 @@ arg_max(const double *x, uint32_t n)
     return best;
 }
 
-// The kinds that compute each number by itself.
+// Kinds that compute each number by itself.
 static double
 number_eval(const import_step *step, const double *x, uint32_t i)
 {
@@ -117,6 +124,7 @@ number_eval(const import_step *step, const double *x, uint32_t i)
     }
 }
 
+// Computes one step. Kinds that look at the whole row come first.
 static void
 step_eval(const import_step *step, const double *x, double *y)
 {
@@ -152,6 +160,7 @@ step_eval(const import_step *step, const double *x, double *y)
     }
 }
 
+// A clip changed a number.
 static bool
 is_changed(const import_step *step, const double *x, const double *y)
 {
@@ -163,11 +172,12 @@ is_changed(const import_step *step, const double *x, const double *y)
     return false;
 }
 
-// Steps are evaluated from the observation on; their number is bounded by that of nodes.
-// *is_clipped: whether a clip changes a number.
+// Evaluates the chain from the observation to step. The two rows of work take turns as input and
+// output. Sets *is_clipped if a clip changes a number.
 static const double *
 chain_eval(const import_step *step, const double *observation, double *work, bool *is_clipped)
 {
+    // Longer than any chain: the nodes, and a normaliser.
     const import_step *path[2 * IMPORT_NODES_MAX];
     uint32_t width = import_chain_width(step), count = 0;
     for (; step->from != NULL; step = step->from) {

@@ -6,9 +6,9 @@
 
 #include "common/oct_base.h"
 
-// ---- making one
+// ---- new constants
 
-// A tensor of the shape of `like` with room for floats. NULL: no memory.
+// Makes a tensor with the shape of `like` and floats of 0. NULL: out of memory.
 static import_tensor *
 floats_like(import_graph *graph, const import_tensor *like, float **floats)
 {
@@ -50,6 +50,7 @@ import_constant_float(import_graph *graph, float value)
     return made;
 }
 
+// Makes integers of rank 0 or 1.
 static import_tensor *
 ints_make(import_graph *graph, const int64_t *values, size_t count, uint32_t rank)
 {
@@ -98,9 +99,9 @@ import_constant_to_floats(import_graph *graph, const import_tensor *x)
     return made;
 }
 
-// ---- shapes that are repeated
+// ---- broadcasting
 
-// Dimension d from the last one on.
+// Dimension d, counted from the last; dimensions that are missing are 1.
 static uint32_t
 dim_from_end(const uint32_t *dims, uint32_t rank, uint32_t d)
 {
@@ -123,6 +124,7 @@ size_t
 import_constant_at(const import_tensor *t, const uint32_t *shape, uint32_t rank, size_t i)
 {
     size_t at = 0, unit = 1;
+    // From the last axis to the first; a repeated axis adds nothing to the index.
     for (uint32_t d = 0; d < rank && d < t->rank; d++) {
         uint32_t dim = dim_from_end(t->dims, t->rank, d), own = dim_from_end(shape, rank, d);
         at += dim == 1 ? 0 : unit * (i % own);
@@ -132,7 +134,8 @@ import_constant_at(const import_tensor *t, const uint32_t *shape, uint32_t rank,
     return at;
 }
 
-// The shape that both are repeated to, of no more numbers than the larger one or a value has.
+// Finds the shape to which both are repeated. The limit keeps a small model from making large
+// constants.
 static bool
 shapes_join(import_tensor *out, const import_tensor *x, const import_tensor *y)
 {
@@ -153,6 +156,7 @@ shapes_join(import_tensor *out, const import_tensor *x, const import_tensor *y)
 
 // ---- arithmetic
 
+// op is the first letter of the operation's name.
 static float
 combined(char op, float a, float b)
 {
@@ -222,7 +226,7 @@ const import_tensor *
 import_constant_reshape(import_graph *graph, const import_tensor *x, const import_tensor *shape)
 {
     uint64_t count = 1;
-    uint32_t open = UINT32_MAX;
+    uint32_t open = UINT32_MAX; // index of the -1; UINT32_MAX: none
     import_tensor *made = import_graph_alloc(graph, sizeof(*made));
     if (made == NULL || shape->count > IMPORT_RANK_MAX) {
         return NULL;
@@ -259,12 +263,13 @@ import_constant_transpose(import_graph *graph, const import_tensor *x)
     made->dims[0] = x->dims[1];
     made->dims[1] = x->dims[0];
     for (size_t i = 0; i < x->count; i++) {
+        // Number i is in row i / columns, column i % columns.
         floats[i % x->dims[1] * x->dims[0] + i / x->dims[1]] = x->floats[i];
     }
     return made;
 }
 
-// A number of a range counts from the end where it is negative, and stops at both ends.
+// A negative number counts from the end; all are cut to 0 … count.
 static int64_t
 range_number(int64_t number, int64_t count)
 {

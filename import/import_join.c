@@ -1,13 +1,18 @@
-// Concat: sizes become one list; parts that come from one value become one step, so that two heads
-// on a trunk are one dense layer.
+// Concat: sizes become one list, and parts that are computed from one value in the same way become
+// one step, so that two heads on a trunk are one dense layer.
+//
+// Parts are joined from their ends: if all are tanh, the result is a tanh of their joined inputs,
+// and so on, until all are dense layers or selections of the same value. Parts that only some have
+// (an affine step) are filled up with factor 1 and summand 0.
 #include <string.h>
 
 #include "common/oct_base.h"
 #include "import/import_constants.h"
 #include "import/import_shapes.h"
 
-#define PARTS_MAX 16
+#define PARTS_MAX 16 // as INPUTS_MAX of import_graph.c
 
+// Values to put side by side.
 typedef struct join {
     import_graph *graph;
     const import_node *node;
@@ -17,6 +22,7 @@ typedef struct join {
 
 static const import_step *join_make(const join *j);
 
+// Numbers of the joined row.
 static uint32_t
 width_of(const join *j)
 {
@@ -38,6 +44,7 @@ all_are(const join *j, import_kind kind)
     return true;
 }
 
+// True if all parts follow the same step.
 static bool
 have_one_source(const join *j)
 {
@@ -49,7 +56,7 @@ have_one_source(const join *j)
     return true;
 }
 
-// What the parts are made of, joined. only: parts of another kind stay as they are.
+// Joins the values before the parts. Parts of another kind than `only` are joined as they are.
 static const import_step *
 inner_join(const join *j, import_kind only)
 {
@@ -60,8 +67,8 @@ inner_join(const join *j, import_kind only)
     return join_make(&inner);
 }
 
-// A step of this kind on the joined parts, with their a and b beside each other. A part that is not
-// of the kind, which may only be AFFINE then, has 1 and 0.
+// Makes a step of this kind on the joined inner values, with all a and b side by side. A part of
+// another kind gets 1 and 0, which is only right for IMPORT_AFFINE.
 static const import_step *
 numbers_join(const join *j, import_kind kind)
 {
@@ -85,6 +92,7 @@ numbers_join(const join *j, import_kind kind)
     return made;
 }
 
+// Joins selections of one value into one selection.
 static const import_step *
 gather_join(const join *j)
 {
@@ -103,7 +111,7 @@ gather_join(const join *j)
     return made;
 }
 
-// Rows of all weights, one below the other.
+// Joins dense layers on one value into one, with all rows one below the other.
 static const import_step *
 dense_join(const join *j)
 {
@@ -138,7 +146,8 @@ dense_join(const join *j)
     return made;
 }
 
-// NULL: the parts do not come from one value in the same way, or there is no memory.
+// Returns the joined step. NULL: the parts are not computed from one value in the same way, or
+// memory is used up.
 static const import_step *
 join_make(const join *j)
 {
@@ -166,6 +175,7 @@ join_make(const join *j)
     return NULL;
 }
 
+// Concat of values that depend on the observation.
 static const char *
 steps_concat(import_graph *graph, const import_node *node, import_value *out)
 {
@@ -193,12 +203,14 @@ steps_concat(import_graph *graph, const import_node *node, import_value *out)
                  "and selections of one value, with the same activation, only";
 }
 
+// A list of sizes, or steps.
 const char *
 import_concat(import_graph *graph, const import_node *node, import_value *out)
 {
     int64_t all[IMPORT_RANK_MAX];
     size_t count = 0;
     const import_value *first = import_graph_input(graph, node, 0);
+    // A single part stays as it is.
     if (node->input_count == 1 && first != NULL) {
         out->step = first->step;
         out->constant = first->constant;

@@ -1,4 +1,5 @@
-// Selects, reorders and reshapes the numbers of a value.
+// Selects, reorders and reshapes the numbers of a value. An operation builds a list of positions
+// (moves), which becomes one gather; a gather of a gather is combined with it.
 #include "import/import_moves.h"
 
 #include <string.h>
@@ -6,8 +7,8 @@
 #include "common/oct_base.h"
 #include "import/import_constants.h"
 
-#define AXES_MAX (IMPORT_SHAPE_MAX + 1) // with that of the batch
-#define STEP_MAX INT32_MAX
+#define AXES_MAX (IMPORT_SHAPE_MAX + 1) // with the batch axis
+#define STEP_MAX INT32_MAX              // of a Slice; keeps index arithmetic from overflowing
 #define AFTER_THE_BATCH                                                                            \
     "policies support it after the batch only, as which the first axis of the input is taken; "    \
     "--obs-shape names the whole shape of an input without one"
@@ -17,24 +18,25 @@
 #define PART_OF_BATCH    "it selects a part of the batch"
 #define NOTHING_SELECTED "it selects nothing of the row, or more than 65536 numbers"
 
-// Numbers of a value on their way: number i is number order[i] of from.
+// A value in the making: its number i is number order[i] of from.
 typedef struct moves {
     import_graph *graph;
     const import_node *node;
     const import_step *from;
     uint32_t *order; // [count]
     uint32_t count;
-    uint32_t rank;
-    uint32_t dims[AXES_MAX]; // that of a batch is 1
+    uint32_t rank;           // with the batch axis
+    uint32_t dims[AXES_MAX]; // [rank]; a batch axis counts as 1
 } moves;
 
+// True if the model takes one observation only.
 static bool
 has_one_row(const import_graph *graph)
 {
     return import_graph_batch(graph) == 1;
 }
 
-// False: no memory.
+// Begins with the value itself. False: out of memory.
 static bool
 moves_begin(moves *m, import_graph *graph, const import_node *node, const import_step *from)
 {
@@ -52,6 +54,7 @@ moves_begin(moves *m, import_graph *graph, const import_node *node, const import
     return m->order != NULL;
 }
 
+// True if the moves give the value itself.
 static bool
 is_unchanged(const moves *m, bool has_batch, const uint32_t *shape, uint32_t rank)
 {
@@ -64,8 +67,8 @@ is_unchanged(const moves *m, bool has_batch, const uint32_t *shape, uint32_t ran
     return is_same;
 }
 
-// A model of one observation has a batch where its first axis is of one number and has others
-// behind it.
+// Makes the gather. A model of one observation has a batch axis if its first axis has one number
+// and others follow.
 static const char *
 moves_end(moves *m, import_value *out)
 {
@@ -80,7 +83,7 @@ moves_end(moves *m, import_value *out)
         out->step = from;
         return NULL;
     }
-    // Of a selection it is a selection of the same value.
+    // A selection of a selection is a selection of the first value.
     for (uint32_t i = 0; from->kind == IMPORT_GATHER && i < m->count; i++) {
         m->order[i] = from->order[m->order[i]];
     }
@@ -99,7 +102,7 @@ moves_end(moves *m, import_value *out)
     return NULL;
 }
 
-// The same numbers in their order, as dims[rank].
+// Gives all numbers, in their order, the shape dims[rank].
 static const char *
 reshaped(import_graph *graph, const import_node *node, const import_step *from,
          const uint32_t *dims, uint32_t rank, import_value *out)
@@ -115,13 +118,14 @@ reshaped(import_graph *graph, const import_node *node, const import_step *from,
 
 // ---- selections
 
-// What is taken of an axis: numbers at[count] of it, or first, first + step, …
+// The numbers that are taken from an axis: at[count], or first, first + step, … if at is NULL.
 typedef struct selection {
-    const uint32_t *at; // NULL: the others say it
+    const uint32_t *at;
     int64_t first, step;
     uint64_t count;
 } selection;
 
+// Replaces an axis by a selection of its numbers.
 static const char *
 axis_select(moves *m, uint32_t axis, const selection *s)
 {
@@ -137,6 +141,7 @@ axis_select(moves *m, uint32_t axis, const selection *s)
     if (order == NULL) {
         return IMPORT_TOO_LARGE;
     }
+    // The value is [outer][dim][inner]; whole rows of inner numbers are copied.
     for (uint32_t outer = 0; outer < m->count / (dim * inner); outer++) {
         for (uint32_t i = 0; i < s->count; i++) {
             uint32_t index = s->at != NULL ? s->at[i] : (uint32_t)(s->first + i * s->step);
@@ -164,10 +169,11 @@ import_move_part(import_graph *graph, const import_node *node, const import_step
     return why != NULL ? why : moves_end(&m, out);
 }
 
-// A range as ONNX has it: ends count from the end where they are negative, and stop at both ends.
+// A range as ONNX defines it: negative ends count from the end, and both are cut to the axis.
 static selection
 range_of(int64_t first, int64_t end, int64_t step, int64_t dim)
 {
+    // With a negative step, -1 is the position before the first number.
     int64_t least = step < 0 ? -1 : 0, most = step < 0 ? dim - 1 : dim;
     first = OCT_MIN(OCT_MAX(first < 0 ? first + dim : first, least), most);
     end = OCT_MIN(OCT_MAX(end < 0 ? end + dim : end, least), most);
@@ -177,8 +183,8 @@ range_of(int64_t first, int64_t end, int64_t step, int64_t dim)
                        .count = length > 0 ? (uint64_t)((length + stride - 1) / stride) : 0};
 }
 
-// Exporters write the end of an axis whose size they do not know as the largest number of 32 or 64
-// bits.
+// True if a range takes the whole batch. Exporters write the unknown end of an axis as the largest
+// number of 32 or 64 bits.
 static bool
 batch_is_whole(int64_t first, int64_t end, int64_t step)
 {
@@ -190,6 +196,7 @@ import_move_slice(import_graph *graph, const import_node *node, const import_ste
                   const import_ranges *ranges, import_value *out)
 {
     moves m;
+    // The ranges apply one after the other, each to the result of the ones before.
     uint32_t found;
     if (!moves_begin(&m, graph, node, from)) {
         return IMPORT_TOO_LARGE;
@@ -227,6 +234,7 @@ import_move_gather(import_graph *graph, const import_node *node, const import_st
     if (axis == 0 && !has_one_row(graph)) {
         return PART_OF_BATCH;
     }
+    // Negative indices count from the end.
     uint32_t *list = import_graph_alloc(graph, OCT_MAX(at->count, (size_t)1) * sizeof(*list));
     for (size_t i = 0; list != NULL && i < at->count; i++) {
         int64_t dim = m.dims[axis], index = at->integers[i];
@@ -238,6 +246,7 @@ import_move_gather(import_graph *graph, const import_node *node, const import_st
     }
     const selection s = {.at = list, .count = at->count};
     why = list != NULL ? axis_select(&m, (uint32_t)axis, &s) : IMPORT_TOO_LARGE;
+    // A single index removes its axis.
     if (why == NULL && at->rank == 0) {
         m.rank--;
         memmove(m.dims + axis, m.dims + axis + 1, (m.rank - (size_t)axis) * sizeof(*m.dims));
@@ -277,6 +286,7 @@ import_move_flatten(import_graph *graph, const import_node *node, const import_s
     if (axis != 1 && !has_one_row(graph)) {
         return AFTER_THE_BATCH;
     }
+    // Axes before `axis` become the first dimension, the others the second.
     for (int64_t i = from->has_batch; i < axis; i++) {
         dims[0] *= from->shape[i - from->has_batch];
         dims[1] /= from->shape[i - from->has_batch];
@@ -284,7 +294,7 @@ import_move_flatten(import_graph *graph, const import_node *node, const import_s
     return reshaped(graph, node, from, dims, 2, out);
 }
 
-// Dimension i of the value, that of a batch as 1; 0: there is none.
+// Returns dimension i, with a batch axis as 1; 0: there is no such axis.
 static int64_t
 dim_of(const import_step *from, uint32_t i)
 {
@@ -303,6 +313,7 @@ import_move_reshape(import_graph *graph, const import_node *node, const import_s
     if (to->count <= first || to->count > AXES_MAX) {
         return "policies support shapes of a batch and up to four dimensions only";
     }
+    // The first number is the batch, in any of the ways in which exporters write it.
     int64_t batch = to->integers[0];
     if (first > 0 && batch != -1 && batch != 0 && batch != 1 && batch != IMPORT_BATCH &&
         batch != import_graph_batch(graph)) {
@@ -321,6 +332,7 @@ import_move_reshape(import_graph *graph, const import_node *node, const import_s
             return OTHER_COUNT;
         }
     }
+    // A dimension of -1 gets the remaining factor of the count.
     if (open != UINT32_MAX) {
         dims[open] = from->count / (uint32_t)known;
         known *= dims[open];
@@ -337,6 +349,7 @@ import_move_squeeze(import_graph *graph, const import_node *node, const import_s
     if (all > AXES_MAX) {
         return TOO_MANY_AXES;
     }
+    // Without axes, all of one number are removed.
     for (uint32_t i = 0; axes == NULL && i < own; i++) {
         found |= dim_of(from, i) == 1 ? 1u << i : 0u;
     }
@@ -380,11 +393,13 @@ import_move_transpose(import_graph *graph, const import_node *node, const import
         }
         seen |= 1u << axis;
         dims[i] = m.dims[axis];
+        // Distance in the value of two neighbours along this axis of the result.
         strides[i] = 1;
         for (uint32_t k = (uint32_t)axis + 1; k < m.rank; k++) {
             strides[i] *= m.dims[k];
         }
     }
+    // Position i of the result, split into its axes, has this index in the value.
     for (uint32_t i = 0; i < m.count; i++) {
         uint32_t rest = i, at = 0;
         for (uint32_t d = m.rank; d > 0; d--) {

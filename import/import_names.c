@@ -1,4 +1,4 @@
-// Sorts names and finds one among them by halving.
+// Sorts names, and finds one by binary search.
 #include "import/import_names.h"
 
 #include <stdlib.h>

@@ -3,16 +3,16 @@
 
 #include <stddef.h>
 
-// Names of a model in their order, so that one of them is found in O(log count) comparisons however
-// a model chooses them. Threads: any. Owns: nothing.
+// Sorted names, so that a lookup takes O(log count) comparisons for any choice of names. Threads:
+// any. Owns: nothing; names are borrowed.
 
 typedef struct import_name {
     const char *name;
-    size_t place; // for the caller
+    size_t place; // the caller's
 } import_name;
 
 void import_names_sort(import_name *names, size_t count);
-// Of names that are sorted: the first one of that name, or NULL.
+// Returns the first entry with that name in sorted names, or NULL.
 import_name *import_names_find(import_name *names, size_t count, const char *name);
 
 #endif // IMPORT_IMPORT_NAMES_H

@@ -1,4 +1,10 @@
-// Layer norm, as one operation and written out: mean, difference, variance, root and quotient.
+// Layer norm: as one operation, and as the pattern that exporters write out:
+//   m = ReduceMean(x); c = x - m; v = ReduceMean(c^2); y = c / Sqrt(v + epsilon)
+// with Pow or Mul for the square, and Reciprocal or a power of -1/2 for the quotient.
+//
+// Each node of the pattern makes a step of its own kind (IMPORT_MEAN …), which refers to x and
+// only fits the next node of the pattern. The last node makes IMPORT_NORM; gain and offset follow
+// as an affine step. A part that the pattern does not complete is refused when a layer is made.
 #include <math.h>
 
 #include "common/oct_base.h"
@@ -7,7 +13,7 @@
 
 #define PART_ONLY "policies support it as a part of layer norm over rows only"
 
-// The mean over the last axis, which stays.
+// The mean over the last axis, which is kept with one number.
 const char *
 import_reduce_mean(import_graph *graph, const import_node *node, import_value *out)
 {
@@ -20,6 +26,7 @@ import_reduce_mean(import_graph *graph, const import_node *node, import_value *o
         return PART_ONLY;
     }
     const import_step *from = x->step;
+    // The mean of squares refers to x itself, so that the next node of the pattern can check it.
     bool is_variance = from->kind == IMPORT_SQUARED;
     import_step *made = import_step_make(graph, node, is_variance ? IMPORT_VARIANCE : IMPORT_MEAN,
                                          is_variance ? from->from->from : from);
@@ -31,7 +38,7 @@ import_reduce_mean(import_graph *graph, const import_node *node, import_value *o
     return NULL;
 }
 
-// A variance, plus epsilon, to the power -1/2 or 1/2.
+// (variance + epsilon) to the power 1/2 or -1/2.
 static const char *
 root_make(import_graph *graph, const import_node *node, const import_step *x, bool is_inverse,
           import_value *out)
@@ -52,6 +59,7 @@ root_make(import_graph *graph, const import_node *node, const import_step *x, bo
     return NULL;
 }
 
+// Sqrt of a variance, or of a constant.
 const char *
 import_root(import_graph *graph, const import_node *node, import_value *out)
 {
@@ -63,6 +71,7 @@ import_root(import_graph *graph, const import_node *node, import_value *out)
     return out->constant != NULL ? NULL : "it takes a constant that is not a list of floats";
 }
 
+// 1 / sqrt(variance + epsilon).
 const char *
 import_reciprocal(import_graph *graph, const import_node *node, import_value *out)
 {
@@ -80,6 +89,7 @@ import_reciprocal(import_graph *graph, const import_node *node, import_value *ou
     return NULL;
 }
 
+// A square, or a root as a power.
 const char *
 import_power(import_graph *graph, const import_node *node, import_value *out)
 {
@@ -100,7 +110,7 @@ import_power(import_graph *graph, const import_node *node, import_value *out)
     return out->step != NULL ? NULL : IMPORT_TOO_LARGE;
 }
 
-// The layer norm of from, with gain 1 and offset 0.
+// Makes the layer norm of from, with gain 1 and offset 0.
 static const char *
 norm_make(import_graph *graph, const import_node *node, const import_step *from, double epsilon,
           import_step **out)
@@ -121,6 +131,7 @@ norm_make(import_graph *graph, const import_node *node, const import_step *from,
     return NULL;
 }
 
+// Mul has its inputs in any order.
 const char *
 import_norm_written_out(import_graph *graph, const import_node *node, const import_step *x,
                         const import_step *y, import_value *out)
@@ -148,7 +159,7 @@ import_norm_written_out(import_graph *graph, const import_node *node, const impo
     return why;
 }
 
-// out[count of step] = the constant, repeated to the shape of step.
+// Reads a constant that is repeated to the step's shape.
 static const char *
 row_read(const import_value *value, const import_step *step, double *out)
 {
@@ -163,6 +174,7 @@ row_read(const import_value *value, const import_step *step, double *out)
     return NULL;
 }
 
+// LayerNormalization since opset 17.
 const char *
 import_layer_norm(import_graph *graph, const import_node *node, import_value *out)
 {

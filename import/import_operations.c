@@ -1,5 +1,10 @@
-// ONNX's operations on one value that is computed from the observation: each becomes a step.
-// Operations on constants alone are computed.
+// ONNX's operations on a value that is computed from the observation: each becomes one step.
+// Operations on constants alone are computed. Every function below with these three parameters is
+// an import_operation: it sets out->step or out->constant and returns NULL, or returns a reason,
+// which import_graph.c puts after the node's name.
+//
+// Attributes and optional inputs differ between opsets; a comment names the opset where both forms
+// are read.
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -14,8 +19,9 @@
 
 #define IN_EVALUATION "export the model in evaluation mode"
 
-// ---- steps
+// ---- helpers
 
+// Steps start as the identity on the shape of from.
 import_step *
 import_step_make(import_graph *graph, const import_node *node, import_kind kind,
                  const import_step *from)
@@ -56,6 +62,7 @@ import_node_int(const import_node *node, const char *name, int64_t otherwise)
     return given != NULL ? given->i : otherwise;
 }
 
+// An attribute in older opsets, an input in newer ones.
 const int64_t *
 import_node_ints(const import_graph *graph, const import_node *node, size_t input, const char *name,
                  size_t *count)
@@ -71,12 +78,14 @@ import_node_ints(const import_graph *graph, const import_node *node, size_t inpu
     return is_list ? value->constant->integers : NULL;
 }
 
+// [count] zeros, or NULL.
 static double *
 numbers_make(import_graph *graph, uint32_t count)
 {
     return import_graph_alloc(graph, OCT_MAX(count, 1u) * sizeof(double));
 }
 
+// An operation on each number of its first input.
 static const char *
 unary(import_graph *graph, const import_node *node, import_value *out, import_kind kind)
 {
@@ -88,7 +97,7 @@ unary(import_graph *graph, const import_node *node, import_value *out, import_ki
     return out->step != NULL ? NULL : TOO_LARGE;
 }
 
-// out[count of step] = the constant, repeated as NumPy's broadcasting does.
+// Repeats a constant to the step's shape as NumPy does.
 static const char *
 broadcast(const import_tensor *constant, const import_step *step, double *out)
 {
@@ -105,7 +114,7 @@ broadcast(const import_tensor *constant, const import_step *step, double *out)
     return NULL;
 }
 
-// y = a x + b, both given for each number.
+// y = a x + b, with numbers for each position.
 static const char *
 affine(import_graph *graph, const import_node *node, const import_step *from, const double *a,
        const double *b, import_value *out)
@@ -127,6 +136,8 @@ affine(import_graph *graph, const import_node *node, const import_step *from, co
 
 // ---- arithmetic
 
+// Two inputs that depend on the observation are allowed as parts of log softmax and layer norm
+// only.
 static const char *
 both_depend(import_graph *graph, const import_node *node, const import_value *x,
             const import_value *y, import_value *out)
@@ -148,6 +159,7 @@ both_depend(import_graph *graph, const import_node *node, const import_value *x,
     return "both of its inputs are computed from the observation; a policy is a chain of layers";
 }
 
+// Add, Sub, Mul and Div with a constant become a x + b. Two constants are computed.
 static const char *
 arithmetic(import_graph *graph, const import_node *node, import_value *out)
 {
@@ -175,12 +187,13 @@ arithmetic(import_graph *graph, const import_node *node, import_value *out)
     if (why != NULL) {
         return why;
     }
+    // With a constant c: x + c, x - c, c - x, c x, x / c.
     char op = node->op[0] == 'S' ? '-' : node->op[0] == 'A' ? '+' : node->op[0] == 'M' ? '*' : '/';
     if (op == '/' && !is_first) {
         return "it divides by a value that is computed from the observation";
     }
     for (uint32_t i = 0; i < from->count; i++) {
-        double c = b[i];
+        double c = b[i]; // the constant; b is overwritten below
         bool is_factor = op == '*' || op == '/';
         a[i] = op == '*' ? c : op == '/' ? 1.0 / c : op == '-' && !is_first ? -1.0 : 1.0;
         b[i] = is_factor ? 0.0 : op == '-' && is_first ? -c : c;
@@ -188,6 +201,7 @@ arithmetic(import_graph *graph, const import_node *node, import_value *out)
     return affine(graph, node, from, a, b, out);
 }
 
+// -x.
 static const char *
 negate(import_graph *graph, const import_node *node, import_value *out)
 {
@@ -202,14 +216,15 @@ negate(import_graph *graph, const import_node *node, import_value *out)
     return a != NULL && b != NULL ? affine(graph, node, x->step, a, b, out) : TOO_LARGE;
 }
 
-// [channels] on a value, whose first dimension they are.
+// t is [channels], and channels are the first dimension of the step. Returns the number for
+// position i.
 static double
 channel_number(const import_tensor *t, const import_step *step, uint32_t i)
 {
     return (double)t->floats[i / (step->count / step->shape[0])];
 }
 
-// An attribute says so since opset 14, and before it one more output that is asked for.
+// True in training mode: an attribute since opset 14, further outputs before.
 static bool
 is_norm_of_batch(const import_node *node)
 {
@@ -220,6 +235,7 @@ is_norm_of_batch(const import_node *node)
     return is_training;
 }
 
+// scale * (x - mean) / sqrt(variance + epsilon) + bias, with constants [channels]: affine.
 static const char *
 batch_norm(import_graph *graph, const import_node *node, import_value *out)
 {
@@ -228,7 +244,7 @@ batch_norm(import_graph *graph, const import_node *node, import_value *out)
     }
     const import_value *in[5];
     for (size_t i = 0; i < 5; i++) {
-        in[i] = import_graph_input(graph, node, i);
+        in[i] = import_graph_input(graph, node, i); // x, scale, bias, mean, variance
         if (in[i] == NULL || (i == 0 ? in[i]->step == NULL : in[i]->constant == NULL) ||
             (i > 0 && (in[i]->constant->floats == NULL || in[0]->step->rank == 0 ||
                        in[i]->constant->count != in[0]->step->shape[0]))) {
@@ -243,6 +259,7 @@ batch_norm(import_graph *graph, const import_node *node, import_value *out)
         return TOO_LARGE;
     }
     for (uint32_t i = 0; i < from->count; i++) {
+        // a = scale / sqrt(variance + epsilon), b = bias - a mean.
         double variance = channel_number(in[4]->constant, from, i);
         a[i] = channel_number(in[1]->constant, from, i) / sqrt(variance + epsilon);
         b[i] = channel_number(in[2]->constant, from, i) -
@@ -251,7 +268,7 @@ batch_norm(import_graph *graph, const import_node *node, import_value *out)
     return affine(graph, node, from, a, b, out);
 }
 
-// The same numbers, unless an input says since opset 12 that it is trained.
+// The identity, unless the training_mode input (since opset 12) is set.
 static const char *
 dropout(import_graph *graph, const import_node *node, import_value *out)
 {
@@ -265,6 +282,7 @@ dropout(import_graph *graph, const import_node *node, import_value *out)
 
 // ---- clipping
 
+// y = min(max(x, low), high); a NULL end is infinite.
 static const char *
 clip_make(import_graph *graph, const import_node *node, const import_step *from,
           const import_tensor *low, const import_tensor *high, import_value *out)
@@ -281,7 +299,7 @@ clip_make(import_graph *graph, const import_node *node, const import_step *from,
         b[i] = high != NULL ? b[i] : (double)INFINITY;
         why = a[i] <= b[i] ? NULL : "its lower end is above its upper end";
     }
-    // Two clips are one, between what the second one makes of the first one's ends.
+    // Two clips are one, whose ends are those of the first, clipped by the second.
     if (why == NULL && from->kind == IMPORT_CLIP) {
         for (uint32_t i = 0; i < from->count; i++) {
             double first = a[i], last = b[i];
@@ -308,7 +326,7 @@ clip(import_graph *graph, const import_node *node, import_value *out)
     }
     const import_tensor *ends[2] = {low != NULL ? low->constant : NULL,
                                     high != NULL ? high->constant : NULL};
-    // Before opset 11 the ends were attributes.
+    // The ends are attributes before opset 11.
     static const char *const names[2] = {"min", "max"};
     for (size_t i = 0; i < 2; i++) {
         const import_attribute *end = import_node_attribute(node, names[i]);
@@ -319,7 +337,7 @@ clip(import_graph *graph, const import_node *node, import_value *out)
     return clip_make(graph, node, x->step, ends[0], ends[1], out);
 }
 
-// Min and Max of a value and one constant.
+// Min and Max with a constant are clips with one end.
 static const char *
 extremum(import_graph *graph, const import_node *node, import_value *out)
 {
@@ -355,6 +373,7 @@ sigmoid(import_graph *graph, const import_node *node, import_value *out)
     return unary(graph, node, out, IMPORT_SIGMOID);
 }
 
+// Policies have alpha 1 only.
 static const char *
 elu(import_graph *graph, const import_node *node, import_value *out)
 {
@@ -365,7 +384,8 @@ elu(import_graph *graph, const import_node *node, import_value *out)
     return unary(graph, node, out, IMPORT_ELU);
 }
 
-// Softmax and the like work on the last axis, which has to be the whole row.
+// An operation along the last axis, which must be the whole row. Without the attribute that is the
+// last axis, for ArgMax axis 0.
 static const char *
 row_operation(import_graph *graph, const import_node *node, import_value *out, import_kind kind)
 {
@@ -391,6 +411,7 @@ log_softmax(import_graph *graph, const import_node *node, import_value *out)
     return row_operation(graph, node, out, IMPORT_LOG_SOFTMAX);
 }
 
+// A row operation that gives one number. The step is copied, because its shape changes.
 static const char *
 reduced(import_graph *graph, const import_node *node, import_value *out, import_kind kind)
 {
@@ -402,6 +423,7 @@ reduced(import_graph *graph, const import_node *node, import_value *out, import_
         }
         *step = *out->step;
         import_step_row(step, step->from, 1);
+        // keepdims 0 removes the axis.
         step->rank -= import_node_int(node, "keepdims", 1) == 0;
         out->step = step;
     }
@@ -417,7 +439,7 @@ arg_max(import_graph *graph, const import_node *node, import_value *out)
     return reduced(graph, node, out, IMPORT_ARGMAX);
 }
 
-// As a part of log softmax.
+// ReduceLogSumExp, as a part of log softmax.
 static const char *
 log_sum_exp(import_graph *graph, const import_node *node, import_value *out)
 {
@@ -433,6 +455,7 @@ log_sum_exp(import_graph *graph, const import_node *node, import_value *out)
 
 // ---- layers
 
+// A matrix product on a row. is_transposed: weight is [inputs][outputs].
 static const char *
 dense(import_graph *graph, const import_node *node, const import_step *from,
       const import_tensor *weight, bool is_transposed, import_step **out)
@@ -443,6 +466,7 @@ dense(import_graph *graph, const import_node *node, const import_step *from,
     if (weight->floats == NULL || weight->rank != 2) {
         return "its weights are not a matrix of floats";
     }
+    // [inputs][outputs] if is_transposed, else [outputs][inputs].
     uint32_t inputs = weight->dims[is_transposed ? 0 : 1];
     uint32_t outputs = weight->dims[is_transposed ? 1 : 0];
     if (inputs != from->count || outputs < 1 || outputs > IMPORT_WIDTH_MAX) {
@@ -469,6 +493,7 @@ attribute_float(const import_node *node, const char *name, double otherwise)
     return given != NULL ? (double)given->f : otherwise;
 }
 
+// alpha x W + beta c.
 static const char *
 gemm(import_graph *graph, const import_node *node, import_value *out)
 {
@@ -502,6 +527,7 @@ gemm(import_graph *graph, const import_node *node, import_value *out)
     return why;
 }
 
+// x W, or W x in a model without a batch.
 static const char *
 mat_mul(import_graph *graph, const import_node *node, import_value *out)
 {
@@ -509,7 +535,7 @@ mat_mul(import_graph *graph, const import_node *node, import_value *out)
     const import_value *w = import_graph_input(graph, node, 1);
     bool is_first = x != NULL && x->step != NULL;
     const import_value *weight = is_first ? w : x;
-    // W x, of a model without a batch.
+    // In W x, the value is a column, which only works without a batch.
     bool is_column = !is_first && w != NULL && w->step != NULL && !w->step->has_batch;
     if ((!is_first && !is_column) || weight == NULL || weight->constant == NULL) {
         return "policies support it for the observation's value and constant weights only";
@@ -521,7 +547,7 @@ mat_mul(import_graph *graph, const import_node *node, import_value *out)
     return why;
 }
 
-// Whether a list of integers is absent or has one value throughout.
+// True if a list of integers is absent or has this value throughout.
 static bool
 ints_are(const import_node *node, const char *name, int64_t value)
 {
@@ -534,6 +560,7 @@ ints_are(const import_node *node, const char *name, int64_t value)
     return true;
 }
 
+// Returns why policies lack this convolution, or NULL.
 static const char *
 conv_check(import_graph *graph, const import_node *node, const import_step *from,
            const import_tensor *w)
@@ -557,6 +584,7 @@ conv_check(import_graph *graph, const import_node *node, const import_step *from
                : NULL;
 }
 
+// The map shrinks by kernel - 1 rows and columns.
 static const char *
 convolution(import_graph *graph, const import_node *node, import_value *out)
 {
@@ -584,6 +612,7 @@ convolution(import_graph *graph, const import_node *node, import_value *out)
     step->kernel = weight->dims[2];
     step->weight = weight;
     step->b = bias;
+    // [filters][rows - kernel + 1][columns - kernel + 1].
     step->shape[0] = weight->dims[0];
     step->shape[1] -= step->kernel - 1;
     step->shape[2] -= step->kernel - 1;
@@ -594,6 +623,7 @@ convolution(import_graph *graph, const import_node *node, import_value *out)
 
 // ---- the table
 
+// Pow, ReduceMean, Reciprocal, ReduceLogSumExp and Sqrt are supported as parts of patterns only.
 import_operation
 import_operation_find(const char *name)
 {

@@ -1,4 +1,8 @@
-// Runs a policy and its model on the same observations and compares their answers.
+// Runs a policy and its model on the same observations and compares outputs and actions.
+//
+// Discrete actions are compared row by row. For a box, agreement is relative to the standard
+// deviation of the actions, which is known only after all rows; so both actions of each row are
+// kept.
 #include "import/import_parity.h"
 
 #include <math.h>
@@ -7,20 +11,21 @@
 #include "common/oct_base.h"
 #include "policy/policy_net.h"
 
-#define AGREE_SHARE 1e-3 // of an action's standard deviation
-#define ROUNDING    1e-5 // of an action's size: differences that are rounding alone
+#define AGREE_SHARE 1e-3 // of an action's standard deviation; larger differences disagree
+#define ROUNDING    1e-5 // of an action's size; smaller differences are rounding
 
+// Sums and buffers of a comparison.
 typedef struct comparison {
     const import_result *result;
     const policy_spec *spec;
-    double *x;       // [obs_count] in the model's order
-    double *work;    // of import_chain_eval
-    double *wanted;  // box: [rows][actions] of the model, within the bounds
-    float *answered; // box: [rows][actions] of the policy
-    double difference, most;
-    uint64_t numbers;
-    uint32_t rows, agreed, clipped, actions_clipped;
-    uint32_t clips[POLICY_ACTIONS_MAX]; // rows in which the action is clipped
+    double *x;               // [obs_count] in the model's order
+    double *work;            // of import_chain_eval
+    double *wanted;          // box: [rows][actions] of the model, within the bounds
+    float *answered;         // box: [rows][actions] of the policy
+    double difference, most; // sum and maximum of absolute differences
+    uint64_t numbers;        // number of differences in the sum
+    uint32_t rows, agreed, clipped, actions_clipped; // counts of rows
+    uint32_t clips[POLICY_ACTIONS_MAX];              // rows in which the action is clipped
     import_action *actions;
 } comparison;
 
@@ -32,6 +37,7 @@ difference_add(comparison *c, double d)
     c->numbers++;
 }
 
+// Compares values or logits, and the greedy action. want is [actions] of the model.
 static void
 scores_compare(comparison *c, const double *want, const float *y, const int32_t *action)
 {
@@ -43,6 +49,7 @@ scores_compare(comparison *c, const double *want, const float *y, const int32_t 
     c->agreed += (uint32_t)*action == best;
 }
 
+// Compares the actions of a box in the environment's units, within the bounds.
 static void
 actions_compare(comparison *c, const double *want, const float *action)
 {
@@ -66,6 +73,7 @@ actions_compare(comparison *c, const double *want, const float *action)
     c->actions_clipped += is_clipped;
 }
 
+// Standard deviation of a column, stride floats apart.
 static double
 deviation_of(const float *column, size_t stride, uint32_t rows)
 {
@@ -80,7 +88,7 @@ deviation_of(const float *column, size_t stride, uint32_t rows)
     return sqrt(squares);
 }
 
-// Of a box, when all rows are there: agreement needs the deviations.
+// Computes deviations and agreement after the last row.
 static void
 actions_finish(comparison *c)
 {
@@ -101,6 +109,7 @@ actions_finish(comparison *c)
     }
 }
 
+// obs is in the policy's order; the model reads x.
 static void
 row_compare(comparison *c, const float *obs, const float *y, const void *action)
 {
@@ -118,6 +127,7 @@ row_compare(comparison *c, const float *obs, const float *y, const void *action)
     c->rows++;
 }
 
+// Observations of bytes are given as floats.
 static const void *
 row_read(const policy_spec *spec, const float *obs, uint8_t *bytes)
 {
@@ -131,6 +141,7 @@ static void
 rows_compare(comparison *c, const policy_net *net, const float *obs, uint32_t rows)
 {
     const policy_spec *spec = c->spec;
+    // Rows are computed one by one, as on a robot.
     policy_scratch *scratch = policy_scratch_create(spec, 1);
     uint8_t *bytes = oct_alloc(spec->obs_count);
     float *y = oct_alloc(policy_spec_outputs(spec) * sizeof(float));
@@ -158,6 +169,7 @@ import_parity_measure(import_parity *out, const import_result *result, const pol
     policy_net *net;
     OCT_TRY(policy_net_create(&net, image, POLICY_ISA_BEST));
     size_t width = import_chain_width(result->scores);
+    // Only a box needs the answers of all rows.
     size_t answers = spec->action_kind == POLICY_BOX ? (size_t)rows * spec->action_count : 0;
     comparison c = {.result = result, .spec = spec, .actions = out->actions};
     c.x = oct_alloc(spec->obs_count * sizeof(double));

@@ -3,30 +3,34 @@
 
 #include "import/import_policy.h"
 
-// Compares an imported policy with its model, which is computed in double precision, and says what
-// the observations show of both: actions that are clipped, and numbers that never change.
+// Compares an imported policy with its model on observations. The model is computed in double
+// precision.
 //
 // Threads: any. Owns: nothing.
 
-// One action of a box over all rows, in the environment's units.
+// An action of a box over all rows, in the environment's units.
 typedef struct import_action {
-    double least, most; // of the model, before bounds
+    double least, most; // range of the model's action, before bounds
     double deviation;   // standard deviation of the policy's action
-    double clipped;     // share of rows in which the bounds change it
+    double clipped;     // share of rows in which the bounds change the model's action
 } import_action;
 
+// Differences of outputs (discrete: values or logits) or actions (box), over all rows.
 typedef struct import_parity {
     uint32_t rows;
-    double max_abs;   // discrete: of values or logits; box: of actions
-    double mean_abs;  //
-    double agreement; // share of rows with the same greedy action; box: of rows in which each
-                      // action differs by at most 0.001 of its standard deviation
-    double clipped; // share of rows in which the model clips an observation, which policies do not
-    double actions_clipped;                    // box: share of rows with an action that is clipped
-    import_action actions[POLICY_ACTIONS_MAX]; // box
+    double max_abs;  // largest difference
+    double mean_abs; // mean difference
+    // Share of rows with the same greedy action; box: of rows in which each action differs by at
+    // most 0.001 of its standard deviation.
+    double agreement;
+    // Share of rows in which the model clips an observation, which policies do not.
+    double clipped;
+    double actions_clipped; // box: share of rows in which bounds change an action
+    import_action actions[POLICY_ACTIONS_MAX]; // [action_count] of a box
 } import_parity;
 
-// obs[rows][obs_count] in the policy's order. Errors of policy_net_create.
+// Compares rows observations, obs[rows][obs_count] in the policy's order and finite. Without rows,
+// agreement is 1 and the rest 0. Errors: those of policy_net_create.
 OCT_CHECKED oct_err import_parity_measure(import_parity *out, const import_result *result,
                                           const policy_image *image, const float *obs,
                                           uint32_t rows);

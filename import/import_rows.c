@@ -1,4 +1,6 @@
-// Examines rows of observations: constant numbers, and correlations that random numbers lack.
+// Examines rows of observations: constant numbers, and whether all others look like random
+// numbers. Observations of an environment are correlated, in time or with each other. A user who
+// has none may try random ones; they show little about a policy, so the user is warned.
 #include "import/import_rows.h"
 
 #include <math.h>
@@ -6,14 +8,16 @@
 
 #include "common/oct_base.h"
 
-#define ROWS_LEAST  64   // fewer look like noise
-#define ROWS_MOST   8192 // the first ones show it
-#define COLUMNS_MAX 32   // that are compared with each other
-// In deviations of a correlation of independent numbers, which is 1 / sqrt(rows).
+#define ROWS_LEAST  64   // fewer rows look like noise by chance
+#define ROWS_MOST   8192 // more do not change the answer
+#define COLUMNS_MAX 32   // columns whose pairs are compared
+// Limit of a correlation, in its standard deviations if the numbers are independent: 1 /
+// sqrt(rows) each.
 #define SIGMAS 5.0
 
+// A number that changes.
 typedef struct column {
-    uint32_t at;
+    uint32_t at; // index in a row
     double mean, deviation;
 } column;
 
@@ -28,7 +32,7 @@ is_finite_row(const float *row, uint32_t width)
     return true;
 }
 
-// z[count][columns]: the numbers of these columns less their mean, by their deviation.
+// Returns z[count][columns]: each column minus its mean, divided by its standard deviation.
 static double *
 standardise(const float *const *rows, size_t count, column *columns, uint32_t column_count)
 {
@@ -50,7 +54,7 @@ standardise(const float *const *rows, size_t count, column *columns, uint32_t co
     return z;
 }
 
-// The correlation of column a with column b, `later` rows later.
+// Returns the correlation of column a with column b `later` rows later.
 static double
 correlation(const double *z, size_t count, uint32_t columns, uint32_t a, uint32_t b, size_t later)
 {
@@ -61,13 +65,15 @@ correlation(const double *z, size_t count, uint32_t columns, uint32_t a, uint32_
     return sum / (double)count;
 }
 
+// True if no pair of columns is correlated, and no column with itself one row later.
 static bool
 is_independent(const double *z, size_t count, uint32_t columns)
 {
+    // A column is compared with itself in the next row, and with others in the same row.
     double limit = SIGMAS / sqrt((double)count);
     for (uint32_t a = 0; a < columns; a++) {
         for (uint32_t b = a; b < columns; b++) {
-            // A NaN, of a column that overflows, is not noise.
+            // NaN, from a column that overflows, is not noise.
             if (!(fabs(correlation(z, count, columns, a, b, a == b)) <= limit)) {
                 return false;
             }
@@ -76,8 +82,8 @@ is_independent(const double *z, size_t count, uint32_t columns)
     return true;
 }
 
-// The kinds of noise that people make up: normal (kurtosis 3) or uniform (1.8), the same in all
-// columns.
+// True if all columns have the kurtosis of a normal (3) or a uniform distribution (1.8). sqrt(24 /
+// rows) is the standard deviation of a normal sample's kurtosis.
 static bool
 is_made_up(const double *z, size_t count, uint32_t columns)
 {

@@ -1,4 +1,5 @@
-// ONNX's operations that only move numbers, and those on constants.
+// ONNX's operations that only move numbers, and operations on constants. Values that depend on the
+// observation go to import_moves.c, constants to import_constants.c.
 #include "import/import_shapes.h"
 
 #include <assert.h>
@@ -22,6 +23,8 @@ import_identity(import_graph *graph, const import_node *node, import_value *out)
     return NULL;
 }
 
+// Between float types, of an argmax, and of integers, a cast changes nothing. 1, 10, 11 and 16 are
+// ONNX's float32, float16, float64 and bfloat16.
 const char *
 import_cast(import_graph *graph, const import_node *node, import_value *out)
 {
@@ -63,6 +66,7 @@ import_reshape(import_graph *graph, const import_node *node, import_value *out)
     return import_move_reshape(graph, node, x->step, to->constant, out);
 }
 
+// Inserts axes of one number.
 static const char *
 constant_unsqueeze(import_graph *graph, const import_tensor *x, const int64_t *axes, size_t count,
                    import_value *out)
@@ -79,6 +83,7 @@ constant_unsqueeze(import_graph *graph, const import_tensor *x, const int64_t *a
     return why != NULL || out->constant != NULL ? why : IMPORT_TOO_LARGE;
 }
 
+// Removes axes of one number.
 static const char *
 constant_squeeze(import_graph *graph, const import_tensor *x, const int64_t *axes, size_t count,
                  import_value *out)
@@ -96,6 +101,7 @@ constant_squeeze(import_graph *graph, const import_tensor *x, const int64_t *axe
     return why != NULL || out->constant != NULL ? why : IMPORT_TOO_LARGE;
 }
 
+// Squeeze and Unsqueeze. Axes are an attribute before opset 13, an input since.
 const char *
 import_squeeze(import_graph *graph, const import_node *node, import_value *out)
 {
@@ -114,7 +120,7 @@ import_squeeze(import_graph *graph, const import_node *node, import_value *out)
                      : constant_squeeze(graph, x->constant, axes, count, out);
 }
 
-// A constant whose axes stay, or whose axes are reversed.
+// A constant whose axes stay, or are reversed (matrices).
 static const char *
 constant_transpose(import_graph *graph, const import_tensor *constant, const import_attribute *perm,
                    import_value *out)
@@ -154,7 +160,8 @@ import_transpose(import_graph *graph, const import_node *node, import_value *out
     return import_move_transpose(graph, node, x->step, perm, out);
 }
 
-// Output out->name of a Split: equal parts, or the sizes that the node names.
+// Output out->name of a Split: an equal part, or the size that the node lists. The last equal part
+// may be smaller.
 const char *
 import_split(import_graph *graph, const import_node *node, import_value *out)
 {
@@ -184,7 +191,8 @@ import_split(import_graph *graph, const import_node *node, import_value *out)
                : "its parts do not add up to the row";
 }
 
-// False: they are no constants, or not as many as axes. The size of a batch is none.
+// Reads the ranges. False: they are not constants, their counts differ, or they use the size of
+// the batch.
 static bool
 slice_read(import_ranges *out, const import_graph *graph, const import_node *node)
 {
@@ -211,6 +219,7 @@ slice_read(import_ranges *out, const import_graph *graph, const import_node *nod
     return is_read;
 }
 
+// Of a constant, only a list of integers can be sliced: exporters take sizes from shapes.
 const char *
 import_slice(import_graph *graph, const import_node *node, import_value *out)
 {
@@ -234,6 +243,7 @@ import_slice(import_graph *graph, const import_node *node, import_value *out)
 
 // ---- constants
 
+// One of the attributes is set.
 const char *
 import_constant(import_graph *graph, const import_node *node, import_value *out)
 {
@@ -252,6 +262,7 @@ import_constant(import_graph *graph, const import_node *node, import_value *out)
     return out->constant != NULL ? NULL : "a constant of a kind that policies do not have";
 }
 
+// The size of a batch is unknown: IMPORT_BATCH stands for it.
 const char *
 import_shape_of(import_graph *graph, const import_node *node, import_value *out)
 {
@@ -275,6 +286,7 @@ import_shape_of(import_graph *graph, const import_node *node, import_value *out)
     return out->constant != NULL ? NULL : IMPORT_TOO_LARGE;
 }
 
+// Of a constant, only one size of a shape can be selected.
 const char *
 import_gather(import_graph *graph, const import_node *node, import_value *out)
 {
@@ -302,8 +314,8 @@ import_gather(import_graph *graph, const import_node *node, import_value *out)
     return out->constant != NULL ? NULL : IMPORT_TOO_LARGE;
 }
 
-// A constant that is the same everywhere stands for itself, whatever its shape; a list of whole
-// numbers, of known length, may be a shape.
+// A float that is the same everywhere replaces a constant of any shape. A list of integers, of a
+// known length, may be a shape.
 const char *
 import_constant_of_shape(import_graph *graph, const import_node *node, import_value *out)
 {
@@ -338,7 +350,7 @@ value_expand(const import_step *step, const import_tensor *to, import_value *out
     uint32_t rank = step->rank + step->has_batch;
     bool is_same = to->count <= rank;
     for (size_t i = 0; is_same && i < to->count; i++) {
-        size_t axis = rank - to->count + i; // with the batch, where there is one
+        size_t axis = rank - to->count + i; // with the batch axis, if there is one
         int64_t dim = to->integers[i], batch = step->has_batch;
         is_same = batch == 1 && axis == 0 ? dim == IMPORT_BATCH || dim == 1
                                           : dim == 1 || dim == step->shape[axis - (size_t)batch];
@@ -347,7 +359,8 @@ value_expand(const import_step *step, const import_tensor *to, import_value *out
     return is_same ? NULL : "it repeats a value, which policies do not";
 }
 
-// A constant that is repeated: log deviations, for each row of the batch, of which one is enough.
+// Constants are repeated: log deviations are expanded to each row of a batch, and one row is
+// enough.
 const char *
 import_expand(import_graph *graph, const import_node *node, import_value *out)
 {

@@ -6,54 +6,58 @@
 #include "import/import_graph.h"
 
 // What import_graph.c and the operations share: values by name, and memory that is freed with the
-// graph. Threads: one user.
+// graph. Threads: one user. Owns: nothing; the graph owns all.
 
-// Exactly one of them is set.
+// A value. Exactly one of constant, step and why is set.
 typedef struct import_value {
     const char *name;
     const import_tensor *constant;
     const import_step *step;
-    const char *why; // it is neither: the line for a person
-    // Of a value that is neither: a step of the same shape, which other operations may ask for.
-    // NULL: the shape is not known.
+    const char *why; // the reason, a line for the user
+    // For a value with a reason: a step of the same shape, for Shape. NULL: the shape is unknown.
     const import_step *like;
 } import_value;
 
-// A batch in a shape that a model computes.
+// The size of the batch, among the numbers of a shape.
 #define IMPORT_BATCH INT64_MIN
 
-// Zeroed; NULL when the bound on memory is reached.
+// Allocates zeroed memory of the graph. NULL: the graph's limit is reached.
 void *import_graph_alloc(import_graph *graph, size_t bytes);
-// A line that lives as long as the graph.
+// Formats a reason that lives as long as the graph.
 const char *import_graph_text(import_graph *graph, const char *format, ...) OCT_PRINTF(2, 3);
 
-// Makes the value of the output of a node that out->name is. A reason, or NULL when it could.
+// Sets out->step or out->constant for the output out->name of a node and returns NULL, or returns
+// a reason.
 typedef const char *(*import_operation)(import_graph *graph, const import_node *node,
                                         import_value *out);
-import_operation import_operation_find(const char *name); // NULL: none
+// NULL: policies do not have the operation.
+import_operation import_operation_find(const char *name);
 
-// Input i of the node that is run, or NULL where it has none.
+// Returns input i of the current node, or NULL if it has none.
 const import_value *import_graph_input(const import_graph *graph, const import_node *node,
                                        size_t i);
+// Returns the model's opset.
 int64_t import_graph_opset(const import_graph *graph);
-// An axis of a node is the last one of a value.
+// Returns true if a node's axis is the last one of a value.
 bool import_axis_is_last(const import_step *step, int64_t axis);
-// The size of the batch that the model has; -1: any; 1: also where it has no axis for a batch.
+// Returns the size of the model's batch axis; -1: any; 1 also if there is no batch axis.
 int64_t import_graph_batch(const import_graph *graph);
+// Defines the value of a name. The name is one of the model's.
 void import_graph_define(import_graph *graph, const char *name, const import_value *value);
 
+// The reason if memory is used up.
 #define IMPORT_TOO_LARGE "the model is too large"
-// A step behind from, of the same shape. NULL: no memory.
+// Makes a step after from, of the same shape, with alpha 1. NULL: out of memory.
 import_step *import_step_make(import_graph *graph, const import_node *node, import_kind kind,
                               const import_step *from);
-// The value is a row: all axes but the last one are of one number.
+// Returns true if all axes but the last have one number.
 bool import_step_is_row(const import_step *step);
-// The step gives a row of count numbers with the axes of like, which is a row.
+// Gives the step the shape of like, a row, with count numbers.
 void import_step_row(import_step *step, const import_step *like, uint32_t count);
-// An attribute that is an integer.
+// Returns an integer attribute, or otherwise.
 int64_t import_node_int(const import_node *node, const char *name, int64_t otherwise);
-// A list of integers that is an attribute, or an input in later opsets. NULL: none, or no constant
-// one.
+// Returns a list of integers from an attribute, or from an input in newer opsets. NULL: there is
+// none, or it is not constant.
 const int64_t *import_node_ints(const import_graph *graph, const import_node *node, size_t input,
                                 const char *name, size_t *count);
 
