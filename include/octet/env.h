@@ -14,9 +14,8 @@
  * The host owns every io buffer.
  *
  * Each environment defines its own options; create returns an error for a key that it does not
- * know.
- * A list or a section in an experiment is JSON ([1, 2.5], {"a": null}), and so are true, false and
- * null.
+ * know. A list or a section in an experiment is JSON ([1, 2.5], {"a": null}), and so are true,
+ * false and null.
  *
  * Autoreset is same-step: when an episode ends, final_obs gets its true last observation and obs
  * the first one of the next episode. Without autoreset, the environment stays at the end of the

@@ -171,16 +171,20 @@ int octet_learner_open(octet_learner **out, const char *folder, char *error, siz
 int octet_learner_wait(octet_learner *learner, int timeout_ms);
 /* Returns NULL before octet_learner_wait has succeeded. Valid until the learner is closed. */
 const octet_learner_spec *octet_learner_get_spec(const octet_learner *learner);
-/* Returns the block of parameters, [param_count]. At first it has those of the policy, after a
- * resume those of the checkpoint, after another process those of its last answer. The caller may
- * write it at any time; octet-learner reads it with an answer that has has_params. */
+/* Returns the block of parameters, [param_count], or NULL before octet_learner_wait has succeeded.
+ * At first it has those of the policy, after a resume those of the checkpoint, after another
+ * process those of its last answer. The caller may write it at any time; octet-learner reads it
+ * with an answer that has has_params. */
 float *octet_learner_params(octet_learner *learner);
 /* Waits for the next batch. timeout_ms and OCTET_LEARNER_EAGAIN as above.
- *   OCTET_LEARNER_EINVAL   the last batch was not answered
+ *   OCTET_LEARNER_EINVAL   out->size is wrong, or the last batch was not answered
+ *   OCTET_LEARNER_ESTALE   as octet_learner_wait
  *   OCTET_LEARNER_ECLOSED  there is no further batch; octet_learner_error has the reason */
 int octet_learner_next(octet_learner *learner, int timeout_ms, octet_learner_batch *out);
-/* Answers the batch, once. OCTET_LEARNER_EINVAL: there is no batch, a number is not finite, or a
- * priority is below 0; nothing was sent, and the batch still needs an answer. */
+/* Answers the batch, once. After the run has ended, the answer is dropped and the result is
+ * OCTET_LEARNER_OK; the next octet_learner_next reports the end. OCTET_LEARNER_EINVAL: answer->size
+ * is wrong, there is no batch, a number is not finite, or a priority is below 0; nothing was sent,
+ * and the batch still needs an answer. */
 int octet_learner_update(octet_learner *learner, const octet_learner_answer *answer);
 /* Returns 1 if the run ended regularly, 0 if it continues or its process died. */
 int octet_learner_has_ended(const octet_learner *learner);

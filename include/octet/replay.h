@@ -120,6 +120,7 @@ enum {
     OCTET_REPLAY_END = 8    /* no action: the final observation, or padding */
 };
 
+/* A metric of replay. */
 typedef struct octet_replay_stat {
     char name[OCTET_REPLAY_NAME_BYTES]; /* docs/reference.md */
     double value;
@@ -189,10 +190,12 @@ typedef struct octet_replay_steps {
     const uint8_t *mask;           /* [streams] 0: this stream has no step now; NULL: all have */
 } octet_replay_steps;
 
+/* Opens a writer. As octet_replay_open, it does not wait, and the same holds for failures. */
 int octet_replay_writer_open(octet_replay_writer **out, const octet_replay_writer_config *config,
                              char *error, size_t error_size);
 /* Steps that were not flushed may be lost. NULL is a no-op. */
 void octet_replay_writer_close(octet_replay_writer *writer);
+/* As octet_replay_error. */
 const char *octet_replay_writer_error(const octet_replay_writer *writer);
 
 /* Checks the steps, then copies them. They are sent when there are enough of them, or with the

@@ -84,7 +84,8 @@ int octet_vector_step(octet_vector *vector, octet_env_io *io);
  * call. */
 const char *octet_vector_error(const octet_vector *vector);
 
-/* Return how many times an environment has failed, and the last reason ("": never). */
+/* Return how many times an environment has failed, and the reason of the last failure ("": never).
+ * With several threads, that is the last failure among the environments of one thread. */
 uint64_t octet_vector_failures(const octet_vector *vector);
 const char *octet_vector_failure(const octet_vector *vector);
 
@@ -95,7 +96,8 @@ int octet_vector_get_state(octet_vector *vector, uint32_t i, double *state, uint
 int octet_vector_set_state(octet_vector *vector, uint32_t i, const double *state,
                            uint32_t episode_step, octet_env_io *io);
 
-/* Returns a size of pictures that suits the environment, and the pictures per second.
+/* Sets *width and *height to a size in pixels that suits pictures of the environment, and
+ * *frames_per_second to the frame rate for a video of every step.
  * OCTET_VECTOR_ENOTFOUND: the environment cannot be drawn. */
 int octet_vector_picture(octet_vector *vector, uint32_t *width, uint32_t *height,
                          double *frames_per_second);
