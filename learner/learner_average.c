@@ -1,5 +1,5 @@
-// The exponential moving average of a policy's parameters, which actors get instead of them where
-// learner.ema_decay is set.
+// The exponential moving average of a policy's parameters. If learner.ema_decay is set, actors get
+// the average instead of the parameters.
 #include "learner/learner_average.h"
 
 #include <math.h>

@@ -1,12 +1,12 @@
-// The versions that were fully evaluated: the few best are kept, and one of them ships. Those that
-// screened best wait beside them.
+// Keeps the best few of the fully evaluated versions, of which one ships, and beside them the
+// versions that screened best.
 #include "learner/learner_candidates.h"
 
 #include <math.h>
 
 #include "common/oct_base.h"
 
-#define STANDARD_ERRORS 2 // of the difference of two means that tell two versions apart
+#define STANDARD_ERRORS 2 // of the difference of two means that separate two versions
 
 bool
 learner_candidates_reach_goal(const learner_candidates *candidates, double mean)
@@ -53,8 +53,7 @@ learner_candidates_find(learner_candidates *candidates, uint64_t version)
     return NULL;
 }
 
-// Of count items a free place, or that of the worst one but kept where it is worse than mean; NULL:
-// none.
+// Returns a free slot, or that of the worst item except kept if its mean is below mean, or NULL.
 static learner_candidate *
 place_of(learner_candidate *items, int count, const learner_candidate *kept, double mean)
 {
@@ -72,7 +71,7 @@ place_of(learner_candidate *items, int count, const learner_candidate *kept, dou
     return place;
 }
 
-// Two evaluations of one version as one, of stage full.
+// Pools two evaluations of one version into one of stage full.
 static void
 result_pool(learner_eval_result *all, const learner_eval_result *more)
 {
@@ -148,7 +147,7 @@ learner_candidates_screened(learner_candidates *candidates, quantizer_publicatio
                             const learner_eval_result *result)
 {
     if (learner_candidates_find(candidates, publication->version) != NULL) {
-        return; // the screen came late
+        return; // its full evaluation finished before this screen
     }
     waits_no_longer(candidates, publication->version);
     learner_candidate *place =
@@ -173,7 +172,8 @@ learner_candidates_unconfirmed(const learner_candidates *candidates)
     return best;
 }
 
-// The standard deviation of an episode's return, over all candidates about their own means.
+// Returns the standard deviation of an episode's return around the mean of its candidate, pooled
+// over all candidates.
 static double
 pooled_std(const learner_candidates *candidates)
 {
@@ -189,7 +189,7 @@ pooled_std(const learner_candidates *candidates)
     return freedom > 0 ? sqrt(squares / freedom) : 0;
 }
 
-// By how much other may be better than best at most; above 0: nobody knows which is.
+// Returns the upper bound of the lead of other over best. Above 0, the better version is not known.
 static double
 lead_at_most(const learner_candidate *other, const learner_candidate *best, double std)
 {
@@ -205,7 +205,7 @@ learner_candidates_contender(const learner_candidates *candidates)
         return NULL;
     }
     double std = pooled_std(candidates), most = 0;
-    uint32_t episodes = 0; // that the rival has had in full
+    uint32_t episodes = 0; // full episodes of the rival
     for (int i = 0; i < LEARNER_CANDIDATES_MAX + LEARNER_CANDIDATES_WAITING; i++) {
         bool waits = i >= LEARNER_CANDIDATES_MAX;
         const learner_candidate *other =

@@ -1,4 +1,4 @@
-// The learning curve of a run: its points, and the picture of them.
+// The learning curve of a run: its points and their picture.
 #include "learner/learner_curve.h"
 
 #include <math.h>
@@ -11,11 +11,12 @@
 #include "common/oct_text.h"
 
 typedef struct wall_times {
-    const learner_curve_point *points; // finite ones
+    const learner_curve_point *points; // with finite numbers only
     size_t count;
 } wall_times;
 
-// Wall time at a number of steps, between the two evaluations around it; "" beyond the last.
+// Writes the wall time at a number of steps, interpolated between the evaluations around it, or ""
+// beyond the last.
 static void
 wall_text(void *arg, double steps, char out[32])
 {
@@ -34,8 +35,8 @@ wall_text(void *arg, double steps, char out[32])
     }
 }
 
-// Returns the frame of the points and the threshold (NAN: none). Where no mean is below 0, bands
-// are cut at 0, and the axis begins there.
+// Returns the frame of the points and the threshold (NAN: none). If no mean is below 0, bands are
+// cut at 0, and the axis begins at 0.
 static oct_plot_frame
 frame_of(oct_plot_point *points, size_t count, const char *title, double threshold)
 {
@@ -62,7 +63,8 @@ learner_curve_is_due(uint64_t changes, uint64_t drawn)
     return changes > drawn + drawn / LEARNER_CURVE_PART;
 }
 
-// Points with a number that is not finite are left out; a spread that is not is 0.
+// A point without a finite mean, time or step count is left out. A standard deviation that is not
+// finite counts as 0.
 oct_err
 learner_curve_write(const char *path, const learner_curve_point *points, size_t count,
                     const char *title, const char *counted, double threshold)

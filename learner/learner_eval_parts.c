@@ -1,4 +1,4 @@
-// The episodes of one evaluation, split among evaluators and merged again.
+// Splits the episodes of one evaluation among evaluators, and merges the answers.
 #include "learner/learner_eval_parts.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-// The result of an evaluation as bytes: in a checkpoint, and in what it keeps of evaluations.
+// Encodes and decodes the result of an evaluation for a checkpoint.
 #include <math.h>
 
 #include "common/oct_base.h"

@@ -1,4 +1,4 @@
-// Writes hashes.csv, and cuts it to what a resumed run goes on from.
+// Writes hashes.csv, and cuts it to the turn that a resumed run continues from.
 #include "learner/learner_hashes.h"
 
 #include <errno.h>
@@ -17,8 +17,8 @@
 #define NUMBER_BYTES   sizeof("18446744073709551615,")
 #define LINE_MAX_BYTES (3 * NUMBER_BYTES + 2 * WIRE_HASH_TEXT_BYTES)
 
-// The bytes of the header and of the whole rows up to turn; 0: no header. Below 0: it cannot be
-// read.
+// Returns the length of the header and the complete rows up to turn. 0: there is no header. Below
+// 0: the file cannot be read.
 static off_t
 rows_until(FILE *file, uint64_t turn)
 {
@@ -77,12 +77,12 @@ learner_hashes_add(const char *path, const learner_hashes_row *row)
     }
     bool is_known = fstat(fd, &before) == 0;
     oct_err err = is_known ? oct_file_write_all(fd, text, (size_t)length) : OCT_EIO;
-    if (err == OCT_OK && fdatasync(fd) != 0) { // the checkpoint of this turn comes next
+    if (err == OCT_OK && fdatasync(fd) != 0) { // must be on disk before the checkpoint of this turn
         err = OCT_EIO;
     }
     int code = errno;
     if (is_known && err != OCT_OK) {
-        (void)!ftruncate(fd, before.st_size); // else a resumed run leaves the part of a row out
+        (void)!ftruncate(fd, before.st_size); // else a resumed run does
     }
     (void)close(fd);
     errno = code;

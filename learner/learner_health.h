@@ -5,7 +5,7 @@
 #include "proto/wire_peers.h"
 
 // Finds the most urgent problem of an actor or evaluator. An actor is compared with the medians of
-// all live actors, not with the means: one actor that stands still would move those.
+// all live actors, because one stalled actor would move a mean.
 //
 // Threads: the loop thread. Owns: room for one number of each actor. Full: never, it grows.
 typedef struct learner_health learner_health;

@@ -384,7 +384,7 @@ learner_numbers_add(oct_numbers *numbers, const learner_measurements *now)
 
 #define NORM_HELP "Mean norm of the gradient in the last interval, before clipping."
 
-// Families of their own; the other numbers share octet_learner_algorithm.
+// Numbers with their own Prometheus family; the other numbers share octet_learner_algorithm.
 static const struct {
     const char *name, *family, *label, *label_value, *help;
 } families[] = {

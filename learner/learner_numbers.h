@@ -6,13 +6,12 @@
 #include "common/oct_numbers.h"
 #include "policy/policy_spec.h"
 
-// The learner's numbers: where their values lie, and the rows of the registry that name them. Who
-// knows a value writes it here (learner_report.c) before a loop over the registry reads it. NaN:
-// not measured.
+// The learner's numbers: their values, and the registry's rows that name them. learner_report.c
+// writes the values before a loop over the registry reads them. NaN: not measured.
 //
 // Threads: the loop thread. Owns: nothing.
 typedef struct learner_measurements {
-    // as it is now
+    // present values
     double wall_s, time_s, env_steps, env_steps_budget, updates, updates_budget, updates_refused;
     double own_wall_s, own_env_steps, own_updates, own_evaluations; // of this process
     double data_samples, data_wait_s;
@@ -52,9 +51,9 @@ typedef struct learner_measurements {
     double row_eval_env_steps, row_eval_updates, row_eval_wall_s;
 } learner_measurements;
 
-// Nothing is measured yet.
+// Sets all values to not measured.
 void learner_measurements_init(learner_measurements *now);
-// The rows; `now` is borrowed.
+// Adds the rows to the registry; `now` is borrowed.
 void learner_numbers_add(oct_numbers *numbers, const learner_measurements *now);
 
 // ---- numbers that an algorithm gives with each update, shown as their means over a row
@@ -63,36 +62,37 @@ typedef struct learner_means {
     uint32_t count;
     const char *name[ALGO_NUMBERS_MAX];
     double sum[ALGO_NUMBERS_MAX];
-    uint64_t values[ALGO_NUMBERS_MAX]; // that were not NaN
+    uint64_t values[ALGO_NUMBERS_MAX]; // count of values that were not NaN
     double mean[ALGO_NUMBERS_MAX];     // of the last row
 } learner_means;
 
-// One more, in metrics.csv, TensorBoard, status and Prometheus. Strings and means are borrowed.
+// Adds a number to metrics.csv, TensorBoard, status and Prometheus. Strings and means are borrowed.
 void learner_means_add(learner_means *means, oct_numbers *numbers, const algo_number *number);
-// One update's, in the order in which they were added; NaN: none.
+// Adds one update's values, in the order in which the numbers were added; NaN: not measured.
 void learner_means_update(learner_means *means, const float *values);
-// Ends a row: its means can be read until the next one ends.
+// Ends a row: its means can be read until the next row ends.
 void learner_means_end_row(learner_means *means);
-// The last row's mean of the number with this name; NaN: none, or the algorithm has no such number.
+// Returns the last row's mean of the number with this name; NaN: not measured, or the algorithm has
+// no such number.
 double learner_means_of(const learner_means *means, const char *name);
 
-// ---- what the environment itself measures, of evaluations
+// ---- the environment's own metrics, measured in evaluations
 
-#define LEARNER_EVAL_METRIC "eval_metric_" // before each name
+#define LEARNER_EVAL_METRIC "eval_metric_" // prefix of each name
 
 typedef struct learner_eval_metrics {
     uint32_t count;
     char name[OCT_METRICS_MAX][sizeof(LEARNER_EVAL_METRIC) + OCT_METRIC_NAME_BYTES + 4];
     double last[OCT_METRICS_MAX]; // mean of the last evaluation
-    double row[OCT_METRICS_MAX];  // of the last that ended in the row
+    double row[OCT_METRICS_MAX];  // mean of the last evaluation that ended in the row
 } learner_eval_metrics;
 
-// One more each, in metrics.csv, TensorBoard, status and Prometheus, by a name in which characters
-// that are neither letters nor digits are _. A name that others have by then ends in _2, _3, ….
-// metrics is borrowed.
+// Adds a number for each metric to metrics.csv, TensorBoard, status and Prometheus. In its name, _
+// replaces characters that are neither letters nor digits; a name that is already used gets _2, _3,
+// …. metrics is borrowed.
 void learner_eval_metrics_add(learner_eval_metrics *metrics, oct_numbers *numbers,
                               const oct_metric_names *names);
-// Those of the last evaluation, in that order; NULL: there was none.
+// Sets the metrics of the last evaluation, in the order of names; NULL: there was none.
 void learner_eval_metrics_put(learner_eval_metrics *metrics, const oct_metric *last);
 // Ends a row; has_eval: the last evaluation ended in it.
 void learner_eval_metrics_end_row(learner_eval_metrics *metrics, bool has_eval);

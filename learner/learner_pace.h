@@ -4,51 +4,52 @@
 #include "learner/learner_checkpoint.h"
 #include "learner/learner_run.h"
 
-// What decides when a run does what: the clock and whatever has arrived (learner_pace_clock.c), or
-// turns (run.deterministic: learner_pace_turns.c, docs/determinism.md). The run has one path; where
-// time would decide, it asks its pace.
+// The pace decides when a run acts: by the clock and arrivals (learner_pace_clock.c), or by turns
+// (run.deterministic: learner_pace_turns.c, docs/determinism.md). The run has one path for both; it
+// asks its pace wherever time would decide.
 //
 // Threads: the loop thread.
 typedef struct learner_pace {
     void (*begin)(learner_run *run); // training begins
     void (*end)(learner_run *run);   // frees what begin reserved, if it was called
-    // Batches. Whether a request may go, and what it says of the turn; what came of it: sampled is
-    // NULL when there was no answer.
+    // Batches: whether a request may be sent, what it says about the turn, and its answer: sampled
+    // is NULL if there was no answer.
     bool (*may_request)(learner_run *run);
     void (*request)(learner_run *run, wire_sample *out);
     void (*answered)(learner_run *run, const wire_sampled *sampled, uint32_t batches);
-    void (*learned)(learner_run *run); // from one
-    // Of the budget, by which schedules go now, 0 to 1.
+    void (*learned)(learner_run *run); // the training thread has learned from a batch
+    // Share of the budget that schedules use now, 0 to 1.
     double (*share)(const learner_run *run);
-    // Priorities. Whether they may go: then they do; what became of them, and why.
+    // Priorities: whether they may be sent (if so, the caller sends them), and the result of
+    // sending.
     bool (*may_return)(learner_run *run);
     void (*returned)(learner_run *run, oct_err err, const char *detail);
-    // Replay has no table of this run any more.
+    // Replay no longer has a table of this run.
     void (*table_lost)(learner_run *run);
     void (*published)(learner_run *run, const quantizer_publication *publication);
-    // What an actor that has a version is to act with next; NULL: nothing newer.
+    // Next publication for an actor that has a version; NULL: nothing is newer.
     const quantizer_publication *(*newest)(learner_run *run, const learner_actor *actor,
                                            uint64_t have);
-    // Of an actor that registers; of one that has not said its environment yet: NULL.
+    // Incarnation of an actor that registers; actor is NULL before it has sent its environment.
     uint32_t (*incarnation)(const learner_run *run, const learner_actor *actor);
-    // The session of the actor with that index; 0: it is drawn.
+    // Session of the actor with that index; 0: the caller draws one.
     uint64_t (*session)(const learner_run *run, uint32_t actor_index);
-    // The training thread's state, as learner_train_ask_state asked for.
+    // Takes the training thread's state, which learner_train_ask_state requested.
     void (*state)(learner_run *run, learner_state_bytes *take);
-    // Evaluations: whether one may be ordered now, the time that their screens are counted in, and
-    // among how many evaluators one is split at most.
+    // Evaluations: whether one may be ordered now, the time used to schedule short evaluations, and
+    // the largest number of evaluators that share an evaluation.
     bool (*may_evaluate)(const learner_run *run);
     uint64_t (*evaluation_now_ns)(const learner_run *run);
     uint32_t evaluators_max;
-    // Fifty times a second while training: checkpoints and the end of the run.
+    // Runs fifty times a second while training, for checkpoints and the end of the run.
     void (*tick)(learner_run *run, uint64_t now_ns);
-    void (*checkpoint)(learner_run *run); // somebody asks for one
-    // What a checkpoint of now says of turns.
+    void (*checkpoint)(learner_run *run); // a checkpoint was requested
+    // What a checkpoint written now records about turns.
     void (*place)(const learner_run *run, learner_turn_place *out);
-    // Training is to end: solved, or the budget is spent.
+    // Training must end: the return is reached, or the budget is spent.
     void (*finish)(learner_run *run, const char *reason);
-    bool saves_at_end;     // a checkpoint of wherever training ended
-    bool publishes_at_end; // what was learned since the last version
+    bool saves_at_end;     // a checkpoint is written when training ends
+    bool publishes_at_end; // a version is published at the end with what was learned since the last
 } learner_pace;
 
 extern const learner_pace learner_pace_clock;

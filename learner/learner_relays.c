@@ -14,7 +14,7 @@
 struct learner_relays {
     uint64_t begin_ns;
     learner_relay table[LEARNER_RELAYS_MAX];
-    char kept[WIRE_NAME_MAX + 1]; // what learner_relays_choose answered
+    char kept[WIRE_NAME_MAX + 1]; // the last answer of learner_relays_choose
 };
 
 learner_relays *
@@ -37,7 +37,7 @@ learner_relay_is_live(const learner_relay *relay, uint64_t now_ns)
     return relay->label != 0 && now_ns - relay->seen_ns < LEARNER_RELAY_SILENT_S * SECOND_NS;
 }
 
-// What the live relay of that number goes through; 0: none, or it is not known.
+// Returns the number of the relay that a live relay goes through; 0: none, or not known.
 static uint64_t
 above_of(const learner_relays *relays, uint64_t number, uint64_t now_ns)
 {
@@ -63,7 +63,8 @@ learner_relays_is_loop(const learner_relays *relays, const wire_register *relay,
     return false;
 }
 
-// Its entry, else the one that it gets.
+// Returns the entry with that label. Without one, returns a free entry or the relay that was silent
+// longest.
 static learner_relay *
 entry_of(learner_relays *relays, uint64_t label)
 {
@@ -109,11 +110,11 @@ learner_relays_note(learner_relays *relays, const wire_register *relay, uint64_t
 static bool
 is_of_host(const learner_relay *relay, const char *host)
 {
-    size_t length = oct_text_cut(host, sizeof(relay->host) - 1); // as it is kept
+    size_t length = oct_text_cut(host, sizeof(relay->host) - 1); // as it is stored
     return strncmp(relay->host, host, length) == 0 && relay->host[length] == '\0';
 }
 
-// A local socket is there for its own host alone.
+// A relay with only a local socket serves only actors on its host.
 static bool
 is_reachable(const learner_relay *relay, const wire_register *actor)
 {
@@ -148,7 +149,7 @@ learner_relays_choose(learner_relays *relays, const wire_register *request, uint
     }
     if (has_one && !is_known && now_ns - relays->begin_ns < LEARNER_RELAYS_LEARN_S * SECOND_NS) {
         (void)snprintf(relays->kept, sizeof(relays->kept), "%s", request->relay_address);
-        return relays->kept; // it may not have found this learner yet
+        return relays->kept; // the relay may not have registered with this learner yet
     }
     return best != NULL ? best->address : "";
 }

@@ -61,8 +61,8 @@ evaluation_json(const learner_summary *summary, const learner_eval_result *resul
     return object;
 }
 
-// Of policy.oct, with what the number is worth: of an evaluation that nothing reacted to, or of
-// those that chose it.
+// Describes the return of policy.oct and its bias: it is from an independent evaluation, or from
+// the evaluations by which the policy was chosen.
 static json_t *
 return_json(const learner_summary *summary)
 {
@@ -107,7 +107,7 @@ actor_seconds_json(const learner_summary *summary)
     return object;
 }
 
-// What quantising the last version cost and lost, layer by layer (zero for fp32).
+// Describes the cost and the error of quantizing the last version, layer by layer (zero for fp32).
 static json_t *
 publication_json(const quantizer_publication *last)
 {
@@ -135,7 +135,7 @@ per_second(uint64_t count, double seconds)
     return seconds > 0 ? (double)count / seconds : NAN;
 }
 
-// Of the process that learned: what an earlier summary of the run has of it stays.
+// Keeps the training results of an earlier summary, which describes the process that learned.
 static void
 keep_learned(json_t *root, const char *before)
 {
@@ -153,7 +153,7 @@ keep_learned(json_t *root, const char *before)
         json_equal(json_object_get(earlier, "run_id"), json_object_get(root, "run_id"));
     for (size_t i = 0; is_of_run && i < OCT_COUNTOF(keys); i++) {
         json_t *value = json_object_get(earlier, keys[i]);
-        if (value != NULL) { // none: of an earlier release
+        if (value != NULL) { // earlier releases do not write all keys
             (void)json_object_set(root, keys[i], value);
         }
     }
@@ -218,7 +218,7 @@ learner_summary_write(const char *path, const learner_summary *summary)
         return OCT_EINTERNAL;
     }
     size_t length = strlen(text);
-    text[length] = '\n'; // in place of the zero byte: the file ends its last line
+    text[length] = '\n'; // replaces the zero byte by the last line's end
     oct_err err = oct_file_write(path, text, length + 1);
     free(text);
     return err;

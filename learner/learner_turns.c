@@ -5,7 +5,7 @@
 #include "common/oct_rng.h"
 #include "proto/wire_turn.h"
 
-#define SESSION_PURPOSE 0x7475726eu // other than the seeds that are made of the same numbers
+#define SESSION_PURPOSE 0x7475726eu // keeps this hash apart from seeds made of the same numbers
 
 void
 learner_turns_begin(learner_turns *turns, const learner_turns_periods *periods, uint64_t turn,
@@ -86,7 +86,7 @@ is_due(const learner_turns *turns, learner_turn_task task)
     return true;
 }
 
-// From a task to the next one that is due; behind the last, the next turn.
+// Continues with the next due task; after the last, with the next turn.
 static void
 task_next(learner_turns *turns)
 {

@@ -1,10 +1,10 @@
-// How far policies are apart in versions, where those that were reserved and never published do
-// not count.
+// Computes the distance of policies in versions, without versions that were reserved and never
+// published.
 #include "learner/learner_versions.h"
 
 #include "common/oct_base.h"
 
-// Versions one after the other, without what was reserved.
+// Numbers versions consecutively, without the reserved ones.
 static uint64_t
 rank_of(const learner_versions *versions, uint64_t version)
 {

@@ -3,18 +3,19 @@
 
 #include <stdint.h>
 
-// How far policies are apart, counted in versions. A process that goes on with a run begins above
-// all versions that the one before it may have published, which were reserved ahead of need. What
-// is between those and the last one of the checkpoint is no distance. Threads: any.
+// The distance between policies, counted in versions. A process that resumes a run begins above all
+// versions that the process before it may have published, which were reserved ahead of need.
+// Versions between the checkpoint's last one and the end of that reserve do not count as distance.
+// Threads: any.
 typedef struct learner_versions {
-    uint64_t kept;     // the last one of the checkpoint that the run goes on from; 0: a new run
-    uint64_t reserved; // of that run, at least kept: this process's first one is the next
+    uint64_t kept;     // last version of the checkpoint that the run continues from; 0: a new run
+    uint64_t reserved; // the last one reserved, >= kept: this process begins above it
 } learner_versions;
 
-// How many versions before newest a version is, 0: it is that one or a later one. Versions above
-// kept and up to reserved, of which the checkpoint knows nothing, count as kept.
+// Returns how many versions a version is behind newest; 0: it is newest or later. Versions above
+// kept and up to reserved, which the checkpoint does not know, count as kept.
 uint64_t learner_versions_lag(const learner_versions *versions, uint64_t newest, uint64_t version);
-// The oldest version that is at most lag_max before newest; 0: any is.
+// Returns the oldest version that is at most lag_max behind newest; 0: every version is.
 uint64_t learner_versions_oldest(const learner_versions *versions, uint64_t newest,
                                  uint64_t lag_max);
 
