@@ -1,5 +1,8 @@
-// Threads for the parts of a job. Two semaphores for each thread order everything: it reads the job
-// after start was posted, and the caller goes on after done was.
+// Threads for the parts of a job.
+//
+// Each thread has two semaphores, which order all accesses to memory: the thread reads the job
+// after `start` was posted, and the caller continues after `done` was posted. A signal interrupts
+// the wait for `done`, so that the caller can react to it at once (pulse).
 #include "liboctet/liboctet_crew.h"
 
 #include <errno.h>
@@ -12,24 +15,25 @@
 #include "common/oct_base.h"
 #include "common/oct_thread.h"
 
-#define PULSE_NS 250000000L
+#define PULSE_NS 250000000L // between two calls of pulse
 #define NS_PER_S 1000000000L
 
 struct member {
     liboctet_crew *crew;
-    uint32_t part;
+    uint32_t part; // >= 1
     pthread_t thread;
     sem_t start, done;
 };
 
 struct liboctet_crew {
-    uint32_t parts;                             // that have a thread, and the first
-    struct member *members;                     // the first is the caller
-    void (*work)(void *context, uint32_t part); // NULL: the threads end
+    uint32_t parts;                             // with a thread, plus part 0
+    struct member *members;                     // [parts]; members[0] is unused
+    void (*work)(void *context, uint32_t part); // of the current job; NULL: the threads end
     void *context;
-    void (*pulse)(void);
+    void (*pulse)(void); // called while waiting
 };
 
+// Waits until a part is done, and calls pulse meanwhile.
 static void
 done_wait(const liboctet_crew *crew, sem_t *done)
 {
@@ -68,7 +72,7 @@ member_fini(struct member *member)
     OCT_ASSERT(sem_destroy(&member->start) == 0 && sem_destroy(&member->done) == 0);
 }
 
-// What pthread_create answers.
+// Returns 0 or the error of pthread_create.
 static int
 member_init(struct member *member, liboctet_crew *crew, uint32_t part)
 {
@@ -89,6 +93,7 @@ liboctet_crew_create(liboctet_crew **out, uint32_t parts, void (*pulse)(void))
     liboctet_crew *crew = oct_alloc(sizeof(*crew));
     crew->pulse = pulse;
     crew->members = oct_alloc(parts * sizeof(*crew->members));
+    // parts counts the threads that exist, so that destroy can end them after a failure.
     for (crew->parts = 1; crew->parts < parts; crew->parts++) {
         int failed = member_init(&crew->members[crew->parts], crew, crew->parts);
         if (failed != 0) {
@@ -101,6 +106,7 @@ liboctet_crew_create(liboctet_crew **out, uint32_t parts, void (*pulse)(void))
     return OCT_OK;
 }
 
+// Wakes all threads for a job.
 static void
 job_start(liboctet_crew *crew, void (*work)(void *context, uint32_t part), void *context)
 {
