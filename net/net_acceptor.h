@@ -38,11 +38,11 @@ net_acceptor *net_acceptor_create(const char *url, int listener_id);
 void net_acceptor_destroy(net_acceptor *acceptor); // NULL is a no-op
 // Counts a pipe that NNG made at that listener. Threads: any, also after the destroy.
 void net_acceptor_heard(int listener_id);
-// Connects if there is no connection, and checks whether NNG has made a pipe of it.
+// Connects if there is no connection, and checks whether NNG has made a pipe for the connection.
 net_acceptor_state net_acceptor_look(net_acceptor *acceptor);
 // Starts checking every tick_ms, and replaces an earlier interval. Connects again PERIOD / TICK
 // ticks after an answer, and ends the process with NET_ACCEPTOR_EXIT after MUTE_TICKS without one
-// (NET-DEAF).
+// (NET-LISTENER-STUCK).
 void net_acceptor_watch(net_acceptor *acceptor, net_loop *loop, uint32_t tick_ms);
 // Writes one line for a person and returns true if a local socket of this process has not answered
 // for 3 s.

@@ -36,7 +36,7 @@ void net_fd_prepare(int fd);
 // Returns true if the peer of such a connection was asked for a sign of life and has given none for
 // longer than limit_ms.
 bool net_fd_is_silent(int fd, unsigned limit_ms);
-// Makes the coming close reset the connection at once, so that the kernel keeps nothing of it.
+// Makes the coming close reset the connection at once, so that the kernel keeps no state for it.
 void net_fd_reset(int fd);
 
 #endif // NET_NET_FD_H

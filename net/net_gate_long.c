@@ -1,6 +1,6 @@
 // Room for long messages: two of the largest come in at a time, the others wait for their turn.
 //
-// A message is long when more of it has come than the gate and the local socket hold. NNG then
+// A message is long when more bytes have arrived than the gate and the local socket hold. NNG then
 // holds the rest in memory until the message is complete, so its full length is reserved first
 // (NET_GATE_LONG_MAX for the process). While a message waits for room, the gate stops reading its
 // connection, and the rest waits in the network. Closing connections instead would not work: peers

@@ -41,7 +41,7 @@ prefix_is_good(const net_sp_stream *stream)
            (!stream->has_number || (bytes >= NET_SP_NUMBER_BYTES && is_number));
 }
 
-// Writes the other transport's prefix for one that is complete. Returns the bytes written.
+// Converts a complete prefix to the other transport's. Returns the bytes written.
 static size_t
 prefix_convert(net_sp_stream *stream, uint8_t *out)
 {
