@@ -53,7 +53,7 @@ header_read(const uint8_t *at)
     UNPOISON(at, sizeof(header));
     memcpy(&header, at, sizeof(header));
     POISON(at, sizeof(header));
-    // Not a peer's doing but a decoder's: it wrote past a block. Memory can no longer be trusted.
+    // No peer can cause this: a decoder wrote past a block, and memory can no longer be trusted.
     OCT_ASSERT((header.bytes ^ header.guard) == GUARD);
     return header.bytes;
 }
@@ -84,7 +84,7 @@ allocator_alloc(void *arena, size_t bytes)
     return wire_arena_alloc(arena, bytes);
 }
 
-// Memory comes back by reset.
+// Does nothing: only a reset or a rewind frees memory.
 static void
 allocator_free(void *arena, void *block)
 {
@@ -110,8 +110,8 @@ wire_arena_fini(wire_arena *arena)
     UNPOISON(arena->base, arena->capacity);
 }
 
-// The kernel gives zeroed pages as they are first touched: an arena costs what its largest message
-// needed so far, and asks for memory at no other time.
+// The kernel provides zeroed pages when they are first touched, so an arena occupies what its
+// largest message has needed so far, and allocates nothing else.
 wire_arena *
 wire_arena_create(size_t bytes_max)
 {
@@ -196,5 +196,5 @@ wire_arena_text_length(const wire_arena *arena, const char *text)
     if (at < arena->base || at >= arena->base + arena->used) {
         return strlen(text); // protobuf-c's own empty string
     }
-    return header_read(at - sizeof(block_header)) - 1; // the terminator is counted
+    return header_read(at - sizeof(block_header)) - 1; // without the terminator
 }

@@ -6,7 +6,7 @@
 #include "common/oct_text.h"
 #include "proto/wire.h"
 
-// No early exit in the loops over columns: they become vector code.
+// The loops over columns have no early exit, so that compilers vectorise them.
 bool
 wire_check_finite(const float *values, size_t count)
 {
@@ -36,8 +36,8 @@ wire_check_flags(const uint8_t *flags, const float *reward, size_t count)
     uint32_t good = 1;
     for (size_t i = 0; i < count; i++) {
         uint32_t row = flags[i], end = (row & WIRE_END) != 0;
-        uint32_t edge =
-            (row & (WIRE_ROLLOUT | WIRE_FIRST)) == WIRE_ROLLOUT; // begins where none may
+        uint32_t edge = (row & (WIRE_ROLLOUT | WIRE_FIRST)) ==
+                        WIRE_ROLLOUT; // a rollout begins on a row that is not first
         uint32_t failed = (row & WIRE_FAILED) != 0;
         uint32_t others = (row & ~(uint32_t)(WIRE_END | WIRE_FAILED | WIRE_ROLLOUT)) != 0;
         good &= (uint32_t)((row & ~(uint32_t)WIRE_FLAGS) == 0);

@@ -1,5 +1,5 @@
-// Finds actor, session and token in a packed batch without decoding it, by stepping over the fields
-// of the Protocol Buffers encoding; packs and reads what asks for acknowledgements.
+// Finds actor, session and token in a packed batch without decoding it, by skipping over the fields
+// of the Protocol Buffers encoding; packs and reads requests for acknowledgements.
 #include <string.h>
 
 #include "common/oct_bytes.h"
@@ -9,7 +9,7 @@
 enum { FIELD_ACTOR_ID = 1, FIELD_SESSION = 2, FIELD_TOKEN = 19 };
 enum { FOUND_ACTOR_ID = 1, FOUND_SESSION = 2, FOUND_TOKEN = 4, FOUND_ALL = 7 };
 
-// The bit of what this field is, 0 for one that says nothing about the sender.
+// Stores a field that describes the sender. Returns its FOUND_ bit, or 0 for any other field.
 static unsigned
 claim_note(wire_claim *claim, const wire_field *found)
 {
@@ -67,7 +67,7 @@ wire_ack_find(wire_claim *out, const uint8_t *bytes, size_t length)
     return claim_find(out, WIRE_ACK, &topic, bytes, length);
 }
 
-// ---- what asks for acks
+// ---- requests for acks
 
 size_t
 wire_ack_request_pack(const wire_claim *claim, uint8_t out[WIRE_ACK_REQUEST_BYTES_MAX])

@@ -1,4 +1,4 @@
-// Steps over the fields of the Protocol Buffers encoding; writes their tags.
+// Skips over the fields of the Protocol Buffers encoding; writes their tags.
 #include "proto/wire_field.h"
 
 static bool

@@ -5,10 +5,11 @@
 
 #include "common/oct_bytes.h"
 
-// The fields of a message in the Protocol Buffers encoding, one after the other, without decoding
-// the message: what is read ahead of a batch, and what holds frames. Private to proto/.
+// Reads and writes single fields of a message in the Protocol Buffers encoding, without decoding
+// the message: for the sender of a batch (wire_token.h) and for gathered frames (wire_gather.h).
+// Private to proto/.
 //
-// Threads: any. Owns: nothing; views into the bytes given.
+// Threads: any. Owns: nothing; a field is a view into the caller's bytes.
 enum { WIRE_TYPE_VARINT = 0, WIRE_TYPE_8_BYTES = 1, WIRE_TYPE_BYTES = 2, WIRE_TYPE_4_BYTES = 5 };
 
 typedef struct wire_cursor {
@@ -20,12 +21,13 @@ typedef struct wire_field {
     uint32_t number;
     unsigned type;
     uint64_t value;       // a varint, or the length of bytes
-    const uint8_t *bytes; // of the other types
+    const uint8_t *bytes; // the content of a field that is not a varint
 } wire_field;
 
-// False: these bytes are no field, or it is cut off.
+// Reads the next field and advances rest. Returns false if the bytes are not a field, or the field
+// is cut off.
 bool wire_field_take(wire_cursor *rest, wire_field *out);
-// Of a field of 8 bytes.
+// Returns the number in a field of 8 bytes.
 uint64_t wire_field_u64(const wire_field *field);
 
 void wire_tag_put(oct_writer *writer, uint32_t number, uint32_t type);

@@ -6,7 +6,7 @@
 
 static const uint8_t magic[3] = {'O', 'C', 'T'};
 
-// Register and Configure, the first methods of their services.
+// Returns true for Register and Configure, the first methods of their services.
 static bool
 is_hello(wire_kind kind, uint16_t code)
 {
@@ -52,7 +52,7 @@ wire_frame_unpack(wire_frame *out, const uint8_t *bytes, size_t length)
     frame.version = oct_read_u16(&reader);
     frame.code = oct_read_u16(&reader);
     frame.topic = oct_read_u32(&reader);
-    // The version first: another one may have kinds that this one lacks.
+    // The version is checked first: another version may have kinds that are unknown here.
     if (!is_read(&frame)) {
         *out = frame;
         return OCT_EINVAL;

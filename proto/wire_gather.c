@@ -1,4 +1,4 @@
-// Holds the frames that travel together through relays, and reads them again, every length checked.
+// Gathers frames into one message for relays, and reads them again, with a check of every length.
 #include "proto/wire_gather.h"
 
 #include <stdlib.h>
@@ -19,7 +19,7 @@ head_pack(uint64_t relay, uint8_t out[WIRE_GATHERED_HEAD_BYTES])
     oct_write_u64(&writer, relay);
 }
 
-// base NULL: measures.
+// Writes a frame as a field and returns its size; with base NULL it only returns the size.
 static size_t
 frame_put(uint8_t *base, size_t capacity, const uint8_t *frame, size_t length)
 {
@@ -102,7 +102,8 @@ wire_is_gathered(const uint8_t *bytes, size_t length)
     return wire_frame_unpack(&frame, bytes, length) == OCT_OK && frame.kind == WIRE_GATHERED;
 }
 
-// The next frame; false: there is none, or what comes, and then is left, is no field.
+// Takes the next frame. Returns false at the end, and if the rest is not a field, which then stays
+// in rest.
 static bool
 frame_take(wire_cursor *rest, const uint8_t **frame, size_t *length)
 {

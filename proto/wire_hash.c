@@ -1,4 +1,4 @@
-// SHA-256 of bytes that come in parts.
+// SHA-256 of bytes that are added in parts.
 #include "proto/wire_hash.h"
 
 #include <stdio.h>
@@ -17,7 +17,7 @@ wire_hash_begin(void)
 {
     wire_hash *hash = oct_alloc(sizeof(*hash));
     hash->context = EVP_MD_CTX_new();
-    // Only a broken installation of OpenSSL, or no memory, fails here.
+    // This fails only with a broken installation of OpenSSL, or without memory.
     OCT_ASSERT(hash->context != NULL);
     OCT_ASSERT(EVP_DigestInit_ex(hash->context, EVP_sha256(), NULL) == 1);
     return hash;

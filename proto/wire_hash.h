@@ -4,9 +4,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// SHA-256 of bytes that come in parts, by libcrypto: what says that two runs are the same.
+// SHA-256 of bytes that are added in parts, computed by libcrypto. Equal hashes show that two runs
+// are the same.
 //
-// Threads: one user at a time. Owns: its state, freed by end.
+// Threads: one user at a time. Owns: its state, which end frees.
 #define WIRE_HASH_BYTES      32
 #define WIRE_HASH_TEXT_BYTES (2 * WIRE_HASH_BYTES + 1) // in hexadecimal, with the ending zero
 
@@ -14,7 +15,7 @@ typedef struct wire_hash wire_hash;
 
 wire_hash *wire_hash_begin(void);
 void wire_hash_add(wire_hash *hash, const void *bytes, size_t length);
-// Eight bytes, least significant first.
+// Adds eight bytes, least significant first.
 void wire_hash_add_u64(wire_hash *hash, uint64_t number);
 void wire_hash_end(wire_hash *take, uint8_t out[WIRE_HASH_BYTES]);
 

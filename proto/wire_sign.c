@@ -80,10 +80,10 @@ registered_text(uint64_t label, const wire_registered *answer)
     digest_add(&out, answer->config, strlen(answer->config));
     digest_add(&out, answer->policy_address, strlen(answer->policy_address));
     digest_add(&out, answer->replay_address, strlen(answer->replay_address));
-    if (answer->shard != 0) { // a release that knows no shards is told none
+    if (answer->shard != 0) { // releases without shards sign no shard, and always get 0
         number_add(&out, answer->shard, 4);
     }
-    if (answer->names_newest) { // the length of the text says which of both it has
+    if (answer->names_newest) { // the text's length shows which of the two optional numbers it has
         number_add(&out, answer->newest_version, 8);
     }
     return out;
@@ -97,7 +97,7 @@ wire_signer_create(const uint8_t seed[WIRE_SIGNING_SEED_BYTES])
     wire_signer *signer = oct_alloc(sizeof(*signer));
     signer->key =
         EVP_PKEY_new_raw_private_key(EVP_PKEY_ED25519, NULL, seed, WIRE_SIGNING_SEED_BYTES);
-    OCT_ASSERT(signer->key != NULL); // every seed is a key: only a broken OpenSSL fails
+    OCT_ASSERT(signer->key != NULL); // every seed is a valid key: only a broken OpenSSL fails
     return signer;
 }
 
@@ -105,7 +105,7 @@ void
 wire_signer_destroy(wire_signer *signer)
 {
     if (signer != NULL) {
-        EVP_PKEY_free(signer->key); // which wipes it
+        EVP_PKEY_free(signer->key); // wipes the key, too
         free(signer);
     }
 }

@@ -5,13 +5,13 @@
 #include "common/oct_bytes.h"
 #include "proto/tbevent.pb-c.h"
 
-// u64 length, u32 its checksum; after the event, u32 its checksum.
+// A record is the length (u64), its checksum (u32), the event, and the event's checksum (u32).
 #define RECORD_HEAD_BYTES 12
 #define RECORD_TAIL_BYTES 4
 #define SESSION_START     1
 
-// TFRecord stores checksums rotated and offset, so that a checksum of data which holds checksums
-// stays a good one.
+// TFRecord stores checksums rotated and offset, so that the checksum of data that contains
+// checksums still detects errors.
 static uint32_t
 masked_crc32c(const void *bytes, size_t count)
 {

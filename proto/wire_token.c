@@ -15,7 +15,7 @@
 #define SIGNED_BYTES  (PURPOSE_BYTES + 8 + 8 + 4)
 #define DIGEST_BYTES  32
 
-// Keyed once: a token then costs two blocks of SHA-256, and no allocation.
+// The key is set once, so that a token costs two blocks of SHA-256 and no allocation.
 struct wire_token_maker {
     EVP_MAC *mac;
     EVP_MAC_CTX *keyed;
@@ -32,7 +32,7 @@ wire_token_maker_create(const uint8_t key[WIRE_TOKEN_KEY_BYTES])
     wire_token_maker *maker = oct_alloc(sizeof(*maker));
     maker->mac = EVP_MAC_fetch(NULL, "HMAC", NULL);
     maker->keyed = maker->mac != NULL ? EVP_MAC_CTX_new(maker->mac) : NULL;
-    // Only a broken installation of OpenSSL, or no memory, fails here.
+    // This fails only with a broken installation of OpenSSL, or without memory.
     OCT_ASSERT(maker->keyed != NULL);
     OCT_ASSERT(EVP_MAC_init(maker->keyed, key, WIRE_TOKEN_KEY_BYTES, params) == 1);
     return maker;
@@ -42,7 +42,7 @@ void
 wire_token_maker_destroy(wire_token_maker *maker)
 {
     if (maker != NULL) {
-        EVP_MAC_CTX_free(maker->keyed); // which wipes the key
+        EVP_MAC_CTX_free(maker->keyed); // wipes the key, too
         EVP_MAC_free(maker->mac);
         free(maker);
     }

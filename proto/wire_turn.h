@@ -3,9 +3,9 @@
 
 #include <stdint.h>
 
-// Lock-step (docs/determinism.md): what learner and actors both find out from counts. A turn has
-// the number of its policy version, from 1. A life is so many turns, from 0: with each one actors
-// begin anew, and a checkpoint is written at its end.
+// Lock-step (docs/determinism.md): numbers that learner and actors both compute from counts. A turn
+// has the number of its policy version; the first is 1. A life is a group of life_turns turns; the
+// first is 0. Actors start afresh with each life, and the learner writes a checkpoint at its end.
 //
 // Threads: any, plain arithmetic.
 
