@@ -61,8 +61,8 @@ session_find(relay_routes *routes, uint64_t session, uint32_t actor_id)
     return NULL;
 }
 
-// Returns true if a should be replaced rather than b: a free entry, then one that is not proved,
-// then the one unused for longer.
+// Returns true if a should be replaced rather than b: a free entry first, then an unproved entry,
+// then the entry unused for longer.
 static bool
 is_worse(const struct session *a, const struct session *b)
 {

@@ -14,8 +14,8 @@
 // sent to no other peer.
 //
 // Threads: one user at a time. Owns: its tables, made at creation.
-// Full: a new session replaces one of its group, first one that is not proved, else the one that
-// was silent for longest; the replaced session is known again with its next batch. A relay below
+// Full: a new session replaces an unproved session of its group, or else the session that has been
+// silent longest; the replaced session is known again with its next batch. A relay below
 // sends its name only when it connects, so its slot is reused only after its connection has ended.
 #define RELAY_SESSIONS_MAX 32768 // slots, in groups of RELAY_GROUP
 #define RELAY_GROUP        8     // slots that a session may have
