@@ -11,7 +11,7 @@
 // The state of a table besides its regions (replay_regions.h) and its sessions that it cannot
 // compute again. A durable table writes the whole head after each insert, sample and update of
 // priorities (replay_journal.h). The head holds plain numbers without pointers, as this machine
-// stores them. Any change of it needs another REPLAY_FILE_VERSION.
+// stores them. Any change of the head needs another REPLAY_FILE_VERSION.
 
 // A session, and when it was used last.
 typedef struct replay_kept_session {

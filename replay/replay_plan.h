@@ -3,7 +3,7 @@
 
 #include "replay/replay_store.h"
 
-// A batch compared with the streams before anything of it is stored: whether its runs continue
+// A batch compared with the streams before its rows are stored: whether its runs continue
 // their streams, and how many blocks they need. Making a plan adds unknown streams to the store, so
 // every plan must be closed, whether or not the batch is stored.
 //

@@ -42,7 +42,7 @@ typedef struct replay_select_ops {
     const char *name;
     bool takes; // windows that were drawn leave the table: each window is returned once
     size_t (*bytes)(uint32_t capacity);      // total memory
-    size_t (*kept_bytes)(uint32_t capacity); // of it, the part that the caller provides
+    size_t (*kept_bytes)(uint32_t capacity); // the part of bytes that the caller provides
     // kept: [kept_bytes] zero, or what an earlier sampler left there (then restore comes first). It
     // begins at a multiple of 64 bytes and is borrowed.
     void *(*create)(uint32_t capacity, double exponent, void *kept);

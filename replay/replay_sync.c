@@ -72,7 +72,7 @@ mark_free(const replay_sync *sync, const replay_mark pair[2], uint64_t serial)
         return 1 - needed;
     }
     // Both marks belong to earlier blocks at this index. The last finished generation needs the
-    // newer one of those that it may contain.
+    // newer mark of those that it may contain.
     bool is_first =
         pair[0].generation <= sync->finished &&
         (pair[1].generation > sync->finished || pair[0].generation >= pair[1].generation);
