@@ -5,14 +5,12 @@
 #include <string.h>
 
 #include "common/oct_base.h"
-#include "common/oct_config.h"
-
-// Rows of several environments, each in its region, and how they become the runs of one message.
+#include "config/config.h"
 
 uint32_t
 actor_batch_shape_room(const actor_batch_shape *shape)
 {
-    return oct_config_rollout_rows((shape->steps + shape->envs - 1) / shape->envs);
+    return config_rollout_rows((shape->steps + shape->envs - 1) / shape->envs);
 }
 
 oct_err
@@ -21,7 +19,7 @@ actor_batch_shape_fit(actor_batch_shape *shape, uint64_t table_rows)
     uint64_t rows_max =
         wire_batch_rows_max(shape->obs_bytes, shape->action_bytes, shape->extra_dim);
     rows_max = OCT_MIN(rows_max, table_rows / 2);
-    uint64_t steps_max = oct_config_rollout_steps(rows_max / shape->envs);
+    uint64_t steps_max = config_rollout_steps(rows_max / shape->envs);
     if (steps_max == 0) {
         return OCT_EINVAL;
     }
@@ -100,7 +98,7 @@ actor_batch_begin(actor_batch *batch, const uint64_t *first)
 bool
 actor_batch_has_room(const actor_batch *batch, const actor_batch_shape *shape)
 {
-    return batch->steps < shape->steps && batch->most + 2 <= batch->room;
+    return batch->steps < shape->steps && batch->most + 2 <= batch->room; // 2: a row and an end row
 }
 
 // ---- filling
@@ -117,7 +115,8 @@ actor_batch_observe(actor_batch *batch, const void *obs, uint32_t stride)
     }
 }
 
-// The next row of environment i becomes one of the batch; its index in the columns.
+// Adds the next row of environment i, without its observation, and returns its index in the
+// columns.
 static size_t
 row_take(actor_batch *batch, uint32_t i, uint32_t version, float reward, uint8_t flags)
 {
@@ -143,6 +142,7 @@ actor_batch_add(actor_batch *batch, uint32_t i, uint32_t version, const void *ac
     batch->steps++;
 }
 
+// As row_take, with zeros for the action and extra, as the wire requires.
 static size_t
 end_row_take(actor_batch *batch, uint32_t i, uint32_t version, uint8_t flags)
 {
@@ -186,6 +186,7 @@ actor_batch_end_rollout(actor_batch *batch, const void *obs, uint32_t stride, ui
 
 // ---- sealing
 
+// The ranges may overlap.
 static void
 column_move(void *column, size_t to, size_t from, size_t rows, size_t bytes)
 {
@@ -194,7 +195,8 @@ column_move(void *column, size_t to, size_t from, size_t rows, size_t bytes)
     }
 }
 
-// The runs of environment i: its rows from row on, cut where the version changes.
+// Records the runs of environment i, whose rows begin at index row: a run ends where the policy
+// version changes.
 static void
 runs_note(actor_batch *batch, uint32_t i, size_t row)
 {
@@ -215,6 +217,7 @@ void
 actor_batch_seal(actor_batch *batch)
 {
     OCT_ASSERT(batch->run_count == 0);
+    // Regions move to the front in order, so no region is overwritten before it has moved.
     size_t to = 0;
     for (uint32_t i = 0; i < batch->envs; i++) {
         size_t from = (size_t)i * batch->room, rows = batch->rows[i];

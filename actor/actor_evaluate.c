@@ -7,51 +7,51 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "actor/actor_sight.h"
+#include "actor/actor_obs_encoder.h"
 #include "actor/actor_spec.h"
 #include "common/oct_action_repeat.h"
 #include "common/oct_base.h"
 #include "common/oct_clock.h"
+#include "common/oct_reason.h"
 #include "common/oct_spread.h"
 #include "common/oct_text.h"
 
-// Everything of one evaluation; one environment handle, one scratch.
+// One evaluation: its environments and buffers.
 struct evaluation {
     env *e;
     policy_scratch *scratch;
     octet_env_io io;
-    actor_sight sight;
-    float *outputs;
+    actor_obs_encoder sight;
+    float *outputs;    // [envs][outputs of the policy]
     policy_rng *draws; // [envs]; NULL: greedy
-    float *extra;      // of policy_sample
+    float *extra;      // [envs][extra_dim], written by policy_sample and not used
     uint32_t envs;
-    uint32_t action_repeat; // environment steps of an action
-    uint32_t actions_max;   // of an episode
-    uint8_t *over;          // [envs] 1: its episode is truncated after this step
+    uint32_t action_repeat; // environment steps per action
+    uint32_t actions_max;   // limit of an episode
+    uint8_t *over;          // [envs] 1: this step's episode was truncated here, so reset
     struct lane *lanes;     // [envs]
-    char *reason;
-    size_t reason_size;
+    oct_reason *why;        // [reason_size] the caller's
 };
 
 // One of the environments that are stepped together.
 struct lane {
-    uint32_t played;   // episodes counted, or beyond those asked for
-    uint32_t failures; // in a row
-    bool is_stuck;     // it has no episode: it could not be reset
-    // Of what is one whole episode so far. Its environment's own sums are not asked.
+    uint32_t played;   // episodes that ended whole, counted or beyond its share
+    uint32_t failures; // steps and resets since the last whole episode
+    bool is_stuck;     // could not be reset, so it has no episode
+    // The current episode; a vector environment's own sums may begin elsewhere.
     double sum;
     uint32_t length;
 };
 
-// Mapped onto other bounds, what was learned is another action. An imported policy has the bounds
-// of its model, whatever the environment's are.
+// A policy that was trained in other bounds would take other actions. An imported policy is not
+// checked here: its bounds are those of its model.
 static oct_err
-bounds_fit(const policy_spec *spec, const octet_env_spec *task, char *reason, size_t reason_size)
+bounds_fit(const policy_spec *spec, const octet_env_spec *task, oct_reason *why)
 {
     for (uint32_t i = 0; spec->action_kind == POLICY_BOX && i < spec->action_count; i++) {
         float low = actor_spec_low(&task->action, i), high = actor_spec_high(&task->action, i);
         if (spec->action_low[i] != low || spec->action_high[i] != high) {
-            return oct_refuse(reason, reason_size,
+            return oct_refuse(why,
                               "the policy (for %s) was trained with action %u in [%g, %g], but %s "
                               "takes it in [%g, %g]",
                               spec->env_id, i, (double)spec->action_low[i],
@@ -63,39 +63,36 @@ bounds_fit(const policy_spec *spec, const octet_env_spec *task, char *reason, si
 
 oct_err
 actor_fits(const policy_spec *spec, const policy_origin *origin, const octet_env_spec *task,
-           char *reason, size_t reason_size)
+           oct_reason *why)
 {
-    OCT_TRY(actor_spec_acts(task, reason, reason_size));
-    uint32_t obs_count = actor_sight_count(&task->obs);
-    if (spec->obs_count != obs_count || spec->obs_dtype != actor_sight_dtype(&task->obs)) {
-        (void)snprintf(reason, reason_size,
-                       "the policy (for %s) reads %u number%s, but an observation of %s has %u (or "
-                       "another type)",
-                       spec->env_id, spec->obs_count, oct_text_plural(spec->obs_count), task->id,
-                       obs_count);
-        return OCT_EINVAL;
+    OCT_TRY(actor_spec_acts(task, why));
+    uint32_t obs_count = actor_obs_encoder_count(&task->obs);
+    if (spec->obs_count != obs_count || spec->obs_dtype != actor_obs_encoder_dtype(&task->obs)) {
+        return oct_refuse(
+            why,
+            "the policy (for %s) reads %u number%s, but an observation of %s has %u (or "
+            "another type)",
+            spec->env_id, spec->obs_count, oct_text_plural(spec->obs_count), task->id, obs_count);
     }
     const policy_conv *conv = &spec->layers[0].conv;
     const uint32_t *shape = task->obs.shape;
     if (spec->layers[0].kind == POLICY_CONV &&
         (task->obs.rank != 3 || shape[0] != conv->height || shape[1] != conv->width ||
          shape[2] != conv->channels)) {
-        (void)snprintf(reason, reason_size,
-                       "the policy (for %s) reads a map of %u x %u x %u, but observations of %s "
-                       "have another shape",
-                       spec->env_id, conv->height, conv->width, conv->channels, task->id);
-        return OCT_EINVAL;
+        return oct_refuse(why,
+                          "the policy (for %s) reads a map of %u x %u x %u, but observations of %s "
+                          "have another shape",
+                          spec->env_id, conv->height, conv->width, conv->channels, task->id);
     }
     bool discrete = task->action.n > 0;
     uint32_t actions = discrete ? task->action.n : env_space_count(&task->action);
     if (discrete != (spec->action_kind == POLICY_DISCRETE) || spec->action_count != actions) {
-        (void)snprintf(reason, reason_size, "the policy (for %s) gives %u %s, but %s takes %u %s",
-                       spec->env_id, spec->action_count,
-                       spec->action_kind == POLICY_DISCRETE ? "discrete actions" : "numbers",
-                       task->id, actions, discrete ? "discrete actions" : "numbers");
-        return OCT_EINVAL;
+        return oct_refuse(why, "the policy (for %s) gives %u %s, but %s takes %u %s", spec->env_id,
+                          spec->action_count,
+                          spec->action_kind == POLICY_DISCRETE ? "discrete actions" : "numbers",
+                          task->id, actions, discrete ? "discrete actions" : "numbers");
     }
-    return policy_origin_is_run(origin) ? bounds_fit(spec, task, reason, reason_size) : OCT_OK;
+    return policy_origin_is_run(origin) ? bounds_fit(spec, task, why) : OCT_OK;
 }
 
 static void
@@ -120,11 +117,12 @@ evaluation_reserve(struct evaluation *run, const policy_spec *spec, uint32_t env
         .flags = oct_alloc(envs),
         .metrics = oct_alloc((size_t)envs * OCT_METRICS_MAX * sizeof(float)),
     };
-    actor_sight_init(&run->sight, &env_spec(run->e)->obs, envs, false, &run->io);
+    actor_obs_encoder_init(&run->sight, &env_spec(run->e)->obs, envs, false, &run->io);
 }
 
+// OCT_EINVAL: the head has no distribution.
 static oct_err
-sampling_fits(const policy_spec *spec, char *reason, size_t reason_size)
+sampling_fits(const policy_spec *spec, oct_reason *why)
 {
     static const char *const outputs[] = {
         [POLICY_HEAD_VALUES] = "values of actions",
@@ -133,7 +131,7 @@ sampling_fits(const policy_spec *spec, char *reason, size_t reason_size)
     };
     return policy_spec_extra_dim(spec) > 0
                ? OCT_OK
-               : oct_refuse(reason, reason_size,
+               : oct_refuse(why,
                             "the policy has no distribution to sample actions from: its outputs "
                             "are %s; it can only act greedily",
                             outputs[spec->head]);
@@ -160,35 +158,33 @@ evaluation_release(struct evaluation *run)
     free(run->lanes);
     free(run->over);
     free((void *)(uintptr_t)run->io.action);
-    actor_sight_fini(&run->sight);
+    actor_obs_encoder_fini(&run->sight);
     free(run->io.reward);
     free(run->io.flags);
     free(run->io.metrics);
     env_close(run->e);
 }
 
-// An environment whose episodes always fail is an error.
+// OCT_EINTERNAL: the environment failed too often since its last whole episode.
 static oct_err
 lane_check(const struct evaluation *run, const struct lane *lane, const char *env_id)
 {
     if (lane->failures > ACTOR_EVALUATE_FAILURES_MAX) {
-        (void)snprintf(run->reason, run->reason_size,
-                       "%s: failed %u times before an episode ended (%s)", env_id, lane->failures,
-                       env_failure(run->e));
-        return OCT_EINTERNAL;
+        return oct_fail(run->why, OCT_EINTERNAL, "%s: failed %u times before an episode ended (%s)",
+                        env_id, lane->failures, env_failure(run->e));
     }
     return OCT_OK;
 }
 
-// Whether environment i plays one of the episodes that were asked for. Otherwise it plays on only
-// because the others do.
+// Returns true if the current episode of environment i counts. Otherwise the environment is
+// stepped only because the vector is.
 static bool
 lane_is_asked(const struct evaluation *run, uint32_t i, uint32_t episodes)
 {
     return (uint64_t)run->lanes[i].played * run->envs + i < episodes;
 }
 
-// The row of an environment that is stuck is no observation.
+// The row of an environment that is stuck is not an observation.
 static void
 evaluation_observe(const struct evaluation *run, const actor_evaluate_request *request)
 {
@@ -200,7 +196,8 @@ evaluation_observe(const struct evaluation *run, const actor_evaluate_request *r
     }
 }
 
-// Counts what ended in the last step.
+// Counts the step and the episodes that it ended. A step that only began an episode (ENV_BEGINS)
+// does not count.
 static oct_err
 evaluation_collect(struct evaluation *run, const actor_evaluate_request *request,
                    actor_evaluate_result *result, float *returns, uint32_t *lengths,
@@ -225,7 +222,7 @@ evaluation_collect(struct evaluation *run, const actor_evaluate_request *request
         lane->is_stuck = has_failed && (flags & OCTET_ENV_OBS_IS_RESET) == 0;
         if (has_failed || !had_episode) {
             result->failed += had_episode;
-            lane->failures++; // its sum is not a return
+            lane->failures++; // and its sum is not a return
             lane->sum = 0;
             lane->length = 0;
         } else if (has_ended || lane->length >= run->actions_max) {
@@ -247,8 +244,8 @@ evaluation_collect(struct evaluation *run, const actor_evaluate_request *request
     return OCT_OK;
 }
 
-// Begins episodes in the environments whose episodes were truncated here. A vector environment that
-// cannot reset some of its environments continues theirs.
+// Resets the environments whose episodes were truncated here. A vector environment that cannot
+// reset some of its environments continues their episodes.
 static void
 evaluation_reset_over(struct evaluation *run)
 {
@@ -263,8 +260,7 @@ evaluation_reset_over(struct evaluation *run)
 static oct_err
 env_failed(const struct evaluation *run, const char *env_id)
 {
-    (void)snprintf(run->reason, run->reason_size, "%s: %s", env_id, env_error(run->e));
-    return OCT_EINTERNAL;
+    return oct_fail(run->why, OCT_EINTERNAL, "%s: %s", env_id, env_error(run->e));
 }
 
 static void
@@ -286,7 +282,7 @@ evaluation_play(struct evaluation *run, const policy_net *net,
                 const actor_evaluate_request *request, actor_evaluate_result *result,
                 float *returns, uint32_t *lengths)
 {
-    const uint32_t env_steps = run->envs * run->action_repeat; // of an action
+    const uint32_t env_steps = run->envs * run->action_repeat; // per action
     uint32_t counted = 0;
     env_reset_each(run->e, NULL, NULL, &run->io);
     for (uint32_t i = 0; i < run->envs; i++) {
@@ -295,10 +291,9 @@ evaluation_play(struct evaluation *run, const policy_net *net,
     while (counted < request->episodes) {
         if (request->stop != NULL &&
             atomic_load_explicit(request->stop, memory_order_relaxed) != 0) {
-            (void)snprintf(run->reason, run->reason_size, "stopped");
-            return OCT_ECLOSED;
+            return oct_fail(run->why, OCT_ECLOSED, "stopped");
         }
-        actor_sight_renew(&run->sight);
+        actor_obs_encoder_renew(&run->sight);
         if (request->watch != NULL) {
             request->watch(request->watch_arg, run->e, env_steps, counted);
         }
@@ -307,7 +302,7 @@ evaluation_play(struct evaluation *run, const policy_net *net,
         }
         if (request->look != NULL && !run->lanes[0].is_stuck) {
             OCT_TRY(request->look(request->look_arg, run->e, run->io.obs, run->lanes[0].played,
-                                  run->reason, run->reason_size));
+                                  run->why));
         }
         evaluation_act(run, net);
         if (env_step(run->e, &run->io) != OCT_OK) {
@@ -320,6 +315,7 @@ evaluation_play(struct evaluation *run, const policy_net *net,
     return OCT_OK;
 }
 
+// Clears what evaluation_play counts.
 static void
 result_begin(actor_evaluate_result *result, const octet_env_spec *task)
 {
@@ -346,14 +342,12 @@ result_summarise(actor_evaluate_result *result, const float *returns, const uint
 
 oct_err
 actor_evaluate(const policy_net *net, const actor_evaluate_request *request,
-               actor_evaluate_result *result, char *reason, size_t reason_size)
+               actor_evaluate_result *result, oct_reason *why)
 {
     OCT_ASSERT(request->episodes > 0);
     const policy_spec *spec = policy_net_spec(net);
     const char *options = request->options != NULL ? request->options : "";
-    struct evaluation run = {.reason = reason,
-                             .reason_size = reason_size,
-                             .action_repeat = oct_action_repeat_of(options)};
+    struct evaluation run = {.why = why, .action_repeat = oct_action_repeat_of(options)};
     uint32_t envs = OCT_MAX(1u, OCT_MIN(request->envs, request->episodes));
     env_request wanted = {
         .id = request->env_id,
@@ -365,10 +359,10 @@ actor_evaluate(const policy_net *net, const actor_evaluate_request *request,
         .takes_begins = true,
     };
     if (request->sampling) {
-        OCT_TRY(sampling_fits(spec, reason, reason_size));
+        OCT_TRY(sampling_fits(spec, why));
     }
-    OCT_TRY(env_open(&run.e, &wanted, reason, reason_size));
-    oct_err err = actor_fits(spec, policy_net_origin(net), env_spec(run.e), reason, reason_size);
+    OCT_TRY(env_open(&run.e, &wanted, why));
+    oct_err err = actor_fits(spec, policy_net_origin(net), env_spec(run.e), why);
     if (err != OCT_OK) {
         env_close(run.e);
         return err;

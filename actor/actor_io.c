@@ -1,5 +1,4 @@
-// The network side of the actor daemon: opens links and worker, watches for trouble, and ends the
-// daemon.
+// Start, watching and end of the actor daemon, and the evaluator's questions to the learner.
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -8,22 +7,25 @@
 
 #include "actor/actor_state_io.h"
 #include "common/oct_clock.h"
+#include "common/oct_failure.h"
 #include "common/oct_log.h"
 #include "common/oct_memory.h"
 #include "common/oct_text.h"
 #include "envs/gym/env_gym_process.h"
 
-// Requests are sent again when their link is lost; sooner, each would bring another answer onto a
-// narrow line.
+// A lost link repeats its requests at once. Without a loss a repeat only brings the same answer
+// twice over a narrow line, so it comes late.
 #define RPC_RESEND_MS     60000
 #define RPC_INFLIGHT_MAX  8
-#define UNSOUND_STEPS_MAX 1000u
-#define UNSOUND_TELL_NS   UINT64_C(10000000000)
-#define ACTOR_STUCK_S     10
-// Of the last step before this process begins anew.
+#define UNSOUND_STEPS_MAX 1000u                 // failed steps without one whole episode
+#define UNSOUND_TELL_NS   UINT64_C(10000000000) // between two lines about failed steps
+#define ACTOR_STUCK_S     10                    // of one call, until it is logged
+// Longest waits before starting over: for the answer of a Gymnasium process, and for the acting
+// thread, which needs that and the end of the process.
 #define GYM_ANSWER_MS  2000
-#define WORKER_STOP_MS 5000 // with that, and the end of its process
-#define ARENA_BYTES    (WIRE_MESSAGE_BYTES_MAX + (1u << 20))
+#define WORKER_STOP_MS 5000
+// One message and the columns unpacked from it.
+#define ARENA_BYTES (WIRE_MESSAGE_BYTES_MAX + (1u << 20))
 
 void
 actor_io_fail(actor_io *io, int exit_code)
@@ -38,16 +40,16 @@ actor_io_leave(actor_io *io)
     char why[ENV_REASON_BYTES];
     bool has_place = io->actor_id != 0 && !io->learner_lost && !io->config.run.deterministic &&
                      !net_rpc_client_trouble(io->rpc, why, sizeof(why));
-    bool is_told = io->leaving; // by a first signal: this one is impatient
+    bool is_repeated = io->leaving; // a second signal: do not wait for the learner
     io->leaving = true;
-    if (is_told || !has_place || actor_send_leave(io) != OCT_OK) {
+    if (is_repeated || !has_place || actor_send_leave(io) != OCT_OK) {
         net_loop_stop(io->loop);
     }
 }
 
 static void worker_woke(void *arg);
 
-// Whether replay can still take something, and somebody learns from it.
+// Returns true if replay can still acknowledge batches, and a learner uses them.
 static bool
 can_drain(actor_io *io)
 {
@@ -57,7 +59,7 @@ can_drain(actor_io *io)
            !net_rpc_client_trouble(io->rpc, why, sizeof(why));
 }
 
-// Everything that was made is acknowledged, or will not be in time.
+// Leaves once everything is acknowledged, or no acknowledgement is to be expected.
 static void
 drain_look(void *arg)
 {
@@ -78,7 +80,7 @@ actor_io_end(actor_io *io)
 {
     io->start_over = false;
     if (io->drain != NULL || io->leaving || !can_drain(io)) {
-        actor_io_leave(io); // also when it is told again
+        actor_io_leave(io); // also on a second signal
         return;
     }
     actor_worker_drain(io->worker);
@@ -119,14 +121,14 @@ evaluation_done(actor_io *io, const actor_job *job)
         actor_evaluation_ask(io);
     } else if (job->err != OCT_ECLOSED) {
         if (io->failed_evaluations++ == 0) {
-            oct_log_error("ACTOR-EVALUATION", "%s", job->reason);
+            oct_log_error("ACTOR-EVALUATION", "%s", job->why.text);
         }
         actor_send_evaluation(io, job);
         evaluation_ask_later(io); // it is likely to fail again at once
     }
 }
 
-// So many up to now: octet train looks for the last of these lines at the end of a run.
+// Logs the failed steps so far.
 static void
 failures_tell(actor_io *io)
 {
@@ -135,18 +137,18 @@ failures_tell(actor_io *io)
     io->failures_told_ns = oct_clock_ns();
     oct_log_warn("ACTOR-ENV-UNSOUND",
                  "%s: %" PRIu64
-                 " step%s failed and %s left out; for details run octet env check%s%s",
+                 " step%s failed and %s left out; for details run octet env check; the last: %s",
                  io->config.env.id, failures, failures == 1 ? "" : "s",
-                 failures == 1 ? "was" : "were", ACTOR_UNSOUND_LAST, io->failure);
+                 failures == 1 ? "was" : "were", io->failure);
 }
 
-// Steps that were not sound are left out one by one; environments whose episodes all end in one
-// would run for ever and teach what nobody wants. One that fails in each step, as it cannot be
-// reset, says nothing of the others.
+// Failed steps are left out. But an environment in which every episode fails would run without end
+// and without anything to learn from, so the process ends then. The limit counts failures that all
+// environments share: one environment that cannot be reset does not condemn the others.
 static void
 steps_watch(actor_io *io, const actor_numbers *numbers)
 {
-    uint64_t shared = numbers->failures_each * io->config.actor.envs; // by all of them alike
+    uint64_t shared = numbers->failures_each * io->config.actor.envs; // by each environment
     if (shared >= UNSOUND_STEPS_MAX && numbers->ended == 0) {
         oct_log_error("ACTOR-ENV-REFUSED",
                       "%s: %" PRIu64
@@ -155,13 +157,14 @@ steps_watch(actor_io *io, const actor_numbers *numbers)
         actor_io_fail(io, ACTOR_EXIT_REFUSED);
     } else if (numbers->failures > io->failures_told) {
         oct_text_copy(io->failure, sizeof(io->failure), numbers->failure);
+        oct_failure_write(OCT_FAILURE_ENVIRONMENT, "ACTOR-ENV-UNSOUND", io->failure);
         if (io->failures_told == 0 || oct_clock_ns() - io->failures_told_ns >= UNSOUND_TELL_NS) {
             failures_tell(io);
         }
     }
 }
 
-// Nobody can end a step of an environment; a person must hear of it.
+// Logs a call of an environment that does not return, because the process cannot end it.
 static void
 stuck_watch(actor_io *io)
 {
@@ -173,12 +176,12 @@ stuck_watch(actor_io *io)
             "hangs",
             io->config.env.id, call_s);
     } else if (call_s < ACTOR_STUCK_S && io->stuck) {
-        oct_log_notice("ACTOR-ENV-GOES-ON", "%s: the step or reset has ended", io->config.env.id);
+        oct_log_notice("ACTOR-ENV-RESUMED", "%s: the step or reset has ended", io->config.env.id);
     }
     io->stuck = call_s >= ACTOR_STUCK_S;
 }
 
-// The acting thread has something for us.
+// Takes what the acting thread has handed over.
 static void
 worker_woke(void *arg)
 {
@@ -202,12 +205,12 @@ worker_woke(void *arg)
         actor_turns_made(&io->turns);
     }
     if (actor_turns_is_on(&io->turns) && io->policy_gap && !io->calling && io->step == STEP_RUN) {
-        actor_policy_ask(io); // a turn of the past: the next one is there already
+        actor_policy_ask(io); // this turn is complete, and the next policy exists already
     }
     actor_send_batches(io);
     const actor_numbers *numbers;
     while ((numbers = actor_worker_take_numbers(io->worker)) != NULL) {
-        actor_prometheus_numbers(io, numbers); // which the report has, too
+        actor_prometheus_numbers(io, numbers); // first: the report contains them
         actor_send_numbers(io, numbers);
         steps_watch(io, numbers);
         actor_worker_return_numbers(io->worker, numbers);
@@ -225,7 +228,7 @@ worker_notify(void *arg)
     net_wakeup_send(arg);
 }
 
-// ---- whether the learner answers
+// ---- answers of the learner
 
 void
 actor_learner_answered(actor_io *io, oct_err err, const char *detail)
@@ -242,7 +245,7 @@ actor_learner_answered(actor_io *io, oct_err err, const char *detail)
     }
 }
 
-// Without a connection nothing answers, however long a request may wait for the next one: an
+// Notices that the learner has no connection, because an open request may wait longer: an
 // evaluator's for ACTOR_POLICY_TIMEOUT_MS.
 static void
 learner_watch(actor_io *io)
@@ -258,7 +261,7 @@ learner_watch(actor_io *io)
     }
 }
 
-// ---- evaluations asked for
+// ---- requests for evaluations
 
 static void
 evaluation_ask_later(actor_io *io)
@@ -283,7 +286,7 @@ evaluation_got(void *arg, oct_err err, const char *detail, const wire_got_policy
     }
     actor_learner_answered(io, err, detail);
     if (io->step != STEP_RUN) {
-        actor_join_go(io); // a report was told meanwhile that the learner does not know us
+        actor_join_go(io); // a report has found that the learner does not know this actor
         return;
     }
     policy_net *net = NULL;
@@ -319,7 +322,7 @@ actor_evaluation_ask(void *arg)
     }
 }
 
-// A learner that has ended answers no more, and nothing else tells that its run is over.
+// A learner that has ended cannot say so; its silence is the only sign.
 static void
 give_up_watch(actor_io *io)
 {
@@ -332,7 +335,7 @@ give_up_watch(actor_io *io)
     }
 }
 
-// Twice a second: what must not wait for an event that may have been lost.
+// Twice a second: checks that must not depend on events, which can be lost.
 static void
 tick(void *arg)
 {
@@ -362,13 +365,13 @@ tick(void *arg)
     actor_links_watch(io);
 }
 
-// False: the batches are more than memory can hold, which was said. One that has acted before goes
-// on: what is short then may not be so for long, and it does not fill all batches.
+// Returns false, and logs why, if the batches need more memory than is available. An actor that
+// has acted before only warns: the shortage may pass, and not all batches get filled.
 static bool
 memory_check(const actor_io *io, const actor_run *run)
 {
     char takes[32], has[32];
-    const oct_config *config = &io->config;
+    const config_experiment *config = &io->config;
     uint64_t needed = actor_worker_bytes(actor_run_shape(run), config);
     uint64_t available = oct_memory_available();
     if (oct_memory_suffices(available, needed)) {
@@ -385,7 +388,7 @@ memory_check(const actor_io *io, const actor_run *run)
     return !is_first;
 }
 
-// The first policy brings the spec: now the acting thread can be made.
+// The first policy brings the spec, which the worker needs.
 void
 actor_worker_begin(actor_io *io, policy_net *net)
 {
@@ -393,7 +396,7 @@ actor_worker_begin(actor_io *io, policy_net *net)
     const actor_seed seed = {io->config.run.seed, io->actor_index, io->incarnation};
     oct_err err = actor_run_create(&run, io->e, &io->config, policy_net_spec(net), &seed);
     if (err != OCT_OK) {
-        uint32_t steps = oct_config_has_rollouts(&io->config) ? io->config.algo.sequence_steps : 1;
+        uint32_t steps = config_has_rollouts(&io->config) ? io->config.algo.sequence_steps : 1;
         oct_log_error("ACTOR-UNSUITED",
                       "%s: %u steps (1, or algo.sequence_steps of a rollout) of actor.envs=%u are "
                       "too many for a batch",
@@ -421,7 +424,7 @@ actor_worker_begin(actor_io *io, policy_net *net)
                    policy_precision_name(policy_net_precision(net)),
                    actor_worker_batches(io->worker), actor_batch_bytes(shape), ACTOR_POLICY_QUEUE);
     actor_watchdog_worker(io->watchdog, io->worker);
-    actor_worker_set_window(io->worker, 0); // until replay says what it has room for
+    actor_worker_set_window(io->worker, 0); // two batches, until replay names its room
     actor_worker_put_policy(io->worker, net);
     if (actor_links_open(io) != OCT_OK || actor_worker_start(io->worker) != OCT_OK) {
         oct_log_error("ACTOR-LINKS", "cannot reach replay=%s or policies=%s", io->replay_address,
@@ -449,9 +452,10 @@ actor_evaluator_begin(actor_io *io)
     actor_evaluation_ask(io);
 }
 
-// ---- life
+// ---- start and end
 
-// On the watchdog's thread: no other thread can end the process in an orderly way.
+// Runs on the watchdog's thread. The loop thread may be inside the environment, so only _exit
+// works.
 static void
 stuck_exit(double stuck_s)
 {

@@ -1,4 +1,11 @@
-// Registers the actor with the learner, and again after the connection or the learner was lost.
+// Registers the actor with the learner, first and after the connection or the learner was lost.
+//
+// The first Register (STEP_CONFIG) carries no environment and returns the configuration, from
+// which the actor opens its environment. The second (STEP_SPEC) carries the spec and returns
+// session, token, index, policy topic and addresses. Whenever the learner does not know the actor,
+// or the way to replay is lost, the actor registers again from STEP_SPEC. If the answer shows
+// another run, session, configuration of acting, or replay, the actor starts over: it leaves, and
+// the process executes itself (actor_main.c). Failures retry with back-off, without limit.
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,10 +16,11 @@
 #include "actor/actor_state_io.h"
 #include "common/oct_base.h"
 #include "common/oct_clock.h"
-#include "common/oct_config_text.h"
 #include "common/oct_libm.h"
 #include "common/oct_log.h"
 #include "common/oct_pulse.h"
+#include "common/oct_reason.h"
+#include "config/config_text.h"
 #include "net/net_probe.h"
 #include "proto/wire_sign.h"
 
@@ -41,15 +49,17 @@ actor_join_failed(actor_io *io, const char *detail)
     actor_join_retry(io);
 }
 
+// Takes the learner's configuration and opens the environment. False: it was logged, and the
+// process must end.
 static bool
 config_take(actor_io *io, const char *text)
 {
-    char message[ENV_REASON_BYTES];
-    oct_config_default(&io->config);
-    oct_err err = oct_config_parse(&io->config, "the learner's configuration", text, strlen(text),
-                                   message, sizeof(message));
+    oct_reason message;
+    config_default(&io->config);
+    oct_err err = config_parse(&io->config, "the learner's configuration", text, strlen(text),
+                               message.text, sizeof(message.text));
     if (err != OCT_OK) {
-        oct_log_error("ACTOR-CONFIG", "%s", message);
+        oct_log_error("ACTOR-CONFIG", "%s", message.text);
         return false;
     }
     if (io->options.envs_max > 0 && io->config.actor.envs > io->options.envs_max) {
@@ -64,7 +74,7 @@ config_take(actor_io *io, const char *text)
         .options = io->config.env.options,
         .mjcf_dir = io->config.env.mjcf_dir,
         .count = io->options.evaluate ? 1 : io->config.actor.envs,
-        .seed = io->config.run.seed, // until the acting thread seeds each (actor_seed.h)
+        .seed = io->config.run.seed, // the acting thread seeds each environment (actor_seed.h)
         .autoreset = true,
         .takes_begins = true,
         .plugins = io->options.plugins,
@@ -76,7 +86,7 @@ config_take(actor_io *io, const char *text)
     }
     oct_pulse_beat(OCT_PULSE_LOOP, OCT_PULSE_ENV);
     actor_watchdog_opens(io->watchdog, true);
-    err = env_open(&io->e, &request, message, sizeof(message));
+    err = env_open(&io->e, &request, &message);
     if (err == OCT_OK) {
         io->task = actor_spec_copy(env_spec(io->e));
     }
@@ -87,7 +97,7 @@ config_take(actor_io *io, const char *text)
     oct_pulse_beat(OCT_PULSE_LOOP, OCT_PULSE_WORKS);
     actor_watchdog_opens(io->watchdog, false);
     if (err != OCT_OK) {
-        oct_log_error("ACTOR-ENV", "%s", message);
+        oct_log_error("ACTOR-ENV", "%s", message.text);
     }
     return err == OCT_OK;
 }
@@ -99,7 +109,8 @@ actor_join_start_over(actor_io *io)
     actor_io_leave(io);
 }
 
-// Lock-step: who this actor is follows from its index and the learner's count of lives.
+// Lock-step: the actor's identity follows from its index and the number of the learner's life.
+// False: logged; the process must end.
 static bool
 turns_begin(actor_io *io, uint32_t life)
 {
@@ -125,21 +136,20 @@ turns_begin(actor_io *io, uint32_t life)
     return true;
 }
 
-// Whether a learner that came back has changed what this actor goes by: the keys that it reads.
-// True: it is said, and the actor starts over.
+// Returns true, and logs it, if a learner that came back has changed a key that this actor reads.
 static bool
 is_other_now(actor_io *io, const wire_registered *answer)
 {
-    static oct_config now;
+    static config_experiment now;
     char message[ENV_REASON_BYTES];
-    oct_config_change change;
-    oct_config_default(&now);
-    if (oct_config_parse(&now, "the learner's configuration", answer->config,
-                         strlen(answer->config), message, sizeof(message)) != OCT_OK) {
+    config_change change;
+    config_default(&now);
+    if (config_parse(&now, "the learner's configuration", answer->config, strlen(answer->config),
+                     message, sizeof(message)) != OCT_OK) {
         oct_log_error("ACTOR-CONFIG", "%s", message);
-        return false; // as good as it was
+        return false; // keep the configuration in use
     }
-    for (size_t at = 0; oct_config_next_change(&change, &io->config, &now, &at);) {
+    for (size_t at = 0; config_next_change(&change, &io->config, &now, &at);) {
         if (actor_goes_by(change.name, io->options.evaluate)) {
             oct_log_notice("ACTOR-NEW-CONFIG", "%s changed from %s to %s; starting over",
                            change.name, change.before, change.now);
@@ -149,8 +159,8 @@ is_other_now(actor_io *io, const wire_registered *answer)
     return false;
 }
 
-// The learner named others than before: a relay more or less is nothing to start over for, another
-// replay is. False: it starts over.
+// Handles addresses that differ from the ones in use. The actor moves to or from a relay, but
+// starts over for another replay. Returns false if it starts over.
 static bool
 addresses_change(actor_io *io, const actor_addresses *addresses)
 {
@@ -158,7 +168,7 @@ addresses_change(actor_io *io, const actor_addresses *addresses)
         io->lost_relay[0] = '\0';
         return true;
     }
-    // What was sent to one replay may be there, unacknowledged: another would take it again.
+    // Another replay would insert again what the old one has inserted but not acknowledged.
     bool is_same_replay = io->shard == addresses->shard;
     if (is_same_replay && (io->is_relayed || addresses->is_relayed)) {
         if (io->worker != NULL) {
@@ -174,8 +184,8 @@ addresses_change(actor_io *io, const actor_addresses *addresses)
     return false;
 }
 
-// The configuration that this actor has is of another run than the learner, which has therefore not
-// registered it: it starts over with this one's.
+// Returns true, and starts over, if the learner runs another experiment than this actor's
+// configuration. The learner has not registered the actor then.
 static bool
 is_other_run(actor_io *io, const wire_registered *answer)
 {
@@ -183,12 +193,12 @@ is_other_run(actor_io *io, const wire_registered *answer)
         return false;
     }
     oct_log_notice("ACTOR-NEW-RUN", "the learner is running another experiment; starting over");
-    io->actor_id = 0; // there is no place to give up
+    io->actor_id = 0; // this learner holds no slot for it
     actor_join_start_over(io);
     return true;
 }
 
-// Called for the answer to the second Register. False: start over or give up.
+// Takes the answer to the second Register. Returns false if the actor starts over or retries.
 static bool
 registration_take(actor_io *io, const wire_registered *answer)
 {
@@ -196,7 +206,7 @@ registration_take(actor_io *io, const wire_registered *answer)
     bool first = io->policy_address[0] == '\0';
     bool is_other_session = !first && answer->session != io->session;
     io->actor_id = answer->actor_id;
-    io->session = answer->session;
+    io->session = answer->session; // to be the same actor when asking again
     io->policy_least = OCT_MAX(io->policy_least, answer->newest_version);
     memcpy(io->token, answer->token, sizeof(io->token));
     bool is_on = actor_turns_is_on(&io->turns);
@@ -208,14 +218,14 @@ registration_take(actor_io *io, const wire_registered *answer)
         return false;
     }
     if ((!first && (is_on || is_other_now(io, answer))) || is_other_life) {
-        actor_join_start_over(io); // in lock-step with each process of the learner, too
+        actor_join_start_over(io); // in lock-step, each process of the learner begins a life
         return false;
     }
     if (is_on && answer->actor_index != io->options.place - 1) {
         actor_join_failed(io, "another actor has this index; ");
         return false;
     }
-    actor_policy_subscribe(io, answer->policy_topic); // another with each process of the learner
+    actor_policy_subscribe(io, answer->policy_topic); // it belongs to one learner process
     if (!actor_links_find(io, answer, &addresses)) {
         return false;
     }
@@ -228,13 +238,14 @@ registration_take(actor_io *io, const wire_registered *answer)
     return true;
 }
 
-// Whether the answer is of the learner that this actor knows, or of the first that it hears of. A
-// stranger at its address could name another run: no answer of its makes the actor forget the key.
+// Returns true if the answer comes from the learner that this actor knows, or from the first
+// learner. Another program at the address may name another run, but its answers never make the
+// actor forget the key.
 static bool
 answer_is_authentic(actor_io *io, const wire_registered *answer)
 {
     if (!io->needs_signatures) {
-        if (answer->has_signature && !io->options.has_pin) { // TLS says whose key it is
+        if (answer->has_signature && !io->options.has_pin) { // TLS has authenticated the key
             io->has_key = true;
             memcpy(io->learner_key, answer->public_key, sizeof(io->learner_key));
         }
@@ -263,8 +274,8 @@ answer_is_authentic(actor_io *io, const wire_registered *answer)
     return true;
 }
 
-// Whether this actor asks again, because a relay may be about to come that the learner does not
-// know yet: who has begun without one stays so.
+// Returns true, and asks again, while --await-relay lasts and the learner names no relay: it may
+// not know the relay yet. An actor that has begun without a relay continues so.
 static bool
 relay_is_awaited(actor_io *io, const wire_registered *answer)
 {
@@ -283,13 +294,14 @@ relay_is_awaited(actor_io *io, const wire_registered *answer)
     if (now_ns - io->await_ns >= most_ns) {
         return false;
     }
-    io->session = answer->session; // the same next time
+    io->session = answer->session; // the same actor when it asks again
     memcpy(io->token, answer->token, sizeof(io->token));
     io->retry_ms = ACTOR_ASK_AGAIN_MS;
     actor_join_retry(io);
     return true;
 }
 
+// Callback of Register.
 static void
 registered(void *arg, oct_err err, const char *detail, const wire_registered *answer)
 {
@@ -307,10 +319,11 @@ registered(void *arg, oct_err err, const char *detail, const wire_registered *an
         return;
     }
     if (err != OCT_OK) {
-        // Before it acts it has the time to look what is there instead.
+        // An actor that does not act yet can take the time to find out what answers at the
+        // address.
         char why[256];
-        bool is_mute = (err == OCT_ETIMEDOUT || err == OCT_EIO) && !io->learner_lost;
-        bool is_known = is_mute && io->worker == NULL &&
+        bool is_silent = (err == OCT_ETIMEDOUT || err == OCT_EIO) && !io->learner_lost;
+        bool is_known = is_silent && io->worker == NULL &&
                         (net_probe(io->options.learner, why, sizeof(why)) ||
                          (net_rpc_client_trouble(io->rpc, why, sizeof(why)) && why[0] != '\0'));
         actor_join_failed(io, is_known ? why : detail);
@@ -325,7 +338,7 @@ registered(void *arg, oct_err err, const char *detail, const wire_registered *an
     io->learner_lost = false;
     io->retry_ms = ACTOR_RETRY_MIN_MS;
     if (io->step == STEP_CONFIG) {
-        io->run_id = answer->run_id; // a learner with another configuration has another
+        io->run_id = answer->run_id; // a learner with another configuration has another id
         if (!config_take(io, answer->config) || !turns_begin(io, answer->incarnation)) {
             actor_io_fail(io, ACTOR_EXIT_REFUSED);
             return;
@@ -342,13 +355,14 @@ registered(void *arg, oct_err err, const char *detail, const wire_registered *an
         actor_evaluator_begin(io);
     } else if (io->worker != NULL) {
         io->step = STEP_RUN;
-        actor_policy_ask(io); // the first of this learner's may have gone by
+        actor_policy_ask(io); // this learner's first policy may have been published before
     } else {
         io->step = STEP_POLICY;
         actor_join_go(io);
     }
 }
 
+// Sends Register, with the environment unless the step is STEP_CONFIG.
 static void
 register_send(actor_io *io)
 {
@@ -373,9 +387,9 @@ register_send(actor_io *io)
     memcpy(request.token, io->token, sizeof(request.token));
     actor_spec spec;
     if (request.has_env) {
-        char reason[ENV_REASON_BYTES];
-        if (actor_spec_init(&spec, io->task, reason, sizeof(reason)) != OCT_OK) {
-            oct_log_error("ACTOR-UNSUITED", "%s", reason);
+        oct_reason why;
+        if (actor_spec_init(&spec, io->task, &why) != OCT_OK) {
+            oct_log_error("ACTOR-UNSUITED", "%s", why.text);
             actor_io_fail(io, ACTOR_EXIT_REFUSED);
             return;
         }

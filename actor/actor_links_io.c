@@ -1,5 +1,10 @@
-// The links to where policies come from and batches go: the learner and replay themselves, or a
-// relay that stands for both and may die.
+// The links for policies and batches: to the learner and replay themselves, or to a relay that
+// stands for both.
+//
+// A relay may end at any time. An actor that has lost one, or gets no acknowledgements through it,
+// registers again and reports it; the learner answers with another relay or with the direct
+// addresses. Batches that were not acknowledged are then sent again, and replay drops duplicates,
+// so nothing is lost.
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,12 +13,14 @@
 #include "common/oct_base.h"
 #include "common/oct_clock.h"
 #include "common/oct_log.h"
+#include "common/oct_reason.h"
 
 #define ACK_BYTES_MAX 4096
 #define ACK_QUEUE     16
-#define DOWN_NS       UINT64_C(2000000000) // a relay that is started again is back by then
-#define MUTE_NS       UINT64_C(4000000000) // one that hangs has been forgotten by the learner
+#define DOWN_NS       UINT64_C(2000000000) // a restarted relay is back by then
+#define MUTE_NS       UINT64_C(4000000000) // the learner has dropped a relay that hangs by then
 
+// Callbacks of the links.
 static void
 link_up(void *arg)
 {
@@ -37,6 +44,8 @@ acks_up(void *arg)
     io->acks_up = true;
 }
 
+// Batches go to the first address after replay_address, acknowledgements come from the second. A
+// relay has the same addresses for each shard.
 oct_err
 actor_links_open(actor_io *io)
 {
@@ -79,7 +88,7 @@ actor_links_unreached(const actor_io *io, char out[NET_URL_MAX])
            net_url_offset(io->replay_address, has_link ? 2 : 1, out) == OCT_OK;
 }
 
-// ---- where they lead
+// ---- addresses
 
 const char *
 actor_links_relay(const actor_io *io)
@@ -93,7 +102,7 @@ actor_links_relay(const actor_io *io)
     return io->options.relay != NULL ? io->options.relay : "";
 }
 
-// The learner is asked again, and told that this one cannot be used.
+// Logs that the relay cannot be used, and reports it with the next Register.
 static void
 relay_is_lost(actor_io *io, const char *relay, const char *what, const char *why)
 {
@@ -102,8 +111,8 @@ relay_is_lost(actor_io *io, const char *relay, const char *what, const char *why
     io->own_relay_lost = io->options.relay != NULL;
 }
 
-// Whether the actor goes through the relay of --relay. One that acknowledges nothing is given up
-// when the learner, which knows the relays that live, names another way.
+// Returns true if the actor uses the relay of --relay. If that relay acknowledges nothing, the
+// learner decides, because it knows which relays run: another address in its answer ends the use.
 static bool
 is_through_own(actor_io *io, const wire_registered *answer)
 {
@@ -111,7 +120,7 @@ is_through_own(actor_io *io, const wire_registered *answer)
         return false;
     }
     bool is_named = answer->is_relayed && strcmp(answer->replay_address, io->options.relay) == 0;
-    if (io->relay_mute && !is_named) {
+    if (io->relay_silent && !is_named) {
         io->own_relay_lost = true;
     }
     return !io->own_relay_lost;
@@ -120,33 +129,32 @@ is_through_own(actor_io *io, const wire_registered *answer)
 bool
 actor_links_find(actor_io *io, const wire_registered *answer, actor_addresses *out)
 {
-    char reason[256] = "they are not addresses";
+    oct_reason why = {""};
     const char *reached = io->options.learner;
     bool is_own = is_through_own(io, answer);
-    io->relay_mute = false; // the learner has answered
+    io->relay_silent = false; // the learner has answered
     out->is_relayed = answer->is_relayed || is_own;
     out->shard = answer->shard;
-    if (out->is_relayed) { // it says where it is itself, not the learner
+    if (out->is_relayed) { // the relay's own address, not relative to the learner's
         const char *relay = is_own ? io->options.relay : answer->replay_address;
-        if (net_url_check_relay(relay, is_own ? relay : reached, out->shard + 1, reason,
-                                sizeof(reason)) == OCT_OK &&
+        if (net_url_check_relay(relay, is_own ? relay : reached, out->shard + 1, &why) == OCT_OK &&
             net_url_offset(relay, 0, out->policies) == OCT_OK &&
             net_url_line(relay, out->shard, out->replay) == OCT_OK) {
             return true;
         }
-        relay_is_lost(io, relay, "cannot be used: ", reason);
+        relay_is_lost(io, relay, "cannot be used: ", why.text);
         io->retry_ms = ACTOR_ASK_AGAIN_MS;
         actor_join_retry(io);
         return false;
     }
     if (net_url_as_seen_from(answer->policy_address, reached, out->policies) == OCT_OK &&
         net_url_as_seen_from(answer->replay_address, reached, out->replay) == OCT_OK &&
-        net_url_check(out->policies, io->options.insecure, reason, sizeof(reason)) == OCT_OK &&
-        net_url_check(out->replay, io->options.insecure, reason, sizeof(reason)) == OCT_OK) {
+        net_url_check(out->policies, io->options.insecure, &why) == OCT_OK &&
+        net_url_check(out->replay, io->options.insecure, &why) == OCT_OK) {
         return true;
     }
     oct_log_error("ACTOR-ADDRESS", "the learner sent policies=%s replay=%s: %s",
-                  answer->policy_address, answer->replay_address, reason);
+                  answer->policy_address, answer->replay_address, why.text);
     actor_io_fail(io, ACTOR_EXIT_REFUSED);
     return false;
 }
@@ -188,8 +196,9 @@ actor_links_move(actor_io *io, const actor_addresses *addresses)
     }
 }
 
-// ---- a relay that goes
+// ---- loss of a relay
 
+// Registers again, for other addresses.
 static void
 way_ask(actor_io *io)
 {
@@ -207,18 +216,18 @@ actor_links_watch(actor_io *io)
     }
     if (io->link_down_ns != 0 && now_ns - io->link_down_ns > DOWN_NS) {
         relay_is_lost(io, io->policy_address, "cannot be reached", "");
-        io->link_down_ns = now_ns; // asks again only after the same time
+        io->link_down_ns = now_ns; // ask again only after another DOWN_NS
         way_ask(io);
         return;
     }
     if (io->outbox.sent == 0) {
-        io->heard_ns = now_ns; // nothing to be heard of
+        io->heard_ns = now_ns; // no acknowledgement is to be expected
     } else if (now_ns - io->heard_ns > MUTE_NS) {
-        oct_log_info("ACTOR-RELAY-MUTE", "relay=%s acknowledges nothing; asking the learner",
+        oct_log_info("ACTOR-RELAY-SILENT", "relay=%s acknowledges nothing; asking the learner",
                      io->policy_address);
         io->heard_ns = now_ns;
-        io->lost_relay[0] = '\0'; // the learner knows whether it is lost
-        io->relay_mute = true;
+        io->lost_relay[0] = '\0'; // the learner knows whether it runs
+        io->relay_silent = true;
         way_ask(io);
     }
 }

@@ -7,10 +7,10 @@
 
 #include "common/oct_base.h"
 
-#define NOISE_STREAM 0x6e6f6900u // of the seed; the actor's index is added
+#define NOISE_STREAM 0x6e6f6900u // stream of the generator; the actor's index is added
 
 static double
-change_steps(const oct_config *config)
+change_steps(const config_experiment *config)
 {
     if (config->actor.noise_final_is_same) {
         return INFINITY;
@@ -20,7 +20,7 @@ change_steps(const oct_config *config)
 }
 
 void
-actor_noise_init(actor_noise *noise, const oct_config *config, const policy_spec *spec,
+actor_noise_init(actor_noise *noise, const config_experiment *config, const policy_spec *spec,
                  uint64_t seed, uint32_t actor_index, uint32_t envs, uint32_t total)
 {
     OCT_ASSERT(spec->action_kind == POLICY_BOX && envs > 0);
@@ -67,14 +67,14 @@ void
 actor_noise_begin(actor_noise *noise, uint32_t i)
 {
     OCT_ASSERT(i < noise->envs);
-    if (noise->correlation > 0) { // else the next one is drawn already
+    if (noise->correlation > 0) { // else the next noise is independent already
         for (uint32_t k = 0; k < noise->dim; k++) {
             noise->x[(size_t)i * noise->dim + k] = oct_rng_normal(&noise->rng);
         }
     }
 }
 
-// How far the deviations have come from their own to the final one: from 0 to 1.
+// Returns how far the shares have moved to final_share: 0 at the beginning, 1 at the end.
 static float
 noise_changed(const actor_noise *noise, uint64_t env_steps)
 {
@@ -105,6 +105,7 @@ actor_noise_apply(actor_noise *noise, float *actions, uint64_t env_steps, uint8_
                 continue;
             }
             *actions = cut(*actions + share * half * *x, low, high);
+            // The noise of the next step is drawn here, after use.
             *x = noise->correlation * *x + noise->innovation * oct_rng_normal(&noise->rng);
         }
     }

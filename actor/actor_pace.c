@@ -5,9 +5,9 @@
 #include "common/oct_base.h"
 
 void
-actor_pace_init(actor_pace *pace, const oct_config *config)
+actor_pace_init(actor_pace *pace, const config_experiment *config)
 {
-    bool has_rollouts = oct_config_has_rollouts(config);
+    bool has_rollouts = config_has_rollouts(config);
     *pace = (actor_pace){
         .is_on = config->run.deterministic || has_rollouts,
         .has_rollouts = has_rollouts,
@@ -28,7 +28,7 @@ actor_pace_version(actor_pace *pace, uint64_t before, uint64_t now, uint64_t now
     }
 }
 
-// How long the quickest of the last versions took to come, 0: none did.
+// Returns the shortest of the last times; 0: none was measured.
 static double
 quickest_s(const actor_pace *pace)
 {

@@ -1,5 +1,5 @@
-// Receives published policies, applies changes, packs the result for the acting thread, and asks
-// for what was missed.
+// Receives policies, applies changes, packs the result for the acting thread, and asks for
+// versions that were missed.
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,13 +8,15 @@
 #include "actor/actor_state_io.h"
 #include "common/oct_clock.h"
 #include "common/oct_log.h"
+#include "common/oct_reason.h"
 #include "proto/wire_sign.h"
 
-#define CATCH_UP_NS      2000000000u
-#define TURN_CATCH_UP_NS 250000000u // in lock-step everybody waits for who has missed a version
+#define CATCH_UP_NS      2000000000u // without a policy, until the actor asks
+#define TURN_CATCH_UP_NS 250000000u  // in lock-step all actors wait for a missing version
 
 // ---- packing
 
+// Counts a bad policy, and logs the first.
 static void
 policy_rejected(actor_io *io, uint64_t version, const char *reason)
 {
@@ -26,7 +28,7 @@ policy_rejected(actor_io *io, uint64_t version, const char *reason)
 bool
 actor_policy_is_authentic(actor_io *io, const wire_policy *policy)
 {
-    // TLS tells who the relay is that brings it, not who made it.
+    // TLS authenticates the relay that sent it, not the learner that made it.
     bool is_certain =
         !io->needs_signatures && !(io->is_relayed && net_url_is_tls(io->options.learner));
     if (is_certain || (io->has_key && wire_is_signed_policy(io->learner_key, policy))) {
@@ -36,10 +38,11 @@ actor_policy_is_authentic(actor_io *io, const wire_policy *policy)
     return false;
 }
 
+// Packs a policy for the best kernel of this machine. NULL: the process ends.
 static policy_net *
 image_pack(actor_io *io, const policy_image *image)
 {
-    char reason[256];
+    oct_reason why;
     policy_net *net;
     oct_err err = policy_net_create(&net, image, POLICY_ISA_BEST);
     if (err != OCT_OK) {
@@ -47,9 +50,8 @@ image_pack(actor_io *io, const policy_image *image)
         actor_io_fail(io, ACTOR_EXIT_FAILED);
         return NULL;
     }
-    if (actor_fits(policy_net_spec(net), policy_net_origin(net), io->task, reason,
-                   sizeof(reason)) != OCT_OK) {
-        oct_log_error("ACTOR-POLICY-UNFIT", "%s", reason);
+    if (actor_fits(policy_net_spec(net), policy_net_origin(net), io->task, &why) != OCT_OK) {
+        oct_log_error("ACTOR-POLICY-UNFIT", "%s", why.text);
         policy_net_destroy(net);
         actor_io_fail(io, ACTOR_EXIT_REFUSED);
         return NULL;
@@ -60,13 +62,13 @@ image_pack(actor_io *io, const policy_image *image)
 policy_net *
 actor_policy_open(actor_io *io, const wire_policy *policy)
 {
-    char reason[256];
+    oct_reason why;
     policy_image *image;
     if (!actor_policy_is_authentic(io, policy)) {
         return NULL;
     }
-    if (policy_decode(&image, policy->bytes, policy->length, reason, sizeof(reason)) != OCT_OK) {
-        policy_rejected(io, policy->version, reason);
+    if (policy_decode(&image, policy->bytes, policy->length, &why) != OCT_OK) {
+        policy_rejected(io, policy->version, why.text);
         return NULL;
     }
     policy_net *net = image_pack(io, image);
@@ -74,7 +76,8 @@ actor_policy_open(actor_io *io, const wire_policy *policy)
     return net;
 }
 
-// The check value that the complete policy ends with: the learner logs it of what it published.
+// Logs the check value of the complete policy, which the learner logs when it publishes. Both show
+// the same bytes.
 static void
 policy_tell(const policy_image *image)
 {
@@ -111,13 +114,14 @@ actor_policy_pack(void *arg)
         actor_worker_begin(io, net);
     } else {
         actor_worker_put_policy(io->worker, net);
-        actor_worker_collect(io->worker); // or they would pile up and be freed by who acts
+        actor_worker_collect(io->worker); // otherwise the acting thread would free them
     }
 }
 
 // ---- arriving
 
-// A change of a version that is not held. One request mends it, however many more of them come.
+// Handles a change whose base is not held. One request fetches a complete policy; further changes
+// without their base only raise policy_seen.
 static void
 policy_missed(actor_io *io, uint64_t version)
 {
@@ -134,7 +138,8 @@ policy_missed(actor_io *io, uint64_t version)
     }
 }
 
-// Not newer than what is held. The same version may come twice, as an answer, too.
+// Counts a policy that is not newer than the one held. The same version may arrive twice:
+// published, and as an answer.
 static void
 policy_passed(actor_io *io, uint64_t version)
 {
@@ -148,8 +153,8 @@ policy_passed(actor_io *io, uint64_t version)
 }
 
 // Takes a policy that has arrived. A signature does not expire, so an attacker between learner and
-// actor may send an old policy again: versions below policy_least, which the registration names in
-// an answer that is signed for this actor, are refused.
+// actor could send an old policy again. Versions below policy_least, which the learner's signed
+// registration names, are therefore refused.
 //
 // Contract 1: versions only grow, and none is taken twice. Each of several waiting policies is
 // applied, because a change builds on the policy before it; only the last is packed.
@@ -160,11 +165,11 @@ policy_take(actor_io *io, const wire_policy *policy)
         return;
     }
     if (policy->version < io->policy_least) {
-        char reason[96];
-        (void)snprintf(reason, sizeof(reason),
+        oct_reason why;
+        oct_reason_set(&why,
                        "is older than version %" PRIu64 ", which the learner's registration names",
                        io->policy_least);
-        policy_rejected(io, policy->version, reason);
+        policy_rejected(io, policy->version, why.text);
         return;
     }
     switch (actor_turns_look(&io->turns, policy->version)) {
@@ -179,10 +184,9 @@ policy_take(actor_io *io, const wire_policy *policy)
         actor_join_start_over(io);
         return;
     }
-    char reason[256] = "";
+    oct_reason why = {""};
     const policy_image *image;
-    oct_err err = codec_receiver_take(io->receiver, policy->bytes, policy->length, &image, reason,
-                                      sizeof(reason));
+    oct_err err = codec_receiver_take(io->receiver, policy->bytes, policy->length, &image, &why);
     if (err == OCT_EAGAIN) {
         policy_passed(io, policy->version);
         return;
@@ -192,7 +196,7 @@ policy_take(actor_io *io, const wire_policy *policy)
         return;
     }
     if (err != OCT_OK) {
-        policy_rejected(io, policy->version, reason);
+        policy_rejected(io, policy->version, why.text);
         return;
     }
     io->policies_taken++;
@@ -262,15 +266,15 @@ policy_got(void *arg, oct_err err, const char *detail, const wire_got_policy *an
         policy_take(io, &answer->policy);
     }
     if (io->step == STEP_SPEC) {
-        actor_join_go(io); // a report was told meanwhile that the learner does not know us
+        actor_join_go(io); // a report has found that the learner does not know this actor
     } else if (io->step == STEP_POLICY) {
-        io->retry_ms = ACTOR_RETRY_MIN_MS; // soon: the learner is about to publish its first
+        io->retry_ms = ACTOR_RETRY_MIN_MS; // the learner is about to publish its first
         actor_join_retry(io);
     } else if (!answer->has_policy) {
-        io->policy_gap = false; // nothing was missed that would be newer
+        io->policy_gap = false; // no newer version exists
     } else if (io->policy_gap && !io->calling && codec_receiver_version(io->receiver) > had) {
-        // What was published while the answer was on its way. After an answer that was of no use
-        // the watch asks again: at once would be for ever, as fast as the learner answers.
+        // More was published while the answer was on its way. If the answer brought nothing newer,
+        // only the watch asks again: asking at once could repeat without end.
         actor_policy_ask(io);
     }
 }

@@ -8,50 +8,48 @@
 
 #include "actor/actor_explore.h"
 #include "actor/actor_noise.h"
-#include "actor/actor_sight.h"
+#include "actor/actor_obs_encoder.h"
 #include "common/oct_action_repeat.h"
 #include "common/oct_base.h"
 #include "common/oct_clock.h"
 
-// The acting core: what one step of all environments takes, from observations to rows.
-
 #define ENDED (OCTET_ENV_TERMINATED | OCTET_ENV_TRUNCATED)
 
-// What an environment has earned since its episode began. The environment's own sums are not asked:
-// a return is that of the rewards that are learned from.
+// Sums of an environment's current episode. Episodes are summed here, because the return that
+// counts is that of the rewards that replay gets.
 struct episode {
-    double sum;
-    uint32_t steps;
+    double sum;     // of the rewards, undiscounted
+    uint32_t steps; // actions
 };
 
 struct actor_run {
     env *e;
     uint32_t envs;
-    uint32_t planned_actors;
-    uint32_t action_repeat; // environment steps of an action
+    uint32_t planned_actors; // actor.count: the ladder's length in actors
+    uint32_t action_repeat;  // environment steps per action
     actor_batch_shape shape;
     policy_scratch *scratch;
-    const policy_net *net;
-    float *outputs; // [envs][outputs]
-    octet_env_io io;
-    actor_sight sight;
-    void *actions;   // [envs] int32, or [envs][dim] float
-    float *extra;    // [envs][extra_dim]
-    uint8_t *random; // [envs] exploration replaced the policy's action
-    bool has_rollouts;
-    bool samples; // actions are drawn from the policy: nothing explores
-    bool box;
-    policy_rng *draws;        // [envs] samples
-    actor_explore explore;    // discrete actions
-    actor_noise noise;        // actions in a box
-    uint64_t *row_next;       // [envs] number of the next row
-    bool *is_first;           // [envs] the episode has no row yet
+    const policy_net *net; // borrowed; NULL before the first policy
+    float *outputs;        // [envs][outputs of the policy]
+    octet_env_io io;       // its columns are this run's
+    actor_obs_encoder sight;
+    void *actions;            // [envs] int32, or [envs][dim] float
+    float *extra;             // [envs][extra_dim]
+    uint8_t *random;          // [envs] 1: exploration replaced the policy's action
+    bool has_rollouts;        // a batch is one rollout
+    bool samples;             // actions are sampled from the policy, and nothing else explores
+    bool box;                 // actions are vectors
+    policy_rng *draws;        // [envs], if samples
+    actor_explore explore;    // if neither samples nor box
+    actor_noise noise;        // if box and not samples
+    uint64_t *row_next;       // [envs] number of the next row in its stream
+    bool *is_first;           // [envs] the next row begins an episode, or follows a rollout
     struct episode *episodes; // [envs]
     actor_seed seed;
-    bool started;
-    uint32_t stuck_steps; // in a row in which all environments failed and none could be reset
-    bool *has_failed;     // [envs] since numbers.failures_each grew
-    uint32_t sound;       // how many have not
+    bool started;         // the environments have been reset
+    uint32_t stuck_steps; // consecutive steps in which no environment worked or could be reset
+    bool *has_failed;     // [envs] since failures_each grew last
+    uint32_t sound;       // number of environments with has_failed false
     actor_numbers numbers;
 };
 
@@ -76,12 +74,12 @@ run_reserve(actor_run *run, const policy_spec *spec)
         .reward = oct_alloc(run->envs * sizeof(float)),
         .flags = oct_alloc(run->envs),
     };
-    actor_sight_init(&run->sight, &env_spec(run->e)->obs, run->envs, true, &run->io);
+    actor_obs_encoder_init(&run->sight, &env_spec(run->e)->obs, run->envs, true, &run->io);
     OCT_ASSERT(run->sight.bytes == policy_spec_obs_bytes(spec));
 }
 
 static void
-run_explore_init(actor_run *run, const oct_config *config, const policy_spec *spec)
+run_explore_init(actor_run *run, const config_experiment *config, const policy_spec *spec)
 {
     uint32_t total = run->planned_actors * run->envs, index = run->seed.actor_index;
     run->samples = run->shape.extra_dim > 0;
@@ -105,8 +103,8 @@ run_explore_init(actor_run *run, const oct_config *config, const policy_spec *sp
 }
 
 oct_err
-actor_run_batch_shape(actor_batch_shape *out, const oct_config *config, const policy_spec *spec,
-                      uint32_t envs)
+actor_run_batch_shape(actor_batch_shape *out, const config_experiment *config,
+                      const policy_spec *spec, uint32_t envs)
 {
     actor_batch_shape shape = {
         .obs_bytes = (uint32_t)policy_spec_obs_bytes(spec),
@@ -115,17 +113,17 @@ actor_run_batch_shape(actor_batch_shape *out, const oct_config *config, const po
         .steps = config->actor.batch_steps,
         .envs = envs,
     };
-    bool has_rollouts = oct_config_has_rollouts(config);
+    bool has_rollouts = config_has_rollouts(config);
     uint32_t rollout_steps = shape.envs * config->algo.sequence_steps;
-    shape.steps = has_rollouts ? rollout_steps : shape.steps; // then a batch is a rollout
-    OCT_TRY(actor_batch_shape_fit(&shape, oct_config_shard_capacity(config)));
+    shape.steps = has_rollouts ? rollout_steps : shape.steps; // a batch is a rollout
+    OCT_TRY(actor_batch_shape_fit(&shape, config_shard_capacity(config)));
     *out = shape;
     return has_rollouts && shape.steps < rollout_steps ? OCT_EINVAL : OCT_OK;
 }
 
 oct_err
-actor_run_create(actor_run **out, env *take, const oct_config *config, const policy_spec *spec,
-                 const actor_seed *seed)
+actor_run_create(actor_run **out, env *take, const config_experiment *config,
+                 const policy_spec *spec, const actor_seed *seed)
 {
     actor_batch_shape shape;
     OCT_TRY(actor_run_batch_shape(&shape, config, spec, env_count(take)));
@@ -135,7 +133,7 @@ actor_run_create(actor_run **out, env *take, const oct_config *config, const pol
     run->planned_actors = OCT_MAX(1u, config->actor.count);
     run->action_repeat = oct_action_repeat_of(config->env.options);
     run->shape = shape;
-    run->has_rollouts = oct_config_has_rollouts(config);
+    run->has_rollouts = config_has_rollouts(config);
     run->seed = *seed;
     run_reserve(run, spec);
     run_explore_init(run, config, spec);
@@ -165,7 +163,7 @@ actor_run_destroy(actor_run *run)
     free(run->has_failed);
     free(run->outputs);
     free(run->actions);
-    actor_sight_fini(&run->sight);
+    actor_obs_encoder_fini(&run->sight);
     free(run->io.reward);
     free(run->io.flags);
     env_close(run->e);
@@ -195,9 +193,9 @@ void
 actor_run_end_rollout(actor_run *run, actor_batch *batch)
 {
     uint32_t before = batch->count;
-    actor_batch_end_rollout(batch, run->sight.obs, run->sight.bytes,
-                            run->random);      // not needed until the
-    for (uint32_t i = 0; i < run->envs; i++) { // next step
+    // random is free until the next step.
+    actor_batch_end_rollout(batch, run->sight.obs, run->sight.bytes, run->random);
+    for (uint32_t i = 0; i < run->envs; i++) {
         run->row_next[i] += run->random[i];
         run->is_first[i] |= run->random[i] != 0;
         run->random[i] = 0;
@@ -211,8 +209,8 @@ column_row(const void *base, uint32_t stride, uint32_t i)
     return (const uint8_t *)base + (size_t)i * stride;
 }
 
-// The run's steps as far as this actor can tell: its own times the planned actors, or what the
-// learner had heard of when it published.
+// Estimates the environment steps of the whole run: those of this actor times the planned number
+// of actors, or the learner's count when it published the policy, whichever is larger.
 static uint64_t
 run_env_steps(const actor_run *run)
 {
@@ -220,7 +218,7 @@ run_env_steps(const actor_run *run)
     return OCT_MAX(own, policy_net_origin(run->net)->env_steps);
 }
 
-// What to do where the environments are now: actions, and beside them extra and random.
+// Chooses actions for the current observations, and sets extra and random.
 static void
 run_act(actor_run *run)
 {
@@ -240,7 +238,7 @@ run_act(actor_run *run)
     }
 }
 
-// Environment i has a new episode.
+// Resets what belongs to one episode of environment i.
 static void
 run_begin_episode(actor_run *run, uint32_t i)
 {
@@ -258,6 +256,7 @@ run_begin_episode(actor_run *run, uint32_t i)
 
 // ---- collecting
 
+// Adds a finished episode to the next report.
 static void
 numbers_episode(actor_numbers *numbers, const struct episode *episode)
 {
@@ -270,6 +269,7 @@ numbers_episode(actor_numbers *numbers, const struct episode *episode)
     numbers->episode_count++;
 }
 
+// Counts a failed step of environment i, and in failures_each a failure of every environment.
 static void
 failure_count(actor_run *run, uint32_t i)
 {
@@ -283,7 +283,8 @@ failure_count(actor_run *run, uint32_t i)
     }
 }
 
-// Its step was not sound: what was seen last ends the episode. One without a row never was.
+// Ends the episode of environment i with the last true observation. An episode without a row
+// leaves no trace.
 static void
 collect_failure(actor_run *run, actor_batch *batch, uint32_t i, uint32_t version)
 {
@@ -296,7 +297,8 @@ collect_failure(actor_run *run, actor_batch *batch, uint32_t i, uint32_t version
     run_begin_episode(run, i);
 }
 
-// The step's outcome into the batch, which has seen what the actions were chosen for.
+// Records the outcome of a step in the batch, which holds the observations before it. A row whose
+// environment only began an episode (ENV_BEGINS) is no step.
 static void
 run_collect(actor_run *run, actor_batch *batch)
 {
@@ -323,7 +325,7 @@ run_collect(actor_run *run, actor_batch *batch)
         run->episodes[i].sum += (double)run->io.reward[i];
         run->episodes[i].steps++;
         if ((flags & ENDED) != 0) {
-            actor_batch_end(batch, i, version, actor_sight_final(&run->sight, i));
+            actor_batch_end(batch, i, version, actor_obs_encoder_final(&run->sight, i));
             run->row_next[i]++;
             run->numbers.ended++;
             numbers_episode(&run->numbers, &run->episodes[i]);
@@ -332,7 +334,7 @@ run_collect(actor_run *run, actor_batch *batch)
     }
 }
 
-// Whether all environments have failed and could not be reset.
+// Returns true if every environment failed and could not be reset.
 static bool
 none_has_begun(const actor_run *run)
 {
@@ -345,7 +347,7 @@ none_has_begun(const actor_run *run)
     return true;
 }
 
-// Those that cannot begin try again at the next step, unless that is all of them.
+// Resets all environments. Environments that fail try again in the next step, unless all fail.
 static oct_err
 run_start(actor_run *run)
 {
@@ -359,12 +361,12 @@ run_start(actor_run *run)
     if (none_has_begun(run)) {
         return OCT_EINTERNAL;
     }
-    actor_sight_renew(&run->sight);
+    actor_obs_encoder_renew(&run->sight);
     run->started = true;
     return OCT_OK;
 }
 
-// Whether no environment could be reset for so long that none ever will.
+// Returns true if no environment could be reset in ACTOR_STUCK_STEPS_MAX consecutive steps.
 static bool
 run_is_stuck(actor_run *run)
 {
@@ -379,6 +381,8 @@ actor_run_step(actor_run *run, actor_batch *batch)
     if (!run->started) {
         OCT_TRY(run_start(run));
     }
+    // collect_s is the time outside policy and environments: copying observations before the step,
+    // and rows after it.
     uint64_t begin_ns = oct_clock_ns();
     run_act(run);
     uint64_t acted_ns = oct_clock_ns();
@@ -386,7 +390,7 @@ actor_run_step(actor_run *run, actor_batch *batch)
     uint64_t observed_ns = oct_clock_ns();
     OCT_TRY(env_step(run->e, &run->io));
     uint64_t stepped_ns = oct_clock_ns();
-    actor_sight_renew(&run->sight);
+    actor_obs_encoder_renew(&run->sight);
     run->numbers.env_steps += run->envs * run->action_repeat;
     uint32_t before = batch->count;
     run_collect(run, batch);

@@ -1,4 +1,4 @@
-// Sends batches to replay, and reports and evaluations to the learner; sends again what was lost.
+// Sends batches to replay, and reports and evaluations to the learner; sends lost batches again.
 #include <inttypes.h>
 #include <string.h>
 
@@ -6,8 +6,7 @@
 #include "common/oct_clock.h"
 #include "common/oct_log.h"
 
-#define STATS_MAX    32
-#define STANDSTILL_S 1.0
+#define STANDSTILL_S 1.0 // call of an environment, until the loop thread reports itself
 
 // ---- batches
 
@@ -74,10 +73,10 @@ actor_send_acked(void *arg, net_msg *msg)
     }
     uint64_t before = io->outbox.acked, replay = io->outbox.incarnation;
     io->heard_ns = io->acked_ns = oct_clock_ns();
-    io->relay_mute = false;
+    io->relay_silent = false;
     actor_outbox_ack(&io->outbox, &ack);
     if (replay != 0 && io->outbox.incarnation != replay) {
-        actor_resend_init(&io->resend); // it has what was on its way no more
+        actor_resend_init(&io->resend); // a restarted replay has lost what was on its way
     }
     if (io->outbox.acked != before) {
         actor_resend_acked(&io->resend, io->outbox.acked, io->heard_ns);
@@ -97,8 +96,9 @@ actor_send_acked(void *arg, net_msg *msg)
     actor_send_batches(io);
 }
 
-// PUSH loses what the kernel held when replay died, and replay drops what it cannot take yet: with
-// room there and no progress here, everything held is sent again (actor_resend.h).
+// When replay dies, PUSH loses the bytes that the kernel held, and replay drops batches that it
+// cannot insert yet. If replay has room and acknowledges nothing in time, all batches are sent
+// again (actor_resend.h).
 void
 actor_send_watch(actor_io *io)
 {
@@ -113,13 +113,14 @@ actor_send_watch(actor_io *io)
 
 // ---- reports
 
+// Callback of a report.
 static void
 report_done(void *arg, oct_err err, const char *detail, const wire_empty *answer)
 {
     actor_io *io = arg;
     (void)answer;
     if (err == OCT_ENOTFOUND && (io->step != STEP_RUN || io->leaving)) {
-        return; // a second report to a learner that does not know us: registering is under way
+        return; // another report has started the registration already
     }
     if (err == OCT_ENOTFOUND) {
         oct_log_notice("ACTOR-REGISTER-AGAIN", "the learner does not know this actor: %s", detail);
@@ -143,9 +144,10 @@ report_send(actor_io *io, wire_report *report)
     report->report_sequence = ++io->report_sequence;
     oct_err err =
         wire_call_report_episodes(io->client, report, ACTOR_RPC_TIMEOUT_MS, report_done, io);
-    (void)err; // too many in flight: the next report says it all again, but for these episodes
+    (void)err; // too many open calls: the next report has all but these episodes
 }
 
+// Callback of the last report: any answer ends the loop.
 static void
 leave_done(void *arg, oct_err err, const char *detail, const wire_empty *answer)
 {
@@ -170,13 +172,13 @@ actor_send_leave(actor_io *io)
     return wire_call_report_episodes(io->client, &report, ACTOR_LEAVE_MS, leave_done, io);
 }
 
-// Adds the numbers that are shown there to report and sends it.
+// Adds the registry's numbers with these flags to the report, and sends it.
 static void
 numbers_send(actor_io *io, wire_report *report, const oct_numbers *numbers, unsigned shown)
 {
-    const char *names[STATS_MAX];
-    double values[STATS_MAX];
-    report->stat_count = oct_numbers_list(numbers, shown, names, values, STATS_MAX);
+    const char *names[WIRE_STATS_MAX];
+    double values[WIRE_STATS_MAX];
+    report->stat_count = oct_numbers_list(numbers, shown, names, values, WIRE_STATS_MAX);
     report->stat_name = names;
     report->stat_value = values;
     char unreached[NET_URL_MAX];
@@ -216,7 +218,7 @@ actor_send_standstill(actor_io *io)
     actor_send_numbers(io, &last);
 }
 
-// What the environment itself measured, in columns.
+// The environment's metrics, in the columns of a report.
 typedef struct metric_columns {
     const char *name[OCT_METRICS_MAX];
     double sum[OCT_METRICS_MAX];
@@ -249,7 +251,7 @@ actor_send_evaluation(actor_io *io, const actor_job *job)
     wire_report report = {
         .ticket = job->ticket,
         .policy_version = policy_net_origin(job->net)->version,
-        .episode_count = job->err == OCT_OK ? job->episodes : 0, // 0: it could not be played
+        .episode_count = job->err == OCT_OK ? job->episodes : 0, // 0: it failed
         .episode_return = job->result.returns,
         .episode_length = job->result.lengths,
     };

@@ -1,15 +1,17 @@
-// An environment's spec in the wire's words, as a registration carries it.
+// An environment's spec as the wire has it, and the checks that a policy can act and be trained in
+// it.
 #include "actor/actor_spec.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "actor/actor_sight.h"
+#include "actor/actor_obs_encoder.h"
 #include "common/oct_base.h"
 #include "common/oct_metric.h"
-#include "common/oct_text.h"
+#include "common/oct_reason.h"
 #include "envs/gym/env_gym.h"
 
+// Number of discrete actions, or of numbers in an action.
 static uint32_t
 actions_of(const octet_env_space *space)
 {
@@ -28,7 +30,8 @@ actor_spec_high(const octet_env_space *space, uint32_t i)
     return space->high != NULL ? (float)space->high[i] : INFINITY;
 }
 
-// As policy_spec's obs_high. Of a space without bounds nobody knows: many have maps of 0 and 1.
+// As policy_spec's obs_high: the highest byte value, rounded up; 0 if it is unknown or at most 1.
+// Without bounds it is unknown, because many environments have maps of 0 and 1.
 static uint32_t
 high_of(const octet_env_space *space)
 {
@@ -41,28 +44,28 @@ high_of(const octet_env_space *space)
 }
 
 oct_err
-actor_spec_acts(const octet_env_spec *task, char *reason, size_t reason_size)
+actor_spec_acts(const octet_env_spec *task, oct_reason *why)
 {
-    if (!actor_sight_is_known(&task->obs)) {
+    if (!actor_obs_encoder_is_known(&task->obs)) {
         return oct_refuse(
-            reason, reason_size,
-            "observations of %s are %s; policies read f32, u8 or discrete observations", task->id,
-            task->obs.dtype == OCTET_ENV_F64 ? "f64" : "i32");
+            why, "observations of %s are %s; policies read f32, u8 or discrete observations",
+            task->id, task->obs.dtype == OCTET_ENV_F64 ? "f64" : "i32");
     }
     if (task->action.n == 0 && task->action.dtype != OCTET_ENV_F32) {
-        return oct_refuse(reason, reason_size,
-                          "actions of %s are f64; policies give f32 or discrete actions", task->id);
+        return oct_refuse(why, "actions of %s are f64; policies give f32 or discrete actions",
+                          task->id);
     }
     return OCT_OK;
 }
 
+// OCT_EINVAL: a bound is missing, not finite, or the range overflows a float.
 static oct_err
-bounds_check(const octet_env_spec *task, char *reason, size_t reason_size)
+bounds_check(const octet_env_spec *task, oct_reason *why)
 {
     for (uint32_t i = 0; task->action.n == 0 && i < env_space_count(&task->action); i++) {
         float low = actor_spec_low(&task->action, i), high = actor_spec_high(&task->action, i);
         if (!isfinite(low) || !isfinite(high) || !(low < high) || !isfinite(high - low)) {
-            return oct_refuse(reason, reason_size,
+            return oct_refuse(why,
                               "%s bounds action %u to [%g, %g]; a policy needs finite bounds, low "
                               "below high and no more than 3.4e38 apart",
                               task->id, i, (double)low, (double)high);
@@ -72,18 +75,17 @@ bounds_check(const octet_env_spec *task, char *reason, size_t reason_size)
 }
 
 oct_err
-actor_spec_trains(const octet_env_spec *task, char *reason, size_t reason_size)
+actor_spec_trains(const octet_env_spec *task, oct_reason *why)
 {
-    OCT_TRY(actor_spec_acts(task, reason, reason_size));
-    uint32_t numbers = actor_sight_count(&task->obs), actions = actions_of(&task->action);
+    OCT_TRY(actor_spec_acts(task, why));
+    uint32_t numbers = actor_obs_encoder_count(&task->obs), actions = actions_of(&task->action);
     if (numbers > POLICY_WIDTH_MAX) {
-        return oct_refuse(reason, reason_size,
-                          "an observation of %s has %u %s; allowed are 1 .. %d", task->id, numbers,
-                          task->obs.n > 0 ? "values" : "numbers", POLICY_WIDTH_MAX);
+        return oct_refuse(why, "an observation of %s has %u %s; allowed are 1 .. %d", task->id,
+                          numbers, task->obs.n > 0 ? "values" : "numbers", POLICY_WIDTH_MAX);
     }
     if (actions > POLICY_ACTIONS_MAX) {
-        return oct_refuse(reason, reason_size, "%s has %u %s; allowed are 1 .. %d%s", task->id,
-                          actions, task->action.n > 0 ? "actions" : "numbers in an action",
+        return oct_refuse(why, "%s has %u %s; allowed are 1 .. %d%s", task->id, actions,
+                          task->action.n > 0 ? "actions" : "numbers in an action",
                           POLICY_ACTIONS_MAX,
                           task->action.n > 0 && env_gym_has(task->id)
                               ? "; a MultiDiscrete or MultiBinary has one for each combination of "
@@ -92,17 +94,16 @@ actor_spec_trains(const octet_env_spec *task, char *reason, size_t reason_size)
     }
     if (isinf(task->reward_threshold)) {
         return oct_refuse(
-            reason, reason_size,
-            "%s has the reward_threshold %g; allowed are a finite number and NaN (none)", task->id,
-            task->reward_threshold);
+            why, "%s has the reward_threshold %g; allowed are a finite number and NaN (none)",
+            task->id, task->reward_threshold);
     }
-    return bounds_check(task, reason, reason_size);
+    return bounds_check(task, why);
 }
 
 oct_err
-actor_spec_init(actor_spec *out, const octet_env_spec *task, char *reason, size_t reason_size)
+actor_spec_init(actor_spec *out, const octet_env_spec *task, oct_reason *why)
 {
-    OCT_TRY(actor_spec_trains(task, reason, reason_size));
+    OCT_TRY(actor_spec_trains(task, why));
     bool discrete = task->action.n > 0;
     uint32_t actions = actions_of(&task->action);
     for (uint32_t i = 0; !discrete && i < actions; i++) {
@@ -112,8 +113,8 @@ actor_spec_init(actor_spec *out, const octet_env_spec *task, char *reason, size_
     out->values = task->obs.n;
     out->wire = (wire_env_spec){
         .env_id = task->id,
-        .obs_dtype = actor_sight_dtype(&task->obs),
-        .obs_count = actor_sight_count(&task->obs),
+        .obs_dtype = actor_obs_encoder_dtype(&task->obs),
+        .obs_count = actor_obs_encoder_count(&task->obs),
         .action_kind = discrete ? POLICY_DISCRETE : POLICY_BOX,
         .action_count = actions,
         .action_low = discrete ? NULL : out->low,
@@ -129,7 +130,7 @@ actor_spec_init(actor_spec *out, const octet_env_spec *task, char *reason, size_
     return OCT_OK;
 }
 
-// The bounds behind at, whose place they take.
+// Copies count bounds to at, makes *bounds point to the copy, and returns the next free position.
 static double *
 bounds_copy(const double **bounds, uint32_t count, double *at)
 {
@@ -149,7 +150,7 @@ actor_spec_copy(const octet_env_spec *task)
     struct {
         octet_env_spec spec;
         oct_metric_names metrics;
-        const char *metric_names[OCT_METRICS_MAX]; // those
+        const char *metric_names[OCT_METRICS_MAX]; // [i] points to metrics.name[i]
         double bounds[];
     } * copy;
     size_t id_bytes = strlen(task->id) + 1;
@@ -182,8 +183,9 @@ begins(const char *key, const char *with)
     return strncmp(key, with, strlen(with)) == 0;
 }
 
-// run.env_steps, over which noise falls without actor.noise_steps, is not among them: a run that
-// goes on with a larger budget is no reason to begin all environments anew with more noise.
+// Keys that an actor in training reads. run.env_steps is not among them, although the noise
+// depends on it without actor.noise_steps: a run that is resumed with a larger budget should not
+// restart all environments.
 static bool
 is_of_acting(const char *key)
 {

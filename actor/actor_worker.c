@@ -1,4 +1,31 @@
 // The acting thread of an actor or evaluator, and its queues to and from the loop thread.
+//
+// The loop thread owns the links; the acting thread owns the environments, the policy in use and
+// the batch that is being filled. They share no lock: pointers cross through rings with one
+// producer and one consumer, and through one mailbox.
+//
+// 1. Policies. The loop thread puts the newest into the mailbox `policy`, and frees an older
+//    policy that was not taken. The acting thread takes it between two steps and puts the replaced
+//    policy into `retired`, because freeing megabytes would delay a step. If that ring is full, it
+//    frees the policy itself.
+// 2. Batches. All are made at start and circulate: from `free_batches` to the acting thread,
+//    through `sealed` to the loop thread, and back when replay has acknowledged them. Each ring
+//    has a slot for every batch, so pushing never fails, and memory never grows.
+// 3. Back-pressure. Each acknowledgement names the batches that replay has room for. The loop
+//    thread lets that many circulate; the others wait in `resting`. If replay is slow or down,
+//    `free_batches` runs empty and the acting thread waits, or drops its rows with
+//    actor.when_full: drop.
+// 4. Numbers. Three structs circulate. If none is free, the thread keeps counting and reports
+//    later.
+// 5. Evaluations. One job at a time goes through `jobs` and returns through `done_jobs`.
+//
+// A step that fails costs its episode (actor_run.c). If the environment fails for good, the thread
+// sets `failed` and ends without sealing its batch, and the loop thread ends the process. Code of
+// an environment that does not return cannot be interrupted: the pulse shows it
+// (actor_worker_call_s), actor_watchdog.c may end the process, and actor_worker_stop waits.
+//
+// Stopping sets `stopping` and closes the rings on which the thread waits. The thread finishes its
+// step and seals what it has, unless a batch must be a whole turn or rollout.
 #include "actor/actor_worker.h"
 
 #include <poll.h>
@@ -14,59 +41,59 @@
 #include "common/oct_ring.h"
 #include "common/oct_text.h"
 
-#define BATCHES_MIN     3u
-#define WINDOW_MIN      2u
+#define BATCHES_MIN     3u // so that one is filled while others are on their way
+#define WINDOW_MIN      2u // one is filled, one on its way
 #define BATCHES_MAX     4096u
 #define NUMBERS_COUNT   3
-#define RETIRED_MAX     64
-#define IDLE_TIMEOUT_MS 100
-#define LOOK_MS         5 // whether the thread has ended
+#define RETIRED_MAX     64  // policies between two calls of actor_worker_collect
+#define IDLE_TIMEOUT_MS 100 // until the thread checks `stopping` again
+#define LOOK_MS         5   // between two checks that the thread has ended
 
 struct actor_worker {
-    const oct_config *config;
+    const config_experiment *config;
     actor_run *run; // NULL in evaluation mode
     actor_notify_fn notify;
     void *arg;
     pthread_t thread;
     bool started;
-    atomic_int stopping; // or draining
-    atomic_int ended;    // nothing more is sealed or stepped
+    atomic_int stopping; // set by drain and stop
+    atomic_int ended;    // the thread steps and seals nothing any more
 
-    // loop thread -> acting thread
+    // from the loop thread to the acting thread
     oct_latest policy;
-    oct_ring *nudge; // wakes a thread that waits for its first policy
+    oct_ring *nudge; // wakes a thread that waits for a policy
     oct_ring *free_batches;
     oct_ring *free_numbers;
     oct_ring *jobs;
-    // acting thread -> loop thread
+    // from the acting thread to the loop thread
     oct_ring *sealed;
     oct_ring *retired;
     oct_ring *numbers;
     oct_ring *done_jobs;
-    atomic_int failed;
-    atomic_uint_fast64_t playing_ticket; // 0: nothing is played
+    atomic_int failed;                   // the environment failed for good
+    atomic_uint_fast64_t playing_ticket; // 0: no job is being played
     atomic_uint_fast64_t playing_steps;
     atomic_uint_fast32_t playing_episodes;
-    atomic_uint_fast64_t failures; // of environments, in all evaluations
-    char failure[256];             // why, the first time: written before failures grows from 0
+    atomic_uint_fast64_t failures; // steps and resets, in all evaluations
+    char failure[256];             // cause of the first; written once, before failures grows from 0
 
     // loop thread only
-    bool job_given;
+    bool job_given; // a job was put and not taken back yet
 
     // acting thread only
-    uint64_t failures_before; // the evaluation at work
-    policy_net *net;
-    uint64_t sequence;
-    actor_batch *batch;
+    uint64_t failures_before; // failures in the evaluations before this one
+    policy_net *net;          // in use; NULL: none arrived yet
+    uint64_t sequence;        // of the batch sealed last; the first is 1
+    actor_batch *batch;       // being filled; NULL: none is open
     uint64_t batch_begin_ns;
     actor_pace pace;
     uint64_t numbers_sent_ns;
 
     actor_batch **batches;
     uint32_t batch_count;
-    actor_batch **resting; // loop thread: acknowledged batches that do not go round
+    actor_batch **resting; // [resting_count] loop thread only: acknowledged, not circulating
     uint32_t resting_count;
-    uint32_t window;
+    uint32_t window; // most batches that may circulate; loop thread only
     actor_numbers *numbers_room[NUMBERS_COUNT];
 };
 
@@ -80,11 +107,13 @@ worker_retire(actor_worker *worker, policy_net *net)
     }
 }
 
+// Takes the newest policy. True: there is a policy to act with, and a batch may be begun or
+// filled.
 static bool
 worker_swap_policy(actor_worker *worker)
 {
     if (worker->pace.is_on && worker->batch != NULL && worker->batch->count > 0) {
-        return true; // it has one version
+        return true; // a turn or rollout has one version
     }
     policy_net *net = oct_latest_take(&worker->policy);
     if (net != NULL) {
@@ -107,14 +136,14 @@ worker_seal(actor_worker *worker)
     }
     actor_batch_seal(worker->batch);
     worker->batch->sequence = ++worker->sequence;
-    // There are as many places as batches, so this cannot be full.
+    // The ring has a slot for every batch.
     OCT_ASSERT(oct_ring_push(worker->sealed, worker->batch) == OCT_OK);
     worker->batch = NULL;
     actor_pace_made(&worker->pace, oct_clock_ns());
     worker->notify(worker->arg);
 }
 
-// In lock-step, and where it is a rollout, a batch is full by its steps alone.
+// True if the batch is older than actor.flush_s. Turns and rollouts are sealed only when complete.
 static bool
 worker_is_late(const actor_worker *worker, uint64_t now_ns)
 {
@@ -123,7 +152,8 @@ worker_is_late(const actor_worker *worker, uint64_t now_ns)
            !worker->pace.is_on;
 }
 
-// Makes sure that there is a batch with room for one more step. False: try again (or stop).
+// Makes sure that a batch with room for one more step is open. False: the caller must call again,
+// after checking for a new policy and for the end.
 static bool
 worker_open_batch(actor_worker *worker)
 {
@@ -133,7 +163,7 @@ worker_open_batch(actor_worker *worker)
         if (actor_batch_has_room(worker->batch, shape) && !worker_is_late(worker, now_ns)) {
             return true;
         }
-        bool drop = worker->config->actor.when_full == OCT_WHEN_FULL_DROP &&
+        bool drop = worker->config->actor.when_full == CONFIG_WHEN_FULL_DROP &&
                     oct_ring_count(worker->free_batches) == 0;
         if (drop && actor_batch_has_room(worker->batch, shape)) {
             return true;
@@ -146,7 +176,7 @@ worker_open_batch(actor_worker *worker)
         }
         worker_seal(worker);
         if (worker->pace.is_on) {
-            return false; // another policy may be there
+            return false; // the next batch may need another policy
         }
     }
     void *batch;
@@ -162,6 +192,7 @@ worker_open_batch(actor_worker *worker)
     return true;
 }
 
+// Reports every actor.report_s, and earlier when the room for episodes is half used.
 static void
 worker_tell(actor_worker *worker)
 {
@@ -193,7 +224,7 @@ worker_act(void *arg)
         if (!worker_swap_policy(worker)) {
             void *token;
             oct_err err = oct_ring_pop_wait(worker->nudge, &token, IDLE_TIMEOUT_MS);
-            (void)err; // either way the mailbox is looked at again
+            (void)err; // in any case the loop checks the mailbox again
             continue;
         }
         worker_tell(worker);
@@ -208,7 +239,7 @@ worker_act(void *arg)
             break;
         }
     }
-    // What is for a whole turn or rollout is of no use in part, nor is a step that failed.
+    // A part of a turn or rollout is useless, and a batch with a failed step is incomplete.
     bool has_failed = atomic_load_explicit(&worker->failed, memory_order_relaxed) != 0;
     if (!has_failed && worker->batch != NULL && worker->batch->count > 0 && !worker->pace.is_on) {
         worker_seal(worker);
@@ -220,6 +251,7 @@ worker_act(void *arg)
 
 // ---- acting thread: evaluation
 
+// Counts failures of the current evaluation on top of those before it.
 static void
 failures_add(actor_worker *worker, uint64_t of_evaluation, const char *why)
 {
@@ -230,7 +262,7 @@ failures_add(actor_worker *worker, uint64_t of_evaluation, const char *why)
     atomic_store_explicit(&worker->failures, failures, memory_order_release);
 }
 
-// As actor_evaluate_request's watch.
+// watch of actor_evaluate_request: publishes the progress and beats the pulse.
 static void
 evaluation_stepped(void *arg, const env *e, uint32_t env_steps, uint32_t counted)
 {
@@ -252,6 +284,7 @@ worker_evaluate(void *arg)
             continue;
         }
         oct_pulse_beat(OCT_PULSE_WORK, OCT_PULSE_ENV);
+        // Each evaluation opens its own environments, so nothing remains of the one before.
         actor_job *job = item;
         actor_evaluate_request request = {
             .env_id = worker->config->env.id,
@@ -269,8 +302,7 @@ worker_evaluate(void *arg)
         atomic_store_explicit(&worker->playing_steps, 0, memory_order_relaxed);
         atomic_store_explicit(&worker->playing_episodes, 0, memory_order_relaxed);
         atomic_store_explicit(&worker->playing_ticket, job->ticket, memory_order_release);
-        job->err =
-            actor_evaluate(job->net, &request, &job->result, job->reason, sizeof(job->reason));
+        job->err = actor_evaluate(job->net, &request, &job->result, &job->why);
         failures_add(worker, job->result.env_failures, job->result.failure);
         worker->failures_before += job->result.env_failures;
         atomic_store_explicit(&worker->playing_ticket, 0, memory_order_release);
@@ -285,7 +317,7 @@ worker_evaluate(void *arg)
 // ---- loop thread
 
 static actor_worker *
-worker_create(const oct_config *config, actor_notify_fn notify, void *arg)
+worker_create(const config_experiment *config, actor_notify_fn notify, void *arg)
 {
     actor_worker *worker = oct_alloc(sizeof(*worker));
     worker->config = config;
@@ -295,20 +327,22 @@ worker_create(const oct_config *config, actor_notify_fn notify, void *arg)
     return worker;
 }
 
+// actor.ring_batches within the limits.
 static uint32_t
-batches_of(const oct_config *config)
+batches_of(const config_experiment *config)
 {
     return OCT_MAX(BATCHES_MIN, OCT_MIN(config->actor.ring_batches, BATCHES_MAX));
 }
 
 uint64_t
-actor_worker_bytes(const actor_batch_shape *shape, const oct_config *config)
+actor_worker_bytes(const actor_batch_shape *shape, const config_experiment *config)
 {
     return (uint64_t)batches_of(config) * actor_batch_bytes(shape);
 }
 
 actor_worker *
-actor_worker_create(actor_run *take, const oct_config *config, actor_notify_fn notify, void *arg)
+actor_worker_create(actor_run *take, const config_experiment *config, actor_notify_fn notify,
+                    void *arg)
 {
     actor_worker *worker = worker_create(config, notify, arg);
     worker->run = take;
@@ -336,7 +370,7 @@ actor_worker_create(actor_run *take, const oct_config *config, actor_notify_fn n
 }
 
 actor_worker *
-actor_worker_create_evaluator(const oct_config *config, actor_notify_fn notify, void *arg)
+actor_worker_create_evaluator(const config_experiment *config, actor_notify_fn notify, void *arg)
 {
     actor_worker *worker = worker_create(config, notify, arg);
     worker->jobs = oct_ring_create(1);
@@ -417,6 +451,7 @@ actor_worker_destroy(actor_worker *worker)
         return;
     }
     OCT_ASSERT(!worker->started);
+    // An evaluator has no policies to collect.
     if (worker->run != NULL) {
         actor_worker_collect(worker);
     }
@@ -448,7 +483,7 @@ actor_worker_put_policy(actor_worker *worker, policy_net *take)
 {
     policy_net_destroy(oct_latest_put(&worker->policy, take));
     oct_err err = oct_ring_push(worker->nudge, worker);
-    (void)err; // full: the thread is about to look anyway
+    (void)err; // full: a wake-up is already waiting
 }
 
 actor_batch *
@@ -462,7 +497,7 @@ static void
 batch_release(actor_worker *worker, actor_batch *batch)
 {
     oct_err err = oct_ring_push(worker->free_batches, batch);
-    OCT_ASSERT(err == OCT_OK || err == OCT_ECLOSED); // closed: stopped, nobody needs it any more
+    OCT_ASSERT(err == OCT_OK || err == OCT_ECLOSED); // closed: the thread was stopped
 }
 
 void
@@ -478,7 +513,7 @@ actor_worker_return_batch(actor_worker *worker, actor_batch *batch)
 void
 actor_worker_set_window(actor_worker *worker, uint32_t batches)
 {
-    if (worker->config->actor.when_full == OCT_WHEN_FULL_DROP) {
+    if (worker->config->actor.when_full == CONFIG_WHEN_FULL_DROP) {
         return;
     }
     worker->window = OCT_MAX(WINDOW_MIN, OCT_MIN(batches, worker->batch_count));

@@ -3,92 +3,105 @@
 
 #include "actor/actor_evaluate.h"
 #include "actor/actor_run.h"
+#include "common/oct_reason.h"
 
-// The acting thread of an actor daemon and what passes between it and the loop thread. A worker
-// either steps environments for training or, in evaluation mode, plays one evaluation after the
-// other.
+// The acting thread of an actor daemon, and the queues between it and the loop thread. A worker
+// either steps environments for training or plays one evaluation after the other. actor_worker.c
+// begins with how the parts work together.
 //
-// Threads: create, start, stop, destroy and everything below on the loop thread; notify is called
-// on the acting thread and must only wake the loop. Owns: the run and all batches; policies are
-// handed over (taken). Full: all batches unacknowledged: the acting thread waits (or drops its
-// batch and counts its steps, when_full: drop).
+// Threads: create, start, stop, destroy and all functions below belong to the loop thread, except
+// actor_worker_call_s. notify runs on the acting thread and may only wake the loop. Owns: the run,
+// all batches, and the policies that it was given. Full: while no batch is free, the acting thread
+// waits; with actor.when_full: drop it drops the rows of its batch and counts their steps.
 typedef struct actor_worker actor_worker;
 
 typedef void (*actor_notify_fn)(void *arg);
 
-// One evaluation asked for by the learner.
+// An evaluation that the learner asked for.
 typedef struct actor_job {
-    policy_net *net; // taken
-    uint64_t ticket;
-    uint64_t seed;
-    uint32_t episodes;
-    actor_evaluate_result result; // returns and lengths point to room of episodes
-    oct_err err;
-    char reason[ENV_REASON_BYTES];
+    policy_net *net;              // owned by the job
+    uint64_t ticket;              // the learner's number of the evaluation
+    uint64_t seed;                // of the environments and, with sampling, of the actions
+    uint32_t episodes;            // 1 .. WIRE_EPISODES_MAX
+    actor_evaluate_result result; // its returns and lengths are [episodes]
+    oct_err err;                  // of actor_evaluate
+    oct_reason why;               // one line; valid if err is not OCT_OK
 } actor_job;
 
-// Bytes that all batches of a worker take, which have this shape.
-uint64_t actor_worker_bytes(const actor_batch_shape *shape, const oct_config *config);
-actor_worker *actor_worker_create(actor_run *take, const oct_config *config, actor_notify_fn notify,
-                                  void *arg);
-// Evaluation mode.
-actor_worker *actor_worker_create_evaluator(const oct_config *config, actor_notify_fn notify,
+// Returns the bytes of all batches of a worker (actor.ring_batches, at least 3) of this shape.
+uint64_t actor_worker_bytes(const actor_batch_shape *shape, const config_experiment *config);
+// Makes a worker for training, which owns the run from now on. config and arg outlive the worker.
+actor_worker *actor_worker_create(actor_run *take, const config_experiment *config,
+                                  actor_notify_fn notify, void *arg);
+// Makes a worker for evaluations, which opens the environment of config for each job.
+actor_worker *actor_worker_create_evaluator(const config_experiment *config, actor_notify_fn notify,
                                             void *arg);
-// Starts the thread. OCT_EIO: no thread could be made.
+// Starts the thread. OCT_EIO: the system refused a thread; the worker can be destroyed.
 OCT_CHECKED oct_err actor_worker_start(actor_worker *worker);
-// Training mode: asks the thread to end behind the step that it is in, and does not wait: what it
-// has made until then comes by take_batch, and is all when actor_worker_has_ended.
+// Training: asks the thread to end after its current step, without waiting. The rows made until
+// then arrive through actor_worker_take_batch; once actor_worker_has_ended returns true, nothing
+// more arrives.
 void actor_worker_drain(actor_worker *worker);
 bool actor_worker_has_ended(const actor_worker *worker);
-// Asks the thread to end and waits for it (one step of the environments at most).
+// Asks the thread to end and waits for it: for one step of the environments at most.
 void actor_worker_stop(actor_worker *worker);
-// The same, but no longer than this. False: it is in a step still.
+// As actor_worker_stop, but waits for at most timeout_ms. False: a step is still running, and so
+// is the thread.
 bool actor_worker_stop_within(actor_worker *worker, uint32_t timeout_ms);
-void actor_worker_destroy(actor_worker *worker); // NULL is a no-op; stopped or never started
+// NULL is a no-op. Otherwise the thread was not started, or has been stopped.
+void actor_worker_destroy(actor_worker *worker);
 
-// Training mode. The newest policy wins; the swap happens at a step boundary of the acting thread.
+// Training: hands over a policy. The acting thread takes it between two steps, in lock-step and
+// for rollouts between two batches. A policy that it has not taken yet is replaced and freed.
 void actor_worker_put_policy(actor_worker *worker, policy_net *take);
-// A sealed batch with its sequence number, or NULL. Give it back when acknowledged.
+// Returns the oldest sealed batch that was not taken yet, with its sequence number, or NULL. The
+// caller gives it back (actor_worker_return_batch) when replay has acknowledged it.
 actor_batch *actor_worker_take_batch(actor_worker *worker);
 void actor_worker_return_batch(actor_worker *worker, actor_batch *batch);
-uint32_t actor_worker_batches(const actor_worker *worker); // that exist: the ring's length
-// Lets only this many batches (at least 2: one being filled, one on its way) go round, the others
-// rest: experience that waits grows stale, so no more of it is made than replay has room for. All
-// go round until this is called, and always with when_full: drop.
+uint32_t actor_worker_batches(const actor_worker *worker); // number of batches that exist
+// Limits how many batches circulate, to the count that replay has room for; the other batches
+// rest. Without the limit the acting thread would fill all batches, and their rows would be old
+// when replay takes them. At least 2 circulate: one is filled while the other is on its way. All
+// circulate until the first call, and always with actor.when_full: drop.
 void actor_worker_set_window(actor_worker *worker, uint32_t batches);
-// How many go round now: more than the window while those that were out when it became narrower
-// have not been given back. When all of them are out, the acting thread waits.
+// Returns how many batches circulate now. After the window became smaller, this is more than the
+// window until enough batches were given back. When all of them wait for acknowledgements, the
+// acting thread waits.
 uint32_t actor_worker_circulating(const actor_worker *worker);
-// What the acting thread told since the last time, or NULL; give it back after reading.
+// Returns the oldest report of the acting thread that was not taken yet, or NULL. The caller gives
+// it back after reading.
 const actor_numbers *actor_worker_take_numbers(actor_worker *worker);
 void actor_worker_return_numbers(actor_worker *worker, const actor_numbers *numbers);
-// Frees policies that were replaced: off the acting thread.
+// Frees the policies that were replaced, so that the acting thread need not.
 void actor_worker_collect(actor_worker *worker);
-// How long the environments have been in the call that they are in, in seconds; 0: in none. The
-// time begins again with each environment where they are stepped one by one (Gymnasium's). Any
-// thread.
+// Returns for how many seconds the environments have been in their current call; 0: in no call.
+// Where environments are stepped one by one (Gymnasium's), the time begins again with each of
+// them. Any thread may call this.
 double actor_worker_call_s(const actor_worker *worker);
-// The environment failed for good: what it said, else NULL.
+// Returns why the environment failed for good, or NULL. After a failure the thread has ended.
 const char *actor_worker_failed(actor_worker *worker);
 
-// Evaluation mode: one job at a time. OCT_EAGAIN: the last one was not taken back yet;
-// OCT_ECLOSED: stopped; then take stays the caller's.
+// Evaluation: hands over a job; there is one at a time. On an error the job stays the caller's:
+//   OCT_EAGAIN  the last job was not taken back yet
+//   OCT_ECLOSED  the worker was stopped
 OCT_CHECKED oct_err actor_worker_put_job(actor_worker *worker, actor_job *take);
+// Returns the job that has been played, or NULL. The caller destroys it.
 actor_job *actor_worker_take_job(actor_worker *worker); // done, or NULL; the caller frees it
+// Makes a job, which owns the policy from now on.
 actor_job *actor_job_create(policy_net *take, uint64_t ticket, uint64_t seed, uint32_t episodes);
 void actor_job_destroy(actor_job *job); // NULL is a no-op
 
-// How far the job at work is.
+// Progress of the job that is being played.
 typedef struct actor_playing {
     uint64_t ticket;
-    uint64_t env_steps;
-    uint64_t calls;    // grows with every step and reset that has ended
-    uint32_t episodes; // that have ended
+    uint64_t env_steps; // of all environments
+    uint64_t calls;     // grows with every step and reset that returns
+    uint32_t episodes;  // finished and counted
 } actor_playing;
-// False: none is being played.
+// False: no job is being played.
 bool actor_worker_playing(const actor_worker *worker, actor_playing *out);
-// How many steps and resets of environments have failed in all evaluations; why the first one did.
-// NULL: none has.
+// Returns how many steps and resets of environments have failed in all evaluations. *why is the
+// cause of the first failure, or NULL.
 uint64_t actor_worker_failures(const actor_worker *worker, const char **why);
 
 #endif // ACTOR_ACTOR_WORKER_H

@@ -9,8 +9,8 @@
 
 #include "algos/algo_ops.h"
 #include "common/oct_base.h"
-#include "common/oct_config_algos.h"
-#include "common/oct_text.h"
+#include "common/oct_reason.h"
+#include "config/config.h"
 #include "nn/nn_vec.h"
 
 // A saved state: magic, version (see state_version), name, updates, length of the body, body,
@@ -22,24 +22,24 @@
 #define LAST_LAYER_SHARE 0.01f // of the other layers' deviation
 
 static const algo_ops *const algorithms[] = {
-    [OCT_ALGO_DQN] = &algo_dqn_ops,
-    [OCT_ALGO_D4PG] = &algo_d4pg_ops,
-    [OCT_ALGO_DDPG] = &algo_ddpg_ops,
-    [OCT_ALGO_TD3] = &algo_td3_ops,
-    [OCT_ALGO_REINFORCE] = &algo_reinforce_ops,
-    [OCT_ALGO_SAC] = &algo_sac_ops,
-    [OCT_ALGO_TABLE] = &algo_table_ops,
-    [OCT_ALGO_PPO] = &algo_ppo_ops,
-    [OCT_ALGO_A2C] = &algo_a2c_ops,
-    [OCT_ALGO_VTRACE] = &algo_vtrace_ops,
-    [OCT_ALGO_TRPO] = &algo_trpo_ops,
-    [OCT_ALGO_EXTERNAL] = &algo_external_ops,
+    [CONFIG_ALGO_DQN] = &algo_dqn_ops,
+    [CONFIG_ALGO_D4PG] = &algo_d4pg_ops,
+    [CONFIG_ALGO_DDPG] = &algo_ddpg_ops,
+    [CONFIG_ALGO_TD3] = &algo_td3_ops,
+    [CONFIG_ALGO_REINFORCE] = &algo_reinforce_ops,
+    [CONFIG_ALGO_SAC] = &algo_sac_ops,
+    [CONFIG_ALGO_TABLE] = &algo_table_ops,
+    [CONFIG_ALGO_PPO] = &algo_ppo_ops,
+    [CONFIG_ALGO_A2C] = &algo_a2c_ops,
+    [CONFIG_ALGO_VTRACE] = &algo_vtrace_ops,
+    [CONFIG_ALGO_TRPO] = &algo_trpo_ops,
+    [CONFIG_ALGO_EXTERNAL] = &algo_external_ops,
 };
 
 const algo_number algo_value_numbers[ALGO_VALUE_NUMBERS] = {ALGO_VALUE_ROWS};
 
 static const algo_ops *
-find(const oct_config *config)
+find(const config_experiment *config)
 {
     size_t index = (size_t)config->algo.name;
     OCT_ASSERT(index < OCT_COUNTOF(algorithms));
@@ -88,12 +88,12 @@ algo_mean(const algo *a, float *numbers, size_t count)
 }
 
 policy_activation
-algo_activation(const oct_config *config)
+algo_activation(const config_experiment *config)
 {
     static const policy_activation of[] = {
-        [OCT_ACTIVATION_RELU] = POLICY_RELU,
-        [OCT_ACTIVATION_TANH] = POLICY_TANH,
-        [OCT_ACTIVATION_ELU] = POLICY_ELU,
+        [CONFIG_ACTIVATION_RELU] = POLICY_RELU,
+        [CONFIG_ACTIVATION_TANH] = POLICY_TANH,
+        [CONFIG_ACTIVATION_ELU] = POLICY_ELU,
     };
     size_t index = (size_t)config->network.activation;
     OCT_ASSERT(index < OCT_COUNTOF(of));
@@ -101,7 +101,7 @@ algo_activation(const oct_config *config)
 }
 
 nn_adam
-algo_adam(const oct_config *config)
+algo_adam(const config_experiment *config)
 {
     return (nn_adam){
         .beta1 = (float)config->algo.adam_beta1,
@@ -121,48 +121,47 @@ algo_randomise_policy(nn_net *policy, oct_rng *rng)
 }
 
 oct_err
-algo_make_layers(const oct_config *config, const oct_config_ints *hidden, policy_spec *spec,
-                 uint32_t outputs, char *reason, size_t reason_size)
+algo_make_layers(const config_experiment *config, const config_ints *hidden, policy_spec *spec,
+                 uint32_t outputs, oct_reason *reason)
 {
-    const oct_config_ints *conv = &config->network.conv;
-    char why[200] = "";
+    const config_ints *conv = &config->network.conv;
+    oct_reason why = {""};
     oct_err err = policy_spec_set_cnn(spec, conv->value, conv->count, hidden->value, hidden->count,
                                       algo_activation(config), config->network.first_layer_norm,
-                                      outputs, why, sizeof(why));
-    if (err != OCT_OK && reason_size > 0) {
-        (void)snprintf(reason, reason_size, "network.conv: %s", why);
+                                      outputs, &why);
+    if (err != OCT_OK) {
+        oct_reason_set(reason, "network.conv: %s", why.text);
     }
     return err;
 }
 
 oct_err
-algo_make_spec(const oct_config *config, policy_spec *spec, algo_wants *wants, char *reason,
-               size_t reason_size)
+algo_make_spec(const config_experiment *config, policy_spec *spec, algo_wants *wants,
+               oct_reason *why)
 {
     algo_wants unused;
     wants = wants != NULL ? wants : &unused;
-    *wants = (algo_wants){.window = ALGO_WINDOW_N_STEP, .steps = oct_config_n_step(config)};
+    *wants = (algo_wants){.window = ALGO_WINDOW_N_STEP, .steps = config_n_step(config)};
     if (config->learner.count > 1 && !find(config)->splits) {
-        return oct_refuse(reason, reason_size,
-                          "learner.count: algo.name %s allows only one learner, not %u",
+        return oct_refuse(why, "learner.count: algo.name %s allows only one learner, not %u",
                           find(config)->name, config->learner.count);
     }
     if (config->learner.count > 1 && config->learner.asynchronous && find(config)->share == NULL) {
-        return oct_refuse(reason, reason_size,
+        return oct_refuse(why,
                           "learner.asynchronous: algo.name %s cannot learn asynchronously: its "
                           "update is more than one gradient, or its actors wait for each version",
                           find(config)->name);
     }
-    oct_err err = find(config)->make_spec(config, spec, wants, reason, reason_size);
-    wants->each_once = oct_config_takes_each_once(config);
+    oct_err err = find(config)->make_spec(config, spec, wants, why);
+    wants->each_once = config_takes_each_once(config);
     return err;
 }
 
 // Freezes the layers of learner.freeze. OCT_EINVAL: the policy does not have one of them.
 static oct_err
-layers_freeze(algo *a, const oct_config *config)
+layers_freeze(algo *a, const config_experiment *config)
 {
-    const oct_config_ints *freeze = &config->learner.freeze;
+    const config_ints *freeze = &config->learner.freeze;
     algo_network networks[ALGO_NETWORKS_MAX];
     uint32_t layers = 0;
     if (freeze->count == 0) {
@@ -182,8 +181,8 @@ layers_freeze(algo *a, const oct_config *config)
 }
 
 oct_err
-algo_create(algo **out, nn_context *context, const oct_config *config, const policy_spec *spec,
-            uint64_t seed)
+algo_create(algo **out, nn_context *context, const config_experiment *config,
+            const policy_spec *spec, uint64_t seed)
 {
     nn_context *own = context == NULL ? nn_context_create(NULL) : NULL;
     *out = NULL;
@@ -216,7 +215,7 @@ algo_destroy(algo *a)
 }
 
 oct_err
-algo_measure(algo_memory *out, const nn_context_options *like, const oct_config *config,
+algo_measure(algo_memory *out, const nn_context_options *like, const config_experiment *config,
              const policy_spec *spec)
 {
     algo *a;
@@ -254,7 +253,7 @@ algo_gradient(algo *a, const algo_batch *batch, float *priorities, float *number
 }
 
 const algo_number *
-algo_numbers(const oct_config *config, uint32_t *count)
+algo_numbers(const config_experiment *config, uint32_t *count)
 {
     *count = find(config)->number_count;
     return find(config)->numbers;

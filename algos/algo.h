@@ -2,7 +2,8 @@
 #define ALGOS_ALGO_H
 
 #include "common/oct_bytes.h"
-#include "common/oct_config.h"
+#include "common/oct_reason.h"
+#include "config/config.h"
 #include "nn/nn_context.h"
 #include "policy/policy_spec.h"
 
@@ -74,20 +75,21 @@ typedef struct algo_number {
     const char *help; // one sentence
 } algo_number;
 #define ALGO_NUMBERS_MAX 16
-const algo_number *algo_numbers(const oct_config *config, uint32_t *count); // the list of algo.name
+const algo_number *algo_numbers(const config_experiment *config,
+                                uint32_t *count); // the list of algo.name
 
 // Fills the rest of the policy network's spec, and *wants (may be NULL). The environment's fields
 // of spec (env_id, obs_*, action_*) are set. OCT_EINVAL: the algorithm cannot act in this
 // environment, or cannot learn with learner.count or learner.asynchronous as configured; reason has
 // one line.
-OCT_CHECKED oct_err algo_make_spec(const oct_config *config, policy_spec *spec, algo_wants *wants,
-                                   char *reason, size_t reason_size);
+OCT_CHECKED oct_err algo_make_spec(const config_experiment *config, policy_spec *spec,
+                                   algo_wants *wants, oct_reason *why);
 // Creates an algorithm. context is borrowed until destroy; NULL: the algorithm makes its own, with
 // one thread and in fp32. Layers of learner.freeze never learn (nn_trainer_freeze). On an error
 // *out is NULL:
 //   OCT_EINVAL  spec or config does not fit the algorithm, or the policy lacks a layer of
 //               learner.freeze
-OCT_CHECKED oct_err algo_create(algo **out, nn_context *context, const oct_config *config,
+OCT_CHECKED oct_err algo_create(algo **out, nn_context *context, const config_experiment *config,
                                 const policy_spec *spec, uint64_t seed);
 // NULL is a no-op.
 void algo_destroy(algo *a);
@@ -98,7 +100,7 @@ typedef struct algo_memory {
     uint64_t state_bytes; // of algo_save
 } algo_memory;
 OCT_CHECKED oct_err algo_measure(algo_memory *out, const nn_context_options *like,
-                                 const oct_config *config, const policy_spec *spec);
+                                 const config_experiment *config, const policy_spec *spec);
 
 // Makes one update; for DQN this is one gradient step. The caller computes learning_rate for each
 // update. priorities [B] (may be NULL) receives a new priority >= 0 per window: its |TD error|, or
@@ -141,8 +143,8 @@ void algo_fetch(algo *a);
 // Returns the number of updates by other learners since the last fetch or apply.
 uint64_t algo_staleness(const algo *a);
 
-// A function of the parameters that the acting network computes with in their place, for example
-// their quantised values.
+// A function of the parameters. The acting network computes with its values instead of the
+// parameters, for example with quantised values.
 typedef struct algo_projection {
     void *arg;
     // Sets out[policy_spec_params] as a function of params alone. Both have policy_spec's order and

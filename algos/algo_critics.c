@@ -7,18 +7,18 @@
 #include <string.h>
 
 #include "common/oct_base.h"
-#include "common/oct_config_algos.h"
-#include "common/oct_text.h"
+#include "common/oct_reason.h"
+#include "config/config.h"
 
 // A limit beyond what anyone trains: a checkpoint holds four arrays of this size for a critic.
 #define CRITIC_PARAMS_MAX (1u << 28)
 
 // Fills the spec of a critic's network: [obs, action] to one value, or to the atoms of one.
 static oct_err
-critic_make_spec(const oct_config *config, const policy_spec *policy, bool categorical,
-                 policy_spec *spec, char *reason, size_t reason_size)
+critic_make_spec(const config_experiment *config, const policy_spec *policy, bool categorical,
+                 policy_spec *spec, oct_reason *why)
 {
-    const oct_config_ints *hidden = oct_config_critic_hidden(config);
+    const config_ints *hidden = config_critic_hidden(config);
     bool residual = config->network.critic_residual;
     *spec = (policy_spec){
         .env_id = "critic",
@@ -35,13 +35,13 @@ critic_make_spec(const oct_config *config, const policy_spec *policy, bool categ
                                 config->network.first_layer_norm && !residual,
                                 categorical ? config->algo.atoms : 1));
     if (residual && nn_net_make_residual(spec) != OCT_OK) {
-        return oct_refuse(reason, reason_size,
+        return oct_refuse(why,
                           "network.critic_residual: true needs an odd number of equal widths in "
                           "network.critic_hidden");
     }
-    OCT_TRY(policy_spec_check(spec, reason, reason_size));
+    OCT_TRY(policy_spec_check(spec, why));
     if (policy_spec_params(spec) > CRITIC_PARAMS_MAX) {
-        return oct_refuse(reason, reason_size,
+        return oct_refuse(why,
                           "a critic has %zu parameters, allowed are at most %u; make "
                           "network.critic_hidden smaller",
                           policy_spec_params(spec), CRITIC_PARAMS_MAX);
@@ -50,25 +50,22 @@ critic_make_spec(const oct_config *config, const policy_spec *policy, bool categ
 }
 
 oct_err
-algo_critics_make_specs(const oct_config *config, const char *name, policy_head head,
-                        bool categorical, policy_spec *spec, char *reason, size_t reason_size)
+algo_critics_make_specs(const config_experiment *config, const char *name, policy_head head,
+                        bool categorical, policy_spec *spec, oct_reason *why)
 {
     if (spec->action_kind != POLICY_BOX) {
         return oct_refuse(
-            reason, reason_size,
-            "%s needs actions in a box; %.100s has %u discrete actions; use algo.name: dqn", name,
-            spec->env_id, spec->action_count);
+            why, "%s needs actions in a box; %.100s has %u discrete actions; use algo.name: dqn",
+            name, spec->env_id, spec->action_count);
     }
     if (config->network.conv.count > 0) {
-        return oct_refuse(reason, reason_size,
-                          "%s does not support convolutions; set network.conv: []", name);
+        return oct_refuse(why, "%s does not support convolutions; set network.conv: []", name);
     }
-    OCT_TRY(algo_normaliser_check(config, spec, reason, reason_size));
+    OCT_TRY(algo_normaliser_check(config, spec, why));
     if (config->algo.normalise_observations && config->learner.asynchronous &&
         config->learner.count > 1) {
-        return oct_refuse(reason, reason_size,
-                          "learner.asynchronous: learners do not share the statistics of "
-                          "algo.normalise_observations; set one of the two to false");
+        return oct_refuse(why, "learner.asynchronous: learners do not share the statistics of "
+                               "algo.normalise_observations; set one of the two to false");
     }
     spec->head = head;
     spec->atoms = 0;
@@ -78,13 +75,13 @@ algo_critics_make_specs(const oct_config *config, const char *name, policy_head 
     OCT_TRY(policy_spec_set_mlp(spec, config->network.hidden.value, config->network.hidden.count,
                                 algo_activation(config), config->network.first_layer_norm,
                                 each * spec->action_count));
-    OCT_TRY(policy_spec_check(spec, reason, reason_size));
+    OCT_TRY(policy_spec_check(spec, why));
     policy_spec critic;
-    return critic_make_spec(config, spec, categorical, &critic, reason, reason_size);
+    return critic_make_spec(config, spec, categorical, &critic, why);
 }
 
 static void
-critics_configure(algo_critics *critics, const oct_config *config, const policy_spec *policy)
+critics_configure(algo_critics *critics, const config_experiment *config, const policy_spec *policy)
 {
     critics->rows_max = config->learner.batch_size;
     critics->obs_count = policy->obs_count;
@@ -130,13 +127,13 @@ critics_reserve(algo_critics *critics, nn_context *context)
 }
 
 oct_err
-algo_critics_init(algo_critics *critics, nn_context *context, const oct_config *config,
+algo_critics_init(algo_critics *critics, nn_context *context, const config_experiment *config,
                   const policy_spec *policy, uint32_t count, bool categorical)
 {
     policy_spec spec;
     count = config->algo.critics > 0 ? config->algo.critics : count;
     if (config->learner.batch_size < 1 || count > ALGO_CRITICS_MAX ||
-        critic_make_spec(config, policy, categorical, &spec, NULL, 0) != OCT_OK) {
+        critic_make_spec(config, policy, categorical, &spec, NULL) != OCT_OK) {
         return OCT_EINVAL;
     }
     *critics = (algo_critics){.count = count, .categorical = categorical};

@@ -4,6 +4,7 @@
 #include "algos/algo_cut.h"
 #include "algos/algo_observed.h"
 #include "algos/algo_ops.h"
+#include "common/oct_reason.h"
 #include "common/oct_rng.h"
 #include "nn/nn_categorical.h"
 #include "nn/nn_state.h"
@@ -65,15 +66,15 @@ typedef struct algo_critics {
 // Gaussian head, for the environment in spec (algo.h). OCT_EINVAL, reason: actions are discrete,
 // there are convolutions, observations cannot be normalised as configured, or the policy or a
 // critic is too large.
-OCT_CHECKED oct_err algo_critics_make_specs(const oct_config *config, const char *name,
+OCT_CHECKED oct_err algo_critics_make_specs(const config_experiment *config, const char *name,
                                             policy_head head, bool categorical, policy_spec *spec,
-                                            char *reason, size_t reason_size);
+                                            oct_reason *why);
 
 // policy has passed policy_spec_check. count is the number of critics if algo.critics is 0.
 // OCT_EINVAL: a critic cannot be made, or algo.critics is above ALGO_CRITICS_MAX; nothing was
 // allocated.
 OCT_CHECKED oct_err algo_critics_init(algo_critics *critics, nn_context *context,
-                                      const oct_config *config, const policy_spec *policy,
+                                      const config_experiment *config, const policy_spec *policy,
                                       uint32_t count, bool categorical);
 void algo_critics_fini(algo_critics *critics);
 // Sets the first weights and copies them to the targets. A critic of distributions begins with the

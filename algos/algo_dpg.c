@@ -12,6 +12,7 @@
 
 #include "algos/algo_critics.h"
 #include "common/oct_base.h"
+#include "common/oct_reason.h"
 
 #define INIT_STREAM  0x6470u // stream of the seed for the first weights
 #define NOISE_STREAM 0x6e64u // stream of the seed for the noise on target actions
@@ -71,21 +72,21 @@ typedef struct algo_dpg {
 } algo_dpg;
 
 static const dpg_variant variants[] = {
-    [OCT_ALGO_D4PG] = {.ops = &algo_d4pg_ops,
-                       .categorical = true,
-                       .critics = 1,
-                       .policy_at_next = true,
-                       .policy_delay = 1},
-    [OCT_ALGO_DDPG] = {.ops = &algo_ddpg_ops, .critics = 1, .policy_delay = 1},
-    [OCT_ALGO_TD3] = {.ops = &algo_td3_ops,
-                      .critics = 2,
-                      .policy_at_first = true,
-                      .target_noise = true,
-                      .policy_delay = 2},
+    [CONFIG_ALGO_D4PG] = {.ops = &algo_d4pg_ops,
+                          .categorical = true,
+                          .critics = 1,
+                          .policy_at_next = true,
+                          .policy_delay = 1},
+    [CONFIG_ALGO_DDPG] = {.ops = &algo_ddpg_ops, .critics = 1, .policy_delay = 1},
+    [CONFIG_ALGO_TD3] = {.ops = &algo_td3_ops,
+                         .critics = 2,
+                         .policy_at_first = true,
+                         .target_noise = true,
+                         .policy_delay = 2},
 };
 
 static const dpg_variant *
-variant_of(const oct_config *config)
+variant_of(const config_experiment *config)
 {
     size_t index = (size_t)config->algo.name;
     OCT_ASSERT(index < OCT_COUNTOF(variants) && variants[index].ops != NULL);
@@ -93,17 +94,17 @@ variant_of(const oct_config *config)
 }
 
 static oct_err
-dpg_make_spec(const oct_config *config, policy_spec *spec, algo_wants *wants, char *reason,
-              size_t reason_size)
+dpg_make_spec(const config_experiment *config, policy_spec *spec, algo_wants *wants,
+              oct_reason *why)
 {
     (void)wants; // keeps n-step windows
     const dpg_variant *variant = variant_of(config);
     return algo_critics_make_specs(config, variant->ops->name, POLICY_HEAD_TANH,
-                                   variant->categorical, spec, reason, reason_size);
+                                   variant->categorical, spec, why);
 }
 
 static void
-dpg_configure(algo_dpg *dpg, const oct_config *config, const policy_spec *spec)
+dpg_configure(algo_dpg *dpg, const config_experiment *config, const policy_spec *spec)
 {
     dpg->variant = variant_of(config);
     dpg->base.ops = dpg->variant->ops;
@@ -132,11 +133,11 @@ dpg_randomise(algo_dpg *dpg, uint64_t seed)
 }
 
 static oct_err
-dpg_create(algo **out, nn_context *context, const oct_config *config, const policy_spec *spec,
-           uint64_t seed)
+dpg_create(algo **out, nn_context *context, const config_experiment *config,
+           const policy_spec *spec, uint64_t seed)
 {
     const dpg_variant *variant = variant_of(config);
-    if (policy_spec_check(spec, NULL, 0) != OCT_OK || spec->head != POLICY_HEAD_TANH ||
+    if (policy_spec_check(spec, NULL) != OCT_OK || spec->head != POLICY_HEAD_TANH ||
         config->algo.target_period < 1) {
         return OCT_EINVAL;
     }

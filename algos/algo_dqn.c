@@ -15,8 +15,9 @@
 #include "algos/algo_dqn_loss.h"
 #include "algos/algo_ops.h"
 #include "common/oct_base.h"
-#include "common/oct_config_algos.h"
+#include "common/oct_reason.h"
 #include "common/oct_text.h"
+#include "config/config.h"
 #include "nn/nn_state.h"
 
 // Streams of the seed for:
@@ -24,8 +25,8 @@
 #define NOISE_STREAM     0x6472u // noise of the updates
 #define BEHAVIOUR_STREAM 0x6473u // noise of the policies that explore
 
-// Buffers for what a network computes with in place of its parameters: parameters -> mapped (by
-// reparametrisation, with noise) -> projected (algo_set_projection). NULL: not in use.
+// Buffers for the numbers with which a network computes instead of its parameters: parameters ->
+// mapped (by reparametrisation, with noise) -> projected (algo_set_projection). NULL: not in use.
 typedef struct dqn_weights {
     float *noise;
     float *mapped;
@@ -67,24 +68,23 @@ typedef struct algo_dqn {
 // ---- the network
 
 static oct_err
-dqn_make_spec(const oct_config *config, policy_spec *spec, algo_wants *wants, char *reason,
-              size_t reason_size)
+dqn_make_spec(const config_experiment *config, policy_spec *spec, algo_wants *wants,
+              oct_reason *why)
 {
-    if (config->algo.target == OCT_TARGET_SARSA) { // n steps and the row after them
+    if (config->algo.target == CONFIG_TARGET_SARSA) { // n steps and the row after them
         *wants = (algo_wants){
-            .window = ALGO_WINDOW_SEQUENCE, .steps = oct_config_n_step(config) + 1, .stride = 1};
+            .window = ALGO_WINDOW_SEQUENCE, .steps = config_n_step(config) + 1, .stride = 1};
     }
     if (spec->action_kind != POLICY_DISCRETE) {
-        return oct_refuse(reason, reason_size,
+        return oct_refuse(why,
                           "dqn needs discrete actions; %.100s has a box of %u number%s; use "
                           "algo.name: d4pg, ddpg, td3 or sac",
                           spec->env_id, spec->action_count, oct_text_plural(spec->action_count));
     }
-    oct_config_ints hidden = config->network.hidden;
+    config_ints hidden = config->network.hidden;
     if (config->algo.dueling) {
         if (hidden.count == 0) {
-            return oct_refuse(reason, reason_size,
-                              "algo.dueling needs a hidden layer; network.hidden is []");
+            return oct_refuse(why, "algo.dueling needs a hidden layer; network.hidden is []");
         }
         hidden.value[hidden.count - 1] *= 2; // two streams side by side
     }
@@ -93,9 +93,9 @@ dqn_make_spec(const oct_config *config, policy_spec *spec, algo_wants *wants, ch
     spec->value_min = config->algo.distributional ? (float)config->algo.value_min : 0.0f;
     spec->value_max = config->algo.distributional ? (float)config->algo.value_max : 0.0f;
     spec->normalise = false;
-    OCT_TRY(algo_make_layers(config, &hidden, spec, spec->action_count * OCT_MAX(spec->atoms, 1),
-                             reason, reason_size));
-    return policy_spec_check(spec, reason, reason_size);
+    OCT_TRY(
+        algo_make_layers(config, &hidden, spec, spec->action_count * OCT_MAX(spec->atoms, 1), why));
+    return policy_spec_check(spec, why);
 }
 
 // ---- what the networks compute with
@@ -185,7 +185,8 @@ dqn_set_projection(algo *a, const algo_projection *projection)
 // ---- create and destroy
 
 static void
-networks_init(algo_dqn *dqn, nn_context *context, const oct_config *config, const policy_spec *spec)
+networks_init(algo_dqn *dqn, nn_context *context, const config_experiment *config,
+              const policy_spec *spec)
 {
     nn_adam adam = algo_adam(config);
     dqn->is_mapped = config->algo.dueling || config->algo.noisy;
@@ -262,11 +263,11 @@ steps_fini(algo_dqn *dqn)
 }
 
 static oct_err
-dqn_create(algo **out, nn_context *context, const oct_config *config, const policy_spec *spec,
-           uint64_t seed)
+dqn_create(algo **out, nn_context *context, const config_experiment *config,
+           const policy_spec *spec, uint64_t seed)
 {
     policy_head head = config->algo.distributional ? POLICY_HEAD_ATOMS : POLICY_HEAD_VALUES;
-    if (policy_spec_check(spec, NULL, 0) != OCT_OK || spec->head != head ||
+    if (policy_spec_check(spec, NULL) != OCT_OK || spec->head != head ||
         config->learner.batch_size < 1 || config->algo.target_period < 1 ||
         (config->algo.dueling && spec->layers[spec->layer_count - 1].inputs % 2 != 0)) {
         return OCT_EINVAL;
@@ -286,7 +287,7 @@ dqn_create(algo **out, nn_context *context, const oct_config *config, const poli
     algo_dqn_loss_init(&dqn->loss, context, spec, (float)config->algo.huber_delta,
                        algo_target_of(config), dqn->rows_max);
     dqn->returns = algo_returns_of(config);
-    if (config->algo.target == OCT_TARGET_SARSA) {
+    if (config->algo.target == CONFIG_TARGET_SARSA) {
         steps_init(dqn, context);
     }
     dqn->x = nn_context_alloc(context, 2 * rows * dqn->obs_count * sizeof(*dqn->x));

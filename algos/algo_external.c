@@ -9,8 +9,8 @@
 
 #include "algos/algo_ops.h"
 #include "common/oct_base.h"
-#include "common/oct_config_algos.h"
-#include "common/oct_text.h"
+#include "common/oct_reason.h"
+#include "config/config.h"
 
 #define INIT_STREAM 0x6578u // stream of the seed for the first weights
 
@@ -42,19 +42,19 @@ static_assert(ALGO_EXTERNAL_NUMBERS <= ALGO_NUMBERS_MAX, "as algo.h says");
 // ---- the network
 
 static policy_head
-head_of(const oct_config *config, bool is_box)
+head_of(const config_experiment *config, bool is_box)
 {
     static const policy_head heads[] = {
-        [OCT_HEAD_VALUES] = POLICY_HEAD_VALUES,
-        [OCT_HEAD_LOGITS] = POLICY_HEAD_LOGITS,
-        [OCT_HEAD_ATOMS] = POLICY_HEAD_ATOMS,
-        [OCT_HEAD_TANH] = POLICY_HEAD_TANH,
-        [OCT_HEAD_GAUSSIAN] = POLICY_HEAD_GAUSSIAN,
-        [OCT_HEAD_TANH_GAUSSIAN] = POLICY_HEAD_TANH_GAUSSIAN,
+        [CONFIG_HEAD_VALUES] = POLICY_HEAD_VALUES,
+        [CONFIG_HEAD_LOGITS] = POLICY_HEAD_LOGITS,
+        [CONFIG_HEAD_ATOMS] = POLICY_HEAD_ATOMS,
+        [CONFIG_HEAD_TANH] = POLICY_HEAD_TANH,
+        [CONFIG_HEAD_GAUSSIAN] = POLICY_HEAD_GAUSSIAN,
+        [CONFIG_HEAD_TANH_GAUSSIAN] = POLICY_HEAD_TANH_GAUSSIAN,
     };
     size_t index = (size_t)config->algo.head;
     OCT_ASSERT(index < OCT_COUNTOF(heads));
-    if (config->algo.head == OCT_HEAD_AUTO) {
+    if (config->algo.head == CONFIG_HEAD_AUTO) {
         return is_box ? POLICY_HEAD_TANH : POLICY_HEAD_VALUES;
     }
     return heads[index];
@@ -68,44 +68,43 @@ head_is_of_box(policy_head head)
 }
 
 static algo_wants
-wants_of(const oct_config *config)
+wants_of(const config_experiment *config)
 {
     switch (config->algo.window) {
-    case OCT_SAMPLED_SEQUENCE:
+    case CONFIG_SAMPLED_SEQUENCE:
         return (algo_wants){
             .window = ALGO_WINDOW_SEQUENCE, .steps = config->algo.sequence_steps, .stride = 1};
-    case OCT_SAMPLED_ROLLOUT:
+    case CONFIG_SAMPLED_ROLLOUT:
         return (algo_wants){
             .window = ALGO_WINDOW_ROLLOUT,
-            .steps = oct_config_rollout_rows(config->algo.sequence_steps) - 1,
+            .steps = config_rollout_rows(config->algo.sequence_steps) - 1,
             .lag_max = config->algo.rollout_lag,
         };
     default:
-        return (algo_wants){.window = ALGO_WINDOW_N_STEP, .steps = oct_config_n_step(config)};
+        return (algo_wants){.window = ALGO_WINDOW_N_STEP, .steps = config_n_step(config)};
     }
 }
 
 static oct_err
-external_make_spec(const oct_config *config, policy_spec *spec, algo_wants *wants, char *reason,
-                   size_t reason_size)
+external_make_spec(const config_experiment *config, policy_spec *spec, algo_wants *wants,
+                   oct_reason *why)
 {
     bool is_box = spec->action_kind == POLICY_BOX;
     policy_head head = head_of(config, is_box);
     if (head_is_of_box(head) != is_box) {
         return oct_refuse(
-            reason, reason_size,
-            "algo.head: this head is for %s actions; %.100s has %s: allowed are auto, %s",
+            why, "algo.head: this head is for %s actions; %.100s has %s: allowed are auto, %s",
             is_box ? "discrete" : "box", spec->env_id,
             is_box ? "a box of numbers" : "discrete actions",
             is_box ? "tanh, gaussian and tanh_gaussian" : "values, logits and atoms");
     }
     if (config->learner.quantisation_aware) {
-        return oct_refuse(reason, reason_size,
+        return oct_refuse(why,
                           "learner.quantisation_aware: gradients of algo.name: external are not "
                           "Octet's; round the weights in your own forward pass");
     }
     if (config->evaluation.sampling && policy_spec_extra_dim(&(policy_spec){.head = head}) == 0) {
-        return oct_refuse(reason, reason_size,
+        return oct_refuse(why,
                           "evaluation.sampling: a policy of this algo.head has no distribution to "
                           "sample actions from; allowed are logits, gaussian and tanh_gaussian");
     }
@@ -118,16 +117,16 @@ external_make_spec(const oct_config *config, policy_spec *spec, algo_wants *want
     spec->value_max = has_atoms ? (float)config->algo.value_max : 0.0f;
     spec->state_deviation = false;
     spec->normalise = false;
-    OCT_TRY(algo_make_layers(config, &config->network.hidden, spec, each * spec->action_count,
-                             reason, reason_size));
-    return policy_spec_check(spec, reason, reason_size);
+    OCT_TRY(
+        algo_make_layers(config, &config->network.hidden, spec, each * spec->action_count, why));
+    return policy_spec_check(spec, why);
 }
 
 // ---- create and destroy
 
 // Draws the first weights as Octet's own algorithms do.
 static void
-params_begin(algo_external *external, const oct_config *config, const policy_spec *spec,
+params_begin(algo_external *external, const config_experiment *config, const policy_spec *spec,
              uint64_t seed)
 {
     nn_context *context = nn_context_create(NULL); // only to draw; the other process computes
@@ -150,10 +149,10 @@ params_begin(algo_external *external, const oct_config *config, const policy_spe
 }
 
 static oct_err
-external_create(algo **out, nn_context *context, const oct_config *config, const policy_spec *spec,
-                uint64_t seed)
+external_create(algo **out, nn_context *context, const config_experiment *config,
+                const policy_spec *spec, uint64_t seed)
 {
-    if (policy_spec_check(spec, NULL, 0) != OCT_OK || config->learner.batch_size < 1 ||
+    if (policy_spec_check(spec, NULL) != OCT_OK || config->learner.batch_size < 1 ||
         head_is_of_box(spec->head) != (spec->action_kind == POLICY_BOX)) {
         return OCT_EINVAL;
     }

@@ -8,26 +8,24 @@
 
 #include "algos/algo_ops.h"
 #include "common/oct_base.h"
-#include "common/oct_text.h"
+#include "common/oct_reason.h"
 
 #define ALL ((1u << ALGO_NETWORKS_MAX) - 1) // bits of all networks
 
 oct_err
-algo_normaliser_check(const oct_config *config, const policy_spec *spec, char *reason,
-                      size_t reason_size)
+algo_normaliser_check(const config_experiment *config, const policy_spec *spec, oct_reason *why)
 {
-    const oct_config_ints *freeze = &config->learner.freeze;
+    const config_ints *freeze = &config->learner.freeze;
     bool is_off = !config->algo.normalise_observations;
     if (!is_off && (spec->obs_dtype != POLICY_F32 || config->network.conv.count > 0)) {
-        return oct_refuse(reason, reason_size,
+        return oct_refuse(why,
                           "algo.normalise_observations: only float32 observations into a dense "
                           "first layer are normalised");
     }
     for (uint32_t i = 0; !is_off && i < freeze->count; i++) {
         if (freeze->value[i] == 0) {
-            return oct_refuse(reason, reason_size,
-                              "learner.freeze: layer 0 changes with the statistics of "
-                              "algo.normalise_observations");
+            return oct_refuse(why, "learner.freeze: layer 0 changes with the statistics of "
+                                   "algo.normalise_observations");
         }
     }
     return OCT_OK;

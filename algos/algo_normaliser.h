@@ -4,7 +4,8 @@
 #include "algos/algo.h"
 #include "common/oct_bytes.h"
 #include "common/oct_columns.h"
-#include "common/oct_config.h"
+#include "common/oct_reason.h"
+#include "config/config.h"
 #include "group/group.h"
 #include "nn/nn_net.h"
 
@@ -43,8 +44,8 @@ typedef struct algo_normaliser {
 
 // Checks that algo.normalise_observations is possible. OCT_EINVAL, reason: observations are not
 // float32, the first layer is a convolution, or it is frozen.
-OCT_CHECKED oct_err algo_normaliser_check(const oct_config *config, const policy_spec *spec,
-                                          char *reason, size_t reason_size);
+OCT_CHECKED oct_err algo_normaliser_check(const config_experiment *config, const policy_spec *spec,
+                                          oct_reason *why);
 
 // Starts with offset 0 and scale 1.
 void algo_normaliser_init(algo_normaliser *n, nn_context *context, uint32_t count);

@@ -7,7 +7,7 @@
 #include "common/oct_base.h"
 
 void
-algo_observed_init(algo_observed *o, nn_context *context, const oct_config *config,
+algo_observed_init(algo_observed *o, nn_context *context, const config_experiment *config,
                    const policy_spec *policy)
 {
     *o = (algo_observed){0};

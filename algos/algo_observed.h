@@ -18,7 +18,7 @@ typedef struct algo_observed {
 } algo_observed;
 
 // policy has passed algo_normaliser_check.
-void algo_observed_init(algo_observed *o, nn_context *context, const oct_config *config,
+void algo_observed_init(algo_observed *o, nn_context *context, const config_experiment *config,
                         const policy_spec *policy);
 void algo_observed_fini(algo_observed *o);
 

@@ -7,6 +7,7 @@
 #include "algos/algo_bytes.h"
 #include "algos/algo_normaliser.h"
 #include "algos/algo_share.h"
+#include "common/oct_reason.h"
 #include "nn/nn_categorical.h"
 #include "nn/nn_trainer.h"
 
@@ -41,9 +42,9 @@ typedef struct algo_ops {
     uint32_t number_count;      // 1 .. ALGO_NUMBERS_MAX
     bool splits;                // can learn from a part of a batch, as a rank of a group
     // *wants arrives as n-step windows of algo.n_step; algo_make_spec sets each_once afterwards.
-    oct_err (*make_spec)(const oct_config *config, policy_spec *spec, algo_wants *wants,
-                         char *reason, size_t reason_size);
-    oct_err (*create)(algo **out, nn_context *context, const oct_config *config,
+    oct_err (*make_spec)(const config_experiment *config, policy_spec *spec, algo_wants *wants,
+                         oct_reason *why);
+    oct_err (*create)(algo **out, nn_context *context, const config_experiment *config,
                       const policy_spec *spec, uint64_t seed);
     void (*destroy)(algo *a);
     // An update is a gradient and its application. gradient computes it from the batch, fills in
@@ -141,9 +142,8 @@ extern const algo_ops algo_external_ops;
 
 // Fills the layers from the configuration, for a network with this number of outputs: network.conv,
 // hidden, then a linear layer. OCT_EINVAL, reason: the convolutions do not fit the observations.
-OCT_CHECKED oct_err algo_make_layers(const oct_config *config, const oct_config_ints *hidden,
-                                     policy_spec *spec, uint32_t outputs, char *reason,
-                                     size_t reason_size);
+OCT_CHECKED oct_err algo_make_layers(const config_experiment *config, const config_ints *hidden,
+                                     policy_spec *spec, uint32_t outputs, oct_reason *why);
 
 // Returns true if all x[n] are finite and small enough for an update to square and sum them (below
 // about 1e19).
@@ -161,8 +161,8 @@ void algo_mean(const algo *a, float *numbers, size_t count);
 void algo_turn_take(algo *a);
 
 // The activation and the optimiser of the configuration.
-policy_activation algo_activation(const oct_config *config);
-nn_adam algo_adam(const oct_config *config);
+policy_activation algo_activation(const config_experiment *config);
+nn_adam algo_adam(const config_experiment *config);
 
 // Sets the first weights of an acting network. The last layer begins with a hundredth of the other
 // layers' deviation (Acme: variance 1e-4): so the first actions are near the middle of a box, where

@@ -7,7 +7,8 @@
 
 #include "algos/algo_ops.h"
 #include "common/oct_base.h"
-#include "common/oct_config_algos.h"
+#include "common/oct_reason.h"
+#include "config/config.h"
 #include "policy/policy_draw.h"
 
 // Lengths of the rows of first weights: hidden layers, the policy's last layer, the value's last
@@ -18,10 +19,10 @@
 
 // Fills the spec of V(s), which reads the same observations as the policy.
 static oct_err
-value_make_spec(const oct_config *config, const policy_spec *policy, policy_spec *spec,
-                char *reason, size_t reason_size)
+value_make_spec(const config_experiment *config, const policy_spec *policy, policy_spec *spec,
+                oct_reason *why)
 {
-    const oct_config_ints *hidden = oct_config_critic_hidden(config);
+    const config_ints *hidden = config_critic_hidden(config);
     *spec = (policy_spec){
         .env_id = "value",
         .obs_dtype = policy->obs_dtype,
@@ -32,12 +33,12 @@ value_make_spec(const oct_config *config, const policy_spec *policy, policy_spec
         .head = POLICY_HEAD_VALUES,
     };
     memcpy(spec->obs_shape, policy->obs_shape, sizeof(spec->obs_shape));
-    OCT_TRY(algo_make_layers(config, hidden, spec, 1, reason, reason_size));
-    return policy_spec_check(spec, reason, reason_size);
+    OCT_TRY(algo_make_layers(config, hidden, spec, 1, why));
+    return policy_spec_check(spec, why);
 }
 
 oct_err
-algo_pair_make_spec(const oct_config *config, policy_spec *spec, char *reason, size_t reason_size)
+algo_pair_make_spec(const config_experiment *config, policy_spec *spec, oct_reason *why)
 {
     bool is_box = spec->action_kind == POLICY_BOX;
     spec->head = is_box ? POLICY_HEAD_GAUSSIAN : POLICY_HEAD_LOGITS;
@@ -45,21 +46,20 @@ algo_pair_make_spec(const oct_config *config, policy_spec *spec, char *reason, s
     spec->atoms = 0;
     spec->value_min = spec->value_max = 0.0f;
     spec->normalise = false;
-    OCT_TRY(algo_make_layers(config, &config->network.hidden, spec, spec->action_count, reason,
-                             reason_size));
-    OCT_TRY(policy_spec_check(spec, reason, reason_size));
+    OCT_TRY(algo_make_layers(config, &config->network.hidden, spec, spec->action_count, why));
+    OCT_TRY(policy_spec_check(spec, why));
     policy_spec value;
-    return value_make_spec(config, spec, &value, reason, reason_size);
+    return value_make_spec(config, spec, &value, why);
 }
 
 oct_err
-algo_pair_init(algo_pair *pair, nn_context *context, const oct_config *config,
+algo_pair_init(algo_pair *pair, nn_context *context, const config_experiment *config,
                const policy_spec *spec, uint32_t policy_rows, uint32_t value_rows)
 {
     policy_spec value;
-    if (policy_spec_check(spec, NULL, 0) != OCT_OK || !algo_head_is_known(spec) ||
+    if (policy_spec_check(spec, NULL) != OCT_OK || !algo_head_is_known(spec) ||
         !(config->algo.initial_deviation > 0) ||
-        value_make_spec(config, spec, &value, NULL, 0) != OCT_OK) {
+        value_make_spec(config, spec, &value, NULL) != OCT_OK) {
         return OCT_EINVAL;
     }
     nn_adam adam = algo_adam(config);

@@ -5,6 +5,7 @@
 #include "algos/algo_head.h"
 #include "algos/algo_normaliser.h"
 #include "algos/algo_ops.h"
+#include "common/oct_reason.h"
 #include "nn/nn_state.h"
 #include "nn/nn_tangent.h"
 
@@ -31,13 +32,13 @@ typedef struct algo_pair {
 
 // Fills head and layers of the spec: a softmax for discrete actions, a Gaussian with separate log
 // deviations for a box. OCT_EINVAL, reason: the networks do not fit the environment.
-OCT_CHECKED oct_err algo_pair_make_spec(const oct_config *config, policy_spec *spec, char *reason,
-                                        size_t reason_size);
+OCT_CHECKED oct_err algo_pair_make_spec(const config_experiment *config, policy_spec *spec,
+                                        oct_reason *why);
 // policy_rows and value_rows are the most rows in a forward of each network. All parameters begin
 // as 0. OCT_EINVAL: spec is not from algo_pair_make_spec, or algo.initial_deviation is not above 0.
-OCT_CHECKED oct_err algo_pair_init(algo_pair *pair, nn_context *context, const oct_config *config,
-                                   const policy_spec *spec, uint32_t policy_rows,
-                                   uint32_t value_rows);
+OCT_CHECKED oct_err algo_pair_init(algo_pair *pair, nn_context *context,
+                                   const config_experiment *config, const policy_spec *spec,
+                                   uint32_t policy_rows, uint32_t value_rows);
 void algo_pair_fini(algo_pair *pair);
 // Sets the deviation of every number of a Gaussian's action.
 void algo_pair_set_deviation(algo_pair *pair, double deviation);
@@ -54,7 +55,7 @@ void algo_pair_changed(algo_pair *pair);
 // algo_pair_enter converts both networks to observations that n normalises, for an update.
 // algo_pair_leave converts them back to observations as they are, and the next statistics become
 // the current ones. A network is converted back with the next statistics, or, if
-// algo_normaliser_kept names it, with those that it learned with.
+// algo_normaliser_kept names it, with the statistics with which it learned.
 void algo_pair_enter(algo_pair *pair, const algo_normaliser *n);
 void algo_pair_leave(algo_pair *pair, algo_normaliser *n);
 

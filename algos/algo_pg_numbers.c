@@ -18,7 +18,7 @@ algo_pg_add(algo_pg_sums *sums, float log_pi, float log_mu, float entropy)
 }
 
 void
-algo_entropy_cost_init(algo_entropy_cost *cost, const oct_config *config)
+algo_entropy_cost_init(algo_entropy_cost *cost, const config_experiment *config)
 {
     cost->first = cost->now = (float)config->algo.entropy_cost;
     cost->last = (float)config->algo.entropy_cost_final;

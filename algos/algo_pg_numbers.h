@@ -51,7 +51,7 @@ typedef struct algo_entropy_cost {
     float first, last;
     float now; // of this update
 } algo_entropy_cost;
-void algo_entropy_cost_init(algo_entropy_cost *cost, const oct_config *config);
+void algo_entropy_cost_init(algo_entropy_cost *cost, const config_experiment *config);
 void algo_entropy_cost_set(algo_entropy_cost *cost, float spent); // spent as in algo_batch
 
 typedef struct algo_pg_sums {

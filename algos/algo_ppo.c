@@ -45,17 +45,17 @@ static const algo_number ppo_numbers[NUMBERS] = {
 
 // A2C is PPO with these settings and another loss.
 static void
-a2c_configure(oct_config *config)
+a2c_configure(config_experiment *config)
 {
     config->algo.epochs = 1;
     config->algo.minibatches = 1;
     config->algo.value_clip = 0;
     config->algo.kl_max = 0;
-    config->algo.correction = OCT_CORRECTION_RATIO;
+    config->algo.correction = CONFIG_CORRECTION_RATIO;
 }
 
 static void
-ppo_configure(algo_ppo *ppo, const oct_config *config, bool clips)
+ppo_configure(algo_ppo *ppo, const config_experiment *config, bool clips)
 {
     ppo->clips = clips;
     ppo->on.base.ops = clips ? &algo_ppo_ops : &algo_a2c_ops;
@@ -82,11 +82,11 @@ ppo_reserve(algo_ppo *ppo, nn_context *context)
 }
 
 static oct_err
-ppo_create(algo **out, nn_context *context, const oct_config *config, const policy_spec *spec,
-           uint64_t seed)
+ppo_create(algo **out, nn_context *context, const config_experiment *config,
+           const policy_spec *spec, uint64_t seed)
 {
-    oct_config own = *config;
-    bool clips = config->algo.name == OCT_ALGO_PPO;
+    config_experiment own = *config;
+    bool clips = config->algo.name == CONFIG_ALGO_PPO;
     if (!clips) {
         a2c_configure(&own);
     }

@@ -5,6 +5,7 @@
 
 #include "algos/algo_sequence.h"
 #include "common/oct_base.h"
+#include "common/oct_reason.h"
 
 #define INIT_STREAM 0x7266u // stream of the seed for the first weights
 
@@ -14,10 +15,10 @@ typedef struct algo_reinforce {
 } algo_reinforce;
 
 static oct_err
-reinforce_make_spec(const oct_config *config, policy_spec *spec, algo_wants *wants, char *reason,
-                    size_t reason_size)
+reinforce_make_spec(const config_experiment *config, policy_spec *spec, algo_wants *wants,
+                    oct_reason *why)
 {
-    return algo_sequence_make_spec(config, 0, spec, wants, reason, reason_size);
+    return algo_sequence_make_spec(config, 0, spec, wants, why);
 }
 
 // ---- create and destroy
@@ -33,8 +34,8 @@ reinforce_randomise(algo_pair *pair, uint64_t seed, double deviation)
 }
 
 static oct_err
-reinforce_create(algo **out, nn_context *context, const oct_config *config, const policy_spec *spec,
-                 uint64_t seed)
+reinforce_create(algo **out, nn_context *context, const config_experiment *config,
+                 const policy_spec *spec, uint64_t seed)
 {
     algo_reinforce *rf = oct_alloc(sizeof(*rf));
     oct_err err = algo_sequence_init(&rf->on, context, config, spec);

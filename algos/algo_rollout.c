@@ -33,7 +33,7 @@
 #include <string.h>
 
 #include "common/oct_base.h"
-#include "common/oct_text.h"
+#include "common/oct_reason.h"
 
 // Streams of the seed for the first weights and for the order of rows.
 #define INIT_STREAM  0x7070u
@@ -42,20 +42,20 @@
 // ---- create and destroy
 
 oct_err
-algo_rollout_make_spec(const oct_config *config, policy_spec *spec, algo_wants *wants, char *reason,
-                       size_t reason_size)
+algo_rollout_make_spec(const config_experiment *config, policy_spec *spec, algo_wants *wants,
+                       oct_reason *why)
 {
-    OCT_TRY(algo_normaliser_check(config, spec, reason, reason_size));
+    OCT_TRY(algo_normaliser_check(config, spec, why));
     *wants = (algo_wants){
         .window = ALGO_WINDOW_ROLLOUT,
-        .steps = oct_config_rollout_rows(config->algo.sequence_steps) - 1,
+        .steps = config_rollout_rows(config->algo.sequence_steps) - 1,
         .lag_max = config->algo.rollout_lag,
     };
-    return algo_pair_make_spec(config, spec, reason, reason_size);
+    return algo_pair_make_spec(config, spec, why);
 }
 
 static void
-rollout_configure(algo_rollout *r, const oct_config *config)
+rollout_configure(algo_rollout *r, const config_experiment *config)
 {
     r->discount = (float)config->algo.discount;
     r->lambda = (float)config->algo.gae_lambda;
@@ -107,11 +107,11 @@ rollout_randomise(algo_rollout *r, uint64_t seed, double deviation)
 }
 
 oct_err
-algo_rollout_init(algo_rollout *r, nn_context *context, const oct_config *config,
+algo_rollout_init(algo_rollout *r, nn_context *context, const config_experiment *config,
                   const policy_spec *spec, uint64_t seed, bool is_whole)
 {
     uint32_t windows = config->learner.batch_size;
-    uint32_t steps = oct_config_rollout_rows(config->algo.sequence_steps) - 1;
+    uint32_t steps = config_rollout_rows(config->algo.sequence_steps) - 1;
     *r = (algo_rollout){0};
     rollout_configure(r, config);
     if (r->epochs < 1 || r->minibatches < 1) {
@@ -211,13 +211,13 @@ rollout_centre(algo_rollout *r)
 {
     const algo_rows *rows = &r->rows;
     algo_done done = algo_rows_done(rows);
-    if (r->correction == OCT_CORRECTION_RATIO) {
+    if (r->correction == CONFIG_CORRECTION_RATIO) {
         memcpy(r->centre, rows->log_mu, rows->N * sizeof(float));
     }
     for (uint32_t i = 0; i < rows->N; i++) {
         r->weight[i] = 1.0f;
     }
-    for (uint32_t from = 0; r->correction != OCT_CORRECTION_RATIO && from < rows->N;
+    for (uint32_t from = 0; r->correction != CONFIG_CORRECTION_RATIO && from < rows->N;
          from += r->n_max) {
         uint32_t count = OCT_MIN(rows->N - from, r->n_max);
         algo_done part = {.choice = done.choice + from,
@@ -225,7 +225,7 @@ rollout_centre(algo_rollout *r)
         float *entropy = r->dv; // scratch: the entropy is not needed
         algo_pair_forward(&r->pair, rows->x + (size_t)from * rows->obs_count, part, count,
                           r->centre + from, entropy);
-        for (uint32_t i = from; r->correction == OCT_CORRECTION_DECOUPLED && i < from + count;
+        for (uint32_t i = from; r->correction == CONFIG_CORRECTION_DECOUPLED && i < from + count;
              i++) {
             float ratio = (float)exp((double)algo_log_ratio(r->centre[i], rows->log_mu[i]));
             r->weight[i] = ratio > r->ratio_max ? r->ratio_max : ratio;

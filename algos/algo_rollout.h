@@ -6,6 +6,7 @@
 #include "algos/algo_pair.h"
 #include "algos/algo_pg_numbers.h"
 #include "algos/algo_rows.h"
+#include "common/oct_reason.h"
 
 // What algorithms that learn from rollouts of the newest policy share (PPO, A2C, TRPO): two
 // networks, the constants of an update, its minibatches, and the value loss of a minibatch. How the
@@ -20,7 +21,7 @@ typedef struct algo_rollout {
     float value_cost;
     float value_clip; // 0: no clipping
     bool scale_rewards;
-    oct_correction_name correction;
+    config_correction_name correction;
     uint32_t epochs, minibatches;
 
     algo_pair pair;
@@ -58,13 +59,13 @@ typedef struct algo_rollout {
 } algo_rollout;
 
 // algo_ops' make_spec. OCT_EINVAL also if observations cannot be normalised as configured.
-OCT_CHECKED oct_err algo_rollout_make_spec(const oct_config *config, policy_spec *spec,
-                                           algo_wants *wants, char *reason, size_t reason_size);
+OCT_CHECKED oct_err algo_rollout_make_spec(const config_experiment *config, policy_spec *spec,
+                                           algo_wants *wants, oct_reason *why);
 // Sets orthogonal first weights (nn_net.h). is_whole: the policy takes all rows of a batch at once
 // instead of a minibatch. OCT_EINVAL: as algo_pair_init and algo_rows_init, or algo.epochs or
 // algo.minibatches is 0; nothing was reserved.
 OCT_CHECKED oct_err algo_rollout_init(algo_rollout *r, nn_context *context,
-                                      const oct_config *config, const policy_spec *spec,
+                                      const config_experiment *config, const policy_spec *spec,
                                       uint64_t seed, bool is_whole);
 void algo_rollout_fini(algo_rollout *r);
 

@@ -10,6 +10,7 @@
 
 #include "algos/algo_critics.h"
 #include "common/oct_base.h"
+#include "common/oct_reason.h"
 #include "policy/policy_draw.h"
 
 #define INIT_STREAM 0x7361u // stream of the seed for the first weights
@@ -76,7 +77,7 @@ static const algo_number sac_numbers[NUMBERS] = {
 // ---- the temperature
 
 static void
-temperature_init(temperature *t, const oct_config *config, uint32_t action_count)
+temperature_init(temperature *t, const config_experiment *config, uint32_t action_count)
 {
     *t = (temperature){
         .is_learned = isnan(config->algo.temperature) != 0,
@@ -130,16 +131,15 @@ temperature_read(temperature *out, oct_reader *reader)
 // ---- create and destroy
 
 static oct_err
-sac_make_spec(const oct_config *config, policy_spec *spec, algo_wants *wants, char *reason,
-              size_t reason_size)
+sac_make_spec(const config_experiment *config, policy_spec *spec, algo_wants *wants,
+              oct_reason *why)
 {
     (void)wants; // keeps n-step windows
-    return algo_critics_make_specs(config, "sac", POLICY_HEAD_TANH_GAUSSIAN, false, spec, reason,
-                                   reason_size);
+    return algo_critics_make_specs(config, "sac", POLICY_HEAD_TANH_GAUSSIAN, false, spec, why);
 }
 
 static void
-sac_configure(algo_sac *sac, const oct_config *config, const policy_spec *spec)
+sac_configure(algo_sac *sac, const config_experiment *config, const policy_spec *spec)
 {
     sac->base.ops = &algo_sac_ops;
     sac->rows_max = config->learner.batch_size;
@@ -174,10 +174,10 @@ sac_randomise(algo_sac *sac, uint64_t seed)
 }
 
 static oct_err
-sac_create(algo **out, nn_context *context, const oct_config *config, const policy_spec *spec,
-           uint64_t seed)
+sac_create(algo **out, nn_context *context, const config_experiment *config,
+           const policy_spec *spec, uint64_t seed)
 {
-    if (policy_spec_check(spec, NULL, 0) != OCT_OK || spec->head != POLICY_HEAD_TANH_GAUSSIAN ||
+    if (policy_spec_check(spec, NULL) != OCT_OK || spec->head != POLICY_HEAD_TANH_GAUSSIAN ||
         config->algo.target_period < 1 || !(config->algo.initial_temperature > 0)) {
         return OCT_EINVAL;
     }

@@ -6,11 +6,12 @@
 
 #include "algos/algo_advantage.h"
 #include "common/oct_base.h"
+#include "common/oct_reason.h"
 
 // ---- create and destroy
 
 static void
-sequence_configure(algo_sequence *s, const oct_config *config)
+sequence_configure(algo_sequence *s, const config_experiment *config)
 {
     s->ratio_max = (float)config->algo.ratio_max;
     algo_entropy_cost_init(&s->entropy_cost, config);
@@ -30,8 +31,8 @@ sequence_reserve(algo_sequence *s, nn_context *context, size_t rows)
 }
 
 oct_err
-algo_sequence_make_spec(const oct_config *config, uint32_t stride, policy_spec *spec,
-                        algo_wants *wants, char *reason, size_t reason_size)
+algo_sequence_make_spec(const config_experiment *config, uint32_t stride, policy_spec *spec,
+                        algo_wants *wants, oct_reason *why)
 {
     *wants = (algo_wants){
         .window = ALGO_WINDOW_SEQUENCE,
@@ -39,11 +40,11 @@ algo_sequence_make_spec(const oct_config *config, uint32_t stride, policy_spec *
         .stride = stride,
         .lag_max = config->algo.lag_max,
     };
-    return algo_pair_make_spec(config, spec, reason, reason_size);
+    return algo_pair_make_spec(config, spec, why);
 }
 
 oct_err
-algo_sequence_init(algo_sequence *s, nn_context *context, const oct_config *config,
+algo_sequence_init(algo_sequence *s, nn_context *context, const config_experiment *config,
                    const policy_spec *spec)
 {
     uint32_t windows = config->learner.batch_size, steps = config->algo.sequence_steps;

@@ -5,6 +5,7 @@
 #include "algos/algo_pair.h"
 #include "algos/algo_pg_numbers.h"
 #include "algos/algo_rows.h"
+#include "common/oct_reason.h"
 
 // What algorithms share that take one step of policy gradient per batch of sequences (REINFORCE,
 // V-trace): two networks, the ratios to the policies that acted, the value loss and the policy
@@ -43,13 +44,12 @@ typedef struct algo_sequence {
 
 // Wants sequences of algo.sequence_steps rows, each once; stride is the number of rows between the
 // beginnings of two, 0: one sequence per episode. The rest as algo_pair_make_spec.
-OCT_CHECKED oct_err algo_sequence_make_spec(const oct_config *config, uint32_t stride,
-                                            policy_spec *spec, algo_wants *wants, char *reason,
-                                            size_t reason_size);
+OCT_CHECKED oct_err algo_sequence_make_spec(const config_experiment *config, uint32_t stride,
+                                            policy_spec *spec, algo_wants *wants, oct_reason *why);
 // All parameters begin as 0. OCT_EINVAL: as algo_rows_init and algo_pair_init; nothing was
 // reserved.
 OCT_CHECKED oct_err algo_sequence_init(algo_sequence *s, nn_context *context,
-                                       const oct_config *config, const policy_spec *spec);
+                                       const config_experiment *config, const policy_spec *spec);
 void algo_sequence_fini(algo_sequence *s);
 
 // Takes the batch's rows and computes log_pi, entropy and ratio. Errors as algo_rows_take, of any

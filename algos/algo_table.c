@@ -9,8 +9,8 @@
 #include "algos/algo_ops.h"
 #include "algos/algo_target.h"
 #include "common/oct_base.h"
-#include "common/oct_config_algos.h"
-#include "common/oct_text.h"
+#include "common/oct_reason.h"
+#include "config/config.h"
 
 typedef struct algo_table {
     algo base;
@@ -29,9 +29,9 @@ typedef struct algo_table {
 } algo_table;
 
 static oct_err
-rate_check(const char *key, double rate, char *reason, size_t reason_size)
+rate_check(const char *key, double rate, oct_reason *why)
 {
-    return rate > 1 ? oct_refuse(reason, reason_size,
+    return rate > 1 ? oct_refuse(why,
                                  "%s: %g is above 1, but for a table it is the share of each error "
                                  "that is applied",
                                  key, rate)
@@ -39,40 +39,36 @@ rate_check(const char *key, double rate, char *reason, size_t reason_size)
 }
 
 static oct_err
-table_make_spec(const oct_config *config, policy_spec *spec, algo_wants *wants, char *reason,
-                size_t reason_size)
+table_make_spec(const config_experiment *config, policy_spec *spec, algo_wants *wants,
+                oct_reason *why)
 {
     const char *others = "algo.name: dqn learns from any observations";
     if (spec->action_kind != POLICY_DISCRETE) {
-        return oct_refuse(reason, reason_size, "a table needs discrete actions; %.100s has a box",
-                          spec->env_id);
+        return oct_refuse(why, "a table needs discrete actions; %.100s has a box", spec->env_id);
     }
     if (spec->obs_dtype != POLICY_U8 || spec->obs_rank != 1 || spec->obs_high > 0) {
-        return oct_refuse(reason, reason_size,
-                          "a table needs discrete observations; those of %.100s are not: %s",
+        return oct_refuse(why, "a table needs discrete observations; those of %.100s are not: %s",
                           spec->env_id, others);
     }
-    OCT_TRY(rate_check("algo.learning_rate", config->algo.learning_rate, reason, reason_size));
-    OCT_TRY(rate_check("algo.learning_rate_final", config->algo.learning_rate_final, reason,
-                       reason_size));
+    OCT_TRY(rate_check("algo.learning_rate", config->algo.learning_rate, why));
+    OCT_TRY(rate_check("algo.learning_rate_final", config->algo.learning_rate_final, why));
     if (config->learner.quantisation_aware) {
-        return oct_refuse(reason, reason_size,
-                          "learner.quantisation_aware: a table does not learn by gradients");
+        return oct_refuse(why, "learner.quantisation_aware: a table does not learn by gradients");
     }
     *wants = (algo_wants){
         .window = ALGO_WINDOW_SEQUENCE,
-        .steps = config->algo.sequence_steps + oct_config_n_step(config),
+        .steps = config->algo.sequence_steps + config_n_step(config),
         .stride = config->algo.sequence_steps,
         .any_policy = true,
         .lag_max = config->algo.lag_max,
     };
-    const oct_config_ints none = {0};
+    const config_ints none = {0};
     spec->head = POLICY_HEAD_VALUES;
     spec->atoms = 0;
     spec->value_min = spec->value_max = 0.0f;
     spec->normalise = false;
-    OCT_TRY(algo_make_layers(config, &none, spec, spec->action_count, reason, reason_size));
-    return policy_spec_check(spec, reason, reason_size);
+    OCT_TRY(algo_make_layers(config, &none, spec, spec->action_count, why));
+    return policy_spec_check(spec, why);
 }
 
 static void
@@ -85,11 +81,11 @@ values_begin(algo_table *table, const policy_spec *spec, float initial_value)
 }
 
 static oct_err
-table_create(algo **out, nn_context *context, const oct_config *config, const policy_spec *spec,
-             uint64_t seed)
+table_create(algo **out, nn_context *context, const config_experiment *config,
+             const policy_spec *spec, uint64_t seed)
 {
     (void)seed; // nothing is drawn
-    if (policy_spec_check(spec, NULL, 0) != OCT_OK || spec->head != POLICY_HEAD_VALUES ||
+    if (policy_spec_check(spec, NULL) != OCT_OK || spec->head != POLICY_HEAD_VALUES ||
         spec->layer_count != 1 || spec->layers[0].kind != POLICY_DENSE ||
         config->learner.batch_size < 1 || config->algo.sequence_steps < 1) {
         return OCT_EINVAL;
@@ -98,7 +94,7 @@ table_create(algo **out, nn_context *context, const oct_config *config, const po
     table->base.ops = &algo_table_ops;
     table->windows_max = config->learner.batch_size;
     table->stride = config->algo.sequence_steps;
-    table->steps = table->stride + oct_config_n_step(config);
+    table->steps = table->stride + config_n_step(config);
     table->states = spec->obs_count;
     table->actions = spec->action_count;
     table->target = algo_target_of(config);

@@ -1,11 +1,11 @@
 // Targets of Q-learning, SARSA and expected SARSA, and n-step returns from sequences.
 #include "algos/algo_target.h"
 
-#include "common/oct_config_algos.h"
 #include "common/oct_reward.h"
+#include "config/config.h"
 
 algo_target
-algo_target_of(const oct_config *config)
+algo_target_of(const config_experiment *config)
 {
     return (algo_target){config->algo.target, (float)config->algo.target_epsilon};
 }
@@ -42,20 +42,20 @@ algo_target_value(const algo_target *target, const float *choose, const float *v
                   int32_t taken)
 {
     uint32_t best = algo_target_best(choose, A);
-    if (target->kind == OCT_TARGET_Q_LEARNING) {
+    if (target->kind == CONFIG_TARGET_Q_LEARNING) {
         return value[best];
     }
-    if (target->kind == OCT_TARGET_SARSA && taken >= 0) {
+    if (target->kind == CONFIG_TARGET_SARSA && taken >= 0) {
         return value[taken];
     }
     return expectation(target, choose, value, A, choose[best]);
 }
 
 algo_returns
-algo_returns_of(const oct_config *config)
+algo_returns_of(const config_experiment *config)
 {
     return (algo_returns){
-        .n = oct_config_n_step(config),
+        .n = config_n_step(config),
         .discount = (float)config->algo.discount,
         .reward_clip = (float)config->algo.reward_clip,
     };

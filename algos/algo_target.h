@@ -13,11 +13,11 @@
 //
 // Threads: any. Owns: nothing.
 typedef struct algo_target {
-    oct_target_name kind;
+    config_target_name kind;
     float epsilon; // of pi, 0 .. 1
 } algo_target;
 
-algo_target algo_target_of(const oct_config *config);
+algo_target algo_target_of(const config_experiment *config);
 // Returns the greedy action of choose[A]: the first of equal ones. A comparison with NaN keeps the
 // earlier action.
 uint32_t algo_target_best(const float *choose, uint32_t A);
@@ -40,7 +40,7 @@ typedef struct algo_returns {
     float reward_clip; // 0: no clipping
 } algo_returns;
 
-algo_returns algo_returns_of(const oct_config *config);
+algo_returns algo_returns_of(const config_experiment *config);
 // Sets *out for row t of window b, with discrete actions and t + n < T. Returns false if the row
 // has no action.
 bool algo_returns_at(algo_step *out, const algo_returns *returns, const algo_batch *batch,

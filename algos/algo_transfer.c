@@ -19,6 +19,7 @@
 #include "algos/algo_external.h"
 #include "algos/algo_ops.h"
 #include "common/oct_base.h"
+#include "common/oct_reason.h"
 #include "common/oct_text.h"
 
 // The two sides of a transfer, and the function that is called for each report.
@@ -56,7 +57,7 @@ head_name(policy_head head)
 static void
 shape_words(const nn_layer *layer, char *out, size_t size)
 {
-    const char *norm = layer->closes       ? ", layer norm, residual"
+    const char *norm = layer->skip_end     ? ", layer norm, residual"
                        : layer->layer_norm ? ", layer norm"
                                            : "";
     if (layer->conv.kernel > 0) {
@@ -73,23 +74,23 @@ shape_words(const nn_layer *layer, char *out, size_t size)
 
 // OCT_EINVAL: the layers differ, and why says how.
 static oct_err
-layers_alike(const nn_layer *to, const nn_layer *from, char *why, size_t size)
+layers_alike(const nn_layer *to, const nn_layer *from, oct_reason *why)
 {
     if ((to->conv.kernel > 0) != (from->conv.kernel > 0)) {
-        return oct_refuse(why, size, "a %s layer in the source",
+        return oct_refuse(why, "a %s layer in the source",
                           from->conv.kernel > 0 ? "convolutional" : "dense");
     }
     if (to->conv.kernel != from->conv.kernel || to->conv.channels != from->conv.channels ||
         to->units != from->units || to->columns != from->columns) {
         char shape[64];
         shape_words(from, shape, sizeof(shape));
-        return oct_refuse(why, size, "%s in the source", shape);
+        return oct_refuse(why, "%s in the source", shape);
     }
     if (to->activation != from->activation) {
-        return oct_refuse(why, size, "%s in the source", activation_name(from->activation));
+        return oct_refuse(why, "%s in the source", activation_name(from->activation));
     }
     if (to->layer_norm != from->layer_norm) {
-        return oct_refuse(why, size, "%s layer norm in the source",
+        return oct_refuse(why, "%s layer norm in the source",
                           from->layer_norm ? "with" : "without");
     }
     return OCT_OK;
@@ -97,23 +98,23 @@ layers_alike(const nn_layer *to, const nn_layer *from, char *why, size_t size)
 
 // Compares the inputs of first layers.
 static oct_err
-inputs_alike(const transfer *t, const nn_layer *to, char *why, size_t size)
+inputs_alike(const transfer *t, const nn_layer *to, oct_reason *why)
 {
     const policy_spec *own = t->spec, *its = t->from_spec;
     bool sees_actions = to->inputs != own->obs_count && to->conv.kernel == 0;
     if (own->obs_dtype != its->obs_dtype) {
-        return oct_refuse(why, size, "%s observations in the source",
+        return oct_refuse(why, "%s observations in the source",
                           its->obs_dtype == POLICY_U8 ? "uint8" : "float32");
     }
     if (its->normalise) {
-        return oct_refuse(why, size, "observations are scaled one by one in the source");
+        return oct_refuse(why, "observations are scaled one by one in the source");
     }
     if (to->conv.kernel == 0 && own->obs_count != its->obs_count) {
-        return oct_refuse(why, size, "observations of %u number%s in the source, of %u in this run",
+        return oct_refuse(why, "observations of %u number%s in the source, of %u in this run",
                           its->obs_count, oct_text_plural(its->obs_count), own->obs_count);
     }
     if (sees_actions && own->action_count != its->action_count) {
-        return oct_refuse(why, size, "actions of %u number%s in the source, of %u in this run",
+        return oct_refuse(why, "actions of %u number%s in the source, of %u in this run",
                           its->action_count, oct_text_plural(its->action_count), own->action_count);
     }
     return OCT_OK;
@@ -133,30 +134,29 @@ has_unit_bounds(const policy_spec *spec)
 
 // Compares the meaning of output layers.
 static oct_err
-outputs_alike(const transfer *t, const algo_network *to, const algo_network *from, char *why,
-              size_t size)
+outputs_alike(const transfer *t, const algo_network *to, const algo_network *from, oct_reason *why)
 {
     const nn_support *own = to->support, *its = from->support;
     bool is_dueling = to->reparam != NULL && to->reparam->dueling;
     bool was_dueling = from->reparam != NULL && from->reparam->dueling;
     if (to->acts && (t->spec->head != t->from_spec->head ||
                      t->spec->state_deviation != t->from_spec->state_deviation)) {
-        return oct_refuse(why, size, "%s in the source, %s in this run",
-                          head_name(t->from_spec->head), head_name(t->spec->head));
+        return oct_refuse(why, "%s in the source, %s in this run", head_name(t->from_spec->head),
+                          head_name(t->spec->head));
     }
     if (to->acts && t->from_spec->action_direct && !has_unit_bounds(t->from_spec)) {
-        return oct_refuse(why, size, "actions that are not mapped onto bounds in the source");
+        return oct_refuse(why, "actions that are not mapped onto bounds in the source");
     }
     if ((own != NULL) != (its != NULL)) {
-        return oct_refuse(why, size, "%s atoms in the source", its != NULL ? "with" : "without");
+        return oct_refuse(why, "%s atoms in the source", its != NULL ? "with" : "without");
     }
     if (own != NULL && (own->low != its->low || own->high != its->high || own->N != its->N)) {
-        return oct_refuse(
-            why, size, "%u atoms over [%g, %g] in the source, %u over [%g, %g] in this run", its->N,
-            (double)its->low, (double)its->high, own->N, (double)own->low, (double)own->high);
+        return oct_refuse(why, "%u atoms over [%g, %g] in the source, %u over [%g, %g] in this run",
+                          its->N, (double)its->low, (double)its->high, own->N, (double)own->low,
+                          (double)own->high);
     }
     if (is_dueling != was_dueling) {
-        return oct_refuse(why, size, "%s streams in the source, which are stored differently",
+        return oct_refuse(why, "%s streams in the source, which are stored differently",
                           was_dueling ? "dueling" : "no dueling");
     }
     return OCT_OK;
@@ -165,15 +165,14 @@ outputs_alike(const transfer *t, const algo_network *to, const algo_network *fro
 // Describes in why how the bounds differ onto which outputs are mapped, for an output layer that is
 // taken.
 static void
-bounds_compare(const transfer *t, char *why, size_t size)
+bounds_compare(const transfer *t, oct_reason *why)
 {
     const policy_spec *own = t->spec, *its = t->from_spec;
     for (uint32_t i = 0; own->action_kind == POLICY_BOX && i < own->action_count; i++) {
         if (own->action_low[i] != its->action_low[i] ||
             own->action_high[i] != its->action_high[i]) {
-            (void)snprintf(why, size,
-                           "action %u is in [%g, %g] in the source, in [%g, %g] in this run", i,
-                           (double)its->action_low[i], (double)its->action_high[i],
+            oct_reason_set(why, "action %u is in [%g, %g] in the source, in [%g, %g] in this run",
+                           i, (double)its->action_low[i], (double)its->action_high[i],
                            (double)own->action_low[i], (double)own->action_high[i]);
             return;
         }
@@ -192,17 +191,17 @@ layer_beside(const nn_net *to, const nn_net *from, uint32_t l)
 
 static oct_err
 layer_fits(const transfer *t, const algo_network *to, const algo_network *from, uint32_t l,
-           char *why, size_t size)
+           oct_reason *why)
 {
     const nn_layer *own = &to->net->layers[l], *its = layer_beside(to->net, from->net, l);
     if (its == NULL) {
-        return oct_refuse(why, size, "no such hidden layer in the source");
+        return oct_refuse(why, "no such hidden layer in the source");
     }
     if (l == 0) {
-        OCT_TRY(inputs_alike(t, own, why, size));
+        OCT_TRY(inputs_alike(t, own, why));
     }
-    OCT_TRY(layers_alike(own, its, why, size));
-    return l == to->net->layer_count - 1 ? outputs_alike(t, to, from, why, size) : OCT_OK;
+    OCT_TRY(layers_alike(own, its, why));
+    return l == to->net->layer_count - 1 ? outputs_alike(t, to, from, why) : OCT_OK;
 }
 
 // ---- taking layers
@@ -290,12 +289,16 @@ network_take(transfer *t, const algo_network *to, const algo_network *from, cons
         algo_taken line = {.network = to->name, .layer = l};
         shape_words(&to->net->layers[l], line.shape, sizeof(line.shape));
         (void)snprintf(line.why, sizeof(line.why), "%s", why);
-        line.is_taken =
-            from != NULL && layer_fits(t, to, from, l, line.why, sizeof(line.why)) == OCT_OK;
+        oct_reason how = {""};
+        line.is_taken = from != NULL && layer_fits(t, to, from, l, &how) == OCT_OK;
+        if (from != NULL) {
+            oct_reason_copy(&how, line.why, sizeof(line.why));
+        }
         if (line.is_taken) {
             line.why[0] = '\0';
             if (to->acts && l == to->net->layer_count - 1) {
-                bounds_compare(t, line.why, sizeof(line.why));
+                bounds_compare(t, &how);
+                oct_reason_copy(&how, line.why, sizeof(line.why));
             }
             layer_take(t, to, from, l);
             t->taken++;

@@ -54,7 +54,7 @@ static const algo_number trpo_numbers[NUMBERS] = {
 // ---- create and destroy
 
 static void
-trpo_configure(algo_trpo *trpo, const oct_config *config)
+trpo_configure(algo_trpo *trpo, const config_experiment *config)
 {
     trpo->on.base.ops = &algo_trpo_ops;
     trpo->kl_max = (float)config->algo.kl_max;
@@ -83,8 +83,8 @@ trpo_reserve(algo_trpo *trpo, nn_context *context)
 }
 
 static oct_err
-trpo_create(algo **out, nn_context *context, const oct_config *config, const policy_spec *spec,
-            uint64_t seed)
+trpo_create(algo **out, nn_context *context, const config_experiment *config,
+            const policy_spec *spec, uint64_t seed)
 {
     algo_trpo *trpo = oct_alloc(sizeof(*trpo));
     oct_err err = config->algo.kl_max > 0
@@ -158,7 +158,8 @@ policy_gradient(algo_trpo *trpo, algo_pg_sums *sums)
         double ratio = exp((double)algo_log_ratio(trpo->log_pi[i], on->centre[i]));
         double acted = algo_pg_add(sums, trpo->log_pi[i], on->rows.log_mu[i], trpo->entropy[i]);
         float slope = -on->weight[i] * (float)ratio * trpo->gain[i];
-        bool is_cut = on->correction == OCT_CORRECTION_DECOUPLED && acted > (double)on->ratio_max;
+        bool is_cut =
+            on->correction == CONFIG_CORRECTION_DECOUPLED && acted > (double)on->ratio_max;
         trpo->dlog_pi[i] = slope / trpo->N_mean;
         sums->loss += (double)slope;
         sums->clipped += is_cut;

@@ -8,6 +8,7 @@
 #include "algos/algo_advantage.h"
 #include "algos/algo_sequence.h"
 #include "common/oct_base.h"
+#include "common/oct_reason.h"
 
 #define INIT_STREAM 0x7674u // stream of the seed for the first weights
 
@@ -22,17 +23,16 @@ typedef struct algo_vtrace {
 // Sequences with a stride of T rows: every row with an action is in exactly one window, and each
 // window also has the observation after its last row, with which the next window begins.
 static oct_err
-vtrace_make_spec(const oct_config *config, policy_spec *spec, algo_wants *wants, char *reason,
-                 size_t reason_size)
+vtrace_make_spec(const config_experiment *config, policy_spec *spec, algo_wants *wants,
+                 oct_reason *why)
 {
-    return algo_sequence_make_spec(config, config->algo.sequence_steps, spec, wants, reason,
-                                   reason_size);
+    return algo_sequence_make_spec(config, config->algo.sequence_steps, spec, wants, why);
 }
 
 // ---- create and destroy
 
 static void
-vtrace_configure(algo_vtrace *vt, const oct_config *config)
+vtrace_configure(algo_vtrace *vt, const config_experiment *config)
 {
     vt->on.base.ops = &algo_vtrace_ops;
     vt->rule = (algo_vtrace_rule){
@@ -53,8 +53,8 @@ vtrace_randomise(algo_pair *pair, uint64_t seed, double deviation)
 }
 
 static oct_err
-vtrace_create(algo **out, nn_context *context, const oct_config *config, const policy_spec *spec,
-              uint64_t seed)
+vtrace_create(algo **out, nn_context *context, const config_experiment *config,
+              const policy_spec *spec, uint64_t seed)
 {
     algo_vtrace *vt = oct_alloc(sizeof(*vt));
     oct_err err = algo_sequence_init(&vt->on, context, config, spec);

@@ -14,6 +14,7 @@
 #include "common/oct_base.h"
 #include "common/oct_clock.h"
 #include "common/oct_commit.h"
+#include "common/oct_reason.h"
 #include "common/oct_rng.h"
 #include "quantizer/quantizer_convert.h"
 
@@ -35,11 +36,11 @@ static env *
 cartpole(void)
 {
     env *e;
-    char reason[256];
+    oct_reason why;
     env_request request = {
         .id = "CartPole-v1", .options = "", .count = ENVS, .seed = 1, .autoreset = true};
-    if (env_open(&e, &request, reason, sizeof(reason)) != OCT_OK) {
-        fprintf(stderr, "bench_actor: %s\n", reason);
+    if (env_open(&e, &request, &why) != OCT_OK) {
+        fprintf(stderr, "bench_actor: %s\n", why.text);
         exit(1);
     }
     return e;
@@ -83,7 +84,7 @@ random_policy(const bench_case *what)
 }
 
 static actor_run *
-make_run(const oct_config *config, const policy_net *net)
+make_run(const config_experiment *config, const policy_net *net)
 {
     actor_run *run;
     const actor_seed seed = {1, 0, 0};
@@ -108,9 +109,9 @@ act(actor_run *run, actor_batch *batch, uint64_t count)
 
 // Every row but the ends of episodes carries the action taken at its observation.
 static void
-check(const oct_config *config, const policy_image *image, const policy_net *net)
+check(const config_experiment *config, const policy_image *image, const policy_net *net)
 {
-    oct_config greedy = *config;
+    config_experiment greedy = *config;
     greedy.actor.epsilon_base = 0;
     greedy.actor.epsilon_anneal_steps = 0;
     actor_run *run = make_run(&greedy, net);
@@ -183,10 +184,10 @@ env_alone_ns(int rounds)
 // Bytes that a step costs on the wire, in messages of 512 steps, and steps of an episode with that
 // policy: its end is a row, too.
 static void
-measure_wire(const oct_config *config, const bench_case *what)
+measure_wire(const config_experiment *config, const bench_case *what)
 {
     enum { MESSAGES = 400 };
-    oct_config small = *config;
+    config_experiment small = *config;
     small.actor.batch_steps = 512;
     policy_image *image = random_policy(what);
     policy_net *net;
@@ -218,7 +219,7 @@ measure_wire(const oct_config *config, const bench_case *what)
 }
 
 static void
-measure(const oct_config *config, const bench_case *what, int rounds)
+measure(const config_experiment *config, const bench_case *what, int rounds)
 {
     policy_image *image = random_policy(what);
     policy_net *net;
@@ -251,9 +252,9 @@ measure(const oct_config *config, const bench_case *what, int rounds)
 int
 main(int argc, char **argv)
 {
-    static oct_config config;
+    static config_experiment config;
     int rounds = argc > 1 && strcmp(argv[1], "quick") == 0 ? 1 : ROUNDS;
-    oct_config_default(&config);
+    config_default(&config);
     config.actor.envs = ENVS;
     config.actor.batch_steps = 1024;
     for (size_t i = 0; i < OCT_COUNTOF(cases); i++) {

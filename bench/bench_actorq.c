@@ -16,6 +16,7 @@
 #include "common/oct_base.h"
 #include "common/oct_clock.h"
 #include "common/oct_commit.h"
+#include "common/oct_reason.h"
 #include "common/oct_rng.h"
 #include "policy/policy_file.h"
 #include "quantizer/quantizer_convert.h"
@@ -47,14 +48,14 @@ static env *
 opened(const char *task, uint32_t count)
 {
     env *e;
-    char reason[ENV_REASON_BYTES];
+    oct_reason why;
     env_request request = {.id = task, .options = "", .count = count, .seed = 1, .autoreset = true};
-    oct_err err = env_open(&e, &request, reason, sizeof(reason));
+    oct_err err = env_open(&e, &request, &why);
     if (err == OCT_ENOTFOUND) {
         return NULL;
     }
     if (err != OCT_OK) {
-        fprintf(stderr, "bench_actorq: %s\n", reason);
+        fprintf(stderr, "bench_actorq: %s\n", why.text);
         exit(1);
     }
     return e;
@@ -142,7 +143,7 @@ check(const contestant *c, const policy_spec *spec)
 
 // Begins to act with the policy of its image, which checks int8.
 static void
-contestant_begin(contestant *c, const oct_config *config)
+contestant_begin(contestant *c, const config_experiment *config)
 {
     const actor_seed seed = {1, 0, 0};
     env *e = opened(c->image->spec.env_id, config->actor.envs);
@@ -158,7 +159,7 @@ contestant_begin(contestant *c, const oct_config *config)
 }
 
 static void
-contestant_make(contestant *c, const oct_config *config, const policy_spec *spec,
+contestant_make(contestant *c, const config_experiment *config, const policy_spec *spec,
                 const float *params, policy_precision precision)
 {
     OCT_ASSERT(policy_image_create(&c->image, spec, precision) == OCT_OK);
@@ -239,7 +240,7 @@ env_alone_ns(const char *task, const policy_spec *spec, uint32_t count, int roun
 }
 
 static void
-measure(oct_config *config, const char *task, uint32_t width, uint32_t count, int rounds,
+measure(config_experiment *config, const char *task, uint32_t width, uint32_t count, int rounds,
         uint64_t turn_ns)
 {
     contestant contestants[PRECISIONS] = {0};
@@ -277,12 +278,12 @@ measure(oct_config *config, const char *task, uint32_t width, uint32_t count, in
 
 // A policy that somebody else made, one environment a call.
 static void
-measure_file(oct_config *config, const char *path)
+measure_file(config_experiment *config, const char *path)
 {
     contestant c = {0};
-    char reason[256];
-    if (policy_file_load(&c.image, path, reason, sizeof(reason)) != OCT_OK) {
-        fprintf(stderr, "bench_actorq: %s: %s\n", path, reason);
+    oct_reason why;
+    if (policy_file_load(&c.image, path, &why) != OCT_OK) {
+        fprintf(stderr, "bench_actorq: %s: %s\n", path, why.text);
         exit(1);
     }
     config->actor.envs = 1;
@@ -325,10 +326,10 @@ is_wanted(const char *task, int count, char **names)
 int
 main(int argc, char **argv)
 {
-    static oct_config config;
+    static config_experiment config;
     bool is_quick = argc > 1 && strcmp(argv[1], "quick") == 0;
     int names = argc - 1 - is_quick;
-    oct_config_default(&config);
+    config_default(&config);
     config.actor.batch_steps = 256;
     if (argc == 2 && strncmp(argv[1], "policy=", strlen("policy=")) == 0) {
         measure_file(&config, argv[1] + strlen("policy="));

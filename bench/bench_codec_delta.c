@@ -16,6 +16,7 @@
 #include "codec/codec_delta.h"
 #include "common/oct_clock.h"
 #include "common/oct_commit.h"
+#include "common/oct_reason.h"
 #include "policy/policy_file.h"
 #include "quantizer/quantizer_convert.h"
 #include "tests/policy/random_policy.h"
@@ -129,7 +130,7 @@ chain_step(chain *c, const float *params, uint64_t updates, sums *all, bool is_s
     oct_err err = codec_delta_encode(c->sender, c->held, c->next, &bytes, &length);
     double middle = cpu_ms(), end = middle;
     if (err == OCT_OK) {
-        T_OK(codec_delta_decode(c->receiver, c->got, c->held, bytes, length, NULL, 0));
+        T_OK(codec_delta_decode(c->receiver, c->got, c->held, bytes, length, NULL));
         end = cpu_ms();
         check_equal(c);
     } else {
@@ -230,11 +231,12 @@ bench_trace(const char *folder, bool is_shown)
     uint64_t version = 0;
     float *params = NULL;
     for (size_t i = 0; i < n; i++) {
-        char reason[160] = "";
+        oct_reason why = {""};
         policy_image *image;
-        oct_err err = policy_file_load(&image, paths[i], reason, sizeof(reason));
+        oct_err err = policy_file_load(&image, paths[i], &why);
         if (err != OCT_OK || image->precision != POLICY_FP32) {
-            fprintf(stderr, "bench_codec_delta: '%s' is not an fp32 policy %s\n", paths[i], reason);
+            fprintf(stderr, "bench_codec_delta: '%s' is not an fp32 policy %s\n", paths[i],
+                    why.text);
             exit(1);
         }
         params =
@@ -353,7 +355,7 @@ bench_parts(uint32_t hidden, way how, int repeats)
         double updated = cpu_ms();
         T_OK(codec_delta_encode(c.sender, c.held, c.next, &bytes, &length));
         double encoded = cpu_ms();
-        T_OK(codec_delta_decode(c.receiver, c.got, c.held, bytes, length, NULL, 0));
+        T_OK(codec_delta_decode(c.receiver, c.got, c.held, bytes, length, NULL));
         int at = OCT_MAX(i, 0);
         decode_ms[at] = cpu_ms() - encoded;
         encode_ms[at] = encoded - updated;

@@ -22,6 +22,7 @@
 #include "common/oct_base.h"
 #include "common/oct_clock.h"
 #include "common/oct_commit.h"
+#include "common/oct_reason.h"
 #include "common/oct_rng.h"
 #include "envs/dmc/dmc_model.h"
 #include "envs/dmc/dmc_sim.h"
@@ -68,16 +69,16 @@ task_find(const char *id)
 }
 
 static void
-twins_open(struct bench *b)
+pairs_open(struct bench *b)
 {
-    char reason[256];
+    oct_reason why;
     mjModel *m;
-    if (!dmc_model_load(&m, b->task->model, NULL, reason, sizeof(reason))) {
-        fail(b->task->id, reason);
+    if (!dmc_model_load(&m, b->task->model, NULL, &why)) {
+        fail(b->task->id, why.text);
     }
     for (uint32_t i = 0; i < ENVS; i++) {
-        if (!dmc_sim_init(&b->sims[i], b->task, m, &b->rngs[i], reason, sizeof(reason))) {
-            fail(b->task->id, reason);
+        if (!dmc_sim_init(&b->sims[i], b->task, m, &b->rngs[i], &why)) {
+            fail(b->task->id, why.text);
         }
         dmc_sim_cameras(&b->sims[i], true);
     }
@@ -89,12 +90,12 @@ static void
 bench_open(struct bench *b, const char *id)
 {
     *b = (struct bench){.task = task_find(id)};
-    char reason[256];
+    oct_reason why;
     env_request request = {.id = id, .options = "max_episode_steps=0", .count = ENVS};
-    if (env_open(&b->e, &request, reason, sizeof(reason)) != OCT_OK) {
-        fail(id, reason);
+    if (env_open(&b->e, &request, &why) != OCT_OK) {
+        fail(id, why.text);
     }
-    twins_open(b);
+    pairs_open(b);
     uint32_t obs_bytes = b->task->obs_count * (uint32_t)sizeof(float);
     b->obs = oct_alloc((size_t)ENVS * obs_bytes);
     b->actions = oct_alloc((size_t)STEPS_MAX * ENVS * b->nu * sizeof(float));
@@ -133,7 +134,7 @@ envs_begin(struct bench *b, uint64_t seed)
 }
 
 static void
-twins_begin(struct bench *b, uint64_t seed)
+pairs_begin(struct bench *b, uint64_t seed)
 {
     for (uint32_t i = 0; i < ENVS; i++) {
         oct_pcg64_init(&b->rngs[i], seed * ENVS + i);
@@ -201,7 +202,7 @@ check(struct bench *b, void (*run)(struct bench *, uint32_t, uint32_t), double t
     uint32_t step, nq = (uint32_t)b->sims[0].m->nq;
     OCT_ASSERT(env_spec(b->e)->state_count <= OCT_COUNTOF(state));
     envs_begin(b, 3);
-    twins_begin(b, 3);
+    pairs_begin(b, 3);
     for (uint32_t t = 0; t < CHECK_STEPS; t++) {
         envs_run(b, t, t + 1);
         run(b, t, t + 1);
@@ -251,9 +252,9 @@ measure(struct bench *b, uint32_t rounds)
         envs_begin(b, r);
         reset[r] = (double)(oct_clock_thread_cpu_ns() - begin_ns) * 1e-3 / ENVS;
         abi[r] = us_of(b, envs_run);
-        twins_begin(b, r);
+        pairs_begin(b, r);
         bare[r] = us_of(b, bare_run);
-        twins_begin(b, r);
+        pairs_begin(b, r);
         legacy[r] = us_of(b, legacy_run);
         of_bare[r] = bare[r] / abi[r];
         of_legacy[r] = legacy[r] / abi[r];

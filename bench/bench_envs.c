@@ -10,6 +10,7 @@
 #include "bench/bench_sort.h"
 #include "common/oct_base.h"
 #include "common/oct_clock.h"
+#include "common/oct_reason.h"
 #include "common/oct_rng.h"
 #include "envs/env.h"
 
@@ -48,12 +49,12 @@ actions_draw(struct stepper *s)
 static void
 stepper_open(struct stepper *s, const char *id, uint32_t count, uint64_t seed)
 {
-    char reason[256];
+    oct_reason why;
     env_request request = {
         .id = id, .options = "", .count = count, .seed = seed, .autoreset = true};
     *s = (struct stepper){0};
-    if (env_open(&s->e, &request, reason, sizeof(reason)) != OCT_OK) {
-        fprintf(stderr, "bench_envs: %s\n", reason);
+    if (env_open(&s->e, &request, &why) != OCT_OK) {
+        fprintf(stderr, "bench_envs: %s\n", why.text);
         exit(1);
     }
     uint32_t obs_bytes = env_space_bytes(&env_spec(s->e)->obs);

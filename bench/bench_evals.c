@@ -86,7 +86,7 @@ play(learner_evals *evals, simulated *run, uint64_t now_ns, outcome *out)
 }
 
 static outcome
-simulate(const oct_config *config, simulated *run)
+simulate(const config_experiment *config, simulated *run)
 {
     outcome out = {0};
     learner_evals *evals = learner_evals_create(config, NULL);
@@ -113,8 +113,8 @@ simulate(const oct_config *config, simulated *run)
 static void
 row(double version_std, double episode_std, double share, uint32_t runs)
 {
-    oct_config config;
-    oct_config_default(&config);
+    config_experiment config;
+    config_default(&config);
     config.evaluation.episodes = EPISODES;
     config.evaluation.screen_episodes = SCREEN;
     config.evaluation.period_s = 0;

@@ -18,6 +18,7 @@
 #include "common/oct_clock.h"
 #include "common/oct_commit.h"
 #include "common/oct_log.h"
+#include "common/oct_reason.h"
 #include "include/octet/octet.h"
 #include "learner/learner_external.h"
 
@@ -25,15 +26,15 @@
 
 typedef struct bench_case {
     const char *name;
-    oct_algo_name own;
+    config_algo_name own;
     uint32_t hidden, batch, obs, actions;
     bool is_box;
 } bench_case;
 
 static const bench_case cases[] = {
-    {"dqn_2x32_b128_obs4", OCT_ALGO_DQN, 32, 128, 4, 2, false},
-    {"dqn_2x256_b256_obs1000", OCT_ALGO_DQN, 256, 256, 1000, 6, false},
-    {"d4pg_2x256_b256_obs17", OCT_ALGO_D4PG, 256, 256, 17, 6, true},
+    {"dqn_2x32_b128_obs4", CONFIG_ALGO_DQN, 32, 128, 4, 2, false},
+    {"dqn_2x256_b256_obs1000", CONFIG_ALGO_DQN, 256, 256, 1000, 6, false},
+    {"d4pg_2x256_b256_obs17", CONFIG_ALGO_D4PG, 256, 256, 17, 6, true},
 };
 
 static const char python_client[] =
@@ -43,21 +44,22 @@ static const char python_client[] =
     "for batch in learner:\n"
     "    learner.update(priorities=batch.rewards * 0, weights=weights)\n";
 
-static oct_config
-config_of(const bench_case *what, oct_algo_name name)
+static config_experiment
+config_of(const bench_case *what, config_algo_name name)
 {
-    oct_config config;
-    oct_config_default(&config);
+    config_experiment config;
+    config_default(&config);
     config.algo.name = name;
-    config.network.hidden = (oct_config_ints){.count = 2, .value = {what->hidden, what->hidden}};
+    config.network.hidden = (config_ints){.count = 2, .value = {what->hidden, what->hidden}};
     config.learner.batch_size = what->batch;
     return config;
 }
 
 static algo *
-algorithm_of(const bench_case *what, const oct_config *config, policy_spec *spec, algo_wants *wants)
+algorithm_of(const bench_case *what, const config_experiment *config, policy_spec *spec,
+             algo_wants *wants)
 {
-    char reason[256] = "";
+    oct_reason why = {""};
     algo *a = NULL;
     *spec = (policy_spec){.env_id = "Bench-v0",
                           .obs_dtype = POLICY_F32,
@@ -70,8 +72,8 @@ algorithm_of(const bench_case *what, const oct_config *config, policy_spec *spec
         spec->action_low[i] = -1;
         spec->action_high[i] = 1;
     }
-    if (algo_make_spec(config, spec, wants, reason, sizeof(reason)) != OCT_OK) {
-        bench_give_up(what->name, reason);
+    if (algo_make_spec(config, spec, wants, &why) != OCT_OK) {
+        bench_give_up(what->name, why.text);
     }
     bench_must(algo_create(&a, NULL, config, spec, 1), what->name);
     return a;
@@ -143,16 +145,18 @@ static void
 external_time(const bench_case *what, const algo_batch *batch, const char *python, bool has_params,
               uint32_t count)
 {
-    char folder[] = "/tmp/octet-bench-XXXXXX", reason[512] = "", who[64];
+    char folder[] = "/tmp/octet-bench-XXXXXX";
+    oct_reason why = {""};
+    char who[64];
     double us[REPEATS];
     policy_spec spec;
     algo_wants wants;
-    const oct_config config = config_of(what, OCT_ALGO_EXTERNAL);
+    const config_experiment config = config_of(what, CONFIG_ALGO_EXTERNAL);
     learner_external *x = NULL;
     algo *a = algorithm_of(what, &config, &spec, &wants);
-    if (mkdtemp(folder) == NULL || learner_external_open(&x, &config, &spec, &wants, a, folder,
-                                                         reason, sizeof(reason)) != OCT_OK) {
-        bench_give_up("external", reason);
+    if (mkdtemp(folder) == NULL ||
+        learner_external_open(&x, &config, &spec, &wants, a, folder, &why) != OCT_OK) {
+        bench_give_up("external", why.text);
     }
     const algo_external_learner its = learner_external_learner(x);
     algo_external_set_learner(a, &its);
@@ -181,7 +185,7 @@ case_run(const bench_case *what, const char *python, uint32_t count)
     policy_spec spec;
     algo_wants wants;
     oct_rng_init(&rng, 1, 1);
-    const oct_config config = config_of(what, what->own);
+    const config_experiment config = config_of(what, what->own);
     algo *own = algorithm_of(what, &config, &spec, &wants);
     bench_batch_make(&batch, &rng, &spec, what->batch, 0, 0);
     updates_time(own, &batch, OCT_MAX(count / 10, 1u), us);

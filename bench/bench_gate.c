@@ -17,6 +17,7 @@
 #include "bench/bench_sort.h"
 #include "common/oct_base.h"
 #include "common/oct_clock.h"
+#include "common/oct_reason.h"
 #include "net/net_pull.h"
 #include "net/net_push.h"
 #include "tests/net/net_certs.h"
@@ -113,9 +114,9 @@ take(void *arg, net_msg *msg)
 static void
 loop_secure(net_loop *loop, const char *folder)
 {
-    char reason[512];
-    if (net_loop_use_tls(loop, folder, reason, sizeof(reason)) != OCT_OK) {
-        fprintf(stderr, "bench_gate: %s\n", reason);
+    oct_reason why;
+    if (net_loop_use_tls(loop, folder, &why) != OCT_OK) {
+        fprintf(stderr, "bench_gate: %s\n", why.text);
         exit(1);
     }
 }

@@ -26,6 +26,7 @@
 #include "common/oct_base.h"
 #include "common/oct_clock.h"
 #include "common/oct_commit.h"
+#include "common/oct_reason.h"
 #include "group/group_fork.h"
 #include "group/group_launch.h"
 #include "group/group_mpi.h"
@@ -38,17 +39,17 @@ enum { ROUNDS = 9, SIZES_MAX = 8 };
 
 typedef struct bench_case {
     const char *name;
-    oct_algo_name algo;
+    config_algo_name algo;
     uint32_t layers, width, batch, obs, actions;
 } bench_case;
 
 static const bench_case cases[] = {
-    {"d4pg_2x64_b256", OCT_ALGO_D4PG, 2, 64, 256, 24, 6},
-    {"d4pg_2x256_b256", OCT_ALGO_D4PG, 2, 256, 256, 24, 6},
-    {"d4pg_3x512_b256", OCT_ALGO_D4PG, 3, 512, 256, 24, 6},
-    {"d4pg_3x512_b1024", OCT_ALGO_D4PG, 3, 512, 1024, 24, 6},
-    {"ppo_2x64_b16", OCT_ALGO_PPO, 2, 64, 16, 24, 6},
-    {"ppo_3x512_b16", OCT_ALGO_PPO, 3, 512, 16, 24, 6}, // rollouts of 128 steps
+    {"d4pg_2x64_b256", CONFIG_ALGO_D4PG, 2, 64, 256, 24, 6},
+    {"d4pg_2x256_b256", CONFIG_ALGO_D4PG, 2, 256, 256, 24, 6},
+    {"d4pg_3x512_b256", CONFIG_ALGO_D4PG, 3, 512, 256, 24, 6},
+    {"d4pg_3x512_b1024", CONFIG_ALGO_D4PG, 3, 512, 1024, 24, 6},
+    {"ppo_2x64_b16", CONFIG_ALGO_PPO, 2, 64, 16, 24, 6},
+    {"ppo_3x512_b16", CONFIG_ALGO_PPO, 3, 512, 16, 24, 6}, // rollouts of 128 steps
 };
 
 // One group, as its rank 0 has it.
@@ -61,7 +62,7 @@ typedef struct team {
     double mb_per_update; // sent and received by rank 0
 } team;
 
-static oct_config config;
+static config_experiment config;
 static policy_spec spec;
 static algo_batch batch;
 static uint32_t rows_of_update;
@@ -71,15 +72,15 @@ static group *launched; // by mpirun; otherwise NULL
 static void
 case_configure(const bench_case *what)
 {
-    oct_config_default(&config);
+    config_default(&config);
     config.algo.name = what->algo;
     config.learner.batch_size = what->batch;
-    config.network.hidden = (oct_config_ints){.count = what->layers};
+    config.network.hidden = (config_ints){.count = what->layers};
     for (uint32_t i = 0; i < what->layers; i++) {
         config.network.hidden.value[i] = what->width;
     }
     config.network.critic_hidden = config.network.hidden;
-    config.network.activation = OCT_ACTIVATION_TANH;
+    config.network.activation = CONFIG_ACTIVATION_TANH;
     config.algo.adam_epsilon = 1e-4;
     config.algo.value_min = 0;
     config.algo.value_max = 100;
@@ -106,7 +107,7 @@ team_begin(team *t, group *members, uint32_t T)
     if (group_rank(members) > 0) {
         exit(learner_group_serve(members));
     }
-    oct_config *own = oct_alloc(sizeof(*own));
+    config_experiment *own = oct_alloc(sizeof(*own));
     *t = (team){.size = group_size(members), .lg = learner_group_create(members, is_asynchronous)};
     config.learner.count = t->size;
     learner_group_config(t->lg, &config, own);
@@ -284,7 +285,7 @@ case_run(const bench_case *what, const uint32_t *sizes, int count)
     static team teams[SIZES_MAX + 1];
     case_configure(what);
     algo_wants wants;
-    oct_err err = algo_make_spec(&config, &spec, &wants, NULL, 0);
+    oct_err err = algo_make_spec(&config, &spec, &wants, NULL);
     OCT_ASSERT(err == OCT_OK);
     uint32_t T = wants.window == ALGO_WINDOW_N_STEP ? 0 : wants.steps;
     oct_rng rng;
@@ -312,12 +313,12 @@ case_run(const bench_case *what, const uint32_t *sizes, int count)
 static void
 mpi_open(uint32_t *size)
 {
-    char reason[200];
+    oct_reason why;
     bool is_local;
     uint32_t given = group_launch_size();
     *size = given != 0 ? given : 2;
-    if (group_mpi_open(&launched, *size, &is_local, reason, sizeof(reason)) != OCT_OK) {
-        bench_give_up("no group by MPI", reason);
+    if (group_mpi_open(&launched, *size, &is_local, &why) != OCT_OK) {
+        bench_give_up("no group by MPI", why.text);
     }
 }
 
@@ -364,7 +365,7 @@ main(int argc, char **argv)
     bool agree = true, is_over = false;
     for (size_t i = 0; i < OCT_COUNTOF(cases) && !is_over; i++) {
         bool is_wanted = only == NULL || strncmp(cases[i].name, only, strlen(only)) == 0;
-        bool is_known = !is_asynchronous || cases[i].algo != OCT_ALGO_PPO;
+        bool is_known = !is_asynchronous || cases[i].algo != CONFIG_ALGO_PPO;
         if (!is_wanted || !is_known || (quick && cases[i].width > 64)) {
             continue;
         }

@@ -63,7 +63,7 @@ static void
 step_decode(bench_case *c)
 {
     policy_image *image;
-    T_OK(policy_decode(&image, c->complete, c->complete_bytes, NULL, 0));
+    T_OK(policy_decode(&image, c->complete, c->complete_bytes, NULL));
     c->sum += (uint32_t)image->origin.version;
     policy_image_destroy(image);
 }
@@ -71,7 +71,7 @@ step_decode(bench_case *c)
 static void
 step_decode_into(bench_case *c)
 {
-    T_OK(policy_decode_into(c->got, c->complete, c->complete_bytes, NULL, 0));
+    T_OK(policy_decode_into(c->got, c->complete, c->complete_bytes, NULL));
 }
 
 static void
@@ -83,7 +83,7 @@ step_delta_encode(bench_case *c)
 static void
 step_delta_decode(bench_case *c)
 {
-    T_OK(codec_delta_decode(c->receiver, c->got, c->base, c->change, c->change_bytes, NULL, 0));
+    T_OK(codec_delta_decode(c->receiver, c->got, c->base, c->change, c->change_bytes, NULL));
 }
 
 typedef struct bench_step {

@@ -23,6 +23,7 @@
 #include "common/oct_clock.h"
 #include "common/oct_commit.h"
 #include "common/oct_latest.h"
+#include "common/oct_reason.h"
 #include "common/oct_ring.h"
 #include "net/net_pub.h"
 #include "net/net_url.h"
@@ -145,18 +146,16 @@ typedef struct bench_lab {
 static void
 lab_decode(bench_lab *lab, parts *p, const uint8_t *delta, size_t delta_length, size_t length)
 {
-    char reason[200];
+    oct_reason why;
     const policy_image *image;
     uint64_t begin_ns = oct_clock_thread_cpu_ns();
-    bench_must(
-        codec_receiver_take(lab->complete, lab->bytes, length, &image, reason, sizeof(reason)),
-        "complete policy");
+    bench_must(codec_receiver_take(lab->complete, lab->bytes, length, &image, &why),
+               "complete policy");
     add(&p->decode, begin_ns, oct_clock_thread_cpu_ns());
     bool is_delta = delta != NULL;
     begin_ns = oct_clock_thread_cpu_ns();
     bench_must(codec_receiver_take(lab->chain, is_delta ? delta : lab->bytes,
-                                   is_delta ? delta_length : length, &image, reason,
-                                   sizeof(reason)),
+                                   is_delta ? delta_length : length, &image, &why),
                "change");
     if (is_delta) {
         add(&p->apply, begin_ns, oct_clock_thread_cpu_ns());
@@ -371,7 +370,7 @@ static void
 policy_arrived(void *arg, net_msg *msg)
 {
     path *p = arg;
-    char reason[200] = "";
+    oct_reason why = {""};
     wire_policy policy;
     const policy_image *image;
     policy_net *net;
@@ -384,8 +383,7 @@ policy_arrived(void *arg, net_msg *msg)
     bench_must(wire_policy_unpack(&policy, p->arena, net_msg_body(msg), net_msg_length(msg)),
                "unpack");
     mark(p, UNPACKED);
-    bench_must(codec_receiver_take(p->receiver, policy.bytes, policy.length, &image, reason,
-                                   sizeof(reason)),
+    bench_must(codec_receiver_take(p->receiver, policy.bytes, policy.length, &image, &why),
                "apply");
     mark(p, APPLIED);
     bench_must(policy_net_create(&net, image, POLICY_ISA_BEST), "pack");
@@ -467,13 +465,12 @@ wait_for(sem_t *sem, const char *what)
 static void
 check_outputs(path *p)
 {
-    char reason[200] = "";
+    oct_reason why = {""};
     const quantizer_publication *latest = atomic_load(&p->latest);
     policy_image *image;
     policy_net *net;
     float y[ROWS * ACTIONS];
-    bench_must(policy_decode(&image, latest->bytes, latest->length, reason, sizeof(reason)),
-               "complete policy");
+    bench_must(policy_decode(&image, latest->bytes, latest->length, &why), "complete policy");
     bench_must(policy_net_create(&net, image, POLICY_ISA_REF), "pack");
     policy_scratch *scratch = policy_scratch_create(&p->c->spec, ROWS);
     policy_forward(net, scratch, p->c->obs, OBS * sizeof(float), ROWS, y);

@@ -17,6 +17,7 @@
 #include "cli/cli_observe.h"
 #include "common/oct_base.h"
 #include "common/oct_commit.h"
+#include "common/oct_reason.h"
 #include "common/oct_spread.h"
 #include "policy/policy_file.h"
 #include "quantizer/quantizer_calibrate.h"
@@ -24,9 +25,8 @@
 #include "quantizer/quantizer_probe.h"
 #include "quantizer/quantizer_ptq.h"
 
-#define PROBE_ROWS   4096
-#define ENVS         16
-#define REASON_BYTES ENV_REASON_BYTES
+#define PROBE_ROWS 4096
+#define ENVS       16
 
 typedef struct ways_options {
     const char *env_id; // NULL: the policy's own
@@ -63,7 +63,7 @@ static void
 play(const finished *f, const ways_options *options, const policy_image *image,
      quantizer_reservoir *probe, actor_evaluate_result *result)
 {
-    char reason[REASON_BYTES] = "";
+    oct_reason why = {""};
     policy_net *net;
     bench_must(policy_net_create(&net, image, POLICY_ISA_BEST), "policy_net_create");
     actor_evaluate_request request = {
@@ -75,8 +75,8 @@ play(const finished *f, const ways_options *options, const policy_image *image,
         .observe = probe != NULL ? cli_observe_row : NULL,
         .observe_arg = probe,
     };
-    if (actor_evaluate(net, &request, result, reason, sizeof(reason)) != OCT_OK) {
-        fprintf(stderr, "%s: %s\n", f->path, reason);
+    if (actor_evaluate(net, &request, result, &why) != OCT_OK) {
+        fprintf(stderr, "%s: %s\n", f->path, why.text);
         exit(1);
     }
     policy_net_destroy(net);
@@ -93,10 +93,10 @@ scaling_of(const finished *f)
 static policy_image *
 load(const char *path)
 {
-    char reason[REASON_BYTES];
+    oct_reason why;
     policy_image *image;
-    if (policy_file_load(&image, path, reason, sizeof(reason)) != OCT_OK) {
-        bench_give_up(path, reason);
+    if (policy_file_load(&image, path, &why) != OCT_OK) {
+        bench_give_up(path, why.text);
     }
     if (image->precision != POLICY_FP32) {
         bench_give_up(path, "needed is a policy of precision fp32");
@@ -118,12 +118,11 @@ scale(finished *f)
 static void
 observe(finished *f, uint64_t seed)
 {
-    char reason[REASON_BYTES] = "";
+    oct_reason why = {""};
     f->others = quantizer_reservoir_create(&f->fp32->spec, PROBE_ROWS, seed);
     cli_observed of;
-    if (cli_observe(&of, f->others, f->fp32, f->env_id, "", ~seed, reason, sizeof(reason)) !=
-        OCT_OK) {
-        bench_give_up(f->path, reason);
+    if (cli_observe(&of, f->others, f->fp32, f->env_id, "", ~seed, &why) != OCT_OK) {
+        bench_give_up(f->path, why.text);
     }
 }
 

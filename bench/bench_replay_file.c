@@ -16,6 +16,7 @@
 #include "bench/bench_steps.h"
 #include "common/oct_base.h"
 #include "common/oct_clock.h"
+#include "common/oct_reason.h"
 #include "common/oct_ring.h"
 #include "common/oct_rng.h"
 #include "replay/replay_recover.h"
@@ -82,7 +83,7 @@ sync_thread(void *arg)
 static void
 bench_open(struct bench *b, const wire_configure *configure, bool in_file, bool is_synced)
 {
-    char reason[256];
+    oct_reason why;
     *b = (struct bench){0};
     bench_steps_init(&maker, 1);
     (void)unlink(path);
@@ -90,8 +91,8 @@ bench_open(struct bench *b, const wire_configure *configure, bool in_file, bool 
         b->table = replay_table_create(configure);
         return;
     }
-    if (replay_file_create(&b->file, path, configure, reason, sizeof(reason)) != OCT_OK) {
-        fprintf(stderr, "bench_replay_file: %s\n", reason);
+    if (replay_file_create(&b->file, path, configure, &why) != OCT_OK) {
+        fprintf(stderr, "bench_replay_file: %s\n", why.text);
         exit(1);
     }
     b->table = replay_table_create_in(configure, b->file);
@@ -216,13 +217,13 @@ bench_samples(uint64_t rows)
     uint64_t windows = replay_table_stats_get(b.table).size;
     bench_close(&b);
     uint64_t begin_ns = oct_clock_ns();
-    char reason[256];
+    oct_reason why;
     replay_file *file;
     replay_table *table;
     replay_recovered recovered;
-    oct_err err = replay_file_open(&file, path, reason, sizeof(reason));
+    oct_err err = replay_file_open(&file, path, &why);
     OCT_ASSERT(err == OCT_OK);
-    err = replay_recover(&recovered, file, reason, sizeof(reason));
+    err = replay_recover(&recovered, file, &why);
     OCT_ASSERT(err == OCT_OK && recovered.is_exact);
     err = replay_table_restore(&table, file, true);
     OCT_ASSERT(err == OCT_OK && replay_table_stats_get(table).size == windows);

@@ -66,7 +66,7 @@ typedef struct bench {
     bool stopping;
     uint32_t exited;
     bool (*reached)(struct bench *bench);
-    uint64_t deadline_ns, told_ns;
+    uint64_t deadline_ns, reported_ns;
     const char *awaited;
     bool is_told;
     uint32_t wanted; // relays that the learner is to know
@@ -89,8 +89,8 @@ bench_turn(void *arg)
     }
     if (self->reached(self)) {
         net_loop_stop(self->loop);
-    } else if (oct_clock_ns() > self->told_ns + TELL_NS) {
-        self->told_ns = oct_clock_ns();
+    } else if (oct_clock_ns() > self->reported_ns + TELL_NS) {
+        self->reported_ns = oct_clock_ns();
         fprintf(stderr, "bench_swarm: waits for %s; %u of %u actors run\n", self->awaited,
                 swarm_crew_running(self->crew), self->plan.actors);
     } else if (oct_clock_ns() > self->deadline_ns) {
@@ -103,7 +103,7 @@ bench_wait(bench *self, const char *awaited, bool (*reached)(bench *), double se
 {
     self->awaited = awaited;
     self->reached = reached;
-    self->told_ns = oct_clock_ns();
+    self->reported_ns = oct_clock_ns();
     self->deadline_ns = oct_clock_ns() + (uint64_t)(seconds_max * 1e9);
     net_timer *timer = net_timer_start(self->loop, TURN_MS, TURN_MS, bench_turn, self);
     net_loop_run(self->loop);

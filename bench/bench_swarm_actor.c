@@ -11,8 +11,9 @@
 #include "bench/bench_must.h"
 #include "common/oct_base.h"
 #include "common/oct_clock.h"
-#include "common/oct_config.h"
+#include "common/oct_reason.h"
 #include "common/oct_rng.h"
+#include "config/config.h"
 #include "net/net_pub.h"
 #include "net/net_push.h"
 #include "net/net_rpc.h"
@@ -335,12 +336,12 @@ links_open(swarm_actor *actor)
 static void
 config_take(swarm *self, const wire_registered *answer)
 {
-    char message[ENV_REASON_BYTES];
-    oct_config *config = oct_alloc(sizeof(*config));
-    oct_config_default(config);
-    if (oct_config_parse(config, "the learner's configuration", answer->config,
-                         strlen(answer->config), message, sizeof(message)) != OCT_OK) {
-        bench_give_up("configuration", message);
+    oct_reason message;
+    config_experiment *config = oct_alloc(sizeof(*config));
+    config_default(config);
+    if (config_parse(config, "the learner's configuration", answer->config, strlen(answer->config),
+                     message.text, sizeof(message.text)) != OCT_OK) {
+        bench_give_up("configuration", message.text);
     }
     env_request request = {
         .id = config->env.id,
@@ -349,13 +350,12 @@ config_take(swarm *self, const wire_registered *answer)
         .count = 1,
         .seed = 1,
     };
-    if (env_open(&self->described, &request, message, sizeof(message)) != OCT_OK) {
-        bench_give_up("environment", message);
+    if (env_open(&self->described, &request, &message) != OCT_OK) {
+        bench_give_up("environment", message.text);
     }
     free(config);
-    if (actor_spec_init(&self->spec, env_spec(self->described), message, sizeof(message)) !=
-        OCT_OK) {
-        bench_give_up("environment", message);
+    if (actor_spec_init(&self->spec, env_spec(self->described), &message) != OCT_OK) {
+        bench_give_up("environment", message.text);
     }
     columns_make(self);
     self->run_id = answer->run_id;

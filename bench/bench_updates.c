@@ -19,10 +19,10 @@ is_ppo(const bench_case *what)
 }
 
 static void
-config_fill_ppo(const bench_case *what, oct_config *config)
+config_fill_ppo(const bench_case *what, config_experiment *config)
 {
-    config->algo.name = OCT_ALGO_PPO;
-    config->network.activation = OCT_ACTIVATION_TANH;
+    config->algo.name = CONFIG_ALGO_PPO;
+    config->network.activation = CONFIG_ACTIVATION_TANH;
     config->algo.epochs = what->epochs;
     config->algo.minibatches = what->minibatches;
     config->algo.sequence_steps = what->batch * what->minibatches / WINDOWS;
@@ -33,11 +33,11 @@ config_fill_ppo(const bench_case *what, oct_config *config)
 
 // RLtools' and Stable-Baselines3's.
 static void
-config_fill_critics(const bench_case *what, oct_config *config)
+config_fill_critics(const bench_case *what, config_experiment *config)
 {
-    config->algo.name = what->kind == BENCH_SAC   ? OCT_ALGO_SAC
-                        : what->kind == BENCH_TD3 ? OCT_ALGO_TD3
-                                                  : OCT_ALGO_DDPG;
+    config->algo.name = what->kind == BENCH_SAC   ? CONFIG_ALGO_SAC
+                        : what->kind == BENCH_TD3 ? CONFIG_ALGO_TD3
+                                                  : CONFIG_ALGO_DDPG;
     config->algo.target_period = 1;
     config->algo.target_rate = 0.005;
     config->algo.policy_delay = what->kind == BENCH_TD3 ? 2 : 1;
@@ -45,10 +45,10 @@ config_fill_critics(const bench_case *what, oct_config *config)
 
 // Acme's.
 static void
-config_fill_d4pg(oct_config *config)
+config_fill_d4pg(config_experiment *config)
 {
-    config->algo.name = OCT_ALGO_D4PG;
-    config->network.activation = OCT_ACTIVATION_ELU;
+    config->algo.name = CONFIG_ALGO_D4PG;
+    config->network.activation = CONFIG_ACTIVATION_ELU;
     config->network.first_layer_norm = true;
     config->algo.atoms = 51;
     config->algo.value_min = 0;
@@ -57,9 +57,9 @@ config_fill_d4pg(oct_config *config)
 
 // Acme's.
 static void
-config_fill_dqn(oct_config *config)
+config_fill_dqn(config_experiment *config)
 {
-    config->algo.name = OCT_ALGO_DQN;
+    config->algo.name = CONFIG_ALGO_DQN;
     config->algo.double_q = true;
     config->algo.huber_delta = 1.0;
 }
@@ -68,15 +68,15 @@ static void
 config_fill(bench_update *u)
 {
     const bench_case *what = u->what;
-    oct_config *config = &u->config;
-    oct_config_default(config);
+    config_experiment *config = &u->config;
+    config_default(config);
     config->network.hidden = what->hidden;
     config->network.critic_hidden = what->critic_hidden;
     config->network.conv = what->conv;
     config->network.critic_residual = what->residual;
     config->algo.normalise_observations = what->normalise;
     config->algo.critics = what->critics;
-    config->network.activation = OCT_ACTIVATION_RELU;
+    config->network.activation = CONFIG_ACTIVATION_RELU;
     config->network.first_layer_norm = false;
     config->learner.batch_size = what->batch;
     config->algo.target_period = 100;
@@ -98,12 +98,11 @@ static void
 critic_layers(bench_update *u)
 {
     const bench_case *what = u->what;
-    oct_config config = u->config;
+    config_experiment config = u->config;
     config.network.first_layer_norm &= !what->residual;
     OCT_ASSERT(algo_make_layers(
                    &config, what->critic_hidden.count > 0 ? &what->critic_hidden : &what->hidden,
-                   &u->critic, what->kind == BENCH_D4PG ? config.algo.atoms : 1, NULL,
-                   0) == OCT_OK);
+                   &u->critic, what->kind == BENCH_D4PG ? config.algo.atoms : 1, NULL) == OCT_OK);
     OCT_ASSERT(!what->residual || nn_net_make_residual(&u->critic) == OCT_OK);
 }
 
@@ -111,7 +110,7 @@ static void
 specs_fill(bench_update *u)
 {
     const bench_case *what = u->what;
-    const oct_config *config = &u->config;
+    const config_experiment *config = &u->config;
     bool is_discrete = what->kind == BENCH_DQN || what->kind == BENCH_PPO;
     bool is_d4pg = what->kind == BENCH_D4PG;
     u->policy = (policy_spec){
@@ -127,7 +126,7 @@ specs_fill(bench_update *u)
         u->policy.action_high[i] = 1;
     }
     algo_wants wants = {0};
-    OCT_ASSERT(algo_make_spec(config, &u->policy, &wants, NULL, 0) == OCT_OK);
+    OCT_ASSERT(algo_make_spec(config, &u->policy, &wants, NULL) == OCT_OK);
     u->T = wants.window == ALGO_WINDOW_N_STEP ? 0 : wants.steps;
     u->critic = (policy_spec){
         .obs_dtype = POLICY_F32,

@@ -25,8 +25,8 @@ typedef enum bench_kind {
 typedef struct bench_case {
     const char *name; // what the command line may name
     bench_kind kind;
-    oct_config_ints hidden, critic_hidden;
-    oct_config_ints conv;         // of PPO: filters over observations of 10 x 10 x obs / 100
+    config_ints hidden, critic_hidden;
+    config_ints conv;             // of PPO: filters over observations of 10 x 10 x obs / 100
     uint32_t batch, obs, actions; // PPO's batch is the rows of a minibatch
     bool bf16;
     uint32_t critics;             // algo.critics
@@ -39,7 +39,7 @@ typedef struct bench_case {
 typedef struct bench_update {
     const bench_case *what;
     nn_context *context; // borrowed
-    oct_config config;
+    config_experiment config;
     policy_spec policy, critic; // critic: of the kinds that have one, or V(s)
     uint32_t T;                 // rows of a rollout, otherwise 0
     algo *algorithm;            // of all but BENCH_MLP

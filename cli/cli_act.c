@@ -1,4 +1,6 @@
-// octet act: reads one observation per line and writes the policy's action.
+// octet act: reads observations from standard input, one a line, and writes the policy's actions.
+// It uses the public interface alone (octet/policy.h): whatever this command does, a program that
+// links liboctet_policy.a can do, too.
 
 #include "cli/cli_commands.h"
 
@@ -13,17 +15,12 @@
 #include "cli/run/cli_folder.h"
 #include "include/octet/policy.h"
 
-// One observation a line in, one action a line out, through the public interface alone: what this
-// does, a program that links liboctet_policy.a can do.
-
-enum { KEY_POLICY = 256, KEY_OUTPUTS };
-
 typedef struct act_options {
-    const char *policy;
+    const char *policy, *option; // as an operand, and as --policy
     bool outputs;
 } act_options;
 
-// What one line becomes, and where.
+// The policy, and the buffers of one line.
 typedef struct act_state {
     octet_policy *policy;
     octet_policy_info info;
@@ -34,37 +31,17 @@ typedef struct act_state {
     int exit_code;
 } act_state;
 
-static const struct argp_option option_table[] = {
-    {"policy", KEY_POLICY, "POLICY", 0,
-     "Run this policy file, or that of this run folder; may also be given as an argument", 0},
-    {"outputs", KEY_OUTPUTS, 0, 0, "Also print the network's raw outputs, after the action", 0},
+static const oct_arg act_rows[] = {
+    {OCT_ARG_OPERAND("policies", act_options, policy)},
+    {OCT_ARG_PATH("policy", "POLICY", act_options, option),
+     .help = "Run this policy file, or that of this run folder; may also be given as an argument"},
+    {OCT_ARG_FLAG("outputs", act_options, outputs),
+     .help = "Also print the network's raw outputs, after the action"},
     {0},
 };
 
-static error_t
-parse(int key, char *arg, struct argp_state *state)
-{
-    act_options *options = state->input;
-    switch (key) {
-    case KEY_OUTPUTS:
-        options->outputs = true;
-        return 0;
-    case KEY_POLICY:
-    case ARGP_KEY_ARG:
-        if (options->policy != NULL) {
-            cli_usage_error("act", "two policies, '%s' and '%s'; name one", options->policy, arg);
-        }
-        options->policy = arg;
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
-
-static const struct argp act_argp = {
-    .options = option_table,
-    .parser = parse,
-    .args_doc = "",
+static const oct_args act_args = {
+    .rows = act_rows,
     .doc = "Runs a policy greedily: reads one observation from each line of standard input "
            "(numbers separated by blanks, tabs or commas) and prints its action as one line.\v"
            "A malformed line ends the command with exit code 1.\n\n"
@@ -72,7 +49,8 @@ static const struct argp act_argp = {
            "  echo 0 0 0.01 0 | octet act --policy runs/pole/policy.oct",
 };
 
-// One line with the action, then the outputs when asked. False: nobody takes it.
+// Prints a line with the action, and then the outputs if they are wanted. False: standard output
+// failed.
 static bool
 action_print(const act_state *act)
 {
@@ -102,7 +80,8 @@ lines_act(act_state *act)
             return;
         }
         if (!action_print(act)) {
-            // A reader that has left is the usual end of a pipe, not a failure of ours to tell.
+            // EPIPE is the usual end of a pipe: its reader has left, and that is no failure of this
+            // command.
             if (errno != EPIPE) {
                 cli_error("act", "cannot write: %s", strerror(errno));
             }
@@ -116,7 +95,12 @@ int
 cli_act(int argc, char **argv)
 {
     act_options options = {0};
-    cli_options_parse(&act_argp, argc, argv, &options);
+    cli_args_parse(&act_args, argc, argv, &options);
+    if (options.policy != NULL && options.option != NULL) {
+        cli_usage_error("act", "two policies, '%s' and '%s'; name one", options.policy,
+                        options.option);
+    }
+    options.policy = options.policy != NULL ? options.policy : options.option;
     if (options.policy == NULL) {
         cli_usage_error("act", "no policy given; name one with --policy");
     }

@@ -1,5 +1,5 @@
-// How far a policy is from the fp32 policy on played observations: what octet inspect --against
-// prints.
+// Measures how far a policy is from its fp32 policy on played observations, for octet inspect
+// --against.
 
 #include "cli/cli_against.h"
 
@@ -9,12 +9,14 @@
 
 #include "cli/cli_observe.h"
 #include "common/oct_base.h"
+#include "common/oct_reason.h"
 #include "policy/policy_net.h"
 #include "quantizer/quantizer_probe.h"
 #include "quantizer/quantizer_ptq.h"
 
-#define PROBE_ROWS 4096
+#define PROBE_ROWS 4096 // observations that are compared
 
+// Both policies have the same layers, which the caller has checked.
 static void
 print_weights(const policy_image *image, const policy_image *fp32)
 {
@@ -26,6 +28,7 @@ print_weights(const policy_image *image, const policy_image *fp32)
     }
 }
 
+// Prints the comparison of outputs. far->kl is NaN where the head is no distribution.
 static void
 print_divergence(const policy_image *image, const cli_against_options *options,
                  const cli_observed *observed, const quantizer_divergence *far)
@@ -60,10 +63,10 @@ print_divergence(const policy_image *image, const cli_against_options *options,
     printf("\n");
 }
 
-// fp32 reads observations as image does.
+// The two policies read observations in the same way.
 static oct_err
 against(const policy_image *image, const policy_image *fp32, const cli_against_options *options,
-        char *reason, size_t reason_size)
+        oct_reason *why)
 {
     quantizer_reservoir *obs = quantizer_reservoir_create(&fp32->spec, PROBE_ROWS, options->seed);
     quantizer_divergence far;
@@ -71,7 +74,7 @@ against(const policy_image *image, const policy_image *fp32, const cli_against_o
     oct_err err = OCT_OK;
     if (options->env_id != NULL) {
         err = cli_observe(&observed, obs, fp32, options->env_id, options->options, options->seed,
-                          reason, reason_size);
+                          why);
     } else {
         quantizer_reservoir_fill(obs, fp32);
     }
@@ -86,38 +89,37 @@ against(const policy_image *image, const policy_image *fp32, const cli_against_o
                same ? "" : ", another version or run: the errors are not due to rounding alone");
         print_weights(image, fp32);
         print_divergence(image, options, &observed, &far);
-    } else if (reason[0] == '\0') {
-        (void)snprintf(reason, reason_size, "cannot run policies here: %s",
-                       policy_isa_refused().text);
+    } else if (why->text[0] == '\0') {
+        oct_reason_set(why, "cannot run policies here: %s", policy_isa_refused().text);
     }
     quantizer_reservoir_destroy(obs);
     return err;
 }
 
+// Returns OCT_EINVAL if the two policies cannot be compared; reason says why.
 oct_err
-cli_against(const policy_image *image, const cli_against_options *options, char *reason,
-            size_t reason_size)
+cli_against(const policy_image *image, const cli_against_options *options, oct_reason *why)
 {
     const policy_image *fp32 = options->fp32;
     OCT_ASSERT(fp32->precision == POLICY_FP32);
     if (policy_spec_equal(&image->spec, &fp32->spec)) {
-        return against(image, fp32, options, reason, reason_size);
+        return against(image, fp32, options, why);
     }
     if (!quantizer_ptq_is_scaled(&image->spec, &fp32->spec)) {
-        (void)snprintf(reason, reason_size, "'%s' belongs to another network or environment",
-                       options->fp32_path);
-        return OCT_EINVAL;
+        return oct_refuse(why, "'%s' belongs to another network or environment",
+                          options->fp32_path);
     }
+    // The fp32 policy from before the observations were scaled is scaled like the image.
     policy_image *scaled;
     oct_err err = quantizer_ptq_scale_as(&scaled, fp32, image);
     if (err != OCT_OK) {
-        (void)snprintf(reason, reason_size,
+        oct_reason_set(why,
                        "'%s' has a weight that is not finite when its observations are scaled as "
                        "those of this policy",
                        options->fp32_path);
         return err;
     }
-    err = against(image, scaled, options, reason, reason_size);
+    err = against(image, scaled, options, why);
     policy_image_destroy(scaled);
     return err;
 }

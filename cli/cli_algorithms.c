@@ -1,14 +1,14 @@
-// octet config --algorithms: tries what each algorithm accepts, and prints it as a table.
+// octet config --algorithms: tries what each algorithm accepts, and prints the result as a table.
 #include "cli/cli_algorithms.h"
 
 #include <string.h>
 
 #include "algos/algo.h"
 #include "common/oct_base.h"
-#include "common/oct_config_algos.h"
-#include "common/oct_config_text.h"
+#include "common/oct_reason.h"
+#include "config/config_text.h"
 
-enum { CELL_BYTES = 64, MESSAGE_BYTES = 4096, SIDE = 10 };
+enum { CELL_BYTES = 64, MESSAGE_BYTES = 4096, SIDE = 10 }; // SIDE: of a picture
 
 enum { NAME, WINDOW, ACTION, OBSERVATION, NETWORK, DATA, LEARNERS, DETERMINISTIC, OTHERS, COLUMNS };
 static const char *const headings[COLUMNS] = {
@@ -20,7 +20,7 @@ typedef struct row {
     char cells[COLUMNS][CELL_BYTES];
 } row;
 
-// What is tried, in each combination.
+// The values that are tried, in every combination.
 enum { ACTIONS = 2, OBSERVATIONS = 3, NETWORKS = 2, WINDOWS = 2 };
 enum { VECTOR, PICTURES, STATES };
 static const policy_action_kind action_kinds[ACTIONS] = {POLICY_DISCRETE, POLICY_BOX};
@@ -30,31 +30,32 @@ static const char *const network_words[NETWORKS] = {"dense", "conv"};
 static const char *const network_settings[NETWORKS] = {"network.conv=[]", "network.conv=[4]"};
 static const char *const window_settings[WINDOWS] = {"algo.window=n_step", "algo.window=rollout"};
 
-// A configuration and an environment that it is tried with.
+// A configuration, and the environment that it is tried with.
 typedef struct attempt {
-    oct_config config;
+    config_experiment config;
     policy_spec spec;
 } attempt;
 
+// The assignment is this file's own, so a refusal is a mistake here.
 static void
 set(attempt *a, const char *assignment)
 {
     char message[MESSAGE_BYTES];
-    oct_err err = oct_config_set(&a->config, assignment, message, sizeof(message));
+    oct_err err = config_set(&a->config, assignment, message, sizeof(message));
     OCT_ASSERT(err == OCT_OK);
 }
 
 static void
 attempt_init(attempt *a, const char *word)
 {
-    char assignment[OCT_CONFIG_NAME_MAX];
-    oct_config_default(&a->config);
+    char assignment[CONFIG_NAME_MAX];
+    config_default(&a->config);
     set(a, "env.id=environment");
     (void)snprintf(assignment, sizeof(assignment), "algo.name=%s", word);
     set(a, assignment);
 }
 
-// An environment with these spaces. Discrete states are one-hot bytes.
+// Describes an environment with these spaces. Discrete states are one-hot bytes.
 static void
 attempt_take_spaces(attempt *a, policy_action_kind kind, size_t observation)
 {
@@ -80,15 +81,17 @@ attempt_take_spaces(attempt *a, policy_action_kind kind, size_t observation)
     }
 }
 
+// wants, unless it is NULL, becomes what the algorithm needs of replay.
 static bool
 is_accepted(const attempt *a, algo_wants *wants)
 {
-    char message[MESSAGE_BYTES];
+    oct_reason message;
     policy_spec spec = a->spec;
-    return oct_config_check(&a->config, message, sizeof(message)) == OCT_OK &&
-           algo_make_spec(&a->config, &spec, wants, message, sizeof(message)) == OCT_OK;
+    return config_check(&a->config, message.text, sizeof(message.text)) == OCT_OK &&
+           algo_make_spec(&a->config, &spec, wants, &message) == OCT_OK;
 }
 
+// Tries two further assignments, which override earlier ones, on a copy.
 static bool
 is_accepted_with(const attempt *a, const char *first, const char *second)
 {
@@ -98,6 +101,7 @@ is_accepted_with(const attempt *a, const char *first, const char *second)
     return is_accepted(&changed, NULL);
 }
 
+// Adds a word to a cell, unless the cell has it.
 static void
 cell_add(char *cell, const char *word)
 {
@@ -108,6 +112,7 @@ cell_add(char *cell, const char *word)
     }
 }
 
+// Names the kind of windows as docs/algorithms.md does.
 static const char *
 windows_word(const algo_wants *wants)
 {
@@ -117,11 +122,11 @@ windows_word(const algo_wants *wants)
                                                 : "sequences";
 }
 
-// The cells of windows, spaces and networks. *works becomes the first attempt that is accepted.
+// Fills the cells of windows, spaces and networks. *works becomes the first accepted attempt.
 static void
 row_add_spaces(row *r, attempt *a, attempt *works)
 {
-    bool is_tabular = oct_config_is_tabular(&a->config);
+    bool is_tabular = config_is_tabular(&a->config);
     algo_wants wants;
     for (size_t i = 0; i < ACTIONS * OBSERVATIONS * NETWORKS * WINDOWS; i++) {
         size_t window = i % WINDOWS, network = i / WINDOWS % NETWORKS;
@@ -142,6 +147,8 @@ row_add_spaces(row *r, attempt *a, attempt *works)
     }
 }
 
+// Fills the row of an algorithm. The ways of training are tried with the first attempt that is
+// accepted, because they do not depend on the environment.
 static void
 row_fill(row *r, const char *word)
 {
@@ -163,7 +170,7 @@ row_fill(row *r, const char *word)
     }
     cell_add(r->cells[DETERMINISTIC], is_repeatable ? "yes" : "no");
     size_t at = 0;
-    for (const char *name; (name = oct_config_algo_next_name(word, &at)) != NULL;) {
+    for (const char *name; (name = config_algo_next_name(word, &at)) != NULL;) {
         cell_add(r->cells[OTHERS], name);
     }
 }
@@ -183,7 +190,7 @@ print_markdown(FILE *out, const row *rows, size_t count)
     }
 }
 
-// Other names need more room than a line has: they follow the table.
+// Other names need more room than a line has, and follow the table.
 static void
 print_text(FILE *out, const row *rows, size_t count)
 {
@@ -201,10 +208,9 @@ print_text(FILE *out, const row *rows, size_t count)
     fputs("\n", out);
     for (size_t i = 1; i < count; i++) {
         size_t at = 0;
-        for (const char *name;
-             (name = oct_config_algo_next_name(rows[i].cells[NAME], &at)) != NULL;) {
-            char made_of[OCT_CONFIG_VALUE_MAX];
-            fprintf(out, "%s: %s\n", name, oct_config_algo_made_of(name, made_of));
+        for (const char *name; (name = config_algo_next_name(rows[i].cells[NAME], &at)) != NULL;) {
+            char made_of[CONFIG_VALUE_MAX];
+            fprintf(out, "%s: %s\n", name, config_algo_made_of(name, made_of));
         }
     }
 }
@@ -212,13 +218,12 @@ print_text(FILE *out, const row *rows, size_t count)
 void
 cli_algorithms_print(FILE *out, bool markdown)
 {
-    static row rows[1 + OCT_ALGOS];
-    char word[OCT_CONFIG_NAME_MAX];
+    static row rows[1 + CONFIG_ALGOS];
     for (size_t k = 0; k < COLUMNS; k++) {
         cell_add(rows[0].cells[k], headings[k]);
     }
-    for (size_t i = 0; i < OCT_ALGOS; i++) {
-        row_fill(&rows[1 + i], oct_config_algo_word((oct_algo_name)i, word));
+    for (size_t i = 0; i < CONFIG_ALGOS; i++) {
+        row_fill(&rows[1 + i], config_algo_word((config_algo_name)i));
     }
     (markdown ? print_markdown : print_text)(out, rows, OCT_COUNTOF(rows));
 }

@@ -1,4 +1,5 @@
-// octet certs: the commands init, issue, revoke and list, their options and what they take.
+// octet certs: the commands init, issue, revoke and list. It reads and checks their options;
+// cli_certs_ca.c and octet_certs.sh do the work.
 
 #include "cli/cli_certs.h"
 
@@ -9,6 +10,7 @@
 #include "cli/cli_commands.h"
 #include "cli/cli_options.h"
 #include "cli/cli_text.h"
+#include "common/oct_reason.h"
 #include "common/oct_role.h"
 #include "common/oct_suggest.h"
 #include "common/oct_text.h"
@@ -45,7 +47,8 @@ cli_certs_host_kind(const char *host)
     return is_address ? "IP" : "DNS";
 }
 
-// A name is labels between dots. The last one is no number: 10.0.0.256 is a mistyped address.
+// A host name is labels between dots. Its last label is not a number, because 10.0.0.256 would be a
+// mistyped address.
 bool
 cli_certs_host_is_valid(const char *host)
 {
@@ -57,57 +60,14 @@ cli_certs_host_is_valid(const char *host)
 
 // ---- the commands
 
-enum { KEY_DIR = 256, KEY_DAYS, KEY_NAME, KEY_HOST, KEY_RENEW, KEY_REVOKE_OLD };
-
-#define OPTION_DIR                                                                                 \
-    {                                                                                              \
-        "dir", KEY_DIR, "FOLDER", 0, "Use the CA in FOLDER (default: octet-certs)", 0              \
-    }
-
-static const struct argp_option init_options[] = {
-    OPTION_DIR,
-    {"days", KEY_DAYS, "N", 0, "Make the CA valid for N days (default: 3650)", 0},
-    {"name", KEY_NAME, "TEXT", 0, "Name the CA (default: Octet CA)", 0},
-    {0},
-};
-
-static const struct argp_option issue_options[] = {
-    OPTION_DIR,
-    {"host", KEY_HOST, "HOST", 0,
-     "Add a DNS name or IP address by which others reach the daemon, besides NAME; may be repeated",
-     0},
-    {"days", KEY_DAYS, "N", 0, "Make the certificate valid for N days (default: 397)", 0},
-    {"renew", KEY_RENEW, NULL, 0,
-     "Make a new key and certificate for a NAME that already has one; without --host, for the same "
-     "hosts",
-     0},
-    {"revoke-old", KEY_REVOKE_OLD, NULL, 0, "With --renew, revoke the previous certificate of NAME",
-     0},
-    {0},
-};
-
-static const struct argp_option dir_options[] = {OPTION_DIR, {0}};
-
 typedef struct settings {
-    const char *command;  // "certs revoke"
-    const char *words[2]; // ROLE NAME, or NAME
-    size_t words_max;
+    const char *command; // "certs revoke"
+    const char *role, *name;
     cli_certs_options options;
     oct_text hosts; // of options
 } settings;
 
-// Ends the process unless value is valid.
-static const char *
-checked(const settings *s, const char *what, const char *value, bool is_valid, const char *allowed)
-{
-    if (!is_valid) {
-        cli_usage_error(s->command, "%s is '%s'; allowed %s", what,
-                        cli_text_plain(value, strlen(value)).text, allowed);
-    }
-    return value;
-}
-
-// Whether hosts, ",DNS:a,IP:1.2.3.4", has this one.
+// Returns true if hosts, a list such as ",DNS:a,IP:1.2.3.4", contains this host.
 static bool
 has_host(const char *hosts, const char *kind, const char *host)
 {
@@ -121,52 +81,92 @@ has_host(const char *hosts, const char *kind, const char *host)
     return false;
 }
 
-static error_t
-parse(int key, char *arg, struct argp_state *state)
+static bool
+is_title(const char *text)
 {
-    settings *s = state->input;
-    cli_certs_options *options = &s->options;
-    if (key == KEY_DIR) {
-        options->folder = arg;
-    } else if (key == KEY_DAYS) {
-        options->days = (uint32_t)cli_option_number(s->command, "--days", arg, 1, DAYS_MAX);
-    } else if (key == KEY_NAME) {
-        options->title = checked(s, "--name", arg, matches(arg, "^[a-z0-9 ._-]{1,48}$"),
-                                 "are letters, digits, spaces, '.', '_' and '-', at most 48");
-    } else if (key == KEY_HOST) {
-        (void)checked(s, "--host", arg, cli_certs_host_is_valid(arg),
-                      "is a DNS name or an IP address, without a port");
-        if (!has_host(s->options.hosts, cli_certs_host_kind(arg), arg)) {
-            oct_text_add(&s->hosts, ",%s:%s", cli_certs_host_kind(arg), arg);
-        }
-        if (s->hosts.truncated) {
-            cli_usage_error(s->command, "too many hosts");
-        }
-    } else if (key == KEY_RENEW) {
-        options->renew = true;
-    } else if (key == KEY_REVOKE_OLD) {
-        options->revoke_old = true;
-    } else if (key == ARGP_KEY_ARG && state->arg_num == s->words_max) {
-        cli_usage_error(s->command, "unexpected argument '%s'", arg);
-    } else if (key == ARGP_KEY_ARG) {
-        s->words[state->arg_num] = arg;
-    } else {
-        return ARGP_ERR_UNKNOWN;
-    }
-    return 0;
+    return matches(text, "^[a-z0-9 ._-]{1,48}$");
 }
 
-// ROLE NAME, or NAME.
+// Appends a host to the list, without duplicates. field: an oct_text.
+static oct_err
+take_host(const oct_arg_given *given)
+{
+    oct_text *hosts = given->field;
+    const char *kind = cli_certs_host_kind(given->text);
+    if (!cli_certs_host_is_valid(given->text)) {
+        return OCT_EINVAL;
+    }
+    if (!has_host(hosts->out, kind, given->text)) {
+        oct_text_add(hosts, ",%s:%s", kind, given->text);
+    }
+    return !hosts->truncated ? OCT_OK : oct_refuse(given->why, "too many hosts");
+}
+
+static const oct_arg init_rows[] = {
+    {OCT_ARG_PATH("dir", "FOLDER", settings, options.folder),
+     .help = "Use the CA in FOLDER (default: octet-certs)"},
+    {OCT_ARG_COUNT("days", "N", settings, options.days, 1, DAYS_MAX),
+     .help = "Make the CA valid for N days (default: 3650)"},
+    {OCT_ARG_TEXT("name", "TEXT", settings, options.title), .check = is_title,
+     .allowed = "are letters, digits, spaces, '.', '_' and '-', at most 48",
+     .help = "Name the CA (default: Octet CA)"},
+    {0},
+};
+
+static const oct_arg issue_rows[] = {
+    {OCT_ARG_OPERAND("roles", settings, role)},
+    {OCT_ARG_OPERAND("names", settings, name)},
+    {OCT_ARG_PATH("dir", "FOLDER", settings, options.folder),
+     .help = "Use the CA in FOLDER (default: octet-certs)"},
+    {OCT_ARG_TAKE("host", "HOST", settings, hosts, take_host),
+     .allowed = "is a DNS name or an IP address, without a port",
+     .help = "Add a DNS name or IP address by which others reach the daemon, besides NAME; may be "
+             "repeated"},
+    {OCT_ARG_COUNT("days", "N", settings, options.days, 1, DAYS_MAX),
+     .help = "Make the certificate valid for N days (default: 397)"},
+    {OCT_ARG_FLAG("renew", settings, options.renew),
+     .help = "Make a new key and certificate for a NAME that already has one; without --host, for "
+             "the same hosts"},
+    {OCT_ARG_FLAG("revoke-old", settings, options.revoke_old),
+     .help = "With --renew, revoke the previous certificate of NAME"},
+    {0},
+};
+
+static const oct_arg list_rows[] = {
+    {OCT_ARG_PATH("dir", "FOLDER", settings, options.folder),
+     .help = "Use the CA in FOLDER (default: octet-certs)"},
+    {0},
+};
+
+static const oct_arg revoke_rows[] = {
+    {OCT_ARG_OPERAND("names", settings, name)},
+    {OCT_ARG_PATH("dir", "FOLDER", settings, options.folder),
+     .help = "Use the CA in FOLDER (default: octet-certs)"},
+    {0},
+};
+
+// Returns value, or ends the process with a message if it is not valid.
+static const char *
+checked(const settings *s, const char *what, const char *value, bool is_valid, const char *allowed)
+{
+    if (!is_valid) {
+        cli_usage_error(s->command, "%s is '%s'; allowed %s", what,
+                        cli_text_plain(value, strlen(value)).text, allowed);
+    }
+    return value;
+}
+
+// Takes the operands ROLE NAME, or only NAME.
 static void
 take_words(settings *s, const char *usage)
 {
     static const char *const roles[] = {"learner",  "replay", "actor", "evaluator",
                                         "operator", "relay",  NULL};
-    const char *role = s->words[0], *name = s->words[s->words_max - 1];
+    const char *role = s->role, *name = s->name;
     if (name == NULL) {
         cli_usage_error(s->command, "usage: octet %s %s", s->command, usage);
     }
-    if (s->words_max > 1 && oct_role_from_name(role) == OCT_ROLE_NONE) {
+    if (role != NULL && oct_role_from_name(role) == OCT_ROLE_NONE) {
         const char *near = oct_suggest(role, roles);
         cli_usage_error(
             s->command,
@@ -184,31 +184,30 @@ static const struct command {
     const char *name, *help;
     cli_certs_command *run;
     uint32_t days;
-    size_t word_count;
-    const char *words;
-    const struct argp_option *options;
+    const char *words; // operands; NULL: none
+    const oct_arg *rows;
     const char *doc;
 } commands[] = {
-    {"init", "make a certificate authority (CA) in a new folder", cli_certs_init, CA_DAYS, 0, NULL,
-     init_options,
+    {"init", "make a certificate authority (CA) in a new folder", cli_certs_init, CA_DAYS, NULL,
+     init_rows,
      "Makes a certificate authority (CA) in a new folder: a key, a certificate and an empty "
      "revocation list.\v"
      "Example:\n"
      "  octet certs init --name \"Octet of our lab\""},
-    {"issue", "make a key and a certificate for a daemon or a person", cli_certs_issue, DAYS, 2,
-     "ROLE NAME", issue_options,
+    {"issue", "make a key and a certificate for a daemon or a person", cli_certs_issue, DAYS,
+     "ROLE NAME", issue_rows,
      "Makes a key and a certificate in FOLDER/NAME, the folder to give to a daemon's --tls. ROLE "
      "is learner, replay, actor, evaluator, relay or operator (for people and Prometheus).\v"
      "Example:\n"
      "  octet certs issue learner learner --host train.example.org --host 10.0.0.5"},
     {"revoke", "revoke the certificates of a name, which can then no longer connect",
-     cli_certs_revoke, 0, 1, "NAME", dir_options,
+     cli_certs_revoke, 0, "NAME", revoke_rows,
      "Revokes every valid certificate of NAME, writes a new crl.pem and copies it to the folder of "
      "every "
      "name.\v"
      "Example:\n"
      "  octet certs revoke actor-3"},
-    {"list", "list all certificates and when they expire", cli_certs_list, 0, 0, NULL, dir_options,
+    {"list", "list all certificates and when they expire", cli_certs_list, 0, NULL, list_rows,
      "Lists all certificates, oldest first, and when they expire.\v"
      "Example:\n"
      "  octet certs list"},
@@ -221,16 +220,13 @@ run(int argc, char **argv)
     while (strcmp(command->name, strchr(argv[0], ' ') + 1) != 0) { // argv[0]: "certs init"
         command++;
     }
-    const struct argp argp = {.options = command->options,
-                              .parser = parse,
-                              .args_doc = command->words,
-                              .doc = command->doc};
-    settings s = {.command = argv[0], .words_max = command->word_count};
+    const oct_args args = {.rows = command->rows, .usage = command->words, .doc = command->doc};
+    settings s = {.command = argv[0]};
     s.options =
         (cli_certs_options){.folder = "octet-certs", .title = "Octet CA", .days = command->days};
     oct_text_init(&s.hosts, s.options.hosts, sizeof(s.options.hosts));
-    cli_options_parse(&argp, argc, argv, &s);
-    if (s.words_max > 0) {
+    cli_args_parse(&args, argc, argv, &s);
+    if (command->words != NULL) {
         take_words(&s, command->words);
     }
     if (s.options.revoke_old && !s.options.renew) {

@@ -1,8 +1,8 @@
 #ifndef CLI_CLI_COMMANDS_H
 #define CLI_CLI_COMMANDS_H
 
-// The commands of `octet`: each parses its own options and answers the exit code (0 done, 1 failed,
-// 2 wrong use). argv[0] is the name of the command. Threads: main thread.
+// The commands of `octet`. Each parses its own options and returns the exit code: 0 done, 1 failed,
+// 2 wrong usage. argv[0] is the name of the command. Threads: main thread.
 
 int cli_act(int argc, char **argv);
 int cli_certs_run(int argc, char **argv);
@@ -17,7 +17,7 @@ int cli_doctor_command(int argc, char **argv);
 int cli_eval(int argc, char **argv);
 int cli_export(int argc, char **argv);
 int cli_health(int argc, char **argv);
-int cli_html(int argc, char **argv);
+int cli_report_page(int argc, char **argv);
 int cli_import(int argc, char **argv);
 int cli_plan_command(int argc, char **argv);
 int cli_presets(int argc, char **argv);

@@ -14,78 +14,40 @@
 #include "cli/runs/cli_comparison.h"
 #include "common/oct_base.h"
 #include "common/oct_file.h"
+#include "common/oct_reason.h"
 #include "common/oct_text.h"
 
-#define FOLDERS_MAX  1000
-#define REASON_BYTES 8192
-#define NOTE_BYTES   (2 * CLI_SERIES_FOLDER_MAX + CLI_SERIES_REASON_MAX)
-
-enum { KEY_BY = 256, KEY_THRESHOLD, KEY_SVG, KEY_JSON };
+#define FOLDERS_MAX 1000
+#define NOTE_BYTES  (2 * CLI_SERIES_FOLDER_MAX + CLI_SERIES_REASON_MAX)
 
 typedef struct compare_options {
     const char *folder[FOLDERS_MAX];
     size_t folder_count;
-    cli_comparison_by by; // CLI_COMPARISON_BYS: the default
-    double threshold;     // NaN: that of the configuration
+    cli_comparison_by by; // CLI_COMPARISON_BYS: cli_comparison_by_default decides
+    double threshold;     // NaN: run.stop_at_return of each configuration
     const char *svg;
     bool json;
 } compare_options;
 
-static const struct argp_option option_table[] = {
-    {"by", KEY_BY, "WHAT", 0,
-     "Draw the curves over steps, updates or time (default: steps, or updates where every run "
-     "learns from a data set alone)",
-     0},
-    {"threshold", KEY_THRESHOLD, "R", 0,
-     "Show when each run reaches return R (default: run.stop_at_return of the configuration)", 0},
-    {"svg", KEY_SVG, "FILE", 0, "Also draw the curves to an SVG file", 0},
-    {"json", KEY_JSON, NULL, 0, "Print the comparison as one line of JSON instead", 0},
+static const oct_arg compare_rows[] = {
+    {OCT_ARG_OPERANDS("folders", compare_options, folder, folder_count),
+     .missing = "no run folder given"},
+    {OCT_ARG_WORD("by", "WHAT", compare_options, by, cli_comparison_by_words),
+     .help = "Draw the curves over steps, updates or time (default: steps, or updates where every "
+             "run learns from a data set alone)"},
+    {OCT_ARG_NUMBER("threshold", "R", compare_options, threshold, -1e300, 1e300),
+     .help =
+         "Show when each run reaches return R (default: run.stop_at_return of the configuration)"},
+    {OCT_ARG_PATH("svg", "FILE", compare_options, svg),
+     .help = "Also draw the curves to an SVG file"},
+    {OCT_ARG_FLAG("json", compare_options, json),
+     .help = "Print the comparison as one line of JSON instead"},
     {0},
 };
 
-static cli_comparison_by
-by_parse(const char *word)
-{
-    for (int i = 0; i < CLI_COMPARISON_BYS; i++) {
-        if (strcmp(cli_comparison_by_words[i], word) == 0) {
-            return (cli_comparison_by)i;
-        }
-    }
-    cli_usage_error("compare", "--by is '%s'; allowed is steps, updates, time", word);
-}
-
-static error_t
-parse(int key, char *arg, struct argp_state *state)
-{
-    compare_options *options = state->input;
-    switch (key) {
-    case KEY_BY:
-        options->by = by_parse(arg);
-        return 0;
-    case KEY_THRESHOLD:
-        options->threshold = cli_option_real("compare", "--threshold", arg, -1e300, 1e300);
-        return 0;
-    case KEY_SVG:
-        options->svg = arg;
-        return 0;
-    case KEY_JSON:
-        options->json = true;
-        return 0;
-    case ARGP_KEY_ARG:
-        if (options->folder_count == FOLDERS_MAX) {
-            cli_usage_error("compare", "more than %d folders", FOLDERS_MAX);
-        }
-        options->folder[options->folder_count++] = arg;
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
-
-static const struct argp compare_argp = {
-    .options = option_table,
-    .parser = parse,
-    .args_doc = "RUN…",
+static const oct_args compare_args = {
+    .rows = compare_rows,
+    .usage = "RUN…",
     .doc = "Compares runs: returns, steps and time to a threshold, learning curves. Runs whose "
            "configurations differ only in the seed form a group. For each group, prints the mean "
            "and the spread and, with 95 % bootstrap intervals, the interquartile mean and the "
@@ -128,21 +90,23 @@ static void OCT_PRINTF(1, 2) note(const char *format, ...)
             oct_text_quote(plain, sizeof(plain), line, strlen(line)));
 }
 
+// Returns true if two runs of one group have the same seed.
 static bool
-is_twin(const cli_comparison *compare, uint32_t a, uint32_t b)
+is_same_setup(const cli_comparison *compare, uint32_t a, uint32_t b)
 {
     const cli_series *x = compare->runs->series[a], *y = compare->runs->series[b];
     return compare->group_of[a] == compare->group_of[b] && x->config.run.seed == y->config.run.seed;
 }
 
-// Once for all runs of one configuration and one seed, with the first of them.
+// Notes runs with the same configuration and the same seed: they are one run done twice, and make
+// the spread look smaller. All of them are in one note, which is printed with the first.
 static void
-note_twins(const cli_comparison *compare, uint32_t first)
+note_same_setup(const cli_comparison *compare, uint32_t first)
 {
     char more[32] = "";
     uint32_t second = 0, count = 1;
     for (uint32_t i = 0; i < compare->runs->count; i++) {
-        if (i != first && is_twin(compare, first, i)) {
+        if (i != first && is_same_setup(compare, first, i)) {
             if (i < first) {
                 return;
             }
@@ -169,10 +133,10 @@ print_notes(const cli_comparison *compare)
              runs->copy[i].of->folder);
     }
     for (uint32_t i = 0; i < runs->count; i++) {
-        if (runs->series[i]->why[0] != '\0') { // its configuration is not known
+        if (runs->series[i]->why[0] != '\0') { // its configuration cannot be read
             note("%s: %s; it forms its own group", runs->series[i]->folder, runs->series[i]->why);
         }
-        note_twins(compare, i);
+        note_same_setup(compare, i);
     }
 }
 
@@ -181,14 +145,11 @@ cli_compare_run(int argc, char **argv)
 {
     static compare_options options = {.by = CLI_COMPARISON_BYS, .threshold = NAN};
     static cli_comparison_runs runs;
-    char reason[REASON_BYTES];
-    cli_options_parse(&compare_argp, argc, argv, &options);
-    if (options.folder_count == 0) {
-        cli_usage_error("compare", "no run folder given");
-    }
-    if (cli_comparison_open(&runs, options.folder, options.folder_count, options.threshold, reason,
-                            sizeof(reason)) != OCT_OK) {
-        cli_error("compare", "%s", reason);
+    oct_reason why;
+    cli_args_parse(&compare_args, argc, argv, &options);
+    if (cli_comparison_open(&runs, options.folder, options.folder_count, options.threshold, &why) !=
+        OCT_OK) {
+        cli_error("compare", "%s", why.text);
         return CLI_EXIT_FAILED;
     }
     cli_comparison_by by =

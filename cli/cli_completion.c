@@ -1,5 +1,8 @@
-// octet completion: the scripts by which shells complete octet's commands, and the words that these
-// scripts ask for: commands, options, presets, keys and values of --set, environments.
+// octet completion: prints a script with which bash, zsh or fish completes command lines of octet.
+// For every word the script runs "octet completion words -- WORD...", which runs the command with a
+// completer in place (cli_options_complete): the command stops where it would read its options, and
+// the candidates are printed, one a line. So there is no second list of options that could differ
+// from the tables.
 
 #include "cli/cli_completion.h"
 
@@ -8,51 +11,34 @@
 
 #include "cli/cli_presets.h"
 #include "cli/cli_python.h"
-#include "common/oct_config_text.h"
 #include "common/oct_file.h"
+#include "common/oct_reason.h"
+#include "common/oct_text.h"
+#include "config/config_text.h"
 #include "envs/env.h"
 
 #define SCRIPT_BYTES_MAX 65536
 #define WORD_BYTES       256
-#define FILES            ":files" // names of files may follow
+#define WORDS_MAX        4096
+// printed if file names are candidates, too; the script then adds them
+#define FILES ":files"
 
 typedef struct completion_options {
-    const char *shell; // "words": the words themselves
-    char **words;      // the name of the program, words, NULL
-    int word_count, words_max;
+    char *word[WORDS_MAX + 1]; // a shell, or "words" and the words of a command line
+    size_t count;
 } completion_options;
 
-static const char *const shells[] = {"bash", "zsh", "fish", "words", NULL};
+static const char *const shells[] = {"bash", "zsh", "fish", NULL};
 
-static error_t
-parse(int key, char *arg, struct argp_state *state)
-{
-    completion_options *options = state->input;
-    switch (key) {
-    case ARGP_KEY_ARG:
-        if (options->shell == NULL) {
-            options->shell =
-                shells[cli_option_word("completion", "SHELL", arg, shells, "bash, zsh or fish")];
-        } else if (strcmp(options->shell, "words") == 0) {
-            OCT_ASSERT(options->word_count < options->words_max);
-            options->words[options->word_count++] = arg;
-        } else {
-            cli_usage_error("completion", "unexpected argument '%s'", arg);
-        }
-        return 0;
-    case ARGP_KEY_END:
-        if (options->shell == NULL) {
-            cli_usage_error("completion", "name a shell: bash, zsh or fish");
-        }
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
+static const oct_arg completion_rows[] = {
+    {OCT_ARG_OPERANDS("words", completion_options, word, count),
+     .missing = "name a shell: bash, zsh or fish"},
+    {0},
+};
 
-static const struct argp completion_argp = {
-    .parser = parse,
-    .args_doc = "bash|zsh|fish\nwords -- WORD...",
+static const oct_args completion_args = {
+    .rows = completion_rows,
+    .usage = "bash|zsh|fish\nwords -- WORD...",
     .doc = "Prints a script that makes a shell complete commands, options, presets, keys and "
            "environments. Add the line for your shell to the start-up file of the shell. An "
            "installed Octet may "
@@ -64,9 +50,9 @@ static const struct argp completion_argp = {
            "The scripts call octet completion words, which prints the possible completions of the "
            "last word of a command line, one per line; " FILES " stands for the names of files."};
 
-// ---- what can stand in a slot
+// ---- candidates
 
-static const cli_slot *slot; // that is told of
+static const cli_slot *slot; // the word to complete
 
 static bool
 begins(const char *text, const char *start)
@@ -74,7 +60,8 @@ begins(const char *text, const char *start)
     return strncmp(text, start, strlen(start)) == 0;
 }
 
-// Prints what the whole word becomes with a candidate for its end.
+// Prints a candidate if it begins with the text that the user has typed. Shells replace the whole
+// word, so what precedes the candidate ("env.id=") is printed, too.
 static void
 offer(const char *candidate)
 {
@@ -83,13 +70,13 @@ offer(const char *candidate)
     }
 }
 
-// Each of a NULL-terminated list with what stands before it: "env.id=", "--".
+// Offers each word of a NULL-terminated list, after a prefix such as "env.id=" or "--".
 static void
-offer_each(const char *before, const char *const *list)
+offer_each(const char *prefix, const char *const *list)
 {
     for (size_t i = 0; list[i] != NULL; i++) {
         char candidate[WORD_BYTES];
-        (void)snprintf(candidate, sizeof(candidate), "%s%s", before, list[i]);
+        (void)snprintf(candidate, sizeof(candidate), "%s%s", prefix, list[i]);
         offer(candidate);
     }
 }
@@ -102,50 +89,51 @@ offer_presets(void)
     cli_presets_free(presets);
 }
 
+// Environments of this build, and of its modules if they are installed.
 static void
-offer_environments(const char *before)
+offer_environments(const char *prefix)
 {
     const char *tasks[ENV_MODULE_TASKS_MAX + 1];
-    char reason[ENV_REASON_BYTES];
-    offer_each(before, env_ids());
-    if (env_module_ids(tasks, reason, sizeof(reason)) == OCT_OK) { // this build has them
-        offer_each(before, tasks);
+    oct_reason why;
+    offer_each(prefix, env_ids());
+    if (env_module_ids(tasks, &why) == OCT_OK) { // this build has them
+        offer_each(prefix, tasks);
     }
 }
 
+// Values depend on the option's name first, then on its words; paths are completed by the shell.
 static void
 offer_value(void)
 {
-    if (strcmp(slot->option, "set") == 0 && begins(slot->word, "env.id=")) {
+    const char *name = slot->option->name;
+    if (strcmp(name, "set") == 0 && begins(slot->word, "env.id=")) {
         offer_environments("env.id=");
-        return;
-    }
-    if (strcmp(slot->option, "set") == 0) {
-        oct_config_offer_settings(slot->word, offer);
-        return;
-    }
-    if (strcmp(slot->option, "env") == 0) {
+    } else if (strcmp(name, "set") == 0) {
+        config_offer_settings(slot->word, offer);
+    } else if (strcmp(name, "env") == 0) {
         offer_environments("");
-    } else if (strcmp(slot->command, "config") == 0 && strcmp(slot->option, "explain") == 0) {
-        oct_config_offer_algorithms(offer);
-        return;
-    } else if (strcmp(slot->command, "config") == 0 && strcmp(slot->option, "check") == 0) {
+    } else if (strcmp(slot->command, "config") == 0 && strcmp(name, "explain") == 0) {
+        config_offer_algorithms(offer);
+    } else if (strcmp(slot->command, "config") == 0 && strcmp(name, "check") == 0) {
         offer_presets();
+    } else if (slot->option->words != NULL) {
+        offer_each("", slot->option->words);
     }
-    puts(FILES);
+    if (slot->option->kind == OCT_ARG_KIND_PATH) {
+        puts(FILES);
+    }
 }
 
+// Operands that are presets may also be files.
 static void
 offer_argument(void)
 {
     if (strcmp(slot->command, "presets") == 0) {
         offer_presets();
     } else if (strcmp(slot->command, "config") == 0) {
-        oct_config_offer_keys(offer);
+        config_offer_keys(offer);
     } else if (strcmp(slot->command, "completion") == 0) {
-        for (size_t i = 0; i < 3; i++) {
-            offer(shells[i]);
-        }
+        offer_each("", shells);
     } else {
         if (begins(slot->command, "env ")) {
             offer_environments("");
@@ -159,9 +147,9 @@ offer_argument(void)
 }
 
 static void
-tell(const cli_slot *told)
+offer_slot(const cli_slot *found)
 {
-    slot = told;
+    slot = found;
     if (slot->is_option) {
         offer_each("--", slot->names);
     } else if (slot->names != NULL) {
@@ -179,15 +167,18 @@ tell(const cli_slot *told)
 
 // ---- the command
 
+// The scripts are files beside the program, so that a package can also install them where shells
+// look.
 static int
 script_print(const char *shell)
 {
-    char name[32], path[CLI_PATH_MAX], reason[CLI_PATH_MAX + 256];
+    char name[32], path[CLI_PATH_MAX];
+    oct_reason why;
     uint8_t *text;
     size_t length;
     (void)snprintf(name, sizeof(name), "octet.%s", shell);
-    if (cli_python_find(path, name, reason, sizeof(reason)) != OCT_OK) {
-        cli_error("completion", "%s", reason);
+    if (cli_python_find(path, name, &why) != OCT_OK) {
+        cli_error("completion", "%s", why.text);
         return CLI_EXIT_FAILED;
     }
     oct_err err = oct_file_read(path, SCRIPT_BYTES_MAX, &text, &length);
@@ -203,19 +194,18 @@ script_print(const char *shell)
 int
 cli_completion(const cli_family *family, int argc, char **argv)
 {
-    completion_options options = {.words = oct_alloc(((size_t)argc + 1) * sizeof(char *)),
-                                  .word_count = 1,
-                                  .words_max = argc};
-    options.words[0] = argv[0];
-    cli_options_parse(&completion_argp, argc, argv, &options);
-    int exit_code = 0;
-    if (strcmp(options.shell, "words") != 0) {
-        exit_code = script_print(options.shell);
-    } else if (options.word_count > 1) {
-        options.words[options.word_count] = NULL;
-        cli_options_complete(tell);
-        exit_code = cli_family_run(family, options.word_count, options.words);
+    static completion_options options;
+    cli_args_parse(&completion_args, argc, argv, &options);
+    const char *shell = options.word[0];
+    if (strcmp(shell, "words") == 0) { // argv[0] for the command that is completed
+        cli_options_complete(offer_slot);
+        return options.count > 1 ? cli_family_run(family, (int)options.count, options.word) : 0;
     }
-    free(options.words);
-    return exit_code;
+    if (!oct_text_is_one_of(shell, shells, OCT_COUNTOF(shells) - 1)) {
+        cli_usage_error("completion", "SHELL is '%s'; allowed is bash, zsh or fish", shell);
+    }
+    if (options.count > 1) {
+        cli_usage_error("completion", "unexpected argument '%s'", options.word[1]);
+    }
+    return script_print(shell);
 }

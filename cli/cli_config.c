@@ -10,75 +10,47 @@
 #include "cli/cli_options.h"
 #include "cli/cli_text.h"
 #include "cli/run/cli_preflight.h"
-#include "common/oct_config_effects.h"
-#include "common/oct_config_text.h"
 #include "common/oct_file.h"
-#include "common/oct_suggest.h"
+#include "config/config_effects.h"
+#include "config/config_text.h"
 
 #define MESSAGE_BYTES 4096
-
-enum { KEY_MARKDOWN = 256, KEY_CHECK, KEY_RESOLVED, KEY_EXPLAIN, KEY_ALGORITHMS };
 
 typedef struct config_options {
     const char *key;
     const char *check;
     const char *explain;
+    bool all;
     bool algorithms;
     bool markdown;
     bool resolved;
 } config_options;
 
-static const struct argp_option option_table[] = {
-    {"markdown", KEY_MARKDOWN, NULL, 0,
-     "Print the keys, or the table of --algorithms, as Markdown for the documentation", 0},
-    {"check", KEY_CHECK, "FILE", 0,
-     "Check an experiment file or a preset as octet train would, and report its errors", 0},
-    {"resolved", KEY_RESOLVED, NULL, 0, "With --check, print every key with its value", 0},
-    {"explain", KEY_EXPLAIN, "ALGO", 0, "Print the keys that an algorithm uses, with usual values",
-     0},
-    {"algorithms", KEY_ALGORITHMS, NULL, 0,
-     "Print for each algorithm what it learns from, its actions, observations and networks", 0},
+static const oct_arg config_rows[] = {
+    {OCT_ARG_OPERAND("keys", config_options, key)},
+    {OCT_ARG_FLAG("all", config_options, all),
+     .help = "Print all keys, also those that few experiments choose"},
+    {OCT_ARG_FLAG("markdown", config_options, markdown),
+     .help = "Print all keys, or the table of --algorithms, as Markdown for the documentation"},
+    {OCT_ARG_PATH("check", "FILE", config_options, check),
+     .help = "Check an experiment file or a preset as octet train would, and report its errors"},
+    {OCT_ARG_FLAG("resolved", config_options, resolved),
+     .help = "With --check, print every key with its value"},
+    {OCT_ARG_TEXT("explain", "ALGO", config_options, explain),
+     .help = "Print the keys that an algorithm uses, with usual values"},
+    {OCT_ARG_FLAG("algorithms", config_options, algorithms),
+     .help =
+         "Print for each algorithm what it learns from, its actions, observations and networks"},
     {0},
 };
 
-static error_t
-parse(int key, char *arg, struct argp_state *state)
-{
-    config_options *options = state->input;
-    switch (key) {
-    case KEY_MARKDOWN:
-        options->markdown = true;
-        return 0;
-    case KEY_CHECK:
-        options->check = arg;
-        return 0;
-    case KEY_EXPLAIN:
-        options->explain = arg;
-        return 0;
-    case KEY_ALGORITHMS:
-        options->algorithms = true;
-        return 0;
-    case KEY_RESOLVED:
-        options->resolved = true;
-        return 0;
-    case ARGP_KEY_ARG:
-        if (options->key != NULL) {
-            cli_usage_error("config", "two keys, '%s' and '%s'; name one", options->key, arg);
-        }
-        options->key = arg;
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
-
-static const struct argp config_argp = {
-    .options = option_table,
-    .parser = parse,
-    .args_doc = "[KEY]",
-    .doc = "Prints the keys of an experiment: type, bounds, default, meaning. KEY is a key or a "
-           "section (learner.batch_size, learner).\v"
+static const oct_args config_args = {
+    .rows = config_rows,
+    .usage = "[KEY]",
+    .doc = "Prints the keys that most experiments choose: type, bounds, default, meaning. KEY is "
+           "any key or a section (learner.batch_size, learner).\v"
            "Examples:\n"
+           "  octet config --all\n"
            "  octet config replay\n"
            "  octet config --explain sac\n"
            "  octet config --check cartpole --resolved",
@@ -91,13 +63,13 @@ pass_over(void *arg, const char *line)
     (void)line;
 }
 
-// What octet train looks at before it makes a folder. Printed are the values as they stand in the
-// file.
+// Checks what octet train checks before it makes a folder. The caller's config keeps the values of
+// the file, which --resolved prints.
 static bool
-can_train(const cli_experiment *experiment, const oct_config *config)
+can_train(const cli_experiment *experiment, const config_experiment *config)
 {
     static cli_environment environment;
-    static oct_config resolved;
+    static config_experiment resolved;
     resolved = *config;
     return cli_experiment_resolve(experiment, &resolved) &&
            cli_preflight_passes(&environment, experiment, &resolved, pass_over);
@@ -106,26 +78,26 @@ can_train(const cli_experiment *experiment, const oct_config *config)
 static int
 check_file(const char *file, bool resolved)
 {
-    static oct_config config;
+    static config_experiment config;
     char message[MESSAGE_BYTES] = "";
     cli_experiment experiment = {.command = "config", .file = file};
     cli_experiment_find(&experiment);
-    oct_config_default(&config);
-    if (oct_config_load(&config, experiment.file, message, sizeof(message)) != OCT_OK) {
+    config_default(&config);
+    if (config_load(&config, experiment.file, message, sizeof(message)) != OCT_OK) {
         fprintf(stderr, "%s", message);
         return CLI_EXIT_FAILED;
     }
-    if (oct_config_check(&config, message, sizeof(message)) != OCT_OK) {
+    if (config_check(&config, message, sizeof(message)) != OCT_OK) {
         cli_experiment_print_lines(&experiment, message);
         return CLI_EXIT_FAILED;
     }
-    oct_config_warn_idle(&config, &config, message, sizeof(message));
+    config_warn_idle(&config, &config, message, sizeof(message));
     fputs(message, stderr);
     if (!can_train(&experiment, &config)) {
         return CLI_EXIT_FAILED;
     }
     if (resolved) {
-        char *text = oct_config_print(&config);
+        char *text = config_print(&config);
         (void)fputs(text, stdout);
         free(text);
     } else {
@@ -134,104 +106,44 @@ check_file(const char *file, bool resolved)
     return 0;
 }
 
-// ---- one key out of the description: sections stand at column 0, keys at 2, details at 6
-
-#define KEYS_MAX 256
-
-typedef struct key_list {
-    char *name[KEYS_MAX + 1]; // "learner.batch_size"
-    size_t count;
-} key_list;
-
-static bool
-key_matches(const char *key, const char *wanted)
-{
-    size_t length = strlen(wanted);
-    return strncmp(key, wanted, length) == 0 && (key[length] == '\0' || key[length] == '.');
-}
-
-// Prints what of description is about wanted; adds every key's name to names. Returns how many
-// keys were printed.
-static size_t
-print_matching(char *description, const char *wanted, key_list *names)
-{
-    char section[64] = "";
-    size_t printed = 0;
-    bool is_wanted = false;
-    char *rest = description;
-    for (char *line = strsep(&rest, "\n"); line != NULL; line = strsep(&rest, "\n")) {
-        size_t indent = strspn(line, " ");
-        int length = (int)strcspn(line + indent, ":");
-        if (indent == 0) {
-            (void)snprintf(section, sizeof(section), "%.*s", length, line);
-            is_wanted = false;
-            continue;
-        }
-        if (indent == 2 && names->count < KEYS_MAX) {
-            char name[128];
-            (void)snprintf(name, sizeof(name), "%s.%.*s", section, length, line + indent);
-            is_wanted = key_matches(name, wanted);
-            printed += is_wanted;
-            names->name[names->count] = strdup(name);
-            OCT_ASSERT(names->name[names->count] != NULL);
-            names->count++;
-            if (is_wanted) {
-                printf("%s.%s\n", section, line + indent);
-            }
-        } else if (is_wanted) {
-            printf("%s\n", line);
-        }
-    }
-    return printed;
-}
-
 static void
 print_key(const char *wanted)
 {
-    char *description = oct_config_describe(false);
-    key_list names = {.count = 0};
-    size_t printed = print_matching(description, wanted, &names);
-    free(description);
-    if (printed == 0 && oct_file_is_there(wanted)) {
+    char *text = config_describe_key(wanted), hint[MESSAGE_BYTES];
+    if (text == NULL && oct_file_is_there(wanted)) {
         cli_usage_error(
             "config",
             "'%s' is a file, not a key; to see its values: octet config --check %s --resolved",
             wanted, cli_text_word(wanted).text);
     }
-    if (printed == 0) {
-        const char *near = oct_config_key_meant(wanted);
-        near = near != NULL ? near : oct_suggest(wanted, (const char *const *)names.name);
-        if (oct_config_is_algorithm(wanted)) {
-            cli_usage_error("config",
-                            "'%s' is an algorithm, not a key; octet config --explain %s lists its "
-                            "keys",
-                            wanted, wanted);
-        }
-        if (near != NULL) {
-            cli_usage_error("config", "no key '%s'; did you mean %s?", wanted, near);
-        }
-        cli_usage_error("config", "no key '%s'; octet config prints all keys", wanted);
+    if (text == NULL && config_is_algorithm(wanted)) {
+        cli_usage_error("config",
+                        "'%s' is an algorithm, not a key; octet config --explain %s lists its keys",
+                        wanted, wanted);
     }
-    for (size_t i = 0; i < names.count; i++) {
-        free(names.name[i]);
-    }
-}
-
-static void
-explain(const char *algorithm)
-{
-    char *text = oct_config_explain(algorithm);
     if (text == NULL) {
-        char hint[OCT_CONFIG_NAME_MAX + 32];
-        cli_usage_error("config", "no algorithm '%s'%s\n  allowed: %s", algorithm,
-                        oct_config_suggest_algorithm(algorithm, hint, sizeof(hint)),
-                        oct_config_algo_words());
+        cli_usage_error("config", "no key '%s'%s", wanted,
+                        config_suggest_key(wanted, hint, sizeof(hint)));
     }
     (void)fputs(text, stdout);
     free(text);
 }
 
-// Each of these prints something else.
+static void
+explain(const char *algorithm)
+{
+    char *text = config_explain(algorithm);
+    if (text == NULL) {
+        char hint[CONFIG_NAME_MAX + 32];
+        cli_usage_error("config", "no algorithm '%s'%s\n  allowed: %s", algorithm,
+                        config_suggest_algorithm(algorithm, hint, sizeof(hint)),
+                        config_algo_words());
+    }
+    (void)fputs(text, stdout);
+    free(text);
+}
+
+// Refuses two requests that print different things.
 static void
 check_one(const config_options *options)
 {
@@ -242,6 +154,7 @@ check_one(const config_options *options)
                  {options->check != NULL, "--check"},
                  {options->explain != NULL, "--explain"},
                  {options->algorithms, "--algorithms"},
+                 {options->all, "--all"},
                  {options->markdown && !options->algorithms, "--markdown"}};
     const char *first = NULL;
     for (size_t i = 0; i < OCT_COUNTOF(asked); i++) {
@@ -256,7 +169,7 @@ int
 cli_config(int argc, char **argv)
 {
     config_options options = {0};
-    cli_options_parse(&config_argp, argc, argv, &options);
+    cli_args_parse(&config_args, argc, argv, &options);
     check_one(&options);
     if (options.check != NULL) {
         return check_file(options.check, options.resolved);
@@ -276,8 +189,12 @@ cli_config(int argc, char **argv)
         print_key(options.key);
         return 0;
     }
-    char *description = oct_config_describe(options.markdown);
+    char *description =
+        options.markdown ? config_describe_markdown() : config_describe(options.all);
     (void)fputs(description, stdout);
     free(description);
+    if (!options.markdown && !options.all) {
+        puts("\noctet config --all prints all keys.");
+    }
     return 0;
 }

@@ -13,6 +13,7 @@
 #include "cli/cli_text.h"
 #include "cli/dash/cli_dash_page.h"
 #include "cli/dash/cli_dash_server.h"
+#include "common/oct_reason.h"
 #include "common/oct_text.h"
 #include "net/net_daemon.h"
 #include "net/net_http.h"
@@ -21,64 +22,32 @@
 #define CLOSE_MS    500
 #define FOLDERS_MAX 256
 
-enum { KEY_PORT = 256, KEY_LISTEN, KEY_TLS };
-
 typedef struct dash_options {
     char url[NET_URL_MAX];
-    bool has_port, has_listen;
-    const char *tls; // NULL: not given
+    uint32_t port;      // --port; 0: not given
+    const char *listen; // an address; NULL: not given
+    const char *tls;    // a folder of certificates; NULL: not given
     char *folder[FOLDERS_MAX];
     uint32_t count;
 } dash_options;
 
-static const struct argp_option option_table[] = {
-    {"port", KEY_PORT, "N", 0, "Serve the page on this port of this machine only (default: 8260)",
-     0},
-    {"listen", KEY_LISTEN, "URL", 0,
-     "Serve the page at URL instead, such as https://0.0.0.0:8260 for operators on other hosts", 0},
-    {"tls", KEY_TLS, "FOLDER", 0,
-     "Read the certificate for https, of a role that accepts connections, from FOLDER (default: "
-     "$OCTET_TLS)",
-     0},
+static const oct_arg dash_rows[] = {
+    {OCT_ARG_OPERANDS("folders; name one folder that contains them all", dash_options, folder,
+                      count)},
+    {OCT_ARG_COUNT("port", "N", dash_options, port, 1, 65535),
+     .help = "Serve the page on this port of this machine only (default: 8260)"},
+    {OCT_ARG_TEXT("listen", "URL", dash_options, listen),
+     .help = "Serve the page at URL instead, such as https://0.0.0.0:8260 for operators on other "
+             "hosts"},
+    {OCT_ARG_PATH("tls", "FOLDER", dash_options, tls),
+     .help = "Read the certificate for https, of a role that accepts connections, from FOLDER "
+             "(default: $OCTET_TLS)"},
     {0},
 };
 
-static error_t
-parse(int key, char *arg, struct argp_state *state)
-{
-    dash_options *options = state->input;
-    switch (key) {
-    case KEY_PORT:
-        (void)snprintf(options->url, sizeof(options->url), "http://127.0.0.1:%u",
-                       (unsigned)cli_option_number("dash", "--port", arg, 1, 65535));
-        options->has_port = true;
-        return 0;
-    case KEY_LISTEN:
-        if (strlen(arg) >= sizeof(options->url)) {
-            cli_usage_error("dash", "--listen is longer than %d bytes", NET_URL_MAX - 1);
-        }
-        (void)snprintf(options->url, sizeof(options->url), "%s", arg);
-        options->has_listen = true;
-        return 0;
-    case KEY_TLS:
-        options->tls = arg;
-        return 0;
-    case ARGP_KEY_ARG:
-        if (options->count == FOLDERS_MAX) {
-            cli_usage_error("dash", "more than %d folders; name one folder that contains them all",
-                            FOLDERS_MAX);
-        }
-        options->folder[options->count++] = arg;
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
-
-static const struct argp dash_argp = {
-    .options = option_table,
-    .parser = parse,
-    .args_doc = "[FOLDER...]",
+static const oct_args dash_args = {
+    .rows = dash_rows,
+    .usage = "[FOLDER...]",
     .doc = "Shows the live and ended runs in FOLDER (default: runs) on a web page: "
            "learning curves and their mean over seeds, who waits for whom, actors, policies, "
            "replay and differences in configuration. FOLDER is a run folder, or contains run "
@@ -92,11 +61,19 @@ static void
 check(dash_options *options)
 {
     static char runs[] = "runs";
-    char reason[512];
-    if (options->has_port && options->has_listen) {
+    oct_reason why;
+    if (options->port > 0 && options->listen != NULL) {
         cli_usage_error(
             "dash",
             "--port and --listen cannot be used together; the URL of --listen contains the port");
+    }
+    if (options->listen != NULL && strlen(options->listen) >= sizeof(options->url)) {
+        cli_usage_error("dash", "--listen is longer than %d bytes", NET_URL_MAX - 1);
+    }
+    (void)snprintf(options->url, sizeof(options->url), "http://127.0.0.1:%u",
+                   (unsigned)(options->port > 0 ? options->port : CLI_DASH_PORT));
+    if (options->listen != NULL) {
+        (void)snprintf(options->url, sizeof(options->url), "%s", options->listen);
     }
     if (options->count == 0) {
         options->folder[options->count++] = runs;
@@ -112,10 +89,11 @@ check(dash_options *options)
         cli_usage_error("dash", "--tls is for https; give --listen https://HOST:PORT");
     }
     options->tls = options->tls != NULL ? options->tls : net_loop_tls_default();
-    // Of http://, where there is less to know, cli_dash_listen says what is wrong.
+    // A plain http:// address needs no further check here: cli_dash_listen reports what is wrong
+    // with it.
     const net_http_terms terms = {is_plain, options->tls != NULL, NULL, NET_DAEMON_TLS};
-    if (net_http_check(options->url, &terms, reason, sizeof(reason)) != OCT_OK) {
-        cli_usage_error("dash", "--listen is '%s': %s", options->url, reason);
+    if (net_http_check(options->url, &terms, &why) != OCT_OK) {
+        cli_usage_error("dash", "--listen is '%s': %s", options->url, why.text);
     }
 }
 
@@ -130,9 +108,8 @@ int
 cli_dash(int argc, char **argv)
 {
     static dash_options options;
-    char reason[512];
-    (void)snprintf(options.url, sizeof(options.url), "http://127.0.0.1:%d", CLI_DASH_PORT);
-    cli_options_parse(&dash_argp, argc, argv, &options);
+    oct_reason why;
+    cli_args_parse(&dash_args, argc, argv, &options);
     if (!cli_dash_page_is_there()) {
         cli_error("dash", CLI_DASH_NO_PAGE);
         return CLI_EXIT_FAILED;
@@ -141,8 +118,8 @@ cli_dash(int argc, char **argv)
     net_loop *loop = net_loop_create();
     cli_dash_server *dash;
     bool is_secure = strncmp(options.url, "https://", 8) == 0;
-    if (is_secure && net_loop_use_tls(loop, options.tls, reason, sizeof(reason)) != OCT_OK) {
-        cli_error("dash", "--tls %s: %s", options.tls, reason);
+    if (is_secure && net_loop_use_tls(loop, options.tls, &why) != OCT_OK) {
+        cli_error("dash", "--tls %s: %s", options.tls, why.text);
         return CLI_EXIT_FAILED;
     }
     if (is_secure && net_loop_role(loop) == OCT_ROLE_OPERATOR) {
@@ -157,9 +134,8 @@ cli_dash(int argc, char **argv)
         cli_error("dash", "cannot watch signals");
         return CLI_EXIT_FAILED;
     }
-    if (cli_dash_open(&dash, loop, options.url, options.folder, options.count, reason,
-                      sizeof(reason)) != OCT_OK) {
-        cli_error("dash", "cannot serve %s: %s", options.url, reason);
+    if (cli_dash_open(&dash, loop, options.url, options.folder, options.count, &why) != OCT_OK) {
+        cli_error("dash", "cannot serve %s: %s", options.url, why.text);
         return CLI_EXIT_FAILED;
     }
     uint32_t count = cli_dash_run_count(dash);

@@ -1,21 +1,22 @@
 #ifndef CLI_CLI_DATA_H
 #define CLI_CLI_DATA_H
 
+#include "common/oct_reason.h"
 #include "data/data_source.h"
 
-// octet data: what its commands share. Threads: main thread.
+// What the commands of octet data share. Threads: main thread.
 
-// What is in it, for a person, on standard output.
+// Prints for a person what source contains, on standard output.
 void cli_data_print(const char *path, const data_source *source);
-// The same as one line of JSON.
+// Prints the same as one line of JSON.
 void cli_data_print_json(const char *path, const data_source *source);
 
 // octet data drop, a cli_command.
 int cli_data_drop(int argc, char **argv);
 
-// OCT_EINVAL: steps were recorded in another environment than own: another name, observations or
-// actions. reason has both in words.
+// Checks that steps were recorded in this environment. OCT_EINVAL: the name, the observations or
+// the actions differ; reason describes both environments.
 OCT_CHECKED oct_err cli_data_check_env(const replay_data_env *recorded, const wire_env_spec *own,
-                                       char *reason, size_t reason_size);
+                                       oct_reason *why);
 
 #endif // CLI_CLI_DATA_H

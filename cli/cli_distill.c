@@ -1,4 +1,14 @@
-// octet distill: a small policy learns to act as a large one does, and both are compared.
+// octet distill: trains a small policy, the student, to act like a large one, the teacher, and
+// compares both.
+//
+// Observations come from a file, from replay, or fresh from the environment; the teacher computes
+// its outputs for each of them. Learning is divided into rounds. In each round some fresh
+// observations are added, and the student is trained by supervised learning on all that there are.
+// From the second round on the student acts (unless --acts names the teacher), so that it learns
+// what to do in the states that its own mistakes lead to (DAgger, Ross et al. 2011). In the last
+// updates the student is trained with the rounding of its precision (--aware). One of 32
+// observations is never learned from; the comparison uses these, and episodes on seeds of its own
+// if the environment can be opened.
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -19,6 +29,7 @@
 #include "cli/run/cli_folder.h"
 #include "cli/run/cli_folder_env.h"
 #include "common/oct_file.h"
+#include "common/oct_reason.h"
 #include "common/oct_rng.h"
 #include "common/oct_spread.h"
 #include "common/oct_text.h"
@@ -26,38 +37,39 @@
 #include "quantizer/quantizer_observed.h"
 #include "quantizer/quantizer_probe.h"
 
-#define REASON_BYTES ENV_REASON_BYTES
-#define FP32_FILE    "policy.fp32.oct"
-#define POLICY_FILE  "policy.oct"
-#define PROBE_ROWS   4096
-#define HELD_PERIOD  32u // of the observations one in so many is not learned from
+#define FP32_FILE   "policy.fp32.oct"
+#define POLICY_FILE "policy.oct"
+#define PROBE_ROWS  4096 // observations for one comparison of actions, at most
+#define HELD_PERIOD 32u  // one in HELD_PERIOD observations is held back from learning
 
-// Streams of the seed.
+// Streams and purposes that are mixed with the seed, so that the order of observations, the
+// episodes of a round and those of the report are independent.
 #define ORDER_STREAM  0x646fu
 #define ROUND_NUMBER  0x726f756eu
 #define RETURN_NUMBER 0x72657475u
 
-// Everything of one command.
+// The state of one command.
 typedef struct distilling {
     cli_distill_options options;
-    char path[CLI_PATH_MAX]; // of the teacher
-    char out[CLI_PATH_MAX];  // folder
+    char path[CLI_PATH_MAX]; // path of the teacher
+    char out[CLI_PATH_MAX];  // folder for the student
     cli_folder_env env;
     policy_image *teacher;
     distill_student *student;
-    bool has_env;  // episodes can be played
-    bool is_found; // the folder, empty
-    float *obs;    // [room][obs_count]
-    float *want;   // [room][outputs]
-    uint32_t rows, room;
-    uint64_t done; // updates
+    bool has_env;        // the environment can be opened, so episodes can be played
+    bool is_found;       // the folder exists and is empty
+    float *obs;          // [room][obs_count]: observations
+    float *want;         // [room][outputs]: the teacher's answers to them
+    uint32_t rows, room; // rows in use, rows allocated
+    uint64_t done;       // updates done
     oct_rng rng;
-    uint32_t *order; // [batch]
+    uint32_t *order; // [batch]: indices of the observations of an update
 } distilling;
 
-// ---- the teacher, and where the student goes
+// ---- the teacher, and the student's folder
 
-// A run folder stands for its fp32 weights, or, where they are missing, for the policy itself.
+// Finds the teacher's file. In a run folder that is the fp32 policy or, if it is missing, the
+// policy itself.
 static void
 teacher_path(distilling *d)
 {
@@ -71,11 +83,10 @@ teacher_path(distilling *d)
 static bool
 env_choose(distilling *d)
 {
-    char reason[REASON_BYTES];
+    oct_reason why;
     if (cli_folder_env_choose(&d->env, d->path, d->teacher->spec.env_id, d->options.env_id,
-                              d->options.options, d->options.is_trusted, reason,
-                              sizeof(reason)) != OCT_OK) {
-        cli_error(CLI_DISTILL, "%s" CLI_FOLDER_ENV_HINT, reason);
+                              d->options.options, d->options.is_trusted, &why) != OCT_OK) {
+        cli_error(CLI_DISTILL, "%s" CLI_FOLDER_ENV_HINT, why.text);
         return false;
     }
     d->options.env_id = d->env.id;
@@ -83,8 +94,8 @@ env_choose(distilling *d)
     return true;
 }
 
-// "runs/walk/policy.oct", 32,32 and int8 give "runs/walk/student-32-32-int8". False: it is there,
-// and not empty.
+// Makes the name of the student's folder: "runs/walk/policy.oct" with widths 32,32 and int8 gives
+// "runs/walk/student-32-32-int8". False: the folder exists and is not empty.
 static bool
 out_name(distilling *d)
 {
@@ -110,8 +121,8 @@ out_name(distilling *d)
     return true;
 }
 
-// Whether the folder can be made, with those above it, or written to: before hours of learning. It
-// is made when there is something to write.
+// Checks, before hours of learning, that the folder can be made or written to. It is removed again,
+// so that a command that fails leaves none.
 static bool
 out_check(const distilling *d)
 {
@@ -126,6 +137,7 @@ out_check(const distilling *d)
     return can_write;
 }
 
+// Makes the folder only now, when there is something to write; if that fails, the folder goes, too.
 static bool
 save(const distilling *d, const policy_image *image, const char *name)
 {
@@ -141,28 +153,30 @@ save(const distilling *d, const policy_image *image, const char *name)
     return is_saved;
 }
 
-// Whether the student's environment is told beside it, as config.yaml tells a run's: where it is
-// known which options it has, and unless it could not be opened though it was named, or a stranger
-// named it: as a file of this user it would be this user's word.
+// Returns true if the environment is recorded beside the student, as config.yaml records that of a
+// run. It is, if its options are known and it could be opened. If it could not, it is recorded only
+// if it is the policy's own: an unchecked --env might be wrong, and a name that another user wrote
+// would become trusted in a file of this user.
 static bool
 is_env_told(const distilling *d)
 {
-    bool is_own = d->env.id == d->env.own_id && d->env.stranger[0] == '\0';
+    bool is_own = d->env.id == d->env.own_id && d->env.foreign[0] == '\0';
     return d->env.is_known && (d->has_env || is_own);
 }
 
-// A folder with a config.yaml is a run, which a student is not: the file has another name.
+// Writes the environment's record. It is not called config.yaml, because a folder with that file
+// counts as a run.
 static bool
 env_tell(const distilling *d)
 {
     char path[CLI_PATH_MAX + 32];
-    oct_config config;
+    config_experiment config;
     if (!cli_env_file_keys(&config, d->env.id, d->env.options)) {
         fprintf(stderr,
                 "octet distill: note: no " CLI_ENV_FILE
                 " was written: the name or the options of the student's environment are longer "
                 "than %d bytes\n",
-                OCT_CONFIG_TEXT_MAX - 1);
+                CONFIG_TEXT_MAX - 1);
         return true;
     }
     (void)snprintf(path, sizeof(path), "%s/" CLI_ENV_FILE, d->out);
@@ -173,7 +187,7 @@ env_tell(const distilling *d)
     return true;
 }
 
-// Both policies and their environment, or nothing.
+// Saves both policies and the environment's record, or nothing.
 static bool
 all_save(const distilling *d, const policy_image *fp32, const policy_image *image)
 {
@@ -193,17 +207,16 @@ all_save(const distilling *d, const policy_image *fp32, const policy_image *imag
     return false;
 }
 
-// Whether episodes can be played. Without fresh observations it is only a pity if not.
+// Opens the environment once, to find out whether episodes can be played. That is an error only if
+// fresh observations are wanted.
 static bool
 env_begin(distilling *d)
 {
     env *e = NULL;
-    char reason[REASON_BYTES] = "";
-    oct_err err =
-        cli_folder_env_open(&e, CLI_DISTILL, &d->env, d->options.seed, reason, sizeof(reason));
+    oct_reason why = {""};
+    oct_err err = cli_folder_env_open(&e, CLI_DISTILL, &d->env, d->options.seed, &why);
     if (err == OCT_OK) {
-        err =
-            actor_fits(&d->teacher->spec, &d->teacher->origin, env_spec(e), reason, sizeof(reason));
+        err = actor_fits(&d->teacher->spec, &d->teacher->origin, env_spec(e), &why);
         env_close(e);
     }
     d->has_env = err == OCT_OK;
@@ -212,25 +225,29 @@ env_begin(distilling *d)
         return true;
     }
     if (d->options.observations > 0) {
-        cli_error(CLI_DISTILL, "environment '%s': %s", d->options.env_id, reason);
+        cli_error(CLI_DISTILL, "environment '%s': %s", d->options.env_id, why.text);
         return false;
     }
     fprintf(stderr, "octet distill: note: returns are not measured: environment '%s': %s\n",
-            d->options.env_id, reason);
+            d->options.env_id, why.text);
     return true;
 }
 
+// What the user left open follows from the teacher: its activation, and a loss and a temperature
+// that suit its head.
 static bool
 student_begin(distilling *d)
 {
-    char reason[REASON_BYTES] = "";
+    oct_reason why = {""};
     const policy_spec *spec = &d->teacher->spec;
     const cli_distill_options *options = &d->options;
     bool is_deep = spec->layer_count > 1;
     bool has_kl = distill_has_kl(spec->head);
     bool is_choice = spec->action_kind == POLICY_DISCRETE;
-    distill_kind kind = options->has_loss ? options->kind : has_kl ? DISTILL_KL : DISTILL_SQUARES;
-    if (options->has_temperature && (!is_choice || kind != DISTILL_KL)) {
+    distill_kind kind = options->loss > 0 ? (distill_kind)(options->loss - 1)
+                        : has_kl          ? DISTILL_KL
+                                          : DISTILL_SQUARES;
+    if (options->temperature > 0 && (!is_choice || kind != DISTILL_KL)) {
         cli_error(CLI_DISTILL, "--temperature is for a softmax; %s",
                   is_choice ? "--loss squares has no temperature"
                             : "the teacher's actions are a box");
@@ -239,11 +256,11 @@ student_begin(distilling *d)
     distill_options student = {
         .hidden = options->hidden.value,
         .hidden_count = options->hidden.count,
-        .activation = options->has_activation ? options->activation
-                      : is_deep               ? spec->layers[spec->layer_count - 2].activation
-                                              : POLICY_RELU,
+        .activation = options->activation != POLICY_LINEAR ? options->activation
+                      : is_deep ? spec->layers[spec->layer_count - 2].activation
+                                : POLICY_RELU,
         .kind = kind,
-        .temperature = options->has_temperature           ? options->temperature
+        .temperature = options->temperature > 0           ? options->temperature
                        : spec->head == POLICY_HEAD_LOGITS ? 1.0
                                                           : 0.1,
         .precision = options->precision,
@@ -251,8 +268,8 @@ student_begin(distilling *d)
         .batch = options->batch,
         .seed = options->seed,
     };
-    if (distill_create(&d->student, d->teacher, &student, reason, sizeof(reason)) != OCT_OK) {
-        cli_error(CLI_DISTILL, "'%s': %s", d->path, reason);
+    if (distill_create(&d->student, d->teacher, &student, &why) != OCT_OK) {
+        cli_error(CLI_DISTILL, "'%s': %s", d->path, why.text);
         return false;
     }
     bool has_deviations = !is_choice && policy_spec_outputs(spec) > spec->action_count;
@@ -266,7 +283,8 @@ student_begin(distilling *d)
 
 // ---- observing
 
-// Whether the teacher's answers to rows from row `first` on are finite; says so where one is not.
+// Returns true if the teacher's outputs from row `first` on are finite. Otherwise prints which row
+// is not.
 static bool
 answers_check(const distilling *d, uint32_t first)
 {
@@ -293,7 +311,7 @@ answers_check(const distilling *d, uint32_t first)
     return true;
 }
 
-// Behind those that are there, with the teacher's answers. False after a message.
+// Appends observations and computes the teacher's outputs for them. False after a message.
 static bool
 rows_add(distilling *d, const quantizer_reservoir *observed)
 {
@@ -308,6 +326,7 @@ rows_add(distilling *d, const quantizer_reservoir *observed)
     return answers_check(d, first);
 }
 
+// Allocates for all observations of the command, recorded and fresh ones.
 static bool
 rows_begin(distilling *d)
 {
@@ -326,7 +345,8 @@ rows_begin(distilling *d)
     return is_taken;
 }
 
-// How many the first `rounds` rounds have: the same in each, but in the first enough for scales.
+// Returns how many fresh observations the first `rounds` rounds take in all. Rounds are equal, but
+// the first takes at least as many as scales need.
 static uint32_t
 fresh_of(const cli_distill_options *options, uint32_t rounds)
 {
@@ -334,12 +354,13 @@ fresh_of(const cli_distill_options *options, uint32_t rounds)
     return rounds == 0 ? 0 : (uint32_t)OCT_MIN(all, OCT_MAX(equal, QUANTIZER_OBSERVED_LEAST));
 }
 
-// Those of round number `round`, from 0 on. The teacher acts while the student has learned nothing.
+// Adds the fresh observations of a round, counted from 0. The teacher acts until the student has
+// made its first update.
 static bool
 rows_fresh(distilling *d, uint32_t round)
 {
     const cli_distill_options *options = &d->options;
-    char reason[REASON_BYTES] = "";
+    oct_reason why = {""};
     uint32_t wanted = fresh_of(options, round + 1) - fresh_of(options, round);
     policy_image *own = NULL;
     if (wanted == 0) {
@@ -351,15 +372,14 @@ rows_fresh(distilling *d, uint32_t round)
         return false;
     }
     quantizer_reservoir *observed = quantizer_reservoir_create(&d->teacher->spec, wanted, 0);
-    actor_evaluate_request play = // each episode has one observation at least
+    actor_evaluate_request play = // one observation each at least, so `wanted` episodes suffice
         cli_folder_env_request(&d->env, wanted, options->envs,
                                oct_rng_mix(oct_rng_mix(ROUND_NUMBER, options->seed), round));
-    oct_err err =
-        cli_distill_fresh(observed, &play, own != NULL ? own : d->teacher, reason, sizeof(reason));
+    oct_err err = cli_distill_fresh(observed, &play, own != NULL ? own : d->teacher, &why);
     bool is_taken = err == OCT_OK && rows_add(d, observed);
     if (err != OCT_OK) {
         cli_error(CLI_DISTILL, "'%s': %s", options->env_id,
-                  reason[0] != '\0' ? reason : oct_strerror(err));
+                  why.text[0] != '\0' ? why.text : oct_strerror(err));
     }
     quantizer_reservoir_destroy(observed);
     policy_image_destroy(own);
@@ -368,13 +388,13 @@ rows_fresh(distilling *d, uint32_t round)
 
 // ---- learning
 
-// The held-back observations; the caller frees them.
+// Returns the held-back observations, at most PROBE_ROWS; the caller frees them.
 static float *
 held_rows(const distilling *d, uint32_t *count)
 {
     size_t inputs = d->teacher->spec.obs_count;
     uint32_t held = d->rows / HELD_PERIOD;
-    uint32_t from = held > PROBE_ROWS ? held - PROBE_ROWS : 0; // the last ones
+    uint32_t from = held > PROBE_ROWS ? held - PROBE_ROWS : 0; // the newest ones
     float *rows = oct_alloc((size_t)(held - from + 1) * inputs * sizeof(float));
     for (uint32_t i = from; i < held; i++) {
         size_t at = (size_t)i * HELD_PERIOD + HELD_PERIOD - 1;
@@ -384,6 +404,8 @@ held_rows(const distilling *d, uint32_t *count)
     return rows;
 }
 
+// Compares actions on held-back observations, after each round: the user can stop when they no
+// longer improve.
 static void
 round_print(const distilling *d, uint32_t round, double loss)
 {
@@ -407,7 +429,8 @@ round_print(const distilling *d, uint32_t round, double loss)
     free(rows);
 }
 
-// Updates of a round on all that was observed. False: the loss was not finite.
+// Makes the updates of a round, on all observations except those held back. The learning rate falls
+// to 0 over all rounds. False: a loss was not finite.
 static bool
 round_learn(distilling *d, uint32_t round)
 {
@@ -420,6 +443,7 @@ round_learn(distilling *d, uint32_t round)
     uint64_t begin = d->done;
     for (; d->done < until; d->done++) {
         oct_rng_fill_below(&d->rng, learned, count, d->order);
+        // Skips each HELD_PERIOD-th row: the indices drawn are of rows without those held back.
         for (uint32_t i = 0; i < count; i++) {
             d->order[i] += d->order[i] / (HELD_PERIOD - 1);
         }
@@ -437,6 +461,7 @@ round_learn(distilling *d, uint32_t round)
     return true;
 }
 
+// The scales of the student's inputs are measured once, on the rows of the first round.
 static void
 scales_begin(distilling *d)
 {
@@ -469,10 +494,11 @@ learn(distilling *d)
 
 // ---- the report
 
-// Plays episodes on the seeds of the report; returns[episodes]; observed may be NULL.
+// Plays the episodes of the report, with the same seeds for each policy. result->returns:
+// [episodes]. observed: NULL or where observations go.
 static oct_err
 play(const distilling *d, const policy_image *image, quantizer_reservoir *observed,
-     actor_evaluate_result *result, char *reason)
+     actor_evaluate_result *result, oct_reason *why)
 {
     policy_net *net;
     OCT_TRY(policy_net_create(&net, image, POLICY_ISA_BEST));
@@ -480,7 +506,7 @@ play(const distilling *d, const policy_image *image, quantizer_reservoir *observ
         &d->env, d->options.episodes, d->options.envs, oct_rng_mix(RETURN_NUMBER, d->options.seed));
     request.observe = observed != NULL ? cli_observe_row : NULL;
     request.observe_arg = observed;
-    oct_err err = actor_evaluate(net, &request, result, reason, REASON_BYTES);
+    oct_err err = actor_evaluate(net, &request, result, why);
     policy_net_destroy(net);
     return err;
 }
@@ -505,6 +531,7 @@ print_parity(const quantizer_divergence *far, bool is_box, const char *of)
     printf(", on %u observations %s\n", far->rows, of);
 }
 
+// Prints nothing if there are no rows.
 static void
 report_parity(const distilling *d, const policy_image *image, const float *obs, uint32_t rows,
               const char *of)
@@ -516,12 +543,13 @@ report_parity(const distilling *d, const policy_image *image, const float *obs, 
     }
 }
 
-// Teacher and student on the same episodes, which nobody learned from. Gives the student's mean.
+// Plays teacher and student on the same seeds, which no round used, and prints their returns. mean
+// becomes the student's.
 static bool
 report_returns(const distilling *d, const policy_image *image, double *mean)
 {
     uint32_t episodes = d->options.episodes;
-    char reason[REASON_BYTES] = "";
+    oct_reason why = {""};
     float *its = oct_alloc(episodes * sizeof(float)), *own = oct_alloc(episodes * sizeof(float));
     actor_evaluate_result of_teacher = {.returns = its}, result = {.returns = own};
     quantizer_reservoir *observed =
@@ -530,13 +558,13 @@ report_returns(const distilling *d, const policy_image *image, double *mean)
            d->options.env_id, episodes, oct_text_plural(episodes));
     printf("%-8s %-5s %9s  %9s   %-8s %9s  %s\n", "", "", "bytes", "return", "", "least",
            "against the teacher");
-    oct_err err = play(d, d->teacher, NULL, &of_teacher, reason);
+    oct_err err = play(d, d->teacher, NULL, &of_teacher, &why);
     if (err == OCT_OK) {
         print_return("teacher", d->teacher, &of_teacher);
         printf("\n");
         cli_returns_print_notes(&of_teacher);
         (void)fflush(stdout);
-        err = play(d, image, observed, &result, reason);
+        err = play(d, image, observed, &result, &why);
     }
     if (err == OCT_OK) {
         oct_paired paired = oct_paired_of(own, its, episodes);
@@ -548,7 +576,7 @@ report_returns(const distilling *d, const policy_image *image, double *mean)
         *mean = result.mean;
     } else {
         cli_error(CLI_DISTILL, "'%s': %s", d->options.env_id,
-                  reason[0] != '\0' ? reason : oct_strerror(err));
+                  why.text[0] != '\0' ? why.text : oct_strerror(err));
     }
     quantizer_reservoir_destroy(observed);
     free(its);
@@ -556,6 +584,7 @@ report_returns(const distilling *d, const policy_image *image, double *mean)
     return err == OCT_OK;
 }
 
+// Compares the actions only, for an environment that cannot be opened.
 static bool
 report_held(const distilling *d, const policy_image *image)
 {
@@ -569,7 +598,8 @@ report_held(const distilling *d, const policy_image *image)
     return true;
 }
 
-// Written before it is measured, so that it is there if that is stopped, and again with its return.
+// Saves the student before it is measured, so that it exists if the measurement is stopped, and
+// again afterwards with its return.
 static bool
 finish(distilling *d)
 {
@@ -600,11 +630,11 @@ int
 cli_distill(int argc, char **argv)
 {
     distilling d = {0};
-    char reason[REASON_BYTES];
+    oct_reason why;
     cli_distill_options_parse(&d.options, argc, argv);
     teacher_path(&d);
-    if (policy_file_load(&d.teacher, d.path, reason, sizeof(reason)) != OCT_OK) {
-        cli_error(CLI_DISTILL, "'%s': %s", d.path, reason);
+    if (policy_file_load(&d.teacher, d.path, &why) != OCT_OK) {
+        cli_error(CLI_DISTILL, "'%s': %s", d.path, why.text);
         return CLI_EXIT_FAILED;
     }
     if (!env_choose(&d)) {

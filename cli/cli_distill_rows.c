@@ -1,4 +1,4 @@
-// Reads recorded observations, and plays for fresh ones.
+// Reads recorded observations, and plays for new ones.
 #include "cli/cli_distill_rows.h"
 
 #include <errno.h>
@@ -9,11 +9,11 @@
 #include "cli/cli_lines.h"
 #include "cli/cli_options.h"
 #include "common/oct_file.h"
+#include "common/oct_reason.h"
 #include "common/oct_text.h"
 #include "data/data_source.h"
 
-#define REASON_BYTES 1024
-
+// Adds the observations of --obs, lines of text.
 static bool
 lines_take(quantizer_reservoir *reservoir, const policy_spec *spec, const char *path)
 {
@@ -38,6 +38,7 @@ lines_take(quantizer_reservoir *reservoir, const policy_spec *spec, const char *
     return is_whole;
 }
 
+// Adds the observations of all rows, also of those that end an episode.
 static void
 blocks_take(quantizer_reservoir *reservoir, const data_source *source)
 {
@@ -49,17 +50,17 @@ blocks_take(quantizer_reservoir *reservoir, const data_source *source)
     }
 }
 
+// Adds the observations of --replay, a data set or a replay file.
 static bool
 replay_take(quantizer_reservoir *reservoir, const policy_spec *spec,
             const cli_distill_options *options)
 {
-    char reason[REASON_BYTES] = "";
+    oct_reason why = {""};
     data_source_place place;
     data_source *source;
-    if (data_source_find(&place, options->replay, reason, sizeof(reason)) != OCT_OK ||
-        data_source_open_place(&source, &place, options->environment, reason, sizeof(reason)) !=
-            OCT_OK) {
-        cli_error(CLI_DISTILL, "--replay: %s", reason);
+    if (data_source_find(&place, options->replay, &why) != OCT_OK ||
+        data_source_open_place(&source, &place, options->environment, &why) != OCT_OK) {
+        cli_error(CLI_DISTILL, "--replay: %s", why.text);
         return false;
     }
     const replay_data_env *from = &data_source_header(source)->env;
@@ -78,6 +79,7 @@ replay_take(quantizer_reservoir *reservoir, const policy_spec *spec,
     return fits;
 }
 
+// An empty file is an error, because the user would wonder why the student learned nothing from it.
 bool
 cli_distill_recorded(quantizer_reservoir *reservoir, const policy_spec *spec,
                      const cli_distill_options *options)
@@ -95,15 +97,15 @@ cli_distill_recorded(quantizer_reservoir *reservoir, const policy_spec *spec,
     return true;
 }
 
-// ---- fresh ones
+// ---- new observations
 
 typedef struct fresh {
     quantizer_reservoir *reservoir;
     uint32_t wanted;
-    _Atomic(int) is_full;
+    _Atomic(int) is_full; // the evaluation ends when it is set
 } fresh;
 
-// As actor_evaluate_request's observe.
+// actor_evaluate_request's observe.
 static void
 fresh_add(void *arg, const void *obs)
 {
@@ -115,15 +117,16 @@ fresh_add(void *arg, const void *obs)
     atomic_store_explicit(&f->is_full, is_full, memory_order_relaxed);
 }
 
+// Plays until the reservoir has one observation for each wanted episode; long episodes fill it
+// early, and then the evaluation is stopped.
 oct_err
 cli_distill_fresh(quantizer_reservoir *reservoir, const actor_evaluate_request *play,
-                  const policy_image *acts, char *reason, size_t reason_size)
+                  const policy_image *acts, oct_reason *why)
 {
     policy_net *net;
     oct_err err = policy_net_create(&net, acts, POLICY_ISA_BEST);
     if (err != OCT_OK) {
-        (void)snprintf(reason, reason_size, "cannot run policies here: %s",
-                       policy_isa_refused().text);
+        oct_reason_set(why, "cannot run policies here: %s", policy_isa_refused().text);
         return err;
     }
     fresh f = {.reservoir = reservoir, .wanted = play->episodes};
@@ -132,8 +135,9 @@ cli_distill_fresh(quantizer_reservoir *reservoir, const actor_evaluate_request *
     request.observe = fresh_add;
     request.observe_arg = &f;
     actor_evaluate_result result = {0};
-    err = actor_evaluate(net, &request, &result, reason, reason_size);
+    err = actor_evaluate(net, &request, &result, why);
     policy_net_destroy(net);
+    // the evaluation was stopped because enough was observed
     bool is_enough = err == OCT_ECLOSED && quantizer_reservoir_count(reservoir) == f.wanted;
     return is_enough ? OCT_OK : err;
 }

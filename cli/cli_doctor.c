@@ -17,51 +17,25 @@
 #include "common/oct_file.h"
 #include "net/net_loop.h"
 
-enum { KEY_JSON = 256, KEY_TLS, KEY_TRUST };
-
 typedef struct doctor_options {
     const char *what; // a folder, an experiment or a preset; NULL: the current folder
     const char *tls;
     bool json, is_trusted;
 } doctor_options;
 
-static const struct argp_option option_table[] = {
-    {"json", KEY_JSON, NULL, 0, "Print the checks as one line of JSON", 0},
-    {"tls", KEY_TLS, "FOLDER", 0,
-     "Check the certificates in FOLDER (default: $OCTET_TLS, else octet-certs if it exists)", 0},
-    {"trust", KEY_TRUST, NULL, 0, CLI_TRUST_HELP, 0},
+static const oct_arg doctor_rows[] = {
+    {OCT_ARG_OPERAND("arguments", doctor_options, what)},
+    {OCT_ARG_FLAG("json", doctor_options, json), .help = "Print the checks as one line of JSON"},
+    {OCT_ARG_PATH("tls", "FOLDER", doctor_options, tls),
+     .help =
+         "Check the certificates in FOLDER (default: $OCTET_TLS, else octet-certs if it exists)"},
+    {OCT_ARG_FLAG("trust", doctor_options, is_trusted), .help = CLI_TRUST_HELP},
     {0},
 };
 
-static error_t
-parse(int key, char *arg, struct argp_state *state)
-{
-    doctor_options *options = state->input;
-    switch (key) {
-    case KEY_JSON:
-        options->json = true;
-        return 0;
-    case KEY_TRUST:
-        options->is_trusted = true;
-        return 0;
-    case KEY_TLS:
-        options->tls = arg;
-        return 0;
-    case ARGP_KEY_ARG:
-        if (options->what != NULL) {
-            cli_usage_error("doctor", "two arguments, '%s' and '%s'; name one", options->what, arg);
-        }
-        options->what = arg;
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
-
-static const struct argp doctor_argp = {
-    .options = option_table,
-    .parser = parse,
-    .args_doc = "[FOLDER|FILE]",
+static const oct_args doctor_args = {
+    .rows = doctor_rows,
+    .usage = "[FOLDER|FILE]",
     .doc =
         "Checks whether this machine suits a run, and prints what to do if it does not: "
         "processor, memory, limits, disk, sockets, ports, certificates and programs. FOLDER is a "
@@ -84,8 +58,8 @@ cli_doctor_command(int argc, char **argv)
     static doctor_options options;
     static cli_doctor doctor;
     static cli_experiment experiment;
-    static oct_config config;
-    cli_options_parse(&doctor_argp, argc, argv, &options);
+    static config_experiment config;
+    cli_args_parse(&doctor_args, argc, argv, &options);
     bool has_folder = options.what != NULL && is_folder(options.what);
     if (options.what != NULL && !has_folder) {
         experiment = (cli_experiment){

@@ -2,6 +2,7 @@
 
 #include "cli/cli_env.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -11,69 +12,99 @@
 #include "cli/cli_env_settings.h"
 #include "cli/cli_options.h"
 #include "common/oct_base.h"
+#include "common/oct_reason.h"
 #include "envs/env.h"
+#include "render/render_scene.h"
+
+#define ENVS_MAX   (1u << 20)
+#define STEPS_MAX  1000000
+#define TIME_MAX_S 3600
+#define TIME_MIN_S 0.001 // for a rule of a replay or a check
 
 // ---- options
 
-#define OPTION_OPTIONS                                                                             \
-    {                                                                                              \
-        "options", CLI_ENV_OPTIONS, "K=V,...", 0, "Set options of the environment", 0              \
-    }
-#define OPTION_SEED                                                                                \
-    {                                                                                              \
-        "seed", CLI_ENV_SEED, "N", 0, "Set the seed of the environments (default: 0)", 0           \
-    }
+// Returns false if the ending of a name is that of another kind of file.
+static bool
+is_png(const char *path)
+{
+    const char *slash = strrchr(path, '/'), *dot = strrchr(slash != NULL ? slash : path, '.');
+    return dot == NULL || strcasecmp(dot, ".png") == 0;
+}
 
-static const struct argp_option check_options[] = {
-    OPTION_OPTIONS,
-    OPTION_SEED,
-    {"timeout", CLI_ENV_TIMEOUT, "S", 0,
-     "Treat the check of a rule as hung after S seconds (default: 60)", 0},
+// Rows of several tables.
+#define ENVIRONMENT_ROW                                                                            \
+    OCT_ARG_OPERAND("environments", cli_env_settings, id),                                         \
+        .missing = "no environment given; name its ID, or the path of a plug-in"
+#define OPTIONS_ROW                                                                                \
+    OCT_ARG_TEXT("options", "K=V,...", cli_env_settings, options),                                 \
+        .help = "Set options of the environment"
+
+static const oct_arg new_rows[] = {
+    {OCT_ARG_OPERAND("names", cli_env_settings, id),
+     .missing = "the new environment needs a name, such as arm"},
     {0},
 };
 
-static const struct argp_option bench_options[] = {
-    OPTION_OPTIONS,
-    OPTION_SEED,
-    {"envs", CLI_ENV_ENVS, "N", 0, "Step N environments together (default: 64)", 0},
-    {"seconds", CLI_ENV_SECONDS, "S", 0, "Run for S seconds (default: 1)", 0},
+static const oct_arg check_rows[] = {
+    {ENVIRONMENT_ROW},
+    {OPTIONS_ROW},
+    {OCT_ARG_COUNT("seed", "N", cli_env_settings, seed, 0, CLI_SEED_MAX),
+     .help = "Set the seed of the environments (default: 0)"},
+    {OCT_ARG_NUMBER("timeout", "S", cli_env_settings, timeout_s, TIME_MIN_S, TIME_MAX_S),
+     .help = "Treat the check of a rule as hung after S seconds (default: 60)"},
     {0},
 };
 
-static const struct argp_option replay_options[] = {
-    OPTION_OPTIONS,
-    {"tolerance", CLI_ENV_TOLERANCE, "X", 0,
-     "Allow |got - want| <= X max(1, |want|), except for flags, which must be equal (default: the "
-     "same bits; 1e-7 if the environment names its columns)",
-     0},
-    {"one-step", CLI_ENV_ONE_STEP, NULL, 0,
-     "Restore the recorded state before every step instead of only at the start of an episode", 0},
-    {"partial", CLI_ENV_PARTIAL, NULL, 0, "Compare even if most of the observation has no column",
-     0},
+static const oct_arg bench_rows[] = {
+    {ENVIRONMENT_ROW},
+    {OPTIONS_ROW},
+    {OCT_ARG_COUNT("seed", "N", cli_env_settings, seed, 0, CLI_SEED_MAX),
+     .help = "Set the seed of the environments (default: 0)"},
+    {OCT_ARG_COUNT("envs", "N", cli_env_settings, envs, 1, ENVS_MAX),
+     .help = "Step N environments together (default: 64)"},
+    {OCT_ARG_NUMBER("seconds", "S", cli_env_settings, seconds, 0, TIME_MAX_S),
+     .help = "Run for S seconds (default: 1)"},
     {0},
 };
 
-static const struct argp_option render_options[] = {
-    OPTION_OPTIONS,
-    {"seed", CLI_ENV_SEED, "N", 0, "Set the seed of the environment and the actions (default: 0)",
-     0},
-    {"out", CLI_ENV_OUT, "FILE.png", 0,
-     "Write the picture to this file; an existing file is replaced", 0},
-    {"steps", CLI_ENV_STEPS, "N", 0, "Take N random steps before the picture (default: 0)", 0},
-    {"size", CLI_ENV_SIZE, "WxH", 0, "Set the size in pixels (default: depends on the environment)",
-     0},
+static const oct_arg replay_rows[] = {
+    {ENVIRONMENT_ROW},
+    {OCT_ARG_OPERAND("files", cli_env_settings, file), .missing = "no recorded FILE.csv given"},
+    {OPTIONS_ROW},
+    {OCT_ARG_NUMBER("tolerance", "X", cli_env_settings, tolerance, 0, INFINITY),
+     .help = "Allow |got - want| <= X max(1, |want|), except for flags, which must be equal "
+             "(default: the same bits; 1e-7 if the environment names its columns)"},
+    {OCT_ARG_FLAG("one-step", cli_env_settings, one_step),
+     .help =
+         "Restore the recorded state before every step instead of only at the start of an episode"},
+    {OCT_ARG_FLAG("partial", cli_env_settings, partial),
+     .help = "Compare even if most of the observation has no column"},
     {0},
 };
 
-static const struct argp list_argp = {
-    .parser = cli_env_settings_parse,
+static const oct_arg render_rows[] = {
+    {ENVIRONMENT_ROW},
+    {OPTIONS_ROW},
+    {OCT_ARG_COUNT("seed", "N", cli_env_settings, seed, 0, CLI_SEED_MAX),
+     .help = "Set the seed of the environment and the actions (default: 0)"},
+    {OCT_ARG_PATH("out", "FILE.png", cli_env_settings, out), .missing = "no --out FILE.png given",
+     .check = is_png, .allowed = "is a PNG, a name that ends in .png or has no suffix",
+     .help = "Write the picture to this file; an existing file is replaced"},
+    {OCT_ARG_COUNT("steps", "N", cli_env_settings, steps, 0, STEPS_MAX),
+     .help = "Take N random steps before the picture (default: 0)"},
+    {OCT_ARG_TAKE("size", "WxH", cli_env_settings, size, render_size_take),
+     .allowed = RENDER_SIZE_ALLOWED,
+     .help = "Set the size in pixels (default: depends on the environment)"},
+    {0},
+};
+
+static const oct_args list_args = {
     .doc = "Lists the environments with their spaces, limits and thresholds.",
 };
 
-static const struct argp check_argp = {
-    .options = check_options,
-    .parser = cli_env_settings_parse,
-    .args_doc = "ID|PLUG-IN.so",
+static const oct_args check_args = {
+    .rows = check_rows,
+    .usage = "ID|PLUG-IN.so",
     .doc = "Checks an environment against the rules of include/octet/env.h. Reports each broken "
            "rule, and whether a policy can be trained on the environment. Each rule is checked in "
            "its own process. The exit code is 1 if a rule is broken or no policy can be trained.\v"
@@ -81,9 +112,9 @@ static const struct argp check_argp = {
            "  octet env check ./point.so",
 };
 
-static const struct argp new_argp = {
-    .parser = cli_env_settings_parse,
-    .args_doc = "NAME",
+static const oct_args new_args = {
+    .rows = new_rows,
+    .usage = "NAME",
     .doc = "Writes a working plug-in in C, as a start for your own environment: NAME/NAME.c, an "
            "experiment that trains on it, and the header that it includes. A point in the plane "
            "moves to a goal; replace its state, observations and rewards. Existing files are never "
@@ -91,19 +122,17 @@ static const struct argp new_argp = {
            "Example:\n  octet env new arm",
 };
 
-static const struct argp bench_argp = {
-    .options = bench_options,
-    .parser = cli_env_settings_parse,
-    .args_doc = "ID|PLUG-IN.so",
+static const oct_args bench_args = {
+    .rows = bench_rows,
+    .usage = "ID|PLUG-IN.so",
     .doc = "Steps environments with random actions on one thread and prints the speed.\v"
            "Example:\n"
            "  octet env bench CartPole-v1 --envs 1",
 };
 
-static const struct argp replay_argp = {
-    .options = replay_options,
-    .parser = cli_env_settings_parse,
-    .args_doc = "ID|PLUG-IN.so FILE.csv",
+static const oct_args replay_args = {
+    .rows = replay_rows,
+    .usage = "ID|PLUG-IN.so FILE.csv",
     .doc = "Restores the start states recorded in FILE.csv, steps the environment with the "
            "recorded actions, and compares the state, observation, reward and flags of every row. "
            "Columns: ep, t, action (or action0.. or u0..), s0.., o0.. (or the environment's own "
@@ -113,10 +142,9 @@ static const struct argp replay_argp = {
            "  octet env replay CartPole-v1 tests/data/classic_control_ref/CartPole-v1.csv",
 };
 
-static const struct argp render_argp = {
-    .options = render_options,
-    .parser = cli_env_settings_parse,
-    .args_doc = "ID|PLUG-IN.so --out FILE.png",
+static const oct_args render_args = {
+    .rows = render_rows,
+    .usage = "ID|PLUG-IN.so --out FILE.png",
     .doc = "Draws a picture of an environment after steps of random actions.\v"
            "Example:\n"
            "  octet env render Pendulum-v1 --out pendulum.png --steps 20",
@@ -131,50 +159,18 @@ picture(const cli_env_settings *settings)
                               .options = settings->options,
                               .seed = settings->seed,
                               .steps = settings->steps,
-                              .width = settings->width,
-                              .height = settings->height,
+                              .width = settings->size[0],
+                              .height = settings->size[1],
                               .path = settings->out};
-    char reason[ENV_REASON_BYTES];
-    if (cli_env_render(&wanted, reason, sizeof(reason)) != OCT_OK) {
-        return cli_env_failure(settings, reason);
+    oct_reason why;
+    if (cli_env_render(&wanted, &why) != OCT_OK) {
+        return cli_env_failure(settings, why.text);
     }
     return 0;
 }
 
-// Whether a name ends as that of another kind of file.
-static bool
-is_other_than_png(const char *path)
-{
-    const char *slash = strrchr(path, '/'), *dot = strrchr(slash != NULL ? slash : path, '.');
-    return dot != NULL && strcasecmp(dot, ".png") != 0;
-}
-
-static void
-parse(cli_env_settings *settings, const struct argp *argp, int argc, char **argv)
-{
-    cli_env_settings_default(settings, argv[0]);
-    cli_options_parse(argp, argc, argv, settings);
-    if (argp == &new_argp && settings->id == NULL) {
-        cli_usage_error(argv[0], "the new environment needs a name, such as arm");
-    }
-    if (argp != &list_argp && settings->id == NULL) {
-        cli_usage_error(argv[0], "no environment given; name its ID, or the path of a plug-in");
-    }
-    if (argp == &replay_argp && settings->file == NULL) {
-        cli_usage_error(argv[0], "no recorded FILE.csv given");
-    }
-    if (argp == &render_argp && settings->out == NULL) {
-        cli_usage_error(argv[0], "no --out FILE.png given");
-    }
-    if (argp == &render_argp && is_other_than_png(settings->out)) {
-        cli_usage_error(argv[0],
-                        "--out is '%s'; the picture is a PNG: allowed is a name that ends in .png "
-                        "or has no suffix",
-                        settings->out);
-    }
-}
-
-// The others run environments here.
+// Runs a command that opens environments in this process, with the message that is printed if one
+// of them ends it (cli_env_guard.h).
 static int
 guarded(const cli_env_settings *settings, int (*run)(const cli_env_settings *settings))
 {
@@ -206,7 +202,8 @@ render(const cli_env_settings *settings)
     static int run_##name(int argc, char **argv)                                                   \
     {                                                                                              \
         cli_env_settings settings;                                                                 \
-        parse(&settings, &name##_argp, argc, argv);                                                \
+        cli_env_settings_default(&settings, argv[0]);                                              \
+        cli_args_parse(&name##_args, argc, argv, &settings);                                       \
         return run(&settings);                                                                     \
     }
 

@@ -11,21 +11,25 @@
 #include "cli/cli_text.h"
 #include "common/oct_base.h"
 #include "common/oct_clock.h"
+#include "common/oct_reason.h"
 #include "envs/env.h"
 #include "envs/env_space.h"
 #include "envs/gym/env_gym.h"
 
-// Actions enough not to repeat visibly, drawn before the clock runs.
+// Actions that are drawn before the clock starts; enough that their repetition does not show.
 #define BENCH_DRAWS 64u
 
+// Steps all environments for settings->seconds and prints the rates. Returns the exit code.
 static int
 bench_loop(env *e, const cli_env_settings *settings, octet_env_io *io, const uint8_t *actions)
 {
+    // set: a step of all environments
     size_t set_bytes = (size_t)settings->envs * io->action_stride;
     uint64_t sets = 0, ends = 0;
     uint64_t wall_ns = oct_clock_ns(), cpu_ns = oct_clock_thread_cpu_ns();
     double seconds;
-    uint32_t round = 0; // steps between two looks at the clock: few at first, which may be slow
+    // sets between two readings of the clock: few at first, because the first may be slow
+    uint32_t round = 0;
     do {
         round = OCT_MIN(2 * round + 1, BENCH_DRAWS);
         for (uint32_t k = 0; k < round; k++) {
@@ -44,7 +48,7 @@ bench_loop(env *e, const cli_env_settings *settings, octet_env_io *io, const uin
     printf("%s: %" PRIu32 " environments, one thread, %.2f s\n", env_spec(e)->id, settings->envs,
            seconds);
     printf("  %s steps/s of wall time", cli_text_count((double)steps / seconds).text);
-    if (!env_gym_has(settings->id)) { // whose steps take the time of another process
+    if (!env_gym_has(settings->id)) { // a Python environment spends the time of another process
         printf(", %s per CPU second (%.1f ns per step)", cli_text_count((double)steps / cpu_s).text,
                cpu_s * 1e9 / (double)steps);
     }
@@ -60,15 +64,15 @@ bench_loop(env *e, const cli_env_settings *settings, octet_env_io *io, const uin
 int
 cli_env_bench(const cli_env_settings *settings)
 {
-    char reason[ENV_REASON_BYTES];
+    oct_reason why;
     env *e;
     env_request request = {.id = settings->id,
                            .options = settings->options,
                            .count = settings->envs,
                            .seed = settings->seed,
                            .autoreset = true};
-    if (env_open(&e, &request, reason, sizeof(reason)) != OCT_OK) {
-        return cli_env_failure(settings, reason);
+    if (env_open(&e, &request, &why) != OCT_OK) {
+        return cli_env_failure(settings, why.text);
     }
     const octet_env_spec *spec = env_spec(e);
     uint32_t obs_bytes = env_space_bytes(&spec->obs);

@@ -10,10 +10,12 @@
 #include "actor/actor_spec.h"
 #include "cli/cli_options.h"
 #include "cli/cli_text.h"
+#include "common/oct_reason.h"
 #include "common/oct_text.h"
 #include "envs/env.h"
 #include "envs/env_check.h"
 
+// Prints a space in 13 cells, as the heading has them; a longer one shifts its row.
 static void
 space_print(const octet_env_space *space)
 {
@@ -37,15 +39,16 @@ space_print(const octet_env_space *space)
     printf("  %-13s", text);
 }
 
+// Opens each environment to read its spec, and prints a row. Returns the exit code.
 static int
 rows_print(const cli_env_settings *settings, const char *const *ids)
 {
     for (const char *const *id = ids; *id != NULL; id++) {
-        char reason[ENV_REASON_BYTES];
+        oct_reason why;
         env *e;
         env_request request = {.id = *id, .options = "", .count = 1};
-        if (env_open(&e, &request, reason, sizeof(reason)) != OCT_OK) {
-            return cli_env_failure(settings, reason);
+        if (env_open(&e, &request, &why) != OCT_OK) {
+            return cli_env_failure(settings, why.text);
         }
         const octet_env_spec *spec = env_spec(e);
         printf("%-28s", spec->id);
@@ -62,6 +65,8 @@ rows_print(const cli_env_settings *settings, const char *const *ids)
     return 0;
 }
 
+// Environments of dm_control need a module, so a build or a machine may lack them: then a line says
+// why.
 int
 cli_env_list(const cli_env_settings *settings)
 {
@@ -69,10 +74,10 @@ cli_env_list(const cli_env_settings *settings)
     if (rows_print(settings, env_ids()) != 0) {
         return CLI_EXIT_FAILED;
     }
-    char reason[256];
+    oct_reason why;
     const char *suite[ENV_MODULE_TASKS_MAX + 1];
-    if (env_module_ids(suite, reason, sizeof(reason)) != OCT_OK) {
-        printf("dmc:TASK is not available here: %s\n", reason);
+    if (env_module_ids(suite, &why) != OCT_OK) {
+        printf("dmc:TASK is not available here: %s\n", why.text);
     } else if (rows_print(settings, suite) != 0) {
         return CLI_EXIT_FAILED;
     }
@@ -80,7 +85,8 @@ cli_env_list(const cli_env_settings *settings)
     return 0;
 }
 
-// arg: whether the environment is one to train on.
+// Prints the result of a rule. arg: a bool, which becomes false if no policy can be trained on the
+// environment.
 static void
 check_print(void *arg, const env_check_result *result)
 {
@@ -98,7 +104,7 @@ check_print(void *arg, const env_check_result *result)
     (void)fflush(stdout);
 }
 
-// What the environment wrote, each line once.
+// Prints what the environment wrote, each line once.
 static void
 said_print(const env_check_said *said)
 {
@@ -123,6 +129,8 @@ said_print(const env_check_said *said)
     }
 }
 
+// Two verdicts: whether the environment keeps the rules of the interface, and whether Octet can
+// train on it. Either one fails the command.
 int
 cli_env_check(const cli_env_settings *settings)
 {

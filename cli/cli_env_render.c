@@ -1,4 +1,4 @@
-// octet env render: pictures of an environment as PNG files.
+// octet env render: draws an environment to a PNG file.
 
 #include "cli/cli_env_render.h"
 
@@ -7,11 +7,13 @@
 
 #include "cli/cli_env_actions.h"
 #include "common/oct_base.h"
+#include "common/oct_reason.h"
 #include "envs/env.h"
 #include "envs/env_space.h"
 #include "render/render_scene.h"
 
-// One environment at its observation; buffers of the io are freed by rig_release.
+// Allocates the buffers of one environment, which the caller frees: the actions of all steps, and
+// an observation.
 static void
 rig_reserve(octet_env_io *io, const octet_env_spec *spec, uint32_t steps)
 {
@@ -24,9 +26,9 @@ rig_reserve(octet_env_io *io, const octet_env_spec *spec, uint32_t steps)
     };
 }
 
-// Leaves the environment where it is to be drawn, its observation in io->obs.
+// Steps the environment to where it is drawn; its observation is then in io->obs.
 static oct_err
-rig_play(env *e, octet_env_io *io, const cli_env_picture *picture, char *reason, size_t reason_size)
+rig_play(env *e, octet_env_io *io, const cli_env_picture *picture, oct_reason *why)
 {
     uint8_t *actions = (uint8_t *)(uintptr_t)io->action;
     cli_env_actions(&env_spec(e)->action, picture->seed, picture->steps, actions);
@@ -37,27 +39,27 @@ rig_play(env *e, octet_env_io *io, const cli_env_picture *picture, char *reason,
     }
     io->action = actions;
     if (err != OCT_OK) {
-        snprintf(reason, reason_size, "%s", env_error(e));
+        oct_reason_set(why, "%s", env_error(e));
     }
     return err;
 }
 
 static oct_err
 picture_write(env *e, render_scene *scene, const octet_env_io *io, const cli_env_picture *picture,
-              char *reason, size_t reason_size)
+              oct_reason *why)
 {
     uint32_t width = render_scene_width(scene), height = render_scene_height(scene);
     uint8_t *rgb = oct_alloc((size_t)width * height * 3);
-    oct_err err = render_scene_draw(scene, e, 0, io->obs, rgb, reason, reason_size);
+    oct_err err = render_scene_draw(scene, e, 0, io->obs, rgb, why);
     if (err == OCT_OK) {
-        err = render_png_write(picture->path, rgb, width, height, reason, reason_size);
+        err = render_png_write(picture->path, rgb, width, height, why);
     }
     free(rgb);
     return err;
 }
 
 oct_err
-cli_env_render(const cli_env_picture *picture, char *reason, size_t reason_size)
+cli_env_render(const cli_env_picture *picture, oct_reason *why)
 {
     env *e;
     env_request request = {.id = picture->id,
@@ -65,16 +67,15 @@ cli_env_render(const cli_env_picture *picture, char *reason, size_t reason_size)
                            .count = 1,
                            .seed = picture->seed,
                            .autoreset = true};
-    OCT_TRY(env_open(&e, &request, reason, reason_size));
+    OCT_TRY(env_open(&e, &request, why));
     render_scene *scene = NULL;
-    oct_err err =
-        render_scene_open(&scene, e, picture->width, picture->height, reason, reason_size);
+    oct_err err = render_scene_open(&scene, e, picture->width, picture->height, why);
     if (err == OCT_OK) {
         octet_env_io io;
         rig_reserve(&io, env_spec(e), picture->steps);
-        err = rig_play(e, &io, picture, reason, reason_size);
+        err = rig_play(e, &io, picture, why);
         if (err == OCT_OK) {
-            err = picture_write(e, scene, &io, picture, reason, reason_size);
+            err = picture_write(e, scene, &io, picture, why);
         }
         free((void *)(uintptr_t)io.action);
         free(io.obs);

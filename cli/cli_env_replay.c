@@ -7,11 +7,12 @@
 #include <string.h>
 
 #include "cli/cli_options.h"
+#include "common/oct_reason.h"
 #include "envs/env.h"
 #include "envs/env_replay.h"
 
-// A recording holds the actions that were executed: MinAtar's games must not repeat others in their
-// place, unless the options say so.
+// Recordings hold the actions that were executed, so MinAtar's games must not replace them by
+// repeated ones, unless the options say so. Returns the options to use.
 static const char *
 options_to_replay(const cli_env_settings *settings, char *room, size_t room_size)
 {
@@ -27,22 +28,23 @@ options_to_replay(const cli_env_settings *settings, char *room, size_t room_size
 int
 cli_env_replay(const cli_env_settings *settings)
 {
-    char reason[ENV_REASON_BYTES], room[512];
+    oct_reason why;
+    char room[512];
     env *e;
     env_request request = {
         .id = settings->id, .options = options_to_replay(settings, room, sizeof(room)), .count = 1};
-    if (env_open(&e, &request, reason, sizeof(reason)) != OCT_OK) {
-        return cli_env_failure(settings, reason);
+    if (env_open(&e, &request, &why) != OCT_OK) {
+        return cli_env_failure(settings, why.text);
     }
     env_replay_request replay = {.path = settings->file,
                                  .tolerance = settings->tolerance,
                                  .one_step = settings->one_step,
                                  .partial = settings->partial};
     env_replay_result result;
-    oct_err err = env_replay_run(&result, e, &replay, reason, sizeof(reason));
+    oct_err err = env_replay_run(&result, e, &replay, &why);
     env_close(e);
     if (err != OCT_OK) {
-        return cli_env_failure(settings, reason);
+        return cli_env_failure(settings, why.text);
     }
     printf("%s: %" PRIu64 " rows compared (%" PRIu64 " episodes, %" PRIu64 " steps)\n",
            settings->id, result.rows, result.episodes, result.rows - result.episodes);

@@ -1,7 +1,8 @@
-// octet export: a policy as a C header or an ONNX graph.
+// octet export: converts a policy to a C header or an ONNX graph.
 
 #include "cli/cli_commands.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,72 +16,39 @@
 #include "cli/run/cli_folder_env.h"
 #include "common/oct_action_repeat.h"
 #include "common/oct_file.h"
+#include "common/oct_reason.h"
 #include "export/export_c99.h"
 #include "export/export_onnx.h"
 #include "policy/policy_file.h"
 
-#define REASON_BYTES 256
-
-enum { KEY_C99 = 256, KEY_NAME, KEY_ONNX, KEY_SAMPLING };
-
 typedef struct export_options {
     const char *policy;
-    const char *c99;  // path of the header, NULL: none
-    const char *onnx; // path of the model, NULL: none
+    const char *c99;  // path of the header; NULL: none
+    const char *onnx; // path of the model; NULL: none
     const char *name;
     bool sampling;
-    FILE *said;             // where the report goes: not behind what is written to the output
-    uint32_t action_repeat; // of the run folder, 0: not known
+    FILE *said;             // where the report is printed: stderr if a file is written to stdout
+    uint32_t action_repeat; // of the run folder; 0: unknown
 } export_options;
 
-static const struct argp_option option_table[] = {
-    {"c99", KEY_C99, "OUT.h", 0, "Write a C99 header", 0},
-    {"onnx", KEY_ONNX, "OUT.onnx", 0, "Write an ONNX model (opset 13)", 0},
-    {"sampling", KEY_SAMPLING, NULL, 0,
-     "Add a function to the header that samples actions from the policy's distribution", 0},
-    {"name", KEY_NAME, "NAME", 0, "Begin the header's identifiers with NAME (default: policy)", 0},
+static_assert(EXPORT_NAME_MAX == 40, "the text of what is allowed");
+
+static const oct_arg export_rows[] = {
+    {OCT_ARG_OPERAND("policies", export_options, policy), .missing = "no POLICY file given"},
+    {OCT_ARG_PATH("c99", "OUT.h", export_options, c99), .help = "Write a C99 header"},
+    {OCT_ARG_PATH("onnx", "OUT.onnx", export_options, onnx),
+     .help = "Write an ONNX model (opset 13)"},
+    {OCT_ARG_FLAG("sampling", export_options, sampling),
+     .help = "Add a function to the header that samples actions from the policy's distribution"},
+    {OCT_ARG_TEXT("name", "NAME", export_options, name), .check = export_c99_name_is_valid,
+     .allowed = "is a letter, then letters, digits and '_', at most 40",
+     .help = "Begin the header's identifiers with NAME (default: policy)"},
     {0},
 };
 
-static error_t
-parse(int key, char *arg, struct argp_state *state)
-{
-    export_options *options = state->input;
-    switch (key) {
-    case KEY_C99:
-        options->c99 = arg;
-        return 0;
-    case KEY_ONNX:
-        options->onnx = arg;
-        return 0;
-    case KEY_SAMPLING:
-        options->sampling = true;
-        return 0;
-    case KEY_NAME:
-        if (!export_c99_name_is_valid(arg)) {
-            cli_usage_error("export",
-                            "--name is '%s'; allowed is a letter, then letters, digits and '_', "
-                            "at most %d",
-                            arg, EXPORT_NAME_MAX);
-        }
-        options->name = arg;
-        return 0;
-    case ARGP_KEY_ARG:
-        if (options->policy != NULL) {
-            cli_usage_error("export", "two policies, '%s' and '%s'; name one", options->policy,
-                            arg);
-        }
-        options->policy = arg;
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
-
-static const struct argp export_argp = {
-    .options = option_table,
-    .parser = parse,
-    .args_doc = "POLICY",
+static const oct_args export_args = {
+    .rows = export_rows,
+    .usage = "POLICY",
     .doc = "Writes a policy in a form that runs without Octet. POLICY is a policy file or a run "
            "folder.\v"
            "An existing file is replaced either completely or not at all. If a file is standard "
@@ -90,8 +58,8 @@ static const struct argp export_argp = {
            "  octet export runs/pole/policy.oct --c99 pole.h --name pole",
 };
 
-// Whether path can be written, or is NULL: no folder, and not the policy itself. false after a
-// message.
+// Returns true if path is NULL or can be written: it is neither a folder nor the policy itself.
+// False after a message.
 static bool
 out_check(const char *path, const char *policy)
 {
@@ -110,6 +78,7 @@ out_check(const char *path, const char *policy)
     return true;
 }
 
+// Returns true if path is standard output, such as /dev/stdout: then the report must go elsewhere.
 static bool
 is_output(const char *path)
 {
@@ -133,6 +102,7 @@ environment_of(const policy_image *image)
     return cli_text_plain(env_id[0] != '\0' ? env_id : "an unknown environment", SIZE_MAX);
 }
 
+// Writes the header, and reports what it needs on a microcontroller.
 static int
 write_c99(const policy_image *image, const export_options *options)
 {
@@ -155,6 +125,7 @@ write_c99(const policy_image *image, const export_options *options)
     return result;
 }
 
+// Writes the model, and reports the names and shapes of its inputs and outputs.
 static int
 write_onnx(const policy_image *image, const export_options *options)
 {
@@ -188,24 +159,23 @@ write_onnx(const policy_image *image, const export_options *options)
     return result;
 }
 
-// How often the environment of the run folder asked the policy; 0: nobody says, and why has the
-// reason.
+// Returns for how many steps the run repeated each action. 0: unknown, and why says the reason.
 static uint32_t
-action_repeat_find(const char *policy, const policy_spec *spec, char *why, size_t why_size)
+action_repeat_find(const char *policy, const policy_spec *spec, oct_reason *why)
 {
     cli_folder_env chosen;
-    if (cli_folder_env_choose(&chosen, policy, spec->env_id, NULL, "", false, why, why_size) !=
-        OCT_OK) {
+    if (cli_folder_env_choose(&chosen, policy, spec->env_id, NULL, "", false, why) != OCT_OK) {
         return 0;
     }
     uint32_t action_repeat = chosen.is_known ? oct_action_repeat_of(chosen.options) : 0;
-    (void)snprintf(why, why_size, "%s",
+    oct_reason_set(why, "%s",
                    chosen.is_known
                        ? "action_repeat in the options of the environment is not a number"
                        : "no config.yaml of a run is beside the policy");
     return action_repeat;
 }
 
+// The exported policy does not repeat actions itself, so the caller has to know how often.
 static void
 action_repeat_print(const export_options *options, const char *why)
 {
@@ -222,10 +192,7 @@ int
 cli_export(int argc, char **argv)
 {
     export_options options = {0};
-    cli_options_parse(&export_argp, argc, argv, &options);
-    if (options.policy == NULL) {
-        cli_usage_error("export", "no POLICY file given");
-    }
+    cli_args_parse(&export_args, argc, argv, &options);
     if (options.c99 == NULL && options.onnx == NULL) {
         cli_usage_error("export", "nothing to write; name --c99 OUT.h or --onnx OUT.onnx");
     }
@@ -241,15 +208,16 @@ cli_export(int argc, char **argv)
         cli_usage_error("export", "--name is for a header; name --c99 OUT.h");
     }
     options.name = options.name != NULL ? options.name : "policy";
-    char reason[REASON_BYTES], path[CLI_PATH_MAX];
+    oct_reason why;
+    char path[CLI_PATH_MAX];
     policy_image *image;
     cli_folder_file(path, options.policy, "policy.oct");
     options.policy = path;
     if (!out_check(options.c99, path) || !out_check(options.onnx, path)) {
         return CLI_EXIT_FAILED;
     }
-    if (policy_file_load(&image, options.policy, reason, sizeof(reason)) != OCT_OK) {
-        cli_error("export", "'%s': %s", options.policy, reason);
+    if (policy_file_load(&image, options.policy, &why) != OCT_OK) {
+        cli_error("export", "'%s': %s", options.policy, why.text);
         return CLI_EXIT_FAILED;
     }
     if (options.sampling && policy_spec_extra_dim(&image->spec) == 0) {
@@ -258,14 +226,14 @@ cli_export(int argc, char **argv)
         policy_image_destroy(image);
         return CLI_EXIT_FAILED;
     }
-    options.action_repeat = action_repeat_find(path, &image->spec, reason, sizeof(reason));
+    options.action_repeat = action_repeat_find(path, &image->spec, &why);
     options.said = is_output(options.c99) || is_output(options.onnx) ? stderr : stdout;
     int result = options.c99 != NULL ? write_c99(image, &options) : 0;
     if (result == 0 && options.onnx != NULL) {
         result = write_onnx(image, &options);
     }
     if (result == 0) {
-        action_repeat_print(&options, reason);
+        action_repeat_print(&options, why.text);
     }
     policy_image_destroy(image);
     return result;

@@ -1,5 +1,11 @@
-// octet import: a policy from a model of another library, calibrated, compared with it, quantised
-// and written.
+// octet import: makes a policy from a model of another library, compares it with the model,
+// quantises it and writes it.
+//
+// The order of the steps is that of the last lines of this file: complete the request from the
+// environment; read the normaliser and the model, and make the fp32 policy; observe, from a file,
+// by playing, or at random; scale the observations; measure, quantise and calibrate; write both
+// policies or none; and record the environment for octet eval. A step that fails prints a message,
+// and nothing is written.
 
 #include <errno.h>
 #include <math.h>
@@ -10,7 +16,7 @@
 #include <unistd.h>
 
 #include "actor/actor_evaluate.h"
-#include "actor/actor_sight.h"
+#include "actor/actor_obs_encoder.h"
 #include "cli/cli_commands.h"
 #include "cli/cli_env_guard.h"
 #include "cli/cli_import_normaliser.h"
@@ -23,6 +29,7 @@
 #include "cli/run/cli_folder.h"
 #include "cli/run/cli_folder_env.h"
 #include "common/oct_file.h"
+#include "common/oct_reason.h"
 #include "common/oct_text.h"
 #include "import/import_npy.h"
 #include "import/import_rows.h"
@@ -33,29 +40,31 @@
 #include "quantizer/quantizer_scaling.h"
 
 #define REASON_BYTES  ENV_REASON_BYTES
-#define OBSERVED_ROWS 4096
+#define OBSERVED_ROWS 4096 // observations for calibration and comparison
 #define OBSERVED_TEXT (CLI_PATH_MAX + 64)
 
 // One import, from the model to the files.
 typedef struct import_run {
     cli_import_options options;
     cli_import_source source;
-    import_normaliser normaliser;           // count 0: none
-    char normaliser_note[IMPORT_NOTE_SIZE]; // "": nothing is left out
+    import_normaliser normaliser; // count 0: there is none
+    // what policies leave out of the normaliser; "": nothing
+    char normaliser_note[IMPORT_NOTE_SIZE];
     import_graph *graph;
     import_result result;
-    policy_image *fp32;  // that is written: result.image, or the same with scaled observations
-    policy_image *image; // NULL: fp32 was asked for
+    // the policy that is written: result.image, or the same with scaled observations
+    policy_image *fp32;
+    policy_image *image; // the quantised policy; NULL: fp32 was asked for
     quantizer_reservoir *observed;
-    bool is_real; // what was observed is no random numbers
+    bool is_real; // the observations are not random numbers
     char observed_text[OBSERVED_TEXT];
     char fp32_path[CLI_PATH_MAX];
     char env_path[CLI_PATH_MAX + 16]; // "": not written
-    char env_note[REASON_BYTES + 64]; // "": octet eval plays the same environment
+    char env_note[REASON_BYTES + 64]; // "": octet eval plays in the same environment
     cli_import_report report;
 } import_run;
 
-// "import: 'PATH': reason", whatever bytes the reason quotes.
+// Prints "import: 'PATH': reason"; control characters that the reason quotes are replaced.
 static bool
 failed(const char *path, const char *reason)
 {
@@ -67,6 +76,8 @@ failed(const char *path, const char *reason)
 
 // ---- the environment
 
+// Copies the bounds of the environment's actions. An environment without bounds leaves bound_count
+// at 0.
 static void
 request_bounds(import_request *request, const octet_env_space *space, uint32_t count)
 {
@@ -77,11 +88,11 @@ request_bounds(import_request *request, const octet_env_space *space, uint32_t c
     }
 }
 
-// What the environment says and the options leave open. False after a message.
+// Takes from the environment what the options leave open. Returns false after a message.
 static bool
 request_complete(cli_import_options *options)
 {
-    char reason[REASON_BYTES] = "";
+    oct_reason why = {""};
     import_request *request = &options->request;
     request->env_id = options->env_id != NULL ? options->env_id : "";
     if (options->env_id == NULL) {
@@ -90,8 +101,8 @@ request_complete(cli_import_options *options)
     env *e = NULL;
     env_request asked = {
         .id = options->env_id, .options = options->env_options, .count = 1, .seed = options->seed};
-    if (env_open(&e, &asked, reason, sizeof(reason)) != OCT_OK) {
-        cli_error(CLI_IMPORT, "environment '%s': %s", options->env_id, reason);
+    if (env_open(&e, &asked, &why) != OCT_OK) {
+        cli_error(CLI_IMPORT, "environment '%s': %s", options->env_id, why.text);
         return false;
     }
     const octet_env_spec *spec = env_spec(e);
@@ -102,14 +113,15 @@ request_complete(cli_import_options *options)
         env_close(e);
         return false;
     }
-    request->dtype = actor_sight_dtype(&spec->obs);
+    request->dtype = actor_obs_encoder_dtype(&spec->obs);
     request->action_kind = spec->action.n > 0 ? POLICY_DISCRETE : POLICY_BOX;
     request->action_count = actions;
     if (!options->has_shape) {
         bool is_one_hot = spec->obs.n > 0;
         request->obs_rank = is_one_hot ? 1 : spec->obs.rank;
         memcpy(request->obs_shape, spec->obs.shape, sizeof(request->obs_shape));
-        request->obs_shape[0] = is_one_hot ? actor_sight_count(&spec->obs) : spec->obs.shape[0];
+        request->obs_shape[0] =
+            is_one_hot ? actor_obs_encoder_count(&spec->obs) : spec->obs.shape[0];
     }
     if (!options->has_bounds && spec->action.n == 0 && actions <= POLICY_ACTIONS_MAX) {
         request_bounds(request, &spec->action, actions);
@@ -118,11 +130,11 @@ request_complete(cli_import_options *options)
     return true;
 }
 
-// Whether the policy fits the environment after all. False after a message.
+// Checks that the policy fits the environment. Returns false after a message.
 static bool
 env_check(const import_run *run)
 {
-    char reason[REASON_BYTES] = "";
+    oct_reason why = {""};
     env *e = NULL;
     const cli_import_options *options = &run->options;
     if (options->env_id == NULL) {
@@ -130,59 +142,61 @@ env_check(const import_run *run)
     }
     env_request asked = {
         .id = options->env_id, .options = options->env_options, .count = 1, .seed = options->seed};
-    oct_err err = env_open(&e, &asked, reason, sizeof(reason));
+    oct_err err = env_open(&e, &asked, &why);
     if (err == OCT_OK) {
-        err = actor_fits(&run->result.image->spec, &run->result.image->origin, env_spec(e), reason,
-                         sizeof(reason));
+        err = actor_fits(&run->result.image->spec, &run->result.image->origin, env_spec(e), &why);
         env_close(e);
     }
-    return err == OCT_OK || failed(options->model, reason);
+    return err == OCT_OK || failed(options->model, why.text);
 }
 
 // ---- the model
 
+// Loads --normalizer, if it is given; the observations of the policy are then normalised as the
+// model's were.
 static bool
 normaliser_load(import_run *run)
 {
-    char reason[REASON_BYTES] = "";
+    oct_reason why = {""};
     const char *path = run->options.normalizer;
     return path == NULL ||
            cli_import_normaliser_load(&run->normaliser, run->normaliser_note,
-                                      sizeof(run->normaliser_note), path, reason, sizeof(reason)) ||
-           failed(path, reason);
+                                      sizeof(run->normaliser_note), path, &why) ||
+           failed(path, why.text);
 }
 
+// Reads the model and makes the fp32 policy of it.
 static bool
 model_take(import_run *run)
 {
-    char reason[REASON_BYTES] = "";
+    oct_reason why = {""};
     cli_import_options *options = &run->options;
     const import_request *request = &options->request;
-    oct_err err = cli_import_read(&run->source, options, reason, sizeof(reason));
+    oct_err err = cli_import_read(&run->source, options, &why);
     const import_model *model = run->source.model;
     if (err == OCT_OK && strcmp(model->producer, "octet") == 0) {
-        (void)snprintf(reason, sizeof(reason),
+        oct_reason_set(&why,
                        "octet export wrote this file; use the policy that it was exported from");
         err = OCT_EINVAL;
     }
     if (err == OCT_OK) {
-        err = import_graph_create(
-            &run->graph, model, request->output, request->obs_shape, request->obs_rank,
-            run->normaliser.count > 0 ? &run->normaliser : NULL, reason, sizeof(reason));
+        err = import_graph_create(&run->graph, model, request->output, request->obs_shape,
+                                  request->obs_rank,
+                                  run->normaliser.count > 0 ? &run->normaliser : NULL, &why);
     }
     if (err == OCT_OK) {
-        err = import_policy_make(&run->result, model, run->graph, request, reason, sizeof(reason));
+        err = import_policy_make(&run->result, model, run->graph, request, &why);
     }
     if (err == OCT_OK && run->normaliser_note[0] != '\0') {
         import_note(&run->result, "%s", run->normaliser_note);
     }
     run->fp32 = run->result.image;
-    return err == OCT_OK ? env_check(run) : failed(options->model, reason);
+    return err == OCT_OK ? env_check(run) : failed(options->model, why.text);
 }
 
 // ---- observations
 
-// Whether rows of the file are maps with their channels first, as the model has them.
+// Returns true if rows of the file are maps with their channels first, as the model reads them.
 static bool
 file_is_channels_first(const import_run *run, const import_npy *npy)
 {
@@ -192,7 +206,7 @@ file_is_channels_first(const import_run *run, const import_npy *npy)
             (npy->rank == 4 && memcmp(npy->shape + 1, input->shape, 3 * sizeof(uint32_t)) == 0));
 }
 
-// Whether a policy of bytes can read what it is given. False after a message.
+// Checks that the numbers are bytes, as the policy reads them. Returns false after a message.
 static bool
 file_is_bytes(const char *path, const import_npy *npy)
 {
@@ -209,7 +223,7 @@ file_is_bytes(const char *path, const import_npy *npy)
     return true;
 }
 
-// Rows of the file, which are of the policy's type, in its order.
+// Adds the rows of the file, in the policy's type and order of numbers.
 static void
 file_add(import_run *run, const import_npy *npy)
 {
@@ -234,7 +248,7 @@ file_add(import_run *run, const import_npy *npy)
     free(bytes);
 }
 
-// Notes on what the rows of the file are like.
+// Notes what is unusual about the rows of the file.
 static void
 file_remark(import_run *run, const import_npy *npy)
 {
@@ -261,7 +275,7 @@ file_remark(import_run *run, const import_npy *npy)
     }
 }
 
-// Notes on numbers that are the same in all rows.
+// Notes the numbers that are the same in all rows.
 static void
 constants_remark(import_run *run)
 {
@@ -282,6 +296,7 @@ constants_remark(import_run *run)
     }
 }
 
+// Notes the actions that are the same in all rows.
 static void
 actions_remark(import_run *run)
 {
@@ -295,14 +310,15 @@ actions_remark(import_run *run)
     }
 }
 
+// Observes the rows of --observations.
 static bool
 file_observe(import_run *run)
 {
-    char reason[REASON_BYTES] = "";
+    oct_reason why = {""};
     const char *path = run->options.observations;
     import_npy npy;
-    if (cli_import_read_observations(&npy, path, reason, sizeof(reason)) != OCT_OK) {
-        return failed(path, reason);
+    if (cli_import_read_observations(&npy, path, &why) != OCT_OK) {
+        return failed(path, why.text);
     }
     uint32_t count = run->fp32->spec.obs_count;
     bool is_fit = npy.rank >= 2 && npy.width == count;
@@ -330,15 +346,16 @@ file_observe(import_run *run)
     return is_fit;
 }
 
+// Observes the fp32 policy playing in the environment.
 static bool
 env_observe(import_run *run)
 {
-    char reason[REASON_BYTES] = "";
+    oct_reason why = {""};
     const cli_import_options *options = &run->options;
     cli_observed of;
     if (cli_observe(&of, run->observed, run->fp32, options->env_id, options->env_options,
-                    options->seed, reason, sizeof(reason)) != OCT_OK) {
-        cli_error(CLI_IMPORT, "environment '%s': %s", options->env_id, reason);
+                    options->seed, &why) != OCT_OK) {
+        cli_error(CLI_IMPORT, "environment '%s': %s", options->env_id, why.text);
         return false;
     }
     (void)snprintf(run->observed_text, sizeof(run->observed_text), "%u observations of %s of %s",
@@ -346,6 +363,8 @@ env_observe(import_run *run)
     return true;
 }
 
+// Fills run->observed: from the file, else from the environment, else with random numbers, which
+// are good for a comparison but not for calibration.
 static bool
 observe(import_run *run)
 {
@@ -368,8 +387,8 @@ observe(import_run *run)
 
 // ---- conversion
 
-// Policies of integers read observations less their mean, divided by their deviation, as those that
-// the learner publishes. False after a message.
+// Scales the observations of an integer policy: less their mean, divided by their deviation, as in
+// the policies that the learner publishes. Returns false after a message.
 static bool
 scale(import_run *run)
 {
@@ -388,6 +407,7 @@ scale(import_run *run)
     return true;
 }
 
+// Compares fp32 with the model, and quantises fp32 unless fp32 was asked for.
 static bool
 convert(import_run *run)
 {
@@ -415,7 +435,7 @@ convert(import_run *run)
 
 // ---- files
 
-// "pole.oct" gives "pole.fp32.oct".
+// Writes the path of the fp32 policy: "pole.oct" gives "pole.fp32.oct".
 static void
 fp32_path(char out[CLI_PATH_MAX], const char *path)
 {
@@ -434,7 +454,7 @@ cannot_write(const char *path)
     return false;
 }
 
-// Whether path can be written: no folder, and not the model. False after a message.
+// Checks that path is neither a folder nor the model. Returns false after a message.
 static bool
 file_check(const import_run *run, const char *path)
 {
@@ -446,7 +466,7 @@ file_check(const import_run *run, const char *path)
            failed(path, "this is the model itself; name another file");
 }
 
-// Both policies, or nothing: the file of the floats is a draft until the other is there.
+// Writes both policies or none: the fp32 policy is a draft until the other one is written.
 static bool
 both_save(const import_run *run)
 {
@@ -471,6 +491,7 @@ both_save(const import_run *run)
     return oct_file_adopt(draft, run->fp32_path) == OCT_OK || cannot_write(run->fp32_path);
 }
 
+// Writes the policy, or both. Nothing is written if one of them cannot be.
 static bool
 files_write(import_run *run)
 {
@@ -485,12 +506,12 @@ files_write(import_run *run)
     return file_check(run, run->fp32_path) && both_save(run);
 }
 
-// Whether octet eval plays the policy in this environment, with what lies beside it.
+// Returns true if octet eval, by the files beside the policy, plays it in this environment.
 static bool
-env_is_told(const cli_folder_env *chosen, const oct_config *config)
+env_is_told(const cli_folder_env *chosen, const config_experiment *config)
 {
-    oct_config other;
-    return chosen->stranger[0] == '\0' && strcmp(chosen->id, config->env.id) == 0 &&
+    config_experiment other;
+    return chosen->foreign[0] == '\0' && strcmp(chosen->id, config->env.id) == 0 &&
            cli_env_file_keys(&other, chosen->id, chosen->options) &&
            strcmp(other.env.options, config->env.options) == 0 &&
            strcmp(other.env.mjcf_dir, config->env.mjcf_dir) == 0;
@@ -509,7 +530,7 @@ policy_found(void *arg, const char *path)
                                     !oct_file_is_same(path, o->run->fp32_path));
 }
 
-// Whether other policies lie in the folder of --out.
+// Returns true if the folder of --out contains other policies.
 static bool
 has_others(const import_run *run)
 {
@@ -520,52 +541,52 @@ has_others(const import_run *run)
     return o.are_there;
 }
 
+// Writes the environment's record beside --out.
 static bool
-env_write(import_run *run, const oct_config *config)
+env_write(import_run *run, const config_experiment *config)
 {
     (void)cli_folder_beside(run->env_path, sizeof(run->env_path), run->options.out, CLI_ENV_FILE);
     return cli_env_file_write(run->env_path, config) == OCT_OK || cannot_write(run->env_path);
 }
 
-// Tells octet eval the environment, where the policy alone does not. CLI_ENV_FILE is of all
-// policies beside it: one that is there already stays, and none is written beside others. False
-// after a message.
+// Records the environment for octet eval, unless the policy alone names it. CLI_ENV_FILE applies to
+// all policies beside it, so an existing one stays, and none is written beside other policies.
+// Returns false after a message.
 static bool
 env_tell(import_run *run)
 {
-    char reason[REASON_BYTES] = "";
+    oct_reason why = {""};
     const cli_import_options *options = &run->options;
     cli_folder_env chosen;
-    oct_config config;
+    config_experiment config;
     if (options->env_id == NULL) {
         return true;
     }
     if (!cli_env_file_keys(&config, options->env_id, options->env_options)) {
-        (void)snprintf(reason, sizeof(reason),
-                       "they are longer than the %d bytes of a key of " CLI_ENV_FILE,
-                       OCT_CONFIG_TEXT_MAX - 1);
+        oct_reason_set(&why, "they are longer than the %d bytes of a key of " CLI_ENV_FILE,
+                       CONFIG_TEXT_MAX - 1);
     } else if (cli_folder_env_choose(&chosen, options->out, run->fp32->spec.env_id, NULL, "", false,
-                                     reason, sizeof(reason)) == OCT_OK &&
+                                     &why) == OCT_OK &&
                !env_is_told(&chosen, &config)) {
         if (chosen.is_known) {
-            (void)snprintf(reason, sizeof(reason), "%s, options %s, is in the %s", chosen.id,
+            oct_reason_set(&why, "%s, options %s, is in the %s", chosen.id,
                            chosen.options[0] != '\0' ? chosen.options : "none",
                            chosen.options_from);
         } else if (has_others(run)) {
-            (void)snprintf(reason, sizeof(reason),
-                           "this folder has other policies, to which " CLI_ENV_FILE
-                           " would apply, too");
+            oct_reason_set(&why, "this folder has other policies, to which " CLI_ENV_FILE
+                                 " would apply, too");
         } else {
             return env_write(run, &config);
         }
     }
-    if (reason[0] != '\0') {
+    if (why.text[0] != '\0') {
         (void)snprintf(run->env_note, sizeof(run->env_note),
-                       "octet eval needs --env and --options here: %s", reason);
+                       "octet eval needs --env and --options here: %s", why.text);
     }
     return true;
 }
 
+// Prints the report at the very end, because earlier steps still add notes.
 static void
 report(import_run *run)
 {

@@ -1,4 +1,4 @@
-// Reads the means and deviations of observations from files of NumPy, JSON, or through Python.
+// Reads the means and deviations of observations from files of NumPy or JSON, or through Python.
 #include "cli/cli_import_normaliser.h"
 
 #include <errno.h>
@@ -12,12 +12,13 @@
 #include "cli/cli_import_read.h"
 #include "common/oct_base.h"
 #include "common/oct_file.h"
+#include "common/oct_reason.h"
 #include "common/oct_text.h"
 #include "import/import_npy.h"
 
 #define PATH_BYTES 4096
 
-// A list of numbers under a name; numbers NULL: it was not given.
+// Numbers that are given under a name. numbers NULL: they are not given.
 typedef struct list {
     double *numbers;
     size_t count;
@@ -32,12 +33,12 @@ typedef struct parts {
     list of[PARTS];
     char *note;
     size_t note_size;
-    char *reason;
-    size_t reason_size;
+    oct_reason *why;
 } parts;
 
-#define REFUSE(p, ...) (oct_refuse((p)->reason, (p)->reason_size, __VA_ARGS__) == OCT_OK)
+#define REFUSE(p, ...) (oct_refuse((p)->why, __VA_ARGS__) == OCT_OK)
 
+// Room for one number at least, because an allocation of no bytes is not possible.
 static list
 list_make(size_t count)
 {
@@ -56,12 +57,12 @@ list_of_array(const float *numbers, size_t count)
 
 // ---- files of NumPy
 
-// Two rows, or a list that belongs to part `one`.
+// Reads an array of two rows, or (is_pair) of one part.
 static bool
 npy_read(parts *p, const uint8_t *bytes, size_t length, part one, bool is_pair)
 {
     import_npy npy;
-    if (import_npy_decode(&npy, bytes, length, p->reason, p->reason_size) != OCT_OK) {
+    if (import_npy_decode(&npy, bytes, length, p->why) != OCT_OK) {
         return false;
     }
     bool is_fit = is_pair || npy.rows == 2;
@@ -79,6 +80,7 @@ npy_read(parts *p, const uint8_t *bytes, size_t length, part one, bool is_pair)
 
 // ---- JSON
 
+// A number stands for a list of one.
 static bool
 json_part_read(parts *p, part at, const json_t *value)
 {
@@ -94,6 +96,8 @@ json_part_read(parts *p, part at, const json_t *value)
     return true;
 }
 
+// Reads an object with some of the names; others are ignored. "note" is a text of octet_import.py
+// about what policies leave out.
 static bool
 json_read(parts *p, const uint8_t *bytes, size_t length)
 {
@@ -123,6 +127,7 @@ json_read(parts *p, const uint8_t *bytes, size_t length)
 
 // ---- files
 
+// Takes the arrays of an .npz file by their names; others are ignored.
 static bool
 arrays_read(parts *p, char *answer, size_t length)
 {
@@ -139,14 +144,13 @@ arrays_read(parts *p, char *answer, size_t length)
     return true;
 }
 
-// A pickle, or a zip archive of PyTorch or NumPy.
+// Reads a pickle, or a zip archive of PyTorch or NumPy.
 static bool
 python_read(parts *p, const char *path)
 {
     char *answer;
     size_t length;
-    if (cli_import_read_part(&answer, &length, CLI_IMPORT_NORMALISER, path, p->reason,
-                             p->reason_size) != OCT_OK) {
+    if (cli_import_read_part(&answer, &length, CLI_IMPORT_NORMALISER, path, p->why) != OCT_OK) {
         return false;
     }
     bool is_read = answer[0] == '{' ? json_read(p, (const uint8_t *)answer, length)
@@ -155,6 +159,7 @@ python_read(parts *p, const char *path)
     return is_read;
 }
 
+// Reads a file by its content, whatever its name is. one, is_pair: as in npy_read.
 static bool
 file_read(parts *p, const char *path, part one, bool is_pair)
 {
@@ -164,7 +169,7 @@ file_read(parts *p, const char *path, part one, bool is_pair)
     if (err != OCT_OK) {
         return REFUSE(p, "%s", err == OCT_EINVAL ? "more than 256 MiB" : oct_file_strerror(errno));
     }
-    bool is_array = length > 0 && bytes[0] == 0x93;
+    bool is_array = length > 0 && bytes[0] == 0x93; // the first byte of a .npy file
     bool is_read = is_array                              ? npy_read(p, bytes, length, one, is_pair)
                    : cli_import_is_python(bytes, length) ? python_read(p, path)
                                                          : json_read(p, bytes, length);
@@ -172,7 +177,7 @@ file_read(parts *p, const char *path, part one, bool is_pair)
     return is_read;
 }
 
-// "MEAN.npy,STD.npy", unless a file has that name.
+// Reads "MEAN.npy,STD.npy", unless a file has this whole name.
 static bool
 files_read(parts *p, const char *path)
 {
@@ -185,12 +190,14 @@ files_read(parts *p, const char *path)
     return file_read(p, first, MEAN, true) && file_read(p, comma + 1, STD, true);
 }
 
+// A list of one number applies to all.
 static double
 number_of(const list *of, size_t i, double otherwise)
 {
     return of->numbers == NULL ? otherwise : of->numbers[of->count == 1 ? 0 : i];
 }
 
+// Checks that there are as many means as deviations, and that epsilon and clip are single numbers.
 static bool
 parts_check(parts *p)
 {
@@ -214,6 +221,7 @@ parts_check(parts *p)
     return true;
 }
 
+// Computes the deviations, which must be above 0.
 static bool
 parts_take(parts *p, import_normaliser *out)
 {
@@ -238,11 +246,11 @@ parts_take(parts *p, import_normaliser *out)
 
 bool
 cli_import_normaliser_load(import_normaliser *out, char *note, size_t note_size, const char *path,
-                           char *reason, size_t reason_size)
+                           oct_reason *why)
 {
     *out = (import_normaliser){0};
     note[0] = '\0';
-    parts p = {.note = note, .note_size = note_size, .reason = reason, .reason_size = reason_size};
+    parts p = {.note = note, .note_size = note_size, .why = why};
     bool is_read = files_read(&p, path) && parts_check(&p) && parts_take(&p, out);
     for (size_t i = 0; i < PARTS; i++) {
         free(p.of[i].numbers);

@@ -1,111 +1,47 @@
-// The options of octet import: their table, their parser and their checks.
+// The options of octet import: their table and their checks.
 #include "cli/cli_import_options.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/cli_options.h"
 #include "common/oct_base.h"
-#include "common/oct_text.h"
+#include "common/oct_reason.h"
 
-enum {
-    KEY_ENV = 256,
-    KEY_OPTIONS,
-    KEY_SHAPE,
-    KEY_ACTIVATION,
-    KEY_NORMALIZER,
-    KEY_ACTIONS,
-    KEY_BOUNDS,
-    KEY_UNIT,
-    KEY_SCALE,
-    KEY_OFFSET,
-    KEY_HEAD,
-    KEY_OUTPUT,
-    KEY_LOG_STD,
-    KEY_OBSERVATIONS,
-    KEY_PRECISION,
-    KEY_SEED,
-    KEY_JSON,
-    KEY_OUT
-};
+// The messages about what is allowed contain these numbers.
+static_assert(POLICY_RANK_MAX == 6 && POLICY_WIDTH_MAX == 65536 && POLICY_ACTIONS_MAX == 256, "");
+#define SHAPE_ALLOWED "are up to 6 numbers from 1 to 65536, separated by commas"
+#define BOUNDS_ALLOWED                                                                             \
+    "are none, or up to 256 pairs LOW:HIGH, LOW below HIGH, separated by commas (-inf and inf: "   \
+    "no bound)"
+#define SCALE_ALLOWED  "are up to 256 finite numbers other than 0, separated by commas"
+#define OFFSET_ALLOWED "are up to 256 finite numbers, separated by commas"
 
-static const struct argp_option option_table[] = {
-    {"out", KEY_OUT, "FILE", 0,
-     "Write the policy to FILE (required), and the fp32 policy beside it", 0},
-    {"precision", KEY_PRECISION, "P", 0,
-     "Quantise to this precision: int8 (default), int4, bf16, fp16 or fp32", 0},
-    {"observations", KEY_OBSERVATIONS, "FILE", 0,
-     "Calibrate and compare on these observations, an array of rows (.npy, .npz)", 0},
-    {"env", KEY_ENV, "ID", 0,
-     "Take shapes and bounds from this environment and, without --observations, observations from "
-     "10 episodes of the policy in it",
-     0},
-    {"options", KEY_OPTIONS, "K=V,...", 0, "Set options of the environment", 0},
-    {"obs-shape", KEY_SHAPE, "N,...", 0,
-     "Set the shape of an observation, if the model does not give it", 0},
-    {"activation", KEY_ACTIVATION, "A", 0,
-     "Set the activation between the layers of a state dict, which does not contain it: elu, relu, "
-     "tanh or sigmoid",
-     0},
-    {"actions", KEY_ACTIONS, "N", 0,
-     "Set the number of actions, which are discrete without --bounds or an --env that has a box",
-     0},
-    {"bounds", KEY_BOUNDS, "LOW:HIGH,...", 0,
-     "Clip box actions to these bounds: one pair for all actions, or one for each, with inf for "
-     "none; or none: a box without bounds",
-     0},
-    {"action-scale", KEY_SCALE, "S,...", 0,
-     "Multiply the model's actions by S: one number for all actions, or one for each", 0},
-    {"action-offset", KEY_OFFSET, "O,...", 0, "Add O to the model's actions, after --action-scale",
-     0},
-    {"normalizer", KEY_NORMALIZER, "FILE", 0,
-     "Normalise observations before the model by mean and std in FILE (.npz, .json, .npy with two "
-     "rows, or MEAN.npy,STD.npy), or by a VecNormalize that Stable-Baselines3 saved",
-     0},
-    {"unit-actions", KEY_UNIT, NULL, 0,
-     "Map the model's actions from [-1, 1] to the bounds, as for SAC and TD3 of Stable-Baselines3",
-     0},
-    {"head", KEY_HEAD, "H", 0,
-     "Treat outputs for discrete actions as logits (default after a softmax) or as values (default "
-     "otherwise)",
-     0},
-    {"output", KEY_OUTPUT, "NAME", 0,
-     "Take actions or values from this output of the model (default: action, actions, mean, mu, "
-     "logits, q_values, or the first)",
-     0},
-    {"log-std", KEY_LOG_STD, "NAME", 0,
-     "Take the log standard deviations of box actions from this output or constant of the model",
-     0},
-    {"seed", KEY_SEED, "S", 0, "Set the seed of the environment (default: 1)", 0},
-    {"json", KEY_JSON, NULL, 0, "Print the report as one JSON document", 0},
-    {0},
-};
-
-static void
-parse_shape(cli_import_options *options, const char *arg)
+static oct_err
+take_shape(const oct_arg_given *given)
 {
-    import_request *request = &options->request;
-    const char *at = arg;
+    import_request *request = given->field;
+    const char *at = given->text;
     request->obs_rank = 0;
     do {
         char *end;
         unsigned long dim = strtoul(at, &end, 10);
         if (end == at || *at == '-' || dim < 1 || dim > POLICY_WIDTH_MAX ||
             request->obs_rank == POLICY_RANK_MAX || (*end != '\0' && *end != ',')) {
-            cli_usage_error(CLI_IMPORT,
-                            "--obs-shape is '%s'; allowed are up to %d numbers from 1 to %d, "
-                            "separated by commas",
-                            arg, POLICY_RANK_MAX, POLICY_WIDTH_MAX);
+            return OCT_EINVAL;
         }
         request->obs_shape[request->obs_rank++] = (uint32_t)dim;
         at = *end == ',' ? end + 1 : end;
     } while (*at != '\0');
-    options->has_shape = true;
+    return OCT_OK;
 }
 
+// Reads the number at *at, which ends at the character stop or at the end of the text, and moves
+// *at to that end.
 static bool
-parse_bound(const char **at, char stop, float *out)
+number_read(const char **at, char stop, float *out)
 {
     char *end;
     double value = strtod(*at, &end);
@@ -116,162 +52,116 @@ parse_bound(const char **at, char stop, float *out)
     return is_number;
 }
 
-static void
-parse_bounds(cli_import_options *options, const char *arg)
+static oct_err
+take_bounds(const oct_arg_given *given)
 {
-    import_request *request = &options->request;
-    const char *at = strcmp(arg, "none") == 0 ? "-inf:inf" : arg;
+    import_request *request = given->field;
+    const char *at = strcmp(given->text, "none") == 0 ? "-inf:inf" : given->text;
     uint32_t count = 0;
-    for (;;) {
-        bool is_pair = count < POLICY_ACTIONS_MAX && parse_bound(&at, ':', &request->low[count]) &&
-                       *at++ == ':' && parse_bound(&at, ',', &request->high[count]) &&
-                       request->low[count] < request->high[count];
-        if (!is_pair) {
-            cli_usage_error(CLI_IMPORT,
-                            "--bounds is '%s'; allowed are none, or up to %d pairs LOW:HIGH, LOW "
-                            "below HIGH, separated by commas (-inf and inf: no bound)",
-                            arg, POLICY_ACTIONS_MAX);
+    do {
+        if (count == POLICY_ACTIONS_MAX || !number_read(&at, ':', &request->low[count]) ||
+            *at++ != ':' || !number_read(&at, ',', &request->high[count]) ||
+            !(request->low[count] < request->high[count])) {
+            return OCT_EINVAL;
         }
         count++;
-        if (*at++ == '\0') {
-            break;
-        }
-    }
+    } while (*at++ != '\0');
     request->bound_count = count;
-    options->has_bounds = true;
+    return OCT_OK;
 }
 
-// Finite numbers, separated by commas. is_factor: none of them is 0.
-static uint32_t
-parse_list(const char *option, const char *arg, bool is_factor, float out[POLICY_ACTIONS_MAX])
+// Reads finite numbers, separated by commas. is_factor: none may be 0.
+static oct_err
+list_take(float out[POLICY_ACTIONS_MAX], uint32_t *count, const char *text, bool is_factor)
 {
-    const char *at = arg;
-    uint32_t count = 0;
-    for (;;) {
-        bool is_number = count < POLICY_ACTIONS_MAX && parse_bound(&at, ',', &out[count]) &&
-                         isfinite(out[count]) && !(is_factor && out[count] == 0.0f);
-        if (!is_number) {
-            cli_usage_error(CLI_IMPORT,
-                            "%s is '%s'; allowed are up to %d finite numbers%s, separated by "
-                            "commas",
-                            option, arg, POLICY_ACTIONS_MAX, is_factor ? " other than 0" : "");
+    for (*count = 0; *count < POLICY_ACTIONS_MAX;) {
+        float *value = &out[(*count)++];
+        if (!number_read(&text, ',', value) || !isfinite(*value) || (is_factor && *value == 0.0f)) {
+            return OCT_EINVAL;
         }
-        count++;
-        if (*at++ == '\0') {
-            return count;
+        if (*text++ == '\0') {
+            return OCT_OK;
         }
     }
+    return OCT_EINVAL;
 }
 
-static void
-parse_head(cli_import_options *options, const char *arg)
+static oct_err
+take_scale(const oct_arg_given *given)
 {
-    if (strcmp(arg, "values") == 0) {
-        options->request.head = POLICY_HEAD_VALUES;
-    } else if (strcmp(arg, "logits") == 0) {
-        options->request.head = POLICY_HEAD_LOGITS;
-    } else {
-        cli_usage_error(CLI_IMPORT, "--head is '%s'; allowed is values or logits", arg);
-    }
+    import_request *request = given->field;
+    return list_take(request->scale, &request->scale_count, given->text, true);
 }
 
-static void
-parse_activation(cli_import_options *options, const char *arg)
+static oct_err
+take_offset(const oct_arg_given *given)
 {
-    static const char *const names[] = {"elu", "relu", "tanh", "sigmoid"};
-    if (!oct_text_is_one_of(arg, names, OCT_COUNTOF(names))) {
-        cli_usage_error(CLI_IMPORT, "--activation is '%s'; allowed is elu, relu, tanh or sigmoid",
-                        arg);
-    }
-    options->activation = arg;
+    import_request *request = given->field;
+    return list_take(request->offset, &request->offset_count, given->text, false);
 }
 
-static void
-parse_model(cli_import_options *options, const char *arg)
-{
-    if (options->model != NULL) {
-        cli_usage_error(CLI_IMPORT, "two models, '%s' and '%s'; name one", options->model, arg);
-    }
-    options->model = arg;
-}
+static const char *const activations[] = {"elu", "relu", "tanh", "sigmoid", NULL};
+static const char *const heads[] = {"values", "logits", NULL};
 
-static error_t
-parse(int key, char *arg, struct argp_state *state)
-{
-    cli_import_options *options = state->input;
-    switch (key) {
-    case KEY_OUT:
-        options->out = arg;
-        return 0;
-    case KEY_PRECISION:
-        if (!policy_precision_parse(&options->precision, arg)) {
-            cli_usage_error(CLI_IMPORT,
-                            "--precision is '%s'; allowed is int8, int4, bf16, fp16 or fp32", arg);
-        }
-        return 0;
-    case KEY_OBSERVATIONS:
-        options->observations = arg;
-        return 0;
-    case KEY_ENV:
-        options->env_id = arg;
-        return 0;
-    case KEY_OPTIONS:
-        options->env_options = arg;
-        return 0;
-    case KEY_SHAPE:
-        parse_shape(options, arg);
-        return 0;
-    case KEY_ACTIVATION:
-        parse_activation(options, arg);
-        return 0;
-    case KEY_NORMALIZER:
-        options->normalizer = arg;
-        return 0;
-    case KEY_ACTIONS:
-        options->request.action_count =
-            (uint32_t)cli_option_number(CLI_IMPORT, "--actions", arg, 1, POLICY_ACTIONS_MAX);
-        return 0;
-    case KEY_BOUNDS:
-        parse_bounds(options, arg);
-        return 0;
-    case KEY_UNIT:
-        options->request.unit_actions = true;
-        return 0;
-    case KEY_SCALE:
-        options->request.scale_count =
-            parse_list("--action-scale", arg, true, options->request.scale);
-        return 0;
-    case KEY_OFFSET:
-        options->request.offset_count =
-            parse_list("--action-offset", arg, false, options->request.offset);
-        return 0;
-    case KEY_HEAD:
-        parse_head(options, arg);
-        return 0;
-    case KEY_OUTPUT:
-        options->request.output = arg;
-        return 0;
-    case KEY_LOG_STD:
-        options->request.log_std = arg;
-        return 0;
-    case KEY_SEED:
-        options->seed = cli_option_number(CLI_IMPORT, "--seed", arg, 0, CLI_SEED_MAX);
-        return 0;
-    case KEY_JSON:
-        options->json = true;
-        return 0;
-    case ARGP_KEY_ARG:
-        parse_model(options, arg);
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
+static const oct_arg import_rows[] = {
+    {OCT_ARG_OPERAND("models", cli_import_options, model), .missing = "no MODEL given"},
+    {OCT_ARG_PATH("out", "FILE", cli_import_options, out),
+     .missing = "no file given for the policy; name one with --out",
+     .help = "Write the policy to FILE (required), and the fp32 policy beside it"},
+    {OCT_ARG_WORD("precision", "P", cli_import_options, precision, cli_precisions),
+     .min = POLICY_FP32,
+     .help = "Quantise to this precision: int8 (default), int4, bf16, fp16 or fp32"},
+    {OCT_ARG_PATH("observations", "FILE", cli_import_options, observations),
+     .help = "Calibrate and compare on these observations, an array of rows (.npy, .npz)"},
+    {OCT_ARG_PATH("env", "ID", cli_import_options, env_id),
+     .help = "Take shapes and bounds from this environment and, without --observations, "
+             "observations from 10 episodes of the policy in it"},
+    {OCT_ARG_TEXT("options", "K=V,...", cli_import_options, env_options),
+     .help = "Set options of the environment"},
+    {OCT_ARG_TAKE("obs-shape", "N,...", cli_import_options, request, take_shape),
+     .allowed = SHAPE_ALLOWED,
+     .help = "Set the shape of an observation, if the model does not give it"},
+    {OCT_ARG_TEXT("activation", "A", cli_import_options, activation), .words = activations,
+     .help = "Set the activation between the layers of a state dict, which does not contain it: "
+             "elu, relu, tanh or sigmoid"},
+    {OCT_ARG_COUNT("actions", "N", cli_import_options, request.action_count, 1, POLICY_ACTIONS_MAX),
+     .help = "Set the number of actions, which are discrete without --bounds or an --env that has "
+             "a box"},
+    {OCT_ARG_TAKE("bounds", "LOW:HIGH,...", cli_import_options, request, take_bounds),
+     .allowed = BOUNDS_ALLOWED,
+     .help = "Clip box actions to these bounds: one pair for all actions, or one for each, with "
+             "inf for none; or none: a box without bounds"},
+    {OCT_ARG_TAKE("action-scale", "S,...", cli_import_options, request, take_scale),
+     .allowed = SCALE_ALLOWED,
+     .help = "Multiply the model's actions by S: one number for all actions, or one for each"},
+    {OCT_ARG_TAKE("action-offset", "O,...", cli_import_options, request, take_offset),
+     .allowed = OFFSET_ALLOWED, .help = "Add O to the model's actions, after --action-scale"},
+    {OCT_ARG_PATH("normalizer", "FILE", cli_import_options, normalizer),
+     .help =
+         "Normalise observations before the model by mean and std in FILE (.npz, .json, .npy with "
+         "two rows, or MEAN.npy,STD.npy), or by a VecNormalize that Stable-Baselines3 saved"},
+    {OCT_ARG_FLAG("unit-actions", cli_import_options, request.unit_actions),
+     .help = "Map the model's actions from [-1, 1] to the bounds, as for SAC and TD3 of "
+             "Stable-Baselines3"},
+    {OCT_ARG_WORD("head", "H", cli_import_options, request.head, heads), .min = POLICY_HEAD_VALUES,
+     .help = "Treat outputs for discrete actions as logits (default after a softmax) or as values "
+             "(default otherwise)"},
+    {OCT_ARG_TEXT("output", "NAME", cli_import_options, request.output),
+     .help = "Take actions or values from this output of the model (default: action, actions, "
+             "mean, mu, logits, q_values, or the first)"},
+    {OCT_ARG_TEXT("log-std", "NAME", cli_import_options, request.log_std),
+     .help = "Take the log standard deviations of box actions from this output or constant of the "
+             "model"},
+    {OCT_ARG_COUNT("seed", "S", cli_import_options, seed, 0, CLI_SEED_MAX),
+     .help = "Set the seed of the environment (default: 1)"},
+    {OCT_ARG_FLAG("json", cli_import_options, json),
+     .help = "Print the report as one JSON document"},
+    {0},
+};
 
-static const struct argp import_argp = {
-    .options = option_table,
-    .parser = parse,
-    .args_doc = "MODEL",
+static const oct_args import_args = {
+    .rows = import_rows,
+    .usage = "MODEL",
     .doc = "Makes a policy from a network that was trained elsewhere, quantises it and prints how "
            "much it differs from the model. MODEL is an ONNX model, an agent that "
            "Stable-Baselines3 saved (.zip) or a state dict of PyTorch (.pt): a chain of dense "
@@ -285,13 +175,9 @@ void
 cli_import_options_parse(cli_import_options *options, int argc, char **argv)
 {
     *options = (cli_import_options){.precision = POLICY_INT8, .env_options = "", .seed = 1};
-    cli_options_parse(&import_argp, argc, argv, options);
-    if (options->model == NULL) {
-        cli_usage_error(CLI_IMPORT, "no MODEL given");
-    }
-    if (options->out == NULL) {
-        cli_usage_error(CLI_IMPORT, "no file given for the policy; name one with --out");
-    }
+    cli_args_parse(&import_args, argc, argv, options);
+    options->has_bounds = options->request.bound_count > 0;
+    options->has_shape = options->request.obs_rank > 0;
     if (options->env_options[0] != '\0' && options->env_id == NULL) {
         cli_usage_error(CLI_IMPORT, "--options needs --env");
     }
@@ -300,19 +186,19 @@ cli_import_options_parse(cli_import_options *options, int argc, char **argv)
 void
 cli_import_options_imply(cli_import_options *options, const char *name, const char *value)
 {
-    import_request *request = &options->request;
-    if (strcmp(name, "output") == 0 && request->output == NULL) {
-        request->output = value;
-    } else if (strcmp(name, "log-std") == 0 && request->log_std == NULL) {
-        request->log_std = value;
-    } else if (strcmp(name, "head") == 0 && request->head == 0) {
-        parse_head(options, value);
-    } else if (strcmp(name, "actions") == 0 && request->action_count == 0) {
-        request->action_count =
-            (uint32_t)cli_option_number(CLI_IMPORT, "--actions", value, 1, POLICY_ACTIONS_MAX);
-    } else if (strcmp(name, "bounds") == 0 && !options->has_bounds) {
-        parse_bounds(options, value);
-    } else if (strcmp(name, "unit-actions") == 0) {
-        request->unit_actions = true;
+    const import_request *request = &options->request;
+    const struct {
+        const char *name;
+        bool is_given;
+    } known[] = {{"output", request->output != NULL}, {"log-std", request->log_std != NULL},
+                 {"head", request->head != 0},        {"actions", request->action_count > 0},
+                 {"bounds", options->has_bounds},     {"unit-actions", request->unit_actions}};
+    oct_reason why;
+    for (size_t i = 0; i < OCT_COUNTOF(known); i++) {
+        if (strcmp(name, known[i].name) == 0 && !known[i].is_given &&
+            oct_args_set(&import_args, options, name, value, &why) != OCT_OK) {
+            cli_usage_error(CLI_IMPORT, "%s", why.text);
+        }
     }
+    options->has_bounds = options->has_bounds || strcmp(name, "bounds") == 0;
 }

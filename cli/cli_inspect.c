@@ -1,4 +1,6 @@
-// octet inspect: the contents of a policy file, and its distance from fp32.
+// octet inspect: prints the contents of a policy file and, with --against, how far its actions are
+// from those of an fp32 policy. A file that is a change of another policy, as the learner sends
+// them, is described without its weights.
 
 #include "cli/cli_inspect.h"
 
@@ -15,58 +17,36 @@
 #include "cli/cli_text.h"
 #include "cli/run/cli_folder.h"
 #include "common/oct_base.h"
+#include "common/oct_reason.h"
 #include "common/oct_text.h"
 #include "policy/policy_contract.h"
 #include "policy/policy_file.h"
 
-#define REASON_BYTES 512
-
-enum { KEY_AGAINST = 256, KEY_ENV, KEY_OPTIONS };
+#define FILES_MAX 65536
 
 typedef struct inspect_arguments {
-    const char *against; // path, NULL: not asked
+    const char *against; // path of the fp32 policy; NULL: no comparison
     const char *env_id;
     const char *options;
-    int count;
-    const char **paths; // [argc]
+    const char *paths[FILES_MAX];
+    uint32_t count;
 } inspect_arguments;
 
-static const struct argp_option option_table[] = {
-    {"against", KEY_AGAINST, "FP32", 0,
-     "Also compare the policies with FP32, from which they were quantised, on random observations",
-     0},
-    {"env", KEY_ENV, "ID", 0,
-     "With --against, take the observations from this environment or plug-in", 0},
-    {"options", KEY_OPTIONS, "K=V,...", 0, "Set options of that environment", 0},
+static const oct_arg inspect_rows[] = {
+    {OCT_ARG_OPERANDS("files", inspect_arguments, paths, count), .missing = "no POLICY file given"},
+    {OCT_ARG_PATH("against", "FP32", inspect_arguments, against),
+     .help = "Also compare the policies with FP32, from which they were quantised, on random "
+             "observations"},
+    {OCT_ARG_PATH("env", "ID", inspect_arguments, env_id),
+     .help = "With --against, take the observations from this environment or plug-in"},
+    {OCT_ARG_TEXT("options", "K=V,...", inspect_arguments, options),
+     .help = "Set options of that environment"},
     {0},
 };
 
-static error_t
-parse(int key, char *arg, struct argp_state *state)
-{
-    inspect_arguments *arguments = state->input;
-    switch (key) {
-    case KEY_AGAINST:
-        arguments->against = arg;
-        return 0;
-    case KEY_ENV:
-        arguments->env_id = arg;
-        return 0;
-    case KEY_OPTIONS:
-        arguments->options = arg;
-        return 0;
-    case ARGP_KEY_ARG:
-        arguments->paths[arguments->count++] = arg;
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
-
-static const struct argp inspect_argp = {
-    .options = option_table,
-    .parser = parse,
-    .args_doc = "POLICY...",
+static const oct_args inspect_args = {
+    .rows = inspect_rows,
+    .usage = "POLICY...",
     .doc = "Prints the contents of policy files: layers, sizes, scales, precision, version and "
            "origin. POLICY and FP32 are files or run folders.\v"
            "The exit code is 1 if a file is missing, damaged or of a newer format.\n\n"
@@ -74,6 +54,7 @@ static const struct argp inspect_argp = {
            "  octet inspect runs/pole/policy.oct --against runs/pole/policy.fp32.oct",
 };
 
+// The order is that of policy_activation.
 static const char *
 activation_name(policy_activation activation)
 {
@@ -129,6 +110,7 @@ print_spec(const policy_spec *spec)
     print_head(spec);
 }
 
+// An imported policy has no run, and so no version.
 static void
 print_origin(const policy_origin *origin)
 {
@@ -148,7 +130,7 @@ print_origin(const policy_origin *origin)
     }
 }
 
-// One line of text, whatever the bytes of the file are.
+// Prints a text as one line. The file may hold any bytes, so control characters are replaced.
 static void
 print_text(const char *text, size_t length)
 {
@@ -157,6 +139,7 @@ print_text(const char *text, size_t length)
     free(plain);
 }
 
+// Prints the key-value pairs that came with an imported model.
 static void
 print_contract(const policy_image *image)
 {
@@ -177,7 +160,7 @@ float_compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-// min / median / max of the scales of a layer.
+// Prints minimum, median and maximum of the scales of a layer.
 static void
 print_scales(const float *scales, uint32_t count)
 {
@@ -189,6 +172,7 @@ print_scales(const float *scales, uint32_t count)
     free(sorted);
 }
 
+// Returns the bytes of a layer's weights in the file, without scales and biases.
 static size_t
 weight_bytes(const policy_image *image, uint32_t l)
 {
@@ -202,7 +186,7 @@ weight_bytes(const policy_image *image, uint32_t l)
         return inputs * outputs * sizeof(uint16_t);
     case POLICY_INT8:
         return inputs * outputs;
-    case POLICY_INT4: // codes and multipliers, two in a byte
+    case POLICY_INT4: // codes and group multipliers, two to a byte
         return outputs * ((inputs + 1) / 2 + (policy_int4_groups((uint32_t)inputs) + 1) / 2);
     }
     return 0;
@@ -253,7 +237,7 @@ print_layers(const policy_image *image)
            total, policy_encoded_size(image));
 }
 
-// ---- a policy on the wire may be a change of another
+// ---- a policy as it is sent, which may be a change of another policy
 
 static void
 print_change(const policy_head_info *head, size_t length)
@@ -268,22 +252,23 @@ print_change(const policy_head_info *head, size_t length)
 }
 
 typedef struct inspect_options {
-    cli_against_options against; // fp32 NULL: not asked
+    cli_against_options against; // fp32 NULL: no comparison
 } inspect_options;
 
+// The head is read first, because a change of another policy cannot be decoded without that one.
 static oct_err
 inspect_bytes(const char *path, const uint8_t *bytes, size_t length, const inspect_options *options,
-              char *reason, size_t reason_size)
+              oct_reason *why)
 {
     policy_head_info head;
     policy_image *image;
-    OCT_TRY(policy_peek(&head, bytes, length, reason, reason_size));
+    OCT_TRY(policy_peek(&head, bytes, length, why));
     if (head.origin.base_version != 0) {
         printf("file        %s\n", path);
         print_change(&head, length);
         return OCT_OK;
     }
-    OCT_TRY(policy_decode(&image, bytes, length, reason, reason_size));
+    OCT_TRY(policy_decode(&image, bytes, length, why));
     printf("file        %s\n", path);
     print_origin(&image->origin);
     print_spec(&image->spec);
@@ -291,7 +276,7 @@ inspect_bytes(const char *path, const uint8_t *bytes, size_t length, const inspe
     print_layers(image);
     oct_err err = OCT_OK;
     if (options->against.fp32 != NULL) {
-        err = cli_against(image, &options->against, reason, reason_size);
+        err = cli_against(image, &options->against, why);
     }
     policy_image_destroy(image);
     return err;
@@ -300,35 +285,38 @@ inspect_bytes(const char *path, const uint8_t *bytes, size_t length, const inspe
 static int
 inspect(const char *given, const inspect_options *options)
 {
-    char reason[REASON_BYTES] = "", path[CLI_PATH_MAX];
+    oct_reason why = {""};
+    char path[CLI_PATH_MAX];
     cli_folder_file(path, given, "policy.oct");
     uint8_t *bytes;
     size_t length;
-    oct_err err = policy_file_read(&bytes, &length, path, reason, sizeof(reason));
+    oct_err err = policy_file_read(&bytes, &length, path, &why);
     if (err == OCT_OK) {
-        err = inspect_bytes(path, bytes, length, options, reason, sizeof(reason));
+        err = inspect_bytes(path, bytes, length, options, &why);
         free(bytes);
     }
     if (err != OCT_OK) {
-        cli_error("inspect", "'%s': %s", path, reason);
+        cli_error("inspect", "'%s': %s", path, why.text);
     }
     return err == OCT_OK ? 0 : CLI_EXIT_FAILED;
 }
 
 // ---- the command
 
+// A file that cannot be read does not stop the others, but the exit code tells.
 static int
 inspect_all(const inspect_arguments *arguments)
 {
     inspect_options options = {
         .against = {.env_id = arguments->env_id, .options = arguments->options, .seed = 1}};
     policy_image *fp32 = NULL;
-    char reason[REASON_BYTES] = "", path[CLI_PATH_MAX];
+    oct_reason why = {""};
+    char path[CLI_PATH_MAX];
     if (arguments->against != NULL) {
         cli_folder_file(path, arguments->against, "policy.fp32.oct");
         options.against.fp32_path = path;
-        if (policy_file_load(&fp32, path, reason, sizeof(reason)) != OCT_OK) {
-            cli_error("inspect", "'%s': %s", path, reason);
+        if (policy_file_load(&fp32, path, &why) != OCT_OK) {
+            cli_error("inspect", "'%s': %s", path, why.text);
             return CLI_EXIT_FAILED;
         }
     }
@@ -343,7 +331,7 @@ inspect_all(const inspect_arguments *arguments)
         cli_env_guard_begin("inspect", arguments->env_id);
     }
     int result = 0;
-    for (int i = 0; i < arguments->count; i++) {
+    for (uint32_t i = 0; i < arguments->count; i++) {
         result |= inspect(arguments->paths[i], &options);
     }
     if (arguments->env_id != NULL) {
@@ -356,19 +344,13 @@ inspect_all(const inspect_arguments *arguments)
 int
 cli_inspect(int argc, char **argv)
 {
-    inspect_arguments arguments = {.options = "",
-                                   .paths = oct_alloc((size_t)argc * sizeof(char *))};
-    cli_options_parse(&inspect_argp, argc, argv, &arguments);
-    if (arguments.count == 0) {
-        cli_usage_error("inspect", "no POLICY file given");
-    }
+    static inspect_arguments arguments = {.options = ""};
+    cli_args_parse(&inspect_args, argc, argv, &arguments);
     if (arguments.env_id != NULL && arguments.against == NULL) {
         cli_usage_error("inspect", "--env needs --against");
     }
     if (arguments.options[0] != '\0' && arguments.env_id == NULL) {
         cli_usage_error("inspect", "--options needs --env");
     }
-    int result = inspect_all(&arguments);
-    free(arguments.paths);
-    return result;
+    return inspect_all(&arguments);
 }

@@ -1,9 +1,10 @@
-// Plays a few episodes with a policy to have observations for octet quantize, import and inspect.
+// Plays some episodes with a policy to obtain observations for octet quantize, import and inspect.
 #include "cli/cli_observe.h"
 
 #include <stdio.h>
 
 #include "actor/actor_evaluate.h"
+#include "common/oct_reason.h"
 
 #define EPISODES 10
 
@@ -15,14 +16,12 @@ cli_observe_row(void *reservoir, const void *obs)
 
 oct_err
 cli_observe(cli_observed *out, quantizer_reservoir *reservoir, const policy_image *fp32,
-            const char *env_id, const char *env_options, uint64_t seed, char *reason,
-            size_t reason_size)
+            const char *env_id, const char *env_options, uint64_t seed, oct_reason *why)
 {
     policy_net *net;
     oct_err err = policy_net_create(&net, fp32, POLICY_ISA_BEST);
     if (err != OCT_OK) {
-        (void)snprintf(reason, reason_size, "cannot run policies here: %s",
-                       policy_isa_refused().text);
+        oct_reason_set(why, "cannot run policies here: %s", policy_isa_refused().text);
         return err;
     }
     actor_evaluate_request request = {
@@ -35,7 +34,7 @@ cli_observe(cli_observed *out, quantizer_reservoir *reservoir, const policy_imag
         .observe_arg = reservoir,
     };
     actor_evaluate_result result = {0};
-    err = actor_evaluate(net, &request, &result, reason, reason_size);
+    err = actor_evaluate(net, &request, &result, why);
     policy_net_destroy(net);
     if (err != OCT_OK) {
         return err;

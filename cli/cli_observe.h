@@ -1,25 +1,25 @@
 #ifndef CLI_CLI_OBSERVE_H
 #define CLI_CLI_OBSERVE_H
 
+#include "common/oct_reason.h"
 #include "quantizer/quantizer_reservoir.h"
 
-// As actor_evaluate_request's observe: adds to a quantizer_reservoir.
+// Adds an observation to a quantizer_reservoir: actor_evaluate_request's observe.
 void cli_observe_row(void *reservoir, const void *obs);
 
-// Which episodes were observed: "10 episodes", or "10 episodes (and 3 that failed)".
+// Describes the observed episodes: "10 episodes", or "10 episodes (and 3 that failed)".
 typedef struct cli_observed {
     char text[48];
 } cli_observed;
 
-// Adds to reservoir what the fp32 policy observes in 10 episodes. Where the environment fails and
-// one is played again, what was observed before the failure is added, too. env_options: as in
-// env_request, "" for none. Errors as of policy_net_create and actor_evaluate, with one line in
-// reason.
+// Adds the observations of the fp32 policy in 10 episodes to reservoir. If the environment fails
+// and an episode is repeated, the observations before the failure are kept, too. env_options are as
+// in env_request, "" for none. Errors are those of policy_net_create and actor_evaluate; reason
+// gets one line.
 //
 // Threads: main thread.
 OCT_CHECKED oct_err cli_observe(cli_observed *out, quantizer_reservoir *reservoir,
                                 const policy_image *fp32, const char *env_id,
-                                const char *env_options, uint64_t seed, char *reason,
-                                size_t reason_size);
+                                const char *env_options, uint64_t seed, oct_reason *why);
 
 #endif // CLI_CLI_OBSERVE_H

@@ -1,20 +1,19 @@
-// Options of commands, commands by name, and what completion can offer for both.
+// Runs commands by name, reads their options, and finds what completion can offer.
 
 #include "cli/cli_options.h"
 
-#include <errno.h>
-#include <inttypes.h>
-#include <math.h>
+#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/oct_argp.h"
+#include "common/oct_failure.h"
+#include "common/oct_reason.h"
 #include "common/oct_suggest.h"
-#include "common/oct_text.h"
+#include "policy/policy_format.h"
 
-static void (*completer)(const cli_slot *slot); // NULL: commands run
+static void (*completer)(const cli_slot *slot); // NULL: commands run as usual
 
 static void
 error_print(const char *command, const char *format, va_list args)
@@ -23,6 +22,23 @@ error_print(const char *command, const char *format, va_list args)
     char *text;
     OCT_ASSERT(vasprintf(&text, format, args) >= 0);
     fprintf(stderr, "octet%s%s: error: %s\n", command[0] != '\0' ? " " : "", command, text);
+    oct_failure_write(OCT_FAILURE_ERROR, "-", text);
+    free(text);
+}
+
+void
+cli_error_at(const char *place, const char *format, ...)
+{
+    va_list args;
+    char *text, *line;
+    va_start(args, format);
+    OCT_ASSERT(vasprintf(&text, format, args) >= 0);
+    va_end(args);
+    OCT_ASSERT(asprintf(&line, "%s: error: %s", place, text) >= 0);
+    (void)fflush(stdout);
+    fprintf(stderr, "%s\n", line);
+    oct_failure_write(OCT_FAILURE_ERROR, "-", line); // octet sweep needs the position, too
+    free(line);
     free(text);
 }
 
@@ -46,69 +62,30 @@ cli_usage_error(const char *command, const char *format, ...)
     exit(CLI_EXIT_USAGE);
 }
 
-uint64_t
-cli_option_number(const char *command, const char *option, const char *text, uint64_t min,
-                  uint64_t max)
-{
-    char *end = NULL;
-    errno = 0;
-    uint64_t value = strtoull(text, &end, 10);
-    if (text[0] < '0' || text[0] > '9' || *end != '\0' || errno != 0 || value < min ||
-        value > max) {
-        cli_usage_error(command,
-                        "%s is '%s'; allowed is a whole number from %" PRIu64 " to %" PRIu64,
-                        option, text, min, max);
-    }
-    return value;
-}
-
-int
-cli_option_word(const char *command, const char *option, const char *text, const char *const *words,
-                const char *allowed)
-{
-    for (int i = 0; words[i] != NULL; i++) {
-        if (strcmp(text, words[i]) == 0) {
-            return i;
-        }
-    }
-    cli_usage_error(command, "%s is '%s'; allowed is %s", option, text, allowed);
-}
-
-double
-cli_option_real(const char *command, const char *option, const char *text, double min, double max)
-{
-    char *end = NULL;
-    double value = strtod(text, &end);
-    if (end == text || *end != '\0' || !(value >= min && value <= max)) {
-        char upper[32] = "";
-        if (isfinite(max)) {
-            (void)snprintf(upper, sizeof(upper), " to %g", max);
-        }
-        cli_usage_error(command, "%s is '%s'; allowed is a number from %g%s", option, text, min,
-                        isfinite(max) ? upper : " on");
-    }
-    return value;
-}
+const char *const cli_precisions[] = {"fp32", "int8", "bf16", "fp16", "int4", NULL};
+static_assert(POLICY_FP32 == 1 && POLICY_INT4 == OCT_COUNTOF(cli_precisions) - 1,
+              "the names are in the order of policy_precision");
 
 // ---- completion
 
 void
-cli_options_complete(void (*tell)(const cli_slot *slot))
+cli_options_complete(void (*offer)(const cli_slot *slot))
 {
-    completer = tell;
+    completer = offer;
 }
 
+// Completion ends the process here, before a command has done anything.
 _Noreturn static void
-slot_tell(const cli_slot *slot)
+slot_offer(const cli_slot *slot)
 {
     completer(slot);
     exit(0);
 }
 
-// The option whose value is the last word: "--set VALUE", or "--set=VALUE", of which word becomes
-// VALUE. NULL: the last word is not the value of an option.
-static const char *
-option_before(const oct_argp_options *known, int argc, char **argv, const char **word)
+// Finds the option whose value is the last word: "--set VALUE", or "--set=VALUE", of which word
+// becomes VALUE. Returns NULL if the last word is not the value of an option.
+static const oct_arg *
+option_before(const oct_arg *const *known, size_t count, int argc, char **argv, const char **word)
 {
     const char *last = argv[argc - 1], *given = argc > 2 ? argv[argc - 2] : "";
     size_t length = strlen(given);
@@ -121,39 +98,39 @@ option_before(const oct_argp_options *known, int argc, char **argv, const char *
         }
         *word = last + length + 1;
     }
-    for (size_t i = 0; strncmp(given, "--", 2) == 0 && i < known->count; i++) {
+    for (size_t i = 0; strncmp(given, "--", 2) == 0 && i < count; i++) {
         bool may_have =
-            has_equals ? known->value[i] != OCT_ARGP_NONE : known->value[i] == OCT_ARGP_NEEDED;
-        if (may_have && strlen(known->name[i]) == length - 2 &&
-            strncmp(known->name[i], given + 2, length - 2) == 0) {
-            return known->name[i];
+            has_equals ? oct_arg_may_have_value(known[i]) : oct_arg_takes_next(known[i]);
+        if (may_have && strlen(known[i]->name) == length - 2 &&
+            strncmp(known[i]->name, given + 2, length - 2) == 0) {
+            return known[i];
         }
     }
     return NULL;
 }
 
+// Completes the last word: the value of an option, a name of an option, or an operand.
 _Noreturn static void
-options_complete(const struct argp *argp, int argc, char **argv)
+options_complete(const oct_args *args, int argc, char **argv)
 {
-    const char *shown[OCT_ARGP_NAMES_MAX];
-    size_t count = 0;
-    oct_argp_options known;
-    oct_argp_list(&known, argp);
-    for (size_t i = 0; i < known.count; i++) {
-        if (!known.is_hidden[i]) {
-            shown[count++] = known.name[i];
+    const oct_arg *known[OCT_ARGS_MAX + 3];
+    const char *shown[OCT_ARGS_MAX + 4];
+    size_t count = oct_args_list(args, known), shown_count = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (oct_arg_is_shown(known[i])) {
+            shown[shown_count++] = known[i]->name;
         }
     }
-    shown[count] = NULL;
+    shown[shown_count] = NULL;
     cli_slot slot = {.command = argv[0], .word = argv[argc - 1], .whole = argv[argc - 1]};
-    slot.option = argc > 1 ? option_before(&known, argc, argv, &slot.word) : NULL;
+    slot.option = argc > 1 ? option_before(known, count, argc, argv, &slot.word) : NULL;
     slot.is_option = slot.option == NULL && slot.word[0] == '-';
     slot.names = slot.is_option ? shown : NULL;
-    slot_tell(&slot);
+    slot_offer(&slot);
 }
 
 static const cli_command *
-family_look(const cli_family *family, const char *name)
+family_get(const cli_family *family, const char *name)
 {
     for (size_t i = 0; i < family->count; i++) {
         if (strcmp(family->list[i].name, name) == 0) {
@@ -173,32 +150,33 @@ family_names(const cli_family *family, const char *out[CLI_FAMILY_MAX + 1])
     out[family->count] = NULL;
 }
 
+// Returns only if the word to complete belongs to a command of the family, which then completes it.
 static void
 family_complete(const cli_family *family, int argc, char **argv)
 {
     const char *known[CLI_FAMILY_MAX + 1];
-    if (argc > 2 && family_look(family, argv[1]) != NULL) {
+    if (argc > 2 && family_get(family, argv[1]) != NULL) {
         return;
     }
     if (argc > 2) {
         exit(0);
     }
     family_names(family, known);
-    slot_tell(
+    slot_offer(
         &(cli_slot){.command = family->name, .word = argv[1], .whole = argv[1], .names = known});
 }
 
 void
-cli_options_parse(const struct argp *argp, int argc, char **argv, void *input)
+cli_args_parse(const oct_args *args, int argc, char **argv, void *options)
 {
-    char name[64], reason[OCT_ARGP_REASON_BYTES];
+    char name[64];
+    oct_reason why;
     if (completer != NULL) {
-        options_complete(argp, argc, argv);
+        options_complete(args, argc, argv);
     }
     (void)snprintf(name, sizeof(name), "octet %s", argv[0]);
-    argp_err_exit_status = CLI_EXIT_USAGE;
-    if (oct_argp_parse(argp, name, argc, argv, input, reason, sizeof(reason)) != OCT_OK) {
-        cli_usage_error(argv[0], "%s", reason);
+    if (oct_args_parse(args, name, argc, argv, options, &why) != OCT_OK) {
+        cli_usage_error(argv[0], "%s", why.text);
     }
 }
 
@@ -217,12 +195,13 @@ cli_family_help(const cli_family *family, FILE *out)
             family->start);
 }
 
+// The nearest name is suggested; if none is near, all are listed.
 const cli_command *
 cli_family_find(const cli_family *family, const char *name)
 {
     const char *candidates[CLI_FAMILY_MAX + 1];
     char allowed[512] = "";
-    const cli_command *found = family_look(family, name);
+    const cli_command *found = family_get(family, name);
     if (found != NULL) {
         return found;
     }
@@ -238,7 +217,7 @@ cli_family_find(const cli_family *family, const char *name)
     cli_usage_error(family->name, "unknown command '%s'\n  allowed:%s", name, allowed);
 }
 
-// "help env check" is "env check --help".
+// Runs "help env check" as "env check --help".
 static int
 family_run_help(const cli_family *family, int argc, char **argv)
 {
@@ -250,6 +229,7 @@ family_run_help(const cli_family *family, int argc, char **argv)
     return cli_family_run(family, argc, argv);
 }
 
+// The command gets its full name as argv[0] ("env check"), for its messages and its help.
 int
 cli_family_run(const cli_family *family, int argc, char **argv)
 {

@@ -1,4 +1,4 @@
-// octet plan: runs an experiment for some seconds and prints what all of it will take.
+// octet plan: runs an experiment for some seconds and prints what the whole experiment will need.
 
 #include "cli/plan/cli_plan.h"
 
@@ -20,14 +20,13 @@
 #include "common/oct_cores.h"
 #include "common/oct_file.h"
 #include "common/oct_memory.h"
+#include "common/oct_reason.h"
 #include "envs/env.h"
 
 #define SECONDS     2.0
 #define SECONDS_MAX 3600
 #define SETTLE_S    0.2 // from the first update to the start of the measurement
 #define PATIENCE_S  4.0 // to the first update, beside the length of the measurement
-
-enum { KEY_JSON = 256, KEY_RUN_DIR, KEY_SECONDS, KEY_TRUST };
 
 typedef struct plan_options {
     const char *file, *run_dir;
@@ -36,54 +35,20 @@ typedef struct plan_options {
     cli_settings settings;
 } plan_options;
 
-static const struct argp_option option_table[] = {
-    {"json", KEY_JSON, NULL, 0, "Print the plan as one line of JSON", 0},
-    {"run-dir", KEY_RUN_DIR, "D", 0,
-     "Check the disk that would hold the run folder D (default: the current folder's)", 0},
-    {"seconds", KEY_SECONDS, "S", 0, "Measure for S seconds (default: 2)", 0},
-    {"trust", KEY_TRUST, NULL, 0, CLI_TRUST_HELP, 0},
+static const oct_arg plan_rows[] = {
+    {OCT_ARG_OPERAND("files", plan_options, file)},
+    {OCT_ARG_FLAG("json", plan_options, json), .help = "Print the plan as one line of JSON"},
+    {OCT_ARG_PATH("run-dir", "D", plan_options, run_dir),
+     .help = "Check the disk that would hold the run folder D (default: the current folder's)"},
+    {OCT_ARG_NUMBER("seconds", "S", plan_options, seconds, 0.2, SECONDS_MAX),
+     .help = "Measure for S seconds (default: 2)"},
+    {OCT_ARG_FLAG("trust", plan_options, is_trusted), .help = CLI_TRUST_HELP},
     {0},
 };
 
-static error_t
-parse(int key, char *arg, struct argp_state *state)
-{
-    plan_options *options = state->input;
-    switch (key) {
-    case ARGP_KEY_INIT:
-        options->settings.command = "plan";
-        state->child_inputs[0] = &options->settings;
-        return 0;
-    case KEY_JSON:
-        options->json = true;
-        return 0;
-    case KEY_TRUST:
-        options->is_trusted = true;
-        return 0;
-    case KEY_RUN_DIR:
-        options->run_dir = arg;
-        return 0;
-    case KEY_SECONDS:
-        options->seconds = cli_option_real("plan", "--seconds", arg, 0.2, SECONDS_MAX);
-        return 0;
-    case ARGP_KEY_ARG:
-        if (options->file != NULL) {
-            cli_usage_error("plan", "two files, '%s' and '%s'; name one experiment", options->file,
-                            arg);
-        }
-        options->file = arg;
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
-
-static const struct argp_child children[] = {{&cli_settings_argp, 0, NULL, 0}, {0}};
-
-static const struct argp plan_argp = {
-    .options = option_table,
-    .parser = parse,
-    .args_doc = "FILE",
+static const oct_args plan_args = {
+    .rows = plan_rows,
+    .usage = "FILE",
     .doc = "Runs an experiment for two seconds and prints what the whole run will need on this "
            "machine: time, memory and disk, and which part is the limit. The exit code is 1 if the "
            "run does "
@@ -92,7 +57,7 @@ static const struct argp plan_argp = {
            "of octet train.\n\n"
            "Example:\n"
            "  octet plan cartpole --actors 2",
-    .children = children,
+    .shared = {{cli_settings_rows, offsetof(plan_options, settings), 0}},
 };
 
 // ---- the folder
@@ -148,16 +113,16 @@ shown_print(const cli_plan_shown *shown, bool as_json)
 static int
 measure(const cli_plan_trial_request *trial)
 {
-    char reason[CLI_PATH_MAX + 1024] = "";
+    oct_reason why = {""};
     int stop_signal = 0;
     const char *id = trial->config->env.id;
-    oct_err err = cli_plan_trial_run(trial, &stop_signal, reason, sizeof(reason));
+    oct_err err = cli_plan_trial_run(trial, &stop_signal, &why);
     if (err == OCT_ECLOSED) {
         return 128 + stop_signal;
     }
     if (err != OCT_OK) {
         bool is_plugin = env_is_plugin(id);
-        cli_error("plan", "cannot measure the run: %s%s%s%s", reason,
+        cli_error("plan", "cannot measure the run: %s%s%s%s", why.text,
                   is_plugin ? "; for details run 'octet env check " : "",
                   is_plugin ? cli_text_word(id).text : "", is_plugin ? "'" : "");
         return CLI_EXIT_FAILED;
@@ -168,19 +133,20 @@ measure(const cli_plan_trial_request *trial)
 // Measures and prints the plan of an experiment whose environment could be opened. Returns the exit
 // code.
 static int
-plan_run(const plan_options *options, const cli_experiment *experiment, const oct_config *config,
-         const cli_environment *environment)
+plan_run(const plan_options *options, const cli_experiment *experiment,
+         const config_experiment *config, const cli_environment *environment)
 {
     static cli_plan_meter meter;
-    char reason[CLI_PATH_MAX + 256], parent[CLI_PATH_MAX];
+    oct_reason why;
+    char parent[CLI_PATH_MAX];
     cli_plan_needs needs;
     cli_plan plan;
     cli_plan_goal goal;
-    if (cli_plan_needs_make(&needs, environment, config, reason, sizeof(reason)) != OCT_OK) {
-        cli_error("plan", "%s", reason);
+    if (cli_plan_needs_make(&needs, environment, config, &why) != OCT_OK) {
+        cli_error("plan", "%s", why.text);
         return CLI_EXIT_USAGE;
     }
-    if (config->algo.name == OCT_ALGO_EXTERNAL) {
+    if (config->algo.name == CONFIG_ALGO_EXTERNAL) {
         cli_error("plan",
                   "cannot measure the run: with algo.name: external another process learns");
         return CLI_EXIT_FAILED;
@@ -224,8 +190,8 @@ cli_plan_command(int argc, char **argv)
     static plan_options options = {.seconds = SECONDS};
     static cli_experiment experiment;
     static cli_environment environment;
-    static oct_config config;
-    cli_options_parse(&plan_argp, argc, argv, &options);
+    static config_experiment config;
+    cli_args_parse(&plan_args, argc, argv, &options);
     experiment = (cli_experiment){.command = "plan",
                                   .file = options.file,
                                   .settings = options.settings.list,

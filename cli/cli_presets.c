@@ -1,5 +1,5 @@
-// Where the presets are, and octet presets: the names of all, with the sentence that each begins
-// with, or the path of one.
+// Finds the presets, and octet presets: prints the names of all with the first sentence of each, or
+// the path of one.
 #include "cli/cli_presets.h"
 
 #include <dirent.h>
@@ -14,6 +14,7 @@
 #include "cli/cli_options.h"
 #include "common/oct_file.h"
 #include "common/oct_program.h"
+#include "common/oct_reason.h"
 #include "common/oct_suggest.h"
 #include "common/oct_text.h"
 
@@ -22,7 +23,6 @@
 #define PRESETS_MAX    512
 #define SENTENCE_BYTES 512
 #define LIST_WIDTH     100 // columns
-#define REASON_BYTES   (3 * CLI_PATH_MAX)
 
 static bool
 is_there(const char *path, mode_t kind)
@@ -31,14 +31,16 @@ is_there(const char *path, mode_t kind)
     return oct_file_stat(path, &is) == 0 && (is.st_mode & S_IFMT) == kind;
 }
 
-// Built in build/ or in build/NAME/.
+// Finds the folder of the presets: in an installation, or beside the sources for a program in
+// build/ or build/NAME/.
 static oct_err
-folder_find(char out[CLI_PATH_MAX], char *reason, size_t reason_size)
+folder_find(char out[CLI_PATH_MAX], oct_reason *why)
 {
     static const char *const built[] = {"../..", "../../..", NULL};
-    return oct_program_find(out, CLI_PATH_MAX, "presets", built, reason, reason_size);
+    return oct_program_find(out, CLI_PATH_MAX, "presets", built, why);
 }
 
+// False, too, if others could change the preset: it names code that would run.
 static bool
 path_of(char out[CLI_PATH_MAX], const char *folder, const char *name)
 {
@@ -46,13 +48,14 @@ path_of(char out[CLI_PATH_MAX], const char *folder, const char *name)
     return length < CLI_PATH_MAX && is_there(out, S_IFREG) && oct_program_trusts(out, NULL);
 }
 
+// A name is not a path: it has no "..", and begins with neither a slash nor a point.
 oct_err
 cli_preset_find(const char *name, char out[CLI_PATH_MAX])
 {
     char folder[CLI_PATH_MAX];
     bool is_name =
         name[0] != '\0' && name[0] != '/' && name[0] != '.' && strstr(name, "..") == NULL;
-    return is_name && folder_find(folder, NULL, 0) == OCT_OK && path_of(out, folder, name)
+    return is_name && folder_find(folder, NULL) == OCT_OK && path_of(out, folder, name)
                ? OCT_OK
                : OCT_ENOTFOUND;
 }
@@ -61,19 +64,19 @@ bool
 cli_preset_is(const char *path)
 {
     char found[CLI_PATH_MAX], folder[PATH_MAX];
-    if (folder_find(found, NULL, 0) != OCT_OK || realpath(found, folder) == NULL) {
+    if (folder_find(found, NULL) != OCT_OK || realpath(found, folder) == NULL) {
         return false;
     }
     size_t length = strlen(folder);
     return strncmp(path, folder, length) == 0 && path[length] == '/';
 }
 
-// ---- all of them
+// ---- the list of all
 
 typedef struct list {
     char **name;
     size_t count;
-    size_t folder_length; // of the presets' folder, with its slash
+    size_t folder_length; // length of the path of the presets' folder, with its slash
 } list;
 
 static bool
@@ -83,6 +86,7 @@ has_suffix(const char *name)
     return length > end && strcmp(name + length - end, SUFFIX) == 0;
 }
 
+// Lists a file by its name below the folder, without the suffix.
 static void
 list_add(list *all, const char *path)
 {
@@ -113,7 +117,7 @@ list_folder(list *all, const char *folder, int depth)
     }
 }
 
-// The names in a folder, in their order, and NULL.
+// Returns the names in a folder, sorted and NULL-terminated.
 static char **
 names_in(const char *folder)
 {
@@ -127,7 +131,7 @@ char **
 cli_presets_list(void)
 {
     char folder[CLI_PATH_MAX];
-    return folder_find(folder, NULL, 0) == OCT_OK ? names_in(folder) : oct_alloc(sizeof(char *));
+    return folder_find(folder, NULL) == OCT_OK ? names_in(folder) : oct_alloc(sizeof(char *));
 }
 
 void
@@ -139,6 +143,7 @@ cli_presets_free(char **names)
     free(names);
 }
 
+// Also finds "cheetah_run" as "dmc/cheetah_run".
 const char *
 cli_preset_near(const char *name, char *const *names)
 {
@@ -153,23 +158,15 @@ cli_preset_near(const char *name, char *const *names)
 
 // ---- octet presets
 
-static error_t
-presets_parse(int key, char *arg, struct argp_state *state)
-{
-    const char **name = state->input;
-    if (key != ARGP_KEY_ARG) {
-        return ARGP_ERR_UNKNOWN;
-    }
-    if (*name != NULL) {
-        cli_usage_error("presets", "two names, '%s' and '%s'; name one", *name, arg);
-    }
-    *name = arg;
-    return 0;
-}
+typedef struct presets_options {
+    const char *name; // NULL: list all
+} presets_options;
 
-static const struct argp presets_argp = {
-    .parser = presets_parse,
-    .args_doc = "[NAME]",
+static const oct_arg presets_rows[] = {{OCT_ARG_OPERAND("names", presets_options, name)}, {0}};
+
+static const oct_args presets_args = {
+    .rows = presets_rows,
+    .usage = "[NAME]",
     .doc = "Lists the experiments that come with Octet, for octet train NAME, or prints the path "
            "of an experiment.",
 };
@@ -191,7 +188,8 @@ path_print(const char *name)
     return CLI_EXIT_FAILED;
 }
 
-// How much of a line of a comment belongs to the sentence that it begins or goes on with.
+// Returns how many bytes of a line of a comment belong to the sentence that begins, or continues,
+// in it.
 static size_t
 sentence_length(const char *line)
 {
@@ -203,7 +201,7 @@ sentence_length(const char *line)
     return strlen(line);
 }
 
-// The sentence that the comment at the beginning of a file begins with; "": there is none.
+// Reads the first sentence of the comment at the beginning of a file; "": there is none.
 static void
 sentence_read(const char *path, char out[SENTENCE_BYTES])
 {
@@ -224,7 +222,7 @@ sentence_read(const char *path, char out[SENTENCE_BYTES])
     }
 }
 
-// A name, and beside it a text over as many lines as it takes.
+// Prints a name, and beside it a text that is wrapped to as many lines as it needs.
 static void
 entry_print(const char *name, size_t width, const char *text)
 {
@@ -245,15 +243,16 @@ entry_print(const char *name, size_t width, const char *text)
 int
 cli_presets(int argc, char **argv)
 {
-    char folder[CLI_PATH_MAX], path[CLI_PATH_MAX], text[SENTENCE_BYTES], reason[REASON_BYTES];
-    const char *name = NULL;
-    cli_options_parse(&presets_argp, argc, argv, &name);
-    if (folder_find(folder, reason, sizeof(reason)) != OCT_OK) {
-        cli_error("presets", "%s", reason);
+    char folder[CLI_PATH_MAX], path[CLI_PATH_MAX], text[SENTENCE_BYTES];
+    oct_reason why;
+    presets_options options = {.name = NULL};
+    cli_args_parse(&presets_args, argc, argv, &options);
+    if (folder_find(folder, &why) != OCT_OK) {
+        cli_error("presets", "%s", why.text);
         return CLI_EXIT_FAILED;
     }
-    if (name != NULL) {
-        return path_print(name);
+    if (options.name != NULL) {
+        return path_print(options.name);
     }
     char **names = names_in(folder);
     size_t width = 0;

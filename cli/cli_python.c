@@ -1,4 +1,4 @@
-// Finds and runs the programs that are written in Python.
+// Finds and runs Octet's programs that are written in Python.
 
 #include "cli/cli_python.h"
 
@@ -18,26 +18,26 @@
 #include "common/oct_base.h"
 #include "common/oct_program.h"
 #include "common/oct_python.h"
-#include "common/oct_text.h"
+#include "common/oct_reason.h"
 
 #define ARGUMENTS_MAX 64
-#define STOP_MS       5000
+#define STOP_MS       5000 // for a program to end when its socket is closed; then it is killed
 #define LOOK_MS       10
 
+// Finds a program in an installation, or in cli/, data/ or import/ of a build tree.
 oct_err
-cli_python_find(char out[CLI_PATH_MAX], const char *program, char *reason, size_t reason_size)
+cli_python_find(char out[CLI_PATH_MAX], const char *program, oct_reason *why)
 {
     static const char *const built[] = {"", "../data", "../import", NULL};
-    return oct_program_find(out, CLI_PATH_MAX, program, built, reason, reason_size);
+    return oct_program_find(out, CLI_PATH_MAX, program, built, why);
 }
 
-// socket: becomes its standard input and output; -1: it has ours.
+// Starts a program. socket becomes its standard input and output; -1: it has those of this process.
 static oct_err
-spawn(pid_t *child, const char *program, const char *const *arguments, int socket, char *reason,
-      size_t reason_size)
+spawn(pid_t *child, const char *program, const char *const *arguments, int socket, oct_reason *why)
 {
     char path[CLI_PATH_MAX];
-    OCT_TRY(cli_python_find(path, program, reason, reason_size));
+    OCT_TRY(cli_python_find(path, program, why));
     const char *words[ARGUMENTS_MAX + 2] = {path};
     for (size_t i = 0; arguments[i] != NULL; i++) {
         OCT_ASSERT(i < ARGUMENTS_MAX);
@@ -55,8 +55,7 @@ spawn(pid_t *child, const char *program, const char *const *arguments, int socke
     (void)posix_spawn_file_actions_destroy(&actions);
     if (code != 0) {
         char *python = oct_python_program();
-        (void)oct_refuse(reason, reason_size,
-                         "cannot run '%s': %s; OCTET_PYTHON names the Python to use", python,
+        (void)oct_refuse(why, "cannot run '%s': %s; OCTET_PYTHON names the Python to use", python,
                          strerror(code));
         free(python);
         return OCT_ENOTFOUND;
@@ -64,12 +63,13 @@ spawn(pid_t *child, const char *program, const char *const *arguments, int socke
     return OCT_OK;
 }
 
-// The program that cli_python_run waits for (0: not begun), and the signal that came meanwhile.
+// State for the signal handler: the program that cli_python_run waits for (0: not started), and the
+// last signal.
 static volatile pid_t run_child;
 static volatile sig_atomic_t run_signal;
 
-// A Ctrl-C of the terminal, which is of the kernel, has gone to the program as well: passed on, it
-// would be a second one.
+// Passes a signal on to the program. Ctrl-C on a terminal reaches the program by itself, because
+// the kernel sends it to both; passing it on would make it a second one.
 static void
 run_pass_on(int number, siginfo_t *info, void *context)
 {
@@ -80,25 +80,26 @@ run_pass_on(int number, siginfo_t *info, void *context)
     }
 }
 
+// Waits through signals, which run_pass_on has passed on. Returns OCT_OK only for exit code 0.
 static oct_err
-child_wait(pid_t child, const char *program, char *reason, size_t reason_size)
+child_wait(pid_t child, const char *program, oct_reason *why)
 {
     int status;
     while (waitpid(child, &status, 0) < 0) {
         if (errno != EINTR) {
-            (void)oct_refuse(reason, reason_size, "lost %s: %s", program, strerror(errno));
-            return OCT_EIO;
+            return oct_fail(why, OCT_EIO, "lost %s: %s", program, strerror(errno));
         }
     }
     if (WIFSIGNALED(status)) {
-        (void)oct_refuse(reason, reason_size, "%s was killed by signal %d", program,
-                         WTERMSIG(status));
+        (void)oct_refuse(why, "%s was killed by signal %d", program, WTERMSIG(status));
     }
     return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? OCT_OK : OCT_EIO;
 }
 
+// For a program that uses this process's terminal. Signals go to the program, which cleans up; then
+// this process dies of the same signal, so that its shell sees why.
 oct_err
-cli_python_run(const char *program, const char *const *arguments, char *reason, size_t reason_size)
+cli_python_run(const char *program, const char *const *arguments, oct_reason *why)
 {
     static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
     const struct sigaction pass_on = {.sa_sigaction = run_pass_on, .sa_flags = SA_SIGINFO};
@@ -112,13 +113,13 @@ cli_python_run(const char *program, const char *const *arguments, char *reason, 
             (void)sigaction(numbers[i], &pass_on, NULL);
         }
     }
-    oct_err err = spawn(&child, program, arguments, -1, reason, reason_size);
+    oct_err err = spawn(&child, program, arguments, -1, why);
     if (err == OCT_OK) {
         run_child = child;
-        if (run_signal != 0) { // it came before there was a child
+        if (run_signal != 0) { // the signal came before the program started
             (void)kill(child, run_signal);
         }
-        err = child_wait(child, program, reason, reason_size);
+        err = child_wait(child, program, why);
     }
     for (size_t i = 0; i < OCT_COUNTOF(numbers); i++) {
         (void)sigaction(numbers[i], &before[i], NULL);
@@ -129,16 +130,17 @@ cli_python_run(const char *program, const char *const *arguments, char *reason, 
     return err;
 }
 
+// For a program that answers requests on a socket. It ends when the socket is closed, also if this
+// process is killed.
 oct_err
-cli_python_start(cli_python *out, const char *program, const char *const *arguments, char *reason,
-                 size_t reason_size)
+cli_python_start(cli_python *out, const char *program, const char *const *arguments,
+                 oct_reason *why)
 {
     int pair[2];
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0) {
-        (void)oct_refuse(reason, reason_size, "cannot make a socket: %s", strerror(errno));
-        return OCT_EIO;
+        return oct_fail(why, OCT_EIO, "cannot make a socket: %s", strerror(errno));
     }
-    oct_err err = spawn(&out->pid, program, arguments, pair[1], reason, reason_size);
+    oct_err err = spawn(&out->pid, program, arguments, pair[1], why);
     (void)close(pair[1]);
     if (err != OCT_OK) {
         (void)close(pair[0]);

@@ -1,5 +1,5 @@
 // octet quantize: converts an fp32 policy to fewer bits, reports the error of each layer and
-// measures the returns.
+// measures returns.
 
 #include <errno.h>
 #include <inttypes.h>
@@ -20,13 +20,14 @@
 #include "cli/run/cli_folder.h"
 #include "cli/run/cli_folder_env.h"
 #include "common/oct_file.h"
+#include "common/oct_reason.h"
 #include "policy/policy_file.h"
 #include "quantizer/quantizer_calibrate.h"
 #include "quantizer/quantizer_observed.h"
 #include "quantizer/quantizer_ptq.h"
 #include "quantizer/quantizer_scaling.h"
 
-#define REASON_BYTES     ENV_REASON_BYTES
+// xor: calibration plays other episodes than the measurement
 #define CALIBRATION_SEED 0x63616c6962726174u
 
 // ---- files
@@ -38,7 +39,7 @@ is_folder(const char *path)
     return oct_file_stat(path, &file) == 0 && S_ISDIR(file.st_mode);
 }
 
-// "run/policy.fp32.oct" and int4 give "run/policy.int4.oct".
+// Writes the path of the result: "run/policy.fp32.oct" and int4 give "run/policy.int4.oct".
 static void
 output_path(char out[CLI_PATH_MAX], const char *input, policy_precision precision)
 {
@@ -56,7 +57,7 @@ output_path(char out[CLI_PATH_MAX], const char *input, policy_precision precisio
                    policy_precision_name(precision));
 }
 
-// A hint for a policy of another precision: "; give 'FILE'", the fp32 policy beside it.
+// Writes a hint about the fp32 policy: "; give 'FILE'" if it is beside the given policy.
 static void
 fp32_hint(char *out, size_t size, const char *path)
 {
@@ -71,14 +72,16 @@ fp32_hint(char *out, size_t size, const char *path)
     }
 }
 
+// Loads the fp32 policy. NULL after a message.
 static policy_image *
 load(const char *path, const char *given)
 {
-    char reason[REASON_BYTES], hint[CLI_PATH_MAX + 64] = "";
+    oct_reason why;
+    char hint[CLI_PATH_MAX + 64] = "";
     policy_image *image;
-    if (policy_file_load(&image, path, reason, sizeof(reason)) != OCT_OK) {
+    if (policy_file_load(&image, path, &why) != OCT_OK) {
         bool none = is_folder(given) && errno == ENOENT;
-        cli_error(CLI_QUANTIZE, "'%s': %s%s", path, reason,
+        cli_error(CLI_QUANTIZE, "'%s': %s%s", path, why.text,
                   none ? "; is this a run folder, and has its learner published a policy?" : "");
         return NULL;
     }
@@ -106,6 +109,7 @@ save(const policy_image *image, const char *path)
 
 // ---- errors of the layers
 
+// Describes how the range of weights was chosen.
 static const char *
 range_text(const quantizer_method *method, char *out, size_t size)
 {
@@ -117,6 +121,8 @@ range_text(const quantizer_method *method, char *out, size_t size)
     return out;
 }
 
+// Prints the rounding error of each layer's weights; --evaluate measures what it means for the
+// return.
 static void
 print_errors(const policy_image *image, const policy_image *fp32, const quantizer_method *method)
 {
@@ -135,15 +141,15 @@ print_errors(const policy_image *image, const policy_image *fp32, const quantize
     }
 }
 
-// Completes the options of the environment; chosen has what they point to.
+// Completes the options of the environment, which then point into chosen.
 static bool
 env_choose(cli_folder_env *chosen, cli_quantize_options *options, const char *path,
            const policy_image *policy)
 {
-    char reason[REASON_BYTES];
+    oct_reason why;
     if (cli_folder_env_choose(chosen, path, policy->spec.env_id, options->env_id, options->options,
-                              options->is_trusted, reason, sizeof(reason)) != OCT_OK) {
-        cli_error(CLI_QUANTIZE, "%s" CLI_FOLDER_ENV_HINT, reason);
+                              options->is_trusted, &why) != OCT_OK) {
+        cli_error(CLI_QUANTIZE, "%s" CLI_FOLDER_ENV_HINT, why.text);
         return false;
     }
     options->env_id = chosen->id;
@@ -151,41 +157,40 @@ env_choose(cli_folder_env *chosen, cli_quantize_options *options, const char *pa
     return true;
 }
 
-// Whether the policy fits the environment, whose options are printed then.
+// Checks that the policy fits the environment, and prints the environment's options.
 static bool
 env_begin(const policy_image *policy, const cli_quantize_options *options,
           const cli_folder_env *chosen)
 {
     env *e = NULL;
-    char reason[REASON_BYTES] = "";
-    oct_err err =
-        cli_folder_env_open(&e, CLI_QUANTIZE, chosen, options->seed, reason, sizeof(reason));
+    oct_reason why = {""};
+    oct_err err = cli_folder_env_open(&e, CLI_QUANTIZE, chosen, options->seed, &why);
     if (err == OCT_OK) {
-        err = actor_fits(&policy->spec, &policy->origin, env_spec(e), reason, sizeof(reason));
+        err = actor_fits(&policy->spec, &policy->origin, env_spec(e), &why);
         env_close(e);
     }
     if (err != OCT_OK) {
-        cli_error(CLI_QUANTIZE, "environment '%s': %s", options->env_id, reason);
+        cli_error(CLI_QUANTIZE, "environment '%s': %s", options->env_id, why.text);
         return false;
     }
     cli_folder_env_print(chosen);
     return true;
 }
 
-// Plays episodes other than the measured ones and keeps their observations; `what` begins the
-// line that it prints. NULL after a message.
+// Plays episodes other than the measured ones and keeps their observations. what: the beginning of
+// the line that is printed. NULL after a message.
 static quantizer_reservoir *
 observations_play(const policy_image *fp32, const cli_quantize_options *options, uint32_t rows,
                   const char *what)
 {
-    char reason[REASON_BYTES] = "";
+    oct_reason why = {""};
     quantizer_reservoir *observed = quantizer_reservoir_create(&fp32->spec, rows, options->seed);
     cli_observed of;
     oct_err err = cli_observe(&of, observed, fp32, options->env_id, options->options,
-                              options->seed ^ CALIBRATION_SEED, reason, sizeof(reason));
+                              options->seed ^ CALIBRATION_SEED, &why);
     if (err != OCT_OK) {
         cli_error(CLI_QUANTIZE, "'%s': %s", options->env_id,
-                  reason[0] != '\0' ? reason : oct_strerror(err));
+                  why.text[0] != '\0' ? why.text : oct_strerror(err));
         quantizer_reservoir_destroy(observed);
         return NULL;
     }
@@ -232,6 +237,7 @@ observations_scale(policy_image **fp32, const cli_quantize_options *options)
     return true;
 }
 
+// Measures the returns of all precisions on the same seeds. Returns the exit code.
 static int
 measure(const policy_image *fp32, const cli_quantize_options *options, const cli_folder_env *chosen,
         const quantizer_reservoir *calibration, double means[CLI_RETURNS_MEANS])
@@ -246,7 +252,7 @@ measure(const policy_image *fp32, const cli_quantize_options *options, const cli
     return cli_returns(&request, means);
 }
 
-// Whether the policy that was written can be used.
+// Returns true if the written policy can be used; prints why not.
 static bool
 is_useful(double mean, const char *out)
 {
@@ -258,8 +264,8 @@ is_useful(double mean, const char *out)
     return !isnan(mean);
 }
 
-// Writes the policy, and again once its return is known, so that the file exists even if the
-// evaluation is stopped.
+// Writes the policy, and writes it again when its return is known, so that the file exists even if
+// the evaluation is stopped.
 static int
 quantize(const policy_image *fp32, const char *path, const cli_quantize_options *options,
          const cli_folder_env *chosen, const quantizer_reservoir *calibration)

@@ -7,7 +7,7 @@
 #include "policy/policy_format.h"
 #include "quantizer/quantizer_convert.h"
 
-// The options of octet quantize. The strings belong to argv.
+// The options of octet quantize. Strings are borrowed from argv.
 //
 // Threads: main thread.
 
@@ -17,9 +17,9 @@
 
 typedef struct cli_quantize_options {
     const char *given; // policy file or run folder
-    bool all;          // print the table of returns, write no file
+    bool all;          // print the table of returns, write no file; precision has no meaning
     policy_precision precision;
-    bool has_percentile;
+    double percentile; // --percentile; 0: not given
     quantizer_method method;
     bool calibrate;
     bool scale_observations;
@@ -33,7 +33,7 @@ typedef struct cli_quantize_options {
     uint64_t seed;
 } cli_quantize_options;
 
-// The defaults, then what argv says. Ends the process with a message on wrong usage.
+// Sets defaults, then reads argv. Ends the process with a message on wrong usage.
 void cli_quantize_options_parse(cli_quantize_options *options, int argc, char **argv);
 
 #endif // CLI_CLI_QUANTIZE_OPTIONS_H

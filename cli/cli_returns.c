@@ -14,26 +14,27 @@
 #include "cli/cli_text.h"
 #include "common/oct_clock.h"
 #include "common/oct_output.h"
+#include "common/oct_reason.h"
 #include "common/oct_spread.h"
 #include "common/oct_text.h"
 #include "quantizer/quantizer_probe.h"
 #include "quantizer/quantizer_ptq.h"
 
-#define REASON_BYTES       ENV_REASON_BYTES
-#define PROBE_ROWS         4096
-#define PROGRESS_PERIOD_NS 200000000u
-#define CLEAR              "\r\x1b[K"
+#define PROBE_ROWS         4096       // observations for the comparison of outputs
+#define PROGRESS_PERIOD_NS 200000000u // between two updates of the progress line
+#define CLEAR              "\r\x1b[K" // clears the line
 
 // ---- one evaluation, watched
 
 typedef struct watch {
     const cli_returns_request *request;
     const char *precision;
-    bool is_live; // a terminal is watching
-    bool shown;
+    bool is_live; // standard error is a terminal
+    bool shown;   // a progress line is on the terminal
     uint64_t shown_ns;
 } watch;
 
+// Shows the progress on a terminal, five times a second at most (actor_evaluate_request's watch).
 static void
 watch_step(void *arg, const env *e, uint32_t env_steps, uint32_t counted)
 {
@@ -51,6 +52,7 @@ watch_step(void *arg, const env *e, uint32_t env_steps, uint32_t counted)
     }
 }
 
+// Removes the progress line, so that rows of the table begin in the first column.
 static void
 watch_end(watch *w)
 {
@@ -59,16 +61,15 @@ watch_end(watch *w)
     }
 }
 
-// observed NULL: observations are not wanted.
+// Evaluates a policy. observed NULL: its observations are not kept.
 static oct_err
 play(watch *w, const policy_image *image, quantizer_reservoir *observed,
-     actor_evaluate_result *result, char *reason)
+     actor_evaluate_result *result, oct_reason *why)
 {
     policy_net *net = NULL;
     oct_err err = policy_net_create(&net, image, POLICY_ISA_BEST);
     if (err != OCT_OK) {
-        (void)snprintf(reason, REASON_BYTES, "cannot run %s here: %s", w->precision,
-                       policy_isa_refused().text);
+        oct_reason_set(why, "cannot run %s here: %s", w->precision, policy_isa_refused().text);
         return err;
     }
     actor_evaluate_request wanted = w->request->play;
@@ -79,7 +80,7 @@ play(watch *w, const policy_image *image, quantizer_reservoir *observed,
     wanted.observe_arg = observed;
     w->is_live = isatty(STDERR_FILENO) != 0;
     w->shown_ns = oct_clock_ns();
-    err = actor_evaluate(net, &wanted, result, reason, REASON_BYTES);
+    err = actor_evaluate(net, &wanted, result, why);
     watch_end(w);
     policy_net_destroy(net);
     return err;
@@ -89,8 +90,8 @@ play(watch *w, const policy_image *image, quantizer_reservoir *observed,
 
 typedef struct table {
     const cli_returns_request *request;
-    quantizer_reservoir *observed; // in fp32's episodes
-    float *fp32_returns;           // [episodes]
+    quantizer_reservoir *observed; // of fp32's episodes
+    float *fp32_returns;           // [episodes], for the paired difference
     float *returns;                // [episodes]
 } table;
 
@@ -107,7 +108,7 @@ cli_returns_print_notes(const actor_evaluate_result *result)
     }
 }
 
-// Of outputs that are finite.
+// Prints a distance between outputs; NaN: some are not finite.
 static void
 print_distance(double distance)
 {
@@ -118,6 +119,8 @@ print_distance(double distance)
     }
 }
 
+// The fp32 row has no comparison. For the others, differences are paired: the same seeds, episode
+// by episode, which takes the luck of the episodes out.
 static void
 print_row(const table *t, const policy_image *image, const actor_evaluate_result *result,
           const quantizer_divergence *far)
@@ -138,33 +141,35 @@ print_row(const table *t, const policy_image *image, const actor_evaluate_result
     (void)fflush(stdout);
 }
 
+// Returns the exit code of a row that failed or was stopped.
 static int
-row_failed(const cli_returns_request *request, oct_err err, const char *reason)
+row_failed(const cli_returns_request *request, oct_err err, const oct_reason *why)
 {
     if (err == OCT_ECLOSED) {
         return cli_signals_stopped(request->command);
     }
     cli_error(request->command, "'%s': %s", request->play.env_id,
-              reason[0] != '\0' ? reason : oct_strerror(err));
+              why->text[0] != '\0' ? why->text : oct_strerror(err));
     return CLI_EXIT_FAILED;
 }
 
+// Adds the row of a precision. fp32 must come first: the others are compared with it.
 static int
 row(table *t, policy_precision precision, double *mean)
 {
     const cli_returns_request *request = t->request;
     bool is_fp32 = precision == POLICY_FP32;
-    char reason[REASON_BYTES] = "";
+    oct_reason why = {""};
     policy_image *image;
     oct_err err = quantizer_ptq_convert(&image, request->fp32, precision, &request->method,
                                         request->calibration);
     if (err != OCT_OK) {
-        return row_failed(request, err, "a weight is not finite");
+        return row_failed(request, err, &(oct_reason){"a weight is not finite"});
     }
     watch w = {.request = request, .precision = policy_precision_name(precision)};
     actor_evaluate_result result = {.returns = is_fp32 ? t->fp32_returns : t->returns};
     quantizer_divergence far = {0};
-    err = play(&w, image, is_fp32 ? t->observed : NULL, &result, reason);
+    err = play(&w, image, is_fp32 ? t->observed : NULL, &result, &why);
     if (err == OCT_OK) {
         err = quantizer_probe(&far, image, request->fp32, quantizer_reservoir_rows(t->observed),
                               quantizer_reservoir_count(t->observed));
@@ -175,14 +180,15 @@ row(table *t, policy_precision precision, double *mean)
     }
     policy_image_destroy(image);
     if (err == OCT_OK && is_fp32 && isnan(*mean)) {
-        (void)snprintf(reason, sizeof(reason),
+        oct_reason_set(&why,
                        "a number overflows in the fp32 policy: its outputs are not finite, and "
                        "nothing can be compared with it");
         err = OCT_EINVAL;
     }
-    return err == OCT_OK ? 0 : row_failed(request, err, reason);
+    return err == OCT_OK ? 0 : row_failed(request, err, &why);
 }
 
+// Stops at the first row that fails. Returns the exit code; means become those of the rows so far.
 int
 cli_returns(const cli_returns_request *request, double means[CLI_RETURNS_MEANS])
 {

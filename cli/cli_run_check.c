@@ -1,4 +1,5 @@
-// octet run check: what a resume of a run would find in its folder.
+// octet run check: reports what a resume of a run would find in its folder, without changing
+// anything.
 
 #include "cli/cli_commands.h"
 
@@ -15,41 +16,20 @@
 #include "cli/cli_text.h"
 #include "cli/run/cli_check.h"
 
-enum { KEY_JSON = 256 };
-
 typedef struct check_options {
     const char *folder;
     bool json;
 } check_options;
 
-static error_t
-parse(int key, char *arg, struct argp_state *state)
-{
-    check_options *options = state->input;
-    switch (key) {
-    case KEY_JSON:
-        options->json = true;
-        return 0;
-    case ARGP_KEY_ARG:
-        if (options->folder != NULL) {
-            cli_usage_error("run check", "unexpected argument '%s'", arg);
-        }
-        options->folder = arg;
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
-
-static const struct argp_option option_table[] = {
-    {"json", KEY_JSON, NULL, 0, "Print one JSON document", 0},
+static const oct_arg check_rows[] = {
+    {OCT_ARG_OPERAND("folders", check_options, folder), .missing = "no RUN_DIR given"},
+    {OCT_ARG_FLAG("json", check_options, json), .help = "Print one JSON document"},
     {0},
 };
 
-static const struct argp check_argp = {
-    .options = option_table,
-    .parser = parse,
-    .args_doc = "RUN_DIR",
+static const oct_args check_args = {
+    .rows = check_rows,
+    .usage = "RUN_DIR",
     .doc = "Shows what octet train --resume would find in a run folder: configuration, "
            "checkpoint, rows of replay, policies, keys and data set, and what is missing or "
            "damaged. Nothing is changed. The exit code is 0 if everything is there, and 1 if "
@@ -86,10 +66,7 @@ cli_run_check(int argc, char **argv)
     static cli_check check;
     struct stat folder;
     check_options options = {.folder = NULL};
-    cli_options_parse(&check_argp, argc, argv, &options);
-    if (options.folder == NULL) {
-        cli_usage_error("run check", "no RUN_DIR given");
-    }
+    cli_args_parse(&check_args, argc, argv, &options);
     int code = stat(options.folder, &folder) != 0 ? errno : ENOTDIR;
     if (code != ENOTDIR || !S_ISDIR(folder.st_mode)) {
         cli_error("run check", "no run folder '%s': %s", options.folder, strerror(code));

@@ -13,52 +13,28 @@
 #include "cli/cli_options.h"
 #include "cli/cli_text.h"
 #include "cli/pack/cli_pack.h"
-#include "common/oct_config.h"
 #include "common/oct_file.h"
+#include "common/oct_reason.h"
+#include "config/config.h"
 #include "envs/env.h"
-
-enum { KEY_OUT = 256, KEY_RUN_DIR, KEY_TRUST };
 
 typedef struct pack_options {
     const char *command;
-    const char *what; // the folder, or the pack
-    const char *to;   // NULL: by the run's name
+    const char *what; // the run folder, or the pack
+    const char *to;   // NULL: a name made from the run's
     bool is_trusted;
 } pack_options;
 
-static error_t
-parse(int key, char *arg, struct argp_state *state)
-{
-    pack_options *options = state->input;
-    switch (key) {
-    case KEY_OUT:
-    case KEY_RUN_DIR:
-        options->to = arg;
-        return 0;
-    case KEY_TRUST:
-        options->is_trusted = true;
-        return 0;
-    case ARGP_KEY_ARG:
-        if (options->what != NULL) {
-            cli_usage_error(options->command, "unexpected argument '%s'", arg);
-        }
-        options->what = arg;
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
-
-static const struct argp_option pack_option_table[] = {
-    {"out", KEY_OUT, "FILE", 0,
-     "Write the pack to FILE, which must not exist (default: NAME.tar.zst)", 0},
+static const oct_arg pack_rows[] = {
+    {OCT_ARG_OPERAND("folders", pack_options, what), .missing = "no RUN_DIR given"},
+    {OCT_ARG_PATH("out", "FILE", pack_options, to),
+     .help = "Write the pack to FILE, which must not exist (default: NAME.tar.zst)"},
     {0},
 };
 
-static const struct argp pack_argp = {
-    .options = pack_option_table,
-    .parser = parse,
-    .args_doc = "RUN_DIR",
+static const oct_args pack_args = {
+    .rows = pack_rows,
+    .usage = "RUN_DIR",
     .doc =
         "Packs everything that a run has on disk into one file: configuration, checkpoints, "
         "policies, metrics, logs, keys and the experience in its replay, unless replay.path is "
@@ -68,20 +44,20 @@ static const struct argp pack_argp = {
         "  octet run pack runs/pole --out pole.tar.zst",
 };
 
-static const struct argp_option unpack_option_table[] = {
-    {"run-dir", KEY_RUN_DIR, "DIR", 0,
-     "Unpack to folder DIR, which must be empty or not exist, and not be the current one (default: "
-     "runs/NAME)",
-     0},
-    {"trust", KEY_TRUST, NULL, 0,
-     "Treat the run as your own: later commands run the code that it names without --trust", 0},
+static const oct_arg unpack_rows[] = {
+    {OCT_ARG_OPERAND("files", pack_options, what), .missing = "no FILE given"},
+    {OCT_ARG_PATH("run-dir", "DIR", pack_options, to),
+     .help = "Unpack to folder DIR, which must be empty or not exist, and not be the current one "
+             "(default: runs/NAME)"},
+    {OCT_ARG_FLAG("trust", pack_options, is_trusted),
+     .help =
+         "Treat the run as your own: later commands run the code that it names without --trust"},
     {0},
 };
 
-static const struct argp unpack_argp = {
-    .options = unpack_option_table,
-    .parser = parse,
-    .args_doc = "FILE",
+static const oct_args unpack_args = {
+    .rows = unpack_rows,
+    .usage = "FILE",
     .doc = "Restores a run folder from a pack, after checking that every file is unchanged. "
            "octet train --resume then continues the run. Prints which code the run names; commands "
            "execute it only with --trust.\v"
@@ -89,7 +65,7 @@ static const struct argp unpack_argp = {
            "  octet run unpack pole.tar.zst --run-dir runs/pole",
 };
 
-// One line; the exit code.
+// Prints the result in one line and returns the exit code.
 static int
 say(const pack_options *options, oct_err err, const char *path, const cli_pack_result *result,
     const char *reason)
@@ -109,28 +85,28 @@ say(const pack_options *options, oct_err err, const char *path, const cli_pack_r
     return 0;
 }
 
-// Whether the folder has the table of its replay, or of the first shard.
+// Returns true if the folder contains the table of its replay, or that of the first shard.
 static bool
 has_table(const char *folder, const char *path)
 {
-    char file[OCT_FILE_PATH_MAX + OCT_CONFIG_TEXT_MAX];
+    char file[OCT_FILE_PATH_MAX + CONFIG_TEXT_MAX];
     (void)snprintf(file, sizeof(file), "%s/%s", folder, path);
     return oct_file_is_there(file);
 }
 
-// The experience of a run whose replay keeps it somewhere else: replay.path says so, or replay was
-// started by hand with another --path, of which the folder knows nothing.
+// Notes that a pack has no experience if replay kept its table elsewhere: either replay.path says
+// so, or replay was started by hand with another --path, which the folder does not record.
 static void
 say_of_replay(const char *folder)
 {
-    static oct_config config;
+    static config_experiment config;
     char path[OCT_FILE_PATH_MAX], real[PATH_MAX], message[1024];
     const char *table = config.replay.path;
     oct_file_confine(folder);
     (void)snprintf(path, sizeof(path), "%s/config.yaml", folder);
-    oct_config_default(&config);
-    if (oct_config_load(&config, path, message, sizeof(message)) != OCT_OK ||
-        strcmp(table, "none") == 0 || oct_config_is_offline(&config) ||
+    config_default(&config);
+    if (config_load(&config, path, message, sizeof(message)) != OCT_OK ||
+        strcmp(table, "none") == 0 || config_is_offline(&config) ||
         realpath(folder, real) == NULL) {
         return;
     }
@@ -147,15 +123,15 @@ say_of_replay(const char *folder)
     }
 }
 
-// What the run names that is executed (cli_trust.h).
+// Notes code that the run would execute on the machine where it is unpacked (cli_trust.h).
 static void
 say_of_code(const char *folder, bool is_trusted)
 {
-    static oct_config config;
+    static config_experiment config;
     char path[OCT_FILE_PATH_MAX + 16], message[1024];
     (void)snprintf(path, sizeof(path), "%s/config.yaml", folder);
-    oct_config_default(&config);
-    if (oct_config_load(&config, path, message, sizeof(message)) != OCT_OK) {
+    config_default(&config);
+    if (config_load(&config, path, message, sizeof(message)) != OCT_OK) {
         return;
     }
     const char *id = cli_text_plain(config.env.id, SIZE_MAX).text;
@@ -167,26 +143,16 @@ say_of_code(const char *folder, bool is_trusted)
     }
 }
 
-static pack_options
-take(const struct argp *argp, int argc, char **argv, const char *missing)
-{
-    pack_options options = {.command = argv[0]};
-    cli_options_parse(argp, argc, argv, &options);
-    if (options.what == NULL) {
-        cli_usage_error(options.command, "%s", missing);
-    }
-    return options;
-}
-
 static int
 run_pack(int argc, char **argv)
 {
-    char path[OCT_FILE_PATH_MAX] = "", reason[512] = "";
+    char path[OCT_FILE_PATH_MAX] = "";
+    oct_reason why = {""};
     cli_pack_result result;
-    const pack_options options = take(&pack_argp, argc, argv, "no RUN_DIR given");
-    oct_err err =
-        cli_pack(options.what, options.to, path, sizeof(path), &result, reason, sizeof(reason));
-    int exit_code = say(&options, err, path, &result, reason);
+    pack_options options = {.command = argv[0]};
+    cli_args_parse(&pack_args, argc, argv, &options);
+    oct_err err = cli_pack(options.what, options.to, path, sizeof(path), &result, &why);
+    int exit_code = say(&options, err, path, &result, why.text);
     if (err == OCT_OK) {
         say_of_replay(options.what);
     }
@@ -196,12 +162,14 @@ run_pack(int argc, char **argv)
 static int
 run_unpack(int argc, char **argv)
 {
-    char path[OCT_FILE_PATH_MAX] = "", reason[512] = "";
+    char path[OCT_FILE_PATH_MAX] = "";
+    oct_reason why = {""};
     cli_pack_result result;
-    const pack_options options = take(&unpack_argp, argc, argv, "no FILE given");
-    oct_err err = cli_unpack(options.what, options.to, options.is_trusted, path, sizeof(path),
-                             &result, reason, sizeof(reason));
-    int exit_code = say(&options, err, path, &result, reason);
+    pack_options options = {.command = argv[0]};
+    cli_args_parse(&unpack_args, argc, argv, &options);
+    oct_err err =
+        cli_unpack(options.what, options.to, options.is_trusted, path, sizeof(path), &result, &why);
+    int exit_code = say(&options, err, path, &result, why.text);
     if (err == OCT_OK) {
         say_of_code(path, options.is_trusted);
     }

@@ -11,8 +11,8 @@
 
 #include "cli/cli_options.h"
 #include "cli/remote/cli_remote_run.h"
-#include "common/oct_config.h"
 #include "common/oct_file.h"
+#include "config/config.h"
 
 #define CALL_TIMEOUT_MS 2000
 #define MEET_TIMEOUT_MS 2500
@@ -35,7 +35,7 @@ typedef struct set_options {
     const char *assignment[LIVE_KEYS]; // NULL: the key keeps its value
 } set_options;
 
-// LIVE_KEYS: of none of them.
+// Returns the index of the key of an assignment, or LIVE_KEYS if it is none of them.
 static size_t
 key_of(const char *assignment)
 {
@@ -47,40 +47,24 @@ key_of(const char *assignment)
     return key;
 }
 
-static error_t
-parse(int key, char *arg, struct argp_state *state)
-{
-    set_options *options = state->input;
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &options->remote;
-        return 0;
-    case ARGP_KEY_ARG:
-        if (options->words == OCT_COUNTOF(options->word)) {
-            cli_usage_error("set", "more than %d settings", LIVE_KEYS);
-        }
-        options->word[options->words++] = arg;
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
+static const oct_arg set_rows[] = {
+    {OCT_ARG_OPERANDS("words", set_options, word, words)},
+    {0},
+};
 
-static const struct argp_child children[] = {{&cli_remote_argp, 0, NULL, 0}, {0}};
-
-static const struct argp set_argp = {
-    .parser = parse,
-    .args_doc = "RUN_DIR [replay.samples_per_insert=VALUE] [replay.tolerance=VALUE]\n"
-                "--learner ADDRESS [replay.samples_per_insert=VALUE] [replay.tolerance=VALUE]",
+static const oct_args set_args = {
+    .rows = set_rows,
+    .usage = "RUN_DIR [replay.samples_per_insert=VALUE] [replay.tolerance=VALUE]\n"
+             "--learner ADDRESS [replay.samples_per_insert=VALUE] [replay.tolerance=VALUE]",
     .doc = "Changes the limiter of a live run: how often each window is sampled. Other keys keep "
            "their values. The change lasts until the learner or replay, or a shard of it, "
            "is restarted.\v"
            "Example:\n"
            "  octet set runs/pole replay.samples_per_insert=16",
-    .children = children,
+    .shared = {{cli_remote_rows, offsetof(set_options, remote), CLI_REMOTE_GROUP}},
 };
 
-// With --learner every word is a setting; otherwise the first is the run's folder.
+// Takes the operands: with --learner every word is a setting, otherwise the first is the folder.
 static void
 words_take(set_options *options)
 {
@@ -110,30 +94,30 @@ words_take(set_options *options)
 // ---- the call
 
 static wire_configure
-limiter_of(const set_options *options, const oct_config *config, uint64_t run_id)
+limiter_of(const set_options *options, const config_experiment *config, uint64_t run_id)
 {
     return (wire_configure){
         .run_id = run_id,
         .capacity = config->replay.capacity,
-        .sampler = WIRE_SAMPLER_UNIFORM, // with limiter_only the table's keys are not looked at
+        .sampler = WIRE_SAMPLER_UNIFORM, // with limiter_only, replay ignores the keys of the table
         .samples_per_insert = config->replay.samples_per_insert,
         .tolerance = config->replay.tolerance,
         .limiter_only = true,
-        .limiter_parts = oct_config_shards(config),
+        .limiter_parts = config_shards(config),
         .keep_samples_per_insert = options->assignment[SAMPLES_PER_INSERT] == NULL,
         .keep_tolerance = options->assignment[TOLERANCE] == NULL,
     };
 }
 
-// 0, or the exit code of a setting that is none: said.
+// Returns 0, or an exit code after a message if a setting is wrong.
 static int
-settings_apply(const set_options *options, oct_config *config)
+settings_apply(const set_options *options, config_experiment *config)
 {
     char message[MESSAGE_BYTES] = "";
     for (size_t i = 0; i < LIVE_KEYS; i++) {
         const char *assignment = options->assignment[i];
         if (assignment != NULL &&
-            oct_config_assign(config, assignment, message, sizeof(message)) != OCT_OK) {
+            config_assign(config, assignment, message, sizeof(message)) != OCT_OK) {
             (void)fputs(message, stderr);
             return CLI_EXIT_USAGE;
         }
@@ -163,14 +147,14 @@ typedef struct change {
     net_loop *loop;
     cli_remote *link;
     uint32_t asked; // shards that have not answered yet
-    int exit_code;  // 0 once it was done
+    int exit_code;  // 0 after success
     bool said;
     char why[512];
-    char changed[2048]; // addresses of the shards that have taken it
+    char changed[2048]; // addresses of the shards that have changed
 } change;
 
-// A shard that was told.
-struct told {
+// A shard that was asked.
+struct recipient {
     change *c;
     cli_remote_daemon daemon;
 };
@@ -178,16 +162,16 @@ struct told {
 static void
 configured(void *arg, oct_err err, const char *detail, const wire_configured *answer)
 {
-    const struct told *told = arg;
-    change *c = told->c;
+    const struct recipient *to = arg;
+    change *c = to->c;
     (void)answer;
     if (c->link == NULL) {
-        return; // this end closes
+        return; // the command is closing
     }
-    const char *url = cli_remote_url(c->link, told->daemon);
+    const char *url = cli_remote_url(c->link, to->daemon);
     if (err != OCT_OK) {
         char why[256];
-        cli_remote_why(c->link, told->daemon, err, detail, why, sizeof(why));
+        cli_remote_why(c->link, to->daemon, err, detail, why, sizeof(why));
         (void)snprintf(c->why, sizeof(c->why), "replay=%.200s: %s", url, why);
     } else {
         size_t length = strlen(c->changed);
@@ -209,7 +193,7 @@ met(void *arg, oct_err err, const char *why)
         net_loop_stop(c->loop);
         return;
     }
-    oct_config *config = cli_remote_config(c->link);
+    config_experiment *config = cli_remote_config(c->link);
     int bad = settings_apply(c->options, config);
     if (bad != 0) {
         c->exit_code = bad;
@@ -218,15 +202,15 @@ met(void *arg, oct_err err, const char *why)
         return;
     }
     wire_configure message = limiter_of(c->options, config, cli_remote_run_id(c->link));
-    static struct told told[OCT_SHARDS_MAX];
-    uint32_t shards = oct_config_shards(config);
+    static struct recipient recipients[CONFIG_SHARDS_MAX];
+    uint32_t shards = config_shards(config);
     c->asked = shards;
     for (uint32_t i = 0; i < shards; i++) {
-        told[i] = (struct told){.c = c, .daemon = CLI_REMOTE_REPLAY + i};
-        err = wire_call_configure(cli_remote_client(c->link, told[i].daemon), &message,
-                                  CALL_TIMEOUT_MS, configured, &told[i]);
+        recipients[i] = (struct recipient){.c = c, .daemon = CLI_REMOTE_REPLAY + i};
+        err = wire_call_configure(cli_remote_client(c->link, recipients[i].daemon), &message,
+                                  CALL_TIMEOUT_MS, configured, &recipients[i]);
         if (err != OCT_OK) {
-            configured(&told[i], err, oct_strerror(err), NULL);
+            configured(&recipients[i], err, oct_strerror(err), NULL);
         }
     }
 }
@@ -263,11 +247,11 @@ apply(const set_options *options)
 int
 cli_set(int argc, char **argv)
 {
-    static oct_config config;
+    static config_experiment config;
     char message[MESSAGE_BYTES] = "";
     set_options options = {0};
     cli_remote_default(&options.remote);
-    cli_options_parse(&set_argp, argc, argv, &options);
+    cli_args_parse(&set_args, argc, argv, &options);
     cli_remote_check("set", &options.remote);
     words_take(&options);
     if (options.remote.learner != NULL) {
@@ -279,8 +263,8 @@ cli_set(int argc, char **argv)
                   oct_file_strerror(errno));
         return CLI_EXIT_FAILED;
     }
-    oct_config_default(&config);
-    if (oct_config_load(&config, "config.yaml", message, sizeof(message)) != OCT_OK) {
+    config_default(&config);
+    if (config_load(&config, "config.yaml", message, sizeof(message)) != OCT_OK) {
         (void)fputs(message, stderr);
         return CLI_EXIT_FAILED;
     }

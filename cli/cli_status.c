@@ -1,4 +1,6 @@
-// octet status: the state of a run, here or on other hosts, or its end.
+// octet status: prints the state of a live run, once or as a screen that is renewed, or the result
+// of a run that has ended. The state comes from the daemons (cli_remote_poll). If the learner does
+// not answer, the locks in the run folder decide whether the run has ended.
 
 #include "cli/cli_commands.h"
 
@@ -18,15 +20,13 @@
 #include "cli/run/cli_report.h"
 #include "cli/status/cli_screen.h"
 #include "cli/status/cli_view.h"
-#include "common/oct_config.h"
 #include "common/oct_text.h"
+#include "config/config.h"
 
 #define WATCH_PERIOD_MS  1000
-#define FOLDER_PERIOD_MS 500 // of a run whose folder is here
-#define MISSES_MAX       3   // rounds without the learner that end a watch
+#define FOLDER_PERIOD_MS 500 // for a run whose folder is on this machine
+#define MISSES_MAX       3   // rounds without an answer of the learner after which --watch ends
 #define CLOSE_MS         500
-
-enum { KEY_WATCH = 256, KEY_JSON };
 
 typedef struct status_options {
     cli_remote_run run;
@@ -34,46 +34,24 @@ typedef struct status_options {
     bool json;
 } status_options;
 
-static const struct argp_option option_table[] = {
-    {"watch", KEY_WATCH, NULL, 0, "Refresh until Ctrl-C or the end of the run", 0},
-    {"json", KEY_JSON, NULL, 0, "Print everything that the daemons report as one line of JSON", 0},
+static const oct_arg status_rows[] = {
+    {OCT_ARG_OPERAND("folders", status_options, run.run_dir)},
+    {OCT_ARG_FLAG("watch", status_options, watch),
+     .help = "Refresh until Ctrl-C or the end of the run"},
+    {OCT_ARG_FLAG("json", status_options, json),
+     .help = "Print everything that the daemons report as one line of JSON"},
     {0},
 };
 
-static error_t
-parse(int key, char *arg, struct argp_state *state)
-{
-    status_options *options = state->input;
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &options->run.remote;
-        return 0;
-    case KEY_WATCH:
-        options->watch = true;
-        return 0;
-    case KEY_JSON:
-        options->json = true;
-        return 0;
-    case ARGP_KEY_ARG:
-        cli_remote_run_word(&options->run, "status", arg);
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
-
-static const struct argp_child children[] = {{&cli_remote_argp, 0, NULL, 0}, {0}};
-
-static const struct argp status_argp = {
-    .options = option_table,
-    .parser = parse,
-    .args_doc = "RUN_DIR\n--learner ADDRESS",
+static const oct_args status_args = {
+    .rows = status_rows,
+    .usage = "RUN_DIR\n--learner ADDRESS",
     .doc = "Shows the state of a run, or the summary of a run that has ended. For a run on other "
            "hosts, give the learner's address instead of a folder.\v"
            "Examples:\n"
            "  octet status runs/pole --watch\n"
            "  octet status --learner tls+tcp://learner.lab:5555 --tls octet-certs/anna",
-    .children = children,
+    .shared = {{cli_remote_rows, offsetof(status_options, run.remote), CLI_REMOTE_GROUP}},
 };
 
 // ---- the rounds
@@ -86,6 +64,7 @@ typedef struct look {
     unsigned rounds, misses;
 } look;
 
+// --json prints a line for each round, so that a program can follow a run.
 static void
 show(look *l, cli_state *state)
 {
@@ -111,7 +90,8 @@ round_done(void *arg)
     look *l = arg;
     cli_state *state = cli_remote_poll_state(l->poll);
     l->misses = state->learner.heard ? 0 : l->misses + 1;
-    // The first failure is an error like any other; later ones belong to what is watched.
+    // If the learner does not answer the first round, the command fails. Later, a round without an
+    // answer is shown, because that is part of what the user watches.
     bool is_lost = l->misses > 0 && (!l->options->watch || l->rounds == 0 ||
                                      cli_remote_run_is_gone(&l->options->run));
     if (!is_lost) {
@@ -131,7 +111,7 @@ stop_wanted(void *arg, int signal_number)
     net_loop_stop(l->loop);
 }
 
-// False: the learner was not heard, or not any more.
+// Polls the run and shows each round. False: the learner did not answer, or has stopped answering.
 static bool
 ask(look *l)
 {
@@ -152,9 +132,10 @@ ask(look *l)
     return l->misses == 0;
 }
 
-// Of a run folder whose learner was not heard: only the locks say whether the run has ended.
+// Handles a run folder whose learner did not answer. The locks tell a run that has ended from one
+// that cannot be asked. Returns the exit code.
 static int
-without_learner(const status_options *options, const oct_config *config, const char *why)
+without_learner(const status_options *options, const config_experiment *config, const char *why)
 {
     cli_folder_life life = cli_folder_look(".");
     if (life == CLI_FOLDER_LIVE) {
@@ -170,21 +151,23 @@ without_learner(const status_options *options, const oct_config *config, const c
     return 0;
 }
 
-// config: of the run folder; not looked at otherwise.
+// config: that of the run folder; unused without a folder.
 static int
-look_at(const status_options *options, const oct_config *config)
+look_at(const status_options *options, const config_experiment *config)
 {
     bool has_folder = options->run.run_dir != NULL;
     look l = {.options = options, .loop = net_loop_create()};
     l.screen = cli_screen_create(true);
     int exit_code = CLI_EXIT_FAILED;
     const cli_remote_options *remote = &options->run.remote;
-    if (has_folder && remote->tls == NULL && cli_folder_has_summary(".") && // locks may not be seen
+    // a run that has ended may have left addresses that need certificates
+    if (has_folder && remote->tls == NULL && cli_folder_has_summary(".") &&
         cli_folder_look(".") == CLI_FOLDER_ENDED &&
         cli_remote_tls_url(remote->learner, remote->replay) != NULL) {
-        exit_code = without_learner(options, config, ""); // which needs no certificate
+        // the folder alone, so no certificates are needed
+        exit_code = without_learner(options, config, "");
     } else if (!cli_remote_secure("status", remote, l.loop, remote->learner, remote->replay)) {
-        // said
+        // a message was printed
     } else if (ask(&l)) {
         exit_code = 0;
     } else {
@@ -206,13 +189,13 @@ look_at(const status_options *options, const oct_config *config)
 int
 cli_status(int argc, char **argv)
 {
-    static oct_config config;
+    static config_experiment config;
     static char shown[CLI_PATH_MAX];
     status_options options = {0};
     cli_remote_default(&options.run.remote);
-    cli_options_parse(&status_argp, argc, argv, &options);
+    cli_args_parse(&status_args, argc, argv, &options);
     cli_remote_run_enter(&options.run, "status", &config);
-    if (options.run.run_dir != NULL && !options.json) { // from here on it is only shown
+    if (options.run.run_dir != NULL && !options.json) { // only for messages from here on
         options.run.run_dir =
             oct_text_quote(shown, sizeof(shown), options.run.run_dir, strlen(options.run.run_dir));
     }

@@ -1,5 +1,7 @@
-// octet stop and octet checkpoint: an operator's requests to the learner of a run, named by its
-// folder here or by its learner's address.
+// octet stop and octet checkpoint: requests of an operator to the learner of a run, which is named
+// by its folder on this machine or by the learner's address. The learner answers a stop at once. It
+// answers a checkpoint when the files are on disk, which may take long, so meanwhile this command
+// asks for its status: if that is not answered, the learner is dead.
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -12,80 +14,64 @@
 #include "cli/run/cli_folder.h"
 #include "common/oct_text.h"
 
-#define CALL_MS  4000
-#define WRITE_MS (24u * 60 * 60 * 1000) // a large checkpoint: as long as the learner answers
-#define LOOK_MS  1000
+#define CALL_MS 4000
+// of a checkpoint; while it is written, the status calls decide
+#define WRITE_MS (24u * 60 * 60 * 1000)
+#define LOOK_MS  1000 // between two of them
 #define CLOSE_MS 500
 
 typedef struct remote_command {
     const char *command;
     cli_remote_run run;
-    const char *reason; // of a stop; NULL: a checkpoint
+    const char *reason; // recorded by a stop; NULL: the command is a checkpoint
     net_loop *loop;
     cli_remote *link;
-    net_timer *look; // whether the learner that writes still answers
+    net_timer *look; // until the next status call
     bool done, failed;
-    char said[128]; // what was done
+    char said[128]; // what was done, for the message
     char why[512];
 } remote_command;
 
-enum { KEY_REASON = 256 };
-
-static const struct argp_option stop_options[] = {
-    {"reason", KEY_REASON, "TEXT", 0,
-     "Record this reason in summary.json (default: stopped by an operator)", 0},
+static const oct_arg stop_rows[] = {
+    {OCT_ARG_OPERAND("folders", remote_command, run.run_dir)},
+    {OCT_ARG_TEXT("reason", "TEXT", remote_command, reason),
+     .help = "Record this reason in summary.json (default: stopped by an operator)"},
     {0},
 };
 
-static error_t
-parse(int key, char *arg, struct argp_state *state)
-{
-    remote_command *t = state->input;
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &t->run.remote;
-        return 0;
-    case KEY_REASON:
-        t->reason = arg;
-        return 0;
-    case ARGP_KEY_ARG:
-        cli_remote_run_word(&t->run, t->command, arg);
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
-
-static const struct argp_child children[] = {{&cli_remote_argp, 0, NULL, 0}, {0}};
-
-static const struct argp stop_argp = {
-    .options = stop_options,
-    .parser = parse,
-    .args_doc = "RUN_DIR\n--learner ADDRESS",
+static const oct_args stop_args = {
+    .rows = stop_rows,
+    .usage = "RUN_DIR\n--learner ADDRESS",
     .doc = "Ends a run, here or on other hosts: the learner saves everything and exits.\v"
            "Examples:\n"
            "  octet stop runs/pole\n"
            "  octet stop --learner tls+tcp://learner.lab:5555 --tls octet-certs/anna",
-    .children = children,
+    .shared = {{cli_remote_rows, offsetof(remote_command, run.remote), CLI_REMOTE_GROUP}},
 };
 
-static const struct argp checkpoint_argp = {
-    .parser = parse,
-    .args_doc = "RUN_DIR\n--learner ADDRESS",
+static const oct_arg checkpoint_rows[] = {
+    {OCT_ARG_OPERAND("folders", remote_command, run.run_dir)},
+    {0},
+};
+
+static const oct_args checkpoint_args = {
+    .rows = checkpoint_rows,
+    .usage = "RUN_DIR\n--learner ADDRESS",
     .doc =
         "Makes the learner of a run, here or on other hosts, write a checkpoint now. The command "
         "returns when the checkpoint is on disk.\v"
         "Examples:\n"
         "  octet checkpoint runs/pole\n"
         "  octet checkpoint --learner tls+tcp://learner.lab:5555 --tls octet-certs/anna",
-    .children = children,
+    .shared = {{cli_remote_rows, offsetof(remote_command, run.remote), CLI_REMOTE_GROUP}},
 };
 
+// The first failure counts: later ones only follow from closing.
 static void
 command_fail(remote_command *t, oct_err err, const char *detail)
 {
     if (t->link == NULL || t->done || t->failed) {
-        return; // this end closes, or knows
+        return; // cli_remote_close fails calls in flight; or the result is known
     }
     t->failed = true;
     cli_remote_why(t->link, CLI_REMOTE_LEARNER, err, detail, t->why, sizeof(t->why));
@@ -139,6 +125,7 @@ look_answered(void *arg, oct_err err, const char *detail, const wire_status *ans
     }
 }
 
+// Asks for the learner's status, again and again, until the checkpoint is written.
 static void
 look(void *arg)
 {
@@ -172,7 +159,7 @@ met(void *arg, oct_err err, const char *why)
 {
     remote_command *t = arg;
     if (t->link == NULL) {
-        return; // this end closes
+        return; // cli_remote_close fails calls in flight
     }
     if (err == OCT_OK) {
         command_send(t);
@@ -182,6 +169,8 @@ met(void *arg, oct_err err, const char *why)
     net_loop_stop(t->loop);
 }
 
+// A folder's address may belong to another run by now; with a known run_id the learner is asked
+// first.
 static void
 ask(remote_command *t)
 {
@@ -191,7 +180,8 @@ ask(remote_command *t)
     }
     if (t->run.remote.run_id == 0) {
         command_send(t);
-    } else if (cli_remote_register(t->link, CALL_MS, met, t) != OCT_OK) { // whether it is this run
+        // to refuse a learner of another run
+    } else if (cli_remote_register(t->link, CALL_MS, met, t) != OCT_OK) {
         (void)snprintf(t->why, sizeof(t->why), "cannot send the request");
         return;
     }
@@ -200,6 +190,7 @@ ask(remote_command *t)
     }
 }
 
+// If the run has just ended, that is the reason why its learner did not answer.
 static void
 say(const remote_command *t)
 {
@@ -213,16 +204,16 @@ say(const remote_command *t)
 }
 
 static int
-command_run(remote_command *t, const struct argp *argp, int argc, char **argv)
+command_run(remote_command *t, const oct_args *args, int argc, char **argv)
 {
-    static oct_config config;
+    static config_experiment config;
     static char shown[CLI_PATH_MAX];
     t->command = argv[0];
     cli_remote_default(&t->run.remote);
     t->run.remote.asks_once = t->reason == NULL;
-    cli_options_parse(argp, argc, argv, t);
+    cli_args_parse(args, argc, argv, t);
     cli_remote_run_enter(&t->run, t->command, &config);
-    if (t->run.run_dir != NULL) { // from here on it is only shown
+    if (t->run.run_dir != NULL) { // only for messages from here on
         t->run.run_dir =
             oct_text_quote(shown, sizeof(shown), t->run.run_dir, strlen(t->run.run_dir));
     }
@@ -255,12 +246,12 @@ int
 cli_stop(int argc, char **argv)
 {
     remote_command t = {.reason = "stopped by an operator"};
-    return command_run(&t, &stop_argp, argc, argv);
+    return command_run(&t, &stop_args, argc, argv);
 }
 
 int
 cli_checkpoint(int argc, char **argv)
 {
     remote_command t = {.reason = NULL};
-    return command_run(&t, &checkpoint_argp, argc, argv);
+    return command_run(&t, &checkpoint_args, argc, argv);
 }

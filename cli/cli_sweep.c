@@ -1,4 +1,9 @@
-// octet sweep: trains with many configurations, several seeds each.
+// octet sweep: trains many configurations, each with several seeds. The command makes a plan of
+// trials (cli_sweep_plan), checks each trial as octet train would, so that none fails after hours
+// for a wrong value, and writes the plan to the sweep's folder. Then cli_sweep_jobs starts "octet
+// train" for each run, several at a time, and stores its result in sweep.json. At the end it
+// compares the best trials. --resume continues from sweep.json: only runs without a result are done
+// again.
 
 #include <errno.h>
 #include <inttypes.h>
@@ -24,177 +29,76 @@
 #include "cli/sweep/cli_sweep_file.h"
 #include "cli/sweep/cli_sweep_jobs.h"
 #include "common/oct_base.h"
-#include "common/oct_config_effects.h"
-#include "common/oct_config_text.h"
 #include "common/oct_file.h"
 #include "common/oct_program.h"
+#include "common/oct_reason.h"
 #include "common/oct_rng.h"
 #include "common/oct_text.h"
+#include "config/config_effects.h"
+#include "config/config_text.h"
 
 #define SETTINGS_MAX   256
 #define MESSAGE_BYTES  4096
 #define WORDS_BYTES    2048
 #define SAID_BYTES     65536
 #define RANDOM_DEFAULT 10
+#define DRAW_SEED_NONE UINT64_MAX
 #define PICTURE        "sweep.svg"
 #define PAGE           "sweep.html"
-
-enum {
-    KEY_OVER = 256,
-    KEY_SET,
-    KEY_SEEDS,
-    KEY_GRID,
-    KEY_RANDOM,
-    KEY_OPTUNA,
-    KEY_DRAW_SEED,
-    KEY_JOBS,
-    KEY_SWEEP_DIR,
-    KEY_RESUME,
-    KEY_DRY_RUN,
-    KEY_FOLLOW_PARENT,
-    KEY_TRUST,
-};
 
 typedef struct sweep_options {
     const char *file;
     const char *folder;
-    char *settings[SETTINGS_MAX]; // "key=value", in the order given
+    char *settings[SETTINGS_MAX]; // "key=value", in the order of the command line
     size_t setting_count;
     const char *over[CLI_SPACE_KEYS_MAX];
     size_t over_count;
     uint32_t seeds;
     uint32_t jobs;
-    uint64_t draw_seed;
-    cli_sweep_method method;
-    const char *method_option; // as given; NULL: none was
-    uint32_t wanted;           // of random and optuna
+    uint64_t draw_seed; // DRAW_SEED_NONE: not given
+    bool grid;
+    uint32_t random, optuna; // number of trials; 0: not given
     bool resume;
     bool dry_run;
     bool is_trusted;
-    const char *fixed; // an option that a resumed sweep does not take; NULL: none was given
+    uint32_t follow_parent; // of the program that started this one; 0: none
 } sweep_options;
 
-static const struct argp_option option_table[] = {
-    {"over", KEY_OVER, "KEY=VALUES", 0,
-     "Vary a key over a list (a,b,c) or a range (LOW..HIGH, log:LOW..HIGH, lin:LOW..HIGH); may be "
-     "repeated",
-     0},
-    {"seeds", KEY_SEEDS, "N", 0, "Run each trial with N seeds, starting at run.seed (default: 1)",
-     0},
-    {"grid", KEY_GRID, NULL, 0, "Try every combination of the lists (default if all are lists)", 0},
-    {"random", KEY_RANDOM, "N", 0,
-     "Try N combinations drawn at random (default if any is a range: 10)", 0},
-    {"optuna", KEY_OPTUNA, "N", 0,
-     "Let Optuna choose N trials and prune those that fall behind (needs Python's optuna)", 0},
-    {"draw-seed", KEY_DRAW_SEED, "S", 0, "Set the seed for drawing trials (default: 0)", 0},
-    {"jobs", KEY_JOBS, "N", 0, "Run N runs at a time; they share the CPUs (default: 1)", 0},
-    {"set", KEY_SET, "KEY=VALUE", 0,
-     "Override one key of the experiment, in all trials; may be repeated", 0},
-    {"sweep-dir", KEY_SWEEP_DIR, "D", 0,
-     "Write the sweep to folder D, which must not exist, except with --resume (default: "
-     "runs/NAME-sweep-DATE-TIME)",
-     0},
-    {"resume", KEY_RESUME, NULL, 0,
-     "Continue the sweep in --sweep-dir: finished runs are kept, the others are continued or "
-     "started",
-     0},
-    {"trust", KEY_TRUST, NULL, 0, CLI_TRUST_HELP, 0},
-    {"dry-run", KEY_DRY_RUN, NULL, 0, "Check everything and print the trials, but start nothing",
-     0},
-    {"follow-parent", KEY_FOLLOW_PARENT, "PID", OPTION_HIDDEN, CLI_PARENT_HELP, 0},
+static const oct_arg sweep_rows[] = {
+    {OCT_ARG_OPERAND("files", sweep_options, file)},
+    {OCT_ARG_TEXTS("over", "KEY=VALUES", sweep_options, over, over_count),
+     .help = "Vary a key over a list (a,b,c) or a range (LOW..HIGH, log:LOW..HIGH, lin:LOW..HIGH); "
+             "may be repeated"},
+    {OCT_ARG_COUNT("seeds", "N", sweep_options, seeds, 1, CLI_SWEEP_SEEDS_MAX),
+     .help = "Run each trial with N seeds, starting at run.seed (default: 1)"},
+    {OCT_ARG_FLAG("grid", sweep_options, grid),
+     .help = "Try every combination of the lists (default if all are lists)"},
+    {OCT_ARG_COUNT("random", "N", sweep_options, random, 1, CLI_SWEEP_TRIALS_MAX),
+     .help = "Try N combinations drawn at random (default if any is a range: 10)"},
+    {OCT_ARG_COUNT("optuna", "N", sweep_options, optuna, 1, CLI_SWEEP_TRIALS_MAX),
+     .help = "Let Optuna choose N trials and prune those that fall behind (needs Python's optuna)"},
+    {OCT_ARG_COUNT("draw-seed", "S", sweep_options, draw_seed, 0, INT64_MAX),
+     .help = "Set the seed for drawing trials (default: 0)"},
+    {OCT_ARG_COUNT("jobs", "N", sweep_options, jobs, 1, CLI_SWEEP_JOBS_MAX),
+     .help = "Run N runs at a time; they share the CPUs (default: 1)"},
+    {OCT_ARG_TEXTS("set", "KEY=VALUE", sweep_options, settings, setting_count),
+     .help = "Override one key of the experiment, in all trials; may be repeated"},
+    {OCT_ARG_PATH("sweep-dir", "D", sweep_options, folder),
+     .help = "Write the sweep to folder D, which must not exist, except with --resume (default: "
+             "runs/NAME-sweep-DATE-TIME)"},
+    {OCT_ARG_FLAG("resume", sweep_options, resume),
+     .help = "Continue the sweep in --sweep-dir: finished runs are kept, the others are continued "
+             "or started"},
+    {OCT_ARG_FLAG("trust", sweep_options, is_trusted), .help = CLI_TRUST_HELP},
+    {OCT_ARG_FLAG("dry-run", sweep_options, dry_run),
+     .help = "Check everything and print the trials, but start nothing"},
+    {OCT_ARG_COUNT("follow-parent", "PID", sweep_options, follow_parent, 1, CLI_PARENT_MAX)},
     {0},
 };
 
-// ---- options
-
-static void
-method_take(sweep_options *options, cli_sweep_method method, const char *option, const char *count)
-{
-    if (options->method_option != NULL && strcmp(options->method_option, option) != 0) {
-        cli_usage_error("sweep", "%s and %s cannot be used together", options->method_option,
-                        option);
-    }
-    options->method = method;
-    options->method_option = option;
-    options->fixed = option;
-    if (count != NULL) {
-        options->wanted =
-            (uint32_t)cli_option_number("sweep", option, count, 1, CLI_SWEEP_TRIALS_MAX);
-    }
-}
-
-static error_t
-parse(int key, char *arg, struct argp_state *state)
-{
-    sweep_options *options = state->input;
-    switch (key) {
-    case KEY_OVER:
-        if (options->over_count == CLI_SPACE_KEYS_MAX) {
-            cli_usage_error("sweep", "more than %d --over", CLI_SPACE_KEYS_MAX);
-        }
-        options->over[options->over_count++] = arg;
-        options->fixed = "--over";
-        return 0;
-    case KEY_SET:
-        if (options->setting_count == SETTINGS_MAX) {
-            cli_usage_error("sweep", "more than %d settings", SETTINGS_MAX);
-        }
-        options->settings[options->setting_count++] = arg;
-        options->fixed = "--set";
-        return 0;
-    case KEY_SEEDS:
-        options->seeds =
-            (uint32_t)cli_option_number("sweep", "--seeds", arg, 1, CLI_SWEEP_SEEDS_MAX);
-        options->fixed = "--seeds";
-        return 0;
-    case KEY_GRID:
-        method_take(options, CLI_SWEEP_GRID, "--grid", NULL);
-        return 0;
-    case KEY_RANDOM:
-        method_take(options, CLI_SWEEP_RANDOM, "--random", arg);
-        return 0;
-    case KEY_OPTUNA:
-        method_take(options, CLI_SWEEP_OPTUNA, "--optuna", arg);
-        return 0;
-    case KEY_DRAW_SEED:
-        options->draw_seed = cli_option_number("sweep", "--draw-seed", arg, 0, INT64_MAX);
-        options->fixed = "--draw-seed";
-        return 0;
-    case KEY_JOBS:
-        options->jobs = (uint32_t)cli_option_number("sweep", "--jobs", arg, 1, CLI_SWEEP_JOBS_MAX);
-        return 0;
-    case KEY_SWEEP_DIR:
-        options->folder = arg;
-        return 0;
-    case KEY_TRUST:
-        options->is_trusted = true;
-        return 0;
-    case KEY_RESUME:
-        options->resume = true;
-        return 0;
-    case KEY_DRY_RUN:
-        options->dry_run = true;
-        return 0;
-    case KEY_FOLLOW_PARENT:
-        cli_parent_follow("sweep", arg);
-        return 0;
-    case ARGP_KEY_ARG:
-        if (options->file != NULL) {
-            cli_usage_error("sweep", "two files, '%s' and '%s'; name one experiment", options->file,
-                            arg);
-        }
-        options->file = arg;
-        options->fixed = "FILE";
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
-
-static const struct argp sweep_argp = {
-    .options = option_table,
-    .parser = parse,
-    .args_doc = "FILE --over KEY=VALUES…\n--resume --sweep-dir D",
+static const oct_args sweep_args = {
+    .rows = sweep_rows,
+    .usage = "FILE --over KEY=VALUES…\n--resume --sweep-dir D",
     .doc =
         "Trains with many configurations, each with one or more seeds, and compares their "
         "results.\v"
@@ -216,12 +120,53 @@ fail(const char *reason)
 
 // ---- the plan
 
+// The option that chooses the method, and what it says.
+typedef struct way {
+    const char *option; // NULL: none was given
+    cli_sweep_method method;
+    uint32_t wanted; // trials; 0: the default
+} way;
+
+// Options of two methods exclude each other.
+static way
+way_of(const sweep_options *options)
+{
+    const way ways[] = {
+        {options->grid ? "--grid" : NULL, CLI_SWEEP_GRID, 0},
+        {options->random > 0 ? "--random" : NULL, CLI_SWEEP_RANDOM, options->random},
+        {options->optuna > 0 ? "--optuna" : NULL, CLI_SWEEP_OPTUNA, options->optuna}};
+    way found = {.option = NULL};
+    for (size_t i = 0; i < OCT_COUNTOF(ways); i++) {
+        if (found.option != NULL && ways[i].option != NULL) {
+            cli_usage_error("sweep", "%s and %s cannot be used together", found.option,
+                            ways[i].option);
+        }
+        found = ways[i].option != NULL ? ways[i] : found;
+    }
+    return found;
+}
+
+// Returns an option that a resumed sweep does not take, or NULL if none was given.
+static const char *
+fixed_option(const sweep_options *options)
+{
+    return options->over_count > 0                ? "--over"
+           : options->setting_count > 0           ? "--set"
+           : options->seeds > 0                   ? "--seeds"
+           : way_of(options).option != NULL       ? way_of(options).option
+           : options->draw_seed != DRAW_SEED_NONE ? "--draw-seed"
+           : options->file != NULL                ? "FILE"
+                                                  : NULL;
+}
+
+// Lists alone make a grid; a range makes random trials, because a grid has no points in it.
 static void
 choose_method(const sweep_options *options, cli_sweep_plan *plan)
 {
     bool has_range = cli_space_has_range(&plan->space);
-    if (options->method_option != NULL) {
-        plan->method = options->method;
+    way chosen = way_of(options);
+    if (chosen.option != NULL) {
+        plan->method = chosen.method;
     } else {
         plan->method = has_range ? CLI_SWEEP_RANDOM : CLI_SWEEP_GRID;
     }
@@ -229,7 +174,7 @@ choose_method(const sweep_options *options, cli_sweep_plan *plan)
         cli_usage_error(
             "sweep", "--grid needs lists, not ranges; write --over KEY=a,b,c, or use --random N");
     }
-    plan->wanted = options->wanted > 0 ? options->wanted : RANDOM_DEFAULT;
+    plan->wanted = chosen.wanted > 0 ? chosen.wanted : RANDOM_DEFAULT;
     if (plan->method == CLI_SWEEP_GRID) {
         uint64_t size = cli_space_grid_size(&plan->space);
         if (size > CLI_SWEEP_TRIALS_MAX) {
@@ -241,28 +186,29 @@ choose_method(const sweep_options *options, cli_sweep_plan *plan)
     }
 }
 
-// The configuration of a trial; "" or one line that says what is wrong with it.
+// Makes the configuration of a trial. reason: "", or one line about what is wrong with it.
 static void
-trial_config(const cli_sweep_plan *plan, uint32_t trial, const oct_config *base, oct_config *out,
-             char *reason, size_t reason_size)
+trial_config(const cli_sweep_plan *plan, uint32_t trial, const config_experiment *base,
+             config_experiment *out, oct_reason *why)
 {
-    char setting[OCT_CONFIG_NAME_MAX + CLI_SPACE_VALUE_MAX + 2], message[MESSAGE_BYTES] = "";
+    char setting[CONFIG_NAME_MAX + CLI_SPACE_VALUE_MAX + 2], message[MESSAGE_BYTES] = "";
     oct_err err = OCT_OK;
     *out = *base;
     for (size_t i = 0; i < plan->space.count && err == OCT_OK; i++) {
         (void)snprintf(setting, sizeof(setting), "%s=%s", plan->space.key[i].name,
                        plan->trial[trial]->point.value[i]);
-        err = oct_config_set(out, setting, message, sizeof(message));
+        err = config_set(out, setting, message, sizeof(message));
     }
     if (err == OCT_OK) {
-        err = oct_config_check(out, message, sizeof(message));
+        err = config_check(out, message, sizeof(message));
     }
     const char *said = strstr(message, "error: ");
     said = said != NULL ? said + strlen("error: ") : message;
-    (void)snprintf(reason, reason_size, "%.*s", err == OCT_OK ? 0 : (int)strcspn(said, "\n"), said);
+    oct_reason_set(why, "%.*s", err == OCT_OK ? 0 : (int)strcspn(said, "\n"), said);
 }
 
-// Whether what a key needs may come with another key of the sweep.
+// Returns true if the reason why a key has no effect names another key of the sweep, which may
+// change that in some trials.
 static bool
 is_swept(const cli_sweep_plan *plan, const char *why_not)
 {
@@ -273,15 +219,16 @@ is_swept(const cli_sweep_plan *plan, const char *why_not)
     return is_one;
 }
 
-// Tells of keys that have no effect in a trial, or in base, where trials are chosen later: their
-// values make no difference. Each reason once: said has what was told.
+// Warns about varied keys that have no effect in a trial, because their values make no difference;
+// before Optuna has chosen trials, base is checked. Each warning is printed once: said holds those
+// that were.
 static void
-warn_idle(const cli_sweep_plan *plan, const oct_config *config, oct_text *said)
+warn_idle(const cli_sweep_plan *plan, const config_experiment *config, oct_text *said)
 {
-    char why_not[WORDS_BYTES], line[WORDS_BYTES + OCT_CONFIG_NAME_MAX + 64];
+    char why_not[WORDS_BYTES], line[WORDS_BYTES + CONFIG_NAME_MAX + 64];
     for (size_t i = 0; i < plan->space.count; i++) {
         const char *key = plan->space.key[i].name;
-        if (oct_config_has_effect(config, key, why_not, sizeof(why_not)) ||
+        if (config_has_effect(config, key, why_not, sizeof(why_not)) ||
             (plan->count == 0 && is_swept(plan, why_not))) {
             continue;
         }
@@ -294,16 +241,17 @@ warn_idle(const cli_sweep_plan *plan, const oct_config *config, oct_text *said)
     }
 }
 
-// An environment that was opened, for all trials that have it.
+// An environment that was opened, to be used for all trials with the same environment.
 typedef struct opened {
     struct opened *next;
-    char id[OCT_CONFIG_TEXT_MAX], options[OCT_CONFIG_OPTIONS_MAX], mjcf_dir[OCT_CONFIG_TEXT_MAX];
+    char id[CONFIG_TEXT_MAX], options[CONFIG_OPTIONS_MAX], mjcf_dir[CONFIG_TEXT_MAX];
     cli_environment environment;
 } opened;
 
-// NULL: reason says why it cannot be opened.
+// Returns the environment of a configuration, which is opened if it is a new one. NULL: reason says
+// why it cannot be opened.
 static const cli_environment *
-environment_of(opened **all, const oct_config *config, char *reason, size_t reason_size)
+environment_of(opened **all, const config_experiment *config, oct_reason *why)
 {
     opened *found = *all;
     while (found != NULL && (strcmp(found->id, config->env.id) != 0 ||
@@ -313,8 +261,8 @@ environment_of(opened **all, const oct_config *config, char *reason, size_t reas
     }
     if (found == NULL) {
         found = oct_alloc(sizeof(*found));
-        if (cli_preflight_open(&found->environment, config, CLI_PREFLIGHT_MS, NULL, reason,
-                               reason_size) != OCT_OK) {
+        if (cli_preflight_open(&found->environment, config, CLI_PREFLIGHT_MS, NULL, why) !=
+            OCT_OK) {
             free(found);
             return NULL;
         }
@@ -327,6 +275,7 @@ environment_of(opened **all, const oct_config *config, char *reason, size_t reas
     return &found->environment;
 }
 
+// Frees the list; the environments were closed after the check.
 static void
 opened_free(opened *all)
 {
@@ -344,39 +293,40 @@ pass_over(void *arg, const char *line)
     (void)line;
 }
 
-// What octet train looks at before a run; "" or one line that says what is wrong.
+// Checks a configuration as octet train does before a run. reason: "", or one line about what is
+// wrong.
 static void
-check_trial(opened **all, const oct_config *config, char *reason, size_t reason_size)
+check_trial(opened **all, const config_experiment *config, oct_reason *why)
 {
-    const cli_environment *environment = environment_of(all, config, reason, reason_size);
-    if (environment != NULL &&
-        cli_preflight_suits(environment, config, reason, reason_size) == OCT_OK &&
-        cli_preflight_init(environment, config, pass_over, reason, reason_size) == OCT_OK) {
-        reason[0] = '\0';
+    const cli_environment *environment = environment_of(all, config, why);
+    if (environment != NULL && cli_preflight_suits(environment, config, why) == OCT_OK &&
+        cli_preflight_init(environment, config, pass_over, why) == OCT_OK) {
+        why->text[0] = '\0';
     }
 }
 
-// Every trial that is known before anything starts must be one that octet train takes.
+// Checks every trial that is known before the first run starts; a bad one ends the process.
 static void
-check_trials(const cli_sweep_plan *plan, const oct_config *base)
+check_trials(const cli_sweep_plan *plan, const config_experiment *base)
 {
-    static oct_config config;
+    static config_experiment config;
     opened *all = NULL;
-    char reason[MESSAGE_BYTES], words[WORDS_BYTES];
+    oct_reason why;
+    char words[WORDS_BYTES];
     static char told[SAID_BYTES];
     oct_text said;
     oct_text_init(&said, told, sizeof(told));
-    if (plan->count == 0) { // Optuna chooses them later
+    if (plan->count == 0) { // Optuna chooses the trials later
         warn_idle(plan, base, &said);
     }
     for (uint32_t i = 0; i < plan->count; i++) {
-        trial_config(plan, i, base, &config, reason, sizeof(reason));
-        if (reason[0] == '\0') {
-            check_trial(&all, &config, reason, sizeof(reason));
+        trial_config(plan, i, base, &config, &why);
+        if (why.text[0] == '\0') {
+            check_trial(&all, &config, &why);
         }
-        if (reason[0] != '\0') {
+        if (why.text[0] != '\0') {
             cli_error("sweep", "trial %u (%s): %s", (unsigned)i + 1,
-                      cli_sweep_plan_words(plan, i, words, sizeof(words)), reason);
+                      cli_sweep_plan_words(plan, i, words, sizeof(words)), why.text);
             exit(CLI_EXIT_USAGE);
         }
         warn_idle(plan, &config, &said);
@@ -384,15 +334,16 @@ check_trials(const cli_sweep_plan *plan, const oct_config *base)
     opened_free(all);
 }
 
-// A value of env.options, as it is after --set. NULL: no path in it changes.
+// Returns a value of env.options with its paths made absolute; the caller frees it. NULL: there are
+// none to change.
 static char *
 resolved_options(const char *value)
 {
-    char setting[OCT_CONFIG_VALUE_MAX], message[MESSAGE_BYTES];
-    oct_config given, resolved;
-    oct_config_default(&given);
+    char setting[CONFIG_VALUE_MAX], message[MESSAGE_BYTES];
+    config_experiment given, resolved;
+    config_default(&given);
     (void)snprintf(setting, sizeof(setting), "env.options=%s", value);
-    if (oct_config_set(&given, setting, message, sizeof(message)) != OCT_OK) {
+    if (config_set(&given, setting, message, sizeof(message)) != OCT_OK) {
         return NULL;
     }
     resolved = given;
@@ -400,13 +351,13 @@ resolved_options(const char *value)
         strcmp(resolved.env.options, given.env.options) == 0) {
         return NULL;
     }
-    bool is_key = oct_config_key_print(&resolved, "env.options", setting);
+    bool is_key = config_key_print(&resolved, "env.options", setting);
     OCT_ASSERT(is_key);
     return strdup(setting);
 }
 
-// Trials run in the folder of the sweep, and a resumed sweep may be started elsewhere: values that
-// are files do not depend on where it was.
+// Makes values that are paths absolute. Trials run in the sweep's folder, and a resume may start in
+// another one.
 static void
 resolve_paths(cli_space_key *key)
 {
@@ -424,7 +375,7 @@ resolve_paths(cli_space_key *key)
     }
 }
 
-// A key is the same in all trials, or varied.
+// Refuses a key that is both set (--set) and varied (--over).
 static void
 check_settings(const sweep_options *options, const char *name)
 {
@@ -438,10 +389,11 @@ check_settings(const sweep_options *options, const char *name)
     }
 }
 
+// Ends the process on any mistake, before a folder is made.
 static void
-make_plan(const sweep_options *options, cli_sweep_plan *plan, oct_config *base)
+make_plan(const sweep_options *options, cli_sweep_plan *plan, config_experiment *base)
 {
-    char reason[MESSAGE_BYTES];
+    oct_reason why;
     static cli_experiment experiment;
     if (options->over_count == 0) {
         cli_usage_error("sweep", "nothing to vary; give --over KEY=VALUES");
@@ -453,13 +405,13 @@ make_plan(const sweep_options *options, cli_sweep_plan *plan, oct_config *base)
                                   .is_trusted = options->is_trusted};
     cli_experiment_load(base, &experiment);
     for (size_t i = 0; i < options->over_count; i++) {
-        if (cli_space_add(&plan->space, options->over[i], base, reason, sizeof(reason)) != OCT_OK) {
-            cli_usage_error("sweep", "%s", reason);
+        if (cli_space_add(&plan->space, options->over[i], base, &why) != OCT_OK) {
+            cli_usage_error("sweep", "%s", why.text);
         }
         check_settings(options, plan->space.key[i].name);
         resolve_paths(&plan->space.key[i]);
     }
-    plan->draw_seed = options->draw_seed;
+    plan->draw_seed = options->draw_seed != DRAW_SEED_NONE ? options->draw_seed : 0;
     plan->seeds = options->seeds > 0 ? options->seeds : 1;
     plan->first_seed = base->run.seed;
     if (plan->first_seed > CLI_SEED_MAX - plan->seeds) {
@@ -468,9 +420,8 @@ make_plan(const sweep_options *options, cli_sweep_plan *plan, oct_config *base)
                         plan->first_seed, (unsigned)plan->seeds);
     }
     choose_method(options, plan);
-    if (options->folder != NULL &&
-        cli_folder_check_new(options->folder, reason, sizeof(reason)) != OCT_OK) {
-        fail(reason);
+    if (options->folder != NULL && cli_folder_check_new(options->folder, &why) != OCT_OK) {
+        fail(why.text);
     }
     if (plan->method != CLI_SWEEP_OPTUNA) {
         uint32_t wanted = plan->wanted;
@@ -483,8 +434,9 @@ make_plan(const sweep_options *options, cli_sweep_plan *plan, oct_config *base)
     check_trials(plan, base);
 }
 
-// ---- what is going to happen
+// ---- what will be done
 
+// Says what will run before it does, so that a wrong number of runs is seen at once.
 static void
 print_plan(const cli_sweep_plan *plan)
 {
@@ -520,21 +472,23 @@ print_trials(const cli_sweep_plan *plan)
 
 // ---- the folder
 
+// Without --sweep-dir the folder is runs/NAME-sweep-DATE.
 static void
-open_folder(const sweep_options *options, const oct_config *base, cli_folder *folder)
+open_folder(const sweep_options *options, const config_experiment *base, cli_folder *folder)
 {
-    char reason[CLI_PATH_MAX + 256], name[OCT_CONFIG_TEXT_MAX + 8];
+    oct_reason why;
+    char name[CONFIG_TEXT_MAX + 8];
     const char *id = base->run.name[0] != '\0' ? base->run.name : base->env.id;
     const char *slash = strrchr(id, '/');
     (void)snprintf(name, sizeof(name), "%s-sweep", slash != NULL ? slash + 1 : id);
-    if (cli_folder_open(folder, options->folder, name, options->resume, reason, sizeof(reason)) !=
-        OCT_OK) {
-        fail(reason);
+    if (cli_folder_open(folder, options->folder, name, options->resume, &why) != OCT_OK) {
+        fail(why.text);
     }
     cli_folder_warn(folder, "sweep");
 }
 
-// A disk without room, say: a sweep that has not begun leaves no folder.
+// Reports a failed write, for example on a full disk, and removes the folder, because the sweep has
+// not begun.
 _Noreturn static void
 write_failed(const cli_folder *folder, const char *name)
 {
@@ -543,7 +497,8 @@ write_failed(const cli_folder *folder, const char *name)
     exit(CLI_EXIT_FAILED);
 }
 
-// A run may have ended after sweep.json was written last, or what it wrote is gone: then it runs
+// Compares the states in sweep.json with the runs' folders. A run that ended after sweep.json was
+// last written becomes FINISHED; a run whose result has been deleted becomes WAITING, and is done
 // again.
 static void
 take_results(const cli_sweep_plan *plan, const char *folder)
@@ -568,9 +523,9 @@ take_results(const cli_sweep_plan *plan, const char *folder)
     }
 }
 
-// The code that base.yaml or a trial names.
+// Refuses code that base.yaml or a trial names, if another user wrote it and --trust is not given.
 static void
-check_trust(const sweep_options *options, const cli_sweep_plan *plan, const oct_config *base)
+check_trust(const sweep_options *options, const cli_sweep_plan *plan, const config_experiment *base)
 {
     char path[CLI_PATH_MAX + 16];
     const char *id = cli_sweep_plan_varies(plan, "env.id") ? "of a trial" : base->env.id;
@@ -581,19 +536,21 @@ check_trust(const sweep_options *options, const cli_sweep_plan *plan, const oct_
     }
 }
 
+// Everything comes from sweep.json and base.yaml: options that would change the sweep are refused.
 static void
-resume_plan(const sweep_options *options, cli_sweep_plan *plan, oct_config *base)
+resume_plan(const sweep_options *options, cli_sweep_plan *plan, config_experiment *base)
 {
-    char reason[CLI_PATH_MAX + 256];
+    oct_reason why;
     if (options->folder == NULL) {
         cli_usage_error("sweep", "--resume needs --sweep-dir: the folder of the sweep to continue");
     }
-    if (options->fixed != NULL) {
+    const char *fixed = fixed_option(options);
+    if (fixed != NULL) {
         cli_usage_error("sweep", "%s is part of the sweep in '%s', which --resume does not change",
-                        options->fixed, options->folder);
+                        fixed, options->folder);
     }
-    if (cli_sweep_file_read(options->folder, plan, base, reason, sizeof(reason)) != OCT_OK) {
-        fail(reason);
+    if (cli_sweep_file_read(options->folder, plan, base, &why) != OCT_OK) {
+        fail(why.text);
     }
     check_trust(options, plan, base);
     take_results(plan, options->folder);
@@ -606,7 +563,7 @@ resume_plan(const sweep_options *options, cli_sweep_plan *plan, oct_config *base
 
 // ---- the table and the picture
 
-// What octet dash shows of the runs, as a file. False: it could not be written.
+// Saves the page that octet dash would show of the runs. False: it could not be written.
 static bool
 save_page(char *folder)
 {
@@ -630,7 +587,7 @@ typedef struct ranked {
     double value;
 } ranked;
 
-// By falling return, those without one last.
+// Sorts by falling return; trials without a return come last.
 static int
 ranked_order(const void *a, const void *b)
 {
@@ -642,8 +599,8 @@ ranked_order(const void *a, const void *b)
     return x->trial < y->trial ? -1 : 1;
 }
 
-// The folders of the best trials whose runs can be compared together, and how many trials that is;
-// the caller frees them.
+// Lists the folders of the runs of the best trials, as many as one comparison can hold; trials
+// becomes their number. The caller frees the strings.
 static size_t
 best_runs(const cli_sweep_plan *plan, const char *folder, char **out, uint32_t *trials)
 {
@@ -672,13 +629,14 @@ best_runs(const cli_sweep_plan *plan, const char *folder, char **out, uint32_t *
 
 // Prints the table and draws the picture. False: one of them could not be made.
 static bool
-compare_runs(const cli_sweep_plan *plan, const oct_config *base, const char *folder,
+compare_runs(const cli_sweep_plan *plan, const config_experiment *base, const char *folder,
              const char *const *folders, size_t folder_count)
 {
     static cli_comparison_runs runs;
-    char reason[CLI_PATH_MAX + 256], title[OCT_CONFIG_TEXT_MAX + 64], path[CLI_PATH_MAX + 16];
-    if (cli_comparison_open(&runs, folders, folder_count, NAN, reason, sizeof(reason)) != OCT_OK) {
-        cli_error("sweep", "the runs cannot be compared: %s", reason);
+    oct_reason why;
+    char title[CONFIG_TEXT_MAX + 64], path[CLI_PATH_MAX + 16];
+    if (cli_comparison_open(&runs, folders, folder_count, NAN, &why) != OCT_OK) {
+        cli_error("sweep", "the runs cannot be compared: %s", why.text);
         return false;
     }
     cli_comparison *compare = cli_comparison_create(&runs, cli_comparison_by_default(&runs), true);
@@ -699,9 +657,9 @@ compare_runs(const cli_sweep_plan *plan, const oct_config *base, const char *fol
     return is_drawn;
 }
 
-// Whether all that there is to tell of the sweep could be made.
+// Prints and writes the report of the sweep. Returns false if a part of the report failed.
 static bool
-report(const cli_sweep_plan *plan, const oct_config *base, char *folder)
+report(const cli_sweep_plan *plan, const config_experiment *base, char *folder)
 {
     static char *run[CLI_COMPARISON_SERIES_MAX];
     uint32_t failed = cli_sweep_plan_count(plan, CLI_SWEEP_FAILED), trials;
@@ -712,7 +670,7 @@ report(const cli_sweep_plan *plan, const oct_config *base, char *folder)
     }
     size_t count = best_runs(plan, folder, run, &trials);
     if (count == 0) {
-        return true; // none has begun
+        return true; // no run has begun
     }
     if (trials < plan->count) {
         printf("the best %u of %u trials:\n", (unsigned)trials, (unsigned)plan->count);
@@ -725,13 +683,15 @@ report(const cli_sweep_plan *plan, const oct_config *base, char *folder)
     return is_compared && is_saved;
 }
 
-// ---- all of it
+// ---- the command
 
+// Returns the exit code: above 128 if a signal has stopped the sweep.
 static int
-run_sweep(const sweep_options *options, cli_sweep_plan *plan, const oct_config *base)
+run_sweep(const sweep_options *options, cli_sweep_plan *plan, const config_experiment *base)
 {
     static cli_folder folder;
-    char octet[CLI_PATH_MAX], reason[CLI_PATH_MAX + 256];
+    char octet[CLI_PATH_MAX];
+    oct_reason why;
     ssize_t length = readlink("/proc/self/exe", octet, sizeof(octet) - 1);
     if (length <= 0) {
         fail("cannot find the running program in /proc");
@@ -742,7 +702,7 @@ run_sweep(const sweep_options *options, cli_sweep_plan *plan, const oct_config *
     if (!options->resume && cli_sweep_file_write_base(folder.path, base) != OCT_OK) {
         write_failed(&folder, CLI_SWEEP_BASE);
     }
-    // From here on --resume continues it, also if a signal comes while Optuna starts.
+    // From here on --resume can continue the sweep, even if a signal comes while Optuna starts.
     if (!options->resume && cli_sweep_file_write(folder.path, plan) != OCT_OK) {
         write_failed(&folder, CLI_SWEEP_FILE);
     }
@@ -752,12 +712,11 @@ run_sweep(const sweep_options *options, cli_sweep_plan *plan, const oct_config *
                                  .is_trusted = options->is_trusted,
                                  .jobs = options->jobs > 0 ? options->jobs : 1};
     if (plan->method == CLI_SWEEP_OPTUNA &&
-        cli_sweep_optuna_start(&request.optuna, folder.path, plan, reason, sizeof(reason)) !=
-            OCT_OK) {
+        cli_sweep_optuna_start(&request.optuna, folder.path, plan, &why) != OCT_OK) {
         if (!options->resume) {
             cli_folder_clear(&folder, true);
         }
-        fail(reason);
+        fail(why.text);
     }
     printf("folder %s\n", folder.path);
     (void)fflush(stdout);
@@ -779,10 +738,12 @@ run_sweep(const sweep_options *options, cli_sweep_plan *plan, const oct_config *
 int
 cli_sweep(int argc, char **argv)
 {
-    static sweep_options options;
+    static sweep_options options = {.draw_seed = DRAW_SEED_NONE};
     static cli_sweep_plan plan;
-    static oct_config base;
-    cli_options_parse(&sweep_argp, argc, argv, &options);
+    static config_experiment base;
+    cli_args_parse(&sweep_args, argc, argv, &options);
+    (void)way_of(&options);
+    cli_parent_follow("sweep", options.follow_parent);
     if (options.resume) {
         resume_plan(&options, &plan, &base);
     } else {

@@ -20,12 +20,10 @@
 #include "common/oct_output.h"
 
 #define PERIOD_MS  1000
-#define MISSES_MAX 3 // rounds without the learner that end it
+#define MISSES_MAX 3 // rounds without an answer of the learner that end the command
 #define CLOSE_MS   500
-#define HEAD_LINES 3 // above the names of the columns
+#define HEAD_LINES 3 // lines above the names of the columns
 #define KEYS_TEXT  "q quit  <- -> sort  r reverse  up down pgup pgdn home end scroll"
-
-enum { KEY_SORT = 256, KEY_REVERSE, KEY_ONCE };
 
 typedef struct top_options {
     cli_remote_run run;
@@ -34,75 +32,46 @@ typedef struct top_options {
     bool once;
 } top_options;
 
-static const struct argp_option option_table[] = {
-    {"sort", KEY_SORT, "COLUMN", 0,
-     "Sort by this column: id, role, host, pid, state, lag, steps, infer, env, wait, resent, "
-     "unacked, memory, restarts, heard or relay (default: state, the most urgent problem first)",
-     0},
-    {"reverse", KEY_REVERSE, NULL, 0, "Sort in reverse order", 0},
-    {"once", KEY_ONCE, NULL, 0,
-     "Print the complete table once and exit; the default if the output is not a terminal", 0},
+static const oct_arg top_rows[] = {
+    {OCT_ARG_OPERAND("folders", top_options, run.run_dir)},
+    {OCT_ARG_WORD("sort", "COLUMN", top_options, sort, cli_top_column_names),
+     .help = "Sort by this column: id, role, host, pid, state, lag, steps, infer, env, wait, "
+             "resent, unacked, memory, restarts, heard or relay (default: state, the most urgent "
+             "problem first)"},
+    {OCT_ARG_FLAG("reverse", top_options, reversed), .help = "Sort in reverse order"},
+    {OCT_ARG_FLAG("once", top_options, once),
+     .help = "Print the complete table once and exit; the default if the output is not a terminal"},
     {0},
 };
 
-static error_t
-parse(int key, char *arg, struct argp_state *state)
-{
-    top_options *options = state->input;
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &options->run.remote;
-        return 0;
-    case KEY_SORT:
-        options->sort = (cli_top_column)cli_option_word(
-            "top", "--sort", arg, cli_top_column_names,
-            "id, role, host, pid, state, lag, steps, infer, env, wait, resent, unacked, memory, "
-            "restarts, heard or relay");
-        return 0;
-    case KEY_REVERSE:
-        options->reversed = true;
-        return 0;
-    case KEY_ONCE:
-        options->once = true;
-        return 0;
-    case ARGP_KEY_ARG:
-        cli_remote_run_word(&options->run, "top", arg);
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
-
-static const struct argp_child children[] = {{&cli_remote_argp, 0, NULL, 0}, {0}};
-
-static const struct argp top_argp = {
-    .options = option_table,
-    .parser = parse,
-    .args_doc = "RUN_DIR\n--learner ADDRESS",
+static const oct_args top_args = {
+    .rows = top_rows,
+    .usage = "RUN_DIR\n--learner ADDRESS",
     .doc = "Shows all actors and evaluators of a live run as a table, updated once a second. The "
            "left and right arrows choose the column to sort by, r reverses the order, up, down and "
            "the page keys scroll, q or Ctrl-C quits.\v"
            "Examples:\n"
            "  octet top runs/pole --sort wait\n"
            "  octet top --learner tls+tcp://learner.lab:5555 --tls octet-certs/anna",
-    .children = children,
+    .shared = {{cli_remote_rows, offsetof(top_options, run.remote), CLI_REMOTE_GROUP}},
 };
 
 typedef struct top {
     const top_options *options;
     net_loop *loop;
     cli_remote_poll *poll;
-    cli_screen *look;       // what the terminal can
-    cli_top_screen *screen; // NULL: printed once
+    cli_screen *look;       // colours and symbols that the terminal supports
+    cli_top_screen *screen; // NULL: the table is printed once
     cli_top_table table;
     cli_view_style style;
-    size_t seen; // rows that have room
+    size_t seen; // rows that fit on the screen
     unsigned rounds, misses;
     bool quits;
 } top;
 
 // ---- what is shown
 
+// Prints the environment, the learner's state, and the means over all actors.
 static void
 title_line(const cli_state *state, cli_line *line)
 {
@@ -117,6 +86,8 @@ title_line(const cli_state *state, cli_line *line)
     }
 }
 
+// The learner lists at most as many peers as a message holds; if there are more, those with the
+// most problems.
 static void
 counts_line(const cli_state *state, cli_line *line)
 {
@@ -140,7 +111,7 @@ counts_line(const cli_state *state, cli_line *line)
     }
 }
 
-// Calls put for each line above the table; the last is that of the columns' names.
+// Calls put for each line above the table; the last of them has the names of the columns.
 static void
 head_put(const top *t, void (*put)(const top *t, const cli_line *line))
 {
@@ -161,6 +132,8 @@ head_put(const top *t, void (*put)(const top *t, const cli_line *line))
     put(t, &line);
 }
 
+// Goes to the descriptor, because lines have escape sequences, which stdio would replace
+// (oct_output.h).
 static void
 print_line(const top *t, const cli_line *line)
 {
@@ -203,6 +176,7 @@ keys_line(const top *t, cli_line *line)
     }
 }
 
+// Draws the whole screen; cli_top_screen sends only what has changed.
 static void
 draw(top *t)
 {
@@ -235,6 +209,8 @@ quit(top *t)
     net_loop_stop(t->loop);
 }
 
+// Before the first round there is no table to scroll. A key of no meaning redraws, as a resized
+// terminal needs it.
 static void
 key_came(void *arg, cli_top_key key)
 {
@@ -255,7 +231,8 @@ stop_wanted(void *arg, int signal_number)
     quit(arg);
 }
 
-// The first failure is an error like any other; later ones belong to what is watched.
+// If the learner does not answer the first round, the command fails. Later, a round without an
+// answer is shown, because that is part of what the user watches.
 static void
 round_done(void *arg)
 {
@@ -329,10 +306,10 @@ watch(const top_options *options)
 int
 cli_top(int argc, char **argv)
 {
-    static oct_config config;
+    static config_experiment config;
     top_options options = {.sort = CLI_TOP_STATE};
     cli_remote_default(&options.run.remote);
-    cli_options_parse(&top_argp, argc, argv, &options);
+    cli_args_parse(&top_args, argc, argv, &options);
     cli_remote_run_enter(&options.run, "top", &config);
     if (!cli_remote_run_is_gone(&options.run)) {
         return watch(&options);

@@ -1,7 +1,16 @@
-// octet train: its options, and the run folder of a run.
+// octet train: reads its options, prepares the run folder, and hands over to cli_run, which starts
+// the daemons and waits for the end.
+//
+// Everything that can fail is tried before something of the run exists, in this order: the options;
+// the experiment (cli_experiment_load) and its environment (cli_preflight, in a process of its
+// own); the ports of --dash and --metrics; the programs; the folder and its lock; a socket in it. A
+// command that fails up to there removes the folder if it made it. Then config.yaml and the
+// environment's description are written, and the process enters the folder: from there on all paths
+// are relative to it.
 
 #include "cli/cli_commands.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
@@ -21,36 +30,27 @@
 #include "cli/run/cli_run.h"
 #include "cli/run/cli_settings.h"
 #include "cli/run/cli_trust.h"
-#include "common/oct_config_text.h"
 #include "common/oct_file.h"
 #include "common/oct_program.h"
+#include "common/oct_reason.h"
+#include "config/config_text.h"
 #include "net/net_daemon.h"
 #include "net/net_http.h"
 #include "net/net_loop.h"
 
 #define CONFIG_BYTES_MAX (1u << 20)
 
-enum {
-    KEY_RUN_DIR = 256,
-    KEY_NO_UI,
-    KEY_RESUME,
-    KEY_RESUME_IF_ANY,
-    KEY_METRICS,
-    KEY_DASH,
-    KEY_DASH_STAY,
-    KEY_FOLLOW_PARENT,
-    KEY_ENERGY_COMMAND,
-    KEY_ENERGY_MODEL,
-    KEY_TRUST,
-};
-
 typedef struct train_options {
-    const char *file;
+    // two, so that a second one can be refused, with a hint if it is the port of --dash
+    const char *file[2];
+    uint32_t file_count;
     const char *run_dir;
     const char *metrics[NET_DAEMON_METRICS_MAX];
-    unsigned metrics_count;
-    char dash[64]; // "": no page
+    uint32_t metrics_count;
+    uint32_t dash_port; // 0: no page
+    char dash[64];      // URL of the page; "": no page
     bool dash_stays;
+    uint32_t follow_parent; // of the program that started this one; 0: none
     cli_settings settings;
     bool no_ui;
     bool resume;
@@ -60,155 +60,111 @@ typedef struct train_options {
     cli_energy_model energy_model;
 } train_options;
 
-static const struct argp_option option_table[] = {
-    {"run-dir", KEY_RUN_DIR, "D", 0,
-     "Write the run to folder D, which must not contain a run, except with --resume (default: "
-     "runs/NAME-DATE-TIME)",
-     0},
-    {"no-ui", KEY_NO_UI, NULL, 0, "Print plain lines even on a terminal", 0},
-    {"resume", KEY_RESUME, NULL, 0,
-     "Continue the run in --run-dir from its checkpoint, with its config.yaml and any --set", 0},
-    {"trust", KEY_TRUST, NULL, 0, CLI_TRUST_HELP, 0},
-    {"resume-if-any", KEY_RESUME_IF_ANY, NULL, 0,
-     "Continue the run in --run-dir if there is one, else start it there: for services, which give "
-     "the same command each time",
-     0},
-    {"metrics", KEY_METRICS, "URL", 0,
-     "Serve the learner's /metrics (Prometheus) and /healthz at URL, such as http://127.0.0.1:9464 "
-     "or, with the learner's certificates in $OCTET_TLS, https://HOST:PORT; may be given twice",
-     0},
-    {"follow-parent", KEY_FOLLOW_PARENT, "PID", OPTION_HIDDEN, CLI_PARENT_HELP, 0},
-    {"energy-command", KEY_ENERGY_COMMAND, "CMD", 0,
-     "Measure energy with this shell command, which keeps printing the joules that the machine has "
-     "used so far, one number per line (default: the processors' counters, where the kernel shows "
-     "them)",
-     0},
-    {"energy-model", KEY_ENERGY_MODEL, "MODEL", 0,
-     "Also estimate energy from CPU time: watts=W[,gco2_per_kwh=G], with W watts for a busy core "
-     "and, for the CO2, G grams per kWh; the estimate is always labelled as a model",
-     0},
-    {"dash", KEY_DASH, "PORT", OPTION_ARG_OPTIONAL,
-     "Show the run in a browser while it runs, at http://127.0.0.1:PORT (default: 8260)", 0},
-    {"dash-stay", KEY_DASH_STAY, NULL, 0,
-     "Like --dash, but keep serving after the end of the run, until Ctrl-C", 0},
+static oct_err
+take_energy_model(const oct_arg_given *given)
+{
+    oct_reason why;
+    oct_err err = cli_energy_model_parse(given->field, given->text, &why);
+    return err == OCT_OK ? OCT_OK : oct_refuse(given->why, "--energy-model is %s", why.text);
+}
+
+static_assert(CLI_DASH_PORT == 8260, "the text of --dash");
+
+static const oct_arg train_rows[] = {
+    {OCT_ARG_OPERANDS("files", train_options, file, file_count)},
+    {OCT_ARG_PATH("run-dir", "D", train_options, run_dir),
+     .help = "Write the run to folder D, which must not contain a run, except with --resume "
+             "(default: runs/NAME-DATE-TIME)"},
+    {OCT_ARG_FLAG("no-ui", train_options, no_ui), .help = "Print plain lines even on a terminal"},
+    {OCT_ARG_FLAG("resume", train_options, resume),
+     .help =
+         "Continue the run in --run-dir from its checkpoint, with its config.yaml and any --set"},
+    {OCT_ARG_FLAG("trust", train_options, is_trusted), .help = CLI_TRUST_HELP},
+    {OCT_ARG_FLAG("resume-if-any", train_options, resume_if_any),
+     .help = "Continue the run in --run-dir if there is one, else start it there: for services, "
+             "which give the same command each time"},
+    {OCT_ARG_TEXTS("metrics", "URL", train_options, metrics, metrics_count),
+     .help = "Serve the learner's /metrics (Prometheus) and /healthz at URL, such as "
+             "http://127.0.0.1:9464 or, with the learner's certificates in $OCTET_TLS, "
+             "https://HOST:PORT; may be given twice"},
+    {OCT_ARG_COUNT("follow-parent", "PID", train_options, follow_parent, 1, CLI_PARENT_MAX)},
+    {OCT_ARG_TEXT("energy-command", "CMD", train_options, energy_command),
+     .help = "Measure energy with this shell command, which keeps printing the joules that the "
+             "machine has used so far, one number per line (default: the processors' counters, "
+             "where the kernel shows them)"},
+    {OCT_ARG_TAKE("energy-model", "MODEL", train_options, energy_model, take_energy_model),
+     .help =
+         "Also estimate energy from CPU time: watts=W[,gco2_per_kwh=G], with W watts for a busy "
+         "core and, for the CO2, G grams per kWh; the estimate is always labelled as a model"},
+    {OCT_ARG_COUNT("dash", "PORT", train_options, dash_port, 1, 65535), .bare = "8260",
+     .help = "Show the run in a browser while it runs, at http://127.0.0.1:PORT (default: 8260)"},
+    {OCT_ARG_FLAG("dash-stay", train_options, dash_stays),
+     .help = "Like --dash, but keep serving after the end of the run, until Ctrl-C"},
     {0},
 };
 
-// ---- options
-
-// One more address of the learner's.
-static void
-metrics_take(train_options *options, const char *url)
-{
-    char reason[256];
-    const net_http_terms terms = {
-        .has_tls = net_loop_tls_default() != NULL,
-        .to_have_tls = "OCTET_TLS=FOLDER, with those of the learner (octet certs issue learner "
-                       "NAME makes them)",
-    };
-    if (net_http_check(url, &terms, reason, sizeof(reason)) != OCT_OK) {
-        cli_usage_error("train", "--metrics is '%s': %s", url, reason);
-    }
-    for (unsigned i = 0; i < options->metrics_count; i++) {
-        if (strcmp(url, options->metrics[i]) == 0) {
-            cli_usage_error("train", "--metrics %s: given twice", url);
-        }
-    }
-    if (options->metrics_count == NET_DAEMON_METRICS_MAX) {
-        cli_usage_error("train", "more than %d --metrics", NET_DAEMON_METRICS_MAX);
-    }
-    options->metrics[options->metrics_count++] = url;
-}
-
-// port: NULL, the usual one.
-static void
-dash_take(train_options *options, const char *port)
-{
-    uint64_t number =
-        port != NULL ? cli_option_number("train", "--dash", port, 1, 65535) : CLI_DASH_PORT;
-    (void)snprintf(options->dash, sizeof(options->dash), "http://127.0.0.1:%u", (unsigned)number);
-}
-
-static error_t
-parse(int key, char *arg, struct argp_state *state)
-{
-    train_options *options = state->input;
-    char reason[256];
-    switch (key) {
-    case ARGP_KEY_INIT:
-        options->settings.command = "train";
-        state->child_inputs[0] = &options->settings;
-        return 0;
-    case KEY_RUN_DIR:
-        options->run_dir = arg;
-        return 0;
-    case KEY_NO_UI:
-        options->no_ui = true;
-        return 0;
-    case KEY_TRUST:
-        options->is_trusted = true;
-        return 0;
-    case KEY_RESUME:
-        options->resume = true;
-        return 0;
-    case KEY_RESUME_IF_ANY:
-        options->resume_if_any = true;
-        return 0;
-    case KEY_DASH:
-        dash_take(options, arg);
-        return 0;
-    case KEY_DASH_STAY:
-        options->dash_stays = true;
-        dash_take(options, options->dash[0] == '\0' ? NULL : strrchr(options->dash, ':') + 1);
-        return 0;
-    case KEY_ENERGY_COMMAND:
-        options->energy_command = arg;
-        return 0;
-    case KEY_ENERGY_MODEL:
-        if (cli_energy_model_parse(&options->energy_model, arg, reason, sizeof(reason)) != OCT_OK) {
-            cli_usage_error("train", "--energy-model is %s", reason);
-        }
-        return 0;
-    case KEY_METRICS:
-        metrics_take(options, arg);
-        return 0;
-    case KEY_FOLLOW_PARENT:
-        cli_parent_follow("train", arg);
-        return 0;
-    case ARGP_KEY_ARG:
-        if (options->dash[0] != '\0' && arg[strspn(arg, "0123456789")] == '\0') {
-            cli_usage_error("train", "'%s' is not an experiment; a port is given as --dash=%s", arg,
-                            arg);
-        }
-        if (options->file != NULL) {
-            cli_usage_error("train", "two files, '%s' and '%s'; name one experiment", options->file,
-                            arg);
-        }
-        options->file = arg;
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
-
-static const struct argp_child children[] = {{&cli_settings_argp, 0, NULL, 0}, {0}};
-
-static const struct argp train_argp = {
-    .options = option_table,
-    .parser = parse,
-    .args_doc = "FILE\n[FILE] --resume --run-dir D",
+static const oct_args train_args = {
+    .rows = train_rows,
+    .usage = "FILE\n[FILE] --resume --run-dir D",
     .doc = "Trains a policy on this machine: starts replay, learner, actors and an evaluator, "
            "supervises them and shows their progress.\v"
            "FILE is an experiment, or the name of a preset (octet presets).\n\n"
            "Example:\n"
            "  octet train cartpole --set run.env_steps=100000\n\n"
            "Ctrl-C saves a checkpoint and a policy and ends the run with exit code 130. octet "
-           "config lists all keys for --set.",
-    .children = children,
+           "config --all lists the keys for --set.",
+    .shared = {{cli_settings_rows, offsetof(train_options, settings), 0}},
 };
 
+// The learner would refuse these addresses, too, but only after everything has started.
+static void
+metrics_check(const train_options *options)
+{
+    oct_reason why;
+    const net_http_terms terms = {
+        .has_tls = net_loop_tls_default() != NULL,
+        .to_have_tls = "OCTET_TLS=FOLDER, with those of the learner (octet certs issue learner "
+                       "NAME makes them)",
+    };
+    for (uint32_t i = 0; i < options->metrics_count; i++) {
+        const char *url = options->metrics[i];
+        if (net_http_check(url, &terms, &why) != OCT_OK) {
+            cli_usage_error("train", "--metrics is '%s': %s", url, why.text);
+        }
+        for (uint32_t k = 0; k < i; k++) {
+            if (strcmp(url, options->metrics[k]) == 0) {
+                cli_usage_error("train", "--metrics %s: given twice", url);
+            }
+        }
+    }
+}
+
+static void
+options_check(train_options *options)
+{
+    bool has_dash = options->dash_port != 0 || options->dash_stays;
+    for (uint32_t i = 0; has_dash && i < options->file_count; i++) {
+        const char *file = options->file[i];
+        if (file[strspn(file, "0123456789")] == '\0') {
+            cli_usage_error("train", "'%s' is not an experiment; a port is given as --dash=%s",
+                            file, file);
+        }
+    }
+    if (options->file_count > 1) {
+        cli_usage_error("train", "two files, '%s' and '%s'; name one experiment", options->file[0],
+                        options->file[1]);
+    }
+    if (has_dash) {
+        (void)snprintf(options->dash, sizeof(options->dash), "http://127.0.0.1:%u",
+                       (unsigned)(options->dash_port != 0 ? options->dash_port : CLI_DASH_PORT));
+    }
+    metrics_check(options);
+    cli_parent_follow("train", options->follow_parent);
+}
+
+// run.name, or the last part of the environment's ID.
 static const char *
-run_name(const oct_config *config)
+run_name(const config_experiment *config)
 {
     if (config->run.name[0] != '\0') {
         return config->run.name;
@@ -226,41 +182,42 @@ fail(const char *reason)
     exit(CLI_EXIT_FAILED);
 }
 
-// Before anything of the run is made: its socket; -1: there is to be no page.
+// Opens the socket of the page before anything of the run is made. -1: no page is wanted.
 static int
 dash_listen(const train_options *options)
 {
-    char reason[256];
+    oct_reason why;
     int fd = -1;
     if (options->dash[0] != '\0' && !cli_dash_page_is_there()) {
         cli_error("train", "--dash: " CLI_DASH_NO_PAGE);
         exit(CLI_EXIT_FAILED);
     }
-    if (options->dash[0] != '\0' &&
-        cli_dash_listen(&fd, options->dash, reason, sizeof(reason)) != OCT_OK) {
+    if (options->dash[0] != '\0' && cli_dash_listen(&fd, options->dash, &why) != OCT_OK) {
         cli_error("train", "--dash: cannot serve %s: %s (choose another port with --dash=PORT)",
-                  options->dash, reason);
+                  options->dash, why.text);
         exit(CLI_EXIT_FAILED);
     }
     return fd;
 }
 
-// The same for the learner, which listens there when it has started.
+// Checks that the learner will be able to listen at the addresses of --metrics. The sockets are
+// closed again.
 static void
 metrics_try(const train_options *options)
 {
-    char reason[256];
+    oct_reason why;
     int fd;
     for (unsigned i = 0; i < options->metrics_count; i++) {
-        if (net_http_listen(&fd, options->metrics[i], reason, sizeof(reason)) != OCT_OK) {
-            cli_error("train", "--metrics: cannot serve %s: %s", options->metrics[i], reason);
+        if (net_http_listen(&fd, options->metrics[i], &why) != OCT_OK) {
+            cli_error("train", "--metrics: cannot serve %s: %s", options->metrics[i], why.text);
             exit(CLI_EXIT_FAILED);
         }
         (void)close(fd);
     }
 }
 
-// A disk without room, say: a run that has no file yet leaves no folder.
+// Reports a failed write, for example on a full disk. If the run has no file yet, its folder is
+// removed.
 _Noreturn static void
 write_failed(const cli_folder *folder, const char *path)
 {
@@ -269,12 +226,13 @@ write_failed(const cli_folder *folder, const char *path)
     exit(CLI_EXIT_FAILED);
 }
 
-// Returns what the file held before, malloc'd; NULL: there was none.
+// Writes config.yaml. Returns what the file held before, for the message about changed keys; the
+// caller frees it. NULL: there was none.
 static char *
-write_config(const oct_config *config, const cli_folder *folder)
+write_config(const config_experiment *config, const cli_folder *folder)
 {
     char path[CLI_PATH_MAX + 16];
-    char *text = oct_config_print(config), *before = NULL;
+    char *text = config_print(config), *before = NULL;
     uint8_t *bytes;
     size_t length;
     (void)snprintf(path, sizeof(path), "%s/config.yaml", folder->path);
@@ -289,6 +247,7 @@ write_config(const oct_config *config, const cli_folder *folder)
     return before;
 }
 
+// The learner and octet data read the environment's spaces from this file.
 static void
 write_environment(const cli_environment *environment, const cli_folder *folder)
 {
@@ -299,7 +258,7 @@ write_environment(const cli_environment *environment, const cli_folder *folder)
     }
 }
 
-// A folder below the one where the command was typed is shown as it is reached from there.
+// Returns the folder's name for messages: relative to the current folder if it is below that.
 static const char *
 shown(const cli_folder *folder)
 {
@@ -310,7 +269,8 @@ shown(const cli_folder *folder)
     return is_below ? folder->path + strlen(start) + 1 : folder->path;
 }
 
-// The daemons meet at sockets in the folder.
+// Checks that sockets can be made in the folder, because the daemons of the run connect through
+// them. NFS and some other file systems do not allow it.
 static void
 sockets_check(cli_folder *folder)
 {
@@ -326,7 +286,7 @@ sockets_check(cli_folder *folder)
     }
 }
 
-// With --resume-if-any, what is in the folder decides.
+// Decides if this is a resume. With --resume-if-any, the content of the folder decides.
 static void
 resume_decide(train_options *options)
 {
@@ -342,17 +302,18 @@ cli_train(int argc, char **argv)
 {
     static train_options options;
     static cli_environment environment;
-    static oct_config config;
+    static config_experiment config;
     static cli_folder folder;
     static char replay[CLI_PATH_MAX], learner[CLI_PATH_MAX], actor[CLI_PATH_MAX];
-    char reason[CLI_PATH_MAX + 256] = "";
-    cli_options_parse(&train_argp, argc, argv, &options);
+    oct_reason why = {""};
+    cli_args_parse(&train_args, argc, argv, &options);
+    options_check(&options);
     if (options.run_dir != NULL) {
         oct_file_confine(options.run_dir);
     }
     resume_decide(&options);
     static cli_experiment experiment;
-    experiment = (cli_experiment){.file = options.file,
+    experiment = (cli_experiment){.file = options.file[0],
                                   .run_dir = options.run_dir,
                                   .settings = options.settings.list,
                                   .setting_count = options.settings.count,
@@ -363,12 +324,12 @@ cli_train(int argc, char **argv)
     int dash_fd = dash_listen(&options);
     metrics_try(&options);
     cli_signals_hold(true);
-    if (cli_folder_find_daemon(replay, "octet-replay", reason, sizeof(reason)) != OCT_OK ||
-        cli_folder_find_daemon(learner, "octet-learner", reason, sizeof(reason)) != OCT_OK ||
-        cli_folder_find_daemon(actor, "octet-actor", reason, sizeof(reason)) != OCT_OK ||
-        cli_folder_open(&folder, options.run_dir, run_name(&config), options.resume, reason,
-                        sizeof(reason)) != OCT_OK) {
-        fail(reason);
+    if (cli_folder_find_daemon(replay, "octet-replay", &why) != OCT_OK ||
+        cli_folder_find_daemon(learner, "octet-learner", &why) != OCT_OK ||
+        cli_folder_find_daemon(actor, "octet-actor", &why) != OCT_OK ||
+        cli_folder_open(&folder, options.run_dir, run_name(&config), options.resume, &why) !=
+            OCT_OK) {
+        fail(why.text);
     }
     cli_folder_warn(&folder, "train");
     sockets_check(&folder);

@@ -1,7 +1,9 @@
-// octet eval --video and --frames: pictures of the first environment.
+// octet eval --video and --frames: draws the first environment of an evaluation and writes the
+// pictures.
 
 #include "cli/cli_video.h"
 #include "cli/cli_text.h"
+#include "common/oct_reason.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -14,7 +16,7 @@
 #include "render/render_scene.h"
 #include "render/render_video.h"
 
-#define RATE_MAX 50.0 // frames a second; faster environments are shown every few steps
+#define RATE_MAX 50.0 // frames a second; a faster environment is drawn every few steps
 
 struct cli_video {
     cli_video_options options;
@@ -23,14 +25,16 @@ struct cli_video {
     uint8_t *rgb;
     uint32_t width, height;
     uint32_t frames_max;
-    bool is_cut;     // there were more
+    bool is_cut;     // the episodes had more frames than frames_max
     uint32_t stride; // steps from one frame to the next
+    // Frames a second.
     double rate;
-    uint32_t step; // of the episode
-    uint32_t ended;
+    uint32_t step;  // step of the current episode, from 1 on
+    uint32_t ended; // episodes that have ended
 };
 
-// Of the actions' steps. A clock of the environment's own counts them already.
+// Returns the actions a second. A clock of the environment's own counts actions already; otherwise
+// the action repeat divides the steps.
 static double
 steps_per_second(const render_scene *scene, const octet_env_spec *spec, const char *env_options)
 {
@@ -45,15 +49,13 @@ frames_of(double seconds, double rate)
 }
 
 oct_err
-cli_video_open(cli_video **out, const cli_video_options *options, const env *e, char *reason,
-               size_t reason_size)
+cli_video_open(cli_video **out, const cli_video_options *options, const env *e, oct_reason *why)
 {
     OCT_ASSERT((options->path == NULL) != (options->folder == NULL));
     cli_video *video = oct_alloc(sizeof(*video));
     video->options = *options;
     video->options.episodes = OCT_MAX(1u, options->episodes);
-    oct_err err =
-        render_scene_open(&video->scene, e, options->width, options->height, reason, reason_size);
+    oct_err err = render_scene_open(&video->scene, e, options->size[0], options->size[1], why);
     if (err == OCT_OK) {
         double steps = steps_per_second(video->scene, env_spec(e), options->env_options);
         video->stride = (uint32_t)ceil(steps / RATE_MAX - 1e-9);
@@ -68,7 +70,7 @@ cli_video_open(cli_video **out, const cli_video_options *options, const env *e, 
                                         .frames_per_second = video->rate,
                                         .stop = cli_signals_noted()};
         cli_signals_note();
-        err = render_video_open(&video->out, &request, reason, reason_size);
+        err = render_video_open(&video->out, &request, why);
     }
     if (err != OCT_OK) {
         cli_video_abandon(video);
@@ -80,8 +82,7 @@ cli_video_open(cli_video **out, const cli_video_options *options, const env *e, 
 }
 
 oct_err
-cli_video_frame(void *arg, env *e, const void *obs, uint32_t ended, char *reason,
-                size_t reason_size)
+cli_video_frame(void *arg, env *e, const void *obs, uint32_t ended, oct_reason *why)
 {
     cli_video *video = arg;
     video->step = ended == video->ended ? video->step + 1 : 1;
@@ -93,8 +94,8 @@ cli_video_frame(void *arg, env *e, const void *obs, uint32_t ended, char *reason
         video->is_cut = true;
         return OCT_OK;
     }
-    OCT_TRY(render_scene_draw(video->scene, e, 0, obs, video->rgb, reason, reason_size));
-    return render_video_add(video->out, video->rgb, reason, reason_size);
+    OCT_TRY(render_scene_draw(video->scene, e, 0, obs, video->rgb, why));
+    return render_video_add(video->out, video->rgb, why);
 }
 
 static void
@@ -106,10 +107,10 @@ video_free(cli_video *video)
 }
 
 oct_err
-cli_video_close(cli_video *video, char *text, size_t text_size, char *reason, size_t reason_size)
+cli_video_close(cli_video *video, char *text, size_t text_size, oct_reason *why)
 {
     uint32_t frames = render_video_frames(video->out);
-    oct_err err = render_video_close(video->out, reason, reason_size);
+    oct_err err = render_video_close(video->out, why);
     if (err == OCT_OK) {
         snprintf(text, text_size, "%s: %u frame%s of %ux%u, %.4g per second, %s%u episode%s",
                  video->options.path != NULL ? video->options.path : video->options.folder, frames,

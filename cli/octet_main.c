@@ -1,4 +1,4 @@
-// The `octet` command: finds the command by its name in a table and runs it.
+// The `octet` command: finds the command by its name in a table, and runs it.
 
 #include <errno.h>
 #include <stdio.h>
@@ -30,7 +30,7 @@ static const cli_command commands[] = {
     {"status", cli_status, "show the state of a run"},
     {"top", cli_top, "show a live table of a run's actors"},
     {"dash", cli_dash, "show live and ended runs in a browser"},
-    {"report", cli_html, "write the page of octet dash to one HTML file"},
+    {"report", cli_report_page, "write the page of octet dash to one HTML file"},
     {"health", cli_health, "ask a daemon whether it is healthy"},
     {"set", cli_set, "change the samples per insert of a live run"},
     {"checkpoint", cli_checkpoint, "make the learner write a checkpoint now"},
@@ -66,10 +66,10 @@ completion(int argc, char **argv)
     return cli_completion(&octet, argc, argv);
 }
 
-static const char *command = ""; // that runs
+static const char *command = ""; // the command that runs, for messages
 
-// What a command printed must have arrived: a full disk is a failure, whatever else was done. A
-// reader that has left, or never was there, is none. Whatever calls exit comes here.
+// Runs at every exit (on_exit). What a command printed must have arrived: a full disk is a failure,
+// even if the command succeeded. A reader that has left a pipe is no failure.
 static void
 output_check(int status, void *arg)
 {
@@ -78,7 +78,7 @@ output_check(int status, void *arg)
     bool is_file = fstat(STDOUT_FILENO, &out) == 0 && !S_ISFIFO(out.st_mode);
     bool was_lost = ferror(stdout) != 0;
     if (was_lost) {
-        (void)putchar('\n'); // fails as that did, whose errno is not known any more
+        (void)putchar('\n'); // fails like the lost write, whose errno is no longer known
     }
     bool is_lost = fflush(stdout) != 0;
     if (is_file && (was_lost || is_lost) && status == 0) {
@@ -88,13 +88,14 @@ output_check(int status, void *arg)
     }
 }
 
-// What a plug-in has started ends with the command.
+// Ends the processes that a plug-in has started.
 static void
 family_end(void)
 {
     oct_family_end(NULL, 0, false);
 }
 
+// Called before the first plug-in is loaded.
 static void
 family_begin(void)
 {

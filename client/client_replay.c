@@ -1,4 +1,13 @@
-// The handle of octet_replay_open: calls of its user, carried out by its thread.
+// The handle of octet_replay_open.
+//
+// The user's thread checks arguments and waits; a second thread runs the event loop with the
+// sockets (client_thread.h). A call of the user is a struct on its stack: it passes to the loop
+// thread through the ring `asked` and comes back through `answered`. Batches are different: the
+// user only says how many it wants, and takes them from a ring that the loop thread keeps filled
+// (client_sampling.h), so that requests overlap with the user's work.
+//
+// If replay is down, calls time out, and the sockets connect again by themselves. A forked child
+// has no loop thread, so its calls are refused.
 #include "include/octet/replay.h"
 
 #include <math.h>
@@ -10,17 +19,17 @@
 #include "client/client_table.h"
 #include "client/client_thread.h"
 #include "common/oct_base.h"
-#include "common/oct_text.h"
+#include "common/oct_reason.h"
 #include "net/net_rpc.h"
 #include "net/net_url.h"
 
-#define CALLS_INFLIGHT     8
-#define RESEND_MS          1000
-#define TICK_MS            20
-#define CALL_BYTES_MAX     (1u << 20) // an answer to other calls than samples
-#define SAMPLE_ARENA_BYTES (WIRE_MESSAGE_BYTES_MAX + (1u << 20))
-#define REQUEST_WINDOWS    8192 // what replay answers at once where a batch is not larger
-#define WAIT_MS            1000
+#define CALLS_INFLIGHT     8          // requests, samples excepted
+#define RESEND_MS          1000       // all calls but samples may be repeated
+#define TICK_MS            20         // between two attempts of requests that failed
+#define CALL_BYTES_MAX     (1u << 20) // of an answer, samples excepted
+#define SAMPLE_ARENA_BYTES (WIRE_MESSAGE_BYTES_MAX + (1u << 20)) // one answer, unpacked
+#define REQUEST_WINDOWS    8192 // in one request of several batches; replay answers them at once
+#define WAIT_MS            1000 // each call has its own deadline, so this only bounds one sleep
 
 _Static_assert(OCTET_REPLAY_EINVAL == (int)OCT_EINVAL && OCTET_REPLAY_EAGAIN == (int)OCT_EAGAIN &&
                    OCTET_REPLAY_ETIMEDOUT == (int)OCT_ETIMEDOUT &&
@@ -28,18 +37,19 @@ _Static_assert(OCTET_REPLAY_EINVAL == (int)OCT_EINVAL && OCTET_REPLAY_EAGAIN == 
                    OCTET_REPLAY_ESTALE == (int)OCT_ESTALE,
                "error codes equal those of oct_err");
 
-// One call of the user, which waits until it is answered. It lies on the user's stack.
+// A call of the user, on the user's stack. The user's thread waits until the call is in
+// `answered`.
 typedef struct client_call {
     enum { CALL_CONFIGURE, CALL_UPDATE, CALL_STATS, CALL_SET } kind;
     octet_replay *replay;
     uint32_t timeout_ms;
-    const void *request; // wire_configure, wire_priorities
-    uint32_t batch_size, per_request;
-    octet_replay_stat *stats;
+    const void *request; // of CALL_CONFIGURE: wire_configure; of CALL_UPDATE: wire_priorities
+    uint32_t batch_size, per_request; // of CALL_SET
+    octet_replay_stat *stats;         // [room] of CALL_STATS
     size_t room, count;
-    char *state;
+    char *state; // [state_size] of CALL_STATS
     size_t state_size;
-    oct_err err;
+    oct_err err; // the result; then reason, if it is not OCT_OK
     char reason[OCTET_REPLAY_ERROR_BYTES];
 } client_call;
 
@@ -48,24 +58,25 @@ struct octet_replay {
     uint64_t run_id;
     net_rpc_client *socket;
     wire_client *client;
-    // Samples have a socket of their own, which never repeats a request: a FIFO table would give
-    // windows to an answer that nobody reads.
+    // Samples have a socket of their own, which never repeats a request: a repeated request would
+    // draw windows twice, and a FIFO table gives each window once.
     net_rpc_client *sample_socket;
     wire_client *sample_client;
     client_sampling *sampling;
     net_timer *tick;
     net_wakeup *wakeup;
-    oct_ring *asked, *answered; // of client_call, one at a time
+    oct_ring *asked, *answered; // of client_call; each holds one
 
-    // the user's
-    uint32_t batch_size, prefetch; // of the samples on their way; 0: none was asked for
-    uint32_t per_request;
-    uint32_t outstanding; // batches that were wanted and not taken
-    char error[OCTET_REPLAY_ERROR_BYTES];
+    // Belongs to the user's thread.
+    uint32_t batch_size, prefetch; // of the current sampling; batch_size 0: none
+    uint32_t per_request;          // batches in one request
+    uint32_t outstanding;          // batches wanted and not taken yet
+    oct_reason error;              // octet_replay_error
 };
 
 // ---- loop thread
 
+// Answers the call. A time-out or a lost connection gets a text about the connection.
 static void
 call_end(client_call *call, oct_err err, const char *detail)
 {
@@ -94,8 +105,9 @@ updated(void *arg, oct_err err, const char *detail, const wire_empty *answer)
     call_end(arg, err, detail);
 }
 
+// Copies the metrics that fit.
 static void
-told(void *arg, oct_err err, const char *detail, const wire_status *answer)
+status_arrived(void *arg, oct_err err, const char *detail, const wire_status *answer)
 {
     client_call *call = arg;
     if (err == OCT_OK) {
@@ -112,6 +124,7 @@ told(void *arg, oct_err err, const char *detail, const wire_status *answer)
     call_end(call, err, detail);
 }
 
+// Sends the call's request. Its callback ends the call.
 static void
 call_begin(octet_replay *replay, client_call *call)
 {
@@ -126,8 +139,8 @@ call_begin(octet_replay *replay, client_call *call)
                                           call);
         break;
     case CALL_STATS:
-        err =
-            wire_call_replay_status(replay->client, &(wire_empty){0}, call->timeout_ms, told, call);
+        err = wire_call_replay_status(replay->client, &(wire_empty){0}, call->timeout_ms,
+                                      status_arrived, call);
         break;
     case CALL_SET:
         client_sampling_set(replay->sampling, call->batch_size, call->per_request);
@@ -157,6 +170,7 @@ ticked(void *arg)
     client_sampling_tick(replay->sampling);
 }
 
+// Runs on the loop thread when the handle is closed.
 static void
 links_close(void *arg)
 {
@@ -172,10 +186,11 @@ links_close(void *arg)
 static int
 refuse(octet_replay *replay, oct_err err, const char *reason)
 {
-    (void)snprintf(replay->error, sizeof(replay->error), "%s", reason);
+    oct_reason_set(&replay->error, "%s", reason);
     return (int)err;
 }
 
+// Returns false, with an error, in a forked child. Clears the error otherwise.
 static bool
 is_usable(octet_replay *replay)
 {
@@ -185,10 +200,12 @@ is_usable(octet_replay *replay)
             "this process is a fork of the process that opened this replay: open another replay");
         return false;
     }
-    replay->error[0] = '\0';
+    replay->error.text[0] = '\0';
     return true;
 }
 
+// Passes the call to the loop thread and waits. The loop thread always answers: with OCT_ETIMEDOUT
+// after call->timeout_ms.
 static int
 call_run(octet_replay *replay, client_call *call)
 {
@@ -216,14 +233,14 @@ links_open(octet_replay *replay, const char *url)
     return err;
 }
 
-int
-octet_replay_open(octet_replay **out, const char *url, uint64_t run_id, char *error,
-                  size_t error_size)
+static int
+replay_open(octet_replay **out, const char *url, uint64_t run_id, oct_reason *why)
 {
-    OCT_TRY(client_url_check(url, error, error_size));
-    OCT_TRY(client_thread_check(error, error_size));
+    OCT_TRY(client_url_check(url, why));
+    // Before anything that uses the network library, which crashes beyond a limit or in a fork.
+    OCT_TRY(client_thread_check(why));
     client_thread *thread;
-    OCT_TRY(client_thread_create(&thread, error, error_size));
+    OCT_TRY(client_thread_create(&thread, why));
     octet_replay *replay = oct_alloc(sizeof(*replay));
     replay->run_id = run_id;
     replay->thread = thread;
@@ -231,8 +248,7 @@ octet_replay_open(octet_replay **out, const char *url, uint64_t run_id, char *er
     if (err != OCT_OK) {
         client_thread_abandon(thread);
         free(replay);
-        (void)oct_refuse(error, error_size, "%s: %s", url, oct_strerror(err));
-        return (int)err;
+        return (int)oct_fail(why, err, "%s: %s", url, oct_strerror(err));
     }
     net_loop *loop = client_thread_loop(thread);
     replay->client = wire_client_create(net_rpc_call, replay->socket, 2 * CALL_BYTES_MAX);
@@ -246,6 +262,18 @@ octet_replay_open(octet_replay **out, const char *url, uint64_t run_id, char *er
     client_thread_start(thread, links_close, replay);
     *out = replay;
     return OCTET_REPLAY_OK;
+}
+
+int
+octet_replay_open(octet_replay **out, const char *url, uint64_t run_id, char *error,
+                  size_t error_size)
+{
+    oct_reason why = {""};
+    int result = replay_open(out, url, run_id, &why);
+    if (result != 0) {
+        oct_reason_copy(&why, error, error_size);
+    }
+    return result;
 }
 
 void
@@ -265,9 +293,10 @@ octet_replay_close(octet_replay *replay)
 const char *
 octet_replay_error(const octet_replay *replay)
 {
-    return replay->error;
+    return replay->error.text;
 }
 
+// The request holds the key, which must not stay on the stack.
 int
 octet_replay_configure(octet_replay *replay, const octet_replay_table *table, uint32_t timeout_ms)
 {
@@ -275,7 +304,7 @@ octet_replay_configure(octet_replay *replay, const octet_replay_table *table, ui
         return OCTET_REPLAY_EINVAL;
     }
     wire_configure request;
-    OCT_TRY(client_table_check(table, replay->error, sizeof(replay->error)));
+    OCT_TRY(client_table_check(table, &replay->error));
     client_table_configure(&request, table, replay->run_id);
     client_call call = {.kind = CALL_CONFIGURE, .request = &request, .timeout_ms = timeout_ms};
     int result = call_run(replay, &call);
@@ -283,8 +312,9 @@ octet_replay_configure(octet_replay *replay, const octet_replay_table *table, ui
     return result;
 }
 
-// Numbers other than before: what was on its way is for nobody. A third of what is prefetched makes
-// a request: two are in flight while the batches of one are taken.
+// Starts sampling with other numbers. Batches of the old ones are discarded, also those on their
+// way. A request asks for a third of what is prefetched, so that two can be in flight while the
+// batches of a third are taken.
 static void
 sampling_begin(octet_replay *replay, uint32_t batch_size, uint32_t prefetch)
 {
@@ -302,6 +332,7 @@ sampling_begin(octet_replay *replay, uint32_t batch_size, uint32_t prefetch)
     replay->outstanding = 0;
 }
 
+// Tops up the wanted batches to prefetch, or to one batch without prefetching.
 static void
 sampling_want(octet_replay *replay)
 {
@@ -322,7 +353,7 @@ octet_replay_sample(octet_replay *replay, uint32_t batch_size, uint32_t prefetch
     }
     if (out->size != sizeof(*out) || batch_size < 1 || prefetch > OCTET_REPLAY_PREFETCH_MAX ||
         !(importance_exponent >= 0 && importance_exponent <= 10)) {
-        return (int)oct_refuse(replay->error, sizeof(replay->error),
+        return (int)oct_refuse(&replay->error,
                                "batch_size %u (allowed: at least 1), prefetch %u (allowed: at most "
                                "%d), exponent %g (allowed: 0 to 10)",
                                batch_size, prefetch, OCTET_REPLAY_PREFETCH_MAX,
@@ -342,7 +373,7 @@ octet_replay_sample(octet_replay *replay, uint32_t batch_size, uint32_t prefetch
     replay->outstanding--;
     if (batch->err != OCT_OK) {
         int result = refuse(replay, batch->err, batch->reason);
-        replay->batch_size = 0; // begin anew
+        replay->batch_size = 0; // start again with the next call
         client_batch_destroy(batch);
         return result;
     }
@@ -368,7 +399,7 @@ octet_replay_update(octet_replay *replay, uint64_t incarnation, uint32_t count,
     }
     for (uint32_t i = 0; i < count; i++) {
         if (!isfinite(priorities[i]) || priorities[i] < 0) {
-            return (int)oct_refuse(replay->error, sizeof(replay->error),
+            return (int)oct_refuse(&replay->error,
                                    "priority %u is %g; allowed are finite numbers from 0", i,
                                    (double)priorities[i]);
         }

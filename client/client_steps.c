@@ -1,5 +1,5 @@
-// Rows of steps that somebody else made: checks, and end rows where one step does not lead to the
-// next.
+// Turns steps of other programs into rows: checks them, and adds end rows where a step does not
+// begin with the observation after the step before it.
 #include "client/client_steps.h"
 
 #include <inttypes.h>
@@ -8,40 +8,42 @@
 #include <string.h>
 
 #include "common/oct_base.h"
-#include "common/oct_text.h"
+#include "common/oct_reason.h"
 
-#define BATCH_BYTES  (1u << 20) // a batch is full about there
-#define ROWS_MIN     8          // of a stream in a batch
-#define ROWS_MAX     256
-#define ROWS_OF_STEP 4 // at most: a cut, the step, its end, and a cut when it is flushed
+#define BATCH_BYTES (1u << 20) // about the size of a full batch
+#define ROWS_MIN    8          // of a stream in a batch
+#define ROWS_MAX    256        // of a stream in a batch
+// Rows that a stream needs for a step at most: an end row that cuts the episode before it, the
+// step, the end row of its episode, and the end row of a flush.
+#define ROWS_OF_STEP 4
 
+// About: 2 floats for the reward, flags and version.
 static size_t
 row_bytes(const actor_batch_shape *shape)
 {
     return shape->obs_bytes + shape->action_bytes + 2 * sizeof(float);
 }
 
-// Replay takes a batch whole or not at all, so it must fit into the table however that is divided
-// into blocks: half of each stream's share does.
+// Chooses how many steps a batch holds. Replay inserts a batch completely or not at all, so it
+// must fit into the table however the table is divided into blocks: half of each stream's share of
+// the rows does.
 static oct_err
-shape_make(actor_batch_shape *shape, const octet_replay_table *table, char *reason,
-           size_t reason_size)
+shape_make(actor_batch_shape *shape, const octet_replay_table *table, oct_reason *why)
 {
     uint64_t share = table->capacity / shape->envs / 2;
     uint64_t of_step = row_bytes(shape) * shape->envs;
     uint64_t rows = OCT_MIN(OCT_MIN(BATCH_BYTES / of_step, share), (uint64_t)ROWS_MAX);
-    // Less than its rows: actor_batch_shape_room has room for end rows.
+    // Two thirds: actor_batch_shape_room adds the end rows.
     uint64_t steps = OCT_MAX(rows, (uint64_t)ROWS_MIN) * 2 / 3;
     shape->steps = (uint32_t)steps * shape->envs;
     uint64_t room = actor_batch_shape_room(shape);
     if (room > share) {
-        return oct_refuse(reason, reason_size,
-                          "%u streams: a table of %" PRIu64 " rows has room for %" PRIu64,
+        return oct_refuse(why, "%u streams: a table of %" PRIu64 " rows has room for %" PRIu64,
                           shape->envs, table->capacity, table->capacity / (2 * room));
     }
     uint32_t most = wire_batch_rows_max(shape->obs_bytes, shape->action_bytes, shape->extra_dim);
     if (room * shape->envs > most) {
-        return oct_refuse(reason, reason_size,
+        return oct_refuse(why,
                           "%u streams of %u bytes: a message holds %" PRIu64
                           "; divide them among several writers",
                           shape->envs, shape->obs_bytes, most / room);
@@ -50,15 +52,13 @@ shape_make(actor_batch_shape *shape, const octet_replay_table *table, char *reas
 }
 
 oct_err
-client_steps_init(client_steps *steps, const octet_replay_writer_config *config, char *reason,
-                  size_t reason_size)
+client_steps_init(client_steps *steps, const octet_replay_writer_config *config, oct_reason *why)
 {
     const octet_replay_table *table = config->table;
     uint32_t most = OCT_MIN(table->streams, (uint32_t)OCTET_REPLAY_STREAMS_MAX);
     if (config->streams < 1 || config->streams > most) {
-        return oct_refuse(reason, reason_size,
-                          "streams %u; allowed are 1 to %u (streams of the table)", config->streams,
-                          most);
+        return oct_refuse(why, "streams %u; allowed are 1 to %u (streams of the table)",
+                          config->streams, most);
     }
     *steps = (client_steps){
         .shape = {.envs = config->streams,
@@ -67,7 +67,7 @@ client_steps_init(client_steps *steps, const octet_replay_writer_config *config,
         .observation_is_float = table->observation_is_float != 0,
         .action_is_float = table->action_is_float != 0,
     };
-    OCT_TRY(shape_make(&steps->shape, table, reason, reason_size));
+    OCT_TRY(shape_make(&steps->shape, table, why));
     steps->next = oct_alloc(config->streams * sizeof(*steps->next));
     steps->is_open = oct_alloc(config->streams * sizeof(*steps->is_open));
     steps->behind = oct_alloc((size_t)config->streams * table->observation_bytes);
@@ -84,13 +84,15 @@ client_steps_fini(client_steps *steps)
 
 // ---- checks
 
+// True if the stream has a step now.
 static bool
 is_taken(const octet_replay_steps *given, uint32_t i)
 {
     return given->mask == NULL || given->mask[i] != 0;
 }
 
-// Replay rejects a whole batch for one such number, and nobody would be told.
+// Replay would reject the whole batch for one such number, and the caller would not learn of it.
+// Rows may be unaligned.
 static bool
 row_is_finite(const void *rows, size_t bytes, uint32_t i)
 {
@@ -104,6 +106,7 @@ row_is_finite(const void *rows, size_t bytes, uint32_t i)
     return is_finite;
 }
 
+// Returns what is wrong with the step of stream i, or NULL.
 static const char *
 fault_of(const client_steps *steps, const octet_replay_steps *given, uint32_t i)
 {
@@ -122,18 +125,16 @@ fault_of(const client_steps *steps, const octet_replay_steps *given, uint32_t i)
 }
 
 oct_err
-client_steps_check(const client_steps *steps, const octet_replay_steps *given, char *reason,
-                   size_t reason_size)
+client_steps_check(const client_steps *steps, const octet_replay_steps *given, oct_reason *why)
 {
     if (given->size != sizeof(*given)) {
-        return oct_refuse(reason, reason_size,
-                          "steps: size is %u bytes, but this library knows %zu", given->size,
+        return oct_refuse(why, "steps: size is %u bytes, but this library knows %zu", given->size,
                           sizeof(*given));
     }
     for (uint32_t i = 0; i < steps->shape.envs; i++) {
         const char *fault = is_taken(given, i) ? fault_of(steps, given, i) : NULL;
         if (fault != NULL) {
-            return oct_refuse(reason, reason_size, "stream %u: %s", i, fault);
+            return oct_refuse(why, "stream %u: %s", i, fault);
         }
     }
     return OCT_OK;
@@ -147,6 +148,7 @@ client_steps_fit(const client_steps *steps, const actor_batch *batch)
     return batch->steps < steps->shape.steps && batch->most + ROWS_OF_STEP <= batch->room;
 }
 
+// Adds the end row of an episode.
 static void
 stream_end(client_steps *steps, actor_batch *batch, uint32_t i, const void *obs)
 {
@@ -155,8 +157,8 @@ stream_end(client_steps *steps, actor_batch *batch, uint32_t i, const void *obs)
     steps->is_open[i] = false;
 }
 
-// An end row behind a step that neither terminated nor truncated its episode is marked as that of a
-// rollout: what ends there is the stretch that windows may reach over, not the episode.
+// Adds an end row after a step that neither terminated nor truncated its episode. It is marked as
+// the end of a rollout: windows end there, the episode does not.
 static void
 stream_cut(client_steps *steps, actor_batch *batch, uint32_t i)
 {
@@ -165,6 +167,7 @@ stream_cut(client_steps *steps, actor_batch *batch, uint32_t i)
     batch->flags[(size_t)i * batch->room + batch->rows[i] - 1] |= WIRE_ROLLOUT;
 }
 
+// Adds the row of a step, and the end row if its episode ended.
 static void
 step_append(client_steps *steps, actor_batch *batch, const octet_replay_steps *given, uint32_t i,
             bool is_first)
@@ -187,6 +190,8 @@ step_append(client_steps *steps, actor_batch *batch, const octet_replay_steps *g
 void
 client_steps_append(client_steps *steps, actor_batch *batch, const octet_replay_steps *given)
 {
+    // First the end rows of streams that do not continue, because the observations go into the
+    // next row of each stream.
     const uint8_t *obs = given->observations;
     size_t bytes = steps->shape.obs_bytes;
     for (uint32_t i = 0; i < steps->shape.envs; i++) {

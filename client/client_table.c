@@ -1,9 +1,9 @@
-// Checks and translates what a caller says about a table.
+// Checks a table's description and fills the Configure message.
 #include "client/client_table.h"
 
 #include <string.h>
 
-#include "common/oct_text.h"
+#include "common/oct_reason.h"
 #include "net/net_url.h"
 
 _Static_assert(OCTET_REPLAY_UNIFORM == (int)WIRE_SAMPLER_UNIFORM &&
@@ -15,16 +15,14 @@ _Static_assert(OCTET_REPLAY_UNIFORM == (int)WIRE_SAMPLER_UNIFORM &&
                "the same numbers");
 
 oct_err
-client_table_check(const octet_replay_table *table, char *reason, size_t reason_size)
+client_table_check(const octet_replay_table *table, oct_reason *why)
 {
     if (table->size != sizeof(*table)) {
-        return oct_refuse(reason, reason_size,
-                          "table: size is %u bytes, but this library knows %zu", table->size,
+        return oct_refuse(why, "table: size is %u bytes, but this library knows %zu", table->size,
                           sizeof(*table));
     }
     if (table->window == OCTET_REPLAY_SEQUENCE && table->reward_clip != 0) {
-        return oct_refuse(reason, reason_size,
-                          "reward_clip %g: rewards of sequences are not clipped; allowed is 0",
+        return oct_refuse(why, "reward_clip %g: rewards of sequences are not clipped; allowed is 0",
                           table->reward_clip);
     }
     return OCT_OK;
@@ -57,14 +55,14 @@ client_table_configure(wire_configure *out, const octet_replay_table *table, uin
 }
 
 oct_err
-client_url_check(const char *url, char *reason, size_t reason_size)
+client_url_check(const char *url, oct_reason *why)
 {
     char last[NET_URL_MAX];
     if (!net_url_is_ipc(url)) {
-        return oct_refuse(reason, reason_size, "%s: allowed is ipc://PATH", url);
+        return oct_refuse(why, "%s: allowed is ipc://PATH", url);
     }
-    OCT_TRY(net_url_check(url, false, reason, reason_size));
-    return net_url_offset(url, 2, last) == OCT_OK
+    OCT_TRY(net_url_check(url, false, why));
+    return net_url_offset(url, 2, last) == OCT_OK // batches use url + 1, acknowledgements + 2
                ? OCT_OK
-               : oct_refuse(reason, reason_size, "%s: the path is too long", url);
+               : oct_refuse(why, "%s: the path is too long", url);
 }

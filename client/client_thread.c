@@ -1,4 +1,9 @@
-// A thread that runs an event loop in somebody else's process.
+// A thread that runs an event loop in a program that is not Octet's.
+//
+// Two semaphores order its life: `begin` lets the thread run after the links were opened on its
+// loop, and `ended` tells client_thread_stop that the links are closed. NNG may hang while it
+// closes a socket; client_thread_stop then leaves the thread behind after CLOSE_SECONDS instead of
+// blocking the program.
 #include "client/client_thread.h"
 
 #include <errno.h>
@@ -13,42 +18,42 @@
 
 #include "common/oct_base.h"
 #include "common/oct_log.h"
-#include "common/oct_text.h"
+#include "common/oct_reason.h"
 #include "common/oct_thread.h"
 #include "net/net_limits.h"
 
-#define CLOSE_SECONDS 3
+#define CLOSE_SECONDS 3 // until a thread that does not end is left behind
 
 struct client_thread {
-    pid_t pid;
+    pid_t pid; // of the process that created it
     net_loop *loop;
-    net_wakeup *end;
-    net_fn close; // NULL: there is nothing to run
+    net_wakeup *end; // stops the loop
+    net_fn close;    // closes the links; NULL: abandoned, there is nothing to run
     void *arg;
     pthread_t thread;
     sem_t begin, ended;
-    sigset_t before; // signals that the caller's thread took
+    sigset_t before; // signal mask of the caller's thread, restored by begin
 };
 
-// The process that used the network library first. It does not work in that one's children, and
-// ends them.
+// The process that used the network library first. The library does not work in a fork of that
+// process, and would end it.
 static atomic_int first_pid;
 
 oct_err
-client_thread_check(char *reason, size_t reason_size)
+client_thread_check(oct_reason *why)
 {
-    OCT_TRY(net_limits_check(reason, reason_size));
+    OCT_TRY(net_limits_check(why));
     int none = 0, pid = (int)getpid();
     if (atomic_compare_exchange_strong(&first_pid, &none, pid)) {
-        oct_log_init("octet",
-                     OCT_LOG_ERROR); // what the links find noteworthy is the caller's to say
+        // Errors only: the caller reports the state of its links.
+        oct_log_init("octet", OCT_LOG_ERROR);
         return OCT_OK;
     }
     if (none == pid) {
         return OCT_OK;
     }
     return oct_refuse(
-        reason, reason_size,
+        why,
         "process %d is a fork of process %d, which had opened a replay; a fork does not copy "
         "threads; start processes in another way (multiprocessing's \"spawn\" or \"forkserver\")",
         pid, none);
@@ -85,17 +90,18 @@ thread_free(client_thread *thread)
 }
 
 oct_err
-client_thread_create(client_thread **out, char *reason, size_t reason_size)
+client_thread_create(client_thread **out, oct_reason *why)
 {
     client_thread *thread = oct_alloc(sizeof(*thread));
     OCT_ASSERT(sem_init(&thread->begin, 0, 0) == 0 && sem_init(&thread->ended, 0, 0) == 0);
     int failed = oct_thread_create(&thread->thread, thread_run, thread);
     if (failed != 0) {
         thread_free(thread);
-        (void)oct_refuse(reason, reason_size, "cannot start a thread: %s", strerror(failed));
-        return OCT_EIO;
+        return oct_fail(why, OCT_EIO, "cannot start a thread: %s", strerror(failed));
     }
     (void)pthread_setname_np(thread->thread, "octet-replay");
+    // Threads inherit the signal mask of the thread that creates them; begin restores the
+    // caller's.
     sigset_t all;
     OCT_ASSERT(sigfillset(&all) == 0 && pthread_sigmask(SIG_SETMASK, &all, &thread->before) == 0);
     thread->pid = getpid();
@@ -111,6 +117,7 @@ client_thread_loop(const client_thread *thread)
     return thread->loop;
 }
 
+// Lets the thread continue and restores the caller's signal mask.
 static void
 begin(client_thread *thread, net_fn close, void *arg)
 {
@@ -152,6 +159,7 @@ client_thread_stop(client_thread *thread)
     net_wakeup_send(thread->end);
     struct timespec deadline;
     OCT_ASSERT(clock_gettime(CLOCK_REALTIME, &deadline) == 0);
+    // sem_timedwait takes an absolute time, and a signal interrupts it.
     deadline.tv_sec += CLOSE_SECONDS;
     while (sem_timedwait(&thread->ended, &deadline) != 0) {
         if (errno != EINTR) {

@@ -5,30 +5,33 @@
 #include <stddef.h>
 
 #include "common/oct_err.h"
+#include "common/oct_reason.h"
 #include "net/net_loop.h"
 
-// An event loop with a thread of its own, in a process that is not Octet's: it takes no signals,
-// does not end the process, and knows that it does not survive fork().
+// An event loop with its own thread, in a program that is not Octet's. The thread blocks all
+// signals, never ends the process, and does not survive fork().
 //
-// Order: create, open the links on its loop, start. Threads: one user.
+// Order: create; open the links on its loop; then start, or abandon if that failed. Threads: one
+// user. Owns: the loop and the thread.
 typedef struct client_thread client_thread;
 
-// Whether this process may have one at all. OCT_EINVAL: it was forked from one that had. OCT_EIO: a
-// limit does not allow its threads or files (net/net_limits.h).
-OCT_CHECKED oct_err client_thread_check(char *reason, size_t reason_size);
-// The thread waits for start or abandon. From here to there the calling thread takes no signals:
-// whatever threads the links make must not either. OCT_EIO, with one line for a person in reason:
-// the system does not give a thread.
-OCT_CHECKED oct_err client_thread_create(client_thread **out, char *reason, size_t reason_size);
+// Checks that this process may have such a thread, with one line in reason:
+//   OCT_EINVAL  the process is a fork of a process that had one
+//   OCT_EIO  a limit does not allow the threads or files (net/net_limits.h)
+OCT_CHECKED oct_err client_thread_check(oct_reason *why);
+// Makes the thread, which waits for start or abandon. Until then the calling thread blocks all
+// signals, so that threads that the links start block them, too. OCT_EIO, with one line in reason:
+// the system refused a thread.
+OCT_CHECKED oct_err client_thread_create(client_thread **out, oct_reason *why);
 net_loop *client_thread_loop(const client_thread *thread);
-// close runs on the thread when it stops: it closes the links.
+// Lets the thread run the loop. close runs on the thread when it stops, and closes the links.
 void client_thread_start(client_thread *thread, net_fn close, void *arg);
-// In place of start: the links are closed. Frees it.
+// Replaces start if there are no links. Frees the thread.
 void client_thread_abandon(client_thread *thread);
-// Whether this is the process that made it.
+// Returns true in the process that created the thread.
 bool client_thread_is_here(const client_thread *thread);
-// Frees it. False: its links could not be closed in time (net_loop.h), or this is a forked child;
-// then it stays, with all that it uses.
+// Stops the loop, closes the links and frees the thread. False: the links did not close within 3 s
+// (net_loop.h), or this is a forked child. The thread and all that it uses are then leaked.
 bool client_thread_stop(client_thread *thread);
 
 #endif // CLIENT_CLIENT_THREAD_H

@@ -1,5 +1,14 @@
-// The handle of octet_replay_writer_open: its user fills batches, its thread sends them until
-// replay has acknowledged them.
+// The handle of octet_replay_writer_open.
+//
+// The user's thread copies steps into a batch (client_steps.h) and passes full batches to the loop
+// thread through the ring `sealed`. The loop thread sends them and keeps them until replay has
+// acknowledged them, as an actor does (actor/actor_outbox.h); then they return through `free`.
+// There are BATCHES of them: if replay acknowledges nothing, the user's thread finds no free batch
+// and waits up to its timeout.
+//
+// After a lost connection, a restarted replay, or STALL_NS without progress, everything
+// unacknowledged is sent again, and replay drops duplicates. If this process dies, unacknowledged
+// batches are lost, each completely.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,50 +20,51 @@
 #include "client/client_thread.h"
 #include "common/oct_base.h"
 #include "common/oct_clock.h"
+#include "common/oct_reason.h"
 #include "common/oct_ring.h"
-#include "common/oct_text.h"
 #include "net/net_pub.h"
 #include "net/net_push.h"
 #include "net/net_url.h"
 #include "proto/wire_token.h"
 
-#define BATCHES       8
+#define BATCHES       8 // being filled, on their way, or free
 #define TICK_MS       50
-#define STALL_NS      1000000000u
-#define AGE_NS        100000000u // steps that wait longer for others go out with the next ones
+#define STALL_NS      1000000000u // without progress, until all batches are sent again
+#define AGE_NS        100000000u  // of the oldest step, after which the next call seals the batch
 #define ACK_QUEUE     16
 #define ACK_BYTES_MAX 4096
 
 struct octet_replay_writer {
     client_thread *thread;
-    uint32_t number;
-    uint64_t session;
-    uint8_t token[WIRE_TOKEN_BYTES];
+    uint32_t number;                 // the user's number of this writer; on the wire the actor's id
+    uint64_t session;                // random
+    uint8_t token[WIRE_TOKEN_BYTES]; // proves the session to replay
 
-    // loop thread
+    // Belongs to the loop thread.
     net_push *push;
     net_sub *acks;
     net_timer *tick;
     net_wakeup *wakeup;
     actor_outbox outbox;
-    uint64_t progress_ns; // when something was acknowledged, or replay said that it takes nothing
+    uint64_t progress_ns; // last new acknowledgement, or one without credit
 
-    oct_ring *sealed; // to the loop thread
-    oct_ring *free;   // acknowledged, to the user's
+    oct_ring *sealed; // from the user's thread to the loop thread
+    oct_ring *free;   // acknowledged, from the loop thread to the user's
 
-    // the user's
+    // Belongs to the user's thread.
     client_steps steps;
-    actor_batch *batches[BATCHES];
-    actor_batch *held[BATCHES]; // free ones
+    actor_batch *batches[BATCHES]; // all of them
+    actor_batch *held[BATCHES];    // [held_count] free
     uint32_t held_count;
-    actor_batch *batch; // being filled, NULL: none
-    uint64_t begun_ns;  // when its first step came
-    uint64_t sequence, env_steps;
-    char error[OCTET_REPLAY_ERROR_BYTES];
+    actor_batch *batch;           // being filled; NULL: none
+    uint64_t begun_ns;            // when its first step was appended
+    uint64_t sequence, env_steps; // of the last sealed batch; steps so far
+    oct_reason error;
 };
 
 // ---- loop thread
 
+// Sends waiting batches until the socket is full; it calls again when it has room.
 static void
 batches_send(void *arg)
 {
@@ -77,6 +87,7 @@ batches_send(void *arg)
     }
 }
 
+// A new connection: what the old one carried may be lost.
 static void
 connected(void *arg)
 {
@@ -88,9 +99,11 @@ connected(void *arg)
 static void
 disconnected(void *arg)
 {
-    (void)arg; // it dials again by itself
+    (void)arg; // the socket dials again by itself
 }
 
+// Takes an acknowledgement and returns the batches that it covers. credit 0 means that replay is
+// alive but full, which counts as progress.
 static void
 acknowledged(void *arg, net_msg *msg)
 {
@@ -123,7 +136,7 @@ woken(void *arg)
     batches_send(writer);
 }
 
-// As an actor does (actor_send_io.c): what the kernel held when replay died is sent again.
+// As actor_send_watch: bytes that the kernel held when replay died are sent again.
 static void
 ticked(void *arg)
 {
@@ -135,6 +148,7 @@ ticked(void *arg)
     batches_send(writer);
 }
 
+// Runs on the loop thread when the handle is closed.
 static void
 links_close(void *arg)
 {
@@ -145,8 +159,9 @@ links_close(void *arg)
     net_wakeup_destroy(writer->wakeup);
 }
 
-// ---- life
+// ---- opening and closing
 
+// Batches go to url + 1, acknowledgements come from url + 2. OCT_EIO: no link is left open.
 static oct_err
 links_open(octet_replay_writer *writer, const char *url)
 {
@@ -171,6 +186,7 @@ links_open(octet_replay_writer *writer, const char *url)
     return err;
 }
 
+// Draws a session and proves it with the table's key.
 static void
 identity_make(octet_replay_writer *writer, const octet_replay_writer_config *config)
 {
@@ -181,6 +197,7 @@ identity_make(octet_replay_writer *writer, const octet_replay_writer_config *con
     wire_token_maker_destroy(maker);
 }
 
+// After the thread was stopped, or was never made.
 static void
 writer_destroy(octet_replay_writer *writer)
 {
@@ -194,21 +211,20 @@ writer_destroy(octet_replay_writer *writer)
     free(writer);
 }
 
-int
-octet_replay_writer_open(octet_replay_writer **out, const octet_replay_writer_config *config,
-                         char *error, size_t error_size)
+static int
+writer_open(octet_replay_writer **out, const octet_replay_writer_config *config, oct_reason *why)
 {
     if (config->size != sizeof(*config) || config->number == 0) {
-        return (int)oct_refuse(error, error_size,
+        return (int)oct_refuse(why,
                                "config: size is %u bytes (this library knows %zu), number is %u "
                                "(allowed: 1 and above)",
                                config->size, sizeof(*config), config->number);
     }
-    OCT_TRY(client_table_check(config->table, error, error_size));
-    OCT_TRY(client_url_check(config->url, error, error_size));
-    OCT_TRY(client_thread_check(error, error_size));
+    OCT_TRY(client_table_check(config->table, why));
+    OCT_TRY(client_url_check(config->url, why));
+    OCT_TRY(client_thread_check(why));
     client_steps steps;
-    OCT_TRY(client_steps_init(&steps, config, error, error_size));
+    OCT_TRY(client_steps_init(&steps, config, why));
     octet_replay_writer *writer = oct_alloc(sizeof(*writer));
     writer->steps = steps;
     identity_make(writer, config);
@@ -219,7 +235,7 @@ octet_replay_writer_open(octet_replay_writer **out, const octet_replay_writer_co
         writer->batches[i] = actor_batch_create(&steps.shape);
         writer->held[writer->held_count++] = writer->batches[i];
     }
-    oct_err err = client_thread_create(&writer->thread, error, error_size);
+    oct_err err = client_thread_create(&writer->thread, why);
     if (err != OCT_OK) {
         writer_destroy(writer);
         return (int)err;
@@ -228,8 +244,7 @@ octet_replay_writer_open(octet_replay_writer **out, const octet_replay_writer_co
     if (err != OCT_OK) {
         client_thread_abandon(writer->thread);
         writer_destroy(writer);
-        (void)oct_refuse(error, error_size, "%s: %s", config->url, oct_strerror(err));
-        return (int)err;
+        return (int)oct_fail(why, err, "%s: %s", config->url, oct_strerror(err));
     }
     net_loop *loop = client_thread_loop(writer->thread);
     writer->wakeup = net_wakeup_create(loop, woken, writer);
@@ -237,6 +252,18 @@ octet_replay_writer_open(octet_replay_writer **out, const octet_replay_writer_co
     client_thread_start(writer->thread, links_close, writer);
     *out = writer;
     return OCTET_REPLAY_OK;
+}
+
+int
+octet_replay_writer_open(octet_replay_writer **out, const octet_replay_writer_config *config,
+                         char *error, size_t error_size)
+{
+    oct_reason why = {""};
+    int result = writer_open(out, config, &why);
+    if (result != 0) {
+        oct_reason_copy(&why, error, error_size);
+    }
+    return result;
 }
 
 void
@@ -250,7 +277,7 @@ octet_replay_writer_close(octet_replay_writer *writer)
 const char *
 octet_replay_writer_error(const octet_replay_writer *writer)
 {
-    return writer->error;
+    return writer->error.text;
 }
 
 // ---- the user's thread
@@ -260,22 +287,23 @@ is_usable(octet_replay_writer *writer)
 {
     if (!client_thread_is_here(writer->thread)) {
         (void)oct_refuse(
-            writer->error, sizeof(writer->error),
+            &writer->error,
             "this process is a fork of the process that opened this writer: open another writer");
         return false;
     }
-    writer->error[0] = '\0';
+    writer->error.text[0] = '\0';
     return true;
 }
 
+// ETIMEDOUT: no free batch in time.
 static int
 late(octet_replay_writer *writer)
 {
-    (void)oct_refuse(writer->error, sizeof(writer->error),
-                     "replay has not acknowledged what was sent before");
+    (void)oct_refuse(&writer->error, "replay has not acknowledged what was sent before");
     return OCTET_REPLAY_ETIMEDOUT;
 }
 
+// Passes the batch to the loop thread. The ring has a slot for every batch.
 static void
 batch_seal(octet_replay_writer *writer)
 {
@@ -293,7 +321,7 @@ batch_is_free(const octet_replay_writer *writer)
     return writer->held_count > 0 || oct_ring_count(writer->free) > 0;
 }
 
-// One that was acknowledged, or not used yet.
+// Opens a free batch. OCT_ETIMEDOUT: replay has acknowledged none in time.
 static oct_err
 batch_take(octet_replay_writer *writer, uint32_t timeout_ms)
 {
@@ -315,7 +343,8 @@ octet_replay_append(octet_replay_writer *writer, const octet_replay_steps *steps
     if (!is_usable(writer)) {
         return OCTET_REPLAY_EINVAL;
     }
-    OCT_TRY(client_steps_check(&writer->steps, steps, writer->error, sizeof(writer->error)));
+    OCT_TRY(client_steps_check(&writer->steps, steps, &writer->error));
+    // A batch is sealed when it is full, or when it is old and another batch is free.
     uint64_t now_ns = oct_clock_ns();
     if (writer->batch != NULL && writer->batch->count > 0 &&
         (!client_steps_fit(&writer->steps, writer->batch) ||
@@ -341,6 +370,7 @@ octet_replay_flush(octet_replay_writer *writer, uint32_t timeout_ms)
         return OCTET_REPLAY_EINVAL;
     }
     uint64_t deadline_ns = oct_clock_ns() + (uint64_t)timeout_ms * 1000000;
+    // Streams in the middle of an episode need end rows, which need a batch.
     if (writer->batch == NULL && client_steps_is_open(&writer->steps) &&
         batch_take(writer, timeout_ms) != OCT_OK) {
         return late(writer);
@@ -351,7 +381,7 @@ octet_replay_flush(octet_replay_writer *writer, uint32_t timeout_ms)
     if (writer->batch != NULL && writer->batch->count > 0) {
         batch_seal(writer);
     }
-    // All are free again: all were acknowledged.
+    // When all batches are free again, all were acknowledged.
     uint32_t all = BATCHES - (writer->batch != NULL);
     while (writer->held_count < all) {
         void *batch;

@@ -41,6 +41,7 @@
 
 #include "codec/codec_residual.h"
 #include "common/oct_bits.h"
+#include "common/oct_reason.h"
 #include "policy/policy_header.h"
 
 #define PLANES      4      // bytes of a float
@@ -614,10 +615,10 @@ codec_delta_read(policy_parser *d, codec_coder *coder, policy_image *next, const
 
 oct_err
 codec_delta_decode(codec_coder *coder, policy_image *next, const policy_image *base,
-                   const uint8_t *bytes, size_t length, char *reason, size_t reason_size)
+                   const uint8_t *bytes, size_t length, oct_reason *why)
 {
     policy_parser parser;
     policy_head_info head;
-    OCT_TRY(policy_header_read(&parser, &head, bytes, length, reason, reason_size));
+    OCT_TRY(policy_header_read(&parser, &head, bytes, length, why));
     return codec_delta_read(&parser, coder, next, base, &head);
 }

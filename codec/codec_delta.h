@@ -1,6 +1,7 @@
 #ifndef CODEC_CODEC_DELTA_H
 #define CODEC_CODEC_DELTA_H
 
+#include "common/oct_reason.h"
 #include "policy/policy_header.h"
 
 // Encodes a policy as the change from an earlier version of the same run, the base, and decodes
@@ -34,7 +35,7 @@ OCT_CHECKED oct_err codec_delta_encode(codec_coder *coder, const policy_image *b
 //                  that the sender's base had the same version but other content
 OCT_CHECKED oct_err codec_delta_decode(codec_coder *coder, policy_image *next,
                                        const policy_image *base, const uint8_t *bytes,
-                                       size_t length, char *reason, size_t reason_size);
+                                       size_t length, oct_reason *why);
 // Does the same with a change whose header policy_header_read has read: parser is at its first byte
 // after the header, head is the header.
 OCT_CHECKED oct_err codec_delta_read(policy_parser *parser, codec_coder *coder, policy_image *next,

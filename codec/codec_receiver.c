@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "common/oct_base.h"
+#include "common/oct_reason.h"
 #include "policy/policy_header.h"
 
 struct codec_receiver {
@@ -114,11 +115,11 @@ change_take(codec_receiver *receiver, policy_parser *parser, const policy_head_i
 
 oct_err
 codec_receiver_take(codec_receiver *receiver, const uint8_t *bytes, size_t length,
-                    const policy_image **image, char *reason, size_t reason_size)
+                    const policy_image **image, oct_reason *why)
 {
     policy_parser parser;
     policy_head_info head;
-    OCT_TRY(policy_header_read(&parser, &head, bytes, length, reason, reason_size));
+    OCT_TRY(policy_header_read(&parser, &head, bytes, length, why));
     if (head.origin.version == 0) {
         return policy_refuse(&parser, "the policy has no version");
     }

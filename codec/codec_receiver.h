@@ -2,6 +2,7 @@
 #define CODEC_CODEC_RECEIVER_H
 
 #include "codec/codec_delta.h"
+#include "common/oct_reason.h"
 
 // The receiving end of published policies: it holds the newest version, applies changes to that
 // version, and reports when a version was missed. It takes each version of a run once and never
@@ -23,8 +24,7 @@ void codec_receiver_destroy(codec_receiver *receiver); // NULL is a no-op
 //   OCT_ENOTFOUND  the policy is a change of a version that is not held, or of a version with the
 //                  same number but other content; ask for a complete policy
 OCT_CHECKED oct_err codec_receiver_take(codec_receiver *receiver, const uint8_t *bytes,
-                                        size_t length, const policy_image **image, char *reason,
-                                        size_t reason_size);
+                                        size_t length, const policy_image **image, oct_reason *why);
 uint64_t codec_receiver_version(const codec_receiver *receiver); // the held version; 0: none
 // Returns the count of policies that were refused because they were older than the held version of
 // the same run: an answer to a request overtook them, or a peer repeated them.

@@ -8,10 +8,12 @@
 #include <unistd.h>
 
 #include "common/oct_clock.h"
+#include "common/oct_failure.h"
 #include "common/oct_text.h"
 
-#define LINE_BYTES_MAX 2048
+#define LINE_BYTES_MAX 2048 // a longer line is cut
 
+// Set once at the start; every thread reads them.
 static const char *log_name = "octet";
 static oct_log_level log_most_verbose = OCT_LOG_INFO;
 
@@ -43,7 +45,8 @@ oct_log(oct_log_level level, const char *id, const char *format, ...)
     used += (size_t)snprintf(line + used, sizeof(line) - used, ".%03uZ %s[%ld] %c %s ",
                              (unsigned)(wall_us / 1000 % 1000), log_name, (long)getpid(),
                              "EWNID"[level], id);
-    used = OCT_MIN(used, sizeof(line) - 2);
+    used = OCT_MIN(used, sizeof(line) - 2); // room for the newline
+    const char *message = line + used;
     va_list args;
     va_start(args, format);
     int added = vsnprintf(line + used, sizeof(line) - 1 - used, format, args);
@@ -51,10 +54,13 @@ oct_log(oct_log_level level, const char *id, const char *format, ...)
     if (added > 0) {
         used = OCT_MIN(used + (size_t)added, sizeof(line) - 2);
     }
-    // One line is one write, so control characters of a peer's text must not break it, nor reach a
-    // terminal.
+    // A control character in a peer's text must neither break the line nor reach a terminal.
     oct_text_tame(line, used, ' ');
+    if (level == OCT_LOG_ERROR) {
+        line[used] = '\0';
+        oct_failure_write(OCT_FAILURE_ERROR, id, message);
+    }
     line[used++] = '\n';
     ssize_t written = write(STDERR_FILENO, line, used);
-    (void)written; // nobody is left to tell
+    (void)written; // there is no other way to report a failure
 }

@@ -6,30 +6,29 @@
 #include <sys/types.h>
 
 #include "common/oct_err.h"
+#include "common/oct_reason.h"
 
-// Whether users other than this process's and root decide what a file holds. Access lists are not
-// looked at. A group with the number of its user, which Debian makes for each user, is that user.
-// Threads: any.
+// Decides whether users other than this process's own and root could change a file. Access lists
+// (ACLs) are ignored. A group whose number is that of the user, as Debian makes one for each user,
+// counts as the user. Threads: any.
 
-// Returns true if files of that user are this user's own or root's.
+// Returns true if that user is this process's own or root.
 bool oct_owner_is_trusted(uid_t owner);
-// Returns OCT_OK if nobody else could replace what is at path, or (a folder) what is in it: it
-// belongs to this user or root, and neither group nor others may write. may_be_sticky: in a folder
-// with the sticky bit (/tmp) each user may replace only their own files. OCT_EINVAL, with one line
-// for a person in reason: somebody else could, or there is nothing.
-OCT_CHECKED oct_err oct_owner_check(const char *path, bool may_be_sticky, char *reason,
-                                    size_t reason_size);
-// The same for path, which is resolved and absolute, and for everything above it. What is above the
-// first strict_length bytes may be sticky.
-OCT_CHECKED oct_err oct_owner_check_way(const char *path, size_t strict_length, char *reason,
-                                        size_t reason_size);
+// Returns OCT_OK if no other user can replace the file at path or, for a folder, its entries: it
+// belongs to this user or root, and neither its group nor others may write. may_be_sticky: a folder
+// with the sticky bit (/tmp) passes, because each user can replace only their own files there.
+// OCT_EINVAL: another user could, or path does not exist; reason is one line about it.
+OCT_CHECKED oct_err oct_owner_check(const char *path, bool may_be_sticky, oct_reason *why);
+// Checks path, which is absolute and without links, and every folder above it. Only folders whose
+// path is shorter than strict_length may be sticky.
+OCT_CHECKED oct_err oct_owner_check_way(const char *path, size_t strict_length, oct_reason *why);
 
-// A file of this name in a folder says that octet run unpack made the folder: its files were
-// written by the user who packed them, although they belong to this user.
+// octet run unpack puts a file of this name into the folder that it makes. It says that another
+// user may have written the files, although they belong to this user now.
 #define OCT_OWNER_UNPACKED ".unpacked"
-// The folder of a run or a sweep has a file of this name.
+// Every folder of a run or a sweep has a file of this name.
 #define OCT_OWNER_LOCK ".lock"
-// Returns true if path, which is absolute, is in a folder that was unpacked, or is that folder.
+// Returns true if path, which is absolute, is a folder that was unpacked, or is inside one.
 bool oct_owner_is_unpacked(const char *path);
 
 #endif // COMMON_OCT_OWNER_H

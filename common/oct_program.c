@@ -1,5 +1,5 @@
-// Finds the folder of the running program; files that come with Octet are found from the folder,
-// wherever it was moved to.
+// Finds the folder of the running program, and from it the files that come with Octet, so that an
+// installation can be moved.
 #include "common/oct_program.h"
 
 #include <limits.h>
@@ -12,23 +12,25 @@
 #include "common/oct_base.h"
 #include "common/oct_owner.h"
 #include "common/oct_python.h"
+#include "common/oct_reason.h"
 #include "common/oct_text.h"
 
-#define SHARE_OF_WHEEL "../share/octet"
+#define SHARE_OF_WHEEL "../share/octet" // from the folder of the program in a Python wheel
 
 bool
 oct_program_folder(char *out, size_t size)
 {
     OCT_ASSERT(size > 0);
     ssize_t length = readlink("/proc/self/exe", out, size);
-    bool is_whole = length > 0 && (size_t)length < size; // a longer name is cut off without a word
+    bool is_whole = length > 0 && (size_t)length < size; // readlink cuts a longer name silently
     out[is_whole ? length : 0] = '\0';
     char *slash = strrchr(out, '/');
     out[slash != NULL ? slash - out : 0] = '\0';
     return slash != NULL;
 }
 
-// Without ".." in front: the folder's name has no links in it.
+// Appends a relative path to a folder. ".." is resolved as text, which is exact because the
+// folder's name has no links.
 static void
 path_join(oct_text *out, const char *folder, const char *relative)
 {
@@ -57,6 +59,7 @@ oct_program_trusts(const char *path, const char *beside)
            (file.st_mode & others) == 0;
 }
 
+// Writes folder/relative/name to out. Returns true if it can be read and is trusted.
 static bool
 is_in(char *out, size_t size, const char *folder, const char *relative, const char *name)
 {
@@ -68,13 +71,12 @@ is_in(char *out, size_t size, const char *folder, const char *relative, const ch
 }
 
 oct_err
-oct_program_find(char *out, size_t size, const char *name, const char *const *built, char *reason,
-                 size_t reason_size)
+oct_program_find(char *out, size_t size, const char *name, const char *const *built,
+                 oct_reason *why)
 {
     char folder[PATH_MAX];
     if (!oct_program_folder(folder, sizeof(folder))) {
-        (void)oct_refuse(reason, reason_size, "cannot find %s: " OCT_PROGRAM_UNKNOWN, name);
-        return OCT_ENOTFOUND;
+        return oct_fail(why, OCT_ENOTFOUND, "cannot find %s: " OCT_PROGRAM_UNKNOWN, name);
     }
     bool is_found = is_in(out, size, folder, OCT_PROGRAM_SHARE, name) ||
                     is_in(out, size, folder, SHARE_OF_WHEEL, name);
@@ -84,8 +86,10 @@ oct_program_find(char *out, size_t size, const char *name, const char *const *bu
     if (is_found) {
         return OCT_OK;
     }
+    oct_reason unread;
+    why = why != NULL ? why : &unread;
     oct_text text;
-    oct_text_init(&text, reason, reason_size);
+    oct_text_init(&text, why->text, sizeof(why->text));
     oct_text_add(&text, "cannot find %s: looked in ", name);
     path_join(&text, folder, OCT_PROGRAM_SHARE);
     if (strcmp(OCT_PROGRAM_SHARE, SHARE_OF_WHEEL) != 0) {
@@ -102,7 +106,7 @@ variable_set(const char *name, char *value)
     free(value);
 }
 
-// A variable that is one path.
+// Makes the value of a variable that holds one path absolute.
 static void
 path_keep(const char *name, const char *here)
 {

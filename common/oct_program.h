@@ -5,35 +5,39 @@
 #include <stddef.h>
 
 #include "common/oct_err.h"
+#include "common/oct_reason.h"
 
-// Where the running program lies, and the paths in its environment.
+// Finds the folder of the running program and the files that come with it, and keeps paths in the
+// environment valid.
 //
 // Threads: any. Owns: nothing.
 
-// The folder of the running program, without a slash at its end; links are resolved. false, and "":
-// it is not known (there is no /proc), or out is too small.
+// Writes the folder of the running program, without a slash at its end and with links resolved.
+// False, and "": it cannot be known (there is no /proc), or out is too small.
 bool oct_program_folder(char *out, size_t size);
-// What a message says then.
+// The message for that.
 #define OCT_PROGRAM_UNKNOWN "/proc/self/exe cannot be read (is /proc mounted?)"
 
 // Returns true if the file or folder at path may be used as Octet's own: it belongs to this user,
-// to root or to the owner of the file beside (NULL: of the running program), and others cannot
-// write it; nor can a group, unless its number is the owner's. In a folder that several users
-// share, what another user put beside a copy of the program is not. False also if there is nothing.
+// to root or to the owner of the file `beside` (NULL: of the running program), and others cannot
+// write to it; its group cannot either, unless its number is the owner's. So a file that another
+// user put beside a copy of the program, in a folder that several users share, is not used. False
+// also if path does not exist.
 bool oct_program_trusts(const char *path, const char *beside);
 
-// The path of a file or folder that comes with Octet (share/octet/NAME where it is installed): in
-// the folder that was configured, in ../share/octet (a wheel), or where it is built. All three are
-// named from the program's folder, wherever that was moved to. What is not trusted
-// (oct_program_trusts) is passed over. built: folders, NULL behind the last
-// one. OCT_ENOTFOUND: one line in reason, with the folders for installed ones.
+// Finds a file or folder that comes with Octet (share/octet/NAME of an installation): in the
+// configured folder, in ../share/octet (a wheel), or in the build tree. All three paths start at
+// the program's folder, so an installation can be moved. What is not trusted (oct_program_trusts)
+// is skipped. built: folders of the build tree, NULL-terminated. OCT_ENOTFOUND: reason is one line
+// with the folders of an installation.
 OCT_CHECKED oct_err oct_program_find(char *out, size_t size, const char *name,
-                                     const char *const *built, char *reason, size_t reason_size);
+                                     const char *const *built, oct_reason *why);
 
-// For a program that enters another folder before it starts programs, or starts them there: what
-// OCTET_TLS, OCTET_PLUGIN_DIR, OCTET_LIBEXEC, OCTET_POWERCAP, OCTET_PYTHON and PYTHONPATH name from
-// the current folder is named from the root, and users' modules of the current folder are found if
-// it is searched (oct_python_check_here). Not while other threads read the environment.
+// Makes paths in the environment absolute, in a program that changes its folder, or starts others
+// in another one: OCTET_TLS, OCTET_PLUGIN_DIR, OCTET_LIBEXEC, OCTET_POWERCAP, OCTET_PYTHON and
+// PYTHONPATH. If the current folder is searched for users' modules (oct_python_check_here), it is
+// added to PYTHONPATH, so that they are still found. Must not run while other threads read the
+// environment.
 void oct_program_keep_paths(void);
 
 #endif // COMMON_OCT_PROGRAM_H

@@ -1,4 +1,4 @@
-// Starts Python so that it imports nothing that lies in the current folder by chance.
+// Starts Python so that it does not import a module merely because it lies in the current folder.
 #include "common/oct_python.h"
 
 #include <errno.h>
@@ -12,13 +12,15 @@
 #include "common/oct_base.h"
 #include "common/oct_file.h"
 #include "common/oct_owner.h"
-#include "common/oct_text.h"
+#include "common/oct_reason.h"
 
-// What Python runs before it reads code from its descriptor. Python before 3.11 does not know
-// PYTHONSAFEPATH. Programs that the code starts shall not inherit the variable.
-#define ALONE   "import sys; sys.path[:] = [p for p in sys.path if p]; "
-#define APART   ALONE "import os; os.environ.pop('PYTHONSAFEPATH', None); "
-#define LEAVES  "import os; os.chdir('/'); " // posix_spawn can do so only since glibc 2.29
+// The Python code that runs before the program's own is read from its descriptor. Python before
+// 3.11 does not know PYTHONSAFEPATH, so the empty entry is also removed by hand. APART hides the
+// variable from programs that the code starts; it is used where the user has not set the variable.
+#define ALONE "import sys; sys.path[:] = [p for p in sys.path if p]; "
+#define APART ALONE "import os; os.environ.pop('PYTHONSAFEPATH', None); "
+// posix_spawn can change the folder only since glibc 2.29
+#define LEAVES  "import os; os.chdir('/'); "
 #define RUN(fd) "exec(open(" #fd ", encoding='utf-8').read())"
 #define RUNS(n) RUN(n)
 #define SAFE    "PYTHONSAFEPATH"
@@ -26,26 +28,26 @@
 
 extern char **environ;
 
-// OCT_OK: the current folder is the user's own.
+// OCT_OK: the current folder belongs to the user alone.
 static oct_err
-here_check(char here[PATH_MAX], char *reason, size_t reason_size)
+here_check(char here[PATH_MAX], oct_reason *why)
 {
     if (getcwd(here, PATH_MAX) == NULL) {
-        return oct_refuse(reason, reason_size, "the current folder: %s", strerror(errno));
+        return oct_refuse(why, "the current folder: %s", strerror(errno));
     }
     if (oct_owner_is_unpacked(here)) {
-        return oct_refuse(reason, reason_size, "'%s' came out of a pack", here);
+        return oct_refuse(why, "'%s' came out of a pack", here);
     }
-    return oct_owner_check_way(here, strlen(here), reason, reason_size);
+    return oct_owner_check_way(here, strlen(here), why);
 }
 
 oct_err
-oct_python_check_here(char here[PATH_MAX], char *reason, size_t reason_size)
+oct_python_check_here(char here[PATH_MAX], oct_reason *why)
 {
-    OCT_TRY(here_check(here, reason, reason_size));
+    OCT_TRY(here_check(here, why));
     return access(OCT_OWNER_LOCK, F_OK) != 0
                ? OCT_OK
-               : oct_refuse(reason, reason_size, "'%s' is the folder of a run or a sweep", here);
+               : oct_refuse(why, "'%s' is the folder of a run or a sweep", here);
 }
 
 static bool
@@ -59,8 +61,9 @@ char *
 oct_python_modules(bool has_folder)
 {
     char here[PATH_MAX];
-    bool is_here = oct_python_check_here(here, NULL, 0) == OCT_OK;
+    bool is_here = oct_python_check_here(here, NULL) == OCT_OK;
     const char *paths = is_set(PATHS) ? getenv(PATHS) : NULL;
+    // Each part may get the current folder in front, a slash and a colon.
     size_t parts = 2, room = is_here ? strlen(here) : 0, used = 0;
     for (const char *at = paths; at != NULL && *at != '\0'; at++) {
         parts += *at == ':';
@@ -73,7 +76,7 @@ oct_python_modules(bool has_folder)
     for (const char *part = paths; part != NULL;) {
         size_t length = strcspn(part, ":");
         bool is_whole = part[0] == '/';
-        if (is_whole || is_here) { // an empty part is the current folder
+        if (is_whole || is_here) { // an empty part means the current folder
             used += (size_t)snprintf(out + used, bytes - used, "%s%s%s%.*s", used > 0 ? ":" : "",
                                      is_whole ? "" : here, is_whole || length == 0 ? "" : "/",
                                      (int)length, part);
@@ -99,7 +102,7 @@ oct_python_program(void)
     return out;
 }
 
-// ---- what a process gets
+// ---- the environment and the command line of a process
 
 static bool
 is_variable(const char *entry, const char *name)
@@ -108,8 +111,8 @@ is_variable(const char *entry, const char *name)
     return strncmp(entry, name, length) == 0 && entry[length] == '=';
 }
 
-// This process's variables, but for PYTHONPATH, which is modules ("": unset), and PYTHONSAFEPATH
-// if is_safe. The strings stay where they are.
+// Copies the list of this process's variables, with modules as PYTHONPATH (empty: unset) and, if
+// is_safe, PYTHONSAFEPATH=1. The strings are shared, not copied.
 static char **
 environment_create(char *modules, bool is_safe)
 {
@@ -133,8 +136,8 @@ environment_create(char *modules, bool is_safe)
     return list;
 }
 
-// Returns a descriptor of a file in memory that holds code, -1 with errno on failure. It is above
-// OCT_PYTHON_CODE, so that the child's copy has another number and stays open.
+// Returns a descriptor of a file in memory that holds code, or -1 with errno. It is above
+// OCT_PYTHON_CODE, so that dup2 in the child makes a copy without close-on-exec.
 static int
 code_open(const char *code)
 {
@@ -151,13 +154,13 @@ code_open(const char *code)
     return file;
 }
 
-// Returns what -c runs, which ps shows: what makes the search path safe, what leaves a current
-// folder that is not this user's own, and what runs the code.
+// Returns the text after -c, which ps shows: it makes the search path safe, leaves a current folder
+// that is not the user's own, and runs the code.
 static const char *
 first_of(void)
 {
     char here[PATH_MAX];
-    bool leaves = here_check(here, NULL, 0) != OCT_OK;
+    bool leaves = here_check(here, NULL) != OCT_OK;
     if (is_set(SAFE)) {
         return leaves ? ALONE LEAVES RUNS(OCT_PYTHON_CODE) : ALONE RUNS(OCT_PYTHON_CODE);
     }
@@ -181,7 +184,7 @@ oct_python_spawn(pid_t *out, const oct_python_start *start)
     if (start->code != NULL && file < 0) {
         return errno;
     }
-    // It fails only without memory, as every allocation here.
+    // Like every allocation here, this fails only without memory.
     OCT_ASSERT(file < 0 ||
                posix_spawn_file_actions_adddup2(start->actions, file, OCT_PYTHON_CODE) == 0);
     char *python = oct_python_program();

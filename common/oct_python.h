@@ -8,47 +8,48 @@
 #include <sys/types.h>
 
 #include "common/oct_err.h"
+#include "common/oct_reason.h"
 
-// Starts Python: no other function does. A Python that is started in a folder would import any
-// module that lies there, so files of a run folder of somebody else could take the place of
-// importlib or gymnasium. Therefore:
+// Starts Python; no other function does. Python imports modules from the folder that it is started
+// in, so a file in a run folder of another user could replace importlib or gymnasium. Therefore:
 //
-// 1. The module search path has no entry for "the current folder" (PYTHONSAFEPATH, and the same by
-//    hand for Python before 3.11).
-// 2. PYTHONPATH keeps its absolute entries: the user named them. Relative ones count from the
-//    current folder, and are dropped where that folder is not searched.
-// 3. Code of users' environments also finds modules of the current folder, if it is searched
-//    (oct_python_check_here): nobody else could have put them there.
+// 1. The module search path has no entry for "the current folder": PYTHONSAFEPATH is set, and the
+//    entry is removed by hand for Python before 3.11.
+// 2. PYTHONPATH keeps its absolute entries, because the user named them. Relative entries count
+//    from the current folder, and are dropped if that folder is not searched.
+// 3. The code of users' environments also finds modules in the current folder if it is searched
+//    (oct_python_check_here), that is, if no other user could have put them there.
 // 4. A process that runs code instead of a file works in "/" if the current folder is not the
 //    user's own.
 //
 // Threads: any, while no thread changes the environment or the current folder. Owns: nothing.
 
-// OCT_OK: modules may be imported from the current folder, whose path is in here. It and everything
-// above it belong to this user or root, and no one else can write there (oct_owner_check_way); it
-// is not the folder of a run or a sweep, and was not unpacked from a pack (oct_owner_is_unpacked).
-// OCT_EINVAL: they may not; reason says why, in words that begin with the folder.
-OCT_CHECKED oct_err oct_python_check_here(char here[PATH_MAX], char *reason, size_t reason_size);
+// OCT_OK: modules may be imported from the current folder, and `here` becomes its path. The folder
+// and everything above it belong to this user or root, and no other user can write there
+// (oct_owner_check_way); it is not the folder of a run or a sweep, and was not unpacked
+// (oct_owner_is_unpacked). OCT_EINVAL: they may not; reason says why, and begins with the folder.
+OCT_CHECKED oct_err oct_python_check_here(char here[PATH_MAX], oct_reason *why);
 
-// The PYTHONPATH of rule 2, with the current folder in front if has_folder and it is searched.
-// "": none. The caller frees it.
+// Returns the PYTHONPATH of rule 2; if has_folder and the current folder is searched, that folder
+// comes first. "": there is none. The caller frees it.
 char *oct_python_modules(bool has_folder);
 
-// "./venv/bin/python" from the current folder's root; a name without a slash, or from the root, as
-// it is. $OCTET_PYTHON where it is set and not empty, else "python3". The caller frees it.
+// Returns the Python to start: $OCTET_PYTHON if it is set and not empty, else "python3". A relative
+// path with a slash becomes absolute, from the current folder; other names stay as they are. The
+// caller frees it.
 char *oct_python_program(void);
 
-#define OCT_PYTHON_CODE 9 // the child's descriptor of code, which Python closes before code runs
+#define OCT_PYTHON_CODE 9 // descriptor in the child; Python closes it before code runs
 
 typedef struct oct_python_start {
-    // A program, at most a few MiB, which the child reads from OCT_PYTHON_CODE, so that ps and top
-    // show a short command line. NULL: arguments[0] is a file of Octet.
+    // The text of a program, at most a few MiB. The child reads it from OCT_PYTHON_CODE, so that ps
+    // and top show a short command line. NULL: arguments[0] is a file of Octet.
     const char *code;
     const char *const *arguments; // NULL-terminated; sys.argv[1:] of code
     bool has_user_code;           // rule 3
-    // Borrowed; uses descriptors below OCT_PYTHON_CODE, which is added to it.
+    // Borrowed, and extended by OCT_PYTHON_CODE. It must use only descriptors below that.
     posix_spawn_file_actions_t *actions;
-    const posix_spawnattr_t *attributes; // NULL: the usual
+    const posix_spawnattr_t *attributes; // NULL: the defaults
 } oct_python_start;
 
 // Returns 0, or the error of posix_spawnp; then no process was started.

@@ -1,10 +1,12 @@
-// Opens and guards the standard descriptors, and lets writes to files that grow too large fail.
+// Opens and guards the standard descriptors, and makes writes beyond a size limit fail instead of
+// ending the program.
 #include "common/oct_start.h"
 
 #include <fcntl.h>
 #include <signal.h>
 #include <unistd.h>
 
+#include "common/oct_failure.h"
 #include "common/oct_output.h"
 
 void
@@ -12,11 +14,12 @@ oct_start(void)
 {
     int fd;
     do {
-        fd = open("/dev/null", O_RDWR); // the lowest that is free
+        fd = open("/dev/null", O_RDWR); // open returns the lowest free descriptor
     } while (fd >= 0 && fd <= STDERR_FILENO);
     if (fd >= 0) {
         (void)close(fd);
     }
     (void)signal(SIGXFSZ, SIG_IGN);
+    oct_failure_begin();
     oct_output_guard();
 }

@@ -1,4 +1,5 @@
-// Text for people: a bounded buffer, quoting, edit distance, and numbers, sizes and durations.
+// Text for people: a bounded buffer, quoting, edit distance, and the printing of numbers, sizes and
+// durations.
 #include "common/oct_text.h"
 
 #include <ctype.h>
@@ -11,7 +12,7 @@
 
 #include "common/oct_locale.h"
 
-#define DISTANCE_LENGTH_MAX 64
+#define DISTANCE_LENGTH_MAX 64 // letters: a column of the table is the bits of a 64-bit word
 
 void
 oct_text_init(oct_text *text, char *out, size_t size)
@@ -49,26 +50,16 @@ oct_text_cut_to(oct_text *text, size_t used)
     }
 }
 
-oct_err
-oct_refuse(char *reason, size_t reason_size, const char *format, ...)
-{
-    if (reason_size > 0) {
-        va_list args;
-        va_start(args, format);
-        (void)vsnprintf(reason, reason_size, format, args);
-        va_end(args);
-    }
-    return OCT_EINVAL;
-}
-
-// Damerau-Levenshtein, optimal string alignment, a column of the table at a time in the bits of a
-// word: H. Hyyrö, A bit-vector algorithm for computing Levenshtein and Damerau edit distances,
-// Nordic Journal of Computing 10 (2003). up, down: where a cell is one more, one less than the cell
-// above it (plus and minus: than the cell to its left); same: where it equals the one before both.
+// Damerau-Levenshtein distance (optimal string alignment). Each column of the table is kept as
+// differences, in the bits of words: H. Hyyrö, A bit-vector algorithm for computing Levenshtein and
+// Damerau edit distances, Nordic Journal of Computing 10 (2003). up and down: the cell is one more
+// or one less than the cell above it. plus and minus: than the cell to its left. same: the cell
+// equals the cell above it to the left.
 uint32_t
 oct_text_distance(const char *a, const char *b)
 {
     size_t a_length = strlen(a), b_length = strlen(b);
+    // of_letter: the positions of each letter in a
     uint64_t of_letter[UCHAR_MAX + 1] = {0}, up = UINT64_MAX, down = 0, same = 0, before = 0;
     if (a_length > DISTANCE_LENGTH_MAX || b_length > DISTANCE_LENGTH_MAX) {
         return (uint32_t)OCT_MIN(OCT_MAX(a_length, b_length), (size_t)UINT32_MAX);
@@ -85,6 +76,7 @@ oct_text_distance(const char *a, const char *b)
         uint64_t swapped = ((~same & equal) << 1) & before;
         same = (((equal & up) + up) ^ up) | equal | down | swapped;
         uint64_t plus = down | ~(same | up), minus = same & up;
+        // The lowest cell of the column is the distance so far.
         distance += (uint32_t)(plus >> (a_length - 1) & 1);
         distance -= (uint32_t)(minus >> (a_length - 1) & 1);
         plus = plus << 1 | 1;
@@ -100,7 +92,7 @@ oct_text_is_near(const char *got, const char *want)
 {
     size_t length = strlen(want), got_length = strlen(got),
            edits_max = OCT_MAX(length / 3, (size_t)1);
-    // So many characters have to come or go.
+    // At least as many edits are needed as the lengths differ.
     size_t differing = length > got_length ? length - got_length : got_length - length;
     return differing <= edits_max && oct_text_distance(got, want) <= edits_max;
 }
@@ -129,6 +121,7 @@ oct_text_character(const uint8_t *text, size_t left)
             return 0;
         }
     }
+    // overlong forms, surrogates, above U+10FFFF
     if ((lead == 0xe0 && text[1] < 0xa0) || (lead == 0xed && text[1] > 0x9f) ||
         (lead == 0xf0 && text[1] < 0x90) || (lead == 0xf4 && text[1] > 0x8f)) {
         return 0;
@@ -143,6 +136,7 @@ oct_text_control(const char *text, size_t left)
     if (bytes[0] < ' ' || (bytes[0] >= 0x7F && bytes[0] < 0xA0)) {
         return 1;
     }
+    // U+0080 to U+009F, U+061C
     if (left > 1 && ((bytes[0] == 0xC2 && bytes[1] >= 0x80 && bytes[1] < 0xA0) ||
                      (bytes[0] == 0xD8 && bytes[1] == 0x9C))) {
         return 2;
@@ -150,7 +144,7 @@ oct_text_control(const char *text, size_t left)
     if (left < 3 || bytes[0] != 0xE2) {
         return 0;
     }
-    bool is_mark = bytes[1] == 0x80 &&
+    bool is_mark = bytes[1] == 0x80 && // direction marks, line and paragraph separators, embeddings
                    (bytes[2] == 0x8E || bytes[2] == 0x8F || (bytes[2] >= 0xA8 && bytes[2] <= 0xAE));
     bool is_isolate = bytes[1] == 0x81 && bytes[2] >= 0xA6 && bytes[2] <= 0xA9;
     return is_mark || is_isolate ? 3 : 0;
@@ -159,6 +153,7 @@ oct_text_control(const char *text, size_t left)
 bool
 oct_text_may_be_control(const char *text, size_t length)
 {
+    // The first bytes of every control character of more than one byte.
     static const char *const begins[] = {"\xC2", "\xD8", "\xE2", "\xE2\x80", "\xE2\x81"};
     for (size_t i = 0; i < OCT_COUNTOF(begins); i++) {
         if (strlen(begins[i]) == length && memcmp(text, begins[i], length) == 0) {
@@ -168,7 +163,7 @@ oct_text_may_be_control(const char *text, size_t length)
     return false;
 }
 
-// Bytes to what follows the character at text, or the byte that is none.
+// Returns the bytes of the character at text, or 1 for a byte that begins none.
 static size_t
 step_of(const char *text, size_t left)
 {
@@ -233,7 +228,7 @@ oct_text_quote(char *out, size_t size, const char *text, size_t length)
 {
     OCT_ASSERT(size >= 8);
     const uint8_t *bytes = (const uint8_t *)text;
-    size_t used = 0, cut = 0; // cut: where "..." still fits
+    size_t used = 0, cut = 0; // cut: the last position where "..." still fits
     for (size_t i = 0; i < length;) {
         size_t step = oct_text_character(bytes + i, length - i);
         bool plain = step > 0 && oct_text_control(text + i, length - i) == 0;
@@ -251,7 +246,7 @@ oct_text_quote(char *out, size_t size, const char *text, size_t length)
     return out;
 }
 
-// Returns true if a text has bytes that cannot be pasted.
+// Returns true if a text holds bytes that cannot be pasted into a terminal.
 static bool
 is_unprintable(const char *text, size_t length)
 {
@@ -273,6 +268,7 @@ oct_text_word(char *out, size_t size, const char *word)
     bool is_coded = is_unprintable(word, length);
     oct_text text;
     oct_text_init(&text, out, size);
+    // "./": the word must not be read as an option
     oct_text_add(&text, "%s%s", is_coded ? "$'" : is_plain ? "" : "'", word[0] == '-' ? "./" : "");
     for (size_t i = 0; i < length && !text.truncated; i++) {
         unsigned char c = (unsigned char)word[i];
@@ -283,10 +279,11 @@ oct_text_word(char *out, size_t size, const char *word)
         }
     }
     oct_text_add(&text, "%s", is_plain ? "" : "'");
+    // a cut word must not look as if it could be pasted
     return text.truncated ? oct_text_quote(out, size, word, length) : out;
 }
 
-// value = scaled * base^step, scaled printed with about three digits.
+// Prints value / base^step with about three digits and the prefix of step.
 static const char *
 print_scaled(char *out, size_t size, double value, double base, const char *const *prefixes,
              size_t prefix_count, const char *unit)
@@ -296,6 +293,7 @@ print_scaled(char *out, size_t size, double value, double base, const char *cons
         return out;
     }
     size_t step = 0;
+    // 0.9995: a value that would be printed as 1000 takes the next prefix
     while (fabs(value) >= base * 0.9995 && step + 1 < prefix_count) {
         value /= base;
         step++;
@@ -350,10 +348,60 @@ oct_text_duration(char *out, size_t size, double seconds)
     return out;
 }
 
+// The digits of a number as an integer, and the power of ten to multiply it by.
+typedef struct decimal {
+    uint64_t digits;
+    int64_t count; // of digits, 0 if the text is no such number
+    int64_t power;
+} decimal;
+
+// Reads digits[.digits][e[+-]digits]. Returns where that ends.
+static const char *
+decimal_read(decimal *out, const char *at)
+{
+    *out = (decimal){0};
+    for (; *at >= '0' && *at <= '9'; at++, out->count++) {
+        out->digits = 10 * out->digits + (uint64_t)(*at - '0');
+    }
+    if (*at == '.') {
+        for (at++; *at >= '0' && *at <= '9'; at++, out->count++, out->power--) {
+            out->digits = 10 * out->digits + (uint64_t)(*at - '0');
+        }
+    }
+    if (*at == 'e' && out->count > 0) {
+        bool is_less = at[1] == '-';
+        int power = 0, count = 0;
+        at += 1 + (is_less || at[1] == '+');
+        for (; *at >= '0' && *at <= '9' && count < 4; at++, count++) {
+            power = 10 * power + (*at - '0');
+        }
+        out->power += is_less ? -power : power;
+        out->count = count > 0 ? out->count : 0;
+    }
+    return at;
+}
+
+// Digits that fit into 53 bits, times or through a power of ten that a double holds exactly, are
+// one correctly rounded operation, and several times faster than strtod (Clinger, PLDI 1990). They
+// must end the text or a cell, so that strtod would not read further, as in 0x1.
 double
 oct_text_number(const char *text, char **end)
 {
-    return strtod_l(text, end, oct_locale_plain());
+    static const double powers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
+                                    1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
+                                    1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+    decimal d;
+    const char *at = decimal_read(&d, text + (*text == '-'));
+    bool is_end = *at == ',' || *at == '\n' || *at == '\0';
+    if (!is_end || d.count == 0 || d.count > 18 || d.digits > 1ull << 53 || llabs(d.power) > 22) {
+        return strtod_l(text, end, oct_locale_plain());
+    }
+    if (end != NULL) {
+        *end = (char *)at;
+    }
+    double value =
+        d.power < 0 ? (double)d.digits / powers[-d.power] : (double)d.digits * powers[d.power];
+    return *text == '-' ? -value : value;
 }
 
 static void
@@ -363,6 +411,7 @@ print_double(char *out, size_t size, double value)
         (void)snprintf(out, size, "%.0f", value);
         return;
     }
+    // The fewest digits that read back as the same double; 17 always do.
     for (int digits = 1; digits <= 17; digits++) {
         (void)snprintf(out, size, "%.*g", digits, value);
         if (strtod(out, NULL) == value) {
@@ -374,6 +423,7 @@ print_double(char *out, size_t size, double value)
 const char *
 oct_text_double(char *out, size_t size, double value)
 {
+    // printf writes the decimal point of the thread's locale.
     locale_t before = uselocale(oct_locale_plain());
     print_double(out, size, value);
     (void)uselocale(before);

@@ -10,9 +10,9 @@
 #include <unistd.h>
 
 #include "common/oct_base.h"
-#include "common/oct_config.h"
 #include "common/oct_file.h"
-#include "common/oct_text.h"
+#include "common/oct_reason.h"
+#include "config/config.h"
 #include "proto/wire_check.h"
 #include "proto/wire_env.h"
 #include "replay/replay_journal.h"
@@ -20,7 +20,6 @@
 
 #define PATH_BYTES  DATA_SOURCE_PATH_BYTES
 #define ARENA_BYTES (64u << 10)
-#define WHY_BYTES   (REPLAY_DATA_ENV_ID + 256)
 
 // A block, and its file (NULL: it is in a data set).
 struct held {
@@ -30,7 +29,7 @@ struct held {
 
 struct data_source {
     replay_data *data; // NULL: the steps come from replay files
-    replay_file *file[OCT_SHARDS_MAX];
+    replay_file *file[CONFIG_SHARDS_MAX];
     uint32_t shards; // files that are open; 0: a data set
     data_source_loss loss;
     // Of a data set: a copy; of replay files: the fields that data_source_header names.
@@ -54,29 +53,27 @@ beside(char out[PATH_BYTES], const char *path, const char *name)
 }
 
 static oct_err
-environment_read(replay_data_env *out, const char *path, const char *given, char *reason,
-                 size_t reason_size)
+environment_read(replay_data_env *out, const char *path, const char *given, oct_reason *why)
 {
     char place[PATH_BYTES];
     if (!given && !beside(place, path, "environment.oct")) {
-        return oct_refuse(reason, reason_size, "%s: the name is too long", path);
+        return oct_refuse(why, "%s: the name is too long", path);
     }
     const char *name = given ? given : place;
     uint8_t *bytes;
     size_t length;
     oct_err err = oct_file_read(name, WIRE_ENV_BYTES_MAX, &bytes, &length);
     if (err != OCT_OK) {
-        (void)oct_refuse(reason, reason_size,
-                         "%s: %s; a replay file does not name the environment of its steps: give "
-                         "the run's environment.oct with --environment",
-                         name, oct_file_strerror(errno));
-        return err;
+        return oct_fail(why, err,
+                        "%s: %s; a replay file does not name the environment of its steps: give "
+                        "the run's environment.oct with --environment",
+                        name, oct_file_strerror(errno));
     }
     wire_env_spec env;
     wire_arena *arena = wire_arena_create(ARENA_BYTES);
     err = wire_env_unpack(&env, arena, bytes, length);
     if (err != OCT_OK || (err = replay_data_env_make(out, &env)) != OCT_OK) {
-        err = oct_refuse(reason, reason_size, "%s: damaged, or of another release: %s", name,
+        err = oct_refuse(why, "%s: damaged, or of another release: %s", name,
                          wire_arena_reason(arena));
     }
     wire_arena_destroy(arena);
@@ -139,39 +136,37 @@ blocks_list(data_source *source)
 
 // Checks that the file's rows can be steps of the environment.
 static oct_err
-shape_check(const data_source *source, const char *path, char *reason, size_t reason_size)
+shape_check(const data_source *source, const char *path, oct_reason *reason)
 {
-    char why[WHY_BYTES];
+    oct_reason why;
     wire_configure table;
     const replay_head *head = replay_journal_held(source->file[0]);
     OCT_ASSERT(replay_kept_give(&head->configure, &table)); // recovery has checked it
-    if (replay_data_env_fit(&source->header.env, &table, why, sizeof(why)) != OCT_OK) {
-        return oct_refuse(reason, reason_size, "%s: %s", path, why);
+    if (replay_data_env_fit(&source->header.env, &table, &why) != OCT_OK) {
+        return oct_refuse(reason, "%s: %s", path, why.text);
     }
     return OCT_OK;
 }
 
 // Checks that a shard fits to the first one, which is open.
 static oct_err
-shard_check(const data_source *source, const char *path, uint32_t shard, char *reason,
-            size_t reason_size)
+shard_check(const data_source *source, const char *path, uint32_t shard, oct_reason *why)
 {
     const replay_file_header *first = source->file[0]->header, *own = source->file[shard]->header;
     if (own->run_id != first->run_id) {
-        return oct_refuse(reason, reason_size,
-                          "%s belongs to another run than the shards beside it", path);
+        return oct_refuse(why, "%s belongs to another run than the shards beside it", path);
     }
     if (own->obs_bytes != first->obs_bytes || own->action_bytes != first->action_bytes ||
         own->extra_dim != first->extra_dim) {
         return oct_refuse(
-            reason, reason_size,
+            why,
             "rows of %s have %u bytes of observation, %u bytes of action and %u more numbers, rows "
             "of the first shard %u, %u and %u: name the files one by one",
             path, own->obs_bytes, own->action_bytes, own->extra_dim, first->obs_bytes,
             first->action_bytes, first->extra_dim);
     }
     if (own->block_rows != first->block_rows) {
-        return oct_refuse(reason, reason_size,
+        return oct_refuse(why,
                           "%s has blocks of %u rows, the first shard has %u: name the files one by "
                           "one",
                           path, own->block_rows, first->block_rows);
@@ -180,36 +175,34 @@ shard_check(const data_source *source, const char *path, uint32_t shard, char *r
 }
 
 static oct_err
-shards_open(data_source *source, const char *path, uint32_t shards, char *reason,
-            size_t reason_size)
+shards_open(data_source *source, const char *path, uint32_t shards, oct_reason *why)
 {
     for (uint32_t i = 0; i < shards; i++) {
         char name[PATH_BYTES];
         replay_recovered recovered;
-        oct_config_shard_name(path, i, name, sizeof(name));
+        config_shard_name(path, i, name, sizeof(name));
         if (shards > 1 && !oct_file_is_there(name)) {
-            (void)oct_refuse(reason, reason_size,
-                             "%s: %s; the run has %u shards: name the files one by one to read the "
-                             "others",
-                             name, oct_file_strerror(errno), shards);
-            return OCT_ENOTFOUND;
+            return oct_fail(why, OCT_ENOTFOUND,
+                            "%s: %s; the run has %u shards: name the files one by one to read the "
+                            "others",
+                            name, oct_file_strerror(errno), shards);
         }
-        OCT_TRY(replay_file_open_copy(&source->file[i], name, reason, reason_size));
+        OCT_TRY(replay_file_open_copy(&source->file[i], name, why));
         source->shards = i + 1;
-        OCT_TRY(replay_recover(&recovered, source->file[i], reason, reason_size));
+        OCT_TRY(replay_recover(&recovered, source->file[i], why));
         source->loss.blocks += recovered.blocks_torn;
         source->loss.rows += recovered.is_exact ? 0 : recovered.rows_cut;
-        OCT_TRY(shard_check(source, name, i, reason, reason_size));
+        OCT_TRY(shard_check(source, name, i, why));
     }
     return OCT_OK;
 }
 
 static oct_err
 replay_open(data_source *source, const data_source_place *place, const char *environment,
-            char *reason, size_t reason_size)
+            oct_reason *why)
 {
-    OCT_TRY(shards_open(source, place->path, place->shards, reason, reason_size));
-    OCT_TRY(environment_read(&source->header.env, place->home, environment, reason, reason_size));
+    OCT_TRY(shards_open(source, place->path, place->shards, why));
+    OCT_TRY(environment_read(&source->header.env, place->home, environment, why));
     const replay_head *head = replay_journal_held(source->file[0]);
     const replay_file_header *file = source->file[0]->header;
     source->header.run_id = file->run_id;
@@ -217,7 +210,7 @@ replay_open(data_source *source, const data_source_place *place, const char *env
     source->header.block_rows = file->block_rows;
     source->header.extra_dim = file->extra_dim;
     source->layout = source->file[0]->layout;
-    OCT_TRY(shape_check(source, place->path, reason, reason_size));
+    OCT_TRY(shape_check(source, place->path, why));
     notes_read(source, place->home);
     blocks_list(source);
     return OCT_OK;
@@ -226,10 +219,10 @@ replay_open(data_source *source, const data_source_place *place, const char *env
 // ---- a data set
 
 static oct_err
-data_open(data_source *source, const char *path, char *reason, size_t reason_size)
+data_open(data_source *source, const char *path, oct_reason *why)
 {
-    OCT_TRY(replay_data_open(&source->data, path, reason, reason_size));
-    OCT_TRY(replay_data_check(source->data, reason, reason_size));
+    OCT_TRY(replay_data_open(&source->data, path, why));
+    OCT_TRY(replay_data_check(source->data, why));
     source->header = *source->data->header;
     source->layout = source->data->layout;
     source->count = source->header.blocks;
@@ -244,13 +237,12 @@ data_open(data_source *source, const char *path, char *reason, size_t reason_siz
 
 oct_err
 data_source_open_place(data_source **out, const data_source_place *place, const char *environment,
-                       char *reason, size_t reason_size)
+                       oct_reason *why)
 {
-    OCT_ASSERT(place->shards >= 1 && place->shards <= OCT_SHARDS_MAX);
+    OCT_ASSERT(place->shards >= 1 && place->shards <= CONFIG_SHARDS_MAX);
     data_source *source = oct_alloc(sizeof(*source));
-    oct_err err = replay_file_is_one(place->path)
-                      ? replay_open(source, place, environment, reason, reason_size)
-                      : data_open(source, place->path, reason, reason_size);
+    oct_err err = replay_file_is_one(place->path) ? replay_open(source, place, environment, why)
+                                                  : data_open(source, place->path, why);
     if (err != OCT_OK) {
         data_source_close(source);
         return err;
@@ -260,40 +252,37 @@ data_source_open_place(data_source **out, const data_source_place *place, const 
 }
 
 oct_err
-data_source_open(data_source **out, const char *path, const char *environment, char *reason,
-                 size_t reason_size)
+data_source_open(data_source **out, const char *path, const char *environment, oct_reason *why)
 {
     data_source_place place = {.shards = 1};
     (void)snprintf(place.path, sizeof(place.path), "%s", path);
     (void)snprintf(place.home, sizeof(place.home), "%s", path);
-    return data_source_open_place(out, &place, environment, reason, reason_size);
+    return data_source_open_place(out, &place, environment, why);
 }
 
 // Finds the table of a run, which its experiment names.
 static oct_err
-table_find(data_source_place *out, const char *folder, const oct_config *config, char *reason,
-           size_t reason_size)
+table_find(data_source_place *out, const char *folder, const config_experiment *config,
+           oct_reason *why)
 {
     const char *name = config->replay.path;
     if (strcmp(name, "none") == 0) {
-        (void)oct_refuse(reason, reason_size, "%s: replay.path: none: the run kept no table",
-                         folder);
-        return OCT_ENOTFOUND;
+        return oct_fail(why, OCT_ENOTFOUND, "%s: replay.path: none: the run kept no table", folder);
     }
     if (!beside(out->path, name[0] == '/' ? "" : out->home, name)) {
-        return oct_refuse(reason, reason_size, "%s: the name is too long", folder);
+        return oct_refuse(why, "%s: the name is too long", folder);
     }
-    out->shards = oct_config_shards(config);
-    for (uint32_t i = out->shards; i < OCT_SHARDS_MAX; i++) {
+    out->shards = config_shards(config);
+    for (uint32_t i = out->shards; i < CONFIG_SHARDS_MAX; i++) {
         char shard[PATH_BYTES];
-        oct_config_shard_name(out->path, i, shard, sizeof(shard));
+        config_shard_name(out->path, i, shard, sizeof(shard));
         out->shards = oct_file_is_there(shard) ? i + 1 : out->shards;
     }
     return OCT_OK;
 }
 
 oct_err
-data_source_find(data_source_place *out, const char *given, char *reason, size_t reason_size)
+data_source_find(data_source_place *out, const char *given, oct_reason *why)
 {
     struct stat file;
     bool is_folder = oct_file_stat(given, &file) == 0 && S_ISDIR(file.st_mode);
@@ -302,7 +291,7 @@ data_source_find(data_source_place *out, const char *given, char *reason, size_t
     int home = snprintf(out->home, sizeof(out->home), "%s%s%s", given,
                         is_folder && !has_slash ? "/" : "", is_folder ? "config.yaml" : "");
     if (home < 0 || (size_t)home >= sizeof(out->home)) {
-        return oct_refuse(reason, reason_size, "%s: the name is too long", given);
+        return oct_refuse(why, "%s: the name is too long", given);
     }
     if (is_folder) {
         oct_file_confine(given);
@@ -311,13 +300,13 @@ data_source_find(data_source_place *out, const char *given, char *reason, size_t
         out->shards = 1;
         return OCT_OK;
     }
-    char message[OCT_CONFIG_TEXT_MAX];
-    oct_config *config = oct_alloc(sizeof(*config));
-    oct_config_default(config);
-    if (oct_config_load(config, out->home, message, sizeof(message)) != OCT_OK) {
-        oct_config_default(config);
+    char message[CONFIG_TEXT_MAX];
+    config_experiment *config = oct_alloc(sizeof(*config));
+    config_default(config);
+    if (config_load(config, out->home, message, sizeof(message)) != OCT_OK) {
+        config_default(config);
     }
-    oct_err err = table_find(out, given, config, reason, reason_size);
+    oct_err err = table_find(out, given, config, why);
     free(config);
     return err;
 }
@@ -329,7 +318,7 @@ data_source_close(data_source *source)
         return;
     }
     replay_data_close(source->data);
-    for (uint32_t i = 0; i < OCT_SHARDS_MAX; i++) {
+    for (uint32_t i = 0; i < CONFIG_SHARDS_MAX; i++) {
         replay_file_close(source->file[i]);
     }
     free(source->notes);

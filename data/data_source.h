@@ -1,6 +1,7 @@
 #ifndef DATA_DATA_SOURCE_H
 #define DATA_DATA_SOURCE_H
 
+#include "common/oct_reason.h"
 #include "replay/replay_data.h"
 
 // Recorded steps from a data set, or from the file of a replay table
@@ -14,7 +15,7 @@ typedef struct data_source data_source;
 // is read from config.yaml beside path, if that exists. OCT_ENOTFOUND, OCT_EINVAL, OCT_EIO: reason
 // names the file and says why. A file that octet-replay uses now is refused.
 OCT_CHECKED oct_err data_source_open(data_source **out, const char *path, const char *environment,
-                                     char *reason, size_t reason_size);
+                                     oct_reason *why);
 // Location of recorded steps.
 #define DATA_SOURCE_PATH_BYTES 4096
 typedef struct data_source_place {
@@ -26,14 +27,12 @@ typedef struct data_source_place {
 // the file (replay.path; replay.oct if config.yaml cannot be read) and the number of shards; shards
 // beyond that number count if their files exist. OCT_ENOTFOUND: the run kept no table. OCT_EINVAL:
 // a name is too long.
-OCT_CHECKED oct_err data_source_find(data_source_place *out, const char *given, char *reason,
-                                     size_t reason_size);
-// Like data_source_open, for all shards of a place; oct_config_shard_name makes the names of all
+OCT_CHECKED oct_err data_source_find(data_source_place *out, const char *given, oct_reason *why);
+// Like data_source_open, for all shards of a data set; config_shard_name makes the names of all
 // but the first. Also OCT_EINVAL: the shards belong to several runs, or have rows or blocks of
 // different sizes. Also OCT_ENOTFOUND: a shard is missing.
 OCT_CHECKED oct_err data_source_open_place(data_source **out, const data_source_place *place,
-                                           const char *environment, char *reason,
-                                           size_t reason_size);
+                                           const char *environment, oct_reason *why);
 void data_source_close(data_source *source); // NULL is a no-op
 
 // Returns what the header of a data set of these steps says (replay_data.h): env, run_id, seed,

@@ -13,7 +13,7 @@
 #include "common/oct_base.h"
 #include "common/oct_bytes.h"
 #include "common/oct_file.h"
-#include "common/oct_text.h"
+#include "common/oct_reason.h"
 
 struct writer {
     FILE *file;
@@ -296,19 +296,19 @@ draft_write(struct writer *writer, const char *path, char draft[OCT_FILE_PATH_MA
 
 oct_err
 data_write(data_written *out, const char *path, const data_source *source,
-           const data_episodes *episodes, const char *made_by, char *reason, size_t reason_size)
+           const data_episodes *episodes, const char *made_by, oct_reason *reason)
 {
     char draft[OCT_FILE_PATH_MAX];
     struct writer writer = {0};
     replay_data_header header;
     if (episodes->count == 0) {
-        return oct_refuse(reason, reason_size, "there are no episodes to write");
+        return oct_refuse(reason, "there are no episodes to write");
     }
     header_fill(&header, source, made_by);
     oct_file_clear(path);
     oct_err err = draft_write(&writer, path, draft, source, episodes, &header);
     if (writer.fault) {
-        return oct_refuse(reason, reason_size, "%s is not written: %s", path, writer.fault);
+        return oct_refuse(reason, "%s is not written: %s", path, writer.fault);
     }
     if (err == OCT_OK) {
         err = oct_file_adopt(draft, path);
@@ -316,8 +316,7 @@ data_write(data_written *out, const char *path, const data_source *source,
     if (err != OCT_OK) {
         const char *why = errno == ENOTSUP ? "it is a device, a pipe or the output of this command"
                                            : oct_file_strerror(errno);
-        (void)oct_refuse(reason, reason_size, "%s cannot be written: %s", path, why);
-        return OCT_EIO;
+        return oct_fail(reason, OCT_EIO, "%s cannot be written: %s", path, why);
     }
     *out = writer.written;
     return OCT_OK;

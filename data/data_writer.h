@@ -1,6 +1,7 @@
 #ifndef DATA_DATA_WRITER_H
 #define DATA_DATA_WRITER_H
 
+#include "common/oct_reason.h"
 #include "data/data_episodes.h"
 
 // Writes a data set (replay_data.h). The file appears at its path when it is complete, and replaces
@@ -23,7 +24,6 @@ typedef struct data_written {
 //               (replay_data_numbers_fault)
 //   OCT_EIO     path cannot be written
 OCT_CHECKED oct_err data_write(data_written *out, const char *path, const data_source *source,
-                               const data_episodes *episodes, const char *made_by, char *reason,
-                               size_t reason_size);
+                               const data_episodes *episodes, const char *made_by, oct_reason *why);
 
 #endif // DATA_DATA_WRITER_H

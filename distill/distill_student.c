@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "common/oct_base.h"
-#include "common/oct_text.h"
+#include "common/oct_reason.h"
 #include "nn/nn_trainer.h"
 #include "policy/policy_contract.h"
 #include "policy/policy_net.h"
@@ -42,7 +42,7 @@ struct distill_student {
 
 static oct_err
 spec_make(policy_spec *spec, const policy_spec *teacher, const distill_options *options,
-          char *reason, size_t reason_size)
+          oct_reason *why)
 {
     *spec = *teacher;
     if (teacher->head == POLICY_HEAD_ATOMS) {
@@ -56,15 +56,14 @@ spec_make(policy_spec *spec, const policy_spec *teacher, const distill_options *
     spec->normalise = teacher->obs_dtype == POLICY_F32;
     if (policy_spec_set_mlp(spec, options->hidden, options->hidden_count, options->activation,
                             false, outputs) != OCT_OK) {
-        return oct_refuse(reason, reason_size, "a network has at most %d layers of 1 to %d units",
+        return oct_refuse(why, "a network has at most %d layers of 1 to %d units",
                           POLICY_LAYERS_MAX, POLICY_WIDTH_MAX);
     }
     if (options->kind == DISTILL_KL && !distill_has_kl(spec->head)) {
         return oct_refuse(
-            reason, reason_size,
-            "the policy's actions have no distribution to compare: use the loss squares");
+            why, "the policy's actions have no distribution to compare: use the loss squares");
     }
-    return policy_spec_check(spec, reason, reason_size);
+    return policy_spec_check(spec, why);
 }
 
 static void
@@ -110,24 +109,22 @@ loss_make(distill_student *student, const policy_image *teacher)
 
 oct_err
 distill_create(distill_student **out, const policy_image *teacher, const distill_options *options,
-               char *reason, size_t reason_size)
+               oct_reason *why)
 {
     policy_spec spec;
     policy_net *net;
     quantizer_projector *projector = NULL;
-    OCT_TRY(spec_make(&spec, &teacher->spec, options, reason, reason_size));
+    OCT_TRY(spec_make(&spec, &teacher->spec, options, why));
     oct_err err = policy_net_create(&net, teacher, POLICY_ISA_BEST);
     if (err != OCT_OK) {
-        (void)oct_refuse(reason, reason_size, "cannot run policies here: %s",
-                         policy_isa_refused().text);
-        return err;
+        return oct_fail(why, err, "cannot run policies here: %s", policy_isa_refused().text);
     }
     if (options->precision != POLICY_FP32) {
         err = quantizer_projector_create(&projector, &spec, options->precision);
     }
     if (err != OCT_OK) {
         policy_net_destroy(net);
-        return oct_refuse(reason, reason_size, "the student's network is too large");
+        return oct_refuse(why, "the student's network is too large");
     }
     distill_student *student = oct_alloc(sizeof(*student));
     student->spec = spec;

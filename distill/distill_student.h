@@ -1,6 +1,7 @@
 #ifndef DISTILL_DISTILL_STUDENT_H
 #define DISTILL_DISTILL_STUDENT_H
 
+#include "common/oct_reason.h"
 #include "distill/distill_loss.h"
 #include "policy/policy_format.h"
 #include "quantizer/quantizer_convert.h"
@@ -43,8 +44,7 @@ typedef struct distill_options {
 //                  large
 //   OCT_ENOTFOUND  this machine cannot run the teacher
 OCT_CHECKED oct_err distill_create(distill_student **out, const policy_image *teacher,
-                                   const distill_options *options, char *reason,
-                                   size_t reason_size);
+                                   const distill_options *options, oct_reason *why);
 void distill_destroy(distill_student *student); // NULL is a no-op
 const policy_spec *distill_spec(const distill_student *student);
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "common/oct_base.h"
+#include "common/oct_reason.h"
 #include "envs/env_failure.h"
 #include "envs/env_instance.h"
 #include "envs/env_space.h"
@@ -40,10 +41,10 @@ struct env {
 };
 
 oct_err
-env_open(env **out, const env_request *request, char *reason, size_t reason_size)
+env_open(env **out, const env_request *request, oct_reason *why)
 {
     env_instance instance;
-    OCT_TRY(env_instance_init(&instance, request, reason, reason_size));
+    OCT_TRY(env_instance_init(&instance, request, why));
     env *e = oct_alloc(sizeof(*e));
     e->its = instance;
     e->count = request->count;

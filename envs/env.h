@@ -5,6 +5,7 @@
 #include <stddef.h>
 
 #include "common/oct_err.h"
+#include "common/oct_reason.h"
 #include "envs/env_plugin_dirs.h"
 #include "include/octet/env.h"
 
@@ -40,8 +41,7 @@ typedef struct env_request {
 } env_request;
 
 #define ENV_REASON_BYTES 1024 // enough for every reason of env_open, long paths included
-OCT_CHECKED oct_err env_open(env **out, const env_request *request, char *reason,
-                             size_t reason_size);
+OCT_CHECKED oct_err env_open(env **out, const env_request *request, oct_reason *why);
 void env_close(env *e); // NULL is a no-op
 const octet_env_spec *env_spec(const env *e);
 uint32_t env_count(const env *e);
@@ -108,7 +108,6 @@ const char *const *env_ids(void);
 // reason: OCT_ENOTFOUND: this build has no module, or it is missing; OCT_EINVAL: it cannot be
 // loaded.
 #define ENV_MODULE_TASKS_MAX 63
-OCT_CHECKED oct_err env_module_ids(const char *ids[ENV_MODULE_TASKS_MAX + 1], char *reason,
-                                   size_t reason_size);
+OCT_CHECKED oct_err env_module_ids(const char *ids[ENV_MODULE_TASKS_MAX + 1], oct_reason *why);
 
 #endif // ENVS_ENV_H

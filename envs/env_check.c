@@ -48,11 +48,13 @@ rule_run(const env_check_rule *rule, const env_check_request *request, env_check
     question asked = {.rule = rule, .request = request};
     answer said;
     *out = (env_check_result){.rule = rule->name, .means = rule->means, .verdict = ENV_CHECK_FAIL};
+    oct_reason why;
     if (env_child_run(rule_try, &asked, &said, sizeof(said), request->rule_timeout_ms,
-                      request->said != NULL ? &said_to : NULL, out->detail,
-                      sizeof(out->detail)) == OCT_OK) {
+                      request->said != NULL ? &said_to : NULL, &why) == OCT_OK) {
         out->verdict = said.verdict;
         memcpy(out->detail, said.detail, sizeof(out->detail));
+    } else {
+        oct_reason_copy(&why, out->detail, sizeof(out->detail));
     }
     if (request->said != NULL) {
         env_check_said_end(request->said);

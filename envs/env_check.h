@@ -1,6 +1,7 @@
 #ifndef ENVS_ENV_CHECK_H
 #define ENVS_ENV_CHECK_H
 
+#include "common/oct_reason.h"
 #include "envs/env.h"
 #include "envs/env_check_said.h"
 
@@ -31,7 +32,7 @@ typedef struct env_check_request {
     uint64_t seed;
     uint32_t rule_timeout_ms; // a rule's process is killed after this
     // What training requires of a spec; OCT_EINVAL with one line in reason. NULL: not checked.
-    oct_err (*trains)(const octet_env_spec *spec, char *reason, size_t reason_size);
+    oct_err (*trains)(const octet_env_spec *spec, oct_reason *why);
     // Gets what the environment writes to standard error. NULL: that is shown at once and not kept.
     env_check_said *said;
 } env_check_request;

@@ -20,58 +20,58 @@
 
 // Two handles with the same seed and actions, the second without autoreset: it shows what final_obs
 // and obs of the first must be. An environment of the second that has ended is reset by mask.
-struct twins {
+struct pair {
     env_check_rig resets, stays;
     uint32_t ends; // episodes
 };
 
 static bool
-twins_open(env_check *check, struct twins *twins)
+pair_open(env_check *check, struct pair *pair)
 {
     uint64_t seed = check->request->seed;
-    twins->ends = 0;
-    return env_check_open(check, &twins->resets, ENV_CHECK_COUNT, seed, true, POISON) &&
-           env_check_open(check, &twins->stays, ENV_CHECK_COUNT, seed, false, POISON) &&
-           env_check_reset(check, &twins->resets, NULL, NULL) &&
-           env_check_reset(check, &twins->stays, NULL, NULL);
+    pair->ends = 0;
+    return env_check_open(check, &pair->resets, ENV_CHECK_COUNT, seed, true, POISON) &&
+           env_check_open(check, &pair->stays, ENV_CHECK_COUNT, seed, false, POISON) &&
+           env_check_reset(check, &pair->resets, NULL, NULL) &&
+           env_check_reset(check, &pair->stays, NULL, NULL);
 }
 
 static bool
-twins_step(env_check *check, struct twins *twins)
+pair_step(env_check *check, struct pair *pair)
 {
-    return env_check_step_random(check, &twins->resets) &&
-           env_check_step_random(check, &twins->stays);
+    return env_check_step_random(check, &pair->resets) &&
+           env_check_step_random(check, &pair->stays);
 }
 
 static bool
-twins_reset_ended(env_check *check, struct twins *twins)
+pair_reset_ended(env_check *check, struct pair *pair)
 {
     uint8_t mask[ENV_CHECK_COUNT];
     uint32_t ended = 0;
     for (uint32_t i = 0; i < ENV_CHECK_COUNT; i++) {
-        mask[i] = (twins->resets.flags[i] & FLAGS_END) != 0;
+        mask[i] = (pair->resets.flags[i] & FLAGS_END) != 0;
         ended += mask[i];
     }
-    twins->ends += ended;
-    return ended == 0 || env_check_reset(check, &twins->stays, mask, NULL);
+    pair->ends += ended;
+    return ended == 0 || env_check_reset(check, &pair->stays, mask, NULL);
 }
 
 static env_check_verdict
-twins_done(env_check *check, struct twins *twins)
+pair_done(env_check *check, struct pair *pair)
 {
-    uint32_t steps = env_check_steps(&twins->resets);
-    env_check_rig_fini(&twins->resets);
-    env_check_rig_fini(&twins->stays);
-    return twins->ends > 0 ? ENV_CHECK_PASS
-                           : env_check_skip(check, "no episode ended within %u steps", steps);
+    uint32_t steps = env_check_steps(&pair->resets);
+    env_check_rig_fini(&pair->resets);
+    env_check_rig_fini(&pair->stays);
+    return pair->ends > 0 ? ENV_CHECK_PASS
+                          : env_check_skip(check, "no episode ended within %u steps", steps);
 }
 
 static bool
-final_obs_is_right(env_check *check, const struct twins *twins, uint32_t i)
+final_obs_is_right(env_check *check, const struct pair *pair, uint32_t i)
 {
-    const env_check_rig *rig = &twins->resets;
+    const env_check_rig *rig = &pair->resets;
     const uint8_t *final = env_check_rig_final(rig, i);
-    const uint8_t *want = env_check_rig_obs(&twins->stays, i);
+    const uint8_t *want = env_check_rig_obs(&pair->stays, i);
     if (memcmp(final, want, rig->obs_bytes) == 0) {
         return true;
     }
@@ -89,60 +89,60 @@ final_obs_is_right(env_check *check, const struct twins *twins, uint32_t i)
 env_check_verdict
 env_check_rule_final_obs(env_check *check)
 {
-    struct twins twins;
-    if (!twins_open(check, &twins)) {
+    struct pair pair;
+    if (!pair_open(check, &pair)) {
         return ENV_CHECK_FAIL;
     }
-    for (uint32_t t = 0; t < env_check_steps(&twins.resets); t++) {
-        if (!twins_step(check, &twins)) {
+    for (uint32_t t = 0; t < env_check_steps(&pair.resets); t++) {
+        if (!pair_step(check, &pair)) {
             return ENV_CHECK_FAIL;
         }
         for (uint32_t i = 0; i < ENV_CHECK_COUNT; i++) {
-            bool ended = (twins.resets.flags[i] & FLAGS_END) != 0;
-            if (ended && !final_obs_is_right(check, &twins, i)) {
+            bool ended = (pair.resets.flags[i] & FLAGS_END) != 0;
+            if (ended && !final_obs_is_right(check, &pair, i)) {
                 return ENV_CHECK_FAIL;
             }
         }
-        if (!twins_reset_ended(check, &twins)) {
+        if (!pair_reset_ended(check, &pair)) {
             return ENV_CHECK_FAIL;
         }
     }
-    return twins_done(check, &twins);
+    return pair_done(check, &pair);
 }
 
 env_check_verdict
 env_check_rule_autoreset(env_check *check)
 {
-    struct twins twins;
-    if (!twins_open(check, &twins)) {
+    struct pair pair;
+    if (!pair_open(check, &pair)) {
         return ENV_CHECK_FAIL;
     }
-    for (uint32_t t = 0; t < env_check_steps(&twins.resets); t++) {
-        if (!twins_step(check, &twins)) {
+    for (uint32_t t = 0; t < env_check_steps(&pair.resets); t++) {
+        if (!pair_step(check, &pair)) {
             return ENV_CHECK_FAIL;
         }
         for (uint32_t i = 0; i < ENV_CHECK_COUNT; i++) {
-            if (((twins.resets.flags[i] ^ twins.stays.flags[i]) & FLAGS_END) != 0) {
+            if (((pair.resets.flags[i] ^ pair.stays.flags[i]) & FLAGS_END) != 0) {
                 return env_check_fail(
                     check, "step %u: an episode ends only with autoreset, or only without it",
                     t + 1);
             }
         }
         uint8_t flags[ENV_CHECK_COUNT];
-        memcpy(flags, twins.resets.flags, sizeof(flags));
-        if (!twins_reset_ended(check, &twins)) {
+        memcpy(flags, pair.resets.flags, sizeof(flags));
+        if (!pair_reset_ended(check, &pair)) {
             return ENV_CHECK_FAIL;
         }
         for (uint32_t i = 0; i < ENV_CHECK_COUNT; i++) {
             if ((flags[i] & FLAGS_END) != 0 &&
-                !env_check_same_obs(check, &twins.resets, env_check_rig_obs(&twins.resets, i),
-                                    env_check_rig_obs(&twins.stays, i), "obs at an end",
+                !env_check_same_obs(check, &pair.resets, env_check_rig_obs(&pair.resets, i),
+                                    env_check_rig_obs(&pair.stays, i), "obs at an end",
                                     "a reset's")) {
                 return ENV_CHECK_FAIL;
             }
         }
     }
-    return twins_done(check, &twins);
+    return pair_done(check, &pair);
 }
 
 static bool

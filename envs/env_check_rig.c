@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/oct_base.h"
+#include "common/oct_reason.h"
 #include "envs/env_space.h"
 
 #define GUARD       0xC5 // differs from every poison byte
@@ -75,11 +76,10 @@ metrics_count(const env_check_rig *rig)
 }
 
 oct_err
-env_check_rig_init(env_check_rig *out, const env_request *request, uint8_t poison, char *reason,
-                   size_t reason_size)
+env_check_rig_init(env_check_rig *out, const env_request *request, uint8_t poison, oct_reason *why)
 {
     env_check_rig rig = {.count = request->count, .poison = poison};
-    OCT_TRY(env_instance_init(&rig.its, request, reason, reason_size));
+    OCT_TRY(env_instance_init(&rig.its, request, why));
     rig.obs_bytes = env_space_bytes(&rig.its.spec.obs);
     rig.action_bytes = env_space_bytes(&rig.its.spec.action);
     rig.obs_stride = (rig.obs_bytes + GAP_BYTES + 15) & ~15u;

@@ -1,6 +1,7 @@
 #ifndef ENVS_ENV_CHECK_RIG_H
 #define ENVS_ENV_CHECK_RIG_H
 
+#include "common/oct_reason.h"
 #include "common/oct_rng.h"
 #include "envs/env_instance.h"
 
@@ -25,7 +26,7 @@ typedef struct env_check_rig {
 } env_check_rig;
 
 OCT_CHECKED oct_err env_check_rig_init(env_check_rig *out, const env_request *request,
-                                       uint8_t poison, char *reason, size_t reason_size);
+                                       uint8_t poison, oct_reason *why);
 void env_check_rig_fini(env_check_rig *rig);
 // Both return what the environment returns. A step uses the actions in the rows.
 int env_check_rig_reset(env_check_rig *rig, const uint8_t *mask, const uint64_t *seeds);

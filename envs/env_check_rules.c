@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "common/oct_base.h"
+#include "common/oct_reason.h"
 #include "common/oct_text.h"
 #include "envs/env_space.h"
 #include "envs/gym/env_gym.h"
@@ -62,8 +63,12 @@ env_check_open(env_check *check, env_check_rig *rig, uint32_t count, uint64_t se
                            .count = count,
                            .seed = seed,
                            .autoreset = autoreset};
-    return env_check_rig_init(rig, &request, poison, check->detail, sizeof(check->detail)) ==
-           OCT_OK;
+    oct_reason why;
+    bool opened = env_check_rig_init(rig, &request, poison, &why) == OCT_OK;
+    if (!opened) {
+        oct_reason_copy(&why, check->detail, sizeof(check->detail));
+    }
+    return opened;
 }
 
 static bool
@@ -187,11 +192,12 @@ rule_options(env_check *check)
     static const char unknown[] = "no_such_option=1";
     const char *given = check->request->options != NULL ? check->request->options : "";
     size_t size = strlen(given) + sizeof(unknown) + 1;
-    char *options = oct_alloc(size), reason[256];
+    char *options = oct_alloc(size);
+    oct_reason why;
     (void)snprintf(options, size, "%s%s%s", given, given[0] != '\0' ? "," : "", unknown);
     env_request request = {.id = check->request->id, .options = options, .count = 1};
     env_instance instance;
-    oct_err err = env_instance_init(&instance, &request, reason, sizeof(reason));
+    oct_err err = env_instance_init(&instance, &request, &why);
     free(options);
     if (err == OCT_OK) {
         env_instance_fini(&instance);
@@ -628,8 +634,11 @@ rule_trains(env_check *check)
     if (!env_check_open(check, &rig, 1, check->request->seed, true, POISON_A)) {
         return ENV_CHECK_FAIL;
     }
-    bool trains =
-        check->request->trains(&rig.its.spec, check->detail, sizeof(check->detail)) == OCT_OK;
+    oct_reason why;
+    bool trains = check->request->trains(&rig.its.spec, &why) == OCT_OK;
+    if (!trains) {
+        oct_reason_copy(&why, check->detail, sizeof(check->detail));
+    }
     env_check_rig_fini(&rig);
     return trains ? ENV_CHECK_PASS : ENV_CHECK_UNFIT;
 }

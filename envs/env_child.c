@@ -17,6 +17,7 @@
 #include "common/oct_base.h"
 #include "common/oct_clock.h"
 #include "common/oct_family.h"
+#include "common/oct_reason.h"
 
 #define LOOK_MS 50
 
@@ -54,7 +55,7 @@ said_read(links *in, const env_child_said *said)
     }
 }
 
-// Reads what is left after the child has ended; does not wait for processes that it left behind.
+// Reads the rest of the output after the child has ended, without waiting for its own children.
 static void
 said_drain(links *in, const env_child_said *said)
 {
@@ -151,13 +152,12 @@ links_close(links *ends)
 
 oct_err
 env_child_run(env_child_fn *fn, void *arg, void *answer, size_t size, uint32_t timeout_ms,
-              const env_child_said *said, char *reason, size_t reason_size)
+              const env_child_said *said, oct_reason *why)
 {
     links in, out;
     OCT_ASSERT(size <= ENV_CHILD_ANSWER_MAX);
     if (!links_open(&in, &out, said != NULL)) {
-        (void)snprintf(reason, reason_size, "cannot make a pipe: %s", strerror(errno));
-        return OCT_EINTERNAL;
+        return oct_fail(why, OCT_EINTERNAL, "cannot make a pipe: %s", strerror(errno));
     }
     (void)fflush(NULL);
     oct_family_adopt();
@@ -170,8 +170,7 @@ env_child_run(env_child_fn *fn, void *arg, void *answer, size_t size, uint32_t t
     links_close(&out);
     if (child < 0) {
         links_close(&in);
-        (void)snprintf(reason, reason_size, "cannot start a process: %s", strerror(failed));
-        return OCT_EINTERNAL;
+        return oct_fail(why, OCT_EINTERNAL, "cannot start a process: %s", strerror(failed));
     }
     bool timed_out = false;
     bool answered = answer_await(child, &in, said, timeout_ms, answer, size, &timed_out);
@@ -185,7 +184,7 @@ env_child_run(env_child_fn *fn, void *arg, void *answer, size_t size, uint32_t t
     said_drain(&in, said);
     links_close(&in);
     if (!answered) {
-        death_explain(reason, reason_size, timed_out, timeout_ms, status);
+        death_explain(why->text, sizeof(why->text), timed_out, timeout_ms, status);
         return OCT_EINTERNAL;
     }
     return OCT_OK;

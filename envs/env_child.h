@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "common/oct_err.h"
+#include "common/oct_reason.h"
 
 // Calls a function in a child process with a deadline, so that an environment that crashes, exits
 // or hangs does so in the child only.
@@ -30,7 +31,6 @@ typedef struct env_child_said {
 // the child ended instead: "crashed: signal 11 (Segmentation fault)", "did not return within 60.0
 // s".
 OCT_CHECKED oct_err env_child_run(env_child_fn *fn, void *arg, void *answer, size_t size,
-                                  uint32_t timeout_ms, const env_child_said *said, char *reason,
-                                  size_t reason_size);
+                                  uint32_t timeout_ms, const env_child_said *said, oct_reason *why);
 
 #endif // ENVS_ENV_CHILD_H

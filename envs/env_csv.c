@@ -9,6 +9,7 @@
 
 #include "common/oct_base.h"
 #include "common/oct_file.h"
+#include "common/oct_reason.h"
 #include "common/oct_text.h"
 
 #define COLUMNS_MAX    (1u << 20)
@@ -97,18 +98,18 @@ header_read(env_csv *csv)
 }
 
 oct_err
-env_csv_open(env_csv **out, const char *path, char *reason, size_t reason_size)
+env_csv_open(env_csv **out, const char *path, oct_reason *why)
 {
     FILE *file = oct_file_stream_bounded(path, FILE_BYTES_MAX);
     if (file == NULL) {
-        snprintf(reason, reason_size, "%s: %s", path, oct_file_strerror(errno));
+        oct_reason_set(why, "%s: %s", path, oct_file_strerror(errno));
         return errno == ENOENT ? OCT_ENOTFOUND : OCT_EIO;
     }
     env_csv *csv = oct_alloc(sizeof(*csv));
     csv->file = file;
     oct_err err = header_read(csv);
     if (err != OCT_OK) {
-        snprintf(reason, reason_size, "%s: %s", path, csv->error);
+        oct_reason_set(why, "%s: %s", path, csv->error);
         env_csv_close(csv);
         return err;
     }

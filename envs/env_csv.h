@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "common/oct_err.h"
+#include "common/oct_reason.h"
 
 // Reads a table of comma-separated numbers with one line of column names: unquoted cells, every row
 // as long as the header, LF or CRLF. An empty cell is a NaN that is marked absent. A column may
@@ -23,7 +24,7 @@ typedef struct env_csv_cell {
 
 // Errors, with one line in reason: OCT_ENOTFOUND, OCT_EIO; OCT_EINVAL: no header, or an empty or
 // repeated name.
-OCT_CHECKED oct_err env_csv_open(env_csv **out, const char *path, char *reason, size_t reason_size);
+OCT_CHECKED oct_err env_csv_open(env_csv **out, const char *path, oct_reason *why);
 void env_csv_close(env_csv *csv); // NULL is a no-op
 uint32_t env_csv_columns(const env_csv *csv);
 const char *env_csv_name(const env_csv *csv, uint32_t column);

@@ -1,10 +1,11 @@
-// Finds an environment by id or path, creates a handle of it, and checks and copies its spec.
+// Finds an environment by id or path, creates its handle, and checks and copies its spec.
 #include "envs/env_instance.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "common/oct_action_repeat.h"
+#include "common/oct_reason.h"
 #include "common/oct_text.h"
 #include "envs/env.h"
 #include "envs/env_module.h"
@@ -46,26 +47,24 @@ env_is_built_in(const char *id)
 // Explains that there is no such id; asks for the Control Suite's ids if none of the registered
 // ones is near.
 static void
-unknown_explain(const char *id, char *reason, size_t reason_size)
+unknown_explain(const char *id, oct_reason *why)
 {
     const char *ids[ENV_MODULE_TASKS_MAX + 1], *nearest = NULL;
-    env_registry_explain(id, reason, reason_size);
-    char unused[256];
-    if (env_nearest(id, env_ids()) == NULL &&
-        env_module_ids(ids, unused, sizeof(unused)) == OCT_OK) {
+    env_registry_explain(id, why);
+    oct_reason unused;
+    if (env_nearest(id, env_ids()) == NULL && env_module_ids(ids, &unused) == OCT_OK) {
         nearest = env_nearest(id, ids);
     }
     if (nearest != NULL) {
-        snprintf(reason, reason_size,
-                 "no environment \"%.63s\"; did you mean %s? (octet env list shows all)", id,
-                 nearest);
+        oct_reason_set(why, "no environment \"%.63s\"; did you mean %s? (octet env list shows all)",
+                       id, nearest);
     }
 }
 
-// Python's modules are looked for by their names: of "./file.py:NAME", with or without "gym:", the
-// reason says what is meant.
+// Python finds modules by name, not by path. The reason for refusing "./file.py:NAME", with or
+// without "gym:", says what to write instead.
 static oct_err
-file_refuse(const char *id, char *reason, size_t reason_size)
+file_refuse(const char *id, oct_reason *why)
 {
     const char *path = env_gym_has(id) ? env_gym_name(id) : id, *end = strstr(path, ".py");
     if (end == NULL || (end[3] != ':' && end[3] != '\0')) {
@@ -74,7 +73,7 @@ file_refuse(const char *id, char *reason, size_t reason_size)
     const char *slash = memrchr(path, '/', (size_t)(end - path));
     const char *module = slash != NULL ? slash + 1 : path;
     return oct_refuse(
-        reason, reason_size,
+        why,
         "%s: an environment of Python is named by its module: write gym:%.*s:%s, with "
         "the folder %.*s in PYTHONPATH",
         id, (int)(end - module), module, end[3] == ':' ? end + 4 : "NAME",
@@ -82,13 +81,13 @@ file_refuse(const char *id, char *reason, size_t reason_size)
 }
 
 static oct_err
-api_find(const octet_env_api **out, const env_request *request, char *reason, size_t reason_size)
+api_find(const octet_env_api **out, const env_request *request, oct_reason *why)
 {
     const char *id = request->id;
-    OCT_TRY(file_refuse(id, reason, reason_size));
+    OCT_TRY(file_refuse(id, why));
     if (env_gym_has(id)) {
         if (request->plugins != NULL) {
-            OCT_TRY(env_plugin_dirs_name(request->plugins, id, reason, reason_size));
+            OCT_TRY(env_plugin_dirs_name(request->plugins, id, why));
         }
         *out = &env_gym_api;
         return OCT_OK;
@@ -96,16 +95,16 @@ api_find(const octet_env_api **out, const env_request *request, char *reason, si
     if (env_is_plugin(id)) {
         char path[PATH_MAX];
         if (request->plugins != NULL) {
-            OCT_TRY(env_plugin_dirs_find(request->plugins, id, path, reason, reason_size));
+            OCT_TRY(env_plugin_dirs_find(request->plugins, id, path, why));
         }
-        return env_plugin_load(out, request->plugins != NULL ? path : id, reason, reason_size);
+        return env_plugin_load(out, request->plugins != NULL ? path : id, why);
     }
     *out = env_registry_find(id);
     if (*out == NULL && env_module_has(id)) {
-        return env_module_find(out, id, reason, reason_size);
+        return env_module_find(out, id, why);
     }
     if (*out == NULL) {
-        unknown_explain(id, reason, reason_size);
+        unknown_explain(id, why);
         return OCT_ENOTFOUND;
     }
     return OCT_OK;
@@ -135,15 +134,13 @@ options_complete(octet_env_option *items, uint32_t count, const env_request *req
 
 // Removes the action repeat from the options: 1 if there is none.
 static oct_err
-repeat_take(env_options *options, uint32_t *repeat, char *reason, size_t reason_size)
+repeat_take(env_options *options, uint32_t *repeat, oct_reason *why)
 {
     const char *text = env_options_take(options, OCT_ACTION_REPEAT_KEY);
     *repeat = text != NULL ? oct_action_repeat_read(text) : 1;
     if (*repeat == 0) {
-        snprintf(reason, reason_size,
-                 "option " OCT_ACTION_REPEAT_KEY "=%s: not a whole number 1 .. %d", text,
-                 OCT_ACTION_REPEAT_MAX);
-        return OCT_EINVAL;
+        return oct_refuse(why, "option " OCT_ACTION_REPEAT_KEY "=%s: not a whole number 1 .. %d",
+                          text, OCT_ACTION_REPEAT_MAX);
     }
     return OCT_OK;
 }
@@ -157,14 +154,12 @@ autoreset_of(const env_request *request, uint32_t repeat)
 }
 
 static oct_err
-handle_create(env_instance *instance, const env_request *request, uint32_t *repeat, char *reason,
-              size_t reason_size)
+handle_create(env_instance *instance, const env_request *request, uint32_t *repeat, oct_reason *why)
 {
     env_options options;
-    OCT_TRY(env_options_init(&options, request->options, reason, reason_size));
-    if (repeat_take(&options, repeat, reason, reason_size) != OCT_OK ||
-        (!env_gym_has(request->id) &&
-         env_options_decode(&options, reason, reason_size) != OCT_OK)) {
+    OCT_TRY(env_options_init(&options, request->options, why));
+    if (repeat_take(&options, repeat, why) != OCT_OK ||
+        (!env_gym_has(request->id) && env_options_decode(&options, why) != OCT_OK)) {
         env_options_fini(&options);
         return OCT_EINVAL;
     }
@@ -183,28 +178,28 @@ handle_create(env_instance *instance, const env_request *request, uint32_t *repe
     text[sizeof(text) - 1] = '\0';
     if (failed != 0 || instance->handle == NULL) {
         instance->handle = NULL;
-        line_copy(reason, reason_size, text);
+        if (why != NULL) {
+            line_copy(why->text, sizeof(why->text), text);
+        }
         return OCT_EINVAL;
     }
     return OCT_OK;
 }
 
 oct_err
-env_instance_init(env_instance *out, const env_request *request, char *reason, size_t reason_size)
+env_instance_init(env_instance *out, const env_request *request, oct_reason *why)
 {
     if (request->count == 0 || request->count > COUNT_MAX) {
-        snprintf(reason, reason_size, "%u environments: not in 1 .. %u", request->count, COUNT_MAX);
-        return OCT_EINVAL;
+        return oct_refuse(why, "%u environments: not in 1 .. %u", request->count, COUNT_MAX);
     }
     env_instance instance = {0};
-    OCT_TRY(api_find(&instance.api, request, reason, reason_size));
+    OCT_TRY(api_find(&instance.api, request, why));
     uint32_t repeat;
-    OCT_TRY(handle_create(&instance, request, &repeat, reason, reason_size));
-    char fault[160];
+    OCT_TRY(handle_create(&instance, request, &repeat, why));
+    oct_reason fault;
     const octet_env_spec *theirs = instance.api->spec(instance.handle);
-    if (env_plugin_spec_read(&instance.spec, instance.api, theirs, fault, sizeof(fault)) !=
-        OCT_OK) {
-        snprintf(reason, reason_size, "%s: not a usable environment: %s", request->id, fault);
+    if (env_plugin_spec_read(&instance.spec, instance.api, theirs, &fault) != OCT_OK) {
+        oct_reason_set(why, "%s: not a usable environment: %s", request->id, fault.text);
         env_instance_fini(&instance);
         return OCT_EINVAL;
     }

@@ -11,6 +11,7 @@
 #include "common/oct_base.h"
 #include "common/oct_file.h"
 #include "common/oct_program.h"
+#include "common/oct_reason.h"
 #include "envs/env.h"
 #include "envs/env_nearest.h"
 #include "envs/env_plugin.h"
@@ -88,59 +89,56 @@ is_near(char out[ENV_MODULE_PATH_MAX])
 }
 
 oct_err
-env_module_path(char out[ENV_MODULE_PATH_MAX], char *reason, size_t reason_size)
+env_module_path(char out[ENV_MODULE_PATH_MAX], oct_reason *why)
 {
     const char *forced = getenv("OCTET_PLUGIN_DIR");
     if (forced != NULL && forced[0] != '\0') {
         if (file_is_there(out, forced, "")) {
             return OCT_OK;
         }
-        snprintf(reason, reason_size, "no " MODULE " in OCTET_PLUGIN_DIR, %.200s", forced);
-        return OCT_ENOTFOUND;
+        return oct_fail(why, OCT_ENOTFOUND, "no " MODULE " in OCTET_PLUGIN_DIR, %.200s", forced);
     }
     if (is_near(out)) {
         return OCT_OK;
     }
     if (ENV_MODULE_BUILT) {
-        snprintf(reason, reason_size,
-                 "the Control Suite's module " MODULE " is missing: it is neither in %.100s nor in "
-                 "the build folder; build or install it, or set OCTET_PLUGIN_DIR to its folder",
-                 ENV_MODULE_DIR);
+        oct_reason_set(
+            why,
+            "the Control Suite's module " MODULE " is missing: it is neither in %.100s nor in "
+            "the build folder; build or install it, or set OCTET_PLUGIN_DIR to its folder",
+            ENV_MODULE_DIR);
     } else {
-        snprintf(reason, reason_size,
-                 "this build has no Control Suite: it was configured without MuJoCo; install "
-                 "Debian's libmujoco-dev and build again (meson setup --reconfigure "
-                 "-Dmujoco=enabled)");
+        oct_reason_set(why,
+                       "this build has no Control Suite: it was configured without MuJoCo; install "
+                       "Debian's libmujoco-dev and build again (meson setup --reconfigure "
+                       "-Dmujoco=enabled)");
     }
     return OCT_ENOTFOUND;
 }
 
 static oct_err
-module_load(const octet_env_api **out, char path[ENV_MODULE_PATH_MAX], char *reason,
-            size_t reason_size)
+module_load(const octet_env_api **out, char path[ENV_MODULE_PATH_MAX], oct_reason *why)
 {
-    OCT_TRY(env_module_path(path, reason, reason_size));
-    char text[200];
-    oct_err err = env_plugin_load(out, path, text, sizeof(text));
+    OCT_TRY(env_module_path(path, why));
+    oct_reason text;
+    oct_err err = env_plugin_load(out, path, &text);
     if (err != OCT_OK) {
-        bool lacks = strstr(text, "libmujoco") != NULL;
-        snprintf(reason, reason_size, "%s%s", text,
-                 lacks ? "; install Debian's libmujoco-dev" : "");
+        bool lacks = strstr(text.text, "libmujoco") != NULL;
+        oct_reason_set(why, "%s%s", text.text, lacks ? "; install Debian's libmujoco-dev" : "");
     }
     return err;
 }
 
 oct_err
-env_module_ids(const char *ids[ENV_MODULE_TASKS_MAX + 1], char *reason, size_t reason_size)
+env_module_ids(const char *ids[ENV_MODULE_TASKS_MAX + 1], oct_reason *why)
 {
     char path[ENV_MODULE_PATH_MAX];
     const octet_env_api *api;
-    OCT_TRY(module_load(&api, path, reason, reason_size));
+    OCT_TRY(module_load(&api, path, why));
     void *object = dlopen(path, RTLD_NOW | RTLD_LOCAL); // the module that is already loaded
     void *symbol = object != NULL ? dlsym(object, ID_SYMBOL) : NULL;
     if (symbol == NULL) {
-        snprintf(reason, reason_size, "%.200s: it exports no " ID_SYMBOL, path);
-        return OCT_EINVAL;
+        return oct_refuse(why, "%.200s: it exports no " ID_SYMBOL, path);
     }
     const char *(*id_at)(uint32_t i);
     memcpy(&id_at, &symbol, sizeof(id_at)); // ISO C has no cast to a function pointer
@@ -163,17 +161,17 @@ is_listed(const char *id, const char *const *ids)
 }
 
 oct_err
-env_module_find(const octet_env_api **out, const char *id, char *reason, size_t reason_size)
+env_module_find(const octet_env_api **out, const char *id, oct_reason *why)
 {
     const char *ids[ENV_MODULE_TASKS_MAX + 1];
-    OCT_TRY(env_module_ids(ids, reason, reason_size));
+    OCT_TRY(env_module_ids(ids, why));
     if (!is_listed(id, ids)) {
         const char *nearest = env_nearest(id, ids);
-        snprintf(reason, reason_size, "no environment \"%.63s\"%s%s%s (octet env list shows all)",
-                 id, nearest != NULL ? "; did you mean " : "", nearest != NULL ? nearest : "",
-                 nearest != NULL ? "?" : "");
+        oct_reason_set(why, "no environment \"%.63s\"%s%s%s (octet env list shows all)", id,
+                       nearest != NULL ? "; did you mean " : "", nearest != NULL ? nearest : "",
+                       nearest != NULL ? "?" : "");
         return OCT_ENOTFOUND;
     }
     char path[ENV_MODULE_PATH_MAX];
-    return module_load(out, path, reason, reason_size);
+    return module_load(out, path, why);
 }

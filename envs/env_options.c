@@ -11,7 +11,7 @@
 
 #include "common/oct_base.h"
 #include "common/oct_option.h"
-#include "common/oct_text.h"
+#include "common/oct_reason.h"
 
 #define HEX "0123456789abcdef"
 
@@ -24,29 +24,27 @@ is_key(const char *item, const char *key, size_t length)
 }
 
 static oct_err
-item_check(const env_options *options, const char *word, const char *equals, char *reason,
-           size_t reason_size)
+item_check(const env_options *options, const char *word, const char *equals, oct_reason *why)
 {
     size_t length = oct_option_key(word);
     if (equals == NULL || length == 0 || equals[1] == '\0') {
-        snprintf(reason, reason_size, "option \"%s\" is not of the form key=value", word);
+        oct_reason_set(why, "option \"%s\" is not of the form key=value", word);
         return OCT_EINVAL;
     }
     for (uint32_t i = 0; i < options->count; i++) {
         if (is_key(options->items[i].key, word, length)) {
-            snprintf(reason, reason_size, "option \"%.*s\" is given twice", (int)length, word);
+            oct_reason_set(why, "option \"%.*s\" is given twice", (int)length, word);
             return OCT_EINVAL;
         }
     }
     if (options->count == ENV_OPTIONS_MAX) {
-        snprintf(reason, reason_size, "more than %d options", ENV_OPTIONS_MAX);
-        return OCT_EINVAL;
+        return oct_refuse(why, "more than %d options", ENV_OPTIONS_MAX);
     }
     return OCT_OK;
 }
 
 oct_err
-env_options_init(env_options *out, const char *text, char *reason, size_t reason_size)
+env_options_init(env_options *out, const char *text, oct_reason *why)
 {
     env_options options = {0};
     size_t bytes = strlen(text != NULL ? text : "") + 1;
@@ -57,9 +55,9 @@ env_options_init(env_options *out, const char *text, char *reason, size_t reason
     while (word != NULL) {
         const char *end = oct_option_end(word);
         if (end == NULL) {
-            snprintf(reason, reason_size,
-                     "option \"%s\": the bracket or quote that its value begins with is not closed",
-                     word);
+            oct_reason_set(
+                why, "option \"%s\": the bracket or quote that its value begins with is not closed",
+                word);
             env_options_fini(&options);
             return OCT_EINVAL;
         }
@@ -68,7 +66,7 @@ env_options_init(env_options *out, const char *text, char *reason, size_t reason
             *comma = '\0';
         }
         char *equals = strchr(word, '=');
-        if (item_check(&options, word, equals, reason, reason_size) != OCT_OK) {
+        if (item_check(&options, word, equals, why) != OCT_OK) {
             env_options_fini(&options);
             return OCT_EINVAL;
         }
@@ -150,7 +148,7 @@ text_decode(char *text)
 }
 
 oct_err
-env_options_decode(env_options *options, char *reason, size_t reason_size)
+env_options_decode(env_options *options, oct_reason *why)
 {
     for (uint32_t i = 0; i < options->count; i++) {
         char *key = options->text + (options->items[i].key - options->text);
@@ -161,7 +159,7 @@ env_options_decode(env_options *options, char *reason, size_t reason_size)
         }
         *last = '\0';
         if (*value == '"' && !text_decode(value)) {
-            return oct_refuse(reason, reason_size, "option \"%s\": its text is not JSON", key);
+            return oct_refuse(why, "option \"%s\": its text is not JSON", key);
         }
     }
     return OCT_OK;

@@ -4,6 +4,7 @@
 #include <stddef.h>
 
 #include "common/oct_err.h"
+#include "common/oct_reason.h"
 #include "include/octet/env.h"
 
 // The pairs of "key=value,key=value", in the form that common/oct_option.h specifies; keys and
@@ -19,11 +20,10 @@ typedef struct env_options {
 #define ENV_OPTIONS_MAX 64
 
 // Splits text, which may be NULL or "". OCT_EINVAL with one line in reason.
-OCT_CHECKED oct_err env_options_init(env_options *out, const char *text, char *reason,
-                                     size_t reason_size);
+OCT_CHECKED oct_err env_options_init(env_options *out, const char *text, oct_reason *why);
 // Removes the colons of keys. A value of JSON that is a text becomes that text; any other stays
 // JSON. OCT_EINVAL with one line in reason: a text is not JSON.
-OCT_CHECKED oct_err env_options_decode(env_options *options, char *reason, size_t reason_size);
+OCT_CHECKED oct_err env_options_decode(env_options *options, oct_reason *why);
 // Removes an option from the list and returns its value, borrowed from options; NULL: there is
 // none.
 const char *env_options_take(env_options *options, const char *key);

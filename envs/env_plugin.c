@@ -13,6 +13,7 @@
 #include "common/oct_base.h"
 #include "common/oct_file.h"
 #include "common/oct_metric.h"
+#include "common/oct_reason.h"
 
 #define SYMBOL "octet_env_api_get"
 
@@ -67,7 +68,7 @@ env_plugin_before(void (*fn)(void))
 }
 
 oct_err
-env_plugin_load(const octet_env_api **out, const char *path, char *reason, size_t reason_size)
+env_plugin_load(const octet_env_api **out, const char *path, oct_reason *why)
 {
     // dlopen searches a name without "/" in the system's folders; a plug-in is a file that was
     // named.
@@ -75,7 +76,7 @@ env_plugin_load(const octet_env_api **out, const char *path, char *reason, size_
     char *file = oct_alloc(bytes);
     snprintf(file, bytes, "%s%s", strchr(path, '/') != NULL ? "" : "./", path);
     if (!oct_file_is_there(file)) {
-        snprintf(reason, reason_size, "%s: no such file", path);
+        oct_reason_set(why, "%s: no such file", path);
         free(file);
         return OCT_ENOTFOUND;
     }
@@ -86,8 +87,7 @@ env_plugin_load(const octet_env_api **out, const char *path, char *reason, size_
     void *object = dlopen(file, RTLD_NOW | RTLD_LOCAL);
     free(file);
     if (object == NULL) {
-        snprintf(reason, reason_size, "%s: cannot be loaded: %s", path, dlerror());
-        return OCT_EINVAL;
+        return oct_refuse(why, "%s: cannot be loaded: %s", path, dlerror());
     }
     octet_env_api_get_fn get;
     void *symbol = dlsym(object, SYMBOL);
@@ -102,7 +102,7 @@ env_plugin_load(const octet_env_api **out, const char *path, char *reason, size_
         fault = table_fault(api);
     }
     if (fault != NULL) {
-        snprintf(reason, reason_size, "%s: not an environment: %s", path, fault);
+        oct_reason_set(why, "%s: not an environment: %s", path, fault);
         (void)dlclose(object);
         return OCT_EINVAL;
     }
@@ -240,30 +240,26 @@ spec_fault(const octet_env_spec *spec, const octet_env_api *api)
 
 oct_err
 env_plugin_spec_read(octet_env_spec *out, const octet_env_api *api, const octet_env_spec *theirs,
-                     char *reason, size_t reason_size)
+                     oct_reason *why)
 {
     if (theirs == NULL || theirs->size < offsetof(octet_env_spec, state_count)) {
-        snprintf(reason, reason_size, "%s",
-                 theirs == NULL ? "it has no spec" : "its spec is shorter than version 1");
-        return OCT_EINVAL;
+        return oct_refuse(why, "%s",
+                          theirs == NULL ? "it has no spec" : "its spec is shorter than version 1");
     }
     octet_env_spec spec = {0};
     memcpy(&spec, theirs, OCT_MIN(theirs->size, sizeof(spec)));
     spec.size = sizeof(spec);
     const char *fault = space_fault(&spec.obs);
     if (fault != NULL) {
-        snprintf(reason, reason_size, "its observation space %s", fault);
-        return OCT_EINVAL;
+        return oct_refuse(why, "its observation space %s", fault);
     }
     fault = space_fault(&spec.action);
     if (fault != NULL) {
-        snprintf(reason, reason_size, "its action space %s", fault);
-        return OCT_EINVAL;
+        return oct_refuse(why, "its action space %s", fault);
     }
     fault = spec_fault(&spec, api);
     if (fault != NULL) {
-        snprintf(reason, reason_size, "%s", fault);
-        return OCT_EINVAL;
+        return oct_refuse(why, "%s", fault);
     }
     *out = spec;
     return OCT_OK;

@@ -11,16 +11,16 @@
 #include "common/oct_base.h"
 #include "common/oct_file.h"
 #include "common/oct_owner.h"
-#include "common/oct_text.h"
+#include "common/oct_reason.h"
 #include "envs/gym/env_gym.h"
 
 // ---- what the operator names
 
 oct_err
-env_plugin_dirs_add(env_plugin_dirs *dirs, const char *path, char *reason, size_t reason_size)
+env_plugin_dirs_add(env_plugin_dirs *dirs, const char *path, oct_reason *why)
 {
     if (dirs->count == ENV_PLUGIN_DIRS_MAX) {
-        return oct_refuse(reason, reason_size, "more than %d directories", ENV_PLUGIN_DIRS_MAX);
+        return oct_refuse(why, "more than %d directories", ENV_PLUGIN_DIRS_MAX);
     }
     if (env_gym_has(path)) { // a name, not a path
         dirs->is_file[dirs->count] = true;
@@ -33,14 +33,14 @@ env_plugin_dirs_add(env_plugin_dirs *dirs, const char *path, char *reason, size_
     if (resolved == NULL || oct_file_stat(resolved, &status) != 0) {
         int code = errno;
         free(resolved);
-        return oct_refuse(reason, reason_size, "'%s': %s", path, strerror(code));
+        return oct_refuse(why, "'%s': %s", path, strerror(code));
     }
     bool is_file = S_ISREG(status.st_mode);
     oct_err err = OCT_OK;
     if (!is_file && !S_ISDIR(status.st_mode)) {
-        err = oct_refuse(reason, reason_size, "'%s' is neither a directory nor a file", path);
+        err = oct_refuse(why, "'%s' is neither a directory nor a file", path);
     } else if (!is_file) {
-        err = oct_owner_check_way(resolved, strlen(resolved), reason, reason_size);
+        err = oct_owner_check_way(resolved, strlen(resolved), why);
     }
     if (err != OCT_OK) {
         free(resolved);
@@ -61,18 +61,18 @@ entry_length(const char *list)
 }
 
 oct_err
-env_plugin_dirs_add_list(env_plugin_dirs *dirs, const char *list, char *reason, size_t reason_size)
+env_plugin_dirs_add_list(env_plugin_dirs *dirs, const char *list, oct_reason *why)
 {
     char path[PATH_MAX];
     while (*list != '\0') {
         size_t length = entry_length(list);
         if (length >= sizeof(path)) {
-            return oct_refuse(reason, reason_size, "a path is longer than %d bytes", PATH_MAX - 1);
+            return oct_refuse(why, "a path is longer than %d bytes", PATH_MAX - 1);
         }
         memcpy(path, list, length);
         path[length] = '\0';
         if (length > 0) {
-            OCT_TRY(env_plugin_dirs_add(dirs, path, reason, reason_size));
+            OCT_TRY(env_plugin_dirs_add(dirs, path, why));
         }
         list += length + (list[length] == ':');
     }
@@ -105,37 +105,35 @@ covered(const env_plugin_dirs *dirs, uint32_t i, const char *path)
 
 // Checks a resolved path. OCT_ENOTFOUND: no entry covers it.
 static oct_err
-resolved_check(const env_plugin_dirs *dirs, const char *path, char *reason, size_t reason_size)
+resolved_check(const env_plugin_dirs *dirs, const char *path, oct_reason *why)
 {
     for (uint32_t i = 0; i < dirs->count; i++) {
         size_t length = covered(dirs, i, path);
         if (length > 0) {
-            return dirs->is_file[i] ? OCT_OK
-                                    : oct_owner_check_way(path, length, reason, reason_size);
+            return dirs->is_file[i] ? OCT_OK : oct_owner_check_way(path, length, why);
         }
     }
     return OCT_ENOTFOUND;
 }
 
 oct_err
-env_plugin_dirs_name(const env_plugin_dirs *dirs, const char *id, char *reason, size_t reason_size)
+env_plugin_dirs_name(const env_plugin_dirs *dirs, const char *id, oct_reason *why)
 {
     for (uint32_t i = 0; i < dirs->count; i++) {
         if (strcmp(dirs->paths[i], id) == 0) {
             return OCT_OK;
         }
     }
-    return oct_refuse(reason, reason_size,
-                      "%s runs code of Python packages, which was not allowed: give --plugins %s",
-                      id, id);
+    return oct_refuse(
+        why, "%s runs code of Python packages, which was not allowed: give --plugins %s", id, id);
 }
 
 oct_err
-env_plugin_dirs_find(const env_plugin_dirs *dirs, const char *id, char out[PATH_MAX], char *reason,
-                     size_t reason_size)
+env_plugin_dirs_find(const env_plugin_dirs *dirs, const char *id, char out[PATH_MAX],
+                     oct_reason *why)
 {
     if (dirs->count == 0) {
-        return oct_refuse(reason, reason_size,
+        return oct_refuse(why,
                           "%s is a plug-in, which is code, and no directory of plug-ins was "
                           "allowed: give its directory with --plugins or OCTET_PLUGINS",
                           id);
@@ -149,12 +147,12 @@ env_plugin_dirs_find(const env_plugin_dirs *dirs, const char *id, char out[PATH_
             continue;
         }
         was_found = true;
-        oct_err err = resolved_check(dirs, out, reason, reason_size);
+        oct_err err = resolved_check(dirs, out, why);
         if (err != OCT_ENOTFOUND) {
             return err;
         }
     }
-    return oct_refuse(reason, reason_size,
+    return oct_refuse(why,
                       "%s: %s the directories that --plugins or OCTET_PLUGINS "
                       "name",
                       id,

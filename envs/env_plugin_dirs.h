@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "common/oct_err.h"
+#include "common/oct_reason.h"
 
 // The directories from which a process loads plug-ins that a peer named. A plug-in is code, so the
 // operator names directories or single files, and nothing else is loaded.
@@ -30,19 +31,18 @@ typedef struct env_plugin_dirs {
 } env_plugin_dirs;
 
 // Adds one directory, one file, or an id of Gymnasium, "gym:NAME". OCT_EINVAL also when full.
-OCT_CHECKED oct_err env_plugin_dirs_add(env_plugin_dirs *dirs, const char *path, char *reason,
-                                        size_t reason_size);
+OCT_CHECKED oct_err env_plugin_dirs_add(env_plugin_dirs *dirs, const char *path, oct_reason *why);
 // Adds several, separated by ':'; empty entries are skipped. "gym:NAME" counts as one entry, so
 // NAME must not contain ':' here, and a relative folder cannot be called "gym".
-OCT_CHECKED oct_err env_plugin_dirs_add_list(env_plugin_dirs *dirs, const char *list, char *reason,
-                                             size_t reason_size);
+OCT_CHECKED oct_err env_plugin_dirs_add_list(env_plugin_dirs *dirs, const char *list,
+                                             oct_reason *why);
 void env_plugin_dirs_fini(env_plugin_dirs *dirs);
 // Checks that "gym:NAME" was added in exactly these words. OCT_EINVAL: it was not.
-OCT_CHECKED oct_err env_plugin_dirs_name(const env_plugin_dirs *dirs, const char *id, char *reason,
-                                         size_t reason_size);
+OCT_CHECKED oct_err env_plugin_dirs_name(const env_plugin_dirs *dirs, const char *id,
+                                         oct_reason *why);
 // Finds the file that id names: an absolute path is used as it is, any other below each directory
 // in turn. out is resolved and may be loaded.
 OCT_CHECKED oct_err env_plugin_dirs_find(const env_plugin_dirs *dirs, const char *id,
-                                         char out[PATH_MAX], char *reason, size_t reason_size);
+                                         char out[PATH_MAX], oct_reason *why);
 
 #endif // ENVS_ENV_PLUGIN_DIRS_H

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/oct_base.h"
+#include "common/oct_reason.h"
 #include "envs/env.h"
 #include "envs/env_nearest.h"
 
@@ -53,7 +54,7 @@ env_registry_find(const char *id)
 }
 
 void
-env_registry_explain(const char *id, char *reason, size_t reason_size)
+env_registry_explain(const char *id, oct_reason *why)
 {
     const char *nearest = env_nearest(id, row_ids);
     char known[96] = "";
@@ -69,11 +70,11 @@ env_registry_explain(const char *id, char *reason, size_t reason_size)
         }
     }
     if (nearest != NULL) {
-        snprintf(reason, reason_size, "no environment \"%.63s\"; did you mean %s? (known: %s)", id,
-                 nearest, known);
+        oct_reason_set(why, "no environment \"%.63s\"; did you mean %s? (known: %s)", id, nearest,
+                       known);
     } else {
-        snprintf(
-            reason, reason_size,
+        oct_reason_set(
+            why,
             "no environment \"%.63s\"; known: %s; dmc:TASK; or the path of a plug-in (./name.so)",
             id, known);
     }

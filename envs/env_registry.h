@@ -3,6 +3,7 @@
 
 #include <stddef.h>
 
+#include "common/oct_reason.h"
 #include "include/octet/env.h"
 
 // The native environments by id. Threads: any. A new environment needs its file, a line here and a
@@ -32,6 +33,6 @@ extern const octet_env_api env_minatar_invaders_v1_api;
 
 const octet_env_api *env_registry_find(const char *id); // NULL: not registered
 // Writes one line for a person: id is unknown, the nearest ids, and how to name a plug-in.
-void env_registry_explain(const char *id, char *reason, size_t reason_size);
+void env_registry_explain(const char *id, oct_reason *why);
 
 #endif // ENVS_ENV_REGISTRY_H

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/oct_base.h"
+#include "common/oct_reason.h"
 #include "envs/env_csv.h"
 #include "envs/env_replay_columns.h"
 #include "envs/env_space.h"
@@ -30,16 +31,14 @@ struct replay {
     octet_env_io io;
     bool row_differs;
     env_replay_result result;
-    char *reason;
-    size_t reason_size;
+    oct_reason *why;
 };
 
 static oct_err
 row_fault(struct replay *r, const char *column, const char *what)
 {
-    snprintf(r->reason, r->reason_size, "%s: line %u%s%s: %s", r->request->path,
-             env_csv_line(r->csv), column[0] != '\0' ? ", column " : "", column, what);
-    return OCT_EINVAL;
+    return oct_refuse(r->why, "%s: line %u%s%s: %s", r->request->path, env_csv_line(r->csv),
+                      column[0] != '\0' ? ", column " : "", column, what);
 }
 
 static bool
@@ -124,9 +123,9 @@ tape_feed(struct replay *r, const env_csv_cell *cells)
     if (column == ENV_REPLAY_NONE) {
         return OCT_OK;
     }
-    char what[160];
-    if (env_tape_read(&r->tape, cells[column].text, what, sizeof(what)) != OCT_OK) {
-        return row_fault(r, env_csv_name(r->csv, column), what);
+    oct_reason what;
+    if (env_tape_read(&r->tape, cells[column].text, &what) != OCT_OK) {
+        return row_fault(r, env_csv_name(r->csv, column), what.text);
     }
     if (env_draws_set(r->e, 0, r->tape.draws, r->tape.count) != OCT_OK) {
         return environment_fault(r);
@@ -164,9 +163,9 @@ static oct_err
 bits_compare(struct replay *r, const env_csv_cell *cells)
 {
     uint32_t column = r->columns.bits, count = env_space_count(&r->spec->obs);
-    char what[160];
-    if (env_tape_bits(r->want_bits, count, cells[column].text, what, sizeof(what)) != OCT_OK) {
-        return row_fault(r, env_csv_name(r->csv, column), what);
+    oct_reason what;
+    if (env_tape_bits(r->want_bits, count, cells[column].text, &what) != OCT_OK) {
+        return row_fault(r, env_csv_name(r->csv, column), what.text);
     }
     const uint8_t *got = r->obs_row;
     for (uint32_t k = 0; k < count; k++) {
@@ -342,11 +341,10 @@ rows_compare(struct replay *r)
     }
     free(before.state);
     if (err == OCT_ECLOSED && r->result.rows == 0) {
-        snprintf(r->reason, r->reason_size, "%s: no rows", r->request->path);
-        return OCT_EINVAL;
+        return oct_refuse(r->why, "%s: no rows", r->request->path);
     }
     if (env_csv_error(r->csv)[0] != '\0') {
-        snprintf(r->reason, r->reason_size, "%s: %s", r->request->path, env_csv_error(r->csv));
+        oct_reason_set(r->why, "%s: %s", r->request->path, env_csv_error(r->csv));
     }
     return err == OCT_ECLOSED ? OCT_OK : err;
 }
@@ -387,10 +385,8 @@ request_check(struct replay *r)
     bool has_state = (r->spec->capabilities & OCTET_ENV_CAN_STATE) != 0;
     bool has_draws = (r->spec->capabilities & OCTET_ENV_CAN_DRAWS) != 0;
     if (!has_state && (!has_draws || r->request->one_step)) {
-        snprintf(r->reason, r->reason_size,
-                 "%s cannot be put into a recorded state (no set_state%s)", r->spec->id,
-                 has_draws ? "" : ", no set_draws");
-        return OCT_EINVAL;
+        return oct_refuse(r->why, "%s cannot be put into a recorded state (no set_state%s)",
+                          r->spec->id, has_draws ? "" : ", no set_draws");
     }
     r->tolerance = r->request->tolerance;
     if (r->tolerance < 0) {
@@ -403,11 +399,10 @@ request_check(struct replay *r)
 static oct_err
 header_understand(struct replay *r)
 {
-    char what[256];
-    if (env_replay_columns_init(&r->columns, r->csv, r->spec, r->request->partial, what,
-                                sizeof(what)) != OCT_OK) {
-        snprintf(r->reason, r->reason_size, "%s: line 1: %s", r->request->path, what);
-        return OCT_EINVAL;
+    oct_reason what;
+    if (env_replay_columns_init(&r->columns, r->csv, r->spec, r->request->partial, &what) !=
+        OCT_OK) {
+        return oct_refuse(r->why, "%s: line 1: %s", r->request->path, what.text);
     }
     memcpy(r->result.ignored, r->columns.ignored, sizeof(r->result.ignored));
     memcpy(r->result.unrecorded, r->columns.unrecorded, sizeof(r->result.unrecorded));
@@ -415,17 +410,12 @@ header_understand(struct replay *r)
 }
 
 oct_err
-env_replay_run(env_replay_result *out, env *e, const env_replay_request *request, char *reason,
-               size_t reason_size)
+env_replay_run(env_replay_result *out, env *e, const env_replay_request *request, oct_reason *why)
 {
     OCT_ASSERT(env_count(e) == 1);
-    struct replay r = {.e = e,
-                       .spec = env_spec(e),
-                       .request = request,
-                       .reason = reason,
-                       .reason_size = reason_size};
+    struct replay r = {.e = e, .spec = env_spec(e), .request = request, .why = why};
     OCT_TRY(request_check(&r));
-    OCT_TRY(env_csv_open(&r.csv, request->path, reason, reason_size));
+    OCT_TRY(env_csv_open(&r.csv, request->path, why));
     rows_prepare(&r);
     oct_err err = header_understand(&r);
     if (err == OCT_OK) {

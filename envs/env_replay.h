@@ -1,6 +1,7 @@
 #ifndef ENVS_ENV_REPLAY_H
 #define ENVS_ENV_REPLAY_H
 
+#include "common/oct_reason.h"
 #include "envs/env.h"
 
 // Compares an environment with recorded trajectories, a CSV file whose rows t are state,
@@ -55,7 +56,6 @@ typedef struct env_replay_result {
 // Compares e, one environment that was opened without autoreset. OCT_EINVAL, OCT_ENOTFOUND,
 // OCT_EIO, with one line in reason: the file is malformed or does not fit the environment.
 OCT_CHECKED oct_err env_replay_run(env_replay_result *out, env *e,
-                                   const env_replay_request *request, char *reason,
-                                   size_t reason_size);
+                                   const env_replay_request *request, oct_reason *why);
 
 #endif // ENVS_ENV_REPLAY_H

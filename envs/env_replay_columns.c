@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/oct_base.h"
+#include "common/oct_reason.h"
 
 struct finder {
     env_csv *csv;
@@ -170,7 +171,7 @@ leftovers_take(struct finder *f, env_replay_columns *out)
 
 oct_err
 env_replay_columns_init(env_replay_columns *out, env_csv *csv, const octet_env_spec *spec,
-                        bool partial, char *reason, size_t reason_size)
+                        bool partial, oct_reason *why)
 {
     env_replay_columns columns = {0};
     struct finder f = {.csv = csv, .spec = spec, .partial = partial};
@@ -195,9 +196,9 @@ env_replay_columns_init(env_replay_columns *out, env_csv *csv, const octet_env_s
         return OCT_OK;
     }
     if (f.missing[0] != '\0') {
-        snprintf(reason, reason_size, "no column %s", f.missing);
+        oct_reason_set(why, "no column %s", f.missing);
     } else {
-        snprintf(reason, reason_size, "column %.40s does not exist in %s", unknown, spec->id);
+        oct_reason_set(why, "column %.40s does not exist in %s", unknown, spec->id);
     }
     env_replay_columns_fini(&columns);
     return OCT_EINVAL;

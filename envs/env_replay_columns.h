@@ -1,6 +1,7 @@
 #ifndef ENVS_ENV_REPLAY_COLUMNS_H
 #define ENVS_ENV_REPLAY_COLUMNS_H
 
+#include "common/oct_reason.h"
 #include "envs/env.h"
 #include "envs/env_csv.h"
 
@@ -33,8 +34,8 @@ typedef struct env_replay_columns {
 //   partial, or if the environment names them and at least half are there
 //   a column has no meaning, and the environment names no columns of its own
 OCT_CHECKED oct_err env_replay_columns_init(env_replay_columns *out, env_csv *csv,
-                                            const octet_env_spec *spec, bool partial, char *reason,
-                                            size_t reason_size);
+                                            const octet_env_spec *spec, bool partial,
+                                            oct_reason *why);
 void env_replay_columns_fini(env_replay_columns *columns);
 // Returns true for the column of a state's number that only an episode's first row has.
 bool env_replay_is_of_start(const char *name);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "common/oct_base.h"
+#include "common/oct_reason.h"
 #include "common/oct_text.h"
 
 #define INTEGER_MAX 2147483647.0
@@ -22,27 +23,24 @@ hex_digit(char c)
 }
 
 oct_err
-env_tape_bits(uint8_t *bits, uint32_t count, const char *text, char *reason, size_t reason_size)
+env_tape_bits(uint8_t *bits, uint32_t count, const char *text, oct_reason *why)
 {
     size_t length = strlen(text), want = ((size_t)count + 7) / 8 * 2;
     if (length != want) {
-        snprintf(reason, reason_size, "%zu hexadecimal digits, not the %zu of %u bits", length,
-                 want, count);
-        return OCT_EINVAL;
+        return oct_refuse(why, "%zu hexadecimal digits, not the %zu of %u bits", length, want,
+                          count);
     }
     for (size_t k = 0; k < length; k++) {
         int digit = hex_digit(text[k]);
         if (digit < 0) {
-            snprintf(reason, reason_size, "character %zu is not a hexadecimal digit", k + 1);
-            return OCT_EINVAL;
+            return oct_refuse(why, "character %zu is not a hexadecimal digit", k + 1);
         }
         for (size_t b = 0; b < 4; b++) {
             unsigned bit = ((unsigned)digit >> (3 - b)) & 1;
             if (4 * k + b < count) {
                 bits[4 * k + b] = (uint8_t)bit;
             } else if (bit != 0) {
-                snprintf(reason, reason_size, "the bits after the last of %u are not 0", count);
-                return OCT_EINVAL;
+                return oct_refuse(why, "the bits after the last of %u are not 0", count);
             }
         }
     }
@@ -78,7 +76,7 @@ draw_append(env_tape *tape, double value)
 
 // Reads one number at *at and moves *at to what follows.
 static oct_err
-draw_read(env_tape *tape, char kind, const char **at, char *reason, size_t reason_size)
+draw_read(env_tape *tape, char kind, const char **at, oct_reason *why)
 {
     char *end;
     double value = oct_text_number(*at, &end);
@@ -86,9 +84,9 @@ draw_read(env_tape *tape, char kind, const char **at, char *reason, size_t reaso
     bool fits = kind == 'u' ? value >= 0 && value < 1
                             : value >= 0 && value <= INTEGER_MAX && value == floor(value);
     if (end == *at || **at == ' ' || !ends || !fits) {
-        snprintf(reason, reason_size, "number %u, \"%.*s\", is not %s", tape->count + 1,
-                 (int)OCT_MIN(strcspn(*at, " |"), (size_t)40), *at,
-                 kind == 'u' ? "a uniform one in [0, 1)" : "an integer from 0");
+        oct_reason_set(why, "number %u, \"%.*s\", is not %s", tape->count + 1,
+                       (int)OCT_MIN(strcspn(*at, " |"), (size_t)40), *at,
+                       kind == 'u' ? "a uniform one in [0, 1)" : "an integer from 0");
         return OCT_EINVAL;
     }
     draw_append(tape, value);
@@ -97,23 +95,23 @@ draw_read(env_tape *tape, char kind, const char **at, char *reason, size_t reaso
 }
 
 oct_err
-env_tape_read(env_tape *tape, const char *text, char *reason, size_t reason_size)
+env_tape_read(env_tape *tape, const char *text, oct_reason *why)
 {
     tape->count = 0;
     const char *at = text;
     while (*at != '\0') {
         char kind = *at;
         if ((kind != 'u' && kind != 'i') || at[1] != ':') {
-            snprintf(reason, reason_size, "\"%.40s\" begins neither with u: nor with i:", at);
+            oct_reason_set(why, "\"%.40s\" begins neither with u: nor with i:", at);
             return OCT_EINVAL;
         }
         at++;
         do {
             at++; // the colon, or the space before the next number
-            OCT_TRY(draw_read(tape, kind, &at, reason, reason_size));
+            OCT_TRY(draw_read(tape, kind, &at, why));
         } while (*at == ' ');
         if (*at == '|' && at[1] == '\0') {
-            snprintf(reason, reason_size, "nothing follows the last \"|\"");
+            oct_reason_set(why, "nothing follows the last \"|\"");
             return OCT_EINVAL;
         }
         at += *at == '|';

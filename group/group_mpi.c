@@ -8,7 +8,7 @@
 #include <sys/prctl.h>
 
 #include "common/oct_base.h"
-#include "common/oct_text.h"
+#include "common/oct_reason.h"
 #include "group/group_state.h"
 
 #if OCTET_MPI
@@ -91,7 +91,7 @@ is_one_host(int size)
 }
 
 oct_err
-group_mpi_open(group **out, uint32_t want, bool *is_local, char *reason, size_t reason_size)
+group_mpi_open(group **out, uint32_t want, bool *is_local, oct_reason *why)
 {
     int provided, rank = 0, size = 1;
     // mpirun and srun end the processes that are left of a group. If SIGKILL ends them first, the
@@ -99,14 +99,13 @@ group_mpi_open(group **out, uint32_t want, bool *is_local, char *reason, size_t 
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &provided) != MPI_SUCCESS ||
         provided < MPI_THREAD_SERIALIZED) {
-        return oct_refuse(reason, reason_size, "cannot initialise MPI with threads");
+        return oct_refuse(why, "cannot initialise MPI with threads");
     }
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     if ((uint32_t)size != want || want > GROUP_SIZE_MAX) {
         MPI_Finalize();
-        return oct_refuse(reason, reason_size,
-                          "the number of learners is %u, but %d were started by MPI",
+        return oct_refuse(why, "the number of learners is %u, but %d were started by MPI",
                           (unsigned)want, size);
     }
     if (rank != 0) {
@@ -123,12 +122,12 @@ group_mpi_open(group **out, uint32_t want, bool *is_local, char *reason, size_t 
 #else
 
 oct_err
-group_mpi_open(group **out, uint32_t want, bool *is_local, char *reason, size_t reason_size)
+group_mpi_open(group **out, uint32_t want, bool *is_local, oct_reason *why)
 {
     (void)out;
     (void)want;
     (void)is_local;
-    return oct_refuse(reason, reason_size,
+    return oct_refuse(why,
                       "this octet-learner was built without MPI: install libopenmpi-dev and build "
                       "again, or start learners on one host with octet train --learners");
 }

@@ -1,6 +1,7 @@
 #ifndef GROUP_GROUP_MPI_H
 #define GROUP_GROUP_MPI_H
 
+#include "common/oct_reason.h"
 #include "group/group.h"
 
 // A group of processes that mpirun or srun has started, on one host or on several. What they send
@@ -11,7 +12,6 @@
 // other threads, one at a time. want: the size that the group must have. *is_local: all ranks are
 // on one host. OCT_EINVAL, with reason: MPI cannot be initialised with threads, the size differs,
 // or the build has no MPI.
-OCT_CHECKED oct_err group_mpi_open(group **out, uint32_t want, bool *is_local, char *reason,
-                                   size_t reason_size);
+OCT_CHECKED oct_err group_mpi_open(group **out, uint32_t want, bool *is_local, oct_reason *why);
 
 #endif // GROUP_GROUP_MPI_H

@@ -1,4 +1,20 @@
-// Goes through a model's nodes in their order, gives each value a meaning, and keeps them by name.
+// Goes through a model's nodes, and gives each value a meaning, which is kept by name.
+//
+// 1. All names of initialisers, inputs and outputs of nodes are sorted, so that a lookup takes
+//    O(log n) for any choice of names.
+// 2. Going backwards from the wanted output finds the one input on which it depends: the
+//    observation. A model whose output depends on several inputs is refused.
+// 3. The observation becomes the first step, followed by the caller's normaliser. Other inputs get
+//    a reason instead of a value.
+// 4. Nodes run in the model's order, which ONNX requires to be topological. A node's operation
+//    (import_operations.c and others) makes its output a constant or a step, or returns a reason.
+//    A node that reads a value with a reason passes that reason on, so the reason of an output
+//    names the node that is to blame.
+// 5. Some values have a reason but a known shape: models compute sizes from values that policies
+//    do not support. Such a value remembers a step of the same shape (like), which Shape reads.
+//
+// All memory comes from blocks that are freed with the graph; the sum is bounded, so a small file
+// cannot exhaust memory.
 #include "import/import_graph.h"
 
 #include <inttypes.h>
@@ -8,17 +24,19 @@
 #include <string.h>
 
 #include "common/oct_base.h"
+#include "common/oct_reason.h"
 #include "common/oct_text.h"
 #include "import/import_constants.h"
 #include "import/import_names.h"
 #include "import/import_shapes.h"
 
-#define TEXT_BYTES  512
-#define INPUTS_MAX  16
-#define QUOTE_BYTES 64
-#define OPSET_LEAST 7
-#define VALUES_MAX  16384
+#define TEXT_BYTES  512   // longest reason
+#define INPUTS_MAX  16    // of a node
+#define QUOTE_BYTES 64    // of a name in a message
+#define OPSET_LEAST 7     // operations mean something else before
+#define VALUES_MAX  16384 // initialisers, inputs and outputs of nodes
 
+// An allocation, in a list.
 typedef struct block {
     struct block *next;
     _Alignas(16) unsigned char bytes[];
@@ -28,12 +46,12 @@ struct import_graph {
     const import_model *model;
     const import_port *port; // the observation
     block *blocks;
-    size_t bytes_left;
-    import_value *values; // [value_max]
+    size_t bytes_left;    // of IMPORT_GRAPH_BYTES_MAX
+    import_value *values; // [value_max], defined so far: value_count
     size_t value_count, value_max;
-    import_name *names;                     // [value_max], each with the last value of that name
-    const import_value *inputs[INPUTS_MAX]; // of the node that is run
-    import_step observation;
+    import_name *names; // [value_max] sorted; place: index in values, or PLACE_NONE
+    const import_value *inputs[INPUTS_MAX]; // of the current node; NULL: left out, or not defined
+    import_step observation;                // the first step of every chain
 };
 
 void *
@@ -68,6 +86,7 @@ import_graph_opset(const import_graph *graph)
     return graph->model->opset;
 }
 
+// -1: the model accepts any batch, or does not say.
 int64_t
 import_graph_batch(const import_graph *graph)
 {
@@ -108,9 +127,9 @@ import_graph_observation(const import_graph *graph)
 
 // ---- values by name
 
-#define PLACE_NONE SIZE_MAX // of a name whose value is not made yet
+#define PLACE_NONE SIZE_MAX // the value of a name is not defined yet
 
-// All names that values will have.
+// Collects and sorts the names of all values.
 static void
 names_make(import_graph *graph)
 {
@@ -135,7 +154,7 @@ names_make(import_graph *graph)
     }
 }
 
-// The last of that name: names are unique in a sound model.
+// Returns the value defined last under this name: in a valid model names are unique.
 static const import_value *
 value_find(const import_graph *graph, const char *name)
 {
@@ -163,17 +182,16 @@ import_graph_define(import_graph *graph, const char *name, const import_value *v
 
 oct_err
 import_graph_value(const import_graph *graph, const char *name, const import_step **step,
-                   const import_tensor **constant, char *reason, size_t reason_size)
+                   const import_tensor **constant, oct_reason *reason)
 {
     char quoted[QUOTE_BYTES];
     const import_value *value = value_find(graph, name);
     if (value == NULL) {
-        (void)snprintf(reason, reason_size, "the model has no value '%s'",
-                       oct_text_quote(quoted, sizeof(quoted), name, strlen(name)));
-        return OCT_ENOTFOUND;
+        return oct_fail(reason, OCT_ENOTFOUND, "the model has no value '%s'",
+                        oct_text_quote(quoted, sizeof(quoted), name, strlen(name)));
     }
     if (value->why != NULL) {
-        return oct_refuse(reason, reason_size, "%s", value->why);
+        return oct_refuse(reason, "%s", value->why);
     }
     *step = value->step;
     *constant = value->constant;
@@ -182,7 +200,7 @@ import_graph_value(const import_graph *graph, const char *name, const import_ste
 
 // ---- nodes
 
-// "node '/pi/1/Relu' (Relu): ".
+// Puts the node before the reason: "node '/pi/1/Relu' (Relu): …".
 static const char *
 node_refuse(import_graph *graph, const import_node *node, const char *why)
 {
@@ -195,7 +213,7 @@ node_refuse(import_graph *graph, const import_node *node, const char *why)
     return import_graph_text(graph, "node '%s' (%s): %s", name, op, why);
 }
 
-// Why policies do not have an operation.
+// Says why policies lack an operation, and what to do instead.
 static const char *
 operation_missing(const char *op)
 {
@@ -217,7 +235,9 @@ operation_missing(const char *op)
                : "policies do not have this operation; they have " IMPORT_OPERATIONS;
 }
 
-// Finds the operation of a node and its inputs, once for all of its outputs. A reason, or NULL.
+// Finds a node's operation and inputs, once for all of its outputs. Returns NULL, or why the node
+// has no value: its own fault, or the reason of an input. Shape may read an input with a reason if
+// the shape is known.
 static const char *
 node_begin(import_graph *graph, const import_node *node, import_operation *operation)
 {
@@ -248,7 +268,7 @@ node_begin(import_graph *graph, const import_node *node, import_operation *opera
     return NULL;
 }
 
-// Operations that give each number of their inputs one of their own, repeated as NumPy does.
+// Operations whose output has the common shape of their inputs, repeated as NumPy does.
 static bool
 is_elementwise(const char *op)
 {
@@ -274,13 +294,14 @@ is_elementwise(const char *op)
     return oct_text_is_one_of(op, names, OCT_COUNTOF(names));
 }
 
-// What has the shape of a value: itself, or for a value that policies cannot have another one.
+// Returns a step with the value's shape, or NULL if the shape is unknown.
 static const import_step *
 shape_of(const import_value *x)
 {
     return x->step != NULL ? x->step : x->like;
 }
 
+// True if the value has this shape or is repeated to it.
 static bool
 is_of_shape(const import_value *x, const import_step *like)
 {
@@ -292,8 +313,8 @@ is_of_shape(const import_value *x, const import_step *like)
            memcmp(own->shape, like->shape, like->rank * sizeof(*like->shape)) == 0;
 }
 
-// The shape of a value that policies cannot have, if its inputs tell it: that of all inputs which
-// depend on the observation, where constants fit into it.
+// Keeps the shape of a value with a reason, if the node is elementwise and all inputs that depend
+// on the observation have the same shape.
 static void
 shape_keep(const import_graph *graph, const import_node *node, import_value *out)
 {
@@ -310,6 +331,7 @@ shape_keep(const import_graph *graph, const import_node *node, import_value *out
     out->like = like;
 }
 
+// Defines the outputs of all nodes.
 static void
 nodes_run(import_graph *graph)
 {
@@ -318,8 +340,7 @@ nodes_run(import_graph *graph)
         import_operation operation;
         const char *why = node_begin(graph, node, &operation);
         for (size_t k = 0; k < node->output_count; k++) {
-            // Split finds its part by the name in out; of others the first output is what they
-            // compute.
+            // Split finds its part by out->name. Other operations compute their first output.
             import_value out = {.name = node->outputs[k], .why = why};
             bool is_read = k == 0 || operation == import_split;
             const char *refused = why != NULL ? NULL
@@ -340,7 +361,8 @@ nodes_run(import_graph *graph)
 
 // ---- the observation
 
-// Without a batch the input has one axis, or exactly the shape that the caller knows.
+// The first axis is a batch, unless the input has one axis only, or exactly the shape of one
+// observation that the caller knows.
 static bool
 port_has_batch(const import_port *port, const uint32_t *obs_shape, uint32_t obs_rank)
 {
@@ -351,17 +373,18 @@ port_has_batch(const import_port *port, const uint32_t *obs_shape, uint32_t obs_
     return port->rank != 1 && !is_whole;
 }
 
-// The shape that the model declares, its first dimension being the batch.
+// Sets the shape of an observation: as the model declares it, or as the caller knows it.
 static oct_err
 observation_shape(import_step *step, const import_port *port, const uint32_t *obs_shape,
-                  uint32_t obs_rank, char *reason, size_t reason_size)
+                  uint32_t obs_rank, oct_reason *why)
 {
+    // Dimensions that are unknown or variable are -1.
     bool has_batch = port_has_batch(port, obs_shape, obs_rank);
     uint32_t rank = has_batch && port->rank > 0 ? port->rank - 1 : port->rank;
     step->has_batch = has_batch;
     if (rank > IMPORT_SHAPE_MAX) {
-        return oct_refuse(reason, reason_size, "its input has rank %u, allowed is a batch and %d",
-                          port->rank, IMPORT_SHAPE_MAX);
+        return oct_refuse(why, "its input has rank %u, allowed is a batch and %d", port->rank,
+                          IMPORT_SHAPE_MAX);
     }
     uint64_t count = 1;
     bool is_known = rank > 0;
@@ -369,8 +392,7 @@ observation_shape(import_step *step, const import_port *port, const uint32_t *ob
         int64_t dim = port->dims[has_batch ? i + 1 : i];
         is_known = is_known && dim > 0;
         if (dim > IMPORT_WIDTH_MAX || (dim > 0 && (count *= (uint64_t)dim) > IMPORT_WIDTH_MAX)) {
-            return oct_refuse(reason, reason_size,
-                              "an observation of more than %d numbers, the limit of policies",
+            return oct_refuse(why, "an observation of more than %d numbers, the limit of policies",
                               IMPORT_WIDTH_MAX);
         }
         step->shape[i] = (uint32_t)OCT_MAX(dim, 0);
@@ -386,32 +408,31 @@ observation_shape(import_step *step, const import_port *port, const uint32_t *ob
     }
     if (count == 0 || count > IMPORT_WIDTH_MAX) {
         return oct_refuse(
-            reason, reason_size,
-            "it does not state the shape of its input; give it with --obs-shape or --env");
+            why, "it does not state the shape of its input; give it with --obs-shape or --env");
     }
     step->count = (uint32_t)count;
     return OCT_OK;
 }
 
-// The steps of a normaliser behind the observation; *step becomes the last of them.
+// Adds the normaliser's steps after the observation. *step becomes the last of them.
 static oct_err
 normaliser_add(import_graph *graph, const import_normaliser *normaliser, const import_step **step,
-               char *reason, size_t reason_size)
+               oct_reason *why)
 {
     uint32_t count = graph->observation.count;
     if (normaliser->count != count) {
-        return oct_refuse(reason, reason_size,
-                          "the normaliser has %u number%s, but an observation has %u",
+        return oct_refuse(why, "the normaliser has %u number%s, but an observation has %u",
                           normaliser->count, oct_text_plural(normaliser->count), count);
     }
     double *numbers = import_graph_alloc(graph, 4 * (size_t)count * sizeof(double));
     import_step *affine = import_step_make(graph, NULL, IMPORT_AFFINE, &graph->observation);
     import_step *clip = affine != NULL ? import_step_make(graph, NULL, IMPORT_CLIP, affine) : NULL;
     if (numbers == NULL || clip == NULL) {
-        return oct_refuse(reason, reason_size, IMPORT_TOO_LARGE);
+        return oct_refuse(why, IMPORT_TOO_LARGE);
     }
     double *a = numbers, *b = a + count, *low = b + count, *high = low + count;
     for (uint32_t i = 0; i < count; i++) {
+        // (x - mean) / deviation = a x + b.
         a[i] = 1.0 / normaliser->deviation[i];
         b[i] = -normaliser->mean[i] * a[i];
         low[i] = -normaliser->clip;
@@ -425,16 +446,17 @@ normaliser_add(import_graph *graph, const import_normaliser *normaliser, const i
     return OCT_OK;
 }
 
+// Defines the observation, and gives the other inputs a reason.
 static oct_err
 observation_define(import_graph *graph, const uint32_t *obs_shape, uint32_t obs_rank,
-                   const import_normaliser *normaliser, char *reason, size_t reason_size)
+                   const import_normaliser *normaliser, oct_reason *reason)
 {
     const import_port *port = graph->port;
     graph->observation = (import_step){.kind = IMPORT_OBSERVATION};
-    OCT_TRY(observation_shape(&graph->observation, port, obs_shape, obs_rank, reason, reason_size));
+    OCT_TRY(observation_shape(&graph->observation, port, obs_shape, obs_rank, reason));
     import_value value = {.step = &graph->observation};
     if (normaliser != NULL) {
-        OCT_TRY(normaliser_add(graph, normaliser, &value.step, reason, reason_size));
+        OCT_TRY(normaliser_add(graph, normaliser, &value.step, reason));
     }
     import_graph_define(graph, port->name, &value);
     for (size_t i = 0; i < graph->model->input_count; i++) {
@@ -453,8 +475,9 @@ observation_define(import_graph *graph, const uint32_t *obs_shape, uint32_t obs_
     return OCT_OK;
 }
 
-// ---- which input is the observation
+// ---- choice of the observation
 
+// Marks a name as needed.
 static void
 need(const import_graph *graph, bool *is_needed, const char *name)
 {
@@ -472,8 +495,8 @@ is_needed_now(const import_graph *graph, const bool *is_needed, const char *name
     return found != NULL && is_needed[found - graph->names];
 }
 
-// Goes back from the output through the nodes, which come in their order. is_needed[i]: the output
-// depends on the value of names[i].
+// Goes backwards through the nodes, which are in topological order. Afterwards is_needed[i] is
+// true if the output depends on the value of names[i].
 static void
 needs_find(const import_graph *graph, bool *is_needed, const char *output)
 {
@@ -491,8 +514,9 @@ needs_find(const import_graph *graph, bool *is_needed, const char *output)
     }
 }
 
+// Sets the port: the one input that the output needs, or the first if it needs none.
 static oct_err
-observation_choose(import_graph *graph, const char *output, char *reason, size_t reason_size)
+observation_choose(import_graph *graph, const char *output, oct_reason *why)
 {
     const import_model *model = graph->model;
     bool *is_needed = oct_alloc(graph->value_max * sizeof(*is_needed));
@@ -514,13 +538,13 @@ observation_choose(import_graph *graph, const char *output, char *reason, size_t
     char first[QUOTE_BYTES], last[QUOTE_BYTES];
     oct_text_quote(first, sizeof(first), found[0], strlen(found[0]));
     oct_text_quote(last, sizeof(last), found[1], strlen(found[1]));
-    return oct_refuse(reason, reason_size,
+    return oct_refuse(why,
                       "its output depends on %zu inputs, '%s' %s '%s'; a policy has one, the "
                       "observation, and no state: export a model that joins its inputs itself",
                       count, first, count > 2 ? "to" : "and", last);
 }
 
-// Room for each initialiser, each output of a node and each input.
+// Counts initialisers, inputs and outputs of nodes: each becomes a value.
 static size_t
 values_count(const import_model *model)
 {
@@ -534,19 +558,18 @@ values_count(const import_model *model)
 oct_err
 import_graph_create(import_graph **out, const import_model *model, const char *output,
                     const uint32_t *obs_shape, uint32_t obs_rank,
-                    const import_normaliser *normaliser, char *reason, size_t reason_size)
+                    const import_normaliser *normaliser, oct_reason *why)
 {
     if (model->opset < OPSET_LEAST) {
-        return oct_refuse(reason, reason_size, "its opset is %" PRId64 ", allowed is %d and later",
-                          model->opset, OPSET_LEAST);
+        return oct_refuse(why, "its opset is %" PRId64 ", allowed is %d and later", model->opset,
+                          OPSET_LEAST);
     }
     size_t values = values_count(model);
     if (values > VALUES_MAX) {
-        return oct_refuse(reason, reason_size, "%zu values, allowed are %d", values, VALUES_MAX);
+        return oct_refuse(why, "%zu values, allowed are %d", values, VALUES_MAX);
     }
     if (model->input_count == 0) {
-        return oct_refuse(reason, reason_size,
-                          "it has no input; a policy has one, the observation");
+        return oct_refuse(why, "it has no input; a policy has one, the observation");
     }
     import_graph *graph = oct_alloc(sizeof(*graph));
     graph->model = model;
@@ -558,10 +581,10 @@ import_graph_create(import_graph **out, const import_model *model, const char *o
         import_value value = {.constant = &model->tensors[i]};
         import_graph_define(graph, model->tensors[i].name, &value);
     }
-    oct_err err = observation_choose(graph, output != NULL ? output : import_graph_output(model),
-                                     reason, reason_size);
+    oct_err err =
+        observation_choose(graph, output != NULL ? output : import_graph_output(model), why);
     if (err == OCT_OK) {
-        err = observation_define(graph, obs_shape, obs_rank, normaliser, reason, reason_size);
+        err = observation_define(graph, obs_shape, obs_rank, normaliser, why);
     }
     if (err != OCT_OK) {
         import_graph_destroy(graph);

@@ -1,4 +1,17 @@
-// Makes the layers of a policy of a chain of steps.
+// Makes the layers of a policy from a chain of steps.
+//
+// A policy has dense layers and convolutions with an optional layer norm and an activation; a
+// model has more steps. Everything linear between layers is folded: an affine step after a layer
+// without activation scales the layer's rows, any other changes the factors a and summands b of
+// the current value, which the next layer takes into its weights (w (a x + b) = (w a) x + w b). A
+// selection only changes the order of the current value. Before the first layer, a and b become
+// the policy's normalisation, unless a single factor for all numbers can go into the weights. What
+// remains at the end is settled into the last layer, or a diagonal layer is added.
+//
+// Maps of models have their channels first, those of policies last; only the order knows. A clip
+// cannot be folded, so it is allowed before the first layer, where the policy leaves it out, and
+// at the end, where the head clips. Everything is computed in double precision and rounded once
+// (import_policy.c).
 #include "import/import_layers.h"
 
 #include <math.h>
@@ -6,14 +19,16 @@
 #include <string.h>
 
 #include "common/oct_base.h"
+#include "common/oct_reason.h"
 #include "common/oct_text.h"
 
-#define WEIGHTS_MAX  (POLICY_BYTES_MAX / sizeof(float))
-#define NORM_EPSILON 1e-5 // of policies
-#define DIAGONAL_MAX 1024 // numbers of a value that gets a layer of its own
+#define WEIGHTS_MAX  (POLICY_BYTES_MAX / sizeof(float)) // of all layers
+#define NORM_EPSILON 1e-5                               // of every layer norm in policies
+#define DIAGONAL_MAX 1024 // numbers, so that a diagonal layer has at most 4 MiB of weights
 
 // ---- messages
 
+// OCT_EINVAL with the node that is to blame.
 static oct_err
 refuse(import_layers *layers, const import_step *step, const char *why)
 {
@@ -21,13 +36,14 @@ refuse(import_layers *layers, const import_step *step, const char *why)
     const import_node *node = step->node;
     const char *known = node == NULL ? "" : node->name[0] != '\0' ? node->name : node->outputs[0];
     const char *kind = node == NULL ? "the observation" : node->op;
-    return oct_refuse(layers->reason, layers->reason_size, "node '%s' (%s): %s",
+    return oct_refuse(layers->why, "node '%s' (%s): %s",
                       oct_text_quote(name, sizeof(name), known, strlen(known)),
                       oct_text_quote(op, sizeof(op), kind, strlen(kind)), why);
 }
 
-// ---- the value of now
+// ---- the current value
 
+// The current value becomes the last layer's rows, in order and unchanged.
 static void
 value_reset(import_layers *layers, uint32_t width)
 {
@@ -44,6 +60,7 @@ value_reset(import_layers *layers, uint32_t width)
     }
 }
 
+// True if nothing remains to be done but a change of order.
 static bool
 is_plain(const import_layers *layers)
 {
@@ -55,6 +72,7 @@ is_plain(const import_layers *layers)
     return true;
 }
 
+// True if the value has all `count` numbers of the policy's value in their order.
 static bool
 is_in_order(const import_layers *layers, uint32_t count)
 {
@@ -66,7 +84,8 @@ is_in_order(const import_layers *layers, uint32_t count)
     return layers->width == count;
 }
 
-// Whether the value is a whole map of this shape that the policy has with its channels last.
+// True if the value is a whole map [channels][rows][columns] that the policy has with its channels
+// last.
 static bool
 is_map(const import_layers *layers, const uint32_t *shape)
 {
@@ -79,6 +98,7 @@ is_map(const import_layers *layers, const uint32_t *shape)
     return layers->width == channels * places;
 }
 
+// Number i of the model's map is at this position of the policy's.
 static void
 order_channels_last(import_layers *layers, const uint32_t *shape)
 {
@@ -88,6 +108,7 @@ order_channels_last(import_layers *layers, const uint32_t *shape)
     }
 }
 
+// Selects numbers of the current value; what remains to be done moves with them.
 static void
 gather(import_layers *layers, const import_step *step)
 {
@@ -107,6 +128,7 @@ gather(import_layers *layers, const import_step *step)
 
 // ---- the observation
 
+// (x - mean) * inverse = a x + b. Numbers that the model does not read get mean 0 and inverse 1.
 static void
 normalisation_set(import_layers *layers)
 {
@@ -125,8 +147,8 @@ normalisation_set(import_layers *layers)
     }
 }
 
-// Before the first layer: what is done to observations becomes the normalisation, unless one factor
-// for all of them says it.
+// Before the first layer: a and b become the normalisation, unless one factor applies to all
+// numbers, which goes into the weights. A normalisation needs factors above 0 and normal floats.
 static void
 observation_scale(import_layers *layers)
 {
@@ -141,7 +163,7 @@ observation_scale(import_layers *layers)
     }
 }
 
-// The step leaves all numbers in their order, in another shape.
+// True if the step only changes the shape.
 static bool
 is_reshape(const import_step *step)
 {
@@ -152,8 +174,8 @@ is_reshape(const import_step *step)
     return is_same;
 }
 
-// Where the model has maps with their channels first and the policy has them last: the environment
-// has them last, or it is not known and a convolution follows.
+// True if the model has maps with their channels first and the policy has them last: the
+// environment has them last, or its shape is unknown and a convolution reads them.
 static bool
 is_channels_first(const import_step *const *path, uint32_t count, const uint32_t *obs_shape,
                   uint32_t obs_rank)
@@ -184,6 +206,7 @@ last_of(import_layers *layers)
     return &layers->list[layers->count - 1];
 }
 
+// Adds an open layer with weights of 0. NULL: there are too many layers or weights.
 static import_layer *
 layer_add(import_layers *layers, policy_layer layer)
 {
@@ -200,6 +223,7 @@ layer_add(import_layers *layers, policy_layer layer)
     return made;
 }
 
+// Numbers that a new layer reads.
 static uint32_t
 columns_now(const import_layers *layers)
 {
@@ -209,10 +233,11 @@ columns_now(const import_layers *layers)
 static oct_err
 too_many(import_layers *layers)
 {
-    return oct_refuse(layers->reason, layers->reason_size, "more than %d layers or %zu weights",
-                      POLICY_LAYERS_MAX, WEIGHTS_MAX);
+    return oct_refuse(layers->why, "more than %d layers or %zu weights", POLICY_LAYERS_MAX,
+                      WEIGHTS_MAX);
 }
 
+// Adds a dense layer, with the remaining factors and summands in its weights and bias.
 static oct_err
 dense(import_layers *layers, const import_step *step)
 {
@@ -226,6 +251,7 @@ dense(import_layers *layers, const import_step *step)
         return too_many(layers);
     }
     for (uint32_t j = 0; j < step->count; j++) {
+        // W (a x + b) + c = (W a) x + (W b + c).
         double sum = step->b != NULL ? step->b[j] : 0.0;
         for (uint32_t k = 0; k < layers->width; k++) {
             double w = step->alpha * import_weight(step, j, k);
@@ -239,7 +265,7 @@ dense(import_layers *layers, const import_step *step)
     return OCT_OK;
 }
 
-// The factor and summand of a channel, which all its places share. False: they do not.
+// Finds the factor and summand that all positions of a channel share. False: they differ.
 static bool
 channel_scale(const import_layers *layers, uint32_t channel, uint32_t places, double *a, double *b)
 {
@@ -254,6 +280,7 @@ channel_scale(const import_layers *layers, uint32_t channel, uint32_t places, do
     return true;
 }
 
+// Adds a convolution. Its filters become [kernel][kernel][channels], as policies have them.
 static oct_err
 conv(import_layers *layers, const import_step *step)
 {
@@ -291,6 +318,7 @@ conv(import_layers *layers, const import_step *step)
                 return refuse(layers, step,
                               "each position of its map is scaled differently before it");
             }
+            // From [filters][channels][k][k] to the policy's [filters][k][k][channels].
             const float *w = step->weight->floats + ((size_t)f * channels + c) * k * k;
             for (uint32_t i = 0; i < k * k; i++) {
                 made->weight[((size_t)f * k * k + i) * channels + c] = (double)w[i] * a;
@@ -304,7 +332,9 @@ conv(import_layers *layers, const import_step *step)
     return OCT_OK;
 }
 
-// An affine step behind a layer without activation changes its rows.
+// An affine step after a layer without activation changes the layer's rows, or the gain and offset
+// of its norm. A row of a convolution is shared by all positions of a map, and a gather may have
+// repeated a row; the factors must agree then.
 static oct_err
 rows_scale(import_layers *layers, const import_step *step)
 {
@@ -312,10 +342,11 @@ rows_scale(import_layers *layers, const import_step *step)
     uint32_t rows = policy_layer_rows(&last->layer), columns = policy_layer_columns(&last->layer);
     uint32_t places = policy_layer_places(&last->layer);
     double *a = oct_alloc(rows * sizeof(double)), *b = oct_alloc(rows * sizeof(double));
+    // Rows that the value does not contain stay as they are.
     uint8_t *seen = oct_alloc(rows);
     bool is_same = true;
     for (uint32_t i = 0; i < layers->width; i++) {
-        uint32_t row = layers->order[i] % rows; // places of a map have their filters innermost
+        uint32_t row = layers->order[i] % rows; // positions of a map have their filters innermost
         is_same = is_same && (!seen[row] || (a[row] == step->a[i] && b[row] == step->b[i]));
         seen[row] = 1;
         a[row] = step->a[i];
@@ -343,6 +374,7 @@ rows_scale(import_layers *layers, const import_step *step)
                                        : "it scales one number in two ways");
 }
 
+// Folds an affine step into the last layer or into a and b.
 static oct_err
 affine(import_layers *layers, const import_step *step)
 {
@@ -358,13 +390,14 @@ affine(import_layers *layers, const import_step *step)
 
 static oct_err diagonal_add(import_layers *layers);
 
+// Adds layer norm to the last dense layer, or to a new diagonal layer.
 static oct_err
 norm(import_layers *layers, const import_step *step)
 {
     import_layer *last = layers->count > 0 ? last_of(layers) : NULL;
     if (last == NULL || !layers->is_open || last->layer.kind != POLICY_DENSE ||
         last->layer.layer_norm || !is_in_order(layers, last->layer.outputs)) {
-        // Observations and activations get a layer that only norms them.
+        // Observations and activations get a diagonal layer.
         if (step->count > DIAGONAL_MAX || columns_now(layers) > DIAGONAL_MAX) {
             return refuse(layers, step,
                           "it does not follow a dense layer; policies support that for at most "
@@ -377,9 +410,10 @@ norm(import_layers *layers, const import_step *step)
         value_reset(layers, step->count);
         last = last_of(layers);
     }
-    // LN(k h; k^2 e) = LN(h; e): the layer before gets the k that makes the policy's epsilon.
+    // LN(k h; k^2 e) = LN(h; e): scaling the layer by k replaces the model's epsilon by that of
+    // policies.
     double k = sqrt(NORM_EPSILON / step->epsilon);
-    bool is_own = fabs(k - 1.0) < 1e-3; // 1e-5 as a float
+    bool is_own = fabs(k - 1.0) < 1e-3; // 1e-5 as a float is not exactly 1e-5
     for (size_t i = 0; !is_own && i < policy_layer_weights(&last->layer); i++) {
         last->weight[i] *= k;
     }
@@ -394,6 +428,7 @@ norm(import_layers *layers, const import_step *step)
     return OCT_OK;
 }
 
+// Closes the last layer.
 static oct_err
 activate(import_layers *layers, const import_step *step, policy_activation activation)
 {
@@ -405,7 +440,8 @@ activate(import_layers *layers, const import_step *step, policy_activation activ
     return OCT_OK;
 }
 
-// (tanh(x / 2) + 1) / 2.
+// sigmoid(x) = (tanh(x / 2) + 1) / 2: scales the rows by 1/2, and leaves factor and summand 1/2
+// for the next layer.
 static oct_err
 sigmoid(import_layers *layers, const import_step *step)
 {
@@ -431,8 +467,9 @@ sigmoid(import_layers *layers, const import_step *step)
     return err;
 }
 
-// ---- clips behind layers
+// ---- clips after layers
 
+// Combines a clip with the ones before it: the ends of the first are clipped by the second.
 static void
 clip(import_layers *layers, const import_step *step)
 {
@@ -449,11 +486,12 @@ clip(import_layers *layers, const import_step *step)
     }
 }
 
-// An affine step behind a clip scales the ends of the clip, too.
+// An affine step after a clip also scales the ends of the clip.
 static void
 clip_scale(import_layers *layers, const import_step *step)
 {
     for (uint32_t i = 0; i < step->count; i++) {
+        // A negative factor exchanges the ends.
         double low = step->a[i] * layers->clip_low[i] + step->b[i];
         double high = step->a[i] * layers->clip_high[i] + step->b[i];
         layers->clip_low[i] = fmin(low, high);
@@ -463,6 +501,7 @@ clip_scale(import_layers *layers, const import_step *step)
 
 // ---- steps
 
+// Adds a step to the layers.
 static oct_err
 step_take(import_layers *layers, const import_step *step)
 {
@@ -505,6 +544,7 @@ step_take(import_layers *layers, const import_step *step)
     }
 }
 
+// Softmax, log softmax and argmax do not change which action is best.
 static bool
 is_choice(const import_step *step)
 {
@@ -512,7 +552,7 @@ is_choice(const import_step *step)
            step->kind == IMPORT_ARGMAX;
 }
 
-// A gather of everything in its order: another shape.
+// True if the step only changes the shape.
 static bool
 is_shape_only(const import_step *step)
 {
@@ -523,7 +563,7 @@ is_shape_only(const import_step *step)
     return is_same;
 }
 
-// Takes softmax and argmax off the end: the greedy action is the same without them.
+// Removes choices and changes of shape from the end; returns the step with the scores.
 static const import_step *
 choice_strip(import_layers *layers, const import_step *chain)
 {
@@ -539,12 +579,15 @@ choice_strip(import_layers *layers, const import_step *chain)
     return chain;
 }
 
+// Adds all steps, path[0] being the observation.
 static oct_err
 steps_take(import_layers *layers, const import_step *const *path, uint32_t count)
 {
     for (uint32_t i = 1; i < count; i++) {
         bool is_clipped = layers->clip_low != NULL;
         bool is_affine = path[i]->kind == IMPORT_AFFINE;
+        // A clip may be followed by what commutes with it: scales, further clips and changes of
+        // shape.
         if (is_clipped && !is_affine && path[i]->kind != IMPORT_CLIP && !is_shape_only(path[i])) {
             return refuse(layers, path[i],
                           "it follows a clip, which policies support only before the first layer "
@@ -557,8 +600,7 @@ steps_take(import_layers *layers, const import_step *const *path, uint32_t count
     }
     return layers->count > 0
                ? OCT_OK
-               : oct_refuse(layers->reason, layers->reason_size,
-                            "there is no layer between the observation and '%.60s'",
+               : oct_refuse(layers->why, "there is no layer between the observation and '%.60s'",
                             path[count - 1]->node != NULL && path[count - 1]->node->output_count > 0
                                 ? path[count - 1]->node->outputs[0]
                                 : "");
@@ -566,9 +608,9 @@ steps_take(import_layers *layers, const import_step *const *path, uint32_t count
 
 oct_err
 import_layers_make(import_layers *layers, const import_step *chain, const uint32_t *obs_shape,
-                   uint32_t obs_rank, char *reason, size_t reason_size)
+                   uint32_t obs_rank, oct_reason *why)
 {
-    *layers = (import_layers){.reason = reason, .reason_size = reason_size};
+    *layers = (import_layers){.why = why};
     const import_step *path[2 * IMPORT_NODES_MAX];
     uint32_t count = 0;
     layers->scores = choice_strip(layers, chain);
@@ -576,6 +618,7 @@ import_layers_make(import_layers *layers, const import_step *chain, const uint32
         OCT_ASSERT(count < OCT_COUNTOF(path));
         path[count++] = step;
     }
+    // The chain is linked from its end; path becomes the order of computation.
     for (uint32_t i = 0; i < count / 2; i++) {
         const import_step *other = path[i];
         path[i] = path[count - 1 - i];
@@ -592,6 +635,7 @@ import_layers_make(import_layers *layers, const import_step *chain, const uint32
     return steps_take(layers, path, count);
 }
 
+// Frees a layer's numbers.
 static void
 layer_free(import_layer *layer)
 {
@@ -619,7 +663,7 @@ import_layers_free(import_layers *layers)
 
 // ---- the end
 
-// Row i of the last layer becomes what was row order[i].
+// Row i of the last layer becomes the old row order[i].
 static void
 rows_choose(import_layers *layers)
 {
@@ -637,12 +681,13 @@ rows_choose(import_layers *layers)
     free(old.bias);
 }
 
+// Adds a dense layer that only applies a, b and the order.
 static oct_err
 diagonal_add(import_layers *layers)
 {
     uint32_t columns = columns_now(layers), rows = layers->width;
     if (columns > DIAGONAL_MAX || rows > DIAGONAL_MAX) {
-        return oct_refuse(layers->reason, layers->reason_size,
+        return oct_refuse(layers->why,
                           "%u outputs are computed without a layer at the end, allowed are %d",
                           columns, DIAGONAL_MAX);
     }
@@ -663,6 +708,7 @@ oct_err
 import_layers_settle(import_layers *layers)
 {
     const import_layer *last = last_of(layers);
+    // Rows of a norm belong together: choosing some of them would change it.
     bool is_order = is_in_order(layers, last->layer.outputs);
     if (!layers->is_open || last->layer.kind != POLICY_DENSE || !is_plain(layers) ||
         (last->layer.layer_norm && !is_order)) {
@@ -678,6 +724,7 @@ void
 import_layers_scale(import_layers *layers, const double *scale, const double *shift)
 {
     import_layer *last = last_of(layers);
+    // With a norm, gain and offset are scaled in place of weights and bias.
     double *factors = last->layer.layer_norm ? last->gain : last->bias;
     for (uint32_t j = 0; j < last->layer.outputs; j++) {
         for (uint32_t k = 0; !last->layer.layer_norm && k < last->layer.inputs; k++) {
@@ -698,16 +745,18 @@ import_layers_stack(import_layers *layers, const import_layers *other)
     import_layer *last = last_of(layers);
     const import_layer *added = &other->list[other->count - 1];
     uint32_t rows = last->layer.outputs, more = added->layer.outputs, columns = last->layer.inputs;
+    // The same step before both means that both trunks are the same layers.
     bool is_beside = layers->count == other->count && columns == added->layer.inputs &&
                      layers->dense != NULL && other->dense != NULL &&
                      layers->dense->from == other->dense->from;
     if (!is_beside || last->layer.layer_norm || added->layer.layer_norm) {
-        return oct_refuse(layers->reason, layers->reason_size,
+        return oct_refuse(layers->why,
                           "log deviations and means are computed by different layers; policies "
                           "compute both by one layer, from the same numbers");
     }
     double *weight = oct_alloc((size_t)(rows + more) * columns * sizeof(double));
     double *bias = oct_alloc((rows + more) * sizeof(double));
+    // The rows of the other layer follow below.
     memcpy(weight, last->weight, (size_t)rows * columns * sizeof(double));
     memcpy(weight + (size_t)rows * columns, added->weight, (size_t)more * columns * sizeof(double));
     memcpy(bias, last->bias, rows * sizeof(double));

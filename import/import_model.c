@@ -1,5 +1,9 @@
-// Reads ONNX models: protobuf-c's structs become plain ones, tensors become floats or integers, and
-// weights that lie in another file are fetched from there.
+// Reads ONNX models: protobuf-c's structs become plain ones, tensors become floats or integers,
+// and weights in other files are read from there.
+//
+// Files come from anywhere, so every count is limited before memory is allocated for it. A
+// protobuf message can unpack to many times its size: an allocator with a budget stops that.
+// Strings and lists of integers stay in the unpacked message, which lives as long as the model.
 #include "import/import_model.h"
 
 #include <errno.h>
@@ -13,36 +17,38 @@
 #include "common/oct_base.h"
 #include "common/oct_bytes.h"
 #include "common/oct_file.h"
+#include "common/oct_reason.h"
 #include "import/import_names.h"
 #include "onnx.pb-c.h"
 #include "policy/policy_half.h"
 
-#define TENSORS_MAX   4096
-#define METADATA_MAX  1024 // entries that are looked at
-#define PORTS_MAX     64
-#define OUTPUTS_MAX   64         // of a node
+#define TENSORS_MAX   4096       // initialisers
+#define METADATA_MAX  1024       // entries; later ones are ignored
+#define PORTS_MAX     64         // inputs, and outputs
+#define OUTPUTS_MAX   64         // of a node; also its attributes
 #define INTEGERS_MAX  (1u << 16) // of one tensor: shapes and indices
 #define PATH_BYTES    4096
-#define UNPACK_FACTOR 4          // memory of a decoded message, in bytes of the file
-#define UNPACK_BYTES  (1u << 24) // and beyond that
+#define UNPACK_FACTOR 4          // memory of the unpacked message, in sizes of the file
+#define UNPACK_BYTES  (1u << 24) // and in addition
 
-// A model while it is made. What was allocated is kept in blocks, to be freed with it.
+// A model that is being read. Allocations are kept in blocks, which belong to the model later.
 typedef struct reader {
     Onnx__ModelProto *proto;
     const char *folder;
-    size_t external_left; // bytes that may still come from other files
+    size_t external_left; // bytes that other files may still contribute
     void **blocks;
     size_t block_count;
-    char *reason;
-    size_t reason_size;
+    oct_reason *why;
 } reader;
 
+// Memory of a finished model.
 typedef struct owner {
     Onnx__ModelProto *proto;
     void **blocks;
     size_t block_count;
 } owner;
 
+// Allocates memory of the model. The list of blocks doubles when its count is a power of 2.
 static void *
 keep(reader *r, size_t bytes)
 {
@@ -57,7 +63,7 @@ keep(reader *r, size_t bytes)
     return r->blocks[r->block_count++] = oct_alloc(OCT_MAX(bytes, (size_t)1));
 }
 
-#define REFUSE(r, ...) (snprintf((r)->reason, (r)->reason_size, __VA_ARGS__), OCT_EPROTO)
+#define REFUSE(r, ...) oct_fail((r)->why, OCT_EPROTO, __VA_ARGS__)
 
 static const char *
 text_of(const char *text)
@@ -65,7 +71,7 @@ text_of(const char *text)
     return text != NULL ? text : "";
 }
 
-// "": ONNX's own operations, which have two names.
+// ONNX's own operations have the domains "" and "ai.onnx".
 static const char *
 domain_of(const char *text)
 {
@@ -74,7 +80,7 @@ domain_of(const char *text)
 
 // ---- protobuf
 
-// Memory of unpacked messages; ends before a small file becomes a large one.
+// Allocates from the budget of unpacking.
 static void *
 budget_alloc(void *data, size_t bytes)
 {
@@ -101,6 +107,7 @@ unpack(const uint8_t *bytes, size_t length)
     return onnx__model_proto__unpack(&allocator, length, bytes);
 }
 
+// Frees with the same allocator; its budget does not matter.
 static void
 proto_free(Onnx__ModelProto *proto)
 {
@@ -109,8 +116,9 @@ proto_free(Onnx__ModelProto *proto)
     onnx__model_proto__free_unpacked(proto, &allocator);
 }
 
-// ---- weights in another file
+// ---- weights in other files
 
+// Returns an entry of the tensor's external data, or NULL.
 static const char *
 external_entry(const Onnx__TensorProto *proto, const char *key)
 {
@@ -122,7 +130,7 @@ external_entry(const Onnx__TensorProto *proto, const char *key)
     return NULL;
 }
 
-// A name that stays in the folder of the model.
+// True if the name stays in the model's folder: relative, without "..".
 static bool
 location_is_sound(const char *location)
 {
@@ -143,28 +151,27 @@ external_number(const Onnx__TensorProto *proto, const char *key, uint64_t otherw
     return text != NULL ? strtoull(text, NULL, 10) : otherwise;
 }
 
+// Reads bytes at an offset. OCT_ENOTFOUND, OCT_EIO.
 static oct_err
 external_read(reader *r, const char *path, uint64_t offset, void *out, size_t bytes)
 {
     FILE *file = oct_file_stream(path, "r");
     if (file == NULL) {
-        (void)snprintf(r->reason, r->reason_size, "its file with weights '%s': %s", path,
-                       oct_file_strerror(errno));
+        oct_reason_set(r->why, "its file with weights '%s': %s", path, oct_file_strerror(errno));
         return errno == ENOENT ? OCT_ENOTFOUND : OCT_EIO;
     }
     bool is_read =
         fseeko(file, (off_t)offset, SEEK_SET) == 0 && fread(out, 1, bytes, file) == bytes;
     (void)fclose(file);
     if (!is_read) {
-        (void)snprintf(r->reason, r->reason_size,
-                       "its file with weights '%s' does not have %zu bytes at %" PRIu64, path,
-                       bytes, offset);
-        return OCT_EIO;
+        return oct_fail(r->why, OCT_EIO,
+                        "its file with weights '%s' does not have %zu bytes at %" PRIu64, path,
+                        bytes, offset);
     }
     return OCT_OK;
 }
 
-// *out = the tensor's bytes, which have to be `bytes`.
+// Reads the tensor's data from its file; its size must equal the shape's.
 static oct_err
 external_fetch(reader *r, const Onnx__TensorProto *proto, size_t bytes, const uint8_t **out)
 {
@@ -196,7 +203,7 @@ external_fetch(reader *r, const Onnx__TensorProto *proto, size_t bytes, const ui
 
 // ---- tensors
 
-// Bytes of a number in raw data; 0: a type that is not read.
+// Returns the bytes of a number in raw data; 0: the type is not read.
 static size_t
 element_bytes(int32_t type)
 {
@@ -230,10 +237,11 @@ half_read(int32_t type, uint16_t half)
     if (type == ONNX__TENSOR_PROTO__DATA_TYPE__BFLOAT16) {
         return policy_bf16_to_float(half);
     }
-    // policy_fp16_to_float is for finite numbers.
+    // policy_fp16_to_float takes finite numbers only.
     return (half & 0x7c00u) == 0x7c00u ? NAN : policy_fp16_to_float(half);
 }
 
+// Converts raw little-endian data.
 static void
 raw_read(const uint8_t *raw, size_t bytes, int32_t type, size_t count, float *floats,
          int64_t *integers)
@@ -272,8 +280,8 @@ is_integer(int32_t type)
            type == ONNX__TENSOR_PROTO__DATA_TYPE__BOOL;
 }
 
-// Numbers in one of protobuf's own lists; those of 16 bits are there as integers. False: they are
-// in none, or too few.
+// Converts one of protobuf's own lists; numbers of 16 bits are in the list of 32-bit integers.
+// False: no list has count numbers.
 static bool
 list_read(const Onnx__TensorProto *proto, size_t count, float *floats, int64_t *integers)
 {
@@ -303,6 +311,7 @@ list_read(const Onnx__TensorProto *proto, size_t count, float *floats, int64_t *
     return proto->n_int32_data == count;
 }
 
+// Checks each product before it can overflow.
 static oct_err
 shape_read(reader *r, import_tensor *tensor, const Onnx__TensorProto *proto)
 {
@@ -324,17 +333,20 @@ shape_read(reader *r, import_tensor *tensor, const Onnx__TensorProto *proto)
     return OCT_OK;
 }
 
+// Reads a tensor: its shape, and its numbers if their type is read.
 static oct_err
 tensor_read(reader *r, import_tensor *tensor, const Onnx__TensorProto *proto)
 {
     *tensor = (import_tensor){.name = text_of(proto->name), .type = proto->data_type};
     OCT_TRY(shape_read(r, tensor, proto));
+    // Tensors of other types, and long lists of integers, stay without numbers.
     size_t size = element_bytes(tensor->type), bytes = size * tensor->count;
     if (size == 0 || (is_integer(tensor->type) && tensor->count > INTEGERS_MAX)) {
         return OCT_OK;
     }
     const uint8_t *raw = proto->raw_data.data;
     bool is_external = proto->data_location == 1;
+    // An empty tensor has neither raw data nor a list.
     bool is_raw = is_external || proto->raw_data.len > 0 || tensor->count == 0;
     if (is_external) {
         OCT_TRY(external_fetch(r, proto, bytes, &raw));
@@ -364,6 +376,7 @@ tensor_read(reader *r, import_tensor *tensor, const Onnx__TensorProto *proto)
 
 // ---- nodes and ports
 
+// Bytes of a string become a terminated copy.
 static oct_err
 attribute_read(reader *r, import_attribute *attribute, const Onnx__AttributeProto *proto)
 {
@@ -396,6 +409,7 @@ node_read(reader *r, import_node *node, const Onnx__NodeProto *proto)
         return REFUSE(r, "node '%s' has %zu outputs and %zu attributes, allowed are %d each",
                       text_of(proto->name), proto->n_output, proto->n_attribute, OUTPUTS_MAX);
     }
+    // Names stay in the unpacked message.
     import_attribute *attributes = keep(r, proto->n_attribute * sizeof(*attributes));
     *node = (import_node){
         .op = text_of(proto->op_type),
@@ -414,6 +428,7 @@ node_read(reader *r, import_node *node, const Onnx__NodeProto *proto)
     return OCT_OK;
 }
 
+// Reads an input's or output's name, type and shape, as far as declared.
 static oct_err
 port_read(reader *r, import_port *port, const Onnx__ValueInfoProto *proto)
 {
@@ -443,13 +458,14 @@ ports_read(reader *r, import_model *model, const Onnx__GraphProto *graph)
 {
     model->inputs = keep(r, graph->n_input * sizeof(import_port));
     model->outputs = keep(r, graph->n_output * sizeof(import_port));
+    // Sorted, because a model may have thousands of both.
     import_name *tensors = keep(r, model->tensor_count * sizeof(*tensors));
     for (size_t i = 0; i < model->tensor_count; i++) {
         tensors[i].name = model->tensors[i].name;
     }
     import_names_sort(tensors, model->tensor_count);
     for (size_t i = 0; i < graph->n_input; i++) {
-        // Older models list their initialisers as inputs, too.
+        // Models before IR version 4 list initialisers as inputs, too.
         const char *name = text_of(graph->input[i]->name);
         if (import_names_find(tensors, model->tensor_count, name) == NULL) {
             if (model->input_count == PORTS_MAX) {
@@ -464,6 +480,7 @@ ports_read(reader *r, import_model *model, const Onnx__GraphProto *graph)
     return OCT_OK;
 }
 
+// Checks the counts, then reads metadata, tensors, nodes and ports.
 static oct_err
 graph_read(reader *r, import_model *model)
 {
@@ -480,6 +497,7 @@ graph_read(reader *r, import_model *model)
     model->producer = text_of(r->proto->producer_name);
     for (size_t i = 0; i < r->proto->n_opset_import; i++) {
         const Onnx__OperatorSetIdProto *set = r->proto->opset_import[i];
+        // Other domains have operations that policies do not have.
         if (domain_of(set->domain)[0] == '\0') {
             model->opset = set->version;
         }
@@ -519,12 +537,9 @@ owner_free(owner *all)
 
 oct_err
 import_model_decode(import_model **out, const uint8_t *bytes, size_t length, const char *folder,
-                    char *reason, size_t reason_size)
+                    oct_reason *why)
 {
-    reader r = {.folder = folder,
-                .external_left = IMPORT_BYTES_MAX,
-                .reason = reason,
-                .reason_size = reason_size};
+    reader r = {.folder = folder, .external_left = IMPORT_BYTES_MAX, .why = why};
     if (length > IMPORT_BYTES_MAX) {
         return REFUSE(&r, "%zu bytes, allowed are %u", length, IMPORT_BYTES_MAX);
     }
@@ -534,6 +549,7 @@ import_model_decode(import_model **out, const uint8_t *bytes, size_t length, con
     }
     import_model *model = oct_alloc(sizeof(*model));
     oct_err err = graph_read(&r, model);
+    // From here on the model owns the memory, on an error, too.
     owner *all = oct_alloc(sizeof(*all));
     *all = (owner){r.proto, r.blocks, r.block_count};
     model->owner = all;
@@ -546,25 +562,26 @@ import_model_decode(import_model **out, const uint8_t *bytes, size_t length, con
 }
 
 oct_err
-import_model_load(import_model **out, const char *path, char *reason, size_t reason_size)
+import_model_load(import_model **out, const char *path, oct_reason *why)
 {
     uint8_t *bytes;
     size_t length;
     oct_err err = oct_file_read(path, IMPORT_BYTES_MAX, &bytes, &length);
     if (err != OCT_OK) {
-        (void)snprintf(reason, reason_size, "%s",
+        oct_reason_set(why, "%s",
                        err == OCT_EINVAL ? "more than 256 MiB" : oct_file_strerror(errno));
         return err;
     }
     char folder[PATH_BYTES];
     const char *slash = strrchr(path, '/');
     size_t used = slash != NULL ? (size_t)(slash - path) + 1 : 0;
+    // Longer than any path that can be opened.
     if (used >= sizeof(folder)) {
         used = 0;
     }
     memcpy(folder, path, used);
     folder[used] = '\0';
-    err = import_model_decode(out, bytes, length, folder, reason, reason_size);
+    err = import_model_decode(out, bytes, length, folder, why);
     free(bytes);
     return err;
 }

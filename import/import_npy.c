@@ -1,4 +1,4 @@
-// Reads an array of NumPy: a line of Python with its type, order and shape, then the numbers.
+// Reads an array of NumPy: a line of Python with type, order and shape, then the numbers (NEP 1).
 #include "import/import_npy.h"
 
 #include <errno.h>
@@ -11,16 +11,17 @@
 #include "common/oct_base.h"
 #include "common/oct_bytes.h"
 #include "common/oct_file.h"
+#include "common/oct_reason.h"
 #include "common/oct_text.h"
 #include "policy/policy_half.h"
 
-#define HEADER_MAX 4096
+#define HEADER_MAX 4096 // bytes of that line
 
 static const uint8_t magic[] = {0x93, 'N', 'U', 'M', 'P', 'Y'};
 
-#define REFUSE(reason, size, ...) (snprintf((reason), (size), __VA_ARGS__), OCT_EPROTO)
+#define REFUSE(why, ...) oct_fail(why, OCT_EPROTO, __VA_ARGS__)
 
-// Behind "'key':" and blanks in a header, or NULL.
+// Returns the text after "'key':" and blanks, or NULL.
 static const char *
 header_value(const char *header, const char *key)
 {
@@ -34,7 +35,7 @@ header_value(const char *header, const char *key)
     return at + strspn(at, " ");
 }
 
-// "(1000, 8)". False: no such tuple, or one with a dimension of 0.
+// Reads "(1000, 8)". False: no such tuple, or a dimension of 0.
 static bool
 shape_read(import_npy *out, const char *at)
 {
@@ -42,6 +43,7 @@ shape_read(import_npy *out, const char *at)
     if (at == NULL || *at++ != '(') {
         return false;
     }
+    // Python writes a tuple of one number as "(1000,)".
     while (*(at += strspn(at, " ,")) != ')') {
         char *end;
         unsigned long long dim = strtoull(at, &end, 10);
@@ -57,14 +59,14 @@ shape_read(import_npy *out, const char *at)
     return true;
 }
 
-// Numbers as they are in the file.
+// The type of the numbers in the file.
 typedef struct number_type {
-    char kind; // f, i, u or b (a byte of 0 or 1)
+    char kind; // f, i, u, or b (a byte of 0 or 1)
     uint32_t bytes;
     bool is_big_endian;
 } number_type;
 
-// "'<f4'". False: a type that is not read.
+// Reads "'<f4'". False: the type is not supported.
 static bool
 type_read(number_type *out, const char *descr)
 {
@@ -81,12 +83,14 @@ type_read(number_type *out, const char *descr)
                                : out->kind == 'i' || out->kind == 'u');
 }
 
+// Converts the bits of a number, which are in the machine's order.
 static float
 number_make(const number_type *type, uint64_t bits)
 {
     if (type->kind == 'f' && type->bytes == 2) {
         bool is_finite = (bits & 0x7c00) != 0x7c00;
-        return is_finite ? policy_fp16_to_float((uint16_t)bits) : NAN; // rows of such are left out
+        // Callers leave out rows with such a number.
+        return is_finite ? policy_fp16_to_float((uint16_t)bits) : NAN;
     }
     if (type->kind == 'f' && type->bytes == 4) {
         uint32_t word = (uint32_t)bits;
@@ -100,9 +104,11 @@ number_make(const number_type *type, uint64_t bits)
         return (float)x;
     }
     uint32_t unused = 64 - 8 * type->bytes; // bits above the sign
+    // Shifting up and down again extends the sign.
     return type->kind == 'i' ? (float)((int64_t)(bits << unused) >> unused) : (float)bits;
 }
 
+// Puts the bytes into the machine's order.
 static float
 number_read(oct_reader *in, const number_type *type)
 {
@@ -115,7 +121,8 @@ number_read(oct_reader *in, const number_type *type)
     return number_make(type, bits);
 }
 
-// Where number i of an array in Fortran order, whose first index moves fastest, is in C order.
+// Returns the index in C order of number i of an array in Fortran order, whose first index moves
+// fastest.
 static size_t
 place_of(const import_npy *npy, size_t i)
 {
@@ -128,7 +135,7 @@ place_of(const import_npy *npy, size_t i)
     return at;
 }
 
-// The header's text, 0-terminated. False: this is no such file.
+// Reads the header's text and terminates it. False: no such file.
 static bool
 header_read(oct_reader *in, char header[HEADER_MAX + 1])
 {
@@ -138,6 +145,7 @@ header_read(oct_reader *in, char header[HEADER_MAX + 1])
     }
     uint8_t major = oct_read_u8(in);
     (void)oct_read_u8(in);
+    // Version 1 has a length of 16 bits, later versions of 32 bits.
     size_t length = major == 1 ? oct_read_u16(in) : oct_read_u32(in);
     if (major < 1 || major > 3 || length > HEADER_MAX) {
         return false;
@@ -152,35 +160,33 @@ header_read(oct_reader *in, char header[HEADER_MAX + 1])
 }
 
 oct_err
-import_npy_decode(import_npy *out, const uint8_t *bytes, size_t length, char *reason,
-                  size_t reason_size)
+import_npy_decode(import_npy *out, const uint8_t *bytes, size_t length, oct_reason *why)
 {
     oct_reader in = {.at = bytes, .left = length};
     char header[HEADER_MAX + 1], quoted[32];
     import_npy made = {0};
     if (!header_read(&in, header)) {
-        return REFUSE(reason, reason_size, "not a NumPy array as numpy.save writes it");
+        return REFUSE(why, "not a NumPy array as numpy.save writes it");
     }
     const char *descr = header_value(header, "descr");
     number_type type;
     if (!type_read(&type, descr)) {
         const char *named = descr != NULL ? descr : "";
         oct_text_quote(quoted, sizeof(quoted), named, strcspn(named, ","));
-        return REFUSE(reason, reason_size,
-                      "numbers of type %s; allowed are floats (f2, f4, f8), integers and bool",
+        return REFUSE(why, "numbers of type %s; allowed are floats (f2, f4, f8), integers and bool",
                       quoted);
     }
+    // The header's keys come in any order.
     const char *order = header_value(header, "fortran_order");
     bool is_fortran = order != NULL && strncmp(order, "True", 4) == 0;
     if (order == NULL || (!is_fortran && strncmp(order, "False", 5) != 0) ||
         !shape_read(&made, header_value(header, "shape"))) {
-        return REFUSE(reason, reason_size,
-                      "its array has no shape of up to %d dimensions, or one without numbers",
+        return REFUSE(why, "its array has no shape of up to %d dimensions, or one without numbers",
                       IMPORT_NPY_RANK_MAX);
     }
     size_t count = (size_t)made.rows * made.width;
     if (in.left != count * type.bytes) {
-        return REFUSE(reason, reason_size, "%zu bytes of numbers, its shape needs %zu", in.left,
+        return REFUSE(why, "%zu bytes of numbers, its shape needs %zu", in.left,
                       count * type.bytes);
     }
     made.numbers = oct_alloc(count * sizeof(float));
@@ -192,17 +198,17 @@ import_npy_decode(import_npy *out, const uint8_t *bytes, size_t length, char *re
 }
 
 oct_err
-import_npy_load(import_npy *out, const char *path, char *reason, size_t reason_size)
+import_npy_load(import_npy *out, const char *path, oct_reason *why)
 {
     uint8_t *bytes;
     size_t length;
     oct_err err = oct_file_read(path, IMPORT_NPY_BYTES_MAX, &bytes, &length);
     if (err != OCT_OK) {
-        (void)snprintf(reason, reason_size, "%s",
+        oct_reason_set(why, "%s",
                        err == OCT_EINVAL ? "more than 256 MiB" : oct_file_strerror(errno));
         return err;
     }
-    err = import_npy_decode(out, bytes, length, reason, reason_size);
+    err = import_npy_decode(out, bytes, length, why);
     free(bytes);
     return err;
 }

@@ -1,4 +1,19 @@
-// Finds out what the end of a model's chain means as actions, and makes the policy of its layers.
+// Finds out what the end of a model's chain means as actions, and makes the policy from its
+// layers.
+//
+// 1. The layers are made up to the scores or means (import_layers.c).
+// 2. The kind of action comes from the request, or from what the chain ends in (policy_make).
+// 3. Discrete: the head is values, or logits if there is a softmax or the request says so.
+// 4. Box that ends in a scaled tanh: the head does the tanh and maps [-1, 1] onto the bounds,
+//    which follow from the scale (box_squashed). A negative scale changes the sign of the last
+//    layer.
+// 5. Other box: the head clips to the bounds, the narrower of the model's and the request's
+//    (box_clipped). Mapped bounds divide the last layer's rows by half their width.
+// 6. Log deviations are a constant, or a second chain whose last layer is stacked below the
+//    means'. They are moved to the head's units by adding the logarithm of the scale.
+//
+// Numbers are rounded to float once, in image_make. Whatever was dropped or assumed becomes a note
+// for the user.
 #include "import/import_policy.h"
 
 #include <math.h>
@@ -8,34 +23,35 @@
 #include <string.h>
 
 #include "common/oct_base.h"
+#include "common/oct_reason.h"
 #include "common/oct_text.h"
 #include "import/import_layers.h"
 #include "policy/policy_contract.h"
 #include "policy/policy_draw.h"
 #include "policy/policy_net.h"
 
-#define MAPPED_MAX     1024.0 // half the width of bounds that actions are mapped onto
+#define MAPPED_MAX 1024.0 // largest half width of bounds onto which actions are mapped
+// Log deviation of a policy that samples its mean.
 #define DEVIATION_NONE ((double)POLICY_LOG_STD_MIN)
-#define DEVIATION_LOST (-16.6) // e^it is below half a float's step at 1, the end of an action
+#define DEVIATION_LOST (-16.6) // e^-16.6 is less than half a float's step at 1
 
-// A policy while it is made.
+// A policy in the making.
 typedef struct maker {
     const import_model *model;
     const import_graph *graph;
     const import_request *request;
     import_result *result;
-    import_layers layers;
-    import_layers deviations; // of a chain of its own
+    import_layers layers;     // up to the scores or actions
+    import_layers deviations; // of log_std, if it is a chain
     policy_spec spec;
-    // Of a Gaussian head, whose actions are in [-1, 1]: added to the model's log deviations.
+    // Gaussian heads have actions in [-1, 1]: log_scale is added to the model's log deviations.
     double log_scale[POLICY_ACTIONS_MAX];
-    double own_deviation[POLICY_ACTIONS_MAX];
+    double own_deviation[POLICY_ACTIONS_MAX]; // constant log deviations, if has_own_deviation
     bool has_own_deviation;
-    char *reason;
-    size_t reason_size;
+    oct_reason *why;
 } maker;
 
-#define REFUSE(m, ...) oct_refuse((m)->reason, (m)->reason_size, __VA_ARGS__)
+#define REFUSE(m, ...) oct_refuse((m)->why, __VA_ARGS__)
 
 void
 import_note(import_result *result, const char *format, ...)
@@ -48,27 +64,28 @@ import_note(import_result *result, const char *format, ...)
     }
 }
 
-// ---- which output
+// ---- values of the model
 
+// Sets *chain or *constant, and the other to NULL.
 static oct_err
 chain_find(const maker *m, const char *name, const import_step **chain,
            const import_tensor **constant)
 {
     *chain = NULL;
     *constant = NULL;
-    return import_graph_value(m->graph, name, chain, constant, m->reason, m->reason_size);
+    return import_graph_value(m->graph, name, chain, constant, m->why);
 }
 
 // ---- bounds
 
-// Number i of a list that has one number for all, one for each, or none.
+// Returns number i of a list with one number for all, one for each, or none.
 static float
 list_number(const float *list, uint32_t count, uint32_t i, float otherwise)
 {
     return count == 0 ? otherwise : list[count == 1 ? 0 : i];
 }
 
-// Bounds of the model's action i in the environment's units.
+// Maps bounds of the model's action i to the environment's units.
 static void
 bounds_map(const maker *m, uint32_t i, double *low, double *high)
 {
@@ -78,6 +95,7 @@ bounds_map(const maker *m, uint32_t i, double *low, double *high)
     *high = fmax(a, b);
 }
 
+// Bounds of action i in the request; infinite if it has none. Returns true if it has some.
 static bool
 bounds_of(const maker *m, uint32_t i, double *low, double *high)
 {
@@ -89,6 +107,7 @@ bounds_of(const maker *m, uint32_t i, double *low, double *high)
 
 // ---- discrete actions
 
+// The model chooses an action itself.
 static bool
 has_argmax(const import_step *chain)
 {
@@ -100,10 +119,12 @@ has_argmax(const import_step *chain)
     return false;
 }
 
+// Makes a policy with discrete actions.
 static oct_err
 discrete(maker *m)
 {
     const import_request *request = m->request;
+    // Options of the request that only a box has.
     const char *of_box = request->log_std != NULL    ? "--log-std"
                          : request->unit_actions     ? "--unit-actions"
                          : request->bound_count > 0  ? "--bounds"
@@ -133,7 +154,7 @@ discrete(maker *m)
 
 // ---- box: log deviations
 
-// A constant: one number for each action, or for all. In the units of the policy's head.
+// Takes log deviations from a constant with one number for each action, or for all.
 static oct_err
 deviation_constant(maker *m, const import_tensor *constant, uint32_t count)
 {
@@ -143,6 +164,7 @@ deviation_constant(maker *m, const import_tensor *constant, uint32_t count)
     }
     bool is_cut = false;
     for (uint32_t i = 0; i < count; i++) {
+        // The deviation scales with the action: log(scale sigma) = log sigma + log scale.
         double given = (double)constant->floats[constant->count == 1 ? 0 : i];
         m->own_deviation[i] = given + m->log_scale[i];
         is_cut = is_cut || m->own_deviation[i] > (double)POLICY_LOG_STD_MAX;
@@ -158,7 +180,8 @@ deviation_constant(maker *m, const import_tensor *constant, uint32_t count)
     return OCT_OK;
 }
 
-// Where the policy's limits are not those of the model: refused where the model's are narrower.
+// Compares the policy's limits of log deviations with those of the model. Refused if the model's
+// are narrower, because the policy cannot keep them.
 static oct_err
 deviation_clip_compare(maker *m, const double *low, const double *high, uint32_t count)
 {
@@ -185,12 +208,12 @@ deviation_clip_compare(maker *m, const double *low, const double *high, uint32_t
     return OCT_OK;
 }
 
+// Takes log deviations from a chain of layers.
 static oct_err
 deviation_layers(maker *m, const import_step *chain, uint32_t count)
 {
     import_layers *made = &m->deviations;
-    OCT_TRY(import_layers_make(made, chain, m->request->obs_shape, m->request->obs_rank, m->reason,
-                               m->reason_size));
+    OCT_TRY(import_layers_make(made, chain, m->request->obs_shape, m->request->obs_rank, m->why));
     if (made->width != count) {
         return REFUSE(m, "'%s' has %u number%s, but the actions have %u", m->request->log_std,
                       made->width, oct_text_plural(made->width), count);
@@ -199,6 +222,7 @@ deviation_layers(maker *m, const import_step *chain, uint32_t count)
     return import_layers_settle(made);
 }
 
+// Takes the log deviations that the request names, if it names some.
 static oct_err
 deviation_find(maker *m, uint32_t count)
 {
@@ -212,7 +236,8 @@ deviation_find(maker *m, uint32_t count)
                             : deviation_layers(m, chain, count);
 }
 
-// One layer that gives constants: log deviations where the head wants them as outputs.
+// Makes a layer without weights for constant log deviations: POLICY_HEAD_TANH_GAUSSIAN reads them
+// as outputs.
 static void
 deviation_rows(maker *m, uint32_t count)
 {
@@ -230,7 +255,7 @@ deviation_rows(maker *m, uint32_t count)
 
 // ---- box: actions
 
-// The model ends in tanh, scaled: its range is known then.
+// True if the model ends in a tanh, scaled, whose range no clip narrows.
 static bool
 is_squashed(const import_layers *layers)
 {
@@ -238,6 +263,7 @@ is_squashed(const import_layers *layers)
     bool is_tanh = !layers->is_open && last->layer.activation == POLICY_TANH &&
                    last->layer.kind == POLICY_DENSE && !last->layer.layer_norm;
     for (uint32_t i = 0; is_tanh && i < layers->width; i++) {
+        // a tanh(x) + b has this range; rounding of the model's numbers is allowed for.
         double low = layers->b[i] - fabs(layers->a[i]), high = layers->b[i] + fabs(layers->a[i]);
         double slack = 1e-6 * (high - low);
         is_tanh = (float)low < (float)high &&
@@ -247,6 +273,7 @@ is_squashed(const import_layers *layers)
     return is_tanh;
 }
 
+// Replaces the model's tanh by that of the head.
 static oct_err
 box_squashed(maker *m)
 {
@@ -255,6 +282,8 @@ box_squashed(maker *m)
     double *sign = oct_alloc(count * sizeof(double)), *zero = oct_alloc(count * sizeof(double));
     for (uint32_t i = 0; i < count; i++) {
         double low = layers->b[i] - layers->a[i], high = layers->b[i] + layers->a[i];
+        // The head maps [-1, 1] onto rising bounds; tanh(-x) = -tanh(x) takes care of a negative
+        // scale.
         sign[i] = layers->a[i] * m->result->action_scale[i] < 0.0 ? -1.0 : 1.0;
         bounds_map(m, i, &low, &high);
         m->spec.action_low[i] = (float)low;
@@ -262,6 +291,7 @@ box_squashed(maker *m)
         layers->a[i] = 1.0;
         layers->b[i] = 0.0;
     }
+    // The last layer gives the input of the tanh.
     layers->list[layers->count - 1].layer.activation = POLICY_LINEAR;
     layers->is_open = true;
     oct_err err = import_layers_settle(layers);
@@ -279,8 +309,9 @@ box_squashed(maker *m)
     return m->request->log_std != NULL ? import_layers_stack(layers, &m->deviations) : OCT_OK;
 }
 
-// Bounds of the policy's actions, in the environment's units: the narrower of those of the model
-// and of the request.
+// Sets the bounds of the policy's actions, in the environment's units: the narrower of the model's
+// and the request's. Actions are not mapped if a range is infinite or very wide, or is [-1, 1]
+// anyway.
 static oct_err
 bounds_set(maker *m)
 {
@@ -289,6 +320,7 @@ bounds_set(maker *m)
     for (uint32_t i = 0; i < layers->width; i++) {
         double low, high, own_low = -(double)INFINITY, own_high = (double)INFINITY;
         (void)bounds_of(m, i, &low, &high);
+        // The model's own bounds, in its units.
         if (m->request->unit_actions) {
             own_low = -1.0;
             own_high = 1.0;
@@ -314,6 +346,7 @@ bounds_set(maker *m)
     return OCT_OK;
 }
 
+// True if some action has a bound.
 static bool
 is_bounded(const policy_spec *spec)
 {
@@ -325,7 +358,7 @@ is_bounded(const policy_spec *spec)
     return false;
 }
 
-// The last layer gives actions in the units of the head: those of the environment, or [-1, 1].
+// Scales the last layer to the head's units: those of the environment (action_direct), or [-1, 1].
 static void
 actions_scale(maker *m)
 {
@@ -333,6 +366,7 @@ actions_scale(maker *m)
     const policy_spec *spec = &m->spec;
     for (uint32_t i = 0; i < m->layers.width; i++) {
         double low = (double)spec->action_low[i], high = (double)spec->action_high[i];
+        // A mapped action is (y - middle) * 2 / (high - low) of the environment's action y.
         double unit = spec->action_direct ? 1.0 : 2.0 / (high - low);
         double middle = spec->action_direct ? 0.0 : (low + high) / 2.0;
         scale[i] = m->result->action_scale[i] * unit;
@@ -342,7 +376,7 @@ actions_scale(maker *m)
     import_layers_scale(&m->layers, scale, shift);
 }
 
-// A name under which the model has log deviations, as an output or as a constant; NULL: none.
+// Returns a name under which the model has log deviations, or NULL.
 static const char *
 deviation_name(const import_model *model)
 {
@@ -359,6 +393,7 @@ deviation_name(const import_model *model)
     return NULL;
 }
 
+// Notes that the policy has no log deviations of the model.
 static void
 deviation_note(maker *m)
 {
@@ -377,7 +412,7 @@ deviation_note(maker *m)
     }
 }
 
-// The actions of the model are clipped: by itself, and by the bounds.
+// Makes a policy whose head clips actions to the bounds.
 static oct_err
 box_clipped(maker *m)
 {
@@ -411,7 +446,7 @@ box_clipped(maker *m)
     return OCT_OK;
 }
 
-// A list of the request has a number for each action, or one for all.
+// Checks that a list of the request has one number for each action, or one for all.
 static oct_err
 list_check(const maker *m, uint32_t count, const char *what)
 {
@@ -422,6 +457,7 @@ list_check(const maker *m, uint32_t count, const char *what)
                         m->result->output, width, oct_text_plural(width), what, count);
 }
 
+// Sets the map from the model's actions to the environment's.
 static oct_err
 action_map_set(maker *m)
 {
@@ -452,6 +488,7 @@ action_map_set(maker *m)
     return OCT_OK;
 }
 
+// Makes a policy with actions of a box.
 static oct_err
 box(maker *m, const import_step *chain)
 {
@@ -476,7 +513,7 @@ box(maker *m, const import_step *chain)
     return is_squashed(layers) ? box_squashed(m) : box_clipped(m);
 }
 
-// Where the model's actions and the environment's are known to differ.
+// Notes the first action for which the model's range and the environment's differ.
 static void
 bounds_compare(maker *m)
 {
@@ -496,10 +533,10 @@ bounds_compare(maker *m)
 
 // ---- the policy
 
-// The numbers of a policy as they are stored.
+// What happened when numbers were rounded to float.
 typedef struct floats_state {
-    bool is_finite; // all that were given
-    bool fits;      // all that became floats
+    bool is_finite; // all numbers were finite
+    bool fits;      // all are finite as floats
 } floats_state;
 
 static void
@@ -512,6 +549,7 @@ floats_set(float *out, const double *from, size_t count, floats_state *state)
     }
 }
 
+// Rounds the layers to float and makes the policy's image.
 static oct_err
 image_make(maker *m)
 {
@@ -522,7 +560,7 @@ image_make(maker *m)
         spec->layers[l] = layers->list[l].layer;
     }
     spec->normalise = layers->normalise;
-    OCT_TRY(policy_spec_check(spec, m->reason, m->reason_size));
+    OCT_TRY(policy_spec_check(spec, m->why));
     policy_image *image;
     if (policy_image_create(&image, spec, POLICY_FP32) != OCT_OK) {
         return REFUSE(m, "its policy would be larger than %u MiB", POLICY_BYTES_MAX >> 20);
@@ -556,11 +594,13 @@ image_make(maker *m)
     return OCT_OK;
 }
 
+// Sets type and count of observations.
 static oct_err
 spec_begin(maker *m)
 {
     policy_spec *spec = &m->spec;
     const import_request *request = m->request;
+    // 2 is ONNX's uint8.
     spec->obs_dtype = request->dtype != 0                      ? request->dtype
                       : import_graph_port(m->graph)->type == 2 ? POLICY_U8
                                                                : POLICY_F32;
@@ -577,14 +617,14 @@ spec_begin(maker *m)
     return OCT_OK;
 }
 
-// Options that only a box has.
+// Options that only a box can have.
 static bool
 has_box_options(const import_request *request)
 {
     return request->bound_count > 0 || request->scale_count > 0 || request->offset_count > 0;
 }
 
-// Names that exporters give to actions of a box, and never to values of discrete actions.
+// Names that exporters give to actions of a box, never to values of discrete actions.
 static bool
 is_named_as_actions(const char *output)
 {
@@ -599,8 +639,8 @@ is_named_as_actions(const char *output)
     return oct_text_is_one_of(output, names, OCT_COUNTOF(names));
 }
 
-// Notes on what the policy leaves out: inputs that its output does not depend on, and nodes behind
-// a value that is not an output of the model.
+// Notes what the policy leaves out: inputs that its output does not need, and nodes after a value
+// that is not an output of the model.
 static void
 left_out_note(maker *m)
 {
@@ -633,7 +673,8 @@ left_out_note(maker *m)
     }
 }
 
-// What the program on the robot reads beside the network goes into the policy file.
+// Copies the model's metadata, and the names of input and output, into the policy file: programs
+// on a robot read them.
 static void
 contract_take(maker *m)
 {
@@ -652,7 +693,7 @@ contract_take(maker *m)
                         strlen(entry->text));
         }
     }
-    // An exported model has these names anyway.
+    // octet export gives these names to a model without others.
     bool is_kept = strcmp(input, "observation") == 0 ||
                    policy_contract_add(image, POLICY_CONTRACT_INPUT, input);
     if (m->spec.action_kind == POLICY_BOX && strcmp(m->result->output, "action") != 0) {
@@ -663,6 +704,7 @@ contract_take(maker *m)
     }
 }
 
+// Follows the steps at the head of this file.
 static oct_err
 policy_make(maker *m)
 {
@@ -675,8 +717,7 @@ policy_make(maker *m)
     if (chain == NULL) {
         return REFUSE(m, "its output '%s' does not depend on the observation", name);
     }
-    OCT_TRY(import_layers_make(&m->layers, chain, request->obs_shape, request->obs_rank, m->reason,
-                               m->reason_size));
+    OCT_TRY(import_layers_make(&m->layers, chain, request->obs_shape, request->obs_rank, m->why));
     OCT_TRY(spec_begin(m));
     left_out_note(m);
     policy_action_kind kind = request->action_kind;
@@ -710,18 +751,14 @@ policy_make(maker *m)
 
 oct_err
 import_policy_make(import_result *result, const import_model *model, const import_graph *graph,
-                   const import_request *request, char *reason, size_t reason_size)
+                   const import_request *request, oct_reason *why)
 {
     *result = (import_result){0};
     maker *m = oct_alloc(sizeof(*m));
-    *m = (maker){.model = model,
-                 .graph = graph,
-                 .request = request,
-                 .result = result,
-                 .reason = reason,
-                 .reason_size = reason_size};
+    *m = (maker){.model = model, .graph = graph, .request = request, .result = result, .why = why};
     oct_err err = policy_make(m);
     if (err == OCT_OK) {
+        // The result takes the order over from the layers, which are freed below.
         result->order = m->layers.obs_order;
         m->layers.obs_order = NULL;
         result->channels_first = m->layers.is_channels_first;

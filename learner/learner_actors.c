@@ -1,5 +1,5 @@
-// The table of registered actors and evaluators: ids, places in the exploration ladder, reports,
-// totals.
+// The table of registered actors and evaluators: ids, indices in the exploration ladder, reports
+// and totals.
 #include "learner/learner_actors.h"
 
 #include <assert.h>
@@ -10,39 +10,39 @@
 #include <sys/random.h>
 
 #include "common/oct_base.h"
-#include "common/oct_places.h"
+#include "common/oct_slotmap.h"
 #include "common/oct_text.h"
 
-#define RATES_NS    1000000000u // over so much time at least
-#define CHUNK       64u         // places that are made together; they stay where they are
+#define RATES_NS    1000000000u // shortest time over which rates are computed
+#define CHUNK       64u // entries that are allocated together; their addresses do not change
 #define CHUNKS      (LEARNER_ACTORS_MAX / CHUNK)
 #define INDEX_WORDS (LEARNER_ACTORS_MAX / 64)
 #define ROLES       (WIRE_ROLE_EVALUATOR + 1)
-#define NONE        OCT_PLACES_NONE
+#define NONE        OCT_SLOTMAP_NONE
 
 static_assert(CHUNKS * CHUNK == LEARNER_ACTORS_MAX && INDEX_WORDS * 64 == LEARNER_ACTORS_MAX,
               "whole chunks and words");
 
-// The groups of learner_actors.heard: each in the order in which they were last heard of.
-static const oct_places_key heard = {0, 1}, silent = {0, 2}, unused = {0, 3}, everybody;
+// The groups of learner_actors.heard. Each is in the order of the last messages.
+static const oct_slotmap_key heard = {0, 1}, silent = {0, 2}, unused = {0, 3}, everybody;
 
 struct learner_actors {
     learner_actor *chunk[CHUNKS];
-    uint32_t used;              // places that were ever taken
-    learner_actors_totals sums; // of all reports, as they come: its numbers of now are 0
-    uint32_t *incarnation;      // [incarnation_room] the next actor's at each index, above the base
+    uint32_t used;              // slots that were ever used
+    learner_actors_totals sums; // accumulator over all reports; its counts and lags stay 0
+    uint32_t *incarnation;      // [incarnation_room] incarnations given at each index
     uint32_t incarnation_room, incarnation_base;
     uint32_t incarnations; // above all that were given
-    uint32_t per_holder;   // 0: any number
+    uint32_t per_holder;   // 0: no limit
     uint32_t asked_room;
     uint32_t *asked_id; // [asked_room] learner_actors_unproved
     uint64_t *asked_session;
-    oct_places *heard; // every place is in one of its groups
-    // Of those with a session.
-    oct_places *by_id, *by_label, *by_holder;
-    oct_places *unproved; // that are to insert, in the order in which they joined
-    // Of those that are counted as live.
-    oct_places *by_index, *by_relay;
+    oct_slotmap *heard; // every entry is in one of the groups
+    // Entries with a session.
+    oct_slotmap *by_id, *by_label, *by_holder;
+    oct_slotmap *unproved; // actors without rows in replay, in the order of registration
+    // Entries that count as live.
+    oct_slotmap *by_index, *by_relay;
     uint32_t live[ROLES];
     uint64_t taken[ROLES][INDEX_WORDS]; // indices, one bit each
 };
@@ -52,13 +52,13 @@ learner_actors_create(uint32_t per_holder)
 {
     learner_actors *actors = oct_alloc(sizeof(*actors));
     actors->per_holder = per_holder;
-    actors->heard = oct_places_create();
-    actors->by_id = oct_places_create();
-    actors->by_label = oct_places_create();
-    actors->by_holder = oct_places_create();
-    actors->unproved = oct_places_create();
-    actors->by_index = oct_places_create();
-    actors->by_relay = oct_places_create();
+    actors->heard = oct_slotmap_create();
+    actors->by_id = oct_slotmap_create();
+    actors->by_label = oct_slotmap_create();
+    actors->by_holder = oct_slotmap_create();
+    actors->unproved = oct_slotmap_create();
+    actors->by_index = oct_slotmap_create();
+    actors->by_relay = oct_slotmap_create();
     return actors;
 }
 
@@ -74,13 +74,13 @@ learner_actors_destroy(learner_actors *actors)
     free(actors->incarnation);
     free(actors->asked_id);
     free(actors->asked_session);
-    oct_places_destroy(actors->heard);
-    oct_places_destroy(actors->by_id);
-    oct_places_destroy(actors->by_label);
-    oct_places_destroy(actors->by_holder);
-    oct_places_destroy(actors->unproved);
-    oct_places_destroy(actors->by_index);
-    oct_places_destroy(actors->by_relay);
+    oct_slotmap_destroy(actors->heard);
+    oct_slotmap_destroy(actors->by_id);
+    oct_slotmap_destroy(actors->by_label);
+    oct_slotmap_destroy(actors->by_holder);
+    oct_slotmap_destroy(actors->unproved);
+    oct_slotmap_destroy(actors->by_index);
+    oct_slotmap_destroy(actors->by_relay);
     free(actors);
 }
 
@@ -98,7 +98,7 @@ learner_actors_go_on(learner_actors *actors, uint32_t incarnations)
     actors->incarnations = incarnations;
 }
 
-// What was given to whoever has the index now, and is not given again.
+// Returns the incarnation of the next actor at index. No incarnation is given twice at an index.
 static uint32_t
 incarnation_take(learner_actors *actors, uint32_t index)
 {
@@ -133,7 +133,7 @@ learner_actors_id(uint64_t session)
     return id != 0 ? id : 1;
 }
 
-// Nobody can tell it beforehand, and no entry has its id.
+// Draws a session that no peer can predict, with an id that no entry has.
 static uint64_t
 session_draw(learner_actors *actors)
 {
@@ -170,57 +170,86 @@ learner_actor_came_with(const learner_actor *actor, const oct_holder *holder)
     return is_held_by(actor, holder != NULL ? holder : &nobody);
 }
 
-// ---- groups
+// ---- numbers
 
-static oct_places_key
-key_of_label(uint64_t label, wire_role role)
+#define UNSUMMED SIZE_MAX
+
+enum { SUMMED, COUNTER, GAUGE, LATER };
+#define SUM_SUMMED(name)  offsetof(learner_actors_totals, name)
+#define SUM_COUNTER(name) UNSUMMED
+#define SUM_GAUGE(name)   UNSUMMED
+#define SUM_LATER(name)   UNSUMMED
+
+static const struct number {
+    const char *name;
+    size_t at; // of a double in learner_actor
+    int kind;
+    size_t sum_at; // of a double in learner_actors_totals, or UNSUMMED
+} numbers[] = {
+#define X(kind, name) {#name, offsetof(learner_actor, name), kind, SUM_##kind(name)},
+    LEARNER_ACTOR_NUMBERS(X)
+#undef X
+};
+
+static void
+numbers_clear(learner_actor *actor)
 {
-    return (oct_places_key){(uint64_t)role, label};
+    for (size_t i = 0; i < OCT_COUNTOF(numbers); i++) {
+        *(double *)((char *)actor + numbers[i].at) = numbers[i].kind == LATER ? NAN : 0;
+    }
 }
 
-static oct_places_key
+// ---- groups
+
+static oct_slotmap_key
+key_of_label(uint64_t label, wire_role role)
+{
+    return (oct_slotmap_key){(uint64_t)role, label};
+}
+
+static oct_slotmap_key
 key_of_holder(const oct_holder *holder)
 {
-    oct_places_key key;
+    oct_slotmap_key key;
     static_assert(sizeof(key) == sizeof(holder->id), "a key is what tells certificates apart");
     memcpy(&key, holder->id, sizeof(key));
     return key;
 }
 
-static oct_places_key
+static oct_slotmap_key
 key_of_index(uint32_t index, wire_role role)
 {
-    return (oct_places_key){(uint64_t)role, index};
+    return (oct_slotmap_key){(uint64_t)role, index};
 }
 
 static void
 relay_group(learner_actors *actors, const learner_actor *actor)
 {
     if (actor->is_counted && actor->relay != 0) {
-        oct_places_put(actors->by_relay, (oct_places_key){0, actor->relay}, actor->at);
+        oct_slotmap_put(actors->by_relay, (oct_slotmap_key){0, actor->relay}, actor->at);
     } else {
-        oct_places_drop(actors->by_relay, actor->at);
+        oct_slotmap_drop(actors->by_relay, actor->at);
     }
 }
 
-// Counts it as live, or not any more.
+// Counts the entry as live, or stops counting it.
 static void
 live_set(learner_actors *actors, learner_actor *actor, bool is_live)
 {
     if (actor->is_counted == is_live) {
         return;
     }
-    oct_places_key key = key_of_index(actor->index, actor->role);
+    oct_slotmap_key key = key_of_index(actor->index, actor->role);
     uint64_t *word = &actors->taken[actor->role][actor->index / 64];
     uint64_t bit = UINT64_C(1) << actor->index % 64;
     actor->is_counted = is_live;
     if (is_live) {
-        oct_places_put(actors->by_index, key, actor->at);
+        oct_slotmap_put(actors->by_index, key, actor->at);
         *word |= bit;
         actors->live[actor->role]++;
     } else {
-        oct_places_drop(actors->by_index, actor->at);
-        *word &= oct_places_count(actors->by_index, key) > 0 ? ~UINT64_C(0) : ~bit;
+        oct_slotmap_drop(actors->by_index, actor->at);
+        *word &= oct_slotmap_count(actors->by_index, key) > 0 ? ~UINT64_C(0) : ~bit;
         actors->live[actor->role]--;
     }
     relay_group(actors, actor);
@@ -228,19 +257,18 @@ live_set(learner_actors *actors, learner_actor *actor, bool is_live)
 
 static void entry_free(learner_actors *actors, learner_actor *actor);
 
-// Those that have been silent for too long are not counted any more; who has said that it ends does
-// not come back.
+// Stops counting entries that have been silent for too long, and frees those that had ended.
 static void
 silent_drop(learner_actors *actors, uint64_t now_ns)
 {
     uint32_t at;
-    while ((at = oct_places_first(actors->heard, heard)) != NONE &&
+    while ((at = oct_slotmap_first(actors->heard, heard)) != NONE &&
            !is_heard_of(entry_at(actors, at), now_ns)) {
         learner_actor *actor = entry_at(actors, at);
         if (actor->has_left) {
             entry_free(actors, actor);
         } else {
-            oct_places_put(actors->heard, silent, at);
+            oct_slotmap_put(actors->heard, silent, at);
             live_set(actors, actor, false);
         }
     }
@@ -250,7 +278,7 @@ void
 learner_actors_heard(learner_actors *actors, learner_actor *actor, uint64_t now_ns)
 {
     actor->seen_ns = now_ns;
-    oct_places_put(actors->heard, heard, actor->at);
+    oct_slotmap_put(actors->heard, heard, actor->at);
     live_set(actors, actor, !actor->has_left);
 }
 
@@ -272,19 +300,21 @@ uint32_t
 learner_actors_relayed(learner_actors *actors, uint64_t relay, uint64_t now_ns)
 {
     silent_drop(actors, now_ns);
-    return oct_places_count(actors->by_relay, (oct_places_key){0, relay});
+    return oct_slotmap_count(actors->by_relay, (oct_slotmap_key){0, relay});
 }
 
-// ---- places
+// ---- slots and indices
 
-// Whether it may have the index that it asks for: nobody else that lives has.
+// Returns true if who asks for an index that is free, or that a live actor with the same
+// certificate asked for before.
 static bool
-index_is_its(const learner_actors *actors, const learner_newcomer *who)
+index_is_its(const learner_actors *actors, const learner_registrant *who)
 {
     bool is_its = who->place > 0;
-    uint32_t at =
-        is_its ? oct_places_first(actors->by_index, key_of_index(who->place - 1, who->role)) : NONE;
-    for (; at != NONE; at = oct_places_next(actors->by_index, at)) {
+    uint32_t at = is_its
+                      ? oct_slotmap_first(actors->by_index, key_of_index(who->place - 1, who->role))
+                      : NONE;
+    for (; at != NONE; at = oct_slotmap_next(actors->by_index, at)) {
         const learner_actor *actor = entry_at(actors, at);
         is_its = is_its && actor->is_placed && learner_actor_came_with(actor, who->holder);
     }
@@ -292,7 +322,7 @@ index_is_its(const learner_actors *actors, const learner_newcomer *who)
 }
 
 static uint32_t
-index_find(const learner_actors *actors, const learner_newcomer *who)
+index_find(const learner_actors *actors, const learner_registrant *who)
 {
     if (index_is_its(actors, who)) {
         return who->place - 1;
@@ -316,7 +346,7 @@ has_proved_nothing(const learner_actor *actor, uint64_t now_ns)
 uint32_t
 learner_actors_held(const learner_actors *actors, const oct_holder *holder)
 {
-    return oct_places_count(actors->by_holder, key_of_holder(holder));
+    return oct_slotmap_count(actors->by_holder, key_of_holder(holder));
 }
 
 uint32_t
@@ -331,27 +361,28 @@ learner_actors_is_full(const learner_actors *actors, const oct_holder *holder)
     return actors->per_holder > 0 && learner_actors_held(actors, holder) >= actors->per_holder;
 }
 
-// Who gives way to a newcomer: the one that has been silent longest, else the one that has been
-// without an insert longest. NULL: nobody.
+// Returns the entry to evict for a new registration: the one silent for longest, otherwise the
+// actor that registered first and from which replay has taken no rows. Returns NULL if there is
+// neither.
 static learner_actor *
 entry_spare(const learner_actors *actors, uint64_t now_ns)
 {
-    uint32_t at = oct_places_first(actors->heard, silent);
+    uint32_t at = oct_slotmap_first(actors->heard, silent);
     if (at != NONE) {
         return entry_at(actors, at);
     }
-    at = oct_places_first(actors->unproved, everybody);
+    at = oct_slotmap_first(actors->unproved, everybody);
     return at != NONE && has_proved_nothing(entry_at(actors, at), now_ns) ? entry_at(actors, at)
                                                                           : NULL;
 }
 
-// The same of those with one certificate.
+// Returns the entry to evict among those of one certificate, by the same rule as entry_spare.
 static learner_actor *
 entry_spare_of(const learner_actors *actors, const oct_holder *holder, uint64_t now_ns)
 {
     learner_actor *quiet = NULL, *idle = NULL;
-    uint32_t at = oct_places_first(actors->by_holder, key_of_holder(holder));
-    for (; at != NONE; at = oct_places_next(actors->by_holder, at)) {
+    uint32_t at = oct_slotmap_first(actors->by_holder, key_of_holder(holder));
+    for (; at != NONE; at = oct_slotmap_next(actors->by_holder, at)) {
         learner_actor *actor = entry_at(actors, at);
         if (!is_heard_of(actor, now_ns)) {
             quiet = quiet == NULL || actor->seen_ns < quiet->seen_ns ? actor : quiet;
@@ -362,40 +393,41 @@ entry_spare_of(const learner_actors *actors, const oct_holder *holder, uint64_t 
     return quiet != NULL ? quiet : idle;
 }
 
-// Its index is free.
+// Frees the entry and its index.
 static void
 entry_free(learner_actors *actors, learner_actor *actor)
 {
     if (actor->session != 0) {
         live_set(actors, actor, false);
-        oct_places_put(actors->heard, unused, actor->at);
-        oct_places_drop(actors->by_id, actor->at);
-        oct_places_drop(actors->by_label, actor->at);
-        oct_places_drop(actors->by_holder, actor->at);
-        oct_places_drop(actors->unproved, actor->at);
+        oct_slotmap_put(actors->heard, unused, actor->at);
+        oct_slotmap_drop(actors->by_id, actor->at);
+        oct_slotmap_drop(actors->by_label, actor->at);
+        oct_slotmap_drop(actors->by_holder, actor->at);
+        oct_slotmap_drop(actors->unproved, actor->at);
         actor->session = 0;
     }
 }
 
-// NULL: none.
+// Returns a free entry, or NULL if the table is full.
 static learner_actor *
 entry_unused(learner_actors *actors)
 {
-    uint32_t at = oct_places_first(actors->heard, unused);
+    uint32_t at = oct_slotmap_first(actors->heard, unused);
     if (at == NONE && actors->used < LEARNER_ACTORS_MAX) {
         at = actors->used++;
         if (at % CHUNK == 0) {
             actors->chunk[at / CHUNK] = oct_alloc(CHUNK * sizeof(learner_actor));
         }
         entry_at(actors, at)->at = at;
-        oct_places_put(actors->heard, unused, at);
+        oct_slotmap_put(actors->heard, unused, at);
     }
     return at != NONE ? entry_at(actors, at) : NULL;
 }
 
-// Where a new session goes: over a silent one of the same id, so that an id names one entry; else
-// into a free entry; else over a spare one. Who holds as many as its certificate may first
-// gives one of them up, also a silent one: that could speak again. NULL: nowhere.
+// Returns the entry for a new session, or NULL if there is none: a silent entry with the same id,
+// so that an id names one entry; otherwise a free entry; otherwise an evicted one. A certificate at
+// its limit first gives up one of its entries, even if a silent entry with the same id would be
+// reused: that actor could send messages again.
 static learner_actor *
 entry_find(learner_actors *actors, uint32_t id, const oct_holder *holder, uint64_t now_ns)
 {
@@ -424,40 +456,41 @@ entry_of_session(const learner_actors *actors, uint64_t session)
     return actor != NULL && actor->session == session ? actor : NULL;
 }
 
-// Its entry, if it has registered before; NULL: it has not.
+// Returns the entry of an earlier registration, or NULL.
 static learner_actor *
-entry_known(const learner_actors *actors, const learner_newcomer *who)
+entry_known(const learner_actors *actors, const learner_registrant *who)
 {
     if (who->session != 0) {
         return entry_of_session(actors, who->session);
     }
     uint32_t at = who->label != 0
-                      ? oct_places_first(actors->by_label, key_of_label(who->label, who->role))
+                      ? oct_slotmap_first(actors->by_label, key_of_label(who->label, who->role))
                       : NONE;
     while (at != NONE && !learner_actor_came_with(entry_at(actors, at), who->holder)) {
-        at = oct_places_next(actors->by_label, at);
+        at = oct_slotmap_next(actors->by_label, at);
     }
     return at != NONE ? entry_at(actors, at) : NULL;
 }
 
-// It has its session, label, role and certificate.
+// Adds an entry to its groups, once its session, label, role and certificate are set.
 static void
 entry_group(learner_actors *actors, const learner_actor *actor)
 {
-    oct_places_put(actors->by_id, (oct_places_key){0, actor->id}, actor->at);
-    oct_places_put(actors->by_label, key_of_label(actor->label, actor->role), actor->at);
-    oct_places_put(actors->by_holder, key_of_holder(&actor->holder), actor->at);
+    oct_slotmap_put(actors->by_id, (oct_slotmap_key){0, actor->id}, actor->at);
+    oct_slotmap_put(actors->by_label, key_of_label(actor->label, actor->role), actor->at);
+    oct_slotmap_put(actors->by_holder, key_of_holder(&actor->holder), actor->at);
     if (actor->role == WIRE_ROLE_ACTOR) {
-        oct_places_put(actors->unproved, everybody, actor->at);
+        oct_slotmap_put(actors->unproved, everybody, actor->at);
     }
 }
 
-// Who had the index is followed by its next incarnation: it is not counted beside that.
+// Marks the actors that had the index as ended, so that they are not counted beside the next
+// incarnation.
 static void
 index_clear(learner_actors *actors, wire_role role, uint32_t index)
 {
     uint32_t at;
-    while ((at = oct_places_first(actors->by_index, key_of_index(index, role))) != NONE) {
+    while ((at = oct_slotmap_first(actors->by_index, key_of_index(index, role))) != NONE) {
         learner_actor *actor = entry_at(actors, at);
         actor->has_left = true;
         live_set(actors, actor, false);
@@ -465,7 +498,7 @@ index_clear(learner_actors *actors, wire_role role, uint32_t index)
 }
 
 oct_err
-learner_actors_register(learner_actors *actors, const learner_newcomer *who, uint64_t now_ns,
+learner_actors_register(learner_actors *actors, const learner_registrant *who, uint64_t now_ns,
                         learner_actor **out)
 {
     static const oct_holder nobody;
@@ -502,11 +535,11 @@ learner_actors_register(learner_actors *actors, const learner_newcomer *who, uin
         .holder = who->holder != NULL ? *who->holder : nobody,
         .joined_ns = now_ns,
         .rates = {NAN, NAN, NAN, NAN, NAN},
-        .resident_bytes = NAN,
     };
-    actor->restarts = actor->is_placed && actor->role == WIRE_ROLE_ACTOR
-                          ? actor->incarnation - actors->incarnation_base
-                          : NAN;
+    numbers_clear(actor);
+    if (actor->is_placed && actor->role == WIRE_ROLE_ACTOR) {
+        actor->restarts = actor->incarnation - actors->incarnation_base;
+    }
     entry_group(actors, actor);
     learner_actors_heard(actors, actor, now_ns);
     *out = actor;
@@ -516,7 +549,7 @@ learner_actors_register(learner_actors *actors, const learner_newcomer *who, uin
 learner_actor *
 learner_actors_find(const learner_actors *actors, uint32_t id)
 {
-    uint32_t at = oct_places_first(actors->by_id, (oct_places_key){0, id});
+    uint32_t at = oct_slotmap_first(actors->by_id, (oct_slotmap_key){0, id});
     return at != NONE ? entry_at(actors, at) : NULL;
 }
 
@@ -539,7 +572,7 @@ learner_actors_leave(learner_actors *actors, learner_actor *actor)
 uint32_t
 learner_actors_unproved(learner_actors *actors, uint64_t now_ns, wire_sessions *out)
 {
-    uint32_t count = oct_places_count(actors->unproved, everybody);
+    uint32_t count = oct_slotmap_count(actors->unproved, everybody);
     if (count > actors->asked_room) {
         free(actors->asked_id);
         free(actors->asked_session);
@@ -548,8 +581,8 @@ learner_actors_unproved(learner_actors *actors, uint64_t now_ns, wire_sessions *
         actors->asked_session = oct_alloc(actors->asked_room * sizeof(*actors->asked_session));
     }
     *out = (wire_sessions){.actor_id = actors->asked_id, .session = actors->asked_session};
-    uint32_t at = oct_places_first(actors->unproved, everybody);
-    for (; at != NONE; at = oct_places_next(actors->unproved, at)) {
+    uint32_t at = oct_slotmap_first(actors->unproved, everybody);
+    for (; at != NONE; at = oct_slotmap_next(actors->unproved, at)) {
         const learner_actor *actor = entry_at(actors, at);
         if (is_heard_of(actor, now_ns)) {
             actors->asked_id[out->count] = actor->id;
@@ -566,7 +599,7 @@ learner_actors_inserted(learner_actors *actors, const wire_sessions *sessions)
         learner_actor *actor = learner_actors_find(actors, sessions->actor_id[i]);
         if (actor != NULL && actor->session == sessions->session[i]) {
             actor->has_inserted = true;
-            oct_places_drop(actors->unproved, actor->at);
+            oct_slotmap_drop(actors->unproved, actor->at);
             if (actor->has_left) {
                 entry_free(actors, actor);
             }
@@ -578,7 +611,7 @@ double
 learner_actor_stuck_s(const learner_actor *actor, uint64_t now_ns)
 {
     bool is_stuck = actor->stuck_s > 0 && learner_actor_is_live(actor, now_ns);
-    return is_stuck ? actor->stuck_s + 1e-9 * (double)(now_ns - actor->told_ns) : 0;
+    return is_stuck ? actor->stuck_s + 1e-9 * (double)(now_ns - actor->reported_ns) : 0;
 }
 
 uint32_t
@@ -615,39 +648,7 @@ learner_actor_introduce(learner_actor *actor, const char *host, uint32_t pid)
 
 // ---- reports
 
-#define UNSUMMED SIZE_MAX
-
-// The named numbers that are kept. All are 0 or more; a counter never falls within a session.
-static const struct number {
-    const char *name;
-    size_t at; // of a double in learner_actor
-    bool is_counter;
-    size_t sum_at; // of a double in learner_actors_totals, or UNSUMMED
-} numbers[] = {
-#define SUMMED(name)                                                                               \
-    {                                                                                              \
-#name, offsetof(learner_actor, name), true, offsetof(learner_actors_totals, name)          \
-    }
-    SUMMED(bytes),
-    SUMMED(dropped),
-    SUMMED(failures),
-    SUMMED(resent),
-    SUMMED(infer_s),
-    SUMMED(env_s),
-    SUMMED(collect_s),
-    SUMMED(wait_s),
-    SUMMED(policy_gaps),
-    SUMMED(evaluation_failures),
-#undef SUMMED
-    {"cpu_s", offsetof(learner_actor, cpu_s), true, UNSUMMED},
-    {"unacked", offsetof(learner_actor, unacked), false, UNSUMMED},
-    {"stuck_s", offsetof(learner_actor, stuck_s), false, UNSUMMED},
-    {"unacked_s", offsetof(learner_actor, unacked_s), false, UNSUMMED},
-    {"resident_bytes", offsetof(learner_actor, resident_bytes), false, UNSUMMED},
-    {"restarts", offsetof(learner_actor, restarts), false, UNSUMMED},
-};
-
-// NaN: not told.
+// Returns a named number of a report, or NaN if the report has none.
 static double
 report_stat(const wire_report *report, const char *name)
 {
@@ -659,7 +660,7 @@ report_stat(const wire_report *report, const char *name)
     return NAN;
 }
 
-// The first number of a report that cannot be; NULL: all can.
+// Returns the name of the first impossible number of a report, or NULL if all are possible.
 static const char *
 report_fault(const learner_actor *actor, const wire_report *report)
 {
@@ -668,17 +669,17 @@ report_fault(const learner_actor *actor, const wire_report *report)
     }
     for (size_t i = 0; i < OCT_COUNTOF(numbers); i++) {
         const double *kept = (const double *)((const char *)actor + numbers[i].at);
-        double told = report_stat(report, numbers[i].name);
-        if (told < (numbers[i].is_counter ? *kept : 0)) { // false for NaN
+        double value = report_stat(report, numbers[i].name);
+        if (value < (numbers[i].kind < GAUGE ? *kept : 0)) { // false for NaN
             return numbers[i].name;
         }
     }
     return NULL;
 }
 
-// Sums grow by what is new, so that they never fall, not even by a rounding. What a session had
-// when it came from elsewhere (an earlier process, or a place that it lost) is not new: its first
-// report here is not the first that it made.
+// Adds the growth of each number to the sums, so that sums never fall, not even by rounding. The
+// first report of a session that began elsewhere (in an earlier learner process, or before its
+// entry was evicted) only sets the baseline: its numbers were counted there.
 static void
 numbers_take(learner_actors *actors, learner_actor *actor, const wire_report *report)
 {
@@ -686,15 +687,15 @@ numbers_take(learner_actors *actors, learner_actor *actor, const wire_report *re
     actor->reported = true;
     for (size_t i = 0; i < OCT_COUNTOF(numbers); i++) {
         const struct number *number = &numbers[i];
-        double told = report_stat(report, number->name);
-        if (isnan(told)) {
+        double value = report_stat(report, number->name);
+        if (isnan(value)) {
             continue;
         }
         double *kept = (double *)((char *)actor + number->at);
         if (is_new && number->sum_at != UNSUMMED) {
-            *(double *)((char *)&actors->sums + number->sum_at) += told - *kept;
+            *(double *)((char *)&actors->sums + number->sum_at) += value - *kept;
         }
-        *kept = told;
+        *kept = value;
     }
 }
 
@@ -716,7 +717,7 @@ rates_renew(learner_actor *actor, uint64_t now_ns)
     }
     actor->rates.steps_per_s =
         (double)(now.env_steps - from->env_steps) / ((double)(now_ns - from->at_ns) * 1e-9);
-    if (acting_s > 0) { // else it is in a long step
+    if (acting_s > 0) { // otherwise its acting thread is in a long step
         actor->rates = (learner_actor_rates){
             .steps_per_s = actor->rates.steps_per_s,
             .infer_share = infer_s / acting_s,
@@ -745,7 +746,7 @@ learner_actors_report(learner_actors *actors, learner_actor *actor, const wire_r
     if (report->ticket == 0) {
         actor->env_steps = report->env_steps;
         actor->policy_version = report->policy_version;
-        actor->told_ns = now_ns;
+        actor->reported_ns = now_ns;
         oct_text_copy(actor->unreached, sizeof(actor->unreached),
                       report->unreached != NULL ? report->unreached : "");
         rates_renew(actor, now_ns);

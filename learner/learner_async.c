@@ -1,20 +1,20 @@
-// Learners that share parameters and apply gradients without waiting: the memory, its batches, the
-// bound on staleness.
+// Lays out the memory that asynchronous learners share, passes batches through it, and bounds the
+// staleness of gradients.
 #include "learner/learner_async.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/oct_base.h"
-#include "learner/learner_part.h"
+#include "learner/learner_batch_bytes.h"
 
 #define LINE 64
-#define EACH 2u // batches of another learner: one in work, one behind it
+#define EACH 2u // batches of each other learner: one that it learns from, and the next
 
 enum slot_state { SLOT_FREE, SLOT_READY, SLOT_TAKEN, SLOT_DONE };
 
-// A batch on its way, its windows and then its priorities behind it. Each state has one owner:
-// learner 0 of what is free or done, whoever takes it first of what is ready.
+// A batch on its way to another learner; its windows and its priorities follow in memory. Learner 0
+// owns a slot that is free or done. The first learner to take a ready slot owns it then.
 typedef struct slot {
     _Alignas(LINE) atomic_uint state;
     float learning_rate;
@@ -24,7 +24,7 @@ typedef struct slot {
     float numbers[ALGO_NUMBERS_MAX];
 } slot;
 
-// The memory begins with it; then the slots, then the algorithm's state.
+// The head of the memory. The slots follow, and the algorithm's state.
 typedef struct shared {
     _Alignas(LINE) group_lock lock; // of the algorithm's state
     atomic_uint is_over;
@@ -208,7 +208,7 @@ learner_async_give(learner_async *as, learner_batch *batch, float learning_rate,
     s->learning_rate = learning_rate;
     s->spent = batch->view.spent;
     s->has_priorities = has_priorities;
-    learner_part_put(&as->shape, slot_windows(s), &batch->view, 0);
+    learner_batch_bytes_put(&as->shape, slot_windows(s), &batch->view, 0);
     as->given[i] = batch;
     as->given_count++;
     atomic_store_explicit(&s->state, SLOT_READY, memory_order_release);
@@ -272,9 +272,9 @@ learner_async_staleness(learner_async *as, learner_staleness *out)
     };
 }
 
-// ---- the others
+// ---- the other learners
 
-// Learns from one batch. False: there is none.
+// Learns from one batch. Returns false if none is ready.
 static bool
 slot_serve(learner_async *as)
 {
@@ -283,7 +283,7 @@ slot_serve(learner_async *as)
         unsigned ready = SLOT_READY;
         if (atomic_compare_exchange_strong_explicit(&s->state, &ready, SLOT_TAKEN,
                                                     memory_order_acquire, memory_order_relaxed)) {
-            algo_batch batch = learner_part_take(&as->shape, slot_windows(s));
+            algo_batch batch = learner_batch_bytes_take(&as->shape, slot_windows(s));
             batch.spent = s->spent;
             float *priorities = s->has_priorities != 0 ? slot_priorities(as, s) : NULL;
             s->err =

@@ -1,4 +1,5 @@
-// Copies a sample reply into a training batch, checks it, and computes its importance weights.
+// Copies windows of a sample reply into a training batch, checks them, and computes importance
+// weights.
 #include "learner/learner_batch.h"
 
 #include <math.h>
@@ -14,7 +15,13 @@ _Static_assert(ALGO_TERMINATED == WIRE_TERMINATED && ALGO_TRUNCATED == WIRE_TRUN
                    ALGO_FAILED == WIRE_FAILED && ALGO_ROLLOUT == WIRE_ROLLOUT,
                "an algorithm sees the flags as they were sent");
 
-// Rows that have an action, and observations, of B windows.
+uint32_t
+learner_batch_rows(const algo_wants *wants)
+{
+    return wants->window != ALGO_WINDOW_N_STEP ? wants->steps : 0;
+}
+
+// Returns the rows with an action, and below the observations, of B windows.
 static size_t
 rows_of(uint32_t B, uint32_t T)
 {
@@ -49,6 +56,7 @@ learner_batch_create(const policy_spec *spec, uint32_t B, uint32_t T)
     batch->weight = oct_alloc(B * sizeof(float));
     batch->extra = oct_alloc(rows * batch->extra_dim * sizeof(float));
     batch->key = oct_alloc(B * sizeof(uint64_t));
+    batch->origin = oct_alloc(B);
     batch->priority = oct_alloc(B * sizeof(float));
     batch->probability = oct_alloc(B * sizeof(float));
     batch->view = (algo_batch){
@@ -74,7 +82,7 @@ learner_batch_bytes(const policy_spec *spec, uint32_t B, uint32_t T)
                  policy_spec_extra_dim(spec) * sizeof(float) +
                  (T > 0 ? 1 + sizeof(uint32_t) : (spec->obs_count + 1) * sizeof(float));
     return observations_of(B, T) * spec->obs_count * sizeof(float) + rows_of(B, T) * row +
-           B * (3 * sizeof(float) + sizeof(uint64_t));
+           B * (3 * sizeof(float) + sizeof(uint64_t) + 1);
 }
 
 void
@@ -93,12 +101,13 @@ learner_batch_destroy(learner_batch *batch)
     free(batch->weight);
     free(batch->extra);
     free(batch->key);
+    free(batch->origin);
     free(batch->priority);
     free(batch->probability);
     free(batch);
 }
 
-// out[count][obs_count] from row first on.
+// Copies rows first .. first + count - 1 to out [count][obs_count].
 static void
 copy_obs(float *out, const uint8_t *rows, const policy_spec *spec, size_t first, size_t count)
 {
@@ -114,15 +123,15 @@ copy_obs(float *out, const uint8_t *rows, const policy_spec *spec, size_t first,
     }
 }
 
-// An action index reaches into arrays: the one thing that no later check would catch.
+// An invalid action index would reach outside arrays, and no later check would catch it.
 static bool
-actions_are_some(const learner_batch *batch, const policy_spec *spec, size_t from, size_t rows)
+actions_are_valid(const learner_batch *batch, const policy_spec *spec, size_t from, size_t rows)
 {
     return spec->action_kind != POLICY_DISCRETE ||
            oct_discrete_holds(batch->action + from * sizeof(int32_t), rows, spec->action_count);
 }
 
-// Nobody reads what is beside an action of n steps; a data set may have been recorded without.
+// Algorithms with n-step windows do not read extra columns, and a data set may lack them.
 static bool
 extra_fits(const learner_batch *batch, const wire_sampled *sampled)
 {
@@ -150,7 +159,7 @@ learner_batch_take(learner_batch *batch, const policy_spec *spec, uint32_t at,
     }
     uint32_t T = batch->view.T;
     size_t action_bytes = policy_spec_action_bytes(spec), rows = rows_of(count, T);
-    size_t from = rows_of(first, T), to = rows_of(at, T); // the first rows
+    size_t from = rows_of(first, T), to = rows_of(at, T);
     copy_obs(batch->obs + observations_of(at, T) * spec->obs_count, sampled->obs, spec,
              observations_of(first, T), observations_of(count, T));
     memcpy(batch->action + to * action_bytes, sampled->action + from * action_bytes,
@@ -171,56 +180,18 @@ learner_batch_take(learner_batch *batch, const policy_spec *spec, uint32_t at,
     }
     memcpy(batch->key + at, sampled->key + first, count * sizeof(uint64_t));
     memcpy(batch->probability + at, sampled->probability + first, count * sizeof(float));
-    return actions_are_some(batch, spec, to, rows) ? OCT_OK : OCT_EPROTO;
+    return actions_are_valid(batch, spec, to, rows) ? OCT_OK : OCT_EPROTO;
 }
 
 void
-learner_batch_weigh(learner_batch *batch, uint64_t size, double importance_exponent)
+learner_batch_weigh(learner_batch *batch, uint32_t first, uint32_t count, uint64_t size,
+                    double exponent)
 {
-    oct_importance_weights(batch->weight, batch->probability, batch->view.B, size,
-                           importance_exponent);
+    oct_importance_weights(batch->weight + first, batch->probability + first, count, size,
+                           exponent);
 }
 
-oct_err
-learner_batch_fill(learner_batch *batch, const policy_spec *spec, const wire_sampled *sampled,
-                   uint32_t first, double importance_exponent)
-{
-    batch->incarnation = sampled->incarnation;
-    OCT_TRY(learner_batch_take(batch, spec, 0, sampled, first, batch->view.B));
-    learner_batch_weigh(batch, sampled->size, importance_exponent);
-    return OCT_OK;
-}
-
-// Rows of row_bytes, from row at on.
-static void
-column_place(void *to, size_t at, const void *from, size_t rows, size_t row_bytes)
-{
-    memcpy((uint8_t *)to + at * row_bytes, from, rows * row_bytes);
-}
-
-void
-learner_batch_place(learner_batch *whole, uint32_t at, const learner_batch *part)
-{
-    uint32_t B = part->view.B, T = part->view.T;
-    OCT_ASSERT(whole->view.T == T && whole->obs_count == part->obs_count &&
-               whole->action_bytes == part->action_bytes && whole->extra_dim == part->extra_dim &&
-               at + B <= whole->view.B);
-    size_t obs = part->obs_count * sizeof(float), rows = rows_of(B, T), first = rows_of(at, T);
-    column_place(whole->obs, observations_of(at, T), part->obs, observations_of(B, T), obs);
-    column_place(whole->action, first, part->action, rows, part->action_bytes);
-    column_place(whole->reward, first, part->reward, rows, sizeof(float));
-    column_place(whole->extra, first, part->extra, rows, part->extra_dim * sizeof(float));
-    if (T > 0) {
-        column_place(whole->flags, first, part->flags, rows, 1);
-        column_place(whole->version, first, part->version, rows, sizeof(uint32_t));
-    } else {
-        column_place(whole->next, first, part->next, rows, obs);
-        column_place(whole->discount, first, part->discount, rows, sizeof(float));
-    }
-    column_place(whole->weight, at, part->weight, B, sizeof(float));
-}
-
-// count rows of row_bytes of one batch, from row from on, as those from row to on.
+// Moves rows from .. from + count - 1 of a column to rows to .. to + count - 1 of another.
 static void
 column_copy(void *into, size_t to, const void *of, size_t from, size_t count, size_t row_bytes)
 {
@@ -248,6 +219,7 @@ learner_batch_copy(learner_batch *whole, uint32_t at, const learner_batch *part,
         column_copy(whole->discount, to_row, part->discount, from_row, rows, sizeof(float));
     }
     whole->key[at] = part->key[from];
+    whole->origin[at] = part->origin[from];
     whole->probability[at] = part->probability[from];
 }
 
@@ -263,11 +235,11 @@ learner_batch_version(const learner_batch *batch, uint32_t window)
 }
 
 void
-learner_batch_lag(const learner_batch *batch, const learner_versions *versions, uint64_t newest,
-                  double *mean, double *most)
+learner_batch_lag(const learner_batch *batch, uint32_t windows, const learner_versions *versions,
+                  uint64_t newest, double *mean, double *most)
 {
     const algo_batch *view = &batch->view;
-    size_t rows = (size_t)view->B * view->T, actions = 0;
+    size_t rows = (size_t)windows * view->T, actions = 0;
     uint64_t longest = 0;
     double sum = 0;
     for (size_t i = 0; i < rows; i++) {
@@ -297,7 +269,7 @@ learner_batch_probe(const learner_batch *batch, uint32_t rows_max, float *out)
         actions += row_has_action(view, row);
     }
     uint32_t wanted = (uint32_t)OCT_MIN(actions, rows_max), taken = 0;
-    // Of the rows with an action every (actions / wanted)-th, the middle one of each such stretch.
+    // The rows with an action are divided into `wanted` equal stretches: takes the middle of each.
     for (size_t row = 0, seen = 0; taken < wanted; row++) {
         if (row_has_action(view, row) && seen++ == (2 * (size_t)taken + 1) * actions / wanted / 2) {
             size_t at = view->T == 0 ? row : row / view->T * (view->T + 1) + row % view->T;
@@ -312,9 +284,9 @@ learner_batch_probe(const learner_batch *batch, uint32_t rows_max, float *out)
 }
 
 double
-learner_importance_exponent(const oct_config *config, double share)
+learner_importance_exponent(const config_experiment *config, double share)
 {
-    if (config->replay.sampler != OCT_SAMPLER_PRIORITIZED) {
+    if (config->replay.sampler != CONFIG_SAMPLER_PRIORITIZED) {
         return 0;
     }
     double first = config->replay.importance_exponent;

@@ -1,70 +1,40 @@
-// Adds up what a learner will take, and says whether there is so much.
+// Adds up the memory that a learner will take, and checks that it is available.
 #include "learner/learner_budget.h"
 
 #include "common/oct_base.h"
 #include "common/oct_memory.h"
+#include "common/oct_reason.h"
 #include "common/oct_text.h"
+#include "learner/learner_batches.h"
 #include "learner/learner_checkpoint.h"
 #include "learner/learner_group.h"
 #include "learner/learner_publisher.h"
-#include "learner/learner_shards.h"
 
-#define MESSAGES      3 // from each replay: two on their way, and one that is taken apart
-#define SNAPSHOTS     3 // of the parameters: two in the stage, and what is published of them
-#define PUBLICATIONS  4 // that are held: by actors, by evaluations, by the run
-#define PROJECTED     3 // weights of policy and target, and what they are rounded in
-#define PER_PARAMETER (2 * sizeof(float)) // of a publication
+#define MESSAGES      3 // from each replay: two on their way, and one being copied
+#define SNAPSHOTS     3 // copies of the parameters: two in the stage, one published
+#define PUBLICATIONS  4 // held at the same time: by actors, by evaluations, by the run
+#define PROJECTED     3 // copies of the parameters: policy, target, and a buffer for rounding
+#define PER_PARAMETER (2 * sizeof(float)) // bytes of a publication
 
-// T of algo_batch.
-static uint32_t
-rows_of(const learner_budget_options *options)
-{
-    return options->wants.window != ALGO_WINDOW_N_STEP ? options->wants.steps : 0;
-}
-
-static learner_source_options
-source_of(const learner_budget_options *options, uint32_t windows)
-{
-    return (learner_source_options){.config = options->config,
-                                    .spec = options->spec,
-                                    .wants = options->wants,
-                                    .batch_size = OCT_MAX(1u, windows)};
-}
-
-// As learner_join makes them: of one replay, of shards, or of a live one and a data set.
 static void
 batches_add(learner_budget *budget, const learner_budget_options *options)
 {
-    const oct_config *config = options->config;
-    uint32_t shards = oct_config_shards(config), windows = config->learner.batch_size;
-    uint32_t from_data = oct_config_is_mixed(config) ? oct_config_data_windows(config) : 0;
-    learner_source_options live = source_of(options, windows - from_data);
-    learner_source_options data = source_of(options, from_data);
-    live.is_shard = shards > 1;
-    budget->answers = (uint64_t)MESSAGES * shards * learner_source_answer_bytes(&live);
-    if (shards > 1) {
-        budget->batches = learner_shards_needed(&live, shards);
-        budget->batches_bytes = learner_shards_bytes(&live, shards);
-        return;
-    }
-    budget->batches = learner_source_in_work(&live);
-    budget->batches_bytes = learner_source_bytes(&live);
-    if (from_data > 0) {
-        budget->batches = OCT_MIN(budget->batches, learner_source_in_work(&data));
-        budget->answers += MESSAGES * learner_source_answer_bytes(&data);
-        budget->batches_bytes += learner_source_bytes(&data) +
-                                 budget->batches * (uint64_t)learner_batch_bytes(
-                                                       options->spec, windows, rows_of(options));
-    }
+    const learner_source_options source = {
+        .config = options->config, .spec = options->spec, .wants = options->wants};
+    learner_batches_size size = learner_batches_measure(&source);
+    budget->batches = size.count;
+    budget->batches_bytes = size.bytes;
+    budget->answers = MESSAGES * size.answer_bytes;
 }
 
 static uint64_t
 learners_bytes(const learner_budget_options *options, uint64_t state_bytes)
 {
-    const oct_config *config = options->config;
-    uint32_t T = rows_of(options);
+    const config_experiment *config = options->config;
+    uint32_t T = learner_batch_rows(&options->wants);
     uint64_t params = policy_spec_params(options->spec);
-    if (config->algo.name == OCT_ALGO_EXTERNAL) { // a batch and parameters, in memory of both
+    if (config->algo.name ==
+        CONFIG_ALGO_EXTERNAL) { // a batch and the parameters, in memory that both processes share
         return learner_batch_bytes(options->spec, config->learner.batch_size, T) +
                params * sizeof(float);
     }
@@ -72,7 +42,7 @@ learners_bytes(const learner_budget_options *options, uint64_t state_bytes)
 }
 
 static uint64_t
-total_of(const learner_budget *budget, const oct_config *config)
+total_of(const learner_budget *budget, const config_experiment *config)
 {
     uint64_t held = PUBLICATIONS + (config->algo.noisy ? config->algo.noisy_samples : 0);
     return budget->algorithm + budget->state + budget->batches_bytes + budget->answers +
@@ -83,10 +53,10 @@ total_of(const learner_budget *budget, const oct_config *config)
 oct_err
 learner_budget_make(learner_budget *out, const learner_budget_options *options)
 {
-    const oct_config *config = options->config;
-    oct_config own = *config;
+    const config_experiment *config = options->config;
+    config_experiment own = *config;
     algo_memory memory;
-    if (!config->learner.asynchronous) { // each has its part of a batch
+    if (!config->learner.asynchronous) { // each learner has its part of a batch
         own.learner.batch_size = OCT_MAX(1u, own.learner.batch_size / own.learner.count);
     }
     OCT_TRY(algo_measure(&memory, &options->context, &own, options->spec));
@@ -109,13 +79,13 @@ learner_budget_make(learner_budget *out, const learner_budget_options *options)
     return OCT_OK;
 }
 
-// ---- whether there is so much
+// ---- the check
 
-// How many windows of a batch would fit; 0: not even one.
+// Returns how many windows of a batch would fit; 0: not even one.
 static uint32_t
 windows_that_fit(const learner_budget_options *options, uint64_t available)
 {
-    oct_config config = *options->config;
+    config_experiment config = *options->config;
     learner_budget_options fewer = *options;
     learner_budget budget;
     uint32_t fit = 0, above = config.learner.batch_size;
@@ -131,30 +101,30 @@ windows_that_fit(const learner_budget_options *options, uint64_t available)
     return fit;
 }
 
-// What else makes windows large: ", algo.atoms: 51".
+// Adds the other keys that make windows large: ", algo.atoms: 51".
 static void
 width_add(oct_text *text, const learner_budget_options *options)
 {
-    const oct_config *config = options->config;
+    const config_experiment *config = options->config;
     if (options->wants.window != ALGO_WINDOW_N_STEP) {
         oct_text_add(text, ", algo.sequence_steps: %u", config->algo.sequence_steps);
     }
-    if (config->algo.name == OCT_ALGO_D4PG || config->algo.distributional) {
+    if (config->algo.name == CONFIG_ALGO_D4PG || config->algo.distributional) {
         oct_text_add(text, ", algo.atoms: %u", config->algo.atoms);
     }
 }
 
 oct_err
 learner_budget_check(const learner_budget *budget, const learner_budget_options *options,
-                     uint64_t available, char *reason, size_t reason_size)
+                     uint64_t available, oct_reason *why)
 {
     char takes[32], algorithm[32], batches[32], has[32];
-    const oct_config *config = options->config;
+    const config_experiment *config = options->config;
     if (oct_memory_suffices(available, budget->total)) {
         return OCT_OK;
     }
     oct_text text;
-    oct_text_init(&text, reason, reason_size);
+    oct_text_init(&text, why->text, sizeof(why->text));
     oct_text_add(&text, "learner.batch_size: %u, learner.prefetch: %u", config->learner.batch_size,
                  config->learner.prefetch);
     width_add(&text, options);

@@ -3,56 +3,61 @@
 
 #include "learner/learner_evals.h"
 
-// The fully evaluated versions that a run chooses from: a confirmed one before all others, then by
-// the mean over all full and confirming episodes. Beside them wait the versions that screened best
-// and were not fully evaluated. Part of learner_evals, which decides what is evaluated.
+// The fully evaluated versions from which a run chooses the version that ships. A confirmed version
+// comes before all others; then the mean over all full and confirming episodes decides. The
+// versions that screened best, but were not fully evaluated, are kept beside the candidates: they
+// wait. Part of learner_evals, which decides what is evaluated.
 //
-// Threads: the loop thread. Owns: a reference to each publication.
-// Full: a new version takes the place of the worst that is worse than it, never of the best.
+// Threads: the loop thread. Owns: a reference to each publication. Full: a new version replaces the
+// worst candidate if that is worse, but never the best.
 
 #define LEARNER_CANDIDATES_MAX     4
 #define LEARNER_CANDIDATES_WAITING 4
 
-// Free: publication is NULL.
+// publication is NULL if the slot is free.
 typedef struct learner_candidate {
     quantizer_publication *publication;
     learner_eval_result result; // over all full and confirming episodes
     bool confirm_tried;
-    double confirmed; // mean of that evaluation, NaN: none
+    double confirmed; // mean of the confirming evaluation; NaN: there is none
 } learner_candidate;
 
 typedef struct learner_candidates {
-    const oct_config *config; // borrowed
+    const config_experiment *config; // borrowed
     learner_candidate item[LEARNER_CANDIDATES_MAX];
     learner_candidate waiting[LEARNER_CANDIDATES_WAITING]; // result: of the screen
 } learner_candidates;
 
 void learner_candidates_clear(learner_candidates *candidates);
 bool learner_candidates_reach_goal(const learner_candidates *candidates, double mean);
-// It was confirmed at the goal.
+// Returns true if the candidate was confirmed at the goal.
 bool learner_candidate_is_solved(const learner_candidates *candidates,
                                  const learner_candidate *candidate);
-// The one that ships; NULL: none was fully evaluated.
+// Returns the candidate that ships, or NULL if no version was fully evaluated.
 const learner_candidate *learner_candidates_best(const learner_candidates *candidates);
 learner_candidate *learner_candidates_find(learner_candidates *candidates, uint64_t version);
-// Another evaluation of a version that is there counts with those before. NULL: all are better.
-// Either way the version waits no longer.
+// Adds an evaluation of a version. If the version is a candidate already, its episodes are pooled.
+// Returns NULL if the version is new and all candidates are better. In either case the version does
+// not wait any longer.
 learner_candidate *learner_candidates_add(learner_candidates *candidates,
                                           quantizer_publication *publication,
                                           const learner_eval_result *result);
-// A version that was screened: it waits, where its mean is among the best. One that is a candidate
-// does not.
+// Takes a screened version: it waits if its mean is among the best of those that wait. A version
+// that is a candidate already does not wait.
 void learner_candidates_screened(learner_candidates *candidates, quantizer_publication *publication,
                                  const learner_eval_result *result);
-// The best of those that want to be confirmed; NULL: none.
+// Returns the best candidate that reached the goal and has not been confirmed, or NULL if there is
+// none.
 const learner_candidate *learner_candidates_unconfirmed(const learner_candidates *candidates);
-// Which version another full evaluation tells most about: the best, or the one that may most
-// probably be better than it, the one of fewer episodes of the two; one that waits has none. NULL:
-// no other version's mean is within two standard errors of the difference, or the best was
-// confirmed. Errors are those of the standard deviation pooled over the candidates, as thirty
-// episodes without a failure say little of how rare failures are. This is LUCB (Kalyanakrishnan et
-// al., PAC subset selection in stochastic multi-armed bandits, ICML 2012) with one evaluation for a
-// round instead of two.
+// Returns the version for which another full evaluation helps most to decide which version is the
+// best. It is either the best or its strongest rival, whichever has fewer full episodes; a waiting
+// version has none. The rival is the version that may be better by the most. Returns NULL if no
+// other version's mean is within two standard errors of the difference, or the best was confirmed.
+//
+// The errors use the standard deviation pooled over the candidates, because thirty episodes without
+// a failure say little about how rare failures are. This is LUCB (Kalyanakrishnan et al., PAC
+// subset selection in stochastic multi-armed bandits, ICML 2012) with one evaluation per round
+// instead of two.
 const learner_candidate *learner_candidates_contender(const learner_candidates *candidates);
 
 #endif // LEARNER_LEARNER_CANDIDATES_H

@@ -1,4 +1,4 @@
-// Encodes and decodes the checkpoint file that a resumed run continues from.
+// Encodes and decodes the checkpoint file from which a resumed run continues.
 #include "learner/learner_checkpoint.h"
 
 #include <errno.h>
@@ -10,6 +10,7 @@
 #include "common/oct_base.h"
 #include "common/oct_bytes.h"
 #include "common/oct_file.h"
+#include "common/oct_reason.h"
 #include "common/oct_text.h"
 
 #define MAGIC         0x4354434fu       // "OCTC"
@@ -22,8 +23,9 @@
 
 // ---- contents of sections
 
-// A number that the run counts on from, and sends: messages with more than WIRE_COUNT_MAX would be
-// refused by every receiver, and the run would wait for answers without end.
+// Reads a counter that the run continues and sends. Larger counters are refused here: every
+// receiver would refuse a message with a counter above WIRE_COUNT_MAX, and the run would wait for
+// answers without end.
 static uint64_t
 count_read(oct_reader *reader)
 {
@@ -127,7 +129,7 @@ static oct_err
 shards_decode(oct_reader *reader, learner_checkpoint *out)
 {
     for (out->shards = 0; reader->left > 0; out->shards++) {
-        if (out->shards == OCT_SHARDS_MAX) {
+        if (out->shards == CONFIG_SHARDS_MAX) {
             return OCT_EPROTO;
         }
         learner_source_place *place = &out->replay[out->shards];
@@ -175,10 +177,10 @@ tables_encode(oct_writer *writer, const learner_checkpoint *checkpoint)
 static oct_err
 tables_decode(oct_reader *reader, learner_checkpoint *out)
 {
-    uint32_t count[OCT_SHARDS_MAX] = {0};
+    uint32_t count[CONFIG_SHARDS_MAX] = {0};
     while (reader->left > 0) {
         uint32_t shard = oct_read_u32(reader);
-        if (reader->failed || shard >= OCT_SHARDS_MAX || count[shard] == LEARNER_TABLES_KEPT) {
+        if (reader->failed || shard >= CONFIG_SHARDS_MAX || count[shard] == LEARNER_TABLES_KEPT) {
             return OCT_EPROTO;
         }
         learner_source_earlier *earlier = &out->replay[shard].earlier[count[shard]++];
@@ -314,7 +316,7 @@ struct section {
     oct_err (*decode)(oct_reader *reader, learner_checkpoint *out); // reads to the end
 };
 
-// Those without encode are large, and written from where they are, after the others.
+// Sections without encode are large. They are written last, directly from their memory.
 static const struct section sections[] = {
     {"RUN_", true, FLAG_REQUIRED, run_encode, run_decode},
     {"EVAL", true, FLAG_REQUIRED, evals_encode, evals_decode},
@@ -357,7 +359,7 @@ section_encode(oct_writer *writer, const struct section *section,
     oct_write_u32(writer, oct_crc32(0, writer->base + from, writer->used - from));
 }
 
-// Bytes of the file beside the large sections' contents, at most.
+// Returns the largest length of the file without the contents of the large sections.
 static size_t
 small_length(const learner_checkpoint *checkpoint)
 {
@@ -369,10 +371,11 @@ small_length(const learner_checkpoint *checkpoint)
            CRC_BYTES;
 }
 
-// A file being put together: the small bytes one after the other, in pieces between the large ones.
+// A file in the making: the small parts are encoded one after the other, and the large ones lie
+// between them.
 struct draft {
     oct_writer small;
-    size_t from; // small bytes that are no part yet
+    size_t from; // small bytes before it belong to a part already
     oct_file_part parts[PARTS_MAX];
     size_t count;
     uint32_t crc; // of all parts
@@ -445,21 +448,19 @@ learner_checkpoint_draft(const char *path, const learner_checkpoint *checkpoint,
 
 // ---- reading
 
-// What is said where a file is refused.
+// The path and the reason of a refused file.
 struct refusal {
     const char *path;
-    char *reason;
-    size_t reason_size;
+    oct_reason *why;
 };
 
 static oct_err
 refuse(const struct refusal *refusal, oct_err err, const char *what)
 {
-    (void)oct_refuse(refusal->reason, refusal->reason_size, "%s: %s", refusal->path, what);
-    return err;
+    return oct_fail(refusal->why, err, "%s: %s", refusal->path, what);
 }
 
-// OCT_EPROTO, OCT_EINVAL as learner_checkpoint_read.
+// Decodes a section. Errors as learner_checkpoint_read.
 static oct_err
 section_take(const char *id, uint32_t flags, oct_reader *content, uint32_t *seen,
              learner_checkpoint *out, const struct refusal *refusal)
@@ -517,7 +518,7 @@ sections_decode(oct_reader *reader, learner_checkpoint *out, const struct refusa
     return OCT_OK;
 }
 
-// Format 2 had the same contents, without sections and in another order.
+// Decodes format 2, which has the same contents in another order and without sections.
 static oct_err
 format2_decode(oct_reader *reader, learner_checkpoint *out, const struct refusal *refusal)
 {
@@ -568,16 +569,16 @@ checkpoint_decode(oct_reader *reader, learner_checkpoint *out, const struct refu
 }
 
 oct_err
-learner_checkpoint_read(const char *path, learner_checkpoint *out, char *reason, size_t reason_size)
+learner_checkpoint_read(const char *path, learner_checkpoint *out, oct_reason *why)
 {
-    const struct refusal refusal = {path, reason, reason_size};
+    const struct refusal refusal = {path, why};
     uint8_t *bytes;
     size_t length;
     oct_err err = oct_file_read(path, BYTES_MAX, &bytes, &length);
     if (err == OCT_EINVAL) {
         return refuse(&refusal, OCT_EPROTO, "damaged: larger than any checkpoint");
     }
-    if (err != OCT_OK) { // what the disk cannot read is as damaged as what it reads wrongly
+    if (err != OCT_OK) { // a read error of the disk counts as damage, too
         bool is_damaged = err == OCT_EIO && errno == EIO;
         return refuse(&refusal, is_damaged ? OCT_EPROTO : err, oct_file_strerror(errno));
     }

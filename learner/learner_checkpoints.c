@@ -1,4 +1,4 @@
-// Keeps the last checkpoints of a run folder, and finds the newest that is whole.
+// Keeps the last checkpoints of a run folder, and finds the newest that is intact.
 #include "learner/learner_checkpoints.h"
 
 #include <errno.h>
@@ -10,6 +10,7 @@
 
 #include "common/oct_base.h"
 #include "common/oct_file.h"
+#include "common/oct_reason.h"
 #include "common/oct_text.h"
 
 void
@@ -37,8 +38,8 @@ learner_checkpoints_any(const char *folder)
 
 // ---- writing
 
-// Moves all on by one but the oldest, which leaves. The newest keeps its name, too, until the next
-// one takes it over: there is a checkpoint.oct at every instant.
+// Increases the number of each checkpoint and drops the oldest. The newest also keeps its name
+// until the next one takes it, so that checkpoint.oct exists at every instant.
 static void
 shift(const char *folder, uint32_t kept)
 {
@@ -47,19 +48,19 @@ shift(const char *folder, uint32_t kept)
     learner_checkpoints_path(folder, 0, path);
     learner_checkpoints_path(folder, 1, next);
     if (kept == 1 || lstat(path, &newest) != 0 || !S_ISREG(newest.st_mode) ||
-        oct_file_is_same(path, next)) { // moved on before, for one that did not come
+        oct_file_is_same(path, next)) { // a failed write has done this before
         return;
     }
     for (uint32_t i = kept - 1; i > 1; i--) {
         learner_checkpoints_path(folder, i - 1, path);
         learner_checkpoints_path(folder, i, next);
-        (void)oct_file_rename(path, next); // there may be fewer
+        (void)oct_file_rename(path, next); // there may be fewer checkpoints
     }
     learner_checkpoints_path(folder, 0, path);
     learner_checkpoints_path(folder, 1, next);
-    (void)oct_file_remove(next); // still there where two are kept
+    (void)oct_file_remove(next); // exists if two are kept
     if (oct_file_link(path, next) != 0) {
-        (void)oct_file_rename(path, next); // a file system without links
+        (void)oct_file_rename(path, next); // the file system has no links
     }
 }
 
@@ -93,31 +94,33 @@ oct_err
 learner_checkpoints_read(const char *folder, learner_checkpoint *out, uint32_t *number, char *words,
                          size_t words_size)
 {
-    char path[OCT_FILE_PATH_MAX], reason[OCT_FILE_PATH_MAX + 256], damaged[2048] = "";
+    char path[OCT_FILE_PATH_MAX];
+    oct_reason why;
+    char damaged[2048] = "";
     oct_text list;
     oct_text_init(&list, damaged, sizeof(damaged));
     for (uint32_t i = 0; i < LEARNER_CHECKPOINTS_MAX; i++) {
         learner_checkpoints_path(folder, i, path);
-        oct_err err = learner_checkpoint_read(path, out, reason, sizeof(reason));
+        oct_err err = learner_checkpoint_read(path, out, &why);
         if (err == OCT_OK) {
             *number = i;
-            (void)oct_refuse(words, words_size,
-                             "%s, of %" PRIu64 " updates and %" PRIu64 " environment steps%s%s",
-                             path, out->updates, out->env_steps,
-                             list.used > 0 ? "; newer ones cannot be used: " : "", damaged);
+            (void)snprintf(words, words_size,
+                           "%s, of %" PRIu64 " updates and %" PRIu64 " environment steps%s%s", path,
+                           out->updates, out->env_steps,
+                           list.used > 0 ? "; newer ones cannot be used: " : "", damaged);
             return OCT_OK;
         }
         if (err == OCT_EPROTO) {
-            oct_text_add(&list, "%s%s", list.used > 0 ? "; " : "", reason);
+            oct_text_add(&list, "%s%s", list.used > 0 ? "; " : "", why.text);
         } else if (err != OCT_ENOTFOUND) {
-            (void)oct_refuse(words, words_size, "%s", reason);
+            (void)snprintf(words, words_size, "%s", why.text);
             return err;
         }
     }
     if (list.used > 0) {
-        (void)oct_refuse(words, words_size, "%s; there is no other checkpoint", damaged);
+        (void)snprintf(words, words_size, "%s; there is no other checkpoint", damaged);
         return OCT_EPROTO;
     }
-    (void)oct_refuse(words, words_size, "%s has no checkpoint", folder);
+    (void)snprintf(words, words_size, "%s has no checkpoint", folder);
     return OCT_ENOTFOUND;
 }

@@ -1,30 +1,30 @@
-// How a run ends: why, with which evaluation, and what is written of it.
+// Ends a run: decides the reason, waits for the final evaluation, and writes the files.
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "common/oct_clock.h"
-#include "common/oct_config_algos.h"
 #include "common/oct_log.h"
 #include "common/oct_spread.h"
 #include "common/oct_text.h"
+#include "config/config.h"
 #include "learner/learner_run_state.h"
 
 #define FINAL_TIMEOUT_S     120.0
-#define FINAL_WALL_S        60.0 // after run.wall_s: what the final evaluation may take, at least
+#define FINAL_WALL_S        60.0 // what the final evaluation may take after run.wall_s, at least
 #define FINAL_WALL_SHARE    0.1  // of run.wall_s
 #define REFUSED_UPDATES_MAX 1000u
-#define OBS_LARGE           1e6 // an observation beyond it is blamed before the learning rate
+#define OBS_LARGE           1e6 // larger observations are blamed before the learning rate
 // A mean of RETURNS_LEAST training episodes or more is much better than that of an evaluation if it
 // is higher by BETTER_SHARE of the larger of the two and by BETTER_ERRORS standard errors.
 #define RETURNS_LEAST 20
 #define BETTER_SHARE  0.2
 #define BETTER_ERRORS 4
 
-// ---- why
+// ---- the reason
 
-// Whose rows the last refused updates had, if their numbers may be the reason.
+// Describes the actor of the rows in the last refused updates, if their numbers may be the reason.
 static void
 rows_describe(const learner_run *run, char out[256])
 {
@@ -75,7 +75,8 @@ is_out_of_time(const learner_run *run)
     return run->config->run.wall_s > 0 && learner_run_wall_s(run) >= run->config->run.wall_s;
 }
 
-// Too many updates in a row were refused, or all of a run that is over.
+// Returns true if too many updates in a row were refused, or if the run is over and all its updates
+// were.
 static bool
 is_diverged(const learner_run *run)
 {
@@ -106,7 +107,8 @@ learner_run_check_budget(learner_run *run)
     }
 }
 
-// Of the reasons that only training itself can find again, none does.
+// Returns true if the reason still holds after a restart. Reasons that only training can find again
+// do not.
 static bool
 reason_holds(const learner_run *run, const char *reason)
 {
@@ -117,7 +119,7 @@ reason_holds(const learner_run *run, const char *reason)
 
 // ---- the final evaluation
 
-// Actors act no more: what is published now is only evaluated and saved.
+// Publishes the last version. Actors have stopped: the version is only evaluated and saved.
 static void
 publish_last(learner_run *run)
 {
@@ -129,16 +131,16 @@ publish_last(learner_run *run)
     }
 }
 
-// Of what came from actors.
+// Explains why the actors' data led to no update.
 static void
 unlearned_explain(const learner_run *run, oct_text *why)
 {
-    const oct_config *config = run->config;
+    const config_experiment *config = run->config;
     learner_source_counts source = learner_run_source_counts(run);
     uint64_t windows = source.inserts;
-    uint32_t batch = config->learner.batch_size - oct_config_data_windows(config);
+    uint32_t batch = config->learner.batch_size - config_data_windows(config);
     double ratio = config->replay.samples_per_insert;
-    bool is_once = !oct_config_has_limiter(config);
+    bool is_once = !config_has_limiter(config);
     if (is_once && windows < batch) {
         oct_text_add(why, "replay received %" PRIu64 " windows, but a batch needs %" PRIu32,
                      windows, batch);
@@ -158,7 +160,7 @@ unlearned_explain(const learner_run *run, oct_text *why)
     }
 }
 
-// Of a run that ended by itself without an update. One that diverged has told its reason.
+// Logs that a run ended by itself without an update. A run that diverged has logged its reason.
 static void
 unlearned_tell(learner_run *run)
 {
@@ -167,7 +169,7 @@ unlearned_tell(learner_run *run)
         return;
     }
     oct_text_init(&why, run->unlearned, sizeof(run->unlearned));
-    if (!oct_config_is_offline(run->config)) {
+    if (!config_is_offline(run->config)) {
         unlearned_explain(run, &why);
     }
     if (why.used == 0) {
@@ -200,7 +202,7 @@ end_save(learner_run *run)
     }
 }
 
-// Nothing of it is given out before the checkpoint is written that says so.
+// Begins the final evaluation. The checkpoint that says so is written before any order is given.
 static void
 final_begin(learner_run *run, bool awaits_evaluator)
 {
@@ -219,8 +221,8 @@ learner_end_published(learner_run *run)
     }
 }
 
-// A short run may end before its evaluator has registered: that one is waited for less long than
-// for the answer of one that is there.
+// Checks the time limits of the final evaluation. A short run may end before its evaluator has
+// registered; it waits less long for a registration than for the answer of a registered evaluator.
 void
 learner_end_tick(learner_run *run, uint32_t evaluators, uint64_t now_ns)
 {
@@ -265,7 +267,8 @@ learner_end_resume(learner_run *run)
         run->ends_again ? "it starts now" : "with the current configuration, training continues");
 }
 
-// Its evaluator is waited for as one that was there.
+// Continues the final evaluation of an earlier process. Waits as long as for a registered
+// evaluator.
 void
 learner_end_again(learner_run *run)
 {
@@ -287,7 +290,7 @@ learner_run_finish(learner_run *run, const char *reason, bool evaluate)
         (void)snprintf(run->reason, sizeof(run->reason), "%s", reason);
     }
     if (was_training && !run->abandoned) {
-        learner_files_policies(run); // the update at work is waited for, and may take long
+        learner_files_policies(run); // waits for the current update, which may take long
     }
     if (was_training) {
         training_end(run, evaluate && run->pace->publishes_at_end);
@@ -313,7 +316,7 @@ const char *
 learner_end_unevaluated(const learner_run *run, char *out, size_t size)
 {
     learner_eval_result best = {.stage = LEARNER_EVAL_SCREEN};
-    const oct_config *config = run->config;
+    const config_experiment *config = run->config;
     (void)learner_evals_best(run->evals, &best);
     bool has_short = config->evaluation.screen_episodes < config->evaluation.episodes;
     bool is_full = best.episodes > 0 && (best.stage != LEARNER_EVAL_SCREEN || !has_short);
@@ -357,7 +360,7 @@ learner_end_sampling(const learner_run *run, char *out, size_t size)
     return out;
 }
 
-// ---- what is written
+// ---- the files
 
 bool
 learner_run_failed(const learner_run *run)
@@ -365,7 +368,7 @@ learner_run_failed(const learner_run *run)
     return run->failed || learner_run_unsaved(run);
 }
 
-// The checkpoint comes last: it says that the run owes no result any more.
+// Writes all files. The checkpoint is last, because it says that the run owes no result any more.
 void
 learner_run_save(learner_run *run)
 {
@@ -373,17 +376,17 @@ learner_run_save(learner_run *run)
         return;
     }
     if (run->train == NULL && run->folder.is_resumed) {
-        return; // it went on with nothing: the folder tells of the run as it was
+        return; // nothing was trained: the folder's files stay as they were
     }
     for (int i = 0; i < LEARNER_FILES; i++) {
-        atomic_store(&run->folder.failed[i], 0); // written now, or never
+        atomic_store(&run->folder.failed[i], 0); // each file is written below, or never
     }
     learner_files_environment_again(run, true);
     if (run->train != NULL) {
         learner_report_row(run, true);
         learner_files_curve(run);
     }
-    learner_files_policies(run); // the checkpoint says how good policy.oct is
+    learner_files_policies(run); // first: the checkpoint says how good policy.oct is
     learner_files_summary(run);
     char why[LEARNER_WHY_BYTES];
     if (learner_end_sampling(run, why, sizeof(why)) != NULL) {

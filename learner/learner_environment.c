@@ -1,4 +1,4 @@
-// The run's environment: described in words, compared, and saved in a file.
+// Describes the run's environment, compares it with an actor's, and reads it from its file.
 #include "learner/learner_environment.h"
 
 #include <errno.h>
@@ -8,6 +8,7 @@
 
 #include "common/oct_base.h"
 #include "common/oct_file.h"
+#include "common/oct_reason.h"
 #include "common/oct_text.h"
 #include "proto/wire_env.h"
 
@@ -35,7 +36,7 @@ learner_environment_of(policy_spec *out, const wire_env_spec *env)
     }
 }
 
-// ---- in words
+// ---- description
 
 void
 learner_environment_words(const policy_spec *spec, char *out, size_t out_size)
@@ -60,8 +61,7 @@ learner_environment_words(const policy_spec *spec, char *out, size_t out_size)
 }
 
 oct_err
-learner_environment_alike(const policy_spec *run, const policy_spec *actor, char *reason,
-                          size_t reason_size)
+learner_environment_alike(const policy_spec *run, const policy_spec *actor, oct_reason *why)
 {
     char mine[WORDS_MAX], its[WORDS_MAX];
     learner_environment_words(run, mine, sizeof(mine));
@@ -71,15 +71,13 @@ learner_environment_alike(const policy_spec *run, const policy_spec *actor, char
                     actor->action_count == run->action_count && actor->obs_rank == run->obs_rank &&
                     memcmp(actor->obs_shape, run->obs_shape, sizeof(actor->obs_shape)) == 0;
     if (!is_alike) {
-        return oct_refuse(reason, reason_size, "this run trains on %s; this actor has %s", mine,
-                          its);
+        return oct_refuse(why, "this run trains on %s; this actor has %s", mine, its);
     }
     for (uint32_t i = 0; i < actor->action_count; i++) {
         if (actor->action_low[i] != run->action_low[i] ||
             actor->action_high[i] != run->action_high[i]) {
             return oct_refuse(
-                reason, reason_size,
-                "in this run, action %u is in [%g, %g]; in this actor, it is in [%g, %g]", i,
+                why, "in this run, action %u is in [%g, %g]; in this actor, it is in [%g, %g]", i,
                 (double)run->action_low[i], (double)run->action_high[i],
                 (double)actor->action_low[i], (double)actor->action_high[i]);
         }
@@ -91,14 +89,13 @@ learner_environment_alike(const policy_spec *run, const policy_spec *actor, char
 
 oct_err
 learner_environment_read(const char *path, policy_spec *out, oct_metric_names *metrics,
-                         char *reason, size_t reason_size)
+                         oct_reason *why)
 {
     uint8_t *bytes;
     size_t length;
     oct_err err = oct_file_read(path, WIRE_ENV_BYTES_MAX, &bytes, &length);
     if (err != OCT_OK) {
-        (void)oct_refuse(reason, reason_size, "%s: %s", path, oct_file_strerror(errno));
-        return err;
+        return oct_fail(why, err, "%s: %s", path, oct_file_strerror(errno));
     }
     wire_env_spec env;
     wire_arena *arena = wire_arena_create(ARENA_BYTES);
@@ -109,8 +106,8 @@ learner_environment_read(const char *path, policy_spec *out, oct_metric_names *m
             oct_metric_names_of(metrics, env.metric_name, env.metric_count);
         }
     } else {
-        (void)oct_refuse(reason, reason_size, "%s: damaged, or written by another release: %s",
-                         path, wire_arena_reason(arena));
+        (void)oct_refuse(why, "%s: damaged, or written by another release: %s", path,
+                         wire_arena_reason(arena));
         err = OCT_EPROTO;
     }
     wire_arena_destroy(arena);

@@ -1,5 +1,23 @@
-// Which version is evaluated when, by whom, and what follows from the returns. The episodes of one
-// evaluation are learner_eval_parts.c's, the versions to choose from learner_candidates.c's.
+// Chooses which policy version is evaluated, gives the episodes to evaluators, and decides from the
+// returns which version is the best.
+//
+// 1. An evaluator asks for an order: a part of an evaluation (learner_eval_parts.c), with a seed.
+// 2. During training the newest version is screened every evaluation.period_s, on few episodes,
+//    because most versions are no better than the best so far.
+// 3. A screen at the goal or above the best earns a full evaluation. Its episodes do not count in
+//    the full mean: they selected the version, so their mean is biased upwards.
+// 4. A fully evaluated version (learner_candidates.c) with a mean at run.stop_at_return is
+//    confirmed once, on fresh episodes. Only their mean decides whether the run is solved.
+// 5. After training the last version and the promoted one are fully evaluated, then the versions
+//    that may still be the best. The best of several noisy means is too high, so the version that
+//    ships is played once more: the return that is reported decided nothing.
+//
+// Failures. An evaluator that disconnects, or makes no progress for learner_evals_patience_s, loses
+// its part. A lost screen is dropped (in lock-step it is played again); any other part goes to the
+// next evaluator that asks, with the same seed, so that no crash changes a return. If an
+// environment fails, its evaluation is given up: a promotion ends, a confirmation is not repeated,
+// after training no further rivals are tried, and without a result the mean of all other
+// episodes is reported. learner_end.c ends the wait if no evaluator answers.
 #include "learner/learner_evals.h"
 
 #include <math.h>
@@ -10,12 +28,12 @@
 #include "common/oct_spread.h"
 #include "learner/learner_evals_state.h"
 
-#define SEEDS_FROM 0x80000000u // far from the actors'
+#define SEEDS_FROM 0x80000000u // seeds from here on do not overlap with those of actors
 
 const char *const learner_eval_stage_name[LEARNER_EVAL_STAGES] = {"screen", "full", "confirm",
                                                                   "result"};
 
-// ---- life
+// ---- lifetime
 
 static void
 hold(quantizer_publication **place, quantizer_publication *publication)
@@ -28,7 +46,7 @@ hold(quantizer_publication **place, quantizer_publication *publication)
 }
 
 learner_evals *
-learner_evals_create(const oct_config *config, const learner_evals_saved *saved)
+learner_evals_create(const config_experiment *config, const learner_evals_saved *saved)
 {
     learner_evals *evals = oct_alloc(sizeof(*evals));
     evals->config = config;
@@ -92,7 +110,7 @@ learner_evals_finish(learner_evals *evals)
     evals->finishing = true;
 }
 
-// ---- over a resume
+// ---- resume
 
 void
 learner_evals_restore(learner_evals *evals, quantizer_publication *publication,
@@ -122,7 +140,7 @@ learner_evals_restore(learner_evals *evals, quantizer_publication *publication,
     evals->promoted_mean = known.mean;
 }
 
-// ---- what is next
+// ---- the next evaluation
 
 static bool
 in_work(const learner_evals *evals, learner_eval_stage stage)
@@ -142,7 +160,7 @@ newest_is_unseen(const learner_evals *evals)
     return evals->newest != NULL && evals->newest->version > evals->screened_version;
 }
 
-// How many more full evaluations evaluation.final_share allows after training.
+// Full evaluations that evaluation.final_share still allows after training.
 static uint64_t
 contests_left(const learner_evals *evals)
 {
@@ -151,8 +169,8 @@ contests_left(const learner_evals *evals)
     return evals->final_failed || left < 1 ? 0 : (uint64_t)left;
 }
 
-// After training: a version of which one more full evaluation helps to tell the best from the rest;
-// NULL: that is known, or no more of them are allowed.
+// After training: returns a version that needs one more full evaluation to separate the best from
+// the rest. Returns NULL if the best is clear, or no more evaluations are allowed.
 static quantizer_publication *
 choose_contender(const learner_evals *evals)
 {
@@ -160,8 +178,8 @@ choose_contender(const learner_evals *evals)
     return contender != NULL && contests_left(evals) > 0 ? contender->publication : NULL;
 }
 
-// After training. Evaluators that could not keep up have seen old versions only, perhaps none but
-// the first: the last version and what screened well get their turn before the best is taken.
+// Chooses after training. Slow evaluators may have seen only old versions, perhaps only the first
+// one. So the last version and the promoted one are evaluated before the best is taken.
 static quantizer_publication *
 choose_at_the_end(const learner_evals *evals, learner_eval_stage *stage)
 {
@@ -195,8 +213,8 @@ choose_at_the_end(const learner_evals *evals, learner_eval_stage *stage)
     return is_known || evals->result_failed ? NULL : best->publication;
 }
 
-// The next thing to evaluate; NULL: nothing now. While one evaluator plays a long evaluation,
-// another may screen.
+// Returns the next version to evaluate, or NULL if there is nothing to evaluate now. While one
+// evaluator plays a long evaluation, another may screen.
 static quantizer_publication *
 choose(const learner_evals *evals, uint64_t paced_ns, learner_eval_stage *stage)
 {
@@ -212,7 +230,7 @@ choose(const learner_evals *evals, uint64_t paced_ns, learner_eval_stage *stage)
     if (evals->promoted != NULL && !in_work(evals, LEARNER_EVAL_FULL)) {
         return evals->promoted;
     }
-    // In lock-step turns are evaluation.period_turns apart: here it is one screen in a turn.
+    // In lock-step the caller spaces turns by evaluation.period_turns; each has at most one screen.
     double since_s = (double)(paced_ns - evals->screened_ns) * 1e-9;
     bool is_soon = evals->config->run.deterministic ? paced_ns == evals->screened_ns
                                                     : since_s < evals->config->evaluation.period_s;
@@ -245,7 +263,7 @@ evaluation_begin(learner_evals *evals, quantizer_publication *publication, learn
             return NULL;
         }
     }
-    const oct_config *config = evals->config;
+    const config_experiment *config = evals->config;
     bool is_short = stage == LEARNER_EVAL_SCREEN;
     uint32_t episodes =
         is_short ? OCT_MAX(1u, config->evaluation.screen_episodes) : config->evaluation.episodes;
@@ -298,8 +316,8 @@ learner_evals_rest(const learner_evals *evals, uint64_t paced_ns)
     return choose(evals, paced_ns, &stage) == NULL;
 }
 
-// Nobody plays the part any more. A screen is not worth another try, but in lock-step, where every
-// evaluation is played.
+// Takes the part from its evaluator. A lost screen is not worth another try, except in lock-step,
+// where every evaluation is played.
 static void
 part_lose(const learner_evals *evals, struct evaluation *evaluation, learner_eval_part *part)
 {
@@ -309,7 +327,8 @@ part_lose(const learner_evals *evals, struct evaluation *evaluation, learner_eva
     }
 }
 
-// Parts that are late, and screens that an evaluator lost (it asks again) after training.
+// Takes back the parts that are late and, after training, the screens of the evaluator that asks
+// for an order.
 static void
 drop_late(learner_evals *evals, uint64_t now_ns, uint32_t asks)
 {
@@ -343,7 +362,7 @@ learner_evals_drop_gone(learner_evals *evals, bool (*is_there)(void *arg, uint32
     }
 }
 
-// The part that evaluator has; NULL: none.
+// Returns the part that the evaluator plays, or NULL if it plays none.
 static learner_eval_part *
 part_held(learner_evals *evals, uint32_t evaluator, struct evaluation **of)
 {
@@ -359,7 +378,7 @@ part_held(learner_evals *evals, uint32_t evaluator, struct evaluation **of)
     return NULL;
 }
 
-// A part that nobody plays, of the latest stage that has one; NULL: none.
+// Returns an open part of the latest stage that has one, neither played nor answered, or NULL.
 static learner_eval_part *
 part_open(learner_evals *evals, struct evaluation **of)
 {
@@ -463,7 +482,7 @@ learner_evals_final(const learner_evals *evals, uint64_t *played, uint64_t *most
     const quantizer_publication *next = choose(evals, 0, &stage);
     bool is_last = in_work(evals, LEARNER_EVAL_RESULT) || learner_evals_done(evals);
     bool is_known = learner_evals_solved(evals) || (next != NULL && stage == LEARNER_EVAL_RESULT);
-    if (!is_last) { // what may come before the result, and that
+    if (!is_last) { // the full evaluations that may come before the result, and the result
         uint64_t others = is_known ? 0 : contests_left(evals);
         bool owes_newest = others == 0 && next != NULL && stage == LEARNER_EVAL_FULL;
         *most += (others + owes_newest + 1) * evals->config->evaluation.episodes;
@@ -498,7 +517,7 @@ screen_keep(learner_evals *evals, double mean)
     evals->screens[evals->screen_count++] = mean;
 }
 
-// What waits for its full evaluation gives way to what screened better only.
+// Returns true if the promoted version waits for its full evaluation and screened above mean.
 static bool
 is_before(const learner_evals *evals, double mean)
 {
@@ -519,7 +538,7 @@ screened(learner_evals *evals, quantizer_publication *publication,
     learner_candidate *screen = &evals->screened;
     learner_candidates_screened(&evals->candidates, publication, result);
     bool is_first = best == NULL && screen->publication == NULL;
-    // What an earlier process left is replaced by a full evaluation only.
+    // Only a full evaluation replaces the policy of an earlier process.
     bool is_unknown = best == NULL && !is_first && isnan(screen->result.mean);
     bool is_better = best != NULL ? result->mean > best->result.mean
                                   : is_first || result->mean >= screen->result.mean;
@@ -529,7 +548,7 @@ screened(learner_evals *evals, quantizer_publication *publication,
     }
     bool is_waiting = is_unknown && evals->promoted == screen->publication;
     bool is_known = learner_candidates_find(&evals->candidates, publication->version) !=
-                    NULL; // the screen came late
+                    NULL; // its full evaluation finished before this screen
     if (!is_waiting && !is_known && !is_before(evals, result->mean) &&
         (learner_candidates_reach_goal(&evals->candidates, result->mean) || is_better ||
          is_unknown)) {
@@ -538,7 +557,8 @@ screened(learner_evals *evals, quantizer_publication *publication,
     }
 }
 
-// A result that another version's mean was held against has chosen: what ships gets another one.
+// Forgets the result of an earlier process once its mean was compared with another version's: a
+// mean that took part in the choice is biased, so the version that ships gets a new result.
 static void
 result_forget(learner_evals *evals, const learner_candidate *other)
 {
@@ -585,7 +605,8 @@ confirm_taken(learner_evals *evals, quantizer_publication *publication,
     }
 }
 
-// The part of an answer. OCT_ENOTFOUND: unknown, or given to another for being late.
+// Finds the part of an answer. OCT_ENOTFOUND: the ticket is unknown, or the part was taken back
+// because it was late. OCT_EINVAL: the ticket was given to another evaluator.
 static oct_err
 part_given(learner_evals *evals, uint32_t evaluator, uint64_t ticket, uint64_t version,
            learner_eval_part **out, struct evaluation **of)
@@ -706,7 +727,7 @@ learner_evals_report(learner_evals *evals, uint32_t evaluator, uint64_t ticket, 
     return OCT_OK;
 }
 
-// ---- what is known
+// ---- results
 
 quantizer_publication *
 learner_evals_best(const learner_evals *evals, learner_eval_result *out)

@@ -1,18 +1,20 @@
-// Evaluations over a resume: what is known of versions, what is being played, and the policies.
+// Saves the state of evaluations in a checkpoint and reads it back: the results of versions, the
+// evaluations in progress, and the policies of both.
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/oct_base.h"
+#include "common/oct_reason.h"
 #include "learner/learner_evals_state.h"
 #include "policy/policy_format.h"
 
 #define POLICIES_MAX                                                                               \
     (3 + LEARNER_CANDIDATES_MAX + LEARNER_CANDIDATES_WAITING + LEARNER_EVALUATIONS_MAX)
-#define TICKETS_APART (UINT64_C(1) << 20) // more than are given between two checkpoints
+#define TICKETS_APART (UINT64_C(1) << 20) // above the tickets between two checkpoints
 #define EPISODES_MAX  (1u << 20)
 
-// ---- policies: each once, and named by their versions
+// ---- policies: each is written once, with its version as its key
 
 typedef struct policies {
     quantizer_publication *item[POLICIES_MAX];
@@ -67,15 +69,15 @@ policies_write(oct_writer *writer, const policies *all)
     }
 }
 
-// A policy file, which says of itself which version it is.
+// Reads a policy file, which names its own version.
 static oct_err
 policy_read(oct_reader *reader, quantizer_publication **out)
 {
-    char reason[128];
+    oct_reason why;
     policy_image *image;
     uint64_t length = oct_read_u64(reader);
     const uint8_t *bytes = length <= reader->left ? oct_read_bytes(reader, length) : NULL;
-    if (bytes == NULL || policy_decode(&image, bytes, length, reason, sizeof(reason)) != OCT_OK) {
+    if (bytes == NULL || policy_decode(&image, bytes, length, &why) != OCT_OK) {
         return OCT_EPROTO;
     }
     quantizer_publication *publication = quantizer_publication_create();
@@ -117,7 +119,8 @@ version_write(oct_writer *writer, const quantizer_publication *publication)
     oct_write_u64(writer, publication != NULL ? publication->version : 0);
 }
 
-// Retained; NULL: none. OCT_EPROTO: a version whose policy is not there.
+// Reads a version and retains its policy, or NULL. OCT_EPROTO: the checkpoint lacks the policy of
+// that version.
 static oct_err
 version_read(oct_reader *reader, const policies *all, quantizer_publication **out)
 {
@@ -129,7 +132,7 @@ version_read(oct_reader *reader, const policies *all, quantizer_publication **ou
     return version != 0 && *out == NULL ? OCT_EPROTO : OCT_OK;
 }
 
-// ---- what the policies were made of: version, parameters
+// ---- fp32 weights of the policies: version, parameters
 
 void
 learner_evals_write_weights(const learner_evals *evals, size_t count, oct_writer *writer)
@@ -144,15 +147,15 @@ learner_evals_write_weights(const learner_evals *evals, size_t count, oct_writer
     }
 }
 
-// Of so many parameters as its policy has, all finite; copied.
+// Copies the weights. OCT_EPROTO: the count differs from that of the policy, or a weight is not
+// finite.
 static oct_err
 weights_take(quantizer_publication *publication, const uint8_t *bytes, uint64_t count)
 {
-    char reason[128];
+    oct_reason why;
     policy_image *image;
     if (publication->params != NULL ||
-        policy_decode(&image, publication->bytes, publication->length, reason, sizeof(reason)) !=
-            OCT_OK) {
+        policy_decode(&image, publication->bytes, publication->length, &why) != OCT_OK) {
         return OCT_EPROTO;
     }
     bool is_whole = policy_spec_params(&image->spec) == count;
@@ -185,7 +188,7 @@ learner_evals_read_weights(learner_evals *evals, oct_reader *reader)
     return OCT_OK;
 }
 
-// ---- evaluations that are played
+// ---- evaluations in progress
 
 static void
 evaluation_write(oct_writer *writer, const struct evaluation *evaluation)
@@ -271,16 +274,16 @@ evaluation_read(oct_reader *reader, const policies *all, struct evaluation *out,
     return parts_read(reader, &out->parts, now_ns);
 }
 
-// ---- what belongs to results, then to parts of evaluations that are played, in this order
+// ---- metrics and counts: of results, then of parts of evaluations in progress, in this order
 
 #define RESULTS (3 + LEARNER_CANDIDATES_MAX + LEARNER_CANDIDATES_WAITING)
 #define BLOCKS  (RESULTS + LEARNER_EVALUATIONS_MAX * LEARNER_EVAL_PARTS_MAX)
 
-// Of one result or part.
+// The metrics and counts of one result or part.
 typedef struct block {
     oct_metric *metrics;
     uint64_t *failed, *truncated;
-    uint32_t episodes; // at most
+    uint32_t episodes; // upper bound of every count in the block
 } block;
 
 static uint32_t
@@ -309,7 +312,7 @@ blocks_collect(learner_evals *evals, block blocks[BLOCKS])
     return count;
 }
 
-// ---- all
+// ---- the whole state
 
 static void
 candidate_write(oct_writer *writer, const learner_candidate *candidate)
@@ -368,7 +371,7 @@ learner_evals_write(const learner_evals *evals, oct_writer *writer)
     }
 }
 
-// What a checkpoint of before versions waited ends without.
+// Reads the waiting versions. A checkpoint that older releases wrote ends before them.
 static oct_err
 waiting_read(oct_reader *reader, const policies *all, learner_evals *out)
 {
@@ -384,7 +387,8 @@ waiting_read(oct_reader *reader, const policies *all, learner_evals *out)
     return OCT_OK;
 }
 
-// What a checkpoint of before failed, and then truncated, episodes were counted ends without.
+// Reads the counts of failed, then of truncated episodes. A checkpoint that older releases wrote
+// ends before one or both.
 static void
 counts_read(oct_reader *reader, learner_evals *out)
 {
@@ -433,9 +437,9 @@ learner_evals_read(learner_evals *evals, oct_reader *reader, uint64_t now_ns)
     policies all = {0};
     learner_evals *found = learner_evals_create(evals->config, NULL);
     oct_err err = state_read(found, reader, &all, now_ns);
-    policies_release(&all); // each is retained where it is needed
+    policies_release(&all); // each is retained by its user
     found->tickets += TICKETS_APART;
-    found->screen_count = evals->screen_count; // as create had it
+    found->screen_count = evals->screen_count; // as learner_evals_create set it
     memcpy(found->screens, evals->screens, sizeof(found->screens));
     if (err == OCT_OK) {
         learner_evals swapped = *evals;
@@ -446,7 +450,7 @@ learner_evals_read(learner_evals *evals, oct_reader *reader, uint64_t now_ns)
     return err;
 }
 
-// ---- what the environment measured: names, then what blocks have of each
+// ---- the environment's metrics: names, then the values of each block
 
 void
 learner_evals_write_metrics(const learner_evals *evals, const oct_metric_names *names,

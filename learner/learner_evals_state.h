@@ -4,45 +4,45 @@
 #include "learner/learner_candidates.h"
 #include "learner/learner_eval_parts.h"
 
-// What learner_evals.c (which version is evaluated when) and learner_evals_saved.c (the same over a
-// resume) share. Nobody else includes this.
+// The state that learner_evals.c (which version is evaluated when) and learner_evals_saved.c (the
+// state in a checkpoint) share. No other file includes this header.
 //
 // Threads: the loop thread.
 
 #define LEARNER_EVALUATIONS_MAX 8
 
-// An evaluation that was begun. Free: publication is NULL.
+// An evaluation in progress. publication is NULL if the slot is free.
 struct evaluation {
     quantizer_publication *publication;
     learner_eval_stage stage;
-    bool is_first_look; // at its version: counts among the screens
+    bool is_first_look; // the first evaluation of its version: its mean counts among the screens
     learner_eval_parts parts;
 };
 
 struct learner_evals {
-    const oct_config *config;
-    uint64_t evaluations, own_evaluations; // in all, and of this process
+    const config_experiment *config;
+    uint64_t evaluations, own_evaluations; // parts begun, in all and in this process
     uint64_t tickets;
     uint64_t episodes;       // of the evaluations that began during training
-    uint64_t final_episodes; // of the full ones that began after it
-    uint64_t final_played;   // of all that ended after it, in this process
+    uint64_t final_episodes; // of the full evaluations that began after training
+    uint64_t final_played;   // of all evaluations that ended after training, in this process
     uint32_t evaluators;
     uint64_t screened_version;
     uint64_t screened_ns;
     bool screened_any;
     bool finishing;
-    uint64_t last_tried; // finishing: the last version that had its turn, 0: not yet
+    uint64_t last_tried; // the last version, once its final evaluation has begun; or 0
     bool result_failed;
-    bool final_failed;   // a full evaluation after training: no version is worth another try
-    uint64_t slowest_ns; // the longest that steps were waited for
+    bool final_failed;   // a full evaluation failed after training: no further version is tried
+    uint64_t slowest_ns; // longest time between two reports of progress
     quantizer_publication *newest;
-    quantizer_publication *promoted; // screened well: wants a full evaluation
-    double promoted_mean;            // of that screen
-    learner_candidate screened;      // the best screened, until a version is fully evaluated
+    quantizer_publication *promoted; // screened well, waits for its full evaluation; NULL: none
+    double promoted_mean;            // mean of the screen of promoted
+    learner_candidate screened;      // the best screen, until a version is fully evaluated
     learner_candidates candidates;
-    learner_eval_result last;   // newest version that was fully evaluated
-    learner_eval_result result; // of stage LEARNER_EVAL_RESULT; version 0: none
-    bool result_is_compared;    // it is an earlier process's, and what its candidate is judged by
+    learner_eval_result last;   // the newest version that was fully evaluated
+    learner_eval_result result; // of stage LEARNER_EVAL_RESULT; version 0: there is none
+    bool result_is_compared;    // result is an earlier process's, and ranks its candidate
     uint32_t screen_count;
     double screens[LEARNER_EVAL_SCREENS]; // oldest first
     struct evaluation evaluation[LEARNER_EVALUATIONS_MAX];

@@ -1,5 +1,5 @@
-// Hands batches to the process that learns, and reads its answers: a socket in the run folder, and
-// memory that both have mapped.
+// Gives batches to the external learning process and reads its answers, through a socket in the run
+// folder and memory that both processes map.
 #include "learner/learner_external.h"
 
 #include <assert.h>
@@ -24,8 +24,8 @@
 #include "common/oct_file.h"
 #include "common/oct_log.h"
 #include "common/oct_pulse.h"
+#include "common/oct_reason.h"
 #include "common/oct_reward.h"
-#include "common/oct_text.h"
 
 #define BACKLOG 4
 
@@ -66,10 +66,10 @@ struct learner_external {
     const algo *a;
     oct_external_layout at;
     double wait_s;
-    float reward_clip; // 0: off
+    float reward_clip; // 0: rewards are not clipped
     char folder[4096];
     int folder_fd, listener, file;
-    int wakeup; // readable once it is to stop
+    int wakeup; // readable once learner_external_stop was called
     uint8_t *memory;
     atomic_int stopping;
     atomic_int lost;
@@ -77,10 +77,10 @@ struct learner_external {
     // training thread, from the first batch on
     int client; // -1: none
     long client_pid;
-    uint64_t number; // of the batch at hand
+    uint64_t number; // of the current batch
 };
 
-// ---- what the run is
+// ---- the description of the run
 
 static void
 layers_fill(octet_learner_spec *out, const policy_spec *spec)
@@ -111,7 +111,7 @@ layers_fill(octet_learner_spec *out, const policy_spec *spec)
 }
 
 static void
-numbers_fill(octet_learner_spec *out, const oct_config *config)
+numbers_fill(octet_learner_spec *out, const config_experiment *config)
 {
     const algo_number *numbers = algo_numbers(config, &out->number_count);
     for (uint32_t i = 0; i < out->number_count; i++) {
@@ -120,7 +120,7 @@ numbers_fill(octet_learner_spec *out, const oct_config *config)
 }
 
 static void
-spec_fill(octet_learner_spec *out, const oct_config *config, const policy_spec *spec,
+spec_fill(octet_learner_spec *out, const config_experiment *config, const policy_spec *spec,
           const algo_wants *wants)
 {
     bool n_step = wants->window == ALGO_WINDOW_N_STEP;
@@ -139,8 +139,8 @@ spec_fill(octet_learner_spec *out, const oct_config *config, const policy_spec *
         .value_min = (float)config->algo.value_min,
         .value_max = (float)config->algo.value_max,
         .extra_count = policy_spec_extra_dim(spec),
-        .has_priorities = !wants->each_once && config->replay.sampler == OCT_SAMPLER_PRIORITIZED,
-        .publish_period = oct_config_has_rollouts(config) ? 1 : config->learner.publish_period,
+        .has_priorities = !wants->each_once && config->replay.sampler == CONFIG_SAMPLER_PRIORITIZED,
+        .publish_period = config_has_rollouts(config) ? 1 : config->learner.publish_period,
         .discount = config->algo.discount,
         .param_count = policy_spec_params(spec),
         .deviation = policy_spec_has_deviation(spec) ? policy_spec_deviation(spec) : 0,
@@ -155,7 +155,8 @@ spec_fill(octet_learner_spec *out, const oct_config *config, const policy_spec *
 
 // ---- opening
 
-// Sealed: the other process cannot make it shorter, which would end this one when it reads.
+// Makes the shared memory. It is sealed so that the other process cannot shrink it: this process
+// would crash at its next access.
 static oct_err
 memory_make(learner_external *x)
 {
@@ -176,8 +177,8 @@ memory_make(learner_external *x)
     return OCT_OK;
 }
 
-// What an earlier learner of the folder left is replaced: the folder is locked. Nobody can connect
-// before it listens, so that its mode holds from the first on.
+// Listens. The folder is locked, so a socket that is there is left from an earlier learner and is
+// replaced. The socket's mode is set before listen, because nothing can connect until then.
 static oct_err
 listen_begin(learner_external *x)
 {
@@ -197,9 +198,9 @@ listen_begin(learner_external *x)
 }
 
 oct_err
-learner_external_open(learner_external **out, const oct_config *config, const policy_spec *spec,
-                      const algo_wants *wants, const algo *a, const char *folder, char *reason,
-                      size_t reason_size)
+learner_external_open(learner_external **out, const config_experiment *config,
+                      const policy_spec *spec, const algo_wants *wants, const algo *a,
+                      const char *folder, oct_reason *why)
 {
     learner_external *x = oct_alloc(sizeof(*x));
     x->a = a;
@@ -212,11 +213,9 @@ learner_external_open(learner_external **out, const oct_config *config, const po
     oct_err err = oct_external_lay_out(&x->at, &x->spec);
     if (err != OCT_OK) {
         (void)oct_refuse(
-            reason, reason_size,
-            "learner.batch_size: a batch is too large for memory that processes share");
+            why, "learner.batch_size: a batch is too large for memory that processes share");
     } else if ((err = memory_make(x)) != OCT_OK || (err = listen_begin(x)) != OCT_OK) {
-        (void)oct_refuse(reason, reason_size, "%s/%s: %s", folder, OCT_EXTERNAL_SOCKET,
-                         strerror(errno));
+        (void)oct_refuse(why, "%s/%s: %s", folder, OCT_EXTERNAL_SOCKET, strerror(errno));
     }
     if (err != OCT_OK) {
         learner_external_close(x);
@@ -226,7 +225,7 @@ learner_external_open(learner_external **out, const oct_config *config, const po
     return OCT_OK;
 }
 
-// ---- who learns
+// ---- the learning process
 
 static bool
 packet_send(int fd, const oct_external_packet *packet, int file)
@@ -263,7 +262,7 @@ connection_take(const learner_external *x)
     return accept4(x->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 }
 
-// Somebody connects while another learns.
+// Refuses a process that connects while another learns.
 static void
 connection_refuse(const learner_external *x)
 {
@@ -291,20 +290,22 @@ client_drop(learner_external *x, const char *why)
     x->client = -1;
 }
 
-// Events of the sockets, after at most wait_ms (-1: for ever). False: it is to stop.
+// Waits at most wait_ms (-1: without limit) for events of the sockets. Returns false if the learner
+// is to stop.
 static bool
 external_poll(learner_external *x, int wait_ms, bool *connects, bool *says)
 {
     struct pollfd waiting[] = {{.fd = x->wakeup, .events = POLLIN},
                                {.fd = x->listener, .events = POLLIN},
-                               {.fd = x->client, .events = POLLIN}}; // -1 is left out
+                               {.fd = x->client, .events = POLLIN}}; // poll ignores -1
     int ready = poll(waiting, OCT_COUNTOF(waiting), wait_ms);
     *connects = ready > 0 && waiting[1].revents != 0;
     *says = ready > 0 && waiting[2].revents != 0;
     return atomic_load_explicit(&x->stopping, memory_order_acquire) == 0;
 }
 
-// The policy's parameters, whatever a process that has gone was writing there.
+// Writes the policy's parameters to the shared memory, in case a process that died had overwritten
+// them.
 static void
 params_put(const learner_external *x)
 {
@@ -312,7 +313,7 @@ params_put(const learner_external *x)
            x->at.row[OCT_EXTERNAL_PARAMS]);
 }
 
-// Waits for somebody to learn. OCT_EAGAIN: it is to stop, or nobody came.
+// Waits for a process to connect. OCT_EAGAIN: the learner is to stop, or no process came in time.
 static oct_err
 client_await(learner_external *x)
 {
@@ -332,7 +333,7 @@ client_await(learner_external *x)
         }
         const oct_external_packet welcome = oct_external_packet_of(OCT_EXTERNAL_WELCOME, 0, NULL);
         if (x->client >= 0 && !packet_send(x->client, &welcome, x->file)) {
-            (void)close(x->client); // it waited no longer
+            (void)close(x->client); // the process has disconnected
             x->client = -1;
         }
     }
@@ -351,7 +352,7 @@ column_put(const learner_external *x, oct_external_column k, const void *from, u
     }
 }
 
-// Where T is 0, replay has clipped each reward before it summed them.
+// Clips the rewards. If T is 0, replay clipped each reward before it summed them.
 static void
 rewards_clip(const learner_external *x, const algo_batch *batch)
 {
@@ -405,7 +406,8 @@ answer_take(const learner_external *x, const oct_external_packet *packet, uint32
     }
 }
 
-// What the process that learns says. OCT_ECLOSED: it is gone, or was given up.
+// Reads a packet of the learning process. OCT_ECLOSED: the process has disconnected, or was
+// dropped.
 static oct_err
 client_read(learner_external *x, oct_external_packet *packet)
 {
@@ -426,7 +428,7 @@ client_read(learner_external *x, oct_external_packet *packet)
     return OCT_OK;
 }
 
-// OCT_EAGAIN: it is to stop. OCT_ECLOSED: who learned is gone.
+// OCT_EAGAIN: the learner is to stop. OCT_ECLOSED: the learning process has disconnected.
 static oct_err
 answer_await(learner_external *x, oct_external_packet *packet)
 {
@@ -437,14 +439,14 @@ answer_await(learner_external *x, oct_external_packet *packet)
             return OCT_EAGAIN;
         }
         err = says ? client_read(x, packet) : OCT_EAGAIN;
-        if (connects && err == OCT_EAGAIN) { // else it may take the place
+        if (connects && err == OCT_EAGAIN) { // otherwise the new process may learn next
             connection_refuse(x);
         }
     }
     return err;
 }
 
-// Whoever has gone may have changed the batch: each process gets it anew.
+// Writes the batch again for each process, because a process that died may have changed it.
 static oct_err
 external_exchange(learner_external *x, const algo_batch *batch, float learning_rate,
                   oct_external_packet *answer)
@@ -501,7 +503,7 @@ learner_external_stop(learner_external *x)
 {
     const uint64_t one = 1;
     atomic_store_explicit(&x->stopping, 1, memory_order_release);
-    ssize_t written = write(x->wakeup, &one, sizeof(one)); // full: it is readable already
+    ssize_t written = write(x->wakeup, &one, sizeof(one)); // full: readable already
     (void)written;
 }
 
@@ -511,7 +513,8 @@ learner_external_is_lost(const learner_external *x)
     return atomic_load_explicit(&x->lost, memory_order_acquire) != 0;
 }
 
-// An answer that was not read would take the last word from whoever sent it.
+// Reads what is unread first: closing a socket with unread data resets the connection, and the
+// packet just sent could be lost.
 static void
 goodbye(int fd, const oct_external_packet *packet)
 {

@@ -12,7 +12,7 @@
 #include "common/oct_clock.h"
 #include "common/oct_file.h"
 #include "common/oct_log.h"
-#include "common/oct_text.h"
+#include "common/oct_reason.h"
 #include "learner/learner_environment.h"
 #include "learner/learner_run_state.h"
 #include "learner/learner_summary.h"
@@ -20,10 +20,10 @@
 
 #define RESERVE_AHEAD 1000u
 #define RESERVE_LOW   200u
-#define AGAIN_NS      1000000000u // when what could not be written is tried again
+#define AGAIN_NS      1000000000u // delay before a failed write is tried again
 
 #define SUMMARY_BYTES_MAX (1u << 22)
-// Of a checkpoint being written, until that is told.
+// How long a checkpoint may be in writing before that is reported as a failure.
 #define WRITER_PATIENCE_NS 30000000000u
 
 struct write_job {
@@ -90,7 +90,7 @@ learner_run_trouble(learner_run *run)
         }
     }
     const char *unkept = learner_run_unkept(run), *refused = learner_run_last_refused(run);
-    bool has_nobody = !oct_config_is_offline(run->config) &&
+    bool has_nobody = !config_is_offline(run->config) &&
                       learner_actors_live_get(run->actors, oct_clock_ns()).actors == 0;
     if (unkept != NULL || refused[0] == '\0' || !has_nobody) {
         return unkept;
@@ -102,9 +102,9 @@ learner_run_trouble(learner_run *run)
 
 // ---- beginning
 
-// 0: none was ever reserved.
+// Reads policy_versions. *version is 0 if no version was ever reserved.
 static oct_err
-reserve_read(const learner_run *run, uint64_t *version, char *reason, size_t reason_size)
+reserve_read(const learner_run *run, uint64_t *version, oct_reason *why)
 {
     char path[LEARNER_PATH_MAX];
     learner_files_path(run, "policy_versions", path);
@@ -116,14 +116,14 @@ reserve_read(const learner_run *run, uint64_t *version, char *reason, size_t rea
         return OCT_OK;
     }
     if (err == OCT_EIO) {
-        (void)snprintf(reason, reason_size, "%s: %s", path, oct_file_strerror(errno));
+        oct_reason_set(why, "%s: %s", path, oct_file_strerror(errno));
         return err;
     }
     bool is_read = err == OCT_OK && sscanf((const char *)text, "reserved %" SCNu64, version) == 1 &&
                    *version <= LEARNER_RESUMED_MAX;
     free(text);
     if (!is_read) {
-        (void)snprintf(reason, reason_size,
+        oct_reason_set(why,
                        "%s: damaged: it has no 'reserved VERSION', so it is unknown which versions "
                        "actors may have; remove it only if no actor of the run is alive",
                        path);
@@ -131,7 +131,7 @@ reserve_read(const learner_run *run, uint64_t *version, char *reason, size_t rea
     return is_read ? OCT_OK : OCT_EPROTO;
 }
 
-// What an earlier run, or an earlier process of this one, sent to replay. False: there is none.
+// Reads the key that this run's processes have sent to replay. False: there is none.
 static bool
 key_read(learner_run *run, const char *path)
 {
@@ -149,21 +149,20 @@ key_read(learner_run *run, const char *path)
     return is_whole;
 }
 
-// The key of the sessions' tokens: an actor that registered with the process before keeps its own.
+// Begins with the key of the sessions' tokens. A resumed run keeps its key, so that actors that
+// registered with the process before keep their tokens.
 static oct_err
-key_begin(learner_run *run, bool is_resumed, char *reason, size_t reason_size)
+key_begin(learner_run *run, bool is_resumed, oct_reason *why)
 {
     char path[LEARNER_PATH_MAX];
     learner_files_path(run, "token.key", path);
     if (!is_resumed || !key_read(run, path)) {
         if (getrandom(run->token_key, WIRE_TOKEN_KEY_BYTES, 0) != WIRE_TOKEN_KEY_BYTES) {
-            (void)snprintf(reason, reason_size, "no random bytes for %s: %s", path,
-                           oct_file_strerror(errno));
-            return OCT_EIO;
+            return oct_fail(why, OCT_EIO, "no random bytes for %s: %s", path,
+                            oct_file_strerror(errno));
         }
         if (oct_file_write_secret(path, run->token_key, WIRE_TOKEN_KEY_BYTES) != OCT_OK) {
-            (void)snprintf(reason, reason_size, "%s: %s", path, oct_file_strerror(errno));
-            return OCT_EIO;
+            return oct_fail(why, OCT_EIO, "%s: %s", path, oct_file_strerror(errno));
         }
         if (is_resumed) {
             oct_log_notice("LEARNER-KEY",
@@ -176,7 +175,7 @@ key_begin(learner_run *run, bool is_resumed, char *reason, size_t reason_size)
     return OCT_OK;
 }
 
-// What a learner that was killed in a write left: a checkpoint may be large.
+// Deletes drafts of files that a killed learner was writing: a checkpoint may be large.
 static void
 folder_clear(const learner_run *run)
 {
@@ -193,19 +192,19 @@ folder_clear(const learner_run *run)
 }
 
 static oct_err
-resumed_read(learner_run *run, char *reason, size_t reason_size)
+resumed_read(learner_run *run, oct_reason *why)
 {
     uint32_t number;
-    OCT_TRY(learner_checkpoints_read(run->options.folder, &run->folder.resumed, &number, reason,
-                                     reason_size));
-    oct_log(number == 0 ? OCT_LOG_NOTICE : OCT_LOG_WARN, "LEARNER-RESUME", "from %s", reason);
+    OCT_TRY(learner_checkpoints_read(run->options.folder, &run->folder.resumed, &number, why->text,
+                                     sizeof(why->text)));
+    oct_log(number == 0 ? OCT_LOG_NOTICE : OCT_LOG_WARN, "LEARNER-RESUME", "from %s", why->text);
     return OCT_OK;
 }
 
-// Whether a run in lock-step does, from this checkpoint on and on this machine, what it would have
-// done.
+// Checks that a lock-step run, from this checkpoint on and on this machine, computes what it would
+// have computed without the interruption.
 static oct_err
-turn_check(const learner_run *run, char *reason, size_t reason_size)
+turn_check(const learner_run *run, oct_reason *why)
 {
     const learner_turn_place *turn = &run->folder.resumed.turn;
     uint32_t life_turns = run->config->learner.checkpoint_turns;
@@ -213,31 +212,30 @@ turn_check(const learner_run *run, char *reason, size_t reason_size)
         return OCT_OK;
     }
     if (!turn->is_there) {
-        return oct_refuse(reason, reason_size,
+        return oct_refuse(why,
                           "run.deterministic: %s contains a run that was not in lock-step so far; "
                           "continue it without run.deterministic, or start a new run",
                           run->options.folder);
     }
     if (turn->life_turns != life_turns) {
-        return oct_refuse(reason, reason_size,
+        return oct_refuse(why,
                           "learner.checkpoint_turns: %u, but the run in %s had %u so far, and the "
                           "incarnations of its actors are numbered by it",
                           life_turns, run->options.folder, turn->life_turns);
     }
-    return learner_run_machine(run, "where the checkpoint was written", turn->libm, reason,
-                               reason_size);
+    return learner_run_machine(run, "where the checkpoint was written", turn->libm, why);
 }
 
-// What the run goes on from. OCT_ENOTFOUND: it has no checkpoint.
+// Reads the checkpoint that the run continues from. OCT_ENOTFOUND: the run has none.
 static oct_err
-resume_begin(learner_run *run, char *reason, size_t reason_size)
+resume_begin(learner_run *run, oct_reason *why)
 {
     learner_checkpoint *resumed = &run->folder.resumed;
     uint64_t reserved = 0;
-    OCT_TRY(resumed_read(run, reason, reason_size));
-    oct_err err = turn_check(run, reason, reason_size);
-    if (err == OCT_OK && !run->config->run.deterministic) { // there the same versions come again
-        err = reserve_read(run, &reserved, reason, reason_size);
+    OCT_TRY(resumed_read(run, why));
+    oct_err err = turn_check(run, why);
+    if (err == OCT_OK && !run->config->run.deterministic) { // lock-step makes them again
+        err = reserve_read(run, &reserved, why);
     }
     if (err != OCT_OK) {
         learner_checkpoint_fini(resumed);
@@ -250,14 +248,14 @@ resume_begin(learner_run *run, char *reason, size_t reason_size)
 }
 
 oct_err
-learner_files_begin(learner_run *run, char *reason, size_t reason_size)
+learner_files_begin(learner_run *run, oct_reason *why)
 {
     folder_clear(run);
-    oct_err err = run->options.resume ? resume_begin(run, reason, reason_size) : OCT_ENOTFOUND;
+    oct_err err = run->options.resume ? resume_begin(run, why) : OCT_ENOTFOUND;
     if (err != OCT_OK && err != OCT_ENOTFOUND) {
         return err;
     }
-    oct_err key_err = key_begin(run, err == OCT_OK, reason, reason_size);
+    oct_err key_err = key_begin(run, err == OCT_OK, why);
     if (key_err != OCT_OK) {
         learner_checkpoint_fini(&run->folder.resumed);
         return key_err;
@@ -285,9 +283,9 @@ learner_files_begin(learner_run *run, char *reason, size_t reason_size)
     return OCT_OK;
 }
 
-// What returns depend on, beside the policy.
+// Returns a checksum of the settings that returns depend on, beside the policy.
 static uint32_t
-task_crc(const oct_config *config)
+task_crc(const config_experiment *config)
 {
     const char *const texts[] = {config->env.id, config->env.options, config->env.mjcf_dir};
     uint32_t crc = 0;
@@ -297,13 +295,14 @@ task_crc(const oct_config *config)
     return crc;
 }
 
-// The policy file as a publication without fp32 weights; takes bytes. NULL: it is none.
+// Makes a publication without fp32 weights from a policy file; takes bytes. NULL: it is no policy
+// file.
 static quantizer_publication *
 publication_of_file(uint8_t *take, size_t length, float *eval_return, policy_precision *precision)
 {
-    char reason[128];
+    oct_reason why;
     policy_image *image;
-    if (policy_decode(&image, take, length, reason, sizeof(reason)) != OCT_OK) {
+    if (policy_decode(&image, take, length, &why) != OCT_OK) {
         free(take);
         return NULL;
     }
@@ -326,7 +325,7 @@ policy_restore(learner_run *run, quantizer_publication *publication, uint32_t cr
     const learner_eval_result *named = &run->folder.resumed.evals.best;
     bool is_named = crc == run->folder.resumed.policy_crc;
     if (named->version == 0 && (is_named || isnan(eval_return))) {
-        return; // the newest of then, which nobody had evaluated
+        return; // the newest version of its time, which had not been evaluated
     }
     static const learner_eval_result unknown = {.stage = LEARNER_EVAL_SCREEN};
     double confirmed = run->folder.resumed.evals.confirmed;
@@ -364,15 +363,15 @@ metrics_resume(learner_run *run)
     }
 }
 
-// The evaluations as the checkpoint has them, and the newest policy. False: it has none, or
-// policy.oct is a later one, or was evaluated on another task.
+// Restores the evaluations from the checkpoint, and the newest policy. False: the checkpoint has
+// none, or policy.oct is of a later version, or they were evaluated on another task.
 static bool
 evals_resume(learner_run *run, const quantizer_publication *policy, uint32_t crc, float eval_return)
 {
     const learner_checkpoint *resumed = &run->folder.resumed;
     const learner_eval_result *best = &resumed->evals.best;
     bool is_own = policy != NULL && crc == resumed->policy_crc;
-    // In lock-step what came later comes again.
+    // In lock-step the later version will be made again.
     bool is_later = policy != NULL && !is_own && !isnan(eval_return) &&
                     policy->version > best->version && !run->config->run.deterministic;
     oct_reader reader = {.at = resumed->work, .left = resumed->work_length};
@@ -399,15 +398,15 @@ evals_resume(learner_run *run, const quantizer_publication *policy, uint32_t crc
         learner_eval_result known;
         if (learner_evals_best(run->evals, &known) != NULL && known.version == best->version &&
             known.stage == best->stage && known.episodes == best->episodes) {
-            run->folder.saved = known; // with what was measured
+            run->folder.saved = known; // with the environment's metrics
         }
         run->folder.saved_confirmed = resumed->evals.confirmed;
         run->folder.saved_crc = crc;
     } else if (policy != NULL) {
-        run->folder.saved.version = policy->version; // with another return: written anew
+        run->folder.saved.version = policy->version; // written again with its return
     }
     quantizer_publication *newest = learner_evals_policy(run->evals);
-    if (newest != NULL && !run->config->run.deterministic) { // in lock-step each turn has its own
+    if (newest != NULL && !run->config->run.deterministic) { // a turn has its own version
         learner_publisher_restore(run->publisher, newest);
     }
     return true;
@@ -522,7 +521,7 @@ metrics_write(const learner_run *run, oct_writer *writer)
     learner_evals_write_metrics(run->evals, &run->metrics, writer);
 }
 
-// What is written, in a block of its own; where that is nothing, *out stays.
+// Writes a part of the state into a block of its own. If the part is empty, *out is unchanged.
 static void
 evals_take(const learner_run *run, void (*write)(const learner_run *run, oct_writer *writer),
            uint8_t **out, size_t *length)
@@ -574,7 +573,8 @@ learner_files_checkpoint(learner_run *run, learner_state_bytes *take, bool async
         return;
     }
     if (async && atomic_load_explicit(&run->folder.writer_busy, memory_order_acquire) != 0) {
-        free(take); // the disk is slow: the next one will do, unless it stands still
+        free(take); // the disk is slow: the next checkpoint suffices, unless the disk does not
+                    // respond at all
         run->folder.writer_missed = true;
         if (oct_clock_ns() - run->folder.writer_begin_ns > WRITER_PATIENCE_NS) {
             learner_files_told(run, LEARNER_FILE_CHECKPOINT, EINPROGRESS);
@@ -584,7 +584,8 @@ learner_files_checkpoint(learner_run *run, learner_state_bytes *take, bool async
     writer_join(run);
     struct write_job *job = oct_alloc(sizeof(*job));
     job->run = run;
-    // The next process gives new ones even when it is the first checkpoint that it goes on from.
+    // The next process assigns higher numbers, even if this is the first checkpoint that it
+    // resumes.
     uint32_t given = learner_actors_incarnations(run->actors);
     job->checkpoint = (learner_checkpoint){
         .run_id = run->run_id,
@@ -594,8 +595,8 @@ learner_files_checkpoint(learner_run *run, learner_state_bytes *take, bool async
         .env_steps = learner_run_env_steps(run),
         .incarnations = OCT_MAX(given, run->folder.resumed.incarnations + 1),
         .wall_s = learner_run_wall_s(run),
-        .shards = oct_config_shards(run->config),
-        .gone = run->shards != NULL ? learner_shards_gone(run->shards) : 0,
+        .shards = config_shards(run->config),
+        .gone = learner_batches_gone(run->batches),
         .policy_crc = run->folder.saved_crc,
         .task_crc = task_crc(run->config),
         .curve_count = run->folder.curve_count,
@@ -604,7 +605,7 @@ learner_files_checkpoint(learner_run *run, learner_state_bytes *take, bool async
     };
     for (uint32_t i = 0; i < job->checkpoint.shards; i++) {
         job->checkpoint.replay[i] =
-            learner_run_place_after(run, i, take != NULL ? take->batches : 0);
+            learner_batches_place_after(run->batches, i, take != NULL ? take->batches : 0);
     }
     memcpy(job->checkpoint.curve, run->folder.curve,
            run->folder.curve_count * sizeof(*run->folder.curve));
@@ -613,7 +614,7 @@ learner_files_checkpoint(learner_run *run, learner_state_bytes *take, bool async
     evals_take(run, weights_write, &taken->weights, &taken->weights_length);
     evals_take(run, metrics_write, &taken->metrics, &taken->metrics_length);
     learner_evals_save(run->evals, &job->checkpoint.evals);
-    job->checkpoint.evals.best = run->folder.saved; // a better one may not be written yet
+    job->checkpoint.evals.best = run->folder.saved; // a better one may be unsaved
     job->checkpoint.evals.confirmed = run->folder.saved_confirmed;
     run->pace->place(run, &job->checkpoint.turn);
     if (run->is_ending) {
@@ -636,8 +637,7 @@ learner_files_checkpoint(learner_run *run, learner_state_bytes *take, bool async
 }
 
 oct_err
-learner_run_checkpointed(learner_run *run, uint64_t number, wire_written *out, char *reason,
-                         size_t reason_size)
+learner_run_checkpointed(learner_run *run, uint64_t number, wire_written *out, oct_reason *why)
 {
     learner_folder *folder = &run->folder;
     if (atomic_load_explicit(&folder->writer_busy, memory_order_acquire) == 0) {
@@ -651,10 +651,9 @@ learner_run_checkpointed(learner_run *run, uint64_t number, wire_written *out, c
         return OCT_EAGAIN;
     }
     if (folder->written.code != 0) {
-        (void)snprintf(reason, reason_size, "%s: %s cannot be written: %s", run->options.folder,
-                       file_names[LEARNER_FILE_CHECKPOINT],
-                       oct_file_strerror(folder->written.code));
-        return OCT_EIO;
+        return oct_fail(why, OCT_EIO, "%s: %s cannot be written: %s", run->options.folder,
+                        file_names[LEARNER_FILE_CHECKPOINT],
+                        oct_file_strerror(folder->written.code));
     }
     *out = folder->written.place;
     return OCT_OK;
@@ -670,7 +669,7 @@ learner_files_curve(learner_run *run)
     (void)snprintf(title, sizeof(title), "%s, seed %" PRIu64, run->run_name, run->config->run.seed);
     oct_err err =
         learner_curve_write(path, run->folder.curve, run->folder.curve_count, title,
-                            oct_config_is_offline(run->config) ? "updates" : "environment steps",
+                            config_is_offline(run->config) ? "updates" : "environment steps",
                             run->config->run.stop_at_return);
     learner_files_told(run, LEARNER_FILE_CURVE, err == OCT_OK ? 0 : errno);
     if (err == OCT_OK) {

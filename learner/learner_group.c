@@ -1,4 +1,4 @@
-// Learners that share each batch: what rank 0 sends, and what the others do with it.
+// Sends the parts of each batch from rank 0 to the other learners, which compute with them.
 #include "learner/learner_group.h"
 
 #include <errno.h>
@@ -10,18 +10,19 @@
 
 #include "common/oct_base.h"
 #include "common/oct_log.h"
-#include "learner/learner_part.h"
+#include "learner/learner_batch_bytes.h"
 #include "nn/nn_gemm.h"
 
 #define EXIT_APART 3
 
 typedef enum turn_kind { TURN_END = 1, TURN_BEGIN, TURN_UPDATE, TURN_SAVE } turn_kind;
 
-// What comes next: before training by itself, later at the head of each part of a batch.
+// What the other ranks do next. It is a message of its own before training, and heads each part of
+// a batch later.
 typedef struct turn {
     uint32_t kind;
     uint32_t build;          // of rank 0's program
-    uint32_t has_priorities; // are wanted
+    uint32_t has_priorities; // the algorithm is to compute priorities
     float learning_rate;
     uint32_t T;
     float spent; // algo_batch
@@ -37,15 +38,15 @@ struct learner_group {
     uint8_t *parts;     // [size][sizeof(turn) + shape.part], rank 0 only
     uint8_t *own;       // [sizeof(turn) + shape.part]
     float *priority;    // [shape.B]
-    uint8_t *state;     // for comparing
-    size_t state_bytes; // of room
+    uint8_t *state;     // for comparing ranks
+    size_t state_bytes; // size of state
 };
 
-// Two programs that differ in this do not understand each other.
+// Programs with different build numbers cannot exchange states.
 static uint32_t
 build_number(void)
 {
-    const uint32_t sizes[] = {sizeof(oct_config), sizeof(policy_spec), sizeof(turn)};
+    const uint32_t sizes[] = {sizeof(config_experiment), sizeof(policy_spec), sizeof(turn)};
     uint32_t crc = oct_crc32c(0, OCTET_VERSION, strlen(OCTET_VERSION));
     return oct_crc32c(crc, sizes, sizeof(sizes));
 }
@@ -60,9 +61,9 @@ state_measure(const algo *a)
 
 // ---- all ranks
 
-// Learners that wait for nobody, in memory that they share. What the algorithm has moves there.
+// Begins asynchronous learning: the algorithm's state moves into memory that the learners share.
 static void
-async_begin(learner_group *lg, const oct_config *config, const policy_spec *spec, uint32_t T,
+async_begin(learner_group *lg, const config_experiment *config, const policy_spec *spec, uint32_t T,
             algo *a)
 {
     learner_async_options options = {
@@ -85,8 +86,8 @@ async_begin(learner_group *lg, const oct_config *config, const policy_spec *spec
 }
 
 static void
-buffers_make(learner_group *lg, const oct_config *config, const policy_spec *spec, uint32_t T,
-             const algo *a)
+buffers_make(learner_group *lg, const config_experiment *config, const policy_spec *spec,
+             uint32_t T, const algo *a)
 {
     uint32_t size = group_size(lg->members);
     lg->shape = learner_shape_of(spec, config->learner.batch_size / size, T);
@@ -107,7 +108,7 @@ buffers_free(learner_group *lg)
     free(lg->state);
 }
 
-// Returns the length.
+// Writes the state for comparison. Returns its length.
 static size_t
 state_put(learner_group *lg, const algo *a)
 {
@@ -117,7 +118,7 @@ state_put(learner_group *lg, const algo *a)
     return writer.used;
 }
 
-// Whether all have rank 0's parameters, targets and generators.
+// Ends the process if a rank's parameters, targets and generators differ from rank 0's.
 static void
 states_compare(learner_group *lg, const algo *a)
 {
@@ -141,11 +142,11 @@ states_compare(learner_group *lg, const algo *a)
     }
 }
 
-// One's own part is there.
+// Learns from the part of a batch that has arrived in lg->own.
 static oct_err
 part_learn(learner_group *lg, algo *a, const turn *now, float *priorities, float *numbers)
 {
-    algo_batch part = learner_part_take(&lg->shape, lg->own + sizeof(turn));
+    algo_batch part = learner_batch_bytes_take(&lg->shape, lg->own + sizeof(turn));
     part.spent = now->spent;
     bool wants = now->has_priorities != 0;
     OCT_TRY(algo_update(a, &part, now->learning_rate, wants ? lg->priority : NULL, numbers));
@@ -170,7 +171,7 @@ learner_group_create(group *take, bool is_asynchronous)
     return lg;
 }
 
-// To those that wait for the next part of a batch, instead of it.
+// Sends a turn without a batch to all ranks.
 static void
 turn_send(learner_group *lg, const turn *next)
 {
@@ -226,7 +227,7 @@ learner_group_here(const learner_group *lg)
 }
 
 uint64_t
-learner_group_bytes(const oct_config *config, const policy_spec *spec, uint32_t T,
+learner_group_bytes(const config_experiment *config, const policy_spec *spec, uint32_t T,
                     uint32_t learners, uint64_t state_bytes)
 {
     uint64_t whole = learner_shape_of(spec, config->learner.batch_size, T).part;
@@ -235,7 +236,7 @@ learner_group_bytes(const oct_config *config, const policy_spec *spec, uint32_t 
     }
     return config->learner.asynchronous
                ? learner_async_slots(config->learner.count) * whole + state_bytes
-               : 2 * whole + learners * state_bytes; // rank 0's, and each one's part
+               : 2 * whole + learners * state_bytes; // rank 0's parts, and the part of each rank
 }
 
 void
@@ -255,14 +256,15 @@ learner_group_counts(const learner_group *lg, group_counts *out)
 }
 
 void
-learner_group_config(const learner_group *lg, const oct_config *whole, oct_config *out)
+learner_group_config(const learner_group *lg, const config_experiment *whole,
+                     config_experiment *out)
 {
     *out = *whole;
     out->learner.batch_size /= lg != NULL && lg->is_asynchronous ? 1 : learner_group_size(lg);
 }
 
 void
-learner_group_begin(learner_group *lg, const oct_config *config, const policy_spec *spec,
+learner_group_begin(learner_group *lg, const config_experiment *config, const policy_spec *spec,
                     uint32_t T, algo *a)
 {
     if (lg == NULL) {
@@ -299,7 +301,8 @@ learner_group_update(learner_group *lg, algo *a, const algo_batch *batch, float 
     OCT_ASSERT(batch->B == size * lg->shape.B && batch->T == lg->shape.T);
     for (uint32_t r = 0; r < size; r++) {
         memcpy(lg->parts + r * bytes, &now, sizeof(now));
-        learner_part_put(&lg->shape, lg->parts + r * bytes + sizeof(now), batch, r * lg->shape.B);
+        learner_batch_bytes_put(&lg->shape, lg->parts + r * bytes + sizeof(now), batch,
+                                r * lg->shape.B);
     }
     group_scatter(lg->members, lg->parts, lg->own, bytes);
     return part_learn(lg, a, &now, priorities, numbers);
@@ -318,7 +321,7 @@ learner_group_save(learner_group *lg, const algo *a, oct_writer *writer)
 // ---- the others
 
 static nn_context *
-context_make(const oct_config *config, group *members)
+context_make(const config_experiment *config, group *members)
 {
     char warning[256];
     const nn_context_options options = {.threads = config->learner.threads,
@@ -333,11 +336,11 @@ context_make(const oct_config *config, group *members)
     return nn_context_create(&options);
 }
 
-// The algorithm as rank 0 has it. NULL: it cannot be made here; said.
+// Makes rank 0's algorithm from its state. NULL: it cannot be made here, and the cause is logged.
 static algo *
 algo_receive(learner_group *lg, const turn *begin, nn_context **context)
 {
-    oct_config *config = oct_alloc(2 * sizeof(*config)), *own = config + 1;
+    config_experiment *config = oct_alloc(2 * sizeof(*config)), *own = config + 1;
     policy_spec *spec = oct_alloc(sizeof(*spec));
     uint8_t *state = oct_alloc(begin->state_bytes);
     algo *a = NULL;
@@ -379,7 +382,8 @@ updates_serve(learner_group *lg, algo *a)
         if (now.kind == TURN_SAVE) {
             (void)state_put(lg, a);
         } else {
-            (void)part_learn(lg, a, &now, NULL, numbers); // rank 0 has the same, and says so
+            (void)part_learn(lg, a, &now, NULL,
+                             numbers); // rank 0 meets the same error, and logs it
         }
     }
 }
@@ -409,7 +413,7 @@ learner_group_serve(group *take)
         nn_context_destroy(context);
     }
     if (exit_code == EXIT_SUCCESS) {
-        group_destroy(take); // else rank 0 has to notice
+        group_destroy(take); // otherwise rank 0 notices the closed connection
         learner_async_destroy(lg.async);
         buffers_free(&lg);
     }

@@ -8,9 +8,10 @@
 #include <string.h>
 
 #include "common/oct_clock.h"
-#include "common/oct_config_text.h"
 #include "common/oct_log.h"
+#include "common/oct_reason.h"
 #include "common/oct_text.h"
+#include "config/config_text.h"
 #include "learner/learner_key.h"
 #include "learner/learner_links_io.h"
 #include "learner/learner_relays.h"
@@ -28,17 +29,17 @@
 #define TICK_MS          20
 #define SERVER_CONTEXTS  64
 #define SERVER_BYTES_MAX (8u << 20)
-#define PUBLISH_QUEUE    16 // as many as an actor holds: changes are of use one after the other
+#define PUBLISH_QUEUE    16 // versions that an actor holds, too: each is a change to the one before
 #define EXIT_REFUSED     3
 #define MISSED_S         5
 #define COMPLAIN_NS      UINT64_C(10000000000)
-#define LOCK_LOOK_TICKS  50 // a second
-#define SAVERS_MAX       16 // who wait for a checkpoint
+#define LOCK_LOOK_TICKS  50 // fifty ticks are a second
+#define SAVERS_MAX       16 // calls that wait for a checkpoint
 
-static_assert(WIRE_SHARDS_MAX == OCT_SHARDS_MAX, "a relay has a line to each shard");
-static_assert(WIRE_TURN_ACTORS_MAX == OCT_TURN_ACTORS_MAX, "a turn has room for all actors");
-static_assert(WIRE_SAMPLE_COUNT_MAX == OCT_CONFIG_SAMPLE_MAX, "a batch fits into a reply");
-static_assert(WIRE_BATCH_COUNT_MAX == OCT_CONFIG_BATCH_MAX, "a rollout fits into a message");
+static_assert(WIRE_SHARDS_MAX == CONFIG_SHARDS_MAX, "a relay has a line to each shard");
+static_assert(WIRE_TURN_ACTORS_MAX == CONFIG_TURN_ACTORS_MAX, "a turn has room for all actors");
+static_assert(WIRE_SAMPLE_COUNT_MAX == CONFIG_SAMPLE_MAX, "a batch fits into a reply");
+static_assert(WIRE_BATCH_COUNT_MAX == CONFIG_BATCH_MAX, "a rollout fits into a message");
 
 struct learner_io {
     net_loop *loop;
@@ -49,11 +50,12 @@ struct learner_io {
     bool stopping;
 
     net_rpc_server *server_link;
-    void *call; // the one that is being handled
+    void *call; // the call being handled
     wire_server *server;
     net_pub *publisher;
-    wire_signer *signer; // NULL: the kernel tells actors who this is
-    // TLS does, too, but not through a relay: then policies are signed from the first one on.
+    wire_signer *signer; // NULL: no signatures; actors connect through local sockets
+    // Policies are signed: without TLS always; with TLS from the first registration through a
+    // relay, because TLS authenticates only the relay there.
     bool signs;
     struct {
         uint64_t version; // 0: none yet
@@ -64,11 +66,11 @@ struct learner_io {
 
     learner_links_io *replays;
     uint32_t shards;
-    uint64_t bad_requests, bad_request_ns; // the last that was logged
+    uint64_t bad_requests, bad_request_ns; // count, and when one was last logged
     uint32_t ticks;
     struct saver {
         wire_call *call;
-        uint64_t number; // of the checkpoint that it waits for
+        uint64_t number; // of the checkpoint that the call waits for
     } savers[SAVERS_MAX];
     uint32_t saver_count;
 
@@ -78,8 +80,8 @@ struct learner_io {
 
 // ---- replay
 
-// This learner was suspended or cut off, and the run went on with another: what it still did would
-// spoil that one's.
+// Ends this learner without a write: it was suspended or cut off, and another learner continues the
+// run, which further writes would damage.
 static void
 taken_over(learner_io *io, const char *how)
 {
@@ -106,7 +108,7 @@ replay_ended(void *arg, oct_err err, const char *how)
 
 // ---- publishing
 
-// Complete: whoever asks may have nothing, or anything.
+// Describes a complete policy, for an actor that may have no version or any version.
 static wire_policy
 policy_envelope(const learner_io *io, const quantizer_publication *publication)
 {
@@ -119,13 +121,13 @@ policy_envelope(const learner_io *io, const quantizer_publication *publication)
     };
 }
 
-// at_us: of the wall clock, when it was handed over to be sent; send_us: how long that took (one
-// write for each subscriber).
+// Logs a publication. at_us: wall clock time when it was passed to the socket. send_us: how long
+// that took (one write per subscriber).
 static void
 publication_tell(const quantizer_publication *publication, const wire_policy *policy,
                  uint64_t at_us, uint64_t send_us)
 {
-    uint32_t check; // what the complete policy ends with
+    uint32_t check; // checksum at the end of the complete policy
     memcpy(&check, publication->bytes + publication->length - sizeof(check), sizeof(check));
     oct_log_debug("LEARNER-PUBLISH",
                   "version=%" PRIu64 " check=%08" PRIx32 " bytes=%zu base=%" PRIu64
@@ -144,7 +146,8 @@ policy_sign(const learner_io *io, wire_policy *policy)
     }
 }
 
-// An answer. Many ask for the newest one at once: what was signed last is kept.
+// Answers with a complete policy. Many actors ask for the newest at once, so the last signed one is
+// kept.
 static wire_policy
 policy_answer(learner_io *io, const quantizer_publication *publication)
 {
@@ -183,7 +186,7 @@ publish_all(learner_io *io)
 
 // ---- serving
 
-// The caller's certificate; zeros: it was asked for none, or its connection is gone.
+// Returns the caller's certificate; zeros if the transport uses none, or the connection is closed.
 static oct_holder
 holder_of(void *call)
 {
@@ -193,22 +196,20 @@ holder_of(void *call)
 
 static oct_err
 actor_register(learner_io *io, const wire_register *request, oct_holder *holder,
-               learner_actor **out, char *reason, size_t reason_size)
+               learner_actor **out, oct_reason *why)
 {
     oct_err err = net_rpc_caller(io->call, holder);
-    if (err == OCT_ECLOSED) { // whose place it would be cannot be said
-        (void)snprintf(reason, reason_size, "its connection is closed");
-        return OCT_EAGAIN;
+    if (err == OCT_ECLOSED) { // the slot could not be charged to a certificate
+        return oct_fail(why, OCT_EAGAIN, "its connection is closed");
     }
     if (io->shards > 1 && request->relay_address[0] != '\0' && !request->knows_shards) {
-        return oct_refuse(reason, reason_size,
+        return oct_refuse(why,
                           "--relay: this actor's release supports only one replay behind a relay, "
                           "but this run has %" PRIu32
                           "; upgrade the actor, or start it without --relay",
                           io->shards);
     }
-    return learner_run_register(io->run, request, err == OCT_OK ? holder : NULL, out, reason,
-                                reason_size);
+    return learner_run_register(io->run, request, err == OCT_OK ? holder : NULL, out, why);
 }
 
 static void
@@ -223,43 +224,41 @@ relay_tell(learner_io *io, const wire_register *request)
     }
 }
 
-// A relay lives. OCT_EAGAIN: there is no place for it now; OCT_EINVAL: this run has none.
+// Takes a relay's registration. OCT_EAGAIN: no slot is free now; OCT_EINVAL: this run uses no
+// relays.
 static oct_err
-relay_register(learner_io *io, const wire_register *request, char *reason, size_t reason_size)
+relay_register(learner_io *io, const wire_register *request, oct_reason *reason)
 {
     bool is_new = false;
     io->signs = io->signer != NULL;
     if (io->options.config->run.deterministic) {
-        return oct_refuse(reason, reason_size,
-                          "run.deterministic: a run in lock-step has no relays");
+        return oct_refuse(reason, "run.deterministic: a run in lock-step has no relays");
     }
     if (io->shards > 1 && !request->knows_shards) {
         return oct_refuse(
-            reason, reason_size,
+            reason,
             "net.replay: this relay's release supports only one replay, but this run has %" PRIu32
             "; upgrade the relay",
             io->shards);
     }
-    char why[256];
+    oct_reason why;
     const char *address = request->relay_address, *listen = io->options.config->net.learner;
-    if (address[0] != '\0' &&
-        net_url_check_relay(address, listen, io->shards, why, sizeof(why)) != OCT_OK) {
-        return oct_refuse(reason, reason_size, "--announce %.*s: %s",
-                          (int)oct_text_cut(address, 100), address, why);
+    if (address[0] != '\0' && net_url_check_relay(address, listen, io->shards, &why) != OCT_OK) {
+        return oct_refuse(reason, "--announce %.*s: %s", (int)oct_text_cut(address, 100), address,
+                          why.text);
     }
     uint64_t now_ns = oct_clock_ns();
     if (learner_relays_is_loop(io->relays, request, now_ns)) {
         return oct_refuse(
-            reason, reason_size,
-            "--relay: %s leads back to this relay, so its batches would never reach replay",
+            reason, "--relay: %s leads back to this relay, so its batches would never reach replay",
             request->relay_above);
     }
     oct_err err = learner_relays_note(io->relays, request, now_ns, &is_new);
     if (err == OCT_EAGAIN) {
-        (void)snprintf(reason, reason_size, "no room for another relay: all %d slots are taken",
+        oct_reason_set(reason, "no room for another relay: all %d slots are taken",
                        LEARNER_RELAYS_MAX);
     } else if (err != OCT_OK) {
-        (void)snprintf(reason, reason_size, "a relay needs a label");
+        oct_reason_set(reason, "a relay needs a label");
     } else if (is_new) {
         relay_tell(io, request);
     }
@@ -273,8 +272,8 @@ actors_of_relay(void *arg, uint64_t key, uint64_t now_ns)
     return learner_actors_relayed(learner_run_actors(io->run), key, now_ns);
 }
 
-// Which relay an actor goes through; in lock-step none, nor where its release would not find the
-// right one of several replays behind it.
+// Chooses the relay of an actor. There is none in lock-step, and none for an actor of a release
+// that cannot choose between several replays behind a relay.
 static void
 relay_choose(learner_io *io, const wire_register *request, learner_actor *actor,
              wire_registered *answer)
@@ -286,7 +285,7 @@ relay_choose(learner_io *io, const wire_register *request, learner_actor *actor,
         return;
     }
     learner_actors *actors = learner_run_actors(io->run);
-    learner_actors_set_relay(actors, actor, 0); // it is not counted where it was
+    learner_actors_set_relay(actors, actor, 0); // it must not count
     learner_relays_count(io->relays, now_ns, actors_of_relay, io);
     const char *relay = learner_relays_choose(io->relays, request, now_ns);
     learner_actors_set_relay(actors, actor, learner_relays_key(relay));
@@ -296,7 +295,7 @@ relay_choose(learner_io *io, const wire_register *request, learner_actor *actor,
     }
 }
 
-// The session of an actor or evaluator, and where it sends its batches.
+// Fills in the session of an actor or evaluator, and the address for its batches.
 static void
 actor_place(learner_io *io, const wire_register *request, learner_actor *actor,
             wire_registered *answer)
@@ -326,30 +325,29 @@ actor_place(learner_io *io, const wire_register *request, learner_actor *actor,
                  actor->holder.name, answer->is_relayed ? answer->replay_address : "none");
 }
 
-// Of one with an environment. OCT_EAGAIN, with a reason: it is to try again, there is no other
-// answer.
+// Answers an actor or evaluator that has an environment. OCT_EAGAIN with a reason: there is no
+// answer, and the peer retries.
 static oct_err
-actor_answer(learner_io *io, const wire_register *request, wire_registered *answer, char *reason,
-             size_t reason_size)
+actor_answer(learner_io *io, const wire_register *request, wire_registered *answer, oct_reason *why)
 {
     learner_actor *actor;
     oct_holder holder = {.name = ""};
-    oct_err err = actor_register(io, request, &holder, &actor, reason, reason_size);
+    oct_err err = actor_register(io, request, &holder, &actor, why);
     if (err == OCT_OK) {
         actor_place(io, request, actor, answer);
-    } else if (err == OCT_ESTALE) { // this run's configuration is the answer
+    } else if (err == OCT_ESTALE) { // the answer is this run's configuration
         if (learner_run_may_tell(io->run, &holder)) {
             oct_log_info("LEARNER-OTHER-RUN", "host=\"%s\" pid=%u certificate=\"%s\" %s",
-                         request->host, request->pid, holder.name, reason);
+                         request->host, request->pid, holder.name, why->text);
         }
-        reason[0] = '\0';
+        why->text[0] = '\0';
     } else if (err != OCT_EAGAIN) {
         answer->accepted = false;
         if (learner_run_may_tell(io->run, &holder)) {
             oct_log_warn("LEARNER-REFUSED", "host=\"%s\" pid=%u certificate=\"%s\" %s",
-                         request->host, request->pid, holder.name, reason);
+                         request->host, request->pid, holder.name, why->text);
         }
-        learner_run_refuse(io->run, request, reason);
+        learner_run_refuse(io->run, request, why->text);
     }
     return err;
 }
@@ -358,11 +356,11 @@ static void
 serve_register(void *arg, wire_call *call, const wire_register *request)
 {
     learner_io *io = arg;
-    char reason[256] = "";
-    const char *shard_address[OCT_SHARDS_MAX];
+    oct_reason why = {""};
+    const char *shard_address[CONFIG_SHARDS_MAX];
     wire_registered answer = {
         .accepted = true,
-        .reason = reason,
+        .reason = why.text,
         .run_id = learner_run_id(io->run),
         .config = io->config_text,
         .incarnation = learner_run_incarnation(io->run, NULL),
@@ -370,9 +368,9 @@ serve_register(void *arg, wire_call *call, const wire_register *request)
         .replay_address = learner_links_io_address(io->replays, 0),
     };
     if (request->role == WIRE_ROLE_RELAY) {
-        oct_err err = relay_register(io, request, reason, sizeof(reason));
+        oct_err err = relay_register(io, request, &why);
         if (err == OCT_EAGAIN) {
-            wire_reply_error(call, err, reason);
+            wire_reply_error(call, err, why.text);
             return;
         }
         answer.accepted = err == OCT_OK;
@@ -381,9 +379,9 @@ serve_register(void *arg, wire_call *call, const wire_register *request)
         for (uint32_t i = 0; i < io->shards; i++) {
             shard_address[i] = learner_links_io_address(io->replays, i);
         }
-    } else if (request->has_env && request->role != WIRE_ROLE_TOOL) { // which has no environment
-        if (actor_answer(io, request, &answer, reason, sizeof(reason)) == OCT_EAGAIN) {
-            wire_reply_error(call, OCT_EAGAIN, reason);
+    } else if (request->has_env && request->role != WIRE_ROLE_TOOL) { // a tool has no environment
+        if (actor_answer(io, request, &answer, &why) == OCT_EAGAIN) {
+            wire_reply_error(call, OCT_EAGAIN, why.text);
             return;
         }
     }
@@ -403,7 +401,8 @@ known_actor(learner_io *io, const wire_get_policy *request)
     return actor;
 }
 
-// Of a request with a large answer. False: it was answered, because its peers do not read.
+// Checks a request that has a large answer. False: it was refused, because its peers do not read
+// their answers.
 static bool
 may_answer(learner_io *io, wire_call *call)
 {
@@ -502,7 +501,7 @@ serve_checkpoint(void *arg, wire_call *call, const wire_empty *request)
     io->savers[io->saver_count++] = (struct saver){call, learner_run_checkpoint(io->run)};
 }
 
-// Those whose checkpoint is on the disk, or could not be written.
+// Answers the calls that wait for a checkpoint that is now on disk, or could not be written.
 static void
 savers_answer(learner_io *io)
 {
@@ -510,13 +509,12 @@ savers_answer(learner_io *io)
     for (uint32_t i = 0; i < io->saver_count; i++) {
         struct saver saver = io->savers[i];
         wire_written written;
-        char reason[512];
-        oct_err err =
-            learner_run_checkpointed(io->run, saver.number, &written, reason, sizeof(reason));
+        oct_reason why;
+        oct_err err = learner_run_checkpointed(io->run, saver.number, &written, &why);
         if (err == OCT_OK) {
             wire_reply_checkpoint(saver.call, &written);
         } else if (err == OCT_EIO) {
-            wire_reply_error(saver.call, OCT_EAGAIN, reason);
+            wire_reply_error(saver.call, OCT_EAGAIN, why.text);
         } else {
             io->savers[left++] = saver;
         }
@@ -564,7 +562,7 @@ request_arrived(void *arg, void *call, oct_role role, const uint8_t *frame, size
 
 // ---- time
 
-// The training thread or the quantizer stage has something.
+// Runs when the training thread or the quantizer stage has a result.
 static void
 run_woke(void *arg)
 {
@@ -580,7 +578,7 @@ run_notify(void *arg)
     net_wakeup_send(arg);
 }
 
-// Bytes by arrow, as the sockets count them.
+// Passes the sockets' byte counts to the run, by direction.
 static void
 traffic_tell(learner_io *io)
 {
@@ -618,7 +616,7 @@ tick(void *arg)
         learner_run_save(io->run);
         savers_answer(io);
         if (learner_run_failed(io->run) && io->exit_code == 0) {
-            io->exit_code = EXIT_REFUSED; // starting again would not help
+            io->exit_code = EXIT_REFUSED; // a restart would not help
         }
         net_loop_stop(io->loop);
     }
@@ -629,7 +627,7 @@ tick(void *arg)
 static oct_err
 links_open(learner_io *io)
 {
-    const oct_config *config = io->options.config;
+    const config_experiment *config = io->options.config;
     OCT_TRY(net_url_offset(config->net.learner, 1, io->policy_address));
     OCT_TRY(net_pub_open(&io->publisher, io->loop, io->policy_address, SUBSCRIBERS, PUBLISH_QUEUE));
     const learner_links_io_options replays = {
@@ -645,16 +643,17 @@ links_open(learner_io *io)
                                SERVER_CONTEXTS, SERVER_BYTES_MAX, request_arrived, io);
 }
 
-// Over TLS and at local sockets actors know whom they talk to, but for what relays bring.
+// Opens the signing key where it is needed. Over TLS and at local sockets actors can authenticate
+// the learner, except through relays.
 static oct_err
-signer_open(learner_io *io, char *reason, size_t reason_size)
+signer_open(learner_io *io, oct_reason *why)
 {
     const char *url = io->options.config->net.learner;
     char key[LEARNER_KEY_TEXT_BYTES];
     if (!net_url_is_tcp(url)) {
         return OCT_OK;
     }
-    OCT_TRY(learner_key_open(&io->signer, io->options.folder, reason, reason_size));
+    OCT_TRY(learner_key_open(&io->signer, io->options.folder, why));
     io->signs = !net_url_is_tls(url);
     if (!io->signs) {
         return OCT_OK;
@@ -665,13 +664,13 @@ signer_open(learner_io *io, char *reason, size_t reason_size)
 }
 
 oct_err
-learner_io_open(learner_io **out, net_loop *loop, const learner_io_options *options, char *reason,
-                size_t reason_size)
+learner_io_open(learner_io **out, net_loop *loop, const learner_io_options *options,
+                oct_reason *why)
 {
     learner_io *io = oct_alloc(sizeof(*io));
     io->loop = loop;
     io->options = *options;
-    io->shards = oct_config_shards(options->config);
+    io->shards = config_shards(options->config);
     io->wakeup = net_wakeup_create(loop, run_woke, io);
     learner_run_options run = {
         .config = options->config,
@@ -685,17 +684,17 @@ learner_io_open(learner_io **out, net_loop *loop, const learner_io_options *opti
         .notify = run_notify,
         .arg = io->wakeup,
     };
-    oct_err err = learner_run_create(&io->run, &run, reason, reason_size);
+    oct_err err = learner_run_create(&io->run, &run, why);
     if (err != OCT_OK) {
         net_wakeup_destroy(io->wakeup);
         free(io);
         return err;
     }
-    io->config_text = oct_config_print_for_peers(options->config);
+    io->config_text = config_print_for_peers(options->config);
     io->relays = learner_relays_create(oct_clock_ns());
-    err = signer_open(io, reason, reason_size);
+    err = signer_open(io, why);
     if (err == OCT_OK && (err = links_open(io)) != OCT_OK) {
-        (void)snprintf(reason, reason_size, "cannot listen on %s", options->config->net.learner);
+        oct_reason_set(why, "cannot listen on %s", options->config->net.learner);
         err = err == OCT_EIO ? OCT_EAGAIN : err;
     }
     if (err != OCT_OK) {
@@ -765,12 +764,13 @@ learner_io_trouble(void *arg)
     if (phase == LEARNER_DONE) {
         return "the run is over";
     }
-    for (size_t i = 0; i < LEARNER_ORIGINS && phase == LEARNER_TRAINING; i++) {
-        const learner_source *source = learner_run_source(io->run, i);
-        if (source != NULL && learner_source_is_lost(source)) {
-            return i == LEARNER_DATA ? "the replay of the data set does not answer"
-                   : io->shards > 1  ? "a shard of replay does not answer"
-                                     : "replay does not answer";
+    const learner_source *source;
+    for (uint32_t i = 0;
+         phase == LEARNER_TRAINING && (source = learner_run_source(io->run, i)) != NULL; i++) {
+        if (learner_source_is_lost(source)) {
+            return i == io->shards  ? "the replay of the data set does not answer"
+                   : io->shards > 1 ? "a shard of replay does not answer"
+                                    : "replay does not answer";
         }
     }
     return learner_run_trouble(io->run);

@@ -10,21 +10,21 @@
 #include <unistd.h>
 
 #include "common/oct_file.h"
+#include "common/oct_reason.h"
 
 static oct_err
-key_read(uint8_t seed[WIRE_SIGNING_SEED_BYTES], const char *path, char *reason, size_t reason_size)
+key_read(uint8_t seed[WIRE_SIGNING_SEED_BYTES], const char *path, oct_reason *why)
 {
     uint8_t *bytes;
     size_t length;
     if (oct_file_read(path, WIRE_SIGNING_SEED_BYTES, &bytes, &length) != OCT_OK) {
-        (void)snprintf(reason, reason_size, "%s: %s", path, oct_file_strerror(errno));
-        return OCT_EIO;
+        return oct_fail(why, OCT_EIO, "%s: %s", path, oct_file_strerror(errno));
     }
     bool is_key = length == WIRE_SIGNING_SEED_BYTES;
     if (is_key) {
         memcpy(seed, bytes, WIRE_SIGNING_SEED_BYTES);
     } else {
-        (void)snprintf(reason, reason_size,
+        oct_reason_set(why,
                        "%s: %zu bytes are not a key; if you remove the file, a new key is made, "
                        "and actors must be restarted",
                        path, length);
@@ -35,24 +35,22 @@ key_read(uint8_t seed[WIRE_SIGNING_SEED_BYTES], const char *path, char *reason, 
 }
 
 static oct_err
-key_make(uint8_t seed[WIRE_SIGNING_SEED_BYTES], const char *path, char *reason, size_t reason_size)
+key_make(uint8_t seed[WIRE_SIGNING_SEED_BYTES], const char *path, oct_reason *why)
 {
     if (getrandom(seed, WIRE_SIGNING_SEED_BYTES, 0) != WIRE_SIGNING_SEED_BYTES ||
         oct_file_write_secret(path, seed, WIRE_SIGNING_SEED_BYTES) != OCT_OK) {
-        (void)snprintf(reason, reason_size, "%s: %s", path, oct_file_strerror(errno));
-        return OCT_EIO;
+        return oct_fail(why, OCT_EIO, "%s: %s", path, oct_file_strerror(errno));
     }
     return OCT_OK;
 }
 
 oct_err
-learner_key_open(wire_signer **out, const char *folder, char *reason, size_t reason_size)
+learner_key_open(wire_signer **out, const char *folder, oct_reason *why)
 {
     char path[PATH_MAX];
     uint8_t seed[WIRE_SIGNING_SEED_BYTES];
     (void)snprintf(path, sizeof(path), "%s/learner.key", folder);
-    oct_err err = oct_file_is_there(path) ? key_read(seed, path, reason, reason_size)
-                                          : key_make(seed, path, reason, reason_size);
+    oct_err err = oct_file_is_there(path) ? key_read(seed, path, why) : key_make(seed, path, why);
     if (err == OCT_OK) {
         *out = wire_signer_create(seed);
     }

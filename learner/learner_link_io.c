@@ -1,5 +1,5 @@
-// Talks to one octet-replay that the run learns from: Configure, Sample, UpdatePriorities,
-// TableDigest, InsertedSessions.
+// Sends the calls of one octet-replay that the run learns from: Configure, Sample,
+// UpdatePriorities, TableDigest, InsertedSessions, WindowOrigins.
 #include "learner/learner_link_io.h"
 
 #include <inttypes.h>
@@ -9,22 +9,23 @@
 #include "common/oct_base.h"
 #include "common/oct_clock.h"
 #include "common/oct_log.h"
+#include "common/oct_reason.h"
 #include "net/net_rpc.h"
 #include "proto/wire_rpc.h"
 
 #define CALLS_INFLIGHT     8
-#define CALL_BYTES_MAX     (1u << 20) // an answer to other calls than samples
+#define CALL_BYTES_MAX     (1u << 20) // size limit of answers, except Sample's
 #define CALL_ARENA_BYTES   (2 * CALL_BYTES_MAX)
 #define SAMPLES_INFLIGHT   2
 #define SAMPLE_ARENA_BYTES (WIRE_MESSAGE_BYTES_MAX + (1u << 20))
-#define SAMPLE_BYTES_A_MS  1250 // 10 Mbit/s: the slowest line that samples may come over
+#define SAMPLE_BYTES_A_MS  1250 // 10 Mbit/s: the slowest link for which samples do not time out
 #define RPC_TIMEOUT_MS     3000
 #define RPC_RESEND_MS      1000
-#define TURN_TIMEOUT_MS    600000 // a large table is read, and written where it is kept
+#define TURN_TIMEOUT_MS    600000 // replay reads a large table, and may write a copy
 #define SESSIONS_NS        500000000u
-#define LATE_NS            1000000000u // a sample takes longer than replay may hold it
+#define LATE_NS            1000000000u // longer than replay may hold a sample back
 
-// What is said of a replay, by whether it has a data set: ids of the log, and its names.
+// Names and log identifiers of a replay: [false] of actors, [true] of a data set.
 static const struct words {
     const char *configured, *waits, *lost, *back;
     const char *name, *replay, *refused;
@@ -38,10 +39,10 @@ static const struct words {
               "the replay of the data set refused to send a batch"},
 };
 
-// One Sample in flight and the batches promised to it.
+// A Sample in flight.
 struct slot {
     learner_link_io *link;
-    uint32_t promised; // 0: free
+    uint32_t requested; // count of windows requested; 0: the slot is free
     uint64_t asked_ns;
 };
 
@@ -50,33 +51,34 @@ struct learner_link_io {
     const struct words *words;
     net_rpc_client *socket;
     wire_client *client;
-    // Samples have a socket of their own, which never repeats a request: a FIFO table would give
-    // windows to an answer that nobody reads. Instead they fail as soon as the connection is lost.
+    // Samples have their own socket, which never repeats a request, because a FIFO table would
+    // spend windows on an answer that is not read. A request fails as soon as the connection is
+    // lost.
     net_rpc_client *sample_socket;
     wire_client *sample_client;
     struct slot slots[SAMPLES_INFLIGHT];
     uint64_t configured_ns;
-    bool is_told;         // it was asked for its counters, and has not answered yet
-    uint64_t told_ns;     // when it was last asked for them
-    bool is_to_limit;     // it may have another limiter than the configuration's
-    bool is_limiting;     // and has not answered yet
-    bool released;        // it was told that the table is needed no more
-    uint64_t sessions_ns; // when it was last asked which sessions have inserted
-    bool is_asked;        // and has not answered yet
+    bool asks_counters;   // a request for counters alone is in flight
+    uint64_t counters_ns; // time of the last such request
+    bool is_to_limit;     // the table's limiter may differ from the configuration's
+    bool is_limiting;     // a Configure for the limiter is in flight
+    bool released;        // the table was released
+    uint64_t sessions_ns; // time of the last InsertedSessions
+    bool is_asked;        // an InsertedSessions is in flight
 };
 
-// NULL: training has not begun.
+// Returns NULL if training has not begun.
 static learner_source *
 source_of(const learner_link_io *link)
 {
-    return learner_run_source(link->options.run, link->options.origin);
+    return learner_run_source(link->options.run, link->options.member);
 }
 
 // ---- its table
 
 static void samples_ask(learner_link_io *link);
 
-// It would refuse again: the run ends.
+// Ends the run: replay would refuse the same request again.
 static void
 refused(learner_link_io *link, const char *detail, const char *what)
 {
@@ -85,15 +87,13 @@ refused(learner_link_io *link, const char *detail, const char *what)
     link->options.ended(link->options.ended_arg, OCT_EINVAL, what);
 }
 
-// Whether the run can learn from the table that is there.
+// Checks that the run can learn from the table that replay has.
 static oct_err
-table_check(const learner_link_io *link, const wire_configured *answer, char *reason,
-            size_t reason_size)
+table_check(const learner_link_io *link, const wire_configured *answer, oct_reason *why)
 {
     const learner_link_io_options *options = &link->options;
-    OCT_TRY(learner_run_machine(options->run, "of replay's machine", answer->libm, reason,
-                                reason_size));
-    return learner_run_table(options->run, options->origin, answer->table, reason, reason_size);
+    OCT_TRY(learner_run_machine(options->run, "of replay's machine", answer->libm, why));
+    return learner_run_table(options->run, options->member, answer->table, why);
 }
 
 static void
@@ -101,17 +101,17 @@ configured(void *arg, oct_err err, const char *detail, const wire_configured *an
 {
     learner_link_io *link = arg;
     const learner_link_io_options *options = &link->options;
-    char reason[512];
-    if (err == OCT_OK && table_check(link, answer, reason, sizeof(reason)) != OCT_OK) {
+    oct_reason why;
+    if (err == OCT_OK && table_check(link, answer, &why) != OCT_OK) {
         err = OCT_EINVAL;
-        detail = reason;
+        detail = why.text;
     }
-    learner_run_configured(options->run, options->origin, err, answer);
+    learner_run_configured(options->run, options->member, err, answer);
     if (err == OCT_OK) {
         (void)learner_source_back(source_of(link));
         link->configured_ns = oct_clock_ns();
         link->is_to_limit = false;
-        options->limited(options->arg, options->origin);
+        options->limited(options->arg, options->member);
         oct_log_notice(link->words->configured, "%s=%s is configured", link->words->name,
                        options->url);
         samples_ask(link);
@@ -132,10 +132,10 @@ configure(learner_link_io *link)
     if (!learner_source_needs_configure(source, oct_clock_ns())) {
         return;
     }
-    wire_configure request = learner_run_configure(link->options.run, link->options.origin, false);
+    wire_configure request = learner_run_configure(link->options.run, link->options.member, false);
     oct_err err = wire_call_configure(link->client, &request, RPC_TIMEOUT_MS, configured, link);
     if (err != OCT_OK) {
-        learner_run_configured(link->options.run, link->options.origin, err, NULL);
+        learner_run_configured(link->options.run, link->options.member, err, NULL);
     }
     explicit_bzero(request.token_key, sizeof(request.token_key));
 }
@@ -147,12 +147,12 @@ limited(void *arg, oct_err err, const char *detail, const wire_configured *answe
     (void)detail; // the tick tries again
     (void)answer;
     link->is_limiting = false;
-    // It has no table yet, or is another learner's by now.
+    // Replay has no table yet, or now serves another learner.
     bool is_refused = err == OCT_EINVAL || err == OCT_ESTALE;
     link->is_to_limit &= err != OCT_OK && !is_refused;
 }
 
-// One that is to be configured takes the limiter with the table.
+// Sends the limiter. A Configure of the whole table contains it, too.
 static void
 limit(learner_link_io *link)
 {
@@ -160,7 +160,7 @@ limit(learner_link_io *link)
     if (!link->is_to_limit || link->is_limiting || !learner_source_is_configured(source)) {
         return;
     }
-    wire_configure request = learner_run_configure(link->options.run, link->options.origin, true);
+    wire_configure request = learner_run_configure(link->options.run, link->options.member, true);
     link->is_limiting =
         wire_call_configure(link->client, &request, RPC_TIMEOUT_MS, limited, link) == OCT_OK;
 }
@@ -178,12 +178,12 @@ static void
 released(void *arg, oct_err err, const char *detail, const wire_configured *answer)
 {
     (void)arg;
-    (void)err; // replay finds out by itself, later
+    (void)err; // replay notices later by itself
     (void)detail;
     (void)answer;
 }
 
-// Nothing more is learned from it: another run may have the table.
+// Releases the table after training, so that another run may use replay.
 static void
 release(learner_link_io *link)
 {
@@ -211,15 +211,15 @@ unanswered(learner_link_io *link, oct_err err, const char *detail)
     } // the tick tries again
 }
 
-// That it has no table, when it has got one since it was asked: answers to Configure come over
-// another connection.
+// Returns true if an answer says that there is no table, but the request was sent before the last
+// Configure, whose answer comes over another connection.
 static bool
 is_outdated(const learner_link_io *link, uint64_t asked_ns, const wire_sampled *answer)
 {
     return !answer->configured && asked_ns < link->configured_ns;
 }
 
-// err: how the run took the answer.
+// Continues after an answer. err is the run's result for it.
 static void
 answered(learner_link_io *link, const wire_sampled *answer, oct_err err)
 {
@@ -240,47 +240,48 @@ sample_arrived(void *arg, oct_err err, const char *detail, const wire_sampled *a
     struct slot *slot = arg;
     learner_link_io *link = slot->link;
     const learner_link_io_options *options = &link->options;
-    uint32_t promised = slot->promised;
-    slot->promised = 0;
+    uint32_t requested = slot->requested;
+    slot->requested = 0;
     if (err == OCT_OK && is_outdated(link, slot->asked_ns, answer)) {
-        learner_run_missed(options->run, options->origin, promised);
+        learner_run_missed(options->run, options->member, requested);
         samples_ask(link);
     } else if (err == OCT_OK) {
         answered(link, answer,
-                 learner_run_sampled(options->run, options->origin, promised, answer));
+                 learner_run_sampled(options->run, options->member, requested, answer));
     } else {
-        learner_run_missed(options->run, options->origin, promised);
+        learner_run_missed(options->run, options->member, requested);
         unanswered(link, err, detail);
     }
 }
 
-// Of a shard that was told what the others have, or of a replay that owes a sample for long.
 static void
 counters_arrived(void *arg, oct_err err, const char *detail, const wire_sampled *answer)
 {
     learner_link_io *link = arg;
-    link->is_told = false;
-    if (err == OCT_OK && is_outdated(link, link->told_ns, answer)) {
+    link->asks_counters = false;
+    if (err == OCT_OK && is_outdated(link, link->counters_ns, answer)) {
         return;
     }
     if (err == OCT_OK) {
-        answered(link, answer, learner_run_told(link->options.run, link->options.origin, answer));
+        answered(link, answer,
+                 learner_run_counters(link->options.run, link->options.member, answer));
         link->options.counted(link->options.arg);
     } else {
         unanswered(link, err, detail);
     }
 }
 
-// A large sample may take minutes. Whether replay is there at all is known sooner.
+// Returns true if a sample is late. A large sample may take minutes; a request for counters shows
+// sooner whether replay answers.
 static bool
 is_late(const learner_link_io *link, uint64_t now_ns)
 {
     bool is_late = false;
     for (size_t i = 0; i < SAMPLES_INFLIGHT; i++) {
         const struct slot *slot = &link->slots[i];
-        is_late |= slot->promised != 0 && now_ns - slot->asked_ns >= LATE_NS;
+        is_late |= slot->requested != 0 && now_ns - slot->asked_ns >= LATE_NS;
     }
-    return is_late && now_ns - link->told_ns >= LATE_NS;
+    return is_late && now_ns - link->counters_ns >= LATE_NS;
 }
 
 void
@@ -288,12 +289,12 @@ learner_link_io_tell(learner_link_io *link)
 {
     wire_sample request;
     uint64_t now_ns = oct_clock_ns();
-    if (!link->is_told && source_of(link) != NULL &&
-        learner_run_tell(link->options.run, link->options.origin, is_late(link, now_ns),
+    if (!link->asks_counters && source_of(link) != NULL &&
+        learner_run_tell(link->options.run, link->options.member, is_late(link, now_ns),
                          &request)) {
-        link->told_ns = now_ns;
-        link->is_told = wire_call_sample(link->client, &request, RPC_TIMEOUT_MS, counters_arrived,
-                                         link) == OCT_OK;
+        link->counters_ns = now_ns;
+        link->asks_counters = wire_call_sample(link->client, &request, RPC_TIMEOUT_MS,
+                                               counters_arrived, link) == OCT_OK;
     }
 }
 
@@ -310,7 +311,7 @@ static void
 samples_ask(learner_link_io *link)
 {
     learner_run *run = link->options.run;
-    learner_origin origin = link->options.origin;
+    uint32_t member = link->options.member;
     const learner_source *source = source_of(link);
     if (source == NULL || !learner_source_is_configured(source)) {
         return;
@@ -318,18 +319,18 @@ samples_ask(learner_link_io *link)
     for (size_t i = 0; i < SAMPLES_INFLIGHT; i++) {
         struct slot *slot = &link->slots[i];
         wire_sample request;
-        if (slot->promised != 0) {
+        if (slot->requested != 0) {
             continue;
         }
-        uint32_t promised = learner_run_request(run, origin, &request);
-        if (promised == 0) {
+        uint32_t requested = learner_run_request(run, member, &request);
+        if (requested == 0) {
             return;
         }
-        *slot = (struct slot){.link = link, .promised = promised, .asked_ns = oct_clock_ns()};
+        *slot = (struct slot){.link = link, .requested = requested, .asked_ns = oct_clock_ns()};
         if (wire_call_sample(link->sample_client, &request, sample_timeout_ms(link), sample_arrived,
                              slot) != OCT_OK) {
-            slot->promised = 0;
-            learner_run_missed(run, origin, promised);
+            slot->requested = 0;
+            learner_run_missed(run, member, requested);
             return;
         }
     }
@@ -353,7 +354,7 @@ priorities_send(learner_link_io *link)
 {
     wire_priorities priorities;
     uint32_t timeout_ms = link->options.in_turns ? TURN_TIMEOUT_MS : RPC_TIMEOUT_MS;
-    if (!learner_run_priorities(link->options.run, link->options.origin, &priorities)) {
+    if (!learner_run_priorities(link->options.run, link->options.member, &priorities)) {
         return;
     }
     oct_err err = wire_call_update_priorities(link->client, &priorities, timeout_ms,
@@ -373,7 +374,7 @@ digest_arrived(void *arg, oct_err err, const char *detail, const wire_digest *an
     learner_run_digested(link->options.run, err, detail, answer);
 }
 
-// Of lock-step, which has no data set beside the live replay.
+// Asks for the table's hash in lock-step, where there is one replay.
 static void
 digest_ask(learner_link_io *link)
 {
@@ -391,21 +392,20 @@ static void
 sessions_arrived(void *arg, oct_err err, const char *detail, const wire_sessions *answer)
 {
     learner_link_io *link = arg;
-    (void)detail; // it is asked again
+    (void)detail; // the tick asks again
     link->is_asked = false;
     if (err == OCT_OK) {
         learner_run_inserted(link->options.run, answer);
     }
 }
 
-// Of the live replay: actors insert nowhere else.
+// Asks only the replays of actors which sessions have inserted.
 static void
 sessions_ask(learner_link_io *link)
 {
     wire_sessions request;
     uint64_t now_ns = oct_clock_ns();
-    if (link->options.origin == LEARNER_DATA || link->is_asked ||
-        now_ns - link->sessions_ns < SESSIONS_NS ||
+    if (link->options.is_data || link->is_asked || now_ns - link->sessions_ns < SESSIONS_NS ||
         !learner_source_is_configured(source_of(link)) ||
         !learner_run_asks_sessions(link->options.run, &request)) {
         return;
@@ -421,7 +421,7 @@ static void
 origin_arrived(void *arg, oct_err err, const char *detail, const wire_sessions *answer)
 {
     learner_link_io *link = arg;
-    (void)detail; // a replay of an earlier release does not know
+    (void)detail; // a replay of an earlier release does not know the call
     learner_run_origin(link->options.run, err == OCT_OK ? answer : NULL);
 }
 
@@ -429,8 +429,7 @@ static void
 origin_ask(learner_link_io *link)
 {
     wire_priorities request;
-    if (link->options.origin == LEARNER_LIVE &&
-        learner_run_asks_origin(link->options.run, &request) &&
+    if (learner_run_asks_origin(link->options.run, link->options.member, &request) &&
         wire_call_window_origins(link->client, &request, RPC_TIMEOUT_MS, origin_arrived, link) !=
             OCT_OK) {
         learner_run_origin(link->options.run, NULL);
@@ -459,7 +458,7 @@ learner_link_io_open(learner_link_io **out, const learner_link_io_options *optio
 {
     learner_link_io *link = oct_alloc(sizeof(*link));
     link->options = *options;
-    link->words = &words[options->origin == LEARNER_DATA];
+    link->words = &words[options->is_data];
     oct_err err = sockets_open(link);
     if (err != OCT_OK) {
         free(link);

@@ -1,4 +1,4 @@
-// Holds the links to all replays, and passes on to the shards what one of them has said.
+// Holds the links to all replays, and asks shards for counters when those of another shard arrived.
 #include "learner/learner_links_io.h"
 
 #include <stdlib.h>
@@ -10,10 +10,11 @@
 
 struct learner_links_io {
     learner_links_io_options options;
-    char address[OCT_SHARDS_MAX][OCT_CONFIG_TEXT_MAX];
+    char address[CONFIG_SHARDS_MAX][CONFIG_TEXT_MAX];
     uint32_t shards;
-    learner_link_io *link[LEARNER_ORIGINS]; // NULL: there is none
-    net_timer *tell;                        // NULL: there are no shards
+    uint32_t members;
+    learner_link_io *link[LEARNER_MEMBERS_MAX]; // [members]
+    net_timer *tell;                            // NULL: there is one live replay
 };
 
 // ---- shards
@@ -23,18 +24,18 @@ shards_tell(void *arg)
 {
     learner_links_io *links = arg;
     for (uint32_t i = 0; i < links->shards; i++) {
-        learner_link_io_tell(links->link[LEARNER_LIVE + i]);
+        learner_link_io_tell(links->link[i]);
     }
 }
 
-// A shard that was started again has the configuration's limiter, and all have the same.
+// Sets the limiter of the other shards after a shard was restarted with the configuration's.
 static void
-shards_limit(void *arg, learner_origin origin)
+shards_limit(void *arg, uint32_t member)
 {
     learner_links_io *links = arg;
-    for (uint32_t i = 0; i < links->shards; i++) {
-        if (origin != LEARNER_DATA && origin != LEARNER_LIVE + i) {
-            learner_link_io_limit(links->link[LEARNER_LIVE + i]);
+    for (uint32_t i = 0; member < links->shards && i < links->shards; i++) {
+        if (i != member) {
+            learner_link_io_limit(links->link[i]);
         }
     }
 }
@@ -42,14 +43,16 @@ shards_limit(void *arg, learner_origin origin)
 // ---- life
 
 static oct_err
-link_open(learner_links_io *links, learner_origin origin, const char *url)
+link_open(learner_links_io *links, const char *url)
 {
+    uint32_t member = links->members;
     const learner_link_io_options options = {
         .loop = links->options.loop,
         .run = links->options.run,
-        .origin = origin,
+        .member = member,
+        .is_data = member == links->shards,
         .url = url,
-        .links = links->shards + (oct_config_is_mixed(links->options.config) ? 1 : 0),
+        .links = links->shards + (config_is_mixed(links->options.config) ? 1 : 0),
         .in_turns = links->options.config->run.deterministic,
         .ended = links->options.ended,
         .ended_arg = links->options.arg,
@@ -57,18 +60,20 @@ link_open(learner_links_io *links, learner_origin origin, const char *url)
         .limited = shards_limit,
         .arg = links,
     };
-    return learner_link_io_open(&links->link[origin], &options);
+    OCT_TRY(learner_link_io_open(&links->link[member], &options));
+    links->members++;
+    return OCT_OK;
 }
 
 static oct_err
 all_open(learner_links_io *links)
 {
-    const oct_config *config = links->options.config;
+    const config_experiment *config = links->options.config;
     for (uint32_t i = 0; i < links->shards; i++) {
-        oct_config_replay_address(config, i, links->address[i]);
-        OCT_TRY(link_open(links, LEARNER_LIVE + i, links->address[i]));
+        config_replay_address(config, i, links->address[i]);
+        OCT_TRY(link_open(links, links->address[i]));
     }
-    return oct_config_is_mixed(config) ? link_open(links, LEARNER_DATA, config->net.data) : OCT_OK;
+    return config_is_mixed(config) ? link_open(links, config->net.data) : OCT_OK;
 }
 
 oct_err
@@ -76,7 +81,7 @@ learner_links_io_open(learner_links_io **out, const learner_links_io_options *op
 {
     learner_links_io *links = oct_alloc(sizeof(*links));
     links->options = *options;
-    links->shards = oct_config_shards(options->config);
+    links->shards = config_shards(options->config);
     oct_err err = all_open(links);
     if (err != OCT_OK) {
         learner_links_io_close(links);
@@ -96,7 +101,7 @@ learner_links_io_close(learner_links_io *links)
         return;
     }
     net_timer_stop(links->tell);
-    for (size_t i = 0; i < LEARNER_ORIGINS; i++) {
+    for (uint32_t i = 0; i < links->members; i++) {
         learner_link_io_close(links->link[i]);
     }
     free(links);
@@ -113,20 +118,16 @@ learner_links_io_address(const learner_links_io *links, uint32_t shard)
 void
 learner_links_io_tick(learner_links_io *links)
 {
-    for (size_t i = 0; i < LEARNER_ORIGINS; i++) {
-        if (links->link[i] != NULL) {
-            learner_link_io_tick(links->link[i]);
-        }
+    for (uint32_t i = 0; i < links->members; i++) {
+        learner_link_io_tick(links->link[i]);
     }
 }
 
 void
 learner_links_io_woke(learner_links_io *links)
 {
-    for (size_t i = 0; i < LEARNER_ORIGINS; i++) {
-        if (links->link[i] != NULL) {
-            learner_link_io_woke(links->link[i]);
-        }
+    for (uint32_t i = 0; i < links->members; i++) {
+        learner_link_io_woke(links->link[i]);
     }
 }
 
@@ -134,12 +135,10 @@ void
 learner_links_io_traffic(const learner_links_io *links, net_traffic *replay, net_traffic *data)
 {
     *replay = *data = (net_traffic){0};
-    for (uint32_t i = 0; i < links->shards; i++) {
-        net_traffic one = learner_link_io_traffic(links->link[LEARNER_LIVE + i]);
-        replay->sent_bytes += one.sent_bytes;
-        replay->received_bytes += one.received_bytes;
-    }
-    if (links->link[LEARNER_DATA] != NULL) {
-        *data = learner_link_io_traffic(links->link[LEARNER_DATA]);
+    for (uint32_t i = 0; i < links->members; i++) {
+        net_traffic one = learner_link_io_traffic(links->link[i]);
+        net_traffic *sum = i < links->shards ? replay : data;
+        sum->sent_bytes += one.sent_bytes;
+        sum->received_bytes += one.received_bytes;
     }
 }

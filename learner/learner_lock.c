@@ -13,7 +13,7 @@
 #include "common/oct_base.h"
 #include "common/oct_clock.h"
 #include "common/oct_file.h"
-#include "common/oct_text.h"
+#include "common/oct_reason.h"
 
 #define PATH_BYTES_MAX 4096
 #define TEXT_BYTES_MAX 512
@@ -27,7 +27,7 @@ struct learner_lock {
     char path[PATH_BYTES_MAX];
 };
 
-// What the file says; epoch 0: nothing.
+// The contents of the lock file; epoch 0: it is empty or not readable.
 typedef struct holder {
     uint64_t epoch;
     long pid;
@@ -71,7 +71,7 @@ epoch_after(uint64_t before)
     return OCT_MAX(before + 1, oct_clock_wall_us() << RANDOM_BITS | low);
 }
 
-// OCT_LOCK_TAKEN: somebody else has it, also after wait_ms.
+// Takes the lock. OCT_LOCK_TAKEN: another process still has it after wait_ms.
 static oct_lock
 lock_get(const learner_lock *lock, uint32_t wait_ms)
 {
@@ -84,28 +84,26 @@ lock_get(const learner_lock *lock, uint32_t wait_ms)
 }
 
 oct_err
-learner_lock_take(learner_lock **out, const char *folder, uint32_t wait_ms, char *reason,
-                  size_t reason_size)
+learner_lock_take(learner_lock **out, const char *folder, uint32_t wait_ms, oct_reason *why)
 {
     learner_lock *lock = oct_alloc(sizeof(*lock));
     (void)snprintf(lock->path, sizeof(lock->path), "%s/learner.lock", folder);
     lock->fd = oct_file_lock_open(lock->path);
     if (lock->fd < 0) {
-        (void)oct_refuse(reason, reason_size, "%s: %s", lock->path, oct_file_strerror(errno));
+        (void)oct_refuse(why, "%s: %s", lock->path, oct_file_strerror(errno));
         free(lock);
         return OCT_EIO;
     }
     oct_lock got = lock_get(lock, wait_ms);
     if (got == OCT_LOCK_FAILED) {
-        (void)oct_refuse(reason, reason_size, "%s cannot be locked: %s", lock->path,
-                         oct_file_strerror(errno));
+        (void)oct_refuse(why, "%s cannot be locked: %s", lock->path, oct_file_strerror(errno));
         learner_lock_release(lock);
         return OCT_EIO;
     }
     lock->is_held = got == OCT_LOCK_HELD;
     holder before = holder_read(lock->fd);
     if (got == OCT_LOCK_TAKEN) {
-        (void)oct_refuse(reason, reason_size,
+        (void)oct_refuse(why,
                          "%s is in use by octet-learner with pid %ld on %s; stop that learner, or "
                          "name another folder",
                          folder, before.pid, before.epoch != 0 ? before.host : "?");
@@ -114,7 +112,7 @@ learner_lock_take(learner_lock **out, const char *folder, uint32_t wait_ms, char
     }
     lock->epoch = epoch_after(before.epoch);
     if (holder_write(lock->fd, lock->epoch) != OCT_OK) {
-        (void)oct_refuse(reason, reason_size, "%s: %s", lock->path, oct_file_strerror(errno));
+        (void)oct_refuse(why, "%s: %s", lock->path, oct_file_strerror(errno));
         learner_lock_release(lock);
         return OCT_EIO;
     }

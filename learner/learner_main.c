@@ -1,6 +1,5 @@
 // octet-learner: owns an experiment. Samples, trains, quantises, publishes; serves actors.
 
-#include <argp.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,11 +8,13 @@
 
 #include "common/oct_base.h"
 #include "common/oct_blas.h"
-#include "common/oct_config_effects.h"
-#include "common/oct_config_text.h"
+#include "common/oct_failure.h"
 #include "common/oct_file.h"
+#include "common/oct_reason.h"
 #include "common/oct_start.h"
 #include "common/oct_text.h"
+#include "config/config_effects.h"
+#include "config/config_text.h"
 #include "group/group_fork.h"
 #include "group/group_launch.h"
 #include "group/group_mpi.h"
@@ -26,9 +27,7 @@
 #define SETTINGS_MAX 64
 
 #define EVALUATOR_WAIT_MAX_S 3600
-#define LOCK_WAIT_MS         3000 // as long as a learner that is told to stop may take
-
-const char *argp_program_version = "octet-learner " OCTET_VERSION " " WIRE_SPEAKS_TEXT;
+#define LOCK_WAIT_MS         3000 // the time that a learner needs to end after a signal
 
 struct arguments {
     net_daemon daemon;
@@ -37,138 +36,71 @@ struct arguments {
     const char *environment;
     bool resume;
     double evaluator_wait_s;
-    int exit_stopped;
+    uint32_t exit_stopped; // exit code after a signal; 0: success
     const char *settings[SETTINGS_MAX];
-    int setting_count;
+    uint32_t setting_count;
 };
 
-enum {
-    KEY_RUN_DIR = 256,
-    KEY_RESUME,
-    KEY_ENVIRONMENT,
-    KEY_AWAIT_EVALUATOR,
-    KEY_DETERMINISTIC,
-    KEY_SET,
-    KEY_EXIT_WHEN_STOPPED,
-};
+// Adds the setting to those of --set, in the order given. The field is the struct arguments.
+static oct_err
+take_deterministic(const oct_arg_given *given)
+{
+    struct arguments *arguments = given->field;
+    if (arguments->setting_count == SETTINGS_MAX) {
+        return oct_refuse(given->why, "more than %d --set", SETTINGS_MAX);
+    }
+    arguments->settings[arguments->setting_count++] = "run.deterministic=true";
+    return OCT_OK;
+}
 
-static const struct argp_option options[] = {
-    {"run-dir", KEY_RUN_DIR, "FOLDER", 0,
-     "Write checkpoints, policies, metrics and the summary to FOLDER (default octet-run)", 1},
-    {"resume", KEY_RESUME, NULL, 0, "Resume from the checkpoint in the run folder, if it has one",
-     1},
-    {"environment", KEY_ENVIRONMENT, "FILE", 0,
-     "Read the description of the environment from FILE, the environment.oct that octet train "
-     "writes to a run folder (default: take it from the first actor that registers)",
-     1},
-    {"await-evaluator", KEY_AWAIT_EVALUATOR, "SECONDS", 0,
-     "Wait this long for an evaluator if none has registered when training ends (default 0)", 1},
-    {"deterministic", KEY_DETERMINISTIC, NULL, 0,
-     "Run in lock-step, so that the same seed produces the same weights (run.deterministic)", 1},
-    {"set", KEY_SET, "KEY=VALUE", 0,
-     "Override one key of the experiment (octet config lists all keys); may be repeated", 1},
-    {"exit-when-stopped", KEY_EXIT_WHEN_STOPPED, "CODE", 0,
-     "Exit with CODE, 1 to 255, if SIGTERM, SIGINT or SIGHUP ends the learner before the run is "
-     "finished, so that a supervisor can restart it (default 0)",
-     1},
+static const oct_arg learner_rows[] = {
+    {OCT_ARG_OPERAND("files", struct arguments, file),
+     .missing = "no experiment FILE given; an example is presets/cartpole.yaml"},
+    {OCT_ARG_PATH("run-dir", "FOLDER", struct arguments, folder),
+     .help = "Write checkpoints, policies, metrics and the summary to FOLDER (default octet-run)"},
+    {OCT_ARG_FLAG("resume", struct arguments, resume),
+     .help = "Resume from the checkpoint in the run folder, if it has one"},
+    {OCT_ARG_PATH("environment", "FILE", struct arguments, environment),
+     .help = "Read the description of the environment from FILE, the environment.oct that octet "
+             "train writes to a run folder (default: take it from the first actor that registers)"},
+    {OCT_ARG_NUMBER("await-evaluator", "SECONDS", struct arguments, evaluator_wait_s, 0,
+                    EVALUATOR_WAIT_MAX_S),
+     .help =
+         "Wait this long for an evaluator if none has registered when training ends (default 0)"},
+    {.name = "deterministic",
+     .kind = OCT_ARG_KIND_FLAG,
+     .take = take_deterministic,
+     .help =
+         "Run in lock-step, so that the same seed produces the same weights (run.deterministic)"},
+    {OCT_ARG_TEXTS("set", "KEY=VALUE", struct arguments, settings, setting_count),
+     .help =
+         "Override one key of the experiment (octet config --all lists the keys); may be repeated"},
+    {OCT_ARG_COUNT("exit-when-stopped", "CODE", struct arguments, exit_stopped, 1, 255),
+     .help = "Exit with CODE, 1 to 255, if SIGTERM, SIGINT or SIGHUP ends the learner before the "
+             "run is finished, so that a supervisor can restart it (default 0)"},
     {0},
 };
 
-static double
-seconds_parse(const char *text, struct argp_state *state)
-{
-    char *end;
-    double seconds = strtod(text, &end);
-    if (end == text || *end != '\0' || !(seconds >= 0 && seconds <= EVALUATOR_WAIT_MAX_S)) {
-        argp_error(state, "--await-evaluator is '%s'; allowed are seconds from 0 to %d", text,
-                   EVALUATOR_WAIT_MAX_S);
-    }
-    return seconds;
-}
-
-static int
-exit_code_parse(const char *text, struct argp_state *state)
-{
-    char *end;
-    long code = strtol(text, &end, 10);
-    if (end == text || *end != '\0' || code < 1 || code > 255) {
-        argp_error(state, "--exit-when-stopped is '%s'; allowed are exit codes from 1 to 255",
-                   text);
-    }
-    return (int)code;
-}
-
+// Makes the path of an ipc address absolute: a process that reads the address in config.yaml, or
+// gets it from the learner, may have another working folder.
 static void
-setting_add(struct arguments *arguments, const char *setting, struct argp_state *state)
-{
-    if (arguments->setting_count == SETTINGS_MAX) {
-        argp_error(state, "more than %d --set", SETTINGS_MAX);
-    }
-    arguments->settings[arguments->setting_count++] = setting;
-}
-
-static error_t
-parse(int key, char *arg, struct argp_state *state)
-{
-    struct arguments *arguments = state->input;
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &arguments->daemon;
-        return 0;
-    case KEY_RUN_DIR:
-        arguments->folder = arg;
-        return 0;
-    case KEY_RESUME:
-        arguments->resume = true;
-        return 0;
-    case KEY_ENVIRONMENT:
-        arguments->environment = arg;
-        return 0;
-    case KEY_AWAIT_EVALUATOR:
-        arguments->evaluator_wait_s = seconds_parse(arg, state);
-        return 0;
-    case KEY_DETERMINISTIC:
-        setting_add(arguments, "run.deterministic=true", state);
-        return 0;
-    case KEY_SET:
-        setting_add(arguments, arg, state);
-        return 0;
-    case KEY_EXIT_WHEN_STOPPED:
-        arguments->exit_stopped = exit_code_parse(arg, state);
-        return 0;
-    case ARGP_KEY_ARG:
-        if (arguments->file != NULL) {
-            argp_error(state, "unexpected argument '%s'; one experiment file is allowed", arg);
-        }
-        arguments->file = arg;
-        return 0;
-    case ARGP_KEY_NO_ARGS:
-        argp_error(state, "no experiment FILE given; an example is presets/cartpole.yaml");
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
-
-// Whoever reads it in config.yaml or is told it may have another working folder than this process.
-static void
-address_resolve(char address[OCT_CONFIG_TEXT_MAX])
+address_resolve(char address[CONFIG_TEXT_MAX])
 {
     char absolute[NET_URL_MAX];
-    if (net_url_absolute(address, absolute) == OCT_OK && strlen(absolute) < OCT_CONFIG_TEXT_MAX) {
-        (void)snprintf(address, OCT_CONFIG_TEXT_MAX, "%.*s", OCT_CONFIG_TEXT_MAX - 1, absolute);
+    if (net_url_absolute(address, absolute) == OCT_OK && strlen(absolute) < CONFIG_TEXT_MAX) {
+        (void)snprintf(address, CONFIG_TEXT_MAX, "%.*s", CONFIG_TEXT_MAX - 1, absolute);
     }
 }
 
-// The same, of a list.
+// Does the same with each address of net.replay.
 static void
-replays_resolve(oct_config *config)
+replays_resolve(config_experiment *config)
 {
-    char list[OCT_CONFIG_LIST_MAX], address[OCT_CONFIG_TEXT_MAX];
+    char list[CONFIG_LIST_MAX], address[CONFIG_TEXT_MAX];
     oct_text text;
     oct_text_init(&text, list, sizeof(list));
-    for (uint32_t i = 0; i < oct_config_shards(config); i++) {
-        oct_config_replay_address(config, i, address);
+    for (uint32_t i = 0; i < config_shards(config); i++) {
+        config_replay_address(config, i, address);
         address_resolve(address);
         oct_text_add(&text, "%s%s", i > 0 ? "," : "", address);
     }
@@ -180,74 +112,88 @@ replays_resolve(oct_config *config)
 static bool
 address_check(const char *key, const char *url, bool insecure)
 {
-    char reason[256];
-    if (net_url_check(url, insecure, reason, sizeof(reason)) != OCT_OK) {
-        fprintf(stderr, "octet-learner: error: %s: %s: %s\n", key, url, reason);
+    oct_reason why;
+    if (net_url_check(url, insecure, &why) != OCT_OK) {
+        oct_failure_print("octet-learner", "%s: %s: %s", key, url, why.text);
         return false;
     }
     return true;
 }
 
-// Every shard of the experiment has an address.
+// Returns false, after an error, if a shard of the experiment has no address.
 static bool
-shards_check(const oct_config *config)
+shards_check(const config_experiment *config)
 {
-    char last[OCT_CONFIG_TEXT_MAX];
-    uint32_t shards = oct_config_shards(config);
-    oct_config_replay_address(config, shards - 1, last);
+    char last[CONFIG_TEXT_MAX];
+    uint32_t shards = config_shards(config);
+    config_replay_address(config, shards - 1, last);
     if (last[0] == '\0') {
-        fprintf(stderr,
-                "octet-learner: error: replay.shards: %u, but net.replay has fewer addresses: %s\n",
-                (unsigned)shards, config->net.replay);
+        oct_failure_print("octet-learner",
+                          "replay.shards: %u, but net.replay has fewer addresses: %s",
+                          (unsigned)shards, config->net.replay);
     }
     return last[0] != '\0';
 }
 
-// Actors of other hosts are handed the address of replay. A relative path is the default, and one
-// that nobody on another host can use; who has all actors on this host says so by an absolute one.
+// Actors on other hosts get the address of replay from the learner. The default is a relative path,
+// which they cannot use, and is refused. An absolute path is taken as the user's word that all
+// actors are on this host.
 static bool
-replay_is_reachable(const oct_config *config)
+replay_is_reachable(const config_experiment *config)
 {
-    char replay[OCT_CONFIG_TEXT_MAX];
+    char replay[CONFIG_TEXT_MAX];
     if (!net_url_is_tcp(config->net.learner) || net_url_is_loopback(config->net.learner) ||
-        oct_config_is_offline(config)) {
+        config_is_offline(config)) {
         return true;
     }
-    for (uint32_t i = 0; i < oct_config_shards(config); i++) {
-        oct_config_replay_address(config, i, replay);
+    for (uint32_t i = 0; i < config_shards(config); i++) {
+        config_replay_address(config, i, replay);
         const char *path = net_url_ipc_path(replay);
         if (path != NULL && path[0] != '/') {
-            fprintf(stderr,
-                    "octet-learner: error: net.replay: %s can be reached only on this host, but "
-                    "net.learner, %s, admits actors on other hosts; give the address at which they "
-                    "reach replay, tls+tcp://HOST:PORT (or ipc:///PATH, an absolute path, if all "
-                    "actors and relays are on this host)\n",
-                    replay, config->net.learner);
+            oct_failure_print(
+                "octet-learner",
+                "net.replay: %s can be reached only on this host, but "
+                "net.learner, %s, admits actors on other hosts; give the address at which they "
+                "reach replay, tls+tcp://HOST:PORT (or ipc:///PATH, an absolute path, if all "
+                "actors and relays are on this host)",
+                replay, config->net.learner);
             return false;
         }
     }
     return true;
 }
 
+// Prints what is wrong with the experiment: "FILE:LINE: error: …", after warnings if there are any.
+static void
+message_print(const char *message)
+{
+    const char *said = strstr(message, "error: ");
+    fputs(message, stderr);
+    if (said != NULL) {
+        oct_failure_write(OCT_FAILURE_ERROR, "-", said + strlen("error: "));
+    }
+}
+
 static bool
-config_read(const struct arguments *arguments, oct_config *config)
+config_read(const struct arguments *arguments, config_experiment *config)
 {
     char message[4096], names[4096];
-    oct_config_default(config);
-    oct_err err = oct_config_load(config, arguments->file, message, sizeof(message));
-    for (int i = 0; err == OCT_OK && i < arguments->setting_count; i++) {
-        oct_algo_name before = config->algo.name;
-        err = oct_config_set(config, arguments->settings[i], message, sizeof(message));
-        oct_config_forget_unread(config, before, names, sizeof(names));
+    config_default(config);
+    oct_err err = config_load(config, arguments->file, message, sizeof(message));
+    for (uint32_t i = 0; err == OCT_OK && i < arguments->setting_count; i++) {
+        config_algo_name before = config->algo.name;
+        err = config_set(config, arguments->settings[i], message, sizeof(message));
+        config_forget_unread(config, before, names, sizeof(names));
     }
     if (err == OCT_OK) {
-        err = oct_config_check(config, message, sizeof(message));
+        err = config_check(config, message, sizeof(message));
     }
     if (err != OCT_OK) {
-        fputs(message, stderr);
+        message_print(message);
         return false;
     }
-    // As they were given: a relative path may become too long, and is none any more, below.
+    // The addresses are checked as they were given: below, a relative path becomes absolute, and
+    // may become too long.
     bool insecure = config->net.insecure || arguments->daemon.insecure;
     if (!shards_check(config) || !address_check("net.learner", config->net.learner, insecure) ||
         !replay_is_reachable(config)) {
@@ -258,71 +204,72 @@ config_read(const struct arguments *arguments, oct_config *config)
         replays_resolve(config);
         address_resolve(config->net.data);
     }
-    char replay[OCT_CONFIG_TEXT_MAX];
+    char replay[CONFIG_TEXT_MAX];
     bool is_good = address_check("net.learner", config->net.learner, insecure) &&
                    address_check("net.data", config->net.data, insecure);
-    config->replay.shards = oct_config_shards(config);
+    config->replay.shards = config_shards(config);
     for (uint32_t i = 0; is_good && i < config->replay.shards; i++) {
-        oct_config_replay_address(config, i, replay);
+        config_replay_address(config, i, replay);
         is_good = address_check("net.replay", replay, insecure);
     }
     return is_good;
 }
 
-// By hand nobody has written the resolved experiment yet; octet status, set and eval read it. What
-// a run was begun with stays, once it has a checkpoint.
+// Writes the resolved experiment to the run folder, for octet status, set and eval. octet train has
+// written it already. Once the run has a checkpoint, the experiment that it began with stays.
 static bool
-config_write(const struct arguments *arguments, const oct_config *config)
+config_write(const struct arguments *arguments, const config_experiment *config)
 {
     char path[4096];
     (void)snprintf(path, sizeof(path), "%s/config.yaml", arguments->folder);
     if (oct_file_is_there(path) && learner_checkpoints_any(arguments->folder)) {
         return true;
     }
-    char *text = oct_config_print(config);
+    char *text = config_print(config);
     bool written = oct_file_write(path, text, strlen(text)) == OCT_OK;
     if (!written) {
-        fprintf(stderr, "octet-learner: error: %s: %s\n", path, oct_file_strerror(errno));
+        oct_failure_print("octet-learner", "%s: %s", path, oct_file_strerror(errno));
     }
     free(text);
     return written;
 }
 
-// The learners of learner.count: copies of this process, or those that mpirun or srun has started.
-// Comes before the first thread, and before the folder's lock, which is rank 0's alone.
+// Starts the learners of learner.count: forks of this process, or the processes that mpirun or srun
+// has started. Called before the first thread starts, because of fork, and before the folder is
+// locked, which only rank 0 does.
 static bool
-group_begin(const struct arguments *arguments, const oct_config *config, group **out)
+group_begin(const struct arguments *arguments, const config_experiment *config, group **out)
 {
-    char reason[256];
+    oct_reason why;
     bool is_local = true;
     uint32_t count = config->learner.count, launched = group_launch_size();
     oct_err err = OCT_OK;
     *out = NULL;
     if (count > 1 && launched != 1 && config->learner.asynchronous) {
-        err =
-            oct_refuse(reason, sizeof(reason),
-                       "learners that share their parameters (learner.asynchronous) must run on "
-                       "one host; start octet-learner without MPI, or use octet train --learners");
+        err = oct_refuse(
+            &why, "learners that share their parameters (learner.asynchronous) must run on "
+                  "one host; start octet-learner without MPI, or use octet train --learners");
     } else if (count > 1 && launched != 1) {
-        err = group_mpi_open(out, count, &is_local, reason, sizeof(reason));
+        err = group_mpi_open(out, count, &is_local, &why);
     } else if (group_fork(out, count) != OCT_OK) {
-        err = oct_refuse(reason, sizeof(reason), "%s", oct_file_strerror(errno));
+        err = oct_refuse(&why, "%s", oct_file_strerror(errno));
     }
     if (err != OCT_OK) {
-        fprintf(stderr, "octet-learner: error: learner.count: %s\n", reason);
+        oct_failure_print("octet-learner", "learner.count: %s", why.text);
         return false;
     }
     if (!is_local && !config->net.insecure && !arguments->daemon.insecure) {
-        fprintf(stderr, "octet-learner: error: learner.count: learners on several hosts exchange "
-                        "batches and gradients by MPI, which is not encrypted; connect them by a "
-                        "network of their own and give --insecure\n");
+        oct_failure_print("octet-learner",
+                          "learner.count: learners on several hosts exchange "
+                          "batches and gradients by MPI, which is not encrypted; connect them by a "
+                          "network of their own and give --insecure");
         return false;
     }
     group_set_bf16(*out, config->learner.gradients_bf16);
     return true;
 }
 
-// All ranks but the first.
+// Serves as a rank other than the first. Returns the exit code.
 static int
 rank_serve(const struct arguments *arguments, group *take)
 {
@@ -332,7 +279,8 @@ rank_serve(const struct arguments *arguments, group *take)
     return learner_group_serve(take);
 }
 
-// For one that finds its folder taken by another of those that were started with it.
+// Explains a folder that is locked, where the other owner may be a process that mpirun or srun
+// started together with this one; else "".
 static void
 launch_hint(char *out, size_t size)
 {
@@ -346,58 +294,58 @@ launch_hint(char *out, size_t size)
     }
 }
 
-// The folder is this learner's alone from here on.
+// Locks the run folder for this learner. Returns false, after an error, if it cannot.
 static bool
 folder_lock(const struct arguments *arguments, learner_lock **lock)
 {
-    char reason[4096 + 512], hint[160];
+    oct_reason why;
+    char hint[160];
     oct_file_confine(arguments->folder);
     if (oct_file_make_folder(arguments->folder) != OCT_OK) {
-        fprintf(stderr, "octet-learner: error: --run-dir %s: %s\n", arguments->folder,
-                oct_file_strerror(errno));
+        oct_failure_print("octet-learner", "--run-dir %s: %s", arguments->folder,
+                          oct_file_strerror(errno));
         return false;
     }
-    if (learner_lock_take(lock, arguments->folder, LOCK_WAIT_MS, reason, sizeof(reason)) !=
-        OCT_OK) {
+    if (learner_lock_take(lock, arguments->folder, LOCK_WAIT_MS, &why) != OCT_OK) {
         launch_hint(hint, sizeof(hint));
-        fprintf(stderr, "octet-learner: error: --run-dir %s%s\n", reason, hint);
+        oct_failure_print("octet-learner", "--run-dir %s%s", why.text, hint);
         return false;
     }
     return true;
 }
 
-// A run is never overwritten by a new one.
+// Returns false, after an error, if a new run would overwrite the run in the folder.
 static bool
 folder_ready(const struct arguments *arguments)
 {
     char path[4096];
     bool has_checkpoint = learner_checkpoints_any(arguments->folder);
     if (!arguments->resume && has_checkpoint) {
-        fprintf(stderr,
-                "octet-learner: error: --run-dir %s already contains a run; continue it with "
-                "--resume, or name another folder\n",
-                arguments->folder);
+        oct_failure_print("octet-learner",
+                          "--run-dir %s already contains a run; continue it with "
+                          "--resume, or name another folder",
+                          arguments->folder);
         return false;
     }
     (void)snprintf(path, sizeof(path), "%s/policy.oct", arguments->folder);
     if (!has_checkpoint && oct_file_is_there(path)) {
-        fprintf(stderr,
-                "octet-learner: error: --run-dir %s has a policy.oct, which a new run would "
-                "overwrite, but no checkpoint to resume from; name another folder\n",
-                arguments->folder);
+        oct_failure_print("octet-learner",
+                          "--run-dir %s has a policy.oct, which a new run would "
+                          "overwrite, but no checkpoint to resume from; name another folder",
+                          arguments->folder);
         return false;
     }
     return true;
 }
 
-// Every key that differs from what the run was begun with, and that no warning names.
+// Prints each key that differs from the one with which the run began, unless a warning names it.
 static void
-changes_note(const oct_config *before, const oct_config *now, const char *warnings)
+changes_note(const config_experiment *before, const config_experiment *now, const char *warnings)
 {
-    oct_config_change change;
+    config_change change;
     size_t at = 0;
-    while (oct_config_next_change(&change, before, now, &at)) {
-        char warned[OCT_CONFIG_NAME_MAX + 16];
+    while (config_next_change(&change, before, now, &at)) {
+        char warned[CONFIG_NAME_MAX + 16];
         (void)snprintf(warned, sizeof(warned), "warning: %s:", change.name);
         if (strncmp(change.name, "net.", strlen("net.")) != 0 && strstr(warnings, warned) == NULL) {
             fprintf(stderr, "octet-learner: note: %s: %s, but the run was started with %s\n",
@@ -406,9 +354,9 @@ changes_note(const oct_config *before, const oct_config *now, const char *warnin
     }
 }
 
-// The schedules that jump because the run has another budget now.
+// Prints the schedules that jump because the run now has another budget.
 static void
-schedules_note(const char *folder, const oct_config *before, const oct_config *now)
+schedules_note(const char *folder, const config_experiment *before, const config_experiment *now)
 {
     char words[1024], notes[1024] = "";
     learner_checkpoint last;
@@ -418,38 +366,40 @@ schedules_note(const char *folder, const oct_config *before, const oct_config *n
         learner_checkpoints_read(folder, &last, &number, words, sizeof(words)) != OCT_OK) {
         return; // the learner refuses a checkpoint that cannot be read
     }
-    oct_config_note_schedules(before, now, last.env_steps, last.updates, notes, sizeof(notes));
+    config_note_schedules(before, now, last.env_steps, last.updates, notes, sizeof(notes));
     learner_checkpoint_fini(&last);
     for (char *line = notes, *end; (end = strchr(line, '\n')) != NULL; line = end + 1) {
         fprintf(stderr, "octet-learner: note: %.*s\n", (int)(end - line), line);
     }
 }
 
-// Where replay keeps its file only replay knows: the key says whether it is the one it was.
+// Returns true if replay has the table of the run: only replay knows where its file is, but the key
+// has not changed.
 static bool
-has_tables(const oct_config *before, const oct_config *now)
+has_tables(const config_experiment *before, const config_experiment *now)
 {
     return strcmp(now->replay.path, "none") != 0 &&
            strcmp(now->replay.path, before->replay.path) == 0;
 }
 
-// The checkpoint does not know what the run has learned from; its config.yaml does.
+// Returns false, after an error, if the experiment differs from the run's config.yaml in a key that
+// a resume cannot change. The checkpoint does not have these keys.
 static bool
-resume_fits(const struct arguments *arguments, const oct_config *config)
+resume_fits(const struct arguments *arguments, const config_experiment *config)
 {
-    static oct_config before;
+    static config_experiment before;
     char path[4096], message[4096] = "";
     if (!arguments->resume || !learner_checkpoints_any(arguments->folder)) {
         return true;
     }
     (void)snprintf(path, sizeof(path), "%s/config.yaml", arguments->folder);
-    oct_config_default(&before);
-    if (oct_config_load(&before, path, message, sizeof(message)) != OCT_OK) {
-        return true; // nobody knows
+    config_default(&before);
+    if (config_load(&before, path, message, sizeof(message)) != OCT_OK) {
+        return true; // the run's experiment is unknown
     }
-    oct_err err = oct_config_check_resume(&before, config, has_tables(&before, config), message,
-                                          sizeof(message));
-    fputs(message, stderr);
+    oct_err err =
+        config_check_resume(&before, config, has_tables(&before, config), message, sizeof(message));
+    message_print(message);
     if (err == OCT_OK) {
         changes_note(&before, config, message);
         schedules_note(arguments->folder, &before, config);
@@ -457,7 +407,7 @@ resume_fits(const struct arguments *arguments, const oct_config *config)
     return err == OCT_OK;
 }
 
-// The learner of this process, and whether a signal has ended it.
+// For the signal handler: the learner of this process; is_stopped: a signal stopped it.
 struct stopping {
     learner_io *io;
     bool is_stopped;
@@ -477,7 +427,7 @@ exit_code_of(const struct arguments *arguments, const struct stopping *stopping)
 {
     int exit_code = learner_io_exit_code(stopping->io);
     bool is_cut = stopping->is_stopped && exit_code == EXIT_SUCCESS;
-    return is_cut ? arguments->exit_stopped : exit_code;
+    return is_cut ? (int)arguments->exit_stopped : exit_code;
 }
 
 static oct_err
@@ -493,7 +443,7 @@ metrics_open(net_metrics **out, const net_daemon *daemon, net_loop *loop, learne
 }
 
 static void
-listen_log(const oct_config *config, const char *folder, const learner_lock *lock,
+listen_log(const config_experiment *config, const char *folder, const learner_lock *lock,
            bool knows_environment)
 {
     oct_log_notice("LEARNER-LISTEN", "learner=%s replay=%s folder=%s", config->net.learner,
@@ -512,18 +462,19 @@ listen_log(const oct_config *config, const char *folder, const learner_lock *loc
 }
 
 static bool
-needs_tls(const oct_config *config)
+needs_tls(const config_experiment *config)
 {
     bool needs = net_url_is_tls(config->net.learner) || net_url_is_tls(config->net.data);
-    char replay[OCT_CONFIG_TEXT_MAX];
-    for (uint32_t i = 0; !needs && i < oct_config_shards(config); i++) {
-        oct_config_replay_address(config, i, replay);
+    char replay[CONFIG_TEXT_MAX];
+    for (uint32_t i = 0; !needs && i < config_shards(config); i++) {
+        config_replay_address(config, i, replay);
         needs = net_url_is_tls(replay);
     }
     return needs;
 }
 
-// Itself anew, as after a kill. Where that cannot be it ends: whoever watches it does the same.
+// Replaces this process by a new one of the same command that resumes, as after a kill. Returns if
+// exec fails: then the process ends, and its supervisor starts it again.
 static void
 start_over(int argc, char **argv, bool is_resumed)
 {
@@ -538,19 +489,20 @@ static void
 arguments_read(struct arguments *arguments, int argc, char **argv)
 {
     *arguments = (struct arguments){.folder = "octet-run"};
-    const struct argp argp = {
-        .options = options,
-        .parser = parse,
-        .args_doc = "FILE",
+    static const oct_args args = {
+        .usage = "FILE",
         .doc = "Trains the experiment in FILE with all the actors that register.",
+        .version = "octet-learner " OCTET_VERSION " " WIRE_SPEAKS_TEXT,
+        .rows = learner_rows,
+        .shared = {{net_daemon_rows, offsetof(struct arguments, daemon), NET_DAEMON_GROUP}},
     };
-    net_daemon_parse(&arguments->daemon, &argp, argc, argv, arguments);
+    net_daemon_parse(&arguments->daemon, &args, argc, argv, arguments);
     net_metrics_check(&arguments->daemon, "octet-learner");
 }
 
-// As net_daemon_secure.
+// Result as of net_daemon_secure.
 static int
-secure(const struct arguments *arguments, net_loop *loop, const oct_config *config)
+secure(const struct arguments *arguments, net_loop *loop, const config_experiment *config)
 {
     return net_daemon_secure(&arguments->daemon, loop, OCT_ROLE_LEARNER, needs_tls(config));
 }
@@ -558,14 +510,14 @@ secure(const struct arguments *arguments, net_loop *loop, const oct_config *conf
 int
 main(int argc, char **argv)
 {
-    static oct_config config;
+    static config_experiment config;
     struct arguments arguments;
     oct_start();
     arguments_read(&arguments, argc, argv);
     if (!config_read(&arguments, &config)) {
         return EXIT_REFUSED;
     }
-    if (config.learner.blas_kernels == OCT_KERNELS_AUTO) {
+    if (config.learner.blas_kernels == CONFIG_KERNELS_AUTO) {
         oct_blas_restart(argv);
     }
     group *members;
@@ -600,11 +552,11 @@ main(int argc, char **argv)
         .evaluator_wait_s = arguments.evaluator_wait_s,
     };
     learner_io *io;
-    char reason[512];
-    oct_err err = learner_io_open(&io, loop, &io_options, reason, sizeof(reason));
+    oct_reason why;
+    oct_err err = learner_io_open(&io, loop, &io_options, &why);
     struct stopping stopping = {.io = io};
     if (err != OCT_OK || net_daemon_on_stop(&arguments.daemon, loop, stop, &stopping) != OCT_OK) {
-        oct_log_error("LEARNER-OPEN", "%s", err != OCT_OK ? reason : "cannot watch signals");
+        oct_log_error("LEARNER-OPEN", "%s", err != OCT_OK ? why.text : "cannot watch signals");
         return err == OCT_OK || err == OCT_EAGAIN ? EXIT_FAILURE : EXIT_REFUSED;
     }
     net_metrics *metrics;

@@ -1,4 +1,11 @@
-// metrics.csv and the TensorBoard file: rows of the registry's numbers, old ones joined.
+// Writes metrics.csv and the TensorBoard file: a row of the registry's numbers at a time.
+//
+// Both files grow by whole rows. A row that cannot be written completely is cut off again, so that
+// the next row begins a line. When metrics.csv has more than rows_max rows, drafts of both files
+// are written from it, with the older rows merged (oct_csv_shrink), and replace the files. If the
+// process ends between the two renames, the folder has the new metrics.csv beside the old event
+// files: TensorBoard shows more points than metrics.csv has rows, until rows are merged again. A
+// draft that was never adopted is removed when the run is resumed.
 #include "learner/learner_metrics.h"
 
 #include <errno.h>
@@ -14,45 +21,45 @@
 
 #include "common/oct_base.h"
 #include "common/oct_clock.h"
+#include "common/oct_csv.h"
 #include "common/oct_file.h"
 #include "common/oct_log.h"
-#include "learner/learner_rows.h"
+#include "common/oct_text.h"
 #include "proto/wire_tbevent.h"
 
 #define EVENT_BYTES_MAX 16384
 #define PATH_BYTES_MAX  4096
 #define NAME_BYTES_MAX  192
-#define COLUMNS_MAX     256
-#define HEADER_BYTES    (COLUMNS_MAX * 96)
-#define WHOLE_MAX       9007199254740992.0 // below, whole numbers are written with all digits
-#define UNIT_ROWS       1.25               // joined rows fit together although rows are late
+#define STEP_MAX        9007199254740992.0 // that a double holds exactly
+#define UNIT_ROWS       1.25 // row_s of the shortest merged row: rows may last longer than row_s
 #define ROW_S_MIN       0.001
-#define ROWS_MAX        (LEARNER_METRICS_BYTES_MAX / 2048) // bytes of a row
-#define RETRY_ROWS      1000                               // after which joining is tried again
+#define ROW_BYTES       2048 // of most rows, at most
+#define ROWS_MAX        (OCT_CSV_BYTES_MAX / ROW_BYTES)
+#define RETRY_ROWS      1000 // from a failure to merge rows to the next attempt
 #define EVENTS          "events.out.tfevents."
 
-// A file that is appended to, and its bytes of whole rows.
+// A file that rows are appended to.
 typedef struct table {
     FILE *file;
-    off_t whole;
+    off_t whole; // bytes up to the end of the last complete row
 } table;
 
 struct learner_metrics {
     const oct_numbers *numbers;
-    const char *step; // column
-    bool has_header;  // false before the first row
+    const char *step; // column that is TensorBoard's step
+    bool has_header;  // metrics.csv has one; false before the first row
     uint32_t columns;
-    const char *names[COLUMNS_MAX];
-    uint32_t over[COLUMNS_MAX]; // as in learner_rows_spec
-    bool in_events[COLUMNS_MAX];
+    const char *names[OCT_CSV_COLUMNS_MAX];
+    uint32_t over[OCT_CSV_COLUMNS_MAX]; // as in oct_csv_shrink_spec
+    bool in_events[OCT_CSV_COLUMNS_MAX];
     table csv;
-    table events; // no file before the first row: a run without rows leaves none
+    table events; // file is NULL before the first row: a run without rows leaves no event file
     char events_path[PATH_BYTES_MAX + NAME_BYTES_MAX];
-    uint64_t events_s; // in its name
+    uint64_t events_s; // seconds in the name of the event file
     char folder[PATH_BYTES_MAX];
-    uint64_t rows, rows_max, join_at;
+    uint64_t rows, rows_max, merge_at;
     double row_s;
-    int failed; // errno of the row at work
+    int failed; // errno of the first failure in the current row; 0: none
 };
 
 static void
@@ -63,7 +70,8 @@ failed(learner_metrics *metrics)
     }
 }
 
-// What was printed since the last row: the file has all of it, or nothing. False: nothing.
+// Flushes what was printed since the last row. Returns false if it could not be written completely;
+// the file then contains no part of the row.
 static bool
 row_end(learner_metrics *metrics, table *t)
 {
@@ -77,7 +85,7 @@ row_end(learner_metrics *metrics, table *t)
     failed(metrics);
     __fpurge(t->file);
     clearerr(t->file);
-    (void)!ftruncate(fileno(t->file), t->whole); // may be no file of a disk
+    (void)!ftruncate(fileno(t->file), t->whole); // fails if it is not a file on a disk
     return false;
 }
 
@@ -95,7 +103,7 @@ path_in(const learner_metrics *metrics, const char *name, char out[PATH_BYTES_MA
 
 // ---- columns
 
-// The number of a column; columns: there is none of that name.
+// Returns the index of a column, or columns if there is none of that name.
 static uint32_t
 column_find(const learner_metrics *metrics, const char *name)
 {
@@ -109,22 +117,22 @@ column_find(const learner_metrics *metrics, const char *name)
 static void
 columns_begin(learner_metrics *metrics)
 {
-    const char *over[COLUMNS_MAX];
+    const char *over[OCT_CSV_COLUMNS_MAX];
     metrics->columns = 0;
     for (uint32_t i = 0; i < oct_numbers_count(metrics->numbers); i++) {
         const oct_number *row = oct_numbers_row(metrics->numbers, i);
         bool in_csv = (row->shown & OCT_SHOWN_CSV) != 0;
         bool in_events = (row->shown & OCT_SHOWN_TENSORBOARD) != 0;
-        OCT_ASSERT(in_csv || !in_events); // event files are made of rows
+        OCT_ASSERT(in_csv || !in_events); // merged event files are made from rows of metrics.csv
         if (in_csv) {
-            OCT_ASSERT(metrics->columns < COLUMNS_MAX);
+            OCT_ASSERT(metrics->columns < OCT_CSV_COLUMNS_MAX);
             metrics->names[metrics->columns] = row->name;
             metrics->in_events[metrics->columns] = in_events;
             over[metrics->columns++] = row->over;
         }
     }
     for (uint32_t i = 0; i < metrics->columns; i++) {
-        metrics->over[i] = over[i] != NULL ? column_find(metrics, over[i]) : LEARNER_ROWS_LATEST;
+        metrics->over[i] = over[i] != NULL ? column_find(metrics, over[i]) : OCT_CSV_LATEST;
         OCT_ASSERT(over[i] == NULL || metrics->over[i] < metrics->columns);
     }
 }
@@ -136,49 +144,22 @@ cell(const learner_metrics *metrics, const double *values, uint32_t column, doub
     return is_known ? values[column] : fallback;
 }
 
-// TensorBoard's, of a row.
+// Returns the step at which TensorBoard shows a row.
 static int64_t
 step_of(const learner_metrics *metrics, const double *values)
 {
     double step = cell(metrics, values, column_find(metrics, metrics->step), 0);
-    return (int64_t)OCT_MAX(0.0, OCT_MIN(step, WHOLE_MAX));
-}
-
-static void
-header_print(const learner_metrics *metrics, char header[HEADER_BYTES])
-{
-    size_t used = 0;
-    for (uint32_t i = 0; i < metrics->columns; i++) {
-        (void)snprintf(header + used, HEADER_BYTES - used, "%s%s", i > 0 ? "," : "",
-                       metrics->names[i]);
-        used += strlen(header + used);
-    }
-    (void)snprintf(header + used, HEADER_BYTES - used, "\n");
+    return (int64_t)OCT_MAX(0.0, OCT_MIN(step, STEP_MAX));
 }
 
 // ---- one row
 
 static void
-csv_print(const learner_metrics *metrics, FILE *file, const double *values)
-{
-    for (uint32_t i = 0; i < metrics->columns; i++) {
-        bool is_whole = values[i] == floor(values[i]) && fabs(values[i]) < WHOLE_MAX;
-        if (i > 0) {
-            fputc(',', file);
-        }
-        if (isfinite(values[i])) {
-            fprintf(file, is_whole ? "%.0f" : "%.9g", values[i]);
-        }
-    }
-    (void)fputc('\n', file);
-}
-
-static void
 events_print(const learner_metrics *metrics, FILE *file, const double *values, double wall_s,
              int64_t step)
 {
-    const char *names[COLUMNS_MAX];
-    float scalars[COLUMNS_MAX];
+    const char *names[OCT_CSV_COLUMNS_MAX];
+    float scalars[OCT_CSV_COLUMNS_MAX];
     uint32_t count = 0;
     for (uint32_t i = 0; i < metrics->columns; i++) {
         if (metrics->in_events[i] && isfinite(values[i])) {
@@ -201,7 +182,8 @@ events_begin(FILE *file, double wall_s, int64_t step)
     (void)fwrite(record, 1, wire_tbevent_start_pack(record, sizeof(record), wall_s, step), file);
 }
 
-// TensorBoard reads files in the order of their names, the seconds first.
+// Chooses a name that sorts after that of the last event file: TensorBoard reads the files in the
+// order of their names.
 static void
 events_name(learner_metrics *metrics)
 {
@@ -225,7 +207,7 @@ events_open(learner_metrics *metrics, int64_t step)
         return;
     }
     events_begin(metrics->events.file, wall_now_s(), step);
-    if (!row_end(metrics, &metrics->events)) { // begun again with the next row
+    if (!row_end(metrics, &metrics->events)) { // the next row tries again
         (void)fclose(metrics->events.file);
         (void)oct_file_remove(metrics->events_path);
         metrics->events.file = NULL;
@@ -234,14 +216,14 @@ events_open(learner_metrics *metrics, int64_t step)
 
 // ---- beginning
 
-// How many whole lines a file has; *end: where the last of them ends. False: errno says why it
-// cannot be read.
+// Counts the complete lines of a file; *end: the end of the last. Returns false if the file cannot
+// be read; errno has the reason.
 static bool
 lines_count(const char *path, uint64_t *lines, off_t *end)
 {
     char block[16384];
     off_t at = 0;
-    FILE *file = oct_file_stream_bounded(path, LEARNER_METRICS_BYTES_MAX);
+    FILE *file = oct_file_stream_bounded(path, OCT_CSV_BYTES_MAX);
     if (file == NULL) {
         return false;
     }
@@ -260,8 +242,8 @@ lines_count(const char *path, uint64_t *lines, off_t *end)
     return true;
 }
 
-// What an earlier process left of metrics.csv. Part of a row, as after a power failure, would spoil
-// the row behind it.
+// Continues the metrics.csv of an earlier process. Part of a row, as after a power failure, is cut
+// off: the next row would otherwise continue its line.
 static bool
 csv_take(learner_metrics *metrics, const char *path)
 {
@@ -272,7 +254,7 @@ csv_take(learner_metrics *metrics, const char *path)
     }
     metrics->rows = lines > 0 ? lines - 1 : 0;
     if (oct_file_stat(path, &now) == 0 && now.st_size > metrics->csv.whole) {
-        (void)!ftruncate(fileno(metrics->csv.file), metrics->csv.whole); // else it stays, as it was
+        (void)!ftruncate(fileno(metrics->csv.file), metrics->csv.whole);
     }
     return true;
 }
@@ -286,10 +268,10 @@ learner_metrics_open(learner_metrics **out, const char *folder, const oct_number
     learner_metrics *metrics = oct_alloc(sizeof(*metrics));
     metrics->numbers = numbers;
     metrics->step = step;
-    metrics->rows_max = metrics->join_at = OCT_MIN(rows_max, ROWS_MAX);
+    metrics->rows_max = metrics->merge_at = OCT_MIN(rows_max, ROWS_MAX);
     metrics->row_s = OCT_MAX(row_s, ROW_S_MIN);
     (void)snprintf(metrics->folder, sizeof(metrics->folder), "%s", folder);
-    path_in(metrics, "metrics.events", path); // of a process that was killed
+    path_in(metrics, "metrics.events", path); // drafts of a process that was killed
     oct_file_clear(path);
     path_in(metrics, "metrics.csv", path);
     oct_file_clear(path);
@@ -304,7 +286,7 @@ learner_metrics_open(learner_metrics **out, const char *folder, const oct_number
     return OCT_OK;
 }
 
-// A file with another header makes way for a new one.
+// Renames a file that has another header, and begins a new one.
 static void
 file_put_aside(learner_metrics *metrics, const char *path)
 {
@@ -316,7 +298,7 @@ file_put_aside(learner_metrics *metrics, const char *path)
     errno = 0;
     FILE *csv = oct_file_rename(path, kept) == 0 ? oct_file_stream(path, "a") : NULL;
     if (csv == NULL) {
-        failed(metrics); // rows go on below the other header
+        failed(metrics); // further rows are written below the other header
         return;
     }
     (void)fclose(metrics->csv.file);
@@ -329,10 +311,10 @@ file_put_aside(learner_metrics *metrics, const char *path)
 static void
 header_begin(learner_metrics *metrics)
 {
-    char path[PATH_BYTES_MAX + NAME_BYTES_MAX], header[HEADER_BYTES] = "",
-                                                found[sizeof(header)] = "";
+    char path[PATH_BYTES_MAX + NAME_BYTES_MAX];
+    char header[OCT_CSV_HEADER_MAX], found[OCT_CSV_HEADER_MAX] = "";
     columns_begin(metrics);
-    header_print(metrics, header);
+    oct_csv_header(metrics->columns, metrics->names, header);
     path_in(metrics, "metrics.csv", path);
     struct stat status;
     bool is_new = oct_file_stat(path, &status) != 0 || status.st_size == 0;
@@ -352,16 +334,16 @@ header_begin(learner_metrics *metrics)
     }
 }
 
-// ---- joining old rows
+// ---- merging old rows
 
-// Both files anew, under names that no reader knows.
+// Both files with fewer rows, under names that no reader looks for.
 typedef struct draft {
     learner_metrics *metrics;
     table csv, events;
     char csv_path[OCT_FILE_PATH_MAX], events_path[OCT_FILE_PATH_MAX];
-    uint32_t time; // column
+    uint32_t time; // column of the wall clock
     uint64_t rows;
-    double first_s; // when the first row of the old metrics.csv ended
+    double first_s; // when the first row of the old metrics.csv ended; INFINITY: unknown
 } draft;
 
 static void
@@ -373,25 +355,21 @@ draft_row(void *arg, const double *values)
     if (d->rows++ == 0) {
         events_begin(d->events.file, wall_s, step);
     }
-    csv_print(d->metrics, d->csv.file, values);
+    oct_csv_print(d->csv.file, d->metrics->columns, values);
     events_print(d->metrics, d->events.file, values, wall_s, step);
 }
 
-// When the first row ended: the run's event files are not older. INFINITY: not known.
+// Returns when the first row ended; the event files of these rows are not older. INFINITY: unknown.
 static double
-first_read(FILE *in, uint32_t column)
+first_read(const draft *d, FILE *in)
 {
-    char *line = NULL, *at;
+    char *line = NULL;
     size_t room = 0;
-    double first_s = INFINITY;
-    if (getline(&line, &room, in) > 0 && getline(&line, &room, in) > 0) {
-        at = line;
-        for (uint32_t i = 0; i < column && at != NULL; i++) {
-            at = strchr(at, ',');
-            at = at != NULL ? at + 1 : NULL;
-        }
-        double found_s = at != NULL ? strtod(at, NULL) : 0;
-        first_s = found_s > 0 ? found_s : INFINITY;
+    double values[OCT_CSV_COLUMNS_MAX], first_s = INFINITY;
+    bool has_row = getline(&line, &room, in) > 0 && getline(&line, &room, in) > 0 &&
+                   oct_csv_parse(line, strlen(line), d->metrics->columns, values);
+    if (has_row && cell(d->metrics, values, d->time, 0) > 0) {
+        first_s = values[d->time];
     }
     free(line);
     return first_s;
@@ -423,8 +401,8 @@ static bool
 draft_write(draft *d)
 {
     learner_metrics *metrics = d->metrics;
-    char path[PATH_BYTES_MAX + NAME_BYTES_MAX], header[HEADER_BYTES];
-    learner_rows_spec spec = {
+    char path[PATH_BYTES_MAX + NAME_BYTES_MAX], header[OCT_CSV_HEADER_MAX];
+    oct_csv_shrink_spec spec = {
         .columns = metrics->columns,
         .over = metrics->over,
         .wall = column_find(metrics, "wall_s"),
@@ -439,10 +417,10 @@ draft_write(draft *d)
         d->csv.file != NULL ? draft_open(metrics, "metrics.events", d->events_path) : NULL;
     bool is_written = d->events.file != NULL;
     if (is_written) {
-        d->first_s = first_read(in, d->time);
-        header_print(metrics, header);
+        d->first_s = first_read(d, in);
+        oct_csv_header(metrics->columns, metrics->names, header);
         fputs(header, d->csv.file);
-        is_written = learner_rows_join(in, &spec, draft_row, d) == OCT_OK && draft_sync(&d->csv) &&
+        is_written = oct_csv_shrink(in, &spec, draft_row, d) == OCT_OK && draft_sync(&d->csv) &&
                      draft_sync(&d->events);
     }
     int code = errno;
@@ -462,7 +440,7 @@ static void
 events_clear_one(void *arg, const char *path)
 {
     const events_cleared *cleared = arg;
-    double begun_s = strtod(strrchr(path, '/') + 1 + strlen(EVENTS), NULL);
+    double begun_s = oct_text_number(strrchr(path, '/') + 1 + strlen(EVENTS), NULL);
     struct stat file;
     if (begun_s >= cleared->first_s && strcmp(path, cleared->metrics->events_path) != 0 &&
         lstat(path, &file) == 0 && S_ISREG(file.st_mode) && file.st_uid == geteuid()) {
@@ -470,8 +448,8 @@ events_clear_one(void *arg, const char *path)
     }
 }
 
-// What the event file that was just made holds as well: those that this run began since its first
-// row. What earlier rows in other columns left stays, and what belongs to others.
+// Removes the event files that this run began since its first row: the merged one has their rows.
+// Event files of a renamed metrics.csv are older and stay, as do files of other users.
 static void
 events_clear(const learner_metrics *metrics, double first_s)
 {
@@ -519,7 +497,7 @@ draft_drop(table *t, const char *path)
 }
 
 static void
-rows_join(learner_metrics *metrics)
+rows_merge(learner_metrics *metrics)
 {
     draft *d = oct_alloc(sizeof(*d));
     d->metrics = metrics;
@@ -533,7 +511,7 @@ rows_join(learner_metrics *metrics)
     draft_drop(&d->csv, d->csv_path);
     draft_drop(&d->events, d->events_path);
     free(d);
-    metrics->join_at =
+    metrics->merge_at =
         metrics->rows < metrics->rows_max ? metrics->rows_max : metrics->rows + RETRY_ROWS;
 }
 
@@ -542,15 +520,15 @@ rows_join(learner_metrics *metrics)
 int
 learner_metrics_write(learner_metrics *metrics)
 {
-    const char *names[COLUMNS_MAX];
-    double values[COLUMNS_MAX];
+    const char *names[OCT_CSV_COLUMNS_MAX];
+    double values[OCT_CSV_COLUMNS_MAX];
     metrics->failed = 0;
     if (!metrics->has_header) {
         header_begin(metrics);
     }
     (void)oct_numbers_list(metrics->numbers, OCT_SHOWN_CSV, names, values, metrics->columns);
     int64_t step = step_of(metrics, values);
-    csv_print(metrics, metrics->csv.file, values);
+    oct_csv_print(metrics->csv.file, metrics->columns, values);
     if (row_end(metrics, &metrics->csv)) {
         metrics->has_header = true;
         metrics->rows++;
@@ -562,8 +540,8 @@ learner_metrics_write(learner_metrics *metrics)
         events_print(metrics, metrics->events.file, values, wall_now_s(), step);
         (void)row_end(metrics, &metrics->events);
     }
-    if (metrics->rows > metrics->join_at) {
-        rows_join(metrics);
+    if (metrics->rows > metrics->merge_at) {
+        rows_merge(metrics);
     }
     return metrics->failed;
 }

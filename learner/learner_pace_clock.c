@@ -1,4 +1,4 @@
-// The pace of an asynchronous run: whatever can be done is done at once, the rest by the clock.
+// The pace of an asynchronous run: acts as soon as possible, or when the clock says so.
 #include "learner/learner_pace.h"
 #include "learner/learner_run_state.h"
 
@@ -30,11 +30,11 @@ clock_may_send(learner_run *run)
     return true;
 }
 
-// Rollouts are asked for when the version that they may lag behind is known.
+// Rollouts are requested only once the oldest admissible version is known.
 static bool
 clock_may_request(learner_run *run)
 {
-    if (!oct_config_has_rollouts(run->config)) {
+    if (!config_has_rollouts(run->config)) {
         return true;
     }
     const quantizer_publication *latest = learner_publisher_latest(run->publisher);
@@ -63,7 +63,7 @@ clock_published(learner_run *run, const quantizer_publication *publication)
     (void)publication;
 }
 
-// Of its own sample, where the policy has noise.
+// Returns the newest policy of the actor's own sample, where policies have noise.
 static const quantizer_publication *
 clock_newest(learner_run *run, const learner_actor *actor, uint64_t have)
 {
@@ -118,7 +118,7 @@ clock_tick(learner_run *run, uint64_t now_ns)
     learner_run_check_budget(run);
 }
 
-// Lost ones leave the old priorities: no harm.
+// Priorities that are lost only leave the old priorities in the table.
 static void
 clock_returned(learner_run *run, oct_err err, const char *detail)
 {
@@ -127,7 +127,7 @@ clock_returned(learner_run *run, oct_err err, const char *detail)
     (void)detail;
 }
 
-// There are none.
+// Without lock-step there are no turns to record.
 static void
 clock_place(const learner_run *run, learner_turn_place *out)
 {
@@ -151,7 +151,7 @@ const learner_pace learner_pace_clock = {
     .share = learner_run_share,
     .may_return = clock_may_send,
     .returned = clock_returned,
-    .table_lost = clock_nothing, // it is configured again
+    .table_lost = clock_nothing, // the link configures it again
     .published = clock_published,
     .newest = clock_newest,
     .incarnation = clock_incarnation,

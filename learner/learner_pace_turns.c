@@ -1,4 +1,4 @@
-// The pace of a run in lock-step: the tasks of learner_turns.c, carried out.
+// The pace of a run in lock-step: carries out the tasks of learner_turns.c.
 #include "learner/learner_pace.h"
 
 #include <errno.h>
@@ -11,37 +11,37 @@
 #include "common/oct_clock.h"
 #include "common/oct_log.h"
 #include "learner/learner_hashes.h"
-#include "learner/learner_kept.h"
 #include "learner/learner_run_state.h"
+#include "learner/learner_turn_policies.h"
 #include "learner/learner_turns.h"
 #include "proto/wire_turn.h"
 
-// Of evaluations: each turn is a time of its own.
+// Evaluations count time in turns: each turn is TURN_NS long.
 #define TURN_NS  UINT64_C(1000000000000)
 #define WAITS_NS UINT64_C(5000000000)
 #define AGAIN_NS UINT64_C(1000000000)
-#define LATE_S   1.0 // so long the end by time waits for that of a turn
+#define LATE_S   1.0 // how long the time limit waits for the end of the turn
 
 struct learner_pacer {
     learner_turns turns;
-    learner_kept *kept;
-    uint32_t actor[WIRE_TURN_ACTORS_MAX]; // ids, of the life at work
-    uint64_t waits_ns;                    // since when one of them is missing; 0: none, or told
-    double share;                         // of the budget, when the turn began
-    bool has_begun;                       // hashes.csv is as this process goes on
-    bool is_ordered;                      // the version to publish
-    bool is_returning;                    // priorities are on their way
-    // The hash at work.
+    learner_turn_policies *kept;
+    uint32_t actor[WIRE_TURN_ACTORS_MAX]; // ids of the actors of this life
+    uint64_t waits_ns; // since when an actor is missing; 0: none is, or it was logged
+    double share;      // of the budget, at the start of the turn
+    bool has_begun;    // hashes.csv has been cut to the turn that this process continues from
+    bool is_ordered;   // the next version has been ordered from the training thread
+    bool is_returning; // priorities have been sent and not answered
+    // State of the hash in progress.
     bool is_hashing;
     bool has_digest;
     bool is_digest_asked;
-    bool is_digest_late;    // it was said that replay does not give it
-    char unkept[192];       // why replay did not copy its table for it; "": it may have
-    uint64_t digest_ask_ns; // not before
-    wire_digest digest;     // the last one that came
+    bool is_digest_late;    // it was logged that replay does not give its hash
+    char unkept[192];       // why replay did not copy its table for the hash; "": no known reason
+    uint64_t digest_ask_ns; // replay is not asked before this time
+    wire_digest digest;     // replay's last answer
     learner_state_bytes *state;
-    uint64_t hashes_ns; // hashes.csv is not tried again before
-    uint64_t save_ns;   // nor the checkpoint
+    uint64_t hashes_ns; // hashes.csv is not written again before this time
+    uint64_t save_ns;   // the checkpoint is not written again before this time
     char reason[64];    // why the run ends with this turn
 };
 
@@ -54,7 +54,7 @@ hashes_path(const learner_run *run, char out[LEARNER_PATH_MAX])
 static void
 turns_begin(learner_run *run)
 {
-    const oct_config *config = run->config;
+    const config_experiment *config = run->config;
     const learner_turns_periods periods = {
         .evaluate_turns = config->evaluation.period_turns,
         .save_turns = config->learner.checkpoint_turns,
@@ -62,9 +62,9 @@ turns_begin(learner_run *run)
     };
     uint64_t turn = run->folder.resumed.policy_version;
     run->pacer = oct_alloc(sizeof(*run->pacer));
-    run->pacer->kept = learner_kept_create(periods.save_turns);
+    run->pacer->kept = learner_turn_policies_create(periods.save_turns);
     learner_turns_begin(&run->pacer->turns, &periods, turn, run->updates);
-    if (learner_evals_solved(run->evals)) { // a checkpoint of the last turn
+    if (learner_evals_solved(run->evals)) { // the checkpoint was of the last turn
         learner_turns_over(&run->pacer->turns);
         (void)snprintf(run->pacer->reason, sizeof(run->pacer->reason), LEARNER_END_SOLVED);
     } else if (turn > 0 && learner_run_share(run) >= 1) {
@@ -77,7 +77,7 @@ static void
 turns_end(learner_run *run)
 {
     if (run->pacer != NULL) {
-        learner_kept_destroy(run->pacer->kept);
+        learner_turn_policies_destroy(run->pacer->kept);
         free(run->pacer->state);
         free(run->pacer);
     }
@@ -85,8 +85,8 @@ turns_end(learner_run *run)
 
 // ---- tasks
 
-// Of hashes.csv, whose rows are those of a run that nothing has happened to: what could not be
-// written is tried again, and waited for.
+// Records the result of writing hashes.csv. Its rows must equal those of an undisturbed run, so the
+// run waits for a failed write and tries again.
 static bool
 hashes_told(learner_run *run, oct_err err)
 {
@@ -108,11 +108,12 @@ static void
 order_do(learner_run *run)
 {
     learner_pacer *pacer = run->pacer;
-    // Before replay has gone back to the turn before, it would take what actors make for old.
-    if (pacer->is_ordered || !learner_source_is_configured(run->source[LEARNER_LIVE])) {
+    // Until replay has returned to the turn before, it would take actors' new batches for
+    // duplicates.
+    if (pacer->is_ordered || !learner_source_is_configured(learner_run_source(run, 0))) {
         return;
     }
-    // Not before: a run that cannot go on keeps its rows.
+    // The file is cut only here, so that a run that cannot continue keeps its rows.
     pacer->has_begun = pacer->has_begun || hashes_begin(run);
     if (!pacer->has_begun) {
         return;
@@ -121,7 +122,7 @@ order_do(learner_run *run)
     learner_train_order(run->train, learner_turns_is_anew(&pacer->turns));
 }
 
-// False: a part of it is not there yet, or the row could not be written.
+// Does the HASH task. False: a part of the hash is missing, or the row could not be written.
 static bool
 hash_do(learner_run *run)
 {
@@ -158,8 +159,8 @@ hash_do(learner_run *run)
     return true;
 }
 
-// False: it could not be written, and is tried again. Replay has a copy of its table for each
-// checkpoint and one more, so the run does not go on without it.
+// Does the SAVE task. False: the checkpoint could not be written, and is tried again. The run waits
+// for it, because replay keeps table copies for the kept checkpoints and only one more.
 static bool
 save_do(learner_run *run)
 {
@@ -174,11 +175,11 @@ save_do(learner_run *run)
         return true;
     }
     pacer->save_ns = oct_clock_ns() + AGAIN_NS;
-    learner_train_ask_state(run->train); // the same again: nothing learns meanwhile
+    learner_train_ask_state(run->train); // the state will be the same: nothing learns meanwhile
     return false;
 }
 
-// Whether the task at work is done.
+// Does the present task, and returns true if it is done.
 static bool
 task_do(learner_run *run)
 {
@@ -193,7 +194,7 @@ task_do(learner_run *run)
         return false;
     case LEARNER_TURN_RETURN:
         learner_run_check_budget(run);
-        return !pacer->is_returning && !learner_source_has_priorities(run->source[LEARNER_LIVE]);
+        return !pacer->is_returning && !learner_source_has_priorities(learner_run_source(run, 0));
     case LEARNER_TURN_EVALUATE:
         return learner_evals_rest(run->evals, run->pace->evaluation_now_ns(run));
     case LEARNER_TURN_HASH:
@@ -233,7 +234,8 @@ turns_session(const learner_run *run, uint32_t actor_index)
                                  turns_incarnation(run, NULL));
 }
 
-// Every actor of the life, in the order of their indices. False: one has not registered.
+// Finds every actor of this life, in the order of their indices. False: an actor has not
+// registered.
 static bool
 actors_find(learner_run *run)
 {
@@ -301,7 +303,7 @@ turns_may_return(learner_run *run)
     return may;
 }
 
-// What replay holds now is not what this turn began with.
+// Starts over, because replay's table is no longer the table that this turn began with.
 static void
 turn_lost(learner_run *run, const char *why)
 {
@@ -320,7 +322,7 @@ turns_table_lost(learner_run *run)
     turn_lost(run, "was restarted");
 }
 
-// It would refuse the same priorities again when the turn comes again.
+// The run fails, because replay would refuse the same priorities again if the turn were repeated.
 static void
 priorities_refused(learner_run *run, const char *detail)
 {
@@ -352,7 +354,7 @@ turns_published(learner_run *run, const quantizer_publication *publication)
 {
     learner_pacer *pacer = run->pacer;
     pacer->is_ordered = false;
-    learner_kept_add(pacer->kept, publication);
+    learner_turn_policies_add(pacer->kept, publication);
     learner_turns_published(&pacer->turns, publication->version);
     pacer->share = learner_run_share(run);
 }
@@ -361,7 +363,7 @@ static const quantizer_publication *
 turns_newest(learner_run *run, const learner_actor *actor, uint64_t have)
 {
     (void)actor;
-    return run->pacer != NULL ? learner_kept_next(run->pacer->kept, have) : NULL;
+    return run->pacer != NULL ? learner_turn_policies_next(run->pacer->kept, have) : NULL;
 }
 
 // ---- hashes
@@ -387,7 +389,8 @@ learner_run_digest(learner_run *run, wire_digest_request *out)
         .run_id = run->run_id,
         .epoch = run->options.epoch,
         .turn = pacer->turns.turn,
-        // One more than checkpoints, since the copy comes before its checkpoint.
+        // The copy is made before its checkpoint, so replay keeps one more than the checkpoints
+        // kept.
         .keep = learner_turns_saves(&pacer->turns) ? run->config->learner.checkpoints_kept + 1 : 0,
     };
     return true;
@@ -442,7 +445,7 @@ turns_now_ns(const learner_run *run)
 
 // ---- time and end
 
-// Says which of the actors has not registered, once.
+// Logs once which actor has not registered.
 static void
 actors_watch(learner_run *run, uint64_t now_ns)
 {
@@ -459,14 +462,15 @@ actors_watch(learner_run *run, uint64_t now_ns)
     }
 }
 
-// The end by time does not wait for what may never come: an actor, replay's hash, room on a disk.
+// At the time limit, ends the run without the end of the turn, which may never come: an actor,
+// replay's hash or disk space may be missing.
 static void
 time_watch(learner_run *run)
 {
     double limit_s = run->config->run.wall_s;
     if (limit_s > 0 && learner_run_wall_s(run) >= limit_s + LATE_S) {
         if (run->pacer->reason[0] == '\0') {
-            learner_run_check_budget(run); // which says why
+            learner_run_check_budget(run); // sets the reason
         }
         learner_run_finish(run, run->pacer->reason, true);
     }
@@ -485,10 +489,10 @@ turns_tick(learner_run *run, uint64_t now_ns)
 static void
 turns_checkpoint(learner_run *run)
 {
-    (void)run; // they have their turns
+    (void)run; // schedule of checkpoints: the turns'
 }
 
-// Written behind the hash of its turn, or before the first.
+// A checkpoint is written after the hash of its turn, or before the first turn.
 static void
 turns_place(const learner_run *run, learner_turn_place *out)
 {
@@ -536,5 +540,5 @@ const learner_pace learner_pace_turns = {
     .place = turns_place,
     .finish = turns_finish,
     .saves_at_end = false,
-    .publishes_at_end = false, // a version begins a turn
+    .publishes_at_end = false, // publishing would begin another turn
 };

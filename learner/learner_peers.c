@@ -7,7 +7,7 @@
 #include "common/oct_base.h"
 #include "learner/learner_health.h"
 
-#define SILENT_PART 4 // of the entries wanted, one in so many may be a silent one
+#define SILENT_PART 4 // at most 1/SILENT_PART of the listed entries may be silent peers
 
 // The greater the rank, the earlier in the list.
 typedef struct candidate {
@@ -71,7 +71,7 @@ seconds_since(uint64_t then_ns, uint64_t now_ns)
 
 // ---- order
 
-// How many times slower and more behind than the others it is, together.
+// Returns how many times slower and further behind than the median an actor is, added up.
 static double
 trouble(const learner_actor *actor, uint64_t newest, double lag_mean, double rate_median)
 {
@@ -104,7 +104,7 @@ candidate_add(learner_peers *peers, uint32_t at, const learner_actor *actor,
     peers->candidates[at] = (candidate){.actor = actor, .health = health};
 }
 
-// By health first, then what is the more urgent of equals.
+// Ranks by health first, and by urgency among equals.
 static void
 candidates_rank(learner_peers *peers, uint32_t count, uint64_t now_ns, uint64_t newest)
 {
@@ -126,7 +126,7 @@ candidates_rank(learner_peers *peers, uint32_t count, uint64_t now_ns, uint64_t 
     }
 }
 
-// Steps per second of a peer: a step that does not end makes none.
+// Returns a peer's steps per second; 0 if it is silent or stuck in a step.
 static double
 rate_of(const learner_actor *actor, wire_peer_health health)
 {
@@ -134,7 +134,7 @@ rate_of(const learner_actor *actor, wire_peer_health health)
     return is_still ? 0 : actor->rates.steps_per_s;
 }
 
-// Everybody who may be listed; the counts go into the answer.
+// Collects all peers that may be listed; the counts go into the answer.
 static uint32_t
 candidates_gather(learner_peers *peers, const learner_actors *actors, uint64_t now_ns,
                   uint64_t newest)
@@ -148,7 +148,7 @@ candidates_gather(learner_peers *peers, const learner_actors *actors, uint64_t n
         }
         wire_peer_health health = learner_health_of(peers->health_of, actor, now_ns, newest);
         bool is_silent = health == WIRE_PEER_SILENT;
-        if (actor->has_left || // and has its place yet
+        if (actor->has_left || // but still has its slot
             (is_silent && seconds_since(actor->seen_ns, now_ns) >= LEARNER_PEER_GONE_S)) {
             answer->gone++;
             continue;
@@ -173,7 +173,7 @@ candidates_gather(learner_peers *peers, const learner_actors *actors, uint64_t n
 
 // ---- entries
 
-// With which certificate it came. The columns are told as soon as somebody has one.
+// Adds the certificate of a peer. The columns are sent if at least one entry has a certificate.
 static void
 certificate_add(learner_peers *peers, uint32_t i, const learner_actors *actors,
                 const learner_actor *actor)
@@ -198,6 +198,10 @@ entry_add(learner_peers *peers, const candidate *one, uint64_t now_ns, uint64_t 
     const learner_actor *actor = one->actor;
     bool acts = actor->role == WIRE_ROLE_ACTOR;
     uint32_t i = peers->answer.count++;
+#define X(name) peers->name[i] = NAN;
+    WIRE_PEER_NUMBERS(X)
+    WIRE_PEER_LATER_NUMBERS(X)
+#undef X
     peers->id[i] = actor->id;
     peers->role[i] = actor->role;
     peers->pid[i] = actor->pid;
@@ -210,7 +214,6 @@ entry_add(learner_peers *peers, const candidate *one, uint64_t now_ns, uint64_t 
     peers->env_steps[i] = acts ? (double)actor->env_steps : NAN;
     peers->steps_per_s[i] = rate_of(actor, one->health);
     peers->lag_versions[i] = learner_health_lag(actor, newest);
-    peers->lag_updates[i] = NAN;
     peers->infer_share[i] = actor->rates.infer_share;
     peers->env_share[i] = actor->rates.env_share;
     peers->collect_share[i] = actor->rates.collect_share;
@@ -253,7 +256,7 @@ relays_add(learner_peers *peers, const learner_relay *const *relay, uint32_t cou
                                          .heard_s = peers->relay_heard_s};
 }
 
-// The place of an actor's relay, plus 1; 0: none.
+// Returns the index of an actor's relay, plus 1; 0: it has none.
 static uint32_t
 relay_place(const learner_relay *const *relay, uint32_t count, const learner_actor *actor)
 {

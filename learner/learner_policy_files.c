@@ -1,6 +1,6 @@
-// The policies of the run folder: policy.oct, which is the best version, the weights in fp32 that
-// it was made of, and policy_last.oct. policy.oct and its weights change together, whatever is
-// killed.
+// The policies of the run folder: policy.oct, the best version; policy.fp32.oct, the weights that
+// it was made of; and policy_last.oct. policy.oct and its weights match even if the process is
+// killed between the writes.
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -9,11 +9,12 @@
 
 #include "common/oct_file.h"
 #include "common/oct_log.h"
+#include "common/oct_reason.h"
 #include "learner/learner_run_state.h"
 #include "policy/policy_file.h"
 #include "quantizer/quantizer_fold.h"
 
-// What a policy's file is known by.
+// Properties of the policy file that was written.
 struct saved_file {
     uint32_t crc; // of its bytes
     policy_precision precision;
@@ -35,17 +36,17 @@ image_save(learner_run *run, const policy_image *image, const char *path, uint32
     return err == OCT_OK;
 }
 
-// The published policy, with the return that it was evaluated at written into its header.
+// Writes a published policy, with the return of its evaluation in the header.
 static bool
 policy_save(learner_run *run, const quantizer_publication *publication, double eval_return,
             const char *name, struct saved_file *out)
 {
-    char path[LEARNER_PATH_MAX], reason[128];
+    char path[LEARNER_PATH_MAX];
+    oct_reason why;
     learner_files_path(run, name, path);
     policy_image *image;
-    if (policy_decode(&image, publication->bytes, publication->length, reason, sizeof(reason)) !=
-        OCT_OK) {
-        oct_log_error("LEARNER-POLICY", "%s: %s", path, reason);
+    if (policy_decode(&image, publication->bytes, publication->length, &why) != OCT_OK) {
+        oct_log_error("LEARNER-POLICY", "%s: %s", path, why.text);
         return false;
     }
     image->origin.eval_return = (float)eval_return;
@@ -55,13 +56,13 @@ policy_save(learner_run *run, const quantizer_publication *publication, double e
     return is_saved;
 }
 
-// The publication's weights in fp32, with the scaling that it was published with.
+// Converts the publication's fp32 weights, with the scaling that it was published with.
 static oct_err
 twin_convert(policy_image *twin, const quantizer_publication *publication)
 {
-    char reason[128];
+    oct_reason why;
     policy_image *image;
-    OCT_TRY(policy_decode(&image, publication->bytes, publication->length, reason, sizeof(reason)));
+    OCT_TRY(policy_decode(&image, publication->bytes, publication->length, &why));
     float *deviation = oct_alloc(twin->spec.obs_count * sizeof(float));
     for (uint32_t i = 0; twin->spec.normalise && i < twin->spec.obs_count; i++) {
         deviation[i] = 1.0f / image->obs_inverse_std[i]; // powers of two
@@ -75,11 +76,11 @@ twin_convert(policy_image *twin, const quantizer_publication *publication)
     return err;
 }
 
-// What became of the weights in fp32.
+// The result of writing the fp32 weights.
 enum twin { TWIN_WRITTEN, TWIN_NONE, TWIN_FAILED };
 
-// Nobody has evaluated them as they are. TWIN_NONE: they are of an earlier process that did not
-// keep them, or too large.
+// Writes the fp32 weights, which were not evaluated themselves. TWIN_NONE: there are none to write:
+// an earlier process did not keep them, or they are too large.
 static enum twin
 twin_save(learner_run *run, const quantizer_publication *publication, const char *name)
 {
@@ -109,8 +110,8 @@ twin_save(learner_run *run, const quantizer_publication *publication, const char
     return done;
 }
 
-// policy.oct is of another version now: the weights that were drafted for it are its own, those
-// that are there are not. False: they have to be written again.
+// policy.oct now has another version: gives the weights drafted for it their name, and deletes the
+// weights of the version before. False: the weights have to be written again.
 static bool
 twin_replace(learner_run *run, enum twin drafted)
 {
@@ -125,10 +126,9 @@ twin_replace(learner_run *run, enum twin drafted)
     return is_done && drafted != TWIN_FAILED;
 }
 
-// policy.oct and policy.fp32.oct of a version that they were not. The weights are on the disk,
-// under another name, before the policy is: a process that is killed between any two of the writes
-// has left the weights of whichever policy is there (learner_files_settle). False: policy.oct is as
-// it was.
+// Writes policy.oct and policy.fp32.oct of another version. The weights are on disk, under another
+// name, before the policy is: if a process is killed between two of the writes, the folder has the
+// weights of the policy that is there (learner_files_settle). False: policy.oct is unchanged.
 static bool
 pair_save(learner_run *run, const quantizer_publication *publication, double eval_return,
           struct saved_file *out)
@@ -149,7 +149,7 @@ same_result(const learner_eval_result *a, const learner_eval_result *b)
            same_mean;
 }
 
-// Whatever could not be written is tried again the next time; saved is what policy.oct is.
+// Writes the best policy. A failed write is tried again the next time; saved describes policy.oct.
 static void
 best_save(learner_run *run, const quantizer_publication *best)
 {
@@ -174,7 +174,7 @@ best_save(learner_run *run, const quantizer_publication *best)
     }
 }
 
-// Until one is evaluated, it is policy.oct as well.
+// Writes policy_last.oct. Until a version has been evaluated, policy.oct is the same policy.
 static void
 last_save(learner_run *run, const quantizer_publication *policy, bool is_best)
 {
@@ -206,13 +206,13 @@ learner_files_policies(learner_run *run)
 
 // ---- resuming
 
-// Which version a policy file of the folder is; 0: there is none.
+// Returns the version of a policy file in the folder; 0: there is none.
 static uint64_t
 version_of_file(const char *path)
 {
-    char reason[128];
+    oct_reason why;
     policy_image *image;
-    if (policy_file_load(&image, path, reason, sizeof(reason)) != OCT_OK) {
+    if (policy_file_load(&image, path, &why) != OCT_OK) {
         return 0;
     }
     uint64_t version = image->origin.version;
@@ -220,8 +220,8 @@ version_of_file(const char *path)
     return version;
 }
 
-// After a kill between two of the writes of pair_save: what was meant for policy.oct gets its name,
-// and weights of another version are not its own.
+// Repairs the folder after a kill between two writes of pair_save: weights drafted for policy.oct
+// get their name, and weights of another version are deleted.
 void
 learner_files_settle(learner_run *run, uint64_t version)
 {

@@ -1,4 +1,4 @@
-// Publishing: from the weights of a snapshot to the publication for the actors.
+// Publishing: turns the weights of a snapshot into a publication for the actors.
 #include "learner/learner_publisher.h"
 
 #include <inttypes.h>
@@ -9,50 +9,51 @@
 
 #include "common/oct_base.h"
 #include "common/oct_log.h"
+#include "common/oct_reason.h"
 #include "quantizer/quantizer_project.h"
 
 #define PROBE_CORE_SHARE 0.02
 
 static policy_precision
-precision_of(const oct_config *config)
+precision_of(const config_experiment *config)
 {
     static const policy_precision all[] = {
-        [OCT_PRECISION_INT8] = POLICY_INT8, [OCT_PRECISION_FP32] = POLICY_FP32,
-        [OCT_PRECISION_BF16] = POLICY_BF16, [OCT_PRECISION_FP16] = POLICY_FP16,
-        [OCT_PRECISION_INT4] = POLICY_INT4,
+        [CONFIG_PRECISION_INT8] = POLICY_INT8, [CONFIG_PRECISION_FP32] = POLICY_FP32,
+        [CONFIG_PRECISION_BF16] = POLICY_BF16, [CONFIG_PRECISION_FP16] = POLICY_FP16,
+        [CONFIG_PRECISION_INT4] = POLICY_INT4,
     };
     return all[config->policy.precision];
 }
 
 static quantizer_range
-range_of(const oct_config *config)
+range_of(const config_experiment *config)
 {
     static const quantizer_range all[] = {
-        [OCT_RANGE_ABSMAX] = QUANTIZER_ABSMAX,
-        [OCT_RANGE_PERCENTILE] = QUANTIZER_PERCENTILE,
-        [OCT_RANGE_MSE] = QUANTIZER_MSE,
+        [CONFIG_RANGE_ABSMAX] = QUANTIZER_ABSMAX,
+        [CONFIG_RANGE_PERCENTILE] = QUANTIZER_PERCENTILE,
+        [CONFIG_RANGE_MSE] = QUANTIZER_MSE,
     };
     return all[config->policy.range];
 }
 
-// Which updates a version was made after.
+// The count of updates from which a version was made.
 typedef struct version_kept {
-    uint64_t version; // its place is the version modulo LEARNER_VERSIONS_KEPT; 0: none
+    uint64_t version; // entry number is version modulo LEARNER_VERSIONS_KEPT; 0: empty
     uint64_t updates;
 } version_kept;
 
 struct learner_publisher {
-    const oct_config *config;
+    const config_experiment *config;
     struct projection *projection; // NULL: not quantisation-aware
-    quantizer_observed *observed;  // NULL: observations are not scaled; the training thread's
+    quantizer_observed *observed;  // NULL: observations are not scaled; the training thread owns it
     quantizer_stage *stage;        // NULL before begin
     quantizer_publication *latest; // what actors run
     quantizer_publication *before; // what an earlier process published
-    quantizer_publication *policy; // the newest that is no noisy one
-    quantizer_publication *newest[OCT_NOISY_SAMPLES_MAX + 1]; // by audience, but for 0
+    quantizer_publication *policy; // the newest without noise
+    quantizer_publication *newest[CONFIG_NOISY_SAMPLES_MAX + 1]; // by audience; entry 0 is unused
     learner_publishing publishing;
     uint64_t first_updates; // of the first publication
-    bool diverges;          // it was told, and has not fallen since (learner_publisher_rises)
+    bool diverges; // a divergence was logged, and has not fallen since (learner_publisher_rises)
     version_kept versions[LEARNER_VERSIONS_KEPT];
 };
 
@@ -63,7 +64,7 @@ learner_publisher_precision(const learner_publisher *publisher)
 }
 
 learner_publisher *
-learner_publisher_create(const oct_config *config)
+learner_publisher_create(const config_experiment *config)
 {
     learner_publisher *publisher = oct_alloc(sizeof(*publisher));
     publisher->config = config;
@@ -97,12 +98,12 @@ learner_publisher_destroy(learner_publisher *publisher)
 }
 
 static quantizer_method
-method_of(const oct_config *config)
+method_of(const config_experiment *config)
 {
     return (quantizer_method){
         .range = range_of(config),
         .percentile = config->policy.percentile,
-        .per_tensor = config->policy.scale == OCT_SCALE_TENSOR,
+        .per_tensor = config->policy.scale == CONFIG_SCALE_TENSOR,
         .dead_band = (float)config->policy.dead_band,
         .drift = (float)config->policy.drift,
     };
@@ -117,7 +118,8 @@ struct projection {
     size_t params;
 };
 
-// Parameters that are not finite go through as they are: the update then sees that its loss is not.
+// Parameters that are not finite pass through unchanged: the update then finds that its loss is not
+// finite.
 static void
 projection_project(void *arg, const float *params, float *out)
 {
@@ -147,7 +149,7 @@ projection_end(learner_publisher *publisher)
 oct_err
 learner_publisher_project(learner_publisher *publisher, const policy_spec *spec, algo *algorithm)
 {
-    projection_end(publisher); // of an actor that could not join
+    projection_end(publisher); // it belongs to an actor that could not register
     if (spec->normalise) {
         publisher->observed = quantizer_observed_create(spec->obs_count);
     }
@@ -171,7 +173,7 @@ learner_publisher_project(learner_publisher *publisher, const policy_spec *spec,
 }
 
 size_t
-learner_publisher_fold_bytes(const oct_config *config, const policy_spec *spec)
+learner_publisher_fold_bytes(const config_experiment *config, const policy_spec *spec)
 {
     size_t bytes = quantizer_fold_bytes(spec, precision_of(config));
     return config->learner.quantisation_aware ? 2 * bytes : bytes;
@@ -186,17 +188,16 @@ learner_publisher_observed(const learner_publisher *publisher)
 // ---- publishing
 
 oct_err
-learner_publisher_check(const oct_config *config, const policy_spec *spec, char *reason,
-                        size_t reason_size)
+learner_publisher_check(const config_experiment *config, const policy_spec *spec, oct_reason *why)
 {
     policy_image measured = {.spec = *spec, .precision = precision_of(config)};
     size_t bytes = policy_encoded_size(&measured) + POLICY_NAME_MAX;
     if (bytes > POLICY_BYTES_MAX) {
-        (void)snprintf(reason, reason_size,
-                       "network.hidden: a policy of %zu bytes in %s exceeds the limit of %u; make "
-                       "the layers smaller, or lower policy.precision",
-                       bytes, policy_precision_name(measured.precision), POLICY_BYTES_MAX);
-        return OCT_EINVAL;
+        return oct_refuse(
+            why,
+            "network.hidden: a policy of %zu bytes in %s exceeds the limit of %u; make "
+            "the layers smaller, or lower policy.precision",
+            bytes, policy_precision_name(measured.precision), POLICY_BYTES_MAX);
     }
     return OCT_OK;
 }
@@ -204,9 +205,9 @@ learner_publisher_check(const oct_config *config, const policy_spec *spec, char 
 oct_err
 learner_publisher_begin(learner_publisher *publisher, const learner_publisher_options *begin)
 {
-    const oct_config *config = publisher->config;
+    const config_experiment *config = publisher->config;
     quantizer_method method = method_of(config);
-    bool is_paced = config->run.deterministic || oct_config_has_rollouts(config); // actors wait
+    bool is_paced = config->run.deterministic || config_has_rollouts(config); // actors wait
     quantizer_stage_options options = {
         .spec = begin->spec,
         .precision = precision_of(config),
@@ -338,7 +339,7 @@ learner_publisher_newest(const learner_publisher *publisher, uint32_t audience)
 void
 learner_publisher_forget(learner_publisher *publisher, uint64_t samples)
 {
-    for (uint32_t s = 0; s < OCT_NOISY_SAMPLES_MAX; s++) {
+    for (uint32_t s = 0; s < CONFIG_NOISY_SAMPLES_MAX; s++) {
         if ((samples >> s & 1) == 0) {
             quantizer_publication_release(publisher->newest[s + 1]);
             publisher->newest[s + 1] = NULL;

@@ -6,7 +6,7 @@
 #include "common/oct_log.h"
 #include "learner/learner_run_state.h"
 
-#define RATE_ROW_SHARE 0.25 // of learner.metrics_s: a shorter time of training has no rate
+#define RATE_ROW_SHARE 0.25 // of learner.metrics_s: shorter training has no rates
 
 // ---- life
 
@@ -24,7 +24,7 @@ learner_report_begin(learner_run *run)
     }
     oct_err err =
         learner_metrics_open(&report->metrics, run->options.folder, report->numbers,
-                             oct_config_is_offline(run->config) ? "updates" : "env_steps",
+                             config_is_offline(run->config) ? "updates" : "env_steps",
                              run->config->learner.metrics_rows, run->config->learner.metrics_s);
     if (err != OCT_OK) {
         learner_report_end(run);
@@ -62,14 +62,14 @@ learner_report_episode(learner_run *run, double episode_return, double episode_l
     run->report.episode_length += episode_length;
 }
 
-// ---- as it is now
+// ---- present values
 
 static void
 replay_measure(learner_run *run)
 {
     learner_measurements *now = &run->report.now;
     learner_source_counts source = learner_run_source_counts(run);
-    // What the table of an earlier process has, only replay can tell.
+    // Only replay knows how many rows the table of an earlier process has.
     bool is_known = source.incarnation != 0 || !run->folder.is_resumed;
     now->inserts = is_known ? (double)source.inserts : NAN;
     now->samples = is_known ? (double)source.samples : NAN;
@@ -85,14 +85,14 @@ replay_measure(learner_run *run)
     now->from_data_bytes = (double)run->traffic.from_data;
     now->bad_samples = (double)source.bad_samples;
     now->data_samples = 0;
-    now->shards = run->shards != NULL ? oct_config_shards(run->config) : 1;
-    now->replay_missing = run->shards != NULL ? learner_shards_missing(run->shards) : 0;
-    if (run->source[LEARNER_DATA] != NULL) {
+    now->shards = config_shards(run->config);
+    now->replay_missing = run->batches != NULL ? learner_batches_missing(run->batches) : 0;
+    if (run->batches != NULL && config_is_mixed(run->config)) {
         learner_source_counts data =
-            learner_source_count(run->source[LEARNER_DATA], oct_clock_ns());
+            learner_source_count(learner_batches_source(run->batches, now->shards));
         now->replay_up = source.is_up && data.is_up;
         now->data_samples = (double)data.windows;
-        now->data_wait_s = data.waiting_s;
+        now->data_wait_s = learner_batches_data_wait_s(run->batches, oct_clock_ns());
         now->bad_samples += (double)data.bad_samples;
     }
 }
@@ -124,7 +124,7 @@ training_measure(learner_run *run)
     for (int i = 0; i < (int)OCT_COUNTOF(now->phase); i++) {
         now->phase[i] = (int)run->phase == i;
     }
-    now->offline = oct_config_is_offline(run->config);
+    now->offline = config_is_offline(run->config);
     replay_measure(run);
     now->sent_policies_bytes = (double)run->traffic.published;
     now->from_callers_bytes = (double)run->traffic.from_callers;
@@ -148,7 +148,7 @@ policy_measure(learner_run *run)
     const learner_publishing counts = learner_publisher_counts(run->publisher);
     const learner_publishing *publishing = &counts;
     const quantizer_divergence *divergence = &publishing->divergence;
-    // Of what an earlier process published this one has the best policy, which may be an older one.
+    // An earlier process's publication may be the best policy, which can be older than the newest.
     bool is_known = publishing->publications > 0 || !run->folder.is_resumed;
     now->policy_version = is_known ? (double)learner_publisher_version(run->publisher) : NAN;
     now->published_bytes = publishing->published_bytes;
@@ -224,14 +224,14 @@ actors_measure(learner_measurements *now, const learner_actors_totals *totals)
     now->idle_s = totals->wait_s;
 }
 
-// Whoever learns from a data set alone needs none, nor does who has finished.
+// No actors are wanted in training from a data set alone, and after training.
 static void
-demand_measure(learner_run *run)
+wanted_measure(learner_run *run)
 {
     learner_report *report = &run->report;
     bool is_training = run->phase == LEARNER_WAITING || run->phase == LEARNER_TRAINING;
-    report->now.actors_wanted = is_training && !oct_config_is_offline(run->config)
-                                    ? learner_demand_actors(&report->demand, report->now.actors)
+    report->now.actors_wanted = is_training && !config_is_offline(run->config)
+                                    ? learner_actors_wanted_get(&report->wanted, report->now.actors)
                                     : 0;
 }
 
@@ -243,7 +243,7 @@ measure(learner_run *run, const learner_actors_totals *totals)
     evaluation_measure(run);
     actors_measure(&run->report.now, totals);
     run->report.now.relays = run->relays;
-    demand_measure(run);
+    wanted_measure(run);
 }
 
 static learner_actors_totals
@@ -307,11 +307,11 @@ staleness_row(learner_run *run)
 }
 
 static void
-cut_row(learner_run *run, learner_cut *cut, const char *number, const char *key, double end,
-        const char *side)
+cut_row(learner_run *run, learner_atoms_warning *cut, const char *number, const char *key,
+        double end, const char *side)
 {
     double share = learner_means_of(&run->report.means, number);
-    if (learner_cut_row(cut, share, run->updates - run->report.updates)) {
+    if (learner_atoms_warning_row(cut, share, run->updates - run->report.updates)) {
         oct_log_warn("LEARNER-CUT",
                      "%s=%g %s=%.3g: targets lie %s this end of the atoms, where different actions "
                      "look alike, so learning may stall. Move %s outwards",
@@ -319,9 +319,9 @@ cut_row(learner_run *run, learner_cut *cut, const char *number, const char *key,
     }
 }
 
-// Returns the seconds of a row of elapsed_s in which the run trained: all of them before the end of
-// training. NAN after it, and for the row of the end if only a small part of it was training:
-// such a row has no rates.
+// Returns the seconds of a row of elapsed_s in which the run trained: all seconds before the end of
+// training, NAN after it. The row in which training ends gives NAN if it has less training than
+// RATE_ROW_SHARE of a full row, unless it is the first row. A row with NAN has no rates.
 static double
 row_trained_s(const learner_run *run, double elapsed_s)
 {
@@ -334,7 +334,7 @@ row_trained_s(const learner_run *run, double elapsed_s)
     return trained_s > least_s ? trained_s : NAN;
 }
 
-// The numbers of the time since the last row.
+// Measures the time since the last row.
 static void
 row_measure(learner_run *run, double elapsed_s, const learner_actors_totals *totals)
 {
@@ -362,10 +362,11 @@ row_measure(learner_run *run, double elapsed_s, const learner_actors_totals *tot
     now->row_eval_wall_s = report->has_eval ? report->eval_wall_s : NAN;
     learner_eval_metrics_end_row(&report->eval_metrics, report->has_eval);
     actors_row(report, totals);
-    if (now->samples > 0) { // until then nobody can say who is too slow
-        learner_demand_row(&report->demand, elapsed_s, now->wait_share, now->actor_wait_share);
+    if (now->samples > 0) { // before the first batch it is not known which side is slow
+        learner_actors_wanted_row(&report->wanted, elapsed_s, now->wait_share,
+                                  now->actor_wait_share);
     }
-    demand_measure(run);
+    wanted_measure(run);
     staleness_row(run);
     learner_means_end_row(&report->means);
     cut_row(run, &report->cut_below, "cut_below", "algo.value_min", run->config->algo.value_min,
@@ -420,7 +421,7 @@ learner_run_peers(learner_run *run, const learner_relays *relays, uint32_t count
 const wire_status *
 learner_run_status(learner_run *run)
 {
-    bool is_offline = oct_config_is_offline(run->config);
+    bool is_offline = config_is_offline(run->config);
     const char *const states[] = {"waiting for an actor",
                                   is_offline ? "learning from a data set" : "training",
                                   "final evaluation", "done"};

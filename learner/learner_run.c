@@ -1,5 +1,35 @@
-// One experiment without its sockets: phases, steps and evaluations. How it ends is
-// learner_end.c's.
+// One experiment without its sockets. learner_io.c owns the sockets and calls this object on the
+// loop thread; tests drive it without a network. The state is one struct (learner_run_state.h), and
+// its code is in six files: learner_begin.c begins training, learner_experience.c connects the
+// replays, learner_end.c ends the run, learner_report.c has its numbers, learner_files.c its
+// folder, and this file the evaluations, reports and periodic work.
+//
+// Phases. WAITING lasts until the first actor has brought the environment's spec. TRAINING lasts
+// until the budget is spent, the target return is reached or an operator stops the run. FINAL waits
+// for the evaluations that are left, or until no evaluator answers. In DONE the owner saves
+// everything and exits.
+//
+// Threads. The training thread owns the algorithm while it runs: it takes complete batches and
+// hands snapshots to the quantizer stage, which makes publications in its own thread. Both only
+// call notify; the loop thread takes their results in learner_run_collect and learner_run_publish.
+// A writer thread writes checkpoints, so that a slow disk does not stop training. All other state
+// belongs to the loop thread, so it needs no lock.
+//
+// Pace. Where time would decide, the run asks run->pace: it decides by the clock, or in lock-step
+// by turns. The rest of the code is the same for both.
+//
+// Failures.
+// - An actor or evaluator becomes silent: its slot can be reused, and its evaluation goes to
+//   another evaluator.
+// - A replay loses the table: it is configured again; in lock-step the run starts over from its
+//   last checkpoint, because the rest of the turn would differ.
+// - An update is refused (its loss is not finite): parameters stay, and the refusal is counted. The
+//   run fails as diverged after too many in a row, or if it ends and all its updates were refused.
+// - A file cannot be written: learner_run_trouble reports it, and the write is tried again. A
+//   version whose number is not reserved on disk is not sent to actors.
+// - The process is killed: the next one continues from the newest complete checkpoint, with
+//   versions above all that actors may have.
+// - Another learner takes the run over: this one writes nothing more (learner_run_abandon).
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -12,13 +42,14 @@
 #include "common/oct_clock.h"
 #include "common/oct_libm.h"
 #include "common/oct_log.h"
+#include "common/oct_reason.h"
 #include "common/oct_rng.h"
 #include "common/oct_text.h"
 #include "learner/learner_run_state.h"
 
-#define CURVE_PERIOD_NS 2000000000u
-#define TOLD_MAX        1024 // lines of the log with one certificate at once, …
-#define TOLD_A_SECOND   0.1  // … and then
+#define CURVE_PERIOD_NS     2000000000u
+#define PEER_LINES_MAX      1024 // log lines that one certificate may cause at once, …
+#define PEER_LINES_A_SECOND 0.1  // … and per second after that
 
 static double
 seconds_since(uint64_t from_ns)
@@ -32,8 +63,8 @@ learner_run_wall_s(const learner_run *run)
     return run->wall_base_s + (run->begin_ns != 0 ? seconds_since(run->begin_ns) : 0);
 }
 
-// Those that replay took, whatever actors say of themselves. Steps after training are nobody's:
-// actors do not know its end.
+// Counts the steps of the batches that replay took, not the steps that actors report. Steps after
+// the end of training do not count: actors do not know when training ends.
 uint64_t
 learner_run_env_steps(const learner_run *run)
 {
@@ -51,7 +82,7 @@ learner_run_own_env_steps(const learner_run *run)
 double
 learner_run_share(const learner_run *run)
 {
-    const oct_config *config = run->config;
+    const config_experiment *config = run->config;
     double steps = (double)learner_run_env_steps(run) / (double)OCT_MAX(1u, config->run.env_steps);
     double updates =
         config->run.updates > 0 ? (double)run->updates / (double)config->run.updates : 0;
@@ -61,8 +92,7 @@ learner_run_share(const learner_run *run)
 // ---- life
 
 oct_err
-learner_run_create(learner_run **out, const learner_run_options *options, char *reason,
-                   size_t reason_size)
+learner_run_create(learner_run **out, const learner_run_options *options, oct_reason *why)
 {
     learner_run *run = oct_alloc(sizeof(*run));
     run->options = *options;
@@ -75,34 +105,33 @@ learner_run_create(learner_run **out, const learner_run_options *options, char *
         run->config->run.name[0] != '\0' ? run->config->run.name : run->config->env.id;
     oct_text_copy(run->run_name, sizeof(run->run_name), name);
     (void)snprintf(run->reason, sizeof(run->reason), "running");
-    oct_err err = learner_files_begin(run, reason, reason_size);
+    oct_err err = learner_files_begin(run, why);
     if (err != OCT_OK) {
         free(run);
         return err;
     }
-    err = learner_join_begin(run, reason, reason_size);
+    err = learner_begin_begin(run, why);
     if (err != OCT_OK) {
         learner_files_end(run);
         free(run);
         return err;
     }
     if (learner_report_begin(run) != OCT_OK) {
-        (void)snprintf(reason, reason_size, "%s/metrics.csv: %s", options->folder,
-                       oct_file_strerror(errno));
+        oct_reason_set(why, "%s/metrics.csv: %s", options->folder, oct_file_strerror(errno));
         learner_files_end(run);
         free(run);
         return OCT_EIO;
     }
     run->publisher = learner_publisher_create(run->config);
-    oct_allowance_init(&run->told, TOLD_MAX, TOLD_A_SECOND);
-    oct_allowance_init(&run->tickets, LEARNER_TICKETS_MAX, LEARNER_TICKETS_A_SECOND);
+    oct_bucket_init(&run->peer_lines, PEER_LINES_MAX, PEER_LINES_A_SECOND);
+    oct_bucket_init(&run->tickets, LEARNER_TICKETS_MAX, LEARNER_TICKETS_A_SECOND);
     run->actors = learner_actors_create(run->config->learner.actors_per_certificate);
     learner_actors_go_on(run->actors, run->folder.resumed.incarnations);
     run->peers = learner_peers_create();
     run->evals = learner_evals_create(run->config, &run->folder.resumed.evals);
     learner_files_restore(run);
     learner_end_resume(run);
-    err = learner_join_known(run, reason, reason_size);
+    err = learner_begin_known(run, why);
     if (err != OCT_OK) {
         learner_run_destroy(run);
         return err;
@@ -129,11 +158,7 @@ learner_run_destroy(learner_run *run)
     learner_evals_destroy(run->evals);
     learner_publisher_destroy(run->publisher);
     learner_average_destroy(run->average);
-    learner_mix_destroy(run->mix);
-    learner_shards_destroy(run->shards);
-    for (size_t i = 0; i < LEARNER_ORIGINS; i++) {
-        learner_source_destroy(run->source[i]);
-    }
+    learner_batches_destroy(run->batches);
     learner_actors_destroy(run->actors);
     learner_peers_destroy(run->peers);
     learner_report_end(run);
@@ -212,7 +237,7 @@ learner_run_spec(const learner_run *run)
 
 // ---- publishing
 
-// The version that the stage gives next; of an earlier process none is left.
+// The version that the stage gives next. The queue holds no versions of an earlier process.
 static uint64_t
 version_next(const learner_run *run)
 {
@@ -227,7 +252,7 @@ learner_run_publish_to_evaluators(learner_run *run)
     if (publication == NULL) {
         return NULL;
     }
-    const oct_config *config = run->config;
+    const config_experiment *config = run->config;
     if (run->wants.each_once && !run->wants.any_policy &&
         learner_publisher_is_rare(run->publisher,
                                   config->learner.asynchronous ? config->learner.count : 1)) {
@@ -250,7 +275,7 @@ learner_run_publish_to_evaluators(learner_run *run)
 const quantizer_publication *
 learner_run_publish(learner_run *run)
 {
-    // What is held stays with the stage, which makes no more than it has room for.
+    // A publication that waits here stays in the stage, which makes no more than its queue holds.
     bool may_take = run->train != NULL && learner_files_reserve(run, version_next(run));
     return may_take ? learner_run_publish_to_evaluators(run) : NULL;
 }
@@ -269,14 +294,14 @@ learner_run_audience(const learner_run *run, const learner_actor *actor)
                                                          : 0;
 }
 
-// Topics are others in each process of a run, since an actor's index may be: until it has
-// registered again it hears nothing, rather than what is another's. Each process begins at another
-// version.
+// Each process of a run uses other topics, because it may assign an actor's index to another actor.
+// Until an actor registers again, it receives no policies, rather than another actor's. Topics
+// differ because each process begins at another version.
 uint32_t
 learner_run_topic(const learner_run *run, uint32_t audience)
 {
     uint64_t mixed = oct_rng_mix(oct_rng_mix(0, run->run_id), run->folder.resumed.policy_version);
-    uint32_t first = 1 + (uint32_t)(mixed % (UINT32_MAX - OCT_NOISY_SAMPLES_MAX));
+    uint32_t first = 1 + (uint32_t)(mixed % (UINT32_MAX - CONFIG_NOISY_SAMPLES_MAX));
     return audience > 0 ? first + audience - 1 : 0;
 }
 
@@ -299,14 +324,14 @@ evaluator_is_there(void *arg, uint32_t id)
 {
     learner_run *run = arg;
     const learner_actor *evaluator = learner_actors_find(run->actors, id);
-    if (evaluator ==
-        NULL) { // it has an order of an earlier process, and may not have registered yet
+    // An evaluator with an order of an earlier process may not have registered yet.
+    if (evaluator == NULL) {
         return run->begin_ns == 0 || seconds_since(run->begin_ns) < LEARNER_ACTOR_SILENT_S;
     }
     return learner_actor_is_live(evaluator, oct_clock_ns());
 }
 
-// Counted, and logged once.
+// Counts a refused report or request, and logs the first.
 static void
 refused(learner_run *run, const learner_actor *actor, const char *what)
 {
@@ -327,14 +352,14 @@ learner_run_count_unread(learner_run *run)
     }
 }
 
-// Whether an evaluator may have an order: not if its certificate has left too many unanswered. One
-// that has an order may ask for it again.
+// Returns true if an evaluator may have an order: its certificate has not left too many unanswered.
+// An evaluator that already has an order may request it again.
 static bool
 may_have_ticket(learner_run *run, const learner_actor *actor, uint64_t now_ms)
 {
     static const oct_holder nobody;
     if (actor->ticket != 0 || learner_actor_came_with(actor, &nobody) ||
-        oct_allowance_is_left(&run->tickets, actor->holder.id, now_ms)) {
+        oct_bucket_is_left(&run->tickets, actor->holder.id, now_ms)) {
         return true;
     }
     run->tickets_refused++;
@@ -371,7 +396,7 @@ learner_run_order(learner_run *run, uint32_t evaluator, learner_eval_order *out)
     OCT_TRY(learner_evals_order(run->evals, run->pace->evaluation_now_ns(run), oct_clock_ns(),
                                 evaluator, out));
     if (out->ticket != actor->ticket) {
-        oct_allowance_use(&run->tickets, actor->holder.id, now_ms);
+        oct_bucket_use(&run->tickets, actor->holder.id, now_ms);
         actor->ticket = out->ticket;
     }
     return OCT_OK;
@@ -382,13 +407,12 @@ learner_run_order(learner_run *run, uint32_t evaluator, learner_eval_order *out)
 static void
 curve_add(learner_run *run, const learner_eval_result *result)
 {
-    // At the steps and the time of the policy, not of its evaluation, which comes later. Without
-    // steps its updates count.
+    // The point has the steps and the time of the policy, not of its later evaluation. A run
+    // without environment steps counts updates.
     double since_s = result->made_ns != 0 ? (double)(result->made_ns - run->begin_ns) * 1e-9 : 0;
     learner_curve_point point = {
         .wall_s = run->wall_base_s + since_s,
-        .env_steps =
-            (double)(oct_config_is_offline(run->config) ? result->updates : result->env_steps),
+        .env_steps = (double)(config_is_offline(run->config) ? result->updates : result->env_steps),
         .mean = result->mean,
         .std = result->std,
     };
@@ -397,13 +421,13 @@ curve_add(learner_run *run, const learner_eval_result *result)
     run->report.has_eval = true;
     run->report.eval_wall_s = point.wall_s;
     if (result->made_ns == 0 && !run->ends_again) {
-        return; // by an earlier process, whose point it has
+        return; // the policy is of an earlier process, which added the point
     }
     learner_curve_add(run->folder.curve, &run->folder.curve_count, LEARNER_CURVE_MAX, &point);
     run->folder.curve_changes++;
 }
 
-// Nothing more can be learned about this version; a run that waits for it waits no longer.
+// Takes the failure of an evaluation. The run no longer waits for a result of this version.
 static oct_err
 evaluation_failed(learner_run *run, const wire_report *report)
 {
@@ -418,8 +442,8 @@ evaluation_failed(learner_run *run, const wire_report *report)
     return OCT_OK;
 }
 
-// What the evaluator's environment measured, in the run's order. What the run does not know is left
-// out.
+// Sorts the environment's metrics in an evaluator's report by the run's order. Metrics that the run
+// does not know are left out.
 static void
 metrics_of(const learner_run *run, const wire_report *report, oct_metric out[OCT_METRICS_MAX])
 {
@@ -461,19 +485,19 @@ evaluation_take(learner_run *run, const wire_report *report)
     oct_err err = learner_evals_report(run->evals, report->actor_id, report->ticket,
                                        report->policy_version, &answer, &result);
     if (err == OCT_OK || err == OCT_EAGAIN) {
-        run->final_begin_ns = oct_clock_ns(); // an evaluator is at work
+        run->final_begin_ns = oct_clock_ns(); // an evaluator is working
         run->eval_played += report->episode_count;
         run->eval_played_s += fmax(0.0, stat_of(report, "evaluation_s"));
     }
     if (err != OCT_OK) {
-        return err; // a part of it, or late: it was given to another evaluator
+        return err; // part of a result, or too late: another evaluator has the evaluation
     }
     if (run->phase == LEARNER_FINAL && run->report.has_eval) {
         learner_report_row(run, true); // of the evaluation that training ended with
     }
     curve_add(run, &result);
     if (run->phase == LEARNER_FINAL) {
-        learner_report_row(run, true); // each has its own: nothing else happens any more
+        learner_report_row(run, true); // none is due by time any more
     }
     oct_log(result.stage == LEARNER_EVAL_SCREEN ? OCT_LOG_DEBUG : OCT_LOG_NOTICE, "LEARNER-EVAL",
             "stage=%s version=%" PRIu64 " episodes=%u mean=%.2f std=%.2f failed=%" PRIu64,
@@ -492,7 +516,7 @@ evaluation_progress(learner_run *run, const wire_report *report)
 {
     double ticket = stat_of(report, "playing_ticket");
     double calls = stat_of(report, "playing_calls"), done = stat_of(report, "playing_episodes");
-    calls = calls > 0 ? calls : stat_of(report, "playing_steps"); // of the release before
+    calls = calls > 0 ? calls : stat_of(report, "playing_steps"); // name in the previous release
     bool is_sane = ticket > 0 && ticket < 0x1p53 && calls > 0 && calls < 0x1p53 && done >= 0 &&
                    done <= WIRE_EPISODES_MAX;
     if (is_sane && learner_evals_progress(run->evals, oct_clock_ns(), report->actor_id,
@@ -501,8 +525,8 @@ evaluation_progress(learner_run *run, const wire_report *report)
     }
 }
 
-// From an evaluator, about what it is asked to play: an answer, or how far it is. OCT_EINVAL: the
-// answer is not to what it was asked.
+// Takes an evaluator's report: a result, a failure, or progress. OCT_EINVAL: the result is not for
+// an evaluation that this evaluator was given.
 static oct_err
 evaluator_report(learner_run *run, learner_actor *actor, const wire_report *report)
 {
@@ -516,7 +540,7 @@ evaluator_report(learner_run *run, learner_actor *actor, const wire_report *repo
     }
     if (report->ticket != 0 && report->ticket == actor->ticket &&
         (err == OCT_OK || err == OCT_EAGAIN)) { // answered
-        oct_allowance_give(&run->tickets, actor->holder.id, oct_clock_ns() / 1000000);
+        oct_bucket_give(&run->tickets, actor->holder.id, oct_clock_ns() / 1000000);
         actor->ticket = 0;
     }
     if (run->phase == LEARNER_FINAL && learner_evals_done(run->evals)) {
@@ -535,7 +559,7 @@ bool
 learner_run_may_tell(learner_run *run, const oct_holder *holder)
 {
     uint64_t left_out;
-    if (!oct_allowance_take(&run->told, holder->id, oct_clock_ns() / 1000000, &left_out)) {
+    if (!oct_bucket_take(&run->peer_lines, holder->id, oct_clock_ns() / 1000000, &left_out)) {
         return false;
     }
     if (left_out > 0) {
@@ -545,7 +569,7 @@ learner_run_may_tell(learner_run *run, const oct_holder *holder)
     return true;
 }
 
-// In lock-step an actor that ended is awaited, and goes on where it was.
+// In lock-step the learner waits for an actor that ended, which continues where it was.
 static void
 leave(learner_run *run, learner_actor *actor)
 {
@@ -578,7 +602,7 @@ learner_run_report(learner_run *run, const wire_report *report)
         return OCT_EINVAL;
     }
     if (err != OCT_OK) {
-        return OCT_OK; // counted before
+        return OCT_OK; // learner_actors_report has counted it
     }
     if (actor->role == WIRE_ROLE_EVALUATOR) {
         return evaluator_report(run, actor, report);
@@ -595,7 +619,8 @@ learner_run_report(learner_run *run, const wire_report *report)
 
 // ---- time
 
-// A run that was started by hand may have none, and would end without a return.
+// Warns if no evaluator is connected, as can happen in a run started by hand: it would end without
+// a return.
 static void
 evaluator_tick(learner_run *run, uint32_t evaluators, uint64_t now_ns)
 {
@@ -616,11 +641,12 @@ evaluator_tick(learner_run *run, uint32_t evaluators, uint64_t now_ns)
     }
 }
 
-// A learner that was started by hand says what it waits for. In lock-step its turns say so.
+// Logs that the run waits for an actor, for a learner started by hand. In lock-step the turns log
+// it.
 static void
 actor_tick(learner_run *run, uint32_t actors)
 {
-    bool is_offline = oct_config_is_offline(run->config);
+    bool is_offline = config_is_offline(run->config);
     bool needs_one =
         run->phase == LEARNER_WAITING ||
         (run->phase == LEARNER_TRAINING && !is_offline && !run->config->run.deterministic);
@@ -695,14 +721,13 @@ learner_run_starts_over(const learner_run *run)
 }
 
 oct_err
-learner_run_machine(const learner_run *run, const char *where, uint64_t libm, char *reason,
-                    size_t reason_size)
+learner_run_machine(const learner_run *run, const char *where, uint64_t libm, oct_reason *why)
 {
     if (!run->config->run.deterministic || libm == run->libm) {
         return OCT_OK;
     }
     return oct_refuse(
-        reason, reason_size,
+        why,
         "run.deterministic: the C library %s rounds differently from the learner's (%016" PRIx64
         " and %016" PRIx64 "), so the run would not be repeatable",
         where, libm, run->libm);

@@ -4,14 +4,14 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "common/oct_allowance.h"
+#include "common/oct_bucket.h"
+#include "common/oct_reason.h"
+#include "learner/learner_actors_wanted.h"
+#include "learner/learner_atoms_warning.h"
 #include "learner/learner_budget.h"
 #include "learner/learner_checkpoints.h"
-#include "learner/learner_cut.h"
-#include "learner/learner_demand.h"
 #include "learner/learner_external.h"
 #include "learner/learner_metrics.h"
-#include "learner/learner_mix.h"
 #include "learner/learner_numbers.h"
 #include "learner/learner_pace.h"
 #include "learner/learner_peers.h"
@@ -21,20 +21,20 @@
 #include "learner/learner_versions.h"
 #include "proto/wire_token.h"
 
-// What learner_run.c (the experiment), learner_join.c (how it begins), learner_batches.c (what it
-// learns from), learner_end.c (how it ends), learner_report.c (its numbers) and
-// learner_files.c (its folder) share. Nobody else includes this.
+// The state of a run, shared by its source files: learner_run.c (the experiment), learner_begin.c
+// (its beginning), learner_experience.c (its replays), learner_end.c (its end), learner_report.c
+// (its numbers), learner_files.c (its folder) and its paces (learner_pace.h).
 
 #define LEARNER_PATH_MAX 4096
 
 #define LEARNER_RETURNS   100
 #define LEARNER_WHY_BYTES 256
 
-// The run's numbers (learner_numbers.h), and what they were when the last row of metrics ended.
+// The run's numbers (learner_numbers.h), and their values at the end of the last row of metrics.
 typedef struct learner_report {
     oct_numbers *numbers;
     learner_measurements now;
-    learner_means means; // of what the algorithm tells
+    learner_means means; // of the numbers that the algorithm gives with each update
     learner_eval_metrics eval_metrics;
     learner_metrics *metrics;
     wire_status status;
@@ -43,20 +43,20 @@ typedef struct learner_report {
     // sums since the last row
     uint64_t episodes;
     double episode_return, episode_length;
-    bool has_eval;      // the last evaluation ended since
+    bool has_eval;      // an evaluation ended since the last row
     double eval_wall_s; // when its policy was made
-    // as they were when it ended
+    // values when the last row ended
     double begin_s, wait_s, published_bytes;
     double core_s; // of the quantizer stage
     uint64_t env_steps, updates, publications;
     learner_actors_totals totals;
     learner_staleness staleness;
-    learner_demand demand;            // over the last rows
-    learner_cut cut_below, cut_above; // of targets
-    double returns[LEARNER_RETURNS];  // of training episode n at n modulo LEARNER_RETURNS
+    learner_actors_wanted wanted;               // over the last rows
+    learner_atoms_warning cut_below, cut_above; // of targets
+    double returns[LEARNER_RETURNS];            // of training episode n at n modulo LEARNER_RETURNS
 } learner_report;
 
-// What is written in the run folder, each as it went the last time.
+// The files of the run folder; failed[] in learner_folder has the last result for each.
 typedef enum learner_file {
     LEARNER_FILE_CHECKPOINT,
     LEARNER_FILE_POLICIES,
@@ -69,7 +69,7 @@ typedef enum learner_file {
     LEARNER_FILES,
 } learner_file;
 
-// What became of a checkpoint.
+// The result of writing a checkpoint.
 typedef struct learner_written {
     uint64_t number;
     int code; // errno, 0: it is on the disk
@@ -78,26 +78,26 @@ typedef struct learner_written {
 
 // The run folder (learner_files.c).
 typedef struct learner_folder {
-    learner_checkpoint resumed; // what the run goes on from; its state until that was loaded
-    bool is_resumed;            // from a checkpoint: else all of it but the run id is 0
-    learner_versions versions;  // of the checkpoint, and those reserved since
+    learner_checkpoint resumed; // what the run continues from; its state is freed once loaded
+    bool is_resumed; // resumed is a checkpoint; false: all its fields but the run id are 0
+    learner_versions versions; // versions of the checkpoint, and versions reserved since
     // policy_versions: versions up to here may have been published, also by a dead process
     uint64_t reserved_version;
-    uint64_t reserve_ns;  // it is not tried again before
-    bool is_holding;      // the next version has to wait for it
-    char *summary_before; // summary.json when this process went on; NULL: there was none
+    uint64_t reserve_ns;  // the reservation is not retried before this time
+    bool is_holding;      // the next version waits for its reservation
+    char *summary_before; // summary.json when this process resumed the run; NULL: there was none
     // environment.oct
-    uint8_t *environment; // that could not be written yet; NULL: there is none
+    uint8_t *environment; // contents not written yet; NULL: there is nothing to write
     size_t environment_length;
-    uint64_t environment_ns; // it is not tried again before
-    uint64_t last_version;   // which policy_last.oct is; 0: not written yet
+    uint64_t environment_ns; // the file is not written again before this time
+    uint64_t last_version;   // version of policy_last.oct; 0: not written yet
     // policy.oct
-    learner_eval_result saved; // what is known of it; version 0: not evaluated, or there is none
+    learner_eval_result saved; // its evaluation; version 0: not evaluated, or there is no such file
     double saved_confirmed;
-    uint32_t saved_crc; // of its bytes, 0: there is none
+    uint32_t saved_crc; // CRC of the file's bytes; 0: there is no file
     policy_precision saved_precision;
-    bool twin_is_missing; // policy.fp32.oct could not be written, or was not when a process was
-                          // killed
+    bool twin_is_missing; // policy.fp32.oct could not be written, or a process was killed before it
+                          // wrote it
     // curve.svg
     learner_curve_point *curve;
     uint32_t curve_count;
@@ -109,13 +109,13 @@ typedef struct learner_folder {
     atomic_int writer_busy;
     pthread_t writer;
     uint64_t writer_begin_ns;
-    uint64_t writer_number;           // of the checkpoint that was begun last, from 1
-    bool writer_missed;               // one that was asked for came while another was being written
-    learner_written writing;          // the writer's, until it has ended
-    learner_written written;          // the last one that has ended
-    atomic_int failed[LEARNER_FILES]; // errno, 0: written the last time. Also the writer's
-    atomic_ullong failures;           // all, counted
-    int policies_errno;               // in the round at work
+    uint64_t writer_number;           // number of the checkpoint begun last, from 1
+    bool writer_missed;               // a checkpoint was requested while another was being written
+    learner_written writing;          // owned by the writer thread until it has ended
+    learner_written written;          // the last checkpoint whose writing has ended
+    atomic_int failed[LEARNER_FILES]; // errno of the last write, or 0; the writer sets it, too
+    atomic_ullong failures;           // count of all failures
+    int policies_errno;               // last error of the policies being written
     char trouble[256];
 } learner_folder;
 
@@ -123,191 +123,195 @@ typedef struct learner_pacer learner_pacer; // learner_pace_turns.c
 
 struct learner_run {
     learner_run_options options;
-    const oct_config *config;
+    const config_experiment *config;
     const learner_pace *pace;
     uint32_t action_repeat; // environment steps of a row
     learner_pacer *pacer;   // in lock-step, once training has begun
     learner_phase phase;
     uint64_t run_id;
-    policy_spec environment;  // what every actor must have (learner_environment.h)
-    bool has_environment;     // false: the first that registers says what it is
+    policy_spec environment;  // every actor's environment must equal it (learner_environment.h)
+    bool has_environment;     // false: the first actor that registers sets it
     oct_metric_names metrics; // what the environment measures itself
     policy_spec spec;
     learner_budget budget;
     const char *blas;
     char run_name[POLICY_NAME_MAX];
-    char reason[128];     // why it ends, or ended
-    char unlearned[128];  // why it ended without an update, or ""
+    char reason[128];     // why the run ends, or ended
+    char unlearned[128];  // why the run ended without an update, or ""
     const char *no_final; // what ended the final evaluation early; NULL: nothing did
 
     learner_publisher *publisher;
     learner_average *average; // learner.ema_decay; NULL: the parameters are published
-    nn_context *nn;           // the training thread's once it runs
-    algo *algorithm;          // from when the environment is known until train has it
+    nn_context *nn;           // used by the training thread once it runs
+    algo *algorithm;          // owned here from when the environment is known until train takes it
     learner_train *train;
-    learner_external *external; // who learns; NULL: the training thread itself
-    uint64_t updates_refused;   // by this process
-    oct_err refused;            // why the last of them was, …
-    char refused_why[128];      // … in words, …
-    learner_suspect suspect;    // … and whose rows it had
+    learner_external *external; // learns instead of the training thread, or NULL
+    uint64_t updates_refused;   // in this process
+    oct_err refused;            // code of the last refusal, …
+    char refused_why[128];      // … its reason, …
+    learner_suspect suspect;    // … and the actor that inserted its rows
     char suspect_certificate[OCT_HOLDER_NAME_MAX + 1]; // "": not known
     learner_evals *evals;
     learner_actors *actors;
-    uint8_t token_key[WIRE_TOKEN_KEY_BYTES]; // of the sessions' tokens: replay has it, too
+    uint8_t token_key[WIRE_TOKEN_KEY_BYTES]; // signs the sessions' tokens; replay has it, too
     wire_token_maker *tokens;
     uint64_t bad_requests;
-    uint64_t bad_tokens;      // messages that named a registered session, with another's token
-    uint64_t places_refused;  // registrations, for what their certificate may hold
-    uint64_t answers_refused; // to peers that do not read
-    uint64_t tickets_refused; // to evaluators whose certificate left others unanswered
-    oct_allowance tickets;    // of each evaluators' certificate: without an answer
-    uint64_t bad_reports;     // with numbers that cannot be, or of evaluations by others
-    oct_allowance told;       // lines of the log about who comes and goes, of each certificate
-    uint64_t actors_refused;  // registrations, also of evaluators: they do not fit the run
-    uint64_t refused_ns;      // the last of them …
+    uint64_t bad_tokens;      // messages that named a registered session with a wrong token
+    uint64_t places_refused;  // registrations beyond the share of their certificate
+    uint64_t answers_refused; // to peers that do not read them
+    uint64_t tickets_refused; // evaluations for certificates with too many unanswered ones
+    oct_bucket tickets;       // unanswered evaluations, per certificate
+    uint64_t bad_reports; // reports with impossible values, or about another evaluator's evaluation
+    oct_bucket peer_lines;   // log lines about actors that connect and disconnect, per certificate
+    uint64_t actors_refused; // registrations of actors and evaluators that do not fit the run
+    uint64_t refused_ns;     // time of the last of them …
     char refused_text[WIRE_NAME_MAX];
 
     // what the algorithm learns from, as the first actor made it
-    learner_source *source[LEARNER_ORIGINS]; // by learner_origin; NULL: there is none (yet)
-    learner_shards *shards;                  // of several live ones; NULL: there is one
-    uint32_t shards_away;                    // bits: said in the log not to be there
-    learner_mix *mix;                        // of all
+    learner_batches *batches; // NULL: not yet
+    uint32_t shards_away;     // bit mask of the shards that were logged as away
     algo_wants wants;
 
     // counters
     uint64_t env_steps_base, updates_base; // from the checkpoint
-    uint64_t env_steps_found;              // that replay had taken since then when it was heard of
+    uint64_t env_steps_found; // steps since the checkpoint that replay already had when this
+                              // process found it
     double wall_base_s;
-    uint64_t begin_ns; // of training in this process; 0: not yet
+    uint64_t begin_ns; // start of training in this process; 0: not started
     uint64_t training_end_ns;
     uint64_t env_steps_end; // when training ended
     uint64_t updates;
     uint64_t episodes;      // finished by actors
     double published_bytes; // of policies and changes
     learner_traffic traffic;
-    uint32_t relays; // that live
+    uint32_t relays; // count of live relays
     uint64_t probe_ns;
 
     // evaluation
     learner_eval_result last_eval;
     bool has_eval;
-    uint32_t failed_evals, failed_full_evals; // all; those that were not short
-    uint64_t eval_played;                     // episodes of answers that were taken, …
-    double eval_played_s;                     // … and the time that they took their evaluators
-    bool evaluator_missed;                    // it was said that none is there
-    uint64_t evaluator_ns;                    // when one was there last, 0: never
+    uint32_t failed_evals, failed_full_evals; // all; all except short ones
+    uint64_t eval_played;                     // episodes in accepted answers, …
+    double eval_played_s;  // … and the seconds that the evaluators took for them
+    bool evaluator_missed; // it was logged that no evaluator is connected
+    uint64_t evaluator_ns; // when an evaluator was last connected, 0: never
     uint64_t created_ns;
-    bool actor_missed; // it was said that none has come yet, or one has
+    bool actor_missed; // it was logged that no actor has registered, or one has
 
     learner_report report;
     uint64_t final_begin_ns;
-    bool awaits_evaluator; // at the end, the first one to register
-    bool is_ending;        // checkpoints say why: who resumes one plays the final evaluation
-    bool ends_again;       // killed in its final evaluation, which this process plays
+    bool awaits_evaluator; // the final evaluation waits for the first evaluator to register
+    bool is_ending;  // checkpoints contain the reason of the end, so that a resumed run plays the
+                     // final evaluation
+    bool ends_again; // an earlier process was killed in its final evaluation, which this process
+                     // plays
 
-    bool failed;    // other than to write
-    bool abandoned; // another learner has the run and its folder, or it starts over
+    bool failed;    // for another reason than a failed write
+    bool abandoned; // nothing more is written: another learner has the run and its folder, or the
+                    // run starts over
     bool starts_over;
-    uint64_t libm; // lock-step: of this machine (oct_libm.h); else 0
+    uint64_t libm; // lock-step: checksum of this machine's math functions (oct_libm.h); else 0
     learner_folder folder;
 
     learner_peers *peers;
 };
 
-void learner_run_stop_training(learner_run *run); // ends its thread, and whoever learns for it
-// Training so far, over all processes: of one that was killed, up to its last checkpoint.
+void learner_run_stop_training(learner_run *run); // ends the thread or external learner
+// Seconds of training over all processes. A killed process counts up to its last checkpoint.
 double learner_run_wall_s(const learner_run *run);
 uint64_t learner_run_env_steps(const learner_run *run); // over all processes, too
-// Of them, those that replay took while this process was there.
+// Environment steps that replay took during this process.
 uint64_t learner_run_own_env_steps(const learner_run *run);
-double learner_run_share(const learner_run *run); // of the budget that is spent, 0 to 1
+double learner_run_share(const learner_run *run); // share of the budget that is spent, 0 to 1
 
-// ---- learner_join.c (also learner_run_join)
-// The last that learner_run_refuse was told, for as long as no actor acts, and for
-// LEARNER_PEER_GONE_S at least; "": none.
+// ---- learner_begin.c (also learner_run_begin)
+// Returns the last reason passed to learner_run_refuse: for LEARNER_PEER_GONE_S, and after that
+// until an actor is live; "": there is none.
 const char *learner_run_last_refused(learner_run *run);
-// Reads what is known of the environment. Errors as of learner_environment_read.
-OCT_CHECKED oct_err learner_join_begin(learner_run *run, char *reason, size_t reason_size);
-// When the environment is known makes what learns, so that an experiment that cannot be is refused
-// before anybody registers, and from a data set alone begins to learn; else the first to register
-// does both. With a reason: OCT_EINVAL, it cannot be; or as of algo_create.
-OCT_CHECKED oct_err learner_join_known(learner_run *run, char *reason, size_t reason_size);
-// Where the table of a live source was after so many batches.
-learner_source_place learner_run_place_after(const learner_run *run, uint32_t shard,
-                                             uint64_t batches);
-// Of the live sources together, or as they would say before there is one.
+// Reads the environment's spec if there is one. Errors as of learner_environment_read.
+OCT_CHECKED oct_err learner_begin_begin(learner_run *run, oct_reason *why);
+// If the environment is known, builds the algorithm, so that an impossible experiment is refused
+// before an actor registers; training from a data set alone begins here. If it is not known, the
+// first actor to register causes both. OCT_EINVAL: the experiment is impossible; other errors as of
+// algo_create; each with a reason.
+OCT_CHECKED oct_err learner_begin_known(learner_run *run, oct_reason *why);
+// Returns learner_batches_counts, or zeros before training begins.
 learner_source_counts learner_run_source_counts(const learner_run *run);
 
 // ---- learner_end.c (also learner_run_finish, learner_run_abandon, learner_run_save,
 // learner_run_failed)
-// Why a run ends by itself; checkpoints keep the word.
+// Reasons why a run ends by itself. Checkpoints store them.
 #define LEARNER_END_SOLVED "solved"
 #define LEARNER_END_BUDGET "budget"
 #define LEARNER_END_TIME   "time"
-// Whether the budget is spent, or nothing can be learned any more: then the run ends. One that
-// spent its budget has failed if it made no update because all were refused.
+// Ends the run if its budget or time is spent, or if it cannot learn any more. It fails if too many
+// updates in a row were refused, or at its end all were, or if no external learner connected.
 void learner_run_check_budget(learner_run *run);
-// A version that was on its way when training ended belongs to the end, too.
+// Takes a version that was still being quantized when training ended, so that the final evaluation
+// includes it.
 void learner_end_published(learner_run *run);
-// While the final evaluation is played: whether it is still worth waiting for.
+// Ends the final evaluation when it is no longer worth waiting for.
 void learner_end_tick(learner_run *run, uint32_t evaluators, uint64_t now_ns);
-// A run that was killed in its final evaluation has that before it still, if the reason why it
-// ended holds under the configuration of now; else it is trained on, as any run that is resumed.
+// A run that was killed in its final evaluation continues that evaluation if the reason for its end
+// still holds under the present configuration. If not, training continues, as in any resumed run.
 void learner_end_resume(learner_run *run); // sets is_ending and ends_again
-void learner_end_again(learner_run *run);  // where training would begin
-// Why no full evaluation of the version that ships succeeded, in out; NULL: one did, or none was
-// tried.
+void learner_end_again(learner_run *run);  // begins the final evaluation instead of training
+// Writes to out why no full evaluation of the policy in policy.oct succeeded. Returns NULL if one
+// did, or none was tried.
 const char *learner_end_unevaluated(const learner_run *run, char *out, size_t size);
-// Why evaluation.sampling may be what the user needs, in out: training episodes, which sample
-// actions, had much better returns than policy.oct has when it acts greedily. NULL: they had not.
+// Writes to out why evaluation.sampling may be needed: training episodes, which sample actions, had
+// much better returns than policy.oct, which acts greedily. Returns NULL if they had not.
 const char *learner_end_sampling(const learner_run *run, char *out, size_t size);
 
 // ---- learner_report.c (also learner_run_status, learner_run_peers, learner_run_prometheus)
 // OCT_EIO: metrics.csv cannot be written in the folder.
 OCT_CHECKED oct_err learner_report_begin(learner_run *run);
 void learner_report_end(learner_run *run);
-// Once, before the first row: what the environment measures itself gets its columns.
+// Adds columns for the environment's own metrics. Call once, before the first row.
 void learner_report_metrics(learner_run *run);
-// Training begins: rows are counted from here.
+// Starts counting rows, when training begins.
 void learner_report_start(learner_run *run);
-// A training episode ended, which is episode number run->episodes.
+// Counts a finished training episode, number run->episodes.
 void learner_report_episode(learner_run *run, double episode_return, double episode_length);
-// A row of metrics when one is due, or now.
+// Writes a row of metrics if one is due, or always if now is true.
 void learner_report_row(learner_run *run, bool now);
 
 // ---- learner_files.c
-// Reads the checkpoint, the version reserve and the tokens' key when resuming, else draws a run id
-// and a key, and writes the key.
-OCT_CHECKED oct_err learner_files_begin(learner_run *run, char *reason, size_t reason_size);
-// Gives the policy of policy.oct back to the evaluations, when resuming: with what the checkpoint
-// says of it if it is that one, else to be evaluated anew.
+// A resumed run reads the checkpoint, the version reserve and the tokens' key. A new run draws a
+// run id and a key, and writes the key.
+OCT_CHECKED oct_err learner_files_begin(learner_run *run, oct_reason *why);
+// A resumed run passes the policy in policy.oct to the evaluations: with the checkpoint's result if
+// the checkpoint names the same policy, else to be evaluated again.
 void learner_files_restore(learner_run *run);
-// Training begins or goes on: the summary of an earlier process describes neither it nor, soon, its
-// policy.
+// Removes the summary of an earlier process when training begins or continues, because it does not
+// describe this process, and its policy is about to be replaced.
 void learner_files_start(learner_run *run);
-// Of a file of the run folder.
+// Writes the path of a file in the run folder.
 void learner_files_path(const learner_run *run, const char *name, char out[LEARNER_PATH_MAX]);
-// Versions up to this one are about to be published: reserved on disk ahead of need (contract 1:
-// after a crash the next process begins above everything that actors may have seen). False: they
-// are not, and may not be published yet.
+// Reserves the versions up to this one on disk before they are published, ahead of need. After a
+// crash the next process therefore begins above all versions that actors may have (contract 1).
+// False: they are not reserved, and may not be published yet.
 bool learner_files_reserve(learner_run *run, uint64_t version);
-// Writes state (taken) with the counters of now; in a thread of its own when async.
+// Writes a checkpoint of the state, which is taken, and the present counters. async: a thread
+// writes it.
 void learner_files_checkpoint(learner_run *run, learner_state_bytes *take, bool async);
-// learner_policy_files.c: policy.oct (best), what it was quantised from, its values whole, and
-// policy_last.oct. Under the other name until policy.oct is of that version, too.
+// learner_policy_files.c: writes policy.oct (the best policy), the fp32 weights that it was
+// quantized from, and policy_last.oct. The fp32 file has the second name until policy.oct has the
+// same version.
 #define LEARNER_TWIN_FILE      "policy.fp32.oct"
 #define LEARNER_TWIN_NEXT_FILE "policy.fp32.next"
 void learner_files_policies(learner_run *run);
-// A resumed run, whose policy.oct is of version: after a kill between two of those writes the
-// weights that belong to it get their name, and those of another version go.
+// Repairs the fp32 files of a resumed run with this version in policy.oct. After a kill between two
+// of those writes, the weights of this version get their name, and weights of another version are
+// deleted.
 void learner_files_settle(learner_run *run, uint64_t version);
 void learner_files_curve(learner_run *run);
 void learner_files_environment(learner_run *run, const wire_env_spec *env);
-// Where that could not be written: once a second, or now.
+// Retries a failed write of the environment: at most once a second, or at once if now is true.
 void learner_files_environment_again(learner_run *run, bool now);
 void learner_files_summary(learner_run *run);
-// A file was written (0), or could not be (errno): a state that lasts until it is written again,
-// and is logged when it begins and ends. Any thread.
+// Records that a file was written (code 0) or could not be (errno). A failure lasts until the next
+// successful write; its begin and end are logged. Any thread.
 void learner_files_told(learner_run *run, learner_file file, int code);
 void learner_files_end(learner_run *run); // waits for the writer
 

@@ -1,11 +1,12 @@
-// Finds the window of a refused update with the largest number, and remembers whose it is.
+// Finds the window with the largest number in the batch of a refused update, and keeps replay's
+// answer about it.
 #include "learner/learner_suspect.h"
 
 #include <math.h>
 
 #include "common/oct_base.h"
 
-// The largest magnitude, without what is not a number; *at is its place.
+// Returns the largest magnitude of numbers[count], and its index in *at. NaN is passed over.
 static double
 largest(const float *numbers, size_t count, size_t *at)
 {
@@ -13,7 +14,7 @@ largest(const float *numbers, size_t count, size_t *at)
     *at = 0;
     for (size_t i = 0; i < count; i++) {
         double magnitude = fabs((double)numbers[i]);
-        if (magnitude > most) { // not NaN
+        if (magnitude > most) { // false for NaN
             most = magnitude;
             *at = i;
         }
@@ -21,7 +22,7 @@ largest(const float *numbers, size_t count, size_t *at)
     return most;
 }
 
-void
+uint32_t
 learner_suspect_note(learner_suspect *suspect, const learner_batch *batch, uint64_t now_ns)
 {
     const algo_batch *view = &batch->view;
@@ -48,9 +49,9 @@ learner_suspect_note(learner_suspect *suspect, const learner_batch *batch, uint6
     suspect->obs = fmax(obs, 0);
     suspect->number = fmax(number, 0);
     suspect->key = batch->key[window];
-    suspect->incarnation = batch->incarnation;
     suspect->is_wanted = suspect->asked_ns == 0 ||
                          now_ns - suspect->asked_ns >= LEARNER_SUSPECT_PERIOD_S * 1000000000ull;
+    return window;
 }
 
 bool

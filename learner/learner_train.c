@@ -14,16 +14,16 @@
 #include "common/oct_ring.h"
 
 #define IDLE_TIMEOUT_MS 50
-#define NAMED_ROWS      10000 // of observations, before entries that do not vary are named
+#define NAMED_ROWS      10000 // observations before entries that do not vary are named
 
 struct learner_train {
     algo *algorithm;
-    const oct_config *config;
+    const config_experiment *config;
     quantizer_stage *stage;
     quantizer_observed *observed; // NULL: observations are not scaled
     learner_average *average;     // NULL: the parameters are published
-    learner_group *lg;            // NULL: it learns alone
-    const policy_spec *spec;      // with lg
+    learner_group *lg;            // NULL: this learner has no group
+    const policy_spec *spec;      // set with lg
     uint32_t T;
     learner_notify_fn notify;
     void *arg;
@@ -37,20 +37,20 @@ struct learner_train {
     atomic_int ordered; // enum order: the version that lock-step wants next
     atomic_uint_fast64_t env_steps;
     _Atomic double share;         // of the budget
-    atomic_uint_fast64_t samples; // bits of those that are acted with
+    atomic_uint_fast64_t samples; // bit mask of the samples that actors use
     atomic_uint_fast64_t update_ns;
     atomic_uint_fast64_t wait_ns;
     atomic_uint refused;
 
     // training thread only
     uint64_t published_updates, published_batches;
-    uint64_t policy_updates; // of the last offer without noise
+    uint64_t policy_updates; // updates at the last offer without noise
     uint64_t published_ns;
-    uint64_t offers; // taken by the stage
+    uint64_t offers; // count of offers that the stage took
     uint64_t batches;
-    learner_async *async; // the group's; NULL: updates are of all ranks together
-    uint32_t idle_rounds; // while the others learn
-    bool named;           // entries of observations that do not vary
+    learner_async *async; // the group's; NULL: all ranks make each update together
+    uint32_t idle_rounds; // rounds without a batch while other learners compute
+    bool named;           // entries of observations that do not vary have been named
 };
 
 enum order { ORDER_NONE, ORDER_NEXT, ORDER_ANEW };
@@ -67,7 +67,7 @@ train_spent(const learner_train *train)
     return atomic_load_explicit(&train->share, memory_order_relaxed);
 }
 
-// Linear from learning_rate to learning_rate_final over the budget.
+// Falls linearly from learning_rate to learning_rate_final over the budget.
 float
 learner_train_rate(const learner_train *train)
 {
@@ -75,7 +75,7 @@ learner_train_rate(const learner_train *train)
     return (float)(first + (train->config->algo.learning_rate_final - first) * train_spent(train));
 }
 
-// Of all learners.
+// Returns the updates of all learners.
 static uint64_t
 train_updates(const learner_train *train)
 {
@@ -83,7 +83,7 @@ train_updates(const learner_train *train)
                                 : algo_updates(train->algorithm);
 }
 
-// Samples that are acted with, in turn; 0: everybody acts with the same.
+// Returns the bit mask of samples that take turns; 0: all actors use the same policy.
 static uint64_t
 train_samples(const learner_train *train)
 {
@@ -104,17 +104,17 @@ bits_count(uint64_t bits)
     return count;
 }
 
-// Whether a version is due: by updates or by time, and something was learned since the last. That
-// is counted for the actors of each sample, whose turns are spread evenly over it. In lock-step:
-// whether it was ordered; where actors wait for each version: after every batch, learned from or
-// not.
+// Returns true if a version is due: by updates or by time, and something was learned since the last
+// version. With several samples the period counts for each sample's actors, and their turns are
+// spread evenly over it. In lock-step a version is due when it was ordered. Where actors wait for
+// each version it is due after every batch, even if the update was refused.
 static bool
 publish_due(const learner_train *train, uint64_t updates, uint64_t now_ns)
 {
     if (train->config->run.deterministic) {
         return atomic_load_explicit(&train->ordered, memory_order_acquire) != ORDER_NONE;
     }
-    if (oct_config_has_rollouts(train->config)) {
+    if (config_has_rollouts(train->config)) {
         return train->offers == 0 || train->batches > train->published_batches;
     }
     uint32_t turns = OCT_MAX(bits_count(train_samples(train)), 1u);
@@ -126,8 +126,8 @@ publish_due(const learner_train *train, uint64_t updates, uint64_t now_ns)
     return train->offers == 0 || (due && since_s >= train->config->learner.publish_s_min);
 }
 
-// Whose turn it is, as an audience. The policy itself and noisy ones go round by themselves, so
-// that each sample's actors get both, as an actor alone does.
+// Returns the audience for the next offer. The policy without noise and noisy policies rotate
+// separately, so that each sample's actors get both, in the same proportion as a single actor.
 static uint32_t
 train_audience(const learner_train *train, bool noisy)
 {
@@ -147,7 +147,7 @@ train_audience(const learner_train *train, bool noisy)
     return audience;
 }
 
-// What is published where nobody explores by noise in the parameters.
+// Returns the parameters to publish without noise.
 static const float *
 train_params(const learner_train *train)
 {
@@ -155,8 +155,8 @@ train_params(const learner_train *train)
     return average != NULL ? average : algo_policy_params(train->algorithm);
 }
 
-// Where the algorithm explores by noisy policies, all offers are such but each
-// LEARNER_NOISY_PERIOD-th.
+// Returns true if the next offer is noisy: where the algorithm explores by noisy policies, every
+// offer except each LEARNER_NOISY_PERIOD-th.
 static bool
 train_is_noisy(const learner_train *train)
 {
@@ -164,7 +164,7 @@ train_is_noisy(const learner_train *train)
 }
 
 static bool
-train_offer(learner_train *train, uint64_t updates, bool noisy, bool anew, bool last)
+train_offer(learner_train *train, uint64_t updates, bool noisy, bool resumed, bool last)
 {
     uint32_t audience = train_audience(train, noisy);
     uint32_t sample = audience > 0 ? audience - 1 : 0;
@@ -173,7 +173,7 @@ train_offer(learner_train *train, uint64_t updates, bool noisy, bool anew, bool 
         .updates = updates,
         .env_steps = atomic_load_explicit(&train->env_steps, memory_order_relaxed),
         .noisy = noisy,
-        .anew = anew,
+        .from_scratch = resumed,
         .last = last,
         .audience = audience,
     };
@@ -182,7 +182,7 @@ train_offer(learner_train *train, uint64_t updates, bool noisy, bool anew, bool 
     return is_taken;
 }
 
-// Once in a process: entries that are not divided by their own deviation.
+// Logs, once in a process, the entries of observations that are not divided by their own deviation.
 static void
 train_name_entries(learner_train *train)
 {
@@ -199,8 +199,9 @@ train_name_entries(learner_train *train)
     }
 }
 
-// The scaling only changes here, so that what quantisation-aware learning sees is what was
-// published published last. A resumed run begins with that of its checkpoint.
+// Adopts the present scaling of observations. The scaling changes only here, so that
+// quantisation-aware learning uses the scaling that was published last. A resumed run begins with
+// its checkpoint's.
 static void
 train_scale(learner_train *train)
 {
@@ -226,15 +227,15 @@ train_publish(learner_train *train)
         learner_async_fetch(train->async);
         updates = algo_updates(train->algorithm);
     }
-    // Taken before it is offered: the next order may come before this thread goes on.
+    // The order is taken before the offer: the next order may arrive before this thread continues.
     int order = atomic_exchange_explicit(&train->ordered, ORDER_NONE, memory_order_acq_rel);
-    bool anew = order == ORDER_ANEW;
-    train->offers = anew ? 0 : train->offers;
+    bool resumed = order == ORDER_ANEW;
+    train->offers = resumed ? 0 : train->offers;
     train_scale(train);
-    if (anew && train->config->learner.quantisation_aware) {
-        algo_renew(train->algorithm); // as a process does that goes on from the checkpoint
+    if (resumed && train->config->learner.quantisation_aware) {
+        algo_renew(train->algorithm); // as a process does that resumes from the checkpoint
     }
-    if (!train_offer(train, updates, train_is_noisy(train), anew, false)) {
+    if (!train_offer(train, updates, train_is_noisy(train), resumed, false)) {
         atomic_store_explicit(&train->ordered, order, memory_order_release);
     } else {
         train->offers++;
@@ -271,7 +272,7 @@ state_save(const learner_train *train)
     return state;
 }
 
-// What was seen; of sequences not the rows that only fill them up.
+// Counts a batch's observations; in sequences without the padding rows.
 static void
 train_observe(learner_train *train, const learner_batch *own)
 {
@@ -297,8 +298,8 @@ train_observe(learner_train *train, const learner_batch *own)
     }
 }
 
-// As many updates as the run is to have, with those that others are at and so many more; the loop
-// thread ends it.
+// Returns true if the run's updates are complete, with those in progress at other learners and
+// `more`. The loop thread then ends the run.
 static bool
 train_is_over(const learner_train *train, uint64_t more)
 {
@@ -307,7 +308,8 @@ train_is_over(const learner_train *train, uint64_t more)
     return budget > 0 && train_updates(train) + given + more >= budget;
 }
 
-// A batch that was tried to learn from goes back. OCT_EAGAIN: its gradient was too old.
+// Returns a batch to the loop thread after its update was tried. OCT_EAGAIN: its gradient was too
+// old.
 static void
 train_return(learner_train *train, learner_batch *batch, oct_err err)
 {
@@ -332,12 +334,12 @@ train_return(learner_train *train, learner_batch *batch, oct_err err)
 static bool
 train_has_priorities(const learner_train *train)
 {
-    return train->config->replay.sampler == OCT_SAMPLER_PRIORITIZED;
+    return train->config->replay.sampler == CONFIG_SAMPLER_PRIORITIZED;
 }
 
-// ---- with learners that wait for nobody
+// ---- asynchronous learners
 
-// What the others have learned from goes back. False: nothing.
+// Returns the batches that other learners have learned from. False: there were none.
 static bool
 train_collect(learner_train *train)
 {
@@ -354,7 +356,7 @@ train_collect(learner_train *train)
     return any;
 }
 
-// Waits for what the others are at, and fetches what has become of the parameters.
+// Waits for the updates in progress at other learners, and copies the resulting parameters.
 static void
 train_settle(learner_train *train)
 {
@@ -368,14 +370,14 @@ train_settle(learner_train *train)
     }
 }
 
-// Batches that are ready, as far as the others have room; this learner has one itself.
+// Gives ready batches to the other learners while they have room.
 static void
 train_give(learner_train *train)
 {
     void *item;
     while (learner_async_has_room(train->async) && !train_is_over(train, 1) &&
            oct_ring_pop(train->ready, &item) == OCT_OK) {
-        if (item != train) { // itself: a nudge
+        if (item != train) { // train itself is no batch but a wake-up
             learner_batch *batch = item;
             batch->view.spent = (float)train_spent(train);
             OCT_ASSERT(learner_async_give(train->async, batch, learner_train_rate(train),
@@ -400,7 +402,7 @@ static void
 train_learn(learner_train *train, learner_batch *batch)
 {
     if (train_is_over(train, 0)) {
-        train_settle(train); // one of them may have been given up
+        train_settle(train); // an update in progress may have been dropped
     }
     if (train_is_over(train, 0)) {
         batch->learned = false;
@@ -420,7 +422,7 @@ train_learn(learner_train *train, learner_batch *batch)
     train_return(train, batch, err);
 }
 
-// The next batch; NULL: none yet. What the others are at is waited for as well.
+// Returns the next batch; NULL: none yet. Also waits for updates in progress at other learners.
 static learner_batch *
 train_next(learner_train *train)
 {
@@ -440,7 +442,7 @@ train_next(learner_train *train)
         counter_add(&train->wait_ns, oct_clock_ns() - begin_ns);
     }
     train->idle_rounds = err == OCT_OK ? 0 : train->idle_rounds;
-    return err == OCT_OK && item != train ? item : NULL; // itself: a nudge
+    return err == OCT_OK && item != train ? item : NULL; // train itself: a wake-up
 }
 
 static void *
@@ -456,7 +458,7 @@ train_main(void *arg)
         }
         train_publish(train);
         if (atomic_exchange_explicit(&train->state_asked, 0, memory_order_acq_rel) != 0) {
-            train_settle(train); // its batches are those that were learned from
+            train_settle(train); // the state counts exactly the batches that were learned from
             free(oct_latest_put(&train->state, state_save(train)));
             train->notify(train->arg);
         }
@@ -472,7 +474,7 @@ train_main(void *arg)
 }
 
 learner_train *
-learner_train_create(algo *take, const oct_config *config, quantizer_stage *stage,
+learner_train_create(algo *take, const config_experiment *config, quantizer_stage *stage,
                      uint32_t batches_max, learner_notify_fn notify, void *arg)
 {
     learner_train *train = oct_alloc(sizeof(*train));
@@ -481,7 +483,7 @@ learner_train_create(algo *take, const oct_config *config, quantizer_stage *stag
     train->stage = stage;
     train->notify = notify;
     train->arg = arg;
-    train->ready = oct_ring_create(batches_max + 1); // and a nudge
+    train->ready = oct_ring_create(batches_max + 1); // one more for a wake-up
     train->done = oct_ring_create(batches_max);
     oct_latest_init(&train->state);
     return train;
@@ -548,7 +550,7 @@ learner_train_publish_last(learner_train *train)
     quantizer_stage_settle(train->stage);
     if (train->offers == 0 || updates > train->policy_updates) {
         train_scale(train);
-        OCT_ASSERT(train_offer(train, updates, false, false, true)); // it has room
+        OCT_ASSERT(train_offer(train, updates, false, false, true)); // the stage has room
         quantizer_stage_settle(train->stage);
     }
 }
@@ -570,7 +572,7 @@ learner_train_destroy(learner_train *train)
 void
 learner_train_put(learner_train *train, learner_batch *batch)
 {
-    OCT_ASSERT(oct_ring_push(train->ready, batch) == OCT_OK); // room for all, and never after stop
+    OCT_ASSERT(oct_ring_push(train->ready, batch) == OCT_OK); // room for all; never after stop
 }
 
 learner_batch *
@@ -580,20 +582,20 @@ learner_train_take(learner_train *train)
     return oct_ring_pop(train->done, &item) == OCT_OK ? item : NULL;
 }
 
-// Wakes the thread when it waits for batches. With one in the ring it does not.
+// Wakes the thread if it waits for batches. If the ring has an item, the thread is not waiting.
 static void
 train_nudge(learner_train *train)
 {
     if (oct_ring_count(train->ready) == 0) {
-        oct_err err = oct_ring_push(train->ready, train); // it has room for one more
+        oct_err err = oct_ring_push(train->ready, train); // room for batches_max + 1
         OCT_ASSERT(err == OCT_OK || err == OCT_ECLOSED);
     }
 }
 
 void
-learner_train_order(learner_train *train, bool anew)
+learner_train_order(learner_train *train, bool resumed)
 {
-    int order = anew ? ORDER_ANEW : ORDER_NEXT;
+    int order = resumed ? ORDER_ANEW : ORDER_NEXT;
     atomic_store_explicit(&train->ordered, order, memory_order_release);
     train_nudge(train);
 }

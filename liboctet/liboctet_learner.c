@@ -1,5 +1,17 @@
-// Implements include/octet/learner.h: the end of a run's socket and memory at which a process
-// learns.
+// Implements include/octet/learner.h: the client's end of a run's socket and shared memory
+// (common/oct_external.h).
+//
+// octet-learner owns both. Packets are small; a packet says that the memory now has a batch or an
+// answer:
+//   to the client  WELCOME with the memory's descriptor, BATCH with its number, and at the end
+//     ENDED or REFUSED with a text
+//   to the learner  ANSWER with the batch's number and flags that say what was answered
+//
+// The learner's process may write to the memory at any time, so the spec is copied before it is
+// checked, and the layout is computed from the copy. A packet or memory of an unknown form ends
+// the session: the two programs are of different releases. If the learner ends or dies, its last
+// packet or the closed socket gives the reason. Mapped memory stays valid until close, so a
+// program that still computes with it does not crash.
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -18,9 +30,9 @@
 #include "common/oct_clock.h"
 #include "common/oct_external.h"
 #include "common/oct_file.h"
-#include "common/oct_text.h"
 #include "include/octet/octet.h"
 
+// The public codes equal those of oct_err.
 #define AGREE(public, ours) static_assert((int)(public) == (int)(ours), #public)
 AGREE(OCTET_LEARNER_OK, OCT_OK);
 AGREE(OCTET_LEARNER_EINVAL, OCT_EINVAL);
@@ -31,17 +43,18 @@ AGREE(OCTET_LEARNER_ESTALE, OCT_ESTALE);
 #undef AGREE
 
 struct octet_learner {
-    int socket; // -1: it has left, or the run is over
-    uint8_t *memory;
-    octet_learner_spec spec; // as it was when it came; what is mapped may change
-    oct_external_layout at;
-    uint32_t B; // of the batch that is to be answered; 0: none
-    uint64_t number;
-    bool has_ended;
-    char folder[4096];
+    int socket;              // -1: left, or the run has ended
+    uint8_t *memory;         // mapped; NULL before octet_learner_wait has succeeded
+    octet_learner_spec spec; // a copy: the mapped memory may change
+    oct_external_layout at;  // of the columns in memory
+    uint32_t B;              // windows of the batch to answer; 0: there is none
+    uint64_t number;         // of that batch
+    bool has_ended;          // the learner said that the run ended
+    char folder[4096];       // for messages
     char error[OCTET_LEARNER_ERROR_BYTES];
 };
 
+// Keeps the error and returns code.
 static int
 refused(octet_learner *learner, int code, const char *why)
 {
@@ -51,6 +64,9 @@ refused(octet_learner *learner, int code, const char *why)
 
 // ---- connecting
 
+// SOCK_SEQPACKET keeps packets whole. The address goes through the folder's descriptor, because a
+// path may be longer than an address. Without a folder, a socket or a listener, the run has not
+// started yet.
 int
 octet_learner_open(octet_learner **out, const char *folder, char *error, size_t error_size)
 {
@@ -69,9 +85,9 @@ octet_learner_open(octet_learner **out, const char *folder, char *error, size_t 
         if (fd >= 0) {
             (void)close(fd);
         }
-        (void)oct_refuse(error, error_size, "%s: %s", folder,
-                         later ? "no run of algo.name: external provides batches here"
-                               : strerror(number));
+        (void)snprintf(error, error_size, "%s: %s", folder,
+                       later ? "no run of algo.name: external provides batches here"
+                             : strerror(number));
         return later ? OCTET_LEARNER_EAGAIN : OCTET_LEARNER_EIO;
     }
     octet_learner *learner = oct_alloc(sizeof(*learner));
@@ -81,6 +97,7 @@ octet_learner_open(octet_learner **out, const char *folder, char *error, size_t 
     return OCTET_LEARNER_OK;
 }
 
+// The closed socket informs the learner, which then waits for another process.
 void
 octet_learner_leave(octet_learner *learner)
 {
@@ -106,7 +123,7 @@ octet_learner_close(octet_learner *learner)
 
 // ---- packets
 
-// False: none came in time, or a signal did.
+// False: no packet arrived in time, or a signal did.
 static bool
 is_readable(const octet_learner *learner, int timeout_ms)
 {
@@ -114,6 +131,8 @@ is_readable(const octet_learner *learner, int timeout_ms)
     return poll(&waiting, 1, timeout_ms) > 0;
 }
 
+// Leaves after the connection was lost without a last packet. 880 characters of the folder leave
+// room for the text in error.
 static int
 gone(octet_learner *learner)
 {
@@ -125,8 +144,9 @@ gone(octet_learner *learner)
     return OCTET_LEARNER_ECLOSED;
 }
 
-// The first packet brings a descriptor. A learner that ends with an answer unread resets the
-// connection, and what it said before comes after that error.
+// Reads a packet; the first one carries a descriptor. A learner that ends before it has read an
+// answer resets the connection: recvmsg then first fails with ECONNRESET, and a second call reads
+// its last packet.
 static ssize_t
 packet_bytes(const octet_learner *learner, uint8_t *bytes, size_t size, int *file)
 {
@@ -137,6 +157,7 @@ packet_bytes(const octet_learner *learner, uint8_t *bytes, size_t size, int *fil
     struct iovec part = {.iov_base = bytes, .iov_len = size};
     struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
     ssize_t length = -1;
+    // The second attempt is for the error of a reset connection.
     for (int i = 0; i < 2 && length < 0; i++) {
         message.msg_control = control.bytes;
         message.msg_controllen = sizeof(control.bytes);
@@ -149,13 +170,15 @@ packet_bytes(const octet_learner *learner, uint8_t *bytes, size_t size, int *fil
     return length;
 }
 
+// Waits for a packet. Its descriptor goes to *file, or -1, and belongs to the caller. Packets that
+// end the session leave it, with their text as the error.
 static int
 packet_read(octet_learner *learner, int timeout_ms, oct_external_packet *packet, int *file)
 {
-    uint8_t bytes[sizeof(*packet) + 1];
+    uint8_t bytes[sizeof(*packet) + 1]; // one more than a packet, to notice a longer one
     *file = -1;
     if (learner->socket < 0) {
-        return OCTET_LEARNER_ECLOSED; // the reason stays
+        return OCTET_LEARNER_ECLOSED; // keep the first reason
     }
     if (!is_readable(learner, timeout_ms)) {
         return OCTET_LEARNER_EAGAIN;
@@ -183,6 +206,7 @@ packet_read(octet_learner *learner, int timeout_ms, oct_external_packet *packet,
 
 // ---- the memory
 
+// Terminates the strings of a spec that another process has written.
 static void
 strings_end(octet_learner_spec *spec)
 {
@@ -192,6 +216,7 @@ strings_end(octet_learner_spec *spec)
     }
 }
 
+// Maps the memory and checks that its size fits its spec. False: it has an unknown form.
 static bool
 memory_map(octet_learner *learner, int file)
 {
@@ -216,6 +241,7 @@ memory_map(octet_learner *learner, int file)
     return true;
 }
 
+// The first packet, WELCOME, brings the memory.
 int
 octet_learner_wait(octet_learner *learner, int timeout_ms)
 {
@@ -225,6 +251,7 @@ octet_learner_wait(octet_learner *learner, int timeout_ms)
         return OCTET_LEARNER_OK;
     }
     int result = packet_read(learner, timeout_ms, &packet, &file);
+    // The mapping stays after its descriptor is closed.
     bool mapped = result == OCTET_LEARNER_OK && packet.kind == OCT_EXTERNAL_WELCOME &&
                   memory_map(learner, file);
     if (file >= 0) {
@@ -238,12 +265,14 @@ octet_learner_wait(octet_learner *learner, int timeout_ms)
     return result;
 }
 
+// The copy, not the memory: the learner's process cannot change it any more.
 const octet_learner_spec *
 octet_learner_get_spec(const octet_learner *learner)
 {
     return learner->memory != NULL ? &learner->spec : NULL;
 }
 
+// NULL: this kind of window does not have the column.
 static void *
 column(const octet_learner *learner, oct_external_column k)
 {
@@ -258,6 +287,7 @@ octet_learner_params(octet_learner *learner)
 
 // ---- batches
 
+// Points out to the columns; nothing is copied.
 static void
 batch_fill(const octet_learner *learner, octet_learner_batch *out, float learning_rate)
 {
@@ -279,6 +309,8 @@ batch_fill(const octet_learner *learner, octet_learner_batch *out, float learnin
     };
 }
 
+// B is read once, because the memory may change between a check and a second read. A packet that
+// is not a batch, or a B out of range, ends the session like a lost connection.
 int
 octet_learner_next(octet_learner *learner, int timeout_ms, octet_learner_batch *out)
 {
@@ -314,6 +346,7 @@ octet_learner_next(octet_learner *learner, int timeout_ms, octet_learner_batch *
 
 // ---- answers
 
+// Without an early exit, so that the loop is vectorised.
 static bool
 all_finite(const float *x, size_t count)
 {
@@ -324,7 +357,7 @@ all_finite(const float *x, size_t count)
     return finite;
 }
 
-// Which layer a parameter is of; layer_count: of the log deviations.
+// Returns the layer to which a parameter belongs; layer_count: it is a log deviation.
 static uint32_t
 layer_of(const octet_learner_spec *spec, size_t index)
 {
@@ -337,6 +370,8 @@ layer_of(const octet_learner_spec *spec, size_t index)
     return layer;
 }
 
+// Names the layer of the first parameter that is not finite. The search runs only after the fast
+// check has failed.
 static int
 params_check(octet_learner *learner)
 {
@@ -348,6 +383,7 @@ params_check(octet_learner *learner)
     while (isfinite(params[i])) {
         i++;
     }
+    // After the layers come the log deviations.
     uint32_t layer = layer_of(&learner->spec, i);
     if (layer == learner->spec.layer_count) {
         return refused(learner, OCTET_LEARNER_EINVAL, "a log deviation is not finite");
@@ -356,6 +392,7 @@ params_check(octet_learner *learner)
     return OCTET_LEARNER_EINVAL;
 }
 
+// Checks everything before anything is sent. Numbers may be NaN (no value), but not infinite.
 static int
 answer_check(octet_learner *learner, const octet_learner_answer *answer)
 {
@@ -384,6 +421,8 @@ answer_check(octet_learner *learner, const octet_learner_answer *answer)
     return answer->has_params != 0 ? params_check(learner) : OCTET_LEARNER_OK;
 }
 
+// Writes priorities and numbers to the memory, then sends the packet that announces them. New
+// parameters are in the memory already.
 int
 octet_learner_update(octet_learner *learner, const octet_learner_answer *answer)
 {
@@ -392,7 +431,7 @@ octet_learner_update(octet_learner *learner, const octet_learner_answer *answer)
     }
     int result = answer_check(learner, answer);
     if (result != OCTET_LEARNER_OK || learner->socket < 0) {
-        return result; // what is sent to a run that is over is nobody's
+        return result; // after the run has ended, an answer is dropped
     }
     oct_external_packet packet = oct_external_packet_of(OCT_EXTERNAL_ANSWER, learner->number, NULL);
     if (answer->priorities != NULL) {
@@ -406,7 +445,7 @@ octet_learner_update(octet_learner *learner, const octet_learner_answer *answer)
         packet.flags |= OCT_EXTERNAL_HAS_NUMBERS;
     }
     packet.flags |= answer->has_params != 0 ? OCT_EXTERNAL_HAS_PARAMS : 0;
-    // Where the learner has ended meanwhile, its last word is read by octet_learner_next.
+    // If the learner has ended meanwhile, octet_learner_next reads its last packet.
     (void)send(learner->socket, &packet, sizeof(packet), MSG_NOSIGNAL);
     learner->B = 0;
     return OCTET_LEARNER_OK;

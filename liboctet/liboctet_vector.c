@@ -1,5 +1,18 @@
 // Implements include/octet/vector.h: environments by name, in parts that threads step together,
-// with the three ways in which episodes follow each other.
+// with three ways in which episodes follow each other.
+//
+// A vector has one handle of envs/env.h for each thread (a part) and steps all parts as one job of
+// a crew. A job's arguments lie in the vector; each part takes its rows of the caller's buffers,
+// so nothing is copied. The handles check numbers and implement DISABLED and SAME_STEP.
+//
+// NEXT_STEP is made here from environments that stay at their end. In the step after an end, such
+// an environment gets a zero action, because the caller may pass anything there, and repeats its
+// end. Then it is reset, and reward, flags and observation of the reset replace what the step
+// wrote.
+//
+// If one part fails, the others have been stepped already. Therefore all actions, which are the
+// caller's responsibility, are checked before any part is stepped. Failures of single environments
+// are not errors: they are flags (OCTET_ENV_FAILED), counted by the handles.
 #include "include/octet/octet.h"
 
 #include <assert.h>
@@ -9,12 +22,14 @@
 #include <string.h>
 
 #include "common/oct_base.h"
+#include "common/oct_reason.h"
 #include "envs/env.h"
 #include "envs/env_space.h"
 #include "envs/gym/env_gym_process.h"
 #include "liboctet/liboctet_crew.h"
 #include "render/render_scene.h"
 
+// The public codes equal those of oct_err.
 #define AGREE(public, ours) static_assert((int)(public) == (int)(ours), #public)
 AGREE(OCTET_VECTOR_OK, OCT_OK);
 AGREE(OCTET_VECTOR_EINVAL, OCT_EINVAL);
@@ -24,31 +39,32 @@ AGREE(OCTET_VECTOR_EINTERNAL, OCT_EINTERNAL);
 
 #define FLAGS_END (OCTET_ENV_TERMINATED | OCTET_ENV_TRUNCATED)
 
-// Environments first .. first + env_count(its) - 1 of the vector.
+// Environments first … first + env_count(its) - 1 of the vector. The parts are in order and leave
+// no gap.
 struct part {
     env *its;
     uint32_t first;
-    oct_err err; // of the last job
+    oct_err err; // of its last job
 };
 
 struct octet_vector {
-    uint32_t count, parts_count, autoreset;
-    uint32_t obs_bytes, action_bytes;
-    bool has_reward64;
-    struct part *parts; // [parts_count]
+    uint32_t count, parts_count, autoreset; // autoreset: OCTET_VECTOR_DISABLED …
+    uint32_t obs_bytes, action_bytes;       // of one row
+    bool has_reward64;                      // false: copied from the float rewards
+    struct part *parts;                     // [parts_count]
     liboctet_crew *crew;
-    // The job of the crew.
+    // Arguments of the current job.
     octet_env_io io;
     const uint8_t *mask;
     const uint64_t *seeds;
-    // [count] each, for NEXT_STEP and for buffers that the caller does not want.
-    uint8_t *ended; // the next step resets it
+    // [count] each; for NEXT_STEP, and in place of buffers that the caller does not have.
+    uint8_t *ended; // 1: the next step resets the environment
     uint8_t *flags;
     float *reward;
-    uint8_t *actions; // of ended environments zero
-    render_scene *scene;
-    uint32_t suits_width, suits_height; // of a picture; 0: not known yet
-    char error[OCTET_VECTOR_ERROR_BYTES];
+    uint8_t *actions;                   // copies of the caller's, with zeros for ended environments
+    render_scene *scene;                // of the last picture's size; NULL: none yet
+    uint32_t suits_width, suits_height; // of octet_vector_picture; 0: not known yet
+    oct_reason error;
 };
 
 const char *
@@ -57,10 +73,11 @@ octet_version(void)
     return OCTET_VERSION;
 }
 
+// Keeps the error of a call with wrong arguments.
 static int
 refused(octet_vector *vector, const char *why)
 {
-    snprintf(vector->error, sizeof(vector->error), "%s", why);
+    oct_reason_set(&vector->error, "%s", why);
     return OCTET_VECTOR_EINVAL;
 }
 
@@ -70,56 +87,54 @@ octet_vector_on_wait(int (*take_interrupt)(void))
     env_gym_process_on_wait(take_interrupt);
 }
 
+// False: error has the reason.
 static bool
-config_is_sound(const octet_vector_config *config, char *error, size_t error_size)
+config_is_sound(const octet_vector_config *config, oct_reason *why)
 {
     if (config->size < sizeof(*config) || config->id == NULL) {
-        snprintf(error, error_size, "config.size or config.id is not set");
+        oct_reason_set(why, "config.size or config.id is not set");
     } else if (config->autoreset > OCTET_VECTOR_NEXT_STEP) {
-        snprintf(error, error_size,
-                 "autoreset %u; allowed are 0 (disabled), 1 (same step), 2 (next)",
-                 config->autoreset);
+        oct_reason_set(why, "autoreset %u; allowed are 0 (disabled), 1 (same step), 2 (next)",
+                       config->autoreset);
     } else if (config->threads > LIBOCTET_CREW_PARTS_MAX ||
                (config->threads > 1 && config->threads > config->count)) {
-        snprintf(error, error_size,
-                 "%u threads; allowed are 1 .. %u, and no more than environments", config->threads,
-                 LIBOCTET_CREW_PARTS_MAX);
+        oct_reason_set(why, "%u threads; allowed are 1 .. %u, and no more than environments",
+                       config->threads, LIBOCTET_CREW_PARTS_MAX);
     } else {
         return true;
     }
     return false;
 }
 
+// Divides the environments evenly. Environment i of the vector has seed + i for any number of
+// parts.
 static oct_err
-parts_open(octet_vector *vector, const octet_vector_config *config, char *error, size_t error_size)
+parts_open(octet_vector *vector, const octet_vector_config *config, oct_reason *why)
 {
     env_request request = {.id = config->id,
                            .options = config->options != NULL ? config->options : "",
                            .autoreset = config->autoreset == OCTET_VECTOR_SAME_STEP};
-    if (config->count == 0) { // env_open says what is allowed
+    if (config->count == 0) { // env_open refuses this with the allowed range
         env *none;
-        return env_open(&none, &request, error, error_size);
+        return env_open(&none, &request, why);
     }
     uint32_t first = 0;
     for (uint32_t p = 0; p < vector->parts_count; p++) {
+        // Parts differ by at most one environment.
         uint32_t end = (uint32_t)((uint64_t)config->count * (p + 1) / vector->parts_count);
         request.count = end - first;
         request.seed = config->seed + first;
-        OCT_TRY(env_open(&vector->parts[p].its, &request, error, error_size));
+        OCT_TRY(env_open(&vector->parts[p].its, &request, why));
         vector->parts[p].first = first;
         first = end;
     }
     return OCT_OK;
 }
 
-int
-octet_vector_open(octet_vector **out, const octet_vector_config *config, char *error,
-                  size_t error_size)
+static int
+vector_open(octet_vector **out, const octet_vector_config *config, oct_reason *why)
 {
-    char reason[OCTET_VECTOR_ERROR_BYTES] = "";
-    error = error_size > 0 ? error : reason;
-    error_size = error_size > 0 ? error_size : sizeof(reason);
-    if (!config_is_sound(config, error, error_size)) {
+    if (!config_is_sound(config, why)) {
         return OCTET_VECTOR_EINVAL;
     }
     octet_vector *vector = oct_alloc(sizeof(*vector));
@@ -127,7 +142,7 @@ octet_vector_open(octet_vector **out, const octet_vector_config *config, char *e
     vector->autoreset = config->autoreset;
     vector->parts_count = OCT_MAX(1u, config->threads);
     vector->parts = oct_alloc(vector->parts_count * sizeof(*vector->parts));
-    oct_err err = parts_open(vector, config, error, error_size);
+    oct_err err = parts_open(vector, config, why);
     if (err != OCT_OK) {
         octet_vector_close(vector);
         return (int)err;
@@ -142,8 +157,8 @@ octet_vector_open(octet_vector **out, const octet_vector_config *config, char *e
     vector->actions = oct_alloc((size_t)vector->count * vector->action_bytes);
     err = liboctet_crew_create(&vector->crew, vector->parts_count, env_gym_process_ask);
     if (err != OCT_OK) {
-        snprintf(error, error_size, "%u threads: the system cannot start another: %s",
-                 config->threads, strerror(errno));
+        oct_reason_set(why, "%u threads: the system cannot start another: %s", config->threads,
+                       strerror(errno));
         octet_vector_close(vector);
         return (int)err;
     }
@@ -151,6 +166,20 @@ octet_vector_open(octet_vector **out, const octet_vector_config *config, char *e
     return OCTET_VECTOR_OK;
 }
 
+int
+octet_vector_open(octet_vector **out, const octet_vector_config *config, char *error,
+                  size_t error_size)
+{
+    oct_reason why = {""};
+    int result = vector_open(out, config, &why);
+    if (result != 0) {
+        oct_reason_copy(&why, error, error_size);
+    }
+    return result;
+}
+
+// Also called by a failed open, when some fields are still NULL. The threads end before the
+// environments that they step are closed.
 void
 octet_vector_close(octet_vector *vector)
 {
@@ -179,9 +208,10 @@ octet_vector_spec(const octet_vector *vector)
 const char *
 octet_vector_error(const octet_vector *vector)
 {
-    return vector->error;
+    return vector->error.text;
 }
 
+// Sum over the parts.
 uint64_t
 octet_vector_failures(const octet_vector *vector)
 {
@@ -192,6 +222,7 @@ octet_vector_failures(const octet_vector *vector)
     return sum;
 }
 
+// Returns the last failure of the last part that had one: parts have no common order in time.
 const char *
 octet_vector_failure(const octet_vector *vector)
 {
@@ -203,12 +234,13 @@ octet_vector_failure(const octet_vector *vector)
     return failure;
 }
 
-// The rows of a part.
+// Returns the part's rows of the job's buffers.
 static octet_env_io
 part_io(const octet_vector *vector, const struct part *part)
 {
     octet_env_io io = vector->io;
     size_t first = part->first, metrics = octet_vector_spec(vector)->metric_count;
+// Moves a buffer to the part's first row; NULL stays NULL.
 #define FORWARD(pointer, count)                                                                    \
     ((pointer) = (pointer) != NULL ? (void *)((char *)(uintptr_t)(pointer) + (count)) : NULL)
     FORWARD(io.action, first * io.action_stride);
@@ -224,7 +256,8 @@ part_io(const octet_vector *vector, const struct part *part)
     return io;
 }
 
-// What the caller's struct has; the fields that a smaller one lacks are not wanted.
+// Copies the caller's struct; fields that a smaller struct lacks become NULL. False: a size or
+// stride is too small.
 static bool
 io_take(octet_vector *vector, const octet_env_io *io)
 {
@@ -238,20 +271,21 @@ io_take(octet_vector *vector, const octet_env_io *io)
            (vector->io.final_obs == NULL || vector->io.final_obs_stride >= vector->obs_bytes);
 }
 
-// Runs the job in all parts; the first one's error is the vector's.
+// Runs the job in all parts. Of several errors, the first part's is returned.
 static int
 job_run(octet_vector *vector, void (*work)(void *context, uint32_t part))
 {
     liboctet_crew_run(vector->crew, work, vector);
     for (uint32_t p = 0; p < vector->parts_count; p++) {
         if (vector->parts[p].err != OCT_OK) {
-            snprintf(vector->error, sizeof(vector->error), "%s", env_error(vector->parts[p].its));
+            oct_reason_set(&vector->error, "%s", env_error(vector->parts[p].its));
             return (int)vector->parts[p].err;
         }
     }
     return OCTET_VECTOR_OK;
 }
 
+// A part's share of octet_vector_reset.
 static void
 part_reset(void *context, uint32_t p)
 {
@@ -262,6 +296,7 @@ part_reset(void *context, uint32_t p)
                           vector->seeds != NULL ? vector->seeds + part->first : NULL, &io);
 }
 
+// Environments that are reset here are not reset by the next step again.
 int
 octet_vector_reset(octet_vector *vector, const uint8_t *mask, const uint64_t *seeds,
                    octet_env_io *io)
@@ -273,12 +308,14 @@ octet_vector_reset(octet_vector *vector, const uint8_t *mask, const uint64_t *se
     vector->seeds = seeds;
     int result = job_run(vector, part_reset);
     for (uint32_t i = 0; result == OCTET_VECTOR_OK && i < vector->count; i++) {
+        // Environments outside the mask stay at their end.
         vector->ended[i] = mask != NULL && mask[i] == 0 ? vector->ended[i] : 0;
     }
     return result;
 }
 
-// Actions of environments that are about to be reset are not looked at: any are good.
+// Replaces the actions of environments that will be reset by zeros, because the caller may leave
+// anything there. The other actions are copied.
 static void
 actions_without_ended(octet_vector *vector, const struct part *part, octet_env_io *io)
 {
@@ -300,8 +337,8 @@ actions_without_ended(octet_vector *vector, const struct part *part, octet_env_i
     io->action_stride = vector->action_bytes;
 }
 
-// The environments that ended a step ago begin anew. An environment at its end has answered its end
-// again to the step just taken.
+// Resets the environments that ended one step ago. The step just made only repeated their end; its
+// outcome is replaced by that of the reset.
 static void
 ended_begin(octet_vector *vector, const struct part *part, octet_env_io *io)
 {
@@ -318,6 +355,7 @@ ended_begin(octet_vector *vector, const struct part *part, octet_env_io *io)
     env_reset_each(part->its, ended, NULL, io);
 }
 
+// Steps a part with NEXT_STEP.
 static oct_err
 part_step_next(octet_vector *vector, struct part *part, octet_env_io *io)
 {
@@ -332,11 +370,13 @@ part_step_next(octet_vector *vector, struct part *part, octet_env_io *io)
         ended_begin(vector, part, io);
     }
     for (uint32_t i = 0; i < count; i++) {
+        // An environment that could not begin has failed, and is reset again by the next step.
         ended[i] = (io->flags[i] & FLAGS_END) != 0;
     }
     return OCT_OK;
 }
 
+// Environments without rewards in double get them from the float rewards.
 static void
 part_step(void *context, uint32_t p)
 {
@@ -353,27 +393,29 @@ part_step(void *context, uint32_t p)
     }
 }
 
-// Before any part has been stepped: an error in one must find the others as they were.
+// Checks all actions before any part is stepped, so that an error leaves the whole vector
+// unchanged. Actions of environments that will be reset are not checked.
 static int
 actions_check(octet_vector *vector)
 {
     const octet_env_space *space = &octet_vector_spec(vector)->action;
     const char *row = vector->io.action;
-    if (vector->parts_count == 1 || // env_step looks
+    if (vector->parts_count == 1 || // with one part, env_step checks
         env_space_rows_are_sound(space, row, vector->io.action_stride, vector->count)) {
         return OCTET_VECTOR_OK;
     }
     for (uint32_t i = 0; i < vector->count; i++, row += vector->io.action_stride) {
         if (vector->ended[i] == 0 && !env_space_is_sound(space, row)) {
-            snprintf(vector->error, sizeof(vector->error), "%s: the action of environment %u %s",
-                     octet_vector_spec(vector)->id, i,
-                     space->n > 0 ? "is outside its space" : "is not finite");
+            oct_reason_set(&vector->error, "%s: the action of environment %u %s",
+                           octet_vector_spec(vector)->id, i,
+                           space->n > 0 ? "is outside its space" : "is not finite");
             return OCTET_VECTOR_EINVAL;
         }
     }
     return OCTET_VECTOR_OK;
 }
 
+// Flags and rewards get own buffers if the caller has none: the checks and NEXT_STEP read them.
 int
 octet_vector_step(octet_vector *vector, octet_env_io *io)
 {
@@ -389,7 +431,8 @@ octet_vector_step(octet_vector *vector, octet_env_io *io)
     return result == OCTET_VECTOR_OK ? job_run(vector, part_step) : result;
 }
 
-// The part that has environment i; *i becomes its number there. NULL: none has.
+// Returns the part's handle for environment i, and makes *i its number there. NULL, with an error:
+// there is no such environment.
 static env *
 part_with(octet_vector *vector, uint32_t *i)
 {
@@ -405,15 +448,17 @@ part_with(octet_vector *vector, uint32_t *i)
     return vector->parts[p].its;
 }
 
+// Keeps the error of a part's call.
 static int
 answer(octet_vector *vector, const env *its, oct_err err)
 {
     if (err != OCT_OK) {
-        snprintf(vector->error, sizeof(vector->error), "%s", env_error(its));
+        oct_reason_set(&vector->error, "%s", env_error(its));
     }
     return (int)err;
 }
 
+// i is the vector's number of the environment until part_with, then the part's.
 int
 octet_vector_get_state(octet_vector *vector, uint32_t i, double *state, uint32_t *episode_step)
 {
@@ -422,6 +467,7 @@ octet_vector_get_state(octet_vector *vector, uint32_t i, double *state, uint32_t
                        : answer(vector, its, env_state_get(its, i, state, episode_step));
 }
 
+// The environment is no longer at an end, so that NEXT_STEP does not reset it.
 int
 octet_vector_set_state(octet_vector *vector, uint32_t i, const double *state, uint32_t episode_step,
                        octet_env_io *io)
@@ -434,6 +480,7 @@ octet_vector_set_state(octet_vector *vector, uint32_t i, const double *state, ui
     }
     octet_env_io rows = {.size = sizeof(rows)};
     if (io != NULL && io->obs != NULL) {
+        // env_state_set writes row k of the part, which is row i of the vector.
         rows.obs = (char *)io->obs + (size_t)(i - k) * io->obs_stride;
         rows.obs_stride = io->obs_stride;
     }
@@ -444,7 +491,8 @@ octet_vector_set_state(octet_vector *vector, uint32_t i, const double *state, ui
     return result;
 }
 
-// A scene of the size; it is kept for the next picture. 0: what suits.
+// Opens a scene of this size, unless the last one has it. 0: the size that suits the environment,
+// which is remembered.
 static int
 scene_open(octet_vector *vector, uint32_t width, uint32_t height)
 {
@@ -456,8 +504,7 @@ scene_open(octet_vector *vector, uint32_t width, uint32_t height)
         return OCTET_VECTOR_OK;
     }
     render_scene *opened;
-    oct_err err = render_scene_open(&opened, vector->parts[0].its, width, height, vector->error,
-                                    sizeof(vector->error));
+    oct_err err = render_scene_open(&opened, vector->parts[0].its, width, height, &vector->error);
     if (err != OCT_OK) {
         return (int)err;
     }
@@ -468,6 +515,7 @@ scene_open(octet_vector *vector, uint32_t width, uint32_t height)
     return OCTET_VECTOR_OK;
 }
 
+// The scene is opened to find its size, and kept for the pictures that follow.
 int
 octet_vector_picture(octet_vector *vector, uint32_t *width, uint32_t *height,
                      double *frames_per_second)
@@ -490,16 +538,16 @@ octet_vector_render(octet_vector *vector, uint32_t i, const void *obs, uint32_t 
     if (result != OCTET_VECTOR_OK) {
         return result;
     }
-    return (int)render_scene_draw(vector->scene, its, i, obs, rgb, vector->error,
-                                  sizeof(vector->error));
+    return (int)render_scene_draw(vector->scene, its, i, obs, rgb, &vector->error);
 }
 
+// Without the module of the Control Suite, the list has the other ids alone.
 size_t
 octet_vector_ids(const char **ids, size_t room)
 {
     const char *suite[ENV_MODULE_TASKS_MAX + 1] = {NULL}, *const * lists[] = {env_ids(), suite};
-    char reason[ENV_REASON_BYTES];
-    if (env_module_ids(suite, reason, sizeof(reason)) != OCT_OK) {
+    oct_reason why;
+    if (env_module_ids(suite, &why) != OCT_OK) {
         suite[0] = NULL;
     }
     size_t count = 0;

@@ -22,7 +22,7 @@
 
 // Counts for the process, because NNG's threads may report a pipe until a socket is closed.
 static atomic_uint pipes_made[LISTENERS];
-static atomic_uint mute; // listeners that health reports
+static atomic_uint stuck_count; // listeners that health reports
 
 struct net_acceptor {
     char url[NET_URL_MAX];
@@ -67,7 +67,7 @@ hang_up(net_acceptor *acceptor)
     acceptor->fd = -1;
     acceptor->is_asked = false;
     if (acceptor->asked_ticks >= TOLD_TICKS) {
-        (void)atomic_fetch_sub(&mute, 1);
+        (void)atomic_fetch_sub(&stuck_count, 1);
     }
     acceptor->asked_ticks = acceptor->rest_ticks = 0;
 }
@@ -144,10 +144,10 @@ tick(void *arg)
     }
     acceptor->asked_ticks++;
     if (acceptor->asked_ticks == TOLD_TICKS) {
-        (void)atomic_fetch_add(&mute, 1);
+        (void)atomic_fetch_add(&stuck_count, 1);
     }
     if (acceptor->asked_ticks == NET_ACCEPTOR_MUTE_TICKS) {
-        oct_log_error("NET-DEAF",
+        oct_log_error("NET-LISTENER-STUCK",
                       "url=%s: NNG accepts no more connections there; this process ends and must "
                       "be restarted",
                       acceptor->url);
@@ -165,7 +165,7 @@ net_acceptor_watch(net_acceptor *acceptor, net_loop *loop, uint32_t tick_ms)
 bool
 net_acceptor_trouble(char *out, size_t out_size)
 {
-    unsigned count = atomic_load(&mute);
+    unsigned count = atomic_load(&stuck_count);
     if (count > 0) {
         (void)snprintf(out, out_size, "%u of its local sockets accept no connections", count);
     }

@@ -1,14 +1,14 @@
 #ifndef NET_NET_DAEMON_H
 #define NET_NET_DAEMON_H
 
-#include <argp.h>
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "common/oct_args.h"
 #include "common/oct_log.h"
 #include "net/net_loop.h"
 
-// What the main functions of all daemons share: options (a child parser of argp), the log,
+// What the main functions of all daemons share: options, the log,
 // following the supervisor, certificates, and stopping on SIGTERM, SIGINT and SIGHUP.
 //
 // Threads: the main thread.
@@ -20,20 +20,23 @@
 #define NET_DAEMON_ORPHAN_MS 300000
 
 typedef struct net_daemon {
-    bool insecure;     // --insecure
-    const char *tls;   // --tls FOLDER, else OCTET_TLS; NULL: no certificates
-    int follow_parent; // --follow-parent PID: stop when that process ends; 0: no parent
-    int pulse;         // --pulse FD: the supervisor's page for signs of progress; 0: none
+    bool insecure;          // --insecure
+    const char *tls;        // --tls FOLDER, else OCTET_TLS; NULL: no certificates
+    uint32_t follow_parent; // --follow-parent PID: stop when that process ends; 0: no parent
+    uint32_t pulse;         // --pulse FD: the supervisor's page for signs of progress; 0: none
     oct_log_level log_level;
     const char *metrics[NET_DAEMON_METRICS_MAX]; // --metrics URL (net_metrics.h); not checked yet
-    unsigned metrics_count;
+    uint32_t metrics_count;
 } net_daemon;
 
-// Reads the command line: the shared options into daemon, the daemon's own by own, whose parser
-// must set child_inputs[0] to daemon on ARGP_KEY_INIT. On wrong usage it prints a message and exits
-// with NET_DAEMON_EXIT_USAGE.
-void net_daemon_parse(net_daemon *daemon, const struct argp *own, int argc, char **argv,
-                      void *input);
+// Options of all daemons, which a daemon's oct_args shares; their struct is its net_daemon.
+extern const oct_arg net_daemon_rows[];
+#define NET_DAEMON_GROUP 1 // of these options in --help
+
+// Sets daemon, which is part of options, to the defaults and fills options from the command line.
+// On wrong usage it prints a message and exits with NET_DAEMON_EXIT_USAGE.
+void net_daemon_parse(net_daemon *daemon, const oct_args *args, int argc, char **argv,
+                      void *options);
 
 // Sets up the log with its name and bound (oct_log_bound.h), ignores SIGPIPE, raises the limit of
 // descriptors to the hard limit, follows the supervisor and shows it a first sign of progress.

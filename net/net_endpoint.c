@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "common/oct_log.h"
+#include "common/oct_reason.h"
 #include "net/net_internal.h"
 #include "net/net_sp.h"
 #include "net/net_url.h"
@@ -146,7 +147,7 @@ local_pipe_added(nng_pipe pipe, nng_pipe_ev event, void *arg)
 
 // Makes socket listen at path, for net_gate_spec. Threads: the gate's.
 static int
-local_listen(uint32_t socket, const char *path, char *reason, size_t reason_size)
+local_listen(uint32_t socket, const char *path, oct_reason *why)
 {
     char url[NET_GATE_LOCAL_MAX + sizeof("ipc://")];
     nng_listener listener;
@@ -162,7 +163,7 @@ local_listen(uint32_t socket, const char *path, char *reason, size_t reason_size
         }
     }
     if (code != 0) {
-        (void)snprintf(reason, reason_size, "%s: %s", path, nng_strerror(code));
+        oct_reason_set(why, "%s: %s", path, nng_strerror(code));
         return -1;
     }
     return nng_listener_id(listener);

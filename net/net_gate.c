@@ -8,7 +8,7 @@
 // 2. Limits (net_gate_room.c, net_gate_peers.c) come first: recent failures, connections,
 //    handshakes. Above a limit the new connection or the oldest handshake is closed.
 // 3. TLS, role and SP header are checked within NET_GATE_HANDSHAKE_MS. A failure is logged, charged
-//    to the certificate or address, and closes the connection; NNG never hears of it.
+//    to the certificate or address, and closes the connection; NNG never sees the peer.
 // 4. Only then the gate connects to the local socket for the peer's role (net_gate_local.c) and
 //    passes messages. Each side is read only as fast as the other is written.
 // 5. Every second it checks for new files of --tls (net_gate_tls.c), peers that are silent or do
@@ -34,6 +34,7 @@
 
 #include "common/oct_base.h"
 #include "common/oct_log.h"
+#include "common/oct_reason.h"
 #include "net/net_fd.h"
 #include "net/net_gate_state.h"
 #include "net/net_internal.h"
@@ -123,7 +124,7 @@ dial_later(net_gate_end *end)
     if (end->closing) {
         return;
     }
-    // Draws from half of the back-off to all of it, so that many peers that lost the same server do
+    // Draws from half to the full back-off, so that many peers that lost the same server do
     // not come back at once.
     uint32_t drawn;
     if (getrandom(&drawn, sizeof(drawn), GRND_NONBLOCK) != sizeof(drawn)) {
@@ -372,11 +373,11 @@ gate_stopped(void *arg)
 }
 
 oct_err
-net_gate_create(net_gate **out, const char *tls_folder, char *reason, size_t reason_size)
+net_gate_create(net_gate **out, const char *tls_folder, oct_reason *why)
 {
     net_tls *tls = NULL;
     if (tls_folder != NULL) {
-        OCT_TRY(net_tls_open(&tls, tls_folder, reason, reason_size));
+        OCT_TRY(net_tls_open(&tls, tls_folder, why));
     }
     net_gate *gate = oct_alloc(sizeof(*gate));
     gate->tls = tls;
@@ -454,7 +455,7 @@ net_gate_destroy(net_gate *gate)
 
 typedef struct folder_request {
     net_gate *gate;
-    char reason[1024];
+    oct_reason why;
     oct_err err;
 } folder_request;
 
@@ -462,7 +463,7 @@ static void
 folder_asked(void *arg)
 {
     folder_request *r = arg;
-    r->err = net_gate_folder_keep(&r->gate->folder, r->reason, sizeof(r->reason));
+    r->err = net_gate_folder_keep(&r->gate->folder, &r->why);
 }
 
 // Makes the private folder when it is first needed. An error is logged under id.
@@ -472,7 +473,7 @@ folder_ready(net_gate *gate, const char *url, const char *id)
     folder_request r = {.gate = gate};
     gate_call(gate, folder_asked, &r);
     if (r.err != OCT_OK) {
-        oct_log_error(id, "url=%s error=\"%s\"", url, r.reason);
+        oct_log_error(id, "url=%s error=\"%s\"", url, r.why.text);
     }
     return r.err;
 }

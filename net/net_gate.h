@@ -7,6 +7,7 @@
 #include <sys/un.h>
 
 #include "common/oct_err.h"
+#include "common/oct_reason.h"
 #include "common/oct_role.h"
 
 // The gate stands between the sockets of NNG and TCP. Private to net/.
@@ -74,7 +75,7 @@ typedef struct net_gate_spec {
     // Makes NNG's socket listen at path. Returns the listener's number, or a value below 1 and why
     // in reason. The gate's thread calls this, first within net_gate_end_start. NULL: the caller
     // listens before the start, at the path from net_gate_end_local.
-    int (*listen_local)(uint32_t socket, const char *path, char *reason, size_t reason_size);
+    int (*listen_local)(uint32_t socket, const char *path, oct_reason *why);
     uint32_t socket; // passed to listen_local
 } net_gate_spec;
 
@@ -97,8 +98,7 @@ typedef struct net_gate_counts {
 
 // tls_folder is NULL where there are no certificates; tls+tcp:// is then refused. OCT_EINVAL and
 // OCT_EAGAIN: as net_tls_open.
-OCT_CHECKED oct_err net_gate_create(net_gate **out, const char *tls_folder, char *reason,
-                                    size_t reason_size);
+OCT_CHECKED oct_err net_gate_create(net_gate **out, const char *tls_folder, oct_reason *why);
 // Sends what is queued, for a moment, and closes everything. NULL is a no-op. If a lookup of a name
 // does not end within a second, the thread and the gate's memory stay until the process exits.
 void net_gate_destroy(net_gate *gate);

@@ -16,6 +16,7 @@
 #include <openssl/err.h>
 
 #include "common/oct_base.h"
+#include "common/oct_reason.h"
 #include "net/net_fd.h"
 #include "net/net_gate_state.h"
 
@@ -144,8 +145,8 @@ conn_refuse(gate_conn *conn, gate_count why, const char *reason)
     }
     gate_add(gate, why, 1);
     if (!conn->end->is_dial) {
-        oct_allowance_use(conn->is_known ? &gate->holders : &gate->peers,
-                          conn->is_known ? conn->peer.holder.id : conn->address, uv_now(&gate->uv));
+        oct_bucket_use(conn->is_known ? &gate->holders : &gate->peers,
+                       conn->is_known ? conn->peer.holder.id : conn->address, uv_now(&gate->uv));
         gate_end_refused(conn, reason);
     }
     conn->dropped = true;
@@ -294,11 +295,11 @@ static void
 conn_open(gate_conn *conn)
 {
     net_gate *gate = conn->end->gate;
-    char reason[GATE_REASON_BYTES];
+    oct_reason why;
     // Files that were reloaded during the handshake: gate_conn_check checks only open connections.
     if (conn->ssl != NULL && !net_tls_is_current(gate->tls, conn->ssl) &&
-        !net_tls_is_good(gate->tls, conn->ssl, reason, sizeof(reason))) {
-        conn_refuse(conn, GATE_REVOKED, reason);
+        !net_tls_is_good(gate->tls, conn->ssl, &why)) {
+        conn_refuse(conn, GATE_REVOKED, why.text);
         return;
     }
     int fd = gate_local_connect(conn);
@@ -374,7 +375,7 @@ plain_take(gate_conn *conn, const uint8_t *bytes, size_t count)
     }
     size_t made;
     oct_err err = net_sp_convert(&conn->to_local, bytes, count, gate->converted, &made);
-    if (gate_room_chatter(conn)) {
+    if (gate_room_speaks(conn)) {
         conn_refuse(conn, GATE_MALFORMED, "messages where only a name is expected");
         return;
     }
@@ -424,7 +425,7 @@ handshake_done(gate_conn *conn)
     conn->is_known = true;
     const char *full = conn->end->is_dial ? NULL : gate_room_holder_full(conn);
     if (full != NULL) {
-        oct_allowance_use(&gate->peers, conn->address, uv_now(&gate->uv));
+        oct_bucket_use(&gate->peers, conn->address, uv_now(&gate->uv));
         conn_overflow(conn, full);
     } else if ((conn->end->roles & OCT_ROLE_BIT(conn->peer.role)) == 0) {
         (void)snprintf(reason, sizeof(reason),
@@ -453,13 +454,13 @@ header_begin(gate_conn *conn)
 static bool
 handshake_step(gate_conn *conn)
 {
-    char reason[GATE_REASON_BYTES];
+    oct_reason why;
     int code = SSL_do_handshake(conn->ssl);
     int error = code == 1 ? SSL_ERROR_NONE : SSL_get_error(conn->ssl, code);
     if (error != SSL_ERROR_NONE && error != SSL_ERROR_WANT_READ) {
-        net_tls_reason(conn->ssl, reason, sizeof(reason));
+        net_tls_reason(conn->ssl, &why);
         cipher_flush(conn); // the alert tells the peer why
-        conn_refuse(conn, GATE_REFUSED, reason);
+        conn_refuse(conn, GATE_REFUSED, why.text);
         return false;
     }
     cipher_flush(conn);
@@ -481,7 +482,7 @@ static void
 cipher_pump(gate_conn *conn)
 {
     net_gate *gate = conn->end->gate;
-    char reason[GATE_REASON_BYTES];
+    oct_reason why;
     if (conn->state == GATE_HANDSHAKE && !handshake_step(conn)) {
         return;
     }
@@ -501,11 +502,11 @@ cipher_pump(gate_conn *conn)
         if (conn->state >= GATE_LINGERING || more || error == SSL_ERROR_WANT_READ) {
             continue;
         }
-        net_tls_reason(conn->ssl, reason, sizeof(reason));
+        net_tls_reason(conn->ssl, &why);
         if (error == SSL_ERROR_ZERO_RETURN) {
             outside_half_ended(conn);
         } else {
-            outside_ended(conn, reason);
+            outside_ended(conn, why.text);
         }
         return;
     }
@@ -565,8 +566,8 @@ outside_ended(gate_conn *conn, const char *reason)
     }
 }
 
-// The peer has ended its side. Over HTTP it may still wait for the answer, so only the inside
-// learns of it; otherwise the connection ends.
+// The peer has ended its side. Over HTTP the peer may still wait for the answer, so only the inside
+// is closed for writing; otherwise the connection ends.
 static void
 outside_half_ended(gate_conn *conn)
 {
@@ -642,11 +643,11 @@ deadline_passed(uv_timer_t *timer)
                                                 : "no header arrived");
 }
 
-// Ends conn if NNG made no pipe of it: NNG then never closes its side. True: it has ended.
+// Ends conn if NNG made no pipe for it: NNG then never closes its side. True: conn has ended.
 static bool
-conn_is_mute(gate_conn *conn)
+conn_has_no_pipe(gate_conn *conn)
 {
-    if (conn->state == GATE_CLOSING || !gate_local_is_mute(conn)) {
+    if (conn->state == GATE_CLOSING || !gate_local_has_no_pipe(conn)) {
         return false;
     }
     conn->local_ended = true;
@@ -661,15 +662,14 @@ conn_is_mute(gate_conn *conn)
 void
 gate_conn_check(gate_conn *conn, bool renewed)
 {
-    char reason[GATE_REASON_BYTES];
+    oct_reason why;
     net_gate *gate = conn->end->gate;
     int fd;
-    if (conn_is_mute(conn) || !is_open(conn->state)) {
+    if (conn_has_no_pipe(conn) || !is_open(conn->state)) {
         return;
     }
-    if (renewed && conn->ssl != NULL &&
-        !net_tls_is_good(gate->tls, conn->ssl, reason, sizeof(reason))) {
-        conn_refuse(conn, GATE_REVOKED, reason);
+    if (renewed && conn->ssl != NULL && !net_tls_is_good(gate->tls, conn->ssl, &why)) {
+        conn_refuse(conn, GATE_REVOKED, why.text);
     } else if (gate_room_unread(conn)) {
         conn_refuse(conn, GATE_DEAD, "the peer reads nothing");
     } else if (gate_long_stalls(conn)) {
@@ -759,7 +759,7 @@ gate_conn_accept(net_gate_end *end)
     int size = sizeof(from);
     (void)uv_tcp_getpeername(&conn->tcp, (struct sockaddr *)&from, &size);
     gate_peers_name(conn, (const struct sockaddr *)&from);
-    bool may = oct_allowance_is_left(&gate->peers, conn->address, uv_now(&gate->uv));
+    bool may = oct_bucket_is_left(&gate->peers, conn->address, uv_now(&gate->uv));
     const char *full =
         may ? gate_room_full(end, conn->address) : "too many failures of that address";
     if (full != NULL) {

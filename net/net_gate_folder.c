@@ -17,6 +17,7 @@
 
 #include "common/oct_base.h"
 #include "common/oct_owner.h"
+#include "common/oct_reason.h"
 #include "common/oct_text.h"
 
 #define NAME      "octet-XXXXXX"
@@ -86,17 +87,16 @@ stale_sweep(const char *base)
 }
 
 static oct_err
-base_check(const char *base, char *reason, size_t reason_size)
+base_check(const char *base, oct_reason *why)
 {
     if (base[0] != '/') {
-        return oct_refuse(reason, reason_size, "'%s' is not an absolute path", base);
+        return oct_refuse(why, "'%s' is not an absolute path", base);
     }
     if (strlen(base) > NET_GATE_BASE_MAX) {
-        return oct_refuse(reason, reason_size,
-                          "'%s' has %zu bytes, and the path of a socket has room for %d", base,
+        return oct_refuse(why, "'%s' has %zu bytes, and the path of a socket has room for %d", base,
                           strlen(base), NET_GATE_BASE_MAX);
     }
-    return oct_owner_check(base, true, reason, reason_size);
+    return oct_owner_check(base, true, why);
 }
 
 // Makes and locks a folder. False: errno is 0 if a sweep of another process removed it (try again),
@@ -124,10 +124,10 @@ folder_try(net_gate_folder *out, const char *base)
 }
 
 oct_err
-net_gate_folder_make_in(net_gate_folder *out, const char *base, char *reason, size_t reason_size)
+net_gate_folder_make_in(net_gate_folder *out, const char *base, oct_reason *why)
 {
     *out = (net_gate_folder){.fd = -1};
-    OCT_TRY(base_check(base, reason, reason_size));
+    OCT_TRY(base_check(base, why));
     stale_sweep(base);
     errno = 0;
     for (int i = 0; i < TRIES && errno == 0; i++) {
@@ -136,28 +136,28 @@ net_gate_folder_make_in(net_gate_folder *out, const char *base, char *reason, si
         }
     }
     *out = (net_gate_folder){.fd = -1};
-    return oct_refuse(reason, reason_size, "'%s': %s", base,
+    return oct_refuse(why, "'%s': %s", base,
                       errno == 0 ? "folders made in it disappear" : strerror(errno));
 }
 
 oct_err
-net_gate_folder_make(net_gate_folder *out, char *reason, size_t reason_size)
+net_gate_folder_make(net_gate_folder *out, oct_reason *reason)
 {
     const char *const names[] = {"TMPDIR", NULL, "XDG_RUNTIME_DIR"};
-    char why[512];
+    oct_reason why;
     oct_text text;
-    oct_text_init(&text, reason, reason_size);
+    oct_text_init(&text, reason->text, sizeof(reason->text));
     oct_text_add(&text, "no folder can hold the private sockets");
     for (size_t i = 0; i < OCT_COUNTOF(names); i++) {
         const char *base = names[i] == NULL ? "/tmp" : getenv(names[i]);
         if (base == NULL || *base == '\0') {
             continue;
         }
-        if (net_gate_folder_make_in(out, base, why, sizeof(why)) == OCT_OK) {
+        if (net_gate_folder_make_in(out, base, &why) == OCT_OK) {
             return OCT_OK;
         }
         oct_text_add(&text, "; %s%s%s", names[i] == NULL ? "" : names[i],
-                     names[i] == NULL ? "" : ": ", why);
+                     names[i] == NULL ? "" : ": ", why.text);
     }
     return OCT_EIO;
 }
@@ -172,13 +172,13 @@ is_there(const net_gate_folder *folder)
 }
 
 oct_err
-net_gate_folder_keep(net_gate_folder *folder, char *reason, size_t reason_size)
+net_gate_folder_keep(net_gate_folder *folder, oct_reason *why)
 {
     net_gate_folder made;
     if (is_there(folder)) {
         return OCT_OK;
     }
-    OCT_TRY(net_gate_folder_make(&made, reason, reason_size));
+    OCT_TRY(net_gate_folder_make(&made, why));
     if (folder->path[0] != '\0') {
         (void)close(folder->fd);
     }

@@ -4,6 +4,7 @@
 #include <stddef.h>
 
 #include "common/oct_err.h"
+#include "common/oct_reason.h"
 
 // A folder that only this process's user may enter, for the local sockets of the gate. Private to
 // net/.
@@ -29,13 +30,13 @@ typedef struct net_gate_folder {
 
 // Makes a folder and sets all of *out. OCT_EIO, with one line for a person in reason: no BASE
 // qualifies.
-OCT_CHECKED oct_err net_gate_folder_make(net_gate_folder *out, char *reason, size_t reason_size);
+OCT_CHECKED oct_err net_gate_folder_make(net_gate_folder *out, oct_reason *why);
 // Makes a folder in this base. OCT_EINVAL: the base does not qualify; *out is then no folder.
-OCT_CHECKED oct_err net_gate_folder_make_in(net_gate_folder *out, const char *base, char *reason,
-                                            size_t reason_size);
+OCT_CHECKED oct_err net_gate_folder_make_in(net_gate_folder *out, const char *base,
+                                            oct_reason *why);
 // Makes a folder if there is none yet, or if the folder was removed. OCT_EIO: no BASE qualifies;
 // *folder is unchanged.
-OCT_CHECKED oct_err net_gate_folder_keep(net_gate_folder *folder, char *reason, size_t reason_size);
+OCT_CHECKED oct_err net_gate_folder_keep(net_gate_folder *folder, oct_reason *why);
 // Removes the sockets in the folder, and the folder if it is then empty. No-op without a folder.
 void net_gate_folder_remove(net_gate_folder *folder);
 

@@ -4,8 +4,8 @@
 //    NNG tells roles apart by the listener. Its path is FOLDER/END.ROLE.COUNT, where COUNT rises
 //    with each replacement.
 // 2. gate_local_connect remembers how many pipes NNG has made at that listener. NNG makes a pipe of
-//    each connection at once, so the count must rise within GATE_MUTE_TICKS. Another connection's
-//    pipe also raises it, which is fine: the listener works.
+//    each connection at once, so the count must rise within GATE_PIPELESS_TICKS. Another
+//    connection's pipe also raises it, which is fine: the listener works.
 // 3. A listener that makes no pipe, or a socket that refuses connections, is replaced: NNG listens
 //    on another path, and new connections go there. Connections of before that NNG has accepted
 //    stay.
@@ -20,12 +20,11 @@
 #include <unistd.h>
 
 #include "common/oct_log.h"
-#include "common/oct_text.h"
+#include "common/oct_reason.h"
 #include "net/net_fd.h"
 #include "net/net_gate_state.h"
 
-#define TOLD_MS      600000u // for which a replaced socket is reported as trouble
-#define REASON_BYTES 1024    // of the private folder's errors
+#define TOLD_MS 600000u // for which a replaced socket is reported as trouble
 
 static void
 local_path(const net_gate_end *end, oct_role role, unsigned made, char out[NET_GATE_LOCAL_MAX])
@@ -53,18 +52,18 @@ file_close(net_gate_end *end, oct_role role)
 
 // Makes one more local socket for the role; new connections go there.
 static oct_err
-local_make(net_gate_end *end, oct_role role, char *reason, size_t reason_size)
+local_make(net_gate_end *end, oct_role role, oct_reason *why)
 {
     char path[NET_GATE_LOCAL_MAX];
     unsigned made = end->locals_made[role];
     if (made == NET_GATE_LOCALS_MAX || (made > 0 && end->listen_local == NULL)) {
-        return oct_refuse(reason, reason_size, "no other local socket can replace it");
+        return oct_refuse(why, "no other local socket can replace it");
     }
     int id = 0;                      // the caller listens
     if (end->listen_local != NULL) { // 0: the caller listens
-        OCT_TRY(net_gate_folder_keep(&end->gate->folder, reason, reason_size));
+        OCT_TRY(net_gate_folder_keep(&end->gate->folder, why));
         local_path(end, role, made, path);
-        id = end->listen_local(end->socket, path, reason, reason_size);
+        id = end->listen_local(end->socket, path, why);
         if (id < 1) {
             return OCT_EIO;
         }
@@ -80,11 +79,11 @@ local_make(net_gate_end *end, oct_role role, char *reason, size_t reason_size)
 oct_err
 gate_local_make_all(net_gate_end *end)
 {
-    char path[NET_GATE_LOCAL_MAX], reason[REASON_BYTES];
+    char path[NET_GATE_LOCAL_MAX];
+    oct_reason why;
     for (oct_role role = 0; role < OCT_ROLES; role++) {
-        if (gate_local_path(end, role, path) &&
-            local_make(end, role, reason, sizeof(reason)) != OCT_OK) {
-            oct_log_error("NET-LISTEN", "url=%s error=\"%s\"", end->url, reason);
+        if (gate_local_path(end, role, path) && local_make(end, role, &why) != OCT_OK) {
+            oct_log_error("NET-LISTEN", "url=%s error=\"%s\"", end->url, why.text);
             return OCT_EIO;
         }
     }
@@ -121,20 +120,21 @@ net_gate_pipe_made(net_gate *gate, int listener_id)
 // listener, because closing a listener of NNG is not safe (decision 2): it costs a descriptor, and
 // no process can reach it.
 static void
-local_deaf(net_gate_end *end, oct_role role, unsigned made)
+local_replace(net_gate_end *end, oct_role role, unsigned made)
 {
     net_gate *gate = end->gate;
-    char path[NET_GATE_LOCAL_MAX], reason[REASON_BYTES];
+    char path[NET_GATE_LOCAL_MAX];
+    oct_reason why;
     if (end->closing || made + 1 != end->locals_made[role]) {
         return; // it is replaced already
     }
     local_path(end, role, made, path);
-    if (local_make(end, role, reason, sizeof(reason)) == OCT_OK) {
+    if (local_make(end, role, &why) == OCT_OK) {
         (void)unlink(path);
         gate_add(gate, GATE_RELISTENED, 1);
         gate->relistened_ms = uv_now(&gate->uv);
         end->lost_ms[role] = 0;
-        oct_log_warn("NET-GATE-DEAF",
+        oct_log_warn("NET-GATE-STUCK",
                      "url=%s role=%s: no answer behind the gate; the daemon listens on another "
                      "local socket and can do so %u more times",
                      end->url, oct_role_name(role), NET_GATE_LOCALS_MAX - end->locals_made[role]);
@@ -142,14 +142,14 @@ local_deaf(net_gate_end *end, oct_role role, unsigned made)
     }
     if (end->lost_ms[role] == 0) {
         end->lost_ms[role] = uv_now(&gate->uv);
-        oct_log_error("NET-GATE-LOST",
+        oct_log_error("NET-GATE-FAILED",
                       "url=%s role=%s error=\"%s\": no answer behind the gate; this process ends "
                       "in %d s unless that changes",
-                      end->url, oct_role_name(role), reason, NET_GATE_LOST_MS / 1000);
+                      end->url, oct_role_name(role), why.text, NET_GATE_LOST_MS / 1000);
     } else if (uv_now(&gate->uv) - end->lost_ms[role] >= NET_GATE_LOST_MS) {
-        oct_log_error("NET-GATE-LOST",
+        oct_log_error("NET-GATE-FAILED",
                       "url=%s role=%s error=\"%s\": this process ends and must be restarted",
-                      end->url, oct_role_name(role), reason);
+                      end->url, oct_role_name(role), why.text);
         _exit(NET_GATE_EXIT);
     }
 }
@@ -159,7 +159,7 @@ gate_local_check(net_gate_end *end)
 {
     for (oct_role role = 0; role < OCT_ROLES; role++) {
         if (end->lost_ms[role] != 0) {
-            local_deaf(end, role, end->locals_made[role] - 1);
+            local_replace(end, role, end->locals_made[role] - 1);
         }
     }
 }
@@ -180,23 +180,23 @@ gate_local_connect(gate_conn *conn)
         fd = net_fd_local_connect(path);
     }
     if (fd < 0 && (errno == ECONNREFUSED || errno == ENOENT)) {
-        local_deaf(end, role, conn->local_made);
+        local_replace(end, role, conn->local_made);
     }
     return fd;
 }
 
 bool
-gate_local_is_mute(gate_conn *conn)
+gate_local_has_no_pipe(gate_conn *conn)
 {
     const net_gate_end *end = conn->end;
     if (!conn->has_local || conn->local_ended || conn->answered || end->listen_local == NULL) {
         return false;
     }
     conn->answered = pipes_of(end, conn->peer.role, conn->local_made) != conn->pipes_before;
-    if (conn->answered || ++conn->mute_ticks < GATE_MUTE_TICKS) {
+    if (conn->answered || ++conn->pipeless_ticks < GATE_PIPELESS_TICKS) {
         return false;
     }
-    local_deaf(conn->end, conn->peer.role, conn->local_made);
+    local_replace(conn->end, conn->peer.role, conn->local_made);
     return true;
 }
 

@@ -13,8 +13,8 @@
 void
 gate_peers_init(net_gate *gate)
 {
-    oct_allowance_init(&gate->peers, FAILURES_MAX, FORGIVEN_A_SECOND);
-    oct_allowance_init(&gate->holders, FAILURES_MAX, FORGIVEN_A_SECOND);
+    oct_bucket_init(&gate->peers, FAILURES_MAX, FORGIVEN_A_SECOND);
+    oct_bucket_init(&gate->holders, FAILURES_MAX, FORGIVEN_A_SECOND);
 }
 
 // Turns an IPv4 peer of a socket for both families, which comes as ::ffff:a.b.c.d, into IPv4. Other

@@ -27,7 +27,7 @@
 #define PROTOCOL_PAIR1   17 // SP numbers of protocols
 #define PROTOCOL_SUB     33
 #define PROTOCOL_REQ     48
-#define CONNECTION_FILES 3             // TCP, the local socket, and NNG's side of it
+#define CONNECTION_FILES 3             // TCP, and both ends of the local socket
 #define OTHER_FILES      256           // of the daemon, besides connections
 #define CONNECTIONS_MIN  64            // even if fewer files are allowed
 #define SHARE_OF_ALL(n)  ((n) / 4 * 3) // that one certificate may have
@@ -150,7 +150,7 @@ const char *
 gate_room_holder_full(gate_conn *conn)
 {
     net_gate *gate = conn->end->gate;
-    if (!oct_allowance_is_left(&gate->holders, conn->peer.holder.id, uv_now(&gate->uv))) {
+    if (!oct_bucket_is_left(&gate->holders, conn->peer.holder.id, uv_now(&gate->uv))) {
         return "too many failures with that certificate";
     }
     unsigned count = 0;
@@ -183,7 +183,7 @@ partial_set(gate_conn *conn, uint64_t bytes)
 // Returns the connection that holds the most bytes times milliseconds of an unfinished message for
 // which it has no room.
 static gate_conn *
-partial_worst(const net_gate *gate)
+partial_costliest(const net_gate *gate)
 {
     gate_conn *worst = NULL;
     double most = 0;
@@ -219,7 +219,7 @@ gate_room_message(gate_conn *conn)
     gate_long_message(conn);
     bool counts = stream->left > 0 && conn->long_state != GATE_LONG_COMING;
     partial_set(conn, counts ? stream->bytes - stream->left : 0);
-    return gate->partial > NET_GATE_PARTIAL_MAX ? partial_worst(gate) : NULL;
+    return gate->partial > NET_GATE_PARTIAL_MAX ? partial_costliest(gate) : NULL;
 }
 
 void
@@ -239,7 +239,7 @@ gate_room_calls(const net_gate_end *end)
 }
 
 bool
-gate_room_chatter(const gate_conn *conn)
+gate_room_speaks(const gate_conn *conn)
 {
     const net_gate_end *end = conn->end;
     return !end->is_dial && conn->to_local.messages > NET_GATE_NAMES_MAX &&

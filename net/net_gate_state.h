@@ -8,7 +8,8 @@
 
 #include <uv.h>
 
-#include "common/oct_allowance.h"
+#include "common/oct_bucket.h"
+#include "common/oct_reason.h"
 #include "net/net_gate.h"
 #include "net/net_gate_folder.h"
 #include "net/net_sp.h"
@@ -18,20 +19,20 @@
 // What the files of the gate share. Unless a comment says otherwise, it belongs to the gate's
 // thread.
 
-#define GATE_READ_BYTES    65536u // of one read, and of decrypted bytes that become one write
-#define GATE_QUEUES_BYTES  ((size_t)64 << 20)  // waiting to be written, shared by all connections
-#define GATE_QUEUE_MAX     ((size_t)512 << 10) // share of one connection, at most
-#define GATE_ANSWERS_BYTES ((size_t)16 << 20)  // share of one connection for answers to calls
-#define GATE_QUEUE_MIN     ((size_t)64 << 10)  // share of one connection, at least
-#define GATE_UNREAD_BYTES  (64u << 10)         // least progress in NET_GATE_UNREAD_MS
-#define GATE_LONG_BYTES    (512u << 10)        // least progress in NET_GATE_LONG_MS
-#define GATE_TICK_MS       1000
-#define GATE_DRAIN_MS      300  // to write what is queued after the other side has ended
-#define GATE_DRAIN_RAW_MS  4000 // the same without SP, where a client waits for the answer
-#define GATE_FINISH_MS     100  // for NNG to end its side after the end was closed
-#define GATE_REASON_BYTES  160
-#define GATE_MUTE_TICKS    3u   // without a pipe, until the local socket is replaced
-#define GATE_PIPES         1024 // counters of pipes, by listener number modulo this
+#define GATE_READ_BYTES     65536u // of one read, and of decrypted bytes that become one write
+#define GATE_QUEUES_BYTES   ((size_t)64 << 20)  // waiting to be written, shared by all connections
+#define GATE_QUEUE_MAX      ((size_t)512 << 10) // share of one connection, at most
+#define GATE_ANSWERS_BYTES  ((size_t)16 << 20)  // share of one connection for answers to calls
+#define GATE_QUEUE_MIN      ((size_t)64 << 10)  // share of one connection, at least
+#define GATE_UNREAD_BYTES   (64u << 10)         // least progress in NET_GATE_UNREAD_MS
+#define GATE_LONG_BYTES     (512u << 10)        // least progress in NET_GATE_LONG_MS
+#define GATE_TICK_MS        1000
+#define GATE_DRAIN_MS       300  // to write what is queued after the other side has ended
+#define GATE_DRAIN_RAW_MS   4000 // the same without SP, where a client waits for the answer
+#define GATE_FINISH_MS      100  // for NNG to end its side after the end was closed
+#define GATE_REASON_BYTES   160
+#define GATE_PIPELESS_TICKS 3u   // without a pipe, until the local socket is replaced
+#define GATE_PIPES          1024 // counters of pipes, by listener number modulo this
 
 typedef enum gate_count {
     GATE_ACCEPTED,
@@ -87,7 +88,7 @@ typedef struct gate_conn {
     unsigned local_made;         // index of the local socket, among the end's for the peer's role
     unsigned pipes_before;       // count of pipes that NNG had made there before this connection
     bool answered;               // NNG has made a pipe there since
-    unsigned mute_ticks;         // ticks since the connect without a pipe
+    unsigned pipeless_ticks;     // ticks since the connect without a pipe
     bool finishing;              // the end was closed: NNG gets no more messages
     bool dropped;                // the peer was refused: what NNG has not read yet is discarded
     bool half; // without SP: the peer has ended its side, the answer is still sent
@@ -132,7 +133,7 @@ struct net_gate_end {
     bool started, closing;
     // Local sockets by the peer's role; the newest has index locals_made - 1. local_fds is its file
     // (O_PATH), usable after its name is removed; -1: none.
-    int (*listen_local)(uint32_t socket, const char *path, char *reason, size_t reason_size);
+    int (*listen_local)(uint32_t socket, const char *path, oct_reason *why);
     uint32_t socket;
     // locals_made counts the sockets; the newest has index locals_made - 1.
     unsigned locals_made[OCT_ROLES];
@@ -202,8 +203,8 @@ struct net_gate {
     uint64_t partial;                               // sum of partial of all connections
     gate_longs longs;
     uint64_t conns_made;                      // the last tag
-    oct_allowance peers;                      // failures by address
-    oct_allowance holders;                    // failures by certificate
+    oct_bucket peers;                         // failures by address
+    oct_bucket holders;                       // failures by certificate
     atomic_uint_fast64_t counts[GATE_COUNTS]; // any thread reads
     atomic_int_least64_t tls_ends_s; // when our certificate expires, seconds since 1970; 0: no TLS
     uint8_t read_bytes[GATE_READ_BYTES], plain[GATE_READ_BYTES];
@@ -221,7 +222,7 @@ gate_add(net_gate *gate, gate_count which, uint64_t n)
 // Returns how many connections the limit of open files allows.
 unsigned gate_room_connections(void);
 // Returns the bytes that may wait to be written on one side of a connection before the gate stops
-// reading the other side. Reading starts again below a quarter of it.
+// reading the other side. Reading starts again below a quarter of this number.
 size_t gate_room_queue(const net_gate *gate);
 // Runs once a tick: gives memory back to the system after many connections have closed.
 void gate_room_tidy(net_gate *gate);
@@ -240,7 +241,7 @@ gate_conn *gate_room_message(gate_conn *conn);
 // Returns true if peers of the end send requests.
 bool gate_room_calls(const net_gate_end *end);
 // Returns true if conn, which may only listen, has sent more than its name.
-bool gate_room_chatter(const gate_conn *conn);
+bool gate_room_speaks(const gate_conn *conn);
 // Releases all that conn holds here, when it ends.
 void gate_room_forget(gate_conn *conn);
 // Returns for how many milliseconds done has grown by less than step.
@@ -293,9 +294,9 @@ void gate_local_free(net_gate_end *end);
 int gate_local_connect(gate_conn *conn);
 // Runs once a tick: tries again to replace a failed local socket, for NET_GATE_LOST_MS.
 void gate_local_check(net_gate_end *end);
-// Runs once a tick. Returns true if NNG has made no pipe of conn for GATE_MUTE_TICKS, although it
-// makes pipes at once: the local socket has failed and is replaced.
-bool gate_local_is_mute(gate_conn *conn);
+// Runs once a tick. Returns true if NNG has made no pipe of conn for GATE_PIPELESS_TICKS, although
+// it makes pipes at once: the local socket has failed and is replaced.
+bool gate_local_has_no_pipe(gate_conn *conn);
 // Does net_gate_trouble's work for local sockets, on the gate's thread.
 bool gate_local_trouble(const net_gate *gate, char out[NET_GATE_TROUBLE_BYTES]);
 

@@ -13,6 +13,7 @@
 #include <time.h>
 
 #include "common/oct_log.h"
+#include "common/oct_reason.h"
 #include "net/net_gate_state.h"
 
 #define DAYS_LEFT_WARNING 14 // days before the end from which a warning is logged each day
@@ -59,25 +60,25 @@ days_tell(net_gate *gate, int days)
 bool
 gate_tls_look(net_gate *gate)
 {
-    char reason[sizeof(gate->tls_trouble)] = "";
+    oct_reason why = {""};
     bool is_new;
     if (gate->tls == NULL) {
         return false;
     }
-    oct_err err = net_tls_reload(gate->tls, &is_new, reason, sizeof(reason));
+    oct_err err = net_tls_reload(gate->tls, &is_new, &why);
     int64_t ends_s = net_tls_ends_s(gate->tls);
     int days = days_until(ends_s);
     atomic_store_explicit(&gate->tls_ends_s, ends_s, memory_order_relaxed);
     if (err == OCT_OK) {
         oct_log_notice("NET-TLS-NEW", "certificates were reloaded: days_left=%d", days);
-    } else if (err != OCT_EAGAIN && (is_new || strcmp(gate->tls_trouble, reason) != 0)) {
+    } else if (err != OCT_EAGAIN && (is_new || strcmp(gate->tls_trouble, why.text) != 0)) {
         oct_log_warn("NET-TLS-KEPT", "%s: %s",
                      is_new ? "ca.crt and crl.pem were reloaded, but the previous certificate and "
                               "key stay in use"
                             : "the previous certificates stay in use",
-                     reason);
+                     why.text);
     }
-    (void)snprintf(gate->tls_trouble, sizeof(gate->tls_trouble), "%s", reason);
+    (void)snprintf(gate->tls_trouble, sizeof(gate->tls_trouble), "%s", why.text);
     if (is_new && net_tls_revocation(gate->tls) == NET_TLS_LIST_KEPT) {
         oct_log_warn("NET-TLS-LIST-KEPT", "crl.pem is missing: the certificates that it revoked "
                                           "stay revoked until this process ends; restore the file");

@@ -19,6 +19,7 @@
 #include "common/oct_base.h"
 #include "common/oct_clock.h"
 #include "common/oct_log.h"
+#include "common/oct_reason.h"
 #include "net/net_fd.h"
 #include "net/net_internal.h"
 
@@ -248,10 +249,10 @@ http_polled(uv_poll_t *poll, int status, int events)
 // ---- listening
 
 oct_err
-net_http_listen(int *fd, const char *url, char *reason, size_t reason_size)
+net_http_listen(int *fd, const char *url, oct_reason *why)
 {
     net_http_address address;
-    OCT_TRY(net_http_parse(url, &address, reason, reason_size));
+    OCT_TRY(net_http_parse(url, &address, why));
     struct addrinfo hints = {
         .ai_family = strcasecmp(address.host, "localhost") == 0 ? AF_INET : AF_UNSPEC,
         .ai_socktype = SOCK_STREAM,
@@ -263,13 +264,12 @@ net_http_listen(int *fd, const char *url, char *reason, size_t reason_size)
     } else {
         int code = getaddrinfo(address.host, address.port, &hints, &found);
         if (code != 0) {
-            (void)snprintf(reason, reason_size, "%s", gai_strerror(code));
-            return OCT_EIO;
+            return oct_fail(why, OCT_EIO, "%s", gai_strerror(code));
         }
         *fd = net_fd_listen(found, NET_HTTP_BACKLOG);
     }
     if (*fd < 0) {
-        (void)snprintf(reason, reason_size, "%s",
+        oct_reason_set(why, "%s",
                        errno == EADDRINUSE ? "another process listens on this port"
                                            : strerror(errno));
     }
@@ -420,23 +420,23 @@ oct_err
 net_http_open(net_http **out, net_loop *loop, const char *url, net_http_fn handler, void *arg)
 {
     net_http_address address;
-    char reason[256];
-    oct_err err = net_http_parse(url, &address, reason, sizeof(reason));
+    oct_reason why;
+    oct_err err = net_http_parse(url, &address, &why);
     if (err == OCT_OK && address.is_https && !has_tls(loop)) {
-        (void)snprintf(reason, sizeof(reason), NET_HTTP_NO_TLS);
+        oct_reason_set(&why, NET_HTTP_NO_TLS);
         err = OCT_EINVAL;
     }
     if (err != OCT_OK) {
-        oct_log_error("NET-HTTP", "url=%s error=\"%s\"", url, reason);
+        oct_log_error("NET-HTTP", "url=%s error=\"%s\"", url, why.text);
         return err;
     }
     if (address.is_https) {
         return https_open(out, loop, url, handler, arg);
     }
     int fd = -1;
-    err = net_http_listen(&fd, url, reason, sizeof(reason));
+    err = net_http_listen(&fd, url, &why);
     if (err != OCT_OK) {
-        oct_log_error("NET-HTTP", "url=%s error=\"%s\"", url, reason);
+        oct_log_error("NET-HTTP", "url=%s error=\"%s\"", url, why.text);
         return err;
     }
     OCT_TRY(net_http_open_fd(out, loop, fd, handler, arg));

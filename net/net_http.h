@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/oct_reason.h"
 #include "net/net_loop.h"
 #include "net/net_url.h"
 
@@ -67,8 +68,7 @@ typedef struct net_http_terms {
 // Checks an address: http://HOST:PORT, where HOST must be loopback unless insecure, or
 // https://HOST:PORT, which needs certificates; a final / is allowed. OCT_EINVAL, with one line for
 // a person in reason: the address breaks a rule.
-OCT_CHECKED oct_err net_http_check(const char *url, const net_http_terms *terms, char *reason,
-                                   size_t reason_size);
+OCT_CHECKED oct_err net_http_check(const char *url, const net_http_terms *terms, oct_reason *why);
 
 // Listens. An http:// address of loopback refuses requests for other hosts (net_http_set_local).
 // Errors are logged (NET-HTTP; NET-LISTEN for a port of https):
@@ -83,7 +83,7 @@ OCT_CHECKED oct_err net_http_open_fd(net_http **out, net_loop *loop, int take_fd
                                      net_http_fn handler, void *arg);
 // Makes a socket for net_http_open_fd at an http:// address. OCT_EINVAL: the address is wrong;
 // OCT_EIO: it cannot be listened on; both with one line for a person in reason.
-OCT_CHECKED oct_err net_http_listen(int *fd, const char *url, char *reason, size_t reason_size);
+OCT_CHECKED oct_err net_http_listen(int *fd, const char *url, oct_reason *why);
 // Returns true if host, of a request, names this machine as its own programs do: localhost or a
 // loopback address, with any port; NULL is false. Any other name that resolves to this machine must
 // not count: answering it would let a foreign web page read what is served here (DNS rebinding).
@@ -106,8 +106,7 @@ void net_http_close(net_http *http); // NULL is a no-op
 //   OCT_ETIMEDOUT  no answer in time
 //   OCT_EPROTO  the answer is not HTTP
 OCT_CHECKED oct_err net_http_get(const char *url, const char *path, uint32_t timeout_ms,
-                                 int *status, char *body, size_t body_size, char *reason,
-                                 size_t reason_size);
+                                 int *status, char *body, size_t body_size, oct_reason *why);
 
 // ---- for the files net_http*.c
 #define NET_HTTP_NO_TLS "https needs certificates"
@@ -119,7 +118,6 @@ typedef struct net_http_address {
 } net_http_address;
 
 // Takes an http:// or https:// address apart. OCT_EINVAL, with one line for a person in reason.
-OCT_CHECKED oct_err net_http_parse(const char *url, net_http_address *out, char *reason,
-                                   size_t reason_size);
+OCT_CHECKED oct_err net_http_parse(const char *url, net_http_address *out, oct_reason *why);
 
 #endif // NET_NET_HTTP_H

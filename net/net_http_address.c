@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/oct_text.h"
+#include "common/oct_reason.h"
 #include "net/net_http.h"
 
 #define TCP "tcp://"
@@ -24,25 +24,23 @@ scheme_end(const char *url, bool *is_https)
 }
 
 oct_err
-net_http_parse(const char *url, net_http_address *out, char *reason, size_t reason_size)
+net_http_parse(const char *url, net_http_address *out, oct_reason *why)
 {
     bool is_https = false;
     const char *rest = scheme_end(url, &is_https);
     if (rest == NULL || strlen(url) >= NET_URL_MAX - sizeof(TCP)) {
-        (void)snprintf(reason, reason_size,
-                       "an address is http://HOST:PORT or https://HOST:PORT, of at most %zu bytes",
-                       NET_URL_MAX - sizeof(TCP) - 1);
-        return OCT_EINVAL;
+        return oct_refuse(
+            why, "an address is http://HOST:PORT or https://HOST:PORT, of at most %zu bytes",
+            NET_URL_MAX - sizeof(TCP) - 1);
     }
     size_t length = strcspn(rest, "/");
     char tcp[NET_URL_MAX];
     (void)snprintf(tcp, sizeof(tcp), TCP "%.*s", (int)length, rest);
-    if (net_url_check(tcp, true, reason, reason_size) != OCT_OK) {
+    if (net_url_check(tcp, true, why) != OCT_OK) {
         return OCT_EINVAL;
     }
     if (rest[length] != '\0' && rest[length + 1] != '\0') {
-        return oct_refuse(reason, reason_size,
-                          "the address must end after the port, as in %.*sHOST:PORT",
+        return oct_refuse(why, "the address must end after the port, as in %.*sHOST:PORT",
                           (int)(rest - url), url);
     }
     const char *colon = strrchr(tcp, ':'); // net_url_check has seen a port
@@ -50,8 +48,7 @@ net_http_parse(const char *url, net_http_address *out, char *reason, size_t reas
     bool is_bracketed = host[0] == '[';
     int host_length = (int)(colon - host) - 2 * is_bracketed;
     if ((size_t)host_length >= sizeof(out->host)) {
-        (void)snprintf(reason, reason_size, "the host is too long");
-        return OCT_EINVAL;
+        return oct_refuse(why, "the host is too long");
     }
     out->is_https = is_https;
     (void)snprintf(out->host, sizeof(out->host), "%.*s", host_length, host + is_bracketed);
@@ -70,16 +67,16 @@ net_http_is_local(const char *host)
     const char *behind = host[0] == '[' ? strchr(host, ']') : host;
     bool has_port = behind != NULL && strchr(behind, ':') != NULL;
     (void)snprintf(tcp, sizeof(tcp), TCP "%s%s", host, has_port ? "" : ":80");
-    return net_url_check(tcp, true, (char[256]){0}, 256) == OCT_OK && net_url_is_loopback(tcp);
+    return net_url_check(tcp, true, NULL) == OCT_OK && net_url_is_loopback(tcp);
 }
 
 oct_err
-net_http_check(const char *url, const net_http_terms *terms, char *reason, size_t reason_size)
+net_http_check(const char *url, const net_http_terms *terms, oct_reason *why)
 {
     net_http_address address;
-    OCT_TRY(net_http_parse(url, &address, reason, reason_size));
+    OCT_TRY(net_http_parse(url, &address, why));
     if (address.is_https && !terms->has_tls) {
-        return oct_refuse(reason, reason_size, NET_HTTP_NO_TLS ": %s", terms->to_have_tls);
+        return oct_refuse(why, NET_HTTP_NO_TLS ": %s", terms->to_have_tls);
     }
     if (address.is_https) {
         return OCT_OK;
@@ -88,11 +85,11 @@ net_http_check(const char *url, const net_http_terms *terms, char *reason, size_
     bool is_ipv6 = strchr(address.host, ':') != NULL;
     (void)snprintf(tcp, sizeof(tcp), is_ipv6 ? TCP "[%s]:%s" : TCP "%s:%s", address.host,
                    address.port);
-    OCT_TRY(net_url_check(tcp, true, reason, reason_size));
+    OCT_TRY(net_url_check(tcp, true, why));
     if (!terms->insecure && !net_url_is_loopback(tcp)) {
         bool may = terms->to_be_insecure != NULL;
         return oct_refuse(
-            reason, reason_size,
+            why,
             "'%s' is open to other machines, without encryption or authentication: use "
             "https://%s%s%s",
             address.host, may ? ", or give " : "", may ? terms->to_be_insecure : "",

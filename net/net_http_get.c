@@ -11,6 +11,7 @@
 
 #include "common/oct_base.h"
 #include "common/oct_clock.h"
+#include "common/oct_reason.h"
 #include "net/net_fd.h"
 #include "net/net_http.h"
 
@@ -18,15 +19,13 @@
 
 // Tries each address of the host in turn.
 static oct_err
-host_connect(int *fd, const net_http_address *address, uint64_t end_ns, char *reason,
-             size_t reason_size)
+host_connect(int *fd, const net_http_address *address, uint64_t end_ns, oct_reason *why)
 {
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV};
     struct addrinfo *found;
     int code = getaddrinfo(address->host, address->port, &hints, &found);
     if (code != 0) {
-        (void)snprintf(reason, reason_size, "%s", gai_strerror(code));
-        return OCT_EIO;
+        return oct_fail(why, OCT_EIO, "%s", gai_strerror(code));
     }
     *fd = -1;
     for (const struct addrinfo *at = found; at != NULL && *fd < 0; at = at->ai_next) {
@@ -34,7 +33,7 @@ host_connect(int *fd, const net_http_address *address, uint64_t end_ns, char *re
     }
     bool is_late = *fd < 0 && errno == ETIMEDOUT;
     if (*fd < 0) {
-        (void)snprintf(reason, reason_size, "%s", is_late ? "no answer in time" : strerror(errno));
+        oct_reason_set(why, "%s", is_late ? "no answer in time" : strerror(errno));
     }
     freeaddrinfo(found);
     return *fd >= 0 ? OCT_OK : is_late ? OCT_ETIMEDOUT : OCT_EIO;
@@ -101,19 +100,18 @@ answer_take(const char *text, int *status, char *body, size_t body_size)
 
 oct_err
 net_http_get(const char *url, const char *path, uint32_t timeout_ms, int *status, char *body,
-             size_t body_size, char *reason, size_t reason_size)
+             size_t body_size, oct_reason *why)
 {
     net_http_address address;
     uint64_t end_ns = oct_clock_ns() + timeout_ms * 1000000ull;
-    OCT_TRY(net_http_parse(url, &address, reason, reason_size));
+    OCT_TRY(net_http_parse(url, &address, why));
     if (address.is_https) {
-        (void)snprintf(reason, reason_size,
-                       "https needs an operator's certificate; health checks use an http address "
-                       "of the same host, so also give the daemon --metrics http://127.0.0.1:PORT");
-        return OCT_EINVAL;
+        return oct_refuse(
+            why, "https needs an operator's certificate; health checks use an http address "
+                 "of the same host, so also give the daemon --metrics http://127.0.0.1:PORT");
     }
     int fd;
-    OCT_TRY(host_connect(&fd, &address, end_ns, reason, reason_size));
+    OCT_TRY(host_connect(&fd, &address, end_ns, why));
     char *text = oct_alloc(ANSWER_BYTES_MAX + 1);
     oct_err err = request_send(fd, &address, path, end_ns);
     if (err == OCT_OK) {
@@ -123,7 +121,7 @@ net_http_get(const char *url, const char *path, uint32_t timeout_ms, int *status
         err = answer_take(text, status, body, body_size);
     }
     if (err != OCT_OK) {
-        (void)snprintf(reason, reason_size, "%s",
+        oct_reason_set(why, "%s",
                        err == OCT_ETIMEDOUT ? "no answer in time"
                        : err == OCT_EPROTO  ? "the answer is not from an HTTP server"
                                             : "the connection was closed early");

@@ -78,7 +78,7 @@ typedef struct net_redial {
     atomic_int pipe; // number of the present pipe, 0: none; with once never reset
     // User id plus 1 of a foreign user's process that listens there; 0: none seen since the last
     // good pipe.
-    atomic_uint_fast64_t stranger;
+    atomic_uint_fast64_t foreign_uid;
 } net_redial;
 
 OCT_CHECKED oct_err net_redial_start(net_redial *redial, net_loop *loop, nng_socket socket,

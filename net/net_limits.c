@@ -4,12 +4,13 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "common/oct_base.h"
-#include "common/oct_text.h"
+#include "common/oct_reason.h"
 
 // Threads of NNG 1.5.2: for each CPU one that expires operations and two for tasks, NNG_TASKS_MAX
 // of these at most; the poller, the reaper, the timers' thread, and four resolvers.
@@ -61,22 +62,21 @@ can_start(unsigned count)
 }
 
 static oct_err
-threads_check(char *reason, size_t reason_size)
+threads_check(oct_reason *why)
 {
     unsigned count = needed();
     if (!atomic_load(&is_known) && !can_start(count)) {
-        (void)oct_refuse(reason, reason_size,
-                         "no more threads can be started, and %u are needed here: raise the limit "
-                         "on processes or on memory (ulimit -u, ulimit -v, pids.max of the cgroup)",
-                         count);
-        return OCT_EIO;
+        return oct_fail(why, OCT_EIO,
+                        "no more threads can be started, and %u are needed here: raise the limit "
+                        "on processes or on memory (ulimit -u, ulimit -v, pids.max of the cgroup)",
+                        count);
     }
     atomic_store(&is_known, true);
     return OCT_OK;
 }
 
 static oct_err
-files_check(char *reason, size_t reason_size)
+files_check(oct_reason *why)
 {
     int file[FILES], count = 0, error = 0;
     while (count < FILES && (file[count] = eventfd(0, EFD_CLOEXEC)) >= 0) {
@@ -87,18 +87,17 @@ files_check(char *reason, size_t reason_size)
         (void)close(file[i]);
     }
     if (count < FILES) {
-        (void)oct_refuse(reason, reason_size,
-                         "%s: %d more can be opened, and %d are needed here: raise the limit on "
-                         "open files (ulimit -n, LimitNOFILE of systemd, fs.file-max)",
-                         strerror(error), count, FILES);
-        return OCT_EIO;
+        return oct_fail(why, OCT_EIO,
+                        "%s: %d more can be opened, and %d are needed here: raise the limit on "
+                        "open files (ulimit -n, LimitNOFILE of systemd, fs.file-max)",
+                        strerror(error), count, FILES);
     }
     return OCT_OK;
 }
 
 oct_err
-net_limits_check(char *reason, size_t reason_size)
+net_limits_check(oct_reason *why)
 {
-    OCT_TRY(threads_check(reason, reason_size));
-    return files_check(reason, reason_size);
+    OCT_TRY(threads_check(why));
+    return files_check(why);
 }

@@ -4,6 +4,7 @@
 #include <stddef.h>
 
 #include "common/oct_err.h"
+#include "common/oct_reason.h"
 
 // Connections with one certificate at one listening end of tls+tcp://; more are closed at once.
 #define NET_CERTIFICATE_CONNECTIONS_MAX 2048
@@ -16,6 +17,6 @@
 // and closes as many descriptors as a process needs before its first peer.
 // OCT_EIO, with one line for a person in reason: a limit on processes, memory or open files does
 // not allow them. Threads: any.
-OCT_CHECKED oct_err net_limits_check(char *reason, size_t reason_size);
+OCT_CHECKED oct_err net_limits_check(oct_reason *why);
 
 #endif // NET_NET_LIMITS_H

@@ -34,6 +34,7 @@
 #include "common/oct_log.h"
 #include "common/oct_log_bound.h"
 #include "common/oct_pulse.h"
+#include "common/oct_reason.h"
 #include "net/net_internal.h"
 #include "net/net_limits.h"
 #include "net/net_tls.h"
@@ -111,9 +112,9 @@ handle_free_data(uv_handle_t *handle)
 net_loop *
 net_loop_create(void)
 {
-    char reason[256];
-    if (net_limits_check(reason, sizeof(reason)) != OCT_OK) {
-        oct_log_error("NET-LOOP", "error=\"%s\"", reason);
+    oct_reason why;
+    if (net_limits_check(&why) != OCT_OK) {
+        oct_log_error("NET-LOOP", "error=\"%s\"", why.text);
         _exit(EXIT_FAILURE); // exit handlers of libraries may wait for threads that never started
     }
     net_loop *loop = oct_alloc(sizeof(*loop));
@@ -198,10 +199,10 @@ net_loop_uv(net_loop *loop)
 }
 
 oct_err
-net_loop_use_tls(net_loop *loop, const char *folder, char *reason, size_t reason_size)
+net_loop_use_tls(net_loop *loop, const char *folder, oct_reason *why)
 {
     OCT_ASSERT(loop->gate == NULL);
-    return net_gate_create(&loop->gate, folder, reason, reason_size);
+    return net_gate_create(&loop->gate, folder, why);
 }
 
 const char *
@@ -218,16 +219,16 @@ net_loop_role(const net_loop *loop)
 }
 
 oct_err
-net_loop_check_role(const net_loop *loop, oct_role wanted, char *reason, size_t reason_size)
+net_loop_check_role(const net_loop *loop, oct_role wanted, oct_reason *why)
 {
-    return net_tls_check_role(net_loop_role(loop), wanted, reason, reason_size);
+    return net_tls_check_role(net_loop_role(loop), wanted, why);
 }
 
 net_gate *
 net_loop_gate(net_loop *loop)
 {
     if (loop->gate == NULL) {
-        OCT_ASSERT(net_gate_create(&loop->gate, NULL, NULL, 0) == OCT_OK);
+        OCT_ASSERT(net_gate_create(&loop->gate, NULL, NULL) == OCT_OK);
     }
     return loop->gate;
 }

@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "common/oct_err.h"
+#include "common/oct_reason.h"
 #include "common/oct_role.h"
 
 // A daemon's event loop (libuv). All of net/ is used from the thread that runs it, except
@@ -39,8 +40,7 @@ void net_loop_exit_deadline(net_loop *loop, uint32_t timeout_ms, int exit_code);
 // opens. Errors, with one line for a person in reason:
 //   OCT_EINVAL  something about the files is wrong
 //   OCT_EAGAIN  they are not valid by the clock of this machine (net_tls_open)
-OCT_CHECKED oct_err net_loop_use_tls(net_loop *loop, const char *folder, char *reason,
-                                     size_t reason_size);
+OCT_CHECKED oct_err net_loop_use_tls(net_loop *loop, const char *folder, oct_reason *why);
 
 // Returns the folder that a program uses without --tls: the environment's OCTET_TLS, or NULL if
 // that is unset or empty.
@@ -49,8 +49,7 @@ const char *net_loop_tls_default(void);
 // Returns the role of that certificate; OCT_ROLE_LOCAL without one.
 oct_role net_loop_role(const net_loop *loop);
 // OCT_EINVAL, with one line for a person in reason: the certificate has another role than wanted.
-OCT_CHECKED oct_err net_loop_check_role(const net_loop *loop, oct_role wanted, char *reason,
-                                        size_t reason_size);
+OCT_CHECKED oct_err net_loop_check_role(const net_loop *loop, oct_role wanted, oct_reason *why);
 
 // Calls fn after first_ms and then every repeat_ms (0: once; the timer stays valid until it is
 // stopped).

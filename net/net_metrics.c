@@ -7,8 +7,10 @@
 #include <string.h>
 
 #include "common/oct_base.h"
+#include "common/oct_failure.h"
 #include "common/oct_log.h"
 #include "common/oct_process.h"
+#include "common/oct_reason.h"
 #include "net/net_acceptor.h"
 #include "net/net_http.h"
 #include "net/net_internal.h"
@@ -137,12 +139,12 @@ net_metrics_close(net_metrics *metrics)
 void
 net_metrics_check(const net_daemon *daemon, const char *program)
 {
-    char reason[256];
+    oct_reason why;
     const net_http_terms terms = {daemon->insecure, daemon->tls != NULL, "--insecure",
                                   NET_DAEMON_TLS};
     for (unsigned i = 0; i < daemon->metrics_count; i++) {
-        if (net_http_check(daemon->metrics[i], &terms, reason, sizeof(reason)) != OCT_OK) {
-            fprintf(stderr, "%s: error: --metrics %s: %s\n", program, daemon->metrics[i], reason);
+        if (net_http_check(daemon->metrics[i], &terms, &why) != OCT_OK) {
+            oct_failure_print(program, "--metrics %s: %s", daemon->metrics[i], why.text);
             exit(NET_DAEMON_EXIT_USAGE);
         }
     }

@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -14,6 +15,7 @@
 #include <unistd.h>
 
 #include "common/oct_base.h"
+#include "common/oct_failure.h"
 #include "common/oct_file.h"
 #include "common/oct_log.h"
 #include "common/oct_thread.h"
@@ -59,13 +61,13 @@ list_has_name(const char *const *list, const char *entry)
 }
 
 // Returns our environment without the names that are unset or replaced, then what is set, then
-// confined. The list is new; the strings are borrowed.
+// failure and confined, which may be NULL. The list is new; the strings are borrowed.
 static const char **
-environment_create(const net_process_spec *spec, const char *confined)
+environment_create(const net_process_spec *spec, const char *confined, const char *failure)
 {
     size_t inherited = list_count((const char *const *)environ);
-    const char **list = oct_alloc((inherited + list_count(spec->set_env) + 2) * sizeof(*list));
-    const char *const own[] = {confined, NULL};
+    const char **list = oct_alloc((inherited + list_count(spec->set_env) + 3) * sizeof(*list));
+    const char *const own[] = {failure, confined, NULL};
     size_t count = 0;
     for (size_t i = 0; i < inherited; i++) {
         if (!list_has_name(spec->unset_env, environ[i]) &&
@@ -76,7 +78,8 @@ environment_create(const net_process_spec *spec, const char *confined)
     for (size_t i = 0; i < list_count(spec->set_env); i++) {
         list[count++] = spec->set_env[i];
     }
-    list[count] = confined;
+    list[count++] = failure;
+    list[count] = confined; // or NULL
     return list;
 }
 
@@ -98,14 +101,18 @@ process_closed(uv_handle_t *handle)
 static int
 process_spawn(net_process *process, net_loop *loop, const net_process_spec *spec, int log_fd)
 {
-    uv_stdio_container_t stdio[NET_PROCESS_FD + 1] = {
-        {.flags = UV_IGNORE}, // /dev/null
+    // Without a descriptor UV_IGNORE is /dev/null for the first three, and nothing for the others.
+    uv_stdio_container_t stdio[NET_PROCESS_FAILURE_FD + 1] = {
+        {.flags = UV_IGNORE},
         {.flags = UV_INHERIT_FD, .data.fd = log_fd},
         {.flags = UV_INHERIT_FD, .data.fd = log_fd},
-        {.flags = UV_INHERIT_FD, .data.fd = spec->passed_fd},
+        {.flags = spec->passed_fd > 0 ? UV_INHERIT_FD : UV_IGNORE, .data.fd = spec->passed_fd},
+        {.flags = spec->failure_fd > 0 ? UV_INHERIT_FD : UV_IGNORE, .data.fd = spec->failure_fd},
     };
-    char *confined = oct_file_confined();
-    const char **environment = environment_create(spec, confined);
+    char *confined = oct_file_confined(), failure[64];
+    (void)snprintf(failure, sizeof(failure), OCT_FAILURE_FD "=%d",
+                   spec->failure_fd > 0 ? NET_PROCESS_FAILURE_FD : -1);
+    const char **environment = environment_create(spec, confined, failure);
     uv_process_options_t options = {
         .exit_cb = process_exited,
         .file = spec->file,
@@ -113,7 +120,7 @@ process_spawn(net_process *process, net_loop *loop, const net_process_spec *spec
         .env = (char **)environment,
         .cwd = spec->folder,
         .flags = spec->own_session ? UV_PROCESS_DETACHED : 0,
-        .stdio_count = spec->passed_fd > 0 ? NET_PROCESS_FD + 1 : NET_PROCESS_FD,
+        .stdio_count = OCT_COUNTOF(stdio),
         .stdio = stdio,
     };
     int code = uv_spawn(net_loop_uv(loop), &process->handle, &options);

@@ -12,8 +12,9 @@ typedef struct net_process net_process;
 // exit_status is the exit code, or 128 + signal number.
 typedef void (*net_exit_fn)(void *arg, net_process *process, int exit_status);
 
-// The descriptor under which a child finds passed_fd.
-#define NET_PROCESS_FD 3
+// The descriptors under which a child finds passed_fd and failure_fd.
+#define NET_PROCESS_FD         3
+#define NET_PROCESS_FAILURE_FD 4
 
 typedef struct net_process_spec {
     const char *file;             // absolute path of the executable
@@ -24,6 +25,7 @@ typedef struct net_process_spec {
     const char *log_path;         // stdout and stderr are appended to this regular file
     bool own_session;             // a terminal's Ctrl-C does not reach the child
     int passed_fd;                // the child has it as NET_PROCESS_FD; 0: none
+    int failure_fd;               // of oct_failure_open, for the child's errors; <= 0: none
 } net_process_spec;
 
 // Starts a child that is confined to the same folders as this process (oct_file_open.h).

@@ -11,8 +11,8 @@
 #include <nng/protocol/pipeline0/pull.h>
 
 #include "common/oct_base.h"
-#include "common/oct_complaint.h"
 #include "common/oct_log.h"
+#include "common/oct_log_limit.h"
 #include "net/net_internal.h"
 #include "net/net_sp.h"
 #include "net/net_url.h"
@@ -36,7 +36,7 @@ struct net_pull {
     size_t recv_bytes_max;
     char url[NET_URL_MAX];
     uint64_t rejected;
-    oct_complaint too_long; // limits the log of messages that are too long
+    oct_log_limit too_long; // limits the log of messages that are too long
     uint32_t bad_max;       // bad messages of one connection until it is closed; 0: never
     uint64_t closed;
     struct bad_peer bad[NET_PULL_PEERS];
@@ -117,7 +117,7 @@ peer_blame(net_pull *pull, bool is_forged)
 static void
 too_long_log(net_pull *pull, size_t bytes)
 {
-    if (oct_complaint_is_due(&pull->too_long)) {
+    if (oct_log_limit_is_due(&pull->too_long)) {
         oct_log_warn("NET-TOO-LONG", "url=%s bytes=%zu most=%zu messages=%" PRIu64, pull->url,
                      bytes, pull->recv_bytes_max, pull->too_long.count);
     }

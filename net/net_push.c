@@ -17,7 +17,11 @@
 #define REOPEN_MS       20  // between a lost pipe and the next socket
 #define REOPEN_AGAIN_MS 500 // between attempts if the next socket cannot be opened
 
-typedef enum carrier_state { CARRIER_DIALING, CARRIER_UP, CARRIER_GONE } carrier_state;
+typedef enum push_socket_state {
+    PUSH_SOCKET_DIALING,
+    PUSH_SOCKET_UP,
+    PUSH_SOCKET_GONE
+} push_socket_state;
 
 // A socket and the only pipe that it may ever have. PUSH of NNG 1.5.2 may keep a closed pipe in the
 // list of those that it sends on, and frees the pipe: after that both a send and a second pipe
@@ -26,23 +30,23 @@ typedef enum carrier_state { CARRIER_DIALING, CARRIER_UP, CARRIER_GONE } carrier
 //
 // NNG frees a pipe only after its REM_POST event was handled. So while mutex is held and state is
 // not GONE, no pipe of the socket is freed, and a send is safe.
-// Threads: the loop thread, and NNG's in carrier_event.
-typedef struct carrier {
+// Threads: the loop thread, and NNG's in push_socket_event.
+typedef struct push_socket {
     nng_socket socket;
     net_redial redial;
     net_wakeup *wakeup; // not used after state has become GONE
     pthread_mutex_t mutex;
-    carrier_state state;
-} carrier;
+    push_socket_state state;
+} push_socket;
 
 struct net_push {
     net_loop *loop;
     net_wakeup *wakeup;
     net_push_events events;
     net_op op;
-    carrier *carrier;  // NULL between a lost pipe and the next socket
-    net_timer *reopen; // runs while there is no carrier
-    nng_msg *waiting;  // the message in flight that no socket has; NULL: none
+    push_socket *push_socket; // NULL between a lost pipe and the next socket
+    net_timer *reopen;        // runs while there is no push_socket
+    nng_msg *waiting;         // the message in flight that no socket has; NULL: none
     bool in_flight;
     bool is_ready; // on_ready is due, but not before on_connected
     bool up;
@@ -53,22 +57,22 @@ struct net_push {
 
 // Runs on a thread of NNG. ADD_POST and REM_POST may come in either order.
 static void
-carrier_event(void *arg, nng_pipe_ev event)
+push_socket_event(void *arg, nng_pipe_ev event)
 {
-    carrier *c = arg;
+    push_socket *c = arg;
     pthread_mutex_lock(&c->mutex);
-    if (event != NNG_PIPE_EV_ADD_PRE && c->state != CARRIER_GONE) {
-        c->state = event == NNG_PIPE_EV_ADD_POST ? CARRIER_UP : CARRIER_GONE;
+    if (event != NNG_PIPE_EV_ADD_PRE && c->state != PUSH_SOCKET_GONE) {
+        c->state = event == NNG_PIPE_EV_ADD_POST ? PUSH_SOCKET_UP : PUSH_SOCKET_GONE;
         net_wakeup_send(c->wakeup);
     }
     pthread_mutex_unlock(&c->mutex);
 }
 
-static carrier_state
-carrier_poll(carrier *c)
+static push_socket_state
+push_socket_poll(push_socket *c)
 {
     pthread_mutex_lock(&c->mutex);
-    carrier_state state = c->state;
+    push_socket_state state = c->state;
     pthread_mutex_unlock(&c->mutex);
     return state;
 }
@@ -76,10 +80,10 @@ carrier_poll(carrier *c)
 // Sends the message in aio. Returns false if the pipe has ended; the message is then still the
 // caller's.
 static bool
-carrier_send(carrier *c, nng_aio *aio)
+push_socket_send(push_socket *c, nng_aio *aio)
 {
     pthread_mutex_lock(&c->mutex);
-    bool usable = c->state != CARRIER_GONE;
+    bool usable = c->state != PUSH_SOCKET_GONE;
     if (usable) {
         nng_send_aio(c->socket, aio);
     }
@@ -88,7 +92,7 @@ carrier_send(carrier *c, nng_aio *aio)
 }
 
 static void
-carrier_close(carrier *c)
+push_socket_close(push_socket *c)
 {
     (void)nng_close(c->socket);
     pthread_mutex_destroy(&c->mutex);
@@ -96,9 +100,9 @@ carrier_close(carrier *c)
 }
 
 static void *
-carrier_close_thread(void *arg)
+push_socket_close_thread(void *arg)
 {
-    carrier_close(arg);
+    push_socket_close(arg);
     return NULL;
 }
 
@@ -106,10 +110,10 @@ carrier_close_thread(void *arg)
 // take forever (docs/internals/decisions/0002-nng-close.md), so a thread of its own waits, not the
 // loop.
 static void
-carrier_retire(carrier *c)
+push_socket_retire(push_socket *c)
 {
     pthread_t thread;
-    int code = pthread_create(&thread, NULL, carrier_close_thread, c);
+    int code = pthread_create(&thread, NULL, push_socket_close_thread, c);
     if (code != 0) {
         oct_log_warn("NET-PUSH", "a socket stays open: call=pthread_create code=%d", code);
         return;
@@ -119,7 +123,7 @@ carrier_retire(carrier *c)
 }
 
 static oct_err
-carrier_dial(carrier *c, const net_push *push)
+push_socket_dial(push_socket *c, const net_push *push)
 {
     OCT_TRY(net_socket_limits(c->socket, RECV_BYTES_MAX, 0));
     // NNG gets no queue: a message is either with us or with the kernel.
@@ -127,24 +131,24 @@ carrier_dial(carrier *c, const net_push *push)
     c->redial.once = true;
     c->redial.roles = push->roles;
     c->redial.recv_bytes_max = RECV_BYTES_MAX;
-    c->redial.fn = carrier_event;
+    c->redial.fn = push_socket_event;
     c->redial.arg = c;
     return net_redial_start(&c->redial, push->loop, c->socket, push->url);
 }
 
 static oct_err
-carrier_open(carrier **out, const net_push *push)
+push_socket_open(push_socket **out, const net_push *push)
 {
     nng_socket socket;
     OCT_TRY(net_err_from_nng(nng_push0_open(&socket)));
-    carrier *c = oct_alloc(sizeof(*c));
+    push_socket *c = oct_alloc(sizeof(*c));
     c->socket = socket;
     c->wakeup = push->wakeup;
-    c->state = CARRIER_DIALING;
+    c->state = PUSH_SOCKET_DIALING;
     OCT_ASSERT(pthread_mutex_init(&c->mutex, NULL) == 0);
-    oct_err err = carrier_dial(c, push);
+    oct_err err = push_socket_dial(c, push);
     if (err != OCT_OK) {
-        carrier_close(c);
+        push_socket_close(c);
         return err;
     }
     *out = c;
@@ -163,7 +167,7 @@ static void
 push_pass(net_push *push, nng_msg *msg)
 {
     nng_aio_set_msg(push->op.aio, msg);
-    if (push->carrier == NULL || !carrier_send(push->carrier, push->op.aio)) {
+    if (push->push_socket == NULL || !push_socket_send(push->push_socket, push->op.aio)) {
         nng_aio_set_msg(push->op.aio, NULL);
         push->waiting = msg;
     }
@@ -173,7 +177,7 @@ static void
 push_reopen(void *arg)
 {
     net_push *push = arg;
-    if (carrier_open(&push->carrier, push) != OCT_OK) {
+    if (push_socket_open(&push->push_socket, push) != OCT_OK) {
         return; // logged; the timer repeats
     }
     net_timer_stop(push->reopen);
@@ -185,15 +189,15 @@ push_reopen(void *arg)
     }
 }
 
-// Replaces the carrier. A message that the socket has not sent comes back through the operation,
-// cancelled.
+// Replaces the push_socket. A message that the socket has not sent comes back through the
+// operation, cancelled.
 static void
 push_retire(net_push *push)
 {
     nng_aio_cancel(push->op.aio);
-    net_redial_stop(&push->carrier->redial);
-    carrier_retire(push->carrier);
-    push->carrier = NULL;
+    net_redial_stop(&push->push_socket->redial);
+    push_socket_retire(push->push_socket);
+    push->push_socket = NULL;
     push->reopen = net_timer_start(push->loop, REOPEN_MS, REOPEN_AGAIN_MS, push_reopen, push);
 }
 
@@ -224,9 +228,10 @@ push_drain(void *arg)
         return;
     }
     bool was_up = push->up;
-    carrier_state state = push->carrier == NULL ? CARRIER_DIALING : carrier_poll(push->carrier);
-    push->up = state == CARRIER_UP;
-    if (state == CARRIER_GONE) {
+    push_socket_state state =
+        push->push_socket == NULL ? PUSH_SOCKET_DIALING : push_socket_poll(push->push_socket);
+    push->up = state == PUSH_SOCKET_UP;
+    if (state == PUSH_SOCKET_GONE) {
         push_retire(push);
     }
     push->is_ready |= push_collect(push);
@@ -237,7 +242,7 @@ push_drain(void *arg)
         event_call(push, push->events.on_connected);
     }
     // A message can be out before NNG reports the pipe that took it.
-    if (push->is_ready && state != CARRIER_DIALING) {
+    if (push->is_ready && state != PUSH_SOCKET_DIALING) {
         push->is_ready = false;
         event_call(push, push->events.on_ready);
     }
@@ -255,7 +260,7 @@ net_push_open(net_push **out, net_loop *loop, const char *url, unsigned roles,
     push->events = *events;
     push->wakeup = net_wakeup_create(loop, push_drain, push);
     net_op_init(&push->op, push->wakeup);
-    oct_err err = carrier_open(&push->carrier, push);
+    oct_err err = push_socket_open(&push->push_socket, push);
     if (err != OCT_OK) {
         net_push_close(push);
         return err;
@@ -283,9 +288,9 @@ net_push_close(net_push *push)
     }
     push->closing = true;
     net_timer_stop(push->reopen);
-    if (push->carrier != NULL) {
-        net_redial_stop(&push->carrier->redial);
-        carrier_close(push->carrier);
+    if (push->push_socket != NULL) {
+        net_redial_stop(&push->push_socket->redial);
+        push_socket_close(push->push_socket);
     }
     net_op_fini(&push->op);
     if (push->waiting != NULL) {
@@ -295,23 +300,24 @@ net_push_close(net_push *push)
 }
 
 static void
-carrier_close_aside(void *arg)
+push_socket_close_aside(void *arg)
 {
-    carrier_close(arg);
+    push_socket_close(arg);
 }
 
 void
 net_push_abandon(net_push *push)
 {
-    if (push == NULL || push->carrier == NULL) {
+    if (push == NULL || push->push_socket == NULL) {
         net_push_close(push);
         return;
     }
     push->closing = true;
     nng_aio_cancel(push->op.aio);
-    net_redial_stop(&push->carrier->redial);
+    net_redial_stop(&push->push_socket->redial);
     if (push->waiting != NULL) {
         nng_msg_free(push->waiting);
     }
-    net_abandon(push->loop, carrier_close_aside, push->carrier, &push->op, push->wakeup, push);
+    net_abandon(push->loop, push_socket_close_aside, push->push_socket, &push->op, push->wakeup,
+                push);
 }

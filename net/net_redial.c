@@ -6,7 +6,7 @@
 //    error. So a socket that has had no pipe for SPARE_TICKS_MIN seconds gets a spare dialer, a
 //    second after twice as long, and so on up to SPARES_MAX. When two dialers connect, the later
 //    pipe is refused in ADD_PRE and its dialer closed in REM_POST.
-// 2. A dialer of an ipc socket that nobody listens on wakes NNG's poller without end. So an ipc
+// 2. A dialer of an ipc socket without a listener wakes NNG's poller without end. So an ipc
 //    address is not dialed before its file exists: the loop checks every LOOK_MS, and after
 //    LOOKS_FAST checks every LOOK_SLOW_MS. The file alone does not mean that a process listens; the
 //    dialer then tries by itself.
@@ -45,7 +45,7 @@ user_is_good(net_redial *redial, nng_pipe pipe)
 {
     uint64_t uid;
     bool is_good = net_pipe_is_of_this_user(pipe, &uid);
-    atomic_store_explicit(&redial->stranger, is_good ? 0 : uid + 1, memory_order_release);
+    atomic_store_explicit(&redial->foreign_uid, is_good ? 0 : uid + 1, memory_order_release);
     return is_good;
 }
 
@@ -178,7 +178,7 @@ net_redial_start(net_redial *redial, net_loop *loop, nng_socket socket, const ch
     redial->gate = net_url_is_tcp(url) ? net_loop_gate(loop) : NULL;
     redial->is_ipc = net_url_is_ipc(url);
     atomic_init(&redial->pipe, 0);
-    atomic_init(&redial->stranger, 0);
+    atomic_init(&redial->foreign_uid, 0);
     OCT_TRY(net_err_from_nng(redial_watch(redial)));
     if (redial->gate != NULL) {
         oct_err err = redial_gated(redial, url);
@@ -223,9 +223,10 @@ bool
 net_redial_trouble(net_redial *redial, char *out, size_t out_size)
 {
     bool connected = atomic_load_explicit(&redial->pipe, memory_order_acquire) != 0;
-    uint64_t stranger = atomic_load_explicit(&redial->stranger, memory_order_acquire);
-    if (stranger != 0 && !connected) {
-        (void)snprintf(out, out_size, "a process of user %" PRIu64 " listens there", stranger - 1);
+    uint64_t foreign_uid = atomic_load_explicit(&redial->foreign_uid, memory_order_acquire);
+    if (foreign_uid != 0 && !connected) {
+        (void)snprintf(out, out_size, "a process of user %" PRIu64 " listens there",
+                       foreign_uid - 1);
         return true;
     }
     if (connected) {

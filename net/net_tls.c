@@ -18,6 +18,7 @@
 #include "common/oct_base.h"
 #include "common/oct_file.h"
 #include "common/oct_owner.h"
+#include "common/oct_reason.h"
 #include "common/oct_text.h"
 
 #define VALIDITY_BYTES 320 // size of validity_text's text
@@ -102,32 +103,32 @@ error_text(void)
 // Checks that the file can be read and that no other user can change it. Done before OpenSSL reads
 // it, whose message for a missing file helps no one.
 static oct_err
-file_check(const char *path, char *reason, size_t reason_size)
+file_check(const char *path, oct_reason *why)
 {
     struct stat status;
     if (oct_file_stat(path, &status) != 0 || access(path, R_OK) != 0) {
-        return oct_refuse(reason, reason_size, "%s: %s", path, oct_file_strerror(errno));
+        return oct_refuse(why, "%s: %s", path, oct_file_strerror(errno));
     }
     if (!S_ISREG(status.st_mode)) {
-        return oct_refuse(reason, reason_size, "%s: not a regular file", path);
+        return oct_refuse(why, "%s: not a regular file", path);
     }
-    return oct_owner_check(path, false, reason, reason_size);
+    return oct_owner_check(path, false, why);
 }
 
 // Checks that other users cannot read the key. A group may read a key of root's: that is how a
 // service gets a secret that it must not change.
 static oct_err
-key_check(const char *key, char *reason, size_t reason_size)
+key_check(const char *key, oct_reason *why)
 {
     struct stat status;
     if (oct_file_stat(key, &status) != 0) {
-        return oct_refuse(reason, reason_size, "%s: %s", key, oct_file_strerror(errno));
+        return oct_refuse(why, "%s: %s", key, oct_file_strerror(errno));
     }
     bool is_own = status.st_uid == geteuid();
     mode_t others = status.st_mode & (is_own ? 077 : 027);
     return others == 0
                ? OCT_OK
-               : oct_refuse(reason, reason_size,
+               : oct_refuse(why,
                             "%s: other users can %s this key (mode %04o): chmod %s %s, and if they "
                             "are not trusted, issue another key",
                             key, (others & 044) != 0 ? "read" : "write",
@@ -138,14 +139,13 @@ key_check(const char *key, char *reason, size_t reason_size)
 // certificate it has. A Secret of Kubernetes is a folder with the sticky bit: others may add files
 // to it, which the owner checks of the files catch.
 static oct_err
-folder_check(const char *folder, char *reason, size_t reason_size)
+folder_check(const char *folder, oct_reason *why)
 {
     if (!oct_file_is_there(folder)) {
-        return oct_refuse(reason, reason_size,
-                          "%s: %s; 'octet certs issue ROLE NAME' makes the folder for --tls",
+        return oct_refuse(why, "%s: %s; 'octet certs issue ROLE NAME' makes the folder for --tls",
                           folder, oct_file_strerror(errno));
     }
-    return oct_owner_check(folder, true, reason, reason_size);
+    return oct_owner_check(folder, true, why);
 }
 
 // ---- names in certificates
@@ -183,12 +183,12 @@ article_of(oct_role role)
 }
 
 oct_err
-net_tls_check_role(oct_role role, oct_role wanted, char *reason, size_t reason_size)
+net_tls_check_role(oct_role role, oct_role wanted, oct_reason *why)
 {
     if (role == wanted) {
         return OCT_OK;
     }
-    return oct_refuse(reason, reason_size,
+    return oct_refuse(why,
                       "the certificate is %s %s's; %s %s's is needed (octet certs issue %s NAME "
                       "makes one)",
                       article_of(role), oct_role_name(role), article_of(wanted),
@@ -230,15 +230,13 @@ ca_has_below(STACK_OF(X509_OBJECT) * objects, X509 *ca)
 // because OpenSSL refuses all certificates of a CA without one; this reports it before a peer is
 // refused.
 static oct_err
-crls_use(X509_STORE *store, STACK_OF(X509_CRL) * crls, const char *folder, char *reason,
-         size_t reason_size)
+crls_use(X509_STORE *store, STACK_OF(X509_CRL) * crls, const char *folder, oct_reason *why)
 {
     char name[OCT_HOLDER_NAME_MAX + 1];
     for (int i = 0; i < sk_X509_CRL_num(crls); i++) {
         if (X509_STORE_add_crl(store, sk_X509_CRL_value(crls, i)) != 1 ||
             X509_STORE_set_flags(store, X509_V_FLAG_CRL_CHECK) != 1) {
-            return oct_refuse(reason, reason_size, "%s/%s: %s", folder, file_names[FILE_CRL],
-                              error_text());
+            return oct_refuse(why, "%s/%s: %s", folder, file_names[FILE_CRL], error_text());
         }
     }
     STACK_OF(X509_OBJECT) *objects = X509_STORE_get0_objects(store);
@@ -247,9 +245,8 @@ crls_use(X509_STORE *store, STACK_OF(X509_CRL) * crls, const char *folder, char 
         if (ca != NULL && !crls_have(crls, ca) && !ca_has_below(objects, ca)) {
             name_entry(ca, NID_commonName, name, sizeof(name));
             return oct_refuse(
-                reason, reason_size,
-                "%s/%s has no revocation list of the CA \"%s\" in %s: append its crl.pem", folder,
-                file_names[FILE_CRL], name, file_names[FILE_CA]);
+                why, "%s/%s has no revocation list of the CA \"%s\" in %s: append its crl.pem",
+                folder, file_names[FILE_CRL], name, file_names[FILE_CA]);
         }
     }
     return OCT_OK;
@@ -258,7 +255,7 @@ crls_use(X509_STORE *store, STACK_OF(X509_CRL) * crls, const char *folder, char 
 // Reads all lists of the file: there are two while a CA is renewed. Without a file, the lists in
 // use stay.
 static oct_err
-crls_read(material *m, const char *folder, const material *before, char *reason, size_t reason_size)
+crls_read(material *m, const char *folder, const material *before, oct_reason *why)
 {
     char path[4096];
     struct stat status;
@@ -271,7 +268,7 @@ crls_read(material *m, const char *folder, const material *before, char *reason,
                       : NULL;
         return OCT_OK;
     }
-    OCT_TRY(file_check(path, reason, reason_size));
+    OCT_TRY(file_check(path, why));
     BIO *file = BIO_new_file(path, "r");
     X509_CRL *crl = NULL;
     m->crls = sk_X509_CRL_new_null();
@@ -285,8 +282,7 @@ crls_read(material *m, const char *folder, const material *before, char *reason,
         ERR_clear_error();
         return OCT_OK;
     }
-    return oct_refuse(reason, reason_size, "%s: not a revocation list in PEM (%s)", path,
-                      error_text());
+    return oct_refuse(why, "%s: not a revocation list in PEM (%s)", path, error_text());
 }
 
 // Makes a context without a certificate that trusts no CA. NULL: OpenSSL has no TLS 1.2.
@@ -310,44 +306,43 @@ context_create(void)
 
 // before is the material in use, whose lists stay if there is no file now; NULL at start.
 static oct_err
-trust_read(material *m, const char *folder, const material *before, char *reason,
-           size_t reason_size)
+trust_read(material *m, const char *folder, const material *before, oct_reason *why)
 {
     char ca[4096];
     path_of(ca, sizeof(ca), folder, FILE_CA);
-    OCT_TRY(folder_check(folder, reason, reason_size));
-    OCT_TRY(file_check(ca, reason, reason_size));
-    OCT_TRY(crls_read(m, folder, before, reason, reason_size));
+    OCT_TRY(folder_check(folder, why));
+    OCT_TRY(file_check(ca, why));
+    OCT_TRY(crls_read(m, folder, before, why));
     m->ctx = context_create();
     if (m->ctx == NULL) {
-        return oct_refuse(reason, reason_size, "OpenSSL has no TLS 1.2");
+        return oct_refuse(why, "OpenSSL has no TLS 1.2");
     }
     if (SSL_CTX_load_verify_file(m->ctx, ca) != 1) {
-        return oct_refuse(reason, reason_size, "%s: %s", ca, error_text());
+        return oct_refuse(why, "%s: %s", ca, error_text());
     }
-    return crls_use(SSL_CTX_get_cert_store(m->ctx), m->crls, folder, reason, reason_size);
+    return crls_use(SSL_CTX_get_cert_store(m->ctx), m->crls, folder, why);
 }
 
 // ---- our own certificate
 
 static oct_err
-own_load(SSL_CTX *ctx, const char *folder, char *reason, size_t reason_size)
+own_load(SSL_CTX *ctx, const char *folder, oct_reason *why)
 {
     char cert[4096], key[4096];
     path_of(cert, sizeof(cert), folder, FILE_CERT);
     path_of(key, sizeof(key), folder, FILE_KEY);
-    OCT_TRY(file_check(cert, reason, reason_size));
-    OCT_TRY(key_check(key, reason, reason_size));
-    OCT_TRY(file_check(key, reason, reason_size));
+    OCT_TRY(file_check(cert, why));
+    OCT_TRY(key_check(key, why));
+    OCT_TRY(file_check(key, why));
     if (SSL_CTX_use_certificate_chain_file(ctx, cert) != 1) {
-        return oct_refuse(reason, reason_size, "%s: %s", cert, error_text());
+        return oct_refuse(why, "%s: %s", cert, error_text());
     }
     if (SSL_CTX_use_PrivateKey_file(ctx, key, SSL_FILETYPE_PEM) != 1) {
-        return oct_refuse(reason, reason_size, "%s: %s", key, error_text());
+        return oct_refuse(why, "%s: %s", key, error_text());
     }
     return SSL_CTX_check_private_key(ctx) == 1
                ? OCT_OK
-               : oct_refuse(reason, reason_size, "%s is not the key of %s", key, cert);
+               : oct_refuse(why, "%s is not the key of %s", key, cert);
 }
 
 // Returns true for faults of dates, which a correct clock or a new file heals.
@@ -409,25 +404,26 @@ own_verify(SSL_CTX *ctx, X509 *cert, bool is_issue_enough, char *validity)
 // Reads our certificate and key. Peers must accept the certificate, and it must have the role that
 // this process has; at start, where before is NULL, any role will do.
 static oct_err
-own_read(material *m, const char *folder, const material *before, char *reason, size_t reason_size)
+own_read(material *m, const char *folder, const material *before, oct_reason *why)
 {
-    char path[4096], role[256];
+    char path[4096];
+    oct_reason role;
     struct tm ends;
     path_of(path, sizeof(path), folder, FILE_CERT);
-    OCT_TRY(own_load(m->ctx, folder, reason, reason_size));
+    OCT_TRY(own_load(m->ctx, folder, why));
     X509 *cert = SSL_CTX_get0_certificate(m->ctx);
     m->role = role_of(cert);
     if (m->role == OCT_ROLE_NONE) {
-        return oct_refuse(reason, reason_size,
+        return oct_refuse(why,
                           "%s: its subject names no role (OU is learner, replay, actor, evaluator, "
                           "relay or operator; octet certs issue makes such certificates)",
                           path);
     }
-    if (before != NULL && net_tls_check_role(m->role, before->role, role, sizeof(role)) != OCT_OK) {
-        return oct_refuse(reason, reason_size, "%s: %s", path, role);
+    if (before != NULL && net_tls_check_role(m->role, before->role, &role) != OCT_OK) {
+        return oct_refuse(why, "%s: %s", path, role.text);
     }
     if (ASN1_TIME_to_tm(X509_get0_notAfter(cert), &ends) != 1) {
-        return oct_refuse(reason, reason_size, "%s: bad date", path);
+        return oct_refuse(why, "%s: bad date", path);
     }
     m->ends = timegm(&ends);
     char validity[VALIDITY_BYTES] = "";
@@ -435,8 +431,7 @@ own_read(material *m, const char *folder, const material *before, char *reason, 
     if (code == X509_V_OK) {
         return OCT_OK;
     }
-    oct_err err = oct_refuse(reason, reason_size, "%s: %s%s", path,
-                             X509_verify_cert_error_string(code), validity);
+    oct_err err = oct_refuse(why, "%s: %s%s", path, X509_verify_cert_error_string(code), validity);
     return can_heal(code) ? OCT_EAGAIN : err;
 }
 
@@ -475,16 +470,16 @@ material_free(material *m) // connections keep their own reference
 }
 
 oct_err
-net_tls_open(net_tls **out, const char *folder, char *reason, size_t reason_size)
+net_tls_open(net_tls **out, const char *folder, oct_reason *why)
 {
     material m = {0};
     file_state files[FILES];
     // Threads may still use OpenSSL when the process exits, so it must not clean up then.
     OCT_ASSERT(OPENSSL_init_ssl(OPENSSL_INIT_NO_ATEXIT, NULL) == 1);
     files_look(folder, files); // before reading, so that the next call sees a change in between
-    oct_err err = trust_read(&m, folder, NULL, reason, reason_size);
+    oct_err err = trust_read(&m, folder, NULL, why);
     if (err == OCT_OK) {
-        err = own_read(&m, folder, NULL, reason, reason_size);
+        err = own_read(&m, folder, NULL, why);
     }
     if (err != OCT_OK) {
         material_free(&m);
@@ -521,7 +516,7 @@ net_tls_ends_s(const net_tls *tls)
 }
 
 oct_err
-net_tls_reload(net_tls *tls, bool *is_new, char *reason, size_t reason_size)
+net_tls_reload(net_tls *tls, bool *is_new, oct_reason *why)
 {
     material m = {0};
     file_state files[FILES];
@@ -531,9 +526,9 @@ net_tls_reload(net_tls *tls, bool *is_new, char *reason, size_t reason_size)
     if (same_trust && own_is_same(files, tls->files) && !tls->own_is_kept) {
         return OCT_EAGAIN;
     }
-    oct_err err = trust_read(&m, tls->folder, &tls->used, reason, reason_size);
+    oct_err err = trust_read(&m, tls->folder, &tls->used, why);
     if (err == OCT_OK) {
-        err = own_read(&m, tls->folder, &tls->used, reason, reason_size);
+        err = own_read(&m, tls->folder, &tls->used, why);
         err = err == OCT_EAGAIN ? OCT_EINVAL : err; // OCT_EAGAIN means here that no file changed
         *is_new = err == OCT_OK || (!same_trust && own_keep(&m, &tls->used));
     }
@@ -556,7 +551,7 @@ net_tls_revocation(const net_tls *tls)
 }
 
 bool
-net_tls_is_good(const net_tls *tls, const SSL *ssl, char *reason, size_t reason_size)
+net_tls_is_good(const net_tls *tls, const SSL *ssl, oct_reason *why)
 {
     X509 *cert = SSL_get0_peer_certificate(ssl);
     X509_STORE *store = SSL_CTX_get_cert_store(tls->used.ctx);
@@ -568,7 +563,7 @@ net_tls_is_good(const net_tls *tls, const SSL *ssl, char *reason, size_t reason_
     bool good = ready && X509_verify_cert(check) == 1;
     if (!good) {
         int code = ready ? X509_STORE_CTX_get_error(check) : X509_V_ERR_UNSPECIFIED;
-        (void)snprintf(reason, reason_size, "its certificate is no longer valid: %s",
+        oct_reason_set(why, "its certificate is no longer valid: %s",
                        X509_verify_cert_error_string(code));
     }
     X509_STORE_CTX_free(check);
@@ -630,7 +625,7 @@ net_tls_peer_read(const SSL *ssl, net_tls_peer *out)
     "its certificate does not name this host (octet certs issue ROLE NAME --host HOST): "
 
 void
-net_tls_reason(const SSL *ssl, char *reason, size_t reason_size)
+net_tls_reason(const SSL *ssl, oct_reason *why)
 {
     long code = SSL_get_verify_result(ssl);
     unsigned long error = ERR_peek_error();
@@ -642,7 +637,7 @@ net_tls_reason(const SSL *ssl, char *reason, size_t reason_size)
         text = X509_verify_cert_error_string(code);
     }
     bool is_other = code == X509_V_ERR_HOSTNAME_MISMATCH || code == X509_V_ERR_IP_ADDRESS_MISMATCH;
-    (void)snprintf(reason, reason_size, "%s%s", is_other ? NOT_ISSUED_FOR_HOST : "",
+    oct_reason_set(why, "%s%s", is_other ? NOT_ISSUED_FOR_HOST : "",
                    text != NULL ? text : "closed in the handshake");
     ERR_clear_error();
 }

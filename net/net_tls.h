@@ -8,6 +8,7 @@
 #include <openssl/ssl.h>
 
 #include "common/oct_err.h"
+#include "common/oct_reason.h"
 #include "common/oct_role.h"
 
 // The certificates of this process, and the checks of other processes' certificates, by OpenSSL.
@@ -35,16 +36,14 @@ typedef struct net_tls_peer {
 //               while others have one
 //   OCT_EAGAIN  a certificate or list has expired or is not valid yet, by the clock of this
 //               machine: a correct clock or a new file heals it
-OCT_CHECKED oct_err net_tls_open(net_tls **out, const char *folder, char *reason,
-                                 size_t reason_size);
+OCT_CHECKED oct_err net_tls_open(net_tls **out, const char *folder, oct_reason *why);
 void net_tls_close(net_tls *tls);
 // Return our own role, and when our certificate expires, in seconds since 1970.
 oct_role net_tls_role(const net_tls *tls);
 int64_t net_tls_ends_s(const net_tls *tls);
 // Checks that a certificate's role is the wanted one. OCT_EINVAL, with one line for a person in
 // reason: it is not.
-OCT_CHECKED oct_err net_tls_check_role(oct_role role, oct_role wanted, char *reason,
-                                       size_t reason_size);
+OCT_CHECKED oct_err net_tls_check_role(oct_role role, oct_role wanted, oct_reason *why);
 
 // Reads the files again if they changed since they were read. *is_new: peers must be checked again,
 // because at least ca.crt and crl.pem are new.
@@ -57,10 +56,10 @@ OCT_CHECKED oct_err net_tls_check_role(oct_role role, oct_role wanted, char *rea
 // nevertheless, if one of the CAs issued the certificate that stays. If none did, or if ca.crt or
 // crl.pem are bad themselves, everything stays as it is, so that a folder that is being copied
 // disconnects no peer.
-OCT_CHECKED oct_err net_tls_reload(net_tls *tls, bool *is_new, char *reason, size_t reason_size);
+OCT_CHECKED oct_err net_tls_reload(net_tls *tls, bool *is_new, oct_reason *why);
 // Returns true if the peer's certificate would be accepted now, by the present ca.crt and crl.pem;
 // otherwise writes why not, in one line. Cost: one check of a signature.
-bool net_tls_is_good(const net_tls *tls, const SSL *ssl, char *reason, size_t reason_size);
+bool net_tls_is_good(const net_tls *tls, const SSL *ssl, oct_reason *why);
 // Returns true if nothing was reloaded since net_tls_connection made ssl, so that its handshake has
 // used the present files.
 bool net_tls_is_current(const net_tls *tls, const SSL *ssl);
@@ -76,6 +75,6 @@ SSL *net_tls_connection(net_tls *tls, const char *host, BIO **in, BIO **out);
 OCT_CHECKED oct_err net_tls_peer_read(const SSL *ssl, net_tls_peer *out);
 // Writes in one line why the last operation on ssl failed. Empties OpenSSL's error queue of this
 // thread.
-void net_tls_reason(const SSL *ssl, char *reason, size_t reason_size);
+void net_tls_reason(const SSL *ssl, oct_reason *why);
 
 #endif // NET_NET_TLS_H

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "common/oct_base.h"
+#include "common/oct_reason.h"
 #include "common/oct_text.h"
 
 #define TCP             "tcp://"
@@ -99,7 +100,7 @@ host_is_well_formed(const char *host, bool is_ipv6)
 
 // Parses rest, which follows the scheme.
 static oct_err
-tcp_parse(const char *rest, tcp_address *out, char *reason, size_t reason_size)
+tcp_parse(const char *rest, tcp_address *out, oct_reason *why)
 {
     bool is_ipv6 = rest[0] == '[';
     const char *host = rest + is_ipv6;
@@ -107,23 +108,21 @@ tcp_parse(const char *rest, tcp_address *out, char *reason, size_t reason_size)
     const char *after = host + length;
     if (is_ipv6) {
         if (*after != ']') {
-            return oct_refuse(reason, reason_size, "the address has [ without ]");
+            return oct_refuse(why, "the address has [ without ]");
         }
         after++;
     }
     if (*after != ':' || !port_parse(after + 1, &out->port)) {
-        return oct_refuse(reason, reason_size, "a tcp address ends in :PORT, a number from 1 to %d",
-                          PORT_MAX);
+        return oct_refuse(why, "a tcp address ends in :PORT, a number from 1 to %d", PORT_MAX);
     }
     if (length >= sizeof(out->host)) {
-        return oct_refuse(reason, reason_size, "the host is too long");
+        return oct_refuse(why, "the host is too long");
     }
     memcpy(out->host, host, length);
     out->host[length] = '\0';
     out->is_ipv6 = is_ipv6;
     if (!host_is_well_formed(out->host, is_ipv6)) {
-        return oct_refuse(reason, reason_size,
-                          "'%s' is neither a host name nor an address (IPv6 goes in [ ])",
+        return oct_refuse(why, "'%s' is neither a host name nor an address (IPv6 goes in [ ])",
                           out->host);
     }
     return OCT_OK;
@@ -155,25 +154,25 @@ host_is_loopback(const tcp_address *address)
 }
 
 static oct_err
-tcp_check(const char *rest, bool insecure, char *reason, size_t reason_size)
+tcp_check(const char *rest, bool insecure, oct_reason *why)
 {
     tcp_address address;
-    OCT_TRY(tcp_parse(rest, &address, reason, reason_size));
+    OCT_TRY(tcp_parse(rest, &address, why));
     if (!insecure) {
         if (host_is_wildcard(&address)) {
             return oct_refuse(
-                reason, reason_size,
+                why,
                 "'%s' means every interface of this machine, without encryption or authentication: "
                 "use tls+tcp://, or give --insecure if the network is trusted",
                 address.host);
         }
         if (host_is_loopback(&address)) {
-            return oct_refuse(reason, reason_size,
+            return oct_refuse(why,
                               "'%s' is open to every user of this machine, without authentication: "
                               "use ipc:// (or tls+tcp://), or give --insecure if they are trusted",
                               address.host);
         }
-        return oct_refuse(reason, reason_size,
+        return oct_refuse(why,
                           "'%s' is on another machine, without encryption or authentication: use "
                           "tls+tcp://, or give --insecure if the network is trusted",
                           address.host);
@@ -192,7 +191,7 @@ net_url_is_loopback(const char *url)
 {
     tcp_address address;
     return net_url_is_tcp(url) &&
-           tcp_parse(url + strlen(tcp_scheme(url)), &address, NULL, 0) == OCT_OK &&
+           tcp_parse(url + strlen(tcp_scheme(url)), &address, NULL) == OCT_OK &&
            host_is_loopback(&address);
 }
 
@@ -201,7 +200,7 @@ net_url_is_wildcard(const char *url)
 {
     tcp_address address;
     return net_url_is_tcp(url) &&
-           tcp_parse(url + strlen(tcp_scheme(url)), &address, NULL, 0) == OCT_OK &&
+           tcp_parse(url + strlen(tcp_scheme(url)), &address, NULL) == OCT_OK &&
            host_is_wildcard(&address);
 }
 
@@ -230,49 +229,46 @@ net_url_host(const char *url, char host[NET_URL_MAX], unsigned *port)
     if (tcp_scheme(url) == NULL) {
         return OCT_EINVAL;
     }
-    OCT_TRY(tcp_parse(url + strlen(tcp_scheme(url)), &address, NULL, 0));
+    OCT_TRY(tcp_parse(url + strlen(tcp_scheme(url)), &address, NULL));
     memcpy(host, address.host, sizeof(address.host));
     *port = address.port;
     return OCT_OK;
 }
 
 static oct_err
-name_check(const char *name, size_t length_max, char *reason, size_t reason_size)
+name_check(const char *name, size_t length_max, oct_reason *why)
 {
     size_t length = strlen(name);
     if (length == 0) {
-        return oct_refuse(reason, reason_size, "nothing follows ://");
+        return oct_refuse(why, "nothing follows ://");
     }
     if (length > length_max) {
-        return oct_refuse(reason, reason_size, "%zu bytes follow ://, at most %zu are allowed",
-                          length, length_max);
+        return oct_refuse(why, "%zu bytes follow ://, at most %zu are allowed", length, length_max);
     }
     return OCT_OK;
 }
 
 oct_err
-net_url_check(const char *url, bool insecure, char *reason, size_t reason_size)
+net_url_check(const char *url, bool insecure, oct_reason *why)
 {
     if (strlen(url) >= NET_URL_MAX) {
-        return oct_refuse(reason, reason_size, "the address is longer than %d bytes",
-                          NET_URL_MAX - 1);
+        return oct_refuse(why, "the address is longer than %d bytes", NET_URL_MAX - 1);
     }
     if (oct_text_has_control(url, strlen(url))) {
-        return oct_refuse(reason, reason_size, "the address has a control character");
+        return oct_refuse(why, "the address has a control character");
     }
     if (tcp_scheme(url) != NULL) {
         const char *rest = url + strlen(tcp_scheme(url));
-        return tcp_check(rest, insecure || net_url_is_tls(url), reason, reason_size);
+        return tcp_check(rest, insecure || net_url_is_tls(url), why);
     }
     if (net_url_is_ipc(url)) {
-        return name_check(net_url_ipc_path(url), IPC_PATH_MAX, reason, reason_size);
+        return name_check(net_url_ipc_path(url), IPC_PATH_MAX, why);
     }
     if (starts_with(url, INPROC)) {
-        return name_check(url + strlen(INPROC), INPROC_NAME_MAX, reason, reason_size);
+        return name_check(url + strlen(INPROC), INPROC_NAME_MAX, why);
     }
-    return oct_refuse(reason, reason_size,
-                      "an address is tls+tcp://HOST:PORT, tcp://HOST:PORT, ipc://PATH or "
-                      "inproc://NAME");
+    return oct_refuse(why, "an address is tls+tcp://HOST:PORT, tcp://HOST:PORT, ipc://PATH or "
+                           "inproc://NAME");
 }
 
 oct_err
@@ -302,7 +298,7 @@ net_url_offset(const char *url, unsigned offset, char out[NET_URL_MAX])
         OCT_TRY(url_print(result, "%s", url));
     } else if (tcp_scheme(url) != NULL) {
         tcp_address address;
-        OCT_TRY(tcp_parse(url + strlen(tcp_scheme(url)), &address, NULL, 0));
+        OCT_TRY(tcp_parse(url + strlen(tcp_scheme(url)), &address, NULL));
         if (offset > PORT_MAX - address.port) {
             return OCT_EINVAL;
         }
@@ -312,7 +308,7 @@ net_url_offset(const char *url, unsigned offset, char out[NET_URL_MAX])
     }
     // The appended part may make the address too long. The caller has already checked that the
     // original may be used.
-    OCT_TRY(net_url_check(result, true, NULL, 0));
+    OCT_TRY(net_url_check(result, true, NULL));
     return url_print(out, "%s", result);
 }
 
@@ -323,23 +319,21 @@ net_url_line(const char *relay, unsigned line, char out[NET_URL_MAX])
 }
 
 oct_err
-net_url_check_relay(const char *relay, const char *learner, unsigned lines, char *reason,
-                    size_t reason_size)
+net_url_check_relay(const char *relay, const char *learner, unsigned lines, oct_reason *why)
 {
     char last[NET_URL_MAX];
     size_t scheme = strcspn(learner, ":") + 1;
     // A peer that may use the learner's address may use another of its kind.
-    OCT_TRY(net_url_check(relay, true, reason, reason_size));
+    OCT_TRY(net_url_check(relay, true, why));
     if (!net_url_is_ipc(relay) && strncmp(relay, learner, scheme) != 0) {
         return oct_refuse(
-            reason, reason_size,
+            why,
             "the learner's address begins with %.*s//, so a relay's has to begin with "
             "it or with ipc://",
             (int)scheme, learner);
     }
     if (net_url_line(relay, lines - 1, last) != OCT_OK || net_url_offset(last, 2, last) != OCT_OK) {
-        return oct_refuse(reason, reason_size, "it leaves no room for the %u addresses after it",
-                          2 * lines);
+        return oct_refuse(why, "it leaves no room for the %u addresses after it", 2 * lines);
     }
     return OCT_OK;
 }
@@ -352,8 +346,8 @@ net_url_as_seen_from(const char *url, const char *reached, char out[NET_URL_MAX]
     }
     tcp_address named;
     tcp_address via;
-    OCT_TRY(tcp_parse(url + strlen(tcp_scheme(url)), &named, NULL, 0));
-    OCT_TRY(tcp_parse(reached + strlen(tcp_scheme(reached)), &via, NULL, 0));
+    OCT_TRY(tcp_parse(url + strlen(tcp_scheme(url)), &named, NULL));
+    OCT_TRY(tcp_parse(reached + strlen(tcp_scheme(reached)), &via, NULL));
     if (!host_is_wildcard(&named) && !host_is_loopback(&named)) {
         return url_print(out, "%s", url);
     }

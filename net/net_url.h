@@ -5,6 +5,7 @@
 #include <stddef.h>
 
 #include "common/oct_err.h"
+#include "common/oct_reason.h"
 
 // Addresses: tls+tcp://HOST:PORT, tcp://HOST:PORT, ipc://PATH (relative to the working folder, or
 // absolute), inproc://NAME (tests). To listen, HOST may be "*" or empty, which means every address
@@ -18,7 +19,7 @@
 // Refuses addresses that Octet must not use: an unknown scheme, a missing or bad port, an ipc path
 // that is too long, and any tcp:// host unless insecure (contract 10), because anyone on the
 // network, or on loopback any user of this machine, could take part.
-OCT_CHECKED oct_err net_url_check(const char *url, bool insecure, char *reason, size_t reason_size);
+OCT_CHECKED oct_err net_url_check(const char *url, bool insecure, oct_reason *why);
 bool net_url_is_tls(const char *url);
 bool net_url_is_ipc(const char *url);
 // Returns the path of an ipc:// address, within url; NULL: another kind of address.
@@ -40,7 +41,7 @@ OCT_CHECKED oct_err net_url_line(const char *relay, unsigned line, char out[NET_
 // address, a scheme other than the learner's (ipc:// is always allowed), and an address without
 // room for that number of lines.
 OCT_CHECKED oct_err net_url_check_relay(const char *relay, const char *learner, unsigned lines,
-                                        char *reason, size_t reason_size);
+                                        oct_reason *why);
 // Makes a relative ipc path absolute, for processes with another working folder; leaves room for
 // what net_url_offset appends. Copies any other address, and a path that would get too long,
 // unchanged.

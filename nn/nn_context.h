@@ -67,7 +67,7 @@ uint64_t nn_context_bytes(const nn_context *context);
 typedef enum nn_space {
     NN_SPACE_EVEN, // rows between layers, alternating with NN_SPACE_ODD
     NN_SPACE_ODD,
-    NN_SPACE_AROUND,  // rows that bypass a block of layers, and their gradient (nn_net.h)
+    NN_SPACE_SKIP,    // rows that bypass a block of layers, and their gradient (nn_net.h)
     NN_SPACE_PATCHES, // patches of convolutions (nn_conv.h)
     NN_SPACE_LEFT,    // packed operands A of products (nn_tiled.h)
     NN_SPACE_RIGHT,   // packed operands B

@@ -50,19 +50,19 @@ nn_net_make_residual(policy_spec *spec)
 }
 
 // Marks the layers of blocks. The outputs of layers 0, 2, 4, ... bypass the next block and must
-// survive while that block computes, so they alternate between two spaces: NN_SPACE_AROUND for
+// survive while that block computes, so they alternate between two spaces: NN_SPACE_SKIP for
 // layers 0, 4, 8, ..., and NN_SPACE_EVEN for the others. Layers 1, 3, 5, ... use NN_SPACE_ODD.
 static void
 layer_shape_block(nn_net *net, uint32_t l, uint32_t layer_count)
 {
     nn_layer *layer = &net->layers[l];
     bool gives = l % 2 == 0 && l + 1 < layer_count;
-    layer->closes = gives && l > 0;
-    layer->opens = gives && l + 3 < layer_count;
+    layer->skip_end = gives && l > 0;
+    layer->skip_begin = gives && l + 3 < layer_count;
     OCT_ASSERT(!gives || layer->layer_norm);
-    OCT_ASSERT(!layer->closes || layer->activation == POLICY_LINEAR);
-    layer->space = gives && l % 4 == 0 ? NN_SPACE_AROUND : layer->space;
-    (void)nn_context_space(net->context, NN_SPACE_AROUND, (size_t)net->rows_max * layer->outputs);
+    OCT_ASSERT(!layer->skip_end || layer->activation == POLICY_LINEAR);
+    layer->space = gives && l % 4 == 0 ? NN_SPACE_SKIP : layer->space;
+    (void)nn_context_space(net->context, NN_SPACE_SKIP, (size_t)net->rows_max * layer->outputs);
 }
 
 void
@@ -70,7 +70,7 @@ nn_net_shape(nn_net *net, nn_context *context, const policy_spec *spec, bool res
              size_t param_count, uint32_t rows_max)
 {
     OCT_ASSERT(!residual || has_blocks(spec));
-    OCT_ASSERT(policy_spec_check(spec, NULL, 0) == OCT_OK && rows_max >= 1);
+    OCT_ASSERT(policy_spec_check(spec, NULL) == OCT_OK && rows_max >= 1);
     *net = (nn_net){
         .context = context,
         .vec = nn_vec(),
@@ -279,8 +279,8 @@ static_assert(POLICY_LINEAR == 0 && POLICY_RELU == 1 && POLICY_TANH == 2 && POLI
 typedef struct unfinished {
     const nn_vec_ops *vec;
     const nn_layer *layer;
-    float *y;            // [rows][outputs] of the whole batch
-    const float *around; // [rows][outputs], the block's inputs; NULL: the layer closes no block
+    float *y;          // [rows][outputs] of the whole batch
+    const float *skip; // [rows][outputs], the block's inputs; NULL: the layer closes no block
     const float *weights;
 } unfinished;
 
@@ -301,8 +301,8 @@ layer_finish(void *arg, uint32_t first, uint32_t rows)
     } else {
         u->vec->bias[layer->activation](y, bias, rows * layer->places, layer->units);
     }
-    if (u->around != NULL) {
-        u->vec->add(y, u->around + at, (size_t)rows * layer->outputs);
+    if (u->skip != NULL) {
+        u->vec->add(y, u->skip + at, (size_t)rows * layer->outputs);
     }
 }
 
@@ -325,7 +325,7 @@ const float *
 nn_net_forward_again(nn_net *net, const float *x, uint32_t rows)
 {
     OCT_ASSERT(rows >= 1 && rows <= net->rows_max && net->weights != NULL);
-    const float *around = NULL; // the inputs of the previous layer
+    const float *skip = NULL; // the inputs of the previous layer
     for (uint32_t l = 0; l < net->layer_count; l++) {
         nn_layer *layer = &net->layers[l];
         const float *weight = net->weights + layer->at.weight;
@@ -335,7 +335,7 @@ nn_net_forward_again(nn_net *net, const float *x, uint32_t rows)
         unfinished u = {.vec = net->vec,
                         .layer = layer,
                         .y = y,
-                        .around = layer->closes ? around : NULL,
+                        .skip = layer->skip_end ? skip : NULL,
                         .weights = net->weights};
         if (layer->conv.kernel > 0) {
             nn_conv_forward(net->context, layer, y, x, weight, rows);
@@ -344,7 +344,7 @@ nn_net_forward_again(nn_net *net, const float *x, uint32_t rows)
             nn_gemm_nt_kept(net->context, y, x, weight, &layer->panels, rows, layer->outputs,
                             layer->inputs, layer_finish, &u);
         }
-        around = x;
+        skip = x;
         x = y;
     }
     return x;

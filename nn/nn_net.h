@@ -31,8 +31,8 @@ typedef struct nn_layer {
     uint32_t outputs;
     policy_activation activation;
     bool layer_norm;
-    bool opens;  // residual nets: the outputs bypass the following block
-    bool closes; // residual nets: the last layer of a block, which adds the block's inputs
+    bool skip_begin; // residual nets: the outputs bypass the following block
+    bool skip_end;   // residual nets: the last layer of a block, which adds the block's inputs
     // The weights are [units][columns]. Each row of the batch is `places` rows of the product: 1
     // for a dense layer, where units = outputs and columns = inputs; for a convolution, the number
     // of positions of the kernel.
@@ -56,7 +56,7 @@ typedef struct nn_net {
     float *params;        // [param_count], the learned numbers, which are averaged and saved
     float *fetched;       // [param_count], params itself, or a copy where learners share params
     const float *weights; // [weight_count], in policy_spec's order, the numbers that layers compute
-                          // with: fetched, unless the owner of the net sets a function of it
+                          // with: fetched, unless the net's owner sets a function of fetched
                           // (quantisation-aware training, reparametrisation)
     nn_layer layers[POLICY_LAYERS_MAX];
     void *block;
@@ -112,7 +112,7 @@ float *nn_carver_floats(nn_carver *carver, size_t count);
 
 // Moves params into the carver's memory, which several learners share; the net computes with a
 // copy, which nn_net_fetch renews. is_first: this net's values become the shared ones; otherwise
-// the net takes over the values in the memory. The caller ensures that nobody writes the memory
+// the net takes over the values in the memory. The caller ensures that no learner writes the memory
 // during a fetch.
 void nn_net_share(nn_net *net, nn_carver *carver, bool is_first);
 // Copies the shared parameters if they differ from the net's copy. No-op for a net that shares

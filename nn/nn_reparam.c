@@ -51,7 +51,7 @@ void
 nn_reparam_init(nn_reparam *map, nn_context *context, const policy_spec *spec,
                 const nn_reparam_options *options)
 {
-    OCT_ASSERT(policy_spec_check(spec, NULL, 0) == OCT_OK);
+    OCT_ASSERT(policy_spec_check(spec, NULL) == OCT_OK);
     OCT_ASSERT(spec->head == POLICY_HEAD_VALUES || spec->head == POLICY_HEAD_ATOMS);
     uint32_t last = spec->layer_count - 1;
     OCT_ASSERT(spec->layers[last].kind == POLICY_DENSE && !spec->layers[last].layer_norm);

@@ -20,7 +20,7 @@ static uint8_t
 layer_flags(const nn_layer *layer)
 {
     return (uint8_t)((layer->layer_norm ? 1 : 0) | (layer->conv.kernel > 0 ? 2 : 0) |
-                     (layer->closes ? 4 : 0));
+                     (layer->skip_end ? 4 : 0));
 }
 
 static void

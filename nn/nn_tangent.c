@@ -13,7 +13,7 @@ nn_tangent_init(nn_tangent *tangent, const nn_tape *tape)
     const nn_net *net = &tape->net;
     size_t widest = 0;
     for (uint32_t l = 0; l < net->layer_count; l++) {
-        OCT_ASSERT(!net->layers[l].closes);
+        OCT_ASSERT(!net->layers[l].skip_end);
         widest = OCT_MAX(widest, (size_t)net->layers[l].outputs);
     }
     size_t outputs = net->layers[net->layer_count - 1].outputs;

@@ -92,9 +92,9 @@ nn_tape_forward_again(nn_tape *tape, const float *x, uint32_t rows)
 typedef struct upstream {
     const nn_net *net;
     const nn_layer *layer;
-    float *dy;     // [rows][outputs], at the layer's outputs
-    float *around; // [rows][outputs], the gradient at the outputs of the following block; NULL: not
-                   // in a block
+    float *dy;   // [rows][outputs], at the layer's outputs
+    float *skip; // [rows][outputs], the gradient at the outputs of the following block; NULL: not
+                 // in a block
     float *gradient;   // NULL: not wanted
     nn_norm_sums sums; // of the whole batch; every call of layer_unfinish adds its rows
 } upstream;
@@ -106,9 +106,9 @@ upstream_init(upstream *up, const nn_tape *tape, const nn_layer *layer, float *d
 {
     float *spare = tape->spare;
     *up = (upstream){.net = &tape->net, .layer = layer, .dy = dy, .gradient = gradient};
-    if (layer->opens || layer->closes) {
-        up->around = nn_context_space(tape->net.context, NN_SPACE_AROUND,
-                                      (size_t)tape->net.rows_max * layer->outputs);
+    if (layer->skip_begin || layer->skip_end) {
+        up->skip = nn_context_space(tape->net.context, NN_SPACE_SKIP,
+                                    (size_t)tape->net.rows_max * layer->outputs);
     }
     up->sums = (nn_norm_sums){spare, spare + layer->outputs, spare + 2 * (size_t)layer->outputs};
     if (gradient != NULL) {
@@ -123,11 +123,11 @@ upstream_init(upstream *up, const nn_tape *tape, const nn_layer *layer, float *d
 static void
 around_unfinish(const upstream *up, float *dy, size_t at, size_t count)
 {
-    if (up->layer->opens) {
-        up->net->vec->add(dy, up->around + at, count);
+    if (up->layer->skip_begin) {
+        up->net->vec->add(dy, up->skip + at, count);
     }
-    if (up->layer->closes) {
-        memcpy(up->around + at, dy, count * sizeof(*dy));
+    if (up->layer->skip_end) {
+        memcpy(up->skip + at, dy, count * sizeof(*dy));
     }
 }
 
@@ -141,7 +141,7 @@ layer_unfinish(void *arg, uint32_t first, uint32_t rows)
     size_t at = (size_t)first * layer->outputs;
     float *dy = up->dy + at;
     const float *y = layer->y + at;
-    if (up->around != NULL) {
+    if (up->skip != NULL) {
         around_unfinish(up, dy, at, (size_t)rows * layer->outputs);
     }
     if (layer->layer_norm) {

@@ -8,33 +8,31 @@
 
 #include "common/oct_base.h"
 #include "common/oct_file.h"
+#include "common/oct_reason.h"
 
 oct_err
-policy_file_read(uint8_t **bytes, size_t *length, const char *path, char *reason,
-                 size_t reason_size)
+policy_file_read(uint8_t **bytes, size_t *length, const char *path, oct_reason *why)
 {
     errno = 0;
     oct_err err = oct_file_read(path, POLICY_BYTES_MAX, bytes, length);
     if (err == OCT_OK) {
         return OCT_OK;
     }
-    if (reason_size > 0 && err == OCT_EINVAL) {
-        (void)snprintf(reason, reason_size, "larger than %u bytes, the limit of a policy file",
-                       POLICY_BYTES_MAX);
-    } else if (reason_size > 0) {
-        (void)snprintf(reason, reason_size, "%s",
-                       errno != 0 ? oct_file_strerror(errno) : oct_strerror(err));
+    if (err == OCT_EINVAL) {
+        oct_reason_set(why, "larger than %u bytes, the limit of a policy file", POLICY_BYTES_MAX);
+    } else {
+        oct_reason_set(why, "%s", errno != 0 ? oct_file_strerror(errno) : oct_strerror(err));
     }
     return err == OCT_EINVAL ? OCT_EPROTO : err;
 }
 
 oct_err
-policy_file_load(policy_image **out, const char *path, char *reason, size_t reason_size)
+policy_file_load(policy_image **out, const char *path, oct_reason *why)
 {
     uint8_t *bytes;
     size_t length;
-    OCT_TRY(policy_file_read(&bytes, &length, path, reason, reason_size));
-    oct_err err = policy_decode(out, bytes, length, reason, reason_size);
+    OCT_TRY(policy_file_read(&bytes, &length, path, why));
+    oct_err err = policy_decode(out, bytes, length, why);
     free(bytes);
     return err;
 }

@@ -7,6 +7,7 @@
 
 #include "common/oct_base.h"
 #include "common/oct_bytes.h"
+#include "common/oct_reason.h"
 #include "policy/policy_contract.h"
 #include "policy/policy_header.h"
 
@@ -384,13 +385,12 @@ policy_complete_check(const policy_parser *d, const policy_head_info *head, size
 }
 
 oct_err
-policy_decode(policy_image **out, const uint8_t *bytes, size_t length, char *reason,
-              size_t reason_size)
+policy_decode(policy_image **out, const uint8_t *bytes, size_t length, oct_reason *why)
 {
     policy_parser parser;
     policy_head_info head;
     policy_image *image;
-    OCT_TRY(policy_header_read(&parser, &head, bytes, length, reason, reason_size));
+    OCT_TRY(policy_header_read(&parser, &head, bytes, length, why));
     // Checks the length before anything is allocated.
     OCT_TRY(policy_complete_check(&parser, &head, length));
     if (policy_image_reserve(&image, &head.spec, head.precision) != OCT_OK) {
@@ -407,12 +407,11 @@ policy_decode(policy_image **out, const uint8_t *bytes, size_t length, char *rea
 }
 
 oct_err
-policy_decode_into(policy_image *image, const uint8_t *bytes, size_t length, char *reason,
-                   size_t reason_size)
+policy_decode_into(policy_image *image, const uint8_t *bytes, size_t length, oct_reason *why)
 {
     policy_parser parser;
     policy_head_info head;
-    OCT_TRY(policy_header_read(&parser, &head, bytes, length, reason, reason_size));
+    OCT_TRY(policy_header_read(&parser, &head, bytes, length, why));
     OCT_TRY(policy_complete_check(&parser, &head, length));
     if (head.precision != image->precision || !policy_spec_equal(&head.spec, &image->spec)) {
         return policy_refuse(&parser, "the policy's network or precision differs from its base's");

@@ -1,6 +1,7 @@
 #ifndef POLICY_POLICY_FORMAT_H
 #define POLICY_POLICY_FORMAT_H
 
+#include "common/oct_reason.h"
 #include "policy/policy_spec.h"
 
 // A policy as bytes: one format for files, exports and (inside the protobuf envelope) the wire. It
@@ -9,8 +10,7 @@
 //
 // Threads: any, no shared state. Owns: an image owns a copy of all its data.
 // Errors: OCT_EPROTO for bytes that are not one complete and valid policy; OCT_EINVAL for a newer
-// format version than this build knows. Both have one line in reason (may be NULL with reason_size
-// 0).
+// format version than this build knows. Both have one line in why (may be NULL).
 
 #define POLICY_FORMAT_VERSION 5
 #define POLICY_BYTES_MAX      (1u << 28)
@@ -127,16 +127,16 @@ typedef struct policy_head_info {
 // Reads the header and checks magic, format version, length, checksum and header, but no tensor.
 // Errors as policy_decode; *out is then unchanged.
 OCT_CHECKED oct_err policy_peek(policy_head_info *out, const uint8_t *bytes, size_t length,
-                                char *reason, size_t reason_size);
+                                oct_reason *why);
 
 // Decodes a complete policy. The caller frees *out with policy_image_destroy. All lengths are
 // checked before anything is allocated. A change is refused with OCT_EPROTO.
 OCT_CHECKED oct_err policy_decode(policy_image **out, const uint8_t *bytes, size_t length,
-                                  char *reason, size_t reason_size);
+                                  oct_reason *why);
 // Decodes into an image that was made for the same spec and precision. Allocates nothing.
 // OCT_EPROTO also for another spec or precision, and if the bytes or image have a contract. After
 // an error the tensors of image are undefined.
 OCT_CHECKED oct_err policy_decode_into(policy_image *image, const uint8_t *bytes, size_t length,
-                                       char *reason, size_t reason_size);
+                                       oct_reason *why);
 
 #endif // POLICY_POLICY_FORMAT_H

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/oct_reason.h"
 #include "policy/policy_contract.h"
 
 static const char magic[4] = {'O', 'C', 'T', 'P'};
@@ -23,10 +24,10 @@ static const char magic[4] = {'O', 'C', 'T', 'P'};
 oct_err
 policy_refuse(const policy_parser *parser, const char *format, ...)
 {
-    if (parser->reason_size > 0) {
+    if (parser->why != NULL) {
         va_list args;
         va_start(args, format);
-        (void)vsnprintf(parser->reason, parser->reason_size, format, args);
+        (void)vsnprintf(parser->why->text, sizeof(parser->why->text), format, args);
         va_end(args);
     }
     return OCT_EPROTO;
@@ -215,7 +216,7 @@ spec_read(policy_parser *d, policy_spec *spec)
     if (d->reader.failed) {
         return policy_refuse(d, "it ends inside the network description");
     }
-    if (policy_spec_check(spec, d->reason, d->reason_size) != OCT_OK) {
+    if (policy_spec_check(spec, d->why) != OCT_OK) {
         return OCT_EPROTO;
     }
     return OCT_OK;
@@ -336,10 +337,9 @@ contract_read(policy_parser *d, policy_head_info *head)
 
 oct_err
 policy_header_read(policy_parser *d, policy_head_info *head, const uint8_t *bytes, size_t length,
-                   char *reason, size_t reason_size)
+                   oct_reason *why)
 {
-    *d = (policy_parser){
-        .reader = {.at = bytes, .left = length}, .reason = reason, .reason_size = reason_size};
+    *d = (policy_parser){.reader = {.at = bytes, .left = length}, .why = why};
     *head = (policy_head_info){0};
     OCT_TRY(prefix_read(d, bytes, length));
     OCT_TRY(origin_read(d, &head->origin));
@@ -382,12 +382,11 @@ policy_header_write(oct_writer *writer, const policy_image *image, uint64_t base
 }
 
 oct_err
-policy_peek(policy_head_info *out, const uint8_t *bytes, size_t length, char *reason,
-            size_t reason_size)
+policy_peek(policy_head_info *out, const uint8_t *bytes, size_t length, oct_reason *why)
 {
     policy_parser parser;
     policy_head_info head;
-    OCT_TRY(policy_header_read(&parser, &head, bytes, length, reason, reason_size));
+    OCT_TRY(policy_header_read(&parser, &head, bytes, length, why));
     *out = head;
     return OCT_OK;
 }

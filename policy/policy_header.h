@@ -3,6 +3,7 @@
 
 #include "common/oct_base.h"
 #include "common/oct_bytes.h"
+#include "common/oct_reason.h"
 #include "policy/policy_format.h"
 
 // The parts that complete policies and changes share: the header, the checksum at the end, and a
@@ -16,8 +17,7 @@
 typedef struct policy_parser {
     oct_reader reader; // without the CRC; after policy_header_read, from the first byte after it
     uint32_t version;  // format version of the bytes
-    char *reason;      // [reason_size], borrowed; may be NULL with reason_size 0
-    size_t reason_size;
+    oct_reason *why;   // [reason_size], borrowed; may be NULL with reason_size 0
 } policy_parser;
 
 // Writes the reason. Always returns OCT_EPROTO.
@@ -26,8 +26,7 @@ oct_err policy_refuse(const policy_parser *parser, const char *format, ...) OCT_
 // Begins to parse bytes[length], which stay borrowed, and makes all checks of policy_peek: magic,
 // format version, length, checksum, header. Errors as policy_decode.
 OCT_CHECKED oct_err policy_header_read(policy_parser *parser, policy_head_info *head,
-                                       const uint8_t *bytes, size_t length, char *reason,
-                                       size_t reason_size);
+                                       const uint8_t *bytes, size_t length, oct_reason *why);
 // Writes the header of a complete image, or of a change of base_version if that is not 0. Only
 // complete images have their contract in the header.
 void policy_header_write(oct_writer *writer, const policy_image *image, uint64_t base_version,

@@ -73,7 +73,7 @@ image_cut(policy_image *image, policy_block *block)
 oct_err
 policy_image_reserve(policy_image **out, const policy_spec *spec, policy_precision precision)
 {
-    OCT_TRY(policy_spec_check(spec, NULL, 0));
+    OCT_TRY(policy_spec_check(spec, NULL));
     if ((size_t)precision >= OCT_COUNTOF(names) || names[precision] == NULL) {
         return OCT_EINVAL;
     }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "common/oct_base.h"
+#include "common/oct_reason.h"
 #include "policy/policy_contract.h"
 #include "policy/policy_file.h"
 #include "policy/policy_net.h"
@@ -81,12 +82,12 @@ policy_from_image(octet_policy **out, const policy_image *image, char *error, si
 int
 octet_policy_load(octet_policy **out, const char *path, char *error, size_t error_size)
 {
-    char reason[200];
+    oct_reason why;
     policy_image *image;
-    oct_err err = policy_file_load(&image, path, reason, sizeof(reason));
+    oct_err err = policy_file_load(&image, path, &why);
     if (err != OCT_OK) {
         if (error_size > 0) {
-            (void)snprintf(error, error_size, "%s: %s", path, reason);
+            (void)snprintf(error, error_size, "%s: %s", path, why.text);
         }
         return (int)err;
     }
@@ -99,9 +100,11 @@ int
 octet_policy_load_bytes(octet_policy **out, const void *bytes, size_t length, char *error,
                         size_t error_size)
 {
+    oct_reason why;
     policy_image *image;
-    oct_err err = policy_decode(&image, bytes, length, error, error_size);
+    oct_err err = policy_decode(&image, bytes, length, &why);
     if (err != OCT_OK) {
+        oct_reason_copy(&why, error, error_size);
         return (int)err;
     }
     int result = policy_from_image(out, image, error, error_size);

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "common/oct_base.h"
-#include "common/oct_text.h"
+#include "common/oct_reason.h"
 
 static bool
 is_within(uint32_t number, uint32_t most)
@@ -18,44 +18,40 @@ is_within(uint32_t number, uint32_t most)
 
 // Checks the geometry of a convolution, whose numbers may all be wrong.
 static oct_err
-check_conv(const policy_layer *layer, uint32_t l, char *reason, size_t reason_size)
+check_conv(const policy_layer *layer, uint32_t l, oct_reason *why)
 {
     const policy_conv *conv = &layer->conv;
     uint32_t h = conv->height, w = conv->width, k = conv->kernel;
     if (!is_within(k, POLICY_KERNEL_MAX)) {
-        return oct_refuse(reason, reason_size, "layer %u: a kernel of %u, allowed 1..%d", l, k,
-                          POLICY_KERNEL_MAX);
+        return oct_refuse(why, "layer %u: a kernel of %u, allowed 1..%d", l, k, POLICY_KERNEL_MAX);
     }
     if (!is_within(h, POLICY_WIDTH_MAX) || !is_within(w, POLICY_WIDTH_MAX) ||
         !is_within(conv->channels, POLICY_WIDTH_MAX) ||
         !is_within(conv->filters, POLICY_WIDTH_MAX)) {
-        return oct_refuse(reason, reason_size,
-                          "layer %u: %u filters on a map of %u x %u x %u, allowed 1..%d each", l,
-                          conv->filters, h, w, conv->channels, POLICY_WIDTH_MAX);
+        return oct_refuse(why, "layer %u: %u filters on a map of %u x %u x %u, allowed 1..%d each",
+                          l, conv->filters, h, w, conv->channels, POLICY_WIDTH_MAX);
     }
     if (h < k || w < k) {
-        return oct_refuse(reason, reason_size,
-                          "layer %u: a map of %u x %u is smaller than its kernel of %u", l, h, w,
-                          k);
+        return oct_refuse(why, "layer %u: a map of %u x %u is smaller than its kernel of %u", l, h,
+                          w, k);
     }
     // At most 2^48 each, because each factor is at most 2^16.
     uint64_t inputs = (uint64_t)h * w * conv->channels;
     uint64_t outputs = (uint64_t)(h - k + 1) * (w - k + 1) * conv->filters;
     if (layer->inputs != inputs || layer->outputs != outputs) {
-        return oct_refuse(reason, reason_size,
-                          "layer %u: %u inputs and %u outputs, its geometry has %" PRIu64
-                          " and %" PRIu64,
-                          l, layer->inputs, layer->outputs, inputs, outputs);
+        return oct_refuse(
+            why, "layer %u: %u inputs and %u outputs, its geometry has %" PRIu64 " and %" PRIu64, l,
+            layer->inputs, layer->outputs, inputs, outputs);
     }
     if (layer->layer_norm) {
-        return oct_refuse(reason, reason_size, "layer %u: a convolution with a layer norm", l);
+        return oct_refuse(why, "layer %u: a convolution with a layer norm", l);
     }
     return OCT_OK;
 }
 
 // Checks the rules for the kind of layer l: its position, and the geometry of a convolution.
 static oct_err
-check_kind(const policy_spec *spec, uint32_t l, char *reason, size_t reason_size)
+check_kind(const policy_spec *spec, uint32_t l, oct_reason *why)
 {
     const policy_layer *layer = &spec->layers[l];
     switch (layer->kind) {
@@ -63,40 +59,36 @@ check_kind(const policy_spec *spec, uint32_t l, char *reason, size_t reason_size
         return OCT_OK;
     case POLICY_CONV:
         if (l > 0 && layer[-1].kind != POLICY_CONV) {
-            return oct_refuse(reason, reason_size, "layer %u: a convolution after a dense layer",
-                              l);
+            return oct_refuse(why, "layer %u: a convolution after a dense layer", l);
         }
         if (l + 1 == spec->layer_count) {
-            return oct_refuse(reason, reason_size, "layer %u: the last layer is a convolution", l);
+            return oct_refuse(why, "layer %u: the last layer is a convolution", l);
         }
-        return check_conv(layer, l, reason, reason_size);
+        return check_conv(layer, l, why);
     }
-    return oct_refuse(reason, reason_size, "layer %u: unknown kind %d", l, (int)layer->kind);
+    return oct_refuse(why, "layer %u: unknown kind %d", l, (int)layer->kind);
 }
 
 static oct_err
-check_layers(const policy_spec *spec, char *reason, size_t reason_size)
+check_layers(const policy_spec *spec, oct_reason *why)
 {
     if (spec->layer_count < 1 || spec->layer_count > POLICY_LAYERS_MAX) {
-        return oct_refuse(reason, reason_size, "%u layers, allowed 1..%d", spec->layer_count,
-                          POLICY_LAYERS_MAX);
+        return oct_refuse(why, "%u layers, allowed 1..%d", spec->layer_count, POLICY_LAYERS_MAX);
     }
     uint32_t inputs = spec->obs_count;
     for (uint32_t l = 0; l < spec->layer_count; l++) {
         const policy_layer *layer = &spec->layers[l];
         if (layer->inputs != inputs) {
-            return oct_refuse(reason, reason_size, "layer %u: %u inputs, %u come in", l,
-                              layer->inputs, inputs);
+            return oct_refuse(why, "layer %u: %u inputs, %u come in", l, layer->inputs, inputs);
         }
         if (layer->outputs < 1 || layer->outputs > POLICY_WIDTH_MAX) {
-            return oct_refuse(reason, reason_size, "layer %u: %u outputs, allowed 1..%d", l,
-                              layer->outputs, POLICY_WIDTH_MAX);
+            return oct_refuse(why, "layer %u: %u outputs, allowed 1..%d", l, layer->outputs,
+                              POLICY_WIDTH_MAX);
         }
         if ((unsigned)layer->activation > POLICY_ELU) {
-            return oct_refuse(reason, reason_size, "layer %u: unknown activation %d", l,
-                              (int)layer->activation);
+            return oct_refuse(why, "layer %u: unknown activation %d", l, (int)layer->activation);
         }
-        OCT_TRY(check_kind(spec, l, reason, reason_size));
+        OCT_TRY(check_kind(spec, l, why));
         inputs = layer->outputs;
     }
     return OCT_OK;
@@ -110,20 +102,19 @@ is_box_head(policy_head head)
 }
 
 static oct_err
-check_head(const policy_spec *spec, char *reason, size_t reason_size)
+check_head(const policy_spec *spec, oct_reason *why)
 {
     uint32_t outputs = policy_spec_outputs(spec);
     uint32_t want = spec->action_count;
     if (spec->head != POLICY_HEAD_ATOMS && spec->atoms != 0) {
-        return oct_refuse(reason, reason_size, "%u atoms on a head without atoms", spec->atoms);
+        return oct_refuse(why, "%u atoms on a head without atoms", spec->atoms);
     }
     if (spec->head != POLICY_HEAD_GAUSSIAN && spec->action_direct) {
-        return oct_refuse(reason, reason_size, "actions without mapping, but no Gaussian head");
+        return oct_refuse(why, "actions without mapping, but no Gaussian head");
     }
     if (spec->head != POLICY_HEAD_GAUSSIAN && spec->state_deviation) {
         return oct_refuse(
-            reason, reason_size,
-            "a state-dependent deviation on head %d, which is not a Gaussian that supports it",
+            why, "a state-dependent deviation on head %d, which is not a Gaussian that supports it",
             (int)spec->head);
     }
     switch (spec->head) {
@@ -141,56 +132,54 @@ check_head(const policy_spec *spec, char *reason, size_t reason_size)
         if (spec->atoms < 2 || spec->atoms > 4096 || !isfinite(spec->value_min) ||
             !isfinite(spec->value_max) || !(spec->value_min < spec->value_max) ||
             !isfinite(spec->value_max - spec->value_min)) {
-            return oct_refuse(reason, reason_size, "bad support of %u atoms", spec->atoms);
+            return oct_refuse(why, "bad support of %u atoms", spec->atoms);
         }
         want *= spec->atoms;
         break;
     default:
-        return oct_refuse(reason, reason_size, "unknown head %d", (int)spec->head);
+        return oct_refuse(why, "unknown head %d", (int)spec->head);
     }
     if (is_box_head(spec->head) != (spec->action_kind == POLICY_BOX)) {
-        return oct_refuse(reason, reason_size, "head %d does not fit action kind %d",
-                          (int)spec->head, (int)spec->action_kind);
+        return oct_refuse(why, "head %d does not fit action kind %d", (int)spec->head,
+                          (int)spec->action_kind);
     }
     if (outputs != want) {
-        return oct_refuse(reason, reason_size, "the last layer has %u outputs, the head needs %u",
-                          outputs, want);
+        return oct_refuse(why, "the last layer has %u outputs, the head needs %u", outputs, want);
     }
     return OCT_OK;
 }
 
 oct_err
-policy_spec_check(const policy_spec *spec, char *reason, size_t reason_size)
+policy_spec_check(const policy_spec *spec, oct_reason *why)
 {
     if (memchr(spec->env_id, '\0', sizeof(spec->env_id)) == NULL) {
-        return oct_refuse(reason, reason_size, "environment ID is not terminated");
+        return oct_refuse(why, "environment ID is not terminated");
     }
     if (spec->obs_dtype != POLICY_F32 && spec->obs_dtype != POLICY_U8) {
-        return oct_refuse(reason, reason_size, "unknown observation type %d", (int)spec->obs_dtype);
+        return oct_refuse(why, "unknown observation type %d", (int)spec->obs_dtype);
     }
     if (spec->obs_count < 1 || spec->obs_count > POLICY_WIDTH_MAX) {
-        return oct_refuse(reason, reason_size, "%u numbers in an observation, allowed 1..%d",
-                          spec->obs_count, POLICY_WIDTH_MAX);
+        return oct_refuse(why, "%u numbers in an observation, allowed 1..%d", spec->obs_count,
+                          POLICY_WIDTH_MAX);
     }
     if (spec->action_kind != POLICY_DISCRETE && spec->action_kind != POLICY_BOX) {
-        return oct_refuse(reason, reason_size, "unknown action kind %d", (int)spec->action_kind);
+        return oct_refuse(why, "unknown action kind %d", (int)spec->action_kind);
     }
     if (spec->action_count < 1 || spec->action_count > POLICY_ACTIONS_MAX) {
-        return oct_refuse(reason, reason_size, "%u actions, allowed 1..%d", spec->action_count,
-                          POLICY_ACTIONS_MAX);
+        return oct_refuse(why, "%u actions, allowed 1..%d", spec->action_count, POLICY_ACTIONS_MAX);
     }
     for (uint32_t i = 0; spec->action_kind == POLICY_BOX && i < spec->action_count; i++) {
         float low = spec->action_low[i], high = spec->action_high[i];
         if (!(low < high) || (!spec->action_direct && !isfinite(high - low))) {
-            return oct_refuse(reason, reason_size,
+            return oct_refuse(why,
                               "action %u has bounds [%g, %g]; allowed are %snumbers, the first "
                               "below the second%s",
                               i, (double)low, (double)high, spec->action_direct ? "" : "finite ",
                               spec->action_direct ? "" : ", with a finite difference");
         }
     }
-    OCT_TRY(check_layers(spec, reason, reason_size));
-    return check_head(spec, reason, reason_size);
+    OCT_TRY(check_layers(spec, why));
+    return check_head(spec, why);
 }
 
 static bool
@@ -276,18 +265,17 @@ policy_spec_set_mlp(policy_spec *spec, const uint32_t *hidden, uint32_t hidden_c
 // Sets convolution l; conv has the input map, the filters and the kernel.
 static oct_err
 set_conv(policy_spec *spec, uint32_t l, const policy_conv *conv, policy_activation activation,
-         char *reason, size_t reason_size)
+         oct_reason *why)
 {
     uint32_t h = conv->height, w = conv->width, k = conv->kernel;
     if (h < k || w < k) {
-        return oct_refuse(reason, reason_size,
-                          "convolution %u of %u x %u has a map of only %u x %u before it", l + 1, k,
-                          k, h, w);
+        return oct_refuse(why, "convolution %u of %u x %u has a map of only %u x %u before it",
+                          l + 1, k, k, h, w);
     }
     uint64_t inputs = (uint64_t)h * w * conv->channels;
     uint64_t outputs = (uint64_t)(h - k + 1) * (w - k + 1) * conv->filters;
     if (inputs > POLICY_WIDTH_MAX || outputs > POLICY_WIDTH_MAX) {
-        return oct_refuse(reason, reason_size,
+        return oct_refuse(why,
                           "convolution %u has %" PRIu64 " inputs and %" PRIu64
                           " outputs, allowed are %d each",
                           l + 1, inputs, outputs, POLICY_WIDTH_MAX);
@@ -305,17 +293,16 @@ set_conv(policy_spec *spec, uint32_t l, const policy_conv *conv, policy_activati
 oct_err
 policy_spec_set_cnn(policy_spec *spec, const uint32_t *filters, uint32_t conv_count,
                     const uint32_t *hidden, uint32_t hidden_count, policy_activation activation,
-                    bool first_layer_norm, uint32_t outputs, char *reason, size_t reason_size)
+                    bool first_layer_norm, uint32_t outputs, oct_reason *why)
 {
     uint32_t inputs = spec->obs_count;
     if (conv_count + hidden_count >= POLICY_LAYERS_MAX) {
-        return oct_refuse(reason, reason_size,
-                          "%u convolutions and %u hidden layers, allowed %d in all", conv_count,
-                          hidden_count, POLICY_LAYERS_MAX - 1);
+        return oct_refuse(why, "%u convolutions and %u hidden layers, allowed %d in all",
+                          conv_count, hidden_count, POLICY_LAYERS_MAX - 1);
     }
     if (conv_count > 0 && spec->obs_rank != 3) {
         return oct_refuse(
-            reason, reason_size,
+            why,
             "convolutions need observations of rows x columns x channels, but those of %.100s "
             "have rank %u",
             spec->env_id, spec->obs_rank);
@@ -328,7 +315,7 @@ policy_spec_set_cnn(policy_spec *spec, const uint32_t *filters, uint32_t conv_co
     };
     for (uint32_t l = 0; l < conv_count; l++) {
         conv.filters = filters[l];
-        OCT_TRY(set_conv(spec, l, &conv, activation, reason, reason_size));
+        OCT_TRY(set_conv(spec, l, &conv, activation, why));
         inputs = spec->layers[l].outputs;
         conv.height -= conv.kernel - 1;
         conv.width -= conv.kernel - 1;

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "common/oct_err.h"
+#include "common/oct_reason.h"
 
 // The one definition of a network (contract 2), from which learner, quantizer, actor and robot
 // build it. A spec is a plain value; compare specs with policy_spec_equal, never with memcmp.
@@ -134,8 +135,8 @@ typedef struct policy_spec {
 } policy_spec;
 
 // Checks every relation: sizes, the chain of layers, head against outputs, bounds. OCT_EINVAL:
-// reason (may be NULL with reason_size 0) has one line for the user.
-OCT_CHECKED oct_err policy_spec_check(const policy_spec *spec, char *reason, size_t reason_size);
+// why (may be NULL) has one line for the user.
+OCT_CHECKED oct_err policy_spec_check(const policy_spec *spec, oct_reason *why);
 bool policy_spec_equal(const policy_spec *a, const policy_spec *b);
 
 // Sets the layers: dense layers of hidden[hidden_count] outputs with one activation, then a linear
@@ -151,8 +152,7 @@ OCT_CHECKED oct_err policy_spec_set_mlp(policy_spec *spec, const uint32_t *hidde
 OCT_CHECKED oct_err policy_spec_set_cnn(policy_spec *spec, const uint32_t *filters,
                                         uint32_t conv_count, const uint32_t *hidden,
                                         uint32_t hidden_count, policy_activation activation,
-                                        bool first_layer_norm, uint32_t outputs, char *reason,
-                                        size_t reason_size);
+                                        bool first_layer_norm, uint32_t outputs, oct_reason *why);
 
 // The count of floats in the parameter block, and the indices at which the parts of a layer begin
 // in the block.

@@ -5,48 +5,46 @@
 
 #include "proto/wire.h"
 
-// The memory that protobuf-c decodes into, inside proto/ only (wire.h has the public part): blocks
-// of 16-byte alignment, zeroed, each behind a header that keeps its size. The size gives a decoded
-// string its true length; the guard beside it shows a foreign write past a block's end.
+// The memory that protobuf-c decodes into, inside proto/ only (wire.h has the public part). It
+// consists of zeroed blocks with 16-byte alignment, each after a header that keeps the block's
+// size. The size gives a decoded string its true length; the guard beside it reveals a write past
+// the end of the block before.
 //
-// Threads: one at a time. Owns: its block of memory. Full: an allocation that does not fit gives
+// Threads: one at a time. Owns: its block of memory. Full: an allocation that does not fit returns
 // NULL, and the unpack fails.
+#define WIRE_ARENA_ALIGNMENT 16
+#define WIRE_REASON_MAX      160
+
 struct wire_arena {
     uint8_t *base;
     size_t capacity;
     size_t used;
-    size_t dirty; // bytes from here on were never given out and are still zero
+    size_t dirty; // bytes at this offset and above were never allocated and are still zero
     const char *reason;
+    char text[WIRE_REASON_MAX]; // holds reason if reason names a field
     ProtobufCAllocator allocator;
 };
 
-#define WIRE_ARENA_ALIGNMENT 16
-
-// An arena over the caller's 16-byte aligned memory: for messages without columns. fini before that
-// memory has another use.
+// Makes an arena of the caller's 16-byte aligned memory, for messages without columns. The caller
+// runs fini before it uses that memory for something else.
 void wire_arena_init(wire_arena *arena, void *memory, size_t capacity);
 void wire_arena_fini(wire_arena *arena);
 void *wire_arena_alloc(wire_arena *arena, size_t bytes);
-// Gives back everything that was allocated since used was mark.
+// Frees everything that was allocated since used was mark.
 void wire_arena_rewind(wire_arena *arena, size_t mark);
 
-// Unpacks length bytes. NULL, with the reason set and no memory kept, when they are no such
-// message or do not fit.
+// Unpacks length bytes. Returns NULL, sets the reason and keeps no memory if the bytes are not such
+// a message or do not fit.
 ProtobufCMessage *wire_arena_unpack(wire_arena *arena, const ProtobufCMessageDescriptor *descriptor,
                                     const uint8_t *bytes, size_t length);
 
-// Bytes that text had on the wire, for a string field that this arena unpacked.
+// Returns the bytes that text had on the wire; text is a string field that this arena unpacked.
 size_t wire_arena_text_length(const wire_arena *arena, const char *text);
 
-// Notes why a message is refused (a literal), and gives OCT_EPROTO.
+// Stores why a message is refused (a literal, or the arena's text) and returns OCT_EPROTO.
 oct_err wire_arena_refuse(wire_arena *arena, const char *reason);
 
-// What this release speaks, of messages that say so.
-#define WIRE_SPEAKS_TO                                                                             \
-    .version = WIRE_PROTOCOL_VERSION, .read_min = WIRE_PROTOCOL_READ_MIN,                          \
-    .read_max = WIRE_PROTOCOL_READ_MAX, .release_name = WIRE_STRING(OCTET_VERSION)
-
-// Leaves a decoder that meets a value it must not pass on.
+// Returns from a decoder with OCT_EPROTO if condition, which a value must meet, is false.
 #define WIRE_REQUIRE(arena, condition, reason)                                                     \
     do {                                                                                           \
         if (!(condition)) {                                                                        \

@@ -1,12 +1,10 @@
-// The client side of wire_rpc.h. protobuf-c's generated functions call client_invoke, which frames
-// the request; the reply reaches the method's closure.
+// The client side of wire_rpc.h: frames requests, and passes each reply to the caller's function.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/oct_base.h"
 #include "common/oct_text.h"
-#include "proto/octet.pb-c.h"
 #include "proto/wire_check.h"
 #include "proto/wire_convert.h"
 #include "proto/wire_rpc.h"
@@ -17,35 +15,31 @@
 typedef struct call_slot {
     wire_client *client;
     struct call_slot *next_free;
-    const ProtobufCMessageDescriptor *output;
-    ProtobufCClosure closure;
-    void (*done)(void); // a wire_METHOD_done; only that method's closure calls it
+    uint16_t code; // of the method
+    const wire_message *request, *reply;
+    void (*done)(void); // a wire_METHOD_done
     void *done_arg;
-    oct_err err;
 } call_slot;
 
-// One service as protobuf-c sees it. base first: invoke gets a pointer to it.
-typedef struct client_service {
-    ProtobufCService base;
-    wire_client *client;
-    uint16_t code; // of its method 0
-} client_service;
-
 struct wire_client {
-    client_service learner;
-    client_service replay;
     oct_call_fn call;
     void *call_arg;
     wire_arena *arena;
     uint8_t *buffer; // the request frame being sent
     size_t buffer_bytes;
-    uint32_t timeout_ms; // of the call being made
-    oct_err invoked;     // how the transport took it
-    char detail[WIRE_DETAIL_MAX + 1];
+    oct_reason detail;
     uint32_t open;
     call_slot *free_slots;
     call_slot slots[WIRE_CALLS_MAX];
 };
+
+// Room for any reply.
+typedef union any_reply {
+#define X(method, request, reply, roles) reply method;
+    WIRE_LEARNER_METHODS(X)
+    WIRE_REPLAY_METHODS(X)
+#undef X
+} any_reply;
 
 static call_slot *
 slot_take(wire_client *client)
@@ -70,14 +64,15 @@ slot_release(call_slot *slot)
 static void
 detail_set(wire_client *client, const char *text)
 {
-    (void)snprintf(client->detail, sizeof(client->detail), "%s", text);
+    oct_reason_set(&client->detail, "%s", text);
 }
 
-// The peer's reason as text that can be logged: no control characters, UTF-8 or plain ASCII.
+// Copies the peer's reason to detail as text for the log: UTF-8 without control characters, or
+// ASCII with '?' for other bytes.
 static void
 detail_set_from_peer(wire_client *client, oct_err err, const uint8_t *text, size_t length)
 {
-    char *detail = client->detail;
+    char *detail = client->detail.text;
     length = OCT_MIN(length, (size_t)WIRE_DETAIL_MAX);
     if (length == 0) {
         detail_set(client, oct_strerror(err));
@@ -99,10 +94,10 @@ reply_open(wire_client *client, const uint8_t *bytes, size_t length)
 {
     wire_frame frame = {0};
     oct_err err = wire_frame_unpack(&frame, bytes, length);
-    bool is_refusal = frame.kind == WIRE_REPLY && frame.code != OCT_OK; // read in any version
+    bool is_refusal = frame.kind == WIRE_REPLY && frame.code != OCT_OK; // readable in any version
     if (err == OCT_EINVAL && !is_refusal) {
         (void)snprintf(
-            client->detail, sizeof(client->detail),
+            client->detail.text, sizeof(client->detail.text),
             "the peer speaks protocol version %u, release " OCTET_VERSION
             " here reads %d to %d: run the same release on both sides, or consecutive releases",
             frame.version, WIRE_PROTOCOL_READ_MIN, WIRE_PROTOCOL_READ_MAX);
@@ -117,65 +112,76 @@ reply_open(wire_client *client, const uint8_t *bytes, size_t length)
     if (frame.code == OCT_OK) {
         return OCT_OK;
     }
-    // A status that this release does not know is still an error of the peer's.
+    // A status that this release does not know is still an error.
     err = frame.code <= OCT_ESTALE ? (oct_err)frame.code : OCT_EINTERNAL;
     detail_set_from_peer(client, err, bytes + WIRE_FRAME_BYTES, length - WIRE_FRAME_BYTES);
-    // Closed says that this process closes its links, and nobody asks again. A peer that shuts down
-    // is asked later.
+    // For callers OCT_ECLOSED means that this process closes its links, and they do not retry. If
+    // the peer shuts down, they are to retry.
     return err == OCT_ECLOSED ? OCT_EAGAIN : err;
+}
+
+// Decodes the payload of a reply. On an error detail says why.
+static oct_err
+reply_decode(wire_client *client, const wire_message *message, any_reply *out, const uint8_t *bytes,
+             size_t length)
+{
+    const ProtobufCMessage *generated =
+        wire_arena_unpack(client->arena, message->descriptor, bytes, length);
+    if (generated == NULL || wire_message_from(message, out, generated, client->arena) != OCT_OK) {
+        oct_reason_set(&client->detail, "bad reply: %s", wire_arena_reason(client->arena));
+        return OCT_EPROTO;
+    }
+    const wire_speaks own = wire_speaks_own();
+    wire_speaks peer;
+    bool meet = !wire_speaks_of(message, generated, &peer) ||
+                wire_speaks_meet(&own, &peer, &client->detail);
+    return meet ? OCT_OK : OCT_EINVAL;
+}
+
+// Calls the caller's function, with the type that its method has.
+static void
+call_finish(const call_slot *slot, oct_err err, const any_reply *answer)
+{
+    const char *detail = slot->client->detail.text;
+    switch (slot->code) {
+#define X(method, request, reply, roles)                                                           \
+    case WIRE_CODE_##method:                                                                       \
+        ((wire_##method##_done)slot->done)(slot->done_arg, err, detail,                            \
+                                           err == OCT_OK ? &answer->method : NULL);                \
+        break;
+        WIRE_LEARNER_METHODS(X)
+        WIRE_REPLAY_METHODS(X)
+#undef X
+    default:
+        break;
+    }
 }
 
 static void
 reply_arrived(void *arg, oct_err err, const uint8_t *frame, size_t length)
 {
-    call_slot *slot = arg;
-    wire_client *client = slot->client;
-    ProtobufCMessage *message = NULL;
+    const call_slot slot = *(call_slot *)arg;
+    wire_client *client = slot.client;
+    any_reply answer;
+    slot_release(arg); // done may call again
     detail_set(client, err == OCT_EIO ? "the connection was lost" : oct_strerror(err));
     if (err == OCT_OK) {
         err = reply_open(client, frame, length);
     }
     wire_arena_reset(client->arena);
     if (err == OCT_OK) {
-        message = wire_arena_unpack(client->arena, slot->output, frame + WIRE_FRAME_BYTES,
-                                    length - WIRE_FRAME_BYTES);
-        err = message == NULL ? OCT_EPROTO : OCT_OK;
+        err = reply_decode(client, slot.reply, &answer, frame + WIRE_FRAME_BYTES,
+                           length - WIRE_FRAME_BYTES);
     }
-    slot->err = err;
-    slot->closure(message, slot);
+    call_finish(&slot, err, &answer);
 }
 
-// For a reply that arrived and is no good: the decoder's reason.
-static void
-reply_refused(wire_client *client)
-{
-    (void)snprintf(client->detail, sizeof(client->detail), "bad reply: %s",
-                   wire_arena_reason(client->arena));
-}
-
-// Whether the peer's release works together with this one.
 static oct_err
-peer_check(wire_client *client, const wire_speaks *peer)
+request_send(wire_client *client, call_slot *slot, const void *message, uint32_t timeout_ms)
 {
-    const wire_speaks own = wire_speaks_own();
-    bool meet = wire_speaks_meet(&own, peer, client->detail, sizeof(client->detail));
-    return meet ? OCT_OK : OCT_EINVAL;
-}
-
-// protobuf-c's entry: the generated functions call it with the method's place in the service.
-static void
-client_invoke(ProtobufCService *base, unsigned method, const ProtobufCMessage *input,
-              ProtobufCClosure closure, void *closure_data)
-{
-    client_service *service = (client_service *)base;
-    wire_client *client = service->client;
-    call_slot *slot = closure_data;
-    slot->closure = closure;
-    slot->output = base->descriptor->methods[method].output;
-    size_t length = WIRE_FRAME_BYTES + protobuf_c_message_get_packed_size(input);
+    size_t length = WIRE_FRAME_BYTES + wire_message_size(slot->request, message);
     if (length > WIRE_MESSAGE_BYTES_MAX) {
-        client->invoked = OCT_EINVAL;
-        return;
+        return OCT_EINVAL;
     }
     if (length > client->buffer_bytes) {
         size_t bytes = OCT_MAX(client->buffer_bytes * 2, length);
@@ -183,75 +189,47 @@ client_invoke(ProtobufCService *base, unsigned method, const ProtobufCMessage *i
         client->buffer = oct_alloc(bytes);
         client->buffer_bytes = bytes;
     }
-    wire_frame_pack(WIRE_REQUEST, (uint16_t)(service->code + method), 0, client->buffer);
-    (void)protobuf_c_message_pack(input, client->buffer + WIRE_FRAME_BYTES);
-    client->invoked = client->call(client->call_arg, client->buffer, length, client->timeout_ms,
-                                   reply_arrived, slot);
+    wire_frame_pack(WIRE_REQUEST, slot->code, 0, client->buffer);
+    wire_message_pack(slot->request, message, client->buffer + WIRE_FRAME_BYTES);
+    return client->call(client->call_arg, client->buffer, length, timeout_ms, reply_arrived, slot);
 }
 
-// Per method: the closure that is called with the reply (NULL when there is none), and the
-// typed call.
-#define CLIENT_METHOD(service, method, request, reply)                                             \
-    static void closed_##method(const WIRE_GENERATED(reply) * message, void *arg)                  \
-    {                                                                                              \
-        call_slot slot = *(call_slot *)arg;                                                        \
-        wire_client *client = slot.client;                                                         \
-        slot_release(arg);                                                                         \
-        reply answer;                                                                              \
-        if (message != NULL) {                                                                     \
-            slot.err = reply##_from(&answer, message, client->arena);                              \
-        }                                                                                          \
-        wire_speaks peer;                                                                          \
-        if (message != NULL && slot.err == OCT_OK && WIRE_SPEAKS_OF(message, &peer)) {             \
-            slot.err = peer_check(client, &peer);                                                  \
-        }                                                                                          \
-        if (slot.err == OCT_EPROTO && wire_arena_reason(client->arena)[0] != '\0') {               \
-            reply_refused(client);                                                                 \
-        }                                                                                          \
-        ((wire_##method##_done)slot.done)(slot.done_arg, slot.err, client->detail,                 \
-                                          slot.err == OCT_OK ? &answer : NULL);                    \
-    }                                                                                              \
-    oct_err wire_call_##method(wire_client *client, const request *message, uint32_t timeout_ms,   \
-                               wire_##method##_done done, void *arg)                               \
-    {                                                                                              \
-        call_slot *slot = slot_take(client);                                                       \
-        if (slot == NULL) {                                                                        \
-            return OCT_EAGAIN;                                                                     \
-        }                                                                                          \
-        slot->done = (void (*)(void))done;                                                         \
-        slot->done_arg = arg;                                                                      \
-        client->timeout_ms = timeout_ms;                                                           \
-        WIRE_GENERATED(request) input;                                                             \
-        request##_to(&input, message);                                                             \
-        octet__##service##__##method(&client->service.base, &input, closed_##method, slot);        \
-        if (client->invoked != OCT_OK) {                                                           \
-            slot_release(slot);                                                                    \
-        }                                                                                          \
-        return client->invoked;                                                                    \
+// method: the fields of the slot that the method determines.
+static oct_err
+call_begin(wire_client *client, const call_slot *method, const void *message, uint32_t timeout_ms)
+{
+    call_slot *slot = slot_take(client);
+    if (slot == NULL) {
+        return OCT_EAGAIN;
     }
-#define X(method, request, reply, roles) CLIENT_METHOD(learner, method, request, reply)
+    *slot = *method;
+    slot->client = client;
+    oct_err err = request_send(client, slot, message, timeout_ms);
+    if (err != OCT_OK) {
+        slot_release(slot);
+    }
+    return err;
+}
+
+#define X(method, request_type, reply_type, roles)                                                 \
+    oct_err wire_call_##method(wire_client *client, const request_type *message,                   \
+                               uint32_t timeout_ms, wire_##method##_done done, void *arg)          \
+    {                                                                                              \
+        const call_slot slot = {.code = WIRE_CODE_##method,                                        \
+                                .request = &request_type##_message,                                \
+                                .reply = &reply_type##_message,                                    \
+                                .done = (void (*)(void))done,                                      \
+                                .done_arg = arg};                                                  \
+        return call_begin(client, &slot, message, timeout_ms);                                     \
+    }
 WIRE_LEARNER_METHODS(X)
-#undef X
-#define X(method, request, reply, roles) CLIENT_METHOD(replay, method, request, reply)
 WIRE_REPLAY_METHODS(X)
 #undef X
-
-static client_service
-service_of(wire_client *client, const ProtobufCServiceDescriptor *descriptor, unsigned service)
-{
-    return (client_service){
-        .base = {.descriptor = descriptor, .invoke = client_invoke},
-        .client = client,
-        .code = (uint16_t)(service << 8),
-    };
-}
 
 wire_client *
 wire_client_create(oct_call_fn call, void *call_arg, size_t arena_bytes)
 {
     wire_client *client = oct_alloc(sizeof(*client));
-    client->learner = service_of(client, &octet__learner__descriptor, WIRE_SERVICE_LEARNER);
-    client->replay = service_of(client, &octet__replay__descriptor, WIRE_SERVICE_REPLAY);
     client->call = call;
     client->call_arg = call_arg;
     client->arena = wire_arena_create(arena_bytes);

@@ -6,35 +6,34 @@
 #include "proto/wire_peers.h"
 #include "proto/wire_replay.h"
 
-// The services of octet.proto as typed calls, on protobuf-c's service descriptors. How frames
-// travel is the caller's: net_rpc gives an oct_call_fn and an oct_responder, tests give their own.
+// The services of octet.proto as typed calls. The caller provides the transport: net_rpc has an
+// oct_call_fn and an oct_responder, tests have their own.
 //
-// Threads: everything of one wire_client or wire_server on one loop thread. The transport answers
-// later, never from inside the call that it was given.
-// Owns: buffers that grow to the largest message seen and are kept; in steady state nothing is
-// allocated.
-// Full: WIRE_CALLS_MAX calls may be open at once in a client (one more is OCT_EAGAIN) and in a
-// server (one more is answered OCT_EAGAIN).
+// Threads: each wire_client and wire_server is used on one loop thread. The transport answers a
+// call later, never before the function that sends it has returned. Owns: buffers that grow to the
+// largest message so far and are kept, so that nothing is allocated in steady state. Full:
+// WIRE_CALLS_MAX calls may be open at once, in a client and in a server. A further call fails with
+// OCT_EAGAIN in the client, and is answered with OCT_EAGAIN by the server.
 
 #define WIRE_CALLS_MAX 128
 
-// A request's code is service << 8 | method, so that a request which reached the other service is
-// told apart from a malformed one.
+// A request's code is service << 8 | method, so that a server can distinguish a request for the
+// other service from a malformed request.
 #define WIRE_SERVICE_LEARNER 1u
 #define WIRE_SERVICE_REPLAY  2u
 // Longest reason in an error reply, in bytes.
 #define WIRE_DETAIL_MAX 1024
 
-// Who may call a method: OCT_ROLE_LOCAL always, and the roles of this set.
+// Sets of roles that may call a method. OCT_ROLE_LOCAL may call every method.
 #define WIRE_BY_LEARNER  (1u << OCT_ROLE_LEARNER)
 #define WIRE_BY_ACTOR    (1u << OCT_ROLE_ACTOR | 1u << OCT_ROLE_EVALUATOR)
 #define WIRE_BY_OPERATOR (1u << OCT_ROLE_OPERATOR)
 #define WIRE_BY_RELAY    (1u << OCT_ROLE_RELAY)
 
-// X(method, request, reply, roles): the one list of methods. Order is the method number on the
-// wire, counted from 0; append only. Of two methods a role may do a part only: an operator
-// registers tools (wire_register.role), an evaluator evaluators, an actor actors and tools, a relay
-// relays; and an operator configures with limiter_only.
+// X(method, request, reply, roles): the only list of methods. A method's index in its list, from 0,
+// is its number on the wire, so append only. Some roles may use only a part of a method: an
+// operator may register tools (wire_register.role), an evaluator evaluators, an actor actors and
+// tools, and a relay relays; an operator may configure only with limiter_only.
 #define WIRE_LEARNER_METHODS(X)                                                                    \
     X(register_actor, wire_register, wire_registered,                                              \
       WIRE_BY_ACTOR | WIRE_BY_OPERATOR | WIRE_BY_RELAY)                                            \
@@ -53,20 +52,35 @@
     X(inserted_sessions, wire_sessions, wire_sessions, WIRE_BY_LEARNER)                            \
     X(window_origins, wire_priorities, wire_sessions, WIRE_BY_LEARNER)
 
+// The code of each method's request.
+enum {
+    WIRE_CODE_BEFORE_LEARNER = (WIRE_SERVICE_LEARNER << 8) - 1,
+#define X(method, request, reply, roles) WIRE_CODE_##method,
+    WIRE_LEARNER_METHODS(X)
+#undef X
+        WIRE_CODE_BEFORE_REPLAY = (WIRE_SERVICE_REPLAY << 8) - 1,
+#define X(method, request, reply, roles) WIRE_CODE_##method,
+    WIRE_REPLAY_METHODS(X)
+#undef X
+};
+
 // ---- client
 
 typedef struct wire_client wire_client;
 
-// call/call_arg: the transport. arena_bytes bounds one decoded reply.
+// call and call_arg are the transport. arena_bytes bounds one decoded reply.
 wire_client *wire_client_create(oct_call_fn call, void *call_arg, size_t arena_bytes);
-// Calls still in flight must have been answered (net closes first, which answers OCT_ECLOSED).
+// All calls must have been answered: close the transport first, which answers OCT_ECLOSED.
 void wire_client_destroy(wire_client *client);
 
-// For each method: wire_call_METHOD(client, request, timeout_ms, done, arg). done runs exactly once
-// unless an error is returned here (OCT_EAGAIN: too many open; OCT_EINVAL: larger than a message
-// may be; or what the transport says). reply is borrowed for the callback, NULL unless err is
-// OCT_OK; OCT_ECLOSED is this process's own links, a peer that shuts down is OCT_EAGAIN. detail is
-// never NULL; on error it is the peer's reason or oct_strerror's text.
+// For each method: wire_call_METHOD(client, request, timeout_ms, done, arg) sends a request.
+// Errors, after which done does not run:
+//   OCT_EAGAIN  too many calls are open
+//   OCT_EINVAL  the request is larger than a message may be
+//   others      from the transport
+// Otherwise done runs exactly once. Its answer is NULL unless err is OCT_OK, and lives until done
+// returns. detail is never NULL; on an error it is the peer's reason or oct_strerror's text.
+// OCT_ECLOSED means that this process closed its links; a peer that shuts down gives OCT_EAGAIN.
 #define X(method, request, reply, roles)                                                           \
     typedef void (*wire_##method##_done)(void *arg, oct_err err, const char *detail,               \
                                          const reply *answer);                                     \
@@ -79,10 +93,12 @@ WIRE_REPLAY_METHODS(X)
 
 // ---- server
 
-// One pending request; answer it once with wire_reply_METHOD or wire_reply_error, now or later.
+// A pending request. The handler answers it once with wire_reply_METHOD or wire_reply_error, before
+// it returns or later.
 typedef struct wire_call wire_call;
 
-// Handlers; message is borrowed until the handler returns. NULL members answer "not found".
+// Handlers of requests. message lives until the handler returns. A method with a NULL handler is
+// answered with OCT_ENOTFOUND.
 typedef struct wire_learner_handlers {
 #define X(method, request, reply, roles)                                                           \
     void (*method)(void *arg, wire_call *call, const request *message);
@@ -103,16 +119,22 @@ wire_server *wire_server_create_learner(const wire_learner_handlers *handlers, v
                                         const oct_responder *responder, size_t arena_bytes);
 wire_server *wire_server_create_replay(const wire_replay_handlers *handlers, void *arg,
                                        const oct_responder *responder, size_t arena_bytes);
-// Forgets the calls that are still open: close the transport first, and answer none of them after.
+// Frees the calls that are still open, too: the caller closes the transport first, and answers no
+// call afterwards.
 void wire_server_destroy(wire_server *server);
 
-// Decodes one request frame and runs its handler. transport_call is what the responder gets, role
-// who calls. Answers the peer itself (and returns the error, for counting) when the frame is
-// malformed (OCT_EPROTO), of another version or not for that role (OCT_EINVAL), or names no method
-// (OCT_ENOTFOUND).
+// Decodes one request frame and runs its handler. transport_call is passed to the responder; role
+// is the caller's. On an error the handler does not run, and the peer has been answered with it:
+//   OCT_EPROTO     the frame or the request is malformed
+//   OCT_EINVAL     the protocol version is not read here, the peer's release does not work with
+//   this
+//                  one, or the role may not call the method in this way
+//   OCT_ENOTFOUND  the method does not exist, has no handler, or belongs to the other service
+//   OCT_EAGAIN     too many calls are open
 OCT_CHECKED oct_err wire_server_handle(wire_server *server, void *transport_call, oct_role role,
                                        const uint8_t *frame, size_t length);
-// What the peer was told when wire_server_handle last returned an error, for a log line.
+// Returns the text that the peer got when wire_server_handle last returned an error, for a log
+// line.
 const char *wire_server_reason(const wire_server *server);
 
 #define X(method, request, reply, roles)                                                           \

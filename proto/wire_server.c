@@ -1,12 +1,10 @@
-// The server side of wire_rpc.h. protobuf-c's generated service structs dispatch a request to
-// served_METHOD, which checks it and runs the typed handler.
+// The server side of wire_rpc.h: checks requests, runs their handlers and frames the replies.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/oct_base.h"
 #include "common/oct_text.h"
-#include "proto/octet.pb-c.h"
 #include "proto/wire_convert.h"
 #include "proto/wire_rpc.h"
 
@@ -18,39 +16,37 @@ struct wire_call {
     bool is_open;
 };
 
+// A method of octet.proto's services.
+typedef struct server_method {
+    const wire_message *request;
+    unsigned roles; // bits 1 << oct_role
+} server_method;
+
+// Room for any request.
+typedef union any_request {
+#define X(method, request, reply, roles) request method;
+    WIRE_LEARNER_METHODS(X)
+    WIRE_REPLAY_METHODS(X)
+#undef X
+} any_request;
+
 struct wire_server {
-    Octet__Learner_Service learner; // generated dispatch tables
-    Octet__Replay_Service replay;
-    ProtobufCService *service; // the one that is served
+    const ProtobufCServiceDescriptor *service; // the served service, with the names of its methods
+    const server_method *methods;              // [service->n_methods]
     unsigned service_number;
-    const unsigned *roles; // [n_methods of the service]
     wire_learner_handlers learner_handlers;
     wire_replay_handlers replay_handlers;
     void *handler_arg;
     oct_responder responder;
     wire_arena *arena;
-    oct_role role;                // who sent the request being handled
-    oct_err served;               // how it went
-    char detail[WIRE_DETAIL_MAX]; // what was wrong with the last one that was refused
+    oct_reason detail; // why the last refused request was refused
     wire_call *free_calls;
     wire_call calls[WIRE_CALLS_MAX];
 };
 
-enum {
-    CODE_BEFORE_LEARNER = (WIRE_SERVICE_LEARNER << 8) - 1,
-#define X(method, request, reply, roles) CODE_##method,
-    WIRE_LEARNER_METHODS(X)
-#undef X
-        CODE_BEFORE_REPLAY = (WIRE_SERVICE_REPLAY << 8) - 1,
-#define X(method, request, reply, roles) CODE_##method,
-    WIRE_REPLAY_METHODS(X)
-#undef X
-};
-
-// Bits 1 << oct_role, at the method's place in its service.
-#define X(method, request, reply, roles) (roles),
-static const unsigned learner_roles[] = {WIRE_LEARNER_METHODS(X)};
-static const unsigned replay_roles[] = {WIRE_REPLAY_METHODS(X)};
+#define X(method, request, reply, roles) {&request##_message, (roles)},
+static const server_method learner_methods[] = {WIRE_LEARNER_METHODS(X)};
+static const server_method replay_methods[] = {WIRE_REPLAY_METHODS(X)};
 #undef X
 
 static const char *const service_names[] = {
@@ -104,10 +100,10 @@ wire_reply_error(wire_call *call, oct_err err, const char *detail)
 }
 
 static void
-reply_message(wire_call *call, unsigned code, const ProtobufCMessage *message)
+reply_message(wire_call *call, unsigned code, const wire_message *message, const void *answer)
 {
     OCT_ASSERT(call->is_open && call->code == code);
-    size_t length = WIRE_FRAME_BYTES + protobuf_c_message_get_packed_size(message);
+    size_t length = WIRE_FRAME_BYTES + wire_message_size(message, answer);
     if (length > WIRE_MESSAGE_BYTES_MAX) {
         wire_reply_error(call, OCT_EINVAL,
                          "the reply is larger than a message may be: ask for less");
@@ -118,20 +114,28 @@ reply_message(wire_call *call, unsigned code, const ProtobufCMessage *message)
     call_release(call);
     uint8_t *out = responder->begin(transport_call, length);
     wire_frame_pack(WIRE_REPLY, OCT_OK, 0, out);
-    (void)protobuf_c_message_pack(message, out + WIRE_FRAME_BYTES);
+    wire_message_pack(message, answer, out + WIRE_FRAME_BYTES);
     responder->send(transport_call);
 }
 
+#define X(method, request, reply, roles)                                                           \
+    void wire_reply_##method(wire_call *call, const reply *answer)                                 \
+    {                                                                                              \
+        reply_message(call, WIRE_CODE_##method, &reply##_message, answer);                         \
+    }
+WIRE_LEARNER_METHODS(X)
+WIRE_REPLAY_METHODS(X)
+#undef X
+
 // ---- dispatch
 
-// The request did not pass its checks.
+// Answers a request that did not pass its checks.
 static oct_err
 serve_refused(wire_call *call)
 {
     wire_server *server = call->server;
-    (void)snprintf(server->detail, sizeof(server->detail), "bad request: %s",
-                   wire_arena_reason(server->arena));
-    wire_reply_error(call, OCT_EPROTO, server->detail);
+    oct_reason_set(&server->detail, "bad request: %s", wire_arena_reason(server->arena));
+    wire_reply_error(call, OCT_EPROTO, server->detail.text);
     return OCT_EPROTO;
 }
 
@@ -139,17 +143,17 @@ static oct_err
 serve_missing(wire_call *call)
 {
     wire_server *server = call->server;
-    (void)snprintf(server->detail, sizeof(server->detail), "this peer does not offer that method");
-    wire_reply_error(call, OCT_ENOTFOUND, server->detail);
+    oct_reason_set(&server->detail, "this peer does not offer that method");
+    wire_reply_error(call, OCT_ENOTFOUND, server->detail.text);
     return OCT_ENOTFOUND;
 }
 
-// What a role may not do with a method that it may call; NULL: all is well.
+// Returns why a role may not make this request, although it may call the method; NULL: it may.
 static const char *
-part_forbidden(oct_role role, uint16_t code, const void *message)
+part_forbidden(oct_role role, uint16_t code, const any_request *message)
 {
-    if (code == CODE_register_actor) {
-        wire_role as = ((const wire_register *)message)->role;
+    if (code == WIRE_CODE_register_actor) {
+        wire_role as = message->register_actor.role;
         if (role == OCT_ROLE_OPERATOR && as != WIRE_ROLE_TOOL) {
             return "an operator's certificate can register tools only: actors and evaluators need "
                    "their own certificates";
@@ -168,92 +172,70 @@ part_forbidden(oct_role role, uint16_t code, const void *message)
             return "an actor's certificate cannot register a relay: octet certs issue relay NAME";
         }
     }
-    if (role == OCT_ROLE_OPERATOR && code == CODE_configure &&
-        !((const wire_configure *)message)->limiter_only) {
+    if (role == OCT_ROLE_OPERATOR && code == WIRE_CODE_configure &&
+        !message->configure.limiter_only) {
         return "an operator's certificate can change the limiter only: a table needs a learner's "
                "certificate";
     }
     return NULL;
 }
 
-// What is the matter with the peer's release.
+// Returns why the peer's release and this one do not work together; NULL: they do.
 static const char *
 peer_forbidden(wire_server *server, const wire_speaks *peer)
 {
     const wire_speaks own = wire_speaks_own();
-    return wire_speaks_meet(&own, peer, server->detail, sizeof(server->detail)) ? NULL
-                                                                                : server->detail;
+    return wire_speaks_meet(&own, peer, &server->detail) ? NULL : server->detail.text;
 }
 
 static oct_err
 serve_forbidden(wire_call *call, const char *detail)
 {
     wire_server *server = call->server;
-    if (detail != server->detail) {
-        (void)snprintf(server->detail, sizeof(server->detail), "%s", detail);
+    if (detail != server->detail.text) {
+        oct_reason_set(&server->detail, "%s", detail);
     }
-    wire_reply_error(call, OCT_EINVAL, server->detail);
+    wire_reply_error(call, OCT_EINVAL, server->detail.text);
     return OCT_EINVAL;
 }
 
-// served_METHOD has the type that the generated service wants. The closure is not needed: every
-// answer goes the way of wire_reply_METHOD, also one that comes later.
-#define SERVER_METHOD(service_type, handlers, method, request, reply)                              \
-    static void served_##method(service_type *service, const WIRE_GENERATED(request) * input,      \
-                                void (*closure)(const WIRE_GENERATED(reply) *, void *),            \
-                                void *closure_data)                                                \
-    {                                                                                              \
-        (void)service;                                                                             \
-        (void)closure;                                                                             \
-        wire_call *call = closure_data;                                                            \
-        wire_server *server = call->server;                                                        \
-        request message;                                                                           \
-        server->served = request##_from(&message, input, server->arena);                           \
-        const char *forbidden = NULL;                                                              \
-        if (server->served == OCT_OK) {                                                            \
-            forbidden = part_forbidden(server->role, CODE_##method, &message);                     \
+// Runs the handler, with the type that its method has.
+static oct_err
+serve(wire_server *server, wire_call *call, const any_request *message)
+{
+    switch (call->code) {
+#define CASE(handlers, method)                                                                     \
+    case WIRE_CODE_##method:                                                                       \
+        if (server->handlers.method == NULL) {                                                     \
+            break;                                                                                 \
         }                                                                                          \
-        wire_speaks peer;                                                                          \
-        if (server->served == OCT_OK && forbidden == NULL && WIRE_SPEAKS_OF(input, &peer)) {       \
-            forbidden = peer_forbidden(server, &peer);                                             \
-        }                                                                                          \
-        if (server->served != OCT_OK) {                                                            \
-            server->served = serve_refused(call);                                                  \
-        } else if (forbidden != NULL) {                                                            \
-            server->served = serve_forbidden(call, forbidden);                                     \
-        } else if (server->handlers.method == NULL) {                                              \
-            server->served = serve_missing(call);                                                  \
-        } else {                                                                                   \
-            server->handlers.method(server->handler_arg, call, &message);                          \
-        }                                                                                          \
-    }                                                                                              \
-    void wire_reply_##method(wire_call *call, const reply *answer)                                 \
-    {                                                                                              \
-        WIRE_GENERATED(reply) output;                                                              \
-        reply##_to(&output, answer);                                                               \
-        reply_message(call, CODE_##method, &output.base);                                          \
+        server->handlers.method(server->handler_arg, call, &message->method);                      \
+        return OCT_OK;
+#define X(method, request, reply, roles) CASE(learner_handlers, method)
+        WIRE_LEARNER_METHODS(X)
+#undef X
+#define X(method, request, reply, roles) CASE(replay_handlers, method)
+        WIRE_REPLAY_METHODS(X)
+#undef X
+#undef CASE
+    default:
+        break;
     }
-#define X(method, request, reply, roles)                                                           \
-    SERVER_METHOD(Octet__Learner_Service, learner_handlers, method, request, reply)
-WIRE_LEARNER_METHODS(X)
-#undef X
-#define X(method, request, reply, roles)                                                           \
-    SERVER_METHOD(Octet__Replay_Service, replay_handlers, method, request, reply)
-WIRE_REPLAY_METHODS(X)
-#undef X
+    return serve_missing(call);
+}
 
-// Answers a request that no call was opened for; detail may be the server's own.
+// Answers a request for which no call was opened; detail may be the server's own.
 static oct_err
 refuse(wire_server *server, void *transport_call, oct_err err, const char *detail)
 {
-    if (detail != server->detail) {
-        (void)snprintf(server->detail, sizeof(server->detail), "%s", detail);
+    if (detail != server->detail.text) {
+        oct_reason_set(&server->detail, "%s", detail);
     }
-    answer_error(&server->responder, transport_call, err, server->detail);
+    answer_error(&server->responder, transport_call, err, server->detail.text);
     return err;
 }
 
-// "learners and operators"
+// Writes the names of roles: "learners and operators".
 static void
 roles_name(unsigned roles, char *out, size_t out_size)
 {
@@ -268,39 +250,36 @@ roles_name(unsigned roles, char *out, size_t out_size)
     }
 }
 
-// Whether the role may call the method at all. On an error the peer has been answered.
+// Returns OCT_OK if the role may call the method. On an error the peer has been answered.
 static oct_err
 role_check(wire_server *server, void *transport_call, oct_role role, unsigned method)
 {
-    unsigned roles = server->roles[method];
+    unsigned roles = server->methods[method].roles;
     if (role == OCT_ROLE_LOCAL || (role < OCT_ROLES && (roles & 1u << role) != 0)) {
         return OCT_OK;
     }
     char allowed[128];
     roles_name(roles, allowed, sizeof(allowed));
     if (role == OCT_ROLE_NONE || role >= OCT_ROLES) {
-        (void)snprintf(server->detail, sizeof(server->detail),
-                       "%s is for %s, and the caller has shown no role",
-                       server->service->descriptor->methods[method].name, allowed);
+        oct_reason_set(&server->detail, "%s is for %s, and the caller has shown no role",
+                       server->service->methods[method].name, allowed);
     } else {
-        (void)snprintf(server->detail, sizeof(server->detail),
-                       "%s is for %s, and the certificate is of the role %s",
-                       server->service->descriptor->methods[method].name, allowed,
-                       oct_role_name(role));
+        oct_reason_set(&server->detail, "%s is for %s, and the certificate is of the role %s",
+                       server->service->methods[method].name, allowed, oct_role_name(role));
     }
-    return refuse(server, transport_call, OCT_EINVAL, server->detail);
+    return refuse(server, transport_call, OCT_EINVAL, server->detail.text);
 }
 
-// The frame of a request, checked. On an error the peer has been answered.
+// Reads and checks the frame of a request. On an error the peer has been answered.
 static oct_err
 request_open(wire_server *server, void *transport_call, wire_frame *out, const uint8_t *bytes,
              size_t length)
 {
-    char *detail = server->detail;
+    char *detail = server->detail.text;
     wire_frame frame;
     oct_err err = wire_frame_unpack(&frame, bytes, length);
     if (err == OCT_EINVAL) {
-        (void)snprintf(detail, sizeof(server->detail),
+        (void)snprintf(detail, sizeof(server->detail.text),
                        "release " OCTET_VERSION
                        " reads protocol versions %d to %d, the request is version %u: run the same "
                        "release on both sides, or consecutive releases",
@@ -317,13 +296,13 @@ request_open(wire_server *server, void *transport_call, wire_frame *out, const u
     unsigned method = frame.code & 0xff;
     const char *served = service_names[server->service_number];
     if (service != server->service_number && service < OCT_COUNTOF(service_names) && service > 0) {
-        (void)snprintf(detail, sizeof(server->detail),
+        (void)snprintf(detail, sizeof(server->detail.text),
                        "this is the %s, the request is for the %s: check the address", served,
                        service_names[service]);
         return refuse(server, transport_call, OCT_ENOTFOUND, detail);
     }
-    if (service != server->service_number || method >= server->service->descriptor->n_methods) {
-        (void)snprintf(detail, sizeof(server->detail), "the %s has no method %u.%u", served,
+    if (service != server->service_number || method >= server->service->n_methods) {
+        (void)snprintf(detail, sizeof(server->detail.text), "the %s has no method %u.%u", served,
                        service, method);
         return refuse(server, transport_call, OCT_ENOTFOUND, detail);
     }
@@ -338,28 +317,33 @@ wire_server_handle(wire_server *server, void *transport_call, oct_role role, con
     wire_frame head;
     OCT_TRY(request_open(server, transport_call, &head, frame, length));
     unsigned method = head.code & 0xff;
-    OCT_TRY(role_check(server, transport_call, role, method)); // before its bytes cost anything
+    // The role is checked before the request is decoded, so that a refusal costs little.
+    OCT_TRY(role_check(server, transport_call, role, method));
     wire_arena_reset(server->arena);
-    const ProtobufCMessage *message =
-        wire_arena_unpack(server->arena, server->service->descriptor->methods[method].input,
-                          frame + WIRE_FRAME_BYTES, length - WIRE_FRAME_BYTES);
+    const wire_message *request = server->methods[method].request;
+    const ProtobufCMessage *generated = wire_arena_unpack(
+        server->arena, request->descriptor, frame + WIRE_FRAME_BYTES, length - WIRE_FRAME_BYTES);
     wire_call *call = call_take(server, transport_call, head.code);
     if (call == NULL) {
         return refuse(server, transport_call, OCT_EAGAIN, "too many requests are open here");
     }
-    if (message == NULL) {
+    any_request message;
+    if (generated == NULL ||
+        wire_message_from(request, &message, generated, server->arena) != OCT_OK) {
         return serve_refused(call);
     }
-    server->role = role;
-    server->served = OCT_OK;
-    server->service->invoke(server->service, method, message, NULL, call);
-    return server->served;
+    wire_speaks peer;
+    const char *forbidden = part_forbidden(role, head.code, &message);
+    if (forbidden == NULL && wire_speaks_of(request, generated, &peer)) {
+        forbidden = peer_forbidden(server, &peer);
+    }
+    return forbidden != NULL ? serve_forbidden(call, forbidden) : serve(server, call, &message);
 }
 
 const char *
 wire_server_reason(const wire_server *server)
 {
-    return server->detail;
+    return server->detail.text;
 }
 
 // ---- create, destroy
@@ -368,8 +352,6 @@ static wire_server *
 server_create(void *arg, const oct_responder *responder, size_t arena_bytes)
 {
     wire_server *server = oct_alloc(sizeof(*server));
-    server->learner = (Octet__Learner_Service)OCTET__LEARNER__INIT(served_);
-    server->replay = (Octet__Replay_Service)OCTET__REPLAY__INIT(served_);
     server->handler_arg = arg;
     server->responder = *responder;
     server->arena = wire_arena_create(arena_bytes);
@@ -386,9 +368,9 @@ wire_server_create_learner(const wire_learner_handlers *handlers, void *arg,
 {
     wire_server *server = server_create(arg, responder, arena_bytes);
     server->learner_handlers = *handlers;
-    server->service = &server->learner.base;
+    server->service = &octet__learner__descriptor;
+    server->methods = learner_methods;
     server->service_number = WIRE_SERVICE_LEARNER;
-    server->roles = learner_roles;
     return server;
 }
 
@@ -398,9 +380,9 @@ wire_server_create_replay(const wire_replay_handlers *handlers, void *arg,
 {
     wire_server *server = server_create(arg, responder, arena_bytes);
     server->replay_handlers = *handlers;
-    server->service = &server->replay.base;
+    server->service = &octet__replay__descriptor;
+    server->methods = replay_methods;
     server->service_number = WIRE_SERVICE_REPLAY;
-    server->roles = replay_roles;
     return server;
 }
 

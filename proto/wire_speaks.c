@@ -1,14 +1,11 @@
-// Which releases work together, and what messages say of their senders.
+// Determines which releases work together.
 #include "proto/wire_speaks.h"
 
+#include "common/oct_reason.h"
+
 #include <stdio.h>
-#include <string.h>
 
-#include "proto/octet.pb-c.h"
-#include "proto/wire_check.h"
-#include "proto/wire_convert.h"
-
-#define FIRST_VERSION 4 // of releases that do not tell
+#define FIRST_VERSION 4 // of releases that do not state a version
 
 _Static_assert(WIRE_PROTOCOL_READ_MIN <= WIRE_PROTOCOL_VERSION &&
                    WIRE_PROTOCOL_VERSION <= WIRE_PROTOCOL_READ_MAX,
@@ -30,46 +27,20 @@ reads(const wire_speaks *one, uint32_t version)
 }
 
 bool
-wire_speaks_meet(const wire_speaks *own, const wire_speaks *peer, char *reason, size_t reason_size)
+wire_speaks_meet(const wire_speaks *own, const wire_speaks *peer, oct_reason *why)
 {
     static const wire_speaks untold = {FIRST_VERSION, FIRST_VERSION, FIRST_VERSION, NULL};
     const wire_speaks *other = peer->version != 0 ? peer : &untold;
     if (reads(own, other->version) && reads(other, own->version)) {
         return true;
     }
-    bool is_told = other->release != NULL && other->release[0] != '\0';
-    (void)snprintf(
-        reason, reason_size,
+    bool has_release = other->release != NULL && other->release[0] != '\0';
+    oct_reason_set(
+        why,
         "release %s speaks protocol version %u and reads %u to %u, its peer, %s%.*s, speaks %u and "
         "reads %u to %u: run the same release on both sides, or consecutive releases",
         own->release, own->version, own->read_min, own->read_max,
-        is_told ? "release " : "an earlier release", WIRE_RELEASE_MAX,
-        is_told ? other->release : "", other->version, other->read_min, other->read_max);
-    return false;
-}
-
-// ---- messages
-
-#define SPEAKS_OF(name, generated)                                                                 \
-    bool wire_speaks_of_##name(const generated *in, wire_speaks *out)                              \
-    {                                                                                              \
-        bool is_name =                                                                             \
-            wire_check_name(in->release_name, strlen(in->release_name), WIRE_RELEASE_MAX);         \
-        *out = (wire_speaks){.version = in->version,                                               \
-                             .read_min = in->read_min,                                             \
-                             .read_max = in->read_max,                                             \
-                             .release = is_name ? in->release_name : ""};                          \
-        return true;                                                                               \
-    }
-SPEAKS_OF(registration, Octet__Registration)
-SPEAKS_OF(registered, Octet__Registered)
-SPEAKS_OF(configuration, Octet__Configuration)
-SPEAKS_OF(configured, Octet__Configured)
-
-bool
-wire_speaks_of_none(const void *in, wire_speaks *out)
-{
-    (void)in;
-    (void)out;
+        has_release ? "release " : "an earlier release", WIRE_RELEASE_MAX,
+        has_release ? other->release : "", other->version, other->read_min, other->read_max);
     return false;
 }

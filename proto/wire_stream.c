@@ -1,28 +1,27 @@
-// Packs, unpacks and checks the messages that are pushed or published: batch, ack, policy.
-#include <string.h>
-
+// Packs, unpacks and checks the messages that are sent without a request: batch, ack, policy.
 #include "common/oct_base.h"
-#include "proto/octet.pb-c.h"
 #include "proto/wire_check.h"
 #include "proto/wire_convert.h"
 
-// Of a packed batch, at most: a run's stream, first row, rows and version; and everything but
-// columns.
+// Most bytes in a packed batch of a run (stream, first row, rows, version) and of all fields that
+// are not columns.
 #define RUN_BYTES      (3 + 10 + 3 + 5)
 #define ENVELOPE_BYTES 256
 
-// An ack decodes into this much: its struct, and a few unknown fields of a later release.
+// Memory that decoding an ack needs: its struct, and a few unknown fields of a later release.
 #define ACK_ARENA_BYTES 1024
 
-static size_t
-framed_size(const ProtobufCMessage *message)
+static void
+framed_pack(const wire_message *message, wire_kind kind, uint32_t topic, const void *plain,
+            uint8_t *out)
 {
-    return WIRE_FRAME_BYTES + protobuf_c_message_get_packed_size(message);
+    wire_frame_pack(kind, 0, topic, out);
+    wire_message_pack(message, plain, out + WIRE_FRAME_BYTES);
 }
 
 static oct_err
-framed_unpack(ProtobufCMessage **out, uint32_t *topic, wire_arena *arena, wire_kind kind,
-              const ProtobufCMessageDescriptor *descriptor, const uint8_t *bytes, size_t length)
+framed_unpack(const wire_message *message, wire_kind kind, void *out, uint32_t *topic,
+              wire_arena *arena, const uint8_t *bytes, size_t length)
 {
     wire_frame frame;
     oct_err err = wire_frame_unpack(&frame, bytes, length);
@@ -34,61 +33,37 @@ framed_unpack(ProtobufCMessage **out, uint32_t *topic, wire_arena *arena, wire_k
     WIRE_REQUIRE(arena, frame.kind == kind, "another kind of message");
     WIRE_REQUIRE(arena, frame.code == 0, "frame: code is not 0");
     WIRE_REQUIRE(arena, frame.topic == 0 || kind != WIRE_BATCH, "frame: topic is not 0");
-    ProtobufCMessage *message =
-        wire_arena_unpack(arena, descriptor, bytes + WIRE_FRAME_BYTES, length - WIRE_FRAME_BYTES);
-    if (message == NULL) {
-        return OCT_EPROTO;
-    }
-    *out = message;
     *topic = frame.topic;
-    return OCT_OK;
+    return wire_message_unpack(message, out, arena, bytes + WIRE_FRAME_BYTES,
+                               length - WIRE_FRAME_BYTES);
 }
 
 // ---- batch
 
-void
-wire_batch_to(Octet__Batch *out, const wire_batch *in)
-{
-    OCT_ASSERT(in->count <= WIRE_BATCH_COUNT_MAX && in->run_count <= in->count);
-    OCT_ASSERT(in->obs_bytes <= WIRE_OBS_BYTES_MAX && in->extra_dim <= WIRE_EXTRA_MAX);
-    *out = (Octet__Batch){
-        PROTOBUF_C_MESSAGE_INIT(&octet__batch__descriptor),
-        .actor_id = in->actor_id,
-        .session = in->session,
-        .sequence = in->sequence,
-        .first_unacked = in->first_unacked,
-        .env_steps = in->env_steps,
-        .n_run_stream = in->run_count,
-        .run_stream = WIRE_COLUMN(uint32_t, in->run_stream),
-        .n_run_first = in->run_count,
-        .run_first = WIRE_COLUMN(uint64_t, in->run_first),
-        .n_run_rows = in->run_count,
-        .run_rows = WIRE_COLUMN(uint32_t, in->run_rows),
-        .n_run_version = in->run_count,
-        .run_version = WIRE_COLUMN(uint32_t, in->run_version),
-        .count = in->count,
-        .obs_bytes = in->obs_bytes,
-        .obs = WIRE_BYTES(in->obs, (size_t)in->count * in->obs_bytes),
-        .action_bytes = in->action_bytes,
-        .action = WIRE_BYTES(in->action, (size_t)in->count * in->action_bytes),
-        .n_reward = in->count,
-        .reward = WIRE_COLUMN(float, in->reward),
-        .flags = WIRE_BYTES(in->flags, in->count),
-        .extra_dim = in->extra_dim,
-        .n_extra = (size_t)in->count * in->extra_dim,
-        .extra = WIRE_COLUMN(float, in->extra),
-        .token = WIRE_BYTES(in->token, WIRE_TOKEN_BYTES),
-    };
-}
+static const wire_member batch_rows[] = {
+    FIELDS_5(batch, actor_id, session, sequence, first_unacked, env_steps),
+    LIST(batch, run_stream, run_count, WIRE_BATCH_COUNT_MAX, WHOLE(0, WIRE_STREAMS_MAX - 1)),
+    COLUMN(batch, run_first, run_count, ANY),
+    COLUMN(batch, run_rows, run_count, WHOLE(1, UINT32_MAX), WHY("is 0")),
+    COLUMN(batch, run_version, run_count, ANY),
+    VALUE(batch, count, WHOLE(0, WIRE_BATCH_COUNT_MAX)),
+    VALUE(batch, obs_bytes, WHOLE(0, WIRE_OBS_BYTES_MAX)),
+    BYTES(batch, obs, count, EACH(batch, obs_bytes)),
+    FIELD(batch, action_bytes),
+    BYTES(batch, action, count, EACH(batch, action_bytes)),
+    COLUMN(batch, reward, count, FINITE_FLOAT),
+    BYTES(batch, flags, count, ANY),
+    VALUE(batch, extra_dim, WHOLE(0, WIRE_EXTRA_MAX)),
+    COLUMN(batch, extra, count, EACH(batch, extra_dim), FINITE_FLOAT),
+    ARRAY(batch, token),
+};
 
-// The runs make up the rows, and each row has a number.
+// Checks that the runs together have count rows, and that the rows' numbers do not overflow.
 static oct_err
-runs_check(const Octet__Batch *in, wire_arena *arena)
+runs_check(const wire_batch *in, wire_arena *arena)
 {
     uint64_t rows = 0;
-    for (size_t k = 0; k < in->n_run_rows; k++) {
-        WIRE_REQUIRE(arena, in->run_stream[k] < WIRE_STREAMS_MAX, "batch.run_stream: too large");
-        WIRE_REQUIRE(arena, in->run_rows[k] >= 1, "batch.run_rows: is 0");
+    for (size_t k = 0; k < in->run_count; k++) {
         WIRE_REQUIRE(arena, in->run_first[k] <= UINT64_MAX - in->run_rows[k],
                      "batch.run_first: too large");
         rows += in->run_rows[k];
@@ -97,9 +72,9 @@ runs_check(const Octet__Batch *in, wire_arena *arena)
     return OCT_OK;
 }
 
-// What a row's flags say about the rows beside it: an end row follows an episode's last action and
-// nothing but it, unless it is marked failed or the end of a rollout; a first row follows an end
-// row, and nothing else does.
+// Checks the flags of neighbouring rows. An end row follows every episode's last action, and no
+// other row, unless it has WIRE_FAILED or WIRE_ROLLOUT. A first row follows every end row, and no
+// other.
 static bool
 run_is_in_order(const uint8_t *flags, uint32_t rows)
 {
@@ -117,12 +92,12 @@ run_is_in_order(const uint8_t *flags, uint32_t rows)
 }
 
 static bool
-runs_are_in_order(const Octet__Batch *in)
+runs_are_in_order(const wire_batch *in)
 {
-    const uint8_t *flags = in->flags.data;
+    const uint8_t *flags = in->flags;
     bool good = true;
-    for (size_t k = 0; k < in->n_run_rows; k++) {
-        // Row 0 of a stream is the first of its first episode.
+    for (size_t k = 0; k < in->run_count; k++) {
+        // Row 0 of a stream is the first row of the first episode.
         good = good && run_is_in_order(flags, in->run_rows[k]) &&
                (in->run_first[k] != 0 || (flags[0] & WIRE_FIRST) != 0);
         flags += in->run_rows[k];
@@ -130,71 +105,38 @@ runs_are_in_order(const Octet__Batch *in)
     return good;
 }
 
-static oct_err
-batch_check_sizes(const Octet__Batch *in, wire_arena *arena)
+static void
+batch_to(void *generated, const void *plain)
 {
-    WIRE_REQUIRE(arena, in->sequence >= 1, "batch.sequence: is 0");
-    WIRE_REQUIRE(arena, in->first_unacked >= 1 && in->first_unacked <= in->sequence,
-                 "batch.first_unacked: outside 1 .. sequence");
-    WIRE_REQUIRE(arena, in->count <= WIRE_BATCH_COUNT_MAX, "batch.count: too large");
-    WIRE_REQUIRE(arena,
-                 in->n_run_stream == in->n_run_rows && in->n_run_first == in->n_run_rows &&
-                     in->n_run_version == in->n_run_rows,
-                 "batch: columns of runs differ in length");
-    WIRE_REQUIRE(arena, in->obs_bytes <= WIRE_OBS_BYTES_MAX, "batch.obs_bytes: too large");
-    WIRE_REQUIRE(arena, in->obs_bytes >= 1 || in->count == 0, "batch.obs_bytes: is 0");
-    WIRE_REQUIRE(arena, in->obs.len == (uint64_t)in->count * in->obs_bytes,
-                 "batch.obs: length is not count * obs_bytes");
-    WIRE_REQUIRE(arena, in->action_bytes <= 4 * WIRE_ACTIONS_MAX && in->action_bytes % 4 == 0,
-                 "batch.action_bytes: not a multiple of 4 within bounds");
-    WIRE_REQUIRE(arena, in->action_bytes >= 4 || in->count == 0, "batch.action_bytes: is 0");
-    WIRE_REQUIRE(arena, in->action.len == (uint64_t)in->count * in->action_bytes,
-                 "batch.action: length is not count * action_bytes");
-    WIRE_REQUIRE(arena, in->extra_dim <= WIRE_EXTRA_MAX, "batch.extra_dim: too large");
-    WIRE_REQUIRE(arena, in->n_reward == in->count && in->flags.len == in->count,
-                 "batch: a column's length is not count");
-    WIRE_REQUIRE(arena, in->n_extra == (uint64_t)in->count * in->extra_dim,
-                 "batch.extra: length is not count * extra_dim");
-    WIRE_REQUIRE(arena, in->token.len == WIRE_TOKEN_BYTES, "batch.token: not 16 bytes");
-    return runs_check(in, arena);
+    (void)generated;
+    const wire_batch *in = plain;
+    OCT_ASSERT(in->count <= WIRE_BATCH_COUNT_MAX && in->run_count <= in->count);
+    OCT_ASSERT(in->obs_bytes <= WIRE_OBS_BYTES_MAX && in->extra_dim <= WIRE_EXTRA_MAX);
 }
 
-oct_err
-wire_batch_from(wire_batch *out, const Octet__Batch *in, wire_arena *arena)
+static oct_err
+batch_from(void *plain, const void *generated, wire_arena *arena)
 {
-    OCT_TRY(batch_check_sizes(in, arena));
-    WIRE_REQUIRE(arena, wire_check_finite(in->reward, in->count), "batch.reward: not finite");
-    WIRE_REQUIRE(arena, wire_check_flags(in->flags.data, in->reward, in->count),
+    (void)generated;
+    const wire_batch *out = plain;
+    WIRE_REQUIRE(arena, out->sequence >= 1, "batch.sequence: is 0");
+    WIRE_REQUIRE(arena, out->first_unacked >= 1 && out->first_unacked <= out->sequence,
+                 "batch.first_unacked: outside 1 .. sequence");
+    WIRE_REQUIRE(arena, out->obs_bytes >= 1 || out->count == 0, "batch.obs_bytes: is 0");
+    WIRE_REQUIRE(arena, out->action_bytes <= 4 * WIRE_ACTIONS_MAX && out->action_bytes % 4 == 0,
+                 "batch.action_bytes: not a multiple of 4 within bounds");
+    WIRE_REQUIRE(arena, out->action_bytes >= 4 || out->count == 0, "batch.action_bytes: is 0");
+    OCT_TRY(runs_check(out, arena));
+    WIRE_REQUIRE(arena, wire_check_flags(out->flags, out->reward, out->count),
                  "batch.flags: unknown bits, or an end row with others or a reward");
-    WIRE_REQUIRE(arena, runs_are_in_order(in),
+    WIRE_REQUIRE(arena, runs_are_in_order(out),
                  "batch.flags: first, last and end rows do not follow each other");
-    WIRE_REQUIRE(arena, wire_check_finite(in->extra, in->n_extra), "batch.extra: not finite");
-    *out = (wire_batch){
-        .actor_id = in->actor_id,
-        .session = in->session,
-        .sequence = in->sequence,
-        .first_unacked = in->first_unacked,
-        .env_steps = in->env_steps,
-        .run_count = (uint32_t)in->n_run_rows,
-        .run_stream = in->run_stream,
-        .run_first = in->run_first,
-        .run_rows = in->run_rows,
-        .run_version = in->run_version,
-        .count = in->count,
-        .obs_bytes = in->obs_bytes,
-        .obs = in->obs.data,
-        .action_bytes = in->action_bytes,
-        .action = in->action.data,
-        .reward = in->reward,
-        .flags = in->flags.data,
-        .extra_dim = in->extra_dim,
-        .extra = in->extra,
-    };
-    memcpy(out->token, in->token.data, WIRE_TOKEN_BYTES);
     return OCT_OK;
 }
 
-// Each row may be a run of its own.
+MESSAGE_WITH(batch, octet__batch__descriptor, batch_rows, .to = batch_to, .from = batch_from);
+
+// The sum assumes that each row is a run of its own.
 uint32_t
 wire_batch_rows_max(uint32_t obs_bytes, uint32_t action_bytes, uint32_t extra_dim)
 {
@@ -207,93 +149,39 @@ wire_batch_rows_max(uint32_t obs_bytes, uint32_t action_bytes, uint32_t extra_di
 size_t
 wire_batch_size(const wire_batch *batch)
 {
-    Octet__Batch message;
-    wire_batch_to(&message, batch);
-    return framed_size(&message.base);
+    return WIRE_FRAME_BYTES + wire_message_size(&wire_batch_message, batch);
 }
 
 void
 wire_batch_pack(const wire_batch *batch, uint8_t *out)
 {
-    Octet__Batch message;
-    wire_batch_to(&message, batch);
-    wire_frame_pack(WIRE_BATCH, 0, 0, out);
-    (void)protobuf_c_message_pack(&message.base, out + WIRE_FRAME_BYTES);
+    framed_pack(&wire_batch_message, WIRE_BATCH, 0, batch, out);
 }
 
 oct_err
 wire_batch_unpack(wire_batch *out, wire_arena *arena, const uint8_t *bytes, size_t length)
 {
-    size_t mark = arena->used;
-    ProtobufCMessage *message = NULL;
     uint32_t topic = 0;
-    OCT_TRY(framed_unpack(&message, &topic, arena, WIRE_BATCH, &octet__batch__descriptor, bytes,
-                          length));
-    oct_err err = wire_batch_from(out, (const Octet__Batch *)message, arena);
-    if (err != OCT_OK) {
-        wire_arena_rewind(arena, mark);
-    }
-    return err;
+    return framed_unpack(&wire_batch_message, WIRE_BATCH, out, &topic, arena, bytes, length);
 }
 
 // ---- ack
 
-void
-wire_ack_to(Octet__Ack *out, const wire_ack *in)
-{
-    *out = (Octet__Ack){
-        PROTOBUF_C_MESSAGE_INIT(&octet__ack__descriptor),
-        .actor_id = in->actor_id,
-        .session = in->session,
-        .sequence = in->sequence,
-        .incarnation = in->incarnation,
-        .credit = in->credit,
-    };
-}
-
-oct_err
-wire_ack_from(wire_ack *out, const Octet__Ack *in, wire_arena *arena)
-{
-    (void)arena;
-    *out = (wire_ack){
-        .actor_id = in->actor_id,
-        .session = in->session,
-        .sequence = in->sequence,
-        .incarnation = in->incarnation,
-        .credit = in->credit,
-    };
-    return OCT_OK;
-}
+static const wire_member ack_rows[] = {
+    FIELDS_5(ack, actor_id, session, sequence, incarnation, credit),
+};
+MESSAGE(ack, octet__ack__descriptor, ack_rows);
 
 size_t
 wire_ack_size(const wire_ack *ack)
 {
-    Octet__Ack message;
-    wire_ack_to(&message, ack);
-    return framed_size(&message.base);
+    return WIRE_FRAME_BYTES + wire_message_size(&wire_ack_message, ack);
 }
 
 void
 wire_ack_pack(const wire_ack *ack, uint8_t *out)
 {
-    Octet__Ack message;
-    wire_ack_to(&message, ack);
-    wire_frame_pack(WIRE_ACK, 0, ack->actor_id, out);
-    (void)protobuf_c_message_pack(&message.base, out + WIRE_FRAME_BYTES);
-}
-
-static oct_err
-ack_unpack(wire_ack *out, wire_arena *arena, const uint8_t *bytes, size_t length)
-{
-    ProtobufCMessage *message = NULL;
-    uint32_t topic = 0;
-    OCT_TRY(
-        framed_unpack(&message, &topic, arena, WIRE_ACK, &octet__ack__descriptor, bytes, length));
-    wire_ack ack;
-    OCT_TRY(wire_ack_from(&ack, (const Octet__Ack *)message, arena));
-    WIRE_REQUIRE(arena, topic == ack.actor_id, "ack: topic is another actor");
-    *out = ack;
-    return OCT_OK;
+    framed_pack(&wire_ack_message, WIRE_ACK, ack->actor_id, ack, out);
 }
 
 oct_err
@@ -301,82 +189,70 @@ wire_ack_unpack(wire_ack *out, const uint8_t *bytes, size_t length)
 {
     _Alignas(WIRE_ARENA_ALIGNMENT) uint8_t memory[ACK_ARENA_BYTES];
     wire_arena arena;
+    uint32_t topic = 0;
+    wire_ack ack;
     wire_arena_init(&arena, memory, sizeof(memory));
-    oct_err err = ack_unpack(out, &arena, bytes, length);
+    oct_err err = framed_unpack(&wire_ack_message, WIRE_ACK, &ack, &topic, &arena, bytes, length);
     wire_arena_fini(&arena);
-    return err;
+    OCT_TRY(err);
+    if (topic != ack.actor_id) {
+        return OCT_EPROTO;
+    }
+    *out = ack;
+    return OCT_OK;
 }
 
 // ---- policy
 
-void
-wire_policy_to(Octet__Policy *out, const wire_policy *in)
+static const wire_member policy_rows[] = {
+    FIELDS_4(policy, run_id, version, base_version, updates),
+    BYTES_VIEW(policy, bytes, data),
+    ARRAY_MAYBE(policy, signature, signature, has_signature),
+};
+
+static void
+policy_to(void *generated, const void *plain)
 {
-    *out = (Octet__Policy){
-        PROTOBUF_C_MESSAGE_INIT(&octet__policy__descriptor),
-        .run_id = in->run_id,
-        .version = in->version,
-        .base_version = in->base_version,
-        .updates = in->updates,
-        .data = WIRE_BYTES(in->bytes, in->length),
-        .signature = WIRE_BYTES(in->signature, in->has_signature ? WIRE_SIGNATURE_BYTES : 0),
-    };
+    ((Octet__Policy *)generated)->data.len = ((const wire_policy *)plain)->length;
 }
 
 oct_err
-wire_policy_from(wire_policy *out, const Octet__Policy *in, wire_arena *arena)
+wire_policy_check(const wire_policy *policy, wire_arena *arena)
 {
-    WIRE_REQUIRE(arena, in->version >= 1, "policy.version: is 0");
-    WIRE_REQUIRE(arena, in->base_version < in->version, "policy.base_version: not below version");
-    WIRE_REQUIRE(arena, in->data.len >= 1, "policy.data: is empty");
-    bool has_signature = in->signature.len > 0;
-    WIRE_REQUIRE(arena, in->signature.len == (has_signature ? WIRE_SIGNATURE_BYTES : 0),
-                 "policy.signature: neither 64 bytes nor none");
-    *out = (wire_policy){
-        .run_id = in->run_id,
-        .version = in->version,
-        .base_version = in->base_version,
-        .updates = in->updates,
-        .bytes = in->data.data,
-        .length = in->data.len,
-        .has_signature = has_signature,
-    };
-    if (has_signature) {
-        memcpy(out->signature, in->signature.data, WIRE_SIGNATURE_BYTES);
-    }
+    WIRE_REQUIRE(arena, policy->version >= 1, "policy.version: is 0");
+    WIRE_REQUIRE(arena, policy->base_version < policy->version,
+                 "policy.base_version: not below version");
+    WIRE_REQUIRE(arena, policy->length >= 1, "policy.data: is empty");
     return OCT_OK;
 }
+
+static oct_err
+policy_from(void *plain, const void *generated, wire_arena *arena)
+{
+    wire_policy *out = plain;
+    out->length = ((const Octet__Policy *)generated)->data.len;
+    return wire_policy_check(out, arena);
+}
+
+MESSAGE_WITH(policy, octet__policy__descriptor, policy_rows, .to = policy_to, .from = policy_from);
 
 size_t
 wire_policy_size(const wire_policy *policy)
 {
-    Octet__Policy message;
-    wire_policy_to(&message, policy);
-    return framed_size(&message.base);
+    return WIRE_FRAME_BYTES + wire_message_size(&wire_policy_message, policy);
 }
 
 void
 wire_policy_pack(const wire_policy *policy, uint8_t *out)
 {
-    Octet__Policy message;
-    wire_policy_to(&message, policy);
-    wire_frame_pack(WIRE_POLICY, 0, policy->topic, out);
-    (void)protobuf_c_message_pack(&message.base, out + WIRE_FRAME_BYTES);
+    framed_pack(&wire_policy_message, WIRE_POLICY, policy->topic, policy, out);
 }
 
 oct_err
 wire_policy_unpack(wire_policy *out, wire_arena *arena, const uint8_t *bytes, size_t length)
 {
-    size_t mark = arena->used;
-    ProtobufCMessage *message = NULL;
     uint32_t topic = 0;
-    OCT_TRY(framed_unpack(&message, &topic, arena, WIRE_POLICY, &octet__policy__descriptor, bytes,
-                          length));
-    oct_err err = wire_policy_from(out, (const Octet__Policy *)message, arena);
-    if (err != OCT_OK) {
-        wire_arena_rewind(arena, mark);
-        return err;
-    }
+    OCT_TRY(framed_unpack(&wire_policy_message, WIRE_POLICY, out, &topic, arena, bytes, length));
     out->topic = topic;
     return OCT_OK;
 }

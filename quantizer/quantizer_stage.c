@@ -61,7 +61,7 @@ struct snapshot {
     uint64_t updates;
     uint64_t env_steps;
     bool noisy;
-    bool anew;
+    bool from_scratch;
     uint32_t audience;
     uint64_t taken_ns; // oct_clock_ns of the offer
     uint64_t copy_ns;  // CPU time of the training thread for the copy
@@ -220,7 +220,7 @@ stage_quantise(quantizer_stage *stage, const struct snapshot *snapshot, quantize
     const quantizer_scaling *used = snapshot->scale != NULL ? &scaling : NULL;
     stage->layers = quantizer_fold_layers(stage->fold, snapshot->params, used);
     quantizer_scaling_set(stage->next, used);
-    stage->is_key_frame = snapshot->anew || is_beginning(stage);
+    stage->is_key_frame = snapshot->from_scratch || is_beginning(stage);
     if (stage->is_key_frame) {
         OCT_TRY(quantizer_convert_layers(stage->next, &stage->layers, &stage->method));
         *changes = (quantizer_changes){0};
@@ -486,7 +486,7 @@ quantizer_stage_offer_to(quantizer_stage *stage, const quantizer_offer *offer)
     snapshot->updates = offer->updates;
     snapshot->env_steps = offer->env_steps;
     snapshot->noisy = offer->noisy;
-    snapshot->anew = offer->anew;
+    snapshot->from_scratch = offer->from_scratch;
     snapshot->audience = offer->audience;
     snapshot->taken_ns = now_ns;
     snapshot->copy_ns = oct_clock_thread_cpu_ns() - begin_cpu_ns;

@@ -91,8 +91,8 @@ typedef struct quantizer_offer {
     uint64_t updates;
     uint64_t env_steps;
     bool noisy;
-    bool anew; // convert from scratch, independently of earlier publications (a key frame)
-    bool last; // take the offer even over budget
+    bool from_scratch; // convert from scratch, independently of earlier publications (a key frame)
+    bool last;         // take the offer even over budget
     uint32_t audience;
 } quantizer_offer;
 // Training thread. Does the same as quantizer_stage_offer.

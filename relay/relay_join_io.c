@@ -9,6 +9,7 @@
 #include "common/oct_base.h"
 #include "common/oct_clock.h"
 #include "common/oct_log.h"
+#include "common/oct_reason.h"
 #include "relay/relay_state_io.h"
 
 #define TIMEOUT_MS   3000
@@ -23,10 +24,10 @@
 static bool
 address_take(const relay_io *io, const char *name, const char *address, char out[NET_URL_MAX])
 {
-    char reason[256] = "it is not an address";
+    oct_reason why = {""};
     if (net_url_as_seen_from(address, io->options.learner, out) != OCT_OK ||
-        net_url_check(out, io->options.insecure, reason, sizeof(reason)) != OCT_OK) {
-        oct_log_error("RELAY-ADDRESS", "the learner named %s=%s: %s", name, address, reason);
+        net_url_check(out, io->options.insecure, &why) != OCT_OK) {
+        oct_log_error("RELAY-ADDRESS", "the learner named %s=%s: %s", name, address, why.text);
         return false;
     }
     return true;
@@ -62,8 +63,8 @@ registered(void *arg, oct_err err, const char *detail, const wire_registered *an
     }
     if (err != OCT_OK) {
         io->is_registered = false;
-        if (!io->is_told) {
-            io->is_told = true;
+        if (!io->is_logged) {
+            io->is_logged = true;
             oct_log_notice("RELAY-WAIT-LEARNER", "learner=%s %s; trying again", io->options.learner,
                            detail);
         }
@@ -75,7 +76,7 @@ registered(void *arg, oct_err err, const char *detail, const wire_registered *an
                        io->options.announce[0] != '\0' ? io->options.announce : "to relays only");
     }
     io->is_registered = true;
-    io->is_told = false;
+    io->is_logged = false;
     if (!addresses_take(io, answer)) {
         relay_io_fail(io, RELAY_EXIT_FAILED);
     }

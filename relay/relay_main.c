@@ -1,10 +1,10 @@
 // octet-relay: forwards policies to the actors of a host or a rack, and their batches to replay.
-#include <argp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "common/oct_failure.h"
 #include "common/oct_start.h"
 #include "net/net_metrics.h"
 #include "net/net_url.h"
@@ -12,68 +12,38 @@
 #include "proto/wire_speaks.h"
 #include "relay/relay_io.h"
 
-const char *argp_program_version = "octet-relay " OCTET_VERSION " " WIRE_SPEAKS_TEXT;
-
 struct arguments {
     net_daemon daemon;
     relay_io_options io;
     bool only_relays;
 };
 
-enum { KEY_LEARNER = 256, KEY_LISTEN, KEY_RELAY, KEY_ANNOUNCE, KEY_ONLY_RELAYS };
-
-static const struct argp_option options[] = {
-    {"learner", KEY_LEARNER, "URL", 0,
-     "Connect to the learner at this base address (default ipc://learner.ipc)", 1},
-    {"listen", KEY_LISTEN, "URL", 0,
-     "Listen on this base address (default ipc://relay.ipc): this port publishes policies, the "
-     "next one receives batches, and the one after it sends acknowledgements. With several "
-     "replays, the next two ports serve the second replay in the same way, and so on. With "
-     "ipc://PATH, these are PATH, PATH.1 and PATH.2, then PATH.2.1 and PATH.2.2",
-     1},
-    {"announce", KEY_ANNOUNCE, "URL", 0,
-     "Give actors this base address (default: that of --listen, with the name of this host in "
-     "place of 0.0.0.0 or *)",
-     1},
-    {"only-relays", KEY_ONLY_RELAYS, NULL, 0,
-     "Serve only relays that name this one with --relay; no actor is given its address", 1},
-    {"relay", KEY_RELAY, "URL", 0,
-     "Connect to another relay at this base address, instead of to the learner's policies and "
-     "replay",
-     1},
+static const oct_arg relay_rows[] = {
+    {OCT_ARG_TEXT("learner", "URL", struct arguments, io.learner),
+     .help = "Connect to the learner at this base address (default ipc://learner.ipc)"},
+    {OCT_ARG_TEXT("listen", "URL", struct arguments, io.listen),
+     .help = "Listen on this base address (default ipc://relay.ipc): this port publishes policies, "
+             "the next one receives batches, and the one after it sends acknowledgements. With "
+             "several replays, the next two ports serve the second replay in the same way, and so "
+             "on. With ipc://PATH, these are PATH, PATH.1 and PATH.2, then PATH.2.1 and PATH.2.2"},
+    {OCT_ARG_TEXT("announce", "URL", struct arguments, io.announce),
+     .help = "Give actors this base address (default: that of --listen, with the name of this host "
+             "in place of 0.0.0.0 or *)"},
+    {OCT_ARG_FLAG("only-relays", struct arguments, only_relays),
+     .help = "Serve only relays that name this one with --relay; no actor is given its address"},
+    {OCT_ARG_TEXT("relay", "URL", struct arguments, io.relay),
+     .help = "Connect to another relay at this base address, instead of to the learner's policies "
+             "and replay"},
     {0},
 };
 
-static error_t
-parse(int key, char *arg, struct argp_state *state)
-{
-    struct arguments *arguments = state->input;
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &arguments->daemon;
-        return 0;
-    case KEY_LEARNER:
-        arguments->io.learner = arg;
-        return 0;
-    case KEY_LISTEN:
-        arguments->io.listen = arg;
-        return 0;
-    case KEY_RELAY:
-        arguments->io.relay = arg;
-        return 0;
-    case KEY_ANNOUNCE:
-        arguments->io.announce = arg;
-        return 0;
-    case KEY_ONLY_RELAYS:
-        arguments->only_relays = true;
-        return 0;
-    case ARGP_KEY_ARG:
-        argp_error(state, "unexpected argument '%s': octet-relay takes options only", arg);
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
+static const oct_args relay_args = {
+    .doc = "Forwards policies to actors and other relays, and their batches to replay. Actors get "
+           "a relay's address from the learner, or from octet-actor --relay.",
+    .version = "octet-relay " OCTET_VERSION " " WIRE_SPEAKS_TEXT,
+    .rows = relay_rows,
+    .shared = {{net_daemon_rows, offsetof(struct arguments, daemon), NET_DAEMON_GROUP}},
+};
 
 // Returns the address at which other processes reach listen.
 static const char *
@@ -154,13 +124,7 @@ arguments_read(struct arguments *arguments, int argc, char **argv)
 {
     *arguments =
         (struct arguments){.io = {.learner = "ipc://learner.ipc", .listen = "ipc://relay.ipc"}};
-    const struct argp argp = {
-        .options = options,
-        .parser = parse,
-        .doc = "Forwards policies to actors and other relays, and their batches to replay. Actors "
-               "get a relay's address from the learner, or from octet-actor --relay.",
-    };
-    net_daemon_parse(&arguments->daemon, &argp, argc, argv, arguments);
+    net_daemon_parse(&arguments->daemon, &relay_args, argc, argv, arguments);
     bool insecure = arguments->io.insecure = arguments->daemon.insecure;
     if (!url_is_good("--learner", arguments->io.learner, insecure, 0) ||
         !url_is_good("--listen", arguments->io.listen, insecure, 2) ||
@@ -169,9 +133,8 @@ arguments_read(struct arguments *arguments, int argc, char **argv)
         exit(NET_DAEMON_EXIT_USAGE);
     }
     if (is_above_itself(&arguments->io)) {
-        fprintf(stderr,
-                "octet-relay: error: --relay %s: this is the address of this relay itself\n",
-                arguments->io.relay);
+        oct_failure_print("octet-relay", "--relay %s: this is the address of this relay itself",
+                          arguments->io.relay);
         exit(NET_DAEMON_EXIT_USAGE);
     }
     net_metrics_check(&arguments->daemon, "octet-relay");

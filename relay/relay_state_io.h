@@ -80,7 +80,7 @@ struct relay_io {
     uint64_t label; // random, names this relay in requests
     bool is_calling;
     bool is_registered;
-    bool is_told; // it was logged that the learner does not answer
+    bool is_logged; // it was logged that the learner does not answer
 };
 
 // Ends the loop, and the process with exit_code.

@@ -10,6 +10,7 @@
 
 #include "common/oct_base.h"
 #include "common/oct_file.h"
+#include "common/oct_reason.h"
 
 struct render_canvas {
     uint32_t width, height;
@@ -19,29 +20,27 @@ struct render_canvas {
 };
 
 static oct_err
-side_check(uint32_t width, uint32_t height, char *reason, size_t reason_size)
+side_check(uint32_t width, uint32_t height, oct_reason *why)
 {
     if (width == 0 || height == 0 || width > RENDER_SIDE_MAX || height > RENDER_SIDE_MAX) {
-        snprintf(reason, reason_size, "a picture of %ux%u; each side must be 1 to %u", width,
-                 height, RENDER_SIDE_MAX);
-        return OCT_EINVAL;
+        return oct_refuse(why, "a picture of %ux%u; each side must be 1 to %u", width, height,
+                          RENDER_SIDE_MAX);
     }
     return OCT_OK;
 }
 
 oct_err
-render_canvas_create(render_canvas **out, uint32_t width, uint32_t height, char *reason,
-                     size_t reason_size)
+render_canvas_create(render_canvas **out, uint32_t width, uint32_t height, oct_reason *why)
 {
-    OCT_TRY(side_check(width, height, reason, reason_size));
+    OCT_TRY(side_check(width, height, why));
     render_canvas *canvas = oct_alloc(sizeof(*canvas));
     canvas->width = width;
     canvas->height = height;
     canvas->surface = cairo_image_surface_create(CAIRO_FORMAT_RGB24, (int)width, (int)height);
     canvas->pen = cairo_create(canvas->surface);
     if (cairo_status(canvas->pen) != CAIRO_STATUS_SUCCESS) {
-        snprintf(reason, reason_size, "no picture of %ux%u: %s", width, height,
-                 cairo_status_to_string(cairo_status(canvas->pen)));
+        oct_reason_set(why, "no picture of %ux%u: %s", width, height,
+                       cairo_status_to_string(cairo_status(canvas->pen)));
         render_canvas_destroy(canvas);
         return OCT_EINTERNAL;
     }
@@ -206,19 +205,19 @@ png_encode(struct png *png, const uint8_t *rgb, uint32_t width, uint32_t height)
 
 oct_err
 render_png_write(const char *path, const uint8_t *rgb, uint32_t width, uint32_t height,
-                 char *reason, size_t reason_size)
+                 oct_reason *why)
 {
-    OCT_TRY(side_check(width, height, reason, reason_size));
+    OCT_TRY(side_check(width, height, why));
     struct png png = {0};
     cairo_status_t status = png_encode(&png, rgb, width, height);
     oct_err err = OCT_EIO;
     if (status != CAIRO_STATUS_SUCCESS) {
-        snprintf(reason, reason_size, "'%s': %s", path, cairo_status_to_string(status));
+        oct_reason_set(why, "'%s': %s", path, cairo_status_to_string(status));
     } else {
         err = OCT_OK;
         if (oct_file_replace(path, png.bytes, png.length) != OCT_OK) {
             err = OCT_EIO;
-            snprintf(reason, reason_size, "cannot write '%s': %s", path, oct_file_strerror(errno));
+            oct_reason_set(why, "cannot write '%s': %s", path, oct_file_strerror(errno));
         }
     }
     free(png.bytes);

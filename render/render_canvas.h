@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "common/oct_err.h"
+#include "common/oct_reason.h"
 
 // A picture to draw on, in units of the world that is drawn: render_canvas_view sets the part of
 // the world that is visible; x grows to the right, y upwards. Uses cairo. In a build without cairo,
@@ -26,7 +27,7 @@ typedef struct render_point {
 // OCT_EINVAL: a side is 0 or above RENDER_SIDE_MAX. OCT_EINTERNAL: cairo has no memory. With one
 // line in reason.
 OCT_CHECKED oct_err render_canvas_create(render_canvas **out, uint32_t width, uint32_t height,
-                                         char *reason, size_t reason_size);
+                                         oct_reason *why);
 void render_canvas_destroy(render_canvas *canvas); // NULL is a no-op
 
 // Shows the rectangle of the world with the lower left corner (x, y): it fills the picture as far
@@ -52,6 +53,6 @@ void render_canvas_read(const render_canvas *canvas, uint8_t *rgb);
 // Writes rgb[height][width][3] as a PNG file and replaces an existing file. OCT_EINVAL: a side is 0
 // or above RENDER_SIDE_MAX; OCT_EIO: it cannot be written; with one line in reason.
 OCT_CHECKED oct_err render_png_write(const char *path, const uint8_t *rgb, uint32_t width,
-                                     uint32_t height, char *reason, size_t reason_size);
+                                     uint32_t height, oct_reason *why);
 
 #endif // RENDER_RENDER_CANVAS_H

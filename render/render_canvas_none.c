@@ -2,31 +2,31 @@
 #include <stdio.h>
 
 #include "common/oct_base.h"
+#include "common/oct_reason.h"
 #include "render/render_canvas.h"
 
 static oct_err
-absent(char *reason, size_t reason_size)
+absent(oct_reason *why)
 {
-    snprintf(reason, reason_size,
-             "this octet was built without cairo and cannot draw; apt-get install libcairo2-dev, "
-             "then configure the build again with -Drender=enabled");
-    return OCT_ENOTFOUND;
+    return oct_fail(
+        why, OCT_ENOTFOUND,
+        "this octet was built without cairo and cannot draw; apt-get install libcairo2-dev, "
+        "then configure the build again with -Drender=enabled");
 }
 
 oct_err
-render_canvas_create(render_canvas **out, uint32_t width, uint32_t height, char *reason,
-                     size_t reason_size)
+render_canvas_create(render_canvas **out, uint32_t width, uint32_t height, oct_reason *why)
 {
     (void)out, (void)width, (void)height;
-    return absent(reason, reason_size);
+    return absent(why);
 }
 
 oct_err
 render_png_write(const char *path, const uint8_t *rgb, uint32_t width, uint32_t height,
-                 char *reason, size_t reason_size)
+                 oct_reason *why)
 {
     (void)path, (void)rgb, (void)width, (void)height;
-    return absent(reason, reason_size);
+    return absent(why);
 }
 
 void

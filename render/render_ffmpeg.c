@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "common/oct_base.h"
+#include "common/oct_reason.h"
 #include "common/oct_text.h"
 
 #define MESSAGES_BYTES 4096 // the end of ffmpeg's messages that is searched for its last line
@@ -127,14 +128,12 @@ child_start(render_ffmpeg *ffmpeg, const render_ffmpeg_request *request, int inp
 }
 
 oct_err
-render_ffmpeg_start(render_ffmpeg **out, const render_ffmpeg_request *request, char *reason,
-                    size_t reason_size)
+render_ffmpeg_start(render_ffmpeg **out, const render_ffmpeg_request *request, oct_reason *why)
 {
     OCT_ASSERT(strlen(request->path) + sizeof("file:") <= PATH_BYTES);
     int ends[2];
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
-        snprintf(reason, reason_size, "cannot start ffmpeg: %s", strerror(errno));
-        return OCT_EIO;
+        return oct_fail(why, OCT_EIO, "cannot start ffmpeg: %s", strerror(errno));
     }
     render_ffmpeg *ffmpeg = oct_alloc(sizeof(*ffmpeg));
     ffmpeg->frames = ends[0];
@@ -148,11 +147,11 @@ render_ffmpeg_start(render_ffmpeg **out, const render_ffmpeg_request *request, c
         return OCT_OK;
     }
     if (err == OCT_ENOTFOUND) {
-        snprintf(reason, reason_size,
-                 "there is no ffmpeg in PATH: apt-get install ffmpeg, or ask for PNG files with "
+        oct_reason_set(
+            why, "there is no ffmpeg in PATH: apt-get install ffmpeg, or ask for PNG files with "
                  "--frames");
     } else {
-        snprintf(reason, reason_size, "cannot start ffmpeg: %s", strerror(fault));
+        oct_reason_set(why, "cannot start ffmpeg: %s", strerror(fault));
     }
     ffmpeg_free(ffmpeg);
     return err;
@@ -182,14 +181,13 @@ last_line(const render_ffmpeg *ffmpeg, char *out, size_t size)
 // Closes the frames and waits until ffmpeg has ended. OCT_ECLOSED: stopped before; OCT_EIO: it
 // failed.
 static oct_err
-child_reap(render_ffmpeg *ffmpeg, char *reason, size_t reason_size)
+child_reap(render_ffmpeg *ffmpeg, oct_reason *why)
 {
     int status;
     frames_close(ffmpeg);
     while (is_stopped(ffmpeg) || waitpid(ffmpeg->pid, &status, 0) < 0) {
         if (is_stopped(ffmpeg) || errno != EINTR) {
-            snprintf(reason, reason_size, "stopped");
-            return OCT_ECLOSED;
+            return oct_fail(why, OCT_ECLOSED, "stopped");
         }
     }
     ffmpeg->pid = 0;
@@ -200,18 +198,15 @@ child_reap(render_ffmpeg *ffmpeg, char *reason, size_t reason_size)
     last_line(ffmpeg, line, sizeof(line));
     snprintf(how, sizeof(how), WIFSIGNALED(status) ? "signal %d" : "exit code %d",
              WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
-    snprintf(reason, reason_size, "ffmpeg failed (%s): %s", how, line);
-    return OCT_EIO;
+    return oct_fail(why, OCT_EIO, "ffmpeg failed (%s): %s", how, line);
 }
 
 oct_err
-render_ffmpeg_write(render_ffmpeg *ffmpeg, const uint8_t *bytes, size_t count, char *reason,
-                    size_t reason_size)
+render_ffmpeg_write(render_ffmpeg *ffmpeg, const uint8_t *bytes, size_t count, oct_reason *why)
 {
     while (count > 0) {
         if (is_stopped(ffmpeg)) {
-            snprintf(reason, reason_size, "stopped");
-            return OCT_ECLOSED;
+            return oct_fail(why, OCT_ECLOSED, "stopped");
         }
         // A signal may come between the check and the wait, so the wait ends now and then.
         struct pollfd room = {.fd = ffmpeg->frames, .events = POLLOUT};
@@ -221,9 +216,9 @@ render_ffmpeg_write(render_ffmpeg *ffmpeg, const uint8_t *bytes, size_t count, c
             bytes += sent;
             count -= (size_t)sent;
         } else if (errno != EINTR && errno != EAGAIN) {
-            oct_err err = child_reap(ffmpeg, reason, reason_size);
+            oct_err err = child_reap(ffmpeg, why);
             if (err == OCT_OK) {
-                snprintf(reason, reason_size, "ffmpeg ended before the last frame");
+                oct_reason_set(why, "ffmpeg ended before the last frame");
             }
             return err == OCT_ECLOSED ? err : OCT_EIO;
         }
@@ -232,9 +227,9 @@ render_ffmpeg_write(render_ffmpeg *ffmpeg, const uint8_t *bytes, size_t count, c
 }
 
 oct_err
-render_ffmpeg_finish(render_ffmpeg *ffmpeg, char *reason, size_t reason_size)
+render_ffmpeg_finish(render_ffmpeg *ffmpeg, oct_reason *why)
 {
-    oct_err err = child_reap(ffmpeg, reason, reason_size);
+    oct_err err = child_reap(ffmpeg, why);
     if (err == OCT_ECLOSED) {
         render_ffmpeg_kill(ffmpeg);
     } else {

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "common/oct_err.h"
+#include "common/oct_reason.h"
 
 // The ffmpeg in PATH as a child process that reads raw frames and writes one file. It has a process
 // group of its own, so that Ctrl-C reaches only octet, which then ends it. Its messages are kept.
@@ -24,14 +25,14 @@ typedef struct render_ffmpeg_request {
 // Starts ffmpeg. OCT_ENOTFOUND: PATH has no ffmpeg; OCT_EIO: it cannot be started; with one line in
 // reason.
 OCT_CHECKED oct_err render_ffmpeg_start(render_ffmpeg **out, const render_ffmpeg_request *request,
-                                        char *reason, size_t reason_size);
+                                        oct_reason *why);
 // Writes bytes of frames, rgb24. OCT_EIO: ffmpeg has ended (reason has its last line); OCT_ECLOSED:
 // stopped.
 OCT_CHECKED oct_err render_ffmpeg_write(render_ffmpeg *ffmpeg, const uint8_t *bytes, size_t count,
-                                        char *reason, size_t reason_size);
+                                        oct_reason *why);
 // Ends the frames, waits for ffmpeg to end, and frees it in any case. Errors as
 // render_ffmpeg_write.
-OCT_CHECKED oct_err render_ffmpeg_finish(render_ffmpeg *ffmpeg, char *reason, size_t reason_size);
+OCT_CHECKED oct_err render_ffmpeg_finish(render_ffmpeg *ffmpeg, oct_reason *why);
 void render_ffmpeg_kill(render_ffmpeg *ffmpeg); // ends ffmpeg at once and frees it
 
 #endif // RENDER_RENDER_FFMPEG_H

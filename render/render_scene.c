@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "common/oct_base.h"
+#include "common/oct_reason.h"
 #include "envs/gym/env_gym.h"
 #include "render/render_board.h"
 #include "render/render_classic.h"
@@ -27,7 +28,7 @@ struct render_scene {
 };
 
 static oct_err
-painter_choose(render_scene *scene, const octet_env_spec *spec, char *reason, size_t reason_size)
+painter_choose(render_scene *scene, const octet_env_spec *spec, oct_reason *why)
 {
     const render_classic *classic = render_classic_find(spec->id);
     scene->width = scene->height = 480;
@@ -46,18 +47,17 @@ painter_choose(render_scene *scene, const octet_env_spec *spec, char *reason, si
         scene->painter = PAINTER_BOARD;
         scene->steps_per_second = BOARD_STEPS;
     } else if (env_gym_has(spec->id)) {
-        snprintf(reason, reason_size,
-                 "%s cannot be drawn here: gymnasium.wrappers.RecordVideo does it in Python, with "
-                 "the actions of octet.Policy(FILE).act (docs/gymnasium.md)",
-                 spec->id);
-        return OCT_ENOTFOUND;
+        return oct_fail(
+            why, OCT_ENOTFOUND,
+            "%s cannot be drawn here: gymnasium.wrappers.RecordVideo does it in Python, with "
+            "the actions of octet.Policy(FILE).act (docs/gymnasium.md)",
+            spec->id);
     } else {
-        snprintf(
-            reason, reason_size,
+        return oct_fail(
+            why, OCT_ENOTFOUND,
             "%s cannot be drawn: it does not claim OCTET_ENV_CAN_RENDER (include/octet/env.h), is "
             "not classic control and observes no board of cells",
             spec->id);
-        return OCT_ENOTFOUND;
     }
     if (spec->step_seconds > 0) {
         scene->steps_per_second = 1 / spec->step_seconds;
@@ -66,17 +66,16 @@ painter_choose(render_scene *scene, const octet_env_spec *spec, char *reason, si
 }
 
 oct_err
-render_scene_open(render_scene **out, const env *e, uint32_t width, uint32_t height, char *reason,
-                  size_t reason_size)
+render_scene_open(render_scene **out, const env *e, uint32_t width, uint32_t height,
+                  oct_reason *why)
 {
     const octet_env_spec *spec = env_spec(e);
     render_scene scene = {0};
-    OCT_TRY(painter_choose(&scene, spec, reason, reason_size));
+    OCT_TRY(painter_choose(&scene, spec, why));
     scene.width = width > 0 ? width : scene.width;
     scene.height = height > 0 ? height : scene.height;
     if (scene.painter != PAINTER_ITSELF) {
-        OCT_TRY(
-            render_canvas_create(&scene.canvas, scene.width, scene.height, reason, reason_size));
+        OCT_TRY(render_canvas_create(&scene.canvas, scene.width, scene.height, why));
     }
     scene.state = oct_alloc((spec->state_count + 1u) * sizeof(double));
     *out = oct_alloc(sizeof(scene));
@@ -114,7 +113,7 @@ render_scene_steps_per_second(const render_scene *scene)
 
 oct_err
 render_scene_draw(render_scene *scene, env *e, uint32_t i, const void *obs, uint8_t *rgb,
-                  char *reason, size_t reason_size)
+                  oct_reason *why)
 {
     oct_err err = OCT_OK;
     uint32_t step;
@@ -133,7 +132,7 @@ render_scene_draw(render_scene *scene, env *e, uint32_t i, const void *obs, uint
         break;
     }
     if (err != OCT_OK) {
-        snprintf(reason, reason_size, "%s", env_error(e));
+        oct_reason_set(why, "%s", env_error(e));
     } else if (scene->canvas != NULL) {
         render_canvas_read(scene->canvas, rgb);
     }
@@ -152,10 +151,13 @@ side_parse(const char *text, char **end, uint32_t *out)
     return errno == 0 && value >= 1 && value <= RENDER_SIDE_MAX;
 }
 
-bool
-render_size_parse(const char *text, uint32_t *width, uint32_t *height)
+oct_err
+render_size_take(const oct_arg_given *given)
 {
+    uint32_t *size = given->field;
     char *end;
-    return side_parse(text, &end, width) && *end == 'x' && side_parse(end + 1, &end, height) &&
-           *end == '\0';
+    return side_parse(given->text, &end, &size[0]) && *end == 'x' &&
+                   side_parse(end + 1, &end, &size[1]) && *end == '\0'
+               ? OCT_OK
+               : OCT_EINVAL;
 }

@@ -1,6 +1,8 @@
 #ifndef RENDER_RENDER_SCENE_H
 #define RENDER_RENDER_SCENE_H
 
+#include "common/oct_args.h"
+#include "common/oct_reason.h"
 #include "envs/env.h"
 #include "render/render_canvas.h"
 
@@ -15,7 +17,7 @@ typedef struct render_scene render_scene;
 //   OCT_ENOTFOUND  this environment cannot be drawn, or this build has no cairo
 //   OCT_EINVAL  the size is above RENDER_SIDE_MAX
 OCT_CHECKED oct_err render_scene_open(render_scene **out, const env *e, uint32_t width,
-                                      uint32_t height, char *reason, size_t reason_size);
+                                      uint32_t height, oct_reason *why);
 void render_scene_close(render_scene *scene); // NULL is a no-op
 uint32_t render_scene_width(const render_scene *scene);
 uint32_t render_scene_height(const render_scene *scene);
@@ -26,10 +28,11 @@ double render_scene_steps_per_second(const render_scene *scene);
 // same spec as the environment that the scene was opened with. Errors: those of env_render and
 // env_state_get, with one line in reason.
 OCT_CHECKED oct_err render_scene_draw(render_scene *scene, env *e, uint32_t i, const void *obs,
-                                      uint8_t *rgb, char *reason, size_t reason_size);
+                                      uint8_t *rgb, oct_reason *why);
 
-// Parses "640x480" into two numbers, each 1 to RENDER_SIDE_MAX. Returns false for any other text.
-bool render_size_parse(const char *text, uint32_t *width, uint32_t *height);
-#define RENDER_SIZE_ALLOWED "WIDTHxHEIGHT in pixels, each 1 to 8192, such as 640x480"
+// Stores the text of an option, "640x480", in the field, uint32_t[2]: width and height, each 1 to
+// RENDER_SIDE_MAX. Returns OCT_EINVAL for any other text.
+oct_err render_size_take(const oct_arg_given *given);
+#define RENDER_SIZE_ALLOWED "is WIDTHxHEIGHT in pixels, each 1 to 8192, such as 640x480"
 
 #endif // RENDER_RENDER_SCENE_H

@@ -12,6 +12,7 @@
 
 #include "common/oct_base.h"
 #include "common/oct_file.h"
+#include "common/oct_reason.h"
 #include "render/render_canvas.h"
 #include "render/render_ffmpeg.h"
 
@@ -29,15 +30,14 @@ struct render_video {
 // ---- a folder of frames
 
 static oct_err
-folder_is_free(const char *folder, char *reason, size_t reason_size)
+folder_is_free(const char *folder, oct_reason *why)
 {
     DIR *entries = oct_file_open_entries(folder);
     if (entries == NULL && errno == ENOENT) {
         return OCT_OK;
     }
     if (entries == NULL) {
-        snprintf(reason, reason_size, "'%s': %s", folder, oct_file_strerror(errno));
-        return OCT_EIO;
+        return oct_fail(why, OCT_EIO, "'%s': %s", folder, oct_file_strerror(errno));
     }
     uint32_t names = 0;
     while (names <= 2 && readdir(entries) != NULL) {
@@ -45,30 +45,26 @@ folder_is_free(const char *folder, char *reason, size_t reason_size)
     }
     (void)closedir(entries);
     if (names > 2) { // more than . and ..
-        snprintf(reason, reason_size, "'%s' is not empty; name a new folder for the frames",
-                 folder);
-        return OCT_EINVAL;
+        return oct_refuse(why, "'%s' is not empty; name a new folder for the frames", folder);
     }
     return OCT_OK;
 }
 
 static oct_err
-folder_open(const char *folder, uint32_t *made, char *reason, size_t reason_size)
+folder_open(const char *folder, uint32_t *made, oct_reason *why)
 {
     // Only a canvas shows that this build can write pictures.
     render_canvas *canvas;
-    OCT_TRY(render_canvas_create(&canvas, 1, 1, reason, reason_size));
+    OCT_TRY(render_canvas_create(&canvas, 1, 1, why));
     render_canvas_destroy(canvas);
-    OCT_TRY(folder_is_free(folder, reason, reason_size));
+    OCT_TRY(folder_is_free(folder, why));
     if (oct_file_make_folders(folder, made) != OCT_OK) {
-        snprintf(reason, reason_size, "cannot make the folder '%s': %s", folder,
-                 oct_file_strerror(errno));
-        return OCT_EIO;
+        return oct_fail(why, OCT_EIO, "cannot make the folder '%s': %s", folder,
+                        oct_file_strerror(errno));
     }
     if (access(folder, W_OK) != 0) {
-        snprintf(reason, reason_size, "cannot write into '%s': %s", folder,
-                 oct_file_strerror(errno));
-        return OCT_EIO;
+        return oct_fail(why, OCT_EIO, "cannot write into '%s': %s", folder,
+                        oct_file_strerror(errno));
     }
     return OCT_OK;
 }
@@ -86,27 +82,22 @@ format_of(const char *path)
 }
 
 static oct_err
-file_open(render_video *video, const render_video_request *request, char *reason,
-          size_t reason_size)
+file_open(render_video *video, const render_video_request *request, oct_reason *why)
 {
     const char *format = format_of(video->path);
     if (format == NULL) {
-        snprintf(reason, reason_size, "'%s': the name of a video ends in .mp4 or .gif",
-                 video->path);
-        return OCT_EINVAL;
+        return oct_refuse(why, "'%s': the name of a video ends in .mp4 or .gif", video->path);
     }
     struct stat there;
     if (lstat(video->path, &there) == 0) {
-        snprintf(reason, reason_size, "'%s' exists; remove it, or name another file", video->path);
-        return OCT_EINVAL;
+        return oct_refuse(why, "'%s' exists; remove it, or name another file", video->path);
     }
     snprintf(video->unfinished, sizeof(video->unfinished), "%s.tmp.%ld", video->path,
              (long)getpid());
     FILE *file = oct_file_stream(video->unfinished, "wx");
     if (file == NULL) {
-        snprintf(reason, reason_size, "cannot write '%s': %s", video->path,
-                 oct_file_strerror(errno));
-        return OCT_EIO;
+        return oct_fail(why, OCT_EIO, "cannot write '%s': %s", video->path,
+                        oct_file_strerror(errno));
     }
     (void)fclose(file);
     render_ffmpeg_request wanted = {.path = video->unfinished,
@@ -115,7 +106,7 @@ file_open(render_video *video, const render_video_request *request, char *reason
                                     .height = request->height,
                                     .frames_per_second = request->frames_per_second,
                                     .stop = request->stop};
-    oct_err err = render_ffmpeg_start(&video->ffmpeg, &wanted, reason, reason_size);
+    oct_err err = render_ffmpeg_start(&video->ffmpeg, &wanted, why);
     if (err != OCT_OK) {
         (void)oct_file_remove(video->unfinished);
     }
@@ -125,22 +116,20 @@ file_open(render_video *video, const render_video_request *request, char *reason
 // ---- both
 
 oct_err
-render_video_open(render_video **out, const render_video_request *request, char *reason,
-                  size_t reason_size)
+render_video_open(render_video **out, const render_video_request *request, oct_reason *why)
 {
     OCT_ASSERT((request->path == NULL) != (request->folder == NULL));
     const char *path = request->path != NULL ? request->path : request->folder;
     if (path[0] == '\0' || strlen(path) >= NAME_MAX_BYTES) {
-        snprintf(reason, reason_size, "the name of the %s is empty or too long",
-                 request->path != NULL ? "video" : "folder");
-        return OCT_EINVAL;
+        return oct_refuse(why, "the name of the %s is empty or too long",
+                          request->path != NULL ? "video" : "folder");
     }
     render_video *video = oct_alloc(sizeof(*video));
     snprintf(video->path, sizeof(video->path), "%s", path);
     video->width = request->width;
     video->height = request->height;
-    oct_err err = request->path != NULL ? file_open(video, request, reason, reason_size)
-                                        : folder_open(path, &video->made, reason, reason_size);
+    oct_err err = request->path != NULL ? file_open(video, request, why)
+                                        : folder_open(path, &video->made, why);
     if (err != OCT_OK) {
         free(video);
         return err;
@@ -150,15 +139,15 @@ render_video_open(render_video **out, const render_video_request *request, char 
 }
 
 oct_err
-render_video_add(render_video *video, const uint8_t *rgb, char *reason, size_t reason_size)
+render_video_add(render_video *video, const uint8_t *rgb, oct_reason *why)
 {
     if (video->ffmpeg != NULL) {
         size_t bytes = (size_t)video->width * video->height * 3;
-        OCT_TRY(render_ffmpeg_write(video->ffmpeg, rgb, bytes, reason, reason_size));
+        OCT_TRY(render_ffmpeg_write(video->ffmpeg, rgb, bytes, why));
     } else {
         char name[NAME_MAX_BYTES + 32];
         snprintf(name, sizeof(name), "%s/%06u.png", video->path, video->frames);
-        OCT_TRY(render_png_write(name, rgb, video->width, video->height, reason, reason_size));
+        OCT_TRY(render_png_write(name, rgb, video->width, video->height, why));
     }
     video->frames++;
     return OCT_OK;
@@ -171,14 +160,13 @@ render_video_frames(const render_video *video)
 }
 
 oct_err
-render_video_close(render_video *video, char *reason, size_t reason_size)
+render_video_close(render_video *video, oct_reason *why)
 {
     oct_err err = OCT_OK;
     if (video->ffmpeg != NULL) {
-        err = render_ffmpeg_finish(video->ffmpeg, reason, reason_size);
+        err = render_ffmpeg_finish(video->ffmpeg, why);
         if (err == OCT_OK && oct_file_rename(video->unfinished, video->path) != 0) {
-            snprintf(reason, reason_size, "cannot write '%s': %s", video->path,
-                     oct_file_strerror(errno));
+            oct_reason_set(why, "cannot write '%s': %s", video->path, oct_file_strerror(errno));
             err = OCT_EIO;
         }
         if (err != OCT_OK) {

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "common/oct_err.h"
+#include "common/oct_reason.h"
 
 // Frames for people: a video (.mp4, .gif), which the ffmpeg in PATH encodes, or a folder of PNG
 // files, 000000.png and up.
@@ -32,14 +33,13 @@ typedef struct render_video_request {
 //   OCT_ENOTFOUND  no ffmpeg in PATH, or no cairo in this build
 //   OCT_EIO  the file or folder cannot be written, or ffmpeg not started
 OCT_CHECKED oct_err render_video_open(render_video **out, const render_video_request *request,
-                                      char *reason, size_t reason_size);
+                                      oct_reason *why);
 // Adds a frame, rgb[height][width][3]. OCT_EIO: it cannot be written, or ffmpeg has ended (reason
 // has its last line); OCT_ECLOSED: stopped.
-OCT_CHECKED oct_err render_video_add(render_video *video, const uint8_t *rgb, char *reason,
-                                     size_t reason_size);
+OCT_CHECKED oct_err render_video_add(render_video *video, const uint8_t *rgb, oct_reason *why);
 uint32_t render_video_frames(const render_video *video);
 // Waits for ffmpeg and frees the video. On an error only whole frames of a folder stay.
-OCT_CHECKED oct_err render_video_close(render_video *video, char *reason, size_t reason_size);
+OCT_CHECKED oct_err render_video_close(render_video *video, oct_reason *why);
 // Frees the video and removes the unfinished file and the empty folders that open made. NULL is a
 // no-op.
 void render_video_abandon(render_video *video);

@@ -35,7 +35,7 @@
 
 #include "common/oct_base.h"
 #include "common/oct_clock.h"
-#include "common/oct_places.h"
+#include "common/oct_slotmap.h"
 #include "net/net_msg.h"
 #include "proto/wire_gather.h"
 
@@ -78,7 +78,7 @@ struct ack_peer {
 };
 
 // Groups of replay_acks.used. Each is ordered by last use, the oldest first.
-static const oct_places_key admitted = {0, 1}, stranger = {0, 2};
+static const oct_slotmap_key admitted = {0, 1}, unadmitted = {0, 2};
 
 struct replay_acks {
     net_loop *loop;
@@ -92,11 +92,11 @@ struct replay_acks {
     struct ack_state *state;        // [state_room], by index in the table
     uint32_t *due;                  // [state_room] indices of sessions
     uint32_t peer_count, peer_room;
-    struct ack_peer *peers;    // [peer_room]
-    oct_places *by_session;    // indices in peers[] of admitted peers, one for each session
-    oct_places *by_connection; // indices in peers[] of all peers
-    oct_places *used;          // indices in peers[] in the two groups above
-    uint32_t relay_count;      // slots that were ever used
+    struct ack_peer *peers;     // [peer_room]
+    oct_slotmap *by_session;    // indices in peers[] of admitted peers, one for each session
+    oct_slotmap *by_connection; // indices in peers[] of all peers
+    oct_slotmap *used;          // indices in peers[] in the two groups above
+    uint32_t relay_count;       // slots that were ever used
     struct ack_relay relays[REPLAY_RELAYS_MAX];
     wire_gatherer gatherer; // for the relay that is being sent to
 };
@@ -107,9 +107,9 @@ replay_acks_create(net_loop *loop, uint64_t incarnation)
     replay_acks *acks = oct_alloc(sizeof(*acks));
     acks->loop = loop;
     acks->incarnation = incarnation;
-    acks->by_session = oct_places_create();
-    acks->by_connection = oct_places_create();
-    acks->used = oct_places_create();
+    acks->by_session = oct_slotmap_create();
+    acks->by_connection = oct_slotmap_create();
+    acks->used = oct_slotmap_create();
     wire_gatherer_init(&acks->gatherer, incarnation,
                        (size_t)WIRE_GATHERED_FRAMES_MAX *
                            (ACK_BYTES_MAX + WIRE_GATHERED_EACH_BYTES));
@@ -122,9 +122,9 @@ replay_acks_destroy(replay_acks *acks)
     if (acks) {
         net_timer_stop(acks->timer);
         wire_gatherer_fini(&acks->gatherer);
-        oct_places_destroy(acks->by_session);
-        oct_places_destroy(acks->by_connection);
-        oct_places_destroy(acks->used);
+        oct_slotmap_destroy(acks->by_session);
+        oct_slotmap_destroy(acks->by_connection);
+        oct_slotmap_destroy(acks->used);
         free(acks->state);
         free(acks->due);
         free(acks->peers);
@@ -204,11 +204,11 @@ peer_is_of(const struct ack_peer *peer, uint64_t session, uint32_t actor_id)
     return peer->is_admitted && peer->claim.session == session && peer->claim.actor_id == actor_id;
 }
 
-// Returns the index of the peer that receives a session's acks, or OCT_PLACES_NONE.
+// Returns the index of the peer that receives a session's acks, or OCT_SLOTMAP_NONE.
 static uint32_t
 peer_find(const replay_acks *acks, uint64_t session, uint32_t actor_id)
 {
-    return oct_places_first(acks->by_session, (oct_places_key){actor_id, session});
+    return oct_slotmap_first(acks->by_session, (oct_slotmap_key){actor_id, session});
 }
 
 // Stores a peer in a slot. A session has one admitted peer: the one before becomes unadmitted.
@@ -216,29 +216,29 @@ static void
 peer_set(replay_acks *acks, uint32_t place, const struct ack_peer *peer)
 {
     acks->peers[place] = *peer;
-    oct_places_put(acks->by_connection, (oct_places_key){0, peer->peer}, place);
-    oct_places_put(acks->used, peer->is_admitted ? admitted : stranger, place);
-    oct_places_drop(acks->by_session, place);
+    oct_slotmap_put(acks->by_connection, (oct_slotmap_key){0, peer->peer}, place);
+    oct_slotmap_put(acks->used, peer->is_admitted ? admitted : unadmitted, place);
+    oct_slotmap_drop(acks->by_session, place);
     if (!peer->is_admitted) {
         return;
     }
     uint32_t before = peer_find(acks, peer->claim.session, peer->claim.actor_id);
-    if (before != OCT_PLACES_NONE) {
+    if (before != OCT_SLOTMAP_NONE) {
         acks->peers[before].is_admitted = false;
-        oct_places_put(acks->used, stranger, before);
-        oct_places_drop(acks->by_session, before);
+        oct_slotmap_put(acks->used, unadmitted, before);
+        oct_slotmap_drop(acks->by_session, before);
     }
-    oct_places_put(acks->by_session, (oct_places_key){peer->claim.actor_id, peer->claim.session},
-                   place);
+    oct_slotmap_put(acks->by_session, (oct_slotmap_key){peer->claim.actor_id, peer->claim.session},
+                    place);
 }
 
-// Returns a slot for a peer: a new one, or the slot of a peer that gives way. OCT_PLACES_NONE: no
+// Returns a slot for a peer: a new one, or the slot of a peer that gives way. OCT_SLOTMAP_NONE: no
 // peer may give way.
 static uint32_t
 peer_room(replay_acks *acks, uint32_t peer, bool is_admitted)
 {
-    uint32_t place = oct_places_first(acks->by_connection, (oct_places_key){0, peer});
-    for (; place != OCT_PLACES_NONE; place = oct_places_next(acks->by_connection, place)) {
+    uint32_t place = oct_slotmap_first(acks->by_connection, (oct_slotmap_key){0, peer});
+    for (; place != OCT_SLOTMAP_NONE; place = oct_slotmap_next(acks->by_connection, place)) {
         if (is_admitted || !acks->peers[place].is_admitted) {
             return place; // a connection has one claim of each kind: the newest
         }
@@ -252,19 +252,20 @@ peer_room(replay_acks *acks, uint32_t peer, bool is_admitted)
         }
         return acks->peer_count++;
     }
-    place = oct_places_first(acks->used, stranger);
-    return place == OCT_PLACES_NONE && is_admitted ? oct_places_first(acks->used, admitted) : place;
+    place = oct_slotmap_first(acks->used, unadmitted);
+    return place == OCT_SLOTMAP_NONE && is_admitted ? oct_slotmap_first(acks->used, admitted)
+                                                    : place;
 }
 
 void
 replay_acks_named(replay_acks *acks, uint32_t peer, const wire_claim *claim, bool is_admitted)
 {
     uint32_t place =
-        is_admitted ? peer_find(acks, claim->session, claim->actor_id) : OCT_PLACES_NONE;
-    if (place == OCT_PLACES_NONE) {
+        is_admitted ? peer_find(acks, claim->session, claim->actor_id) : OCT_SLOTMAP_NONE;
+    if (place == OCT_SLOTMAP_NONE) {
         place = peer_room(acks, peer, is_admitted);
     }
-    if (place != OCT_PLACES_NONE) {
+    if (place != OCT_SLOTMAP_NONE) {
         peer_set(acks, place, &(struct ack_peer){*claim, is_admitted, peer});
     }
 }
@@ -276,14 +277,14 @@ void
 replay_acks_admit(replay_acks *acks, replay_admit *admit)
 {
     uint32_t place;
-    while ((place = oct_places_first(acks->used, admitted)) != OCT_PLACES_NONE) {
+    while ((place = oct_slotmap_first(acks->used, admitted)) != OCT_SLOTMAP_NONE) {
         struct ack_peer peer = acks->peers[place];
         peer.is_admitted = false;
         peer_set(acks, place, &peer);
     }
     // peer_set moves each one to the end of its group.
     for (uint32_t left = acks->peer_count; left > 0; left--) {
-        place = oct_places_first(acks->used, stranger);
+        place = oct_slotmap_first(acks->used, unadmitted);
         struct ack_peer peer = acks->peers[place];
         peer.is_admitted = replay_admit_check(admit, &peer.claim);
         peer_set(acks, place, &peer);
@@ -299,7 +300,7 @@ peer_of(replay_acks *acks, uint32_t index, const replay_session *session)
         !peer_is_of(&acks->peers[state->place], session->session, session->actor_id)) {
         state->place = peer_find(acks, session->session, session->actor_id);
     }
-    return state->place != OCT_PLACES_NONE ? &acks->peers[state->place] : NULL;
+    return state->place != OCT_SLOTMAP_NONE ? &acks->peers[state->place] : NULL;
 }
 
 // Makes the ack of a session, and records that it was sent.
@@ -344,7 +345,7 @@ ack_send(replay_acks *acks, uint32_t index, uint64_t now_ns)
     if (!peer) {
         return; // a repeated ack will reach the connection that asks later
     }
-    oct_places_put(acks->used, admitted, acks->state[index].place);
+    oct_slotmap_put(acks->used, admitted, acks->state[index].place);
     size_t length = wire_ack_size(&ack);
     net_msg *msg = net_msg_create(length);
     wire_ack_pack(&ack, net_msg_body(msg));

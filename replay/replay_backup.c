@@ -10,7 +10,7 @@
 #include "common/oct_base.h"
 #include "common/oct_clock.h"
 #include "common/oct_file.h"
-#include "common/oct_text.h"
+#include "common/oct_reason.h"
 #include "replay/replay_copy.h"
 #include "replay/replay_recover.h"
 
@@ -25,7 +25,7 @@ rows_taken(const replay_file *file)
 }
 
 static oct_err
-sync_await(const replay_file *file, double wait_s, char *reason, size_t reason_size)
+sync_await(const replay_file *file, double wait_s, oct_reason *why)
 {
     const struct timespec pause = {.tv_nsec = LOOK_NS};
     uint64_t rows = rows_taken(file), begun_ns = oct_clock_ns();
@@ -33,9 +33,8 @@ sync_await(const replay_file *file, double wait_s, char *reason, size_t reason_s
     while ((synced = replay_recover_snapshot(file)) == NULL ||
            synced->head.stats.rows_taken < rows) {
         if (1e-9 * (double)(oct_clock_ns() - begun_ns) > wait_s) {
-            (void)oct_refuse(reason, reason_size, "%s: replay has not synced its rows for %.0f s",
-                             file->path, wait_s);
-            return OCT_EAGAIN;
+            return oct_fail(why, OCT_EAGAIN, "%s: replay has not synced its rows for %.0f s",
+                            file->path, wait_s);
         }
         (void)nanosleep(&pause, NULL);
     }
@@ -66,35 +65,35 @@ content_copy(int to, const replay_file *file)
 }
 
 static oct_err
-file_copy(const replay_file *file, const char *path, char *reason, size_t reason_size)
+file_copy(const replay_file *file, const char *path, oct_reason *why)
 {
     int to = oct_file_open(path, O_RDWR | O_CREAT | O_EXCL, 0600, NULL);
     bool is_copied = to >= 0 && ftruncate(to, (off_t)file->bytes) == 0 && content_copy(to, file);
     int code = errno;
     is_copied = (to < 0 || close(to) == 0) && is_copied;
     if (!is_copied) {
-        (void)oct_refuse(reason, reason_size, "%s cannot be copied to %s: %s", file->path, path,
+        (void)oct_refuse(why, "%s cannot be copied to %s: %s", file->path, path,
                          oct_file_strerror(code));
     }
     return is_copied ? OCT_OK : OCT_EIO;
 }
 
 oct_err
-replay_backup(const char *from, const char *to, double wait_s, char *reason, size_t reason_size)
+replay_backup(const char *from, const char *to, double wait_s, oct_reason *why)
 {
     replay_recovered recovered = {.rows = 0};
     replay_file *file, *copy;
-    OCT_TRY(replay_file_open_shared(&file, from, reason, reason_size));
-    oct_err err = sync_await(file, wait_s, reason, reason_size);
+    OCT_TRY(replay_file_open_shared(&file, from, why));
+    oct_err err = sync_await(file, wait_s, why);
     if (err == OCT_OK) {
-        err = file_copy(file, to, reason, reason_size);
+        err = file_copy(file, to, why);
     }
     replay_file_close(file);
     if (err == OCT_OK) {
-        err = replay_file_open(&copy, to, reason, reason_size);
+        err = replay_file_open(&copy, to, why);
     }
     if (err == OCT_OK) { // what is in it beyond that is cut here, and not found again
-        err = replay_recover(&recovered, copy, reason, reason_size);
+        err = replay_recover(&recovered, copy, why);
         replay_file_close(copy);
     }
     return err;

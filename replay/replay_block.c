@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "common/oct_base.h"
-#include "common/oct_text.h"
+#include "common/oct_reason.h"
 
 // Of columns, in bytes: a cache line.
 #define ALIGNMENT 64
@@ -16,14 +16,13 @@ static_assert((REPLAY_FLAGS_UNKNOWN & WIRE_FLAGS) == 0, "no flags of a row");
 
 oct_err
 replay_block_readable(const char *path, uint32_t byte_order, uint32_t version, uint32_t known,
-                      uint32_t block_layout, char *reason, size_t reason_size)
+                      uint32_t block_layout, oct_reason *why)
 {
     if (byte_order != REPLAY_BYTE_ORDER) {
-        return oct_refuse(reason, reason_size, "%s is from a machine with another byte order",
-                          path);
+        return oct_refuse(why, "%s is from a machine with another byte order", path);
     }
     if (version != known || block_layout != REPLAY_BLOCK_LAYOUT) {
-        return oct_refuse(reason, reason_size,
+        return oct_refuse(why,
                           "%s has version %" PRIu32 ".%" PRIu32
                           " of the format, this program reads %" PRIu32 ".%d",
                           path, version, block_layout, known, REPLAY_BLOCK_LAYOUT);

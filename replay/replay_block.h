@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/oct_err.h"
+#include "common/oct_reason.h"
 #include "proto/wire.h"
 
 // A block: up to block_rows consecutive rows of one stream, stored as columns after a header. It
@@ -51,8 +52,7 @@ typedef struct replay_block {
 // Checks a file's header. OCT_EINVAL: the file comes from a machine with another byte order, or has
 // a format version other than known, or another REPLAY_BLOCK_LAYOUT; reason holds one line.
 OCT_CHECKED oct_err replay_block_readable(const char *path, uint32_t byte_order, uint32_t version,
-                                          uint32_t known, uint32_t block_layout, char *reason,
-                                          size_t reason_size);
+                                          uint32_t known, uint32_t block_layout, oct_reason *why);
 
 // Offsets of the columns, in bytes from the header.
 typedef struct replay_layout {

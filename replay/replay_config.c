@@ -8,7 +8,7 @@
 
 #include "common/oct_base.h"
 #include "common/oct_fifo.h"
-#include "common/oct_text.h"
+#include "common/oct_reason.h"
 #include "replay/replay_dedupe.h"
 #include "replay/replay_items.h"
 
@@ -24,65 +24,62 @@
 #define RNG_STREAM        0x736d7000u // stream of the samples' generator ("smp")
 
 static oct_err
-check_limiter(const wire_configure *wanted, char *reason, size_t reason_size)
+check_limiter(const wire_configure *wanted, oct_reason *why)
 {
     if (!wanted->limiter_only && wanted->min_size > wanted->capacity) {
-        return oct_refuse(reason, reason_size, "min_size %" PRIu64 " is above capacity %" PRIu64,
-                          wanted->min_size, wanted->capacity);
+        return oct_refuse(why, "min_size %" PRIu64 " is above capacity %" PRIu64, wanted->min_size,
+                          wanted->capacity);
     }
     if (!isfinite(wanted->samples_per_insert) || wanted->samples_per_insert < 0 ||
         wanted->samples_per_insert > 1e9) {
-        return oct_refuse(reason, reason_size,
-                          "samples_per_insert %g; allowed are 0 (no limit) to 1e9",
+        return oct_refuse(why, "samples_per_insert %g; allowed are 0 (no limit) to 1e9",
                           wanted->samples_per_insert);
     }
     if (!isfinite(wanted->tolerance) || wanted->tolerance < 0 || wanted->tolerance > 1e9) {
-        return oct_refuse(reason, reason_size, "tolerance %g; allowed are 0 to 1e9",
-                          wanted->tolerance);
+        return oct_refuse(why, "tolerance %g; allowed are 0 to 1e9", wanted->tolerance);
     }
     return OCT_OK;
 }
 
 static oct_err
-check_table(const wire_configure *wanted, char *reason, size_t reason_size)
+check_table(const wire_configure *wanted, oct_reason *why)
 {
     if (wanted->capacity < 1 || wanted->capacity > REPLAY_CAPACITY_MAX) {
-        return oct_refuse(reason, reason_size, "capacity %" PRIu64 "; allowed are 1 to %u rows",
-                          wanted->capacity, REPLAY_CAPACITY_MAX);
+        return oct_refuse(why, "capacity %" PRIu64 "; allowed are 1 to %u rows", wanted->capacity,
+                          REPLAY_CAPACITY_MAX);
     }
     if (wanted->obs_bytes < 1 || wanted->obs_bytes > WIRE_OBS_BYTES_MAX ||
         (wanted->obs_is_float && wanted->obs_bytes % sizeof(float) != 0)) {
-        return oct_refuse(reason, reason_size,
+        return oct_refuse(why,
                           "obs_bytes %" PRIu32 "; allowed are 1 to %u, for floats a multiple of 4",
                           wanted->obs_bytes, WIRE_OBS_BYTES_MAX);
     }
     if (wanted->action_bytes < 4 || wanted->action_bytes > 4 * WIRE_ACTIONS_MAX ||
         wanted->action_bytes % 4 != 0) {
-        return oct_refuse(reason, reason_size,
-                          "action_bytes %" PRIu32 "; allowed are multiples of 4 up to %d",
+        return oct_refuse(why, "action_bytes %" PRIu32 "; allowed are multiples of 4 up to %d",
                           wanted->action_bytes, 4 * WIRE_ACTIONS_MAX);
     }
     if (wanted->action_count > 0 && (wanted->action_count > WIRE_ACTIONS_MAX ||
                                      wanted->action_bytes != 4 || wanted->action_is_float)) {
-        return oct_refuse(reason, reason_size,
+        return oct_refuse(why,
                           "action_count %" PRIu32
                           "; allowed are at most %d, and actions of one int32 (action_bytes 4)",
                           wanted->action_count, WIRE_ACTIONS_MAX);
     }
     if (wanted->streams < 1 || wanted->streams > REPLAY_STREAMS_MAX) {
-        return oct_refuse(reason, reason_size, "streams %" PRIu32 "; allowed are 1 to %d",
-                          wanted->streams, REPLAY_STREAMS_MAX);
+        return oct_refuse(why, "streams %" PRIu32 "; allowed are 1 to %d", wanted->streams,
+                          REPLAY_STREAMS_MAX);
     }
     if (wanted->extra_dim > WIRE_EXTRA_MAX) {
-        return oct_refuse(reason, reason_size, "extra_dim %" PRIu32 "; allowed are at most %d",
-                          wanted->extra_dim, WIRE_EXTRA_MAX);
+        return oct_refuse(why, "extra_dim %" PRIu32 "; allowed are at most %d", wanted->extra_dim,
+                          WIRE_EXTRA_MAX);
     }
     if (!replay_select_find((int)wanted->sampler)) {
-        return oct_refuse(reason, reason_size, "sampler %d is not known", (int)wanted->sampler);
+        return oct_refuse(why, "sampler %d is not known", (int)wanted->sampler);
     }
     if (!isfinite(wanted->priority_exponent) || wanted->priority_exponent < 0 ||
         wanted->priority_exponent > 10) {
-        return oct_refuse(reason, reason_size, "priority_exponent %g; allowed are 0 to 10",
+        return oct_refuse(why, "priority_exponent %g; allowed are 0 to 10",
                           wanted->priority_exponent);
     }
     return OCT_OK;
@@ -100,28 +97,28 @@ replay_config_window_name(int window)
 }
 
 static oct_err
-check_window(const wire_configure *wanted, char *reason, size_t reason_size)
+check_window(const wire_configure *wanted, oct_reason *why)
 {
     if (replay_config_window_name((int)wanted->window) == NULL) {
-        return oct_refuse(reason, reason_size, "window %d is not known", (int)wanted->window);
+        return oct_refuse(why, "window %d is not known", (int)wanted->window);
     }
     if (wanted->window_steps < 1 || wanted->window_steps > WIRE_WINDOW_STEPS_MAX) {
-        return oct_refuse(reason, reason_size, "window_steps %" PRIu32 "; allowed are 1 to %d",
+        return oct_refuse(why, "window_steps %" PRIu32 "; allowed are 1 to %d",
                           wanted->window_steps, WIRE_WINDOW_STEPS_MAX);
     }
     if (wanted->window_stride > REPLAY_STRIDE_MAX) {
-        return oct_refuse(reason, reason_size, "window_stride %" PRIu32 "; allowed are 0 to %d",
+        return oct_refuse(why, "window_stride %" PRIu32 "; allowed are 0 to %d",
                           wanted->window_stride, REPLAY_STRIDE_MAX);
     }
     if (!(wanted->discount >= 0 && wanted->discount <= 1)) {
-        return oct_refuse(reason, reason_size, "discount %g; allowed are 0 to 1", wanted->discount);
+        return oct_refuse(why, "discount %g; allowed are 0 to 1", wanted->discount);
     }
     if (!isfinite(wanted->reward_clip) || wanted->reward_clip < 0) {
-        return oct_refuse(reason, reason_size, "reward_clip %g; allowed are 0 (none) and more",
+        return oct_refuse(why, "reward_clip %g; allowed are 0 (none) and more",
                           wanted->reward_clip);
     }
     if (replay_config_window_bytes(wanted) > REPLY_BYTES_MAX) {
-        return oct_refuse(reason, reason_size,
+        return oct_refuse(why,
                           "a window of %" PRIu32 " steps takes %" PRIu64
                           " bytes, more than a message can hold",
                           wanted->window_steps, replay_config_window_bytes(wanted));
@@ -130,7 +127,7 @@ check_window(const wire_configure *wanted, char *reason, size_t reason_size)
 }
 
 // Returns the number of blocks of this many rows that each stream needs: REPLAY_STREAM_BLOCKS, or
-// as many as a window covers plus one that is being filled and one that is being dropped.
+// the blocks that a window covers plus the block being filled and the block being dropped.
 static uint64_t
 stream_blocks(const wire_configure *wanted, uint32_t rows)
 {
@@ -159,13 +156,12 @@ replay_config_layout(const wire_configure *configure)
 
 // Checks that the blocks of a table, new or present, suffice for the streams and the window.
 static oct_err
-check_blocks(const wire_configure *wanted, const replay_config_blocks *blocks, char *reason,
-             size_t reason_size)
+check_blocks(const wire_configure *wanted, const replay_config_blocks *blocks, oct_reason *why)
 {
     if (blocks_suffice(wanted, blocks)) {
         return OCT_OK;
     }
-    return oct_refuse(reason, reason_size,
+    return oct_refuse(why,
                       "replay.capacity: %" PRIu32 " streams and windows of %" PRIu32
                       " steps need %" PRIu64 " rows (blocks of %" PRIu32
                       " rows, at least %d for each stream); the table holds %" PRIu64,
@@ -175,15 +171,15 @@ check_blocks(const wire_configure *wanted, const replay_config_blocks *blocks, c
 }
 
 oct_err
-replay_config_check(const wire_configure *wanted, char *reason, size_t reason_size)
+replay_config_check(const wire_configure *wanted, oct_reason *why)
 {
     if (!wanted->limiter_only) {
-        OCT_TRY(check_table(wanted, reason, reason_size));
-        OCT_TRY(check_window(wanted, reason, reason_size));
+        OCT_TRY(check_table(wanted, why));
+        OCT_TRY(check_window(wanted, why));
         replay_config_blocks blocks = replay_config_layout(wanted);
-        OCT_TRY(check_blocks(wanted, &blocks, reason, reason_size));
+        OCT_TRY(check_blocks(wanted, &blocks, why));
     }
-    return check_limiter(wanted, reason, reason_size);
+    return check_limiter(wanted, why);
 }
 
 // Returns the name of the first number in which the tables differ, NULL if they are the same table.
@@ -205,11 +201,11 @@ table_difference(const wire_configure *a, const wire_configure *b)
 
 replay_config_action
 replay_config_decide(const wire_configure *current, const replay_config_blocks *blocks,
-                     const wire_configure *wanted, char *reason, size_t reason_size)
+                     const wire_configure *wanted, oct_reason *why)
 {
     bool is_same_run = current && current->run_id == wanted->run_id;
     if (wanted->limiter_only && !is_same_run) {
-        (void)oct_refuse(reason, reason_size,
+        (void)oct_refuse(why,
                          "limiter_only, but run %016" PRIx64
                          " has no table here: send the whole configuration",
                          wanted->run_id);
@@ -223,15 +219,14 @@ replay_config_decide(const wire_configure *current, const replay_config_blocks *
     }
     const char *difference = wanted->limiter_only ? NULL : table_difference(current, wanted);
     if (difference) {
-        (void)oct_refuse(reason, reason_size,
+        (void)oct_refuse(why,
                          "run %016" PRIx64
                          " already has a table with another %s; only the limiter and the "
                          "window may change within a run",
                          wanted->run_id, difference);
         return REPLAY_CONFIG_REFUSE;
     }
-    if (!wanted->limiter_only && blocks &&
-        check_blocks(wanted, blocks, reason, reason_size) != OCT_OK) {
+    if (!wanted->limiter_only && blocks && check_blocks(wanted, blocks, why) != OCT_OK) {
         return REPLAY_CONFIG_REFUSE;
     }
     return REPLAY_CONFIG_KEEP;

@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/oct_reason.h"
 #include "common/oct_rng.h"
 #include "proto/wire_replay.h"
 #include "replay/replay_limiter.h"
@@ -34,8 +35,7 @@ typedef struct replay_budget_line {
 
 // Checks the bounds of every number, with limiter_only those of the limiter's numbers. OCT_EINVAL:
 // reason names the number and what is allowed.
-OCT_CHECKED oct_err replay_config_check(const wire_configure *wanted, char *reason,
-                                        size_t reason_size);
+OCT_CHECKED oct_err replay_config_check(const wire_configure *wanted, oct_reason *why);
 // Layout of a table's rows in whole blocks. Blocks have REPLAY_BLOCK_ROWS_MAX rows, and fewer where
 // there are many streams, so that each stream has at least REPLAY_STREAM_BLOCKS blocks, and as many
 // as a window needs. configure has passed the check.
@@ -50,8 +50,7 @@ replay_config_blocks replay_config_layout(const wire_configure *configure);
 // check.
 replay_config_action replay_config_decide(const wire_configure *current,
                                           const replay_config_blocks *blocks,
-                                          const wire_configure *wanted, char *reason,
-                                          size_t reason_size);
+                                          const wire_configure *wanted, oct_reason *why);
 // The limiter's numbers; min_size 0 counts as 1.
 replay_limiter_spec replay_config_limiter(const wire_configure *configure);
 // Makes the generator for samples from the seed alone: the run's id is random, and would make runs

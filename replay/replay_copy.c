@@ -15,7 +15,7 @@
 #include "common/oct_base.h"
 #include "common/oct_file.h"
 #include "common/oct_pulse.h"
-#include "common/oct_text.h"
+#include "common/oct_reason.h"
 #include "replay/replay_recover.h"
 
 #define PIECE_BYTES (1u << 20) // of one read or write
@@ -31,11 +31,10 @@ copy_path(const char *path, uint64_t turn, char out[OCT_FILE_PATH_MAX])
 
 // The error of a failed write, from errno.
 static oct_err
-failed(const char *path, char *reason, size_t reason_size)
+failed(const char *path, oct_reason *why)
 {
     int code = errno;
-    (void)oct_refuse(reason, reason_size, "%s cannot be written: %s", path,
-                     oct_file_strerror(code));
+    (void)oct_refuse(why, "%s cannot be written: %s", path, oct_file_strerror(code));
     return code == ENOSPC || code == EDQUOT ? OCT_EAGAIN : OCT_EIO;
 }
 
@@ -163,8 +162,7 @@ file_write(int descriptor, const replay_file *file, uint64_t oldest, uint64_t ne
 
 // Renames the draft to path, or removes it.
 static oct_err
-draft_end(int descriptor, bool is_good, const char *draft, const char *path, char *reason,
-          size_t reason_size)
+draft_end(int descriptor, bool is_good, const char *draft, const char *path, oct_reason *why)
 {
     int code = errno;
     is_good = close(descriptor) == 0 && is_good;
@@ -172,7 +170,7 @@ draft_end(int descriptor, bool is_good, const char *draft, const char *path, cha
         return OCT_OK;
     }
     errno = is_good ? errno : code;
-    oct_err err = failed(path, reason, reason_size);
+    oct_err err = failed(path, why);
     (void)oct_file_remove(draft);
     return err;
 }
@@ -187,7 +185,7 @@ draft_open(const char *path, char draft[OCT_FILE_PATH_MAX])
 
 oct_err
 replay_copy_keep(const replay_file *file, uint64_t oldest, uint64_t next, uint64_t turn,
-                 uint32_t kept, char *reason, size_t reason_size)
+                 uint32_t kept, oct_reason *why)
 {
     char path[OCT_FILE_PATH_MAX], draft[OCT_FILE_PATH_MAX];
     int descriptor = -1;
@@ -196,12 +194,12 @@ replay_copy_keep(const replay_file *file, uint64_t oldest, uint64_t next, uint64
         descriptor = draft_open(path, draft);
     }
     if (descriptor < 0) {
-        return failed(file->path, reason, reason_size);
+        return failed(file->path, why);
     }
     oct_pulse_write_begin();
     bool is_good = file_write(descriptor, file, oldest, next);
     oct_pulse_write_end();
-    OCT_TRY(draft_end(descriptor, is_good, draft, path, reason, reason_size));
+    OCT_TRY(draft_end(descriptor, is_good, draft, path, why));
     copies_prune(file, turn, kept);
     return OCT_OK;
 }
@@ -229,14 +227,13 @@ replay_copy_data(int from, int to, uint64_t begin, uint64_t end)
 }
 
 static oct_err
-copy_open(replay_file **out, const char *path, uint64_t turn, char *reason, size_t reason_size)
+copy_open(replay_file **out, const char *path, uint64_t turn, oct_reason *why)
 {
     char name[OCT_FILE_PATH_MAX];
-    oct_err err = copy_path(path, turn, name)
-                      ? replay_file_open_copy(out, name, reason, reason_size)
-                      : OCT_ENOTFOUND;
+    oct_err err =
+        copy_path(path, turn, name) ? replay_file_open_copy(out, name, why) : OCT_ENOTFOUND;
     if (err == OCT_ENOTFOUND) {
-        (void)oct_refuse(reason, reason_size,
+        (void)oct_refuse(why,
                          "the run continues from turn %" PRIu64 ", but %s has no copy of that turn",
                          turn, path);
     }
@@ -247,55 +244,54 @@ copy_open(replay_file **out, const char *path, uint64_t turn, char *reason, size
 // checked instead of the copy: copying has already shown that all of the copy can be read.
 static oct_err
 draft_check(const char *draft, const char *name, uint64_t turn, const uint8_t hash[WIRE_HASH_BYTES],
-            char *reason, size_t reason_size)
+            oct_reason *why)
 {
     replay_file *file;
     replay_recovered recovered;
     replay_table *table;
     uint8_t now[WIRE_HASH_BYTES];
-    OCT_TRY(replay_file_open_copy(&file, draft, reason, reason_size));
+    OCT_TRY(replay_file_open_copy(&file, draft, why));
     free(file->path); // error messages name the copy
     file->path = strdup(name);
     OCT_ASSERT(file->path);
     replay_file_set_live(file); // a copy was synced before it got its name
-    oct_err err = replay_recover(&recovered, file, reason, reason_size);
+    oct_err err = replay_recover(&recovered, file, why);
     if (err == OCT_OK && replay_table_restore(&table, file, recovered.is_exact) != OCT_OK) {
-        err = oct_refuse(reason, reason_size, "%s: its sessions are damaged", name);
+        err = oct_refuse(why, "%s: its sessions are damaged", name);
     } else if (err == OCT_OK) {
         replay_table_digest(table, now);
         bool is_same = replay_table_turn(table) == turn && memcmp(now, hash, sizeof(now)) == 0;
         replay_table_destroy(table);
         err = is_same ? OCT_OK
-                      : oct_refuse(reason, reason_size,
-                                   "%s is not the table that the checkpoint names", name);
+                      : oct_refuse(why, "%s is not the table that the checkpoint names", name);
     }
     replay_file_close(file);
     return err;
 }
 
 oct_err
-replay_copy_take(const char *path, uint64_t turn, const uint8_t hash[WIRE_HASH_BYTES], char *reason,
-                 size_t reason_size)
+replay_copy_take(const char *path, uint64_t turn, const uint8_t hash[WIRE_HASH_BYTES],
+                 oct_reason *why)
 {
     char draft[OCT_FILE_PATH_MAX], name[OCT_FILE_PATH_MAX];
     replay_file *copy;
-    OCT_TRY(copy_open(&copy, path, turn, reason, reason_size));
+    OCT_TRY(copy_open(&copy, path, turn, why));
     (void)snprintf(name, sizeof(name), "%s", copy->path);
     int to = draft_open(path, draft);
     if (to < 0) {
-        oct_err err = failed(path, reason, reason_size);
+        oct_err err = failed(path, why);
         replay_file_close(copy);
         return err;
     }
     oct_pulse_write_begin();
-    oct_err err = replay_file_reserve(to, path, copy->bytes, reason, reason_size);
+    oct_err err = replay_file_reserve(to, path, copy->bytes, why);
     bool is_good =
         err == OCT_OK && replay_copy_data(copy->descriptor, to, 0, copy->bytes) && fsync(to) == 0;
     int code = errno;
     oct_pulse_write_end();
     replay_file_close(copy);
     if (is_good) {
-        err = draft_check(draft, name, turn, hash, reason, reason_size);
+        err = draft_check(draft, name, turn, hash, why);
     }
     if (err != OCT_OK) { // reason is set
         (void)close(to);
@@ -303,5 +299,5 @@ replay_copy_take(const char *path, uint64_t turn, const uint8_t hash[WIRE_HASH_B
         return err;
     }
     errno = code;
-    return draft_end(to, is_good, draft, path, reason, reason_size);
+    return draft_end(to, is_good, draft, path, why);
 }

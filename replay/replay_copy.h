@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "common/oct_reason.h"
 #include "replay/replay_file.h"
 
 // Copies of a durable table's file, one for each of the last checkpoints of a run in lock-step
@@ -19,8 +20,7 @@
 //   OCT_EAGAIN  the disk has no room
 //   OCT_EIO     the copy cannot be written
 OCT_CHECKED oct_err replay_copy_keep(const replay_file *file, uint64_t oldest, uint64_t next,
-                                     uint64_t turn, uint32_t kept, char *reason,
-                                     size_t reason_size);
+                                     uint64_t turn, uint32_t kept, oct_reason *why);
 // Copies the parts of begin .. end - 1 of a file that hold data to the same offsets of another
 // file. The holes between them stay as they are in that file. False: errno says why not.
 bool replay_copy_data(int from, int to, uint64_t begin, uint64_t end);
@@ -34,7 +34,6 @@ void replay_copy_forget(const replay_file *file, uint64_t turn);
 //   OCT_EAGAIN     the disk has no room, or the copy cannot be opened now
 //   OCT_EIO        the file cannot be written
 OCT_CHECKED oct_err replay_copy_take(const char *path, uint64_t turn,
-                                     const uint8_t hash[WIRE_HASH_BYTES], char *reason,
-                                     size_t reason_size);
+                                     const uint8_t hash[WIRE_HASH_BYTES], oct_reason *why);
 
 #endif // REPLAY_REPLAY_COPY_H

@@ -17,15 +17,14 @@
 #include "common/oct_bytes.h"
 #include "common/oct_file.h"
 #include "common/oct_pulse.h"
-#include "common/oct_text.h"
+#include "common/oct_reason.h"
 #include "proto/wire_check.h"
 #include "proto/wire_env.h"
 
-#define ARENA_BYTES     (64u << 10)                // for unpacking an environment
-#define DTYPE_F32       1u                         // policy_dtype
-#define ACTION_DISCRETE 1u                         // policy_action_kind
-#define REASON_MAX      128                        // of what is wrong with a header
-#define WHY_BYTES       (REPLAY_DATA_ENV_ID + 256) // of a reason that names the environment
+#define ARENA_BYTES     (64u << 10) // for unpacking an environment
+#define DTYPE_F32       1u          // policy_dtype
+#define ACTION_DISCRETE 1u          // policy_action_kind
+#define REASON_MAX      128         // of what is wrong with a header
 
 static const char magic[8] = {'O', 'C', 'T', 'E', 'T', 'D', 'A', 'T'};
 
@@ -106,8 +105,7 @@ action_bytes_of(const replay_data_env *env)
 }
 
 oct_err
-replay_data_env_fit(const replay_data_env *env, const wire_configure *table, char *reason,
-                    size_t reason_size)
+replay_data_env_fit(const replay_data_env *env, const wire_configure *table, oct_reason *why)
 {
     static const char *const obs[] = {"not float32", "float32"};
     static const char *const action[] = {"int32", "float32"};
@@ -116,7 +114,7 @@ replay_data_env_fit(const replay_data_env *env, const wire_configure *table, cha
         action_bytes == table->action_bytes && action_is_float(env) == table->action_is_float) {
         return OCT_OK;
     }
-    return oct_refuse(reason, reason_size,
+    return oct_refuse(why,
                       "observations of %s have %" PRIu32 " bytes (%s) and actions %" PRIu32
                       " (%s), the table's have %" PRIu32 " (%s) and %" PRIu32 " (%s)",
                       env->id, obs_bytes, obs[obs_is_float(env)], action_bytes,
@@ -200,25 +198,24 @@ header_fault(const replay_data_header *header, replay_layout *layout, char text[
 }
 
 static oct_err
-header_check(replay_data *data, char *reason, size_t reason_size)
+header_check(replay_data *data, oct_reason *why)
 {
     const replay_data_header *header = data->header;
     char text[REASON_MAX];
     if (data->bytes < REPLAY_DATA_PAGE || memcmp(header->magic, magic, sizeof(magic)) != 0) {
-        return oct_refuse(reason, reason_size, "%s is not a data set of Octet", data->path);
+        return oct_refuse(why, "%s is not a data set of Octet", data->path);
     }
     OCT_TRY(replay_block_readable(data->path, header->byte_order, header->version,
-                                  REPLAY_DATA_VERSION, header->block_layout, reason, reason_size));
+                                  REPLAY_DATA_VERSION, header->block_layout, why));
     if (oct_crc32(0, header, offsetof(replay_data_header, crc)) != header->crc) {
-        return oct_refuse(reason, reason_size, "%s: its header is damaged", data->path);
+        return oct_refuse(why, "%s: its header is damaged", data->path);
     }
     const char *fault = header_fault(header, &data->layout, text);
     if (fault) {
-        return oct_refuse(reason, reason_size, "%s: its header is invalid: %s", data->path, fault);
+        return oct_refuse(why, "%s: its header is invalid: %s", data->path, fault);
     }
     if (data->bytes != header->file_bytes) {
-        return oct_refuse(reason, reason_size,
-                          "%s is %" PRIu64 " bytes long, its header says %" PRIu64, data->path,
+        return oct_refuse(why, "%s is %" PRIu64 " bytes long, its header says %" PRIu64, data->path,
                           data->bytes, header->file_bytes);
     }
     return OCT_OK;
@@ -236,7 +233,7 @@ is_zero(const uint8_t *from, const uint8_t *to)
 
 // Checks the notes, and that all bytes between the regions are 0.
 static oct_err
-notes_check(const replay_data *data, char *reason, size_t reason_size)
+notes_check(const replay_data *data, oct_reason *why)
 {
     uint32_t bytes = data->header->notes_bytes;
     const uint8_t *notes = (const uint8_t *)data->notes;
@@ -244,7 +241,7 @@ notes_check(const replay_data *data, char *reason, size_t reason_size)
         !wire_check_text(data->notes, bytes, REPLAY_DATA_NOTES_MAX) ||
         !is_zero(data->base + sizeof(*data->header), notes) ||
         !is_zero(notes + bytes, data->blocks)) {
-        return oct_refuse(reason, reason_size, "%s: its notes are damaged", data->path);
+        return oct_refuse(why, "%s: its notes are damaged", data->path);
     }
     return OCT_OK;
 }
@@ -264,12 +261,12 @@ data_make(const char *path, const uint8_t *bytes, uint64_t length)
 }
 
 static oct_err
-data_begin(replay_data *data, char *reason, size_t reason_size)
+data_begin(replay_data *data, oct_reason *why)
 {
-    OCT_TRY(header_check(data, reason, reason_size));
+    OCT_TRY(header_check(data, why));
     data->notes = (const char *)data->base + data->header->notes_at;
     data->blocks = data->base + data->header->blocks_at;
-    return notes_check(data, reason, reason_size);
+    return notes_check(data, why);
 }
 
 static void
@@ -281,11 +278,11 @@ data_free(replay_data *data)
 
 oct_err
 replay_data_view(replay_data **out, const char *path, const uint8_t *bytes, uint64_t length,
-                 char *reason, size_t reason_size)
+                 oct_reason *why)
 {
     OCT_ASSERT((uintptr_t)bytes % 64 == 0);
     replay_data *data = data_make(path, bytes, length);
-    oct_err err = data_begin(data, reason, reason_size);
+    oct_err err = data_begin(data, why);
     if (err != OCT_OK) {
         data_free(data);
         return err;
@@ -296,29 +293,25 @@ replay_data_view(replay_data **out, const char *path, const uint8_t *bytes, uint
 
 // Maps a whole file for reading. The caller unmaps it.
 static oct_err
-file_map(const char *path, const uint8_t **bytes, uint64_t *length, char *reason,
-         size_t reason_size)
+file_map(const char *path, const uint8_t **bytes, uint64_t *length, oct_reason *reason)
 {
     int descriptor = oct_file_open(path, O_RDONLY, 0, NULL);
     if (descriptor < 0) {
         int why = errno;
         bool is_other = why == EISDIR || why == ENOTSUP || why == ELOOP;
-        (void)oct_refuse(reason, reason_size, "%s cannot be opened: %s", path,
-                         oct_file_strerror(why));
+        (void)oct_refuse(reason, "%s cannot be opened: %s", path, oct_file_strerror(why));
         return is_other ? OCT_EINVAL : why == ENOENT ? OCT_ENOTFOUND : OCT_EIO;
     }
     struct stat status;
     if (fstat(descriptor, &status) != 0 || status.st_size == 0) {
         (void)close(descriptor);
-        return oct_refuse(reason, reason_size, "%s is not a data set of Octet", path);
+        return oct_refuse(reason, "%s is not a data set of Octet", path);
     }
     void *base = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_SHARED, descriptor, 0);
     int code = errno;
     (void)close(descriptor);
     if (base == MAP_FAILED) {
-        (void)oct_refuse(reason, reason_size, "%s cannot be mapped: %s", path,
-                         oct_file_strerror(code));
-        return OCT_EIO;
+        return oct_fail(reason, OCT_EIO, "%s cannot be mapped: %s", path, oct_file_strerror(code));
     }
     *bytes = base;
     *length = (uint64_t)status.st_size;
@@ -326,14 +319,14 @@ file_map(const char *path, const uint8_t **bytes, uint64_t *length, char *reason
 }
 
 oct_err
-replay_data_open(replay_data **out, const char *path, char *reason, size_t reason_size)
+replay_data_open(replay_data **out, const char *path, oct_reason *why)
 {
     const uint8_t *bytes = NULL;
     uint64_t length = 0;
-    OCT_TRY(file_map(path, &bytes, &length, reason, reason_size));
+    OCT_TRY(file_map(path, &bytes, &length, why));
     replay_data *data = data_make(path, bytes, length);
     data->is_mapped = true;
-    oct_err err = data_begin(data, reason, reason_size);
+    oct_err err = data_begin(data, why);
     if (err != OCT_OK) {
         replay_data_close(data);
         return err;
@@ -490,7 +483,7 @@ flags_fault(const replay_data *data, const replay_block *block)
 }
 
 oct_err
-replay_data_check(const replay_data *data, char *reason, size_t reason_size)
+replay_data_check(const replay_data *data, oct_reason *why)
 {
     for (uint32_t i = 0; i < data->header->blocks; i++) {
         oct_pulse_beat(OCT_PULSE_LOOP, OCT_PULSE_WORKS);
@@ -502,8 +495,8 @@ replay_data_check(const replay_data *data, char *reason, size_t reason_size)
         fault = fault ? fault : replay_data_numbers_fault(&data->header->env, &data->layout, block);
         fault = fault ? fault : flags_fault(data, block);
         if (fault) {
-            return oct_refuse(reason, reason_size, "%s: block %" PRIu32 " of %" PRIu32 ": %s",
-                              data->path, i, data->header->blocks, fault);
+            return oct_refuse(why, "%s: block %" PRIu32 " of %" PRIu32 ": %s", data->path, i,
+                              data->header->blocks, fault);
         }
     }
     return OCT_OK;
@@ -513,25 +506,25 @@ replay_data_check(const replay_data *data, char *reason, size_t reason_size)
 
 oct_err
 replay_data_fit(wire_configure *out, const replay_data *data, const wire_configure *wanted,
-                char *reason, size_t reason_size)
+                oct_reason *reason)
 {
     const replay_data_header *header = data->header;
-    char why[WHY_BYTES];
-    if (replay_data_env_fit(&header->env, wanted, why, sizeof(why)) != OCT_OK) {
-        return oct_refuse(reason, reason_size, "replay.data: %s: %s", data->path, why);
+    oct_reason why;
+    if (replay_data_env_fit(&header->env, wanted, &why) != OCT_OK) {
+        return oct_refuse(reason, "replay.data: %s: %s", data->path, why.text);
     }
     // The extras of n-step windows are not read.
     bool is_read = wanted->extra_dim > 0 && wanted->window != WIRE_WINDOW_N_STEP;
     bool has_extra = wanted->extra_dim == header->extra_dim;
     if (is_read && !has_extra) {
-        return oct_refuse(reason, reason_size,
+        return oct_refuse(reason,
                           "replay.data: %s has %" PRIu32
                           " more numbers with each action, but algo.name needs %" PRIu32,
                           data->path, header->extra_dim, wanted->extra_dim);
     }
     if (wanted->sampler == WIRE_SAMPLER_FIFO) {
         return oct_refuse(
-            reason, reason_size,
+            reason,
             "replay.data: %s is sampled repeatedly, which replay.sampler: fifo does not allow",
             data->path);
     }

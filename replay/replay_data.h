@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "common/oct_err.h"
+#include "common/oct_reason.h"
 #include "proto/wire_learner.h"
 #include "proto/wire_replay.h"
 #include "replay/replay_block.h"
@@ -83,16 +84,15 @@ typedef struct replay_data {
 //   OCT_ENOTFOUND  there is no file
 //   OCT_EINVAL     the file is not a data set, has another version, or is damaged
 //   OCT_EIO        the file cannot be opened or mapped
-OCT_CHECKED oct_err replay_data_open(replay_data **out, const char *path, char *reason,
-                                     size_t reason_size);
+OCT_CHECKED oct_err replay_data_open(replay_data **out, const char *path, oct_reason *why);
 void replay_data_close(replay_data *data); // NULL is a no-op
 // Opens a data set in memory. bytes are borrowed and begin at a multiple of 64. path is the name in
 // messages. Errors and close as above.
 OCT_CHECKED oct_err replay_data_view(replay_data **out, const char *path, const uint8_t *bytes,
-                                     uint64_t length, char *reason, size_t reason_size);
+                                     uint64_t length, oct_reason *why);
 // Checks every block: its sum, its links, and its rows, which must be rows that a table would
 // accept. Reads the whole file. OCT_EINVAL: reason names the block and what is wrong with it.
-OCT_CHECKED oct_err replay_data_check(const replay_data *data, char *reason, size_t reason_size);
+OCT_CHECKED oct_err replay_data_check(const replay_data *data, oct_reason *why);
 
 // Makes a spec of env; its arrays and texts belong to env.
 void replay_data_env_view(wire_env_spec *out, const replay_data_env *env);
@@ -103,7 +103,7 @@ OCT_CHECKED oct_err replay_data_env_make(replay_data_env *out, const wire_env_sp
 // from table's obs_bytes, obs_is_float, action_bytes and action_is_float. OCT_EINVAL: reason says
 // what both have.
 OCT_CHECKED oct_err replay_data_env_fit(const replay_data_env *env, const wire_configure *table,
-                                        char *reason, size_t reason_size);
+                                        oct_reason *why);
 
 // For writers: computes the rest of a header in which env, block_rows, blocks, extra_dim,
 // notes_bytes, notes_crc, run_id, seed, made_s and made_by are set. Returns the layout of its
@@ -122,7 +122,7 @@ const char *replay_data_numbers_fault(const replay_data_env *env, const replay_l
 // windows of n steps, or a policy without extras. OCT_EINVAL: the data set's steps differ from
 // wanted's, the windows need other extras, or each window is wanted once (FIFO); reason says which.
 OCT_CHECKED oct_err replay_data_fit(wire_configure *out, const replay_data *data,
-                                    const wire_configure *wanted, char *reason, size_t reason_size);
+                                    const wire_configure *wanted, oct_reason *why);
 
 // The layout of the blocks for a reader of extra_dim numbers with each action: the data set's own
 // extra_dim, or 0.

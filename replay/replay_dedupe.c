@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "common/oct_base.h"
-#include "common/oct_places.h"
+#include "common/oct_slotmap.h"
 
 #define NONE REPLAY_SESSION_NONE
 
@@ -27,7 +27,7 @@ struct replay_dedupe {
     uint32_t *bucket;     // [sessions_max] by hash of the actor id: first slot; NONE: empty
     // [sessions_max]
     struct entry *entry;
-    oct_places *by_holder; // all slots by certificate, each group ordered by last use
+    oct_slotmap *by_holder; // all slots by certificate, each group ordered by last use
 };
 
 #define PLACE_BYTES 12 // a slot in by_holder; a group takes 48, one for each certificate
@@ -45,7 +45,7 @@ replay_dedupe_create(uint32_t sessions_max)
     OCT_ASSERT(sessions_max > 0 && sessions_max < NONE);
     replay_dedupe *dedupe = oct_alloc(sizeof(*dedupe));
     dedupe->sessions_max = sessions_max;
-    dedupe->by_holder = oct_places_create();
+    dedupe->by_holder = oct_slotmap_create();
     dedupe->entry = oct_alloc(sessions_max * sizeof(struct entry));
     dedupe->bucket = oct_alloc(sessions_max * sizeof(uint32_t));
     for (uint32_t i = 0; i < sessions_max; i++) {
@@ -60,7 +60,7 @@ replay_dedupe_destroy(replay_dedupe *dedupe)
     if (dedupe) {
         free(dedupe->entry);
         free(dedupe->bucket);
-        oct_places_destroy(dedupe->by_holder);
+        oct_slotmap_destroy(dedupe->by_holder);
         free(dedupe);
     }
 }
@@ -90,16 +90,16 @@ replay_dedupe_holder(const oct_holder *holder)
 }
 
 // The group of a certificate in by_holder.
-static oct_places_key
+static oct_slotmap_key
 key_of(uint32_t holder)
 {
-    return (oct_places_key){0, holder};
+    return (oct_slotmap_key){0, holder};
 }
 
 static uint32_t
 held_by(const replay_dedupe *dedupe, uint32_t holder)
 {
-    return oct_places_count(dedupe->by_holder, key_of(holder));
+    return oct_slotmap_count(dedupe->by_holder, key_of(holder));
 }
 
 static void
@@ -107,7 +107,7 @@ use_note(replay_dedupe *dedupe, uint32_t index)
 {
     struct entry *entry = &dedupe->entry[index];
     entry->used_s = dedupe->now_s;
-    oct_places_put(dedupe->by_holder, key_of(entry->session.holder), index);
+    oct_slotmap_put(dedupe->by_holder, key_of(entry->session.holder), index);
 }
 
 void
@@ -143,8 +143,8 @@ most_holder(replay_dedupe *dedupe)
 static uint32_t
 silent_of(const replay_dedupe *dedupe, uint32_t holder)
 {
-    uint32_t index = oct_places_first(dedupe->by_holder, key_of(holder));
-    return index != OCT_PLACES_NONE &&
+    uint32_t index = oct_slotmap_first(dedupe->by_holder, key_of(holder));
+    return index != OCT_SLOTMAP_NONE &&
                    dedupe->now_s - dedupe->entry[index].used_s >= REPLAY_RESEND_S
                ? index
                : NONE;
@@ -200,7 +200,7 @@ entry_forget(replay_dedupe *dedupe, uint32_t index)
         link = &dedupe->entry[*link].chain;
     }
     *link = dedupe->entry[index].chain;
-    oct_places_drop(dedupe->by_holder, index);
+    oct_slotmap_drop(dedupe->by_holder, index);
 }
 
 bool
@@ -260,8 +260,8 @@ replay_dedupe_restore(replay_dedupe *dedupe, const replay_session *sessions, con
     }
     dedupe->count = is_good ? count : 0;
     if (!is_good) {
-        oct_places_destroy(dedupe->by_holder);
-        dedupe->by_holder = oct_places_create();
+        oct_slotmap_destroy(dedupe->by_holder);
+        dedupe->by_holder = oct_slotmap_create();
         for (uint32_t i = 0; i < dedupe->sessions_max; i++) {
             dedupe->bucket[i] = NONE;
         }

@@ -14,10 +14,11 @@
 // 3. Once all blocks are marked, the loop pushes the generation into the ring. The disk thread
 //    writes it to the disk and wakes the loop.
 // 4. The loop ends the generation and calls on_synced, which sends the acks that it allows. With
-//    OCT_SYNC_ALWAYS the next generation begins at once.
+//    CONFIG_SYNC_ALWAYS the next generation begins at once.
 //
 // What failures lead to:
-// - A write fails: the state is FAILING, the table in memory stays in use, and with OCT_SYNC_ALWAYS
+// - A write fails: the state is FAILING, the table in memory stays in use, and with
+// CONFIG_SYNC_ALWAYS
 //   nothing more is acknowledged. The next generation, one interval later, writes all pages again.
 // - The file lacks room when it is opened at start: the state is FULL, and opening is tried again
 //   every second. Until it succeeds, no learner gets a table, because nothing may overwrite the
@@ -41,6 +42,7 @@
 #include "common/oct_clock.h"
 #include "common/oct_file.h"
 #include "common/oct_log.h"
+#include "common/oct_reason.h"
 #include "common/oct_ring.h"
 #include "common/oct_text.h"
 #include "replay/replay_copy.h"
@@ -75,7 +77,7 @@ struct replay_disk {
     replay_recovered recovered;
     // The disk thread gets each generation through the ring.
     pthread_t thread;
-    oct_ring *jobs; // NULL: OCT_SYNC_NONE, and there is no thread
+    oct_ring *jobs; // NULL: CONFIG_SYNC_NONE, and there is no thread
     net_wakeup *wakeup;
     bool is_marking; // loop thread: a generation has begun and is not with the disk thread yet
     bool is_writing; // loop thread: a generation is with the disk thread
@@ -117,7 +119,7 @@ trouble_set(replay_disk *disk, replay_disk_state state, const char *text)
     bool is_new = disk->state != state;
     bool was_bad = is_trouble(disk->state);
     disk->state = state;
-    (void)snprintf(disk->trouble, sizeof(disk->trouble), "%s", text);
+    oct_text_copy(disk->trouble, sizeof(disk->trouble), text);
     if (is_new && is_trouble(state)) {
         oct_log_error(state == REPLAY_DISK_FULL ? "REPLAY-DISK-FULL" : "REPLAY-DISK-FAILING", "%s",
                       text);
@@ -155,7 +157,7 @@ generation_written(void *arg)
     }
     generation_end(disk, disk->result, disk->code);
     disk->on_synced(disk->arg);
-    if (disk->options.mode == OCT_SYNC_ALWAYS) {
+    if (disk->options.mode == CONFIG_SYNC_ALWAYS) {
         replay_disk_tick(disk, oct_clock_ns());
     }
 }
@@ -207,10 +209,10 @@ locks_log(const replay_disk *disk)
 // Opens the file and recovers the table in it. is_whole: the file is complete, even if its own
 // record says that it was copied.
 static oct_err
-disk_read(replay_disk *disk, bool is_whole, char *reason, size_t reason_size)
+disk_read(replay_disk *disk, bool is_whole, oct_reason *why)
 {
     uint64_t begin_ns = oct_clock_ns();
-    oct_err err = replay_file_open(&disk->file, disk->path, reason, reason_size);
+    oct_err err = replay_file_open(&disk->file, disk->path, why);
     if (err == OCT_ENOTFOUND) {
         return OCT_OK;
     }
@@ -219,10 +221,10 @@ disk_read(replay_disk *disk, bool is_whole, char *reason, size_t reason_size)
     if (is_whole) {
         replay_file_set_live(disk->file);
     }
-    err = replay_recover(&disk->recovered, disk->file, reason, reason_size);
+    err = replay_recover(&disk->recovered, disk->file, why);
     if (err == OCT_OK &&
         replay_table_restore(&disk->found, disk->file, disk->recovered.is_exact) != OCT_OK) {
-        err = oct_refuse(reason, reason_size, "%s: its sessions are damaged", disk->path);
+        err = oct_refuse(why, "%s: its sessions are damaged", disk->path);
     }
     if (err != OCT_OK) {
         replay_file_close(disk->file);
@@ -244,18 +246,18 @@ unread_set(replay_disk *disk, oct_err err, const char *reason)
 
 // Refuses to make a table while an existing file could not be opened: nothing may overwrite it.
 static oct_err
-unread_refuse(const replay_disk *disk, char *reason, size_t reason_size)
+unread_refuse(const replay_disk *disk, oct_reason *why)
 {
     if (disk->unread == OCT_OK) {
         return OCT_OK;
     }
-    (void)oct_refuse(reason, reason_size, "%s", disk->trouble);
+    (void)oct_refuse(why, "%s", disk->trouble);
     return disk->unread == OCT_EINVAL ? OCT_EINVAL : OCT_EAGAIN;
 }
 
 oct_err
 replay_disk_open(replay_disk **out, net_loop *loop, const replay_disk_options *options,
-                 net_fn on_synced, void *arg, char *reason, size_t reason_size)
+                 net_fn on_synced, void *arg, oct_reason *why)
 {
     replay_disk *disk = oct_alloc(sizeof(*disk));
     disk->loop = loop;
@@ -264,14 +266,14 @@ replay_disk_open(replay_disk **out, net_loop *loop, const replay_disk_options *o
     disk->arg = arg;
     disk->path = strdup(options->path);
     OCT_ASSERT(disk->path);
-    oct_err err = disk_read(disk, false, reason, reason_size);
+    oct_err err = disk_read(disk, false, why);
     if (err == OCT_EAGAIN) { // replay_disk_look tries again
-        unread_set(disk, err, reason);
+        unread_set(disk, err, why->text);
         err = OCT_OK;
     }
-    if (err == OCT_OK && options->mode != OCT_SYNC_NONE && (err = thread_start(disk)) != OCT_OK) {
-        (void)snprintf(reason, reason_size, "%s: cannot start the thread that writes it",
-                       disk->path);
+    if (err == OCT_OK && options->mode != CONFIG_SYNC_NONE &&
+        (err = thread_start(disk)) != OCT_OK) {
+        oct_reason_set(why, "%s: cannot start the thread that writes it", disk->path);
     }
     if (err != OCT_OK) {
         replay_disk_close(disk);
@@ -302,7 +304,7 @@ replay_disk_close(replay_disk *disk)
     }
     if (disk->sync && replay_sync_begin(disk->sync)) {
         (void)replay_sync_mark(disk->sync, UINT64_MAX);
-        oct_err err = replay_sync_write(disk->sync, disk->options.mode != OCT_SYNC_NONE);
+        oct_err err = replay_sync_write(disk->sync, disk->options.mode != CONFIG_SYNC_NONE);
         generation_end(disk, err, errno);
     }
     replay_sync_destroy(disk->sync);
@@ -329,14 +331,14 @@ replay_disk_found(const replay_disk *disk)
 bool
 replay_disk_look(replay_disk *disk, uint64_t now_ns)
 {
-    char reason[REASON_MAX];
+    oct_reason why;
     bool is_awaited = disk->unread != OCT_OK && disk->unread != OCT_EINVAL;
     if (!is_awaited || now_ns - disk->looked_ns < LOOK_NS) {
         return false;
     }
-    oct_err err = disk_read(disk, false, reason, sizeof(reason));
+    oct_err err = disk_read(disk, false, &why);
     if (err != OCT_OK) {
-        unread_set(disk, err, reason);
+        unread_set(disk, err, why.text);
         return false;
     }
     disk->unread = OCT_OK;
@@ -363,13 +365,13 @@ replay_disk_take(replay_disk *disk)
 
 oct_err
 replay_disk_make(replay_table **out, replay_disk *disk, const wire_configure *configure,
-                 char *reason, size_t reason_size)
+                 oct_reason *why)
 {
     OCT_ASSERT(!disk->file);
-    OCT_TRY(unread_refuse(disk, reason, reason_size));
-    oct_err err = replay_file_create(&disk->file, disk->path, configure, reason, reason_size);
+    OCT_TRY(unread_refuse(disk, why));
+    oct_err err = replay_file_create(&disk->file, disk->path, configure, why);
     if (err == OCT_EAGAIN) {
-        trouble_set(disk, REPLAY_DISK_FULL, reason);
+        trouble_set(disk, REPLAY_DISK_FULL, why->text);
     }
     OCT_TRY(err);
     locks_log(disk);
@@ -381,13 +383,11 @@ replay_disk_make(replay_table **out, replay_disk *disk, const wire_configure *co
 // ---- lock-step
 
 oct_err
-replay_disk_keep(const replay_disk *disk, uint64_t turn, uint32_t kept, char *reason,
-                 size_t reason_size)
+replay_disk_keep(const replay_disk *disk, uint64_t turn, uint32_t kept, oct_reason *why)
 {
     const replay_head *head = replay_journal_held(disk->file);
     uint64_t begin_ns = oct_clock_ns();
-    OCT_TRY(
-        replay_copy_keep(disk->file, head->oldest, head->next, turn, kept, reason, reason_size));
+    OCT_TRY(replay_copy_keep(disk->file, head->oldest, head->next, turn, kept, why));
     oct_log_info("REPLAY-COPY", "path=%s turn=%" PRIu64 " blocks=%" PRIu64 " took_ms=%" PRIu64,
                  disk->path, turn, head->next - head->oldest,
                  (oct_clock_ns() - begin_ns) / 1000000);
@@ -413,26 +413,24 @@ disk_forget(replay_disk *disk, replay_table **table)
 
 oct_err
 replay_disk_go_back(replay_disk *disk, replay_table **table, uint64_t turn,
-                    const uint8_t hash[WIRE_HASH_BYTES], char *reason, size_t reason_size)
+                    const uint8_t hash[WIRE_HASH_BYTES], oct_reason *why)
 {
     if (disk->is_writing) {
-        (void)oct_refuse(reason, reason_size, "%s is being synced", disk->path);
-        return OCT_EAGAIN;
+        return oct_fail(why, OCT_EAGAIN, "%s is being synced", disk->path);
     }
-    OCT_TRY(unread_refuse(disk, reason, reason_size));
+    OCT_TRY(unread_refuse(disk, why));
     if (turn > 0) {
-        OCT_TRY(replay_copy_take(disk->path, turn, hash, reason, reason_size));
+        OCT_TRY(replay_copy_take(disk->path, turn, hash, why));
     } else if (oct_file_remove(disk->path) != 0 && errno != ENOENT) {
-        (void)oct_refuse(reason, reason_size, "%s cannot be removed: %s", disk->path,
-                         oct_file_strerror(errno));
-        return OCT_EIO;
+        return oct_fail(why, OCT_EIO, "%s cannot be removed: %s", disk->path,
+                        oct_file_strerror(errno));
     }
     if (disk->file) {
         replay_copy_forget(disk->file, turn);
     }
     disk_forget(disk, table);
     oct_log_notice("REPLAY-WENT-BACK", "path=%s turn=%" PRIu64, disk->path, turn);
-    oct_err err = turn > 0 ? disk_read(disk, true, reason, reason_size) : OCT_OK;
+    oct_err err = turn > 0 ? disk_read(disk, true, why) : OCT_OK;
     if (err != OCT_OK) {
         disk_forget(disk, table);
     }
@@ -463,7 +461,8 @@ replay_disk_tick(replay_disk *disk, uint64_t now_ns)
 {
     uint64_t period_ns = (uint64_t)(disk->options.interval_s * SECOND_NS);
     // After a failed write the next generation waits for the interval, in every mode.
-    bool is_at_once = disk->options.mode == OCT_SYNC_ALWAYS && disk->state != REPLAY_DISK_FAILING;
+    bool is_at_once =
+        disk->options.mode == CONFIG_SYNC_ALWAYS && disk->state != REPLAY_DISK_FAILING;
     bool is_due = is_at_once || now_ns - disk->begun_ns >= period_ns;
     if (disk->sync && disk->jobs && !disk->is_marking && !disk->is_writing && is_due) {
         disk->begun_ns = now_ns;
@@ -475,7 +474,7 @@ replay_disk_tick(replay_disk *disk, uint64_t now_ns)
 uint64_t
 replay_disk_sequence(const replay_disk *disk, uint32_t index, const replay_session *session)
 {
-    return disk->options.mode == OCT_SYNC_ALWAYS
+    return disk->options.mode == CONFIG_SYNC_ALWAYS
                ? replay_sync_sequence(disk->sync, index, session->session)
                : session->sequence;
 }

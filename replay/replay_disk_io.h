@@ -4,7 +4,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "common/oct_config.h"
+#include "common/oct_reason.h"
+#include "config/config.h"
 #include "net/net_loop.h"
 #include "replay/replay_recover.h"
 #include "replay/replay_table.h"
@@ -18,13 +19,14 @@
 typedef struct replay_disk replay_disk;
 
 // mode: when the table is written to the disk.
-//   OCT_SYNC_NONE      the kernel decides
-//   OCT_SYNC_INTERVAL  a generation begins every interval_s
-//   OCT_SYNC_ALWAYS    a generation begins when the last one has ended, and a batch is acknowledged
+//   CONFIG_SYNC_NONE      the kernel decides
+//   CONFIG_SYNC_INTERVAL  a generation begins every interval_s
+//   CONFIG_SYNC_ALWAYS    a generation begins when the last one has ended, and a batch is
+//   acknowledged
 //                      only once it is on the disk
 typedef struct replay_disk_options {
     const char *path; // NULL: the table is in memory only, and there is no replay_disk
-    oct_sync_name mode;
+    config_sync_name mode;
     double interval_s; // seconds; also the pause after a failed write in every mode
 } replay_disk_options;
 
@@ -51,9 +53,9 @@ typedef struct replay_disk_status {
 // (replay_disk_look).
 OCT_CHECKED oct_err replay_disk_open(replay_disk **out, net_loop *loop,
                                      const replay_disk_options *options, net_fn on_synced,
-                                     void *arg, char *reason, size_t reason_size);
-// Writes a last generation (to the disk unless the mode is OCT_SYNC_NONE) and closes the file. The
-// table in it can no longer be used. NULL is a no-op.
+                                     void *arg, oct_reason *why);
+// Writes a last generation (to the disk unless the mode is CONFIG_SYNC_NONE) and closes the file.
+// The table in it can no longer be used. NULL is a no-op.
 void replay_disk_close(replay_disk *disk);
 const char *replay_disk_path(const replay_disk *disk);
 
@@ -68,12 +70,11 @@ replay_table *replay_disk_take(replay_disk *disk);
 // Creates the file and a table in it. Errors as of replay_file_create; OCT_EAGAIN or OCT_EINVAL
 // also while an existing file could not be opened.
 OCT_CHECKED oct_err replay_disk_make(replay_table **out, replay_disk *disk,
-                                     const wire_configure *configure, char *reason,
-                                     size_t reason_size);
+                                     const wire_configure *configure, oct_reason *why);
 // Lock-step: keeps a copy of the file as it is now, after the given turn, and of the last `kept`
 // such copies. Errors as of replay_copy_keep.
 OCT_CHECKED oct_err replay_disk_keep(const replay_disk *disk, uint64_t turn, uint32_t kept,
-                                     char *reason, size_t reason_size);
+                                     oct_reason *why);
 // Lock-step: goes back to the table after a turn, which must have this hash (replay_digest.h). It
 // becomes the found table; for turn 0 there is none. *table is the table in use, or NULL; it is
 // destroyed and set to NULL. Errors, in this order; while *table is set, nothing has changed:
@@ -81,8 +82,7 @@ OCT_CHECKED oct_err replay_disk_keep(const replay_disk *disk, uint64_t turn, uin
 //   others      as of replay_copy_take, OCT_EIO where the file cannot be removed, and as of
 //               replay_disk_open
 OCT_CHECKED oct_err replay_disk_go_back(replay_disk *disk, replay_table **table, uint64_t turn,
-                                        const uint8_t hash[WIRE_HASH_BYTES], char *reason,
-                                        size_t reason_size);
+                                        const uint8_t hash[WIRE_HASH_BYTES], oct_reason *why);
 // Marks more blocks of the generation that has begun; call it after each batch.
 void replay_disk_inserted(replay_disk *disk);
 // Begins a generation of the table in use when one is due, and marks blocks of it. Call it every 20

@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "common/oct_err.h"
+#include "common/oct_reason.h"
 
 // Removes all rows of a session from a table's file, and syncs the file. The rest of the table is
 // unchanged: its counters, its other rows and their priorities. The session may still insert. The
@@ -19,7 +20,7 @@
 //                              be written
 //
 // Threads: any.
-OCT_CHECKED oct_err replay_drop(const char *path, uint64_t session, uint64_t *rows, char *reason,
-                                size_t reason_size);
+OCT_CHECKED oct_err replay_drop(const char *path, uint64_t session, uint64_t *rows,
+                                oct_reason *why);
 
 #endif // REPLAY_REPLAY_DROP_H

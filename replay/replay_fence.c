@@ -3,30 +3,28 @@
 
 #include <inttypes.h>
 
-#include "common/oct_text.h"
+#include "common/oct_reason.h"
 
 #define SECOND_NS UINT64_C(1000000000)
 
 oct_err
 replay_fence_check(const replay_fence *fence, uint64_t run_id, uint64_t epoch, uint64_t now_ns,
-                   char *reason, size_t reason_size)
+                   oct_reason *why)
 {
     if (fence->run_id == run_id && epoch < fence->epoch) {
-        (void)oct_refuse(reason, reason_size,
-                         "another learner has taken over run %016" PRIx64 ": epoch %" PRIu64
-                         " is here, this is %" PRIu64,
-                         run_id, fence->epoch, epoch);
-        return OCT_ESTALE;
+        return oct_fail(why, OCT_ESTALE,
+                        "another learner has taken over run %016" PRIx64 ": epoch %" PRIu64
+                        " is here, this is %" PRIu64,
+                        run_id, fence->epoch, epoch);
     }
     uint64_t silent_ns = now_ns - fence->heard_ns;
     if (fence->run_id != 0 && fence->run_id != run_id && fence->heard_ns != 0 &&
         silent_ns < REPLAY_LEARNER_SILENT_S * SECOND_NS) {
-        (void)oct_refuse(reason, reason_size,
-                         "this replay serves run %016" PRIx64
-                         ", whose learner was heard from %.1f s ago; start another octet-replay "
-                         "for run %016" PRIx64 ", or stop that learner",
-                         fence->run_id, (double)silent_ns / (double)SECOND_NS, run_id);
-        return OCT_EAGAIN;
+        return oct_fail(why, OCT_EAGAIN,
+                        "this replay serves run %016" PRIx64
+                        ", whose learner was heard from %.1f s ago; start another octet-replay "
+                        "for run %016" PRIx64 ", or stop that learner",
+                        fence->run_id, (double)silent_ns / (double)SECOND_NS, run_id);
     }
     return OCT_OK;
 }

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "common/oct_err.h"
+#include "common/oct_reason.h"
 
 // Decides which learner may use the table: of one run the newest learner, of several runs the one
 // whose learner is at work. Epochs come from the learners (learner_lock.h); 0: a learner without an
@@ -25,7 +26,7 @@ typedef struct replay_fence {
 //   OCT_ESTALE  a newer learner of its run has used the table
 //   OCT_EAGAIN  the table belongs to another run, and its learner is at work
 OCT_CHECKED oct_err replay_fence_check(const replay_fence *fence, uint64_t run_id, uint64_t epoch,
-                                       uint64_t now_ns, char *reason, size_t reason_size);
+                                       uint64_t now_ns, oct_reason *why);
 // Returns true if this learner was noted last. A newer learner takes the table with Configure only,
 // so a damaged epoch in another request cannot shut anybody out.
 bool replay_fence_is_of(const replay_fence *fence, uint64_t run_id, uint64_t epoch);

@@ -18,7 +18,7 @@
 #include "common/oct_cgroup.h"
 #include "common/oct_file.h"
 #include "common/oct_pulse.h"
-#include "common/oct_text.h"
+#include "common/oct_reason.h"
 #include "replay/replay_step.h"
 
 #define PAGE_BYTES    4096u
@@ -31,7 +31,8 @@ static const char magic[8] = {'O', 'C', 'T', 'E', 'T', 'R', 'P', 'L'};
 static const char unfinished[8] = {'O', 'C', 'T', 'E', 'T', 'N', 'E', 'W'};
 
 static_assert(sizeof(replay_file_header) <= REPLAY_FILE_LIFE_AT, "page 0 holds both");
-static_assert(REPLAY_FILE_LIFE_AT + sizeof(replay_file_life) <= PAGE_BYTES, "page 0 holds both");
+static_assert(REPLAY_FILE_LIFE_AT + sizeof(replay_file_identity) <= PAGE_BYTES,
+              "page 0 holds both");
 static_assert(offsetof(replay_snapshot, sessions) == sizeof(replay_snapshot), "no gap before them");
 static_assert(sizeof(replay_mark) == 32, "a mark is never cut by the end of a sector");
 
@@ -126,10 +127,10 @@ header_is_whole(const replay_file_header *header, replay_layout *layout)
 // ---- life
 
 // The kernel and the file now. boot is "" if the kernel does not tell.
-static replay_file_life
+static replay_file_identity
 life_now(const replay_file *file)
 {
-    replay_file_life life;
+    replay_file_identity life;
     memset(&life, 0, sizeof(life));
     struct stat status;
     if (fstat(file->descriptor, &status) == 0) {
@@ -149,14 +150,14 @@ life_now(const replay_file *file)
 bool
 replay_file_is_live(const replay_file *file)
 {
-    replay_file_life now = life_now(file);
+    replay_file_identity now = life_now(file);
     return now.boot[0] != 0 && memcmp(file->base + REPLAY_FILE_LIFE_AT, &now, sizeof(now)) == 0;
 }
 
 void
 replay_file_set_live(replay_file *file)
 {
-    replay_file_life now = life_now(file);
+    replay_file_identity now = life_now(file);
     replay_step();
     memcpy(file->base + REPLAY_FILE_LIFE_AT, &now, sizeof(now));
     replay_step();
@@ -165,7 +166,7 @@ replay_file_set_live(replay_file *file)
 void
 replay_file_set_synced(replay_file *file)
 {
-    memset(file->base + REPLAY_FILE_LIFE_AT, 0, sizeof(replay_file_life));
+    memset(file->base + REPLAY_FILE_LIFE_AT, 0, sizeof(replay_file_identity));
     replay_step();
 }
 
@@ -269,8 +270,7 @@ bytes_missing(int descriptor, uint64_t bytes)
 }
 
 oct_err
-replay_file_reserve(int descriptor, const char *path, uint64_t bytes, char *reason,
-                    size_t reason_size)
+replay_file_reserve(int descriptor, const char *path, uint64_t bytes, oct_reason *why)
 {
     uint64_t missing = bytes_missing(descriptor, bytes);
     int code = bytes > INT64_MAX ? EFBIG : room_is_short(descriptor, missing) ? ENOSPC : 0;
@@ -282,8 +282,8 @@ replay_file_reserve(int descriptor, const char *path, uint64_t bytes, char *reas
     if (code == 0) {
         return OCT_OK;
     }
-    (void)oct_refuse(reason, reason_size, "%s: no room for %.1f MiB: %s", path,
-                     (double)missing / MIB, oct_file_strerror(code));
+    (void)oct_refuse(why, "%s: no room for %.1f MiB: %s", path, (double)missing / MIB,
+                     oct_file_strerror(code));
     return err_of_disk(code);
 }
 
@@ -308,14 +308,13 @@ views_set(replay_file *file, const replay_layout *layout)
 }
 
 static oct_err
-file_map(replay_file *file, uint64_t bytes, char *reason, size_t reason_size)
+file_map(replay_file *file, uint64_t bytes, oct_reason *why)
 {
     int sharing = file->is_copy ? MAP_PRIVATE | MAP_NORESERVE : MAP_SHARED;
     void *base = mmap(NULL, bytes, PROT_READ | PROT_WRITE, sharing, file->descriptor, 0);
     if (base == MAP_FAILED) {
-        (void)oct_refuse(reason, reason_size, "%s cannot be mapped: %s", file->path,
-                         oct_file_strerror(errno));
-        return OCT_EIO;
+        return oct_fail(why, OCT_EIO, "%s cannot be mapped: %s", file->path,
+                        oct_file_strerror(errno));
     }
     file->base = base;
     file->bytes = bytes;
@@ -324,32 +323,30 @@ file_map(replay_file *file, uint64_t bytes, char *reason, size_t reason_size)
 }
 
 static oct_err
-descriptor_open(replay_file *file, int flags, char *reason, size_t reason_size)
+descriptor_open(replay_file *file, int flags, oct_reason *why)
 {
     int access = file->is_copy ? O_RDONLY : O_RDWR;
     file->descriptor = oct_file_open(file->path, flags | access, 0600, NULL);
     if (file->descriptor < 0) {
         if (errno == ENOENT && !(flags & O_CREAT)) {
-            (void)oct_refuse(reason, reason_size, "%s does not exist", file->path);
-            return OCT_ENOTFOUND;
+            return oct_fail(why, OCT_ENOTFOUND, "%s does not exist", file->path);
         }
         int code = errno;
-        (void)oct_refuse(reason, reason_size, "%s cannot be opened: %s", file->path,
-                         oct_file_strerror(code));
+        (void)oct_refuse(why, "%s cannot be opened: %s", file->path, oct_file_strerror(code));
         return err_of_open(code);
     }
     oct_lock got = file->is_shared ? OCT_LOCK_NONE : oct_file_lock(file->descriptor, file->is_copy);
     if (got == OCT_LOCK_TAKEN) {
-        (void)oct_refuse(reason, reason_size, "%s is in use by %s", file->path,
-                         file->is_copy
-                             ? "octet-replay; first end its run, or close its octet.Replay"
-                             : "another octet-replay, or by a command that reads it");
-        return OCT_EIO; // the other process may be about to end
+        return oct_fail(
+            why, OCT_EIO, "%s is in use by %s", file->path,
+            file->is_copy
+                ? "octet-replay; first end its run, or close its octet.Replay"
+                : "another octet-replay, or by a command that reads it"); // the other process may
+                                                                          // be about to end
     }
     if (got == OCT_LOCK_FAILED) {
-        (void)oct_refuse(reason, reason_size, "%s cannot be locked: %s", file->path,
-                         oct_file_strerror(errno));
-        return OCT_EIO;
+        return oct_fail(why, OCT_EIO, "%s cannot be locked: %s", file->path,
+                        oct_file_strerror(errno));
     }
     file->is_locked = got == OCT_LOCK_HELD;
     return OCT_OK;
@@ -358,53 +355,50 @@ descriptor_open(replay_file *file, int flags, char *reason, size_t reason_size)
 // Refuses a file without a header. OCT_ENOTFOUND: it never held rows, because it is empty or was
 // not finished. OCT_EINVAL: it held some, and its first page has been overwritten with zeros.
 static oct_err
-header_absent(const replay_file *file, uint64_t bytes, bool is_unfinished, char *reason,
-              size_t reason_size)
+header_absent(const replay_file *file, uint64_t bytes, bool is_unfinished, oct_reason *why)
 {
     if (!is_unfinished && bytes > PAGE_BYTES) {
-        return oct_refuse(reason, reason_size,
-                          "%s: its header is damaged: the first page holds only zeros", file->path);
+        return oct_refuse(why, "%s: its header is damaged: the first page holds only zeros",
+                          file->path);
     }
-    (void)oct_refuse(reason, reason_size, "%s is %s", file->path,
-                     is_unfinished ? "not finished" : "empty");
-    return OCT_ENOTFOUND;
+    return oct_fail(why, OCT_ENOTFOUND, "%s is %s", file->path,
+                    is_unfinished ? "not finished" : "empty");
 }
 
 // Reads page 0 of an existing file. OCT_ENOTFOUND: the file never held rows.
 static oct_err
 header_read(const replay_file *file, replay_file_header *header, replay_layout *layout,
-            char *reason, size_t reason_size)
+            oct_reason *why)
 {
     static const replay_file_header nothing;
     struct stat status;
     memset(header, 0, sizeof(*header));
     if (fstat(file->descriptor, &status) != 0 ||
         pread(file->descriptor, header, sizeof(*header), 0) < 0) {
-        (void)oct_refuse(reason, reason_size, "%s cannot be read: %s", file->path,
-                         oct_file_strerror(errno));
-        return OCT_EIO;
+        return oct_fail(why, OCT_EIO, "%s cannot be read: %s", file->path,
+                        oct_file_strerror(errno));
     }
     uint64_t bytes = (uint64_t)status.st_size;
     bool is_unfinished = memcmp(header->magic, unfinished, sizeof(unfinished)) == 0;
     if (is_unfinished || memcmp(header, &nothing, sizeof(nothing)) == 0) {
-        return header_absent(file, bytes, is_unfinished, reason, reason_size);
+        return header_absent(file, bytes, is_unfinished, why);
     }
     if (memcmp(header->magic, magic, sizeof(magic)) != 0) {
-        return oct_refuse(reason, reason_size, "%s is not a file of octet-replay", file->path);
+        return oct_refuse(why, "%s is not a file of octet-replay", file->path);
     }
     bool is_old = header->version == REPLAY_FILE_VERSION_OLD;
     OCT_TRY(replay_block_readable(file->path, header->byte_order, header->version,
                                   is_old ? REPLAY_FILE_VERSION_OLD : REPLAY_FILE_VERSION,
-                                  header->block_layout, reason, reason_size));
+                                  header->block_layout, why));
     if (oct_crc32(0, header, offsetof(replay_file_header, crc)) != header->crc ||
         !header_is_whole(header, layout)) {
-        return oct_refuse(reason, reason_size, "%s: its header is damaged", file->path);
+        return oct_refuse(why, "%s: its header is damaged", file->path);
     }
     if (bytes != header->file_bytes) {
-        return oct_refuse(
-            reason, reason_size, "%s is %" PRIu64 " bytes long, its header says %" PRIu64 ": %s",
-            file->path, bytes, header->file_bytes,
-            bytes < header->file_bytes ? "it was cut off" : "something was added to it");
+        return oct_refuse(why, "%s is %" PRIu64 " bytes long, its header says %" PRIu64 ": %s",
+                          file->path, bytes, header->file_bytes,
+                          bytes < header->file_bytes ? "it was cut off"
+                                                     : "something was added to it");
     }
     return OCT_OK;
 }
@@ -430,20 +424,19 @@ file_make(const char *path, bool is_copy)
 }
 
 static oct_err
-file_open(replay_file **out, replay_file *file, char *reason, size_t reason_size)
+file_open(replay_file **out, replay_file *file, oct_reason *why)
 {
     replay_file_header header;
     replay_layout layout;
-    oct_err err = descriptor_open(file, 0, reason, reason_size);
+    oct_err err = descriptor_open(file, 0, why);
     if (err == OCT_OK) {
-        err = header_read(file, &header, &layout, reason, reason_size);
+        err = header_read(file, &header, &layout, why);
     }
     if (err == OCT_OK && !file->is_copy && has_holes(file, header.file_bytes)) {
-        err = replay_file_reserve(file->descriptor, file->path, header.file_bytes, reason,
-                                  reason_size);
+        err = replay_file_reserve(file->descriptor, file->path, header.file_bytes, why);
     }
     if (err == OCT_OK) {
-        err = file_map(file, header.file_bytes, reason, reason_size);
+        err = file_map(file, header.file_bytes, why);
     }
     if (err != OCT_OK) {
         replay_file_close(file);
@@ -468,23 +461,23 @@ replay_file_is_one(const char *path)
 }
 
 oct_err
-replay_file_open(replay_file **out, const char *path, char *reason, size_t reason_size)
+replay_file_open(replay_file **out, const char *path, oct_reason *why)
 {
-    return file_open(out, file_make(path, false), reason, reason_size);
+    return file_open(out, file_make(path, false), why);
 }
 
 oct_err
-replay_file_open_copy(replay_file **out, const char *path, char *reason, size_t reason_size)
+replay_file_open_copy(replay_file **out, const char *path, oct_reason *why)
 {
-    return file_open(out, file_make(path, true), reason, reason_size);
+    return file_open(out, file_make(path, true), why);
 }
 
 oct_err
-replay_file_open_shared(replay_file **out, const char *path, char *reason, size_t reason_size)
+replay_file_open_shared(replay_file **out, const char *path, oct_reason *why)
 {
     replay_file *file = file_make(path, true);
     file->is_shared = true;
-    return file_open(out, file, reason, reason_size);
+    return file_open(out, file, why);
 }
 
 // ---- a new one
@@ -492,7 +485,7 @@ replay_file_open_shared(replay_file **out, const char *path, char *reason, size_
 // Empties a file and marks it as unfinished. The mark is on the disk before the file grows, because
 // a grown file that begins with zeros counts as damaged.
 static oct_err
-file_mark(const replay_file *file, char *reason, size_t reason_size)
+file_mark(const replay_file *file, oct_reason *why)
 {
     if (ftruncate(file->descriptor, 0) == 0 &&
         pwrite(file->descriptor, unfinished, sizeof(unfinished), 0) ==
@@ -501,26 +494,26 @@ file_mark(const replay_file *file, char *reason, size_t reason_size)
         return OCT_OK;
     }
     int code = errno;
-    (void)oct_refuse(reason, reason_size, "%s cannot be written: %s", file->path, strerror(code));
+    (void)oct_refuse(why, "%s cannot be written: %s", file->path, strerror(code));
     return err_of_disk(code);
 }
 
 // Allocates disk room and maps a file that has no header yet.
 static oct_err
-file_reserve(replay_file *file, uint64_t bytes, char *reason, size_t reason_size)
+file_reserve(replay_file *file, uint64_t bytes, oct_reason *why)
 {
     replay_layout layout;
     replay_file_header there;
-    oct_err err = header_read(file, &there, &layout, reason, reason_size);
+    oct_err err = header_read(file, &there, &layout, why);
     if (err != OCT_ENOTFOUND) {
-        return err == OCT_OK ? oct_refuse(reason, reason_size, "%s exists", file->path) : err;
+        return err == OCT_OK ? oct_refuse(why, "%s exists", file->path) : err;
     }
-    err = file_mark(file, reason, reason_size);
+    err = file_mark(file, why);
     if (err == OCT_OK) {
-        err = replay_file_reserve(file->descriptor, file->path, bytes, reason, reason_size);
+        err = replay_file_reserve(file->descriptor, file->path, bytes, why);
     }
     if (err == OCT_OK) {
-        err = file_map(file, bytes, reason, reason_size);
+        err = file_map(file, bytes, why);
     }
     if (err != OCT_OK) {
         (void)oct_file_remove(file->path);
@@ -548,15 +541,15 @@ file_begin(replay_file *file, const wire_configure *configure)
 
 oct_err
 replay_file_create_for(replay_file **out, const char *path, const wire_configure *configure,
-                       uint32_t sessions, char *reason, size_t reason_size)
+                       uint32_t sessions, oct_reason *why)
 {
     OCT_ASSERT(sessions > 0 && sessions <= REPLAY_SESSIONS_MAX);
     replay_file *file = file_make(path, false);
     replay_layout layout;
     replay_file_header header = header_of(configure, sessions, &layout);
-    oct_err err = descriptor_open(file, O_CREAT, reason, reason_size);
+    oct_err err = descriptor_open(file, O_CREAT, why);
     if (err == OCT_OK) {
-        err = file_reserve(file, header.file_bytes, reason, reason_size);
+        err = file_reserve(file, header.file_bytes, why);
     }
     if (err != OCT_OK) {
         replay_file_close(file);
@@ -569,8 +562,7 @@ replay_file_create_for(replay_file **out, const char *path, const wire_configure
     // The header says that the rest is complete, so the rest is on the disk first, and so is the
     // file's name.
     if (msync(file->base, file->bytes, MS_SYNC) != 0 || oct_file_sync_folder(path) != OCT_OK) {
-        (void)oct_refuse(reason, reason_size, "%s cannot be written: %s", path,
-                         oct_file_strerror(errno));
+        (void)oct_refuse(why, "%s cannot be written: %s", path, oct_file_strerror(errno));
         (void)oct_file_remove(path);
         replay_file_close(file);
         return OCT_EIO;
@@ -584,9 +576,9 @@ replay_file_create_for(replay_file **out, const char *path, const wire_configure
 
 oct_err
 replay_file_create(replay_file **out, const char *path, const wire_configure *configure,
-                   char *reason, size_t reason_size)
+                   oct_reason *why)
 {
-    return replay_file_create_for(out, path, configure, REPLAY_SESSIONS_MAX, reason, reason_size);
+    return replay_file_create_for(out, path, configure, REPLAY_SESSIONS_MAX, why);
 }
 
 void

@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "common/oct_err.h"
+#include "common/oct_reason.h"
 #include "replay/replay_head.h"
 #include "replay/replay_regions.h"
 
@@ -56,11 +57,11 @@ typedef struct replay_file_header {
 // file holds everything that was stored in the mapping. If one differs, the file was copied or the
 // machine was restarted, and only the synced state counts.
 #define REPLAY_FILE_LIFE_AT 1024
-typedef struct replay_file_life {
+typedef struct replay_file_identity {
     char boot[40]; // /proc/sys/kernel/random/boot_id
     uint64_t device;
     uint64_t inode;
-} replay_file_life;
+} replay_file_identity;
 
 // What a killed process leaves (replay_journal.h).
 typedef struct replay_live {
@@ -126,19 +127,18 @@ typedef struct replay_file {
 //   OCT_EAGAIN           the disk has no room
 //   OCT_EINVAL, OCT_EIO  the file cannot be made
 OCT_CHECKED oct_err replay_file_create(replay_file **out, const char *path,
-                                       const wire_configure *configure, char *reason,
-                                       size_t reason_size);
+                                       const wire_configure *configure, oct_reason *why);
 // The same with slots for this number of sessions, 1 to REPLAY_SESSIONS_MAX; replay_file_create
 // uses REPLAY_SESSIONS_MAX. In a file of few rows, the sessions are nearly all of its bytes.
 OCT_CHECKED oct_err replay_file_create_for(replay_file **out, const char *path,
                                            const wire_configure *configure, uint32_t sessions,
-                                           char *reason, size_t reason_size);
+                                           oct_reason *why);
 // Allocates every page that a file lacks, so that no store in its mapping ever fails for lack of
 // room. path: its present or later name, for messages. Errors, with a reason:
 //   OCT_EAGAIN  the disk has no room
 //   OCT_EIO     another error
 OCT_CHECKED oct_err replay_file_reserve(int descriptor, const char *path, uint64_t bytes,
-                                        char *reason, size_t reason_size);
+                                        oct_reason *why);
 // Returns the length of the file of a table with these sizes.
 uint64_t replay_file_bytes(const wire_configure *configure);
 // Returns true if the file at path begins like a table's file. False also if it cannot be read.
@@ -150,15 +150,12 @@ bool replay_file_is_one(const char *path);
 //                  its first page is all zeros), or this user may not open it
 //   OCT_EAGAIN     it has holes, and the disk has no room for them
 //   OCT_EIO        it is in use, or cannot be read; it may be possible later
-OCT_CHECKED oct_err replay_file_open(replay_file **out, const char *path, char *reason,
-                                     size_t reason_size);
+OCT_CHECKED oct_err replay_file_open(replay_file **out, const char *path, oct_reason *why);
 // The same for reading: the file does not change, and stores in the mapping stay in this process. A
 // lock keeps octet-replay from using it meanwhile; several readers are allowed.
-OCT_CHECKED oct_err replay_file_open_copy(replay_file **out, const char *path, char *reason,
-                                          size_t reason_size);
+OCT_CHECKED oct_err replay_file_open_copy(replay_file **out, const char *path, oct_reason *why);
 // The same while octet-replay uses the file: its stores are seen, and nothing is locked.
-OCT_CHECKED oct_err replay_file_open_shared(replay_file **out, const char *path, char *reason,
-                                            size_t reason_size);
+OCT_CHECKED oct_err replay_file_open_shared(replay_file **out, const char *path, oct_reason *why);
 // Returns true if the file holds all stores of its last process, not only what was synced.
 bool replay_file_is_live(const replay_file *file);
 // From now on it holds all stores.

@@ -11,6 +11,7 @@
 #include "common/oct_base.h"
 #include "common/oct_clock.h"
 #include "common/oct_log.h"
+#include "common/oct_reason.h"
 #include "net/net_url.h"
 #include "proto/wire_gather.h"
 #include "replay/replay_state_io.h"
@@ -30,15 +31,15 @@
 #define BAD_BATCHES_MAX 16 // of one connection, which is then closed; one forged batch is enough
 
 void
-replay_complain(oct_complaint *complaint, const char *id, const char *reason)
+replay_complain(oct_log_limit *complaint, const char *id, const char *reason)
 {
-    if (oct_complaint_is_due(complaint)) {
+    if (oct_log_limit_is_due(complaint)) {
         oct_log_warn(id, "count=%" PRIu64 " reason=\"%s\"", complaint->count, reason);
     }
 }
 
 void
-replay_complain_of(const oct_complaint *complaint, const char *id, const oct_holder *holder,
+replay_complain_of(const oct_log_limit *complaint, const char *id, const oct_holder *holder,
                    const char *reason)
 {
     oct_log_warn(id, "count=%" PRIu64 " certificate=\"%s\" reason=\"%s\"", complaint->count,
@@ -53,7 +54,7 @@ rejected_note(replay_io *io, const char *reason)
 }
 
 void
-replay_reject(replay_io *io, oct_complaint *complaint, const char *id, const char *reason)
+replay_reject(replay_io *io, oct_log_limit *complaint, const char *id, const char *reason)
 {
     rejected_note(io, reason);
     replay_complain(complaint, id, reason);
@@ -118,11 +119,11 @@ replay_pump(replay_io *io)
 
 // Rejects the current message and logs its sender's certificate: an actor's or a relay's.
 static void
-message_reject(replay_io *io, oct_complaint *complaint, const char *id, const char *reason)
+message_reject(replay_io *io, oct_log_limit *complaint, const char *id, const char *reason)
 {
     oct_holder holder;
     rejected_note(io, reason);
-    if (oct_complaint_is_due(complaint)) {
+    if (oct_log_limit_is_due(complaint)) {
         if (net_pull_holder(io->pull, &holder) != OCT_OK) {
             holder.name[0] = '\0';
         }
@@ -135,8 +136,8 @@ message_reject(replay_io *io, oct_complaint *complaint, const char *id, const ch
 static bool
 may_report(replay_io *io, uint64_t now_ns, uint64_t *left_out)
 {
-    static const uint8_t anybody[OCT_ALLOWANCE_ID_BYTES];
-    return oct_allowance_take(&io->reported, anybody, now_ns / 1000000, left_out);
+    static const uint8_t anybody[OCT_BUCKET_ID_BYTES];
+    return oct_bucket_take(&io->reported, anybody, now_ns / 1000000, left_out);
 }
 
 // Logs a session with a number outside the run's range, once, and puts it into the status.
@@ -528,13 +529,12 @@ disk_synced(void *arg)
 
 // Opens the file before the links, so that the first learner that connects finds its table.
 static oct_err
-disk_open(replay_io *io, const replay_disk_options *options, char *reason, size_t reason_size)
+disk_open(replay_io *io, const replay_disk_options *options, oct_reason *why)
 {
     if (!options->path) {
         return OCT_OK;
     }
-    oct_err err =
-        replay_disk_open(&io->disk, io->loop, options, disk_synced, io, reason, reason_size);
+    oct_err err = replay_disk_open(&io->disk, io->loop, options, disk_synced, io, why);
     if (err == OCT_OK && replay_disk_found(io->disk)) {
         found_note(io);
     }
@@ -542,16 +542,16 @@ disk_open(replay_io *io, const replay_disk_options *options, char *reason, size_
 }
 
 static oct_err
-data_open(replay_io *io, const char *path, char *reason, size_t reason_size)
+data_open(replay_io *io, const char *path, oct_reason *why)
 {
     if (!path) {
         return OCT_OK;
     }
     uint64_t begin_ns = oct_clock_ns();
-    if (replay_data_open(&io->data, path, reason, reason_size) != OCT_OK) {
+    if (replay_data_open(&io->data, path, why) != OCT_OK) {
         return OCT_EINVAL;
     }
-    OCT_TRY(replay_data_check(io->data, reason, reason_size));
+    OCT_TRY(replay_data_check(io->data, why));
     oct_log_notice("REPLAY-DATA",
                    "path=%s env=%s blocks=%" PRIu32 " bytes=%" PRIu64 " took_ms=%" PRIu64, path,
                    io->data->header->env.id, io->data->header->blocks, io->data->bytes,
@@ -567,7 +567,7 @@ message_release(void *message)
 
 oct_err
 replay_io_open(replay_io **out, net_loop *loop, const char *url, const replay_disk_options *disk,
-               const char *data, char *reason, size_t reason_size)
+               const char *data, oct_reason *why)
 {
     replay_io *io = oct_alloc(sizeof(*io));
     io->loop = loop;
@@ -576,19 +576,19 @@ replay_io_open(replay_io **out, net_loop *loop, const char *url, const replay_di
     if (getrandom(&io->incarnation, sizeof(io->incarnation), 0) != sizeof(io->incarnation)) {
         io->incarnation = oct_clock_wall_us(); // it has to differ from the last process's only
     }
-    oct_allowance_init(&io->reported, REPORTED_MAX, REPORTED_A_SECOND);
+    oct_bucket_init(&io->reported, REPORTED_MAX, REPORTED_A_SECOND);
     io->admit = replay_admit_create();
     io->turns = replay_turns_create(message_release);
     io->arena = wire_arena_create(WIRE_BATCH_BYTES_MAX + (1u << 20));
     io->server = wire_server_create_replay(&replay_serve_handlers, io, &replay_serve_responder,
                                            REQUEST_BYTES_MAX + (1u << 20));
-    reason[0] = 0;
-    oct_err err = disk_open(io, disk, reason, reason_size);
+    why->text[0] = 0;
+    oct_err err = disk_open(io, disk, why);
     if (err == OCT_OK) {
-        err = data_open(io, data, reason, reason_size);
+        err = data_open(io, data, why);
     }
     if (err == OCT_OK) {
-        reason[0] = 0; // there is no file yet, which is not an error
+        why->text[0] = 0; // there is no file yet, which is not an error
         err = links_open(io, url);
     }
     if (err != OCT_OK) {

@@ -5,6 +5,7 @@
 
 #include "common/oct_err.h"
 #include "common/oct_prometheus.h"
+#include "common/oct_reason.h"
 #include "net/net_loop.h"
 #include "replay/replay_disk_io.h"
 
@@ -23,8 +24,8 @@ typedef struct replay_io replay_io;
 // OCT_EINVAL says that waiting would not help. If the addresses cannot be listened on, reason is
 // empty.
 OCT_CHECKED oct_err replay_io_open(replay_io **out, net_loop *loop, const char *url,
-                                   const replay_disk_options *disk, const char *data, char *reason,
-                                   size_t reason_size);
+                                   const replay_disk_options *disk, const char *data,
+                                   oct_reason *why);
 // Answers the held requests, closes the links and the files, and destroys the table. NULL is a
 // no-op.
 void replay_io_close(replay_io *io);

@@ -1,5 +1,4 @@
 // octet-replay: the daemon that stores the steps of all actors. The learner configures its table.
-#include <argp.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -9,16 +8,13 @@
 
 #include "common/oct_log.h"
 #include "common/oct_memory.h"
+#include "common/oct_reason.h"
 #include "common/oct_start.h"
 #include "net/net_metrics.h"
 #include "net/net_url.h"
 #include "replay/replay_io.h"
 
 #define EXIT_REFUSED 3 // starting again would not help
-
-enum { OPTION_LISTEN = 0x100, OPTION_PATH, OPTION_SYNC, OPTION_SYNC_INTERVAL, OPTION_DATA };
-
-const char *argp_program_version = "octet-replay " OCTET_VERSION " " WIRE_SPEAKS_TEXT;
 
 struct options {
     net_daemon daemon;
@@ -27,84 +23,36 @@ struct options {
     const char *data;
 };
 
-static const struct argp_option option_table[] = {
-    {"listen", OPTION_LISTEN, "URL", 0,
-     "Listen on this base address (default ipc://replay.ipc): this port serves calls, the next one "
-     "receives batches, and the one after it sends acknowledgements. With ipc://PATH, these are "
-     "PATH, PATH.1 and PATH.2",
-     0},
-    {"path", OPTION_PATH, "FILE", 0,
-     "Keep the table in FILE, so that nothing that was acknowledged is lost if this process is "
-     "killed; the file is created when a learner configures the table (default: keep it in memory "
-     "only)",
-     0},
-    {"sync", OPTION_SYNC, "none|interval|always", 0,
-     "Choose what survives a power failure: nothing for certain (none), everything older than "
-     "--sync-interval (interval, default), or everything that was acknowledged (always)",
-     0},
-    {"sync-interval", OPTION_SYNC_INTERVAL, "SECONDS", 0,
-     "Set the time between two syncs of FILE to disk, from 0.01 to 3600 (default 1)", 0},
-    {"data", OPTION_DATA, "FILE", 0,
-     "Serve the whole data set in FILE (octet data), as often as the learner asks, instead of the "
-     "steps that actors send",
-     0},
+static const char *const syncs[] = {"none", "interval", "always", NULL}; // config_sync_name
+
+static const oct_arg replay_rows[] = {
+    {OCT_ARG_TEXT("listen", "URL", struct options, listen),
+     .help = "Listen on this base address (default ipc://replay.ipc): this port serves calls, the "
+             "next one receives batches, and the one after it sends acknowledgements. With "
+             "ipc://PATH, these are PATH, PATH.1 and PATH.2"},
+    {OCT_ARG_PATH("path", "FILE", struct options, disk.path),
+     .help = "Keep the table in FILE, so that nothing that was acknowledged is lost if this "
+             "process is killed; the file is created when a learner configures the table (default: "
+             "keep it in memory only)"},
+    {OCT_ARG_WORD("sync", "none|interval|always", struct options, disk.mode, syncs),
+     .help =
+         "Choose what survives a power failure: nothing for certain (none), everything older than "
+         "--sync-interval (interval, default), or everything that was acknowledged (always)"},
+    {OCT_ARG_NUMBER("sync-interval", "SECONDS", struct options, disk.interval_s, 0.01, 3600),
+     .help = "Set the time between two syncs of FILE to disk, from 0.01 to 3600 (default 1)"},
+    {OCT_ARG_PATH("data", "FILE", struct options, data),
+     .help = "Serve the whole data set in FILE (octet data), as often as the learner asks, instead "
+             "of the steps that actors send"},
     {0},
 };
 
-static oct_sync_name
-sync_parse(const char *text, const struct argp_state *state)
-{
-    unsigned sync = 0;
-    while (sync < OCT_SYNCS && strcmp(text, oct_sync_words[sync]) != 0) {
-        sync++;
-    }
-    if (sync == OCT_SYNCS) {
-        argp_error(state, "--sync %s: allowed are none, interval, always", text);
-    }
-    return (oct_sync_name)sync;
-}
-
-static double
-interval_parse(const char *text, const struct argp_state *state)
-{
-    char *end;
-    double interval_s = strtod(text, &end);
-    if (*text == 0 || *end != 0 || !(interval_s >= 0.01 && interval_s <= 3600)) {
-        argp_error(state, "--sync-interval %s: allowed are 0.01 to 3600 seconds", text);
-    }
-    return interval_s;
-}
-
-static error_t
-option_parse(int key, char *text, struct argp_state *state)
-{
-    struct options *options = state->input;
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &options->daemon;
-        return 0;
-    case OPTION_LISTEN:
-        options->listen = text;
-        return 0;
-    case OPTION_PATH:
-        options->disk.path = *text != 0 ? text : NULL;
-        return 0;
-    case OPTION_SYNC:
-        options->disk.mode = sync_parse(text, state);
-        return 0;
-    case OPTION_DATA:
-        options->data = text;
-        return 0;
-    case OPTION_SYNC_INTERVAL:
-        options->disk.interval_s = interval_parse(text, state);
-        return 0;
-    case ARGP_KEY_ARG:
-        argp_error(state, "unexpected argument: %s", text);
-        return EINVAL;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
+static const oct_args replay_args = {
+    .doc = "Stores the steps of the actors and samples windows of them for the learner, which "
+           "configures it. Stops on SIGTERM, SIGINT or SIGHUP.",
+    .version = "octet-replay " OCTET_VERSION " " WIRE_SPEAKS_TEXT,
+    .rows = replay_rows,
+    .shared = {{net_daemon_rows, offsetof(struct options, daemon), NET_DAEMON_GROUP}},
+};
 
 // Exits with NET_DAEMON_EXIT_USAGE and a message if an option is wrong.
 static struct options
@@ -112,15 +60,12 @@ options_read(int argc, char **argv)
 {
     struct options options = {
         .listen = "ipc://replay.ipc",
-        .disk = {.mode = OCT_SYNC_INTERVAL, .interval_s = 1},
+        .disk = {.mode = CONFIG_SYNC_INTERVAL, .interval_s = 1},
     };
-    const struct argp parser = {
-        .options = option_table,
-        .parser = option_parse,
-        .doc = "Stores the steps of the actors and samples windows of them for the learner, which "
-               "configures it. Stops on SIGTERM, SIGINT or SIGHUP.",
-    };
-    net_daemon_parse(&options.daemon, &parser, argc, argv, &options);
+    net_daemon_parse(&options.daemon, &replay_args, argc, argv, &options);
+    if (options.disk.path != NULL && options.disk.path[0] == 0) {
+        options.disk.path = NULL;
+    }
     if (!net_daemon_url("octet-replay", "--listen", options.listen, options.daemon.insecure, 2,
                         NET_URL_MAX - 1)) {
         exit(NET_DAEMON_EXIT_USAGE);
@@ -164,7 +109,8 @@ main(int argc, char **argv)
     oct_start();
     struct options options = options_read(argc, argv);
     if (!net_daemon_begin(&options.daemon, "replay")) {
-        oct_log_error("REPLAY-ORPHAN", "parent=%d has ended", options.daemon.follow_parent);
+        oct_log_error("REPLAY-ORPHAN", "parent=%u has ended",
+                      (unsigned)options.daemon.follow_parent);
         return EXIT_FAILURE;
     }
     // The learner configures the table, so the table's budget is logged then.
@@ -182,11 +128,10 @@ main(int argc, char **argv)
         return EXIT_FAILURE;
     }
     replay_io *io;
-    char reason[512];
-    oct_err err = replay_io_open(&io, loop, options.listen, &options.disk, options.data, reason,
-                                 sizeof(reason));
-    if (err != OCT_OK && reason[0] != 0) {
-        oct_log_error("REPLAY-FILE-REFUSED", "%s", reason);
+    oct_reason why;
+    oct_err err = replay_io_open(&io, loop, options.listen, &options.disk, options.data, &why);
+    if (err != OCT_OK && why.text[0] != 0) {
+        oct_log_error("REPLAY-FILE-REFUSED", "%s", why.text);
         int exit_code = err == OCT_EINVAL ? EXIT_REFUSED : EXIT_FAILURE;
         net_loop_exit_deadline(loop, NET_DAEMON_EXIT_MS, exit_code);
         net_loop_destroy(loop);

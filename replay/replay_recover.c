@@ -9,7 +9,7 @@
 
 #include "common/oct_base.h"
 #include "common/oct_pulse.h"
-#include "common/oct_text.h"
+#include "common/oct_reason.h"
 #include "replay/replay_journal.h"
 #include "replay/replay_step.h"
 #include "replay/replay_window.h"
@@ -19,10 +19,9 @@
 static bool
 configure_is_sane(const replay_file_header *header, const replay_kept_configure *kept)
 {
-    char reason[256];
+    oct_reason why;
     wire_configure configure;
-    return replay_kept_give(kept, &configure) &&
-           replay_config_check(&configure, reason, sizeof(reason)) == OCT_OK &&
+    return replay_kept_give(kept, &configure) && replay_config_check(&configure, &why) == OCT_OK &&
            configure.run_id == header->run_id && configure.obs_bytes == header->obs_bytes &&
            configure.action_bytes == header->action_bytes &&
            configure.extra_dim == header->extra_dim &&
@@ -98,12 +97,12 @@ blocks_left_empty(const replay_file *file, const replay_head *head, replay_recov
 }
 
 static oct_err
-recover_live(replay_recovered *out, replay_file *file, char *reason, size_t reason_size)
+recover_live(replay_recovered *out, replay_file *file, oct_reason *why)
 {
     const replay_snapshot *snapshot = replay_recover_snapshot(file);
     replay_head *head = &file->live->head[file->live->commits % 2];
     if (!head_is_sane(file, head)) {
-        return oct_refuse(reason, reason_size, "%s: its state is damaged", file->path);
+        return oct_refuse(why, "%s: its state is damaged", file->path);
     }
     blocks_put_back(file, head);
     replay_journal_undo(file);
@@ -222,11 +221,11 @@ rows_after(const replay_file *file, const replay_snapshot *snapshot)
 }
 
 static oct_err
-recover_synced(replay_recovered *out, replay_file *file, char *reason, size_t reason_size)
+recover_synced(replay_recovered *out, replay_file *file, oct_reason *why)
 {
     const replay_snapshot *snapshot = replay_recover_snapshot(file);
     if (!snapshot || !head_is_sane(file, &snapshot->head)) {
-        return oct_refuse(reason, reason_size,
+        return oct_refuse(why,
                           "%s: nothing in it was synced before this machine was started, or the "
                           "file was copied; remove it to start with an empty table",
                           file->path);
@@ -308,13 +307,13 @@ oldest_find(const replay_file *file, replay_head *head)
 }
 
 oct_err
-replay_recover(replay_recovered *out, replay_file *file, char *reason, size_t reason_size)
+replay_recover(replay_recovered *out, replay_file *file, oct_reason *why)
 {
     *out = (replay_recovered){0};
     if (replay_file_is_live(file)) {
-        OCT_TRY(recover_live(out, file, reason, reason_size));
+        OCT_TRY(recover_live(out, file, why));
     } else {
-        OCT_TRY(recover_synced(out, file, reason, reason_size));
+        OCT_TRY(recover_synced(out, file, why));
     }
     replay_head *head = &file->live->head[file->live->commits % 2];
     blocks_link(out, file, head);

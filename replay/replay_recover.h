@@ -1,6 +1,7 @@
 #ifndef REPLAY_REPLAY_RECOVER_H
 #define REPLAY_REPLAY_RECOVER_H
 
+#include "common/oct_reason.h"
 #include "replay/replay_file.h"
 
 // Prepares a file that replay_file_open found for replay_table_restore: afterwards its blocks, head
@@ -29,8 +30,7 @@ typedef struct replay_recovered {
     uint64_t rows_dropped; // removed by replay_recover_drop
 } replay_recovered;
 
-OCT_CHECKED oct_err replay_recover(replay_recovered *out, replay_file *file, char *reason,
-                                   size_t reason_size);
+OCT_CHECKED oct_err replay_recover(replay_recovered *out, replay_file *file, oct_reason *why);
 // Empties the blocks of a session, after replay_recover and before a table uses the file. Clears
 // is_exact if there was such a block.
 void replay_recover_drop(replay_recovered *recovered, replay_file *file, uint64_t session);

@@ -19,6 +19,7 @@
 #include "common/oct_libm.h"
 #include "common/oct_log.h"
 #include "common/oct_memory.h"
+#include "common/oct_reason.h"
 #include "common/oct_text.h"
 #include "replay/replay_select.h"
 #include "replay/replay_state_io.h"
@@ -60,7 +61,7 @@ replay_serve_frame(void *arg, void *call, oct_role role, const uint8_t *frame, s
     *request = (replay_request){.io = io, .call = call};
     io->serving = request;
     oct_err err = wire_server_handle(io->server, request, role, frame, length);
-    if (err != OCT_OK && oct_complaint_is_due(&io->bad_request)) { // the caller has been answered
+    if (err != OCT_OK && oct_log_limit_is_due(&io->bad_request)) { // the caller has been answered
         oct_holder holder;
         if (net_rpc_caller(call, &holder) != OCT_OK) {
             holder.name[0] = '\0';
@@ -89,7 +90,7 @@ budget_log(const wire_configure *configure)
 
 // Refuses a table that does not fit into the memory, with the capacity that would.
 static oct_err
-memory_check(const replay_io *io, const wire_configure *wanted, char reason[REASON_MAX])
+memory_check(const replay_io *io, const wire_configure *wanted, oct_reason *why)
 {
     replay_budget_line lines[REPLAY_BUDGET_LINES];
     uint64_t needed = replay_config_budget(wanted, replay_config_layout(wanted), lines);
@@ -100,14 +101,13 @@ memory_check(const replay_io *io, const wire_configure *wanted, char reason[REAS
     uint64_t available = oct_memory_available() + held; // the old table is freed first
     if (!oct_memory_suffices(available, needed)) {
         char takes[32], has[32];
-        (void)snprintf(reason, REASON_MAX,
-                       "replay.capacity: %" PRIu64 " rows take %s, but %s of memory are available; "
-                       "about %.0f rows would fit",
-                       wanted->capacity, oct_text_bytes(takes, sizeof(takes), (double)needed, ""),
-                       oct_text_bytes(has, sizeof(has), (double)available, ""),
-                       OCT_MEMORY_SHARE * (double)available / (double)needed *
-                           (double)wanted->capacity);
-        return OCT_EINVAL;
+        return oct_refuse(
+            why,
+            "replay.capacity: %" PRIu64 " rows take %s, but %s of memory are available; "
+            "about %.0f rows would fit",
+            wanted->capacity, oct_text_bytes(takes, sizeof(takes), (double)needed, ""),
+            oct_text_bytes(has, sizeof(has), (double)available, ""),
+            OCT_MEMORY_SHARE * (double)available / (double)needed * (double)wanted->capacity);
     }
     return OCT_OK;
 }
@@ -156,10 +156,10 @@ table_begin(replay_io *io, replay_table *table)
 
 // Makes a table in a file. There is none yet.
 static oct_err
-table_make_durable(replay_io *io, const wire_configure *configure, char reason[REASON_MAX])
+table_make_durable(replay_io *io, const wire_configure *configure, oct_reason *why)
 {
     replay_table *table;
-    oct_err err = replay_disk_make(&table, io->disk, configure, reason, REASON_MAX);
+    oct_err err = replay_disk_make(&table, io->disk, configure, why);
     if (err != OCT_OK) { // no room: the learner asks again
         return err == OCT_EAGAIN ? OCT_EAGAIN : OCT_EINVAL;
     }
@@ -197,7 +197,7 @@ table_make(replay_io *io, const wire_configure *configure)
 static void
 key_take(replay_io *io, const wire_configure *wanted, bool is_new_table)
 {
-    if (wanted->limiter_only || io->data || // to a data set nobody inserts
+    if (wanted->limiter_only || io->data || // no actor inserts into a data set
         !replay_admit_set_key(io->admit, wanted->run_id, wanted->token_key)) {
         return;
     }
@@ -268,11 +268,11 @@ table_change(replay_io *io, const wire_configure *wanted)
 
 // Checks whether the learner may use the table now. Refusals are counted, and some are logged.
 static oct_err
-fence_check(replay_io *io, uint64_t run_id, uint64_t epoch, char reason[REASON_MAX])
+fence_check(replay_io *io, uint64_t run_id, uint64_t epoch, oct_reason *why)
 {
-    oct_err err = replay_fence_check(&io->fence, run_id, epoch, oct_clock_ns(), reason, REASON_MAX);
+    oct_err err = replay_fence_check(&io->fence, run_id, epoch, oct_clock_ns(), why);
     if (err != OCT_OK) {
-        replay_complain(&io->fenced, "REPLAY-LEARNER-REFUSED", reason);
+        replay_complain(&io->fenced, "REPLAY-LEARNER-REFUSED", why->text);
     }
     return err;
 }
@@ -285,9 +285,9 @@ table_present(const replay_io *io, const wire_configure *wanted)
 }
 
 static oct_err
-other_run_refuse(const replay_io *io, const wire_configure *current, char reason[REASON_MAX])
+other_run_refuse(const replay_io *io, const wire_configure *current, oct_reason *why)
 {
-    return oct_refuse(reason, REASON_MAX,
+    return oct_refuse(why,
                       "%s holds the rows of run %016" PRIx64
                       ", which are not overwritten; name another file (--path), or remove it",
                       replay_disk_path(io->disk), current->run_id);
@@ -355,19 +355,18 @@ limiter_keep(const replay_io *io, wire_configure *wanted)
 // Makes the configuration that a Configure means; a data set is served whole. OCT_EINVAL: what it
 // asks cannot be changed.
 static oct_err
-table_fit(const replay_io *io, wire_configure *out, const wire_configure *wanted,
-          char reason[REASON_MAX])
+table_fit(const replay_io *io, wire_configure *out, const wire_configure *wanted, oct_reason *why)
 {
     if (wanted->limiter_only && io->data) {
-        return oct_refuse(reason, REASON_MAX, "replay serves a data set and has no limiter");
+        return oct_refuse(why, "replay serves a data set and has no limiter");
     }
     if (wanted->limiter_only && replay_turns_is_on(io->turns)) {
-        return oct_refuse(reason, REASON_MAX,
+        return oct_refuse(why,
                           "run.deterministic: in lock-step, the limiter cannot be changed, or the "
                           "run would not be repeatable");
     }
     if (io->data) {
-        return replay_data_fit(out, io->data, wanted, reason, REASON_MAX);
+        return replay_data_fit(out, io->data, wanted, why);
     }
     *out = *wanted;
     limiter_keep(io, out);
@@ -376,28 +375,27 @@ table_fit(const replay_io *io, wire_configure *out, const wire_configure *wanted
 
 // Refuses a data set without a single window.
 static oct_err
-windows_check(const replay_io *io, char reason[REASON_MAX])
+windows_check(const replay_io *io, oct_reason *why)
 {
     if (!io->data || replay_table_stats_get(io->table).size > 0) {
         return OCT_OK;
     }
-    return oct_refuse(reason, REASON_MAX, "replay.data: %s has no window of %" PRIu32 " steps",
-                      io->data->path, replay_table_configure(io->table)->window_steps);
+    return oct_refuse(why, "replay.data: %s has no window of %" PRIu32 " steps", io->data->path,
+                      replay_table_configure(io->table)->window_steps);
 }
 
 // wanted has passed replay_config_check, and its learner the fence.
 static oct_err
-table_configure(replay_io *io, const wire_configure *wanted, uint64_t *returned,
-                char reason[REASON_MAX])
+table_configure(replay_io *io, const wire_configure *wanted, uint64_t *returned, oct_reason *why)
 {
-    OCT_TRY(replay_turn_begin(io, wanted, reason, REASON_MAX));
+    OCT_TRY(replay_turn_begin(io, wanted, why));
     const replay_table *present = table_present(io, wanted);
     const wire_configure *current = present ? replay_table_configure(present) : NULL;
     replay_config_blocks blocks = {0};
     if (present) {
         blocks = replay_table_blocks(present);
     }
-    switch (replay_config_decide(current, io->data ? NULL : &blocks, wanted, reason, REASON_MAX)) {
+    switch (replay_config_decide(current, io->data ? NULL : &blocks, wanted, why)) {
     case REPLAY_CONFIG_REFUSE:
         return OCT_EINVAL;
     case REPLAY_CONFIG_KEEP:
@@ -405,17 +403,17 @@ table_configure(replay_io *io, const wire_configure *wanted, uint64_t *returned,
         return OCT_OK;
     case REPLAY_CONFIG_REPLACE:
         if (io->disk) {
-            return other_run_refuse(io, current, reason);
+            return other_run_refuse(io, current, why);
         }
         break;
     case REPLAY_CONFIG_CREATE:
         break;
     }
-    OCT_TRY(memory_check(io, wanted, reason));
+    OCT_TRY(memory_check(io, wanted, why));
     wire_configure without_key = *wanted; // the table does not need the key
     explicit_bzero(without_key.token_key, sizeof(without_key.token_key));
     if (io->disk) {
-        OCT_TRY(table_make_durable(io, &without_key, reason));
+        OCT_TRY(table_make_durable(io, &without_key, why));
     } else {
         table_make(io, &without_key);
     }
@@ -425,22 +423,21 @@ table_configure(replay_io *io, const wire_configure *wanted, uint64_t *returned,
 }
 
 static oct_err
-configure_do(replay_io *io, const wire_configure *asked, uint64_t *returned,
-             char reason[REASON_MAX])
+configure_do(replay_io *io, const wire_configure *asked, uint64_t *returned, oct_reason *why)
 {
     if (asked->release) {
         replay_fence_release(&io->fence, asked->run_id, asked->epoch);
         return OCT_OK;
     }
-    OCT_TRY(replay_config_check(asked, reason, REASON_MAX));
+    OCT_TRY(replay_config_check(asked, why));
     if (!is_operator(asked)) {
-        OCT_TRY(fence_check(io, asked->run_id, asked->epoch, reason));
+        OCT_TRY(fence_check(io, asked->run_id, asked->epoch, why));
     }
     wire_configure wanted;
-    OCT_TRY(table_fit(io, &wanted, asked, reason));
-    oct_err err = table_configure(io, &wanted, returned, reason);
+    OCT_TRY(table_fit(io, &wanted, asked, why));
+    oct_err err = table_configure(io, &wanted, returned, why);
     explicit_bzero(wanted.token_key, sizeof(wanted.token_key));
-    return err == OCT_OK ? windows_check(io, reason) : err;
+    return err == OCT_OK ? windows_check(io, why) : err;
 }
 
 // Rows with an action that the table has stored; the run counts its steps from them.
@@ -471,15 +468,15 @@ static void
 configure(void *arg, wire_call *call, const wire_configure *wanted)
 {
     replay_io *io = arg;
-    char reason[REASON_MAX] = "";
+    oct_reason why = {""};
     uint64_t returned = 0;
-    oct_err err = configure_do(io, wanted, &returned, reason);
+    oct_err err = configure_do(io, wanted, &returned, &why);
     if (err != OCT_OK) {
         if (err == OCT_EINVAL) { // the fence and the disk log their own refusals
             oct_log_error("REPLAY-CONFIGURE-REFUSED", "run=%016" PRIx64 " reason=\"%s\"",
-                          wanted->run_id, reason);
+                          wanted->run_id, why.text);
         }
-        wire_reply_error(call, err, reason);
+        wire_reply_error(call, err, why.text);
     } else {
         wire_configured state = configured_state(io, returned);
         wire_reply_configure(call, &state);
@@ -565,14 +562,14 @@ static void
 sample(void *arg, wire_call *call, const wire_sample *request)
 {
     replay_io *io = arg;
-    char reason[REASON_MAX];
+    oct_reason why;
     if (!sample_has_table(io, request)) {
         sample_refuse(io, call, false);
         return;
     }
-    oct_err err = fence_check(io, request->run_id, request->epoch, reason);
+    oct_err err = fence_check(io, request->run_id, request->epoch, &why);
     if (err != OCT_OK) {
-        wire_reply_error(call, err, reason);
+        wire_reply_error(call, err, why.text);
         return;
     }
     if (!replay_fence_is_of(&io->fence, request->run_id, request->epoch)) {
@@ -589,8 +586,8 @@ sample(void *arg, wire_call *call, const wire_sample *request)
         sample_refuse(io, call, true);
         return;
     }
-    if (replay_turn_ask(io, request, reason, sizeof(reason)) != OCT_OK) {
-        wire_reply_error(call, OCT_EINVAL, reason);
+    if (replay_turn_ask(io, request, &why) != OCT_OK) {
+        wire_reply_error(call, OCT_EINVAL, why.text);
         return;
     }
     if (io->held_count == 0 && sample_serve(io, call, request)) {
@@ -624,11 +621,11 @@ replay_serve_held(replay_io *io)
 {
     while (io->held_count > 0) {
         replay_held *first = &io->held[0];
-        char reason[REASON_MAX];
+        oct_reason why;
         if (!sample_has_table(io, &first->request)) { // the table was replaced meanwhile
             sample_refuse(io, first->call, false);
-        } else if (fence_check(io, first->request.run_id, first->request.epoch, reason) != OCT_OK) {
-            wire_reply_error(first->call, OCT_ESTALE, reason); // a newer learner came meanwhile
+        } else if (fence_check(io, first->request.run_id, first->request.epoch, &why) != OCT_OK) {
+            wire_reply_error(first->call, OCT_ESTALE, why.text); // a newer learner came meanwhile
         } else if (first->request.batch_size > replay_table_batch_max(io->table)) {
             (void)sample_size_ok(io, first->call, &first->request);
         } else if (!sample_serve(io, first->call, &first->request)) {
@@ -672,14 +669,14 @@ static void
 update_priorities(void *arg, wire_call *call, const wire_priorities *priorities)
 {
     replay_io *io = arg;
-    char reason[REASON_MAX];
+    oct_reason why;
     // Keys from another incarnation, or for another run's table, name other windows.
     bool is_of_table = io->table && priorities->incarnation == io->incarnation &&
                        replay_table_configure(io->table)->run_id == priorities->run_id;
     oct_err err =
-        is_of_table ? fence_check(io, priorities->run_id, priorities->epoch, reason) : OCT_OK;
+        is_of_table ? fence_check(io, priorities->run_id, priorities->epoch, &why) : OCT_OK;
     if (err != OCT_OK) {
-        wire_reply_error(call, err, reason);
+        wire_reply_error(call, err, why.text);
         return;
     }
     if (is_of_table && replay_fence_is_of(&io->fence, priorities->run_id, priorities->epoch)) {

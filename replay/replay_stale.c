@@ -10,11 +10,11 @@ replay_stale_came(replay_stale *stale, uint64_t session, uint64_t now_ns)
         *stale = (replay_stale){.session = session, .since_ns = now_ns};
     }
     stale->count++;
-    if (stale->is_told || stale->count < REPLAY_STALE_BATCHES ||
+    if (stale->is_reported || stale->count < REPLAY_STALE_BATCHES ||
         now_ns - stale->since_ns < REPLAY_STALE_S * SECOND_NS) {
         return false;
     }
-    stale->is_told = true;
+    stale->is_reported = true;
     return true;
 }
 

@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-// Decides whether a session that counts as replaced is the one that is alive. Late batches of an
+// Decides whether a session that counts as replaced is the live session. Late batches of an
 // earlier life of an actor end soon, or arrive between batches of the newest session
 // (replay_dedupe.h). If only the replaced session keeps sending, it is the actor: late batches of a
 // life that replay no longer knew have replaced it. It would send again forever, at least once a
@@ -19,7 +19,7 @@ typedef struct replay_stale {
     uint64_t session;  // the replaced session that sends
     uint64_t since_ns; // its first batch
     uint32_t count;    // its batches
-    bool is_told;      // replay_stale_came has returned true for it
+    bool is_reported;  // replay_stale_came has returned true for it
 } replay_stale;
 
 // Notes a batch of a replaced session. Returns true once, when only that session keeps sending.

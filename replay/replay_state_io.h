@@ -4,8 +4,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "common/oct_allowance.h"
-#include "common/oct_complaint.h"
+#include "common/oct_bucket.h"
+#include "common/oct_log_limit.h"
+#include "common/oct_reason.h"
 #include "net/net_loop.h"
 #include "net/net_post.h"
 #include "net/net_pull.h"
@@ -99,17 +100,17 @@ struct replay_io {
     double band_logged;               // width of the widened band when it was logged; 0: not logged
     bool is_overrun_logged;           // for this table
     const replay_request *serving;    // the request that is being handled
-    oct_allowance reported;           // rate limit of log lines about sessions
+    oct_bucket reported;              // rate limit of log lines about sessions
     replay_aside aside;               // rows with numbers outside the run's range
-    oct_complaint bad_batch;          // malformed batches
+    oct_log_limit bad_batch;          // malformed batches
     uint64_t bad_header_count;        // of bad_batch: those that the table counted, too
     char rejected[WIRE_NAME_MAX + 1]; // why the last batch was rejected; "": none was
-    oct_complaint bad_token;          // batches without the token of a registered session
-    oct_complaint no_place;           // batches of sessions without a slot
-    oct_complaint bad_ask;            // requests for acks that were refused
-    oct_complaint bad_request;        // requests that were malformed or not for the caller's role
-    oct_complaint fenced;             // requests of learners that may not use the table
-    oct_complaint bad_copy;           // copies that could not be written
+    oct_log_limit bad_token;          // batches without the token of a registered session
+    oct_log_limit no_place;           // batches of sessions without a slot
+    oct_log_limit bad_ask;            // requests for acks that were refused
+    oct_log_limit bad_request;        // requests that were malformed or not for the caller's role
+    oct_log_limit fenced;             // requests of learners that may not use the table
+    oct_log_limit bad_copy;           // copies that could not be written
     replay_rates rates;
     // Counters of earlier tables of this process, minus what the present table had already counted
     // when this process took it. Adding the present table's counters gives those of this process.
@@ -121,12 +122,12 @@ struct replay_io {
 };
 
 // Counts a complaint, and logs it if a line is due.
-void replay_complain(oct_complaint *complaint, const char *id, const char *reason);
+void replay_complain(oct_log_limit *complaint, const char *id, const char *reason);
 // Logs a complaint that is due, with the peer's certificate.
-void replay_complain_of(const oct_complaint *complaint, const char *id, const oct_holder *holder,
+void replay_complain_of(const oct_log_limit *complaint, const char *id, const oct_holder *holder,
                         const char *reason);
 // The same for a batch: its reason also goes into the status.
-void replay_reject(struct replay_io *io, oct_complaint *complaint, const char *id,
+void replay_reject(struct replay_io *io, oct_log_limit *complaint, const char *id,
                    const char *reason);
 // Returns the number of batches that were rejected, for any reason.
 uint64_t replay_rejected(const struct replay_io *io, const replay_table_stats *stats);
@@ -149,12 +150,12 @@ OCT_CHECKED oct_err replay_batch_insert(struct replay_io *io, const wire_batch *
 // Takes a batch that arrived: holds it until its turn, stores it, or rejects it. Owns take.
 void replay_turn_arrived(struct replay_io *io, const wire_batch *batch, net_msg *take);
 // Checks a request for a turn. OCT_EINVAL: it cannot be answered, now or later.
-OCT_CHECKED oct_err replay_turn_ask(struct replay_io *io, const wire_sample *request, char *reason,
-                                    size_t reason_size);
+OCT_CHECKED oct_err replay_turn_ask(struct replay_io *io, const wire_sample *request,
+                                    oct_reason *why);
 // Call it before a Configure takes a table: goes back to the turn that the Configure names, once
 // for each learner. OCT_EINVAL: that is impossible; OCT_EAGAIN: not now.
 OCT_CHECKED oct_err replay_turn_begin(struct replay_io *io, const wire_configure *wanted,
-                                      char *reason, size_t reason_size);
+                                      oct_reason *why);
 // Returns false if batches of the turn are still missing.
 bool replay_turn_sample(struct replay_io *io, const wire_sample *request, wire_sampled *out);
 // Handler of the learner's TableDigest request, which also keeps a copy of the table.

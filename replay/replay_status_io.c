@@ -12,7 +12,6 @@
 
 #define SECOND_NS 1000000000ull
 #define STATE_MAX 256
-#define STATS_MAX 128
 
 typedef struct replay_io replay_io;
 
@@ -276,12 +275,12 @@ replay_status_reply(replay_io *io, wire_call *call)
     char state[STATE_MAX];
     replay_measurements now;
     oct_numbers *numbers = measured(io, state_describe(io, state), &now);
-    const char *names[STATS_MAX];
-    double values[STATS_MAX];
+    const char *names[WIRE_STATS_MAX];
+    double values[WIRE_STATS_MAX];
     wire_status status = {
         .run_id = io->table ? replay_table_configure(io->table)->run_id : 0,
         .state = state,
-        .stat_count = oct_numbers_list(numbers, OCT_SHOWN_STATUS, names, values, STATS_MAX),
+        .stat_count = oct_numbers_list(numbers, OCT_SHOWN_STATUS, names, values, WIRE_STATS_MAX),
         .stat_name = names,
         .stat_value = values,
         .refused = io->rejected,

@@ -4,10 +4,8 @@
 #include "common/oct_base.h"
 #include "common/oct_clock.h"
 #include "common/oct_log.h"
-#include "common/oct_text.h"
+#include "common/oct_reason.h"
 #include "replay/replay_state_io.h"
-
-#define REASON_MAX 256
 
 typedef struct replay_io replay_io;
 
@@ -85,7 +83,7 @@ turn_take(replay_io *io, const wire_sample *request)
 }
 
 oct_err
-replay_turn_ask(replay_io *io, const wire_sample *request, char *reason, size_t reason_size)
+replay_turn_ask(replay_io *io, const wire_sample *request, oct_reason *why)
 {
     bool is_on = replay_turns_is_on(io->turns);
     if (request->turn == 0 && !is_on) {
@@ -94,7 +92,7 @@ replay_turn_ask(replay_io *io, const wire_sample *request, char *reason, size_t 
     if (request->turn == 0 || !is_on ||
         replay_turns_ask(io->turns, request->turn, request->turn_actor,
                          request->turn_actor_count) != OCT_OK) {
-        return oct_refuse(reason, reason_size,
+        return oct_refuse(why,
                           "turn %" PRIu64 " of %" PRIu32
                           " actors was requested, but the table has %" PRIu64 " turns",
                           request->turn, request->turn_actor_count, replay_turns_done(io->turns));
@@ -110,7 +108,7 @@ is_of_run(const replay_table *table, const wire_configure *wanted)
 
 // Goes back to the turn that a new learner continues from; what the table took since is lost.
 static oct_err
-turn_go_back(replay_io *io, const wire_configure *wanted, char *reason, size_t reason_size)
+turn_go_back(replay_io *io, const wire_configure *wanted, oct_reason *why)
 {
     const replay_table *present = io->table ? io->table : replay_disk_found(io->disk);
     if (!is_of_run(present, wanted) || (!present && wanted->turn == 0)) {
@@ -118,8 +116,7 @@ turn_go_back(replay_io *io, const wire_configure *wanted, char *reason, size_t r
     }
     const replay_table_stats done = replay_status_done(io);
     replay_acks_set_table(io->acks, NULL);
-    oct_err err = replay_disk_go_back(io->disk, &io->table, wanted->turn, wanted->turn_digest,
-                                      reason, reason_size);
+    oct_err err = replay_disk_go_back(io->disk, &io->table, wanted->turn, wanted->turn_digest, why);
     replay_acks_set_table(io->acks, io->table); // the same table if it could not go back
     if (!io->table) {
         io->elsewhere = done;
@@ -129,25 +126,24 @@ turn_go_back(replay_io *io, const wire_configure *wanted, char *reason, size_t r
 }
 
 oct_err
-replay_turn_begin(replay_io *io, const wire_configure *wanted, char *reason, size_t reason_size)
+replay_turn_begin(replay_io *io, const wire_configure *wanted, oct_reason *why)
 {
     if (wanted->turn_actors == 0 || wanted->limiter_only) {
         return OCT_OK;
     }
     if (!io->disk) {
-        return oct_refuse(reason, reason_size,
-                          "run.deterministic: replay has no file (--path) for the table, from "
-                          "which a killed run resumes");
+        return oct_refuse(why, "run.deterministic: replay has no file (--path) for the table, from "
+                               "which a killed run resumes");
     }
     if (io->table && io->turns_epoch == wanted->epoch) { // this learner has configured it
         uint64_t turn = replay_table_turn(io->table);
         return turn == wanted->turn
                    ? OCT_OK
-                   : oct_refuse(reason, reason_size,
+                   : oct_refuse(why,
                                 "turn %" PRIu64 " was requested, but the table has turn %" PRIu64,
                                 wanted->turn, turn);
     }
-    oct_err err = turn_go_back(io, wanted, reason, reason_size);
+    oct_err err = turn_go_back(io, wanted, why);
     return err == OCT_OK || err == OCT_EAGAIN ? err : OCT_EINVAL;
 }
 
@@ -175,7 +171,7 @@ void
 replay_turn_digest(void *arg, wire_call *call, const wire_digest_request *request)
 {
     replay_io *io = arg;
-    char reason[REASON_MAX];
+    oct_reason why;
     wire_digest answer = {.turn = request->turn};
     bool is_there = io->table && replay_table_configure(io->table)->run_id == request->run_id &&
                     replay_table_turn(io->table) == request->turn;
@@ -183,17 +179,16 @@ replay_turn_digest(void *arg, wire_call *call, const wire_digest_request *reques
         wire_reply_error(call, OCT_EINVAL, "the table is not at that turn");
         return;
     }
-    if (replay_fence_check(&io->fence, request->run_id, request->epoch, oct_clock_ns(), reason,
-                           sizeof(reason)) != OCT_OK) {
-        wire_reply_error(call, OCT_ESTALE, reason);
+    if (replay_fence_check(&io->fence, request->run_id, request->epoch, oct_clock_ns(), &why) !=
+        OCT_OK) {
+        wire_reply_error(call, OCT_ESTALE, why.text);
         return;
     }
     replay_table_digest(io->table, answer.sha256);
     if (request->keep > 0 && io->disk &&
-        replay_disk_keep(io->disk, request->turn, request->keep, reason, sizeof(reason)) !=
-            OCT_OK) {
-        replay_complain(&io->bad_copy, "REPLAY-NO-COPY", reason);
-        wire_reply_error(call, OCT_EAGAIN, reason);
+        replay_disk_keep(io->disk, request->turn, request->keep, &why) != OCT_OK) {
+        replay_complain(&io->bad_copy, "REPLAY-NO-COPY", why.text);
+        wire_reply_error(call, OCT_EAGAIN, why.text);
         return;
     }
     wire_reply_table_digest(call, &answer);

@@ -19,7 +19,7 @@ from golden_reinforce import KEYS as REINFORCE_KEYS
 ALGORITHMS = ["ppo", "a2c", "trpo"]
 CORRECTIONS = ["ratio", "decoupled", "none"]
 SEED, ORDER_STREAM = 1, 0x7071  # of the test's algorithm; algo_rollout.c
-ROLLOUT_STEPS = 3  # whose windows have T rows: oct_config_rollout_rows
+ROLLOUT_STEPS = 3  # whose windows have T rows: config_rollout_rows
 PLAIN = dict(
     algorithm="ppo", box=0, dim=3, activation="tanh", hidden=[6, 5], critic_hidden=[7, 4], norm=0,
     grad_norm_max=0.5, discount=0.875, gae_lambda=0.75, reward_clip=0.0, normalise=1,

@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
-# Compiles every header of the tree alone. usage: header_check.sh ROOT COMPILER...
+# Compiles every header of the tree alone. usage: header_check.sh ROOT COMPILER..., in a build folder, which has the
+# headers that protoc-c generates
 set -u
+build=$PWD
 cd "$1" || exit 1
 shift
 failed=0
@@ -11,7 +13,7 @@ check() {
     local header=$1
     shift
     if ! printf '#include "%s"\n#include "%s"\n' "$header" "$header" |
-        "$@" -Wall -Wextra -Werror -fsyntax-only -I . -x c -; then
+        "$@" -Wall -Wextra -Werror -fsyntax-only -I . -isystem "$build" -x c -; then
         echo "does not compile alone: $header"
         failed=1
     fi

@@ -240,7 +240,7 @@ def texts(root):
                 text = path.read_text(encoding="utf-8")
             except UnicodeDecodeError:
                 continue
-            if path.resolve() != pathlib.Path(__file__).resolve():  # lists the phrases
+            if path.resolve() not in [pathlib.Path(lists.__file__).resolve() for lists in (sys.modules[__name__], tidy)]:  # of words
                 for line, found in reader(text):
                     yield path.relative_to(root), line, found
     yield from each([f"{folder}/**/*.[ch]" for folder in C_FOLDERS], c_strings)

@@ -41,7 +41,7 @@ print_actor(void)
 
 // What the algorithm tells and no other before it did.
 static void
-add_new(oct_numbers *numbers, const oct_config *config)
+add_new(oct_numbers *numbers, const config_experiment *config)
 {
     static const char *known[64];
     static learner_means means[64];
@@ -84,13 +84,13 @@ int
 main(void)
 {
     learner_measurements now;
-    oct_config config;
-    oct_config_default(&config);
+    config_experiment config;
+    config_default(&config);
     oct_numbers *numbers = oct_numbers_create("learner.");
     learner_measurements_init(&now);
     learner_numbers_add(numbers, &now);
-    for (int name = OCT_ALGO_DQN; name < OCT_ALGOS; name++) {
-        config.algo.name = (oct_algo_name)name;
+    for (int name = CONFIG_ALGO_DQN; name < CONFIG_ALGOS; name++) {
+        config.algo.name = (config_algo_name)name;
         add_new(numbers, &config);
     }
     static const oct_metric_names named = {.count = 1, .name = {"NAME"}};

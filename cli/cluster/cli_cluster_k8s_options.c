@@ -1,4 +1,4 @@
-// The options of octet cluster k8s: what is allowed.
+// Reads and checks the options of octet cluster k8s.
 
 #include "cli/cluster/cli_cluster_k8s_options.h"
 
@@ -15,50 +15,6 @@
 #define PORT_MAX     65535u
 #define LABEL_MAX    63 // of DNS, and of a value
 #define IMAGE_MAX    255
-#define DNS_TEXT     "a-z, 0-9 and, not at an end, '-', at most 63 characters"
-
-enum {
-    KEY_NAMESPACE = 256,
-    KEY_IMAGE,
-    KEY_PULL,
-    KEY_ACTORS_MAX,
-    KEY_RELAYS,
-    KEY_STORAGE_CLASS,
-    KEY_QUANTITY // and those behind it: quantity_table
-};
-
-static const struct argp_option option_table[] = {
-    {"namespace", KEY_NAMESPACE, "NAME", 0, "Put all objects in this namespace (default: octet)",
-     0},
-    {"image", KEY_IMAGE, "IMAGE", 0,
-     "Run this image, built from deploy/Dockerfile (default: octet)", 0},
-    {"pull", KEY_PULL, "WHEN", 0,
-     "Pull the image Always, IfNotPresent or Never (default: IfNotPresent if IMAGE has no '/', "
-     "else as Kubernetes does by its tag)",
-     0},
-    {"actors-max", KEY_ACTORS_MAX, "N", 0,
-     "Add an autoscaler, which follows the number that the learner asks for, from --actors to N "
-     "actors (default: none)",
-     0},
-    {"relays", KEY_RELAYS, "N", 0,
-     "Put N relays, at most 64, between actors and learner, for hundreds of actors (default: none)",
-     0},
-    {"storage-class", KEY_STORAGE_CLASS, "NAME", 0,
-     "Use this storage class for both volumes (default: the cluster's)", 0},
-    {"run-size", KEY_QUANTITY + RUN_SIZE, "SIZE", 0,
-     "Set the size of the run's volume (default, here and below: what the experiment needs)", 0},
-    {"replay-size", KEY_QUANTITY + REPLAY_SIZE, "SIZE", 0, "Set the size of replay's volume", 0},
-    {"learner-memory", KEY_QUANTITY + LEARNER_MEMORY, "SIZE", 0, "Set the learner's memory", 0},
-    {"replay-memory", KEY_QUANTITY + REPLAY_MEMORY, "SIZE", 0, "Set replay's memory", 0},
-    {"actor-memory", KEY_QUANTITY + ACTOR_MEMORY, "SIZE", 0,
-     "Set the memory of each actor and evaluator", 0},
-    {"learner-cpu", KEY_QUANTITY + LEARNER_CPU, "CPUS", 0, "Request this many CPUs for the learner",
-     0},
-    {"replay-cpu", KEY_QUANTITY + REPLAY_CPU, "CPUS", 0, "Request this many CPUs for replay", 0},
-    {"actor-cpu", KEY_QUANTITY + ACTOR_CPU, "CPUS", 0,
-     "Request this many CPUs for each actor and evaluator", 0},
-    {0},
-};
 
 static const char *const pull_words[] = {"Always", "IfNotPresent", "Never", NULL};
 
@@ -71,7 +27,7 @@ is_dns_label(const char *text)
            text[length - 1] != '-';
 }
 
-// A name with dots, as classes of storage have.
+// Allows dots, as names of storage classes have them.
 static bool
 is_dns_name(const char *text)
 {
@@ -91,7 +47,7 @@ is_image(const char *text)
                length;
 }
 
-// Digits, a fraction of up to three digits, and one of the suffixes; not nothing, and above 0.
+// Allows a number above 0, with a fraction of up to three digits, and one of the suffixes.
 static bool
 is_quantity(const char *text, const char *const *suffixes)
 {
@@ -110,77 +66,64 @@ is_quantity(const char *text, const char *const *suffixes)
     return false;
 }
 
-static void
-quantity_take(k8s_options *o, int index, const char *option, const char *text)
+static bool
+is_bytes(const char *text)
 {
     static const char *const bytes[] = {"Ki", "Mi", "Gi", "Ti", "k", "M", "G", "T", "", NULL};
+    return is_quantity(text, bytes);
+}
+
+static bool
+is_cpus(const char *text)
+{
     static const char *const cpus[] = {"m", "", NULL};
-    bool is_cpu = index >= LEARNER_CPU;
-    if (!is_quantity(text, is_cpu ? cpus : bytes)) {
-        cli_usage_error(COMMAND, "%s is '%s'; allowed are %s", option, text,
-                        is_cpu ? "CPUs, such as 500m or 1.5"
-                               : "bytes, such as 512Mi, 4Gi or 1.5Ti");
-    }
-    o->quantity[index] = text;
+    return is_quantity(text, cpus);
 }
 
-static void
-require(bool is_valid, const char *option, const char *text, const char *allowed)
-{
-    if (!is_valid) {
-        cli_usage_error(COMMAND, "%s is '%s'; allowed are %s", option, text, allowed);
-    }
-}
+#define BYTES_ALLOWED "are bytes, such as 512Mi, 4Gi or 1.5Ti"
+#define CPUS_ALLOWED  "are CPUs, such as 500m or 1.5"
 
-static error_t
-parse(int key, char *arg, struct argp_state *state)
-{
-    k8s_options *o = state->input;
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &o->cluster;
-        return 0;
-    case KEY_NAMESPACE:
-        require(is_dns_label(arg), "--namespace", arg, DNS_TEXT);
-        o->namespace = arg;
-        return 0;
-    case KEY_IMAGE:
-        require(is_image(arg), "--image", arg, "names such as registry.example.org/octet:0.9.0");
-        o->image = arg;
-        return 0;
-    case KEY_PULL:
-        o->pull = pull_words[cli_option_word(COMMAND, "--pull", arg, pull_words,
-                                             "Always, IfNotPresent, Never")];
-        return 0;
-    case KEY_ACTORS_MAX:
-        o->actors_max =
-            (uint32_t)cli_option_number(COMMAND, "--actors-max", arg, 1, CLI_CLUSTER_ACTORS_MAX);
-        return 0;
-    case KEY_RELAYS:
-        o->cluster.relays =
-            (uint32_t)cli_option_number(COMMAND, "--relays", arg, 1, CLI_K8S_RELAYS_MAX);
-        return 0;
-    case KEY_STORAGE_CLASS:
-        require(is_dns_name(arg), "--storage-class", arg,
-                "a-z, 0-9 and, not at an end, '-' and '.'");
-        o->storage_class = arg;
-        return 0;
-    default:
-        if (key < KEY_QUANTITY || key >= KEY_QUANTITY + QUANTITIES) {
-            return ARGP_ERR_UNKNOWN;
-        }
-        for (const struct argp_option *one = option_table; one->name != NULL; one++) {
-            if (one->key == key) {
-                char option[64];
-                (void)snprintf(option, sizeof(option), "--%s", one->name);
-                quantity_take(o, key - KEY_QUANTITY, option, arg);
-            }
-        }
-        return 0;
-    }
-}
+static const oct_arg k8s_rows[] = {
+    {OCT_ARG_TEXT("namespace", "NAME", k8s_options, namespace), .check = is_dns_label,
+     .allowed = "are a-z, 0-9 and, not at an end, '-', at most 63 characters",
+     .help = "Put all objects in this namespace (default: octet)"},
+    {OCT_ARG_TEXT("image", "IMAGE", k8s_options, image), .check = is_image,
+     .allowed = "are names such as registry.example.org/octet:0.9.0",
+     .help = "Run this image, built from deploy/Dockerfile (default: octet)"},
+    {OCT_ARG_TEXT("pull", "WHEN", k8s_options, pull), .words = pull_words,
+     .help = "Pull the image Always, IfNotPresent or Never (default: IfNotPresent if IMAGE has no "
+             "'/', else as Kubernetes does by its tag)"},
+    {OCT_ARG_COUNT("actors-max", "N", k8s_options, actors_max, 1, CLI_CLUSTER_ACTORS_MAX),
+     .help = "Add an autoscaler, which follows the number that the learner asks for, from --actors "
+             "to N actors (default: none)"},
+    {OCT_ARG_COUNT("relays", "N", k8s_options, cluster.relays, 1, CLI_K8S_RELAYS_MAX),
+     .help = "Put N relays, at most 64, between actors and learner, for hundreds of actors "
+             "(default: none)"},
+    {OCT_ARG_TEXT("storage-class", "NAME", k8s_options, storage_class), .check = is_dns_name,
+     .allowed = "are a-z, 0-9 and, not at an end, '-' and '.'",
+     .help = "Use this storage class for both volumes (default: the cluster's)"},
+    {OCT_ARG_TEXT("run-size", "SIZE", k8s_options, quantity[RUN_SIZE]), .check = is_bytes,
+     .allowed = BYTES_ALLOWED,
+     .help =
+         "Set the size of the run's volume (default, here and below: what the experiment needs)"},
+    {OCT_ARG_TEXT("replay-size", "SIZE", k8s_options, quantity[REPLAY_SIZE]), .check = is_bytes,
+     .allowed = BYTES_ALLOWED, .help = "Set the size of replay's volume"},
+    {OCT_ARG_TEXT("learner-memory", "SIZE", k8s_options, quantity[LEARNER_MEMORY]),
+     .check = is_bytes, .allowed = BYTES_ALLOWED, .help = "Set the learner's memory"},
+    {OCT_ARG_TEXT("replay-memory", "SIZE", k8s_options, quantity[REPLAY_MEMORY]), .check = is_bytes,
+     .allowed = BYTES_ALLOWED, .help = "Set replay's memory"},
+    {OCT_ARG_TEXT("actor-memory", "SIZE", k8s_options, quantity[ACTOR_MEMORY]), .check = is_bytes,
+     .allowed = BYTES_ALLOWED, .help = "Set the memory of each actor and evaluator"},
+    {OCT_ARG_TEXT("learner-cpu", "CPUS", k8s_options, quantity[LEARNER_CPU]), .check = is_cpus,
+     .allowed = CPUS_ALLOWED, .help = "Request this many CPUs for the learner"},
+    {OCT_ARG_TEXT("replay-cpu", "CPUS", k8s_options, quantity[REPLAY_CPU]), .check = is_cpus,
+     .allowed = CPUS_ALLOWED, .help = "Request this many CPUs for replay"},
+    {OCT_ARG_TEXT("actor-cpu", "CPUS", k8s_options, quantity[ACTOR_CPU]), .check = is_cpus,
+     .allowed = CPUS_ALLOWED, .help = "Request this many CPUs for each actor and evaluator"},
+    {0},
+};
 
-// What the manifests have no place for, in words.
+// Refuses options that the manifests cannot express.
 static void
 options_check(const k8s_options *o)
 {
@@ -190,18 +133,21 @@ options_check(const k8s_options *o)
                         "volume, at %s/run",
                         DATA);
     }
-    // It stands in commands for a shell.
+    // The folder is printed in commands for a shell.
     const char *certs = o->cluster.certs;
     if (certs != NULL) {
         bool is_plain = strspn(certs, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
                                       "0123456789._/+-") == strlen(certs);
-        require(is_plain && certs[0] != '\0', "--certs", certs,
-                "folders with letters, digits and . _ / + - in their names");
+        if (!is_plain || certs[0] == '\0') {
+            cli_usage_error(COMMAND,
+                            "--certs is '%s'; allowed are folders with letters, digits and "
+                            ". _ / + - in their names",
+                            certs);
+        }
     }
 }
 
-// The last port of a pod of the run: of learner and replay, or of a relay, which has two for each
-// shard of replay.
+// Returns the last port of a pod: of replay, or of a relay, which has two for each shard of replay.
 static uint32_t
 port_last(const k8s_options *o, const cli_cluster_plan *plan)
 {
@@ -214,7 +160,7 @@ port_last(const k8s_options *o, const cli_cluster_plan *plan)
 void
 cli_k8s_plan_check(const k8s_options *o, const cli_cluster_plan *plan)
 {
-    if (oct_config_data_windows(&plan->config) > 0) {
+    if (config_data_windows(&plan->config) > 0) {
         cli_usage_error(COMMAND,
                         "%s: replay.data is a file, which no volume of these manifests contains; "
                         "allowed are experiments without a data set",
@@ -253,22 +199,20 @@ void
 cli_k8s_options_parse(k8s_options *o, int argc, char **argv)
 {
     *o = (k8s_options){.namespace = "octet", .image = "octet"};
-    const struct argp_child children[] = {{&cli_cluster_argp, 0, NULL, 0}, {0}};
-    const struct argp argp = {
-        .options = option_table,
-        .parser = parse,
-        .args_doc = "FILE",
+    const oct_args args = {
+        .rows = k8s_rows,
+        .usage = "FILE",
         .doc =
             "Prints the Kubernetes manifests of an experiment as one stream of YAML. Comments at "
             "the beginning explain how to make the certificates.\v"
             "Example:\n"
             "  octet cluster k8s cartpole --actors 2 --actors-max 64 | kubectl apply -f -",
-        .children = children,
+        .shared = {{cli_cluster_rows, offsetof(k8s_options, cluster), CLI_CLUSTER_GROUP}},
     };
     cli_cluster_options_init(&o->cluster, COMMAND);
-    cli_options_parse(&argp, argc, argv, o);
+    cli_args_parse(&args, argc, argv, o);
     options_check(o);
-    // It is of no registry, so that it was loaded on the nodes. Without a tag, or with latest,
+    // An image without a registry was loaded on the nodes. Without a tag, or with latest,
     // Kubernetes would pull it all the same.
     if (o->pull == NULL && strchr(o->image, '/') == NULL) {
         o->pull = "IfNotPresent";

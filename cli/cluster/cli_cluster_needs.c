@@ -1,38 +1,40 @@
-// What the processes of a run need on a host, from their budgets.
+// Estimates what the processes of a run need on a host, from their budgets.
 #include "cli/cluster/cli_cluster_needs.h"
 
 #include "cli/cli_options.h"
 #include "cli/plan/cli_plan_needs.h"
 #include "common/oct_base.h"
+#include "common/oct_reason.h"
 #include "envs/env.h"
 #include "envs/env_module.h"
 
 #define MIB (1ull << 20)
 #define GIB (1ull << 30)
 
-// Memory.
-#define PROCESS_BYTES (160 * MIB)
-#define FOREIGN_BYTES GIB // of a process with an environment that is not Octet's
+// Memory, in bytes unless named otherwise.
+#define PROCESS_BYTES (160 * MIB) // code, libraries, TLS, a probe, 64 MiB of /tmp
+#define FOREIGN_BYTES GIB // instead, of a process with an environment that does not come with Octet
 #define STEP_MIB      32
-#define ACTOR_BYTES   (24u << 10) // that the learner has for each actor
+#define ACTOR_BYTES   (24u << 10) // of the learner, for each actor
 #define SMALL_BYTES   (64u << 10) // of one environment
 #define PHYSICS_BYTES (2 * MIB)   // of one environment of MuJoCo
-#define WEIGHT_BYTES  8           // of a policy's parameter: as sent, and as it acts
+#define WEIGHT_BYTES  8           // of a policy's parameter: once as received, once as it acts
 // Disk.
 #define TABLE_DISK (256 * MIB)
 #define RUN_DISK   (512 * MIB)
 // CPU.
 #define STEP_MILLICPUS 50
 #define LOOP_MILLICPUS 250
-#define WORK_OF_A_CPU  10000000u // parameters times rows of an update that keep a thread busy
+#define WORK_OF_A_CPU  10000000u // parameters times rows of an update that keep one thread busy
 
-// 1.5 times what is known.
+// Adds a half, for what the budgets do not count.
 static uint64_t
 with_room(uint64_t bytes)
 {
     return bytes + bytes / 2;
 }
 
+// Rounds up to a multiple of step.
 static uint32_t
 up_to_step(uint64_t value, uint64_t step)
 {
@@ -52,7 +54,7 @@ gib_of(uint64_t fixed, uint64_t written)
 }
 
 static uint32_t
-learner_millicpus(const oct_config *config, const policy_spec *spec, const algo_wants *wants)
+learner_millicpus(const config_experiment *config, const policy_spec *spec, const algo_wants *wants)
 {
     uint32_t steps = wants->window != ALGO_WINDOW_N_STEP ? wants->steps : 1;
     uint64_t work = policy_spec_params(spec) * config->learner.batch_size * steps;
@@ -61,8 +63,9 @@ learner_millicpus(const oct_config *config, const policy_spec *spec, const algo_
                       STEP_MILLICPUS);
 }
 
+// Code of others may use any memory and CPU, so it gets fixed amounts.
 static void
-actor_find(cli_cluster_needs *out, const oct_config *config, const policy_spec *spec,
+actor_find(cli_cluster_needs *out, const config_experiment *config, const policy_spec *spec,
            uint64_t batches)
 {
     const char *id = config->env.id;
@@ -77,17 +80,16 @@ actor_find(cli_cluster_needs *out, const oct_config *config, const policy_spec *
 void
 cli_cluster_needs_find(cli_cluster_needs *out, const cli_cluster_plan *plan, uint32_t actors_max)
 {
-    const oct_config *config = &plan->config;
-    char reason[ENV_REASON_BYTES];
+    const config_experiment *config = &plan->config;
+    oct_reason why;
     policy_spec spec;
     algo_wants wants;
     cli_plan_needs needs;
-    // The preflight of the plan has made all of this.
-    oct_err err =
-        cli_preflight_spec(&spec, &wants, &plan->environment, config, reason, sizeof(reason));
+    // The preflight of the plan has already built this network.
+    oct_err err = cli_preflight_spec(&spec, &wants, &plan->environment, config, &why);
     OCT_ASSERT(err == OCT_OK);
-    if (cli_plan_needs_make(&needs, &plan->environment, config, reason, sizeof(reason)) != OCT_OK) {
-        cli_usage_error(plan->options->command, "%s: %s", plan->options->file, reason);
+    if (cli_plan_needs_make(&needs, &plan->environment, config, &why) != OCT_OK) {
+        cli_usage_error(plan->options->command, "%s: %s", plan->options->file, why.text);
     }
     *out = (cli_cluster_needs){
         .learner_mib = mib_of(config->learner.count * PROCESS_BYTES,

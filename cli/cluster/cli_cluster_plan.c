@@ -1,7 +1,8 @@
-// The daemons of an experiment over several hosts: options, checks, command lines.
+// Plans the daemons of an experiment over several hosts: options, checks, command lines.
 
 #include "cli/cluster/cli_cluster_plan.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -14,12 +15,12 @@
 #include "cli/run/cli_folder.h"
 #include "cli/run/cli_trust.h"
 #include "common/oct_base.h"
-#include "common/oct_config_text.h"
 #include "common/oct_text.h"
+#include "config/config_text.h"
 #include "envs/env.h"
 #include "net/net_limits.h"
 
-#define EVALUATOR_WAIT_S "60"    // on a cluster the evaluator may be the last to get its place
+#define EVALUATOR_WAIT_S "60"    // on a cluster the evaluator may be the last daemon to start
 #define GIVE_UP_S        "86400" // without an answer of the learner
 #define RELAY_WAIT_S     "30"    // of an actor, for the first relay that the learner knows
 #define WORD_BYTES       (CLI_PATH_MAX + 512)
@@ -31,123 +32,46 @@
 
 // ---- options
 
-enum {
-    KEY_SET = 0x200, // apart from those of the backends
-    KEY_ACTORS,
-    KEY_LEARNERS,
-    KEY_EVALUATORS,
-    KEY_PORT,
-    KEY_NAME,
-    KEY_RUN_DIR,
-    KEY_CERTS,
-    KEY_INSECURE,
-    KEY_TRUST
-};
+static_assert(CLI_CLUSTER_NAME_MAX == 40, "the text of --name");
 
-static const struct argp_option option_table[] = {
-    {"set", KEY_SET, "KEY=VALUE", 0, "Override one key of the experiment; may be repeated", 1},
-    {"actors", KEY_ACTORS, "N", 0, "Start N actors, on all hosts together (default: actor.count)",
-     1},
-    {"learners", KEY_LEARNERS, "N", 0, "Start N learners, which share each batch (learner.count)",
-     1},
-    {"evaluators", KEY_EVALUATORS, "N", 0, "Start N evaluators (default: 1)", 1},
-    {"port", KEY_PORT, "PORT", 0,
-     "Use the ports from PORT on for the learner, from PORT + 5 on for replay and from PORT + 10 "
-     "on for a data set (default: 5555; under Slurm, ports of the job's own)",
-     1},
-    {"name", KEY_NAME, "NAME", 0, "Name the run (default: run.name, or the environment)", 1},
-    {"run-dir", KEY_RUN_DIR, "D", 0,
-     "Write the run to folder D (default: runs/NAME-DATE-TIME; under Slurm, runs/NAME-JOB; not "
-     "with Kubernetes)",
-     1},
-    {"certs", KEY_CERTS, "FOLDER", 0,
-     "Use certificates made by octet certs: FOLDER has a folder for each of learner, replay, "
-     "actor, evaluator and, with relays, relay (default: new certificates for this run; with "
-     "Kubernetes, those that the printed commands make)",
-     1},
-    {"insecure", KEY_INSECURE, NULL, 0,
-     "Run without TLS: everyone on the network can read the run and take part in it", 1},
-    {"trust", KEY_TRUST, NULL, 0, CLI_TRUST_HELP, 1},
+static bool
+is_name(const char *text)
+{
+    size_t length = strlen(text);
+    return length > 0 && length <= CLI_CLUSTER_NAME_MAX &&
+           strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789-") == length && text[0] != '-' &&
+           text[length - 1] != '-';
+}
+
+const oct_arg cli_cluster_rows[] = {
+    {OCT_ARG_OPERAND("files", cli_cluster_options, file)},
+    {CLI_SETTING("set", "KEY=VALUE", TEXT, ""), OCT_ARG_FIELD(cli_cluster_options, settings, 0),
+     .help = "Override one key of the experiment; may be repeated"},
+    {OCT_ARG_COUNT("actors", "N", cli_cluster_options, actors, 1, CLI_CLUSTER_ACTORS_MAX),
+     .help = "Start N actors, on all hosts together (default: actor.count)"},
+    {CLI_SETTING("learners", "N", COUNT, "learner.count"), .min = 1, .max = CLI_LEARNERS_MAX,
+     OCT_ARG_FIELD(cli_cluster_options, settings, 0),
+     .help = "Start N learners, which share each batch (learner.count)"},
+    {OCT_ARG_COUNT("evaluators", "N", cli_cluster_options, evaluators, 1, 64),
+     .help = "Start N evaluators (default: 1)"},
+    {OCT_ARG_COUNT("port", "PORT", cli_cluster_options, port, PORT_MIN, PORT_MAX),
+     .help = "Use the ports from PORT on for the learner, from PORT + 5 on for replay and from "
+             "PORT + 10 on for a data set (default: 5555; under Slurm, ports of the job's own)"},
+    {OCT_ARG_TEXT("name", "NAME", cli_cluster_options, name), .check = is_name,
+     .allowed = "are a-z, 0-9 and, not at an end, '-', at most 40 characters",
+     .help = "Name the run (default: run.name, or the environment)"},
+    {OCT_ARG_PATH("run-dir", "D", cli_cluster_options, run_dir),
+     .help = "Write the run to folder D (default: runs/NAME-DATE-TIME; under Slurm, runs/NAME-JOB; "
+             "not with Kubernetes)"},
+    {OCT_ARG_PATH("certs", "FOLDER", cli_cluster_options, certs),
+     .help = "Use certificates made by octet certs: FOLDER has a folder for each of learner, "
+             "replay, actor, evaluator and, with relays, relay (default: new certificates for this "
+             "run; with Kubernetes, those that the printed commands make)"},
+    {OCT_ARG_FLAG("insecure", cli_cluster_options, insecure),
+     .help = "Run without TLS: everyone on the network can read the run and take part in it"},
+    {OCT_ARG_FLAG("trust", cli_cluster_options, is_trusted), .help = CLI_TRUST_HELP},
     {0},
 };
-
-static void
-name_check(const cli_cluster_options *options, const char *name)
-{
-    size_t length = strlen(name);
-    bool is_valid = length > 0 && length <= CLI_CLUSTER_NAME_MAX &&
-                    strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-") == length &&
-                    name[0] != '-' && name[length - 1] != '-';
-    if (!is_valid) {
-        cli_usage_error(
-            options->command,
-            "--name is '%s'; allowed are a-z, 0-9 and, not at an end, '-', at most %d characters",
-            name, CLI_CLUSTER_NAME_MAX);
-    }
-}
-
-static void
-setting_add(cli_cluster_options *options, char *setting)
-{
-    if (options->setting_count == CLI_CLUSTER_SETTINGS_MAX) {
-        cli_usage_error(options->command, "more than %d settings", CLI_CLUSTER_SETTINGS_MAX);
-    }
-    options->settings[options->setting_count++] = setting;
-}
-
-static error_t
-parse(int key, char *arg, struct argp_state *state)
-{
-    cli_cluster_options *o = state->input;
-    switch (key) {
-    case KEY_SET:
-        setting_add(o, arg);
-        return 0;
-    case KEY_ACTORS:
-        o->actors =
-            (uint32_t)cli_option_number(o->command, "--actors", arg, 1, CLI_CLUSTER_ACTORS_MAX);
-        return 0;
-    case KEY_LEARNERS:
-        (void)snprintf(
-            o->learners, sizeof(o->learners), "learner.count=%u",
-            (unsigned)cli_option_number(o->command, "--learners", arg, 1, CLI_LEARNERS_MAX));
-        setting_add(o, o->learners);
-        return 0;
-    case KEY_EVALUATORS:
-        o->evaluators = (uint32_t)cli_option_number(o->command, "--evaluators", arg, 1, 64);
-        return 0;
-    case KEY_PORT:
-        o->port = (uint32_t)cli_option_number(o->command, "--port", arg, PORT_MIN, PORT_MAX);
-        return 0;
-    case KEY_NAME:
-        name_check(o, arg);
-        o->name = arg;
-        return 0;
-    case KEY_RUN_DIR:
-        o->run_dir = arg;
-        return 0;
-    case KEY_CERTS:
-        o->certs = arg;
-        return 0;
-    case KEY_TRUST:
-        o->is_trusted = true;
-        return 0;
-    case KEY_INSECURE:
-        o->insecure = true;
-        return 0;
-    case ARGP_KEY_ARG:
-        if (o->file != NULL) {
-            cli_usage_error(o->command, "two files, '%s' and '%s'; name one experiment", o->file,
-                            arg);
-        }
-        o->file = arg;
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
-
-const struct argp cli_cluster_argp = {.options = option_table, .parser = parse};
 
 void
 cli_cluster_options_init(cli_cluster_options *options, const char *command)
@@ -157,9 +81,9 @@ cli_cluster_options_init(cli_cluster_options *options, const char *command)
 
 // ---- the experiment
 
-// A DNS label of run.name, or of the environment's last part.
+// Makes a DNS label of run.name, or of the last part of the environment's id.
 static void
-name_make(char out[CLI_CLUSTER_NAME_MAX + 1], const oct_config *config)
+name_make(char out[CLI_CLUSTER_NAME_MAX + 1], const config_experiment *config)
 {
     const char *from = config->run.name[0] != '\0' ? config->run.name : config->env.id;
     const char *slash = strrchr(from, '/');
@@ -188,10 +112,10 @@ note_path(const cli_cluster_options *options, const char *key, const char *path,
 }
 
 static void
-note_paths(const cli_cluster_options *options, const oct_config *config)
+note_paths(const cli_cluster_options *options, const config_experiment *config)
 {
-    oct_config defaults, split;
-    oct_config_default(&defaults);
+    config_experiment defaults, split;
+    config_default(&defaults);
     if (env_is_plugin(config->env.id)) {
         note_path(options, "env.id", config->env.id, "actors and evaluators");
     }
@@ -239,8 +163,8 @@ certs_check(const cli_cluster_options *options)
     }
 }
 
-// Actors of a run in lock-step are numbered, and each goes to the learner itself; here they come
-// and go. Relays without actors would serve nobody.
+// Refuses lock-step, in which actors are numbered: those of a cluster come and go. Also refuses
+// relays without actors.
 static void
 daemons_check(const cli_cluster_plan *plan)
 {
@@ -259,12 +183,13 @@ daemons_check(const cli_cluster_plan *plan)
     }
 }
 
-// Actors that come later, an array's or an autoscaler's, have the certificate of the others, too.
+// Raises learner.actors_per_certificate: actors that an array or an autoscaler adds later have the
+// same certificate.
 static void
 places_raise(cli_cluster_plan *plan)
 {
-    oct_config defaults;
-    oct_config_default(&defaults);
+    config_experiment defaults;
+    config_default(&defaults);
     uint32_t *places = &plan->config.learner.actors_per_certificate;
     if (!plan->options->insecure && *places == defaults.learner.actors_per_certificate) {
         *places = NET_CERTIFICATE_CONNECTIONS_MAX;
@@ -299,13 +224,16 @@ cli_cluster_plan_make(const cli_cluster_options *options)
     cli_cluster_plan *plan = oct_alloc(sizeof(*plan));
     cli_experiment experiment = {.command = options->command,
                                  .file = options->file,
-                                 .settings = options->settings,
-                                 .setting_count = options->setting_count,
+                                 .settings = options->settings.list,
+                                 .setting_count = options->settings.count,
                                  .has_hosts = true,
                                  .is_trusted = options->is_trusted};
+    if (options->settings.count > CLI_CLUSTER_SETTINGS_MAX) {
+        cli_usage_error(options->command, "more than %d settings", CLI_CLUSTER_SETTINGS_MAX);
+    }
     certs_check(options);
     plan->options = options;
-    // What is said here is no part of what the command prints.
+    // These messages go to standard error, because standard output is the job or the manifests.
     (void)fflush(stdout);
     int out = dup(STDOUT_FILENO);
     bool is_apart = out >= 0 && dup2(STDERR_FILENO, STDOUT_FILENO) >= 0;
@@ -318,13 +246,13 @@ cli_cluster_plan_make(const cli_cluster_options *options)
     (void)close(out);
     note_paths(options, &plan->config);
     places_raise(plan);
-    plan->text = oct_config_print(&plan->config);
+    plan->text = config_print(&plan->config);
     if (options->name != NULL) {
         (void)snprintf(plan->name, sizeof(plan->name), "%s", options->name);
     } else {
         name_make(plan->name, &plan->config);
     }
-    bool is_offline = oct_config_is_offline(&plan->config);
+    bool is_offline = config_is_offline(&plan->config);
     uint32_t actors = options->actors > 0 ? options->actors : plan->config.actor.count;
     plan->actors = is_offline ? 0 : actors;
     plan->relays = options->relays;
@@ -399,7 +327,7 @@ scheme(const cli_cluster_plan *plan)
     return plan->options->insecure ? "tcp" : "tls+tcp";
 }
 
-// The port that lies so far behind the first one, as text in an address. Returns out.
+// Writes the first port plus offset, as text for an address. Returns out.
 static const char *
 port_text(char out[PORT_BYTES], const cli_cluster_plan *plan, const cli_cluster_place *place,
           uint32_t offset)
@@ -451,30 +379,30 @@ listen_at(cli_cluster_plan *plan, cli_cluster_daemon *daemon, const cli_cluster_
 static void
 replay_place(cli_cluster_plan *plan, const cli_cluster_place *place, uint32_t shard)
 {
-    const oct_config *config = &plan->config;
-    char name[NAME_BYTES], file[OCT_CONFIG_TEXT_MAX + NAME_BYTES];
-    oct_config_shard_name("replay", shard, name, sizeof(name));
+    const config_experiment *config = &plan->config;
+    char name[NAME_BYTES], file[CONFIG_TEXT_MAX + NAME_BYTES];
+    config_shard_name("replay", shard, name, sizeof(name));
     cli_cluster_daemon *replay = begin(plan, keep(plan, name), "replay", "octet-replay");
     listen_at(plan, replay, place, shard_offset(shard));
     if (place->replay_dir != NULL && strcmp(config->replay.path, "none") != 0) {
         const char *slash = strrchr(config->replay.path, '/');
-        oct_config_shard_name(slash != NULL ? slash + 1 : config->replay.path, shard, file,
-                              sizeof(file));
+        config_shard_name(slash != NULL ? slash + 1 : config->replay.path, shard, file,
+                          sizeof(file));
         add(plan, replay, "--path");
         add(plan, replay, "%s/%s", place->replay_dir, file);
         add(plan, replay, "--sync");
-        add(plan, replay, "%s", oct_sync_words[config->replay.sync]);
+        add(plan, replay, "%s", config_sync_words[config->replay.sync]);
         add(plan, replay, "--sync-interval");
         add(plan, replay, "%g", config->replay.sync_interval_s);
     }
     secure(plan, replay, place);
 }
 
-// Beside the other replay, or in its place.
+// Plans the replay of a data set, which runs beside or instead of the actors' replay.
 static void
 data_place(cli_cluster_plan *plan, const cli_cluster_place *place)
 {
-    bool is_alone = oct_config_is_offline(&plan->config);
+    bool is_alone = config_is_offline(&plan->config);
     cli_cluster_daemon *data = begin(plan, is_alone ? "replay" : "data", "replay", "octet-replay");
     data->is_data = true;
     listen_at(plan, data, place, is_alone ? CLI_CLUSTER_PORT_REPLAY : CLI_CLUSTER_PORT_DATA);
@@ -483,12 +411,12 @@ data_place(cli_cluster_plan *plan, const cli_cluster_place *place)
     secure(plan, data, place);
 }
 
-// The addresses of all shards, or of the data set.
+// Prints the addresses of all shards, or of the data set.
 static void
 learner_dials(cli_cluster_plan *plan, cli_cluster_daemon *learner, const cli_cluster_place *place)
 {
     char list[WORD_BYTES], port[PORT_BYTES];
-    uint32_t shards = oct_config_is_offline(&plan->config) ? 1 : plan->config.replay.shards;
+    uint32_t shards = config_is_offline(&plan->config) ? 1 : plan->config.replay.shards;
     oct_text text;
     oct_text_init(&text, list, sizeof(list));
     for (uint32_t i = 0; i < shards; i++) {
@@ -497,7 +425,7 @@ learner_dials(cli_cluster_plan *plan, cli_cluster_daemon *learner, const cli_clu
     }
     add(plan, learner, "--set");
     add(plan, learner, "net.replay=%s", list);
-    if (oct_config_is_mixed(&plan->config)) {
+    if (config_is_mixed(&plan->config)) {
         add(plan, learner, "--set");
         add(plan, learner, "net.data=%s://%s:%s", scheme(plan), place->data_host,
             port_text(port, plan, place, CLI_CLUSTER_PORT_DATA));
@@ -568,9 +496,9 @@ actor_place(cli_cluster_plan *plan, const cli_cluster_place *place, bool evaluat
     if (evaluates) {
         add(plan, actor, "--evaluate");
     } else if (plan->relays > 0) { // the learner may not know a relay yet when it knows the actor
-        bool is_told = place->relay_announced == NULL;
-        add(plan, actor, is_told ? "--relay" : "--await-relay");
-        add(plan, actor, "%s", is_told ? place->relay : RELAY_WAIT_S);
+        bool is_known = place->relay_announced == NULL;
+        add(plan, actor, is_known ? "--relay" : "--await-relay");
+        add(plan, actor, "%s", is_known ? place->relay : RELAY_WAIT_S);
     }
     if (env_is_code(plan->config.env.id)) { // this user chose it, and no other
         add(plan, actor, "--plugins");
@@ -584,11 +512,11 @@ cli_cluster_plan_place(cli_cluster_plan *plan, const cli_cluster_place *place)
 {
     OCT_ASSERT(plan->count == 0);
     port_check(plan);
-    bool is_offline = oct_config_is_offline(&plan->config);
+    bool is_offline = config_is_offline(&plan->config);
     for (uint32_t i = 0; i < plan->config.replay.shards && !is_offline; i++) {
         replay_place(plan, place, i);
     }
-    if (oct_config_data_windows(&plan->config) > 0) {
+    if (config_data_windows(&plan->config) > 0) {
         data_place(plan, place);
     }
     learner_place(plan, place);

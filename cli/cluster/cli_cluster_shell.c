@@ -1,4 +1,4 @@
-// Writes a plan for bash.
+// Writes a plan as text for bash.
 
 #include "cli/cluster/cli_cluster_shell.h"
 
@@ -10,10 +10,10 @@
 #include "cli/cli_python.h"
 #include "common/oct_base.h"
 #include "common/oct_file.h"
+#include "common/oct_reason.h"
 
 #define PROGRAM_BYTES_MAX (1u << 20)
 #define NAME_BYTES        64
-#define REASON_BYTES      (2 * CLI_PATH_MAX)
 
 static const struct mark {
     const char *mark, *variable;
@@ -22,7 +22,7 @@ static const struct mark {
     {CLI_SHELL_RUN, "run"},   {CLI_SHELL_PLACE, "place"},
 };
 
-// NULL: no mark begins here.
+// Returns the mark that text begins with, or NULL.
 static const struct mark *
 mark_at(const char *text)
 {
@@ -34,7 +34,7 @@ mark_at(const char *text)
     return NULL;
 }
 
-// The offset of a port's mark that begins here, and how long the mark is; 0: none does.
+// Reads the mark of a port at text. Returns its length, or 0 if there is none.
 static size_t
 port_at(const char *text, unsigned *offset)
 {
@@ -42,6 +42,8 @@ port_at(const char *text, unsigned *offset)
     return sscanf(text, "@PORT+%3u@%n", offset, &length) == 1 && length > 0 ? (size_t)length : 0;
 }
 
+// Quotes a word for bash, and replaces marks by variables of the script: it knows hosts, folders
+// and ports only when it runs.
 void
 cli_cluster_shell_word(FILE *out, const char *word)
 {
@@ -76,7 +78,7 @@ cli_cluster_shell_set(FILE *out, const char *name, const char *word)
     fputc('\n', out);
 }
 
-// "replay-1" as bash can call a variable. Returns out.
+// Writes a daemon's name as the name of a variable. Returns out.
 static const char *
 variable_of(char out[NAME_BYTES], const cli_cluster_daemon *daemon)
 {
@@ -87,6 +89,8 @@ variable_of(char out[NAME_BYTES], const cli_cluster_daemon *daemon)
     return out;
 }
 
+// Writes counts, roles and environments as variables, and command lines in a function, which the
+// script calls once the variables that they use are set.
 void
 cli_cluster_shell_plan(FILE *out, const cli_cluster_plan *plan)
 {
@@ -118,14 +122,17 @@ cli_cluster_shell_plan(FILE *out, const cli_cluster_plan *plan)
     fputs("}\n", out);
 }
 
+// Returns the text of a script without its first line (#!), because it becomes part of another
+// script. The caller frees it. Ends the process if it is missing.
 char *
 cli_cluster_shell_program(const char *command, const char *name)
 {
-    char path[CLI_PATH_MAX], reason[REASON_BYTES];
+    char path[CLI_PATH_MAX];
+    oct_reason why;
     uint8_t *bytes;
     size_t length;
-    if (cli_python_find(path, name, reason, sizeof(reason)) != OCT_OK) {
-        cli_error(command, "%s", reason);
+    if (cli_python_find(path, name, &why) != OCT_OK) {
+        cli_error(command, "%s", why.text);
         exit(CLI_EXIT_FAILED);
     }
     if (oct_file_read(path, PROGRAM_BYTES_MAX, &bytes, &length) != OCT_OK) {

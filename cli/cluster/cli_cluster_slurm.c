@@ -1,4 +1,4 @@
-// octet cluster slurm: prints a job for sbatch, which needs nothing beside itself but Octet's
+// octet cluster slurm: prints a job script for sbatch, which needs only itself and Octet's
 // programs.
 
 #include <stdlib.h>
@@ -12,43 +12,14 @@
 #include "cli/run/cli_folder.h"
 #include "common/oct_base.h"
 #include "common/oct_program.h"
+#include "common/oct_reason.h"
 
-#define END          "OCTET_END" // of a text within the script
-#define REASON_BYTES (2 * CLI_PATH_MAX)
-#define MIB_MAX      (1u << 24)
-#define NOTICE_S     120  // SIGTERM so long before the time limit
-#define ACTORS_MORE  1000 // than the job has, for which the learner has memory
-#define PORT_STRIDE  100u // from the first port of a job to that of the next one
-
-enum {
-    KEY_SBATCH = 256,
-    KEY_SBATCH_ACTORS,
-    KEY_LEARNER_NODES,
-    KEY_INSECURE_MPI,
-    KEY_LEARNER_MIB,
-    KEY_REPLAY_MIB,
-    KEY_ACTOR_MIB
-};
-
-static const struct argp_option option_table[] = {
-    {"sbatch", KEY_SBATCH, "OPTIONS", 0,
-     "Set options of sbatch for learner and replay, such as \"--partition=long --time=1-0\"", 0},
-    {"sbatch-actors", KEY_SBATCH_ACTORS, "OPTIONS", 0,
-     "Set options of sbatch for the actors, such as \"--partition=preempt\"", 0},
-    {"learner-nodes", KEY_LEARNER_NODES, "N", 0,
-     "Run the learners on N nodes, connected by MPI (default: 1, without MPI)", 0},
-    {"insecure-mpi", KEY_INSECURE_MPI, NULL, 0,
-     "Let learners on several nodes exchange batches and gradients without encryption, over a "
-     "network of the cluster's own; everything else uses TLS",
-     0},
-    {"learner-memory", KEY_LEARNER_MIB, "MIB", 0,
-     "Set the memory of the learner's step, or of each learner with --learner-nodes (default, as "
-     "of the following: what the experiment needs)",
-     0},
-    {"replay-memory", KEY_REPLAY_MIB, "MIB", 0, "Set the memory of replay's step", 0},
-    {"actor-memory", KEY_ACTOR_MIB, "MIB", 0, "Set the memory of each actor and evaluator", 0},
-    {0},
-};
+#define END         "OCTET_END" // of a text within the script
+#define MIB_MIN     16
+#define MIB_MAX     (1u << 24)
+#define NOTICE_S    120  // SIGTERM so long before the time limit
+#define ACTORS_MORE 1000 // than the job has, for which the learner has memory
+#define PORT_STRIDE 100u // from the first port of a job to that of the next one
 
 typedef struct slurm_options {
     cli_cluster_options cluster;
@@ -58,66 +29,42 @@ typedef struct slurm_options {
     uint32_t learner_mib, replay_mib, actor_mib; // 0: what the experiment needs
 } slurm_options;
 
-// One line of words: they become a line of the script.
-static const char *
-words_of(const slurm_options *o, const char *option, const char *text)
+#define WORDS_ALLOWED "are options of sbatch on one line, such as --partition=long"
+
+// Returns true for one line of words, because it becomes a line of the script.
+static bool
+is_line(const char *text)
 {
-    if (strncmp(text, "--", 2) != 0 || strpbrk(text, "\n\r") != NULL) {
-        cli_usage_error(o->cluster.command,
-                        "%s is '%s'; allowed are options of sbatch on one line, such as "
-                        "--partition=long",
-                        option, text);
-    }
-    return text;
+    return strncmp(text, "--", 2) == 0 && strpbrk(text, "\n\r") == NULL;
 }
 
-static uint32_t
-mib_of(const slurm_options *o, const char *option, const char *text)
-{
-    return (uint32_t)cli_option_number(o->cluster.command, option, text, 16, MIB_MAX);
-}
+static const oct_arg slurm_rows[] = {
+    {OCT_ARG_TEXT("sbatch", "OPTIONS", slurm_options, sbatch), .check = is_line,
+     .allowed = WORDS_ALLOWED,
+     .help =
+         "Set options of sbatch for learner and replay, such as \"--partition=long --time=1-0\""},
+    {OCT_ARG_TEXT("sbatch-actors", "OPTIONS", slurm_options, sbatch_actors), .check = is_line,
+     .allowed = WORDS_ALLOWED,
+     .help = "Set options of sbatch for the actors, such as \"--partition=preempt\""},
+    {OCT_ARG_COUNT("learner-nodes", "N", slurm_options, learner_nodes, 1, CLI_LEARNERS_MAX),
+     .help = "Run the learners on N nodes, connected by MPI (default: 1, without MPI)"},
+    {OCT_ARG_FLAG("insecure-mpi", slurm_options, insecure_mpi),
+     .help = "Let learners on several nodes exchange batches and gradients without encryption, "
+             "over a network of the cluster's own; everything else uses TLS"},
+    {OCT_ARG_COUNT("learner-memory", "MIB", slurm_options, learner_mib, MIB_MIN, MIB_MAX),
+     .help = "Set the memory of the learner's step, or of each learner with --learner-nodes "
+             "(default, as of the following: what the experiment needs)"},
+    {OCT_ARG_COUNT("replay-memory", "MIB", slurm_options, replay_mib, MIB_MIN, MIB_MAX),
+     .help = "Set the memory of replay's step"},
+    {OCT_ARG_COUNT("actor-memory", "MIB", slurm_options, actor_mib, MIB_MIN, MIB_MAX),
+     .help = "Set the memory of each actor and evaluator"},
+    {0},
+};
 
-static error_t
-parse(int key, char *arg, struct argp_state *state)
-{
-    slurm_options *o = state->input;
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &o->cluster;
-        return 0;
-    case KEY_SBATCH:
-        o->sbatch = words_of(o, "--sbatch", arg);
-        return 0;
-    case KEY_SBATCH_ACTORS:
-        o->sbatch_actors = words_of(o, "--sbatch-actors", arg);
-        return 0;
-    case KEY_LEARNER_NODES:
-        o->learner_nodes = (uint32_t)cli_option_number(o->cluster.command, "--learner-nodes", arg,
-                                                       1, CLI_LEARNERS_MAX);
-        return 0;
-    case KEY_INSECURE_MPI:
-        o->insecure_mpi = true;
-        return 0;
-    case KEY_LEARNER_MIB:
-        o->learner_mib = mib_of(o, "--learner-memory", arg);
-        return 0;
-    case KEY_REPLAY_MIB:
-        o->replay_mib = mib_of(o, "--replay-memory", arg);
-        return 0;
-    case KEY_ACTOR_MIB:
-        o->actor_mib = mib_of(o, "--actor-memory", arg);
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
-
-static const struct argp_child children[] = {{&cli_cluster_argp, 0, NULL, 0}, {0}};
-static const struct argp slurm_argp = {
-    .options = option_table,
-    .parser = parse,
-    .children = children,
-    .args_doc = "FILE",
+static const oct_args slurm_args = {
+    .rows = slurm_rows,
+    .shared = {{cli_cluster_rows, offsetof(slurm_options, cluster), CLI_CLUSTER_GROUP}},
+    .usage = "FILE",
     .doc =
         "Prints a job script for Slurm. Learner, replay and evaluators run on one node, actors in "
         "another component of the job, and learners on several nodes in a component of their own. "
@@ -130,7 +77,8 @@ static const struct argp slurm_argp = {
         "file system that all nodes share.",
 };
 
-// Learners over several nodes: as octet-learner asks for them, before the job waits for its nodes.
+// Refuses learners over several nodes that octet-learner would refuse, before the job waits for its
+// nodes.
 static void
 learners_check(const slurm_options *o, const cli_cluster_plan *plan)
 {
@@ -156,7 +104,7 @@ learners_check(const slurm_options *o, const cli_cluster_plan *plan)
     }
 }
 
-// Memory that was not given. More actors may join at any time.
+// Fills in memory that was not given. More actors may join at any time.
 static void
 memory_fill(slurm_options *o, const cli_cluster_plan *plan)
 {
@@ -179,7 +127,7 @@ sbatch_line(FILE *out, const char *options)
     }
 }
 
-// Of a learner among those of several nodes: its threads, and a loop.
+// Returns the CPUs of one of several learners: its threads, and a loop.
 static uint32_t
 rank_cpus(const cli_cluster_plan *plan)
 {
@@ -227,17 +175,19 @@ head_print(FILE *out, const slurm_options *o, const cli_cluster_plan *plan)
     }
 }
 
-// The folders of Octet's programs come first in the path.
+// Prints a PATH that begins with the folders of Octet's programs.
 static void
 path_print(FILE *out, const slurm_options *o)
 {
     static const char *const names[] = {"octet-replay", "octet-learner", "octet-actor"};
-    char path[CLI_PATH_MAX], reason[REASON_BYTES], all[8 * CLI_PATH_MAX], seen[CLI_PATH_MAX + 2];
+    char path[CLI_PATH_MAX];
+    oct_reason why;
+    char all[8 * CLI_PATH_MAX], seen[CLI_PATH_MAX + 2];
     (void)oct_program_folder(path, sizeof(path));
     int used = snprintf(all, sizeof(all), "%s:", path);
     for (size_t i = 0; i < OCT_COUNTOF(names); i++) {
-        if (cli_folder_find_daemon(path, names[i], reason, sizeof(reason)) != OCT_OK) {
-            cli_error(o->cluster.command, "%s", reason);
+        if (cli_folder_find_daemon(path, names[i], &why) != OCT_OK) {
+            cli_error(o->cluster.command, "%s", why.text);
             exit(CLI_EXIT_FAILED);
         }
         *strrchr(path, '/') = '\0';
@@ -274,7 +224,7 @@ settings_print(FILE *out, const slurm_options *o, const cli_cluster_plan *plan)
     }
     cli_cluster_shell_set(out, "certs", certs);
     cli_cluster_shell_set(out, "insecure", o->cluster.insecure ? "1" : "");
-    OCT_ASSERT(cli_cluster_plan_ports(plan) <= PORT_STRIDE); // with all the shards that are allowed
+    OCT_ASSERT(cli_cluster_plan_ports(plan) <= PORT_STRIDE); // even with the most shards
     fprintf(out,
             "port=%u\nports=%u\nport_stride=%u\nactors=%u\nlearners=%u\nlearner_nodes=%u\nlearner_"
             "cpus=%u\n"
@@ -293,7 +243,7 @@ text_print(FILE *out, const char *to, const char *text)
             text[strlen(text) - 1] == '\n' ? "" : "\n");
 }
 
-// The function that writes what the job needs as files.
+// Prints the function that writes the files of the job.
 static void
 files_print(FILE *out, const slurm_options *o, const cli_cluster_plan *plan)
 {
@@ -346,7 +296,7 @@ cli_cluster_slurm(int argc, char **argv)
     o = (slurm_options){.learner_nodes = 1};
     cli_cluster_options_init(&o.cluster, argv[0]);
     o.cluster.port = 0;
-    cli_options_parse(&slurm_argp, argc, argv, &o);
+    cli_args_parse(&slurm_args, argc, argv, &o);
     cli_cluster_plan *plan = cli_cluster_plan_make(&o.cluster);
     learners_check(&o, plan);
     memory_fill(&o, plan);

@@ -1,4 +1,4 @@
-// octet cluster ssh: writes what is to run where, and hands over to octet_ssh.sh, which speaks ssh.
+// octet cluster ssh: writes a plan of what runs where and becomes octet_ssh.sh, which uses ssh.
 
 #include <ctype.h>
 #include <errno.h>
@@ -16,61 +16,56 @@
 #include "common/oct_base.h"
 #include "common/oct_file.h"
 #include "common/oct_program.h"
+#include "common/oct_reason.h"
 #include "envs/env_module.h"
 #include "learner/learner_checkpoints.h"
 
-#define HOSTS_MAX    256
-#define WORDS_MAX    64
-#define PROGRAM      "octet_ssh.sh"
-#define REASON_BYTES (2 * CLI_PATH_MAX)
-#define REMOTE       "octet-runs"
-#define RELAY        "ipc://relay-" CLI_SHELL_PLACE ".ipc" // in the folder that the daemons run in
-#define HEAD_MIB     96 // programs, checkpoints, logs; replay's rows are beyond what is known here
-
-enum {
-    KEY_HOSTS = 256,
-    KEY_LEARNER_HOST,
-    KEY_ADDRESS,
-    KEY_SSH,
-    KEY_RELAYS,
-    KEY_INSTALLED,
-    KEY_RESUME
-};
-
-static const struct argp_option option_table[] = {
-    {"hosts", KEY_HOSTS, "A,B,…", 0,
-     "Train on these hosts, named as for ssh: learner and replay run on the first, actors on the "
-     "others",
-     0},
-    {"learner-host", KEY_LEARNER_HOST, "HOST", 0,
-     "Run learner and replay on this host (default: the first)", 0},
-    {"address", KEY_ADDRESS, "ADDRESS", 0,
-     "Set the address by which the other hosts reach the learner's host (default: its name in "
-     "ssh's configuration)",
-     0},
-    {"ssh", KEY_SSH, "OPTIONS", 0,
-     "Pass options to ssh and scp, such as \"-F my_config -o Port=2222\" (default: those of your "
-     "configuration)",
-     0},
-    {"relays", KEY_RELAYS, NULL, 0,
-     "Run a relay on each host with actors, which connect through it; for hundreds of actors", 0},
-    {"installed", KEY_INSTALLED, NULL, 0,
-     "Use Octet's programs on the hosts' PATH instead of copying them there", 0},
-    {"resume", KEY_RESUME, NULL, 0, "Continue the run in --run-dir, on these or other hosts", 0},
-    {0},
-};
+#define HOSTS_MAX 256
+#define WORDS_MAX 64
+#define PROGRAM   "octet_ssh.sh"
+#define REMOTE    "octet-runs"
+#define RELAY     "ipc://relay-" CLI_SHELL_PLACE ".ipc" // in the folder that the daemons run in
+#define HEAD_MIB  96 // programs, checkpoints, logs; replay's rows are beyond what is known here
 
 typedef struct ssh_options {
     cli_cluster_options cluster;
+    char *host_list; // --hosts
     char *hosts[HOSTS_MAX];
     size_t host_count;
+    char *ssh_texts[WORDS_MAX]; // --ssh
+    size_t ssh_text_count;
     char *ssh[WORDS_MAX];
     size_t ssh_count;
     const char *learner_host;
     const char *address;
+    bool relays;
     bool installed;
     bool resume;
 } ssh_options;
+
+static const oct_arg ssh_rows[] = {
+    {OCT_ARG_TEXT("hosts", "A,B,…", ssh_options, host_list),
+     .missing = "no --hosts given; name the hosts to train on",
+     .help = "Train on these hosts, named as for ssh: learner and replay run on the first, actors "
+             "on the others"},
+    {OCT_ARG_TEXT("learner-host", "HOST", ssh_options, learner_host),
+     .help = "Run learner and replay on this host (default: the first)"},
+    {OCT_ARG_TEXT("address", "ADDRESS", ssh_options, address), .check = cli_certs_host_is_valid,
+     .allowed = "is a DNS name or an IP address, without a port",
+     .help = "Set the address by which the other hosts reach the learner's host (default: its name "
+             "in ssh's configuration)"},
+    {OCT_ARG_TEXTS("ssh", "OPTIONS", ssh_options, ssh_texts, ssh_text_count),
+     .help = "Pass options to ssh and scp, such as \"-F my_config -o Port=2222\" (default: those "
+             "of your configuration)"},
+    {OCT_ARG_FLAG("relays", ssh_options, relays),
+     .help =
+         "Run a relay on each host with actors, which connect through it; for hundreds of actors"},
+    {OCT_ARG_FLAG("installed", ssh_options, installed),
+     .help = "Use Octet's programs on the hosts' PATH instead of copying them there"},
+    {OCT_ARG_FLAG("resume", ssh_options, resume),
+     .help = "Continue the run in --run-dir, on these or other hosts"},
+    {0},
+};
 
 static void
 host_add(ssh_options *o, char *host)
@@ -98,7 +93,6 @@ host_add(ssh_options *o, char *host)
 static void
 hosts_take(ssh_options *o, char *list)
 {
-    o->host_count = 0;
     for (char *comma; list != NULL; list = comma) {
         comma = strchr(list, ',');
         if (comma != NULL) {
@@ -120,52 +114,10 @@ ssh_take(ssh_options *o, char *text)
     }
 }
 
-static error_t
-parse(int key, char *arg, struct argp_state *state)
-{
-    ssh_options *o = state->input;
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &o->cluster;
-        return 0;
-    case KEY_HOSTS:
-        hosts_take(o, arg);
-        return 0;
-    case KEY_LEARNER_HOST:
-        o->learner_host = arg;
-        return 0;
-    case KEY_ADDRESS:
-        if (!cli_certs_host_is_valid(arg)) {
-            cli_usage_error(o->cluster.command,
-                            "--address is '%s'; allowed is a DNS name or an IP address, without a "
-                            "port",
-                            arg);
-        }
-        o->address = arg;
-        return 0;
-    case KEY_SSH:
-        ssh_take(o, arg);
-        return 0;
-    case KEY_RELAYS:
-        o->cluster.relays = 1;
-        return 0;
-    case KEY_INSTALLED:
-        o->installed = true;
-        return 0;
-    case KEY_RESUME:
-        o->resume = true;
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
-
-static const struct argp_child children[] = {{&cli_cluster_argp, 0, NULL, 0}, {0}};
-static const struct argp ssh_argp = {
-    .options = option_table,
-    .parser = parse,
-    .children = children,
-    .args_doc = "FILE --hosts A,B,…",
+static const oct_args ssh_args = {
+    .rows = ssh_rows,
+    .shared = {{cli_cluster_rows, offsetof(ssh_options, cluster), CLI_CLUSTER_GROUP}},
+    .usage = "FILE --hosts A,B,…",
     .doc = "Trains on several hosts with nothing but ssh: copies programs and certificates to the "
            "hosts, starts the daemons and shows their logs. At the end, or on Ctrl-C, it stops the "
            "daemons, copies the run folder to this machine and removes what it had copied.\v"
@@ -180,9 +132,11 @@ static void
 options_check(ssh_options *o)
 {
     const char *command = o->cluster.command;
-    if (o->host_count == 0) {
-        cli_usage_error(command, "no --hosts given; name the hosts to train on");
+    hosts_take(o, o->host_list);
+    for (size_t i = 0; i < o->ssh_text_count; i++) {
+        ssh_take(o, o->ssh_texts[i]);
     }
+    o->cluster.relays = o->relays ? 1 : 0;
     if (o->learner_host == NULL) {
         o->learner_host = o->hosts[0];
     }
@@ -219,7 +173,7 @@ list_write(FILE *out, const char *name, char *const *words, size_t count)
     fputs(")\n", out);
 }
 
-// Copied from here, unless the hosts have them.
+// Writes which programs of this machine are copied, unless the hosts have them.
 static void
 programs_write(FILE *out, const ssh_options *o, const cli_cluster_plan *plan)
 {
@@ -227,17 +181,19 @@ programs_write(FILE *out, const ssh_options *o, const cli_cluster_plan *plan)
                                         "octet-relay"};
     size_t name_count = OCT_COUNTOF(names) - (plan->relays == 0 ? 1 : 0);
     static char paths[OCT_COUNTOF(names)][CLI_PATH_MAX], module[ENV_MODULE_PATH_MAX];
-    char *words[OCT_COUNTOF(names)], reason[REASON_BYTES], *modules[] = {module};
+    char *words[OCT_COUNTOF(names)];
+    oct_reason why;
+    char *modules[] = {module};
     size_t count = 0, module_count = 0;
     for (; !o->installed && count < name_count; count++) {
-        if (cli_folder_find_daemon(paths[count], names[count], reason, sizeof(reason)) != OCT_OK) {
-            fail(o, reason);
+        if (cli_folder_find_daemon(paths[count], names[count], &why) != OCT_OK) {
+            fail(o, why.text);
         }
         words[count] = paths[count];
     }
     if (!o->installed && env_module_has(plan->config.env.id)) {
-        if (env_module_path(module, reason, sizeof(reason)) != OCT_OK) {
-            fail(o, reason);
+        if (env_module_path(module, &why) != OCT_OK) {
+            fail(o, why.text);
         }
         module_count = 1;
     }
@@ -245,8 +201,8 @@ programs_write(FILE *out, const ssh_options *o, const cli_cluster_plan *plan)
     list_write(out, "modules", modules, module_count);
 }
 
-// A folder's name on the hosts, to which each adds its own: that of the run folder here, so that
-// one that was left is found.
+// Writes the name of the folder on the hosts. It contains the name of the run folder here, so that
+// a folder that was left behind can be recognised.
 static void
 remote_write(FILE *out, const char *run_dir)
 {
@@ -262,9 +218,11 @@ remote_write(FILE *out, const char *run_dir)
 static void
 plan_write(FILE *out, const ssh_options *o, cli_cluster_plan *plan, const cli_folder *folder)
 {
-    char keep[CLI_PATH_MAX], self[CLI_PATH_MAX], reason[REASON_BYTES], certs[CLI_PATH_MAX] = "";
-    if (cli_python_find(keep, PROGRAM, reason, sizeof(reason)) != OCT_OK) {
-        fail(o, reason);
+    char keep[CLI_PATH_MAX], self[CLI_PATH_MAX];
+    oct_reason why;
+    char certs[CLI_PATH_MAX] = "";
+    if (cli_python_find(keep, PROGRAM, &why) != OCT_OK) {
+        fail(o, why.text);
     }
     *strrchr(keep, '/') = '\0';
     (void)oct_program_folder(self, sizeof(self) - sizeof("/octet"));
@@ -298,7 +256,7 @@ write_or_fail(const ssh_options *o, const char *path, const char *text)
     }
 }
 
-// A private folder with what octet_ssh.sh needs, which removes it.
+// Makes a private folder with what octet_ssh.sh needs; octet_ssh.sh removes it.
 static void
 plan_folder_make(char folder[CLI_PATH_MAX], const ssh_options *o, cli_cluster_plan *plan,
                  const cli_folder *run)
@@ -325,7 +283,7 @@ plan_folder_make(char folder[CLI_PATH_MAX], const ssh_options *o, cli_cluster_pl
 
 // ---- the command
 
-// The learner's own folder: its run goes on where it was.
+// Checks that there is a checkpoint from which the learner can continue.
 static void
 resume_check(const ssh_options *o)
 {
@@ -343,9 +301,10 @@ cli_cluster_ssh(int argc, char **argv)
 {
     static ssh_options o;
     static cli_folder folder;
-    char reason[REASON_BYTES], plan_folder[CLI_PATH_MAX], program[CLI_PATH_MAX];
+    oct_reason why;
+    char plan_folder[CLI_PATH_MAX], program[CLI_PATH_MAX];
     cli_cluster_options_init(&o.cluster, argv[0]);
-    cli_options_parse(&ssh_argp, argc, argv, &o);
+    cli_args_parse(&ssh_args, argc, argv, &o);
     options_check(&o);
     resume_check(&o);
     cli_cluster_plan *plan = cli_cluster_plan_make(&o.cluster);
@@ -365,15 +324,14 @@ cli_cluster_ssh(int argc, char **argv)
                                      .certs = "certs",
                                      .relay = RELAY};
     cli_cluster_plan_place(plan, &place);
-    if (cli_python_find(program, PROGRAM, reason, sizeof(reason)) != OCT_OK ||
-        cli_folder_open(&folder, o.cluster.run_dir, plan->name, o.resume, reason, sizeof(reason)) !=
-            OCT_OK) {
-        fail(&o, reason);
+    if (cli_python_find(program, PROGRAM, &why) != OCT_OK ||
+        cli_folder_open(&folder, o.cluster.run_dir, plan->name, o.resume, &why) != OCT_OK) {
+        fail(&o, why.text);
     }
     cli_folder_warn(&folder, o.cluster.command);
     plan_folder_make(plan_folder, &o, plan, &folder);
     cli_cluster_plan_free(plan);
-    // The folder stays locked while that program runs.
+    // The program inherits the lock of the run folder.
     (void)fcntl(folder.lock_fd, F_SETFD, 0);
     (void)fflush(stdout);
     char *const words[] = {"bash", program, plan_folder, NULL};

@@ -1,4 +1,4 @@
-// The answers to a page: runs, curves, means over seeds, and codes of weights, as JSON.
+// Answers what a page asks for, as JSON: runs, curves, means over seeds, and codes of weights.
 #include "cli/dash/cli_dash_json.h"
 
 #include <math.h>
@@ -11,8 +11,8 @@
 #include "cli/run/cli_doubts.h"
 #include "cli/status/cli_view.h"
 #include "common/oct_base.h"
-#include "common/oct_config_text.h"
 #include "common/oct_text.h"
+#include "config/config_text.h"
 #include "policy/policy_format.h"
 
 #define JSON_TYPE "application/json"
@@ -21,7 +21,8 @@ const char *const cli_dash_axes[] = {"env_steps", "updates", "wall_s", NULL};
 
 // ---- text
 
-// Takes json. A '<' is only ever within a string.
+// Takes json and frees it. In JSON '<' occurs only within strings, so it can be replaced by an
+// escape.
 static void
 text_take(cli_dash_text *out, char *json)
 {
@@ -43,6 +44,7 @@ text_take(cli_dash_text *out, char *json)
     *out = (cli_dash_text){.type = JSON_TYPE, .bytes = bytes, .length = (size_t)(to - bytes)};
 }
 
+// Takes the reference to json.
 static void
 text_take_json(cli_dash_text *out, json_t *json)
 {
@@ -52,7 +54,7 @@ text_take_json(cli_dash_text *out, json_t *json)
     text_take(out, text);
 }
 
-// Digits enough for a curve, in few bytes.
+// Prints enough digits for a curve, in few bytes. JSON has no number for infinity and NaN: null.
 static void
 number_print(FILE *out, double value, bool is_first)
 {
@@ -68,34 +70,37 @@ number_print(FILE *out, double value, bool is_first)
 
 // ---- runs
 
+// The keys in which two configurations differ, with the values of one of them.
 static json_t *
-changes_json(const oct_config *from, const oct_config *to, bool is_now)
+changes_json(const config_experiment *from, const config_experiment *to, bool is_now)
 {
     json_t *out = json_object();
-    oct_config_change change;
-    for (size_t at = 0; oct_config_next_change(&change, from, to, &at);) {
+    config_change change;
+    for (size_t at = 0; config_next_change(&change, from, to, &at);) {
         cli_json_put(out, change.name, cli_json_text(is_now ? change.now : change.before));
     }
     return out;
 }
 
-// The last number of each column: most say of every row how it is, some only of a few.
+// Returns the last number of each column: most columns have a value in every row, some only in a
+// few.
 static json_t *
-last_json(const cli_series *series)
+last_json(const oct_csv *csv)
 {
     json_t *out = json_object();
-    for (uint32_t i = 0; i < series->columns; i++) {
+    for (uint32_t i = 0; i < csv->columns; i++) {
         double value = NAN;
-        for (uint32_t row = series->rows; row > 0 && isnan(value); row--) {
-            value = series->values[(size_t)(row - 1) * series->columns + i];
+        for (uint32_t row = csv->rows; row > 0 && isnan(value); row--) {
+            value = csv->values[(size_t)(row - 1) * csv->columns + i];
         }
         if (!isnan(value)) {
-            cli_json_put(out, series->column[i], cli_json_number(value));
+            cli_json_put(out, csv->name[i], cli_json_number(value));
         }
     }
     return out;
 }
 
+// The same text as octet status --json prints, so that the page needs no second form of the state.
 static json_t *
 state_json(const cli_state *state)
 {
@@ -120,15 +125,17 @@ doubts_json(const json_t *summary)
     return list;
 }
 
-// When the file was written, in µs: another time, another file. Null: there is none.
+// Returns when a file was written, in µs: another time means another file. Null: there is no file.
 static json_t *
 stamp_json(const cli_dash_stamp *stamp)
 {
     return stamp->is_there ? json_integer((json_int_t)stamp->written_us) : json_null();
 }
 
+// Everything that the page shows of a run, except its curves. copied: the run that this one is a
+// copy of, or the run itself.
 static json_t *
-run_json(const cli_dash_run *run, const oct_config *defaults, uint32_t group,
+run_json(const cli_dash_run *run, const config_experiment *defaults, uint32_t group,
          const cli_dash_run *copied)
 {
     static const char *const statuses[] = {"live", "ended", "silent", "unknown"};
@@ -145,12 +152,12 @@ run_json(const cli_dash_run *run, const oct_config *defaults, uint32_t group,
     cli_json_put(out, "seed",
                  series->has_config ? json_integer((json_int_t)series->config.run.seed)
                                     : json_null());
-    cli_json_put(out, "offline", json_boolean(oct_config_is_offline(&series->config)));
+    cli_json_put(out, "offline", json_boolean(config_is_offline(&series->config)));
     cli_json_put(out, "config",
                  series->has_config ? changes_json(defaults, &series->config, true) : json_null());
     cli_json_put(out, "why", cli_json_text(series->why));
-    cli_json_put(out, "rows", json_integer((json_int_t)series->rows_read));
-    cli_json_put(out, "last", last_json(series));
+    cli_json_put(out, "rows", json_integer((json_int_t)series->metrics.rows_read));
+    cli_json_put(out, "last", last_json(&series->metrics));
     cli_json_put(out, "summary",
                  series->summary != NULL ? json_incref(series->summary) : json_null());
     cli_json_put(out, "doubts", doubts_json(series->summary));
@@ -162,11 +169,12 @@ run_json(const cli_dash_run *run, const oct_config *defaults, uint32_t group,
     return out;
 }
 
-// All runs, and how they belong together.
+// All runs, and which of them belong together.
 typedef struct compared {
     uint32_t count, groups;
     cli_series **series;
-    uint32_t *group, *copy_of; // of each: which configuration it has, and the run of a copy
+    // of each run: number of its configuration; index of the run that it is a copy of, or its own
+    uint32_t *group, *copy_of;
 } compared;
 
 static compared
@@ -175,6 +183,7 @@ runs_compare(const cli_dash_runs *runs)
     uint32_t count = cli_dash_runs_count(runs);
     compared out = {
         .count = count,
+        // One element more, because an allocation of no bytes is not possible.
         .series = oct_alloc((count + 1) * sizeof(*out.series)),
         .group = oct_alloc((count + 1) * sizeof(*out.group)),
         .copy_of = oct_alloc((count + 1) * sizeof(*out.copy_of)),
@@ -195,6 +204,7 @@ compared_free(compared *all)
     free(all->copy_of);
 }
 
+// Counts configurations, including those of copies.
 uint32_t
 cli_dash_groups(const cli_dash_runs *runs)
 {
@@ -210,15 +220,18 @@ changes_put(json_t *all, const cli_dash_runs *runs)
     cli_json_put(all, "changes", json_integer((json_int_t)cli_dash_runs_changes(runs)));
 }
 
+// Answers /runs. Configurations are sent as differences from the defaults, which keeps the answer
+// small.
 static void
 runs_answer(const cli_dash_runs *runs, cli_dash_text *out)
 {
-    static oct_config defaults;
+    static config_experiment defaults;
     compared of = runs_compare(runs);
-    oct_config_default(&defaults);
+    config_default(&defaults);
     json_t *all = json_object(), *list = json_array(), *before = json_object();
     for (uint32_t i = 0; i < of.count; i++) {
         json_t *differs = changes_json(&defaults, &of.series[i]->config, false);
+        // The defaults of all keys that differ in any run, so that the page can show them.
         OCT_ASSERT(json_object_update(before, differs) == 0);
         json_decref(differs);
         cli_json_append(list, run_json(cli_dash_runs_at(runs, i), &defaults, of.group[i],
@@ -235,6 +248,8 @@ runs_answer(const cli_dash_runs *runs, cli_dash_text *out)
     text_take_json(out, all);
 }
 
+// Answers /changes, which a page asks again and again: if neither number has changed, it asks for
+// nothing else. Another "server" means that run ids may be different ones.
 static void
 changes_answer(const cli_dash_runs *runs, cli_dash_text *out)
 {
@@ -248,19 +263,19 @@ changes_answer(const cli_dash_runs *runs, cli_dash_text *out)
 void
 cli_dash_columns(const cli_dash_run *run, void (*fn)(void *arg, const char *column), void *arg)
 {
-    const cli_series *series = run->series;
-    for (uint32_t i = 0; i < series->columns; i++) {
+    const oct_csv *csv = &run->series->metrics;
+    for (uint32_t i = 0; i < csv->columns; i++) {
         bool is_empty = true;
-        for (uint32_t row = 0; row < series->rows && is_empty; row++) {
-            is_empty = isnan(series->values[(size_t)row * series->columns + i]);
+        for (uint32_t row = 0; row < csv->rows && is_empty; row++) {
+            is_empty = isnan(csv->values[(size_t)row * csv->columns + i]);
         }
         if (!is_empty) {
-            fn(arg, series->column[i]);
+            fn(arg, csv->name[i]);
         }
     }
 }
 
-// Every so many points, and the last.
+// Prints every n-th point, so that CLI_DASH_POINTS remain, and always the last one.
 static void
 curve_print(FILE *out, const cli_series_point *points, uint32_t count)
 {
@@ -278,6 +293,7 @@ curve_print(FILE *out, const cli_series_point *points, uint32_t count)
     (void)fputs("]}", out);
 }
 
+// A run has at most CLI_DASH_ROWS rows in memory, so the points fit on the stack.
 static void
 curve_answer(const cli_dash_run *run, const char *x, const char *y, cli_dash_text *out)
 {
@@ -314,6 +330,7 @@ mean_answer(const cli_dash_runs *runs, uint32_t wanted, const char *x, const cha
 {
     compared all = runs_compare(runs);
     uint32_t members = 0;
+    // Copies of a run would count it twice.
     for (uint32_t i = 0; i < all.count; i++) {
         if (all.group[i] == wanted && all.copy_of[i] == i) {
             all.series[members++] = all.series[i];
@@ -339,6 +356,7 @@ mean_answer(const cli_dash_runs *runs, uint32_t wanted, const char *x, const cha
 
 // ---- files of a run
 
+// Reads a whole file and closes it. False: it has another size than before; nothing is allocated.
 static bool
 file_read(int fd, uint64_t size, cli_dash_text *out)
 {
@@ -368,8 +386,8 @@ static json_t *
 layer_json(const policy_image *image, uint32_t l)
 {
     const policy_layer *layer = &image->spec.layers[l];
-    int end = image->precision == POLICY_INT4 ? POLICY_INT4_CODE_MAX : 127;
-    uint64_t counts[256] = {0};
+    int end = image->precision == POLICY_INT4 ? POLICY_INT4_CODE_MAX : 127; // greatest code
+    uint64_t counts[256] = {0}; // of each code, 128 behind
     json_t *out = json_object(), *list = json_array();
     for (size_t i = 0; i < policy_layer_weights(layer); i++) {
         counts[image->codes[l][i] + 128]++;
@@ -383,6 +401,8 @@ layer_json(const policy_image *image, uint32_t l)
     return out;
 }
 
+// Answers /codes/ID: the codes of policy.oct, without layers if it has no integers. False: there is
+// no valid policy.
 static bool
 codes_answer(const cli_dash_run *run, cli_dash_text *out)
 {
@@ -397,7 +417,7 @@ codes_answer(const cli_dash_run *run, cli_dash_text *out)
     if (fd < 0 || !file_read(fd, size, &file)) {
         return false;
     }
-    oct_err err = policy_decode(&image, (const uint8_t *)file.bytes, file.length, NULL, 0);
+    oct_err err = policy_decode(&image, (const uint8_t *)file.bytes, file.length, NULL);
     free(file.bytes);
     if (err != OCT_OK) {
         return false;
@@ -416,6 +436,7 @@ codes_answer(const cli_dash_run *run, cli_dash_text *out)
 
 // ---- paths
 
+// Returns the axis of this name, or NULL.
 static const char *
 axis_of(const char *name)
 {
@@ -427,14 +448,16 @@ axis_of(const char *name)
     return NULL;
 }
 
-// "KIND/NUMBER/X/COLUMN".
+_Static_assert(OCT_CSV_NAME_MAX == 96, "the width below is that of a column's name");
+
+// Answers "/KIND/NUMBER/X/COLUMN": a curve of a run, or the mean of a group. False: there is none.
 static bool
 curve_path(const cli_dash_runs *runs, const char *path, cli_dash_text *out)
 {
-    char kind[8], x[16], y[CLI_SERIES_NAME_MAX];
+    char kind[8], x[16], y[OCT_CSV_NAME_MAX];
     unsigned number;
     int end = 0;
-    if (sscanf(path, "/%7[a-z]/%9u/%15[a-z_]/%63[a-z0-9_.]%n", kind, &number, x, y, &end) != 4 ||
+    if (sscanf(path, "/%7[a-z]/%9u/%15[a-z_]/%95[A-Za-z0-9_.]%n", kind, &number, x, y, &end) != 4 ||
         path[end] != '\0' || axis_of(x) == NULL) {
         return false;
     }
@@ -446,7 +469,7 @@ curve_path(const cli_dash_runs *runs, const char *path, cli_dash_text *out)
     return strcmp(kind, "mean") == 0 && mean_answer(runs, number, x, y, out);
 }
 
-// "KIND/ID".
+// Answers "/KIND/ID": a file of a run. False: there is none.
 static bool
 file_path(const cli_dash_runs *runs, const char *path, cli_dash_text *out)
 {
@@ -461,6 +484,8 @@ file_path(const cli_dash_runs *runs, const char *path, cli_dash_text *out)
                            (strcmp(kind, "video") == 0 && video_answer(run, out)));
 }
 
+// The path comes from the network. sscanf's widths bound its parts, and everything it can name is
+// looked up in lists: no path of a file is made from it.
 bool
 cli_dash_answer(const cli_dash_runs *runs, const char *path, cli_dash_text *out)
 {

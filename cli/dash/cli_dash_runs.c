@@ -1,4 +1,10 @@
-// Finds runs in folders, reads them piece by piece, and asks those that are live.
+// Finds the runs in folders, reads them piece by piece, and asks live runs for their status.
+//
+// All work is done by two timers of the loop. scan lists the folders, drops runs that have
+// disappeared, adds new ones and decides which live runs are asked. read_some reads some bytes of
+// some runs and starts itself again: at once while there is more to read, otherwise at READ_MS.
+// Each piece is bounded, so that the server answers meanwhile. A run that is asked has a poll of
+// its own (cli_remote_poll.h) over the sockets in its folder.
 #include "cli/dash/cli_dash_runs.h"
 
 #include <errno.h>
@@ -15,43 +21,46 @@
 #include "common/oct_base.h"
 #include "common/oct_clock.h"
 #include "common/oct_file.h"
+#include "common/oct_reason.h"
 #include "common/oct_text.h"
 #include "net/net_probe.h"
 #include "net/net_url.h"
 
 #define IPC        "ipc://"
-#define LISTED_MAX 10000 // of which those to show are chosen
-#define SCAN_MS    2000
-#define READ_MS    500
-#define AT_ONCE_MS 1          // when there is more to read
+#define LISTED_MAX 10000      // runs that a scan considers
+#define SCAN_MS    2000       // between two scans
+#define READ_MS    500        // between two readings when all is read
+#define AT_ONCE_MS 1          // the same while there is more to read
 #define READ_BYTES (2u << 20) // of one run in one turn
-#define TURN_BYTES (8u << 20) // of all of them
-#define TURN_RUNS  256        // looked at in one turn, those that are live besides
-#define POLL_MS    1000
-#define QUIET_NS   5000000000ull // without an answer it is not live
+#define TURN_BYTES (8u << 20) // of all runs in one turn
+// read in one turn when there is nothing more to read; live runs are read besides
+#define TURN_RUNS 256
+#define POLL_MS   1000          // between two status calls to a live run
+#define QUIET_NS  5000000000ull // a run that has not answered for so long is not live
 
 typedef struct entry {
     cli_dash_run run;
-    uint64_t series_changes; // that run.changes has counted
+    uint64_t series_changes; // changes of the series that run.changes includes
     bool is_found;           // in the last scan
-    bool is_read;            // once at least
-    // of a live run that is asked
+    bool is_read;            // at least once
+    // of a run that is asked; poll NULL: it is not
     cli_remote_poll *poll;
-    int folder;
-    uint64_t heard_ns;
-    char learner[64], replay[64 * OCT_SHARDS_MAX];
+    int folder;        // descriptor that the addresses below go through
+    uint64_t heard_ns; // last answer of the learner, by oct_clock_ns; 0: none
+    char learner[64], replay[64 * CONFIG_SHARDS_MAX];
 } entry;
 
 struct cli_dash_runs {
     net_loop *loop;
-    char *const *folders;
+    char *const *folders; // borrowed
     uint32_t folder_count;
-    entry **entry; // [max]
+    entry **entry; // [max] of which count are used
     uint32_t max, count, unshown, next_id;
-    uint32_t turn;         // where the next one begins
-    uint64_t list_changes; // of runs that have gone, their going, unshown and has_more
+    uint32_t turn; // index of the run at which the next reading begins; wraps
+    // of runs that were dropped and their dropping, of unshown and of has_more
+    uint64_t list_changes;
     uint64_t began_us;
-    bool has_more;
+    bool has_more; // there is more to read at once
     net_timer *scan_timer, *read_timer;
 };
 
@@ -68,12 +77,15 @@ poll_end(entry *e)
     }
 }
 
+// Takes a round of answers (cli_remote_poll). The page sees by run.changes that there is something
+// new.
 static void
 answered(void *arg)
 {
     entry *e = arg;
     struct stat file;
     cli_state *state = cli_remote_poll_state(e->poll);
+    // The learner's clock starts with its process, so a resumed run is as old as its config.yaml.
     double wall_s = cli_state_number(state, "learner.wall_s");
     if (fstatat(e->folder, "config.yaml", &file, AT_SYMLINK_NOFOLLOW) == 0) {
         wall_s = 1e-6 * (double)oct_clock_wall_us() - (double)file.st_mtime;
@@ -85,6 +97,7 @@ answered(void *arg)
     }
 }
 
+// A socket that is a link, which another user could have put there, does not count.
 static bool
 has_socket(int folder, const char *name)
 {
@@ -92,14 +105,14 @@ has_socket(int folder, const char *name)
     return fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) == 0 && S_ISSOCK(status.st_mode);
 }
 
-// The address of a socket has no room for a path of any length: the folder's descriptor fits.
+// A socket's address holds at most 107 bytes, too few for some paths. The folder's descriptor fits.
 static void
 learner_url(int folder, char url[64])
 {
     (void)snprintf(url, 64, IPC "/proc/self/fd/%d/learner.ipc", folder);
 }
 
-// One that was killed leaves its socket.
+// Returns true if a learner listens in the folder. A killed one leaves its socket, so it is tried.
 static bool
 has_learner(int folder)
 {
@@ -108,15 +121,15 @@ has_learner(int folder)
     return has_socket(folder, "learner.ipc") && net_probe_local(net_url_ipc_path(url));
 }
 
-// The shards that listen in the folder.
+// Lists the shards that listen in the folder.
 static void
 replays_find(entry *e)
 {
     oct_text text;
     char name[32];
     oct_text_init(&text, e->replay, sizeof(e->replay));
-    for (uint32_t i = 0; i < OCT_SHARDS_MAX; i++) {
-        oct_config_shard_name("replay.ipc", i, name, sizeof(name));
+    for (uint32_t i = 0; i < CONFIG_SHARDS_MAX; i++) {
+        config_shard_name("replay.ipc", i, name, sizeof(name));
         if (i == 0 || has_socket(e->folder, name)) {
             oct_text_add(&text, "%s" IPC "/proc/self/fd/%d/%s", i > 0 ? "," : "", e->folder, name);
         }
@@ -129,6 +142,7 @@ folder_open(const char *path)
     return oct_file_open_folder(path, true);
 }
 
+// Asks a live run from now on, if its learner listens.
 static void
 poll_begin(cli_dash_runs *runs, entry *e)
 {
@@ -151,6 +165,7 @@ poll_begin(cli_dash_runs *runs, entry *e)
                    e->run.series->name);
 }
 
+// Without a loop no daemon is asked, and the locks of the folder decide.
 static void
 status_find(const cli_dash_runs *runs, entry *e)
 {
@@ -167,6 +182,7 @@ status_find(const cli_dash_runs *runs, entry *e)
     e->run.changes += e->run.status != before;
 }
 
+// Ends the polls of learners that no longer listen, and begins others, up to CLI_DASH_LIVE_MAX.
 static void
 polls_keep(cli_dash_runs *runs)
 {
@@ -198,7 +214,8 @@ entry_free(entry *e)
     free(e);
 }
 
-// *at: where to look first, and then behind what was found: two searches have nearly one order.
+// *at is where the search begins, and is set behind what was found: two scans list nearly the same
+// order, so most searches succeed at once.
 static entry *
 entry_find(const cli_dash_runs *runs, const char *path, uint32_t *at)
 {
@@ -212,13 +229,14 @@ entry_find(const cli_dash_runs *runs, const char *path, uint32_t *at)
     return NULL;
 }
 
+// Adds a run, which counts as silent until it was read.
 static void
 run_add(cli_dash_runs *runs, const char *path)
 {
-    char reason[CLI_SERIES_REASON_MAX];
+    oct_reason why;
     entry *e = oct_alloc(sizeof(*e));
-    if (cli_series_open(&e->run.series, path, CLI_DASH_ROWS, reason, sizeof(reason)) != OCT_OK) {
-        free(e); // it has just gone
+    if (cli_series_open(&e->run.series, path, CLI_DASH_ROWS, &why) != OCT_OK) {
+        free(e); // the folder has just been removed
         return;
     }
     e->run.id = runs->next_id++;
@@ -226,6 +244,7 @@ run_add(cli_dash_runs *runs, const char *path)
     runs->entry[runs->count++] = e;
 }
 
+// What a dropped run had counted stays counted: the sum must grow.
 static void
 drop_gone(cli_dash_runs *runs)
 {
@@ -243,11 +262,12 @@ drop_gone(cli_dash_runs *runs)
 }
 
 typedef struct candidate {
-    uint32_t at; // in the list
+    uint32_t at; // index in the list
     bool is_live;
-    int64_t changed_us;
+    int64_t changed_us; // last change of the folder
 } candidate;
 
+// Live runs come first, then those that changed last; equals stay in the order of the list.
 static int
 by_rank(const void *left, const void *right)
 {
@@ -265,7 +285,8 @@ by_place(const void *left, const void *right)
     return (int)((const candidate *)left)->at - (int)((const candidate *)right)->at;
 }
 
-// Where there are more than max, those that are live, then the newest. In the order of the list.
+// Chooses at most max runs: first those that are live, then the newest. Keeps the order of the
+// list.
 static uint32_t
 paths_choose(const cli_run_list *list, const char **path, uint32_t max)
 {
@@ -273,6 +294,7 @@ paths_choose(const cli_run_list *list, const char **path, uint32_t max)
     candidate *all = oct_alloc(OCT_MAX(found, 1u) * sizeof(*all));
     for (uint32_t i = 0; i < found; i++) {
         all[i] = (candidate){.at = i, .changed_us = cli_run_list_changed_us(list, i)};
+        // only a choice needs to know what is live
         int folder = found > count ? folder_open(cli_run_list_at(list, i)) : -1;
         if (folder >= 0) {
             all[i].is_live = has_learner(folder);
@@ -288,6 +310,8 @@ paths_choose(const cli_run_list *list, const char **path, uint32_t max)
     return count;
 }
 
+// Lists the folders and makes the entries agree with them. A run keeps its entry, and its id, as
+// long as it is found.
 static void
 scan(void *arg)
 {
@@ -312,7 +336,7 @@ scan(void *arg)
             path[fresh++] = path[i];
         }
     }
-    drop_gone(runs); // which makes room for those that are new
+    drop_gone(runs); // makes room for the new ones
     for (uint32_t i = 0; i < fresh; i++) {
         run_add(runs, path[i]);
     }
@@ -323,7 +347,7 @@ scan(void *arg)
 
 // ---- reading
 
-// Closes the file; -1: there is none.
+// Reads a file's time and size and closes it. -1: there is no file.
 static cli_dash_stamp
 stamp_take(int fd)
 {
@@ -345,7 +369,7 @@ is_same(const cli_dash_stamp *a, const cli_dash_stamp *b)
     return a->is_there == b->is_there && a->written_us == b->written_us && a->size == b->size;
 }
 
-// The files that are read only when a page asks for them.
+// Checks the files that are read only when a page asks for them.
 static void
 files_look(cli_dash_run *run)
 {
@@ -371,7 +395,8 @@ entry_read(entry *e, uint64_t bytes_max, bool *has_more)
     files_look(&e->run);
 }
 
-// Some of each in turn: a long run does not keep the others waiting, nor many runs the page.
+// Reads a part of each run in turn, so that neither a long run nor the number of runs delays the
+// page.
 static void
 read_some(void *arg)
 {
@@ -380,6 +405,7 @@ read_some(void *arg)
     uint32_t first = runs->turn;
     for (uint32_t i = 0; i < runs->count; i++) {
         entry *e = runs->entry[(first + i) % runs->count];
+        // within the budget of this turn
         bool is_next = i < (has_more ? TURN_BYTES / READ_BYTES : TURN_RUNS);
         if (is_next || (!has_more && e->run.status == CLI_DASH_LIVE)) {
             entry_read(e, READ_BYTES, &has_more);
@@ -396,8 +422,9 @@ read_some(void *arg)
         net_timer_start(runs->loop, runs->has_more ? AT_ONCE_MS : READ_MS, 0, read_some, runs);
 }
 
-// ---- life
+// ---- creation
 
+// Without a loop (octet report, octet sweep) all runs are read completely before this returns.
 cli_dash_runs *
 cli_dash_runs_create(net_loop *loop, char *const *folders, uint32_t count)
 {
@@ -451,6 +478,7 @@ cli_dash_runs_at(const cli_dash_runs *runs, uint32_t i)
     return &runs->entry[i]->run;
 }
 
+// Ids count upwards and are never used again, so a page never gets another run for an old id.
 const cli_dash_run *
 cli_dash_runs_find(const cli_dash_runs *runs, uint32_t id)
 {
@@ -468,6 +496,7 @@ cli_dash_runs_unshown(const cli_dash_runs *runs)
     return runs->unshown;
 }
 
+// A sum of counters that only grow, so it changes whenever one of them does.
 uint64_t
 cli_dash_runs_changes(const cli_dash_runs *runs)
 {
@@ -496,6 +525,8 @@ static const struct {
     const char *name, *type;
 } videos[] = {{"policy.mp4", "video/mp4"}, {"policy.gif", "image/gif"}};
 
+// A video that is too large is not served; then the .gif is tried. Returns a descriptor; -1: there
+// is none.
 int
 cli_dash_run_video(const cli_dash_run *run, const char **type, uint64_t *size)
 {

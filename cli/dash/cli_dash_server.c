@@ -8,26 +8,27 @@
 #include "cli/dash/cli_dash_json.h"
 #include "cli/dash/cli_dash_page.h"
 #include "common/oct_base.h"
+#include "common/oct_reason.h"
 #include "net/net_http.h"
 
-// What /runs answers, on its way to any number of readers.
+// An answer to /runs while it is sent to any number of readers.
 typedef struct runs_text {
     cli_dash_text text;
-    uint64_t changes; // as of which it is
-    uint32_t users;   // answers, and the server's own
+    uint64_t changes; // value of cli_dash_runs_changes when it was made
+    uint32_t users;   // answers in flight, and the server itself
 } runs_text;
 
-// However many read, and however slowly, two texts of /runs are in memory, and one more while it is
-// made: at most 3 * CLI_DASH_RUNS_MAX * 6 * CLI_SERIES_SUMMARY_MAX bytes of summaries, where JSON
-// has six bytes for one; of 600 runs as they are, 3 * 600 * 4 KB = 7 MB.
+// At most two texts of /runs are in memory, and a third while it is made, even with many slow
+// readers: at most 3 * CLI_DASH_RUNS_MAX * 6 * CLI_SERIES_SUMMARY_MAX bytes of summaries, because
+// JSON may take six bytes for one. 600 usual runs take 3 * 600 * 4 KB = 7 MB.
 struct cli_dash_server {
     cli_dash_runs *runs;
     net_http *http;
-    runs_text *now, *before; // NULL: none
-    bool is_local;           // http://
+    runs_text *now, *before; // the newest text and the one before; NULL: none
+    bool is_local;           // http://: only this machine is served
 };
 
-// Headers of every answer.
+// Headers of every answer. The page may load and run only what this server serves.
 static const char *const headers[] = {
     "Content-Security-Policy",
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
@@ -54,8 +55,9 @@ runs_text_release(void *owner)
     }
 }
 
-// While both are being sent, who asks gets the newer one, and the page sees by /changes that it is
-// not the newest. Nobody gets the older one, so it has been sent in NET_HTTP_DEADLINE_MS.
+// Answers /runs. While both texts are being sent, a new request gets the newer one, and the page
+// sees by /changes that it is not the latest. No new request gets the older one, so it is sent
+// completely within NET_HTTP_DEADLINE_MS and can be replaced.
 static void
 runs_answer(cli_dash_server *dash, net_http_answer *out)
 {
@@ -79,6 +81,7 @@ runs_answer(cli_dash_server *dash, net_http_answer *out)
     out->owner = dash->now;
 }
 
+// Answers a request (net_http.h). Other paths keep the default answer, 404.
 static void
 asked(void *arg, const net_http_request *request, net_http_answer *out)
 {
@@ -98,6 +101,8 @@ asked(void *arg, const net_http_request *request, net_http_answer *out)
     }
 }
 
+// The URL decides if only this machine is served: https:// needs certificates, which
+// cli_dash_open's caller has loaded.
 static cli_dash_server *
 server_create(const char *url)
 {
@@ -106,7 +111,7 @@ server_create(const char *url)
     return dash;
 }
 
-// The first answer comes when the loop runs.
+// Finishes an opening; the first request is answered when the loop runs.
 static oct_err
 server_begin(cli_dash_server **out, cli_dash_server *dash, oct_err err, net_loop *loop,
              char *const *folders, uint32_t count)
@@ -121,15 +126,14 @@ server_begin(cli_dash_server **out, cli_dash_server *dash, oct_err err, net_loop
 }
 
 oct_err
-cli_dash_listen(int *fd, const char *url, char *reason, size_t reason_size)
+cli_dash_listen(int *fd, const char *url, oct_reason *why)
 {
     if (strncmp(url, "http://", 7) != 0 || !net_http_is_local(url + 7)) {
-        (void)snprintf(reason, reason_size,
-                       "http:// is for this machine alone (http://127.0.0.1:PORT); others need "
-                       "https:// and certificates");
-        return OCT_EINVAL;
+        return oct_refuse(why,
+                          "http:// is for this machine alone (http://127.0.0.1:PORT); others need "
+                          "https:// and certificates");
     }
-    return net_http_listen(fd, url, reason, reason_size);
+    return net_http_listen(fd, url, why);
 }
 
 oct_err
@@ -144,16 +148,17 @@ cli_dash_open_fd(cli_dash_server **out, net_loop *loop, const char *url, int tak
     return server_begin(out, dash, err, loop, folders, count);
 }
 
+// For https:// net_http logs the reason of a failure itself.
 oct_err
 cli_dash_open(cli_dash_server **out, net_loop *loop, const char *url, char *const *folders,
-              uint32_t count, char *reason, size_t reason_size)
+              uint32_t count, oct_reason *why)
 {
     cli_dash_server *dash = server_create(url);
-    (void)snprintf(reason, reason_size, "the line above says why");
+    oct_reason_set(why, "the line above says why");
     if (dash->is_local) {
         int fd;
         free(dash);
-        OCT_TRY(cli_dash_listen(&fd, url, reason, reason_size));
+        OCT_TRY(cli_dash_listen(&fd, url, why));
         return cli_dash_open_fd(out, loop, url, fd, folders, count);
     }
     oct_err err = net_http_open(&dash->http, loop, url, asked, dash);

@@ -8,7 +8,7 @@
 
 #include "cli/run/cli_folder.h"
 #include "common/oct_base.h"
-#include "common/oct_config.h"
+#include "config/config.h"
 
 // Checks whether this machine and a folder suit a run. Each check adds findings; a finding is one
 // line with a level and what to do. The checks change nothing, except that they write a small file
@@ -30,17 +30,17 @@ typedef enum cli_doctor_level {
 extern const char *const cli_doctor_level_words[CLI_DOCTOR_LEVELS]; // "ok", "note", "warn", "FAIL"
 
 typedef struct cli_doctor_finding {
-    char name[24]; // of the check: "memory"
+    char name[24]; // name of the check: "memory"
     cli_doctor_level level;
     char text[CLI_PATH_MAX + 256];
     char advice[256]; // what to do; "": nothing
 } cli_doctor_finding;
 
 typedef struct cli_doctor {
-    char folder[CLI_PATH_MAX]; // a run folder, or where runs will be; absolute
-    bool is_writable;          // this user may make files there
-    const oct_config *config;  // of the experiment that the user named; NULL: none
-    const char *tls;           // the folder of certificates; NULL: none
+    char folder[CLI_PATH_MAX];       // a run folder, or the folder in which runs will be; absolute
+    bool is_writable;                // this user may make files there
+    const config_experiment *config; // of the experiment that the user named; NULL: none
+    const char *tls;                 // the folder of certificates; NULL: none
     size_t count;
     cli_doctor_finding finding[CLI_DOCTOR_FINDINGS_MAX];
 } cli_doctor;
@@ -55,7 +55,7 @@ void cli_doctor_network(cli_doctor *doctor);  // sockets, ports, certificates
 void cli_doctor_folder(cli_doctor *doctor);   // disk, locks, the run in the folder
 void cli_doctor_programs(cli_doctor *doctor); // daemons, MuJoCo, ffmpeg, Python, GPU
 
-// Findings of this level.
+// Returns the number of findings of this level.
 size_t cli_doctor_count(const cli_doctor *doctor, cli_doctor_level level);
 void cli_doctor_print(const cli_doctor *doctor);
 json_t *cli_doctor_json(const cli_doctor *doctor); // a new reference

@@ -19,6 +19,7 @@
 #include "common/oct_cores.h"
 #include "common/oct_file.h"
 #include "common/oct_memory.h"
+#include "common/oct_reason.h"
 #include "net/net_limits.h"
 #include "nn/nn_gemm.h"
 #include "nn/nn_tile.h"
@@ -26,9 +27,9 @@
 
 #define GIB          (1ull << 30)
 #define MEMORY_LEAST (GIB / 2)     // with fewer bytes most presets do not run
-#define SHM_LEAST    (64ull << 20) // Docker's default
-#define FILES_LEAST  1024
-#define BUILT_S      1735689600 // 2025-01-01: an earlier time is wrong
+#define SHM_LEAST    (64ull << 20) // bytes; Docker's default
+#define FILES_LEAST  1024          // open files
+#define BUILT_S      1735689600    // 2025-01-01: an earlier time is wrong
 
 // ---- processor
 
@@ -52,6 +53,7 @@ model_read(char *out, size_t size)
     }
 }
 
+// Names the kernels that policies and learning would use here.
 static void
 cpu_check(cli_doctor *doctor)
 {
@@ -72,6 +74,7 @@ cpu_check(cli_doctor *doctor)
                    bf16 != NULL ? bf16->name : "has no fast instructions");
 }
 
+// A warning of nn_blas_init says that OpenBLAS uses slower kernels than this CPU allows.
 static void
 blas_check(cli_doctor *doctor)
 {
@@ -85,6 +88,7 @@ blas_check(cli_doctor *doctor)
                    threads != NULL ? threads : "");
 }
 
+// Affinity (taskset, cpuset) and a quota of a control group both limit a run, so both are shown.
 static void
 cores_check(cli_doctor *doctor)
 {
@@ -104,6 +108,7 @@ cores_check(cli_doctor *doctor)
 
 // ---- memory
 
+// Half a GiB is too little for most presets, but not for all: a warning, not a failure.
 static void
 memory_check(cli_doctor *doctor)
 {
@@ -144,16 +149,18 @@ shm_check(cli_doctor *doctor)
 
 // ---- limits
 
+// A failure is a limit that a daemon would refuse to start with; few files only limit the number of
+// actors.
 static void
 limits_check(cli_doctor *doctor)
 {
-    char reason[256];
+    oct_reason why;
     struct rlimit files = {0};
     (void)getrlimit(RLIMIT_NOFILE, &files);
     bool is_low = files.rlim_max != RLIM_INFINITY && files.rlim_max < FILES_LEAST;
-    if (net_limits_check(reason, sizeof(reason)) != OCT_OK) {
+    if (net_limits_check(&why) != OCT_OK) {
         cli_doctor_add(doctor, "limits", CLI_DOCTOR_FAIL, "raise the limit (ulimit -a)", "%s",
-                       reason);
+                       why.text);
     }
     // The daemons raise the soft limit to the hard one.
     cli_doctor_add(doctor, "files", is_low ? CLI_DOCTOR_WARN : CLI_DOCTOR_OK,
@@ -164,6 +171,7 @@ limits_check(cli_doctor *doctor)
 
 // ---- clock
 
+// A wrong clock breaks certificates; an unsynchronised one only blurs the comparison of hosts.
 static void
 clock_check(cli_doctor *doctor)
 {

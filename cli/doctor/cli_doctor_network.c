@@ -17,16 +17,19 @@
 #include "cli/cluster/cli_cluster_plan.h"
 #include "cli/dash/cli_dash_server.h"
 #include "common/oct_file.h"
+#include "common/oct_reason.h"
 #include "net/net_certificates.h"
 #include "net/net_http.h"
 
-#define CA_FOLDER       "octet-certs" // the default folder of octet certs
-#define SOON_DAYS       30
+#define CA_FOLDER "octet-certs" // the default folder of octet certs
+#define SOON_DAYS 30            // a certificate that ends earlier gets a warning
+// bytes, without the terminating zero
 #define SOCKET_PATH_MAX (sizeof(((struct sockaddr_un *)0)->sun_path) - 1)
 #define SECONDS_A_DAY   86400
 
 // ---- local sockets
 
+// Makes a local socket, as the daemons do.
 static void
 socket_check(cli_doctor *doctor)
 {
@@ -53,20 +56,23 @@ socket_check(cli_doctor *doctor)
 
 // ---- ports
 
+// Finds out whether a port is free by listening at it.
 static void
 port_check(cli_doctor *doctor, unsigned port, const char *what, const char *option)
 {
-    char url[64], reason[256], advice[128];
+    char url[64];
+    oct_reason why;
+    char advice[128];
     int fd;
     (void)snprintf(url, sizeof(url), "http://127.0.0.1:%u", port);
-    if (net_http_listen(&fd, url, reason, sizeof(reason)) == OCT_OK) {
+    if (net_http_listen(&fd, url, &why) == OCT_OK) {
         (void)close(fd);
         cli_doctor_add(doctor, "ports", CLI_DOCTOR_OK, "", "%u is free (%s)", port, what);
         return;
     }
     (void)snprintf(advice, sizeof(advice), "%s names another port", option);
     cli_doctor_add(doctor, "ports", CLI_DOCTOR_NOTE, advice, "%u is taken (%s): %s", port, what,
-                   reason);
+                   why.text);
 }
 
 // ---- certificates
@@ -74,11 +80,11 @@ port_check(cli_doctor *doctor, unsigned port, const char *what, const char *opti
 static void
 certificate_check(cli_doctor *doctor, const char *folder)
 {
-    char reason[CLI_PATH_MAX + 256];
+    oct_reason why;
     oct_role role;
     int64_t ends_s;
-    if (net_certificates_check(folder, &role, &ends_s, reason, sizeof(reason)) != OCT_OK) {
-        cli_doctor_add(doctor, "certificates", CLI_DOCTOR_FAIL, "", "%s", reason);
+    if (net_certificates_check(folder, &role, &ends_s, &why) != OCT_OK) {
+        cli_doctor_add(doctor, "certificates", CLI_DOCTOR_FAIL, "", "%s", why.text);
         return;
     }
     double days = ((double)ends_s - (double)time(NULL)) / SECONDS_A_DAY;
@@ -115,6 +121,8 @@ ca_check(cli_doctor *doctor, const char *folder)
     }
 }
 
+// Checks the CA folder or the certificate that was named, or the CA folder of octet certs if it is
+// in the current folder.
 static void
 certificates_check(cli_doctor *doctor)
 {

@@ -17,12 +17,13 @@
 #include "cli/cli_text.h"
 #include "common/oct_clock.h"
 #include "common/oct_python.h"
+#include "common/oct_reason.h"
 #include "envs/env.h"
 #include "envs/gym/env_gym.h"
 
 extern char **environ;
 
-#define OUTPUT_BYTES 4096
+#define OUTPUT_BYTES 4096 // of a program's answer that are kept
 
 // ---- programs that are asked
 
@@ -56,8 +57,9 @@ output_read(int fd, uint64_t deadline_ns, char *out, size_t size)
     }
 }
 
-typedef enum answer { ANSWERED, MISSING, FAILED, SILENT } answer;
+typedef enum answer { ANSWERED, MISSING, FAILED, SILENT } answer; // SILENT: not within the deadline
 
+// Waits for the child; kills it first unless it has written all its output (is_whole).
 static answer
 child_end(pid_t child, bool is_whole)
 {
@@ -120,6 +122,8 @@ static const char versions[] = "import sys\n"
                                "    except metadata.PackageNotFoundError:\n"
                                "        print('-')\n";
 
+// The answer of `versions`; control characters are replaced, because a program of that name may
+// print anything.
 typedef struct python {
     char version[CLI_TEXT_PLAIN_MAX], program[CLI_TEXT_PLAIN_MAX], numpy[CLI_TEXT_PLAIN_MAX],
         gymnasium[CLI_TEXT_PLAIN_MAX];
@@ -134,6 +138,8 @@ line_take(char out[CLI_TEXT_PLAIN_MAX], const char **text)
     *text += length + ((*text)[length] == '\n');
 }
 
+// Checks what the Python that answered has. missing: the level of a finding without Gymnasium or
+// NumPy.
 static void
 python_found(cli_doctor *doctor, const char *output, cli_doctor_level missing)
 {
@@ -190,13 +196,14 @@ daemons_check(cli_doctor *doctor)
 {
     static const char *const names[] = {"octet-relay", "octet-replay", "octet-actor",
                                         "octet-learner"};
-    char path[CLI_PATH_MAX], reason[3 * CLI_PATH_MAX];
+    char path[CLI_PATH_MAX];
+    oct_reason why;
     for (size_t i = 0; i < OCT_COUNTOF(names); i++) {
-        if (cli_folder_find_daemon(path, names[i], reason, sizeof(reason)) != OCT_OK) {
+        if (cli_folder_find_daemon(path, names[i], &why) != OCT_OK) {
             // A run on one machine needs no relay.
             bool is_relay = i == 0;
             cli_doctor_add(doctor, "daemons", is_relay ? CLI_DOCTOR_NOTE : CLI_DOCTOR_FAIL, "",
-                           "%s", reason);
+                           "%s", why.text);
             if (!is_relay) {
                 return;
             }
@@ -222,13 +229,13 @@ static void
 mujoco_check(cli_doctor *doctor)
 {
     const char *tasks[ENV_MODULE_TASKS_MAX + 1];
-    char reason[ENV_REASON_BYTES];
+    oct_reason why;
     bool is_needed =
         doctor->config != NULL && strncmp(doctor->config->env.id, "dmc:", strlen("dmc:")) == 0;
     size_t count = 0;
-    if (env_module_ids(tasks, reason, sizeof(reason)) != OCT_OK) {
+    if (env_module_ids(tasks, &why) != OCT_OK) {
         cli_doctor_add(doctor, "mujoco", is_needed ? CLI_DOCTOR_FAIL : CLI_DOCTOR_NOTE,
-                       "only dmc: environments need it", "%s", reason);
+                       "only dmc: environments need it", "%s", why.text);
         return;
     }
     while (tasks[count] != NULL) {

@@ -1,4 +1,15 @@
-// A run folder into one file: listed, locked, hashed, written.
+// Packs a run folder into one file.
+//
+// 1. The folder is locked as octet train and octet-learner lock it, so that no run starts in it.
+// 2. If a run has the lock, the run is live. Its folder is copied beside the pack, in an order that
+//    keeps the copy consistent: the checkpoint first, the tables last, so that they hold the rows
+//    that the checkpoint counts. The copy is packed instead of the folder, and is removed
+//    afterwards.
+// 3. All plain files are listed and hashed. The list is the manifest, the first member of the tar.
+// 4. The files are written and hashed a second time. A file that has changed in between ends the
+//    packing.
+// 5. The pack is written to a draft, which takes its name at the end. On any failure nothing is
+//    left.
 
 #include "cli/pack/cli_pack.h"
 
@@ -16,36 +27,36 @@
 #include "cli/pack/cli_pack_manifest.h"
 #include "cli/pack/cli_pack_stream.h"
 #include "common/oct_base.h"
-#include "common/oct_config.h"
 #include "common/oct_file.h"
 #include "common/oct_owner.h"
+#include "common/oct_reason.h"
 #include "common/oct_text.h"
+#include "config/config.h"
 #include "learner/learner_checkpoints.h"
 #include "replay/replay_backup.h"
 
-#define PIECE_BYTES  (128u << 10)
+#define PIECE_BYTES  (128u << 10) // read and written at a time
 #define LOCKS_MAX    2
 #define PATH_BYTES   OCT_FILE_PATH_MAX
 #define TABLE_ENDING ".oct"
-#define SYNC_WAIT_S  60.0 // beside two intervals
+#define SYNC_WAIT_S  60.0 // for a table to sync, in addition to two intervals
 
 typedef struct packing {
-    int folder; // descriptors
-    int lock[LOCKS_MAX];
+    int folder;          // of the folder that is packed
+    int lock[LOCKS_MAX]; // descriptors; -1: not locked
     cli_pack_manifest manifest;
-    uint32_t left_out;
+    uint32_t left_out;           // entries of the folder that are no plain files
     double sync_s;               // of a live run: how long its table may take to be synced
     char draft[PATH_BYTES + 32]; // of a live run: the copy of its folder; "": none
-    char *reason;
-    size_t reason_size;
+    oct_reason *why;
     uint8_t piece[PIECE_BYTES];
 } packing;
 
-#define REFUSE(p, ...) oct_refuse((p)->reason, (p)->reason_size, __VA_ARGS__)
+#define REFUSE(p, ...) oct_refuse((p)->why, __VA_ARGS__)
 
 // ---- which files
 
-// Of a writer that was killed.
+// Returns true for a draft that a killed writer has left.
 static bool
 is_draft(const char *entry)
 {
@@ -53,9 +64,9 @@ is_draft(const char *entry)
     return tmp != NULL && tmp[5] != '\0' && strspn(tmp + 5, "0123456789") == strlen(tmp + 5);
 }
 
-// Of a start, not of the run: what octet train, and octet cluster slurm and ssh, keep here as long
-// as they need it. It has the keys of that start's certificates, and whose the run folder is. octet
-// run unpack marks the folder that it makes.
+// Returns true for a file that belongs to a start of the run and not to the run: what octet train,
+// octet cluster slurm and octet cluster ssh keep while they need it, with the keys of that start's
+// certificates and the owner of the folder. octet run unpack marks the folder that it makes.
 static bool
 is_of_a_start(const char *name)
 {
@@ -65,6 +76,7 @@ is_of_a_start(const char *name)
     return oct_text_is_one_of(name, names, OCT_COUNTOF(names));
 }
 
+// Adds a file to the manifest, with the size that it must still have when it is read.
 static oct_err
 file_add(packing *p, const char *name, const struct stat *status)
 {
@@ -72,17 +84,19 @@ file_add(packing *p, const char *name, const struct stat *status)
     if (manifest->count == CLI_PACK_FILES_MAX) {
         return REFUSE(p, "more than %d files", CLI_PACK_FILES_MAX);
     }
-    uint64_t time_s = (uint64_t)OCT_MAX(status->st_mtime, 0); // on XFS up to the year 2486
+    uint64_t time_s = (uint64_t)OCT_MAX(status->st_mtime, 0); // XFS has times up to the year 2486
     time_s = OCT_MIN(time_s, CLI_PACK_TIME_MAX);
     cli_pack_file *file = &manifest->file[manifest->count++];
     *file = (cli_pack_file){
         .mode = status->st_mode & 0777, .size = (uint64_t)status->st_size, .time_s = time_s};
-    memcpy(file->name, name, strlen(name) + 1); // a good one has room
+    memcpy(file->name, name, strlen(name) + 1); // a valid name fits
     return OCT_OK;
 }
 
 static oct_err folder_list(packing *p, const char *below);
 
+// Lists an entry of the folder. A name that no pack can have is an error, because a pack without
+// the file would be incomplete.
 static oct_err
 entry_list(packing *p, const char *below, const char *entry)
 {
@@ -106,7 +120,7 @@ entry_list(packing *p, const char *below, const char *entry)
         return folder_list(p, name);
     }
     if (!S_ISREG(status.st_mode)) {
-        p->left_out++;
+        p->left_out++; // a link, a socket or a device
         return OCT_OK;
     }
     return file_add(p, name, &status);
@@ -139,7 +153,7 @@ files_compare(const void *a, const void *b)
 
 // ---- locks
 
-// *is_taken: somebody else has the file, which a file system without locks does not tell.
+// Locks a file. *is_taken: another process has it; false on a file system without locks.
 static oct_err
 file_lock(packing *p, const char *name, int fd, bool is_shared, bool *is_taken)
 {
@@ -150,13 +164,14 @@ file_lock(packing *p, const char *name, int fd, bool is_shared, bool *is_taken)
                : OCT_OK;
 }
 
-// Those of octet train and octet-learner, for as long as it is packed. *is_live: one of them has
-// the folder.
+// Takes the locks of octet train and octet-learner while the folder is packed. *is_live: another
+// process has one of them.
 static oct_err
 lock(packing *p, bool *is_live)
 {
     static const char *const names[LOCKS_MAX] = {".lock", "learner.lock"};
-    // Of a run that octet train has, no learner that starts again is to find its lock taken.
+    // If octet train has the folder, learner.lock is not touched: a learner that restarts must not
+    // find it taken.
     for (int i = 0; i < LOCKS_MAX && !*is_live; i++) {
         p->lock[i] = oct_file_open_at(p->folder, names[i], O_RDWR, 0, NULL);
         bool is_taken = false;
@@ -170,6 +185,7 @@ lock(packing *p, bool *is_live)
 
 // ---- content
 
+// Opens a file, which must be unused and have the size that was listed.
 static oct_err
 file_open(packing *p, const cli_pack_file *file, int *out)
 {
@@ -178,7 +194,7 @@ file_open(packing *p, const cli_pack_file *file, int *out)
     if (fd < 0) {
         return REFUSE(p, "%s cannot be read: %s", file->name, oct_file_strerror(errno));
     }
-    // A replay has its table locked, a learner learner.lock, which is ours.
+    // A replay has its table locked, and a learner learner.lock, which this process holds.
     bool is_ours = strcmp(file->name, "learner.lock") == 0;
     bool is_taken = false;
     oct_err err = is_ours ? OCT_OK : file_lock(p, file->name, fd, true, &is_taken);
@@ -202,7 +218,7 @@ write_failed(packing *p)
     return OCT_EIO;
 }
 
-// Hashes a file; writer: where it goes as well, or NULL.
+// Hashes a file, and writes it to writer unless that is NULL.
 static oct_err
 file_read(packing *p, const cli_pack_file *file, cli_pack_writer *writer,
           uint8_t hash[WIRE_HASH_BYTES])
@@ -237,6 +253,7 @@ zeros_write(packing *p, cli_pack_writer *writer, size_t length)
     return cli_pack_write(writer, zeros, length) == OCT_OK ? OCT_OK : write_failed(p);
 }
 
+// Writes a file as a member of the tar: a header, the content, and zeros to the end of the block.
 static oct_err
 member_write(packing *p, cli_pack_writer *writer, const cli_pack_file *file)
 {
@@ -258,7 +275,7 @@ manifest_write(packing *p, cli_pack_writer *writer)
     uint8_t header[CLI_PACK_BLOCK];
     char *text = cli_pack_manifest_print(&p->manifest);
     size_t length = strlen(text);
-    OCT_ASSERT(length <= CLI_PACK_MANIFEST_MAX); // CLI_PACK_FILES_MAX lines
+    OCT_ASSERT(length <= CLI_PACK_MANIFEST_MAX); // CLI_PACK_FILES_MAX lines fit
     cli_pack_header_of_manifest(length, header);
     bool is_written = cli_pack_write(writer, header, sizeof(header)) == OCT_OK &&
                       cli_pack_write(writer, text, length) == OCT_OK;
@@ -267,6 +284,7 @@ manifest_write(packing *p, cli_pack_writer *writer)
     return err == OCT_OK ? zeros_write(p, writer, cli_pack_padding(length)) : err;
 }
 
+// Writes the whole tar to fd, and waits until it is on the disk.
 static oct_err
 all_write(packing *p, int fd)
 {
@@ -276,7 +294,7 @@ all_write(packing *p, int fd)
         err = member_write(p, writer, &p->manifest.file[i]);
     }
     if (err == OCT_OK) {
-        err = zeros_write(p, writer, 2 * CLI_PACK_BLOCK); // the end of a tar
+        err = zeros_write(p, writer, 2 * CLI_PACK_BLOCK); // two empty blocks end a tar
     }
     if (err == OCT_OK && (cli_pack_writer_finish(writer) != OCT_OK || fsync(fd) != 0)) {
         err = write_failed(p);
@@ -285,8 +303,8 @@ all_write(packing *p, int fd)
     return err;
 }
 
-// A draft beside it takes its name at the end; a secret (token.key) is in it, so that it is the
-// owner's alone.
+// Writes the pack to a draft beside path. The pack contains a secret (token.key), so only the owner
+// may read it.
 static oct_err
 pack_write(packing *p, const char *path, cli_pack_result *result)
 {
@@ -310,9 +328,10 @@ pack_write(packing *p, const char *path, cli_pack_result *result)
     return err;
 }
 
-// ---- of a live run: a copy of its folder
+// ---- the copy of a live run's folder
 
-// A table that is in use. The copies of turns of a run in lock-step change no more.
+// Returns true for a table that is in use. The copies of turns (lock-step) have another ending, and
+// do not change.
 static bool
 is_table(const char *path)
 {
@@ -321,12 +340,13 @@ is_table(const char *path)
            replay_file_is_one(path);
 }
 
+// Copies a file that is no table, with its time. A file that has disappeared is skipped.
 static oct_err
 plain_copy(packing *p, const char *from, const char *to)
 {
     struct stat status;
     int in = oct_file_open(from, O_RDONLY, 0, &status);
-    if (in < 0 && errno == ENOENT) { // replaced, or removed, since it was listed
+    if (in < 0 && errno == ENOENT) { // it was replaced or removed after it was listed
         return OCT_OK;
     }
     int out =
@@ -342,16 +362,17 @@ plain_copy(packing *p, const char *from, const char *to)
     return is_copied ? OCT_OK : REFUSE(p, "%s cannot be copied: %s", from, oct_file_strerror(code));
 }
 
-// How long its table may take to sync what it has.
+// Finds how long the table may take to sync what it has. A table that is never synced cannot be
+// packed.
 static oct_err
 sync_limit(packing *p, const char *folder)
 {
-    static oct_config config;
+    static config_experiment config;
     char path[PATH_BYTES + 16];
     (void)snprintf(path, sizeof(path), "%s/config.yaml", folder);
-    oct_config_default(&config);
-    OCT_TRY(oct_config_load(&config, path, p->reason, p->reason_size));
-    if (config.replay.sync == OCT_SYNC_NONE) {
+    config_default(&config);
+    OCT_TRY(config_load(&config, path, p->why->text, sizeof(p->why->text)));
+    if (config.replay.sync == CONFIG_SYNC_NONE) {
         return REFUSE(
             p,
             "the run in '%s' is live, and replay.sync is none: only a table that is synced "
@@ -362,6 +383,7 @@ sync_limit(packing *p, const char *folder)
     return OCT_OK;
 }
 
+// Copies the tables, or all other files.
 static oct_err
 files_copy(packing *p, const char *folder, bool of_tables)
 {
@@ -380,13 +402,12 @@ files_copy(packing *p, const char *folder, bool of_tables)
                           : REFUSE(p, "cannot make folder '%s': %s", to, oct_file_strerror(errno));
         *slash = '/';
         OCT_TRY(err);
-        OCT_TRY(of_tables ? replay_backup(from, to, p->sync_s, p->reason, p->reason_size)
-                          : plain_copy(p, from, to));
+        OCT_TRY(of_tables ? replay_backup(from, to, p->sync_s, p->why) : plain_copy(p, from, to));
     }
     return OCT_OK;
 }
 
-// Beside the pack; it is what is packed from here on.
+// Copies the folder of a live run beside the pack, and makes the copy the folder that is packed.
 static oct_err
 live_copy(packing *p, const char *folder, const char *path)
 {
@@ -398,8 +419,8 @@ live_copy(packing *p, const char *folder, const char *path)
     }
     OCT_TRY(sync_limit(p, folder));
     OCT_TRY(folder_list(p, ""));
-    // The checkpoint before the copies of turns, of which its own is kept, and the tables last:
-    // they have the rows that the checkpoint knows.
+    // The checkpoint comes before the copies of turns, because its own turn's copy is kept, and the
+    // tables come last, because they then hold the rows that the checkpoint counts.
     qsort(p->manifest.file, p->manifest.count, sizeof(p->manifest.file[0]), files_compare);
     OCT_TRY(files_copy(p, folder, false));
     if (!learner_checkpoints_any(p->draft)) {
@@ -417,10 +438,11 @@ live_copy(packing *p, const char *folder, const char *path)
                           : REFUSE(p, "cannot enter '%s': %s", p->draft, oct_file_strerror(errno));
 }
 
-// ---- all of it
+// ---- the whole pack
 
-// The last part of the folder's real path, with - for each character that no name of a pack has: it
-// is what the pack and the folder that it is unpacked to are called where nobody names them.
+// Names the run by the last part of the folder's real path, with '-' for each character that a
+// pack's names cannot have. The pack, and the folder that it is unpacked to, get this name by
+// default.
 static void
 run_name(packing *p, const char *folder)
 {
@@ -430,7 +452,7 @@ run_name(packing *p, const char *folder)
     size_t length = 0;
     for (const char *at = slash; at != NULL && *++at != '\0' && length < CLI_PACK_NAME_MAX;) {
         unsigned char byte = (unsigned char)*at;
-        if ((byte & 0xc0) != 0x80) { // or it goes on with a character of UTF-8
+        if ((byte & 0xc0) != 0x80) { // not a later byte of a character in UTF-8
             out[length++] = byte > ' ' && byte < 0x7f ? (char)byte : '-';
         }
     }
@@ -442,6 +464,7 @@ run_name(packing *p, const char *folder)
     OCT_ASSERT(cli_pack_name_is_good(out));
 }
 
+// Does the whole work; cli_pack releases what it took.
 static oct_err
 pack_folder(packing *p, const char *folder, const char *out, char *path, size_t path_size,
             cli_pack_result *result)
@@ -483,13 +506,12 @@ pack_folder(packing *p, const char *folder, const char *out, char *path, size_t 
 
 oct_err
 cli_pack(const char *folder, const char *out, char *path, size_t path_size, cli_pack_result *result,
-         char *reason, size_t reason_size)
+         oct_reason *why)
 {
     packing *p = oct_alloc(sizeof(*p));
     *result = (cli_pack_result){0};
     p->folder = -1;
-    p->reason = reason;
-    p->reason_size = reason_size;
+    p->why = why;
     for (int i = 0; i < LOCKS_MAX; i++) {
         p->lock[i] = -1;
     }

@@ -1,4 +1,4 @@
-// The list of a pack's files as text, and headers of tar.
+// Prints and parses the manifest of a pack, and makes the headers of its tar.
 
 #include "cli/pack/cli_pack_manifest.h"
 
@@ -9,13 +9,16 @@
 
 #include "cli/cli_text.h"
 #include "common/oct_base.h"
-#include "common/oct_text.h"
+#include "common/oct_reason.h"
 
 #define FIRST_LINE "octet-pack 1"
-#define DEPTH_MAX  2            // folders
-#define MODES      0777u        // that are kept
-#define OCTAL_MAX  (1ull << 33) // that tar writes as 11 digits; larger numbers are binary
+#define DEPTH_MAX  2     // folders above a file
+#define MODES      0777u // permission bits that are kept
+// tar writes smaller numbers as 11 octal digits, larger ones in binary
+#define OCTAL_MAX (1ull << 33)
 
+// A name stays within the folder that it is unpacked to: no "..", no absolute path, no blank or
+// control character, and few folders.
 bool
 cli_pack_name_is_good(const char *name)
 {
@@ -66,7 +69,7 @@ typedef struct text_reader {
     const char *at, *end;
 } text_reader;
 
-// The next characters up to stop, which is passed over. False: there is no stop, or they have no
+// Reads up to the character stop and skips it. False: there is no stop, a zero byte, or too little
 // room in out.
 static bool
 word_read(text_reader *reader, char stop, char *out, size_t out_size)
@@ -83,7 +86,7 @@ word_read(text_reader *reader, char stop, char *out, size_t out_size)
     return true;
 }
 
-// A number as this program prints it: digits only, none in vain.
+// Reads a number as this program prints it: digits only, no sign. False: it is larger than max.
 static bool
 number_read(text_reader *reader, char stop, unsigned base, uint64_t max, uint64_t *out)
 {
@@ -103,6 +106,7 @@ number_read(text_reader *reader, char stop, unsigned base, uint64_t max, uint64_
     return value <= max;
 }
 
+// Lower case only, so that a manifest has one spelling.
 static bool
 hash_read(text_reader *reader, uint8_t hash[WIRE_HASH_BYTES])
 {
@@ -120,35 +124,34 @@ hash_read(text_reader *reader, uint8_t hash[WIRE_HASH_BYTES])
     return true;
 }
 
+// Reads the line of a file. Names must be good and different.
 static oct_err
-file_read(text_reader *reader, const cli_pack_manifest *all, cli_pack_file *file, char *reason,
-          size_t reason_size)
+file_read(text_reader *reader, const cli_pack_manifest *all, cli_pack_file *file, oct_reason *why)
 {
     uint64_t mode = 0;
     if (!hash_read(reader, file->hash) || !number_read(reader, ' ', 8, MODES, &mode) ||
         !number_read(reader, ' ', 10, CLI_PACK_TIME_MAX, &file->time_s) ||
         !number_read(reader, ' ', 10, CLI_PACK_SIZE_MAX, &file->size) ||
         !word_read(reader, '\n', file->name, sizeof(file->name))) {
-        return oct_refuse(reason, reason_size, "line %u of its manifest is damaged",
-                          (unsigned)all->count + 4);
+        return oct_refuse(why, "line %u of its manifest is damaged",
+                          (unsigned)all->count + 4); // three lines precede the files
     }
     file->mode = (uint32_t)mode;
     if (!cli_pack_name_is_good(file->name)) {
-        return oct_refuse(reason, reason_size,
-                          "its manifest has a file '%s', which does not belong in a pack",
+        return oct_refuse(why, "its manifest has a file '%s', which does not belong in a pack",
                           cli_text_plain(file->name, SIZE_MAX).text);
     }
     for (uint32_t i = 0; i < all->count; i++) {
         if (strcmp(all->file[i].name, file->name) == 0) {
-            return oct_refuse(reason, reason_size, "its manifest has '%s' twice", file->name);
+            return oct_refuse(why, "its manifest has '%s' twice", file->name);
         }
     }
     return OCT_OK;
 }
 
+// The syntax is exactly that of cli_pack_manifest_print: no blanks, lines or fields beyond it.
 oct_err
-cli_pack_manifest_parse(cli_pack_manifest *out, const char *text, size_t length, char *reason,
-                        size_t reason_size)
+cli_pack_manifest_parse(cli_pack_manifest *out, const char *text, size_t length, oct_reason *why)
 {
     text_reader reader = {text, text + length};
     char word[CLI_PACK_NAME_MAX + 1];
@@ -156,10 +159,10 @@ cli_pack_manifest_parse(cli_pack_manifest *out, const char *text, size_t length,
     out->count = 0;
     if (!word_read(&reader, '\n', word, sizeof(word)) ||
         strncmp(word, "octet-pack ", strlen("octet-pack ")) != 0) {
-        return oct_refuse(reason, reason_size, "it is not a pack that octet run pack made");
+        return oct_refuse(why, "it is not a pack that octet run pack made");
     }
     if (strcmp(word, FIRST_LINE) != 0) {
-        return oct_refuse(reason, reason_size,
+        return oct_refuse(why,
                           "it is from another release: its first line is '%s', but this release "
                           "reads '" FIRST_LINE "'",
                           cli_text_plain(word, 32).text);
@@ -168,21 +171,21 @@ cli_pack_manifest_parse(cli_pack_manifest *out, const char *text, size_t length,
         !word_read(&reader, '\n', out->run, sizeof(out->run)) || !cli_pack_name_is_good(out->run) ||
         strchr(out->run, '/') != NULL || !word_read(&reader, ' ', word, sizeof(word)) ||
         strcmp(word, "files") != 0 || !number_read(&reader, '\n', 10, CLI_PACK_FILES_MAX, &count)) {
-        return oct_refuse(reason, reason_size, "the head of its manifest is damaged");
+        return oct_refuse(why, "the head of its manifest is damaged");
     }
     for (; out->count < count; out->count++) {
-        OCT_TRY(file_read(&reader, out, &out->file[out->count], reason, reason_size));
+        OCT_TRY(file_read(&reader, out, &out->file[out->count], why));
     }
     if (reader.at != reader.end) {
-        return oct_refuse(reason, reason_size, "its manifest continues after its last file");
+        return oct_refuse(why, "its manifest continues after its last file");
     }
     return OCT_OK;
 }
 
 // ---- tar
 
-// digits of octal and a zero byte; more than they hold: binary, which GNU tar, bsdtar and Python
-// read, too.
+// Writes a number as octal digits and a zero byte. A number that needs more digits is written in
+// binary, which GNU tar, bsdtar and Python also read.
 static void
 number_put(uint8_t *out, size_t digits, uint64_t value)
 {
@@ -200,9 +203,12 @@ number_put(uint8_t *out, size_t digits, uint64_t value)
     out[digits] = 0;
 }
 
+// Everything that could differ between machines is fixed (owner 0, no names), so that a run packed
+// twice gives the same bytes.
 void
 cli_pack_header(const cli_pack_file *file, uint8_t out[CLI_PACK_BLOCK])
 {
+    // Offsets of the fields of a ustar header.
     enum { NAME, MODE = 100, UID = 108, GID = 116, SIZE = 124, TIME = 136, SUM = 148, KIND = 156 };
     enum { MAGIC = 257 };
     memset(out, 0, CLI_PACK_BLOCK);
@@ -214,7 +220,7 @@ cli_pack_header(const cli_pack_file *file, uint8_t out[CLI_PACK_BLOCK])
     number_put(out + TIME, 11, file->time_s);
     out[KIND] = '0'; // a plain file
     memcpy(out + MAGIC, "ustar\00000", 8);
-    // The sum of all bytes, its own as blanks.
+    // The checksum is the sum of all bytes, with blanks in its own field.
     memset(out + SUM, ' ', 8);
     uint32_t sum = 0;
     for (size_t i = 0; i < CLI_PACK_BLOCK; i++) {
@@ -235,6 +241,7 @@ oct_err
 cli_pack_header_length(const uint8_t header[CLI_PACK_BLOCK], size_t *length)
 {
     uint8_t expected[CLI_PACK_BLOCK];
+    // Every byte of the header must be as the writer writes it for this length.
     size_t value = 0;
     for (const uint8_t *digit = header + 124; digit < header + 135; digit++) {
         if (*digit < '0' || *digit > '7' || value > CLI_PACK_MANIFEST_MAX) {
@@ -250,6 +257,7 @@ cli_pack_header_length(const uint8_t header[CLI_PACK_BLOCK], size_t *length)
     return OCT_OK;
 }
 
+// A file is followed by zeros up to a multiple of the block size.
 size_t
 cli_pack_padding(uint64_t size)
 {

@@ -1,4 +1,5 @@
-// A pack into a run folder: beside it first, compared, then by one rename.
+// Unpacks a pack into a run folder: into a draft beside it, compared with the manifest, and then by
+// one rename. On any failure the draft and the folders made for it are removed.
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,33 +15,34 @@
 #include "common/oct_base.h"
 #include "common/oct_file.h"
 #include "common/oct_owner.h"
-#include "common/oct_text.h"
+#include "common/oct_reason.h"
 
-#define PIECE_BYTES (64u << 10) // zeros of this size are not written: they are there
+// read at a time; zeros of this size are not written, because the file already has them
+#define PIECE_BYTES (64u << 10)
 #define PATH_BYTES  OCT_FILE_PATH_MAX
 
 typedef struct unpacking {
-    const char *pack; // its path
+    const char *pack; // path of the pack
     cli_pack_reader *reader;
-    int folder;                  // the draft's
+    int folder;                  // descriptor of the draft
     char draft[PATH_BYTES + 64]; // "": there is none
-    char parent[PATH_BYTES];     // of the draft
-    uint32_t made;               // folders at its end that were not there
+    char parent[PATH_BYTES];     // folder that contains the draft
+    uint32_t made;               // folders at the end of parent that did not exist
     cli_pack_manifest manifest;
-    char *reason;
-    size_t reason_size;
+    oct_reason *why;
     uint8_t piece[PIECE_BYTES];
 } unpacking;
 
-#define REFUSE(u, ...) oct_refuse((u)->reason, (u)->reason_size, __VA_ARGS__)
+#define REFUSE(u, ...) oct_refuse((u)->why, __VA_ARGS__)
 
+// Refuses a pack that ends too early; often it is still being copied.
 static oct_err
 cut_off(unpacking *u, const char *what)
 {
     return REFUSE(u, "%s ends within %s; it is cut off, or still being copied", u->pack, what);
 }
 
-// What is read next; what: of which part, for a person.
+// Reads the next bytes of the pack. what: the part that is read, for the error.
 static oct_err
 take(unpacking *u, void *out, size_t length, const char *what)
 {
@@ -54,6 +56,8 @@ take(unpacking *u, void *out, size_t length, const char *what)
     return err == OCT_OK ? OCT_OK : REFUSE(u, "%s: %s", u->pack, oct_file_strerror(errno));
 }
 
+// Reads padding, which must be zeros: a pack has no room for bytes that the manifest does not
+// cover.
 static oct_err
 zeros_take(unpacking *u, size_t length, const char *what)
 {
@@ -64,24 +68,25 @@ zeros_take(unpacking *u, size_t length, const char *what)
                                              : REFUSE(u, "%s is damaged after %s", u->pack, what);
 }
 
+// Reads the header and the text of the manifest.
 static oct_err
 manifest_take(unpacking *u)
 {
     uint8_t header[CLI_PACK_BLOCK];
-    char why[256];
+    oct_reason why;
     size_t length = 0;
     oct_err err = cli_pack_read(u->reader, header, sizeof(header));
     if (err == OCT_ECLOSED && cli_pack_reader_finish(u->reader) != OCT_OK) {
-        return cut_off(u, "its manifest"); // what is compressed comes out in large pieces
+        // no header was decompressed, because data comes out in large pieces
+        return cut_off(u, "its manifest");
     }
     if (err != OCT_OK || cli_pack_header_length(header, &length) != OCT_OK) {
         return REFUSE(u, "%s is not a pack that octet run pack made", u->pack);
     }
     char *text = oct_alloc(length + 1);
     err = take(u, text, length, "its manifest");
-    if (err == OCT_OK &&
-        cli_pack_manifest_parse(&u->manifest, text, length, why, sizeof(why)) != OCT_OK) {
-        err = REFUSE(u, "%s: %s", u->pack, why);
+    if (err == OCT_OK && cli_pack_manifest_parse(&u->manifest, text, length, &why) != OCT_OK) {
+        err = REFUSE(u, "%s: %s", u->pack, why.text);
     }
     free(text);
     return err == OCT_OK ? zeros_take(u, cli_pack_padding(length), "its manifest") : err;
@@ -89,7 +94,7 @@ manifest_take(unpacking *u)
 
 // ---- the draft
 
-// mkdir of the folders that name is in, below the draft.
+// Makes the folders above a name, below the draft.
 static oct_err
 folders_make(unpacking *u, const char *name)
 {
@@ -111,8 +116,8 @@ write_failed(unpacking *u, const cli_pack_file *file, int code)
     return OCT_EIO;
 }
 
-// Room for all of it at once: a full disk is found before anything is read, and a table that is
-// mapped never meets one. Where a file system cannot promise that, it is found later.
+// Allocates the whole file, so that a full disk is found before any byte is read, and a mapped
+// table never meets one. A file system that cannot allocate ahead may report a full disk later.
 static oct_err
 room_make(unpacking *u, const cli_pack_file *file, int fd)
 {
@@ -129,6 +134,7 @@ is_zero(const uint8_t *bytes, size_t length)
     return length == 0 || (bytes[0] == 0 && memcmp(bytes, bytes + 1, length - 1) == 0);
 }
 
+// Reads a file's content and writes it, except zeros. Its hash must be that of the manifest.
 static oct_err
 content_take(unpacking *u, const cli_pack_file *file, int fd)
 {
@@ -158,6 +164,7 @@ content_take(unpacking *u, const cli_pack_file *file, int fd)
     return err;
 }
 
+// Unpacks one file. Its header must be as the manifest implies.
 static oct_err
 member_take(unpacking *u, const cli_pack_file *file)
 {
@@ -177,7 +184,7 @@ member_take(unpacking *u, const cli_pack_file *file)
     if (err == OCT_OK) {
         err = content_take(u, file, fd);
     }
-    // Nobody but the owner writes in a run folder.
+    // In a run folder only the owner has permission to write.
     if (err == OCT_OK &&
         (fchmod(fd, file->mode & 0755) != 0 || futimens(fd, times) != 0 || fsync(fd) != 0)) {
         err = write_failed(u, file, errno);
@@ -188,6 +195,7 @@ member_take(unpacking *u, const cli_pack_file *file)
     return err == OCT_OK ? zeros_take(u, cli_pack_padding(file->size), file->name) : err;
 }
 
+// The pack must end with two empty blocks and nothing after them.
 static oct_err
 end_take(unpacking *u)
 {
@@ -202,21 +210,22 @@ end_take(unpacking *u)
     return OCT_OK;
 }
 
-// ---- all of it
+// ---- the whole pack
 
-// Makes the folder above path, and an empty one beside it.
+// Makes the folders above path, and an empty draft beside path.
 static oct_err
 draft_make(unpacking *u, const char *path)
 {
     struct stat status;
-    if (oct_file_is_same(path, ".")) { // whoever is in it would stay in the one that was replaced
+    // processes in the current folder would stay in the replaced one
+    if (oct_file_is_same(path, ".")) {
         return REFUSE(u,
                       "'%s' is the current folder, which would be replaced; change to another "
                       "folder and name this one with --run-dir",
                       path);
     }
     if (lstat(path, &status) == 0 &&
-        (!S_ISDIR(status.st_mode) || !oct_file_is_empty_folder(path))) { // a link stays
+        (!S_ISDIR(status.st_mode) || !oct_file_is_empty_folder(path))) { // a link is refused
         return REFUSE(
             u, "'%s' already exists and is not an empty folder; name another with --run-dir", path);
     }
@@ -225,7 +234,7 @@ draft_make(unpacking *u, const char *path)
     if (has_parent && oct_file_make_folders(u->parent, &u->made) != OCT_OK) {
         return REFUSE(u, "cannot make folder '%s': %s", u->parent, oct_file_strerror(errno));
     }
-    oct_file_confine(has_parent ? u->parent : "."); // the draft becomes no link meanwhile
+    oct_file_confine(has_parent ? u->parent : "."); // no process can replace the draft by a link
     (void)snprintf(u->draft, sizeof(u->draft), "%s.unpack.%ld", path, (long)getpid());
     if (oct_file_make_one_folder(u->draft) != 0) {
         int code = errno;
@@ -239,6 +248,7 @@ draft_make(unpacking *u, const char *path)
                           : REFUSE(u, "cannot enter '%s': %s", u->draft, oct_file_strerror(errno));
 }
 
+// Chooses the folder to unpack into, without slashes at its end.
 static oct_err
 path_choose(unpacking *u, const char *folder, char *path, size_t path_size)
 {
@@ -254,7 +264,7 @@ path_choose(unpacking *u, const char *folder, char *path, size_t path_size)
     return OCT_OK;
 }
 
-// A pack may bring a file with the name of the mark.
+// Marks the folder as unpacked, or removes a file of that name, which a pack may contain.
 static oct_err
 mark_make(unpacking *u, bool is_trusted)
 {
@@ -272,6 +282,7 @@ mark_make(unpacking *u, bool is_trusted)
     return OCT_OK;
 }
 
+// Does the whole work. On an error cli_unpack removes the draft.
 static oct_err
 unpack_all(unpacking *u, const char *folder, bool is_trusted, char *path, size_t path_size,
            cli_pack_result *result)
@@ -286,7 +297,7 @@ unpack_all(unpacking *u, const char *folder, bool is_trusted, char *path, size_t
     OCT_TRY(end_take(u));
     OCT_TRY(mark_make(u, is_trusted));
     if (fsync(u->folder) != 0 ||
-        oct_file_rename(u->draft, path) != 0) { // over an empty folder, too
+        oct_file_rename(u->draft, path) != 0) { // also over an empty folder
         return REFUSE(u, "'%s' cannot take the name '%s': %s", u->draft, path,
                       oct_file_strerror(errno));
     }
@@ -296,22 +307,21 @@ unpack_all(unpacking *u, const char *folder, bool is_trusted, char *path, size_t
     return OCT_OK;
 }
 
+// The folder appears whole, by one rename, or not at all.
 oct_err
 cli_unpack(const char *pack, const char *folder, bool is_trusted, char *path, size_t path_size,
-           cli_pack_result *result, char *reason, size_t reason_size)
+           cli_pack_result *result, oct_reason *why)
 {
     struct stat status;
     *result = (cli_pack_result){0};
     int fd = oct_file_open(pack, O_RDONLY, 0, NULL);
     if (fd < 0) {
-        return oct_refuse(reason, reason_size, "'%s' cannot be read: %s", pack,
-                          oct_file_strerror(errno));
+        return oct_refuse(why, "'%s' cannot be read: %s", pack, oct_file_strerror(errno));
     }
     unpacking *u = oct_alloc(sizeof(*u));
     u->pack = pack;
     u->folder = -1;
-    u->reason = reason;
-    u->reason_size = reason_size;
+    u->why = why;
     u->reader = cli_pack_reader_create(fd);
     if (fstat(fd, &status) == 0) {
         result->packed = (uint64_t)status.st_size;

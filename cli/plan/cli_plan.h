@@ -7,7 +7,7 @@
 
 #include "cli/plan/cli_plan_meter.h"
 #include "cli/plan/cli_plan_needs.h"
-#include "common/oct_config.h"
+#include "config/config.h"
 
 // Makes the plan of a run: how long it takes, how much memory and disk it needs, and which of its
 // parts limits its speed. The input is what a meter measured (cli_plan_meter.h) and what the
@@ -52,7 +52,7 @@ typedef struct cli_plan_goal {
 } cli_plan_goal;
 
 typedef struct cli_plan_input {
-    const oct_config *config;
+    const config_experiment *config;
     const cli_plan_rates *rates;
     const cli_plan_needs *needs;
     double cores;          // usable CPUs (oct_cores_usable)
@@ -89,7 +89,7 @@ void cli_plan_make(cli_plan *out, const cli_plan_input *input);
 void cli_plan_set_goal(cli_plan *plan, const cli_plan_input *input, const cli_plan_goal *goal);
 
 // Finds the limit; cores as in cli_plan_input. Public for tests.
-cli_plan_limit cli_plan_limit_of(const oct_config *config, const cli_plan_rates *rates,
+cli_plan_limit cli_plan_limit_of(const config_experiment *config, const cli_plan_rates *rates,
                                  double cores);
 // Returns half the width of a range as a share of its middle, at most 0.6. Public for tests.
 double cli_plan_width(const cli_plan_rates *rates, double cores);

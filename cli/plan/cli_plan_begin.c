@@ -11,14 +11,15 @@
 #include "common/oct_cores.h"
 #include "common/oct_memory.h"
 
-#define SECONDS      0.2 // of learning that must have been measured
-#define SECONDS_MOST 2.0 // then the line does not wait for the next row of metrics any more
+#define SECONDS 0.2 // of learning, before the line is made
+// of learning, after which the line does not wait for the next row of metrics
+#define SECONDS_MOST 2.0
 
 struct cli_plan_begin {
     const cli_run_request *request;
-    uint64_t memory_available, disk_available;
+    uint64_t memory_available, disk_available; // before the daemons started
     cli_plan_meter meter;
-    bool is_done;
+    bool is_done; // the line was made
 };
 
 cli_plan_begin *
@@ -35,16 +36,17 @@ cli_plan_begin_create(const cli_run_request *request, double wall_s)
     return begin;
 }
 
+// Makes the line. False: the needs cannot be computed.
 static bool
 line_make(const cli_plan_begin *begin, const cli_plan_rates *rates, const cli_state *state,
           char *line, size_t line_size)
 {
     const cli_run_request *request = begin->request;
-    const oct_config *config = request->config;
+    const config_experiment *config = request->config;
     bool is_resumed = request->resume;
     cli_plan_needs needs;
     cli_plan plan;
-    if (cli_plan_needs_make(&needs, request->environment, config, NULL, 0) != OCT_OK) {
+    if (cli_plan_needs_make(&needs, request->environment, config, NULL) != OCT_OK) {
         return false;
     }
     const cli_plan_input input = {

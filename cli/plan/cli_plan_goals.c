@@ -15,6 +15,9 @@
 #define FILE_NAME      "presets/goals.csv"
 #define FILE_BYTES_MAX (1u << 16)
 
+// The file (bench/preset_goals.py prints it) has a line "preset,runs,low,median,high" for each
+// preset: environment steps to the goal, over runs with different seeds. Comments begin with #. A
+// line that does not parse counts as missing, so its preset has no estimate.
 bool
 cli_plan_goals_parse(cli_plan_goal *out, const char *text, const char *preset)
 {
@@ -71,9 +74,13 @@ preset_name(char out[CLI_PATH_MAX], const char *path)
     return true;
 }
 
+// The steps hold only for the preset as it is, so one setting that changes what is learned makes
+// them unknown.
 void
-cli_plan_goals_find(cli_plan_goal *out, const cli_experiment *experiment, const oct_config *config)
+cli_plan_goals_find(cli_plan_goal *out, const cli_experiment *experiment,
+                    const config_experiment *config)
 {
+    // from the folder of the program, in a build tree
     static const char *const built[] = {"../..", "../../..", NULL};
     char path[CLI_PATH_MAX], preset[CLI_PATH_MAX];
     uint8_t *bytes;
@@ -85,7 +92,7 @@ cli_plan_goals_find(cli_plan_goal *out, const cli_experiment *experiment, const 
     for (size_t i = 0; i < experiment->setting_count; i++) {
         is_preset = is_preset && is_neutral(experiment->settings[i]);
     }
-    if (is_preset && oct_program_find(path, sizeof(path), FILE_NAME, built, NULL, 0) == OCT_OK &&
+    if (is_preset && oct_program_find(path, sizeof(path), FILE_NAME, built, NULL) == OCT_OK &&
         oct_file_read(path, FILE_BYTES_MAX, &bytes, &length) == OCT_OK) {
         char *text = strndup((const char *)bytes, length);
         OCT_ASSERT(text != NULL);

@@ -16,7 +16,7 @@
 // Fills out with the goal of an experiment. The steps are known if the experiment is a preset of
 // the file and no setting changes its learning: run.seed, for example, changes nothing.
 void cli_plan_goals_find(cli_plan_goal *out, const cli_experiment *experiment,
-                         const oct_config *config);
+                         const config_experiment *config);
 // Finds the line of a preset in text, which is such a file. Returns false, and leaves out
 // unchanged, if there is no valid line.
 bool cli_plan_goals_parse(cli_plan_goal *out, const char *text, const char *preset);

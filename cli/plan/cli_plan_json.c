@@ -16,6 +16,7 @@ put_whole(json_t *object, const char *name, uint64_t value)
     cli_json_put(object, name, json_integer((json_int_t)value));
 }
 
+// A range has the least, the likely and the greatest value.
 static json_t *
 range_of(const cli_plan_range *range)
 {
@@ -29,7 +30,7 @@ range_of(const cli_plan_range *range)
 static json_t *
 budget_of(const cli_plan_shown *shown)
 {
-    const oct_config *config = shown->input->config;
+    const config_experiment *config = shown->input->config;
     json_t *object = json_object();
     put_whole(object, "env_steps", config->run.env_steps);
     put_whole(object, "updates", config->run.updates);
@@ -165,6 +166,8 @@ evaluation_of(const cli_plan_shown *shown)
     return object;
 }
 
+// The result is part of the interface (docs/reference.md). Bytes are whole numbers, times are
+// seconds, shares are 0 to 1, and what was not measured is null.
 json_t *
 cli_plan_json(const cli_plan_shown *shown)
 {

@@ -9,13 +9,15 @@
 #include "cli/run/cli_report.h"
 #include "common/oct_base.h"
 #include "common/oct_clock.h"
-#include "common/oct_config_algos.h"
+#include "config/config.h"
 
-#define PARTS        4   // of a measurement; their rates are compared
-#define START_S_MOST 5.0 // from the start to the first update, for both to be measured together
+#define PARTS 4 // equal parts of a measurement, whose rates are compared
+// from the start to the first update; if it takes longer, the measurement begins with the update
+#define START_S_MOST 5.0
 
 // ---- counters
 
+// Adds the CPU time of the daemons to out, and sets the memory that they hold in rates.
 static void
 cpu_read(cli_plan_counts *out, cli_plan_rates *rates, cli_supervisor *supervisor)
 {
@@ -85,6 +87,8 @@ cli_plan_meter_init(cli_plan_meter *meter, double settle_s)
     };
 }
 
+// Keeps a point. When the array is full, every second point is dropped, and from then on only every
+// second look is kept.
 static void
 point_add(cli_plan_meter *meter, cli_plan_point added)
 {
@@ -103,10 +107,11 @@ point_add(cli_plan_meter *meter, cli_plan_point added)
 }
 
 void
-cli_plan_meter_from_start(cli_plan_meter *meter, const oct_config *config, double wall_s)
+cli_plan_meter_from_start(cli_plan_meter *meter, const config_experiment *config, double wall_s)
 {
-    bool has_first = oct_config_has_limiter(config) && !oct_config_is_offline(config);
+    bool has_first = config_has_limiter(config) && !config_is_offline(config);
     double first = has_first ? (double)config->replay.min_size : 0;
+    // The first steps are not limited, so the rate counts from there.
     point_add(meter, (cli_plan_point){.env_steps = first});
     meter->begin = (cli_plan_counts){.wall_s = wall_s,
                                      .machine_cpu_s = cli_energy_machine_cpu_s(),
@@ -124,6 +129,7 @@ share_add(double *sum, uint32_t *count, double share)
     }
 }
 
+// Adds the shares of one look, as far as they are known.
 static void
 shares_add(cli_plan_meter *meter, const cli_state *state)
 {
@@ -209,6 +215,7 @@ cli_plan_spread(const cli_plan_point *point, uint32_t count,
     for (uint32_t part = 0; part < PARTS; part++) {
         squares += (rate[part] - mean) * (rate[part] - mean);
     }
+    // standard error of the mean of PARTS rates, relative to the mean
     return sqrt(squares / (PARTS - 1) / PARTS) / mean;
 }
 

@@ -6,7 +6,7 @@
 
 #include "cli/run/cli_supervisor.h"
 #include "cli/status/cli_state.h"
-#include "common/oct_config.h"
+#include "config/config.h"
 
 // Measures a run on this machine: the rates of its parts, how long they wait, and the CPU time and
 // memory of their processes. Rates come from the status of the daemons (docs/reference.md), CPU
@@ -79,7 +79,8 @@ void cli_plan_meter_init(cli_plan_meter *meter, double settle_s);
 // Starts the measurement of a new run just before its daemons start, at wall_s. The first
 // replay.min_size steps do not count for the rate of steps, because the limiter does not hold them.
 // Where these take more than five seconds, the measurement starts with the first update.
-void cli_plan_meter_from_start(cli_plan_meter *meter, const oct_config *config, double wall_s);
+void cli_plan_meter_from_start(cli_plan_meter *meter, const config_experiment *config,
+                               double wall_s);
 // Takes the numbers in state. Call it after each answer; wall_s is the time since the run began.
 // Reads the CPU time of the daemons.
 void cli_plan_meter_look(cli_plan_meter *meter, double wall_s, const cli_state *state,

@@ -5,8 +5,8 @@
 #include <math.h>
 
 #include "common/oct_base.h"
-#include "common/oct_config_algos.h"
 #include "common/oct_memory.h"
+#include "config/config.h"
 
 #define FULL_SHARE 0.9 // share of the cores that must be busy for none to count as idle
 // A learner that never waits for a batch and still gets less of a core shares that core.
@@ -16,7 +16,7 @@
 #define WIDTH_SECONDS 0.1
 #define WIDTH_MOST    0.6
 #define FINAL_FULL    2 // full evaluations after training: of the last version, and the result
-#define ERRORS        2 // this many standard errors of the rate widen a range
+#define ERRORS        2 // standard errors of the rate by which a range is widened
 
 const char *const cli_plan_limit_words[CLI_PLAN_LIMITS] = {
     [CLI_PLAN_UNKNOWN] = "unknown",   [CLI_PLAN_LEARNER] = "learner",
@@ -29,6 +29,7 @@ static const cli_plan_range unknown = {NAN, NAN, NAN};
 
 // ---- cores
 
+// An unknown number counts as 0.
 static double
 known(double value)
 {
@@ -52,6 +53,7 @@ cores_are_full(const cli_plan_rates *rates, double cores)
 
 // ---- the limit
 
+// With rollouts of the newest policy and in lock-step, waiting is part of the design.
 static cli_plan_limit
 limit_of_turns(const cli_plan_rates *rates, bool is_full)
 {
@@ -63,7 +65,7 @@ limit_of_turns(const cli_plan_rates *rates, bool is_full)
 }
 
 cli_plan_limit
-cli_plan_limit_of(const oct_config *config, const cli_plan_rates *rates, double cores)
+cli_plan_limit_of(const config_experiment *config, const cli_plan_rates *rates, double cores)
 {
     bool is_full = cores_are_full(rates, cores);
     bool learner_waits = rates->learner_wait >= CLI_PLAN_WAITS;
@@ -71,13 +73,14 @@ cli_plan_limit_of(const oct_config *config, const cli_plan_rates *rates, double 
     if (!(rates->seconds > 0) || isnan(rates->learner_wait)) {
         return CLI_PLAN_UNKNOWN;
     }
-    if (oct_config_is_offline(config)) {
+    if (config_is_offline(config)) {
         return !learner_waits ? CLI_PLAN_LEARNER : is_full ? CLI_PLAN_CORES : CLI_PLAN_EXCHANGE;
     }
-    bool takes_turns = oct_config_has_rollouts(config) && config->algo.rollout_lag == 0;
+    bool takes_turns = config_has_rollouts(config) && config->algo.rollout_lag == 0;
     if (takes_turns || config->run.deterministic) {
         return limit_of_turns(rates, is_full);
     }
+    // See LEARNER_SHARE.
     if (!learner_waits && is_full && rates->learner.cores < LEARNER_SHARE) {
         return CLI_PLAN_CORES;
     }
@@ -101,12 +104,14 @@ cli_plan_width(const cli_plan_rates *rates, double cores)
     return fmin(width, WIDTH_MOST);
 }
 
+// Asymmetric, so that the times that follow from it are symmetric around the middle.
 static cli_plan_range
 rate_range(double rate, double width)
 {
     return rate > 0 ? (cli_plan_range){rate / (1 + width), rate, rate / (1 - width)} : unknown;
 }
 
+// The lesser of two numbers, of which either may be NaN.
 static double
 least(double a, double b)
 {
@@ -118,9 +123,9 @@ least(double a, double b)
 static cli_plan_range
 time_of(const cli_plan *plan, const cli_plan_input *input, double env_steps)
 {
-    const oct_config *config = input->config;
+    const config_experiment *config = input->config;
     const cli_plan_range *rate = &plan->env_steps_per_s;
-    bool has_first = oct_config_has_limiter(config) && input->env_steps_done == 0;
+    bool has_first = config_has_limiter(config) && input->env_steps_done == 0;
     double first = has_first ? fmin((double)config->replay.min_size, env_steps) : 0;
     double left = fmax(0, env_steps - first - input->env_steps_done);
     double first_s = isnan(plan->actors_max) ? first / rate->mid : first / plan->actors_max;
@@ -143,16 +148,16 @@ time_of_updates(const cli_plan *plan, const cli_plan_input *input)
 static void
 time_make(cli_plan *plan, const cli_plan_input *input)
 {
-    const oct_config *config = input->config;
+    const config_experiment *config = input->config;
     plan->time_s = unknown;
     plan->ends_by = "run.env_steps";
-    if (!oct_config_is_offline(config)) {
+    if (!config_is_offline(config)) {
         plan->time_s = time_of(plan, input, (double)config->run.env_steps);
     }
     if (!(input->rates->seconds > 0) && input->rates->watched_s > 0) {
         // Fewer than one step of each environment came in watched_s.
         plan->time_s.low = (double)config->run.env_steps * input->rates->watched_s /
-                           (double)oct_config_environments(config);
+                           (double)config_environments(config);
     }
     if (config->run.updates > 0) {
         cli_plan_range updates = time_of_updates(plan, input);
@@ -175,13 +180,14 @@ time_make(cli_plan *plan, const cli_plan_input *input)
 static cli_plan_range
 final_of(const cli_plan *plan, const cli_plan_input *input)
 {
-    const oct_config *config = input->config;
+    const config_experiment *config = input->config;
     const cli_plan_rates *rates = input->rates;
     if (!(rates->evaluation_episodes > 0 && rates->evaluation_s > 0)) {
         return unknown;
     }
     double low =
         FINAL_FULL * config->evaluation.episodes * rates->evaluation_s / rates->evaluation_episodes;
+    // share of its time in which the evaluator played
     double busy = fmin(1, rates->evaluation_s / rates->watched_s);
     double high = low + config->evaluation.final_share * busy * known(plan->time_s.high);
     return (cli_plan_range){low, (low + high) / 2, high};
@@ -222,6 +228,7 @@ memory_make(cli_plan *plan, const cli_plan_input *input)
     plan->memory_fits = oct_memory_suffices(input->memory_available, plan->memory_total);
 }
 
+// metrics.csv and TensorBoard's file grow until they have learner.metrics_rows rows.
 static void
 disk_make(cli_plan *plan, const cli_plan_input *input)
 {
@@ -234,7 +241,7 @@ disk_make(cli_plan *plan, const cli_plan_input *input)
     plan->disk_fits = plan->disk_total <= input->disk_available;
 }
 
-// ---- all of it
+// ---- the whole plan
 
 // Returns how many actors would keep the learner busy (learner_demand.h).
 static double

@@ -8,7 +8,7 @@
 #include "actor/actor_worker.h"
 #include "common/oct_base.h"
 #include "common/oct_file.h"
-#include "common/oct_text.h"
+#include "common/oct_reason.h"
 #include "learner/learner_budget.h"
 #include "learner/learner_source.h"
 #include "replay/replay_config.h"
@@ -19,8 +19,9 @@
 // A checkpoint holds the learner's state and the policies whose evaluations are not finished.
 #define CHECKPOINT_POLICIES 6
 
+// Adds the learners' memory, and the disk of their checkpoints.
 static oct_err
-learner_add(cli_plan_needs *needs, const oct_config *config, const policy_spec *spec,
+learner_add(cli_plan_needs *needs, const config_experiment *config, const policy_spec *spec,
             const algo_wants *wants)
 {
     const learner_budget_options options = {
@@ -42,14 +43,11 @@ learner_add(cli_plan_needs *needs, const oct_config *config, const policy_spec *
 
 // Adds replay with the table that the learner will ask it for.
 static void
-replay_add(cli_plan_needs *needs, const oct_config *config, const policy_spec *spec,
+replay_add(cli_plan_needs *needs, const config_experiment *config, const policy_spec *spec,
            const algo_wants *wants)
 {
-    const learner_source_options options = {.config = config,
-                                            .spec = spec,
-                                            .wants = *wants,
-                                            .batch_size = config->learner.batch_size,
-                                            .is_shard = needs->shards > 1};
+    const learner_source_options options = {
+        .config = config, .spec = spec, .wants = *wants, .batch_size = config->learner.batch_size};
     const wire_configure table = learner_source_table(&options);
     replay_budget_line lines[REPLAY_BUDGET_LINES];
     uint64_t total = replay_config_budget(&table, replay_config_layout(&table), lines);
@@ -65,7 +63,7 @@ replay_add(cli_plan_needs *needs, const oct_config *config, const policy_spec *s
 
 // Adds replay of a run without actors, which serves the data set from its file.
 static void
-data_add(cli_plan_needs *needs, const oct_config *config)
+data_add(cli_plan_needs *needs, const config_experiment *config)
 {
     struct stat file;
     needs->table = oct_file_stat(config->replay.data, &file) == 0 ? (uint64_t)file.st_size : 0;
@@ -74,19 +72,18 @@ data_add(cli_plan_needs *needs, const oct_config *config)
 
 oct_err
 cli_plan_needs_make(cli_plan_needs *out, const cli_environment *environment,
-                    const oct_config *config, char *reason, size_t reason_size)
+                    const config_experiment *config, oct_reason *why)
 {
     policy_spec spec;
     algo_wants wants;
     actor_batch_shape shape;
-    bool is_offline = oct_config_is_offline(config);
+    bool is_offline = config_is_offline(config);
     cli_plan_needs needs = {.learners = config->learner.count,
-                            .shards = is_offline ? 1 : oct_config_shards(config),
+                            .shards = is_offline ? 1 : config_shards(config),
                             .actors = is_offline ? 0 : config->actor.count};
-    OCT_TRY(cli_preflight_spec(&spec, &wants, environment, config, reason, reason_size));
+    OCT_TRY(cli_preflight_spec(&spec, &wants, environment, config, why));
     if (learner_add(&needs, config, &spec, &wants) != OCT_OK) {
-        return oct_refuse(reason, reason_size,
-                          "algo.name: the algorithm cannot be created with these networks");
+        return oct_refuse(why, "algo.name: the algorithm cannot be created with these networks");
     }
     if (is_offline) {
         data_add(&needs, config);
@@ -94,8 +91,7 @@ cli_plan_needs_make(cli_plan_needs *out, const cli_environment *environment,
         replay_add(&needs, config, &spec, &wants);
         if (actor_run_batch_shape(&shape, config, &spec, config->actor.envs) != OCT_OK) {
             return oct_refuse(
-                reason, reason_size,
-                "actor.envs: %u environments produce more rows at once than replay accepts",
+                why, "actor.envs: %u environments produce more rows at once than replay accepts",
                 config->actor.envs);
         }
         needs.actor = actor_worker_bytes(&shape, config);

@@ -10,13 +10,13 @@
 
 #include "cli/cli_text.h"
 #include "common/oct_base.h"
-#include "common/oct_config_algos.h"
 #include "common/oct_file.h"
 #include "common/oct_text.h"
+#include "config/config.h"
 
-#define LINE_BYTES  512
-#define LABEL_CELLS 11
-#define LINE_CELLS  80
+#define LINE_BYTES  512 // of a paragraph, without paths
+#define LABEL_CELLS 11  // width of the labels
+#define LINE_CELLS  80  // width of the text
 
 // ---- numbers
 
@@ -26,6 +26,8 @@ typedef struct time_unit {
     double below_s; // the unit is used for times below this
 } time_unit;
 
+// Writes a range in the unit that suits its greater end: "12 to 15 min". An end that is unknown
+// gives "more than 3 h".
 void
 cli_plan_time_text(char *out, size_t size, const cli_plan_range *seconds)
 {
@@ -54,6 +56,7 @@ cli_plan_time_text(char *out, size_t size, const cli_plan_range *seconds)
                    unit->name);
 }
 
+// Prints a number for a printf with at most eight of them; not for threads.
 static const char *
 count(double value)
 {
@@ -66,6 +69,7 @@ count(double value)
 
 // ---- the limit
 
+// More actors help as long as cores are idle.
 static void
 add_actors(oct_text *text, const cli_plan_shown *shown)
 {
@@ -87,24 +91,26 @@ add_actors(oct_text *text, const cli_plan_shown *shown)
     }
 }
 
+// Adds why the learner is the limit, and what would make its updates cheaper or fewer.
 static void
 add_learner(oct_text *text, const cli_plan_shown *shown)
 {
     const cli_plan_input *input = shown->input;
-    const oct_config *config = input->config;
+    const config_experiment *config = input->config;
     oct_text_add(text, "the learner is the limit: %s updates/s",
                  count(input->rates->updates_per_s));
     if (input->needs->actors > 0) {
         oct_text_add(text, "; more actors will not help");
     }
     oct_text_add(text, "; a smaller network or learner.batch_size would");
-    if (oct_config_has_limiter(config) && input->needs->actors > 0 &&
+    if (config_has_limiter(config) && input->needs->actors > 0 &&
         config->replay.samples_per_insert > 0) {
         oct_text_add(text, ", or a replay.samples_per_insert below %g",
                      config->replay.samples_per_insert);
     }
 }
 
+// Adds that all cores are busy, and what others use if that is a notable part.
 static void
 add_cores(oct_text *text, const cli_plan_shown *shown)
 {
@@ -198,11 +204,11 @@ line(const char *label, const char *format, ...)
     } while (*text != '\0');
 }
 
-// Writes what is left of the budget: "1.0 M env steps".
+// Writes the rest of the budget: "1.0 M env steps".
 static void
 budget_text(char *out, size_t size, const cli_plan_shown *shown)
 {
-    const oct_config *config = shown->input->config;
+    const config_experiment *config = shown->input->config;
     if (strcmp(shown->plan->ends_by, "run.wall_s") == 0) {
         (void)snprintf(out, size, "run.wall_s %g", config->run.wall_s);
     } else if (strcmp(shown->plan->ends_by, "run.updates") == 0) {
@@ -214,6 +220,8 @@ budget_text(char *out, size_t size, const cli_plan_shown *shown)
     }
 }
 
+// Prints the time of the run, that of the final evaluation, and, for a preset with a goal, the time
+// to the goal.
 static void
 print_time(const cli_plan_shown *shown)
 {
@@ -243,7 +251,7 @@ print_rates(const cli_plan_shown *shown)
 {
     const cli_plan *plan = shown->plan;
     const cli_plan_rates *rates = shown->input->rates;
-    const oct_config *config = shown->input->config;
+    const config_experiment *config = shown->input->config;
     if (shown->input->needs->actors > 0) {
         line("actors", "%u of %u environments: %s env steps/s (%s without waiting)",
              (unsigned)shown->input->needs->actors, (unsigned)config->actor.envs,
@@ -266,6 +274,7 @@ print_rates(const cli_plan_shown *shown)
     }
 }
 
+// Prints memory, disk and network. Without a measurement the network is unknown and left out.
 static void
 print_needs(const cli_plan_shown *shown)
 {

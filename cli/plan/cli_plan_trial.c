@@ -24,22 +24,21 @@
 #include "cli/run/cli_run_daemons.h"
 #include "common/oct_base.h"
 #include "common/oct_clock.h"
-#include "common/oct_config_algos.h"
-#include "common/oct_config_text.h"
 #include "common/oct_file.h"
 #include "common/oct_program.h"
-#include "common/oct_text.h"
+#include "common/oct_reason.h"
+#include "config/config_text.h"
 
-#define LOOK_MS    50
-#define ANSWER_MS  1000
-#define CLOSE_MS   1500
-#define REPORT_S   0.1               // between reports of actors, and between rows of metrics
-#define ROWS_MOST  (1u << 20)        // of the table: a trial makes fewer
+#define LOOK_MS    50         // between two status calls
+#define ANSWER_MS  1000       // time limit of a status call
+#define CLOSE_MS   1500       // seconds between reports of actors, and between rows of metrics
+#define REPORT_S   0.1        // for the loop's handles; then the process exits anyway
+#define ROWS_MOST  (1u << 20) // of the table; a trial makes fewer
 #define MANY_STEPS 1000000000000000u // the largest run.env_steps and run.updates
 
 typedef struct trial {
     const cli_plan_trial_request *request;
-    oct_config config;
+    config_experiment config;
     cli_state state;
     net_loop *loop;
     cli_supervisor *supervisor;
@@ -49,16 +48,17 @@ typedef struct trial {
     double ready_s; // when the first actor joined, or the data set was open; NaN: not yet
     bool is_ending, is_gone;
     int stop_signal;
-    char trouble[CLI_REFUSAL_BYTES + 128]; // "": none
+    char trouble[OCT_FAILURE_TEXT_MAX + 128]; // "": none
 } trial;
 
 // ---- the experiment
 
+// The changes to the experiment that cli_plan_trial.h describes.
 static void
-config_make(oct_config *out, const oct_config *config)
+config_make(config_experiment *out, const config_experiment *config)
 {
     *out = *config;
-    bool is_offline = oct_config_is_offline(config);
+    bool is_offline = config_is_offline(config);
     out->run.stop_at_return = NAN;
     out->run.wall_s = 0;
     out->run.env_steps = MANY_STEPS;
@@ -69,7 +69,7 @@ config_make(oct_config *out, const oct_config *config)
     if (strcmp(config->replay.path, "none") != 0) {
         (void)snprintf(out->replay.path, sizeof(out->replay.path), "replay.oct");
     }
-    if (oct_config_has_limiter(config)) {
+    if (config_has_limiter(config)) {
         uint64_t windows = OCT_MIN((uint64_t)config->learner.batch_size, config->replay.min_size);
         out->replay.tolerance *= (double)config->replay.min_size / (double)windows;
         out->replay.min_size = windows;
@@ -80,7 +80,7 @@ static oct_err
 files_write(const trial *t, const cli_folder *folder)
 {
     char path[CLI_PATH_MAX + 32];
-    char *text = oct_config_print(&t->config);
+    char *text = config_print(&t->config);
     const cli_environment *environment = t->request->environment;
     (void)snprintf(path, sizeof(path), "%s/config.yaml", folder->path);
     oct_err err = oct_file_write(path, text, strlen(text));
@@ -91,6 +91,7 @@ files_write(const trial *t, const cli_folder *folder)
 
 // ---- the end
 
+// Kills all daemons; the loop ends when they are reaped.
 static void
 end(trial *t)
 {
@@ -123,21 +124,21 @@ stop_wanted(void *arg, int number)
 
 // ---- what the daemons do
 
-// Notes what the log of a daemon that ended says, or how it ended.
+// Notes how a daemon ended, and the reason that it recorded.
 static void
 trouble_note(trial *t, uint32_t index, int exit_status)
 {
-    char path[64], how[64], reason[CLI_REFUSAL_BYTES];
+    char how[64];
+    oct_failure failure;
     cli_daemon_report daemon = cli_supervisor_report(t->supervisor, index);
-    (void)snprintf(path, sizeof(path), "log/%s.log", daemon.name);
     if (exit_status == CLI_NO_START) {
         (void)snprintf(how, sizeof(how), "could not be started");
     } else {
         cli_report_exit_text(how, sizeof(how), exit_status, false);
     }
-    bool has_reason = cli_report_refusal(reason, sizeof(reason), path, daemon.log_begin);
+    bool has_reason = cli_supervisor_failure(t->supervisor, index, OCT_FAILURE_ERROR, &failure);
     (void)snprintf(t->trouble, sizeof(t->trouble), "%s %s%s%s", daemon.name, how,
-                   has_reason ? ": " : "", has_reason ? reason : "");
+                   has_reason ? ": " : "", has_reason ? failure.text : "");
 }
 
 static void
@@ -196,6 +197,8 @@ answered(void *arg)
     }
 }
 
+// Ends the trial when enough was measured, or when it takes too long: before the first actor,
+// before the first update, or afterwards.
 static void
 look_due(void *arg)
 {
@@ -212,25 +215,26 @@ look_due(void *arg)
     }
 }
 
-// ---- all of it
+// ---- the whole trial
 
 static void
 state_begin(trial *t)
 {
-    char address[OCT_CONFIG_TEXT_MAX];
+    char address[CONFIG_TEXT_MAX];
     cli_state_clear(&t->state);
     cli_state_take_config(&t->state, &t->config);
     (void)snprintf(t->state.learner.url, sizeof(t->state.learner.url), "%s", CLI_RUN_LEARNER);
-    t->state.shards = oct_config_shards(&t->config);
+    t->state.shards = config_shards(&t->config);
     for (uint32_t i = 0; i < t->state.shards; i++) {
-        oct_config_replay_address(&t->config, i, address);
+        config_replay_address(&t->config, i, address);
         (void)snprintf(cli_state_shard(&t->state, i)->url, sizeof(t->state.replay.url), "%s",
                        address);
     }
 }
 
+// Runs the daemons until all of them have ended.
 static oct_err
-daemons_run(trial *t, const cli_run_request *run, char *reason, size_t reason_size)
+daemons_run(trial *t, const cli_run_request *run, oct_reason *why)
 {
     static const cli_watch_rule patient; // no limits: nothing counts as hanging
     const cli_supervisor_events events = {.on_death = died,
@@ -259,7 +263,7 @@ daemons_run(trial *t, const cli_run_request *run, char *reason, size_t reason_si
             net_loop_run(t->loop);
         }
     } else {
-        (void)oct_refuse(reason, reason_size, "cannot watch signals or the daemons' sockets");
+        (void)oct_refuse(why, "cannot watch signals or the daemons' sockets");
     }
     cli_signals_hold(true); // until the folder is removed
     net_loop_exit_deadline(t->loop, CLOSE_MS, EXIT_FAILURE);
@@ -270,36 +274,33 @@ daemons_run(trial *t, const cli_run_request *run, char *reason, size_t reason_si
     return err;
 }
 
+// Runs the daemons in the trial's folder, and returns to the caller's.
 static oct_err
-in_folder(trial *t, cli_run_request *run, int *stop_signal, char *reason, size_t reason_size)
+in_folder(trial *t, cli_run_request *run, int *stop_signal, oct_reason *why)
 {
     char before[CLI_PATH_MAX];
     if (files_write(t, run->folder) != OCT_OK || getcwd(before, sizeof(before)) == NULL ||
         chdir(run->folder->path) != 0) {
-        (void)oct_refuse(reason, reason_size, "cannot use '%s': %s", run->folder->path,
-                         oct_file_strerror(errno));
-        return OCT_EIO;
+        return oct_fail(why, OCT_EIO, "cannot use '%s': %s", run->folder->path,
+                        oct_file_strerror(errno));
     }
-    oct_err err = daemons_run(t, run, reason, reason_size);
+    oct_err err = daemons_run(t, run, why);
     if (chdir(before) != 0) {
-        (void)oct_refuse(reason, reason_size, "cannot return to '%s': %s", before,
-                         oct_file_strerror(errno));
-        return OCT_EIO;
+        return oct_fail(why, OCT_EIO, "cannot return to '%s': %s", before,
+                        oct_file_strerror(errno));
     }
     *stop_signal = t->stop_signal;
     if (t->stop_signal != 0) {
         return OCT_ECLOSED;
     }
     if (err == OCT_OK && t->trouble[0] != '\0') {
-        (void)snprintf(reason, reason_size, "%s", t->trouble);
-        return OCT_EINTERNAL;
+        return oct_fail(why, OCT_EINTERNAL, "%s", t->trouble);
     }
     return err;
 }
 
 oct_err
-cli_plan_trial_run(const cli_plan_trial_request *request, int *stop_signal, char *reason,
-                   size_t reason_size)
+cli_plan_trial_run(const cli_plan_trial_request *request, int *stop_signal, oct_reason *why)
 {
     static char replay[CLI_PATH_MAX], learner[CLI_PATH_MAX], actor[CLI_PATH_MAX];
     char wanted[CLI_PATH_MAX + 64];
@@ -307,15 +308,15 @@ cli_plan_trial_run(const cli_plan_trial_request *request, int *stop_signal, char
     oct_program_keep_paths();
     (void)snprintf(wanted, sizeof(wanted), "%s/octet-plan-%ld", request->parent, (long)getpid());
     cli_signals_hold(true);
-    oct_err err = cli_folder_find_daemon(replay, "octet-replay", reason, reason_size);
+    oct_err err = cli_folder_find_daemon(replay, "octet-replay", why);
     if (err == OCT_OK) {
-        err = cli_folder_find_daemon(learner, "octet-learner", reason, reason_size);
+        err = cli_folder_find_daemon(learner, "octet-learner", why);
     }
     if (err == OCT_OK) {
-        err = cli_folder_find_daemon(actor, "octet-actor", reason, reason_size);
+        err = cli_folder_find_daemon(actor, "octet-actor", why);
     }
     if (err == OCT_OK) {
-        err = cli_folder_open(&folder, wanted, "plan", false, reason, reason_size);
+        err = cli_folder_open(&folder, wanted, "plan", false, why);
     }
     if (err != OCT_OK) {
         cli_signals_hold(false);
@@ -330,7 +331,7 @@ cli_plan_trial_run(const cli_plan_trial_request *request, int *stop_signal, char
                            .replay = replay,
                            .learner = learner,
                            .actor = actor};
-    err = in_folder(t, &run, stop_signal, reason, reason_size);
+    err = in_folder(t, &run, stop_signal, why);
     cli_folder_take_back(&folder);
     cli_folder_close(&folder);
     cli_signals_hold(false);

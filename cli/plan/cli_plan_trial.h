@@ -3,6 +3,7 @@
 
 #include "cli/plan/cli_plan_meter.h"
 #include "cli/run/cli_preflight.h"
+#include "common/oct_reason.h"
 
 // Runs an experiment for some seconds and measures it. The daemons are those of octet train, in a
 // folder that is removed afterwards. Environments run in the daemons' processes, so an environment
@@ -19,11 +20,11 @@
 #define CLI_PLAN_START_S 60.0 // seconds for the daemons to start and the first actor to join
 
 typedef struct cli_plan_trial_request {
-    const oct_config *config;
+    const config_experiment *config;
     const cli_environment *environment;
-    const char *parent;    // absolute path of the folder in which the trial makes its own
+    const char *parent;    // absolute path of the folder in which the trial makes its folder
     double seconds;        // length of the measurement
-    double patience_s;     // seconds from the first actor to the first update, at most
+    double patience_s;     // at most this many seconds from the first actor to the first update
     cli_plan_meter *meter; // filled
 } cli_plan_trial_request;
 
@@ -33,6 +34,6 @@ typedef struct cli_plan_trial_request {
 //   OCT_EINTERNAL  a daemon crashed or refused the experiment
 //   OCT_ECLOSED    a signal ended the trial; stop_signal is its number
 OCT_CHECKED oct_err cli_plan_trial_run(const cli_plan_trial_request *request, int *stop_signal,
-                                       char *reason, size_t reason_size);
+                                       oct_reason *why);
 
 #endif // CLI_PLAN_CLI_PLAN_TRIAL_H

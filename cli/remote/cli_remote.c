@@ -1,4 +1,4 @@
-// The links to a run on other hosts, and the reasons of their failures.
+// The connections to a run on other hosts, and the reasons of their failures.
 
 #include "cli/remote/cli_remote.h"
 
@@ -11,6 +11,7 @@
 
 #include "cli/cli_options.h"
 #include "cli/remote/cli_link.h"
+#include "common/oct_reason.h"
 #include "net/net_probe.h"
 
 struct cli_remote {
@@ -19,33 +20,29 @@ struct cli_remote {
     uint64_t run_meant; // cli_remote_options.run_id
     struct {
         cli_link link;
-        char url[NET_URL_MAX]; // "": there is none, or it is not known
+        char url[NET_URL_MAX]; // "": there is no such daemon, or its address is not known
     } daemons[CLI_REMOTE_DAEMONS];
     uint64_t run_id;
-    oct_config config;
-    bool meeting, closing;
-    cli_remote_fn done; // of the meeting
+    config_experiment config;
+    bool meeting, closing; // a call of cli_remote_register is in flight; cli_remote_close has begun
+    cli_remote_fn done;    // of cli_remote_register
     void *done_arg;
 };
 
 // ---- options
 
-enum { KEY_LEARNER = 0x2001, KEY_REPLAY, KEY_TLS, KEY_INSECURE };
-
-static const struct argp_option option_table[] = {
-    {"learner", KEY_LEARNER, "ADDRESS", 0,
-     "Use the run whose learner has this address, which its actors use, too: tls+tcp://HOST:5555",
-     10},
-    {"replay", KEY_REPLAY, "ADDRESS", 0,
-     "Use replay at this address, or its shards at these addresses, separated by commas (default: "
-     "as the learner reports)",
-     10},
-    {"tls", KEY_TLS, "FOLDER", 0,
-     "Read the certificates of the role operator for tls+tcp:// addresses from FOLDER (default: "
-     "$OCTET_TLS)",
-     10},
-    {"insecure", KEY_INSECURE, NULL, 0,
-     "Allow tcp:// addresses, which have no TLS; for trusted networks", 10},
+const oct_arg cli_remote_rows[] = {
+    {OCT_ARG_TEXT("learner", "ADDRESS", cli_remote_options, learner),
+     .help = "Use the run whose learner has this address, which its actors use, too: "
+             "tls+tcp://HOST:5555"},
+    {OCT_ARG_TEXT("replay", "ADDRESS", cli_remote_options, replay),
+     .help = "Use replay at this address, or its shards at these addresses, separated by commas "
+             "(default: as the learner reports)"},
+    {OCT_ARG_PATH("tls", "FOLDER", cli_remote_options, tls),
+     .help = "Read the certificates of the role operator for tls+tcp:// addresses from FOLDER "
+             "(default: $OCTET_TLS)"},
+    {OCT_ARG_FLAG("insecure", cli_remote_options, insecure),
+     .help = "Allow tcp:// addresses, which have no TLS; for trusted networks"},
     {0},
 };
 
@@ -61,40 +58,13 @@ tls_make_absolute(cli_remote_options *options)
     }
 }
 
-static error_t
-parse(int key, char *arg, struct argp_state *state)
-{
-    cli_remote_options *options = state->input;
-    switch (key) {
-    case KEY_LEARNER:
-        options->learner = arg;
-        return 0;
-    case KEY_REPLAY:
-        options->replay = arg;
-        return 0;
-    case KEY_TLS:
-        options->tls = arg;
-        return 0;
-    case KEY_INSECURE:
-        options->insecure = true;
-        return 0;
-    case ARGP_KEY_END:
-        tls_make_absolute(options);
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
-
-const struct argp cli_remote_argp = {.options = option_table, .parser = parse};
-
 void
 cli_remote_default(cli_remote_options *options)
 {
     *options = (cli_remote_options){.tls = net_loop_tls_default()};
 }
 
-// The addresses of a list, one after the other. False: there is no more.
+// Takes the next address of a list. False: there is none left.
 static bool
 address_next(const char **list, char out[NET_URL_MAX])
 {
@@ -110,9 +80,9 @@ address_next(const char **list, char out[NET_URL_MAX])
 static void
 address_check(const char *command, const char *option, const char *url, bool insecure)
 {
-    char reason[512];
-    if (net_url_check(url, insecure, reason, sizeof(reason)) != OCT_OK) {
-        cli_usage_error(command, "%s '%s': %s", option, url, reason);
+    oct_reason why;
+    if (net_url_check(url, insecure, &why) != OCT_OK) {
+        cli_usage_error(command, "%s '%s': %s", option, url, why.text);
     }
 }
 
@@ -122,17 +92,18 @@ replays_check(const char *command, const char *list, bool insecure)
     char url[NET_URL_MAX] = "";
     uint32_t count = 0;
     do {
-        (void)address_next(&list, url); // of an empty list ""
+        (void)address_next(&list, url); // of an empty list: ""
         address_check(command, "--replay", url, insecure);
-        if (++count > OCT_SHARDS_MAX) {
-            cli_usage_error(command, "--replay: more than %d addresses", OCT_SHARDS_MAX);
+        if (++count > CONFIG_SHARDS_MAX) {
+            cli_usage_error(command, "--replay: more than %d addresses", CONFIG_SHARDS_MAX);
         }
     } while (*list != '\0');
 }
 
 void
-cli_remote_check(const char *command, const cli_remote_options *options)
+cli_remote_check(const char *command, cli_remote_options *options)
 {
+    tls_make_absolute(options);
     if (options->learner != NULL) {
         address_check(command, "--learner", options->learner, options->insecure);
     }
@@ -156,7 +127,7 @@ bool
 cli_remote_secure(const char *command, const cli_remote_options *options, net_loop *loop,
                   const char *learner, const char *replay)
 {
-    char reason[512];
+    oct_reason why;
     const char *secure = cli_remote_tls_url(learner, replay);
     if (options->tls == NULL && secure != NULL) {
         cli_error(command,
@@ -168,16 +139,16 @@ cli_remote_secure(const char *command, const cli_remote_options *options, net_lo
     if (options->tls == NULL) {
         return true;
     }
-    oct_err err = net_loop_use_tls(loop, options->tls, reason, sizeof(reason));
-    if (secure == NULL) { // perhaps the learner names a replay that wants them
+    oct_err err = net_loop_use_tls(loop, options->tls, &why);
+    if (secure == NULL) { // the learner may name a replay that needs them
         return true;
     }
     if (err != OCT_OK) {
-        cli_error(command, "--tls %s: %s", options->tls, reason);
+        cli_error(command, "--tls %s: %s", options->tls, why.text);
         return false;
     }
-    if (net_loop_check_role(loop, OCT_ROLE_OPERATOR, reason, sizeof(reason)) != OCT_OK) {
-        cli_error(command, "--tls %s: %s", options->tls, reason);
+    if (net_loop_check_role(loop, OCT_ROLE_OPERATOR, &why) != OCT_OK) {
+        cli_error(command, "--tls %s: %s", options->tls, why.text);
         return false;
     }
     return true;
@@ -185,7 +156,7 @@ cli_remote_secure(const char *command, const cli_remote_options *options, net_lo
 
 // ---- links
 
-// url is kept for messages.
+// Dials a daemon. The url is kept for messages.
 static oct_err
 link_open(cli_remote *remote, cli_remote_daemon daemon, const char *url)
 {
@@ -207,7 +178,7 @@ cli_remote_open(cli_remote **out, net_loop *loop, const cli_remote_options *opti
     const char *replays = options->replay;
     char url[NET_URL_MAX];
     oct_err err = link_open(remote, CLI_REMOTE_LEARNER, options->learner);
-    for (int i = 0; err == OCT_OK && i < OCT_SHARDS_MAX && address_next(&replays, url); i++) {
+    for (int i = 0; err == OCT_OK && i < CONFIG_SHARDS_MAX && address_next(&replays, url); i++) {
         err = link_open(remote, CLI_REMOTE_REPLAY + i, url);
     }
     if (err != OCT_OK) {
@@ -232,13 +203,13 @@ cli_remote_close(cli_remote *remote)
 
 // ---- meeting
 
-// Dials a shard of replay at the address that the learner reports, unless it was given. The reason
-// why that is not possible; NULL: it is.
+// Dials a shard of replay at the address that the learner reports, unless its address was given.
+// Returns why that is impossible, or NULL.
 static const char *
-replay_meet(cli_remote *remote, uint32_t shard, const char *reported, char *reason,
-            size_t reason_size)
+replay_meet(cli_remote *remote, uint32_t shard, const char *reported, oct_reason *why)
 {
-    char url[NET_URL_MAX], said[256];
+    char url[NET_URL_MAX];
+    oct_reason said;
     cli_remote_daemon daemon = CLI_REMOTE_REPLAY + shard;
     if (remote->daemons[daemon].link.rpc != NULL) {
         return NULL;
@@ -246,83 +217,85 @@ replay_meet(cli_remote *remote, uint32_t shard, const char *reported, char *reas
     if (net_url_as_seen_from(reported, remote->daemons[CLI_REMOTE_LEARNER].url, url) != OCT_OK) {
         return "the learner reports no valid address for replay; give --replay";
     }
-    if (net_url_check(url, remote->insecure, said, sizeof(said)) != OCT_OK) {
-        (void)snprintf(reason, reason_size, "the learner reports replay=%s: %s", url, said);
-        return reason;
+    if (net_url_check(url, remote->insecure, &said) != OCT_OK) {
+        oct_reason_set(why, "the learner reports replay=%s: %s", url, said.text);
+        return why->text;
     }
     if (link_open(remote, daemon, url) != OCT_OK) {
-        (void)snprintf(reason, reason_size,
+        oct_reason_set(why,
                        "cannot dial replay at %s, the address that the learner reports; give "
                        "--replay (and --tls, if it is tls+tcp://)",
                        url);
-        return reason;
+        return why->text;
     }
     return NULL;
 }
 
-// The same for the replay of a data set: the rest of the run can be asked without.
+// Dials the replay of a data set. A failure is no error, because the rest of the run can be asked
+// without it.
 static void
 data_meet(cli_remote *remote)
 {
-    char url[NET_URL_MAX], said[256];
+    char url[NET_URL_MAX];
+    oct_reason said;
     const char *reported = remote->config.net.data;
-    if (!oct_config_is_mixed(&remote->config) ||
-        remote->daemons[CLI_REMOTE_DATA].link.rpc != NULL) {
+    if (!config_is_mixed(&remote->config) || remote->daemons[CLI_REMOTE_DATA].link.rpc != NULL) {
         return;
     }
     bool is_url =
         net_url_as_seen_from(reported, remote->daemons[CLI_REMOTE_LEARNER].url, url) == OCT_OK &&
-        net_url_check(url, remote->insecure, said, sizeof(said)) == OCT_OK;
+        net_url_check(url, remote->insecure, &said) == OCT_OK;
     if (!is_url || link_open(remote, CLI_REMOTE_DATA, url) != OCT_OK) {
         (void)snprintf(remote->daemons[CLI_REMOTE_DATA].url, NET_URL_MAX, "%s", reported);
     }
 }
 
-// The reason why the answer cannot be used; NULL: it can, and was taken.
+// Takes the learner's answer. Returns why it cannot be used, or NULL.
 static const char *
-answer_take(cli_remote *remote, const wire_registered *answer, char *reason, size_t reason_size)
+answer_take(cli_remote *remote, const wire_registered *answer, oct_reason *why)
 {
     if (remote->run_meant != 0 && answer->run_id != remote->run_meant) {
-        (void)snprintf(reason, reason_size, "another run, %016" PRIx64 ", now has the address %s",
-                       answer->run_id, remote->daemons[CLI_REMOTE_LEARNER].url);
-        return reason;
+        oct_reason_set(why, "another run, %016" PRIx64 ", now has the address %s", answer->run_id,
+                       remote->daemons[CLI_REMOTE_LEARNER].url);
+        return why->text;
     }
-    oct_config_default(&remote->config);
-    if (oct_config_parse(&remote->config, "the learner's configuration", answer->config,
-                         strlen(answer->config), reason, reason_size) != OCT_OK) {
-        reason[strcspn(reason, "\n")] = '\0';
-        return reason;
+    config_default(&remote->config);
+    if (config_parse(&remote->config, "the learner's configuration", answer->config,
+                     strlen(answer->config), why->text, sizeof(why->text)) != OCT_OK) {
+        why->text[strcspn(why->text, "\n")] = '\0';
+        return why->text;
     }
     remote->run_id = answer->run_id;
     data_meet(remote);
-    uint32_t shards = oct_config_shards(&remote->config);
+    uint32_t shards = config_shards(&remote->config);
     if (shards == 1) {
-        return replay_meet(remote, 0, answer->replay_address, reason, reason_size);
+        return replay_meet(remote, 0, answer->replay_address, why);
     }
     const char *bad = NULL;
-    for (uint32_t i = 0; bad == NULL && i < OCT_MIN(shards, (uint32_t)OCT_SHARDS_MAX); i++) {
-        char reported[OCT_CONFIG_TEXT_MAX];
-        oct_config_replay_address(&remote->config, i, reported);
-        bad = replay_meet(remote, i, reported, reason, reason_size);
+    for (uint32_t i = 0; bad == NULL && i < OCT_MIN(shards, (uint32_t)CONFIG_SHARDS_MAX); i++) {
+        char reported[CONFIG_TEXT_MAX];
+        config_replay_address(&remote->config, i, reported);
+        bad = replay_meet(remote, i, reported, why);
     }
     return bad;
 }
 
+// The learner's answer to cli_remote_register.
 static void
 met(void *arg, oct_err err, const char *detail, const wire_registered *answer)
 {
     cli_remote *remote = arg;
-    char reason[1024] = "";
+    oct_reason why = {""};
     remote->meeting = false;
     if (remote->closing) {
         return;
     }
     if (err != OCT_OK) {
-        cli_remote_why(remote, CLI_REMOTE_LEARNER, err, detail, reason, sizeof(reason));
-        remote->done(remote->done_arg, err, reason);
+        cli_remote_why(remote, CLI_REMOTE_LEARNER, err, detail, why.text, sizeof(why.text));
+        remote->done(remote->done_arg, err, why.text);
         return;
     }
-    const char *bad = answer_take(remote, answer, reason, sizeof(reason));
+    const char *bad = answer_take(remote, answer, &why);
     remote->done(remote->done_arg, bad == NULL ? OCT_OK : OCT_EPROTO, bad == NULL ? "" : bad);
 }
 
@@ -345,7 +318,7 @@ cli_remote_run_id(const cli_remote *remote)
     return remote->run_id;
 }
 
-oct_config *
+config_experiment *
 cli_remote_config(cli_remote *remote)
 {
     return &remote->config;
@@ -363,7 +336,7 @@ cli_remote_client(cli_remote *remote, cli_remote_daemon daemon)
     return remote->daemons[daemon].link.client;
 }
 
-// ---- what is the matter
+// ---- reasons of failures
 
 bool
 cli_remote_in_trouble(cli_remote *remote, cli_remote_daemon daemon, char *out, size_t out_size)
@@ -371,7 +344,7 @@ cli_remote_in_trouble(cli_remote *remote, cli_remote_daemon daemon, char *out, s
     net_rpc_client *rpc = remote->daemons[daemon].link.rpc;
     bool is_cut = rpc != NULL && net_rpc_client_trouble(rpc, out, out_size);
     if (is_cut && out[0] != '\0') {
-        (void)net_probe(remote->daemons[daemon].url, out, out_size);
+        (void)net_probe(remote->daemons[daemon].url, out, out_size); // says more, if it can
     }
     return is_cut && out[0] != '\0';
 }
@@ -383,7 +356,7 @@ cli_remote_why(cli_remote *remote, cli_remote_daemon daemon, oct_err err, const 
     net_rpc_client *rpc = remote->daemons[daemon].link.rpc;
     char trouble[256];
     if (err != OCT_ETIMEDOUT && err != OCT_EIO) {
-        (void)snprintf(out, out_size, "%s", detail); // it answered
+        (void)snprintf(out, out_size, "%s", detail); // the daemon answered with an error
     } else if (!net_rpc_client_trouble(rpc, trouble, sizeof(trouble))) {
         (void)snprintf(out, out_size, "connected, but the process there does not answer");
     } else if (!net_probe(remote->daemons[daemon].url, out, out_size)) {

@@ -1,4 +1,10 @@
-// Asks learner, replays and peers of a run on other hosts, in rounds.
+// Asks the learner, the replays and the peers of a run on other hosts, in rounds.
+//
+// A round first registers with the learner (cli_remote_register), because the run may be another
+// one by now, and then asks all daemons at once. Each question has its own deadline, so a daemon
+// that does not answer does not delay the others beyond it; the state says why no answer came.
+// The round ends with its last answer. A learner that visibly refuses the connection is not waited
+// for until the deadline (look).
 
 #include "cli/remote/cli_remote_poll.h"
 
@@ -8,12 +14,12 @@
 #include "common/oct_base.h"
 #include "common/oct_clock.h"
 
-#define MEET_MS    2500 // and ASK_MS: CLI_REMOTE_POLL_ROUND_MS together
+#define MEET_MS    2500 // with ASK_MS at most CLI_REMOTE_POLL_ROUND_MS
 #define ASK_MS     1500
-#define GIVE_UP_MS 1200 // a failure that stays for so long is told
-#define LOOK_MS    100
+#define GIVE_UP_MS 1200 // a failure that lasts so long is reported
+#define LOOK_MS    100  // between two checks for a failure
 
-// A shard that is asked.
+// A shard that is asked: the argument of its answer.
 struct asked {
     cli_remote_poll *poll;
     uint32_t shard;
@@ -26,18 +32,19 @@ struct cli_remote_poll {
     uint32_t period_ms, peers_max;
     net_fn done;
     void *arg;
-    net_timer *next; // round
-    net_timer *look; // while meeting: is there trouble?
-    uint64_t round_ns;
-    bool meeting;  // the learner was asked what it runs
-    bool given_up; // on that in this round
+    net_timer *next;   // of the next round
+    net_timer *look;   // of the checks while cli_remote_register is in flight
+    uint64_t round_ns; // begin of the round, by oct_clock_ns
+    bool meeting;      // cli_remote_register is in flight
+    bool given_up;     // this round has ended without its answer
     bool closing;
-    unsigned open; // questions
-    struct asked asked[OCT_SHARDS_MAX];
+    unsigned open; // unanswered questions of this round
+    struct asked asked[CONFIG_SHARDS_MAX];
 };
 
 static void round_begin(void *arg);
 
+// Reports the round and schedules the next one. done comes last, because it may close the poll.
 static void
 round_end(cli_remote_poll *poll)
 {
@@ -60,7 +67,7 @@ question_end(cli_remote_poll *poll)
 
 // ---- answers
 
-// Why a call was not answered; false: because this end closes.
+// Finds out why a call was not answered. False: this end is closing.
 static bool
 missed(cli_remote_poll *poll, cli_remote_daemon daemon, oct_err err, const char *detail, char *why,
        size_t why_size)
@@ -90,6 +97,7 @@ learner_answered(void *arg, oct_err err, const char *detail, const wire_status *
 
 static void peers_ask(cli_remote_poll *poll);
 
+// Takes the list of peers.
 static void
 peers_answered(void *arg, oct_err err, const char *detail, const wire_peers *answer)
 {
@@ -97,6 +105,7 @@ peers_answered(void *arg, oct_err err, const char *detail, const wire_peers *ans
     char why[CLI_STATE_TEXT_MAX];
     if (err == OCT_OK) {
         cli_state_take_peers(&poll->state, answer);
+        // A learner of an earlier release refuses a larger list.
     } else if (err == OCT_EPROTO && poll->peers_max > CLI_REMOTE_POLL_PEERS && !poll->closing) {
         poll->peers_max = CLI_REMOTE_POLL_PEERS;
         peers_ask(poll);
@@ -171,7 +180,7 @@ ask_all(cli_remote_poll *poll)
     cli_remote *remote = poll->remote;
     wire_client *learner = cli_remote_client(remote, CLI_REMOTE_LEARNER);
     wire_client *data = cli_remote_client(remote, CLI_REMOTE_DATA);
-    poll->open = 1; // until all are asked
+    poll->open = 1; // one more, until all are asked
     oct_err err = wire_call_learner_status(learner, &nothing, ASK_MS, learner_answered, poll);
     poll->open += err == OCT_OK;
     peers_ask(poll);
@@ -187,6 +196,7 @@ ask_all(cli_remote_poll *poll)
     question_end(poll);
 }
 
+// Without the learner nothing about the run is known.
 static void
 learner_missed(cli_remote_poll *poll, const char *why)
 {
@@ -199,6 +209,7 @@ learner_missed(cli_remote_poll *poll, const char *why)
     round_end(poll);
 }
 
+// The learner has answered who it is and where the replays are.
 static void
 met(void *arg, oct_err err, const char *why)
 {
@@ -212,9 +223,9 @@ met(void *arg, oct_err err, const char *why)
         return;
     }
     cli_state *state = &poll->state;
-    const oct_config *config = cli_remote_config(poll->remote);
+    const config_experiment *config = cli_remote_config(poll->remote);
     cli_state_take_config(state, config);
-    state->shards = OCT_MIN(oct_config_shards(config), (uint32_t)OCT_SHARDS_MAX);
+    state->shards = OCT_MIN(config_shards(config), (uint32_t)CONFIG_SHARDS_MAX);
     for (uint32_t i = 0; i < state->shards; i++) {
         (void)snprintf(cli_state_shard(state, i)->url, sizeof(state->replay.url), "%s",
                        cli_remote_url(poll->remote, CLI_REMOTE_REPLAY + i));
@@ -224,7 +235,7 @@ met(void *arg, oct_err err, const char *why)
     ask_all(poll);
 }
 
-// A learner that refuses us will not change its mind within the round.
+// A learner that refuses the connection does not change its mind within the round.
 static void
 look(void *arg)
 {
@@ -238,6 +249,7 @@ look(void *arg)
     }
 }
 
+// Begins a round. If the last registration is still in flight, its answer serves this round.
 static void
 round_begin(void *arg)
 {
@@ -245,7 +257,7 @@ round_begin(void *arg)
     poll->round_ns = oct_clock_ns();
     poll->given_up = false;
     poll->look = net_timer_start(poll->loop, LOOK_MS, LOOK_MS, look, poll);
-    if (!poll->meeting) {
+    if (!poll->meeting) { // a late answer may still come; it serves this round
         oct_err err = cli_remote_register(poll->remote, MEET_MS, met, poll);
         poll->meeting = err == OCT_OK;
         if (err != OCT_OK) {

@@ -1,4 +1,4 @@
-// A run by its folder or its learner's address.
+// Finds a live run by its folder or by its learner's address.
 
 #include "cli/remote/cli_remote_run.h"
 
@@ -16,17 +16,9 @@
 #include "learner/learner_checkpoints.h"
 #include "net/net_url.h"
 
-void
-cli_remote_run_word(cli_remote_run *run, const char *command, const char *word)
-{
-    if (run->run_dir != NULL) {
-        cli_usage_error(command, "two folders, '%s' and '%s'; name one", run->run_dir, word);
-    }
-    run->run_dir = word;
-}
-
+// Enters a run folder and loads its configuration, or ends the process.
 static void
-folder_enter(const char *command, oct_config *config, const char *run_dir)
+folder_enter(const char *command, config_experiment *config, const char *run_dir)
 {
     char message[1024] = "";
     oct_file_confine(run_dir);
@@ -38,21 +30,21 @@ folder_enter(const char *command, oct_config *config, const char *run_dir)
         cli_error(command, "'%s' is not a run folder: it has no config.yaml", run_dir);
         exit(CLI_EXIT_FAILED);
     }
-    oct_config_default(config);
-    if (oct_config_load(config, "config.yaml", message, sizeof(message)) != OCT_OK) {
+    config_default(config);
+    if (config_load(config, "config.yaml", message, sizeof(message)) != OCT_OK) {
         (void)fputs(message, stderr);
         exit(CLI_EXIT_FAILED);
     }
 }
 
-// 0: not known.
+// Returns the id of the run in the current folder, or 0 if it is not known.
 static uint64_t
 run_id_here(void)
 {
     char words[1024];
     learner_checkpoint checkpoint;
     uint32_t number;
-    json_t *summary = cli_json_read("summary.json"); // is there once the run has ended
+    json_t *summary = cli_json_read("summary.json"); // exists once the run has ended
     const char *text = json_string_value(json_object_get(summary, "run_id"));
     uint64_t run_id = text != NULL ? strtoull(text, NULL, 16) : 0;
     json_decref(summary);
@@ -64,7 +56,7 @@ run_id_here(void)
     return run_id;
 }
 
-// Whether a learner listens in its run folder, as that of octet train does.
+// Returns true if a learner listens in its run folder, as that of octet train does.
 static bool
 is_in_folder(const char *learner)
 {
@@ -73,7 +65,7 @@ is_in_folder(const char *learner)
 }
 
 void
-cli_remote_run_address(cli_remote_options *out, const oct_config *config)
+cli_remote_run_address(cli_remote_options *out, const config_experiment *config)
 {
     out->learner = config->net.learner;
     out->replay = config->net.replay;
@@ -81,7 +73,7 @@ cli_remote_run_address(cli_remote_options *out, const oct_config *config)
 }
 
 void
-cli_remote_run_enter(cli_remote_run *run, const char *command, oct_config *config)
+cli_remote_run_enter(cli_remote_run *run, const char *command, config_experiment *config)
 {
     cli_remote_check(command, &run->remote);
     if (run->remote.learner != NULL && run->run_dir != NULL) {

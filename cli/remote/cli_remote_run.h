@@ -3,29 +3,28 @@
 
 #include "cli/remote/cli_remote.h"
 
-// The live run that a command is about: named by its folder here, or by its learner's address.
-// Threads: main thread.
+// The live run that a command is about, named by its folder on this machine or by its learner's
+// address. Threads: main thread.
 typedef struct cli_remote_run {
-    const char *run_dir; // NULL: the run is named by --learner
+    const char *run_dir; // the operand of the command; NULL: the run is named by --learner
     cli_remote_options remote;
 } cli_remote_run;
 
-// A word of the command line that is no option: the folder. A second one ends the process as
-// cli_usage_error.
-void cli_remote_run_word(cli_remote_run *run, const char *command, const char *word);
 // Ends the process with a message unless exactly one of the two is given and can be used. A folder
-// is entered (chdir), and config is what its config.yaml says; the addresses are that run's then.
-void cli_remote_run_enter(cli_remote_run *run, const char *command, oct_config *config);
-// The addresses that config, of the run folder that is the working folder, names. Those that are
-// not in the folder may be another run's by now: whose run this is, is known of one that has ended
-// or has a checkpoint.
-void cli_remote_run_address(cli_remote_options *out, const oct_config *config);
-// Whether the address is surely the folder's run's, and not another's by now, or was given.
+// is entered (chdir), and config becomes its config.yaml; run->remote then has the addresses of
+// that run.
+void cli_remote_run_enter(cli_remote_run *run, const char *command, config_experiment *config);
+// Sets the addresses that config names; config is of the run folder that is the current folder. An
+// address outside the folder may belong to another run by now. out->run_id tells them apart; it is
+// known if the run has ended or has a checkpoint.
+void cli_remote_run_address(cli_remote_options *out, const config_experiment *config);
+// Returns true if the address was given, or certainly belongs to the run of the folder.
 bool cli_remote_run_is_sure(const cli_remote_run *run);
-// Whether nobody needs to be asked: the learner's socket in the folder is gone.
+// Returns true if no daemon can be asked, because the learner's socket in the folder does not
+// exist.
 bool cli_remote_run_is_gone(const cli_remote_run *run);
 #define CLI_REMOTE_RUN_GONE "the socket does not exist (yet, or any more)"
-// Says that the run of a folder has not ended, but that its learner was not heard, and why.
+// Prints that the run of a folder has not ended, but that its learner did not answer, and why.
 void cli_remote_run_unheard(const cli_remote_run *run, const char *command, const char *why);
 
 #endif // CLI_REMOTE_CLI_REMOTE_RUN_H

@@ -1,4 +1,4 @@
-// Compares the files of a run folder with its checkpoint.
+// Compares the files of a run folder with its checkpoint, without changing any.
 
 #include "cli/run/cli_check.h"
 
@@ -12,8 +12,9 @@
 
 #include "cli/run/cli_folder.h"
 #include "common/oct_base.h"
-#include "common/oct_config_text.h"
 #include "common/oct_file.h"
+#include "common/oct_reason.h"
+#include "config/config_text.h"
 #include "learner/learner_checkpoints.h"
 #include "policy/policy_format.h"
 #include "replay/replay_data.h"
@@ -24,6 +25,7 @@
 
 const char *const cli_check_words[CLI_CHECK_LEVELS] = {"ok", "warning", "error"};
 
+// Appends an item. A full list drops it.
 OCT_PRINTF(4, 5)
 static void
 add(cli_check *check, const char *name, cli_check_level level, const char *format, ...)
@@ -50,7 +52,7 @@ cli_check_worst(const cli_check *check)
     return worst;
 }
 
-// FOLDER/NAME, or NAME if it is absolute.
+// Writes FOLDER/NAME, or NAME if it is absolute.
 static void
 path_of(char out[CLI_PATH_MAX], const char *folder, const char *name)
 {
@@ -61,16 +63,17 @@ path_of(char out[CLI_PATH_MAX], const char *folder, const char *name)
 
 // ---- tables
 
-// A table, as a checkpoint knows it.
+// The table of a shard, as the checkpoint describes it.
 typedef struct table_look {
     char name[32]; // "replay", "replay-1"
     char path[CLI_PATH_MAX];
     const learner_checkpoint *checkpoint;
-    const learner_source_place *place;
-    uint64_t lost; // steps that are lost if it is another table
-    bool counts_rows;
+    const learner_source_place *place; // the shard in the checkpoint
+    uint64_t lost;    // steps of the checkpoint that are lost if the file holds another table
+    bool counts_rows; // count the rows, which may read the whole file
 } table_look;
 
+// Returns true if the checkpoint lists this table as replaced.
 static bool
 is_earlier(const learner_source_place *place, uint64_t table)
 {
@@ -81,6 +84,7 @@ is_earlier(const learner_source_place *place, uint64_t table)
     return is_found;
 }
 
+// Reports a table whose file does not exist.
 static void
 add_absent(cli_check *check, const table_look *look, const char *reason)
 {
@@ -93,10 +97,11 @@ add_absent(cli_check *check, const table_look *look, const char *reason)
     }
 }
 
+// Compares an open table with the checkpoint.
 static void
 add_present(cli_check *check, const table_look *look, replay_file *file)
 {
-    char reason[CLI_CHECK_TEXT_MAX];
+    oct_reason why;
     uint64_t table = file->live->table_id;
     replay_recovered found = {.rows = 0};
     if (file->header->run_id != look->checkpoint->run_id) {
@@ -109,8 +114,8 @@ add_present(cli_check *check, const table_look *look, replay_file *file)
             look->path, is_earlier(look->place, table) ? "an earlier" : "another", look->lost);
     } else if (!look->counts_rows) {
         add(check, look->name, CLI_CHECK_OK, "%s", look->path);
-    } else if (replay_recover(&found, file, reason, sizeof(reason)) != OCT_OK) {
-        add(check, look->name, CLI_CHECK_ERROR, "%s; " KEPT_TEXT, reason);
+    } else if (replay_recover(&found, file, &why) != OCT_OK) {
+        add(check, look->name, CLI_CHECK_ERROR, "%s; " KEPT_TEXT, why.text);
     } else if (found.blocks_torn > 0 || found.rows_cut > 0) {
         add(check, look->name, CLI_CHECK_WARNING,
             "%s: %" PRIu64 " rows; %" PRIu64 " rows were not yet on the disk, and %" PRIu64
@@ -121,28 +126,29 @@ add_present(cli_check *check, const table_look *look, replay_file *file)
     }
 }
 
+// Opens a copy-on-write view of the table, so that the file does not change.
 static void
 table_check(cli_check *check, const table_look *look)
 {
-    char reason[CLI_CHECK_TEXT_MAX];
+    oct_reason why;
     replay_file *file;
-    switch (replay_file_open_copy(&file, look->path, reason, sizeof(reason))) {
+    switch (replay_file_open_copy(&file, look->path, &why)) {
     case OCT_OK:
         add_present(check, look, file);
         replay_file_close(file);
         break;
     case OCT_ENOTFOUND:
-        add_absent(check, look, reason);
+        add_absent(check, look, why.text);
         break;
     case OCT_EINVAL:
-        add(check, look->name, CLI_CHECK_ERROR, "%s; " KEPT_TEXT, reason);
+        add(check, look->name, CLI_CHECK_ERROR, "%s; " KEPT_TEXT, why.text);
         break;
-    default: // in use, or it may be readable later
-        add(check, look->name, CLI_CHECK_WARNING, "%s", reason);
+    default: // the file is in use, or may be readable later
+        add(check, look->name, CLI_CHECK_WARNING, "%s", why.text);
     }
 }
 
-// The copy of the table that a run in lock-step goes back to.
+// Checks the copy of the table that a resumed run in lock-step starts from. Turn 0 has none.
 static void
 copy_check(cli_check *check, const table_look *look)
 {
@@ -156,21 +162,21 @@ copy_check(cli_check *check, const table_look *look)
 }
 
 void
-cli_check_tables(cli_check *check, const char *folder, const oct_config *config,
+cli_check_tables(cli_check *check, const char *folder, const config_experiment *config,
                  const learner_checkpoint *checkpoint, bool counts_rows)
 {
     table_look look = {.checkpoint = checkpoint, .counts_rows = counts_rows};
-    if (oct_config_is_offline(config)) {
+    if (config_is_offline(config)) {
         return;
     }
-    for (uint32_t i = 0; i < oct_config_shards(config); i++) {
-        char file[OCT_CONFIG_TEXT_MAX + 32];
+    for (uint32_t i = 0; i < config_shards(config); i++) {
+        char file[CONFIG_TEXT_MAX + 32];
         look.place = &checkpoint->replay[i];
-        look.lost = look.place->table == 0
-                        ? 0
-                        : OCT_MIN(look.place->steps, oct_config_shard_capacity(config));
-        oct_config_shard_name("replay", i, look.name, sizeof(look.name));
-        oct_config_shard_name(config->replay.path, i, file, sizeof(file));
+        // The table cannot have lost more steps than it holds.
+        look.lost =
+            look.place->table == 0 ? 0 : OCT_MIN(look.place->steps, config_shard_capacity(config));
+        config_shard_name("replay", i, look.name, sizeof(look.name));
+        config_shard_name(config->replay.path, i, file, sizeof(file));
         path_of(look.path, folder, file);
         if (strcmp(config->replay.path, "none") == 0) {
             add(check, look.name, CLI_CHECK_OK,
@@ -185,14 +191,14 @@ cli_check_tables(cli_check *check, const char *folder, const oct_config *config,
 
 // ---- the rest of the folder
 
-// False: it cannot be read.
+// Loads config.yaml. False: it cannot be used, which has been reported.
 static bool
-config_check(cli_check *check, const char *folder, oct_config *config)
+run_config_check(cli_check *check, const char *folder, config_experiment *config)
 {
     char path[CLI_PATH_MAX], message[CLI_CHECK_TEXT_MAX] = "";
     path_of(path, folder, "config.yaml");
-    oct_config_default(config);
-    if (oct_config_load(config, path, message, sizeof(message)) != OCT_OK) {
+    config_default(config);
+    if (config_load(config, path, message, sizeof(message)) != OCT_OK) {
         message[strcspn(message, "\n")] = '\0';
         add(check, "config", CLI_CHECK_ERROR, "%s", message);
         return false;
@@ -201,7 +207,7 @@ config_check(cli_check *check, const char *folder, oct_config *config)
     return true;
 }
 
-// False: there is none to resume from.
+// Reads the checkpoint. False: there is none to resume from, which has been reported.
 static bool
 checkpoint_check(cli_check *check, const char *folder, learner_checkpoint *checkpoint)
 {
@@ -219,12 +225,13 @@ checkpoint_check(cli_check *check, const char *folder, learner_checkpoint *check
     return err == OCT_OK;
 }
 
-// crc: its checksum, as the checkpoint has it; 0: not known. An absent file that no checkpoint
-// names is not mentioned.
+// Checks a policy file. crc is its checksum in the checkpoint, or 0 if not known. A file that does
+// not exist and that no checkpoint names is not mentioned.
 static void
 policy_check(cli_check *check, const char *folder, const char *name, uint32_t crc)
 {
-    char path[CLI_PATH_MAX], reason[CLI_CHECK_TEXT_MAX];
+    char path[CLI_PATH_MAX];
+    oct_reason why;
     uint8_t *bytes;
     size_t length;
     policy_image *image;
@@ -239,8 +246,8 @@ policy_check(cli_check *check, const char *folder, const char *name, uint32_t cr
         return;
     }
     bool is_other = crc != 0 && policy_checksum(bytes, length) != crc;
-    if (policy_decode(&image, bytes, length, reason, sizeof(reason)) != OCT_OK) {
-        add(check, name, CLI_CHECK_WARNING, "%s: %s; a later version replaces it", path, reason);
+    if (policy_decode(&image, bytes, length, &why) != OCT_OK) {
+        add(check, name, CLI_CHECK_WARNING, "%s: %s; a later version replaces it", path, why.text);
     } else {
         policy_image_destroy(image);
         add(check, name, is_other ? CLI_CHECK_WARNING : CLI_CHECK_OK, "%s%s", path,
@@ -249,7 +256,7 @@ policy_check(cli_check *check, const char *folder, const char *name, uint32_t cr
     free(bytes);
 }
 
-// A small file whose absence has a consequence.
+// Checks that a small file exists; consequence says what follows if it does not.
 static void
 small_check(cli_check *check, const char *folder, const char *name, const char *consequence)
 {
@@ -260,32 +267,36 @@ small_check(cli_check *check, const char *folder, const char *name, const char *
         is_there ? "" : " is missing: ", is_there ? "" : consequence);
 }
 
+// Checks the data set, if the run learns from one.
 static void
-data_check(cli_check *check, const char *folder, const oct_config *config)
+data_check(cli_check *check, const char *folder, const config_experiment *config)
 {
-    char path[CLI_PATH_MAX], reason[CLI_CHECK_TEXT_MAX] = "";
+    char path[CLI_PATH_MAX];
+    oct_reason why = {""};
     replay_data *data = NULL;
-    if (oct_config_data_windows(config) == 0) {
+    if (config_data_windows(config) == 0) {
         return;
     }
     path_of(path, folder, config->replay.data);
-    oct_err err = replay_data_open(&data, path, reason, sizeof(reason));
+    oct_err err = replay_data_open(&data, path, &why);
     add(check, "data", err == OCT_OK ? CLI_CHECK_OK : CLI_CHECK_ERROR, "%s",
-        err == OCT_OK ? path : reason);
+        err == OCT_OK ? path : why.text);
     replay_data_close(data);
 }
 
+// A live run is not examined, because its files change meanwhile. Without a checkpoint, tables
+// cannot be judged and are left out.
 void
 cli_check_folder(cli_check *check, const char *folder)
 {
-    static oct_config config;
-    char reason[CLI_CHECK_TEXT_MAX];
+    static config_experiment config;
+    oct_reason why;
     learner_checkpoint checkpoint;
-    if (cli_folder_check_free(folder, reason, sizeof(reason)) != OCT_OK) {
-        add(check, "run", CLI_CHECK_ERROR, "%s", reason);
+    if (cli_folder_check_free(folder, &why) != OCT_OK) {
+        add(check, "run", CLI_CHECK_ERROR, "%s", why.text);
         return;
     }
-    bool has_config = config_check(check, folder, &config);
+    bool has_config = run_config_check(check, folder, &config);
     if (checkpoint_check(check, folder, &checkpoint)) {
         if (has_config) {
             cli_check_tables(check, folder, &config, &checkpoint, true);

@@ -4,11 +4,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "common/oct_config.h"
+#include "config/config.h"
 #include "learner/learner_checkpoint.h"
 
-// Looks at what a resumed run would read from its folder, and changes nothing: octet run check, and
-// octet train --resume before it starts anything.
+// Examines what a resumed run would read from its folder, and changes nothing. octet run check
+// prints the result; octet train --resume uses it before it starts a daemon.
 //
 // Threads: main thread. Owns: nothing; texts are in the caller's cli_check.
 
@@ -20,7 +20,7 @@ typedef enum cli_check_level {
 } cli_check_level;
 extern const char *const cli_check_words[CLI_CHECK_LEVELS]; // "ok", "warning", "error"
 
-#define CLI_CHECK_ITEMS_MAX (OCT_SHARDS_MAX + 16)
+#define CLI_CHECK_ITEMS_MAX (CONFIG_SHARDS_MAX + 16) // one a shard, and what cli_check_folder adds
 #define CLI_CHECK_TEXT_MAX  512
 
 typedef struct cli_check_item {
@@ -30,19 +30,20 @@ typedef struct cli_check_item {
 } cli_check_item;
 
 typedef struct cli_check {
-    uint32_t count; // items; what exceeds CLI_CHECK_ITEMS_MAX is left out
+    uint32_t count; // items; an item beyond CLI_CHECK_ITEMS_MAX is left out
     cli_check_item item[CLI_CHECK_ITEMS_MAX];
 } cli_check;
 
-// Appends one item for the table of each shard that config names: its file against the checkpoint.
-// Nothing is appended for a data set. counts_rows: opens the table to count its rows, which reads
-// all of the file after a power failure; otherwise only headers are read.
-void cli_check_tables(cli_check *check, const char *folder, const oct_config *config,
+// Appends one item for the table of each shard of config: its file, compared with the checkpoint. A
+// run from a data set alone has no tables, and nothing is appended. counts_rows: the table is
+// opened to count its rows, which reads the whole file after a power failure; otherwise only its
+// headers are read.
+void cli_check_tables(cli_check *check, const char *folder, const config_experiment *config,
                       const learner_checkpoint *checkpoint, bool counts_rows);
-// Appends an item for all of a run folder: configuration, checkpoint, tables, policies, keys, data
-// set. A live run gets one item, an error.
+// Appends items for everything in a run folder: configuration, checkpoint, tables, policies, keys,
+// data set. A live run gets a single item, an error.
 void cli_check_folder(cli_check *check, const char *folder);
-// The most severe level of all items.
+// Returns the most severe level of all items, CLI_CHECK_OK if there are none.
 cli_check_level cli_check_worst(const cli_check *check);
 
 #endif // CLI_RUN_CLI_CHECK_H

@@ -4,12 +4,12 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "common/oct_config.h"
+#include "config/config.h"
 
-// A run that has ended (cli_folder_look), from its folder, which is the working folder; a person
-// calls it folder. Prints its report to out, or with json one line of JSON: {"folder", "ended":
-// true, "env", "summary"}, null for a summary that was not written; a person gets what the last
-// rows of metrics.csv say instead. Threads: main thread.
-void cli_ended_show(FILE *out, const char *folder, const oct_config *config, bool json);
+// Prints the report of a run that has ended (cli_folder_look) to out. The working folder is the run
+// folder; folder is its name for people. Without summary.json the report has the newest numbers of
+// metrics.csv. With json the report is one line of JSON: {"folder", "ended": true, "env",
+// "summary"}, where a summary that was not written is null. Threads: main thread.
+void cli_ended_show(FILE *out, const char *folder, const config_experiment *config, bool json);
 
 #endif // CLI_RUN_CLI_ENDED_H

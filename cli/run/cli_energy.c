@@ -1,5 +1,5 @@
-// The energy of a run: counters of the processors' packages or a meter's command, and the run's
-// share of them.
+// Measures the energy of a run: the joules of the machine, by the counters of the processor
+// packages or by a meter's command, and the run's share of them.
 #include "cli/run/cli_energy.h"
 
 #include <ctype.h>
@@ -18,40 +18,43 @@
 
 #include "common/oct_base.h"
 #include "common/oct_file.h"
+#include "common/oct_reason.h"
 
 #define PACKAGES_MAX 64
-#define PERIOD_S     1.0
+#define PERIOD_S     1.0 // between two readings of the counters
 #define PATH_BYTES   512
-#define LINE_BYTES   64
+#define LINE_BYTES   64 // of a counter's file, and of a line of the command
 #define POWERCAP     "/sys/class/powercap"
-#define ZONE         "intel-rapl:" // also of AMD's processors
+#define ZONE         "intel-rapl:" // of AMD's processors, too
 
 typedef struct package {
-    char path[PATH_BYTES]; // of its counter
-    uint64_t last, range;  // microjoules; the counter goes from 0 to range, and begins again
+    char path[PATH_BYTES]; // file of its counter
+    uint64_t last, range;  // microjoules; the counter wraps to 0 after range
 } package;
 
 struct cli_energy {
     package package[PACKAGES_MAX];
     uint32_t packages;
-    pid_t command; // 0: none
-    int pipe;      // what it prints; -1: none
+    pid_t command; // process that is also the leader of its group; 0: none
+    int pipe;      // read end of its output, non-blocking; -1: no command
     char line[LINE_BYTES];
-    size_t line_used;
-    bool line_is_long;
-    uint32_t lines; // numbers that it has printed
-    double printed; // the last of them
-    double metered; // of the last reading that counts
-    char reason[CLI_ENERGY_REASON_MAX];
-    bool has_first;
-    double first_s, last_s, due_s;
-    double run_cpu_s, machine_cpu_s; // then
+    size_t line_used;                   // bytes of the line so far
+    bool line_is_long;                  // the line does not fit and is no number
+    uint32_t lines;                     // numbers printed so far
+    double printed;                     // the last number, joules
+    double metered;                     // the number at the last reading that counts
+    char reason[CLI_ENERGY_REASON_MAX]; // why nothing is measured; "": no error so far
+    bool has_first;                     // first_s is set
+    double first_s, last_s, due_s;      // wall time: first and last reading, earliest next one
+    double run_cpu_s, machine_cpu_s;    // at the last reading
+    // sums over all intervals: of the run and of the machine; CPU seconds of the machine and the
+    // run
     double joules, machine_joules, busy_s, own_s;
 };
 
 // ---- the kernel's counters
 
-// One of the kernel's small files. False: errno says why.
+// Reads one of the kernel's small files. False: errno says why.
 static bool
 text_read(const char *path, char text[LINE_BYTES])
 {
@@ -82,8 +85,8 @@ number_read(const char *path, uint64_t *out)
     return errno == 0;
 }
 
-// A zone "intel-rapl:0" that is a package; "intel-rapl:0:1" is a part of one, and "psys" has them
-// all.
+// Returns true for a zone that is a processor package: "intel-rapl:0". "intel-rapl:0:1" is a part
+// of a package, and "psys" includes all.
 static bool
 is_package(const char *root, const char *name)
 {
@@ -97,6 +100,8 @@ is_package(const char *root, const char *name)
     return text_read(path, text) && strncmp(text, "package-", strlen("package-")) == 0;
 }
 
+// Adds a package. A counter that cannot be read makes the whole measurement fail, because the sum
+// would be wrong.
 static void
 package_add(cli_energy *energy, const char *root, const char *name)
 {
@@ -132,7 +137,7 @@ packages_find(cli_energy *energy, const char *root)
     }
 }
 
-// Joules since the last reading.
+// Returns the joules that all packages used since the last reading.
 static double
 packages_read(cli_energy *energy)
 {
@@ -155,6 +160,7 @@ packages_read(cli_energy *energy)
 
 // ---- a meter's command
 
+// Starts the meter's command.
 static void
 command_begin(cli_energy *energy, const char *command)
 {
@@ -177,12 +183,12 @@ command_begin(cli_energy *energy, const char *command)
     OCT_ASSERT(posix_spawn_file_actions_adddup2(&files, ends[1], STDOUT_FILENO) == 0);
     OCT_ASSERT(posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0) ==
                0);
-    // A group of its own, so that Ctrl-C does not end it before the last reading, and all of it can
-    // be ended.
+    // A group of its own: Ctrl-C does not end the command before the last reading, and the whole
+    // group can be killed.
     OCT_ASSERT(posix_spawnattr_setpgroup(&attributes, 0) == 0);
     OCT_ASSERT(posix_spawnattr_setsigmask(&attributes, &none) == 0);
-    // This process ignores both; the command shall end when nobody reads what it prints, or by a
-    // limit.
+    // This process ignores both signals. The command must end when its output is no longer read, or
+    // by a limit on file sizes.
     OCT_ASSERT(posix_spawnattr_setsigdefault(&attributes, &usual) == 0);
     OCT_ASSERT(posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP |
                                                          POSIX_SPAWN_SETSIGMASK |
@@ -200,7 +206,7 @@ command_begin(cli_energy *energy, const char *command)
     }
 }
 
-// A whole line that the command has printed.
+// Takes a complete line of the command: joules that never decrease.
 static void
 line_take(cli_energy *energy)
 {
@@ -219,6 +225,7 @@ line_take(cli_energy *energy)
     energy->lines++;
 }
 
+// Reads what the command has printed, without waiting.
 static void
 command_read(cli_energy *energy)
 {
@@ -243,7 +250,7 @@ static void
 command_end(cli_energy *energy)
 {
     if (energy->command != 0) {
-        (void)kill(-energy->command, SIGKILL);
+        (void)kill(-energy->command, SIGKILL); // the whole group
         while (waitpid(energy->command, NULL, 0) < 0 && errno == EINTR) {
         }
     }
@@ -252,7 +259,7 @@ command_end(cli_energy *energy)
     }
 }
 
-// ---- the account
+// ---- attribution
 
 cli_energy *
 cli_energy_begin(const cli_energy_request *request)
@@ -268,7 +275,7 @@ cli_energy_begin(const cli_energy_request *request)
     return energy;
 }
 
-// A reading: true when there is one. *joules: since the last one.
+// Takes a reading. Returns true if there is one. *joules: used since the last one.
 static bool
 read_now(cli_energy *energy, double *joules)
 {
@@ -279,13 +286,14 @@ read_now(cli_energy *energy, double *joules)
     uint32_t before = energy->lines;
     command_read(energy);
     if (energy->reason[0] != '\0' || energy->lines == before) {
-        return false; // what was used meanwhile is of the next line's interval
+        return false; // what was used meanwhile belongs to the interval of the next line
     }
     *joules = before == 0 ? 0 : energy->printed - energy->metered;
     energy->metered = energy->printed;
     return true;
 }
 
+// Attributes the joules of an interval to the run, by its share of the busy CPU time.
 static void
 account(cli_energy *energy, double wall_s, double run_cpu_s, double machine_cpu_s)
 {
@@ -295,7 +303,7 @@ account(cli_energy *energy, double wall_s, double run_cpu_s, double machine_cpu_
     }
     if (energy->has_first) {
         double own = OCT_MAX(run_cpu_s - energy->run_cpu_s, 0);
-        // The kernel counts the machine's time in hundredths of a second, a process's more finely.
+        // The machine's time is counted in hundredths of a second, a process's more finely.
         double busy = OCT_MAX(machine_cpu_s - energy->machine_cpu_s, own);
         energy->joules += busy > 0 ? joules * own / busy : 0;
         energy->machine_joules += joules;
@@ -313,7 +321,7 @@ account(cli_energy *energy, double wall_s, double run_cpu_s, double machine_cpu_
 bool
 cli_energy_is_due(const cli_energy *energy, double wall_s)
 {
-    // A meter's lines have a time of their own.
+    // The command decides when it prints a line.
     return energy->reason[0] == '\0' && (energy->pipe >= 0 || wall_s >= energy->due_s);
 }
 
@@ -358,7 +366,8 @@ cli_energy_end(cli_energy *energy, double wall_s, double run_cpu_s, double machi
 double
 cli_energy_machine_cpu_s(void)
 {
-    // user, nice, system, idle, iowait, irq, softirq, steal; a guest's time is in the first two.
+    // user, nice, system, idle, iowait, irq, softirq, steal. The first two include the time of
+    // guests.
     uint64_t t[8] = {0};
     FILE *file = oct_file_stream("/proc/stat", "r");
     if (file == NULL) {
@@ -375,7 +384,7 @@ cli_energy_machine_cpu_s(void)
 }
 
 oct_err
-cli_energy_model_parse(cli_energy_model *out, const char *text, char *reason, size_t reason_size)
+cli_energy_model_parse(cli_energy_model *out, const char *text, oct_reason *why)
 {
     static const char *const names[] = {"watts=", "gco2_per_kwh="};
     cli_energy_model model = {0};
@@ -396,11 +405,11 @@ cli_energy_model_parse(cli_energy_model *out, const char *text, char *reason, si
         at = is_last ? NULL : end + 1;
     }
     if (at != NULL) {
-        (void)snprintf(reason, reason_size,
-                       "'%s'; allowed is watts=W or watts=W,gco2_per_kwh=G: watts of a busy core, "
-                       "and grams of CO2 a kWh, both above 0",
-                       text);
-        return OCT_EINVAL;
+        return oct_refuse(
+            why,
+            "'%s'; allowed is watts=W or watts=W,gco2_per_kwh=G: watts of a busy core, "
+            "and grams of CO2 a kWh, both above 0",
+            text);
     }
     *out = model;
     return OCT_OK;

@@ -6,57 +6,64 @@
 #include <stdint.h>
 
 #include "common/oct_err.h"
+#include "common/oct_reason.h"
 
-// What a run on this machine took in joules: of a meter, never of a model. A meter is the kernel's
-// counters of the processors' packages (powercap), or a command that prints the joules of the
-// machine so far. The run's part is its share of the CPU time in which the machine was busy,
-// interval by interval: what an idle machine would have used is shared out in the same way.
+// Measures what a run on this machine took in joules. The joules are a meter's, never a model's:
+// the kernel's counters of the processor packages (powercap), or a command that prints the joules
+// of the machine. The run's part is its share of the CPU time in which the machine was busy,
+// interval by interval. What an idle machine would have used is divided in the same way.
 //
-// A model, which whoever asks for it states in watts, is told beside it, as a model.
+// A model, for which the user states watts, is reported beside the measurement and is named a
+// model.
 //
-// Threads: one at a time. Errors: what cannot be measured is said in words in the report; the run
-// goes on.
+// Threads: one at a time. Errors: the report says in words what could not be measured; the run
+// continues.
 typedef struct cli_energy cli_energy;
 
-// watts 0: no model. gco2_per_kwh 0: not said.
+// An energy model. watts 0: none. gco2_per_kwh 0: not stated.
 typedef struct cli_energy_model {
     double watts; // of a busy core
     double gco2_per_kwh;
 } cli_energy_model;
 
 typedef struct cli_energy_request {
-    // Run by sh -c as long as the run goes on. It prints the joules used so far, a number on each
-    // line, and more than one line. NULL: the kernel's counters.
+    // A command that sh -c runs during the whole run. It prints the joules that the machine has
+    // used so far, one number a line, several times. NULL: the kernel's counters.
     const char *command;
-    const char *powercap; // where these are; NULL: $OCTET_POWERCAP, or /sys/class/powercap
+    const char *powercap; // folder of the counters; NULL: $OCTET_POWERCAP, or /sys/class/powercap
 } cli_energy_request;
 
 #define CLI_ENERGY_REASON_MAX 256
 
 typedef struct cli_energy_report {
-    const char *source;                 // "powercap", "command"; NULL: not measured
-    char reason[CLI_ENERGY_REASON_MAX]; // why it is not
+    const char *source;                 // "powercap" or "command"; NULL: not measured
+    char reason[CLI_ENERGY_REASON_MAX]; // why it was not measured
     double joules;                      // of the run
     double machine_joules;              // of all packages, or of the meter
-    double cpu_share;                   // of the busy CPU time, 0 … 1
-    double measured_s;                  // between the first reading and the last
+    double cpu_share;                   // of the run in the busy CPU time, 0 … 1
+    double measured_s;                  // from the first reading to the last, seconds
 } cli_energy_report;
 
+// Starts to measure; an error shows only in the report. wall_s, below: seconds of any clock that
+// does not go back.
 cli_energy *cli_energy_begin(const cli_energy_request *request);
-// Whether a sample would be taken now: never where it is known that nothing can be measured.
+// Returns true if cli_energy_sample would take a reading now; always false once it is known that
+// nothing can be measured.
 bool cli_energy_is_due(const cli_energy *energy, double wall_s);
-// Call a few times a second; the counters are read once a second. run_cpu_s: CPU time of all of the
-// run's processes so far, machine_cpu_s: of the whole machine (cli_energy_machine_cpu_s).
+// Takes a reading if one is due. Call this a few times a second; the counters are read once a
+// second. run_cpu_s: CPU time that all processes of the run have used. machine_cpu_s: that of the
+// whole machine (cli_energy_machine_cpu_s).
 void cli_energy_sample(cli_energy *energy, double wall_s, double run_cpu_s, double machine_cpu_s);
-// One last reading; ends the command. Destroys it.
+// Takes a last reading, kills the command, writes the report and frees energy.
 void cli_energy_end(cli_energy *energy, double wall_s, double run_cpu_s, double machine_cpu_s,
                     cli_energy_report *out);
 
-// Seconds in which the machine's cores were busy since it was started (/proc/stat); NaN: not known.
+// Returns the seconds for which the machine's cores were busy since it started (/proc/stat). NaN:
+// not known.
 double cli_energy_machine_cpu_s(void);
 
-// "watts=12,gco2_per_kwh=300". OCT_EINVAL: reason says what is wrong and what is allowed.
-OCT_CHECKED oct_err cli_energy_model_parse(cli_energy_model *out, const char *text, char *reason,
-                                           size_t reason_size);
+// Parses "watts=12,gco2_per_kwh=300". OCT_EINVAL: reason says what is wrong and what is allowed.
+OCT_CHECKED oct_err cli_energy_model_parse(cli_energy_model *out, const char *text,
+                                           oct_reason *why);
 
 #endif // CLI_RUN_CLI_ENERGY_H

@@ -1,4 +1,4 @@
-// The environment of a policy as the keys of env, with absolute paths, and as a file.
+// Turns the environment of a policy into the keys of env, with absolute paths, and into a file.
 
 #include "cli/run/cli_env_file.h"
 
@@ -10,14 +10,14 @@
 #include "cli/run/cli_experiment.h"
 #include "cli/run/cli_folder_env.h"
 #include "common/oct_base.h"
-#include "common/oct_config_text.h"
 #include "common/oct_file.h"
 #include "common/oct_option.h"
 #include "common/oct_text.h"
+#include "config/config_text.h"
 
-#define MODELS "mjcf_dir=" // the option that is a path, and has a key of its own
+#define MODELS "mjcf_dir=" // the one option that is a path; it also has a key of its own
 
-// The next option, and what follows it. False: there is none.
+// Takes the next option from *options. False: there is none.
 static bool
 option_next(const char **options, char out[CLI_ENV_OPTIONS_BYTES])
 {
@@ -32,7 +32,7 @@ option_next(const char **options, char out[CLI_ENV_OPTIONS_BYTES])
     return true;
 }
 
-// Whether an option is a folder that is there: its absolute path.
+// Returns true if an option names a folder that exists, and writes its absolute path.
 static bool
 option_folder(const char *option, char out[PATH_MAX])
 {
@@ -41,6 +41,7 @@ option_folder(const char *option, char out[PATH_MAX])
            realpath(option + strlen(MODELS), out) != NULL;
 }
 
+// False: the options do not fit in size with an absolute path.
 bool
 cli_env_file_resolve(char *options, size_t size)
 {
@@ -61,12 +62,14 @@ cli_env_file_resolve(char *options, size_t size)
     return has_room || !is_changed;
 }
 
+// Splits options into the keys env.options and env.mjcf_dir. False: one of them is too long for a
+// key.
 bool
-cli_env_file_keys(oct_config *out, const char *id, const char *options)
+cli_env_file_keys(config_experiment *out, const char *id, const char *options)
 {
     char option[CLI_ENV_OPTIONS_BYTES], models[PATH_MAX] = "", plug_in[PATH_MAX];
     oct_text others;
-    oct_config_default(out);
+    config_default(out);
     oct_text_init(&others, out->env.options, sizeof(out->env.options));
     if (cli_experiment_is_path("env.id", id) && realpath(id, plug_in) != NULL) {
         id = plug_in;
@@ -85,16 +88,17 @@ cli_env_file_keys(oct_config *out, const char *id, const char *options)
     return true;
 }
 
+// Writes the same keys as config.yaml, so that the same reader can load the file.
 oct_err
-cli_env_file_write(const char *path, const oct_config *config)
+cli_env_file_write(const char *path, const config_experiment *config)
 {
     static const char *const keys[] = {"env.id", "env.options", "env.mjcf_dir"};
-    char value[OCT_CONFIG_VALUE_MAX], content[OCT_COUNTOF(keys) * sizeof(value)];
+    char value[CONFIG_VALUE_MAX], content[OCT_COUNTOF(keys) * sizeof(value)];
     oct_text text;
     oct_text_init(&text, content, sizeof(content));
     oct_text_add(&text, "env:\n");
     for (size_t i = 0; i < OCT_COUNTOF(keys); i++) {
-        bool is_key = oct_config_key_print(config, keys[i], value);
+        bool is_key = config_key_print(config, keys[i], value);
         OCT_ASSERT(is_key);
         oct_text_add(&text, "  %s: %s\n", strchr(keys[i], '.') + 1, value);
     }

@@ -1,5 +1,5 @@
-// Finds the experiment that a user names: a file or a preset. For another name (an algorithm, an
-// environment, a run folder) the error says what it is and which experiments there are.
+// Finds the experiment that a user names, a file or a preset. If the name is something else (an
+// algorithm, an environment, a run folder), the error says so and lists experiments that use it.
 
 #include "cli/run/cli_experiment.h"
 
@@ -17,33 +17,33 @@
 #include "envs/env.h"
 
 #define MESSAGE_BYTES 4096
-#define USERS_SHOWN   5 // presets of an algorithm or an environment
+#define USERS_SHOWN   5 // presets that are listed for an algorithm or an environment
 #define SUFFIX        ".yaml"
 
-// Whether setting key to value would change nothing in a preset. *is_own: its environment comes
-// with Octet.
+// Returns true if a preset already has this value of key. *is_own: its environment comes with
+// Octet.
 static bool
 preset_has(const char *preset, const char *key, const char *value, bool *is_own)
 {
-    static oct_config config, other;
+    static config_experiment config, other;
     char path[CLI_PATH_MAX], setting[CLI_PATH_MAX], message[MESSAGE_BYTES];
-    oct_config_change change;
+    config_change change;
     size_t at = 0;
     (void)snprintf(setting, sizeof(setting), "%s=%s", key, value);
-    oct_config_default(&config);
+    config_default(&config);
     if (cli_preset_find(preset, path) != OCT_OK ||
-        oct_config_load(&config, path, message, sizeof(message)) != OCT_OK) {
+        config_load(&config, path, message, sizeof(message)) != OCT_OK) {
         return false;
     }
     other = config;
     *is_own = env_is_built_in(config.env.id);
-    return oct_config_set(&other, setting, message, sizeof(message)) == OCT_OK &&
-           !oct_config_next_change(&change, &config, &other, &at);
+    return config_set(&other, setting, message, sizeof(message)) == OCT_OK &&
+           !config_next_change(&change, &config, &other, &at);
 }
 
-// Adds a line with the first presets that have the value. Returns the one to try, malloc'd: it
-// needs nothing beside Octet, if possible, and has the shortest name. NULL: no preset has the
-// value.
+// Adds a line with the first presets that have the value. Returns the preset to suggest, malloc'd:
+// if possible one that needs nothing beyond Octet, and among these the one with the shortest name.
+// NULL: no preset has the value.
 static const char *
 users_list(oct_text *out, const char *key, const char *value)
 {
@@ -71,30 +71,32 @@ users_list(oct_text *out, const char *key, const char *value)
     return best;
 }
 
-// For an algorithm that no preset uses: a preset whose environment suits it.
+// Returns a preset whose environment suits an algorithm that no preset uses.
 static const char *
 preset_for(const char *algorithm)
 {
-    static oct_config config;
-    char setting[OCT_CONFIG_VALUE_MAX], message[MESSAGE_BYTES];
+    static config_experiment config;
+    char setting[CONFIG_VALUE_MAX], message[MESSAGE_BYTES];
     (void)snprintf(setting, sizeof(setting), "algo.name=%s", algorithm);
-    oct_config_default(&config);
-    oct_err err = oct_config_set(&config, setting, message, sizeof(message));
+    config_default(&config);
+    oct_err err = config_set(&config, setting, message, sizeof(message));
     OCT_ASSERT(err == OCT_OK);
-    return config.algo.name == OCT_ALGO_TABLE  ? "toy_text/taxi"
-           : config.algo.name == OCT_ALGO_DDPG ? "pendulum"
-                                               : "cartpole";
+    return config.algo.name == CONFIG_ALGO_TABLE  ? "toy_text/taxi"
+           : config.algo.name == CONFIG_ALGO_DDPG ? "pendulum"
+                                                  : "cartpole";
 }
 
+// Ends the process if name is an algorithm. The three functions after this one do the same for an
+// environment, a folder and a preset with the suffix of a file.
 static void
 refuse_algorithm(const char *command, const char *name)
 {
-    char list[MESSAGE_BYTES], start[CLI_PATH_MAX], word[OCT_CONFIG_NAME_MAX] = "";
+    char list[MESSAGE_BYTES], start[CLI_PATH_MAX], word[CONFIG_NAME_MAX] = "";
     oct_text users;
     for (size_t i = 0; name[i] != '\0' && i + 1 < sizeof(word); i++) {
         word[i] = (char)tolower((unsigned char)name[i]);
     }
-    if (!oct_config_is_algorithm(word)) {
+    if (!config_is_algorithm(word)) {
         return;
     }
     oct_text_init(&users, list, sizeof(list));
@@ -107,6 +109,7 @@ refuse_algorithm(const char *command, const char *name)
                     word, command, start, list, word);
 }
 
+// Includes libraries that do not exist: a name that ends in .so is meant as one.
 static bool
 is_environment(const char *name)
 {
@@ -152,7 +155,7 @@ refuse_folder(const char *command, const char *name)
                     resume);
 }
 
-// "cartpole.yaml", which is no file: the preset is called cartpole.
+// "cartpole.yaml" is no file, but the preset is called cartpole.
 static void
 refuse_preset_file(const char *command, const char *name)
 {
@@ -176,8 +179,9 @@ ends_in(const char *name, const char *suffix)
     return length > end && strcmp(name + length - end, suffix) == 0;
 }
 
-// A name without the suffix of a file is a preset's, whatever files the current folder has:
-// somebody else may have put them there. A path that is not a preset's name, too, is a file.
+// Decides what the name means. A name without the suffix of a file means a preset, whatever files
+// the current folder has, because another user may have put them there. A path with a slash that is
+// no preset's name means a file.
 static void
 find_preset(cli_experiment *experiment)
 {

@@ -1,4 +1,4 @@
-// The run folder: made, locked, cleared; and where the daemons are installed.
+// Makes, locks and clears run folders, and finds the executables of the daemons.
 
 #include "cli/run/cli_folder.h"
 
@@ -19,19 +19,20 @@
 #include "cli/cli_text.h"
 #include "cli/sweep/cli_sweep_file.h"
 #include "common/oct_base.h"
-#include "common/oct_config_text.h"
 #include "common/oct_file.h"
 #include "common/oct_owner.h"
 #include "common/oct_program.h"
+#include "common/oct_reason.h"
 #include "common/oct_text.h"
+#include "config/config_text.h"
 #include "learner/learner_checkpoints.h"
 #include "learner/learner_lock.h"
 #include "replay/replay_file.h"
 
-#define FREE_BYTES_MIN  (16ull << 20)
-#define SAME_SECOND_MAX 1000
+#define FREE_BYTES_MIN  (16ull << 20) // below this, no run starts
+#define SAME_SECOND_MAX 1000          // runs that may begin in one second with the same name
 
-// What a run that has begun leaves.
+// What a run that has begun leaves in its folder; patterns of the shell.
 static const char *const results[] = {
     "checkpoint*.oct", "policy*.oct",           "policy_versions", "metrics.csv",     "curve.svg",
     "token.key",       "events.out.tfevents.*", "learner.lock",    "environment.oct",
@@ -39,7 +40,7 @@ static const char *const results[] = {
 
 // ---- run folder
 
-// Whether what is in the way can be continued: a run that has begun, or a sweep.
+// Returns true if what is in the way can be continued: a run that has begun, or a sweep.
 static bool
 can_resume(const char *path)
 {
@@ -47,8 +48,9 @@ can_resume(const char *path)
            cli_folder_has(path, CLI_SWEEP_FILE);
 }
 
+// Writes why a folder cannot be used, by errno, with a hint. Returns OCT_EIO.
 static oct_err
-refuse(char *reason, size_t reason_size, const char *what, const char *path)
+refuse(oct_reason *why, const char *what, const char *path)
 {
     int code = errno;
     const char *hint = code == EEXIST && can_resume(path)
@@ -57,27 +59,25 @@ refuse(char *reason, size_t reason_size, const char *what, const char *path)
                        : code == EROFS                   ? "; choose another folder"
                        : code == EACCES || code == EPERM ? "; choose a folder that you may write to"
                                                          : "";
-    (void)snprintf(reason, reason_size, "%s '%s': %s%s", what, path, oct_file_strerror(code), hint);
-    return OCT_EIO;
+    return oct_fail(why, OCT_EIO, "%s '%s': %s%s", what, path, oct_file_strerror(code), hint);
 }
 
 static oct_err
-refuse_file(char *reason, size_t reason_size, const char *path)
+refuse_file(oct_reason *why, const char *path)
 {
-    return oct_refuse(reason, reason_size, "'%s' cannot be used: %s", path,
-                      oct_file_strerror(errno));
+    return oct_refuse(why, "'%s' cannot be used: %s", path, oct_file_strerror(errno));
 }
 
-// A folder whose run or sweep is live can be neither taken nor continued.
+// Says how to stop or view what is live: its folder can be neither taken nor continued.
 static oct_err
-refuse_live(char *reason, size_t reason_size, const char *path)
+refuse_live(oct_reason *why, const char *path)
 {
     if (cli_folder_has(path, CLI_SWEEP_FILE)) {
-        (void)snprintf(reason, reason_size,
+        oct_reason_set(why,
                        "an octet sweep is running in '%s'; Ctrl-C stops it, or name another folder",
                        path);
     } else {
-        (void)snprintf(reason, reason_size,
+        oct_reason_set(why,
                        "the run in '%s' is live: octet status %s shows it, octet stop %s stops it; "
                        "or name another folder",
                        path, cli_text_word(path).text, cli_text_word(path).text);
@@ -85,19 +85,19 @@ refuse_live(char *reason, size_t reason_size, const char *path)
     return OCT_EAGAIN;
 }
 
-// OCT_EAGAIN: something of that name is there.
+// Makes a folder and the folders above it. OCT_EAGAIN: the name is taken.
 static oct_err
-make_new(const char *path, uint32_t *made, char *reason, size_t reason_size)
+make_new(const char *path, uint32_t *made, oct_reason *why)
 {
     uint32_t above = 0;
     char parent[CLI_PATH_MAX];
     (void)snprintf(parent, sizeof(parent), "%s", path);
     if (oct_file_cut_last(parent) && oct_file_make_folders(parent, &above) != OCT_OK) {
-        return refuse(reason, reason_size, "cannot make folder", parent);
+        return refuse(why, "cannot make folder", parent);
     }
     if (oct_file_make_one_folder(path) != 0) {
         oct_err err = errno == EEXIST ? OCT_EAGAIN : OCT_EIO;
-        (void)refuse(reason, reason_size, "cannot make folder", path);
+        (void)refuse(why, "cannot make folder", path);
         oct_file_remove_folders(parent, above);
         return err;
     }
@@ -105,10 +105,9 @@ make_new(const char *path, uint32_t *made, char *reason, size_t reason_size)
     return OCT_OK;
 }
 
-// runs/NAME-YYYYmmdd-HHMMSS, with -2, -3 … when another run took that in the same second.
+// Makes runs/NAME-YYYYmmdd-HHMMSS, with -2, -3 … if another run took that name in the same second.
 static oct_err
-make_dated(char path[CLI_PATH_MAX], const char *name, uint32_t *made, char *reason,
-           size_t reason_size)
+make_dated(char path[CLI_PATH_MAX], const char *name, uint32_t *made, oct_reason *why)
 {
     char clean[128];
     size_t length = strnlen(name, sizeof(clean) - 1);
@@ -128,7 +127,7 @@ make_dated(char path[CLI_PATH_MAX], const char *name, uint32_t *made, char *reas
             (void)snprintf(again, sizeof(again), "-%u", k);
         }
         (void)snprintf(path, CLI_PATH_MAX, "runs/%s-%s%s", clean, date, again);
-        oct_err err = make_new(path, made, reason, reason_size);
+        oct_err err = make_new(path, made, why);
         if (err != OCT_EAGAIN) {
             return err;
         }
@@ -136,7 +135,8 @@ make_dated(char path[CLI_PATH_MAX], const char *name, uint32_t *made, char *reas
     return OCT_EIO;
 }
 
-// Whose lock it is, for who started this process and waits for it to have the folder.
+// Writes this process's number into the lock file, for a parent process that waits until this
+// process holds the folder.
 static bool
 holder_write(int fd)
 {
@@ -145,32 +145,35 @@ holder_write(int fd)
     return ftruncate(fd, 0) == 0 && pwrite(fd, pid, (size_t)length, 0) == length;
 }
 
+// Locks the folder, or says who has it.
 static oct_err
-lock(cli_folder *folder, char *reason, size_t reason_size)
+lock(cli_folder *folder, oct_reason *why)
 {
     char path[CLI_PATH_MAX + 8];
     (void)snprintf(path, sizeof(path), "%s/.lock", folder->path);
     if (oct_file_check_target(path) != 0) {
-        return refuse_file(reason, reason_size, path);
+        return refuse_file(why, path);
     }
     folder->lock_fd = oct_file_lock_open(path);
     if (folder->lock_fd < 0) {
-        return refuse(reason, reason_size, "cannot write in run folder", folder->path);
+        return refuse(why, "cannot write in run folder", folder->path);
     }
     oct_lock got = oct_file_lock(folder->lock_fd, false);
+    // a file system without locks: continue without
     bool is_ours = got == OCT_LOCK_HELD || got == OCT_LOCK_NONE;
     if (is_ours && holder_write(folder->lock_fd)) {
         return OCT_OK;
     }
-    oct_err err = got == OCT_LOCK_TAKEN
-                      ? refuse_live(reason, reason_size, folder->path)
-                      : refuse(reason, reason_size,
-                               is_ours ? "cannot write in run folder" : "cannot lock run folder",
-                               folder->path);
+    oct_err err =
+        got == OCT_LOCK_TAKEN
+            ? refuse_live(why, folder->path)
+            : refuse(why, is_ours ? "cannot write in run folder" : "cannot lock run folder",
+                     folder->path);
     (void)close(folder->lock_fd);
     return err;
 }
 
+// Tests the lock without taking it.
 static oct_locked
 lock_look(const char *path)
 {
@@ -186,12 +189,12 @@ cli_folder_is_locked(const char *path)
 }
 
 oct_err
-cli_folder_check_free(const char *path, char *reason, size_t reason_size)
+cli_folder_check_free(const char *path, oct_reason *why)
 {
-    return cli_folder_look(path) == CLI_FOLDER_LIVE ? refuse_live(reason, reason_size, path)
-                                                    : OCT_OK;
+    return cli_folder_look(path) == CLI_FOLDER_LIVE ? refuse_live(why, path) : OCT_OK;
 }
 
+// A summary that is older than config.yaml belongs to the run before the last resume.
 bool
 cli_folder_has_summary(const char *path)
 {
@@ -203,6 +206,8 @@ cli_folder_has_summary(const char *path)
     return has_begun && oct_file_stat(name, &ended) == 0 && ended.st_mtime >= begun.st_mtime;
 }
 
+// A run is live if the supervisor or the learner holds its lock. If this user cannot see the locks,
+// a current summary still proves that the run has ended.
 cli_folder_life
 cli_folder_look(const char *path)
 {
@@ -223,24 +228,26 @@ cli_folder_space(const char *path)
 }
 
 static oct_err
-check_space(const char *path, char *reason, size_t reason_size)
+check_space(const char *path, oct_reason *why)
 {
     unsigned long long bytes = cli_folder_space(path);
     if (bytes < FREE_BYTES_MIN) {
-        (void)snprintf(reason, reason_size,
-                       "no space for a run in '%s': %llu KiB are free, %llu KiB are needed", path,
-                       bytes >> 10, FREE_BYTES_MIN >> 10);
-        return OCT_EIO;
+        return oct_fail(why, OCT_EIO,
+                        "no space for a run in '%s': %llu KiB are free, %llu KiB are needed", path,
+                        bytes >> 10, FREE_BYTES_MIN >> 10);
     }
     return OCT_OK;
 }
 
+// Goes to the folder and back, because a relative name is the only way around the length limit. No
+// other thread runs yet.
 int
 cli_folder_try_socket(const char *path)
 {
     int here = oct_file_open_folder(".", false), code = 0;
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    struct sockaddr_un address = {.sun_family = AF_UNIX}; // a path that is not too long for it
+    // relative, because the path of the folder may be too long for a socket
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
     (void)snprintf(address.sun_path, sizeof(address.sun_path), "octet-try-%ld.ipc", (long)getpid());
     if (here < 0 || fd < 0 || chdir(path) != 0) {
         code = errno;
@@ -259,12 +266,12 @@ cli_folder_try_socket(const char *path)
 }
 
 static oct_err
-make_log_folder(const char *path, char *reason, size_t reason_size)
+make_log_folder(const char *path, oct_reason *why)
 {
     char log[CLI_PATH_MAX + 8];
     (void)snprintf(log, sizeof(log), "%s/log", path);
     if (oct_file_make_folder(log) != OCT_OK) {
-        return refuse(reason, reason_size, "cannot make folder", log);
+        return refuse(why, "cannot make folder", log);
     }
     return OCT_OK;
 }
@@ -283,7 +290,7 @@ cli_folder_has_begun(const char *path)
     return learner_checkpoints_any(path) || cli_folder_has(path, "policy.oct");
 }
 
-// Whether a folder is there in which is_ours knows every name.
+// Returns true if the folder can be read and is_ours accepts every name in it.
 static bool
 has_only(const char *path, bool (*is_ours)(const char *path, const char *name))
 {
@@ -306,7 +313,8 @@ is_of_operator(const char *path, const char *name)
     return strcmp(name, "operator") == 0;
 }
 
-// What an octet train or an octet cluster ssh that was killed makes before there is a run.
+// Returns true for what an octet train or octet cluster ssh leaves that was killed before the run
+// began.
 static bool
 is_of_start(const char *path, const char *name)
 {
@@ -318,7 +326,7 @@ is_of_start(const char *path, const char *name)
     return is_ours || (strcmp(name, "certs") == 0 && has_only(certs, is_of_operator));
 }
 
-// A run that never began stands in nobody's way, and an empty folder may have been made for this.
+// Returns true if a new run may take the folder: the run in it never began, or it is empty.
 static bool
 may_take(const char *path)
 {
@@ -328,33 +336,33 @@ may_take(const char *path)
 }
 
 oct_err
-cli_folder_check_new(const char *wanted, char *reason, size_t reason_size)
+cli_folder_check_new(const char *wanted, oct_reason *why)
 {
     struct stat file;
-    OCT_TRY(cli_folder_check_free(wanted, reason, reason_size));
+    OCT_TRY(cli_folder_check_free(wanted, why));
     if (may_take(wanted) || lstat(wanted, &file) != 0) {
         return OCT_OK;
     }
     errno = EEXIST;
-    return refuse(reason, reason_size, "cannot make folder", wanted);
+    return refuse(why, "cannot make folder", wanted);
 }
 
-// What a run that never began has collected, as its config.yaml names it: replay would refuse the
-// table of another run. One that is elsewhere stays: whose it is, the folder does not know.
+// Removes the tables of a run that never began, as its config.yaml names them: replay would refuse
+// the table of another run. A table outside the folder stays, because it may belong to another run.
 static void
 tables_clear(const char *folder)
 {
-    static oct_config config;
-    char path[CLI_PATH_MAX + 32], name[OCT_CONFIG_TEXT_MAX + 32], message[256];
+    static config_experiment config;
+    char path[CLI_PATH_MAX + 32], name[CONFIG_TEXT_MAX + 32], message[256];
     (void)snprintf(path, sizeof(path), "%s/config.yaml", folder);
-    oct_config_default(&config);
-    if (oct_config_load(&config, path, message, sizeof(message)) != OCT_OK) {
-        oct_config_default(&config);
+    config_default(&config);
+    if (config_load(&config, path, message, sizeof(message)) != OCT_OK) {
+        config_default(&config);
     }
     bool is_here =
         strchr(config.replay.path, '/') == NULL && strcmp(config.replay.path, "none") != 0;
-    for (uint32_t i = 0; is_here && i < oct_config_shards(&config); i++) {
-        oct_config_shard_name(config.replay.path, i, name, sizeof(name));
+    for (uint32_t i = 0; is_here && i < config_shards(&config); i++) {
+        config_shard_name(config.replay.path, i, name, sizeof(name));
         int length = snprintf(path, sizeof(path), "%s/%s", folder, name);
         if (length < (int)sizeof(path) && replay_file_is_one(path)) {
             (void)oct_file_remove(path);
@@ -362,21 +370,22 @@ tables_clear(const char *folder)
     }
 }
 
+// Makes the folder, or takes one over.
 static oct_err
-make_or_take(const char *path, uint32_t *made, char *reason, size_t reason_size)
+make_or_take(const char *path, uint32_t *made, oct_reason *why)
 {
     char summary[CLI_PATH_MAX + 16];
-    OCT_TRY(cli_folder_check_free(path, reason, reason_size));
+    OCT_TRY(cli_folder_check_free(path, why));
     if (!may_take(path)) {
-        return make_new(path, made, reason, reason_size);
+        return make_new(path, made, why);
     }
     (void)snprintf(summary, sizeof(summary), "%s/summary.json", path);
-    (void)oct_file_remove(summary); // of how that one failed
+    (void)oct_file_remove(summary); // of the run that failed there
     tables_clear(path);
     return OCT_OK;
 }
 
-// What an octet train that was killed in a write left; the learner clears up after itself.
+// Removes drafts that a killed octet train left; the learner removes its own.
 static void
 drafts_clear(const cli_folder *folder)
 {
@@ -389,8 +398,7 @@ drafts_clear(const cli_folder *folder)
 }
 
 typedef struct file_check {
-    char *reason;
-    size_t reason_size;
+    oct_reason *why;
     oct_err err;
 } file_check;
 
@@ -398,20 +406,21 @@ static void
 check_one(void *arg, const char *path)
 {
     file_check *check = arg;
-    bool is_good = oct_file_check_target(path) == 0 || errno == EISDIR; // fails when it is opened
+    // a folder fails when it is opened as a file
+    bool is_good = oct_file_check_target(path) == 0 || errno == EISDIR;
     if (check->err == OCT_OK && !is_good) {
-        check->err = refuse_file(check->reason, check->reason_size, path);
+        check->err = refuse_file(check->why, path);
     }
 }
 
 // Checks every file that a run reads or writes in its folder, so that a link, a pipe or a file of
 // another user is found before anything starts.
 static oct_err
-check_files(const char *folder, char *reason, size_t reason_size)
+check_files(const char *folder, oct_reason *why)
 {
     static const char *const names[] = {"config.yaml", "summary.json", "learner.key",
                                         "metrics*.csv", "replay*.oct"};
-    file_check check = {.reason = reason, .reason_size = reason_size, .err = OCT_OK};
+    file_check check = {.why = why, .err = OCT_OK};
     char log[CLI_PATH_MAX + 8];
     for (size_t i = 0; i < OCT_COUNTOF(results); i++) {
         oct_file_match(folder, results[i], check_one, &check);
@@ -424,16 +433,16 @@ check_files(const char *folder, char *reason, size_t reason_size)
     return check.err;
 }
 
-// Locks it and makes what every run has in it.
+// Locks the folder and makes what every run has in it. On a failure nothing stays.
 static oct_err
-enter(cli_folder *folder, char *reason, size_t reason_size)
+enter(cli_folder *folder, oct_reason *why)
 {
-    OCT_TRY(check_space(folder->path, reason, reason_size));
-    OCT_TRY(lock(folder, reason, reason_size));
+    OCT_TRY(check_space(folder->path, why));
+    OCT_TRY(lock(folder, why));
     drafts_clear(folder);
-    oct_err err = make_log_folder(folder->path, reason, reason_size);
+    oct_err err = make_log_folder(folder->path, why);
     if (err == OCT_OK) {
-        err = check_files(folder->path, reason, reason_size);
+        err = check_files(folder->path, why);
     }
     if (err != OCT_OK) {
         cli_folder_take_back(folder);
@@ -442,9 +451,10 @@ enter(cli_folder *folder, char *reason, size_t reason_size)
     return err;
 }
 
+// Without wanted the folder is a new one under runs/. The path is confined before anything in the
+// folder is opened.
 oct_err
-cli_folder_open(cli_folder *out, const char *wanted, const char *name, bool resume, char *reason,
-                size_t reason_size)
+cli_folder_open(cli_folder *out, const char *wanted, const char *name, bool resume, oct_reason *why)
 {
     char path[CLI_PATH_MAX];
     struct stat status;
@@ -452,20 +462,20 @@ cli_folder_open(cli_folder *out, const char *wanted, const char *name, bool resu
     if (wanted != NULL) {
         (void)snprintf(path, sizeof(path), "%s", wanted);
         if (!resume) {
-            OCT_TRY(make_or_take(path, &folder.made, reason, reason_size));
+            OCT_TRY(make_or_take(path, &folder.made, why));
         }
     } else {
-        OCT_TRY(make_dated(path, name, &folder.made, reason, reason_size));
+        OCT_TRY(make_dated(path, name, &folder.made, why));
     }
     oct_file_confine(path);
     if (realpath(path, folder.path) == NULL || oct_file_stat(folder.path, &status) != 0) {
-        return refuse(reason, reason_size, "no run folder", path);
+        return refuse(why, "no run folder", path);
     }
     folder.owner = status.st_uid;
-    oct_err err = enter(&folder, reason, reason_size);
+    oct_err err = enter(&folder, why);
     if (err == OCT_OK) {
         *out = folder;
-    } else { // what others may have put there by now stays
+    } else { // files that others have put there meanwhile stay
         oct_file_remove_folders(folder.path, folder.made);
     }
     return err;
@@ -498,7 +508,7 @@ remove_result(void *arg, const char *path)
     oct_file_remove_tree(path, false);
 }
 
-// Files of other people stay: the folder may have been there before.
+// Removes only what a run makes: the folder may have existed before, with other files.
 static void
 remove_results(const char *folder)
 {
@@ -507,6 +517,7 @@ remove_results(const char *folder)
     }
 }
 
+// A folder that existed before stays as it is; only a folder that this process made is removed.
 void
 cli_folder_take_back(const cli_folder *folder)
 {
@@ -516,6 +527,8 @@ cli_folder_take_back(const cli_folder *folder)
     }
 }
 
+// Removes what a run that failed at its start has left, so that its folder can be used again. Logs
+// stay unless with_logs, because they say why it failed.
 void
 cli_folder_clear(const cli_folder *folder, bool with_logs)
 {
@@ -526,7 +539,7 @@ cli_folder_clear(const cli_folder *folder, bool with_logs)
     }
 }
 
-// ---- what was meant
+// ---- paths
 
 void
 cli_folder_file(char out[CLI_PATH_MAX], const char *given, const char *name)
@@ -559,6 +572,7 @@ cli_folder_confine_beside(const char *path)
 
 // ---- executables
 
+// Writes the real path of FOLDER/BELOW+NAME. Returns true if it is an executable file.
 static bool
 is_executable(char out[CLI_PATH_MAX], const char *folder, const char *below, const char *name)
 {
@@ -585,21 +599,22 @@ is_in_path(char out[CLI_PATH_MAX], const char *name)
     return false;
 }
 
+// OCTET_LIBEXEC excludes all other folders, so that a test cannot run the wrong build by accident.
+// Otherwise a daemon beside the program is preferred to one on the PATH.
 oct_err
-cli_folder_find_daemon(char out[CLI_PATH_MAX], const char *name, char *reason, size_t reason_size)
+cli_folder_find_daemon(char out[CLI_PATH_MAX], const char *name, oct_reason *why)
 {
     const char *forced = getenv("OCTET_LIBEXEC");
     if (forced != NULL && forced[0] != '\0') {
         if (is_executable(out, forced, "", name)) {
             return OCT_OK;
         }
-        (void)snprintf(reason, reason_size, "no executable '%s' in OCTET_LIBEXEC, '%s'", name,
-                       forced);
-        return OCT_ENOTFOUND;
+        return oct_fail(why, OCT_ENOTFOUND, "no executable '%s' in OCTET_LIBEXEC, '%s'", name,
+                        forced);
     }
     char self[CLI_PATH_MAX];
     bool is_known = oct_program_folder(self, sizeof(self));
-    char built[64]; // "octet-actor" is built in actor/
+    char built[64]; // in the build tree "octet-actor" is in actor/
     (void)snprintf(built, sizeof(built), "../%s/", name + strlen("octet-"));
     const char *const near[] = {built, "", "../libexec/octet/"};
     for (size_t i = 0; is_known && i < OCT_COUNTOF(near); i++) {
@@ -611,15 +626,13 @@ cli_folder_find_daemon(char out[CLI_PATH_MAX], const char *name, char *reason, s
         return OCT_OK;
     }
     if (!is_known) {
-        (void)snprintf(reason, reason_size,
-                       "cannot find the daemon '%s': " OCT_PROGRAM_UNKNOWN
-                       "; it is not in $PATH either",
-                       name);
-        return OCT_ENOTFOUND;
+        return oct_fail(why, OCT_ENOTFOUND,
+                        "cannot find the daemon '%s': " OCT_PROGRAM_UNKNOWN
+                        "; it is not in $PATH either",
+                        name);
     }
-    (void)snprintf(reason, reason_size,
-                   "cannot find the daemon '%s': looked in %s/%s, %s, %s/../libexec/octet and "
-                   "$PATH; build or install it, or set OCTET_LIBEXEC to its folder",
-                   name, self, built, self, self);
-    return OCT_ENOTFOUND;
+    return oct_fail(why, OCT_ENOTFOUND,
+                    "cannot find the daemon '%s': looked in %s/%s, %s, %s/../libexec/octet and "
+                    "$PATH; build or install it, or set OCTET_LIBEXEC to its folder",
+                    name, self, built, self, self);
 }

@@ -1,4 +1,4 @@
-// Asks the learner and the replays of a run on this machine for their status, periodically.
+// Asks the learner and the replays of a run on this machine for their status, once a period.
 
 #include "cli/run/cli_poll.h"
 
@@ -9,10 +9,11 @@
 
 #define SERVERS (OCT_ROLE_BIT(OCT_ROLE_LEARNER) | OCT_ROLE_BIT(OCT_ROLE_REPLAY))
 
+// A daemon that is asked.
 typedef struct asked {
     cli_poll *poll;
-    cli_link link; // all zero: there is no such daemon
-    bool asking;
+    cli_link link; // all zero: the run has no such daemon
+    bool asking;   // a call is in flight
     cli_daemon_state *state;
 } asked;
 
@@ -23,9 +24,9 @@ struct cli_poll {
     void *arg;
     uint32_t timeout_ms;
     asked learner;
-    asked replay[OCT_SHARDS_MAX];
+    asked replay[CONFIG_SHARDS_MAX];
     asked data;
-    cli_poll_done done; // of the one Stop in flight
+    cli_poll_done done; // of the Stop call in flight; NULL: there is none
     void *done_arg;
 };
 
@@ -37,7 +38,7 @@ status_answered(void *arg, oct_err err, const char *detail, const wire_status *a
     (void)detail;
     whom->asking = false;
     if (err != OCT_OK) {
-        return; // the last answer stands; the supervisor tells of deaths
+        return; // the last answer stays; the supervisor reports deaths
     }
     if (whom == &poll->learner) {
         poll->state->run_id = answer->run_id;
@@ -46,6 +47,7 @@ status_answered(void *arg, oct_err err, const char *detail, const wire_status *a
     poll->on_answer(poll->arg);
 }
 
+// Asks a daemon, unless it does not exist or has not answered yet.
 static void
 ask(asked *whom, uint32_t timeout_ms)
 {
@@ -135,11 +137,12 @@ cli_poll_close(cli_poll *poll)
     if (poll == NULL) {
         return;
     }
-    // Closing answers the calls in flight: nobody wants to hear of that any more.
+    // Closing the links fails the calls in flight; their callbacks must not reach the caller any
+    // more.
     poll->on_answer = ignore;
     net_timer_stop(poll->timer);
     cli_link_close(&poll->learner.link);
-    for (uint32_t i = 0; i < OCT_SHARDS_MAX; i++) {
+    for (uint32_t i = 0; i < CONFIG_SHARDS_MAX; i++) {
         cli_link_close(&poll->replay[i].link);
     }
     cli_link_close(&poll->data.link);

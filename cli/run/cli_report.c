@@ -1,4 +1,7 @@
-// The end of a run: summary.json, the short report, the end of a log.
+// Reports the end of a run: completes summary.json, prints a report of it, and prints the end of a
+// log. The report is printed from summary.json alone where the run has ended, so that octet status
+// prints the same lines as octet train; numbers that a failed run did not write come from the
+// learner's last status.
 
 #include "cli/run/cli_report.h"
 
@@ -13,35 +16,29 @@
 
 #include <jansson.h>
 
-#include "actor/actor_io.h"
 #include "cli/cli_json.h"
 #include "cli/cli_text.h"
 #include "cli/run/cli_doubts.h"
 #include "common/oct_clock.h"
-#include "common/oct_config.h"
 #include "common/oct_file.h"
 #include "common/oct_log_bound.h"
 #include "common/oct_text.h"
+#include "config/config.h"
 #include "learner/learner_checkpoints.h"
 
-#define NOTES          "log/supervisor.log"
-#define LOG_BYTES_MAX  (256u << 20) // of a log that is read line by line
-#define TAIL_BYTES     4096
-#define TAIL_LINES     8
-#define TAIL_MARK      "  | "
-#define TAIL_FOLLOWS   "; the end of " // in an error of octet train, then the log's name
-#define TRAIN          "octet train: "
-#define ERROR          "error: "
-#define REASON_BYTES   1024
-#define LOG_PATH_BYTES 64
+// log/supervisor.log is for people: restarts and hangs of daemons, one a line, with the time.
+#define NOTES      "log/supervisor.log"
+#define TAIL_BYTES 4096
+#define TAIL_LINES 8
+#define TAIL_MARK  "  | "
 
 // ---- times and ends
 
+// When and in which folder this process was started, for wall_s and for commands in the report.
 static uint64_t started_ns;
 static char started_folder[4096];
 
-// Before main: a millisecond or two after exec, which a script that built first does not blur, and
-// before a command goes to another folder.
+// Runs before main, a millisecond or two after exec: before a command changes its working folder.
 __attribute__((constructor)) static void
 note_start(void)
 {
@@ -51,7 +48,8 @@ note_start(void)
     }
 }
 
-// How this program can be called again: as it was, shorter where it lies below the user's folder.
+// Returns how this program can be called again: as it was called, or by its path below the folder
+// in which it was started.
 static const char *
 own_name(void)
 {
@@ -83,8 +81,8 @@ cli_report_exit_text(char *out, size_t size, int exit_status, bool was_out_of_me
     }
 }
 
-// The end of a log, TAIL_BYTES at most and nothing of its first begin bytes, without the last line
-// feeds. False: there is no log.
+// Reads the last TAIL_BYTES of a log, but none of its first begin bytes, and drops the newlines at
+// its end. Returns false if there is no log.
 static bool
 log_end(char text[TAIL_BYTES + 1], const char *path, long begin)
 {
@@ -136,7 +134,7 @@ cli_report_note(const char *note)
     struct tm utc;
     (void)strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
     FILE *log = oct_file_stream(NOTES, "a");
-    if (log != NULL) { // a full disk, say: it is on the screen as well
+    if (log != NULL) { // a full disk is no failure here: the note is on the screen, too
         (void)snprintf(line, sizeof(line), "%s %s\n", date, note);
         (void)fputs(line, log);
         (void)fclose(log);
@@ -157,114 +155,9 @@ cli_report_last_note(char *out, size_t size)
     }
 }
 
-// What follows mark in the last line that has it; NULL: none has.
-static char *
-last_after(char *text, const char *mark)
-{
-    char *found = NULL;
-    for (char *at = strstr(text, mark); at != NULL; at = strstr(at + 1, mark)) {
-        found = at + strlen(mark);
-    }
-    return found;
-}
-
-bool
-cli_report_refusal(char *out, size_t size, const char *path, long begin)
-{
-    char text[TAIL_BYTES + 1];
-    if (!log_end(text, path, begin)) {
-        return false;
-    }
-    char *said = last_after(text, "] E "); // a log line: its identity follows
-    if (said != NULL) {
-        said += strcspn(said, " \n");
-        said += *said == ' ';
-    } else if ((said = last_after(text, "error: ")) == NULL) {
-        return false;
-    }
-    (void)snprintf(out, size, "%.*s", (int)strcspn(said, "\n"), said);
-    return out[0] != '\0';
-}
-
-// Where a line says that octet train failed; NULL: it says something else, or quotes another log.
-static const char *
-error_in(const char *line)
-{
-    const char *said =
-        strncmp(line, TAIL_MARK, strlen(TAIL_MARK)) != 0 ? strstr(line, ERROR) : NULL;
-    bool is_of_train = said == line + strlen(TRAIN) && strncmp(line, TRAIN, strlen(TRAIN)) == 0;
-    return is_of_train ? said + strlen(ERROR) : said != NULL ? line : NULL;
-}
-
-bool
-cli_report_error(char *out, size_t size, const char *path, long begin)
-{
-    FILE *log = oct_file_stream_bounded(path, LOG_BYTES_MAX);
-    char *line = NULL;
-    size_t room = 0;
-    out[0] = '\0';
-    if (log == NULL) {
-        return false;
-    }
-    (void)fseek(log, begin, SEEK_SET);
-    while (getline(&line, &room, log) > 0) {
-        const char *said = error_in(line), *end = said != NULL ? strstr(said, TAIL_FOLLOWS) : NULL;
-        if (said != NULL) {
-            size_t length = end != NULL ? (size_t)(end - said) : strcspn(said, "\n");
-            (void)snprintf(out, size, "%.*s", (int)length, said);
-        }
-    }
-    free(line);
-    (void)fclose(log);
-    return out[0] != '\0';
-}
-
-// Whether a log, behind its first begin bytes, tells of a later step of an environment that failed
-// than the line that it is given, which becomes that line. Lines begin with their time.
-static bool
-failure_is_later(char *last, size_t size, const char *path, long begin)
-{
-    FILE *log = oct_file_stream_bounded(path, LOG_BYTES_MAX);
-    char *line = NULL;
-    size_t room = 0;
-    bool is_later = false;
-    if (log == NULL) {
-        return false;
-    }
-    (void)fseek(log, begin, SEEK_SET);
-    while (getline(&line, &room, log) > 0) {
-        bool tells = strstr(line, " W ACTOR-ENV-UNSOUND ") != NULL &&
-                     strstr(line, ACTOR_UNSOUND_LAST) != NULL;
-        if (tells && strcmp(line, last) > 0) {
-            (void)snprintf(last, size, "%.*s", (int)strcspn(line, "\n"), line);
-            is_later = true;
-        }
-    }
-    free(line);
-    (void)fclose(log);
-    return is_later;
-}
-
-// Why the last step of an environment that failed did, and in which actor of this machine:
-// "actor-0: …"; "": none says so.
-static void
-failure_find(char *out, size_t size, const cli_supervisor *supervisor)
-{
-    char last[2 * REASON_BYTES] = "", path[LOG_PATH_BYTES];
-    out[0] = '\0';
-    for (uint32_t i = 0; i < cli_supervisor_count(supervisor); i++) {
-        cli_daemon_report daemon = cli_supervisor_report(supervisor, i);
-        (void)snprintf(path, sizeof(path), "log/%s.log", daemon.name);
-        if (daemon.one_of_many && failure_is_later(last, sizeof(last), path, daemon.log_begin)) {
-            const char *why = strstr(last, ACTOR_UNSOUND_LAST); // cut off where a line is too long
-            (void)snprintf(out, size, "%s: %s", daemon.name,
-                           why != NULL ? why + strlen(ACTOR_UNSOUND_LAST) : "");
-        }
-    }
-}
-
 // ---- summary.json
 
+// Returns the summary, or an empty object if there is none: then every number is NaN or null.
 static json_t *
 summary_read(const char *path)
 {
@@ -276,23 +169,59 @@ summary_read(const char *path)
     return summary;
 }
 
+// Microseconds and microjoules are exact enough, and keep the file short.
 static double
 rounded(double value)
 {
     return round(value * 1e6) / 1e6;
 }
 
+// Adds the last error that a daemon recorded, if there is one.
+static void
+put_error(json_t *daemon, const cli_supervisor *supervisor, uint32_t index)
+{
+    oct_failure failure;
+    if (cli_supervisor_failure(supervisor, index, OCT_FAILURE_ERROR, &failure)) {
+        (void)json_object_set_new(daemon, "error", cli_json_text(failure.text));
+    }
+}
+
+// Adds why an environment's last failed step, which an actor of this machine left out, failed:
+// "actor-0: …". The learner's text, if it has one, is of an earlier command of the run.
+static void
+put_env_failure(json_t *summary, const cli_supervisor *supervisor)
+{
+    oct_failure failure;
+    uint64_t last_us = 0;
+    for (uint32_t i = 0; i < cli_supervisor_count(supervisor); i++) {
+        cli_daemon_report daemon = cli_supervisor_report(supervisor, i);
+        if (daemon.one_of_many &&
+            cli_supervisor_failure(supervisor, i, OCT_FAILURE_ENVIRONMENT, &failure) &&
+            failure.wall_us > last_us) {
+            char text[OCT_FAILURE_TEXT_MAX + 64];
+            (void)snprintf(text, sizeof(text), "%s: %s", daemon.name, failure.text);
+            (void)json_object_set_new(summary, "env_failures_why", cli_json_text(text));
+            last_us = failure.wall_us;
+        }
+    }
+    if (json_object_get(summary, "env_failures_why") == NULL) {
+        (void)json_object_set_new(summary, "env_failures_why", json_null());
+    }
+}
+
+// A daemon is named as in status: "learner", "actor-0" and so on.
 static json_t *
 daemons_json(const cli_supervisor *supervisor)
 {
     json_t *daemons = json_object();
     for (uint32_t i = 0; i < cli_supervisor_count(supervisor); i++) {
         cli_daemon_report d = cli_supervisor_report(supervisor, i);
-        (void)json_object_set_new(daemons, d.name,
-                                  json_pack("{s:f, s:i, s:i, s:i, s:i, s:b}", "cpu_s",
-                                            rounded(d.cpu_s), "starts", (int)d.starts, "hangs",
-                                            (int)d.hangs, "oom_kills", (int)d.oom_kills,
-                                            "exit_status", d.exit_status, "given_up", d.given_up));
+        json_t *daemon =
+            json_pack("{s:f, s:i, s:i, s:i, s:i, s:b}", "cpu_s", rounded(d.cpu_s), "starts",
+                      (int)d.starts, "hangs", (int)d.hangs, "oom_kills", (int)d.oom_kills,
+                      "exit_status", d.exit_status, "given_up", d.given_up);
+        put_error(daemon, supervisor, i);
+        (void)json_object_set_new(daemons, d.name, daemon);
     }
     return daemons;
 }
@@ -313,13 +242,14 @@ put_rounded(json_t *object, const char *name, double value)
     cli_json_put(object, name, cli_json_number(rounded(value)));
 }
 
+// Returns grams of CO2 by the emissions that the user gave; NaN: none were given.
 static double
 grams(const cli_energy_model *model, double joules)
 {
     return model->gco2_per_kwh > 0 ? joules / 3.6e6 * model->gco2_per_kwh : NAN;
 }
 
-// What was measured, and beside it, under a name of its own, what somebody assumed.
+// Makes the energy that was measured, and as "model" the energy by the watts that the user assumed.
 static json_t *
 energy_json(const cli_report_outcome *outcome)
 {
@@ -349,7 +279,7 @@ energy_json(const cli_report_outcome *outcome)
     return energy;
 }
 
-// How the run ended, as a person reads it.
+// Returns how the run ended, for people.
 static const char *
 ending_of(const json_t *summary, const cli_report_outcome *outcome)
 {
@@ -372,25 +302,18 @@ cli_report_add_to_summary(const char *path, const cli_report_outcome *outcome)
     uint32_t shard;
     const char *why;
     double rejected = cli_state_rejected(outcome->state, &shard, &why);
-    char failure[REASON_BYTES] = "";
-    if (cli_json_number_of(summary, "env_failures", 0) > 0) {
-        failure_find(failure, sizeof(failure), outcome->supervisor);
-    }
     (void)json_object_set_new(summary, "batches_rejected",
                               rejected >= 0 ? json_integer((json_int_t)rejected) : json_null());
     (void)json_object_set_new(summary, "batches_rejected_why",
                               why[0] != '\0' ? json_string(why) : json_null());
-    if (failure[0] != '\0' || json_object_get(summary, "env_failures_why") == NULL) {
-        (void)json_object_set_new(summary, "env_failures_why",
-                                  failure[0] != '\0' ? cli_json_text(failure) : json_null());
-    }
+    put_env_failure(summary, outcome->supervisor);
     (void)json_object_set_new(summary, "daemons", daemons_json(outcome->supervisor));
     (void)json_object_set_new(summary, "supervisor", own);
     (void)json_object_set_new(summary, "energy", energy_json(outcome));
     char *text = cli_json_print(summary, JSON_INDENT(2) | JSON_REAL_PRECISION(10));
     json_decref(summary);
     size_t length = strlen(text);
-    text[length] = '\n'; // in place of the zero byte: the file ends its last line
+    text[length] = '\n'; // replaces the zero byte: the file ends with a newline
     oct_err err = oct_file_write(path, text, length + 1);
     free(text);
     return err;
@@ -407,24 +330,21 @@ cli_report_updates(const char *summary_path)
     return updates;
 }
 
-// What the evaluator of this machine says of it.
+// Prints the error of this machine's evaluator, too, if it recorded one: it may be the cause.
 static void
-print_no_return(FILE *out, const cli_report_outcome *outcome)
+print_no_return(FILE *out, const json_t *summary)
 {
-    static const char name[] = "evaluator", log[] = "log/evaluator.log";
-    const cli_supervisor *supervisor = outcome->supervisor;
-    char reason[REASON_BYTES];
-    long begin = 0;
-    for (uint32_t i = 0; supervisor != NULL && i < cli_supervisor_count(supervisor); i++) {
-        cli_daemon_report daemon = cli_supervisor_report(supervisor, i);
-        begin = strcmp(daemon.name, name) == 0 ? daemon.log_begin : begin;
-    }
+    static const char name[] = "evaluator";
+    const json_t *daemon = json_object_get(json_object_get(summary, "daemons"), name);
+    const char *error = json_string_value(json_object_get(daemon, "error"));
     fprintf(out, "  return     not evaluated\n");
-    if (cli_report_refusal(reason, sizeof(reason), log, begin)) {
-        fprintf(out, "             %s: %s\n", name, reason);
+    if (error != NULL) {
+        fprintf(out, "             %s: %s\n", name, cli_text_plain(error, SIZE_MAX).text);
     }
 }
 
+// If the summary has no return, that of the last evaluation is printed. A policy that its own
+// evaluation selected looks better than it is, so that is said.
 static void
 print_return(FILE *out, const json_t *summary, const cli_report_outcome *outcome)
 {
@@ -433,7 +353,7 @@ print_return(FILE *out, const json_t *summary, const cli_report_outcome *outcome
     double mean =
         cli_json_number_of(result, "mean", cli_state_number(state, "learner.eval_return"));
     if (isnan(mean)) {
-        print_no_return(out, outcome);
+        print_no_return(out, summary);
         return;
     }
     double std =
@@ -454,7 +374,7 @@ print_return(FILE *out, const json_t *summary, const cli_report_outcome *outcome
                      : "");
 }
 
-// What the environment itself measured of the policy that ships, as octet eval prints it.
+// Prints the environment's own metrics of the policy that ships, as octet eval does.
 static void
 print_metrics(FILE *out, const json_t *summary)
 {
@@ -472,7 +392,7 @@ print_metrics(FILE *out, const json_t *summary)
     }
 }
 
-// What training ended with: a collapse after the best version shows here.
+// Prints the return at the end of training: a collapse after the best version shows here.
 static void
 print_last(FILE *out, const json_t *summary)
 {
@@ -508,7 +428,7 @@ print_grams(FILE *out, const json_t *object)
     }
 }
 
-// Nothing of a run that was not measured.
+// Prints nothing if energy was neither measured nor modelled.
 static void
 print_energy(FILE *out, const json_t *summary)
 {
@@ -547,6 +467,8 @@ cli_report_print_spent(FILE *out, double wall_s, double env_steps, double update
             cli_text_count(updates).text, oct_text_plural(updates));
 }
 
+// A failed run has no verdict, no policy and no curve, because files of an earlier command may lie
+// in the folder.
 void
 cli_report_print(FILE *out, const char *summary_path, const cli_report_outcome *outcome)
 {
@@ -566,7 +488,7 @@ cli_report_print(FILE *out, const char *summary_path, const cli_report_outcome *
     double wall_s =
         cli_json_number_of(summary, "learner_wall_s", cli_state_number(state, "learner.wall_s"));
     fprintf(out, "%s %s%s\n", outcome->env_id, ending_of(summary, outcome), verdict);
-    cli_doubts(summary, print_doubt, out); // first: the return below may not be what it seems
+    cli_doubts(summary, print_doubt, out); // first, because the return may not be what it seems
     print_return(out, summary, outcome);
     print_metrics(out, summary);
     print_last(out, summary);
@@ -593,15 +515,16 @@ cli_report_print(FILE *out, const char *summary_path, const cli_report_outcome *
     json_decref(summary);
 }
 
+// Like the report of octet train, from files alone: there is no state and no supervisor.
 bool
-cli_report_print_ended(FILE *out, const char *folder, const oct_config *config)
+cli_report_print_ended(FILE *out, const char *folder, const config_experiment *config)
 {
     static const char path[] = "summary.json";
     cli_state *state = oct_alloc(sizeof(*state));
     json_t *summary = summary_read(path);
     const json_t *supervisor = json_object_get(summary, "supervisor");
     const char *reason = json_string_value(json_object_get(supervisor, "exit_reason"));
-    if (reason == NULL) { // the supervisor was killed: what the learner says
+    if (reason == NULL) { // the supervisor was killed; the learner's reason is left
         reason = json_string_value(json_object_get(summary, "reason"));
     }
     cli_plain_text shown = cli_text_plain(reason != NULL ? reason : "ended", SIZE_MAX);
@@ -613,7 +536,8 @@ cli_report_print_ended(FILE *out, const char *folder, const oct_config *config)
         .state = state,
         .exit_reason = shown.text,
         .exit_code =
-            cli_json_number_of(supervisor, "exit_code", 0) == 1, // as cli_report_print asks
+            // cli_report_print tests for this value
+        cli_json_number_of(supervisor, "exit_code", 0) == 1,
         .can_resume = learner_checkpoints_any("."),
     };
     if (has_summary) {

@@ -1,4 +1,20 @@
-// One run on this machine: daemons, signals, the live status and the shutdown.
+// One run on this machine: its daemons, signals, the live status and the shutdown.
+//
+// The supervisor starts and restarts the daemons, the poll fills the state with their status, and
+// the screen draws it. All of this runs in one event loop, in the main thread. The run ends in one
+// of these ways:
+// 1. The learner exits with 0: the run is finished. The other daemons get SIGTERM and FINISH_MS.
+// 2. A signal asks for a stop. The learner gets a Stop call; if the call fails, or after
+//    STOP_SIGNAL_MS, SIGTERM. The other daemons run until the learner has exited, and then get
+//    SIGTERM and the rest of CLI_RUN_STOP_MS. If the learner did not save, the run counts as
+//    failed, because the user must know that a resume loses updates.
+// 3. A daemon refuses its configuration, or is given up and is not one of several actors: the run
+//    has failed. All daemons get SIGTERM and CLI_RUN_STOP_MS.
+// When the time is over, all daemons get SIGKILL, with two exceptions, which are examined again
+// after STILL_BUSY_MS: a learner within an update, which gets CLI_RUN_STOP_MS to save afterwards,
+// and a learner whose file still grows. A second signal kills at once.
+// The loop ends when the last child has been reaped (all_gone). With --dash the process may then
+// serve the page of the ended run until another signal (STAYING).
 
 #include "cli/run/cli_run.h"
 
@@ -29,16 +45,17 @@
 
 #define STATUS_PERIOD_MS  250
 #define STATUS_TIMEOUT_MS 1000
-#define STOP_CALL_MS      1000 // then the learner gets a signal instead
-#define STOP_ECHO_S       0.2
-#define STOP_SIGNAL_MS    3000 // or when the call was heard but nothing came of it
-#define FINISH_MS         3000 // to leave and to close, which may take 1.5 s each
-#define STOP_REST_MS      1000 // the same, when a stop has no more time left
-#define STILL_BUSY_MS     1000 // until a learner that learns or writes is looked at again
-#define CLOSE_MS          1500
-#define QUIET_S           2
+#define STOP_CALL_MS      1000 // after that, the learner gets a signal instead
+#define STOP_ECHO_S       0.2  // a signal so soon after the first is its echo
+#define STOP_SIGNAL_MS    3000 // the call was answered, but the learner has not exited
+#define FINISH_MS         3000 // for the daemons to deregister and to close, up to 1.5 s each
+#define STOP_REST_MS      1000 // the same at least, when a stop has used up its time
+#define STILL_BUSY_MS     1000 // until a learner that learns or writes is examined again
+#define CLOSE_MS          1500 // for the loop's handles; then the process exits anyway
+#define QUIET_S           2    // no plain lines before that, unless a step was made
 #define PLAN_BYTES        512
 
+// See the head of this file.
 typedef enum phase { RUNNING, STOPPING, ENDING, STAYING } phase;
 
 typedef struct run {
@@ -50,19 +67,19 @@ typedef struct run {
     cli_dash_server *dash; // NULL: none
     cli_energy *energy;
     cli_plan_begin *plan;
-    char *folders[1]; // that it shows
+    char *folders[1]; // the run folder, which the page shows
     cli_state state;
     phase phase;
-    uint32_t learner; // which daemon it is
+    uint32_t learner; // index of the learner in the supervisor
     cli_run_end end;
     net_timer *draw_timer;
     net_timer *signal_timer;
     net_timer *kill_timer;
-    double stop_s;    // when the first signal that stops came; 0: none did
-    bool is_updating; // the learner, at the stop and at each later look
+    double stop_s;    // time of the first signal that stops; 0: none came
+    bool is_updating; // the learner was within an update at the stop, and at each later look
     bool is_update_said;
-    uint64_t written; // by the learner that is ending, as last said
-    bool gone;
+    uint64_t written; // bytes that the ending learner has written, as last reported
+    bool gone;        // the last child was reaped
 } run;
 
 static double
@@ -83,8 +100,8 @@ all_gone(void *arg)
 
 static void kill_after(run *r, uint32_t timeout_ms);
 
-// The learner ends behind the update that it is in, which may be long, and then has as much time to
-// save as without one. True: it is waited for.
+// The learner can only end after its update, which may be long, and then needs as much time to save
+// as any other. Returns true if it is waited for.
 static bool
 update_is_waited_for(run *r)
 {
@@ -100,7 +117,8 @@ update_is_waited_for(run *r)
     return r->is_updating || was_updating;
 }
 
-// A checkpoint on a slow disk is waited for as long as bytes of it get there.
+// The deadline has passed. A checkpoint on a slow disk is waited for as long as its bytes reach the
+// disk.
 static void
 kill_due(void *arg)
 {
@@ -129,7 +147,7 @@ kill_after(run *r, uint32_t timeout_ms)
     r->kill_timer = net_timer_start(r->loop, timeout_ms, 0, kill_due, r);
 }
 
-// Everything that still runs has to go, now that nothing more is wanted from the learner.
+// Ends everything that still runs, because nothing more is needed from the learner.
 static void
 run_end(run *r, uint32_t timeout_ms)
 {
@@ -137,7 +155,7 @@ run_end(run *r, uint32_t timeout_ms)
     r->phase = ENDING;
     cli_supervisor_hold(r->supervisor);
     cli_supervisor_kill(r->supervisor, SIGTERM);
-    if (!was_stopping) { // else the deadline of the stop holds
+    if (!was_stopping) { // a stop has set its own deadline
         kill_after(r, timeout_ms);
     }
     if (cli_supervisor_running(r->supervisor) == 0) {
@@ -162,7 +180,7 @@ stop_answered(void *arg, oct_err err, const char *detail)
     }
 }
 
-// What a run that could not be saved goes on from: "" or "; …".
+// Writes what a run that could not be saved would resume from: "" or "; …".
 static void
 checkpoint_text(char *out, size_t size)
 {
@@ -176,7 +194,7 @@ checkpoint_text(char *out, size_t size)
     }
 }
 
-// A stop after which nothing is saved is a failure: who would resume the run has to know.
+// Marks a stop after which nothing was saved as a failure, because a later resume loses updates.
 static void
 stop_failed(run *r, const char *reason)
 {
@@ -189,17 +207,18 @@ stop_failed(run *r, const char *reason)
     r->end.exit_reason = "failed";
 }
 
-// A learner that has saved ends with 0. One that was killed or has crashed leaves what it learned
-// since its last checkpoint unsaved.
+// A learner that has saved exits with 0. If it was killed or has crashed, what it learned since the
+// last checkpoint is lost.
 static void
 stop_check(run *r)
 {
-    char reason[CLI_REFUSAL_BYTES], how[64];
+    char reason[128], how[64];
+    oct_failure failure;
     cli_daemon_report daemon = cli_supervisor_report(r->supervisor, r->learner);
     bool is_refusal = daemon.exit_status == CLI_EXIT_REFUSED;
     if (is_refusal &&
-        cli_report_refusal(reason, sizeof(reason), "log/learner.log", daemon.log_begin)) {
-        stop_failed(r, reason);
+        cli_supervisor_failure(r->supervisor, r->learner, OCT_FAILURE_ERROR, &failure)) {
+        stop_failed(r, failure.text);
     } else if (is_refusal || (daemon.exit_status != 0 && cli_run_end_has_trained(&r->end))) {
         cli_report_exit_text(how, sizeof(how), daemon.exit_status, daemon.was_out_of_memory);
         (void)snprintf(reason, sizeof(reason), "%s %s", daemon.name, how);
@@ -207,6 +226,7 @@ stop_check(run *r)
     }
 }
 
+// A signal that stops arrived; see the head of this file.
 static void
 stop_wanted(void *arg, int signal_number)
 {
@@ -251,7 +271,7 @@ stop_wanted(void *arg, int signal_number)
 
 // ---- what the daemons do
 
-// What happened to one: on the screen, in the status, and in log/supervisor.log.
+// Reports what happened to a daemon on the screen, in the status and in log/supervisor.log.
 OCT_PRINTF(3, 4)
 static void
 say(run *r, uint32_t index, const char *format, ...)
@@ -265,6 +285,7 @@ say(run *r, uint32_t index, const char *format, ...)
                      cli_supervisor_report(r->supervisor, index).name);
 }
 
+// A daemon died and will restart: says how and when.
 static void
 death(void *arg, uint32_t index, int exit_status, uint32_t delay_ms)
 {
@@ -284,6 +305,7 @@ death(void *arg, uint32_t index, int exit_status, uint32_t delay_ms)
     say(r, index, "%s %s; restarting in %.1f s", daemon.name, how, delay_ms / 1000.0);
 }
 
+// A daemon is quiet, makes progress again, or is killed because it hung.
 static void
 watched(void *arg, uint32_t index, cli_watch_verdict verdict, const cli_watch_trouble *trouble)
 {
@@ -305,7 +327,7 @@ watched(void *arg, uint32_t index, cli_watch_verdict verdict, const cli_watch_tr
     }
 }
 
-// What became of a daemon that stays away.
+// Writes why a daemon is not restarted.
 static void
 end_text(char *out, size_t size, const char *name, cli_end why, const char *how)
 {
@@ -319,8 +341,8 @@ end_text(char *out, size_t size, const char *name, cli_end why, const char *how)
     }
 }
 
-// An actor: the others go on, as long as there is one. False: there is none, or it is something
-// that nothing goes on without.
+// Gives up an actor: the run continues with the others. False: no actor is left, or the run needs
+// the daemon.
 static bool
 give_up_alone(run *r, uint32_t index, const char *what)
 {
@@ -336,24 +358,24 @@ give_up_alone(run *r, uint32_t index, const char *what)
     return true;
 }
 
-// A daemon that did not go on, and why, in its own words where it has some: one that had worked did
-// not refuse to start.
+// Records that a daemon ended the run, with its own reason if its log has one. A daemon that had
+// worked did not refuse to start.
 static void
 refusal_say(run *r, uint32_t index, const char *how)
 {
-    char reason[CLI_REFUSAL_BYTES], path[64];
+    oct_failure failure;
     cli_daemon_report daemon = cli_supervisor_report(r->supervisor, index);
-    (void)snprintf(path, sizeof(path), "log/%s.log", daemon.name);
     bool has_worked = index == r->learner && cli_run_end_has_trained(&r->end);
-    if (has_worked && cli_report_refusal(reason, sizeof(reason), path, daemon.log_begin)) {
+    if (has_worked && cli_supervisor_failure(r->supervisor, index, OCT_FAILURE_ERROR, &failure)) {
         (void)snprintf(r->end.failure, sizeof(r->end.failure), "%s ended the run: %s", daemon.name,
-                       reason);
+                       failure.text);
     } else {
         (void)snprintf(r->end.failure, sizeof(r->end.failure), "%s %s (%s)", daemon.name,
                        has_worked ? "ended the run" : "refused to start", how);
     }
 }
 
+// A daemon will not restart. Decides whether the run ends; see the head of this file.
 static void
 ended(void *arg, uint32_t index, int exit_status, cli_end why)
 {
@@ -383,13 +405,14 @@ ended(void *arg, uint32_t index, int exit_status, cli_end why)
     run_end(r, CLI_RUN_STOP_MS);
 }
 
+// A daemon exited while the run is ending. When the learner has, the others follow.
 static void
 exited(void *arg, uint32_t index, int exit_status)
 {
     run *r = arg;
     (void)exit_status;
     r->is_updating &= index != r->learner;
-    if (index == r->learner && r->phase == STOPPING) { // it has written what there is to write
+    if (index == r->learner && r->phase == STOPPING) { // it has written all that there is to write
         stop_check(r);
         double left_ms = CLI_RUN_STOP_MS - (wall_s() - r->stop_s) * 1000;
         run_end(r, FINISH_MS);
@@ -399,7 +422,8 @@ exited(void *arg, uint32_t index, int exit_status)
 
 // ---- the live status
 
-// A daemon that refuses does so at once: no plain lines before the run is under way.
+// A daemon that refuses does so at once: without a live screen, nothing is shown until the run is
+// under way.
 static bool
 may_show(const run *r)
 {
@@ -407,7 +431,7 @@ may_show(const run *r)
            r->state.wall_s >= QUIET_S;
 }
 
-// One line, as soon as enough is known.
+// Prints one line about the expected duration, as soon as enough is known.
 static void
 plan_show(run *r)
 {
@@ -439,6 +463,7 @@ energy_sample(run *r)
     }
 }
 
+// Runs every STATUS_PERIOD_MS, also without an answer: samples the daemons and redraws.
 static void
 draw_due(void *arg)
 {
@@ -466,7 +491,7 @@ dash_begin(run *r)
     if (r->request->dash == NULL) {
         return;
     }
-    r->folders[0] = (char *)r->request->folder->path; // it is only read
+    r->folders[0] = (char *)r->request->folder->path; // only read
     if (cli_dash_open_fd(&r->dash, r->loop, r->request->dash, r->request->dash_fd, r->folders, 1) !=
         OCT_OK) {
         cli_error("train", "the page of --dash cannot be served; the run continues");
@@ -475,8 +500,8 @@ dash_begin(run *r)
     cli_screen_print(r->screen, "%s shows the run", r->request->dash);
 }
 
-// Serves the page of the run that has ended until a signal. The folder is not locked meanwhile: for
-// other commands the run has ended, and octet train --resume may continue it.
+// Serves the page of the ended run until a signal. The folder is unlocked meanwhile: for other
+// commands the run has ended, and octet train --resume may continue it.
 static void
 dash_stay(run *r, cli_run_rest rest)
 {
@@ -498,7 +523,7 @@ dash_stay(run *r, cli_run_rest rest)
 static oct_err
 watch_signals(run *r)
 {
-    (void)signal(SIGPIPE, SIG_IGN); // a reader of our output may leave; the run goes on
+    (void)signal(SIGPIPE, SIG_IGN); // a reader of our output may leave; the run continues
     OCT_TRY(cli_signals_watch(r->loop, stop_wanted, r));
     cli_signals_hold(false);
     if (cli_screen_is_live(r->screen)) {
@@ -507,11 +532,12 @@ watch_signals(run *r)
     return OCT_OK;
 }
 
+// A daemon serves up to three addresses: its own, and two with a number behind it (net_url.h).
 static void
 remove_sockets_of(const char *url)
 {
     const char *path = net_url_ipc_path(url);
-    char name[OCT_CONFIG_TEXT_MAX + 8];
+    char name[CONFIG_TEXT_MAX + 8];
     if (path == NULL) {
         return;
     }
@@ -522,34 +548,35 @@ remove_sockets_of(const char *url)
     }
 }
 
+// A daemon that was killed leaves its sockets.
 static void
-remove_sockets(const oct_config *config)
+remove_sockets(const config_experiment *config)
 {
-    char address[OCT_CONFIG_TEXT_MAX];
+    char address[CONFIG_TEXT_MAX];
     remove_sockets_of(CLI_RUN_LEARNER);
     remove_sockets_of(CLI_RUN_DATA);
-    for (uint32_t i = 0; i < oct_config_shards(config); i++) {
-        oct_config_replay_address(config, i, address);
+    for (uint32_t i = 0; i < config_shards(config); i++) {
+        config_replay_address(config, i, address);
         remove_sockets_of(address);
     }
 }
 
-// What is known before anybody answers.
+// Fills in what is known before any daemon answers.
 static void
 state_begin(cli_state *state, const cli_run_request *request)
 {
-    const oct_config *config = request->config;
+    const config_experiment *config = request->config;
     cli_state_clear(state);
     cli_state_take_config(state, config);
     (void)snprintf(state->folder, sizeof(state->folder), "%s", request->shown_as);
     (void)snprintf(state->learner.url, sizeof(state->learner.url), "%s", CLI_RUN_LEARNER);
-    state->shards = oct_config_shards(config);
+    state->shards = config_shards(config);
     for (uint32_t i = 0; i < state->shards; i++) {
-        char address[OCT_CONFIG_TEXT_MAX];
-        oct_config_replay_address(config, i, address);
+        char address[CONFIG_TEXT_MAX];
+        config_replay_address(config, i, address);
         (void)snprintf(cli_state_shard(state, i)->url, sizeof(state->replay.url), "%s", address);
     }
-    if (oct_config_is_mixed(config)) {
+    if (config_is_mixed(config)) {
         (void)snprintf(state->data.url, sizeof(state->data.url), "%s", CLI_RUN_DATA);
     }
     (void)snprintf(state->learner.state, sizeof(state->learner.state), "starting");
@@ -579,13 +606,13 @@ cli_run(const cli_run_request *request)
     r->learner = cli_run_daemons_add(r->supervisor, request);
     cli_run_end_init(&r->end, request, &r->state, r->supervisor);
     cli_poll_request poll = {.learner = CLI_RUN_LEARNER,
-                             .data = oct_config_is_mixed(request->config) ? CLI_RUN_DATA : NULL,
+                             .data = config_is_mixed(request->config) ? CLI_RUN_DATA : NULL,
                              .period_ms = STATUS_PERIOD_MS,
                              .timeout_ms = STATUS_TIMEOUT_MS};
     if (watch_signals(r) != OCT_OK ||
         cli_poll_open(&r->poll, r->loop, &poll, &r->state, answered, r) != OCT_OK) {
         cli_error("train", "cannot watch signals or the daemons' sockets");
-        _exit(CLI_EXIT_FAILED); // nothing was started yet
+        _exit(CLI_EXIT_FAILED); // nothing was started
     }
     dash_begin(r);
     const cli_energy_request energy = {.command = request->energy_command};

@@ -1,4 +1,4 @@
-// How a run on this machine ended: the report, and the state of its folder.
+// Reports how a run on this machine ended, and clears what its folder is not to keep.
 
 #include "cli/run/cli_run_end.h"
 
@@ -18,10 +18,10 @@
 #include "learner/learner_checkpoints.h"
 
 #define LOG_PATH_BYTES    64
-#define READER_WAIT_MS    2000 // for who reads the report
+#define READER_WAIT_MS    2000 // for a reader of the report to make room
 #define SUMMARY_BYTES_MAX (1u << 22)
 
-// A run that could not go on with other settings can be resumed with those that it had.
+// Restores config.yaml: a run that was refused with new settings can be resumed with its old ones.
 static void
 config_put_back(const cli_run_end *end)
 {
@@ -32,7 +32,7 @@ config_put_back(const cli_run_end *end)
     }
 }
 
-// What summary.json holds, malloc'd; NULL: there is none.
+// Returns the content of summary.json, malloc'd, or NULL.
 static char *
 summary_text(void)
 {
@@ -43,6 +43,7 @@ summary_text(void)
                : NULL;
 }
 
+// Returns true if the learner has written no new summary since this command began.
 static bool
 summary_is_as_before(const cli_run_end *end)
 {
@@ -53,14 +54,14 @@ summary_is_as_before(const cli_run_end *end)
     return is_same;
 }
 
-// A refused resume that has not trained leaves the run as it was.
+// A resume that was refused before it trained leaves the run as it was.
 static bool
 run_is_as_before(const cli_run_end *end)
 {
     return end->refused && end->request->resume && summary_is_as_before(end);
 }
 
-// The log of the daemon that ended the run; returns out.
+// Writes the path of the log of the daemon that ended the run. Returns out.
 static const char *
 failed_log(const cli_run_end *end, char out[LOG_PATH_BYTES])
 {
@@ -69,7 +70,7 @@ failed_log(const cli_run_end *end, char out[LOG_PATH_BYTES])
     return out;
 }
 
-// What can be done about a plug-in that may be the cause; returns out, "" otherwise.
+// Writes what can be done about a plug-in that may be the cause, or "". Returns out.
 static const char *
 check_hint(const cli_run_end *end, char *out, size_t size)
 {
@@ -83,36 +84,43 @@ check_hint(const cli_run_end *end, char *out, size_t size)
     return out;
 }
 
+// Prints the failure and the end of the log of the daemon that caused it.
 static void
 failure_report(const cli_run_end *end)
 {
     char log_path[LOG_PATH_BYTES], hint[CLI_TEXT_WORD_MAX + 64];
     (void)failed_log(end, log_path);
-    cli_error("train", "%s%s; the end of %s/%s:", end->failure, check_hint(end, hint, sizeof(hint)),
-              end->request->shown_as, log_path);
+    char what[sizeof(end->failure) + sizeof(hint)];
+    (void)snprintf(what, sizeof(what), "%s%s", end->failure, check_hint(end, hint, sizeof(hint)));
+    cli_error("train", "%s; the end of %s/%s:", what, end->request->shown_as, log_path);
+    oct_failure_write(OCT_FAILURE_ERROR, "-",
+                      what); // the end of the log follows on the screen only
     cli_report_log_tail(stderr, log_path,
                         cli_supervisor_report(end->supervisor, end->failed).log_begin);
 }
 
-// A mistake in the experiment that a daemon found before training began: one line, with the place
-// of its key. False: it cannot be told so.
+// Reports a mistake in the experiment that a daemon found before training began: one line, with the
+// position of its key. Returns false if the daemon recorded no reason.
 static bool
 refusal_report(const cli_run_end *end)
 {
-    char log_path[LOG_PATH_BYTES], reason[CLI_REFUSAL_BYTES], hint[CLI_PATH_MAX + 64];
-    cli_daemon_report daemon = cli_supervisor_report(end->supervisor, end->failed);
-    if (!cli_report_refusal(reason, sizeof(reason), failed_log(end, log_path), daemon.log_begin)) {
+    char hint[CLI_PATH_MAX + 64];
+    oct_failure failure;
+    const char *reason = failure.text;
+    if (!cli_supervisor_failure(end->supervisor, end->failed, OCT_FAILURE_ERROR, &failure)) {
         return false;
     }
     (void)check_hint(end, hint, sizeof(hint));
-    hint[strstr(reason, "octet env check") != NULL ? 0 : strlen(hint)] = '\0'; // said already
+    // the reason says so itself
+    hint[strstr(reason, "octet env check") != NULL ? 0 : strlen(hint)] = '\0';
     if (!cli_experiment_print_error(end->request->experiment, end->request->config, reason, hint)) {
-        cli_error("train", "%s: %s%s", daemon.name, reason, hint);
+        cli_error("train", "%s: %s%s", cli_supervisor_report(end->supervisor, end->failed).name,
+                  reason, hint);
     }
     return true;
 }
 
-// A new run that failed before its first update: there is nothing to keep of it.
+// Returns true for a new run that failed before its first update: there is nothing to keep.
 static bool
 never_began(const cli_run_end *end)
 {
@@ -120,10 +128,11 @@ never_began(const cli_run_end *end)
            !cli_run_end_has_trained(end);
 }
 
+// rest decides if the report offers --resume: a folder that will be cleared cannot be resumed.
 static cli_report_outcome
 outcome_of(const cli_run_end *end, cli_run_rest rest)
 {
-    const oct_config *config = end->request->config;
+    const config_experiment *config = end->request->config;
     return (cli_report_outcome){
         .folder = end->request->shown_as,
         .env_id = config->env.id,
@@ -138,10 +147,11 @@ outcome_of(const cli_run_end *end, cli_run_rest rest)
     };
 }
 
-// A reader that takes nothing keeps no run from its end: the folder has what it would be told.
+// A reader that does not read must not keep the run from ending. What it misses is in the folder.
 static void
 leave_stuck_reader(int fd)
 {
+    // -1: there is room
     int nowhere = cli_screen_has_room(fd, READER_WAIT_MS) ? -1 : open("/dev/null", O_WRONLY);
     if (nowhere >= 0) {
         (void)dup2(nowhere, fd);
@@ -149,6 +159,8 @@ leave_stuck_reader(int fd)
     }
 }
 
+// Decides what is kept, completes summary.json and prints the result. Returns what the folder
+// keeps.
 static cli_run_rest
 report(cli_run_end *end, cli_screen *screen)
 {
@@ -186,31 +198,33 @@ report(cli_run_end *end, cli_screen *screen)
 
 // ---- replay's tables
 
-// The file of a shard's table: from the working folder, or absolute.
+// Writes the path of a shard's table, relative to the current folder or absolute. False: there is
+// none.
 static bool
-table_path(const oct_config *config, uint32_t shard, char out[CLI_PATH_MAX])
+table_path(const config_experiment *config, uint32_t shard, char out[CLI_PATH_MAX])
 {
-    oct_config_shard_name(config->replay.path, shard, out, CLI_PATH_MAX);
-    return strcmp(config->replay.path, "none") != 0 && !oct_config_is_offline(config);
+    config_shard_name(config->replay.path, shard, out, CLI_PATH_MAX);
+    return strcmp(config->replay.path, "none") != 0 && !config_is_offline(config);
 }
 
+// Notes which tables exist before replay starts: tables_clear must not remove those.
 static void
 tables_look(cli_run_end *end)
 {
-    const oct_config *config = end->request->config;
+    const config_experiment *config = end->request->config;
     char path[CLI_PATH_MAX];
-    for (uint32_t i = 0; i < oct_config_shards(config); i++) {
+    for (uint32_t i = 0; i < config_shards(config); i++) {
         end->had_table[i] = table_path(config, i, path) && oct_file_is_there(path);
     }
 }
 
-// Those that the run made, wherever they are: no other run could use them.
+// Removes the tables that this run made, also outside the folder: no other run could use them.
 static void
 tables_clear(const cli_run_end *end)
 {
-    const oct_config *config = end->request->config;
+    const config_experiment *config = end->request->config;
     char path[CLI_PATH_MAX];
-    for (uint32_t i = 0; i < oct_config_shards(config); i++) {
+    for (uint32_t i = 0; i < config_shards(config); i++) {
         if (table_path(config, i, path) && !end->had_table[i]) {
             (void)oct_file_remove(path);
         }
@@ -232,6 +246,8 @@ cli_run_end_init(cli_run_end *end, const cli_run_request *request, const cli_sta
     tables_look(end);
 }
 
+// The state has the last numbers that the learner reported; a learner that ended at once may only
+// have written the summary.
 bool
 cli_run_end_has_trained(const cli_run_end *end)
 {

@@ -1,5 +1,35 @@
-// The daemons as child processes: started, restarted, ended, their CPU time counted.
-
+// The supervisor starts the daemons of a run as child processes, restarts those that die or hang,
+// and counts their CPU time.
+//
+// 1. Start. The daemons start in the order in which they were added, each with its output in
+//    log/NAME.log and in a session of its own: Ctrl-C then reaches only the supervisor, which ends
+//    the daemons in order, and a daemon's own children can be found by their session.
+// 2. Progress. A daemon writes to a page of shared memory (oct_pulse.h), which needs no answer from
+//    a process that may be blocked. Each sample judges the page (cli_watch.h): a quiet daemon is
+//    reported after half of its time and killed after the whole time; then it counts like any other
+//    death. A daemon under a debugger is not killed. If no page can be made, the daemon runs
+//    unwatched.
+// 3. Death. process_exited decides, in this order:
+//      held      cli_supervisor_hold was called: the exit is only reported, and on_gone follows
+//                the last exit
+//      finished  the exit code of a daemon that may finish is 0
+//      refused   the next start would say the same: CLI_EXIT_REFUSED, or CLI_EXIT_OPTIONS of a
+//                program without code of others
+//      crashes   a fault of the program within CLI_CRASH_LIVED_S of its start, CLI_CRASHES_MAX
+//                times in a row: it is given up
+//      restart   after 0.1 s, twice as long each time, up to 5 s; at the eleventh death within a
+//                minute it is given up
+//    A program that does not start at all is given up. If it has run before, it may just be being
+//    replaced, so a failed start counts as a death. The learner restarts with --resume (`again`)
+//    and continues from its last checkpoint; replay from its file; actors register again.
+// 4. The supervisor decides about daemons, not about the run: the callbacks tell cli_run.c, which
+//    ends the run or, for one of several actors, lets it continue with the others.
+// 5. Orphans. Processes that a daemon's plug-in leaves behind become children of this process
+//    (oct_family.h) and are killed after each exit.
+// 6. CPU time. The kernel adds up the time of all reaped children, so a daemon's share is the
+//    growth of that sum when it is reaped; cli_cpu_time.h knows what it used before that.
+// 7. If the supervisor itself is killed, the kernel signals the daemons (--follow-parent), and they
+//    stop.
 #include "cli/run/cli_supervisor.h"
 
 #include <errno.h>
@@ -21,52 +51,55 @@
 #include "net/net_process.h"
 
 #define LOG_PATH_MAX 128
-#define SAMPLES_FIND 12 // samples from one search for what the daemons started to the next
+#define SAMPLES_FIND 12 // samples between two searches for processes that the daemons started
 
+// A daemon.
 typedef struct child {
     cli_supervisor *supervisor;
-    uint32_t index;
-    char *name;
+    uint32_t index; // in supervisor->children
+    char *name;     // of this struct, as the next four
     char *file;
     char *log_path;
-    char *argv[CLI_DAEMON_ARGS_MAX + 1];
+    char *argv[CLI_DAEMON_ARGS_MAX + 1]; // NULL-terminated, because the struct begins zeroed
     size_t argc;
-    char *again;           // NULL once it is in argv
-    oct_pulse_page *pulse; // NULL: it shows nothing
-    int pulse_fd;
+    char *again;           // argument that the next start appends; NULL: none, or it is in argv
+    oct_pulse_page *pulse; // NULL: the daemon shows nothing
+    int pulse_fd;          // descriptor of the page, passed to each start
+    int failure_fd;        // file in which each start records its errors; -1: there is none
     cli_watch watch;
-    uint32_t hangs;
-    bool has_hung, given_up;
-    bool was_out_of_memory;
-    uint32_t oom_kills;
-    bool may_finish;
+    uint32_t hangs;          // times that it was killed because it hung
+    bool has_hung, given_up; // it was killed in this start because it hung; it stays away
+    bool was_out_of_memory;  // the kernel killed it the last time that it ended, for want of memory
+    uint32_t oom_kills;      // number of such ends
+    bool may_finish;         // as in cli_daemon_request, and the next two
     bool one_of_many;
     bool runs_environment;
     net_process *process; // NULL: not running
     net_timer *restart;   // NULL: none due
     cli_backoff backoff;
-    uint64_t started_ns;
-    cli_cpu_time *cpu_time; // of this start; NULL: not running
-    uint64_t cpu_exited_ns; // of starts that ended
-    uint32_t starts;
-    uint32_t crashes; // in a row
-    int exit_status;
-    long log_begin;
+    uint64_t started_ns;    // by oct_clock_ns; of the last start
+    cli_cpu_time *cpu_time; // of the running start; NULL: not running
+    uint64_t cpu_exited_ns; // of the starts that have ended
+    uint32_t starts;        // successful starts
+    uint32_t crashes;       // faults in a row, each soon after its start
+    int exit_status;        // of the last exit; -1: none so far
+    long log_begin;         // bytes of its log before this run
 } child;
 
 struct cli_supervisor {
     net_loop *loop;
-    char *folder;
+    char *folder; // of the run; owned
     cli_backoff_rule rule;
     cli_watch_rule watch;
     cli_supervisor_events events;
     child *children[CLI_DAEMONS_MAX];
     uint32_t count;
     uint32_t running;
-    bool held;
-    uint64_t cpu_accounted_ns; // of all daemons ever reaped
-    uint64_t oom_kills; // oct_cgroup_oom_kills, without what daemons have not been reaped for
-    uint32_t samples;
+    bool held;                 // cli_supervisor_hold was called
+    uint64_t cpu_accounted_ns; // part of reaped_cpu_ns that daemons and orphans account for
+    // kills by oct_cgroup_oom_kills that belong to daemons already reaped, or to no daemon
+    uint64_t oom_kills;
+    uint32_t samples; // calls of cli_supervisor_sample
 };
 
 const cli_backoff_rule cli_supervisor_backoff = {
@@ -82,6 +115,7 @@ copy_text(const char *text)
 
 // ---- CPU time
 
+// CPU time of all children that this process has reaped, with what they had reaped.
 static uint64_t
 reaped_cpu_ns(void)
 {
@@ -92,7 +126,7 @@ reaped_cpu_ns(void)
     return 1000 * us;
 }
 
-// What the kernel counts, at least, when this daemon is reaped.
+// Reads a daemon's CPU time. Returns what the kernel will count at least when the daemon is reaped.
 static uint64_t
 child_read_cpu(const child *d)
 {
@@ -100,8 +134,9 @@ child_read_cpu(const child *d)
     return cli_cpu_time_leader_ns(d->cpu_time);
 }
 
-// What the kernel counted for reaped children since the last call is this daemon's, exactly, unless
-// others were reaped in the same turn: then what is beyond the last readings is shared equally.
+// Adds the CPU time of a start that has ended. What the kernel counted for reaped children since
+// the last call is exactly this daemon's, unless others were reaped in the same turn of the loop.
+// Then what exceeds the last readings is divided equally among them.
 static void
 child_account(child *d)
 {
@@ -111,6 +146,7 @@ child_account(child *d)
     uint64_t sharers = 1;
     for (uint32_t i = 0; i < s->count; i++) {
         const child *other = s->children[i];
+        // it was reaped, and its process_exited is still to come
         if (other != d && other->process != NULL && kill(net_process_pid(other->process), 0) != 0 &&
             errno == ESRCH) {
             all_read_ns += child_read_cpu(other);
@@ -128,7 +164,7 @@ child_account(child *d)
 
 // ---- one daemon
 
-// All daemons show it in their metrics.
+// Writes the counts of restarts and hangs to all pages: every daemon shows them in its metrics.
 static void
 counts_tell(const cli_supervisor *s)
 {
@@ -145,6 +181,7 @@ counts_tell(const cli_supervisor *s)
 
 static void child_start(child *d);
 
+// The daemon stays away.
 static void
 child_end(child *d, cli_end why)
 {
@@ -162,7 +199,7 @@ restart_due(void *arg)
     child_start(d);
 }
 
-// A fault of the program itself, which the next start is likely to repeat.
+// Returns true for a fault of the program itself, which the next start is likely to repeat.
 static bool
 is_crash(int exit_status)
 {
@@ -175,7 +212,7 @@ is_crash(int exit_status)
     return false;
 }
 
-// What the next start would say again: its configuration or its options.
+// Returns true if the next start would fail in the same way, by its configuration or its options.
 static bool
 is_refusal(const child *d)
 {
@@ -183,7 +220,7 @@ is_refusal(const child *d)
            (d->exit_status == CLI_EXIT_OPTIONS && !d->runs_environment);
 }
 
-// It starts after a while. False: it has died, or could not be started, too often.
+// Starts the daemon again after a while. False: it has died, or could not be started, too often.
 static bool
 child_retry(child *d, int exit_status, uint64_t lived_ns)
 {
@@ -197,11 +234,14 @@ child_retry(child *d, int exit_status, uint64_t lived_ns)
     return true;
 }
 
+// Gives up a daemon that crashes repeatedly; otherwise starts it again, or gives up after too many
+// deaths.
 static void
 child_died(child *d)
 {
     uint64_t lived_ns = oct_clock_ns() - d->started_ns;
     bool is_early = lived_ns < CLI_CRASH_LIVED_S * 1000000000ull;
+    // code of others may call exit
     bool is_fault = is_crash(d->exit_status) || (d->runs_environment && d->exit_status < 128);
     d->crashes = is_fault && is_early ? d->crashes + 1 : 0;
     if (d->crashes >= CLI_CRASHES_MAX) {
@@ -217,8 +257,9 @@ child_died(child *d)
     }
 }
 
-// Finds out if the kernel killed a daemon because memory ran out. Of several that it killed at once
-// each takes one of the kills; others were of processes that a daemon started.
+// Finds out whether the kernel killed a daemon because memory ran out. If several were killed at
+// once, each takes one of the kills. Other kills were of processes that a daemon started, and are
+// skipped.
 static void
 memory_look(child *d)
 {
@@ -230,8 +271,8 @@ memory_look(child *d)
     s->oom_kills = d->was_out_of_memory ? s->oom_kills + 1 : kills;
 }
 
-// What a daemon's plug-in has started, and left to this process. The meter of energy is in the
-// session of this process, and stays.
+// Kills the processes that a daemon's plug-in has started and left to this process. The energy
+// meter's command is in the session of this process, and stays.
 static void
 strays_end(cli_supervisor *s)
 {
@@ -242,12 +283,13 @@ strays_end(cli_supervisor *s)
             live[count++] = net_process_pid(s->children[i]->process);
         }
     }
-    uint64_t before_ns =
-        reaped_cpu_ns(); // that of daemons which ended in the same turn is not accounted yet
+    // The time of daemons that ended in the same turn is not accounted yet, and stays out of this.
+    uint64_t before_ns = reaped_cpu_ns();
     oct_family_end(live, count, true);
     s->cpu_accounted_ns += reaped_cpu_ns() - before_ns;
 }
 
+// Accounts for the exit of a daemon and decides what follows; see the head of this file.
 static void
 process_exited(void *arg, net_process *process, int exit_status)
 {
@@ -274,6 +316,7 @@ process_exited(void *arg, net_process *process, int exit_status)
     }
 }
 
+// Starts the program, the first time or again.
 static void
 child_start(child *d)
 {
@@ -287,6 +330,7 @@ child_start(child *d)
         .folder = s->folder,
         .log_path = d->log_path,
         .own_session = true, // Ctrl-C is for the supervisor, which ends them in order
+        .failure_fd = d->failure_fd,
     };
     if (d->pulse != NULL) {
         oct_pulse_clear(d->pulse);
@@ -296,7 +340,7 @@ child_start(child *d)
     d->has_hung = false;
     d->started_ns = oct_clock_ns();
     if (net_process_start(&d->process, s->loop, &spec, process_exited, d) != OCT_OK) {
-        // One that ran before has a program, which is perhaps being replaced by a new one.
+        // If the program ran before, a new version may be being installed just now.
         if (d->starts == 0 || !child_retry(d, CLI_NO_START, 0)) {
             child_end(d, CLI_END_NO_START);
         }
@@ -308,9 +352,9 @@ child_start(child *d)
     counts_tell(s);
 }
 
-// ---- whether it goes on
+// ---- progress
 
-// A person who looks at it with a debugger has stopped it.
+// A daemon under a debugger is stopped by a person, and does not hang.
 static bool
 is_traced(int pid)
 {
@@ -329,6 +373,7 @@ is_traced(int pid)
     return tracer != 0;
 }
 
+// Reports a daemon that is quiet, continues or hangs, and kills it if it hangs.
 static void
 child_look(child *d)
 {
@@ -399,6 +444,7 @@ cli_supervisor_add(cli_supervisor *s, const cli_daemon_request *request)
     d->may_finish = request->may_finish;
     d->one_of_many = request->one_of_many;
     d->runs_environment = request->runs_environment;
+    d->failure_fd = oct_failure_open();
     if (request->has_pulse && oct_pulse_open(&d->pulse, &d->pulse_fd) != OCT_OK) {
         oct_log_warn("CLI-PULSE", "%s cannot be watched: %s", d->name, strerror(errno));
     }
@@ -458,6 +504,7 @@ cli_supervisor_read_cpu(cli_supervisor *s)
     }
 }
 
+// Finds the processes that the running daemons have started.
 static void
 find_processes(cli_supervisor *s)
 {
@@ -565,9 +612,17 @@ cli_supervisor_report(const cli_supervisor *s, uint32_t index)
         .oom_kills = d->oom_kills,
         .exit_status = d->exit_status,
         .running = d->process != NULL,
-        // The daemon has emptied it since (oct_log_bound.h).
+        // The daemon has emptied its log since then (oct_log_bound.h).
         .log_begin = log_bytes(s, d->log_path) < d->log_begin ? 0 : d->log_begin,
     };
+}
+
+bool
+cli_supervisor_failure(const cli_supervisor *s, uint32_t index, oct_failure_kind kind,
+                       oct_failure *out)
+{
+    OCT_ASSERT(index < s->count);
+    return oct_failure_read(s->children[index]->failure_fd, kind, out);
 }
 
 void
@@ -588,6 +643,9 @@ cli_supervisor_destroy(cli_supervisor *s)
         free(d->log_path);
         free(d->again);
         oct_pulse_close(d->pulse, d->pulse_fd);
+        if (d->failure_fd >= 0) {
+            (void)close(d->failure_fd);
+        }
         free(d);
     }
     free(s->folder);

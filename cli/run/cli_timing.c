@@ -1,4 +1,5 @@
-// Measures a reset and a step of an environment, and chooses how many environments a process steps.
+// Measures a reset and a step of an environment, and chooses how many environments one process
+// steps.
 #include "cli/run/cli_timing.h"
 
 #include <stdlib.h>
@@ -6,14 +7,13 @@
 #include "cli/cli_env_actions.h"
 #include "common/oct_base.h"
 #include "common/oct_clock.h"
-#include "common/oct_config_table.h"
 #include "envs/env.h"
 #include "envs/env_space.h"
 
-#define SECONDS       1.0
-#define STEPS_LIMITED 100u   // of an environment with a limit: its steps have been timed by then
-#define STEPS_ENDLESS 10000u // of an environment without one
-#define DRAWS         64u
+#define SECONDS       1.0    // of steps
+#define STEPS_LIMITED 100u   // if the environment has a limit: these time its steps
+#define STEPS_ENDLESS 10000u // if it has none: these show whether episodes end
+#define DRAWS         64u    // actions that are drawn and then repeated
 #define MESSAGE_BYTES 4096
 #define FLAGS_END     (OCTET_ENV_TERMINATED | OCTET_ENV_TRUNCATED)
 
@@ -23,6 +23,7 @@ since_s(uint64_t begin_ns)
     return 1e-9 * (double)(oct_clock_ns() - begin_ns);
 }
 
+// Steps until an episode ends, or the time or the steps are used up.
 static void
 steps_time(env *e, octet_env_io *io, const uint8_t *actions, cli_timing *out)
 {
@@ -36,7 +37,8 @@ steps_time(env *e, octet_env_io *io, const uint8_t *actions, cli_timing *out)
             break;
         }
         double took_s = since_s(step_ns);
-        out->has_ended = (io->flags[0] & FLAGS_END) != 0; // the next episode began in this step
+        out->has_ended = (io->flags[0] & FLAGS_END) != 0; // the next episode began within this step
+        // With autoreset the last step includes a reset, and counts as one.
         out->reset_s = out->has_ended ? OCT_MAX(out->reset_s, took_s) : out->reset_s;
         all_s += out->has_ended ? 0 : took_s;
         out->steps++;
@@ -71,39 +73,35 @@ cli_timing_measure(env *e, cli_timing *out)
     free(io.obs);
 }
 
-static bool
-is_given(const oct_config *config, const char *section, const char *name)
-{
-    return config->is_given[oct_config_key_find(section, name) - oct_config_keys];
-}
-
 bool
-cli_timing_choose(const cli_timing *timing, oct_config *config)
+cli_timing_choose(const cli_timing *timing, config_experiment *config)
 {
-    oct_config changed = *config;
+    config_experiment changed = *config;
     char message[MESSAGE_BYTES];
     double call_s = OCT_MAX(timing->reset_s, timing->step_s);
-    bool has_envs = is_given(config, "actor", "envs");
+    bool has_envs = config->is_given[CONFIG_KEY_actor_envs];
+    // environments whose slowest calls, one after the other, fit into a round
     uint32_t most = (uint32_t)OCT_MAX(1.0, CLI_TIMING_ROUND_S / OCT_MAX(call_s, 1e-6));
     if ((!timing->is_known && !timing->is_late) || config->run.deterministic ||
-        oct_config_is_offline(config)) {
+        config_is_offline(config)) {
         return false;
     }
     if (!has_envs && config->actor.envs > most) {
         changed.actor.envs = most;
-        if (!is_given(config, "actor", "count")) {
+        if (!config->is_given[CONFIG_KEY_actor_count]) {
+            // The number of environments in all stays about the same.
             uint32_t actors = (config->actor.envs + most - 1) / most * config->actor.count;
             changed.actor.count =
                 OCT_MAX(config->actor.count, OCT_MIN(actors, CLI_TIMING_ACTORS_MAX));
         }
     }
-    if (!is_given(config, "evaluation", "envs")) {
+    if (!config->is_given[CONFIG_KEY_evaluation_envs]) {
         changed.evaluation.envs = OCT_MIN(config->evaluation.envs, most);
     }
     bool is_same = changed.actor.envs == config->actor.envs &&
                    changed.evaluation.envs == config->evaluation.envs;
-    oct_config_defaults_apply(&changed);
-    if (is_same || oct_config_check(&changed, message, sizeof(message)) != OCT_OK) {
+    config_defaults_apply(&changed);
+    if (is_same || config_check(&changed, message, sizeof(message)) != OCT_OK) {
         return false;
     }
     *config = changed;

@@ -1,4 +1,4 @@
-// Whose word decides that the code which a file names is run.
+// Decides whose word is enough to run the code that a file names.
 #include "cli/run/cli_trust.h"
 
 #include <limits.h>
@@ -12,16 +12,22 @@
 #include "cli/cli_text.h"
 #include "common/oct_file.h"
 #include "common/oct_owner.h"
+#include "common/oct_reason.h"
 #include "envs/env.h"
 
-// Why somebody else decides what path holds; is_folder: who may write there does not count, since a
-// file that somebody else puts there is theirs.
+// Returns true, and why, if another user decides what path holds. is_folder: write permissions of a
+// folder do not count, because a file that another user puts there belongs to that user.
 static bool
 is_foreign(char why[CLI_TRUST_BYTES], const char *path, bool is_folder)
 {
     struct stat status;
     if (!is_folder) {
-        return oct_owner_check(path, false, why, CLI_TRUST_BYTES) != OCT_OK;
+        oct_reason refused;
+        if (oct_owner_check(path, false, &refused) == OCT_OK) {
+            return false;
+        }
+        (void)snprintf(why, CLI_TRUST_BYTES, "%s", refused.text);
+        return true;
     }
     if (oct_file_stat(path, &status) == 0 && oct_owner_is_trusted(status.st_uid)) {
         return false;
@@ -55,7 +61,7 @@ cli_trust_doubts(char why[CLI_TRUST_BYTES], const char *path, uid_t owner, const
         (void)snprintf(why, CLI_TRUST_BYTES, "'%s' came out of a pack", path);
         return true;
     }
-    // A plug-in that is not there is refused with the reason when it is opened.
+    // A plug-in that does not exist is refused when it is opened, with the reason.
     bool is_file = env_is_plugin(env_id) && access(env_id, F_OK) == 0;
     return is_foreign(why, real, true) || (is_file && is_foreign(why, env_id, false));
 }

@@ -1,4 +1,4 @@
-// Groups runs by configuration and works out what each group came to.
+// Groups runs by configuration, and computes the results of each group.
 
 #include "cli/runs/cli_comparison.h"
 
@@ -10,21 +10,23 @@
 #include "cli/cli_json.h"
 #include "cli/runs/cli_run_list.h"
 #include "common/oct_base.h"
-#include "common/oct_config_text.h"
 #include "common/oct_file.h"
 #include "common/oct_plot.h"
+#include "common/oct_reason.h"
 #include "common/oct_spread.h"
 #include "common/oct_text.h"
+#include "config/config_text.h"
 #include "learner/learner_evals.h"
 
-#define ROWS_MIN 512
-#define ROWS_ALL (1u << 18) // of all runs together
+#define ROWS_MIN 512        // least rows of a run in memory
+#define ROWS_ALL (1u << 18) // rows of all runs together
 
-const char *const cli_comparison_by_words[CLI_COMPARISON_BYS] = {"steps", "updates", "time"};
+const char *const cli_comparison_by_words[] = {"steps", "updates", "time", NULL};
 static const char *const by_columns[CLI_COMPARISON_BYS] = {"env_steps", "updates", "wall_s"};
 
 // ---- mean and spread
 
+// Finite numbers of a group's runs.
 typedef struct numbers {
     double *value;
     uint32_t count;
@@ -52,7 +54,7 @@ numbers_add(numbers *list, double value)
     }
 }
 
-// Of the episodes that chose nothing; NaN: not measured.
+// Returns the return of a run, from episodes that decided nothing. NaN: not measured.
 static double
 result_of(const cli_series *series)
 {
@@ -73,22 +75,22 @@ keys_add(cli_comparison_keys *keys, const char *name)
         }
     }
     if (keys->count < CLI_COMPARISON_KEYS_MAX && cli_series_is_compared(name)) {
-        (void)snprintf(keys->name[keys->count++], OCT_CONFIG_NAME_MAX, "%s", name);
+        (void)snprintf(keys->name[keys->count++], CONFIG_NAME_MAX, "%s", name);
     }
 }
 
-// Runs whose configuration is not known differ in nothing that can be named.
+// Finds the keys that differ between groups. Runs whose configuration is not known add none.
 static void
 keys_find(cli_comparison *compare)
 {
-    oct_config_change change;
-    const oct_config *first = NULL;
+    config_change change;
+    const config_experiment *first = NULL;
     for (uint32_t g = 0; g < compare->groups; g++) {
         const cli_series *series = compare->runs->series[compare->group[g].first];
         if (series->has_config && first == NULL) {
             first = &series->config;
         } else if (series->has_config) {
-            for (size_t at = 0; oct_config_next_change(&change, first, &series->config, &at);) {
+            for (size_t at = 0; config_next_change(&change, first, &series->config, &at);) {
                 keys_add(&compare->keys, change.name);
             }
         }
@@ -96,11 +98,11 @@ keys_find(cli_comparison *compare)
 }
 
 static void
-label_add(oct_text *text, const oct_config *config, const cli_comparison_keys *keys)
+label_add(oct_text *text, const config_experiment *config, const cli_comparison_keys *keys)
 {
     for (uint32_t i = 0; i < keys->count; i++) {
-        char value[OCT_CONFIG_VALUE_MAX];
-        if (oct_config_key_print(config, keys->name[i], value)) {
+        char value[CONFIG_VALUE_MAX];
+        if (config_key_print(config, keys->name[i], value)) {
             oct_text_add(text, "%s%s=%s", i > 0 ? " " : "", keys->name[i], value);
         }
     }
@@ -127,7 +129,7 @@ labels_make(cli_comparison *compare)
 
 static const cli_bootstrap no_bootstrap = {.value = NAN, .low = NAN, .high = NAN};
 
-// Returns of the runs of a group.
+// Returns the returns of a group's runs; the caller frees the list.
 static numbers
 results_of(const cli_comparison *compare, const cli_comparison_group *group)
 {
@@ -140,7 +142,7 @@ results_of(const cli_comparison *compare, const cli_comparison_group *group)
     return list;
 }
 
-// Once the groups are in their order.
+// Compares each group with the first, once the groups are in their final order.
 static void
 improvements_measure(cli_comparison *compare)
 {
@@ -158,6 +160,7 @@ improvements_measure(cli_comparison *compare)
     free(first.value);
 }
 
+// Measures a group, which still has its index of cli_series_group.
 static void
 group_measure(cli_comparison *compare, uint32_t g)
 {
@@ -186,6 +189,7 @@ group_measure(cli_comparison *compare, uint32_t g)
     free(members);
 }
 
+// A group without a return comes last; equals keep the order of their first runs.
 static int
 better_first(const void *a, const void *b)
 {
@@ -200,7 +204,7 @@ cli_comparison_by_default(const cli_comparison_runs *runs)
 {
     bool is_offline = true;
     for (uint32_t i = 0; i < runs->count; i++) {
-        is_offline = is_offline && oct_config_is_offline(&runs->series[i]->config);
+        is_offline = is_offline && config_is_offline(&runs->series[i]->config);
     }
     return is_offline ? CLI_COMPARISON_UPDATES : CLI_COMPARISON_STEPS;
 }
@@ -247,7 +251,7 @@ spread_json(const cli_comparison_spread *spread)
     return object;
 }
 
-// Null: there is none.
+// Null: the group has none.
 static json_t *
 bootstrap_json(const cli_bootstrap *of)
 {
@@ -278,22 +282,22 @@ runs_json(const cli_comparison *compare, const cli_comparison_group *group)
     return runs;
 }
 
-// The values of the keys that differ.
+// The group's values of the keys that differ.
 static json_t *
 configuration_json(const cli_comparison *compare, const cli_comparison_group *group)
 {
     json_t *values = json_object();
     const cli_series *series = compare->runs->series[group->first];
     for (uint32_t i = 0; i < compare->keys.count && series->has_config; i++) {
-        char value[OCT_CONFIG_VALUE_MAX];
-        if (oct_config_key_print(&series->config, compare->keys.name[i], value)) {
+        char value[CONFIG_VALUE_MAX];
+        if (config_key_print(&series->config, compare->keys.name[i], value)) {
             cli_json_put(values, compare->keys.name[i], cli_json_text(value));
         }
     }
     return values;
 }
 
-// [x, mean, deviation, runs].
+// Each point is [x, mean, deviation, runs].
 static json_t *
 curve_json(const cli_comparison_group *group)
 {
@@ -338,7 +342,7 @@ cli_comparison_json(const cli_comparison *compare)
 
 // ---- as a picture
 
-// The band is one standard deviation, cut at the least and the greatest value of any run.
+// The band is one standard deviation, bounded by the smallest and the largest value of any run.
 static oct_plot_point
 plot_point(const cli_comparison_group *group, const cli_series_spread *at)
 {
@@ -348,7 +352,8 @@ plot_point(const cli_comparison_group *group, const cli_series_spread *at)
                             .high = fmin(at->mean + at->std, group->range.greatest)};
 }
 
-// Returns whether the curve of the group has a part of only some of its runs.
+// Widens the frame to the curve. Returns true if a part of the curve is from only some of the
+// group's runs.
 static bool
 frame_widen(oct_plot_frame *frame, const cli_comparison_group *group)
 {
@@ -363,7 +368,8 @@ frame_widen(oct_plot_frame *frame, const cli_comparison_group *group)
     return is_partial;
 }
 
-// Points of all its runs with their spread; where some have ended or not begun, dashes.
+// Draws the points of all runs with their spread, and dashes where some runs have ended or not
+// begun.
 static void
 draw_group(oct_plot *plot, uint32_t colour, const cli_comparison_group *group)
 {
@@ -371,7 +377,7 @@ draw_group(oct_plot *plot, uint32_t colour, const cli_comparison_group *group)
     for (uint32_t from = 0, to; from < group->points; from = to) {
         bool is_whole = group->curve[from].count == group->runs;
         size_t count = 0;
-        // Dashes lead to what follows them.
+        // The dashes lead to the point that follows them.
         for (to = from; to < group->points; to++) {
             const cli_series_spread *at = &group->curve[to];
             bool is_next = (at->count == group->runs) != is_whole;
@@ -385,7 +391,7 @@ draw_group(oct_plot *plot, uint32_t colour, const cli_comparison_group *group)
         if (is_whole) {
             oct_plot_band(plot, colour, points, count);
             oct_plot_line(plot, colour, points, count);
-            if (group->points == 1) { // of more, most lie between evaluations
+            if (group->points == 1) { // of several points, most lie between evaluations
                 oct_plot_dots(plot, colour, points, count);
             }
         } else {
@@ -435,8 +441,9 @@ cli_comparison_draw(const cli_comparison *compare, const char *title, const char
 
 // ---- folders
 
+// Adds the runs in a folder. A folder without a run is an error.
 static oct_err
-folder_add(cli_run_list *list, const char *folder, char *reason, size_t reason_size)
+folder_add(cli_run_list *list, const char *folder, oct_reason *why)
 {
     if (cli_run_list_add(list, folder) > 0) {
         return OCT_OK;
@@ -445,30 +452,28 @@ folder_add(cli_run_list *list, const char *folder, char *reason, size_t reason_s
     char plain[CLI_SERIES_FOLDER_MAX];
     (void)oct_text_quote(plain, sizeof(plain), folder, strlen(folder));
     if (code != 0) {
-        (void)oct_refuse(reason, reason_size, "cannot enter '%s': %s", plain,
-                         oct_file_strerror(code));
-        return OCT_EIO;
+        return oct_fail(why, OCT_EIO, "cannot enter '%s': %s", plain, oct_file_strerror(code));
     }
-    return oct_refuse(reason, reason_size,
-                      "'%s' is not a run folder and contains no run: there is no config.yaml",
+    return oct_refuse(why, "'%s' is not a run folder and contains no run: there is no config.yaml",
                       plain);
 }
 
-// arg: a path for each of by_columns. The result decides nothing, so it takes nothing back.
+// Takes a row of metrics.csv. arg: a path for each of by_columns. A row of the result is skipped,
+// because the result decides nothing.
 static void
-row_take(void *arg, const cli_series *series, const double *values)
+row_take(void *arg, const oct_csv *csv, const double *values)
 {
     cli_series_path *path = arg;
-    int stage = values != NULL ? cli_series_column(series, "eval_stage") : -1;
+    int stage = values != NULL ? oct_csv_column(csv, "eval_stage") : -1;
     if (stage >= 0 && values[stage] == LEARNER_EVAL_RESULT) {
         return;
     }
     for (int by = 0; by < CLI_COMPARISON_BYS; by++) {
-        cli_series_path_add(&path[by], series, values);
+        cli_series_path_add(&path[by], csv, values);
     }
 }
 
-// NaN: nowhere.
+// Returns the first x at which y reaches the threshold, or NaN.
 static double
 reached_at(const cli_series_path *path, double threshold)
 {
@@ -480,7 +485,7 @@ reached_at(const cli_series_path *path, double threshold)
     return NAN;
 }
 
-// All evaluations are in memory only while the run is read.
+// Reads a run. All its evaluations are in memory only during this call.
 static void
 run_read(cli_comparison_runs *runs, uint32_t i, double threshold)
 {
@@ -489,10 +494,10 @@ run_read(cli_comparison_runs *runs, uint32_t i, double threshold)
     for (int by = 0; by < CLI_COMPARISON_BYS; by++) {
         path[by] = (cli_series_path){.x = by_columns[by], .y = "eval_return"};
     }
-    cli_series_on_row(series, row_take, path);
+    oct_csv_on_row(&series->metrics, row_take, path);
     while (cli_series_read(series, UINT64_MAX)) {
     }
-    cli_series_on_row(series, NULL, NULL);
+    oct_csv_on_row(&series->metrics, NULL, NULL);
     runs->threshold[i] = isfinite(threshold)  ? threshold
                          : series->has_config ? series->config.run.stop_at_return
                                               : NAN;
@@ -502,6 +507,7 @@ run_read(cli_comparison_runs *runs, uint32_t i, double threshold)
     }
 }
 
+// Moves copies of runs out of the list.
 static void
 copies_take(cli_comparison_runs *runs)
 {
@@ -524,19 +530,18 @@ copies_take(cli_comparison_runs *runs)
 }
 
 static oct_err
-open_all(const cli_run_list *list, double threshold, cli_comparison_runs *out, char *reason,
-         size_t reason_size)
+open_all(const cli_run_list *list, double threshold, cli_comparison_runs *out, oct_reason *reason)
 {
+    // Even, because oct_csv merges pairs of rows when there is no room for more.
     uint32_t found = cli_run_list_count(list), rows = ROWS_ALL / OCT_MAX(found, 1u) / 2 * 2;
     rows = OCT_MIN(OCT_MAX(rows, ROWS_MIN), CLI_COMPARISON_ROWS);
     for (uint32_t i = 0; i < found; i++) {
-        OCT_TRY(
-            cli_series_open(&out->series[i], cli_run_list_at(list, i), rows, reason, reason_size));
+        OCT_TRY(cli_series_open(&out->series[i], cli_run_list_at(list, i), rows, reason));
         out->count = i + 1;
         run_read(out, i, threshold);
         const cli_series *series = out->series[i];
         if (series->has_config && series->why[0] != '\0') {
-            return oct_refuse(reason, reason_size, "%s/%s", series->folder, series->why);
+            return oct_refuse(reason, "%s/%s", series->folder, series->why);
         }
     }
     copies_take(out);
@@ -545,19 +550,19 @@ open_all(const cli_run_list *list, double threshold, cli_comparison_runs *out, c
 
 oct_err
 cli_comparison_open(cli_comparison_runs *out, const char *const *folders, size_t folder_count,
-                    double threshold, char *reason, size_t reason_size)
+                    double threshold, oct_reason *why)
 {
     cli_run_list *list = cli_run_list_create(CLI_COMPARISON_SERIES_MAX);
     oct_err err = OCT_OK;
     out->count = out->copies = 0;
     for (size_t i = 0; i < folder_count && err == OCT_OK; i++) {
-        err = folder_add(list, folders[i], reason, reason_size);
+        err = folder_add(list, folders[i], why);
     }
     if (err == OCT_OK && cli_run_list_beyond(list) > 0) {
-        err = oct_refuse(reason, reason_size, "more than %d runs", CLI_COMPARISON_SERIES_MAX);
+        err = oct_refuse(why, "more than %d runs", CLI_COMPARISON_SERIES_MAX);
     }
     if (err == OCT_OK) {
-        err = open_all(list, threshold, out, reason, reason_size);
+        err = open_all(list, threshold, out, why);
     }
     if (err != OCT_OK) {
         cli_comparison_close(out);

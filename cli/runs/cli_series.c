@@ -1,5 +1,4 @@
-// Reads run folders: configuration, summary.json, and metrics.csv in bounded memory; and puts
-// several runs together.
+// Reads run folders: configuration, summary.json and metrics.csv; and combines several runs.
 #include "cli/runs/cli_series.h"
 
 #include <errno.h>
@@ -14,21 +13,17 @@
 
 #include "common/oct_base.h"
 #include "common/oct_bytes.h"
-#include "common/oct_config_text.h"
 #include "common/oct_file.h"
 #include "common/oct_numbers.h"
+#include "common/oct_reason.h"
 #include "common/oct_spread.h"
-#include "common/oct_text.h"
-#include "learner/learner_metrics.h"
+#include "config/config_text.h"
 #include "learner/learner_numbers.h"
-#include "learner/learner_rows.h"
 
-#define BLOCK_BYTES     (1u << 18) // read at once; no line may be longer
-#define FILE_BYTES_MAX  (1u << 20) // of config.yaml
-#define POINTS_MIN      64         // of a path that has any
-#define NAME_CHARACTERS "abcdefghijklmnopqrstuvwxyz0123456789_."
+#define FILE_BYTES_MAX (1u << 20) // of config.yaml
+#define POINTS_MIN     64         // first room of a path
 
-// Which content of a file was read; zero: none.
+// Identifies the content of a file that was read. Zero: no file was read.
 typedef struct stamp {
     ino_t file;
     off_t size;
@@ -36,27 +31,14 @@ typedef struct stamp {
 } stamp;
 
 struct cli_series_reader {
-    uint32_t rows_max;
-    uint32_t crc; // of what cli_series_is_like compares: other ones are unlike
-    stamp config, summary, metrics;
-    bool is_refused; // one of the last two is too large
-    off_t offset;    // of the first line of metrics.csv that was not read yet
-    bool is_inside;  // that is within a line that is too long to be one
-    bool is_foreign; // its first line is no header
-    bool is_mean[CLI_SERIES_COLUMNS_MAX];
-    double row[CLI_SERIES_COLUMNS_MAX];
-    // Of the last row in memory: the sum and number of its values, and of how many rows they are.
-    double sum[CLI_SERIES_COLUMNS_MAX];
-    uint64_t summed[CLI_SERIES_COLUMNS_MAX];
-    uint64_t in_last;
-    char *block;              // [BLOCK_BYTES + 1] at most, while rows are read
-    cli_series_row_fn on_row; // NULL: nobody wants them
-    void *on_row_arg;
+    uint32_t crc; // over the compared keys; runs with different ones differ
+    stamp config, summary;
+    bool is_refused; // summary.json or metrics.csv is too large
 };
 
 // ---- files
 
-// False: it is too large to be read, and why says so.
+// Returns false if the file is too large to be read; series->why then has the reason.
 static bool
 size_check(cli_series *series, const char *name, off_t bytes, uint64_t bytes_max)
 {
@@ -68,7 +50,7 @@ size_check(cli_series *series, const char *name, off_t bytes, uint64_t bytes_max
     return is_read;
 }
 
-// A regular file in folder; -1: there is none. It never blocks.
+// Opens a regular file in folder, and never blocks. Returns -1 if there is none.
 static int
 file_open(int folder, const char *name, struct stat *status)
 {
@@ -98,11 +80,11 @@ stamp_take(stamp *out, const struct stat *now)
 }
 
 static size_t
-read_all(int fd, char *out, size_t room, off_t from)
+read_all(int fd, char *out, size_t room)
 {
     size_t length = 0;
     while (length < room) {
-        ssize_t got = pread(fd, out + length, room - length, from + (off_t)length);
+        ssize_t got = read(fd, out + length, room - length);
         if (got <= 0) {
             break;
         }
@@ -111,7 +93,8 @@ read_all(int fd, char *out, size_t room, off_t from)
     return length;
 }
 
-// What a small file holds when it is not as it was, of malloc; NULL: it is, or there is none.
+// Reads a small file if it changed; the caller frees the text. Returns NULL if it is unchanged, or
+// if there is none; then *before is zero.
 static char *
 file_changed(int folder, const char *name, stamp *before, size_t *length)
 {
@@ -122,7 +105,7 @@ file_changed(int folder, const char *name, stamp *before, size_t *length)
         stamp_take(before, &now);
         size_t room = OCT_MIN((size_t)now.st_size, FILE_BYTES_MAX);
         text = oct_alloc(room + 1);
-        *length = read_all(fd, text, room, 0);
+        *length = read_all(fd, text, room);
     }
     file_close(fd);
     *before = fd >= 0 ? *before : (stamp){0};
@@ -137,13 +120,13 @@ cli_series_is_compared(const char *key)
 }
 
 static uint32_t
-config_crc(const oct_config *config)
+config_crc(const config_experiment *config)
 {
-    oct_config defaults;
-    oct_config_change change;
+    config_experiment defaults;
+    config_change change;
     uint32_t crc = 0;
-    oct_config_default(&defaults);
-    for (size_t at = 0; oct_config_next_change(&change, &defaults, config, &at);) {
+    config_default(&defaults);
+    for (size_t at = 0; config_next_change(&change, &defaults, config, &at);) {
         if (cli_series_is_compared(change.name)) {
             crc = oct_crc32c(crc, change.name, strlen(change.name));
             crc = oct_crc32c(crc, change.now, strlen(change.now));
@@ -161,13 +144,13 @@ config_read(cli_series *series, int folder)
     if (text == NULL) {
         return;
     }
-    oct_config_default(&series->config);
-    series->has_config = oct_config_parse(&series->config, "config.yaml", text, length, message,
-                                          sizeof(message)) == OCT_OK;
+    config_default(&series->config);
+    series->has_config = config_parse(&series->config, "config.yaml", text, length, message,
+                                      sizeof(message)) == OCT_OK;
     if (!series->has_config) {
         memcpy(series->why, message, sizeof(message));
         series->why[strcspn(series->why, "\n")] = '\0';
-        oct_config_default(&series->config);
+        config_default(&series->config);
     }
     series->reader->crc = config_crc(&series->config);
     series->changes++;
@@ -195,31 +178,7 @@ summary_read(cli_series *series, int folder)
     free(text);
 }
 
-// ---- rows
-
-static void
-row_tell(const cli_series *series, const double *values)
-{
-    if (series->reader->on_row != NULL) {
-        series->reader->on_row(series->reader->on_row_arg, series, values);
-    }
-}
-
-static void
-rows_clear(cli_series *series)
-{
-    row_tell(series, NULL);
-    free(series->column);
-    free(series->values);
-    series->column = NULL;
-    series->values = NULL;
-    series->columns = series->rows = 0;
-    series->joined = 1;
-    series->rows_read = 0;
-    series->reader->offset = 0;
-    series->reader->is_inside = series->reader->is_foreign = false;
-    series->reader->in_last = 0;
-}
+// ---- rows of metrics.csv
 
 static oct_numbers *known;
 static pthread_once_t known_once = PTHREAD_ONCE_INIT;
@@ -232,175 +191,38 @@ known_make(void)
     learner_numbers_add(known, &none);
 }
 
-// The means among the columns: the rows of the registry say so, and what it does not know is an
-// algorithm's number. The registry is one for all series, for whoever reads a hundred runs.
-static void
-means_find(cli_series *series)
+// Returns the counter that a column is a mean over (oct_csv_over_fn). The registry of the learner's
+// numbers knows most columns. The others are either metrics of the environment, which keep their
+// latest value, or numbers of an algorithm, which are means over updates. All series share one
+// registry.
+static const char *
+over_of(const char *name)
 {
     OCT_ASSERT(pthread_once(&known_once, known_make) == 0);
-    for (uint32_t i = 0; i < series->columns; i++) {
-        const oct_number *found = NULL;
-        for (uint32_t n = 0; n < oct_numbers_count(known) && found == NULL; n++) {
-            const oct_number *row = oct_numbers_row(known, n);
-            bool is_column = (row->shown & OCT_SHOWN_CSV) != 0;
-            found = is_column && strcmp(row->name, series->column[i]) == 0 ? row : NULL;
-        }
-        series->reader->is_mean[i] = found == NULL || found->over != NULL;
-    }
-}
-
-// False: that is no header.
-static bool
-header_take(cli_series *series, const char *line, size_t length)
-{
-    uint32_t count = 1;
-    for (size_t i = 0; i < length; i++) {
-        count += line[i] == ',';
-    }
-    if (count > CLI_SERIES_COLUMNS_MAX) {
-        return false;
-    }
-    char(*column)[CLI_SERIES_NAME_MAX] = oct_alloc(count * sizeof(*column));
-    const char *at = line;
-    for (uint32_t i = 0; i < count; i++) {
-        size_t size = strspn(at, NAME_CHARACTERS);
-        if (size == 0 || size >= CLI_SERIES_NAME_MAX || at[size] != (i + 1 < count ? ',' : '\n')) {
-            free(column);
-            return false;
-        }
-        memcpy(column[i], at, size);
-        column[i][size] = '\0';
-        at += size + 1;
-    }
-    series->column = column;
-    series->columns = count;
-    series->values = oct_alloc((size_t)series->reader->rows_max * count * sizeof(double));
-    means_find(series);
-    return true;
-}
-
-static double
-joined_value(bool is_mean, double before, double now)
-{
-    if (isnan(before) || isnan(now)) {
-        return isnan(now) ? before : now;
-    }
-    return is_mean ? before + 0.5 * (now - before) : now;
-}
-
-// Every two rows become one.
-static void
-rows_halve(cli_series *series)
-{
-    const struct cli_series_reader *reader = series->reader;
-    for (uint32_t row = 0; row < series->rows / 2; row++) {
-        const double *before = series->values + (size_t)2 * row * series->columns;
-        double *out = series->values + (size_t)row * series->columns;
-        for (uint32_t i = 0; i < series->columns; i++) {
-            out[i] = joined_value(reader->is_mean[i], before[i], before[i + series->columns]);
+    for (uint32_t n = 0; n < oct_numbers_count(known); n++) {
+        const oct_number *row = oct_numbers_row(known, n);
+        if ((row->shown & OCT_SHOWN_CSV) != 0 && strcmp(row->name, name) == 0) {
+            return row->over;
         }
     }
-    series->rows /= 2;
-    series->joined *= 2;
-}
-
-static void
-row_take(cli_series *series, const double *values)
-{
-    struct cli_series_reader *reader = series->reader;
-    bool is_new = series->rows == 0 || reader->in_last == series->joined;
-    if (is_new && series->rows == reader->rows_max) {
-        rows_halve(series);
-    }
-    if (is_new) {
-        series->rows++;
-        reader->in_last = 0;
-    }
-    double *out = series->values + (size_t)(series->rows - 1) * series->columns;
-    for (uint32_t i = 0; i < series->columns; i++) {
-        if (is_new) {
-            out[i] = NAN;
-            reader->sum[i] = 0;
-            reader->summed[i] = 0;
-        }
-        if (!isnan(values[i])) {
-            reader->sum[i] += values[i];
-            reader->summed[i]++;
-            out[i] = reader->is_mean[i] ? reader->sum[i] / (double)reader->summed[i] : values[i];
-        }
-    }
-    reader->in_last++;
-    series->rows_read++;
-}
-
-// length: with the end of the line.
-static void
-line_take(cli_series *series, const char *line, size_t length)
-{
-    struct cli_series_reader *reader = series->reader;
-    if (reader->is_inside) {
-        reader->is_inside = false;
-    } else if (series->columns == 0 && !reader->is_foreign) {
-        reader->is_foreign = !header_take(series, line, length);
-    } else if (series->columns > 0 &&
-               learner_rows_parse(line, length, series->columns, reader->row)) {
-        row_tell(series, reader->row);
-        row_take(series, reader->row);
-    }
-}
-
-// The whole lines of a block; how many bytes that was. Without any, a full block is part of a line
-// that is too long, and passed over.
-static size_t
-block_take(cli_series *series, size_t length)
-{
-    struct cli_series_reader *reader = series->reader;
-    const char *at = reader->block, *stop = reader->block + length, *end;
-    reader->block[length] = '\0';
-    while ((end = memchr(at, '\n', (size_t)(stop - at))) != NULL) {
-        line_take(series, at, (size_t)(end + 1 - at));
-        at = end + 1;
-    }
-    if (at == reader->block && length == BLOCK_BYTES) {
-        reader->is_inside = true;
-        reader->is_foreign = reader->is_foreign || series->columns == 0;
-        return length;
-    }
-    return (size_t)(at - reader->block);
+    bool is_metric = strncmp(name, LEARNER_EVAL_METRIC, strlen(LEARNER_EVAL_METRIC)) == 0;
+    return is_metric ? NULL : "updates";
 }
 
 static bool
 metrics_read(cli_series *series, int folder, uint64_t bytes_max)
 {
-    struct cli_series_reader *reader = series->reader;
     struct stat now;
+    uint64_t before = series->metrics.changes;
     int fd = file_open(folder, "metrics.csv", &now);
-    if (fd < 0 || !size_check(series, "metrics.csv", now.st_size, LEARNER_METRICS_BYTES_MAX)) {
-        file_close(fd);
-        return false;
-    }
-    if (reader->metrics.file != now.st_ino || now.st_size < reader->offset) {
-        rows_clear(series);
-        series->changes++;
-    }
-    stamp_take(&reader->metrics, &now);
-    uint64_t before = series->rows_read, done = 0;
-    size_t room = OCT_MIN((size_t)(now.st_size - reader->offset), BLOCK_BYTES);
-    reader->block = oct_alloc(room + 1);
-    size_t length, taken = 1;
-    while (taken > 0 && done < bytes_max) {
-        length = read_all(fd, reader->block, room, reader->offset);
-        taken = block_take(series, length);
-        reader->offset += (off_t)taken;
-        done += taken;
-    }
-    (void)close(fd);
-    free(reader->block);
-    series->changes += series->rows_read != before;
-    return taken > 0;
+    bool is_read = fd >= 0 && size_check(series, "metrics.csv", now.st_size, OCT_CSV_BYTES_MAX);
+    bool has_more = is_read && oct_csv_read(&series->metrics, fd, &now, bytes_max);
+    file_close(fd);
+    series->changes += series->metrics.changes - before;
+    return has_more;
 }
 
-// ---- life
+// ---- opening and reading
 
 static void
 name_take(cli_series *series)
@@ -427,14 +249,12 @@ cli_series_is_run(const char *folder)
 }
 
 oct_err
-cli_series_open(cli_series **out, const char *folder, uint32_t rows_max, char *reason,
-                size_t reason_size)
+cli_series_open(cli_series **out, const char *folder, uint32_t rows_max, oct_reason *why)
 {
-    OCT_ASSERT(rows_max >= 16 && rows_max % 2 == 0);
     struct stat status;
     int fd = oct_file_open_folder(folder, true);
     if (fd < 0 || strlen(folder) >= CLI_SERIES_FOLDER_MAX) {
-        (void)snprintf(reason, reason_size, "cannot enter '%s': %s", folder,
+        oct_reason_set(why, "cannot enter '%s': %s", folder,
                        fd < 0 ? oct_file_strerror(errno) : "the path is too long");
         file_close(fd);
         return OCT_EIO;
@@ -443,16 +263,14 @@ cli_series_open(cli_series **out, const char *folder, uint32_t rows_max, char *r
     file_close(fd);
     file_close(config);
     if (config < 0) {
-        return oct_refuse(reason, reason_size, "'%s' is not a run folder: it has no config.yaml",
-                          folder);
+        return oct_refuse(why, "'%s' is not a run folder: it has no config.yaml", folder);
     }
     cli_series *series = oct_alloc(sizeof(*series));
     series->reader = oct_alloc(sizeof(*series->reader));
-    series->reader->rows_max = rows_max;
     (void)snprintf(series->folder, sizeof(series->folder), "%s", folder);
     name_take(series);
-    oct_config_default(&series->config);
-    rows_clear(series);
+    config_default(&series->config);
+    oct_csv_init(&series->metrics, rows_max, over_of);
     *out = series;
     return OCT_OK;
 }
@@ -462,7 +280,7 @@ cli_series_read(cli_series *series, uint64_t bytes_max)
 {
     int folder = oct_file_open_folder(series->folder, true);
     if (folder < 0) {
-        return false; // removed: what was read stays
+        return false; // the folder was removed; what was read stays
     }
     bool was_refused = series->reader->is_refused;
     config_read(series, folder);
@@ -478,20 +296,12 @@ cli_series_read(cli_series *series, uint64_t bytes_max)
 }
 
 void
-cli_series_on_row(cli_series *series, cli_series_row_fn row, void *arg)
-{
-    series->reader->on_row = row;
-    series->reader->on_row_arg = arg;
-}
-
-void
 cli_series_close(cli_series *series)
 {
     if (series == NULL) {
         return;
     }
-    cli_series_on_row(series, NULL, NULL);
-    rows_clear(series);
+    oct_csv_fini(&series->metrics);
     json_decref(series->summary);
     free(series->reader);
     free(series);
@@ -510,29 +320,19 @@ cli_series_file(const cli_series *series, const char *name, uint64_t *size)
 
 // ---- curves
 
-int
-cli_series_column(const cli_series *series, const char *name)
-{
-    for (uint32_t i = 0; i < series->columns; i++) {
-        if (strcmp(series->column[i], name) == 0) {
-            return (int)i;
-        }
-    }
-    return -1;
-}
-
-// The column of x that a number is of: an evaluation is of a policy that was made before the row.
-// Rows of an earlier release do not say when.
+// Returns the column with the x of a number y. An evaluation belongs to the time when its policy
+// was made, which is before the row; files of old releases do not have that column.
 static int
-column_of_point(const cli_series *series, const char *x, const char *y)
+column_of_point(const oct_csv *csv, const char *x, const char *y)
 {
-    char name[CLI_SERIES_NAME_MAX];
+    char name[OCT_CSV_NAME_MAX];
     (void)snprintf(name, sizeof(name), "eval_%s", x);
-    int made = strncmp(y, "eval_", 5) == 0 ? cli_series_column(series, name) : -1;
-    return made >= 0 ? made : cli_series_column(series, x);
+    int made = strncmp(y, "eval_", 5) == 0 ? oct_csv_column(csv, name) : -1;
+    return made >= 0 ? made : oct_csv_column(csv, x);
 }
 
-// Among points of growing x. Returns how many there are.
+// Inserts a point, or replaces that of the same x. points are in the order of x. Returns the new
+// count.
 static uint32_t
 point_put(cli_series_point *points, uint32_t count, cli_series_point point)
 {
@@ -550,16 +350,16 @@ point_put(cli_series_point *points, uint32_t count, cli_series_point point)
 }
 
 static void
-path_begin(cli_series_path *path, const cli_series *series)
+path_begin(cli_series_path *path, const oct_csv *csv)
 {
     path->is_begun = true;
     path->row_x = -INFINITY;
-    path->at_row = cli_series_column(series, path->x);
-    path->at_y = cli_series_column(series, path->y);
-    path->at_x = column_of_point(series, path->x, path->y);
+    path->at_row = oct_csv_column(csv, path->x);
+    path->at_y = oct_csv_column(csv, path->y);
+    path->at_x = column_of_point(csv, path->x, path->y);
 }
 
-// There is room for one more point.
+// path has room for one more point.
 static void
 path_take(cli_series_path *path, const double *values)
 {
@@ -578,7 +378,7 @@ path_take(cli_series_path *path, const double *values)
 }
 
 void
-cli_series_path_add(cli_series_path *path, const cli_series *series, const double *values)
+cli_series_path_add(cli_series_path *path, const oct_csv *csv, const double *values)
 {
     if (values == NULL) {
         path->is_begun = false;
@@ -586,7 +386,7 @@ cli_series_path_add(cli_series_path *path, const cli_series *series, const doubl
         return;
     }
     if (!path->is_begun) {
-        path_begin(path, series);
+        path_begin(path, csv);
     }
     if (path->count == path->room) {
         path->room = OCT_MAX(2 * path->room, POINTS_MIN);
@@ -599,10 +399,11 @@ cli_series_path_add(cli_series_path *path, const cli_series *series, const doubl
 uint32_t
 cli_series_curve(const cli_series *series, const char *x, const char *y, cli_series_point *out)
 {
+    const oct_csv *csv = &series->metrics;
     cli_series_path path = {.x = x, .y = y, .points = out};
-    path_begin(&path, series);
-    for (uint32_t row = 0; row < series->rows; row++) {
-        path_take(&path, series->values + (size_t)row * series->columns);
+    path_begin(&path, csv);
+    for (uint32_t row = 0; row < csv->rows; row++) {
+        path_take(&path, csv->values + (size_t)row * csv->columns);
     }
     return path.count;
 }
@@ -634,8 +435,8 @@ cli_series_is_like(const cli_series *a, const cli_series *b)
     if (a->reader->crc != b->reader->crc) {
         return false;
     }
-    oct_config_change change;
-    for (size_t at = 0; oct_config_next_change(&change, &a->config, &b->config, &at);) {
+    config_change change;
+    for (size_t at = 0; config_next_change(&change, &a->config, &b->config, &at);) {
         if (cli_series_is_compared(change.name)) {
             return false;
         }
@@ -661,7 +462,7 @@ by_run(const folder_of_run *a, const folder_of_run *b)
     return a->group != b->group ? (a->group < b->group ? -1 : 1) : strcmp(a->run_id, b->run_id);
 }
 
-// The folders of one run together, the one that is no copy first.
+// Sorts the folders of a run together, and the folder that is the run before its copies.
 static int
 by_run_and_length(const void *left, const void *right)
 {
@@ -716,7 +517,8 @@ typedef struct curve {
     uint32_t count;
 } curve;
 
-// Of the curves that have a value at x; values[count] is room for them.
+// Computes mean and spread at x over the curves that have a value there. values: room for count
+// numbers.
 static cli_series_spread
 spread_at(const curve *curves, uint32_t count, double x, double *values)
 {
@@ -744,7 +546,7 @@ cli_series_mean(cli_series *const *series, uint32_t count, const char *x, const 
     *range = (cli_series_range){.least = INFINITY, .greatest = -INFINITY};
     for (uint32_t i = 0; i < count; i++) {
         curve *c = &curves[i];
-        c->points = oct_alloc((series[i]->rows + 1) * sizeof(*c->points));
+        c->points = oct_alloc((series[i]->metrics.rows + 1) * sizeof(*c->points));
         c->count = cli_series_curve(series[i], x, y, c->points);
         if (c->count > 0) {
             low = fmin(low, c->points[0].x);
@@ -757,7 +559,7 @@ cli_series_mean(cli_series *const *series, uint32_t count, const char *x, const 
     }
     points = low < high ? points : low == high ? 1 : 0;
     for (uint32_t i = 0; i < points; i++) {
-        // The last is high itself, which rounding might miss.
+        // The last x is high itself, which the rounded sum might miss.
         double at = i + 1 < points ? low + (high - low) * i / (points - 1) : high;
         out[i] = spread_at(curves, count, at, values);
     }

@@ -1,4 +1,4 @@
-// The current state of a run: filled from the daemons' answers.
+// The current state of a run, filled from the daemons' answers.
 
 #include "cli/status/cli_state.h"
 
@@ -9,9 +9,10 @@
 #include "cli/cli_text.h"
 #include "common/oct_base.h"
 
-#define QUIET_MAX_S   10.0
-#define QUIET_REPORTS 3 // of an actor, that may stay out
+#define QUIET_MAX_S   10.0 // least value of cli_state.quiet_max_s
+#define QUIET_REPORTS 3    // reports of an actor that may be missing before it counts as quiet
 
+// Numbers that no daemon has reported yet are NaN, which all views show as "-".
 void
 cli_state_clear(cli_state *state)
 {
@@ -27,7 +28,7 @@ cli_state_clear(cli_state *state)
 }
 
 void
-cli_state_take_config(cli_state *state, const oct_config *config)
+cli_state_take_config(cli_state *state, const config_experiment *config)
 {
     state->batch_size = config->learner.batch_size;
     state->quiet_max_s = OCT_MAX(QUIET_MAX_S, QUIET_REPORTS * config->actor.report_s);
@@ -36,7 +37,7 @@ cli_state_take_config(cli_state *state, const oct_config *config)
 
 // ---- numbers
 
-// Where a number is; daemon->count: nowhere.
+// Returns the index of a number, or daemon->count if the daemon has none of this name.
 static size_t
 find(const cli_daemon_state *daemon, const char *name)
 {
@@ -47,6 +48,7 @@ find(const cli_daemon_state *daemon, const char *name)
     return i;
 }
 
+// Returns true for a number of the learner, whose names have this prefix; all others are replay's.
 static bool
 is_of_learner(const char *name)
 {
@@ -63,10 +65,11 @@ cli_state_number_of(const cli_daemon_state *daemon, const char *name)
 cli_daemon_state *
 cli_state_shard(cli_state *state, uint32_t shard)
 {
-    OCT_ASSERT(shard < OCT_SHARDS_MAX);
+    OCT_ASSERT(shard < CONFIG_SHARDS_MAX);
     return shard == 0 ? &state->replay : &state->other_shard[shard - 1];
 }
 
+// The same for a state that is only read.
 static const cli_daemon_state *
 shard_at(const cli_state *state, uint32_t shard)
 {
@@ -77,6 +80,7 @@ double
 cli_state_rejected(const cli_state *state, uint32_t *shard, const char **why)
 {
     *shard = 0;
+    // The first shard that says why it rejected a batch.
     for (uint32_t i = 1; i < state->shards && shard_at(state, *shard)->refused[0] == '\0'; i++) {
         *shard = shard_at(state, i)->refused[0] != '\0' ? i : 0;
     }
@@ -96,7 +100,8 @@ cli_state_missing_replay(const cli_state *state)
     return NULL;
 }
 
-// Added up over all shards that told it (is_most: the greatest); NaN: none has.
+// Adds a number up over all shards that reported it; is_most: takes the largest instead. NaN: no
+// shard has.
 static double
 number_of_shards(const cli_state *state, const char *name, bool is_most)
 {
@@ -116,16 +121,18 @@ cli_state_number(const cli_state *state, const char *name)
     if (is_of_learner(name)) {
         return cli_state_number_of(&state->learner, name);
     }
+    // The mean of ratios would weigh all shards equally.
     if (state->shards > 1 && strcmp(name, "replay.samples_per_insert") == 0) {
         return number_of_shards(state, "replay.samples", false) /
                number_of_shards(state, "replay.inserts", false);
     }
+    // equal for all, or a share of time: the largest counts
     bool is_shared = strncmp(name, "replay.limiter.", strlen("replay.limiter.")) == 0 ||
                      strstr(name, "_share") != NULL;
     return number_of_shards(state, name, is_shared);
 }
 
-// A name that is longer than its place is of another release, and passed over.
+// Adds a number. A name that is too long comes from another release and is left out.
 static void
 add(cli_daemon_state *daemon, const char *name, double value)
 {
@@ -186,6 +193,7 @@ cli_state_take_status(cli_daemon_state *daemon, const wire_status *status)
     }
 }
 
+// Forgets the numbers, so that a daemon that does not answer is not shown with old ones.
 void
 cli_state_miss_status(cli_daemon_state *daemon, const char *why)
 {
@@ -196,6 +204,7 @@ cli_state_miss_status(cli_daemon_state *daemon, const char *why)
     (void)snprintf(daemon->why, sizeof(daemon->why), "%s", why);
 }
 
+// Peers refer to these relays by index, so relays and peers are taken from the same answer.
 static void
 relays_take(cli_state *state, const wire_relays *relays)
 {
@@ -256,20 +265,22 @@ cli_state_ailment(const cli_peer *peer, char out[CLI_STATE_AILMENT_MAX])
     return out;
 }
 
+// Fields that a learner of an earlier release does not report.
 static void
 peer_take_later(cli_peer *peer, const wire_peers *peers, uint32_t i)
 {
-    bool is_judged = peers->health != NULL;
-    peer->health = is_judged         ? (wire_peer_health)peers->health[i]
-                   : peer->is_silent ? WIRE_PEER_SILENT
-                                     : WIRE_PEER_LIVE;
+    peer->health = peers->health != NULL ? (wire_peer_health)peers->health[i]
+                   : peer->is_silent     ? WIRE_PEER_SILENT
+                                         : WIRE_PEER_LIVE;
     (void)snprintf(peer->unreached, sizeof(peer->unreached), "%s",
                    peers->unreached != NULL ? peers->unreached[i] : "");
-#define X(name) peer->name = is_judged ? peers->name[i] : NAN;
+#define X(name) peer->name = peers->name != NULL ? peers->name[i] : NAN;
     WIRE_PEER_LATER_NUMBERS(X)
 #undef X
 }
 
+// Takes the learner's list of peers. Its columns are parallel arrays; X walks through those that
+// are plain numbers.
 void
 cli_state_take_peers(cli_state *state, const wire_peers *peers)
 {

@@ -5,25 +5,25 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/oct_config.h"
 #include "common/oct_role.h"
+#include "config/config.h"
 #include "proto/wire_learner.h"
 #include "proto/wire_peers.h"
 
-// What is known of a run at this moment, wherever it runs: what `octet train` and `octet status`
-// are told by the daemons, what cli_waiting judges and cli_view shows. Numbers are kept by the
-// names that the daemons' registries give them (common/oct_numbers.h, docs/reference.md). Plain
-// values; about 1.4 MB. Threads: any, one at a time.
+// What is known of a run at this moment. The daemons' answers fill it, in `octet train` as in
+// `octet status`; cli_waiting judges it and cli_view shows it. Numbers are kept under the names
+// that the daemons' registries give them (common/oct_numbers.h, docs/reference.md). Plain values,
+// about 1.4 MB. Threads: any, one at a time.
 
 #define CLI_STATE_NAME_MAX   64
 #define CLI_STATE_TEXT_MAX   512
 #define CLI_STATE_NOTE_MAX   160
 #define CLI_STATE_POINTS_MAX 512
 
-// What a learner says that has no actors, and needs none.
+// State of a learner that has no actors and needs none.
 #define CLI_STATE_OFFLINE "learning from a data set"
 
-// Of replay.disk_state (docs/reference.md).
+// Values of replay.disk_state (docs/reference.md).
 #define CLI_DISK_FULL    2
 #define CLI_DISK_FAILING 3
 
@@ -34,10 +34,10 @@ typedef struct cli_daemon_number {
 
 typedef struct cli_daemon_state {
     char url[CLI_STATE_TEXT_MAX];
-    bool heard;                   // it answered when last asked
-    char why[CLI_STATE_TEXT_MAX]; // it did not; "" as well when it was not asked yet
+    bool heard;                   // it answered the last call
+    char why[CLI_STATE_TEXT_MAX]; // why it did not answer; "": it did, or was not asked yet
     char state[CLI_STATE_TEXT_MAX];
-    char refused[CLI_STATE_TEXT_MAX]; // wire_status
+    char refused[CLI_STATE_TEXT_MAX]; // as in wire_status; "": nothing was refused
     size_t count;
     cli_daemon_number number[WIRE_STATS_MAX];
 } cli_daemon_state;
@@ -48,12 +48,12 @@ typedef struct cli_peer {
     uint32_t pid;
     bool is_silent;
     char host[WIRE_NAME_MAX + 1];
-    char certificate[OCT_HOLDER_NAME_MAX + 1]; // its name; "": none, or not told
+    char certificate[OCT_HOLDER_NAME_MAX + 1]; // name of its certificate; "": none, or not reported
     uint32_t certificate_id, places;           // wire_peers.h
-    uint32_t relay;                            // its place in the state's, plus 1; 0: none
+    uint32_t relay;                            // index in the state's relays, plus 1; 0: none
     uint64_t version;
-    wire_peer_health health; // of a learner that does not judge: live or silent
-    char unreached[WIRE_NAME_MAX + 1];
+    wire_peer_health health;           // an earlier learner reports only live or silent
+    char unreached[WIRE_NAME_MAX + 1]; // replay's address that the peer cannot reach, or ""
 #define X(name) double name;
     WIRE_PEER_NUMBERS(X)
     WIRE_PEER_LATER_NUMBERS(X)
@@ -70,79 +70,87 @@ typedef struct cli_relay {
 } cli_relay;
 
 typedef struct cli_state {
-    char folder[CLI_STATE_TEXT_MAX]; // as a person calls it; "": a run on other hosts
+    char folder[CLI_STATE_TEXT_MAX]; // the user's name for the folder; "": a run on other hosts
     uint64_t run_id;                 // 0: not known
     char env[CLI_STATE_TEXT_MAX];
     double batch_size; // windows in an update; NaN: not known
-    double wall_s;     // of the run, when it was last updated
+    double wall_s;     // seconds since the run began, at the last update
     cli_daemon_state learner, replay;
-    uint32_t shards; // replays that share what actors do, the first one is replay; 0 counts as 1
-    cli_daemon_state other_shard[OCT_SHARDS_MAX - 1];
-    cli_daemon_state data; // replay of a data set beside the other one; url "": there is none
-    bool has_peers;        // the rest was answered
-    char peers_why[CLI_STATE_TEXT_MAX]; // it was not; "" when it was not asked
+    // replays that share the work of the actors; replay is the first; 0 counts as 1
+    uint32_t shards;
+    cli_daemon_state other_shard[CONFIG_SHARDS_MAX - 1];
+    cli_daemon_state data; // the replay of a data set that is used beside actors; url "": none
+    bool has_peers;        // the learner reported its peers, in the fields that follow
+    char peers_why[CLI_STATE_TEXT_MAX]; // why it did not; "": it did, or was not asked
     uint64_t policy_version;
     uint32_t actors, evaluators, silent, stuck, gone;
     double env_steps_per_s, lag_mean;
-    uint32_t places_max; // that one certificate may hold; 0: any number, or not told
+    uint32_t places_max; // slots that one certificate may hold; 0: no limit, or not reported
     size_t peer_count;
-    cli_peer peer[WIRE_PEERS_MAX]; // the most troubled first
+    cli_peer peer[WIRE_PEERS_MAX]; // the most urgent first
     size_t relay_count;
     cli_relay relay[WIRE_RELAYS_MAX];
-    // What happened, and what follows from several looks.
-    uint32_t restarts, given_up;          // daemons that were restarted; that died too often
-    char hang[CLI_STATE_NOTE_MAX];        // which daemon makes no progress now, or ""
-    char note[CLI_STATE_NOTE_MAX];        // the last thing that happened, or ""
-    char warning[2 * CLI_STATE_NOTE_MAX]; // what is the matter now, or ""
-    size_t point_count; // evaluations; every second one is dropped when there are too many
+    // Events, and what follows from several answers.
+    uint32_t restarts, given_up;          // daemons that were restarted, and that were given up
+    char hang[CLI_STATE_NOTE_MAX];        // the daemon that makes no progress now, or ""
+    char note[CLI_STATE_NOTE_MAX];        // the last event, or ""
+    char warning[2 * CLI_STATE_NOTE_MAX]; // the current problem, or ""
+    size_t point_count; // evaluations; when the array is full, every second one is dropped
     double point_return[CLI_STATE_POINTS_MAX];
-    double evaluations_seen;
-    // The last environment step that was heard of; longer without one than quiet_max_s is told.
+    double evaluations_seen; // learner.evaluations at the last update
+    // The count of environment steps, and when it last changed. A longer pause than quiet_max_s is
+    // a warning.
     double quiet_max_s, stepped_s, stepped_count;
-    double reported_s;    // when there last was an actor, or no need of one; 0: the beginning
-    double updates_count; // at the last look
-    double rejected_count, rejected_s; // batches at the last look, and when there were more
-    // The first counts heard of, for rates until the learner has measured its own.
+    double reported_s; // when an actor was last connected, or none was needed; 0: at the beginning
+    double updates_count; // updates at the last update of this state
+    // rejected batches at the last update, and when the number last grew
+    double rejected_count, rejected_s;
+    // The first counts that were reported, for rates until the learner has measured its own. NaN:
+    // none yet.
     double first_s, first_env_steps, first_updates, first_published_bytes;
 } cli_state;
 
+// Sets every number to "not known".
 void cli_state_clear(cli_state *state);
-// What the experiment says of the run.
-void cli_state_take_config(cli_state *state, const oct_config *config);
-// The replays: of the first shard, and of the others.
+// Takes what the experiment says about the run.
+void cli_state_take_config(cli_state *state, const config_experiment *config);
+// Returns the replay of a shard, the first or another.
 cli_daemon_state *cli_state_shard(cli_state *state, uint32_t shard);
-// One that did not answer when it was asked last; NULL: none.
+// Returns a replay that did not answer the last call, or NULL.
 const cli_daemon_state *cli_state_missing_replay(const cli_state *state);
-// A number by its name, of the daemon that its prefix names; NaN: not told. Of several shards those
-// that answered are counted together: counts and rates are added up, the ratio is that of the sums,
-// of what their limiters share one is told, and of how long one waits the longest.
+// Returns a number by its name, from the daemon that the prefix names; NaN: not reported. Shards
+// that answered are combined: counts and rates are added, samples_per_insert is the ratio of the
+// sums, and the largest value is taken of limiter settings, which are equal, and of shares of time.
 double cli_state_number(const cli_state *state, const char *name);
-// Batches that replays rejected; NaN: not told. shard, why: of the first that says why ("": none).
+// Returns the number of batches that replays rejected; NaN: not reported. *shard and *why are of
+// the first shard that gives a reason ("": none).
 double cli_state_rejected(const cli_state *state, uint32_t *shard, const char **why);
-// A number of this daemon.
+// Returns a number of this daemon; NaN: not reported.
 double cli_state_number_of(const cli_daemon_state *daemon, const char *name);
-// Puts a number that the daemon has not told. No room: it stays unknown.
+// Sets a number that the daemon did not report. If there is no room, it stays unknown.
 void cli_state_put(cli_state *state, const char *name, double value);
-// Actors (evaluators) that are alive, as peers or the learner's numbers tell; NaN: not known.
+// Return the number of live actors and evaluators, from the peers or else from the learner's
+// numbers; NaN: not known.
 double cli_state_actors(const cli_state *state);
 double cli_state_evaluators(const cli_state *state);
-// Relays that are alive, of those that are listed.
+// Returns the number of listed relays that are not silent.
 uint32_t cli_state_relays(const cli_state *state);
-// An answer, and the lack of one.
+// Take an answer, and its failure.
 void cli_state_take_status(cli_daemon_state *daemon, const wire_status *status);
 void cli_state_miss_status(cli_daemon_state *daemon, const char *why);
-// The word for the health of a peer: "live", "stuck".
+// Returns the word for the health of a peer: "live", "stuck".
 const char *cli_state_health_word(wire_peer_health health);
-// The first peer of the list with this health; NULL: none.
+// Returns the first listed peer with this health, or NULL.
 const cli_peer *cli_state_peer_with(const cli_state *state, wire_peer_health health);
 #define CLI_STATE_AILMENT_MAX (WIRE_NAME_MAX + 128)
-// What is wrong with a peer that is stuck, without acknowledgements or silent, as a phrase that
-// follows its name; "" for any other. Returns out.
+// Writes what is wrong with a peer that is stuck, has no acknowledgements or is silent, as a phrase
+// that follows its name; "" for any other peer. Returns out.
 const char *cli_state_ailment(const cli_peer *peer, char out[CLI_STATE_AILMENT_MAX]);
 void cli_state_take_peers(cli_state *state, const wire_peers *peers);
 void cli_state_miss_peers(cli_state *state, const char *why);
-// Call after answers came in, wall_s after the run began: notes a new evaluation, fills in rates
-// that the learner has not measured yet, and says what is the matter. True: a new evaluation.
+// Derives what follows from the answers: a new evaluation, rates that the learner has not measured
+// yet, and the current warning. Call this after answers came in, wall_s after the run began.
+// Returns true if there is a new evaluation.
 bool cli_state_update(cli_state *state, double wall_s);
 
 #endif // CLI_STATUS_CLI_STATE_H

@@ -1,4 +1,11 @@
-// Values derived from several polls of a run: rates, warnings, the curve of its evaluations.
+// Derives rates, warnings and the curve of evaluations from several answers of a run.
+//
+// There is one warning at a time, the most certain and most urgent. judge asks in this order: a
+// daemon that hangs; files that cannot be written; batches that replay rejected recently; a peer
+// that is stuck or cut off; no environment step, no step of an evaluation or no actor for a while;
+// refused updates; targets outside the atoms' range; and what happened long ago. Steps that are not
+// counted for a known reason (the limiter holds the actors back, the learner has enough to learn
+// from) are no warning.
 
 #include <math.h>
 #include <stdarg.h>
@@ -9,14 +16,18 @@
 #include "cli/status/cli_state.h"
 #include "common/oct_base.h"
 #include "common/oct_text.h"
-#include "learner/learner_cut.h"
+#include "learner/learner_atoms_warning.h"
 
-#define STARVED_SHARE      0.5 // of the learner's time, without a batch to learn from
-#define EVALUATION_QUIET_S 20  // evaluators tell twice a second how far they are
-#define LOG_MAX            32
-#define HOST_CELLS         32
-#define HELD_SHARE         0.2 // of the time; held back so much, actors wait and nothing is wrong
+// share of time without a batch, from which on the learner counts as waiting
+#define STARVED_SHARE 0.5
+// seconds without news of an evaluation; evaluators report twice a second
+#define EVALUATION_QUIET_S 20
+#define LOG_MAX            32 // bytes of a log's name
+#define HOST_CELLS         32 // of a peer's name
+// share of time in which replay holds inserts back; from there on actors wait by design
+#define HELD_SHARE 0.2
 
+// Adds an evaluation to the curve, which drops every second point when it is full.
 static void
 point_add(cli_state *state, double value)
 {
@@ -29,6 +40,7 @@ point_add(cli_state *state, double value)
     state->point_return[state->point_count++] = value;
 }
 
+// Sets a rate that is not known or 0, from the growth of its counter.
 static void
 fill_rate(cli_state *state, const char *rate, double first, double count, double span_s)
 {
@@ -37,14 +49,14 @@ fill_rate(cli_state *state, const char *rate, double first, double count, double
     }
 }
 
-// A learner that just started serves rates of 0 until its first window is over.
+// A learner that has just started reports rates of 0 until its first window is over.
 static void
 fill_rates(cli_state *state, double wall_s)
 {
     double env_steps = cli_state_number(state, "learner.env_steps");
     double updates = cli_state_number(state, "learner.updates");
     double bytes = cli_state_number(state, "learner.published_bytes");
-    if (!(env_steps >= state->first_env_steps)) { // the first, or it began again
+    if (!(env_steps >= state->first_env_steps)) { // the first answer, or the learner started again
         state->first_s = wall_s;
         state->first_env_steps = env_steps;
         state->first_updates = updates;
@@ -56,7 +68,7 @@ fill_rates(cli_state *state, double wall_s)
     fill_rate(state, "learner.published_bytes_per_s", state->first_published_bytes, bytes, span_s);
 }
 
-// log: the file of the run folder that says more, "" with a run on other hosts.
+// Sets the warning. log: the file in the run folder that says more; a run on other hosts has none.
 OCT_PRINTF(3, 4)
 static void
 warn(cli_state *state, const char *log, const char *format, ...)
@@ -71,7 +83,7 @@ warn(cli_state *state, const char *log, const char *format, ...)
     }
 }
 
-// The log of a shard's replay; returns out.
+// Writes the name of the log of a shard's replay. Returns out.
 static const char *
 shard_log(uint32_t shard, char out[LOG_MAX])
 {
@@ -83,7 +95,7 @@ shard_log(uint32_t shard, char out[LOG_MAX])
     return out;
 }
 
-// What a replay says of its table's file (docs/reference.md: disk_state). False: nothing bad.
+// Warns of a table that cannot be written (docs/reference.md: disk_state). False: there is none.
 static bool
 judge_disk(cli_state *state)
 {
@@ -115,7 +127,7 @@ warn_rejected(cli_state *state)
          rejected == 1 ? "" : "es", why[0] != '\0' ? ": " : "", why);
 }
 
-// When replay last rejected a batch.
+// Notes when replay last rejected a batch.
 static void
 note_rejected(cli_state *state, double wall_s)
 {
@@ -124,26 +136,25 @@ note_rejected(cli_state *state, double wall_s)
     state->rejected_count = rejected;
 }
 
-// Nothing is broken, so this is said last.
+// Warns of targets that lie outside the atoms. Nothing is broken, so this comes last.
 static void
 judge_cut(cli_state *state, const char *number, const char *where)
 {
     double share = cli_state_number(state, number);
-    if (share >= LEARNER_CUT_SHARE) {
+    if (share >= LEARNER_ATOMS_WARNING_SHARE) {
         warn(state, "log/learner.log", "targets lie %s, by %.1f %% of the atoms' range", where,
              100 * share);
     }
 }
 
-// An actor or evaluator that is stuck, or to which replay acknowledges nothing. False: there is
-// none.
+// Warns of a peer that is stuck, or that gets no acknowledgements. False: there is none.
 static bool
 judge_peers(cli_state *state)
 {
     char ailment[CLI_STATE_AILMENT_MAX], more[64] = "";
     const cli_peer *peer = cli_state_peer_with(state, WIRE_PEER_STUCK);
     double stuck = cli_state_number(state, "learner.actors_stuck");
-    if (peer == NULL && stuck > 0) { // the peers were not asked for
+    if (peer == NULL && stuck > 0) { // only numbers are known, because the peers were not asked for
         warn(state, "log/actor-*.log", "%.0f actor%s stuck in a step of the environment", stuck,
              stuck == 1 ? " is" : "s are");
         return true;
@@ -162,7 +173,7 @@ judge_peers(cli_state *state)
     return peer != NULL;
 }
 
-// Calls of environments that failed, in actors and in evaluators.
+// Warns of failed calls of environments, in actors and in evaluators, if there is no other warning.
 static void
 warn_failures(cli_state *state)
 {
@@ -179,6 +190,7 @@ warn_failures(cli_state *state)
     }
 }
 
+// Sets state->warning; see the head of this file.
 static void
 judge(cli_state *state, double wall_s)
 {
@@ -186,8 +198,8 @@ judge(cli_state *state, double wall_s)
     double env_steps = cli_state_number(state, "learner.env_steps");
     bool is_training = strcmp(state->learner.state, "training") == 0;
     bool is_held = cli_state_number(state, "replay.insert_wait_share") >= HELD_SHARE;
-    // A learner that is busy with what it has is what actors wait for, where each version is waited
-    // for: also with one update for long.
+    // Where actors wait for each version, they wait for a learner that is busy with what it has,
+    // also during a single long update.
     double updates = cli_state_number(state, "learner.updates");
     double wait_share = cli_state_number(state, "learner.wait_share");
     bool is_learning = wait_share <= STARVED_SHARE ||
@@ -212,7 +224,7 @@ judge(cli_state *state, double wall_s)
     } else if (judge_disk(state)) {
         return;
     } else if (state->rejected_count > 0 && wall_s - state->rejected_s < state->quiet_max_s) {
-        warn_rejected(state); // steps that are not taken look like none
+        warn_rejected(state); // steps that are rejected look as if no environment stepped
     } else if (judge_peers(state)) {
         return;
     } else if (quiet_s >= state->quiet_max_s) {
@@ -223,7 +235,7 @@ judge(cli_state *state, double wall_s)
              "no step of an evaluation for %.0f s; does the environment hang?",
              cli_state_number(state, "learner.eval_quiet_s"));
     } else if (cli_state_actors(state) ==
-                   0 && // a single look can tell it, but not in the beginning
+                   0 && // one answer shows it, but not at the beginning of a run
                wall_s - state->reported_s >= state->quiet_max_s) {
         warn(state, actor_log, "no actor has reported for %.0f s; does the environment hang?",
              state->quiet_max_s);
@@ -235,11 +247,11 @@ judge(cli_state *state, double wall_s)
              "the learner waits and no environment steps; does the environment hang?");
     } else if (refused > 0) {
         warn(state, "log/learner.log", "%.0f updates were refused and changed nothing", refused);
-    } else if (is_training && updates >= LEARNER_CUT_UPDATES) {
+    } else if (is_training && updates >= LEARNER_ATOMS_WARNING_UPDATES) {
         judge_cut(state, "learner.cut_below", "below algo.value_min");
         judge_cut(state, "learner.cut_above", "above algo.value_max");
     }
-    if (state->warning[0] == '\0' && state->rejected_count > 0) { // long ago
+    if (state->warning[0] == '\0' && state->rejected_count > 0) { // rejected long ago
         warn_rejected(state);
     }
     warn_failures(state);

@@ -1,4 +1,4 @@
-// The keys that a sweep varies: parses lists and ranges, makes the grid, draws points.
+// The keys that a sweep varies: parses lists and ranges, makes the grid and draws points.
 
 #include "cli/sweep/cli_space.h"
 
@@ -9,41 +9,43 @@
 
 #include "cli/runs/cli_series.h"
 #include "common/oct_base.h"
-#include "common/oct_config_text.h"
+#include "common/oct_reason.h"
 #include "common/oct_rng.h"
 #include "common/oct_text.h"
+#include "config/config_text.h"
 
 #define MESSAGE_BYTES 4096
-#define DECADE        10.0
+// least ratio of the ends of a range that is drawn by its logarithm by default
+#define DECADE 10.0
 
-// ---- values that the table takes
+// ---- checks of values
 
-// What oct_config_set says, without the place that it puts before it. stored, unless NULL: the
-// value as the table has it then, in one way of writing.
+// Checks that a key takes a value. On an error, reason is config_set's message without its
+// position. stored, unless NULL: the value in its one canonical form.
 static oct_err
-check_value(const oct_config *base, const char *over, const char *name, const char *value,
-            char stored[OCT_CONFIG_VALUE_MAX], char *reason, size_t reason_size)
+check_value(const config_experiment *base, const char *over, const char *name, const char *value,
+            char stored[CONFIG_VALUE_MAX], oct_reason *why)
 {
     char assignment[4 * CLI_SPACE_VALUE_MAX], message[MESSAGE_BYTES] = "";
-    oct_config copy = *base;
+    config_experiment copy = *base;
     if (strlen(value) >= CLI_SPACE_VALUE_MAX) {
-        return oct_refuse(reason, reason_size, "--over %s: a value has more than %d bytes", over,
+        return oct_refuse(why, "--over %s: a value has more than %d bytes", over,
                           CLI_SPACE_VALUE_MAX - 1);
     }
     (void)snprintf(assignment, sizeof(assignment), "%s=%s", name, value);
-    if (oct_config_set(&copy, assignment, message, sizeof(message)) == OCT_OK) {
-        OCT_ASSERT(stored == NULL || oct_config_key_print(&copy, name, stored));
+    if (config_set(&copy, assignment, message, sizeof(message)) == OCT_OK) {
+        OCT_ASSERT(stored == NULL || config_key_print(&copy, name, stored));
         return OCT_OK;
     }
     char *said = strstr(message, "error: ");
     said = said != NULL ? said + strlen("error: ") : message;
     said[strcspn(said, "\n")] = '\0';
-    return oct_refuse(reason, reason_size, "--over %s: %s", over, said);
+    return oct_refuse(why, "--over %s: %s", over, said);
 }
 
 // ---- lists
 
-// Without the spaces at both ends.
+// Removes the spaces at both ends.
 static void
 trim(const char **text, size_t *length)
 {
@@ -56,36 +58,37 @@ trim(const char **text, size_t *length)
     }
 }
 
+// Adds a value of a list. Two values of one canonical form are an error.
 static oct_err
 list_add(cli_space_key *key, const char *text, size_t length, const char *over,
-         const oct_config *base, char *reason, size_t reason_size)
+         const config_experiment *base, oct_reason *why)
 {
     trim(&text, &length);
     if (key->count == CLI_SPACE_VALUES_MAX) {
-        return oct_refuse(reason, reason_size, "--over %s: more than %d values", over,
-                          CLI_SPACE_VALUES_MAX);
+        return oct_refuse(why, "--over %s: more than %d values", over, CLI_SPACE_VALUES_MAX);
     }
     char *value = strndup(text, length);
     OCT_ASSERT(value != NULL);
     key->value[key->count++] = value; // cli_space_fini frees it
-    char stored[OCT_CONFIG_VALUE_MAX];
-    OCT_TRY(check_value(base, over, key->name, value, stored, reason, reason_size));
-    if (strcmp(key->name, "algo.name") == 0 && oct_config_is_algorithm(value)) {
-        (void)snprintf(stored, sizeof(stored), "%s", value); // c51 is stored as dqn, and is another
+    char stored[CONFIG_VALUE_MAX];
+    OCT_TRY(check_value(base, over, key->name, value, stored, why));
+    if (strcmp(key->name, "algo.name") == 0 && config_is_algorithm(value)) {
+        // c51 is stored as dqn, but is another algorithm
+        (void)snprintf(stored, sizeof(stored), "%s", value);
     }
     key->stored[key->count - 1] = strdup(stored);
     OCT_ASSERT(key->stored[key->count - 1] != NULL);
     for (size_t i = 0; i + 1 < key->count; i++) {
         if (strcmp(key->stored[i], stored) == 0) {
-            return oct_refuse(reason, reason_size, "--over %s: %s is given twice", over, value);
+            return oct_refuse(why, "--over %s: %s is given twice", over, value);
         }
     }
     return OCT_OK;
 }
 
+// Splits a list at commas outside brackets and quotes.
 static oct_err
-parse_list(cli_space_key *key, const char *over, const oct_config *base, char *reason,
-           size_t reason_size)
+parse_list(cli_space_key *key, const char *over, const config_experiment *base, oct_reason *why)
 {
     int depth = 0;
     bool is_quoted = false;
@@ -97,7 +100,7 @@ parse_list(cli_space_key *key, const char *over, const oct_config *base, char *r
         is_quoted = is_quoted != (*at == '"');
         depth += is_quoted ? 0 : (*at == '[' || *at == '{') - (*at == ']' || *at == '}');
         if (*at == '\0' || (*at == ',' && depth == 0 && !is_quoted)) {
-            OCT_TRY(list_add(key, from, (size_t)(at - from), over, base, reason, reason_size));
+            OCT_TRY(list_add(key, from, (size_t)(at - from), over, base, why));
             from = at + 1;
         }
         if (*at == '\0') {
@@ -108,7 +111,8 @@ parse_list(cli_space_key *key, const char *over, const oct_config *base, char *r
 
 // ---- ranges
 
-// The ends of "LOW..HIGH"; false: text is none. "..": a path of a value that is text.
+// Splits "LOW..HIGH" into its ends. False: text is no range. For keys that are text, ".." may be
+// part of a path, so they are never ranges.
 static bool
 range_ends(const char *text, char low[CLI_SPACE_VALUE_MAX], char high[CLI_SPACE_VALUE_MAX])
 {
@@ -126,7 +130,8 @@ range_ends(const char *text, char low[CLI_SPACE_VALUE_MAX], char high[CLI_SPACE_
     return true;
 }
 
-// A number as the table takes it (1_000 is one). False: it is a word such as "same".
+// Parses a number as the configuration does (1_000 is a number). False: it is a word such as
+// "same".
 static bool
 number_of(const char *text, double *out)
 {
@@ -143,26 +148,26 @@ number_of(const char *text, double *out)
     return end != digits && *end == '\0' && isfinite(*out);
 }
 
+// Parses a range; both ends must be valid values of the key.
 static oct_err
-parse_range(cli_space_key *key, const char *text, const char *over, const oct_config *base,
-            char *reason, size_t reason_size)
+parse_range(cli_space_key *key, const char *text, const char *over, const config_experiment *base,
+            oct_reason *why)
 {
     char low[CLI_SPACE_VALUE_MAX], high[CLI_SPACE_VALUE_MAX];
     if (!range_ends(text, low, high)) {
-        return oct_refuse(reason, reason_size, "--over %s: write a range as LOW..HIGH", over);
+        return oct_refuse(why, "--over %s: write a range as LOW..HIGH", over);
     }
-    OCT_TRY(check_value(base, over, key->name, low, NULL, reason, reason_size));
-    OCT_TRY(check_value(base, over, key->name, high, NULL, reason, reason_size));
+    OCT_TRY(check_value(base, over, key->name, low, NULL, why));
+    OCT_TRY(check_value(base, over, key->name, high, NULL, why));
     if (!number_of(low, &key->low) || !number_of(high, &key->high) || !(key->low < key->high)) {
-        return oct_refuse(reason, reason_size, "--over %s: %s is not below %s", over, low, high);
+        return oct_refuse(why, "--over %s: %s is not below %s", over, low, high);
     }
     bool can_be_log = key->low > 0;
     if (key->kind == CLI_SPACE_LOG && !can_be_log) {
-        return oct_refuse(reason, reason_size,
-                          "--over %s: log: needs limits above 0, but the lower one is %s", over,
-                          low);
+        return oct_refuse(why, "--over %s: log: needs limits above 0, but the lower one is %s",
+                          over, low);
     }
-    if (!key->is_given) {
+    if (!key->is_given) { // neither lin: nor log: was given
         key->kind = can_be_log && key->high >= DECADE * key->low ? CLI_SPACE_LOG : CLI_SPACE_LINEAR;
     }
     return OCT_OK;
@@ -170,7 +175,7 @@ parse_range(cli_space_key *key, const char *text, const char *over, const oct_co
 
 // ---- one key
 
-// What stands before the values, if anything does.
+// Takes lin: or log: off the values. Returns what follows.
 static const char *
 take_prefix(cli_space_key *key)
 {
@@ -180,20 +185,20 @@ take_prefix(cli_space_key *key)
     return key->spec + (key->is_given ? 4 : 0);
 }
 
+// Keys that are numbers may have a range; all others have a list.
 static oct_err
-parse_values(cli_space_key *key, const char *over, const oct_config *base, char *reason,
-             size_t reason_size)
+parse_values(cli_space_key *key, const char *over, const config_experiment *base, oct_reason *why)
 {
     char low[CLI_SPACE_VALUE_MAX], high[CLI_SPACE_VALUE_MAX];
-    bool is_number = oct_config_key_is_number(key->name, &key->is_whole);
+    bool is_number = config_key_is_number(key->name, &key->is_whole);
     if (!is_number) {
-        return parse_list(key, over, base, reason, reason_size);
+        return parse_list(key, over, base, why);
     }
     const char *text = take_prefix(key);
     if (key->is_given || range_ends(text, low, high)) {
-        return parse_range(key, text, over, base, reason, reason_size);
+        return parse_range(key, text, over, base, why);
     }
-    return parse_list(key, over, base, reason, reason_size);
+    return parse_list(key, over, base, why);
 }
 
 static void
@@ -209,65 +214,63 @@ key_fini(cli_space_key *key)
     *key = (cli_space_key){.count = 0};
 }
 
-// The value of an unknown key is looked at by nobody: oct_config_set says which key was meant, or
-// that it is an option of the environment.
+// Checks that a key may be varied. For an unknown key, config_set says which key was meant, or that
+// it is an option of the environment; the value does not matter.
 static oct_err
-check_name(const cli_space *space, const char *name, const char *over, const oct_config *base,
-           char *reason, size_t reason_size)
+check_name(const cli_space *space, const char *name, const char *over,
+           const config_experiment *base, oct_reason *why)
 {
     bool is_whole;
-    if (!oct_config_key_is_number(name, &is_whole)) {
-        char first[OCT_CONFIG_NAME_MAX];
-        bool is_known = oct_config_key_in(first, name) && strcmp(first, name) == 0;
+    if (!config_key_is_number(name, &is_whole)) {
+        char first[CONFIG_NAME_MAX];
+        bool is_known = config_key_in(first, name) && strcmp(first, name) == 0;
         if (!is_known) {
-            OCT_TRY(check_value(base, over, name, "0", NULL, reason, reason_size));
+            OCT_TRY(check_value(base, over, name, "0", NULL, why));
         }
     }
     if (strcmp(name, "run.seed") == 0) {
         return oct_refuse(
-            reason, reason_size,
-            "--over %s: a seed cannot be varied; --seeds N runs each trial with N seeds", over);
+            why, "--over %s: a seed cannot be varied; --seeds N runs each trial with N seeds",
+            over);
     }
     if (!cli_series_is_compared(name)) {
-        return oct_refuse(reason, reason_size,
+        return oct_refuse(why,
                           "--over %s: %s does not change what a run learns, so trials that differ "
                           "only in it are the same",
                           over, name);
     }
     for (size_t i = 0; i < space->count; i++) {
         if (strcmp(space->key[i].name, name) == 0) {
-            return oct_refuse(reason, reason_size, "--over %s: %s is already varied", over, name);
+            return oct_refuse(why, "--over %s: %s is already varied", over, name);
         }
     }
     return OCT_OK;
 }
 
 oct_err
-cli_space_add(cli_space *space, const char *over, const oct_config *base, char *reason,
-              size_t reason_size)
+cli_space_add(cli_space *space, const char *over, const config_experiment *base, oct_reason *why)
 {
     cli_space_key *key = &space->key[space->count];
     const char *equals = strchr(over, '=');
     if (equals == NULL || equals[1] == '\0') {
-        return oct_refuse(reason, reason_size,
+        return oct_refuse(why,
                           "--over %s: values are missing, write section.key=LOW..HIGH or "
                           "section.key=a,b,c",
                           over);
     }
     if (space->count == CLI_SPACE_KEYS_MAX) {
-        return oct_refuse(reason, reason_size, "--over %s: more than %d keys", over,
-                          CLI_SPACE_KEYS_MAX);
+        return oct_refuse(why, "--over %s: more than %d keys", over, CLI_SPACE_KEYS_MAX);
     }
     if (strlen(over) >= CLI_SPACE_OVER_MAX) {
-        return oct_refuse(reason, reason_size, "--over %.*s has more than %d bytes",
-                          (int)(equals - over), over, CLI_SPACE_OVER_MAX - 1);
+        return oct_refuse(why, "--over %.*s has more than %d bytes", (int)(equals - over), over,
+                          CLI_SPACE_OVER_MAX - 1);
     }
     *key = (cli_space_key){.count = 0};
     (void)oct_text_quote(key->name, sizeof(key->name), over, (size_t)(equals - over));
-    OCT_TRY(check_name(space, key->name, over, base, reason, reason_size));
+    OCT_TRY(check_name(space, key->name, over, base, why));
     key->spec = strdup(equals + 1);
     OCT_ASSERT(key->spec != NULL);
-    oct_err err = parse_values(key, over, base, reason, reason_size);
+    oct_err err = parse_values(key, over, base, why);
     if (err != OCT_OK) {
         key_fini(key);
         return err;
@@ -295,11 +298,13 @@ cli_space_grid_size(const cli_space *space)
     uint64_t size = 1;
     OCT_ASSERT(!cli_space_has_range(space));
     for (size_t i = 0; i < space->count; i++) {
+        // cannot overflow
         size = OCT_MIN(size * space->key[i].count, (uint64_t)CLI_SPACE_GRID_MAX + 1);
     }
     return size;
 }
 
+// The index is a number whose digits, the last key's last, are indices in the lists.
 void
 cli_space_grid(const cli_space *space, uint64_t index, cli_point *out)
 {
@@ -311,16 +316,19 @@ cli_space_grid(const cli_space *space, uint64_t index, cli_point *out)
     OCT_ASSERT(index == 0);
 }
 
-// share: 0 .. 1. A whole number has what lies nearer to it than to others, the ends as well.
+// The number at a share, 0 .. 1, of a range. Each whole number gets the share that rounds to it,
+// also those at the ends.
 static double
 range_at(const cli_space_key *key, double share)
 {
     double half = key->is_whole ? 0.5 : 0, low = key->low - half, high = key->high + half;
     double value =
         key->kind == CLI_SPACE_LOG ? low * pow(high / low, share) : low + share * (high - low);
-    return key->is_whole ? fmin(fmax(round(value), key->low), key->high) + 0.0 : value; // no -0
+    // + 0.0: -0 becomes 0
+    return key->is_whole ? fmin(fmax(round(value), key->low), key->high) + 0.0 : value;
 }
 
+// Four significant digits, but within the range.
 static void
 range_print(const cli_space_key *key, double share, char out[CLI_SPACE_VALUE_MAX])
 {
@@ -334,12 +342,15 @@ range_print(const cli_space_key *key, double share, char out[CLI_SPACE_VALUE_MAX
     (void)oct_text_double(out, CLI_SPACE_VALUE_MAX, printed);
 }
 
+// Each key of each point has a generator of its own, so that point i is the same whatever other
+// keys and points are drawn.
 void
 cli_space_draw(const cli_space *space, uint64_t seed, uint64_t index, cli_point *out)
 {
     for (size_t i = 0; i < space->count; i++) {
         const cli_space_key *key = &space->key[i];
         oct_rng rng;
+        // a generator for each key of each point
         oct_rng_init(&rng, oct_rng_mix(oct_rng_mix(0, seed), index), i);
         if (key->kind == CLI_SPACE_LIST) {
             (void)snprintf(out->value[i], CLI_SPACE_VALUE_MAX, "%s",

@@ -1,4 +1,4 @@
-// sweep.json: written after each change, read again by --resume.
+// Writes sweep.json after each change, and reads it for --resume.
 
 #include "cli/sweep/cli_sweep_file.h"
 
@@ -12,18 +12,20 @@
 #include "cli/cli_json.h"
 #include "cli/runs/cli_series.h"
 #include "common/oct_base.h"
-#include "common/oct_config_text.h"
 #include "common/oct_file.h"
-#include "common/oct_text.h"
+#include "common/oct_reason.h"
+#include "config/config_text.h"
 
 #define FORMAT         1
 #define FILE_BYTES_MAX (256u << 20)
-#define SERIES_ROWS    16 // none is looked at
+#define SERIES_ROWS    16 // only the summary is read
 #define MESSAGE_BYTES  4096
 #define GENERATOR      "pcg32"
 
 // ---- writing
 
+// Writes each key as the user gave it ("values", which --resume parses again) and as it is drawn
+// ("drawn", for a reader).
 static json_t *
 space_json(const cli_space *space)
 {
@@ -73,7 +75,7 @@ trials_json(const cli_sweep_plan *plan)
         cli_json_put(trial, "number", json_integer(i + 1));
         cli_json_put(trial, "values", values);
         cli_json_put(trial, "return", cli_json_number(cli_sweep_plan_return(plan, i)));
-        cli_json_put(trial, "told", json_boolean(plan->trial[i]->is_told));
+        cli_json_put(trial, "told", json_boolean(plan->trial[i]->is_reported));
         cli_json_put(trial, "runs", runs);
         cli_json_append(trials, trial);
     }
@@ -107,7 +109,7 @@ cli_sweep_file_write(const char *folder, const cli_sweep_plan *plan)
     char path[CLI_PATH_MAX + 16];
     char *text = cli_sweep_file_print(plan);
     size_t length = strlen(text);
-    text[length] = '\n'; // in place of the zero byte: the file ends its last line
+    text[length] = '\n'; // replaces the zero byte: the file ends with a newline
     (void)snprintf(path, sizeof(path), "%s/" CLI_SWEEP_FILE, folder);
     oct_err err = oct_file_write(path, text, length + 1);
     free(text);
@@ -115,10 +117,10 @@ cli_sweep_file_write(const char *folder, const cli_sweep_plan *plan)
 }
 
 oct_err
-cli_sweep_file_write_base(const char *folder, const oct_config *base)
+cli_sweep_file_write_base(const char *folder, const config_experiment *base)
 {
     char path[CLI_PATH_MAX + 16];
-    char *text = oct_config_print_base(base);
+    char *text = config_print_base(base);
     (void)snprintf(path, sizeof(path), "%s/" CLI_SWEEP_BASE, folder);
     oct_err err = oct_file_write(path, text, strlen(text));
     free(text);
@@ -129,10 +131,10 @@ cli_sweep_file_write_base(const char *folder, const oct_config *base)
 
 typedef struct reader {
     const char *path;
-    char *reason;
-    size_t reason_size;
+    oct_reason *why;
 } reader;
 
+// Reads a whole number within low .. high.
 static oct_err
 whole_read(const reader *r, const json_t *object, const char *name, uint64_t low, uint64_t high,
            uint64_t *out)
@@ -141,14 +143,14 @@ whole_read(const reader *r, const json_t *object, const char *name, uint64_t low
     json_int_t number = json_integer_value(value);
     if (!json_is_integer(value) || number < 0 || (uint64_t)number < low ||
         (uint64_t)number > high) {
-        return oct_refuse(r->reason, r->reason_size,
-                          "'%s': %s is not a whole number %" PRIu64 " .. %" PRIu64, r->path, name,
-                          low, high);
+        return oct_refuse(r->why, "'%s': %s is not a whole number %" PRIu64 " .. %" PRIu64, r->path,
+                          name, low, high);
     }
     *out = (uint64_t)number;
     return OCT_OK;
 }
 
+// Reads a word, as its index in words.
 static oct_err
 word_read(const reader *r, const json_t *object, const char *name, const char *const *words,
           size_t count, unsigned *out)
@@ -160,7 +162,7 @@ word_read(const reader *r, const json_t *object, const char *name, const char *c
             return OCT_OK;
         }
     }
-    return oct_refuse(r->reason, r->reason_size, "'%s': %s is missing or unknown", r->path, name);
+    return oct_refuse(r->why, "'%s': %s is missing or unknown", r->path, name);
 }
 
 static double
@@ -170,25 +172,25 @@ number_read(const json_t *object, const char *name)
     return json_is_number(value) ? json_number_value(value) : NAN;
 }
 
+// Adds each key as the user gave it, so that the checks of cli_space_add apply again.
 static oct_err
-space_read(const reader *r, const json_t *root, const oct_config *base, cli_space *space)
+space_read(const reader *r, const json_t *root, const config_experiment *base, cli_space *space)
 {
     const json_t *keys = json_object_get(root, "over"), *key;
     size_t i;
     json_array_foreach(keys, i, key)
     {
-        char over[CLI_SPACE_OVER_MAX], said[MESSAGE_BYTES] = "";
+        char over[CLI_SPACE_OVER_MAX];
+        oct_reason said = {""};
         const char *name = json_string_value(json_object_get(key, "key"));
         const char *values = json_string_value(json_object_get(key, "values"));
         (void)snprintf(over, sizeof(over), "%s=%s", name != NULL ? name : "",
                        values != NULL ? values : "");
-        if (cli_space_add(space, over, base, said, sizeof(said)) != OCT_OK) {
-            return oct_refuse(r->reason, r->reason_size, "'%s': %s", r->path, said);
+        if (cli_space_add(space, over, base, &said) != OCT_OK) {
+            return oct_refuse(r->why, "'%s': %s", r->path, said.text);
         }
     }
-    return space->count > 0
-               ? OCT_OK
-               : oct_refuse(r->reason, r->reason_size, "'%s': over has no key", r->path);
+    return space->count > 0 ? OCT_OK : oct_refuse(r->why, "'%s': over has no key", r->path);
 }
 
 static oct_err
@@ -205,6 +207,7 @@ run_read(const reader *r, const json_t *object, cli_sweep_run *out)
     return OCT_OK;
 }
 
+// Adds a trial with the values and results of its runs.
 static oct_err
 trial_read(const reader *r, const json_t *object, cli_sweep_plan *plan)
 {
@@ -215,31 +218,31 @@ trial_read(const reader *r, const json_t *object, cli_sweep_plan *plan)
         const char *name = plan->space.key[i].name;
         const char *value = json_string_value(json_object_get(values, name));
         if (value == NULL || strlen(value) >= CLI_SPACE_VALUE_MAX) {
-            return oct_refuse(r->reason, r->reason_size, "'%s': trial %u has no value for %s",
-                              r->path, (unsigned)plan->count + 1, name);
+            return oct_refuse(r->why, "'%s': trial %u has no value for %s", r->path,
+                              (unsigned)plan->count + 1, name);
         }
         (void)snprintf(point.value[i], CLI_SPACE_VALUE_MAX, "%s", value);
     }
     if (json_array_size(runs) != plan->seeds) {
-        return oct_refuse(r->reason, r->reason_size, "'%s': trial %u does not have %u runs",
-                          r->path, (unsigned)plan->count + 1, (unsigned)plan->seeds);
+        return oct_refuse(r->why, "'%s': trial %u does not have %u runs", r->path,
+                          (unsigned)plan->count + 1, (unsigned)plan->seeds);
     }
     cli_sweep_trial *trial = cli_sweep_plan_add(plan, &point);
-    trial->is_told = json_is_true(json_object_get(object, "told"));
+    trial->is_reported = json_is_true(json_object_get(object, "told"));
     for (uint32_t k = 0; k < plan->seeds; k++) {
         OCT_TRY(run_read(r, json_array_get(runs, k), &trial->run[k]));
     }
     return OCT_OK;
 }
 
+// Reads the whole plan.
 static oct_err
-plan_read(const reader *r, const json_t *root, const oct_config *base, cli_sweep_plan *plan)
+plan_read(const reader *r, const json_t *root, const config_experiment *base, cli_sweep_plan *plan)
 {
     uint64_t format, wanted = 0, seeds = 0;
     unsigned method = 0;
     if (whole_read(r, root, "format", FORMAT, FORMAT, &format) != OCT_OK) {
-        return oct_refuse(r->reason, r->reason_size, "'%s' is not a sweep of this version of Octet",
-                          r->path);
+        return oct_refuse(r->why, "'%s' is not a sweep of this version of Octet", r->path);
     }
     OCT_TRY(word_read(r, root, "method", cli_sweep_method_words, CLI_SWEEP_METHODS, &method));
     OCT_TRY(whole_read(r, root, "draw_seed", 0, INT64_MAX, &plan->draw_seed));
@@ -253,8 +256,7 @@ plan_read(const reader *r, const json_t *root, const oct_config *base, cli_sweep
     OCT_TRY(space_read(r, root, base, &plan->space));
     const json_t *trials = json_object_get(root, "trials"), *trial;
     if (json_array_size(trials) > plan->wanted) {
-        return oct_refuse(r->reason, r->reason_size, "'%s': more than %u trials", r->path,
-                          (unsigned)plan->wanted);
+        return oct_refuse(r->why, "'%s': more than %u trials", r->path, (unsigned)plan->wanted);
     }
     size_t i;
     json_array_foreach(trials, i, trial)
@@ -264,15 +266,17 @@ plan_read(const reader *r, const json_t *root, const oct_config *base, cli_sweep
     return OCT_OK;
 }
 
+// Nothing in the file is trusted: numbers have bounds, words must be known, and the counts must
+// agree.
 oct_err
-cli_sweep_file_parse(const char *name, const char *text, size_t length, const oct_config *base,
-                     cli_sweep_plan *plan, char *reason, size_t reason_size)
+cli_sweep_file_parse(const char *name, const char *text, size_t length,
+                     const config_experiment *base, cli_sweep_plan *plan, oct_reason *why)
 {
-    reader r = {.path = name, .reason = reason, .reason_size = reason_size};
+    reader r = {.path = name, .why = why};
     json_error_t where;
     json_t *root = json_loadb(text, length, 0, &where);
     if (root == NULL) {
-        return oct_refuse(reason, reason_size, "'%s':%d: %s", name, where.line, where.text);
+        return oct_refuse(why, "'%s':%d: %s", name, where.line, where.text);
     }
     oct_err err = plan_read(&r, root, base, plan);
     json_decref(root);
@@ -280,8 +284,8 @@ cli_sweep_file_parse(const char *name, const char *text, size_t length, const oc
 }
 
 oct_err
-cli_sweep_file_read(const char *folder, cli_sweep_plan *plan, oct_config *base, char *reason,
-                    size_t reason_size)
+cli_sweep_file_read(const char *folder, cli_sweep_plan *plan, config_experiment *base,
+                    oct_reason *why)
 {
     char path[CLI_PATH_MAX + 16], message[MESSAGE_BYTES] = "";
     uint8_t *bytes;
@@ -290,35 +294,35 @@ cli_sweep_file_read(const char *folder, cli_sweep_plan *plan, oct_config *base, 
     oct_file_confine(folder);
     oct_err err = oct_file_read(path, FILE_BYTES_MAX, &bytes, &length);
     if (err != OCT_OK) {
-        (void)oct_refuse(reason, reason_size, "cannot read '%s': %s", path,
-                         oct_file_strerror(errno));
-        return err;
+        return oct_fail(why, err, "cannot read '%s': %s", path, oct_file_strerror(errno));
     }
     char base_path[CLI_PATH_MAX + 16];
     (void)snprintf(base_path, sizeof(base_path), "%s/" CLI_SWEEP_BASE, folder);
-    oct_config_default(base);
-    if (oct_config_load(base, base_path, message, sizeof(message)) != OCT_OK) {
+    config_default(base);
+    if (config_load(base, base_path, message, sizeof(message)) != OCT_OK) {
         free(bytes);
         message[strcspn(message, "\n")] = '\0';
-        return oct_refuse(reason, reason_size, "%s", message);
+        return oct_refuse(why, "%s", message);
     }
-    err = cli_sweep_file_parse(path, (const char *)bytes, length, base, plan, reason, reason_size);
+    err = cli_sweep_file_parse(path, (const char *)bytes, length, base, plan, why);
     free(bytes);
     return err;
 }
 
 // ---- results
 
+// A run counts as finished only if its supervisor wrote so; a summary of the learner alone may be
+// that of a run that was stopped.
 bool
 cli_sweep_file_result(const char *run_folder, cli_sweep_run *out)
 {
-    char reason[CLI_SERIES_REASON_MAX];
+    oct_reason why;
     cli_series *series;
     out->mean = out->std = out->env_steps = out->updates = out->wall_s = NAN;
-    if (cli_series_open(&series, run_folder, SERIES_ROWS, reason, sizeof(reason)) != OCT_OK) {
+    if (cli_series_open(&series, run_folder, SERIES_ROWS, &why) != OCT_OK) {
         return false;
     }
-    (void)cli_series_read(series, 0);
+    (void)cli_series_read(series, 0); // reads the summary, and no rows
     const json_t *root = series->summary, *result = json_object_get(root, "return");
     out->mean = number_read(result, "mean");
     out->std = number_read(result, "std");

@@ -1,4 +1,16 @@
-// Runs of a sweep as child processes, so many at a time, and what becomes of them.
+// Runs the runs of a sweep as child processes, several at a time.
+//
+// 1. A job is a slot for one run. start_some gives each free job the next run of the plan, or, with
+//    Optuna, asks for a new trial.
+// 2. A run is an octet train in a folder of its own. If the folder has a checkpoint, the run is
+//    resumed; otherwise the folder is cleared first. If a run of a killed sweep is still saving in
+//    the folder, the job waits for it.
+// 3. When a run has ended, its summary gives the result, sweep.json is written, the sampler gets
+//    the result of a finished trial, and the job takes the next run.
+// 4. With Optuna, look reads the curves of running first seeds, reports them, and ends a run that
+//    the sampler prunes.
+// 5. A failure of the sampler or of sweep.json, and a signal, end the sweep: no run starts, and all
+//    get SIGINT once, so that they save. A second signal makes octet train kill.
 
 #include "cli/sweep/cli_sweep_jobs.h"
 
@@ -21,50 +33,52 @@
 #include "cli/runs/cli_series.h"
 #include "cli/sweep/cli_sweep_file.h"
 #include "common/oct_base.h"
-#include "common/oct_config_text.h"
+#include "common/oct_failure.h"
 #include "common/oct_file.h"
+#include "common/oct_reason.h"
+#include "config/config_text.h"
 #include "learner/learner_checkpoints.h"
 #include "net/net_loop.h"
 #include "net/net_process.h"
 
-#define REASON_BYTES 1024
-#define WORDS_BYTES  1024
-#define ARGS_MAX     (16 + 2 * CLI_SPACE_KEYS_MAX)
-#define LOOK_MS      500 // at the curves of runs that may be pruned
-#define LOOK_ROWS    256
-#define LOOK_BYTES   (1u << 22)
-#define STEPS        20  // of a run, that a sampler hears of
-#define WAIT_MS      100 // until a folder is looked at again
+#define WORDS_BYTES 1024
+#define ARGS_MAX    (16 + 2 * CLI_SPACE_KEYS_MAX)
+#define LOOK_MS     500        // between two looks at the curves of runs that may be pruned
+#define LOOK_ROWS   256        // rows of a curve in memory
+#define LOOK_BYTES  (1u << 22) // read of a curve at a time
+#define STEPS       20  // equal parts of a run, each of which is reported to the sampler once
+#define WAIT_MS     100 // between two looks at a folder that is in use
 
 typedef struct jobs jobs;
 
 typedef struct job {
     jobs *owner;
-    net_process *process; // NULL with no wait: free
-    net_timer *wait;      // until its folder is free; NULL: no
+    net_process *process; // NULL and no wait: the job is free
+    net_timer *wait;      // until its folder is free; NULL: it does not wait
     uint32_t trial, seed;
-    cli_series *series;  // of the run that may be pruned; NULL: not read yet
-    uint32_t steps_told; // of it
+    cli_series *series;  // of a run that may be pruned; NULL: not read yet
+    uint32_t steps_told; // last part of the run that was reported
     char folder[CLI_PATH_MAX + CLI_SWEEP_NAME_MAX + 2];
     char log[CLI_PATH_MAX + CLI_SWEEP_NAME_MAX + 16];
-    long log_begin; // what earlier runs of it wrote there
+    long log_begin; // bytes of its log by earlier runs in the folder
+    int failure_fd; // octet train records there why it failed; 0 or -1: there is no file
 } job;
 
 struct jobs {
     const cli_sweep_request *request;
     cli_sweep_plan *plan;
     net_loop *loop;
-    cpu_set_t cpus; // of this process
+    cpu_set_t cpus; // that this process may use
     job *job;
     int stop_signal; // 0: none came
     int stop_count;
-    bool failed;       // something that ends the sweep
-    bool has_given_up; // the runs have been told to stop
+    bool failed;       // an error ends the sweep
+    bool has_given_up; // the runs have been asked to stop
 };
 
 // ---- CPUs
 
-// The share of a job; all where there are fewer CPUs than jobs.
+// Returns the CPUs of a job: its share, or all if there are fewer CPUs than jobs.
 static cpu_set_t
 cpus_of(const jobs *s, uint32_t index)
 {
@@ -85,8 +99,10 @@ cpus_of(const jobs *s, uint32_t index)
     return share;
 }
 
-// ---- state on the disk and on the screen
+// ---- the file and the output
 
+// sweep.json is written after each change: a sweep that is killed loses at most the runs that were
+// under way.
 static void
 save(jobs *s)
 {
@@ -104,19 +120,21 @@ print_run(const jobs *s, const job *j)
            s->plan->first_seed + j->seed);
 }
 
-// ": why", of a run that failed.
+// Prints ": why" for a run that failed.
 static void
 print_cause(const job *j, int exit_status)
 {
-    char cause[CLI_REFUSAL_BYTES];
-    if (!cli_report_error(cause, sizeof(cause), j->log, j->log_begin)) {
+    oct_failure failure;
+    if (oct_failure_read(j->failure_fd, OCT_FAILURE_ERROR, &failure)) {
+        printf(": %s", failure.text);
+    } else {
         char how[64];
         cli_report_exit_text(how, sizeof(how), exit_status, false);
-        (void)snprintf(cause, sizeof(cause), "octet train %s", how);
+        printf(": octet train %s", how);
     }
-    printf(": %s", cause);
 }
 
+// Prints the result of a run, and the end of its log if it failed.
 static void
 print_end(const jobs *s, const job *j, int exit_status)
 {
@@ -146,6 +164,7 @@ print_end(const jobs *s, const job *j, int exit_status)
 
 static void start_some(jobs *s);
 
+// Without the sampler no further trial can be chosen, so the sweep ends; --resume may continue it.
 static void
 sampler_failed(jobs *s, const char *reason)
 {
@@ -153,31 +172,32 @@ sampler_failed(jobs *s, const char *reason)
     s->failed = true;
 }
 
-// Tells of each trial that is over and was not told.
+// Reports each finished trial that the sampler does not know to it.
 static void
 tell(jobs *s)
 {
-    char reason[REASON_BYTES];
+    oct_reason why;
     for (uint32_t i = 0; i < s->plan->count && s->request->optuna != NULL && !s->failed; i++) {
         cli_sweep_trial *trial = s->plan->trial[i];
-        if (!trial->is_told && cli_sweep_plan_is_over(s->plan, i)) {
+        if (!trial->is_reported && cli_sweep_plan_is_over(s->plan, i)) {
             bool is_pruned = trial->run[0].state == CLI_SWEEP_PRUNED;
             if (cli_sweep_optuna_tell(s->request->optuna, i, cli_sweep_plan_return(s->plan, i),
-                                      is_pruned, reason, sizeof(reason)) != OCT_OK) {
-                sampler_failed(s, reason);
+                                      is_pruned, &why) != OCT_OK) {
+                sampler_failed(s, why.text);
                 return;
             }
-            trial->is_told = true;
+            trial->is_reported = true;
         }
     }
 }
 
-// Its newest evaluation, and the part of its budget after which that was.
+// Finds the newest evaluation of a run, and the part of its budget that had been used by then.
+// False: there is none yet.
 static bool
 progress_of(const job *j, double *share, double *value)
 {
-    const oct_config *config = &j->series->config;
-    bool is_by_updates = oct_config_is_offline(config);
+    const config_experiment *config = &j->series->config;
+    bool is_by_updates = config_is_offline(config);
     double budget = (double)(is_by_updates ? config->run.updates : config->run.env_steps);
     cli_series_point point[LOOK_ROWS];
     uint32_t count =
@@ -190,14 +210,14 @@ progress_of(const job *j, double *share, double *value)
     return true;
 }
 
+// Reports the newest part of a run to the sampler, which may prune the run.
 static void
 look_at(jobs *s, job *j)
 {
-    char reason[REASON_BYTES];
+    oct_reason why;
     double share, value;
-    if (j->series == NULL &&
-        cli_series_open(&j->series, j->folder, LOOK_ROWS, reason, sizeof(reason)) != OCT_OK) {
-        return; // not yet
+    if (j->series == NULL && cli_series_open(&j->series, j->folder, LOOK_ROWS, &why) != OCT_OK) {
+        return; // the run has not made its folder yet
     }
     (void)cli_series_read(j->series, LOOK_BYTES);
     if (!progress_of(j, &share, &value)) {
@@ -209,15 +229,16 @@ look_at(jobs *s, job *j)
         return;
     }
     j->steps_told = step;
-    if (cli_sweep_optuna_report(s->request->optuna, j->trial, step, value, &is_pruned, reason,
-                                sizeof(reason)) != OCT_OK) {
-        sampler_failed(s, reason);
+    if (cli_sweep_optuna_report(s->request->optuna, j->trial, step, value, &is_pruned, &why) !=
+        OCT_OK) {
+        sampler_failed(s, why.text);
     } else if (is_pruned) {
         s->plan->trial[j->trial]->run[j->seed].state = CLI_SWEEP_PRUNED;
         net_process_kill(j->process, SIGINT);
     }
 }
 
+// Runs every LOOK_MS. Only first seeds are reported, because they decide about their trials.
 static void
 look(void *arg)
 {
@@ -236,6 +257,17 @@ look(void *arg)
 
 // ---- one run
 
+// 0 is never this descriptor, so a job that was zeroed has none.
+static void
+failure_close(job *j)
+{
+    if (j->failure_fd > 0) {
+        (void)close(j->failure_fd);
+    }
+    j->failure_fd = -1;
+}
+
+// A run that finished although it was asked to stop counts as finished.
 static cli_sweep_state
 state_of(const jobs *s, const job *j, int exit_status, bool is_finished)
 {
@@ -268,6 +300,7 @@ is_idle(const jobs *s)
     return true;
 }
 
+// Records the result of a run, and gives the job the next run.
 static void
 job_end(job *j, int exit_status)
 {
@@ -295,13 +328,13 @@ run_ended(void *arg, net_process *process, int exit_status)
     job_end(j, exit_status);
 }
 
-// A folder that cannot be resumed is made anew: it is ours.
+// Clears a folder that cannot be resumed; it belongs to the sweep.
 static void
 clear(const job *j)
 {
     cli_folder folder = {.lock_fd = -1, .made = 1};
     size_t length = strlen(j->folder);
-    if (length < sizeof(folder.path)) { // else nothing could be made there
+    if (length < sizeof(folder.path)) { // otherwise the folder could not have been made
         memcpy(folder.path, j->folder, length + 1);
         cli_folder_clear(&folder, true);
     }
@@ -324,6 +357,7 @@ log_bytes(const job *j)
     return oct_file_stat(j->log, &log) == 0 ? (long)log.st_size : 0;
 }
 
+// Starts octet train on the job's CPUs.
 static oct_err
 spawn(jobs *s, job *j, const char *const *argv)
 {
@@ -332,9 +366,10 @@ spawn(jobs *s, job *j, const char *const *argv)
                              .argv = argv,
                              .folder = s->request->folder,
                              .log_path = j->log,
+                             .failure_fd = j->failure_fd,
                              .own_session = true};
     cpu_set_t share = cpus_of(s, (uint32_t)(j - s->job));
-    // A child has the CPUs of the thread that forks it.
+    // A child process inherits the CPUs of the thread that forks it.
     bool is_bound = sched_setaffinity(0, sizeof(share), &share) == 0;
     oct_err err = net_process_start(&j->process, s->loop, &spec, run_ended, j);
     if (is_bound) {
@@ -346,7 +381,7 @@ spawn(jobs *s, job *j, const char *const *argv)
 static void
 start(jobs *s, job *j)
 {
-    static char setting[CLI_SPACE_KEYS_MAX][OCT_CONFIG_NAME_MAX + CLI_SPACE_VALUE_MAX + 2];
+    static char setting[CLI_SPACE_KEYS_MAX][CONFIG_NAME_MAX + CLI_SPACE_VALUE_MAX + 2];
     char seed_text[32], pid[32], base[CLI_PATH_MAX + 16];
     const char *argv[ARGS_MAX + 1] = {"octet", "train"};
     size_t argc = 2;
@@ -385,6 +420,7 @@ wait_end(job *j)
     j->wait = NULL;
 }
 
+// Runs every WAIT_MS while the job waits for its folder.
 static void
 wait_look(void *arg)
 {
@@ -395,7 +431,7 @@ wait_look(void *arg)
     jobs *s = j->owner;
     wait_end(j);
     if (cli_sweep_file_result(j->folder, &s->plan->trial[j->trial]->run[j->seed])) {
-        job_end(j, 0); // it has finished meanwhile
+        job_end(j, 0); // it has finished in the meantime
         return;
     }
     start(s, j);
@@ -404,7 +440,7 @@ wait_look(void *arg)
     }
 }
 
-// The run that j is to have. One of a sweep that was killed may still be saving what it has.
+// Gives a run to a job. The same run of a killed sweep may still be saving its state.
 static void
 take(jobs *s, job *j, uint32_t trial, uint32_t seed)
 {
@@ -412,6 +448,8 @@ take(jobs *s, job *j, uint32_t trial, uint32_t seed)
     j->trial = trial;
     j->seed = seed;
     j->steps_told = 0;
+    failure_close(j);
+    j->failure_fd = oct_failure_open();
     (void)cli_sweep_plan_name(s->plan, trial, seed, name);
     (void)snprintf(j->folder, sizeof(j->folder), "%s/%s", s->request->folder, name);
     (void)snprintf(j->log, sizeof(j->log), "%s/log/%s.log", s->request->folder, name);
@@ -428,11 +466,12 @@ take(jobs *s, job *j, uint32_t trial, uint32_t seed)
 
 // ---- all of them
 
-// The next run, asking for a new trial where there is none.
+// Returns the next run, and asks the sampler for a new trial if there is none. False: nothing can
+// start now.
 static bool
 next(jobs *s, uint32_t *trial, uint32_t *seed)
 {
-    char reason[REASON_BYTES];
+    oct_reason why;
     cli_point point;
     if (cli_sweep_plan_next(s->plan, trial, seed)) {
         return true;
@@ -440,8 +479,7 @@ next(jobs *s, uint32_t *trial, uint32_t *seed)
     if (s->request->optuna == NULL || s->plan->count == s->plan->wanted) {
         return false;
     }
-    oct_err err =
-        cli_sweep_optuna_ask(s->request->optuna, s->plan->count, &point, reason, sizeof(reason));
+    oct_err err = cli_sweep_optuna_ask(s->request->optuna, s->plan->count, &point, &why);
     if (err == OCT_ENOTFOUND) {
         s->plan->wanted = s->plan->count;
         fprintf(stderr, "octet sweep: note: Optuna found only %u different trials\n",
@@ -449,13 +487,14 @@ next(jobs *s, uint32_t *trial, uint32_t *seed)
         return false;
     }
     if (err != OCT_OK) {
-        sampler_failed(s, reason);
+        sampler_failed(s, why.text);
         return false;
     }
     (void)cli_sweep_plan_add(s->plan, &point);
     return cli_sweep_plan_next(s->plan, trial, seed);
 }
 
+// Sends a signal to all runs. A job that waits has none and becomes free.
 static void
 kill_all(jobs *s, int signal_number)
 {
@@ -486,13 +525,14 @@ start_some(jobs *s)
     }
     if (s->failed && !s->has_given_up) {
         s->has_given_up = true;
-        kill_all(s, SIGINT); // once: a second one kills
+        kill_all(s, SIGINT); // only once, because a second SIGINT kills
     }
     if (is_idle(s)) {
         net_loop_stop(s->loop);
     }
 }
 
+// The first signal lets the runs save; see the head of this file.
 static void
 stop_wanted(void *arg, int signal_number)
 {
@@ -503,7 +543,8 @@ stop_wanted(void *arg, int signal_number)
             stderr,
             "octet sweep: stopping; the runs are saving their state (Ctrl-C again to kill them)\n");
     }
-    if (s->stop_count > 1 || !s->has_given_up) { // a second one kills: octet train takes it so
+    // octet train kills its daemons at the second signal
+    if (s->stop_count > 1 || !s->has_given_up) {
         kill_all(s, SIGINT);
     }
     s->has_given_up = true;
@@ -515,7 +556,7 @@ stop_wanted(void *arg, int signal_number)
 static oct_err
 watch_signals(jobs *s)
 {
-    (void)signal(SIGPIPE, SIG_IGN); // a reader of our output may leave; the sweep goes on
+    (void)signal(SIGPIPE, SIG_IGN); // a reader of our output may leave; the sweep continues
     return cli_signals_watch(s->loop, stop_wanted, s);
 }
 
@@ -530,11 +571,11 @@ cli_sweep_jobs_run(const cli_sweep_request *request)
     }
     if (sched_getaffinity(0, sizeof(s.cpus), &s.cpus) != 0 || watch_signals(&s) != OCT_OK) {
         cli_error("sweep", "cannot watch signals, or cannot determine the CPUs");
-        _exit(CLI_EXIT_FAILED); // nothing was started yet
+        _exit(CLI_EXIT_FAILED); // nothing was started
     }
     net_timer *timer =
         request->optuna != NULL ? net_timer_start(s.loop, LOOK_MS, LOOK_MS, look, &s) : NULL;
-    tell(&s); // what a sweep that was killed did not come to tell
+    tell(&s); // results that a killed sweep has not reported
     save(&s);
     start_some(&s);
     if (!is_idle(&s)) {
@@ -543,6 +584,9 @@ cli_sweep_jobs_run(const cli_sweep_request *request)
     save(&s);
     net_timer_stop(timer);
     net_loop_destroy(s.loop);
+    for (uint32_t i = 0; i < request->jobs; i++) {
+        failure_close(&s.job[i]);
+    }
     free(s.job);
     if (s.stop_signal != 0) {
         return 128 + s.stop_signal;

@@ -1,4 +1,4 @@
-// The order, widths and text of the table of octet top.
+// Orders, measures and prints the table of octet top.
 
 #include "cli/top/cli_top_table.h"
 
@@ -9,12 +9,19 @@
 
 #include "common/oct_base.h"
 
-#define HOST_CELLS_MAX 32
-#define GAP            2
+#define HOST_CELLS_MAX 32 // cells of a host's name; a longer one is cut
+#define GAP            2  // cells between two columns
 
-const char *const cli_top_column_names[CLI_TOP_COLUMNS + 1] = {
-    "id",   "role",   "host",    "pid",    "state",    "lag",   "steps", "infer", "env",
-    "wait", "resent", "unacked", "memory", "restarts", "heard", "relay", NULL};
+const char *const cli_top_column_names[CLI_TOP_COLUMNS + 1] = {"id",
+                                                               "role",
+                                                               "host",
+                                                               "pid",
+                                                               "state",
+#define X(column, name, text, number, is_hidden) name,
+                                                               CLI_TOP_NUMBERS(X)
+#undef X
+                                                                   "relay",
+                                                               NULL};
 
 void
 cli_top_table_init(cli_top_table *table, cli_top_column sort, bool reversed)
@@ -30,7 +37,8 @@ is_text(cli_top_column column)
     return column == CLI_TOP_ROLE || column == CLI_TOP_HOST || column == CLI_TOP_STATE;
 }
 
-// To the left of its column; all others are numbers, to the right.
+// Returns true for a column whose cells begin at its left edge: texts and ids. Numbers end at its
+// right edge.
 static bool
 is_left(cli_top_column column)
 {
@@ -50,13 +58,14 @@ text_of(const cli_peer *peer, cli_top_column column)
     }
 }
 
-// NULL: it goes through none.
+// Returns the relay that a peer goes through, or NULL.
 static const cli_relay *
 relay_of(const cli_state *state, const cli_peer *peer)
 {
     return peer->relay > 0 ? &state->relay[peer->relay - 1] : NULL;
 }
 
+// NaN: not known.
 static double
 number_of(const cli_peer *peer, cli_top_column column)
 {
@@ -65,34 +74,21 @@ number_of(const cli_peer *peer, cli_top_column column)
         return peer->id;
     case CLI_TOP_PID:
         return peer->pid;
-    case CLI_TOP_LAG:
-        return peer->lag_versions;
-    case CLI_TOP_STEPS:
-        return peer->steps_per_s;
-    case CLI_TOP_INFER:
-        return peer->infer_share;
-    case CLI_TOP_ENV:
-        return peer->env_share;
-    case CLI_TOP_WAIT:
-        return peer->wait_share;
-    case CLI_TOP_RESENT:
-        return peer->resent;
-    case CLI_TOP_UNACKED:
-        return peer->unacked;
-    case CLI_TOP_MEMORY:
-        return peer->resident_bytes;
-    case CLI_TOP_RESTARTS:
-        return peer->restarts;
+#define X(column, name, text, number, is_hidden)                                                   \
+    case CLI_TOP_##column:                                                                         \
+        return peer->number;
+        CLI_TOP_NUMBERS(X)
+#undef X
     default:
-        return peer->heard_s;
+        return NAN;
     }
 }
 
-// The health, and for how long where that tells how bad it is.
+// Prints the health, and its duration where that shows how serious it is.
 static cli_plain_text
 state_cell(const cli_peer *peer)
 {
-    cli_plain_text cell;
+    cli_plain_text cell = {""};
     double since_s = peer->health == WIRE_PEER_STUCK     ? peer->stuck_s
                      : peer->health == WIRE_PEER_UNACKED ? peer->unacked_s
                                                          : NAN;
@@ -101,12 +97,12 @@ state_cell(const cli_peer *peer)
     return cell;
 }
 
+// Prints a cell as text without control characters.
 static cli_plain_text
 cell_of(const cli_state *state, const cli_peer *peer, cli_top_column column)
 {
-    cli_plain_text cell;
+    cli_plain_text cell = {""};
     const cli_relay *relay = relay_of(state, peer);
-    double number = is_text(column) ? NAN : number_of(peer, column);
     switch (column) {
     case CLI_TOP_STATE:
         return state_cell(peer);
@@ -122,19 +118,13 @@ cell_of(const cli_state *state, const cli_peer *peer, cli_top_column column)
     case CLI_TOP_RELAY:
         return relay == NULL ? cli_text_plain("-", 1)
                              : cli_text_process(relay->host, HOST_CELLS_MAX, relay->pid);
-    case CLI_TOP_INFER:
-    case CLI_TOP_ENV:
-    case CLI_TOP_WAIT:
-        (void)snprintf(cell.text, sizeof(cell.text), "%s", cli_text_share(number).text);
+#define X(column, name, print, number, is_hidden)                                                  \
+    case CLI_TOP_##column:                                                                         \
+        (void)snprintf(cell.text, sizeof(cell.text), "%s", cli_text_##print(peer->number).text);   \
         break;
-    case CLI_TOP_MEMORY:
-        (void)snprintf(cell.text, sizeof(cell.text), "%s", cli_text_bytes(number).text);
-        break;
-    case CLI_TOP_HEARD:
-        (void)snprintf(cell.text, sizeof(cell.text), "%s", cli_text_seconds(number).text);
-        break;
+        CLI_TOP_NUMBERS(X)
+#undef X
     default:
-        (void)snprintf(cell.text, sizeof(cell.text), "%s", cli_text_count(number).text);
         break;
     }
     return cell;
@@ -153,7 +143,7 @@ sign(double a, double b)
     return a < b ? -1 : a > b;
 }
 
-// Neither is NULL.
+// Neither may be NULL.
 static int
 relays_compare(const cli_relay *a, const cli_relay *b)
 {
@@ -161,6 +151,7 @@ relays_compare(const cli_relay *a, const cli_relay *b)
     return result != 0 ? result : sign(a->pid, b->pid);
 }
 
+// Compares by the sort column. What is not known comes last, also in reversed order.
 static int
 peers_compare(const ordering *by, const cli_peer *a, const cli_peer *b)
 {
@@ -181,7 +172,7 @@ peers_compare(const ordering *by, const cli_peer *a, const cli_peer *b)
     } else {
         double x = number_of(a, table->sort), y = number_of(b, table->sort);
         if (isnan(x) || isnan(y)) {
-            return isnan(x) - isnan(y); // either way last
+            return isnan(x) - isnan(y); // also when reversed
         }
         bool ascends = table->sort == CLI_TOP_ID || table->sort == CLI_TOP_PID;
         result = ascends ? sign(x, y) : sign(y, x);
@@ -189,6 +180,7 @@ peers_compare(const ordering *by, const cli_peer *a, const cli_peer *b)
     return table->reversed ? -result : result;
 }
 
+// Equal peers are ordered by id, so that rows do not jump between two rounds.
 static int
 order_compare(const void *left, const void *right, void *arg)
 {
@@ -199,7 +191,7 @@ order_compare(const void *left, const void *right, void *arg)
     return result != 0 ? result : a->id < b->id ? -1 : a->id > b->id;
 }
 
-// Cells of a text that has no control characters.
+// Counts the cells of a text without control characters, one for each character.
 static size_t
 cells_of(const char *text)
 {
@@ -210,6 +202,7 @@ cells_of(const char *text)
     return cells;
 }
 
+// A peer of an earlier release does not report these columns.
 static void
 hide_unknown(cli_top_table *table, const cli_state *state, cli_top_column column)
 {
@@ -220,6 +213,8 @@ hide_unknown(cli_top_table *table, const cli_state *state, cli_top_column column
     table->width[column] = is_known ? table->width[column] : 0;
 }
 
+// Widths are those of all rows, not only of the visible ones, so that columns stay where they are
+// when the table scrolls. A width of 0 hides a column.
 void
 cli_top_table_take(cli_top_table *table, const cli_state *state)
 {
@@ -230,7 +225,7 @@ cli_top_table_take(cli_top_table *table, const cli_state *state)
     }
     qsort_r(table->order, table->count, sizeof(table->order[0]), order_compare, &by);
     for (cli_top_column column = 0; column < CLI_TOP_COLUMNS; column++) {
-        size_t width = strlen(cli_top_column_names[column]) + 1; // and the arrow
+        size_t width = strlen(cli_top_column_names[column]) + 1; // room for the arrow
         for (size_t i = 0; i < table->count; i++) {
             width = OCT_MAX(width, cells_of(cell_of(state, &state->peer[i], column).text));
         }
@@ -239,12 +234,17 @@ cli_top_table_take(cli_top_table *table, const cli_state *state)
     if (state->relay_count == 0) {
         table->width[CLI_TOP_RELAY] = 0;
     }
-    hide_unknown(table, state, CLI_TOP_MEMORY);
-    hide_unknown(table, state, CLI_TOP_RESTARTS);
+#define X(column, name, text, number, is_hidden)                                                   \
+    if (is_hidden) {                                                                               \
+        hide_unknown(table, state, CLI_TOP_##column);                                              \
+    }
+    CLI_TOP_NUMBERS(X)
+#undef X
 }
 
 // ---- keys
 
+// Keeps the first row where the table still fills the screen.
 void
 cli_top_table_fit(cli_top_table *table, size_t seen)
 {
@@ -260,7 +260,8 @@ sort_by(cli_top_table *table, cli_top_column column)
     table->first = 0;
 }
 
-// By the next column that is shown, at each step so many further.
+// Sorts by the next column that is shown, to the right with step 1, to the left with step
+// CLI_TOP_COLUMNS - 1.
 static void
 sort_beside(cli_top_table *table, unsigned step)
 {
@@ -311,13 +312,14 @@ cli_top_table_key(cli_top_table *table, cli_top_key key, size_t seen)
     return true;
 }
 
+// Letters as in less and vi.
 static cli_top_key
 letter_decode(char letter)
 {
     switch (letter) {
     case 'q':
     case 'Q':
-    case 3: // Ctrl-C of a terminal that sends no signal for it
+    case 3: // Ctrl-C on a terminal that sends no signal for it
         return CLI_TOP_KEY_QUIT;
     case 'r':
         return CLI_TOP_KEY_REVERSE;
@@ -344,11 +346,13 @@ letter_decode(char letter)
     }
 }
 
+// Decodes the first key of bytes that were read from the terminal; *used becomes its length. A lone
+// ESC is no key.
 cli_top_key
 cli_top_key_decode(const char *bytes, size_t length, size_t *used)
 {
     static const struct {
-        const char *end; // behind ESC and [ or O
+        const char *end; // after ESC [ or ESC O
         cli_top_key key;
     } sequences[] = {{"A", CLI_TOP_KEY_UP},       {"B", CLI_TOP_KEY_DOWN},
                      {"C", CLI_TOP_KEY_RIGHT},    {"D", CLI_TOP_KEY_LEFT},
@@ -362,7 +366,8 @@ cli_top_key_decode(const char *bytes, size_t length, size_t *used)
     if (length < 2 || (bytes[1] != '[' && bytes[1] != 'O')) {
         return CLI_TOP_KEY_NONE;
     }
-    // Up to the letter or tilde that ends it, so that nothing of it is taken for another key.
+    // Skips to the letter or tilde that ends the sequence, so that no part of it counts as another
+    // key.
     size_t end = 2;
     while (end < length && bytes[end] >= ' ' && bytes[end] < '@') {
         end++;
@@ -388,6 +393,8 @@ cell_add(cli_line *line, cli_top_column column, size_t from, size_t width, const
     cli_line_add(line, "%s", text);
 }
 
+// The arrow shows the direction of the values. A text ascends when it is sorted; a number begins
+// with the greatest.
 void
 cli_top_table_head(const cli_top_table *table, cli_line *line, const cli_view_style *style)
 {
@@ -400,6 +407,7 @@ cli_top_table_head(const cli_top_table *table, cli_line *line, const cli_view_st
             continue;
         }
         bool is_sorted = column == table->sort;
+        // a state begins with the most urgent one
         bool ascends = (is_left(column) && column != CLI_TOP_STATE) || column == CLI_TOP_PID;
         char text[32];
         (void)snprintf(text, sizeof(text), "%s%s", cli_top_column_names[column],

@@ -28,7 +28,7 @@ struct octet_env_handle {
     octet_env_spec spec;
     uint32_t count;
     bool autoreset;
-    char error[320];
+    oct_reason error;
     struct slot *slots;
     dmc_render *render; // NULL until a picture is drawn
     double *bounds;     // low[nu], high[nu] of the actions
@@ -129,8 +129,8 @@ slot_begin(octet_env_handle *handle, uint32_t i)
         }
     }
     slot->episode.ended = OCTET_ENV_FAILED | OCTET_ENV_TRUNCATED;
-    snprintf(handle->error, sizeof(handle->error), "%s: environment %u cannot be reset: %s",
-             handle->task->id, i, dmc_sim_fault());
+    oct_reason_set(&handle->error, "%s: environment %u cannot be reset: %s", handle->task->id, i,
+                   dmc_sim_fault());
     return 1;
 }
 
@@ -140,8 +140,7 @@ slots_create(octet_env_handle *handle, const octet_env_config *config, const mjM
     handle->slots = oct_alloc(config->count * sizeof(*handle->slots));
     for (uint32_t i = 0; i < config->count; i++) {
         struct slot *slot = &handle->slots[i];
-        if (!dmc_sim_init(&slot->sim, handle->task, m, &slot->episode.rng, handle->error,
-                          sizeof(handle->error))) {
+        if (!dmc_sim_init(&slot->sim, handle->task, m, &slot->episode.rng, &handle->error)) {
             return 1;
         }
         oct_pcg64_init(&slot->episode.rng, config->seed + i);
@@ -159,10 +158,12 @@ dmc_create(const octet_env_config *config, octet_env_handle **out, char *error, 
 {
     dmc_options options;
     mjModel *m;
+    oct_reason why;
     if (!dmc_options_read(&options, config, error, error_size)) {
         return 1;
     }
-    if (!dmc_model_load(&m, options.task->model, options.mjcf_dir, error, error_size)) {
+    if (!dmc_model_load(&m, options.task->model, options.mjcf_dir, &why)) {
+        oct_reason_copy(&why, error, error_size);
         return 1;
     }
     octet_env_handle *handle = oct_alloc(sizeof(*handle));
@@ -174,7 +175,7 @@ dmc_create(const octet_env_config *config, octet_env_handle **out, char *error, 
     int failed = slots_create(handle, config, m);
     mj_deleteModel(m);
     if (failed != 0) {
-        snprintf(error, error_size, "%s", handle->error);
+        snprintf(error, error_size, "%s", handle->error.text);
         dmc_destroy(handle);
         return 1;
     }
@@ -191,7 +192,7 @@ dmc_spec(const octet_env_handle *handle)
 static const char *
 dmc_last_error(const octet_env_handle *handle)
 {
-    return handle->error;
+    return handle->error.text;
 }
 
 static void
@@ -237,8 +238,8 @@ dmc_reset(octet_env_handle *handle, const uint8_t *mask, const uint64_t *seeds, 
 static int
 action_refuse(octet_env_handle *handle, uint32_t i)
 {
-    snprintf(handle->error, sizeof(handle->error),
-             "the action of environment %u has a number that is not finite", i);
+    oct_reason_set(&handle->error, "the action of environment %u has a number that is not finite",
+                   i);
     return 1;
 }
 
@@ -310,7 +311,7 @@ slot_finish(octet_env_handle *handle, uint32_t i, const char *fault, octet_env_i
         slot->episode.ended = limit > 0 && slot->episode.elapsed >= limit ? OCTET_ENV_TRUNCATED : 0;
     } else if (slot->episode.ended == 0) {
         slot->episode.ended = OCTET_ENV_FAILED | OCTET_ENV_TRUNCATED;
-        snprintf(handle->error, sizeof(handle->error), "environment %u failed: %s", i, fault);
+        oct_reason_set(&handle->error, "environment %u failed: %s", i, fault);
     }
     if (slot->episode.ended != 0 && (flags == 0 || handle->autoreset)) {
         flags = slot_end(handle, i, io);
@@ -371,7 +372,7 @@ dmc_step(octet_env_handle *handle, octet_env_io *io)
 static int
 no_such(octet_env_handle *handle, const char *what)
 {
-    snprintf(handle->error, sizeof(handle->error), "%s: no such environment", what);
+    oct_reason_set(&handle->error, "%s: no such environment", what);
     return 1;
 }
 
@@ -395,7 +396,7 @@ dmc_save(octet_env_handle *handle, uint32_t i, void *buf, uint32_t *length)
     free(memory);
     env_saved_end(&writer, &slot->episode);
     if (writer.failed) {
-        snprintf(handle->error, sizeof(handle->error), "save: the buffer is too short");
+        oct_reason_set(&handle->error, "save: the buffer is too short");
         return 1;
     }
     *length = (uint32_t)writer.used;
@@ -425,10 +426,9 @@ slot_go_on(octet_env_handle *handle, uint32_t i)
         slot->episode.ended = OCTET_ENV_FAILED | OCTET_ENV_TRUNCATED;
     }
     if (handle->autoreset && slot->episode.ended != 0) {
-        char error[sizeof(handle->error)];
-        memcpy(error, handle->error, sizeof(error));
+        oct_reason error = handle->error;
         if (slot_begin(handle, i) == 0) {
-            memcpy(handle->error, error, sizeof(error));
+            handle->error = error;
         }
     }
 }
@@ -446,10 +446,9 @@ dmc_load(octet_env_handle *handle, uint32_t i, const void *buf, uint32_t length)
     oct_reader reader = {.at = buf, .left = length};
     bool sound = saved_read(handle, &reader, memory, count, &read);
     if (!sound) {
-        snprintf(handle->error, sizeof(handle->error), "load: not a saved state of %s",
-                 handle->task->id);
+        oct_reason_set(&handle->error, "load: not a saved state of %s", handle->task->id);
     } else if (!dmc_sim_memory_set(&slot->sim, memory)) {
-        snprintf(handle->error, sizeof(handle->error), "load: %s", dmc_sim_fault());
+        oct_reason_set(&handle->error, "load: %s", dmc_sim_fault());
         sound = false;
     } else {
         slot->episode = read;
@@ -484,7 +483,7 @@ dmc_set_state(octet_env_handle *handle, uint32_t i, const double *state, uint32_
     }
     struct slot *slot = &handle->slots[i];
     if (!dmc_sim_place(&slot->sim, state, episode_step == 0)) {
-        snprintf(handle->error, sizeof(handle->error), "%s", dmc_sim_fault());
+        oct_reason_set(&handle->error, "%s", dmc_sim_fault());
         slot_go_on(handle, i);
         return 1;
     }
@@ -505,8 +504,7 @@ dmc_picture(octet_env_handle *handle, uint32_t i, uint32_t width, uint32_t heigh
     }
     dmc_sim *sim = &handle->slots[i].sim;
     dmc_sim_cameras(sim, true);
-    bool drawn = dmc_render_draw(&handle->render, sim, width, height, rgb, handle->error,
-                                 sizeof(handle->error));
+    bool drawn = dmc_render_draw(&handle->render, sim, width, height, rgb, &handle->error);
     dmc_sim_cameras(sim, false);
     return drawn ? 0 : 1;
 }

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "common/oct_base.h"
+#include "common/oct_reason.h"
 #include "common/oct_thread.h"
 
 // The parts of EGL (Khronos, EGL 1.4 with platform and device extensions) and OSMesa that are
@@ -214,8 +215,7 @@ osmesa_open(void)
 struct call {
     void (*work)(void *arg);
     void *arg;
-    char *reason;
-    size_t reason_size;
+    oct_reason *why;
     bool has_run;
 };
 
@@ -228,19 +228,19 @@ static struct {
 } drawing = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static bool
-gl_open(char *reason, size_t reason_size)
+gl_open(oct_reason *why)
 {
     const char *given = getenv("MUJOCO_GL"), *only = given != NULL ? given : "";
     bool no_osmesa = strcmp(only, "egl") == 0, no_egl = strcmp(only, "osmesa") == 0;
     if (only[0] != '\0' && !no_osmesa && !no_egl) {
-        snprintf(reason, reason_size, "MUJOCO_GL is '%.100s'; allowed are egl and osmesa", only);
+        oct_reason_set(why, "MUJOCO_GL is '%.100s'; allowed are egl and osmesa", only);
         return false;
     }
     if ((!no_egl && egl_open()) || (!no_osmesa && osmesa_open())) {
         return true;
     }
-    snprintf(reason, reason_size,
-             "drawing needs OpenGL through EGL or OSMesa, and neither works here: apt-get install "
+    oct_reason_set(
+        why, "drawing needs OpenGL through EGL or OSMesa, and neither works here: apt-get install "
              "libegl1 libgl1-mesa-dri, or libosmesa6");
     return false;
 }
@@ -252,7 +252,7 @@ drawing_run(void *arg)
     for (;;) {
         oct_semaphore_wait(&drawing.wanted);
         struct call *call = drawing.call;
-        gl.is_open = gl.is_open || gl_open(call->reason, call->reason_size);
+        gl.is_open = gl.is_open || gl_open(call->why);
         if (gl.is_open) {
             call->work(call->arg);
             call->has_run = true;
@@ -277,7 +277,7 @@ call_run(struct call *call)
 {
     drawing.is_there = drawing.is_there || drawing_start();
     if (!drawing.is_there) {
-        snprintf(call->reason, call->reason_size, "cannot start a thread to draw in");
+        oct_reason_set(call->why, "cannot start a thread to draw in");
         return;
     }
     drawing.call = call;
@@ -295,15 +295,15 @@ is_fork_of_the_first(void)
 }
 
 bool
-dmc_gl_run(void (*work)(void *arg), void *arg, char *reason, size_t reason_size)
+dmc_gl_run(void (*work)(void *arg), void *arg, oct_reason *why)
 {
     if (is_fork_of_the_first()) {
-        snprintf(reason, reason_size,
-                 "OpenGL is not usable in a forked process whose parent has drawn with it: draw in "
+        oct_reason_set(
+            why, "OpenGL is not usable in a forked process whose parent has drawn with it: draw in "
                  "the parent, or start the process by \"spawn\" or \"forkserver\"");
         return false;
     }
-    struct call call = {.work = work, .arg = arg, .reason = reason, .reason_size = reason_size};
+    struct call call = {.work = work, .arg = arg, .why = why};
     OCT_ASSERT(pthread_mutex_lock(&drawing.lock) == 0);
     call_run(&call);
     OCT_ASSERT(pthread_mutex_unlock(&drawing.lock) == 0);

@@ -4,6 +4,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "common/oct_reason.h"
+
 // The process's OpenGL context, without a window, for MuJoCo to draw with: EGL where it works, else
 // OSMesa. Both are loaded when the first picture is drawn; no program links them. MUJOCO_GL=egl or
 // osmesa (dm_control's variable) allows only that library.
@@ -20,6 +22,6 @@
 
 // Runs work(arg) in that thread. Returns false, with one line in reason, if work has not run;
 // reason names what to install, or another way to start a forked process.
-bool dmc_gl_run(void (*work)(void *arg), void *arg, char *reason, size_t reason_size);
+bool dmc_gl_run(void (*work)(void *arg), void *arg, oct_reason *why);
 
 #endif // ENVS_DMC_DMC_GL_H

@@ -10,6 +10,7 @@
 
 #include "common/oct_base.h"
 #include "common/oct_file.h"
+#include "common/oct_reason.h"
 #include "common/oct_text.h"
 #include "envs/dmc/dmc_guard.h"
 #include "envs/dmc/dmc_task.h"
@@ -71,8 +72,7 @@ one_line(char *text)
 
 // Compiles text; origin is the path it came from, for messages and included files.
 static bool
-text_compile(mjModel **out, const char *name, const char *origin, const char *text, char *reason,
-             size_t reason_size)
+text_compile(mjModel **out, const char *name, const char *origin, const char *text, oct_reason *why)
 {
     mjVFS *files = oct_alloc(sizeof(*files)); // 2 MB
     mj_defaultVFS(files);
@@ -84,7 +84,7 @@ text_compile(mjModel **out, const char *name, const char *origin, const char *te
     free(files);
     if (compile.model == NULL) {
         one_line(compile.error);
-        snprintf(reason, reason_size, "%s: %s", origin, compile.error);
+        oct_reason_set(why, "%s: %s", origin, compile.error);
         return false;
     }
     mjModel *m = compile.model;
@@ -96,11 +96,11 @@ text_compile(mjModel **out, const char *name, const char *origin, const char *te
 }
 
 static char *
-file_read(const char *path, char *reason, size_t reason_size)
+file_read(const char *path, oct_reason *why)
 {
     FILE *file = oct_file_stream(path, "r");
     if (file == NULL) {
-        snprintf(reason, reason_size, "%s: %s", path, oct_file_strerror(errno));
+        oct_reason_set(why, "%s: %s", path, oct_file_strerror(errno));
         return NULL;
     }
     char *text = oct_alloc(FILE_BYTES_MAX + 1);
@@ -108,8 +108,8 @@ file_read(const char *path, char *reason, size_t reason_size)
     bool failed = ferror(file) != 0;
     (void)fclose(file);
     if (failed || bytes == 0 || bytes > FILE_BYTES_MAX || memchr(text, '\0', bytes) != NULL) {
-        snprintf(reason, reason_size, "%s: %s", path,
-                 failed ? "cannot be read" : "not an MJCF file of up to 4 MB");
+        oct_reason_set(why, "%s: %s", path,
+                       failed ? "cannot be read" : "not an MJCF file of up to 4 MB");
         free(text);
         return NULL;
     }
@@ -138,21 +138,19 @@ skyboxes_cut(char *text)
 // The tasks write rows of a fixed length and address sensors and joints by index, so a file may
 // differ from Octet's own model in numbers, not in shape.
 static bool
-shapes_are_equal(const mjModel *m, const mjModel *own, const char *path, char *reason,
-                 size_t reason_size)
+shapes_are_equal(const mjModel *m, const mjModel *own, const char *path, oct_reason *why)
 {
     if (m->nq != own->nq || m->nv != own->nv || m->nu != own->nu || m->na != own->na) {
-        snprintf(reason, reason_size,
-                 "%s: the model has %d joint positions, %d velocities, %d actuators and %d "
-                 "activations; the task needs %d, %d, %d and %d",
-                 path, m->nq, m->nv, m->nu, m->na, own->nq, own->nv, own->nu, own->na);
+        oct_reason_set(why,
+                       "%s: the model has %d joint positions, %d velocities, %d actuators and %d "
+                       "activations; the task needs %d, %d, %d and %d",
+                       path, m->nq, m->nv, m->nu, m->na, own->nq, own->nv, own->nu, own->na);
         return false;
     }
     // The counts are equal, so no joint can be left over.
     for (int k = 0; k < OCT_MIN(m->njnt, own->njnt); k++) {
         if (m->jnt_type[k] != own->jnt_type[k]) {
-            snprintf(reason, reason_size, "%s: joint %d is not of the type that the task needs",
-                     path, k);
+            oct_reason_set(why, "%s: joint %d is not of the type that the task needs", path, k);
             return false;
         }
     }
@@ -161,8 +159,8 @@ shapes_are_equal(const mjModel *m, const mjModel *own, const char *path, char *r
         // A missing sensor is reported by prepare if the task needs it.
         int theirs = mj_name2id(m, mjOBJ_SENSOR, name);
         if (theirs >= 0 && m->sensor_dim[theirs] != own->sensor_dim[k]) {
-            snprintf(reason, reason_size, "%s: sensor %s has %d numbers; the task needs %d", path,
-                     name, m->sensor_dim[theirs], own->sensor_dim[k]);
+            oct_reason_set(why, "%s: sensor %s has %d numbers; the task needs %d", path, name,
+                           m->sensor_dim[theirs], own->sensor_dim[k]);
             return false;
         }
     }
@@ -170,34 +168,33 @@ shapes_are_equal(const mjModel *m, const mjModel *own, const char *path, char *r
 }
 
 static bool
-own_load(mjModel **out, const char *name, const char *file, char *reason, size_t reason_size)
+own_load(mjModel **out, const char *name, const char *file, oct_reason *why)
 {
     const char *text = dmc_model_text(name);
     OCT_ASSERT(text != NULL);
-    return text_compile(out, file, file, text, reason, reason_size);
+    return text_compile(out, file, file, text, why);
 }
 
 static bool
-file_fits(const mjModel *m, const char *name, const char *file, const char *path, char *reason,
-          size_t reason_size)
+file_fits(const mjModel *m, const char *name, const char *file, const char *path, oct_reason *why)
 {
     mjModel *own;
-    if (!own_load(&own, name, file, reason, reason_size)) {
+    if (!own_load(&own, name, file, why)) {
         return false;
     }
-    bool fits = shapes_are_equal(m, own, path, reason, reason_size);
+    bool fits = shapes_are_equal(m, own, path, why);
     mj_deleteModel(own);
     return fits;
 }
 
 // Finds the folder for "auto": asks python3 once per process.
 static bool
-auto_folder(char *out, size_t out_size, char *reason, size_t reason_size)
+auto_folder(char *out, size_t out_size, oct_reason *why)
 {
     static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
     static char known[FOLDER_BYTES];
     OCT_ASSERT(pthread_mutex_lock(&mutex) == 0);
-    bool found = known[0] != '\0' || dmc_python_folder(known, sizeof(known), reason, reason_size);
+    bool found = known[0] != '\0' || dmc_python_folder(known, sizeof(known), why);
     if (found) {
         snprintf(out, out_size, "%s", known);
     } else {
@@ -208,36 +205,35 @@ auto_folder(char *out, size_t out_size, char *reason, size_t reason_size)
 }
 
 bool
-dmc_model_load(mjModel **out, const char *name, const char *folder, char *reason,
-               size_t reason_size)
+dmc_model_load(mjModel **out, const char *name, const char *folder, oct_reason *why)
 {
     dmc_guard_install();
     char file[64];
     snprintf(file, sizeof(file), "%s.xml", name);
     if (folder == NULL || folder[0] == '\0') {
-        return own_load(out, name, file, reason, reason_size);
+        return own_load(out, name, file, why);
     }
     char found[FOLDER_BYTES];
     if (strcmp(folder, "auto") == 0) {
-        if (!auto_folder(found, sizeof(found), reason, reason_size)) {
+        if (!auto_folder(found, sizeof(found), why)) {
             return false;
         }
         folder = found;
     }
     char path[1200];
     if ((size_t)snprintf(path, sizeof(path), "%s/%s", folder, file) >= sizeof(path)) {
-        snprintf(reason, reason_size, "mjcf_dir: a path of more than %zu bytes", sizeof(path) - 1);
+        oct_reason_set(why, "mjcf_dir: a path of more than %zu bytes", sizeof(path) - 1);
         return false;
     }
-    char *text = file_read(path, reason, reason_size);
+    char *text = file_read(path, why);
     if (text == NULL) {
         return false;
     }
     skyboxes_cut(text);
     mjModel *m = NULL;
-    bool loaded = text_compile(&m, file, path, text, reason, reason_size);
+    bool loaded = text_compile(&m, file, path, text, why);
     free(text);
-    if (loaded && !file_fits(m, name, file, path, reason, reason_size)) {
+    if (loaded && !file_fits(m, name, file, path, why)) {
         mj_deleteModel(m);
         return false;
     }

@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "common/oct_reason.h"
+
 // Models of the Control Suite: Octet's own MJCF, which is part of the program, or dm_control's
 // files from a folder. Of the latter the common files (materials, skybox, visual) and skyboxes are
 // left out: they take 12 MB of texture for every environment and change no number.
@@ -16,10 +18,9 @@
 // DMC_CONTACTS_MAX contacts). A file must have joints, actuators and sensors of the same count and
 // kinds as Octet's own model. Returns false with one line in reason.
 #define DMC_CONTACTS_MAX 60
-bool dmc_model_load(mjModel **out, const char *name, const char *folder, char *reason,
-                    size_t reason_size);
+bool dmc_model_load(mjModel **out, const char *name, const char *folder, oct_reason *why);
 
 // Finds the folder with the MJCF files of the dm_control that python3 finds, without importing it.
-bool dmc_python_folder(char *out, size_t out_size, char *reason, size_t reason_size);
+bool dmc_python_folder(char *out, size_t out_size, oct_reason *why);
 
 #endif // ENVS_DMC_DMC_MODEL_H

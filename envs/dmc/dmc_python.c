@@ -11,6 +11,7 @@
 
 #include "common/oct_base.h"
 #include "common/oct_python.h"
+#include "common/oct_reason.h"
 #include "envs/dmc/dmc_model.h"
 
 #define ANSWER_MS 20000 // time for Python to answer
@@ -55,13 +56,13 @@ answer_read(int fd, char *out, size_t room)
 }
 
 bool
-dmc_python_folder(char *out, size_t out_size, char *reason, size_t reason_size)
+dmc_python_folder(char *out, size_t out_size, oct_reason *why)
 {
     int answer[2];
     pid_t child;
     size_t used = 0;
     if (pipe2(answer, O_CLOEXEC) != 0) {
-        snprintf(reason, reason_size, "mjcf_dir=auto: %s", strerror(errno));
+        oct_reason_set(why, "mjcf_dir=auto: %s", strerror(errno));
         return false;
     }
     bool started = python_start(&child, answer);
@@ -76,10 +77,11 @@ dmc_python_folder(char *out, size_t out_size, char *reason, size_t reason_size)
     out[used] = '\0';
     char *end = strchr(out, '\n');
     if (!started || end == NULL || end == out) {
-        snprintf(reason, reason_size,
-                 "mjcf_dir=auto: %s; name the folder of its suite/*.xml, or leave mjcf_dir out for "
-                 "Octet's own models",
-                 started ? "Python finds no dm_control" : "Python cannot be started");
+        oct_reason_set(
+            why,
+            "mjcf_dir=auto: %s; name the folder of its suite/*.xml, or leave mjcf_dir out for "
+            "Octet's own models",
+            started ? "Python finds no dm_control" : "Python cannot be started");
         return false;
     }
     *end = '\0';

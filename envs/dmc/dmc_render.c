@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/oct_base.h"
+#include "common/oct_reason.h"
 #include "envs/dmc/dmc_gl.h"
 #include "envs/dmc/dmc_guard.h"
 #include "envs/dmc/dmc_stage.h"
@@ -24,8 +25,7 @@ struct call {
     uint32_t width, height;
     uint8_t *rgb;
     bool drawn; // false: the line in reason says why
-    char *reason;
-    size_t reason_size;
+    oct_reason *why;
 };
 
 // ---- in OpenGL's thread, under the guard
@@ -93,7 +93,7 @@ rows_turn(uint8_t *rgb, uint32_t width, uint32_t height)
 static bool
 guarded(void (*work)(void *arg), struct call *call)
 {
-    return dmc_guard_run(work, call, call->reason, call->reason_size);
+    return dmc_guard_run(work, call, call->why->text, sizeof(call->why->text));
 }
 
 static void
@@ -114,25 +114,20 @@ buffer_free(void *arg)
 
 bool
 dmc_render_draw(dmc_render **render, const dmc_sim *sim, uint32_t width, uint32_t height,
-                uint8_t *rgb, char *reason, size_t reason_size)
+                uint8_t *rgb, oct_reason *why)
 {
     if (width == 0 || height == 0 || width > DMC_RENDER_SIDE_MAX || height > DMC_RENDER_SIDE_MAX) {
-        snprintf(reason, reason_size, "a picture of %ux%u; each side must be 1 to %u", width,
-                 height, DMC_RENDER_SIDE_MAX);
+        oct_reason_set(why, "a picture of %ux%u; each side must be 1 to %u", width, height,
+                       DMC_RENDER_SIDE_MAX);
         return false;
     }
     dmc_guard_install();
     if (*render == NULL) {
         *render = oct_alloc(sizeof(**render));
     }
-    struct call call = {.render = *render,
-                        .sim = sim,
-                        .width = width,
-                        .height = height,
-                        .rgb = rgb,
-                        .reason = reason,
-                        .reason_size = reason_size};
-    if (!dmc_gl_run(picture_draw, &call, reason, reason_size) || !call.drawn) {
+    struct call call = {
+        .render = *render, .sim = sim, .width = width, .height = height, .rgb = rgb, .why = why};
+    if (!dmc_gl_run(picture_draw, &call, why) || !call.drawn) {
         return false;
     }
     rows_turn(rgb, width, height);
@@ -145,10 +140,10 @@ dmc_render_destroy(dmc_render *render)
     if (render == NULL) {
         return;
     }
-    char reason[200];
-    struct call call = {.render = render, .reason = reason, .reason_size = sizeof(reason)};
+    oct_reason why;
+    struct call call = {.render = render, .why = &why};
     if (render->width > 0) {
-        (void)dmc_gl_run(buffer_free, &call, reason, sizeof(reason));
+        (void)dmc_gl_run(buffer_free, &call, &why);
     }
     free(render);
 }

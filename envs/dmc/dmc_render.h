@@ -1,6 +1,7 @@
 #ifndef ENVS_DMC_DMC_RENDER_H
 #define ENVS_DMC_DMC_RENDER_H
 
+#include "common/oct_reason.h"
 #include "envs/dmc/dmc_task.h"
 
 // Pictures of the Control Suite by MuJoCo's renderer: the model as its camera "main" sees it (or
@@ -17,7 +18,7 @@ typedef struct dmc_render dmc_render;
 // task. Returns false with one line in reason: the size is not possible, there is no OpenGL (reason
 // names the packages), or MuJoCo raised an error.
 bool dmc_render_draw(dmc_render **render, const dmc_sim *sim, uint32_t width, uint32_t height,
-                     uint8_t *rgb, char *reason, size_t reason_size);
+                     uint8_t *rgb, oct_reason *why);
 void dmc_render_destroy(dmc_render *render); // NULL is a no-op
 
 #endif // ENVS_DMC_DMC_RENDER_H

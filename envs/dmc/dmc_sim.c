@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "common/oct_base.h"
+#include "common/oct_reason.h"
 #include "envs/dmc/dmc_guard.h"
 
 #define NUMBERS_MAX 256 // of qpos, qvel and values
@@ -392,16 +393,15 @@ dmc_sim_cameras(dmc_sim *sim, bool shown)
 }
 
 static bool
-model_fits(const dmc_sim *sim, char *reason, size_t reason_size)
+model_fits(const dmc_sim *sim, oct_reason *why)
 {
     const mjModel *m = sim->m;
     const dmc_task *task = sim->task;
     OCT_ASSERT(task->value_count <= DMC_VALUES_MAX && task->substeps > 0);
     if (m->na != 0 || m->nu == 0 || m->nq + m->nv + (int)task->value_count > NUMBERS_MAX ||
         (task->settle_steps > 0 && (int)task->value_count != m->nq)) {
-        snprintf(reason, reason_size,
-                 "%s: the model has %d joint positions, %d actuators and %d activations", task->id,
-                 m->nq, m->nu, m->na);
+        oct_reason_set(why, "%s: the model has %d joint positions, %d actuators and %d activations",
+                       task->id, m->nq, m->nu, m->na);
         return false;
     }
     return true;
@@ -422,20 +422,20 @@ init_work(void *arg)
 
 bool
 dmc_sim_init(dmc_sim *sim, const dmc_task *task, const mjModel *compiled, oct_pcg64 *rng,
-             char *reason, size_t reason_size)
+             oct_reason *why)
 {
     *sim = (dmc_sim){.task = task, .rng = rng};
     struct init init = {.sim = sim, .compiled = compiled};
     if (!dmc_guard_run(init_work, &init, fault, sizeof(fault))) {
-        snprintf(reason, reason_size, "%s: %s", task->id, fault);
+        oct_reason_set(why, "%s: %s", task->id, fault);
         dmc_sim_fini(sim);
         return false;
     }
     sim->raw_qpos = oct_alloc((size_t)sim->m->nq * sizeof(double));
     const char *missing = NULL;
-    bool fits = model_fits(sim, reason, reason_size);
+    bool fits = model_fits(sim, why);
     if (fits && !dmc_prepare(sim, &missing)) {
-        snprintf(reason, reason_size, "%s: the model has no %s", task->id, missing);
+        oct_reason_set(why, "%s: the model has no %s", task->id, missing);
         fits = false;
     }
     if (!fits) {

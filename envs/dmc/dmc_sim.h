@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "common/oct_reason.h"
 #include "envs/dmc/dmc_task.h"
 
 // One environment of the Control Suite, reset and stepped as dm_control 1.0.7 does, in the same
@@ -18,7 +19,7 @@
 // Makes a copy of compiled (each sim writes into its own), its data, and looks up the task's names.
 // rng must outlive the sim. Returns false with one line in reason.
 bool dmc_sim_init(dmc_sim *sim, const dmc_task *task, const mjModel *compiled, oct_pcg64 *rng,
-                  char *reason, size_t reason_size);
+                  oct_reason *why);
 void dmc_sim_fini(dmc_sim *sim);
 
 // Begins an episode that is drawn from rng.

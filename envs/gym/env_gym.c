@@ -1,5 +1,19 @@
-// Environments of Gymnasium behind the environment ABI: one Python process for each handle, rows in
-// shared memory.
+// Environments of Gymnasium behind the environment ABI: one Python process for each handle, with
+// rows in shared memory.
+//
+// 1. create starts the process (env_gym_worker.py), which makes the environments and a memory
+//    file. The file begins with a header: spaces, time limit, metrics, and the offsets of its
+//    parts. Everything in it is checked against the file's size, because user code runs in the
+//    process.
+// 2. reset and step write masks, seeds and actions into the memory, send one letter, and wait for
+//    the reply; then they copy rows into the caller's buffers.
+// 3. If an environment raises an exception, the worker marks its step as failed; the reason is in
+//    TEXT. The other environments are not affected.
+// 4. If the process crashes, hangs or uses too much memory, a new one is started, with the same
+//    spaces and with seeds that follow from the old ones. All environments have failed in that
+//    step. A reset that finds the process lost remembers the interrupted episodes, and the next
+//    step reports them.
+// 5. If no process can be started, the call is an error, and the next call tries again.
 #include "envs/gym/env_gym.h"
 
 #include <inttypes.h>
@@ -10,61 +24,67 @@
 
 #include "common/oct_base.h"
 #include "common/oct_metric.h"
+#include "common/oct_reason.h"
 #include "common/oct_rng.h"
+#include "common/oct_text.h"
 #include "envs/env.h"
 #include "envs/gym/env_gym_process.h"
 
 #define PREFIX     "gym:"
-#define MAGIC      0x4D594731u
-#define TEXT_BYTES 256
-#define SEPARATOR  "\x1f" // of options, whose values may hold commas
+#define MAGIC      0x4D594731u // "1GYM"; also in env_gym_worker.py
+#define TEXT_BYTES 256         // of the last failure's reason
+#define SEPARATOR  "\x1f"      // between options; their values may contain commas
 
-// The beginning of the shared memory, as HEADER of env_gym_worker.py packs it.
+// Parts of the shared memory, in the order of the header's offsets. env_gym_worker.py (HEADER,
+// reserve) has the same order.
 enum {
-    OBS_LOW,
+    OBS_LOW, // double [numbers of an observation], unless discrete
     OBS_HIGH,
-    ACTION_LOW,
+    ACTION_LOW, // double [numbers of an action], unless discrete
     ACTION_HIGH,
-    ACTION,
-    OBS,
-    FINAL,
-    REWARD,
-    RETURNS,
-    SEEDS,
-    LENGTHS,
-    FLAGS,
-    MASK,
-    SEEDED,
-    TEXT,
-    METRICS,
-    METRIC_NAMES,
+    ACTION,       // [n] rows of the action space
+    OBS,          // [n] rows of the observation space
+    FINAL,        // [n] the same, valid after an end
+    REWARD,       // double [n]
+    RETURNS,      // double [n], valid after an end
+    SEEDS,        // uint64_t [n], read where SEEDED is 1
+    LENGTHS,      // int32_t [n], valid after an end
+    FLAGS,        // uint8_t [n]
+    MASK,         // uint8_t [n] of a reset
+    SEEDED,       // uint8_t [n] of a reset: 1: SEEDS has a seed
+    TEXT,         // char [TEXT_BYTES], ends with zeros
+    METRICS,      // float [n][metrics], valid after an end; NaN: none
+    METRIC_NAMES, // char [metrics][OCT_METRIC_NAME_BYTES]
     PARTS
 };
 
+// A space as the header has it; n > 0: discrete.
 struct space_words {
     uint32_t dtype, rank, shape[OCTET_ENV_RANK_MAX], n;
 };
 
+// The header, after its magic number.
 struct header {
     struct space_words obs, action;
-    uint32_t limit, metrics;
-    double threshold;
-    uint64_t offsets[PARTS];
+    uint32_t limit, metrics; // steps of an episode, 0: no limit; number of metrics
+    double threshold;        // reward_threshold; NaN: none
+    uint64_t offsets[PARTS]; // from the beginning of the memory, multiples of 64
 };
 
+// A handle with its process.
 struct octet_env_handle {
     env_gym_process process;
-    struct header at;
+    struct header at; // of the current process
     octet_env_spec spec;
-    char *id, *name, *options;
+    char *id, *name, *options; // options: keyword arguments, with SEPARATOR between them
     char metric_names[OCT_METRICS_MAX][OCT_METRIC_NAME_BYTES];
-    const char *metrics[OCT_METRICS_MAX]; // those
-    double *bounds[4];                    // obs low, high, action low, high
+    const char *metrics[OCT_METRICS_MAX]; // [i] points to metric_names[i]
+    double *bounds[4]; // low and high of observations, then of actions; NULL: discrete
     uint32_t count;
-    uint64_t *seeds; // [count] the last that each was given
-    uint32_t autoreset, restarts;
+    uint64_t *seeds;              // [count] the last seed that each environment was given
+    uint32_t autoreset, restarts; // autoreset: 0, 1 or ENV_GYM_BEGINS
     uint32_t obs_bytes, action_bytes;
-    bool is_interrupted; // a loss has ended the episodes of all: the next step says so
+    bool is_interrupted; // a loss ended all episodes, and the next step reports it
     char error[ENV_GYM_REASON_BYTES + 200];
 };
 
@@ -80,6 +100,7 @@ env_gym_name(const char *id)
     return id + strlen(PREFIX);
 }
 
+// Without bounds; a discrete space has rank 0.
 static octet_env_space
 space_of(const struct space_words *words)
 {
@@ -89,7 +110,7 @@ space_of(const struct space_words *words)
     return space;
 }
 
-// Bytes that each part must have for n environments.
+// Sets the bytes that each part must have for n environments.
 static void
 parts_sizes(const struct header *at, size_t n, size_t sizes[PARTS])
 {
@@ -110,6 +131,7 @@ parts_sizes(const struct header *at, size_t n, size_t sizes[PARTS])
     sizes[METRIC_NAMES] = (size_t)at->metrics * OCT_METRIC_NAME_BYTES;
 }
 
+// True if the space has at most 2^24 numbers and a known type.
 static bool
 space_is_sound(const struct space_words *words)
 {
@@ -124,11 +146,12 @@ space_is_sound(const struct space_words *words)
            words->dtype <= OCTET_ENV_I32;
 }
 
-// Reads the header, and holds every part against the size of the memory.
+// Copies the header and checks every part against the memory's size. Copied first: the process
+// could change it between check and use.
 static bool
 header_read(const octet_env_handle *h, struct header *out)
 {
-    uint32_t words[21];
+    uint32_t words[21]; // magic, 9 of each space, limit, metrics
     const uint8_t *memory = h->process.memory;
     size_t sizes[PARTS], fixed = sizeof(words) + sizeof(double) + sizeof(out->offsets);
     if (h->process.size < fixed) {
@@ -155,30 +178,31 @@ header_read(const octet_env_handle *h, struct header *out)
     return true;
 }
 
+// Part k of the memory, which header_read has checked.
 static void *
 part(const octet_env_handle *h, int k)
 {
     return h->process.memory + h->at.offsets[k];
 }
 
-// The process and its memory. A later one must have the spaces of the first, which rows are made
-// for.
+// Starts a process. A later one must have the spaces and metrics of the first, for which the rows
+// were made.
 static oct_err
-process_start(octet_env_handle *h, char *reason, size_t reason_size)
+process_start(octet_env_handle *h, oct_reason *why)
 {
     char count[16], seed[24], autoreset[2] = {(char)('0' + h->autoreset), '\0'};
     snprintf(count, sizeof(count), "%u", h->count);
     snprintf(seed, sizeof(seed), "%" PRIu64, h->seeds[0]);
     const char *arguments[] = {h->name, count, seed, autoreset, h->options};
     struct header at;
-    OCT_TRY(env_gym_process_start(&h->process, arguments, reason, reason_size));
+    OCT_TRY(env_gym_process_start(&h->process, arguments, why));
     if (!header_read(h, &at)) {
-        snprintf(reason, reason_size, "the worker's memory is not sound");
+        oct_reason_set(why, "the worker's memory is not sound");
     } else if (h->restarts > 0 && (memcmp(&at.obs, &h->at.obs, sizeof(at.obs)) != 0 ||
                                    memcmp(&at.action, &h->at.action, sizeof(at.action)) != 0)) {
-        snprintf(reason, reason_size, "its spaces have changed");
+        oct_reason_set(why, "its spaces have changed");
     } else if (h->restarts > 0 && at.metrics != h->at.metrics) {
-        snprintf(reason, reason_size, "its metrics have changed");
+        oct_reason_set(why, "its metrics have changed");
     } else {
         h->at = at;
         return OCT_OK;
@@ -187,6 +211,7 @@ process_start(octet_env_handle *h, char *reason, size_t reason_size)
     return OCT_EINVAL;
 }
 
+// Copies bounds: the memory is replaced with the process, the spec stays.
 static double *
 bounds_copy(octet_env_handle *h, int k, const octet_env_space *space)
 {
@@ -199,6 +224,7 @@ bounds_copy(octet_env_handle *h, int k, const octet_env_space *space)
     return h->bounds[k];
 }
 
+// Makes the spec, which stays the same for later processes.
 static void
 spec_fill(octet_env_handle *h)
 {
@@ -241,7 +267,7 @@ gym_destroy(octet_env_handle *h)
     free(h);
 }
 
-// Keyword arguments as one text again, and the name.
+// Joins the keyword arguments into one text; the option with the name becomes name and id.
 static void
 options_take(octet_env_handle *h, const octet_env_config *config)
 {
@@ -277,10 +303,10 @@ gym_create(const octet_env_config *config, octet_env_handle **out, char *error, 
     }
     h->autoreset = config->autoreset;
     options_take(h, config);
-    char reason[ENV_GYM_REASON_BYTES];
-    if (h->name == NULL || process_start(h, reason, sizeof(reason)) != OCT_OK) {
+    oct_reason why;
+    if (h->name == NULL || process_start(h, &why) != OCT_OK) {
         snprintf(error, error_size, "%s: %s", h->id != NULL ? h->id : PREFIX,
-                 h->name != NULL ? reason : "no name");
+                 h->name != NULL ? why.text : "no name");
         gym_destroy(h);
         return 1;
     }
@@ -301,6 +327,7 @@ gym_last_error(const octet_env_handle *h)
     return h->error;
 }
 
+// Copies an observation, unless the caller has no rows for it.
 static void
 rows_copy(octet_env_handle *h, void *rows, uint32_t stride, int from, uint32_t i)
 {
@@ -310,8 +337,8 @@ rows_copy(octet_env_handle *h, void *rows, uint32_t stride, int from, uint32_t i
     }
 }
 
-// All of them begin with seeds that follow from their last ones: other handles begin with others,
-// and the same run with the same again.
+// Seeds all environments of a new process from their last seeds and the number of restarts: runs
+// differ from each other, and the same run repeats.
 static void
 renewed_seed(octet_env_handle *h)
 {
@@ -323,29 +350,31 @@ renewed_seed(octet_env_handle *h)
     memset(part(h, MASK), 1, h->count);
 }
 
-// The process is gone: a new one takes its place, and begins episodes in all. OCT_EINVAL: some
-// could not begin one, as reason says; OCT_ECLOSED: none can be started, as error says.
+// Starts a new process after a loss and begins all episodes. how says how the process was lost,
+// and may be reason itself.
+//   OCT_EINVAL  some episodes could not begin; reason says why
+//   OCT_ECLOSED  no process can be started; h->error says why
 static oct_err
-process_renew(octet_env_handle *h, const char *how, char *reason, size_t reason_size)
+process_renew(octet_env_handle *h, const char *how, oct_reason *why)
 {
     char lost[181];
-    snprintf(lost, sizeof(lost), "%s", how); // may be reason
+    snprintf(lost, sizeof(lost), "%s", how); // how may be the text in why
     h->restarts++;
     snprintf(h->error, sizeof(h->error), "%s; it was restarted", lost);
-    if (process_start(h, reason, reason_size) == OCT_OK) {
+    if (process_start(h, why) == OCT_OK) {
         renewed_seed(h);
-        oct_err err = env_gym_process_call(&h->process, 'r', reason, reason_size);
+        oct_err err = env_gym_process_call(&h->process, 'r', why);
         if (err != OCT_ECLOSED) {
             return err;
         }
     }
-    snprintf(h->error, sizeof(h->error), "%s; it cannot be restarted: %.900s", lost, reason);
+    snprintf(h->error, sizeof(h->error), "%s; it cannot be restarted: %.900s", lost, why->text);
     return OCT_ECLOSED;
 }
 
+// Writes mask and seeds, and calls the worker.
 static oct_err
-reset_call(octet_env_handle *h, const uint8_t *mask, const uint64_t *seeds, char *reason,
-           size_t reason_size)
+reset_call(octet_env_handle *h, const uint8_t *mask, const uint64_t *seeds, oct_reason *why)
 {
     uint8_t *wanted = part(h, MASK);
     for (uint32_t i = 0; i < h->count; i++) {
@@ -356,28 +385,29 @@ reset_call(octet_env_handle *h, const uint8_t *mask, const uint64_t *seeds, char
     if (seeds != NULL) {
         memcpy(part(h, SEEDS), seeds, h->count * sizeof(*seeds));
     }
-    return env_gym_process_call(&h->process, 'r', reason, reason_size);
+    return env_gym_process_call(&h->process, 'r', why);
 }
 
+// If the process was lost, environments outside the mask have lost their episodes, too; the next
+// step reports them as failed.
 static int
 gym_reset(octet_env_handle *h, const uint8_t *mask, const uint64_t *seeds, octet_env_io *io)
 {
-    char reason[ENV_GYM_REASON_BYTES] = "the worker was not running";
-    oct_err err = h->process.memory == NULL ? OCT_ECLOSED
-                                            : reset_call(h, mask, seeds, reason, sizeof(reason));
+    oct_reason why = {""};
+    oct_err err = h->process.memory == NULL ? OCT_ECLOSED : reset_call(h, mask, seeds, &why);
     bool is_lost = err == OCT_ECLOSED, is_full = mask == NULL || memchr(mask, 0, h->count) == NULL;
     if (is_lost) {
-        err = process_renew(h, reason, reason, sizeof(reason));
+        err = process_renew(h, why.text, &why);
         if (err == OCT_ECLOSED) {
             return 1;
         }
         h->is_interrupted = !is_full;
-        if (seeds != NULL) { // the new process began with its own
-            err = reset_call(h, mask, seeds, reason, sizeof(reason));
+        if (seeds != NULL) { // process_renew used other seeds
+            err = reset_call(h, mask, seeds, &why);
         }
     }
     if (err != OCT_OK) {
-        snprintf(h->error, sizeof(h->error), "%s", reason);
+        snprintf(h->error, sizeof(h->error), "%s", why.text);
         return 1;
     }
     h->is_interrupted = h->is_interrupted && !is_full;
@@ -392,8 +422,8 @@ gym_reset(octet_env_handle *h, const uint8_t *mask, const uint64_t *seeds, octet
     return 0;
 }
 
-// What a step that the process did not survive was: all failed. The flags of the resets since then
-// say which have begun anew.
+// Writes the result of a step that the process did not survive: all have failed. The flags of the
+// resets since then say which episodes have begun.
 static void
 all_failed(octet_env_handle *h)
 {
@@ -412,6 +442,8 @@ all_failed(octet_env_handle *h)
     }
 }
 
+// Copies the result of a step into the caller's buffers. The reason of a failure becomes the last
+// error.
 static void
 step_read(octet_env_handle *h, octet_env_io *io)
 {
@@ -449,6 +481,7 @@ step_read(octet_env_handle *h, octet_env_io *io)
     }
 }
 
+// Copies the actions. False: a discrete action is outside its space, and nothing is stepped.
 static bool
 actions_write(octet_env_handle *h, const octet_env_io *io)
 {
@@ -466,15 +499,16 @@ actions_write(octet_env_handle *h, const octet_env_io *io)
     return true;
 }
 
+// Without a process, a new one is started, and this step reports the lost episodes as failed.
 static int
 gym_step(octet_env_handle *h, octet_env_io *io)
 {
-    char reason[ENV_GYM_REASON_BYTES];
-    if (!h->is_interrupted) { // else it says why
+    oct_reason why;
+    if (!h->is_interrupted) { // else the error is the reason of the interruption
         h->error[0] = '\0';
     }
-    if (h->process.memory == NULL) { // it was lost with all episodes, and none could take its place
-        if (process_renew(h, "the worker was not running", reason, sizeof(reason)) == OCT_ECLOSED) {
+    if (h->process.memory == NULL) { // lost, and not replaced yet
+        if (process_renew(h, "the worker was not running", &why) == OCT_ECLOSED) {
             return 1;
         }
         h->is_interrupted = true;
@@ -482,16 +516,15 @@ gym_step(octet_env_handle *h, octet_env_io *io)
     if (!actions_write(h, io)) {
         return 1;
     }
-    oct_err err =
-        h->is_interrupted ? OCT_OK : env_gym_process_call(&h->process, 's', reason, sizeof(reason));
-    if (err == OCT_ECLOSED && process_renew(h, reason, reason, sizeof(reason)) == OCT_ECLOSED) {
+    oct_err err = h->is_interrupted ? OCT_OK : env_gym_process_call(&h->process, 's', &why);
+    if (err == OCT_ECLOSED && process_renew(h, why.text, &why) == OCT_ECLOSED) {
         return 1;
     }
     if (err == OCT_ECLOSED || h->is_interrupted) {
         all_failed(h);
         h->is_interrupted = false;
     } else if (err != OCT_OK) {
-        snprintf(h->error, sizeof(h->error), "%s", reason);
+        oct_text_copy(h->error, sizeof(h->error), why.text);
         return 1;
     }
     step_read(h, io);

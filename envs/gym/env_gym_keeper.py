@@ -44,7 +44,7 @@ def children():
 
 
 def kill_all(statuses):
-    """Kills all that is below this process. Those that lose their parents become its children, one generation after another."""
+    """Kills all processes below this one. A process that loses its parent becomes a child of this one, so this repeats."""
     until = time.monotonic() + KILL_S
     while time.monotonic() < until:
         for pid in children():
@@ -79,7 +79,7 @@ def end_as(status):
 
 def keep(worker):
     """Waits for the end of the worker or of the host."""
-    os.close(3)  # else the host would not see that the worker closed it
+    os.close(3)  # otherwise the host would not see that the worker has closed it
     woken, wake = os.pipe()
     os.set_blocking(wake, False)
     signal.set_wakeup_fd(wake, warn_on_full_buffer=False)

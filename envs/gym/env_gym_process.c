@@ -1,4 +1,15 @@
-// A Python process that steps environments: starting it, a command and its answer, its end.
+// A Python process that steps environments: its start, commands and answers, its end.
+//
+// The process that is spawned becomes the keeper, which forks the worker (env_gym_keeper.py). A
+// socket carries one letter to the worker and packets back: "p" means that a call of one
+// environment has returned, which restarts the time limit, "k" success and "e" a line for the
+// user. The first answer also carries the shared memory. The end of a pipe (the lease) that only
+// this process holds tells the keeper when this process dies.
+//
+// A lost process is noticed by the closed socket, by its exit while a fork of it keeps the socket
+// open, or by the time limit. It is then ended in three steps: it may end by itself; SIGTERM makes
+// the keeper kill everything below it; SIGKILL ends a keeper that does not react, and the kernel
+// then kills the worker.
 #include "envs/gym/env_gym_process.h"
 
 #include <errno.h>
@@ -23,27 +34,26 @@
 #include "common/oct_file.h"
 #include "common/oct_pulse.h"
 #include "common/oct_python.h"
-#include "common/oct_text.h"
+#include "common/oct_reason.h"
 
-#define WORKER_SOCKET    3
+#define WORKER_SOCKET    3 // descriptors in the worker
 #define WORKER_LEASE     4
-#define ARGUMENTS        5
-#define TIMEOUT_S        60u
+#define ARGUMENTS        5   // of the worker
+#define TIMEOUT_S        60u // default of one call
 #define TIMEOUT_S_MAX    86400u
 #define MEMORY_MB_MAX    (1u << 30)
 #define TRACEBACKS_MAX   1000000u
-#define MEMORY_PERIOD    64 // calls
-#define END_TIMEOUT_MS   2000
-#define START_TIMEOUT_MS 120000 // imports of a package on a slow disk
-#define SHARED_SIZE_MAX  ((off_t)1 << 34)
-#define ASK_MS           250 // for a Ctrl-C, and whether the program ends
+#define MEMORY_PERIOD    64               // calls between two checks of the memory
+#define END_TIMEOUT_MS   2000             // until a process that should end is killed
+#define START_TIMEOUT_MS 120000           // importing a package from a slow disk takes long
+#define SHARED_SIZE_MAX  ((off_t)1 << 34) // 16 GiB
+#define ASK_MS           250 // between two checks for a Ctrl-C or the end of the program
 #define NEVER_NS         UINT64_MAX
 
-// A whole number of the environment, in decimal digits, where it is set to one. An empty text is as
-// if it was not set.
+// Reads an environment variable with a whole number in decimal digits. Not set or empty: *value
+// stays.
 static oct_err
-setting(const char *name, uint32_t least, uint32_t most, uint32_t *value, char *reason,
-        size_t reason_size)
+setting(const char *name, uint32_t least, uint32_t most, uint32_t *value, oct_reason *why)
 {
     const char *text = getenv(name);
     if (text == NULL || text[0] == '\0') {
@@ -52,28 +62,27 @@ setting(const char *name, uint32_t least, uint32_t most, uint32_t *value, char *
     errno = 0;
     unsigned long number = strtoul(text, NULL, 10);
     if (text[strspn(text, "0123456789")] != '\0' || errno != 0 || number < least || number > most) {
-        return oct_refuse(reason, reason_size,
-                          "%s is '%.40s'; allowed is a whole number from %u to %u", name, text,
+        return oct_refuse(why, "%s is '%.40s'; allowed is a whole number from %u to %u", name, text,
                           least, most);
     }
     *value = (uint32_t)number;
     return OCT_OK;
 }
 
-// Read when a process is started, not at each call: another thread may set a variable meanwhile.
+// Reads the limits once, when a process is started: another thread may set a variable later.
 static oct_err
-settings_read(env_gym_process *process, char *reason, size_t reason_size)
+settings_read(env_gym_process *process, oct_reason *why)
 {
-    uint32_t seconds = TIMEOUT_S, tracebacks = 0; // the worker reads these
-    OCT_TRY(setting("OCTET_GYM_TIMEOUT_S", 1, TIMEOUT_S_MAX, &seconds, reason, reason_size));
-    OCT_TRY(
-        setting("OCTET_GYM_MEMORY_MB", 1, MEMORY_MB_MAX, &process->limit_mb, reason, reason_size));
+    // tracebacks is only checked here; the worker reads it.
+    uint32_t seconds = TIMEOUT_S, tracebacks = 0;
+    OCT_TRY(setting("OCTET_GYM_TIMEOUT_S", 1, TIMEOUT_S_MAX, &seconds, why));
+    OCT_TRY(setting("OCTET_GYM_MEMORY_MB", 1, MEMORY_MB_MAX, &process->limit_mb, why));
     process->wait_ms = seconds * 1000;
-    return setting("OCTET_GYM_TRACEBACKS", 0, TRACEBACKS_MAX, &tracebacks, reason, reason_size);
+    return setting("OCTET_GYM_TRACEBACKS", 0, TRACEBACKS_MAX, &tracebacks, why);
 }
 
-// Standard output of the process is ours for results: what environments print goes to errors. A
-// Ctrl-C waits until the process knows what to do with it: it would end an import.
+// Starts the keeper. Its standard output goes to standard error, because this program's output is
+// for results. SIGINT is blocked until the worker can handle it: it would interrupt an import.
 static int
 spawn(pid_t *pid, int theirs, int lease, const char *const *arguments)
 {
@@ -103,7 +112,7 @@ spawn(pid_t *pid, int theirs, int lease, const char *const *arguments)
 }
 
 static int (*take_interrupt)(void);
-static atomic_uint interrupts; // that were taken
+static atomic_uint interrupts; // number of SIGINTs that take_interrupt reported
 
 void
 env_gym_process_on_wait(int (*take)(void))
@@ -116,11 +125,11 @@ env_gym_process_ask(void)
 {
     if (take_interrupt != NULL && take_interrupt() != 0) {
         (void)atomic_fetch_add(&interrupts, 1);
-        (void)raise(SIGINT); // it was the program's
+        (void)raise(SIGINT); // for the program, from which it was taken
     }
 }
 
-static atomic_uint_least64_t last_ns = NEVER_NS; // until then answers are waited for
+static atomic_uint_least64_t last_ns = NEVER_NS; // answers are waited for until then
 
 void
 env_gym_process_give_up(uint32_t wait_ms)
@@ -128,7 +137,7 @@ env_gym_process_give_up(uint32_t wait_ms)
     atomic_store(&last_ns, oct_clock_ns() + (uint64_t)wait_ms * 1000000);
 }
 
-// It stays to be waited for.
+// True if the process has ended. It is left as a zombie, so that its status can still be read.
 static bool
 has_ended(pid_t pid)
 {
@@ -136,9 +145,10 @@ has_ended(pid_t pid)
     return waitid(P_PID, (id_t)pid, &about, WEXITED | WNOHANG | WNOWAIT) != 0 || about.si_pid != 0;
 }
 
-// Waits for a packet or for the end of the process, which its socket does not show while a fork of
-// the process has it open. False: neither came in time. A Ctrl-C is passed on to the process, again
-// and again until it answers: Python misses a signal that arrives just before a call that blocks.
+// Waits for a packet or the end of the process. The socket does not show the end while a fork of
+// the process holds it open. False: neither came in time. A Ctrl-C is sent to the process
+// repeatedly until it answers, because Python misses a signal that arrives just before a call that
+// blocks.
 static bool
 is_readable(const env_gym_process *process, uint32_t wait_ms)
 {
@@ -167,6 +177,7 @@ is_readable(const env_gym_process *process, uint32_t wait_ms)
     }
 }
 
+// Waits for the end of a process for up to wait_ms. Polls, because waitpid has no time limit.
 static bool
 is_over(pid_t pid, int wait_ms, int *status)
 {
@@ -179,7 +190,8 @@ is_over(pid_t pid, int wait_ms, int *status)
     return false;
 }
 
-// Its end, awaited for wait_ms and then made: the keeper ends the worker and all that it started.
+// Waits for the end of the process for up to wait_ms, then ends it, and returns its status.
+// SIGTERM lets the keeper kill the worker and everything that it started.
 static int
 status_of_end(pid_t pid, int wait_ms)
 {
@@ -197,27 +209,27 @@ status_of_end(pid_t pid, int wait_ms)
     return status;
 }
 
-// Says how it ended, and ends a process that did not answer: waited_ms > 0.
+// Says how the process ended. waited_ms > 0: it did not answer in that time, and is ended here.
 static oct_err
-lost(env_gym_process *process, uint32_t waited_ms, char *reason, size_t reason_size)
+lost(env_gym_process *process, uint32_t waited_ms, oct_reason *why)
 {
     int status = status_of_end(process->pid, waited_ms > 0 ? 0 : END_TIMEOUT_MS);
     if (waited_ms > 0) {
-        snprintf(reason, reason_size, "a call of one environment did not return within %u s",
-                 waited_ms / 1000);
+        oct_reason_set(why, "a call of one environment did not return within %u s",
+                       waited_ms / 1000);
     } else if (WIFSIGNALED(status)) {
-        snprintf(reason, reason_size, "the worker crashed: signal %d (%s)", WTERMSIG(status),
-                 strsignal(WTERMSIG(status)));
+        oct_reason_set(why, "the worker crashed: signal %d (%s)", WTERMSIG(status),
+                       strsignal(WTERMSIG(status)));
     } else {
-        snprintf(reason, reason_size, "the worker exited with code %d (its output is above)",
-                 WEXITSTATUS(status));
+        oct_reason_set(why, "the worker exited with code %d (its output is above)",
+                       WEXITSTATUS(status));
     }
     process->pid = 0;
     env_gym_process_stop(process);
     return OCT_ECLOSED;
 }
 
-// What Linux says that a process has in memory; 0: it does not.
+// Returns the resident memory of a process in MB; 0: unknown.
 static uint32_t
 resident_mb(pid_t pid)
 {
@@ -232,9 +244,9 @@ resident_mb(pid_t pid)
     return is_known ? (uint32_t)(pages * (unsigned long)sysconf(_SC_PAGESIZE) >> 20) : 0;
 }
 
-// A process that leaks is ended where it was told to have only so much.
+// Ends a process that uses more memory than $OCTET_GYM_MEMORY_MB, before its next command.
 static oct_err
-memory_check(env_gym_process *process, char *reason, size_t reason_size)
+memory_check(env_gym_process *process, oct_reason *why)
 {
     uint32_t limit_mb = process->limit_mb;
     uint32_t used_mb =
@@ -245,13 +257,12 @@ memory_check(env_gym_process *process, char *reason, size_t reason_size)
     (void)status_of_end(process->pid, 0);
     process->pid = 0;
     env_gym_process_stop(process);
-    snprintf(reason, reason_size, "the worker used %u MB, but OCTET_GYM_MEMORY_MB allows %u",
-             used_mb, limit_mb);
-    return OCT_ECLOSED;
+    return oct_fail(why, OCT_ECLOSED, "the worker used %u MB, but OCTET_GYM_MEMORY_MB allows %u",
+                    used_mb, limit_mb);
 }
 
-// What comes with an answer: the kernel's word which process sent it, and in the first a
-// descriptor, which is closed if file is NULL.
+// Reads what accompanies an answer: the sender's process id, from the kernel, and in the first
+// answer a descriptor, which is closed if file is NULL.
 static void
 control_read(env_gym_process *process, struct msghdr *message, int *file)
 {
@@ -273,10 +284,9 @@ control_read(env_gym_process *process, struct msghdr *message, int *file)
     }
 }
 
-// One packet of the process in answer, a text; the first answer brings a descriptor.
+// Reads one packet as a terminated text into answer, which has ENV_GYM_REASON_BYTES.
 static oct_err
-packet_read(env_gym_process *process, uint32_t wait_ms, int *file, char *answer, char *reason,
-            size_t reason_size)
+packet_read(env_gym_process *process, uint32_t wait_ms, int *file, char *answer, oct_reason *why)
 {
     union {
         struct cmsghdr header;
@@ -288,38 +298,38 @@ packet_read(env_gym_process *process, uint32_t wait_ms, int *file, char *answer,
                              .msg_control = control.bytes,
                              .msg_controllen = sizeof(control.bytes)};
     if (!is_readable(process, wait_ms)) {
-        return lost(process, wait_ms, reason, reason_size);
+        return lost(process, wait_ms, why);
     }
     ssize_t length = recvmsg(process->socket, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
     if (length > 0) {
         control_read(process, &message, file);
     }
     if (length <= 0) {
-        return lost(process, 0, reason, reason_size);
+        return lost(process, 0, why);
     }
     answer[length] = '\0';
     return OCT_OK;
 }
 
-// The answer to a command. Each call of an environment may take wait_ms: a packet that says that
-// one has ended begins the wait again, and shows the supervisor that this thread continues.
+// Reads the answer to a command. A packet "p" restarts the time limit, and shows the supervisor
+// that this thread continues.
 static oct_err
-answer_read(env_gym_process *process, uint32_t wait_ms, int *file, char *reason, size_t reason_size)
+answer_read(env_gym_process *process, uint32_t wait_ms, int *file, oct_reason *why)
 {
     char answer[ENV_GYM_REASON_BYTES];
     do {
-        OCT_TRY(packet_read(process, wait_ms, file, answer, reason, reason_size));
+        OCT_TRY(packet_read(process, wait_ms, file, answer, why));
         oct_pulse_beat_again();
     } while (answer[0] == 'p');
     if (answer[0] != 'k') {
-        snprintf(reason, reason_size, "%s", answer + 1);
-        return OCT_EINVAL;
+        return oct_refuse(why, "%s", answer + 1);
     }
     return OCT_OK;
 }
 
+// Maps the shared memory, and closes file.
 static oct_err
-memory_map(env_gym_process *process, int file, char *reason, size_t reason_size)
+memory_map(env_gym_process *process, int file, oct_reason *why)
 {
     struct stat about;
     void *memory = MAP_FAILED;
@@ -331,16 +341,15 @@ memory_map(env_gym_process *process, int file, char *reason, size_t reason_size)
         (void)close(file);
     }
     if (memory == MAP_FAILED) {
-        snprintf(reason, reason_size, "the worker cannot share memory: %s", strerror(errno));
-        return OCT_EINVAL;
+        return oct_refuse(why, "the worker cannot share memory: %s", strerror(errno));
     }
     process->memory = memory;
     process->size = (size_t)about.st_size;
     return OCT_OK;
 }
 
-// The worker's end of the pipe lies above the descriptors that it gets, so that neither is closed
-// for the other.
+// Opens socket and pipe. The worker's end of the pipe is moved above the descriptors that the
+// worker gets, so that placing one there does not close the other.
 static bool
 links_open(env_gym_process *process, int *theirs, int *lease)
 {
@@ -369,55 +378,53 @@ links_open(env_gym_process *process, int *theirs, int *lease)
     return true;
 }
 
-// A module that was not found may lie in the current folder, which is not searched.
+// A module that was not found may be in the current folder, which is not searched.
 static void
-hint_add(char *reason, size_t reason_size)
+hint_add(oct_reason *reason)
 {
-    char here[PATH_MAX], why[PATH_MAX + 128];
-    if (strstr(reason, "ModuleNotFoundError") != NULL &&
-        oct_python_check_here(here, why, sizeof(why)) != OCT_OK) {
-        size_t used = strlen(reason);
-        snprintf(reason + used, reason_size - used,
+    char here[PATH_MAX];
+    oct_reason why;
+    if (strstr(reason->text, "ModuleNotFoundError") != NULL &&
+        oct_python_check_here(here, &why) != OCT_OK) {
+        size_t used = strlen(reason->text);
+        snprintf(reason->text + used, sizeof(reason->text) - used,
                  "; the current folder is not searched for modules: %s; PYTHONPATH names folders "
                  "that are",
-                 why);
+                 why.text);
     }
 }
 
 oct_err
-env_gym_process_start(env_gym_process *out, const char *const *arguments, char *reason,
-                      size_t reason_size)
+env_gym_process_start(env_gym_process *out, const char *const *arguments, oct_reason *why)
 {
     env_gym_process process = {0};
     int theirs, lease;
     if (atomic_load(&last_ns) != NEVER_NS) {
-        snprintf(reason, reason_size, "the program ends");
-        return OCT_EINVAL;
+        return oct_refuse(why, "the program ends");
     }
-    OCT_TRY(settings_read(&process, reason, reason_size));
+    OCT_TRY(settings_read(&process, why));
     if (!links_open(&process, &theirs, &lease)) {
-        snprintf(reason, reason_size, "cannot make a socket: %s", strerror(errno));
-        return OCT_EINVAL;
+        return oct_refuse(why, "cannot make a socket: %s", strerror(errno));
     }
     int failed = spawn(&process.pid, theirs, lease, arguments);
     (void)close(theirs);
     (void)close(lease);
     if (failed != 0) {
         char *python = oct_python_program();
-        snprintf(reason, reason_size, "%s cannot be started: %s (OCTET_PYTHON names a Python)",
-                 python, strerror(failed));
+        oct_reason_set(why, "%s cannot be started: %s (OCTET_PYTHON names a Python)", python,
+                       strerror(failed));
         free(python);
         process.pid = 0;
         env_gym_process_stop(&process);
         return OCT_EINVAL;
     }
     int file = -1;
-    oct_err err = answer_read(&process, START_TIMEOUT_MS, &file, reason, reason_size);
+    oct_err err = answer_read(&process, START_TIMEOUT_MS, &file, why);
     if (err == OCT_OK) {
-        err = memory_map(&process, file, reason, reason_size);
+        err = memory_map(&process, file, why);
     }
     if (err != OCT_OK) {
-        hint_add(reason, reason_size);
+        hint_add(why);
         env_gym_process_stop(&process);
         return OCT_EINVAL;
     }
@@ -426,20 +433,20 @@ env_gym_process_start(env_gym_process *out, const char *const *arguments, char *
 }
 
 oct_err
-env_gym_process_call(env_gym_process *process, char command, char *reason, size_t reason_size)
+env_gym_process_call(env_gym_process *process, char command, oct_reason *why)
 {
-    OCT_TRY(memory_check(process, reason, reason_size));
+    OCT_TRY(memory_check(process, why));
     if (send(process->socket, &command, 1, MSG_NOSIGNAL) != 1) {
-        return lost(process, 0, reason, reason_size);
+        return lost(process, 0, why);
     }
-    return answer_read(process, process->wait_ms, NULL, reason, reason_size);
+    return answer_read(process, process->wait_ms, NULL, why);
 }
 
 void
 env_gym_process_stop(env_gym_process *process)
 {
     if (process->socket > 0) {
-        // It reads the end, and ends, also where a fork has the socket, too.
+        // The worker reads the end and ends, even if a fork of it holds the socket.
         (void)shutdown(process->socket, SHUT_RDWR);
         (void)close(process->socket);
     }

@@ -6,53 +6,57 @@
 #include <sys/types.h>
 
 #include "common/oct_err.h"
+#include "common/oct_reason.h"
 
 // A Python process that steps environments (env_gym_worker.py), and the memory that it shares. It
-// is started by exec, never forked from this process' state: $OCTET_PYTHON, else python3 of PATH.
-// It ends when the socket is closed, and the kernel kills it when its owner dies, whatever it does.
-// Processes that environments started end with it (env_gym_keeper.py).
+// is started by exec, without the state of this process: $OCTET_PYTHON, else python3 in PATH. It
+// ends when its socket is closed, and the kernel kills it when this process dies. Processes that
+// environments started end with it (env_gym_keeper.py).
 //
-// Threads: one user at a time. Owns: the process, the socket, the mapping. When one
-// call of one environment (a step, a reset) takes longer than $OCTET_GYM_TIMEOUT_S (60), the
-// process hangs and is killed. A process that has more memory than $OCTET_GYM_MEMORY_MB (no limit)
-// after an answer is killed, too. At the start, importing and making one environment may take two
-// minutes. Both variables are read when a process is started; other values than whole numbers are
-// refused.
+// Limits, read when a process is started; values that are not whole numbers are refused:
+//   $OCTET_GYM_TIMEOUT_S (60)  seconds of one call of one environment, a step or a reset; a
+//     process that takes longer hangs and is killed
+//   $OCTET_GYM_MEMORY_MB (none)  memory of the process, checked every 64 calls; beyond it the
+//     process is killed
+// Importing and making one environment may take two minutes at the start.
+//
+// Threads: one user at a time. Owns: the process, the socket, the mapping.
 typedef struct env_gym_process {
-    pid_t pid;    // the keeper, which is the worker's parent; 0: there is none
-    pid_t worker; // the process that steps, which sent the last answer; 0: none came
-    int socket;
-    int lease;                  // the end of a pipe that nobody else has
-    uint32_t calls;             // counts them
-    uint32_t wait_ms, limit_mb; // of an answer; of its memory, 0: none
-    uint8_t *memory;            // NULL: none yet
-    size_t size;
+    pid_t pid;                  // the keeper, parent of the worker; 0: no process
+    pid_t worker;               // sender of the last answer; 0: none came yet
+    int socket;                 // SOCK_SEQPACKET to the worker; 0: none
+    int lease;                  // write end of a pipe that only this process has
+    uint32_t calls;             // so far; the memory is checked at every 64th
+    uint32_t wait_ms, limit_mb; // for an answer; of memory, 0: no limit
+    uint8_t *memory;            // mapped; NULL before the first answer
+    size_t size;                // bytes of memory
 } env_gym_process;
 
-// The source of the worker, as env_gym_text("worker").
+// Returns the source of the worker, env_gym_text("worker"). The build makes it from the three .py
+// files.
 const char *env_gym_text(const char *name);
 
 #define ENV_GYM_REASON_BYTES 1000
 
-// arguments: those of the worker, 5. OCT_EINVAL with one line in reason: it cannot be started, or
-// says why it cannot make the environment.
+// Starts a process with the worker's 5 arguments. OCT_EINVAL, with one line in reason: it could
+// not be started, or could not make the environment.
 OCT_CHECKED oct_err env_gym_process_start(env_gym_process *out, const char *const *arguments,
-                                          char *reason, size_t reason_size);
-// One command and its answer. OCT_EINVAL: the worker refused, with its words; OCT_ECLOSED: it ended
-// or hung, with how, and is gone.
-OCT_CHECKED oct_err env_gym_process_call(env_gym_process *process, char command, char *reason,
-                                         size_t reason_size);
-// Who waits for an answer calls take a few times a second, which says whether a SIGINT has reached
-// this program since it was called last. Then the signal is raised again, for the program, and each
-// worker that is waited for gets one, and gives up environments that hang. NULL, as at first:
-// nobody is asked. For all workers; before the first is started.
+                                          oct_reason *why);
+// Sends a command ('r' or 's') and waits for the answer. With one line in reason:
+//   OCT_EINVAL  the worker refused
+//   OCT_ECLOSED  the process crashed, hung or used too much memory, and has been ended
+OCT_CHECKED oct_err env_gym_process_call(env_gym_process *process, char command, oct_reason *why);
+// Sets a function that waiting threads call a few times per second; it returns whether this
+// program received a SIGINT since its last call. If so, the signal is raised again for the program
+// and sent to each worker that is waited for, which abandons environments that hang. NULL (the
+// default): nothing is called. For all workers; set it before the first is started.
 void env_gym_process_on_wait(int (*take)(void));
-// Asks once. For a thread that waits for others, which wait for answers.
+// Calls that function once: for a thread that waits for other threads, which wait for answers.
 void env_gym_process_ask(void);
-// This program is about to end: from now on no process is waited for longer than this. One that has
-// not answered by then hangs, and is killed, and none is started any more. Any thread.
+// This program is about to end: from now on no call waits longer than wait_ms, a process without
+// an answer by then is killed, and no process is started. Any thread.
 void env_gym_process_give_up(uint32_t wait_ms);
-// Ends the process, by force if it must, and waits for it. One that was never started is a no-op.
+// Ends the process, by force if necessary, and waits for its end. No-op if it was never started.
 void env_gym_process_stop(env_gym_process *process);
 
 #endif // ENVS_GYM_ENV_GYM_PROCESS_H

@@ -105,7 +105,7 @@ class Vector:
         if self.mode not in ("NextStep", "SameStep", "Disabled"):  # each would read the ends of episodes wrongly
             raise ValueError(f"metadata['autoreset_mode'] is {self.mode!r}; allowed are those of gymnasium.vector.AutoresetMode")
         self.obs_space, self.action_space = vector.single_observation_space, vector.single_action_space
-        # EnvPool's have their own way of resetting some.
+        # Vectors of EnvPool have their own way of resetting some of their environments.
         self.is_pool = "env_id" in inspect.signature(vector.reset).parameters
         known = tuple(getattr(gymnasium.vector, kind) for kind in ("SyncVectorEnv", "AsyncVectorEnv"))
         self.resets_some = self.is_pool or self.mode == "Disabled" or (
@@ -125,7 +125,7 @@ class Vector:
         raise error
 
     def reset_some(self, mask):
-        """Resets the environments of the mask; the rows of others are not to be looked at."""
+        """Resets the environments of the mask; the rows of the others are undefined."""
         if not self.is_pool:
             return self.vector.reset(options={"reset_mask": mask})[0]
         rows = np.flatnonzero(mask)
@@ -228,6 +228,7 @@ class VectorWorker(Worker):
         return b"k"
 
     def begin_some(self, which):
+        """Begins episodes in these environments only."""
         mask = np.zeros(self.count, bool)
         mask[which] = True
         with PATIENCE:
@@ -244,7 +245,7 @@ class VectorWorker(Worker):
         return self.numbers_of(self.action)
 
     def ends_take(self, ended, infos):
-        """The rows of the episodes that this step has ended; the next ones begin now where the vector can."""
+        """Writes what belongs to the ends of episodes. The next episodes begin now if the vector can begin some."""
         has_next = self.vector.mode == "SameStep"
         for i in ended:
             info = info_of(infos, i)
@@ -262,6 +263,7 @@ class VectorWorker(Worker):
             self.began[ended] = True
 
     def advance_all(self):
+        """Steps the vector, and writes rows, rewards and flags of all environments."""
         PATIENCE.check()
         with PATIENCE:
             obs, reward, terminated, truncated, infos = self.vector.step(self.actions())
@@ -307,6 +309,7 @@ class VectorWorker(Worker):
 
 
 def worker_of(name, count, seed, autoreset, options):
+    """Opens the environments. Returns the Worker or VectorWorker that steps them."""
     arguments = arguments_of(options)
     metric_names = metrics_of(arguments.pop(METRICS_KEY, None))
     takes_vectors = autoreset == 2

@@ -1,12 +1,12 @@
 """Steps environments of Gymnasium for a process of Octet: env_gym.c runs this text, with that of env_gym_vector.py after it,
 as `python3 -c`.
 
-argv: name of the environment, number of environments, seed, autoreset (0, 1, or 2: 1 with rows that only begin an episode), options (key=value, with SEPARATOR between
-them). Descriptor 3 is a socket: a packet of one letter requests a reset ("r": of the environments in the mask) or a step
-("s"); the reply is "k", or "e" with a line for the user. Packets "p" before it say that a call of an environment has ended:
-the host limits the time of one call, not of all environments together. The first reply also carries the memory that both
-sides share; HEADER describes its layout. Descriptor 4 is a pipe whose other end only the host holds: when it closes, the kernel ends this
-process.
+argv: name of the environment, number of environments, seed, autoreset (0, 1, or 2: 1 with rows that only begin an
+episode), options (key=value, with SEPARATOR between them). Descriptor 3 is a socket: a packet of one letter requests a reset
+("r": of the environments in the mask) or a step ("s"); the reply is "k", or "e" with a line for the user. Packets "p" before
+the reply say that a call of an environment has ended: the host limits the time of one call, not of all environments
+together. The first reply also carries the memory that both sides share; HEADER describes its layout. Descriptor 4 is a pipe
+whose other end only the host holds: when it closes, the kernel ends this process.
 """
 
 import array
@@ -66,9 +66,9 @@ METRICS_KEY, METRICS_MAX, METRIC_NAME_BYTES = "info_metrics", 64, 64  # the name
 COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 STUCK_SECONDS = 2.0  # after which a Ctrl-C of the terminal is for the environment
 PROGRESS_SECONDS = 0.25  # between two packets "p"
-TRACEBACKS_MAX = int(os.environ.get("OCTET_GYM_TRACEBACKS") or 8)  # the host refuses what is no number
+TRACEBACKS_MAX = int(os.environ.get("OCTET_GYM_TRACEBACKS") or 8)  # the host has checked that it is a number
 TRACEBACK_FRAMES, TRACEBACK_CHARACTERS = 30, 8192  # the innermost; the last
-# Frames of these files say nothing about the environment: this one, and what stands between the two.
+# Frames of these files say nothing about the environment: this file, and the code between it and the environment.
 GYMNASIUM = os.path.dirname(gymnasium.__file__)
 BETWEEN = ("<string>", "<frozen ", os.path.dirname(importlib.__file__), *(
     os.path.join(GYMNASIUM, path) for path in ("core.py", "envs/registration.py", "utils", "wrappers")))
@@ -103,10 +103,10 @@ class Patience:
     that still runs STUCK_SECONDS after the command began is left then, and the command makes no other call."""
 
     began = None  # the command; None: there is none
-    is_asked = False  # by a Ctrl-C since then
-    is_over = False
-    is_open = False  # a call, which may be left
-    told = time.monotonic()  # when the host last heard that a call ended
+    is_asked = False  # a Ctrl-C came since then
+    is_over = False  # the command makes no more calls
+    is_open = False  # a call runs, which may be left
+    told = time.monotonic()  # when the last packet "p" was sent
 
     def begin(self):
         self.began = self.told = time.monotonic()
@@ -135,7 +135,7 @@ class Patience:
 
     def __enter__(self):
         self.is_open = True
-        if self.is_over:  # what has to be called all the same, to close it
+        if self.is_over:  # only closing an environment is still called, and may hang, too
             signal.setitimer(signal.ITIMER_REAL, STUCK_SECONDS)
 
     def __exit__(self, *_):
@@ -415,6 +415,9 @@ class Shape:
 
 
 class Worker:
+    """Steps environments one by one. An exception of an environment's code fails its step and ends its episode; the others
+    continue."""
+
     def __init__(self, first, name, count, seed, autoreset, arguments, metric_names):
         """first: what the name stands for, the first environment or, in VectorWorker, the vector."""
         self.name, self.count, self.autoreset = name, count, autoreset
@@ -422,8 +425,8 @@ class Worker:
         obs_space, action_space, self.spec = self.open(first)
         self.obs_shape, self.action_shape = Shape(obs_space, "observation"), Shape(action_space, "action")
         self.given = [seed + i for i in range(count)]  # the last seeds that were given
-        self.next_seeds = list(self.given)  # of the next reset; None: its generator goes on
-        self.renewed = [0] * count  # how often it was made anew with a seed that follows from the given one
+        self.next_seeds = list(self.given)  # of the next reset; None: the generator continues
+        self.renewed = [0] * count  # how often it was opened again with a seed that follows from the given one
         self.ended = [None] * count  # the flags of the end; 0 while an episode runs, None before the first
         self.sums, self.counts = [0.0] * count, [0] * count
         self.reserve()
@@ -438,7 +441,7 @@ class Worker:
             return one_of(opened(self.name, self.arguments, 1))
 
     def reserve(self):
-        """The shared memory, and the arrays in it."""
+        """Makes the shared memory and the arrays in it, in the order of env_gym.c."""
         obs, action, count = self.obs_shape, self.action_shape, self.count
         parts = {"obs_low": (obs.shape, np.float64), "obs_high": (obs.shape, np.float64),
                  "action_low": (action.shape, np.float64), "action_high": (action.shape, np.float64),
@@ -469,6 +472,7 @@ class Worker:
                          *offsets)
 
     def say(self, i, error):
+        """Writes the reason of a failure into the memory."""
         Tracebacks.tell(error)
         who = f"environment {i}: ".encode()
         line = who + line_of(error, TEXT_BYTES - 1 - len(who))
@@ -508,7 +512,7 @@ class Worker:
         return False
 
     def seed_renewed(self, i):
-        """Returns a seed without a generator that continues: the same run has the same seeds, and other runs have others."""
+        """Sets the seed of an environment that was opened again: the same run has the same seeds, and other runs have others."""
         if self.next_seeds[i] is None:
             self.renewed[i] += 1
             sequence = np.random.SeedSequence((self.given[i], self.renewed[i]))
@@ -568,12 +572,13 @@ class Worker:
             return FAILED | TRUNCATED
 
     def step_one(self, i):
+        """Steps environment i, and begins its next episode with autoreset. Its flags say what happened."""
         if self.ended[i] and not self.autoreset:
             self.flags[i], self.reward[i] = self.ended[i], 0
             return
         if self.ended[i] is None:
             self.begin(i)
-        # One that has ended here could not begin.
+        # An environment that has ended here could not begin an episode.
         flags = FAILED | TRUNCATED if self.ended[i] else self.advance(i)
         self.sums[i] += float(self.reward[i])
         self.counts[i] += 1
@@ -600,6 +605,7 @@ class Worker:
 
 
 def serve():
+    """Makes the environments, then answers commands until the host closes the socket."""
     warnings.formatwarning = warning_line
     name, count, seed, autoreset, options = sys.argv[1:6]
     keep_links()

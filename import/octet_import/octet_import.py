@@ -5,9 +5,10 @@ usage: octet_import.py FILE [--activation NAME] [--no-normalizer]
        octet_import.py --normaliser FILE
        octet_import.py --observations FILE
 
-Writes lines NAME VALUE, the options that the file implies, and "model BYTES" with an ONNX model behind it; of a normaliser
-"normaliser JSON", with mean, std and clip; of arrays of NumPy (.npz) a line "array BYTES NAME" for each that was asked for, with
-the array as in a .npy file behind it; or one line "error REASON". Needs numpy. Nothing in a file is executed, and memory and time are limited besides.
+Writes lines NAME VALUE, the options that the file implies, and "model BYTES", followed by an ONNX model; for a normaliser
+"normaliser JSON", with mean, std and clip; for arrays of NumPy (.npz) a line "array BYTES NAME" for each that was requested,
+followed by the array as a .npy file; or one line "error REASON". Needs numpy. Nothing in a file is executed, and memory and
+time are limited.
 """
 
 import argparse

@@ -8,7 +8,7 @@ import os
 import stat
 
 WHOLE_MAX = 1 << 28    # bytes of a file that is read as a whole
-METRICS_MAX = 1 << 32  # of metrics.csv, as LEARNER_METRICS_BYTES_MAX
+METRICS_MAX = 1 << 32  # of metrics.csv, as OCT_CSV_BYTES_MAX
 
 
 def _check(path: str, found: os.stat_result, writes: bool, most: int) -> None:

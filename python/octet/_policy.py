@@ -101,8 +101,7 @@ class Policy:
         self._handle = handle.value
         info = _lib.Info(ctypes.sizeof(_lib.Info))
         _lib.check(lib.octet_policy_get_info(self._handle, _lib.byref(info)), b"the policy has no info")
-        metadata = {key.decode(): text.decode() for key, text in zip(
-            info.metadata_keys[: info.metadata_count], info.metadata_texts[: info.metadata_count], strict=True)}
+        metadata = {info.metadata_keys[i].decode(): info.metadata_texts[i].decode() for i in range(info.metadata_count)}
         self.info = PolicyInfo(
             env_id=info.env_id.decode(errors="replace"), run_name=info.run_name.decode(errors="replace"),
             run_id=info.run_id, version=info.version,

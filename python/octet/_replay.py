@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from . import _replay_lib
 from ._arrays import array_of, floats_of
 from ._command import path_of
-from ._files import WHOLE_MAX, open_file, read_file
+from ._files import open_file, read_file
 from ._lib import NotCopied, OctetError, Turns, byref, create_string_buffer, deadline_of, path_bytes, real, unclosed, whole
 from ._replay_lib import SAMPLERS, lib, text
 
@@ -43,6 +43,7 @@ _END_SECONDS = 10.0  # then it is killed
 _PATH_MAX = 90       # of a socket, with what is appended: the kernel has 107 bytes
 _SYNCS = ("none", "interval", "always")
 _RESTARTS = 3        # in a row, of daemons that got no table or ended within a second
+_FAILURE_FILE_BYTES = 4096  # of common/oct_failure.h
 _DEFAULTS: dict[str, Any] = {
     "capacity": 1_000_000, "streams": 64, "sampler": "uniform", "priority_exponent": 0.6, "n_step": 1, "discount": 0.99,
     "sequence_steps": 0, "sequence_stride": 0, "reward_clip": 0.0, "min_size": 1, "samples_per_insert": 0.0, "tolerance": 0.1}
@@ -280,7 +281,8 @@ class _Daemon:
                         "--sync", sync, "--sync-interval", repr(float(sync_interval)),
                         "--follow-parent", str(os.getpid())]
         self.log = folder / "replay.log"
-        self._log_begin = 0  # of the last start
+        # octet-replay records the last error in it: common/oct_failure.h.
+        self._failure = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115
         self.failure: OctetError | None = None
         self.process: subprocess.Popen[bytes] | None = None
         self._ends = False
@@ -294,11 +296,13 @@ class _Daemon:
 
     def _start(self) -> None:
         with self._lock, open(open_file(self.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND), "ab") as log:
-            self._log_begin = os.fstat(log.fileno()).st_size
             if not self._ends:
-                confined = os.environ.get("OCT_FILE_CONFINED", "")
-                self.process = subprocess.Popen(self.command, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-                                                env={**os.environ, "OCT_FILE_CONFINED": f"{confined}{self.service.folder}\n"})
+                failure = self._failure.fileno()
+                os.pwrite(failure, bytes(_FAILURE_FILE_BYTES), 0)
+                env = {**os.environ, "OCTET_FAILURE_FD": str(failure),
+                       "OCT_FILE_CONFINED": f"{os.environ.get('OCT_FILE_CONFINED', '')}{self.service.folder}\n"}
+                self.process = subprocess.Popen(self.command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=env,
+                                                pass_fds=(failure,))
 
     def _run(self) -> None:
         try:
@@ -306,6 +310,7 @@ class _Daemon:
         finally:
             self._end.get()
             lib().octet_replay_close(self._handle)
+            self._failure.close()
             sockets = _socket_folder(self.service.said["url"])
             if sockets != self.service.folder:
                 shutil.rmtree(sockets, ignore_errors=True)
@@ -354,13 +359,11 @@ class _Daemon:
         return False
 
     def _last_words(self) -> str:
-        """Returns the end of its log since its start, which says why it ended."""
+        """Returns the last error that octet-replay recorded since its start, else its exit code."""
+        record, end, _ = os.pread(self._failure.fileno(), _FAILURE_FILE_BYTES, 0).partition(b"\n")
         code = self.process.returncode if self.process else None
-        with open(open_file(self.log, most=2**63), "rb") as log:
-            log.seek(self._log_begin)
-            lines = text(log.read(WHOLE_MAX)).splitlines()
-        said = next((line for line in reversed(lines) if " E " in line or line.startswith("octet-replay:")), None)
-        return f"{self.service.folder}: {said.split(' E ', 1)[-1] if said else f'octet-replay exited with {code}'}"
+        words = text(record).partition(" ")[2].removeprefix("- ") if end else f"octet-replay exited with {code}"
+        return f"{self.service.folder}: {words}"
 
     def check(self) -> None:
         """Raises the error for which it was given up: a new exception each time, because a traceback grows with every

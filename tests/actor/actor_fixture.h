@@ -3,7 +3,8 @@
 
 #include <stdlib.h>
 
-#include "common/oct_config.h"
+#include "common/oct_reason.h"
+#include "config/config.h"
 #include "envs/env.h"
 #include "policy/policy_net.h"
 #include "tests/policy/random_policy.h"
@@ -22,12 +23,12 @@ odd_path(void)
 static inline env *
 fixture_env(const char *id, const char *options, uint32_t count, uint64_t seed)
 {
-    char reason[256] = "";
+    oct_reason why = {""};
     env_request request = {
         .id = id, .options = options, .count = count, .seed = seed, .autoreset = true};
     env *e = NULL;
-    oct_err err = env_open(&e, &request, reason, sizeof(reason));
-    assert_string_equal(reason, "");
+    oct_err err = env_open(&e, &request, &why);
+    assert_string_equal(why.text, "");
     T_OK(err);
     return e;
 }
@@ -54,11 +55,11 @@ fixture_policy(uint32_t obs, uint64_t version, uint64_t env_steps, int first)
     return net_of(image);
 }
 
-static inline oct_config
+static inline config_experiment
 fixture_config(const char *env_id)
 {
-    oct_config config;
-    oct_config_default(&config);
+    config_experiment config;
+    config_default(&config);
     (void)snprintf(config.env.id, sizeof(config.env.id), "%s", env_id);
     config.actor.count = 1;
     config.actor.envs = 2;

@@ -26,7 +26,7 @@ typedef struct session {
     actor_run *run;
     actor_batch *batch;
     policy_net *net;
-    oct_config config;
+    config_experiment config;
     actor_seed seed;
     wire_arena *arena;
     char options[128];
@@ -39,7 +39,7 @@ typedef struct session {
 
 // Takes net. The configuration is the caller's to change before.
 static inline session *
-session_open(const oct_config *config, const char *options, uint32_t envs, policy_net *net,
+session_open(const config_experiment *config, const char *options, uint32_t envs, policy_net *net,
              actor_seed seed)
 {
     session *s = oct_alloc(sizeof(*s));

@@ -3,8 +3,10 @@
 #include <signal.h>
 #include <stdlib.h>
 
-#include "common/oct_config_text.h"
+#include "actor/actor_measurements.h"
 #include "common/oct_file.h"
+#include "common/oct_reason.h"
+#include "config/config_text.h"
 #include "net/net_http.h"
 #include "net/net_post.h"
 #include "net/net_pub.h"
@@ -98,6 +100,25 @@ serve_get_policy(void *arg, wire_call *call, const wire_get_policy *request)
     net_loop_stop(f->loop);
 }
 
+// Every number that a report is to have is in it, and is known; no supervisor counts restarts here.
+static void
+report_is_whole(const wire_report *report)
+{
+    static const actor_measurements none;
+    oct_numbers *numbers = oct_numbers_create("actor.");
+    const char *names[WIRE_STATS_MAX];
+    actor_measurements_add(numbers, &none);
+    uint32_t count = oct_numbers_list(numbers, OCT_SHOWN_REPORT, names, NULL, WIRE_STATS_MAX);
+    assert_int_equal(report->stat_count, count);
+    for (uint32_t i = 0; i < count; i++) {
+        assert_string_equal(report->stat_name[i], names[i]);
+        if (!isfinite(report->stat_value[i]) && strcmp(names[i], "restarts") != 0) {
+            fail_msg("%s is not known", names[i]);
+        }
+    }
+    oct_numbers_destroy(numbers);
+}
+
 static void
 serve_report(void *arg, wire_call *call, const wire_report *report)
 {
@@ -110,6 +131,9 @@ serve_report(void *arg, wire_call *call, const wire_report *report)
             strcmp(report->stat_name[i], "unacked_s") == 0 ? report->stat_value[i] : f->unacked_s;
     }
     (void)snprintf(f->unreached, sizeof(f->unreached), "%s", report->unreached);
+    if (!report->leaves) {
+        report_is_whole(report);
+    }
     f->reports++;
     wire_reply_report_episodes(call, &empty);
     net_loop_stop(f->loop);
@@ -132,12 +156,12 @@ static int
 fixture_open(void **state)
 {
     fixture *f = calloc(1, sizeof(*f));
-    oct_config config;
+    config_experiment config;
     char reason[256];
     *state = f;
-    oct_config_default(&config);
-    T_OK(oct_config_set(&config, "env.id=CartPole-v1", reason, sizeof(reason)));
-    f->config = oct_config_print_for_peers(&config);
+    config_default(&config);
+    T_OK(config_set(&config, "env.id=CartPole-v1", reason, sizeof(reason)));
+    f->config = config_print_for_peers(&config);
     (void)snprintf(f->learner, sizeof(f->learner), "%s", net_test_url("ipc"));
     (void)snprintf(f->policies, sizeof(f->policies), "%s", net_test_url("ipc"));
     (void)snprintf(f->replay, sizeof(f->replay), "%s", net_test_url("ipc"));
@@ -315,10 +339,11 @@ unreached_is(fixture *f, unsigned port)
         assert_false(f->actor.is_exited);
     }
     assert_true(f->unacked_s >= 10 && f->unacked == 2);
-    char body[512] = "", reason[256], want[NET_URL_MAX + 64];
+    char body[512] = "";
+    oct_reason why;
+    char want[NET_URL_MAX + 64];
     int status = 0;
-    T_OK(net_http_get(f->metrics, "/healthz", 3000, &status, body, sizeof(body), reason,
-                      sizeof(reason)));
+    T_OK(net_http_get(f->metrics, "/healthz", 3000, &status, body, sizeof(body), &why));
     assert_int_equal(status, 503);
     (void)snprintf(want, sizeof(want), " s: cannot reach %s\n", url);
     assert_memory_equal(body, "2 unacknowledged batches for 1", 30);

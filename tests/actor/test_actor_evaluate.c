@@ -3,11 +3,12 @@
 #include <stdatomic.h>
 
 #include "actor/actor_evaluate.h"
+#include "common/oct_reason.h"
 #include "tests/actor/actor_fixture.h"
 
 enum { OBS = 3, EPISODES_MAX = 64 };
 
-static char reason[256];
+static oct_reason reason;
 static uint32_t max_steps; // of evaluate_odd; 0: the default
 static float returns[EPISODES_MAX];
 static uint32_t lengths[EPISODES_MAX];
@@ -33,9 +34,9 @@ observe(void *arg, const void *obs)
 static struct observed looked; // the same of what was to be seen of environment 0
 
 static oct_err
-look(void *arg, env *e, const void *obs, uint32_t ended, char *why, size_t why_size)
+look(void *arg, env *e, const void *obs, uint32_t ended, oct_reason *why)
 {
-    (void)e, (void)ended, (void)why, (void)why_size;
+    (void)e, (void)ended, (void)why->text;
     observe(arg, obs);
     return OCT_OK;
 }
@@ -56,8 +57,8 @@ evaluate_odd(const char *options, uint32_t episodes, uint32_t envs, actor_evalua
                                       .look_arg = &looked};
     observed = looked = (struct observed){0};
     *result = (actor_evaluate_result){.returns = returns, .lengths = lengths};
-    reason[0] = '\0';
-    oct_err err = actor_evaluate(net, &request, result, reason, sizeof(reason));
+    reason.text[0] = '\0';
+    oct_err err = actor_evaluate(net, &request, result, &reason);
     policy_net_destroy(net);
     return err;
 }
@@ -77,8 +78,8 @@ test_evaluate_policy_that_does_not_fit(void **state)
     policy_net *net = fixture_policy(4, 1, 0, 0);
     actor_evaluate_request request = {
         .env_id = odd_path(), .options = "", .episodes = 1, .envs = 1};
-    T_ERR(actor_evaluate(net, &request, &result, reason, sizeof(reason)), OCT_EINVAL);
-    assert_non_null(strstr(reason, "reads 4 numbers, but an observation of Odd-v0 has 3"));
+    T_ERR(actor_evaluate(net, &request, &result, &reason), OCT_EINVAL);
+    assert_non_null(strstr(reason.text, "reads 4 numbers, but an observation of Odd-v0 has 3"));
     policy_net_destroy(net);
 }
 
@@ -91,24 +92,26 @@ test_fits_says_what_does_not(void **state)
     env *e = fixture_env("CartPole-v1", "", 1, 1), *box = fixture_env("Pendulum-v1", "", 1, 1);
     const uint32_t widths[] = {4, 2};
     policy_spec good = random_spec(widths, 2, POLICY_RELU, false);
-    T_OK(actor_fits(&good, &no_run, env_spec(e), reason, sizeof(reason)));
+    T_OK(actor_fits(&good, &no_run, env_spec(e), &reason));
     policy_spec spec = good;
     spec.obs_dtype = POLICY_U8;
-    T_ERR(actor_fits(&spec, &no_run, env_spec(e), reason, sizeof(reason)), OCT_EINVAL);
-    assert_non_null(strstr(reason, "or another type"));
+    T_ERR(actor_fits(&spec, &no_run, env_spec(e), &reason), OCT_EINVAL);
+    assert_non_null(strstr(reason.text, "or another type"));
     spec = good;
     spec.action_count = 3;
-    T_ERR(actor_fits(&spec, &no_run, env_spec(e), reason, sizeof(reason)), OCT_EINVAL);
-    assert_non_null(strstr(reason, "gives 3 discrete actions, but CartPole-v1 takes 2"));
+    T_ERR(actor_fits(&spec, &no_run, env_spec(e), &reason), OCT_EINVAL);
+    assert_non_null(strstr(reason.text, "gives 3 discrete actions, but CartPole-v1 takes 2"));
     spec = good;
     spec.obs_count = 3;
-    T_ERR(actor_fits(&spec, &no_run, env_spec(box), reason, sizeof(reason)), OCT_EINVAL);
-    assert_non_null(strstr(reason, "gives 2 discrete actions, but Pendulum-v1 takes 1 numbers"));
+    T_ERR(actor_fits(&spec, &no_run, env_spec(box), &reason), OCT_EINVAL);
+    assert_non_null(
+        strstr(reason.text, "gives 2 discrete actions, but Pendulum-v1 takes 1 numbers"));
     const uint32_t filters[] = {2}, hidden[] = {4};
     spec = random_conv_spec(2, 2, 1, 1, filters, 1, hidden, 1, 2, POLICY_RELU);
-    T_ERR(actor_fits(&spec, &no_run, env_spec(e), reason, sizeof(reason)), OCT_EINVAL);
-    assert_non_null(strstr(
-        reason, "reads a map of 2 x 2 x 1, but observations of CartPole-v1 have another shape"));
+    T_ERR(actor_fits(&spec, &no_run, env_spec(e), &reason), OCT_EINVAL);
+    assert_non_null(
+        strstr(reason.text,
+               "reads a map of 2 x 2 x 1, but observations of CartPole-v1 have another shape"));
     env_close(e);
     env_close(box);
 }
@@ -126,16 +129,17 @@ test_fits_asks_for_the_bounds_that_a_policy_was_trained_with(void **state)
     spec.head = POLICY_HEAD_TANH;
     spec.action_low[0] = -2;
     spec.action_high[0] = 2;
-    T_OK(actor_fits(&spec, &trained, env_spec(e), reason, sizeof(reason)));
+    T_OK(actor_fits(&spec, &trained, env_spec(e), &reason));
     spec.action_high[0] = 5;
     (void)snprintf(spec.env_id, sizeof(spec.env_id), "Other-v0");
-    T_ERR(actor_fits(&spec, &trained, env_spec(e), reason, sizeof(reason)), OCT_EINVAL);
-    assert_string_equal(reason, "the policy (for Other-v0) was trained with action 0 in [-2, 5], "
-                                "but Pendulum-v1 takes it in [-2, 2]");
+    T_ERR(actor_fits(&spec, &trained, env_spec(e), &reason), OCT_EINVAL);
+    assert_string_equal(reason.text,
+                        "the policy (for Other-v0) was trained with action 0 in [-2, 5], "
+                        "but Pendulum-v1 takes it in [-2, 2]");
     spec.action_high[0] = 2;
     spec.action_low[0] = -1;
-    T_ERR(actor_fits(&spec, &trained, env_spec(e), reason, sizeof(reason)), OCT_EINVAL);
-    T_OK(actor_fits(&spec, &no_run, env_spec(e), reason, sizeof(reason))); // imported: its model's
+    T_ERR(actor_fits(&spec, &trained, env_spec(e), &reason), OCT_EINVAL);
+    T_OK(actor_fits(&spec, &no_run, env_spec(e), &reason)); // imported: its model's
     env_close(e);
 }
 
@@ -146,7 +150,7 @@ test_evaluate_unknown_environment(void **state)
     policy_net *net = fixture_policy(4, 1, 0, 0);
     actor_evaluate_request request = {.env_id = "CartPole-v9", .options = "", .episodes = 1};
     actor_evaluate_result result = {.episodes = 0};
-    T_ERR(actor_evaluate(net, &request, &result, reason, sizeof(reason)), OCT_ENOTFOUND);
+    T_ERR(actor_evaluate(net, &request, &result, &reason), OCT_ENOTFOUND);
     policy_net_destroy(net);
 }
 
@@ -191,7 +195,7 @@ test_evaluate_ends_before_the_environments_own_limit(void **state)
     policy_net *net = fixture_policy(4, 1, 0, -1); // its pole falls later than that
     actor_evaluate_request request = {
         .env_id = "CartPole-v1", .options = "", .episodes = 2, .envs = 1, .max_steps = 5};
-    T_OK(actor_evaluate(net, &request, &result, reason, sizeof(reason)));
+    T_OK(actor_evaluate(net, &request, &result, &reason));
     assert_true(lengths[0] == 5 && lengths[1] == 5 && result.truncated == 2);
     policy_net_destroy(net);
 }
@@ -202,8 +206,8 @@ test_evaluate_environment_that_always_fails(void **state)
     (void)state;
     actor_evaluate_result result;
     T_ERR(evaluate_odd("length=9,nan_at=2", 2, 2, &result), OCT_EINTERNAL);
-    assert_non_null(strstr(reason, "failed 101 times"));
-    assert_non_null(strstr(reason, ": the reward is not finite)"));
+    assert_non_null(strstr(reason.text, "failed 101 times"));
+    assert_non_null(strstr(reason.text, ": the reward is not finite)"));
 }
 
 static void
@@ -212,7 +216,7 @@ test_evaluate_environment_that_breaks(void **state)
     (void)state;
     actor_evaluate_result result;
     T_ERR(evaluate_odd("error_at=3", 2, 2, &result), OCT_EINTERNAL);
-    assert_non_null(strstr(reason, "the odd environment is broken"));
+    assert_non_null(strstr(reason.text, "the odd environment is broken"));
 }
 
 static void
@@ -224,8 +228,8 @@ test_evaluate_stops_when_told(void **state)
     actor_evaluate_request request = {
         .env_id = "CartPole-v1", .options = "", .episodes = 1, .envs = 1, .stop = &stop};
     actor_evaluate_result result = {.episodes = 0};
-    T_ERR(actor_evaluate(net, &request, &result, reason, sizeof(reason)), OCT_ECLOSED);
-    assert_string_equal(reason, "stopped");
+    T_ERR(actor_evaluate(net, &request, &result, &reason), OCT_ECLOSED);
+    assert_string_equal(reason.text, "stopped");
     policy_net_destroy(net);
 }
 
@@ -258,8 +262,8 @@ test_evaluate_begins_though_an_environment_cannot(void **state)
         T_NEAR(returns[i], return_of(6), 0, 1e-6);
     }
     T_ERR(evaluate_odd("length=200,shut=1000", 2, 1, &result), OCT_EINTERNAL);
-    assert_non_null(strstr(reason, "failed 101 times"));
-    assert_non_null(strstr(reason, "reset: the odd environment is broken)"));
+    assert_non_null(strstr(reason.text, "failed 101 times"));
+    assert_non_null(strstr(reason.text, "reset: the odd environment is broken)"));
 }
 
 // A plug-in that forgets its sums has no return of 0.
@@ -456,7 +460,7 @@ test_evaluate_tells_each_step(void **state)
                                       .watch = watch,
                                       .watch_arg = &w};
     actor_evaluate_result result = {.returns = returns};
-    T_OK(actor_evaluate(net, &request, &result, reason, sizeof(reason)));
+    T_OK(actor_evaluate(net, &request, &result, &reason));
     assert_int_equal(w.calls, 8);
     assert_int_equal(w.steps, result.env_steps);
     assert_int_equal(w.counted, 3); // of the first round, all through the second
@@ -474,8 +478,8 @@ test_evaluate_is_greedy_and_repeatable(void **state)
     actor_evaluate_request request = {
         .env_id = "CartPole-v1", .options = "", .episodes = 20, .envs = 5, .seed = 77};
     actor_evaluate_result result = {.returns = returns}, second = {.returns = again};
-    T_OK(actor_evaluate(net, &request, &result, reason, sizeof(reason)));
-    T_OK(actor_evaluate(net, &request, &second, reason, sizeof(reason)));
+    T_OK(actor_evaluate(net, &request, &result, &reason));
+    T_OK(actor_evaluate(net, &request, &second, &reason));
     assert_memory_equal(returns, again, 20 * sizeof(float));
     assert_true(result.max > result.min);
     policy_net_destroy(net);
@@ -509,7 +513,7 @@ test_evaluate_draws_actions_by_their_probabilities(void **state)
                                       .seed = 5,
                                       .sampling = true};
     actor_evaluate_result result = {.returns = returns};
-    T_OK(actor_evaluate(net, &request, &result, reason, sizeof(reason)));
+    T_OK(actor_evaluate(net, &request, &result, &reason));
     int ones = 0;
     for (uint32_t i = 0; i < ENVS; i++) { // each draws on through its episodes
         policy_rng rng;
@@ -527,7 +531,7 @@ test_evaluate_draws_actions_by_their_probabilities(void **state)
     // 2000 draws: five deviations of the binomial are 0.048
     T_NEAR((double)ones / (EPISODES * STEPS), 0.75, 0.048, 0);
     request.sampling = false;
-    T_OK(actor_evaluate(net, &request, &result, reason, sizeof(reason)));
+    T_OK(actor_evaluate(net, &request, &result, &reason));
     T_NEAR(result.mean, STEPS * (STEPS + 1) / 2.0 + 0.1 * STEPS, 1e-2, 0); // the likelier one
     assert_true(result.max == result.min);
     policy_net_destroy(net);

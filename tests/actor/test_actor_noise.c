@@ -18,11 +18,11 @@ spec_of(float low, float high)
     return spec;
 }
 
-static oct_config
+static config_experiment
 config_of(double noise, double noise_low, double correlation, uint64_t random_steps)
 {
-    oct_config config;
-    oct_config_default(&config);
+    config_experiment config;
+    config_default(&config);
     config.actor.noise = noise;
     config.actor.noise_low = noise_low;
     config.actor.noise_correlation = correlation;
@@ -65,7 +65,7 @@ test_noise_is_gaussian_with_its_deviation(void **state)
 {
     (void)state;
     policy_spec spec = spec_of(-20, 60); // half of the range is 40
-    oct_config config = config_of(0.1, 0.1, 0, 0);
+    config_experiment config = config_of(0.1, 0.1, 0, 0);
     actor_noise noise;
     actor_noise_init(&noise, &config, &spec, 5, 0, 1, 1);
     struct moments m = noise_moments(&noise, 20, 0);
@@ -80,7 +80,7 @@ test_noise_with_correlation_keeps_its_deviation(void **state)
 {
     (void)state;
     policy_spec spec = spec_of(-10, 10);
-    oct_config config = config_of(0.1, 0.1, 0.8, 0);
+    config_experiment config = config_of(0.1, 0.1, 0.8, 0);
     actor_noise noise;
     actor_noise_init(&noise, &config, &spec, 5, 0, 1, 1);
     struct moments m = noise_moments(&noise, 0, 0);
@@ -94,7 +94,7 @@ test_noise_of_an_episode_begins_anew(void **state)
 {
     (void)state;
     policy_spec spec = spec_of(-10, 10);
-    oct_config config = config_of(0.1, 0.1, 0.9999, 0);
+    config_experiment config = config_of(0.1, 0.1, 0.9999, 0);
     actor_noise noise;
     actor_noise_init(&noise, &config, &spec, 5, 0, 2, 2);
     double square = 0, product = 0;
@@ -119,7 +119,7 @@ test_noise_ladder_spans_all_actors(void **state)
 {
     (void)state;
     policy_spec spec = spec_of(-1, 1);
-    oct_config config = config_of(0.7, 0.1, 0, 0);
+    config_experiment config = config_of(0.7, 0.1, 0, 0);
     static const float want[] = {0.1f, 0.3f, 0.5f, 0.7f};
     for (uint32_t index = 0; index < 3; index++) {
         actor_noise noise;
@@ -154,7 +154,7 @@ test_noise_changes_to_its_final_deviation(void **state)
 {
     (void)state;
     policy_spec spec = spec_of(-100, 100); // wide, so nothing is cut
-    oct_config config = config_of(0.008, 0.002, 0, 0);
+    config_experiment config = config_of(0.008, 0.002, 0, 0);
     config.actor.noise_final = 0.004;
     for (int variant = 0; variant < 3; variant++) {
         bool same = variant == 1;
@@ -178,7 +178,7 @@ test_noise_is_cut_at_the_bounds(void **state)
 {
     (void)state;
     policy_spec spec = spec_of(-1, 3);
-    oct_config config = config_of(10, 10, 0, 0);
+    config_experiment config = config_of(10, 10, 0, 0);
     actor_noise noise;
     actor_noise_init(&noise, &config, &spec, 5, 0, 4, 4);
     bool low = false, high = false;
@@ -202,7 +202,7 @@ test_noise_begins_with_random_actions(void **state)
 {
     (void)state;
     policy_spec spec = spec_of(0, 6);
-    oct_config config = config_of(0, 0, 0, 1000);
+    config_experiment config = config_of(0, 0, 0, 1000);
     actor_noise noise;
     actor_noise_init(&noise, &config, &spec, 5, 0, 1, 1);
     struct moments m = noise_moments(&noise, 6, 999);
@@ -218,7 +218,7 @@ test_noise_differs_between_actors_and_seeds(void **state)
 {
     (void)state;
     policy_spec spec = spec_of(-1, 1);
-    oct_config config = config_of(0.2, 0.2, 0, 0);
+    config_experiment config = config_of(0.2, 0.2, 0, 0);
     float actions[4][DIM] = {{0}};
     static const uint32_t index[4] = {0, 0, 1, 0};
     static const uint64_t seed[4] = {5, 5, 5, 6};

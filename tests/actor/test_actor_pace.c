@@ -6,10 +6,10 @@
 #define S UINT64_C(1000000000)
 
 static actor_pace
-pace_of(oct_algo_name name, uint32_t lag, bool deterministic)
+pace_of(config_algo_name name, uint32_t lag, bool deterministic)
 {
-    oct_config config;
-    oct_config_default(&config);
+    config_experiment config;
+    config_default(&config);
     config.algo.name = name;
     config.algo.rollout_lag = lag;
     config.run.deterministic = deterministic;
@@ -23,7 +23,7 @@ static void
 test_pace_is_free_where_versions_do_not_decide(void **state)
 {
     (void)state;
-    actor_pace pace = pace_of(OCT_ALGO_DQN, 0, false);
+    actor_pace pace = pace_of(CONFIG_ALGO_DQN, 0, false);
     for (uint64_t i = 1; i < 100; i++) {
         assert_true(actor_pace_is_due(&pace, i * S));
         actor_pace_made(&pace, i * S);
@@ -34,7 +34,7 @@ static void
 test_pace_in_lock_step_waits_for_ever(void **state)
 {
     (void)state;
-    actor_pace pace = pace_of(OCT_ALGO_DQN, 0, true);
+    actor_pace pace = pace_of(CONFIG_ALGO_DQN, 0, true);
     assert_false(actor_pace_is_due(&pace, S));
     actor_pace_version(&pace, 0, 1, S);
     assert_true(actor_pace_is_due(&pace, S));
@@ -49,7 +49,7 @@ static void
 test_pace_of_rollouts_is_ahead_by_the_lag(void **state)
 {
     (void)state;
-    actor_pace pace = pace_of(OCT_ALGO_PPO, 2, false);
+    actor_pace pace = pace_of(CONFIG_ALGO_PPO, 2, false);
     actor_pace_version(&pace, 0, 1, S);
     assert_int_equal(pace.due, 3);
     actor_pace_made(&pace, S);
@@ -69,7 +69,7 @@ static void
 test_pace_waits_for_a_slow_learner(void **state)
 {
     (void)state;
-    actor_pace pace = pace_of(OCT_ALGO_PPO, 0, false);
+    actor_pace pace = pace_of(CONFIG_ALGO_PPO, 0, false);
     actor_pace_version(&pace, 0, 1, S);
     actor_pace_made(&pace, 10 * S);
     assert_false(actor_pace_is_due(&pace, 10 * S + 4 * S));
@@ -88,7 +88,7 @@ static void
 test_pace_forgets_long_waits(void **state)
 {
     (void)state;
-    actor_pace pace = pace_of(OCT_ALGO_PPO, 0, false);
+    actor_pace pace = pace_of(CONFIG_ALGO_PPO, 0, false);
     uint64_t now = S;
     actor_pace_version(&pace, 0, 1, now);
     actor_pace_made(&pace, now);

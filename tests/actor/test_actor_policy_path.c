@@ -2,6 +2,7 @@
 // sides (contracts 1 and 2).
 #include <stdlib.h>
 
+#include "common/oct_reason.h"
 #include "nn/nn_gemm.h"
 #include "nn/nn_net.h"
 #include "quantizer/quantizer_convert.h"
@@ -16,7 +17,7 @@ static float obs[ROWS][OBS];
 static policy_net *
 sent_to_an_actor(policy_precision precision, policy_isa isa)
 {
-    char reason[128] = "";
+    oct_reason why = {""};
     policy_image *image = NULL, *received = NULL;
     policy_net *net = NULL;
     T_OK(policy_image_create(&image, &spec, precision));
@@ -25,7 +26,7 @@ sent_to_an_actor(policy_precision precision, policy_isa isa)
     size_t length = policy_encoded_size(image);
     uint8_t *bytes = oct_alloc(length);
     policy_encode(image, bytes);
-    T_OK(policy_decode(&received, bytes, length, reason, sizeof(reason)));
+    T_OK(policy_decode(&received, bytes, length, &why));
     oct_err err = policy_net_create(&net, received, isa);
     policy_image_destroy(image);
     policy_image_destroy(received);

@@ -11,7 +11,7 @@ static const actor_seed some_seed = {7, 0, 0};
 static session *
 odd_session(const char *options, uint32_t envs, uint32_t batch_steps)
 {
-    oct_config config = fixture_config(odd_path());
+    config_experiment config = fixture_config(odd_path());
     config.actor.batch_steps = batch_steps;
     return session_open(&config, options, envs, fixture_policy(ODD_OBS, 5, 0, -1), some_seed);
 }
@@ -20,7 +20,7 @@ static void
 test_run_refuses_what_no_batch_can_hold(void **state)
 {
     (void)state;
-    oct_config config = fixture_config(odd_path());
+    config_experiment config = fixture_config(odd_path());
     policy_net *net = fixture_policy(ODD_OBS, 1, 0, 0);
     env *e = fixture_env(odd_path(), "", WIRE_BATCH_COUNT_MAX / 2, 1);
     actor_run *run = NULL;
@@ -35,8 +35,8 @@ test_run_refuses_rollouts_that_no_batch_can_hold(void **state)
 {
     (void)state;
     enum { STEPS = 1024, ENVS = 51 }; // 1282 rows of each
-    oct_config config = fixture_config(odd_path());
-    config.algo.name = OCT_ALGO_PPO;
+    config_experiment config = fixture_config(odd_path());
+    config.algo.name = CONFIG_ALGO_PPO;
     config.algo.sequence_steps = STEPS;
     config.replay.capacity = 2 * WIRE_BATCH_COUNT_MAX; // two versions
     policy_net *net = fixture_policy(ODD_OBS, 1, 0, 0);
@@ -114,7 +114,7 @@ static void
 test_run_records_what_happened_in_cartpole(void **state)
 {
     (void)state;
-    oct_config config = fixture_config("CartPole-v1");
+    config_experiment config = fixture_config("CartPole-v1");
     config.actor.epsilon_base = 0.5;
     config.actor.epsilon_power = 1;
     session *s = session_open(&config, "", 3, fixture_policy(4, 5, 0, 0), some_seed);
@@ -352,8 +352,8 @@ test_run_numbers_go_on_over_rollouts(void **state)
                                    0,
                                    0,
                                    WIRE_END | WIRE_ROLLOUT};
-    oct_config config = fixture_config(odd_path());
-    config.algo.name = OCT_ALGO_PPO;
+    config_experiment config = fixture_config(odd_path());
+    config.algo.name = CONFIG_ALGO_PPO;
     config.algo.sequence_steps = STEPS;
     config.replay.capacity = 2 * WIRE_BATCH_COUNT_MAX; // two versions
     session *s =
@@ -389,8 +389,8 @@ test_run_ends_rollouts_with_one_hot_rows(void **state)
     oct_rng rng;
     oct_rng_init(&rng, 5, 3);
     policy_net *net = net_of(random_image(&spec, POLICY_FP32, false, &rng));
-    oct_config config = fixture_config("FrozenLake-v1");
-    config.algo.name = OCT_ALGO_PPO;
+    config_experiment config = fixture_config("FrozenLake-v1");
+    config.algo.name = CONFIG_ALGO_PPO;
     config.algo.sequence_steps = STEPS;
     config.replay.capacity = 2 * WIRE_BATCH_COUNT_MAX; // two versions
     session *s = session_open(&config, "", ENVS, net, some_seed);
@@ -429,7 +429,7 @@ test_run_counts_each_step_of_a_repeated_action(void **state)
 {
     (void)state;
     static const char options[] = "length=9,action_repeat=4";
-    oct_config config = fixture_config(odd_path());
+    config_experiment config = fixture_config(odd_path());
     (void)snprintf(config.env.options, sizeof(config.env.options), "%s", options);
     session *s = session_open(&config, options, 2, fixture_policy(ODD_OBS, 5, 0, -1), some_seed);
     T_OK(actor_run_step(s->run, s->batch));
@@ -514,7 +514,7 @@ test_run_repeats_itself_with_its_seed_and_with_no_other(void **state)
     static const actor_seed seeds[] = {{7, 0, 0}, {7, 0, 0}, {8, 0, 0}, {7, 0, 1}, {7, 1, 0}};
     session *first = NULL;
     for (size_t i = 0; i < OCT_COUNTOF(seeds); i++) {
-        oct_config config = fixture_config("CartPole-v1");
+        config_experiment config = fixture_config("CartPole-v1");
         config.actor.epsilon_base = config.actor.epsilon_power = 1;
         session *s = session_open(&config, "", 2, fixture_policy(4, 1, 0, 0), seeds[i]);
         session_steps(s, 100, 0);

@@ -12,7 +12,7 @@ static const actor_seed some_seed = {7, 0, 0};
 static uint32_t
 count_random(uint64_t env_steps_known, uint64_t anneal, uint32_t planned)
 {
-    oct_config config = fixture_config(odd_path());
+    config_experiment config = fixture_config(odd_path());
     config.actor.epsilon_anneal_steps = anneal;
     config.actor.count = planned;
     config.actor.batch_steps = 1000;
@@ -51,7 +51,7 @@ static void
 test_run_explores_by_the_ladder_of_all_planned_actors(void **state)
 {
     (void)state;
-    oct_config config = fixture_config(odd_path());
+    config_experiment config = fixture_config(odd_path());
     config.actor.count = 4;
     config.actor.epsilon_base = 0.4;
     config.actor.epsilon_power = 7;
@@ -71,7 +71,7 @@ static void
 test_run_holds_no_action_into_the_next_episode(void **state)
 {
     (void)state;
-    oct_config config = fixture_config("CartPole-v1");
+    config_experiment config = fixture_config("CartPole-v1");
     config.actor.epsilon_base = config.actor.epsilon_power = 1;
     config.actor.epsilon_persistence = 1.01;
     session *s = session_open(&config, "", 1, fixture_policy(4, 1, 0, -1), some_seed);
@@ -116,7 +116,7 @@ static void
 test_run_carries_no_noise_into_the_next_episode(void **state)
 {
     (void)state;
-    oct_config config = fixture_config("Pendulum-v1");
+    config_experiment config = fixture_config("Pendulum-v1");
     config.actor.noise = config.actor.noise_low = 0.1;
     config.actor.noise_correlation = 0.9999;
     session *s = session_open(&config, "", 1, pendulum_policy(POLICY_HEAD_TANH), some_seed);
@@ -148,7 +148,7 @@ test_run_marks_uniform_actions_but_not_noise(void **state)
 {
     (void)state;
     for (uint32_t uniform = 0; uniform <= 40; uniform += 20) {
-        oct_config config = fixture_config("Pendulum-v1");
+        config_experiment config = fixture_config("Pendulum-v1");
         config.actor.random_steps = uniform;
         session *s = session_open(&config, "", 2, pendulum_policy(POLICY_HEAD_TANH), some_seed);
         session_steps(s, 50, 0);
@@ -213,7 +213,7 @@ static void
 test_run_draws_from_logits(void **state)
 {
     (void)state;
-    oct_config config = fixture_config("CartPole-v1");
+    config_experiment config = fixture_config("CartPole-v1");
     config.actor.epsilon_base = config.actor.epsilon_power = 1;
     session *s = session_open(&config, "", 3, logits_policy(), some_seed);
     session_steps(s, 300, 0);
@@ -234,8 +234,8 @@ test_run_draws_rollouts_from_logits(void **state)
 {
     (void)state;
     enum { STEPS = 7, ROLLOUTS = 30 };
-    oct_config config = fixture_config("CartPole-v1");
-    config.algo.name = OCT_ALGO_PPO;
+    config_experiment config = fixture_config("CartPole-v1");
+    config.algo.name = CONFIG_ALGO_PPO;
     config.algo.sequence_steps = STEPS;
     config.replay.capacity = 2 * WIRE_BATCH_COUNT_MAX; // two versions
     session *s = session_open(&config, "", 3, logits_policy(), some_seed);
@@ -251,7 +251,7 @@ test_run_draws_from_gaussians(void **state)
     (void)state;
     static const policy_head heads[] = {POLICY_HEAD_GAUSSIAN, POLICY_HEAD_TANH_GAUSSIAN};
     for (size_t i = 0; i < OCT_COUNTOF(heads); i++) {
-        oct_config config = fixture_config("Pendulum-v1");
+        config_experiment config = fixture_config("Pendulum-v1");
         config.actor.random_steps = 1000000;
         config.actor.noise = 1;
         session *s = session_open(&config, "", 2, pendulum_policy(heads[i]), some_seed);

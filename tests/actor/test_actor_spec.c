@@ -1,5 +1,6 @@
 // What of an experiment an actor goes by.
 #include "actor/actor_spec.h"
+#include "common/oct_reason.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -10,7 +11,7 @@
 // A walk of three numbers with one action in [-2, 2], before a test changes it.
 static octet_env_spec task;
 static double low[POLICY_ACTIONS_MAX + 1], high[POLICY_ACTIONS_MAX + 1];
-static char reason[256];
+static oct_reason reason;
 
 static int
 setup(void **state)
@@ -40,7 +41,7 @@ static void
 trains(void)
 {
     static actor_spec own;
-    T_OK(actor_spec_init(&own, &task, reason, sizeof(reason)));
+    T_OK(actor_spec_init(&own, &task, &reason));
     const wire_env_spec *wire = &own.wire;
     policy_spec spec = {
         .env_id = "Walk-v0",
@@ -55,8 +56,8 @@ trains(void)
         spec.action_high[i] = wire->action_high[i];
     }
     T_OK(policy_spec_set_mlp(&spec, NULL, 0, POLICY_RELU, false, wire->action_count));
-    if (policy_spec_check(&spec, reason, sizeof(reason)) != OCT_OK) {
-        fail_msg("%s", reason);
+    if (policy_spec_check(&spec, &reason) != OCT_OK) {
+        fail_msg("%s", reason.text);
     }
 }
 
@@ -64,9 +65,9 @@ static void
 refused(const char *words)
 {
     static actor_spec own;
-    T_ERR(actor_spec_init(&own, &task, reason, sizeof(reason)), OCT_EINVAL);
-    if (strstr(reason, "Walk-v0 ") == NULL || strstr(reason, words) == NULL) {
-        fail_msg("\"%s\" does not say \"%s\"", reason, words);
+    T_ERR(actor_spec_init(&own, &task, &reason), OCT_EINVAL);
+    if (strstr(reason.text, "Walk-v0 ") == NULL || strstr(reason.text, words) == NULL) {
+        fail_msg("\"%s\" does not say \"%s\"", reason.text, words);
     }
 }
 
@@ -110,13 +111,13 @@ test_a_copy_is_as_good_as_the_environments_own(void **state)
     task.metric_count = 1;
     task.metric_names = metrics;
     octet_env_spec *copy = actor_spec_copy(&task);
-    T_OK(actor_spec_init(&before, &task, reason, sizeof(reason)));
+    T_OK(actor_spec_init(&before, &task, &reason));
     memset(id, 'x', sizeof(id) - 1);
     memset(metric, 'x', sizeof(metric) - 1);
     memset(bounds, 0, sizeof(bounds));
     low[0] = high[0] = 0;
     task = (octet_env_spec){0};
-    T_OK(actor_spec_init(&after, copy, reason, sizeof(reason)));
+    T_OK(actor_spec_init(&after, copy, &reason));
     assert_string_equal(after.wire.env_id, "Walk-v0");
     assert_int_equal(after.wire.obs_count, before.wire.obs_count);
     assert_int_equal(after.wire.obs_high, 200);
@@ -140,7 +141,7 @@ test_spec_refuses_types_that_no_policy_has(void **state)
     task.obs.dtype = OCTET_ENV_U8;
     task.action.dtype = OCTET_ENV_F64;
     refused("are f64; policies give f32 or discrete actions");
-    T_ERR(actor_spec_acts(&task, reason, sizeof(reason)), OCT_EINVAL);
+    T_ERR(actor_spec_acts(&task, &reason), OCT_EINVAL);
 }
 
 static void
@@ -149,7 +150,7 @@ test_spec_refuses_sizes_that_no_policy_has(void **state)
     (void)state;
     task.obs.shape[0] = POLICY_WIDTH_MAX + 1;
     refused("has 65537 numbers; allowed are 1 .. 65536");
-    T_OK(actor_spec_acts(&task, reason, sizeof(reason)));
+    T_OK(actor_spec_acts(&task, &reason));
     task.obs = (octet_env_space){.size = sizeof(task.obs), .n = POLICY_WIDTH_MAX + 1};
     refused("has 65537 values; allowed are 1 .. 65536");
     (void)setup(NULL);
@@ -185,7 +186,7 @@ test_spec_refuses_bounds_that_no_action_can_be_mapped_onto(void **state)
     }
     task.action.low = task.action.high = NULL; // unbounded, and not [-1, 1]
     refused("bounds action 0 to [-inf, inf]");
-    T_OK(actor_spec_acts(&task, reason, sizeof(reason))); // an imported policy has its own
+    T_OK(actor_spec_acts(&task, &reason)); // an imported policy has its own
 }
 
 static void
@@ -227,7 +228,7 @@ high_of(octet_env_dtype dtype, uint32_t n, const double *bounds)
         .obs = {.dtype = dtype, .n = n, .rank = 2, .shape = {2, 2}, .high = bounds},
         .action = {.dtype = OCTET_ENV_I32, .n = 3},
         .reward_threshold = NAN};
-    T_OK(actor_spec_init(&out, &pictures, reason, sizeof(reason)));
+    T_OK(actor_spec_init(&out, &pictures, &reason));
     return out.wire.obs_high;
 }
 

@@ -33,11 +33,11 @@ wait_notified(void)
     pthread_mutex_unlock(&mutex);
 }
 
-static oct_config config;
+static config_experiment config;
 static const actor_seed seed = {1, 0, 0};
 
 static actor_worker *
-worker_begin(const char *id, const char *options, oct_when_full_name when_full)
+worker_begin(const char *id, const char *options, config_when_full_name when_full)
 {
     notifications = 0;
     config = fixture_config(id);
@@ -87,7 +87,7 @@ static void
 test_worker_never_started(void **state)
 {
     (void)state;
-    actor_worker *worker = worker_begin("CartPole-v1", "", OCT_WHEN_FULL_WAIT);
+    actor_worker *worker = worker_begin("CartPole-v1", "", CONFIG_WHEN_FULL_WAIT);
     worker_end(worker);
     actor_worker_destroy(NULL);
 }
@@ -111,7 +111,7 @@ static void
 test_worker_waits_when_full_and_stops(void **state)
 {
     (void)state;
-    actor_worker *worker = worker_begin("CartPole-v1", "", OCT_WHEN_FULL_WAIT);
+    actor_worker *worker = worker_begin("CartPole-v1", "", CONFIG_WHEN_FULL_WAIT);
     T_OK(actor_worker_start(worker));
     actor_batch *held[4];
     uint32_t count = actor_worker_batches(worker);
@@ -142,7 +142,7 @@ static void
 test_worker_lets_only_its_window_go_round(void **state)
 {
     (void)state;
-    actor_worker *worker = worker_begin("CartPole-v1", "", OCT_WHEN_FULL_WAIT);
+    actor_worker *worker = worker_begin("CartPole-v1", "", CONFIG_WHEN_FULL_WAIT);
     actor_worker_set_window(worker, 0); // two at least
     T_OK(actor_worker_start(worker));
     actor_batch *first = worker_batch(worker), *second = worker_batch(worker);
@@ -175,7 +175,7 @@ static void
 test_worker_drops_when_full_and_counts(void **state)
 {
     (void)state;
-    actor_worker *worker = worker_begin("CartPole-v1", "", OCT_WHEN_FULL_DROP);
+    actor_worker *worker = worker_begin("CartPole-v1", "", CONFIG_WHEN_FULL_DROP);
     T_OK(actor_worker_start(worker));
     // The last batch is never sealed while there is no free one: it is filled again and again.
     actor_batch *held[3];
@@ -204,7 +204,7 @@ static void
 test_worker_batches_follow_each_other(void **state)
 {
     (void)state;
-    actor_worker *worker = worker_begin("CartPole-v1", "", OCT_WHEN_FULL_WAIT);
+    actor_worker *worker = worker_begin("CartPole-v1", "", CONFIG_WHEN_FULL_WAIT);
     T_OK(actor_worker_start(worker));
     uint64_t row_next[2] = {0}, env_steps = 0;
     for (uint32_t i = 1; i <= 300; i++) {
@@ -226,7 +226,7 @@ static void
 test_worker_swaps_policies_forward_only(void **state)
 {
     (void)state;
-    actor_worker *worker = worker_begin("CartPole-v1", "", OCT_WHEN_FULL_WAIT);
+    actor_worker *worker = worker_begin("CartPole-v1", "", CONFIG_WHEN_FULL_WAIT);
     T_OK(actor_worker_start(worker));
     uint64_t seen = 0, put = 1;
     while (seen < 200) {
@@ -255,7 +255,7 @@ worker_of_rollouts(uint32_t lag, double wait_s)
 {
     notifications = 0;
     config = fixture_config("CartPole-v1");
-    config.algo.name = OCT_ALGO_PPO;
+    config.algo.name = CONFIG_ALGO_PPO;
     config.algo.sequence_steps = 16;
     config.algo.rollout_lag = lag;
     config.actor.rollout_wait_s = wait_s;
@@ -335,7 +335,7 @@ static void
 test_worker_flushes_a_late_batch(void **state)
 {
     (void)state;
-    actor_worker *worker = worker_begin(odd_path(), "length=5", OCT_WHEN_FULL_WAIT);
+    actor_worker *worker = worker_begin(odd_path(), "length=5", CONFIG_WHEN_FULL_WAIT);
     config.actor.flush_s = 0.0001;
     config.actor.batch_steps = 60000;
     actor_worker_stop(worker);
@@ -357,7 +357,7 @@ static void
 test_worker_that_drains_gives_out_what_it_has_made(void **state)
 {
     (void)state;
-    actor_worker *worker = worker_begin("CartPole-v1", "", OCT_WHEN_FULL_WAIT);
+    actor_worker *worker = worker_begin("CartPole-v1", "", CONFIG_WHEN_FULL_WAIT);
     actor_worker_stop(worker);
     actor_worker_destroy(worker);
     config.actor.batch_steps = 60000;
@@ -410,7 +410,7 @@ test_worker_and_evaluator_are_not_waited_for_longer_than_asked(void **state)
     assert_int_equal(pipe(ends), 0);
     char options[64];
     (void)snprintf(options, sizeof(options), "gate=%d", ends[0]);
-    actor_worker *worker = worker_begin(odd_path(), options, OCT_WHEN_FULL_WAIT);
+    actor_worker *worker = worker_begin(odd_path(), options, CONFIG_WHEN_FULL_WAIT);
     T_OK(actor_worker_start(worker));
     while (actor_worker_call_s(worker) == 0) {
         (void)sched_yield();
@@ -436,7 +436,7 @@ static void
 test_worker_tells_when_the_environment_is_broken(void **state)
 {
     (void)state;
-    actor_worker *worker = worker_begin(odd_path(), "error_at=20", OCT_WHEN_FULL_WAIT);
+    actor_worker *worker = worker_begin(odd_path(), "error_at=20", CONFIG_WHEN_FULL_WAIT);
     T_OK(actor_worker_start(worker));
     while (actor_worker_failed(worker) == NULL) {
         wait_notified();
@@ -493,8 +493,8 @@ test_evaluator_samples_actions_where_the_run_does(void **state)
     T_OK(actor_worker_start(worker));
     actor_job *job = evaluator_job(worker); // of a policy that has values only
     T_ERR(job->err, OCT_EINVAL);
-    assert_non_null(strstr(job->reason, "no distribution to sample actions from: its outputs are "
-                                        "values of actions; it can only act greedily"));
+    assert_non_null(strstr(job->why.text, "no distribution to sample actions from: its outputs are "
+                                          "values of actions; it can only act greedily"));
     actor_job_destroy(job);
     worker_end(worker);
 }

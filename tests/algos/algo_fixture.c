@@ -1,18 +1,19 @@
 // What the tests of algos/ share: small experiments, random batches, saving, loading, refusals.
 #include "tests/algos/algo_fixture.h"
+#include "common/oct_reason.h"
 
 #include <math.h>
 #include <stdlib.h>
 
 #include "tests/support/oct_test.h"
 
-oct_config
+config_experiment
 fixture_config(void)
 {
-    oct_config config = {0};
-    config.network.hidden = (oct_config_ints){.count = 2, .value = {8, 8}};
-    config.network.activation = OCT_ACTIVATION_RELU;
-    config.algo.name = OCT_ALGO_DQN;
+    config_experiment config = {0};
+    config.network.hidden = (config_ints){.count = 2, .value = {8, 8}};
+    config.network.activation = CONFIG_ACTIVATION_RELU;
+    config.algo.name = CONFIG_ALGO_DQN;
     config.algo.discount = 0.99;
     config.algo.n_step = 1;
     config.algo.double_q = true;
@@ -28,7 +29,7 @@ fixture_config(void)
 }
 
 void
-fixture_set_rainbow(oct_config *config)
+fixture_set_rainbow(config_experiment *config)
 {
     config->algo.distributional = config->algo.dueling = config->algo.noisy = true;
     config->algo.noisy_sigma = 0.5;
@@ -63,27 +64,27 @@ fixture_box_env(uint32_t obs_count, uint32_t dim)
 }
 
 algo *
-fixture_create(policy_spec *spec, const oct_config *config, uint64_t seed)
+fixture_create(policy_spec *spec, const config_experiment *config, uint64_t seed)
 {
-    char reason[256] = "";
+    oct_reason why = {""};
     algo *a = NULL;
-    if (algo_make_spec(config, spec, NULL, reason, sizeof(reason)) != OCT_OK) {
-        fail_msg("%s", reason);
+    if (algo_make_spec(config, spec, NULL, &why) != OCT_OK) {
+        fail_msg("%s", why.text);
     }
     T_OK(algo_create(&a, NULL, config, spec, seed));
     return a;
 }
 
 algo *
-fixture_algo(policy_spec *spec, const oct_config *config, uint32_t obs_count, uint32_t action_count,
-             uint64_t seed)
+fixture_algo(policy_spec *spec, const config_experiment *config, uint32_t obs_count,
+             uint32_t action_count, uint64_t seed)
 {
     *spec = fixture_env(obs_count, action_count);
     return fixture_create(spec, config, seed);
 }
 
 algo *
-fixture_table(const oct_config *config, uint32_t states, uint32_t actions)
+fixture_table(const config_experiment *config, uint32_t states, uint32_t actions)
 {
     policy_spec spec = fixture_env(states, actions);
     spec.obs_dtype = POLICY_U8;
@@ -162,7 +163,7 @@ fixture_same_state(const algo *a, const algo *b)
 }
 
 float
-fixture_number(const oct_config *config, const float *numbers, const char *name)
+fixture_number(const config_experiment *config, const float *numbers, const char *name)
 {
     uint32_t count;
     const algo_number *list = algo_numbers(config, &count);
@@ -204,7 +205,8 @@ fixture_learned_at(const policy_spec *spec, size_t learned, fixture_part part)
 }
 
 fixture_trial
-fixture_trial_make(const oct_config *config, policy_spec env, algo_batch batch, uint64_t seed)
+fixture_trial_make(const config_experiment *config, policy_spec env, algo_batch batch,
+                   uint64_t seed)
 {
     fixture_trial t = {.config = *config, .spec = env, .batch = batch};
     t.a = fixture_create(&t.spec, config, seed);
@@ -299,14 +301,14 @@ fixture_columns_refused(fixture_trial *t, float bad)
 }
 
 void
-fixture_spec_refused(const oct_config *config, policy_spec spec, const char *says)
+fixture_spec_refused(const config_experiment *config, policy_spec spec, const char *says)
 {
-    char reason[256] = "";
-    T_ERR(algo_make_spec(config, &spec, NULL, reason, sizeof(reason)), OCT_EINVAL);
-    if (strstr(reason, says) == NULL) {
-        fail_msg("\"%s\" does not say \"%s\"", reason, says);
+    oct_reason why = {""};
+    T_ERR(algo_make_spec(config, &spec, NULL, &why), OCT_EINVAL);
+    if (strstr(why.text, says) == NULL) {
+        fail_msg("\"%s\" does not say \"%s\"", why.text, says);
     }
-    T_ERR(algo_make_spec(config, &spec, NULL, NULL, 0), OCT_EINVAL);
+    T_ERR(algo_make_spec(config, &spec, NULL, NULL), OCT_EINVAL);
 }
 
 void
@@ -354,19 +356,19 @@ fixture_identity_project(void *arg, const float *params, float *out)
 }
 
 void
-fixture_normalising_refused(oct_config config, policy_spec spec)
+fixture_normalising_refused(config_experiment config, policy_spec spec)
 {
-    char reason[200] = "";
+    oct_reason why = {""};
     spec.obs_dtype = POLICY_U8;
-    T_ERR(algo_make_spec(&config, &spec, NULL, reason, sizeof(reason)), OCT_EINVAL);
-    assert_string_equal(reason, "algo.normalise_observations: only float32 observations into a "
-                                "dense first layer are normalised");
+    T_ERR(algo_make_spec(&config, &spec, NULL, &why), OCT_EINVAL);
+    assert_string_equal(why.text, "algo.normalise_observations: only float32 observations into a "
+                                  "dense first layer are normalised");
     spec.obs_dtype = POLICY_F32;
-    config.learner.freeze = (oct_config_ints){.count = 1, .value = {0}};
-    T_ERR(algo_make_spec(&config, &spec, NULL, reason, sizeof(reason)), OCT_EINVAL);
+    config.learner.freeze = (config_ints){.count = 1, .value = {0}};
+    T_ERR(algo_make_spec(&config, &spec, NULL, &why), OCT_EINVAL);
     assert_string_equal(
-        reason,
+        why.text,
         "learner.freeze: layer 0 changes with the statistics of algo.normalise_observations");
     config.learner.freeze.value[0] = 1;
-    T_OK(algo_make_spec(&config, &spec, NULL, reason, sizeof(reason)));
+    T_OK(algo_make_spec(&config, &spec, NULL, &why));
 }

@@ -7,22 +7,22 @@
 // Small experiments for the tests of algos/, with every field set that an algorithm reads.
 
 // DQN on obs_count numbers with hidden layers of 8 and 8 (ReLU), batches of up to 16.
-oct_config fixture_config(void);
+config_experiment fixture_config(void);
 // DQN with atoms, dueling and noisy.
-void fixture_set_rainbow(oct_config *config);
+void fixture_set_rainbow(config_experiment *config);
 // A discrete environment of that size, as algo_make_spec wants it, and one of actions in a box of
 // -2 .. 2.
 policy_spec fixture_env(uint32_t obs_count, uint32_t action_count);
 policy_spec fixture_box_env(uint32_t obs_count, uint32_t dim);
 // Gives the environment's spec its network, and makes the algorithm; fails the test when they
 // cannot be made.
-algo *fixture_create(policy_spec *spec, const oct_config *config, uint64_t seed);
+algo *fixture_create(policy_spec *spec, const config_experiment *config, uint64_t seed);
 // The same in fixture_env's.
-algo *fixture_algo(policy_spec *spec, const oct_config *config, uint32_t obs_count,
+algo *fixture_algo(policy_spec *spec, const config_experiment *config, uint32_t obs_count,
                    uint32_t action_count, uint64_t seed);
 
 // A table for so many one-hot observations.
-algo *fixture_table(const oct_config *config, uint32_t states, uint32_t actions);
+algo *fixture_table(const config_experiment *config, uint32_t states, uint32_t actions);
 
 // A batch with its own memory, B rows of random numbers; fixture_batch_free frees every column.
 algo_batch fixture_batch(oct_rng *rng, uint32_t B, uint32_t obs_count, uint32_t action_count);
@@ -30,12 +30,12 @@ void fixture_batch_free(algo_batch *batch);
 
 // An algorithm after three updates, all by the same batch. Owns: both.
 typedef struct fixture_trial {
-    oct_config config;
+    config_experiment config;
     policy_spec spec;
     algo *a;
     algo_batch batch;
 } fixture_trial;
-fixture_trial fixture_trial_make(const oct_config *config, policy_spec env, algo_batch batch,
+fixture_trial fixture_trial_make(const config_experiment *config, policy_spec env, algo_batch batch,
                                  uint64_t seed);
 void fixture_trial_free(fixture_trial *t);
 
@@ -60,7 +60,7 @@ void fixture_update_refused(algo *a, const algo_batch *batch, oct_err want);
 // So must be, with OCT_EINTERNAL, updates with bad in row 7 of a column of floats, each in turn.
 void fixture_columns_refused(fixture_trial *t, float bad);
 // The environment must be refused, with a reason that says so.
-void fixture_spec_refused(const oct_config *config, policy_spec spec, const char *says);
+void fixture_spec_refused(const config_experiment *config, policy_spec spec, const char *says);
 // Loads length bytes, exactly so many on the heap, and expects refusal without a trace.
 void fixture_load_refused(algo *a, const uint8_t *bytes, size_t length);
 // A projection: out = 2 params; arg: their count, a size_t.
@@ -80,7 +80,7 @@ uint8_t *fixture_save(const algo *a, size_t *length);
 // Fails unless both would save the same bytes.
 void fixture_same_state(const algo *a, const algo *b);
 // An update's number of that name; fails where the algorithm has none.
-float fixture_number(const oct_config *config, const float *numbers, const char *name);
+float fixture_number(const config_experiment *config, const float *numbers, const char *name);
 
 // Where the floats of a saved DQN begin, each [policy_spec_params]. algo.c has the header (magic,
 // version, name, updates, length of the body), nn_state.c the rest.
@@ -102,6 +102,6 @@ void fixture_load_changed(algo *a, uint8_t *bytes, size_t length);
 
 // That algo.normalise_observations, which config has, is refused for an environment of bytes and
 // for a frozen layer 0, and for nothing else.
-void fixture_normalising_refused(oct_config config, policy_spec spec);
+void fixture_normalising_refused(config_experiment config, policy_spec spec);
 
 #endif // TESTS_ALGOS_ALGO_FIXTURE_H

@@ -8,11 +8,11 @@
 
 enum { RNG_BYTES = 16, TEMPERATURE_BYTES = 8 + 3 * 4 };
 
-oct_config
-dpg_fixture_config(oct_algo_name name)
+config_experiment
+dpg_fixture_config(config_algo_name name)
 {
-    oct_config config = fixture_config();
-    config.network.activation = OCT_ACTIVATION_ELU;
+    config_experiment config = fixture_config();
+    config.network.activation = CONFIG_ACTIVATION_ELU;
     config.algo.name = name;
     config.algo.atoms = 21;
     config.algo.value_min = -10;
@@ -27,26 +27,26 @@ dpg_fixture_config(oct_algo_name name)
     return config;
 }
 
-oct_config
+config_experiment
 dpg_fixture_method(size_t number)
 {
-    static const oct_algo_name names[DPG_FIXTURE_NAMES] = {OCT_ALGO_D4PG, OCT_ALGO_DDPG,
-                                                           OCT_ALGO_TD3, OCT_ALGO_SAC};
+    static const config_algo_name names[DPG_FIXTURE_NAMES] = {CONFIG_ALGO_D4PG, CONFIG_ALGO_DDPG,
+                                                              CONFIG_ALGO_TD3, CONFIG_ALGO_SAC};
     static const uint32_t others[DPG_FIXTURE_NAMES] = {2, 2, 1, 1};
     size_t at = number % DPG_FIXTURE_NAMES;
-    oct_config config = dpg_fixture_config(names[at]);
+    config_experiment config = dpg_fixture_config(names[at]);
     config.algo.critics = number / DPG_FIXTURE_NAMES == 1 ? others[at] : 0;
     if (number / DPG_FIXTURE_NAMES == 2) {
         config.network.critic_residual = true;
-        config.network.critic_hidden = (oct_config_ints){.count = 3, .value = {8, 8, 8}};
+        config.network.critic_hidden = (config_ints){.count = 3, .value = {8, 8, 8}};
     }
     config.algo.normalise_observations = number / DPG_FIXTURE_NAMES == 3;
     return config;
 }
 
 algo *
-dpg_fixture_algo(policy_spec *spec, const oct_config *config, uint32_t obs_count, uint32_t dim,
-                 uint64_t seed)
+dpg_fixture_algo(policy_spec *spec, const config_experiment *config, uint32_t obs_count,
+                 uint32_t dim, uint64_t seed)
 {
     *spec = fixture_box_env(obs_count, dim);
     return fixture_create(spec, config, seed);
@@ -66,12 +66,12 @@ dpg_fixture_batch(oct_rng *rng, uint32_t B, uint32_t obs_count, uint32_t dim)
 }
 
 policy_spec
-dpg_fixture_critic(const oct_config *config, const policy_spec *policy)
+dpg_fixture_critic(const config_experiment *config, const policy_spec *policy)
 {
-    const oct_config_ints *hidden = config->network.critic_hidden.count > 0
-                                        ? &config->network.critic_hidden
-                                        : &config->network.hidden;
-    bool categorical = config->algo.name == OCT_ALGO_D4PG;
+    const config_ints *hidden = config->network.critic_hidden.count > 0
+                                    ? &config->network.critic_hidden
+                                    : &config->network.hidden;
+    bool categorical = config->algo.name == CONFIG_ALGO_D4PG;
     policy_spec spec = {
         .env_id = "critic",
         .obs_dtype = POLICY_F32,
@@ -94,16 +94,17 @@ dpg_fixture_critic(const oct_config *config, const policy_spec *policy)
 }
 
 uint32_t
-dpg_fixture_nets(const oct_config *config)
+dpg_fixture_nets(const config_experiment *config)
 {
-    bool is_td3_or_sac = config->algo.name == OCT_ALGO_TD3 || config->algo.name == OCT_ALGO_SAC;
+    bool is_td3_or_sac =
+        config->algo.name == CONFIG_ALGO_TD3 || config->algo.name == CONFIG_ALGO_SAC;
     return 1 + (config->algo.critics > 0 ? config->algo.critics : is_td3_or_sac ? 2 : 1);
 }
 
 bool
-dpg_fixture_has_part(const oct_config *config, uint32_t net, fixture_part part)
+dpg_fixture_has_part(const config_experiment *config, uint32_t net, fixture_part part)
 {
-    return config->algo.name != OCT_ALGO_SAC || net > 0 || part != FIXTURE_TARGET;
+    return config->algo.name != CONFIG_ALGO_SAC || net > 0 || part != FIXTURE_TARGET;
 }
 
 // A saved trainer and its target: shape, params, steps, two moments; shape, params.
@@ -122,10 +123,10 @@ dpg_fixture_temperature_at(void)
 }
 
 size_t
-dpg_fixture_part_at(const oct_config *config, const policy_spec *policy, uint32_t net,
+dpg_fixture_part_at(const config_experiment *config, const policy_spec *policy, uint32_t net,
                     fixture_part part)
 {
-    size_t ahead = RNG_BYTES + (config->algo.name == OCT_ALGO_SAC ? TEMPERATURE_BYTES : 0);
+    size_t ahead = RNG_BYTES + (config->algo.name == CONFIG_ALGO_SAC ? TEMPERATURE_BYTES : 0);
     assert_true(dpg_fixture_has_part(config, net, part));
     if (net == 0) {
         return ahead + fixture_part_at(policy, part);
@@ -136,8 +137,8 @@ dpg_fixture_part_at(const oct_config *config, const policy_spec *policy, uint32_
 }
 
 float *
-dpg_fixture_part(const algo *a, const oct_config *config, const policy_spec *policy, uint32_t net,
-                 fixture_part part, size_t *count)
+dpg_fixture_part(const algo *a, const config_experiment *config, const policy_spec *policy,
+                 uint32_t net, fixture_part part, size_t *count)
 {
     size_t length;
     policy_spec critic = dpg_fixture_critic(config, policy);

@@ -8,7 +8,7 @@
 #include "common/oct_base.h"
 
 dqn_double *
-dqn_double_create(const oct_config *config, const policy_spec *spec, const float *params)
+dqn_double_create(const config_experiment *config, const policy_spec *spec, const float *params)
 {
     dqn_double *dqn = oct_alloc(sizeof(*dqn));
     dqn->config = *config;

@@ -7,7 +7,7 @@
 // DQN's update in double precision, written from the formulas: what algo_dqn.c is compared with.
 // Owns: everything; free with dqn_double_destroy.
 typedef struct dqn_double {
-    oct_config config;
+    config_experiment config;
     nn_double *online;
     nn_double *target;
     double *m, *v; // [param_count]
@@ -15,7 +15,7 @@ typedef struct dqn_double {
 } dqn_double;
 
 // params: both networks' first parameters.
-dqn_double *dqn_double_create(const oct_config *config, const policy_spec *spec,
+dqn_double *dqn_double_create(const config_experiment *config, const policy_spec *spec,
                               const float *params);
 void dqn_double_destroy(dqn_double *dqn);
 

@@ -99,11 +99,11 @@ golden_count(const golden_file *file, const char *name)
     return find(file, name)->count;
 }
 
-oct_config_ints
+config_ints
 golden_ints(const golden_file *file, const char *name)
 {
     size_t count = golden_count(file, name);
-    oct_config_ints ints = {.count = (uint32_t)count};
+    config_ints ints = {.count = (uint32_t)count};
     assert_true(count <= OCT_COUNTOF(ints.value));
     for (size_t i = 0; i < count; i++) {
         ints.value[i] = (uint32_t)golden_array(file, name, count)[i];
@@ -112,16 +112,16 @@ golden_ints(const golden_file *file, const char *name)
 }
 
 void
-golden_network(const golden_file *file, oct_config *config)
+golden_network(const golden_file *file, config_experiment *config)
 {
     config->network.hidden = golden_ints(file, "hidden");
-    config->network.activation = (oct_activation_name)golden_number(file, "activation");
+    config->network.activation = (config_activation_name)golden_number(file, "activation");
     config->network.first_layer_norm = golden_number(file, "norm") != 0;
     config->algo.grad_norm_max = golden_number(file, "grad_norm_max");
 }
 
 void
-golden_adam(const golden_file *file, oct_config *config)
+golden_adam(const golden_file *file, config_experiment *config)
 {
     const double *adam = golden_array(file, "adam", 4);
     config->algo.learning_rate = adam[0];
@@ -131,7 +131,7 @@ golden_adam(const golden_file *file, oct_config *config)
 }
 
 void
-golden_critic(const golden_file *file, oct_config *config)
+golden_critic(const golden_file *file, config_experiment *config)
 {
     double ratio = golden_number(file, "critic_ratio");
     config->network.critic_hidden = golden_ints(file, "critic_hidden");

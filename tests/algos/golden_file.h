@@ -18,13 +18,13 @@ double golden_number(const golden_file *file, const char *name);
 size_t golden_count(const golden_file *file, const char *name);
 // An array as malloc'd floats; all of an array, as whole numbers.
 float *golden_floats(const golden_file *file, const char *name, size_t count);
-oct_config_ints golden_ints(const golden_file *file, const char *name);
+config_ints golden_ints(const golden_file *file, const char *name);
 
 // What the generators say of an experiment: the network, Adam's numbers, and what methods with a
 // critic have beside them; the bounds of actions, as many as spec has.
-void golden_network(const golden_file *file, oct_config *config);
-void golden_adam(const golden_file *file, oct_config *config);
-void golden_critic(const golden_file *file, oct_config *config);
+void golden_network(const golden_file *file, config_experiment *config);
+void golden_adam(const golden_file *file, config_experiment *config);
+void golden_critic(const golden_file *file, config_experiment *config);
 void golden_bounds(const golden_file *file, policy_spec *spec);
 
 // Arrays of one update, "2.obs" of step 2: as they are, as malloc'd floats, and its batch (free

@@ -7,12 +7,12 @@
 #include "nn/nn_net.h"
 #include "tests/support/oct_test.h"
 
-oct_config
+config_experiment
 reinforce_fixture_config(void)
 {
-    oct_config config = fixture_config();
-    config.network.activation = OCT_ACTIVATION_TANH;
-    config.algo.name = OCT_ALGO_REINFORCE;
+    config_experiment config = fixture_config();
+    config.network.activation = CONFIG_ACTIVATION_TANH;
+    config.algo.name = CONFIG_ALGO_REINFORCE;
     config.algo.critic_learning_rate = config.algo.learning_rate;
     config.algo.critic_learning_rate_is_same = true;
     config.algo.sequence_steps = REINFORCE_STEPS;
@@ -25,10 +25,10 @@ reinforce_fixture_config(void)
     return config;
 }
 
-oct_config
-reinforce_fixture_rollouts(oct_algo_name name)
+config_experiment
+reinforce_fixture_rollouts(config_algo_name name)
 {
-    oct_config config = reinforce_fixture_config();
+    config_experiment config = reinforce_fixture_config();
     config.algo.name = name;
     config.algo.sequence_steps = 3;
     config.algo.gae_lambda = 0.95;
@@ -36,24 +36,24 @@ reinforce_fixture_rollouts(oct_algo_name name)
     config.algo.minibatches = 2;
     config.algo.clip = 0.2;
     config.algo.scale_rewards = true;
-    if (name == OCT_ALGO_TRPO) {
+    if (name == CONFIG_ALGO_TRPO) {
         config.algo.kl_max = 0.01;
         config.algo.cg_iterations = 10;
         config.algo.cg_damping = 0.1;
         config.algo.line_search_steps = 10;
         config.algo.line_search_shrink = 0.5;
     }
-    assert_int_equal(oct_config_rollout_rows(3) - 1, REINFORCE_STEPS);
+    assert_int_equal(config_rollout_rows(3) - 1, REINFORCE_STEPS);
     return config;
 }
 
-oct_config
-reinforce_fixture_method(oct_algo_name name)
+config_experiment
+reinforce_fixture_method(config_algo_name name)
 {
-    oct_config config = reinforce_fixture_config();
+    config_experiment config = reinforce_fixture_config();
     config.algo.name = name;
     config.algo.kl_max = 0.5;
-    if (oct_config_has_rollouts(&config)) {
+    if (config_has_rollouts(&config)) {
         config = reinforce_fixture_rollouts(name);
     }
     config.algo.gae_lambda = 0.95;
@@ -63,8 +63,8 @@ reinforce_fixture_method(oct_algo_name name)
 }
 
 algo *
-reinforce_fixture_algo(policy_spec *spec, const oct_config *config, bool is_box, uint32_t obs_count,
-                       uint32_t dim, uint64_t seed)
+reinforce_fixture_algo(policy_spec *spec, const config_experiment *config, bool is_box,
+                       uint32_t obs_count, uint32_t dim, uint64_t seed)
 {
     *spec = is_box ? fixture_box_env(obs_count, dim) : fixture_env(obs_count, dim);
     return fixture_create(spec, config, seed);
@@ -131,7 +131,7 @@ reinforce_fixture_batch(oct_rng *rng, const policy_spec *spec, uint32_t B, uint3
 }
 
 reinforce_trial
-reinforce_fixture_trial(oct_config config, bool is_box, uint64_t seed)
+reinforce_fixture_trial(config_experiment config, bool is_box, uint64_t seed)
 {
     reinforce_trial t = {.config = config};
     t.a = reinforce_fixture_algo(&t.spec, &config, is_box, REINFORCE_OBS, REINFORCE_DIM, seed);
@@ -151,8 +151,8 @@ reinforce_fixture_train(algo *a, oct_rng *rng, const policy_spec *spec, int upda
 }
 
 void
-reinforce_fixture_refused(oct_config config, bool is_box, size_t column, size_t at, float bad,
-                          oct_err want)
+reinforce_fixture_refused(config_experiment config, bool is_box, size_t column, size_t at,
+                          float bad, oct_err want)
 {
     reinforce_trial t = reinforce_fixture_trial(config, is_box, 1);
     reinforce_fixture_train(t.a, &t.rng, &t.spec, 2);
@@ -180,7 +180,7 @@ fill_bandit(algo_batch *batch, oct_rng *rng)
 }
 
 void
-reinforce_fixture_learns_bandit(oct_config config, float learning_rate, int updates)
+reinforce_fixture_learns_bandit(config_experiment config, float learning_rate, int updates)
 {
     reinforce_trial t = reinforce_fixture_trial(config, false, 1);
     float numbers[ALGO_NUMBERS_MAX];
@@ -213,7 +213,7 @@ reinforce_fixture_learns_bandit(oct_config config, float learning_rate, int upda
 // ---- what holds for all of them
 
 void
-reinforce_fixture_refuses(oct_config config)
+reinforce_fixture_refuses(config_experiment config)
 {
     for (int is_box = 0; is_box < 2; is_box++) {
         reinforce_fixture_refused(config, is_box, 0, 1, NAN, OCT_EINTERNAL);
@@ -232,7 +232,7 @@ reinforce_fixture_refuses(oct_config config)
 }
 
 void
-reinforce_fixture_undoes(oct_config config)
+reinforce_fixture_undoes(config_experiment config)
 {
     for (int is_box = 0; is_box < 2; is_box++) {
         reinforce_trial t = reinforce_fixture_trial(config, is_box, 1);
@@ -255,7 +255,7 @@ reinforce_fixture_undoes(oct_config config)
 }
 
 void
-reinforce_fixture_resumes(oct_config config)
+reinforce_fixture_resumes(config_experiment config)
 {
     for (int is_box = 0; is_box < 2; is_box++) {
         reinforce_trial t = reinforce_fixture_trial(config, is_box, 1);
@@ -281,7 +281,7 @@ reinforce_fixture_resumes(oct_config config)
 }
 
 void
-reinforce_fixture_refuses_states(oct_config config, oct_algo_name other)
+reinforce_fixture_refuses_states(config_experiment config, config_algo_name other)
 {
     reinforce_trial t = reinforce_fixture_trial(config, true, 1);
     reinforce_trial same = reinforce_fixture_trial(config, true, 1);
@@ -315,7 +315,7 @@ copy_project(void *arg, const float *params, float *out)
 }
 
 void
-reinforce_fixture_projects(oct_config config)
+reinforce_fixture_projects(config_experiment config)
 {
     for (int is_box = 0; is_box < 2; is_box++) {
         reinforce_trial plain = reinforce_fixture_trial(config, is_box, 1);
@@ -344,14 +344,14 @@ reinforce_fixture_projects(oct_config config)
 }
 
 void
-reinforce_fixture_entropy_cost_falls(oct_config config)
+reinforce_fixture_entropy_cost_falls(config_experiment config)
 {
     config.algo.entropy_cost = 0.75;
     config.algo.entropy_cost_final = 0.25;
     for (int is_box = 0; is_box < 2; is_box++) {
         float result[2][ALGO_NUMBERS_MAX];
         reinforce_trial falling = reinforce_fixture_trial(config, is_box, 1);
-        oct_config constant = config;
+        config_experiment constant = config;
         constant.algo.entropy_cost = constant.algo.entropy_cost_final = 0.5;
         reinforce_trial halfway = reinforce_fixture_trial(constant, is_box, 1);
         algo_batch batch = reinforce_fixture_batch(&falling.rng, &falling.spec, REINFORCE_WINDOWS,
@@ -369,11 +369,11 @@ reinforce_fixture_entropy_cost_falls(oct_config config)
 }
 
 policy_spec
-reinforce_fixture_value(const oct_config *config, const policy_spec *policy)
+reinforce_fixture_value(const config_experiment *config, const policy_spec *policy)
 {
-    const oct_config_ints *hidden = config->network.critic_hidden.count > 0
-                                        ? &config->network.critic_hidden
-                                        : &config->network.hidden;
+    const config_ints *hidden = config->network.critic_hidden.count > 0
+                                    ? &config->network.critic_hidden
+                                    : &config->network.hidden;
     policy_spec spec = fixture_env(policy->obs_count, 1);
     spec.head = POLICY_HEAD_VALUES;
     T_OK(policy_spec_set_mlp(&spec, hidden->value, hidden->count, POLICY_TANH,
@@ -382,7 +382,7 @@ reinforce_fixture_value(const oct_config *config, const policy_spec *policy)
 }
 
 size_t
-reinforce_fixture_part_at(const oct_config *config, const policy_spec *policy, uint32_t net,
+reinforce_fixture_part_at(const config_experiment *config, const policy_spec *policy, uint32_t net,
                           fixture_part part)
 {
     assert_true(part < FIXTURE_TARGET);

@@ -1,6 +1,7 @@
 // Which networks an algorithm makes for an environment and configuration, and which it refuses.
 #include <stdlib.h>
 
+#include "common/oct_reason.h"
 #include "tests/algos/algo_fixture.h"
 #include "tests/support/oct_test.h"
 
@@ -8,7 +9,7 @@ static void
 test_spec_for_a_box_of_actions_is_refused_with_a_reason(void **state)
 {
     (void)state;
-    oct_config config = fixture_config();
+    config_experiment config = fixture_config();
     policy_spec spec = fixture_box_env(3, 2);
     fixture_spec_refused(&config, spec, "discrete");
     fixture_spec_refused(&config, spec, "; use algo.name: d4pg, ddpg, td3 or sac"); // what can
@@ -19,22 +20,22 @@ static void
 test_spec_of_a_bad_environment_is_refused_with_a_reason(void **state)
 {
     (void)state;
-    oct_config config = fixture_config();
+    config_experiment config = fixture_config();
     policy_spec spec = fixture_env(0, 2);
-    char reason[200] = "";
-    T_ERR(algo_make_spec(&config, &spec, NULL, reason, sizeof(reason)), OCT_EINVAL);
-    assert_true(strlen(reason) > 0);
+    oct_reason why = {""};
+    T_ERR(algo_make_spec(&config, &spec, NULL, &why), OCT_EINVAL);
+    assert_true(strlen(why.text) > 0);
 }
 
 static void
 test_wants_windows_of_as_many_steps_as_configured(void **state)
 {
     (void)state;
-    oct_config config = fixture_config();
+    config_experiment config = fixture_config();
     policy_spec spec = fixture_env(3, 2);
     algo_wants wants = {.stride = 9, .each_once = true, .lag_max = 9};
     config.algo.n_step = 7;
-    T_OK(algo_make_spec(&config, &spec, &wants, NULL, 0));
+    T_OK(algo_make_spec(&config, &spec, &wants, NULL));
     assert_int_equal(wants.window, ALGO_WINDOW_N_STEP);
     assert_int_equal(wants.steps, 7);
     assert_true(wants.stride == 0 && !wants.each_once && wants.lag_max == 0);
@@ -46,20 +47,21 @@ test_wants_the_steps_of_its_algorithm(void **state)
 {
     (void)state;
     static const struct {
-        oct_algo_name name;
+        config_algo_name name;
         uint32_t steps;
-    } each[] = {{OCT_ALGO_DQN, 5},
-                {OCT_ALGO_D4PG, 5},
-                {OCT_ALGO_DDPG, 1},
-                {OCT_ALGO_TD3, 1},
-                {OCT_ALGO_SAC, 1}};
-    oct_config config;
-    oct_config_default(&config);
+    } each[] = {{CONFIG_ALGO_DQN, 5},
+                {CONFIG_ALGO_D4PG, 5},
+                {CONFIG_ALGO_DDPG, 1},
+                {CONFIG_ALGO_TD3, 1},
+                {CONFIG_ALGO_SAC, 1}};
+    config_experiment config;
+    config_default(&config);
     for (size_t i = 0; i < OCT_COUNTOF(each); i++) {
         config.algo.name = each[i].name;
-        policy_spec spec = each[i].name == OCT_ALGO_DQN ? fixture_env(3, 2) : fixture_box_env(3, 2);
+        policy_spec spec =
+            each[i].name == CONFIG_ALGO_DQN ? fixture_env(3, 2) : fixture_box_env(3, 2);
         algo_wants wants;
-        T_OK(algo_make_spec(&config, &spec, &wants, NULL, 0));
+        T_OK(algo_make_spec(&config, &spec, &wants, NULL));
         assert_int_equal(wants.window, ALGO_WINDOW_N_STEP);
         assert_int_equal(wants.steps, each[i].steps);
     }
@@ -72,7 +74,7 @@ test_numbers_are_named_and_as_many_as_an_update_writes(void **state)
     (void)state;
     static const char *const names[] = {"loss",      "td_abs",    "value",           "cut_below",
                                         "cut_above", "grad_norm", "policy_grad_norm"};
-    oct_config config = fixture_config();
+    config_experiment config = fixture_config();
     policy_spec spec;
     algo *a = fixture_algo(&spec, &config, 4, 2, 1);
     oct_rng rng;
@@ -101,10 +103,10 @@ static void
 test_create_refuses_a_spec_of_another_head(void **state)
 {
     (void)state;
-    oct_config config = fixture_config();
+    config_experiment config = fixture_config();
     policy_spec spec = fixture_env(3, 2);
     algo *a = NULL;
-    T_OK(algo_make_spec(&config, &spec, NULL, NULL, 0));
+    T_OK(algo_make_spec(&config, &spec, NULL, NULL));
     spec.head = POLICY_HEAD_LOGITS;
     T_ERR(algo_create(&a, NULL, &config, &spec, 1), OCT_EINVAL);
     spec.head = POLICY_HEAD_VALUES;
@@ -124,12 +126,12 @@ static void
 test_spec_follows_the_configuration(void **state)
 {
     (void)state;
-    oct_config config = fixture_config();
-    config.network.hidden = (oct_config_ints){.count = 3, .value = {20, 30, 40}};
-    config.network.activation = OCT_ACTIVATION_ELU;
+    config_experiment config = fixture_config();
+    config.network.hidden = (config_ints){.count = 3, .value = {20, 30, 40}};
+    config.network.activation = CONFIG_ACTIVATION_ELU;
     config.network.first_layer_norm = true;
     policy_spec spec = fixture_env(5, 3);
-    T_OK(algo_make_spec(&config, &spec, NULL, NULL, 0));
+    T_OK(algo_make_spec(&config, &spec, NULL, NULL));
     assert_int_equal(spec.head, POLICY_HEAD_VALUES);
     assert_false(spec.normalise);
     assert_int_equal(spec.layer_count, 4);
@@ -147,15 +149,15 @@ static void
 test_convolutions_come_before_the_hidden_layers(void **state)
 {
     (void)state;
-    oct_config config = fixture_config();
-    config.network.conv = (oct_config_ints){.count = 1, .value = {16}};
-    config.network.hidden = (oct_config_ints){.count = 1, .value = {128}};
+    config_experiment config = fixture_config();
+    config.network.conv = (config_ints){.count = 1, .value = {16}};
+    config.network.hidden = (config_ints){.count = 1, .value = {128}};
     policy_spec spec = fixture_env(400, 6);
-    char reason[200] = "";
+    oct_reason why = {""};
     fixture_spec_refused(&config, spec, "network.conv: convolutions need observations of rows");
     spec.obs_rank = 3;
     memcpy(spec.obs_shape, (uint32_t[]){10, 10, 4}, 3 * sizeof(uint32_t));
-    T_OK(algo_make_spec(&config, &spec, NULL, reason, sizeof(reason)));
+    T_OK(algo_make_spec(&config, &spec, NULL, &why));
     assert_int_equal(spec.layer_count, 3);
     assert_int_equal(spec.layers[0].kind, POLICY_CONV);
     assert_int_equal(spec.layers[0].activation, POLICY_RELU);
@@ -169,8 +171,8 @@ static void
 test_convolutions_learn(void **state)
 {
     (void)state;
-    oct_config config = fixture_config();
-    config.network.conv = (oct_config_ints){.count = 2, .value = {8, 4}};
+    config_experiment config = fixture_config();
+    config.network.conv = (config_ints){.count = 2, .value = {8, 4}};
     policy_spec spec = fixture_env(6 * 7 * 2, 3);
     spec.obs_rank = 3;
     memcpy(spec.obs_shape, (uint32_t[]){6, 7, 2}, 3 * sizeof(uint32_t));
@@ -192,7 +194,7 @@ static void
 test_network_without_hidden_layers_is_one_linear_layer(void **state)
 {
     (void)state;
-    oct_config config = fixture_config();
+    config_experiment config = fixture_config();
     config.network.hidden.count = 0;
     policy_spec spec;
     algo *a = fixture_algo(&spec, &config, 4, 2, 1);
@@ -210,7 +212,7 @@ static void
 test_first_weights_repeat_with_the_seed(void **state)
 {
     (void)state;
-    oct_config config = fixture_config();
+    config_experiment config = fixture_config();
     policy_spec spec;
     algo *a = fixture_algo(&spec, &config, 4, 2, 1);
     algo *b = fixture_algo(&spec, &config, 4, 2, 1);

@@ -11,45 +11,45 @@ enum { SIDES = 5, CHANNELS = 2, OBS = SIDES * SIDES * CHANNELS, DIM = 3, B = 12 
 enum { T = REINFORCE_STEPS, UPDATES = 3, HIGH = 255, DIVISOR = 256 };
 
 typedef struct method {
-    oct_algo_name name;
+    config_algo_name name;
     bool is_box, has_windows, is_rainbow, has_conv;
 } method;
 
 static const method methods[] = {
-    {.name = OCT_ALGO_DQN},
-    {.name = OCT_ALGO_DQN, .has_conv = true},
-    {.name = OCT_ALGO_DQN, .is_rainbow = true},
-    {.name = OCT_ALGO_D4PG, .is_box = true},
-    {.name = OCT_ALGO_DDPG, .is_box = true},
-    {.name = OCT_ALGO_TD3, .is_box = true},
-    {.name = OCT_ALGO_SAC, .is_box = true},
-    {.name = OCT_ALGO_REINFORCE, .has_windows = true},
-    {.name = OCT_ALGO_VTRACE, .has_windows = true},
-    {.name = OCT_ALGO_PPO, .has_windows = true},
-    {.name = OCT_ALGO_PPO, .has_windows = true, .has_conv = true},
-    {.name = OCT_ALGO_A2C, .has_windows = true},
-    {.name = OCT_ALGO_TRPO, .has_windows = true},
+    {.name = CONFIG_ALGO_DQN},
+    {.name = CONFIG_ALGO_DQN, .has_conv = true},
+    {.name = CONFIG_ALGO_DQN, .is_rainbow = true},
+    {.name = CONFIG_ALGO_D4PG, .is_box = true},
+    {.name = CONFIG_ALGO_DDPG, .is_box = true},
+    {.name = CONFIG_ALGO_TD3, .is_box = true},
+    {.name = CONFIG_ALGO_SAC, .is_box = true},
+    {.name = CONFIG_ALGO_REINFORCE, .has_windows = true},
+    {.name = CONFIG_ALGO_VTRACE, .has_windows = true},
+    {.name = CONFIG_ALGO_PPO, .has_windows = true},
+    {.name = CONFIG_ALGO_PPO, .has_windows = true, .has_conv = true},
+    {.name = CONFIG_ALGO_A2C, .has_windows = true},
+    {.name = CONFIG_ALGO_TRPO, .has_windows = true},
 };
 
 typedef struct trial {
     method m;
-    oct_config config;
+    config_experiment config;
     policy_spec spec;
     algo *a;
     oct_rng rng;
 } trial;
 
-static oct_config
+static config_experiment
 config_of(const method *m)
 {
-    oct_config config = m->has_windows ? reinforce_fixture_method(m->name)
-                        : m->is_box    ? dpg_fixture_config(m->name)
-                                       : fixture_config();
+    config_experiment config = m->has_windows ? reinforce_fixture_method(m->name)
+                               : m->is_box    ? dpg_fixture_config(m->name)
+                                              : fixture_config();
     if (m->is_rainbow) {
         fixture_set_rainbow(&config);
     }
     if (m->has_conv) {
-        config.network.conv = (oct_config_ints){.count = 1, .value = {2}};
+        config.network.conv = (config_ints){.count = 1, .value = {2}};
     }
     config.learner.batch_size = B;
     return config;
@@ -173,7 +173,7 @@ test_a_state_of_other_observations_is_refused(void **state)
 {
     (void)state;
     static const uint32_t highs[] = {0, 100, HIGH};
-    const method dqn = {.name = OCT_ALGO_DQN};
+    const method dqn = {.name = CONFIG_ALGO_DQN};
     for (size_t i = 0; i < OCT_COUNTOF(highs); i++) {
         for (size_t k = 0; k < OCT_COUNTOF(highs); k++) {
             trial from = trial_of(&dqn, highs[i], 1), to = trial_of(&dqn, highs[k], 2);

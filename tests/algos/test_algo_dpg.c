@@ -54,13 +54,13 @@ lq_batch(lq *l)
 }
 
 static void
-learn_lq(oct_algo_name name, uint32_t critics)
+learn_lq(config_algo_name name, uint32_t critics)
 {
     lq *l = oct_alloc(sizeof(*l));
     algo_batch batch = lq_batch(l);
-    oct_config config = dpg_fixture_config(name);
+    config_experiment config = dpg_fixture_config(name);
     config.algo.critics = critics;
-    config.network.hidden = (oct_config_ints){.count = 2, .value = {32, 32}};
+    config.network.hidden = (config_ints){.count = 2, .value = {32, 32}};
     config.learner.batch_size = LQ_ROWS;
     config.algo.target_period = 1;
     config.algo.target_rate = 0.02;
@@ -80,7 +80,7 @@ learn_lq(oct_algo_name name, uint32_t critics)
     nn_context *context = nn_context_create(NULL);
     nn_net_init(&net, context, &spec, GRID);
     memcpy(net.params, algo_policy_params(a), net.param_count * sizeof(float));
-    double tolerance = name == OCT_ALGO_D4PG ? 0.08 : 0.06; // 0.08: the distance of its atoms
+    double tolerance = name == CONFIG_ALGO_D4PG ? 0.08 : 0.06; // 0.08: the distance of its atoms
     for (int i = 0; i < GRID; i++) {
         float x = l->obs[i * GRID];
         T_NEAR(tanh((double)nn_net_forward(&net, &x, 1)[0]), -l->K * (double)x, tolerance, 0);
@@ -95,28 +95,28 @@ static void
 test_d4pg_learns_to_steer_as_riccati_does(void **state)
 {
     (void)state;
-    learn_lq(OCT_ALGO_D4PG, 0);
+    learn_lq(CONFIG_ALGO_D4PG, 0);
 }
 
 static void
 test_d4pg_with_two_critics_learns_to_steer_as_riccati_does(void **state)
 {
     (void)state;
-    learn_lq(OCT_ALGO_D4PG, 2);
+    learn_lq(CONFIG_ALGO_D4PG, 2);
 }
 
 static void
 test_ddpg_learns_to_steer_as_riccati_does(void **state)
 {
     (void)state;
-    learn_lq(OCT_ALGO_DDPG, 0);
+    learn_lq(CONFIG_ALGO_DDPG, 0);
 }
 
 static void
 test_td3_learns_to_steer_as_riccati_does(void **state)
 {
     (void)state;
-    learn_lq(OCT_ALGO_TD3, 0);
+    learn_lq(CONFIG_ALGO_TD3, 0);
 }
 
 // Its mean; of little temperature the deviation is small, and so is its cost.
@@ -124,13 +124,13 @@ static void
 test_sac_learns_to_steer_as_riccati_does(void **state)
 {
     (void)state;
-    learn_lq(OCT_ALGO_SAC, 0);
+    learn_lq(CONFIG_ALGO_SAC, 0);
 }
 
 typedef fixture_trial trial;
 
 static trial
-trial_make(const oct_config *config)
+trial_make(const config_experiment *config)
 {
     oct_rng rng;
     oct_rng_init(&rng, 5, 0);
@@ -144,9 +144,9 @@ test_nan_or_infinity_in_any_column_changes_nothing(void **state)
     (void)state;
     const float bad[] = {NAN, INFINITY, -INFINITY, 1e25f};
     for (size_t n = 0; n < DPG_FIXTURE_METHODS; n++) {
-        oct_config config = dpg_fixture_method(n);
+        config_experiment config = dpg_fixture_method(n);
         config.network.first_layer_norm = n % DPG_FIXTURE_NAMES == 0;
-        config.network.activation = OCT_ACTIVATION_TANH; // which hides infinity
+        config.network.activation = CONFIG_ACTIVATION_TANH; // which hides infinity
         trial t = trial_make(&config);
         float *columns[] = {(float *)t.batch.obs,      (float *)t.batch.next,
                             (float *)t.batch.reward,   (float *)t.batch.action,
@@ -174,12 +174,12 @@ test_overflowing_gradient_changes_nothing(void **state)
 {
     (void)state;
     for (size_t n = 0; n < DPG_FIXTURE_METHODS; n++) {
-        oct_config config = dpg_fixture_method(n);
+        config_experiment config = dpg_fixture_method(n);
         // A loss of distributions, and norms, stay finite.
-        if (config.algo.name == OCT_ALGO_D4PG || config.network.critic_residual) {
+        if (config.algo.name == CONFIG_ALGO_D4PG || config.network.critic_residual) {
             continue;
         }
-        config.network.activation = OCT_ACTIVATION_RELU;
+        config.network.activation = CONFIG_ACTIVATION_RELU;
         trial t = trial_make(&config);
         ((float *)t.batch.obs)[0] = 1.8e19f;
         fixture_update_refused(t.a, &t.batch, OCT_EINTERNAL);
@@ -193,7 +193,7 @@ test_actions_beyond_their_bounds_are_refused(void **state)
     (void)state;
     float result[ALGO_NUMBERS_MAX];
     for (size_t n = 0; n < DPG_FIXTURE_METHODS; n++) {
-        oct_config config = dpg_fixture_method(n);
+        config_experiment config = dpg_fixture_method(n);
         trial t = trial_make(&config);
         float *action = (float *)t.batch.action;
         action[5] = 2.01f;
@@ -211,7 +211,7 @@ test_batches_of_no_or_too_many_rows_are_refused(void **state)
 {
     (void)state;
     for (size_t n = 0; n < DPG_FIXTURE_METHODS; n++) {
-        oct_config config = dpg_fixture_method(n);
+        config_experiment config = dpg_fixture_method(n);
         trial t = trial_make(&config);
         t.batch.B = 0;
         fixture_update_refused(t.a, &t.batch, OCT_EINVAL);
@@ -225,23 +225,23 @@ static void
 test_what_cannot_be_learned_is_refused_in_words(void **state)
 {
     (void)state;
-    oct_config config = dpg_fixture_config(OCT_ALGO_D4PG);
+    config_experiment config = dpg_fixture_config(CONFIG_ALGO_D4PG);
     fixture_spec_refused(&config, fixture_env(OBS, 2), "d4pg needs actions in a box; Fixture-v0");
     fixture_spec_refused(&config, fixture_env(OBS, 2), "algo.name: dqn");
     fixture_spec_refused(&config, fixture_box_env(POLICY_WIDTH_MAX, 1), "65537 numbers");
     config.algo.value_min = config.algo.value_max;
     fixture_spec_refused(&config, fixture_box_env(OBS, DIM), "bad support");
-    config = dpg_fixture_config(OCT_ALGO_TD3);
+    config = dpg_fixture_config(CONFIG_ALGO_TD3);
     fixture_spec_refused(&config, fixture_env(OBS, 2), "td3 needs actions in a box");
-    config.network.conv = (oct_config_ints){.count = 1, .value = {16}};
+    config.network.conv = (config_ints){.count = 1, .value = {16}};
     fixture_spec_refused(&config, fixture_box_env(OBS, DIM), "network.conv: []");
-    config = dpg_fixture_config(OCT_ALGO_SAC);
+    config = dpg_fixture_config(CONFIG_ALGO_SAC);
     fixture_spec_refused(&config, fixture_env(OBS, 2), "sac needs actions in a box");
     fixture_spec_refused(&config, fixture_box_env(POLICY_WIDTH_MAX, 1), "65537 numbers");
-    config = dpg_fixture_config(OCT_ALGO_DDPG);
-    config.network.critic_hidden = (oct_config_ints){.count = 2, .value = {65536, 4096}};
+    config = dpg_fixture_config(CONFIG_ALGO_DDPG);
+    config.network.critic_hidden = (config_ints){.count = 2, .value = {65536, 4096}};
     fixture_spec_refused(&config, fixture_box_env(OBS, DIM), "a critic has");
-    config.network.critic_hidden = (oct_config_ints){.count = 2, .value = {8, 8}};
+    config.network.critic_hidden = (config_ints){.count = 2, .value = {8, 8}};
     config.network.critic_residual = true;
     fixture_spec_refused(&config, fixture_box_env(OBS, DIM), "an odd number of equal widths");
 }
@@ -285,10 +285,10 @@ update_changes(trial *t)
 }
 
 static void
-expect_schedule(oct_algo_name name, uint32_t delay, uint32_t period, uint32_t policy_every,
+expect_schedule(config_algo_name name, uint32_t delay, uint32_t period, uint32_t policy_every,
                 uint32_t target_every)
 {
-    oct_config config = dpg_fixture_config(name);
+    config_experiment config = dpg_fixture_config(name);
     config.algo.policy_delay = delay;
     config.algo.target_period = period;
     config.algo.target_rate = 0.5;
@@ -308,14 +308,14 @@ static void
 test_policy_and_targets_keep_to_their_schedules(void **state)
 {
     (void)state;
-    expect_schedule(OCT_ALGO_D4PG, 0, 5, 1, 5);
-    expect_schedule(OCT_ALGO_DDPG, 0, 1, 1, 1);
-    expect_schedule(OCT_ALGO_DDPG, 3, 1, 3, 3);
-    expect_schedule(OCT_ALGO_TD3, 0, 1, 2, 2);
-    expect_schedule(OCT_ALGO_TD3, 1, 4, 1, 4);
-    expect_schedule(OCT_ALGO_TD3, 2, 3, 2, 6); // targets change where the policy does
-    expect_schedule(OCT_ALGO_SAC, 0, 4, 1, 4);
-    expect_schedule(OCT_ALGO_SAC, 2, 1, 2, 2);
+    expect_schedule(CONFIG_ALGO_D4PG, 0, 5, 1, 5);
+    expect_schedule(CONFIG_ALGO_DDPG, 0, 1, 1, 1);
+    expect_schedule(CONFIG_ALGO_DDPG, 3, 1, 3, 3);
+    expect_schedule(CONFIG_ALGO_TD3, 0, 1, 2, 2);
+    expect_schedule(CONFIG_ALGO_TD3, 1, 4, 1, 4);
+    expect_schedule(CONFIG_ALGO_TD3, 2, 3, 2, 6); // targets change where the policy does
+    expect_schedule(CONFIG_ALGO_SAC, 0, 4, 1, 4);
+    expect_schedule(CONFIG_ALGO_SAC, 2, 1, 2, 2);
 }
 
 // Powers of two change no bit: what is learned does not depend on the units of the actions.
@@ -324,7 +324,7 @@ test_bounds_are_only_units(void **state)
 {
     (void)state;
     for (size_t n = 0; n < DPG_FIXTURE_METHODS; n++) {
-        oct_config config = dpg_fixture_method(n);
+        config_experiment config = dpg_fixture_method(n);
         trial t = trial_make(&config), half = trial_make(&config);
         algo_destroy(half.a);
         half.spec = fixture_box_env(OBS, DIM);
@@ -352,7 +352,7 @@ test_rows_of_weight_zero_teach_critics_nothing(void **state)
 {
     (void)state;
     for (size_t n = 0; n < DPG_FIXTURE_METHODS; n++) {
-        oct_config config = dpg_fixture_method(n);
+        config_experiment config = dpg_fixture_method(n);
         trial t = trial_make(&config);
         memset((void *)t.batch.weight, 0, B * sizeof(float));
         float result[ALGO_NUMBERS_MAX];
@@ -371,7 +371,7 @@ static void
 test_first_actions_are_near_the_middle_and_critics_differ(void **state)
 {
     (void)state;
-    oct_config config = dpg_fixture_config(OCT_ALGO_D4PG);
+    config_experiment config = dpg_fixture_config(CONFIG_ALGO_D4PG);
     config.algo.critics = 2;
     policy_spec spec;
     algo *a = dpg_fixture_algo(&spec, &config, OBS, DIM, 1);
@@ -408,7 +408,7 @@ test_untrained_distributions_are_close_to_a_return_of_0(void **state)
     oct_rng_init(&rng, 7, 0);
     algo_batch batch = dpg_fixture_batch(&rng, B, OBS, DIM);
     for (size_t i = 0; i < OCT_COUNTOF(supports); i++) {
-        oct_config config = dpg_fixture_config(OCT_ALGO_D4PG);
+        config_experiment config = dpg_fixture_config(CONFIG_ALGO_D4PG);
         config.algo.value_min = supports[i].low;
         config.algo.value_max = supports[i].high;
         policy_spec spec;
@@ -451,9 +451,9 @@ static void
 test_saturation_is_the_share_of_actions_at_an_end(void **state)
 {
     (void)state;
-    static const oct_algo_name names[] = {OCT_ALGO_D4PG, OCT_ALGO_DDPG, OCT_ALGO_TD3};
+    static const config_algo_name names[] = {CONFIG_ALGO_D4PG, CONFIG_ALGO_DDPG, CONFIG_ALGO_TD3};
     for (size_t i = 0; i < OCT_COUNTOF(names); i++) {
-        oct_config config = dpg_fixture_config(names[i]);
+        config_experiment config = dpg_fixture_config(names[i]);
         trial t = trial_make(&config);
         float result[ALGO_NUMBERS_MAX];
         for (int end = 0; end < 2; end++) {
@@ -464,7 +464,7 @@ test_saturation_is_the_share_of_actions_at_an_end(void **state)
                 assert_true(isnan(share) || share == (float)end / DIM);
                 learned += !isnan(share);
             }
-            assert_int_equal(learned, names[i] == OCT_ALGO_TD3 ? 1 : 2);
+            assert_int_equal(learned, names[i] == CONFIG_ALGO_TD3 ? 1 : 2);
             drive_to_an_end(&t);
         }
         fixture_trial_free(&t);

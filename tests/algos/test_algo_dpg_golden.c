@@ -11,16 +11,16 @@ static const char *const net_names[] = {"policy", "critic0", "critic1"};
 typedef struct trial {
     golden_file *golden;
     uint32_t obs, dim, B, steps, nets;
-    oct_config config;
+    config_experiment config;
     policy_spec spec;
     algo *a;
 } trial;
 
 // What both generators give.
-static oct_config
-golden_config(const golden_file *g, oct_algo_name name, uint32_t B)
+static config_experiment
+golden_config(const golden_file *g, config_algo_name name, uint32_t B)
 {
-    oct_config config = dpg_fixture_config(name);
+    config_experiment config = dpg_fixture_config(name);
     golden_network(g, &config);
     golden_adam(g, &config);
     golden_critic(g, &config);
@@ -34,10 +34,10 @@ golden_config(const golden_file *g, oct_algo_name name, uint32_t B)
     return config;
 }
 
-static oct_config
+static config_experiment
 dpg_golden_config(const golden_file *g, uint32_t B)
 {
-    oct_config config = golden_config(g, (oct_algo_name)golden_number(g, "algorithm"), B);
+    config_experiment config = golden_config(g, (config_algo_name)golden_number(g, "algorithm"), B);
     config.algo.action_grad_norm_max = golden_number(g, "action_grad_norm_max");
     config.algo.pre_activation_cost = golden_number(g, "pre_activation_cost");
     config.algo.target_noise = golden_number(g, "noise");
@@ -48,10 +48,10 @@ dpg_golden_config(const golden_file *g, uint32_t B)
     return config;
 }
 
-static oct_config
+static config_experiment
 sac_golden_config(const golden_file *g, uint32_t B)
 {
-    oct_config config = golden_config(g, OCT_ALGO_SAC, B);
+    config_experiment config = golden_config(g, CONFIG_ALGO_SAC, B);
     double temperature = golden_number(g, "temperature");
     config.algo.temperature = temperature < 0 ? NAN : temperature;
     config.algo.initial_temperature = golden_number(g, "initial");
@@ -90,7 +90,7 @@ load_first_weights(trial *t)
 }
 
 static trial
-trial_make(const char *name, oct_config (*config)(const golden_file *g, uint32_t B))
+trial_make(const char *name, config_experiment (*config)(const golden_file *g, uint32_t B))
 {
     trial t = {.golden = golden_open(name)};
     const double *shape = golden_array(t.golden, "shape", 4);
@@ -133,7 +133,7 @@ expect_number(const trial *t, uint32_t step, const char *name, float got)
 static void
 expect_cut(const trial *t, uint32_t step, const float *result)
 {
-    if (t->config.algo.name != OCT_ALGO_D4PG) {
+    if (t->config.algo.name != CONFIG_ALGO_D4PG) {
         assert_true(isnan(result[ALGO_CUT_BELOW]) && isnan(result[ALGO_CUT_ABOVE]));
         return;
     }
@@ -181,7 +181,7 @@ expect_sac(const trial *t, uint32_t step, const float *result)
 // gradient. A gradient that is off by 1e-7 moves Adam's step by at most that / epsilon (1.2e-4) of
 // the rate 2e-3 (times critic_ratio).
 static void
-check_case(const char *name, oct_config (*config)(const golden_file *g, uint32_t B))
+check_case(const char *name, config_experiment (*config)(const golden_file *g, uint32_t B))
 {
     trial t = trial_make(name, config);
     for (uint32_t step = 1; step <= t.steps; step++) {
@@ -202,7 +202,7 @@ check_case(const char *name, oct_config (*config)(const golden_file *g, uint32_t
             assert_true(isnan(result[ALGO_POLICY_GRAD_NORM])); // it did not learn
         }
         expect_shipped(&t, step);
-        if (t.config.algo.name == OCT_ALGO_SAC) {
+        if (t.config.algo.name == CONFIG_ALGO_SAC) {
             expect_sac(&t, step, result);
         }
         for (uint32_t net = 0; net < t.nets; net++) {

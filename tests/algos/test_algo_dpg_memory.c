@@ -12,12 +12,12 @@ check_no_allocation(size_t method, bool projected)
 {
     enum { B = 128, OBS = 5, DIM = 3 };
     char warning[200];
-    oct_config config = dpg_fixture_method(method);
-    config.network.hidden = (oct_config_ints){.count = 2, .value = {192, 64}};
+    config_experiment config = dpg_fixture_method(method);
+    config.network.hidden = (config_ints){.count = 2, .value = {192, 64}};
     config.network.critic_hidden =
         config.network.critic_residual
-            ? (oct_config_ints){.count = 5, .value = {256, 256, 256, 256, 256}}
-            : (oct_config_ints){.count = 2, .value = {256, 192}};
+            ? (config_ints){.count = 5, .value = {256, 256, 256, 256, 256}}
+            : (config_ints){.count = 2, .value = {256, 192}};
     config.network.first_layer_norm = true;
     config.learner.batch_size = B;
     config.algo.target_period = 2;

@@ -7,18 +7,18 @@
 enum { OBS = 3, DIM = 2, B = 8 };
 
 typedef struct trial {
-    oct_config config;
+    config_experiment config;
     policy_spec spec;
     algo *a;
     oct_rng rng;
 } trial;
 
-static oct_config
+static config_experiment
 small_config(size_t method)
 {
-    oct_config config = dpg_fixture_method(method);
-    config.network.hidden = (oct_config_ints){.count = 1, .value = {5}};
-    config.network.critic_hidden = (oct_config_ints){
+    config_experiment config = dpg_fixture_method(method);
+    config.network.hidden = (config_ints){.count = 1, .value = {5}};
+    config.network.critic_hidden = (config_ints){
         .count = config.network.critic_residual ? 3 : 1,
         .value = {6, 6, 6},
     };
@@ -146,7 +146,8 @@ test_load_refuses_nan_and_a_broken_generator_under_a_good_checksum(void **state)
             last = (size_t)(at - bytes);
         }
         policy_spec critic = dpg_fixture_critic(&t.config, &t.spec);
-        size_t behind = t.config.algo.name == OCT_ALGO_D4PG ? 2 * sizeof(float) : 0; // the support
+        size_t behind =
+            t.config.algo.name == CONFIG_ALGO_D4PG ? 2 * sizeof(float) : 0; // the support
         if (t.config.algo.normalise_observations) {
             behind += 1 + (1 + 2 * OBS) * sizeof(double);
         }
@@ -223,11 +224,11 @@ test_load_refuses_another_support(void **state)
 {
     (void)state;
     trial t = trial_make(0, 1);
-    assert_int_equal(t.config.algo.name, OCT_ALGO_D4PG);
+    assert_int_equal(t.config.algo.name, CONFIG_ALGO_D4PG);
     size_t length;
     uint8_t *bytes = fixture_save(t.a, &length);
     for (int end = 0; end < 2; end++) {
-        oct_config wider = small_config(0);
+        config_experiment wider = small_config(0);
         *(end == 0 ? &wider.algo.value_min : &wider.algo.value_max) *= 2;
         policy_spec spec;
         algo *other = dpg_fixture_algo(&spec, &wider, OBS, DIM, 1);
@@ -308,7 +309,7 @@ test_without_effect_a_projection_changes_no_bit(void **state)
         algo_set_projection(t.a,
                             &(algo_projection){.arg = &g, .project = fixture_identity_project});
         const bool has_target = dpg_fixture_has_part(&t.config, 0, FIXTURE_TARGET);
-        const unsigned policy_steps = t.config.algo.name == OCT_ALGO_TD3 ? 6 : 12;
+        const unsigned policy_steps = t.config.algo.name == CONFIG_ALGO_TD3 ? 6 : 12;
         assert_int_equal(g.calls, has_target ? 2 : 1);
         train(t.a, &t.rng, 12);
         train(other.a, &other.rng, 12);

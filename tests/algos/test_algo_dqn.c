@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "algos/algo_target.h"
-#include "common/oct_config_table.h"
+#include "config/config_table.h"
 #include "tests/algos/algo_fixture.h"
 #include "tests/algos/dqn_double.h"
 #include "tests/support/oct_test.h"
@@ -11,8 +11,8 @@
 static void
 learn_corridor(bool double_q, double target_rate, uint32_t target_period)
 {
-    oct_config config = fixture_config();
-    config.network.hidden = (oct_config_ints){.count = 1, .value = {32}};
+    config_experiment config = fixture_config();
+    config.network.hidden = (config_ints){.count = 1, .value = {32}};
     config.algo.double_q = double_q;
     config.algo.target_rate = target_rate;
     config.algo.target_period = target_period;
@@ -60,7 +60,7 @@ enum { OBS = 4, ACTIONS = 3, B = 16 };
 typedef fixture_trial trial;
 
 static trial
-trial_make(const oct_config *config)
+trial_make(const config_experiment *config)
 {
     oct_rng rng;
     oct_rng_init(&rng, 5, 0);
@@ -73,7 +73,7 @@ test_actions_out_of_range_are_refused(void **state)
 {
     (void)state;
     const int32_t bad[] = {ACTIONS, -1, INT32_MIN, INT32_MAX};
-    oct_config config = fixture_config();
+    config_experiment config = fixture_config();
     trial t = trial_make(&config);
     int32_t *action = (int32_t *)t.batch.action;
     for (size_t i = 0; i < OCT_COUNTOF(bad); i++) {
@@ -89,7 +89,7 @@ static void
 test_batches_of_no_or_too_many_rows_are_refused(void **state)
 {
     (void)state;
-    oct_config config = fixture_config();
+    config_experiment config = fixture_config();
     trial t = trial_make(&config);
     t.batch.B = 0;
     fixture_update_refused(t.a, &t.batch, OCT_EINVAL);
@@ -99,7 +99,7 @@ test_batches_of_no_or_too_many_rows_are_refused(void **state)
 }
 
 static void
-refuse_in_every_column(const oct_config *config, float bad)
+refuse_in_every_column(const config_experiment *config, float bad)
 {
     trial t = trial_make(config);
     fixture_columns_refused(&t, bad);
@@ -112,7 +112,7 @@ static void
 test_nan_or_infinity_in_any_column_changes_nothing(void **state)
 {
     (void)state;
-    oct_config config = fixture_config();
+    config_experiment config = fixture_config();
     for (int double_q = 0; double_q < 2; double_q++) {
         for (int norm = 0; norm < 2; norm++) {
             config.algo.double_q = double_q;
@@ -121,8 +121,9 @@ test_nan_or_infinity_in_any_column_changes_nothing(void **state)
         }
     }
     config.network.first_layer_norm = false;
-    for (int activation = OCT_ACTIVATION_RELU; activation <= OCT_ACTIVATION_ELU; activation++) {
-        config.network.activation = (oct_activation_name)activation; // tanh of infinity is 1
+    for (int activation = CONFIG_ACTIVATION_RELU; activation <= CONFIG_ACTIVATION_ELU;
+         activation++) {
+        config.network.activation = (config_activation_name)activation; // tanh of infinity is 1
         refuse_in_every_column(&config, INFINITY);
         refuse_in_every_column(&config, -INFINITY);
     }
@@ -133,7 +134,7 @@ static void
 test_nan_behind_a_terminal_row_changes_nothing(void **state)
 {
     (void)state;
-    oct_config config = fixture_config();
+    config_experiment config = fixture_config();
     trial t = trial_make(&config);
     assert_true(t.batch.discount[0] == 0.0f);
     ((float *)t.batch.next)[0] = NAN;
@@ -146,7 +147,7 @@ static void
 test_overflowing_gradient_changes_nothing(void **state)
 {
     (void)state;
-    oct_config config = fixture_config();
+    config_experiment config = fixture_config();
     trial t = trial_make(&config);
     ((float *)t.batch.obs)[0] = 1e25f;
     fixture_update_refused(t.a, &t.batch, OCT_EINTERNAL);
@@ -157,7 +158,7 @@ static void
 test_terminal_rows_do_not_bootstrap(void **state)
 {
     (void)state;
-    oct_config config = fixture_config();
+    config_experiment config = fixture_config();
     trial t = trial_make(&config), u = trial_make(&config);
     for (int i = 0; i < B; i++) {
         ((float *)t.batch.discount)[i] = 0.0f;
@@ -178,7 +179,7 @@ static void
 test_rows_of_weight_zero_teach_nothing(void **state)
 {
     (void)state;
-    oct_config config = fixture_config();
+    config_experiment config = fixture_config();
     trial t = trial_make(&config);
     float result[ALGO_NUMBERS_MAX];
     for (int i = 0; i < B; i++) {
@@ -195,9 +196,9 @@ static void
 test_weights_stay_finite_at_the_bounds_of_adam(void **state)
 {
     (void)state;
-    oct_config config = fixture_config();
-    config.algo.adam_beta1 = oct_config_key_find("algo", "adam_beta1")->max;
-    config.algo.adam_beta2 = oct_config_key_find("algo", "adam_beta2")->max;
+    config_experiment config = fixture_config();
+    config.algo.adam_beta1 = config_key_find("algo.adam_beta1")->max;
+    config.algo.adam_beta2 = config_key_find("algo.adam_beta2")->max;
     trial t = trial_make(&config);
     assert_true(algo_all_finite(algo_policy_params(t.a), policy_spec_params(&t.spec)));
     fixture_trial_free(&t);
@@ -208,8 +209,8 @@ static void
 test_sarsa_learns_nothing_where_no_action_was_taken(void **state)
 {
     (void)state;
-    oct_config config = fixture_config();
-    config.algo.target = OCT_TARGET_SARSA;
+    config_experiment config = fixture_config();
+    config.algo.target = CONFIG_TARGET_SARSA;
     policy_spec spec;
     algo *a = fixture_algo(&spec, &config, OBS, ACTIONS, 1);
     algo *alone = fixture_algo(&spec, &config, OBS, ACTIONS, 1);
@@ -247,8 +248,8 @@ test_sarsa_bootstraps_from_where_an_episode_was_cut(void **state)
 {
     (void)state;
     enum { STEPS = 3, T = STEPS + 1 };
-    oct_config config = fixture_config();
-    config.algo.target = OCT_TARGET_SARSA;
+    config_experiment config = fixture_config();
+    config.algo.target = CONFIG_TARGET_SARSA;
     config.algo.target_epsilon = 0.25;
     policy_spec spec;
     algo *one = fixture_algo(&spec, &config, OBS, ACTIONS, 1);
@@ -281,7 +282,7 @@ static void
 test_ties_bootstrap_from_the_first_of_the_best(void **state)
 {
     (void)state;
-    const algo_target target = {.kind = OCT_TARGET_Q_LEARNING};
+    const algo_target target = {.kind = CONFIG_TARGET_Q_LEARNING};
     const float choose[4] = {1, 3, 3, 2}, value[4] = {10, 20, 30, 40};
     assert_int_equal(algo_target_best(choose, 4), 1);
     T_NEAR((double)algo_target_value(&target, choose, value, 4, -1), 20, 0, 0);
@@ -291,7 +292,7 @@ static void
 test_same_seed_and_batches_give_the_same_bits(void **state)
 {
     (void)state;
-    oct_config config = fixture_config();
+    config_experiment config = fixture_config();
     trial t = trial_make(&config), u = trial_make(&config);
     for (int i = 0; i < 50; i++) {
         float first[B], second[B];
@@ -310,7 +311,7 @@ test_same_seed_and_batches_give_the_same_bits(void **state)
 // Against DQN in double: 3 updates from the same weights. adam_epsilon 1e-4 keeps a step smooth
 // where a gradient is near 0, so that rounding of 1e-8 there moves it by 1e-4 of the rate.
 static void
-check_against_double(oct_config config, uint32_t obs, uint32_t actions, uint32_t rows)
+check_against_double(config_experiment config, uint32_t obs, uint32_t actions, uint32_t rows)
 {
     oct_rng rng;
     oct_rng_init(&rng, (uint64_t)obs * 1000 + rows, actions);
@@ -347,10 +348,10 @@ test_updates_equal_double_precision_at_awkward_sizes(void **state)
     (void)state;
     static const uint32_t sizes[] = {1, 2, 3, 7, 15, 16};
     for (size_t i = 0; i < OCT_COUNTOF(sizes); i++) {
-        oct_config config = fixture_config();
+        config_experiment config = fixture_config();
         config.network.hidden =
-            (oct_config_ints){.count = 2, .value = {2 * sizes[i] + 1, sizes[(i + 2) % 6]}};
-        config.network.activation = (oct_activation_name)(i % 3);
+            (config_ints){.count = 2, .value = {2 * sizes[i] + 1, sizes[(i + 2) % 6]}};
+        config.network.activation = (config_activation_name)(i % 3);
         config.network.first_layer_norm = i % 2 == 1;
         config.algo.double_q = i % 2 == 0;
         config.algo.target_period = 2;

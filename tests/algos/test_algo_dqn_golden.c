@@ -9,15 +9,15 @@
 typedef struct trial {
     golden_file *golden;
     uint32_t obs, actions, B, steps;
-    oct_config config;
+    config_experiment config;
     policy_spec spec;
     algo *a;
 } trial;
 
-static oct_config
+static config_experiment
 golden_config(const golden_file *g, uint32_t B)
 {
-    oct_config config = fixture_config();
+    config_experiment config = fixture_config();
     golden_network(g, &config);
     golden_adam(g, &config);
     config.algo.double_q = golden_number(g, "double_q") != 0;
@@ -30,11 +30,11 @@ golden_config(const golden_file *g, uint32_t B)
 
 // What the values of next states are; only the files of SARSA's say.
 static void
-golden_target(oct_config *config, const golden_file *g, const char *name)
+golden_target(config_experiment *config, const golden_file *g, const char *name)
 {
     config->algo.discount = 0.875; // as tools/golden.py has it for sequences
     if (strstr(name, "sarsa") != NULL) {
-        config->algo.target = (oct_target_name)golden_number(g, "bootstrap");
+        config->algo.target = (config_target_name)golden_number(g, "bootstrap");
         config->algo.target_epsilon = golden_number(g, "epsilon");
     }
 }
@@ -115,7 +115,7 @@ check_case(const char *name)
     trial t = trial_make(name);
     for (uint32_t step = 1; step <= t.steps; step++) {
         algo_batch batch = golden_step_batch(t.golden, step, t.B, t.obs, 0);
-        if (t.config.algo.target == OCT_TARGET_SARSA) {
+        if (t.config.algo.target == CONFIG_TARGET_SARSA) {
             batch_unroll(&t, step, &batch);
         }
         float result[ALGO_NUMBERS_MAX];

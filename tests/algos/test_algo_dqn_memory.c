@@ -12,8 +12,8 @@ check_no_allocation(uint32_t width, bool first_layer_norm, bool projected, bool 
 {
     enum { B = 128, OBS = 5, ACTIONS = 3 };
     char warning[200];
-    oct_config config = fixture_config();
-    config.network.hidden = (oct_config_ints){.count = 2, .value = {width, width}};
+    config_experiment config = fixture_config();
+    config.network.hidden = (config_ints){.count = 2, .value = {width, width}};
     config.network.first_layer_norm = first_layer_norm;
     config.learner.batch_size = B;
     config.algo.target_period = 2;

@@ -7,7 +7,7 @@
 enum { OBS = 3, ACTIONS = 2, B = 8 };
 
 typedef struct trial {
-    oct_config config;
+    config_experiment config;
     policy_spec spec;
     algo *a;
     oct_rng rng;
@@ -31,7 +31,7 @@ static trial
 trial_make(void)
 {
     trial t = {.config = fixture_config()};
-    t.config.network.hidden = (oct_config_ints){.count = 1, .value = {5}};
+    t.config.network.hidden = (config_ints){.count = 1, .value = {5}};
     t.config.network.first_layer_norm = true;
     t.config.algo.target_period = 5;
     t.a = fixture_algo(&t.spec, &t.config, OBS, ACTIONS, 1);
@@ -128,7 +128,7 @@ test_load_refuses_another_network(void **state)
     (void)state;
     trial t = trial_make();
     policy_spec spec;
-    oct_config config = t.config;
+    config_experiment config = t.config;
     config.network.hidden.value[0] = 6;
     algo *wider = fixture_algo(&spec, &config, OBS, ACTIONS, 2);
     algo *deeper = fixture_algo(&spec, &t.config, OBS, ACTIONS + 1, 2);

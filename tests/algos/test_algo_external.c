@@ -3,16 +3,17 @@
 #include <stdlib.h>
 
 #include "algos/algo_external.h"
+#include "common/oct_reason.h"
 #include "tests/algos/algo_fixture.h"
 #include "tests/support/oct_test.h"
 
 enum { B = 4, OBS = 3, ACTIONS = 2 };
 
-static oct_config
+static config_experiment
 external_config(void)
 {
-    oct_config config = fixture_config();
-    config.algo.name = OCT_ALGO_EXTERNAL;
+    config_experiment config = fixture_config();
+    config.algo.name = CONFIG_ALGO_EXTERNAL;
     config.algo.initial_deviation = 0.5;
     return config;
 }
@@ -21,11 +22,11 @@ static void
 test_what_it_cannot_be_is_refused_in_words(void **state)
 {
     (void)state;
-    oct_config config = external_config();
-    config.algo.head = OCT_HEAD_TANH_GAUSSIAN;
+    config_experiment config = external_config();
+    config.algo.head = CONFIG_HEAD_TANH_GAUSSIAN;
     fixture_spec_refused(&config, fixture_env(OBS, ACTIONS),
                          "allowed are auto, values, logits and atoms");
-    config.algo.head = OCT_HEAD_LOGITS;
+    config.algo.head = CONFIG_HEAD_LOGITS;
     fixture_spec_refused(&config, fixture_box_env(OBS, ACTIONS),
                          "allowed are auto, tanh, gaussian and tanh_gaussian");
     config = external_config();
@@ -42,19 +43,19 @@ test_heads_have_their_outputs(void **state)
 {
     (void)state;
     const struct {
-        oct_head_name name;
+        config_head_name name;
         bool is_box;
         policy_head head;
         uint32_t outputs;
     } known[] = {
-        {OCT_HEAD_AUTO, false, POLICY_HEAD_VALUES, ACTIONS},
-        {OCT_HEAD_AUTO, true, POLICY_HEAD_TANH, ACTIONS},
-        {OCT_HEAD_LOGITS, false, POLICY_HEAD_LOGITS, ACTIONS},
-        {OCT_HEAD_ATOMS, false, POLICY_HEAD_ATOMS, 51 * ACTIONS},
-        {OCT_HEAD_GAUSSIAN, true, POLICY_HEAD_GAUSSIAN, ACTIONS},
-        {OCT_HEAD_TANH_GAUSSIAN, true, POLICY_HEAD_TANH_GAUSSIAN, 2 * ACTIONS},
+        {CONFIG_HEAD_AUTO, false, POLICY_HEAD_VALUES, ACTIONS},
+        {CONFIG_HEAD_AUTO, true, POLICY_HEAD_TANH, ACTIONS},
+        {CONFIG_HEAD_LOGITS, false, POLICY_HEAD_LOGITS, ACTIONS},
+        {CONFIG_HEAD_ATOMS, false, POLICY_HEAD_ATOMS, 51 * ACTIONS},
+        {CONFIG_HEAD_GAUSSIAN, true, POLICY_HEAD_GAUSSIAN, ACTIONS},
+        {CONFIG_HEAD_TANH_GAUSSIAN, true, POLICY_HEAD_TANH_GAUSSIAN, 2 * ACTIONS},
     };
-    oct_config config = external_config();
+    config_experiment config = external_config();
     config.algo.atoms = 51;
     config.algo.value_min = -1;
     config.algo.value_max = 1;
@@ -76,36 +77,36 @@ static void
 test_only_a_head_with_a_distribution_is_evaluated_by_sampling(void **state)
 {
     (void)state;
-    oct_config config = external_config();
+    config_experiment config = external_config();
     policy_spec spec = fixture_env(OBS, ACTIONS);
-    char reason[256];
+    oct_reason why;
     config.evaluation.sampling = true;
-    config.algo.head = OCT_HEAD_VALUES;
-    T_ERR(algo_make_spec(&config, &spec, NULL, reason, sizeof(reason)), OCT_EINVAL);
-    assert_non_null(strstr(reason, "evaluation.sampling: a policy of this algo.head has no "));
-    config.algo.head = OCT_HEAD_LOGITS;
-    T_OK(algo_make_spec(&config, &spec, NULL, reason, sizeof(reason)));
+    config.algo.head = CONFIG_HEAD_VALUES;
+    T_ERR(algo_make_spec(&config, &spec, NULL, &why), OCT_EINVAL);
+    assert_non_null(strstr(why.text, "evaluation.sampling: a policy of this algo.head has no "));
+    config.algo.head = CONFIG_HEAD_LOGITS;
+    T_OK(algo_make_spec(&config, &spec, NULL, &why));
 }
 
 static void
 test_windows_are_those_of_the_configuration(void **state)
 {
     (void)state;
-    oct_config config = external_config();
+    config_experiment config = external_config();
     policy_spec spec = fixture_env(OBS, ACTIONS);
     algo_wants wants;
     config.algo.n_step = 5;
     config.algo.sequence_steps = 40;
-    T_OK(algo_make_spec(&config, &spec, &wants, NULL, 0));
+    T_OK(algo_make_spec(&config, &spec, &wants, NULL));
     assert_true(wants.window == ALGO_WINDOW_N_STEP && wants.steps == 5 && !wants.each_once);
-    config.algo.window = OCT_SAMPLED_SEQUENCE;
-    T_OK(algo_make_spec(&config, &spec, &wants, NULL, 0));
+    config.algo.window = CONFIG_SAMPLED_SEQUENCE;
+    T_OK(algo_make_spec(&config, &spec, &wants, NULL));
     assert_true(wants.window == ALGO_WINDOW_SEQUENCE && wants.steps == 40 && wants.stride == 1);
-    config.algo.window = OCT_SAMPLED_ROLLOUT;
-    T_OK(algo_make_spec(&config, &spec, &wants, NULL, 0));
+    config.algo.window = CONFIG_SAMPLED_ROLLOUT;
+    T_OK(algo_make_spec(&config, &spec, &wants, NULL));
     assert_int_equal(wants.window, ALGO_WINDOW_ROLLOUT);
-    assert_int_equal(wants.steps, oct_config_rollout_rows(40) - 1);
-    assert_true(wants.each_once && oct_config_has_rollouts(&config));
+    assert_int_equal(wants.steps, config_rollout_rows(40) - 1);
+    assert_true(wants.each_once && config_has_rollouts(&config));
 }
 
 // ---- updates
@@ -140,7 +141,7 @@ teacher_learn(void *arg, const algo_batch *batch, float learning_rate, algo_exte
 }
 
 typedef struct fixture {
-    oct_config config;
+    config_experiment config;
     policy_spec spec;
     algo *a;
     algo_batch batch;
@@ -279,7 +280,7 @@ static void
 test_the_first_weights_follow_from_the_seed(void **state)
 {
     (void)state;
-    oct_config config = external_config();
+    config_experiment config = external_config();
     policy_spec spec;
     algo *a = fixture_algo(&spec, &config, OBS, ACTIONS, 1);
     algo *b = fixture_algo(&spec, &config, OBS, ACTIONS, 1);

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "algos/algo_pg_numbers.h"
+#include "common/oct_reason.h"
 #include "group/group_fork.h"
 #include "tests/algos/dpg_fixture.h"
 #include "tests/algos/reinforce_fixture.h"
@@ -23,7 +24,7 @@ enum {
 typedef struct trial {
     const char *name;
     uint32_t numbers;
-    oct_config config; // of the whole batch
+    config_experiment config; // of the whole batch
     bool is_box;
     bool has_windows; // of T rows, some of which have no action: parts have other numbers of them
     bool has_nan;     // the last update has one, in the last rank's part
@@ -98,12 +99,12 @@ batch_spoil(const trial *t, algo_batch *whole)
 static void
 learn(outcome *out, const trial *t, group *g)
 {
-    oct_config config = t->config;
+    config_experiment config = t->config;
     config.learner.batch_size = B / group_size(g);
     policy_spec spec = t->is_box ? fixture_box_env(OBS, DIM) : fixture_env(OBS, DIM);
     nn_context *context = nn_context_create(&(nn_context_options){.threads = 1, .group = g});
     algo *a = NULL;
-    oct_err err = algo_make_spec(&config, &spec, NULL, NULL, 0);
+    oct_err err = algo_make_spec(&config, &spec, NULL, NULL);
     OCT_ASSERT(err == OCT_OK);
     err = algo_create(&a, context, &config, &spec, 1);
     OCT_ASSERT(err == OCT_OK);
@@ -207,9 +208,9 @@ expect_refused(trial t, oct_err want)
 }
 
 static trial
-trial_of(oct_algo_name name)
+trial_of(config_algo_name name)
 {
-    trial t = {.is_box = name != OCT_ALGO_DQN, .numbers = ALGO_VALUE_NUMBERS};
+    trial t = {.is_box = name != CONFIG_ALGO_DQN, .numbers = ALGO_VALUE_NUMBERS};
     t.config = t.is_box ? dpg_fixture_config(name) : fixture_config();
     t.config.learner.batch_size = B;
     t.config.algo.grad_norm_max = 0.5;
@@ -220,7 +221,7 @@ trial_of(oct_algo_name name)
 }
 
 static trial
-trial_of_windows(oct_algo_name name, bool is_box)
+trial_of_windows(config_algo_name name, bool is_box)
 {
     trial t = {.is_box = is_box, .has_windows = true, .numbers = ALGO_PG_NUMBERS};
     t.config = reinforce_fixture_method(name);
@@ -235,21 +236,21 @@ static void
 test_two_or_three_learn_what_one_learns(void **state)
 {
     (void)state;
-    static const oct_algo_name names[] = {OCT_ALGO_DQN, OCT_ALGO_D4PG, OCT_ALGO_DDPG, OCT_ALGO_TD3,
-                                          OCT_ALGO_SAC};
+    static const config_algo_name names[] = {CONFIG_ALGO_DQN, CONFIG_ALGO_D4PG, CONFIG_ALGO_DDPG,
+                                             CONFIG_ALGO_TD3, CONFIG_ALGO_SAC};
     static const char *const words[] = {"dqn", "d4pg", "ddpg", "td3", "sac"};
     for (size_t i = 0; i < OCT_COUNTOF(names); i++) {
         trial t = trial_of(names[i]);
         t.name = words[i];
         expect_alike(&t, true);
     }
-    trial two_critics = trial_of(OCT_ALGO_D4PG);
+    trial two_critics = trial_of(CONFIG_ALGO_D4PG);
     two_critics.name = "d4pg of two critics";
     two_critics.config.algo.critics = 2;
     expect_alike(&two_critics, true);
     two_critics.name = "d4pg of two residual critics";
     two_critics.config.network.critic_residual = true;
-    two_critics.config.network.critic_hidden = (oct_config_ints){.count = 3, .value = {8, 8, 8}};
+    two_critics.config.network.critic_hidden = (config_ints){.count = 3, .value = {8, 8, 8}};
     expect_alike(&two_critics, true);
     for (size_t i = 1; i < OCT_COUNTOF(names); i++) {
         trial normalised = trial_of(names[i]);
@@ -257,7 +258,7 @@ test_two_or_three_learn_what_one_learns(void **state)
         normalised.config.algo.normalise_observations = true;
         expect_alike(&normalised, true);
     }
-    trial rainbow = trial_of(OCT_ALGO_DQN);
+    trial rainbow = trial_of(CONFIG_ALGO_DQN);
     rainbow.name = "rainbow";
     rainbow.config.algo.distributional = rainbow.config.algo.dueling = true;
     rainbow.config.algo.noisy = true;
@@ -273,8 +274,8 @@ static void
 test_parts_with_other_numbers_of_rows_count_by_row(void **state)
 {
     (void)state;
-    static const oct_algo_name names[] = {OCT_ALGO_REINFORCE, OCT_ALGO_A2C, OCT_ALGO_PPO,
-                                          OCT_ALGO_VTRACE, OCT_ALGO_TRPO};
+    static const config_algo_name names[] = {CONFIG_ALGO_REINFORCE, CONFIG_ALGO_A2C,
+                                             CONFIG_ALGO_PPO, CONFIG_ALGO_VTRACE, CONFIG_ALGO_TRPO};
     static const char *const words[] = {"reinforce", "a2c", "ppo", "vtrace", "trpo"};
     for (size_t i = 0; i < OCT_COUNTOF(names); i++) {
         for (int is_box = 0; is_box < 2; is_box++) {
@@ -290,10 +291,10 @@ static void
 test_minibatches_are_of_all_ranks_rows(void **state)
 {
     (void)state;
-    trial t = trial_of_windows(OCT_ALGO_PPO, true);
+    trial t = trial_of_windows(CONFIG_ALGO_PPO, true);
     t.name = "minibatches";
     t.config.algo.minibatches = 3;
-    t.config.algo.correction = OCT_CORRECTION_DECOUPLED;
+    t.config.algo.correction = CONFIG_CORRECTION_DECOUPLED;
     expect_alike(&t, false);
 }
 
@@ -302,7 +303,7 @@ static void
 test_ranks_with_few_rows_make_fewer_minibatches(void **state)
 {
     (void)state;
-    trial t = trial_of_windows(OCT_ALGO_PPO, false);
+    trial t = trial_of_windows(CONFIG_ALGO_PPO, false);
     t.name = "few rows";
     t.config.algo.minibatches = B / 3 * T - 2; // some of three ranks have fewer rows
     expect_alike(&t, false);
@@ -315,7 +316,7 @@ test_ranks_that_have_too_uneven_parts_refuse_them(void **state)
     (void)state;
     static outcome out;
     bool alike;
-    trial t = trial_of_windows(OCT_ALGO_PPO, false);
+    trial t = trial_of_windows(CONFIG_ALGO_PPO, false);
     t.config.algo.minibatches = 3;
     t.is_uneven = true;
     learn_together(&out, &t, 2, &alike);
@@ -327,7 +328,7 @@ static void
 test_observations_are_normalised_by_all_ranks_rows(void **state)
 {
     (void)state;
-    static const oct_algo_name names[] = {OCT_ALGO_A2C, OCT_ALGO_PPO, OCT_ALGO_TRPO};
+    static const config_algo_name names[] = {CONFIG_ALGO_A2C, CONFIG_ALGO_PPO, CONFIG_ALGO_TRPO};
     for (size_t i = 0; i < OCT_COUNTOF(names); i++) {
         trial t = trial_of_windows(names[i], true);
         t.name = "normalised";
@@ -341,11 +342,12 @@ static void
 test_frozen_layers_are_those_of_all_ranks(void **state)
 {
     (void)state;
-    trial trials[] = {trial_of(OCT_ALGO_DQN), trial_of(OCT_ALGO_TD3),
-                      trial_of_windows(OCT_ALGO_TRPO, true), trial_of_windows(OCT_ALGO_PPO, false)};
+    trial trials[] = {trial_of(CONFIG_ALGO_DQN), trial_of(CONFIG_ALGO_TD3),
+                      trial_of_windows(CONFIG_ALGO_TRPO, true),
+                      trial_of_windows(CONFIG_ALGO_PPO, false)};
     for (size_t i = 0; i < OCT_COUNTOF(trials); i++) {
         trials[i].name = "frozen";
-        trials[i].config.learner.freeze = (oct_config_ints){.count = 1, .value = {1}};
+        trials[i].config.learner.freeze = (config_ints){.count = 1, .value = {1}};
         expect_alike(&trials[i], true);
     }
 }
@@ -354,7 +356,7 @@ static void
 test_what_one_refuses_all_refuse(void **state)
 {
     (void)state;
-    static const oct_algo_name names[] = {OCT_ALGO_DQN, OCT_ALGO_TD3, OCT_ALGO_SAC};
+    static const config_algo_name names[] = {CONFIG_ALGO_DQN, CONFIG_ALGO_TD3, CONFIG_ALGO_SAC};
     for (size_t i = 0; i < OCT_COUNTOF(names); i++) {
         trial t = trial_of(names[i]);
         t.name = "refused";
@@ -364,7 +366,7 @@ test_what_one_refuses_all_refuse(void **state)
         t.has_wild = true;
         expect_refused(t, OCT_EINVAL);
     }
-    trial ppo = trial_of_windows(OCT_ALGO_PPO, false);
+    trial ppo = trial_of_windows(CONFIG_ALGO_PPO, false);
     ppo.name = "refused";
     ppo.has_nan = true;
     expect_refused(ppo, OCT_EINTERNAL);
@@ -374,13 +376,13 @@ static void
 test_a_table_learns_alone(void **state)
 {
     (void)state;
-    char reason[256] = "";
-    oct_config config = fixture_config();
-    config.algo.name = OCT_ALGO_TABLE;
+    oct_reason why = {""};
+    config_experiment config = fixture_config();
+    config.algo.name = CONFIG_ALGO_TABLE;
     config.learner.count = 2;
     policy_spec spec = fixture_env(4, 2);
-    T_ERR(algo_make_spec(&config, &spec, NULL, reason, sizeof(reason)), OCT_EINVAL);
-    assert_string_equal(reason, "learner.count: algo.name table allows only one learner, not 2");
+    T_ERR(algo_make_spec(&config, &spec, NULL, &why), OCT_EINVAL);
+    assert_string_equal(why.text, "learner.count: algo.name table allows only one learner, not 2");
 }
 
 int

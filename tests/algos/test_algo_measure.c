@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "common/oct_base.h"
+#include "common/oct_reason.h"
 #include "tests/algos/algo_fixture.h"
 #include "tests/algos/allocations.h"
 #include "tests/support/oct_test.h"
@@ -18,27 +19,27 @@ typedef struct experiment {
     uint32_t high;     // of bytes; 0: they are floats
 } experiment;
 
-static oct_config
+static config_experiment
 config_of(const experiment *x)
 {
     char message[512];
-    oct_config config;
+    config_experiment config;
     const char *common[] = {"network.hidden=[192, 160]", "network.critic_hidden=[224, 160]",
                             "learner.batch_size=24"};
-    oct_config_default(&config);
+    config_default(&config);
     for (size_t i = 0; i < OCT_COUNTOF(x->set) && x->set[i] != NULL; i++) {
-        T_OK(oct_config_set(&config, x->set[i], message, sizeof(message)));
+        T_OK(config_set(&config, x->set[i], message, sizeof(message)));
     }
     for (size_t i = 0; i < OCT_COUNTOF(common); i++) {
-        T_OK(oct_config_set(&config, common[i], message, sizeof(message)));
+        T_OK(config_set(&config, common[i], message, sizeof(message)));
     }
     return config;
 }
 
 static policy_spec
-spec_of(const experiment *x, const oct_config *config)
+spec_of(const experiment *x, const config_experiment *config)
 {
-    char reason[256];
+    oct_reason why;
     policy_spec spec = {
         .env_id = "made",
         .obs_dtype = POLICY_F32,
@@ -46,7 +47,7 @@ spec_of(const experiment *x, const oct_config *config)
         .action_kind = x->is_box ? POLICY_BOX : POLICY_DISCRETE,
         .action_count = 6,
     };
-    if (config->algo.name == OCT_ALGO_TABLE) { // states
+    if (config->algo.name == CONFIG_ALGO_TABLE) { // states
         spec.obs_dtype = POLICY_U8;
         spec.obs_rank = 1;
         spec.obs_shape[0] = spec.obs_count;
@@ -65,9 +66,9 @@ spec_of(const experiment *x, const oct_config *config)
         spec.action_low[i] = -1;
         spec.action_high[i] = 1;
     }
-    oct_err err = algo_make_spec(config, &spec, NULL, reason, sizeof(reason));
+    oct_err err = algo_make_spec(config, &spec, NULL, &why);
     if (err != OCT_OK) {
-        fail_msg("%s: %s", x->set[0], reason);
+        fail_msg("%s: %s", x->set[0], why.text);
     }
     return spec;
 }
@@ -98,9 +99,9 @@ static void
 experiment_check(const experiment *x)
 {
     algo *a = NULL;
-    oct_config config = config_of(x);
+    config_experiment config = config_of(x);
     if (config.network.critic_residual) {
-        config.network.critic_hidden = (oct_config_ints){.count = 3, .value = {192, 192, 192}};
+        config.network.critic_hidden = (config_ints){.count = 3, .value = {192, 192, 192}};
     }
     policy_spec spec = spec_of(x, &config);
     const nn_context_options options = {.threads = 1};
@@ -136,10 +137,10 @@ test_the_largest_algorithms_are_measured(void **state)
     (void)state;
     const experiment x = {.set = {"algo.name=d4pg", "algo.atoms=4096"}, .is_box = true};
     algo_memory memory;
-    oct_config config = config_of(&x);
+    config_experiment config = config_of(&x);
     config.learner.batch_size = 65536;
-    config.network.hidden = (oct_config_ints){.count = 2, .value = {65536, 1024}};
-    config.network.critic_hidden = (oct_config_ints){.count = 0};
+    config.network.hidden = (config_ints){.count = 2, .value = {65536, 1024}};
+    config.network.critic_hidden = (config_ints){.count = 0};
     policy_spec spec = spec_of(&x, &config);
     const nn_context_options options = {.threads = 1};
     T_OK(algo_measure(&memory, &options, &config, &spec));

@@ -8,14 +8,14 @@
 enum { OBS = 3, DIM = 2, B = 16 };
 
 typedef struct trial {
-    oct_config config;
+    config_experiment config;
     policy_spec spec;
     algo *a;
     oct_rng rng;
 } trial;
 
 static trial
-trial_of(oct_config config, uint64_t seed)
+trial_of(config_experiment config, uint64_t seed)
 {
     trial t = {.config = config};
     t.a = dpg_fixture_algo(&t.spec, &t.config, OBS, DIM, seed);
@@ -23,10 +23,10 @@ trial_of(oct_config config, uint64_t seed)
     return t;
 }
 
-static oct_config
+static config_experiment
 normalising(size_t method)
 {
-    oct_config config = dpg_fixture_method(DPG_FIXTURE_RAW_METHODS + method);
+    config_experiment config = dpg_fixture_method(DPG_FIXTURE_RAW_METHODS + method);
     assert_true(config.algo.normalise_observations);
     config.network.first_layer_norm = true;
     config.learner.batch_size = B;
@@ -91,7 +91,7 @@ test_units_do_not_matter(void **state)
 {
     (void)state;
     for (size_t n = 0; n < DPG_FIXTURE_NAMES; n++) {
-        oct_config config = normalising(n);
+        config_experiment config = normalising(n);
         config.algo.adam_beta1 = config.algo.adam_beta2 = 0; // nothing of the first gradient stays
         config.algo.adam_epsilon = 1e-2;                     // else Adam makes steps of roundings
         trial t = trial_of(config, 1), wide = trial_of(config, 1);
@@ -138,7 +138,7 @@ test_a_projection_is_of_what_ships(void **state)
         learn(&t, 3, 1e-2f, 8, 4);
         algo_set_projection(t.a, &(algo_projection){.arg = &g, .project = grid_project});
         learn(&t, 4, 1e-2f, 8, 4);
-        if (t.config.algo.name == OCT_ALGO_SAC) { // the others project the target last
+        if (t.config.algo.name == CONFIG_ALGO_SAC) { // the others project the target last
             assert_memory_equal(g.params, algo_policy_params(t.a), bytes);
         }
         algo_network networks[ALGO_NETWORKS_MAX];
@@ -172,7 +172,7 @@ test_layers_are_taken_as_what_they_compute(void **state)
 {
     (void)state;
     for (size_t n = 0; n < DPG_FIXTURE_NAMES; n++) {
-        oct_config raw = normalising(n);
+        config_experiment raw = normalising(n);
         raw.algo.normalise_observations = false;
         trial from = trial_of(normalising(n), 1), plain = trial_of(raw, 2);
         trial again = trial_of(normalising(n), 3);
@@ -270,14 +270,14 @@ test_what_cannot_be_normalised_is_refused(void **state)
 {
     (void)state;
     for (size_t n = 0; n < DPG_FIXTURE_NAMES; n++) {
-        oct_config config = normalising(n);
+        config_experiment config = normalising(n);
         policy_spec spec = fixture_box_env(OBS, DIM);
         fixture_normalising_refused(config, spec);
         config.learner.count = 2;
         config.learner.asynchronous = true;
         fixture_spec_refused(&config, spec, "learner.asynchronous: learners do not share");
         config.learner.asynchronous = false;
-        T_OK(algo_make_spec(&config, &spec, NULL, NULL, 0));
+        T_OK(algo_make_spec(&config, &spec, NULL, NULL));
     }
 }
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "algos/algo_transfer.h"
+#include "common/oct_reason.h"
 #include "nn/nn_net.h"
 #include "tests/algos/reinforce_fixture.h"
 #include "tests/support/oct_test.h"
@@ -12,16 +13,16 @@ enum { OBS = REINFORCE_OBS, DIM = REINFORCE_DIM, T = REINFORCE_STEPS, B = REINFO
 
 typedef reinforce_trial trial;
 
-static oct_config
+static config_experiment
 ppo_config(void)
 {
-    return reinforce_fixture_rollouts(OCT_ALGO_PPO);
+    return reinforce_fixture_rollouts(CONFIG_ALGO_PPO);
 }
 
-static oct_config
+static config_experiment
 normalising_config(void)
 {
-    oct_config config = ppo_config();
+    config_experiment config = ppo_config();
     config.algo.normalise_observations = true;
     return config;
 }
@@ -32,16 +33,16 @@ static void
 test_they_ask_for_rollouts_each_once(void **state)
 {
     (void)state;
-    static const oct_algo_name names[] = {OCT_ALGO_PPO, OCT_ALGO_A2C};
+    static const config_algo_name names[] = {CONFIG_ALGO_PPO, CONFIG_ALGO_A2C};
     for (size_t i = 0; i < OCT_COUNTOF(names); i++) {
-        oct_config config = ppo_config();
+        config_experiment config = ppo_config();
         config.algo.name = names[i];
         config.algo.sequence_steps = 128;
         config.algo.rollout_lag = 2;
         policy_spec spec = fixture_env(OBS, DIM);
         algo_wants wants;
-        char reason[128];
-        T_OK(algo_make_spec(&config, &spec, &wants, reason, sizeof(reason)));
+        oct_reason why;
+        T_OK(algo_make_spec(&config, &spec, &wants, &why));
         assert_int_equal(wants.window, ALGO_WINDOW_ROLLOUT);
         assert_int_equal(wants.steps, 128 + 32 + 1);
         assert_true(wants.each_once);
@@ -55,7 +56,7 @@ static void
 test_first_weights_are_orthogonal(void **state)
 {
     (void)state;
-    oct_config config = ppo_config();
+    config_experiment config = ppo_config();
     config.algo.initial_deviation = 0.25;
     trial t = reinforce_fixture_trial(config, true, 1);
     nn_context *context = nn_context_create(NULL);
@@ -93,8 +94,8 @@ test_a2c_takes_one_step_and_ppo_one_for_each_minibatch(void **state)
 {
     (void)state;
     for (int is_a2c = 0; is_a2c < 2; is_a2c++) {
-        oct_config config = ppo_config();
-        config.algo.name = is_a2c ? OCT_ALGO_A2C : OCT_ALGO_PPO;
+        config_experiment config = ppo_config();
+        config.algo.name = is_a2c ? CONFIG_ALGO_A2C : CONFIG_ALGO_PPO;
         trial t = reinforce_fixture_trial(config, false, 1);
         float result[ALGO_NUMBERS_MAX];
         algo_batch batch = reinforce_fixture_batch(&t.rng, &t.spec, B, T);
@@ -111,7 +112,7 @@ static void
 test_a_minibatch_of_one_row_teaches_the_policy(void **state)
 {
     (void)state;
-    oct_config config = ppo_config();
+    config_experiment config = ppo_config();
     config.algo.minibatches = B * T;
     config.algo.entropy_cost = 0;
     config.algo.epochs = 1;
@@ -137,8 +138,8 @@ test_they_learn_which_action_pays(void **state)
 {
     (void)state;
     for (int is_a2c = 0; is_a2c < 2; is_a2c++) {
-        oct_config config = ppo_config();
-        config.algo.name = is_a2c ? OCT_ALGO_A2C : OCT_ALGO_PPO;
+        config_experiment config = ppo_config();
+        config.algo.name = is_a2c ? CONFIG_ALGO_A2C : CONFIG_ALGO_PPO;
         config.algo.normalise_advantage = false;
         reinforce_fixture_learns_bandit(config, 5e-3f, 1500);
     }
@@ -215,7 +216,7 @@ test_units_of_observations_do_not_matter(void **state)
 {
     (void)state;
     enum { ROWS = B * (T + 1) };
-    oct_config config = normalising_config();
+    config_experiment config = normalising_config();
     config.algo.adam_beta1 = config.algo.adam_beta2 = 0; // nothing of the first gradient is kept
     trial t = reinforce_fixture_trial(config, false, 1);
     trial other = reinforce_fixture_trial(config, false, 1);
@@ -367,8 +368,8 @@ static void
 test_a_damaged_state_is_refused_whole(void **state)
 {
     (void)state;
-    reinforce_fixture_refuses_states(ppo_config(), OCT_ALGO_A2C);
-    reinforce_fixture_refuses_states(normalising_config(), OCT_ALGO_A2C);
+    reinforce_fixture_refuses_states(ppo_config(), CONFIG_ALGO_A2C);
+    reinforce_fixture_refuses_states(normalising_config(), CONFIG_ALGO_A2C);
 }
 
 static void
@@ -384,7 +385,7 @@ test_the_entropy_cost_falls(void **state)
 {
     (void)state;
     reinforce_fixture_entropy_cost_falls(ppo_config());
-    reinforce_fixture_entropy_cost_falls(reinforce_fixture_rollouts(OCT_ALGO_A2C));
+    reinforce_fixture_entropy_cost_falls(reinforce_fixture_rollouts(CONFIG_ALGO_A2C));
 }
 
 int

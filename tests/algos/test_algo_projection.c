@@ -18,7 +18,7 @@ typedef struct trial {
 } trial;
 
 static trial
-trial_make(const oct_config *config, void (*project)(void *, const float *, float *),
+trial_make(const config_experiment *config, void (*project)(void *, const float *, float *),
            fixture_grid *g)
 {
     trial t = {0};
@@ -79,9 +79,10 @@ test_the_gradient_is_the_one_at_the_projected_weights(void **state)
 {
     (void)state;
     fixture_grid g;
-    oct_config config = fixture_config();
+    config_experiment config = fixture_config();
     config.network.first_layer_norm = true;
-    config.network.activation = OCT_ACTIVATION_TANH; // smooth, so that differences are a gradient
+    config.network.activation =
+        CONFIG_ACTIVATION_TANH; // smooth, so that differences are a gradient
     trial t = trial_make(&config, fixture_grid_project, &g);
     memset((void *)t.batch.discount, 0, B * sizeof(float));
     float result[ALGO_NUMBERS_MAX];
@@ -122,7 +123,7 @@ static void
 check_td_errors(bool double_q)
 {
     fixture_grid g;
-    oct_config config = fixture_config();
+    config_experiment config = fixture_config();
     config.algo.double_q = double_q;
     trial t = trial_make(&config, fixture_grid_project, &g);
     dqn_double *want = dqn_double_create(&config, &t.spec, t.projected);
@@ -157,7 +158,7 @@ test_the_parameters_move_by_less_than_the_grid(void **state)
 {
     (void)state;
     fixture_grid g;
-    oct_config config = fixture_config();
+    config_experiment config = fixture_config();
     trial t = trial_make(&config, fixture_grid_project, &g);
     float result[ALGO_NUMBERS_MAX];
     T_OK(algo_update(t.a, &t.batch, 1e-3f, NULL, result));
@@ -182,7 +183,7 @@ test_learning_goes_on_where_single_steps_do_not_cross_the_grid(void **state)
 {
     (void)state;
     fixture_grid g;
-    oct_config config = fixture_config();
+    config_experiment config = fixture_config();
     config.algo.target_period = 1000;
     trial t = trial_make(&config, fixture_grid_project, &g);
     float first[ALGO_NUMBERS_MAX] = {0}, last[ALGO_NUMBERS_MAX] = {0};
@@ -199,7 +200,7 @@ test_the_target_follows_parameters_and_not_their_projection(void **state)
 {
     (void)state;
     fixture_grid g;
-    oct_config config = fixture_config();
+    config_experiment config = fixture_config();
     config.algo.target_period = 1;
     config.algo.target_rate = 0.5;
     trial t = trial_make(&config, fixture_grid_project, &g);
@@ -219,7 +220,7 @@ test_a_checkpoint_keeps_the_parameters_and_goes_on_to_the_same_bits(void **state
 {
     (void)state;
     fixture_grid g, h;
-    oct_config config = fixture_config();
+    config_experiment config = fixture_config();
     config.algo.target_period = 3;
     trial t = trial_make(&config, fixture_grid_project, &g);
     trial other = trial_make(&config, fixture_grid_project, &h);
@@ -251,7 +252,7 @@ test_without_effect_a_projection_changes_no_bit(void **state)
 {
     (void)state;
     fixture_grid g, h;
-    oct_config config = fixture_config();
+    config_experiment config = fixture_config();
     config.algo.target_period = 3;
     config.algo.target_rate = 0.1;
     trial plain = trial_make(&config, NULL, &g);

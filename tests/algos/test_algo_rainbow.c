@@ -2,6 +2,7 @@
 // numpy in test_algo_rainbow_golden.c.
 #include <stdlib.h>
 
+#include "common/oct_reason.h"
 #include "nn/nn_net.h"
 #include "policy/policy_net.h"
 #include "tests/algos/algo_fixture.h"
@@ -9,10 +10,10 @@
 
 enum { OBS = 4, ACTIONS = 3, B = 16, COMBINATIONS = 8 };
 
-static oct_config
+static config_experiment
 make_config(int combination)
 {
-    oct_config config = fixture_config();
+    config_experiment config = fixture_config();
     config.algo.distributional = (combination & 1) != 0;
     config.algo.dueling = (combination & 2) != 0;
     config.algo.noisy = (combination & 4) != 0;
@@ -27,7 +28,7 @@ make_config(int combination)
 typedef fixture_trial trial;
 
 static trial
-trial_make(const oct_config *config, uint64_t seed)
+trial_make(const config_experiment *config, uint64_t seed)
 {
     oct_rng rng;
     oct_rng_init(&rng, 5, 0);
@@ -41,8 +42,8 @@ test_nan_or_infinity_in_any_column_changes_nothing(void **state)
     (void)state;
     static const float bad[] = {NAN, INFINITY, -INFINITY};
     for (int c = 0; c < COMBINATIONS; c++) {
-        oct_config config = make_config(c);
-        config.network.activation = OCT_ACTIVATION_ELU;
+        config_experiment config = make_config(c);
+        config.network.activation = CONFIG_ACTIVATION_ELU;
         trial t = trial_make(&config, 1);
         for (size_t b = 0; b < OCT_COUNTOF(bad); b++) {
             fixture_columns_refused(&t, bad[b]);
@@ -58,7 +59,7 @@ test_nan_behind_a_terminal_row_changes_nothing(void **state)
 {
     (void)state;
     for (int c = 0; c < COMBINATIONS; c++) {
-        oct_config config = make_config(c);
+        config_experiment config = make_config(c);
         trial t = trial_make(&config, 1);
         assert_true(t.batch.discount[0] == 0.0f);
         ((float *)t.batch.next)[0] = NAN;
@@ -71,7 +72,7 @@ static void
 test_a_refused_batch_spends_no_noise(void **state)
 {
     (void)state;
-    oct_config config = make_config(7);
+    config_experiment config = make_config(7);
     trial t = trial_make(&config, 1), u = trial_make(&config, 1);
     float kept = t.batch.reward[0];
     ((float *)t.batch.reward)[0] = NAN;
@@ -90,7 +91,7 @@ test_training_goes_on_with_the_same_bits_after_load(void **state)
 {
     (void)state;
     for (int c = 0; c < COMBINATIONS; c++) {
-        oct_config config = make_config(c);
+        config_experiment config = make_config(c);
         trial t = trial_make(&config, 1), other = trial_make(&config, 99);
         (void)algo_behaviour_params(t.a, 0);
         size_t length;
@@ -116,12 +117,12 @@ test_load_refuses_the_state_of_other_options(void **state)
 {
     (void)state;
     for (int from = 0; from < COMBINATIONS; from++) {
-        oct_config config = make_config(from);
+        config_experiment config = make_config(from);
         trial t = trial_make(&config, 1);
         size_t length;
         uint8_t *bytes = fixture_save(t.a, &length);
         for (int to = 0; to < COMBINATIONS; to++) {
-            oct_config other_config = make_config(to);
+            config_experiment other_config = make_config(to);
             if ((from & 2) != 0 && (to & 2) == 0) {
                 other_config.network.hidden.value[1] = 16;
             }
@@ -140,12 +141,12 @@ static void
 test_load_refuses_another_support(void **state)
 {
     (void)state;
-    oct_config config = make_config(1);
+    config_experiment config = make_config(1);
     trial t = trial_make(&config, 1);
     size_t length;
     uint8_t *bytes = fixture_save(t.a, &length);
     for (int end = 0; end < 2; end++) {
-        oct_config wider = config;
+        config_experiment wider = config;
         *(end == 0 ? &wider.algo.value_min : &wider.algo.value_max) *= 2;
         trial other = trial_make(&wider, 1);
         oct_reader reader = {.at = bytes, .left = length};
@@ -160,8 +161,8 @@ static void
 test_load_refuses_every_truncation(void **state)
 {
     (void)state;
-    oct_config config = make_config(7);
-    config.network.hidden = (oct_config_ints){.count = 1, .value = {3}};
+    config_experiment config = make_config(7);
+    config.network.hidden = (config_ints){.count = 1, .value = {3}};
     trial t = trial_make(&config, 1), other = trial_make(&config, 2);
     size_t length, same;
     uint8_t *bytes = fixture_save(t.a, &length), *was = fixture_save(other.a, &same);
@@ -182,7 +183,7 @@ static void
 test_behaviour_is_drawn_anew_around_the_policy(void **state)
 {
     (void)state;
-    oct_config config = make_config(4);
+    config_experiment config = make_config(4);
     trial t = trial_make(&config, 1);
     size_t count = policy_spec_params(&t.spec), length;
     float *mean = oct_alloc(count * sizeof(*mean)), *sum = oct_alloc(count * sizeof(*sum));
@@ -235,7 +236,7 @@ static void
 test_behaviour_follows_from_seed_updates_and_sample(void **state)
 {
     (void)state;
-    oct_config config = make_config(7);
+    config_experiment config = make_config(7);
     trial t = trial_make(&config, 1), same = trial_make(&config, 1), other = trial_make(&config, 2);
     trial near =
         trial_make(&config, 6); // 6 with 3 updates, 1 with 4: both are 5 as bits that differ
@@ -270,21 +271,21 @@ static void
 test_dueling_needs_a_hidden_layer(void **state)
 {
     (void)state;
-    char reason[128] = "";
-    oct_config config = make_config(2);
+    oct_reason why = {""};
+    config_experiment config = make_config(2);
     config.network.hidden.count = 0;
     policy_spec spec = fixture_env(OBS, ACTIONS);
-    T_ERR(algo_make_spec(&config, &spec, NULL, reason, sizeof(reason)), OCT_EINVAL);
-    assert_string_equal(reason, "algo.dueling needs a hidden layer; network.hidden is []");
+    T_ERR(algo_make_spec(&config, &spec, NULL, &why), OCT_EINVAL);
+    assert_string_equal(why.text, "algo.dueling needs a hidden layer; network.hidden is []");
 }
 
 static void
 test_dueling_doubles_the_last_hidden_layer(void **state)
 {
     (void)state;
-    oct_config config = make_config(3);
+    config_experiment config = make_config(3);
     policy_spec spec = fixture_env(OBS, ACTIONS);
-    T_OK(algo_make_spec(&config, &spec, NULL, NULL, 0));
+    T_OK(algo_make_spec(&config, &spec, NULL, NULL));
     assert_int_equal(spec.layers[0].outputs, 8);
     assert_int_equal(spec.layers[1].outputs, 16);
     assert_int_equal(spec.layers[2].outputs, ACTIONS * 11);
@@ -299,8 +300,8 @@ test_every_combination_learns_behind_convolutions(void **state)
     (void)state;
     enum { PIXELS = 6 * 7 * 2 };
     for (int c = 0; c < COMBINATIONS; c++) {
-        oct_config config = make_config(c);
-        config.network.conv = (oct_config_ints){.count = 2, .value = {8, 4}};
+        config_experiment config = make_config(c);
+        config.network.conv = (config_ints){.count = 2, .value = {8, 4}};
         config.algo.noisy_sigma = 0.1;
         policy_spec spec = fixture_env(PIXELS, ACTIONS);
         spec.obs_rank = 3;
@@ -344,8 +345,8 @@ test_the_gradient_is_the_slope_of_the_loss(void **state)
     (void)state;
     const float h = 8e-3f;
     for (int c = 0; c < COMBINATIONS; c++) {
-        oct_config config = make_config(c);
-        config.network.activation = OCT_ACTIVATION_TANH;
+        config_experiment config = make_config(c);
+        config.network.activation = CONFIG_ACTIVATION_TANH;
         trial t = trial_make(&config, 1);
         memset((void *)t.batch.discount, 0, B * sizeof(float));
         size_t length;
@@ -402,8 +403,8 @@ value_of(const policy_spec *spec, const float *y, int action)
 static void
 learn_corridor(int combination)
 {
-    oct_config config = make_config(combination);
-    config.network.hidden = (oct_config_ints){.count = 1, .value = {32}};
+    config_experiment config = make_config(combination);
+    config.network.hidden = (config_ints){.count = 1, .value = {32}};
     config.algo.target_period = 20;
     config.algo.value_min = -0.2;
     config.algo.value_max = 1.2;

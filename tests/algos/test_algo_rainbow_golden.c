@@ -20,23 +20,23 @@ typedef struct trial {
     bool options[OPTIONS];
     uint32_t obs, actions, B, steps;
     size_t learned; // floats
-    oct_config config;
+    config_experiment config;
     policy_spec spec;
     grid grid;
     algo *a;
 } trial;
 
-static oct_config
+static config_experiment
 golden_config(const trial *t)
 {
     const golden_file *g = t->golden;
-    oct_config config = fixture_config();
+    config_experiment config = fixture_config();
     const double *shape = golden_array(g, "shape", 6);
     const double *support = golden_array(g, "support", 3);
     const double *moves = golden_array(g, "target_moves", 2);
     config.network.hidden =
-        (oct_config_ints){.count = 2, .value = {(uint32_t)shape[4], (uint32_t)shape[5]}};
-    config.network.activation = OCT_ACTIVATION_TANH;
+        (config_ints){.count = 2, .value = {(uint32_t)shape[4], (uint32_t)shape[5]}};
+    config.network.activation = CONFIG_ACTIVATION_TANH;
     config.algo.double_q = t->options[DOUBLE];
     config.algo.distributional = t->options[ATOMS];
     config.algo.dueling = t->options[DUELING];

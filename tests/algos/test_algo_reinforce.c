@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "common/oct_reason.h"
 #include "nn/nn_net.h"
 #include "tests/algos/reinforce_fixture.h"
 #include "tests/support/oct_test.h"
@@ -22,12 +23,12 @@ static void
 test_it_asks_for_whole_episodes_each_once(void **state)
 {
     (void)state;
-    oct_config config = reinforce_fixture_config();
+    config_experiment config = reinforce_fixture_config();
     config.algo.lag_max = 7;
     policy_spec spec = fixture_env(OBS, DIM);
     algo_wants wants;
-    char reason[128] = "";
-    T_OK(algo_make_spec(&config, &spec, &wants, reason, sizeof(reason)));
+    oct_reason why = {""};
+    T_OK(algo_make_spec(&config, &spec, &wants, &why));
     assert_int_equal(wants.window, ALGO_WINDOW_SEQUENCE);
     assert_int_equal(wants.steps, T);
     assert_int_equal(wants.stride, 0);
@@ -97,7 +98,7 @@ test_rows_without_an_action_do_not_count(void **state)
 static float
 loss_behind(unsigned first_flags, unsigned next_flags, float *value)
 {
-    oct_config config = reinforce_fixture_config();
+    config_experiment config = reinforce_fixture_config();
     config.algo.discount = 1;
     trial t = reinforce_fixture_trial(config, false, 1);
     algo_batch batch = reinforce_fixture_batch(&t.rng, &t.spec, 1, T);
@@ -140,7 +141,7 @@ static void
 test_the_value_is_behind_a_window_that_ends_in_an_episode(void **state)
 {
     (void)state;
-    oct_config config = reinforce_fixture_config();
+    config_experiment config = reinforce_fixture_config();
     config.algo.discount = 1;
     config.algo.sequence_steps = 1;
     trial t = reinforce_fixture_trial(config, false, 1);
@@ -197,7 +198,7 @@ static void
 test_deviations_stay_where_they_count(void **state)
 {
     (void)state;
-    oct_config config = reinforce_fixture_config();
+    config_experiment config = reinforce_fixture_config();
     config.algo.entropy_cost = 1000;
     trial t = reinforce_fixture_trial(config, true, 1);
     algo_batch batch = reinforce_fixture_batch(&t.rng, &t.spec, B, T);
@@ -300,8 +301,8 @@ test_a_damaged_state_is_refused_whole(void **state)
         fixture_load_refused(other.a, copy, length);
         free(copy);
     }
-    oct_config config = reinforce_fixture_config();
-    config.network.critic_hidden = (oct_config_ints){.count = 1, .value = {5}};
+    config_experiment config = reinforce_fixture_config();
+    config.network.critic_hidden = (config_ints){.count = 1, .value = {5}};
     trial wide = reinforce_fixture_trial(config, true, 1);
     fixture_load_refused(wide.a, bytes, length);
     free(bytes);

@@ -14,15 +14,15 @@ static const char *const net_names[] = {"policy", "value"};
 typedef struct trial {
     golden_file *golden;
     uint32_t obs, dim, B, T, steps;
-    oct_config config;
+    config_experiment config;
     policy_spec spec;
     algo *a;
 } trial;
 
-static oct_config
+static config_experiment
 golden_config(const golden_file *g, uint32_t B, uint32_t T)
 {
-    oct_config config = reinforce_fixture_config();
+    config_experiment config = reinforce_fixture_config();
     golden_network(g, &config);
     golden_adam(g, &config);
     golden_critic(g, &config);
@@ -39,11 +39,11 @@ golden_config(const golden_file *g, uint32_t B, uint32_t T)
 
 // What only algorithms on rollouts have.
 static void
-golden_rollouts(const golden_file *g, oct_config *config)
+golden_rollouts(const golden_file *g, config_experiment *config)
 {
-    static const oct_algo_name names[] = {OCT_ALGO_PPO, OCT_ALGO_A2C, OCT_ALGO_TRPO};
+    static const config_algo_name names[] = {CONFIG_ALGO_PPO, CONFIG_ALGO_A2C, CONFIG_ALGO_TRPO};
     config->algo.name = names[(size_t)golden_number(g, "algorithm")];
-    config->algo.correction = (oct_correction_name)golden_number(g, "correction");
+    config->algo.correction = (config_correction_name)golden_number(g, "correction");
     config->algo.sequence_steps = (uint32_t)golden_number(g, "rollout_steps");
     config->algo.gae_lambda = golden_number(g, "gae_lambda");
     config->algo.epochs = (uint32_t)golden_number(g, "epochs");
@@ -54,7 +54,7 @@ golden_rollouts(const golden_file *g, oct_config *config)
     config->algo.scale_rewards = golden_number(g, "scale_rewards") != 0;
     config->algo.mean_noise = golden_number(g, "mean_noise");
     config->algo.normalise_observations = golden_number(g, "normalise_observations") != 0;
-    if (config->algo.name == OCT_ALGO_TRPO) {
+    if (config->algo.name == CONFIG_ALGO_TRPO) {
         config->algo.cg_iterations = (uint32_t)golden_number(g, "cg_iterations");
         config->algo.cg_damping = golden_number(g, "cg_damping");
         config->algo.line_search_steps = (uint32_t)golden_number(g, "line_search_steps");
@@ -64,15 +64,15 @@ golden_rollouts(const golden_file *g, oct_config *config)
 
 // What only V-trace has, beside REINFORCE.
 static void
-golden_vtrace(const golden_file *g, oct_config *config)
+golden_vtrace(const golden_file *g, config_experiment *config)
 {
-    config->algo.name = OCT_ALGO_VTRACE;
+    config->algo.name = CONFIG_ALGO_VTRACE;
     config->algo.gae_lambda = golden_number(g, "gae_lambda");
     config->algo.trace_max = golden_number(g, "trace_max");
     config->algo.scale_rewards = golden_number(g, "scale_rewards") != 0;
 }
 
-typedef void more_keys(const golden_file *g, oct_config *config);
+typedef void more_keys(const golden_file *g, config_experiment *config);
 
 static size_t
 net_params(const trial *t, uint32_t net)
@@ -170,7 +170,7 @@ static void
 check_case(const char *name, more_keys *more)
 {
     trial t = trial_make(name, more);
-    double tolerance = t.config.algo.name == OCT_ALGO_TRPO ? 5e-5 : 6e-6;
+    double tolerance = t.config.algo.name == CONFIG_ALGO_TRPO ? 5e-5 : 6e-6;
     uint32_t numbers;
     const algo_number *number = algo_numbers(&t.config, &numbers);
     for (uint32_t step = 1; step <= t.steps; step++) {

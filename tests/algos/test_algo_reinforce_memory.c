@@ -8,24 +8,24 @@
 
 // Wide enough to leave OpenBLAS' small-matrix path.
 static void
-check_no_allocation(oct_algo_name name, bool is_box, bool projected)
+check_no_allocation(config_algo_name name, bool is_box, bool projected)
 {
     enum { B = 16, STEPS = 11, OBS = 5, DIM = 3 };
     char warning[200];
-    oct_config config = reinforce_fixture_config();
-    config.network.hidden = (oct_config_ints){.count = 2, .value = {192, 64}};
-    config.network.critic_hidden = (oct_config_ints){.count = 2, .value = {256, 192}};
+    config_experiment config = reinforce_fixture_config();
+    config.network.hidden = (config_ints){.count = 2, .value = {192, 64}};
+    config.network.critic_hidden = (config_ints){.count = 2, .value = {256, 192}};
     config.network.first_layer_norm = true;
     config.algo.name = name;
-    bool has_rollouts = oct_config_has_rollouts(&config);
+    bool has_rollouts = config_has_rollouts(&config);
     config.algo.sequence_steps = has_rollouts ? 8 : STEPS; // whose windows have STEPS rows
-    assert_int_equal(oct_config_rollout_rows(8) - 1, STEPS);
+    assert_int_equal(config_rollout_rows(8) - 1, STEPS);
     config.algo.epochs = 2;
     config.algo.minibatches = 3;
     config.algo.clip = 0.2;
-    config.algo.correction = OCT_CORRECTION_DECOUPLED;
+    config.algo.correction = CONFIG_CORRECTION_DECOUPLED;
     config.algo.scale_rewards = true;
-    config.algo.normalise_observations = projected && oct_config_has_rollouts(&config);
+    config.algo.normalise_observations = projected && config_has_rollouts(&config);
     config.algo.kl_max = 0.01;
     config.algo.cg_iterations = 3;
     config.algo.cg_damping = 0.1;
@@ -60,23 +60,23 @@ static void
 test_updates_allocate_nothing(void **state)
 {
     (void)state;
-    check_no_allocation(OCT_ALGO_REINFORCE, false, false);
-    check_no_allocation(OCT_ALGO_REINFORCE, true, false);
-    check_no_allocation(OCT_ALGO_PPO, false, false);
-    check_no_allocation(OCT_ALGO_PPO, true, false);
-    check_no_allocation(OCT_ALGO_VTRACE, false, false);
-    check_no_allocation(OCT_ALGO_VTRACE, true, false);
-    check_no_allocation(OCT_ALGO_TRPO, false, false);
-    check_no_allocation(OCT_ALGO_TRPO, true, false);
+    check_no_allocation(CONFIG_ALGO_REINFORCE, false, false);
+    check_no_allocation(CONFIG_ALGO_REINFORCE, true, false);
+    check_no_allocation(CONFIG_ALGO_PPO, false, false);
+    check_no_allocation(CONFIG_ALGO_PPO, true, false);
+    check_no_allocation(CONFIG_ALGO_VTRACE, false, false);
+    check_no_allocation(CONFIG_ALGO_VTRACE, true, false);
+    check_no_allocation(CONFIG_ALGO_TRPO, false, false);
+    check_no_allocation(CONFIG_ALGO_TRPO, true, false);
 }
 
 static void
 test_updates_through_a_projection_allocate_nothing(void **state)
 {
     (void)state;
-    check_no_allocation(OCT_ALGO_REINFORCE, true, true);
-    check_no_allocation(OCT_ALGO_PPO, true, true);
-    check_no_allocation(OCT_ALGO_TRPO, true, true);
+    check_no_allocation(CONFIG_ALGO_REINFORCE, true, true);
+    check_no_allocation(CONFIG_ALGO_PPO, true, true);
+    check_no_allocation(CONFIG_ALGO_TRPO, true, true);
 }
 
 int

@@ -57,7 +57,7 @@ test_the_temperature_leads_the_entropy_to_its_target(void **state)
         bandit b;
         policy_spec spec;
         float numbers[ALGO_NUMBERS_MAX];
-        oct_config config = dpg_fixture_config(OCT_ALGO_SAC);
+        config_experiment config = dpg_fixture_config(CONFIG_ALGO_SAC);
         config.algo.target_entropy = wanted[i];
         algo *a = dpg_fixture_algo(&spec, &config, OBS, DIM, 1);
         algo_batch batch = bandit_batch(&b, 1.0f);
@@ -82,7 +82,7 @@ test_without_rewards_the_policy_becomes_uniform(void **state)
     bandit b;
     policy_spec spec;
     float numbers[ALGO_NUMBERS_MAX];
-    oct_config config = dpg_fixture_config(OCT_ALGO_SAC);
+    config_experiment config = dpg_fixture_config(CONFIG_ALGO_SAC);
     config.algo.temperature = 0.25;
     algo *a = dpg_fixture_algo(&spec, &config, OBS, DIM, 1);
     algo_batch batch = bandit_batch(&b, 0.0f);
@@ -105,7 +105,7 @@ test_a_fixed_temperature_of_zero_seeks_the_return_alone(void **state)
     bandit b;
     policy_spec spec;
     float numbers[ALGO_NUMBERS_MAX];
-    oct_config config = dpg_fixture_config(OCT_ALGO_SAC);
+    config_experiment config = dpg_fixture_config(CONFIG_ALGO_SAC);
     config.algo.temperature = 0;
     algo *a = dpg_fixture_algo(&spec, &config, OBS, DIM, 1);
     algo_batch batch = bandit_batch(&b, 1.0f);
@@ -124,7 +124,7 @@ test_the_temperature_is_saved(void **state)
     policy_spec spec;
     size_t length;
     float numbers[ALGO_NUMBERS_MAX], alpha;
-    oct_config config = dpg_fixture_config(OCT_ALGO_SAC);
+    config_experiment config = dpg_fixture_config(CONFIG_ALGO_SAC);
     algo *a = dpg_fixture_algo(&spec, &config, OBS, DIM, 1);
     algo_batch batch = bandit_batch(&b, 1.0f);
     learn(a, &batch, 100, numbers);
@@ -152,7 +152,7 @@ test_a_broken_temperature_is_refused(void **state)
     (void)state;
     policy_spec spec;
     size_t length, at = dpg_fixture_temperature_at() + sizeof(uint64_t);
-    oct_config config = dpg_fixture_config(OCT_ALGO_SAC);
+    config_experiment config = dpg_fixture_config(CONFIG_ALGO_SAC);
     algo *a = dpg_fixture_algo(&spec, &config, OBS, DIM, 1);
     uint8_t *bytes = fixture_save(a, &length);
     const float bad[3] = {NAN, INFINITY, -1.0f}; // the last: a second moment
@@ -175,7 +175,7 @@ test_the_first_policy_spreads_over_the_box(void **state)
     (void)state;
     enum { ROWS = 4096 };
     policy_spec spec;
-    oct_config config = dpg_fixture_config(OCT_ALGO_SAC);
+    config_experiment config = dpg_fixture_config(CONFIG_ALGO_SAC);
     algo *a = dpg_fixture_algo(&spec, &config, OBS, DIM, 1);
     assert_int_equal(spec.head, POLICY_HEAD_TANH_GAUSSIAN);
     assert_int_equal(policy_spec_outputs(&spec), 2 * DIM);

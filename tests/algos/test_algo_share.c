@@ -11,21 +11,21 @@ enum { OBS = 5, DIM = 3, B = 12, UPDATES = 7 };
 static const float rate = 1e-2f;
 
 typedef struct trial {
-    oct_config config;
+    config_experiment config;
     policy_spec spec;
     bool is_box, has_windows;
 } trial;
 
 static trial
-trial_of(oct_algo_name name)
+trial_of(config_algo_name name)
 {
-    trial t = {.has_windows = name == OCT_ALGO_REINFORCE || name == OCT_ALGO_VTRACE};
-    t.is_box = name != OCT_ALGO_DQN;
+    trial t = {.has_windows = name == CONFIG_ALGO_REINFORCE || name == CONFIG_ALGO_VTRACE};
+    t.is_box = name != CONFIG_ALGO_DQN;
     t.config = t.has_windows ? reinforce_fixture_method(name)
                : t.is_box    ? dpg_fixture_config(name)
                              : fixture_config();
     t.config.algo.name = name;
-    t.config.algo.scale_rewards = name == OCT_ALGO_VTRACE;
+    t.config.algo.scale_rewards = name == CONFIG_ALGO_VTRACE;
     t.config.learner.batch_size = B;
     t.config.algo.target_period = 2;
     t.config.algo.target_rate = 0.1;
@@ -35,7 +35,7 @@ trial_of(oct_algo_name name)
 static trial
 trial_of_rainbow(void)
 {
-    trial t = trial_of(OCT_ALGO_DQN);
+    trial t = trial_of(CONFIG_ALGO_DQN);
     fixture_set_rainbow(&t.config);
     return t;
 }
@@ -43,10 +43,10 @@ trial_of_rainbow(void)
 static trial
 trial_of_two_residual_critics(void)
 {
-    trial t = trial_of(OCT_ALGO_D4PG);
+    trial t = trial_of(CONFIG_ALGO_D4PG);
     t.config.algo.critics = 2;
     t.config.network.critic_residual = true;
-    t.config.network.critic_hidden = (oct_config_ints){.count = 3, .value = {8, 8, 8}};
+    t.config.network.critic_hidden = (config_ints){.count = 3, .value = {8, 8, 8}};
     return t;
 }
 
@@ -115,9 +115,9 @@ expect_one_learns_as_alone(trial t)
     free(memory);
 }
 
-static const oct_algo_name names[] = {OCT_ALGO_DQN,   OCT_ALGO_D4PG, OCT_ALGO_DDPG,
-                                      OCT_ALGO_TD3,   OCT_ALGO_SAC,  OCT_ALGO_REINFORCE,
-                                      OCT_ALGO_VTRACE};
+static const config_algo_name names[] = {CONFIG_ALGO_DQN,   CONFIG_ALGO_D4PG, CONFIG_ALGO_DDPG,
+                                         CONFIG_ALGO_TD3,   CONFIG_ALGO_SAC,  CONFIG_ALGO_REINFORCE,
+                                         CONFIG_ALGO_VTRACE};
 
 static void
 test_one_that_shares_with_nobody_learns_the_same_bits(void **state)
@@ -175,7 +175,7 @@ static void
 test_a_gradient_is_as_old_as_the_updates_of_others_since(void **state)
 {
     (void)state;
-    trial t = trial_of(OCT_ALGO_DQN);
+    trial t = trial_of(CONFIG_ALGO_DQN);
     algo *two[2] = {make(&t, 1), make(&t, 1)};
     void *memory = memory_of(two[0]);
     size_t count = policy_spec_params(&t.spec);
@@ -219,7 +219,7 @@ static void
 test_turns_are_of_all_learners(void **state)
 {
     (void)state;
-    trial t = trial_of(OCT_ALGO_TD3);
+    trial t = trial_of(CONFIG_ALGO_TD3);
     algo *two[2] = {make(&t, 1), make(&t, 1)};
     void *memory = memory_of(two[0]);
     oct_rng rng;
@@ -266,11 +266,11 @@ static void
 test_each_learner_has_noise_of_its_own(void **state)
 {
     (void)state;
-    trial td3 = trial_of(OCT_ALGO_TD3);
+    trial td3 = trial_of(CONFIG_ALGO_TD3);
     td3.config.algo.target_noise = 0.2;
     td3.config.algo.target_noise_clip = 0.5;
     expect_noise_of_its_own(td3);
-    expect_noise_of_its_own(trial_of(OCT_ALGO_SAC));
+    expect_noise_of_its_own(trial_of(CONFIG_ALGO_SAC));
     expect_noise_of_its_own(trial_of_rainbow());
 }
 
@@ -297,14 +297,14 @@ static void
 test_what_needs_a_common_update_is_refused(void **state)
 {
     (void)state;
-    static const oct_algo_name others[] = {OCT_ALGO_PPO, OCT_ALGO_A2C, OCT_ALGO_TRPO};
+    static const config_algo_name others[] = {CONFIG_ALGO_PPO, CONFIG_ALGO_A2C, CONFIG_ALGO_TRPO};
     static const char *const words[] = {"ppo", "a2c", "trpo"};
     for (size_t i = 0; i < OCT_COUNTOF(others); i++) {
         char want[64];
-        oct_config config = reinforce_fixture_rollouts(others[i]);
+        config_experiment config = reinforce_fixture_rollouts(others[i]);
         config.learner.asynchronous = true;
         policy_spec spec = fixture_env(OBS, DIM);
-        T_OK(algo_make_spec(&config, &spec, NULL, NULL, 0)); // with one learner it says nothing
+        T_OK(algo_make_spec(&config, &spec, NULL, NULL)); // with one learner it says nothing
         config.learner.count = 2;
         (void)snprintf(want, sizeof(want), "algo.name %s", words[i]);
         fixture_spec_refused(&config, spec, want);

@@ -2,6 +2,7 @@
 // on FrozenLake, CliffWalking, Taxi and Blackjack they come to what an exact solver finds.
 #include <stdlib.h>
 
+#include "common/oct_reason.h"
 #include "envs/env.h"
 #include "envs/env_native.h"
 #include "envs/env_registry.h"
@@ -13,11 +14,11 @@
 #define STATES_MAX 704
 #define STRIDE     16
 
-static oct_config
+static config_experiment
 table_config(void)
 {
-    oct_config config = fixture_config();
-    config.algo.name = OCT_ALGO_TABLE;
+    config_experiment config = fixture_config();
+    config.algo.name = CONFIG_ALGO_TABLE;
     config.algo.sequence_steps = STRIDE;
     config.algo.learning_rate = 0.5;
     config.learner.batch_size = 4;
@@ -28,7 +29,7 @@ static void
 test_table_refuses_what_has_no_table(void **state)
 {
     (void)state;
-    oct_config config = table_config();
+    config_experiment config = table_config();
     policy_spec floats = fixture_env(4, 2), bytes = floats, box = floats;
     fixture_spec_refused(&config, floats, "discrete observations");
     bytes.obs_dtype = POLICY_U8;
@@ -50,7 +51,7 @@ test_table_refuses_what_has_no_table(void **state)
     fixture_spec_refused(&config, bytes, "learner.quantisation_aware");
     config = table_config();
     algo_wants wants;
-    T_OK(algo_make_spec(&config, &bytes, &wants, NULL, 0));
+    T_OK(algo_make_spec(&config, &bytes, &wants, NULL));
     assert_int_equal(bytes.layer_count, 1);
     assert_int_equal(wants.steps, STRIDE + 1);
     assert_int_equal(wants.stride, STRIDE);
@@ -87,7 +88,7 @@ static void
 test_table_refuses_batches_without_a_trace(void **state)
 {
     (void)state;
-    oct_config config = table_config();
+    config_experiment config = table_config();
     algo *a = fixture_table(&config, 3, 2);
     one o;
     one_make(&o);
@@ -117,7 +118,7 @@ test_table_refuses_rates_beyond_1(void **state)
 {
     (void)state;
     static const float rates[] = {1.01f, -0.5f, INFINITY, NAN};
-    oct_config config = table_config();
+    config_experiment config = table_config();
     algo *a = fixture_table(&config, 3, 2);
     float result[ALGO_NUMBERS_MAX];
     one o;
@@ -140,7 +141,7 @@ static void
 test_table_tells_all_numbers_that_it_names(void **state)
 {
     (void)state;
-    oct_config config = table_config();
+    config_experiment config = table_config();
     algo *a = fixture_table(&config, 3, 2);
     float result[ALGO_NUMBERS_MAX];
     uint32_t count;
@@ -163,7 +164,7 @@ static void
 test_table_goes_on_after_load(void **state)
 {
     (void)state;
-    oct_config config = table_config();
+    config_experiment config = table_config();
     algo *a = fixture_table(&config, 3, 2), *b = fixture_table(&config, 3, 2);
     one o;
     float result[ALGO_NUMBERS_MAX];
@@ -195,10 +196,10 @@ static void
 test_table_updates_allocate_nothing(void **state)
 {
     (void)state;
-    const oct_target_name targets[] = {OCT_TARGET_Q_LEARNING, OCT_TARGET_SARSA,
-                                       OCT_TARGET_EXPECTED_SARSA};
+    const config_target_name targets[] = {CONFIG_TARGET_Q_LEARNING, CONFIG_TARGET_SARSA,
+                                          CONFIG_TARGET_EXPECTED_SARSA};
     for (size_t i = 0; i < OCT_COUNTOF(targets); i++) {
-        oct_config config = table_config();
+        config_experiment config = table_config();
         config.algo.target = targets[i];
         algo *a = fixture_table(&config, 3, 2);
         one o;
@@ -288,14 +289,15 @@ play_steps(play *p, uint32_t steps, float epsilon, float rate)
 }
 
 static void
-play_begin(play *p, const oct_config *config, const char *id, const char *options, uint64_t seed)
+play_begin(play *p, const config_experiment *config, const char *id, const char *options,
+           uint64_t seed)
 {
-    char reason[256] = "";
+    oct_reason why = {""};
     *p = (play){.rows = 0};
     env_request request = {
         .id = id, .options = options, .count = 1, .seed = seed, .autoreset = true};
-    if (env_open(&p->e, &request, reason, sizeof(reason)) != OCT_OK) {
-        fail_msg("%s", reason);
+    if (env_open(&p->e, &request, &why) != OCT_OK) {
+        fail_msg("%s", why.text);
     }
     p->states = env_spec(p->e)->obs.n;
     p->actions = env_spec(p->e)->action.n;
@@ -346,7 +348,7 @@ exact(const play *p, const char *id, const char *options, uint32_t limit)
 
 typedef struct trial {
     const char *id, *options;
-    oct_target_name target;
+    config_target_name target;
     double discount;
     uint32_t limit, rounds, steps; // rounds of steps; rate and epsilon fall from round to round
     float epsilon[2], rate[2];
@@ -357,7 +359,7 @@ static const trial trials[] = {
     // The best are 0.740 (discount 0.99), 1, -13, 7.93 and -0.0431 (tests/data/toy_text).
     {"FrozenLake-v1",
      "",
-     OCT_TARGET_Q_LEARNING,
+     CONFIG_TARGET_Q_LEARNING,
      0.99,
      100,
      50,
@@ -367,7 +369,7 @@ static const trial trials[] = {
      0.73},
     {"FrozenLake-v1",
      "is_slippery=false",
-     OCT_TARGET_SARSA,
+     CONFIG_TARGET_SARSA,
      0.99,
      100,
      20,
@@ -377,7 +379,7 @@ static const trial trials[] = {
      1},
     {"CliffWalking-v1",
      "max_episode_steps=200",
-     OCT_TARGET_Q_LEARNING,
+     CONFIG_TARGET_Q_LEARNING,
      1,
      200,
      10,
@@ -385,10 +387,19 @@ static const trial trials[] = {
      {0.1f, 0.1f},
      {0.5f, 0.5f},
      -13},
-    {"Taxi-v4", "", OCT_TARGET_Q_LEARNING, 0.99, 200, 20, 20000, {0.3f, 0.1f}, {0.4f, 0.4f}, 7.9},
     {"Taxi-v4",
      "",
-     OCT_TARGET_EXPECTED_SARSA,
+     CONFIG_TARGET_Q_LEARNING,
+     0.99,
+     200,
+     20,
+     20000,
+     {0.3f, 0.1f},
+     {0.4f, 0.4f},
+     7.9},
+    {"Taxi-v4",
+     "",
+     CONFIG_TARGET_EXPECTED_SARSA,
      0.99,
      200,
      20,
@@ -398,7 +409,7 @@ static const trial trials[] = {
      7.9},
     {"Blackjack-v1",
      "",
-     OCT_TARGET_Q_LEARNING,
+     CONFIG_TARGET_Q_LEARNING,
      1,
      100,
      20,
@@ -414,7 +425,7 @@ test_tables_come_to_the_exact_optimum(void **state)
     (void)state;
     for (size_t i = 0; i < OCT_COUNTOF(trials); i++) {
         const trial *t = &trials[i];
-        oct_config config = table_config();
+        config_experiment config = table_config();
         config.algo.target = t->target;
         config.algo.target_epsilon = 0.1;
         config.algo.discount = t->discount;
@@ -440,8 +451,8 @@ static void
 test_sarsa_keeps_away_from_the_cliff(void **state)
 {
     (void)state;
-    oct_config config = table_config();
-    config.algo.target = OCT_TARGET_EXPECTED_SARSA;
+    config_experiment config = table_config();
+    config.algo.target = CONFIG_TARGET_EXPECTED_SARSA;
     config.algo.target_epsilon = 0.1;
     config.algo.discount = 1;
     play p;

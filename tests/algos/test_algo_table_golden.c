@@ -8,7 +8,7 @@
 typedef struct trial {
     golden_file *golden;
     uint32_t states, actions, B, T, steps;
-    oct_config config;
+    config_experiment config;
     algo *a;
 } trial;
 
@@ -22,8 +22,8 @@ trial_make(const char *name)
     t.B = (uint32_t)shape[2];
     t.steps = (uint32_t)shape[4];
     t.config = fixture_config();
-    t.config.algo.name = OCT_ALGO_TABLE;
-    t.config.algo.target = (oct_target_name)golden_number(t.golden, "target");
+    t.config.algo.name = CONFIG_ALGO_TABLE;
+    t.config.algo.target = (config_target_name)golden_number(t.golden, "target");
     t.config.algo.n_step = (uint32_t)golden_number(t.golden, "n");
     t.config.algo.sequence_steps = (uint32_t)shape[3];
     t.T = t.config.algo.sequence_steps + t.config.algo.n_step;

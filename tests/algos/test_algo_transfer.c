@@ -12,17 +12,18 @@
 enum { OBS = 5, DIM = 3, B = 12, T = REINFORCE_STEPS, UPDATES = 4, LINES_MAX = 32 };
 
 typedef struct trial {
-    oct_config config;
+    config_experiment config;
     policy_spec spec;
     algo *a;
     bool is_box, has_windows;
 } trial;
 
 static trial
-trial_configure(oct_algo_name name, bool is_box)
+trial_configure(config_algo_name name, bool is_box)
 {
-    static const oct_algo_name of_windows[] = {OCT_ALGO_REINFORCE, OCT_ALGO_VTRACE, OCT_ALGO_PPO,
-                                               OCT_ALGO_A2C, OCT_ALGO_TRPO};
+    static const config_algo_name of_windows[] = {CONFIG_ALGO_REINFORCE, CONFIG_ALGO_VTRACE,
+                                                  CONFIG_ALGO_PPO, CONFIG_ALGO_A2C,
+                                                  CONFIG_ALGO_TRPO};
     trial t = {.is_box = is_box};
     for (size_t i = 0; i < OCT_COUNTOF(of_windows); i++) {
         t.has_windows = t.has_windows || of_windows[i] == name;
@@ -45,7 +46,7 @@ trial_begin(trial *t, uint32_t obs, uint32_t dim, uint64_t seed)
 }
 
 static trial
-trial_of(oct_algo_name name, bool is_box, uint64_t seed)
+trial_of(config_algo_name name, bool is_box, uint64_t seed)
 {
     trial t = trial_configure(name, is_box);
     trial_begin(&t, OBS, DIM, seed);
@@ -120,7 +121,7 @@ expect_frozen(trial *t, uint32_t layers)
     trial_learn(t, 4);
     uint32_t all = (1u << networks[0].net->layer_count) - 1;
     assert_int_equal(layers_moved(&networks[0], networks[0].net->params, before), all & ~layers);
-    if (t->config.algo.name != OCT_ALGO_TRPO) { // its policy has none
+    if (t->config.algo.name != CONFIG_ALGO_TRPO) { // its policy has none
         assert_int_equal(layers_moved(&networks[0], trainer->m, moments), all & ~layers);
     }
     free(before);
@@ -131,9 +132,10 @@ static void
 test_frozen_layers_keep_their_bits_in_every_algorithm(void **state)
 {
     (void)state;
-    static const oct_algo_name boxes[] = {OCT_ALGO_D4PG, OCT_ALGO_DDPG,      OCT_ALGO_TD3,
-                                          OCT_ALGO_SAC,  OCT_ALGO_REINFORCE, OCT_ALGO_PPO,
-                                          OCT_ALGO_A2C,  OCT_ALGO_VTRACE,    OCT_ALGO_TRPO};
+    static const config_algo_name boxes[] = {
+        CONFIG_ALGO_D4PG, CONFIG_ALGO_DDPG,      CONFIG_ALGO_TD3,
+        CONFIG_ALGO_SAC,  CONFIG_ALGO_REINFORCE, CONFIG_ALGO_PPO,
+        CONFIG_ALGO_A2C,  CONFIG_ALGO_VTRACE,    CONFIG_ALGO_TRPO};
     static const uint32_t layers[] = {1, 2, 4, 5};
     for (size_t k = 0; k < OCT_COUNTOF(layers); k++) {
         for (size_t i = 0; i < OCT_COUNTOF(boxes); i++) {
@@ -141,7 +143,7 @@ test_frozen_layers_keep_their_bits_in_every_algorithm(void **state)
             expect_frozen(&t, layers[k]);
             algo_destroy(t.a);
         }
-        trial dqn = trial_of(OCT_ALGO_DQN, false, 1);
+        trial dqn = trial_of(CONFIG_ALGO_DQN, false, 1);
         expect_frozen(&dqn, layers[k]);
         algo_destroy(dqn.a);
     }
@@ -152,7 +154,7 @@ static void
 test_frozen_layers_of_rainbow_keep_their_noise(void **state)
 {
     (void)state;
-    trial t = trial_configure(OCT_ALGO_DQN, false);
+    trial t = trial_configure(CONFIG_ALGO_DQN, false);
     fixture_set_rainbow(&t.config);
     trial_begin(&t, OBS, DIM, 1);
     algo_network networks[ALGO_NETWORKS_MAX];
@@ -173,7 +175,7 @@ static void
 test_the_norm_is_of_what_learns(void **state)
 {
     (void)state;
-    trial t = trial_of(OCT_ALGO_DQN, false, 1);
+    trial t = trial_of(CONFIG_ALGO_DQN, false, 1);
     algo_network networks[ALGO_NETWORKS_MAX];
     (void)t.a->ops->networks(t.a, networks);
     nn_trainer *trainer = networks[0].trainer;
@@ -194,8 +196,8 @@ static void
 test_layers_are_frozen_by_the_configuration(void **state)
 {
     (void)state;
-    trial t = trial_configure(OCT_ALGO_D4PG, true);
-    t.config.learner.freeze = (oct_config_ints){.count = 2, .value = {0, 1}};
+    trial t = trial_configure(CONFIG_ALGO_D4PG, true);
+    t.config.learner.freeze = (config_ints){.count = 2, .value = {0, 1}};
     trial_begin(&t, OBS, DIM, 1);
     algo_network networks[ALGO_NETWORKS_MAX];
     (void)t.a->ops->networks(t.a, networks);
@@ -208,7 +210,7 @@ test_layers_are_frozen_by_the_configuration(void **state)
     free(critic);
     algo_destroy(t.a);
     algo *none = (algo *)1;
-    t.config.learner.freeze = (oct_config_ints){.count = 1, .value = {3}};
+    t.config.learner.freeze = (config_ints){.count = 1, .value = {3}};
     T_ERR(algo_create(&none, NULL, &t.config, &t.spec, 1), OCT_EINVAL);
     assert_null(none);
 }
@@ -248,9 +250,9 @@ expect_line(const heard *h, const char *network, uint32_t layer, bool is_taken, 
     assert_string_equal(line->why, why);
 }
 
-static const oct_algo_name all_boxes[] = {OCT_ALGO_D4PG, OCT_ALGO_DDPG,      OCT_ALGO_TD3,
-                                          OCT_ALGO_SAC,  OCT_ALGO_REINFORCE, OCT_ALGO_PPO,
-                                          OCT_ALGO_A2C,  OCT_ALGO_VTRACE,    OCT_ALGO_TRPO};
+static const config_algo_name all_boxes[] = {
+    CONFIG_ALGO_D4PG, CONFIG_ALGO_DDPG, CONFIG_ALGO_TD3,    CONFIG_ALGO_SAC, CONFIG_ALGO_REINFORCE,
+    CONFIG_ALGO_PPO,  CONFIG_ALGO_A2C,  CONFIG_ALGO_VTRACE, CONFIG_ALGO_TRPO};
 
 // All networks and targets; not the moments and counts.
 static void
@@ -287,7 +289,7 @@ static void
 test_rainbow_gives_streams_and_noise(void **state)
 {
     (void)state;
-    trial from = trial_configure(OCT_ALGO_DQN, false);
+    trial from = trial_configure(CONFIG_ALGO_DQN, false);
     fixture_set_rainbow(&from.config);
     trial to = from;
     heard h = {0};
@@ -313,8 +315,8 @@ static void
 test_other_sizes_keep_the_middle(void **state)
 {
     (void)state;
-    trial from = trial_of(OCT_ALGO_D4PG, true, 1);
-    trial to = trial_configure(OCT_ALGO_D4PG, true), twin = to;
+    trial from = trial_of(CONFIG_ALGO_D4PG, true, 1);
+    trial to = trial_configure(CONFIG_ALGO_D4PG, true), twin = to;
     heard h = {0};
     trial_begin(&to, OBS + 1, DIM - 1, 2);
     trial_begin(&twin, OBS + 1, DIM - 1, 2);
@@ -342,8 +344,8 @@ static void
 test_another_algorithm_gives_the_policy_alone(void **state)
 {
     (void)state;
-    trial from = trial_of(OCT_ALGO_D4PG, true, 1), td3 = trial_of(OCT_ALGO_TD3, true, 2);
-    trial ppo = trial_configure(OCT_ALGO_PPO, true);
+    trial from = trial_of(CONFIG_ALGO_D4PG, true, 1), td3 = trial_of(CONFIG_ALGO_TD3, true, 2);
+    trial ppo = trial_configure(CONFIG_ALGO_PPO, true);
     ppo.config.network.activation = from.config.network.activation;
     trial_begin(&ppo, OBS, DIM, 2);
     algo_network own[ALGO_NETWORKS_MAX];
@@ -369,11 +371,11 @@ static void
 test_nothing_is_taken_from_what_does_not_fit(void **state)
 {
     (void)state;
-    trial from = trial_of(OCT_ALGO_PPO, true, 1), to = trial_configure(OCT_ALGO_PPO, true);
+    trial from = trial_of(CONFIG_ALGO_PPO, true, 1), to = trial_configure(CONFIG_ALGO_PPO, true);
     heard h = {0};
     size_t length;
     to.config.network.hidden = to.config.network.critic_hidden =
-        (oct_config_ints){.count = 1, .value = {5}};
+        (config_ints){.count = 1, .value = {5}};
     trial_begin(&to, OBS, DIM, 2);
     trial_learn(&from, 3);
     uint8_t *before = fixture_save(to.a, &length);
@@ -391,12 +393,12 @@ static void
 test_other_shapes_are_named(void **state)
 {
     (void)state;
-    trial from = trial_of(OCT_ALGO_DQN, false, 1);
-    trial to = trial_configure(OCT_ALGO_DQN, false);
+    trial from = trial_of(CONFIG_ALGO_DQN, false, 1);
+    trial to = trial_configure(CONFIG_ALGO_DQN, false);
     heard h = {0};
-    to.config.network.activation = OCT_ACTIVATION_TANH;
+    to.config.network.activation = CONFIG_ACTIVATION_TANH;
     to.config.network.first_layer_norm = true;
-    to.config.network.hidden = (oct_config_ints){.count = 3, .value = {8, 8, 8}};
+    to.config.network.hidden = (config_ints){.count = 3, .value = {8, 8, 8}};
     trial_begin(&to, OBS, DIM, 2);
     assert_int_equal(algo_take(to.a, &to.spec, from.a, &from.spec, hear, &h), 1);
     expect_line(&h, "policy", 0, false, "relu in the source");
@@ -412,7 +414,7 @@ static void
 test_a_policy_gives_its_layers(void **state)
 {
     (void)state;
-    trial from = trial_of(OCT_ALGO_TD3, true, 1), to = trial_of(OCT_ALGO_TD3, true, 2);
+    trial from = trial_of(CONFIG_ALGO_TD3, true, 1), to = trial_of(CONFIG_ALGO_TD3, true, 2);
     algo_network own[ALGO_NETWORKS_MAX];
     heard h = {0};
     size_t bytes = policy_spec_params(&from.spec) * sizeof(float);
@@ -434,7 +436,7 @@ static void
 test_an_output_layer_of_other_bounds_is_taken_and_said(void **state)
 {
     (void)state;
-    trial from = trial_of(OCT_ALGO_TD3, true, 1), to = trial_of(OCT_ALGO_TD3, true, 2);
+    trial from = trial_of(CONFIG_ALGO_TD3, true, 1), to = trial_of(CONFIG_ALGO_TD3, true, 2);
     heard h = {0};
     policy_spec other = from.spec;
     other.action_low[1] = -0.5f;
@@ -455,7 +457,7 @@ static void
 test_a_first_layer_of_normalised_observations_is_not_taken(void **state)
 {
     (void)state;
-    trial from = trial_of(OCT_ALGO_TD3, true, 1), to = trial_of(OCT_ALGO_TD3, true, 2);
+    trial from = trial_of(CONFIG_ALGO_TD3, true, 1), to = trial_of(CONFIG_ALGO_TD3, true, 2);
     heard h = {0};
     policy_spec other = from.spec;
     other.normalise = true;
@@ -472,8 +474,8 @@ static void
 test_a_program_of_its_own_gives_the_policy(void **state)
 {
     (void)state;
-    trial from = trial_of(OCT_ALGO_EXTERNAL, false, 1), to = trial_of(OCT_ALGO_DQN, false, 2);
-    trial td3 = trial_of(OCT_ALGO_TD3, true, 2), box = trial_of(OCT_ALGO_EXTERNAL, true, 1);
+    trial from = trial_of(CONFIG_ALGO_EXTERNAL, false, 1), to = trial_of(CONFIG_ALGO_DQN, false, 2);
+    trial td3 = trial_of(CONFIG_ALGO_TD3, true, 2), box = trial_of(CONFIG_ALGO_EXTERNAL, true, 1);
     heard h = {0};
     size_t bytes = policy_spec_params(&from.spec) * sizeof(float);
     assert_int_equal(algo_take(to.a, &to.spec, from.a, &from.spec, hear, &h), 3);
@@ -494,12 +496,12 @@ test_a_program_of_its_own_gives_the_policy(void **state)
 
 enum { OUTPUTS_MAX = B * 64, NETS_MAX = 2 * ALGO_NETWORKS_MAX };
 
-static const oct_algo_name normalising[] = {OCT_ALGO_PPO,  OCT_ALGO_A2C,  OCT_ALGO_TRPO,
-                                            OCT_ALGO_D4PG, OCT_ALGO_DDPG, OCT_ALGO_TD3,
-                                            OCT_ALGO_SAC};
+static const config_algo_name normalising[] = {CONFIG_ALGO_PPO,  CONFIG_ALGO_A2C,  CONFIG_ALGO_TRPO,
+                                               CONFIG_ALGO_D4PG, CONFIG_ALGO_DDPG, CONFIG_ALGO_TD3,
+                                               CONFIG_ALGO_SAC};
 
 static trial
-normalising_trial(oct_algo_name name, bool normalises, uint64_t seed)
+normalising_trial(config_algo_name name, bool normalises, uint64_t seed)
 {
     trial t = trial_configure(name, true);
     t.config.algo.normalise_observations = normalises;
@@ -634,8 +636,8 @@ static void
 test_what_begins_anew_beside_statistics_is_of_normalised_observations(void **state)
 {
     (void)state;
-    static const oct_algo_name pairs[][2] = {{OCT_ALGO_TRPO, OCT_ALGO_PPO},
-                                             {OCT_ALGO_D4PG, OCT_ALGO_TD3}};
+    static const config_algo_name pairs[][2] = {{CONFIG_ALGO_TRPO, CONFIG_ALGO_PPO},
+                                                {CONFIG_ALGO_D4PG, CONFIG_ALGO_TD3}};
     for (size_t i = 0; i < OCT_COUNTOF(pairs); i++) {
         trial from = normalising_trial(pairs[i][0], true, 1);
         trial to = normalising_trial(pairs[i][1], true, 2);
@@ -666,8 +668,8 @@ static void
 test_a_policy_is_set_as_it_is_given(void **state)
 {
     (void)state;
-    trial from = normalising_trial(OCT_ALGO_TD3, true, 1);
-    trial to = normalising_trial(OCT_ALGO_TD3, true, 2);
+    trial from = normalising_trial(CONFIG_ALGO_TD3, true, 1);
+    trial to = normalising_trial(CONFIG_ALGO_TD3, true, 2);
     float before[NETS_MAX][OUTPUTS_MAX] = {0}, wanted[NETS_MAX][OUTPUTS_MAX] = {0};
     trial_learn_drifting(&from, 3, 10, 1e-2f, 0.1f);
     trial_learn_drifting(&to, 4, 10, 1e-2f, 0.2f);
@@ -679,7 +681,7 @@ test_a_policy_is_set_as_it_is_given(void **state)
     assert_true(moved(&to, before, count) < 1e-5); // its target and the critics stay
     algo_destroy(from.a);
     algo_destroy(to.a);
-    trial rainbow = trial_configure(OCT_ALGO_DQN, false);
+    trial rainbow = trial_configure(CONFIG_ALGO_DQN, false);
     fixture_set_rainbow(&rainbow.config);
     trial_begin(&rainbow, OBS, DIM, 1);
     assert_false(algo_set_policy(rainbow.a, algo_policy_params(rainbow.a)));

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "algos/algo_cg.h"
+#include "common/oct_reason.h"
 #include "tests/algos/reinforce_fixture.h"
 #include "tests/support/oct_test.h"
 
@@ -12,7 +13,7 @@ enum { T = REINFORCE_STEPS, B = REINFORCE_WINDOWS };
 typedef reinforce_trial trial;
 
 static trial
-trial_of(oct_config config, bool is_box, uint64_t seed)
+trial_of(config_experiment config, bool is_box, uint64_t seed)
 {
     return reinforce_fixture_trial(config, is_box, seed);
 }
@@ -74,7 +75,7 @@ test_steps_are_as_long_as_the_divergence_allows(void **state)
     const double limits[] = {0.001, 0.01, 0.1};
     for (int is_box = 0; is_box < 2; is_box++) {
         for (size_t i = 0; i < OCT_COUNTOF(limits); i++) {
-            oct_config config = reinforce_fixture_rollouts(OCT_ALGO_TRPO);
+            config_experiment config = reinforce_fixture_rollouts(CONFIG_ALGO_TRPO);
             config.algo.kl_max = limits[i];
             config.algo.cg_damping = 0.001;
             trial t = trial_of(config, is_box, 1);
@@ -99,7 +100,7 @@ test_a_policy_that_finds_no_step_stays(void **state)
 {
     (void)state;
     for (int is_too_long = 0; is_too_long < 2; is_too_long++) {
-        oct_config config = reinforce_fixture_rollouts(OCT_ALGO_TRPO);
+        config_experiment config = reinforce_fixture_rollouts(CONFIG_ALGO_TRPO);
         config.algo.kl_max = is_too_long ? 1e5 : 0.01;
         config.algo.line_search_steps = is_too_long ? 1 : 10;
         config.algo.gae_lambda = 0;
@@ -138,7 +139,7 @@ static void
 test_a_step_that_makes_the_objective_worse_is_not_taken(void **state)
 {
     (void)state;
-    oct_config config = reinforce_fixture_rollouts(OCT_ALGO_TRPO);
+    config_experiment config = reinforce_fixture_rollouts(CONFIG_ALGO_TRPO);
     config.algo.kl_max = 20;
     config.algo.line_search_steps = 1;
     config.algo.discount = 0;
@@ -146,7 +147,7 @@ test_a_step_that_makes_the_objective_worse_is_not_taken(void **state)
     config.algo.normalise_advantage = false;
     config.algo.scale_rewards = false;
     config.algo.initial_deviation = 0.1;
-    config.algo.correction = OCT_CORRECTION_NONE;
+    config.algo.correction = CONFIG_CORRECTION_NONE;
     trial t = trial_of(config, true, 1);
     algo_batch batch = reinforce_fixture_batch(&t.rng, &t.spec, B, T);
     float result[ALGO_NUMBERS_MAX];
@@ -167,7 +168,7 @@ static void
 test_it_learns_which_action_pays(void **state)
 {
     (void)state;
-    oct_config config = reinforce_fixture_rollouts(OCT_ALGO_TRPO);
+    config_experiment config = reinforce_fixture_rollouts(CONFIG_ALGO_TRPO);
     config.algo.scale_rewards = false;
     reinforce_fixture_learns_bandit(config, 5e-3f, 300);
 }
@@ -176,7 +177,7 @@ static void
 test_the_policy_learns_through_its_projection(void **state)
 {
     (void)state;
-    reinforce_fixture_projects(reinforce_fixture_rollouts(OCT_ALGO_TRPO));
+    reinforce_fixture_projects(reinforce_fixture_rollouts(CONFIG_ALGO_TRPO));
 }
 
 // ---- refusals
@@ -185,26 +186,26 @@ static void
 test_an_update_that_fails_later_changes_nothing(void **state)
 {
     (void)state;
-    reinforce_fixture_undoes(reinforce_fixture_rollouts(OCT_ALGO_TRPO));
+    reinforce_fixture_undoes(reinforce_fixture_rollouts(CONFIG_ALGO_TRPO));
 }
 
 static void
 test_batches_that_cannot_be_are_refused(void **state)
 {
     (void)state;
-    reinforce_fixture_refuses(reinforce_fixture_rollouts(OCT_ALGO_TRPO));
+    reinforce_fixture_refuses(reinforce_fixture_rollouts(CONFIG_ALGO_TRPO));
 }
 
 static void
 test_without_a_limit_of_the_divergence_there_is_none(void **state)
 {
     (void)state;
-    oct_config config = reinforce_fixture_rollouts(OCT_ALGO_TRPO);
+    config_experiment config = reinforce_fixture_rollouts(CONFIG_ALGO_TRPO);
     config.algo.kl_max = 0;
     policy_spec spec = fixture_env(REINFORCE_OBS, REINFORCE_DIM);
     algo *a = NULL;
-    char reason[128] = "";
-    T_OK(algo_make_spec(&config, &spec, NULL, reason, sizeof(reason)));
+    oct_reason why = {""};
+    T_OK(algo_make_spec(&config, &spec, NULL, &why));
     T_ERR(algo_create(&a, NULL, &config, &spec, 1), OCT_EINVAL);
     assert_null(a);
 }
@@ -215,21 +216,21 @@ static void
 test_same_seed_and_batches_give_the_same_bits_across_a_checkpoint(void **state)
 {
     (void)state;
-    reinforce_fixture_resumes(reinforce_fixture_rollouts(OCT_ALGO_TRPO));
+    reinforce_fixture_resumes(reinforce_fixture_rollouts(CONFIG_ALGO_TRPO));
 }
 
 static void
 test_a_damaged_state_is_refused_whole(void **state)
 {
     (void)state;
-    reinforce_fixture_refuses_states(reinforce_fixture_rollouts(OCT_ALGO_TRPO), OCT_ALGO_PPO);
+    reinforce_fixture_refuses_states(reinforce_fixture_rollouts(CONFIG_ALGO_TRPO), CONFIG_ALGO_PPO);
 }
 
 static void
 test_the_entropy_cost_falls(void **state)
 {
     (void)state;
-    reinforce_fixture_entropy_cost_falls(reinforce_fixture_rollouts(OCT_ALGO_TRPO));
+    reinforce_fixture_entropy_cost_falls(reinforce_fixture_rollouts(CONFIG_ALGO_TRPO));
 }
 
 int

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "algos/algo_advantage.h"
+#include "common/oct_reason.h"
 #include "tests/algos/reinforce_fixture.h"
 #include "tests/support/oct_test.h"
 
@@ -119,11 +120,11 @@ test_ratios_of_probabilities_are_cut_above(void **state)
 
 // ---- the algorithm
 
-static oct_config
+static config_experiment
 vtrace_config(void)
 {
-    oct_config config = reinforce_fixture_config();
-    config.algo.name = OCT_ALGO_VTRACE;
+    config_experiment config = reinforce_fixture_config();
+    config.algo.name = CONFIG_ALGO_VTRACE;
     config.algo.gae_lambda = 0.95;
     config.algo.ratio_max = 1;
     config.algo.trace_max = 1;
@@ -136,13 +137,13 @@ static void
 test_it_asks_for_every_step_once_in_sequences(void **state)
 {
     (void)state;
-    oct_config config = vtrace_config();
+    config_experiment config = vtrace_config();
     config.algo.sequence_steps = 20;
     config.algo.lag_max = 7;
     policy_spec spec = fixture_env(OBS, DIM);
     algo_wants wants;
-    char reason[128];
-    T_OK(algo_make_spec(&config, &spec, &wants, reason, sizeof(reason)));
+    oct_reason why;
+    T_OK(algo_make_spec(&config, &spec, &wants, &why));
     assert_int_equal(wants.window, ALGO_WINDOW_SEQUENCE);
     assert_int_equal(wants.steps, 20);
     assert_int_equal(wants.stride, 20);
@@ -171,7 +172,7 @@ static void
 test_batches_that_cannot_be_are_refused(void **state)
 {
     (void)state;
-    oct_config config = vtrace_config();
+    config_experiment config = vtrace_config();
     reinforce_fixture_refuses(config);
     // Its square is finite, but not that of its deviations from the mean: what is seen after the
     // statistics of rewards, which are put back.
@@ -192,7 +193,7 @@ static void
 test_a_damaged_state_is_refused_whole(void **state)
 {
     (void)state;
-    reinforce_fixture_refuses_states(vtrace_config(), OCT_ALGO_REINFORCE);
+    reinforce_fixture_refuses_states(vtrace_config(), CONFIG_ALGO_REINFORCE);
 }
 
 static void

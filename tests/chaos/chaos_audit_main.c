@@ -11,10 +11,10 @@
 #include <unistd.h>
 
 #include "common/oct_base.h"
+#include "common/oct_reason.h"
 #include "tests/chaos/chaos_audit.h"
 
-#define REASON_MAX 512
-#define FILES_MAX  16
+#define FILES_MAX 16
 
 // text: a path, and how many of its entries count (all of them).
 static bool
@@ -59,13 +59,13 @@ print(const chaos_audit_result *r, const replay_recovered *recovered)
 static bool
 file_take(chaos_audit *audit, const char *path, replay_file **out, replay_recovered *recovered)
 {
-    char reason[REASON_MAX];
-    if (replay_file_open(out, path, reason, sizeof(reason)) != OCT_OK) {
-        fprintf(stderr, "%s\n", reason);
+    oct_reason why;
+    if (replay_file_open(out, path, &why) != OCT_OK) {
+        fprintf(stderr, "%s\n", why.text);
         return false;
     }
-    if (replay_recover(recovered, *out, reason, sizeof(reason)) != OCT_OK) {
-        fprintf(stderr, "%s\n", reason);
+    if (replay_recover(recovered, *out, &why) != OCT_OK) {
+        fprintf(stderr, "%s\n", why.text);
         replay_file_close(*out);
         return false;
     }

@@ -1,4 +1,5 @@
 // The auditor of script/test-chaos: what it must find in a table, one thing at a time.
+#include "common/oct_reason.h"
 #include "tests/support/oct_test.h"
 
 #include <stdlib.h>
@@ -48,8 +49,8 @@ table_make(fixture *f)
         .min_size = 1,
         .seed = 1,
     };
-    char reason[256];
-    T_OK(replay_file_create(&f->file, f->path, &configure, reason, sizeof(reason)));
+    oct_reason why;
+    T_OK(replay_file_create(&f->file, f->path, &configure, &why));
     f->table = replay_table_create_in(&configure, f->file);
 }
 

@@ -25,6 +25,7 @@
 #include <unistd.h>
 
 #include "common/oct_base.h"
+#include "common/oct_failure.h"
 #include "common/oct_file.h"
 #include "common/oct_pulse.h"
 #include "learner/learner_checkpoints.h"
@@ -357,6 +358,7 @@ main(int argc, char **argv)
     const char *role = strrchr(argv[0], '/') != NULL ? strrchr(argv[0], '/') + 1 : argv[0];
     const char *parent = option(argc, argv, "--follow-parent");
     fake f = {.how = behaviour(role)};
+    oct_failure_begin();
     (void)setvbuf(stdout, NULL, _IOLBF, 0);
     printf("%s", role);
     for (int i = 1; i < argc; i++) {
@@ -373,7 +375,7 @@ main(int argc, char **argv)
         abort();
     }
     if (is(&f, "refuse")) {
-        fprintf(stderr, "config.yaml:3:4: error: the fake does not like CartPole-v1\n");
+        oct_failure_print("config.yaml:3:4", "the fake does not like CartPole-v1");
         return 3;
     }
     if (is(&f, "once")) {

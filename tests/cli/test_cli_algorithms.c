@@ -1,11 +1,12 @@
 // The table of octet config --algorithms, cell by cell: what it calls possible is accepted as octet
 // train accepts it, with an environment of that kind, and all else is refused.
 #include "cli/cli_algorithms.h"
+#include "common/oct_reason.h"
 
 #include <stdlib.h>
 
 #include "cli/run/cli_preflight.h"
-#include "common/oct_config_algos.h"
+#include "config/config.h"
 #include "tests/envs/env_test.h"
 
 #define AMPLE_MS 60000
@@ -17,17 +18,17 @@ static const char *const observations[OBSERVATIONS] = {"vector", "pictures", "st
 static const char *const networks[NETWORKS] = {"dense", "conv"};
 
 static cli_environment environments[ACTIONS][OBSERVATIONS];
-static char table[OCT_ALGOS + 1][CELLS][CELL_BYTES];
+static char table[CONFIG_ALGOS + 1][CELLS][CELL_BYTES];
 static size_t row_count;
-static oct_config config;
-static char reason[4096];
+static config_experiment config;
+static oct_reason reason;
 
 static void
 set(const char *key, const char *value)
 {
     char setting[1024], message[1024];
     (void)snprintf(setting, sizeof(setting), "%s=%s", key, value);
-    assert_int_equal(oct_config_set(&config, setting, message, sizeof(message)), OCT_OK);
+    assert_int_equal(config_set(&config, setting, message, sizeof(message)), OCT_OK);
 }
 
 static void
@@ -38,11 +39,11 @@ open_environments(void)
         {"actions=2,obs=8", "actions=2,obs=2,side=10,obs_dtype=3", "actions=2,states=24"},
     };
     for (size_t i = 0; i < (size_t)ACTIONS * OBSERVATIONS; i++) {
-        oct_config_default(&config);
+        config_default(&config);
         set("env.id", plugin_path("shape"));
         set("env.options", options[i / OBSERVATIONS][i % OBSERVATIONS]);
         assert_int_equal(cli_preflight_open(&environments[i / OBSERVATIONS][i % OBSERVATIONS],
-                                            &config, AMPLE_MS, NULL, reason, sizeof(reason)),
+                                            &config, AMPLE_MS, NULL, &reason),
                          OCT_OK);
     }
 }
@@ -77,7 +78,7 @@ read_table(void)
     char *rest = text;
     for (char *line; (line = strsep(&rest, "\n")) != NULL && line[0] != 0;) {
         if (strncmp(line, "| `", 3) == 0) {
-            assert_in_range(row_count, 0, OCT_ALGOS - 1);
+            assert_in_range(row_count, 0, CONFIG_ALGOS - 1);
             read_row(line);
         }
     }
@@ -102,7 +103,7 @@ has(size_t row, size_t column, const char *word)
 static void
 begin(size_t row)
 {
-    oct_config_default(&config);
+    config_default(&config);
     set("env.id", plugin_path("shape"));
     set("algo.name", table[row][NAME]);
 }
@@ -110,9 +111,8 @@ begin(size_t row)
 static bool
 is_accepted(size_t action, size_t observation)
 {
-    return oct_config_check(&config, reason, sizeof(reason)) == OCT_OK &&
-           cli_preflight_suits(&environments[action][observation], &config, reason,
-                               sizeof(reason)) == OCT_OK;
+    return config_check(&config, reason.text, sizeof(reason.text)) == OCT_OK &&
+           cli_preflight_suits(&environments[action][observation], &config, &reason) == OCT_OK;
 }
 
 // In the first kind of environment that the row has.
@@ -127,10 +127,9 @@ static void
 test_every_algorithm_has_a_row(void **state)
 {
     (void)state;
-    assert_int_equal(row_count, OCT_ALGOS);
+    assert_int_equal(row_count, CONFIG_ALGOS);
     for (size_t row = 0; row < row_count; row++) {
-        char word[OCT_CONFIG_NAME_MAX];
-        assert_string_equal(table[row][NAME], oct_config_algo_word((oct_algo_name)row, word));
+        assert_string_equal(table[row][NAME], config_algo_word((config_algo_name)row));
     }
 }
 
@@ -157,7 +156,7 @@ test_spaces_and_networks_are_those_that_training_accepts(void **state)
             fail_msg("%s, %s, %s, %s: %s%s", table[row][NAME], actions[action],
                      observations[observation], networks[network],
                      is_possible ? "accepted, but not in the table" : "refused: ",
-                     is_possible ? "" : reason);
+                     is_possible ? "" : reason.text);
         }
         accepted += is_possible;
     }
@@ -173,10 +172,10 @@ test_what_is_learned_from_is_what_replay_is_asked_for(void **state)
         for (int window = 0; window < 2; window++) {
             begin(row);
             set("algo.window", window == 0 ? "n_step" : "rollout");
-            bool each_once = oct_config_takes_each_once(&config);
+            bool each_once = config_takes_each_once(&config);
             has_replay |= !each_once;
-            has_rollouts |= oct_config_has_rollouts(&config);
-            has_sequences |= each_once && !oct_config_has_rollouts(&config);
+            has_rollouts |= config_has_rollouts(&config);
+            has_sequences |= each_once && !config_has_rollouts(&config);
         }
         assert_int_equal(has(row, WINDOW, "replay"), has_replay);
         assert_int_equal(has(row, WINDOW, "rollouts"), has_rollouts);
@@ -203,7 +202,7 @@ test_ways_of_training_are_those_that_training_accepts(void **state)
         begin(row);
         set("replay.data", "steps.data"); // which is not there
         set("run.updates", "1");
-        bool is_allowed = oct_config_check(&config, reason, sizeof(reason)) == OCT_OK;
+        bool is_allowed = config_check(&config, reason.text, sizeof(reason.text)) == OCT_OK;
         assert_string_equal(table[row][DATA], is_allowed ? "yes" : "no");
     }
 }
@@ -215,11 +214,10 @@ test_other_names_are_those_that_select_the_algorithm(void **state)
     static const char *const known[] = {"rainbow",        "c51", "q_learning", "sarsa",
                                         "expected_sarsa", "a3c", "impala"};
     for (size_t i = 0; i < OCT_COUNTOF(known); i++) {
-        char word[OCT_CONFIG_NAME_MAX];
         size_t found = 0;
-        oct_config_default(&config);
+        config_default(&config);
         set("algo.name", known[i]);
-        (void)oct_config_algo_word(config.algo.name, word);
+        const char *word = config_algo_word(config.algo.name);
         for (size_t row = 0; row < row_count; row++) {
             bool is_listed = has(row, OTHERS, known[i]);
             assert_true(!is_listed || strcmp(table[row][NAME], word) == 0);

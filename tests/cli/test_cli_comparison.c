@@ -1,12 +1,13 @@
 // Runs side by side: groups by configuration, returns that chose nothing, the way to a threshold.
 #include "cli/runs/cli_comparison.h"
+#include "common/oct_reason.h"
 
 #include <sys/stat.h>
 
 #include "common/oct_file.h"
 #include "tests/cli/cli_runs_fixture.h"
 
-static char reason[1024];
+static oct_reason reason;
 
 static void
 put(const char *folder, const char *name, const char *text)
@@ -47,7 +48,7 @@ static opened *
 open_them(const char *const *folders, size_t count, double threshold, bool best_first)
 {
     opened *o = oct_alloc(sizeof(*o));
-    T_OK(cli_comparison_open(&o->runs, folders, count, threshold, reason, sizeof(reason)));
+    T_OK(cli_comparison_open(&o->runs, folders, count, threshold, &reason));
     o->compare = cli_comparison_create(&o->runs, cli_comparison_by_default(&o->runs), best_first);
     return o;
 }
@@ -127,7 +128,7 @@ test_a_short_rise_is_found_in_any_number_of_rows(void **state)
     }
     assert_int_equal(fclose(file), 0);
     opened *o = open_them(names, RUNS, NAN, false);
-    assert_true(o->runs.series[0]->joined > 1);
+    assert_true(o->runs.series[0]->metrics.merged > 1);
     T_NEAR(o->runs.to[0][CLI_COMPARISON_STEPS], 40100, 0, 0);
     T_NEAR(o->runs.to[0][CLI_COMPARISON_UPDATES], 4010, 0, 0);
     T_NEAR(o->runs.to[0][CLI_COMPARISON_TIME], 401, 0, 0);
@@ -302,13 +303,13 @@ test_a_folder_of_runs_stands_for_them(void **state)
     opened *o = open_them(&here, 1, NAN, false);
     assert_int_equal(o->runs.count, RUNS);
     close_them(o);
-    T_ERR(cli_comparison_open(&runs, &nowhere, 1, NAN, reason, sizeof(reason)), OCT_EIO);
-    assert_non_null(strstr(reason, "cannot enter 'nowhere'"));
-    T_ERR(cli_comparison_open(&runs, &run, 1, NAN, reason, sizeof(reason)), OCT_EIO);
+    T_ERR(cli_comparison_open(&runs, &nowhere, 1, NAN, &reason), OCT_EIO);
+    assert_non_null(strstr(reason.text, "cannot enter 'nowhere'"));
+    T_ERR(cli_comparison_open(&runs, &run, 1, NAN, &reason), OCT_EIO);
     (void)mkdir("empty", 0700);
     const char *empty = "empty";
-    T_ERR(cli_comparison_open(&runs, &empty, 1, NAN, reason, sizeof(reason)), OCT_EINVAL);
-    assert_non_null(strstr(reason, "is not a run folder and contains no run"));
+    T_ERR(cli_comparison_open(&runs, &empty, 1, NAN, &reason), OCT_EINVAL);
+    assert_non_null(strstr(reason.text, "is not a run folder and contains no run"));
     (void)rmdir("empty");
 }
 

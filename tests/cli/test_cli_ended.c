@@ -14,14 +14,14 @@
     HEAD "no summary.json: the run was killed or could not be saved; --resume continues it\n"
 
 static char folder[] = "/tmp/test_cli_ended_XXXXXX";
-static oct_config config;
+static config_experiment config;
 static char *text;
 
 static int
 setup(void **state)
 {
     (void)state;
-    oct_config_default(&config);
+    config_default(&config);
     (void)snprintf(config.env.id, sizeof(config.env.id), "CartPole-v1");
     return mkdtemp(folder) == NULL || chdir(folder) != 0;
 }

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "cli/run/cli_energy.h"
+#include "common/oct_reason.h"
 #include "tests/support/oct_test.h"
 
 static char root[64];
@@ -272,11 +273,11 @@ static void
 test_a_model_is_said_in_watts(void **state)
 {
     (void)state;
-    char reason[256];
+    oct_reason why;
     cli_energy_model model;
-    T_OK(cli_energy_model_parse(&model, "watts=12.5", reason, sizeof(reason)));
+    T_OK(cli_energy_model_parse(&model, "watts=12.5", &why));
     assert_true(model.watts == 12.5 && model.gco2_per_kwh == 0);
-    T_OK(cli_energy_model_parse(&model, "watts=3,gco2_per_kwh=350", reason, sizeof(reason)));
+    T_OK(cli_energy_model_parse(&model, "watts=3,gco2_per_kwh=350", &why));
     assert_true(model.watts == 3 && model.gco2_per_kwh == 350);
     const char *const wrong[] = {"",
                                  "12",
@@ -292,9 +293,8 @@ test_a_model_is_said_in_watts(void **state)
                                  "watts=3,gco2_per_kwh=1,watts=2"};
     for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
         model = (cli_energy_model){7, 8};
-        assert_int_equal(cli_energy_model_parse(&model, wrong[i], reason, sizeof(reason)),
-                         OCT_EINVAL);
-        assert_non_null(strstr(reason, "allowed is watts=W or watts=W,gco2_per_kwh=G"));
+        assert_int_equal(cli_energy_model_parse(&model, wrong[i], &why), OCT_EINVAL);
+        assert_non_null(strstr(why.text, "allowed is watts=W or watts=W,gco2_per_kwh=G"));
         assert_true(model.watts == 7);
     }
 }

@@ -9,11 +9,13 @@
 
 #include "cli/run/cli_folder.h"
 #include "common/oct_file.h"
+#include "common/oct_reason.h"
 #include "tests/support/oct_test.h"
 
 #define SECONDS 60 // more than a test takes
 
-static char folder[64], reason[512];
+static char folder[64];
+static oct_reason reason;
 
 static int
 setup(void **state)
@@ -55,7 +57,7 @@ make(const char *path)
 static oct_err
 open_dated(cli_folder *out)
 {
-    return cli_folder_open(out, NULL, "pole", false, reason, sizeof(reason));
+    return cli_folder_open(out, NULL, "pole", false, &reason);
 }
 
 static void
@@ -82,7 +84,7 @@ test_a_file_in_the_place_of_runs_is_refused(void **state)
     cli_folder none;
     T_OK(oct_file_write("runs", "", 0));
     assert_int_equal(open_dated(&none), OCT_EIO);
-    assert_string_equal(reason, "cannot make folder 'runs': Not a directory");
+    assert_string_equal(reason.text, "cannot make folder 'runs': Not a directory");
     assert_int_equal(unlink("runs"), 0);
 }
 
@@ -113,23 +115,23 @@ test_a_resumed_run_has_only_files_of_its_own(void **state)
     struct stat found;
     assert_int_equal(mkdir("run", 0700), 0);
     T_OK(oct_file_write("victim", "victim", 6));
-    T_OK(cli_folder_open(&run, "run", NULL, true, reason, sizeof(reason)));
+    T_OK(cli_folder_open(&run, "run", NULL, true, &reason));
     cli_folder_close(&run);
     for (size_t i = 0; i < 2 * OCT_COUNTOF(names); i++) {
         bool is_link = i % 2 == 0;
         (void)snprintf(path, sizeof(path), "run/%s", names[i / 2]);
         (void)unlink(path);
         assert_int_equal(is_link ? symlink("../victim", path) : mkfifo(path, 0600), 0);
-        T_ERR(cli_folder_open(&run, "run", NULL, true, reason, sizeof(reason)), OCT_EINVAL);
-        assert_non_null(strstr(reason, path));
-        assert_non_null(strstr(reason, is_link ? "symbolic link" : "pipe"));
+        T_ERR(cli_folder_open(&run, "run", NULL, true, &reason), OCT_EINVAL);
+        assert_non_null(strstr(reason.text, path));
+        assert_non_null(strstr(reason.text, is_link ? "symbolic link" : "pipe"));
         assert_int_equal(unlink(path), 0);
     }
     assert_true(unlink("run/.lock") == 0 || errno == ENOENT);
     assert_true(rmdir("run/log") == 0 && mkdir("away", 0700) == 0);
     assert_int_equal(symlink("../away", "run/log"), 0);
-    T_ERR(cli_folder_open(&run, "run", NULL, true, reason, sizeof(reason)), OCT_EIO);
-    assert_non_null(strstr(reason, "run/log': it is a symbolic link"));
+    T_ERR(cli_folder_open(&run, "run", NULL, true, &reason), OCT_EIO);
+    assert_non_null(strstr(reason.text, "run/log': it is a symbolic link"));
     assert_true(stat("victim", &found) == 0 && found.st_size == 6);
     oct_file_remove_tree("run", false);
     assert_true(rmdir("away") == 0 && unlink("victim") == 0);

@@ -16,10 +16,12 @@
 #include "cli/pack/cli_pack_stream.h"
 #include "common/oct_file.h"
 #include "common/oct_owner.h"
+#include "common/oct_reason.h"
 #include "tests/support/oct_flock.h"
 #include "tests/support/oct_test.h"
 
-static char folder[64], path[OCT_FILE_PATH_MAX], reason[512];
+static char folder[64], path[OCT_FILE_PATH_MAX];
+static oct_reason reason;
 static cli_pack_result result;
 static cli_pack_manifest manifest;
 
@@ -76,13 +78,13 @@ teardown(void **state)
 static oct_err
 pack(void)
 {
-    return cli_pack("run", "p", path, sizeof(path), &result, reason, sizeof(reason));
+    return cli_pack("run", "p", path, sizeof(path), &result, &reason);
 }
 
 static oct_err
 unpack(const char *to)
 {
-    return cli_unpack("p", to, false, path, sizeof(path), &result, reason, sizeof(reason));
+    return cli_unpack("p", to, false, path, sizeof(path), &result, &reason);
 }
 
 static int entries;
@@ -112,10 +114,10 @@ static void
 refuses(const char *words)
 {
     int before = entries_here();
-    reason[0] = '\0';
+    reason.text[0] = '\0';
     assert_true(unpack("u") != OCT_OK);
-    if (strstr(reason, words) == NULL) {
-        fail_msg("\"%s\" does not say \"%s\"", reason, words);
+    if (strstr(reason.text, words) == NULL) {
+        fail_msg("\"%s\" does not say \"%s\"", reason.text, words);
     }
     assert_int_equal(entries_here(), before);
 }
@@ -232,14 +234,14 @@ test_nothing_is_replaced(void **state)
     (void)state;
     T_OK(pack());
     assert_true(pack() != OCT_OK);
-    assert_non_null(strstr(reason, "'p' already exists"));
+    assert_non_null(strstr(reason.text, "'p' already exists"));
     assert_int_equal(mkdir("u", 0755), 0);
     put("u/x", "x", 1, 0644);
     refuses("'u' already exists and is not an empty folder");
     assert_int_equal(unlink("u/x"), 0);
     assert_int_equal(symlink("u", "link"), 0);
     assert_true(unpack("link") != OCT_OK);
-    assert_non_null(strstr(reason, "'link' already exists and is not an empty folder"));
+    assert_non_null(strstr(reason.text, "'link' already exists and is not an empty folder"));
     T_OK(unpack("u/"));
     all_same();
 }
@@ -252,11 +254,11 @@ test_what_is_unpacked_is_marked_unless_it_is_trusted(void **state)
     T_OK(pack());
     T_OK(unpack("u"));
     assert_int_equal(access("u/" OCT_OWNER_UNPACKED, F_OK), 0);
-    T_OK(cli_unpack("p", "v", true, path, sizeof(path), &result, reason, sizeof(reason)));
+    T_OK(cli_unpack("p", "v", true, path, sizeof(path), &result, &reason));
     assert_int_equal(access("v/" OCT_OWNER_UNPACKED, F_OK), -1);
     assert_int_equal(rename("u", "run2"), 0);
-    T_OK(cli_pack("run2", "p2", path, sizeof(path), &result, reason, sizeof(reason)));
-    T_OK(cli_unpack("p2", "w", true, path, sizeof(path), &result, reason, sizeof(reason)));
+    T_OK(cli_pack("run2", "p2", path, sizeof(path), &result, &reason));
+    T_OK(cli_unpack("p2", "w", true, path, sizeof(path), &result, &reason));
     assert_int_equal(access("w/" OCT_OWNER_UNPACKED, F_OK), -1);
 }
 
@@ -269,14 +271,14 @@ test_the_folder_is_named_in_any_way_but_as_the_current_one(void **state)
     assert_int_equal(chdir("here"), 0);
     static const char *const names[] = {".", "./", "../here", "../here/."};
     for (size_t i = 0; i < OCT_COUNTOF(names); i++) {
-        assert_true(cli_unpack("../p", names[i], false, path, sizeof(path), &result, reason,
-                               sizeof(reason)) != OCT_OK);
-        assert_non_null(strstr(
-            reason, "is the current folder, which would be replaced; change to another folder"));
+        assert_true(cli_unpack("../p", names[i], false, path, sizeof(path), &result, &reason) !=
+                    OCT_OK);
+        assert_non_null(
+            strstr(reason.text,
+                   "is the current folder, which would be replaced; change to another folder"));
         assert_int_equal(entries_here(), 1);
     }
-    T_OK(
-        cli_unpack("../p", "../u/.//", false, path, sizeof(path), &result, reason, sizeof(reason)));
+    T_OK(cli_unpack("../p", "../u/.//", false, path, sizeof(path), &result, &reason));
     assert_string_equal(path, "../u");
     assert_int_equal(chdir(".."), 0);
     all_same();
@@ -309,11 +311,11 @@ test_a_folder_of_any_name_is_packed(void **state)
     for (size_t i = 0; i < OCT_COUNTOF(names); i++) {
         char name[128];
         assert_int_equal(rename("run", names[i][0]), 0);
-        T_OK(cli_pack(names[i][0], NULL, path, sizeof(path), &result, reason, sizeof(reason)));
+        T_OK(cli_pack(names[i][0], NULL, path, sizeof(path), &result, &reason));
         assert_string_equal(result.run, names[i][1]);
         (void)snprintf(name, sizeof(name), "%s.tar.zst", names[i][1]);
         assert_string_equal(path, name);
-        T_OK(cli_unpack(name, NULL, false, path, sizeof(path), &result, reason, sizeof(reason)));
+        T_OK(cli_unpack(name, NULL, false, path, sizeof(path), &result, &reason));
         (void)snprintf(name, sizeof(name), "runs/%s", names[i][1]);
         assert_string_equal(path, name);
         assert_int_equal(rename(names[i][0], "run"), 0);
@@ -331,12 +333,12 @@ test_a_live_run_is_packed_from_a_copy(void **state)
         put("run/config.yaml", "replay:\n  sync: always\n", 23, 0644);
         assert_true(pack() != OCT_OK);
         assert_non_null(
-            strstr(reason, "is live and has no checkpoint yet; 'octet checkpoint run'"));
+            strstr(reason.text, "is live and has no checkpoint yet; 'octet checkpoint run'"));
         assert_int_not_equal(access("p", F_OK), 0);
         put("run/checkpoint.oct", "whole", 5, 0644);
         put("run/config.yaml", "replay:\n  sync: none\n", 21, 0644);
         assert_true(pack() != OCT_OK);
-        assert_non_null(strstr(reason, "replay.sync is none"));
+        assert_non_null(strstr(reason.text, "replay.sync is none"));
         put("run/config.yaml", "replay:\n  sync: always\n", 23, 0644);
         T_OK(pack());
         assert_true(result.was_live);
@@ -356,7 +358,7 @@ test_a_table_that_a_daemon_has_is_refused(void **state)
     int fd = open("run/replay.oct", O_RDWR | O_CLOEXEC);
     assert_int_equal(flock(fd, LOCK_EX | LOCK_NB), 0);
     assert_true(pack() != OCT_OK);
-    assert_non_null(strstr(reason, "replay.oct is in use by a daemon"));
+    assert_non_null(strstr(reason.text, "replay.oct is in use by a daemon"));
     assert_int_not_equal(access("p", F_OK), 0);
     (void)close(fd);
     T_OK(pack());
@@ -373,7 +375,7 @@ test_a_file_system_without_locks_is_no_hindrance(void **state)
     (void)state;
     flock_errno = EIO;
     assert_true(pack() != OCT_OK);
-    assert_non_null(strstr(reason, ".lock cannot be locked: Input/output error"));
+    assert_non_null(strstr(reason.text, ".lock cannot be locked: Input/output error"));
     for (size_t i = 0; i < OCT_COUNTOF(flock_none); i++) {
         flock_errno = flock_none[i];
         (void)unlink("p");
@@ -388,12 +390,12 @@ test_what_is_no_run_or_has_bad_names_is_refused(void **state)
     (void)state;
     assert_int_equal(unlink("run/config.yaml"), 0);
     assert_true(pack() != OCT_OK);
-    assert_non_null(strstr(reason, "'run' is not a run folder: it has no config.yaml"));
+    assert_non_null(strstr(reason.text, "'run' is not a run folder: it has no config.yaml"));
     put("run/config.yaml", "", 0, 0644);
     put("run/a b", "", 0, 0644);
     assert_true(pack() != OCT_OK);
     assert_string_equal(
-        reason,
+        reason.text,
         "'a b' cannot be packed; a path in the folder is at most two folders deep and has at "
         "most 100 characters of ASCII without blanks; rename it, or move it elsewhere");
     put("p", "no pack", 7, 0644);
@@ -584,7 +586,7 @@ test_a_full_disk_leaves_nothing(void **state)
     assert_int_equal(unlink("p"), 0);
     int count = entries_here();
     assert_true(pack() != OCT_OK);
-    assert_non_null(strstr(reason, "the pack cannot be written: File too large"));
+    assert_non_null(strstr(reason.text, "the pack cannot be written: File too large"));
     assert_int_equal(entries_here(), count);
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
 }

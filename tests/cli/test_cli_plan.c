@@ -3,10 +3,10 @@
 
 #include "cli/plan/cli_plan_goals.h"
 #include "cli/plan/cli_plan_print.h"
-#include "common/oct_config_text.h"
+#include "config/config_text.h"
 #include "tests/support/oct_test.h"
 
-static oct_config config;
+static config_experiment config;
 static cli_plan_rates rates;
 static cli_plan_needs needs;
 static cli_plan_input input;
@@ -16,7 +16,7 @@ static int
 setup(void **state)
 {
     (void)state;
-    oct_config_default(&config);
+    config_default(&config);
     config.run.env_steps = 101000;
     config.replay.min_size = 1000;
     config.learner.metrics_s = 1;
@@ -107,13 +107,13 @@ static void
 test_rollouts_of_the_newest_policy_take_turns(void **state)
 {
     (void)state;
-    config.algo.name = OCT_ALGO_PPO;
+    config.algo.name = CONFIG_ALGO_PPO;
     assert_int_equal(limit_with(0.5, 0), CLI_PLAN_TURNS);
     assert_int_equal(limit_with(0.02, 0), CLI_PLAN_LEARNER);
     assert_int_equal(limit_with(0.98, 0), CLI_PLAN_ACTORS);
     config.algo.rollout_lag = 1;
     assert_int_equal(limit_with(0.5, 0), CLI_PLAN_ACTORS);
-    config.algo.name = OCT_ALGO_DQN;
+    config.algo.name = CONFIG_ALGO_DQN;
     config.run.deterministic = true;
     assert_int_equal(limit_with(0.5, 0), CLI_PLAN_TURNS);
 }
@@ -124,7 +124,7 @@ test_a_run_from_a_data_set_has_no_actors_to_wait_for(void **state)
     (void)state;
     (void)snprintf(config.replay.data, sizeof(config.replay.data), "steps.oct");
     config.replay.data_share = 1;
-    assert_true(oct_config_is_offline(&config));
+    assert_true(config_is_offline(&config));
     assert_int_equal(limit_with(0.01, NAN), CLI_PLAN_LEARNER);
     assert_int_equal(limit_with(0.5, NAN), CLI_PLAN_EXCHANGE);
 }
@@ -400,9 +400,9 @@ test_the_sentence_names_the_limit_and_what_to_change(void **state)
         "the 2 cores of this machine are the limit; more actors or learners will not help");
     rates.others_cores = 1.5;
     sentence_has("of which other programs use 1.5");
-    config.algo.name = OCT_ALGO_PPO;
+    config.algo.name = CONFIG_ALGO_PPO;
     sentence_has("algo.rollout_lag");
-    config.algo.name = OCT_ALGO_DQN;
+    config.algo.name = CONFIG_ALGO_DQN;
     config.run.deterministic = true;
     sentence_has("without run.deterministic");
     rates.seconds = 0;

@@ -67,8 +67,8 @@ static void
 test_first_steps_that_took_long_are_no_measure_of_the_rest(void **unused)
 {
     (void)unused;
-    oct_config config;
-    oct_config_default(&config);
+    config_experiment config;
+    config_default(&config);
     config.replay.min_size = 1000;
     cli_plan_meter_from_start(&meter, &config, 1);
     look(11, 10, 500, 0);
@@ -136,8 +136,8 @@ static void
 test_a_new_run_is_measured_from_its_start(void **unused)
 {
     (void)unused;
-    oct_config config;
-    oct_config_default(&config);
+    config_experiment config;
+    config_default(&config);
     config.replay.min_size = 1000;
     cli_plan_meter_from_start(&meter, &config, 10);
     look(10.5, 0.5, 2000, 100);

@@ -1,6 +1,7 @@
 // What octet train finds before it makes a folder: environments, and algorithms that do not suit
 // them.
 #include "cli/run/cli_preflight.h"
+#include "common/oct_reason.h"
 
 #include <stdio.h>
 #include <unistd.h>
@@ -9,15 +10,15 @@
 
 #define AMPLE_MS 60000
 
-static oct_config config;
-static char reason[4096];
+static config_experiment config;
+static oct_reason reason;
 
 static int
 setup(void **state)
 {
     (void)state;
-    oct_config_default(&config);
-    reason[0] = '\0';
+    config_default(&config);
+    reason.text[0] = '\0';
     return 0;
 }
 
@@ -26,7 +27,7 @@ set(const char *key, const char *value)
 {
     char setting[1024], message[1024];
     (void)snprintf(setting, sizeof(setting), "%s=%s", key, value);
-    assert_int_equal(oct_config_set(&config, setting, message, sizeof(message)), OCT_OK);
+    assert_int_equal(config_set(&config, setting, message, sizeof(message)), OCT_OK);
 }
 
 static cli_environment environment;
@@ -34,16 +35,16 @@ static cli_environment environment;
 static oct_err
 check(uint32_t timeout_ms)
 {
-    OCT_TRY(cli_preflight_open(&environment, &config, timeout_ms, NULL, reason, sizeof(reason)));
-    return cli_preflight_suits(&environment, &config, reason, sizeof(reason));
+    OCT_TRY(cli_preflight_open(&environment, &config, timeout_ms, NULL, &reason));
+    return cli_preflight_suits(&environment, &config, &reason);
 }
 
 static void
 refused(const char *words)
 {
     assert_int_not_equal(check(AMPLE_MS), OCT_OK);
-    assert_null(strchr(reason, '\n'));
-    T_SAYS(reason, words);
+    assert_null(strchr(reason.text, '\n'));
+    T_SAYS(reason.text, words);
 }
 
 static void
@@ -133,10 +134,10 @@ test_plug_ins_that_crash_or_hang_do_so_alone(void **state)
     set("env.id", plugin_path("bad_create_crash"));
     refused("it crashed: signal 6 (Aborted)");
     assert_int_equal(check(AMPLE_MS), OCT_EINTERNAL);
-    T_SAYS(reason, "env.id: opening ");
+    T_SAYS(reason.text, "env.id: opening ");
     set("env.id", plugin_path("bad_create_hang")); // whatever the deadline
     assert_int_not_equal(check(100), OCT_OK);
-    T_SAYS(reason, "it did not return within 0.1 s");
+    T_SAYS(reason.text, "it did not return within 0.1 s");
 }
 
 static void
@@ -144,7 +145,7 @@ assert_timed(const char *name, const char *options, uint32_t timeout_ms, cli_tim
 {
     set("env.id", plugin_path(name));
     set("env.options", options);
-    T_OK(cli_preflight_open(&environment, &config, timeout_ms, timing, reason, sizeof(reason)));
+    T_OK(cli_preflight_open(&environment, &config, timeout_ms, timing, &reason));
 }
 
 // What goes wrong there is for octet env check, and for the run.

@@ -9,6 +9,7 @@
 #include "cli/cli_commands.h"
 #include "common/oct_clock.h"
 #include "common/oct_file.h"
+#include "common/oct_reason.h"
 #include "policy/policy_file.h"
 #include "tests/policy/random_policy.h"
 
@@ -147,9 +148,9 @@ setup(void **state)
 static policy_image *
 image_read(const char *name)
 {
-    char reason[128] = "";
+    oct_reason why = {""};
     policy_image *image = NULL;
-    T_OK(policy_file_load(&image, in_folder(name), reason, sizeof(reason)));
+    T_OK(policy_file_load(&image, in_folder(name), &why));
     return image;
 }
 
@@ -174,8 +175,8 @@ test_wrong_use_starts_nothing(void **state)
     (void)state;
     expect("", 2, "no POLICY given");
     expect("a b", 2, "two policies, 'a' and 'b'");
-    expect(about("--precision int5"), 2, "allowed is int8, int4, bf16, fp16 or all");
-    expect(about("--precision fp32"), 2, "allowed is int8, int4, bf16, fp16 or all");
+    expect(about("--precision int5"), 2, "allowed is int8, bf16, fp16, int4 or all");
+    expect(about("--precision fp32"), 2, "allowed is int8, bf16, fp16, int4 or all");
     expect(about("--range best"), 2, "allowed is absmax, percentile or mse");
     expect(about("--percentile 99"), 2, "--percentile needs --range percentile");
     expect(about("--range percentile --percentile 50"), 2, "above 50 and up to 100");

@@ -1,5 +1,6 @@
 // Rows, summaries and configurations of run folders, read while they grow; curves of several runs.
 #include "cli/runs/cli_series.h"
+#include "common/oct_reason.h"
 
 #include <sys/stat.h>
 
@@ -9,7 +10,7 @@
 #define ROWS_MAX 16
 #define HEADER   "wall_s,env_steps,loss,eval_return\n"
 
-static char reason[CLI_SERIES_REASON_MAX];
+static oct_reason reason;
 
 static void
 put(const char *path, const char *text)
@@ -26,7 +27,7 @@ append(const char *path, const char *text)
     assert_int_equal(fclose(file), 0);
 }
 
-// A run with this configuration and these rows behind the header.
+// Opens a run with this configuration and these rows after the header.
 static cli_series *
 run_of(const char *folder, const char *config, const char *rows)
 {
@@ -38,7 +39,7 @@ run_of(const char *folder, const char *config, const char *rows)
     (void)snprintf(path, sizeof(path), "%s/metrics.csv", folder);
     put(path, HEADER);
     append(path, rows);
-    T_OK(cli_series_open(&series, folder, ROWS_MAX, reason, sizeof(reason)));
+    T_OK(cli_series_open(&series, folder, ROWS_MAX, &reason));
     assert_false(cli_series_read(series, UINT64_MAX));
     return series;
 }
@@ -46,9 +47,9 @@ run_of(const char *folder, const char *config, const char *rows)
 static double
 cell(const cli_series *series, uint32_t row, const char *name)
 {
-    int at = cli_series_column(series, name);
-    assert_true(at >= 0 && row < series->rows);
-    return series->values[(size_t)row * series->columns + (size_t)at];
+    int at = oct_csv_column(&series->metrics, name);
+    assert_true(at >= 0 && row < series->metrics.rows);
+    return series->metrics.values[(size_t)row * series->metrics.columns + (size_t)at];
 }
 
 static void
@@ -56,10 +57,10 @@ test_series_needs_a_run_folder(void **state)
 {
     (void)state;
     cli_series *series = NULL;
-    T_ERR(cli_series_open(&series, "nowhere", ROWS_MAX, reason, sizeof(reason)), OCT_EIO);
-    assert_string_equal(reason, "cannot enter 'nowhere': No such file or directory");
-    T_ERR(cli_series_open(&series, root, ROWS_MAX, reason, sizeof(reason)), OCT_EINVAL);
-    assert_non_null(strstr(reason, "is not a run folder: it has no config.yaml"));
+    T_ERR(cli_series_open(&series, "nowhere", ROWS_MAX, &reason), OCT_EIO);
+    assert_string_equal(reason.text, "cannot enter 'nowhere': No such file or directory");
+    T_ERR(cli_series_open(&series, root, ROWS_MAX, &reason), OCT_EINVAL);
+    assert_non_null(strstr(reason.text, "is not a run folder: it has no config.yaml"));
     assert_null(series);
 }
 
@@ -71,8 +72,8 @@ test_series_reads_rows_as_they_come(void **state)
     assert_string_equal(a->name, "a");
     assert_true(a->has_config);
     assert_int_equal(a->config.run.seed, 3);
-    assert_int_equal(a->columns, 4);
-    assert_int_equal(a->rows, 1); // the second is being written
+    assert_int_equal(a->metrics.columns, 4);
+    assert_int_equal(a->metrics.rows, 1); // the second is being written
     assert_true(cell(a, 0, "env_steps") == 100);
     assert_true(isnan(cell(a, 0, "eval_return")));
     uint64_t changes = a->changes;
@@ -81,23 +82,21 @@ test_series_reads_rows_as_they_come(void **state)
     append("a/metrics.csv", "0,0.25,9.5\nno row at all\n3,300,0.125,10\n");
     assert_false(cli_series_read(a, UINT64_MAX));
     assert_true(a->changes > changes);
-    assert_int_equal(a->rows, 3);
+    assert_int_equal(a->metrics.rows, 3);
     assert_true(cell(a, 1, "env_steps") == 200 && cell(a, 2, "eval_return") == 10);
-    assert_int_equal(cli_series_column(a, "lo"), -1);
+    assert_int_equal(oct_csv_column(&a->metrics, "lo"), -1);
     assert_null(a->summary);
     put("a/summary.json", "{\"solved\": true}");
     assert_false(cli_series_read(a, UINT64_MAX));
     assert_true(json_is_true(json_object_get(a->summary, "solved")));
-    // The learner joins old rows: another file takes its place.
+    // The learner merges old rows: another file replaces it.
     put("a/metrics.csv", HEADER "3,300,1,10\n");
     assert_false(cli_series_read(a, UINT64_MAX));
-    assert_int_equal(a->rows, 1);
-    assert_int_equal(a->rows_read, 1);
+    assert_int_equal(a->metrics.rows, 1);
+    assert_int_equal(a->metrics.rows_read, 1);
     cli_series_close(a);
 }
 
-// Counters keep their last value, means are averaged, and no evaluation is lost beside rows that
-// have none.
 // A run that is resumed has no summary until it ends again.
 static void
 test_series_forgets_a_summary_that_is_gone(void **state)
@@ -121,6 +120,8 @@ test_series_forgets_a_summary_that_is_gone(void **state)
     assert_int_equal(unlink("a/summary.json"), 0);
 }
 
+// Counters keep their latest value, means are averaged, and no evaluation is lost beside rows that
+// have none.
 static void
 test_series_joins_rows_that_do_not_fit(void **state)
 {
@@ -134,11 +135,11 @@ test_series_joins_rows_that_do_not_fit(void **state)
     }
     while (cli_series_read(a, 1)) {
     }
-    assert_int_equal(a->rows_read, 1000);
-    assert_int_equal(a->joined, 64);
-    assert_int_equal(a->rows, 16);
+    assert_int_equal(a->metrics.rows_read, 1000);
+    assert_int_equal(a->metrics.merged, 64);
+    assert_int_equal(a->metrics.rows, 16);
     double evaluations = 0;
-    for (uint32_t row = 0; row < a->rows; row++) {
+    for (uint32_t row = 0; row < a->metrics.rows; row++) {
         double first = 64.0 * row + 1, last = fmin(64.0 * row + 64, 1000);
         assert_true(cell(a, row, "wall_s") == last);
         assert_true(cell(a, row, "env_steps") == 10 * last);
@@ -150,12 +151,12 @@ test_series_joins_rows_that_do_not_fit(void **state)
 }
 
 static void
-row_add(void *arg, const cli_series *series, const double *values)
+row_add(void *arg, const oct_csv *csv, const double *values)
 {
-    cli_series_path_add(arg, series, values);
+    cli_series_path_add(arg, csv, values);
 }
 
-// Whoever asks gets each row as it was; a file that takes another's place is read from its
+// The callback gets each row before it is merged; a file that replaces another is read from its
 // beginning.
 static void
 test_series_tells_of_each_row(void **state)
@@ -163,14 +164,14 @@ test_series_tells_of_each_row(void **state)
     (void)state;
     cli_series *a = run_of("a", "{}\n", "");
     cli_series_path path = {.x = "env_steps", .y = "eval_return"};
-    cli_series_on_row(a, row_add, &path);
+    oct_csv_on_row(&a->metrics, row_add, &path);
     for (int i = 1; i <= 100; i++) {
         char row[64];
         (void)snprintf(row, sizeof(row), "%d,%d,,%d\n", i, 10 * i, i);
         append("a/metrics.csv", row);
     }
     assert_false(cli_series_read(a, UINT64_MAX));
-    assert_true(a->joined > 1);
+    assert_true(a->metrics.merged > 1);
     assert_int_equal(path.count, 100);
     assert_true(path.points[41].x == 420 && path.points[41].y == 42);
     put("a/metrics.csv", HEADER "3,300,1,10\n");
@@ -178,7 +179,7 @@ test_series_tells_of_each_row(void **state)
     assert_int_equal(path.count, 1);
     assert_true(path.points[0].x == 300 && path.points[0].y == 10);
     cli_series_close(a);
-    assert_int_equal(path.count, 1); // closing tells nobody
+    assert_int_equal(path.count, 1); // closing calls nothing
     free(path.points);
 }
 
@@ -197,17 +198,17 @@ test_series_survives_any_content(void **state)
     for (size_t i = 0; i < OCT_COUNTOF(contents); i++) {
         put("a/metrics.csv", contents[i]);
         put("a/summary.json", i % 2 == 0 ? "[1]" : "{\"env\": ");
-        T_OK(cli_series_open(&a, "a", ROWS_MAX, reason, sizeof(reason)));
+        T_OK(cli_series_open(&a, "a", ROWS_MAX, &reason));
         assert_false(cli_series_read(a, UINT64_MAX));
-        assert_int_equal(a->columns, 0);
-        assert_int_equal(a->rows, 0);
+        assert_int_equal(a->metrics.columns, 0);
+        assert_int_equal(a->metrics.rows, 0);
         assert_null(a->summary);
         assert_int_equal(cli_series_curve(a, "wall_s", "loss", NULL), 0);
         cli_series_close(a);
     }
 }
 
-// A line that is longer than any row is passed over, wherever it lies.
+// A line that is longer than any row is left out, wherever it is.
 static void
 test_series_passes_over_endless_lines(void **state)
 {
@@ -220,7 +221,7 @@ test_series_passes_over_endless_lines(void **state)
     (void)fputs("\n2,200,1,\n", file);
     assert_int_equal(fclose(file), 0);
     assert_false(cli_series_read(a, UINT64_MAX));
-    assert_int_equal(a->rows, 2);
+    assert_int_equal(a->metrics.rows, 2);
     assert_true(cell(a, 1, "env_steps") == 200);
     cli_series_close(a);
 }
@@ -235,10 +236,10 @@ test_series_follows_no_link(void **state)
     assert_int_equal(unlink("a/metrics.csv"), 0);
     assert_int_equal(symlink("../secret", "a/metrics.csv"), 0);
     (void)unlink("a/summary.json");
-    assert_int_equal(mkfifo("a/summary.json", 0600), 0); // would block who opens it
-    T_OK(cli_series_open(&a, "a", ROWS_MAX, reason, sizeof(reason)));
+    assert_int_equal(mkfifo("a/summary.json", 0600), 0); // would block a reader that opens it
+    T_OK(cli_series_open(&a, "a", ROWS_MAX, &reason));
     assert_false(cli_series_read(a, UINT64_MAX));
-    assert_int_equal(a->columns, 0);
+    assert_int_equal(a->metrics.columns, 0);
     assert_null(a->summary);
     cli_series_close(a);
     assert_int_equal(unlink("a/metrics.csv"), 0);
@@ -246,7 +247,7 @@ test_series_follows_no_link(void **state)
     assert_int_equal(unlink("secret"), 0);
     assert_int_equal(rename("a/config.yaml", "a/other.yaml"), 0);
     assert_int_equal(symlink("other.yaml", "a/config.yaml"), 0);
-    T_ERR(cli_series_open(&a, "a", ROWS_MAX, reason, sizeof(reason)), OCT_EINVAL);
+    T_ERR(cli_series_open(&a, "a", ROWS_MAX, &reason), OCT_EINVAL);
     assert_false(cli_series_is_run("a"));
     assert_int_equal(rename("a/other.yaml", "a/config.yaml"), 0);
     assert_true(cli_series_is_run("a"));
@@ -258,7 +259,7 @@ static void
 test_series_curve_goes_back_with_the_run(void **state)
 {
     (void)state;
-    // Resumed at 150 steps: 200 and 300 of before are gone.
+    // Resumed at 150 steps: the points at 200 and 300 from before are dropped.
     cli_series *a =
         run_of("a", "{}\n", "1,100,1,10\n2,200,1,\n3,300,1,30\n4,150,1,15\n5,250,1,25\n");
     cli_series_point points[ROWS_MAX];

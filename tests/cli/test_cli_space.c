@@ -2,23 +2,24 @@
 #include <stdlib.h>
 
 #include "cli/sweep/cli_space.h"
+#include "common/oct_reason.h"
 #include "tests/support/oct_test.h"
 
-static oct_config
+static config_experiment
 base(void)
 {
-    oct_config config;
-    oct_config_default(&config);
+    config_experiment config;
+    config_default(&config);
     return config;
 }
 
 static void
 add(cli_space *space, const char *over)
 {
-    char reason[512] = "";
-    oct_config config = base();
-    if (cli_space_add(space, over, &config, reason, sizeof(reason)) != OCT_OK) {
-        print_error("%s\n", reason);
+    oct_reason why = {""};
+    config_experiment config = base();
+    if (cli_space_add(space, over, &config, &why) != OCT_OK) {
+        print_error("%s\n", why.text);
         fail();
     }
 }
@@ -26,12 +27,12 @@ add(cli_space *space, const char *over)
 static void
 refused(const char *over, const char *words)
 {
-    char reason[1024] = "";
+    oct_reason why = {""};
     cli_space space = {.count = 0};
-    oct_config config = base();
-    T_ERR(cli_space_add(&space, over, &config, reason, sizeof(reason)), OCT_EINVAL);
-    if (strstr(reason, words) == NULL) {
-        print_error("'%s' does not say '%s'\n", reason, words);
+    config_experiment config = base();
+    T_ERR(cli_space_add(&space, over, &config, &why), OCT_EINVAL);
+    if (strstr(why.text, words) == NULL) {
+        print_error("'%s' does not say '%s'\n", why.text, words);
         fail();
     }
     assert_int_equal(space.count, 0);
@@ -65,12 +66,12 @@ static void
 test_a_key_is_varied_once(void **state)
 {
     (void)state;
-    char reason[512];
+    oct_reason why;
     cli_space space = {.count = 0};
-    oct_config config = base();
+    config_experiment config = base();
     add(&space, "algo.n_step=1,2");
-    T_ERR(cli_space_add(&space, "algo.n_step=3..9", &config, reason, sizeof(reason)), OCT_EINVAL);
-    assert_non_null(strstr(reason, "algo.n_step is already varied"));
+    T_ERR(cli_space_add(&space, "algo.n_step=3..9", &config, &why), OCT_EINVAL);
+    assert_non_null(strstr(why.text, "algo.n_step is already varied"));
     assert_int_equal(space.count, 1);
     cli_space_fini(&space);
 }
@@ -279,9 +280,9 @@ test_every_drawn_value_is_one_that_the_key_takes(void **state)
         cli_space_draw(&space, 9, k, &point);
         for (size_t i = 0; i < space.count; i++) {
             char setting[512], message[512];
-            oct_config config = base();
+            config_experiment config = base();
             (void)snprintf(setting, sizeof(setting), "%s=%s", space.key[i].name, point.value[i]);
-            T_OK(oct_config_set(&config, setting, message, sizeof(message)));
+            T_OK(config_set(&config, setting, message, sizeof(message)));
         }
     }
     cli_space_fini(&space);

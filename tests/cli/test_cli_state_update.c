@@ -2,7 +2,7 @@
 #include <math.h>
 
 #include "cli/status/cli_state.h"
-#include "learner/learner_cut.h"
+#include "learner/learner_atoms_warning.h"
 #include "tests/support/oct_test.h"
 
 static cli_state run;
@@ -241,8 +241,8 @@ static void
 test_actors_that_report_seldom_have_more_time(void **state)
 {
     (void)state;
-    static oct_config config;
-    oct_config_default(&config);
+    static config_experiment config;
+    config_default(&config);
     config.actor.report_s = 20;
     cli_state_take_config(&run, &config);
     trains();
@@ -348,15 +348,15 @@ test_targets_beyond_the_ends_of_the_atoms_are_told_last(void **state)
     (void)state;
     trains();
     put("learner.actors", 1);
-    put("learner.updates", LEARNER_CUT_UPDATES - 1);
+    put("learner.updates", LEARNER_ATOMS_WARNING_UPDATES - 1);
     put("learner.cut_above", 0.031);
     (void)cli_state_update(&run, 1);
     assert_string_equal(run.warning, ""); // critics have just begun
-    put("learner.updates", LEARNER_CUT_UPDATES);
+    put("learner.updates", LEARNER_ATOMS_WARNING_UPDATES);
     (void)cli_state_update(&run, 2);
     assert_string_equal(run.warning, "targets lie above algo.value_max, by 3.1 % of the atoms' "
                                      "range (log/learner.log)");
-    put("learner.cut_below", LEARNER_CUT_SHARE);
+    put("learner.cut_below", LEARNER_ATOMS_WARNING_SHARE);
     put("learner.cut_above", 0);
     (void)cli_state_update(&run, 3);
     assert_string_equal(run.warning, "targets lie below algo.value_min, by 0.5 % of the atoms' "
@@ -365,7 +365,7 @@ test_targets_beyond_the_ends_of_the_atoms_are_told_last(void **state)
     (void)cli_state_update(&run, 4);
     assert_non_null(strstr(run.warning, "a file of the run folder cannot be written"));
     put("learner.unsaved", 0);
-    put("learner.cut_below", 0.9 * LEARNER_CUT_SHARE);
+    put("learner.cut_below", 0.9 * LEARNER_ATOMS_WARNING_SHARE);
     (void)cli_state_update(&run, 5);
     assert_string_equal(run.warning, "");
 }

@@ -189,6 +189,36 @@ test_daemon_that_refuses_is_not_started_again(void **state)
     }
 }
 
+// A daemon records its error in descriptor 4, which OCTET_FAILURE_FD names.
+static void
+test_reason_of_a_daemon_is_what_it_recorded(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *command, *text;
+    } daemons[] = {
+        {"[ $OCTET_FAILURE_FD = 4 ] && printf '1 A-B why\\n' >&4; exit 3", "why"},
+        {"[ -n \"$1\" ] && exit 3; printf '1 A-B of the start before\\n' >&4; exit 1",
+         "of the start before"},
+        {"printf '1 A-B half of it' >&4; kill -KILL $$", NULL},
+        {"exit 3", NULL},
+        {"kill -SEGV $$", NULL},
+    };
+    for (size_t i = 0; i < OCT_COUNTOF(daemons); i++) {
+        oct_failure failure;
+        seen s = seen_create();
+        seen_supervise(&s);
+        uint32_t daemon = add(&s, "reason", daemons[i].command, true);
+        seen_run(&s);
+        bool has_reason = cli_supervisor_failure(s.supervisor, daemon, OCT_FAILURE_ERROR, &failure);
+        assert_int_equal(has_reason, daemons[i].text != NULL);
+        if (has_reason) {
+            assert_string_equal(failure.text, daemons[i].text);
+        }
+        seen_destroy(&s);
+    }
+}
+
 static void
 test_daemon_that_cannot_start_ends_the_run(void **state)
 {
@@ -475,6 +505,7 @@ main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_daemon_that_keeps_dying_ends_the_run),
         cmocka_unit_test(test_daemon_that_refuses_is_not_started_again),
+        cmocka_unit_test(test_reason_of_a_daemon_is_what_it_recorded),
         cmocka_unit_test(test_daemon_that_cannot_start_ends_the_run),
         cmocka_unit_test(test_daemon_whose_program_is_being_replaced_starts_later),
         cmocka_unit_test(test_exit_code_0_is_an_end_only_for_who_may_finish),

@@ -5,21 +5,22 @@
 #include "cli/sweep/cli_sweep_file.h"
 #include "cli/sweep/cli_sweep_plan.h"
 #include "common/oct_file.h"
+#include "common/oct_reason.h"
 #include "tests/support/oct_test.h"
 
 #define FOLDER "test_cli_sweep_plan.folder"
 
-static oct_config config;
+static config_experiment config;
 
 static void
 plan_make(cli_sweep_plan *plan, cli_sweep_method method, uint32_t seeds)
 {
-    char reason[256];
-    oct_config_default(&config);
+    oct_reason why;
+    config_default(&config);
     (void)snprintf(config.env.id, sizeof(config.env.id), "CartPole-v1");
     *plan = (cli_sweep_plan){
         .method = method, .seeds = seeds, .first_seed = 5, .wanted = 3, .draw_seed = 2};
-    T_OK(cli_space_add(&plan->space, "algo.n_step=1,2,3", &config, reason, sizeof(reason)));
+    T_OK(cli_space_add(&plan->space, "algo.n_step=1,2,3", &config, &why));
     cli_sweep_plan_fill(plan);
 }
 
@@ -53,13 +54,13 @@ test_trials_at_random_are_points_of_their_own(void **state)
 {
     (void)state;
     cli_sweep_plan five = {.method = CLI_SWEEP_RANDOM, .seeds = 1, .wanted = 5}, all = five;
-    char reason[256];
-    oct_config_default(&config);
+    oct_reason why;
+    config_default(&config);
     all.wanted = 100;
     for (int i = 0; i < 2; i++) {
         cli_sweep_plan *plan = i == 0 ? &five : &all;
-        T_OK(cli_space_add(&plan->space, "algo.n_step=1..3", &config, reason, sizeof(reason)));
-        T_OK(cli_space_add(&plan->space, "algo.name=dqn,sac", &config, reason, sizeof(reason)));
+        T_OK(cli_space_add(&plan->space, "algo.n_step=1..3", &config, &why));
+        T_OK(cli_space_add(&plan->space, "algo.name=dqn,sac", &config, &why));
         cli_sweep_plan_fill(plan);
     }
     assert_int_equal(five.count, 5);
@@ -167,8 +168,8 @@ test_the_file_has_all_of_it(void **state)
 {
     (void)state;
     cli_sweep_plan plan, back = {.count = 0};
-    oct_config base;
-    char reason[512] = "";
+    config_experiment base;
+    oct_reason why = {""};
     T_OK(oct_file_make_folder(FOLDER));
     plan_make(&plan, CLI_SWEEP_RANDOM, 2);
     plan.trial[1]->run[1] = (cli_sweep_run){.state = CLI_SWEEP_FINISHED,
@@ -177,11 +178,11 @@ test_the_file_has_all_of_it(void **state)
                                             .env_steps = 1e6,
                                             .updates = 5,
                                             .wall_s = NAN};
-    plan.trial[1]->is_told = true;
+    plan.trial[1]->is_reported = true;
     config.algo.learning_rate = 0.007;
     T_OK(cli_sweep_file_write_base(FOLDER, &config));
     T_OK(cli_sweep_file_write(FOLDER, &plan));
-    T_OK(cli_sweep_file_read(FOLDER, &back, &base, reason, sizeof(reason)));
+    T_OK(cli_sweep_file_read(FOLDER, &back, &base, &why));
     T_NEAR(base.algo.learning_rate, 0.007, 0, 0);
     assert_int_equal(back.method, CLI_SWEEP_RANDOM);
     assert_int_equal(back.count, 3);
@@ -193,7 +194,7 @@ test_the_file_has_all_of_it(void **state)
     T_NEAR(run->mean, 1.0 / 3, 0, 1e-14);
     T_NEAR(run->env_steps, 1e6, 0, 0);
     assert_true(isnan(run->wall_s) && isnan(back.trial[0]->run[0].mean));
-    assert_true(back.trial[1]->is_told && !back.trial[0]->is_told);
+    assert_true(back.trial[1]->is_reported && !back.trial[0]->is_reported);
     cli_sweep_plan_fini(&plan);
     cli_sweep_plan_fini(&back);
 }
@@ -203,16 +204,16 @@ static void
 test_the_base_leaves_to_a_trial_what_follows_its_algorithm(void **state)
 {
     (void)state;
-    oct_config own, base;
+    config_experiment own, base;
     char message[512] = "";
-    oct_config_default(&own);
-    oct_config_default(&base);
-    T_OK(oct_config_set(&own, "replay.capacity=77777", message, sizeof(message)));
+    config_default(&own);
+    config_default(&base);
+    T_OK(config_set(&own, "replay.capacity=77777", message, sizeof(message)));
     T_OK(oct_file_make_folder(FOLDER));
     T_OK(cli_sweep_file_write_base(FOLDER, &own));
-    T_OK(oct_config_load(&base, FOLDER "/" CLI_SWEEP_BASE, message, sizeof(message)));
+    T_OK(config_load(&base, FOLDER "/" CLI_SWEEP_BASE, message, sizeof(message)));
     assert_int_equal(base.learner.batch_size, own.learner.batch_size);
-    T_OK(oct_config_set(&base, "algo.name=reinforce", message, sizeof(message)));
+    T_OK(config_set(&base, "algo.name=reinforce", message, sizeof(message)));
     assert_true(base.learner.batch_size == 16 && base.replay.capacity == 77777);
 }
 
@@ -220,8 +221,9 @@ static void
 refused_as(const char *find, const char *put, const char *words)
 {
     cli_sweep_plan plan, back = {.count = 0};
-    oct_config base;
-    char reason[512] = "", *at;
+    config_experiment base;
+    oct_reason why = {""};
+    char *at;
     uint8_t *text;
     size_t length;
     plan_make(&plan, CLI_SWEEP_GRID, 1);
@@ -235,9 +237,9 @@ refused_as(const char *find, const char *put, const char *words)
     memcpy(at, put, strlen(put));
     T_OK(oct_file_write(FOLDER "/sweep.json", text, length));
     free(text);
-    assert_int_not_equal(cli_sweep_file_read(FOLDER, &back, &base, reason, sizeof(reason)), OCT_OK);
-    if (strstr(reason, words) == NULL) {
-        print_error("'%s' does not say '%s'\n", reason, words);
+    assert_int_not_equal(cli_sweep_file_read(FOLDER, &back, &base, &why), OCT_OK);
+    if (strstr(why.text, words) == NULL) {
+        print_error("'%s' does not say '%s'\n", why.text, words);
         fail();
     }
     cli_sweep_plan_fini(&plan);

@@ -1,11 +1,12 @@
 // How many environments a process steps, from how long a reset and a step take.
 #include "cli/run/cli_timing.h"
+#include "common/oct_reason.h"
 
 #include "common/oct_base.h"
 #include "envs/env.h"
 #include "tests/support/oct_test.h"
 
-static oct_config config;
+static config_experiment config;
 
 // The clock: its n-th reading is n squared microseconds, so that a later step takes longer.
 static uint64_t readings;
@@ -30,13 +31,13 @@ static void
 set(const char *assignment)
 {
     char message[512];
-    T_OK(oct_config_set(&config, assignment, message, sizeof(message)));
+    T_OK(config_set(&config, assignment, message, sizeof(message)));
 }
 
 static void
 experiment(const char *algorithm)
 {
-    oct_config_default(&config);
+    config_default(&config);
     set("env.id=gym:CartPole-v1");
     set(algorithm);
 }
@@ -118,12 +119,12 @@ static void
 test_timing_measures_an_environment(void **state)
 {
     (void)state;
-    char reason[256];
+    oct_reason why;
     env *e;
     cli_timing timing;
     const env_request request = {
         .id = "CartPole-v1", .options = "", .count = 1, .seed = 1, .autoreset = true};
-    T_OK(env_open(&e, &request, reason, sizeof(reason)));
+    T_OK(env_open(&e, &request, &why));
     readings = 0;
     cli_timing_measure(e, &timing);
     env_close(e);

@@ -157,6 +157,38 @@ test_every_column_has_a_name_and_sorts(void **state)
     assert_null(cli_top_column_names[CLI_TOP_COLUMNS]);
 }
 
+// A new number of a peer is a column, or it is named here.
+static void
+test_every_number_of_a_peer_is_a_column_or_is_left_out_on_purpose(void **state)
+{
+    (void)state;
+    static const char *const shown[] = {
+#define X(column, name, text, number, is_hidden) #number,
+        CLI_TOP_NUMBERS(X)
+#undef X
+            "stuck_s",
+        "unacked_s", // in the state
+        "session_s",
+        "env_steps",
+        "lag_updates",
+        "collect_share", // in octet top --json
+    };
+    static const char *const numbers[] = {
+#define X(name) #name,
+        WIRE_PEER_NUMBERS(X) WIRE_PEER_LATER_NUMBERS(X)
+#undef X
+    };
+    for (size_t i = 0; i < OCT_COUNTOF(numbers); i++) {
+        bool is_shown = false;
+        for (size_t k = 0; k < OCT_COUNTOF(shown); k++) {
+            is_shown = is_shown || strcmp(shown[k], numbers[i]) == 0;
+        }
+        if (!is_shown) {
+            fail_msg("%s is no column of octet top", numbers[i]);
+        }
+    }
+}
+
 static void
 test_scrolling_stays_where_rows_are(void **state)
 {
@@ -295,6 +327,7 @@ main(void)
         cmocka_unit_test_setup(test_relays_are_a_column_where_there_are_some, setup),
         cmocka_unit_test_setup(test_the_most_urgent_problem_is_first, setup),
         cmocka_unit_test_setup(test_every_column_has_a_name_and_sorts, setup),
+        cmocka_unit_test(test_every_number_of_a_peer_is_a_column_or_is_left_out_on_purpose),
         cmocka_unit_test_setup(test_scrolling_stays_where_rows_are, setup),
         cmocka_unit_test_setup(test_keys_choose_the_column_and_begin_at_the_top, setup),
         cmocka_unit_test_setup(test_rows_stand_below_the_names, setup),

@@ -68,6 +68,9 @@ def test_words_are_commands_options_presets_keys_and_values():
     assert offered("octet env check Pend") == ["Pendulum-v1", ":files"]
     assert offered("octet eval pol") == [":files"]
     assert offered("octet --v") == ["--version"]
+    assert offered("octet quantize --range ") == ["absmax", "percentile", "mse"]  # words of an option, and no files
+    assert offered("octet cluster k8s --pull=If") == ["--pull=IfNotPresent"]
+    assert offered("octet train --seed ") == [] and offered("octet train --run-dir ") == [":files"]
     assert offered("octet train --dash acro") == ["acrobot", ":files"]  # the value of --dash stands behind "="
 
 

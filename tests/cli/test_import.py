@@ -407,7 +407,7 @@ class Import(unittest.TestCase):
         for arguments, code, words in [
             (["--out", "x.oct"], 2, "no MODEL given"),
             ([tanh], 2, "name one with --out"),
-            ([tanh, "--out", "x.oct", "--precision", "int2"], 2, "int8, int4, bf16, fp16 or fp32"),
+            ([tanh, "--out", "x.oct", "--precision", "int2"], 2, "fp32, int8, bf16, fp16 or int4"),
             ([tanh, "--out", "x.oct", "--bounds", "1:1"], 2, "pairs LOW:HIGH, LOW below HIGH"),
             ([tanh, "--out", "x.oct", "--obs-shape", "4,x"], 2, "--obs-shape is '4,x'"),
             ([tanh, "--out", "x.oct", "--options", "a=b"], 2, "--options needs --env"),

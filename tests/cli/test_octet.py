@@ -251,7 +251,7 @@ class WrongInput(Case):
             self.assertIn(f"trial 1: {key}={value}\n", out)
 
     def test_track_of_what_is_no_run_to_what_is_no_tracker(self):
-        self.refused(["track", "lib"], "--to is missing; allowed are mlflow, trackio, wandb")
+        self.refused(["track", "lib"], "--to is missing; allowed is mlflow, trackio or wandb")
         self.refused(["track", "lib", "--to", "mlfow"], "did you mean 'mlflow'?")
         self.refused(["track", "--to", "mlflow"], "no run folder given")
         self.refused(["track", "lib", "--to", "mlflow"], "'lib' is not a run folder", code=1)
@@ -261,11 +261,11 @@ class WrongInput(Case):
         self.refused(["compare"], "no run folder given")
         self.refused(["compare", "nowhere"], "cannot enter 'nowhere'", code=1)
         self.refused(["compare", "lib"], "is not a run folder and contains no run", code=1)
-        self.refused(["compare", "lib", "--by", "hour"], "allowed is steps, updates, time")
+        self.refused(["compare", "lib", "--by", "hour"], "allowed is steps, updates or time")
         self.refused(["compare", "lib", "--threshold", "x"], "--threshold is 'x'")
 
     def test_unknown_precision(self):
-        self.refused(["train", "x.yaml", "--precision", "int5"], "allowed is int8, fp32, bf16, fp16, int4")
+        self.refused(["train", "x.yaml", "--precision", "int5"], "allowed is fp32, int8, bf16, fp16 or int4; did you mean 'int8'?")
 
     def test_no_file(self):
         self.refused(["train"], "no experiment FILE or preset given")
@@ -601,6 +601,7 @@ class WrongInput(Case):
         for words, two in [(["algo.noisy", "--explain", "ppo"], "algo.noisy and --explain"),
                            (["--check", "x.yaml", "--resolved", "--markdown"], "--check and --markdown"),
                            (["--explain", "ppo", "--markdown"], "--explain and --markdown"),
+                           (["algo.noisy", "--all"], "algo.noisy and --all"), (["--all", "--markdown"], "--all and --markdown"),
                            (["algo", "--algorithms"], "algo and --algorithms")]:
             self.refused(["config", *words], f"{two} cannot be used together")
 
@@ -753,7 +754,19 @@ class WrongInput(Case):
     def test_config_of_a_file_says_how_to_see_its_values(self):
         self.refused(["config", "x.yaml"], "'x.yaml' is a file, not a key; to see its values: "
                      "octet config --check x.yaml --resolved")
-        self.refused(["config", "no.yaml"], "no key 'no.yaml'; octet config prints all keys")
+        self.refused(["config", "no.yaml"], "no key 'no.yaml'; sections are run, env, network, ")
+        self.refused(["config", "replay.zzzzzz"], "no key 'replay.zzzzzz'; replay has shards, capacity, ")
+
+    def test_config_prints_basic_keys_or_all(self):
+        basic, _ = self.octet("config")
+        every, _ = self.octet("config", "--all")
+        self.assertIn("\nlearner:\n  batch_size: 256 (", basic)
+        self.assertNotIn("  bf16: false\n", basic)
+        self.assertTrue(basic.endswith("\n\noctet config --all prints all keys.\n"))
+        self.assertIn("  bf16: false\n", every)
+        self.assertNotIn("--all", every)
+        section, _ = self.octet("config", "learner")
+        self.assertIn("\nlearner.bf16: false\n", section)
 
     def test_config_explains_an_algorithm(self):
         text, _ = self.octet("config", "--explain", "sac")
@@ -2002,14 +2015,13 @@ class LiveRun(Case):
         self.end()
         summary = self.summary()
         summary["return"] = None
+        self.assertNotIn("error", summary["daemons"]["evaluator"])
         (self.home / "run/summary.json").write_text(json.dumps(summary))
-        log = self.home / "run/log/evaluator.log"
-        log.write_text("2026-01-01T00:00:00.000Z evaluator[7] N ACTOR-EVALUATOR env=X\n")
         out, _ = self.octet("status", "run")
         self.assertIn("  return     not evaluated\n  ", out)
         self.assertNotIn("evaluator:", out)
-        log.write_text("2026-01-01T00:00:00.000Z evaluator[7] E ACTOR-EVALUATION X: it needs a limit\n"
-                       "2026-01-01T00:00:00.000Z evaluator[7] N ACTOR-STOP exit=0\n")
+        summary["daemons"]["evaluator"]["error"] = "X: it needs a limit"
+        (self.home / "run/summary.json").write_text(json.dumps(summary))
         out, _ = self.octet("status", "run")
         self.assertIn("  return     not evaluated\n             evaluator: X: it needs a limit\n", out)
 

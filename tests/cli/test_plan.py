@@ -166,7 +166,7 @@ class Refusals(Case):
     def test_wrong_use(self):
         for arguments, text in [
                 ([], "no experiment FILE or preset given"),
-                (["cartpole", "pendulum"], "two files, 'cartpole' and 'pendulum'; name one experiment"),
+                (["cartpole", "pendulum"], "two files, 'cartpole' and 'pendulum'; name one"),
                 (["cartpol"], "did you mean 'cartpole'?"),
                 (["cartpole", "--seconds", "0"], "--seconds is '0'"),
                 (["cartpole", "--actors", "0"], "--actors is '0'"),

@@ -1,5 +1,6 @@
 // Steps become rows: one each where a step leads to the next, an end row where it does not.
 #include "client/client_steps.h"
+#include "common/oct_reason.h"
 
 #include "tests/support/oct_test.h"
 
@@ -58,9 +59,9 @@ batch_of(const client_steps *steps)
 static void
 append(client_steps *steps, actor_batch *batch, const struct step *step)
 {
-    char reason[OCTET_REPLAY_ERROR_BYTES];
+    oct_reason why;
     octet_replay_steps view = view_of(step);
-    T_OK(client_steps_check(steps, &view, reason, sizeof(reason)));
+    T_OK(client_steps_check(steps, &view, &why));
     client_steps_append(steps, batch, &view);
 }
 
@@ -81,7 +82,7 @@ test_steps_that_lead_to_each_other_take_a_row_each(void **state)
     (void)state;
     client_steps steps;
     octet_replay_writer_config config = config_of(STREAMS, &table);
-    T_OK(client_steps_init(&steps, &config, NULL, 0));
+    T_OK(client_steps_init(&steps, &config, NULL));
     actor_batch *batch = batch_of(&steps);
     struct step a = step_of(1, 2), b = step_of(2, 3), c = step_of(5, 6);
     b.terminated[0] = 1;
@@ -106,7 +107,7 @@ test_steps_are_cut_where_one_does_not_lead_to_the_next(void **state)
     (void)state;
     client_steps steps;
     octet_replay_writer_config config = config_of(STREAMS, &table);
-    T_OK(client_steps_init(&steps, &config, NULL, 0));
+    T_OK(client_steps_init(&steps, &config, NULL));
     actor_batch *batch = batch_of(&steps);
     struct step a = step_of(1, 2), b = step_of(7, 8);
     append(&steps, batch, &a);
@@ -128,7 +129,7 @@ test_steps_fit_whatever_rows_come_with_them(void **state)
     (void)state;
     client_steps steps;
     octet_replay_writer_config config = config_of(STREAMS, &table);
-    T_OK(client_steps_init(&steps, &config, NULL, 0));
+    T_OK(client_steps_init(&steps, &config, NULL));
     actor_batch *batch = batch_of(&steps);
     uint32_t count = 0;
     for (float at = 0; client_steps_fit(&steps, batch); at += 2, count++) { // never leads on
@@ -149,8 +150,8 @@ test_steps_that_replay_would_reject_are_refused(void **state)
     (void)state;
     client_steps steps;
     octet_replay_writer_config config = config_of(STREAMS, &table);
-    T_OK(client_steps_init(&steps, &config, NULL, 0));
-    char reason[OCTET_REPLAY_ERROR_BYTES];
+    T_OK(client_steps_init(&steps, &config, NULL));
+    oct_reason why;
     struct step good = step_of(1, 2);
     struct {
         float *at;
@@ -162,14 +163,14 @@ test_steps_that_replay_would_reject_are_refused(void **state)
     for (size_t i = 0; i < OCT_COUNTOF(wrong); i++) {
         float before = *wrong[i].at;
         *wrong[i].at = NAN;
-        T_ERR(client_steps_check(&steps, &view, reason, sizeof(reason)), OCT_EINVAL);
-        assert_string_equal(reason, wrong[i].words);
+        T_ERR(client_steps_check(&steps, &view, &why), OCT_EINVAL);
+        assert_string_equal(why.text, wrong[i].words);
         *wrong[i].at = before;
     }
     good.reward[1] = INFINITY; // left out
-    T_OK(client_steps_check(&steps, &view, reason, sizeof(reason)));
+    T_OK(client_steps_check(&steps, &view, &why));
     good.mask[1] = 1;
-    T_ERR(client_steps_check(&steps, &view, reason, sizeof(reason)), OCT_EINVAL);
+    T_ERR(client_steps_check(&steps, &view, &why), OCT_EINVAL);
     client_steps_fini(&steps);
 }
 
@@ -178,22 +179,22 @@ test_steps_of_too_many_streams_are_refused(void **state)
 {
     (void)state;
     client_steps steps;
-    char reason[OCTET_REPLAY_ERROR_BYTES];
+    oct_reason why;
     octet_replay_writer_config config = config_of(65, &table);
-    T_ERR(client_steps_init(&steps, &config, reason, sizeof(reason)), OCT_EINVAL);
-    assert_string_equal(reason, "streams 65; allowed are 1 to 64 (streams of the table)");
+    T_ERR(client_steps_init(&steps, &config, &why), OCT_EINVAL);
+    assert_string_equal(why.text, "streams 65; allowed are 1 to 64 (streams of the table)");
     config.streams = 0;
-    T_ERR(client_steps_init(&steps, &config, reason, sizeof(reason)), OCT_EINVAL);
+    T_ERR(client_steps_init(&steps, &config, &why), OCT_EINVAL);
     octet_replay_table large = table;
     large.observation_bytes = 1 << 20;
     config = config_of(64, &large);
-    T_ERR(client_steps_init(&steps, &config, reason, sizeof(reason)), OCT_EINVAL);
-    assert_non_null(strstr(reason, "divide them among several writers"));
+    T_ERR(client_steps_init(&steps, &config, &why), OCT_EINVAL);
+    assert_non_null(strstr(why.text, "divide them among several writers"));
     octet_replay_table small = table;
     small.capacity = 64 * 8;
     config = config_of(64, &small);
-    T_ERR(client_steps_init(&steps, &config, reason, sizeof(reason)), OCT_EINVAL);
-    assert_non_null(strstr(reason, "has room for"));
+    T_ERR(client_steps_init(&steps, &config, &why), OCT_EINVAL);
+    assert_non_null(strstr(why.text, "has room for"));
 }
 
 int

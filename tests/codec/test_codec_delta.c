@@ -1,12 +1,11 @@
 // A change applied to its base gives the next version bit for bit; damaged or foreign changes are
 // refused.
 #include "codec/codec_delta.h"
+#include "common/oct_reason.h"
 
 #include "common/oct_bytes.h"
 #include "tests/policy/next_policy.h"
 #include "tests/policy/random_policy.h"
-
-#define REASON 160
 
 // Two versions of a policy and what lies between them.
 typedef struct pair {
@@ -15,7 +14,7 @@ typedef struct pair {
     policy_image *got;
     codec_coder *coder;
     oct_rng rng;
-    char reason[REASON];
+    oct_reason why;
     uint8_t *bytes; // a copy of exact size, so that the sanitizer sees a read past the end
     size_t length;
 } pair;
@@ -75,10 +74,9 @@ pair_decode(pair *p)
     size_t size = policy_encoded_size(p->base);
     uint8_t *before = malloc(size), *after = malloc(size);
     policy_encode(p->base, before);
-    p->reason[0] = '\0';
-    oct_err err =
-        codec_delta_decode(p->coder, p->got, p->base, p->bytes, p->length, p->reason, REASON);
-    assert_true((err == OCT_OK) == (p->reason[0] == '\0'));
+    p->why.text[0] = '\0';
+    oct_err err = codec_delta_decode(p->coder, p->got, p->base, p->bytes, p->length, &p->why);
+    assert_true((err == OCT_OK) == (p->why.text[0] == '\0'));
     policy_encode(p->base, after);
     assert_memory_equal(before, after, size);
     free(before);
@@ -113,8 +111,8 @@ static void
 expect_refused(pair *p, oct_err want, const char *words)
 {
     T_ERR(pair_decode(p), want);
-    if (strstr(p->reason, words) == NULL) {
-        fail_msg("\"%s\" lacks \"%s\"", p->reason, words);
+    if (strstr(p->why.text, words) == NULL) {
+        fail_msg("\"%s\" lacks \"%s\"", p->why.text, words);
     }
 }
 
@@ -156,7 +154,7 @@ test_any_flipped_bit_is_refused_even_with_a_mended_checksum(void **state)
         pair_mend(&p);
         // Only what describes the policy, not what it does, may differ unseen.
         if (pair_decode(&p) == OCT_OK) {
-            T_OK(policy_peek(&head, p.bytes, p.length, NULL, 0));
+            T_OK(policy_peek(&head, p.bytes, p.length, NULL));
             policy_origin origin = p.got->origin;
             p.got->origin = p.next->origin;
             expect_same(p.got, p.next);
@@ -228,7 +226,7 @@ test_another_network_or_precision_is_refused(void **state)
     pair q = pair_of(POLICY_INT4, false);
     pair_encode(&p);
     q.base->origin = p.base->origin;
-    T_ERR(codec_delta_decode(q.coder, q.got, q.base, p.bytes, p.length, NULL, 0), OCT_EPROTO);
+    T_ERR(codec_delta_decode(q.coder, q.got, q.base, p.bytes, p.length, NULL), OCT_EPROTO);
     pair_end(&p);
     pair_end(&q);
 }
@@ -240,8 +238,8 @@ test_a_complete_policy_is_no_change_and_a_change_not_complete(void **state)
     pair p = pair_of(POLICY_INT8, false);
     pair_encode(&p);
     policy_image *image = NULL;
-    T_ERR(policy_decode(&image, p.bytes, p.length, p.reason, REASON), OCT_EPROTO);
-    assert_string_equal(p.reason, "the policy is a change of version 7, not complete");
+    T_ERR(policy_decode(&image, p.bytes, p.length, &p.why), OCT_EPROTO);
+    assert_string_equal(p.why.text, "the policy is a change of version 7, not complete");
     assert_null(image);
     p.length = policy_encoded_size(p.next);
     free(p.bytes);
@@ -321,13 +319,13 @@ test_peek_tells_what_a_change_is(void **state)
     pair p = pair_of(POLICY_INT4, false);
     pair_encode(&p);
     policy_head_info head;
-    T_OK(policy_peek(&head, p.bytes, p.length, p.reason, REASON));
+    T_OK(policy_peek(&head, p.bytes, p.length, &p.why));
     assert_int_equal(head.precision, POLICY_INT4);
     assert_int_equal(head.origin.base_version, 7);
     assert_int_equal(head.origin.version, 8);
     assert_true(policy_spec_equal(&head.spec, &p.base->spec));
     p.bytes[p.length - 1] ^= 1;
-    T_ERR(policy_peek(&head, p.bytes, p.length, p.reason, REASON), OCT_EPROTO);
+    T_ERR(policy_peek(&head, p.bytes, p.length, &p.why), OCT_EPROTO);
     pair_end(&p);
 }
 

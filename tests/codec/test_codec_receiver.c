@@ -1,12 +1,12 @@
 // The receiver of policies takes each version once, never goes back, and repairs gaps with complete
 // policies.
 #include "codec/codec_receiver.h"
+#include "common/oct_reason.h"
 
 #include "tests/policy/next_policy.h"
 #include "tests/policy/random_policy.h"
 
 #define VERSIONS 51
-#define REASON   160
 
 typedef struct message {
     uint8_t *bytes;
@@ -72,9 +72,9 @@ history_fini(history *h)
 static oct_err
 take(codec_receiver *receiver, message m, const policy_image **image)
 {
-    char reason[REASON] = "";
-    oct_err err = codec_receiver_take(receiver, m.bytes, m.length, image, reason, REASON);
-    assert_true((err == OCT_OK || err == OCT_EAGAIN) == (reason[0] == '\0'));
+    oct_reason why = {""};
+    oct_err err = codec_receiver_take(receiver, m.bytes, m.length, image, &why);
+    assert_true((err == OCT_OK || err == OCT_EAGAIN) == (why.text[0] == '\0'));
     return err;
 }
 

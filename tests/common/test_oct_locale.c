@@ -7,12 +7,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "tests/common/config_fixture.h"
+#include "tests/config/config_fixture.h"
 
-#include "common/oct_config_text.h"
 #include "common/oct_locale.h"
 #include "common/oct_prometheus.h"
 #include "common/oct_text.h"
+#include "config/config_text.h"
 
 #define FOLDER "test_oct_locale.d"
 
@@ -72,14 +72,14 @@ static void
 test_an_experiment_is_read_and_printed_alike(void **state)
 {
     (void)state;
-    oct_config config = config_with("algo.learning_rate=0.00025;run.env_steps=2.5e3"), again;
+    config_experiment config = config_with("algo.learning_rate=0.00025;run.env_steps=2.5e3"), again;
     assert_true(config.algo.learning_rate == 0.00025 && config.run.env_steps == 2500);
-    char *text = oct_config_print(&config);
+    char *text = config_print(&config);
     assert_non_null(strstr(text, "  learning_rate: 0.00025\n"));
-    oct_config_default(&again);
-    T_OK(oct_config_parse(&again, "printed", text, strlen(text), message, sizeof(message)));
+    config_default(&again);
+    T_OK(config_parse(&again, "printed", text, strlen(text), message, sizeof(message)));
     assert_true(again.algo.learning_rate == 0.00025 && again.algo.discount == 0.99);
-    T_ERR(oct_config_set(&again, "algo.n_step=1.5", message, sizeof(message)), OCT_EINVAL);
+    T_ERR(config_set(&again, "algo.n_step=1.5", message, sizeof(message)), OCT_EINVAL);
     free(text);
 }
 

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "common/oct_owner.h"
+#include "common/oct_reason.h"
 #include "tests/support/oct_test.h"
 
 #define OTHER 65534
@@ -34,18 +35,18 @@ leave(void **state)
 static void
 refused(const char *path, bool may_be_sticky, const char *words)
 {
-    char reason[256] = "";
-    T_ERR(oct_owner_check(path, may_be_sticky, reason, sizeof(reason)), OCT_EINVAL);
-    if (strstr(reason, words) == NULL) {
-        fail_msg("'%s' is not in: %s", words, reason);
+    oct_reason why = {""};
+    T_ERR(oct_owner_check(path, may_be_sticky, &why), OCT_EINVAL);
+    if (strstr(why.text, words) == NULL) {
+        fail_msg("'%s' is not in: %s", words, why.text);
     }
 }
 
 static void
 taken(const char *path, bool may_be_sticky)
 {
-    char reason[256] = "";
-    T_OK(oct_owner_check(path, may_be_sticky, reason, sizeof(reason)));
+    oct_reason why = {""};
+    T_OK(oct_owner_check(path, may_be_sticky, &why));
 }
 
 static void
@@ -94,13 +95,13 @@ static void
 test_all_that_is_above_counts(void **state)
 {
     (void)state;
-    char reason[256] = "";
+    oct_reason why = {""};
     assert_int_equal(chmod(folder, 01777), 0);
-    T_OK(oct_owner_check_way(file, strlen(file), reason, sizeof(reason)));
-    T_ERR(oct_owner_check_way(file, 1, reason, sizeof(reason)), OCT_EINVAL); // below, it may not
+    T_OK(oct_owner_check_way(file, strlen(file), &why));
+    T_ERR(oct_owner_check_way(file, 1, &why), OCT_EINVAL); // below, it may not
     assert_int_equal(chmod(folder, 0777), 0);
-    T_ERR(oct_owner_check_way(file, strlen(file), reason, sizeof(reason)), OCT_EINVAL);
-    assert_non_null(strstr(reason, folder));
+    T_ERR(oct_owner_check_way(file, strlen(file), &why), OCT_EINVAL);
+    assert_non_null(strstr(why.text, folder));
 }
 
 static void

@@ -1,4 +1,5 @@
 // The folder of a program is where its file lies.
+#include "common/oct_reason.h"
 #include "tests/support/oct_test.h"
 
 #include <stdlib.h>
@@ -40,28 +41,23 @@ test_program_finds_what_is_installed_with_it_before_what_is_built(void **state)
 {
     (void)state;
     static const char *const none[] = {NULL}, *const built[] = {"", "../../common", NULL};
-    char build[1024], out[1024], want[1100], reason[1024];
+    char build[1024], out[1024], want[1100];
+    oct_reason why;
     assert_true(oct_program_folder(build, sizeof(build)));
     *strstr(build, "/tests/common") = '\0';
     (void)snprintf(want, sizeof(want), "%s/cli/octet", build);
-    assert_int_equal(oct_program_find(out, sizeof(out), "octet", none, reason, sizeof(reason)),
-                     OCT_OK);
+    assert_int_equal(oct_program_find(out, sizeof(out), "octet", none, &why), OCT_OK);
     assert_string_equal(out, want);
     (void)snprintf(want, sizeof(want), "%s/cli/.", build);
-    assert_int_equal(oct_program_find(out, sizeof(out), ".", built, reason, sizeof(reason)),
-                     OCT_OK);
+    assert_int_equal(oct_program_find(out, sizeof(out), ".", built, &why), OCT_OK);
     assert_string_equal(out, want);
     (void)snprintf(want, sizeof(want), "%s/common/libcommon.a", build);
-    assert_int_equal(
-        oct_program_find(out, sizeof(out), "libcommon.a", built, reason, sizeof(reason)), OCT_OK);
+    assert_int_equal(oct_program_find(out, sizeof(out), "libcommon.a", built, &why), OCT_OK);
     assert_string_equal(out, want);
-    assert_int_equal(
-        oct_program_find(out, strlen(want), "libcommon.a", built, reason, sizeof(reason)),
-        OCT_ENOTFOUND);
+    assert_int_equal(oct_program_find(out, strlen(want), "libcommon.a", built, &why),
+                     OCT_ENOTFOUND);
     (void)snprintf(want, sizeof(want), "%s/tests/common/test_oct_program", build);
-    assert_int_equal(
-        oct_program_find(out, sizeof(out), "test_oct_program", built, reason, sizeof(reason)),
-        OCT_OK);
+    assert_int_equal(oct_program_find(out, sizeof(out), "test_oct_program", built, &why), OCT_OK);
     assert_string_equal(out, want);
 }
 
@@ -70,16 +66,15 @@ test_program_names_the_folders_where_something_is_not(void **state)
 {
     (void)state;
     static const char *const none[] = {NULL};
-    char build[1024], out[1024], want[3300], reason[1024];
+    char build[1024], out[1024], want[3300];
+    oct_reason why;
     assert_true(oct_program_folder(build, sizeof(build)));
     *strstr(build, "/tests/common") = '\0';
-    assert_int_equal(
-        oct_program_find(out, sizeof(out), "libcommon.a", none, reason, sizeof(reason)),
-        OCT_ENOTFOUND);
+    assert_int_equal(oct_program_find(out, sizeof(out), "libcommon.a", none, &why), OCT_ENOTFOUND);
     (void)snprintf(want, sizeof(want),
                    "cannot find libcommon.a: looked in %s/cli and %s/tests/share/octet", build,
                    build);
-    assert_string_equal(reason, want);
+    assert_string_equal(why.text, want);
 }
 
 static void

@@ -1,5 +1,6 @@
 // Python is started so that what lies in the current folder by chance is not imported.
 #include "common/oct_python.h"
+#include "common/oct_reason.h"
 
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -147,11 +148,12 @@ static void
 test_the_folder_of_a_run_is_not_searched(void **state)
 {
     (void)state;
-    char here[PATH_MAX], reason[PATH_MAX + 128];
+    char here[PATH_MAX];
+    oct_reason why;
     file_write(OCT_OWNER_LOCK, "");
     says(true, "no mine\n", folder); // it is the user's own
-    T_ERR(oct_python_check_here(here, reason, sizeof(reason)), OCT_EINVAL);
-    assert_non_null(strstr(reason, "is the folder of a run or a sweep"));
+    T_ERR(oct_python_check_here(here, &why), OCT_EINVAL);
+    assert_non_null(strstr(why.text, "is the folder of a run or a sweep"));
 }
 
 static void

@@ -327,17 +327,17 @@ file_is 1 mine/thesis
 calls_are ''
 
 # The release before is the commit that the tree names, or the argument.
-mkdir -p release/{script,tests/common} && cp "$tree"/script/{test-upgrade,lib.sh,packages.sh} release/script/ && cd release || exit 1
+mkdir -p release/{script,tests/config} && cp "$tree"/script/{test-upgrade,lib.sh,packages.sh} release/script/ && cd release || exit 1
 # shellcheck disable=SC2317 # called by expect
 in_git() {
     git -c user.name=test -c user.email=test@example.org -c init.defaultBranch=main "$@"
 }
 in_git init --quiet . && in_git add . && in_git commit --quiet -m first && in_git tag v0.1.0
-printf '%s\n' '# words' "# commit $(git rev-parse HEAD)" 'run.name | text' >tests/common/last_release.txt
+printf '%s\n' '# words' "# commit $(git rev-parse HEAD)" 'run.name | text' >tests/config/last_release.txt
 in_git commit --quiet --allow-empty -m second
 expect 1 'builds v0.1.0' script/test-upgrade --build .
 expect 1 'builds v0.1.0-1-g' script/test-upgrade --build . HEAD
-printf '%s\n' "# commit $(printf '0%.0s' {1..40})" >tests/common/last_release.txt
+printf '%s\n' "# commit $(printf '0%.0s' {1..40})" >tests/config/last_release.txt
 expect 77 'is not in this clone' script/test-upgrade --build .
 expect 77 'v0.3.0 is not in this clone' script/test-upgrade --build . v0.3.0
 

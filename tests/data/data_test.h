@@ -1,6 +1,7 @@
 #ifndef TESTS_DATA_DATA_TEST_H
 #define TESTS_DATA_DATA_TEST_H
 
+#include "common/oct_reason.h"
 #include "tests/replay/replay_test.h"
 
 #include <stdio.h>
@@ -108,12 +109,12 @@ static inline void
 data_test_record(data_test *test, uint64_t capacity, uint32_t batches)
 {
     static test_actor actor;
-    char reason[256];
+    oct_reason why;
     wire_configure configure = test_configure(capacity, WIRE_SAMPLER_PRIORITIZED);
     configure.streams = DATA_STREAMS;
     configure.extra_dim = test->extra_dim;
     replay_file *file;
-    T_OK(replay_file_create(&file, test->file, &configure, reason, sizeof(reason)));
+    T_OK(replay_file_create(&file, test->file, &configure, &why));
     replay_table *table = replay_table_create_in(&configure, file);
     test_actor_init(&actor, 5, 77);
     actor.batch.extra_dim = test->extra_dim;
@@ -144,10 +145,10 @@ data_test_record(data_test *test, uint64_t capacity, uint32_t batches)
 static inline data_source *
 data_test_open(const char *path)
 {
-    char reason[512] = "";
+    oct_reason why = {""};
     data_source *source = NULL;
-    if (data_source_open(&source, path, NULL, reason, sizeof(reason)) != OCT_OK) {
-        fail_msg("%s", reason);
+    if (data_source_open(&source, path, NULL, &why) != OCT_OK) {
+        fail_msg("%s", why.text);
     }
     return source;
 }
@@ -156,14 +157,14 @@ data_test_open(const char *path)
 static inline data_written
 data_test_export(const char *from, const char *to, bool complete_only, uint64_t last)
 {
-    char reason[512] = "";
+    oct_reason why = {""};
     data_source *source = data_test_open(from);
     data_episodes episodes;
     data_written written;
     data_episodes_find(&episodes, source);
     data_episodes_choose(&episodes, complete_only, last);
-    if (data_write(&written, to, source, &episodes, "a test", reason, sizeof(reason)) != OCT_OK) {
-        fail_msg("%s", reason);
+    if (data_write(&written, to, source, &episodes, "a test", &why) != OCT_OK) {
+        fail_msg("%s", why.text);
     }
     data_episodes_free(&episodes);
     data_source_close(source);

@@ -1,7 +1,8 @@
 // What is exported is what was inserted: every row that the table holds, once, by its content.
+#include "common/oct_reason.h"
 #include "tests/data/data_test.h"
 
-#include "common/oct_config.h"
+#include "config/config.h"
 #include "data/data_numbers.h"
 
 static data_test test;
@@ -191,7 +192,7 @@ static void
 test_what_a_damaged_file_lacks_is_known(void **state)
 {
     (void)state;
-    char reason[256];
+    oct_reason why;
     replay_file *file;
     data_test_begin(&test, 4);
     data_test_record(&test, 8192, 4);
@@ -199,7 +200,7 @@ test_what_a_damaged_file_lacks_is_known(void **state)
     uint32_t blocks = data_source_blocks(source);
     assert_int_equal(data_source_lost(source).blocks, 0);
     data_source_close(source);
-    T_OK(replay_file_open(&file, test.file, reason, sizeof(reason)));
+    T_OK(replay_file_open(&file, test.file, &why));
     replay_file_block(file, 1)->stream = WIRE_STREAMS_MAX;
     replay_file_close(file);
     source = data_test_open(test.file);
@@ -213,7 +214,7 @@ static void
 test_rows_that_no_data_set_has_are_not_written(void **state)
 {
     (void)state;
-    char reason[512];
+    oct_reason why;
     data_episodes episodes;
     data_written written;
     data_test_begin(&test, 4);
@@ -222,9 +223,9 @@ test_rows_that_no_data_set_has_are_not_written(void **state)
     replay_data_header *header = (replay_data_header *)(uintptr_t)data_source_header(source);
     header->env.action_count = 3;
     data_episodes_find(&episodes, source);
-    T_ERR(data_write(&written, test.out, source, &episodes, "a test", reason, sizeof(reason)),
-          OCT_EINVAL);
-    assert_non_null(strstr(reason, "out.data is not written: an action that the environment does"));
+    T_ERR(data_write(&written, test.out, source, &episodes, "a test", &why), OCT_EINVAL);
+    assert_non_null(
+        strstr(why.text, "out.data is not written: an action that the environment does"));
     data_episodes_free(&episodes);
     data_source_close(source);
     data_test_end(&test); // nothing is left in its folder
@@ -265,10 +266,10 @@ static void
 paused_record(uint64_t capacity, uint32_t times)
 {
     static test_actor actor;
-    char reason[256];
+    oct_reason why;
     wire_configure configure = test_configure(capacity, WIRE_SAMPLER_UNIFORM);
     replay_file *file;
-    T_OK(replay_file_create(&file, test.file, &configure, reason, sizeof(reason)));
+    T_OK(replay_file_create(&file, test.file, &configure, &why));
     replay_table *table = replay_table_create_in(&configure, file);
     test_actor_init(&actor, 5, 77);
     for (uint64_t row = 0; row < times * PAUSED_ROWS;) {
@@ -388,12 +389,12 @@ test_the_last_episodes_are_those_of_slow_streams_too(void **state)
     (void)state;
     enum { BATCHES = 60, FAST = 20 };
     static test_actor actor;
-    char reason[256];
+    oct_reason why;
     wire_configure configure = test_configure(8192, WIRE_SAMPLER_UNIFORM);
     configure.streams = 2;
     data_test_begin(&test, 7);
     replay_file *file;
-    T_OK(replay_file_create(&file, test.file, &configure, reason, sizeof(reason)));
+    T_OK(replay_file_create(&file, test.file, &configure, &why));
     replay_table *table = replay_table_create_in(&configure, file);
     test_actor_init(&actor, 5, 77);
     for (uint32_t b = 0; b < BATCHES; b++) {
@@ -452,11 +453,11 @@ test_what_is_known_goes_along(void **state)
 static void
 refused(const char *path, const char *words)
 {
-    char reason[512] = "";
+    oct_reason why = {""};
     data_source *source;
-    assert_true(data_source_open(&source, path, NULL, reason, sizeof(reason)) != OCT_OK);
-    if (!strstr(reason, words)) {
-        fail_msg("'%s' is not in '%s'", words, reason);
+    assert_true(data_source_open(&source, path, NULL, &why) != OCT_OK);
+    if (!strstr(why.text, words)) {
+        fail_msg("'%s' is not in '%s'", words, why.text);
     }
 }
 
@@ -464,7 +465,7 @@ static void
 test_replay_files_are_left_alone(void **state)
 {
     (void)state;
-    char reason[256];
+    oct_reason why;
     data_test_begin(&test, 5);
     data_test_record(&test, 2048, 3);
     uint8_t *before, *after;
@@ -478,7 +479,7 @@ test_replay_files_are_left_alone(void **state)
     free(after);
     // One that is in use is refused, and so is one of no known environment.
     replay_file *file;
-    T_OK(replay_file_open(&file, test.file, reason, sizeof(reason)));
+    T_OK(replay_file_open(&file, test.file, &why));
     refused(test.file, "in use");
     replay_file_close(file);
     char path[128];
@@ -538,10 +539,11 @@ test_shards_of_other_rows_are_refused(void **state)
         {16, 1, 8192, "and 1 more numbers"},
         {16, 0, 64, "replay-1.oct has blocks of "},
     };
-    char reason[512], path[128];
+    oct_reason why;
+    char path[128];
     data_test_begin(&test, 5);
     data_test_record(&test, 8192, 3);
-    oct_config_shard_name(test.file, 1, path, sizeof(path));
+    config_shard_name(test.file, 1, path, sizeof(path));
     for (size_t i = 0; i < OCT_COUNTOF(cases); i++) {
         data_source_place place = {.shards = 2};
         data_source *source;
@@ -551,10 +553,10 @@ test_shards_of_other_rows_are_refused(void **state)
         wire_configure configure = test_configure(cases[i].capacity, WIRE_SAMPLER_UNIFORM);
         configure.obs_bytes = cases[i].obs_bytes;
         configure.extra_dim = cases[i].extra_dim;
-        T_OK(replay_file_create(&file, path, &configure, reason, sizeof(reason)));
+        T_OK(replay_file_create(&file, path, &configure, &why));
         replay_file_close(file);
-        T_ERR(data_source_open_place(&source, &place, NULL, reason, sizeof(reason)), OCT_EINVAL);
-        assert_non_null(strstr(reason, cases[i].words));
+        T_ERR(data_source_open_place(&source, &place, NULL, &why), OCT_EINVAL);
+        assert_non_null(strstr(why.text, cases[i].words));
         assert_int_equal(unlink(path), 0);
     }
     data_test_end(&test);

@@ -1,5 +1,6 @@
 // Data sets that are damaged, cut off or made up: refused in words, never a crash. Good ones:
 // served as the table that they were recorded from.
+#include "common/oct_reason.h"
 #include "tests/data/data_test.h"
 
 #include "common/oct_bytes.h"
@@ -35,11 +36,11 @@ tear_down(void **state)
 }
 
 static oct_err
-look(uint64_t count, char *reason, size_t reason_size)
+look(uint64_t count, oct_reason *why)
 {
     replay_data *data;
-    OCT_TRY(replay_data_view(&data, "FILE", bytes, count, reason, reason_size));
-    oct_err err = replay_data_check(data, reason, reason_size);
+    OCT_TRY(replay_data_view(&data, "FILE", bytes, count, why));
+    oct_err err = replay_data_check(data, why);
     replay_data_close(data);
     return err;
 }
@@ -48,27 +49,27 @@ static void
 test_any_flipped_bit_is_refused(void **state)
 {
     (void)state;
-    char reason[256];
-    T_OK(look(length, reason, sizeof(reason)));
+    oct_reason why;
+    T_OK(look(length, &why));
     for (size_t at = 0; at < length; at++) {
         uint8_t bit = (uint8_t)(1u << (at * 7 % 8));
-        reason[0] = 0;
+        why.text[0] = 0;
         bytes[at] ^= bit;
-        if (look(length, reason, sizeof(reason)) != OCT_EINVAL || !strstr(reason, "FILE")) {
-            fail_msg("bit %u of byte %zu: '%s'", bit, at, reason);
+        if (look(length, &why) != OCT_EINVAL || !strstr(why.text, "FILE")) {
+            fail_msg("bit %u of byte %zu: '%s'", bit, at, why.text);
         }
         bytes[at] ^= bit;
     }
-    T_OK(look(length, reason, sizeof(reason)));
+    T_OK(look(length, &why));
 }
 
 static void
 test_any_other_length_is_refused(void **state)
 {
     (void)state;
-    char reason[256];
+    oct_reason why;
     for (size_t count = 0; count < length; count += count < 5000 ? 1 : 97) {
-        T_ERR(look(count, reason, sizeof(reason)), OCT_EINVAL);
+        T_ERR(look(count, &why), OCT_EINVAL);
     }
 }
 
@@ -85,7 +86,7 @@ block_at(uint32_t index, replay_layout *layout)
 static void
 made_up(size_t at_in_block, const void *value, size_t size, const char *words)
 {
-    char reason[256] = "";
+    oct_reason why = {""};
     uint8_t was[64];
     replay_layout layout;
     replay_block *block = block_at(1, &layout);
@@ -94,9 +95,9 @@ made_up(size_t at_in_block, const void *value, size_t size, const char *words)
     memcpy(was, at, size);
     memcpy(at, value, size);
     block->checksum = replay_data_block_sum(&layout, block);
-    T_ERR(look(length, reason, sizeof(reason)), OCT_EINVAL);
-    if (!strstr(reason, words) || !strstr(reason, "block 1")) {
-        fail_msg("'%s' is not in '%s'", words, reason);
+    T_ERR(look(length, &why), OCT_EINVAL);
+    if (!strstr(why.text, words) || !strstr(why.text, "block 1")) {
+        fail_msg("'%s' is not in '%s'", words, why.text);
     }
     memcpy(at, was, size);
     block->checksum = sum;
@@ -171,13 +172,13 @@ test_actions_of_a_box_are_within_its_bounds(void **state)
 static void
 header_made_up(const char *words, void change(replay_data_header *))
 {
-    char reason[256] = "";
+    oct_reason why = {""};
     replay_data_header *header = (replay_data_header *)(void *)bytes, was = *header;
     change(header);
     header->crc = oct_crc32(0, header, offsetof(replay_data_header, crc));
-    T_ERR(look(length, reason, sizeof(reason)), OCT_EINVAL);
-    if (!strstr(reason, words)) {
-        fail_msg("'%s' is not in '%s'", words, reason);
+    T_ERR(look(length, &why), OCT_EINVAL);
+    if (!strstr(why.text, words)) {
+        fail_msg("'%s' is not in '%s'", words, why.text);
     }
     *header = was;
 }
@@ -256,12 +257,12 @@ static void
 test_files_that_are_none_are_refused(void **state)
 {
     (void)state;
-    char reason[256];
+    oct_reason why;
     replay_data *data;
-    T_ERR(replay_data_open(&data, "/nonexistent/x", reason, sizeof(reason)), OCT_ENOTFOUND);
-    T_ERR(replay_data_open(&data, "/dev/null", reason, sizeof(reason)), OCT_EINVAL);
-    T_ERR(replay_data_open(&data, "/tmp", reason, sizeof(reason)), OCT_EINVAL);
-    T_OK(replay_data_open(&data, test.out, reason, sizeof(reason)));
+    T_ERR(replay_data_open(&data, "/nonexistent/x", &why), OCT_ENOTFOUND);
+    T_ERR(replay_data_open(&data, "/dev/null", &why), OCT_EINVAL);
+    T_ERR(replay_data_open(&data, "/tmp", &why), OCT_EINVAL);
+    T_OK(replay_data_open(&data, test.out, &why));
     wire_env_spec env;
     replay_data_env_view(&env, &data->header->env);
     assert_string_equal(env.env_id, "Test-v0");
@@ -290,9 +291,9 @@ wanted_table(wire_window window, uint32_t steps, uint32_t stride)
 static replay_table *
 table_over(const replay_data *data, const wire_configure *wanted)
 {
-    char reason[256];
+    oct_reason why;
     wire_configure fitted;
-    T_OK(replay_data_fit(&fitted, data, wanted, reason, sizeof(reason)));
+    T_OK(replay_data_fit(&fitted, data, wanted, &why));
     return replay_table_create_over(&fitted, data);
 }
 
@@ -300,12 +301,12 @@ table_over(const replay_data *data, const wire_configure *wanted)
 static uint64_t
 windows_of_table(const wire_configure *wanted)
 {
-    char reason[256];
+    oct_reason why;
     replay_file *file;
     replay_recovered recovered;
     replay_table *table;
-    T_OK(replay_file_open_copy(&file, test.file, reason, sizeof(reason)));
-    T_OK(replay_recover(&recovered, file, reason, sizeof(reason)));
+    T_OK(replay_file_open_copy(&file, test.file, &why));
+    T_OK(replay_recover(&recovered, file, &why));
     T_OK(replay_table_restore(&table, file, recovered.is_exact));
     wire_configure changed = *replay_table_configure(table);
     changed.window = wanted->window;
@@ -322,9 +323,9 @@ static void
 test_windows_are_those_of_the_table(void **state)
 {
     (void)state;
-    char reason[256];
+    oct_reason why;
     replay_data *data;
-    T_OK(replay_data_open(&data, test.out, reason, sizeof(reason)));
+    T_OK(replay_data_open(&data, test.out, &why));
     for (uint32_t steps = 1; steps <= 12; steps += 3) {
         const wire_configure cases[] = {wanted_table(WIRE_WINDOW_N_STEP, steps, 0),
                                         wanted_table(WIRE_WINDOW_SEQUENCE, steps, 1),
@@ -345,10 +346,10 @@ static void
 test_nothing_holds_samples_back(void **state)
 {
     (void)state;
-    char reason[256];
+    oct_reason why;
     replay_data *data;
     wire_sampled sampled;
-    T_OK(replay_data_open(&data, test.out, reason, sizeof(reason)));
+    T_OK(replay_data_open(&data, test.out, &why));
     wire_configure wanted = wanted_table(WIRE_WINDOW_N_STEP, 1, 0);
     wanted.sampler = WIRE_SAMPLER_PRIORITIZED;
     replay_table *table = table_over(data, &wanted);
@@ -426,7 +427,7 @@ test_what_is_beside_an_action_is_left_out_where_nobody_reads_it(void **state)
 {
     (void)state;
     static data_test before;
-    char reason[256];
+    oct_reason why;
     replay_data *data;
     wire_configure fitted;
     before = test;
@@ -434,7 +435,7 @@ test_what_is_beside_an_action_is_left_out_where_nobody_reads_it(void **state)
     test.extra_dim = 1;
     data_test_record(&test, 2048, 6);
     (void)data_test_export(test.file, test.out, false, 0);
-    T_OK(replay_data_open(&data, test.out, reason, sizeof(reason)));
+    T_OK(replay_data_open(&data, test.out, &why));
     assert_int_equal(data->header->extra_dim, 1);
     wire_configure n_step = wanted_table(WIRE_WINDOW_N_STEP, 1, 0);
     wire_configure sequence = wanted_table(WIRE_WINDOW_SEQUENCE, 1, 1);
@@ -445,8 +446,8 @@ test_what_is_beside_an_action_is_left_out_where_nobody_reads_it(void **state)
     served_check(data, &sequence, 1);
     n_step.extra_dim = sequence.extra_dim = 3;
     served_check(data, &n_step, 0); // as SAC learns from what TD3 recorded
-    T_ERR(replay_data_fit(&fitted, data, &sequence, reason, sizeof(reason)), OCT_EINVAL);
-    assert_non_null(strstr(reason, "has 1 more numbers with each action, but algo.name needs 3"));
+    T_ERR(replay_data_fit(&fitted, data, &sequence, &why), OCT_EINVAL);
+    assert_non_null(strstr(why.text, "has 1 more numbers with each action, but algo.name needs 3"));
     replay_data_close(data);
     data_test_end(&test);
     test = before;
@@ -456,25 +457,25 @@ static void
 test_a_learner_of_something_else_is_refused(void **state)
 {
     (void)state;
-    char reason[256];
+    oct_reason why;
     replay_data *data;
     wire_configure fitted;
-    T_OK(replay_data_open(&data, test.out, reason, sizeof(reason)));
+    T_OK(replay_data_open(&data, test.out, &why));
     wire_configure wanted = wanted_table(WIRE_WINDOW_N_STEP, 1, 0);
     wanted.obs_bytes = 20;
-    T_ERR(replay_data_fit(&fitted, data, &wanted, reason, sizeof(reason)), OCT_EINVAL);
-    assert_non_null(strstr(reason, "the table's have 20 (float32) and 4 (int32)"));
+    T_ERR(replay_data_fit(&fitted, data, &wanted, &why), OCT_EINVAL);
+    assert_non_null(strstr(why.text, "the table's have 20 (float32) and 4 (int32)"));
     wanted = wanted_table(WIRE_WINDOW_N_STEP, 1, 0);
     wanted.action_is_float = true;
-    T_ERR(replay_data_fit(&fitted, data, &wanted, reason, sizeof(reason)), OCT_EINVAL);
+    T_ERR(replay_data_fit(&fitted, data, &wanted, &why), OCT_EINVAL);
     wanted = wanted_table(WIRE_WINDOW_SEQUENCE, 1, 1);
     wanted.extra_dim = 1;
-    T_ERR(replay_data_fit(&fitted, data, &wanted, reason, sizeof(reason)), OCT_EINVAL);
-    assert_non_null(strstr(reason, "with each action"));
+    T_ERR(replay_data_fit(&fitted, data, &wanted, &why), OCT_EINVAL);
+    assert_non_null(strstr(why.text, "with each action"));
     wanted = wanted_table(WIRE_WINDOW_N_STEP, 1, 0);
     wanted.sampler = WIRE_SAMPLER_FIFO;
-    T_ERR(replay_data_fit(&fitted, data, &wanted, reason, sizeof(reason)), OCT_EINVAL);
-    assert_non_null(strstr(reason, "fifo"));
+    T_ERR(replay_data_fit(&fitted, data, &wanted, &why), OCT_EINVAL);
+    assert_non_null(strstr(why.text, "fifo"));
     replay_data_close(data);
 }
 

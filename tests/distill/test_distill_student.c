@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "common/oct_base.h"
+#include "common/oct_reason.h"
 #include "common/oct_rng.h"
 #include "distill/distill_student.h"
 #include "policy/policy_contract.h"
@@ -80,8 +81,8 @@ student_create(const policy_image *teacher, distill_kind kind, policy_precision 
                                      .batch = BATCH,
                                      .seed = 1};
     distill_student *student;
-    char reason[256];
-    T_OK(distill_create(&student, teacher, &options, reason, sizeof(reason)));
+    oct_reason why;
+    T_OK(distill_create(&student, teacher, &options, &why));
     return student;
 }
 
@@ -306,10 +307,10 @@ test_what_cannot_be_learned_is_refused(void **state)
                                .batch = 4};
     policy_image *teacher = teacher_of(POLICY_HEAD_TANH, 0, false);
     distill_student *student = NULL;
-    char reason[256] = "";
-    T_ERR(distill_create(&student, teacher, &options, reason, sizeof(reason)), OCT_EINVAL);
+    oct_reason why = {""};
+    T_ERR(distill_create(&student, teacher, &options, &why), OCT_EINVAL);
     assert_string_equal(
-        reason, "the policy's actions have no distribution to compare: use the loss squares");
+        why.text, "the policy's actions have no distribution to compare: use the loss squares");
     assert_null(student);
     policy_image_destroy(teacher);
 }

@@ -199,7 +199,7 @@ def test_mistakes_are_told_and_leave_nothing():
                 ([], 2, "no TEACHER given"),
                 ([run, "--hidden", "32,"], 2, "--hidden is '32,'; allowed are up to 15 widths from 1 to 65536"),
                 ([run, "--hidden", "0"], 2, "--hidden is '0'"),
-                ([run, "--precision", "int3"], 2, "--precision is 'int3'; allowed is int8, int4, bf16, fp16 or fp32"),
+                ([run, "--precision", "int3"], 2, "--precision is 'int3'; allowed is fp32, int8, bf16, fp16 or int4"),
                 ([run, "--loss", "mse"], 2, "--loss is 'mse'; allowed is kl or squares"),
                 ([run, "--observations", "0"], 2, "there is nothing to learn from"),
                 ([run, "--updates", "3"], 2, "each of the 10 rounds (--rounds) needs at least one"),

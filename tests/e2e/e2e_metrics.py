@@ -342,7 +342,7 @@ def test_metrics_address_is_checked():
                              (["https://127.0.0.1:1"], "health checks use an http address of the same host"),
                              (["http://127.0.0.1:1/metrics"], "the address must end after the port, as in http://HOST:PORT\n"),
                              (["http://127.0.0.1:1/healthz"], "the address must end after the port"),
-                             (["http://127.0.0.1:1", "x"], "unexpected argument 'x'")]:
+                             (["http://127.0.0.1:1", "x"], "two addresses, 'http://127.0.0.1:1' and 'x'; name one")]:
         done = octet("health", *arguments)
         assert done.returncode == 2 and words in done.stderr, (arguments, done)
 

@@ -91,7 +91,8 @@ def test_status_shows_each_daemon_and_its_peers():
         assert result.returncode == 0 and "\x1b" not in result.stdout, result
         assert labels[:4] == ["run", "progress", "learner", "replay"], lines
         assert {"actors", "evaluation", "waiting", "peer", "cert"} <= set(labels), lines
-        assert all(len(line) < 80 for line in lines), lines
+        # A pipe has no width, so nothing is left out: a line is as long as its numbers, and is still one of a terminal.
+        assert all(len(line) < 100 for line in lines), lines
         # The run's folder, where there is one, shows the same lines.
         result = octet("status", run, *options[2:])
         assert [line.split(" ")[0] for line in result.stdout.splitlines() if line[0] != " "] == labels, result

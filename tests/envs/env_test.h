@@ -1,6 +1,7 @@
 #ifndef TESTS_ENVS_ENV_TEST_H
 #define TESTS_ENVS_ENV_TEST_H
 
+#include "common/oct_reason.h"
 #include "tests/support/oct_test.h"
 
 #include <stdlib.h>
@@ -28,12 +29,12 @@ plugin_path(const char *name)
 __attribute__((unused)) static inline env *
 env_opened(const char *id, const char *options, uint32_t count, uint64_t seed, bool autoreset)
 {
-    char reason[256] = "";
+    oct_reason why = {""};
     env *e = NULL;
     env_request request = {
         .id = id, .options = options, .count = count, .seed = seed, .autoreset = autoreset};
-    if (env_open(&e, &request, reason, sizeof(reason)) != OCT_OK) {
-        fail_msg("%s", reason);
+    if (env_open(&e, &request, &why) != OCT_OK) {
+        fail_msg("%s", why.text);
     }
     return e;
 }

@@ -1,4 +1,5 @@
 // Registered environments open under their ids, and the host writes only the buffers it was given.
+#include "common/oct_reason.h"
 #include "tests/envs/env_test.h"
 
 #include "common/oct_pcg64.h"
@@ -20,11 +21,11 @@ test_env_unknown_id_suggests_the_nearest(void **state)
         {"LunarLander-v3", "the path of a plug-in"},
     };
     for (size_t i = 0; i < OCT_COUNTOF(cases); i++) {
-        char reason[256] = "";
+        oct_reason why = {""};
         env *e = NULL;
         env_request request = {.id = cases[i].id, .options = "", .count = 1};
-        T_ERR(env_open(&e, &request, reason, sizeof(reason)), OCT_ENOTFOUND);
-        T_SAYS(reason, cases[i].says);
+        T_ERR(env_open(&e, &request, &why), OCT_ENOTFOUND);
+        T_SAYS(why.text, cases[i].says);
     }
 }
 

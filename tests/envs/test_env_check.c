@@ -1,4 +1,5 @@
 // `octet env check` passes sound environments, and reports exactly the rule that a bad one breaks.
+#include "common/oct_reason.h"
 #include "tests/envs/env_test.h"
 
 #include "envs/env_check.h"
@@ -193,9 +194,9 @@ test_check_passes_environments_without_chance(void **state)
 }
 
 static oct_err
-discrete_only(const octet_env_spec *spec, char *reason, size_t reason_size)
+discrete_only(const octet_env_spec *spec, oct_reason *why)
 {
-    (void)snprintf(reason, reason_size, "a box");
+    oct_reason_set(why, "a box");
     return spec->action.n > 0 ? OCT_OK : OCT_EINVAL;
 }
 

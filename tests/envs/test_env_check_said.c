@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/oct_reason.h"
 #include "envs/env_check.h"
 #include "envs/env_child.h"
 #include "tests/support/oct_test.h"
@@ -133,22 +134,19 @@ static void
 test_a_child_is_read_while_it_runs_and_when_it_has_ended(void **state)
 {
     const env_child_said said = {.take = on_bytes, .arg = *state};
-    char reason[256];
+    oct_reason why;
     int given = 7, answer = 0;
     uint32_t count;
     uint64_t others;
-    T_OK(env_child_run(write_much, &given, &answer, sizeof(answer), 60000, &said, reason,
-                       sizeof(reason)));
+    T_OK(env_child_run(write_much, &given, &answer, sizeof(answer), 60000, &said, &why));
     assert_int_equal(answer, 7);
-    T_ERR(env_child_run(write_and_crash, NULL, &answer, sizeof(answer), 60000, &said, reason,
-                        sizeof(reason)),
+    T_ERR(env_child_run(write_and_crash, NULL, &answer, sizeof(answer), 60000, &said, &why),
           OCT_EINTERNAL);
-    assert_non_null(strstr(reason, "crashed: signal 6"));
+    assert_non_null(strstr(why.text, "crashed: signal 6"));
     env_check_said_end(*state);
-    T_ERR(env_child_run(write_for_ever, NULL, &answer, sizeof(answer), 100, &said, reason,
-                        sizeof(reason)),
+    T_ERR(env_child_run(write_for_ever, NULL, &answer, sizeof(answer), 100, &said, &why),
           OCT_EINTERNAL);
-    assert_string_equal(reason, "did not return within 0.1 s");
+    assert_string_equal(why.text, "did not return within 0.1 s");
     const env_check_line *line = env_check_said_lines(*state, &count, &others);
     assert_true(count >= 3);
     assert_string_equal(line[0].text, "line");

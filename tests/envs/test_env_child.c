@@ -1,4 +1,5 @@
 // What the code of an environment has started ends with the child in which it ran.
+#include "common/oct_reason.h"
 #include "envs/env_child.h"
 
 #include <fcntl.h>
@@ -37,11 +38,12 @@ test_what_the_code_has_left_ends(void **state)
     (void)state;
     static char how[] = "rch";
     for (size_t i = 0; how[i] != '\0'; i++) {
-        char answer = 0, byte, reason[256];
+        char answer = 0, byte;
+        oct_reason why;
         int ends[2];
         assert_int_equal(pipe(ends), 0);
-        oct_err err = env_child_run(leave_one, how + i, &answer, 1, how[i] == 'h' ? 100 : 60000,
-                                    NULL, reason, sizeof(reason));
+        oct_err err =
+            env_child_run(leave_one, how + i, &answer, 1, how[i] == 'h' ? 100 : 60000, NULL, &why);
         assert_int_equal(err, how[i] == 'r' ? OCT_OK : OCT_EINTERNAL);
         (void)close(ends[1]);
         assert_int_equal(read(ends[0], &byte, 1), 0); // none holds the other end

@@ -1,5 +1,6 @@
 // The native environments against what Gymnasium did, bit for bit. The data and where they come
 // from: tests/data/classic_control_ref/README.md.
+#include "common/oct_reason.h"
 #include "tests/support/oct_test.h"
 
 #include <stdlib.h>
@@ -29,11 +30,11 @@ static const struct golden goldens[] = {
 static env *
 opened(const char *id, const char *options, uint32_t count)
 {
-    char reason[256];
+    oct_reason why;
     env *e = NULL;
     env_request request = {.id = id, .options = options, .count = count};
-    if (env_open(&e, &request, reason, sizeof(reason)) != OCT_OK) {
-        fail_msg("%s", reason);
+    if (env_open(&e, &request, &why) != OCT_OK) {
+        fail_msg("%s", why.text);
     }
     return e;
 }
@@ -41,12 +42,12 @@ opened(const char *id, const char *options, uint32_t count)
 static env_replay_result
 replayed(const struct golden *golden, bool one_step)
 {
-    char reason[256];
+    oct_reason why;
     env_replay_result result;
     env_replay_request request = {.path = golden->path, .one_step = one_step};
     env *e = opened(golden->id, golden->options, 1);
-    if (env_replay_run(&result, e, &request, reason, sizeof(reason)) != OCT_OK) {
-        fail_msg("%s", reason);
+    if (env_replay_run(&result, e, &request, &why) != OCT_OK) {
+        fail_msg("%s", why.text);
     }
     env_close(e);
     return result;

@@ -1,5 +1,6 @@
 // MinAtar's games against what the original did (tests/data/minatar/README.md), and what those
 // recordings do not reach: time-outs, sticky actions, late ramping, saving.
+#include "common/oct_reason.h"
 #include "tests/envs/minatar_board.h"
 
 #include <math.h>
@@ -26,12 +27,12 @@ test_minatar_equals_the_recordings_row_for_row(void **state)
         {"MinAtar/SpaceInvaders-v0", "tests/data/minatar/space_invaders.csv", 936},
     };
     for (size_t i = 0; i < OCT_COUNTOF(files); i++) {
-        char reason[256];
+        oct_reason why;
         env_replay_result result;
         env_replay_request request = {.path = files[i].path};
         env *e = env_opened(files[i].id, "sticky_actions=0", 1, 0, false);
-        if (env_replay_run(&result, e, &request, reason, sizeof(reason)) != OCT_OK) {
-            fail_msg("%s", reason);
+        if (env_replay_run(&result, e, &request, &why) != OCT_OK) {
+            fail_msg("%s", why.text);
         }
         if (result.rows_differing != 0) {
             fail_msg("%s:%u: %s: got %g", files[i].path, result.line, result.column, result.got);
@@ -447,12 +448,12 @@ test_minatar_refuses_unknown_options_and_values(void **state)
         {"max_episode_steps=-1", "is not an integer from 0"},
     };
     for (size_t i = 0; i < OCT_COUNTOF(cases); i++) {
-        char reason[256];
+        oct_reason why;
         env *e;
         env_request request = {
             .id = "MinAtar/Breakout-v1", .options = cases[i].options, .count = 1};
-        T_ERR(env_open(&e, &request, reason, sizeof(reason)), OCT_EINVAL);
-        T_SAYS(reason, cases[i].says);
+        T_ERR(env_open(&e, &request, &why), OCT_EINVAL);
+        T_SAYS(why.text, cases[i].says);
     }
 }
 

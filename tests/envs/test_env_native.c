@@ -1,5 +1,6 @@
 // What native environments share: options, bad actions and states, time limits, autoreset, save and
 // load.
+#include "common/oct_reason.h"
 #include "tests/envs/env_test.h"
 
 #define SAVE_MAX 256
@@ -16,11 +17,11 @@ stepped(env *e, struct rows *r, int32_t action)
 static void
 option_refused(const char *id, const char *options, const char *says)
 {
-    char reason[256] = "";
+    oct_reason why = {""};
     env *e = NULL;
     env_request request = {.id = id, .options = options, .count = 1};
-    T_ERR(env_open(&e, &request, reason, sizeof(reason)), OCT_EINVAL);
-    T_SAYS(reason, says);
+    T_ERR(env_open(&e, &request, &why), OCT_EINVAL);
+    T_SAYS(why.text, says);
 }
 
 static void
@@ -82,12 +83,12 @@ static void
 test_native_count_of_zero_or_too_many_is_refused(void **state)
 {
     (void)state;
-    char reason[128];
+    oct_reason why;
     env *e = NULL;
     env_request request = {.id = "CartPole-v1", .options = "", .count = 0};
-    T_ERR(env_open(&e, &request, reason, sizeof(reason)), OCT_EINVAL);
+    T_ERR(env_open(&e, &request, &why), OCT_EINVAL);
     request.count = 1u << 31;
-    T_ERR(env_open(&e, &request, reason, sizeof(reason)), OCT_EINVAL);
+    T_ERR(env_open(&e, &request, &why), OCT_EINVAL);
 }
 
 static void

@@ -1,17 +1,18 @@
 // Plug-ins with a bad path, table, spec or behaviour are refused with a reason, and cannot harm the
 // host.
+#include "common/oct_reason.h"
 #include "tests/envs/env_test.h"
 
 static void
 refused(const char *id, oct_err want, const char *says)
 {
-    char reason[512] = "";
+    oct_reason why = {""};
     env *e = NULL;
     env_request request = {.id = id, .options = "", .count = 2, .autoreset = true};
-    T_ERR(env_open(&e, &request, reason, sizeof(reason)), want);
+    T_ERR(env_open(&e, &request, &why), want);
     assert_null(e);
-    T_SAYS(reason, says);
-    assert_null(strchr(reason, '\n'));
+    T_SAYS(why.text, says);
+    assert_null(strchr(why.text, '\n'));
 }
 
 static void

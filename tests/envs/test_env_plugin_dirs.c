@@ -1,5 +1,6 @@
 // Where a plug-in may come from whose name a peer gave: nothing outside of the operator's
 // directories, and no directory that others can write to.
+#include "common/oct_reason.h"
 #include "envs/env_plugin_dirs.h"
 
 #include <stdlib.h>
@@ -13,7 +14,7 @@ typedef struct fixture {
     char base[64];
     env_plugin_dirs dirs;
     char out[PATH_MAX];
-    char reason[2 * PATH_MAX];
+    oct_reason why;
 } fixture;
 
 static char *
@@ -71,28 +72,28 @@ end(void **state)
 static void
 allow(fixture *f, const char *name)
 {
-    T_OK(env_plugin_dirs_add(&f->dirs, at(f, name), f->reason, sizeof(f->reason)));
+    T_OK(env_plugin_dirs_add(&f->dirs, at(f, name), &f->why));
 }
 
 static void
 not_allowed(fixture *f, const char *path, const char *says)
 {
-    T_ERR(env_plugin_dirs_add(&f->dirs, path, f->reason, sizeof(f->reason)), OCT_EINVAL);
-    T_SAYS(f->reason, says);
+    T_ERR(env_plugin_dirs_add(&f->dirs, path, &f->why), OCT_EINVAL);
+    T_SAYS(f->why.text, says);
 }
 
 static void
 finds(fixture *f, const char *id, const char *name)
 {
-    T_OK(env_plugin_dirs_find(&f->dirs, id, f->out, f->reason, sizeof(f->reason)));
+    T_OK(env_plugin_dirs_find(&f->dirs, id, f->out, &f->why));
     assert_string_equal(f->out, at(f, name));
 }
 
 static void
 refuses(fixture *f, const char *id, const char *says)
 {
-    T_ERR(env_plugin_dirs_find(&f->dirs, id, f->out, f->reason, sizeof(f->reason)), OCT_EINVAL);
-    T_SAYS(f->reason, says);
+    T_ERR(env_plugin_dirs_find(&f->dirs, id, f->out, &f->why), OCT_EINVAL);
+    T_SAYS(f->why.text, says);
 }
 
 static void
@@ -175,7 +176,7 @@ test_a_name_is_looked_for_in_each_directory(void **state)
     char list[3 * PATH_MAX];
     file_make(f, "other/b.so");
     snprintf(list, sizeof(list), ":%s::%s", at(f, "mine"), at(f, "other"));
-    T_OK(env_plugin_dirs_add_list(&f->dirs, list, f->reason, sizeof(f->reason)));
+    T_OK(env_plugin_dirs_add_list(&f->dirs, list, &f->why));
     finds(f, "a.so", "mine/a.so");
     finds(f, "./sub/a.so", "mine/sub/a.so");
     finds(f, "b.so", "other/b.so");
@@ -227,11 +228,11 @@ test_an_environment_is_opened_from_there_alone(void **state)
                            .count = 1,
                            .autoreset = true,
                            .plugins = &f->dirs};
-    T_ERR(env_open(&e, &request, f->reason, sizeof(f->reason)), OCT_EINVAL);
-    T_SAYS(f->reason, "outside");
+    T_ERR(env_open(&e, &request, &f->why), OCT_EINVAL);
+    T_SAYS(f->why.text, "outside");
     allow(f, "mine");
     request.id = "point.so";
-    T_OK(env_open(&e, &request, f->reason, sizeof(f->reason)));
+    T_OK(env_open(&e, &request, &f->why));
     env_close(e);
 }
 
@@ -242,22 +243,22 @@ static void
 test_an_environment_of_gymnasium_is_taken_by_its_name_alone(void **state)
 {
     fixture *f = *state;
-    T_ERR(env_plugin_dirs_name(&f->dirs, "gym:A-v0", f->reason, sizeof(f->reason)), OCT_EINVAL);
-    T_SAYS(f->reason, "give --plugins gym:A-v0");
-    T_OK(env_plugin_dirs_add(&f->dirs, "gym:A-v0", f->reason, sizeof(f->reason)));
-    T_OK(env_plugin_dirs_name(&f->dirs, "gym:A-v0", f->reason, sizeof(f->reason)));
-    T_ERR(env_plugin_dirs_name(&f->dirs, "gym:A-v01", f->reason, sizeof(f->reason)), OCT_EINVAL);
-    T_ERR(env_plugin_dirs_name(&f->dirs, "gym:", f->reason, sizeof(f->reason)), OCT_EINVAL);
+    T_ERR(env_plugin_dirs_name(&f->dirs, "gym:A-v0", &f->why), OCT_EINVAL);
+    T_SAYS(f->why.text, "give --plugins gym:A-v0");
+    T_OK(env_plugin_dirs_add(&f->dirs, "gym:A-v0", &f->why));
+    T_OK(env_plugin_dirs_name(&f->dirs, "gym:A-v0", &f->why));
+    T_ERR(env_plugin_dirs_name(&f->dirs, "gym:A-v01", &f->why), OCT_EINVAL);
+    T_ERR(env_plugin_dirs_name(&f->dirs, "gym:", &f->why), OCT_EINVAL);
     char list[PATH_MAX];
     snprintf(list, sizeof(list), "gym:C-v0:%s:gym:D-v0:", at(f, "mine")); // as $OCTET_PLUGINS
-    T_OK(env_plugin_dirs_add_list(&f->dirs, list, f->reason, sizeof(f->reason)));
-    T_OK(env_plugin_dirs_name(&f->dirs, "gym:C-v0", f->reason, sizeof(f->reason)));
-    T_OK(env_plugin_dirs_name(&f->dirs, "gym:D-v0", f->reason, sizeof(f->reason)));
+    T_OK(env_plugin_dirs_add_list(&f->dirs, list, &f->why));
+    T_OK(env_plugin_dirs_name(&f->dirs, "gym:C-v0", &f->why));
+    T_OK(env_plugin_dirs_name(&f->dirs, "gym:D-v0", &f->why));
     finds(f, "a.so", "mine/a.so");
     env_request request = {.id = "gym:B-v0", .options = "", .count = 1, .plugins = &f->dirs};
     env *e = NULL;
-    T_ERR(env_open(&e, &request, f->reason, sizeof(f->reason)), OCT_EINVAL);
-    T_SAYS(f->reason, "runs code of Python packages");
+    T_ERR(env_open(&e, &request, &f->why), OCT_EINVAL);
+    T_SAYS(f->why.text, "runs code of Python packages");
 }
 
 int

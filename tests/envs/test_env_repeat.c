@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "common/oct_action_repeat.h"
+#include "common/oct_reason.h"
 #include "envs/env.h"
 #include "envs/env_repeat.h"
 #include "tests/envs/env_test.h"
@@ -546,14 +547,16 @@ test_what_is_no_repeat_is_refused(void **state)
     (void)state;
     static const char *const bad[] = {"0", "65", "-1", "2.0", "two", "4294967298"};
     for (size_t i = 0; i < OCT_COUNTOF(bad); i++) {
-        char options[64], reason[ENV_REASON_BYTES], want[128];
+        char options[64];
+        oct_reason why;
+        char want[128];
         (void)snprintf(options, sizeof(options), "action_repeat=%s", bad[i]);
         (void)snprintf(want, sizeof(want), "option action_repeat=%s: not a whole number 1 .. 64",
                        bad[i]);
         env *e = NULL;
         const env_request request = {.id = "CartPole-v1", .options = options, .count = 1};
-        T_ERR(env_open(&e, &request, reason, sizeof(reason)), OCT_EINVAL);
-        assert_string_equal(reason, want);
+        T_ERR(env_open(&e, &request, &why), OCT_EINVAL);
+        assert_string_equal(why.text, want);
     }
 }
 

@@ -1,5 +1,6 @@
 // Recorded trajectories are compared with an environment; malformed files and differences are
 // reported by line and column.
+#include "common/oct_reason.h"
 #include "tests/envs/env_test.h"
 
 #include <unistd.h>
@@ -15,7 +16,7 @@
 struct replayed {
     oct_err err;
     env_replay_result result;
-    char reason[512];
+    oct_reason why;
 };
 
 // A file with that text, replayed by id with options.
@@ -30,7 +31,7 @@ replay_with(const char *id, const char *options, const char *text, env_replay_re
     assert_int_equal(close(file), 0);
     env *e = env_opened(id, options, 1, 0, false);
     request.path = path;
-    out.err = env_replay_run(&out.result, e, &request, out.reason, sizeof(out.reason));
+    out.err = env_replay_run(&out.result, e, &request, &out.why);
     env_close(e);
     assert_int_equal(unlink(path), 0);
     return out;
@@ -75,7 +76,7 @@ test_replay_malformed_file_says_line_and_column(void **state)
     for (size_t i = 0; i < OCT_COUNTOF(cases); i++) {
         struct replayed got = replay_of("MountainCar-v0", cases[i].text, 0);
         T_ERR(got.err, OCT_EINVAL);
-        T_SAYS(got.reason, cases[i].says);
+        T_SAYS(got.why.text, cases[i].says);
     }
 }
 
@@ -86,10 +87,10 @@ test_replay_of_a_missing_file_is_not_found(void **state)
     env *e = env_opened("CartPole-v1", "", 1, 0, false);
     env_replay_request request = {.path = "/no/such.csv"};
     env_replay_result result;
-    char reason[256];
-    T_ERR(env_replay_run(&result, e, &request, reason, sizeof(reason)), OCT_ENOTFOUND);
+    oct_reason why;
+    T_ERR(env_replay_run(&result, e, &request, &why), OCT_ENOTFOUND);
     request.path = "/tmp";
-    T_ERR(env_replay_run(&result, e, &request, reason, sizeof(reason)), OCT_EIO);
+    T_ERR(env_replay_run(&result, e, &request, &why), OCT_EIO);
     env_close(e);
 }
 
@@ -99,7 +100,7 @@ test_replay_needs_an_environment_with_states(void **state)
     (void)state;
     struct replayed got = replay_of(plugin_path("point"), HEADER, 0);
     T_ERR(got.err, OCT_EINVAL);
-    T_SAYS(got.reason, "no set_state");
+    T_SAYS(got.why.text, "no set_state");
 }
 
 static void
@@ -215,17 +216,17 @@ test_replay_of_named_columns_names_all_that_are_missing(void **state)
     (void)state;
     struct replayed got = named("ep,t,u0,qpos0,r_near\n", (env_replay_request){0});
     T_ERR(got.err, OCT_EINVAL);
-    T_SAYS(got.reason, "line 1: no column model.target[0], position[0], to_target[0]");
+    T_SAYS(got.why.text, "line 1: no column model.target[0], position[0], to_target[0]");
     got = named("ep,t,u0,qpos0,r_near,model.target[0]\n0,0,,0,,0\n",
                 (env_replay_request){.partial = true});
     T_OK(got.err);
     T_SAYS(got.result.unrecorded, "position[0], to_target[0], o2, ");
     got = named(NAMED_HEADER "0,0,,0.25,0.25,0.5,,,\n", (env_replay_request){0});
     T_ERR(got.err, OCT_EINVAL);
-    T_SAYS(got.reason, "line 2, column model.target[0]: the cell is empty");
+    T_SAYS(got.why.text, "line 2, column model.target[0]: the cell is empty");
     got = named(NAMED_HEADER NAMED_START "0,1,0.25,,0.5,0.25,-0.25,,\n", (env_replay_request){0});
     T_ERR(got.err, OCT_EINVAL);
-    T_SAYS(got.reason, "line 3, column qpos0: the cell is empty");
+    T_SAYS(got.why.text, "line 3, column qpos0: the cell is empty");
 }
 
 // Half of the observation may have no column where the environment names them.
@@ -246,7 +247,7 @@ test_replay_of_named_columns_needs_half_of_the_observation(void **state)
     assert_string_equal(got.result.column, "to_target[0]");
     got = named("ep,t,u0,qpos0,r_near,model.target[0]\n0,0,,0,,0\n", (env_replay_request){0});
     T_ERR(got.err, OCT_EINVAL);
-    T_SAYS(got.reason, "line 1: no column position[0], to_target[0]");
+    T_SAYS(got.why.text, "line 1: no column position[0], to_target[0]");
 }
 
 static void
@@ -364,12 +365,12 @@ test_replay_malformed_bits_and_tapes_say_line_and_column(void **state)
     for (size_t i = 0; i < OCT_COUNTOF(cases); i++) {
         struct replayed got = bits(cases[i].text);
         T_ERR(got.err, OCT_EINVAL);
-        T_SAYS(got.reason, cases[i].says);
+        T_SAYS(got.why.text, cases[i].says);
     }
     struct replayed got =
         replay_with("MinAtar/Breakout-v0", "", BITS_START, (env_replay_request){.one_step = true});
     T_ERR(got.err, OCT_EINVAL);
-    T_SAYS(got.reason, "cannot be put into a recorded state (no set_state)");
+    T_SAYS(got.why.text, "cannot be put into a recorded state (no set_state)");
 }
 
 // A long tape: more numbers than the buffer has at first.
@@ -383,13 +384,13 @@ test_replay_of_a_long_tape(void **state)
                     "i:1 2 3 4 5 1 2 3|u:0.1 0.9 0.1 0.9 0.1 0.9 0.1 0.9|i:0 0 0 0\n",
                     (env_replay_request){0});
     T_ERR(got.err, OCT_EINVAL);
-    T_SAYS(got.reason, "reset: the 20 recorded random numbers are not");
+    T_SAYS(got.why.text, "reset: the 20 recorded random numbers are not");
     got = replay_with("MinAtar/Freeway-v0", "sticky_actions=0",
                       "ep,t,action,reward,state_hex,random_tape\n0,0,,,00,"
                       "i:1 2 3 4 5 1 2 3|u:0.1 0.9 0.1 0.9 0.1 0.9 0.1 0.9\n",
                       (env_replay_request){0});
     T_ERR(got.err, OCT_EINVAL);
-    T_SAYS(got.reason, "2 hexadecimal digits, not the 176 of 700 bits");
+    T_SAYS(got.why.text, "2 hexadecimal digits, not the 176 of 700 bits");
 }
 
 int

@@ -1,5 +1,6 @@
 // The enumerated models and the exact solver against exact values of another program
 // (tests/data/toy_text): so the models are Gymnasium's in every state, visited or not.
+#include "common/oct_reason.h"
 #include "tests/envs/env_test.h"
 
 #include "envs/env_native.h"
@@ -14,17 +15,17 @@
 static octet_env_handle *
 handle_of(const toy_variant *variant)
 {
-    char reason[256] = "";
+    oct_reason why = {""};
     env_options options;
     octet_env_handle *handle = NULL;
-    T_OK(env_options_init(&options, variant->options, reason, sizeof(reason)));
+    T_OK(env_options_init(&options, variant->options, &why));
     octet_env_config config = {.size = sizeof(config),
                                .count = 1,
                                .options = options.items,
                                .option_count = options.count};
     const octet_env_api *api = env_registry_find(variant->id);
-    if (api->create(&config, &handle, reason, sizeof(reason)) != 0) {
-        fail_msg("%s", reason);
+    if (api->create(&config, &handle, why.text, sizeof(why.text)) != 0) {
+        fail_msg("%s", why.text);
     }
     env_options_fini(&options);
     return handle;

@@ -127,8 +127,8 @@ fuzz_seeds(void)
         fuzz_seed_bad(longer, sizeof(longer));
     }
     // A table's values are all floats: the first is NaN; and it has another number of states.
-    const uint8_t nan[] = {OCT_ALGO_TABLE, MEND, 1 | 2 << 6, 8, 0, 0x00, 0x00, 0xc0, 0x7f};
-    const uint8_t states[] = {OCT_ALGO_TABLE, MEND, 1, 0, 0, 99};
+    const uint8_t nan[] = {CONFIG_ALGO_TABLE, MEND, 1 | 2 << 6, 8, 0, 0x00, 0x00, 0xc0, 0x7f};
+    const uint8_t states[] = {CONFIG_ALGO_TABLE, MEND, 1, 0, 0, 99};
     fuzz_seed_bad(nan, sizeof(nan));
     fuzz_seed_bad(states, sizeof(states));
 }

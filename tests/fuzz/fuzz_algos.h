@@ -13,13 +13,13 @@
 // another way; inputs refer to them by number. Made once and kept to the end.
 
 #define FUZZ_ALGO_PARTS 7
-#define FUZZ_ALGOS      (OCT_ALGOS + FUZZ_ALGO_PARTS)
+#define FUZZ_ALGOS      (CONFIG_ALGOS + FUZZ_ALGO_PARTS)
 #define FUZZ_ALGO_B     2 // windows of a batch
 #define FUZZ_ALGO_STEPS 3
 #define FUZZ_ALGO_T_MAX 8 // rows of sequences and rollouts
 
 typedef struct fuzz_algo {
-    oct_config config;
+    config_experiment config;
     policy_spec spec;
     algo_wants wants;
     algo *a;
@@ -30,7 +30,7 @@ static inline void
 fuzz_algo_set(fuzz_algo *experiment, const char *assignment)
 {
     char message[256];
-    oct_err err = oct_config_set(&experiment->config, assignment, message, sizeof(message));
+    oct_err err = config_set(&experiment->config, assignment, message, sizeof(message));
     OCT_ASSERT(err == OCT_OK);
 }
 
@@ -58,7 +58,7 @@ static inline bool
 fuzz_algo_make(fuzz_algo *experiment, bool is_box)
 {
     experiment->spec = fuzz_algo_environment(is_box);
-    return algo_make_spec(&experiment->config, &experiment->spec, &experiment->wants, NULL, 0) ==
+    return algo_make_spec(&experiment->config, &experiment->spec, &experiment->wants, NULL) ==
            OCT_OK;
 }
 
@@ -81,21 +81,25 @@ static inline void
 fuzz_algo_init(fuzz_algo *experiment, uint32_t number)
 {
     static const struct {
-        oct_algo_name name;
+        config_algo_name name;
         bool is_box;
         const char *settings[3];
     } parts[FUZZ_ALGO_PARTS] = {
-        {OCT_ALGO_DQN, false, {"algo.dueling=true"}},
-        {OCT_ALGO_DQN, false, {"algo.noisy=true", "algo.dueling=true", "algo.distributional=true"}},
-        {OCT_ALGO_REINFORCE, true, {NULL}},
-        {OCT_ALGO_PPO, true, {"algo.scale_rewards=true", "algo.value_clip=0.2", "algo.kl_max=0"}},
-        {OCT_ALGO_A2C, true, {"algo.scale_rewards=true", "algo.normalise_observations=true"}},
-        {OCT_ALGO_TRPO, true, {"algo.correction=decoupled"}},
-        {OCT_ALGO_D4PG, true, {"algo.normalise_observations=true"}},
+        {CONFIG_ALGO_DQN, false, {"algo.dueling=true"}},
+        {CONFIG_ALGO_DQN,
+         false,
+         {"algo.noisy=true", "algo.dueling=true", "algo.distributional=true"}},
+        {CONFIG_ALGO_REINFORCE, true, {NULL}},
+        {CONFIG_ALGO_PPO,
+         true,
+         {"algo.scale_rewards=true", "algo.value_clip=0.2", "algo.kl_max=0"}},
+        {CONFIG_ALGO_A2C, true, {"algo.scale_rewards=true", "algo.normalise_observations=true"}},
+        {CONFIG_ALGO_TRPO, true, {"algo.correction=decoupled"}},
+        {CONFIG_ALGO_D4PG, true, {"algo.normalise_observations=true"}},
     };
     char steps[64];
-    bool is_part = number >= OCT_ALGOS;
-    oct_config_default(&experiment->config);
+    bool is_part = number >= CONFIG_ALGOS;
+    config_default(&experiment->config);
     (void)snprintf(steps, sizeof(steps), "algo.sequence_steps=%d", FUZZ_ALGO_STEPS);
     fuzz_algo_set(experiment, steps);
     fuzz_algo_set(experiment, "network.hidden=[3]");
@@ -104,18 +108,19 @@ fuzz_algo_init(fuzz_algo *experiment, uint32_t number)
     fuzz_algo_set(experiment, "algo.epochs=2");
     fuzz_algo_set(experiment, "algo.kl_max=0.1");
     experiment->config.learner.batch_size = FUZZ_ALGO_B;
-    experiment->config.algo.name = is_part ? parts[number - OCT_ALGOS].name : (oct_algo_name)number;
-    for (int i = 0; is_part && i < 3 && parts[number - OCT_ALGOS].settings[i] != NULL; i++) {
-        fuzz_algo_set(experiment, parts[number - OCT_ALGOS].settings[i]);
+    experiment->config.algo.name =
+        is_part ? parts[number - CONFIG_ALGOS].name : (config_algo_name)number;
+    for (int i = 0; is_part && i < 3 && parts[number - CONFIG_ALGOS].settings[i] != NULL; i++) {
+        fuzz_algo_set(experiment, parts[number - CONFIG_ALGOS].settings[i]);
     }
-    bool is_made = is_part ? fuzz_algo_make(experiment, parts[number - OCT_ALGOS].is_box)
+    bool is_made = is_part ? fuzz_algo_make(experiment, parts[number - CONFIG_ALGOS].is_box)
                            : fuzz_algo_make(experiment, false) || fuzz_algo_make(experiment, true);
     OCT_ASSERT(is_made);
     experiment->T = experiment->wants.window == ALGO_WINDOW_N_STEP ? 0 : experiment->wants.steps;
     OCT_ASSERT(experiment->T <= FUZZ_ALGO_T_MAX);
     oct_err err = algo_create(&experiment->a, NULL, &experiment->config, &experiment->spec, 1);
     OCT_ASSERT(err == OCT_OK);
-    if (experiment->config.algo.name == OCT_ALGO_EXTERNAL) {
+    if (experiment->config.algo.name == CONFIG_ALGO_EXTERNAL) {
         algo_external_set_learner(experiment->a,
                                   &(algo_external_learner){.learn = fuzz_algo_answer});
     }

@@ -16,7 +16,7 @@ enum { IS_JSON = 1, IS_METRICS = 2 };
 
 static char folder[] = "/dev/shm/octet_fuzz_ended_XXXXXX";
 static int home = -1, away; // the drivers' working folder, and a run's
-static oct_config config;
+static config_experiment config;
 
 static void
 folder_remove(void)
@@ -43,7 +43,7 @@ begin(void)
     OCT_ASSERT(away >= 0 && fchdir(away) == 0);
     (void)atexit(folder_remove);
     put("policy.oct", (const uint8_t *)"", 0);
-    oct_config_default(&config);
+    config_default(&config);
     (void)snprintf(config.env.id, sizeof(config.env.id), "CartPole-v1");
 }
 

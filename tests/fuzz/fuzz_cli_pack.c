@@ -6,10 +6,11 @@
 
 #include "cli/pack/cli_pack_manifest.h"
 #include "common/oct_base.h"
+#include "common/oct_reason.h"
 #include "tests/fuzz/fuzz.h"
 
 static cli_pack_manifest manifest, again;
-static char reason[512];
+static oct_reason reason;
 
 // Whatever unpack puts the name behind, it stays below that folder.
 static bool
@@ -26,7 +27,7 @@ static void
 manifest_run(const uint8_t *data, size_t size)
 {
     char *text = fuzz_text(data, size);
-    if (cli_pack_manifest_parse(&manifest, text, size, reason, sizeof(reason)) == OCT_OK) {
+    if (cli_pack_manifest_parse(&manifest, text, size, &reason) == OCT_OK) {
         fuzz_accept();
         OCT_ASSERT(manifest.count <= CLI_PACK_FILES_MAX && strchr(manifest.run, '/') == NULL);
         for (uint32_t i = 0; i < manifest.count; i++) {
@@ -35,8 +36,7 @@ manifest_run(const uint8_t *data, size_t size)
                        file->size <= CLI_PACK_SIZE_MAX);
         }
         char *printed = cli_pack_manifest_print(&manifest);
-        OCT_ASSERT(cli_pack_manifest_parse(&again, printed, strlen(printed), reason,
-                                           sizeof(reason)) == OCT_OK);
+        OCT_ASSERT(cli_pack_manifest_parse(&again, printed, strlen(printed), &reason) == OCT_OK);
         char *twice = cli_pack_manifest_print(&again);
         OCT_ASSERT(strcmp(printed, twice) == 0);
         free(printed);

@@ -1,7 +1,8 @@
-// What octet dash, octet report and octet compare read of a run folder: an input is which file it
-// is (config.yaml, summary.json or metrics.csv), where it is cut in two, and that file. It is read
-// twice, the second time as it grows: rows that come in parts are those of the whole.
+// What octet dash, octet report and octet compare read in a run folder: an input says which file it
+// is (config.yaml, summary.json or metrics.csv), where it is cut in two, and what is in the file.
+// One reader reads it complete, another while it grows: both must have the same rows.
 #include "cli/runs/cli_series.h"
+#include "common/oct_reason.h"
 
 #include <fcntl.h>
 #include <math.h>
@@ -49,24 +50,24 @@ begin(void)
 static cli_series *
 series_open(void)
 {
-    char reason[CLI_SERIES_REASON_MAX];
+    oct_reason why;
     cli_series *series;
-    oct_err err = cli_series_open(&series, folder, ROWS, reason, sizeof(reason));
+    oct_err err = cli_series_open(&series, folder, ROWS, &why);
     OCT_ASSERT(err == OCT_OK);
     return series;
 }
 
 static void
-check_equal(const cli_series *a, const cli_series *b)
+check_equal(const oct_csv *a, const oct_csv *b)
 {
     OCT_ASSERT(a->columns == b->columns && a->rows == b->rows && a->rows_read == b->rows_read);
-    OCT_ASSERT(a->joined == b->joined && a->rows <= ROWS);
+    OCT_ASSERT(a->merged == b->merged && a->rows <= ROWS);
     for (size_t i = 0; i < (size_t)a->rows * a->columns; i++) {
         OCT_ASSERT(a->values[i] == b->values[i] || (isnan(a->values[i]) && isnan(b->values[i])));
     }
 }
 
-// What every reader of a series does with it.
+// Calls what every user of a series calls.
 static void
 use(cli_series *series)
 {
@@ -75,14 +76,14 @@ use(cli_series *series)
     cli_series_range range;
     uint32_t group[1];
     OCT_ASSERT(cli_series_group(&series, 1, group) == 1);
-    for (uint32_t i = 0; i < series->columns; i++) {
-        uint32_t count = cli_series_curve(series, series->column[0], series->column[i], points);
-        OCT_ASSERT(count <= series->rows);
+    const oct_csv *csv = &series->metrics;
+    for (uint32_t i = 0; i < csv->columns; i++) {
+        uint32_t count = cli_series_curve(series, csv->name[0], csv->name[i], points);
+        OCT_ASSERT(count <= csv->rows);
         for (uint32_t k = 1; k < count; k++) {
             OCT_ASSERT(points[k].x > points[k - 1].x);
         }
-        count =
-            cli_series_mean(&series, 1, series->column[0], series->column[i], 8, spread, &range);
+        count = cli_series_mean(&series, 1, csv->name[0], csv->name[i], 8, spread, &range);
         OCT_ASSERT(count == 0 || count == 1 || count == 8);
     }
 }
@@ -109,9 +110,9 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     cli_series *whole = series_open();
     OCT_ASSERT(!cli_series_read(whole, UINT64_MAX));
-    check_equal(whole, grown);
+    check_equal(&whole->metrics, &grown->metrics);
     use(whole);
-    bool is_taken = which == METRICS   ? whole->rows > 0
+    bool is_taken = which == METRICS   ? whole->metrics.rows > 0
                     : which == SUMMARY ? whole->summary != NULL
                                        : whole->has_config;
     if (is_taken) {

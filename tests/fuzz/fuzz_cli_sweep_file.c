@@ -6,21 +6,22 @@
 
 #include "cli/sweep/cli_sweep_file.h"
 #include "common/oct_base.h"
-#include "common/oct_config_text.h"
+#include "common/oct_reason.h"
+#include "config/config_text.h"
 #include "tests/fuzz/fuzz.h"
 
 #define DRAWS 3
 
-static char reason[4096];
-static oct_config base;
+static oct_reason reason;
+static config_experiment base;
 
 static void
 expect_round_trip(const cli_sweep_plan *plan)
 {
     cli_sweep_plan again = {.count = 0};
     char *printed = cli_sweep_file_print(plan);
-    OCT_ASSERT(cli_sweep_file_parse("again", printed, strlen(printed), &base, &again, reason,
-                                    sizeof(reason)) == OCT_OK);
+    OCT_ASSERT(cli_sweep_file_parse("again", printed, strlen(printed), &base, &again, &reason) ==
+               OCT_OK);
     char *twice = cli_sweep_file_print(&again);
     OCT_ASSERT(strcmp(printed, twice) == 0);
     cli_sweep_plan_fini(&again);
@@ -46,12 +47,12 @@ ask(cli_sweep_plan *plan)
 static void
 expect_settings(const cli_space *space, const cli_point *point)
 {
-    static oct_config config;
-    char setting[OCT_CONFIG_NAME_MAX + CLI_SPACE_VALUE_MAX + 2];
+    static config_experiment config;
+    char setting[CONFIG_NAME_MAX + CLI_SPACE_VALUE_MAX + 2];
     config = base;
     for (size_t i = 0; i < space->count; i++) {
         (void)snprintf(setting, sizeof(setting), "%s=%s", space->key[i].name, point->value[i]);
-        OCT_ASSERT(oct_config_set(&config, setting, reason, sizeof(reason)) == OCT_OK);
+        OCT_ASSERT(config_set(&config, setting, reason.text, sizeof(reason.text)) == OCT_OK);
     }
 }
 
@@ -60,7 +61,7 @@ over(const char *text)
 {
     static cli_point point;
     cli_space space = {.count = 0};
-    if (cli_space_add(&space, text, &base, reason, sizeof(reason)) == OCT_OK) {
+    if (cli_space_add(&space, text, &base, &reason) == OCT_OK) {
         char words[128];
         (void)cli_space_words(&space.key[0], words, sizeof(words));
         for (uint64_t i = 0; i < DRAWS; i++) {
@@ -80,13 +81,12 @@ int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     cli_sweep_plan plan = {.count = 0};
-    oct_config_default(&base);
+    config_default(&base);
     char *text = fuzz_text(data, size);
-    reason[0] = '\0';
-    oct_err err =
-        cli_sweep_file_parse("sweep.json", text, size, &base, &plan, reason, sizeof(reason));
+    reason.text[0] = '\0';
+    oct_err err = cli_sweep_file_parse("sweep.json", text, size, &base, &plan, &reason);
     OCT_ASSERT(err == OCT_OK || err == OCT_EINVAL);
-    OCT_ASSERT((err == OCT_OK) == (reason[0] == '\0'));
+    OCT_ASSERT((err == OCT_OK) == (reason.text[0] == '\0'));
     if (err == OCT_OK) {
         expect_round_trip(&plan);
         ask(&plan);
@@ -104,8 +104,8 @@ static void
 seed_of(const char *values, cli_sweep_method method)
 {
     cli_sweep_plan plan = {.method = method, .seeds = 2, .first_seed = 1, .wanted = 2};
-    oct_config_default(&base);
-    OCT_ASSERT(cli_space_add(&plan.space, values, &base, reason, sizeof(reason)) == OCT_OK);
+    config_default(&base);
+    OCT_ASSERT(cli_space_add(&plan.space, values, &base, &reason) == OCT_OK);
     cli_sweep_plan_fill(&plan);
     plan.trial[0]->run[0] = (cli_sweep_run){.state = CLI_SWEEP_FINISHED, .mean = 490.5};
     char *text = cli_sweep_file_print(&plan);

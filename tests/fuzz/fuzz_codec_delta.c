@@ -3,6 +3,7 @@
 // length and checksum are mended, and has the bytes of the change. What is accepted is a sound
 // policy; a change as it was sent gives its version on its base, and on another that or nothing;
 // the base stays.
+#include "common/oct_reason.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/policy_history.h"
 
@@ -23,11 +24,11 @@ decode(const history *h, uint32_t base_version, bool is_other, const uint8_t *by
     OCT_ASSERT(err == OCT_OK);
     base->codes[0][0] ^= is_other; // another base of the same version
     history_message before = history_message_of(base);
-    char reason[160] = "";
-    err = codec_delta_decode(h->coder, got, base, bytes, length, reason, sizeof(reason));
+    oct_reason why = {""};
+    err = codec_delta_decode(h->coder, got, base, bytes, length, &why);
     OCT_ASSERT(history_is_same(base, &before));
     base->codes[0][0] ^= is_other;
-    OCT_ASSERT((err == OCT_OK) == (reason[0] == '\0'));
+    OCT_ASSERT((err == OCT_OK) == (why.text[0] == '\0'));
     for (uint32_t v = 1; v < HISTORY_VERSIONS; v++) {
         if (is_sent(h, v, bytes, length)) {
             // Of another base nothing comes, or, where its rows have new grids, just the same.

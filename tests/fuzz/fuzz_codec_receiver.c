@@ -2,6 +2,7 @@
 // that forgets. An input is a list of such events. The receiver never goes back, holds what it
 // took, and what it holds is sound.
 #include "codec/codec_receiver.h"
+#include "common/oct_reason.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/policy_history.h"
 
@@ -41,9 +42,9 @@ static void
 take(codec_receiver *receiver, const uint8_t *bytes, size_t length)
 {
     uint64_t held = codec_receiver_version(receiver);
-    char reason[160] = "";
+    oct_reason why = {""};
     const policy_image *image = NULL;
-    oct_err err = codec_receiver_take(receiver, bytes, length, &image, reason, sizeof(reason));
+    oct_err err = codec_receiver_take(receiver, bytes, length, &image, &why);
     OCT_ASSERT((err == OCT_OK) == (image != NULL));
     if (err == OCT_OK) {
         OCT_ASSERT(codec_receiver_version(receiver) > held);

@@ -6,6 +6,7 @@
 
 #include "common/oct_base.h"
 #include "common/oct_bytes.h"
+#include "common/oct_reason.h"
 #include "envs/env_options.h"
 #include "envs/env_plugin.h"
 #include "tests/fuzz/fuzz.h"
@@ -16,17 +17,18 @@ enum { NAMES = 128, BOUNDS = 64 };
 static void
 read_options(const uint8_t *bytes, size_t size)
 {
-    char reason[256] = "", *text = fuzz_text(bytes, size);
+    oct_reason why = {""};
+    char *text = fuzz_text(bytes, size);
     env_options options;
-    oct_err err = env_options_init(&options, text, reason, sizeof(reason));
-    OCT_ASSERT((err == OCT_OK) == (reason[0] == '\0'));
+    oct_err err = env_options_init(&options, text, &why);
+    OCT_ASSERT((err == OCT_OK) == (why.text[0] == '\0'));
     if (err == OCT_OK) {
         OCT_ASSERT(options.count <= ENV_OPTIONS_MAX);
         for (uint32_t i = 0; i < options.count; i++) {
             OCT_ASSERT(options.items[i].key[0] != '\0' && options.items[i].value[0] != '\0');
         }
-        err = env_options_decode(&options, reason, sizeof(reason));
-        OCT_ASSERT((err == OCT_OK) == (reason[0] == '\0'));
+        err = env_options_decode(&options, &why);
+        OCT_ASSERT((err == OCT_OK) == (why.text[0] == '\0'));
         for (uint32_t i = 0; err == OCT_OK && i < options.count; i++) {
             OCT_ASSERT(options.items[i].key[0] != '\0');
         }
@@ -66,7 +68,7 @@ read_spec(uint8_t what, oct_reader *in)
 {
     static const char *const named[NAMES] = {"a", "b", NULL};
     double obs_bounds[2][BOUNDS], action_bounds[2][BOUNDS];
-    char reason[256] = "";
+    oct_reason why = {""};
     octet_env_api api = {.size = oct_read_u8(in) % 4 == 0 ? 0 : (uint32_t)sizeof(api)};
     octet_env_spec spec = {
         .size = oct_read_u8(in) % 4 == 0 ? oct_read_u16(in) : (uint32_t)sizeof(spec),
@@ -87,8 +89,8 @@ read_spec(uint8_t what, oct_reader *in)
     char *id = fuzz_text(in->at, in->left);
     spec.id = id;
     octet_env_spec read;
-    oct_err err = env_plugin_spec_read(&read, &api, &spec, reason, sizeof(reason));
-    OCT_ASSERT((err == OCT_OK) == (reason[0] == '\0'));
+    oct_err err = env_plugin_spec_read(&read, &api, &spec, &why);
+    OCT_ASSERT((err == OCT_OK) == (why.text[0] == '\0'));
     if (err == OCT_OK) {
         OCT_ASSERT(strcmp(read.id, id) == 0 && read.reward_low <= read.reward_high);
         fuzz_accept();

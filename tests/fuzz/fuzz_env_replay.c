@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/oct_base.h"
+#include "common/oct_reason.h"
 #include "envs/env_csv.h"
 #include "envs/env_replay.h"
 #include "tests/fuzz/fuzz.h"
@@ -27,7 +28,7 @@ env_of(size_t kind)
     if (opened[kind] == NULL) {
         env_request request = {
             .id = kinds[kind].id, .options = kinds[kind].options, .count = 1, .seed = 1};
-        oct_err err = env_open(&opened[kind], &request, NULL, 0);
+        oct_err err = env_open(&opened[kind], &request, NULL);
         OCT_ASSERT(err == OCT_OK);
     }
     return opened[kind];
@@ -37,11 +38,11 @@ env_of(size_t kind)
 static void
 expect_rows(const char *path)
 {
-    char reason[256] = "";
+    oct_reason why = {""};
     env_csv *csv;
     const env_csv_cell *cells;
-    if (env_csv_open(&csv, path, reason, sizeof(reason)) != OCT_OK) {
-        OCT_ASSERT(reason[0] != '\0');
+    if (env_csv_open(&csv, path, &why) != OCT_OK) {
+        OCT_ASSERT(why.text[0] != '\0');
         return;
     }
     oct_err err;
@@ -62,7 +63,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     const char *path = fuzz_file(data + 1, size - 1);
     expect_rows(path);
-    char reason[512] = "";
+    oct_reason why = {""};
     env_replay_request request = {
         .path = path,
         .tolerance = (data[0] & 16) != 0 ? 1e-7 : ENV_REPLAY_TOLERANCE,
@@ -70,9 +71,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         .partial = (data[0] & 64) != 0,
     };
     env_replay_result result;
-    oct_err err = env_replay_run(&result, env_of(data[0] % OCT_COUNTOF(kinds)), &request, reason,
-                                 sizeof(reason));
-    OCT_ASSERT((err == OCT_OK) == (reason[0] == '\0'));
+    oct_err err = env_replay_run(&result, env_of(data[0] % OCT_COUNTOF(kinds)), &request, &why);
+    OCT_ASSERT((err == OCT_OK) == (why.text[0] == '\0'));
     if (err == OCT_OK) {
         fuzz_accept();
     }

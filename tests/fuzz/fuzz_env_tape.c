@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "common/oct_base.h"
+#include "common/oct_reason.h"
 #include "envs/env_tape.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -12,12 +13,13 @@
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    char reason[160] = "", *text = fuzz_text(data, size);
+    oct_reason why = {""};
+    char *text = fuzz_text(data, size);
     uint8_t bits[BITS];
     env_tape tape;
     env_tape_init(&tape);
-    oct_err err = env_tape_read(&tape, text, reason, sizeof(reason));
-    OCT_ASSERT((err == OCT_OK) == (reason[0] == '\0'));
+    oct_err err = env_tape_read(&tape, text, &why);
+    OCT_ASSERT((err == OCT_OK) == (why.text[0] == '\0'));
     if (err == OCT_OK) {
         for (uint32_t i = 0; i < tape.count; i++) {
             OCT_ASSERT(tape.draws[i] >= 0);
@@ -25,7 +27,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         fuzz_accept();
     }
     env_tape_fini(&tape);
-    if (env_tape_bits(bits, BITS, text, reason, sizeof(reason)) == OCT_OK) {
+    if (env_tape_bits(bits, BITS, text, &why) == OCT_OK) {
         for (uint32_t i = 0; i < BITS; i++) {
             OCT_ASSERT(bits[i] <= 1);
         }

@@ -7,6 +7,7 @@
 
 #include "common/oct_base.h"
 #include "common/oct_file.h"
+#include "common/oct_reason.h"
 #include "import/import_npy.h"
 #include "import/import_parity.h"
 #include "import/import_policy.h"
@@ -32,7 +33,7 @@ static void
 policy_use(const import_result *result)
 {
     const policy_spec *spec = &result->image->spec;
-    OCT_ASSERT(policy_spec_check(spec, NULL, 0) == OCT_OK);
+    OCT_ASSERT(policy_spec_check(spec, NULL) == OCT_OK);
     size_t length = policy_encoded_size(result->image);
     if (spec->obs_count > NUMBERS_MAX || chain_work(result->scores) > WORK_MAX) {
         return;
@@ -40,7 +41,7 @@ policy_use(const import_result *result)
     uint8_t *bytes = oct_alloc(length);
     policy_image *again;
     policy_encode(result->image, bytes);
-    oct_err err = policy_decode(&again, bytes, length, NULL, 0);
+    oct_err err = policy_decode(&again, bytes, length, NULL);
     OCT_ASSERT(err == OCT_OK);
     policy_image_destroy(again);
     free(bytes);
@@ -57,12 +58,12 @@ policy_use(const import_result *result)
 static void
 model_use(const uint8_t *bytes, size_t length, uint8_t what)
 {
-    char reason[512] = "";
+    oct_reason why = {""};
     import_model *model;
     import_graph *graph = NULL;
     import_result result = {0};
-    if (import_model_decode(&model, bytes, length, NULL, reason, sizeof(reason)) != OCT_OK) {
-        OCT_ASSERT(reason[0] != '\0');
+    if (import_model_decode(&model, bytes, length, NULL, &why) != OCT_OK) {
+        OCT_ASSERT(why.text[0] != '\0');
         return;
     }
     import_request request = {.env_id = "", .low = {-1}, .high = {0.5f}};
@@ -70,11 +71,11 @@ model_use(const uint8_t *bytes, size_t length, uint8_t what)
     request.unit_actions = (what & IS_UNIT) != 0;
     request.log_std = (what & HAS_DEVIATION) != 0 ? "log_std" : NULL;
     request.action_count = (what & HAS_COUNT) != 0 ? 2 : 0;
-    oct_err err = import_graph_create(&graph, model, NULL, NULL, 0, NULL, reason, sizeof(reason));
+    oct_err err = import_graph_create(&graph, model, NULL, NULL, 0, NULL, &why);
     if (err == OCT_OK) {
-        err = import_policy_make(&result, model, graph, &request, reason, sizeof(reason));
+        err = import_policy_make(&result, model, graph, &request, &why);
     }
-    OCT_ASSERT((err == OCT_OK) == (reason[0] == '\0'));
+    OCT_ASSERT((err == OCT_OK) == (why.text[0] == '\0'));
     OCT_ASSERT((err == OCT_OK) == (result.image != NULL));
     if (err == OCT_OK) {
         policy_use(&result);
@@ -88,10 +89,10 @@ model_use(const uint8_t *bytes, size_t length, uint8_t what)
 static void
 array_use(const uint8_t *bytes, size_t length)
 {
-    char reason[256] = "";
+    oct_reason why = {""};
     import_npy npy;
-    oct_err err = import_npy_decode(&npy, bytes, length, reason, sizeof(reason));
-    OCT_ASSERT((err == OCT_OK) == (reason[0] == '\0'));
+    oct_err err = import_npy_decode(&npy, bytes, length, &why);
+    OCT_ASSERT((err == OCT_OK) == (why.text[0] == '\0'));
     if (err == OCT_OK) {
         OCT_ASSERT(npy.rows >= 1 && npy.width >= 1);
         import_npy_free(&npy);

@@ -5,11 +5,11 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "learner/learner_batch.h"
 #include "proto/wire.h"
 #include "proto/wire_check.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/fuzz_algos.h"
+#include "tests/learner/batch_fixture.h"
 
 enum { OTHER_T = 1, OTHER_COUNT = 2, OTHER_EXTRA = 4, LARGE = 8, SECOND = 16 };
 enum { WINDOWS = 4 };
@@ -154,7 +154,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     uint32_t first = (what & SECOND) != 0 ? FUZZ_ALGO_B : 0;
     if (wire_check_flags(sampled.flags, sampled.reward, rows) &&
         wire_check_windows(sampled.flags, sampled.count, sampled.window_steps) &&
-        learner_batch_fill(batches[which], &experiment->spec, &sampled, first, 0.5) == OCT_OK) {
+        batch_fill(batches[which], &experiment->spec, &sampled, first, 0.5) == OCT_OK) {
         float probe[WINDOWS * 3];
         OCT_ASSERT(learner_batch_probe(batches[which], WINDOWS, probe) <= WINDOWS);
         learn(experiment, batches[which]);

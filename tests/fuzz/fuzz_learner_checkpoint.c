@@ -8,6 +8,7 @@
 
 #include "common/oct_base.h"
 #include "common/oct_bytes.h"
+#include "common/oct_reason.h"
 #include "learner/learner_checkpoint.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -77,7 +78,7 @@ expect_round_trip(const learner_checkpoint *checkpoint)
     learner_checkpoint again;
     size_t length, again_length;
     uint8_t *bytes = written(checkpoint, &length);
-    oct_err err = learner_checkpoint_read(fuzz_file(bytes, length), &again, NULL, 0);
+    oct_err err = learner_checkpoint_read(fuzz_file(bytes, length), &again, NULL);
     OCT_ASSERT(err == OCT_OK);
     uint8_t *again_bytes = written(&again, &again_length);
     OCT_ASSERT(again_length == length && memcmp(again_bytes, bytes, length) == 0);
@@ -98,10 +99,10 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     const char *path = fuzz_file(bytes, size - 1);
     free(bytes);
-    char reason[256] = "";
+    oct_reason why = {""};
     learner_checkpoint checkpoint;
-    oct_err err = learner_checkpoint_read(path, &checkpoint, reason, sizeof(reason));
-    OCT_ASSERT((err == OCT_OK) == (reason[0] == '\0'));
+    oct_err err = learner_checkpoint_read(path, &checkpoint, &why);
+    OCT_ASSERT((err == OCT_OK) == (why.text[0] == '\0'));
     if (err == OCT_OK) {
         expect_numbers_to_send(&checkpoint);
         expect_round_trip(&checkpoint);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "common/oct_base.h"
+#include "common/oct_reason.h"
 #include "learner/learner_environment.h"
 #include "proto/wire_env.h"
 #include "tests/fuzz/fuzz.h"
@@ -11,25 +12,26 @@
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    char reason[256] = "", words[512];
+    oct_reason why = {""};
+    char words[512];
     policy_spec spec;
     oct_metric_names metrics;
     const char *path = size > 0 ? fuzz_file(data, size) : "/proc/self/fd/none";
-    oct_err err = learner_environment_read(path, &spec, &metrics, reason, sizeof(reason));
-    OCT_ASSERT((err == OCT_OK) == (reason[0] == '\0'));
+    oct_err err = learner_environment_read(path, &spec, &metrics, &why);
+    OCT_ASSERT((err == OCT_OK) == (why.text[0] == '\0'));
     if (err == OCT_OK) {
         learner_environment_words(&spec, words, sizeof(words));
         OCT_ASSERT(words[0] != '\0');
-        err = learner_environment_alike(&spec, &spec, reason, sizeof(reason));
+        err = learner_environment_alike(&spec, &spec, &why);
         OCT_ASSERT(err == OCT_OK);
         // Of another environment it is told in words.
         static const policy_spec other = {.env_id = "Other-v0", .obs_count = 7};
-        err = learner_environment_alike(&other, &spec, reason, sizeof(reason));
-        OCT_ASSERT(err == OCT_EINVAL && reason[0] != '\0');
+        err = learner_environment_alike(&other, &spec, &why);
+        OCT_ASSERT(err == OCT_EINVAL && why.text[0] != '\0');
         policy_spec wider = spec;
         wider.action_low[0] = spec.action_low[0] == 0 ? 1 : 0;
-        err = learner_environment_alike(&wider, &spec, reason, sizeof(reason));
-        OCT_ASSERT(err == OCT_EINVAL && strstr(reason, "action 0 is in [") != NULL);
+        err = learner_environment_alike(&wider, &spec, &why);
+        OCT_ASSERT(err == OCT_EINVAL && strstr(why.text, "action 0 is in [") != NULL);
         fuzz_accept();
     }
     return 0;

@@ -13,7 +13,7 @@ enum { STATE_MASK = 3, IS_CUT = 4, IS_FINISHING = 8, ARE_WEIGHTS = 16, ARE_METRI
 enum { STATES = 4, EPISODES = 4, SCREEN = 2, REGIONS = 2, EVALUATORS = 2, ORDERS = 8 };
 #define SECOND UINT64_C(1000000000)
 
-static oct_config config;
+static config_experiment config;
 static struct {
     uint8_t *bytes;
     size_t length, policies;
@@ -150,7 +150,7 @@ expect_round_trip(const learner_evals *evals)
 static void
 states_make(void)
 {
-    oct_config_default(&config);
+    config_default(&config);
     config.run.stop_at_return = 20;
     config.evaluation.episodes = EPISODES;
     config.evaluation.screen_episodes = SCREEN;

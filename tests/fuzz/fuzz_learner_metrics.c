@@ -1,5 +1,6 @@
-// metrics.csv of a folder that a run is resumed in: an input is the file. Rows are appended, and
-// joined when there are too many; then it has the header, rows of whole lines, and few of them.
+// metrics.csv of a folder in which a run is resumed: an input is the file. Rows are appended, and
+// old ones are merged when there are too many; the file then has the header, complete rows, and few
+// of them.
 #include "learner/learner_metrics.h"
 
 #include <dirent.h>
@@ -10,9 +11,9 @@
 #include <unistd.h>
 
 #include "common/oct_base.h"
+#include "common/oct_csv.h"
 #include "common/oct_file.h"
 #include "common/oct_log.h"
-#include "learner/learner_rows.h"
 #include "tests/fuzz/fuzz.h"
 
 #define HEADER "time_s,wall_s,env_steps,updates,loss,env_steps_per_s\n"
@@ -80,7 +81,7 @@ csv_path(void)
     return path;
 }
 
-// ---- what it is afterwards
+// ---- the file afterwards
 
 static void
 row_count(void *arg, const double *values)
@@ -89,17 +90,17 @@ row_count(void *arg, const double *values)
     ++*(uint64_t *)arg;
 }
 
-// Rows that joining gives, at most OLDER and the newest.
+// Merging leaves at most OLDER rows and the newest.
 static void
-expect_joined(const uint8_t *data, size_t size)
+expect_merged(const uint8_t *data, size_t size)
 {
     static const uint32_t over[COLUMNS] = {
-        LEARNER_ROWS_LATEST, LEARNER_ROWS_LATEST, LEARNER_ROWS_LATEST, LEARNER_ROWS_LATEST, 3, 1};
-    const learner_rows_spec spec = {COLUMNS, over, 1, 1.25, NEWEST, OLDER};
+        OCT_CSV_LATEST, OCT_CSV_LATEST, OCT_CSV_LATEST, OCT_CSV_LATEST, 3, 1};
+    const oct_csv_shrink_spec spec = {COLUMNS, over, 1, 1.25, NEWEST, OLDER};
     uint64_t rows = 0;
     FILE *in = fopen(fuzz_file(data, size), "re");
     OCT_ASSERT(in != NULL);
-    if (learner_rows_join(in, &spec, row_count, &rows) == OCT_OK) {
+    if (oct_csv_shrink(in, &spec, row_count, &rows) == OCT_OK) {
         OCT_ASSERT(rows <= OLDER + NEWEST);
     }
     (void)fclose(in);
@@ -118,7 +119,7 @@ expect_whole(uint32_t written)
         lines += bytes[i] == '\n';
     }
     OCT_ASSERT(lines >= 1 + OCT_MIN(written, (uint32_t)NEWEST) && lines <= 1 + ROWS_MAX);
-    // The last line is the row that was written last, whatever was there before.
+    // The last line is the row that was written last, whatever the file held before.
     const char *last = (const char *)bytes + length - 1;
     for (; last[-1] != '\n'; last--) {
     }
@@ -132,7 +133,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (numbers == NULL) {
         begin();
     }
-    expect_joined(data, size);
+    expect_merged(data, size);
     FILE *out = fopen(csv_path(), "wb");
     OCT_ASSERT(out != NULL && fwrite(data, 1, size, out) == size && fclose(out) == 0);
     learner_metrics *metrics;

@@ -95,7 +95,7 @@ static net_tls *
 tls_open(const char *name)
 {
     net_tls *tls;
-    oct_err err = net_tls_open(&tls, in_folder(name), NULL, 0);
+    oct_err err = net_tls_open(&tls, in_folder(name), NULL);
     OCT_ASSERT(err == OCT_OK);
     return tls;
 }

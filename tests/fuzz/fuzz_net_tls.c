@@ -2,6 +2,7 @@
 // (ca.crt, node.crt, node.key, crl.pem), or that it is not there, is another's or that all may read
 // it; whether there are lists of two CAs; and whether the folder is opened or read anew by who has
 // it open. It is refused in words, and what was open stays, or it is used.
+#include "common/oct_reason.h"
 #include "net/net_tls.h"
 
 #include <stdio.h>
@@ -87,7 +88,7 @@ folder_make(void)
     }
     (void)rmdir(revoked);
     files_read(0);
-    oct_err err = net_tls_open(&opened, folder, NULL, 0);
+    oct_err err = net_tls_open(&opened, folder, NULL);
     OCT_ASSERT(err == OCT_OK);
     certs_write_usual(ca, "no\x01body", true, folder);
     certs_trust_append(next, folder);
@@ -146,10 +147,10 @@ ask(net_tls *tls)
 static void
 try_open(const char *where)
 {
-    char reason[512] = "";
+    oct_reason why = {""};
     net_tls *tls = NULL;
-    oct_err err = net_tls_open(&tls, where, reason, sizeof(reason));
-    OCT_ASSERT((err == OCT_OK) == (reason[0] == '\0') && (err == OCT_OK) == (tls != NULL));
+    oct_err err = net_tls_open(&tls, where, &why);
+    OCT_ASSERT((err == OCT_OK) == (why.text[0] == '\0') && (err == OCT_OK) == (tls != NULL));
     if (err == OCT_OK) {
         OCT_ASSERT(net_tls_revocation(tls) != NET_TLS_LIST_KEPT);
         ask(tls);
@@ -161,14 +162,14 @@ try_open(const char *where)
 static void
 try_reload(void)
 {
-    char reason[512] = "";
+    oct_reason why = {""};
     bool is_new;
-    oct_err err = net_tls_reload(opened, &is_new, reason, sizeof(reason));
-    OCT_ASSERT((err == OCT_EINVAL) == (reason[0] != '\0') && (err != OCT_EAGAIN || !is_new));
+    oct_err err = net_tls_reload(opened, &is_new, &why);
+    OCT_ASSERT((err == OCT_EINVAL) == (why.text[0] != '\0') && (err != OCT_EAGAIN || !is_new));
     OCT_ASSERT(net_tls_role(opened) == OCT_ROLE_LEARNER);
     if (err != OCT_EINVAL || is_new) {
         ask(opened);
-        oct_err again = net_tls_reload(opened, &is_new, NULL, 0);
+        oct_err again = net_tls_reload(opened, &is_new, NULL);
         OCT_ASSERT(again == (err == OCT_EINVAL ? OCT_EINVAL : OCT_EAGAIN) && !is_new);
     }
     if (err != OCT_EINVAL) {

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/oct_reason.h"
 #include "policy/policy_net.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/policy/small_policy.h"
@@ -49,7 +50,7 @@ expect_into(const policy_image *image, const uint8_t *bytes, size_t length)
     policy_image *again;
     oct_err err = policy_image_create(&again, &image->spec, image->precision);
     OCT_ASSERT(err == OCT_OK);
-    err = policy_decode_into(again, bytes, length, NULL, 0);
+    err = policy_decode_into(again, bytes, length, NULL);
     OCT_ASSERT(err == OCT_OK);
     expect_same_bytes(again, bytes, length);
     policy_image_destroy(again);
@@ -60,7 +61,7 @@ static void
 expect_peek(const uint8_t *bytes, size_t length, oct_err decoded)
 {
     policy_head_info head;
-    oct_err err = policy_peek(&head, bytes, length, NULL, 0);
+    oct_err err = policy_peek(&head, bytes, length, NULL);
     OCT_ASSERT(err == OCT_OK || decoded != OCT_OK);
 }
 
@@ -75,11 +76,11 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (data[0] % 2 != 0) {
         mend_bytes(bytes, length);
     }
-    char reason[120] = "";
+    oct_reason why = {""};
     policy_image *image = NULL;
-    oct_err err = policy_decode(&image, bytes, length, reason, sizeof(reason));
+    oct_err err = policy_decode(&image, bytes, length, &why);
     OCT_ASSERT((err == OCT_OK) == (image != NULL));
-    OCT_ASSERT((err == OCT_OK) == (reason[0] == '\0'));
+    OCT_ASSERT((err == OCT_OK) == (why.text[0] == '\0'));
     expect_peek(bytes, length, err);
     if (image != NULL) {
         expect_same_bytes(image, bytes, length);

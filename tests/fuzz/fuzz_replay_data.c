@@ -3,6 +3,7 @@
 // file that is not refused in words has rows, episodes and numbers.
 #include <sys/mman.h>
 
+#include "common/oct_reason.h"
 #include "data/data_numbers.h"
 #include "tests/data/data_test.h"
 #include "tests/fuzz/fuzz.h"
@@ -101,10 +102,10 @@ count_everything(const data_source *source)
 static void
 source_use(const char *path, const char *named, bool is_data_set)
 {
-    char reason[512] = "";
+    oct_reason why = {""};
     data_source *source = NULL;
-    oct_err err = data_source_open(&source, path, named, reason, sizeof(reason));
-    OCT_ASSERT((err == OCT_OK) == (reason[0] == '\0'));
+    oct_err err = data_source_open(&source, path, named, &why);
+    OCT_ASSERT((err == OCT_OK) == (why.text[0] == '\0'));
     if (err == OCT_OK) {
         OCT_ASSERT(data_source_is_data_set(source) == is_data_set);
         count_everything(source);

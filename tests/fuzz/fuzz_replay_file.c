@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "common/oct_text.h"
+#include "common/oct_reason.h"
 #include "replay/replay_recover.h"
 #include "replay/replay_sync.h"
 #include "tests/fuzz/fuzz.h"
@@ -85,7 +85,7 @@ regions_set(whole_file *whole, const replay_file *file)
     const replay_file_header *header = file->header;
     const fuzz_region regions[REGIONS] = {
         {0, sizeof(*header)},
-        {REPLAY_FILE_LIFE_AT, sizeof(replay_file_life)},
+        {REPLAY_FILE_LIFE_AT, sizeof(replay_file_identity)},
         {header->live_at, sizeof(replay_live)},
         {header->journal_at, sizeof(replay_journal) + 8 * sizeof(replay_journal_entry)},
         {header->sessions_at, 8 * sizeof(replay_kept_session)},
@@ -101,7 +101,7 @@ regions_set(whole_file *whole, const replay_file *file)
 static void
 files_make(void)
 {
-    char reason[256] = "";
+    oct_reason why = {""};
     oct_rng rng;
     oct_rng_init(&rng, 5, 0);
     descriptor = memfd_create("fuzz_replay_file", MFD_CLOEXEC);
@@ -113,8 +113,7 @@ files_make(void)
         configure.streams = 4;
         replay_file *file;
         OCT_ASSERT(ftruncate(descriptor, 0) == 0);
-        oct_err err =
-            replay_file_create_for(&file, path, &configure, SESSIONS, reason, sizeof(reason));
+        oct_err err = replay_file_create_for(&file, path, &configure, SESSIONS, &why);
         OCT_ASSERT(err == OCT_OK);
         table_fill(file, &configure, &rng);
         files[i].length = file->bytes;
@@ -184,20 +183,20 @@ table_use(replay_table *table)
 
 // Whether it became a table; reason says why not.
 static bool
-take_over(bool is_used, char *reason, size_t reason_size)
+take_over(bool is_used, oct_reason *why)
 {
     replay_file *file;
-    reason[0] = '\0';
-    if (replay_file_open(&file, path, reason, reason_size) != OCT_OK) {
-        OCT_ASSERT(reason[0] != '\0');
+    why->text[0] = '\0';
+    if (replay_file_open(&file, path, why) != OCT_OK) {
+        OCT_ASSERT(why->text[0] != '\0');
         return false;
     }
     replay_recovered recovered;
     replay_table *table = NULL;
-    oct_err err = replay_recover(&recovered, file, reason, reason_size);
-    OCT_ASSERT((err == OCT_OK) == (reason[0] == '\0'));
+    oct_err err = replay_recover(&recovered, file, why);
+    OCT_ASSERT((err == OCT_OK) == (why->text[0] == '\0'));
     if (err == OCT_OK && replay_table_restore(&table, file, recovered.is_exact) != OCT_OK) {
-        err = oct_refuse(reason, reason_size, "its sessions are damaged");
+        err = oct_refuse(why, "its sessions are damaged");
     }
     if (err == OCT_OK && is_used) {
         table_use(table);
@@ -210,13 +209,13 @@ take_over(bool is_used, char *reason, size_t reason_size)
 static void
 look(void)
 {
-    char reason[512] = "";
+    oct_reason why = {""};
     replay_file *file;
     replay_recovered recovered;
-    if (replay_file_open_copy(&file, path, reason, sizeof(reason)) != OCT_OK) {
+    if (replay_file_open_copy(&file, path, &why) != OCT_OK) {
         return;
     }
-    if (replay_recover(&recovered, file, reason, sizeof(reason)) == OCT_OK) {
+    if (replay_recover(&recovered, file, &why) == OCT_OK) {
         fuzz_accept();
     }
     replay_file_close(file);
@@ -247,7 +246,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     OCT_ASSERT(ftruncate(descriptor, (off_t)whole->length) == 0);
     memcpy(mapped, whole->bytes, whole->length);
     if ((what & AFTER_POWER_FAILURE) != 0) {
-        memset(mapped + REPLAY_FILE_LIFE_AT, 0, sizeof(replay_file_life));
+        memset(mapped + REPLAY_FILE_LIFE_AT, 0, sizeof(replay_file_identity));
     }
     fuzz_edit(mapped, whole->length, whole->regions, REGIONS, &in);
     mend(mapped, whole, what);
@@ -258,11 +257,11 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         look();
         return 0;
     }
-    char reason[512];
-    if (take_over(true, reason, sizeof(reason))) {
+    oct_reason why;
+    if (take_over(true, &why)) {
         fuzz_accept();
-        if (!take_over(false, reason, sizeof(reason))) {
-            fprintf(stderr, "the next process refuses it: %s\n", reason);
+        if (!take_over(false, &why)) {
+            fprintf(stderr, "the next process refuses it: %s\n", why.text);
             abort();
         }
     }

@@ -97,7 +97,7 @@ history_expect_sound(const policy_image *image)
 {
     history_message m = history_message_of(image);
     policy_image *again;
-    oct_err err = policy_decode(&again, m.bytes, m.length, NULL, 0);
+    oct_err err = policy_decode(&again, m.bytes, m.length, NULL);
     OCT_ASSERT(err == OCT_OK);
     policy_image_destroy(again);
     free(m.bytes);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "common/oct_reason.h"
 #include "group/group_launch.h"
 #include "group/group_mpi.h"
 #include "tests/group/group_checks.h"
@@ -14,14 +15,14 @@ main(int argc, char **argv)
 {
     group *g;
     bool is_local = false;
-    char reason[256];
+    oct_reason why;
     if (argc != 2 || group_launch_size() == 1) {
         fprintf(stderr, "usage: mpirun -n SIZE test_group_mpi SIZE\n");
         return 2;
     }
     uint32_t size = (uint32_t)strtoul(argv[1], NULL, 10);
-    if (group_mpi_open(&g, size, &is_local, reason, sizeof(reason)) != OCT_OK) {
-        fprintf(stderr, "%s\n", reason);
+    if (group_mpi_open(&g, size, &is_local, &why) != OCT_OK) {
+        fprintf(stderr, "%s\n", why.text);
         return 3;
     }
     // mpirun and srun tell all ranks to end: rank 0 alone decides when.

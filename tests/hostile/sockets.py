@@ -134,7 +134,7 @@ def test_sockets_behind_the_gate_outlive_who_goes_at_once():
             assert system.another() is not None
         for name in ("replay", "learner"):
             assert get(system.metrics_port[name], "/healthz") == (200, "ok\n"), name
-            assert not system.said(name, "NET-GATE-DEAF"), name
+            assert not system.said(name, "NET-GATE-STUCK"), name
 
 
 def test_sockets_behind_the_gate_may_lose_their_names():

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "common/oct_reason.h"
 #include "import/import_chain.h"
 #include "import/import_parity.h"
 #include "tests/import/small_model.h"
@@ -37,13 +38,13 @@ request_box(void)
 static inline void
 refused(const small_model *m, const import_request *request, const char *words)
 {
-    char reason[512] = "";
+    oct_reason why = {""};
     import_graph *graph;
     import_result result;
-    oct_err err = small_model_import(m, request, &graph, &result, reason, sizeof(reason));
+    oct_err err = small_model_import(m, request, &graph, &result, &why);
     assert_int_not_equal(err, OCT_OK);
-    if (reason[0] == '\0' || strstr(reason, words) == NULL) {
-        fail_msg("'%s' has no '%s'", reason, words);
+    if (why.text[0] == '\0' || strstr(why.text, words) == NULL) {
+        fail_msg("'%s' has no '%s'", why.text, words);
     }
     import_graph_destroy(graph);
 }
@@ -51,13 +52,13 @@ refused(const small_model *m, const import_request *request, const char *words)
 static inline import_parity
 parity_of(const small_model *m, const float *obs, uint32_t rows, policy_spec *spec)
 {
-    char reason[512] = "";
+    oct_reason why = {""};
     import_graph *graph;
     import_result result;
     import_parity parity;
     import_request request = request_box();
-    oct_err err = small_model_import(m, &request, &graph, &result, reason, sizeof(reason));
-    assert_string_equal(reason, "");
+    oct_err err = small_model_import(m, &request, &graph, &result, &why);
+    assert_string_equal(why.text, "");
     T_OK(err);
     T_OK(import_parity_measure(&parity, &result, result.image, obs, rows));
     *spec = result.image->spec;
@@ -83,12 +84,12 @@ expect_alike(const small_model *m)
 static inline void
 expect_numbers(const small_model *m, const double *want, uint32_t count)
 {
-    char reason[512] = "";
+    oct_reason why = {""};
     import_graph *graph;
     import_result result;
     import_request request = request_box();
     const double x[] = {0.5, -0.25, 0.125};
-    T_OK(small_model_import(m, &request, &graph, &result, reason, sizeof(reason)));
+    T_OK(small_model_import(m, &request, &graph, &result, &why));
     double *work = oct_alloc(2 * import_chain_width(result.scores) * sizeof(double));
     const double *got = import_chain_eval(result.scores, x, work);
     assert_int_equal(result.image->spec.action_count, count);

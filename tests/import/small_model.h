@@ -1,6 +1,7 @@
 #ifndef TESTS_IMPORT_SMALL_MODEL_H
 #define TESTS_IMPORT_SMALL_MODEL_H
 
+#include "common/oct_reason.h"
 #include "import/import_policy.h"
 #include "tests/support/oct_test.h"
 
@@ -96,10 +97,10 @@ small_model_ints(small_model *m, const char *name, const int64_t *ints, size_t c
 // Its output "action" as a policy. The graph is the caller's in any case.
 static inline oct_err
 small_model_import(const small_model *m, const import_request *request, import_graph **graph,
-                   import_result *result, char *reason, size_t reason_size)
+                   import_result *result, oct_reason *why)
 {
-    T_OK(import_graph_create(graph, &m->model, NULL, NULL, 0, NULL, reason, reason_size));
-    return import_policy_make(result, &m->model, *graph, request, reason, reason_size);
+    T_OK(import_graph_create(graph, &m->model, NULL, NULL, 0, NULL, why));
+    return import_policy_make(result, &m->model, *graph, request, why);
 }
 
 // The same as values of discrete actions: fails the test unless it is taken (why is NULL), or
@@ -108,13 +109,13 @@ static inline void
 small_model_values(const small_model *m, import_graph **graph, import_result *result,
                    const char *why)
 {
-    char reason[512] = "";
+    oct_reason reason = {""};
     import_request request = {.env_id = "", .output = "action", .head = POLICY_HEAD_VALUES};
     request.action_kind = POLICY_DISCRETE;
     *result = (import_result){0};
-    oct_err err = small_model_import(m, &request, graph, result, reason, sizeof(reason));
-    if (why != NULL ? strstr(reason, why) == NULL : reason[0] != '\0') {
-        fail_msg("node %s: '%s' and not '%s'", m->nodes[0].op, reason, why != NULL ? why : "");
+    oct_err err = small_model_import(m, &request, graph, result, &reason);
+    if (why != NULL ? strstr(reason.text, why) == NULL : reason.text[0] != '\0') {
+        fail_msg("node %s: '%s' and not '%s'", m->nodes[0].op, reason.text, why != NULL ? why : "");
     }
     assert_int_equal(err == OCT_OK, why == NULL);
 }

@@ -2,6 +2,7 @@
 // which of its axes they lie.
 #include <stdlib.h>
 
+#include "common/oct_reason.h"
 #include "tests/import/small_model.h"
 
 static const float numbers[] = {1, 2, 3};
@@ -32,20 +33,20 @@ tensor_of_rank_3(small_model *m, const char *name, uint32_t first, uint32_t seco
 static import_graph *
 graph_of(const small_model *m)
 {
-    char reason[256] = "";
+    oct_reason why = {""};
     import_graph *graph;
-    T_OK(import_graph_create(&graph, &m->model, NULL, NULL, 0, NULL, reason, sizeof(reason)));
+    T_OK(import_graph_create(&graph, &m->model, NULL, NULL, 0, NULL, &why));
     return graph;
 }
 
 static const import_tensor *
 constant_of(const import_graph *graph, const char *name)
 {
-    char reason[512] = "";
+    oct_reason why = {""};
     const import_step *step;
     const import_tensor *constant = NULL;
-    oct_err err = import_graph_value(graph, name, &step, &constant, reason, sizeof(reason));
-    assert_string_equal(reason, "");
+    oct_err err = import_graph_value(graph, name, &step, &constant, &why);
+    assert_string_equal(why.text, "");
     T_OK(err);
     assert_non_null(constant);
     return constant;
@@ -54,11 +55,11 @@ constant_of(const import_graph *graph, const char *name)
 static const import_step *
 step_of(const import_graph *graph, const char *name)
 {
-    char reason[512] = "";
+    oct_reason why = {""};
     const import_step *step;
     const import_tensor *constant;
-    oct_err err = import_graph_value(graph, name, &step, &constant, reason, sizeof(reason));
-    assert_string_equal(reason, "");
+    oct_err err = import_graph_value(graph, name, &step, &constant, &why);
+    assert_string_equal(why.text, "");
     T_OK(err);
     assert_non_null(step);
     return step;
@@ -67,13 +68,13 @@ step_of(const import_graph *graph, const char *name)
 static void
 refused(const small_model *m, const char *name, const char *words)
 {
-    char reason[512] = "";
+    oct_reason why = {""};
     const import_step *step;
     const import_tensor *constant;
     import_graph *graph = graph_of(m);
-    oct_err err = import_graph_value(graph, name, &step, &constant, reason, sizeof(reason));
-    if (err == OCT_OK || strstr(reason, words) == NULL) {
-        fail_msg("'%s' has no '%s'", reason, words);
+    oct_err err = import_graph_value(graph, name, &step, &constant, &why);
+    if (err == OCT_OK || strstr(why.text, words) == NULL) {
+        fail_msg("'%s' has no '%s'", why.text, words);
     }
     import_graph_destroy(graph);
 }

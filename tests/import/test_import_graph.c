@@ -1,4 +1,5 @@
 // Values are found by name without going through all of them, and are first outputs.
+#include "common/oct_reason.h"
 #include "import/import_graph.h"
 
 #include <stdlib.h>
@@ -39,14 +40,13 @@ test_names_are_found_in_a_few_comparisons(void **state)
     small_model_tensor(&m, "constant", 0, 1, &one);
     m.model.nodes = nodes;
     m.model.node_count = NODES;
-    char reason[256] = "";
+    oct_reason why = {""};
     import_graph *graph;
     const import_step *step;
     const import_tensor *constant;
     strcmp_count = 0;
-    T_OK(import_graph_create(&graph, &m.model, NULL, NULL, 0, NULL, reason, sizeof(reason)));
-    T_OK(
-        import_graph_value(graph, "value 0 of node 399", &step, &constant, reason, sizeof(reason)));
+    T_OK(import_graph_create(&graph, &m.model, NULL, NULL, 0, NULL, &why));
+    T_OK(import_graph_value(graph, "value 0 of node 399", &step, &constant, &why));
     // An operation is looked up for each output, in a list of its own.
     size_t operations = (size_t)NODES * OUTPUTS * 64;
     assert_in_range(strcmp_count, 1, operations + (size_t)NODES * (INPUTS + 2 * OUTPUTS) * LOOKUP);
@@ -69,7 +69,7 @@ test_only_a_split_has_more_than_its_first_output(void **state)
     char *outputs[] = {first, second};
     for (size_t i = 0; i < OCT_COUNTOF(operations); i++) {
         small_model m;
-        char reason[256] = "";
+        oct_reason why = {""};
         import_graph *graph;
         const import_step *step;
         const import_tensor *constant;
@@ -81,12 +81,11 @@ test_only_a_split_has_more_than_its_first_output(void **state)
             small_model_node(&m, operations[i], "first", "x", i == 1 ? "gain" : NULL, NULL);
         node->outputs = outputs;
         node->output_count = 2;
-        T_OK(import_graph_create(&graph, &m.model, NULL, NULL, 0, NULL, reason, sizeof(reason)));
-        T_OK(import_graph_value(graph, "first", &step, &constant, reason, sizeof(reason)));
+        T_OK(import_graph_create(&graph, &m.model, NULL, NULL, 0, NULL, &why));
+        T_OK(import_graph_value(graph, "first", &step, &constant, &why));
         assert_non_null(step);
-        T_ERR(import_graph_value(graph, "second", &step, &constant, reason, sizeof(reason)),
-              OCT_EINVAL);
-        assert_non_null(strstr(reason, "policies support its first output only"));
+        T_ERR(import_graph_value(graph, "second", &step, &constant, &why), OCT_EINVAL);
+        assert_non_null(strstr(why.text, "policies support its first output only"));
         import_graph_destroy(graph);
     }
 }

@@ -1,5 +1,6 @@
 // What a chain of layers absorbs: joined heads, clips with a scale behind them, inputs and sizes
 // that the output does not need.
+#include "common/oct_reason.h"
 #include "tests/import/layers_model.h"
 
 static void
@@ -106,7 +107,7 @@ test_inputs_that_the_output_does_not_need_are_left_out(void **state)
 {
     (void)state;
     small_model m;
-    char reason[512] = "";
+    oct_reason why = {""};
     import_graph *graph;
     import_result result;
     import_port ports[2] = {{.name = "state", .type = 1, .rank = 1, .dims = {-1}}};
@@ -120,15 +121,14 @@ test_inputs_that_the_output_does_not_need_are_left_out(void **state)
     import_port output = {.name = "action", .type = 1};
     m.model.outputs = &output;
     m.model.output_count = 1;
-    T_OK(small_model_import(&m, &request, &graph, &result, reason, sizeof(reason)));
+    T_OK(small_model_import(&m, &request, &graph, &result, &why));
     assert_non_null(strstr(result.notes[0], "its input 'state' is left out"));
     import_policy_free(&result);
     import_graph_destroy(graph);
     small_model_node(&m, "Add", "both", "action", "state_out", NULL);
     output.name = "both";
-    assert_int_equal(import_graph_create(&graph, &m.model, NULL, NULL, 0, NULL, reason, 512),
-                     OCT_EINVAL);
-    assert_non_null(strstr(reason, "depends on 2 inputs, 'state' and 'obs'"));
+    assert_int_equal(import_graph_create(&graph, &m.model, NULL, NULL, 0, NULL, &why), OCT_EINVAL);
+    assert_non_null(strstr(why.text, "depends on 2 inputs, 'state' and 'obs'"));
 }
 
 // Sizes that a model computes from values which no policy has, as exports of SAC do.

@@ -1,5 +1,6 @@
 // Models made node by node: deviations beside the means, clips at both ends, constants that are
 // turned, and a policy beyond what a file holds.
+#include "common/oct_reason.h"
 #include "policy/policy_draw.h"
 #include "tests/import/layers_model.h"
 
@@ -7,11 +8,11 @@
 static uint32_t
 notes_of(const small_model *m, const import_request *request, char last[IMPORT_NOTE_SIZE])
 {
-    char reason[512] = "";
+    oct_reason why = {""};
     import_graph *graph;
     import_result result;
-    oct_err err = small_model_import(m, request, &graph, &result, reason, sizeof(reason));
-    assert_string_equal(reason, "");
+    oct_err err = small_model_import(m, request, &graph, &result, &why);
+    assert_string_equal(why.text, "");
     T_OK(err);
     uint32_t count = result.note_count;
     (void)snprintf(last, IMPORT_NOTE_SIZE, "%s", count > 0 ? result.notes[count - 1] : "");
@@ -182,7 +183,7 @@ test_a_constant_is_turned_as_its_perm_says(void **state)
         float weight; // of output 0 and number 1
     } cases[] = {{as_it_is, 4}, {turned, 2}, {NULL, 2}};
     import_request request = request_box();
-    char reason[512] = "";
+    oct_reason why = {""};
     for (size_t i = 0; i < OCT_COUNTOF(cases); i++) {
         small_model m;
         import_graph *graph;
@@ -194,7 +195,7 @@ test_a_constant_is_turned_as_its_perm_says(void **state)
         }
         small_model_node(&m, "MatMul", "y", "obs", "V", NULL);
         small_model_node(&m, "Tanh", "action", "y", NULL, NULL);
-        T_OK(small_model_import(&m, &request, &graph, &result, reason, sizeof(reason)));
+        T_OK(small_model_import(&m, &request, &graph, &result, &why));
         T_NEAR((double)result.image->weights[0][1], (double)cases[i].weight, 0, 0);
         import_policy_free(&result);
         import_graph_destroy(graph);
@@ -568,11 +569,11 @@ test_rows_are_flat_from_their_last_axis_on(void **state)
 static void
 deviations_of(const small_model *m, const import_request *request, policy_head head, double want)
 {
-    char reason[512] = "";
+    oct_reason why = {""};
     import_graph *graph;
     import_result result;
-    oct_err err = small_model_import(m, request, &graph, &result, reason, sizeof(reason));
-    assert_string_equal(reason, "");
+    oct_err err = small_model_import(m, request, &graph, &result, &why);
+    assert_string_equal(why.text, "");
     T_OK(err);
     const policy_image *image = result.image;
     assert_int_equal(image->spec.head, head);

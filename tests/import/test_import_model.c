@@ -1,4 +1,5 @@
 // What is no ONNX model, and weights in files that are not where they should be; arrays of NumPy.
+#include "common/oct_reason.h"
 #include "import/import_model.h"
 
 #include <math.h>
@@ -24,10 +25,10 @@ test_a_model_is_read_whole(void **state)
 {
     (void)state;
     size_t length;
-    char reason[256];
+    oct_reason why;
     uint8_t *bytes = file_read("tanh.onnx", &length);
     import_model *model;
-    T_OK(import_model_decode(&model, bytes, length, NULL, reason, sizeof(reason)));
+    T_OK(import_model_decode(&model, bytes, length, NULL, &why));
     assert_int_equal(model->node_count, 5);
     assert_string_equal(model->nodes[0].op, "Gemm");
     assert_int_equal(import_node_attribute(&model->nodes[0], "transB")->i, 1);
@@ -48,13 +49,13 @@ test_a_model_cut_anywhere_is_refused_or_smaller(void **state)
 {
     (void)state;
     size_t length;
-    char reason[256];
+    oct_reason why;
     uint8_t *bytes = file_read("tanh.onnx", &length);
     for (size_t cut = 0; cut < length; cut++) {
         import_model *model = NULL;
-        reason[0] = '\0';
-        oct_err err = import_model_decode(&model, bytes, cut, NULL, reason, sizeof(reason));
-        assert_true((err == OCT_OK) == (reason[0] == '\0'));
+        why.text[0] = '\0';
+        oct_err err = import_model_decode(&model, bytes, cut, NULL, &why);
+        assert_true((err == OCT_OK) == (why.text[0] == '\0'));
         import_model_destroy(err == OCT_OK ? model : NULL);
     }
     free(bytes);
@@ -65,16 +66,16 @@ test_weights_in_other_files_stay_beside_the_model(void **state)
 {
     (void)state;
     size_t length;
-    char reason[256] = "", folder[256];
+    oct_reason why = {""};
+    char folder[256];
     uint8_t *bytes = file_read("norm_dynamo.onnx", &length);
     import_model *model;
-    T_ERR(import_model_decode(&model, bytes, length, NULL, reason, sizeof(reason)), OCT_EPROTO);
-    assert_non_null(strstr(reason, "only bytes were given"));
-    T_ERR(import_model_decode(&model, bytes, length, "/nowhere/", reason, sizeof(reason)),
-          OCT_ENOTFOUND);
-    assert_non_null(strstr(reason, "/nowhere/norm_dynamo.onnx.data"));
+    T_ERR(import_model_decode(&model, bytes, length, NULL, &why), OCT_EPROTO);
+    assert_non_null(strstr(why.text, "only bytes were given"));
+    T_ERR(import_model_decode(&model, bytes, length, "/nowhere/", &why), OCT_ENOTFOUND);
+    assert_non_null(strstr(why.text, "/nowhere/norm_dynamo.onnx.data"));
     (void)snprintf(folder, sizeof(folder), "%s/import/", TEST_DATA);
-    T_OK(import_model_decode(&model, bytes, length, folder, reason, sizeof(reason)));
+    T_OK(import_model_decode(&model, bytes, length, folder, &why));
     import_model_destroy(model);
     // The same number of bytes, so that the message stays whole.
     static const char *const elsewhere[] = {"/orm_dynamo.onnx.data", "../m_dynamo.onnx.data",
@@ -87,9 +88,8 @@ test_weights_in_other_files_stay_beside_the_model(void **state)
                 memcpy(changed + at, elsewhere[i], 21);
             }
         }
-        T_ERR(import_model_decode(&model, changed, length, folder, reason, sizeof(reason)),
-              OCT_EPROTO);
-        assert_non_null(strstr(reason, "not beside the model"));
+        T_ERR(import_model_decode(&model, changed, length, folder, &why), OCT_EPROTO);
+        assert_non_null(strstr(why.text, "not beside the model"));
         free(changed);
     }
     free(bytes);
@@ -105,15 +105,14 @@ test_the_opset_has_two_names(void **state)
     static const char other[] = "\x42\x0b\x0a\x07"
                                 "ai.onnY\x10\x08";
     size_t length;
-    char reason[256];
+    oct_reason why;
     uint8_t *bytes = file_read("tanh.onnx", &length);
     uint8_t *more = oct_alloc(length + sizeof(named) + sizeof(other) - 2);
     memcpy(more, bytes, length);
     memcpy(more + length, named, sizeof(named) - 1);
     memcpy(more + length + sizeof(named) - 1, other, sizeof(other) - 1);
     import_model *model;
-    T_OK(import_model_decode(&model, more, length + sizeof(named) + sizeof(other) - 2, NULL, reason,
-                             sizeof(reason)));
+    T_OK(import_model_decode(&model, more, length + sizeof(named) + sizeof(other) - 2, NULL, &why));
     assert_int_equal(model->opset, 9);
     import_model_destroy(model);
     free(bytes);
@@ -131,11 +130,11 @@ test_halves_may_be_in_the_list_of_integers(void **state)
                                "\x28\x80\x7f\x28\x80\x80\x03\x42\x01W";
     const char *const all[] = {fp16, bf16};
     for (size_t i = 0; i < OCT_COUNTOF(all); i++) {
-        char reason[256] = "";
+        oct_reason why = {""};
         import_model *model = NULL;
-        oct_err err = import_model_decode(&model, (const uint8_t *)all[i], sizeof(fp16) - 1, NULL,
-                                          reason, sizeof(reason));
-        assert_string_equal(reason, "");
+        oct_err err =
+            import_model_decode(&model, (const uint8_t *)all[i], sizeof(fp16) - 1, NULL, &why);
+        assert_string_equal(why.text, "");
         T_OK(err);
         assert_non_null(model->tensors[0].floats);
         T_NEAR((double)model->tensors[0].floats[0], 1, 0, 0);
@@ -151,10 +150,9 @@ test_halves_that_are_not_finite_are_no_numbers(void **state)
     (void)state;
     static const char fp16[] = "\x3a\x11\x2a\x0f\x08\x02\x10\x0a"
                                "\x28\x80\xf8\x01\x28\x80\x80\x03\x42\x01W";
-    char reason[256] = "";
+    oct_reason why = {""};
     import_model *model = NULL;
-    T_OK(import_model_decode(&model, (const uint8_t *)fp16, sizeof(fp16) - 1, NULL, reason,
-                             sizeof(reason)));
+    T_OK(import_model_decode(&model, (const uint8_t *)fp16, sizeof(fp16) - 1, NULL, &why));
     assert_true(isnan(model->tensors[0].floats[0]));
     T_NEAR((double)model->tensors[0].floats[1], -2, 0, 0);
     import_model_destroy(model);
@@ -165,7 +163,8 @@ test_weights_in_another_file_have_the_bytes_of_their_shape(void **state)
 {
     (void)state;
     size_t length;
-    char reason[256] = "", folder[256];
+    oct_reason why = {""};
+    char folder[256];
     uint8_t *bytes = file_read("norm_dynamo.onnx", &length);
     (void)snprintf(folder, sizeof(folder), "%s/import/", TEST_DATA);
     size_t at = 0;
@@ -175,8 +174,8 @@ test_weights_in_another_file_have_the_bytes_of_their_shape(void **state)
     assert_true(at + 9 < length);
     bytes[at + 8] = bytes[at + 8] == '9' ? '8' : '9'; // its first digit
     import_model *model;
-    T_ERR(import_model_decode(&model, bytes, length, folder, reason, sizeof(reason)), OCT_EPROTO);
-    assert_non_null(strstr(reason, "bytes in its file, its shape needs"));
+    T_ERR(import_model_decode(&model, bytes, length, folder, &why), OCT_EPROTO);
+    assert_non_null(strstr(why.text, "bytes in its file, its shape needs"));
     free(bytes);
 }
 
@@ -219,18 +218,19 @@ test_arrays_are_read(void **state)
     };
     for (size_t i = 0; i < OCT_COUNTOF(cases); i++) {
         uint8_t bytes[256];
-        char header[128], reason[256];
+        char header[128];
+        oct_reason why;
         import_npy npy;
         (void)snprintf(header, sizeof(header),
                        "{'descr': '%s', 'fortran_order': False, 'shape': (2, 1), }", cases[i].type);
         size_t length = array_make(bytes, header, cases[i].bytes, cases[i].length);
-        T_OK(import_npy_decode(&npy, bytes, length, reason, sizeof(reason)));
+        T_OK(import_npy_decode(&npy, bytes, length, &why));
         assert_int_equal(npy.rows, 2);
         assert_int_equal(npy.width, 1);
         assert_memory_equal(npy.numbers, cases[i].want, sizeof(cases[i].want));
         import_npy_free(&npy);
         for (size_t cut = 0; cut < length; cut++) {
-            T_ERR(import_npy_decode(&npy, bytes, cut, reason, sizeof(reason)), OCT_EPROTO);
+            T_ERR(import_npy_decode(&npy, bytes, cut, &why), OCT_EPROTO);
         }
     }
 }
@@ -240,11 +240,11 @@ test_halves_that_are_not_finite_stay_so(void **state)
 {
     (void)state;
     uint8_t bytes[256];
-    char reason[256];
+    oct_reason why;
     import_npy npy;
     size_t length = array_make(bytes, "{'descr': '<f2', 'fortran_order': False, 'shape': (1, 2), }",
                                "\x00\x7c\x01\xfe", 4);
-    T_OK(import_npy_decode(&npy, bytes, length, reason, sizeof(reason)));
+    T_OK(import_npy_decode(&npy, bytes, length, &why));
     assert_true(!isfinite(npy.numbers[0]) && !isfinite(npy.numbers[1]));
     import_npy_free(&npy);
 }
@@ -255,11 +255,11 @@ test_arrays_in_fortran_order_are_read_in_c_order(void **state)
     (void)state;
     static const float want[] = {1, 2, 3, 4, 5, 6};
     uint8_t bytes[256];
-    char reason[256];
+    oct_reason why;
     import_npy npy;
     size_t length = array_make(bytes, "{'descr': '|u1', 'fortran_order': True, 'shape': (2, 3), }",
                                "\x01\x04\x02\x05\x03\x06", 6);
-    T_OK(import_npy_decode(&npy, bytes, length, reason, sizeof(reason)));
+    T_OK(import_npy_decode(&npy, bytes, length, &why));
     assert_int_equal(npy.rows, 2);
     assert_memory_equal(npy.numbers, want, sizeof(want));
     import_npy_free(&npy);
@@ -287,11 +287,11 @@ test_arrays_of_other_kinds_are_refused(void **state)
     for (size_t i = 0; i < OCT_COUNTOF(cases); i++) {
         uint8_t bytes[256];
         size_t length = array_make(bytes, cases[i].header, "\0\0\0\0", 4);
-        char reason[256];
+        oct_reason why;
         import_npy npy;
-        T_ERR(import_npy_decode(&npy, bytes, length, reason, sizeof(reason)), OCT_EPROTO);
-        if (strstr(reason, cases[i].words) == NULL) {
-            fail_msg("case %zu: %s", i, reason);
+        T_ERR(import_npy_decode(&npy, bytes, length, &why), OCT_EPROTO);
+        if (strstr(why.text, cases[i].words) == NULL) {
+            fail_msg("case %zu: %s", i, why.text);
         }
     }
 }

@@ -1,5 +1,6 @@
 // The first of equal names is found, in as many comparisons as halving takes, also where a model's
 // inputs are sought among its tensors.
+#include "common/oct_reason.h"
 #include "import/import_names.h"
 
 #include <stdlib.h>
@@ -49,10 +50,10 @@ test_inputs_that_are_tensors_take_few_comparisons(void **state)
         memcpy(at + length, name, 8);
         at += length + 8;
     }
-    char reason[256] = "";
+    oct_reason why = {""};
     import_model *model;
     strcmp_count = 0;
-    T_OK(import_model_decode(&model, bytes, 4 + GRAPH_BYTES, NULL, reason, sizeof(reason)));
+    T_OK(import_model_decode(&model, bytes, 4 + GRAPH_BYTES, NULL, &why));
     assert_in_range(strcmp_count, TENSORS, TENSORS * 2 * (LOG + 2));
     assert_int_equal(model->tensor_count, TENSORS);
     assert_int_equal(model->input_count, 0);

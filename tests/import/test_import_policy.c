@@ -1,5 +1,6 @@
 // Models that PyTorch's two exporters wrote (tools/make_import_golden.py), as policies: against the
 // answers of onnxruntime. What policies cannot compute is refused, with the node.
+#include "common/oct_reason.h"
 #include "import/import_parity.h"
 #include "import/import_policy.h"
 
@@ -14,7 +15,7 @@ typedef struct fixture {
     import_graph *graph;
     import_result result;
     import_npy obs, want;
-    char reason[512];
+    oct_reason why;
 } fixture;
 
 static const char *
@@ -29,13 +30,11 @@ import_try(fixture *f, const char *name, const import_request *request)
 {
     char path[256];
     *f = (fixture){0};
-    T_OK(import_npy_load(&f->obs, path_of(path, name, ".obs.npy"), f->reason, sizeof(f->reason)));
-    T_OK(import_npy_load(&f->want, path_of(path, name, ".out.npy"), f->reason, sizeof(f->reason)));
-    T_OK(import_model_load(&f->model, path_of(path, name, ".onnx"), f->reason, sizeof(f->reason)));
-    T_OK(import_graph_create(&f->graph, f->model, NULL, NULL, 0, NULL, f->reason,
-                             sizeof(f->reason)));
-    return import_policy_make(&f->result, f->model, f->graph, request, f->reason,
-                              sizeof(f->reason));
+    T_OK(import_npy_load(&f->obs, path_of(path, name, ".obs.npy"), &f->why));
+    T_OK(import_npy_load(&f->want, path_of(path, name, ".out.npy"), &f->why));
+    T_OK(import_model_load(&f->model, path_of(path, name, ".onnx"), &f->why));
+    T_OK(import_graph_create(&f->graph, f->model, NULL, NULL, 0, NULL, &f->why));
+    return import_policy_make(&f->result, f->model, f->graph, request, &f->why);
 }
 
 static void
@@ -442,8 +441,8 @@ test_what_policies_do_not_have_is_refused_with_its_node(void **state)
         fixture f;
         oct_err err = import_try(&f, cases[i].name, &cases[i].request);
         assert_int_not_equal(err, OCT_OK);
-        if (strstr(f.reason, cases[i].words) == NULL) {
-            fail_msg("case %zu: %s", i, f.reason);
+        if (strstr(f.why.text, cases[i].words) == NULL) {
+            fail_msg("case %zu: %s", i, f.why.text);
         }
         fixture_free(&f);
     }

@@ -2,6 +2,7 @@
 // those that a model names.
 #include <stdlib.h>
 
+#include "common/oct_reason.h"
 #include "tests/import/small_model.h"
 
 static const float matrix[] = {1, 2, 3, 4, 5, 6, 7, 8, 9}; // [3][3]
@@ -366,7 +367,7 @@ test_a_map_of_a_known_shape_has_no_batch(void **state)
         small_model_node(&m, "Unsqueeze", "map", "obs", "0", NULL);
         small_model_node(&m, "Conv", "h", "map", "kernel", NULL);
         small_model_node(&m, "Flatten", "action", "h", NULL, NULL);
-        char reason[512] = "";
+        oct_reason why = {""};
         import_graph *graph;
         import_result result = {0};
         import_request request = {.env_id = "", .output = "action", .head = POLICY_HEAD_VALUES};
@@ -374,11 +375,10 @@ test_a_map_of_a_known_shape_has_no_batch(void **state)
         request.obs_rank = 3 * is_known;
         request.obs_shape[0] = request.obs_shape[1] = request.obs_shape[2] = 2;
         T_OK(import_graph_create(&graph, &m.model, NULL, request.obs_shape, request.obs_rank, NULL,
-                                 reason, sizeof(reason)));
-        oct_err err =
-            import_policy_make(&result, &m.model, graph, &request, reason, sizeof(reason));
+                                 &why));
+        oct_err err = import_policy_make(&result, &m.model, graph, &request, &why);
         assert_int_equal(err == OCT_OK, is_known);
-        assert_int_equal(strstr(reason, "--obs-shape names the whole") != NULL, !is_known);
+        assert_int_equal(strstr(why.text, "--obs-shape names the whole") != NULL, !is_known);
         if (is_known) {
             assert_true(result.channels_first);
             T_NEAR(result.image->weights[0][1], kernel[4], 0.0, 0.0);

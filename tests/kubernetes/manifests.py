@@ -637,7 +637,7 @@ def bad_input_is_refused_in_words():
         ("--namespace", ""): "--namespace is ''",
         ("--image", "octet octet"): "--image is 'octet octet'",
         ("--image", 'octet"\n'): "--image",
-        ("--pull", "Sometimes"): "Always, IfNotPresent, Never",
+        ("--pull", "Sometimes"): "Always, IfNotPresent or Never",
         ("--storage-class", "a..b"): "--storage-class is 'a..b'",
         ("--run-size", "10Gib"): "--run-size is '10Gib'",
         ("--run-size", "0"): "--run-size",

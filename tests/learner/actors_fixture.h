@@ -32,7 +32,7 @@ static inline oct_err
 registers(uint64_t session, wire_role role, uint32_t place, const oct_holder *holder,
           uint64_t now_ns, learner_actor **out)
 {
-    const learner_newcomer who = {
+    const learner_registrant who = {
         .role = role, .session = session, .place = place, .holder = holder};
     return learner_actors_register(actors, &who, now_ns, out);
 }
@@ -41,7 +41,7 @@ registers(uint64_t session, wire_role role, uint32_t place, const oct_holder *ho
 static inline learner_actor *
 newcomer(uint64_t label, wire_role role, uint32_t place, const oct_holder *holder, uint64_t now_ns)
 {
-    const learner_newcomer who = {.role = role, .label = label, .place = place, .holder = holder};
+    const learner_registrant who = {.role = role, .label = label, .place = place, .holder = holder};
     learner_actor *actor = NULL;
     T_OK(learner_actors_register(actors, &who, now_ns, &actor));
     return actor;

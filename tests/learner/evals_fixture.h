@@ -14,7 +14,7 @@
 #define ONE      1 // evaluators
 #define TWO      2
 
-static oct_config config;
+static config_experiment config;
 static learner_evals *evals;
 static uint64_t now_ns;
 static uint32_t holder[256]; // of a ticket: tests give out fewer
@@ -23,7 +23,7 @@ static inline int
 setup(void **state)
 {
     (void)state;
-    oct_config_default(&config);
+    config_default(&config);
     config.run.seed = 7;
     config.run.stop_at_return = GOAL;
     config.evaluation.episodes = EPISODES;

@@ -3,8 +3,8 @@
 
 #include <pthread.h>
 
-#include "common/oct_config.h"
 #include "common/oct_rng.h"
+#include "config/config.h"
 #include "policy/policy_spec.h"
 #include "proto/wire_replay.h"
 #include "tests/support/oct_test.h"
@@ -45,16 +45,16 @@ fixture_listen(fixture_bell *bell)
     (void)pthread_mutex_unlock(&bell->mutex);
 }
 
-static inline oct_config
+static inline config_experiment
 fixture_config(void)
 {
-    oct_config config;
-    oct_config_default(&config);
+    config_experiment config;
+    config_default(&config);
     (void)snprintf(config.env.id, sizeof(config.env.id), "Fixture-v0");
     config.run.seed = 3;
     config.run.env_steps = 100000;
     config.run.stop_at_return = NAN;
-    config.network.hidden = (oct_config_ints){.count = 1, .value = {16}};
+    config.network.hidden = (config_ints){.count = 1, .value = {16}};
     config.learner.batch_size = FIXTURE_B;
     config.learner.prefetch = 4;
     config.learner.batches_per_request = 2;

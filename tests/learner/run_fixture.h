@@ -5,6 +5,7 @@
 #include <jansson.h>
 
 #include "common/oct_clock.h"
+#include "common/oct_reason.h"
 #include "learner/learner_checkpoint.h"
 #include "learner/learner_run.h"
 #include "tests/learner/learner_fixture.h"
@@ -17,9 +18,9 @@
 #endif
 
 static fixture_bell bell = FIXTURE_BELL;
-static oct_config config;
+static config_experiment config;
 static oct_rng rng;
-static char reason[512];
+static oct_reason reason;
 static fixture_rows rows;
 static uint64_t steps; // of environments, that replay has taken
 static double evaluator_wait_s;
@@ -59,8 +60,8 @@ run_create(learner_run **out, bool resume)
                                    .missed_s = missed_s,
                                    .notify = fixture_ring,
                                    .arg = &bell};
-    reason[0] = '\0';
-    return learner_run_create(out, &options, reason, sizeof(reason));
+    reason.text[0] = '\0';
+    return learner_run_create(out, &options, &reason);
 }
 
 static inline learner_run *
@@ -86,7 +87,7 @@ static inline learner_run *
 run_joined(bool resume)
 {
     learner_run *run = run_begin(resume);
-    T_OK(learner_run_join(run, &good_env, reason, sizeof(reason)));
+    T_OK(learner_run_begin(run, &good_env, &reason));
     assert_int_equal(learner_run_phase(run), LEARNER_TRAINING);
     return run;
 }
@@ -95,7 +96,7 @@ static inline learner_actor *
 actor_begin(learner_run *run, uint64_t session, wire_role role)
 {
     learner_actor *actor = NULL;
-    const learner_newcomer who = {.role = role, .session = session};
+    const learner_registrant who = {.role = role, .session = session};
     T_OK(learner_actors_register(learner_run_actors(run), &who, oct_clock_ns(), &actor));
     return actor;
 }
@@ -115,13 +116,13 @@ static inline uint32_t
 run_request(learner_run *run)
 {
     wire_sample request;
-    return learner_run_request(run, LEARNER_LIVE, &request);
+    return learner_run_request(run, 0, &request) / FIXTURE_B;
 }
 
 static inline void
-run_sampled(learner_run *run, uint32_t promised, const wire_sampled *sampled)
+run_sampled(learner_run *run, uint32_t requested, const wire_sampled *sampled)
 {
-    T_OK(learner_run_sampled(run, LEARNER_LIVE, promised, sampled));
+    T_OK(learner_run_sampled(run, 0, requested * FIXTURE_B, sampled));
 }
 
 // One request answered, all of its batches learned from.
@@ -139,7 +140,7 @@ run_train(learner_run *run, uint32_t requests)
         while (before < reserved) {
             fixture_listen(&bell);
             learner_run_collect(run);
-            if (learner_source_priorities(learner_run_source(run, LEARNER_LIVE), &priorities)) {
+            if (learner_source_priorities(learner_run_source(run, 0), &priorities)) {
                 before += priorities.count / (double)FIXTURE_B;
             }
         }
@@ -265,7 +266,7 @@ static inline learner_checkpoint
 checkpoint_read(void)
 {
     learner_checkpoint checkpoint;
-    T_OK(learner_checkpoint_read(FOLDER "/checkpoint.oct", &checkpoint, reason, sizeof(reason)));
+    T_OK(learner_checkpoint_read(FOLDER "/checkpoint.oct", &checkpoint, &reason));
     return checkpoint;
 }
 
@@ -287,7 +288,7 @@ policy_read(const char *name)
     char path[256];
     (void)snprintf(path, sizeof(path), FOLDER "/%s", name);
     T_OK(oct_file_read(path, 1 << 20, &bytes, &length));
-    T_OK(policy_decode(&image, bytes, length, reason, sizeof(reason)));
+    T_OK(policy_decode(&image, bytes, length, &reason));
     free(bytes);
     return image;
 }

@@ -4,7 +4,7 @@
 #include "tests/learner/learner_fixture.h"
 #include "tests/replay/replay_test.h"
 
-#include "learner/learner_shards.h"
+#include "learner/learner_batches.h"
 
 // Three tables with their rows, the learner's links to them, and the daemons between them.
 
@@ -16,36 +16,20 @@
 
 static const uint32_t ROWS[SHARDS] = {8, 56, 32};
 static const uint8_t token_key[WIRE_TOKEN_KEY_BYTES] = {5};
-static oct_config config;
+static config_experiment config;
 static policy_spec spec;
 static replay_table *table[SHARDS]; // one for each actor
 static test_actor actor[SHARDS];
 static learner_source *source[SHARDS];
-static learner_shards *shards;
+static learner_batches *batches;
 static uint64_t now_ns, newest; // version
-
-static inline learner_source_options
-source_options(uint32_t shard)
-{
-    return (learner_source_options){
-        .config = &config,
-        .spec = &spec,
-        .wants = {.window = ALGO_WINDOW_N_STEP, .steps = 1},
-        .batch_size = BATCH,
-        .run_id = 7,
-        .token_key = token_key,
-        .is_shard = true,
-        .shard = shard,
-        .now_ns = SECOND,
-    };
-}
 
 static inline replay_table *
 table_make(void)
 {
-    wire_configure configure = test_configure(4096, config.replay.sampler == OCT_SAMPLER_PRIORITIZED
-                                                        ? WIRE_SAMPLER_PRIORITIZED
-                                                        : WIRE_SAMPLER_UNIFORM);
+    wire_configure configure = test_configure(
+        4096, config.replay.sampler == CONFIG_SAMPLER_PRIORITIZED ? WIRE_SAMPLER_PRIORITIZED
+                                                                  : WIRE_SAMPLER_UNIFORM);
     configure.streams = SHARDS;
     configure.priority_exponent = config.replay.priority_exponent;
     configure.min_size = config.replay.min_size;
@@ -59,40 +43,37 @@ connect(uint32_t s, uint64_t incarnation)
 {
     assert_true(learner_source_needs_configure(source[s], now_ns));
     const wire_configured answer = {.incarnation = incarnation, .table = incarnation};
-    learner_shards_configured(shards, s, OCT_OK, &answer);
+    learner_batches_configured(batches, s, OCT_OK, &answer);
 }
 
 // A learner that goes on from there.
 static inline void
 learner_begin(const learner_source_place place[SHARDS], double gone)
 {
-    learner_shards_options options = {.config = &config,
-                                      .spec = &spec,
-                                      .batch_size = BATCH,
-                                      .count = SHARDS,
-                                      .seed = 11,
-                                      .gone = gone,
-                                      .now_ns = now_ns};
+    const learner_batches_options options = {
+        .source = {.config = &config,
+                   .spec = &spec,
+                   .wants = {.window = ALGO_WINDOW_N_STEP, .steps = 1},
+                   .run_id = 7,
+                   .token_key = token_key},
+        .place = place,
+        .gone = gone,
+        .now_ns = now_ns,
+    };
+    batches = learner_batches_create(&options);
     for (uint32_t s = 0; s < SHARDS; s++) {
-        learner_source_options own = source_options(s);
-        own.place = place[s];
-        options.batches = learner_shards_needed(&own, SHARDS);
-        options.source[s] = source[s] = learner_source_create(&own);
+        source[s] = learner_batches_source(batches, s);
     }
-    shards = learner_shards_create(&options);
 }
 
 static inline void
 learner_end(void)
 {
-    learner_shards_destroy(shards);
-    for (uint32_t s = 0; s < SHARDS; s++) {
-        learner_source_destroy(source[s]);
-    }
+    learner_batches_destroy(batches);
 }
 
 static inline void
-begin(oct_sampler_name sampler)
+begin(config_sampler_name sampler)
 {
     config = fixture_config();
     config.replay.sampler = sampler;
@@ -133,9 +114,9 @@ static inline int
 stop_all(void **state)
 {
     (void)state;
-    if (shards != NULL) {
+    if (batches != NULL) {
         stop();
-        shards = NULL;
+        batches = NULL;
     }
     return 0;
 }
@@ -145,17 +126,17 @@ static inline bool
 serve(uint32_t s, const wire_sample *request, wire_sampled *out)
 {
     replay_table_set_others(table[s], &request->others);
-    uint32_t batches =
+    uint32_t allowed =
         request->batches == 0
             ? 0
             : replay_table_may_sample(table[s], request->batch_size, request->batches, 0);
-    if (batches > 0) {
-        replay_table_sample(out, table[s], request->batch_size, batches);
+    if (allowed > 0) {
+        replay_table_sample(out, table[s], request->batch_size, allowed);
     } else {
         replay_table_counters(out, table[s]);
     }
     out->incarnation = 50 + s;
-    return batches > 0;
+    return allowed > 0;
 }
 
 static inline void
@@ -163,7 +144,7 @@ tell(uint32_t s)
 {
     wire_sample request;
     wire_sampled answer;
-    if (learner_shards_tell(shards, s, now_ns, &request)) {
+    if (learner_batches_tell(batches, s, false, now_ns, &request)) {
         assert_int_equal(request.batches, 0);
         (void)serve(s, &request, &answer);
         T_OK(learner_source_heard(source[s], &answer));
@@ -181,11 +162,11 @@ round_of(uint32_t first, uint32_t last)
         tell(s);
     }
     for (uint32_t s = first; s <= last; s++) {
-        uint32_t promised = learner_shards_request(shards, s, newest, now_ns, &request);
-        if (promised > 0) {
-            assert_int_equal(request.batch_size * request.batches, promised);
+        uint32_t requested = learner_batches_request(batches, s, newest, now_ns, &request);
+        if (requested > 0) {
+            assert_int_equal(request.batch_size * request.batches, requested);
             (void)serve(s, &request, &answer);
-            T_OK(learner_shards_sampled(shards, s, promised, &answer, 0, now_ns));
+            T_OK(learner_batches_sampled(batches, s, requested, &answer, now_ns));
         }
     }
 }
@@ -201,8 +182,8 @@ rows_insert(uint32_t a, uint32_t rows)
         assert_true(waits++ < 1000);
         round_of(0, SHARDS - 1);
         learner_batch *whole;
-        while ((whole = learner_shards_take(shards)) != NULL) {
-            learner_shards_give(shards, whole, now_ns);
+        while ((whole = learner_batches_take(batches, 0, true)) != NULL) {
+            learner_batches_give(batches, whole, now_ns);
         }
     }
     return inserted.windows;

@@ -4,11 +4,12 @@
 #include <stdlib.h>
 
 #include "learner/learner_async.h"
+#include "tests/learner/batch_fixture.h"
 #include "tests/learner/learner_fixture.h"
 
 enum { LEARNERS = 3, BATCHES = 8, UPDATES = 300 };
 
-static oct_config config;
+static config_experiment config;
 static policy_spec spec;
 static oct_rng rng;
 static learner_async *learners[LEARNERS];
@@ -43,19 +44,19 @@ setup(void **state)
 {
     (void)state;
     config = fixture_config();
-    config.replay.sampler = OCT_SAMPLER_PRIORITIZED;
+    config.replay.sampler = CONFIG_SAMPLER_PRIORITIZED;
     spec = (policy_spec){.env_id = "Fixture-v0",
                          .obs_dtype = POLICY_F32,
                          .obs_count = FIXTURE_OBS,
                          .action_kind = POLICY_DISCRETE,
                          .action_count = FIXTURE_ACTIONS};
-    T_OK(algo_make_spec(&config, &spec, NULL, NULL, 0));
+    T_OK(algo_make_spec(&config, &spec, NULL, NULL));
     oct_rng_init(&rng, 5, 0);
     for (int i = 0; i < BATCHES; i++) {
         fixture_rows rows;
         batches[i] = learner_batch_create(&spec, FIXTURE_B, 0);
         wire_sampled sampled = fixture_sampled(&rows, FIXTURE_B, &rng);
-        T_OK(learner_batch_fill(batches[i], &spec, &sampled, 0, 0.5));
+        T_OK(batch_fill(batches[i], &spec, &sampled, 0, 0.5));
     }
     return 0;
 }

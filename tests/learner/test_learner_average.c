@@ -5,8 +5,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "common/oct_config.h"
 #include "common/oct_rng.h"
+#include "config/config.h"
 #include "tests/support/oct_test.h"
 
 enum { COUNT = 7, UPDATES = 300 };
@@ -77,11 +77,10 @@ test_the_slowest_one_arrives(void **state)
     (void)state;
     const double slowest = 0.9999;
     char message[256] = "";
-    oct_config config;
-    oct_config_default(&config);
-    T_OK(oct_config_set(&config, "learner.ema_decay=0.9999", message, sizeof(message)));
-    T_ERR(oct_config_set(&config, "learner.ema_decay=0.99991", message, sizeof(message)),
-          OCT_EINVAL);
+    config_experiment config;
+    config_default(&config);
+    T_OK(config_set(&config, "learner.ema_decay=0.9999", message, sizeof(message)));
+    T_ERR(config_set(&config, "learner.ema_decay=0.99991", message, sizeof(message)), OCT_EINVAL);
     const float before = 0.1f, after = 0.102f;
     learner_average *average = learner_average_create(1, slowest);
     learner_average_add(average, &before);

@@ -11,8 +11,8 @@ setup_aware(void **state)
 {
     (void)setup(state);
     config.learner.batches_per_request = 1;
-    config.policy.precision = OCT_PRECISION_INT4;
-    config.policy.range = OCT_RANGE_MSE;
+    config.policy.precision = CONFIG_PRECISION_INT4;
+    config.policy.range = CONFIG_RANGE_MSE;
     return 0;
 }
 
@@ -22,7 +22,7 @@ published(learner_run *run)
 {
     policy_image *image;
     const quantizer_publication *publication = run_published(run);
-    T_OK(policy_decode(&image, publication->bytes, publication->length, reason, sizeof(reason)));
+    T_OK(policy_decode(&image, publication->bytes, publication->length, &reason));
     assert_int_equal(image->precision, POLICY_INT4);
     size_t bytes = policy_spec_params(&image->spec) * sizeof(float);
     float *params = oct_alloc(bytes), *shipped = oct_alloc(bytes);
@@ -49,13 +49,13 @@ train_once(learner_run *run, float *td)
     oct_rng_init(&rng, 9, 0);
     wire_priorities priorities;
     wire_sample request;
-    assert_int_equal(learner_run_request(run, LEARNER_LIVE, &request), 1);
+    assert_int_equal(learner_run_request(run, 0, &request), config.learner.batch_size);
     wire_sampled sampled = fixture_sampled(&rows, FIXTURE_B, &rng);
-    T_OK(learner_run_sampled(run, LEARNER_LIVE, 1, &sampled));
+    T_OK(learner_run_sampled(run, 0, FIXTURE_B, &sampled));
     do {
         fixture_listen(&bell);
         learner_run_collect(run);
-    } while (!learner_source_priorities(learner_run_source(run, LEARNER_LIVE), &priorities));
+    } while (!learner_source_priorities(learner_run_source(run, 0), &priorities));
     assert_int_equal(priorities.count, FIXTURE_B);
     memcpy(td, priorities.priority, FIXTURE_B * sizeof(float));
 }

@@ -2,7 +2,7 @@
 // experiment.
 #include <stdlib.h>
 
-#include "learner/learner_batch.h"
+#include "tests/learner/batch_fixture.h"
 #include "tests/support/oct_test.h"
 
 enum { B = 3, OBS = 2, ROWS = 7 };
@@ -36,7 +36,6 @@ sampled_of(policy_dtype dtype)
         columns.key[i] = 1000 + i;
     }
     return (wire_sampled){
-        .incarnation = 5,
         .configured = true,
         .count = ROWS,
         .obs_bytes = dtype == POLICY_F32 ? sizeof(columns.obs[0]) : sizeof(columns.obs8[0]),
@@ -57,7 +56,7 @@ static void
 assert_refused(const wire_sampled *sampled, uint32_t first)
 {
     learner_batch *batch = learner_batch_create(&spec, B, 0);
-    T_ERR(learner_batch_fill(batch, &spec, sampled, first, 0.5), OCT_EPROTO);
+    T_ERR(batch_fill(batch, &spec, sampled, first, 0.5), OCT_EPROTO);
     learner_batch_destroy(batch);
 }
 
@@ -97,7 +96,7 @@ test_batch_refuses_an_action_that_is_none(void **state)
         columns.action[B - 1] = bad[i];
         assert_refused(&sampled, 0);
         learner_batch *batch = learner_batch_create(&spec, B, 0);
-        T_OK(learner_batch_fill(batch, &spec, &sampled, B, 0.5)); // it is not in these rows
+        T_OK(batch_fill(batch, &spec, &sampled, B, 0.5)); // it is not in these rows
         learner_batch_destroy(batch);
     }
 }
@@ -115,9 +114,8 @@ test_batch_copies_its_rows(void **state)
     (void)state;
     wire_sampled sampled = sampled_of(POLICY_F32);
     learner_batch *batch = learner_batch_create(&spec, B, 0);
-    T_OK(learner_batch_fill(batch, &spec, &sampled, 2, 0.5));
+    T_OK(batch_fill(batch, &spec, &sampled, 2, 0.5));
     assert_int_equal(batch->view.B, B);
-    assert_int_equal(batch->incarnation, 5);
     assert_memory_equal(batch->view.obs, columns.obs[2], sizeof(float) * B * OBS);
     assert_memory_equal(batch->view.next, columns.next[2], sizeof(float) * B * OBS);
     assert_memory_equal(batch->view.action, &columns.action[2], 4 * B);
@@ -135,15 +133,15 @@ test_batch_takes_extra_columns_that_it_has(void **state)
     sampled.extra_dim = 1;
     spec.head = POLICY_HEAD_LOGITS; // the action's log-probability
     learner_batch *batch = learner_batch_create(&spec, B, 0);
-    T_OK(learner_batch_fill(batch, &spec, &sampled, 4, 0.5));
+    T_OK(batch_fill(batch, &spec, &sampled, 4, 0.5));
     assert_memory_equal(batch->view.extra, &columns.extra[4], sizeof(float) * B);
     sampled.extra_dim = 0; // a data set that a policy without a distribution recorded
-    T_OK(learner_batch_fill(batch, &spec, &sampled, 4, 0.5));
+    T_OK(batch_fill(batch, &spec, &sampled, 4, 0.5));
     for (uint32_t i = 0; i < B; i++) {
         T_NEAR(batch->view.extra[i], 0, 0, 0);
     }
     sampled.extra_dim = 2;
-    T_ERR(learner_batch_fill(batch, &spec, &sampled, 4, 0.5), OCT_EPROTO);
+    T_ERR(batch_fill(batch, &spec, &sampled, 4, 0.5), OCT_EPROTO);
     learner_batch_destroy(batch);
 }
 
@@ -189,7 +187,7 @@ test_batch_probe_of_steps_is_their_observations(void **state)
     (void)state;
     const wire_sampled sampled = sampled_of(POLICY_F32);
     learner_batch *batch = learner_batch_create(&spec, B, 0);
-    T_OK(learner_batch_fill(batch, &spec, &sampled, 0, 0));
+    T_OK(batch_fill(batch, &spec, &sampled, 0, 0));
     float probe[B][OBS];
     assert_int_equal(learner_batch_probe(batch, B + 10, probe[0]), B);
     assert_memory_equal(probe, columns.obs, sizeof(probe));
@@ -202,7 +200,7 @@ test_batch_reads_bytes_as_numbers(void **state)
     (void)state;
     wire_sampled sampled = sampled_of(POLICY_U8);
     learner_batch *batch = learner_batch_create(&spec, B, 0);
-    T_OK(learner_batch_fill(batch, &spec, &sampled, 1, 0.5));
+    T_OK(batch_fill(batch, &spec, &sampled, 1, 0.5));
     for (uint32_t i = 0; i < B; i++) {
         for (uint32_t k = 0; k < OBS; k++) {
             assert_true(batch->obs[i * OBS + k] == (float)(249 + k - i));
@@ -226,7 +224,7 @@ test_batch_divides_bytes_by_their_bound(void **state)
         spec.obs_high = bounds[i].high;
         learner_batch *batch = learner_batch_create(&spec, B, 0);
         float probe[B][OBS];
-        T_OK(learner_batch_fill(batch, &spec, &sampled, 1, 0.5));
+        T_OK(batch_fill(batch, &spec, &sampled, 1, 0.5));
         assert_int_equal(learner_batch_probe(batch, B, probe[0]), B);
         for (uint32_t k = 0; k < B * OBS; k++) {
             float byte = (float)columns.obs8[1 + k / OBS][k % OBS];
@@ -282,7 +280,7 @@ test_batch_copies_sequences(void **state)
     sampled.probability = probability;
     sampled.key = key;
     learner_batch *batch = learner_batch_create(&spec, TAKEN, T);
-    T_OK(learner_batch_fill(batch, &spec, &sampled, FIRST, 0));
+    T_OK(batch_fill(batch, &spec, &sampled, FIRST, 0));
     assert_int_equal(batch->view.B, TAKEN);
     assert_int_equal(batch->view.T, T);
     assert_memory_equal(batch->view.obs, obs[FIRST], TAKEN * sizeof(obs[0]));
@@ -295,13 +293,13 @@ test_batch_copies_sequences(void **state)
     assert_null(batch->view.next);
     assert_null(batch->view.discount);
     action[FIRST + 1][T - 1] = 4; // the last row of the last window
-    T_ERR(learner_batch_fill(batch, &spec, &sampled, FIRST, 0), OCT_EPROTO);
+    T_ERR(batch_fill(batch, &spec, &sampled, FIRST, 0), OCT_EPROTO);
     action[FIRST + 1][T - 1] = 0;
     sampled.extra_dim = 0; // an algorithm of sequences reads it
-    T_ERR(learner_batch_fill(batch, &spec, &sampled, FIRST, 0), OCT_EPROTO);
+    T_ERR(batch_fill(batch, &spec, &sampled, FIRST, 0), OCT_EPROTO);
     sampled.extra_dim = 1;
     sampled.window_steps = 0;
-    T_ERR(learner_batch_fill(batch, &spec, &sampled, 0, 0), OCT_EPROTO);
+    T_ERR(batch_fill(batch, &spec, &sampled, 0, 0), OCT_EPROTO);
     learner_batch_destroy(batch);
 }
 
@@ -364,17 +362,19 @@ test_batch_versions_are_those_of_actions(void **state)
     memcpy(batch->version, version, sizeof(version));
     assert_int_equal(learner_batch_version(batch, 0), 5);
     assert_int_equal(learner_batch_version(batch, 1), 8);
-    learner_batch_lag(batch, &versions, 9, &mean, &most);
+    learner_batch_lag(batch, WINDOWS, &versions, 9, &mean, &most);
     T_NEAR(mean, (2 + 4 + 0 + 1) / 4.0, 0, 1e-12);
     T_NEAR(most, 4, 0, 0);
-    learner_batch_lag(batch, &versions, 7, &mean,
+    learner_batch_lag(batch, WINDOWS, &versions, 7, &mean,
                       &most); // newer than what the learner knows of: none
     T_NEAR(mean, 2 / 4.0, 0, 1e-12);
-    learner_batch_lag(batch, &gone_on, 9, &mean, &most);
+    learner_batch_lag(batch, WINDOWS, &gone_on, 9, &mean, &most);
     T_NEAR(mean, (1 + 1 + 0 + 1) / 4.0, 0, 1e-12);
     T_NEAR(most, 1, 0, 0);
+    learner_batch_lag(batch, 1, &versions, 9, &mean, &most); // of the first window alone
+    T_NEAR(mean, (2 + 4 + 0) / 3.0, 0, 1e-12);
     memset(batch->flags, ALGO_END, sizeof(flags));
-    learner_batch_lag(batch, &versions, 9, &mean, &most);
+    learner_batch_lag(batch, WINDOWS, &versions, 9, &mean, &most);
     assert_true(isnan(mean) && isnan(most));
     learner_batch_destroy(batch);
 }
@@ -388,13 +388,13 @@ test_batch_importance_weights(void **state)
     wire_sampled sampled = sampled_of(POLICY_F32);
     learner_batch *batch = learner_batch_create(&spec, B, 0);
     for (size_t e = 0; e < OCT_COUNTOF(exponents); e++) {
-        T_OK(learner_batch_fill(batch, &spec, &sampled, 1, exponents[e]));
+        T_OK(batch_fill(batch, &spec, &sampled, 1, exponents[e]));
         for (uint32_t i = 0; i < B; i++) {
             T_NEAR(batch->weight[i], pow((i + 2) / 2.0, -exponents[e]), 0, 1e-6);
         }
         assert_true(batch->weight[0] == 1);
     }
-    T_OK(learner_batch_fill(batch, &spec, &sampled, 1, 0));
+    T_OK(batch_fill(batch, &spec, &sampled, 1, 0));
     assert_true(batch->weight[0] == 1 && batch->weight[1] == 1 && batch->weight[2] == 1);
     learner_batch_destroy(batch);
 }
@@ -404,16 +404,16 @@ static void
 test_batch_importance_exponent_is_annealed(void **state)
 {
     (void)state;
-    oct_config config;
-    oct_config_default(&config);
-    config.replay.sampler = OCT_SAMPLER_PRIORITIZED;
+    config_experiment config;
+    config_default(&config);
+    config.replay.sampler = CONFIG_SAMPLER_PRIORITIZED;
     config.replay.importance_exponent = config.replay.importance_exponent_final = 0.4;
     T_NEAR(learner_importance_exponent(&config, 0.7), 0.4, 0, 1e-12);
     config.replay.importance_exponent_final = 1;
     T_NEAR(learner_importance_exponent(&config, 0), 0.4, 0, 1e-12);
     T_NEAR(learner_importance_exponent(&config, 0.5), 0.7, 0, 1e-12);
     T_NEAR(learner_importance_exponent(&config, 1), 1, 0, 1e-12);
-    config.replay.sampler = OCT_SAMPLER_UNIFORM;
+    config.replay.sampler = CONFIG_SAMPLER_UNIFORM;
     T_NEAR(learner_importance_exponent(&config, 0.5), 0, 0, 0);
 }
 
@@ -426,7 +426,7 @@ test_batch_weights_are_finite_for_any_probability(void **state)
     learner_batch *batch = learner_batch_create(&spec, B, 0);
     for (size_t i = 0; i < OCT_COUNTOF(odd); i++) {
         columns.probability[1] = odd[i];
-        T_OK(learner_batch_fill(batch, &spec, &sampled, 0, 10));
+        T_OK(batch_fill(batch, &spec, &sampled, 0, 10));
         for (uint32_t k = 0; k < B; k++) {
             assert_true(batch->weight[k] >= 0 && batch->weight[k] <= 1);
         }

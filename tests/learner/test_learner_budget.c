@@ -1,4 +1,5 @@
 // What a learner takes is added up before it takes it, and refused where there is not so much.
+#include "common/oct_reason.h"
 #include "learner/learner_budget.h"
 
 #include <string.h>
@@ -6,20 +7,20 @@
 #include "common/oct_base.h"
 #include "common/oct_memory.h"
 #include "learner/learner_batch.h"
-#include "learner/learner_shards.h"
+#include "learner/learner_batches.h"
 #include "tests/learner/learner_fixture.h"
 
 #define GIB ((uint64_t)1 << 30)
 
-static oct_config config;
+static config_experiment config;
 static policy_spec spec;
-static char reason[512];
+static oct_reason reason;
 
 static void
 set(const char *assignment)
 {
     char message[512];
-    if (oct_config_set(&config, assignment, message, sizeof(message)) != OCT_OK) {
+    if (config_set(&config, assignment, message, sizeof(message)) != OCT_OK) {
         fail_msg("%s", message);
     }
 }
@@ -28,7 +29,7 @@ static int
 setup(void **state)
 {
     (void)state;
-    oct_config_default(&config);
+    config_default(&config);
     set("algo.name=d4pg");
     return 0;
 }
@@ -48,8 +49,8 @@ options_of(void)
         spec.action_low[i] = -1;
         spec.action_high[i] = 1;
     }
-    if (algo_make_spec(&config, &spec, &options.wants, reason, sizeof(reason)) != OCT_OK) {
-        fail_msg("%s", reason);
+    if (algo_make_spec(&config, &spec, &options.wants, &reason) != OCT_OK) {
+        fail_msg("%s", reason.text);
     }
     return options;
 }
@@ -67,10 +68,10 @@ refused(uint64_t available, const char *const words[])
 {
     learner_budget_options options = options_of();
     learner_budget budget = budget_of(&options);
-    T_ERR(learner_budget_check(&budget, &options, available, reason, sizeof(reason)), OCT_EINVAL);
+    T_ERR(learner_budget_check(&budget, &options, available, &reason), OCT_EINVAL);
     for (; *words != NULL; words++) {
-        if (strstr(reason, *words) == NULL) {
-            fail_msg("'%s' is not in '%s'", *words, reason);
+        if (strstr(reason.text, *words) == NULL) {
+            fail_msg("'%s' is not in '%s'", *words, reason.text);
         }
     }
 }
@@ -139,15 +140,15 @@ test_samples_of_the_noise_are_counted(void **state)
     spec.action_kind = POLICY_DISCRETE;
     learner_budget_options options = {
         .config = &config, .spec = &spec, .context = {.threads = 1}, .learners = 1};
-    if (algo_make_spec(&config, &spec, &options.wants, reason, sizeof(reason)) != OCT_OK) {
-        fail_msg("%s", reason);
+    if (algo_make_spec(&config, &spec, &options.wants, &reason) != OCT_OK) {
+        fail_msg("%s", reason.text);
     }
     learner_budget two = budget_of(&options);
     set("algo.noisy_samples=10");
     assert_int_equal(budget_of(&options).total - two.total, 8 * two.publication);
 }
 
-// As learner_join makes them: batches of both, and one of whole ones, of as many as both have.
+// As learner_batches makes them, of as many as both may have in work.
 static void
 test_batches_of_a_data_set_beside_actors_are_counted(void **state)
 {
@@ -162,9 +163,7 @@ test_batches_of_a_data_set_beside_actors_are_counted(void **state)
     learner_budget budget = budget_of(&options);
     assert_int_equal(budget.answers,
                      3 * (learner_source_answer_bytes(&live) + learner_source_answer_bytes(&data)));
-    assert_int_equal(budget.batches_bytes, learner_source_bytes(&live) +
-                                               learner_source_bytes(&data) +
-                                               budget.batches * learner_batch_bytes(&spec, 256, 0));
+    assert_int_equal(budget.batches_bytes, budget.batches * learner_batch_bytes(&spec, 256, 0));
     // So many windows that one request has fewer batches of the larger part.
     set("learner.batch_size=65536");
     set("learner.batches_per_request=16");
@@ -174,22 +173,26 @@ test_batches_of_a_data_set_beside_actors_are_counted(void **state)
     data.batch_size = 58982;
     assert_true(learner_source_in_work(&data) < learner_source_in_work(&live));
     assert_int_equal(budget.batches, learner_source_in_work(&data));
+    // Fewer windows than there are parts of a batch.
+    set("learner.batch_size=1");
+    assert_true(budget_of(&options).batches > 0);
 }
 
-// As learner_join makes them.
+// As learner_batches makes them: room for a request of each shard.
 static void
 test_batches_of_shards_are_counted(void **state)
 {
     (void)state;
     set("replay.shards=2");
+    set("learner.prefetch=10");
+    set("learner.batches_per_request=3");
     learner_budget_options options = options_of();
     const learner_source_options shard = {.config = &config,
                                           .spec = &spec,
                                           .wants = options.wants,
-                                          .batch_size = config.learner.batch_size,
-                                          .is_shard = true};
+                                          .batch_size = config.learner.batch_size};
     learner_budget budget = budget_of(&options);
-    assert_int_equal(budget.batches, learner_shards_needed(&shard, 2));
+    assert_int_equal(budget.batches, 10 + 2 * 2 * 3);
     assert_int_equal(budget.answers, 6 * learner_source_answer_bytes(&shard));
 }
 
@@ -224,7 +227,7 @@ test_as_many_windows_as_are_named_fit(void **state)
     set("learner.batch_size=65536");
     set("learner.batches_per_request=1");
     refused(GIB, (const char *const[]){"about ", NULL});
-    assert_int_equal(sscanf(strstr(reason, "about "), "about %lu windows", &fit), 1);
+    assert_int_equal(sscanf(strstr(reason.text, "about "), "about %lu windows", &fit), 1);
     assert_in_range(fit, 1000, 20000);
     for (unsigned long more = 0; more < 2; more++) {
         config.learner.batch_size = (uint32_t)(fit + more);
@@ -256,12 +259,12 @@ test_what_fits_passes(void **state)
                                  "reinforce", "ppo",  "trpo", "vtrace"};
     for (size_t i = 0; i < OCT_COUNTOF(names); i++) {
         char assignment[64];
-        oct_config_default(&config);
+        config_default(&config);
         (void)snprintf(assignment, sizeof(assignment), "algo.name=%s", names[i]);
         set(assignment);
         learner_budget_options options = options_of();
         learner_budget budget = budget_of(&options);
-        T_OK(learner_budget_check(&budget, &options, GIB, reason, sizeof(reason)));
+        T_OK(learner_budget_check(&budget, &options, GIB, &reason));
     }
 }
 

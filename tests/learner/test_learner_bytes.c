@@ -2,10 +2,10 @@
 // same pictures in floats, and actors that read the bytes compute what it has learned.
 #include <stdlib.h>
 
-#include "learner/learner_batch.h"
 #include "policy/policy_net.h"
 #include "quantizer/quantizer_fold.h"
 #include "tests/algos/reinforce_fixture.h"
+#include "tests/learner/batch_fixture.h"
 #include "tests/support/oct_test.h"
 
 enum { SIDE = 10, OBS = SIDE * SIDE, ACTIONS = 3, WINDOWS = REINFORCE_WINDOWS };
@@ -28,7 +28,7 @@ pictures_draw(oct_rng *rng)
 }
 
 typedef struct side {
-    oct_config config;
+    config_experiment config;
     policy_spec spec;
     algo *a;
     learner_batch *batch;
@@ -37,16 +37,16 @@ typedef struct side {
 static side
 side_of(policy_dtype dtype, bool has_conv)
 {
-    side s = {.config = reinforce_fixture_rollouts(OCT_ALGO_PPO)};
+    side s = {.config = reinforce_fixture_rollouts(CONFIG_ALGO_PPO)};
     s.spec = fixture_env(OBS, ACTIONS);
     s.spec.obs_dtype = dtype;
     s.spec.obs_high = dtype == POLICY_U8 ? 255 : 0;
     s.spec.obs_rank = 3;
     memcpy(s.spec.obs_shape, (uint32_t[]){SIDE, SIDE, 1}, 3 * sizeof(uint32_t));
     if (has_conv) {
-        s.config.network.conv = (oct_config_ints){.count = 1, .value = {4}};
+        s.config.network.conv = (config_ints){.count = 1, .value = {4}};
     }
-    T_OK(algo_make_spec(&s.config, &s.spec, NULL, NULL, 0));
+    T_OK(algo_make_spec(&s.config, &s.spec, NULL, NULL));
     T_OK(algo_create(&s.a, NULL, &s.config, &s.spec, 1));
     s.batch = learner_batch_create(&s.spec, WINDOWS, T);
     return s;
@@ -81,7 +81,7 @@ side_learn(side *s, const algo_batch *columns)
         .key = key,
         .size = WINDOWS,
     };
-    T_OK(learner_batch_fill(s->batch, &s->spec, &sampled, 0, 0));
+    T_OK(batch_fill(s->batch, &s->spec, &sampled, 0, 0));
     T_OK(algo_update(s->a, &s->batch->view, 3e-3f, NULL, numbers));
 }
 

@@ -7,6 +7,7 @@
 
 #include "common/oct_bytes.h"
 #include "common/oct_file.h"
+#include "common/oct_reason.h"
 #include "learner/learner_checkpoint.h"
 #include "tests/support/oct_test.h"
 
@@ -14,7 +15,7 @@
 #define POINTS 3
 #define STATE  50
 
-static char reason[256];
+static oct_reason reason;
 
 static learner_checkpoint
 checkpoint_of(bool with_state)
@@ -104,9 +105,9 @@ static void
 assert_refused(oct_err want, const char *says)
 {
     learner_checkpoint out = {.run_id = 4};
-    reason[0] = '\0';
-    T_ERR(learner_checkpoint_read(PATH, &out, reason, sizeof(reason)), want);
-    assert_non_null(strstr(reason, says));
+    reason.text[0] = '\0';
+    T_ERR(learner_checkpoint_read(PATH, &out, &reason), want);
+    assert_non_null(strstr(reason.text, says));
     assert_int_equal(out.run_id, 4); // untouched
     assert_null(out.curve);
 }
@@ -128,19 +129,19 @@ test_checkpoint_of_shards(void **state)
     }
     checkpoint.replay[2].earlier[0] = (learner_source_earlier){80, 90, 100};
     checkpoint_write(&checkpoint);
-    T_OK(learner_checkpoint_read(PATH, &got, reason, sizeof(reason)));
+    T_OK(learner_checkpoint_read(PATH, &got, &reason));
     assert_int_equal(got.shards, 3);
     assert_memory_equal(got.replay, checkpoint.replay, sizeof(got.replay));
     T_NEAR(got.gone, checkpoint.gone, 0, 0);
     learner_checkpoint_fini(&got);
     checkpoint.gone = INFINITY;
     checkpoint_write(&checkpoint);
-    T_ERR(learner_checkpoint_read(PATH, &got, reason, sizeof(reason)), OCT_EPROTO);
+    T_ERR(learner_checkpoint_read(PATH, &got, &reason), OCT_EPROTO);
     checkpoint.gone = 0;
-    checkpoint.shards = OCT_SHARDS_MAX;
+    checkpoint.shards = CONFIG_SHARDS_MAX;
     checkpoint.replay[7].balance = NAN;
     checkpoint_write(&checkpoint);
-    T_ERR(learner_checkpoint_read(PATH, &got, reason, sizeof(reason)), OCT_EPROTO);
+    T_ERR(learner_checkpoint_read(PATH, &got, &reason), OCT_EPROTO);
     learner_checkpoint_fini(&checkpoint);
 }
 
@@ -248,7 +249,7 @@ test_checkpoint_with_a_section_that_is_not_known(void **state)
     (void)state;
     learner_checkpoint got;
     section_append("NEXT", 0);
-    T_OK(learner_checkpoint_read(PATH, &got, reason, sizeof(reason)));
+    T_OK(learner_checkpoint_read(PATH, &got, &reason));
     assert_int_equal(got.updates, 900);
     learner_checkpoint_fini(&got);
     section_append("NEXT", 1);
@@ -389,7 +390,7 @@ test_checkpoint_of_more_points_than_there_is_room_for(void **state)
         checkpoint_write(&checkpoint);
         learner_checkpoint_fini(&checkpoint);
         if (more == 0) {
-            T_OK(learner_checkpoint_read(PATH, &got, reason, sizeof(reason)));
+            T_OK(learner_checkpoint_read(PATH, &got, &reason));
             assert_int_equal(got.curve_count, LEARNER_CURVE_MAX);
             learner_checkpoint_fini(&got);
         } else {
@@ -417,7 +418,7 @@ test_checkpoint_whose_tables_are_impossible(void **state)
         T_OK(oct_file_read(PATH, 1 << 20, &bytes, &length));
         uint8_t *at = section_find(bytes, "TABL", &section);
         uint8_t *last = at + section - 4 - 28;
-        const uint32_t shard[] = {OCT_SHARDS_MAX, 1, 0};
+        const uint32_t shard[] = {CONFIG_SHARDS_MAX, 1, 0};
         memcpy(last, &shard[bad], 4);
         memset(last + 4, bad == 1 ? 0 : 1, 8);
         uint32_t crc = oct_crc32(0, at, section - 4);
@@ -437,7 +438,7 @@ test_checkpoint_of_format_2(void **state)
 {
     (void)state;
     learner_checkpoint got;
-    T_OK(learner_checkpoint_read(format2_path, &got, reason, sizeof(reason)));
+    T_OK(learner_checkpoint_read(format2_path, &got, &reason));
     assert_int_equal(got.run_id, UINT64_C(7871756529760242171));
     assert_int_equal(got.policy_version, 2);
     assert_int_equal(got.updates, 217);
@@ -519,7 +520,7 @@ test_checkpoint_comes_back(void **state)
     for (int with_state = 0; with_state < 2; with_state++) {
         learner_checkpoint checkpoint = checkpoint_of(with_state == 1), got;
         checkpoint_write(&checkpoint);
-        T_OK(learner_checkpoint_read(PATH, &got, reason, sizeof(reason)));
+        T_OK(learner_checkpoint_read(PATH, &got, &reason));
         assert_int_equal(got.run_id, checkpoint.run_id);
         assert_int_equal(got.policy_version, 17);
         assert_int_equal(got.updates, 900);

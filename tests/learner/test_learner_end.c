@@ -98,7 +98,7 @@ test_end_by_wall_time_of_the_final_evaluation(void **state)
 // Whether a run whose training episodes had returns of 10 and 20 by turns, and which ends with a
 // greedy return, says that sampled actions do better.
 static bool
-says_sampling(oct_algo_name name, bool sampling, uint64_t episodes, float greedy)
+says_sampling(config_algo_name name, bool sampling, uint64_t episodes, float greedy)
 {
     folder_end(FOLDER);
     folder_begin(FOLDER);
@@ -124,13 +124,13 @@ static void
 test_end_says_where_sampled_actions_do_better(void **state)
 {
     (void)state;
-    assert_true(says_sampling(OCT_ALGO_REINFORCE, false, 20, -100));
-    assert_false(says_sampling(OCT_ALGO_REINFORCE, false, 18, -100));  // too few
-    assert_false(says_sampling(OCT_ALGO_REINFORCE, false, 20, 11));    // within the errors
-    assert_false(says_sampling(OCT_ALGO_REINFORCE, false, 100, 12.5)); // not by much
-    assert_false(says_sampling(OCT_ALGO_REINFORCE, false, 20, 100));
-    assert_false(says_sampling(OCT_ALGO_REINFORCE, true, 20, -100)); // they are evaluated
-    assert_false(says_sampling(OCT_ALGO_DQN, false, 20, -100));      // it samples none
+    assert_true(says_sampling(CONFIG_ALGO_REINFORCE, false, 20, -100));
+    assert_false(says_sampling(CONFIG_ALGO_REINFORCE, false, 18, -100));  // too few
+    assert_false(says_sampling(CONFIG_ALGO_REINFORCE, false, 20, 11));    // within the errors
+    assert_false(says_sampling(CONFIG_ALGO_REINFORCE, false, 100, 12.5)); // not by much
+    assert_false(says_sampling(CONFIG_ALGO_REINFORCE, false, 20, 100));
+    assert_false(says_sampling(CONFIG_ALGO_REINFORCE, true, 20, -100)); // they are evaluated
+    assert_false(says_sampling(CONFIG_ALGO_DQN, false, 20, -100));      // it samples none
 }
 
 int

@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "common/oct_base.h"
+#include "common/oct_reason.h"
 #include "learner/learner_environment.h"
 #include "proto/wire_env.h"
 #include "tests/learner/run_folder.h"
@@ -10,7 +11,7 @@
 #define FOLDER "test_learner_environment.run"
 #define FILE_  FOLDER "/environment.oct"
 
-static char reason[1024];
+static oct_reason reason;
 static const uint32_t map[] = {10, 10, 4};
 static const float low[] = {-1, -2}, high[] = {1, 2.5f};
 
@@ -46,8 +47,8 @@ compared(const wire_env_spec *run, const wire_env_spec *actor)
     policy_spec one, two;
     learner_environment_of(&one, run);
     learner_environment_of(&two, actor);
-    reason[0] = '\0';
-    return learner_environment_alike(&one, &two, reason, sizeof(reason));
+    reason.text[0] = '\0';
+    return learner_environment_alike(&one, &two, &reason);
 }
 
 static void
@@ -59,8 +60,8 @@ test_environment_that_differs_is_told_in_words(void **state)
     T_OK(compared(&two, &two));
     T_ERR(compared(&one, &two), OCT_EINVAL);
     assert_string_equal(
-        reason, "this run trains on Flat-v0: observations 4 float32, actions 2 discrete; this "
-                "actor has Board-v1: observations 10 x 10 x 4 uint8, actions 2 numbers");
+        reason.text, "this run trains on Flat-v0: observations 4 float32, actions 2 discrete; this "
+                     "actor has Board-v1: observations 10 x 10 x 4 uint8, actions 2 numbers");
 }
 
 static void
@@ -71,11 +72,12 @@ test_environment_of_pictures_says_how_large_bytes_are(void **state)
     run.obs_high = 255;
     T_OK(compared(&run, &run));
     T_ERR(compared(&run, &actor), OCT_EINVAL);
-    assert_non_null(strstr(reason, "10 x 10 x 4 uint8 up to 255, actions 2 numbers; this actor"));
-    assert_non_null(strstr(reason, "10 x 10 x 4 uint8, actions 2 numbers"));
+    assert_non_null(
+        strstr(reason.text, "10 x 10 x 4 uint8 up to 255, actions 2 numbers; this actor"));
+    assert_non_null(strstr(reason.text, "10 x 10 x 4 uint8, actions 2 numbers"));
     actor.obs_high = 100;
     T_ERR(compared(&run, &actor), OCT_EINVAL);
-    assert_non_null(strstr(reason, "uint8 up to 100"));
+    assert_non_null(strstr(reason.text, "uint8 up to 100"));
 }
 
 static void
@@ -87,7 +89,7 @@ test_environment_is_alike_in_every_part(void **state)
     wire_env_spec run = board(), actor = board();
     actor.obs_shape = other_map;
     T_ERR(compared(&run, &actor), OCT_EINVAL);
-    assert_non_null(strstr(reason, "10 x 4 x 10"));
+    assert_non_null(strstr(reason.text, "10 x 4 x 10"));
     actor = board();
     actor.obs_rank = 0; // not told
     T_ERR(compared(&run, &actor), OCT_EINVAL);
@@ -100,7 +102,7 @@ test_environment_is_alike_in_every_part(void **state)
     actor = board();
     actor.action_low = lower;
     T_ERR(compared(&run, &actor), OCT_EINVAL);
-    assert_string_equal(reason,
+    assert_string_equal(reason.text,
                         "in this run, action 1 is in [-2, 2.5]; in this actor, it is in [-3, 2.5]");
     actor = board();
     actor.obs_shape = same;
@@ -124,8 +126,8 @@ test_environment_lies_in_a_file(void **state)
         learner_environment_of(&before, &specs[i]);
         T_OK(folder_write_env(FILE_, &specs[i]));
         oct_metric_names metrics;
-        T_OK(learner_environment_read(FILE_, &after, &metrics, reason, sizeof(reason)));
-        T_OK(learner_environment_alike(&before, &after, reason, sizeof(reason)));
+        T_OK(learner_environment_read(FILE_, &after, &metrics, &reason));
+        T_OK(learner_environment_alike(&before, &after, &reason));
         assert_string_equal(before.env_id, after.env_id);
         assert_int_equal(metrics.count, specs[i].metric_count);
         assert_true(metrics.count == 0 || strcmp(metrics.name[0], "laps") == 0);
@@ -139,15 +141,15 @@ test_environment_file_that_is_none_is_refused(void **state)
     (void)state;
     folder_begin(FOLDER);
     policy_spec spec;
-    T_ERR(learner_environment_read(FILE_, &spec, NULL, reason, sizeof(reason)), OCT_ENOTFOUND);
-    assert_non_null(strstr(reason, "environment.oct: No such file"));
+    T_ERR(learner_environment_read(FILE_, &spec, NULL, &reason), OCT_ENOTFOUND);
+    assert_non_null(strstr(reason.text, "environment.oct: No such file"));
     T_OK(oct_file_write(FILE_, "nonsense", 8));
-    T_ERR(learner_environment_read(FILE_, &spec, NULL, reason, sizeof(reason)), OCT_EPROTO);
+    T_ERR(learner_environment_read(FILE_, &spec, NULL, &reason), OCT_EPROTO);
     wire_env_spec bad = flat();
     bad.action_count = 0;
     T_OK(folder_write_env(FILE_, &bad));
-    T_ERR(learner_environment_read(FILE_, &spec, NULL, reason, sizeof(reason)), OCT_EPROTO);
-    assert_non_null(strstr(reason, "register.action_count: outside 1 .. 256"));
+    T_ERR(learner_environment_read(FILE_, &spec, NULL, &reason), OCT_EPROTO);
+    assert_non_null(strstr(reason.text, "register.action_count: outside 1 .. 256"));
     folder_end(FOLDER);
 }
 
@@ -167,8 +169,8 @@ test_environment_file_of_another_protocol_version(void **state)
     assert_int_equal(bytes[4], WIRE_PROTOCOL_VERSION);
     bytes[4]--;
     T_OK(oct_file_write(FILE_, bytes, length));
-    T_OK(learner_environment_read(FILE_, &after, NULL, reason, sizeof(reason)));
-    T_OK(learner_environment_alike(&before, &after, reason, sizeof(reason)));
+    T_OK(learner_environment_read(FILE_, &after, NULL, &reason));
+    T_OK(learner_environment_alike(&before, &after, &reason));
     free(bytes);
     folder_end(FOLDER);
 }

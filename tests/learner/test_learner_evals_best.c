@@ -291,7 +291,7 @@ test_evals_finish_keeps_the_best_when_the_newest_is_worse(void **state)
     T_NEAR(last.mean, 49, 0, 0);
 }
 
-// Under way, or promised, when training ends.
+// Under way, or requested, when training ends.
 static void
 test_evals_finish_plays_what_screened_well(void **state)
 {

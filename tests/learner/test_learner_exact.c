@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "learner/learner_batch.h"
+#include "common/oct_reason.h"
 #include "nn/nn_context.h"
 #include "policy/policy_format.h"
 #include "quantizer/quantizer_fold.h"
@@ -16,6 +16,7 @@
 #include "quantizer/quantizer_project.h"
 #include "tests/algos/dpg_fixture.h"
 #include "tests/algos/reinforce_fixture.h"
+#include "tests/learner/batch_fixture.h"
 #include "tests/support/oct_test.h"
 
 // FNV-1a of 64 bits.
@@ -32,7 +33,7 @@ sum_of(uint64_t sum, const void *bytes, size_t length)
 
 typedef struct lesson {
     const char *name;
-    oct_config (*config)(void);
+    config_experiment (*config)(void);
     uint32_t obs_count, actions; // of a box: dimensions
     uint32_t B, updates;
     quantizer_range range;
@@ -41,26 +42,26 @@ typedef struct lesson {
 } lesson;
 
 static void
-hidden_set(oct_config *config, uint32_t first, uint32_t second)
+hidden_set(config_experiment *config, uint32_t first, uint32_t second)
 {
-    config->network.hidden = (oct_config_ints){.count = 2, .value = {first, second}};
+    config->network.hidden = (config_ints){.count = 2, .value = {first, second}};
     config->learner.batch_size = 64;
 }
 
-static oct_config
+static config_experiment
 dqn_config(void)
 {
-    oct_config config = fixture_config();
+    config_experiment config = fixture_config();
     hidden_set(&config, 64, 64);
     config.algo.target_period = 7;
     return config;
 }
 
-static oct_config
+static config_experiment
 rainbow_config(void)
 {
-    oct_config config = dqn_config();
-    config.network.activation = OCT_ACTIVATION_ELU;
+    config_experiment config = dqn_config();
+    config.network.activation = CONFIG_ACTIVATION_ELU;
     config.algo.distributional = true;
     config.algo.dueling = true;
     config.algo.noisy = true;
@@ -72,20 +73,20 @@ rainbow_config(void)
     return config;
 }
 
-static oct_config
+static config_experiment
 conv_config(void)
 {
-    oct_config config = dqn_config();
-    config.network.hidden = (oct_config_ints){.count = 1, .value = {32}};
-    config.network.conv = (oct_config_ints){.count = 2, .value = {8, 12}};
+    config_experiment config = dqn_config();
+    config.network.hidden = (config_ints){.count = 1, .value = {32}};
+    config.network.conv = (config_ints){.count = 2, .value = {8, 12}};
     return config;
 }
 
 // With products that learner.threads gives to OpenBLAS otherwise.
-static oct_config
+static config_experiment
 d4pg_config(void)
 {
-    oct_config config = dpg_fixture_config(OCT_ALGO_D4PG);
+    config_experiment config = dpg_fixture_config(CONFIG_ALGO_D4PG);
     hidden_set(&config, 512, 64);
     config.network.first_layer_norm = true;
     config.algo.atoms = 51;
@@ -94,42 +95,42 @@ d4pg_config(void)
     return config;
 }
 
-static oct_config
+static config_experiment
 residual_config(void)
 {
-    oct_config config = d4pg_config();
+    config_experiment config = d4pg_config();
     hidden_set(&config, 33, 48);
     config.network.critic_residual = true;
-    config.network.critic_hidden = (oct_config_ints){.count = 5, .value = {70, 70, 70, 70, 70}};
+    config.network.critic_hidden = (config_ints){.count = 5, .value = {70, 70, 70, 70, 70}};
     config.algo.critics = 2;
     return config;
 }
 
-static oct_config
+static config_experiment
 td3_config(void)
 {
-    oct_config config = dpg_fixture_config(OCT_ALGO_TD3);
+    config_experiment config = dpg_fixture_config(CONFIG_ALGO_TD3);
     hidden_set(&config, 48, 33);
-    config.network.activation = OCT_ACTIVATION_RELU;
+    config.network.activation = CONFIG_ACTIVATION_RELU;
     config.algo.target_period = 2;
     config.algo.target_rate = 0.05;
     return config;
 }
 
-static oct_config
+static config_experiment
 sac_config(void)
 {
-    oct_config config = td3_config();
-    config.algo.name = OCT_ALGO_SAC;
-    config.network.activation = OCT_ACTIVATION_ELU;
+    config_experiment config = td3_config();
+    config.algo.name = CONFIG_ALGO_SAC;
+    config.network.activation = CONFIG_ACTIVATION_ELU;
     return config;
 }
 
-static oct_config
+static config_experiment
 reinforce_config(void)
 {
-    oct_config config = reinforce_fixture_config();
-    config.network.hidden = (oct_config_ints){.count = 2, .value = {64, 64}};
+    config_experiment config = reinforce_fixture_config();
+    config.network.hidden = (config_ints){.count = 2, .value = {64, 64}};
     return config;
 }
 
@@ -154,9 +155,9 @@ project(void *arg, const float *params, float *out)
 static void
 pupil_begin(pupil *p, const lesson *of, nn_context *context)
 {
-    const oct_config config = of->config();
-    const bool is_box = config.algo.name != OCT_ALGO_DQN;
-    char reason[128] = "";
+    const config_experiment config = of->config();
+    const bool is_box = config.algo.name != CONFIG_ALGO_DQN;
+    oct_reason why = {""};
     *p = (pupil){.of = of, .method = QUANTIZER_METHOD_DEFAULT};
     p->method.range = of->range;
     p->method.dead_band = 0.7f;
@@ -167,7 +168,7 @@ pupil_begin(pupil *p, const lesson *of, nn_context *context)
         p->spec.obs_shape[0] = p->spec.obs_shape[1] = 7;
         p->spec.obs_shape[2] = of->obs_count / 49;
     }
-    T_OK(algo_make_spec(&config, &p->spec, NULL, reason, sizeof(reason)));
+    T_OK(algo_make_spec(&config, &p->spec, NULL, &why));
     p->spec.normalise = quantizer_is_scalable(&p->spec);
     T_OK(algo_create(&p->a, context, &config, &p->spec, 11));
     p->observed = quantizer_observed_create(of->obs_count);
@@ -219,12 +220,12 @@ publish(pupil *p, uint32_t update, uint64_t sum)
 static algo_batch
 batch_make(const lesson *of, const policy_spec *spec, oct_rng *rng)
 {
-    const oct_algo_name name = of->config().algo.name;
-    if (name == OCT_ALGO_REINFORCE) {
+    const config_algo_name name = of->config().algo.name;
+    if (name == CONFIG_ALGO_REINFORCE) {
         return reinforce_fixture_batch(rng, spec, REINFORCE_WINDOWS, REINFORCE_STEPS);
     }
-    return name == OCT_ALGO_DQN ? fixture_batch(rng, of->B, of->obs_count, of->actions)
-                                : dpg_fixture_batch(rng, of->B, of->obs_count, of->actions);
+    return name == CONFIG_ALGO_DQN ? fixture_batch(rng, of->B, of->obs_count, of->actions)
+                                   : dpg_fixture_batch(rng, of->B, of->obs_count, of->actions);
 }
 
 static void
@@ -343,7 +344,7 @@ test_importance_weights_have_the_bits_that_are_written_here(void **state)
             .key = key,
             .size = 1000 + (uint64_t)round,
         };
-        T_OK(learner_batch_fill(batch, &spec, &sampled, 0, 0.4 + 0.015 * round));
+        T_OK(batch_fill(batch, &spec, &sampled, 0, 0.4 + 0.015 * round));
         sum = sum_of(sum, batch->weight, B * sizeof(float));
     }
     learner_batch_destroy(batch);

@@ -5,9 +5,10 @@
 #include <string.h>
 
 #include "actor/actor_run.h"
-#include "learner/learner_batch.h"
+#include "common/oct_reason.h"
 #include "replay/replay_table.h"
 #include "tests/actor/actor_fixture.h"
+#include "tests/learner/batch_fixture.h"
 
 enum { STEPS = 1500, BATCH = 8, OBS_MAX = 512, SESSION = 3 };
 
@@ -21,7 +22,7 @@ typedef struct by_hand {
 } by_hand;
 
 typedef struct line {
-    oct_config config;
+    config_experiment config;
     policy_spec spec;
     actor_seed seed;
     policy_net *net;
@@ -36,7 +37,7 @@ typedef struct line {
 } line;
 
 static policy_spec
-spec_of(const oct_config *config, const octet_env_spec *from)
+spec_of(const config_experiment *config, const octet_env_spec *from)
 {
     policy_spec spec = {
         .obs_dtype = from->obs.dtype == OCTET_ENV_U8 ? POLICY_U8 : POLICY_F32,
@@ -45,9 +46,9 @@ spec_of(const oct_config *config, const octet_env_spec *from)
         .action_kind = POLICY_DISCRETE,
         .action_count = from->action.n,
     };
-    char reason[256] = "";
+    oct_reason why = {""};
     memcpy(spec.obs_shape, from->obs.shape, sizeof(spec.obs_shape));
-    T_OK(algo_make_spec(config, &spec, NULL, reason, sizeof(reason)));
+    T_OK(algo_make_spec(config, &spec, NULL, &why));
     return spec;
 }
 
@@ -226,7 +227,7 @@ assert_experience(const char *id, uint32_t n_step, uint8_t end)
     while (replay_table_may_sample(l->table, BATCH, 1, 0) > 0) {
         wire_sampled sampled;
         replay_table_sample(&sampled, l->table, BATCH, 1);
-        T_OK(learner_batch_fill(batch, &l->spec, &sampled, 0, 0));
+        T_OK(batch_fill(batch, &l->spec, &sampled, 0, 0));
         for (uint32_t i = 0; i < BATCH; i++, t++) {
             assert_window(l, &batch->view, i, t);
             ends += (l->hand.flags[t] & end) != 0;

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "common/oct_external.h"
+#include "common/oct_reason.h"
 #include "include/octet/octet.h"
 #include "learner/learner_external.h"
 #include "tests/learner/run_folder.h"
@@ -20,7 +21,7 @@ enum { WINDOWS = 3, OBS = 2, ACTIONS = 2 };
 
 // The learner's side: a batch, learned from on a thread as in octet-learner.
 typedef struct side {
-    oct_config config;
+    config_experiment config;
     policy_spec spec;
     algo *a;
     learner_external *x;
@@ -36,24 +37,24 @@ static const int32_t action[WINDOWS] = {0, 1, 0};
 static const float reward[WINDOWS] = {-1, 0, 1}, discount[WINDOWS] = {0, 0.5f, 0.25f};
 static const float weight[WINDOWS] = {1, 0.5f, 0.75f};
 
-static oct_config
+static config_experiment
 config_of(double wait_s)
 {
-    oct_config config;
-    oct_config_default(&config);
-    config.algo.name = OCT_ALGO_EXTERNAL;
+    config_experiment config;
+    config_default(&config);
+    config.algo.name = CONFIG_ALGO_EXTERNAL;
     config.algo.client_wait_s = wait_s;
     config.learner.batch_size = WINDOWS;
-    config.network.hidden = (oct_config_ints){.count = 1, .value = {4}};
+    config.network.hidden = (config_ints){.count = 1, .value = {4}};
     return config;
 }
 
 static bool pictures; // the next side's environment has bytes up to 255
 
 static side *
-side_open(const oct_config *config)
+side_open(const config_experiment *config)
 {
-    char reason[512] = "";
+    oct_reason why = {""};
     side *s = oct_alloc(sizeof(*s));
     algo_wants wants;
     folder_begin(FOLDER);
@@ -66,10 +67,9 @@ side_open(const oct_config *config)
                             .obs_shape = {OBS},
                             .action_kind = POLICY_DISCRETE,
                             .action_count = ACTIONS};
-    T_OK(algo_make_spec(&s->config, &s->spec, &wants, reason, sizeof(reason)));
+    T_OK(algo_make_spec(&s->config, &s->spec, &wants, &why));
     T_OK(algo_create(&s->a, NULL, &s->config, &s->spec, 1));
-    T_OK(learner_external_open(&s->x, &s->config, &s->spec, &wants, s->a, FOLDER, reason,
-                               sizeof(reason)));
+    T_OK(learner_external_open(&s->x, &s->config, &s->spec, &wants, s->a, FOLDER, &why));
     const algo_external_learner its = learner_external_learner(s->x);
     algo_external_set_learner(s->a, &its);
     s->batch = (algo_batch){.B = WINDOWS,
@@ -85,7 +85,7 @@ side_open(const oct_config *config)
 static side *
 side_begin(double wait_s)
 {
-    const oct_config config = config_of(wait_s);
+    const config_experiment config = config_of(wait_s);
     return side_open(&config);
 }
 
@@ -201,7 +201,7 @@ static void
 test_parameters_are_those_of_the_batches(void **state)
 {
     (void)state;
-    const oct_config config = config_of(60);
+    const config_experiment config = config_of(60);
     pictures = true;
     side *s = side_open(&config);
     pictures = false;
@@ -235,8 +235,8 @@ test_rewards_of_sequences_are_clipped(void **state)
     static const uint8_t flags[STEPS] = {ALGO_FIRST, 0};
     static const uint32_t version[STEPS] = {1, 1};
     for (int clips = 0; clips < 2; clips++) {
-        oct_config config = config_of(60);
-        config.algo.window = OCT_SAMPLED_SEQUENCE;
+        config_experiment config = config_of(60);
+        config.algo.window = CONFIG_SAMPLED_SEQUENCE;
         config.algo.sequence_steps = STEPS;
         config.algo.reward_clip = clips * 0.5;
         side *s = side_open(&config);

@@ -18,7 +18,7 @@ typedef struct saved {
 
 // Rank 0's learners, with what they learn by.
 typedef struct team {
-    oct_config config;
+    config_experiment config;
     policy_spec spec;
     learner_group *lg;
     nn_context *context;
@@ -29,10 +29,11 @@ typedef struct team {
 // Of size learners, whose batches are windows of T rows (0: n-step), and that go on from a state
 // (NULL: none); returns in rank 0 alone.
 static void
-team_begin_as(team *t, const oct_config *config, uint32_t T, uint32_t size, const saved *from)
+team_begin_as(team *t, const config_experiment *config, uint32_t T, uint32_t size,
+              const saved *from)
 {
     group *members;
-    oct_config own;
+    config_experiment own;
     OCT_ASSERT(group_fork(&members, size) == OCT_OK);
     if (group_rank(members) > 0) {
         _exit(learner_group_serve(members));
@@ -43,7 +44,7 @@ team_begin_as(team *t, const oct_config *config, uint32_t T, uint32_t size, cons
     t->config.learner.threads = 1;
     t->lg = learner_group_create(members, config->learner.asynchronous);
     learner_group_config(t->lg, &t->config, &own);
-    OCT_ASSERT(algo_make_spec(&t->config, &t->spec, NULL, NULL, 0) == OCT_OK);
+    OCT_ASSERT(algo_make_spec(&t->config, &t->spec, NULL, NULL) == OCT_OK);
     t->context = nn_context_create(
         &(nn_context_options){.threads = 1, .group = learner_group_members(t->lg)});
     OCT_ASSERT(algo_create(&t->a, t->context, &own, &t->spec, 1) == OCT_OK);
@@ -58,7 +59,7 @@ team_begin_as(team *t, const oct_config *config, uint32_t T, uint32_t size, cons
 static void
 team_begin(team *t, uint32_t size, const saved *from)
 {
-    oct_config config = fixture_config();
+    config_experiment config = fixture_config();
     team_begin_as(t, &config, 0, size, from);
 }
 
@@ -147,11 +148,11 @@ test_what_is_saved_goes_on_in_another_group(void **state)
 }
 
 // At the end of the budget, entropy is nearly all that counts.
-static oct_config
+static config_experiment
 config_of_entropy(void)
 {
-    oct_config config = reinforce_fixture_config();
-    config.algo.name = OCT_ALGO_VTRACE;
+    config_experiment config = reinforce_fixture_config();
+    config.algo.name = CONFIG_ALGO_VTRACE;
     config.algo.entropy_cost = 0;
     config.algo.entropy_cost_final = 1000;
     return config;
@@ -161,7 +162,7 @@ config_of_entropy(void)
 static float
 gradient_at_the_end(uint32_t size)
 {
-    oct_config config = config_of_entropy();
+    config_experiment config = config_of_entropy();
     float numbers[ALGO_NUMBERS_MAX];
     team t;
     team_begin_as(&t, &config, REINFORCE_STEPS, size, NULL);
@@ -186,7 +187,7 @@ static void
 test_learners_that_do_not_wait_know_how_much_of_the_budget_is_spent(void **state)
 {
     (void)state;
-    oct_config config = config_of_entropy();
+    config_experiment config = config_of_entropy();
     oct_err err;
     uint32_t round = 0;
     team t;

@@ -118,10 +118,10 @@ counted(void *arg)
 }
 
 static void
-limited(void *arg, learner_origin origin)
+limited(void *arg, uint32_t member)
 {
     (void)arg;
-    (void)origin;
+    (void)member;
 }
 
 // Until it has asked for as many samples as it may.
@@ -130,13 +130,13 @@ rig_open(rig *r, const char *scheme, uint32_t links)
 {
     *r = (rig){.loop = net_loop_create()};
     (void)snprintf(r->url, sizeof(r->url), "%s", net_test_url(scheme));
-    config.replay.sampler = OCT_SAMPLER_FIFO;
+    config.replay.sampler = CONFIG_SAMPLER_FIFO;
     replay_begin(r);
     r->run = run_joined(false);
     const learner_link_io_options options = {
         .loop = r->loop,
         .run = r->run,
-        .origin = LEARNER_LIVE,
+        .member = 0,
         .url = r->url,
         .links = links,
         .ended = ended,
@@ -162,7 +162,7 @@ rig_close(rig *r)
 static learner_source *
 source_of(const rig *r)
 {
-    return learner_run_source(r->run, LEARNER_LIVE);
+    return learner_run_source(r->run, 0);
 }
 
 // As the daemon does every 20 ms.
@@ -188,7 +188,7 @@ rig_until_learned(rig *r, double updates)
 static uint64_t
 missed_of(const rig *r)
 {
-    return learner_source_count(source_of(r), oct_clock_ns()).missed;
+    return learner_source_count(source_of(r)).missed;
 }
 
 // Until the learner says that replay is lost, and asks for nothing more meanwhile; gives what it

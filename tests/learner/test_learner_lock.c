@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "common/oct_file.h"
+#include "common/oct_reason.h"
 #include "learner/learner_lock.h"
 #include "tests/learner/run_folder.h"
 #include "tests/support/oct_flock.h"
@@ -10,14 +11,14 @@
 
 #define FOLDER "test_learner_lock.run"
 
-static char reason[4096];
+static oct_reason reason;
 
 static int
 setup(void **state)
 {
     (void)state;
     folder_begin(FOLDER);
-    reason[0] = '\0';
+    reason.text[0] = '\0';
     return 0;
 }
 
@@ -33,7 +34,7 @@ static learner_lock *
 taken(void)
 {
     learner_lock *lock = NULL;
-    T_OK(learner_lock_take(&lock, FOLDER, 0, reason, sizeof(reason)));
+    T_OK(learner_lock_take(&lock, FOLDER, 0, &reason));
     assert_true(learner_lock_is_held(lock));
     return lock;
 }
@@ -43,8 +44,8 @@ test_lock_needs_a_folder(void **state)
 {
     (void)state;
     learner_lock *lock = NULL;
-    T_ERR(learner_lock_take(&lock, FOLDER "/none", 0, reason, sizeof(reason)), OCT_EIO);
-    assert_non_null(strstr(reason, "none/learner.lock: No such file"));
+    T_ERR(learner_lock_take(&lock, FOLDER "/none", 0, &reason), OCT_EIO);
+    assert_non_null(strstr(reason.text, "none/learner.lock: No such file"));
     assert_null(lock);
     learner_lock_release(NULL);
 }
@@ -55,11 +56,11 @@ test_lock_is_of_one_learner(void **state)
     (void)state;
     char who[64];
     learner_lock *first = taken(), *second = NULL;
-    T_ERR(learner_lock_take(&second, FOLDER, 30, reason, sizeof(reason)), OCT_EAGAIN);
+    T_ERR(learner_lock_take(&second, FOLDER, 30, &reason), OCT_EAGAIN);
     assert_null(second);
     (void)snprintf(who, sizeof(who), "octet-learner with pid %ld on ", (long)getpid());
-    assert_non_null(strstr(reason, who));
-    assert_non_null(strstr(reason, FOLDER));
+    assert_non_null(strstr(reason.text, who));
+    assert_non_null(strstr(reason.text, FOLDER));
     assert_false(learner_lock_lost(first)); // who was refused has changed nothing
     learner_lock_release(first);
     learner_lock_release(taken());
@@ -141,16 +142,16 @@ test_lock_goes_on_where_there_are_none(void **state)
     learner_lock *first, *second;
     for (size_t i = 0; i < OCT_COUNTOF(flock_none); i++) {
         flock_errno = flock_none[i];
-        T_OK(learner_lock_take(&first, FOLDER, 0, reason, sizeof(reason)));
-        T_OK(learner_lock_take(&second, FOLDER, 0, reason, sizeof(reason)));
+        T_OK(learner_lock_take(&first, FOLDER, 0, &reason));
+        T_OK(learner_lock_take(&second, FOLDER, 0, &reason));
         assert_false(learner_lock_is_held(first));
         assert_true(learner_lock_lost(first));
         learner_lock_release(first);
         learner_lock_release(second);
     }
     flock_errno = EIO;
-    T_ERR(learner_lock_take(&first, FOLDER, 1000, reason, sizeof(reason)), OCT_EIO);
-    assert_non_null(strstr(reason, "learner.lock cannot be locked: Input/output error"));
+    T_ERR(learner_lock_take(&first, FOLDER, 1000, &reason), OCT_EIO);
+    assert_non_null(strstr(reason.text, "learner.lock cannot be locked: Input/output error"));
     flock_errno = 0;
 }
 

@@ -94,7 +94,7 @@ test_noisy_samples_differ_without_anything_learned(void **state)
                         .action_kind = POLICY_DISCRETE,
                         .action_count = FIXTURE_ACTIONS};
     config.algo.noisy = true;
-    T_OK(algo_make_spec(&config, &spec, NULL, reason, sizeof(reason)));
+    T_OK(algo_make_spec(&config, &spec, NULL, &reason));
     T_OK(algo_create(&a, NULL, &config, &spec, 1));
     size_t bytes = policy_spec_params(&spec) * sizeof(float);
     float *first = oct_alloc(bytes), *mean = oct_alloc(bytes);
@@ -244,13 +244,13 @@ test_noisy_topics_are_others_after_a_restart(void **state)
     (void)run_published(run);
     uint32_t first = learner_run_topic(run, 1);
     assert_int_equal(learner_run_topic(run, 0), 0);
-    assert_int_equal(learner_run_topic(run, OCT_NOISY_SAMPLES_MAX),
-                     first + OCT_NOISY_SAMPLES_MAX - 1);
+    assert_int_equal(learner_run_topic(run, CONFIG_NOISY_SAMPLES_MAX),
+                     first + CONFIG_NOISY_SAMPLES_MAX - 1);
     run_stop(run, "interrupted");
     run = run_joined(true);
     uint32_t second = learner_run_topic(run, 1);
-    assert_true(second > first ? second - first >= OCT_NOISY_SAMPLES_MAX
-                               : first - second >= OCT_NOISY_SAMPLES_MAX);
+    assert_true(second > first ? second - first >= CONFIG_NOISY_SAMPLES_MAX
+                               : first - second >= CONFIG_NOISY_SAMPLES_MAX);
     run_stop(run, "interrupted");
 }
 

@@ -91,8 +91,8 @@ test_an_algorithms_numbers_have_families(void **state)
     (void)state;
     learner_means means = {0};
     oct_numbers *numbers = oct_numbers_create("learner.");
-    oct_config config;
-    oct_config_default(&config);
+    config_experiment config;
+    config_default(&config);
     uint32_t count;
     const algo_number *algorithm = algo_numbers(&config, &count);
     for (uint32_t i = 0; i < count; i++) {

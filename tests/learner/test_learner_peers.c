@@ -34,7 +34,7 @@ static learner_actor *
 joined(uint64_t session, wire_role role, uint64_t now_ns)
 {
     learner_actor *actor = NULL;
-    const learner_newcomer who = {.role = role, .session = session};
+    const learner_registrant who = {.role = role, .session = session};
     T_OK(learner_actors_register(actors, &who, now_ns, &actor));
     return actor;
 }
@@ -210,6 +210,31 @@ test_an_actor_in_a_long_step_has_no_rate(void **state)
 }
 
 static void
+test_every_number_of_an_actor_that_reports_all_is_known(void **state)
+{
+    (void)state;
+    static const char *const names[] = {
+#define X(kind, name) #name,
+        LEARNER_ACTOR_NUMBERS(X)
+#undef X
+    };
+    double values[OCT_COUNTOF(names)];
+    learner_actor *actor = acting(5, 1000, 10);
+    for (size_t i = 0; i < OCT_COUNTOF(names); i++) {
+        values[i] = 1000;
+    }
+    report_also(actor, names, values, OCT_COUNTOF(names), NULL, AT(4));
+    const wire_peers *answer = learner_peers_list(peers, actors, NULL, AT(4), 10, 8);
+#define X(name)                                                                                    \
+    if (!isfinite(answer->name[0]) && strcmp(#name, "lag_updates") != 0) {                         \
+        fail_msg("%s is not known", #name);                                                        \
+    }
+    WIRE_PEER_NUMBERS(X)
+    WIRE_PEER_LATER_NUMBERS(X)
+#undef X
+}
+
+static void
 test_peers_are_ordered_by_their_most_urgent_problem(void **state)
 {
     (void)state;
@@ -301,7 +326,7 @@ test_restarts_of_a_wanted_index_are_counted(void **state)
     (void)state;
     for (uint64_t i = 1; i <= 3; i++) {
         learner_actor *actor;
-        const learner_newcomer who = {.role = WIRE_ROLE_ACTOR, .session = i, .place = 6};
+        const learner_registrant who = {.role = WIRE_ROLE_ACTOR, .session = i, .place = 6};
         T_OK(learner_actors_register(actors, &who, AT(0), &actor));
         assert_true(actor->restarts == (double)(i - 1));
     }
@@ -485,7 +510,7 @@ test_peers_tell_whose_certificate_each_has(void **state)
     const wire_peers *answer = learner_peers_list(peers, actors, NULL, AT(1), 0, WIRE_PEERS_MAX);
     assert_true(answer->certificate == NULL && answer->places_max == 0);
     for (uint64_t i = 2; i <= 4; i++) {
-        const learner_newcomer who = {
+        const learner_registrant who = {
             .role = WIRE_ROLE_ACTOR, .session = i, .holder = i < 4 ? &crowd : &other};
         T_OK(learner_actors_register(actors, &who, AT(0), &actor));
     }
@@ -568,6 +593,7 @@ main(void)
         TEST(test_slow_and_lagging_actors_come_first),
         TEST(test_a_stuck_actor_comes_first_and_makes_no_steps),
         TEST(test_an_actor_in_a_long_step_has_no_rate),
+        TEST(test_every_number_of_an_actor_that_reports_all_is_known),
         TEST(test_peers_are_ordered_by_their_most_urgent_problem),
         TEST(test_three_actors_are_compared_and_no_evaluator),
         TEST(test_little_memory_and_few_restarts_are_no_problem),

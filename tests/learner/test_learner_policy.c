@@ -1,7 +1,7 @@
 // Which policies a run publishes and saves: centred, scaled, and the fp32 twin of the best one.
 #include <sys/stat.h>
 
-#include "learner/learner_rows.h"
+#include "common/oct_csv.h"
 
 #define FOLDER "test_learner_policy.run"
 #include "tests/learner/run_fixture.h"
@@ -68,10 +68,10 @@ test_run_cuts_its_name_between_characters(void **state)
     memcpy(env_id, config.run.name, sizeof(env_id));
     env.env_id = env_id;
     learner_run *run = run_begin(false);
-    T_OK(learner_run_join(run, &env, reason, sizeof(reason)));
+    T_OK(learner_run_begin(run, &env, &reason));
     policy_image *image;
     const quantizer_publication *publication = run_published(run);
-    T_OK(policy_decode(&image, publication->bytes, publication->length, reason, sizeof(reason)));
+    T_OK(policy_decode(&image, publication->bytes, publication->length, &reason));
     assert_int_equal(strlen(image->origin.run_name), POLICY_NAME_MAX - 2);
     assert_string_equal(image->spec.env_id, image->origin.run_name);
     policy_image_destroy(image);
@@ -85,7 +85,7 @@ run_scale(learner_run *run, bool *is_change)
 {
     policy_image *image;
     const quantizer_publication *publication = run_published(run);
-    T_OK(policy_decode(&image, publication->bytes, publication->length, reason, sizeof(reason)));
+    T_OK(policy_decode(&image, publication->bytes, publication->length, &reason));
     float scale = image->obs_inverse_std[0];
     *is_change = publication->delta != NULL;
     policy_image_destroy(image);
@@ -134,7 +134,7 @@ test_run_does_not_scale_bytes(void **state)
     wire_env_spec bytes = good_env;
     bytes.obs_dtype = POLICY_U8;
     learner_run *run = run_begin(false);
-    T_OK(learner_run_join(run, &bytes, reason, sizeof(reason)));
+    T_OK(learner_run_begin(run, &bytes, &reason));
     assert_false(learner_run_spec(run)->normalise);
     run_stop(run, "interrupted");
 }
@@ -183,7 +183,7 @@ metric(const char *text, uint32_t row, const char *name)
     for (text = strchr(text, '\n') + 1; row > 0; row--) {
         text = strchr(text, '\n') + 1;
     }
-    assert_true(learner_rows_parse(text, (size_t)(strchr(text, '\n') + 1 - text), columns, values));
+    assert_true(oct_csv_parse(text, (size_t)(strchr(text, '\n') + 1 - text), columns, values));
     return values[at];
 }
 
@@ -234,19 +234,18 @@ test_run_tells_the_norms_of_gradients(void **state)
     box.action_count = 1;
     box.action_low = low;
     box.action_high = high;
-    const oct_algo_name names[] = {OCT_ALGO_TD3, OCT_ALGO_DQN};
+    const config_algo_name names[] = {CONFIG_ALGO_TD3, CONFIG_ALGO_DQN};
     for (size_t i = 0; i < OCT_COUNTOF(names); i++) {
         config.algo.name = names[i];
         config.learner.metrics_s = 1e-9;
         learner_run *run = run_begin(false);
-        T_OK(learner_run_join(run, names[i] == OCT_ALGO_TD3 ? &box : &good_env, reason,
-                              sizeof(reason)));
+        T_OK(learner_run_begin(run, names[i] == CONFIG_ALGO_TD3 ? &box : &good_env, &reason));
         assert_true(isnan(status_of(run, "learner.grad_norm")));
         run_train(run, 2); // some updates, in every second of which td3's policy learns
         learner_run_tick(run);
         assert_true(status_of(run, "learner.grad_norm") > 0);
         double norm = status_of(run, "learner.policy_grad_norm");
-        assert_true(names[i] == OCT_ALGO_TD3 ? norm > 0 : isnan(norm));
+        assert_true(names[i] == CONFIG_ALGO_TD3 ? norm > 0 : isnan(norm));
         run_stop(run, "enough");
     }
     char *text = folder_read(FOLDER, "metrics.csv");
@@ -505,13 +504,13 @@ test_run_asks_for_no_rollouts_before_their_version_is_published(void **state)
     static float extra[FIXTURE_ROWS_MAX];
     static const uint8_t flags[FIXTURE_ROWS_MAX];
     static const uint32_t version[FIXTURE_ROWS_MAX];
-    config.algo.name = OCT_ALGO_PPO;
+    config.algo.name = CONFIG_ALGO_PPO;
     config.algo.sequence_steps = 3;
     config.learner.batches_per_request = 1;
     learner_run *run = run_joined(false);
     wire_sampled sampled = fixture_sampled(&rows, FIXTURE_ROWS_MAX, &rng);
     sampled.count = FIXTURE_B;
-    sampled.window_steps = oct_config_rollout_rows(3) - 1;
+    sampled.window_steps = config_rollout_rows(3) - 1;
     assert_true(FIXTURE_B * (sampled.window_steps + 1) <= FIXTURE_ROWS_MAX);
     sampled.flags = flags;
     sampled.version = version;

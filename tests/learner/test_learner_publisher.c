@@ -3,18 +3,19 @@
 #include <math.h>
 #include <sched.h>
 
+#include "common/oct_reason.h"
 #include "learner/learner_publisher.h"
 #include "tests/learner/learner_fixture.h"
 
 static fixture_bell bell = FIXTURE_BELL;
-static oct_config config;
+static config_experiment config;
 static policy_spec spec;
 static float params[4096];
 
 static learner_publisher *
 publisher_begin(uint64_t last_version)
 {
-    char reason[200] = "";
+    oct_reason why = {""};
     config = fixture_config();
     config.learner.publish_core_share = 0;
     spec = (policy_spec){.env_id = "Fixture-v0",
@@ -22,10 +23,10 @@ publisher_begin(uint64_t last_version)
                          .obs_count = FIXTURE_OBS,
                          .action_kind = POLICY_DISCRETE,
                          .action_count = FIXTURE_ACTIONS};
-    T_OK(algo_make_spec(&config, &spec, NULL, reason, sizeof(reason)));
+    T_OK(algo_make_spec(&config, &spec, NULL, &why));
     assert_true(policy_spec_params(&spec) <= OCT_COUNTOF(params));
     learner_publisher *publisher = learner_publisher_create(&config);
-    T_OK(learner_publisher_check(&config, &spec, reason, sizeof(reason)));
+    T_OK(learner_publisher_check(&config, &spec, &why));
     const learner_publisher_options options = {.spec = &spec,
                                                .run_id = 7,
                                                .run_name = "publisher",
@@ -87,13 +88,13 @@ static void
 test_a_policy_that_is_too_large_is_refused(void **state)
 {
     (void)state;
-    char reason[200] = "";
+    oct_reason why = {""};
     learner_publisher *publisher = publisher_begin(0);
     policy_spec large = spec;
     large.layers[0].outputs = large.layers[1].inputs = POLICY_WIDTH_MAX;
     large.layers[0].inputs = POLICY_WIDTH_MAX;
-    T_ERR(learner_publisher_check(&config, &large, reason, sizeof(reason)), OCT_EINVAL);
-    assert_non_null(strstr(reason, "network.hidden"));
+    T_ERR(learner_publisher_check(&config, &large, &why), OCT_EINVAL);
+    assert_non_null(strstr(why.text, "network.hidden"));
     learner_publisher_destroy(publisher);
 }
 

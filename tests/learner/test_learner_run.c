@@ -16,12 +16,12 @@ static void
 assert_cannot_train(const wire_env_spec *env, const char *why)
 {
     learner_run *run = run_begin(false);
-    T_ERR(learner_run_join(run, env, reason, sizeof(reason)), OCT_EAGAIN);
-    assert_non_null(strstr(reason, why));
+    T_ERR(learner_run_begin(run, env, &reason), OCT_EAGAIN);
+    assert_non_null(strstr(reason.text, why));
     assert_int_equal(learner_run_phase(run), LEARNER_DONE);
     assert_true(learner_run_failed(run));
-    T_ERR(learner_run_join(run, &good_env, reason, sizeof(reason)), OCT_EAGAIN);
-    assert_string_equal(reason, "the run has ended");
+    T_ERR(learner_run_begin(run, &good_env, &reason), OCT_EAGAIN);
+    assert_string_equal(reason.text, "the run has ended");
     learner_run_save(run);
     learner_run_destroy(run);
     assert_false(folder_has(FOLDER, LEARNER_ENVIRONMENT_FILE));
@@ -52,7 +52,7 @@ test_run_ends_at_a_policy_that_could_not_be_sent(void **state)
     config.network.hidden.count = 2;
     config.network.hidden.value[0] = 8192;
     config.network.hidden.value[1] = 8200;
-    config.policy.precision = OCT_PRECISION_FP32;
+    config.policy.precision = CONFIG_PRECISION_FP32;
     assert_cannot_train(&good_env, "bytes in fp32");
 }
 
@@ -63,10 +63,10 @@ test_run_does_not_begin_with_an_environment_that_it_cannot_learn(void **state)
     (void)state;
     learner_run *run = NULL;
     environment = FOLDER "/known.oct";
-    config.algo.name = OCT_ALGO_TD3; // whose actions are numbers
+    config.algo.name = CONFIG_ALGO_TD3; // whose actions are numbers
     T_OK(folder_write_env(environment, &good_env));
     T_ERR(run_create(&run, false), OCT_EINVAL);
-    assert_non_null(strstr(reason, "td3 needs actions in a box"));
+    assert_non_null(strstr(reason.text, "td3 needs actions in a box"));
     assert_null(run);
 }
 
@@ -76,16 +76,16 @@ test_run_actors_must_be_alike(void **state)
     (void)state;
     learner_run *run = run_joined(false);
     wire_env_spec other = good_env;
-    T_OK(learner_run_join(run, &other, reason, sizeof(reason)));
+    T_OK(learner_run_begin(run, &other, &reason));
     other.obs_count = 5;
-    T_ERR(learner_run_join(run, &other, reason, sizeof(reason)), OCT_EINVAL);
-    assert_non_null(strstr(reason, "observations 4 float32, actions 2 discrete; this actor"));
+    T_ERR(learner_run_begin(run, &other, &reason), OCT_EINVAL);
+    assert_non_null(strstr(reason.text, "observations 4 float32, actions 2 discrete; this actor"));
     other = good_env;
     other.action_count = 3;
-    T_ERR(learner_run_join(run, &other, reason, sizeof(reason)), OCT_EINVAL);
+    T_ERR(learner_run_begin(run, &other, &reason), OCT_EINVAL);
     other = good_env;
     other.obs_dtype = POLICY_U8;
-    T_ERR(learner_run_join(run, &other, reason, sizeof(reason)), OCT_EINVAL);
+    T_ERR(learner_run_begin(run, &other, &reason), OCT_EINVAL);
     run_stop(run, "interrupted");
 }
 
@@ -130,7 +130,7 @@ test_run_shows_what_the_environment_measures(void **state)
     env.metric_count = 2;
     env.metric_name = names;
     learner_run *run = run_begin(false);
-    T_OK(learner_run_join(run, &env, reason, sizeof(reason)));
+    T_OK(learner_run_begin(run, &env, &reason));
     (void)run_published(run);
     assert_true(isnan(status_of(run, "learner.eval_metric_success_rate")));
     assert_true(isnan(status_of(run, "learner.eval_failed")));
@@ -157,7 +157,7 @@ test_run_shows_what_the_environment_measures(void **state)
         assert_int_equal(json_integer_value(json_object_get(result, "truncated_episodes")), 2);
         json_decref(root);
         run = run_begin(true);
-        T_OK(learner_run_join(run, &good_env, reason, sizeof(reason)));
+        T_OK(learner_run_begin(run, &good_env, &reason));
         run_stop(run, "interrupted");
     }
 }
@@ -168,17 +168,17 @@ test_run_actors_must_have_the_same_bounds(void **state)
 {
     (void)state;
     static const float low[] = {-1, -1}, high[] = {1, 1}, higher[] = {1, 2};
-    config.algo.name = OCT_ALGO_D4PG;
+    config.algo.name = CONFIG_ALGO_D4PG;
     learner_run *run = run_begin(false);
     wire_env_spec env = good_env;
     env.action_kind = POLICY_BOX;
     env.action_low = low;
     env.action_high = high;
-    T_OK(learner_run_join(run, &env, reason, sizeof(reason)));
-    T_OK(learner_run_join(run, &env, reason, sizeof(reason)));
+    T_OK(learner_run_begin(run, &env, &reason));
+    T_OK(learner_run_begin(run, &env, &reason));
     env.action_high = higher;
-    T_ERR(learner_run_join(run, &env, reason, sizeof(reason)), OCT_EINVAL);
-    assert_string_equal(reason,
+    T_ERR(learner_run_begin(run, &env, &reason), OCT_EINVAL);
+    assert_string_equal(reason.text,
                         "in this run, action 1 is in [-1, 1]; in this actor, it is in [-1, 2]");
     run_stop(run, "interrupted");
 }
@@ -188,7 +188,7 @@ test_run_learns_convolutions_of_the_registered_shape(void **state)
 {
     (void)state;
     static const uint32_t flat[] = {16}, map[] = {4, 4, 1}, other_map[] = {2, 8, 1};
-    config.network.conv = (oct_config_ints){.count = 1, .value = {6}};
+    config.network.conv = (config_ints){.count = 1, .value = {6}};
     wire_env_spec env = good_env;
     env.obs_count = 16;
     env.obs_rank = 1;
@@ -201,13 +201,13 @@ test_run_learns_convolutions_of_the_registered_shape(void **state)
                         "network.conv: convolution 1 of 3 x 3 has a map of only 2 x 8 before it");
     env.obs_shape = map;
     learner_run *run = run_begin(false);
-    T_OK(learner_run_join(run, &env, reason, sizeof(reason)));
+    T_OK(learner_run_begin(run, &env, &reason));
     const policy_spec *spec = learner_run_spec(run);
     assert_int_equal(spec->layers[0].kind, POLICY_CONV);
     assert_int_equal(spec->layers[0].outputs, 2 * 2 * 6);
     env.obs_shape = other_map;
-    T_ERR(learner_run_join(run, &env, reason, sizeof(reason)), OCT_EINVAL);
-    assert_non_null(strstr(reason, "observations 4 x 4 x 1 float32"));
+    T_ERR(learner_run_begin(run, &env, &reason), OCT_EINVAL);
+    assert_non_null(strstr(reason.text, "observations 4 x 4 x 1 float32"));
     run_stop(run, "interrupted");
 }
 
@@ -264,7 +264,7 @@ test_run_interrupted_before_any_actor(void **state)
     assert_int_equal(learner_run_phase(run), LEARNER_DONE);
     assert_non_null(strstr(learner_run_no_checkpoint(run), "training has ended"));
     // An actor that comes between the end and the exit begins nothing.
-    T_ERR(learner_run_join(run, &good_env, reason, sizeof(reason)), OCT_EAGAIN);
+    T_ERR(learner_run_begin(run, &good_env, &reason), OCT_EAGAIN);
     assert_int_equal(learner_run_phase(run), LEARNER_DONE);
     learner_run_save(run);
     assert_false(learner_run_failed(run));
@@ -283,9 +283,9 @@ static void
 test_run_configures_replay_with_the_experiment(void **state)
 {
     (void)state;
-    config.replay.sampler = OCT_SAMPLER_UNIFORM;
+    config.replay.sampler = CONFIG_SAMPLER_UNIFORM;
     learner_run *run = run_joined(false);
-    wire_configure request = learner_source_configure(learner_run_source(run, LEARNER_LIVE));
+    wire_configure request = learner_source_configure(learner_run_source(run, 0));
     assert_int_equal(request.run_id, learner_run_id(run));
     assert_int_equal(request.capacity, config.replay.capacity);
     assert_int_equal(request.obs_bytes, 16);
@@ -306,7 +306,7 @@ test_run_reserves_what_it_has(void **state)
     assert_int_equal(run_request(run), 2);
     assert_int_equal(run_request(run), 2);
     assert_int_equal(run_request(run), 0);
-    learner_source_missed(learner_run_source(run, LEARNER_LIVE), 2);
+    learner_run_missed(run, 0, 2 * FIXTURE_B);
     assert_int_equal(run_request(run), 2);
     assert_int_equal(run_request(run), 0);
     wire_sampled nothing = fixture_sampled(&rows, 0, &rng); // the limiter forbade it
@@ -326,14 +326,14 @@ test_run_returns_priorities(void **state)
     do {
         fixture_listen(&bell);
         learner_run_collect(run);
-    } while (!learner_source_priorities(learner_run_source(run, LEARNER_LIVE), &priorities));
+    } while (!learner_source_priorities(learner_run_source(run, 0), &priorities));
     assert_int_equal(priorities.count, FIXTURE_B);
     assert_int_equal(priorities.incarnation, 9);
     assert_memory_equal(priorities.key, rows.key, FIXTURE_B * sizeof(uint64_t));
     for (int i = 0; i < FIXTURE_B; i++) {
         assert_true(isfinite(priorities.priority[i]) && priorities.priority[i] >= 0);
     }
-    assert_false(learner_source_priorities(learner_run_source(run, LEARNER_LIVE), &priorities));
+    assert_false(learner_source_priorities(learner_run_source(run, 0), &priorities));
     run_stop(run, "interrupted");
 }
 
@@ -353,7 +353,7 @@ test_run_drops_priorities_of_a_dead_replay(void **state)
     sampled = fixture_sampled(&rows, 0, &rng);
     sampled.incarnation = 10;
     run_sampled(run, run_request(run), &sampled);
-    assert_false(learner_source_priorities(learner_run_source(run, LEARNER_LIVE), &priorities));
+    assert_false(learner_source_priorities(learner_run_source(run, 0), &priorities));
     run_stop(run, "interrupted");
 }
 
@@ -410,8 +410,8 @@ test_run_ends_with_a_final_evaluation(void **state)
     assert_int_equal(learner_run_phase(run), LEARNER_FINAL);
     assert_int_equal(run_request(run), 0);
     learner_run_tick(run);
-    T_OK(learner_run_join(run, &good_env, reason, sizeof(reason))); // a restarted evaluator
-    run_evaluated(run, evaluator, 4, 44);                           // the last version
+    T_OK(learner_run_begin(run, &good_env, &reason)); // a restarted evaluator
+    run_evaluated(run, evaluator, 4, 44);             // the last version
     assert_int_equal(learner_run_phase(run), LEARNER_FINAL);
     run_evaluated(run, evaluator, 4, 33); // the result, which nothing reacts to
     assert_int_equal(learner_run_phase(run), LEARNER_DONE);
@@ -559,7 +559,7 @@ test_run_without_an_update_says_why(void **state)
     assert_unlearned(
         0, "replay received 1000 windows, which at replay.samples_per_insert: 1.5 are too "
            "few for a batch of 2000");
-    config.replay.sampler = OCT_SAMPLER_FIFO;
+    config.replay.sampler = CONFIG_SAMPLER_FIFO;
     assert_unlearned(0, "replay received 1000 windows, but a batch needs 2000");
     config.learner.batch_size = FIXTURE_B;
     assert_unlearned(8, "replay sent 8 windows in replies that arrived too late or not at all");
@@ -611,7 +611,7 @@ test_run_says_what_may_have_become_of_replays_table(void **state)
         learner_run *run = run_joined(false);
         for (size_t k = 0; k < OCT_COUNTOF(tables); k++) {
             int saved = said_begin();
-            learner_run_configured(run, LEARNER_LIVE, OCT_OK, &tables[k]);
+            learner_run_configured(run, 0, OCT_OK, &tables[k]);
             char *said = said_end(saved);
             assert_true(k == 0 || strstr(said, "LEARNER-REPLAY-TABLE") != NULL);
             assert_true((strstr(said, path) != NULL) == (cases[i].found[k] == path));
@@ -748,7 +748,7 @@ static void
 test_run_asks_for_rollouts_of_the_newest_version(void **state)
 {
     (void)state;
-    config.algo.name = OCT_ALGO_PPO;
+    config.algo.name = CONFIG_ALGO_PPO;
     config.algo.sequence_steps = 4;
     config.algo.rollout_lag = 0;
     learner_run *run = run_joined(false);

@@ -29,7 +29,7 @@ test_run_resumed_counts_from_zero_and_its_sums_go_on(void **state)
     config.learner.checkpoint_s = 3600;
     learner_run *run = run_joined(false);
     const wire_configured empty = {.incarnation = 9, .table = 77};
-    learner_run_configured(run, LEARNER_LIVE, OCT_OK, &empty);
+    learner_run_configured(run, 0, OCT_OK, &empty);
     steps = 500;
     run_train(run, 2);
     (void)run_published(run);
@@ -43,7 +43,7 @@ test_run_resumed_counts_from_zero_and_its_sums_go_on(void **state)
     run = run_joined(true);
     assert_true(metric_of(run, "octet_run_env_steps") == 500);
     const wire_configured ahead = {.incarnation = 9, .table = 77, .steps = 820};
-    learner_run_configured(run, LEARNER_LIVE, OCT_OK,
+    learner_run_configured(run, 0, OCT_OK,
                            &ahead); // what it took while nobody was there
     assert_true(metric_of(run, "octet_run_env_steps") == 820);
     assert_true(metric_of(run, "octet_run_updates") == updates);
@@ -61,7 +61,7 @@ test_run_resumed_counts_from_zero_and_its_sums_go_on(void **state)
                 updates + metric_of(run, "octet_learner_updates_total"));
     assert_true(metric_of(run, "octet_learner_updates_total") > 0);
     const wire_configured later = {.incarnation = 10, .table = 77, .steps = 950};
-    learner_run_configured(run, LEARNER_LIVE, OCT_OK, &later); // replay was started again
+    learner_run_configured(run, 0, OCT_OK, &later); // replay was started again
     assert_true(metric_of(run, "octet_env_steps_total") == 130);
     run_stop(run, "interrupted");
 }

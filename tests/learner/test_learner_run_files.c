@@ -16,7 +16,7 @@ test_run_folder_that_is_not_there(void **state)
     folder_end(FOLDER);
     learner_run *run = NULL;
     T_ERR(run_create(&run, false), OCT_EIO);
-    assert_non_null(strstr(reason, FOLDER));
+    assert_non_null(strstr(reason.text, FOLDER));
     assert_null(run);
     learner_run_destroy(NULL);
 }
@@ -28,7 +28,7 @@ test_run_damaged_checkpoint(void **state)
     learner_run *run = NULL;
     T_OK(oct_file_write(FOLDER "/checkpoint.oct", "nonsense", 8));
     T_ERR(run_create(&run, true), OCT_EPROTO);
-    assert_non_null(strstr(reason, "checkpoint.oct"));
+    assert_non_null(strstr(reason.text, "checkpoint.oct"));
     T_OK(run_create(&run, false)); // not asked to go on from it
     learner_run_destroy(run);
 }
@@ -211,7 +211,7 @@ test_run_resumed_counts_no_versions_that_were_only_reserved(void **state)
     uint64_t next = run_published(run)->version;
     assert_true(next > last + 1);
     const learner_versions *versions =
-        &learner_source_options_of(learner_run_source(run, LEARNER_LIVE))->versions;
+        &learner_source_options_of(learner_run_source(run, 0))->versions;
     assert_int_equal(learner_versions_lag(versions, next, last), 1);
     assert_int_equal(learner_versions_lag(versions, next, first), 1 + last - first);
     run_stop(run, "interrupted");
@@ -240,7 +240,7 @@ test_run_writes_its_environment_when_it_can(void **state)
         run = run_begin(true);
         wire_env_spec other = good_env;
         other.obs_count++;
-        T_ERR(learner_run_join(run, &other, reason, sizeof(reason)), OCT_EINVAL); // it is known
+        T_ERR(learner_run_begin(run, &other, &reason), OCT_EINVAL); // it is known
         learner_run_destroy(run);
         folder_begin(FOLDER);
     }
@@ -344,8 +344,7 @@ checkpoint_awaited(learner_run *run, wire_written *out)
 {
     oct_err err;
     uint64_t number = learner_run_checkpoint(run);
-    while ((err = learner_run_checkpointed(run, number, out, reason, sizeof(reason))) ==
-           OCT_EAGAIN) {
+    while ((err = learner_run_checkpointed(run, number, out, &reason)) == OCT_EAGAIN) {
         learner_run_collect(run);
         (void)sched_yield();
     }
@@ -362,7 +361,7 @@ test_run_tells_what_became_of_a_checkpoint(void **state)
     assert_null(learner_run_no_checkpoint(run));
     run_train(run, 2);
     T_OK(checkpoint_awaited(run, &written));
-    T_OK(learner_checkpoint_read(FOLDER "/checkpoint.oct", &on_disk, reason, sizeof(reason)));
+    T_OK(learner_checkpoint_read(FOLDER "/checkpoint.oct", &on_disk, &reason));
     assert_true(written.updates > 0 && written.updates == on_disk.updates);
     assert_true(written.env_steps == on_disk.env_steps);
     learner_checkpoint_fini(&on_disk);
@@ -374,7 +373,7 @@ test_run_tells_what_became_of_a_checkpoint(void **state)
     assert_int_equal(unlink(FOLDER "/checkpoint.oct"), 0);
     T_OK(oct_file_make_folder(FOLDER "/checkpoint.oct")); // no room for it
     T_ERR(checkpoint_awaited(run, &written), OCT_EIO);
-    assert_non_null(strstr(reason, "checkpoint.oct cannot be written: "));
+    assert_non_null(strstr(reason.text, "checkpoint.oct cannot be written: "));
     assert_int_equal(rmdir(FOLDER "/checkpoint.oct"), 0);
     T_OK(checkpoint_awaited(run, &written));
     run_stop(run, "interrupted");
@@ -419,17 +418,14 @@ test_run_checkpoint_asked_for_while_one_is_written_comes_after_it(void **state)
     uint64_t next = learner_run_checkpoint(run);
     assert_true(next > number);
     run_train(run, 3); // its state comes while the first is not on the disk
-    assert_int_equal(learner_run_checkpointed(run, number, &first, reason, sizeof(reason)),
-                     OCT_EAGAIN);
+    assert_int_equal(learner_run_checkpointed(run, number, &first, &reason), OCT_EAGAIN);
     assert_int_equal(sem_post(&may_sync), 0);
     oct_err err;
-    while ((err = learner_run_checkpointed(run, number, &first, reason, sizeof(reason))) ==
-           OCT_EAGAIN) {
+    while ((err = learner_run_checkpointed(run, number, &first, &reason)) == OCT_EAGAIN) {
         (void)sched_yield();
     }
     T_OK(err);
-    while ((err = learner_run_checkpointed(run, next, &second, reason, sizeof(reason))) ==
-           OCT_EAGAIN) {
+    while ((err = learner_run_checkpointed(run, next, &second, &reason)) == OCT_EAGAIN) {
         run_train(run, 1);
     }
     T_OK(err);

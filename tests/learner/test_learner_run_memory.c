@@ -24,9 +24,9 @@ test_a_run_that_is_too_large_does_not_begin(void **state)
     (void)state;
     learner_run *run = run_begin(false);
     available = 1u << 20;
-    T_ERR(learner_run_join(run, &good_env, reason, sizeof(reason)), OCT_EAGAIN);
-    assert_non_null(strstr(reason, "learner.batch_size: 8, learner.prefetch: "));
-    assert_non_null(strstr(reason, "but 1.0 MiB of memory are available; "));
+    T_ERR(learner_run_begin(run, &good_env, &reason), OCT_EAGAIN);
+    assert_non_null(strstr(reason.text, "learner.batch_size: 8, learner.prefetch: "));
+    assert_non_null(strstr(reason.text, "but 1.0 MiB of memory are available; "));
     assert_true(learner_run_failed(run));
     json_t *summary = run_summarised(run);
     assert_reason(summary, "refused");
@@ -63,8 +63,8 @@ test_a_run_that_the_machine_cannot_hold_does_not_go_on(void **state)
     limit = 1u << 20;
     learner_run *run = NULL;
     T_ERR(run_create(&run, true), OCT_EINVAL);
-    assert_non_null(strstr(reason, "learner.batch_size: 8, learner.prefetch: "));
-    assert_non_null(strstr(reason, "but 1.0 MiB of memory are available; "));
+    assert_non_null(strstr(reason.text, "learner.batch_size: 8, learner.prefetch: "));
+    assert_non_null(strstr(reason.text, "but 1.0 MiB of memory are available; "));
 }
 
 int

@@ -20,7 +20,7 @@ diverge(wire_sampled (*make)(uint32_t windows), uint64_t steps_each)
     assert_non_null(log);
     assert_true(dup2(fileno(log), STDERR_FILENO) >= 0);
     learner_run *run = run_begin(false);
-    T_OK(learner_run_join(run, &env, reason, sizeof(reason)));
+    T_OK(learner_run_begin(run, &env, &reason));
     for (int i = 0; learner_run_phase(run) == LEARNER_TRAINING; i++) {
         assert_true(i < 2000);
         uint32_t reserved = run_request(run);
@@ -33,7 +33,8 @@ diverge(wire_sampled (*make)(uint32_t windows), uint64_t steps_each)
         fixture_listen(&bell);
         learner_run_collect(run);
         wire_priorities asked;
-        while (learner_run_asks_origin(run, &asked)) {
+        assert_false(learner_run_asks_origin(run, 1, &asked)); // they are of the first replay
+        while (learner_run_asks_origin(run, 0, &asked)) {
             const uint32_t actor_id = 7;
             const uint64_t session = 0xbad;
             assert_int_equal(asked.count, 1);
@@ -111,24 +112,23 @@ test_suspect_is_the_window_with_the_largest_number(void **state)
     (void)state;
     const float obs[] = {1, 2, 3, NAN, 5, -6}, next[] = {1, 2, 3, 4, 5, 6}, reward[] = {0, -9, 1};
     uint64_t key[] = {100, 200, 300};
-    const learner_batch batch = {.view = {.B = 3, .obs = obs, .next = next, .reward = reward},
-                                 .obs_count = 2,
-                                 .incarnation = 77,
-                                 .key = key};
+    const learner_batch batch = {
+        .view = {.B = 3, .obs = obs, .next = next, .reward = reward}, .obs_count = 2, .key = key};
     learner_suspect suspect = {0};
     wire_priorities asked;
     assert_false(learner_suspect_ask(&suspect, 5, 6, 1, &asked));
-    learner_suspect_note(&suspect, &batch, 1);
+    assert_int_equal(learner_suspect_note(&suspect, &batch, 1), 1);
+    suspect.incarnation = 77;
     assert_true(suspect.obs == 6 && suspect.obs_index == 1 && suspect.number == 9);
     assert_true(learner_suspect_ask(&suspect, 5, 6, 1, &asked));
     assert_true(asked.count == 1 && asked.key[0] == 200 && asked.incarnation == 77);
     assert_true(asked.run_id == 5 && asked.epoch == 6);
-    learner_suspect_note(&suspect, &batch, 2); // one question at a time, and one in a second
+    (void)learner_suspect_note(&suspect, &batch, 2); // one question at a time, and one in a second
     assert_false(learner_suspect_ask(&suspect, 5, 6, 2, &asked));
     assert_false(learner_suspect_answered(&suspect, NULL));
-    learner_suspect_note(&suspect, &batch, 3);
+    (void)learner_suspect_note(&suspect, &batch, 3);
     assert_false(learner_suspect_ask(&suspect, 5, 6, 3, &asked));
-    learner_suspect_note(&suspect, &batch, 2000000000);
+    (void)learner_suspect_note(&suspect, &batch, 2000000000);
     assert_true(learner_suspect_ask(&suspect, 5, 6, 2000000000, &asked));
     const uint32_t actor_id[] = {0};
     const uint64_t session[] = {0};
@@ -167,7 +167,7 @@ test_run_whose_batches_do_not_fit_says_so(void **state)
     env.obs_dtype = POLICY_U8;
     env.obs_rank = 1;
     env.obs_shape = shape;
-    config.algo.name = OCT_ALGO_TABLE;
+    config.algo.name = CONFIG_ALGO_TABLE;
     config.algo.sequence_steps = TABLE_STEPS - 1;
     config.algo.n_step = 1;
     const char *log = diverge(without_state, 0);
@@ -198,7 +198,7 @@ test_run_whose_actions_are_outside_their_bounds_says_so(void **state)
     env.action_count = 1;
     env.action_low = low;
     env.action_high = high;
-    config.algo.name = OCT_ALGO_TD3;
+    config.algo.name = CONFIG_ALGO_TD3;
     const char *log = diverge(with_action_outside, 0);
     assert_non_null(strstr(log, "an update was refused: number 0 of an action is 2.1, outside"));
     assert_non_null(strstr(log, "1000 updates in a row were refused: number 0 of an action is 2.1, "

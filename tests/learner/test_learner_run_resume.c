@@ -58,7 +58,7 @@ test_run_goes_on_where_replay_is(void **state)
     config.learner.checkpoint_s = 3600;
     config.learner.metrics_s = 0;
     learner_run *run = run_joined(false);
-    learner_run_configured(run, LEARNER_LIVE, OCT_OK, &empty);
+    learner_run_configured(run, 0, OCT_OK, &empty);
     steps = 500;
     learner_checkpoint first = {.replay[0] = {.table = 0}};
     while (first.replay[0].table != 77) { // what is drawn from then on can be drawn again
@@ -77,7 +77,7 @@ test_run_goes_on_where_replay_is(void **state)
     assert_int_equal(checkpoint.replay[0].samples, learned);
     learner_checkpoint_fini(&checkpoint);
     run = run_joined(true);
-    wire_configure request = learner_source_configure(learner_run_source(run, LEARNER_LIVE));
+    wire_configure request = learner_source_configure(learner_run_source(run, 0));
     assert_int_equal(request.table, 77);
     assert_int_equal(request.samples, learned);
     const wire_configured ahead = {.incarnation = 9,
@@ -85,7 +85,7 @@ test_run_goes_on_where_replay_is(void **state)
                                    .steps = 820,
                                    .samples = learned + 5 * FIXTURE_B,
                                    .returned = 5 * FIXTURE_B};
-    learner_run_configured(run, LEARNER_LIVE, OCT_OK, &ahead);
+    learner_run_configured(run, 0, OCT_OK, &ahead);
     T_NEAR(status_of(run, "learner.env_steps"), 820, 0, 0);
     learner_run_tick(run); // a row
     T_NEAR(status_of(run, "learner.env_steps_per_s"), 0, 0, 0);
@@ -340,7 +340,7 @@ static learner_run *
 run_resumed(learner_phase phase, learner_actor **evaluator)
 {
     learner_run *run = run_begin(true);
-    T_OK(learner_run_join(run, &good_env, reason, sizeof(reason)));
+    T_OK(learner_run_begin(run, &good_env, &reason));
     assert_int_equal(learner_run_phase(run), phase);
     *evaluator = actor_begin(run, 6, WIRE_ROLE_EVALUATOR);
     return run;
@@ -525,7 +525,7 @@ test_run_summary_has_the_precision_of_an_older_policy(void **state)
     learner_actor *evaluator = actor_begin(run, 6, WIRE_ROLE_EVALUATOR);
     (void)run_published_evaluated(run, evaluator, 80, 80);
     run_stop(run, "interrupted");
-    config.policy.precision = OCT_PRECISION_FP32;
+    config.policy.precision = CONFIG_PRECISION_FP32;
     run = run_joined(true);
     (void)run_published(run);
     run_stop(run, "interrupted");
@@ -600,7 +600,7 @@ test_run_resumes_equal(void **state)
     assert_int_equal(learner_run_id(run), run_id);
     T_NEAR(status_of(run, "learner.updates"), 40, 0, 0);
     T_NEAR(status_of(run, "learner.env_steps"), 700, 0, 0);
-    T_OK(learner_run_join(run, &good_env, reason, sizeof(reason)));
+    T_OK(learner_run_begin(run, &good_env, &reason));
     run_stepped(run, 700); // what replay took before is in the checkpoint
     T_NEAR(status_of(run, "learner.env_steps"), 700, 0, 0);
     // Versions that the dead process may have published are never used again.
@@ -658,8 +658,8 @@ versions_refused(oct_err want, const char *words)
     learner_run *run = NULL;
     T_ERR(run_create(&run, true), want);
     assert_null(run);
-    if (strstr(reason, words) == NULL) {
-        fail_msg("'%s' is not in '%s'", words, reason);
+    if (strstr(reason.text, words) == NULL) {
+        fail_msg("'%s' is not in '%s'", words, reason.text);
     }
 }
 
@@ -693,13 +693,13 @@ test_run_resume_of_another_network_is_refused(void **state)
     config.network.hidden.value[0] = 17;
     learner_run *run = NULL;
     T_ERR(run_create(&run, true), OCT_EINVAL); // before an actor comes
-    assert_non_null(strstr(reason, "another algorithm, network or support"));
+    assert_non_null(strstr(reason.text, "another algorithm, network or support"));
     assert_null(run);
     // Of a run whose environment the folder does not tell, when the first one comes.
     assert_int_equal(unlink(FOLDER "/environment.oct"), 0);
     run = run_begin(true);
-    T_ERR(learner_run_join(run, &good_env, reason, sizeof(reason)), OCT_EAGAIN);
-    assert_non_null(strstr(reason, "another algorithm, network or support"));
+    T_ERR(learner_run_begin(run, &good_env, &reason), OCT_EAGAIN);
+    assert_non_null(strstr(reason.text, "another algorithm, network or support"));
     assert_int_equal(learner_run_phase(run), LEARNER_DONE);
     assert_true(learner_run_failed(run));
     learner_run_destroy(run);
@@ -725,7 +725,7 @@ test_run_whose_resume_is_refused_leaves_the_folder_as_it_was(void **state)
     T_ERR(run_create(&run, true), OCT_EINVAL);
     assert_int_equal(rename(FOLDER "/environment.oct", FOLDER "/away"), 0);
     run = run_begin(true);
-    T_ERR(learner_run_join(run, &good_env, reason, sizeof(reason)), OCT_EAGAIN);
+    T_ERR(learner_run_begin(run, &good_env, &reason), OCT_EAGAIN);
     run_stop(run, "interrupted");
     assert_int_equal(rename(FOLDER "/away", FOLDER "/environment.oct"), 0);
     for (size_t i = 0; i < OCT_COUNTOF(names); i++) {

@@ -25,9 +25,9 @@ shard_answers(learner_run *run, uint32_t shard)
 {
     const wire_configured found = {.incarnation = 9, .table = 77 + shard, .inserts = 1000};
     wire_sampled counters = fixture_sampled(&rows, 0, &rng);
-    (void)learner_source_back(learner_run_source(run, LEARNER_LIVE + shard));
-    learner_run_configured(run, LEARNER_LIVE + shard, OCT_OK, &found);
-    T_OK(learner_run_told(run, LEARNER_LIVE + shard, &counters));
+    (void)learner_source_back(learner_run_source(run, shard));
+    learner_run_configured(run, shard, OCT_OK, &found);
+    T_OK(learner_run_counters(run, shard, &counters));
 }
 
 // A resumed run knows from its checkpoint what each shard has, before any has answered: it waits
@@ -46,7 +46,7 @@ test_run_with_shards_says_which_is_away(void **state)
     shard_answers(run, 0);
     shards_say(run, text);
     assert_null(strstr(text, "LEARNER-SHARD"));
-    assert_true(learner_source_lost(learner_run_source(run, LEARNER_LIVE + 1)));
+    assert_true(learner_source_lost(learner_run_source(run, 1)));
     shards_say(run, text);
     assert_non_null(strstr(text, " W LEARNER-SHARD-AWAY shard=1 share=0.500 "));
     shards_say(run, text);
@@ -64,20 +64,20 @@ test_run_refuses_a_table_of_another_shard(void **state)
     (void)state;
     config.replay.shards = 2;
     learner_run *run = run_joined(false);
-    T_OK(learner_run_table(run, LEARNER_LIVE + 1, 78, reason, sizeof(reason)));
+    T_OK(learner_run_table(run, 1, 78, &reason));
     shard_answers(run, 0);
     shard_answers(run, 1);
     run_stop(run, "interrupted");
     run = run_joined(true);
-    T_OK(learner_run_table(run, LEARNER_LIVE, 77, reason, sizeof(reason)));
-    T_OK(learner_run_table(run, LEARNER_LIVE, 99, reason, sizeof(reason))); // a new one
-    T_OK(learner_run_table(run, LEARNER_LIVE, 0, reason, sizeof(reason)));
-    T_ERR(learner_run_table(run, LEARNER_LIVE, 78, reason, sizeof(reason)), OCT_EINVAL);
-    assert_non_null(strstr(reason, "replay has the table of shard 1 ("));
-    T_ERR(learner_run_table(run, LEARNER_LIVE + 1, 77, reason, sizeof(reason)), OCT_EINVAL);
+    T_OK(learner_run_table(run, 0, 77, &reason));
+    T_OK(learner_run_table(run, 0, 99, &reason)); // a new one
+    T_OK(learner_run_table(run, 0, 0, &reason));
+    T_ERR(learner_run_table(run, 0, 78, &reason), OCT_EINVAL);
+    assert_non_null(strstr(reason.text, "replay has the table of shard 1 ("));
+    T_ERR(learner_run_table(run, 1, 77, &reason), OCT_EINVAL);
     const wire_configured other = {.incarnation = 9, .table = 99};
-    learner_run_configured(run, LEARNER_LIVE + 1, OCT_OK, &other);
-    T_ERR(learner_run_table(run, LEARNER_LIVE, 78, reason, sizeof(reason)),
+    learner_run_configured(run, 1, OCT_OK, &other);
+    T_ERR(learner_run_table(run, 0, 78, &reason),
           OCT_EINVAL); // it had it
     run_stop(run, "interrupted");
 }
@@ -96,8 +96,8 @@ test_run_with_shards_keeps_what_a_table_had_that_is_gone(void **state)
     wire_sampled counters = fixture_sampled(&rows, 0, &rng);
     counters.inserts = 1000;
     counters.balance = 500;
-    T_OK(learner_run_told(run, LEARNER_LIVE + 1, &counters));
-    learner_run_configured(run, LEARNER_LIVE + 1, OCT_OK, &other);
+    T_OK(learner_run_counters(run, 1, &counters));
+    learner_run_configured(run, 1, OCT_OK, &other);
     run_stop(run, "interrupted");
     learner_checkpoint first = checkpoint_read();
     assert_true(first.gone != 0);

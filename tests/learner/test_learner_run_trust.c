@@ -76,8 +76,8 @@ comes(learner_run *run, const oct_holder *holder, const wire_register *request)
     libm = libm != 0 ? libm : oct_libm_sum();
     whole.env = good_env;
     whole.libm = libm;
-    reason[0] = '\0';
-    return learner_run_register(run, &whole, holder, &came, reason, sizeof(reason));
+    reason.text[0] = '\0';
+    return learner_run_register(run, &whole, holder, &came, &reason);
 }
 
 static oct_err
@@ -97,7 +97,7 @@ test_run_gives_a_certificate_so_many_places(void **state)
     T_OK(comes_with(run, &crowd, 6));
     for (int i = 1; i <= 3; i++) {
         T_ERR(comes_with(run, &crowd, 7), OCT_EAGAIN);
-        assert_string_equal(reason,
+        assert_string_equal(reason.text,
                             "the certificate crowd (SHA-256 begins abcd0102) has as many "
                             "registered actors as it may: learner.actors_per_certificate: 2");
         T_NEAR(status_of(run, "learner.places_refused"), i, 0, 0);
@@ -111,7 +111,7 @@ test_run_gives_a_certificate_so_many_places(void **state)
     run = run_begin(true);
     learner_run_finish(run, "interrupted", false);
     T_ERR(comes_with(run, &crowd, 7), OCT_EAGAIN);
-    assert_string_equal(reason, "the run has ended");
+    assert_string_equal(reason.text, "the run has ended");
     learner_run_destroy(run);
 }
 
@@ -196,7 +196,7 @@ test_run_says_that_all_places_are_taken(void **state)
         T_OK(comes(run, NULL, &who));
     }
     T_ERR(comes(run, NULL, &who), OCT_EAGAIN);
-    assert_string_equal(reason, "no room for another actor: all 16384 slots are taken");
+    assert_string_equal(reason.text, "no room for another actor: all 16384 slots are taken");
     who.label = 1; // it is there
     T_OK(comes(run, NULL, &who));
     run_stop(run, "interrupted");
@@ -257,7 +257,7 @@ test_run_gives_a_session_to_who_has_its_token(void **state)
     request = (wire_register){.role = WIRE_ROLE_EVALUATOR, .session = victim->session};
     memcpy(request.token, token, sizeof(token));
     T_ERR(comes(run, &mine, &request), OCT_EINVAL);
-    assert_string_equal(reason, "its session is registered in another role");
+    assert_string_equal(reason.text, "its session is registered in another role");
     request.role = WIRE_ROLE_ACTOR;
     T_OK(comes(run, &mine, &request));
     assert_ptr_equal(came, victim);
@@ -286,7 +286,7 @@ test_run_in_lock_step_gives_a_place_to_one_certificate(void **state)
     const learner_actor *victim = came;
     const wire_register again = {.role = WIRE_ROLE_ACTOR, .label = 6, .place = 1};
     T_ERR(comes(run, &other, &again), OCT_EAGAIN);
-    assert_string_equal(reason, "an actor with another certificate has index 0");
+    assert_string_equal(reason.text, "an actor with another certificate has index 0");
     T_ERR(comes(run, NULL, &again), OCT_EAGAIN);
     T_OK(comes(run, &mine, &again)); // it was started again
     assert_ptr_equal(came, victim);
@@ -341,16 +341,16 @@ test_run_refuses_a_first_actor_with_another_environment(void **state)
     environment = FOLDER "/known.oct";
     learner_run *run = NULL;
     T_ERR(run_create(&run, false), OCT_ENOTFOUND);
-    assert_non_null(strstr(reason, "known.oct"));
+    assert_non_null(strstr(reason.text, "known.oct"));
     T_OK(folder_write_env(environment, &good_env));
     run = run_begin(false);
-    T_ERR(learner_run_join(run, &other, reason, sizeof(reason)), OCT_EINVAL);
-    assert_non_null(strstr(reason, "this run trains on Fixture-v0: observations 4 float32"));
-    assert_non_null(strstr(reason, "this actor has Fixture-v0: observations 5 float32"));
+    T_ERR(learner_run_begin(run, &other, &reason), OCT_EINVAL);
+    assert_non_null(strstr(reason.text, "this run trains on Fixture-v0: observations 4 float32"));
+    assert_non_null(strstr(reason.text, "this actor has Fixture-v0: observations 5 float32"));
     assert_int_equal(learner_run_phase(run), LEARNER_WAITING);
-    T_OK(learner_run_join(run, &good_env, reason, sizeof(reason)));
+    T_OK(learner_run_begin(run, &good_env, &reason));
     assert_int_equal(learner_run_spec(run)->obs_count, FIXTURE_OBS);
-    T_ERR(learner_run_join(run, &other, reason, sizeof(reason)), OCT_EINVAL);
+    T_ERR(learner_run_begin(run, &other, &reason), OCT_EINVAL);
     run_train(run, 1); // it disturbs nobody
     run_stop(run, "interrupted");
 }
@@ -362,22 +362,22 @@ test_run_keeps_the_environment_of_the_first_actor(void **state)
     (void)state;
     const wire_env_spec other = other_env();
     learner_run *run = run_joined(false);
-    T_ERR(learner_run_join(run, &other, reason, sizeof(reason)), OCT_EINVAL);
+    T_ERR(learner_run_begin(run, &other, &reason), OCT_EINVAL);
     run_stop(run, "interrupted");
     assert_true(folder_has(FOLDER, LEARNER_ENVIRONMENT_FILE));
     run = run_begin(true);
-    T_ERR(learner_run_join(run, &other, reason, sizeof(reason)), OCT_EINVAL);
-    assert_non_null(strstr(reason, "this actor has Fixture-v0: observations 5 float32"));
-    T_OK(learner_run_join(run, &good_env, reason, sizeof(reason)));
+    T_ERR(learner_run_begin(run, &other, &reason), OCT_EINVAL);
+    assert_non_null(strstr(reason.text, "this actor has Fixture-v0: observations 5 float32"));
+    T_OK(learner_run_begin(run, &good_env, &reason));
     run_stop(run, "interrupted");
     // A run that begins asks its own first actor.
     assert_int_equal(unlink(FOLDER "/checkpoint.oct"), 0);
     run = run_begin(false);
-    T_OK(learner_run_join(run, &other, reason, sizeof(reason)));
+    T_OK(learner_run_begin(run, &other, &reason));
     run_stop(run, "interrupted");
     T_OK(oct_file_write(FOLDER "/environment.oct", "nonsense", 8));
     T_ERR(run_create(&run, true), OCT_EPROTO);
-    assert_non_null(strstr(reason, "environment.oct"));
+    assert_non_null(strstr(reason.text, "environment.oct"));
 }
 
 static void
@@ -430,7 +430,7 @@ test_run_takes_nothing_of_an_actor_of_another_run(void **state)
     learner_run *run = run_begin(false);
     request.run_id = learner_run_id(run) + 1;
     T_ERR(comes(run, NULL, &request), OCT_ESTALE);
-    assert_non_null(strstr(reason, "the configuration of run"));
+    assert_non_null(strstr(reason.text, "the configuration of run"));
     assert_int_equal(learner_run_phase(run), LEARNER_WAITING);
     assert_false(folder_has(FOLDER, LEARNER_ENVIRONMENT_FILE));
     assert_null(learner_actors_at(learner_run_actors(run), 0));

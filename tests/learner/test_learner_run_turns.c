@@ -29,13 +29,13 @@ run_ready(bool resume, uint32_t life)
     learner_actor *actor;
     const wire_register request = {
         .role = WIRE_ROLE_ACTOR, .place = 1, .libm = oct_libm_sum(), .env = good_env};
-    T_OK(learner_run_register(run, &request, NULL, &actor, reason, sizeof(reason)));
+    T_OK(learner_run_register(run, &request, NULL, &actor, &reason));
     assert_true(actor->session == learner_turns_session(config.run.seed, 0, 0, life));
     learner_run_tick(run);
     assert_int_equal(run_request(run), 0); // nothing is published yet
     const wire_configured there = {
         .incarnation = 1, .table = TABLE, .steps = steps, .libm = oct_libm_sum()};
-    learner_run_configured(run, LEARNER_LIVE, OCT_OK, &there);
+    learner_run_configured(run, 0, OCT_OK, &there);
     learner_run_tick(run);
     return run;
 }
@@ -46,15 +46,15 @@ turn_update(learner_run *run, uint64_t turn)
 {
     assert_int_equal(run_published(run)->version, turn);
     wire_sample request;
-    uint32_t promised = learner_run_request(run, LEARNER_LIVE, &request);
-    assert_in_range(promised, 2, 2);
+    uint32_t requested = learner_run_request(run, 0, &request) / FIXTURE_B;
+    assert_in_range(requested, 2, 2);
     assert_true(request.turn == turn && request.turn_first == 0 && request.turn_actor_count == 1);
     wire_sampled sampled = fixture_sampled(&rows, 2 * FIXTURE_B, &rng);
     sampled.incarnation = 1;
     sampled.turn = turn;
     sampled.turn_batches = 2;
     sampled.steps = steps = 100 * turn;
-    run_sampled(run, promised, &sampled);
+    run_sampled(run, requested, &sampled);
     while (status_of(run, "learner.updates") < 2 * (double)turn) {
         fixture_listen(&bell);
         learner_run_collect(run);
@@ -65,7 +65,7 @@ static void
 turn_return(learner_run *run)
 {
     wire_priorities priorities;
-    if (learner_run_priorities(run, LEARNER_LIVE, &priorities)) {
+    if (learner_run_priorities(run, 0, &priorities)) {
         assert_int_equal(priorities.count, 2 * FIXTURE_B);
         learner_run_returned(run, OCT_OK, "");
     }
@@ -124,7 +124,7 @@ test_turns_go_on_from_the_last_checkpoint(void **state)
 {
     (void)state;
     learner_run *run = run_ready(false, 0);
-    wire_configure configure = learner_source_configure(learner_run_source(run, LEARNER_LIVE));
+    wire_configure configure = learner_source_configure(learner_run_source(run, 0));
     assert_int_equal(configure.turn, 0);
     turn_learn(run, 1);
     turn_learn(run, 2);
@@ -133,7 +133,7 @@ test_turns_go_on_from_the_last_checkpoint(void **state)
     run_forget(run);
     steps = 200; // as replay has them once it has gone back
     run = run_ready(true, 1);
-    configure = learner_source_configure(learner_run_source(run, LEARNER_LIVE));
+    configure = learner_source_configure(learner_run_source(run, 0));
     assert_int_equal(configure.turn, 2);
     assert_int_equal(configure.turn_digest[0], 0xab);
     assert_int_equal(status_of(run, "learner.env_steps"), 200);
@@ -246,9 +246,9 @@ test_a_run_whose_replay_was_restarted_starts_over(void **state)
     learner_run *run = run_ready(false, 0);
     assert_int_equal(run_published(run)->version, 1);
     wire_sample request;
-    uint32_t promised = learner_run_request(run, LEARNER_LIVE, &request);
+    uint32_t requested = learner_run_request(run, 0, &request);
     const wire_sampled nothing = {.incarnation = 2, .configured = false};
-    T_OK(learner_run_sampled(run, LEARNER_LIVE, promised, &nothing)); // not to be configured again
+    T_OK(learner_run_sampled(run, 0, requested, &nothing)); // not to be configured again
     assert_int_equal(learner_run_phase(run), LEARNER_DONE);
     assert_true(learner_run_starts_over(run));
     learner_run_save(run);
@@ -356,8 +356,8 @@ refused_with(const char *words)
 {
     learner_run *run;
     T_ERR(run_create(&run, true), OCT_EINVAL);
-    if (strstr(reason, words) == NULL) {
-        fail_msg("'%s' is not in '%s'", words, reason);
+    if (strstr(reason.text, words) == NULL) {
+        fail_msg("'%s' is not in '%s'", words, reason.text);
     }
 }
 
@@ -386,15 +386,14 @@ test_a_machine_that_rounds_otherwise_is_refused(void **state)
 {
     (void)state;
     learner_run *run = run_joined(false);
-    T_OK(learner_run_machine(run, "of this actor's machine", oct_libm_sum(), reason,
-                             sizeof(reason)));
-    T_ERR(learner_run_machine(run, "of this actor's machine", 5, reason, sizeof(reason)),
-          OCT_EINVAL);
-    assert_non_null(strstr(reason, "the C library of this actor's machine rounds differently"));
+    T_OK(learner_run_machine(run, "of this actor's machine", oct_libm_sum(), &reason));
+    T_ERR(learner_run_machine(run, "of this actor's machine", 5, &reason), OCT_EINVAL);
+    assert_non_null(
+        strstr(reason.text, "the C library of this actor's machine rounds differently"));
     run_forget(run);
     config.run.deterministic = false; // then it does not matter
     run = run_begin(false);
-    T_OK(learner_run_machine(run, "of this actor's machine", 5, reason, sizeof(reason)));
+    T_OK(learner_run_machine(run, "of this actor's machine", 5, &reason));
     run_forget(run);
 }
 

@@ -6,14 +6,14 @@
 
 #define PATH "test_learner_summary.json"
 
-static oct_config config;
+static config_experiment config;
 
 static const oct_metric_names metrics = {.count = 2, .name = {"success rate", "laps"}};
 
 static learner_summary
 summary_of(void)
 {
-    oct_config_default(&config);
+    config_default(&config);
     (void)snprintf(config.env.id, sizeof(config.env.id), "Cart\"Pole");
     config.run.seed = 12;
     return (learner_summary){

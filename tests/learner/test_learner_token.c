@@ -31,7 +31,7 @@ test_token_of_another_or_none_is_refused(void **state)
 static void
 key_now(learner_run *run, uint8_t out[WIRE_TOKEN_KEY_BYTES])
 {
-    wire_configure configure = learner_source_configure(learner_run_source(run, LEARNER_LIVE));
+    wire_configure configure = learner_source_configure(learner_run_source(run, 0));
     memcpy(out, configure.token_key, WIRE_TOKEN_KEY_BYTES);
 }
 

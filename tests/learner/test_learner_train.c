@@ -2,15 +2,17 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "common/oct_reason.h"
 #include "group/group_fork.h"
 #include "learner/learner_train.h"
 #include "nn/nn_gemm.h"
+#include "tests/learner/batch_fixture.h"
 #include "tests/learner/learner_fixture.h"
 
 enum { BATCHES = 4 };
 
 static fixture_bell bell = FIXTURE_BELL;
-static oct_config config;
+static config_experiment config;
 static policy_spec spec;
 static quantizer_stage *stage;
 static learner_train *train;
@@ -20,15 +22,15 @@ static oct_rng rng;
 static algo *
 algo_begin(void)
 {
-    char reason[200] = "";
+    oct_reason why = {""};
     algo *a = NULL;
     spec = (policy_spec){.env_id = "Fixture-v0",
                          .obs_dtype = POLICY_F32,
                          .obs_count = FIXTURE_OBS,
                          .action_kind = POLICY_DISCRETE,
                          .action_count = FIXTURE_ACTIONS};
-    (void)nn_blas_init(1, reason, sizeof(reason));
-    T_OK(algo_make_spec(&config, &spec, NULL, reason, sizeof(reason)));
+    (void)nn_blas_init(1, why.text, sizeof(why.text));
+    T_OK(algo_make_spec(&config, &spec, NULL, &why));
     T_OK(algo_create(&a, NULL, &config, &spec, 1));
     return a;
 }
@@ -66,11 +68,11 @@ teardown(void **state)
 }
 
 static void
-batch_fill(learner_batch *batch)
+batch_make(learner_batch *batch)
 {
     fixture_rows rows;
     wire_sampled sampled = fixture_sampled(&rows, FIXTURE_B, &rng);
-    T_OK(learner_batch_fill(batch, &spec, &sampled, 0, 0.5));
+    T_OK(batch_fill(batch, &spec, &sampled, 0, 0.5));
 }
 
 static learner_batch *
@@ -112,14 +114,14 @@ test_train_refuses_what_is_not_finite(void **state)
     (void)state;
     T_OK(learner_train_start(train));
     for (uint32_t i = 1; i <= 3; i++) {
-        batch_fill(batches[0]);
+        batch_make(batches[0]);
         batches[0]->reward[0] = INFINITY;
         learner_train_put(train, batches[0]);
         assert_false(batch_learned()->learned);
         assert_int_equal(batches[0]->refused, OCT_EINTERNAL);
         assert_int_equal(learner_train_refused(train), i);
     }
-    batch_fill(batches[0]);
+    batch_make(batches[0]);
     learner_train_put(train, batches[0]);
     const learner_batch *batch = batch_learned();
     assert_true(batch->learned);
@@ -134,7 +136,7 @@ rollouts_begin(void)
 {
     learner_train_destroy(train);
     quantizer_stage_destroy(stage);
-    config.algo.name = OCT_ALGO_PPO;
+    config.algo.name = CONFIG_ALGO_PPO;
     config.algo.sequence_steps = 3;
     algo *a = algo_begin();
     quantizer_stage_options options = {.spec = &spec,
@@ -144,7 +146,7 @@ rollouts_begin(void)
                                        .publish_all = true};
     T_OK(quantizer_stage_create(&stage, &options, fixture_ring, &bell));
     train = learner_train_create(a, &config, stage, BATCHES, fixture_ring, &bell);
-    return learner_batch_create(&spec, FIXTURE_B, oct_config_rollout_rows(3) - 1);
+    return learner_batch_create(&spec, FIXTURE_B, config_rollout_rows(3) - 1);
 }
 
 // Actors wait for a version after each rollout, whether anything was learned from it or not.
@@ -224,12 +226,12 @@ expect_the_algorithm_alone(void)
     oct_rng_init(&same, 5, 0);
     for (uint32_t i = 0; i < UPDATES; i++) {
         learner_batch *batch = batches[i % BATCHES];
-        batch_fill(batch);
+        batch_make(batch);
         learner_train_put(train, batch);
         assert_ptr_equal(batch_learned(), batch);
         assert_int_equal(batch->updates, i + 1);
         wire_sampled sampled = fixture_sampled(&rows, FIXTURE_B, &same);
-        T_OK(learner_batch_fill(own, &spec, &sampled, 0, 0.5));
+        T_OK(batch_fill(own, &spec, &sampled, 0, 0.5));
         T_OK(algo_update(alone, &own->view, (float)config.algo.learning_rate, own->priority,
                          own->numbers));
         assert_memory_equal(batch->priority, own->priority, FIXTURE_B * sizeof(float));
@@ -295,7 +297,7 @@ test_train_gives_its_state_between_updates(void **state)
     }
     assert_int_equal(first->updates, 0);
     for (int i = 0; i < 3; i++) {
-        batch_fill(batches[0]);
+        batch_make(batches[0]);
         learner_train_put(train, batches[0]);
         (void)batch_learned();
     }
@@ -324,7 +326,7 @@ test_train_publishes_the_first_weights_and_then_each_period(void **state)
     quantizer_publication_release(publication);
     for (uint64_t want = 5; want <= 15; want += 5) {
         for (int i = 0; i < 5; i++) {
-            batch_fill(batches[0]);
+            batch_make(batches[0]);
             learner_train_put(train, batches[0]);
             (void)batch_learned();
         }
@@ -352,7 +354,7 @@ test_train_publishes_the_average(void **state)
     assert_memory_equal(publication->params, algo_policy_params(alone), count * sizeof(float));
     quantizer_publication_release(publication);
     for (int i = 0; i < 5; i++) {
-        batch_fill(batches[0]);
+        batch_make(batches[0]);
         learner_batch *batch = batches[0];
         float priority[FIXTURE_B], numbers[ALGO_NUMBERS_MAX];
         T_OK(algo_update(alone, &batch->view, (float)config.algo.learning_rate, priority, numbers));
@@ -393,7 +395,7 @@ test_train_publishes_what_it_has_learned_last(void **state)
     (void)state;
     begin_noisy(1e-9);
     for (int i = 0; i < 3; i++) {
-        batch_fill(batches[0]);
+        batch_make(batches[0]);
         learner_train_put(train, batches[0]);
         (void)batch_learned();
     }
@@ -419,7 +421,7 @@ test_train_publishes_the_last_policy_behind_a_noisy_one(void **state)
     config.learner.publish_period = 2;
     begin_noisy(0);
     for (int i = 0; i < 2; i++) {
-        batch_fill(batches[0]);
+        batch_make(batches[0]);
         learner_train_put(train, batches[0]);
         (void)batch_learned();
     }
@@ -444,7 +446,7 @@ test_train_keeps_versions_apart_in_time(void **state)
     T_OK(learner_train_start(train));
     quantizer_publication_release(published());
     for (int i = 0; i < 50; i++) {
-        batch_fill(batches[0]);
+        batch_make(batches[0]);
         learner_train_put(train, batches[0]);
         (void)batch_learned();
     }
@@ -469,7 +471,7 @@ test_train_publishes_by_time(void **state)
     T_OK(learner_train_start(train));
     quantizer_publication_release(published());
     for (uint64_t version = 2; version <= 4; version++) {
-        batch_fill(batches[0]);
+        batch_make(batches[0]);
         learner_train_put(train, batches[0]);
         (void)batch_learned();
         quantizer_publication *publication = published();
@@ -500,7 +502,7 @@ test_a_batch_knows_how_much_of_the_budget_is_spent(void **state)
     for (int i = 0; i < 3; i++) {
         float share = 0.25f * (float)i;
         learner_train_set_share(train, (double)share);
-        batch_fill(batches[i]);
+        batch_make(batches[i]);
         learner_train_put(train, batches[i]);
         assert_ptr_equal(batch_learned(), batches[i]);
         assert_true(batches[i]->view.spent == share);
@@ -513,7 +515,7 @@ test_train_stops_with_batches_waiting(void **state)
 {
     (void)state;
     for (int i = 0; i < BATCHES; i++) {
-        batch_fill(batches[i]);
+        batch_make(batches[i]);
         learner_train_put(train, batches[i]);
     }
     assert_int_equal(learner_train_ready(train), BATCHES);
@@ -561,7 +563,7 @@ learn_with_others(uint64_t updates, float share)
 {
     uint64_t learned = 0, last = 0;
     for (int i = 0; i < BATCHES; i++) {
-        batch_fill(batches[i]);
+        batch_make(batches[i]);
         learner_train_put(train, batches[i]);
     }
     for (uint32_t idle = 0; idle < BATCHES;) {

@@ -3,8 +3,10 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include "common/oct_reason.h"
 #include "learner/learner_train.h"
 #include "nn/nn_gemm.h"
+#include "tests/learner/batch_fixture.h"
 #include "tests/learner/learner_fixture.h"
 
 // An update on its whole way, from a sample reply to the priorities, allocates nothing. Linked with
@@ -64,8 +66,8 @@ static void
 test_train_allocates_nothing_per_update(void **state)
 {
     (void)state;
-    char reason[200];
-    oct_config config = fixture_config();
+    oct_reason why;
+    config_experiment config = fixture_config();
     config.learner.publish_period = 1000000; // a publication is new memory
     policy_spec spec = {.env_id = "Fixture-v0",
                         .obs_dtype = POLICY_F32,
@@ -74,8 +76,8 @@ test_train_allocates_nothing_per_update(void **state)
                         .action_count = FIXTURE_ACTIONS};
     algo *a = NULL;
     quantizer_stage *stage = NULL;
-    (void)nn_blas_init(1, reason, sizeof(reason));
-    T_OK(algo_make_spec(&config, &spec, NULL, reason, sizeof(reason)));
+    (void)nn_blas_init(1, why.text, sizeof(why.text));
+    T_OK(algo_make_spec(&config, &spec, NULL, &why));
     T_OK(algo_create(&a, NULL, &config, &spec, 1));
     quantizer_stage_options options = {
         .spec = &spec, .precision = POLICY_INT8, .run_id = 1, .run_name = "memory"};
@@ -94,7 +96,7 @@ test_train_allocates_nothing_per_update(void **state)
     assert_true(allocations > 0); // the counter counts
     unsigned long before = allocations;
     for (int i = 0; i < 100; i++) {
-        assert_int_equal(learner_batch_fill(batch, &spec, &sampled, 0, 0.5), OCT_OK);
+        assert_int_equal(batch_fill(batch, &spec, &sampled, 0, 0.5), OCT_OK);
         learner_train_put(train, batch);
         while (learner_train_take(train) == NULL) {
             fixture_listen(&bell);

@@ -12,7 +12,7 @@
 
 #include "common/oct_file.h"
 #include "learner/learner_hashes.h"
-#include "learner/learner_kept.h"
+#include "learner/learner_turn_policies.h"
 #include "tests/support/oct_test.h"
 
 static const learner_turns_periods periods = {
@@ -145,8 +145,8 @@ static void
 test_versions_of_a_life_are_kept(void **state)
 {
     (void)state;
-    learner_kept *kept = learner_kept_create(4);
-    assert_null(learner_kept_next(kept, 0));
+    learner_turn_policies *kept = learner_turn_policies_create(4);
+    assert_null(learner_turn_policies_next(kept, 0));
     for (uint64_t version = 5; version <= 9; version++) {
         quantizer_publication *publication = quantizer_publication_create();
         publication->version = version;
@@ -155,17 +155,17 @@ test_versions_of_a_life_are_kept(void **state)
         publication->length = 8;
         publication->bytes = malloc(8);
         memcpy(publication->bytes, &version, 8);
-        learner_kept_add(kept, publication);
+        learner_turn_policies_add(kept, publication);
         quantizer_publication_release(publication);
-        const quantizer_publication *next = learner_kept_next(kept, version - 1);
+        const quantizer_publication *next = learner_turn_policies_next(kept, version - 1);
         assert_int_equal(next->version, version);
         assert_int_equal(next->updates, 10 * version);
         assert_int_equal(next->env_steps, 100 * version);
         assert_memory_equal(next->bytes, &version, 8);
-        assert_null(learner_kept_next(kept, version));
-        assert_int_equal(learner_kept_next(kept, 0)->version, version < 9 ? 5 : 9);
+        assert_null(learner_turn_policies_next(kept, version));
+        assert_int_equal(learner_turn_policies_next(kept, 0)->version, version < 9 ? 5 : 9);
     }
-    learner_kept_destroy(kept);
+    learner_turn_policies_destroy(kept);
 }
 
 static void

@@ -1,5 +1,6 @@
 // liboctet.so through its public headers: what is refused, the three ways in which episodes follow
 // each other, and that the number of threads changes nothing.
+#include "common/oct_reason.h"
 #include "include/octet/octet.h"
 
 #include "envs/env.h"
@@ -145,8 +146,8 @@ test_it_steps_as_the_actors_do_with_any_number_of_threads(void **state)
         env_request request = {
             .id = "CartPole-v1", .options = "", .count = COUNT, .seed = 5, .autoreset = true};
         env *e;
-        char reason[ENV_REASON_BYTES];
-        T_OK(env_open(&e, &request, reason, sizeof(reason)));
+        oct_reason why;
+        T_OK(env_open(&e, &request, &why));
         octet_vector *vector = open_vector("CartPole-v1", threads, OCTET_VECTOR_SAME_STEP);
         T_OK(env_reset(e, NULL, NULL, &want_io));
         assert_int_equal(octet_vector_reset(vector, NULL, NULL, &got_io), 0);

@@ -1,5 +1,6 @@
 // Two sides of a gated connection, for tests: opens them, passes numbered messages, counts.
 #include "tests/net/net_side.h"
+#include "common/oct_reason.h"
 
 #include "net/net_internal.h"
 #include "tests/net/net_test.h"
@@ -9,11 +10,10 @@
 void
 side_open(side *s, const char *folder)
 {
-    char reason[512] = "";
+    oct_reason why = {""};
     *s = (side){.loop = net_loop_create()};
-    if (folder != NULL &&
-        net_loop_use_tls(s->loop, net_test_path(folder), reason, sizeof(reason)) != OCT_OK) {
-        fail_msg("%s", reason);
+    if (folder != NULL && net_loop_use_tls(s->loop, net_test_path(folder), &why) != OCT_OK) {
+        fail_msg("%s", why.text);
     }
 }
 

@@ -1,5 +1,6 @@
 // What the tests of net/ share: running the loop, free ports, temporary folders, messages, stderr.
 #include "tests/net/net_test.h"
+#include "common/oct_reason.h"
 
 #include <arpa/inet.h>
 #include <dirent.h>
@@ -318,11 +319,11 @@ double
 net_test_metric(const char *url, const char *name)
 {
     static char page[1u << 17];
-    char reason[256], line[128];
+    oct_reason why;
+    char line[128];
     int status = 0;
-    if (net_http_get(url, "/metrics", 10000, &status, page, sizeof(page), reason, sizeof(reason)) !=
-        OCT_OK) {
-        fail_msg("%s", reason);
+    if (net_http_get(url, "/metrics", 10000, &status, page, sizeof(page), &why) != OCT_OK) {
+        fail_msg("%s", why.text);
     }
     assert_int_equal(status, 200);
     (void)snprintf(line, sizeof(line), "\n%s ", name);

@@ -1,5 +1,6 @@
 // The TLS gate: messages pass for peers with the right certificate and role; all others are
 // refused.
+#include "common/oct_reason.h"
 #include "tests/net/net_test.h"
 
 #include <arpa/inet.h>
@@ -707,11 +708,11 @@ test_a_mute_listener_is_given_up(void **state)
 static void
 refused_folder(const char *folder, oct_err as, const char *want)
 {
-    char reason[1024];
+    oct_reason why;
     net_loop *loop = net_loop_create();
-    T_ERR(net_loop_use_tls(loop, net_test_path(folder), reason, sizeof(reason)), as);
-    if (strstr(reason, want) == NULL) {
-        fail_msg("'%s' is not in: %s", want, reason);
+    T_ERR(net_loop_use_tls(loop, net_test_path(folder), &why), as);
+    if (strstr(why.text, want) == NULL) {
+        fail_msg("'%s' is not in: %s", want, why.text);
     }
     net_loop_destroy(loop);
 }

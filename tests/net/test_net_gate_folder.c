@@ -1,4 +1,5 @@
 // The private folder of the sockets behind the gate: its rights, its place, and what is removed.
+#include "common/oct_reason.h"
 #include "net/net_gate_folder.h"
 
 #include <fcntl.h>
@@ -25,12 +26,12 @@ base_make(const char *name, mode_t mode)
 static void
 refused_with(const char *base, const char *words)
 {
-    char reason[512] = "";
+    oct_reason why = {""};
     net_gate_folder folder;
-    T_ERR(net_gate_folder_make_in(&folder, base, reason, sizeof(reason)), OCT_EINVAL);
+    T_ERR(net_gate_folder_make_in(&folder, base, &why), OCT_EINVAL);
     assert_string_equal(folder.path, "");
-    if (strstr(reason, words) == NULL) {
-        fail_msg("'%s' is not in: %s", words, reason);
+    if (strstr(why.text, words) == NULL) {
+        fail_msg("'%s' is not in: %s", words, why.text);
     }
     net_gate_folder_remove(&folder); // fine for none
 }
@@ -75,10 +76,11 @@ static void
 test_it_is_ours_alone_and_goes_with_what_is_in_it(void **state)
 {
     (void)state;
-    char reason[512], path[NET_GATE_FOLDER_MAX];
+    oct_reason why;
+    char path[NET_GATE_FOLDER_MAX];
     struct stat status;
     net_gate_folder folder;
-    T_OK(net_gate_folder_make_in(&folder, base_make("sticky", 01777), reason, sizeof(reason)));
+    T_OK(net_gate_folder_make_in(&folder, base_make("sticky", 01777), &why));
     assert_int_equal(stat(folder.path, &status), 0);
     assert_int_equal(status.st_mode & 07777, 0700);
     (void)snprintf(path, sizeof(path), "%s", folder.path);
@@ -96,10 +98,10 @@ child_with_folder(const char *base, char path[NET_GATE_FOLDER_MAX])
     assert_int_equal(pipe(ends), 0);
     pid_t child = fork();
     if (child == 0) {
-        char reason[512];
+        oct_reason why;
         net_gate_folder folder = {0};
         (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-        if (net_gate_folder_make_in(&folder, base, reason, sizeof(reason)) != OCT_OK) {
+        if (net_gate_folder_make_in(&folder, base, &why) != OCT_OK) {
             _exit(1);
         }
         socket_make(folder.path, "0.2.0");
@@ -118,7 +120,9 @@ static void
 test_those_of_dead_processes_are_removed_and_no_others(void **state)
 {
     (void)state;
-    char base[256], dead[NET_GATE_FOLDER_MAX], alive[NET_GATE_FOLDER_MAX], reason[512], path[512];
+    char base[256], dead[NET_GATE_FOLDER_MAX], alive[NET_GATE_FOLDER_MAX];
+    oct_reason why;
+    char path[512];
     (void)snprintf(base, sizeof(base), "%s", base_make("swept", 0700));
     (void)snprintf(path, sizeof(path), "%s/octet-123456", base);
     assert_int_equal(mkdir(path, 0755), 0); // not one of ours, by its rights
@@ -127,7 +131,7 @@ test_those_of_dead_processes_are_removed_and_no_others(void **state)
     assert_int_equal(waitpid(first, NULL, 0), first);
     assert_int_equal(access(dead, F_OK), 0);
     net_gate_folder folder;
-    T_OK(net_gate_folder_make_in(&folder, base, reason, sizeof(reason)));
+    T_OK(net_gate_folder_make_in(&folder, base, &why));
     assert_int_equal(access(dead, F_OK), -1);
     assert_int_equal(access(alive, F_OK), 0);
     assert_int_equal(access(path, F_OK), 0);
@@ -142,13 +146,14 @@ static void
 test_what_is_not_a_socket_is_never_removed(void **state)
 {
     (void)state;
-    char base[128], mine[160], path[200], reason[512];
+    char base[128], mine[160], path[200];
+    oct_reason why;
     (void)snprintf(base, sizeof(base), "%s", base_make("shared", 0700));
     (void)snprintf(mine, sizeof(mine), "%s/octet-models", base);
     assert_int_equal(mkdir(mine, 0700), 0);
     file_make(mine, "policy.oct");
     net_gate_folder folder;
-    T_OK(net_gate_folder_make_in(&folder, base, reason, sizeof(reason)));
+    T_OK(net_gate_folder_make_in(&folder, base, &why));
     (void)snprintf(path, sizeof(path), "%s/policy.oct", mine);
     assert_int_equal(access(path, F_OK), 0);
     net_gate_folder_remove(&folder);
@@ -158,16 +163,17 @@ static void
 test_the_first_base_that_will_do_is_taken(void **state)
 {
     (void)state;
-    char reason[512], base[256];
+    oct_reason why;
+    char base[256];
     net_gate_folder folder;
     (void)snprintf(base, sizeof(base), "%s", base_make("second", 0700));
     assert_int_equal(setenv("XDG_RUNTIME_DIR", net_test_folder(), 1), 0); // goes with the session
     assert_int_equal(setenv("TMPDIR", base, 1), 0);
-    T_OK(net_gate_folder_make(&folder, reason, sizeof(reason)));
+    T_OK(net_gate_folder_make(&folder, &why));
     assert_memory_equal(folder.path, base, strlen(base));
     net_gate_folder_remove(&folder);
     assert_int_equal(setenv("TMPDIR", "/does/not/exist", 1), 0);
-    T_OK(net_gate_folder_make(&folder, reason, sizeof(reason)));
+    T_OK(net_gate_folder_make(&folder, &why));
     assert_memory_equal(folder.path, "/tmp/octet-", 11);
     assert_null(strchr(folder.path + 11, '/'));
     net_gate_folder_remove(&folder);
@@ -179,18 +185,19 @@ static void
 test_one_that_was_removed_is_made_anew_and_no_other(void **state)
 {
     (void)state;
-    char reason[512], path[NET_GATE_FOLDER_MAX], base[256];
+    oct_reason why;
+    char path[NET_GATE_FOLDER_MAX], base[256];
     net_gate_folder folder = {.fd = -1};
     (void)snprintf(base, sizeof(base), "%s", base_make("kept", 0700));
     assert_int_equal(setenv("TMPDIR", base, 1), 0);
     unsigned files = net_test_files_open();
-    T_OK(net_gate_folder_keep(&folder, reason, sizeof(reason)));
+    T_OK(net_gate_folder_keep(&folder, &why));
     (void)snprintf(path, sizeof(path), "%s", folder.path);
-    T_OK(net_gate_folder_keep(&folder, reason, sizeof(reason)));
+    T_OK(net_gate_folder_keep(&folder, &why));
     assert_string_equal(folder.path, path);
     assert_int_equal(rmdir(path), 0);
     assert_int_equal(mkdir(path, 0700), 0); // another that has its name
-    T_OK(net_gate_folder_keep(&folder, reason, sizeof(reason)));
+    T_OK(net_gate_folder_keep(&folder, &why));
     assert_string_not_equal(folder.path, path);
     assert_int_equal(access(folder.path, F_OK), 0);
     net_gate_folder_remove(&folder);

@@ -1,6 +1,7 @@
 // The sockets behind the gate: nobody else on the machine reaches them, their names may go, and one
 // that died is replaced. The port before them: one that cannot be listened on, and one of every
 // interface.
+#include "common/oct_reason.h"
 #include "tests/net/net_test.h"
 
 #include <fcntl.h>
@@ -259,12 +260,12 @@ static atomic_int heard_times; // counted after heard_at was written: who has se
 static local_name heard_at;
 
 static int
-hear(uint32_t socket, const char *path, char *reason, size_t reason_size)
+hear(uint32_t socket, const char *path, oct_reason *why)
 {
     (void)socket;
     int fd;
     if (atomic_load(&hears_no_more) || net_http_listen_local(&fd, path) != OCT_OK) {
-        (void)snprintf(reason, reason_size, "nobody is left");
+        oct_reason_set(why, "nobody is left");
         return -1;
     }
     (void)snprintf(heard_at.path, sizeof(heard_at.path), "%s", path);
@@ -290,7 +291,7 @@ gate_with_a_dead_socket(bool is_last, local_name *place)
                                 .message_bytes_max = BYTES_MAX,
                                 .listen_local = hear};
     atomic_store(&heard_times, 0);
-    T_OK(net_gate_create(&gate, NULL, NULL, 0));
+    T_OK(net_gate_create(&gate, NULL, NULL));
     T_OK(net_gate_listen(gate, &spec, &end));
     T_OK(net_gate_end_start(end));
     *place = heard_at;
@@ -378,10 +379,10 @@ test_a_process_ends_whose_socket_cannot_be_replaced(void **state)
     assert_true(WIFEXITED(status));
     assert_int_equal(WEXITSTATUS(status), NET_GATE_EXIT);
     net_test_read(net_test_path("lost"), said, sizeof(said));
-    const char *first = strstr(said, " E NET-GATE-LOST ");
+    const char *first = strstr(said, " E NET-GATE-FAILED ");
     assert_non_null(first);
     assert_non_null(strstr(first, "error=\"nobody is left\": no answer behind the gate"));
-    const char *last = strstr(first + 1, " E NET-GATE-LOST ");
+    const char *last = strstr(first + 1, " E NET-GATE-FAILED ");
     assert_non_null(last);
     assert_non_null(strstr(last, "this process ends and must be restarted"));
     assert_null(strstr(last + 1, " E "));

@@ -237,9 +237,9 @@ test_certificate_that_failed_too_often_is_full(void **state)
     (void)state;
     gate->conn_total_max = UINT32_MAX;
     gate_conn *other = conn_with("192.0.2.1", 2), *one = conn_with("192.0.2.1", 1);
-    while (oct_allowance_is_left(&gate->holders, one->peer.holder.id, uv_now(&gate->uv))) {
+    while (oct_bucket_is_left(&gate->holders, one->peer.holder.id, uv_now(&gate->uv))) {
         assert_null(gate_room_holder_full(one));
-        oct_allowance_use(&gate->holders, one->peer.holder.id, uv_now(&gate->uv));
+        oct_bucket_use(&gate->holders, one->peer.holder.id, uv_now(&gate->uv));
     }
     assert_string_equal(gate_room_holder_full(one), "too many failures with that certificate");
     assert_null(gate_room_holder_full(other));
@@ -264,9 +264,9 @@ test_who_only_listens_says_its_name_and_no_more(void **state)
         end->peer_protocol = cases[i].peer;
         end->is_dial = cases[i].is_dial;
         conn->to_local.messages = NET_GATE_NAMES_MAX;
-        assert_false(gate_room_chatter(conn));
+        assert_false(gate_room_speaks(conn));
         conn->to_local.messages++;
-        assert_int_equal(gate_room_chatter(conn), cases[i].is_chatter);
+        assert_int_equal(gate_room_speaks(conn), cases[i].is_chatter);
         assert_int_equal(gate_room_calls(end), cases[i].calls);
     }
 }

@@ -1,5 +1,6 @@
 // The HTTP server answers GET and HEAD, refuses the rest, and keeps serving beside slow or hostile
 // clients.
+#include "common/oct_reason.h"
 #include "tests/net/net_test.h"
 
 #include <errno.h>
@@ -711,23 +712,23 @@ test_http_check_table(void **state)
     const net_http_terms strict = {.has_tls = true, .to_be_insecure = "--trust"};
     const net_http_terms lax = {.has_tls = true, .insecure = true};
     for (size_t i = 0; i < OCT_COUNTOF(cases); i++) {
-        char reason[256] = "";
-        oct_err secure = net_http_check(cases[i].url, &strict, reason, sizeof(reason));
-        if (secure != cases[i].secure || (secure != OCT_OK && reason[0] == '\0') ||
-            net_http_check(cases[i].url, &lax, reason, sizeof(reason)) != cases[i].insecure) {
-            fail_msg("'%s': %s, reason '%s'", cases[i].url, oct_strerror(secure), reason);
+        oct_reason why = {""};
+        oct_err secure = net_http_check(cases[i].url, &strict, &why);
+        if (secure != cases[i].secure || (secure != OCT_OK && why.text[0] == '\0') ||
+            net_http_check(cases[i].url, &lax, &why) != cases[i].insecure) {
+            fail_msg("'%s': %s, reason '%s'", cases[i].url, oct_strerror(secure), why.text);
         }
     }
-    char reason[256] = "";
-    T_ERR(net_http_check("http://0.0.0.0:9464", &strict, reason, sizeof(reason)), OCT_EINVAL);
-    assert_non_null(strstr(reason, ": use https://, or give --trust if the network is trusted"));
+    oct_reason why = {""};
+    T_ERR(net_http_check("http://0.0.0.0:9464", &strict, &why), OCT_EINVAL);
+    assert_non_null(strstr(why.text, ": use https://, or give --trust if the network is trusted"));
     const net_http_terms bare = {.to_have_tls = "--certs"}; // nothing makes it serve in clear
-    T_ERR(net_http_check("http://0.0.0.0:9464", &bare, reason, sizeof(reason)), OCT_EINVAL);
-    assert_string_equal(strstr(reason, ": use"), ": use https://");
-    T_ERR(net_http_check("https://learner:9464", &bare, reason, sizeof(reason)), OCT_EINVAL);
-    assert_string_equal(reason, "https needs certificates: --certs");
-    T_ERR(net_http_check("https://learner:9464/x", &lax, reason, sizeof(reason)), OCT_EINVAL);
-    assert_string_equal(reason, "the address must end after the port, as in https://HOST:PORT");
+    T_ERR(net_http_check("http://0.0.0.0:9464", &bare, &why), OCT_EINVAL);
+    assert_string_equal(strstr(why.text, ": use"), ": use https://");
+    T_ERR(net_http_check("https://learner:9464", &bare, &why), OCT_EINVAL);
+    assert_string_equal(why.text, "https needs certificates: --certs");
+    T_ERR(net_http_check("https://learner:9464/x", &lax, &why), OCT_EINVAL);
+    assert_string_equal(why.text, "the address must end after the port, as in https://HOST:PORT");
 }
 
 // ---- the other side
@@ -735,11 +736,11 @@ test_http_check_table(void **state)
 static void
 client_gets(client *c)
 {
-    char url[64], body[64], reason[256];
+    char url[64], body[64];
+    oct_reason why;
     int status = 0;
     (void)snprintf(url, sizeof(url), "http://localhost:%u/", c->s->port);
-    oct_err err =
-        net_http_get(url, c->request, 5000, &status, body, sizeof(body), reason, sizeof(reason));
+    oct_err err = net_http_get(url, c->request, 5000, &status, body, sizeof(body), &why);
     c->got =
         (size_t)snprintf(c->answer, sizeof(c->answer), "%s %d %s", oct_strerror(err), status, body);
 }

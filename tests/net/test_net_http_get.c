@@ -1,5 +1,6 @@
 // A GET with a deadline: what it asks, what it takes for an answer, and what it says of anything
 // else.
+#include "common/oct_reason.h"
 #include "tests/net/net_test.h"
 
 #include <errno.h>
@@ -75,14 +76,14 @@ static oct_err
 got_from(script *s, const char *url, int *status, char *body, size_t body_size)
 {
     pthread_t thread;
-    char reason[256] = "";
+    oct_reason why = {""};
     assert_int_equal(listen(s->fd, 1), 0);
     assert_int_equal(pthread_create(&thread, NULL, script_play, s), 0);
-    oct_err err =
-        net_http_get(url, "/healthz", 10000, status, body, body_size, reason, sizeof(reason));
+    oct_err err = net_http_get(url, "/healthz", 10000, status, body, body_size, &why);
     (void)shutdown(s->fd, SHUT_RDWR); // where nobody came
     assert_int_equal(pthread_join(thread, NULL), 0);
-    assert_true(err != OCT_EPROTO || strcmp(reason, "the answer is not from an HTTP server") == 0);
+    assert_true(err != OCT_EPROTO ||
+                strcmp(why.text, "the answer is not from an HTTP server") == 0);
     return err;
 }
 
@@ -191,7 +192,8 @@ test_who_cannot_be_connected_to_in_time_is_told(void **state)
     enum { FULL = 8 };
     int status, waiting[FULL];
     unsigned port = 0;
-    char url[64], body[8], reason[256];
+    char url[64], body[8];
+    oct_reason why;
     int fd = net_test_tcp_bind(&port);
     struct sockaddr_in at;
     socklen_t size = sizeof(at);
@@ -202,9 +204,8 @@ test_who_cannot_be_connected_to_in_time_is_told(void **state)
         assert_true(connect(waiting[i], (struct sockaddr *)&at, size) == 0 || errno == EINPROGRESS);
     }
     (void)snprintf(url, sizeof(url), "http://127.0.0.1:%u", port);
-    T_ERR(net_http_get(url, "/healthz", 50, &status, body, sizeof(body), reason, sizeof(reason)),
-          OCT_ETIMEDOUT);
-    assert_string_equal(reason, "no answer in time");
+    T_ERR(net_http_get(url, "/healthz", 50, &status, body, sizeof(body), &why), OCT_ETIMEDOUT);
+    assert_string_equal(why.text, "no answer in time");
     for (int i = 0; i < FULL; i++) {
         (void)close(waiting[i]);
     }
@@ -215,28 +216,25 @@ static void
 test_http_get_tells_what_failed(void **state)
 {
     (void)state;
-    char url[64], body[64], reason[256];
+    char url[64], body[64];
+    oct_reason why;
     int status;
     unsigned port = 0;
     (void)snprintf(url, sizeof(url), "http://127.0.0.1:%u", net_test_free_port());
-    T_ERR(net_http_get(url, "/healthz", 5000, &status, body, sizeof(body), reason, sizeof(reason)),
-          OCT_EIO);
-    assert_string_equal(reason, "Connection refused");
-    T_ERR(net_http_get("x", "/healthz", 1, &status, body, sizeof(body), reason, sizeof(reason)),
+    T_ERR(net_http_get(url, "/healthz", 5000, &status, body, sizeof(body), &why), OCT_EIO);
+    assert_string_equal(why.text, "Connection refused");
+    T_ERR(net_http_get("x", "/healthz", 1, &status, body, sizeof(body), &why), OCT_EINVAL);
+    T_ERR(net_http_get("https://127.0.0.1:1", "/healthz", 1, &status, body, sizeof(body), &why),
           OCT_EINVAL);
-    T_ERR(net_http_get("https://127.0.0.1:1", "/healthz", 1, &status, body, sizeof(body), reason,
-                       sizeof(reason)),
-          OCT_EINVAL);
-    assert_non_null(strstr(reason, "health checks use an http address of the same host"));
+    assert_non_null(strstr(why.text, "health checks use an http address of the same host"));
     T_ERR(net_http_get("http://127.0.0.1:1/metrics", "/healthz", 1, &status, body, sizeof(body),
-                       reason, sizeof(reason)),
+                       &why),
           OCT_EINVAL);
-    assert_string_equal(reason, "the address must end after the port, as in http://HOST:PORT");
+    assert_string_equal(why.text, "the address must end after the port, as in http://HOST:PORT");
     int silent = net_test_tcp_bind(&port);
     assert_int_equal(listen(silent, 1), 0);
     (void)snprintf(url, sizeof(url), "http://127.0.0.1:%u", port);
-    T_ERR(net_http_get(url, "/healthz", 50, &status, body, sizeof(body), reason, sizeof(reason)),
-          OCT_ETIMEDOUT);
+    T_ERR(net_http_get(url, "/healthz", 50, &status, body, sizeof(body), &why), OCT_ETIMEDOUT);
     (void)close(silent);
 }
 

@@ -1,5 +1,6 @@
 // The HTTPS server of --metrics: operators are answered, other clients are refused, and open
 // connections do not stop it.
+#include "common/oct_reason.h"
 #include "tests/net/net_test.h"
 
 #include <arpa/inet.h>
@@ -85,10 +86,10 @@ asked(void *arg, const net_http_request *request, net_http_answer *out)
 static net_loop *
 loop_with(const char *folder)
 {
-    char reason[512] = "";
+    oct_reason why = {""};
     net_loop *loop = net_loop_create();
-    if (net_loop_use_tls(loop, net_test_path(folder), reason, sizeof(reason)) != OCT_OK) {
-        fail_msg("%s", reason);
+    if (net_loop_use_tls(loop, net_test_path(folder), &why) != OCT_OK) {
+        fail_msg("%s", why.text);
     }
     return loop;
 }

@@ -1,5 +1,6 @@
 // Folders of certificates: keys that others can read, what others can change, lists of two CAs,
 // lists that disappear, and certificates of our own that can no longer be used.
+#include "common/oct_reason.h"
 #include "net/net_tls.h"
 
 #include <fcntl.h>
@@ -40,11 +41,11 @@ path_in(char out[256], const char *folder, const char *file)
 static void
 refused(const char *folder, const char *words)
 {
-    char reason[1024] = "";
+    oct_reason why = {""};
     net_tls *tls = NULL;
-    T_ERR(net_tls_open(&tls, net_test_path(folder), reason, sizeof(reason)), OCT_EINVAL);
-    if (strstr(reason, words) == NULL) {
-        fail_msg("'%s' is not in: %s", words, reason);
+    T_ERR(net_tls_open(&tls, net_test_path(folder), &why), OCT_EINVAL);
+    if (strstr(why.text, words) == NULL) {
+        fail_msg("'%s' is not in: %s", words, why.text);
     }
 }
 
@@ -52,11 +53,11 @@ refused(const char *folder, const char *words)
 static bool
 reloads(net_tls *tls, oct_err want, const char *words)
 {
-    char reason[1024] = "";
+    oct_reason why = {""};
     bool is_new;
-    T_ERR(net_tls_reload(tls, &is_new, reason, sizeof(reason)), want);
-    if (strstr(reason, words) == NULL) {
-        fail_msg("'%s' is not in: %s", words, reason);
+    T_ERR(net_tls_reload(tls, &is_new, &why), want);
+    if (strstr(why.text, words) == NULL) {
+        fail_msg("'%s' is not in: %s", words, why.text);
     }
     return is_new;
 }
@@ -66,7 +67,9 @@ test_keys_that_others_can_read_are_refused(void **state)
 {
     (void)state;
     static const mode_t bad[] = {0640, 0604, 0644, 0666, 0620};
-    char key[256], reason[1024], words[512];
+    char key[256];
+    oct_reason why;
+    char words[512];
     net_tls *tls;
     certs_write_usual(ca, "actor", false, net_test_path("open"));
     path_in(key, "open", "node.key");
@@ -77,7 +80,7 @@ test_keys_that_others_can_read_are_refused(void **state)
         refused("open", bad[i] == 0620 ? "can write this key" : "can read this key");
     }
     assert_int_equal(chmod(key, 0400), 0);
-    T_OK(net_tls_open(&tls, net_test_path("open"), reason, sizeof(reason)));
+    T_OK(net_tls_open(&tls, net_test_path("open"), &why));
     net_tls_close(tls);
 }
 
@@ -86,12 +89,13 @@ test_what_others_can_change_is_refused_at_start_and_later(void **state)
 {
     (void)state;
     static const char *const names[] = {"ca.crt", "node.crt", "crl.pem"};
-    char path[256], reason[1024];
+    char path[256];
+    oct_reason why;
     const char *folder = net_test_path("shared");
     net_tls *tls;
     certs_write_usual(ca, "replay", true, folder);
     certs_list_append(ca, folder);
-    T_OK(net_tls_open(&tls, folder, reason, sizeof(reason)));
+    T_OK(net_tls_open(&tls, folder, &why));
     for (size_t i = 0; i < OCT_COUNTOF(names); i++) {
         path_in(path, "shared", names[i]);
         FILE *file = fopen(path, "a");
@@ -109,7 +113,7 @@ test_what_others_can_change_is_refused_at_start_and_later(void **state)
     refused("shared", "can be written by other users: chmod go-w");
     assert_int_equal(chmod(path, 01777), 0); // as Kubernetes' is, for its files tell
     net_tls *other;
-    T_OK(net_tls_open(&other, net_test_path("shared"), reason, sizeof(reason)));
+    T_OK(net_tls_open(&other, net_test_path("shared"), &why));
     net_tls_close(other);
     if (geteuid() == 0) {
         path_in(path, "shared", "crl.pem");
@@ -141,10 +145,10 @@ static void
 test_each_ca_has_its_list_or_the_old_files_stay(void **state)
 {
     (void)state;
-    char reason[1024];
+    oct_reason why;
     net_tls *tls;
     certs_write_usual(ca, "replay", true, net_test_path("both"));
-    T_OK(net_tls_open(&tls, net_test_path("both"), reason, sizeof(reason)));
+    T_OK(net_tls_open(&tls, net_test_path("both"), &why));
     assert_int_equal(net_tls_revocation(tls), NET_TLS_NO_LIST);
     certs_list_append(ca, net_test_path("both"));
     reloads(tls, OCT_OK, "");
@@ -169,10 +173,10 @@ test_each_ca_has_its_list_though_both_have_one_name(void **state)
     certs_trust_append(renewed, net_test_path("renewed"));
     refused("renewed", "no revocation list of the CA \"old\"");
     certs_list_append(renewed, net_test_path("renewed"));
-    char reason[1024];
+    oct_reason why;
     net_tls *tls;
-    if (net_tls_open(&tls, net_test_path("renewed"), reason, sizeof(reason)) != OCT_OK) {
-        fail_msg("%s", reason);
+    if (net_tls_open(&tls, net_test_path("renewed"), &why) != OCT_OK) {
+        fail_msg("%s", why.text);
     }
     net_tls_close(tls);
     certs_ca_destroy(renewed);
@@ -184,12 +188,13 @@ test_root_of_an_authority_needs_no_list(void **state)
 {
     (void)state;
     certs_ca *issuing = certs_ca_create_below(ca, "issuing");
-    char reason[1024], path[256];
+    oct_reason why;
+    char path[256];
     net_tls *tls;
     certs_write_usual(issuing, "replay", true, net_test_path("below"));
     certs_trust_append(ca, net_test_path("below"));
     certs_list_append(issuing, net_test_path("below"));
-    T_OK(net_tls_open(&tls, net_test_path("below"), reason, sizeof(reason)));
+    T_OK(net_tls_open(&tls, net_test_path("below"), &why));
     net_tls_close(tls);
     path_in(path, "below", "crl.pem");
     assert_int_equal(unlink(path), 0);
@@ -310,16 +315,16 @@ pair_free(pair p)
 static bool
 is_taken(net_tls *tls, const char *theirs, net_tls_peer *peer)
 {
-    char reason[1024];
+    oct_reason why;
     net_tls *their_tls;
-    T_OK(net_tls_open(&their_tls, net_test_path(theirs), reason, sizeof(reason)));
+    T_OK(net_tls_open(&their_tls, net_test_path(theirs), &why));
     pair p = pair_make(tls, their_tls, "localhost");
     pair_meet(p);
     bool taken = SSL_is_init_finished(p.ssl) == 1;
     if (taken) {
         T_OK(net_tls_peer_read(p.ssl, peer));
     }
-    net_tls_reason(p.ssl, reason, sizeof(reason));
+    net_tls_reason(p.ssl, &why);
     pair_free(p);
     net_tls_close(their_tls);
     return taken;
@@ -330,14 +335,15 @@ static void
 test_list_is_taken_that_has_the_time_of_the_one_before(void **state)
 {
     (void)state;
-    char reason[1024], path[256];
+    oct_reason why;
+    char path[256];
     struct stat before;
     net_tls *tls;
     net_tls_peer peer;
     certs_write_usual(ca, "replay", true, net_test_path("timed"));
     certs_write_usual(ca, "actor", false, net_test_path("stolen"));
     certs_list_append(ca, net_test_path("timed"));
-    T_OK(net_tls_open(&tls, net_test_path("timed"), reason, sizeof(reason)));
+    T_OK(net_tls_open(&tls, net_test_path("timed"), &why));
     assert_true(is_taken(tls, "stolen", &peer));
     path_in(path, "timed", "crl.pem");
     assert_int_equal(stat(path, &before), 0);
@@ -371,22 +377,22 @@ test_hosts_that_a_certificate_is_good_for(void **state)
         {"IP:2001:db8::7", "2001:db8::7", true},
         {"IP:2001:db8::7", "2001:db8::8", false},
     };
-    char reason[1024];
+    oct_reason why;
     net_tls *here, *there;
     certs_write_usual(ca, "actor", false, net_test_path("here"));
-    T_OK(net_tls_open(&here, net_test_path("here"), reason, sizeof(reason)));
+    T_OK(net_tls_open(&here, net_test_path("here"), &why));
     for (size_t i = 0; i < OCT_COUNTOF(cases); i++) {
         const certs_leaf leaf = {
             .unit = "replay", .name = "one.farm.example", .sans = cases[i].sans, .may_serve = true};
         certs_write(ca, &leaf, net_test_path("there"));
-        T_OK(net_tls_open(&there, net_test_path("there"), reason, sizeof(reason)));
+        T_OK(net_tls_open(&there, net_test_path("there"), &why));
         pair p = pair_make(there, here, cases[i].host);
         pair_meet(p);
         if ((SSL_is_init_finished(p.their_ssl) == 1) != cases[i].is_good) {
             fail_msg("%s at %s", cases[i].sans, cases[i].host);
         }
-        net_tls_reason(p.their_ssl, reason, sizeof(reason));
-        assert_int_equal(strstr(reason, "does not name this host") != NULL, !cases[i].is_good);
+        net_tls_reason(p.their_ssl, &why);
+        assert_int_equal(strstr(why.text, "does not name this host") != NULL, !cases[i].is_good);
         pair_free(p);
         net_tls_close(there);
     }
@@ -396,11 +402,11 @@ test_hosts_that_a_certificate_is_good_for(void **state)
 static void
 actor_and_replay_open(net_tls **here, net_tls **there)
 {
-    char reason[1024];
+    oct_reason why;
     certs_write_usual(ca, "actor", false, net_test_path("here"));
     certs_write_usual(ca, "replay", true, net_test_path("there"));
-    T_OK(net_tls_open(here, net_test_path("here"), reason, sizeof(reason)));
-    T_OK(net_tls_open(there, net_test_path("there"), reason, sizeof(reason)));
+    T_OK(net_tls_open(here, net_test_path("here"), &why));
+    T_OK(net_tls_open(there, net_test_path("there"), &why));
 }
 
 // Also where the system's settings of OpenSSL would allow them.
@@ -409,7 +415,7 @@ test_versions_before_1_2_are_refused(void **state)
 {
     (void)state;
     static const int versions[] = {TLS1_VERSION, TLS1_1_VERSION, TLS1_2_VERSION, TLS1_3_VERSION};
-    char reason[1024];
+    oct_reason why;
     net_tls *here, *there;
     actor_and_replay_open(&here, &there);
     for (size_t i = 0; i < OCT_COUNTOF(versions); i++) {
@@ -420,7 +426,7 @@ test_versions_before_1_2_are_refused(void **state)
         assert_int_equal(SSL_set_max_proto_version(p.their_ssl, versions[i]), 1);
         pair_meet(p);
         assert_int_equal(SSL_is_init_finished(p.ssl), versions[i] >= TLS1_2_VERSION);
-        net_tls_reason(p.ssl, reason, sizeof(reason));
+        net_tls_reason(p.ssl, &why);
         pair_free(p);
     }
     net_tls_close(here);
@@ -465,12 +471,12 @@ static void
 name_read(const char *name, char out[OCT_HOLDER_NAME_MAX + 1])
 {
     const certs_leaf leaf = {.unit = "actor", .name = name, .sans = "DNS:localhost"};
-    char reason[1024];
+    oct_reason why;
     net_tls *tls;
     net_tls_peer peer;
     certs_write_usual(ca, "replay", true, net_test_path("reader"));
     certs_write(ca, &leaf, net_test_path("named"));
-    T_OK(net_tls_open(&tls, net_test_path("reader"), reason, sizeof(reason)));
+    T_OK(net_tls_open(&tls, net_test_path("reader"), &why));
     assert_true(is_taken(tls, "named", &peer));
     assert_int_equal(peer.role, OCT_ROLE_ACTOR);
     memcpy(out, peer.holder.name, sizeof(peer.holder.name));
@@ -499,14 +505,14 @@ test_names_of_holders_are_cut_between_characters(void **state)
 static net_tls *
 host_open(void)
 {
-    char reason[1024];
+    oct_reason why;
     net_tls *tls;
     net_tls_peer peer;
     certs_write_usual(ca, "replay", true, net_test_path("host"));
     certs_list_append(ca, net_test_path("host"));
     certs_write_usual(ca, "actor", false, net_test_path("good"));
     certs_write_usual(ca, "actor", false, net_test_path("stolen"));
-    T_OK(net_tls_open(&tls, net_test_path("host"), reason, sizeof(reason)));
+    T_OK(net_tls_open(&tls, net_test_path("host"), &why));
     assert_true(is_taken(tls, "stolen", &peer));
     return tls;
 }

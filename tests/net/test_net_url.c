@@ -1,4 +1,5 @@
 // Which addresses are accepted, refused and offered to peers, by tables of cases.
+#include "common/oct_reason.h"
 #include "tests/support/oct_test.h"
 
 #include <stdlib.h>
@@ -76,11 +77,11 @@ test_url_check_table(void **state)
         {"inproc://x", OCT_OK, OCT_OK},
     };
     for (size_t i = 0; i < OCT_COUNTOF(cases); i++) {
-        char reason[200] = "";
+        oct_reason why = {""};
         print_message("%s\n", cases[i].url);
-        T_ERR(net_url_check(cases[i].url, false, reason, sizeof(reason)), cases[i].secure);
-        assert_int_equal(reason[0] != '\0', cases[i].secure != OCT_OK);
-        T_ERR(net_url_check(cases[i].url, true, reason, sizeof(reason)), cases[i].insecure);
+        T_ERR(net_url_check(cases[i].url, false, &why), cases[i].secure);
+        assert_int_equal(why.text[0] != '\0', cases[i].secure != OCT_OK);
+        T_ERR(net_url_check(cases[i].url, true, &why), cases[i].insecure);
     }
 }
 
@@ -92,7 +93,7 @@ test_url_is_plain(void **state)
     static const char *const urls[] = {"ipc:///tmp/a\nb", "ipc:///tmp/\x1b[2J", "inproc://a\x7f",
                                        "tcp://127.0.0.1:000080"};
     for (size_t i = 0; i < OCT_COUNTOF(urls); i++) {
-        T_ERR(net_url_check(urls[i], true, NULL, 0), OCT_EINVAL);
+        T_ERR(net_url_check(urls[i], true, NULL), OCT_EINVAL);
     }
 }
 
@@ -100,15 +101,15 @@ static void
 test_url_check_names_the_way_out(void **state)
 {
     (void)state;
-    char reason[200];
-    T_ERR(net_url_check("tcp://10.1.2.3:5555", false, reason, sizeof(reason)), OCT_EINVAL);
-    assert_non_null(strstr(reason, "10.1.2.3"));
-    assert_non_null(strstr(reason, "--insecure"));
-    T_ERR(net_url_check("tcp://0.0.0.0:5555", false, reason, sizeof(reason)), OCT_EINVAL);
-    assert_non_null(strstr(reason, "--insecure"));
-    T_ERR(net_url_check("tcp://127.0.0.1:5555", false, reason, sizeof(reason)), OCT_EINVAL);
-    assert_non_null(strstr(reason, "open to every user of this machine"));
-    assert_non_null(strstr(reason, "use ipc:// (or tls+tcp://), or give --insecure"));
+    oct_reason why;
+    T_ERR(net_url_check("tcp://10.1.2.3:5555", false, &why), OCT_EINVAL);
+    assert_non_null(strstr(why.text, "10.1.2.3"));
+    assert_non_null(strstr(why.text, "--insecure"));
+    T_ERR(net_url_check("tcp://0.0.0.0:5555", false, &why), OCT_EINVAL);
+    assert_non_null(strstr(why.text, "--insecure"));
+    T_ERR(net_url_check("tcp://127.0.0.1:5555", false, &why), OCT_EINVAL);
+    assert_non_null(strstr(why.text, "open to every user of this machine"));
+    assert_non_null(strstr(why.text, "use ipc:// (or tls+tcp://), or give --insecure"));
 }
 
 static void
@@ -151,10 +152,10 @@ static void
 test_url_check_works_without_room_for_a_reason(void **state)
 {
     (void)state;
-    char reason[4] = "abc";
-    T_ERR(net_url_check("nonsense", false, NULL, 0), OCT_EINVAL);
-    T_ERR(net_url_check("nonsense", false, reason, sizeof(reason)), OCT_EINVAL);
-    assert_int_equal(strlen(reason), sizeof(reason) - 1);
+    oct_reason why = {""};
+    T_ERR(net_url_check("nonsense", false, NULL), OCT_EINVAL);
+    T_ERR(net_url_check("nonsense", false, &why), OCT_EINVAL);
+    assert_true(why.text[0] != 0);
 }
 
 // sun_path has 108 bytes, the last one is the terminator.
@@ -164,11 +165,11 @@ test_url_check_bounds_the_ipc_path(void **state)
     (void)state;
     char url[NET_URL_MAX + 100];
     snprintf(url, sizeof(url), "ipc://%0107d", 0);
-    T_OK(net_url_check(url, false, NULL, 0));
+    T_OK(net_url_check(url, false, NULL));
     snprintf(url, sizeof(url), "ipc://%0108d", 0);
-    T_ERR(net_url_check(url, false, NULL, 0), OCT_EINVAL);
+    T_ERR(net_url_check(url, false, NULL), OCT_EINVAL);
     snprintf(url, sizeof(url), "tcp://%0600d:80", 0);
-    T_ERR(net_url_check(url, true, NULL, 0), OCT_EINVAL);
+    T_ERR(net_url_check(url, true, NULL), OCT_EINVAL);
 }
 
 static void
@@ -266,12 +267,11 @@ test_url_of_a_relay_table(void **state)
         {"tls+tcp://host:65520", "tls+tcp://0.0.0.0:5555", 8, OCT_EINVAL},
     };
     for (size_t i = 0; i < OCT_COUNTOF(cases); i++) {
-        char reason[200] = "";
+        oct_reason why = {""};
         print_message("%s of %s\n", cases[i].relay, cases[i].learner);
-        T_ERR(net_url_check_relay(cases[i].relay, cases[i].learner, cases[i].lines, reason,
-                                  sizeof(reason)),
+        T_ERR(net_url_check_relay(cases[i].relay, cases[i].learner, cases[i].lines, &why),
               cases[i].want);
-        assert_int_equal(reason[0] != '\0', cases[i].want != OCT_OK);
+        assert_int_equal(why.text[0] != '\0', cases[i].want != OCT_OK);
     }
 }
 

@@ -41,7 +41,7 @@ fixture_spec(uint32_t inputs, const uint32_t *hidden, uint32_t hidden_count,
     for (uint32_t l = 0; norm == FIXTURE_ALL_NORM && l < hidden_count; l++) {
         spec.layers[l].layer_norm = true;
     }
-    T_OK(policy_spec_check(&spec, NULL, 0));
+    T_OK(policy_spec_check(&spec, NULL));
     return spec;
 }
 
@@ -75,8 +75,8 @@ fixture_conv_spec(uint32_t height, uint32_t width, uint32_t channels, const uint
         .head = POLICY_HEAD_VALUES,
     };
     T_OK(policy_spec_set_cnn(&spec, filters, conv_count, &hidden, 1, activation, false, outputs,
-                             NULL, 0));
-    T_OK(policy_spec_check(&spec, NULL, 0));
+                             NULL));
+    T_OK(policy_spec_check(&spec, NULL));
     return spec;
 }
 

@@ -216,7 +216,7 @@ golden_spec(const golden_file *golden, uint32_t *rows)
 {
     static const policy_activation order[] = {POLICY_RELU, POLICY_TANH, POLICY_ELU};
     const double *map = golden_array(golden, "map", 3), *shape = golden_array(golden, "shape", 2);
-    oct_config_ints filters = golden_ints(golden, "filters");
+    config_ints filters = golden_ints(golden, "filters");
     *rows = (uint32_t)shape[0];
     return fixture_conv_spec((uint32_t)map[0], (uint32_t)map[1], (uint32_t)map[2], filters.value,
                              filters.count, (uint32_t)golden_number(golden, "hidden"),

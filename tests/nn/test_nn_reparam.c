@@ -2,6 +2,7 @@
 // noise.
 #include <stdlib.h>
 
+#include "common/oct_reason.h"
 #include "nn/nn_net.h"
 #include "nn/nn_reparam.h"
 #include "tests/nn/nn_fixture.h"
@@ -280,9 +281,8 @@ conv_spec(void)
         .value_max = 1,
     };
     const uint32_t filters[] = {3}, hidden[] = {8};
-    char reason[200];
-    T_OK(policy_spec_set_cnn(&spec, filters, 1, hidden, 1, POLICY_RELU, false, 12, reason,
-                             sizeof(reason)));
+    oct_reason why;
+    T_OK(policy_spec_set_cnn(&spec, filters, 1, hidden, 1, POLICY_RELU, false, 12, &why));
     return spec;
 }
 

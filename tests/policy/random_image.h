@@ -69,7 +69,7 @@ random_conv_spec(uint32_t height, uint32_t width, uint32_t channels, uint32_t ke
         }
         inputs = layer->outputs;
     }
-    OCT_ASSERT(policy_spec_check(&spec, NULL, 0) == OCT_OK);
+    OCT_ASSERT(policy_spec_check(&spec, NULL) == OCT_OK);
     return spec;
 }
 

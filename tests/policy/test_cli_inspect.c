@@ -1,5 +1,6 @@
 // `octet inspect`: how a policy is described and compared, and which files are refused.
 #include "cli/cli_inspect.h"
+#include "common/oct_reason.h"
 
 #include "codec/codec_delta.h"
 #include "common/oct_file.h"
@@ -294,10 +295,10 @@ static void
 test_outputs_that_overflow_are_said_to(void **state)
 {
     (void)state;
-    char reason[128];
+    oct_reason why;
     policy_image *fp32;
     policy_image_destroy(write_pair(POLICY_INT8));
-    T_OK(policy_file_load(&fp32, fp32_path, reason, sizeof(reason)));
+    T_OK(policy_file_load(&fp32, fp32_path, &why));
     for (size_t i = 0; i < policy_layer_weights(&fp32->spec.layers[0]); i++) {
         fp32->weights[0][i] = 3e38f;
     }
@@ -315,10 +316,10 @@ static void
 test_scaled_observations_are_no_difference(void **state)
 {
     (void)state;
-    char reason[128];
+    oct_reason why;
     policy_image *fp32, *scaled;
     policy_image_destroy(write_pair(POLICY_INT8));
-    T_OK(policy_file_load(&fp32, fp32_path, reason, sizeof(reason)));
+    T_OK(policy_file_load(&fp32, fp32_path, &why));
     quantizer_reservoir *observed = quantizer_reservoir_create(&fp32->spec, 1024, 1);
     quantizer_reservoir_fill(observed, fp32);
     T_OK(quantizer_ptq_scale(&scaled, fp32, observed));

@@ -76,7 +76,7 @@ atoms_spec(void)
     spec.atoms = 5;
     spec.value_min = -1.0f;
     spec.value_max = 1.0f;
-    T_OK(policy_spec_check(&spec, NULL, 0));
+    T_OK(policy_spec_check(&spec, NULL));
     return spec;
 }
 

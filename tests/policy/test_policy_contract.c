@@ -1,4 +1,5 @@
 // Contracts of imported policies, actions without a mapping, and the format that keeps both.
+#include "common/oct_reason.h"
 #include "policy/policy_contract.h"
 
 #include <math.h>
@@ -9,8 +10,6 @@
 #include "policy/policy_net.h"
 #include "tests/policy/random_image.h"
 #include "tests/support/oct_test.h"
-
-#define REASON 256
 
 static policy_image *
 image_make(bool is_direct)
@@ -50,11 +49,11 @@ static void
 expect_kept(const policy_image *image, uint8_t format)
 {
     size_t length, again_length;
-    char reason[REASON] = "";
+    oct_reason why = {""};
     policy_image *decoded;
     uint8_t *bytes = encode(image, &length);
     assert_int_equal(bytes[4], format);
-    T_OK(policy_decode(&decoded, bytes, length, reason, sizeof(reason)));
+    T_OK(policy_decode(&decoded, bytes, length, &why));
     assert_true(policy_spec_equal(&decoded->spec, &image->spec));
     uint8_t *again = encode(decoded, &again_length);
     assert_int_equal(again_length, length);
@@ -156,13 +155,13 @@ test_a_contract_that_is_not_sound_is_refused(void **state)
     };
     for (size_t i = 0; i < OCT_COUNTOF(cases); i++) {
         policy_image *image = image_make(false), *decoded;
-        char reason[REASON] = "";
+        oct_reason why = {""};
         size_t length;
         assert_false(policy_contract_check((const uint8_t *)cases[i].bytes, cases[i].length));
         policy_contract_set(image, (const uint8_t *)cases[i].bytes, (uint32_t)cases[i].length);
         uint8_t *bytes = encode(image, &length);
-        T_ERR(policy_decode(&decoded, bytes, length, reason, sizeof(reason)), OCT_EPROTO);
-        assert_non_null(strstr(reason, "contract"));
+        T_ERR(policy_decode(&decoded, bytes, length, &why), OCT_EPROTO);
+        assert_non_null(strstr(why.text, "contract"));
         free(bytes);
         policy_image_destroy(image);
     }
@@ -204,22 +203,22 @@ static void
 test_only_direct_actions_may_have_infinite_bounds(void **state)
 {
     (void)state;
-    char reason[REASON] = "";
+    oct_reason why = {""};
     policy_spec spec = {0};
     policy_image *image = image_make(true);
     spec = image->spec;
-    T_OK(policy_spec_check(&spec, reason, sizeof(reason)));
+    T_OK(policy_spec_check(&spec, &why));
     spec.action_low[1] = NAN;
-    T_ERR(policy_spec_check(&spec, reason, sizeof(reason)), OCT_EINVAL);
+    T_ERR(policy_spec_check(&spec, &why), OCT_EINVAL);
     spec.action_low[1] = 2.0f;
-    T_ERR(policy_spec_check(&spec, reason, sizeof(reason)), OCT_EINVAL);
+    T_ERR(policy_spec_check(&spec, &why), OCT_EINVAL);
     spec = image->spec;
     spec.action_direct = false;
-    T_ERR(policy_spec_check(&spec, reason, sizeof(reason)), OCT_EINVAL);
-    assert_non_null(strstr(reason, "finite"));
+    T_ERR(policy_spec_check(&spec, &why), OCT_EINVAL);
+    assert_non_null(strstr(why.text, "finite"));
     spec.action_direct = true;
     spec.head = POLICY_HEAD_TANH;
-    T_ERR(policy_spec_check(&spec, reason, sizeof(reason)), OCT_EINVAL);
+    T_ERR(policy_spec_check(&spec, &why), OCT_EINVAL);
     policy_image_destroy(image);
 }
 
@@ -243,19 +242,19 @@ test_an_image_with_a_contract_is_not_decoded_into(void **state)
 {
     (void)state;
     policy_image *image = image_make(false), *plain = image_make(false);
-    char reason[REASON] = "";
+    oct_reason why = {""};
     size_t length, plain_length;
     assert_true(policy_contract_add(image, "k", "text"));
     uint8_t *bytes = encode(image, &length), *plain_bytes = encode(plain, &plain_length);
-    T_OK(policy_decode_into(plain, plain_bytes, plain_length, reason, sizeof(reason)));
-    T_ERR(policy_decode_into(plain, bytes, length, reason, sizeof(reason)), OCT_EPROTO);
-    T_ERR(policy_decode_into(image, plain_bytes, plain_length, reason, sizeof(reason)), OCT_EPROTO);
-    assert_non_null(strstr(reason, "contract"));
+    T_OK(policy_decode_into(plain, plain_bytes, plain_length, &why));
+    T_ERR(policy_decode_into(plain, bytes, length, &why), OCT_EPROTO);
+    T_ERR(policy_decode_into(image, plain_bytes, plain_length, &why), OCT_EPROTO);
+    assert_non_null(strstr(why.text, "contract"));
     bytes[28] = 1; // a change of version 1
     bytes[20] = 2;
     crc_fix(bytes, length);
     policy_head_info head;
-    T_ERR(policy_peek(&head, bytes, length, reason, sizeof(reason)), OCT_EPROTO);
+    T_ERR(policy_peek(&head, bytes, length, &why), OCT_EPROTO);
     free(bytes);
     free(plain_bytes);
     policy_image_destroy(image);

@@ -1,5 +1,6 @@
 // Convolutions: the reference against their definition, every instruction set against the
 // reference, what specs and files with them are refused.
+#include "common/oct_reason.h"
 #include "policy/policy_math.h"
 #include "policy/policy_net.h"
 #include "tests/policy/random_policy.h"
@@ -289,10 +290,10 @@ test_bytes_are_read_as_numbers(void **state)
 static void
 expect_refused(policy_spec spec, const char *words)
 {
-    char reason[200] = "";
-    T_ERR(policy_spec_check(&spec, reason, sizeof(reason)), OCT_EINVAL);
-    if (strstr(reason, words) == NULL) {
-        print_error("\"%s\" has no \"%s\"\n", reason, words);
+    oct_reason why = {""};
+    T_ERR(policy_spec_check(&spec, &why), OCT_EINVAL);
+    if (strstr(why.text, words) == NULL) {
+        print_error("\"%s\" has no \"%s\"\n", why.text, words);
         fail();
     }
 }
@@ -302,7 +303,7 @@ test_a_geometry_that_does_not_fit_is_refused(void **state)
 {
     (void)state;
     policy_spec good = small_spec(), spec;
-    T_OK(policy_spec_check(&good, NULL, 0));
+    T_OK(policy_spec_check(&good, NULL));
 #define EXPECT(change, words)                                                                      \
     spec = good;                                                                                   \
     change;                                                                                        \
@@ -330,25 +331,23 @@ static void
 test_layers_need_observations_of_rank_three(void **state)
 {
     (void)state;
-    char reason[200] = "";
+    oct_reason why = {""};
     const uint32_t filters[] = {4, 4, 4}, hidden[] = {8};
     policy_spec spec = {.env_id = "Test-v0", .obs_count = 36};
-    T_ERR(policy_spec_set_cnn(&spec, filters, 1, hidden, 1, POLICY_RELU, false, 2, reason,
-                              sizeof(reason)),
+    T_ERR(policy_spec_set_cnn(&spec, filters, 1, hidden, 1, POLICY_RELU, false, 2, &why),
           OCT_EINVAL);
-    assert_string_equal(reason, "convolutions need observations of rows x columns x channels, but "
-                                "those of Test-v0 have rank 0");
+    assert_string_equal(why.text,
+                        "convolutions need observations of rows x columns x channels, but "
+                        "those of Test-v0 have rank 0");
     spec.obs_rank = 3;
     memcpy(spec.obs_shape, (uint32_t[]){6, 6, 1}, 3 * sizeof(uint32_t));
-    T_ERR(policy_spec_set_cnn(&spec, filters, 3, hidden, 1, POLICY_RELU, false, 2, reason,
-                              sizeof(reason)),
+    T_ERR(policy_spec_set_cnn(&spec, filters, 3, hidden, 1, POLICY_RELU, false, 2, &why),
           OCT_EINVAL);
-    assert_string_equal(reason, "convolution 3 of 3 x 3 has a map of only 2 x 2 before it");
+    assert_string_equal(why.text, "convolution 3 of 3 x 3 has a map of only 2 x 2 before it");
     memcpy(spec.obs_shape, (uint32_t[]){300, 300, 1}, 3 * sizeof(uint32_t));
-    T_ERR(policy_spec_set_cnn(&spec, filters, 1, hidden, 1, POLICY_RELU, false, 2, reason,
-                              sizeof(reason)),
+    T_ERR(policy_spec_set_cnn(&spec, filters, 1, hidden, 1, POLICY_RELU, false, 2, &why),
           OCT_EINVAL);
-    assert_non_null(strstr(reason, "90000 inputs"));
+    assert_non_null(strstr(why.text, "90000 inputs"));
 }
 
 // ---- files
@@ -361,13 +360,13 @@ test_files_with_convolutions_are_format_three(void **state)
     oct_rng_init(&rng, 45, 1);
     policy_spec spec = small_spec();
     for (size_t p = 0; p < OCT_COUNTOF(precisions); p++) {
-        char reason[200] = "";
+        oct_reason why = {""};
         policy_image *image = random_image(&spec, precisions[p], false, &rng), *again;
         size_t length = policy_encoded_size(image);
         uint8_t *bytes = oct_alloc(length), *twice = oct_alloc(length);
         policy_encode(image, bytes);
         assert_int_equal(bytes[4], 3);
-        T_OK(policy_decode(&again, bytes, length, reason, sizeof(reason)));
+        T_OK(policy_decode(&again, bytes, length, &why));
         assert_true(policy_spec_equal(&again->spec, &spec));
         policy_encode(again, twice);
         assert_memory_equal(twice, bytes, length);
@@ -375,8 +374,8 @@ test_files_with_convolutions_are_format_three(void **state)
             bytes[4] = version;
             mend_bytes(bytes, length);
             policy_image *none;
-            T_ERR(policy_decode(&none, bytes, length, reason, sizeof(reason)), OCT_EPROTO);
-            assert_non_null(strstr(reason, "with convolutions is format 3"));
+            T_ERR(policy_decode(&none, bytes, length, &why), OCT_EPROTO);
+            assert_non_null(strstr(why.text, "with convolutions is format 3"));
         }
         policy_image_destroy(again);
         policy_image_destroy(image);
@@ -426,14 +425,14 @@ test_bytes_of_another_geometry_are_refused(void **state)
     size_t length = policy_encoded_size(image);
     uint8_t *bytes = oct_alloc(length);
     for (size_t i = 0; i < OCT_COUNTOF(hostile); i++) {
-        char reason[200] = "";
+        oct_reason why = {""};
         policy_encode(image, bytes);
         size_t at = geometry_at(bytes, length, &spec.layers[0].conv) + hostile[i].at;
         memcpy(bytes + at, &hostile[i].number, hostile[i].size);
         mend_bytes(bytes, length);
-        T_ERR(policy_decode(&none, bytes, length, reason, sizeof(reason)), OCT_EPROTO);
-        if (strstr(reason, hostile[i].words) == NULL) {
-            print_error("\"%s\" has no \"%s\"\n", reason, hostile[i].words);
+        T_ERR(policy_decode(&none, bytes, length, &why), OCT_EPROTO);
+        if (strstr(why.text, hostile[i].words) == NULL) {
+            print_error("\"%s\" has no \"%s\"\n", why.text, hostile[i].words);
             fail();
         }
     }

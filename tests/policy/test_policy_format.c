@@ -1,5 +1,6 @@
 // Policies as bytes: every cut, flipped or unsound policy is refused, all others come back
 // unchanged.
+#include "common/oct_reason.h"
 #include "policy/policy_format.h"
 
 #include <float.h>
@@ -8,8 +9,6 @@
 #include "policy/policy_header.h"
 #include "proto/wire.h"
 #include "tests/policy/random_policy.h"
-
-#define REASON 160
 
 // The largest policy has room in a message, with its frame and the fields around it.
 _Static_assert(POLICY_BYTES_MAX + 256 <= WIRE_MESSAGE_BYTES_MAX, "a policy has to fit a message");
@@ -44,7 +43,7 @@ full_spec(void)
         spec.action_low[i] = -1.0f - (float)i;
         spec.action_high[i] = 2.0f;
     }
-    T_OK(policy_spec_check(&spec, NULL, 0));
+    T_OK(policy_spec_check(&spec, NULL));
     return spec;
 }
 
@@ -93,13 +92,13 @@ crc_fix(encoded e)
 }
 
 static oct_err
-decode_and_drop(const uint8_t *bytes, size_t length, char reason[REASON])
+decode_and_drop(const uint8_t *bytes, size_t length, oct_reason *why)
 {
     policy_image *image = NULL;
-    reason[0] = '\0';
-    oct_err err = policy_decode(&image, bytes, length, reason, REASON);
+    why->text[0] = '\0';
+    oct_err err = policy_decode(&image, bytes, length, why);
     assert_true((err == OCT_OK) == (image != NULL));
-    assert_true((err == OCT_OK) == (reason[0] == '\0'));
+    assert_true((err == OCT_OK) == (why->text[0] == '\0'));
     policy_image_destroy(image);
     return err;
 }
@@ -109,17 +108,17 @@ expect_cuts_refused(policy_precision precision)
 {
     policy_image *image = full_image(precision, false);
     encoded e = encode(image);
-    char reason[REASON];
+    oct_reason why;
     for (size_t length = 0; length < e.length; length++) {
         // A copy of its exact size, so that the sanitizer sees a read past the end.
         encoded cut = {malloc(length + (length == 0)), length};
         uint32_t total = (uint32_t)length;
         memcpy(cut.bytes, e.bytes, length);
-        T_ERR(decode_and_drop(cut.bytes, length, reason), OCT_EPROTO);
+        T_ERR(decode_and_drop(cut.bytes, length, &why), OCT_EPROTO);
         if (length >= 16) { // with a true length and checksum
             memcpy(cut.bytes + 8, &total, 4);
             crc_fix(cut);
-            T_ERR(decode_and_drop(cut.bytes, length, reason), OCT_EPROTO);
+            T_ERR(decode_and_drop(cut.bytes, length, &why), OCT_EPROTO);
         }
         free(cut.bytes);
     }
@@ -140,13 +139,13 @@ static void
 expect_flips_refused(policy_image *image)
 {
     encoded e = encode(image);
-    char reason[REASON];
+    oct_reason why;
     for (size_t bit = 0; bit < e.length * 8; bit++) {
         e.bytes[bit / 8] ^= (uint8_t)(1u << (bit % 8));
-        assert_int_not_equal(decode_and_drop(e.bytes, e.length, reason), OCT_OK);
+        assert_int_not_equal(decode_and_drop(e.bytes, e.length, &why), OCT_OK);
         e.bytes[bit / 8] ^= (uint8_t)(1u << (bit % 8));
     }
-    T_OK(decode_and_drop(e.bytes, e.length, reason));
+    T_OK(decode_and_drop(e.bytes, e.length, &why));
     free(e.bytes);
     policy_image_destroy(image);
 }
@@ -166,12 +165,12 @@ test_a_newer_format_is_refused_by_name(void **state)
     (void)state;
     policy_image *image = full_image(POLICY_INT8, false);
     encoded e = encode(image);
-    char reason[REASON];
+    oct_reason why;
     e.bytes[4] = 6;
-    T_ERR(decode_and_drop(e.bytes, e.length, reason), OCT_EINVAL);
-    assert_string_equal(reason, "policy format 6 is newer than this build knows (5)");
+    T_ERR(decode_and_drop(e.bytes, e.length, &why), OCT_EINVAL);
+    assert_string_equal(why.text, "policy format 6 is newer than this build knows (5)");
     e.bytes[4] = 0;
-    T_ERR(decode_and_drop(e.bytes, e.length, reason), OCT_EPROTO);
+    T_ERR(decode_and_drop(e.bytes, e.length, &why), OCT_EPROTO);
     free(e.bytes);
     policy_image_destroy(image);
 }
@@ -184,13 +183,13 @@ test_another_format_version_than_the_precisions_is_refused(void **state)
     for (size_t i = 0; i < OCT_COUNTOF(precisions); i++) {
         policy_image *image = full_image(precisions[i], false);
         encoded e = encode(image);
-        char reason[REASON];
+        oct_reason why;
         bool is_first = precisions[i] == POLICY_FP32 || precisions[i] == POLICY_INT8;
         assert_int_equal(e.bytes[4], is_first ? 1 : 2);
         e.bytes[4] ^= 3;
         crc_fix(e);
-        T_ERR(decode_and_drop(e.bytes, e.length, reason), OCT_EPROTO);
-        assert_non_null(strstr(reason, is_first ? "it says format 2" : "it says format 1"));
+        T_ERR(decode_and_drop(e.bytes, e.length, &why), OCT_EPROTO);
+        assert_non_null(strstr(why.text, is_first ? "it says format 2" : "it says format 1"));
         free(e.bytes);
         policy_image_destroy(image);
     }
@@ -202,15 +201,15 @@ test_big_endian_bytes_are_refused_by_name(void **state)
     (void)state;
     policy_image *image = full_image(POLICY_INT8, false);
     encoded e = encode(image);
-    char reason[REASON];
+    oct_reason why;
     for (size_t at = 4; at < 12; at += 4) { // format version and total length
         uint32_t word;
         memcpy(&word, e.bytes + at, 4);
         word = __builtin_bswap32(word);
         memcpy(e.bytes + at, &word, 4);
     }
-    T_ERR(decode_and_drop(e.bytes, e.length, reason), OCT_EPROTO);
-    assert_non_null(strstr(reason, "big-endian"));
+    T_ERR(decode_and_drop(e.bytes, e.length, &why), OCT_EPROTO);
+    assert_non_null(strstr(why.text, "big-endian"));
     free(e.bytes);
     policy_image_destroy(image);
 }
@@ -222,15 +221,15 @@ test_a_base_version_in_the_first_format_is_refused(void **state)
     (void)state;
     policy_image *image = full_image(POLICY_INT8, false);
     encoded e = encode(image);
-    char reason[REASON];
+    oct_reason why;
     e.bytes[28] = 3; // base version, after run id and version
     crc_fix(e);
-    T_ERR(decode_and_drop(e.bytes, e.length, reason), OCT_EPROTO);
-    assert_non_null(strstr(reason, "it says format 1, but a change in int8"));
+    T_ERR(decode_and_drop(e.bytes, e.length, &why), OCT_EPROTO);
+    assert_non_null(strstr(why.text, "it says format 1, but a change in int8"));
     e.bytes[4] = 2;
     crc_fix(e);
-    T_ERR(decode_and_drop(e.bytes, e.length, reason), OCT_EPROTO);
-    assert_string_equal(reason, "the policy is a change of version 3, not complete");
+    T_ERR(decode_and_drop(e.bytes, e.length, &why), OCT_EPROTO);
+    assert_string_equal(why.text, "the policy is a change of version 3, not complete");
     free(e.bytes);
     policy_image_destroy(image);
 }
@@ -240,8 +239,8 @@ test_the_reason_may_be_absent(void **state)
 {
     (void)state;
     policy_image *image = NULL;
-    T_ERR(policy_decode(&image, (const uint8_t *)"OCTO", 4, NULL, 0), OCT_EPROTO);
-    T_ERR(policy_decode(&image, NULL, 0, NULL, 0), OCT_EPROTO);
+    T_ERR(policy_decode(&image, (const uint8_t *)"OCTO", 4, NULL), OCT_EPROTO);
+    T_ERR(policy_decode(&image, NULL, 0, NULL), OCT_EPROTO);
     assert_null(image);
 }
 
@@ -250,9 +249,9 @@ static void
 expect_refused(policy_image *image, const char *words)
 {
     encoded e = encode(image);
-    char reason[REASON];
-    T_ERR(decode_and_drop(e.bytes, e.length, reason), OCT_EPROTO);
-    assert_non_null(strstr(reason, words));
+    oct_reason why;
+    T_ERR(decode_and_drop(e.bytes, e.length, &why), OCT_EPROTO);
+    assert_non_null(strstr(why.text, words));
     free(e.bytes);
     policy_image_destroy(image);
 }
@@ -319,7 +318,7 @@ test_what_fills_up_a_row_of_nibbles_has_to_be_zero(void **state)
     policy_spec spec = random_spec(widths, 2, POLICY_RELU, false);
     policy_image *image = random_image(&spec, POLICY_INT4, false, &rng);
     encoded e = encode(image);
-    char reason[REASON];
+    oct_reason why;
     // From the end: CRC, bias, 17 bytes of codes, 1 of the multipliers of 2 groups.
     uint8_t *last = e.bytes + e.length - 9;
     assert_int_equal(last[0], image->codes[0][32] & 15);
@@ -327,8 +326,8 @@ test_what_fills_up_a_row_of_nibbles_has_to_be_zero(void **state)
     assert_int_equal(last[-17], image->multipliers[0][0] | image->multipliers[0][1] << 4);
     last[0] |= 0x10;
     crc_fix(e);
-    T_ERR(decode_and_drop(e.bytes, e.length, reason), OCT_EPROTO);
-    assert_string_equal(reason, "row 0 of the codes does not end with zero");
+    T_ERR(decode_and_drop(e.bytes, e.length, &why), OCT_EPROTO);
+    assert_string_equal(why.text, "row 0 of the codes does not end with zero");
     free(e.bytes);
     policy_image_destroy(image);
 }
@@ -343,17 +342,17 @@ test_deviations_stand_last_as_floats_and_must_be_finite(void **state)
     for (size_t i = 0; i < OCT_COUNTOF(precisions); i++) {
         policy_image *image = random_image(&spec, precisions[i], false, &rng), *decoded;
         encoded e = encode(image);
-        char reason[REASON];
+        oct_reason why;
         assert_int_equal(e.bytes[4], 4); // the format
         assert_memory_equal(e.bytes + e.length - 12, image->deviation, 8);
-        T_OK(policy_decode(&decoded, e.bytes, e.length, reason, REASON));
+        T_OK(policy_decode(&decoded, e.bytes, e.length, &why));
         assert_memory_equal(decoded->deviation, image->deviation, 8);
         policy_image_destroy(decoded);
         const float nan = NAN;
         memcpy(e.bytes + e.length - 8, &nan, 4);
         crc_fix(e);
-        T_ERR(decode_and_drop(e.bytes, e.length, reason), OCT_EPROTO);
-        assert_non_null(strstr(reason, "log deviation 1 is "));
+        T_ERR(decode_and_drop(e.bytes, e.length, &why), OCT_EPROTO);
+        assert_non_null(strstr(why.text, "log deviation 1 is "));
         free(e.bytes);
         policy_image_destroy(image);
     }
@@ -367,8 +366,8 @@ test_zero_codes_may_have_no_multiplier(void **state)
     image->multipliers[1][2] = 0;
     memset(image->codes[1] + 2 * 7, 0, 7);
     encoded e = encode(image);
-    char reason[REASON];
-    T_OK(decode_and_drop(e.bytes, e.length, reason));
+    oct_reason why;
+    T_OK(decode_and_drop(e.bytes, e.length, &why));
     free(e.bytes);
     policy_image_destroy(image);
 }
@@ -423,10 +422,10 @@ test_sizes_that_are_not_there_are_refused_without_allocating(void **state)
         image->spec.layers[2].inputs = POLICY_WIDTH_MAX;
         policy_header_write(&writer, image, 0, (uint32_t)e.length);
         crc_fix(e);
-        char reason[REASON];
-        T_ERR(decode_and_drop(e.bytes, e.length, reason), OCT_EPROTO);
-        assert_non_null(strstr(reason, "its layers need "));
-        assert_true(strtoull(strstr(reason, "need ") + 5, NULL, 10) > UINT64_C(1) << 31);
+        oct_reason why;
+        T_ERR(decode_and_drop(e.bytes, e.length, &why), OCT_EPROTO);
+        assert_non_null(strstr(why.text, "its layers need "));
+        assert_true(strtoull(strstr(why.text, "need ") + 5, NULL, 10) > UINT64_C(1) << 31);
         free(e.bytes);
         policy_image_destroy(image);
     }
@@ -438,8 +437,8 @@ expect_same_after_decode(policy_image *image)
 {
     encoded first = encode(image);
     policy_image *decoded;
-    char reason[REASON] = "";
-    T_OK(policy_decode(&decoded, first.bytes, first.length, reason, REASON));
+    oct_reason why = {""};
+    T_OK(policy_decode(&decoded, first.bytes, first.length, &why));
     encoded second = encode(decoded);
     assert_int_equal(first.length, second.length);
     assert_memory_equal(first.bytes, second.bytes, first.length);
@@ -495,13 +494,13 @@ test_a_support_too_wide_for_a_float_is_refused(void **state)
 {
     (void)state;
     policy_spec spec = atoms_spec();
-    char reason[REASON];
+    oct_reason why;
     spec.value_min = -2e38f;
     spec.value_max = 1e38f;
-    T_OK(policy_spec_check(&spec, reason, REASON));
+    T_OK(policy_spec_check(&spec, &why));
     spec.value_max = 2e38f;
-    T_ERR(policy_spec_check(&spec, reason, REASON), OCT_EINVAL);
-    assert_string_equal(reason, "bad support of 5 atoms");
+    T_ERR(policy_spec_check(&spec, &why), OCT_EINVAL);
+    assert_string_equal(why.text, "bad support of 5 atoms");
 }
 
 // Rows around the ends of groups and of bytes.
@@ -524,20 +523,20 @@ static void
 test_an_image_can_be_decoded_into_again(void **state)
 {
     (void)state;
-    char reason[REASON] = "";
+    oct_reason why = {""};
     for (size_t i = 0; i < OCT_COUNTOF(precisions); i++) {
         policy_image *image = full_image(precisions[i], false), *other = NULL;
         policy_image *into = full_image(precisions[(i + 1) % OCT_COUNTOF(precisions)], false);
         encoded e = encode(image);
-        T_ERR(policy_decode_into(into, e.bytes, e.length, reason, REASON), OCT_EPROTO);
-        assert_string_equal(reason, "the policy's network or precision differs from its base's");
+        T_ERR(policy_decode_into(into, e.bytes, e.length, &why), OCT_EPROTO);
+        assert_string_equal(why.text, "the policy's network or precision differs from its base's");
         T_OK(policy_image_create(&other, &image->spec, precisions[i]));
-        T_OK(policy_decode_into(other, e.bytes, e.length, NULL, 0));
+        T_OK(policy_decode_into(other, e.bytes, e.length, NULL));
         encoded again = encode(other);
         assert_int_equal(again.length, e.length);
         assert_memory_equal(again.bytes, e.bytes, e.length);
         other->spec.layers[0].activation = POLICY_LINEAR;
-        T_ERR(policy_decode_into(other, e.bytes, e.length, NULL, 0), OCT_EPROTO);
+        T_ERR(policy_decode_into(other, e.bytes, e.length, NULL), OCT_EPROTO);
         free(e.bytes);
         free(again.bytes);
         policy_image_destroy(image);

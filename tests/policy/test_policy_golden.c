@@ -1,5 +1,6 @@
 // Policies and answers written by tools/make_policy_golden.py, which shares no code with policy/.
 // argv[1] is tests/data/policy.
+#include "common/oct_reason.h"
 #include "policy/policy_file.h"
 
 #include "codec/codec_delta.h"
@@ -77,10 +78,11 @@ expect_file(const policy_image *image, const char *name)
 static policy_image *
 image_read(const char *name)
 {
-    char path[400], reason[160] = "";
+    char path[400];
+    oct_reason why = {""};
     policy_image *image;
     snprintf(path, sizeof(path), "%s/%s.oct", folder, name);
-    T_OK(policy_file_load(&image, path, reason, sizeof(reason)));
+    T_OK(policy_file_load(&image, path, &why));
     assert_string_equal(image->spec.env_id, "Golden-v0");
     assert_true(image->origin.run_id == 0x0123456789abcdefu && image->origin.version >= 42);
     expect_file(image, name);
@@ -255,7 +257,8 @@ test_box_in_four_bits(void **state)
 static void
 expect_change(const char *name)
 {
-    char change[64], next[64], reason[160] = "";
+    char change[64], next[64];
+    oct_reason why = {""};
     snprintf(change, sizeof(change), "%s_change", name);
     snprintf(next, sizeof(next), "%s_next", name);
     policy_image *base = image_read(name), *want = image_read(next), *got;
@@ -264,15 +267,15 @@ expect_change(const char *name)
     codec_coder *coder = codec_coder_create(&base->spec, base->precision);
     size_t length;
     uint8_t *bytes = file_read(change, &length);
-    T_OK(codec_delta_decode(coder, got, base, bytes, length, reason, sizeof(reason)));
+    T_OK(codec_delta_decode(coder, got, base, bytes, length, &why));
     expect_file(got, next);
     // The same base with another code.
     base->codes[2][25] ^= 1;
-    T_ERR(codec_delta_decode(coder, got, base, bytes, length, NULL, 0), OCT_ENOTFOUND);
+    T_ERR(codec_delta_decode(coder, got, base, bytes, length, NULL), OCT_ENOTFOUND);
     base->codes[2][25] ^= 1;
     const uint8_t *own;
     T_OK(codec_delta_encode(coder, base, want, &own, &length));
-    T_OK(codec_delta_decode(coder, got, base, own, length, reason, sizeof(reason)));
+    T_OK(codec_delta_decode(coder, got, base, own, length, &why));
     expect_file(got, next);
     free(bytes);
     codec_coder_destroy(coder);

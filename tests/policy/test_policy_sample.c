@@ -1,5 +1,6 @@
 // Random actions: draws against their distributions (fixed seeds, bounds of 5 deviations), and
 // log-probabilities against double precision.
+#include "common/oct_reason.h"
 #include "policy/policy_net.h"
 
 #include "common/oct_rng.h"
@@ -25,8 +26,8 @@ head_spec(policy_head head, bool state_deviation, uint32_t actions)
         spec.action_low[i] = -1.0f - (float)i;
         spec.action_high[i] = 2.0f;
     }
-    char reason[160] = "";
-    T_OK(policy_spec_check(&spec, reason, sizeof(reason)));
+    oct_reason why = {""};
+    T_OK(policy_spec_check(&spec, &why));
     return spec;
 }
 
@@ -366,17 +367,17 @@ static void
 test_heads_that_do_not_fit_are_refused(void **state)
 {
     (void)state;
-    char reason[160] = "";
+    oct_reason why = {""};
     policy_spec spec = head_spec(POLICY_HEAD_GAUSSIAN, false, DIM);
     spec.state_deviation = true; // half as many outputs as it needs
-    T_ERR(policy_spec_check(&spec, reason, sizeof(reason)), OCT_EINVAL);
-    assert_string_equal(reason, "the last layer has 3 outputs, the head needs 6");
+    T_ERR(policy_spec_check(&spec, &why), OCT_EINVAL);
+    assert_string_equal(why.text, "the last layer has 3 outputs, the head needs 6");
     spec = head_spec(POLICY_HEAD_TANH_GAUSSIAN, false, DIM);
     spec.state_deviation = true;
-    T_ERR(policy_spec_check(&spec, NULL, 0), OCT_EINVAL);
+    T_ERR(policy_spec_check(&spec, NULL), OCT_EINVAL);
     spec = head_spec(POLICY_HEAD_TANH_GAUSSIAN, false, DIM);
     spec.action_kind = POLICY_DISCRETE;
-    T_ERR(policy_spec_check(&spec, NULL, 0), OCT_EINVAL);
+    T_ERR(policy_spec_check(&spec, NULL), OCT_EINVAL);
     spec = head_spec(POLICY_HEAD_GAUSSIAN, false, DIM);
     policy_spec other = head_spec(POLICY_HEAD_GAUSSIAN, false, DIM);
     assert_true(policy_spec_equal(&spec, &other));

@@ -1,7 +1,7 @@
 // Messages of the service Learner come back unchanged; bad values are refused with the reason.
 #include <stdlib.h>
 
-#include "common/oct_config_text.h"
+#include "config/config_text.h"
 #include "proto/octet.pb-c.h"
 #include "tests/proto/wire_examples.h"
 #include "tests/proto/wire_refused.h"
@@ -22,17 +22,17 @@ letters(size_t length)
 static char *
 longest_experiment(void)
 {
-    static oct_config config;
-    oct_config_default(&config);
+    static config_experiment config;
+    config_default(&config);
     char *const texts[] = {config.run.name,    config.env.id,           config.env.mjcf_dir,
                            config.replay.path, config.replay.data,      config.net.learner,
                            config.net.data,    config.learner.init_from};
     for (size_t i = 0; i < OCT_COUNTOF(texts); i++) {
-        memset(texts[i], '"', OCT_CONFIG_TEXT_MAX - 1);
+        memset(texts[i], '"', CONFIG_TEXT_MAX - 1);
     }
     memset(config.env.options, '"', sizeof(config.env.options) - 1);
     memset(config.net.replay, '"', sizeof(config.net.replay) - 1);
-    return oct_config_print_for_peers(&config);
+    return config_print_for_peers(&config);
 }
 
 // ---- register
@@ -50,7 +50,7 @@ test_register_refuses_bad_roles_and_names(void **state)
     REFUSED(wire_register, &message, "register.role: unknown");
     message = wire_example_register(false);
     message.place = WIRE_PLACES_MAX + 1;
-    REFUSED(wire_register, &message, "register.place: above 16384");
+    REFUSED(wire_register, &message, "register.place: outside 0 .. 16384");
     message = wire_example_register(true);
     message.place = WIRE_PLACES_MAX;
     wire_register out;
@@ -128,7 +128,7 @@ test_register_refuses_sizes_that_do_not_make_the_count(void **state)
     static const uint32_t many[7] = {4, 1, 1, 1, 1, 1, 1};
     message.env.obs_shape = many;
     message.env.obs_rank = 7;
-    REFUSED(wire_register, &message, "register.obs_shape: more than 6 sizes");
+    REFUSED(wire_register, &message, "register.obs_shape: more than 6");
     message.env.obs_rank = 6;
     T_OK(THROUGH(wire_register, &out, &message));
 }
@@ -156,7 +156,7 @@ test_register_refuses_bad_action_bounds(void **state)
     assert_string_equal(wire_arena_reason(arena), lengths);
     float low[3] = {0.0f, NAN, 0.0f};
     message.env.action_low = low;
-    REFUSED(wire_register, &message, "register.action_low, action_high: not finite");
+    REFUSED(wire_register, &message, "register.action_low: not finite");
     low[1] = 0.6f; // above high
     REFUSED(wire_register, &message, "register.action_low: above action_high");
     message = wire_example_register(true);
@@ -168,47 +168,20 @@ test_register_refuses_bad_action_bounds(void **state)
 }
 
 static void
-test_register_survives_the_wire(void **state)
+test_register_brings_bounds_and_sizes_of_a_box_alone(void **state)
 {
     (void)state;
-    for (int is_box = 0; is_box < 2; is_box++) {
-        wire_register in = wire_example_register(is_box != 0), out;
-        T_OK(THROUGH(wire_register, &out, &in));
-        assert_int_equal(out.role, in.role);
-        assert_true(out.label == in.label);
-        assert_int_equal(out.session, in.session);
-        assert_memory_equal(out.token, in.token, WIRE_TOKEN_BYTES);
-        assert_string_equal(out.host, in.host);
-        assert_int_equal(out.pid, in.pid);
-        assert_string_equal(out.relay_address, in.relay_address);
-        assert_string_equal(out.relay_above, in.relay_above);
-        assert_int_equal(out.relay_number, in.relay_number);
-        assert_int_equal(out.relay_above_number, in.relay_above_number);
-        assert_int_equal(out.relay_sessions, in.relay_sessions);
-        assert_int_equal(out.relay_lost, in.relay_lost);
-        assert_true(out.run_id == in.run_id);
-        assert_true(out.has_env);
-        assert_string_equal(out.env.env_id, in.env.env_id);
-        assert_int_equal(out.env.obs_dtype, in.env.obs_dtype);
-        assert_int_equal(out.env.obs_count, in.env.obs_count);
-        assert_int_equal(out.env.action_kind, in.env.action_kind);
-        assert_int_equal(out.env.action_count, in.env.action_count);
-        assert_int_equal(out.env.max_episode_steps, in.env.max_episode_steps);
-        assert_int_equal(out.env.metric_count, 2);
-        assert_string_equal(out.env.metric_name[0], "success rate");
-        assert_string_equal(out.env.metric_name[1], "laps");
-        T_NEAR(out.env.reward_threshold, in.env.reward_threshold, 0, 0);
-        if (is_box) {
-            assert_int_equal(out.env.obs_rank, 2);
-            assert_memory_equal(out.env.obs_shape, in.env.obs_shape, 2 * sizeof(uint32_t));
-            assert_memory_equal(out.env.action_low, in.env.action_low, 3 * sizeof(float));
-            assert_memory_equal(out.env.action_high, in.env.action_high, 3 * sizeof(float));
-        } else {
-            assert_int_equal(out.env.obs_rank, 0);
-            assert_null(out.env.action_low);
-            assert_null(out.env.action_high);
-        }
-    }
+    wire_register in = wire_example_register(true), out;
+    T_OK(THROUGH(wire_register, &out, &in));
+    assert_int_equal(out.env.obs_rank, 2);
+    assert_memory_equal(out.env.obs_shape, in.env.obs_shape, 2 * sizeof(uint32_t));
+    assert_memory_equal(out.env.action_low, in.env.action_low, 3 * sizeof(float));
+    assert_memory_equal(out.env.action_high, in.env.action_high, 3 * sizeof(float));
+    in = wire_example_register(false);
+    T_OK(THROUGH(wire_register, &out, &in));
+    assert_int_equal(out.env.obs_rank, 0);
+    assert_null(out.env.action_low);
+    assert_null(out.env.action_high);
 }
 
 static void
@@ -265,29 +238,12 @@ test_registered_refuses_bad_text(void **state)
 }
 
 static void
-test_registered_survives_the_wire(void **state)
+test_registered_without_an_actor_has_no_token(void **state)
 {
     (void)state;
-    wire_registered in = wire_example_registered(), out;
-    T_OK(THROUGH(wire_registered, &out, &in));
-    assert_true(out.accepted);
-    assert_string_equal(out.reason, "");
-    assert_int_equal(out.run_id, in.run_id);
-    assert_int_equal(out.actor_id, in.actor_id);
-    assert_int_equal(out.actor_index, in.actor_index);
-    assert_int_equal(out.incarnation, in.incarnation);
-    assert_int_equal(out.policy_topic, in.policy_topic);
-    assert_true(out.session == in.session);
-    assert_true(out.is_relayed);
-    assert_string_equal(out.config, in.config);
-    assert_string_equal(out.policy_address, in.policy_address);
-    assert_string_equal(out.replay_address, in.replay_address);
-    assert_memory_equal(out.token, in.token, WIRE_TOKEN_BYTES);
-    assert_int_equal(out.shard, in.shard);
-    assert_int_equal(out.shard_count, 2);
-    assert_string_equal(out.shard_address[0], in.shard_address[0]);
-    assert_string_equal(out.shard_address[1], in.shard_address[1]);
-    in = (wire_registered){.reason = "another observation shape", .config = letters(WIRE_TEXT_MAX)};
+    wire_registered out;
+    wire_registered in =
+        (wire_registered){.reason = "another observation shape", .config = letters(WIRE_TEXT_MAX)};
     T_OK(THROUGH(wire_registered, &out, &in));
     assert_false(out.accepted);
     assert_string_equal(out.reason, in.reason);
@@ -321,7 +277,7 @@ test_registered_refuses_shards_that_there_cannot_be(void **state)
     in.shard_count = WIRE_SHARDS_MAX;
     T_OK(THROUGH(wire_registered, &out, &in));
     in.shard = WIRE_SHARDS_MAX;
-    REFUSED(wire_registered, &in, "registered.shard: above 15");
+    REFUSED(wire_registered, &in, "registered.shard: outside 0 .. 15");
     in = wire_example_registered();
     in.shard_address = many;
     in.shard_count = WIRE_SHARDS_MAX + 1;
@@ -342,39 +298,41 @@ test_tokens_keys_and_signatures_are_whole(void **state)
     newcomer.session = 7;
     wire_register_to(&registration, &newcomer);
     registration.token.len--;
-    REFUSED_GENERATED(wire_register, &registration,
-                      "register.token: not 16 bytes with a session, none without");
+    REFUSED_GENERATED(wire_register, &registration, "register.token: length is 15, not 16");
+    wire_register_to(&registration, &newcomer);
+    registration.session = 0;
+    REFUSED_GENERATED(wire_register, &registration, "register.token: length is 16, not 0");
     Octet__Registered registered;
     wire_registered welcome = wire_example_registered();
     welcome.has_signature = true;
     wire_registered_to(&registered, &welcome);
     registered.token.len--;
-    REFUSED_GENERATED(wire_registered, &registered,
-                      "registered.token: not 16 bytes with an actor_id, none without");
+    REFUSED_GENERATED(wire_registered, &registered, "registered.token: length is 15, not 16");
     wire_registered_to(&registered, &welcome);
     registered.signature.len--;
-    REFUSED_GENERATED(wire_registered, &registered,
-                      "registered.signature: neither 64 bytes nor none");
+    REFUSED_GENERATED(wire_registered, &registered, "registered.signature: length is 63, not 64");
     wire_registered_to(&registered, &welcome);
     registered.public_key.len--;
-    REFUSED_GENERATED(wire_registered, &registered,
-                      "registered.public_key: not 32 bytes with a signature, none without");
+    REFUSED_GENERATED(wire_registered, &registered, "registered.public_key: length is 31, not 32");
+    registered.signature.len = 0;
+    registered.public_key.len = 32;
+    REFUSED_GENERATED(wire_registered, &registered, "registered.public_key: length is 32, not 0");
     Octet__PolicyRequest asked;
     wire_get_policy request = wire_example_get_policy();
     wire_get_policy_to(&asked, &request);
     asked.token.len--;
-    REFUSED_GENERATED(wire_get_policy, &asked, "get_policy.token: not 16 bytes");
+    REFUSED_GENERATED(wire_get_policy, &asked, "get_policy.token: length is 15, not 16");
     Octet__GotPolicy got;
     wire_got_policy policy = wire_example_got_policy();
     policy.policy.has_signature = true;
     wire_got_policy_to(&got, &policy);
     got.signature.len--;
-    REFUSED_GENERATED(wire_got_policy, &got, "policy.signature: neither 64 bytes nor none");
+    REFUSED_GENERATED(wire_got_policy, &got, "got_policy.signature: length is 63, not 64");
     Octet__Report said;
     wire_report report = wire_example_report(1, 1);
     wire_report_to(&said, &report);
     said.token.len--;
-    REFUSED_GENERATED(wire_report, &said, "report.token: not 16 bytes");
+    REFUSED_GENERATED(wire_report, &said, "report.token: length is 15, not 16");
 }
 
 // ---- get_policy, got_policy
@@ -408,25 +366,14 @@ test_got_policy_refuses_a_bad_policy(void **state)
     REFUSED(wire_got_policy, &message, "policy.data: is empty");
     message = wire_example_got_policy();
     message.episodes = WIRE_EPISODES_MAX + 1;
-    REFUSED(wire_got_policy, &message, "got_policy.episodes: too many");
+    REFUSED(wire_got_policy, &message, "got_policy.episodes: outside 0 .. 65536");
 }
 
 static void
-test_got_policy_survives_the_wire(void **state)
+test_got_policy_without_one_ignores_its_fields(void **state)
 {
     (void)state;
     wire_got_policy in = wire_example_got_policy(), out;
-    T_OK(THROUGH(wire_got_policy, &out, &in));
-    assert_true(out.has_policy);
-    assert_int_equal(out.policy.run_id, in.policy.run_id);
-    assert_int_equal(out.policy.version, in.policy.version);
-    assert_int_equal(out.policy.base_version, in.policy.base_version);
-    assert_int_equal(out.policy.updates, in.policy.updates);
-    assert_int_equal(out.policy.length, in.policy.length);
-    assert_memory_equal(out.policy.bytes, in.policy.bytes, in.policy.length);
-    assert_int_equal(out.ticket, in.ticket);
-    assert_int_equal(out.episodes, in.episodes);
-    assert_int_equal(out.seed, in.seed);
     in.has_policy = false;
     T_OK(THROUGH(wire_got_policy, &out, &in));
     assert_false(out.has_policy);
@@ -446,16 +393,16 @@ test_report_refuses_bad_columns(void **state)
     wire_report_to(&generated, &message);
     generated.n_episode_length = 3;
     T_ERR(wire_report_reparse(&out, arena, &generated), OCT_EPROTO);
-    assert_string_equal(wire_arena_reason(arena), "report: not one length for each return");
+    assert_string_equal(wire_arena_reason(arena), "report.episode_length: length is 3, not 4");
     wire_report_to(&generated, &message);
     generated.n_stat_value = 3;
     T_ERR(wire_report_reparse(&out, arena, &generated), OCT_EPROTO);
-    assert_string_equal(wire_arena_reason(arena), "stats: not one value for each name");
+    assert_string_equal(wire_arena_reason(arena), "report.stat_value: length is 3, not 2");
     const float returns[4] = {0, 1, INFINITY, 3};
     message.episode_return = returns;
     REFUSED(wire_report, &message, "report.episode_return: not finite");
     message = wire_example_report(WIRE_EPISODES_MAX + 1, 0);
-    REFUSED(wire_report, &message, "report: too many episodes");
+    REFUSED(wire_report, &message, "report.episode_return: more than 65536");
     for (int i = 0; i < 4; i++) {
         message = wire_example_report(1, 1);
         uint64_t *counts[] = {&message.report_sequence, &message.policy_version, &message.env_steps,
@@ -463,7 +410,8 @@ test_report_refuses_bad_columns(void **state)
         *counts[i] = WIRE_COUNT_MAX;
         T_OK(THROUGH(wire_report, &out, &message));
         *counts[i] = WIRE_COUNT_MAX + 1;
-        REFUSED(wire_report, &message, "report: a count beyond 2^53");
+        T_ERR(THROUGH(wire_report, &out, &message), OCT_EPROTO);
+        assert_non_null(strstr(wire_arena_reason(arena), ": a count beyond 2^53"));
     }
     static const double wide[] = {INFINITY, -INFINITY, 1e16, -1e16};
     for (size_t i = 0; i < OCT_COUNTOF(wide); i++) {
@@ -472,62 +420,18 @@ test_report_refuses_bad_columns(void **state)
         REFUSED(wire_report, &message, "report.stat_value: beyond 2^53");
     }
     message = wire_example_report(0, WIRE_STATS_MAX + 1);
-    REFUSED(wire_report, &message, "stats: too many");
+    REFUSED(wire_report, &message, "report.stat_name: more than 512");
     const char *names[2] = {"good", ""};
     message = wire_example_report(0, 2);
     message.stat_name = names;
     REFUSED(wire_report, &message, "stats: a name is empty");
     names[1] = letters(WIRE_NAME_MAX + 1);
-    REFUSED(wire_report, &message, "stats: no name, or longer than 256 bytes");
+    REFUSED(wire_report, &message, "report.stat_name: no name, or longer than 256 bytes");
     names[1] = "a\tb";
-    REFUSED(wire_report, &message, "stats: no name, or longer than 256 bytes");
+    REFUSED(wire_report, &message, "report.stat_name: no name, or longer than 256 bytes");
     message = wire_example_report(0, 0);
     message.unreached = "tcp://evil\x1b[2J";
     REFUSED(wire_report, &message, "report.unreached: no name, or longer than 256 bytes");
-}
-
-static void
-test_report_survives_the_wire(void **state)
-{
-    (void)state;
-    static const uint32_t episodes[] = {0, 1, 1000, WIRE_EPISODES_MAX};
-    static const uint32_t stats[] = {WIRE_STATS_MAX, 0, 1, 2};
-    for (size_t i = 0; i < OCT_COUNTOF(episodes); i++) {
-        wire_report in = wire_example_report(episodes[i], stats[i]), out;
-        T_OK(THROUGH(wire_report, &out, &in));
-        assert_int_equal(out.actor_id, in.actor_id);
-        assert_int_equal(out.session, in.session);
-        assert_int_equal(out.report_sequence, in.report_sequence);
-        assert_int_equal(out.policy_version, in.policy_version);
-        assert_int_equal(out.env_steps, in.env_steps);
-        assert_int_equal(out.ticket, in.ticket);
-        assert_int_equal(out.episode_count, in.episode_count);
-        assert_int_equal(out.stat_count, in.stat_count);
-        assert_int_equal(out.metric_count, in.metric_count);
-        for (uint32_t m = 0; m < in.metric_count; m++) {
-            assert_string_equal(out.metric_name[m], in.metric_name[m]);
-            assert_true(out.metric_sum[m] == in.metric_sum[m]);
-            assert_int_equal(out.metric_episodes[m], in.metric_episodes[m]);
-        }
-        assert_memory_equal(out.token, in.token, WIRE_TOKEN_BYTES);
-        assert_false(out.leaves);
-        assert_string_equal(out.unreached, "");
-        in.leaves = true;
-        in.unreached = "tls+tcp://replay.lab:5561";
-        T_OK(THROUGH(wire_report, &out, &in));
-        assert_true(out.leaves);
-        assert_string_equal(out.unreached, "tls+tcp://replay.lab:5561");
-        if (in.episode_count != 0) {
-            size_t bytes = in.episode_count * sizeof(float);
-            assert_memory_equal(out.episode_return, in.episode_return, bytes);
-            assert_memory_equal(out.episode_length, in.episode_length, bytes);
-        }
-        for (uint32_t s = 0; s < in.stat_count; s++) {
-            assert_string_equal(out.stat_name[s], in.stat_name[s]);
-            assert_memory_equal(&out.stat_value[s], &in.stat_value[s], sizeof(double));
-        }
-        wire_arena_reset(arena);
-    }
 }
 
 static void
@@ -536,12 +440,7 @@ test_status_survives_the_wire_with_nan(void **state)
     (void)state;
     wire_status in = wire_example_status(3), out;
     T_OK(THROUGH(wire_status, &out, &in));
-    assert_int_equal(out.run_id, in.run_id);
-    assert_string_equal(out.state, in.state);
-    assert_int_equal(out.stat_count, 3);
     assert_true(isnan(out.stat_value[1]));
-    assert_string_equal(out.stat_name[2], "stat_2");
-    assert_string_equal(out.refused, in.refused);
     in.refused = NULL;
     T_OK(THROUGH(wire_status, &out, &in));
     assert_string_equal(out.refused, "");
@@ -584,8 +483,8 @@ main(void)
                                         arena_setup, arena_teardown),
         cmocka_unit_test_setup_teardown(test_register_refuses_bad_action_bounds, arena_setup,
                                         arena_teardown),
-        cmocka_unit_test_setup_teardown(test_register_survives_the_wire, arena_setup,
-                                        arena_teardown),
+        cmocka_unit_test_setup_teardown(test_register_brings_bounds_and_sizes_of_a_box_alone,
+                                        arena_setup, arena_teardown),
         cmocka_unit_test_setup_teardown(test_register_without_an_environment_ignores_its_fields,
                                         arena_setup, arena_teardown),
         cmocka_unit_test_setup_teardown(test_register_at_its_bounds_survives_the_wire, arena_setup,
@@ -594,7 +493,7 @@ main(void)
                                         arena_teardown),
         cmocka_unit_test_setup_teardown(test_registered_refuses_shards_that_there_cannot_be,
                                         arena_setup, arena_teardown),
-        cmocka_unit_test_setup_teardown(test_registered_survives_the_wire, arena_setup,
+        cmocka_unit_test_setup_teardown(test_registered_without_an_actor_has_no_token, arena_setup,
                                         arena_teardown),
         cmocka_unit_test_setup_teardown(test_tokens_keys_and_signatures_are_whole, arena_setup,
                                         arena_teardown),
@@ -602,11 +501,10 @@ main(void)
                                         arena_teardown),
         cmocka_unit_test_setup_teardown(test_got_policy_refuses_a_bad_policy, arena_setup,
                                         arena_teardown),
-        cmocka_unit_test_setup_teardown(test_got_policy_survives_the_wire, arena_setup,
+        cmocka_unit_test_setup_teardown(test_got_policy_without_one_ignores_its_fields, arena_setup,
                                         arena_teardown),
         cmocka_unit_test_setup_teardown(test_report_refuses_bad_columns, arena_setup,
                                         arena_teardown),
-        cmocka_unit_test_setup_teardown(test_report_survives_the_wire, arena_setup, arena_teardown),
         cmocka_unit_test_setup_teardown(test_status_survives_the_wire_with_nan, arena_setup,
                                         arena_teardown),
         cmocka_unit_test_setup_teardown(test_stop_written_and_empty_survive_the_wire, arena_setup,

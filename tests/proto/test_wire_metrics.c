@@ -36,7 +36,7 @@ test_register_refuses_names_of_metrics_that_are_none(void **state)
     }
     message.env.metric_name = many;
     message.env.metric_count = OCT_METRICS_MAX + 1;
-    REFUSED(wire_register, &message, "metric_name: more than 64");
+    REFUSED(wire_register, &message, "register.metric_name: more than 64");
     message.env.metric_count = OCT_METRICS_MAX;
     T_OK(wire_register_through(&out, arena, &message));
     size_t length;
@@ -53,7 +53,6 @@ test_report_refuses_bad_metrics(void **state)
     const double large[] = {1e39}, not_any[] = {NAN};
     const uint32_t episodes[] = {2}, more[] = {5};
     const char *of_them = "report.metric_sum, metric_episodes: not of these episodes";
-    const char *columns = "report.metric_sum, metric_episodes: not one for each name";
     wire_report good = wire_example_report(4, 0), out;
     good.metric_count = 1;
     good.metric_name = names;
@@ -85,12 +84,10 @@ test_report_refuses_bad_metrics(void **state)
     Octet__Report generated;
     wire_report_to(&generated, &good);
     generated.n_metric_sum = 0;
-    T_ERR(wire_report_reparse(&out, arena, &generated), OCT_EPROTO);
-    assert_string_equal(wire_arena_reason(arena), columns);
+    REFUSED_GENERATED(wire_report, &generated, "report.metric_sum: length is 0, not 1");
     wire_report_to(&generated, &good);
     generated.n_metric_episodes = 0;
-    T_ERR(wire_report_reparse(&out, arena, &generated), OCT_EPROTO);
-    assert_string_equal(wire_arena_reason(arena), columns);
+    REFUSED_GENERATED(wire_report, &generated, "report.metric_episodes: length is 0, not 1");
 }
 
 int

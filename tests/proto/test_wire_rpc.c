@@ -527,7 +527,7 @@ test_client_refuses_a_bad_reply(void **state)
     memcpy(reply + WIRE_FRAME_BYTES, count, sizeof(count));
     answer_with(f, reply, WIRE_FRAME_BYTES + sizeof(count));
     T_ERR(f->err, OCT_EPROTO);
-    assert_string_equal(f->detail, "bad reply: sampled: windows without a table");
+    assert_string_equal(f->detail, "bad reply: sampled.probability: length is 0, not 1");
 }
 
 static void

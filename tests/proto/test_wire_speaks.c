@@ -1,4 +1,5 @@
 // Which releases work together, and how those that do not are told.
+#include "common/oct_reason.h"
 #include "proto/wire_speaks.h"
 
 #include <string.h>
@@ -9,13 +10,13 @@
 #include "tests/proto/wire_pipe.h"
 #include "tests/support/oct_test.h"
 
-static char reason[512];
+static oct_reason reason;
 
 static bool
 meet(wire_speaks a, wire_speaks b)
 {
-    bool result = wire_speaks_meet(&a, &b, reason, sizeof(reason));
-    assert_int_equal(wire_speaks_meet(&b, &a, reason, sizeof(reason)), result); // both ways
+    bool result = wire_speaks_meet(&a, &b, &reason);
+    assert_int_equal(wire_speaks_meet(&b, &a, &reason), result); // both ways
     return result;
 }
 
@@ -41,10 +42,10 @@ test_a_release_that_does_not_tell_is_of_version_4(void **state)
 {
     (void)state;
     const wire_speaks untold = {0}, next = {4, 4, 5, "0.2"}, later = {5, 5, 5, "0.4"};
-    assert_true(wire_speaks_meet(&next, &untold, reason, sizeof(reason)));
-    assert_false(wire_speaks_meet(&later, &untold, reason, sizeof(reason)));
+    assert_true(wire_speaks_meet(&next, &untold, &reason));
+    assert_false(wire_speaks_meet(&later, &untold, &reason));
     assert_string_equal(
-        reason,
+        reason.text,
         "release 0.4 speaks protocol version 5 and reads 5 to 5, its peer, an earlier release, "
         "speaks 4 and reads 4 to 4: run the same release on both sides, or consecutive releases");
 }
@@ -54,9 +55,10 @@ test_both_are_named(void **state)
 {
     (void)state;
     const wire_speaks one = {4, 4, 4, "0.1.0"}, other = {6, 5, 6, "0.5.2"};
-    assert_false(wire_speaks_meet(&one, &other, reason, sizeof(reason)));
-    assert_non_null(strstr(reason, "release 0.1.0 speaks protocol version 4 and reads 4 to 4"));
-    assert_non_null(strstr(reason, "release 0.5.2, speaks 6 and reads 5 to 6"));
+    assert_false(wire_speaks_meet(&one, &other, &reason));
+    assert_non_null(
+        strstr(reason.text, "release 0.1.0 speaks protocol version 4 and reads 4 to 4"));
+    assert_non_null(strstr(reason.text, "release 0.5.2, speaks 6 and reads 5 to 6"));
 }
 
 // Whatever the version of a frame is, these requests are read, and of others the range is.

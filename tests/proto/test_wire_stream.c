@@ -151,19 +151,19 @@ test_batch_refuses_counts_over_the_bounds(void **state)
     Octet__Batch message;
     wire_batch_to(&message, &batch);
     message.count = WIRE_BATCH_COUNT_MAX + 1;
-    generated_batch_refused(&message, "batch.count: too large");
+    generated_batch_refused(&message, "batch.count: outside 0 .. 65536");
     wire_batch_to(&message, &batch);
     message.obs_bytes = WIRE_OBS_BYTES_MAX + 1;
-    generated_batch_refused(&message, "batch.obs_bytes: too large");
+    generated_batch_refused(&message, "batch.obs_bytes: outside 0 .. 1048576");
     wire_batch_to(&message, &batch);
     message.extra_dim = WIRE_EXTRA_MAX + 1;
-    generated_batch_refused(&message, "batch.extra_dim: too large");
+    generated_batch_refused(&message, "batch.extra_dim: outside 0 .. 64");
     // 65536 * 1 MiB wraps to 0 in 32 bits.
     wire_batch_to(&message, &batch);
     message.count = 65536;
     message.obs_bytes = 65536;
     message.obs.len = 0;
-    generated_batch_refused(&message, "batch.obs: length is not count * obs_bytes");
+    generated_batch_refused(&message, "batch.obs: length is 0, not 4294967296");
 }
 
 static void
@@ -171,32 +171,23 @@ test_batch_refuses_columns_of_another_length(void **state)
 {
     (void)state;
     wire_batch batch = wire_example_batch(8, 1);
-    for (int wrong = -1; wrong <= 1; wrong += 2) {
-        size_t n = (size_t)(8 + wrong);
-        Octet__Batch message;
-        size_t *const lengths[] = {&message.n_reward, &message.flags.len};
-        for (size_t i = 0; i < OCT_COUNTOF(lengths); i++) {
+    Octet__Batch message;
+    size_t *const lengths[] = {&message.n_run_stream,  &message.n_run_first, &message.n_run_rows,
+                               &message.n_run_version, &message.n_reward,    &message.flags.len,
+                               &message.n_extra,       &message.obs.len,     &message.action.len};
+    for (size_t i = 0; i < OCT_COUNTOF(lengths); i++) {
+        for (int wrong = -1; wrong <= 1; wrong += 2) {
             wire_batch_to(&message, &batch);
-            *lengths[i] = n;
-            generated_batch_refused(&message, "batch: a column's length is not count");
+            *lengths[i] += (size_t)wrong;
+            wire_batch out;
+            T_ERR(wire_batch_reparse(&out, arena, &message), OCT_EPROTO);
+            assert_non_null(strstr(wire_arena_reason(arena), ": length is "));
+            wire_arena_reset(arena);
         }
-        size_t *const of_runs[] = {&message.n_run_stream, &message.n_run_first, &message.n_run_rows,
-                                   &message.n_run_version};
-        for (size_t i = 0; i < OCT_COUNTOF(of_runs); i++) {
-            wire_batch_to(&message, &batch);
-            *of_runs[i] = (size_t)(2 + wrong);
-            generated_batch_refused(&message, "batch: columns of runs differ in length");
-        }
-        wire_batch_to(&message, &batch);
-        message.n_extra = n;
-        generated_batch_refused(&message, "batch.extra: length is not count * extra_dim");
-        wire_batch_to(&message, &batch);
-        message.obs.len += (size_t)wrong;
-        generated_batch_refused(&message, "batch.obs: length is not count * obs_bytes");
-        wire_batch_to(&message, &batch);
-        message.action.len += (size_t)wrong;
-        generated_batch_refused(&message, "batch.action: length is not count * action_bytes");
     }
+    wire_batch_to(&message, &batch);
+    message.obs.len++;
+    generated_batch_refused(&message, "batch.obs: length is 129, not 128");
 }
 
 static void
@@ -220,7 +211,7 @@ test_batch_refuses_runs_that_are_not_its_rows(void **state)
     batch.run_stream = streams;
     batch_accepted(&batch);
     streams[1]++;
-    batch_refused(&batch, "batch.run_stream: too large");
+    batch_refused(&batch, "batch.run_stream: outside 0 .. 65535");
     batch = wire_example_batch(8, 0);
     uint64_t first[] = {0, UINT64_MAX - 3}; // three rows
     batch.run_first = first;
@@ -385,7 +376,7 @@ test_batch_cut_anywhere_is_refused(void **state)
         wire_batch out;
         T_ERR(wire_batch_unpack(&out, arena, cut, length), OCT_EPROTO);
         if (length == whole - 3 - WIRE_TOKEN_BYTES) {
-            assert_string_equal(wire_arena_reason(arena), "batch.token: not 16 bytes");
+            assert_string_equal(wire_arena_reason(arena), "batch.token: length is 0, not 16");
         }
         wire_arena_reset(arena);
         free(cut);
@@ -424,49 +415,6 @@ test_batch_with_a_flipped_bit_is_refused_or_sound(void **state)
     }
     assert_true(refused > 8 * WIRE_FRAME_BYTES);
     free(bytes);
-}
-
-static void
-test_batch_survives_the_wire(void **state)
-{
-    (void)state;
-    static const uint32_t counts[] = {0, 1, 2, 63, 64, 1000, WIRE_BATCH_COUNT_MAX};
-    for (size_t i = 0; i < OCT_COUNTOF(counts); i++) {
-        uint32_t extra_dim = (uint32_t)i % 3;
-        uint32_t n = counts[i];
-        wire_batch in = wire_example_batch(n, extra_dim);
-        size_t length;
-        uint8_t *bytes = batch_bytes(&in, &length);
-        wire_batch out;
-        T_OK(wire_batch_unpack(&out, arena, bytes, length));
-        assert_int_equal(out.actor_id, in.actor_id);
-        assert_int_equal(out.session, in.session);
-        assert_int_equal(out.sequence, in.sequence);
-        assert_int_equal(out.first_unacked, in.first_unacked);
-        assert_int_equal(out.env_steps, in.env_steps);
-        assert_int_equal(out.run_count, in.run_count);
-        assert_int_equal(out.obs_bytes, in.obs_bytes);
-        assert_int_equal(out.count, n);
-        assert_int_equal(out.action_bytes, in.action_bytes);
-        assert_int_equal(out.extra_dim, extra_dim);
-        assert_memory_equal(out.token, in.token, WIRE_TOKEN_BYTES);
-        if (n != 0) {
-            size_t runs = in.run_count;
-            assert_memory_equal(out.run_stream, in.run_stream, runs * sizeof(uint32_t));
-            assert_memory_equal(out.run_first, in.run_first, runs * sizeof(uint64_t));
-            assert_memory_equal(out.run_rows, in.run_rows, runs * sizeof(uint32_t));
-            assert_memory_equal(out.run_version, in.run_version, runs * sizeof(uint32_t));
-            assert_memory_equal(out.obs, in.obs, (size_t)n * in.obs_bytes);
-            assert_memory_equal(out.action, in.action, (size_t)n * in.action_bytes);
-            assert_memory_equal(out.reward, in.reward, n * sizeof(float));
-            assert_memory_equal(out.flags, in.flags, n);
-        }
-        if (n * extra_dim != 0) {
-            assert_memory_equal(out.extra, in.extra, (size_t)n * extra_dim * sizeof(float));
-        }
-        wire_arena_reset(arena);
-        free(bytes);
-    }
 }
 
 static void
@@ -720,7 +668,6 @@ main(void)
                                         arena_teardown),
         cmocka_unit_test_setup_teardown(test_batch_with_a_flipped_bit_is_refused_or_sound,
                                         arena_setup, arena_teardown),
-        cmocka_unit_test_setup_teardown(test_batch_survives_the_wire, arena_setup, arena_teardown),
         cmocka_unit_test_setup_teardown(test_batch_with_nothing_in_it_survives_the_wire,
                                         arena_setup, arena_teardown),
         cmocka_unit_test(test_batch_of_as_many_rows_as_it_may_have_is_no_longer_than_allowed),

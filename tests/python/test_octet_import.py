@@ -139,7 +139,7 @@ def test_wrong_input_is_said():
     net = layers(rng, 4, 8, 2)
     for source, arguments, words in [
         (net, {}, "the model: it is not known whether output 'outputs' is for discrete or for box actions; give actions N, or env, or bounds"),
-        (net, {"actions": 2, "precision": "int2"}, "precision is 'int2'; allowed is int8"),
+        (net, {"actions": 2, "precision": "int2"}, "precision is 'int2'; allowed is fp32, int8"),
         (net, {"actions": 2, "observations": np.zeros((10, 5))}, "rows of 5 numbers"),
         (net, {"actions": 2, "env": "CartPole-v2"}, "did you mean CartPole-v1"),
         (net, {"bounds": (np.inf, -np.inf)}, "bounds: action 0 has [inf, -inf]; allowed are numbers of float32, low below high; infinite: no bound"),

@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "common/oct_reason.h"
 #include "policy/policy_net.h"
 #include "quantizer/quantizer_stage.h"
 #include "tests/policy/random_policy.h"
@@ -101,9 +102,9 @@ params_of(uint64_t seed)
 static inline policy_image *
 publication_decode(const quantizer_publication *publication)
 {
-    char reason[128] = "";
+    oct_reason why = {""};
     policy_image *image = NULL;
-    T_OK(policy_decode(&image, publication->bytes, publication->length, reason, sizeof(reason)));
+    T_OK(policy_decode(&image, publication->bytes, publication->length, &why));
     return image;
 }
 

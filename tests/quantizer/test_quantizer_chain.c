@@ -5,6 +5,7 @@
 #include <float.h>
 
 #include "codec/codec_receiver.h"
+#include "common/oct_reason.h"
 #include "quantizer/quantizer_convert.h"
 #include "tests/policy/random_policy.h"
 
@@ -54,10 +55,10 @@ static void
 expect_received(codec_receiver *receiver, const policy_image *sent, const uint8_t *bytes,
                 size_t length)
 {
-    char reason[160] = "";
+    oct_reason why = {""};
     const policy_image *got;
-    oct_err err = codec_receiver_take(receiver, bytes, length, &got, reason, sizeof(reason));
-    assert_string_equal(reason, "");
+    oct_err err = codec_receiver_take(receiver, bytes, length, &got, &why);
+    assert_string_equal(why.text, "");
     T_OK(err);
     size_t size = policy_encoded_size(sent);
     uint8_t *want = malloc(size), *have = malloc(size);

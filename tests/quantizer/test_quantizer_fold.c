@@ -61,7 +61,7 @@ spec_of(head which, bool layer_norm)
     }
     T_OK(policy_spec_set_mlp(&spec, hidden, 2, POLICY_ELU, layer_norm,
                              which == ATOMS ? ACTIONS * N : ACTIONS));
-    T_OK(policy_spec_check(&spec, NULL, 0));
+    T_OK(policy_spec_check(&spec, NULL));
     return spec;
 }
 
@@ -440,7 +440,7 @@ conv_spec(void)
                                     .activation = POLICY_RELU,
                                     .conv = conv};
     spec.layers[1] = last;
-    T_OK(policy_spec_check(&spec, NULL, 0));
+    T_OK(policy_spec_check(&spec, NULL));
     return spec;
 }
 

@@ -1,6 +1,7 @@
 // The chain of changes that the publishing stage sends, read by the code that actors use.
 #include "codec/codec_delta.h"
 #include "codec/codec_receiver.h"
+#include "common/oct_reason.h"
 #include "tests/quantizer/stage_fixture.h"
 
 // Moves every weight a little, as an optimiser does.
@@ -28,12 +29,12 @@ check_equal(const policy_image *held, const quantizer_publication *publication)
 static void
 receive(codec_receiver *receiver, const quantizer_publication *publication)
 {
-    char reason[200] = "";
+    oct_reason why = {""};
     const policy_image *held = NULL;
     bool is_delta = publication->delta != NULL;
     const uint8_t *bytes = is_delta ? publication->delta : publication->bytes;
     size_t length = is_delta ? publication->delta_length : publication->length;
-    T_OK(codec_receiver_take(receiver, bytes, length, &held, reason, sizeof(reason)));
+    T_OK(codec_receiver_take(receiver, bytes, length, &held, &why));
     check_equal(held, publication);
 }
 

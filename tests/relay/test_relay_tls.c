@@ -1,5 +1,6 @@
 // octet-relay and whoever has a certificate of the same authority, but not the role. argv[1] is the
 // executable.
+#include "common/oct_reason.h"
 #include "tests/net/net_certs.h"
 #include "tests/relay/relay_traffic.h"
 
@@ -53,7 +54,8 @@ beyond_disconnected(void *arg)
 static void
 beyond_open(beyond *b, fixture *f, const char *unit)
 {
-    char url[NET_URL_MAX], folder[256], reason[512] = "";
+    char url[NET_URL_MAX], folder[256];
+    oct_reason why = {""};
     const net_push_events events = {beyond_ready, beyond_connected, beyond_disconnected, b};
     *b = (beyond){.f = f};
     certs_ca *ca = certs_ca_create("ca");
@@ -64,7 +66,7 @@ beyond_open(beyond *b, fixture *f, const char *unit)
     (void)snprintf(b->url, sizeof(b->url), "tls+tcp://127.0.0.1:%u", net_test_free_port());
     second_start(&b->relay, f, (const char *[]){"--listen", b->url, "--tls", folder});
     b->loop = net_loop_create();
-    T_OK(net_loop_use_tls(b->loop, net_test_path(unit), reason, sizeof(reason)));
+    T_OK(net_loop_use_tls(b->loop, net_test_path(unit), &why));
     T_OK(net_url_offset(b->url, 1, url));
     T_OK(net_push_open(&b->push, b->loop, url, OCT_ROLES_ANY, &events));
 }
@@ -203,14 +205,14 @@ typedef struct posing {
 static void
 posing_open(posing *p)
 {
-    char reason[512] = "";
+    oct_reason why = {""};
     certs_ca *ca = certs_ca_create("ca");
     (void)snprintf(p->folder, sizeof(p->folder), "%s", net_test_path("relay"));
     certs_write_usual(ca, "relay", true, p->folder);
     certs_write_usual(ca, "actor", true, net_test_path("posing"));
     certs_ca_destroy(ca);
     p->loop = net_loop_create();
-    T_OK(net_loop_use_tls(p->loop, net_test_path("posing"), reason, sizeof(reason)));
+    T_OK(net_loop_use_tls(p->loop, net_test_path("posing"), &why));
     (void)snprintf(p->url[0], sizeof(p->url[0]), "tls+tcp://127.0.0.1:%u", net_test_free_port());
     for (unsigned i = 1; i < 3; i++) {
         T_OK(net_url_offset(p->url[0], i, p->url[i]));

@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+#include "common/oct_reason.h"
 #include "render/render_canvas.h"
 #include "tests/support/oct_test.h"
 
@@ -25,9 +26,9 @@ static inline render_canvas *
 canvas_of(uint32_t width, uint32_t height)
 {
     render_canvas *canvas = NULL;
-    char reason[256] = "";
-    oct_err err = render_canvas_create(&canvas, width, height, reason, sizeof(reason));
-    assert_string_equal(reason, "");
+    oct_reason why = {""};
+    oct_err err = render_canvas_create(&canvas, width, height, &why);
+    assert_string_equal(why.text, "");
     T_OK(err);
     return canvas;
 }

@@ -253,7 +253,7 @@ class Render(Case):
     def test_errors(self):
         for arguments, code, wanted in [
                 (["CartPole-v1"], 2, "no --out"),
-                (["CartPole-v1", "--out", "a.jpg"], 2, "--out is 'a.jpg'; the picture is a PNG: allowed is a name that ends in .png"),
+                (["CartPole-v1", "--out", "a.jpg"], 2, "--out is 'a.jpg'; allowed is a PNG, a name that ends in .png"),
                 (["CartPole-v1", "--out", "a.png", "--size", "0x4"], 2, "--size is '0x4'; allowed is"),
                 (["CartPole-v1", "--out", "a.png", "--steps", "-1"], 2, "--steps is '-1'; allowed is a whole number"),
                 (["CartPole-v1", "--out", "no/a.png"], 1, "cannot write 'no/a.png'"),

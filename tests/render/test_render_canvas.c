@@ -1,4 +1,5 @@
 // Shapes land on the pixels they should, and pictures are written as valid PNG files.
+#include "common/oct_reason.h"
 #include "tests/render/render_pixels.h"
 
 #include <unistd.h>
@@ -56,10 +57,9 @@ test_sizes_that_cannot_be_are_refused(void **state)
     const uint32_t sizes[][2] = {{0, 10}, {10, 0}, {RENDER_SIDE_MAX + 1, 10}};
     for (size_t i = 0; i < OCT_COUNTOF(sizes); i++) {
         render_canvas *canvas = NULL;
-        char reason[256] = "";
-        T_ERR(render_canvas_create(&canvas, sizes[i][0], sizes[i][1], reason, sizeof(reason)),
-              OCT_EINVAL);
-        assert_non_null(strstr(reason, "must be 1 to 8192"));
+        oct_reason why = {""};
+        T_ERR(render_canvas_create(&canvas, sizes[i][0], sizes[i][1], &why), OCT_EINVAL);
+        assert_non_null(strstr(why.text, "must be 1 to 8192"));
         assert_null(canvas);
     }
 }
@@ -74,12 +74,13 @@ static void
 test_png_has_its_size_and_replaces_the_old_file(void **state)
 {
     (void)state;
-    char path[] = "/tmp/octet-png-XXXXXX", reason[256] = "";
+    char path[] = "/tmp/octet-png-XXXXXX";
+    oct_reason why = {""};
     int file = mkstemp(path);
     assert_true(file >= 0 && write(file, "old", 3) == 3);
     (void)close(file);
     uint8_t rgb[7 * 5 * 3] = {0};
-    T_OK(render_png_write(path, rgb, 7, 5, reason, sizeof(reason)));
+    T_OK(render_png_write(path, rgb, 7, 5, &why));
     uint8_t *bytes;
     size_t length;
     T_OK(oct_file_read(path, 1 << 20, &bytes, &length));
@@ -97,9 +98,9 @@ test_png_into_no_folder_names_the_file(void **state)
 {
     (void)state;
     uint8_t rgb[3] = {0};
-    char reason[256] = "";
-    T_ERR(render_png_write("/nowhere/at/all.png", rgb, 1, 1, reason, sizeof(reason)), OCT_EIO);
-    assert_non_null(strstr(reason, "cannot write '/nowhere/at/all.png': No such file"));
+    oct_reason why = {""};
+    T_ERR(render_png_write("/nowhere/at/all.png", rgb, 1, 1, &why), OCT_EIO);
+    assert_non_null(strstr(why.text, "cannot write '/nowhere/at/all.png': No such file"));
 }
 
 int

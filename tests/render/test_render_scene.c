@@ -1,4 +1,5 @@
 // Pictures of environments show the state they are drawn from, checked at single pixels.
+#include "common/oct_reason.h"
 #include "tests/render/render_pixels.h"
 
 #include "envs/env.h"
@@ -159,11 +160,11 @@ test_board_shows_each_cell_and_the_highest_channel(void **state)
 static env *
 opened(const char *id)
 {
-    char reason[256] = "";
+    oct_reason why = {""};
     env *e = NULL;
     env_request request = {.id = id, .options = "", .count = 2, .seed = 1, .autoreset = true};
-    oct_err err = env_open(&e, &request, reason, sizeof(reason));
-    assert_string_equal(reason, "");
+    oct_err err = env_open(&e, &request, &why);
+    assert_string_equal(why.text, "");
     T_OK(err);
     return e;
 }
@@ -174,8 +175,8 @@ test_scene_draws_the_environment_that_is_asked_for(void **state)
     (void)state;
     env *e = opened("CartPole-v1");
     render_scene *scene = NULL;
-    char reason[256] = "";
-    T_OK(render_scene_open(&scene, e, 0, 0, reason, sizeof(reason)));
+    oct_reason why = {""};
+    T_OK(render_scene_open(&scene, e, 0, 0, &why));
     assert_int_equal(render_scene_width(scene), WIDTH);
     assert_int_equal(render_scene_height(scene), HEIGHT);
     T_NEAR(render_scene_steps_per_second(scene), 50, 0, 0);
@@ -184,7 +185,7 @@ test_scene_draws_the_environment_that_is_asked_for(void **state)
     T_OK(env_state_set(e, 1, right, 0, NULL));
     pixels p = {WIDTH, HEIGHT, oct_alloc(WIDTH * HEIGHT * 3)};
     for (uint32_t i = 0; i < 2; i++) {
-        T_OK(render_scene_draw(scene, e, i, NULL, p.rgb, reason, sizeof(reason)));
+        T_OK(render_scene_draw(scene, e, i, NULL, p.rgb, &why));
         T_COLOR(&p, i == 0 ? 40 : 560, 300, black);
         T_COLOR(&p, i == 0 ? 560 : 40, 280, white);
     }
@@ -197,17 +198,17 @@ static void
 test_scene_of_repeated_actions_shows_the_state_inside(void **state)
 {
     (void)state;
-    char reason[256] = "";
+    oct_reason why = {""};
     env *e = NULL;
     render_scene *scene = NULL;
     const env_request request = {
         .id = "CartPole-v1", .options = "action_repeat=2", .count = 1, .autoreset = true};
-    T_OK(env_open(&e, &request, reason, sizeof(reason)));
-    T_OK(render_scene_open(&scene, e, 0, 0, reason, sizeof(reason)));
+    T_OK(env_open(&e, &request, &why));
+    T_OK(render_scene_open(&scene, e, 0, 0, &why));
     const double left[4] = {-2, 0, 0, 0};
     T_OK(env_state_set(e, 0, left, 0, NULL));
     pixels p = {WIDTH, HEIGHT, oct_alloc(WIDTH * HEIGHT * 3)};
-    T_OK(render_scene_draw(scene, e, 0, NULL, p.rgb, reason, sizeof(reason)));
+    T_OK(render_scene_draw(scene, e, 0, NULL, p.rgb, &why));
     T_COLOR(&p, 40, 300, black);
     T_COLOR(&p, 560, 280, white);
     free(p.rgb);
@@ -224,9 +225,9 @@ test_scene_of_what_cannot_be_drawn_says_so(void **state)
     assert_non_null(path);
     env *e = opened(path);
     render_scene *scene = NULL;
-    char reason[256] = "";
-    T_ERR(render_scene_open(&scene, e, 0, 0, reason, sizeof(reason)), OCT_ENOTFOUND);
-    assert_non_null(strstr(reason, "cannot be drawn: it does not claim OCTET_ENV_CAN_RENDER"));
+    oct_reason why = {""};
+    T_ERR(render_scene_open(&scene, e, 0, 0, &why), OCT_ENOTFOUND);
+    assert_non_null(strstr(why.text, "cannot be drawn: it does not claim OCTET_ENV_CAN_RENDER"));
     uint8_t rgb[3];
     T_ERR(env_render(e, 0, 1, 1, rgb), OCT_EINVAL);
     assert_non_null(strstr(env_error(e), "has no render"));
@@ -237,16 +238,19 @@ static void
 test_size_is_read_or_refused(void **state)
 {
     (void)state;
-    uint32_t width = 0, height = 0;
-    assert_true(render_size_parse("640x480", &width, &height));
-    assert_int_equal(width, 640);
-    assert_int_equal(height, 480);
-    assert_true(render_size_parse("1x8192", &width, &height));
+    uint32_t size[2] = {0};
+    oct_arg_given given = {.field = size, .text = "640x480"};
+    T_OK(render_size_take(&given));
+    assert_int_equal(size[0], 640);
+    assert_int_equal(size[1], 480);
+    given.text = "1x8192";
+    T_OK(render_size_take(&given));
     const char *const wrong[] = {"",     "640",   "640x",   "x480",
                                  "0x5",  "5x0",   "5x8193", "-5x5",
                                  "5 x5", "5x5x5", "5x5 ",   "99999999999999999999x5"};
     for (size_t i = 0; i < OCT_COUNTOF(wrong); i++) {
-        assert_false(render_size_parse(wrong[i], &width, &height));
+        given.text = wrong[i];
+        T_ERR(render_size_take(&given), OCT_EINVAL);
     }
 }
 

@@ -1,6 +1,7 @@
 #ifndef TESTS_REPLAY_REPLAY_KILL_H
 #define TESTS_REPLAY_REPLAY_KILL_H
 
+#include "common/oct_reason.h"
 #include "tests/replay/replay_test.h"
 
 #include <fcntl.h>
@@ -38,12 +39,12 @@ replay_step_taken(void)
 static inline replay_table *
 kill_table_restore(void)
 {
-    char reason[256] = "";
+    oct_reason why = {""};
     replay_recovered recovered;
     replay_table *table;
-    if (replay_file_open(&kill_state.file, kill_state.path, reason, sizeof(reason)) != OCT_OK ||
-        replay_recover(&recovered, kill_state.file, reason, sizeof(reason)) != OCT_OK) {
-        fail_msg("%s", reason);
+    if (replay_file_open(&kill_state.file, kill_state.path, &why) != OCT_OK ||
+        replay_recover(&recovered, kill_state.file, &why) != OCT_OK) {
+        fail_msg("%s", why.text);
     }
     assert_true(recovered.is_exact);
     assert_int_equal(recovered.blocks_torn, 0);
@@ -86,13 +87,12 @@ kill_table_again(replay_table *table, const uint8_t *copy)
 static inline replay_table *
 kill_table_make(const wire_configure *configure)
 {
-    char reason[256] = "";
+    oct_reason why = {""};
     replay_file_close(kill_state.file);
     kill_state.file = NULL;
     (void)unlink(kill_state.path);
-    if (replay_file_create(&kill_state.file, kill_state.path, configure, reason, sizeof(reason)) !=
-        OCT_OK) {
-        fail_msg("%s", reason);
+    if (replay_file_create(&kill_state.file, kill_state.path, configure, &why) != OCT_OK) {
+        fail_msg("%s", why.text);
     }
     kill_state.copy = realloc(kill_state.copy, kill_state.file->bytes);
     return replay_table_create_in(configure, kill_state.file);

@@ -1,4 +1,5 @@
 // Which tables may be configured, when a table is kept, and how much memory it takes.
+#include "common/oct_reason.h"
 #include "tests/replay/replay_test.h"
 
 #include <stdarg.h>
@@ -9,21 +10,21 @@
 #include "replay/replay_config.h"
 #include "replay/replay_items.h"
 
-static char reason[256];
+static oct_reason reason;
 
 static void
 test_config_refuses_numbers_out_of_bounds(void **state)
 {
     (void)state;
     wire_configure good = test_configure(1000, WIRE_SAMPLER_UNIFORM);
-    T_OK(replay_config_check(&good, reason, sizeof(reason)));
+    T_OK(replay_config_check(&good, &reason));
 #define REFUSED(field, value, word)                                                                \
     do {                                                                                           \
         wire_configure bad = good;                                                                 \
         bad.field = value;                                                                         \
-        reason[0] = '\0';                                                                          \
-        T_ERR(replay_config_check(&bad, reason, sizeof(reason)), OCT_EINVAL);                      \
-        assert_non_null(strstr(reason, word));                                                     \
+        reason.text[0] = '\0';                                                                     \
+        T_ERR(replay_config_check(&bad, &reason), OCT_EINVAL);                                     \
+        assert_non_null(strstr(reason.text, word));                                                \
     } while (0)
     REFUSED(capacity, 0, "capacity 0");
     REFUSED(capacity, UINT32_MAX, "capacity 4294967295");
@@ -68,10 +69,10 @@ test_config_refuses_windows_larger_than_a_message(void **state)
     large.obs_bytes = 84 * 84 * 4 * 4;
     large.window = WIRE_WINDOW_SEQUENCE;
     large.window_steps = 2000;
-    T_OK(replay_config_check(&large, reason, sizeof(reason)));
+    T_OK(replay_config_check(&large, &reason));
     large.window_steps = 3000;
-    T_ERR(replay_config_check(&large, reason, sizeof(reason)), OCT_EINVAL);
-    assert_non_null(strstr(reason, "more than a message can hold"));
+    T_ERR(replay_config_check(&large, &reason), OCT_EINVAL);
+    assert_non_null(strstr(reason.text, "more than a message can hold"));
 }
 
 // Blocks get smaller where streams are many, so that each has four, or where a window needs more.
@@ -93,7 +94,7 @@ test_config_chooses_blocks_by_streams_and_window(void **state)
         wire_configure configure = test_configure(cases[i].capacity, WIRE_SAMPLER_UNIFORM);
         configure.streams = cases[i].streams;
         configure.window_steps = cases[i].steps;
-        T_OK(replay_config_check(&configure, reason, sizeof(reason)));
+        T_OK(replay_config_check(&configure, &reason));
         replay_config_blocks blocks = replay_config_layout(&configure);
         assert_int_equal(blocks.rows, cases[i].rows);
         assert_int_equal(blocks.count, cases[i].count);
@@ -108,7 +109,7 @@ test_config_decides_by_run_and_numbers(void **state)
     wire_configure next = now;
     replay_config_blocks blocks = replay_config_layout(&now);
 #define DECIDES(current, want)                                                                     \
-    assert_int_equal(replay_config_decide(current, &blocks, &next, reason, sizeof(reason)), want)
+    assert_int_equal(replay_config_decide(current, &blocks, &next, &reason), want)
     DECIDES(NULL, REPLAY_CONFIG_CREATE);
     DECIDES(&now, REPLAY_CONFIG_KEEP);
     next.samples_per_insert = 9;
@@ -123,17 +124,17 @@ test_config_decides_by_run_and_numbers(void **state)
     DECIDES(&now, REPLAY_CONFIG_KEEP);
     next.streams = 8; // 16 blocks
     DECIDES(&now, REPLAY_CONFIG_REFUSE);
-    assert_non_null(strstr(reason, "8 streams and windows of 20 steps need 2048 rows"));
+    assert_non_null(strstr(reason.text, "8 streams and windows of 20 steps need 2048 rows"));
     next.streams = 1;
     next.sampler = WIRE_SAMPLER_FIFO;
     DECIDES(&now, REPLAY_CONFIG_REFUSE);
-    assert_non_null(strstr(reason, "another sampler"));
+    assert_non_null(strstr(reason.text, "another sampler"));
     next.sampler = now.sampler;
     next.priority_exponent = now.priority_exponent + 0.1;
     DECIDES(&now, REPLAY_CONFIG_KEEP); // uniform: it has no effect
     now.sampler = next.sampler = WIRE_SAMPLER_PRIORITIZED;
     DECIDES(&now, REPLAY_CONFIG_REFUSE);
-    assert_non_null(strstr(reason, "another priority_exponent"));
+    assert_non_null(strstr(reason.text, "another priority_exponent"));
     next.run_id++;
     DECIDES(&now, REPLAY_CONFIG_REPLACE);
     next.limiter_only = true;

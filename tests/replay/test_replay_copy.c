@@ -1,5 +1,6 @@
 // Copies of a table's file: a table that is taken back to one does from there on what it did
 // before.
+#include "common/oct_reason.h"
 #include "tests/replay/replay_test.h"
 
 #include <errno.h>
@@ -19,7 +20,7 @@
 
 static char path[64];
 static const uint8_t nothing[WIRE_HASH_BYTES]; // no table's hash
-static char reason[4096 + 256];
+static oct_reason reason;
 
 static const char *
 copy_path(uint64_t turn)
@@ -67,7 +68,7 @@ table_begin_of(replay_file **file, uint64_t run_id, uint64_t capacity)
     wire_configure configure = test_configure(capacity, WIRE_SAMPLER_PRIORITIZED);
     configure.run_id = run_id;
     configure.turn_actors = 1;
-    T_OK(replay_file_create(file, path, &configure, reason, sizeof(reason)));
+    T_OK(replay_file_create(file, path, &configure, &reason));
     return replay_table_create_in(&configure, *file);
 }
 
@@ -81,7 +82,7 @@ static void
 file_copy(const replay_file *file, uint64_t turn, uint32_t kept)
 {
     const replay_head *head = replay_journal_held(file);
-    T_OK(replay_copy_keep(file, head->oldest, head->next, turn, kept, reason, sizeof(reason)));
+    T_OK(replay_copy_keep(file, head->oldest, head->next, turn, kept, &reason));
 }
 
 // What a turn brings: a batch, samples, and priorities of them.
@@ -107,9 +108,9 @@ table_found(replay_file **file)
 {
     replay_recovered recovered;
     replay_table *table;
-    T_OK(replay_file_open(file, path, reason, sizeof(reason)));
+    T_OK(replay_file_open(file, path, &reason));
     replay_file_set_live(*file);
-    T_OK(replay_recover(&recovered, *file, reason, sizeof(reason)));
+    T_OK(replay_recover(&recovered, *file, &reason));
     assert_true(recovered.is_exact);
     T_OK(replay_table_restore(&table, *file, true));
     return table;
@@ -140,7 +141,7 @@ test_table_taken_back_goes_on_as_it_did(void **state)
     }
     assert_true(replay_journal_held(file)->oldest > 0);
     for (uint64_t turn = TURNS; turn > 0; turn -= 3) {
-        T_OK(replay_copy_take(path, turn, digest[turn], reason, sizeof(reason)));
+        T_OK(replay_copy_take(path, turn, digest[turn], &reason));
         table_end(table, file); // after it: nobody needs the old file
         table = table_found(&file);
         struct stat status;
@@ -182,8 +183,9 @@ test_so_many_copies_are_kept_and_those_of_a_later_turn_forgotten(void **state)
     file_copy(file, 24, 1); // the same once more
     assert_true(is_there(24));
     table_end(table, file);
-    T_ERR(replay_copy_take(path, 32, nothing, reason, sizeof(reason)), OCT_ENOTFOUND);
-    assert_non_null(strstr(reason, "continues from turn 32, but replay-copy-test/t.oct has no"));
+    T_ERR(replay_copy_take(path, 32, nothing, &reason), OCT_ENOTFOUND);
+    assert_non_null(
+        strstr(reason.text, "continues from turn 32, but replay-copy-test/t.oct has no"));
 }
 
 static void
@@ -195,11 +197,11 @@ test_copy_that_cannot_be_written_changes_nothing(void **state)
     const replay_head *head = replay_journal_held(file);
     file_copy(file, 8, 1);
     assert_int_equal(mkdir(copy_path(16), 0700), 0); // no file takes its name
-    T_ERR(replay_copy_keep(file, head->oldest, head->next, 16, 1, reason, sizeof(reason)), OCT_EIO);
-    assert_non_null(strstr(reason, "t.oct.16 cannot be written: "));
+    T_ERR(replay_copy_keep(file, head->oldest, head->next, 16, 1, &reason), OCT_EIO);
+    assert_non_null(strstr(reason.text, "t.oct.16 cannot be written: "));
     assert_true(is_there(8));
-    T_ERR(replay_copy_take(path, 16, nothing, reason, sizeof(reason)), OCT_EINVAL);
-    assert_non_null(strstr(reason, "t.oct.16 cannot be opened: Is a directory"));
+    T_ERR(replay_copy_take(path, 16, nothing, &reason), OCT_EINVAL);
+    assert_non_null(strstr(reason.text, "t.oct.16 cannot be opened: Is a directory"));
     table_end(table, file);
     assert_int_equal(rmdir(copy_path(16)), 0);
     assert_int_equal(unlink(copy_path(8)), 0);
@@ -213,8 +215,8 @@ static void
 taking_is_refused(const uint8_t hash[WIRE_HASH_BYTES], oct_err err, const char *words)
 {
     replay_file *file;
-    T_ERR(replay_copy_take(path, 1, hash, reason, sizeof(reason)), err);
-    assert_non_null(strstr(reason, words));
+    T_ERR(replay_copy_take(path, 1, hash, &reason), err);
+    assert_non_null(strstr(reason.text, words));
     replay_table *table = table_found(&file);
     assert_int_equal(replay_table_turn(table), 2);
     table_end(table, file);
@@ -244,10 +246,10 @@ test_copy_that_cannot_be_taken_leaves_the_file_as_it_is(void **state)
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &usual), 0);
     none = (struct rlimit){0, usual.rlim_max};
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
-    oct_err err = replay_copy_take(path, 1, first, reason, sizeof(reason));
+    oct_err err = replay_copy_take(path, 1, first, &reason);
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &usual), 0);
     T_ERR(err, OCT_EAGAIN);
-    assert_non_null(strstr(reason, "t.oct.1 cannot be opened: Too many open files"));
+    assert_non_null(strstr(reason.text, "t.oct.1 cannot be opened: Too many open files"));
     assert_int_equal(truncate(copy_path(1), 4096), 0);
     taking_is_refused(first, OCT_EINVAL, "t.oct.1 is 4096 bytes long");
 }
@@ -270,7 +272,7 @@ test_copy_of_a_table_of_few_rows_is_taken_back(void **state)
     assert_true((uint64_t)status.st_blocks * 512 + (4u << 20) < file->bytes);
     turn_do(table, &actor);
     table_end(table, file);
-    T_OK(replay_copy_take(path, 1, first, reason, sizeof(reason)));
+    T_OK(replay_copy_take(path, 1, first, &reason));
     table = table_found(&file);
     replay_table_digest(table, now);
     assert_memory_equal(now, first, sizeof(now));
@@ -298,11 +300,10 @@ test_copy_that_did_not_reach_the_disk_is_none(void **state)
     for (size_t i = 0; i < OCT_COUNTOF(codes); i++) {
         const replay_head *head = replay_journal_held(file);
         fsync_code = codes[i].code;
-        oct_err err =
-            replay_copy_keep(file, head->oldest, head->next, 2, 1, reason, sizeof(reason));
+        oct_err err = replay_copy_keep(file, head->oldest, head->next, 2, 1, &reason);
         fsync_code = 0;
         T_ERR(err, codes[i].err);
-        assert_non_null(strstr(reason, "t.oct.2 cannot be written: "));
+        assert_non_null(strstr(reason.text, "t.oct.2 cannot be written: "));
         assert_true(is_there(1) && !is_there(2));
     }
     table_end(table, file);

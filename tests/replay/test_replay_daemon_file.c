@@ -1,5 +1,6 @@
 // octet-replay with its table in a file: killed and started again, with a disk that is waited for,
 // with files that it must not touch. argv[1] is the executable.
+#include "common/oct_reason.h"
 #include "replay/replay_recover.h"
 #include "tests/replay/replay_daemon.h"
 
@@ -240,7 +241,8 @@ static void
 test_daemon_syncs_as_time_goes_on_and_at_its_end(void **state)
 {
     fixture *f = *state;
-    char path[128], reason[256];
+    char path[128];
+    oct_reason why;
     replay_file *file;
     table_in_file(f, "interval");
     (void)configure_table(f, WIRE_SAMPLER_UNIFORM);
@@ -250,7 +252,7 @@ test_daemon_syncs_as_time_goes_on_and_at_its_end(void **state)
     send_steps(f, 10, 2);
     assert_int_equal(net_test_daemon_kill(&f->daemon, SIGTERM), 0);
     (void)snprintf(path, sizeof(path), "%s/replay.oct", f->folder);
-    T_OK(replay_file_open(&file, path, reason, sizeof(reason)));
+    T_OK(replay_file_open(&file, path, &why));
     const replay_snapshot *last = replay_recover_snapshot(file);
     assert_non_null(last);
     assert_true(last->generation > 2);

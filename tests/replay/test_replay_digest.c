@@ -1,5 +1,6 @@
 // What the hash of a table covers: everything that decides what the table does next, and nothing
 // that two runs which did the same may differ in.
+#include "common/oct_reason.h"
 #include "tests/replay/replay_test.h"
 
 #include <stdlib.h>
@@ -14,10 +15,10 @@ static char path[64];
 static replay_file *
 file_open(void)
 {
-    char reason[256] = "";
+    oct_reason why = {""};
     replay_file *file;
-    if (replay_file_open(&file, path, reason, sizeof(reason)) != OCT_OK) {
-        fail_msg("%s", reason);
+    if (replay_file_open(&file, path, &why) != OCT_OK) {
+        fail_msg("%s", why.text);
     }
     return file;
 }
@@ -26,12 +27,12 @@ file_open(void)
 static void
 digest_of(uint8_t out[WIRE_HASH_BYTES])
 {
-    char reason[256] = "";
+    oct_reason why = {""};
     replay_recovered recovered;
     replay_table *table;
     replay_file *file = file_open();
-    if (replay_recover(&recovered, file, reason, sizeof(reason)) != OCT_OK) {
-        fail_msg("%s", reason);
+    if (replay_recover(&recovered, file, &why) != OCT_OK) {
+        fail_msg("%s", why.text);
     }
     T_OK(replay_table_restore(&table, file, true));
     replay_table_digest(table, out);
@@ -43,7 +44,7 @@ digest_of(uint8_t out[WIRE_HASH_BYTES])
 static void
 file_make(uint64_t run_id, uint64_t session)
 {
-    char reason[256];
+    oct_reason why;
     static test_actor actor;
     wire_sampled sampled;
     const float priority[] = {0.5f, 3, 2, 7};
@@ -53,7 +54,7 @@ file_make(uint64_t run_id, uint64_t session)
     configure.turn_actors = 1;
     replay_file *file;
     (void)unlink(path);
-    T_OK(replay_file_create_for(&file, path, &configure, 4, reason, sizeof(reason)));
+    T_OK(replay_file_create_for(&file, path, &configure, 4, &why));
     replay_table *table = replay_table_create_in(&configure, file);
     test_actor_init(&actor, 1, session);
     actor.batch.extra_dim = 1;

@@ -1,4 +1,5 @@
 // The rows of a session leave the file of a table; all else of it stays.
+#include "common/oct_reason.h"
 #include "tests/replay/replay_test.h"
 
 #include <stdlib.h>
@@ -32,9 +33,9 @@ path_remove(void **state)
 static void
 table_fill(const wire_configure *configure)
 {
-    char reason[256] = "";
+    oct_reason why = {""};
     replay_file *file;
-    T_OK(replay_file_create(&file, path, configure, reason, sizeof(reason)));
+    T_OK(replay_file_create(&file, path, configure, &why));
     replay_table *table = replay_table_create_in(configure, file);
     for (uint32_t i = 0; i < ACTORS; i++) {
         test_actor_init(&actors[i], i + 1, 11 + i);
@@ -49,11 +50,11 @@ table_fill(const wire_configure *configure)
 static replay_table *
 table_again(replay_file **file)
 {
-    char reason[256] = "";
+    oct_reason why = {""};
     replay_recovered recovered;
     replay_table *table;
-    T_OK(replay_file_open(file, path, reason, sizeof(reason)));
-    T_OK(replay_recover(&recovered, *file, reason, sizeof(reason)));
+    T_OK(replay_file_open(file, path, &why));
+    T_OK(replay_recover(&recovered, *file, &why));
     assert_true(recovered.is_exact);
     T_OK(replay_table_restore(&table, *file, recovered.is_exact));
     return table;
@@ -63,13 +64,13 @@ table_again(replay_file **file)
 static void
 check_gone(wire_sampler sampler, uint64_t session)
 {
-    char reason[256] = "";
+    oct_reason why = {""};
     uint64_t rows;
     wire_sampled sampled;
     replay_file *file;
     const wire_configure configure = test_configure(4096, sampler);
     table_fill(&configure);
-    T_OK(replay_drop(path, session, &rows, reason, sizeof(reason)));
+    T_OK(replay_drop(path, session, &rows, &why));
     assert_int_equal(rows, STEPS + 1);
     replay_table *table = table_again(&file);
     replay_table_stats stats = replay_table_stats_get(table);
@@ -117,12 +118,12 @@ static void
 test_a_session_without_rows_changes_nothing(void **state)
 {
     (void)state;
-    char reason[256] = "";
+    oct_reason why = {""};
     uint64_t rows = 1;
     replay_file *file;
     const wire_configure configure = test_configure(4096, WIRE_SAMPLER_UNIFORM);
     table_fill(&configure);
-    T_OK(replay_drop(path, 99, &rows, reason, sizeof(reason)));
+    T_OK(replay_drop(path, 99, &rows, &why));
     assert_int_equal(rows, 0);
     replay_table *table = table_again(&file);
     assert_int_equal(replay_table_stats_get(table).rows, ACTORS * (STEPS + 1));
@@ -134,18 +135,18 @@ static void
 test_a_table_in_use_or_in_lock_step_is_refused(void **state)
 {
     (void)state;
-    char reason[256] = "";
+    oct_reason why = {""};
     uint64_t rows;
     replay_file *file;
     wire_configure configure = test_configure(4096, WIRE_SAMPLER_UNIFORM);
     configure.turn_actors = ACTORS;
     table_fill(&configure);
-    T_ERR(replay_drop(path, 12, &rows, reason, sizeof(reason)), OCT_EINVAL);
-    assert_non_null(strstr(reason, "lock-step"));
+    T_ERR(replay_drop(path, 12, &rows, &why), OCT_EINVAL);
+    assert_non_null(strstr(why.text, "lock-step"));
     replay_table *table = table_again(&file); // and nothing was dropped
     assert_int_equal(replay_table_stats_get(table).rows, ACTORS * (STEPS + 1));
-    T_ERR(replay_drop(path, 12, &rows, reason, sizeof(reason)), OCT_EIO);
-    assert_non_null(strstr(reason, "in use"));
+    T_ERR(replay_drop(path, 12, &rows, &why), OCT_EIO);
+    assert_non_null(strstr(why.text, "in use"));
     replay_table_destroy(table);
     replay_file_close(file);
 }

@@ -1,4 +1,5 @@
 // Which of several learners a table belongs to.
+#include "common/oct_reason.h"
 #include "replay/replay_fence.h"
 #include "tests/support/oct_test.h"
 
@@ -6,13 +7,13 @@
 #define RUN    31
 #define OTHER  32
 
-static char reason[256];
+static oct_reason reason;
 
 static oct_err
 asked(const replay_fence *fence, uint64_t run_id, uint64_t epoch, uint64_t now_ns)
 {
-    reason[0] = '\0';
-    return replay_fence_check(fence, run_id, epoch, now_ns, reason, sizeof(reason));
+    reason.text[0] = '\0';
+    return replay_fence_check(fence, run_id, epoch, now_ns, &reason);
 }
 
 static void
@@ -23,7 +24,7 @@ test_fence_refuses_the_older_of_two_learners_of_a_run(void **state)
     T_OK(asked(&fence, RUN, 5, 100 * SECOND));
     replay_fence_note(&fence, RUN, 5, 100 * SECOND);
     T_ERR(asked(&fence, RUN, 4, 101 * SECOND), OCT_ESTALE);
-    assert_non_null(strstr(reason, "another learner has taken over run 000000000000001f"));
+    assert_non_null(strstr(reason.text, "another learner has taken over run 000000000000001f"));
     T_OK(asked(&fence, RUN, 5, 101 * SECOND));
     T_OK(asked(&fence, RUN, 6,
                101 * SECOND)); // newer than the one that is at work: it may take over
@@ -43,8 +44,8 @@ test_fence_refuses_another_run_while_the_learner_is_at_work(void **state)
     replay_fence fence = {0};
     replay_fence_note(&fence, RUN, 5, 100 * SECOND);
     T_ERR(asked(&fence, OTHER, 9, 101 * SECOND), OCT_EAGAIN);
-    assert_non_null(strstr(reason, "serves run 000000000000001f"));
-    assert_non_null(strstr(reason, "1.0 s ago"));
+    assert_non_null(strstr(reason.text, "serves run 000000000000001f"));
+    assert_non_null(strstr(reason.text, "1.0 s ago"));
     T_ERR(asked(&fence, OTHER, 9, (100 + REPLAY_LEARNER_SILENT_S) * SECOND - 1), OCT_EAGAIN);
     T_OK(asked(&fence, OTHER, 9, (100 + REPLAY_LEARNER_SILENT_S) * SECOND));
     T_OK(asked(&fence, OTHER, 1, 200 * SECOND)); // epochs of two runs do not compare

@@ -1,5 +1,6 @@
 // A table that gives out each window once: in order, and none is lost while the learner waits for
 // no more than the table holds.
+#include "common/oct_reason.h"
 #include "tests/replay/replay_test.h"
 
 static test_actor actor; // large: not on the stack
@@ -7,9 +8,9 @@ static test_actor actor; // large: not on the stack
 static replay_table *
 table_for(const wire_configure *configure)
 {
-    char reason[256] = "";
-    if (replay_config_check(configure, reason, sizeof(reason)) != OCT_OK) {
-        fail_msg("%s", reason);
+    oct_reason why = {""};
+    if (replay_config_check(configure, &why) != OCT_OK) {
+        fail_msg("%s", why.text);
     }
     test_actor_init(&actor, 3, 30);
     return replay_table_create(configure);

@@ -1,5 +1,6 @@
 // Files that are not what they should be: refused in words and left alone, or taken as far as they
 // make sense; never a crash.
+#include "common/oct_reason.h"
 #include "tests/replay/replay_test.h"
 #include "tests/support/oct_flock.h"
 
@@ -33,12 +34,12 @@ below(uint32_t bound)
 static replay_file *
 file_make_for(const wire_configure *configure, uint32_t sessions)
 {
-    char reason[256];
+    oct_reason why;
     replay_file *file;
     (void)unlink(path);
-    oct_err err = replay_file_create_for(&file, path, configure, sessions, reason, sizeof(reason));
+    oct_err err = replay_file_create_for(&file, path, configure, sessions, &why);
     if (err != OCT_OK) {
-        fail_msg("%s", reason);
+        fail_msg("%s", why.text);
     }
     return file;
 }
@@ -60,11 +61,11 @@ file_write(uint64_t at, const void *bytes, size_t length)
 static void
 refused(oct_err want, const char *words)
 {
-    char reason[256] = "";
+    oct_reason why = {""};
     replay_file *file;
-    T_ERR(replay_file_open(&file, path, reason, sizeof(reason)), want);
-    if (!strstr(reason, words) || !strstr(reason, path)) {
-        fail_msg("'%s' is not in '%s'", words, reason);
+    T_ERR(replay_file_open(&file, path, &why), want);
+    if (!strstr(why.text, words) || !strstr(why.text, path)) {
+        fail_msg("'%s' is not in '%s'", words, why.text);
     }
 }
 
@@ -72,14 +73,14 @@ static void
 test_file_refuses_in_words(void **state)
 {
     (void)state;
-    char reason[256];
+    oct_reason why;
     wire_configure configure = test_configure(256, WIRE_SAMPLER_UNIFORM);
     (void)unlink(path);
     refused(OCT_ENOTFOUND, "does not exist");
     replay_file *file = file_make(&configure);
     refused(OCT_EIO, "in use"); // and may not be, later
     replay_file *second;
-    T_ERR(replay_file_create(&second, path, &configure, reason, sizeof(reason)), OCT_EIO);
+    T_ERR(replay_file_create(&second, path, &configure, &why), OCT_EIO);
     uint64_t bytes = file->bytes;
     replay_file_header header = *file->header, other = header;
     struct stat status;
@@ -88,8 +89,8 @@ test_file_refuses_in_words(void **state)
     assert_true((uint64_t)status.st_blocks * 512 >= bytes); // all of it is there
     assert_int_equal(status.st_mode & 0777, 0600);
     replay_file_close(file);
-    T_ERR(replay_file_create(&second, path, &configure, reason, sizeof(reason)), OCT_EINVAL);
-    assert_non_null(strstr(reason, "exists"));
+    T_ERR(replay_file_create(&second, path, &configure, &why), OCT_EINVAL);
+    assert_non_null(strstr(why.text, "exists"));
     other.version++;
     file_write(0, &other, sizeof(other));
     refused(OCT_EINVAL, "version 5.1 of the format, this program reads 4.1");
@@ -118,17 +119,17 @@ static void
 test_file_is_used_by_one_and_looked_at_by_several(void **state)
 {
     (void)state;
-    char reason[256];
+    oct_reason why;
     const wire_configure configure = test_configure(256, WIRE_SAMPLER_UNIFORM);
     replay_file *file = file_make(&configure), *copy[2];
     assert_true(file->is_locked);
-    T_ERR(replay_file_open_copy(&copy[0], path, reason, sizeof(reason)), OCT_EIO);
-    assert_non_null(
-        strstr(reason, "is in use by octet-replay; first end its run, or close its octet.Replay"));
+    T_ERR(replay_file_open_copy(&copy[0], path, &why), OCT_EIO);
+    assert_non_null(strstr(
+        why.text, "is in use by octet-replay; first end its run, or close its octet.Replay"));
     refused(OCT_EIO, "is in use by another octet-replay");
     replay_file_close(file);
-    T_OK(replay_file_open_copy(&copy[0], path, reason, sizeof(reason)));
-    T_OK(replay_file_open_copy(&copy[1], path, reason, sizeof(reason)));
+    T_OK(replay_file_open_copy(&copy[0], path, &why));
+    T_OK(replay_file_open_copy(&copy[1], path, &why));
     refused(OCT_EIO, "by a command that reads it");
     replay_file_close(copy[0]);
     replay_file_close(copy[1]);
@@ -138,14 +139,14 @@ static void
 test_file_system_without_locks_is_no_hindrance(void **state)
 {
     (void)state;
-    char reason[256];
+    oct_reason why;
     const wire_configure configure = test_configure(256, WIRE_SAMPLER_UNIFORM);
     for (size_t i = 0; i < OCT_COUNTOF(flock_none); i++) {
         flock_errno = flock_none[i];
         replay_file *file = file_make(&configure);
         assert_false(file->is_locked);
         replay_file_close(file);
-        T_OK(replay_file_open(&file, path, reason, sizeof(reason)));
+        T_OK(replay_file_open(&file, path, &why));
         assert_false(file->is_locked);
         replay_file_close(file);
     }
@@ -241,7 +242,7 @@ damaged_run(wire_sampler sampler, int times)
     memcpy(whole, file->base, bytes);
     replay_file_close(file);
     for (int i = 0; i < times; i++) {
-        char reason[256];
+        oct_reason why;
         replay_recovered recovered;
         memcpy(damaged, whole, bytes);
         bytes_damage(damaged, bytes);
@@ -249,11 +250,11 @@ damaged_run(wire_sampler sampler, int times)
             damaged[blocks_at + below(8) * 64 + below(64)] = (uint8_t)below(256);
         }
         if (below(2) == 0) { // as after a power failure
-            memset(damaged + REPLAY_FILE_LIFE_AT, 0, sizeof(replay_file_life));
+            memset(damaged + REPLAY_FILE_LIFE_AT, 0, sizeof(replay_file_identity));
         }
         file_write(0, damaged, bytes);
-        T_OK(replay_file_open(&file, path, reason, sizeof(reason)));
-        if (replay_recover(&recovered, file, reason, sizeof(reason)) == OCT_OK) {
+        T_OK(replay_file_open(&file, path, &why));
+        if (replay_recover(&recovered, file, &why) == OCT_OK) {
             table_use(file, &recovered);
         }
         replay_file_close(file);
@@ -277,12 +278,12 @@ static void
 insert_into(uint32_t actor_id)
 {
     static test_actor actor;
-    char reason[256] = "";
+    oct_reason why = {""};
     replay_file *file;
     replay_recovered recovered;
     replay_table *table;
-    T_OK(replay_file_open(&file, path, reason, sizeof(reason)));
-    T_OK(replay_recover(&recovered, file, reason, sizeof(reason)));
+    T_OK(replay_file_open(&file, path, &why));
+    T_OK(replay_recover(&recovered, file, &why));
     T_OK(replay_table_restore(&table, file, recovered.is_exact));
     test_actor_init(&actor, actor_id, 100 + actor_id);
     assert_int_equal(test_insert(table, test_batch_steps(&actor, 10)).kind, REPLAY_INSERT_TAKEN);
@@ -321,15 +322,15 @@ table_sync_and_close(replay_table *table, replay_sync *sync, replay_file *file)
 static replay_table *
 table_again(replay_file **file, bool power_failed)
 {
-    static const replay_file_life other;
-    char reason[256] = "";
+    static const replay_file_identity other;
+    oct_reason why = {""};
     replay_recovered recovered;
     replay_table *table;
     if (power_failed) {
         file_write(REPLAY_FILE_LIFE_AT, &other, sizeof(other));
     }
-    T_OK(replay_file_open(file, path, reason, sizeof(reason)));
-    T_OK(replay_recover(&recovered, *file, reason, sizeof(reason)));
+    T_OK(replay_file_open(file, path, &why));
+    T_OK(replay_recover(&recovered, *file, &why));
     assert_true(recovered.is_exact == !power_failed);
     T_OK(replay_table_restore(&table, *file, recovered.is_exact));
     return table;
@@ -403,7 +404,7 @@ test_file_of_a_release_with_fewer_sessions_is_read(void **state)
     (void)state;
     enum { OLD = 4096 };
     static test_actor actor;
-    char reason[256] = "";
+    oct_reason why = {""};
     wire_configure configure = test_configure(256, WIRE_SAMPLER_UNIFORM);
     oct_rng_init(&rng, 6, 0);
     replay_file *file = file_make_for(&configure, OLD);
@@ -413,9 +414,9 @@ test_file_of_a_release_with_fewer_sessions_is_read(void **state)
     for (uint32_t round = 0; round < 2; round++) {
         replay_recovered recovered;
         replay_table *table;
-        T_OK(replay_file_open(&file, path, reason, sizeof(reason)));
+        T_OK(replay_file_open(&file, path, &why));
         assert_int_equal(file->header->sessions, OLD);
-        T_OK(replay_recover(&recovered, file, reason, sizeof(reason)));
+        T_OK(replay_recover(&recovered, file, &why));
         T_OK(replay_table_restore(&table, file, recovered.is_exact));
         assert_int_equal(replay_table_stats_get(table).sessions, round == 0 ? 3 : OLD);
         replay_sync *sync = replay_sync_create(file);
@@ -468,18 +469,18 @@ test_file_of_a_table_without_room_is_not_made(void **state)
 {
     (void)state;
     reservations = 0;
-    char reason[256];
+    oct_reason why;
     replay_file *file;
     wire_configure configure = test_configure(4000000000u, WIRE_SAMPLER_UNIFORM);
     configure.obs_bytes = 1u << 20; // 4 PB
     (void)unlink(path);
-    oct_err err = replay_file_create(&file, path, &configure, reason, sizeof(reason));
+    oct_err err = replay_file_create(&file, path, &configure, &why);
     assert_true(err == OCT_EAGAIN || err == OCT_EIO); // no room, or no such size
-    assert_non_null(strstr(reason, "no room for"));
+    assert_non_null(strstr(why.text, "no room for"));
     assert_int_equal(reservations, 0);
     assert_int_not_equal(access(path, F_OK), 0);
     configure = test_configure(1000, WIRE_SAMPLER_UNIFORM);
-    assert_int_equal(replay_file_create(&file, path, &configure, reason, sizeof(reason)), OCT_OK);
+    assert_int_equal(replay_file_create(&file, path, &configure, &why), OCT_OK);
     assert_true(reservations > 0);
     replay_file_close(file);
 }
@@ -491,16 +492,16 @@ test_reserved_blocks_are_no_room(void **state)
     (void)state;
     const struct statvfs system = {
         .f_frsize = 4096, .f_blocks = 1u << 20, .f_bfree = 1u << 20, .f_bavail = 1};
-    char reason[256];
+    oct_reason why;
     replay_file *file;
     wire_configure configure = test_configure(1000, WIRE_SAMPLER_UNIFORM);
     (void)unlink(path);
     reservations = 0;
     pretended = &system;
-    oct_err err = replay_file_create(&file, path, &configure, reason, sizeof(reason));
+    oct_err err = replay_file_create(&file, path, &configure, &why);
     pretended = NULL;
     T_ERR(err, OCT_EAGAIN);
-    assert_non_null(strstr(reason, "no room for"));
+    assert_non_null(strstr(why.text, "no room for"));
     assert_int_equal(reservations, 0);
 }
 
@@ -530,13 +531,13 @@ static void
 test_holes_of_a_file_are_filled_before_it_is_used(void **state)
 {
     (void)state;
-    char reason[256];
+    oct_reason why;
     replay_file *file;
     file_make_with_holes();
-    T_OK(replay_file_open_copy(&file, path, reason, sizeof(reason)));
+    T_OK(replay_file_open_copy(&file, path, &why));
     assert_true(allocated_bytes() < file->bytes); // nothing is stored in it
     replay_file_close(file);
-    T_OK(replay_file_open(&file, path, reason, sizeof(reason)));
+    T_OK(replay_file_open(&file, path, &why));
     assert_true(allocated_bytes() >= file->bytes);
     replay_file_close(file);
 }
@@ -547,12 +548,12 @@ test_a_file_whose_holes_find_no_room_is_not_opened(void **state)
 {
     (void)state;
     const struct statvfs full = {.f_frsize = 4096, .f_blocks = 1u << 20};
-    char reason[256];
+    oct_reason why;
     replay_file *file;
     wire_configure configure = test_configure(1000, WIRE_SAMPLER_UNIFORM);
     replay_file_close(file_make(&configure));
     pretended = &full;
-    oct_err whole = replay_file_open(&file, path, reason, sizeof(reason));
+    oct_err whole = replay_file_open(&file, path, &why);
     assert_int_equal(whole, OCT_OK); // it has all that it needs
     replay_file_close(file);
     pretended = NULL;
@@ -561,13 +562,13 @@ test_a_file_whose_holes_find_no_room_is_not_opened(void **state)
     reservations = 0;
     pretended = &full;
     refused(OCT_EAGAIN, "no room for");
-    oct_err copy = replay_file_open_copy(&file, path, reason, sizeof(reason));
+    oct_err copy = replay_file_open_copy(&file, path, &why);
     pretended = NULL;
     assert_int_equal(copy, OCT_OK);
     replay_file_close(file);
     assert_int_equal(reservations, 0);
     assert_int_equal(allocated_bytes(), before);
-    T_OK(replay_file_open(&file, path, reason, sizeof(reason)));
+    T_OK(replay_file_open(&file, path, &why));
     replay_file_close(file);
 }
 
@@ -634,7 +635,7 @@ static void
 test_file_made_for_other_streams_takes_what_its_blocks_do(void **state)
 {
     (void)state;
-    char reason[256];
+    oct_reason why;
     static test_actor actor;
     replay_recovered recovered;
     wire_configure configure = test_configure(400000, WIRE_SAMPLER_UNIFORM);
@@ -649,8 +650,8 @@ test_file_made_for_other_streams_takes_what_its_blocks_do(void **state)
     (void)test_insert(table, test_batch_steps(&actor, 4)); // and what holds now is kept
     replay_table_destroy(table);
     replay_file_close(file);
-    T_OK(replay_file_open(&file, path, reason, sizeof(reason)));
-    T_OK(replay_recover(&recovered, file, reason, sizeof(reason)));
+    T_OK(replay_file_open(&file, path, &why));
+    T_OK(replay_recover(&recovered, file, &why));
     T_OK(replay_table_restore(&table, file, true));
     assert_int_equal(replay_table_configure(table)->streams, 64);
     assert_int_equal(replay_table_stats_get(table).memory_bytes, bytes);
@@ -684,7 +685,7 @@ static void
 test_file_that_is_looked_at_takes_no_memory(void **state)
 {
     (void)state;
-    char reason[256];
+    oct_reason why;
     static test_actor actor;
     const wire_configure configure = test_configure(65536, WIRE_SAMPLER_UNIFORM);
     replay_file *file = file_make_for(&configure, 16);
@@ -697,14 +698,14 @@ test_file_that_is_looked_at_takes_no_memory(void **state)
     table_sync_and_close(table, sync, file);
     for (uint32_t is_synced = 0; is_synced < 2; is_synced++) {
         replay_recovered recovered;
-        T_OK(replay_file_open_copy(&file, path, reason, sizeof(reason)));
-        T_OK(replay_recover(&recovered, file, reason, sizeof(reason)));
+        T_OK(replay_file_open_copy(&file, path, &why));
+        T_OK(replay_recover(&recovered, file, &why));
         assert_int_equal(recovered.is_exact, !is_synced);
         assert_int_equal(recovered.rows, 64001);
         uint64_t blocks_bytes = recovered.blocks * file->layout.bytes;
         assert_true(mapping_own_bytes(file) < blocks_bytes / 8);
         replay_file_close(file);
-        const replay_file_life elsewhere = {0};
+        const replay_file_identity elsewhere = {0};
         file_write(REPLAY_FILE_LIFE_AT, &elsewhere, sizeof(elsewhere));
     }
     (void)unlink(path);
@@ -732,13 +733,13 @@ test_file_of_a_million_rows_is_there_again_after_a_kill(void **state)
     int status;
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
-    char reason[256] = "";
+    oct_reason why = {""};
     replay_file *file;
     replay_recovered recovered;
     replay_table *table;
-    if (replay_file_open(&file, path, reason, sizeof(reason)) != OCT_OK ||
-        replay_recover(&recovered, file, reason, sizeof(reason)) != OCT_OK) {
-        fail_msg("%s", reason);
+    if (replay_file_open(&file, path, &why) != OCT_OK ||
+        replay_recover(&recovered, file, &why) != OCT_OK) {
+        fail_msg("%s", why.text);
     }
     assert_true(recovered.is_exact && recovered.blocks_torn == 0);
     T_OK(replay_table_restore(&table, file, true));

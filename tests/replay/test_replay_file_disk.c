@@ -1,5 +1,6 @@
 // A replay file and its disk: what is reserved, what an error of the disk means, and headers whose
 // sum is right although they cannot be.
+#include "common/oct_reason.h"
 #include "tests/replay/replay_test.h"
 
 #include <errno.h>
@@ -13,7 +14,8 @@
 #include "common/oct_file.h"
 #include "replay/replay_file.h"
 
-static char folder[32], path[64], reason[OCT_FILE_PATH_MAX + 256];
+static char folder[32], path[64];
+static oct_reason reason;
 
 // ---- the disk
 
@@ -91,9 +93,9 @@ file_make(void)
 {
     const wire_configure configure = test_configure(256, WIRE_SAMPLER_UNIFORM);
     replay_file *file;
-    oct_err err = replay_file_create_for(&file, path, &configure, 64, reason, sizeof(reason));
+    oct_err err = replay_file_create_for(&file, path, &configure, 64, &reason);
     if (err != OCT_OK) {
-        fail_msg("%s", reason);
+        fail_msg("%s", reason.text);
     }
     return file;
 }
@@ -102,9 +104,9 @@ static void
 assert_refused(const char *name, oct_err want, const char *words)
 {
     replay_file *file;
-    T_ERR(replay_file_open(&file, name, reason, sizeof(reason)), want);
-    if (strstr(reason, words) == NULL || strstr(reason, name) == NULL) {
-        fail_msg("'%s' is not in '%s'", words, reason);
+    T_ERR(replay_file_open(&file, name, &reason), want);
+    if (strstr(reason.text, words) == NULL || strstr(reason.text, name) == NULL) {
+        fail_msg("'%s' is not in '%s'", words, reason.text);
     }
 }
 
@@ -119,7 +121,7 @@ test_every_page_of_a_large_file_is_reserved(void **state)
     int file = memfd_create("replay_file_disk", MFD_CLOEXEC);
     assert_true(file >= 0);
     allocated = 0;
-    T_OK(replay_file_reserve(file, "large", bytes, reason, sizeof(reason)));
+    T_OK(replay_file_reserve(file, "large", bytes, &reason));
     assert_int_equal(allocated, bytes);
     (void)close(file);
 }
@@ -137,9 +139,9 @@ test_disk_without_room_is_waited_for(void **state)
     replay_file *file;
     for (size_t i = 0; i < OCT_COUNTOF(codes); i++) {
         fallocate_code = codes[i].code;
-        T_ERR(replay_file_create(&file, path, &configure, reason, sizeof(reason)), codes[i].err);
-        assert_non_null(strstr(reason, path));
-        assert_non_null(strstr(reason, strerror(codes[i].code)));
+        T_ERR(replay_file_create(&file, path, &configure, &reason), codes[i].err);
+        assert_non_null(strstr(reason.text, path));
+        assert_non_null(strstr(reason.text, strerror(codes[i].code)));
         assert_int_not_equal(access(path, F_OK), 0);
     }
 }
@@ -169,7 +171,7 @@ test_header_that_cannot_be_is_refused_although_its_sum_is_right(void **state)
     replay_file *file = file_make();
     const replay_file_header whole = *file->header;
     replay_file_close(file);
-    T_OK(replay_file_open(&file, path, reason, sizeof(reason)));
+    T_OK(replay_file_open(&file, path, &reason));
     replay_file_close(file);
     for (int i = 0; i < 12; i++) {
         replay_file_header header = whole;
@@ -199,11 +201,11 @@ test_file_that_is_new_is_in_its_folder_on_the_disk(void **state)
     struct stat status;
     replay_file *file;
     fsync_fails = true;
-    oct_err err = replay_file_create(&file, path, &configure, reason, sizeof(reason));
+    oct_err err = replay_file_create(&file, path, &configure, &reason);
     fsync_fails = false;
     T_ERR(err, OCT_EIO);
-    assert_non_null(strstr(reason, path));
-    assert_non_null(strstr(reason, strerror(EIO)));
+    assert_non_null(strstr(reason.text, path));
+    assert_non_null(strstr(reason.text, strerror(EIO)));
     assert_int_not_equal(access(path, F_OK), 0);
     fsynced = 0;
     replay_file_close(file_make());
@@ -229,8 +231,8 @@ test_nothing_is_written_over(void **state)
         uint8_t *bytes;
         size_t length;
         T_OK(oct_file_write(path, contents[i], lengths[i]));
-        T_ERR(replay_file_create(&file, path, &configure, reason, sizeof(reason)), OCT_EINVAL);
-        assert_non_null(strstr(reason, path));
+        T_ERR(replay_file_create(&file, path, &configure, &reason), OCT_EINVAL);
+        assert_non_null(strstr(reason.text, path));
         T_OK(oct_file_read(path, 1 << 20, &bytes, &length));
         assert_int_equal(length, lengths[i]);
         assert_memory_equal(bytes, contents[i], length);

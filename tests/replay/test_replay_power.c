@@ -2,6 +2,7 @@
 // anything that lay in memory since. The table that is recovered from it must be that of the last
 // generation that was synced: each of its blocks with the rows that it had, or gone where its place
 // had been used again, and nothing else.
+#include "common/oct_reason.h"
 #include "tests/replay/replay_test.h"
 
 #include <fcntl.h>
@@ -133,7 +134,7 @@ disk_settle(void)
             memcpy(p.disk + at, (which == 1 ? p.now : p.version[which - 2]) + at, PAGE);
         }
     }
-    memset(p.disk + REPLAY_FILE_LIFE_AT, 0, sizeof(replay_file_life)); // another boot
+    memset(p.disk + REPLAY_FILE_LIFE_AT, 0, sizeof(replay_file_identity)); // another boot
     int file = open(p.path, O_WRONLY | O_CLOEXEC);
     assert_int_equal(pwrite(file, p.disk, bytes, 0), bytes);
     (void)close(file);
@@ -232,11 +233,11 @@ session_begin(uint32_t i)
 static void
 table_restore(void)
 {
-    char reason[256] = "";
+    oct_reason why = {""};
     replay_recovered recovered;
-    if (replay_file_open(&p.file, p.path, reason, sizeof(reason)) != OCT_OK ||
-        replay_recover(&recovered, p.file, reason, sizeof(reason)) != OCT_OK) {
-        fail_msg("%s", reason);
+    if (replay_file_open(&p.file, p.path, &why) != OCT_OK ||
+        replay_recover(&recovered, p.file, &why) != OCT_OK) {
+        fail_msg("%s", why.text);
     }
     assert_false(recovered.is_exact);
     bool is_newer = p.is_doing && recovered.generation == p.doing.number;
@@ -363,13 +364,13 @@ generation_write(void)
 static void
 failures_run(wire_sampler sampler, uint64_t capacity, uint64_t seed, int steps)
 {
-    char reason[256] = "";
+    oct_reason why = {""};
     wire_configure configure = test_configure(capacity, sampler);
     configure.streams = 4;
     oct_rng_init(&rng, seed, 0);
     (void)unlink(p.path);
-    if (replay_file_create(&p.file, p.path, &configure, reason, sizeof(reason)) != OCT_OK) {
-        fail_msg("%s", reason);
+    if (replay_file_create(&p.file, p.path, &configure, &why) != OCT_OK) {
+        fail_msg("%s", why.text);
     }
     assert_true(p.file->header->blocks <= BLOCKS_MAX);
     p.table = replay_table_create_in(&configure, p.file);
@@ -433,11 +434,11 @@ test_what_was_synced_is_there(void **state)
 static replay_recovered
 file_recover(uint8_t digest[WIRE_HASH_BYTES])
 {
-    char reason[256] = "";
+    oct_reason why = {""};
     replay_recovered recovered;
-    T_OK(replay_file_open(&p.file, p.path, reason, sizeof(reason)));
+    T_OK(replay_file_open(&p.file, p.path, &why));
     cuts.is_on = cuts.count == 0;
-    oct_err err = replay_recover(&recovered, p.file, reason, sizeof(reason));
+    oct_err err = replay_recover(&recovered, p.file, &why);
     if (err == OCT_OK) {
         err = replay_table_restore(&p.table, p.file, recovered.is_exact);
     }
@@ -454,7 +455,7 @@ static void
 test_recovery_that_is_cut_off_is_done_again(void **state)
 {
     (void)state;
-    char reason[256] = "";
+    oct_reason why = {""};
     uint8_t want[WIRE_HASH_BYTES], got[WIRE_HASH_BYTES];
     (void)snprintf(p.path, sizeof(p.path), "/tmp/octet-replay-cut-XXXXXX");
     int file = mkstemp(p.path);
@@ -463,7 +464,7 @@ test_recovery_that_is_cut_off_is_done_again(void **state)
     wire_configure configure = test_configure(4096, WIRE_SAMPLER_PRIORITIZED);
     configure.streams = 4;
     oct_rng_init(&rng, 6, 0);
-    T_OK(replay_file_create(&p.file, p.path, &configure, reason, sizeof(reason)));
+    T_OK(replay_file_create(&p.file, p.path, &configure, &why));
     p.table = replay_table_create_in(&configure, p.file);
     p.sync = replay_sync_create(p.file);
     for (uint32_t i = 0; i < ACTORS; i++) {
@@ -478,7 +479,7 @@ test_recovery_that_is_cut_off_is_done_again(void **state)
         }
     }
     memset(p.file->regions.select, 0, sizeof(double)); // a window's weight, of another time
-    memset(p.file->base + REPLAY_FILE_LIFE_AT, 0, sizeof(replay_file_life)); // another boot
+    memset(p.file->base + REPLAY_FILE_LIFE_AT, 0, sizeof(replay_file_identity)); // another boot
     replay_sync_destroy(p.sync);
     replay_table_destroy(p.table);
     uint64_t bytes = p.file->bytes;
@@ -522,10 +523,10 @@ __wrap_msync(void *address, size_t length, int flags)
 static void
 file_half_made(const wire_configure *configure)
 {
-    char reason[256] = "";
+    oct_reason why = {""};
     (void)unlink(p.path);
     making = (struct making){.is_on = true};
-    T_OK(replay_file_create(&p.file, p.path, configure, reason, sizeof(reason)));
+    T_OK(replay_file_create(&p.file, p.path, configure, &why));
     making.is_on = false;
     p.disk = realloc(p.disk, p.file->bytes);
     for (uint64_t at = 0; at < p.file->bytes; at += PAGE) {
@@ -537,7 +538,7 @@ file_half_made(const wire_configure *configure)
             memset(p.disk + at, 0, PAGE);
         }
     }
-    memset(p.disk + REPLAY_FILE_LIFE_AT, 0, sizeof(replay_file_life)); // another boot
+    memset(p.disk + REPLAY_FILE_LIFE_AT, 0, sizeof(replay_file_identity)); // another boot
     memcpy(p.file->base, p.disk, p.file->bytes);
     replay_file_close(p.file);
     free(making.synced);
@@ -555,16 +556,15 @@ test_table_that_was_being_made_is_there_or_is_made_again(void **state)
     oct_rng_init(&rng, 4, 0);
     int there = 0;
     for (int i = 0; i < 100; i++) {
-        char reason[256] = "";
+        oct_reason why = {""};
         replay_recovered recovered;
         file_half_made(&configure);
-        oct_err err = replay_file_open(&p.file, p.path, reason, sizeof(reason));
+        oct_err err = replay_file_open(&p.file, p.path, &why);
         if (err == OCT_ENOTFOUND) {
             continue;
         }
-        if (err != OCT_OK ||
-            (err = replay_recover(&recovered, p.file, reason, sizeof(reason))) != OCT_OK) {
-            fail_msg("%s", reason);
+        if (err != OCT_OK || (err = replay_recover(&recovered, p.file, &why)) != OCT_OK) {
+            fail_msg("%s", why.text);
         }
         assert_int_equal(recovered.rows, 0);
         replay_file_close(p.file);

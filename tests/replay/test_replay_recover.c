@@ -1,5 +1,6 @@
 // What recovery takes of a file, and what it says that it left out: states that cannot be,
 // snapshots and blocks that are not whole.
+#include "common/oct_reason.h"
 #include "tests/replay/replay_test.h"
 
 #include <fcntl.h>
@@ -22,7 +23,7 @@ static struct fixture {
     replay_sync *sync;
     test_actor actor;
     replay_recovered recovered;
-    char reason[256];
+    oct_reason why;
 } f;
 
 static int
@@ -35,7 +36,7 @@ fixture_open(void **state)
     (void)snprintf(f.path, sizeof(f.path), "%s/replay.oct", f.folder);
     wire_configure configure = test_configure(1024, WIRE_SAMPLER_UNIFORM);
     configure.streams = 2;
-    T_OK(replay_file_create(&f.file, f.path, &configure, f.reason, sizeof(f.reason)));
+    T_OK(replay_file_create(&f.file, f.path, &configure, &f.why));
     f.table = replay_table_create_in(&configure, f.file);
     f.sync = replay_sync_create(f.file);
     test_actor_init(&f.actor, 1, 2);
@@ -82,15 +83,15 @@ recovered(void)
 {
     table_close();
     replay_file_close(f.file);
-    T_OK(replay_file_open(&f.file, f.path, f.reason, sizeof(f.reason)));
-    return replay_recover(&f.recovered, f.file, f.reason, sizeof(f.reason));
+    T_OK(replay_file_open(&f.file, f.path, &f.why));
+    return replay_recover(&f.recovered, f.file, &f.why);
 }
 
 // … or after a power failure: all that lay in memory got to the disk, whether it was synced or not.
 static oct_err
 recovered_by_syncs(void)
 {
-    memset(f.file->base + REPLAY_FILE_LIFE_AT, 0, sizeof(replay_file_life));
+    memset(f.file->base + REPLAY_FILE_LIFE_AT, 0, sizeof(replay_file_identity));
     return recovered();
 }
 
@@ -105,8 +106,8 @@ head_held(void)
 static void
 assert_head_refused(const char *what)
 {
-    if (recovered() != OCT_EINVAL || strstr(f.reason, "its state is damaged") == NULL) {
-        fail_msg("%s was taken: %s", what, f.reason);
+    if (recovered() != OCT_EINVAL || strstr(f.why.text, "its state is damaged") == NULL) {
+        fail_msg("%s was taken: %s", what, f.why.text);
     }
 }
 
@@ -246,7 +247,7 @@ test_recover_takes_no_snapshot_that_is_not_whole(void **state)
             assert_int_equal(f.recovered.rows, 101);
         } else {
             T_ERR(err, OCT_EINVAL); // there is no other
-            assert_non_null(strstr(f.reason, "nothing in it was synced"));
+            assert_non_null(strstr(f.why.text, "nothing in it was synced"));
         }
     }
 }
@@ -418,7 +419,7 @@ test_recover_takes_a_copy_as_it_was_synced(void **state)
     insert(20);
     sync_all();
     insert(10);
-    const replay_file_life *life = (const void *)(f.file->base + REPLAY_FILE_LIFE_AT);
+    const replay_file_identity *life = (const void *)(f.file->base + REPLAY_FILE_LIFE_AT);
     assert_int_equal(stat(f.path, &status), 0);
     assert_int_equal(life->device, status.st_dev);
     assert_int_equal(life->inode, status.st_ino);

@@ -1,5 +1,6 @@
 // Generations of a durable table, on a disk that fails: which pages the next one gives to the
 // kernel, and what the last one that succeeded still has.
+#include "common/oct_reason.h"
 #include "tests/replay/replay_test.h"
 
 #include <errno.h>
@@ -87,8 +88,8 @@ fixture_open(void **state)
     assert_non_null(mkdtemp(f.folder));
     (void)snprintf(f.path, sizeof(f.path), "%s/replay.oct", f.folder);
     const wire_configure configure = test_configure(4096, WIRE_SAMPLER_UNIFORM);
-    char reason[256];
-    T_OK(replay_file_create(&f.file, f.path, &configure, reason, sizeof(reason)));
+    oct_reason why;
+    T_OK(replay_file_create(&f.file, f.path, &configure, &why));
     assert_true(f.file->bytes <= (uint64_t)PAGES_MAX * PAGE);
     f.table = replay_table_create_in(&configure, f.file);
     f.sync = replay_sync_create(f.file);
@@ -290,13 +291,14 @@ test_sync_that_fails_makes_no_file(void **state)
 {
     (void)state;
     const wire_configure configure = test_configure(256, WIRE_SAMPLER_UNIFORM);
-    char path[80], reason[256];
+    char path[80];
+    oct_reason why;
     replay_file *file;
     (void)snprintf(path, sizeof(path), "%s/other.oct", f.folder);
     msync_fails = true;
-    T_ERR(replay_file_create(&file, path, &configure, reason, sizeof(reason)), OCT_EIO);
+    T_ERR(replay_file_create(&file, path, &configure, &why), OCT_EIO);
     msync_fails = false;
-    assert_non_null(strstr(reason, "cannot be written"));
+    assert_non_null(strstr(why.text, "cannot be written"));
     assert_int_equal(access(path, F_OK), -1);
 }
 

@@ -1,4 +1,5 @@
 // Which batches the table rejects, and what it samples, drops and acknowledges.
+#include "common/oct_reason.h"
 #include "tests/replay/replay_test.h"
 
 #include <float.h>
@@ -14,8 +15,8 @@ static test_actor actor; // large: not on the stack
 static replay_table *
 table_for(const wire_configure *configure)
 {
-    char reason[256] = "";
-    T_OK(replay_config_check(configure, reason, sizeof(reason)));
+    oct_reason why = {""};
+    T_OK(replay_config_check(configure, &why));
     test_actor_init(&actor, 3, 30);
     return replay_table_create(configure);
 }
@@ -493,10 +494,11 @@ test_table_sums_of_rewards_stay_finite(void **state)
     wire_configure configure = test_configure(4096, WIRE_SAMPLER_UNIFORM);
     configure.window_steps = 3;
     configure.discount = 1;
-    char path[64] = "/tmp/octet-table-test-XXXXXX", reason[256];
+    char path[64] = "/tmp/octet-table-test-XXXXXX";
+    oct_reason why;
     (void)close(mkstemp(path));
     replay_file *file;
-    T_OK(replay_file_create(&file, path, &configure, reason, sizeof(reason)));
+    T_OK(replay_file_create(&file, path, &configure, &why));
     replay_table *table = replay_table_create_in(&configure, file);
     test_actor_init(&actor, 1, 1);
     uint32_t rows = replay_table_blocks(table).rows;

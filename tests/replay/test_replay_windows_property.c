@@ -6,6 +6,7 @@
 // Built with REPLAY_STEPS the table is a durable one, and is killed: at each place where the order
 // of stores matters a copy of its file can be taken, as a kill at that moment would leave it. The
 // table that is recovered from it must be the model's, before or after the call that was cut off.
+#include "common/oct_reason.h"
 #include "tests/replay/replay_model_insert.h"
 
 #include "common/oct_rng.h"
@@ -390,10 +391,10 @@ table_window(replay_table *table)
 {
     wire_configure wanted = m.configure;
     replay_config_blocks blocks = replay_table_blocks(table);
-    char reason[256];
+    oct_reason why;
     window_choose(&wanted);
-    if (replay_config_decide(replay_table_configure(table), &blocks, &wanted, reason,
-                             sizeof(reason)) == REPLAY_CONFIG_KEEP) {
+    if (replay_config_decide(replay_table_configure(table), &blocks, &wanted, &why) ==
+        REPLAY_CONFIG_KEEP) {
         replay_table_set(table, &wanted);
         m.configure = wanted;
         // The order of what stays does not change.

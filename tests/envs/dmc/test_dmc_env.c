@@ -1,4 +1,5 @@
 // The Control Suite's environments: saving, episodes' ends, options, memory, threads.
+#include "common/oct_reason.h"
 #include "tests/envs/env_test.h"
 
 #include <malloc.h>
@@ -237,11 +238,11 @@ test_dmc_options_are_checked(void **state)
         {"cheetah_run", "", "did you mean dmc:cheetah_run?"},
     };
     for (size_t k = 0; k < OCT_COUNTOF(cases); k++) {
-        char reason[256];
+        oct_reason why;
         env *e;
         env_request request = {.id = cases[k][0], .options = cases[k][1], .count = 1};
-        assert_int_not_equal(env_open(&e, &request, reason, sizeof(reason)), OCT_OK);
-        T_SAYS(reason, cases[k][2]);
+        assert_int_not_equal(env_open(&e, &request, &why), OCT_OK);
+        T_SAYS(why.text, cases[k][2]);
     }
 }
 

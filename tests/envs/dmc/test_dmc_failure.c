@@ -1,5 +1,6 @@
 // What goes wrong in the Control Suite: models that explode, MuJoCo's own errors, files and modules
 // that are missing or no good. Nothing may print, write a file, ask for a key or exit.
+#include "common/oct_reason.h"
 #include "tests/envs/env_test.h"
 
 #include <fcntl.h>
@@ -80,12 +81,12 @@ pendulum_opened(uint32_t count, bool autoreset)
 static void
 open_says(const char *options, const char *want)
 {
-    char reason[256] = "";
+    oct_reason why = {""};
     env *e;
     env_request request = {.id = "dmc:pendulum_swingup", .options = options, .count = 1};
-    assert_int_not_equal(env_open(&e, &request, reason, sizeof(reason)), OCT_OK);
-    T_SAYS(reason, want);
-    assert_null(strchr(reason, '\n'));
+    assert_int_not_equal(env_open(&e, &request, &why), OCT_OK);
+    T_SAYS(why.text, want);
+    assert_null(strchr(why.text, '\n'));
 }
 
 static void
@@ -93,10 +94,10 @@ test_dmc_model_files_of_a_folder_are_used_without_their_textures(void **state)
 {
     (void)state;
     file_write("pendulum.xml", PENDULUM("1", ""));
-    char reason[256];
+    oct_reason why;
     mjModel *m = NULL;
-    if (!dmc_model_load(&m, "pendulum", folder, reason, sizeof(reason))) {
-        fail_msg("%s", reason);
+    if (!dmc_model_load(&m, "pendulum", folder, &why)) {
+        fail_msg("%s", why.text);
     }
     assert_int_equal(m->ntex, 0);
     assert_true(m->nbuffer < 100000);
@@ -105,8 +106,8 @@ test_dmc_model_files_of_a_folder_are_used_without_their_textures(void **state)
     // What else it includes is beside it, wherever this program stands.
     file_write("beside.xml", "<mujoco><option gravity='0 0 -1'/></mujoco>");
     file_write("pendulum.xml", PENDULUM("1", "<include file='beside.xml'/>"));
-    if (!dmc_model_load(&m, "pendulum", folder, reason, sizeof(reason))) {
-        fail_msg("%s", reason);
+    if (!dmc_model_load(&m, "pendulum", folder, &why)) {
+        fail_msg("%s", why.text);
     }
     assert_float_equal(m->opt.gravity[2], -1, 0);
     mj_deleteModel(m);
@@ -125,7 +126,7 @@ test_dmc_model_files_of_a_folder_are_used_without_their_textures(void **state)
     env_close(e);
 
     env_request request = {.id = "dmc:pendulum_swingup", .count = 1, .mjcf_dir = folder};
-    T_OK(env_open(&e, &request, reason, sizeof(reason)));
+    T_OK(env_open(&e, &request, &why));
     env_close(e);
 }
 
@@ -186,7 +187,8 @@ test_dmc_sensor_of_another_size_is_refused(void **state)
     (void)state;
     static const char own[] = "<framepos name=\"tip\" objtype=\"site\" objname=\"tip\"/>";
     static const char other[] = "<jointpos name=\"tip\" joint=\"hinge\"/>";
-    char reason[256] = "", *text = strdup(dmc_model_text("finger"));
+    oct_reason why = {""};
+    char *text = strdup(dmc_model_text("finger"));
     assert_non_null(text);
     char *at = strstr(text, own);
     assert_non_null(at);
@@ -195,8 +197,8 @@ test_dmc_sensor_of_another_size_is_refused(void **state)
     file_write("finger.xml", text);
     free(text);
     mjModel *m = NULL;
-    assert_false(dmc_model_load(&m, "finger", folder, reason, sizeof(reason)));
-    T_SAYS(reason, "finger.xml: sensor tip has 1 numbers; the task needs 3");
+    assert_false(dmc_model_load(&m, "finger", folder, &why));
+    T_SAYS(why.text, "finger.xml: sensor tip has 1 numbers; the task needs 3");
 }
 
 // dm_control's swimmer.xml is a head only; its task adds the links.
@@ -206,12 +208,12 @@ test_dmc_swimmer_has_no_model_file(void **state)
     (void)state;
     static const char *const ids[] = {"dmc:swimmer_swimmer6", "dmc:swimmer_swimmer15"};
     for (size_t i = 0; i < OCT_COUNTOF(ids); i++) {
-        char reason[256] = "";
+        oct_reason why = {""};
         env *e = NULL;
         env_request request = {.id = ids[i], .count = 1, .mjcf_dir = folder};
-        T_ERR(env_open(&e, &request, reason, sizeof(reason)), OCT_EINVAL);
-        T_SAYS(reason, ids[i]);
-        T_SAYS(reason,
+        T_ERR(env_open(&e, &request, &why), OCT_EINVAL);
+        T_SAYS(why.text, ids[i]);
+        T_SAYS(why.text,
                "has no model file: dm_control builds this model in code; leave mjcf_dir out");
     }
 }
@@ -274,12 +276,12 @@ struct fixture {
 static void
 fixture_open(struct fixture *f, const char *id)
 {
-    char reason[256];
+    oct_reason why;
     mjModel *m = NULL;
     const dmc_task *task = rig_task(id);
     oct_pcg64_init(&f->rng, 1);
-    assert_true(dmc_model_load(&m, task->model, NULL, reason, sizeof(reason)));
-    assert_true(dmc_sim_init(&f->sim, task, m, &f->rng, reason, sizeof(reason)));
+    assert_true(dmc_model_load(&m, task->model, NULL, &why));
+    assert_true(dmc_sim_init(&f->sim, task, m, &f->rng, &why));
     mj_deleteModel(m);
     assert_true(dmc_sim_reset(&f->sim));
 }
@@ -480,8 +482,9 @@ static void
 test_dmc_folder_auto_is_found_or_explained(void **state)
 {
     (void)state;
-    char out[1024], reason[256] = "";
-    if (dmc_python_folder(out, sizeof(out), reason, sizeof(reason))) {
+    char out[1024];
+    oct_reason why = {""};
+    if (dmc_python_folder(out, sizeof(out), &why)) {
         assert_int_equal(out[0], '/');
         T_SAYS(out, "dm_control/suite");
         return;
@@ -494,9 +497,9 @@ static void *
 auto_load(void *arg)
 {
     bool *loaded = arg;
-    char reason[256];
+    oct_reason why;
     mjModel *m = NULL;
-    *loaded = dmc_model_load(&m, "pendulum", "auto", reason, sizeof(reason));
+    *loaded = dmc_model_load(&m, "pendulum", "auto", &why);
     mj_deleteModel(m);
     return NULL;
 }
@@ -536,12 +539,13 @@ static void
 test_dmc_long_path_leaves_room_for_the_reason(void **state)
 {
     (void)state;
-    char options[320] = "mjcf_dir=/", reason[ENV_REASON_BYTES] = "";
+    char options[320] = "mjcf_dir=/";
+    oct_reason why = {""};
     memset(options + strlen(options), 'x', 245);
     env *e;
     env_request request = {.id = "dmc:pendulum_swingup", .options = options, .count = 1};
-    assert_int_not_equal(env_open(&e, &request, reason, sizeof(reason)), OCT_OK);
-    T_SAYS(reason, "x/pendulum.xml: No such file or directory");
+    assert_int_not_equal(env_open(&e, &request, &why), OCT_OK);
+    T_SAYS(why.text, "x/pendulum.xml: No such file or directory");
 }
 
 // Runs last: all of the above went by without MuJoCo's log, which it writes where one stands.

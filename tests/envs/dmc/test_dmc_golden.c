@@ -1,5 +1,6 @@
 // Every task against trajectories of dm_control's own models under MuJoCo 2.2.2: state, observation
 // and reward. Data and recipe: tests/data/dmc/README.md.
+#include "common/oct_reason.h"
 #include "tests/support/oct_test.h"
 
 #include <stdlib.h>
@@ -125,11 +126,12 @@ start_place(struct replay *r)
 static void
 replay(const char *id, const char *file)
 {
-    char path[96], reason[200];
+    char path[96];
+    oct_reason why;
     struct replay r = {0};
     snprintf(path, sizeof(path), "%s%s.csv", FOLDER, file);
-    if (env_csv_open(&r.csv, path, reason, sizeof(reason)) != OCT_OK) {
-        fail_msg("%s", reason);
+    if (env_csv_open(&r.csv, path, &why) != OCT_OK) {
+        fail_msg("%s", why.text);
     }
     rig_open(&r.rig, rig_task(id), 0);
     header_understand(&r);

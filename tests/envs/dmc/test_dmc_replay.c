@@ -1,6 +1,7 @@
 // The Control Suite through the environment ABI, as octet loads it, against dm_control's
 // trajectories (tests/data/dmc/README.md) and, bit for bit, against the recipe written down in the
 // rig.
+#include "common/oct_reason.h"
 #include "tests/envs/env_test.h"
 
 #include "common/oct_rng.h"
@@ -16,13 +17,14 @@ test_dmc_repeats_every_recorded_trajectory(void **state)
 {
     (void)state;
     for (size_t i = 0; i < RIG_RECORDED; i++) {
-        char path[96], reason[256];
+        char path[96];
+        oct_reason why;
         snprintf(path, sizeof(path), FOLDER "%s.csv", rig_recorded[i][1]);
         env *e = env_opened(rig_recorded[i][0], "", 1, 0, false);
         env_replay_request request = {.path = path, .tolerance = ENV_REPLAY_TOLERANCE};
         env_replay_result result;
-        if (env_replay_run(&result, e, &request, reason, sizeof(reason)) != OCT_OK) {
-            fail_msg("%s", reason);
+        if (env_replay_run(&result, e, &request, &why) != OCT_OK) {
+            fail_msg("%s", why.text);
         }
         // finger_turn's distance is recorded for the small target only (test_dmc_golden).
         bool easy = strcmp(rig_recorded[i][0], "dmc:finger_turn_easy") == 0;
@@ -50,13 +52,14 @@ test_dmc_recording_of_another_environment_is_refused(void **state)
         {"CartPole-v1", "cartpole", "no column s0, s1, s2, s3, o0"},
     };
     for (size_t i = 0; i < OCT_COUNTOF(cases); i++) {
-        char path[96], reason[256];
+        char path[96];
+        oct_reason why;
         snprintf(path, sizeof(path), FOLDER "%s.csv", cases[i][1]);
         env *e = env_opened(cases[i][0], "", 1, 0, false);
         env_replay_request request = {.path = path, .tolerance = ENV_REPLAY_TOLERANCE};
         env_replay_result result;
-        T_ERR(env_replay_run(&result, e, &request, reason, sizeof(reason)), OCT_EINVAL);
-        T_SAYS(reason, cases[i][2]);
+        T_ERR(env_replay_run(&result, e, &request, &why), OCT_EINVAL);
+        T_SAYS(why.text, cases[i][2]);
         env_close(e);
     }
 }

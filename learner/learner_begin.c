@@ -1,0 +1,500 @@
+// Begins a run: makes the networks once the environment is known, starts training with the first
+// actor, and checks that every actor has the run's environment.
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/oct_blas.h"
+#include "common/oct_clock.h"
+#include "common/oct_log.h"
+#include "common/oct_memory.h"
+#include "common/oct_reason.h"
+#include "common/oct_text.h"
+#include "learner/learner_environment.h"
+#include "learner/learner_init_from.h"
+#include "learner/learner_run_state.h"
+#include "nn/nn_gemm.h"
+#include "nn/nn_tile.h"
+
+static void
+budget_log(const learner_budget *budget)
+{
+    oct_log_notice("LEARNER-BUDGET",
+                   "bytes=%" PRIu64 " policy_parameters=%" PRIu64 " algorithm_bytes=%" PRIu64
+                   " state_bytes=%" PRIu64 " batches=%u batches_bytes=%" PRIu64
+                   " answers_bytes=%" PRIu64 " learners_bytes=%" PRIu64 " snapshots_bytes=%" PRIu64
+                   " fold_bytes=%" PRIu64 " publication_bytes=%" PRIu64 " curve_bytes=%" PRIu64,
+                   budget->total, budget->policy_parameters, budget->algorithm, budget->state,
+                   budget->batches, budget->batches_bytes, budget->answers, budget->learners,
+                   budget->snapshots, budget->fold, budget->publication, budget->curve);
+}
+
+static nn_context_options
+context_options(const learner_run *run)
+{
+    return (nn_context_options){.threads = run->config->learner.threads,
+                                .bf16 = run->config->learner.bf16,
+                                .exact = run->config->run.deterministic,
+                                .group = learner_group_members(run->options.lg)};
+}
+
+static oct_err
+cannot_create(oct_err err, oct_reason *why)
+{
+    oct_reason_set(why, "cannot create the algorithm: %s", oct_strerror(err));
+    return err;
+}
+
+// Checks that the memory suffices. A resumed run may start if the machine's whole memory suffices,
+// because other processes may free theirs; then a warning is logged.
+static oct_err
+budget_check(learner_run *run, oct_reason *why)
+{
+    const learner_budget_options options = {
+        .config = run->config,
+        .spec = &run->spec,
+        .wants = run->wants,
+        .context = context_options(run),
+        .learners = learner_group_here(run->options.lg),
+    };
+    oct_err err = learner_budget_make(&run->budget, &options);
+    if (err != OCT_OK) {
+        return cannot_create(err, why);
+    }
+    bool goes_on = run->folder.resumed.state != NULL;
+    uint64_t available = oct_memory_available();
+    OCT_TRY(learner_budget_check(&run->budget, &options, goes_on ? oct_memory_limit() : available,
+                                 why));
+    oct_reason warning;
+    if (learner_budget_check(&run->budget, &options, available, &warning) != OCT_OK) {
+        oct_log_warn("LEARNER-MEMORY", "%s", warning.text);
+    }
+    return OCT_OK;
+}
+
+// Chooses the kernels for the matrix products.
+static oct_err
+kernels_begin(learner_run *run, oct_reason *why)
+{
+    char warning[256];
+    const nn_context_options options = context_options(run);
+    if (nn_context_refusal(&options) != NULL) {
+        return oct_refuse(why, "run.deterministic: %s", nn_context_refusal(&options));
+    }
+    run->nn = nn_context_create(&options);
+    const nn_tile_ops *bf16 = nn_context_bf16(run->nn);
+    const nn_tile_ops *tiles = nn_tile_float();
+    run->blas = nn_blas_init(run->config->learner.threads, warning, sizeof(warning));
+    oct_log_notice("LEARNER-BLAS", "tiles=%s bf16=%s openblas=%s threads=%u removed=\"%s\"",
+                   tiles != NULL ? tiles->name : "none", bf16 != NULL ? bf16->name : "off",
+                   run->blas, run->config->learner.threads, oct_blas_removed());
+    if (run->config->learner.bf16 && bf16 == NULL) {
+        oct_log_warn("LEARNER-BF16-MISSING",
+                     "learner.bf16: this CPU has no bfloat16 instructions that are faster than "
+                     "fp32 (AMX, or AMD's AVX512-BF16); the run continues in fp32");
+    }
+    if (warning[0] != '\0') {
+        oct_log_warn("LEARNER-BLAS-SLOW", "%s", warning);
+    }
+    return OCT_OK;
+}
+
+static learner_source_options
+source_options(const learner_run *run)
+{
+    learner_source_options options = {
+        .config = run->config,
+        .spec = &run->spec,
+        .wants = run->wants,
+        .batch_size = run->config->learner.batch_size,
+        .run_id = run->run_id,
+        .epoch = run->options.epoch,
+        .token_key = run->token_key,
+        .counts_from_zero = run->env_steps_base == 0,
+        .keeps_priorities = run->config->run.deterministic,
+        .turn = run->folder.resumed.policy_version,
+        .versions = run->folder.versions,
+    };
+    memcpy(options.turn_digest, run->folder.resumed.turn.replay, sizeof(options.turn_digest));
+    return options;
+}
+
+static void
+init_log(void *arg, const char *line)
+{
+    (void)arg;
+    oct_log_notice("LEARNER-INIT", "%s", line);
+}
+
+// Sets the algorithm's state before the first update: from the checkpoint, or else from
+// learner.init_from.
+static oct_err
+state_read(learner_run *run, algo *algorithm, oct_reason *why)
+{
+    quantizer_observed *observed = learner_publisher_observed(run->publisher);
+    learner_state_bytes *state = run->folder.resumed.state;
+    if (state == NULL) {
+        return learner_init_from_is_wanted(run->config)
+                   ? learner_init_from(algorithm, run->config, &run->spec, observed, init_log, NULL,
+                                       why)
+                   : OCT_OK;
+    }
+    oct_reader reader = {.at = state->bytes, .left = state->length};
+    if (algo_load(algorithm, &reader) != OCT_OK ||
+        learner_train_load(run->average, observed, &reader) != OCT_OK) {
+        return oct_refuse(
+            why,
+            "the checkpoint in %s was written with another algorithm, network or support than "
+            "algo.* and network.* specify%s; resume with the original settings",
+            run->options.folder,
+            run->spec.obs_high > 0 ? ", or by a release that did not divide byte observations"
+                                   : "");
+    }
+    free(state);
+    run->folder.resumed.state = NULL;
+    return OCT_OK;
+}
+
+// Rounds weights again after the scaling of observations is known, on which the rounding depends.
+static oct_err
+join_state(learner_run *run, algo *algorithm, oct_reason *why)
+{
+    OCT_TRY(state_read(run, algorithm, why));
+    if (run->config->learner.quantisation_aware) {
+        algo_renew(algorithm);
+    }
+    return OCT_OK;
+}
+
+static void
+average_begin(learner_run *run)
+{
+    double decay = run->config->learner.ema_decay;
+    run->average = decay > 0 ? learner_average_create(policy_spec_params(&run->spec), decay) : NULL;
+}
+
+// Makes run->algorithm, once, with the state from which the run continues.
+static oct_err
+join_algorithm(learner_run *run, const policy_spec *environment, oct_reason *why)
+{
+    run->spec = *environment;
+    OCT_TRY(kernels_begin(run, why));
+    OCT_TRY(algo_make_spec(run->config, &run->spec, &run->wants, why));
+    run->spec.normalise =
+        run->config->policy.scale_observations && quantizer_is_scalable(&run->spec);
+    OCT_TRY(policy_spec_check(&run->spec, why));
+    learner_source_options source = source_options(run);
+    OCT_TRY(learner_source_check(&source, why));
+    OCT_TRY(learner_publisher_check(run->config, &run->spec, why));
+    OCT_TRY(budget_check(run, why));
+    config_experiment *own = oct_alloc(sizeof(*own));
+    learner_group_config(run->options.lg, run->config, own);
+    oct_err err = algo_create(&run->algorithm, run->nn, own, &run->spec, run->config->run.seed);
+    free(own);
+    if (err == OCT_OK) {
+        err = learner_publisher_project(run->publisher, &run->spec, run->algorithm);
+    }
+    if (err != OCT_OK) {
+        return cannot_create(err, why);
+    }
+    average_begin(run);
+    OCT_TRY(join_state(run, run->algorithm, why));
+    learner_init_from_frozen(run->config, init_log, NULL);
+    return OCT_OK;
+}
+
+static void
+batches_begin(learner_run *run)
+{
+    const learner_batches_options options = {
+        .source = source_options(run),
+        .place = run->folder.resumed.replay,
+        .gone = run->folder.resumed.gone,
+        .now_ns = oct_clock_ns(),
+    };
+    run->batches = learner_batches_create(&options);
+}
+
+// Opens the connection to an external learning process, if the run uses one.
+static oct_err
+external_begin(learner_run *run, oct_reason *why)
+{
+    if (run->config->algo.name != CONFIG_ALGO_EXTERNAL) {
+        return OCT_OK;
+    }
+    OCT_TRY(learner_external_open(&run->external, run->config, &run->spec, &run->wants,
+                                  run->algorithm, run->options.folder, why));
+    const algo_external_learner its = learner_external_learner(run->external);
+    algo_external_set_learner(run->algorithm, &its);
+    return OCT_OK;
+}
+
+static oct_err
+join_start(learner_run *run)
+{
+    const learner_publisher_options options = {
+        .spec = &run->spec,
+        .run_id = run->run_id,
+        .run_name = run->run_name,
+        .last_version = run->folder.resumed.policy_version,
+        .notify = run->options.notify,
+        .arg = run->options.arg,
+    };
+    OCT_TRY(learner_publisher_begin(run->publisher, &options));
+    run->begin_ns = oct_clock_ns();
+    batches_begin(run);
+    run->updates = run->updates_base = algo_updates(run->algorithm);
+    learner_report_start(run);
+    run->train = learner_train_create(
+        run->algorithm, run->config, learner_publisher_stage(run->publisher),
+        learner_batches_count(run->batches), run->options.notify, run->options.arg);
+    run->algorithm = NULL;
+    learner_train_observe(run->train, learner_publisher_observed(run->publisher));
+    learner_train_average(run->train, run->average);
+    learner_train_share(run->train, run->options.lg, &run->spec, learner_batch_rows(&run->wants));
+    learner_train_set_env_steps(run->train, run->env_steps_base);
+    learner_train_set_share(run->train, learner_run_share(run));
+    learner_train_set_refused(run->train, run->folder.resumed.turn.refused);
+    learner_files_start(run);
+    // A checkpoint comes before the first publication, so that a restarted learner keeps this run
+    // id. In lock-step a resumed run needs none: its checkpoint has the run id already.
+    (void)learner_files_reserve(run, run->folder.resumed.policy_version);
+    if (!run->config->run.deterministic || run->folder.resumed.policy_version == 0) {
+        learner_files_checkpoint(run, learner_train_state(run->train), false);
+    }
+    if (!run->ends_again) {
+        OCT_TRY(learner_train_start(run->train));
+    }
+    run->pace->begin(run);
+    return OCT_OK;
+}
+
+static void
+environment_told(const learner_run *run, const char *from)
+{
+    char words[512];
+    learner_environment_words(&run->environment, words, sizeof(words));
+    oct_log_notice("LEARNER-ENVIRONMENT",
+                   "%s; known from %s; actors with another environment are refused", words, from);
+}
+
+// Records the environment of the first actor as the run's, because no file described it. It holds
+// for the life of the run folder.
+static void
+environment_pin(learner_run *run, const wire_env_spec *env, const policy_spec *spec)
+{
+    run->environment = *spec;
+    run->has_environment = true;
+    learner_files_environment(run, env);
+    environment_told(run, "the first actor that registered");
+}
+
+oct_err
+learner_begin_begin(learner_run *run, oct_reason *why)
+{
+    char path[LEARNER_PATH_MAX];
+    const char *given = run->options.environment;
+    (void)snprintf(path, sizeof(path), "%s/%s", run->options.folder, LEARNER_ENVIRONMENT_FILE);
+    if (given == NULL && !run->options.resume) {
+        return OCT_OK;
+    }
+    oct_err err = learner_environment_read(given != NULL ? given : path, &run->environment,
+                                           &run->metrics, why);
+    if (err == OCT_ENOTFOUND && given == NULL) {
+        return OCT_OK; // the earlier process had no environment yet
+    }
+    if (err == OCT_OK) {
+        run->has_environment = true;
+        environment_told(run, given != NULL ? given : path);
+    }
+    return err;
+}
+
+// Starts training. Uses environment only if no environment was known before.
+static oct_err
+training_begin(learner_run *run, const policy_spec *environment, oct_reason *why)
+{
+    if (run->algorithm == NULL) {
+        OCT_TRY(join_algorithm(run, environment, why));
+    }
+    OCT_TRY(external_begin(run, why));
+    if (join_start(run) != OCT_OK) {
+        return oct_refuse(why, "the learner could not start its threads");
+    }
+    budget_log(&run->budget);
+    oct_log_notice("LEARNER-START",
+                   "env=%s obs=%u actions=%u layers=%u run=%016" PRIx64 " updates=%" PRIu64
+                   " env_steps=%" PRIu64,
+                   run->spec.env_id, run->spec.obs_count, run->spec.action_count,
+                   run->spec.layer_count, run->run_id, run->updates, run->env_steps_base);
+    if (run->spec.obs_high > 0) {
+        oct_log_notice("LEARNER-BYTES",
+                       "observations are bytes up to %u; the learner divides them by %g, and "
+                       "divides the first layer of published policies by the same number",
+                       run->spec.obs_high, 1 / (double)policy_byte_unit(run->spec.obs_high));
+    }
+    learner_report_metrics(run);
+    run->phase = LEARNER_TRAINING;
+    if (run->ends_again) {
+        learner_end_again(run);
+    }
+    return OCT_OK;
+}
+
+oct_err
+learner_begin_known(learner_run *run, oct_reason *why)
+{
+    if (!run->has_environment) {
+        return OCT_OK;
+    }
+    return config_is_offline(run->config) ? training_begin(run, &run->environment, why)
+                                          : join_algorithm(run, &run->environment, why);
+}
+
+oct_err
+learner_run_begin(learner_run *run, const wire_env_spec *env, oct_reason *why)
+{
+    policy_spec spec;
+    learner_environment_of(&spec, env);
+    if (run->phase == LEARNER_DONE) {
+        return oct_fail(why, OCT_EAGAIN, "the run has ended");
+    }
+    if (run->has_environment) {
+        OCT_TRY(learner_environment_alike(&run->environment, &spec, why));
+    }
+    if (run->train != NULL) {
+        return OCT_OK;
+    }
+    // environment.oct of older releases has no metrics.
+    bool has_new_metrics = run->metrics.count == 0 && env->metric_count > 0;
+    if (has_new_metrics) {
+        oct_metric_names_of(&run->metrics, env->metric_name, env->metric_count);
+    }
+    if (training_begin(run, &spec, why) != OCT_OK) {
+        // The actor has the experiment's environment, so no other actor could start training
+        // either.
+        oct_log_error("LEARNER-CANNOT-TRAIN", "%s", why->text);
+        run->failed = true;
+        learner_run_finish(run, "refused", false);
+        return OCT_EAGAIN;
+    }
+    if (!run->has_environment) {
+        environment_pin(run, env, &spec);
+    } else if (has_new_metrics) {
+        learner_files_environment(run, env);
+    }
+    return OCT_OK;
+}
+
+// Counts a refusal for the limit of a certificate, and logs the first.
+static void
+places_refuse(learner_run *run, const oct_holder *holder, oct_reason *why)
+{
+    oct_reason_set(why,
+                   "the certificate %s (SHA-256 begins %02x%02x%02x%02x) has as many registered "
+                   "actors as it may: learner.actors_per_certificate: %" PRIu32,
+                   holder->name, holder->id[0], holder->id[1], holder->id[2], holder->id[3],
+                   run->config->learner.actors_per_certificate);
+    if (run->places_refused++ == 0) {
+        oct_log_warn("LEARNER-PLACES", "%s; later refusals are only counted", why->text);
+    }
+}
+
+// Finds the session of a request: that of its token or, in lock-step, that of its index.
+// OCT_EAGAIN: an actor with another certificate has this index. *out is 0 if there is no session,
+// or if the token is wrong (of another run, for example).
+static oct_err
+session_find(learner_run *run, const wire_register *request, const oct_holder *holder,
+             uint64_t *out, oct_reason *why)
+{
+    const uint64_t own = request->session;
+    *out = own != 0 && learner_run_is_token_of(run, own, request->token) ? own : 0;
+    if (*out != 0 || request->role != WIRE_ROLE_ACTOR || request->place == 0) {
+        return OCT_OK;
+    }
+    *out = run->pace->session(run, request->place - 1);
+    const learner_actor *there = learner_actors_of(run->actors, *out);
+    if (there != NULL && !learner_actor_came_with(there, holder)) {
+        return oct_fail(why, OCT_EAGAIN, "an actor with another certificate has index %" PRIu32,
+                        request->place - 1);
+    }
+    return OCT_OK;
+}
+
+oct_err
+learner_run_register(learner_run *run, const wire_register *request, const oct_holder *holder,
+                     learner_actor **out, oct_reason *why)
+{
+    if (request->run_id != 0 && request->run_id != run->run_id) {
+        return oct_fail(why, OCT_ESTALE, "it has the configuration of run %016" PRIx64,
+                        request->run_id);
+    }
+    OCT_TRY(learner_run_machine(run, "of this actor's machine", request->libm, why));
+    OCT_TRY(learner_run_begin(run, &request->env, why));
+    learner_registrant who = {
+        .role = request->role,
+        .label = request->label,
+        .place = request->place,
+        .holder = holder,
+    };
+    OCT_TRY(session_find(run, request, holder, &who.session, why));
+    oct_err err = learner_actors_register(run->actors, &who, oct_clock_ns(), out);
+    if (err == OCT_EINVAL) {
+        oct_reason_set(why, "its session is registered in another role");
+    } else if (err == OCT_EAGAIN && holder != NULL && learner_actors_is_full(run->actors, holder)) {
+        places_refuse(run, holder, why);
+    } else if (err == OCT_EAGAIN) {
+        oct_reason_set(why, "no room for another actor: all %u slots are taken",
+                       LEARNER_ACTORS_MAX);
+    }
+    return err;
+}
+
+void
+learner_run_refuse(learner_run *run, const wire_register *request, const char *why)
+{
+    char text[2 * WIRE_NAME_MAX];
+    int length =
+        snprintf(text, sizeof(text), "%s/%" PRIu32 ": %s", request->host, request->pid, why);
+    oct_text_quote(run->refused_text, sizeof(run->refused_text), text,
+                   OCT_MIN((size_t)length, sizeof(text) - 1));
+    run->refused_ns = oct_clock_ns();
+    run->actors_refused++;
+}
+
+const char *
+learner_run_last_refused(learner_run *run)
+{
+    uint64_t now_ns = oct_clock_ns();
+    bool is_old = now_ns - run->refused_ns > LEARNER_PEER_GONE_S * UINT64_C(1000000000);
+    bool is_over = is_old && learner_actors_live_get(run->actors, now_ns).actors > 0;
+    return is_over ? "" : run->refused_text;
+}
+
+bool
+learner_run_asks_sessions(learner_run *run, wire_sessions *out)
+{
+    bool is_some = run->phase == LEARNER_TRAINING &&
+                   learner_actors_unproved(run->actors, oct_clock_ns(), out) > 0;
+    if (is_some) {
+        out->run_id = run->run_id;
+    }
+    return is_some;
+}
+
+void
+learner_run_inserted(learner_run *run, const wire_sessions *answer)
+{
+    if (answer->run_id == run->run_id) {
+        learner_actors_inserted(run->actors, answer);
+    }
+}
+
+learner_source_counts
+learner_run_source_counts(const learner_run *run)
+{
+    return run->batches != NULL ? learner_batches_counts(run->batches, oct_clock_ns())
+                                : (learner_source_counts){.lag = NAN, .lag_max = NAN};
+}

@@ -1,0 +1,404 @@
+// Carries experience between replays and the training thread: what links send and receive, complete
+// batches to the thread, batches that were learned from back, and what is logged of all that.
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/oct_base.h"
+#include "common/oct_box.h"
+#include "common/oct_clock.h"
+#include "common/oct_log.h"
+#include "common/oct_reason.h"
+#include "learner/learner_run_state.h"
+
+#define PROBE_PERIOD_NS 1000000000u
+
+learner_source *
+learner_run_source(learner_run *run, uint32_t member)
+{
+    return run->batches != NULL ? learner_batches_source(run->batches, member) : NULL;
+}
+
+// ---- tables
+
+// Logs how a resumed run finds the replay at url. is_in_memory: replay.path is none.
+static void
+ahead_log(const learner_source_ahead *ahead, const char *url, bool is_in_memory)
+{
+    if (ahead->is_earlier) {
+        oct_log_warn("LEARNER-RESUME-REPLAY",
+                     "replay=%s the table is not this checkpoint's, but an earlier table of the "
+                     "run: %" PRIu64 " steps of the checkpoint are lost; was octet-replay started "
+                     "with the right --path?",
+                     url, ahead->lost);
+    } else if (ahead->is_other) {
+        oct_log_warn("LEARNER-RESUME-REPLAY",
+                     "replay=%s the table is a new one: %" PRIu64
+                     " steps of the checkpoint are lost; %s",
+                     url, ahead->lost,
+                     is_in_memory ? "with replay.path none a table is lost when its octet-replay "
+                                    "ends"
+                                  : "was its file removed, or octet-replay started with another "
+                                    "--path?");
+    } else if (ahead->steps < 0) {
+        oct_log_warn("LEARNER-RESUME-REPLAY",
+                     "replay=%s has lost %" PRIi64 " steps that it had at this checkpoint", url,
+                     -ahead->steps);
+    } else {
+        oct_log_notice("LEARNER-RESUME-REPLAY",
+                       "replay holds %" PRIi64
+                       " steps from after this checkpoint, and sampled %" PRIu64
+                       " batches that were not learned from: %s",
+                       ahead->steps, ahead->batches,
+                       ahead->returned > 0 ? "they are sampled again" : "none is sampled again");
+    }
+}
+
+// Logs that replay was started again with another table.
+static void
+table_warn(bool is_in_memory, bool is_earlier, uint64_t steps)
+{
+    oct_log_warn("LEARNER-REPLAY-TABLE",
+                 "replay's table is %s, with %" PRIu64 " steps that count from now on; %s",
+                 is_earlier ? "an older table of the run" : "a new one", steps,
+                 is_in_memory && !is_earlier
+                     ? "with replay.path none a table is lost when its octet-replay ends"
+                     : "was octet-replay started again with the right --path?");
+}
+
+wire_configure
+learner_run_configure(const learner_run *run, uint32_t member, bool limiter_only)
+{
+    return learner_batches_configure(run->batches, member, limiter_only);
+}
+
+// Logs what a resumed run finds in a replay, and returns true if its table is another one than
+// before.
+static bool
+table_look(learner_run *run, uint32_t member, oct_err err, const wire_configured *answer)
+{
+    const learner_source *source = learner_run_source(run, member);
+    bool was_known = learner_source_found(source).is_known;
+    uint64_t table = learner_source_place_after(source, 0).table;
+    uint64_t steps = learner_source_count(source).steps;
+    bool is_earlier = answer != NULL && learner_source_had(source, answer->table);
+    learner_batches_configured(run->batches, member, err, answer);
+    learner_source_ahead ahead = learner_source_found(source);
+    bool is_other = table != learner_source_place_after(source, 0).table;
+    bool is_in_memory = strcmp(run->config->replay.path, "none") == 0;
+    if (ahead.is_known && !was_known) {
+        char url[CONFIG_TEXT_MAX];
+        config_replay_address(run->config, member, url);
+        ahead_log(&ahead, url, is_in_memory);
+    } else if (is_other && table != 0) {
+        table_warn(is_in_memory, is_earlier, learner_source_count(source).steps - steps);
+    }
+    return is_other;
+}
+
+// Steps that replay took after the checkpoint count as any, but how long they took is unknown.
+// Rates in metrics.csv, and what this process counts, are of later steps.
+static void
+steps_found(learner_run *run, const learner_source *source)
+{
+    uint64_t found = learner_source_count(source).steps * run->action_repeat;
+    run->env_steps_found += found;
+    run->report.env_steps += found;
+}
+
+oct_err
+learner_run_table(const learner_run *run, uint32_t member, uint64_t table, oct_reason *why)
+{
+    for (uint32_t s = 0; s < config_shards(run->config); s++) {
+        const learner_source *other = learner_batches_source(run->batches, s);
+        bool has_it = table != 0 && (learner_source_place_after(other, 0).table == table ||
+                                     learner_source_had(other, table));
+        if (member != s && has_it) {
+            char address[CONFIG_TEXT_MAX];
+            config_replay_address(run->config, s, address);
+            return oct_refuse(
+                why,
+                "replay has the table of shard %u (%s), where its steps are counted: each shard "
+                "must keep its file (--path) and its position in net.replay",
+                s, address);
+        }
+    }
+    return OCT_OK;
+}
+
+void
+learner_run_configured(learner_run *run, uint32_t member, oct_err err,
+                       const wire_configured *answer)
+{
+    if (learner_batches_is_data(run->batches, member)) { // checkpoints have nothing of it
+        learner_batches_configured(run->batches, member, err, answer);
+        return;
+    }
+    const learner_source *source = learner_run_source(run, member);
+    bool is_first = learner_source_count(source).incarnation == 0;
+    // Windows that are drawn before a checkpoint knows the table could not be drawn again.
+    bool is_new = table_look(run, member, err, answer);
+    if (is_first) {
+        steps_found(run, source);
+    }
+    if (is_new && run->config->learner.checkpoint_s > 0 && !run->config->run.deterministic) {
+        learner_run_checkpoint(run);
+    }
+}
+
+// ---- requests and answers
+
+// Logs which shards do not answer, so that batches have no windows of them, and which answer again.
+// A shard that has not answered yet, as all at first, is not away.
+static void
+shards_look(learner_run *run)
+{
+    for (uint32_t s = 0; s < config_shards(run->config); s++) {
+        bool is_away = (run->shards_away & (1u << s)) != 0;
+        bool is_used = learner_batches_is_used(run->batches, s);
+        bool is_lost = learner_source_is_lost(learner_run_source(run, s));
+        if (is_used != is_away) {
+            continue;
+        }
+        double share = learner_batches_share(run->batches, s);
+        if (is_lost && !is_away && share > 0) {
+            run->shards_away |= 1u << s;
+            oct_log_warn("LEARNER-SHARD-AWAY",
+                         "shard=%u share=%.3f of all windows; the run continues without them; %.3f "
+                         "are missing now",
+                         s, share, learner_batches_missing(run->batches));
+        } else if (is_used && is_away) {
+            run->shards_away &= ~(1u << s);
+            oct_log_notice("LEARNER-SHARD-BACK", "shard=%u share=%.3f of all windows", s, share);
+        }
+    }
+}
+
+// Hands over recent observations, on which the quantised policy is compared with fp32.
+static void
+probe_renew(learner_run *run, const learner_batch *batch, uint64_t now_ns)
+{
+    if (now_ns - run->probe_ns > PROBE_PERIOD_NS) {
+        run->probe_ns = now_ns;
+        uint32_t rows_max = run->config->learner.probe_rows;
+        float *obs = oct_alloc((size_t)rows_max * batch->obs_count * sizeof(float));
+        uint32_t rows = learner_batch_probe(batch, rows_max, obs);
+        quantizer_stage_set_probe(learner_publisher_stage(run->publisher), obs, rows);
+        free(obs);
+    }
+}
+
+// Passes complete batches to the training thread, and returns their number.
+static uint32_t
+batches_pass(learner_run *run, uint64_t now_ns)
+{
+    uint32_t count = 0;
+    learner_batch *batch;
+    double share = run->pace->share(run);
+    bool may_request = run->pace->may_request(run);
+    while ((batch = learner_batches_take(run->batches, share, may_request)) != NULL) {
+        probe_renew(run, batch, now_ns);
+        learner_train_put(run->train, batch);
+        count++;
+    }
+    return count;
+}
+
+uint32_t
+learner_run_request(learner_run *run, uint32_t member, wire_sample *out)
+{
+    if (run->phase != LEARNER_TRAINING || !run->pace->may_request(run)) {
+        return 0;
+    }
+    uint64_t now_ns = oct_clock_ns(), newest = learner_publisher_version(run->publisher);
+    shards_look(run);
+    uint32_t requested = learner_batches_request(run->batches, member, newest, now_ns, out);
+    if (requested > 0) {
+        run->pace->request(run, out);
+    }
+    (void)batches_pass(run, now_ns); // those that waited, and have no window that is too old
+    return requested;
+}
+
+void
+learner_run_missed(learner_run *run, uint32_t member, uint32_t requested)
+{
+    learner_batches_missed(run->batches, member, requested, oct_clock_ns());
+    run->pace->answered(run, NULL, 0);
+}
+
+bool
+learner_run_tell(learner_run *run, uint32_t member, bool is_late, wire_sample *out)
+{
+    return run->phase == LEARNER_TRAINING &&
+           learner_batches_tell(run->batches, member, is_late, oct_clock_ns(), out);
+}
+
+oct_err
+learner_run_counters(learner_run *run, uint32_t member, const wire_sampled *sampled)
+{
+    oct_err err = learner_source_heard(learner_run_source(run, member), sampled);
+    if (err == OCT_EAGAIN) {
+        run->pace->table_lost(run);
+    }
+    return run->phase == LEARNER_TRAINING ? err : OCT_OK;
+}
+
+oct_err
+learner_run_sampled(learner_run *run, uint32_t member, uint32_t requested,
+                    const wire_sampled *sampled)
+{
+    if (run->phase != LEARNER_TRAINING) {
+        learner_run_missed(run, member, requested);
+        return OCT_OK;
+    }
+    uint64_t now_ns = oct_clock_ns();
+    oct_err err = learner_batches_sampled(run->batches, member, requested, sampled, now_ns);
+    learner_train_set_env_steps(run->train, learner_run_env_steps(run));
+    learner_train_set_share(run->train, run->pace->share(run));
+    if (err != OCT_OK && err != OCT_EAGAIN &&
+        learner_source_count(learner_run_source(run, member)).bad_samples == 1) {
+        oct_log_warn("LEARNER-BAD-SAMPLE",
+                     "the reply of %s does not fit: %s; further such replies are only counted",
+                     learner_batches_is_data(run->batches, member) ? "the data set's replay"
+                                                                   : "replay",
+                     oct_strerror(err));
+    }
+    uint32_t count = batches_pass(run, now_ns);
+    run->pace->answered(run, err == OCT_OK ? sampled : NULL, count);
+    if (err == OCT_EAGAIN) {
+        run->pace->table_lost(run);
+    }
+    return err == OCT_EAGAIN && run->phase == LEARNER_TRAINING ? err : OCT_OK;
+}
+
+// ---- priorities
+
+bool
+learner_run_priorities(learner_run *run, uint32_t member, wire_priorities *out)
+{
+    learner_source *source = learner_run_source(run, member);
+    return source != NULL && learner_source_is_configured(source) &&
+           learner_source_has_priorities(source) && run->pace->may_return(run) &&
+           learner_source_priorities(source, out);
+}
+
+void
+learner_run_returned(learner_run *run, oct_err err, const char *detail)
+{
+    run->pace->returned(run, err, detail);
+}
+
+// ---- updates that were refused
+
+// Finds the first number of a box action that is beyond its bounds by more than rounding. Returns
+// false if there is none.
+static bool
+action_outside(const learner_run *run, const algo_batch *batch, uint32_t *index, float *value)
+{
+    const policy_spec *spec = &run->spec;
+    const float *action = batch->action;
+    size_t rows = spec->action_kind == POLICY_BOX ? (size_t)batch->B * OCT_MAX(batch->T, 1) : 0;
+    for (size_t i = 0; i < rows * spec->action_count; i++) {
+        *index = (uint32_t)(i % spec->action_count);
+        *value = action[i];
+        bool is_end = batch->T > 0 && (batch->flags[i / spec->action_count] & ALGO_END) != 0;
+        float low = spec->action_low[*index], high = spec->action_high[*index];
+        if (!is_end && !oct_box_holds(*value, low, high)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void
+refusal_words(learner_run *run, const learner_batch *batch)
+{
+    uint32_t index;
+    float value;
+    char *out = run->refused_why;
+    const size_t size = sizeof(run->refused_why);
+    if (batch->refused == OCT_EINTERNAL) {
+        (void)snprintf(out, size, "loss or gradient is not finite");
+    } else if (batch->refused != OCT_EINVAL) {
+        (void)snprintf(out, size, "%s", oct_strerror(batch->refused));
+    } else if (action_outside(run, &batch->view, &index, &value)) {
+        (void)snprintf(out, size, "number %u of an action is %g, outside its bounds [%g, %g]",
+                       index, (double)value, (double)run->spec.action_low[index],
+                       (double)run->spec.action_high[index]);
+    } else {
+        (void)snprintf(out, size,
+                       "the batch does not fit algo.name, or one learner's part has far fewer "
+                       "steps than another's");
+    }
+}
+
+// Notes why an update was refused, and which window had the largest number.
+static void
+batch_refused(learner_run *run, const learner_batch *batch)
+{
+    run->refused = batch->refused;
+    refusal_words(run, batch);
+    if (run->updates_refused++ == 0) {
+        oct_log_warn(
+            "LEARNER-UPDATE-REFUSED",
+            "an update was refused: %s; later refusals are only counted (learner.updates_refused)",
+            run->refused_why);
+    }
+    uint32_t window = learner_suspect_note(&run->suspect, batch, oct_clock_ns());
+    run->suspect.member =
+        learner_batches_origin(run->batches, batch, window, &run->suspect.incarnation);
+}
+
+bool
+learner_run_asks_origin(learner_run *run, uint32_t member, wire_priorities *out)
+{
+    return run->suspect.member == member &&
+           learner_suspect_ask(&run->suspect, run->run_id, run->options.epoch, oct_clock_ns(), out);
+}
+
+void
+learner_run_origin(learner_run *run, const wire_sessions *answer)
+{
+    learner_suspect *suspect = &run->suspect;
+    if (!learner_suspect_answered(suspect, answer)) {
+        return;
+    }
+    const learner_actor *actor = learner_actors_of(run->actors, suspect->session);
+    (void)snprintf(run->suspect_certificate, sizeof(run->suspect_certificate), "%s",
+                   actor != NULL ? actor->holder.name : "");
+    oct_log_warn(
+        "LEARNER-UPDATE-ROWS",
+        "session=%016" PRIx64 " actor=%" PRIu32
+        " certificate=\"%s\" number=%g: the largest number in the rows of a refused update "
+        "is of this session",
+        suspect->session, suspect->actor_id, run->suspect_certificate, suspect->session_number);
+}
+
+// ---- batches that were learned from
+
+void
+learner_run_collect(learner_run *run)
+{
+    if (run->train == NULL) {
+        return;
+    }
+    uint64_t now_ns = oct_clock_ns();
+    learner_batch *batch;
+    while ((batch = learner_train_take(run->train)) != NULL) {
+        run->updates = batch->updates;
+        if (batch->learned) {
+            learner_means_update(&run->report.means, batch->numbers);
+        } else if (batch->refused != OCT_OK) {
+            batch_refused(run, batch);
+        }
+        learner_batches_give(run->batches, batch, now_ns);
+        run->pace->learned(run);
+    }
+    learner_state_bytes *state = learner_train_take_state(run->train);
+    if (state != NULL) {
+        run->pace->state(run, state);
+    }
+}
