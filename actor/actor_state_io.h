@@ -8,12 +8,12 @@
 #include "actor/actor_turns.h"
 #include "actor/actor_watchdog.h"
 #include "actor/actor_worker.h"
-#include "codec/codec_receiver.h"
 #include "config/config.h"
 #include "net/net_pub.h"
 #include "net/net_push.h"
 #include "net/net_rpc.h"
 #include "net/net_url.h"
+#include "policy/codec/codec_receiver.h"
 #include "proto/wire_rpc.h"
 #include "proto/wire_token.h"
 

@@ -3,7 +3,7 @@
 
 #include "algos/algo_rows.h"
 #include "common/oct_bytes.h"
-#include "group/group.h"
+#include "nn/group/group.h"
 
 // Advantages, importance ratios and their statistics, which policy gradient methods compute from
 // rewards, values and log-probabilities before any gradient. Plain arithmetic over rows; all

@@ -6,7 +6,7 @@
 #include "common/oct_columns.h"
 #include "common/oct_reason.h"
 #include "config/config.h"
-#include "group/group.h"
+#include "nn/group/group.h"
 #include "nn/nn_net.h"
 
 // Normalised observations: networks learn from (x - mean) / deviation, with the mean and the

@@ -13,10 +13,10 @@
 #include <inttypes.h>
 
 #include "bench/bench_sort.h"
-#include "codec/codec_delta.h"
 #include "common/oct_clock.h"
 #include "common/oct_commit.h"
 #include "common/oct_reason.h"
+#include "policy/codec/codec_delta.h"
 #include "policy/policy_file.h"
 #include "quantizer/quantizer_convert.h"
 #include "tests/policy/random_policy.h"

@@ -27,10 +27,10 @@
 #include "common/oct_clock.h"
 #include "common/oct_commit.h"
 #include "common/oct_reason.h"
-#include "group/group_fork.h"
-#include "group/group_launch.h"
-#include "group/group_mpi.h"
 #include "learner/learner_group.h"
+#include "nn/group/group_fork.h"
+#include "nn/group/group_launch.h"
+#include "nn/group/group_mpi.h"
 
 enum { ROUNDS = 9, SIZES_MAX = 8 };
 #define ROUND_NS  400e6

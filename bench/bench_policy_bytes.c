@@ -8,10 +8,10 @@
 #include <unistd.h>
 
 #include "bench/bench_sort.h"
-#include "codec/codec_receiver.h"
 #include "common/oct_bytes.h"
 #include "common/oct_clock.h"
 #include "common/oct_commit.h"
+#include "policy/codec/codec_receiver.h"
 #include "tests/policy/next_policy.h"
 #include "tests/policy/random_policy.h"
 

@@ -18,8 +18,6 @@
 
 #include "bench/bench_must.h"
 #include "bench/bench_sort.h"
-#include "codec/codec_delta.h"
-#include "codec/codec_receiver.h"
 #include "common/oct_clock.h"
 #include "common/oct_commit.h"
 #include "common/oct_latest.h"
@@ -27,6 +25,8 @@
 #include "common/oct_ring.h"
 #include "net/net_pub.h"
 #include "net/net_url.h"
+#include "policy/codec/codec_delta.h"
+#include "policy/codec/codec_receiver.h"
 #include "proto/wire.h"
 #include "quantizer/quantizer_stage.h"
 #include "tests/policy/random_policy.h"

@@ -23,9 +23,9 @@
 #include "common/oct_reason.h"
 #include "common/oct_text.h"
 #include "config/config.h"
-#include "data/data_numbers.h"
-#include "data/data_writer.h"
 #include "envs/env.h"
+#include "replay/data/data_numbers.h"
+#include "replay/data/data_writer.h"
 
 #define PYTHON  "octet_data.py"
 #define MADE_BY "octet " OCTET_VERSION

@@ -2,7 +2,7 @@
 #define CLI_CLI_DATA_H
 
 #include "common/oct_reason.h"
-#include "data/data_source.h"
+#include "replay/data/data_source.h"
 
 // What the commands of octet data share. Threads: main thread.
 

@@ -11,7 +11,7 @@
 #include "common/oct_reason.h"
 #include "common/oct_text.h"
 #include "config/config.h"
-#include "data/data_source.h"
+#include "replay/data/data_source.h"
 #include "replay/replay_drop.h"
 #include "replay/replay_file.h"
 

@@ -9,8 +9,8 @@
 #include "cli/cli_text.h"
 #include "common/oct_base.h"
 #include "common/oct_text.h"
-#include "data/data_numbers.h"
 #include "policy/policy_spec.h"
+#include "replay/data/data_numbers.h"
 
 #define ACTIONS_SHOWN 16 // actions that are listed
 

@@ -7,8 +7,8 @@
 #include "cli/cli_data.h"
 #include "cli/cli_json.h"
 #include "common/oct_base.h"
-#include "data/data_numbers.h"
 #include "policy/policy_spec.h"
+#include "replay/data/data_numbers.h"
 
 static json_t *
 whole(uint64_t value)

@@ -4,8 +4,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "algos/distill/distill_student.h"
 #include "config/config.h"
-#include "distill/distill_student.h"
 
 // The options of octet distill. Strings are borrowed from argv.
 //

@@ -11,7 +11,7 @@
 #include "common/oct_file.h"
 #include "common/oct_reason.h"
 #include "common/oct_text.h"
-#include "data/data_source.h"
+#include "replay/data/data_source.h"
 
 // Adds the observations of --obs, lines of text.
 static bool

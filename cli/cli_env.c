@@ -14,7 +14,7 @@
 #include "common/oct_base.h"
 #include "common/oct_reason.h"
 #include "envs/env.h"
-#include "render/render_scene.h"
+#include "envs/render/render_scene.h"
 
 #define ENVS_MAX   (1u << 20)
 #define STEPS_MAX  1000000

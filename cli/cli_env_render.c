@@ -10,7 +10,7 @@
 #include "common/oct_reason.h"
 #include "envs/env.h"
 #include "envs/env_space.h"
-#include "render/render_scene.h"
+#include "envs/render/render_scene.h"
 
 // Allocates the buffers of one environment, which the caller frees: the actions of all steps, and
 // an observation.

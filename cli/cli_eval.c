@@ -17,9 +17,9 @@
 #include "cli/run/cli_folder_env.h"
 #include "common/oct_reason.h"
 #include "envs/env.h"
+#include "envs/render/render_scene.h"
 #include "policy/policy_file.h"
 #include "policy/policy_net.h"
-#include "render/render_scene.h"
 
 #define REASON_BYTES ENV_REASON_BYTES
 #define EPISODES_MAX 1000000

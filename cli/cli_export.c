@@ -17,8 +17,8 @@
 #include "common/oct_action_repeat.h"
 #include "common/oct_file.h"
 #include "common/oct_reason.h"
-#include "export/export_c99.h"
-#include "export/export_onnx.h"
+#include "policy/export/export_c99.h"
+#include "policy/export/export_onnx.h"
 #include "policy/policy_file.h"
 
 typedef struct export_options {

@@ -14,7 +14,7 @@
 #include "common/oct_file.h"
 #include "common/oct_reason.h"
 #include "common/oct_text.h"
-#include "import/import_npy.h"
+#include "policy/import/import_npy.h"
 
 #define PATH_BYTES 4096
 

@@ -2,7 +2,7 @@
 #define CLI_CLI_IMPORT_NORMALISER_H
 
 #include "common/oct_reason.h"
-#include "import/import_graph.h"
+#include "policy/import/import_graph.h"
 
 // Reads the file of octet import --normalizer: the means and deviations of observations.
 //   FILE.npz               numpy.savez (or savez_compressed) with mean and std, or with mean and

@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "import/import_policy.h"
+#include "policy/import/import_policy.h"
 
 // The options of octet import. The strings belong to argv.
 //

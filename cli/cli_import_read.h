@@ -4,8 +4,8 @@
 #include "cli/cli_import_options.h"
 #include "common/oct_err.h"
 #include "common/oct_reason.h"
-#include "import/import_model.h"
-#include "import/import_npy.h"
+#include "policy/import/import_model.h"
+#include "policy/import/import_npy.h"
 
 // Reads the model of octet import and recognises its kind by its content. An ONNX model is decoded
 // here. Agents of Stable-Baselines3 (a zip) and files of PyTorch (a zip or a pickle) are read by

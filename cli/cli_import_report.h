@@ -1,7 +1,7 @@
 #ifndef CLI_CLI_IMPORT_REPORT_H
 #define CLI_CLI_IMPORT_REPORT_H
 
-#include "import/import_parity.h"
+#include "policy/import/import_parity.h"
 #include "quantizer/quantizer_probe.h"
 
 // Prints the results of octet import to standard output, as text or as one JSON document.

@@ -24,11 +24,11 @@
 #define STOP_MS       5000 // for a program to end when its socket is closed; then it is killed
 #define LOOK_MS       10
 
-// Finds a program in an installation, or in cli/, data/ or import/ of a build tree.
+// Finds a program in an installation, or in cli/, replay/data/ or policy/import/ of a build tree.
 oct_err
 cli_python_find(char out[CLI_PATH_MAX], const char *program, oct_reason *why)
 {
-    static const char *const built[] = {"", "../data", "../import", NULL};
+    static const char *const built[] = {"", "../replay/data", "../policy/import", NULL};
     return oct_program_find(out, CLI_PATH_MAX, program, built, why);
 }
 

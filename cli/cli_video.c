@@ -13,8 +13,8 @@
 #include "common/oct_action_repeat.h"
 #include "common/oct_base.h"
 #include "common/oct_text.h"
-#include "render/render_scene.h"
-#include "render/render_video.h"
+#include "envs/render/render_scene.h"
+#include "envs/render/render_video.h"
 
 #define RATE_MAX 50.0 // frames a second; a faster environment is drawn every few steps
 

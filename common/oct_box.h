@@ -7,7 +7,8 @@
 // By how much a number of an action may exceed its bounds, as a fraction of half their range. A
 // number that was scaled to [-1, 1] and back differs from the original in its last bits, so the
 // exact bounds would refuse actions that were recorded at a bound. Such a number is used as it is,
-// not clipped. Data sets, learners and data/octet_data.py use the same tolerance. Threads: any.
+// not clipped. Data sets, learners and replay/data/octet_data.py use the same tolerance. Any thread
+// may call these functions.
 #define OCT_BOX_TOLERANCE 1e-3f
 
 // Returns true if a number that was scaled from its bounds to [-1, 1] is within them. NaN is: it is

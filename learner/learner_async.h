@@ -2,8 +2,8 @@
 #define LEARNER_LEARNER_ASYNC_H
 
 #include "algos/algo.h"
-#include "group/group.h"
 #include "learner/learner_batch.h"
+#include "nn/group/group.h"
 
 // Learners that do not wait for each other's gradients (learner.asynchronous; A3C, Mnih et al.
 // 2016; Gorila, Nair et al. 2015). They share one set of parameters and moments (algo_share). Each

@@ -2,8 +2,8 @@
 #define LEARNER_LEARNER_GROUP_H
 
 #include "algos/algo.h"
-#include "group/group.h"
 #include "learner/learner_async.h"
+#include "nn/group/group.h"
 
 // Learners that share each batch (learner.count). Rank 0 is the learner of the run; the other ranks
 // only compute. When training begins, rank 0 sends them the configuration, the environment's spec

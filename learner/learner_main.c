@@ -15,13 +15,13 @@
 #include "common/oct_text.h"
 #include "config/config_effects.h"
 #include "config/config_text.h"
-#include "group/group_fork.h"
-#include "group/group_launch.h"
-#include "group/group_mpi.h"
 #include "learner/learner_checkpoints.h"
 #include "learner/learner_io.h"
 #include "net/net_metrics.h"
 #include "net/net_url.h"
+#include "nn/group/group_fork.h"
+#include "nn/group/group_launch.h"
+#include "nn/group/group_mpi.h"
 
 #define EXIT_REFUSED 3
 #define SETTINGS_MAX 64

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "group/group.h"
+#include "nn/group/group.h"
 #include "nn/nn_tile.h"
 
 // What nets compute with but do not own: the kernels for matrix products, and work spaces that all

@@ -7,7 +7,7 @@
 #include "policy/policy_format.h"
 
 // The parts that complete policies and changes share: the header, the checksum at the end, and a
-// parser that explains an error in one line. For the files of this folder and of codec/.
+// parser that explains an error in one line. For the files of this folder and of policy/codec/.
 //
 // Threads: any. Owns: nothing.
 

@@ -40,12 +40,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "codec/codec_delta.h"
 #include "common/oct_base.h"
 #include "common/oct_clock.h"
 #include "common/oct_latest.h"
 #include "common/oct_pulse.h"
 #include "common/oct_ring.h"
+#include "policy/codec/codec_delta.h"
 #include "quantizer/quantizer_fold.h"
 #include "quantizer/quantizer_pool.h"
 

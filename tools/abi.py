@@ -26,8 +26,8 @@ import tempfile
 
 # Library: its headers. That of a static library has no types of its own.
 LIBRARIES = {
-    "liboctet": ("liboctet/liboctet.so", ["env.h", "vector.h", "policy.h", "learner.h", "octet.h"]),
-    "liboctet-replay": ("client/liboctet-replay.so", ["replay.h"]),
+    "liboctet": ("lib/liboctet.so", ["env.h", "vector.h", "policy.h", "learner.h", "octet.h"]),
+    "liboctet-replay": ("lib/liboctet-replay.so", ["replay.h"]),
     "liboctet_policy.a": ("policy/liboctet_policy.a", ["policy.h"]),
 }
 DATA = "tests/data/abi"

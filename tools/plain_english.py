@@ -91,15 +91,15 @@ PLAIN = ["The run is no longer live, and there is no file.", "No one that asks w
          "A screen of 80 columns.", "The progress bar of the run.", "The file is well-formed."]
 # Words that pages define as names: a set of settings, a kind of evaluation.
 NAMES = {"docs/results/*": ["recipe", "screens"], "docs/glossary.md": ["recipe"]}
-C_FOLDERS = [*tidy.MAY_INCLUDE, tidy.PUBLIC, "examples"]
-PYTHON_FOLDERS = ["python", "cli", "data", "envs", "export", "examples", "tools"]
+C_FOLDERS = [*(folder for folder in tidy.FOLDERS if folder not in tidy.FREE), "examples"]
+PYTHON_FOLDERS = ["python", "cli", "replay", "envs", "policy", "examples", "tools"]
 SHELL = ["cli/**/*.sh", "script/*", "deploy/entrypoint"]
 COMMENTS = ["presets/**/*.yaml", "deploy/**/*"]
 PAGES = ["*.md", "docs/**/*.md", "deploy/**/*.md", "examples/**/*.md"]
 
-# Comments that the build copies into exported headers (export/meson.build).
-EXPORTED = ["policy/policy_half.h", "policy/policy_math.h", "policy/policy_draw.h", "export/export_codes.h",
-            "export/export_products.h", "export/export_robot.h", "export/export_probe.h"]
+# Comments that the build copies into exported headers (policy/export/meson.build).
+EXPORTED = ["policy/policy_half.h", "policy/policy_math.h", "policy/policy_draw.h", "policy/export/export_codes.h",
+            "policy/export/export_products.h", "policy/export/export_robot.h", "policy/export/export_probe.h"]
 C_TOKEN = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|#[ \t]*include[^\n]*|[A-Za-z_]\w*|(?:\s|\\\n)+|.', re.S)
 JS_TOKEN = re.compile(r"//[^\n]*|/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'|`(?:\\.|[^`\\])*`|.", re.S)
 

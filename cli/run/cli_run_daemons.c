@@ -9,8 +9,8 @@
 
 #include "common/oct_blas.h"
 #include "envs/env.h"
-#include "group/group_launch.h"
 #include "net/net_daemon.h"
+#include "nn/group/group_launch.h"
 
 #define EVALUATOR_WAIT_S "15" // to start and to open an environment on a busy machine
 #define NAME_MAX_BYTES   32

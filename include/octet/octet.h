@@ -13,7 +13,7 @@
  * buffer of the caller or keeps the line in the handle. There is no global state: different threads
  * may use different handles at the same time, and one thread at a time uses a handle. Each symbol
  * has the version in which it was added (OCTET_1 ...) and is never removed or changed;
- * liboctet/liboctet.map lists them. */
+ * lib/liboctet.map lists them. */
 
 #include "env.h"
 #include "learner.h"

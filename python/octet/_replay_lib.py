@@ -86,7 +86,7 @@ def _of_build(path: str) -> pathlib.Path | None:
 
 @functools.cache
 def lib() -> ctypes.CDLL:
-    path = str(_of_build("client/liboctet-replay.so.0") or _lib.own_file("lib/liboctet-replay.so") or "liboctet-replay.so.0")
+    path = str(_of_build("lib/liboctet-replay.so.0") or _lib.own_file("lib/liboctet-replay.so") or "liboctet-replay.so.0")
     try:
         library = ctypes.CDLL(path)
     except OSError as error:

@@ -6,7 +6,7 @@
 
 #include "algos/algo_pg_numbers.h"
 #include "common/oct_reason.h"
-#include "group/group_fork.h"
+#include "nn/group/group_fork.h"
 #include "tests/algos/dpg_fixture.h"
 #include "tests/algos/reinforce_fixture.h"
 #include "tests/support/oct_test.h"

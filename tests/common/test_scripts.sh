@@ -231,9 +231,9 @@ expect 1 'missing: cmocka. As root: pacman -S cmocka' elsewhere ID=arch test
 expect 1 "package needs Debian's packages" elsewhere ID=arch package
 
 # Headers of all folders are compiled.
-mkdir -p "$room"/headers/{tools,bench,codec,include/octet} && cp tools/{tidy.py,header_check.sh} "$room/headers/tools/"
-touch "$room"/headers/{bench/b.h,codec/a.h,include/octet/c.h}
-expect 1 $'alone: bench/b.h\ndoes not compile alone: codec/a.h\ndoes not compile alone: include/octet/c.h' \
+mkdir -p "$room"/headers/{tools,bench,config,include/octet} && cp tools/{tidy.py,header_check.sh} "$room/headers/tools/"
+touch "$room"/headers/{bench/b.h,config/a.h,include/octet/c.h}
+expect 1 $'alone: bench/b.h\ndoes not compile alone: config/a.h\ndoes not compile alone: include/octet/c.h' \
     "$room/headers/tools/header_check.sh" "$room/headers" false
 expect 0 '3 headers' "$room/headers/tools/header_check.sh" "$room/headers" true
 

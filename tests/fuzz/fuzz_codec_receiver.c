@@ -1,8 +1,8 @@
 // A receiver that is sent policies and changes of two runs in any order, some of them damaged, and
 // that forgets. An input is a list of such events. The receiver never goes back, holds what it
 // took, and what it holds is sound.
-#include "codec/codec_receiver.h"
 #include "common/oct_reason.h"
+#include "policy/codec/codec_receiver.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/policy_history.h"
 

@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "codec/codec_residual.h"
 #include "common/oct_base.h"
 #include "common/oct_bytes.h"
 #include "common/oct_rng.h"
+#include "policy/codec/codec_residual.h"
 #include "tests/fuzz/fuzz.h"
 
 #define SIDE_MAX    200

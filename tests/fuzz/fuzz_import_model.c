@@ -8,9 +8,9 @@
 #include "common/oct_base.h"
 #include "common/oct_file.h"
 #include "common/oct_reason.h"
-#include "import/import_npy.h"
-#include "import/import_parity.h"
-#include "import/import_policy.h"
+#include "policy/import/import_npy.h"
+#include "policy/import/import_parity.h"
+#include "policy/import/import_policy.h"
 #include "tests/fuzz/fuzz.h"
 
 enum { IS_ARRAY = 0x80, IS_BOX = 1, IS_UNIT = 2, HAS_DEVIATION = 4, HAS_COUNT = 8 };

@@ -4,10 +4,10 @@
 #include <sys/mman.h>
 
 #include "common/oct_reason.h"
-#include "data/data_numbers.h"
-#include "tests/data/data_test.h"
+#include "replay/data/data_numbers.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/fuzz_edits.h"
+#include "tests/replay/data/data_test.h"
 
 enum { MEND_HEADER = 1, MEND_NOTES = 2, MEND_BLOCKS = 4, CUT_OFF = 8 };
 enum { SOURCE_MASK = 0xf0, IS_REPLAY_FILE = 0x70 }; // any other: a data set

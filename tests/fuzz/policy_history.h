@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "codec/codec_delta.h"
+#include "policy/codec/codec_delta.h"
 #include "tests/policy/next_policy.h"
 #include "tests/policy/small_policy.h"
 

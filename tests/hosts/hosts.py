@@ -90,7 +90,7 @@ def plain(check, folder):
 
 def own_learner(check, folder):
     """CartPole is solved by a Python program that learns beside octet-learner."""
-    python, library = python_with_numpy(), BUILD / "liboctet/liboctet.so"
+    python, library = python_with_numpy(), BUILD / "lib/liboctet.so"
     if python is None or not library.exists():
         raise Skipped("no Python has NumPy and Gymnasium (script/setup test), or the build has no liboctet.so")
     with cluster.Cluster(BUILD, folder, actors=2) as system:

@@ -4,8 +4,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "group/group_fork.h"
 #include "learner/learner_group.h"
+#include "nn/group/group_fork.h"
 #include "tests/algos/reinforce_fixture.h"
 #include "tests/support/oct_test.h"
 

@@ -3,8 +3,8 @@
 #include <unistd.h>
 
 #include "common/oct_reason.h"
-#include "group/group_fork.h"
 #include "learner/learner_train.h"
+#include "nn/group/group_fork.h"
 #include "nn/nn_gemm.h"
 #include "tests/learner/batch_fixture.h"
 #include "tests/learner/learner_fixture.h"

@@ -2,8 +2,8 @@
 #include "cli/cli_inspect.h"
 #include "common/oct_reason.h"
 
-#include "codec/codec_delta.h"
 #include "common/oct_file.h"
+#include "policy/codec/codec_delta.h"
 #include "policy/policy_file.h"
 #include "quantizer/quantizer_fold.h"
 #include "quantizer/quantizer_ptq.h"

@@ -3,8 +3,8 @@
 #include "common/oct_reason.h"
 #include "policy/policy_file.h"
 
-#include "codec/codec_delta.h"
 #include "common/oct_file.h"
+#include "policy/codec/codec_delta.h"
 #include "policy/policy_contract.h"
 #include "policy/policy_math.h"
 #include "tests/policy/random_policy.h"

@@ -1,8 +1,8 @@
 // The public functions of include/octet/policy.h: loading, refusing, acting and sampling.
 #include "include/octet/policy.h"
 
-#include "codec/codec_delta.h"
 #include "common/oct_file.h"
+#include "policy/codec/codec_delta.h"
 #include "policy/policy_contract.h"
 #include "tests/policy/random_policy.h"
 

@@ -19,7 +19,7 @@ import octet
 
 ROOT = pathlib.Path(__file__).parents[2]
 AGENTS = ROOT / "tests/data/import/agents"
-READER = ROOT / "import/octet_import"
+READER = ROOT / "policy/import/octet_import"
 sys.path[:0] = [str(READER), str(ROOT / "python/octet")]
 import inert_pickle  # noqa: E402
 import octet_import  # noqa: E402

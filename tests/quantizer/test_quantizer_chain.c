@@ -4,8 +4,8 @@
 
 #include <float.h>
 
-#include "codec/codec_receiver.h"
 #include "common/oct_reason.h"
+#include "policy/codec/codec_receiver.h"
 #include "quantizer/quantizer_convert.h"
 #include "tests/policy/random_policy.h"
 

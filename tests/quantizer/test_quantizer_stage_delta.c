@@ -1,7 +1,7 @@
 // The chain of changes that the publishing stage sends, read by the code that actors use.
-#include "codec/codec_delta.h"
-#include "codec/codec_receiver.h"
 #include "common/oct_reason.h"
+#include "policy/codec/codec_delta.h"
+#include "policy/codec/codec_receiver.h"
 #include "tests/quantizer/stage_fixture.h"
 
 // Moves every weight a little, as an optimiser does.

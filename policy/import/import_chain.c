@@ -1,0 +1,213 @@
+// Computes a chain of steps in double precision: the reference to which an imported policy is
+// compared. It is written for clarity, not for speed.
+#include "policy/import/import_chain.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "common/oct_base.h"
+
+uint32_t
+import_chain_width(const import_step *step)
+{
+    uint32_t width = 1;
+    for (; step != NULL; step = step->from) {
+        width = OCT_MAX(width, step->count);
+    }
+    return width;
+}
+
+// y[j] = alpha sum_k W[j][k] x[k] + b[j].
+static void
+dense_eval(const import_step *step, const double *x, double *y)
+{
+    for (uint32_t j = 0; j < step->count; j++) {
+        double sum = 0.0;
+        for (uint32_t k = 0; k < step->from->count; k++) {
+            sum += import_weight(step, j, k) * x[k];
+        }
+        y[j] = step->alpha * sum + (step->b != NULL ? step->b[j] : 0.0);
+    }
+}
+
+// Filter f of a convolution at one position of the map.
+static double
+place_eval(const import_step *step, const double *x, uint32_t f, uint32_t row, uint32_t column)
+{
+    const uint32_t *map = step->from->shape; // channels, rows, columns
+    const uint32_t k = step->kernel;
+    const float *w = step->weight->floats + (size_t)f * map[0] * k * k;
+    double sum = step->b != NULL ? step->b[f] : 0.0;
+    for (uint32_t c = 0; c < map[0]; c++) {
+        for (uint32_t i = 0; i < k * k; i++) {
+            // x[c][row + i / k][column + i % k].
+            size_t at = ((size_t)c * map[1] + row + i / k) * map[2] + column + i % k;
+            sum += (double)w[(size_t)c * k * k + i] * x[at];
+        }
+    }
+    return sum;
+}
+
+// y is [filters][rows][columns].
+static void
+conv_eval(const import_step *step, const double *x, double *y)
+{
+    uint32_t rows = step->shape[1], columns = step->shape[2];
+    for (uint32_t i = 0; i < step->count; i++) {
+        y[i] = place_eval(step, x, i / (rows * columns), i / columns % rows, i % columns);
+    }
+}
+
+// Two passes, because the difference of squares loses digits.
+static void
+norm_eval(const import_step *step, const double *x, double *y)
+{
+    uint32_t n = step->count;
+    double mean = 0.0, variance = 0.0;
+    for (uint32_t i = 0; i < n; i++) {
+        mean += x[i] / n;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        variance += (x[i] - mean) * (x[i] - mean) / n;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        y[i] = (x[i] - mean) / sqrt(variance + step->epsilon) * step->a[i] + step->b[i];
+    }
+}
+
+// Relative to the maximum, so that exp does not overflow.
+static double
+log_sum_exp(const double *x, uint32_t n)
+{
+    double most = x[0], sum = 0.0;
+    for (uint32_t i = 1; i < n; i++) {
+        most = OCT_MAX(most, x[i]);
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        sum += exp(x[i] - most);
+    }
+    return most + log(sum);
+}
+
+// Returns the first of equal maxima, as policies choose it.
+static double
+arg_max(const double *x, uint32_t n)
+{
+    uint32_t best = 0;
+    for (uint32_t i = 1; i < n; i++) {
+        best = x[i] > x[best] ? i : best;
+    }
+    return best;
+}
+
+// Kinds that compute each number by itself.
+static double
+number_eval(const import_step *step, const double *x, uint32_t i)
+{
+    switch (step->kind) {
+    case IMPORT_AFFINE:
+        return step->a[i] * x[i] + step->b[i];
+    case IMPORT_CLIP:
+        return fmin(fmax(x[i], step->a[i]), step->b[i]);
+    case IMPORT_GATHER:
+        return x[step->order[i]];
+    case IMPORT_RELU:
+        return x[i] > 0.0 ? x[i] : 0.0;
+    case IMPORT_TANH:
+        return tanh(x[i]);
+    case IMPORT_ELU:
+        return x[i] > 0.0 ? x[i] : expm1(x[i]);
+    case IMPORT_SIGMOID:
+        return 1.0 / (1.0 + exp(-x[i]));
+    default:
+        return x[i];
+    }
+}
+
+// Computes one step. Kinds that look at the whole row come first.
+static void
+step_eval(const import_step *step, const double *x, double *y)
+{
+    uint32_t inputs = step->from->count;
+    switch (step->kind) {
+    case IMPORT_DENSE:
+        dense_eval(step, x, y);
+        return;
+    case IMPORT_CONV:
+        conv_eval(step, x, y);
+        return;
+    case IMPORT_NORM:
+        norm_eval(step, x, y);
+        return;
+    case IMPORT_ARGMAX:
+        y[0] = arg_max(x, inputs);
+        return;
+    case IMPORT_LOG_SUM_EXP:
+        y[0] = log_sum_exp(x, inputs);
+        return;
+    case IMPORT_SOFTMAX:
+    case IMPORT_LOG_SOFTMAX: {
+        double sum = log_sum_exp(x, inputs);
+        for (uint32_t i = 0; i < inputs; i++) {
+            y[i] = step->kind == IMPORT_SOFTMAX ? exp(x[i] - sum) : x[i] - sum;
+        }
+        return;
+    }
+    default:
+        for (uint32_t i = 0; i < step->count; i++) {
+            y[i] = number_eval(step, x, i);
+        }
+    }
+}
+
+// A clip changed a number.
+static bool
+is_changed(const import_step *step, const double *x, const double *y)
+{
+    for (uint32_t i = 0; i < step->count; i++) {
+        if (x[i] != y[i]) {
+            return true;
+        }
+    }
+    return false;
+}
+
+// Evaluates the chain from the observation to step. The two rows of work take turns as input and
+// output. Sets *is_clipped if a clip changes a number.
+static const double *
+chain_eval(const import_step *step, const double *observation, double *work, bool *is_clipped)
+{
+    // Longer than any chain: the nodes, and a normaliser.
+    const import_step *path[2 * IMPORT_NODES_MAX];
+    uint32_t width = import_chain_width(step), count = 0;
+    for (; step->from != NULL; step = step->from) {
+        OCT_ASSERT(count < OCT_COUNTOF(path));
+        path[count++] = step;
+    }
+    memcpy(work, observation, step->count * sizeof(*work));
+    uint32_t half = 0;
+    while (count > 0) {
+        const double *x = work + (size_t)half * width;
+        double *y = work + (size_t)(1 - half) * width;
+        step = path[--count];
+        step_eval(step, x, y);
+        *is_clipped = *is_clipped || (step->kind == IMPORT_CLIP && is_changed(step, x, y));
+        half = 1 - half;
+    }
+    return work + (size_t)half * width;
+}
+
+const double *
+import_chain_eval(const import_step *step, const double *observation, double *work)
+{
+    bool is_clipped = false;
+    return chain_eval(step, observation, work, &is_clipped);
+}
+
+bool
+import_chain_is_clipped(const import_step *step, const double *observation, double *work)
+{
+    bool is_clipped = false;
+    (void)chain_eval(step, observation, work, &is_clipped);
+    return is_clipped;
+}

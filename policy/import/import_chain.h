@@ -1,0 +1,81 @@
+#ifndef POLICY_IMPORT_IMPORT_CHAIN_H
+#define POLICY_IMPORT_IMPORT_CHAIN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "policy/import/import_model.h"
+
+// What a model computes from an observation, as a chain of steps of few kinds. Each step points to
+// the step before it, so several chains can share their beginning. A value is a row of numbers
+// with a shape, without the batch, in the model's order (maps: channels first).
+//
+// Threads: any. Owns: nothing; the graph owns steps and their numbers (import_graph.h).
+
+#define IMPORT_SHAPE_MAX 4     // rank of a value
+#define IMPORT_WIDTH_MAX 65536 // numbers in a value
+
+// Kinds of steps: the row y from the row x.
+typedef enum import_kind {
+    IMPORT_OBSERVATION, // the beginning of every chain
+    IMPORT_AFFINE,      // y[i] = a[i] x[i] + b[i]
+    IMPORT_CLIP,        // y[i] = min(max(x[i], a[i]), b[i])
+    IMPORT_GATHER,      // y[i] = x[order[i]]: a transposition, a selection or another shape
+    IMPORT_DENSE,       // y[j] = alpha sum_k W[j][k] x[k] + b[j]
+    IMPORT_CONV,        // stride 1, no padding; weight is [filters][channels][kernel][kernel]
+    IMPORT_RELU,        // max(x, 0)
+    IMPORT_TANH,
+    IMPORT_ELU,         // with alpha 1
+    IMPORT_SIGMOID,     // 1 / (1 + exp(-x))
+    IMPORT_NORM,        // layer norm: (x - mean) / sqrt(var + epsilon) * a[i] + b[i]
+    IMPORT_SOFTMAX,     // over the whole row
+    IMPORT_LOG_SOFTMAX, // over the whole row
+    IMPORT_ARGMAX,      // one number, the first of equal maxima
+    IMPORT_LOG_SUM_EXP, // one number; only within log softmax
+    // Parts of a layer norm that a model writes out, of the row x that `from` gives. By themselves
+    // policies do not have them.
+    IMPORT_MEAN,         // one number: mean(x)
+    IMPORT_CENTRED,      // x - mean(x)
+    IMPORT_SQUARED,      // its squares; from is IMPORT_CENTRED
+    IMPORT_VARIANCE,     // one number: the mean of IMPORT_SQUARED
+    IMPORT_ROOT,         // one number: sqrt(variance + epsilon)
+    IMPORT_INVERSE_ROOT, // one number: 1 / IMPORT_ROOT
+} import_kind;
+
+// A step. Fields that its kind does not use are 0.
+typedef struct import_step {
+    import_kind kind;
+    const struct import_step *from;   // the step before; NULL: this is the observation
+    const import_node *node;          // the node that it comes from, for messages; NULL: none
+    bool has_batch;                   // the model's value has a batch axis before shape
+    uint32_t rank;                    // of the value
+    uint32_t shape[IMPORT_SHAPE_MAX]; // [rank]
+    uint32_t count;                   // product of shape
+    const double *a;                  // [count]
+    const double *b;                  // [count]; dense and conv: [outputs or filters], or NULL
+    const uint32_t *order;            // [count] of IMPORT_GATHER: positions in from
+    const import_tensor *weight;      // of IMPORT_DENSE and IMPORT_CONV
+    bool is_transposed;               // of IMPORT_DENSE: weight is [inputs][outputs]
+    double alpha;                     // of IMPORT_DENSE
+    double epsilon;                   // of IMPORT_NORM and of the roots, above 0
+    uint32_t kernel;                  // of IMPORT_CONV: rows and columns of a filter
+} import_step;
+
+// Returns W[j][k] of a dense step, without alpha.
+static inline double
+import_weight(const import_step *step, size_t j, size_t k)
+{
+    size_t columns = step->weight->dims[1];
+    return (double)step->weight->floats[step->is_transposed ? k * columns + j : j * columns + k];
+}
+
+// Returns the length of the longest row in the chain that ends with step.
+uint32_t import_chain_width(const import_step *step);
+// Computes the chain for one observation, in double precision. observation is [count of the
+// observation]; work is [2 * import_chain_width], and holds the result.
+const double *import_chain_eval(const import_step *step, const double *observation, double *work);
+// Returns true if a clip of the chain changes a number for this observation. Arguments as
+// import_chain_eval.
+bool import_chain_is_clipped(const import_step *step, const double *observation, double *work);
+
+#endif // POLICY_IMPORT_IMPORT_CHAIN_H
