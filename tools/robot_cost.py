@@ -24,7 +24,7 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "tests/export"))
+sys.path.insert(0, str(ROOT / "tests/policy/export"))
 from robot_cores import CORES, LIBRARY, is_missing, link_bare, run  # pylint: disable=wrong-import-position
 
 # Each function in a section of its own, so that the sizes are those of what is used. Below the

@@ -1018,7 +1018,7 @@ class Presets(Case):
         self.assertIn("no file or preset", self.moved("train", "more/../mine", code=2)[1])
 
     def test_the_name_of_an_algorithm_leads_to_experiments(self):
-        for word, users, start in [("PPO", "cartpole-ppo, dmc/cheetah_run-ppo, ", "cartpole-ppo"), ("rainbow", "cartpole-rainbow\n", "cartpole-rainbow"),
+        for word, users, start in [("PPO", "ant, cartpole-ppo, dmc/cheetah_run-ppo, hopper, ", "cartpole-ppo"), ("rainbow", "cartpole-rainbow\n", "cartpole-rainbow"),
                                    ("a3c", "cartpole-a3c\n", "cartpole-a3c"), ("sarsa", None, "toy_text/taxi --set algo.name=sarsa"),
                                    ("ddpg", None, "pendulum --set algo.name=ddpg"), ("external", None, "cartpole --set algo.name=external")]:
             _, err = self.octet("train", word, code=2)

@@ -288,9 +288,9 @@ def test_a_list_of_what_ships_names_files_and_packages(tmp_path):
 def test_the_code_is_of_the_oldest_python_that_is_promised():
     oldest = re.search(r'^requires-python = ">=3\.(\d+)"$', (ROOT / "pyproject.toml").read_text(), re.M)[1]
     assert f"Python 3.{oldest} and newer" in (ROOT / "docs/python.md").read_text() and f"Python 3.{oldest} and newer" in graft_wheel.__doc__.replace("\n", " ")
-    scripts = re.findall(r"'([\w/]+\.py)'", "".join((ROOT / folder / "meson.build").read_text() for folder in ("cli", "data")))
-    sources = [*(ROOT / "python/octet").glob("*.py"), *(ROOT / "envs/gym").glob("*.py"),
-               *(next(ROOT.glob(f"*/{name}")) for name in scripts if name != "dash/embed.py")]
+    scripts = [ROOT / folder / name for folder in ("cli", "replay/data")
+               for name in re.findall(r"'([\w/]+\.py)'", (ROOT / folder / "meson.build").read_text()) if name != "dash/embed.py"]
+    sources = [*(ROOT / "python/octet").glob("*.py"), *(ROOT / "envs/gym").glob("*.py"), *scripts]
     assert {"octet_data.py", "octet_optuna.py", "octet_track.py"} <= {path.name for path in sources}
     for path in sources:
         ast.parse(path.read_text(encoding="utf-8"), str(path), feature_version=(3, int(oldest)))

@@ -16,7 +16,7 @@ import time
 import unittest
 import zlib
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
 import unittests  # noqa: E402
 
 OCTET = WRITE_POLICY = FAKE = ""

@@ -44,7 +44,7 @@ spec = importlib.util.spec_from_file_location("octet_data", PROGRAM)
 octet_data = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(octet_data)
 
-PAGE = pathlib.Path(__file__).parents[2] / "docs/data.md"
+PAGE = pathlib.Path(__file__).parents[3] / "docs/data.md"
 LENGTHS = [1, 2, 62, 63, 64, 65, 200, 1, 5]  # with the end row around the rows of a block
 
 
