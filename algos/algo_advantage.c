@@ -13,10 +13,10 @@ algo_gae(const algo_rows *rows, const float *reward, const float *v, float disco
 {
     for (uint32_t n = rows->N; n-- > 0;) {
         uint32_t behind = rows->behind[n];
-        bool goes_on = behind == ALGO_BEHIND_NEXT;
-        float next = behind == ALGO_BEHIND_NOTHING ? 0.0f : v[goes_on ? n + 1 : behind];
+        bool continues = behind == ALGO_BEHIND_NEXT;
+        float next = behind == ALGO_BEHIND_NOTHING ? 0.0f : v[continues ? n + 1 : behind];
         float delta = reward[n] + discount * next - v[n];
-        advantage[n] = goes_on ? delta + discount * lambda * advantage[n + 1] : delta;
+        advantage[n] = continues ? delta + discount * lambda * advantage[n + 1] : delta;
         target[n] = advantage[n] + v[n];
     }
 }
@@ -27,9 +27,9 @@ algo_vtrace_targets(const algo_rows *rows, const algo_vtrace_rule *rule, const f
 {
     for (uint32_t n = rows->N; n-- > 0;) {
         uint32_t behind = rows->behind[n];
-        bool goes_on = behind == ALGO_BEHIND_NEXT;
-        float next = behind == ALGO_BEHIND_NOTHING ? 0.0f : v[goes_on ? n + 1 : behind];
-        float carried = goes_on ? target[n + 1] - next : 0.0f;
+        bool continues = behind == ALGO_BEHIND_NEXT;
+        float next = behind == ALGO_BEHIND_NOTHING ? 0.0f : v[continues ? n + 1 : behind];
+        float carried = continues ? target[n + 1] - next : 0.0f;
         float rho = fminf(rule->ratio_max, ratio[n]);
         float c = rule->lambda * fminf(rule->trace_max, ratio[n]);
         float delta = reward[n] + rule->discount * next - v[n];

@@ -78,9 +78,9 @@ algo_cg_solve(algo_cg *cg, const float *b, uint32_t steps, algo_cg_product *prod
         cg->residual[i] = cg->towards[i] = (double)b[i];
     }
     double squares = squares_of(cg->residual, cg->count);
-    bool goes_on = true;
-    for (uint32_t k = 0; k < steps && goes_on && !(squares < RESIDUAL_SQUARES_MIN); k++) {
-        goes_on = cg_step(cg, &squares, product, arg);
+    bool continues = true;
+    for (uint32_t k = 0; k < steps && continues && !(squares < RESIDUAL_SQUARES_MIN); k++) {
+        continues = cg_step(cg, &squares, product, arg);
     }
     for (size_t i = 0; i < cg->count; i++) { // x'Ax, since A x = b - residual
         energy += cg->x[i] * ((double)b[i] - cg->residual[i]);

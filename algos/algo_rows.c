@@ -84,9 +84,9 @@ take_behind(const algo_batch *batch, const uint8_t *flags, uint32_t t)
     if ((flags[t] & ALGO_TERMINATED) != 0) {
         return ALGO_BEHIND_NOTHING;
     }
-    bool goes_on =
+    bool continues =
         t + 1 < batch->T && (flags[t + 1] & ALGO_END) == 0 && (flags[t] & ALGO_TRUNCATED) == 0;
-    return goes_on ? ALGO_BEHIND_NEXT : 0; // 0: take_bootstraps replaces it by a row of x
+    return continues ? ALGO_BEHIND_NEXT : 0; // 0: take_bootstraps replaces it by a row of x
 }
 
 static void

@@ -209,13 +209,13 @@ sentence_read(const char *path, char out[SENTENCE_BYTES])
     oct_text text;
     oct_text_init(&text, out, SENTENCE_BYTES);
     FILE *file = oct_file_stream(path, "r");
-    bool goes_on = file != NULL;
-    while (goes_on && fgets(line, sizeof(line), file) != NULL && line[0] == '#') {
+    bool continues = file != NULL;
+    while (continues && fgets(line, sizeof(line), file) != NULL && line[0] == '#') {
         line[strcspn(line, "\n")] = '\0';
         const char *words = line + strspn(line, "# ");
         size_t length = sentence_length(words);
         oct_text_add(&text, "%s%.*s", text.used > 0 ? " " : "", (int)length, words);
-        goes_on = length == 0 || words[length - 1] != '.';
+        continues = length == 0 || words[length - 1] != '.';
     }
     if (file != NULL) {
         (void)fclose(file);

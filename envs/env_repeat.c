@@ -181,8 +181,8 @@ between_check(octet_env_handle *h)
     }
     for (uint32_t i = 0; i < h->count; i++) {
         uint8_t *row = h->obs + (size_t)i * h->obs_bytes;
-        bool goes_on = h->episodes[i].ended == 0 && (flags_of(h, i) & FLAGS_END) == 0;
-        if (!goes_on || env_space_is_sound(obs, row)) {
+        bool continues = h->episodes[i].ended == 0 && (flags_of(h, i) & FLAGS_END) == 0;
+        if (!continues || env_space_is_sound(obs, row)) {
             continue;
         }
         memset(row, 0, h->obs_bytes);

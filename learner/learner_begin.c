@@ -63,9 +63,9 @@ budget_check(learner_run *run, oct_reason *why)
     if (err != OCT_OK) {
         return cannot_create(err, why);
     }
-    bool goes_on = run->folder.resumed.state != NULL;
+    bool continues = run->folder.resumed.state != NULL;
     uint64_t available = oct_memory_available();
-    OCT_TRY(learner_budget_check(&run->budget, &options, goes_on ? oct_memory_limit() : available,
+    OCT_TRY(learner_budget_check(&run->budget, &options, continues ? oct_memory_limit() : available,
                                  why));
     oct_reason warning;
     if (learner_budget_check(&run->budget, &options, available, &warning) != OCT_OK) {

@@ -180,7 +180,7 @@ static void
 folder_clear(const learner_run *run)
 {
     static const char *const names[] = {
-        "policy.oct",      LEARNER_TWIN_FILE, LEARNER_TWIN_NEXT_FILE,
+        "policy.oct",      LEARNER_FP32_FILE, LEARNER_FP32_NEXT_FILE,
         "policy_last.oct", "policy_versions", "summary.json",
         "curve.svg",       "token.key",       "learner.key"};
     learner_checkpoints_clear(run->options.folder);
@@ -389,7 +389,7 @@ evals_resume(learner_run *run, const quantizer_publication *policy, uint32_t crc
     if (learner_evals_read_weights(run->evals, &weights) != OCT_OK) {
         oct_log_warn("LEARNER-WORK-LOST",
                      "%s: its checkpoint has impossible values for the weights of "
-                     "policies; " LEARNER_TWIN_FILE " is written with the next best version",
+                     "policies; " LEARNER_FP32_FILE " is written with the next best version",
                      run->options.folder);
     }
     metrics_resume(run);

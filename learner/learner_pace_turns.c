@@ -119,7 +119,7 @@ order_do(learner_run *run)
         return;
     }
     pacer->is_ordered = true;
-    learner_train_order(run->train, learner_turns_is_anew(&pacer->turns));
+    learner_train_order(run->train, learner_turns_is_resumed(&pacer->turns));
 }
 
 // Does the HASH task. False: a part of the hash is missing, or the row could not be written.

@@ -58,41 +58,40 @@ policy_save(learner_run *run, const quantizer_publication *publication, double e
 
 // Converts the publication's fp32 weights, with the scaling that it was published with.
 static oct_err
-twin_convert(policy_image *twin, const quantizer_publication *publication)
+fp32_convert(policy_image *out, const quantizer_publication *publication)
 {
     oct_reason why;
     policy_image *image;
     OCT_TRY(policy_decode(&image, publication->bytes, publication->length, &why));
-    float *deviation = oct_alloc(twin->spec.obs_count * sizeof(float));
-    for (uint32_t i = 0; twin->spec.normalise && i < twin->spec.obs_count; i++) {
+    float *deviation = oct_alloc(out->spec.obs_count * sizeof(float));
+    for (uint32_t i = 0; out->spec.normalise && i < out->spec.obs_count; i++) {
         deviation[i] = 1.0f / image->obs_inverse_std[i]; // powers of two
     }
     quantizer_scaling scaling = {.mean = image->obs_mean, .deviation = deviation};
-    oct_err err =
-        quantizer_convert_folded(twin, publication->params, twin->spec.normalise ? &scaling : NULL,
-                                 &QUANTIZER_METHOD_DEFAULT);
+    oct_err err = quantizer_convert_folded(
+        out, publication->params, out->spec.normalise ? &scaling : NULL, &QUANTIZER_METHOD_DEFAULT);
     free(deviation);
     policy_image_destroy(image);
     return err;
 }
 
 // The result of writing the fp32 weights.
-enum twin { TWIN_WRITTEN, TWIN_NONE, TWIN_FAILED };
+enum fp32 { FP32_WRITTEN, FP32_NONE, FP32_FAILED };
 
-// Writes the fp32 weights, which were not evaluated themselves. TWIN_NONE: there are none to write:
+// Writes the fp32 weights, which were not evaluated themselves. FP32_NONE: there are none to write:
 // an earlier process did not keep them, or they are too large.
-static enum twin
-twin_save(learner_run *run, const quantizer_publication *publication, const char *name)
+static enum fp32
+fp32_save(learner_run *run, const quantizer_publication *publication, const char *name)
 {
     char path[LEARNER_PATH_MAX];
     learner_files_path(run, name, path);
     if (publication->params == NULL) {
-        return TWIN_NONE;
+        return FP32_NONE;
     }
     policy_image *image;
     if (policy_image_create(&image, &run->spec, POLICY_FP32) != OCT_OK) {
         oct_log_error("LEARNER-POLICY", "%s: too large in fp32", path);
-        return TWIN_NONE;
+        return FP32_NONE;
     }
     image->origin = (policy_origin){
         .run_id = run->run_id,
@@ -103,9 +102,9 @@ twin_save(learner_run *run, const quantizer_publication *publication, const char
     };
     (void)snprintf(image->origin.run_name, POLICY_NAME_MAX, "%s", run->run_name);
     uint32_t crc;
-    enum twin done = twin_convert(image, publication) != OCT_OK ? TWIN_NONE
-                     : image_save(run, image, path, &crc)       ? TWIN_WRITTEN
-                                                                : TWIN_FAILED;
+    enum fp32 done = fp32_convert(image, publication) != OCT_OK ? FP32_NONE
+                     : image_save(run, image, path, &crc)       ? FP32_WRITTEN
+                                                                : FP32_FAILED;
     policy_image_destroy(image);
     return done;
 }
@@ -113,17 +112,17 @@ twin_save(learner_run *run, const quantizer_publication *publication, const char
 // policy.oct now has another version: gives the weights drafted for it their name, and deletes the
 // weights of the version before. False: the weights have to be written again.
 static bool
-twin_replace(learner_run *run, enum twin drafted)
+fp32_replace(learner_run *run, enum fp32 drafted)
 {
     char path[LEARNER_PATH_MAX], next[LEARNER_PATH_MAX];
-    learner_files_path(run, LEARNER_TWIN_FILE, path);
-    learner_files_path(run, LEARNER_TWIN_NEXT_FILE, next);
-    bool is_done = drafted == TWIN_WRITTEN ? oct_file_adopt(next, path) == OCT_OK
+    learner_files_path(run, LEARNER_FP32_FILE, path);
+    learner_files_path(run, LEARNER_FP32_NEXT_FILE, next);
+    bool is_done = drafted == FP32_WRITTEN ? oct_file_adopt(next, path) == OCT_OK
                                            : oct_file_remove(path) == 0 || errno == ENOENT;
     if (!is_done) {
         run->folder.policies_errno = errno;
     }
-    return is_done && drafted != TWIN_FAILED;
+    return is_done && drafted != FP32_FAILED;
 }
 
 // Writes policy.oct and policy.fp32.oct of another version. The weights are on disk, under another
@@ -133,11 +132,11 @@ static bool
 pair_save(learner_run *run, const quantizer_publication *publication, double eval_return,
           struct saved_file *out)
 {
-    enum twin drafted = twin_save(run, publication, LEARNER_TWIN_NEXT_FILE);
+    enum fp32 drafted = fp32_save(run, publication, LEARNER_FP32_NEXT_FILE);
     if (!policy_save(run, publication, eval_return, "policy.oct", out)) {
         return false;
     }
-    run->folder.twin_is_missing = !twin_replace(run, drafted);
+    run->folder.fp32_is_missing = !fp32_replace(run, drafted);
     return true;
 }
 
@@ -169,8 +168,8 @@ best_save(learner_run *run, const quantizer_publication *best)
         folder->saved_crc = file.crc;
         folder->saved_precision = file.precision;
     }
-    if (folder->twin_is_missing) {
-        folder->twin_is_missing = twin_save(run, best, LEARNER_TWIN_FILE) == TWIN_FAILED;
+    if (folder->fp32_is_missing) {
+        folder->fp32_is_missing = fp32_save(run, best, LEARNER_FP32_FILE) == FP32_FAILED;
     }
 }
 
@@ -183,7 +182,7 @@ last_save(learner_run *run, const quantizer_publication *policy, bool is_best)
     if (is_best) {
         bool is_pair = pair_save(run, policy, NAN, &file);
         run->folder.saved_crc = is_pair ? file.crc : run->folder.saved_crc;
-        is_saved &= is_pair && !run->folder.twin_is_missing;
+        is_saved &= is_pair && !run->folder.fp32_is_missing;
     }
     run->folder.last_version = is_saved ? policy->version : run->folder.last_version;
 }
@@ -226,16 +225,16 @@ void
 learner_files_settle(learner_run *run, uint64_t version)
 {
     char path[LEARNER_PATH_MAX], next[LEARNER_PATH_MAX];
-    learner_files_path(run, LEARNER_TWIN_FILE, path);
-    learner_files_path(run, LEARNER_TWIN_NEXT_FILE, next);
+    learner_files_path(run, LEARNER_FP32_FILE, path);
+    learner_files_path(run, LEARNER_FP32_NEXT_FILE, next);
     if (version_of_file(next) == version && oct_file_adopt(next, path) == OCT_OK) {
         return;
     }
     (void)oct_file_remove(next);
-    uint64_t twin = version_of_file(path);
-    if (twin != version && twin != 0 && oct_file_remove(path) == 0) {
-        oct_log_notice("LEARNER-TWIN-OTHER",
+    uint64_t found = version_of_file(path);
+    if (found != version && found != 0 && oct_file_remove(path) == 0) {
+        oct_log_notice("LEARNER-FP32-OTHER",
                        "%s was not of the same version as policy.oct and was removed", path);
     }
-    run->folder.twin_is_missing = twin != version;
+    run->folder.fp32_is_missing = found != version;
 }

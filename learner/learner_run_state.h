@@ -96,7 +96,7 @@ typedef struct learner_folder {
     double saved_confirmed;
     uint32_t saved_crc; // CRC of the file's bytes; 0: there is no file
     policy_precision saved_precision;
-    bool twin_is_missing; // policy.fp32.oct could not be written, or a process was killed before it
+    bool fp32_is_missing; // policy.fp32.oct could not be written, or a process was killed before it
                           // wrote it
     // curve.svg
     learner_curve_point *curve;
@@ -298,8 +298,8 @@ void learner_files_checkpoint(learner_run *run, learner_state_bytes *take, bool 
 // learner_policy_files.c: writes policy.oct (the best policy), the fp32 weights that it was
 // quantized from, and policy_last.oct. The fp32 file has the second name until policy.oct has the
 // same version.
-#define LEARNER_TWIN_FILE      "policy.fp32.oct"
-#define LEARNER_TWIN_NEXT_FILE "policy.fp32.next"
+#define LEARNER_FP32_FILE      "policy.fp32.oct"
+#define LEARNER_FP32_NEXT_FILE "policy.fp32.next"
 void learner_files_policies(learner_run *run);
 // Repairs the fp32 files of a resumed run with this version in policy.oct. After a kill between two
 // of those writes, the weights of this version get their name, and weights of another version are

@@ -53,7 +53,7 @@ struct learner_train {
     bool named;           // entries of observations that do not vary have been named
 };
 
-enum order { ORDER_NONE, ORDER_NEXT, ORDER_ANEW };
+enum order { ORDER_NONE, ORDER_NEXT, ORDER_RESUMED };
 
 static void
 counter_add(atomic_uint_fast64_t *counter, uint64_t amount)
@@ -229,7 +229,7 @@ train_publish(learner_train *train)
     }
     // The order is taken before the offer: the next order may arrive before this thread continues.
     int order = atomic_exchange_explicit(&train->ordered, ORDER_NONE, memory_order_acq_rel);
-    bool resumed = order == ORDER_ANEW;
+    bool resumed = order == ORDER_RESUMED;
     train->offers = resumed ? 0 : train->offers;
     train_scale(train);
     if (resumed && train->config->learner.quantisation_aware) {
@@ -595,7 +595,7 @@ train_nudge(learner_train *train)
 void
 learner_train_order(learner_train *train, bool resumed)
 {
-    int order = resumed ? ORDER_ANEW : ORDER_NEXT;
+    int order = resumed ? ORDER_RESUMED : ORDER_NEXT;
     atomic_store_explicit(&train->ordered, order, memory_order_release);
     train_nudge(train);
 }

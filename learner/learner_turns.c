@@ -36,7 +36,7 @@ learner_turns_task(const learner_turns *turns)
 }
 
 bool
-learner_turns_is_anew(const learner_turns *turns)
+learner_turns_is_resumed(const learner_turns *turns)
 {
     return turns->turn % turns->periods.save_turns == 0;
 }

@@ -61,7 +61,7 @@ void learner_turns_done(learner_turns *turns);
 // Returns true if the present turn ends with a checkpoint.
 bool learner_turns_saves(const learner_turns *turns);
 // Returns true if the version to be published is the first of its life.
-bool learner_turns_is_anew(const learner_turns *turns);
+bool learner_turns_is_resumed(const learner_turns *turns);
 // Returns the life of the present turn, or of the next turn if none has begun.
 uint32_t learner_turns_life(const learner_turns *turns);
 

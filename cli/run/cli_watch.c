@@ -42,9 +42,9 @@ page_read(cli_watch *watch, const oct_pulse_page *page, double since_s)
     for (int i = 0; i < OCT_PULSE_THREADS; i++) {
         uint64_t beat = atomic_load_explicit(&page->beat[i], memory_order_relaxed);
         // The event loop moves bytes of files, or waits for the thread that does.
-        bool goes_on = beat != watch->beat[i] || (has_moved && i == OCT_PULSE_LOOP);
+        bool continues = beat != watch->beat[i] || (has_moved && i == OCT_PULSE_LOOP);
         watch->beat[i] = beat;
-        watch->silent_s[i] = goes_on ? 0 : watch->silent_s[i] + since_s;
+        watch->silent_s[i] = continues ? 0 : watch->silent_s[i] + since_s;
     }
 }
 

@@ -95,7 +95,7 @@ data_episodes_find(data_episodes *out, const data_source *source)
     struct finder finder = {.out = out, .source = source};
     *out = (data_episodes){0};
     for (uint32_t i = 0; i < data_source_blocks(source); i++) {
-        if (!data_source_goes_on(source, i)) {
+        if (!data_source_continues(source, i)) {
             episode_end(&finder);
             finder.paused = NULL;
             finder.is_behind = false;

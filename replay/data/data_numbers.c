@@ -167,7 +167,7 @@ data_numbers_find(data_numbers *out, const data_source *source, const data_episo
         out->action[i] = none;
     }
     for (uint32_t i = 0; i < data_source_blocks(source); i++) {
-        out->streams += !data_source_goes_on(source, i);
+        out->streams += !data_source_continues(source, i);
         block_add(out, source, data_source_block(source, i));
     }
     episodes_add(out, episodes);

@@ -370,7 +370,7 @@ data_source_block(const data_source *source, uint32_t index)
 }
 
 bool
-data_source_goes_on(const data_source *source, uint32_t index)
+data_source_continues(const data_source *source, uint32_t index)
 {
     if (index == 0) {
         return false;

@@ -54,7 +54,7 @@ const replay_layout *data_source_layout(const data_source *source);
 uint32_t data_source_blocks(const data_source *source);
 const replay_block *data_source_block(const data_source *source, uint32_t index);
 // Returns true if the block's rows follow those of the block before it without a gap.
-bool data_source_goes_on(const data_source *source, uint32_t index);
+bool data_source_continues(const data_source *source, uint32_t index);
 // Returns when a row came, compared with others: a greater number is later. For a data set it is
 // the position in the file. A table knows in which order its blocks were begun, but not when their
 // rows came. So the rows of a block count as spread evenly over the time until the stream's next

@@ -38,9 +38,9 @@ file_put(struct writer *writer, const void *bytes, size_t length)
     return fwrite(bytes, 1, length, writer->file) == length;
 }
 
-// Writes the current block, if it has begun. goes_on: the next rows follow without a gap.
+// Writes the current block, if it has begun. continues: the next rows follow without a gap.
 static bool
-block_end(struct writer *writer, bool goes_on)
+block_end(struct writer *writer, bool continues)
 {
     replay_block *block = writer->block;
     if (block->count == 0) {
@@ -51,13 +51,13 @@ block_end(struct writer *writer, bool goes_on)
         return false;
     }
     block->previous = writer->is_linked ? block->serial - 1 : REPLAY_BLOCK_NONE;
-    block->next = goes_on ? block->serial + 1 : REPLAY_BLOCK_NONE;
+    block->next = continues ? block->serial + 1 : REPLAY_BLOCK_NONE;
     block->checksum = replay_data_block_sum(&writer->layout, block);
     bool is_good = file_put(writer, block, writer->layout.bytes);
     writer->next = block->first + block->count;
     memset(block, 0, writer->layout.bytes);
     writer->serial++;
-    writer->is_linked = goes_on;
+    writer->is_linked = continues;
     return is_good;
 }
 

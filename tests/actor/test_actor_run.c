@@ -398,7 +398,7 @@ test_run_ends_rollouts_with_one_hot_rows(void **state)
     uint32_t ends = 0;  // of rollouts in the middle of an episode
     uint32_t cells = 0; // that were seen, a bit for each
     for (uint32_t i = 0; i < ENVS; i++) {
-        bool goes_on = false;
+        bool continues = false;
         for (uint32_t row = 0; row < s->count[i]; row++) {
             const uint8_t *obs = (const uint8_t *)s->rows[i][row].obs;
             uint8_t flags = s->rows[i][row].flags;
@@ -410,11 +410,11 @@ test_run_ends_rollouts_with_one_hot_rows(void **state)
             }
             assert_int_equal(ones, 1);
             assert_int_equal(others, 0);
-            if (goes_on && flags == (WIRE_END | WIRE_ROLLOUT) && row + 1 < s->count[i]) {
+            if (continues && flags == (WIRE_END | WIRE_ROLLOUT) && row + 1 < s->count[i]) {
                 ends++;
                 assert_memory_equal(obs, s->rows[i][row + 1].obs, CELLS);
             }
-            goes_on = (flags & (WIRE_TERMINATED | WIRE_TRUNCATED)) == 0;
+            continues = (flags & (WIRE_TERMINATED | WIRE_TRUNCATED)) == 0;
         }
     }
     assert_true(ends > ROLLOUTS);

@@ -233,9 +233,9 @@ test_worker_swaps_policies_forward_only(void **state)
         actor_batch *batch = worker_batch(worker);
         for (uint32_t k = 0; k < batch->run_count; k++) {
             uint32_t version = batch->run_version[k];
-            bool goes_on = k > 0 && batch->run_stream[k] == batch->run_stream[k - 1];
+            bool continues = k > 0 && batch->run_stream[k] == batch->run_stream[k - 1];
             assert_true(version <= put && version >= seen);
-            assert_true(!goes_on || version > batch->run_version[k - 1]);
+            assert_true(!continues || version > batch->run_version[k - 1]);
         }
         seen = batch->run_version[batch->run_count - 1];
         actor_worker_return_batch(worker, batch);

@@ -156,7 +156,7 @@ stays_failed(env *e, struct rows *r)
 }
 
 static void
-goes_on(env *e, struct rows *r, float steps)
+continues(env *e, struct rows *r, float steps)
 {
     T_OK(env_step(e, &r->io));
     assert_int_equal(r->flags[0], 0);
@@ -184,13 +184,13 @@ test_plugin_that_the_host_failed_stays_there_without_autoreset(void **state)
         }
         stays_failed(e, &r);
         T_OK(env_reset(e, first, NULL, &r.io));
-        goes_on(e, &r, 1);
-        goes_on(e, &r, 2);
+        continues(e, &r, 1);
+        continues(e, &r, 2);
         T_OK(env_step(e, &r.io));
         assert_int_equal(r.flags[0], failed);
         assert_int_equal(env_failures(e), 3);
         T_OK(env_load(e, 0, saved, length));
-        goes_on(e, &r, 1);
+        continues(e, &r, 1);
         env_close(e);
     }
 }

@@ -82,7 +82,7 @@ test_a_resumed_run_has_the_tasks_of_one_that_went_on(void **state)
         (void)snprintf(tasks[i], sizeof(tasks[i]), "%s", turn_do(&whole, 2 + i % 3));
         if (i == 3 || i == 7) { // behind a checkpoint
             learner_turns resumed = turns_from(whole.turn, whole.updates);
-            assert_true(learner_turns_is_anew(&resumed) && learner_turns_is_anew(&whole));
+            assert_true(learner_turns_is_resumed(&resumed) && learner_turns_is_resumed(&whole));
             assert_int_equal(learner_turns_life(&resumed), (i + 1) / 4);
         }
     }

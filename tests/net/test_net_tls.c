@@ -294,12 +294,12 @@ pair_make(net_tls *tls, net_tls *their_tls, const char *host)
 static void
 pair_meet(pair p)
 {
-    bool goes_on = true;
-    while (goes_on) {
+    bool continues = true;
+    while (continues) {
         (void)SSL_do_handshake(p.their_ssl);
-        goes_on = bytes_pass(p.their_sent, p.in);
+        continues = bytes_pass(p.their_sent, p.in);
         (void)SSL_do_handshake(p.ssl);
-        goes_on = bytes_pass(p.sent, p.their_in) || goes_on;
+        continues = bytes_pass(p.sent, p.their_in) || continues;
     }
 }
 
