@@ -38,7 +38,7 @@ void
 actor_io_leave(actor_io *io)
 {
     char why[ENV_REASON_BYTES];
-    bool has_place = io->actor_id != 0 && !io->learner_lost && !io->config.run.deterministic &&
+    bool has_place = io->actor_id != 0 && !io->learner_lost && !io->leaves_at_once &&
                      !net_rpc_client_trouble(io->rpc, why, sizeof(why));
     bool is_repeated = io->leaving; // a second signal: do not wait for the learner
     io->leaving = true;
@@ -55,7 +55,7 @@ can_drain(actor_io *io)
 {
     char why[ENV_REASON_BYTES];
     return io->worker != NULL && !io->options.evaluate && io->step == STEP_RUN &&
-           !io->config.run.deterministic && !io->replay_lost && !io->learner_lost &&
+           !io->leaves_at_once && !io->replay_lost && !io->learner_lost &&
            !net_rpc_client_trouble(io->rpc, why, sizeof(why));
 }
 

@@ -109,7 +109,7 @@ actor_join_start_over(actor_io *io)
     actor_io_leave(io);
 }
 
-// Lock-step: the actor's identity follows from its index and the number of the learner's life.
+// Lock-step: the actor's identity follows from its index and the number of the learner's process.
 // False: logged; the process must end.
 static bool
 turns_begin(actor_io *io, uint32_t life)
@@ -118,6 +118,8 @@ turns_begin(actor_io *io, uint32_t life)
         return true;
     }
     io->libm = oct_libm_sum();
+    io->leaves_at_once = true;
+    io->options.await_relay_s = 0; // there is none
     if (io->options.evaluate) {
         return true;
     }
@@ -282,7 +284,7 @@ relay_is_awaited(actor_io *io, const wire_registered *answer)
     uint64_t now_ns = oct_clock_ns(), most_ns = io->options.await_relay_s * UINT64_C(1000000000);
     bool is_first = io->policy_address[0] == '\0';
     if (!is_first || answer->is_relayed || io->options.evaluate || io->options.relay != NULL ||
-        io->config.run.deterministic || most_ns == 0) {
+        most_ns == 0) {
         return false;
     }
     if (io->await_ns == 0) {

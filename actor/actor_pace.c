@@ -9,7 +9,7 @@ actor_pace_init(actor_pace *pace, const config_experiment *config)
 {
     bool has_rollouts = config_has_rollouts(config);
     *pace = (actor_pace){
-        .is_on = config->run.deterministic || has_rollouts,
+        .is_on = config_actors_wait(config),
         .has_rollouts = has_rollouts,
         .most = has_rollouts ? 1 + config->algo.rollout_lag : 1,
         .wait_s = config->actor.rollout_wait_s,

@@ -92,6 +92,7 @@ struct actor_io {
     uint32_t incarnation; // earlier registrations of this index
     uint64_t libm;        // lock-step: checksum of this machine's libm (oct_libm.h); else 0
     actor_turns turns;    // lock-step
+    bool leaves_at_once;  // lock-step: a resumed run makes its rows again, so none are waited for
     uint8_t token[WIRE_TOKEN_BYTES];  // proves the session; the learner may renew it
     char policy_address[NET_URL_MAX]; // "": not known yet
     char replay_address[NET_URL_MAX];

@@ -214,6 +214,15 @@ algo_destroy(algo *a)
     }
 }
 
+nn_context_options
+algo_context_options(const config_experiment *config, group *members)
+{
+    return (nn_context_options){.threads = config->learner.threads,
+                                .bf16 = config->learner.bf16,
+                                .exact = config->run.deterministic,
+                                .group = members};
+}
+
 oct_err
 algo_measure(algo_memory *out, const nn_context_options *like, const config_experiment *config,
              const policy_spec *spec)

@@ -84,6 +84,9 @@ const algo_number *algo_numbers(const config_experiment *config,
 // one line.
 OCT_CHECKED oct_err algo_make_spec(const config_experiment *config, policy_spec *spec,
                                    algo_wants *wants, oct_reason *why);
+// Returns the options of the context in which an experiment learns: exact in lock-step. members is
+// the learner's group, borrowed (NULL: it learns alone).
+nn_context_options algo_context_options(const config_experiment *config, group *members);
 // Creates an algorithm. context is borrowed until destroy; NULL: the algorithm makes its own, with
 // one thread and in fp32. Layers of learner.freeze never learn (nn_trainer_freeze). On an error
 // *out is NULL:

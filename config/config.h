@@ -134,6 +134,16 @@ bool config_is_tabular(const config_experiment *config);
 // environment, with one policy version and then waits for the next version
 // (docs/internals/decisions/0031-rollouts.md).
 bool config_has_rollouts(const config_experiment *config);
+// Returns true if actors wait for each policy version: in lock-step, and with rollouts.
+bool config_actors_wait(const config_experiment *config);
+// Returns true if the learner and the actors never work at the same time: in lock-step, and with
+// rollouts of which none may be late.
+bool config_takes_turns(const config_experiment *config);
+// Returns the number of actors whose order of work is fixed by turns; 0: the run is not in
+// lock-step.
+uint32_t config_turn_actors(const config_experiment *config);
+// Returns the number of copies of the table that replay keeps beside it, for resuming in lock-step.
+uint32_t config_table_copies(const config_experiment *config);
 // Maximum rows of one environment's rollout: its steps, one end row per four steps, and two more.
 // A rollout that needs more rows ends early.
 uint32_t config_rollout_rows(uint32_t steps);

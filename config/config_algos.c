@@ -377,6 +377,31 @@ config_has_rollouts(const config_experiment *config)
     return windows_of(config) == CONFIG_WINDOWS_ROLLOUTS;
 }
 
+bool
+config_actors_wait(const config_experiment *config)
+{
+    return config->run.deterministic || config_has_rollouts(config);
+}
+
+bool
+config_takes_turns(const config_experiment *config)
+{
+    return config->run.deterministic ||
+           (config_has_rollouts(config) && config->algo.rollout_lag == 0);
+}
+
+uint32_t
+config_turn_actors(const config_experiment *config)
+{
+    return config->run.deterministic ? config->actor.count : 0;
+}
+
+uint32_t
+config_table_copies(const config_experiment *config)
+{
+    return config->run.deterministic ? config->learner.checkpoints_kept + 1 : 0;
+}
+
 oct_fifo
 config_fifo(const config_experiment *config)
 {

@@ -34,10 +34,7 @@ budget_log(const learner_budget *budget)
 static nn_context_options
 context_options(const learner_run *run)
 {
-    return (nn_context_options){.threads = run->config->learner.threads,
-                                .bf16 = run->config->learner.bf16,
-                                .exact = run->config->run.deterministic,
-                                .group = learner_group_members(run->options.lg)};
+    return algo_context_options(run->config, learner_group_members(run->options.lg));
 }
 
 static oct_err
@@ -113,7 +110,6 @@ source_options(const learner_run *run)
         .epoch = run->options.epoch,
         .token_key = run->token_key,
         .counts_from_zero = run->env_steps_base == 0,
-        .keeps_priorities = run->config->run.deterministic,
         .turn = run->folder.resumed.policy_version,
         .versions = run->folder.versions,
     };
@@ -254,14 +250,15 @@ join_start(learner_run *run)
     learner_train_observe(run->train, learner_publisher_observed(run->publisher));
     learner_train_average(run->train, run->average);
     learner_train_share(run->train, run->options.lg, &run->spec, learner_batch_rows(&run->wants));
+    learner_train_publish_by_order(run->train, run->pace->repeats);
     learner_train_set_env_steps(run->train, run->env_steps_base);
     learner_train_set_share(run->train, learner_run_share(run));
     learner_train_set_refused(run->train, run->folder.resumed.turn.refused);
     learner_files_start(run);
     // A checkpoint comes before the first publication, so that a restarted learner keeps this run
-    // id. In lock-step a resumed run needs none: its checkpoint has the run id already.
+    // id. A run that repeats what followed its checkpoint continues from it, id included.
     (void)learner_files_reserve(run, run->folder.resumed.policy_version);
-    if (!run->config->run.deterministic || run->folder.resumed.policy_version == 0) {
+    if (!run->pace->repeats || run->folder.resumed.policy_version == 0) {
         learner_files_checkpoint(run, learner_train_state(run->train), false);
     }
     if (!run->ends_again) {

@@ -143,7 +143,7 @@ learner_run_configured(learner_run *run, uint32_t member, oct_err err,
     if (is_first) {
         steps_found(run, source);
     }
-    if (is_new && run->config->learner.checkpoint_s > 0 && !run->config->run.deterministic) {
+    if (is_new && run->config->learner.checkpoint_s > 0 && !run->pace->repeats) {
         learner_run_checkpoint(run);
     }
 }

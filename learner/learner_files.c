@@ -201,31 +201,6 @@ resumed_read(learner_run *run, oct_reason *why)
     return OCT_OK;
 }
 
-// Checks that a lock-step run, from this checkpoint on and on this machine, computes what it would
-// have computed without the interruption.
-static oct_err
-turn_check(const learner_run *run, oct_reason *why)
-{
-    const learner_turn_place *turn = &run->folder.resumed.turn;
-    uint32_t life_turns = run->config->learner.checkpoint_turns;
-    if (!run->config->run.deterministic) {
-        return OCT_OK;
-    }
-    if (!turn->is_there) {
-        return oct_refuse(why,
-                          "run.deterministic: %s contains a run that was not in lock-step so far; "
-                          "continue it without run.deterministic, or start a new run",
-                          run->options.folder);
-    }
-    if (turn->life_turns != life_turns) {
-        return oct_refuse(why,
-                          "learner.checkpoint_turns: %u, but the run in %s had %u so far, and the "
-                          "incarnations of its actors are numbered by it",
-                          life_turns, run->options.folder, turn->life_turns);
-    }
-    return learner_run_machine(run, "where the checkpoint was written", turn->libm, why);
-}
-
 // Reads the checkpoint that the run continues from. OCT_ENOTFOUND: the run has none.
 static oct_err
 resume_begin(learner_run *run, oct_reason *why)
@@ -233,8 +208,8 @@ resume_begin(learner_run *run, oct_reason *why)
     learner_checkpoint *resumed = &run->folder.resumed;
     uint64_t reserved = 0;
     OCT_TRY(resumed_read(run, why));
-    oct_err err = turn_check(run, why);
-    if (err == OCT_OK && !run->config->run.deterministic) { // lock-step makes them again
+    oct_err err = run->pace->resume_check(run, why);
+    if (err == OCT_OK && !run->pace->repeats) { // else they are made again
         err = reserve_read(run, &reserved, why);
     }
     if (err != OCT_OK) {
@@ -371,9 +346,9 @@ evals_resume(learner_run *run, const quantizer_publication *policy, uint32_t crc
     const learner_checkpoint *resumed = &run->folder.resumed;
     const learner_eval_result *best = &resumed->evals.best;
     bool is_own = policy != NULL && crc == resumed->policy_crc;
-    // In lock-step the later version will be made again.
+    // A run that repeats makes the later version again.
     bool is_later = policy != NULL && !is_own && !isnan(eval_return) &&
-                    policy->version > best->version && !run->config->run.deterministic;
+                    policy->version > best->version && !run->pace->repeats;
     oct_reader reader = {.at = resumed->work, .left = resumed->work_length};
     if (resumed->work == NULL || is_later || resumed->task_crc != task_crc(run->config)) {
         return false;
@@ -406,7 +381,7 @@ evals_resume(learner_run *run, const quantizer_publication *policy, uint32_t crc
         run->folder.saved.version = policy->version; // written again with its return
     }
     quantizer_publication *newest = learner_evals_policy(run->evals);
-    if (newest != NULL && !run->config->run.deterministic) { // a turn has its own version
+    if (newest != NULL && !run->pace->repeats) { // else each turn has its own version
         learner_publisher_restore(run->publisher, newest);
     }
     return true;

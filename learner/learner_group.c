@@ -324,10 +324,7 @@ static nn_context *
 context_make(const config_experiment *config, group *members)
 {
     char warning[256];
-    const nn_context_options options = {.threads = config->learner.threads,
-                                        .bf16 = config->learner.bf16,
-                                        .exact = config->run.deterministic,
-                                        .group = members};
+    const nn_context_options options = algo_context_options(config, members);
     if (nn_context_refusal(&options) != NULL) {
         oct_log_error("LEARNER-RANK", "run.deterministic: %s", nn_context_refusal(&options));
         return NULL;

@@ -231,8 +231,8 @@ relay_register(learner_io *io, const wire_register *request, oct_reason *reason)
 {
     bool is_new = false;
     io->signs = io->signer != NULL;
-    if (io->options.config->run.deterministic) {
-        return oct_refuse(reason, "run.deterministic: a run in lock-step has no relays");
+    if (learner_run_no_relay(io->run) != NULL) {
+        return oct_refuse(reason, "%s", learner_run_no_relay(io->run));
     }
     if (io->shards > 1 && !request->knows_shards) {
         return oct_refuse(
@@ -272,15 +272,15 @@ actors_of_relay(void *arg, uint64_t key, uint64_t now_ns)
     return learner_actors_relayed(learner_run_actors(io->run), key, now_ns);
 }
 
-// Chooses the relay of an actor. There is none in lock-step, and none for an actor of a release
-// that cannot choose between several replays behind a relay.
+// Chooses the relay of an actor. There is none where the run has none, and none for an actor of a
+// release that cannot choose between several replays behind a relay.
 static void
 relay_choose(learner_io *io, const wire_register *request, learner_actor *actor,
              wire_registered *answer)
 {
     uint64_t now_ns = oct_clock_ns();
     io->signs = io->signer != NULL && (io->signs || request->relay_address[0] != '\0');
-    if (io->options.config->run.deterministic || request->role != WIRE_ROLE_ACTOR ||
+    if (learner_run_no_relay(io->run) != NULL || request->role != WIRE_ROLE_ACTOR ||
         (io->shards > 1 && !request->knows_shards)) {
         return;
     }

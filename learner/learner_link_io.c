@@ -353,7 +353,7 @@ static void
 priorities_send(learner_link_io *link)
 {
     wire_priorities priorities;
-    uint32_t timeout_ms = link->options.in_turns ? TURN_TIMEOUT_MS : RPC_TIMEOUT_MS;
+    uint32_t timeout_ms = learner_run_return_timeout_ms(link->options.run);
     if (!learner_run_priorities(link->options.run, link->options.member, &priorities)) {
         return;
     }

@@ -20,7 +20,6 @@ typedef struct learner_link_io_options {
     bool is_data;     // replay serves a data set, beside the replay of the actors
     const char *url;  // borrowed
     uint32_t links;   // count of the run's links, whose answers share the learner's bandwidth
-    bool in_turns;    // lock-step: priorities get a long timeout, because the turn waits for them
     // The run cannot continue. OCT_ESTALE: replay now serves another learner of this run; how is
     // its answer. OCT_EINVAL: replay refuses a request, which is logged; how is the reason of the
     // end.

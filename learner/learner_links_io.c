@@ -53,7 +53,6 @@ link_open(learner_links_io *links, const char *url)
         .is_data = member == links->shards,
         .url = url,
         .links = links->shards + (config_is_mixed(links->options.config) ? 1 : 0),
-        .in_turns = links->options.config->run.deterministic,
         .ended = links->options.ended,
         .ended_arg = links->options.arg,
         .counted = shards_tell,

@@ -46,10 +46,20 @@ typedef struct learner_pace {
     void (*checkpoint)(learner_run *run); // a checkpoint was requested
     // What a checkpoint written now records about turns.
     void (*place)(const learner_run *run, learner_turn_place *out);
+    // Checks that the run can continue from the checkpoint that was read. OCT_EINVAL: it could not.
+    oct_err (*resume_check)(const learner_run *run, oct_reason *why);
     // Training must end: the return is reached, or the budget is spent.
     void (*finish)(learner_run *run, const char *reason);
     bool saves_at_end;     // a checkpoint is written when training ends
     bool publishes_at_end; // a version is published at the end with what was learned since the last
+    // A resumed run computes again, to the bit, all that followed its checkpoint. So nothing later
+    // than the checkpoint is taken from the folder, and machines that round differently are
+    // refused.
+    bool repeats;
+    bool waits_for_actors;      // one that ended is waited for, and continues where it was
+    uint32_t return_timeout_ms; // for replay's answer to priorities
+    const char *no_checkpoint;  // why no checkpoint can be asked for; NULL: it can
+    const char *no_relay;       // why a relay may not register; NULL: it may
 } learner_pace;
 
 extern const learner_pace learner_pace_clock;

@@ -135,6 +135,14 @@ clock_place(const learner_run *run, learner_turn_place *out)
     (void)out;
 }
 
+static oct_err
+clock_resume_check(const learner_run *run, oct_reason *why)
+{
+    (void)run;
+    (void)why;
+    return OCT_OK;
+}
+
 static void
 clock_finish(learner_run *run, const char *reason)
 {
@@ -163,7 +171,9 @@ const learner_pace learner_pace_clock = {
     .tick = clock_tick,
     .checkpoint = clock_checkpoint,
     .place = clock_place,
+    .resume_check = clock_resume_check,
     .finish = clock_finish,
     .saves_at_end = true,
     .publishes_at_end = true,
+    .return_timeout_ms = 3000,
 };

@@ -507,6 +507,28 @@ turns_place(const learner_run *run, learner_turn_place *out)
     }
 }
 
+// Checks that a lock-step run, from this checkpoint on and on this machine, computes what it would
+// have computed without the interruption.
+static oct_err
+turns_resume_check(const learner_run *run, oct_reason *why)
+{
+    const learner_turn_place *turn = &run->folder.resumed.turn;
+    uint32_t life_turns = run->config->learner.checkpoint_turns;
+    if (!turn->is_there) {
+        return oct_refuse(why,
+                          "run.deterministic: %s contains a run that was not in lock-step so far; "
+                          "continue it without run.deterministic, or start a new run",
+                          run->options.folder);
+    }
+    if (turn->life_turns != life_turns) {
+        return oct_refuse(why,
+                          "learner.checkpoint_turns: %u, but the run in %s had %u so far, and the "
+                          "incarnations of its actors are numbered by it",
+                          life_turns, run->options.folder, turn->life_turns);
+    }
+    return learner_run_machine(run, "where the checkpoint was written", turn->libm, why);
+}
+
 static void
 turns_finish(learner_run *run, const char *reason)
 {
@@ -538,7 +560,14 @@ const learner_pace learner_pace_turns = {
     .tick = turns_tick,
     .checkpoint = turns_checkpoint,
     .place = turns_place,
+    .resume_check = turns_resume_check,
     .finish = turns_finish,
     .saves_at_end = false,
     .publishes_at_end = false, // publishing would begin another turn
+    .repeats = true,
+    .waits_for_actors = true,
+    .return_timeout_ms = 600000, // replay may write a copy of a large table meanwhile
+    .no_checkpoint = "the run is in lock-step, where checkpoints are written only every "
+                     "learner.checkpoint_turns turns",
+    .no_relay = "run.deterministic: a run in lock-step has no relays",
 };

@@ -207,7 +207,7 @@ learner_publisher_begin(learner_publisher *publisher, const learner_publisher_op
 {
     const config_experiment *config = publisher->config;
     quantizer_method method = method_of(config);
-    bool is_paced = config->run.deterministic || config_has_rollouts(config); // actors wait
+    bool is_paced = config_actors_wait(config);
     quantizer_stage_options options = {
         .spec = begin->spec,
         .precision = precision_of(config),

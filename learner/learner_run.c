@@ -100,7 +100,7 @@ learner_run_create(learner_run **out, const learner_run_options *options, oct_re
     run->created_ns = oct_clock_ns();
     run->action_repeat = oct_action_repeat_of(run->config->env.options);
     run->pace = run->config->run.deterministic ? &learner_pace_turns : &learner_pace_clock;
-    run->libm = run->config->run.deterministic ? oct_libm_sum() : 0;
+    run->libm = run->pace->repeats ? oct_libm_sum() : 0;
     const char *name =
         run->config->run.name[0] != '\0' ? run->config->run.name : run->config->env.id;
     oct_text_copy(run->run_name, sizeof(run->run_name), name);
@@ -569,11 +569,10 @@ learner_run_may_tell(learner_run *run, const oct_holder *holder)
     return true;
 }
 
-// In lock-step the learner waits for an actor that ended, which continues where it was.
 static void
 leave(learner_run *run, learner_actor *actor)
 {
-    if (run->config->run.deterministic) {
+    if (run->pace->waits_for_actors) {
         return;
     }
     if (learner_run_may_tell(run, &actor->holder)) {
@@ -647,9 +646,8 @@ static void
 actor_tick(learner_run *run, uint32_t actors)
 {
     bool is_offline = config_is_offline(run->config);
-    bool needs_one =
-        run->phase == LEARNER_WAITING ||
-        (run->phase == LEARNER_TRAINING && !is_offline && !run->config->run.deterministic);
+    bool needs_one = run->phase == LEARNER_WAITING || (run->phase == LEARNER_TRAINING &&
+                                                       !is_offline && !run->pace->waits_for_actors);
     if (actors > 0) {
         run->actor_missed = true;
     } else if (needs_one && !run->actor_missed &&
@@ -700,9 +698,19 @@ learner_run_no_checkpoint(const learner_run *run)
     if (run->phase != LEARNER_TRAINING) {
         return "training has ended; the learner saves everything and exits";
     }
-    return run->config->run.deterministic ? "the run is in lock-step, where checkpoints are "
-                                            "written only every learner.checkpoint_turns turns"
-                                          : NULL;
+    return run->pace->no_checkpoint;
+}
+
+const char *
+learner_run_no_relay(const learner_run *run)
+{
+    return run->pace->no_relay;
+}
+
+uint32_t
+learner_run_return_timeout_ms(const learner_run *run)
+{
+    return run->pace->return_timeout_ms;
 }
 
 uint64_t
@@ -723,7 +731,7 @@ learner_run_starts_over(const learner_run *run)
 oct_err
 learner_run_machine(const learner_run *run, const char *where, uint64_t libm, oct_reason *why)
 {
-    if (!run->config->run.deterministic || libm == run->libm) {
+    if (!run->pace->repeats || libm == run->libm) {
         return OCT_OK;
     }
     return oct_refuse(

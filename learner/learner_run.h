@@ -149,6 +149,10 @@ bool learner_run_asks_origin(learner_run *run, uint32_t member, wire_priorities 
 void learner_run_origin(learner_run *run, const wire_sessions *answer);
 // Returns true if the run ended so that this process resumes it from the last checkpoint.
 bool learner_run_starts_over(const learner_run *run);
+// Returns why no relay may register; NULL: relays may.
+const char *learner_run_no_relay(const learner_run *run);
+// Returns how long replay may take to answer priorities.
+uint32_t learner_run_return_timeout_ms(const learner_run *run);
 // Lock-step: checks that a machine with this checksum of math functions (oct_libm.h) computes the
 // same bits as this machine. OCT_EINVAL with a reason: it does not.
 OCT_CHECKED oct_err learner_run_machine(const learner_run *run, const char *where, uint64_t libm,

@@ -195,7 +195,7 @@ learner_source_table(const learner_source_options *options)
         .tolerance = is_offline ? 0 : config->replay.tolerance,
         .seed = options->shard > 0 ? oct_rng_mix(oct_rng_mix(0, config->run.seed), options->shard)
                                    : config->run.seed,
-        .turn_actors = config->run.deterministic ? config->actor.count : 0,
+        .turn_actors = config_turn_actors(config),
         .turn = options->turn,
     };
     memcpy(configure.turn_digest, options->turn_digest, sizeof(configure.turn_digest));
@@ -269,7 +269,7 @@ wire_configure
 learner_source_configure(const learner_source *source)
 {
     wire_configure configure = learner_source_table(&source->options);
-    if (!source->options.config->run.deterministic) { // there the turn says it
+    if (config_turn_actors(source->options.config) == 0) { // else the turn says it
         configure.table = source->place.table;
         configure.samples = windows_after(source, source->counts.windows);
     }
@@ -548,8 +548,9 @@ priorities_leave(learner_source *source)
 static bool
 priorities_fit(learner_source *source, uint32_t more)
 {
+    bool must_keep = config_turn_actors(source->options.config) > 0; // a turn sends all of them
     priorities_leave(source);
-    if (source->priority_count + more > source->priority_room && source->options.keeps_priorities) {
+    if (source->priority_count + more > source->priority_room && must_keep) {
         source->priority_room *= 2;
         source->key = realloc(source->key, source->priority_room * sizeof(*source->key));
         source->priority =

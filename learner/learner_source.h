@@ -47,7 +47,6 @@ typedef struct learner_source_options {
     const uint8_t *token_key;   // [WIRE_TOKEN_KEY_BYTES], borrowed
     learner_source_place place; // where the run resumes
     bool counts_from_zero;      // a table that is not known yet was this run's from its first step
-    bool keeps_priorities;      // all priorities are kept: memory for them grows
     uint32_t shard;             // index among the replays that hold the rows together
     // Lock-step: the turn that replay's table returns to when this process begins, and its hash.
     uint64_t turn;

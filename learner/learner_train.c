@@ -34,6 +34,7 @@ struct learner_train {
     oct_latest state;
     atomic_int stopping;
     atomic_int state_asked;
+    bool publishes_by_order;
     atomic_int ordered; // enum order: the version that lock-step wants next
     atomic_uint_fast64_t env_steps;
     _Atomic double share;         // of the budget
@@ -106,12 +107,12 @@ bits_count(uint64_t bits)
 
 // Returns true if a version is due: by updates or by time, and something was learned since the last
 // version. With several samples the period counts for each sample's actors, and their turns are
-// spread evenly over it. In lock-step a version is due when it was ordered. Where actors wait for
+// spread evenly over it. By order, a version is due when it was ordered. Where actors wait for
 // each version it is due after every batch, even if the update was refused.
 static bool
 publish_due(const learner_train *train, uint64_t updates, uint64_t now_ns)
 {
-    if (train->config->run.deterministic) {
+    if (train->publishes_by_order) {
         return atomic_load_explicit(&train->ordered, memory_order_acquire) != ORDER_NONE;
     }
     if (config_has_rollouts(train->config)) {
@@ -590,6 +591,12 @@ train_nudge(learner_train *train)
         oct_err err = oct_ring_push(train->ready, train); // room for batches_max + 1
         OCT_ASSERT(err == OCT_OK || err == OCT_ECLOSED);
     }
+}
+
+void
+learner_train_publish_by_order(learner_train *train, bool is_on)
+{
+    train->publishes_by_order = is_on;
 }
 
 void

@@ -44,9 +44,11 @@ OCT_CHECKED oct_err learner_train_load(learner_average *average, quantizer_obser
 // only the training thread may use it. NULL: there is no group. T as in algo_batch.
 void learner_train_share(learner_train *train, learner_group *lg, const policy_spec *spec,
                          uint32_t T);
+// Before start. is_on: a version is published only when learner_train_order has ordered it, as in
+// lock-step.
+void learner_train_publish_by_order(learner_train *train, bool is_on);
 OCT_CHECKED oct_err learner_train_start(learner_train *train);
-// Lock-step (run.deterministic): a version is published only when this function has ordered it.
-// resumed: the version is made as by a process that has just resumed from a checkpoint.
+// Orders a version. resumed: it is made as by a process that has just resumed from a checkpoint.
 void learner_train_order(learner_train *train, bool resumed);
 // Ends the thread after the update in progress. The algorithm may be read again after that.
 void learner_train_stop(learner_train *train);

@@ -76,8 +76,7 @@ cli_plan_limit_of(const config_experiment *config, const cli_plan_rates *rates, 
     if (config_is_offline(config)) {
         return !learner_waits ? CLI_PLAN_LEARNER : is_full ? CLI_PLAN_CORES : CLI_PLAN_EXCHANGE;
     }
-    bool takes_turns = config_has_rollouts(config) && config->algo.rollout_lag == 0;
-    if (takes_turns || config->run.deterministic) {
+    if (config_takes_turns(config)) {
         return limit_of_turns(rates, is_full);
     }
     // See LEARNER_SHARE.

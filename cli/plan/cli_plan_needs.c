@@ -28,9 +28,7 @@ learner_add(cli_plan_needs *needs, const config_experiment *config, const policy
         .config = config,
         .spec = spec,
         .wants = *wants,
-        .context = {.threads = config->learner.threads,
-                    .bf16 = config->learner.bf16,
-                    .exact = config->run.deterministic},
+        .context = algo_context_options(config, NULL),
         .learners = needs->learners,
     };
     learner_budget budget;
@@ -56,8 +54,8 @@ replay_add(cli_plan_needs *needs, const config_experiment *config, const policy_
     needs->table_in_file = strcmp(config->replay.path, "none") != 0;
     if (needs->table_in_file) {
         // Replay reserves all of a file before it takes the first row.
-        uint64_t copies = config->run.deterministic ? config->learner.checkpoints_kept + 1 : 0;
-        needs->disk_table = needs->shards * replay_file_bytes(&table) * (1 + copies);
+        uint64_t files = 1 + config_table_copies(config);
+        needs->disk_table = needs->shards * replay_file_bytes(&table) * files;
     }
 }
 

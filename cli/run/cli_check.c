@@ -181,7 +181,7 @@ cli_check_tables(cli_check *check, const char *folder, const config_experiment *
         if (strcmp(config->replay.path, "none") == 0) {
             add(check, look.name, CLI_CHECK_OK,
                 "replay.path is none: a table is lost when its octet-replay ends");
-        } else if (config->run.deterministic) {
+        } else if (config_table_copies(config) > 0) {
             copy_check(check, &look);
         } else {
             table_check(check, &look);

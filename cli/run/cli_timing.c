@@ -82,7 +82,7 @@ cli_timing_choose(const cli_timing *timing, config_experiment *config)
     bool has_envs = config->is_given[CONFIG_KEY_actor_envs];
     // environments whose slowest calls, one after the other, fit into a round
     uint32_t most = (uint32_t)OCT_MAX(1.0, CLI_TIMING_ROUND_S / OCT_MAX(call_s, 1e-6));
-    if ((!timing->is_known && !timing->is_late) || config->run.deterministic ||
+    if ((!timing->is_known && !timing->is_late) || config_turn_actors(config) > 0 ||
         config_is_offline(config)) {
         return false;
     }

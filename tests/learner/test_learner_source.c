@@ -351,7 +351,7 @@ test_source_gives_as_many_priorities_as_a_message_may_have(void **state)
     (void)state;
     const uint64_t last = WIRE_SAMPLE_COUNT_MAX + 1;
     wire_priorities priorities;
-    options.keeps_priorities = true;
+    config.run.deterministic = true;
     learner_source *source = learner_source_create(&options);
     learned(source, 9);
     assert_true(learner_source_priorities(source, &priorities));
