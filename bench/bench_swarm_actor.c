@@ -630,27 +630,3 @@ swarm_replay_address(const swarm *self)
 {
     return self->replay;
 }
-
-void
-swarm_destroy(swarm *self)
-{
-    net_timer_stop(self->timer);
-    for (uint32_t i = 0; i < self->plan.actors; i++) {
-        swarm_actor *actor = &self->actor[i];
-        net_push_close(actor->push);
-        net_sub_close(actor->ack_sub);
-        net_sub_close(actor->policy_sub);
-        if (actor->rpc) {
-            net_rpc_client_close(actor->rpc);
-            wire_client_destroy(actor->client);
-        }
-    }
-    free((void *)self->batch.obs);
-    free((void *)self->batch.action);
-    free((void *)self->batch.reward);
-    free((void *)self->batch.flags);
-    env_close(self->described);
-    swarm_samples_clear(&self->ack_s);
-    wire_arena_destroy(self->arena);
-    free(self);
-}

@@ -67,6 +67,5 @@ uint64_t swarm_made(const swarm *self);                 // steps, ever
 uint32_t swarm_relayed(const swarm *self);              // actors that were given a relay
 const char *swarm_replay_address(const swarm *self);    // of the last that registered
 uint32_t swarm_batch_bytes(const swarm *self);          // packed
-void swarm_destroy(swarm *self);
 
 #endif // BENCH_BENCH_SWARM_ACTOR_H

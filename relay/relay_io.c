@@ -52,6 +52,57 @@ relay_policy_arrived(void *arg, net_msg *msg)
     io->counts.policy_bytes += length;
 }
 
+// ---- the learner
+
+// Returns the count of sessions with recent batches, of all lines.
+static uint32_t
+sessions_count(const relay_io *io)
+{
+    uint32_t sessions = 0;
+    for (uint32_t i = 0; i < io->line_count; i++) {
+        sessions += relay_routes_active(io->lines[i].routes, oct_clock_ns());
+    }
+    return sessions;
+}
+
+static void
+describe(void *arg, wire_register *request)
+{
+    const relay_io *io = arg;
+    request->relay_above = io->is_above ? io->options.relay : "";
+    request->relay_number = io->number;
+    request->relay_above_number = io->is_above ? io->above_number : 0;
+    request->relay_sessions = sessions_count(io);
+}
+
+static oct_err
+addresses_found(void *arg, const char *policies, char replay[][NET_URL_MAX], uint32_t count)
+{
+    return relay_up_dial(arg, policies, replay, count);
+}
+
+static void
+join_failed(void *arg, bool is_refused)
+{
+    relay_io_fail(arg, is_refused ? RELAY_EXIT_REFUSED : RELAY_EXIT_FAILED);
+}
+
+static oct_err
+join_open(relay_io *io)
+{
+    const relay_join_options options = {
+        .loop = io->loop,
+        .learner = io->options.learner,
+        .announce = io->options.announce,
+        .insecure = io->options.insecure,
+        .describe = describe,
+        .found = addresses_found,
+        .failed = join_failed,
+        .arg = io,
+    };
+    return relay_join_open(&io->join, &options);
+}
+
 // ---- open and close
 
 static void
@@ -62,7 +113,7 @@ tick(void *arg)
     for (uint32_t i = 0; i < io->line_count; i++) {
         relay_line_tell(&io->lines[i]);
     }
-    relay_join_go(io);
+    relay_join_go(io->join);
 }
 
 oct_err
@@ -78,7 +129,7 @@ relay_io_open(relay_io **out, net_loop *loop, const relay_io_options *options)
         err = net_pub_open(&io->pub, loop, options->listen, BELOW, PUBLISH_QUEUE);
     }
     if (err == OCT_OK) {
-        err = relay_join_open(io);
+        err = join_open(io);
     }
     if (err != OCT_OK) {
         relay_io_close(io);
@@ -96,7 +147,7 @@ relay_io_close(relay_io *io)
         return;
     }
     net_timer_stop(io->tick);
-    relay_join_close(io);
+    relay_join_close(io->join);
     for (uint32_t i = 0; i < io->line_count; i++) {
         relay_line_close(&io->lines[i]);
     }
@@ -125,16 +176,6 @@ relay_io_log_totals(const relay_io *io)
                    c->stalls, c->bad, (double)oct_clock_process_cpu_ns() / 1e9);
 }
 
-uint32_t
-relay_io_sessions(const relay_io *io)
-{
-    uint32_t sessions = 0;
-    for (uint32_t i = 0; i < io->line_count; i++) {
-        sessions += relay_routes_active(io->lines[i].routes, oct_clock_ns());
-    }
-    return sessions;
-}
-
 // ---- for net_metrics
 
 // Returns true if every line to a replay of the run is up. Lines of replays that the run no longer
@@ -155,7 +196,7 @@ relay_io_prometheus(void *arg, oct_prometheus *text)
     const relay_io *io = arg;
     const relay_counts *c = &io->counts;
     const relay_measurements now = {
-        .sessions = relay_io_sessions(io),
+        .sessions = sessions_count(io),
         .up = is_up(io),
         .batches = (double)c->batches,
         .batch_bytes = (double)c->batch_bytes,
@@ -177,7 +218,7 @@ const char *
 relay_io_trouble(void *arg)
 {
     const relay_io *io = arg;
-    if (!io->is_registered) {
+    if (!relay_join_is_registered(io->join)) {
         return "the learner does not answer";
     }
     return is_up(io) ? NULL : "not connected to every replay, or to the relay above";

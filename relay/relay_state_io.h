@@ -5,15 +5,14 @@
 #include "net/net_pub.h"
 #include "net/net_pull.h"
 #include "net/net_push.h"
-#include "net/net_rpc.h"
 #include "net/net_url.h"
 #include "proto/wire_gather.h"
-#include "proto/wire_rpc.h"
 #include "relay/relay_io.h"
+#include "relay/relay_join_io.h"
 #include "relay/relay_routes.h"
 
 // What the parts of a relay share: relay_io.c (policies, open and close), relay_line_io.c (a line's
-// links below), relay_up_io.c (links above), relay_join_io.c (registering). Private to these files.
+// links below), relay_up_io.c (links above). Private to these files.
 //
 // Threads: the loop thread.
 #define RELAY_EXIT_FAILED  1
@@ -74,13 +73,7 @@ struct relay_io {
     uint32_t line_count; // lines that listen; the first from the start
     relay_line lines[WIRE_SHARDS_MAX];
 
-    // the learner
-    net_rpc_client *rpc;
-    wire_client *client;
-    uint64_t label; // random, names this relay in requests
-    bool is_calling;
-    bool is_registered;
-    bool is_logged; // it was logged that the learner does not answer
+    relay_join *join; // the learner
 };
 
 // Ends the loop, and the process with exit_code.
@@ -113,13 +106,5 @@ void relay_up_watch(relay_io *io);
 
 // ---- relay_io.c
 void relay_policy_arrived(void *arg, net_msg *msg);
-// Returns the count of sessions with recent batches, of all lines.
-uint32_t relay_io_sessions(const relay_io *io);
-
-// ---- relay_join_io.c
-OCT_CHECKED oct_err relay_join_open(relay_io *io);
-void relay_join_close(relay_io *io);
-// Sends a request to register, unless one is in flight. Runs once a second. A net_fn.
-void relay_join_go(void *arg);
 
 #endif // RELAY_RELAY_STATE_IO_H

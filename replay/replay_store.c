@@ -174,17 +174,6 @@ replay_store_before(const replay_store *store, const replay_block *block)
     return block_before(store, block);
 }
 
-replay_block *
-replay_store_find(const replay_store *store, const replay_stream *stream, uint64_t number)
-{
-    OCT_ASSERT(number >= stream->held && number < stream->next);
-    replay_block *block = replay_store_block(store, stream->tail);
-    while (number < block->first) {
-        block = block_before(store, block);
-    }
-    return block;
-}
-
 void
 replay_store_begin(replay_store *store, uint64_t oldest, uint64_t next)
 {

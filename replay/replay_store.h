@@ -103,11 +103,6 @@ replay_blocks_slot(const replay_blocks *blocks, uint64_t key, uint32_t *slot)
     return true;
 }
 
-// Returns the block with row number of the stream; the row is held, and no gap follows it. O(blocks
-// between it and the last).
-replay_block *replay_store_find(const replay_store *store, const replay_stream *stream,
-                                uint64_t number);
-
 // Opens a block for the stream's next row. The store must not be full.
 replay_block *replay_store_open(replay_store *store, uint32_t stream);
 // Stores rows of batch, which fit into the stream's last block.

@@ -48,6 +48,10 @@ typedef struct group_link {
 // The most ranks in a group; it bounds the arrays of parts.
 #define GROUP_SIZE_MAX 64u
 
+// Makes a rank other than 0 ignore the signals that ask a process to end, which mpirun, srun and
+// terminals send to all ranks. Rank 0 handles them: it saves what the ranks have learned and then
+// ends the others.
+void group_follow(void);
 // Copies *link; group_destroy closes it.
 group *group_create(const group_link *link, uint32_t rank, uint32_t size);
 // All ranks call it. NULL is a no-op.

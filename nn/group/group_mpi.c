@@ -9,7 +9,6 @@
 
 #include "common/oct_base.h"
 #include "common/oct_reason.h"
-#include "nn/group/group_state.h"
 
 #if OCTET_MPI
 #include <mpi.h>

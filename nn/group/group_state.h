@@ -3,7 +3,7 @@
 
 #include "nn/group/group.h"
 
-// The state of a group, and the calls that the files of nn/group/ build on.
+// The state of a group, and the calls that group.c, group_fork.c and group_parts.c share.
 //
 // Threads, Owns: as group.h.
 
@@ -20,10 +20,6 @@ struct group {
     atomic_uint_fast64_t bytes;                         // sent and received
 };
 
-// Makes a rank other than 0 ignore the signals that ask a process to end, which mpirun, srun and
-// terminals send to all ranks. Rank 0 handles them: it saves what the ranks have learned and then
-// ends the others.
-void group_follow(void);
 // Returns work space of at least `bytes`. When the space grows its contents are lost.
 void *group_space(group *g, size_t bytes);
 // Sends out and receives in, which the caller has filled.

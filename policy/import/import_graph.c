@@ -80,12 +80,6 @@ import_graph_text(import_graph *graph, const char *format, ...)
     return text != NULL ? memcpy(text, line, bytes) : "the model is too large";
 }
 
-int64_t
-import_graph_opset(const import_graph *graph)
-{
-    return graph->model->opset;
-}
-
 // -1: the model accepts any batch, or does not say.
 int64_t
 import_graph_batch(const import_graph *graph)

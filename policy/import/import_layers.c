@@ -552,23 +552,12 @@ is_choice(const import_step *step)
            step->kind == IMPORT_ARGMAX;
 }
 
-// True if the step only changes the shape.
-static bool
-is_shape_only(const import_step *step)
-{
-    bool is_same = step->kind == IMPORT_GATHER && step->count == step->from->count;
-    for (uint32_t i = 0; is_same && i < step->count; i++) {
-        is_same = step->order[i] == i;
-    }
-    return is_same;
-}
-
 // Removes choices and changes of shape from the end; returns the step with the scores.
 static const import_step *
 choice_strip(import_layers *layers, const import_step *chain)
 {
     const import_step *step = chain;
-    while (step->from != NULL && (is_choice(step) || is_shape_only(step))) {
+    while (step->from != NULL && (is_choice(step) || is_reshape(step))) {
         layers->is_softmax =
             layers->is_softmax || step->kind == IMPORT_SOFTMAX || step->kind == IMPORT_LOG_SOFTMAX;
         if (is_choice(step)) {
@@ -588,7 +577,7 @@ steps_take(import_layers *layers, const import_step *const *path, uint32_t count
         bool is_affine = path[i]->kind == IMPORT_AFFINE;
         // A clip may be followed by what commutes with it: scales, further clips and changes of
         // shape.
-        if (is_clipped && !is_affine && path[i]->kind != IMPORT_CLIP && !is_shape_only(path[i])) {
+        if (is_clipped && !is_affine && path[i]->kind != IMPORT_CLIP && !is_reshape(path[i])) {
             return refuse(layers, path[i],
                           "it follows a clip, which policies support only before the first layer "
                           "and at the end");

@@ -36,8 +36,6 @@ import_operation import_operation_find(const char *name);
 // Returns input i of the current node, or NULL if it has none.
 const import_value *import_graph_input(const import_graph *graph, const import_node *node,
                                        size_t i);
-// Returns the model's opset.
-int64_t import_graph_opset(const import_graph *graph);
 // Returns true if a node's axis is the last one of a value.
 bool import_axis_is_last(const import_step *step, int64_t axis);
 // Returns the size of the model's batch axis; -1: any; 1 also if there is no batch axis.
