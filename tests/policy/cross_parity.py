@@ -66,7 +66,7 @@ def build(machine, root, folder):
     compiler, _, flags, neon_flags, _ = MACHINES[machine]
     folder = folder / machine
     folder.mkdir(parents=True, exist_ok=True)
-    sources = [s for s in sorted((root / "policy").rglob("*.c")) if not s.name.startswith(X86_ONLY)]
+    sources = [s for s in sorted((root / "policy").glob("*.c")) if not s.name.startswith(X86_ONLY)]
     sources += [root / "common" / name for name in COMMON]
     objects = []
     for source in sources:
