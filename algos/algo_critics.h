@@ -7,7 +7,7 @@
 #include "common/oct_reason.h"
 #include "common/oct_rng.h"
 #include "nn/nn_categorical.h"
-#include "nn/nn_state.h"
+#include "nn/nn_saved.h"
 
 // The critics of methods whose actions are in a box (D4PG, DDPG, TD3, SAC). One or two networks of
 // [obs, action] learn the value of an action, or its distribution; each has a target network. They
@@ -111,7 +111,7 @@ void algo_critics_share(algo_critics *critics, algo_sharing *s); // like algo_op
 // Like algo_ops' networks.
 uint32_t algo_critics_networks(algo_critics *critics, algo_network out[ALGO_CRITICS_MAX]);
 
-// As in nn_state.h: read checks, apply changes.
+// As in nn_saved.h: read checks, apply changes.
 typedef struct algo_critics_view {
     nn_trainer_view online[ALGO_CRITICS_MAX];
     nn_net_view target[ALGO_CRITICS_MAX];

@@ -18,7 +18,7 @@
 #include "common/oct_reason.h"
 #include "common/oct_text.h"
 #include "config/config.h"
-#include "nn/nn_state.h"
+#include "nn/nn_saved.h"
 
 // Streams of the seed for:
 #define INIT_STREAM      0x6471u // the first weights

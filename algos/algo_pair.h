@@ -6,7 +6,7 @@
 #include "algos/algo_normaliser.h"
 #include "algos/algo_ops.h"
 #include "common/oct_reason.h"
-#include "nn/nn_state.h"
+#include "nn/nn_saved.h"
 #include "nn/nn_tangent.h"
 
 // The two networks of policy gradient methods, which share no parameters: the policy, whose outputs
@@ -82,7 +82,7 @@ void algo_pair_fisher(algo_pair *pair, nn_tangent *tangent, const float *directi
 uint32_t algo_pair_networks(algo_pair *pair, algo_network out[ALGO_NETWORKS_MAX]);
 
 void algo_pair_save(const algo_pair *pair, oct_writer *writer);
-// As in nn_state.h: read checks, apply copies.
+// As in nn_saved.h: read checks, apply copies.
 typedef struct algo_pair_view {
     nn_trainer_view policy, value;
 } algo_pair_view;

@@ -66,14 +66,14 @@ typedef struct look {
 
 // --json prints a line for each round, so that a program can follow a run.
 static void
-show(look *l, cli_state *state)
+show(look *l, cli_snapshot *state)
 {
     if (l->options->run.run_dir != NULL) {
         cli_report_last_note(state->note, sizeof(state->note));
     }
-    bool is_new = cli_state_update(state, cli_state_number(state, "learner.wall_s"));
+    bool is_new = cli_snapshot_update(state, cli_snapshot_number(state, "learner.wall_s"));
     if (l->options->json) {
-        char *line = cli_state_json(state);
+        char *line = cli_snapshot_json(state);
         printf("%s\n", line);
         free(line);
     } else if (l->options->watch) {
@@ -88,7 +88,7 @@ static void
 round_done(void *arg)
 {
     look *l = arg;
-    cli_state *state = cli_remote_poll_state(l->poll);
+    cli_snapshot *state = cli_remote_poll_state(l->poll);
     l->misses = state->learner.heard ? 0 : l->misses + 1;
     // If the learner does not answer the first round, the command fails. Later, a round without an
     // answer is shown, because that is part of what the user watches.
@@ -125,7 +125,7 @@ ask(look *l)
         cli_error("status", "cannot dial %s", options->run.remote.learner);
         exit(CLI_EXIT_FAILED);
     }
-    cli_state *state = cli_remote_poll_state(l->poll);
+    cli_snapshot *state = cli_remote_poll_state(l->poll);
     (void)snprintf(state->folder, sizeof(state->folder), "%s",
                    options->run.run_dir != NULL ? options->run.run_dir : "");
     net_loop_run(l->loop);

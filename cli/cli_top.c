@@ -73,7 +73,7 @@ typedef struct top {
 
 // Prints the environment, the learner's state, and the means over all actors.
 static void
-title_line(const cli_state *state, cli_line *line)
+title_line(const cli_snapshot *state, cli_line *line)
 {
     cli_view_add(line, "", state->env, "");
     cli_view_add(line, "", state->learner.heard ? state->learner.state : state->learner.why, "");
@@ -89,9 +89,9 @@ title_line(const cli_state *state, cli_line *line)
 // The learner lists at most as many peers as a message holds; if there are more, those with the
 // most problems.
 static void
-counts_line(const cli_state *state, cli_line *line)
+counts_line(const cli_snapshot *state, cli_line *line)
 {
-    double wanted = cli_state_number(state, "learner.actors_wanted");
+    double wanted = cli_snapshot_number(state, "learner.actors_wanted");
     if (!state->has_peers) {
         cli_view_add(line, "", state->peers_why, "");
         return;
@@ -103,7 +103,7 @@ counts_line(const cli_state *state, cli_line *line)
     cli_line_add(line, " · evaluators %u · stuck %u · silent %u", (unsigned)state->evaluators,
                  (unsigned)state->stuck, (unsigned)state->silent);
     if (state->relay_count > 0) {
-        cli_line_add(line, " · relays %u", (unsigned)cli_state_relays(state));
+        cli_line_add(line, " · relays %u", (unsigned)cli_snapshot_relays(state));
     }
     size_t all = (size_t)state->actors + state->evaluators + state->silent;
     if (all > state->peer_count) {
@@ -115,7 +115,7 @@ counts_line(const cli_state *state, cli_line *line)
 static void
 head_put(const top *t, void (*put)(const top *t, const cli_line *line))
 {
-    const cli_state *state = cli_remote_poll_state(t->poll);
+    const cli_snapshot *state = cli_remote_poll_state(t->poll);
     cli_waiting waiting;
     cli_line line;
     cli_line_init(&line, t->style.width);
@@ -145,7 +145,7 @@ print_line(const top *t, const cli_line *line)
 static void
 print(top *t)
 {
-    const cli_state *state = cli_remote_poll_state(t->poll);
+    const cli_snapshot *state = cli_remote_poll_state(t->poll);
     cli_line line;
     head_put(t, print_line);
     for (size_t i = 0; i < t->table.count; i++) {
@@ -180,7 +180,7 @@ keys_line(const top *t, cli_line *line)
 static void
 draw(top *t)
 {
-    const cli_state *state = cli_remote_poll_state(t->poll);
+    const cli_snapshot *state = cli_remote_poll_state(t->poll);
     cli_line line;
     size_t height = OCT_MIN(cli_screen_measure(t->look, &t->style), (size_t)CLI_TOP_LINES_MAX);
     t->seen = height > HEAD_LINES + 2 ? height - HEAD_LINES - 2 : 1;
@@ -237,14 +237,14 @@ static void
 round_done(void *arg)
 {
     top *t = arg;
-    cli_state *state = cli_remote_poll_state(t->poll);
+    cli_snapshot *state = cli_remote_poll_state(t->poll);
     t->misses = state->learner.heard ? 0 : t->misses + 1;
     bool is_lost =
         t->misses > 0 && (t->screen == NULL || t->rounds == 0 || t->misses == MISSES_MAX ||
                           cli_remote_run_is_gone(&t->options->run));
     t->rounds++;
     if (!is_lost) {
-        (void)cli_state_update(state, cli_state_number(state, "learner.wall_s"));
+        (void)cli_snapshot_update(state, cli_snapshot_number(state, "learner.wall_s"));
         cli_top_table_take(&t->table, state);
         if (t->screen != NULL) {
             draw(t);

@@ -102,9 +102,9 @@ last_json(const oct_csv *csv)
 
 // The same text as octet status --json prints, so that the page needs no second form of the state.
 static json_t *
-state_json(const cli_state *state)
+state_json(const cli_snapshot *state)
 {
-    char *text = state != NULL ? cli_state_json(state) : NULL;
+    char *text = state != NULL ? cli_snapshot_json(state) : NULL;
     json_t *out = text != NULL ? json_loads(text, 0, NULL) : json_null();
     free(text);
     return out;

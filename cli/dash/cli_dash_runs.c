@@ -84,13 +84,13 @@ answered(void *arg)
 {
     entry *e = arg;
     struct stat file;
-    cli_state *state = cli_remote_poll_state(e->poll);
+    cli_snapshot *state = cli_remote_poll_state(e->poll);
     // The learner's clock starts with its process, so a resumed run is as old as its config.yaml.
-    double wall_s = cli_state_number(state, "learner.wall_s");
+    double wall_s = cli_snapshot_number(state, "learner.wall_s");
     if (fstatat(e->folder, "config.yaml", &file, AT_SYMLINK_NOFOLLOW) == 0) {
         wall_s = 1e-6 * (double)oct_clock_wall_us() - (double)file.st_mtime;
     }
-    (void)cli_state_update(state, wall_s);
+    (void)cli_snapshot_update(state, wall_s);
     if (state->learner.heard) {
         e->heard_ns = oct_clock_ns();
         e->run.changes++;
@@ -161,7 +161,7 @@ poll_begin(cli_dash_runs *runs, entry *e)
         }
         return;
     }
-    (void)snprintf(cli_remote_poll_state(e->poll)->folder, CLI_STATE_TEXT_MAX, "%s",
+    (void)snprintf(cli_remote_poll_state(e->poll)->folder, CLI_SNAPSHOT_TEXT_MAX, "%s",
                    e->run.series->name);
 }
 

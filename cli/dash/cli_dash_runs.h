@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 #include "cli/runs/cli_series.h"
-#include "cli/status/cli_state.h"
+#include "cli/status/cli_snapshot.h"
 #include "net/net_loop.h"
 
 // The runs in some folders, as a page shows them. They are found, read in small pieces between
@@ -44,7 +44,7 @@ typedef struct cli_dash_run {
     uint32_t id; // never used again
     cli_series *series;
     cli_dash_status status;
-    const cli_state *state;       // of a live run that is asked; otherwise NULL
+    const cli_snapshot *state;    // of a live run that is asked; otherwise NULL
     cli_dash_stamp policy, video; // of policy.oct, and of the file that cli_dash_run_video opens
     const char *video_type;       // MIME type, static; NULL: there is no video
     uint64_t changes;             // grows with every change

@@ -38,7 +38,7 @@ cli_plan_begin_create(const cli_run_request *request, double wall_s)
 
 // Makes the line. False: the needs cannot be computed.
 static bool
-line_make(const cli_plan_begin *begin, const cli_plan_rates *rates, const cli_state *state,
+line_make(const cli_plan_begin *begin, const cli_plan_rates *rates, const cli_snapshot *state,
           char *line, size_t line_size)
 {
     const cli_run_request *request = begin->request;
@@ -54,8 +54,8 @@ line_make(const cli_plan_begin *begin, const cli_plan_rates *rates, const cli_st
         .rates = rates,
         .needs = &needs,
         .cores = oct_cores_usable(""),
-        .env_steps_done = is_resumed ? cli_state_number(state, "learner.env_steps") : 0,
-        .updates_done = is_resumed ? cli_state_number(state, "learner.updates") : 0,
+        .env_steps_done = is_resumed ? cli_snapshot_number(state, "learner.env_steps") : 0,
+        .updates_done = is_resumed ? cli_snapshot_number(state, "learner.updates") : 0,
         .memory_available = begin->memory_available,
         .disk_available = begin->disk_available};
     const cli_plan_shown shown = {.plan = &plan, .input = &input, .folder = request->shown_as};
@@ -65,7 +65,7 @@ line_make(const cli_plan_begin *begin, const cli_plan_rates *rates, const cli_st
 }
 
 bool
-cli_plan_begin_look(cli_plan_begin *begin, double wall_s, const cli_state *state,
+cli_plan_begin_look(cli_plan_begin *begin, double wall_s, const cli_snapshot *state,
                     cli_supervisor *supervisor, char *line, size_t line_size)
 {
     if (begin->is_done) {

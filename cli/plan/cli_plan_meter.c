@@ -45,13 +45,13 @@ cpu_read(cli_plan_counts *out, cli_plan_rates *rates, cli_supervisor *supervisor
 }
 
 static double
-number(const cli_state *state, const char *name)
+number(const cli_snapshot *state, const char *name)
 {
-    return cli_state_number(state, name);
+    return cli_snapshot_number(state, name);
 }
 
 static cli_plan_counts
-counts_read(cli_plan_rates *rates, double wall_s, const cli_state *state,
+counts_read(cli_plan_rates *rates, double wall_s, const cli_snapshot *state,
             cli_supervisor *supervisor)
 {
     cli_plan_counts counts = {.wall_s = wall_s,
@@ -131,7 +131,7 @@ share_add(double *sum, uint32_t *count, double share)
 
 // Adds the shares of one look, as far as they are known.
 static void
-shares_add(cli_plan_meter *meter, const cli_state *state)
+shares_add(cli_plan_meter *meter, const cli_snapshot *state)
 {
     double infer = number(state, "learner.actor_infer_share");
     double env = number(state, "learner.actor_env_share");
@@ -142,12 +142,12 @@ shares_add(cli_plan_meter *meter, const cli_state *state)
 }
 
 void
-cli_plan_meter_look(cli_plan_meter *meter, double wall_s, const cli_state *state,
+cli_plan_meter_look(cli_plan_meter *meter, double wall_s, const cli_snapshot *state,
                     cli_supervisor *supervisor)
 {
     double updates = number(state, "learner.updates"), steps = number(state, "learner.env_steps");
     bool is_learning = strcmp(state->learner.state, "training") == 0 ||
-                       strcmp(state->learner.state, CLI_STATE_OFFLINE) == 0;
+                       strcmp(state->learner.state, CLI_SNAPSHOT_OFFLINE) == 0;
     meter->first_s = isnan(meter->first_s) ? wall_s : meter->first_s;
     meter->rates.watched_s = wall_s - meter->first_s;
     meter->rates.evaluation_episodes = number(state, "learner.eval_played");

@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 #include "cli/run/cli_supervisor.h"
-#include "cli/status/cli_state.h"
+#include "cli/status/cli_snapshot.h"
 #include "config/config.h"
 
 // Measures a run on this machine: the rates of its parts, how long they wait, and the CPU time and
@@ -83,7 +83,7 @@ void cli_plan_meter_from_start(cli_plan_meter *meter, const config_experiment *c
                                double wall_s);
 // Takes the numbers in state. Call it after each answer; wall_s is the time since the run began.
 // Reads the CPU time of the daemons.
-void cli_plan_meter_look(cli_plan_meter *meter, double wall_s, const cli_state *state,
+void cli_plan_meter_look(cli_plan_meter *meter, double wall_s, const cli_snapshot *state,
                          cli_supervisor *supervisor);
 // Returns what was measured so far. The pointer stays the same; the next look changes the values.
 const cli_plan_rates *cli_plan_meter_rates(cli_plan_meter *meter);

@@ -39,7 +39,7 @@
 typedef struct trial {
     const cli_plan_trial_request *request;
     config_experiment config;
-    cli_state state;
+    cli_snapshot state;
     net_loop *loop;
     cli_supervisor *supervisor;
     cli_poll *poll;
@@ -189,9 +189,9 @@ answered(void *arg)
 {
     trial *t = arg;
     if (!t->is_ending) {
-        (void)cli_state_update(&t->state, age_s(t));
+        (void)cli_snapshot_update(&t->state, age_s(t));
         bool is_ready = strcmp(t->state.learner.state, "training") == 0 ||
-                        strcmp(t->state.learner.state, CLI_STATE_OFFLINE) == 0;
+                        strcmp(t->state.learner.state, CLI_SNAPSHOT_OFFLINE) == 0;
         t->ready_s = isnan(t->ready_s) && is_ready ? age_s(t) : t->ready_s;
         cli_plan_meter_look(t->request->meter, age_s(t), &t->state, t->supervisor);
     }
@@ -221,13 +221,13 @@ static void
 state_begin(trial *t)
 {
     char address[CONFIG_TEXT_MAX];
-    cli_state_clear(&t->state);
-    cli_state_take_config(&t->state, &t->config);
+    cli_snapshot_clear(&t->state);
+    cli_snapshot_take_config(&t->state, &t->config);
     (void)snprintf(t->state.learner.url, sizeof(t->state.learner.url), "%s", CLI_RUN_LEARNER);
     t->state.shards = config_shards(&t->config);
     for (uint32_t i = 0; i < t->state.shards; i++) {
         config_replay_address(&t->config, i, address);
-        (void)snprintf(cli_state_shard(&t->state, i)->url, sizeof(t->state.replay.url), "%s",
+        (void)snprintf(cli_snapshot_shard(&t->state, i)->url, sizeof(t->state.replay.url), "%s",
                        address);
     }
 }

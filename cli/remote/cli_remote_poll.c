@@ -28,7 +28,7 @@ struct asked {
 struct cli_remote_poll {
     net_loop *loop;
     cli_remote *remote;
-    cli_state state;
+    cli_snapshot state;
     uint32_t period_ms, peers_max;
     net_fn done;
     void *arg;
@@ -83,12 +83,12 @@ static void
 learner_answered(void *arg, oct_err err, const char *detail, const wire_status *answer)
 {
     cli_remote_poll *poll = arg;
-    char why[CLI_STATE_TEXT_MAX];
+    char why[CLI_SNAPSHOT_TEXT_MAX];
     if (err == OCT_OK) {
         poll->state.run_id = answer->run_id;
-        cli_state_take_status(&poll->state.learner, answer);
+        cli_snapshot_take_status(&poll->state.learner, answer);
     } else if (missed(poll, CLI_REMOTE_LEARNER, err, detail, why, sizeof(why))) {
-        cli_state_miss_status(&poll->state.learner, why);
+        cli_snapshot_miss_status(&poll->state.learner, why);
     } else {
         return;
     }
@@ -102,15 +102,15 @@ static void
 peers_answered(void *arg, oct_err err, const char *detail, const wire_peers *answer)
 {
     cli_remote_poll *poll = arg;
-    char why[CLI_STATE_TEXT_MAX];
+    char why[CLI_SNAPSHOT_TEXT_MAX];
     if (err == OCT_OK) {
-        cli_state_take_peers(&poll->state, answer);
+        cli_snapshot_take_peers(&poll->state, answer);
         // A learner of an earlier release refuses a larger list.
     } else if (err == OCT_EPROTO && poll->peers_max > CLI_REMOTE_POLL_PEERS && !poll->closing) {
         poll->peers_max = CLI_REMOTE_POLL_PEERS;
         peers_ask(poll);
     } else if (missed(poll, CLI_REMOTE_LEARNER, err, detail, why, sizeof(why))) {
-        cli_state_miss_peers(&poll->state, why);
+        cli_snapshot_miss_peers(&poll->state, why);
     } else {
         return;
     }
@@ -121,11 +121,11 @@ static void
 of_replay(cli_remote_poll *poll, cli_remote_daemon daemon, cli_daemon_state *state, oct_err err,
           const char *detail, const wire_status *answer)
 {
-    char why[CLI_STATE_TEXT_MAX];
+    char why[CLI_SNAPSHOT_TEXT_MAX];
     if (err == OCT_OK) {
-        cli_state_take_status(state, answer);
+        cli_snapshot_take_status(state, answer);
     } else if (missed(poll, daemon, err, detail, why, sizeof(why))) {
-        cli_state_miss_status(state, why);
+        cli_snapshot_miss_status(state, why);
     } else {
         return;
     }
@@ -137,8 +137,8 @@ replay_answered(void *arg, oct_err err, const char *detail, const wire_status *a
 {
     const struct asked *asked = arg;
     cli_remote_poll *poll = asked->poll;
-    of_replay(poll, CLI_REMOTE_REPLAY + asked->shard, cli_state_shard(&poll->state, asked->shard),
-              err, detail, answer);
+    of_replay(poll, CLI_REMOTE_REPLAY + asked->shard,
+              cli_snapshot_shard(&poll->state, asked->shard), err, detail, answer);
 }
 
 static void
@@ -164,7 +164,8 @@ ask_replay(cli_remote_poll *poll, uint32_t shard)
     static const wire_empty nothing;
     wire_client *replay = cli_remote_client(poll->remote, CLI_REMOTE_REPLAY + shard);
     if (replay == NULL) {
-        cli_state_miss_status(cli_state_shard(&poll->state, shard), "its address is not known");
+        cli_snapshot_miss_status(cli_snapshot_shard(&poll->state, shard),
+                                 "its address is not known");
         return;
     }
     poll->asked[shard] = (struct asked){.poll = poll, .shard = shard};
@@ -191,7 +192,7 @@ ask_all(cli_remote_poll *poll)
         err = wire_call_replay_status(data, &nothing, ASK_MS, data_answered, poll);
         poll->open += err == OCT_OK;
     } else if (poll->state.data.url[0] != '\0') {
-        cli_state_miss_status(&poll->state.data, "it cannot be dialled from here");
+        cli_snapshot_miss_status(&poll->state.data, "it cannot be dialled from here");
     }
     question_end(poll);
 }
@@ -200,12 +201,12 @@ ask_all(cli_remote_poll *poll)
 static void
 learner_missed(cli_remote_poll *poll, const char *why)
 {
-    cli_state_miss_status(&poll->state.learner, why);
+    cli_snapshot_miss_status(&poll->state.learner, why);
     for (uint32_t i = 0; i < OCT_MAX(poll->state.shards, 1u); i++) {
-        cli_state_miss_status(cli_state_shard(&poll->state, i),
-                              "the learner has not reported its address");
+        cli_snapshot_miss_status(cli_snapshot_shard(&poll->state, i),
+                                 "the learner has not reported its address");
     }
-    cli_state_miss_peers(&poll->state, "the learner has not reported them");
+    cli_snapshot_miss_peers(&poll->state, "the learner has not reported them");
     round_end(poll);
 }
 
@@ -222,12 +223,12 @@ met(void *arg, oct_err err, const char *why)
         learner_missed(poll, why);
         return;
     }
-    cli_state *state = &poll->state;
+    cli_snapshot *state = &poll->state;
     const config_experiment *config = cli_remote_config(poll->remote);
-    cli_state_take_config(state, config);
+    cli_snapshot_take_config(state, config);
     state->shards = OCT_MIN(config_shards(config), (uint32_t)CONFIG_SHARDS_MAX);
     for (uint32_t i = 0; i < state->shards; i++) {
-        (void)snprintf(cli_state_shard(state, i)->url, sizeof(state->replay.url), "%s",
+        (void)snprintf(cli_snapshot_shard(state, i)->url, sizeof(state->replay.url), "%s",
                        cli_remote_url(poll->remote, CLI_REMOTE_REPLAY + i));
     }
     (void)snprintf(state->data.url, sizeof(state->data.url), "%s",
@@ -240,7 +241,7 @@ static void
 look(void *arg)
 {
     cli_remote_poll *poll = arg;
-    char why[CLI_STATE_TEXT_MAX];
+    char why[CLI_SNAPSHOT_TEXT_MAX];
     uint64_t since_ms = (oct_clock_ns() - poll->round_ns) / 1000000;
     if (poll->meeting && since_ms >= GIVE_UP_MS &&
         cli_remote_in_trouble(poll->remote, CLI_REMOTE_LEARNER, why, sizeof(why))) {
@@ -276,7 +277,7 @@ cli_remote_poll_open(cli_remote_poll **out, net_loop *loop, const cli_remote_opt
     poll->peers_max = peers_max;
     poll->done = done;
     poll->arg = arg;
-    cli_state_clear(&poll->state);
+    cli_snapshot_clear(&poll->state);
     oct_err err = cli_remote_open(&poll->remote, loop, options);
     if (err != OCT_OK) {
         free(poll);
@@ -291,7 +292,7 @@ cli_remote_poll_open(cli_remote_poll **out, net_loop *loop, const cli_remote_opt
     return OCT_OK;
 }
 
-cli_state *
+cli_snapshot *
 cli_remote_poll_state(cli_remote_poll *poll)
 {
     return &poll->state;

@@ -2,7 +2,7 @@
 #define CLI_REMOTE_CLI_REMOTE_POLL_H
 
 #include "cli/remote/cli_remote.h"
-#include "cli/status/cli_state.h"
+#include "cli/status/cli_snapshot.h"
 
 // Asks a run's learner, replays and peers for their status, once or in rounds.
 //
@@ -19,8 +19,8 @@ typedef struct cli_remote_poll cli_remote_poll;
 OCT_CHECKED oct_err cli_remote_poll_open(cli_remote_poll **out, net_loop *loop,
                                          const cli_remote_options *options, uint32_t period_ms,
                                          uint32_t peers_max, net_fn done, void *arg);
-// Returns the state. The caller may set its folder, and updates it (cli_state_update) in done.
-cli_state *cli_remote_poll_state(cli_remote_poll *poll);
+// Returns the state. The caller may set its folder, and updates it (cli_snapshot_update) in done.
+cli_snapshot *cli_remote_poll_state(cli_remote_poll *poll);
 void cli_remote_poll_close(cli_remote_poll *poll); // NULL is a no-op
 
 #endif // CLI_REMOTE_CLI_REMOTE_POLL_H

@@ -19,7 +19,7 @@ typedef struct asked {
 
 struct cli_poll {
     net_timer *timer;
-    cli_state *state;
+    cli_snapshot *state;
     net_fn on_answer;
     void *arg;
     uint32_t timeout_ms;
@@ -43,7 +43,7 @@ status_answered(void *arg, oct_err err, const char *detail, const wire_status *a
     if (whom == &poll->learner) {
         poll->state->run_id = answer->run_id;
     }
-    cli_state_take_status(whom->state, answer);
+    cli_snapshot_take_status(whom->state, answer);
     poll->on_answer(poll->arg);
 }
 
@@ -81,7 +81,7 @@ ignore(void *arg)
 }
 
 oct_err
-cli_poll_open(cli_poll **out, net_loop *loop, const cli_poll_request *request, cli_state *state,
+cli_poll_open(cli_poll **out, net_loop *loop, const cli_poll_request *request, cli_snapshot *state,
               net_fn on_answer, void *arg)
 {
     cli_poll *poll = oct_alloc(sizeof(*poll));
@@ -93,7 +93,7 @@ cli_poll_open(cli_poll **out, net_loop *loop, const cli_poll_request *request, c
     poll->timeout_ms = request->timeout_ms;
     oct_err err = cli_link_open(&poll->learner.link, loop, request->learner, SERVERS, true);
     for (uint32_t i = 0; err == OCT_OK && i < state->shards; i++) {
-        cli_daemon_state *shard = cli_state_shard(state, i);
+        cli_daemon_state *shard = cli_snapshot_shard(state, i);
         poll->replay[i] = (asked){.poll = poll, .state = shard};
         err = cli_link_open(&poll->replay[i].link, loop, shard->url, SERVERS, true);
     }

@@ -3,7 +3,7 @@
 
 #include <stdbool.h>
 
-#include "cli/status/cli_state.h"
+#include "cli/status/cli_snapshot.h"
 #include "net/net_loop.h"
 #include "proto/wire.h"
 
@@ -27,7 +27,7 @@ typedef void (*cli_poll_done)(void *arg, oct_err err, const char *detail);
 // on_answer runs when the state has new numbers. state is borrowed and must outlive the poll.
 // Errors: an address that cannot be dialled.
 OCT_CHECKED oct_err cli_poll_open(cli_poll **out, net_loop *loop, const cli_poll_request *request,
-                                  cli_state *state, net_fn on_answer, void *arg);
+                                  cli_snapshot *state, net_fn on_answer, void *arg);
 // Calls the learner's Stop. done runs once with the result, unless an error is returned. Only one
 // such call at a time.
 OCT_CHECKED oct_err cli_poll_stop_learner(cli_poll *poll, const char *reason, uint32_t timeout_ms,

@@ -129,7 +129,7 @@ cli_report_log_tail(FILE *out, const char *path, long begin)
 void
 cli_report_note(const char *note)
 {
-    char line[CLI_STATE_NOTE_MAX + 64], date[32];
+    char line[CLI_SNAPSHOT_NOTE_MAX + 64], date[32];
     time_t now = time(NULL);
     struct tm utc;
     (void)strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
@@ -301,7 +301,7 @@ cli_report_add_to_summary(const char *path, const cli_report_outcome *outcome)
                   ending_of(summary, outcome), "exit_code", outcome->exit_code);
     uint32_t shard;
     const char *why;
-    double rejected = cli_state_rejected(outcome->state, &shard, &why);
+    double rejected = cli_snapshot_rejected(outcome->state, &shard, &why);
     (void)json_object_set_new(summary, "batches_rejected",
                               rejected >= 0 ? json_integer((json_int_t)rejected) : json_null());
     (void)json_object_set_new(summary, "batches_rejected_why",
@@ -348,18 +348,18 @@ print_no_return(FILE *out, const json_t *summary)
 static void
 print_return(FILE *out, const json_t *summary, const cli_report_outcome *outcome)
 {
-    const cli_state *state = outcome->state;
+    const cli_snapshot *state = outcome->state;
     const json_t *result = json_object_get(summary, "return");
     double mean =
-        cli_json_number_of(result, "mean", cli_state_number(state, "learner.eval_return"));
+        cli_json_number_of(result, "mean", cli_snapshot_number(state, "learner.eval_return"));
     if (isnan(mean)) {
         print_no_return(out, summary);
         return;
     }
     double std =
-        cli_json_number_of(result, "std", cli_state_number(state, "learner.eval_return_std"));
+        cli_json_number_of(result, "std", cli_snapshot_number(state, "learner.eval_return_std"));
     double episodes =
-        cli_json_number_of(result, "episodes", cli_state_number(state, "learner.eval_episodes"));
+        cli_json_number_of(result, "episodes", cli_snapshot_number(state, "learner.eval_episodes"));
     const char *precision = json_string_value(json_object_get(result, "precision"));
     bool chose_it = json_is_false(json_object_get(result, "final"));
     bool is_saved = precision != NULL && access("policy.oct", R_OK) == 0;
@@ -472,7 +472,7 @@ cli_report_print_spent(FILE *out, double wall_s, double env_steps, double update
 void
 cli_report_print(FILE *out, const char *summary_path, const cli_report_outcome *outcome)
 {
-    const cli_state *state = outcome->state;
+    const cli_snapshot *state = outcome->state;
     json_t *summary = summary_read(summary_path);
     const json_t *solved = json_object_get(summary, "solved");
     bool failed = outcome->exit_code == 1;
@@ -482,11 +482,11 @@ cli_report_print(FILE *out, const char *summary_path, const cli_report_outcome *
                           : json_is_false(solved) ? ": not solved"
                                                   : "";
     double steps =
-        cli_json_number_of(summary, "env_steps", cli_state_number(state, "learner.env_steps"));
+        cli_json_number_of(summary, "env_steps", cli_snapshot_number(state, "learner.env_steps"));
     double updates =
-        cli_json_number_of(summary, "updates", cli_state_number(state, "learner.updates"));
+        cli_json_number_of(summary, "updates", cli_snapshot_number(state, "learner.updates"));
     double wall_s =
-        cli_json_number_of(summary, "learner_wall_s", cli_state_number(state, "learner.wall_s"));
+        cli_json_number_of(summary, "learner_wall_s", cli_snapshot_number(state, "learner.wall_s"));
     fprintf(out, "%s %s%s\n", outcome->env_id, ending_of(summary, outcome), verdict);
     cli_doubts(summary, print_doubt, out); // first, because the return may not be what it seems
     print_return(out, summary, outcome);
@@ -520,7 +520,7 @@ bool
 cli_report_print_ended(FILE *out, const char *folder, const config_experiment *config)
 {
     static const char path[] = "summary.json";
-    cli_state *state = oct_alloc(sizeof(*state));
+    cli_snapshot *state = oct_alloc(sizeof(*state));
     json_t *summary = summary_read(path);
     const json_t *supervisor = json_object_get(summary, "supervisor");
     const char *reason = json_string_value(json_object_get(supervisor, "exit_reason"));
@@ -529,7 +529,7 @@ cli_report_print_ended(FILE *out, const char *folder, const config_experiment *c
     }
     cli_plain_text shown = cli_text_plain(reason != NULL ? reason : "ended", SIZE_MAX);
     bool has_summary = json_object_size(summary) > 0;
-    cli_state_clear(state);
+    cli_snapshot_clear(state);
     cli_report_outcome outcome = {
         .folder = folder,
         .env_id = config->env.id,

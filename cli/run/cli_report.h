@@ -6,7 +6,7 @@
 
 #include "cli/run/cli_energy.h"
 #include "cli/run/cli_supervisor.h"
-#include "cli/status/cli_state.h"
+#include "cli/status/cli_snapshot.h"
 #include "common/oct_err.h"
 #include "config/config.h"
 
@@ -17,7 +17,7 @@
 typedef struct cli_report_outcome {
     const char *folder; // as the user named it, for messages
     const char *env_id;
-    const cli_state *state;
+    const cli_snapshot *state;
     const cli_supervisor *supervisor; // NULL: the run has ended, and the summary has its part
     const char *exit_reason; // "finished", "interrupted", "failed"; the first is reported as
                              // "finished without a full evaluation" where summary.json says so

@@ -68,7 +68,7 @@ typedef struct run {
     cli_energy *energy;
     cli_plan_begin *plan;
     char *folders[1]; // the run folder, which the page shows
-    cli_state state;
+    cli_snapshot state;
     phase phase;
     uint32_t learner; // index of the learner in the supervisor
     cli_run_end end;
@@ -427,8 +427,8 @@ exited(void *arg, uint32_t index, int exit_status)
 static bool
 may_show(const run *r)
 {
-    return cli_screen_is_live(r->screen) || cli_state_number(&r->state, "learner.env_steps") > 0 ||
-           r->state.wall_s >= QUIET_S;
+    return cli_screen_is_live(r->screen) ||
+           cli_snapshot_number(&r->state, "learner.env_steps") > 0 || r->state.wall_s >= QUIET_S;
 }
 
 // Prints one line about the expected duration, as soon as enough is known.
@@ -446,7 +446,7 @@ static void
 answered(void *arg)
 {
     run *r = arg;
-    bool is_new = cli_state_update(&r->state, wall_s());
+    bool is_new = cli_snapshot_update(&r->state, wall_s());
     plan_show(r);
     if (r->phase == RUNNING && may_show(r)) {
         cli_screen_show(r->screen, &r->state, is_new);
@@ -470,7 +470,7 @@ draw_due(void *arg)
     run *r = arg;
     cli_supervisor_sample(r->supervisor);
     energy_sample(r);
-    (void)cli_state_update(&r->state, wall_s());
+    (void)cli_snapshot_update(&r->state, wall_s());
     if (may_show(r)) {
         cli_screen_show(r->screen, &r->state, false);
     }
@@ -563,26 +563,26 @@ remove_sockets(const config_experiment *config)
 
 // Fills in what is known before any daemon answers.
 static void
-state_begin(cli_state *state, const cli_run_request *request)
+state_begin(cli_snapshot *state, const cli_run_request *request)
 {
     const config_experiment *config = request->config;
-    cli_state_clear(state);
-    cli_state_take_config(state, config);
+    cli_snapshot_clear(state);
+    cli_snapshot_take_config(state, config);
     (void)snprintf(state->folder, sizeof(state->folder), "%s", request->shown_as);
     (void)snprintf(state->learner.url, sizeof(state->learner.url), "%s", CLI_RUN_LEARNER);
     state->shards = config_shards(config);
     for (uint32_t i = 0; i < state->shards; i++) {
         char address[CONFIG_TEXT_MAX];
         config_replay_address(config, i, address);
-        (void)snprintf(cli_state_shard(state, i)->url, sizeof(state->replay.url), "%s", address);
+        (void)snprintf(cli_snapshot_shard(state, i)->url, sizeof(state->replay.url), "%s", address);
     }
     if (config_is_mixed(config)) {
         (void)snprintf(state->data.url, sizeof(state->data.url), "%s", CLI_RUN_DATA);
     }
     (void)snprintf(state->learner.state, sizeof(state->learner.state), "starting");
-    cli_state_put(state, "learner.env_steps_budget", (double)config->run.env_steps);
-    cli_state_put(state, "learner.updates_budget", (double)config->run.updates);
-    cli_state_put(state, "learner.goal", config->run.stop_at_return);
+    cli_snapshot_put(state, "learner.env_steps_budget", (double)config->run.env_steps);
+    cli_snapshot_put(state, "learner.updates_budget", (double)config->run.updates);
+    cli_snapshot_put(state, "learner.goal", config->run.stop_at_return);
 }
 
 int

@@ -232,7 +232,7 @@ tables_clear(const cli_run_end *end)
 }
 
 void
-cli_run_end_init(cli_run_end *end, const cli_run_request *request, const cli_state *state,
+cli_run_end_init(cli_run_end *end, const cli_run_request *request, const cli_snapshot *state,
                  const cli_supervisor *supervisor)
 {
     *end = (cli_run_end){
@@ -251,7 +251,7 @@ cli_run_end_init(cli_run_end *end, const cli_run_request *request, const cli_sta
 bool
 cli_run_end_has_trained(const cli_run_end *end)
 {
-    return cli_state_number(end->state, "learner.updates") > 0 ||
+    return cli_snapshot_number(end->state, "learner.updates") > 0 ||
            (!summary_is_as_before(end) && cli_report_updates("summary.json") > 0);
 }
 

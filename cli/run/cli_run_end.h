@@ -18,7 +18,7 @@ typedef enum cli_run_rest {
 // is borrowed.
 typedef struct cli_run_end {
     const cli_run_request *request;
-    const cli_state *state;
+    const cli_snapshot *state;
     const cli_supervisor *supervisor;
     int exit_code;                            // of the process
     const char *exit_reason;                  // "finished", "interrupted", "failed"
@@ -31,7 +31,7 @@ typedef struct cli_run_end {
 } cli_run_end;
 
 // Call this before a daemon starts. The result is "failed" until something else is known.
-void cli_run_end_init(cli_run_end *end, const cli_run_request *request, const cli_state *state,
+void cli_run_end_init(cli_run_end *end, const cli_run_request *request, const cli_snapshot *state,
                       const cli_supervisor *supervisor);
 // Returns true if the learner reported an update or wrote its summary, as it does whenever it has
 // trained. The learner may end before it is first asked.

@@ -193,7 +193,7 @@ cli_screen_measure(cli_screen *screen, cli_view_style *style)
 // Draws the block. To be redrawn it must fit the terminal, so its last lines are left out, unless
 // all is set.
 static void
-draw(cli_screen *screen, const cli_state *state, bool all)
+draw(cli_screen *screen, const cli_snapshot *state, bool all)
 {
     const cli_block *block = &screen->block;
     if (!put_flush(screen)) { // the reader has not taken the last block
@@ -214,7 +214,7 @@ draw(cli_screen *screen, const cli_state *state, bool all)
 
 // Writes a plain line, unless it equals the last one.
 static void
-write_line(cli_screen *screen, const cli_state *state)
+write_line(cli_screen *screen, const cli_snapshot *state)
 {
     cli_line line;
     cli_view_line(&line, state);
@@ -232,7 +232,7 @@ write_line(cli_screen *screen, const cli_state *state)
 }
 
 void
-cli_screen_show(cli_screen *screen, const cli_state *state, bool is_new)
+cli_screen_show(cli_screen *screen, const cli_snapshot *state, bool is_new)
 {
     if (screen->live) {
         draw(screen, state, false);
@@ -266,7 +266,7 @@ cli_screen_print(cli_screen *screen, const char *format, ...)
 }
 
 void
-cli_screen_block(cli_screen *screen, const cli_state *state)
+cli_screen_block(cli_screen *screen, const cli_snapshot *state)
 {
     screen->style.colour = screen->style.colour && isatty(STDOUT_FILENO);
     draw(screen, state, true);
@@ -275,7 +275,7 @@ cli_screen_block(cli_screen *screen, const cli_state *state)
 }
 
 void
-cli_screen_end(cli_screen *screen, const cli_state *state)
+cli_screen_end(cli_screen *screen, const cli_snapshot *state)
 {
     if (!put_all(screen, END_WAIT_MS)) {
         return;

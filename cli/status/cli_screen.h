@@ -20,14 +20,14 @@ bool cli_screen_is_live(const cli_screen *screen);
 size_t cli_screen_measure(cli_screen *screen, cli_view_style *style);
 // Draws the block, or writes a plain line if the last one is old enough; with is_new (a new
 // evaluation) earlier.
-void cli_screen_show(cli_screen *screen, const cli_state *state, bool is_new);
+void cli_screen_show(cli_screen *screen, const cli_snapshot *state, bool is_new);
 // Prints a line that stays, above the block.
 void cli_screen_print(cli_screen *screen, const char *format, ...) OCT_PRINTF(2, 3);
 // Draws the block once, also where it cannot be redrawn, and waits for the reader.
-void cli_screen_block(cli_screen *screen, const cli_state *state);
+void cli_screen_block(cli_screen *screen, const cli_snapshot *state);
 // Shows the last state, which stays. A plain line is written unless it equals the last one. Waits
 // for the reader for up to four seconds.
-void cli_screen_end(cli_screen *screen, const cli_state *state);
+void cli_screen_end(cli_screen *screen, const cli_snapshot *state);
 void cli_screen_destroy(cli_screen *screen);
 
 // Returns true if a line can be written to fd without waiting, at the latest after wait_ms.

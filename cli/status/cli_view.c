@@ -84,9 +84,9 @@ cli_view_paragraph(cli_view *view, const char *label, const char *text)
 // ---- parts
 
 static double
-number(const cli_state *state, const char *name)
+number(const cli_snapshot *state, const char *name)
 {
-    return cli_state_number(state, name);
+    return cli_snapshot_number(state, name);
 }
 
 // The budget by which the run comes to its end: environment steps or updates.
@@ -97,7 +97,7 @@ typedef struct progress {
 
 // Returns the budget that is nearer to its end; the other one will not be reached.
 static progress
-progress_of(const cli_state *state)
+progress_of(const cli_snapshot *state)
 {
     const progress steps = {number(state, "learner.env_steps"),
                             number(state, "learner.env_steps_budget"),
@@ -113,7 +113,7 @@ progress_of(const cli_state *state)
 
 // Returns the seconds left at the present rate. NaN: the run is over, or there is no rate.
 double
-cli_view_eta_s(const cli_state *state)
+cli_view_eta_s(const cli_snapshot *state)
 {
     progress p = progress_of(state);
     double left = p.budget - p.done;
@@ -125,7 +125,7 @@ cli_view_eta_s(const cli_state *state)
 static void
 view_head(cli_view *view)
 {
-    const cli_state *state = view->state;
+    const cli_snapshot *state = view->state;
     cli_line *line = cli_view_begin(view, "run");
     char id[32] = "-";
     if (state->run_id != 0) {
@@ -145,7 +145,7 @@ view_head(cli_view *view)
 static void
 view_progress(cli_view *view)
 {
-    const cli_state *state = view->state;
+    const cli_snapshot *state = view->state;
     cli_line *line = cli_view_begin(view, "progress");
     size_t room =
         line->cells_max > CLI_VIEW_LABEL_CELLS ? line->cells_max - CLI_VIEW_LABEL_CELLS : 0;
@@ -163,7 +163,7 @@ view_progress(cli_view *view)
 static void
 view_evaluation(cli_view *view)
 {
-    const cli_state *state = view->state;
+    const cli_snapshot *state = view->state;
     double best = number(state, "learner.eval_best"), goal = number(state, "learner.goal");
     double evaluations = number(state, "learner.evaluations");
     double failed = number(state, "learner.eval_failed");
@@ -186,7 +186,7 @@ view_evaluation(cli_view *view)
     if (truncated > 0) {
         cli_view_add(line, "", cli_text_count(truncated).text, " truncated");
     }
-    if (cli_state_evaluators(state) == 0) {
+    if (cli_snapshot_evaluators(state) == 0) {
         cli_view_add(line, "no evaluator", "", "");
     }
 }
@@ -203,7 +203,7 @@ view_training(cli_view *view)
 static void
 view_curve(cli_view *view)
 {
-    const cli_state *state = view->state;
+    const cli_snapshot *state = view->state;
     if (state->point_count < 2) { // octet status without --watch sees one evaluation at most
         return;
     }
@@ -223,7 +223,7 @@ view_curve(cli_view *view)
 static void
 view_warning(cli_view *view)
 {
-    const cli_state *state = view->state;
+    const cli_snapshot *state = view->state;
     if (state->warning[0] != '\0') {
         cli_line *line = cli_view_begin(view, "warning");
         cli_view_style_on(view, line, CLI_VIEW_RED);
@@ -235,7 +235,7 @@ view_warning(cli_view *view)
 static void
 view_restarts(cli_view *view)
 {
-    const cli_state *state = view->state;
+    const cli_snapshot *state = view->state;
     if (state->restarts > 0 || state->given_up > 0 || state->note[0] != '\0') {
         bool is_counted = state->restarts > 0 || state->given_up > 0; // only the supervisor counts
         cli_line *line = cli_view_begin(view, is_counted ? "restarts" : "note");
@@ -251,7 +251,7 @@ view_restarts(cli_view *view)
 
 // The order is by importance: a low terminal shows only the first lines.
 void
-cli_view_block(cli_block *out, const cli_state *state, const cli_view_style *style)
+cli_view_block(cli_block *out, const cli_snapshot *state, const cli_view_style *style)
 {
     cli_view view = {.state = state, .style = style, .out = out};
     cli_waiting waiting;
@@ -294,7 +294,7 @@ add_value(cli_line *line, const char *name, double value)
 
 // The line is for logs and pipes: name=value, separated by blanks.
 void
-cli_view_line(cli_line *out, const cli_state *state)
+cli_view_line(cli_line *out, const cli_snapshot *state)
 {
     cli_line_init(out, CLI_TEXT_LINE_BYTES_MAX);
     cli_line_add(out, "t=%.1fs", state->wall_s);

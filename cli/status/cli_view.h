@@ -2,7 +2,7 @@
 #define CLI_STATUS_CLI_VIEW_H
 
 #include "cli/cli_text.h"
-#include "cli/status/cli_state.h"
+#include "cli/status/cli_snapshot.h"
 
 // Prints a run for a person (as a block for a terminal, or as one plain line) and for a machine (as
 // JSON). Pure functions. Threads: any.
@@ -24,13 +24,13 @@ typedef struct cli_block {
     cli_line line[CLI_VIEW_LINES_MAX + 1]; // the last takes lines for which there is no room
 } cli_block;
 
-void cli_view_block(cli_block *out, const cli_state *state, const cli_view_style *style);
+void cli_view_block(cli_block *out, const cli_snapshot *state, const cli_view_style *style);
 // Prints "t=12.3s steps=45000/100000 steps/s=61000 …"; unknown numbers are "-".
-void cli_view_line(cli_line *out, const cli_state *state);
+void cli_view_line(cli_line *out, const cli_snapshot *state);
 // Returns the seconds until the step budget is used; NaN: not known, or training is over.
-double cli_view_eta_s(const cli_state *state);
+double cli_view_eta_s(const cli_snapshot *state);
 // Returns one object on one line, without a newline; the caller frees it.
-char *cli_state_json(const cli_state *state);
+char *cli_snapshot_json(const cli_snapshot *state);
 
 // ---- for the parts of the view
 
@@ -38,7 +38,7 @@ char *cli_state_json(const cli_state *state);
 #define CLI_VIEW_HOST_CELLS  16
 
 typedef struct cli_view {
-    const cli_state *state;
+    const cli_snapshot *state;
     const cli_view_style *style;
     cli_block *out;
 } cli_view;

@@ -15,7 +15,7 @@
 static double
 number(const cli_view *view, const char *name)
 {
-    return cli_state_number(view->state, name);
+    return cli_snapshot_number(view->state, name);
 }
 
 // Begins the lines of a daemon, with its address, and with the reason if nothing else is known.
@@ -85,11 +85,11 @@ replay_state(cli_view *view, const cli_daemon_state *replay)
 static void
 shards_missing(cli_view *view)
 {
-    const cli_state *state = view->state;
+    const cli_snapshot *state = view->state;
     for (uint32_t i = 1; i < state->shards; i++) {
         const cli_daemon_state *shard = &state->other_shard[i - 1];
         if (!shard->heard && shard->why[0] != '\0') {
-            char text[2 * CLI_STATE_TEXT_MAX + 32];
+            char text[2 * CLI_SNAPSHOT_TEXT_MAX + 32];
             (void)snprintf(text, sizeof(text), "shard %u, %s: %s", (unsigned)i, shard->url,
                            shard->why);
             cli_view_paragraph(view, "", text);
@@ -132,8 +132,8 @@ cli_view_data(cli_view *view)
     const cli_daemon_state *data = &view->state->data;
     cli_line *line = data->url[0] != '\0' ? daemon_begin(view, "data", data) : NULL;
     if (line != NULL) {
-        double rows = cli_state_number_of(data, "replay.rows");
-        double rate = cli_state_number_of(data, "replay.sample_rate");
+        double rows = cli_snapshot_number_of(data, "replay.rows");
+        double rate = cli_snapshot_number_of(data, "replay.sample_rate");
         cli_view_add(line, "", cli_text_count(rows).text, " rows");
         cli_view_add(line, "", cli_text_count(rate).text, " samples/s");
         replay_state(view, data);
@@ -155,7 +155,7 @@ peer_name(const cli_peer *peer)
 // Returns the live actor with the smallest (greatest) value of a number, or NULL if none has one.
 // offset: of the number in cli_peer.
 static const cli_peer *
-extreme_actor(const cli_state *state, size_t offset, bool greatest)
+extreme_actor(const cli_snapshot *state, size_t offset, bool greatest)
 {
     const cli_peer *found = NULL;
     double best = NAN;
@@ -176,7 +176,7 @@ extreme_actor(const cli_state *state, size_t offset, bool greatest)
 static void
 view_extremes(cli_view *view)
 {
-    const cli_state *state = view->state;
+    const cli_snapshot *state = view->state;
     const cli_peer *slowest = extreme_actor(state, offsetof(cli_peer, steps_per_s), false);
     const cli_peer *farthest = extreme_actor(state, offsetof(cli_peer, lag_versions), true);
     if (slowest != NULL && state->actors > 1) {
@@ -198,16 +198,16 @@ view_extremes(cli_view *view)
 static void
 view_ailing(cli_view *view, wire_peer_health health, uint32_t count)
 {
-    const cli_state *state = view->state;
-    char label[16], text[CLI_TEXT_PLAIN_MAX + 2 + CLI_STATE_AILMENT_MAX];
-    char ailment[CLI_STATE_AILMENT_MAX];
+    const cli_snapshot *state = view->state;
+    char label[16], text[CLI_TEXT_PLAIN_MAX + 2 + CLI_SNAPSHOT_AILMENT_MAX];
+    char ailment[CLI_SNAPSHOT_AILMENT_MAX];
     uint32_t shown = 0;
-    (void)snprintf(label, sizeof(label), "  %s", cli_state_health_word(health));
+    (void)snprintf(label, sizeof(label), "  %s", cli_snapshot_health_word(health));
     for (size_t i = 0; i < state->peer_count && shown < AILING_MAX; i++) {
         const cli_peer *peer = &state->peer[i];
         if (peer->health == health) {
             (void)snprintf(text, sizeof(text), "%s: %s", peer_name(peer).text,
-                           cli_state_ailment(peer, ailment));
+                           cli_snapshot_ailment(peer, ailment));
             cli_view_paragraph(view, shown == 0 ? label : "", text);
             shown++;
         }
@@ -219,7 +219,7 @@ view_ailing(cli_view *view, wire_peer_health health, uint32_t count)
 }
 
 static uint32_t
-count_with(const cli_state *state, wire_peer_health health)
+count_with(const cli_snapshot *state, wire_peer_health health)
 {
     uint32_t count = 0;
     for (size_t i = 0; i < state->peer_count; i++) {
@@ -231,7 +231,7 @@ count_with(const cli_state *state, wire_peer_health health)
 void
 cli_view_actors(cli_view *view)
 {
-    const cli_state *state = view->state;
+    const cli_snapshot *state = view->state;
     if (!state->has_peers && state->peers_why[0] != '\0') {
         cli_view_paragraph(view, "actors", state->peers_why);
         return;
@@ -240,7 +240,7 @@ cli_view_actors(cli_view *view)
     double steps_per_s =
         state->has_peers ? state->env_steps_per_s : number(view, "learner.env_steps_per_s");
     double lag = state->has_peers ? state->lag_mean : number(view, "learner.policy_lag");
-    cli_view_add(line, "", cli_text_count(cli_state_actors(state)).text, "");
+    cli_view_add(line, "", cli_text_count(cli_snapshot_actors(state)).text, "");
     cli_view_add(line, "", cli_text_count(steps_per_s).text, " env steps/s");
     cli_view_add(line, "lag ", cli_text_value(lag).text, "");
     cli_view_add_known(line, "infer ",
@@ -300,7 +300,7 @@ is_same_certificate(const cli_peer *a, const cli_peer *b)
 static void
 view_certificate(cli_view *view, size_t first, size_t shown)
 {
-    const cli_state *state = view->state;
+    const cli_snapshot *state = view->state;
     const cli_peer *peer = &state->peer[first];
     char text[CLI_TEXT_PLAIN_MAX + 64 + CLI_VIEW_PEERS_MAX * (sizeof(cli_plain_text) + 2)];
     char most[32] = "";
@@ -340,7 +340,7 @@ view_certificates(cli_view *view, size_t shown)
 void
 cli_view_peers(cli_view *view)
 {
-    const cli_state *state = view->state;
+    const cli_snapshot *state = view->state;
     if (state->peer_count == 0) {
         return;
     }

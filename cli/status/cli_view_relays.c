@@ -15,7 +15,7 @@ name_of(const cli_relay *relay)
 
 // Names what a relay goes through: a listed relay by its name, any other by its address.
 static cli_plain_text
-above_of(const cli_state *state, const cli_relay *relay)
+above_of(const cli_snapshot *state, const cli_relay *relay)
 {
     for (size_t i = 0; relay->above[0] != '\0' && i < state->relay_count; i++) {
         if (strcmp(state->relay[i].address, relay->above) == 0) {
@@ -48,7 +48,7 @@ relay_line(cli_view *view, const char *label, const cli_relay *relay)
 static size_t
 relays_add(cli_view *view, bool silent, size_t room)
 {
-    const cli_state *state = view->state;
+    const cli_snapshot *state = view->state;
     size_t shown = 0;
     for (size_t i = 0; i < state->relay_count && shown < room; i++) {
         if (state->relay[i].is_silent == silent) {
@@ -62,8 +62,8 @@ relays_add(cli_view *view, bool silent, size_t room)
 void
 cli_view_relays(cli_view *view)
 {
-    const cli_state *state = view->state;
-    uint32_t actors = 0, live = cli_state_relays(state);
+    const cli_snapshot *state = view->state;
+    uint32_t actors = 0, live = cli_snapshot_relays(state);
     if (state->relay_count == 0) {
         return;
     }

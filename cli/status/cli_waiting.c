@@ -36,15 +36,15 @@ greater(double a, double b)
 
 // After training everyone waits for the final evaluation.
 static void
-judge_final(cli_waiting *out, const cli_state *state)
+judge_final(cli_waiting *out, const cli_snapshot *state)
 {
-    double played = cli_state_number(state, "learner.final_played");
-    double most = cli_state_number(state, "learner.final_most");
+    double played = cli_snapshot_number(state, "learner.final_played");
+    double most = cli_snapshot_number(state, "learner.final_most");
     char far[64] = "";
     if (most > 0) {
         (void)snprintf(far, sizeof(far), " (%.0f of at most %.0f episodes)", played, most);
     }
-    if (cli_state_evaluators(state) == 0) {
+    if (cli_snapshot_evaluators(state) == 0) {
         judge(out, "everybody", "evaluator", NAN,
               "everybody waits for an evaluator: training has ended, and no evaluator is connected "
               "for the final evaluation");
@@ -58,9 +58,9 @@ judge_final(cli_waiting *out, const cli_state *state)
 
 // Judges a run from a data set: there are no actors, and only replay can be waited for.
 static void
-judge_offline(cli_waiting *out, const cli_state *state)
+judge_offline(cli_waiting *out, const cli_snapshot *state)
 {
-    double share = cli_state_number(state, "learner.wait_share");
+    double share = cli_snapshot_number(state, "learner.wait_share");
     if (!state->replay.heard && state->replay.why[0] != '\0') {
         judge(out, "learner", "replay", NAN,
               "replay does not answer from here (%s); if the learner cannot reach replay either, "
@@ -79,9 +79,9 @@ judge_offline(cli_waiting *out, const cli_state *state)
 
 // Judges a run in which a daemon is missing. False: none is.
 static bool
-judge_missing(cli_waiting *out, const cli_state *state)
+judge_missing(cli_waiting *out, const cli_snapshot *state)
 {
-    const cli_daemon_state *learner = &state->learner, *replay = cli_state_missing_replay(state);
+    const cli_daemon_state *learner = &state->learner, *replay = cli_snapshot_missing_replay(state);
     const cli_daemon_state *data = &state->data;
     if (!learner->heard && learner->why[0] == '\0') {
         judge(out, "unknown", "", NAN, "not known yet");
@@ -93,7 +93,7 @@ judge_missing(cli_waiting *out, const cli_state *state)
                                           : "none has registered");
     } else if (strcmp(learner->state, "final evaluation") == 0) {
         judge_final(out, state);
-    } else if (strcmp(learner->state, CLI_STATE_OFFLINE) == 0) {
+    } else if (strcmp(learner->state, CLI_SNAPSHOT_OFFLINE) == 0) {
         judge_offline(out, state);
     } else if (strcmp(learner->state, "training") != 0) {
         judge(out, "nobody", "", NAN, "nobody waits: the run is over");
@@ -108,7 +108,7 @@ judge_missing(cli_waiting *out, const cli_state *state)
               "either, they wait",
               replay->why);
     } else if (state->shards <= 1 &&
-               cli_state_number_of(&state->replay, "replay.disk_state") == CLI_DISK_FULL) {
+               cli_snapshot_number_of(&state->replay, "replay.disk_state") == CLI_DISK_FULL) {
         judge(out, "everybody", "replay", NAN,
               "learner and actors wait for replay: its disk has no room for the table; they "
               "continue once there is room");
@@ -117,7 +117,7 @@ judge_missing(cli_waiting *out, const cli_state *state)
               "the replay of the data set does not answer from here (%s); if the learner cannot "
               "reach it either, the learner waits",
               data->why);
-    } else if (cli_state_actors(state) == 0) {
+    } else if (cli_snapshot_actors(state) == 0) {
         judge(out, "learner", "actors", NAN, "the learner waits for actors: none is connected%s",
               state->silent > 0 ? " any more" : "");
     } else {
@@ -128,11 +128,11 @@ judge_missing(cli_waiting *out, const cli_state *state)
 
 // Judges a run whose replay does not hold enough windows yet to begin. False: it does.
 static bool
-judge_filling(cli_waiting *out, const cli_state *state)
+judge_filling(cli_waiting *out, const cli_snapshot *state)
 {
-    double inserts = cli_state_number(state, "replay.inserts");
-    double wanted = cli_state_number(state, "replay.limiter.min_size");
-    double rate = cli_state_number(state, "replay.insert_rate");
+    double inserts = cli_snapshot_number(state, "replay.inserts");
+    double wanted = cli_snapshot_number(state, "replay.limiter.min_size");
+    double rate = cli_snapshot_number(state, "replay.insert_rate");
     char arriving[CLI_TEXT_NUMBER_MAX + 32] = "";
     if (!(inserts < wanted)) {
         return false;
@@ -162,10 +162,10 @@ add_learner(cli_waiting *out, double learner, double samples_held)
 
 // samples_held, inserts_held: shares of time in which the limiter held back; NaN: not known.
 static void
-judge_actors(cli_waiting *out, const cli_state *state, double actors, double inserts_held)
+judge_actors(cli_waiting *out, const cli_snapshot *state, double actors, double inserts_held)
 {
-    double wanted = cli_state_number(state, "replay.limiter.samples_per_insert");
-    double updates = cli_state_number(state, "learner.updates_per_s");
+    double wanted = cli_snapshot_number(state, "replay.limiter.samples_per_insert");
+    double updates = cli_snapshot_number(state, "learner.updates_per_s");
     if (!(inserts_held >= CLI_WAITING_LONG / 2)) {
         judge(out, "actors", "replay", actors,
               "actors wait for replay (%s of their time): it acknowledges late, although its "
@@ -187,13 +187,13 @@ judge_actors(cli_waiting *out, const cli_state *state, double actors, double ins
 
 // The learner waits: for the data set's replay, for a slow replay, or for the actors.
 static void
-judge_learner(cli_waiting *out, const cli_state *state, double learner, double samples_held)
+judge_learner(cli_waiting *out, const cli_snapshot *state, double learner, double samples_held)
 {
-    double wanted = cli_state_number(state, "replay.limiter.samples_per_insert");
-    double inserts = cli_state_number(state, "replay.insert_rate");
-    double actors = cli_state_actors(state);
-    if (cli_state_number(state, "learner.data_wait_s") >
-        cli_state_number(state, "learner.replay_wait_s")) {
+    double wanted = cli_snapshot_number(state, "replay.limiter.samples_per_insert");
+    double inserts = cli_snapshot_number(state, "replay.insert_rate");
+    double actors = cli_snapshot_actors(state);
+    if (cli_snapshot_number(state, "learner.data_wait_s") >
+        cli_snapshot_number(state, "learner.replay_wait_s")) {
         judge(out, "learner", "data", learner,
               "the learner waits for the replay of the data set (%s of its time), longer than for "
               "the live one: check the CPU of that replay, and whether the file is in memory",
@@ -219,15 +219,15 @@ judge_learner(cli_waiting *out, const cli_state *state, double learner, double s
 // that is still being filled. Then the side that waits longer is the subject, and the limiter's own
 // shares tell whether the other side or replay is the cause.
 void
-cli_waiting_judge(cli_waiting *out, const cli_state *state)
+cli_waiting_judge(cli_waiting *out, const cli_snapshot *state)
 {
     if (judge_missing(out, state) || judge_filling(out, state)) {
         return;
     }
-    double learner = cli_state_number(state, "learner.wait_share");
-    double actors = cli_state_number(state, "learner.actor_wait_share");
-    double inserts_held = cli_state_number(state, "replay.insert_wait_share");
-    double samples_held = cli_state_number(state, "replay.sample_wait_share");
+    double learner = cli_snapshot_number(state, "learner.wait_share");
+    double actors = cli_snapshot_number(state, "learner.actor_wait_share");
+    double inserts_held = cli_snapshot_number(state, "replay.insert_wait_share");
+    double samples_held = cli_snapshot_number(state, "replay.sample_wait_share");
     double actors_wait = greater(actors, inserts_held);
     double learner_waits = greater(learner, samples_held);
     bool is_actors = actors_wait >= CLI_WAITING_LONG;

@@ -1,7 +1,7 @@
 #ifndef CLI_STATUS_CLI_WAITING_H
 #define CLI_STATUS_CLI_WAITING_H
 
-#include "cli/status/cli_state.h"
+#include "cli/status/cli_snapshot.h"
 
 // Says who waits for whom in a run, and why, in one sentence made from the numbers. Pure. Threads:
 // any.
@@ -15,6 +15,6 @@ typedef struct cli_waiting {
     char text[512];
 } cli_waiting;
 
-void cli_waiting_judge(cli_waiting *out, const cli_state *state);
+void cli_waiting_judge(cli_waiting *out, const cli_snapshot *state);
 
 #endif // CLI_STATUS_CLI_WAITING_H

@@ -52,7 +52,7 @@ text_of(const cli_peer *peer, cli_top_column column)
     case CLI_TOP_ROLE:
         return peer->role == WIRE_ROLE_EVALUATOR ? "evaluator" : "actor";
     case CLI_TOP_STATE:
-        return cli_state_health_word(peer->health);
+        return cli_snapshot_health_word(peer->health);
     default:
         return peer->host;
     }
@@ -60,7 +60,7 @@ text_of(const cli_peer *peer, cli_top_column column)
 
 // Returns the relay that a peer goes through, or NULL.
 static const cli_relay *
-relay_of(const cli_state *state, const cli_peer *peer)
+relay_of(const cli_snapshot *state, const cli_peer *peer)
 {
     return peer->relay > 0 ? &state->relay[peer->relay - 1] : NULL;
 }
@@ -99,7 +99,7 @@ state_cell(const cli_peer *peer)
 
 // Prints a cell as text without control characters.
 static cli_plain_text
-cell_of(const cli_state *state, const cli_peer *peer, cli_top_column column)
+cell_of(const cli_snapshot *state, const cli_peer *peer, cli_top_column column)
 {
     cli_plain_text cell = {""};
     const cli_relay *relay = relay_of(state, peer);
@@ -134,7 +134,7 @@ cell_of(const cli_state *state, const cli_peer *peer, cli_top_column column)
 
 typedef struct ordering {
     const cli_top_table *table;
-    const cli_state *state;
+    const cli_snapshot *state;
 } ordering;
 
 static int
@@ -204,7 +204,7 @@ cells_of(const char *text)
 
 // A peer of an earlier release does not report these columns.
 static void
-hide_unknown(cli_top_table *table, const cli_state *state, cli_top_column column)
+hide_unknown(cli_top_table *table, const cli_snapshot *state, cli_top_column column)
 {
     bool is_known = false;
     for (size_t i = 0; i < state->peer_count; i++) {
@@ -216,7 +216,7 @@ hide_unknown(cli_top_table *table, const cli_state *state, cli_top_column column
 // Widths are those of all rows, not only of the visible ones, so that columns stay where they are
 // when the table scrolls. A width of 0 hides a column.
 void
-cli_top_table_take(cli_top_table *table, const cli_state *state)
+cli_top_table_take(cli_top_table *table, const cli_snapshot *state)
 {
     ordering by = {table, state};
     table->count = state->peer_count;
@@ -427,7 +427,7 @@ cli_top_table_head(const cli_top_table *table, cli_line *line, const cli_view_st
 
 void
 cli_top_table_row(const cli_top_table *table, cli_line *line, const cli_view_style *style,
-                  const cli_state *state, size_t i)
+                  const cli_snapshot *state, size_t i)
 {
     const cli_peer *peer = &state->peer[table->order[i]];
     size_t from = 0;

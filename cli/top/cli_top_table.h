@@ -65,7 +65,7 @@ void cli_top_table_init(cli_top_table *table, cli_top_column sort, bool reversed
 // Takes the peers of state and sorts them. Texts and ids ascend; numbers and the urgency of a state
 // descend; reversed turns both around. Unknown values come last in any case. Equal rows are ordered
 // by id, and rows of one state in the learner's order.
-void cli_top_table_take(cli_top_table *table, const cli_state *state);
+void cli_top_table_take(cli_top_table *table, const cli_snapshot *state);
 // Applies a key that scrolls or sorts. seen: rows that fit. False: the key has no meaning here.
 // After a change of the order, call cli_top_table_take again.
 bool cli_top_table_key(cli_top_table *table, cli_top_key key, size_t seen);
@@ -75,7 +75,7 @@ void cli_top_table_fit(cli_top_table *table, size_t seen);
 // Print the names of the columns, and row i of [0, count).
 void cli_top_table_head(const cli_top_table *table, cli_line *line, const cli_view_style *style);
 void cli_top_table_row(const cli_top_table *table, cli_line *line, const cli_view_style *style,
-                       const cli_state *state, size_t i);
+                       const cli_snapshot *state, size_t i);
 
 // Decodes the next key of bytes[length] from a terminal, length > 0. *used: bytes of the key. An
 // unknown or incomplete sequence is CLI_TOP_KEY_NONE.

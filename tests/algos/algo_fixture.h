@@ -83,7 +83,7 @@ void fixture_same_state(const algo *a, const algo *b);
 float fixture_number(const config_experiment *config, const float *numbers, const char *name);
 
 // Where the floats of a saved DQN begin, each [policy_spec_params]. algo.c has the header (magic,
-// version, name, updates, length of the body), nn_state.c the rest.
+// version, name, updates, length of the body), nn_saved.c the rest.
 enum { FIXTURE_HEADER_BYTES = 4 + 4 + 16 + 8 + 8, FIXTURE_CHECKSUM_BYTES = 4 };
 typedef enum fixture_part {
     FIXTURE_PARAMS,

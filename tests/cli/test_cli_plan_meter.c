@@ -5,7 +5,7 @@
 
 static net_loop *loop;
 static cli_supervisor *supervisor; // of no daemons
-static cli_state state;
+static cli_snapshot state;
 static cli_plan_meter meter;
 
 static int
@@ -16,7 +16,7 @@ setup(void **unused)
     static const cli_supervisor_events events;
     loop = net_loop_create();
     supervisor = cli_supervisor_create(loop, "/tmp", &cli_supervisor_backoff, &rule, &events);
-    cli_state_clear(&state);
+    cli_snapshot_clear(&state);
     state.shards = 1;
     cli_plan_meter_init(&meter, 0);
     return 0;
@@ -35,9 +35,9 @@ static void
 look(double wall_s, double learner_s, double env_steps, double updates)
 {
     (void)snprintf(state.learner.state, sizeof(state.learner.state), "training");
-    cli_state_put(&state, "learner.wall_s", learner_s);
-    cli_state_put(&state, "learner.env_steps", env_steps);
-    cli_state_put(&state, "learner.updates", updates);
+    cli_snapshot_put(&state, "learner.wall_s", learner_s);
+    cli_snapshot_put(&state, "learner.env_steps", env_steps);
+    cli_snapshot_put(&state, "learner.updates", updates);
     cli_plan_meter_look(&meter, wall_s, &state, supervisor);
 }
 
@@ -51,8 +51,8 @@ test_rates_are_those_after_the_first_update(void **unused)
     look(3, 2, 6000, 10);
     T_NEAR(cli_plan_meter_rates(&meter)->seconds, 0, 0, 0);
     look(4, 3, 6100, 30);
-    cli_state_put(&state, "learner.eval_played", 40);
-    cli_state_put(&state, "learner.eval_played_s", 2);
+    cli_snapshot_put(&state, "learner.eval_played", 40);
+    cli_snapshot_put(&state, "learner.eval_played_s", 2);
     look(5, 4, 6200, 50);
     const cli_plan_rates *rates = cli_plan_meter_rates(&meter);
     T_NEAR(rates->start_s, 2, 1e-12, 0);
@@ -94,9 +94,9 @@ static void
 test_an_answer_without_news_counts_once(void **unused)
 {
     (void)unused;
-    cli_state_put(&state, "learner.wait_share", 1);
+    cli_snapshot_put(&state, "learner.wait_share", 1);
     look(1, 1, 1000, 10);
-    cli_state_put(&state, "learner.wait_share", 0);
+    cli_snapshot_put(&state, "learner.wait_share", 0);
     for (int i = 0; i < 10; i++) {
         look(1 + 0.01 * i, 1, 1000, 10);
     }

@@ -6,7 +6,7 @@
 #include "cli/status/cli_screen.h"
 #include "tests/support/oct_test.h"
 
-static cli_state run;
+static cli_snapshot run;
 static cli_screen *screen;
 static int out[2]; // a pipe in the place of standard output, and what that was
 static int out_before;
@@ -15,7 +15,7 @@ static int
 begin(void **unused)
 {
     (void)unused;
-    cli_state_clear(&run);
+    cli_snapshot_clear(&run);
     run.wall_s = 1;
     assert_false(fflush(stdout) != 0 || pipe(out) != 0);
     out_before = dup(STDOUT_FILENO);
@@ -64,7 +64,7 @@ test_end_writes_what_has_changed_since(void **unused)
     (void)unused;
     cli_screen_show(screen, &run, true);
     run.wall_s = 1.01;
-    cli_state_put(&run, "learner.updates", 5);
+    cli_snapshot_put(&run, "learner.updates", 5);
     cli_screen_end(screen, &run);
     assert_int_equal(lines(), 2);
 }

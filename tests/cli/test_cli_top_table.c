@@ -6,7 +6,7 @@
 #include "cli/top/cli_top_table.h"
 #include "tests/support/oct_test.h"
 
-static cli_state run;
+static cli_snapshot run;
 static cli_top_table table;
 static const cli_view_style wide = {.width = 200};
 
@@ -36,7 +36,7 @@ static int
 setup(void **state)
 {
     (void)state;
-    cli_state_clear(&run);
+    cli_snapshot_clear(&run);
     return 0;
 }
 

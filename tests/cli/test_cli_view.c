@@ -4,20 +4,20 @@
 #include "cli/status/cli_view.h"
 #include "tests/support/oct_test.h"
 
-static cli_state run;
+static cli_snapshot run;
 static cli_block block;
 
 static void
 put(const char *name, double value)
 {
-    cli_state_put(&run, name, value);
+    cli_snapshot_put(&run, name, value);
 }
 
 static int
 begin(void **unused)
 {
     (void)unused;
-    cli_state_clear(&run);
+    cli_snapshot_clear(&run);
     (void)snprintf(run.folder, sizeof(run.folder), "runs/CartPole-v1-1");
     return 0;
 }
@@ -45,7 +45,7 @@ train(void **unused)
     put("learner.actors", 2);
     put("learner.evaluators", 1);
     put("replay.samples_per_insert", 8.01);
-    (void)cli_state_update(&run, 12.3);
+    (void)cli_snapshot_update(&run, 12.3);
     return 0;
 }
 
@@ -244,7 +244,7 @@ test_block_warns_where_no_terminal_is_too_low(void **state)
 {
     (void)state;
     put("learner.unsaved", 1);
-    (void)cli_state_update(&run, 13);
+    (void)cli_snapshot_update(&run, 13);
     draw(100);
     assert_non_null(strstr(line("warning"), "is the disk full? (log/learner.log)"));
     assert_int_equal(strncmp(block.line[1].bytes, "warning", 7), 0);
@@ -265,7 +265,7 @@ test_block_draws_a_curve_of_what_was_seen(void **state)
     (void)state;
     put("learner.evaluations", 2);
     put("learner.eval_return", 400);
-    (void)cli_state_update(&run, 13);
+    (void)cli_snapshot_update(&run, 13);
     draw(100);
     assert_non_null(strstr(line("curve"), "  321.5 .. 400.0"));
 }

@@ -10,7 +10,7 @@
 
 #define WIDTH 80 // of the terminal
 
-static cli_state remote;
+static cli_snapshot remote;
 static cli_block block;
 static char text[CLI_VIEW_LINES_MAX * CLI_TEXT_LINE_BYTES_MAX]; // of the block
 
@@ -19,7 +19,7 @@ status_take(cli_daemon_state *daemon, const char *state, const char *name, doubl
 {
     const wire_status status = {
         .state = state, .stat_count = 1, .stat_name = &name, .stat_value = &value};
-    cli_state_take_status(daemon, &status);
+    cli_snapshot_take_status(daemon, &status);
 }
 
 static void
@@ -47,7 +47,7 @@ static int
 setup(void **state)
 {
     (void)state;
-    cli_state_clear(&remote);
+    cli_snapshot_clear(&remote);
     remote.run_id = 0x12;
     remote.has_peers = true;
     remote.env_steps_per_s = 4000;
@@ -102,11 +102,11 @@ static void
 test_staleness_is_shown_where_learners_wait_for_nobody(void **state)
 {
     (void)state;
-    (void)cli_state_update(&remote, 12);
+    (void)cli_snapshot_update(&remote, 12);
     (void)draw();
     assert_null(strstr(text, "staleness"));
     status_take(&remote.learner, "training", "learner.staleness", 0.875);
-    (void)cli_state_update(&remote, 12);
+    (void)cli_snapshot_update(&remote, 12);
     (void)draw();
     has("staleness 0.88");
 }
@@ -115,7 +115,7 @@ static void
 test_text_names_daemons_and_those_in_trouble(void **state)
 {
     (void)state;
-    (void)cli_state_update(&remote, 12);
+    (void)cli_snapshot_update(&remote, 12);
     (void)draw();
     has("run        0000000000000012 · CartPole-v1 · training · 12.0 s\n");
     has("learner    tls+tcp://learner.lab:5555\n           5.2 k updates/s");
@@ -137,17 +137,17 @@ test_whom_the_learner_refused_is_told_with_the_reason(void **state)
     (void)draw();
     assert_null(strstr(text, "refused"));
     const wire_status status = {.state = "training", .refused = "host-3/7: this run trains on X"};
-    cli_state_take_status(&remote.learner, &status);
+    cli_snapshot_take_status(&remote.learner, &status);
     (void)draw();
     has("  refused  host-3/7: this run trains on X\n");
-    char *line = cli_state_json(&remote);
+    char *line = cli_snapshot_json(&remote);
     json_t *root = json_loads(line, 0, NULL);
     const char *refused = NULL;
     assert_int_equal(json_unpack(root, "{s:{s:s}}", "learner", "refused", &refused), 0);
     assert_string_equal(refused, status.refused);
     json_decref(root);
     free(line);
-    cli_state_miss_status(&remote.learner, "no answer");
+    cli_snapshot_miss_status(&remote.learner, "no answer");
     (void)draw();
     assert_null(strstr(text, "refused"));
 }
@@ -180,7 +180,7 @@ test_text_says_who_has_which_certificate(void **state)
     remote.places_max = 0;
     (void)draw();
     has("cert       evaluator, 1 slot: evaluator.lab/4711\n");
-    char *line = cli_state_json(&remote);
+    char *line = cli_snapshot_json(&remote);
     json_t *root = json_loads(line, 0, NULL);
     const char *name = NULL, *id = NULL;
     int places = -1, most = -1;
@@ -221,7 +221,7 @@ test_text_tells_of_relays_where_there_are_some(void **state)
         "  silent   rack2.lab/12 · no report for 12.0 s · through rack1.lab/12\n"
         "  relay    top.lab/12 · serves other relays only\n"
         "           rack1.lab/12 · 1 actor · through tcp://top.lab:5570\n");
-    char *line = cli_state_json(&remote);
+    char *line = cli_snapshot_json(&remote);
     json_t *root = json_loads(line, 0, NULL), *list = json_object_get(root, "peers");
     const char *host = NULL, *address = NULL, *above = NULL, *through = NULL;
     int actors = -1, sessions = -1, silent = -1;
@@ -284,14 +284,14 @@ static void
 test_text_says_why_somebody_was_not_heard(void **state)
 {
     (void)state;
-    cli_state_miss_status(&remote.replay, "connection refused");
-    cli_state_miss_peers(&remote, "the learner has no method 1.6");
+    cli_snapshot_miss_status(&remote.replay, "connection refused");
+    cli_snapshot_miss_peers(&remote, "the learner has no method 1.6");
     (void)draw();
     has("replay     tls+tcp://replay.lab:5560\n           connection refused\n");
     has("actors     the learner has no method 1.6\n");
     has("waiting    replay does not answer from here (connection refused)");
     assert_null(strstr(text, "nan"));
-    cli_state_miss_status(&remote.learner, "certificate has expired");
+    cli_snapshot_miss_status(&remote.learner, "certificate has expired");
     (void)draw();
     has("run        0000000000000012 · CartPole-v1 · not known · ");
     has("           certificate has expired\n");
@@ -310,7 +310,7 @@ test_a_second_replay_is_shown_where_there_is_one(void **state)
         (void)draw();
         assert_int_equal(strstr(text, "data       tls+tcp://data.lab:5570\n") != NULL, is_there);
         assert_int_equal(strstr(text, "           98.0 k rows · - samples/s\n") != NULL, is_there);
-        char *line = cli_state_json(&remote);
+        char *line = cli_snapshot_json(&remote);
         json_t *root = json_loads(line, 0, NULL);
         double rows = -1;
         json_t *data = json_object_get(root, "data");
@@ -327,7 +327,7 @@ test_json_has_every_number_and_null_for_none(void **state)
 {
     (void)state;
     remote.peer[1].host[0] = '\xff'; // never from a learner of ours
-    char *line = cli_state_json(&remote);
+    char *line = cli_snapshot_json(&remote);
     assert_null(strchr(line, '\n'));
     json_error_t error;
     json_t *root = json_loads(line, 0, &error);
@@ -358,16 +358,16 @@ static void
 test_status_numbers_are_found_by_name(void **state)
 {
     (void)state;
-    char name[CLI_STATE_NAME_MAX + 1];
+    char name[CLI_SNAPSHOT_NAME_MAX + 1];
     memset(name, 'n', sizeof(name) - 1);
     name[sizeof(name) - 1] = '\0';
     status_take(&remote.learner, "training", name, 1);
     assert_int_equal(remote.learner.count, 0);
     status_take(&remote.learner, "training", "learner.updates", 7);
-    assert_true(cli_state_number(&remote, "learner.updates") == 7);
-    assert_true(isnan(cli_state_number(&remote, "learner.updates_per_s")));
-    cli_state_miss_status(&remote.learner, "gone");
-    assert_true(isnan(cli_state_number(&remote, "learner.updates")));
+    assert_true(cli_snapshot_number(&remote, "learner.updates") == 7);
+    assert_true(isnan(cli_snapshot_number(&remote, "learner.updates_per_s")));
+    cli_snapshot_miss_status(&remote.learner, "gone");
+    assert_true(isnan(cli_snapshot_number(&remote, "learner.updates")));
 }
 
 #define TEST(name) cmocka_unit_test_setup(name, setup)

@@ -5,13 +5,13 @@
 #include "cli/status/cli_waiting.h"
 #include "tests/support/oct_test.h"
 
-static cli_state remote;
+static cli_snapshot remote;
 static cli_waiting waiting;
 
 static void
 number(const char *name, double value)
 {
-    cli_state_put(&remote, name, value);
+    cli_snapshot_put(&remote, name, value);
 }
 
 // A run in which nobody waits.
@@ -19,7 +19,7 @@ static int
 setup(void **state)
 {
     (void)state;
-    cli_state_clear(&remote);
+    cli_snapshot_clear(&remote);
     remote.learner.heard = remote.replay.heard = remote.has_peers = true;
     remote.actors = 3;
     remote.evaluators = 1;
@@ -86,7 +86,7 @@ static void
 test_learner_that_was_not_heard_leaves_all_unknown(void **state)
 {
     (void)state;
-    cli_state_miss_status(&remote.learner, "connection refused");
+    cli_snapshot_miss_status(&remote.learner, "connection refused");
     expect("unknown", "", "not known: the learner does not answer (connection refused)");
 }
 
@@ -162,7 +162,7 @@ static void
 test_replay_that_was_not_heard_is_waited_for(void **state)
 {
     (void)state;
-    cli_state_miss_status(&remote.replay, "no answer");
+    cli_snapshot_miss_status(&remote.replay, "no answer");
     expect("everybody", "replay",
            "replay does not answer from here (no answer); if learner and actors cannot reach "
            "replay either, they wait");
@@ -183,7 +183,7 @@ static void
 test_replay_of_a_data_set_is_waited_for(void **state)
 {
     (void)state;
-    cli_state_miss_status(&remote.data, "no answer");
+    cli_snapshot_miss_status(&remote.data, "no answer");
     expect("learner", "data",
            "the replay of the data set does not answer from here (no answer); if the learner "
            "cannot reach it either, the learner waits");

@@ -15,7 +15,7 @@ from e2e_determinism import QUICK, SLOW, all_killed, hashed, killed_and_resumed,
 from e2e_resume import sections
 from daemons import run_named, wait_for
 
-SHAPE = 4 + 3 * 10  # of a saved network of three dense layers (nn/nn_state.c)
+SHAPE = 4 + 3 * 10  # of a saved network of three dense layers (nn/nn_saved.c)
 FIRST = 32 * 4 + 32  # parameters of the first layer of presets/cartpole.yaml
 
 

@@ -1,6 +1,6 @@
 // The current state of a run, filled from the daemons' answers.
 
-#include "cli/status/cli_state.h"
+#include "cli/status/cli_snapshot.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -9,12 +9,12 @@
 #include "cli/cli_text.h"
 #include "common/oct_base.h"
 
-#define QUIET_MAX_S   10.0 // least value of cli_state.quiet_max_s
+#define QUIET_MAX_S   10.0 // least value of cli_snapshot.quiet_max_s
 #define QUIET_REPORTS 3    // reports of an actor that may be missing before it counts as quiet
 
 // Numbers that no daemon has reported yet are NaN, which all views show as "-".
 void
-cli_state_clear(cli_state *state)
+cli_snapshot_clear(cli_snapshot *state)
 {
     memset(state, 0, sizeof(*state));
     state->batch_size = NAN;
@@ -28,7 +28,7 @@ cli_state_clear(cli_state *state)
 }
 
 void
-cli_state_take_config(cli_state *state, const config_experiment *config)
+cli_snapshot_take_config(cli_snapshot *state, const config_experiment *config)
 {
     state->batch_size = config->learner.batch_size;
     state->quiet_max_s = OCT_MAX(QUIET_MAX_S, QUIET_REPORTS * config->actor.report_s);
@@ -56,14 +56,14 @@ is_of_learner(const char *name)
 }
 
 double
-cli_state_number_of(const cli_daemon_state *daemon, const char *name)
+cli_snapshot_number_of(const cli_daemon_state *daemon, const char *name)
 {
     size_t i = find(daemon, name);
     return i < daemon->count ? daemon->number[i].value : NAN;
 }
 
 cli_daemon_state *
-cli_state_shard(cli_state *state, uint32_t shard)
+cli_snapshot_shard(cli_snapshot *state, uint32_t shard)
 {
     OCT_ASSERT(shard < CONFIG_SHARDS_MAX);
     return shard == 0 ? &state->replay : &state->other_shard[shard - 1];
@@ -71,13 +71,13 @@ cli_state_shard(cli_state *state, uint32_t shard)
 
 // The same for a state that is only read.
 static const cli_daemon_state *
-shard_at(const cli_state *state, uint32_t shard)
+shard_at(const cli_snapshot *state, uint32_t shard)
 {
     return shard == 0 ? &state->replay : &state->other_shard[shard - 1];
 }
 
 double
-cli_state_rejected(const cli_state *state, uint32_t *shard, const char **why)
+cli_snapshot_rejected(const cli_snapshot *state, uint32_t *shard, const char **why)
 {
     *shard = 0;
     // The first shard that says why it rejected a batch.
@@ -85,11 +85,11 @@ cli_state_rejected(const cli_state *state, uint32_t *shard, const char **why)
         *shard = shard_at(state, i)->refused[0] != '\0' ? i : 0;
     }
     *why = shard_at(state, *shard)->refused;
-    return cli_state_number(state, "replay.rejected");
+    return cli_snapshot_number(state, "replay.rejected");
 }
 
 const cli_daemon_state *
-cli_state_missing_replay(const cli_state *state)
+cli_snapshot_missing_replay(const cli_snapshot *state)
 {
     for (uint32_t i = 0; i < OCT_MAX(state->shards, 1u); i++) {
         const cli_daemon_state *shard = shard_at(state, i);
@@ -103,11 +103,11 @@ cli_state_missing_replay(const cli_state *state)
 // Adds a number up over all shards that reported it; is_most: takes the largest instead. NaN: no
 // shard has.
 static double
-number_of_shards(const cli_state *state, const char *name, bool is_most)
+number_of_shards(const cli_snapshot *state, const char *name, bool is_most)
 {
     double all = NAN;
     for (uint32_t i = 0; i < OCT_MAX(state->shards, 1u); i++) {
-        double one = cli_state_number_of(shard_at(state, i), name);
+        double one = cli_snapshot_number_of(shard_at(state, i), name);
         if (!isnan(one)) {
             all = isnan(all) ? one : is_most ? fmax(all, one) : all + one;
         }
@@ -116,10 +116,10 @@ number_of_shards(const cli_state *state, const char *name, bool is_most)
 }
 
 double
-cli_state_number(const cli_state *state, const char *name)
+cli_snapshot_number(const cli_snapshot *state, const char *name)
 {
     if (is_of_learner(name)) {
-        return cli_state_number_of(&state->learner, name);
+        return cli_snapshot_number_of(&state->learner, name);
     }
     // The mean of ratios would weigh all shards equally.
     if (state->shards > 1 && strcmp(name, "replay.samples_per_insert") == 0) {
@@ -136,7 +136,7 @@ cli_state_number(const cli_state *state, const char *name)
 static void
 add(cli_daemon_state *daemon, const char *name, double value)
 {
-    if (daemon->count < WIRE_STATS_MAX && strlen(name) < CLI_STATE_NAME_MAX) {
+    if (daemon->count < WIRE_STATS_MAX && strlen(name) < CLI_SNAPSHOT_NAME_MAX) {
         cli_daemon_number *number = &daemon->number[daemon->count++];
         memcpy(number->name, name, strlen(name) + 1);
         number->value = value;
@@ -144,7 +144,7 @@ add(cli_daemon_state *daemon, const char *name, double value)
 }
 
 void
-cli_state_put(cli_state *state, const char *name, double value)
+cli_snapshot_put(cli_snapshot *state, const char *name, double value)
 {
     cli_daemon_state *daemon = is_of_learner(name) ? &state->learner : &state->replay;
     size_t i = find(daemon, name);
@@ -156,19 +156,19 @@ cli_state_put(cli_state *state, const char *name, double value)
 }
 
 double
-cli_state_actors(const cli_state *state)
+cli_snapshot_actors(const cli_snapshot *state)
 {
-    return state->has_peers ? state->actors : cli_state_number(state, "learner.actors");
+    return state->has_peers ? state->actors : cli_snapshot_number(state, "learner.actors");
 }
 
 double
-cli_state_evaluators(const cli_state *state)
+cli_snapshot_evaluators(const cli_snapshot *state)
 {
-    return state->has_peers ? state->evaluators : cli_state_number(state, "learner.evaluators");
+    return state->has_peers ? state->evaluators : cli_snapshot_number(state, "learner.evaluators");
 }
 
 uint32_t
-cli_state_relays(const cli_state *state)
+cli_snapshot_relays(const cli_snapshot *state)
 {
     uint32_t live = 0;
     for (size_t i = 0; i < state->relay_count; i++) {
@@ -180,7 +180,7 @@ cli_state_relays(const cli_state *state)
 // ---- answers
 
 void
-cli_state_take_status(cli_daemon_state *daemon, const wire_status *status)
+cli_snapshot_take_status(cli_daemon_state *daemon, const wire_status *status)
 {
     daemon->heard = true;
     daemon->why[0] = '\0';
@@ -195,7 +195,7 @@ cli_state_take_status(cli_daemon_state *daemon, const wire_status *status)
 
 // Forgets the numbers, so that a daemon that does not answer is not shown with old ones.
 void
-cli_state_miss_status(cli_daemon_state *daemon, const char *why)
+cli_snapshot_miss_status(cli_daemon_state *daemon, const char *why)
 {
     daemon->heard = false;
     daemon->count = 0;
@@ -206,7 +206,7 @@ cli_state_miss_status(cli_daemon_state *daemon, const char *why)
 
 // Peers refer to these relays by index, so relays and peers are taken from the same answer.
 static void
-relays_take(cli_state *state, const wire_relays *relays)
+relays_take(cli_snapshot *state, const wire_relays *relays)
 {
     state->relay_count = relays->count;
     for (uint32_t i = 0; i < relays->count; i++) {
@@ -223,7 +223,7 @@ relays_take(cli_state *state, const wire_relays *relays)
 }
 
 const char *
-cli_state_health_word(wire_peer_health health)
+cli_snapshot_health_word(wire_peer_health health)
 {
     static const char *const words[] = {
 #define X(name, word) word,
@@ -234,7 +234,7 @@ cli_state_health_word(wire_peer_health health)
 }
 
 const cli_peer *
-cli_state_peer_with(const cli_state *state, wire_peer_health health)
+cli_snapshot_peer_with(const cli_snapshot *state, wire_peer_health health)
 {
     for (size_t i = 0; i < state->peer_count; i++) {
         if (state->peer[i].health == health) {
@@ -245,21 +245,21 @@ cli_state_peer_with(const cli_state *state, wire_peer_health health)
 }
 
 const char *
-cli_state_ailment(const cli_peer *peer, char out[CLI_STATE_AILMENT_MAX])
+cli_snapshot_ailment(const cli_peer *peer, char out[CLI_SNAPSHOT_AILMENT_MAX])
 {
     out[0] = '\0';
     if (peer->health == WIRE_PEER_STUCK) {
-        (void)snprintf(out, CLI_STATE_AILMENT_MAX, "a step of its environment has taken %s",
+        (void)snprintf(out, CLI_SNAPSHOT_AILMENT_MAX, "a step of its environment has taken %s",
                        cli_text_seconds(peer->stuck_s).text);
     } else if (peer->health == WIRE_PEER_UNACKED) {
         cli_plain_text address = cli_text_plain(peer->unreached, strlen(peer->unreached));
-        (void)snprintf(out, CLI_STATE_AILMENT_MAX, "%.0f unacknowledged batch%s for %s%s%s",
+        (void)snprintf(out, CLI_SNAPSHOT_AILMENT_MAX, "%.0f unacknowledged batch%s for %s%s%s",
                        peer->unacked, peer->unacked == 1 ? "" : "es",
                        cli_text_seconds(peer->unacked_s).text,
                        peer->unreached[0] != '\0' ? ": cannot reach " : ": replay does not answer",
                        address.text);
     } else if (peer->health == WIRE_PEER_SILENT) {
-        (void)snprintf(out, CLI_STATE_AILMENT_MAX, "no report for %s",
+        (void)snprintf(out, CLI_SNAPSHOT_AILMENT_MAX, "no report for %s",
                        cli_text_seconds(peer->heard_s).text);
     }
     return out;
@@ -282,7 +282,7 @@ peer_take_later(cli_peer *peer, const wire_peers *peers, uint32_t i)
 // Takes the learner's list of peers. Its columns are parallel arrays; X walks through those that
 // are plain numbers.
 void
-cli_state_take_peers(cli_state *state, const wire_peers *peers)
+cli_snapshot_take_peers(cli_snapshot *state, const wire_peers *peers)
 {
     state->has_peers = true;
     state->peers_why[0] = '\0';
@@ -320,7 +320,7 @@ cli_state_take_peers(cli_state *state, const wire_peers *peers)
 }
 
 void
-cli_state_miss_peers(cli_state *state, const char *why)
+cli_snapshot_miss_peers(cli_snapshot *state, const char *why)
 {
     state->has_peers = false;
     state->actors = state->evaluators = state->silent = state->stuck = state->gone = 0;

@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "cli/cli_text.h"
-#include "cli/status/cli_state.h"
+#include "cli/status/cli_snapshot.h"
 #include "common/oct_base.h"
 #include "common/oct_text.h"
 #include "learner/learner_atoms_warning.h"
@@ -29,9 +29,9 @@
 
 // Adds an evaluation to the curve, which drops every second point when it is full.
 static void
-point_add(cli_state *state, double value)
+point_add(cli_snapshot *state, double value)
 {
-    if (state->point_count == CLI_STATE_POINTS_MAX) {
+    if (state->point_count == CLI_SNAPSHOT_POINTS_MAX) {
         state->point_count /= 2;
         for (size_t i = 0; i < state->point_count; i++) {
             state->point_return[i] = state->point_return[2 * i];
@@ -42,20 +42,20 @@ point_add(cli_state *state, double value)
 
 // Sets a rate that is not known or 0, from the growth of its counter.
 static void
-fill_rate(cli_state *state, const char *rate, double first, double count, double span_s)
+fill_rate(cli_snapshot *state, const char *rate, double first, double count, double span_s)
 {
-    if (!(cli_state_number(state, rate) > 0) && count > first && span_s > 0) {
-        cli_state_put(state, rate, (count - first) / span_s);
+    if (!(cli_snapshot_number(state, rate) > 0) && count > first && span_s > 0) {
+        cli_snapshot_put(state, rate, (count - first) / span_s);
     }
 }
 
 // A learner that has just started reports rates of 0 until its first window is over.
 static void
-fill_rates(cli_state *state, double wall_s)
+fill_rates(cli_snapshot *state, double wall_s)
 {
-    double env_steps = cli_state_number(state, "learner.env_steps");
-    double updates = cli_state_number(state, "learner.updates");
-    double bytes = cli_state_number(state, "learner.published_bytes");
+    double env_steps = cli_snapshot_number(state, "learner.env_steps");
+    double updates = cli_snapshot_number(state, "learner.updates");
+    double bytes = cli_snapshot_number(state, "learner.published_bytes");
     if (!(env_steps >= state->first_env_steps)) { // the first answer, or the learner started again
         state->first_s = wall_s;
         state->first_env_steps = env_steps;
@@ -71,7 +71,7 @@ fill_rates(cli_state *state, double wall_s)
 // Sets the warning. log: the file in the run folder that says more; a run on other hosts has none.
 OCT_PRINTF(3, 4)
 static void
-warn(cli_state *state, const char *log, const char *format, ...)
+warn(cli_snapshot *state, const char *log, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
@@ -97,11 +97,11 @@ shard_log(uint32_t shard, char out[LOG_MAX])
 
 // Warns of a table that cannot be written (docs/reference.md: disk_state). False: there is none.
 static bool
-judge_disk(cli_state *state)
+judge_disk(cli_snapshot *state)
 {
     char log[LOG_MAX];
     for (uint32_t i = 0; i < OCT_MAX(state->shards, 1); i++) {
-        double disk = cli_state_number_of(cli_state_shard(state, i), "replay.disk_state");
+        double disk = cli_snapshot_number_of(cli_snapshot_shard(state, i), "replay.disk_state");
         (void)shard_log(i, log);
         if (disk == CLI_DISK_FULL) {
             warn(state, log,
@@ -117,30 +117,30 @@ judge_disk(cli_state *state)
 }
 
 static void
-warn_rejected(cli_state *state)
+warn_rejected(cli_snapshot *state)
 {
     uint32_t shard;
     char log[LOG_MAX];
     const char *why;
-    double rejected = cli_state_rejected(state, &shard, &why);
+    double rejected = cli_snapshot_rejected(state, &shard, &why);
     warn(state, shard_log(shard, log), "replay rejected %.0f batch%s%s%s", rejected,
          rejected == 1 ? "" : "es", why[0] != '\0' ? ": " : "", why);
 }
 
 // Notes when replay last rejected a batch.
 static void
-note_rejected(cli_state *state, double wall_s)
+note_rejected(cli_snapshot *state, double wall_s)
 {
-    double rejected = cli_state_number(state, "replay.rejected");
+    double rejected = cli_snapshot_number(state, "replay.rejected");
     state->rejected_s = rejected > state->rejected_count ? wall_s : state->rejected_s;
     state->rejected_count = rejected;
 }
 
 // Warns of targets that lie outside the atoms. Nothing is broken, so this comes last.
 static void
-judge_cut(cli_state *state, const char *number, const char *where)
+judge_cut(cli_snapshot *state, const char *number, const char *where)
 {
-    double share = cli_state_number(state, number);
+    double share = cli_snapshot_number(state, number);
     if (share >= LEARNER_ATOMS_WARNING_SHARE) {
         warn(state, "log/learner.log", "targets lie %s, by %.1f %% of the atoms' range", where,
              100 * share);
@@ -149,11 +149,11 @@ judge_cut(cli_state *state, const char *number, const char *where)
 
 // Warns of a peer that is stuck, or that gets no acknowledgements. False: there is none.
 static bool
-judge_peers(cli_state *state)
+judge_peers(cli_snapshot *state)
 {
-    char ailment[CLI_STATE_AILMENT_MAX], more[64] = "";
-    const cli_peer *peer = cli_state_peer_with(state, WIRE_PEER_STUCK);
-    double stuck = cli_state_number(state, "learner.actors_stuck");
+    char ailment[CLI_SNAPSHOT_AILMENT_MAX], more[64] = "";
+    const cli_peer *peer = cli_snapshot_peer_with(state, WIRE_PEER_STUCK);
+    double stuck = cli_snapshot_number(state, "learner.actors_stuck");
     if (peer == NULL && stuck > 0) { // only numbers are known, because the peers were not asked for
         warn(state, "log/actor-*.log", "%.0f actor%s stuck in a step of the environment", stuck,
              stuck == 1 ? " is" : "s are");
@@ -162,27 +162,27 @@ judge_peers(cli_state *state)
     if (peer != NULL && state->stuck > 1) {
         (void)snprintf(more, sizeof(more), ", and %u more", (unsigned)(state->stuck - 1));
     }
-    peer = peer != NULL ? peer : cli_state_peer_with(state, WIRE_PEER_UNACKED);
+    peer = peer != NULL ? peer : cli_snapshot_peer_with(state, WIRE_PEER_UNACKED);
     if (peer != NULL) {
         warn(state, peer->role == WIRE_ROLE_ACTOR ? "log/actor-*.log" : "log/evaluator.log",
              "%s %s%s: %s%s", peer->role == WIRE_ROLE_ACTOR ? "actor" : "evaluator",
              cli_text_process(peer->host, HOST_CELLS, peer->pid).text,
              peer->health == WIRE_PEER_STUCK ? " is stuck" : " is cut off from replay",
-             cli_state_ailment(peer, ailment), more);
+             cli_snapshot_ailment(peer, ailment), more);
     }
     return peer != NULL;
 }
 
 // Warns of failed calls of environments, in actors and in evaluators, if there is no other warning.
 static void
-warn_failures(cli_state *state)
+warn_failures(cli_snapshot *state)
 {
-    double failures = cli_state_number(state, "learner.env_failures");
+    double failures = cli_snapshot_number(state, "learner.env_failures");
     if (state->warning[0] == '\0' && failures > 0) {
         warn(state, "log/actor-*.log", "%.0f environment step%s failed and %s left out", failures,
              oct_text_plural(failures), failures == 1 ? "was" : "were");
     }
-    double in_evaluators = cli_state_number(state, "learner.evaluation_failures");
+    double in_evaluators = cli_snapshot_number(state, "learner.evaluation_failures");
     if (state->warning[0] == '\0' && in_evaluators > 0) {
         warn(state, "log/evaluator.log",
              "%.0f step%s or reset%s of environments failed in evaluations", in_evaluators,
@@ -192,16 +192,16 @@ warn_failures(cli_state *state)
 
 // Sets state->warning; see the head of this file.
 static void
-judge(cli_state *state, double wall_s)
+judge(cli_snapshot *state, double wall_s)
 {
     static const char actor_log[] = "log/actor-0.log";
-    double env_steps = cli_state_number(state, "learner.env_steps");
+    double env_steps = cli_snapshot_number(state, "learner.env_steps");
     bool is_training = strcmp(state->learner.state, "training") == 0;
-    bool is_held = cli_state_number(state, "replay.insert_wait_share") >= HELD_SHARE;
+    bool is_held = cli_snapshot_number(state, "replay.insert_wait_share") >= HELD_SHARE;
     // Where actors wait for each version, they wait for a learner that is busy with what it has,
     // also during a single long update.
-    double updates = cli_state_number(state, "learner.updates");
-    double wait_share = cli_state_number(state, "learner.wait_share");
+    double updates = cli_snapshot_number(state, "learner.updates");
+    double wait_share = cli_snapshot_number(state, "learner.wait_share");
     bool is_learning = wait_share <= STARVED_SHARE ||
                        (updates > state->updates_count && !(wait_share > STARVED_SHARE));
     state->updates_count = updates;
@@ -209,16 +209,16 @@ judge(cli_state *state, double wall_s)
         state->stepped_s = wall_s;
         state->stepped_count = env_steps;
     }
-    if (!is_training || cli_state_actors(state) > 0) {
+    if (!is_training || cli_snapshot_actors(state) > 0) {
         state->reported_s = wall_s;
     }
     note_rejected(state, wall_s);
     double quiet_s = wall_s - state->stepped_s;
-    double refused = cli_state_number(state, "learner.updates_refused");
+    double refused = cli_snapshot_number(state, "learner.updates_refused");
     state->warning[0] = '\0';
     if (state->hang[0] != '\0') {
         (void)snprintf(state->warning, sizeof(state->warning), "%s", state->hang);
-    } else if (cli_state_number(state, "learner.unsaved") > 0) {
+    } else if (cli_snapshot_number(state, "learner.unsaved") > 0) {
         warn(state, "log/learner.log",
              "a file of the run folder cannot be written; is the disk full?");
     } else if (judge_disk(state)) {
@@ -230,18 +230,18 @@ judge(cli_state *state, double wall_s)
     } else if (quiet_s >= state->quiet_max_s) {
         warn(state, actor_log, "no environment step for %.0f s; does the environment hang?",
              quiet_s);
-    } else if (cli_state_number(state, "learner.eval_quiet_s") >= EVALUATION_QUIET_S) {
+    } else if (cli_snapshot_number(state, "learner.eval_quiet_s") >= EVALUATION_QUIET_S) {
         warn(state, "log/evaluator.log",
              "no step of an evaluation for %.0f s; does the environment hang?",
-             cli_state_number(state, "learner.eval_quiet_s"));
-    } else if (cli_state_actors(state) ==
+             cli_snapshot_number(state, "learner.eval_quiet_s"));
+    } else if (cli_snapshot_actors(state) ==
                    0 && // one answer shows it, but not at the beginning of a run
                wall_s - state->reported_s >= state->quiet_max_s) {
         warn(state, actor_log, "no actor has reported for %.0f s; does the environment hang?",
              state->quiet_max_s);
     } else if (is_training && !is_held &&
-               cli_state_number(state, "learner.wall_s") >= state->quiet_max_s &&
-               cli_state_number(state, "learner.env_steps_per_s") == 0 &&
+               cli_snapshot_number(state, "learner.wall_s") >= state->quiet_max_s &&
+               cli_snapshot_number(state, "learner.env_steps_per_s") == 0 &&
                wait_share > STARVED_SHARE) {
         warn(state, actor_log,
              "the learner waits and no environment steps; does the environment hang?");
@@ -258,13 +258,13 @@ judge(cli_state *state, double wall_s)
 }
 
 bool
-cli_state_update(cli_state *state, double wall_s)
+cli_snapshot_update(cli_snapshot *state, double wall_s)
 {
     state->wall_s = wall_s;
     fill_rates(state, wall_s);
     judge(state, wall_s);
-    double evaluations = cli_state_number(state, "learner.evaluations");
-    double mean = cli_state_number(state, "learner.eval_return");
+    double evaluations = cli_snapshot_number(state, "learner.evaluations");
+    double mean = cli_snapshot_number(state, "learner.eval_return");
     bool is_new = !isnan(evaluations) && evaluations > 0 &&
                   evaluations != state->evaluations_seen && isfinite(mean);
     if (is_new) {

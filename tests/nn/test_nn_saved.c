@@ -2,7 +2,7 @@
 // refused.
 #include <stdlib.h>
 
-#include "nn/nn_state.h"
+#include "nn/nn_saved.h"
 #include "tests/nn/nn_fixture.h"
 #include "tests/support/oct_test.h"
 

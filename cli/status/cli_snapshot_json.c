@@ -27,7 +27,7 @@ daemon_json(const cli_daemon_state *daemon)
 
 // The replays that share the work of the actors. The first is also in "replay".
 static json_t *
-shards_json(const cli_state *state)
+shards_json(const cli_snapshot *state)
 {
     json_t *out = json_array();
     for (uint32_t i = 0; i < OCT_MAX(state->shards, 1u); i++) {
@@ -45,7 +45,7 @@ address_json(const char *address)
 
 // The relay is given by its address, the certificate only if there is one.
 static json_t *
-peer_json(const cli_state *state, const cli_peer *peer)
+peer_json(const cli_snapshot *state, const cli_peer *peer)
 {
     json_t *out = json_object();
     const cli_relay *relay = peer->relay > 0 ? &state->relay[peer->relay - 1] : NULL;
@@ -55,7 +55,7 @@ peer_json(const cli_state *state, const cli_peer *peer)
     cli_json_put(out, "host", cli_json_text(peer->host));
     cli_json_put(out, "pid", json_integer(peer->pid));
     cli_json_put(out, "silent", json_boolean(peer->is_silent));
-    cli_json_put(out, "health", cli_json_text(cli_state_health_word(peer->health)));
+    cli_json_put(out, "health", cli_json_text(cli_snapshot_health_word(peer->health)));
     cli_json_put(out, "unreached", address_json(peer->unreached));
     cli_json_put(out, "policy_version", json_integer((json_int_t)peer->version));
     cli_json_put(out, "relay", address_json(relay != NULL ? relay->address : ""));
@@ -87,7 +87,7 @@ relay_json(const cli_relay *relay)
 }
 
 static json_t *
-peers_json(const cli_state *state)
+peers_json(const cli_snapshot *state)
 {
     json_t *out = json_object(), *list = json_array(), *relays = json_array();
     cli_json_put(out, "heard", json_boolean(state->has_peers));
@@ -116,7 +116,7 @@ peers_json(const cli_state *state)
 // The result is part of the interface (docs/reference.md): names stay, and unknown numbers are
 // null.
 char *
-cli_state_json(const cli_state *state)
+cli_snapshot_json(const cli_snapshot *state)
 {
     cli_waiting waiting;
     json_t *out = json_object(), *waits = json_object();

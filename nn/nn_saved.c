@@ -1,5 +1,5 @@
 // Saves nets and trainers as bytes, and reads them back after checking shapes and numbers.
-#include "nn/nn_state.h"
+#include "nn/nn_saved.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-#ifndef NN_NN_STATE_H
-#define NN_NN_STATE_H
+#ifndef NN_NN_SAVED_H
+#define NN_NN_SAVED_H
 
 #include "common/oct_bytes.h"
 #include "nn/nn_categorical.h"
@@ -41,4 +41,4 @@ void nn_trainer_apply(nn_trainer *trainer, const nn_trainer_view *view);
 void nn_support_save(const nn_support *support, oct_writer *writer);
 OCT_CHECKED oct_err nn_support_check(const nn_support *support, oct_reader *reader);
 
-#endif // NN_NN_STATE_H
+#endif // NN_NN_SAVED_H
