@@ -299,6 +299,14 @@ box_name(const policy_spec *spec)
     return spec->action_direct ? "direct" : spec->head == POLICY_HEAD_GAUSSIAN ? "clip" : "box";
 }
 
+// Writes the call that turns the numbers `from` into an action within its bounds.
+static void
+box_write(FILE *out, const policy_spec *spec, const char *from)
+{
+    (void)fprintf(out, "    export_%s(%s, policy_low0, policy_high0, %u, action);\n",
+                  box_name(spec), from, spec->action_count);
+}
+
 static void
 act_write(FILE *out, const policy_spec *spec)
 {
@@ -326,8 +334,7 @@ act_write(FILE *out, const policy_spec *spec)
                   "    }\n",
                   obs_type(spec), is_box ? "float" : "int32_t");
     if (is_box) {
-        (void)fprintf(out, "    export_%s(y, policy_low0, policy_high0, %u, action);\n",
-                      box_name(spec), spec->action_count);
+        box_write(out, spec, "y");
     } else if (spec->head == POLICY_HEAD_ATOMS) {
         float step = (spec->value_max - spec->value_min) / (float)(spec->atoms - 1);
         (void)fprintf(out, "    *action = export_atoms_argmax(y, %u, %u, %af, %af);\n",
@@ -368,10 +375,13 @@ sample_write(FILE *out, const policy_spec *spec)
         if (!policy_spec_has_deviation(spec)) {
             (void)snprintf(deviation, sizeof(deviation), "y + %u", n);
         }
-        (void)fprintf(out,
-                      "    drawn_log_prob = export_draw_%s(y, %s, policy_low0, policy_high0, %u, "
-                      "rng, action);\n",
-                      box_name(spec), deviation, n);
+        (void)fprintf(out, "    drawn_log_prob = policy_draw_gaussian(y, %s, %u, rng, action);\n",
+                      deviation, n);
+        if (strcmp(box_name(spec), "box") == 0) {
+            (void)fprintf(out, "    drawn_log_prob = export_squash(action, %u, drawn_log_prob);\n",
+                          n);
+        }
+        box_write(out, spec, "action");
     } else {
         (void)fprintf(out, "    *action = policy_draw_softmax(y, %u, rng, &drawn_log_prob);\n", n);
     }

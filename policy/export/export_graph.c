@@ -11,7 +11,6 @@
 #include "common/oct_base.h"
 #include "onnx.pb-c.h"
 
-#define INPUTS_MAX 3
 #define NAME_BYTES 24
 
 // Each part of model is an allocation of its own, because protobuf-c's function for unpacked
@@ -98,13 +97,11 @@ node_add(export_graph *graph, const char *op)
 }
 
 const char *
-export_graph_op(export_graph *graph, const char *op, const char *a, const char *b, const char *c,
-                const char *output)
+export_graph_op(export_graph *graph, const char *op, const char *const *inputs, const char *output)
 {
-    const char *const inputs[INPUTS_MAX] = {a, b, c};
     Onnx__NodeProto *node = node_add(graph, op);
-    for (size_t i = 0; i < INPUTS_MAX && inputs[i] != NULL; i++) {
-        node->input = list_add(node->input, &node->n_input, text_copy(inputs[i]));
+    for (; *inputs != NULL; inputs++) {
+        node->input = list_add(node->input, &node->n_input, text_copy(*inputs));
     }
     char *name = output != NULL ? text_copy(output) : name_new(graph);
     node->output = list_add(node->output, &node->n_output, name);
@@ -159,10 +156,32 @@ export_graph_split(export_graph *graph, const char *input, int64_t axis, const c
     export_graph_int(graph, "axis", axis);
 }
 
-const char *
-export_graph_tensor(export_graph *graph, export_dtype dtype, const void *data, size_t bytes,
-                    const int64_t *dims, size_t rank)
+static size_t
+dtype_bytes(export_dtype dtype)
 {
+    switch (dtype) {
+    case EXPORT_U8:
+    case EXPORT_S8:
+        return 1;
+    case EXPORT_F16:
+    case EXPORT_BF16:
+        return 2;
+    case EXPORT_F32:
+        return 4;
+    case EXPORT_S64:
+        break;
+    }
+    return 8;
+}
+
+const char *
+export_graph_tensor(export_graph *graph, export_dtype dtype, const void *data, const int64_t *dims,
+                    size_t rank)
+{
+    size_t bytes = dtype_bytes(dtype);
+    for (size_t i = 0; i < rank; i++) {
+        bytes *= (size_t)dims[i];
+    }
     Onnx__GraphProto *to = graph->model->graph;
     Onnx__TensorProto *tensor = oct_alloc(sizeof(*tensor));
     onnx__tensor_proto__init(tensor);
@@ -185,7 +204,7 @@ export_graph_tensor(export_graph *graph, export_dtype dtype, const void *data, s
 const char *
 export_graph_float(export_graph *graph, float value)
 {
-    return export_graph_tensor(graph, EXPORT_F32, &value, sizeof(value), NULL, 0);
+    return export_graph_tensor(graph, EXPORT_F32, &value, NULL, 0);
 }
 
 static void

@@ -27,10 +27,10 @@ typedef struct export_graph export_graph;
 export_graph *export_graph_create(const char *name);
 void export_graph_destroy(export_graph *graph); // NULL is a no-op
 
-// Adds an operation with up to three inputs; NULL after the last one. output is the name of its
-// result; NULL: a new name. Returns that name.
-const char *export_graph_op(export_graph *graph, const char *op, const char *a, const char *b,
-                            const char *c, const char *output);
+// Adds an operation; the list of its inputs ends with NULL. output is the name of its result; NULL:
+// a new name. Returns that name.
+const char *export_graph_op(export_graph *graph, const char *op, const char *const *inputs,
+                            const char *output);
 // Add an attribute to the last operation: one integer, or a list of integers.
 void export_graph_int(export_graph *graph, const char *name, int64_t value);
 void export_graph_ints(export_graph *graph, const char *name, const int64_t *values, size_t count);
@@ -38,9 +38,9 @@ void export_graph_ints(export_graph *graph, const char *name, const int64_t *val
 void export_graph_split(export_graph *graph, const char *input, int64_t axis, const char **outs,
                         size_t count);
 
-// Add a constant tensor, copied; rank 0: a scalar. Return its name.
+// Add a constant tensor, whose numbers are copied; rank 0: a scalar. Return its name.
 const char *export_graph_tensor(export_graph *graph, export_dtype dtype, const void *data,
-                                size_t bytes, const int64_t *dims, size_t rank);
+                                const int64_t *dims, size_t rank);
 const char *export_graph_float(export_graph *graph, float value);
 
 // Declare a tensor of shape [batch] (count 0) or [batch][count] as an input or output of the model.

@@ -32,22 +32,23 @@ typedef struct onnx {
     export_onnx_names names;
 } onnx;
 
+// Adds an operation with up to three inputs, the last of which are NULL.
 static const char *
-op1(const onnx *o, const char *op, const char *a)
+op3(const onnx *o, const char *op, const char *a, const char *b, const char *c)
 {
-    return export_graph_op(o->graph, op, a, NULL, NULL, NULL);
+    return export_graph_op(o->graph, op, (const char *const[]){a, b, c, NULL}, NULL);
 }
 
 static const char *
 op2(const onnx *o, const char *op, const char *a, const char *b)
 {
-    return export_graph_op(o->graph, op, a, b, NULL, NULL);
+    return op3(o, op, a, b, NULL);
 }
 
 static const char *
-op3(const onnx *o, const char *op, const char *a, const char *b, const char *c)
+op1(const onnx *o, const char *op, const char *a)
 {
-    return export_graph_op(o->graph, op, a, b, c, NULL);
+    return op3(o, op, a, NULL, NULL);
 }
 
 static const char *
@@ -60,7 +61,7 @@ static const char *
 row_of_floats(const onnx *o, const float *values, uint32_t count)
 {
     const int64_t dims[1] = {count};
-    return export_graph_tensor(o->graph, EXPORT_F32, values, count * sizeof(float), dims, 1);
+    return export_graph_tensor(o->graph, EXPORT_F32, values, dims, 1);
 }
 
 static const char *
@@ -99,8 +100,8 @@ exp_parts(const onnx *o, const char *x, const char **power)
     const char *index = cast(o, op2(o, "Sub", n, constant(o, (float)POWER_MIN)), EXPORT_S64);
     // The cast of NaN is undefined, so the index is clipped. The result is NaN with any power.
     const int64_t ends[2] = {0, POWER_MAX - POWER_MIN};
-    const char *first = export_graph_tensor(o->graph, EXPORT_S64, &ends[0], 8, NULL, 0);
-    const char *last = export_graph_tensor(o->graph, EXPORT_S64, &ends[1], 8, NULL, 0);
+    const char *first = export_graph_tensor(o->graph, EXPORT_S64, &ends[0], NULL, 0);
+    const char *last = export_graph_tensor(o->graph, EXPORT_S64, &ends[1], NULL, 0);
     *power = op2(o, "Gather", o->powers, op3(o, "Clip", index, first, last));
     return op2(o, "Add", op2(o, "Mul", op2(o, "Mul", r, r), p), r);
 }
@@ -153,8 +154,7 @@ row_sum(const onnx *o, const char *x, uint32_t n)
     const int64_t pads[4] = {0, 0, 0, (int64_t)chunks * POLICY_NORM_LANES - n}, dims[1] = {4};
     const char **parts = oct_alloc(OCT_MAX(chunks, 2u) * sizeof(*parts));
     if (pads[3] > 0) {
-        x = op2(o, "Pad", x,
-                export_graph_tensor(o->graph, EXPORT_S64, pads, sizeof(pads), dims, 1));
+        x = op2(o, "Pad", x, export_graph_tensor(o->graph, EXPORT_S64, pads, dims, 1));
     }
     if (chunks > 1) {
         export_graph_split(o->graph, x, 1, parts, chunks);
@@ -193,8 +193,7 @@ static const char *
 reshape(const onnx *o, const char *x, const int64_t *shape, size_t rank)
 {
     const int64_t dims[1] = {(int64_t)rank};
-    return op2(o, "Reshape", x,
-               export_graph_tensor(o->graph, EXPORT_S64, shape, rank * sizeof(*shape), dims, 1));
+    return op2(o, "Reshape", x, export_graph_tensor(o->graph, EXPORT_S64, shape, dims, 1));
 }
 
 static const char *
@@ -220,7 +219,7 @@ weights_transposed(const onnx *o, const policy_layer *layer, const void *from, s
                    size);
         }
     }
-    const char *name = export_graph_tensor(o->graph, dtype, to, inputs * outputs * size, dims, 2);
+    const char *name = export_graph_tensor(o->graph, dtype, to, dims, 2);
     free(to);
     return name;
 }
@@ -240,7 +239,7 @@ kernels_transposed(const onnx *o, const policy_conv *conv, const void *from, siz
         memcpy(to + ((filter * C + channel) * area + k) * size, (const uint8_t *)from + i * size,
                size);
     }
-    const char *name = export_graph_tensor(o->graph, dtype, to, count * size, dims, 4);
+    const char *name = export_graph_tensor(o->graph, dtype, to, dims, 4);
     free(to);
     return name;
 }
@@ -273,7 +272,7 @@ dequantize(const onnx *o, const char *codes, export_dtype dtype)
 {
     const uint8_t zero = 0;
     return op3(o, "DequantizeLinear", codes, o->one,
-               export_graph_tensor(o->graph, dtype, &zero, 1, NULL, 0));
+               export_graph_tensor(o->graph, dtype, &zero, NULL, 0));
 }
 
 // Adds W x: [batch][outputs], or for a convolution [batch][positions][filters]. Conv reads maps
@@ -381,9 +380,10 @@ static void
 output_floats(const onnx *o, const char *name, const char *x)
 {
     if (o->finite == NULL) {
-        (void)export_graph_op(o->graph, "Identity", x, NULL, NULL, name);
+        (void)export_graph_op(o->graph, "Identity", (const char *const[]){x, NULL}, name);
     } else {
-        (void)export_graph_op(o->graph, "Where", o->finite, x, constant(o, NAN), name);
+        const char *const inputs[] = {o->finite, x, constant(o, NAN), NULL};
+        (void)export_graph_op(o->graph, "Where", inputs, name);
     }
 }
 
@@ -392,13 +392,14 @@ static void
 arg_max(const onnx *o, const char *x)
 {
     const int64_t none = EXPORT_ACTION_NONE, row[1] = {-1};
-    const char *most = export_graph_op(o->graph, "ArgMax", x, NULL, NULL,
+    const char *most = export_graph_op(o->graph, "ArgMax", (const char *const[]){x, NULL},
                                        o->finite == NULL ? o->names.action : NULL);
     export_graph_int(o->graph, "axis", 1);
     export_graph_int(o->graph, "keepdims", 0);
     if (o->finite != NULL) {
-        (void)export_graph_op(o->graph, "Where", reshape(o, o->finite, row, 1), most,
-                              export_graph_tensor(o->graph, EXPORT_S64, &none, 8, NULL, 0),
+        const char *is_row = reshape(o, o->finite, row, 1);
+        const char *other = export_graph_tensor(o->graph, EXPORT_S64, &none, NULL, 0);
+        (void)export_graph_op(o->graph, "Where", (const char *const[]){is_row, most, other, NULL},
                               o->names.action);
     }
 }
@@ -408,7 +409,7 @@ static const char *
 atoms_sum(const onnx *o, const char *x)
 {
     const int64_t axis = 2, dims[1] = {1};
-    const char *axes = export_graph_tensor(o->graph, EXPORT_S64, &axis, sizeof(axis), dims, 1);
+    const char *axes = export_graph_tensor(o->graph, EXPORT_S64, &axis, dims, 1);
     const char *y = op2(o, "ReduceSum", x, axes);
     export_graph_int(o->graph, "keepdims", 0);
     return y;
@@ -495,7 +496,7 @@ static void
 head_softmax(const onnx *o, const char *y)
 {
     const int64_t axis = 1, dims[1] = {1};
-    const char *axes = export_graph_tensor(o->graph, EXPORT_S64, &axis, sizeof(axis), dims, 1);
+    const char *axes = export_graph_tensor(o->graph, EXPORT_S64, &axis, dims, 1);
     const char *e = exp_of(o, op2(o, "Sub", y, reduce(o, "ReduceMax", y, 1)));
     const char *mass = op2(o, "ReduceSum", e, axes);
     export_graph_int(o->graph, "keepdims", 1);

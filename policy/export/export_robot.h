@@ -138,7 +138,7 @@ export_atoms_argmax(const float *y, uint32_t actions, uint32_t atoms, float low,
     return (int32_t)best;
 }
 
-// Maps the tanh of y[n] from [-1, 1] to [low, high].
+// Maps the tanh of y[n] from [-1, 1] to [low, high]. action may be y here and below.
 static inline void
 export_box(const float *y, const float *low, const float *high, uint32_t n, float *action)
 {
@@ -165,41 +165,12 @@ export_direct(const float *y, const float *low, const float *high, uint32_t n, f
     }
 }
 
-// Samples Gaussians, squashes them by tanh and maps them to [low, high]. Returns the
-// log-probability of the squashed numbers.
+// Turns log_prob, the log-probability of the samples y[n] of Gaussians, into that of their tanh.
 static inline float
-export_draw_box(const float *mean, const float *log_std, const float *low, const float *high,
-                uint32_t n, policy_rng *rng, float *action)
+export_squash(const float *y, uint32_t n, float log_prob)
 {
-    float log_prob = policy_draw_gaussian(mean, log_std, n, rng, action);
     for (uint32_t i = 0; i < n; i++) {
-        log_prob -= policy_log_squash(action[i]);
-        action[i] = policy_box_action(policy_tanh(action[i]), low[i], high[i]);
-    }
-    return log_prob;
-}
-
-// Samples Gaussians, clips them to [-1, 1] and maps them to [low, high]. Returns the
-// log-probability before the clip.
-static inline float
-export_draw_clip(const float *mean, const float *log_std, const float *low, const float *high,
-                 uint32_t n, policy_rng *rng, float *action)
-{
-    float log_prob = policy_draw_gaussian(mean, log_std, n, rng, action);
-    for (uint32_t i = 0; i < n; i++) {
-        action[i] = policy_box_action(policy_clamp(action[i], -1.0f, 1.0f), low[i], high[i]);
-    }
-    return log_prob;
-}
-
-// Samples Gaussians and clips them to [low, high]. Returns the log-probability before the clip.
-static inline float
-export_draw_direct(const float *mean, const float *log_std, const float *low, const float *high,
-                   uint32_t n, policy_rng *rng, float *action)
-{
-    float log_prob = policy_draw_gaussian(mean, log_std, n, rng, action);
-    for (uint32_t i = 0; i < n; i++) {
-        action[i] = policy_direct_action(action[i], low[i], high[i]);
+        log_prob -= policy_log_squash(y[i]);
     }
     return log_prob;
 }
