@@ -337,7 +337,7 @@ SOUND = {
     "meson.build": "project('octet', 'c',\n  version: '0.2.0',\n",
     "CHANGELOG.md": "# Changelog\n## [Unreleased]\n## [0.2.0] - 2026-01-02\n",
     "CITATION.cff": "version: 0.2.0\ndate-released: 2026-01-02\n",
-    "deploy/kubernetes/overlays/production/kustomization.yaml": '  newTag: "0.2.0"\n',
+    "deploy/kubernetes/kustomization.yaml": '  newTag: "0.2.0"\n',
     "docs/index.md": "# Pages\n" + "".join(f"- [{page}]({page}.md)\n" for page in [
         "algorithms", "cli", "configuration", "environments", "internals/architecture", "internals/decisions/index",
         "internals/life-of-a-batch", "internals/wire", "operations", "reference", "start/first", "tables", "tuning"]),

@@ -25,7 +25,7 @@ WORDS_MAX = {"README.md": 900, "docs/start/*.md": 400, "docs/results/index.md": 
 USER_WORDS_MAX = 60000  # docs/ but internals/ and results/
 README_ROWS_MAX = 8     # of a table
 LIFE_FILES_MAX = 12
-MANIFEST = "deploy/kubernetes/overlays/production/kustomization.yaml"
+MANIFEST = "deploy/kubernetes/kustomization.yaml"
 
 
 def read(root, name):

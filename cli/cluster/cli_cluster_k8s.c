@@ -6,7 +6,6 @@
 
 #include "cli/cluster/cli_cluster_k8s.h"
 
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,298 +17,232 @@
 #include "common/oct_base.h"
 
 #define COMMAND       CLI_K8S_COMMAND
-#define ADDRESS_MAX   128
-#define HOSTS_MAX     (16 * 2 * ADDRESS_MAX) // the addresses of all shards of replay
 #define METRICS_HERE  CLI_K8S_METRICS_HERE
 #define METRICS_PORT  CLI_K8S_METRICS_PORT
-#define CERTS         "/etc/octet/tls"
 #define DATA          CLI_K8S_DATA
-#define EXPERIMENT    "/experiment"
-#define POD           "@POD@" // mark in a relay's command line for the name of its pod
 #define VARIABLES_MAX 64
-#define ARGUMENTS_MAX 8 // of %use
+#define ARGUMENTS_MAX 4 // of %use
 #define NAME_BYTES    64
 
-// A variable of the template.
+// A variable of the template. Its text is complete after fflush(stream).
 typedef struct variable {
-    const char *name;
+    char name[NAME_BYTES];
+    FILE *stream;
     char *text;
+    size_t size;
 } variable;
 
 typedef struct k8s {
-    FILE *out;
     const k8s_options *o;
     cli_cluster_plan *plan;
     uint32_t shards; // of replay
-    uint32_t relays;
+    const char *scheme;
+    const char *template;
     variable variables[VARIABLES_MAX];
     size_t variable_count;
-    const char *template;
 } k8s;
 
 // ---- the template
 
-// Sets a variable of the template. name is kept.
-OCT_PRINTF(3, 4)
-static void
-set(k8s *k, const char *name, const char *format, ...)
+// Returns the variable of that name, or the first free one.
+static variable *
+find(k8s *k, const char *name)
 {
-    va_list args;
-    OCT_ASSERT(k->variable_count < VARIABLES_MAX);
-    variable *v = &k->variables[k->variable_count++];
-    v->name = name;
-    va_start(args, format);
-    OCT_ASSERT(vasprintf(&v->text, format, args) >= 0);
-    va_end(args);
+    size_t i = 0;
+    while (i < k->variable_count && strcmp(k->variables[i].name, name) != 0) {
+        i++;
+    }
+    OCT_ASSERT(i < VARIABLES_MAX);
+    return &k->variables[i];
+}
+
+// Returns a stream that appends to the variable of that name.
+static FILE *
+var(k8s *k, const char *name)
+{
+    variable *v = find(k, name);
+    if (v->stream == NULL) {
+        (void)snprintf(v->name, sizeof(v->name), "%s", name);
+        v->stream = open_memstream(&v->text, &v->size);
+        OCT_ASSERT(v->stream != NULL);
+        k->variable_count++;
+    }
+    return v->stream;
+}
+
+// text: NULL adds nothing.
+static void
+set(k8s *k, const char *name, const char *text)
+{
+    OCT_ASSERT(text == NULL || fputs(text, var(k, name)) >= 0);
+}
+
+static void
+set_number(k8s *k, const char *name, uint32_t number)
+{
+    fprintf(var(k, name), "%u", (unsigned)number);
 }
 
 // Returns the text of a variable, "" if it is not set; "1" is the first argument, "1.cpu" the
 // variable "cpu" of the component that the first argument names.
 static const char *
-get(const k8s *k, const char *name, char args[][NAME_BYTES])
+get(k8s *k, const char *name, char *const *args)
 {
     char full[2 * NAME_BYTES];
-    (void)snprintf(full, sizeof(full), "%s", name);
-    if (name[0] >= '1' && name[0] < '1' + ARGUMENTS_MAX) {
-        const char *argument = args[name[0] - '1'];
-        if (name[1] == '\0') {
-            return argument;
-        }
-        (void)snprintf(full, sizeof(full), "%s%s", argument, name + 1);
+    bool is_argument = args != NULL && name[0] >= '1' && name[0] < '1' + ARGUMENTS_MAX;
+    const char *argument = is_argument ? args[name[0] - '1'] : "";
+    if (is_argument && name[1] == '\0') {
+        return argument;
     }
-    for (size_t i = 0; i < k->variable_count; i++) {
-        if (strcmp(k->variables[i].name, full) == 0) {
-            return k->variables[i].text;
-        }
-    }
-    return "";
+    (void)snprintf(full, sizeof(full), "%s%s", argument, name + is_argument);
+    const variable *v = find(k, full);
+    OCT_ASSERT(v->stream == NULL || fflush(v->stream) == 0);
+    return v->stream != NULL ? v->text : "";
 }
 
-// Prints a line of the template up to its end, with its variables.
-static void
-line_print(const k8s *k, FILE *out, const char *line, size_t length, char args[][NAME_BYTES])
+// Returns a line of the template with the texts of its variables. The caller frees it.
+static char *
+filled(k8s *k, const char *line, size_t length, char *const *args)
 {
-    const char *end = line + length;
-    while (line < end) {
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    OCT_ASSERT(out != NULL);
+    for (const char *end = line + length, *stop; line < end; line = stop + 1) {
         const char *at = memchr(line, '@', (size_t)(end - line));
-        const char *stop = at != NULL ? memchr(at + 1, '@', (size_t)(end - at - 1)) : NULL;
+        stop = at != NULL ? memchr(at + 1, '@', (size_t)(end - at - 1)) : NULL;
         if (stop == NULL) {
+            fprintf(out, "%.*s", (int)(end - line), line);
             break;
         }
         char name[NAME_BYTES];
         (void)snprintf(name, sizeof(name), "%.*s", (int)(stop - at - 1), at + 1);
         fprintf(out, "%.*s%s", (int)(at - line), line, get(k, name, args));
-        line = stop + 1;
     }
-    fprintf(out, "%.*s", (int)(end - line), line);
+    OCT_ASSERT(fclose(out) == 0);
+    return text;
 }
 
-static void expand(const k8s *k, const char *text, char args[][NAME_BYTES]);
+static void expand(k8s *k, FILE *out, const char *text, char *const *args);
 
-// Expands the section of %use, given the line behind "%use ".
+// Expands a section. words: its name, then its arguments.
 static void
-section_use(const k8s *k, const char *line, size_t length, char args[][NAME_BYTES])
+section_use(k8s *k, FILE *out, char *words)
 {
-    char given[1 + ARGUMENTS_MAX][NAME_BYTES] = {{0}}, head[NAME_BYTES + 16], *words = NULL, *left;
-    size_t size, count = 0;
-    FILE *out = open_memstream(&words, &size);
-    OCT_ASSERT(out != NULL);
-    line_print(k, out, line, length, args);
-    OCT_ASSERT(fclose(out) == 0);
-    for (char *word = strtok_r(words, " ", &left); word != NULL;
-         word = strtok_r(NULL, " ", &left)) {
-        OCT_ASSERT(count < OCT_COUNTOF(given) && strlen(word) < NAME_BYTES);
-        (void)snprintf(given[count++], NAME_BYTES, "%s", word);
+    char head[2 * NAME_BYTES], *args[ARGUMENTS_MAX + 1] = {NULL}, *left;
+    (void)snprintf(head, sizeof(head), "%%section %s\n", strtok_r(words, " ", &left));
+    for (size_t i = 0; (args[i] = strtok_r(NULL, " ", &left)) != NULL; i++) {
+        OCT_ASSERT(i < ARGUMENTS_MAX);
     }
-    free(words);
-    (void)snprintf(head, sizeof(head), "%%section %s\n", given[0]);
     const char *section = strstr(k->template, head);
     OCT_ASSERT(section != NULL);
-    expand(k, section + strlen(head), &given[1]);
+    expand(k, out, section + strlen(head), args);
 }
 
 // Prints the template from text on, to its end or to %end.
 static void
-expand(const k8s *k, const char *text, char args[][NAME_BYTES])
+expand(k8s *k, FILE *out, const char *text, char *const *args)
 {
+    char name[NAME_BYTES];
+    int at = 0;
     uint32_t skipped = 0; // conditions around the line, of which the outermost is false
-    for (const char *line = text, *next; *line != '\0'; line = next) {
+    for (const char *line = text, *next; strncmp(line, "%end", 4) != 0 && *line != '\0';
+         line = next) {
         size_t length = strcspn(line, "\n");
-        char name[NAME_BYTES];
         next = line + length + (line[length] == '\n');
-        if (strncmp(line, "%end", 4) == 0) {
-            return;
-        }
+        char *full = filled(k, line, length, args);
         if (strncmp(line, "%section ", 9) == 0) {
             next = strstr(line, "\n%end\n") + strlen("\n%end\n");
-        } else if (sscanf(line, "%%if %63s", name) == 1) {
-            skipped += skipped > 0 || get(k, name, args)[0] == '\0';
+        } else if (strncmp(line, "%if ", 4) == 0) {
+            skipped += skipped > 0 || full[4] == '\0';
         } else if (strncmp(line, "%fi", 3) == 0) {
             skipped -= skipped > 0;
         } else if (skipped == 0 && strncmp(line, "%use ", 5) == 0) {
-            section_use(k, line + 5, length - 5, args);
+            section_use(k, out, full + 5);
+        } else if (sscanf(full, "%%set %63s %n", name, &at) == 1) {
+            set(k, name, full + at);
         } else if (skipped == 0 && line[0] != '%' && length > 0) {
-            line_print(k, k->out, line, length, args);
-            (void)fputc('\n', k->out);
+            fprintf(out, "%s%s", full, full[strlen(full) - 1] == '\n' ? "" : "\n");
         }
+        free(full);
     }
 }
 
 // ---- variables
 
-// Sets name to what was written to the memory stream out, less its last newline, and ends out.
-static void
-set_written(k8s *k, const char *name, FILE *out, char **text)
-{
-    OCT_ASSERT(fclose(out) == 0);
-    size_t length = strlen(*text);
-    set(k, name, "%.*s", (int)(length - (length > 0 && (*text)[length - 1] == '\n')), *text);
-    free(*text);
-}
-
-// Prints a word of a command line. POD becomes an environment variable, which Kubernetes sets to
-// the pod's name.
-static void
-argument_print(FILE *out, const char *word)
-{
-    const char *pod = strstr(word, POD);
-    fputs("            - ", out);
-    if (pod == NULL) {
-        cli_yaml_argument(out, word);
-    } else {
-        fprintf(out, "\"%.*s$(POD_NAME)%s\"", (int)(pod - word), word, pod + strlen(POD));
-    }
-    fputs("\n", out);
-}
-
 // Sets the command line of a component, and its environment.
 static void
-arguments_set(k8s *k, const char *name, const char *component)
+arguments_set(k8s *k, const char *component)
 {
-    char *text = NULL;
-    size_t size;
-    FILE *out = open_memstream(&text, &size);
-    OCT_ASSERT(out != NULL);
+    char args[NAME_BYTES], env[NAME_BYTES];
     const cli_cluster_daemon *daemon = cli_cluster_plan_find(k->plan, component);
+    (void)snprintf(args, sizeof(args), "%s.args", component);
+    (void)snprintf(env, sizeof(env), "%s.env", component);
     for (size_t i = 0; daemon->argv[i] != NULL; i++) {
         if (!cli_yaml_is_text(daemon->argv[i])) {
             cli_usage_error(COMMAND, "%s: %s would get an argument that is not UTF-8",
                             k->o->cluster.file, daemon->argv[0]);
         }
-        argument_print(out, daemon->argv[i]);
-    }
-    if (strcmp(component, "relay") == 0) {
-        fputs("          env:\n            - name: POD_NAME\n"
-              "              valueFrom: {fieldRef: {fieldPath: metadata.name}}\n",
-              out);
+        set(k, args, "            - ");
+        // A relay's words are all made here, and one of them names its pod, $(POD_NAME).
+        (strcmp(component, "relay") == 0 ? cli_yaml_string : cli_yaml_argument)(var(k, args),
+                                                                                daemon->argv[i]);
+        set(k, args, "\n");
     }
     const char *value = daemon->env != NULL ? strchr(daemon->env, '=') : NULL;
     if (value != NULL) {
-        fprintf(out,
-                "          env:\n            - {name: %.*s, value: ", (int)(value - daemon->env),
-                daemon->env);
-        cli_yaml_argument(out, value + 1);
-        fputs("}\n", out);
+        fprintf(var(k, env), "{name: %.*s, value: ", (int)(value - daemon->env), daemon->env);
+        cli_yaml_argument(var(k, env), value + 1);
+        set(k, env, "}");
     }
-    set_written(k, name, out, &text);
 }
 
-// Sets the ports of a relay after its first one: a pair for each shard of replay.
+// Sets the ports of a relay after its first one, a pair for each shard of replay, and what only a
+// run with relays has.
 static void
-relay_ports_set(k8s *k, uint32_t first)
+relays_set(k8s *k, uint32_t port)
 {
-    static const char *const names[] = {"batches", "acks"};
-    char *text[3] = {NULL}, name[16]; // Kubernetes allows 15 characters
-    size_t size[3];
-    FILE *out[3];
-    for (size_t i = 0; i < OCT_COUNTOF(out); i++) {
-        out[i] = open_memstream(&text[i], &size[i]);
-        OCT_ASSERT(out[i] != NULL);
-    }
+    char name[16]; // Kubernetes allows 15 characters
+    arguments_set(k, "relay");
+    set(k, "relay.env", "{name: POD_NAME, valueFrom: {fieldRef: {fieldPath: metadata.name}}}");
+    set_number(k, "relays", k->plan->relays);
+    set_number(k, "relay_last", k->plan->relays - 1);
+    set_number(k, "relay", port);
     for (uint32_t i = 0; i < 2 * k->shards; i++) {
-        unsigned port = first + 1 + i;
-        (void)snprintf(name, sizeof(name), i < 2 ? "%s" : "%s-%u", names[i % 2],
+        (void)snprintf(name, sizeof(name), i < 2 ? "%s" : "%s-%u", i % 2 == 0 ? "batches" : "acks",
                        (unsigned)(i / 2 % 100)); // at most CONFIG_SHARDS_MAX
-        fprintf(out[0], "            - {name: %s, containerPort: %u}\n", name, port);
-        fprintf(out[1], "    - {name: %s, port: %u, targetPort: %s}\n", name, port, name);
-        fprintf(out[2], "        - {protocol: TCP, port: %u}\n", port);
+        port++;
+        fprintf(var(k, "container_port.relay"), "            - {name: %s, containerPort: %u}\n",
+                name, (unsigned)port);
+        fprintf(var(k, "service_port.relay"), "    - {name: %s, port: %u, targetPort: %s}\n", name,
+                (unsigned)port, name);
+        fprintf(var(k, "port.relay"), "        - {protocol: TCP, port: %u}\n", (unsigned)port);
     }
-    set_written(k, "container_port.relay", out[0], &text[0]);
-    set_written(k, "service_port.relay", out[1], &text[1]);
-    set_written(k, "port.relay", out[2], &text[2]);
 }
 
-// Sets the options by which the certificate of a StatefulSet names its pods.
+// Sets the names that pods of StatefulSets have, which stay: as options for their certificate, and
+// the host of replay. For several shards the host is "A:PORT,SCHEME://B", so that a scheme before
+// it and a port after it make a list of addresses.
 static void
-pod_hosts_set(k8s *k, const char *name, const char *component, uint32_t pods)
-{
-    char *text = NULL;
-    size_t size;
-    FILE *out = open_memstream(&text, &size);
-    OCT_ASSERT(out != NULL);
-    for (uint32_t i = 0; i < pods; i++) {
-        fprintf(out, " --host %s-%s-%u.%s-%s", k->plan->name, component, (unsigned)i, k->plan->name,
-                component);
-    }
-    set_written(k, name, out, &text);
-}
-
-static void
-texts_set(k8s *k)
-{
-    const char *certs = k->o->cluster.certs;
-    bool is_insecure = k->o->cluster.insecure;
-    const struct {
-        const char *name, *text; // NULL: the variable stays unset
-    } texts[] = {{"run", k->plan->name},
-                 {"namespace", k->o->namespace},
-                 {"image", k->o->image},
-                 {"pull", k->o->pull},
-                 {"storage_class", k->o->storage_class},
-                 {"data", DATA},
-                 {"learner.volume", "run"},
-                 {"learner.finishes", "1"},
-                 {"replay.volume", "table"},
-                 {"relay.memory", "256Mi"},
-                 {"relay.cpu", "100m"},
-                 {"tls", is_insecure ? NULL : "1"},
-                 {"insecure", is_insecure ? "1" : NULL},
-                 {"own_certs", is_insecure || certs != NULL ? NULL : "1"},
-                 {"given_certs", certs != NULL ? "1" : NULL},
-                 {"certs", certs}};
-    for (size_t i = 0; i < OCT_COUNTOF(texts); i++) {
-        if (texts[i].text != NULL) {
-            set(k, texts[i].name, "%s", texts[i].text);
-        }
-    }
-    if (certs == NULL) {
-        set(k, "certs", "octet-certs-%s", k->plan->name);
-    }
-    pod_hosts_set(k, "replay_hosts", "replay", k->shards > 1 ? k->shards : 0);
-    pod_hosts_set(k, "relay_hosts", "relay", k->relays);
-}
-
-// Makes the host of replay. For several shards it is "A:PORT,SCHEME://B", so that a scheme before
-// it and a port after it make a list of addresses. The pods of a StatefulSet have fixed names.
-static void
-replay_hosts(const k8s *k, char out[HOSTS_MAX])
+hosts_set(k8s *k)
 {
     const char *name = k->plan->name;
-    size_t used = 0;
+    for (uint32_t i = 0; i < k->plan->relays; i++) {
+        fprintf(var(k, "relay_hosts"), " --host %s-relay-%u.%s-relay", name, (unsigned)i, name);
+    }
     if (k->shards == 1) {
-        (void)snprintf(out, HOSTS_MAX, "%s-replay", name);
+        fprintf(var(k, "replay_host"), "%s-replay", name);
         return;
     }
     for (uint32_t i = 0; i < k->shards; i++) {
+        fprintf(var(k, "replay_hosts"), " --host %s-replay-%u.%s-replay", name, (unsigned)i, name);
         if (i > 0) {
-            used += (size_t)snprintf(out + used, HOSTS_MAX - used, ":%u,%s://",
-                                     (unsigned)(k->o->cluster.port + CLI_CLUSTER_PORT_REPLAY),
-                                     k->o->cluster.insecure ? "tcp" : "tls+tcp");
+            fprintf(var(k, "replay_host"), ":%u,%s://",
+                    (unsigned)(k->o->cluster.port + CLI_CLUSTER_PORT_REPLAY), k->scheme);
         }
-        used += (size_t)snprintf(out + used, HOSTS_MAX - used, "%s-replay-%u.%s-replay", name,
-                                 (unsigned)i, name);
+        fprintf(var(k, "replay_host"), "%s-replay-%u.%s-replay", name, (unsigned)i, name);
     }
-    if (used + sizeof("tls+tcp://:65535") > CONFIG_TEXT_MAX) {
+    if (strlen(get(k, "replay_host", NULL)) + sizeof("tls+tcp://:65535") > CONFIG_TEXT_MAX) {
         cli_usage_error(COMMAND,
                         "the addresses of %u shards of replay are too long for net.replay; give a "
                         "shorter --name",
@@ -317,40 +250,32 @@ replay_hosts(const k8s *k, char out[HOSTS_MAX])
     }
 }
 
+// Fills the plan's command lines.
 static void
-daemons_place(k8s *k)
+daemons_set(k8s *k)
 {
-    char learner_host[ADDRESS_MAX], replay_host[HOSTS_MAX], here[64], there[64];
-    char relay_here[ADDRESS_MAX], relay_there[ADDRESS_MAX];
-    const char *scheme = k->o->cluster.insecure ? "tcp" : "tls+tcp";
-    uint32_t relay_port = k->o->cluster.port + CLI_K8S_PORT_RELAY;
-    (void)snprintf(relay_here, sizeof(relay_here), "%s://*:%u", scheme, (unsigned)relay_port);
-    (void)snprintf(relay_there, sizeof(relay_there), "%s://" POD ".%s-relay:%u", scheme,
-                   k->plan->name, (unsigned)relay_port);
-    (void)snprintf(learner_host, sizeof(learner_host), "%s-learner", k->plan->name);
-    replay_hosts(k, replay_host);
-    const cli_cluster_place place = {.learner_host = learner_host,
-                                     .replay_host = replay_host,
-                                     .experiment = EXPERIMENT "/" CLI_CLUSTER_EXPERIMENT,
-                                     .run_dir = DATA "/run",
-                                     .replay_dir = DATA,
-                                     .certs = CERTS,
-                                     .relay = relay_here,
-                                     .relay_announced = relay_there};
+    const char *name = k->plan->name;
+    unsigned relay = k->o->cluster.port + CLI_K8S_PORT_RELAY;
+    fprintf(var(k, "learner_host"), "%s-learner", name);
+    fprintf(var(k, "relay_here"), "%s://*:%u", k->scheme, relay);
+    fprintf(var(k, "relay_there"), "%s://$(POD_NAME).%s-relay:%u", k->scheme, name, relay);
+    hosts_set(k);
     // All shards have the same command line and port, in pods of their own. So the plan has only
     // one of them, while the learner's configuration (plan->text) has all.
     k->plan->config.replay.shards = 1;
-    cli_cluster_plan_place(k->plan, &place);
-    (void)snprintf(here, sizeof(here), "http://127.0.0.1:%d", METRICS_HERE);
-    (void)snprintf(there, sizeof(there), "%s://*:%d", k->o->cluster.insecure ? "http" : "https",
-                   METRICS_PORT);
-    for (size_t i = 0; i < k->plan->count; i++) {
-        cli_cluster_daemon *daemon = &k->plan->daemon[i];
-        cli_cluster_plan_add(k->plan, daemon, "--metrics");
-        cli_cluster_plan_add(k->plan, daemon, here);
-        cli_cluster_plan_add(k->plan, daemon, "--metrics");
-        cli_cluster_plan_add(k->plan, daemon, there);
-    }
+    cli_cluster_plan_place(k->plan,
+                           &(cli_cluster_place){.learner_host = get(k, "learner_host", NULL),
+                                                .replay_host = get(k, "replay_host", NULL),
+                                                .experiment = "/experiment/" CLI_CLUSTER_EXPERIMENT,
+                                                .run_dir = DATA "/run",
+                                                .replay_dir = DATA,
+                                                .certs = "/etc/octet/tls",
+                                                .relay = get(k, "relay_here", NULL),
+                                                .relay_announced = get(k, "relay_there", NULL)});
+    arguments_set(k, "learner");
+    arguments_set(k, "replay");
+    arguments_set(k, "actor");
+    arguments_set(k, "evaluator");
 }
 
 // Sets memory, CPUs and volumes: what the user did not give follows from the experiment.
@@ -379,60 +304,59 @@ quantities_set(k8s *k)
     for (size_t i = 0; i < OCT_COUNTOF(rows); i++) {
         const char *given = k->o->quantity[rows[i].given];
         if (given != NULL) {
-            set(k, rows[i].name, "%s", given);
+            set(k, rows[i].name, given);
         } else {
-            set(k, rows[i].name, "%u%s", (unsigned)rows[i].needed, rows[i].unit);
+            fprintf(var(k, rows[i].name), "%u%s", (unsigned)rows[i].needed, rows[i].unit);
         }
     }
 }
 
-// Sets the variables that depend on the daemons, after daemons_place.
+// Sets what the options say.
 static void
-variables_set(k8s *k)
+options_set(k8s *k)
 {
-    char *experiment = NULL;
-    size_t size;
-    FILE *out = open_memstream(&experiment, &size);
-    OCT_ASSERT(out != NULL);
-    cli_yaml_block(out, k->plan->text, 4);
-    set_written(k, "experiment", out, &experiment);
-    uint32_t calls = cli_cluster_plan_find(k->plan, "learner")->port;
-    uint32_t samples = cli_cluster_plan_find(k->plan, "replay")->port;
-    uint32_t relay = k->o->cluster.port + CLI_K8S_PORT_RELAY;
-    const struct {
-        const char *name;
-        uint32_t number; // 0: the variable stays unset
-    } numbers[] = {{"calls", calls},
-                   {"policies", calls + 1},
-                   {"samples", samples},
-                   {"batches", samples + 1},
-                   {"acks", samples + 2},
-                   {"relay", relay},
-                   {"metrics", METRICS_PORT},
-                   {"metrics_here", METRICS_HERE},
-                   {"shards", k->shards},
-                   {"relays", k->relays},
-                   {"actors", k->plan->actors},
-                   {"actors_max", k->o->actors_max},
-                   {"actor.replicas", k->o->actors_max > 0 ? 0 : k->plan->actors},
-                   {"evaluator.replicas", cli_cluster_plan_find(k->plan, "evaluator")->count}};
-    for (size_t i = 0; i < OCT_COUNTOF(numbers); i++) {
-        if (numbers[i].number > 0) {
-            set(k, numbers[i].name, "%u", (unsigned)numbers[i].number);
-        }
+    const k8s_options *o = k->o;
+    const char *certs = o->cluster.certs;
+    set(k, "run", k->plan->name);
+    set(k, "namespace", o->namespace);
+    set(k, "image", o->image);
+    set(k, "pull", o->pull);
+    set(k, "storage_class", o->storage_class);
+    set(k, "data", DATA);
+    if (o->cluster.insecure) {
+        set(k, "insecure", "1");
+    } else {
+        set(k, "tls", "s"); // of https
+        set(k, certs != NULL ? "given_certs" : "own_certs", "1");
     }
-    set(k, "labels", "app.kubernetes.io/name: octet, app.kubernetes.io/instance: \"%s\"",
-        k->plan->name);
-    arguments_set(k, "learner.args", "learner");
-    arguments_set(k, "replay.args", "replay");
-    arguments_set(k, "actor.args", "actor");
-    arguments_set(k, "evaluator.args", "evaluator");
-    if (k->relays > 0) {
-        arguments_set(k, "relay.args", "relay");
-        relay_ports_set(k, relay);
-        set(k, "relay_last", "%u", (unsigned)k->relays - 1);
+    set(k, "certs", certs != NULL ? certs : "octet-certs-");
+    set(k, "certs", certs != NULL ? NULL : k->plan->name);
+    if (o->actors_max > 0) {
+        set_number(k, "actors_max", o->actors_max);
+    } else {
+        set_number(k, "actor.replicas", k->plan->actors);
     }
-    texts_set(k);
+}
+
+// Sets what the plan says.
+static void
+plan_set(k8s *k)
+{
+    uint32_t first = k->o->cluster.port, replay = first + CLI_CLUSTER_PORT_REPLAY;
+    set_number(k, "calls", first);
+    set_number(k, "policies", first + 1);
+    set_number(k, "samples", replay);
+    set_number(k, "batches", replay + 1);
+    set_number(k, "acks", replay + 2);
+    set_number(k, "metrics", METRICS_PORT);
+    set_number(k, "metrics_here", METRICS_HERE);
+    set_number(k, "shards", k->shards);
+    set_number(k, "actors", k->plan->actors);
+    set_number(k, "evaluator.replicas", cli_cluster_plan_find(k->plan, "evaluator")->count);
+    cli_yaml_block(var(k, "experiment"), k->plan->text, 4);
+    if (k->plan->relays > 0) {
+        relays_set(k, first + CLI_K8S_PORT_RELAY);
+    }
 }
 
 int
@@ -442,24 +366,20 @@ cli_cluster_k8s(int argc, char **argv)
     cli_k8s_options_parse(&options, argc, argv);
     cli_cluster_plan *plan = cli_cluster_plan_make(&options.cluster);
     cli_k8s_plan_check(&options, plan);
-    // The text is complete before its first line is printed, so that an error prints no half text.
-    char *text = NULL;
-    size_t size = 0;
-    k8s k = {.out = open_memstream(&text, &size),
-             .o = &options,
+    k8s k = {.o = &options,
              .plan = plan,
              .shards = plan->config.replay.shards,
-             .relays = plan->relays,
+             .scheme = options.cluster.insecure ? "tcp" : "tls+tcp",
              .template = cli_cluster_k8s_text("octet_k8s.yaml.in")};
-    OCT_ASSERT(k.out != NULL);
-    quantities_set(&k); // before daemons_place reduces the shards of the plan to one
-    daemons_place(&k);
-    variables_set(&k);
-    expand(&k, k.template, NULL);
-    OCT_ASSERT(fclose(k.out) == 0);
-    bool is_written = fwrite(text, 1, size, stdout) == size && fflush(stdout) == 0;
-    free(text);
+    quantities_set(&k); // before daemons_set reduces the shards of the plan to one
+    daemons_set(&k);
+    options_set(&k);
+    plan_set(&k);
+    // All variables are set before the first line is printed: an error prints no half text.
+    expand(&k, stdout, k.template, NULL);
+    bool is_written = fflush(stdout) == 0 && ferror(stdout) == 0;
     for (size_t i = 0; i < k.variable_count; i++) {
+        OCT_ASSERT(fclose(k.variables[i].stream) == 0);
         free(k.variables[i].text);
     }
     cli_cluster_plan_free(plan);

@@ -1,13 +1,13 @@
-"""What `kubectl kustomize FOLDER` makes, for the features that deploy/kubernetes uses: resources, namespace, images, replicas,
-configMapGenerator without suffixes, and JSON patches by kind and name. Anything else is refused, so that nothing is left out
-quietly."""
+"""What `kubectl kustomize FOLDER` makes, for the features that deploy/kubernetes uses: resources, namespace, images, and JSON
+patches by kind and a regular expression of names. Anything else is refused, so that nothing is left out quietly."""
 
 import copy
 import pathlib
+import re
 
 import yaml
 
-KEYS = {"apiVersion", "kind", "resources", "namespace", "images", "replicas", "patches", "configMapGenerator", "generatorOptions"}
+KEYS = {"apiVersion", "kind", "resources", "namespace", "images", "patches"}
 CLUSTER_WIDE = {"Namespace"}
 
 
@@ -24,10 +24,6 @@ def build(folder):
     for name in plan.get("resources", []):
         path = folder / name
         found += build(path) if path.is_dir() else documents(path.read_text(encoding="utf-8"))
-    assert plan.get("generatorOptions", {}) in ({}, {"disableNameSuffixHash": True}), folder
-    for one in plan.get("configMapGenerator", []):
-        data = {name: (folder / name).read_text(encoding="utf-8") for name in one["files"]}
-        found.append({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": one["name"]}, "data": data})
     for one in plan.get("patches", []):
         assert set(one) == {"target", "patch"} and set(one["target"]) <= {"kind", "name"}, f"{folder}: {one}"
         hit = [d for d in found if is_target(d, one["target"])]
@@ -35,11 +31,6 @@ def build(folder):
         for document in hit:
             for operation in yaml.safe_load(one["patch"]):
                 apply(document, operation)
-    for one in plan.get("replicas", []):
-        hit = [d for d in found if d["metadata"]["name"] == one["name"] and d["kind"] in ("Deployment", "StatefulSet")]
-        assert hit, f"{folder}: nothing is called {one['name']}"
-        for document in hit:
-            document["spec"]["replicas"] = one["count"]
     for one in plan.get("images", []):
         for document in found:
             images(document, one)
@@ -51,7 +42,7 @@ def build(folder):
 
 
 def is_target(document, target):
-    return target.get("kind") in (None, document["kind"]) and target.get("name") in (None, document["metadata"]["name"])
+    return target.get("kind") in (None, document["kind"]) and re.fullmatch(target.get("name", ".*"), document["metadata"]["name"])
 
 
 def apply(document, operation):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""deploy/kubernetes without a cluster: strictly against the API's models, against the daemons, against each other.
+"""What octet cluster k8s prints, and deploy/kubernetes, without a cluster: strictly against the API's models and the daemons.
 
 usage: manifests.py OCTET [CASE...]
 
@@ -7,7 +7,9 @@ OCTET is the octet executable of a build tree. Needs the package kubernetes of P
 "N passed, N failed, N skipped".
 """
 
+import contextlib
 import copy
+import functools
 import json
 import pathlib
 import re
@@ -22,14 +24,14 @@ import yaml
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 OCTET = pathlib.Path(sys.argv[1]).resolve()
 FILES = ROOT / "deploy/kubernetes"
-OVERLAYS = sorted(path.parent for path in FILES.glob("overlays/*/kustomization.yaml"))
+NAME = "pole" # of the run in the files of deploy/kubernetes
 sys.path[:0] = [str(ROOT / "tests/kubernetes"), str(ROOT / "tools")]
 import kustomize  # noqa: E402
 import metric_names  # noqa: E402
 import schema  # noqa: E402
 
 # Those that the user makes of octet certs' folders.
-SECRETS = [f"{role}-tls" for role in ("learner", "replay", "actor", "evaluator")]
+SECRETS = [f"{NAME}-{role}-tls" for role in ("learner", "replay", "actor", "evaluator")]
 COMPONENT = "app.kubernetes.io/component"
 
 
@@ -45,8 +47,34 @@ def case(function):
     return function
 
 
+def octet(*words):
+    """Exit code, standard output and standard error."""
+    done = subprocess.run([OCTET, *words], capture_output=True, timeout=120, check=False, cwd=ROOT, stdin=subprocess.DEVNULL)
+    return done.returncode, done.stdout.decode(), done.stderr.decode(errors="replace")
+
+
+def printed(*words):
+    code, out, said = octet("cluster", "k8s", *words)
+    assert code == 0, said
+    return kustomize.documents(out)
+
+
+@contextlib.contextmanager
+def kustomization():
+    """deploy/kubernetes with its run.yaml, as its first lines say."""
+    with tempfile.TemporaryDirectory() as folder:
+        shutil.copytree(FILES, folder, dirs_exist_ok=True)
+        command = re.search(r"^#   octet (.*) > deploy/kubernetes/run.yaml$", (FILES / "kustomization.yaml").read_text(encoding="utf-8"), re.M)
+        code, out, said = octet(*command[1].split())
+        assert code == 0, said
+        (pathlib.Path(folder) / "run.yaml").write_text(out, encoding="utf-8")
+        yield pathlib.Path(folder)
+
+
+@functools.cache
 def every():
-    return {path.name: kustomize.build(path) for path in OVERLAYS}
+    with kustomization() as folder:
+        return {"printed": printed("presets/cartpole.yaml", "--name", NAME, "--actors", "4"), "kustomized": kustomize.build(folder)}
 
 
 def the(documents, kind, name):
@@ -59,67 +87,79 @@ def the(documents, kind, name):
 
 
 @case
-def overlays_are_valid():
-    assert {"local", "production"} <= set(every())
+def the_files_are_valid():
     for name, documents in every().items():
         assert schema.check(documents, SECRETS) == [], f"{name}: {schema.check(documents, SECRETS)}"
 
 
 @case
-def overlays_are_what_kubectl_makes():
+def the_kustomization_is_what_kubectl_makes():
     kubectl = shutil.which("kubectl")
     if kubectl is None:
-        raise Skipped("kubectl is not installed: the overlays were built by tests/kubernetes/kustomize.py alone")
-    for path in OVERLAYS:
-        done = subprocess.run([kubectl, "kustomize", path], capture_output=True, text=True, timeout=60, check=False)
-        if "unknown field" in done.stderr or "invalid Kustomization" in done.stderr:
-            raise Skipped(f"this kubectl knows an older kustomize: {done.stderr.strip()[:200]}")
-        assert done.returncode == 0, done.stderr
-        ours = {schema.name_of(d): d for d in kustomize.build(path)}
-        theirs = {schema.name_of(d): d for d in kustomize.documents(done.stdout)}
-        assert ours == theirs, f"{path}: {[name for name in ours.keys() | theirs.keys() if ours.get(name) != theirs.get(name)]}"
+        raise Skipped("kubectl is not installed: the kustomization was built by tests/kubernetes/kustomize.py alone")
+    with kustomization() as folder:
+        done = subprocess.run([kubectl, "kustomize", folder], capture_output=True, text=True, timeout=60, check=False)
+    if "unknown field" in done.stderr or "invalid Kustomization" in done.stderr:
+        raise Skipped(f"this kubectl knows an older kustomize: {done.stderr.strip()[:200]}")
+    assert done.returncode == 0, done.stderr
+    ours = {schema.name_of(d): d for d in every()["kustomized"]}
+    theirs = {schema.name_of(d): d for d in kustomize.documents(done.stdout)}
+    assert ours == theirs, [name for name in ours.keys() | theirs.keys() if ours.get(name) != theirs.get(name)]
+
+
+@case
+def the_kustomization_changes_what_it_says():
+    before, after = every()["printed"], every()["kustomized"]
+    actor, learner = the(after, "Deployment", f"{NAME}-actor"), the(after, "Job", f"{NAME}-learner")
+    spread = actor["spec"]["template"]["spec"]["topologySpreadConstraints"][0]["labelSelector"]["matchLabels"]
+    assert spread == the(before, "Deployment", f"{NAME}-actor")["spec"]["selector"]["matchLabels"], spread
+    resources = learner["spec"]["template"]["spec"]["containers"][0]["resources"]
+    assert number_of(resources["limits"]["memory"]) > number_of(resources["requests"]["memory"]), resources
+    images = {container["image"] for _, _, spec, _ in schema.pods(after) for container in spec["containers"]}
+    assert len(images) == 1 and re.fullmatch(r"registry.example.org/octet:[0-9.]+", *images), images
+    assert {d["metadata"]["namespace"] for d in after if d["kind"] != "Namespace"} == {"octet"}
 
 
 # Each: where it is (a document, then keys), what stands there instead (DELETED: nothing), a part of the complaint.
 DELETED = object()
 POD = ("spec", "template", "spec")
 FAULTS = [
-    ("Deployment/actor", ("spec", "selectr"), {}, "unknown field of V1DeploymentSpec"),
-    ("Deployment/actor", (*POD, "containers", 0, "imagePullPolicee"), "Never", "unknown field of V1Container"),
-    ("Deployment/actor", ("spec", "selector"), DELETED, "selector: is required"),
-    ("Deployment/actor", ("spec", "replicas"), "2", "int is needed"),
-    ("Deployment/actor", ("spec", "replicas"), True, "int is needed"),
-    ("Deployment/actor", ("apiVersion",), "apps/v1beta9", "unknown kind"),
-    ("Deployment/actor", (*POD, "containers", 0, "args"), "octet-actor", "a list is needed"),
-    ("Deployment/actor", (*POD, "containers", 0, "args", 0), 5, "str is needed"),
-    ("Deployment/actor", (*POD, "containers", 0, "image"), None, "str is needed"),
-    ("Deployment/actor", (*POD, "containers", 0, "resources", "limits", "memory"), "1Gib", "bad quantity"),
-    ("Deployment/actor", (*POD, "containers", 0, "volumeMounts", 0, "name"), "tmpp", "no volume tmpp"),
-    ("Deployment/actor", (*POD, "volumes", 0, "secret", "secretName"), "actors-tls", "no Secret actors-tls"),
-    ("Deployment/actor", ("metadata", "name"), "Actor", "is no DNS label"),
-    ("Deployment/actor", ("metadata", "namespace"), "a.b", "is no DNS label"),
-    ("Deployment/actor", ("metadata", "labels", COMPONENT), "-actor", "is no label"),
-    ("Deployment/actor", ("spec", "template", "metadata", "labels", COMPONENT), "act", "selects []"),
-    ("StatefulSet/replay", ("spec", "volumeClaimTemplates", 0, "spec", "resources", "requests", "storage"), "20 GB", "bad quantity"),
-    ("StatefulSet/replay", ("spec", "serviceName"), "replays", "no Service replays"),
-    ("Job/learner", (*POD, "volumes", 0, "persistentVolumeClaim", "claimName"), "runs", "no claim runs"),
-    ("Job/learner", (*POD, "volumes", 1, "configMap", "name"), "experiments", "no ConfigMap experiments"),
-    ("Job/learner", ("spec", "backoffLimit"), "1000", "int is needed"),
-    ("Service/learner", ("spec", "ports", 0, "targetPort"), "call", "no port call"),
-    ("Service/learner", ("spec", "ports", 0, "port"), 5550, "no port calls at 5550"),
-    ("Service/learner", ("spec", "selector", COMPONENT), "learners", "selects []"),
-    ("PodDisruptionBudget/actor", ("spec", "maxUnavailable"), 0.5, "a number or a name is needed"),
-    ("PodDisruptionBudget/actor", ("spec", "selector", "matchLabels"), {}, "one is meant"),
-    ("NetworkPolicy/actor", ("spec", "policyType"), ["Egress"], "unknown field of V1NetworkPolicySpec"),
-    ("HorizontalPodAutoscaler/actor", ("spec", "maxReplicas"), DELETED, "maxReplicas: is required"),
-    ("HorizontalPodAutoscaler/actor", ("spec", "metrics", 0, "object", "target", "averageValue"), "one", "bad quantity"),
-    ("HorizontalPodAutoscaler/actor", ("spec", "scaleTargetRef", "name"), "actors", "no Deployment/actors"),
+    ("Deployment/pole-actor", ("spec", "selectr"), {}, "unknown field of V1DeploymentSpec"),
+    ("Deployment/pole-actor", (*POD, "containers", 0, "imagePullPolicee"), "Never", "unknown field of V1Container"),
+    ("Deployment/pole-actor", ("spec", "selector"), DELETED, "selector: is required"),
+    ("Deployment/pole-actor", ("spec", "replicas"), "2", "int is needed"),
+    ("Deployment/pole-actor", ("spec", "replicas"), True, "int is needed"),
+    ("Deployment/pole-actor", ("apiVersion",), "apps/v1beta9", "unknown kind"),
+    ("Deployment/pole-actor", (*POD, "containers", 0, "args"), "octet-actor", "a list is needed"),
+    ("Deployment/pole-actor", (*POD, "containers", 0, "args", 0), 5, "str is needed"),
+    ("Deployment/pole-actor", (*POD, "containers", 0, "image"), None, "str is needed"),
+    ("Deployment/pole-actor", (*POD, "containers", 0, "resources", "limits", "memory"), "1Gib", "bad quantity"),
+    ("Deployment/pole-actor", (*POD, "containers", 0, "volumeMounts", 0, "name"), "tmpp", "no volume tmpp"),
+    ("Deployment/pole-actor", (*POD, "volumes", 0, "secret", "secretName"), "actors-tls", "no Secret actors-tls"),
+    ("Deployment/pole-actor", ("metadata", "name"), "Actor", "is no DNS label"),
+    ("Deployment/pole-actor", ("metadata", "namespace"), "a.b", "is no DNS label"),
+    ("Deployment/pole-actor", ("metadata", "labels", COMPONENT), "-actor", "is no label"),
+    ("Deployment/pole-actor", ("spec", "template", "metadata", "labels", COMPONENT), "act", "selects []"),
+    ("StatefulSet/pole-replay", ("spec", "volumeClaimTemplates", 0, "spec", "resources", "requests", "storage"), "20 GB", "bad quantity"),
+    ("StatefulSet/pole-replay", ("spec", "serviceName"), "replays", "no Service replays"),
+    ("Job/pole-learner", (*POD, "volumes", 0, "persistentVolumeClaim", "claimName"), "runs", "no claim runs"),
+    ("Job/pole-learner", (*POD, "volumes", 1, "configMap", "name"), "experiments", "no ConfigMap experiments"),
+    ("Job/pole-learner", ("spec", "backoffLimit"), "1000", "int is needed"),
+    ("Service/pole-learner", ("spec", "ports", 0, "targetPort"), "call", "no port call"),
+    ("Service/pole-learner", ("spec", "ports", 0, "port"), 5550, "no port calls at 5550"),
+    ("Service/pole-learner", ("spec", "selector", COMPONENT), "learners", "selects []"),
+    ("PodDisruptionBudget/pole-actor", ("spec", "maxUnavailable"), 0.5, "a number or a name is needed"),
+    ("PodDisruptionBudget/pole-actor", ("spec", "selector", "matchLabels"), {}, "one is meant"),
+    ("NetworkPolicy/pole-actor", ("spec", "policyType"), ["Egress"], "unknown field of V1NetworkPolicySpec"),
+    ("HorizontalPodAutoscaler/pole-actor", ("spec", "maxReplicas"), DELETED, "maxReplicas: is required"),
+    ("HorizontalPodAutoscaler/pole-actor", ("spec", "metrics", 0, "object", "target", "averageValue"), "one", "bad quantity"),
+    ("HorizontalPodAutoscaler/pole-actor", ("spec", "scaleTargetRef", "name"), "actors", "no Deployment/actors"),
 ]
 
 
 @case
 def each_seeded_fault_is_found():
-    whole = kustomize.build(FILES / "overlays/production")
+    whole = every()["kustomized"]
     for where, way, value, complaint in FAULTS:
         documents = copy.deepcopy(whole)
         at = the(documents, *where.split("/"))
@@ -135,7 +175,7 @@ def each_seeded_fault_is_found():
 
 @case
 def the_merge_refuses_what_it_does_not_know():
-    for text in ("resources: []\nnamePrefix: a-\n", "generatorOptions: {labels: {a: b}}\n",
+    for text in ("resources: []\nnamePrefix: a-\n",
                  "resources: []\npatches: [{target: {kind: Job}, patch: '[]'}]\n"):
         folder = pathlib.Path(tempfile.mkdtemp())
         try:
@@ -156,7 +196,8 @@ def pods_have_no_privileges():
     """As the Pod Security Standard "restricted" wants it, and more: the root file system is read-only, no token of the API."""
     for overlay, documents in every().items():
         pods = list(schema.pods(documents))
-        assert {name for name, *_ in pods} == {"Job/learner", "StatefulSet/replay", "Deployment/actor", "Deployment/evaluator"}
+        assert {name for name, *_ in pods} == {f"{kind}/{NAME}-{name}" for kind, name in (
+            ("Job", "learner"), ("StatefulSet", "replay"), ("Deployment", "actor"), ("Deployment", "evaluator"))}
         for name, _, spec, _ in pods:
             at = f"{overlay}: {name}"
             assert spec["automountServiceAccountToken"] is False and spec["enableServiceLinks"] is False, at
@@ -198,15 +239,18 @@ def arguments_are_those_of_the_daemons():
 
 
 @case
-def the_experiment_is_the_preset():
-    base = (FILES / "base/experiment.yaml").read_text(encoding="utf-8")
-    assert base == (ROOT / "presets/cartpole.yaml").read_text(encoding="utf-8")
+def the_experiment_is_resolved():
+    for documents in every().values():
+        experiment = the(documents, "ConfigMap", f"{NAME}-experiment")
+        assert set(experiment["data"]) == {"experiment.yaml"}
+        resolved = yaml.safe_load(experiment["data"]["experiment.yaml"])
+        assert resolved["env"]["id"] == "CartPole-v1" and resolved["network"]["hidden"] == [32, 32]
 
 
 @case
 def the_job_of_the_learner_tells_an_end_from_a_stop():
     for documents in every().values():
-        job = the(documents, "Job", "learner")["spec"]
+        job = the(documents, "Job", f"{NAME}-learner")["spec"]
         words = job["template"]["spec"]["containers"][0]["args"]
         code = int(words[words.index("--exit-when-stopped") + 1])
         rules = job["podFailurePolicy"]["rules"]
@@ -262,12 +306,12 @@ def the_network_lets_through_what_the_table_says():
 def the_rest_of_the_network_is_closed():
     for documents in every().values():
         wide = [d for d in documents if d["kind"] == "NetworkPolicy" and COMPONENT not in d["spec"]["podSelector"]["matchLabels"]]
-        assert {d["metadata"]["name"] for d in wide} == {"deny", "names-and-metrics"}
-        closed = the(documents, "NetworkPolicy", "deny")["spec"]
+        assert {d["metadata"]["name"] for d in wide} == {f"{NAME}-deny", f"{NAME}-names-and-metrics"}
+        closed = the(documents, "NetworkPolicy", f"{NAME}-deny")["spec"]
         assert set(closed) == {"podSelector", "policyTypes"}, closed
         for _, labels, _, _ in schema.pods(documents):
             assert schema.fits(closed["podSelector"]["matchLabels"], labels)
-        names = the(documents, "NetworkPolicy", "names-and-metrics")["spec"]
+        names = the(documents, "NetworkPolicy", f"{NAME}-names-and-metrics")["spec"]
         assert policy_ports(names["ingress"], "from", documents) == {(None, 9465)}
         assert policy_ports(names["egress"], "to", documents) == {(None, 53)}
         for rule, key in ((names["ingress"][0], "from"), (names["egress"][0], "to")):
@@ -286,7 +330,7 @@ def addresses_are_services():
                 # Before they are ready their clients look them up; and there is no virtual address in between.
                 assert service["publishNotReadyAddresses"] is True and service["clusterIP"] == "None", host
                 dialled[labels[COMPONENT]].add(host)
-        assert dialled == {"actor": {"learner"}, "evaluator": {"learner"}, "learner": {"replay"}}
+        assert dialled == {"actor": {f"{NAME}-learner"}, "evaluator": {f"{NAME}-learner"}, "learner": {f"{NAME}-replay"}}
 
 
 # ---- actors
@@ -294,19 +338,19 @@ def addresses_are_services():
 
 @case
 def actors_follow_a_metric_that_there_is():
-    documents = kustomize.build(FILES / "overlays/production")
-    scaler = the(documents, "HorizontalPodAutoscaler", "actor")["spec"]
+    documents = every()["kustomized"]
+    scaler = the(documents, "HorizontalPodAutoscaler", f"{NAME}-actor")["spec"]
     metric = scaler["metrics"][0]["object"]["metric"]["name"]
     assert metric_names.documented(ROOT).get(metric) == "gauge", metric
-    assert "replicas" not in the(documents, "Deployment", "actor")["spec"], "applied again, it would undo the autoscaler"
+    assert "replicas" not in the(documents, "Deployment", f"{NAME}-actor")["spec"], "applied again, it would undo the autoscaler"
     assert scaler["metrics"][0]["object"]["target"] == {"type": "AverageValue", "averageValue": "1"}
 
 
 @case
 def the_metric_reaches_the_autoscaler():
     """Prometheus' configuration, the adapter's rule and the autoscaler name one number of one Service."""
-    folder, documents = FILES / "autoscale", kustomize.build(FILES / "overlays/production")
-    scaled = the(documents, "HorizontalPodAutoscaler", "actor")["spec"]["metrics"][0]["object"]
+    folder, documents = FILES / "autoscale", every()["kustomized"]
+    scaled = the(documents, "HorizontalPodAutoscaler", f"{NAME}-actor")["spec"]["metrics"][0]["object"]
     rule = yaml.safe_load((folder / "adapter.yaml").read_text(encoding="utf-8"))["rules"][0]
     assert re.match(r"\w+", rule["seriesQuery"])[0] == scaled["metric"]["name"], rule
     scrape = yaml.safe_load((folder / "prometheus.yaml").read_text(encoding="utf-8"))["scrape_configs"][0]
@@ -332,17 +376,16 @@ def the_run_folder_can_be_fetched():
     schema.model(pod, schema.class_of(pod), "V1Pod", "Pod/fetch", found)
     schema.names(pod, found)
     assert found == [], found
-    documents = kustomize.build(FILES / "overlays/production")
+    documents = every()["printed"]
     claim = pod["spec"]["volumes"][0]["persistentVolumeClaim"]
     assert the(documents, "PersistentVolumeClaim", claim["claimName"]) and claim["readOnly"] is True
     # It runs as the learner did, and is none of the pods that policies let connect.
-    learner = the(documents, "Job", "learner")["spec"]["template"]["spec"]
+    learner = the(documents, "Job", f"{NAME}-learner")["spec"]["template"]["spec"]
     for key in ("runAsUser", "runAsGroup", "fsGroup", "runAsNonRoot", "seccompProfile"):
         assert pod["spec"]["securityContext"][key] == learner["securityContext"][key], key
     assert pod["spec"]["containers"][0]["securityContext"] == learner["containers"][0]["securityContext"]
-    own = the(kustomize.build(FILES / "base"), "Job", "learner")["spec"]["template"]["spec"]["containers"][0]
     for key in ("image", "imagePullPolicy"):
-        assert pod["spec"]["containers"][0][key] == own[key], key
+        assert pod["spec"]["containers"][0][key] == learner["containers"][0][key], key
     policies = [d["spec"]["podSelector"]["matchLabels"] for d in documents if d["kind"] == "NetworkPolicy"]
     assert not any(schema.fits(selector, pod["metadata"]["labels"]) for selector in policies)
 
@@ -350,66 +393,8 @@ def the_run_folder_can_be_fetched():
 # ---- octet cluster k8s
 
 
-def octet(*words):
-    """Exit code, standard output and standard error."""
-    done = subprocess.run([OCTET, *words], capture_output=True, timeout=120, check=False, cwd=ROOT, stdin=subprocess.DEVNULL)
-    return done.returncode, done.stdout.decode(), done.stderr.decode(errors="replace")
-
-
-def printed(*words):
-    code, out, said = octet("cluster", "k8s", *words)
-    assert code == 0, said
-    return kustomize.documents(out)
-
-
 def secrets_of(name):
-    return [f"{name}-{secret}" for secret in SECRETS]
-
-
-@case
-def octet_prints_what_the_base_is():
-    """One structure, in two places: the files, and the command."""
-    files = kustomize.build(FILES / "base") + kustomize.build(FILES / "autoscale")
-    own = {d["metadata"]["name"] for d in files} | set(SECRETS)
-    want = []
-    for document in files:
-        one = copy.deepcopy(document)
-        # Components and containers keep their names; what objects are called, and call each other, does not.
-        text = yaml.safe_dump(one)
-        for key in ("name", "serviceName", "claimName", "secretName"):
-            text = re.sub(rf"^((?:- )?\s*(?:- )?{key}: )({'|'.join(map(re.escape, own))})$",
-                          lambda m: f"{m[1]}some-{m[2]}", text, flags=re.M)
-        want.append(text)
-    want = [yaml.safe_load(text) for text in want]
-    for one in want:
-        restore(one)
-    got = printed("presets/cartpole.yaml", "--name", "some", "--actors", "1", "--actors-max", "64")
-    for one in got:
-        del one["metadata"]["namespace"]
-    experiment = the(got, "ConfigMap", "some-experiment")
-    ours = {schema.name_of(d): d for d in want if d["kind"] != "ConfigMap"}
-    theirs = {schema.name_of(d): d for d in got if d is not experiment}
-    assert set(ours) == set(theirs), set(ours) ^ set(theirs)
-    for name, one in ours.items():
-        assert one == theirs[name], f"{name}:\n{yaml.safe_dump(one)}\n--- is\n{yaml.safe_dump(theirs[name])}"
-    # The experiment is the resolved one of the same file.
-    assert set(experiment["data"]) == {"experiment.yaml"}
-    resolved = yaml.safe_load(experiment["data"]["experiment.yaml"])
-    assert resolved["env"]["id"] == "CartPole-v1" and resolved["network"]["hidden"] == [32, 32]
-
-
-def restore(document):
-    """Undoes the new names where they are not of objects: containers, volumes; and names the run in labels and addresses."""
-    document.update(yaml.safe_load(yaml.safe_dump(document).replace("app.kubernetes.io/instance: run", "app.kubernetes.io/instance: some")
-                                   .replace("tls+tcp://learner:", "tls+tcp://some-learner:")
-                                   .replace("tls+tcp://replay:", "tls+tcp://some-replay:")))
-    template = document.get("spec", {}).get("template")
-    if template:
-        for one in template["spec"]["containers"] + template["spec"]["volumes"]:
-            one["name"] = one["name"].removeprefix("some-")
-        for one in template["spec"]["containers"]:
-            for mount in one["volumeMounts"]:
-                mount["name"] = mount["name"].removeprefix("some-")
+    return [secret.replace(NAME, name, 1) for secret in SECRETS]
 
 
 def number_of(quantity):
@@ -438,9 +423,8 @@ def asked_for(documents):
 @case
 def requests_follow_from_the_experiment():
     # A node of kind or minikube as it comes: 2 CPUs, of which its own pods have nearly one, 2 GiB, 20 GB.
-    for name, documents in {"command": printed("cartpole", "--actors", "4"), "overlay": every()["local"]}.items():
-        cpus, memory, disk = asked_for(documents)["all"]
-        assert cpus <= 1 and memory <= 1.5 * 2**30 and disk <= 2 * 2**30, f"{name}: {cpus}, {memory}, {disk}"
+    cpus, memory, disk = asked_for(printed("cartpole", "--actors", "4"))["all"]
+    assert cpus <= 1 and memory <= 1.5 * 2**30 and disk <= 2 * 2**30, f"{cpus}, {memory}, {disk}"
     small, large = asked_for(printed("cartpole")), asked_for(printed("dmc/humanoid_walk"))
     assert large["learner"][0] >= 1.25 and large["actor"][0] >= 0.5, large
     assert all(large[name][i] > small[name][i] for name in ("learner", "replay", "actor") for i in (0, 1)), (small, large)
