@@ -478,8 +478,10 @@ actor_io_open(actor_io **out, net_loop *loop, const actor_io_options *options)
     actor_join_label(io);
     io->answered_ns = oct_clock_ns();
     oct_err err =
-        net_rpc_client_open(&io->rpc, loop, options->learner, OCT_ROLE_BIT(OCT_ROLE_LEARNER),
-                            RPC_INFLIGHT_MAX, RPC_RESEND_MS, WIRE_MESSAGE_BYTES_MAX);
+        net_rpc_client_open(&io->rpc, loop,
+                            &(net_endpoint){options->learner, OCT_ROLE_BIT(OCT_ROLE_LEARNER),
+                                            WIRE_MESSAGE_BYTES_MAX, RPC_INFLIGHT_MAX},
+                            RPC_RESEND_MS);
     if (err != OCT_OK) {
         free(io);
         return err;

@@ -62,14 +62,16 @@ actor_links_open(actor_io *io)
     io->link_down_ns = io->heard_ns = io->acked_ns = oct_clock_ns();
     io->acks_up = false;
     OCT_TRY(net_url_offset(io->replay_address, 2, url));
-    OCT_TRY(net_post_dial(&io->ack_sub, io->loop, url, replay, ask, actor_send_ask(io, ask),
-                          ACK_QUEUE, ACK_BYTES_MAX, actor_send_acked, acks_up, io));
+    OCT_TRY(net_post_dial(
+        &io->ack_sub, io->loop, &(net_endpoint){url, replay, ACK_BYTES_MAX, ACK_QUEUE},
+        &(net_sub_options){ask, actor_send_ask(io, ask), actor_send_acked, acks_up, io}));
     OCT_TRY(net_url_offset(io->replay_address, 1, url));
     OCT_TRY(net_push_open(&io->push, io->loop, url, replay, &events));
     wire_policy_topic(io->policy_topic, topic);
-    return net_sub_open(&io->policy_sub, io->loop, io->policy_address, learner, topic,
-                        sizeof(topic), ACTOR_POLICY_QUEUE, WIRE_MESSAGE_BYTES_MAX,
-                        actor_policy_arrived, NULL, io);
+    return net_sub_open(
+        &io->policy_sub, io->loop,
+        &(net_endpoint){io->policy_address, learner, WIRE_MESSAGE_BYTES_MAX, ACTOR_POLICY_QUEUE},
+        &(net_sub_options){topic, sizeof(topic), actor_policy_arrived, NULL, io});
 }
 
 void

@@ -156,7 +156,8 @@ run_net(path *l)
     atomic_store(&finished, false);
     l->recv_loop = net_loop_create();
     loop_secure(l->recv_loop, l->folder);
-    bench_must(net_pull_open(&pull, l->recv_loop, l->url, OCT_ROLES_ANY, BYTES_MAX, take, l),
+    bench_must(net_pull_open(&pull, l->recv_loop,
+                             &(net_endpoint){l->url, OCT_ROLES_ANY, BYTES_MAX, 0}, take, l),
                "pull");
     OCT_ASSERT(pthread_create(&thread, NULL, sender_run, l) == 0);
     net_loop_run(l->recv_loop);

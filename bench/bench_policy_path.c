@@ -504,8 +504,9 @@ path_open(path *p)
     p->receiver = codec_receiver_create();
     p->retired = oct_ring_create(RETIRED);
     oct_latest_init(&p->policy);
-    bench_must(net_sub_open(&p->sub, p->actor_loop, p->url, OCT_ROLES_ANY, topic, sizeof(topic),
-                            QUEUE, 1u << 26, policy_arrived, NULL, p),
+    bench_must(net_sub_open(&p->sub, p->actor_loop,
+                            &(net_endpoint){p->url, OCT_ROLES_ANY, 1u << 26, QUEUE},
+                            &(net_sub_options){topic, sizeof(topic), policy_arrived, NULL, p}),
                "subscribe");
 }
 

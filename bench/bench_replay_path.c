@@ -118,9 +118,9 @@ pusher_open(pusher *self, net_loop *loop, const char *url)
     memcpy(claim.token, batch->token, sizeof(claim.token));
     net_push_events events = {.on_ready = pusher_ready, .arg = self};
     bench_must(net_push_open(&self->push, loop, batches, OCT_ROLES_ANY, &events), "push");
-    bench_must(net_post_dial(&self->sub, loop, acks, OCT_ROLES_ANY, ask,
-                             wire_ack_request_pack(&claim, ask), 16, 4096, pusher_acked, NULL,
-                             self),
+    bench_must(net_post_dial(&self->sub, loop, &(net_endpoint){acks, OCT_ROLES_ANY, 4096, 16},
+                             &(net_sub_options){ask, wire_ack_request_pack(&claim, ask),
+                                                pusher_acked, NULL, self}),
                "subscribe");
 }
 
@@ -176,8 +176,9 @@ sampler_run(void *arg)
     sampler *self = arg;
     net_rpc_client *rpc;
     self->loop = net_loop_create();
-    bench_must(net_rpc_client_open(&rpc, self->loop, self->url, OCT_ROLES_ANY, IN_FLIGHT, 30000,
-                                   ANSWER_BYTES),
+    bench_must(net_rpc_client_open(
+                   &rpc, self->loop,
+                   &(net_endpoint){self->url, OCT_ROLES_ANY, ANSWER_BYTES, IN_FLIGHT}, 30000),
                "dial");
     self->client = wire_client_create(net_rpc_call, rpc, ANSWER_BYTES);
     uint64_t begin_ns = oct_clock_ns();
@@ -393,7 +394,9 @@ main(int argc, char **argv)
     net_process *process;
     daemon_start(&process, &ctl, file, url, folder, &table);
     net_rpc_client *rpc;
-    bench_must(net_rpc_client_open(&rpc, ctl.loop, url, OCT_ROLES_ANY, 4, 1000, 1u << 20), "dial");
+    bench_must(
+        net_rpc_client_open(&rpc, ctl.loop, &(net_endpoint){url, OCT_ROLES_ANY, 1u << 20, 4}, 1000),
+        "dial");
     wire_client *client = wire_client_create(net_rpc_call, rpc, 1u << 20);
     wire_configure configure = {
         .run_id = RUN,

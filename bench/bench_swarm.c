@@ -392,7 +392,8 @@ replay_ask(bench *self)
 {
     net_rpc_client *rpc;
     const char *replay = self->learner ? self->replay_url : swarm_crew_replay_address(self->crew);
-    bench_must(net_rpc_client_open(&rpc, self->loop, replay, OCT_ROLES_ANY, 1, 1000, 1u << 20),
+    bench_must(net_rpc_client_open(&rpc, self->loop,
+                                   &(net_endpoint){replay, OCT_ROLES_ANY, 1u << 20, 1}, 1000),
                "dial");
     wire_client *client = wire_client_create(net_rpc_call, rpc, 1u << 20);
     bench_must(wire_call_replay_status(client, &(wire_empty){0}, 20000, replay_told, self),

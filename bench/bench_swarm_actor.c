@@ -313,18 +313,22 @@ links_open(swarm_actor *actor)
     static const uint8_t policies[] = {'O', 'C', 'T', WIRE_POLICY};
     uint8_t acks[WIRE_ACK_REQUEST_BYTES_MAX];
     if (actor->index < self->plan.subscribers) {
-        bench_must(net_sub_open(&actor->policy_sub, self->loop, self->policies, OCT_ROLES_ANY,
-                                policies, sizeof(policies), POLICY_QUEUE, WIRE_MESSAGE_BYTES_MAX,
-                                policy_arrived, NULL, actor),
+        bench_must(net_sub_open(
+                       &actor->policy_sub, self->loop,
+                       &(net_endpoint){self->policies, OCT_ROLES_ANY, WIRE_MESSAGE_BYTES_MAX,
+                                       POLICY_QUEUE},
+                       &(net_sub_options){policies, sizeof(policies), policy_arrived, NULL, actor}),
                    "subscribe to policies");
     }
     if (actor->index < self->plan.pushers) {
         wire_claim claim = {.actor_id = actor->id, .session = actor->session};
         memcpy(claim.token, actor->token, sizeof(claim.token));
-        bench_must(net_post_dial(&actor->ack_sub, self->loop, self->acks, OCT_ROLES_ANY, acks,
-                                 wire_ack_request_pack(&claim, acks), ACK_QUEUE, ACK_BYTES_MAX,
-                                 ack_arrived, NULL, actor),
-                   "subscribe to acknowledgements");
+        bench_must(
+            net_post_dial(&actor->ack_sub, self->loop,
+                          &(net_endpoint){self->acks, OCT_ROLES_ANY, ACK_BYTES_MAX, ACK_QUEUE},
+                          &(net_sub_options){acks, wire_ack_request_pack(&claim, acks), ack_arrived,
+                                             NULL, actor}),
+            "subscribe to acknowledgements");
         net_push_events events = {
             .on_ready = push_ready, .on_connected = push_connected, .arg = actor};
         bench_must(net_push_open(&actor->push, self->loop, self->batches, OCT_ROLES_ANY, &events),
@@ -538,8 +542,10 @@ swarm_join(swarm *self, uint32_t count)
     for (uint32_t i = 0; i < count; i++) {
         swarm_actor *actor = &self->actor[i];
         if (actor->step == STEP_OUT) {
-            bench_must(net_rpc_client_open(&actor->rpc, self->loop, self->plan.learner,
-                                           OCT_ROLES_ANY, 8, 1000, WIRE_MESSAGE_BYTES_MAX),
+            bench_must(net_rpc_client_open(&actor->rpc, self->loop,
+                                           &(net_endpoint){self->plan.learner, OCT_ROLES_ANY,
+                                                           WIRE_MESSAGE_BYTES_MAX, 8},
+                                           1000),
                        "dial");
             actor->client = wire_client_create(net_rpc_call, actor->rpc, WIRE_MESSAGE_BYTES_MAX);
             actor->step = STEP_CONFIG;

@@ -85,8 +85,9 @@ main(int argc, char **argv)
     };
     static const uint8_t topic[] = {'O', 'C', 'T', WIRE_POLICY};
     net_sub *sub;
-    oct_err err = net_sub_open(&sub, self.loop, argv[1], OCT_ROLES_ANY, topic, sizeof(topic), QUEUE,
-                               WIRE_MESSAGE_BYTES_MAX, trace_arrived, NULL, &self);
+    oct_err err = net_sub_open(
+        &sub, self.loop, &(net_endpoint){argv[1], OCT_ROLES_ANY, WIRE_MESSAGE_BYTES_MAX, QUEUE},
+        &(net_sub_options){topic, sizeof(topic), trace_arrived, NULL, &self});
     if (err != OCT_OK) {
         fprintf(stderr, "policy_trace: %s: %s\n", argv[1], oct_strerror(err));
         return 1;

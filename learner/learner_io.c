@@ -639,8 +639,10 @@ links_open(learner_io *io)
     };
     OCT_TRY(learner_links_io_open(&io->replays, &replays));
     io->server = wire_server_create_learner(&handlers, io, &net_rpc_responder, SERVER_BYTES_MAX);
-    return net_rpc_server_open(&io->server_link, io->loop, config->net.learner, CALLERS,
-                               SERVER_CONTEXTS, SERVER_BYTES_MAX, request_arrived, io);
+    return net_rpc_server_open(
+        &io->server_link, io->loop,
+        &(net_endpoint){config->net.learner, CALLERS, SERVER_BYTES_MAX, SERVER_CONTEXTS},
+        request_arrived, io);
 }
 
 // Opens the signing key where it is needed. Over TLS and at local sockets actors can authenticate

@@ -443,10 +443,12 @@ sockets_open(learner_link_io *link)
 {
     const learner_link_io_options *options = &link->options;
     unsigned roles = OCT_ROLE_BIT(OCT_ROLE_REPLAY);
-    OCT_TRY(net_rpc_client_open(&link->socket, options->loop, options->url, roles, CALLS_INFLIGHT,
-                                RPC_RESEND_MS, CALL_BYTES_MAX));
-    oct_err err = net_rpc_client_open(&link->sample_socket, options->loop, options->url, roles,
-                                      SAMPLES_INFLIGHT, 0, WIRE_MESSAGE_BYTES_MAX);
+    OCT_TRY(net_rpc_client_open(
+        &link->socket, options->loop,
+        &(net_endpoint){options->url, roles, CALL_BYTES_MAX, CALLS_INFLIGHT}, RPC_RESEND_MS));
+    oct_err err = net_rpc_client_open(
+        &link->sample_socket, options->loop,
+        &(net_endpoint){options->url, roles, WIRE_MESSAGE_BYTES_MAX, SAMPLES_INFLIGHT}, 0);
     if (err != OCT_OK) {
         net_rpc_client_close(link->socket);
     }

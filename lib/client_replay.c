@@ -223,10 +223,12 @@ static oct_err
 links_open(octet_replay *replay, const char *url)
 {
     net_loop *loop = client_thread_loop(replay->thread);
-    OCT_TRY(net_rpc_client_open(&replay->socket, loop, url, OCT_ROLES_ANY, CALLS_INFLIGHT,
-                                RESEND_MS, CALL_BYTES_MAX));
-    oct_err err = net_rpc_client_open(&replay->sample_socket, loop, url, OCT_ROLES_ANY,
-                                      CLIENT_SAMPLES_INFLIGHT, 0, WIRE_MESSAGE_BYTES_MAX);
+    OCT_TRY(net_rpc_client_open(&replay->socket, loop,
+                                &(net_endpoint){url, OCT_ROLES_ANY, CALL_BYTES_MAX, CALLS_INFLIGHT},
+                                RESEND_MS));
+    oct_err err = net_rpc_client_open(
+        &replay->sample_socket, loop,
+        &(net_endpoint){url, OCT_ROLES_ANY, WIRE_MESSAGE_BYTES_MAX, CLIENT_SAMPLES_INFLIGHT}, 0);
     if (err != OCT_OK) {
         net_rpc_client_close(replay->socket);
     }

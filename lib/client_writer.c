@@ -177,9 +177,9 @@ links_open(octet_replay_writer *writer, const char *url)
                               .on_disconnected = disconnected,
                               .arg = writer};
     OCT_TRY(net_push_open(&writer->push, loop, batches, OCT_ROLES_ANY, &events));
-    oct_err err = net_post_dial(&writer->acks, loop, acks, OCT_ROLES_ANY, ask,
-                                wire_ack_request_pack(&claim, ask), ACK_QUEUE, ACK_BYTES_MAX,
-                                acknowledged, NULL, writer);
+    oct_err err = net_post_dial(
+        &writer->acks, loop, &(net_endpoint){acks, OCT_ROLES_ANY, ACK_BYTES_MAX, ACK_QUEUE},
+        &(net_sub_options){ask, wire_ack_request_pack(&claim, ask), acknowledged, NULL, writer});
     if (err != OCT_OK) {
         net_push_close(writer->push);
     }

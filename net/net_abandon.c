@@ -9,8 +9,7 @@
 
 typedef struct left_link {
     net_loop *loop;
-    void (*close)(void *arg);
-    void *arg;
+    void (*close)(void *owner);
     net_op *op;
     net_wakeup *wakeup;
     void *owner;
@@ -31,18 +30,17 @@ static void *
 left_close_thread(void *arg)
 {
     left_link *left = arg;
-    left->close(left->arg);
+    left->close(left->owner);
     net_wakeup_send(left->closed);
     return NULL;
 }
 
 void
-net_abandon(net_loop *loop, void (*close)(void *arg), void *arg, net_op *op, net_wakeup *wakeup,
-            void *owner)
+net_abandon(net_loop *loop, void (*close)(void *owner), net_op *op, net_wakeup *wakeup, void *owner)
 {
     pthread_t thread;
     left_link *left = oct_alloc(sizeof(*left));
-    *left = (left_link){loop, close, arg, op, wakeup, owner, NULL};
+    *left = (left_link){loop, close, op, wakeup, owner, NULL};
     left->closed = net_wakeup_create(loop, left_closed, left);
     net_loop_hold(loop, 1);
     int code = pthread_create(&thread, NULL, left_close_thread, left);

@@ -170,18 +170,17 @@ local_listen(uint32_t socket, const char *path, oct_reason *why)
 }
 
 oct_err
-net_gate_spec_of(net_gate_spec *out, nng_socket socket, const char *url, unsigned roles,
-                 size_t recv_bytes_max)
+net_gate_spec_of(net_gate_spec *out, nng_socket socket, const net_endpoint *at)
 {
     int protocol = 0, peer = 0;
     OCT_TRY(net_err_from_nng(nng_socket_get_int(socket, NNG_OPT_PROTO, &protocol)));
     OCT_TRY(net_err_from_nng(nng_socket_get_int(socket, NNG_OPT_PEER, &peer)));
     *out = (net_gate_spec){
-        .url = url,
-        .roles = roles,
+        .url = at->url,
+        .roles = at->roles,
         .protocol = (uint16_t)protocol,
         .peer_protocol = (uint16_t)peer,
-        .message_bytes_max = recv_bytes_max,
+        .message_bytes_max = at->recv_bytes_max,
         .listen_local = local_listen,
         .socket = socket.id,
     };
@@ -189,11 +188,10 @@ net_gate_spec_of(net_gate_spec *out, nng_socket socket, const char *url, unsigne
 }
 
 static oct_err
-listen_gated(net_listening *listening, net_loop *loop, nng_socket socket, const char *url,
-             unsigned roles, size_t recv_bytes_max)
+listen_gated(net_listening *listening, net_loop *loop, nng_socket socket, const net_endpoint *at)
 {
     net_gate_spec spec;
-    OCT_TRY(net_gate_spec_of(&spec, socket, url, roles, recv_bytes_max));
+    OCT_TRY(net_gate_spec_of(&spec, socket, at));
     spec.tagged = listening->tagged;
     spec.message_bytes_max -= listening->tagged ? NET_SP_TAG_BYTES : 0;
     OCT_TRY(net_err_from_nng(
@@ -203,12 +201,11 @@ listen_gated(net_listening *listening, net_loop *loop, nng_socket socket, const 
 }
 
 oct_err
-net_listen(net_listening *listening, net_loop *loop, nng_socket socket, const char *url,
-           unsigned roles, size_t recv_bytes_max)
+net_listen(net_listening *listening, net_loop *loop, nng_socket socket, const net_endpoint *at)
 {
     *listening = (net_listening){.tagged = listening->tagged};
-    return net_url_is_tcp(url) ? listen_gated(listening, loop, socket, url, roles, recv_bytes_max)
-                               : listen_direct(listening, loop, socket, url);
+    return net_url_is_tcp(at->url) ? listen_gated(listening, loop, socket, at)
+                                   : listen_direct(listening, loop, socket, at->url);
 }
 
 oct_role

@@ -11,6 +11,7 @@
 
 #include "common/oct_role.h"
 #include "net/net_acceptor.h"
+#include "net/net_endpoint.h"
 #include "net/net_gate.h"
 #include "net/net_loop.h"
 
@@ -105,8 +106,7 @@ typedef struct net_link_change {
 
 // Starts to dial; ends with net_redial_stop(&link->redial).
 OCT_CHECKED oct_err net_link_start(net_link *link, net_loop *loop, nng_socket socket,
-                                   const char *url, unsigned roles, size_t recv_bytes_max,
-                                   net_wakeup *wakeup);
+                                   const net_endpoint *at, net_wakeup *wakeup);
 net_link_change net_link_poll(net_link *link);
 
 // How a socket listens: at the address itself, or behind the gate at one local address for each
@@ -117,11 +117,11 @@ typedef struct net_listening {
     bool tagged; // set before net_listen: behind the gate messages begin with NET_SP_TAG_BYTES
 } net_listening;
 
-// Starts to listen with all options set. roles: peers that the gate admits. recv_bytes_max: as
-// given to net_socket_limits, with header and tag. A failure is logged (NET-LISTEN);
+// Starts to listen with all options set. at->recv_bytes_max: as given to net_socket_limits, with
+// header and tag. A failure is logged (NET-LISTEN);
 // net_listening_stop may then still be called.
 OCT_CHECKED oct_err net_listen(net_listening *listening, net_loop *loop, nng_socket socket,
-                               const char *url, unsigned roles, size_t recv_bytes_max);
+                               const net_endpoint *at);
 // Returns the role of the peer that sent msg; OCT_ROLE_NONE: behind the gate, and its pipe has
 // ended. Threads: any.
 oct_role net_listening_role(const net_listening *listening, nng_msg *msg);
@@ -136,8 +136,7 @@ bool net_pipe_is_ours(net_gate *gate, nng_pipe pipe);
 // the first to listen at a path.
 bool net_pipe_is_of_this_user(nng_pipe pipe, uint64_t *uid);
 // Fills in what the gate needs to serve that socket.
-OCT_CHECKED oct_err net_gate_spec_of(net_gate_spec *out, nng_socket socket, const char *url,
-                                     unsigned roles, size_t recv_bytes_max);
+OCT_CHECKED oct_err net_gate_spec_of(net_gate_spec *out, nng_socket socket, const net_endpoint *at);
 // Returns the gate of the loop; the first call creates it.
 net_gate *net_loop_gate(net_loop *loop);
 // Returns the gate, or NULL if no call has needed it and there are no certificates.
@@ -155,11 +154,11 @@ OCT_CHECKED oct_err net_socket_limits(nng_socket socket, size_t recv_bytes_max,
 // error, and the close waits for it. A caller that has stopped new messages lets its pipes come to
 // rest by this.
 void net_socket_close(nng_socket socket);
-// Closes a link whose peer has ended or hangs, while the loop runs on. close(arg) closes its socket
-// on a thread of its own, for as long as that takes. Then the loop frees the operation, the wakeup
-// and the owner, which may contain the operation; until then all three must stay.
-void net_abandon(net_loop *loop, void (*close)(void *arg), void *arg, net_op *op,
-                 net_wakeup *wakeup, void *owner);
+// Closes a link whose peer has ended or hangs, while the loop runs on. close(owner) closes its
+// socket on a thread of its own, for as long as that takes. Then the loop frees the operation, the
+// wakeup and the owner, which may contain the operation; until then all three must stay.
+void net_abandon(net_loop *loop, void (*close)(void *owner), net_op *op, net_wakeup *wakeup,
+                 void *owner);
 // Changes by change, 1 or -1, the count of links for which net_loop_destroy waits.
 void net_loop_hold(net_loop *loop, int change);
 

@@ -23,18 +23,18 @@ link_event(void *arg, nng_pipe_ev event)
 }
 
 oct_err
-net_link_start(net_link *link, net_loop *loop, nng_socket socket, const char *url, unsigned roles,
-               size_t recv_bytes_max, net_wakeup *wakeup)
+net_link_start(net_link *link, net_loop *loop, nng_socket socket, const net_endpoint *at,
+               net_wakeup *wakeup)
 {
     link->wakeup = wakeup;
     link->seen = 0;
     atomic_init(&link->word, 0);
     link->redial.once = false;
-    link->redial.roles = roles;
-    link->redial.recv_bytes_max = recv_bytes_max;
+    link->redial.roles = at->roles;
+    link->redial.recv_bytes_max = at->recv_bytes_max;
     link->redial.fn = link_event;
     link->redial.arg = link;
-    return net_redial_start(&link->redial, loop, socket, url);
+    return net_redial_start(&link->redial, loop, socket, at->url);
 }
 
 static bool

@@ -69,20 +69,20 @@ post_drain(void *arg)
 }
 
 static oct_err
-post_socket_open(net_post *post, net_loop *loop, const char *url, unsigned roles,
-                 uint32_t queue_count)
+post_socket_open(net_post *post, net_loop *loop, net_endpoint at)
 {
     OCT_TRY(net_socket_limits(post->socket, post->name_bytes_max, HEADER_BYTES));
-    OCT_TRY(net_err_from_nng(nng_socket_set_int(post->socket, NNG_OPT_SENDBUF, (int)queue_count)));
-    return net_listen(&post->listening, loop, post->socket, url, roles,
-                      post->name_bytes_max + HEADER_BYTES);
+    OCT_TRY(
+        net_err_from_nng(nng_socket_set_int(post->socket, NNG_OPT_SENDBUF, (int)at.queue_count)));
+    at.recv_bytes_max += HEADER_BYTES;
+    return net_listen(&post->listening, loop, post->socket, &at);
 }
 
 oct_err
-net_post_open(net_post **out, net_loop *loop, const char *url, unsigned roles, uint32_t queue_count,
-              size_t name_bytes_max, net_post_fn on_name, void *arg)
+net_post_open(net_post **out, net_loop *loop, const net_endpoint *at, net_post_fn on_name,
+              void *arg)
 {
-    if (queue_count < 1 || queue_count > QUEUE_COUNT_MAX) {
+    if (at->queue_count < 1 || at->queue_count > QUEUE_COUNT_MAX) {
         return OCT_EINVAL;
     }
     nng_socket socket;
@@ -91,10 +91,10 @@ net_post_open(net_post **out, net_loop *loop, const char *url, unsigned roles, u
     post->socket = socket;
     post->on_name = on_name;
     post->arg = arg;
-    post->name_bytes_max = name_bytes_max;
+    post->name_bytes_max = at->recv_bytes_max;
     post->wakeup = net_wakeup_create(loop, post_drain, post);
     net_op_init(&post->op, post->wakeup);
-    oct_err err = post_socket_open(post, loop, url, roles, queue_count);
+    oct_err err = post_socket_open(post, loop, *at);
     if (err != OCT_OK) {
         net_post_close(post);
         return err;

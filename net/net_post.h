@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "common/oct_role.h"
+#include "net/net_endpoint.h"
 #include "net/net_loop.h"
 #include "net/net_msg.h"
 
@@ -19,16 +20,14 @@ typedef struct net_post net_post;
 
 // Called when a peer has sent its name. peer is the number for net_post_send, a new one for each
 // connection. role is from the peer's certificate. name is borrowed for the call, has at most
-// name_bytes_max bytes, and is not verified. Names of peers that have disconnected already are not
+// recv_bytes_max bytes, and is not verified. Names of peers that have disconnected already are not
 // reported.
 typedef void (*net_post_fn)(void *arg, uint32_t peer, oct_role role, const uint8_t *name,
                             size_t length);
 
-// queue_count: messages that may wait for NNG's threads, 1..8192. roles: peers that may connect
-// from beyond this machine.
-OCT_CHECKED oct_err net_post_open(net_post **out, net_loop *loop, const char *url, unsigned roles,
-                                  uint32_t queue_count, size_t name_bytes_max, net_post_fn on_name,
-                                  void *arg);
+// at->queue_count: messages that may wait for NNG's threads, 1..8192.
+OCT_CHECKED oct_err net_post_open(net_post **out, net_loop *loop, const net_endpoint *at,
+                                  net_post_fn on_name, void *arg);
 // Sends msg to peer, and takes it in any case.
 void net_post_send(net_post *post, uint32_t peer, net_msg *take);
 // Returns true while the connection of that peer is open. 0 is no peer.

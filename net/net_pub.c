@@ -51,7 +51,8 @@ pub_socket_open(net_pub *pub, net_loop *loop, const char *url, unsigned roles, u
 {
     OCT_TRY(net_socket_limits(pub->socket, PUB_RECV_MAX, 0));
     OCT_TRY(net_err_from_nng(nng_socket_set_int(pub->socket, NNG_OPT_SENDBUF, (int)queue_count)));
-    return net_listen(&pub->listening, loop, pub->socket, url, roles, PUB_RECV_MAX);
+    const net_endpoint at = {url, roles, PUB_RECV_MAX, queue_count};
+    return net_listen(&pub->listening, loop, pub->socket, &at);
 }
 
 oct_err
@@ -205,56 +206,66 @@ subscriber_set(nng_socket socket, const uint8_t *topic, size_t topic_length)
 }
 
 static oct_err
-sub_socket_open(net_sub *sub, net_loop *loop, const char *url, unsigned roles, uint32_t queue_count)
+sub_dial(net_sub *sub, net_loop *loop, net_endpoint at, const net_sub_options *options)
 {
-    size_t header_bytes = sub->name_length > 0 ? PAIR_HEADER_BYTES : 0;
-    OCT_TRY(net_socket_limits(sub->socket, sub->recv_bytes_max, header_bytes));
-    OCT_TRY(net_err_from_nng(nng_socket_set_int(sub->socket, NNG_OPT_RECVBUF, (int)queue_count)));
-    return net_link_start(&sub->link, loop, sub->socket, url, roles,
-                          sub->recv_bytes_max + header_bytes, sub->wakeup);
+    bool is_post = sub->name_length > 0;
+    OCT_TRY(is_post ? net_err_from_nng(nng_socket_set_int(sub->socket, NNG_OPT_SENDBUF, 1))
+                    : subscriber_set(sub->socket, options->topic, options->topic_length));
+    size_t header_bytes = is_post ? PAIR_HEADER_BYTES : 0;
+    OCT_TRY(net_socket_limits(sub->socket, at.recv_bytes_max, header_bytes));
+    OCT_TRY(
+        net_err_from_nng(nng_socket_set_int(sub->socket, NNG_OPT_RECVBUF, (int)at.queue_count)));
+    at.recv_bytes_max += header_bytes;
+    return net_link_start(&sub->link, loop, sub->socket, &at, sub->wakeup);
 }
 
-// Starts sub, in which the caller has set the socket, the handler and its options.
+// name_length: of the name in options, 0: a subscriber.
 static oct_err
-sub_start(net_sub **out, net_sub *sub, net_loop *loop, const char *url, unsigned roles,
-          uint32_t queue_count)
+sub_open(net_sub **out, net_loop *loop, const net_endpoint *at, const net_sub_options *options,
+         size_t name_length)
 {
+    if (!queue_count_is_valid(at->queue_count)) {
+        return OCT_EINVAL;
+    }
+    nng_socket socket;
+    OCT_TRY(net_err_from_nng(name_length > 0 ? nng_pair1_open(&socket) : nng_sub0_open(&socket)));
+    net_sub *sub = oct_alloc(sizeof(*sub));
+    sub->socket = socket;
+    sub->handler = options->handler;
+    sub->on_connected = options->on_connected;
+    sub->arg = options->arg;
     sub->loop = loop;
+    sub->recv_bytes_max = at->recv_bytes_max;
+    sub->newest_only = name_length == 0 && at->queue_count == 1;
+    sub->name_length = name_length;
+    if (name_length > 0) {
+        memcpy(sub->name, options->topic, name_length);
+    }
     sub->wakeup = net_wakeup_create(loop, sub_drain, sub);
     net_op_init(&sub->op, sub->wakeup);
-    oct_err err = sub_socket_open(sub, loop, url, roles, queue_count);
+    oct_err err = sub_dial(sub, loop, *at, options);
     if (err != OCT_OK) {
         net_sub_close(sub);
         return err;
     }
-    nng_recv_aio(sub->socket, sub->op.aio);
+    nng_recv_aio(socket, sub->op.aio);
     *out = sub;
     return OCT_OK;
 }
 
 oct_err
-net_sub_open(net_sub **out, net_loop *loop, const char *url, unsigned roles, const uint8_t *topic,
-             size_t topic_length, uint32_t queue_count, size_t recv_bytes_max, net_sub_fn handler,
-             net_fn on_connected, void *arg)
+net_sub_open(net_sub **out, net_loop *loop, const net_endpoint *at, const net_sub_options *options)
 {
-    if (!queue_count_is_valid(queue_count)) {
+    return sub_open(out, loop, at, options, 0);
+}
+
+oct_err
+net_post_dial(net_sub **out, net_loop *loop, const net_endpoint *at, const net_sub_options *options)
+{
+    if (options->topic_length == 0 || options->topic_length > NET_POST_NAME_MAX) {
         return OCT_EINVAL;
     }
-    nng_socket socket;
-    OCT_TRY(net_err_from_nng(nng_sub0_open(&socket)));
-    oct_err err = subscriber_set(socket, topic, topic_length);
-    if (err != OCT_OK) {
-        (void)nng_close(socket);
-        return err;
-    }
-    net_sub *sub = oct_alloc(sizeof(*sub));
-    sub->socket = socket;
-    sub->handler = handler;
-    sub->on_connected = on_connected;
-    sub->arg = arg;
-    sub->recv_bytes_max = recv_bytes_max;
-    sub->newest_only = queue_count == 1;
-    return sub_start(out, sub, loop, url, roles, queue_count);
+    return sub_open(out, loop, at, options, options->topic_length);
 }
 
 oct_err
@@ -264,32 +275,6 @@ net_sub_change(net_sub *sub, const uint8_t *old, size_t old_length, const uint8_
     OCT_TRY(
         net_err_from_nng(nng_socket_set(sub->socket, NNG_OPT_SUB_SUBSCRIBE, topic, topic_length)));
     return net_err_from_nng(nng_socket_set(sub->socket, NNG_OPT_SUB_UNSUBSCRIBE, old, old_length));
-}
-
-oct_err
-net_post_dial(net_sub **out, net_loop *loop, const char *url, unsigned roles, const uint8_t *name,
-              size_t name_length, uint32_t queue_count, size_t recv_bytes_max, net_sub_fn handler,
-              net_fn on_connected, void *arg)
-{
-    if (!queue_count_is_valid(queue_count) || name_length == 0 || name_length > NET_POST_NAME_MAX) {
-        return OCT_EINVAL;
-    }
-    nng_socket socket;
-    OCT_TRY(net_err_from_nng(nng_pair1_open(&socket)));
-    oct_err err = net_err_from_nng(nng_socket_set_int(socket, NNG_OPT_SENDBUF, 1));
-    if (err != OCT_OK) {
-        (void)nng_close(socket);
-        return err;
-    }
-    net_sub *sub = oct_alloc(sizeof(*sub));
-    sub->socket = socket;
-    sub->handler = handler;
-    sub->on_connected = on_connected;
-    sub->arg = arg;
-    sub->recv_bytes_max = recv_bytes_max;
-    sub->name_length = name_length;
-    memcpy(sub->name, name, name_length);
-    return sub_start(out, sub, loop, url, roles, queue_count);
 }
 
 void
@@ -306,9 +291,10 @@ net_sub_close(net_sub *sub)
 }
 
 static void
-socket_close(void *arg)
+sub_socket_close(void *owner)
 {
-    (void)nng_close(*(nng_socket *)arg);
+    net_sub *sub = owner;
+    (void)nng_close(sub->socket);
 }
 
 void
@@ -319,5 +305,5 @@ net_sub_abandon(net_sub *sub)
     }
     sub->closing = true;
     net_redial_stop(&sub->link.redial);
-    net_abandon(sub->loop, socket_close, &sub->socket, &sub->op, sub->wakeup, sub);
+    net_abandon(sub->loop, sub_socket_close, &sub->op, sub->wakeup, sub);
 }

@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/oct_role.h"
+#include "net/net_endpoint.h"
 #include "net/net_loop.h"
 #include "net/net_msg.h"
 
@@ -28,20 +28,25 @@ void net_pub_close(net_pub *pub);
 // one turn of the loop (64 at most), in the order in which they were sent.
 typedef void (*net_sub_fn)(void *arg, net_msg *msg);
 
-// Dials in the background and forever. roles: roles that a publisher beyond this machine may have.
-// topic: the prefix to subscribe to. on_connected may be NULL.
-OCT_CHECKED oct_err net_sub_open(net_sub **out, net_loop *loop, const char *url, unsigned roles,
-                                 const uint8_t *topic, size_t topic_length, uint32_t queue_count,
-                                 size_t recv_bytes_max, net_sub_fn handler, net_fn on_connected,
-                                 void *arg);
 #define NET_POST_NAME_MAX 64
-// Opens the dialing side of a net_post: gets what the post sends to it alone, and sends name
-// (copied, at most NET_POST_NAME_MAX bytes) whenever it connects. Otherwise as net_sub_open, except
-// that a full queue makes the post drop the newest message.
-OCT_CHECKED oct_err net_post_dial(net_sub **out, net_loop *loop, const char *url, unsigned roles,
-                                  const uint8_t *name, size_t name_length, uint32_t queue_count,
-                                  size_t recv_bytes_max, net_sub_fn handler, net_fn on_connected,
-                                  void *arg);
+// What a link asks for when it connects, and who hears.
+typedef struct net_sub_options {
+    // net_sub_open subscribes to the messages that begin with topic. net_post_dial sends topic as
+    // its name, of 1 to NET_POST_NAME_MAX bytes, whenever it connects. Borrowed for the call.
+    const uint8_t *topic;
+    size_t topic_length;
+    net_sub_fn handler;
+    net_fn on_connected; // NULL: not needed
+    void *arg;
+} net_sub_options;
+
+// Dials in the background and forever.
+OCT_CHECKED oct_err net_sub_open(net_sub **out, net_loop *loop, const net_endpoint *at,
+                                 const net_sub_options *options);
+// Opens the dialing side of a net_post: gets what the post sends to it alone. Otherwise as
+// net_sub_open, except that a full queue makes the post drop the newest message.
+OCT_CHECKED oct_err net_post_dial(net_sub **out, net_loop *loop, const net_endpoint *at,
+                                  const net_sub_options *options);
 // Subscribes a link of net_sub_open to topic instead of old. Messages received before may still be
 // handled.
 OCT_CHECKED oct_err net_sub_change(net_sub *sub, const uint8_t *old, size_t old_length,

@@ -174,19 +174,20 @@ pull_drain(void *arg)
 }
 
 static oct_err
-pull_socket_open(nng_socket *out, net_listening *listening, net_loop *loop, const char *url,
-                 unsigned roles, size_t recv_bytes_max)
+pull_socket_open(nng_socket *out, net_listening *listening, net_loop *loop, net_endpoint at)
 {
     OCT_TRY(net_err_from_nng(nng_pull0_open(out)));
     *listening = (net_listening){.tagged = true};
-    bool is_gated = net_url_is_tcp(url);
+    bool is_gated = net_url_is_tcp(at.url);
     size_t tag_bytes = is_gated ? NET_SP_TAG_BYTES : 0;
     // The gate logs and refuses longer messages. NNG would close the connection without a log line,
     // so for processes of this machine it accepts twice the length, and offer drops and logs the
     // message.
-    oct_err err = net_socket_limits(*out, recv_bytes_max, is_gated ? tag_bytes : recv_bytes_max);
+    oct_err err =
+        net_socket_limits(*out, at.recv_bytes_max, is_gated ? tag_bytes : at.recv_bytes_max);
     if (err == OCT_OK) {
-        err = net_listen(listening, loop, *out, url, roles, recv_bytes_max + tag_bytes);
+        at.recv_bytes_max += tag_bytes;
+        err = net_listen(listening, loop, *out, &at);
     }
     if (err != OCT_OK) {
         net_listening_stop(listening);
@@ -196,19 +197,19 @@ pull_socket_open(nng_socket *out, net_listening *listening, net_loop *loop, cons
 }
 
 oct_err
-net_pull_open(net_pull **out, net_loop *loop, const char *url, unsigned roles,
-              size_t recv_bytes_max, net_pull_fn handler, void *arg)
+net_pull_open(net_pull **out, net_loop *loop, const net_endpoint *at, net_pull_fn handler,
+              void *arg)
 {
     nng_socket socket;
     net_listening listening;
-    OCT_TRY(pull_socket_open(&socket, &listening, loop, url, roles, recv_bytes_max));
+    OCT_TRY(pull_socket_open(&socket, &listening, loop, *at));
     net_pull *pull = oct_alloc(sizeof(*pull));
     pull->socket = socket;
     pull->listening = listening;
     pull->handler = handler;
     pull->arg = arg;
-    pull->recv_bytes_max = recv_bytes_max;
-    (void)snprintf(pull->url, sizeof(pull->url), "%s", url);
+    pull->recv_bytes_max = at->recv_bytes_max;
+    (void)snprintf(pull->url, sizeof(pull->url), "%s", at->url);
     pull->wakeup = net_wakeup_create(loop, pull_drain, pull);
     for (int i = 0; i < SLOTS; i++) {
         net_op_init(&pull->slots[i], pull->wakeup);

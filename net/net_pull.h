@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "common/oct_role.h"
+#include "net/net_endpoint.h"
 #include "net/net_loop.h"
 #include "net/net_msg.h"
 
@@ -23,12 +24,11 @@ typedef struct net_pull net_pull;
 //   other errors  count it as rejected and free it
 typedef oct_err (*net_pull_fn)(void *arg, net_msg *msg);
 
-// roles: peers that may send from beyond this machine (OCT_ROLE_BIT of each). Messages longer than
-// recv_bytes_max are rejected and logged: as NET-GATE-REFUSED for connections of the gate, as
-// NET-TOO-LONG for processes of this machine. A process of this machine that sends more than twice
-// as much is disconnected without a log line.
-OCT_CHECKED oct_err net_pull_open(net_pull **out, net_loop *loop, const char *url, unsigned roles,
-                                  size_t recv_bytes_max, net_pull_fn handler, void *arg);
+// Messages longer than at->recv_bytes_max are rejected and logged: as NET-GATE-REFUSED for
+// connections of the gate, as NET-TOO-LONG for processes of this machine. A process of this machine
+// that sends more than twice as much is disconnected without a log line.
+OCT_CHECKED oct_err net_pull_open(net_pull **out, net_loop *loop, const net_endpoint *at,
+                                  net_pull_fn handler, void *arg);
 // Offers messages again, after the handler returned OCT_EAGAIN; from the handler, too.
 void net_pull_resume(net_pull *pull);
 // Returns the role of the sender of the message that the handler has; the same when that is offered

@@ -300,9 +300,10 @@ net_push_close(net_push *push)
 }
 
 static void
-push_socket_close_aside(void *arg)
+push_socket_close_aside(void *owner)
 {
-    push_socket_close(arg);
+    net_push *push = owner;
+    push_socket_close(push->push_socket);
 }
 
 void
@@ -318,6 +319,5 @@ net_push_abandon(net_push *push)
     if (push->waiting != NULL) {
         nng_msg_free(push->waiting);
     }
-    net_abandon(push->loop, push_socket_close_aside, push->push_socket, &push->op, push->wakeup,
-                push);
+    net_abandon(push->loop, push_socket_close_aside, &push->op, push->wakeup, push);
 }

@@ -161,7 +161,8 @@ static oct_err
 redial_gated(net_redial *redial, const char *url)
 {
     net_gate_spec spec;
-    OCT_TRY(net_gate_spec_of(&spec, redial->socket, url, redial->roles, redial->recv_bytes_max));
+    const net_endpoint at = {url, redial->roles, redial->recv_bytes_max, 0};
+    OCT_TRY(net_gate_spec_of(&spec, redial->socket, &at));
     OCT_TRY(net_gate_dial(redial->gate, &spec, &redial->end));
     return net_gate_end_start(redial->end);
 }

@@ -6,13 +6,14 @@
 
 #include "common/oct_call.h"
 #include "common/oct_role.h"
+#include "net/net_endpoint.h"
 #include "net/net_loop.h"
 #include "net/net_msg.h"
 
 // Request/reply over contexts of NNG's REQ/REP: many requests in flight, each with a deadline. The
 // frames are opaque (proto/wire_rpc.h gives them meaning).
 //
-// Threads: the loop thread. Full: net_rpc_call returns OCT_EAGAIN with inflight_max calls in
+// Threads: the loop thread. Full: net_rpc_call returns OCT_EAGAIN with queue_count calls in
 // flight; a server whose contexts are all busy leaves further requests with NNG.
 typedef struct net_rpc_client net_rpc_client;
 typedef struct net_rpc_server net_rpc_server;
@@ -20,12 +21,11 @@ typedef struct net_rpc_server net_rpc_server;
 // Dials in the background and forever. REQ repeats a request every resend_ms (idempotent methods
 // only), and at once when the link that carried it is lost; with 0 it never repeats, and a lost
 // link is OCT_EIO.
-// inflight_max: 1..1024. roles: roles that a server beyond this machine may have.
-OCT_CHECKED oct_err net_rpc_client_open(net_rpc_client **out, net_loop *loop, const char *url,
-                                        unsigned roles, uint32_t inflight_max, uint32_t resend_ms,
-                                        size_t recv_bytes_max);
+// at->queue_count: calls in flight, 1..1024.
+OCT_CHECKED oct_err net_rpc_client_open(net_rpc_client **out, net_loop *loop,
+                                        const net_endpoint *at, uint32_t resend_ms);
 // Sends a request; an oct_call_fn whose client is a net_rpc_client. done runs on the loop thread,
-// once, if this returns OCT_OK. Errors: OCT_ECLOSED, OCT_EAGAIN (inflight_max calls are in flight).
+// once, if this returns OCT_OK. Errors: OCT_ECLOSED, OCT_EAGAIN (queue_count calls are in flight).
 OCT_CHECKED oct_err net_rpc_call(void *client, const uint8_t *frame, size_t length,
                                  uint32_t timeout_ms, oct_reply_fn done, void *done_arg);
 // Returns true if there is no connection now, and writes why, in one line for a person ("" before
@@ -43,11 +43,9 @@ void net_rpc_client_close(net_rpc_client *client);
 // and may come until the loop is destroyed.
 typedef void (*net_rpc_fn)(void *arg, void *call, oct_role role, const uint8_t *frame,
                            size_t length);
-// contexts: requests that are handled at the same time, 1..1024. roles: peers that may call from
-// beyond this machine.
-OCT_CHECKED oct_err net_rpc_server_open(net_rpc_server **out, net_loop *loop, const char *url,
-                                        unsigned roles, uint32_t contexts, size_t recv_bytes_max,
-                                        net_rpc_fn handler, void *arg);
+// at->queue_count: requests that are handled at the same time, 1..1024.
+OCT_CHECKED oct_err net_rpc_server_open(net_rpc_server **out, net_loop *loop,
+                                        const net_endpoint *at, net_rpc_fn handler, void *arg);
 // Reads whose certificate the caller has shown, while the call is open, or within the handler that
 // has answered it. Cost: a hop to another thread and back.
 //   OCT_ENOTFOUND  the connection shows no certificate (ipc://, tcp://)

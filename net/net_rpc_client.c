@@ -119,20 +119,21 @@ client_socket_open(nng_socket *out, uint32_t resend_ms, size_t recv_bytes_max)
 }
 
 oct_err
-net_rpc_client_open(net_rpc_client **out, net_loop *loop, const char *url, unsigned roles,
-                    uint32_t inflight_max, uint32_t resend_ms, size_t recv_bytes_max)
+net_rpc_client_open(net_rpc_client **out, net_loop *loop, const net_endpoint *at,
+                    uint32_t resend_ms)
 {
-    if (inflight_max == 0 || inflight_max > INFLIGHT_MAX || resend_ms > TIMEOUT_MS_MAX) {
+    if (at->queue_count == 0 || at->queue_count > INFLIGHT_MAX || resend_ms > TIMEOUT_MS_MAX) {
         return OCT_EINVAL;
     }
     nng_socket socket;
-    OCT_TRY(client_socket_open(&socket, resend_ms, recv_bytes_max));
-    net_rpc_client *client = oct_alloc(sizeof(*client) + inflight_max * sizeof(client->calls[0]));
+    OCT_TRY(client_socket_open(&socket, resend_ms, at->recv_bytes_max));
+    net_rpc_client *client =
+        oct_alloc(sizeof(*client) + at->queue_count * sizeof(client->calls[0]));
     client->socket = socket;
-    client->recv_bytes_max = recv_bytes_max;
+    client->recv_bytes_max = at->recv_bytes_max;
     client->wakeup = net_wakeup_create(loop, client_drain, client);
     oct_err err = OCT_OK;
-    for (uint32_t i = 0; i < inflight_max && err == OCT_OK; i++) {
+    for (uint32_t i = 0; i < at->queue_count && err == OCT_OK; i++) {
         rpc_call *call = &client->calls[i];
         err = net_err_from_nng(nng_ctx_open(&call->ctx, socket));
         if (err == OCT_OK) {
@@ -141,9 +142,9 @@ net_rpc_client_open(net_rpc_client **out, net_loop *loop, const char *url, unsig
         }
     }
     if (err == OCT_OK) {
-        client->redial.roles = roles;
-        client->redial.recv_bytes_max = recv_bytes_max + REQUEST_ID_BYTES;
-        err = net_redial_start(&client->redial, loop, socket, url);
+        client->redial.roles = at->roles;
+        client->redial.recv_bytes_max = at->recv_bytes_max + REQUEST_ID_BYTES;
+        err = net_redial_start(&client->redial, loop, socket, at->url);
     }
     if (err != OCT_OK) {
         net_rpc_client_close(client);

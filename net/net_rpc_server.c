@@ -163,36 +163,38 @@ server_contexts_open(net_rpc_server *server, uint32_t contexts)
 }
 
 oct_err
-net_rpc_server_open(net_rpc_server **out, net_loop *loop, const char *url, unsigned roles,
-                    uint32_t contexts, size_t recv_bytes_max, net_rpc_fn handler, void *arg)
+net_rpc_server_open(net_rpc_server **out, net_loop *loop, const net_endpoint *at,
+                    net_rpc_fn handler, void *arg)
 {
-    if (contexts == 0 || contexts > CONTEXTS_MAX) {
+    if (at->queue_count == 0 || at->queue_count > CONTEXTS_MAX) {
         return OCT_EINVAL;
     }
     nng_socket socket;
     OCT_TRY(net_err_from_nng(nng_rep0_open(&socket)));
-    net_rpc_server *server = oct_alloc(sizeof(*server) + contexts * sizeof(server->answers[0]));
+    net_rpc_server *server =
+        oct_alloc(sizeof(*server) + at->queue_count * sizeof(server->answers[0]));
     server->loop = loop;
     server->socket = socket;
     server->handler = handler;
     server->arg = arg;
-    server->recv_bytes_max = recv_bytes_max;
+    server->recv_bytes_max = at->recv_bytes_max;
     server->wakeup = net_wakeup_create(loop, server_drain, server);
     server->listening.tagged = true;
-    size_t header_bytes = ROUTE_BYTES_MAX + (net_url_is_tcp(url) ? NET_SP_TAG_BYTES : 0);
-    oct_err err = net_socket_limits(socket, recv_bytes_max, header_bytes);
+    net_endpoint listening = *at;
+    size_t header_bytes = ROUTE_BYTES_MAX + (net_url_is_tcp(at->url) ? NET_SP_TAG_BYTES : 0);
+    listening.recv_bytes_max += header_bytes;
+    oct_err err = net_socket_limits(socket, at->recv_bytes_max, header_bytes);
     if (err == OCT_OK) {
-        err = server_contexts_open(server, contexts);
+        err = server_contexts_open(server, at->queue_count);
     }
     if (err == OCT_OK) {
-        err =
-            net_listen(&server->listening, loop, socket, url, roles, recv_bytes_max + header_bytes);
+        err = net_listen(&server->listening, loop, socket, &listening);
     }
     if (err != OCT_OK) {
         net_rpc_server_close(server);
         return err;
     }
-    for (uint32_t i = 0; i < contexts; i++) {
+    for (uint32_t i = 0; i < at->queue_count; i++) {
         answer_listen(&server->answers[i]);
     }
     *out = server;

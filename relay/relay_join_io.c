@@ -123,8 +123,10 @@ relay_join_open(relay_join **out, const relay_join_options *options)
     join->options = *options;
     OCT_ASSERT(getrandom(&join->label, sizeof(join->label), 0) == sizeof(join->label));
     oct_err err =
-        net_rpc_client_open(&join->rpc, options->loop, options->learner,
-                            OCT_ROLE_BIT(OCT_ROLE_LEARNER), INFLIGHT_MAX, RESEND_MS, ANSWER_BYTES);
+        net_rpc_client_open(&join->rpc, options->loop,
+                            &(net_endpoint){options->learner, OCT_ROLE_BIT(OCT_ROLE_LEARNER),
+                                            ANSWER_BYTES, INFLIGHT_MAX},
+                            RESEND_MS);
     if (err != OCT_OK) {
         free(join);
         return err;

@@ -236,12 +236,14 @@ relay_line_open(relay_io *io)
     err = err == OCT_OK ? net_url_offset(base, 2, acks) : err;
     // Acks first: an actor that can send batches must be able to get acks.
     if (err == OCT_OK) {
-        err = net_post_open(&line->post, io->loop, acks, BELOW, ACK_QUEUE, NAME_BYTES_MAX,
-                            peer_named, line);
+        err = net_post_open(&line->post, io->loop,
+                            &(net_endpoint){acks, BELOW, NAME_BYTES_MAX, ACK_QUEUE}, peer_named,
+                            line);
     }
     if (err == OCT_OK) {
-        err = net_pull_open(&line->pull, io->loop, batches, BELOW,
-                            WIRE_BATCH_BYTES_MAX + BELOW_BYTES, message_arrived, line);
+        err = net_pull_open(&line->pull, io->loop,
+                            &(net_endpoint){batches, BELOW, WIRE_BATCH_BYTES_MAX + BELOW_BYTES, 0},
+                            message_arrived, line);
     }
     if (err == OCT_OK) {
         net_pull_limit_bad(line->pull, BAD_MAX);

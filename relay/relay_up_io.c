@@ -142,8 +142,9 @@ line_dial(relay_line *line)
     wire_gathered_pack(io->number, NULL, 0, name);
     OCT_TRY(net_url_offset(line->replay, 1, batches));
     OCT_TRY(net_url_offset(line->replay, 2, acks));
-    OCT_TRY(net_post_dial(&line->acks, io->loop, acks, replay, name, sizeof(name), ACKS_QUEUE,
-                          ACKS_BYTES_MAX, relay_line_acks_arrived, NULL, line));
+    OCT_TRY(net_post_dial(
+        &line->acks, io->loop, &(net_endpoint){acks, replay, ACKS_BYTES_MAX, ACKS_QUEUE},
+        &(net_sub_options){name, sizeof(name), relay_line_acks_arrived, NULL, line}));
     return net_push_open(&line->push, io->loop, batches, replay, &events);
 }
 
@@ -190,8 +191,9 @@ policies_lead(relay_io *io, const char *policies)
     net_sub_abandon(io->sub);
     io->sub = NULL;
     memcpy(io->policies, policies, strlen(policies) + 1);
-    return net_sub_open(&io->sub, io->loop, policies, learner, topic, sizeof(topic), POLICY_QUEUE,
-                        WIRE_MESSAGE_BYTES_MAX, relay_policy_arrived, NULL, io);
+    return net_sub_open(&io->sub, io->loop,
+                        &(net_endpoint){policies, learner, WIRE_MESSAGE_BYTES_MAX, POLICY_QUEUE},
+                        &(net_sub_options){topic, sizeof(topic), relay_policy_arrived, NULL, io});
 }
 
 oct_err

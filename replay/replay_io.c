@@ -510,13 +510,17 @@ links_open(replay_io *io, const char *url)
     OCT_TRY(net_url_offset(url, 2, acks));
     // Acks first, because an actor that can send batches needs them.
     io->acks = replay_acks_create(io->loop, io->incarnation);
-    OCT_TRY(net_post_open(&io->post, io->loop, acks, SENDERS, ACK_QUEUE, WIRE_ACK_REQUEST_BYTES_MAX,
+    OCT_TRY(net_post_open(&io->post, io->loop,
+                          &(net_endpoint){acks, SENDERS, WIRE_ACK_REQUEST_BYTES_MAX, ACK_QUEUE},
                           acks_asked, io));
     replay_acks_set_post(io->acks, io->post);
-    OCT_TRY(net_pull_open(&io->pull, io->loop, batches, SENDERS,
-                          WIRE_BATCH_BYTES_MAX + GATHERED_BYTES, message_arrived, io));
+    OCT_TRY(
+        net_pull_open(&io->pull, io->loop,
+                      &(net_endpoint){batches, SENDERS, WIRE_BATCH_BYTES_MAX + GATHERED_BYTES, 0},
+                      message_arrived, io));
     net_pull_limit_bad(io->pull, BAD_BATCHES_MAX);
-    return net_rpc_server_open(&io->rpc, io->loop, url, CALLERS, REPLAY_CONTEXTS, REQUEST_BYTES_MAX,
+    return net_rpc_server_open(&io->rpc, io->loop,
+                               &(net_endpoint){url, CALLERS, REQUEST_BYTES_MAX, REPLAY_CONTEXTS},
                                replay_serve_frame, io);
 }
 

@@ -10,8 +10,9 @@ oct_err
 cli_link_open(cli_link *link, net_loop *loop, const char *url, unsigned roles, bool repeats)
 {
     *link = (cli_link){0};
-    OCT_TRY(net_rpc_client_open(&link->rpc, loop, url, roles, INFLIGHT_MAX, repeats ? RESEND_MS : 0,
-                                REPLY_BYTES_MAX));
+    OCT_TRY(net_rpc_client_open(&link->rpc, loop,
+                                &(net_endpoint){url, roles, REPLY_BYTES_MAX, INFLIGHT_MAX},
+                                repeats ? RESEND_MS : 0));
     link->client = wire_client_create(net_rpc_call, link->rpc, REPLY_BYTES_MAX);
     return OCT_OK;
 }

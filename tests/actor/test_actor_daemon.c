@@ -167,7 +167,8 @@ fixture_open(void **state)
     (void)snprintf(f->replay, sizeof(f->replay), "%s", net_test_url("ipc"));
     f->loop = net_loop_create();
     f->server = wire_server_create_learner(&handlers, f, &net_rpc_responder, BYTES_MAX);
-    T_OK(net_rpc_server_open(&f->rpc, f->loop, f->learner, OCT_ROLES_ANY, 4, BYTES_MAX,
+    T_OK(net_rpc_server_open(&f->rpc, f->loop,
+                             &(net_endpoint){f->learner, OCT_ROLES_ANY, BYTES_MAX, 4},
                              request_arrived, f));
     return 0;
 }
@@ -243,10 +244,12 @@ way_open(way *w, net_loop *loop, const char *base)
     char url[NET_URL_MAX];
     *w = (way){.loop = loop};
     T_OK(net_url_offset(base, 2, url));
-    T_OK(net_post_open(&w->post, loop, url, OCT_ROLES_ANY, 16, WIRE_ACK_REQUEST_BYTES_MAX,
+    T_OK(net_post_open(&w->post, loop,
+                       &(net_endpoint){url, OCT_ROLES_ANY, WIRE_ACK_REQUEST_BYTES_MAX, 16},
                        way_asked, w));
     T_OK(net_url_offset(base, 1, url));
-    T_OK(net_pull_open(&w->pull, loop, url, OCT_ROLES_ANY, BYTES_MAX, way_take, w));
+    T_OK(net_pull_open(&w->pull, loop, &(net_endpoint){url, OCT_ROLES_ANY, BYTES_MAX, 0}, way_take,
+                       w));
 }
 
 static void
@@ -365,7 +368,8 @@ test_actor_names_the_address_of_replay_that_it_cannot_reach(void **state)
     actor_start(f);
     unreached_is(f, 1);
     T_OK(net_url_offset(f->replay, 1, url));
-    T_OK(net_pull_open(&replay.pull, f->loop, url, OCT_ROLES_ANY, BYTES_MAX, way_take, &replay));
+    T_OK(net_pull_open(&replay.pull, f->loop, &(net_endpoint){url, OCT_ROLES_ANY, BYTES_MAX, 0},
+                       way_take, &replay));
     unreached_is(f, 2);
     net_pull_close(replay.pull);
 }

@@ -339,8 +339,9 @@ serve(fake *f, const char *role)
         url = "ipc://replay.ipc";
         f->server = wire_server_create_replay(&replay, f, &net_rpc_responder, BYTES_MAX);
     }
-    if (url != NULL && net_rpc_server_open(&rpc, f->loop, url, OCT_ROLES_ANY, CONTEXTS, BYTES_MAX,
-                                           frame_came, f) != OCT_OK) {
+    if (url != NULL &&
+        net_rpc_server_open(&rpc, f->loop, &(net_endpoint){url, OCT_ROLES_ANY, BYTES_MAX, CONTEXTS},
+                            frame_came, f) != OCT_OK) {
         return 1;
     }
     net_loop_run(f->loop);

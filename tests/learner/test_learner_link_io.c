@@ -89,7 +89,8 @@ replay_begin(rig *r)
 {
     r->has_table = false;
     r->server = wire_server_create_replay(&handlers, r, &net_rpc_responder, 1u << 20);
-    T_OK(net_rpc_server_open(&r->rpc, r->loop, r->url, OCT_ROLES_ANY, HELD_MAX, 1u << 20,
+    T_OK(net_rpc_server_open(&r->rpc, r->loop,
+                             &(net_endpoint){r->url, OCT_ROLES_ANY, 1u << 20, HELD_MAX},
                              request_arrived, r));
 }
 

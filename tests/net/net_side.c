@@ -68,7 +68,7 @@ side_push(side *s, const char *url, unsigned roles)
 void
 side_pull(side *s, const char *url, unsigned roles)
 {
-    T_OK(net_pull_open(&s->pull, s->loop, url, roles, BYTES_MAX, side_take, s));
+    T_OK(net_pull_open(&s->pull, s->loop, &(net_endpoint){url, roles, BYTES_MAX, 0}, side_take, s));
 }
 
 // One message, numbered as the receiver counts.

@@ -7,12 +7,6 @@
 #include "net/net_internal.h"
 #include "net/net_push.h"
 
-// A link whose socket closes when a byte comes.
-typedef struct some_link {
-    net_op op;
-    net_wakeup *wakeup; // frees the link
-} some_link;
-
 typedef struct closing {
     int begins[2], may_end[2]; // pipes
     net_timer *timer;
@@ -20,11 +14,18 @@ typedef struct closing {
     bool has_ended;
 } closing;
 
+// A link whose socket closes when a byte comes.
+typedef struct some_link {
+    net_op op;
+    net_wakeup *wakeup; // frees the link
+    closing *closing;
+} some_link;
+
 // Not on the loop's thread.
 static void
-link_close(void *arg)
+link_close(void *owner)
 {
-    closing *c = arg;
+    closing *c = ((some_link *)owner)->closing;
     char byte = 0;
     OCT_ASSERT(write(c->begins[1], &byte, 1) == 1 && read(c->may_end[0], &byte, 1) == 1);
     c->has_ended = true;
@@ -53,7 +54,8 @@ link_leave(net_loop *loop, closing *c)
     some_link *left = oct_alloc(sizeof(*left));
     left->wakeup = net_wakeup_create(loop, never_woken, left);
     net_op_init(&left->op, left->wakeup);
-    net_abandon(loop, link_close, c, &left->op, left->wakeup, left);
+    left->closing = c;
+    net_abandon(loop, link_close, &left->op, left->wakeup, left);
 }
 
 static void

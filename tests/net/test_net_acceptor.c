@@ -162,7 +162,8 @@ test_listener_of_nng_lets_in_again_and_again(void **state)
     net_listening listening = {0};
     net_loop *loop = net_loop_create();
     assert_int_equal(nng_pull0_open(&socket), 0);
-    T_OK(net_listen(&listening, loop, socket, local_url("good.ipc"), OCT_ROLES_ANY, 1000));
+    T_OK(net_listen(&listening, loop, socket,
+                    &(net_endpoint){local_url("good.ipc"), OCT_ROLES_ANY, 1000, 0}));
     for (int i = 0; i < 20; i++) {
         assert_int_equal(answer_of(listening.acceptor), NET_ACCEPTOR_ANSWERS);
     }
@@ -212,7 +213,8 @@ listen_for_one(const char *url)
     net_loop *loop = net_loop_create();
     (void)alarm(HANGS_S); // nobody was let in
     if (nng_pull0_open(&socket) != 0 ||
-        net_listen(&listening, loop, socket, url, OCT_ROLES_ANY, 1000) != OCT_OK) {
+        net_listen(&listening, loop, socket, &(net_endpoint){url, OCT_ROLES_ANY, 1000, 0}) !=
+            OCT_OK) {
         return 2;
     }
     return nng_recvmsg(socket, &msg, 0) == 0 ? 0 : 3;

@@ -70,7 +70,8 @@ stream_open(stream *s, const char *url, size_t recv_bytes_max)
 {
     net_push_events events = {.on_ready = stream_ready, .on_connected = stream_connected, .arg = s};
     s->loop = net_loop_create();
-    T_OK(net_pull_open(&s->pull, s->loop, url, OCT_ROLES_ANY, recv_bytes_max, stream_take, s));
+    T_OK(net_pull_open(&s->pull, s->loop, &(net_endpoint){url, OCT_ROLES_ANY, recv_bytes_max, 0},
+                       stream_take, s));
     T_OK(net_push_open(&s->push, s->loop, url, OCT_ROLES_ANY, &events));
     net_test_until(s->loop, &s->connected, 1);
 }
@@ -108,7 +109,8 @@ listen_fails(const char *url, const char *why)
     net_loop *loop = net_loop_create();
     net_pull *pull = NULL;
     int saved = net_test_stderr_to(log);
-    oct_err err = net_pull_open(&pull, loop, url, OCT_ROLES_ANY, 100, nothing_take, NULL);
+    oct_err err =
+        net_pull_open(&pull, loop, &(net_endpoint){url, OCT_ROLES_ANY, 100, 0}, nothing_take, NULL);
     net_test_stderr_back(saved);
     T_ERR(err, OCT_EIO);
     assert_null(pull);
@@ -327,7 +329,8 @@ longest_open(stream *s, const char *url)
                               .on_disconnected = longest_disconnected,
                               .arg = s};
     s->loop = net_loop_create();
-    T_OK(net_pull_open(&s->pull, s->loop, url, OCT_ROLES_ANY, 100, longest_take, s));
+    T_OK(net_pull_open(&s->pull, s->loop, &(net_endpoint){url, OCT_ROLES_ANY, 100, 0}, longest_take,
+                       s));
     T_OK(net_push_open(&s->push, s->loop, url, OCT_ROLES_ANY, &events));
 }
 

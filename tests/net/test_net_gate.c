@@ -129,8 +129,9 @@ test_many_hear_what_is_published(void **state)
     side_open(&listener, "actor");
     T_OK(net_pub_open(&pub, publisher.loop, url, ACTOR, 16));
     for (int i = 0; i < LISTENERS; i++) {
-        T_OK(net_sub_open(&subs[i], listener.loop, url, REPLAY, (const uint8_t *)"p", 1, 16,
-                          BYTES_MAX, hear, side_connected, &listener));
+        T_OK(net_sub_open(
+            &subs[i], listener.loop, &(net_endpoint){url, REPLAY, BYTES_MAX, 16},
+            &(net_sub_options){(const uint8_t *)"p", 1, hear, side_connected, &listener}));
     }
     while (listener.connected < LISTENERS) {
         side_turn(&listener);
@@ -178,8 +179,9 @@ test_calls_are_answered(void **state)
     net_rpc_server *rpc;
     side_open(&caller, "actor");
     side_open(&server, "replay");
-    T_OK(net_rpc_server_open(&rpc, server.loop, url, ACTOR, 4, 1000, answer, &server));
-    T_OK(net_rpc_client_open(&client, caller.loop, url, REPLAY, 4, 1000, 1000));
+    T_OK(net_rpc_server_open(&rpc, server.loop, &(net_endpoint){url, ACTOR, 1000, 4}, answer,
+                             &server));
+    T_OK(net_rpc_client_open(&client, caller.loop, &(net_endpoint){url, REPLAY, 1000, 4}, 1000));
     T_OK(net_rpc_call(client, (const uint8_t *)"hello", 5, 10000, answered, &caller));
     while (caller.got < 1) {
         side_turn(&caller);
@@ -223,7 +225,7 @@ call_held(side *caller, const char *folder, side *server, const char *url)
     unsigned before = server->got;
     memset(frame, 7, sizeof(frame));
     side_open(caller, folder);
-    T_OK(net_rpc_client_open(&client, caller->loop, url, REPLAY, 4, 0, 1000));
+    T_OK(net_rpc_client_open(&client, caller->loop, &(net_endpoint){url, REPLAY, 1000, 4}, 0));
     T_OK(net_rpc_call(client, frame, sizeof(frame), 60000, ended, caller));
     while (server->got == before) {
         side_turn(caller);
@@ -243,7 +245,8 @@ test_calls_tell_whose_certificate_they_come_with(void **state)
     net_rpc_client *client[3];
     oct_holder holder[3], gone;
     side_open(&server, "replay");
-    T_OK(net_rpc_server_open(&rpc, server.loop, url, ACTOR, 4, 1000, hold, &server));
+    T_OK(net_rpc_server_open(&rpc, server.loop, &(net_endpoint){url, ACTOR, 1000, 4}, hold,
+                             &server));
     for (int i = 0; i < 3; i++) {
         client[i] = call_held(&caller[i], folders[i], &server, url);
         T_OK(net_rpc_caller(held, &holder[i]));
@@ -424,7 +427,8 @@ test_calls_through_devices_are_refused(void **state)
     side server;
     net_rpc_server *rpc;
     side_open(&server, "replay");
-    T_OK(net_rpc_server_open(&rpc, server.loop, url, ACTOR, 4, 1000, hold, &server));
+    T_OK(net_rpc_server_open(&rpc, server.loop, &(net_endpoint){url, ACTOR, 1000, 4}, hold,
+                             &server));
     assert_true(raw_tls(&server, port_of(url), "actor", TLS1_3_VERSION, hop, sizeof(hop)));
     assert_int_equal(counts_of(&server).malformed, 1);
     assert_true(raw_tls(&server, port_of(url), "actor", TLS1_3_VERSION, nothing, sizeof(nothing)));
@@ -759,7 +763,8 @@ test_tls_without_certificates_is_told(void **state)
     (void)state;
     net_loop *loop = net_loop_create();
     net_pull *pull = NULL;
-    T_ERR(net_pull_open(&pull, loop, tls_url(), ACTOR, 100, side_take, NULL), OCT_EINVAL);
+    T_ERR(net_pull_open(&pull, loop, &(net_endpoint){tls_url(), ACTOR, 100, 0}, side_take, NULL),
+          OCT_EINVAL);
     net_push *push = NULL;
     const net_push_events events = {0};
     T_ERR(net_push_open(&push, loop, tls_url(), REPLAY, &events), OCT_EINVAL);

@@ -440,7 +440,8 @@ test_a_port_that_cannot_be_listened_on_is_told(void **state)
     (void)snprintf(https, sizeof(https), "https://127.0.0.1:%u", port_of(url));
     side_open(&to, "replay");
     atomic_store(&listens_not, true);
-    T_ERR(net_pull_open(&pull, to.loop, url, ACTOR, BYTES_MAX, side_take, &to), OCT_EIO);
+    T_ERR(net_pull_open(&pull, to.loop, &(net_endpoint){url, ACTOR, BYTES_MAX, 0}, side_take, &to),
+          OCT_EIO);
     T_ERR(net_http_open(&http, to.loop, https, NULL, NULL), OCT_EIO);
     assert_null(http);
     atomic_store(&listens_not, false);

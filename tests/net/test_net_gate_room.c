@@ -116,7 +116,8 @@ static void
 pull_open(side *s, net_pull **pull)
 {
     side_open(s);
-    LISTEN(s, net_pull_open(pull, s->loop, s->url, OCT_ROLES_ANY, BYTES_MAX, take, s));
+    LISTEN(s, net_pull_open(pull, s->loop, &(net_endpoint){s->url, OCT_ROLES_ANY, BYTES_MAX, 0},
+                            take, s));
 }
 
 static const uint8_t push_header[] = {0, 'S', 'P', 0, 0, 0x50, 0, 0};
@@ -328,7 +329,8 @@ test_names_without_end_are_cut_off(void **state)
     side s;
     net_post *post;
     side_open(&s);
-    LISTEN(&s, net_post_open(&post, s.loop, s.url, OCT_ROLES_ANY, 4, 12, named, &s));
+    LISTEN(&s,
+           net_post_open(&post, s.loop, &(net_endpoint){s.url, OCT_ROLES_ANY, 12, 4}, named, &s));
     int good = connect_from(2, s.port), stranger = connect_from(3, s.port);
     assert_int_equal(send_all(good, header, 8), 8);
     for (unsigned i = 0; i < NET_GATE_NAMES_MAX; i++) {
@@ -387,7 +389,8 @@ test_unread_answers_hold_up_nobody(void **state)
     side_open(&s);
     side_open(&caller);
     LISTEN(&s,
-           net_rpc_server_open(&server, s.loop, s.url, OCT_ROLES_ANY, CONTEXTS, 1000, answer, &s));
+           net_rpc_server_open(&server, s.loop,
+                               &(net_endpoint){s.url, OCT_ROLES_ANY, 1000, CONTEXTS}, answer, &s));
     int mute = connect_from(2, s.port);
     assert_int_equal(send_all(mute, header, 8), 8);
     for (int i = 0; i < CALLS; i++) {
@@ -398,7 +401,8 @@ test_unread_answers_hold_up_nobody(void **state)
         side_turn(&s);
     }
     (void)snprintf(url, sizeof(url), "tcp://127.0.0.1:%u", s.port);
-    T_OK(net_rpc_client_open(&client, caller.loop, url, OCT_ROLES_ANY, 4, 1000, 1u << 20));
+    T_OK(net_rpc_client_open(&client, caller.loop, &(net_endpoint){url, OCT_ROLES_ANY, 1u << 20, 4},
+                             1000));
     T_OK(net_rpc_call(client, (const uint8_t *)"hello", 5, 60000, answered, &got));
     while (got < 1) {
         side_turn(&caller);
@@ -464,7 +468,8 @@ test_large_answers_that_nobody_reads_are_bounded(void **state)
     net_rpc_server *server;
     int mute[PEERS + 1];
     side_open(&l.s);
-    LISTEN(&l.s, net_rpc_server_open(&server, l.s.loop, l.s.url, OCT_ROLES_ANY, CONTEXTS, 1000,
+    LISTEN(&l.s, net_rpc_server_open(&server, l.s.loop,
+                                     &(net_endpoint){l.s.url, OCT_ROLES_ANY, 1000, CONTEXTS},
                                      large_answer, &l));
     for (size_t i = 0; i < PEERS; i++) {
         mute[i] = mute_connect(&l.s, 2, CALLS);
@@ -498,8 +503,9 @@ test_large_answers_of_many_that_nobody_reads_are_bounded(void **state)
     int mute[ADDRESSES * PEERS + 1];
     unsigned calls = 0;
     side_open(&l.s);
-    LISTEN(&l.s, net_rpc_server_open(&server, l.s.loop, l.s.url, OCT_ROLES_ANY, 4, 1000,
-                                     large_answer, &l));
+    LISTEN(&l.s,
+           net_rpc_server_open(&server, l.s.loop, &(net_endpoint){l.s.url, OCT_ROLES_ANY, 1000, 4},
+                               large_answer, &l));
     for (unsigned i = 0; i < ADDRESSES * PEERS; i++) {
         mute[i] = mute_connect(&l.s, 2 + i / PEERS, CALLS);
         for (calls += CALLS; l.large + l.refused < calls;) {
@@ -556,7 +562,8 @@ test_calls_without_end_wait_in_the_network(void **state)
     size_t sent = 0;
     uint64_t in = 0;
     side_open(&s);
-    LISTEN(&s, net_rpc_server_open(&server, s.loop, s.url, OCT_ROLES_ANY, OCT_COUNTOF(held), BODY,
+    LISTEN(&s, net_rpc_server_open(&server, s.loop,
+                                   &(net_endpoint){s.url, OCT_ROLES_ANY, BODY, OCT_COUNTOF(held)},
                                    hold, &s));
     int fd = connect_from(2, s.port);
     assert_int_equal(send_all(fd, header, 8), 8);

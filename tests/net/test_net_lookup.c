@@ -32,7 +32,8 @@ dial_and_exit(void)
 {
     net_rpc_client *client;
     net_loop *loop = net_loop_create();
-    T_OK(net_rpc_client_open(&client, loop, "tcp://nobody.invalid:5555", OCT_ROLES_ANY, 1, 0, 100));
+    T_OK(net_rpc_client_open(
+        &client, loop, &(net_endpoint){"tcp://nobody.invalid:5555", OCT_ROLES_ANY, 100, 1}, 0));
     while (!atomic_load(&is_asked)) {
         sched_yield();
     }

@@ -55,13 +55,14 @@ static void
 office_open(office *o, const char *url)
 {
     o->loop = net_loop_create();
-    T_OK(net_post_open(&o->post, o->loop, url, OCT_ROLES_ANY, 100, NAME_MAX, office_named, o));
+    T_OK(net_post_open(&o->post, o->loop, &(net_endpoint){url, OCT_ROLES_ANY, NAME_MAX, 100},
+                       office_named, o));
     for (uint8_t i = 0; i < PEERS; i++) {
         uint8_t name[] = {'n', i};
         box *b = &o->boxes[i];
         b->office = o;
-        T_OK(net_post_dial(&b->sub, o->loop, url, OCT_ROLES_ANY, name, sizeof(name), 16, 100,
-                           box_take, NULL, b));
+        T_OK(net_post_dial(&b->sub, o->loop, &(net_endpoint){url, OCT_ROLES_ANY, 100, 16},
+                           &(net_sub_options){name, sizeof(name), box_take, NULL, b}));
         net_test_until(o->loop, &b->named, 1);
     }
 }
@@ -84,17 +85,20 @@ test_post_refuses_bad_arguments(void **state)
     net_post *post = NULL;
     net_sub *sub = NULL;
     const uint8_t name[] = {'n'};
-    T_ERR(net_post_open(&post, loop, "inproc://bad", OCT_ROLES_ANY, 0, 1, office_named, NULL),
+    T_ERR(net_post_open(&post, loop, &(net_endpoint){"inproc://bad", OCT_ROLES_ANY, 1, 0},
+                        office_named, NULL),
           OCT_EINVAL);
-    T_ERR(net_post_open(&post, loop, "inproc://bad", OCT_ROLES_ANY, 8193, 1, office_named, NULL),
+    T_ERR(net_post_open(&post, loop, &(net_endpoint){"inproc://bad", OCT_ROLES_ANY, 1, 8193},
+                        office_named, NULL),
           OCT_EINVAL);
-    T_ERR(net_post_open(&post, loop, "inproc://bad", OCT_ROLES_ANY, 1, 0, office_named, NULL),
+    T_ERR(net_post_open(&post, loop, &(net_endpoint){"inproc://bad", OCT_ROLES_ANY, 0, 1},
+                        office_named, NULL),
           OCT_EINVAL);
-    T_ERR(net_post_dial(&sub, loop, "inproc://bad", OCT_ROLES_ANY, name, 0, 1, 1, box_take, NULL,
-                        NULL),
+    T_ERR(net_post_dial(&sub, loop, &(net_endpoint){"inproc://bad", OCT_ROLES_ANY, 1, 1},
+                        &(net_sub_options){name, 0, box_take, NULL, NULL}),
           OCT_EINVAL);
-    T_ERR(net_post_dial(&sub, loop, "inproc://bad", OCT_ROLES_ANY, name, 1, 0, 1, box_take, NULL,
-                        NULL),
+    T_ERR(net_post_dial(&sub, loop, &(net_endpoint){"inproc://bad", OCT_ROLES_ANY, 1, 0},
+                        &(net_sub_options){name, 1, box_take, NULL, NULL}),
           OCT_EINVAL);
     assert_null(post);
     assert_null(sub);
@@ -142,7 +146,8 @@ test_post_hears_the_name_again_after_a_new_connection(void **state)
     box *b = &o.boxes[1];
     uint32_t before = b->peer;
     net_post_close(o.post);
-    T_OK(net_post_open(&o.post, o.loop, url, OCT_ROLES_ANY, 100, NAME_MAX, office_named, &o));
+    T_OK(net_post_open(&o.post, o.loop, &(net_endpoint){url, OCT_ROLES_ANY, NAME_MAX, 100},
+                       office_named, &o));
     net_test_until(o.loop, &b->named, 2);
     assert_int_not_equal(b->peer, before);
     net_post_send(o.post, before, net_test_msg_u32(1)); // nobody any more
@@ -193,8 +198,9 @@ test_post_does_not_wait_for_a_peer_that_does_not_read(void **state)
     net_sub *deaf;
     const uint8_t name[] = {'n', 1};
     box *b = &o.boxes[1], *other = &o.boxes[0];
-    T_OK(net_post_dial(&deaf, deaf_loop, url, OCT_ROLES_ANY, name, sizeof(name), 1,
-                       sizeof(long_letter), box_take, net_test_stop, deaf_loop));
+    T_OK(net_post_dial(&deaf, deaf_loop,
+                       &(net_endpoint){url, OCT_ROLES_ANY, sizeof(long_letter), 1},
+                       &(net_sub_options){name, sizeof(name), box_take, net_test_stop, deaf_loop}));
     net_loop_run(deaf_loop); // it is connected, and has said its name
     net_test_until(o.loop, &b->named, 2);
     for (int i = 0; i < 1000; i++) {
@@ -219,12 +225,12 @@ test_post_drops_a_name_that_is_too_long(void **state)
     office o = {0};
     office_open(&o, url); // both are named once
     net_sub *sub;
-    T_OK(net_post_dial(&sub, o.loop, url, OCT_ROLES_ANY, name, sizeof(name), 16, 100, box_take,
-                       NULL, &o.boxes[0]));
+    T_OK(net_post_dial(&sub, o.loop, &(net_endpoint){url, OCT_ROLES_ANY, 100, 16},
+                       &(net_sub_options){name, sizeof(name), box_take, NULL, &o.boxes[0]}));
     net_sub_close(o.boxes[1].sub); // and this one comes after it
     const uint8_t again[] = {'n', 1};
-    T_OK(net_post_dial(&o.boxes[1].sub, o.loop, url, OCT_ROLES_ANY, again, sizeof(again), 16, 100,
-                       box_take, NULL, &o.boxes[1]));
+    T_OK(net_post_dial(&o.boxes[1].sub, o.loop, &(net_endpoint){url, OCT_ROLES_ANY, 100, 16},
+                       &(net_sub_options){again, sizeof(again), box_take, NULL, &o.boxes[1]}));
     net_test_until(o.loop, &o.boxes[1].named, 2);
     assert_int_equal(o.boxes[0].named, 1);
     net_sub_close(sub);

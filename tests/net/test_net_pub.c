@@ -65,8 +65,9 @@ listener_open(listener *l, const char *url, uint32_t sub_queue)
 {
     l->loop = net_loop_create();
     T_OK(net_pub_open(&l->pub, l->loop, url, OCT_ROLES_ANY, BURST));
-    T_OK(net_sub_open(&l->sub, l->loop, url, OCT_ROLES_ANY, (const uint8_t *)"p", 1, sub_queue, 100,
-                      listener_take, listener_connected, l));
+    T_OK(net_sub_open(
+        &l->sub, l->loop, &(net_endpoint){url, OCT_ROLES_ANY, 100, sub_queue},
+        &(net_sub_options){(const uint8_t *)"p", 1, listener_take, listener_connected, l}));
     net_test_until(l->loop, &l->connected, 1);
 }
 
@@ -103,11 +104,11 @@ test_pub_and_sub_refuse_bad_arguments(void **state)
     net_sub *sub = NULL;
     T_ERR(net_pub_open(&pub, loop, "inproc://bad", OCT_ROLES_ANY, 0), OCT_EINVAL);
     T_ERR(net_pub_open(&pub, loop, "inproc://bad", OCT_ROLES_ANY, 8193), OCT_EINVAL);
-    T_ERR(net_sub_open(&sub, loop, "inproc://bad", OCT_ROLES_ANY, NULL, 0, 0, 1, listener_take,
-                       NULL, NULL),
+    T_ERR(net_sub_open(&sub, loop, &(net_endpoint){"inproc://bad", OCT_ROLES_ANY, 1, 0},
+                       &(net_sub_options){NULL, 0, listener_take, NULL, NULL}),
           OCT_EINVAL);
-    T_ERR(net_sub_open(&sub, loop, "inproc://bad", OCT_ROLES_ANY, NULL, 0, 1, 0, listener_take,
-                       NULL, NULL),
+    T_ERR(net_sub_open(&sub, loop, &(net_endpoint){"inproc://bad", OCT_ROLES_ANY, 0, 1},
+                       &(net_sub_options){NULL, 0, listener_take, NULL, NULL}),
           OCT_EINVAL);
     assert_null(pub);
     assert_null(sub);

@@ -71,7 +71,8 @@ sink_open(sink *s, const char *url)
 {
     s->loop = net_loop_create();
     s->resumer = net_wakeup_create(s->loop, sink_resume, s);
-    T_OK(net_pull_open(&s->pull, s->loop, url, OCT_ROLES_ANY, 1000, sink_take, s));
+    T_OK(net_pull_open(&s->pull, s->loop, &(net_endpoint){url, OCT_ROLES_ANY, 1000, 0}, sink_take,
+                       s));
 }
 
 static void
@@ -151,9 +152,11 @@ test_pull_refuses_no_size_limit_and_bad_addresses(void **state)
     (void)state;
     net_loop *loop = net_loop_create();
     net_pull *pull = NULL;
-    T_ERR(net_pull_open(&pull, loop, "inproc://limit", OCT_ROLES_ANY, 0, sink_take, NULL),
+    T_ERR(net_pull_open(&pull, loop, &(net_endpoint){"inproc://limit", OCT_ROLES_ANY, 0, 0},
+                        sink_take, NULL),
           OCT_EINVAL);
-    oct_err err = net_pull_open(&pull, loop, "nonsense", OCT_ROLES_ANY, 1, sink_take, NULL);
+    oct_err err = net_pull_open(&pull, loop, &(net_endpoint){"nonsense", OCT_ROLES_ANY, 1, 0},
+                                sink_take, NULL);
     assert_true(err == OCT_EINVAL || err == OCT_EIO);
     assert_null(pull);
     net_pull_close(NULL);
@@ -265,7 +268,8 @@ reader_open(reader *r, const char *url)
     net_push_events events = {
         .on_ready = reader_ready, .on_disconnected = reader_disconnected, .arg = r};
     r->loop = net_loop_create();
-    T_OK(net_pull_open(&r->pull, r->loop, url, OCT_ROLES_ANY, 1000, reader_take, r));
+    T_OK(net_pull_open(&r->pull, r->loop, &(net_endpoint){url, OCT_ROLES_ANY, 1000, 0}, reader_take,
+                       r));
     T_OK(net_push_open(&r->push, r->loop, url, OCT_ROLES_ANY, &events));
 }
 
@@ -457,7 +461,8 @@ test_pull_tells_the_role_of_a_sender_that_has_gone(void **state)
     certs_ca_destroy(ca);
     side_open(&from, "actor");
     side_open(&to, "replay");
-    T_OK(net_pull_open(&w.pull, to.loop, url, ACTOR, BYTES_MAX, offer_hold, &w));
+    T_OK(
+        net_pull_open(&w.pull, to.loop, &(net_endpoint){url, ACTOR, BYTES_MAX, 0}, offer_hold, &w));
     side_push(&from, url, REPLAY);
     T_OK(net_push_send(from.push, net_test_msg_u32(0)));
     while (w.offers < 1) {

@@ -91,7 +91,8 @@ link_open_push(pair *l, const char *url)
 static void
 link_open_pull(pair *l, const char *url)
 {
-    T_OK(net_pull_open(&l->pull, l->loop, url, OCT_ROLES_ANY, PULL_BYTES_MAX, link_take, l));
+    T_OK(net_pull_open(&l->pull, l->loop, &(net_endpoint){url, OCT_ROLES_ANY, PULL_BYTES_MAX, 0},
+                       link_take, l));
 }
 
 static void

@@ -130,8 +130,8 @@ static net_sub *
 side_sub(side *s, const char *url)
 {
     net_sub *sub = NULL;
-    T_OK(net_sub_open(&sub, s->loop, url, OCT_ROLES_ANY, NULL, 0, 10, BYTES_MAX, side_hear,
-                      side_connected, s));
+    T_OK(net_sub_open(&sub, s->loop, &(net_endpoint){url, OCT_ROLES_ANY, BYTES_MAX, 10},
+                      &(net_sub_options){NULL, 0, side_hear, side_connected, s}));
     return sub;
 }
 
@@ -177,7 +177,8 @@ test_push_gets_over_a_peer_that_dies_in_the_handshake(void **state)
     T_OK(net_push_send(push, net_test_msg_u32(1)));
     give_up_end(fd);
     net_pull *pull = NULL;
-    T_OK(net_pull_open(&pull, s.loop, url, OCT_ROLES_ANY, BYTES_MAX, side_take, &s));
+    T_OK(net_pull_open(&pull, s.loop, &(net_endpoint){url, OCT_ROLES_ANY, BYTES_MAX, 0}, side_take,
+                       &s));
     net_test_until(s.loop, &s.got, 1);
     net_test_until(s.loop, &s.connected, 1);
     assert_int_equal(s.disconnected, 0);
@@ -211,10 +212,12 @@ test_rpc_gets_over_a_peer_that_dies_in_the_handshake(void **state)
     side s = {.loop = net_loop_create()};
     int fd = give_up_begin(url);
     net_rpc_client *client = NULL;
-    T_OK(net_rpc_client_open(&client, s.loop, url, OCT_ROLES_ANY, 1, RESEND_MS, BYTES_MAX));
+    T_OK(net_rpc_client_open(&client, s.loop, &(net_endpoint){url, OCT_ROLES_ANY, BYTES_MAX, 1},
+                             RESEND_MS));
     give_up_end(fd);
     net_rpc_server *server = NULL;
-    T_OK(net_rpc_server_open(&server, s.loop, url, OCT_ROLES_ANY, 1, BYTES_MAX, side_answer, NULL));
+    T_OK(net_rpc_server_open(&server, s.loop, &(net_endpoint){url, OCT_ROLES_ANY, BYTES_MAX, 1},
+                             side_answer, NULL));
     T_OK(net_rpc_call(client, (const uint8_t *)"x", 1, RESEND_MS, side_answered, &s));
     net_test_until(s.loop, &s.got, 1);
     net_rpc_client_close(client);
@@ -355,7 +358,8 @@ listen_after(uint32_t ms)
     net_test_turn(s.loop, ms);
     assert_int_equal(atomic_load(&dials), before);
     net_pull *pull = NULL;
-    T_OK(net_pull_open(&pull, s.loop, url, OCT_ROLES_ANY, BYTES_MAX, side_take, &s));
+    T_OK(net_pull_open(&pull, s.loop, &(net_endpoint){url, OCT_ROLES_ANY, BYTES_MAX, 0}, side_take,
+                       &s));
     net_test_until(s.loop, &s.connected, 1);
     assert_true(atomic_load(&dials) > before);
     net_push_close(push);

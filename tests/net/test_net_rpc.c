@@ -100,15 +100,15 @@ call_done(void *arg, oct_err err, const uint8_t *frame, size_t length)
 static void
 rig_open_server(rig *r, const char *url, uint32_t contexts)
 {
-    T_OK(net_rpc_server_open(&r->server, r->loop, url, OCT_ROLES_ANY, contexts, 100, rig_request,
-                             r));
+    T_OK(net_rpc_server_open(&r->server, r->loop,
+                             &(net_endpoint){url, OCT_ROLES_ANY, 100, contexts}, rig_request, r));
 }
 
 static void
 rig_open_client(rig *r, const char *url, uint32_t inflight_max, uint32_t resend_ms)
 {
-    T_OK(
-        net_rpc_client_open(&r->client, r->loop, url, OCT_ROLES_ANY, inflight_max, resend_ms, 100));
+    T_OK(net_rpc_client_open(&r->client, r->loop,
+                             &(net_endpoint){url, OCT_ROLES_ANY, 100, inflight_max}, resend_ms));
 }
 
 static void
@@ -146,14 +146,20 @@ test_rpc_refuses_bad_arguments(void **state)
     net_rpc_client *client = NULL;
     net_rpc_server *server = NULL;
     const char *url = "inproc://bad";
-    T_ERR(net_rpc_client_open(&client, loop, url, OCT_ROLES_ANY, 0, 1000, 100), OCT_EINVAL);
-    T_ERR(net_rpc_client_open(&client, loop, url, OCT_ROLES_ANY, 1025, 1000, 100), OCT_EINVAL);
-    T_ERR(net_rpc_client_open(&client, loop, url, OCT_ROLES_ANY, 1, 1000, 0), OCT_EINVAL);
-    T_ERR(net_rpc_server_open(&server, loop, url, OCT_ROLES_ANY, 0, 100, rig_request, NULL),
+    T_ERR(net_rpc_client_open(&client, loop, &(net_endpoint){url, OCT_ROLES_ANY, 100, 0}, 1000),
           OCT_EINVAL);
-    T_ERR(net_rpc_server_open(&server, loop, url, OCT_ROLES_ANY, 1025, 100, rig_request, NULL),
+    T_ERR(net_rpc_client_open(&client, loop, &(net_endpoint){url, OCT_ROLES_ANY, 100, 1025}, 1000),
           OCT_EINVAL);
-    T_ERR(net_rpc_server_open(&server, loop, url, OCT_ROLES_ANY, 1, 0, rig_request, NULL),
+    T_ERR(net_rpc_client_open(&client, loop, &(net_endpoint){url, OCT_ROLES_ANY, 0, 1}, 1000),
+          OCT_EINVAL);
+    T_ERR(net_rpc_server_open(&server, loop, &(net_endpoint){url, OCT_ROLES_ANY, 100, 0},
+                              rig_request, NULL),
+          OCT_EINVAL);
+    T_ERR(net_rpc_server_open(&server, loop, &(net_endpoint){url, OCT_ROLES_ANY, 100, 1025},
+                              rig_request, NULL),
+          OCT_EINVAL);
+    T_ERR(net_rpc_server_open(&server, loop, &(net_endpoint){url, OCT_ROLES_ANY, 0, 1}, rig_request,
+                              NULL),
           OCT_EINVAL);
     assert_null(client);
     assert_null(server);

@@ -223,8 +223,9 @@ actor_open(shard *at, unsigned line)
     net_loop *loop = at->f->loop;
     T_OK(net_url_line(at->f->relay, line, base));
     T_OK(net_url_offset(base, 2, url));
-    T_OK(net_post_dial(&at->acks, loop, url, OCT_ROLES_ANY, ask, wire_ack_request_pack(&claim, ask),
-                       16, 4096, ack_arrived, NULL, at));
+    T_OK(net_post_dial(
+        &at->acks, loop, &(net_endpoint){url, OCT_ROLES_ANY, 4096, 16},
+        &(net_sub_options){ask, wire_ack_request_pack(&claim, ask), ack_arrived, NULL, at}));
     T_OK(net_url_offset(base, 1, url));
     T_OK(net_push_open(&at->push, loop, url, OCT_ROLES_ANY, &events));
 }
@@ -237,10 +238,12 @@ replay_open(shard *at, fixture *f, uint32_t number)
     at->session = SESSION + 10 * number;
     (void)snprintf(at->replay, sizeof(at->replay), "ipc://%s/s%u", f->folder, (unsigned)number);
     T_OK(net_url_offset(at->replay, 2, url));
-    T_OK(net_post_open(&at->post, f->loop, url, OCT_ROLES_ANY, 16, WIRE_ACK_REQUEST_BYTES_MAX,
+    T_OK(net_post_open(&at->post, f->loop,
+                       &(net_endpoint){url, OCT_ROLES_ANY, WIRE_ACK_REQUEST_BYTES_MAX, 16},
                        replay_named, at));
     T_OK(net_url_offset(at->replay, 1, url));
-    T_OK(net_pull_open(&at->pull, f->loop, url, OCT_ROLES_ANY, WIRE_BATCH_BYTES_MAX + BYTES_MAX,
+    T_OK(net_pull_open(&at->pull, f->loop,
+                       &(net_endpoint){url, OCT_ROLES_ANY, WIRE_BATCH_BYTES_MAX + BYTES_MAX, 0},
                        replay_take, at));
 }
 
@@ -259,7 +262,8 @@ fixture_open(void **state)
     (void)snprintf(f->metrics, sizeof(f->metrics), "http://127.0.0.1:%u", net_test_free_port());
     f->loop = net_loop_create();
     f->server = wire_server_create_learner(&handlers, f, &net_rpc_responder, BYTES_MAX);
-    T_OK(net_rpc_server_open(&f->rpc, f->loop, f->learner, OCT_ROLES_ANY, 4, BYTES_MAX,
+    T_OK(net_rpc_server_open(&f->rpc, f->loop,
+                             &(net_endpoint){f->learner, OCT_ROLES_ANY, BYTES_MAX, 4},
                              request_arrived, f));
     T_OK(net_pub_open(&f->pub, f->loop, f->policies, OCT_ROLES_ANY, 16));
     for (uint32_t i = 0; i < SHARDS; i++) {
@@ -270,8 +274,8 @@ fixture_open(void **state)
         actor_open(&f->at[i], i);
     }
     wire_policy_topic(5, topic);
-    T_OK(net_sub_open(&f->sub, f->loop, f->relay, OCT_ROLES_ANY, topic, sizeof(topic), 16, 4096,
-                      policy_arrived, NULL, f));
+    T_OK(net_sub_open(&f->sub, f->loop, &(net_endpoint){f->relay, OCT_ROLES_ANY, 4096, 16},
+                      &(net_sub_options){topic, sizeof(topic), policy_arrived, NULL, f}));
     return 0;
 }
 

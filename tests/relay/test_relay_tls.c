@@ -151,11 +151,12 @@ test_relay_lets_in_actors_and_relays_alone(void **state)
     char url[NET_URL_MAX], line[NET_URL_MAX + 32], path[128];
     static char log[1u << 16];
     beyond_open(&b, f, "operator");
-    T_OK(net_sub_open(&policies, b.loop, b.url, OCT_ROLES_ANY, NULL, 0, 16, 4096, nothing_arrives,
-                      beyond_connected, &b));
+    T_OK(net_sub_open(&policies, b.loop, &(net_endpoint){b.url, OCT_ROLES_ANY, 4096, 16},
+                      &(net_sub_options){NULL, 0, nothing_arrives, beyond_connected, &b}));
     T_OK(net_url_offset(b.url, 2, url));
-    T_OK(net_post_dial(&acks, b.loop, url, OCT_ROLES_ANY, (const uint8_t *)"name", 4, 16, 4096,
-                       nothing_arrives, beyond_connected, &b));
+    T_OK(net_post_dial(
+        &acks, b.loop, &(net_endpoint){url, OCT_ROLES_ANY, 4096, 16},
+        &(net_sub_options){(const uint8_t *)"name", 4, nothing_arrives, beyond_connected, &b}));
     (void)snprintf(path, sizeof(path), "%s/other", f->folder);
     for (unsigned refused = 0; refused < 3;) {
         beyond_turn(&b);
@@ -252,8 +253,10 @@ test_relay_takes_policies_of_learners_and_brings_batches_to_replays_alone(void *
     net_post *post;
     posing_open(&p);
     T_OK(net_pub_open(&pub, p.loop, p.url[0], OCT_ROLES_ANY, 16));
-    T_OK(net_pull_open(&pull, p.loop, p.url[1], OCT_ROLES_ANY, BYTES_MAX, nothing_is_pushed, NULL));
-    T_OK(net_post_open(&post, p.loop, p.url[2], OCT_ROLES_ANY, 16, WIRE_ACK_REQUEST_BYTES_MAX,
+    T_OK(net_pull_open(&pull, p.loop, &(net_endpoint){p.url[1], OCT_ROLES_ANY, BYTES_MAX, 0},
+                       nothing_is_pushed, NULL));
+    T_OK(net_post_open(&post, p.loop,
+                       &(net_endpoint){p.url[2], OCT_ROLES_ANY, WIRE_ACK_REQUEST_BYTES_MAX, 16},
                        nobody_asks, NULL));
     f->shards = 1;
     (void)snprintf(f->policies, sizeof(f->policies), "%s", p.url[0]);
@@ -272,7 +275,8 @@ test_relay_registers_with_learners_alone(void **state)
     posing p;
     net_rpc_server *server;
     posing_open(&p);
-    T_OK(net_rpc_server_open(&server, p.loop, p.url[0], OCT_ROLES_ANY, 4, BYTES_MAX, nobody_calls,
+    T_OK(net_rpc_server_open(&server, p.loop,
+                             &(net_endpoint){p.url[0], OCT_ROLES_ANY, BYTES_MAX, 4}, nobody_calls,
                              NULL));
     (void)snprintf(f->learner, sizeof(f->learner), "%s", p.url[0]);
     posing_is_seen(&p, f, 1);

@@ -35,8 +35,8 @@ below_open(below *b, fixture *f, uint64_t number)
     *b = (below){.f = f};
     wire_gathered_pack(number, NULL, 0, name);
     T_OK(net_url_offset(f->relay, 2, url));
-    T_OK(net_post_dial(&b->acks, f->loop, url, OCT_ROLES_ANY, name, sizeof(name), 16, 4096,
-                       below_told, NULL, b));
+    T_OK(net_post_dial(&b->acks, f->loop, &(net_endpoint){url, OCT_ROLES_ANY, 4096, 16},
+                       &(net_sub_options){name, sizeof(name), below_told, NULL, b}));
 }
 
 // That is how the learner sees loops of relays, and how those below know that it lives.
@@ -135,7 +135,8 @@ test_relay_blames_none_below_that_has_gone(void **state)
     gone.is_busy = false;
     T_OK(net_push_open(&gone.push, f->loop, line, OCT_ROLES_ANY, &events));
     T_OK(net_url_offset(at->replay, 1, url));
-    T_OK(net_pull_open(&at->pull, f->loop, url, OCT_ROLES_ANY, BYTES_MAX, replay_take, at));
+    T_OK(net_pull_open(&at->pull, f->loop, &(net_endpoint){url, OCT_ROLES_ANY, BYTES_MAX, 0},
+                       replay_take, at));
     send_msg(&gone, gathered_make(78, batch_make(at->session, AGAIN, 10)));
     while (at->seen[at->batches - 1] != AGAIN) {
         net_loop_run(f->loop);
@@ -213,10 +214,12 @@ above_open(above *a, fixture *f)
     (void)snprintf(a->url, sizeof(a->url), "ipc://%s/up", f->folder);
     (void)snprintf(a->other, sizeof(a->other), "ipc://%s/o", f->folder);
     T_OK(net_url_offset(a->url, 2, url));
-    T_OK(net_post_open(&a->post, f->loop, url, OCT_ROLES_ANY, 16, WIRE_ACK_REQUEST_BYTES_MAX,
+    T_OK(net_post_open(&a->post, f->loop,
+                       &(net_endpoint){url, OCT_ROLES_ANY, WIRE_ACK_REQUEST_BYTES_MAX, 16},
                        above_named, a));
     T_OK(net_url_offset(a->url, 1, url));
-    T_OK(net_pull_open(&a->pull, f->loop, url, OCT_ROLES_ANY, BYTES_MAX, above_take, a));
+    T_OK(net_pull_open(&a->pull, f->loop, &(net_endpoint){url, OCT_ROLES_ANY, BYTES_MAX, 0},
+                       above_take, a));
     f->on_register = above_registered;
     f->register_arg = a;
 }

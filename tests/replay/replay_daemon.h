@@ -266,8 +266,8 @@ ask_for_acks(fixture *f)
 {
     uint8_t ask[WIRE_ACK_REQUEST_BYTES_MAX];
     net_sub_close(f->sub);
-    T_OK(net_post_dial(&f->sub, f->loop, f->ack_url, OCT_ROLES_ANY, ask, ask_pack(ask), 16, 4096,
-                       ack_arrived, NULL, f));
+    T_OK(net_post_dial(&f->sub, f->loop, &(net_endpoint){f->ack_url, OCT_ROLES_ANY, 4096, 16},
+                       &(net_sub_options){ask, ask_pack(ask), ack_arrived, NULL, f}));
 }
 
 // The address is in the state; NULL: in its folder.
@@ -284,7 +284,8 @@ fixture_open(void **state)
     T_OK(net_url_offset(f->url, 2, f->ack_url));
     f->loop = net_loop_create();
     daemon_start(f);
-    T_OK(net_rpc_client_open(&f->rpc, f->loop, f->url, OCT_ROLES_ANY, 16, 1000, 64u << 20));
+    T_OK(net_rpc_client_open(&f->rpc, f->loop,
+                             &(net_endpoint){f->url, OCT_ROLES_ANY, 64u << 20, 16}, 1000));
     f->client = wire_client_create(net_rpc_call, f->rpc, 64u << 20);
     const net_push_events events = {push_ready, push_connected, push_disconnected, f};
     T_OK(net_push_open(&f->push, f->loop, f->batch_url, OCT_ROLES_ANY, &events));

@@ -148,8 +148,9 @@ test_daemon_gives_acks_to_who_has_the_token_alone(void **state)
     for (int i = 0; i < 3; i++) {
         size_t length = ask_pack(ask);
         ask[length - 1] ^= 1; // the token
-        T_OK(net_post_dial(&thieves[i], f->loop, f->ack_url, OCT_ROLES_ANY, ask,
-                           i < 2 ? length : WIRE_FRAME_BYTES, 16, 4096, stolen, NULL, &acks));
+        T_OK(net_post_dial(
+            &thieves[i], f->loop, &(net_endpoint){f->ack_url, OCT_ROLES_ANY, 4096, 16},
+            &(net_sub_options){ask, i < 2 ? length : WIRE_FRAME_BYTES, stolen, NULL, &acks}));
         if (i == 0) {
             T_OK(configure(f, &message)); // the first of them may have been heard before
         }

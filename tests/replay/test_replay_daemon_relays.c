@@ -39,8 +39,8 @@ test_daemon_takes_what_is_good_of_a_relays_message(void **state)
     net_sub *acks;
     (void)configure_table(f, WIRE_SAMPLER_UNIFORM);
     wire_gathered_pack(relay, NULL, 0, name);
-    T_OK(net_post_dial(&acks, f->loop, f->ack_url, OCT_ROLES_ANY, name, sizeof(name), 16, 4096,
-                       relay_acked, NULL, &end));
+    T_OK(net_post_dial(&acks, f->loop, &(net_endpoint){f->ack_url, OCT_ROLES_ANY, 4096, 16},
+                       &(net_sub_options){name, sizeof(name), relay_acked, NULL, &end}));
     wire_gatherer gatherer;
     wire_gatherer_init(&gatherer, relay, sizeof(message) - WIRE_GATHERED_HEAD_BYTES);
     for (uint64_t i = 1; i <= 3; i++) {
@@ -101,8 +101,8 @@ test_daemon_tells_a_relay_of_more_sessions_than_a_message_holds(void **state)
     net_sub *acks;
     (void)configure_table(f, WIRE_SAMPLER_UNIFORM);
     wire_gathered_pack(relay, NULL, 0, name);
-    T_OK(net_post_dial(&acks, f->loop, f->ack_url, OCT_ROLES_ANY, name, sizeof(name), 64, BYTES,
-                       many_arrived, NULL, &end));
+    T_OK(net_post_dial(&acks, f->loop, &(net_endpoint){f->ack_url, OCT_ROLES_ANY, BYTES, 64},
+                       &(net_sub_options){name, sizeof(name), many_arrived, NULL, &end}));
     while (stat_of(f, "replay.sessions") < SESSIONS) {
         wire_gatherer gatherer;
         wire_gatherer_init(&gatherer, relay, BYTES - WIRE_GATHERED_HEAD_BYTES);
