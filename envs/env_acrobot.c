@@ -97,19 +97,17 @@ wrap(double angle)
 }
 
 static double
-step(const env_native_task *task, oct_pcg64 *rng, double *state, uint32_t elapsed,
-     env_native_action action, bool *terminated)
+step(const env_native_task *task, oct_pcg64 *rng, double *state, env_native_turn *turn)
 {
     (void)rng;
     (void)task;
-    (void)elapsed;
-    runge_kutta(state, action.index - 1.0);
+    runge_kutta(state, turn->index - 1.0);
     state[0] = wrap(state[0]);
     state[1] = wrap(state[1]);
     state[2] = env_native_clip(state[2], -SPEED_1_HIGH, SPEED_1_HIGH);
     state[3] = env_native_clip(state[3], -SPEED_2_HIGH, SPEED_2_HIGH);
-    *terminated = -cos(state[0]) - cos(state[1] + state[0]) > 1.0;
-    return *terminated ? 0 : -1;
+    turn->terminated = -cos(state[0]) - cos(state[1] + state[0]) > 1.0;
+    return turn->terminated ? 0 : -1;
 }
 
 static void

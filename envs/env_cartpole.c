@@ -46,13 +46,11 @@ reset(const env_native_task *task, oct_pcg64 *rng, double *state)
 }
 
 static double
-step(const env_native_task *task, oct_pcg64 *rng, double *state, uint32_t elapsed,
-     env_native_action action, bool *terminated)
+step(const env_native_task *task, oct_pcg64 *rng, double *state, env_native_turn *turn)
 {
     (void)rng;
-    (void)elapsed;
     double x = state[0], v = state[1], angle = state[2], w = state[3];
-    double force = action.index == 1 ? FORCE : -FORCE;
+    double force = turn->index == 1 ? FORCE : -FORCE;
     double cosine = cos(angle), sine = sin(angle);
     double temp = (force + POLE_MOMENT * (w * w) * sine) / MASS;
     double angular = (GRAVITY * sine - cosine * temp) /
@@ -62,10 +60,10 @@ step(const env_native_task *task, oct_pcg64 *rng, double *state, uint32_t elapse
     state[1] = v + TAU * linear;
     state[2] = angle + TAU * w;
     state[3] = w + TAU * angular;
-    *terminated = state[0] < -POSITION_LIMIT || state[0] > POSITION_LIMIT ||
-                  state[2] < -ANGLE_LIMIT || state[2] > ANGLE_LIMIT;
+    turn->terminated = state[0] < -POSITION_LIMIT || state[0] > POSITION_LIMIT ||
+                       state[2] < -ANGLE_LIMIT || state[2] > ANGLE_LIMIT;
     if (task->options[OPTION_SUTTON] != 0) {
-        return *terminated ? -1 : 0;
+        return turn->terminated ? -1 : 0;
     }
     return 1;
 }

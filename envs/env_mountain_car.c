@@ -25,13 +25,11 @@ reset(const env_native_task *task, oct_pcg64 *rng, double *state)
 }
 
 static double
-step(const env_native_task *task, oct_pcg64 *rng, double *state, uint32_t elapsed,
-     env_native_action action, bool *terminated)
+step(const env_native_task *task, oct_pcg64 *rng, double *state, env_native_turn *turn)
 {
     (void)rng;
-    (void)elapsed;
     double position = state[0], velocity = state[1];
-    velocity += (action.index - 1) * FORCE + cos(3 * position) * -GRAVITY;
+    velocity += (turn->index - 1) * FORCE + cos(3 * position) * -GRAVITY;
     velocity = env_native_clip(velocity, -SPEED_HIGH, SPEED_HIGH);
     position = env_native_clip(position + velocity, POSITION_LOW, POSITION_HIGH);
     if (position == POSITION_LOW && velocity < 0) {
@@ -39,7 +37,7 @@ step(const env_native_task *task, oct_pcg64 *rng, double *state, uint32_t elapse
     }
     state[0] = position;
     state[1] = velocity;
-    *terminated = position >= GOAL && velocity >= task->options[OPTION_GOAL_VELOCITY];
+    turn->terminated = position >= GOAL && velocity >= task->options[OPTION_GOAL_VELOCITY];
     return -1;
 }
 

@@ -84,25 +84,24 @@ change_numpy2(float action, double hill)
 }
 
 static double
-step(const env_native_task *task, oct_pcg64 *rng, double *state, uint32_t elapsed,
-     env_native_action action, bool *terminated)
+step(const env_native_task *task, oct_pcg64 *rng, double *state, env_native_turn *turn)
 {
     (void)rng;
     double goal_velocity = task->options[OPTION_GOAL_VELOCITY];
     bool numpy2 = task->options[OPTION_NUMPY] == 2;
-    if (numpy2 && elapsed > 0) {
+    if (numpy2 && turn->elapsed > 0) {
         float triple = 3 * (float)state[0];
-        double change = change_numpy2(action.value, GRAVITY * cos((double)triple));
-        *terminated = advance_float(state, (float)change, (float)goal_velocity);
+        double change = change_numpy2(turn->value, GRAVITY * cos((double)triple));
+        turn->terminated = advance_float(state, (float)change, (float)goal_velocity);
     } else {
         double hill = GRAVITY * cos(3 * state[0]);
-        double force = env_native_clip((double)action.value, -1, 1);
-        double change = numpy2 ? change_numpy2(action.value, hill) : force * POWER - hill;
-        *terminated = advance_double(state, change, goal_velocity);
+        double force = env_native_clip((double)turn->value, -1, 1);
+        double change = numpy2 ? change_numpy2(turn->value, hill) : force * POWER - hill;
+        turn->terminated = advance_double(state, change, goal_velocity);
     }
     // The cost is that of the action as given, not as clipped. The square of a float is exact in
     // double.
-    return (*terminated ? 100.0 : 0.0) - (double)action.value * (double)action.value * 0.1;
+    return (turn->terminated ? 100.0 : 0.0) - (double)turn->value * (double)turn->value * 0.1;
 }
 
 static void

@@ -187,20 +187,18 @@ slot_step(octet_env_handle *handle, uint32_t i, const char *action_row, octet_en
         *flags = slot->episode.ended;
         return 0;
     }
-    env_native_action action = {0};
+    env_native_turn turn = {.elapsed = slot->episode.elapsed};
     if (handle->spec.action.n > 0) {
-        action.index = *(const int32_t *)(const void *)action_row;
+        turn.index = *(const int32_t *)(const void *)action_row;
     } else {
-        action.value = *(const float *)(const void *)action_row;
+        turn.value = *(const float *)(const void *)action_row;
     }
-    bool terminated = false;
-    double reward = handle->class->step(&handle->task, &slot->episode.rng, slot->state,
-                                        slot->episode.elapsed, action, &terminated);
+    double reward = handle->class->step(&handle->task, &slot->episode.rng, slot->state, &turn);
     slot->episode.elapsed = env_episode_steps(slot->episode.elapsed + 1);
     slot->episode.episode_return += reward;
     uint32_t limit = handle->spec.max_episode_steps;
     uint8_t ended =
-        (uint8_t)((terminated ? OCTET_ENV_TERMINATED : 0) |
+        (uint8_t)((turn.terminated ? OCTET_ENV_TERMINATED : 0) |
                   (limit > 0 && slot->episode.elapsed >= limit ? OCTET_ENV_TRUNCATED : 0));
     if (ended != 0) {
         slot->episode.ended = ended;

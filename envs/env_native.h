@@ -15,10 +15,12 @@
 
 #define ENV_NATIVE_STATE_MAX 8 // numbers of a state
 
-typedef struct env_native_action {
-    int32_t index; // in a discrete space
-    float value;   // in a box of one number
-} env_native_action;
+typedef struct env_native_turn {
+    uint32_t elapsed; // steps of this episode before this one
+    int32_t index;    // the action in a discrete space
+    float value;      // the action in a box of one number
+    bool terminated;  // step sets it if the episode has terminated; false before
+} env_native_turn;
 
 // What the environments of a handle have in common.
 typedef struct env_native_task {            // values, in the order of the class's options
@@ -34,9 +36,9 @@ typedef struct env_native_class {
     int (*configure)(const octet_env_config *config, env_native_task *task, octet_env_spec *spec,
                      char *error, uint32_t error_size);
     void (*reset)(const env_native_task *task, oct_pcg64 *rng, double *state);
-    // Returns the reward. elapsed: steps of this episode before this one.
-    double (*step)(const env_native_task *task, oct_pcg64 *rng, double *state, uint32_t elapsed,
-                   env_native_action action, bool *terminated);
+    // Returns the reward.
+    double (*step)(const env_native_task *task, oct_pcg64 *rng, double *state,
+                   env_native_turn *turn);
     void (*observe)(const double *state, void *obs); // in the dtype of the spec
     // Returns true if finite numbers are a state of an episode that has ended or still runs. NULL:
     // any finite numbers are.

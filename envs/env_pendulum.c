@@ -39,13 +39,11 @@ floor_mod(double x, double divisor)
 }
 
 static double
-step(const env_native_task *task, oct_pcg64 *rng, double *state, uint32_t elapsed,
-     env_native_action action, bool *terminated)
+step(const env_native_task *task, oct_pcg64 *rng, double *state, env_native_turn *turn)
 {
     (void)rng;
-    (void)elapsed;
     double angle = state[0], speed = state[1];
-    float torque = (float)env_native_clip((double)action.value, -TORQUE_HIGH, TORQUE_HIGH);
+    float torque = (float)env_native_clip((double)turn->value, -TORQUE_HIGH, TORQUE_HIGH);
     double torque_cost, torque_push;
     if (task->options[OPTION_NUMPY] == 2) {
         torque_cost = (double)(0.001f * env_native_pow2f(torque));
@@ -61,7 +59,7 @@ step(const env_native_task *task, oct_pcg64 *rng, double *state, uint32_t elapse
     speed = env_native_clip(speed, -SPEED_HIGH, SPEED_HIGH);
     state[0] = angle + speed * DT;
     state[1] = speed;
-    *terminated = false;
+    turn->terminated = false;
     return -cost;
 }
 

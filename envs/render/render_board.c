@@ -38,8 +38,8 @@ render_board_draw(render_canvas *canvas, const octet_env_space *obs, const uint8
             for (uint32_t channel = 0; channel < channels; channel++, cells++) {
                 color = *cells != 0 ? render_board_color(channel) : color;
             }
-            render_canvas_box(canvas, column + GAP, rows - 1.0 - row + GAP, 1 - 2 * GAP,
-                              1 - 2 * GAP, color);
+            render_canvas_box(canvas, (render_point){column + GAP, rows - 1.0 - row + GAP},
+                              (render_point){1 - 2 * GAP, 1 - 2 * GAP}, color);
         }
     }
 }

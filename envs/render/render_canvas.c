@@ -132,10 +132,10 @@ render_canvas_path(render_canvas *canvas, const render_point *points, uint32_t c
 }
 
 void
-render_canvas_box(render_canvas *canvas, double x, double y, double width, double height,
-                  render_color color)
+render_canvas_box(render_canvas *canvas, render_point at, render_point size, render_color color)
 {
-    render_point corners[4] = {{x, y}, {x + width, y}, {x + width, y + height}, {x, y + height}};
+    render_point corners[4] = {
+        {at.x, at.y}, {at.x + size.x, at.y}, {at.x + size.x, at.y + size.y}, {at.x, at.y + size.y}};
     render_canvas_polygon(canvas, corners, 4, color);
 }
 

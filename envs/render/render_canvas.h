@@ -44,7 +44,7 @@ void render_canvas_circle(render_canvas *canvas, double x, double y, double radi
 // Draws a line through all points, with round ends; width is in units of the world.
 void render_canvas_path(render_canvas *canvas, const render_point *points, uint32_t count,
                         double width, render_color color);
-void render_canvas_box(render_canvas *canvas, double x, double y, double width, double height,
+void render_canvas_box(render_canvas *canvas, render_point at, render_point size,
                        render_color color);
 
 // Copies the pixels to rgb[height][width][3], from the top left.

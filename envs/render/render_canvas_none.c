@@ -82,10 +82,9 @@ render_canvas_path(render_canvas *canvas, const render_point *points, uint32_t c
 }
 
 void
-render_canvas_box(render_canvas *canvas, double x, double y, double width, double height,
-                  render_color color)
+render_canvas_box(render_canvas *canvas, render_point at, render_point size, render_color color)
 {
-    (void)x, (void)y, (void)width, (void)height, (void)color;
+    (void)at, (void)size, (void)color;
     OCT_ASSERT(canvas == NULL);
 }
 

@@ -19,17 +19,20 @@ placed(render_point at, double angle, double x, double y)
     return (render_point){at.x + c * x - s * y, at.y + s * x + c * y};
 }
 
-// Draws a rod of that half width along angle, from near to far as measured from at. Returns its far
-// end.
+// A rod along a line: from near to far, as measured from the line's beginning.
+struct rod {
+    double near, far, half_width;
+};
+
+// Draws a rod along angle from at. Returns its far end.
 static render_point
-rod_draw(render_canvas *canvas, render_point at, double angle, double near, double far,
-         double half_width, render_color color)
+rod_draw(render_canvas *canvas, render_point at, double angle, struct rod rod, render_color color)
 {
     render_point corners[4] = {
-        placed(at, angle, near, -half_width), placed(at, angle, far, -half_width),
-        placed(at, angle, far, half_width), placed(at, angle, near, half_width)};
+        placed(at, angle, rod.near, -rod.half_width), placed(at, angle, rod.far, -rod.half_width),
+        placed(at, angle, rod.far, rod.half_width), placed(at, angle, rod.near, rod.half_width)};
     render_canvas_polygon(canvas, corners, 4, color);
-    return placed(at, angle, far, 0);
+    return placed(at, angle, rod.far, 0);
 }
 
 // ---- CartPole: position, velocity, angle from upright (clockwise), angular velocity
@@ -49,11 +52,11 @@ cartpole_draw(render_canvas *canvas, const double *state)
     render_canvas_clear(canvas, white);
     render_point rail[2] = {{-2 * CART_LIMIT, 0}, {2 * CART_LIMIT, 0}};
     render_canvas_path(canvas, rail, 2, 0.012, black);
-    render_canvas_box(canvas, state[0] - CART_WIDTH / 2, -CART_HEIGHT / 2, CART_WIDTH, CART_HEIGHT,
-                      black);
+    render_canvas_box(canvas, (render_point){state[0] - CART_WIDTH / 2, -CART_HEIGHT / 2},
+                      (render_point){CART_WIDTH, CART_HEIGHT}, black);
     render_point joint = {state[0], CART_HEIGHT / 4};
-    (void)rod_draw(canvas, joint, M_PI / 2 - state[2], -POLE_HALF, POLE_LENGTH - POLE_HALF,
-                   POLE_HALF, pole);
+    (void)rod_draw(canvas, joint, M_PI / 2 - state[2],
+                   (struct rod){-POLE_HALF, POLE_LENGTH - POLE_HALF, POLE_HALF}, pole);
     render_canvas_circle(canvas, joint.x, joint.y, POLE_HALF, axle);
 }
 
@@ -140,9 +143,9 @@ acrobot_draw(render_canvas *canvas, const double *state)
     render_canvas_path(canvas, bar, 2, 0.012, black);
     double angle = state[0] - M_PI / 2;
     render_point shoulder = {0, 0};
-    render_point elbow = rod_draw(canvas, shoulder, angle, 0, 1, 0.1, link);
+    render_point elbow = rod_draw(canvas, shoulder, angle, (struct rod){0, 1, 0.1}, link);
     render_canvas_circle(canvas, shoulder.x, shoulder.y, 0.1, joint);
-    (void)rod_draw(canvas, elbow, angle + state[1], 0, 1, 0.1, link);
+    (void)rod_draw(canvas, elbow, angle + state[1], (struct rod){0, 1, 0.1}, link);
     render_canvas_circle(canvas, elbow.x, elbow.y, 0.1, joint);
 }
 

@@ -115,18 +115,16 @@ stick(const env_native_task *task, oct_pcg64 *rng, const double *state)
 }
 
 static double
-step(const env_native_task *task, oct_pcg64 *rng, double *state, uint32_t elapsed,
-     env_native_action action, bool *terminated)
+step(const env_native_task *task, oct_pcg64 *rng, double *state, env_native_turn *turn)
 {
-    (void)elapsed;
-    if (action.index == STICK) {
-        *terminated = true;
+    if (turn->index == STICK) {
+        turn->terminated = true;
         return stick(task, rng, state);
     }
     hand player = with_card(player_of(state), card_draw(rng));
     player_set(state, player);
-    *terminated = total(player) > LIMIT;
-    return *terminated ? -1 : 0;
+    turn->terminated = total(player) > LIMIT;
+    return turn->terminated ? -1 : 0;
 }
 
 static void

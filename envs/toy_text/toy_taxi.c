@@ -156,11 +156,10 @@ reset(const env_native_task *task, oct_pcg64 *rng, double *state)
 }
 
 static double
-step(const env_native_task *task, oct_pcg64 *rng, double *state, uint32_t elapsed,
-     env_native_action action, bool *terminated)
+step(const env_native_task *task, oct_pcg64 *rng, double *state, env_native_turn *turn)
 {
     taxi before = taxi_of((uint32_t)state[0]);
-    double reward = toy_text_step(task, rng, state, elapsed, action, terminated);
+    double reward = toy_text_step(task, rng, state, turn);
     taxi now = taxi_of((uint32_t)state[0]);
     bool has_moved = now.at.row != before.at.row || now.at.column != before.at.column;
     if (state[1] != 0 && before.passenger == ABOARD && has_moved) {

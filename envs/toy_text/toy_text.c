@@ -13,14 +13,12 @@ toy_text_reset(const env_native_task *task, oct_pcg64 *rng, double *state)
 }
 
 double
-toy_text_step(const env_native_task *task, oct_pcg64 *rng, double *state, uint32_t elapsed,
-              env_native_action action, bool *terminated)
+toy_text_step(const env_native_task *task, oct_pcg64 *rng, double *state, env_native_turn *turn)
 {
-    (void)elapsed;
     const toy_outcome *outcome =
-        toy_model_step(task->model, rng, (uint32_t)state[0], (uint32_t)action.index);
+        toy_model_step(task->model, rng, (uint32_t)state[0], (uint32_t)turn->index);
     state[0] = outcome->next;
-    *terminated = outcome->terminated;
+    turn->terminated = outcome->terminated;
     return outcome->reward;
 }
 

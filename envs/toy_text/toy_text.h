@@ -12,8 +12,8 @@
 
 // Functions for env_native_class; the state is state[0], the observation an int32.
 void toy_text_reset(const env_native_task *task, oct_pcg64 *rng, double *state);
-double toy_text_step(const env_native_task *task, oct_pcg64 *rng, double *state, uint32_t elapsed,
-                     env_native_action action, bool *terminated);
+double toy_text_step(const env_native_task *task, oct_pcg64 *rng, double *state,
+                     env_native_turn *turn);
 void toy_text_observe(const double *state, void *obs);
 bool toy_text_is_sane(const env_native_task *task, const double *state, bool has_ended);
 // Fills in the spec from the model: count of observations, range of rewards, and whether anything

@@ -33,7 +33,7 @@ test_shapes_lie_where_they_are_told(void **state)
     render_canvas *canvas = canvas_of(200, 100);
     render_canvas_view(canvas, 0, 0, 20, 10);
     render_canvas_clear(canvas, white);
-    render_canvas_box(canvas, 1, 1, 4, 2, red);
+    render_canvas_box(canvas, (render_point){1, 1}, (render_point){4, 2}, red);
     render_canvas_circle(canvas, 10, 5, 2, blue);
     render_point path[2] = {{15, 1}, {15, 9}};
     render_canvas_path(canvas, path, 2, 1, red);
