@@ -60,7 +60,7 @@ budget_check(learner_run *run, oct_reason *why)
     if (err != OCT_OK) {
         return cannot_create(err, why);
     }
-    bool continues = run->folder.resumed.state != NULL;
+    bool continues = learner_folder_resumed(run->folder)->state != NULL;
     uint64_t available = oct_memory_available();
     OCT_TRY(learner_budget_check(&run->budget, &options, continues ? oct_memory_limit() : available,
                                  why));
@@ -110,10 +110,11 @@ source_options(const learner_run *run)
         .epoch = run->options.epoch,
         .token_key = run->token_key,
         .counts_from_zero = run->env_steps_base == 0,
-        .turn = run->folder.resumed.policy_version,
-        .versions = run->folder.versions,
+        .turn = learner_folder_resumed(run->folder)->policy_version,
+        .versions = learner_folder_versions(run->folder),
     };
-    memcpy(options.turn_digest, run->folder.resumed.turn.replay, sizeof(options.turn_digest));
+    memcpy(options.turn_digest, learner_folder_resumed(run->folder)->turn.replay,
+           sizeof(options.turn_digest));
     return options;
 }
 
@@ -130,7 +131,7 @@ static oct_err
 state_read(learner_run *run, algo *algorithm, oct_reason *why)
 {
     quantizer_observed *observed = learner_publisher_observed(run->publisher);
-    learner_state_bytes *state = run->folder.resumed.state;
+    const learner_state_bytes *state = learner_folder_resumed(run->folder)->state;
     if (state == NULL) {
         return learner_init_from_is_wanted(run->config)
                    ? learner_init_from(algorithm, run->config, &run->spec, observed, init_log, NULL,
@@ -148,8 +149,7 @@ state_read(learner_run *run, algo *algorithm, oct_reason *why)
             run->spec.obs_high > 0 ? ", or by a release that did not divide byte observations"
                                    : "");
     }
-    free(state);
-    run->folder.resumed.state = NULL;
+    learner_folder_forget_state(run->folder);
     return OCT_OK;
 }
 
@@ -206,8 +206,8 @@ batches_begin(learner_run *run)
 {
     const learner_batches_options options = {
         .source = source_options(run),
-        .place = run->folder.resumed.replay,
-        .gone = run->folder.resumed.gone,
+        .place = learner_folder_resumed(run->folder)->replay,
+        .gone = learner_folder_resumed(run->folder)->gone,
         .now_ns = oct_clock_ns(),
     };
     run->batches = learner_batches_create(&options);
@@ -234,7 +234,7 @@ join_start(learner_run *run)
         .spec = &run->spec,
         .run_id = run->run_id,
         .run_name = run->run_name,
-        .last_version = run->folder.resumed.policy_version,
+        .last_version = learner_folder_resumed(run->folder)->policy_version,
         .notify = run->options.notify,
         .arg = run->options.arg,
     };
@@ -253,13 +253,13 @@ join_start(learner_run *run)
     learner_train_publish_by_order(run->train, run->pace->repeats);
     learner_train_set_env_steps(run->train, run->env_steps_base);
     learner_train_set_share(run->train, learner_run_share(run));
-    learner_train_set_refused(run->train, run->folder.resumed.turn.refused);
-    learner_files_start(run);
+    learner_train_set_refused(run->train, learner_folder_resumed(run->folder)->turn.refused);
+    learner_folder_start(run->folder);
     // A checkpoint comes before the first publication, so that a restarted learner keeps this run
     // id. A run that repeats what followed its checkpoint continues from it, id included.
-    (void)learner_files_reserve(run, run->folder.resumed.policy_version);
-    if (!run->pace->repeats || run->folder.resumed.policy_version == 0) {
-        learner_files_checkpoint(run, learner_train_state(run->train), false);
+    (void)learner_folder_reserve(run->folder, learner_folder_resumed(run->folder)->policy_version);
+    if (!run->pace->repeats || learner_folder_resumed(run->folder)->policy_version == 0) {
+        learner_run_store(run, learner_train_state(run->train), false);
     }
     if (!run->ends_again) {
         OCT_TRY(learner_train_start(run->train));
@@ -284,14 +284,14 @@ environment_pin(learner_run *run, const wire_env_spec *env, const policy_spec *s
 {
     run->environment = *spec;
     run->has_environment = true;
-    learner_files_environment(run, env);
+    learner_folder_environment(run->folder, env);
     environment_told(run, "the first actor that registered");
 }
 
 oct_err
 learner_begin_begin(learner_run *run, oct_reason *why)
 {
-    char path[LEARNER_PATH_MAX];
+    char path[OCT_FILE_PATH_MAX];
     const char *given = run->options.environment;
     (void)snprintf(path, sizeof(path), "%s/%s", run->options.folder, LEARNER_ENVIRONMENT_FILE);
     if (given == NULL && !run->options.resume) {
@@ -380,7 +380,7 @@ learner_run_begin(learner_run *run, const wire_env_spec *env, oct_reason *why)
     if (!run->has_environment) {
         environment_pin(run, env, &spec);
     } else if (has_new_metrics) {
-        learner_files_environment(run, env);
+        learner_folder_environment(run->folder, env);
     }
     return OCT_OK;
 }

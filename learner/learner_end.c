@@ -197,8 +197,8 @@ static void
 end_save(learner_run *run)
 {
     if (run->is_ending) {
-        learner_files_policies(run);
-        learner_files_checkpoint(run, learner_train_state(run->train), false);
+        learner_folder_policies(run->folder);
+        learner_run_store(run, learner_train_state(run->train), false);
     }
 }
 
@@ -253,7 +253,7 @@ learner_end_tick(learner_run *run, uint32_t evaluators, uint64_t now_ns)
 void
 learner_end_resume(learner_run *run)
 {
-    const char *reason = run->folder.resumed.end;
+    const char *reason = learner_folder_resumed(run->folder)->end;
     if (reason[0] == '\0') {
         return;
     }
@@ -289,10 +289,8 @@ learner_run_finish(learner_run *run, const char *reason, bool evaluate)
     if (run->phase != LEARNER_FINAL) {
         (void)snprintf(run->reason, sizeof(run->reason), "%s", reason);
     }
-    if (was_training && !run->abandoned) {
-        learner_files_policies(run); // waits for the current update, which may take long
-    }
     if (was_training) {
+        learner_folder_policies(run->folder); // before the wait for the current update
         training_end(run, evaluate && run->pace->publishes_at_end);
     }
     learner_evals_finish(run->evals);
@@ -308,7 +306,7 @@ learner_run_finish(learner_run *run, const char *reason, bool evaluate)
 void
 learner_run_abandon(learner_run *run, const char *reason)
 {
-    run->abandoned = true;
+    learner_folder_abandon(run->folder);
     learner_run_finish(run, reason, false);
 }
 
@@ -338,7 +336,7 @@ learner_end_unevaluated(const learner_run *run, char *out, size_t size)
 const char *
 learner_end_sampling(const learner_run *run, char *out, size_t size)
 {
-    const learner_eval_result *greedy = &run->folder.saved;
+    const learner_eval_result *greedy = learner_folder_saved(run->folder);
     uint32_t count = (uint32_t)OCT_MIN(run->episodes, LEARNER_RETURNS);
     if (run->config->evaluation.sampling || policy_spec_extra_dim(&run->spec) == 0 ||
         count < RETURNS_LEAST || greedy->episodes == 0 || greedy->truncated > 0) {
@@ -362,39 +360,124 @@ learner_end_sampling(const learner_run *run, char *out, size_t size)
 
 // ---- the files
 
+// Starts to write a checkpoint with the present counters.
+void
+learner_run_store(learner_run *run, learner_state_bytes *take, bool async)
+{
+    const learner_checkpoint *resumed = learner_folder_resumed(run->folder);
+    // The next process assigns higher numbers, even if this is the first checkpoint that it
+    // resumes.
+    uint32_t given = learner_actors_incarnations(run->actors);
+    learner_checkpoint now = {
+        .policy_version =
+            OCT_MAX(learner_publisher_version(run->publisher), resumed->policy_version),
+        .updates = take->updates,
+        .env_steps = learner_run_env_steps(run),
+        .incarnations = OCT_MAX(given, resumed->incarnations + 1),
+        .wall_s = learner_run_wall_s(run),
+        .shards = config_shards(run->config),
+        .gone = learner_batches_gone(run->batches),
+        .state = take,
+    };
+    for (uint32_t i = 0; i < now.shards; i++) {
+        now.replay[i] = learner_batches_place_after(run->batches, i, take->batches);
+    }
+    run->pace->place(run, &now.turn);
+    if (run->is_ending) {
+        (void)snprintf(now.end, LEARNER_END_MAX, "%.*s", LEARNER_END_MAX - 1, run->reason);
+    }
+    learner_folder_checkpoint(run->folder, &now, async);
+}
+
+static void
+summary_write(learner_run *run)
+{
+    char why[LEARNER_WHY_BYTES], sampling[LEARNER_WHY_BYTES];
+    learner_actors_totals totals;
+    uint64_t version = learner_publisher_version(run->publisher);
+    const learner_publishing publishing = learner_publisher_counts(run->publisher);
+    learner_actors_totals_get(run->actors, oct_clock_ns(), version, &totals);
+    double update_s = 0, wait_s = 0;
+    if (run->train != NULL) {
+        learner_train_times(run->train, &update_s, &wait_s);
+    }
+    learner_source_counts source = learner_run_source_counts(run);
+    uint64_t end_ns = run->training_end_ns != 0 ? run->training_end_ns : oct_clock_ns();
+    learner_summary summary = {
+        .config = run->config,
+        .reason = run->reason,
+        .unlearned = run->unlearned[0] != '\0' ? run->unlearned : NULL,
+        .unevaluated = learner_end_unevaluated(run, why, sizeof(why)),
+        .sampling = learner_end_sampling(run, sampling, sizeof(sampling)),
+        .precision = learner_publisher_precision(run->publisher),
+        .blas = run->blas != NULL ? run->blas : "",
+        .run_id = run->run_id,
+        .env_steps = learner_run_env_steps(run),
+        .env_steps_base = run->env_steps_base + source.first_sample_steps * run->action_repeat,
+        .updates = run->updates,
+        .updates_base = run->updates_base,
+        .updates_refused = run->updates_refused,
+        .env_failures = totals.failures,
+        .evaluation_failures = totals.evaluation_failures,
+        .policy_version = version,
+        .inserts = source.inserts,
+        .samples = source.samples,
+        .wall_s = learner_run_wall_s(run),
+        .training_s =
+            source.first_sample_ns != 0 ? (double)(end_ns - source.first_sample_ns) * 1e-9 : 0,
+        .replay_to_learner_bytes = (double)run->traffic.from_replay,
+        .learner_to_replay_bytes = (double)run->traffic.to_replay,
+        .actor_to_replay_bytes = totals.bytes,
+        .learner_to_actors_bytes = (double)run->traffic.published,
+        .publications = publishing.publications,
+        .actors = totals.actors,
+        .actor_infer_s = totals.infer_s,
+        .actor_env_s = totals.env_s,
+        .actor_collect_s = totals.collect_s,
+        .actor_wait_s = totals.wait_s,
+        .wait_share = update_s + wait_s > 0 ? wait_s / (update_s + wait_s) : NAN,
+        .agreement = publishing.divergence.agreement,
+        .divergence = publishing.divergence.relative_l2,
+        .deltas = publishing.deltas,
+        .cpu_s = (double)oct_clock_process_cpu_ns() * 1e-9,
+        .last = learner_publisher_policy(run->publisher),
+    };
+    summary.solved = learner_evals_solved(run->evals);
+    summary.has_last = learner_evals_last(run->evals, &summary.last_result);
+    summary.screens = learner_evals_screens(run->evals, &summary.screens_mean);
+    learner_folder_summary(run->folder, &summary);
+}
+
 bool
 learner_run_failed(const learner_run *run)
 {
-    return run->failed || learner_run_unsaved(run);
+    return run->failed || learner_folder_is_unsaved(run->folder);
 }
 
 // Writes all files. The checkpoint is last, because it says that the run owes no result any more.
 void
 learner_run_save(learner_run *run)
 {
-    if (run->abandoned) {
+    if (learner_folder_is_abandoned(run->folder)) {
         return;
     }
-    if (run->train == NULL && run->folder.is_resumed) {
+    if (run->train == NULL && learner_folder_is_resumed(run->folder)) {
         return; // nothing was trained: the folder's files stay as they were
     }
-    for (int i = 0; i < LEARNER_FILES; i++) {
-        atomic_store(&run->folder.failed[i], 0); // each file is written below, or never
-    }
-    learner_files_environment_again(run, true);
+    learner_folder_finish(run->folder);
     if (run->train != NULL) {
         learner_report_row(run, true);
-        learner_files_curve(run);
+        learner_folder_curve(run->folder);
     }
-    learner_files_policies(run); // first: the checkpoint says how good policy.oct is
-    learner_files_summary(run);
+    learner_folder_policies(run->folder); // first: the checkpoint says how good policy.oct is
+    summary_write(run);
     char why[LEARNER_WHY_BYTES];
     if (learner_end_sampling(run, why, sizeof(why)) != NULL) {
         oct_log_notice("LEARNER-SAMPLING", "%s", why);
     }
-    bool is_told = learner_evals_done(run->evals) && !learner_run_unsaved(run);
+    bool is_told = learner_evals_done(run->evals) && !learner_folder_is_unsaved(run->folder);
     run->is_ending = run->is_ending && !is_told;
     if (run->train != NULL && run->pace->saves_at_end) {
-        learner_files_checkpoint(run, learner_train_state(run->train), false);
+        learner_run_store(run, learner_train_state(run->train), false);
     }
 }

@@ -7,7 +7,7 @@
 static void
 clock_begin(learner_run *run)
 {
-    run->folder.checkpoint_ns = oct_clock_ns();
+    run->checkpoint_ns = oct_clock_ns();
 }
 
 static void
@@ -90,7 +90,7 @@ clock_session(const learner_run *run, uint32_t actor_index)
 static void
 clock_state(learner_run *run, learner_state_bytes *take)
 {
-    learner_files_checkpoint(run, take, true);
+    learner_run_store(run, take, true);
 }
 
 static uint64_t
@@ -103,16 +103,16 @@ clock_now_ns(const learner_run *run)
 static void
 clock_checkpoint(learner_run *run)
 {
-    learner_files_policies(run);
+    learner_folder_policies(run->folder);
     learner_train_ask_state(run->train);
 }
 
 static void
 clock_tick(learner_run *run, uint64_t now_ns)
 {
-    double since_s = (double)(now_ns - run->folder.checkpoint_ns) * 1e-9;
+    double since_s = (double)(now_ns - run->checkpoint_ns) * 1e-9;
     if (run->config->learner.checkpoint_s > 0 && since_s >= run->config->learner.checkpoint_s) {
-        run->folder.checkpoint_ns = now_ns;
+        run->checkpoint_ns = now_ns;
         clock_checkpoint(run);
     }
     learner_run_check_budget(run);

@@ -46,9 +46,9 @@ struct learner_pacer {
 };
 
 static void
-hashes_path(const learner_run *run, char out[LEARNER_PATH_MAX])
+hashes_path(const learner_run *run, char out[OCT_FILE_PATH_MAX])
 {
-    (void)snprintf(out, LEARNER_PATH_MAX, "%s/hashes.csv", run->options.folder);
+    (void)snprintf(out, OCT_FILE_PATH_MAX, "%s/hashes.csv", run->options.folder);
 }
 
 static void
@@ -60,7 +60,7 @@ turns_begin(learner_run *run)
         .save_turns = config->learner.checkpoint_turns,
         .hash_updates = config->run.hash_updates,
     };
-    uint64_t turn = run->folder.resumed.policy_version;
+    uint64_t turn = learner_folder_resumed(run->folder)->policy_version;
     run->pacer = oct_alloc(sizeof(*run->pacer));
     run->pacer->kept = learner_turn_policies_create(periods.save_turns);
     learner_turns_begin(&run->pacer->turns, &periods, turn, run->updates);
@@ -90,7 +90,7 @@ turns_end(learner_run *run)
 static bool
 hashes_told(learner_run *run, oct_err err)
 {
-    learner_files_told(run, LEARNER_FILE_HASHES, err == OCT_OK ? 0 : errno);
+    learner_folder_wrote(run->folder, LEARNER_FILE_HASHES, err == OCT_OK ? 0 : errno);
     run->pacer->hashes_ns = err == OCT_OK ? 0 : oct_clock_ns() + AGAIN_NS;
     return err == OCT_OK;
 }
@@ -98,7 +98,7 @@ hashes_told(learner_run *run, oct_err err)
 static bool
 hashes_begin(learner_run *run)
 {
-    char path[LEARNER_PATH_MAX];
+    char path[OCT_FILE_PATH_MAX];
     hashes_path(run, path);
     return oct_clock_ns() >= run->pacer->hashes_ns &&
            hashes_told(run, learner_hashes_begin(path, run->pacer->turns.turn));
@@ -144,7 +144,7 @@ hash_do(learner_run *run)
     wire_hash_add(hash, pacer->state->bytes, pacer->state->length);
     wire_hash_end(hash, row.weights);
     memcpy(row.replay, pacer->digest.sha256, sizeof(row.replay));
-    char path[LEARNER_PATH_MAX], weights[WIRE_HASH_TEXT_BYTES], replay[WIRE_HASH_TEXT_BYTES];
+    char path[OCT_FILE_PATH_MAX], weights[WIRE_HASH_TEXT_BYTES], replay[WIRE_HASH_TEXT_BYTES];
     hashes_path(run, path);
     if (!hashes_told(run, learner_hashes_add(path, &row))) {
         return false;
@@ -168,10 +168,10 @@ save_do(learner_run *run)
     if (pacer->state == NULL || oct_clock_ns() < pacer->save_ns) {
         return false;
     }
-    learner_files_policies(run);
-    learner_files_checkpoint(run, pacer->state, false);
+    learner_folder_policies(run->folder);
+    learner_run_store(run, pacer->state, false);
     pacer->state = NULL;
-    if (atomic_load(&run->folder.failed[LEARNER_FILE_CHECKPOINT]) == 0) {
+    if (!learner_folder_has_failed(run->folder, LEARNER_FILE_CHECKPOINT)) {
         return true;
     }
     pacer->save_ns = oct_clock_ns() + AGAIN_NS;
@@ -223,8 +223,10 @@ turns_incarnation(const learner_run *run, const learner_actor *actor)
 {
     (void)actor;
     uint32_t life_turns = run->config->learner.checkpoint_turns;
-    return run->pacer != NULL ? learner_turns_life(&run->pacer->turns)
-                              : wire_turn_life(run->folder.resumed.policy_version + 1, life_turns);
+    return run->pacer != NULL
+               ? learner_turns_life(&run->pacer->turns)
+               : wire_turn_life(learner_folder_resumed(run->folder)->policy_version + 1,
+                                life_turns);
 }
 
 static uint64_t
@@ -512,7 +514,7 @@ turns_place(const learner_run *run, learner_turn_place *out)
 static oct_err
 turns_resume_check(const learner_run *run, oct_reason *why)
 {
-    const learner_turn_place *turn = &run->folder.resumed.turn;
+    const learner_turn_place *turn = &learner_folder_resumed(run->folder)->turn;
     uint32_t life_turns = run->config->learner.checkpoint_turns;
     if (!turn->is_there) {
         return oct_refuse(why,

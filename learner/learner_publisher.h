@@ -8,7 +8,7 @@
 
 // Publishing: starts the quantizer stage as configured and takes its publications. Knows which
 // version is the newest, what it was made of, and what publishing costs. Versions are reserved
-// before they are sent (learner_files_reserve).
+// before they are sent (learner_folder_reserve).
 //
 // Threads: the loop thread; the training thread offers to the stage and owns observed once it runs.
 // Owns: the stage, the projection of quantisation-aware training, the newest publications.

@@ -22,14 +22,9 @@ learner_report_begin(learner_run *run)
     for (uint32_t i = 0; i < count; i++) {
         learner_means_add(&report->means, report->numbers, &algorithm[i]);
     }
-    oct_err err =
-        learner_metrics_open(&report->metrics, run->options.folder, report->numbers,
-                             config_is_offline(run->config) ? "updates" : "env_steps",
-                             run->config->learner.metrics_rows, run->config->learner.metrics_s);
-    if (err != OCT_OK) {
-        learner_report_end(run);
-    }
-    return err;
+    return learner_metrics_open(&report->metrics, run->options.folder, report->numbers,
+                                config_is_offline(run->config) ? "updates" : "env_steps",
+                                run->config->learner.metrics_rows, run->config->learner.metrics_s);
 }
 
 void
@@ -70,7 +65,7 @@ replay_measure(learner_run *run)
     learner_measurements *now = &run->report.now;
     learner_source_counts source = learner_run_source_counts(run);
     // Only replay knows how many rows the table of an earlier process has.
-    bool is_known = source.incarnation != 0 || !run->folder.is_resumed;
+    bool is_known = source.incarnation != 0 || !learner_folder_is_resumed(run->folder);
     now->inserts = is_known ? (double)source.inserts : NAN;
     now->samples = is_known ? (double)source.samples : NAN;
     now->given_up = (double)source.given_up;
@@ -136,8 +131,8 @@ training_measure(learner_run *run)
     now->tickets_refused = (double)run->tickets_refused;
     now->places_refused = (double)run->places_refused;
     now->actors_refused = (double)run->actors_refused;
-    now->unsaved = learner_run_unsaved(run) || learner_run_unkept(run) != NULL;
-    now->write_failures = (double)atomic_load(&run->folder.failures);
+    now->unsaved = learner_folder_is_unsaved(run->folder) || learner_run_unkept(run) != NULL;
+    now->write_failures = (double)learner_folder_failures(run->folder);
     now->cpu_s = (double)oct_clock_process_cpu_ns() * 1e-9;
 }
 
@@ -149,7 +144,7 @@ policy_measure(learner_run *run)
     const learner_publishing *publishing = &counts;
     const quantizer_divergence *divergence = &publishing->divergence;
     // An earlier process's publication may be the best policy, which can be older than the newest.
-    bool is_known = publishing->publications > 0 || !run->folder.is_resumed;
+    bool is_known = publishing->publications > 0 || !learner_folder_is_resumed(run->folder);
     now->policy_version = is_known ? (double)learner_publisher_version(run->publisher) : NAN;
     now->published_bytes = publishing->published_bytes;
     now->deltas = (double)publishing->deltas;
@@ -398,7 +393,7 @@ learner_report_row(learner_run *run, bool now)
     measure(run, &totals);
     row_measure(run, elapsed_s, &totals);
     int code = learner_metrics_write(report->metrics);
-    learner_files_told(run, LEARNER_FILE_METRICS, code);
+    learner_folder_wrote(run->folder, LEARNER_FILE_METRICS, code);
 }
 
 // ---- status

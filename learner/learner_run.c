@@ -1,7 +1,7 @@
 // One experiment without its sockets. learner_io.c owns the sockets and calls this object on the
 // loop thread; tests drive it without a network. The state is one struct (learner_run_state.h), and
 // its code is in six files: learner_begin.c begins training, learner_experience.c connects the
-// replays, learner_end.c ends the run, learner_report.c has its numbers, learner_files.c its
+// replays, learner_end.c ends the run, learner_report.c has its numbers, learner_folder.c its
 // folder, and this file the evaluations, reports and periodic work.
 //
 // Phases. WAITING lasts until the first actor has brought the environment's spec. TRAINING lasts
@@ -47,7 +47,6 @@
 #include "common/oct_text.h"
 #include "learner/learner_run_state.h"
 
-#define CURVE_PERIOD_NS     2000000000u
 #define PEER_LINES_MAX      1024 // log lines that one certificate may cause at once, …
 #define PEER_LINES_A_SECOND 0.1  // … and per second after that
 
@@ -91,6 +90,55 @@ learner_run_share(const learner_run *run)
 
 // ---- life
 
+// Opens the folder, and continues from its checkpoint if there is one.
+static oct_err
+folder_begin(learner_run *run, oct_reason *why)
+{
+    const learner_folder_options options = {
+        .config = run->config,
+        .path = run->options.folder,
+        .run_name = run->run_name,
+        .spec = &run->spec,
+        .metrics = &run->metrics,
+        .resume = run->options.resume,
+        .repeats = run->pace->repeats,
+    };
+    OCT_TRY(learner_folder_open(&run->folder, &options, why));
+    const learner_checkpoint *resumed = learner_folder_resumed(run->folder);
+    if (learner_folder_is_resumed(run->folder)) {
+        OCT_TRY(run->pace->resume_check(run, why));
+    }
+    OCT_TRY(learner_folder_key(run->folder, run->token_key, why));
+    run->tokens = wire_token_maker_create(run->token_key);
+    run->run_id = resumed->run_id;
+    run->env_steps_base = resumed->env_steps;
+    run->wall_base_s = resumed->wall_s;
+    run->updates = run->updates_base = resumed->updates;
+    return OCT_OK;
+}
+
+static oct_err
+run_begin(learner_run *run, oct_reason *why)
+{
+    OCT_TRY(folder_begin(run, why));
+    OCT_TRY(learner_begin_begin(run, why));
+    if (learner_report_begin(run) != OCT_OK) {
+        return oct_fail(why, OCT_EIO, "%s/metrics.csv: %s", run->options.folder,
+                        oct_file_strerror(errno));
+    }
+    const learner_checkpoint *resumed = learner_folder_resumed(run->folder);
+    run->publisher = learner_publisher_create(run->config);
+    oct_bucket_init(&run->peer_lines, PEER_LINES_MAX, PEER_LINES_A_SECOND);
+    oct_bucket_init(&run->tickets, LEARNER_TICKETS_MAX, LEARNER_TICKETS_A_SECOND);
+    run->actors = learner_actors_create(run->config->learner.actors_per_certificate);
+    learner_actors_go_on(run->actors, resumed->incarnations);
+    run->peers = learner_peers_create();
+    run->evals = learner_evals_create(run->config, &resumed->evals);
+    learner_folder_restore(run->folder, run->evals, run->publisher);
+    learner_end_resume(run);
+    return learner_begin_known(run, why);
+}
+
 oct_err
 learner_run_create(learner_run **out, const learner_run_options *options, oct_reason *why)
 {
@@ -105,33 +153,7 @@ learner_run_create(learner_run **out, const learner_run_options *options, oct_re
         run->config->run.name[0] != '\0' ? run->config->run.name : run->config->env.id;
     oct_text_copy(run->run_name, sizeof(run->run_name), name);
     (void)snprintf(run->reason, sizeof(run->reason), "running");
-    oct_err err = learner_files_begin(run, why);
-    if (err != OCT_OK) {
-        free(run);
-        return err;
-    }
-    err = learner_begin_begin(run, why);
-    if (err != OCT_OK) {
-        learner_files_end(run);
-        free(run);
-        return err;
-    }
-    if (learner_report_begin(run) != OCT_OK) {
-        oct_reason_set(why, "%s/metrics.csv: %s", options->folder, oct_file_strerror(errno));
-        learner_files_end(run);
-        free(run);
-        return OCT_EIO;
-    }
-    run->publisher = learner_publisher_create(run->config);
-    oct_bucket_init(&run->peer_lines, PEER_LINES_MAX, PEER_LINES_A_SECOND);
-    oct_bucket_init(&run->tickets, LEARNER_TICKETS_MAX, LEARNER_TICKETS_A_SECOND);
-    run->actors = learner_actors_create(run->config->learner.actors_per_certificate);
-    learner_actors_go_on(run->actors, run->folder.resumed.incarnations);
-    run->peers = learner_peers_create();
-    run->evals = learner_evals_create(run->config, &run->folder.resumed.evals);
-    learner_files_restore(run);
-    learner_end_resume(run);
-    err = learner_begin_known(run, why);
+    oct_err err = run_begin(run, why);
     if (err != OCT_OK) {
         learner_run_destroy(run);
         return err;
@@ -149,7 +171,7 @@ learner_run_destroy(learner_run *run)
     if (run->train != NULL) {
         learner_run_stop_training(run);
     }
-    learner_files_end(run);
+    learner_folder_close(run->folder);
     run->pace->end(run);
     learner_train_destroy(run->train);
     algo_destroy(run->algorithm);
@@ -162,6 +184,8 @@ learner_run_destroy(learner_run *run)
     learner_actors_destroy(run->actors);
     learner_peers_destroy(run->peers);
     learner_report_end(run);
+    wire_token_maker_destroy(run->tokens);
+    explicit_bzero(run->token_key, sizeof(run->token_key));
     free(run);
 }
 
@@ -242,7 +266,9 @@ static uint64_t
 version_next(const learner_run *run)
 {
     const quantizer_publication *latest = learner_publisher_latest(run->publisher);
-    return (latest != NULL ? latest->version : run->folder.resumed.policy_version) + 1;
+    return (latest != NULL ? latest->version
+                           : learner_folder_resumed(run->folder)->policy_version) +
+           1;
 }
 
 const quantizer_publication *
@@ -276,7 +302,7 @@ const quantizer_publication *
 learner_run_publish(learner_run *run)
 {
     // A publication that waits here stays in the stage, which makes no more than its queue holds.
-    bool may_take = run->train != NULL && learner_files_reserve(run, version_next(run));
+    bool may_take = run->train != NULL && learner_folder_reserve(run->folder, version_next(run));
     return may_take ? learner_run_publish_to_evaluators(run) : NULL;
 }
 
@@ -300,7 +326,8 @@ learner_run_audience(const learner_run *run, const learner_actor *actor)
 uint32_t
 learner_run_topic(const learner_run *run, uint32_t audience)
 {
-    uint64_t mixed = oct_rng_mix(oct_rng_mix(0, run->run_id), run->folder.resumed.policy_version);
+    uint64_t mixed = oct_rng_mix(oct_rng_mix(0, run->run_id),
+                                 learner_folder_resumed(run->folder)->policy_version);
     uint32_t first = 1 + (uint32_t)(mixed % (UINT32_MAX - CONFIG_NOISY_SAMPLES_MAX));
     return audience > 0 ? first + audience - 1 : 0;
 }
@@ -423,8 +450,7 @@ curve_add(learner_run *run, const learner_eval_result *result)
     if (result->made_ns == 0 && !run->ends_again) {
         return; // the policy is of an earlier process, which added the point
     }
-    learner_curve_add(run->folder.curve, &run->folder.curve_count, LEARNER_CURVE_MAX, &point);
-    run->folder.curve_changes++;
+    learner_folder_curve_add(run->folder, &point);
 }
 
 // Takes the failure of an evaluation. The run no longer waits for a result of this version.
@@ -679,13 +705,8 @@ learner_run_tick(learner_run *run)
     learner_train_set_samples(run->train, samples);
     learner_publisher_forget(run->publisher, samples);
     learner_report_row(run, false);
-    learner_files_environment_again(run, false);
+    learner_folder_tick(run->folder, now_ns);
     evaluator_tick(run, live.evaluators, now_ns);
-    if (learner_curve_is_due(run->folder.curve_changes, run->folder.curve_drawn) &&
-        now_ns - run->folder.curve_ns > CURVE_PERIOD_NS) {
-        run->folder.curve_ns = now_ns;
-        learner_files_curve(run);
-    }
     run->pace->tick(run, now_ns);
 }
 
@@ -719,7 +740,34 @@ learner_run_checkpoint(learner_run *run)
     if (run->phase == LEARNER_TRAINING) {
         run->pace->checkpoint(run);
     }
-    return run->folder.writer_number + 1;
+    return learner_folder_checkpoint_next(run->folder);
+}
+
+oct_err
+learner_run_checkpointed(learner_run *run, uint64_t number, wire_written *out, oct_reason *why)
+{
+    if (learner_folder_missed(run->folder)) {
+        (void)learner_run_checkpoint(run);
+    }
+    return learner_folder_checkpointed(run->folder, number, out, why);
+}
+
+const char *
+learner_run_trouble(learner_run *run)
+{
+    const char *unwritten = learner_folder_trouble(run->folder);
+    if (unwritten != NULL) {
+        return unwritten;
+    }
+    const char *unkept = learner_run_unkept(run), *refused = learner_run_last_refused(run);
+    bool has_nobody = !config_is_offline(run->config) &&
+                      learner_actors_live_get(run->actors, oct_clock_ns()).actors == 0;
+    if (unkept != NULL || refused[0] == '\0' || !has_nobody) {
+        return unkept;
+    }
+    (void)snprintf(run->trouble, sizeof(run->trouble),
+                   "no actor is running, and the last one was refused: %s", refused);
+    return run->trouble;
 }
 
 bool

@@ -227,8 +227,6 @@ void learner_run_prometheus(learner_run *run, oct_prometheus *text);
 // Lock-step: returns why replay cannot copy its table while the run waits for that copy; NULL: the
 // run does not wait for a copy.
 const char *learner_run_unkept(const learner_run *run);
-// Returns true if the last write of some file of the folder failed (a full disk, for example).
-bool learner_run_unsaved(const learner_run *run);
 // Returns one sentence, valid until the next call: the file that cannot be written and why, or
 // learner_run_unkept, or that no actor acts and why the last one was refused. NULL: none of these.
 const char *learner_run_trouble(learner_run *run);

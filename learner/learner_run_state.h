@@ -9,8 +9,8 @@
 #include "learner/learner_actors_wanted.h"
 #include "learner/learner_atoms_warning.h"
 #include "learner/learner_budget.h"
-#include "learner/learner_checkpoints.h"
 #include "learner/learner_external.h"
+#include "learner/learner_folder.h"
 #include "learner/learner_metrics.h"
 #include "learner/learner_numbers.h"
 #include "learner/learner_pace.h"
@@ -23,9 +23,7 @@
 
 // The state of a run, shared by its source files: learner_run.c (the experiment), learner_begin.c
 // (its beginning), learner_experience.c (its replays), learner_end.c (its end), learner_report.c
-// (its numbers), learner_files.c (its folder) and its paces (learner_pace.h).
-
-#define LEARNER_PATH_MAX 4096
+// (its numbers), learner_folder.c (its folder) and its paces (learner_pace.h).
 
 #define LEARNER_RETURNS   100
 #define LEARNER_WHY_BYTES 256
@@ -55,69 +53,6 @@ typedef struct learner_report {
     learner_atoms_warning cut_below, cut_above; // of targets
     double returns[LEARNER_RETURNS];            // of training episode n at n modulo LEARNER_RETURNS
 } learner_report;
-
-// The files of the run folder; failed[] in learner_folder has the last result for each.
-typedef enum learner_file {
-    LEARNER_FILE_CHECKPOINT,
-    LEARNER_FILE_POLICIES,
-    LEARNER_FILE_VERSIONS,
-    LEARNER_FILE_ENVIRONMENT,
-    LEARNER_FILE_METRICS,
-    LEARNER_FILE_CURVE,
-    LEARNER_FILE_SUMMARY,
-    LEARNER_FILE_HASHES,
-    LEARNER_FILES,
-} learner_file;
-
-// The result of writing a checkpoint.
-typedef struct learner_written {
-    uint64_t number;
-    int code; // errno, 0: it is on the disk
-    wire_written place;
-} learner_written;
-
-// The run folder (learner_files.c).
-typedef struct learner_folder {
-    learner_checkpoint resumed; // what the run continues from; its state is freed once loaded
-    bool is_resumed; // resumed is a checkpoint; false: all its fields but the run id are 0
-    learner_versions versions; // versions of the checkpoint, and versions reserved since
-    // policy_versions: versions up to here may have been published, also by a dead process
-    uint64_t reserved_version;
-    uint64_t reserve_ns;  // the reservation is not retried before this time
-    bool is_holding;      // the next version waits for its reservation
-    char *summary_before; // summary.json when this process resumed the run; NULL: there was none
-    // environment.oct
-    uint8_t *environment; // contents not written yet; NULL: there is nothing to write
-    size_t environment_length;
-    uint64_t environment_ns; // the file is not written again before this time
-    uint64_t last_version;   // version of policy_last.oct; 0: not written yet
-    // policy.oct
-    learner_eval_result saved; // its evaluation; version 0: not evaluated, or there is no such file
-    double saved_confirmed;
-    uint32_t saved_crc; // CRC of the file's bytes; 0: there is no file
-    policy_precision saved_precision;
-    bool fp32_is_missing; // policy.fp32.oct could not be written, or a process was killed before it
-                          // wrote it
-    // curve.svg
-    learner_curve_point *curve;
-    uint32_t curve_count;
-    uint64_t curve_ns;                   // when it was written last
-    uint64_t curve_changes, curve_drawn; // learner_curve_is_due
-    // the checkpoints, and the thread that writes them
-    uint64_t checkpoint_ns;
-    bool writer_started;
-    atomic_int writer_busy;
-    pthread_t writer;
-    uint64_t writer_begin_ns;
-    uint64_t writer_number;           // number of the checkpoint begun last, from 1
-    bool writer_missed;               // a checkpoint was requested while another was being written
-    learner_written writing;          // owned by the writer thread until it has ended
-    learner_written written;          // the last checkpoint whose writing has ended
-    atomic_int failed[LEARNER_FILES]; // errno of the last write, or 0; the writer sets it, too
-    atomic_ullong failures;           // count of all failures
-    int policies_errno;               // last error of the policies being written
-    char trouble[256];
-} learner_folder;
 
 typedef struct learner_pacer learner_pacer; // learner_pace_turns.c
 
@@ -186,6 +121,8 @@ struct learner_run {
     learner_traffic traffic;
     uint32_t relays; // count of live relays
     uint64_t probe_ns;
+    uint64_t checkpoint_ns; // when the pace began a checkpoint last
+    char trouble[256];      // learner_run_trouble
 
     // evaluation
     learner_eval_result last_eval;
@@ -206,17 +143,18 @@ struct learner_run {
     bool ends_again; // an earlier process was killed in its final evaluation, which this process
                      // plays
 
-    bool failed;    // for another reason than a failed write
-    bool abandoned; // nothing more is written: another learner has the run and its folder, or the
-                    // run starts over
+    bool failed; // for another reason than a failed write
     bool starts_over;
     uint64_t libm; // lock-step: checksum of this machine's math functions (oct_libm.h); else 0
-    learner_folder folder;
+    learner_folder *folder;
 
     learner_peers *peers;
 };
 
 void learner_run_stop_training(learner_run *run); // ends the thread or external learner
+// Writes a checkpoint of the state, which is taken, and the present counters. async: a thread
+// writes it.
+void learner_run_store(learner_run *run, learner_state_bytes *take, bool async);
 // Seconds of training over all processes. A killed process counts up to its last checkpoint.
 double learner_run_wall_s(const learner_run *run);
 uint64_t learner_run_env_steps(const learner_run *run); // over all processes, too
@@ -275,44 +213,5 @@ void learner_report_start(learner_run *run);
 void learner_report_episode(learner_run *run, double episode_return, double episode_length);
 // Writes a row of metrics if one is due, or always if now is true.
 void learner_report_row(learner_run *run, bool now);
-
-// ---- learner_files.c
-// A resumed run reads the checkpoint, the version reserve and the tokens' key. A new run draws a
-// run id and a key, and writes the key.
-OCT_CHECKED oct_err learner_files_begin(learner_run *run, oct_reason *why);
-// A resumed run passes the policy in policy.oct to the evaluations: with the checkpoint's result if
-// the checkpoint names the same policy, else to be evaluated again.
-void learner_files_restore(learner_run *run);
-// Removes the summary of an earlier process when training begins or continues, because it does not
-// describe this process, and its policy is about to be replaced.
-void learner_files_start(learner_run *run);
-// Writes the path of a file in the run folder.
-void learner_files_path(const learner_run *run, const char *name, char out[LEARNER_PATH_MAX]);
-// Reserves the versions up to this one on disk before they are published, ahead of need. After a
-// crash the next process therefore begins above all versions that actors may have (contract 1).
-// False: they are not reserved, and may not be published yet.
-bool learner_files_reserve(learner_run *run, uint64_t version);
-// Writes a checkpoint of the state, which is taken, and the present counters. async: a thread
-// writes it.
-void learner_files_checkpoint(learner_run *run, learner_state_bytes *take, bool async);
-// learner_policy_files.c: writes policy.oct (the best policy), the fp32 weights that it was
-// quantized from, and policy_last.oct. The fp32 file has the second name until policy.oct has the
-// same version.
-#define LEARNER_FP32_FILE      "policy.fp32.oct"
-#define LEARNER_FP32_NEXT_FILE "policy.fp32.next"
-void learner_files_policies(learner_run *run);
-// Repairs the fp32 files of a resumed run with this version in policy.oct. After a kill between two
-// of those writes, the weights of this version get their name, and weights of another version are
-// deleted.
-void learner_files_settle(learner_run *run, uint64_t version);
-void learner_files_curve(learner_run *run);
-void learner_files_environment(learner_run *run, const wire_env_spec *env);
-// Retries a failed write of the environment: at most once a second, or at once if now is true.
-void learner_files_environment_again(learner_run *run, bool now);
-void learner_files_summary(learner_run *run);
-// Records that a file was written (code 0) or could not be (errno). A failure lasts until the next
-// successful write; its begin and end are logged. Any thread.
-void learner_files_told(learner_run *run, learner_file file, int code);
-void learner_files_end(learner_run *run); // waits for the writer
 
 #endif // LEARNER_LEARNER_RUN_STATE_H

@@ -2,7 +2,7 @@
 #define FOLDER "test_learner_end.run"
 #include "tests/learner/run_fixture.h"
 
-#include "learner/learner_run_state.h"
+#include "learner/learner_checkpoints.h"
 
 // The evaluator could not play an evaluation of the full number of episodes, in which 7 calls of
 // environments failed.
@@ -69,14 +69,27 @@ test_end_with_one_full_evaluation(void **state)
     json_decref(summary);
 }
 
-// A final evaluation that would last too long is given up; one within the time is waited for.
+// A run that trained for 1050 s in an earlier process.
+static learner_run *
+run_late(void)
+{
+    run_stop(run_joined(false), "interrupted");
+    learner_checkpoint checkpoint = checkpoint_read();
+    checkpoint.wall_s = 1050;
+    T_OK(learner_checkpoints_write(FOLDER, 1, &checkpoint));
+    learner_checkpoint_fini(&checkpoint);
+    return run_joined(true);
+}
+
+// A final evaluation that would last too long is given up; one within the time is waited for. It
+// may take a tenth of run.wall_s.
 static void
 test_end_by_wall_time_of_the_final_evaluation(void **state)
 {
     (void)state;
     config.run.env_steps = 1000;
-    config.run.wall_s = 1000;
-    learner_run *run = run_joined(false);
+    config.run.wall_s = 2000;
+    learner_run *run = run_late();
     learner_actor *evaluator = actor_begin(run, 6, WIRE_ROLE_EVALUATOR);
     (void)run_published(run);
     run_evaluated(run, evaluator, config.evaluation.screen_episodes, 60);
@@ -84,10 +97,10 @@ test_end_by_wall_time_of_the_final_evaluation(void **state)
     learner_run_tick(run);
     learner_eval_order order;
     T_OK(learner_run_order(run, evaluator->id, &order));
-    run->wall_base_s = 1050;
+    config.run.wall_s = 1000;
     learner_run_tick(run);
     assert_int_equal(learner_run_phase(run), LEARNER_FINAL);
-    run->wall_base_s = 1100;
+    config.run.wall_s = 950;
     learner_run_tick(run);
     assert_int_equal(learner_run_phase(run), LEARNER_DONE);
     json_t *summary = run_summarised(run);

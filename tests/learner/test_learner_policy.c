@@ -6,8 +6,6 @@
 #define FOLDER "test_learner_policy.run"
 #include "tests/learner/run_fixture.h"
 
-#include "learner/learner_run_state.h"
-
 // Of the last layer only what tells its two actions apart is published.
 static void
 expect_twin_layer(const policy_image *best, const policy_image *twin, uint32_t l)
@@ -279,7 +277,7 @@ test_run_killed_between_policy_and_weights_has_those_of_its_policy(void **state)
             run_train(run, 3);
             float mean = 80 + 10 * (float)i;
             uint64_t version = run_published_evaluated(run, evaluator, mean, mean);
-            learner_files_policies(run);
+            (void)learner_run_checkpoint(run);
             for (int k = 0; k < 2; k++) {
                 char path[512];
                 (void)snprintf(path, sizeof(path), FOLDER "/%s", names[k]);
@@ -449,11 +447,11 @@ test_run_writes_its_newest_policy_once(void **state)
     struct stat first[2], second[2];
     learner_run *run = run_joined(false);
     (void)run_published(run);
-    learner_files_policies(run);
+    (void)learner_run_checkpoint(run);
     for (int i = 0; i < 2; i++) {
         assert_int_equal(stat(path[i], &first[i]), 0);
     }
-    learner_files_policies(run);
+    (void)learner_run_checkpoint(run);
     for (int i = 0; i < 2; i++) {
         assert_int_equal(stat(path[i], &second[i]), 0);
         assert_int_equal(first[i].st_ino, second[i].st_ino);
@@ -461,7 +459,7 @@ test_run_writes_its_newest_policy_once(void **state)
     }
     run_train(run, 1);
     uint64_t version = run_published(run)->version;
-    learner_files_policies(run);
+    (void)learner_run_checkpoint(run);
     assert_int_equal(policy_origin_read("policy_last.oct").version, version);
     assert_int_equal(policy_origin_read("policy.oct").version, version);
     run_stop(run, "interrupted");
@@ -521,7 +519,8 @@ test_run_asks_for_no_rollouts_before_their_version_is_published(void **state)
         (void)run_published(run);
         assert_int_equal(run_request(run), 1);
         run_sampled(run, 1, &sampled);
-        for (learner_run_collect(run); run->updates < (uint64_t)updates; learner_run_collect(run)) {
+        for (learner_run_collect(run); status_of(run, "learner.updates") < updates;
+             learner_run_collect(run)) {
             fixture_listen(&bell);
         }
     }
