@@ -8,33 +8,32 @@
 #define SCALED_REWARD_MAX 10.0
 
 void
-algo_gae(const algo_rows *rows, const float *reward, const float *v, float discount, float lambda,
-         float *advantage, float *target)
+algo_gae(const algo_rows *rows, float discount, float lambda, algo_estimates e)
 {
     for (uint32_t n = rows->N; n-- > 0;) {
         uint32_t behind = rows->behind[n];
         bool continues = behind == ALGO_BEHIND_NEXT;
-        float next = behind == ALGO_BEHIND_NOTHING ? 0.0f : v[continues ? n + 1 : behind];
-        float delta = reward[n] + discount * next - v[n];
-        advantage[n] = continues ? delta + discount * lambda * advantage[n + 1] : delta;
-        target[n] = advantage[n] + v[n];
+        float next = behind == ALGO_BEHIND_NOTHING ? 0.0f : e.v[continues ? n + 1 : behind];
+        float delta = e.reward[n] + discount * next - e.v[n];
+        e.advantage[n] = continues ? delta + discount * lambda * e.advantage[n + 1] : delta;
+        e.target[n] = e.advantage[n] + e.v[n];
     }
 }
 
 void
-algo_vtrace_targets(const algo_rows *rows, const algo_vtrace_rule *rule, const float *reward,
-                    const float *v, const float *ratio, float *advantage, float *target)
+algo_vtrace_targets(const algo_rows *rows, const algo_vtrace_rule *rule, const float *ratio,
+                    algo_estimates e)
 {
     for (uint32_t n = rows->N; n-- > 0;) {
         uint32_t behind = rows->behind[n];
         bool continues = behind == ALGO_BEHIND_NEXT;
-        float next = behind == ALGO_BEHIND_NOTHING ? 0.0f : v[continues ? n + 1 : behind];
-        float carried = continues ? target[n + 1] - next : 0.0f;
+        float next = behind == ALGO_BEHIND_NOTHING ? 0.0f : e.v[continues ? n + 1 : behind];
+        float carried = continues ? e.target[n + 1] - next : 0.0f;
         float rho = fminf(rule->ratio_max, ratio[n]);
         float c = rule->lambda * fminf(rule->trace_max, ratio[n]);
-        float delta = reward[n] + rule->discount * next - v[n];
-        target[n] = v[n] + rho * delta + rule->discount * c * carried;
-        advantage[n] = delta + rule->discount * carried;
+        float delta = e.reward[n] + rule->discount * next - e.v[n];
+        e.target[n] = e.v[n] + rho * delta + rule->discount * c * carried;
+        e.advantage[n] = delta + rule->discount * carried;
     }
 }
 

@@ -11,16 +11,22 @@
 //
 // Threads: any; functions with a group are collective. Owns: nothing.
 
+// What is known of N rows, and what is estimated from it.
+typedef struct algo_estimates {
+    const float *reward; // [N]
+    const float *v;      // [N + M], values
+    float *advantage;    // [N]
+    float *target;       // [N], what V learns
+} algo_estimates;
+
 // Generalised advantage estimation (Schulman et al. 2016, equations 11 to 16), backwards over the N
 // rows:
 //   delta = r + discount V(behind) - V
 //   A = delta + discount lambda A(next)
 //   target = A + V
 // V(behind) is 0 after a terminated step. A(next) counts only if the next row continues the
-// episode: a truncated episode is bootstrapped from V of its true final observation. reward [N]; v
-// [N + M]; advantage and target [N].
-void algo_gae(const algo_rows *rows, const float *reward, const float *v, float discount,
-              float lambda, float *advantage, float *target);
+// episode: a truncated episode is bootstrapped from V of its true final observation.
+void algo_gae(const algo_rows *rows, float discount, float lambda, algo_estimates e);
 
 // V-trace (Espeholt et al. 2018, equation 1 and remark 2), backwards over the N rows: with
 // rho = min(ratio_max, ratio) and c = lambda min(trace_max, ratio),
@@ -29,15 +35,14 @@ void algo_gae(const algo_rows *rows, const float *reward, const float *v, float 
 // V(behind) is 0 after a terminated step. If the next row does not continue the episode,
 // target(next) is V(behind), and the last term of target is 0. With all ratios 1, target is that of
 // algo_gae, and with lambda 1 also the n-step return. The policy's gradient is that of rho
-// advantage log pi (section 4.2). ratio [N] is pi(a|s) / mu(a|s); the other arrays are those of
-// algo_gae.
+// advantage log pi (section 4.2). ratio [N] is pi(a|s) / mu(a|s).
 typedef struct algo_vtrace_rule {
     float discount, lambda;
     float ratio_max; // rho-bar: sets which value is learned, between those of mu and pi
     float trace_max; // c-bar <= ratio_max: how far errors reach back
 } algo_vtrace_rule;
-void algo_vtrace_targets(const algo_rows *rows, const algo_vtrace_rule *rule, const float *reward,
-                         const float *v, const float *ratio, float *advantage, float *target);
+void algo_vtrace_targets(const algo_rows *rows, const algo_vtrace_rule *rule, const float *ratio,
+                         algo_estimates e);
 
 typedef struct algo_moments {
     double mean, variance; // divided by count, not by count - 1

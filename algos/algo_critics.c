@@ -50,16 +50,17 @@ critic_make_spec(const config_experiment *config, const policy_spec *policy, boo
 }
 
 oct_err
-algo_critics_make_specs(const config_experiment *config, const char *name, policy_head head,
-                        bool categorical, policy_spec *spec, oct_reason *why)
+algo_critics_make_specs(const config_experiment *config, const algo_critics_kind *kind,
+                        policy_spec *spec, oct_reason *why)
 {
     if (spec->action_kind != POLICY_BOX) {
         return oct_refuse(
             why, "%s needs actions in a box; %.100s has %u discrete actions; use algo.name: dqn",
-            name, spec->env_id, spec->action_count);
+            kind->name, spec->env_id, spec->action_count);
     }
     if (config->network.conv.count > 0) {
-        return oct_refuse(why, "%s does not support convolutions; set network.conv: []", name);
+        return oct_refuse(why, "%s does not support convolutions; set network.conv: []",
+                          kind->name);
     }
     OCT_TRY(algo_normaliser_check(config, spec, why));
     if (config->algo.normalise_observations && config->learner.asynchronous &&
@@ -67,17 +68,17 @@ algo_critics_make_specs(const config_experiment *config, const char *name, polic
         return oct_refuse(why, "learner.asynchronous: learners do not share the statistics of "
                                "algo.normalise_observations; set one of the two to false");
     }
-    spec->head = head;
+    spec->head = kind->head;
     spec->atoms = 0;
     spec->state_deviation = false;
     spec->normalise = false;
-    uint32_t each = head == POLICY_HEAD_TANH_GAUSSIAN ? 2 : 1;
+    uint32_t each = kind->head == POLICY_HEAD_TANH_GAUSSIAN ? 2 : 1;
     OCT_TRY(policy_spec_set_mlp(spec, config->network.hidden.value, config->network.hidden.count,
                                 algo_activation(config), config->network.first_layer_norm,
                                 each * spec->action_count));
     OCT_TRY(policy_spec_check(spec, why));
     policy_spec critic;
-    return critic_make_spec(config, spec, categorical, &critic, why);
+    return critic_make_spec(config, spec, kind->categorical, &critic, why);
 }
 
 static void
@@ -128,15 +129,15 @@ critics_reserve(algo_critics *critics, nn_context *context)
 
 oct_err
 algo_critics_init(algo_critics *critics, nn_context *context, const config_experiment *config,
-                  const policy_spec *policy, uint32_t count, bool categorical)
+                  const policy_spec *policy, const algo_critics_kind *kind)
 {
     policy_spec spec;
-    count = config->algo.critics > 0 ? config->algo.critics : count;
+    uint32_t count = config->algo.critics > 0 ? config->algo.critics : kind->count;
     if (config->learner.batch_size < 1 || count > ALGO_CRITICS_MAX ||
-        critic_make_spec(config, policy, categorical, &spec, NULL) != OCT_OK) {
+        critic_make_spec(config, policy, kind->categorical, &spec, NULL) != OCT_OK) {
         return OCT_EINVAL;
     }
-    *critics = (algo_critics){.count = count, .categorical = categorical};
+    *critics = (algo_critics){.count = count, .categorical = kind->categorical};
     critics_configure(critics, config, policy);
     critics_reserve(critics, context);
     algo_observed_init(&critics->observed, context, config, policy);

@@ -62,20 +62,27 @@ typedef struct algo_critics {
     float *dother;   // [rows_max][action_count], the part of the second critic
 } algo_critics;
 
+// What a method adds to the configuration.
+typedef struct algo_critics_kind {
+    const char *name; // of the method, for messages
+    policy_head head; // of the policy
+    bool categorical; // critics give a distribution instead of a number
+    uint32_t count;   // of critics if algo.critics is 0
+} algo_critics_kind;
+
 // Fills the spec of a policy over a box with one output per number of an action, or two for a
 // Gaussian head, for the environment in spec (algo.h). OCT_EINVAL, reason: actions are discrete,
 // there are convolutions, observations cannot be normalised as configured, or the policy or a
 // critic is too large.
-OCT_CHECKED oct_err algo_critics_make_specs(const config_experiment *config, const char *name,
-                                            policy_head head, bool categorical, policy_spec *spec,
+OCT_CHECKED oct_err algo_critics_make_specs(const config_experiment *config,
+                                            const algo_critics_kind *kind, policy_spec *spec,
                                             oct_reason *why);
 
-// policy has passed policy_spec_check. count is the number of critics if algo.critics is 0.
-// OCT_EINVAL: a critic cannot be made, or algo.critics is above ALGO_CRITICS_MAX; nothing was
-// allocated.
+// policy has passed policy_spec_check. OCT_EINVAL: a critic cannot be made, or algo.critics is
+// above ALGO_CRITICS_MAX; nothing was allocated.
 OCT_CHECKED oct_err algo_critics_init(algo_critics *critics, nn_context *context,
                                       const config_experiment *config, const policy_spec *policy,
-                                      uint32_t count, bool categorical);
+                                      const algo_critics_kind *kind);
 void algo_critics_fini(algo_critics *critics);
 // Sets the first weights and copies them to the targets. A critic of distributions begins with the
 // same distribution everywhere, close to a return of 0: probabilities fall by the factor e with

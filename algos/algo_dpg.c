@@ -31,8 +31,7 @@ static const algo_number dpg_numbers[NUMBERS] = {
 
 typedef struct dpg_variant {
     const algo_ops *ops;
-    bool categorical;      // critics give a distribution instead of a number
-    uint32_t critics;      // if algo.critics is 0; with 2 the smaller target is used
+    algo_critics_kind critics;
     bool policy_at_first;  // the policy follows the first critic; false: the smallest value
     bool policy_at_next;   // the policy learns at next; otherwise at obs
     bool target_noise;     // noise on the target policy's actions
@@ -73,13 +72,14 @@ typedef struct algo_dpg {
 
 static const dpg_variant variants[] = {
     [CONFIG_ALGO_D4PG] = {.ops = &algo_d4pg_ops,
-                          .categorical = true,
-                          .critics = 1,
+                          .critics = {"d4pg", POLICY_HEAD_TANH, true, 1},
                           .policy_at_next = true,
                           .policy_delay = 1},
-    [CONFIG_ALGO_DDPG] = {.ops = &algo_ddpg_ops, .critics = 1, .policy_delay = 1},
+    [CONFIG_ALGO_DDPG] = {.ops = &algo_ddpg_ops,
+                          .critics = {"ddpg", POLICY_HEAD_TANH, false, 1},
+                          .policy_delay = 1},
     [CONFIG_ALGO_TD3] = {.ops = &algo_td3_ops,
-                         .critics = 2,
+                         .critics = {"td3", POLICY_HEAD_TANH, false, 2},
                          .policy_at_first = true,
                          .target_noise = true,
                          .policy_delay = 2},
@@ -98,9 +98,7 @@ dpg_make_spec(const config_experiment *config, policy_spec *spec, algo_wants *wa
               oct_reason *why)
 {
     (void)wants; // keeps n-step windows
-    const dpg_variant *variant = variant_of(config);
-    return algo_critics_make_specs(config, variant->ops->name, POLICY_HEAD_TANH,
-                                   variant->categorical, spec, why);
+    return algo_critics_make_specs(config, &variant_of(config)->critics, spec, why);
 }
 
 static void
@@ -136,14 +134,13 @@ static oct_err
 dpg_create(algo **out, nn_context *context, const config_experiment *config,
            const policy_spec *spec, uint64_t seed)
 {
-    const dpg_variant *variant = variant_of(config);
     if (policy_spec_check(spec, NULL) != OCT_OK || spec->head != POLICY_HEAD_TANH ||
         config->algo.target_period < 1) {
         return OCT_EINVAL;
     }
     algo_dpg *dpg = oct_alloc(sizeof(*dpg));
-    oct_err err = algo_critics_init(&dpg->critics, context, config, spec, variant->critics,
-                                    variant->categorical);
+    oct_err err =
+        algo_critics_init(&dpg->critics, context, config, spec, &variant_of(config)->critics);
     if (err != OCT_OK) {
         free(dpg);
         return err;

@@ -59,7 +59,7 @@ typedef struct algo_dqn {
     float *behaviour_noise; // a sample; only if noisy
     algo_returns returns;
     algo_batch steps; // SARSA: n-step columns from a batch of sequences
-    int32_t *taken;   // SARSA: [rows_max], as in algo_dqn_loss_compute; otherwise NULL
+    int32_t *taken;   // SARSA: [rows_max], as in algo_dqn_outputs; otherwise NULL
     float *x;         // [2 rows_max][obs_count], s followed by s'
     float *dy;        // [rows_max][outputs], the gradient at the online network's outputs
     float grad_norm;  // of the last gradient
@@ -284,8 +284,7 @@ dqn_create(algo **out, nn_context *context, const config_experiment *config,
     dqn->target_period = config->algo.target_period;
     dqn->target_rate = (float)config->algo.target_rate;
     networks_init(dqn, context, config, spec);
-    algo_dqn_loss_init(&dqn->loss, context, spec, (float)config->algo.huber_delta,
-                       algo_target_of(config), dqn->rows_max);
+    algo_dqn_loss_init(&dqn->loss, context, config, spec, dqn->rows_max);
     dqn->returns = algo_returns_of(config);
     if (config->algo.target == CONFIG_TARGET_SARSA) {
         steps_init(dqn, context);
@@ -372,19 +371,19 @@ dqn_forward(algo_dqn *dqn, const algo_batch *batch, float *numbers)
 {
     uint32_t B = batch->B;
     size_t count = (size_t)B * dqn->obs_count;
-    const float *target = nn_net_forward_again(&dqn->target, batch->next, B);
-    const float *online, *choose;
+    algo_dqn_outputs of = {.target = nn_net_forward_again(&dqn->target, batch->next, B),
+                           .taken = dqn->taken};
     if (dqn->double_q) {
         // one forward for both, because larger products are faster
         memcpy(dqn->x, batch->obs, count * sizeof(*dqn->x));
         memcpy(dqn->x + count, batch->next, count * sizeof(*dqn->x));
-        online = nn_trainer_forward(&dqn->online, dqn->x, 2 * B);
-        choose = online + (size_t)B * dqn->outputs;
+        of.online = nn_trainer_forward(&dqn->online, dqn->x, 2 * B);
+        of.choose = of.online + (size_t)B * dqn->outputs;
     } else {
-        online = nn_trainer_forward(&dqn->online, batch->obs, B);
-        choose = target;
+        of.online = nn_trainer_forward(&dqn->online, batch->obs, B);
+        of.choose = of.target;
     }
-    algo_dqn_loss_compute(&dqn->loss, dqn->dy, batch, dqn->taken, online, choose, target, numbers);
+    algo_dqn_loss_compute(&dqn->loss, dqn->dy, batch, &of, numbers);
 }
 
 // Checks the batch. *batch becomes the batch to learn from: for SARSA the columns of steps_take.

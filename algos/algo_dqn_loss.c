@@ -31,15 +31,15 @@ loss_carve(algo_dqn_loss *loss, uint32_t rows_max, nn_carver *carver)
 }
 
 void
-algo_dqn_loss_init(algo_dqn_loss *loss, nn_context *context, const policy_spec *spec,
-                   float huber_delta, algo_target bootstrap, uint32_t rows_max)
+algo_dqn_loss_init(algo_dqn_loss *loss, nn_context *context, const config_experiment *config,
+                   const policy_spec *spec, uint32_t rows_max)
 {
     *loss = (algo_dqn_loss){
         .action_count = spec->action_count,
         .atoms = spec->head == POLICY_HEAD_ATOMS ? spec->atoms : 0,
         .support = {.low = spec->value_min, .high = spec->value_max, .N = spec->atoms},
-        .huber_delta = huber_delta,
-        .bootstrap = bootstrap,
+        .huber_delta = (float)config->algo.huber_delta,
+        .bootstrap = algo_target_of(config),
         .categorical = nn_categorical(),
     };
     nn_carver carver = {0};
@@ -73,14 +73,13 @@ steps_count(const int32_t *taken, uint32_t B)
     return OCT_MAX(count, 1u);
 }
 
-// loss->error[B] = reward + discount * the value of s' - q(s, action); q, choose and target are
-// [B][A]. Returns the mean of q(s, action).
+// loss->error[B] = reward + discount * the value of s' - online(s, action); the outputs are [B][A].
+// Returns the mean of online(s, action).
 static float
-td_errors(algo_dqn_loss *loss, const algo_batch *batch, const int32_t *taken, const float *q,
-          const float *choose, const float *target)
+td_errors(algo_dqn_loss *loss, const algo_batch *batch, const algo_dqn_outputs *of)
 {
     uint32_t A = loss->action_count;
-    const int32_t *action = batch->action;
+    const int32_t *action = batch->action, *taken = of->taken;
     double sum = 0;
     for (uint32_t i = 0; i < batch->B; i++) {
         loss->error[i] = 0;
@@ -88,9 +87,9 @@ td_errors(algo_dqn_loss *loss, const algo_batch *batch, const int32_t *taken, co
             continue;
         }
         size_t row = (size_t)i * A;
-        float next = algo_target_value(&loss->bootstrap, choose + row, target + row, A,
+        float next = algo_target_value(&loss->bootstrap, of->choose + row, of->target + row, A,
                                        taken != NULL ? taken[i] : -1);
-        float value = q[row + (uint32_t)action[i]];
+        float value = of->online[row + (uint32_t)action[i]];
         loss->error[i] = batch->reward[i] + batch->discount[i] * next - value;
         sum += (double)value;
     }
@@ -98,12 +97,12 @@ td_errors(algo_dqn_loss *loss, const algo_batch *batch, const int32_t *taken, co
 }
 
 static void
-values_compute(algo_dqn_loss *loss, float *dy, const algo_batch *batch, const int32_t *taken,
-               const float *online, const float *choose, const float *target, float *numbers)
+values_compute(algo_dqn_loss *loss, float *dy, const algo_batch *batch, const algo_dqn_outputs *of,
+               float *numbers)
 {
     uint32_t B = batch->B, A = loss->action_count;
     const int32_t *action = batch->action;
-    numbers[ALGO_VALUE] = td_errors(loss, batch, taken, online, choose, target);
+    numbers[ALGO_VALUE] = td_errors(loss, batch, of);
     numbers[ALGO_CUT_BELOW] = numbers[ALGO_CUT_ABOVE] = 0;
     numbers[ALGO_LOSS] =
         nn_loss_huber(loss->slope, loss->error, batch->weight, loss->huber_delta, B);
@@ -159,15 +158,15 @@ not_finite(const algo_batch *batch)
 }
 
 static void
-atoms_compute(algo_dqn_loss *loss, float *dy, const algo_batch *batch, const float *online,
-              const float *choose, const float *target, float *numbers)
+atoms_compute(algo_dqn_loss *loss, float *dy, const algo_batch *batch, const algo_dqn_outputs *of,
+              float *numbers)
 {
     const nn_categorical_ops *ops = loss->categorical;
     uint32_t B = batch->B, N = loss->atoms;
     size_t A = loss->action_count;
     const int32_t *action = batch->action;
-    const algo_cut cut = atoms_targets(loss, batch, choose, target);
-    pick(loss, loss->logits, online, action, B);
+    const algo_cut cut = atoms_targets(loss, batch, of->choose, of->target);
+    pick(loss, loss->logits, of->online, action, B);
     ops->softmax(loss->p, loss->log_total, loss->logits, B, N);
     ops->mean(loss->mean, loss->p, &loss->support, B);
     ops->cross_entropy(loss->cross_entropy, loss->dlogits, loss->targets, loss->logits, loss->p,
@@ -187,17 +186,17 @@ atoms_compute(algo_dqn_loss *loss, float *dy, const algo_batch *batch, const flo
 }
 
 void
-algo_dqn_loss_compute(algo_dqn_loss *loss, float *dy, const algo_batch *batch, const int32_t *taken,
-                      const float *online, const float *choose, const float *target, float *numbers)
+algo_dqn_loss_compute(algo_dqn_loss *loss, float *dy, const algo_batch *batch,
+                      const algo_dqn_outputs *of, float *numbers)
 {
     if (loss->atoms > 0) {
-        atoms_compute(loss, dy, batch, online, choose, target, numbers);
+        atoms_compute(loss, dy, batch, of, numbers);
     } else {
-        values_compute(loss, dy, batch, taken, online, choose, target, numbers);
+        values_compute(loss, dy, batch, of, numbers);
     }
     double sum = 0;
     for (uint32_t i = 0; i < batch->B; i++) {
         sum += (double)fabsf(loss->error[i]);
     }
-    numbers[ALGO_TD_ABS] = (float)(sum / steps_count(taken, batch->B));
+    numbers[ALGO_TD_ABS] = (float)(sum / steps_count(of->taken, batch->B));
 }

@@ -38,22 +38,28 @@ typedef struct algo_dqn_loss {
 } algo_dqn_loss;
 
 // spec has the head VALUES or ATOMS.
-void algo_dqn_loss_init(algo_dqn_loss *loss, nn_context *context, const policy_spec *spec,
-                        float huber_delta, algo_target bootstrap, uint32_t rows_max);
+void algo_dqn_loss_init(algo_dqn_loss *loss, nn_context *context, const config_experiment *config,
+                        const policy_spec *spec, uint32_t rows_max);
 void algo_dqn_loss_fini(algo_dqn_loss *loss);
+
+// What the loss is computed from: outputs [B][outputs] of networks, and actions [B].
+typedef struct algo_dqn_outputs {
+    const float *online; // for s
+    const float *choose; // for s'
+    const float *target; // for s'
+    // Actions taken in s'; -1: none. ALGO_DQN_NO_STEP: no action in s either, so that the row's
+    // error is 0 and the means of values and errors leave the row out. NULL: no row has an action
+    // in s'; always NULL with atoms. Actions are in range.
+    const int32_t *taken;
+} algo_dqn_outputs;
 
 // In taken: the row is not a step.
 #define ALGO_DQN_NO_STEP (-2)
 
-// online, choose, target and dy are [B][outputs], in this order for s, s', s' and for the gradient
-// at online. taken[B] holds the actions taken in s'; -1: none. ALGO_DQN_NO_STEP: no action in s
-// either, so that the row's error is 0 and the means of values and errors leave the row out. taken
-// NULL: no row has an action in s'; always NULL with atoms. Actions are in range.
-//
-// Fills dy, loss->error, and numbers up to ALGO_CUT_ABOVE (the numbers of cut are 0 without atoms).
-// The loss is not finite if a number of the batch or of the outputs is not.
+// Fills dy[B][outputs], the gradient at online, loss->error, and numbers up to ALGO_CUT_ABOVE (the
+// numbers of cut are 0 without atoms). The loss is not finite if a number of the batch or of the
+// outputs is not.
 void algo_dqn_loss_compute(algo_dqn_loss *loss, float *dy, const algo_batch *batch,
-                           const int32_t *taken, const float *online, const float *choose,
-                           const float *target, float *numbers);
+                           const algo_dqn_outputs *of, float *numbers);
 
 #endif // ALGOS_ALGO_DQN_LOSS_H

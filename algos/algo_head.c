@@ -37,10 +37,10 @@ algo_head_fini(algo_head *head)
 // ---- softmax
 
 static void
-softmax_forward(algo_head *head, const float *y, const int32_t *choice, uint32_t rows,
-                float *log_prob, float *entropy)
+softmax_forward(algo_head *head, float *log_prob, float *entropy)
 {
-    uint32_t dim = head->dim;
+    const float *y = head->outputs.y;
+    uint32_t dim = head->dim, rows = head->done.rows;
     nn_categorical()->softmax(head->p, head->log_total, y, rows, dim);
     for (uint32_t i = 0; i < rows; i++, y += dim) {
         const float *p = head->p + (size_t)i * dim;
@@ -48,18 +48,18 @@ softmax_forward(algo_head *head, const float *y, const int32_t *choice, uint32_t
         for (uint32_t a = 0; a < dim; a++) {
             sum -= p[a] * (y[a] - head->log_total[i]);
         }
-        log_prob[i] = y[choice[i]] - head->log_total[i];
+        log_prob[i] = y[head->done.choice[i]] - head->log_total[i];
         entropy[i] = sum;
     }
 }
 
 // d log p_c / dy_a = [a = c] - p_a;  dH / dy_a = -p_a (log p_a + H).
 static void
-softmax_backward(const algo_head *head, const float *y, const int32_t *choice, uint32_t rows,
-                 const float *dlog_prob, float dentropy, float *dy)
+softmax_backward(const algo_head *head, const float *dlog_prob, float dentropy, float *dy)
 {
+    const float *y = head->outputs.y;
     uint32_t dim = head->dim;
-    for (uint32_t i = 0; i < rows; i++, y += dim, dy += dim) {
+    for (uint32_t i = 0; i < head->done.rows; i++, y += dim, dy += dim) {
         const float *p = head->p + (size_t)i * dim;
         float entropy = 0.0f;
         for (uint32_t a = 0; a < dim; a++) {
@@ -69,7 +69,7 @@ softmax_backward(const algo_head *head, const float *y, const int32_t *choice, u
         for (uint32_t a = 0; a < dim; a++) {
             dy[a] = -p[a] * (dlog_prob[i] + dentropy * (dy[a] + entropy));
         }
-        dy[choice[i]] += dlog_prob[i];
+        dy[head->done.choice[i]] += dlog_prob[i];
     }
 }
 
@@ -94,13 +94,13 @@ gaussian_of(gaussian *g, const float *log_std, uint32_t dim)
 }
 
 static void
-gaussian_forward(const algo_head *head, const float *mean, const float *log_std, const float *drawn,
-                 uint32_t rows, float *log_prob, float *entropy)
+gaussian_forward(const algo_head *head, float *log_prob, float *entropy)
 {
+    const float *mean = head->outputs.y, *drawn = head->done.drawn;
     uint32_t dim = head->dim;
     gaussian g;
-    gaussian_of(&g, log_std, dim);
-    for (uint32_t i = 0; i < rows; i++, mean += dim, drawn += dim) {
+    gaussian_of(&g, head->outputs.log_std, dim);
+    for (uint32_t i = 0; i < head->done.rows; i++, mean += dim, drawn += dim) {
         float sum = 0.0f;
         for (uint32_t k = 0; k < dim; k++) {
             float z = (drawn[k] - mean[k]) * g.inverse_s[k];
@@ -113,13 +113,13 @@ gaussian_forward(const algo_head *head, const float *mean, const float *log_std,
 
 // d log p / d mean = z / s;  d log p / d log s = z^2 - 1;  dH / d log s = 1.
 static void
-gaussian_backward(const algo_head *head, const float *mean, const float *log_std,
-                  const float *drawn, uint32_t rows, const float *dlog_prob, float dentropy,
-                  float *dy, float *dlog_std)
+gaussian_backward(const algo_head *head, const float *dlog_prob, float dentropy, float *dy,
+                  float *dlog_std)
 {
-    uint32_t dim = head->dim;
+    const float *mean = head->outputs.y, *drawn = head->done.drawn;
+    uint32_t dim = head->dim, rows = head->done.rows;
     gaussian g;
-    gaussian_of(&g, log_std, dim);
+    gaussian_of(&g, head->outputs.log_std, dim);
     for (uint32_t k = 0; k < dim; k++) {
         double sum = (double)dentropy * rows;
         for (size_t i = 0, at = k; i < rows; i++, at += dim) {
@@ -134,26 +134,27 @@ gaussian_backward(const algo_head *head, const float *mean, const float *log_std
 // ---- divergence between two distributions, and its second derivative
 
 static double
-softmax_kl(const algo_head *head, const float *kept, const float *y, uint32_t rows)
+softmax_kl(const algo_head *head, const float *kept)
 {
+    const float *y = head->outputs.y;
     double sum = 0;
-    for (uint32_t i = 0; i < rows; i++) {
+    for (uint32_t i = 0; i < head->done.rows; i++) {
         for (uint32_t a = 0; a < head->dim; a++, kept++, y++) {
             double log_p = (double)*kept, log_q = (double)*y - (double)head->log_total[i];
             sum += exp(log_p) * (log_p - log_q);
         }
     }
-    return sum / rows;
+    return sum / head->done.rows;
 }
 
 static double
-gaussian_kl(const algo_head *head, const float *kept, const float *kept_log_std, const float *mean,
-            const float *log_std, uint32_t rows)
+gaussian_kl(const algo_head *head, const float *kept, const float *kept_log_std)
 {
-    uint32_t dim = head->dim;
+    const float *mean = head->outputs.y;
+    uint32_t dim = head->dim, rows = head->done.rows;
     gaussian p, q;
     gaussian_of(&p, kept_log_std, dim);
-    gaussian_of(&q, log_std, dim);
+    gaussian_of(&q, head->outputs.log_std, dim);
     double sum = 0, squares[POLICY_ACTIONS_MAX] = {0};
     for (uint32_t i = 0; i < rows; i++) {
         for (uint32_t k = 0; k < dim; k++, kept++, mean++) {
@@ -170,9 +171,10 @@ gaussian_kl(const algo_head *head, const float *kept, const float *kept_log_std,
 }
 
 static void
-softmax_fisher(const algo_head *head, uint32_t rows, float *dy)
+softmax_fisher(const algo_head *head, float *dy)
 {
     const float *p = head->p;
+    uint32_t rows = head->done.rows;
     for (uint32_t i = 0; i < rows; i++, dy += head->dim, p += head->dim) {
         float mean = 0.0f;
         for (uint32_t a = 0; a < head->dim; a++) {
@@ -185,11 +187,11 @@ softmax_fisher(const algo_head *head, uint32_t rows, float *dy)
 }
 
 static void
-gaussian_fisher(const algo_head *head, const float *log_std, uint32_t rows, float *dy,
-                float *dlog_std)
+gaussian_fisher(const algo_head *head, float *dy, float *dlog_std)
 {
+    uint32_t rows = head->done.rows;
     gaussian g;
-    gaussian_of(&g, log_std, head->dim);
+    gaussian_of(&g, head->outputs.log_std, head->dim);
     for (uint32_t i = 0; i < rows; i++, dy += head->dim) {
         for (uint32_t k = 0; k < head->dim; k++) {
             dy[k] *= g.inverse_s[k] * g.inverse_s[k] / (float)rows;
@@ -203,32 +205,34 @@ gaussian_fisher(const algo_head *head, const float *log_std, uint32_t rows, floa
 // ---- both heads
 
 void
-algo_head_forward(algo_head *head, const float *y, const float *log_std, algo_done done,
-                  uint32_t rows, float *log_prob, float *entropy)
+algo_head_forward(algo_head *head, algo_outputs outputs, algo_done done, float *log_prob,
+                  float *entropy)
 {
+    head->outputs = outputs;
+    head->done = done;
     if (head->kind == POLICY_HEAD_LOGITS) {
-        softmax_forward(head, y, done.choice, rows, log_prob, entropy);
+        softmax_forward(head, log_prob, entropy);
     } else {
-        gaussian_forward(head, y, log_std, done.drawn, rows, log_prob, entropy);
+        gaussian_forward(head, log_prob, entropy);
     }
 }
 
 void
-algo_head_backward(const algo_head *head, const float *y, const float *log_std, algo_done done,
-                   uint32_t rows, const float *dlog_prob, float dentropy, float *dy,
+algo_head_backward(const algo_head *head, const float *dlog_prob, float dentropy, float *dy,
                    float *dlog_std)
 {
     if (head->kind == POLICY_HEAD_LOGITS) {
-        softmax_backward(head, y, done.choice, rows, dlog_prob, dentropy, dy);
+        softmax_backward(head, dlog_prob, dentropy, dy);
     } else {
-        gaussian_backward(head, y, log_std, done.drawn, rows, dlog_prob, dentropy, dy, dlog_std);
+        gaussian_backward(head, dlog_prob, dentropy, dy, dlog_std);
     }
 }
 
 void
-algo_head_keep(const algo_head *head, const float *y, uint32_t rows, float *kept)
+algo_head_keep(const algo_head *head, float *kept)
 {
-    for (uint32_t i = 0; i < rows; i++, y += head->dim, kept += head->dim) {
+    const float *y = head->outputs.y;
+    for (uint32_t i = 0; i < head->done.rows; i++, y += head->dim, kept += head->dim) {
         float total = head->kind == POLICY_HEAD_LOGITS ? head->log_total[i] : 0.0f;
         for (uint32_t k = 0; k < head->dim; k++) {
             kept[k] = y[k] - total;
@@ -237,21 +241,18 @@ algo_head_keep(const algo_head *head, const float *y, uint32_t rows, float *kept
 }
 
 double
-algo_head_kl(const algo_head *head, const float *kept, const float *kept_log_std, const float *y,
-             const float *log_std, uint32_t rows)
+algo_head_kl(const algo_head *head, const float *kept, const float *kept_log_std)
 {
-    return head->kind == POLICY_HEAD_LOGITS
-               ? softmax_kl(head, kept, y, rows)
-               : gaussian_kl(head, kept, kept_log_std, y, log_std, rows);
+    return head->kind == POLICY_HEAD_LOGITS ? softmax_kl(head, kept)
+                                            : gaussian_kl(head, kept, kept_log_std);
 }
 
 void
-algo_head_fisher(const algo_head *head, const float *log_std, uint32_t rows, float *dy,
-                 float *dlog_std)
+algo_head_fisher(const algo_head *head, float *dy, float *dlog_std)
 {
     if (head->kind == POLICY_HEAD_LOGITS) {
-        softmax_fisher(head, rows, dy);
+        softmax_fisher(head, dy);
     } else {
-        gaussian_fisher(head, log_std, rows, dy, dlog_std);
+        gaussian_fisher(head, dy, dlog_std);
     }
 }

@@ -16,18 +16,28 @@
 // them.
 //
 // Threads: one user at a time. Owns: p and log_total, which init reserves; no later call allocates.
-typedef struct algo_head {
-    policy_head kind;
-    uint32_t dim;     // number of actions, or of numbers in one action
-    float *p;         // [rows_max][dim], probabilities of a softmax; otherwise NULL
-    float *log_total; // [rows_max], of a softmax; otherwise NULL
-} algo_head;
+
+// The outputs of a policy that define a distribution for each row.
+typedef struct algo_outputs {
+    const float *y;       // [rows][dim]
+    const float *log_std; // [dim], of a Gaussian; otherwise NULL
+} algo_outputs;
 
 // What was done in each row: choice for a softmax, drawn for a Gaussian.
 typedef struct algo_done {
     const int32_t *choice; // [rows], each below dim
     const float *drawn;    // [rows][dim]
+    uint32_t rows;
 } algo_done;
+
+typedef struct algo_head {
+    policy_head kind;
+    uint32_t dim;         // number of actions, or of numbers in one action
+    float *p;             // [rows_max][dim], probabilities of a softmax; otherwise NULL
+    float *log_total;     // [rows_max], of a softmax; otherwise NULL
+    algo_outputs outputs; // of the last forward
+    algo_done done;       // of the last forward
+} algo_head;
 
 // Returns true if the head of a spec that passed policy_spec_check is one of these two.
 bool algo_head_is_known(const policy_spec *spec);
@@ -35,29 +45,24 @@ void algo_head_init(algo_head *head, nn_context *context, const policy_spec *spe
                     uint32_t rows_max);
 void algo_head_fini(algo_head *head);
 
-// Computes log_prob[rows] and entropy[rows] (nats) for the outputs y[rows][dim]. log_std [dim] of a
-// Gaussian, otherwise NULL. Keeps what backward needs.
-void algo_head_forward(algo_head *head, const float *y, const float *log_std, algo_done done,
-                       uint32_t rows, float *log_prob, float *entropy);
+// Computes log_prob[rows] and entropy[rows] (nats). The functions below are of the last forward:
+// they read its outputs and done again, so the caller leaves these as they are until then.
+void algo_head_forward(algo_head *head, algo_outputs outputs, algo_done done, float *log_prob,
+                       float *entropy);
 // Computes the gradient of sum over rows of dlog_prob[row] * log_prob[row] + dentropy *
-// entropy[row]: dy[rows][dim], and dlog_std[dim] (NULL if log_std is). y, log_std and done are
-// those of the last forward.
-void algo_head_backward(const algo_head *head, const float *y, const float *log_std, algo_done done,
-                        uint32_t rows, const float *dlog_prob, float dentropy, float *dy,
+// entropy[row]: dy[rows][dim], and dlog_std[dim] (NULL if log_std is).
+void algo_head_backward(const algo_head *head, const float *dlog_prob, float dentropy, float *dy,
                         float *dlog_std);
 
-// Copies the distributions of the last forward, which had the outputs y, to kept[rows][dim]:
-// log-probabilities, or means. The caller keeps log deviations.
-void algo_head_keep(const algo_head *head, const float *y, uint32_t rows, float *kept);
-// Returns the mean over rows of KL(p || q): p was kept, q is of the last forward, which had the
-// outputs y.
-double algo_head_kl(const algo_head *head, const float *kept, const float *kept_log_std,
-                    const float *y, const float *log_std, uint32_t rows);
+// Copies the distributions to kept[rows][dim]: log-probabilities, or means. The caller keeps log
+// deviations.
+void algo_head_keep(const algo_head *head, float *kept);
+// Returns the mean over rows of KL(p || q): p was kept, q is of the last forward.
+double algo_head_kl(const algo_head *head, const float *kept, const float *kept_log_std);
 // Multiplies dy[rows][dim] and dlog_std[dim] (NULL without log_std), in place, by the second
 // derivative of that mean at q = p by outputs and log deviations. That is the Fisher matrix of the
 // distributions: diag(p) - p p' for a softmax; 1 / s^2 for a mean and 2 for a log deviation of a
 // Gaussian.
-void algo_head_fisher(const algo_head *head, const float *log_std, uint32_t rows, float *dy,
-                      float *dlog_std);
+void algo_head_fisher(const algo_head *head, float *dy, float *dlog_std);
 
 #endif // ALGOS_ALGO_HEAD_H

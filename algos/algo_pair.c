@@ -176,21 +176,19 @@ log_std_of(const algo_pair *pair)
 }
 
 void
-algo_pair_forward(algo_pair *pair, const float *x, algo_done done, uint32_t rows, float *log_pi,
-                  float *entropy)
+algo_pair_forward(algo_pair *pair, const float *x, algo_done done, float *log_pi, float *entropy)
 {
-    pair->y = nn_trainer_forward(&pair->policy, x, rows);
-    algo_head_forward(&pair->head, pair->y, log_std_of(pair), done, rows, log_pi, entropy);
+    algo_outputs outputs = {nn_trainer_forward(&pair->policy, x, done.rows), log_std_of(pair)};
+    algo_head_forward(&pair->head, outputs, done, log_pi, entropy);
 }
 
 float
-algo_pair_backward(algo_pair *pair, algo_done done, uint32_t rows, const float *dlog_pi,
-                   float dentropy)
+algo_pair_backward(algo_pair *pair, const float *dlog_pi, float dentropy)
 {
     bool deviates = pair->deviation_count > 0;
     float *dlog_std = deviates ? pair->policy.gradient + pair->deviation_at : NULL;
-    algo_head_backward(&pair->head, pair->y, log_std_of(pair), done, rows, dlog_pi, dentropy,
-                       pair->dy, dlog_std);
+    algo_head_backward(&pair->head, dlog_pi, dentropy, pair->dy, dlog_std);
+    uint32_t rows = pair->head.done.rows;
     float norm = nn_trainer_backward(&pair->policy, pair->dy, rows, NULL); // keeps dlog_std
     if (deviates) {
         double squares = (double)nn_vec()->sum_of_squares(dlog_std, pair->deviation_count);
@@ -200,32 +198,32 @@ algo_pair_backward(algo_pair *pair, algo_done done, uint32_t rows, const float *
 }
 
 void
-algo_pair_keep(const algo_pair *pair, uint32_t rows, float *kept)
+algo_pair_keep(const algo_pair *pair, float *kept)
 {
-    algo_head_keep(&pair->head, pair->y, rows, kept);
+    algo_head_keep(&pair->head, kept);
     if (pair->deviation_count > 0) {
-        memcpy(kept + (size_t)rows * pair->head.dim, log_std_of(pair),
+        memcpy(kept + (size_t)pair->head.done.rows * pair->head.dim, log_std_of(pair),
                pair->deviation_count * sizeof(*kept));
     }
 }
 
 double
-algo_pair_kl(const algo_pair *pair, const float *kept, uint32_t rows)
+algo_pair_kl(const algo_pair *pair, const float *kept)
 {
-    return algo_head_kl(&pair->head, kept, kept + (size_t)rows * pair->head.dim, pair->y,
-                        log_std_of(pair), rows);
+    size_t rows = pair->head.done.rows;
+    return algo_head_kl(&pair->head, kept, kept + rows * pair->head.dim);
 }
 
 void
-algo_pair_fisher(algo_pair *pair, nn_tangent *tangent, const float *direction, uint32_t rows,
-                 float *out)
+algo_pair_fisher(algo_pair *pair, nn_tangent *tangent, const float *direction, float *out)
 {
+    uint32_t rows = pair->head.done.rows;
     float *dlog_std = pair->deviation_count > 0 ? out + pair->deviation_at : NULL;
     float *dy = nn_tangent_forward(tangent, direction, rows);
     if (dlog_std != NULL) {
         memcpy(dlog_std, direction + pair->deviation_at, pair->deviation_count * sizeof(*out));
     }
-    algo_head_fisher(&pair->head, log_std_of(pair), rows, dy, dlog_std);
+    algo_head_fisher(&pair->head, dy, dlog_std);
     (void)nn_tape_backward(&pair->policy.tape, dy, rows, out, NULL); // keeps dlog_std
     nn_trainer_keep_frozen(&pair->policy, out);
 }

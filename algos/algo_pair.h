@@ -26,8 +26,7 @@ typedef struct algo_pair {
     float *policy_weights;         // [params], the projected weights; NULL without a projection
     float *policy_raw;             // [params], what an update projects; NULL without a projection
     const algo_normaliser *inside; // normalises what the networks read; NULL: nothing does
-    const float *y; // the policy's outputs in the last forward; borrowed from its tape
-    float *dy;      // [policy_rows][action_count]
+    float *dy;                     // [policy_rows][action_count]
 } algo_pair;
 
 // Fills head and layers of the spec: a softmax for discrete actions, a Gaussian with separate log
@@ -60,24 +59,22 @@ void algo_pair_enter(algo_pair *pair, const algo_normaliser *n);
 void algo_pair_leave(algo_pair *pair, algo_normaliser *n);
 
 // Computes log pi(done | x) and the entropy of each row.
-void algo_pair_forward(algo_pair *pair, const float *x, algo_done done, uint32_t rows,
-                       float *log_pi, float *entropy);
+void algo_pair_forward(algo_pair *pair, const float *x, algo_done done, float *log_pi,
+                       float *entropy);
 // Computes the policy's gradient, at the last forward, of sum over rows of dlog_pi[row] *
 // log_pi[row] + dentropy * entropy[row]. Returns its norm.
-float algo_pair_backward(algo_pair *pair, algo_done done, uint32_t rows, const float *dlog_pi,
-                         float dentropy);
+float algo_pair_backward(algo_pair *pair, const float *dlog_pi, float dentropy);
 
 // Copies the policy's distributions of the last forward to kept[rows + 1][action_count]; the log
 // deviations follow the rows.
-void algo_pair_keep(const algo_pair *pair, uint32_t rows, float *kept);
+void algo_pair_keep(const algo_pair *pair, float *kept);
 // Returns the mean over rows of KL(kept || the distributions of the last forward).
-double algo_pair_kl(const algo_pair *pair, const float *kept, uint32_t rows);
+double algo_pair_kl(const algo_pair *pair, const float *kept);
 // out = F direction, both in the order of the policy's parameters. F is the Fisher matrix of the
-// policy at the last forward, whose rows are all `rows`: the mean over rows of J' M J, with the
-// Jacobian J of the outputs and M of algo_head_fisher. Frozen parameters are left out of out;
-// direction must not move them either. tangent belongs to the policy's tape.
-void algo_pair_fisher(algo_pair *pair, nn_tangent *tangent, const float *direction, uint32_t rows,
-                      float *out);
+// policy at the last forward: the mean over its rows of J' M J, with the Jacobian J of the outputs
+// and M of algo_head_fisher. Frozen parameters are left out of out; direction must not move them
+// either. tangent belongs to the policy's tape.
+void algo_pair_fisher(algo_pair *pair, nn_tangent *tangent, const float *direction, float *out);
 
 uint32_t algo_pair_networks(algo_pair *pair, algo_network out[ALGO_NETWORKS_MAX]);
 

@@ -65,15 +65,13 @@ algo_pg_together(group *all, algo_pg_sums *sums)
     *sums = (algo_pg_sums){x[0], x[1], x[2], x[3], x[4], x[5], x[6]};
 }
 
-algo_moments
-algo_pg_explain(group *all, const float *v, const float *target, const float *error, uint32_t count,
-                float *numbers)
+void
+algo_pg_explain(group *all, algo_estimates e, const float *error, uint32_t count, float *numbers)
 {
     algo_moments of_error = algo_moments_of(all, error, count);
-    algo_moments of_target = algo_moments_of(all, target, count);
-    algo_moments of_v = algo_moments_of(all, v, count);
+    algo_moments of_target = algo_moments_of(all, e.target, count);
+    algo_moments of_v = algo_moments_of(all, e.v, count);
     double variance = of_target.variance;
     numbers[ALGO_PG_VALUE] = (float)of_v.mean;
     numbers[ALGO_PG_EXPLAINED] = (float)(1.0 - of_error.variance / fmax(variance, 1e-12));
-    return of_error;
 }

@@ -75,9 +75,9 @@ void algo_pg_means(const algo_pg_sums *sums, uint32_t count, float entropy_cost,
                    float *numbers);
 // Replaces the sums by those over all ranks' rows. A collective.
 void algo_pg_together(group *all, algo_pg_sums *sums);
-// Sets the numbers value and explained_variance, over all ranks' v[count]; error = target - v.
-// Returns the moments of the error. A collective.
-algo_moments algo_pg_explain(group *all, const float *v, const float *target, const float *error,
-                             uint32_t count, float *numbers);
+// Sets the numbers value and explained_variance, over all ranks' e.v[count] and e.target[count];
+// error = target - v. A collective.
+void algo_pg_explain(group *all, algo_estimates e, const float *error, uint32_t count,
+                     float *numbers);
 
 #endif // ALGOS_ALGO_PG_NUMBERS_H

@@ -174,8 +174,8 @@ static float
 minibatch_policy(algo_ppo *ppo, algo_pg_sums *sums)
 {
     algo_rollout *on = &ppo->on;
-    algo_done done = {.choice = ppo->choice, .drawn = ppo->drawn};
-    algo_pair_forward(&on->pair, on->x, done, on->n, ppo->log_pi, ppo->entropy);
+    algo_done done = {ppo->choice, ppo->drawn, on->n};
+    algo_pair_forward(&on->pair, on->x, done, ppo->log_pi, ppo->entropy);
     for (uint32_t i = 0; i < on->n; i++) {
         uint32_t row = on->chosen[i];
         double log_ratio = (double)algo_log_ratio(ppo->log_pi[i], on->centre[row]);
@@ -184,8 +184,7 @@ minibatch_policy(algo_ppo *ppo, algo_pg_sums *sums)
         (void)algo_pg_add(sums, ppo->log_pi[i], on->rows.log_mu[row], ppo->entropy[i]);
         sums->update_kl += ratio - 1.0 - log_ratio;
     }
-    return algo_pair_backward(&on->pair, done, on->n, ppo->dlog_pi,
-                              -ppo->entropy_cost.now / on->n_mean);
+    return algo_pair_backward(&on->pair, ppo->dlog_pi, -ppo->entropy_cost.now / on->n_mean);
 }
 
 // ---- the update

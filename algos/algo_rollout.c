@@ -199,8 +199,9 @@ rollout_advantages(algo_rollout *r, float *numbers)
         reward = r->reward;
     }
     rollout_values(r);
-    algo_gae(rows, reward, r->v, r->discount, r->lambda, r->advantage, r->target);
-    (void)algo_pg_explain(r->base.group, r->v, r->target, r->advantage, rows->N, numbers);
+    const algo_estimates e = {reward, r->v, r->advantage, r->target};
+    algo_gae(rows, r->discount, r->lambda, e);
+    algo_pg_explain(r->base.group, e, r->advantage, rows->N, numbers);
 }
 
 // Sets centre and weight by algo.correction: RATIO refers to the policy that acted; NONE to the
@@ -221,9 +222,10 @@ rollout_centre(algo_rollout *r)
          from += r->n_max) {
         uint32_t count = OCT_MIN(rows->N - from, r->n_max);
         algo_done part = {.choice = done.choice + from,
-                          .drawn = done.drawn + (rows->is_box ? from * rows->action_count : 0)};
+                          .drawn = done.drawn + (rows->is_box ? from * rows->action_count : 0),
+                          .rows = count};
         float *entropy = r->dv; // scratch: the entropy is not needed
-        algo_pair_forward(&r->pair, rows->x + (size_t)from * rows->obs_count, part, count,
+        algo_pair_forward(&r->pair, rows->x + (size_t)from * rows->obs_count, part,
                           r->centre + from, entropy);
         for (uint32_t i = from; r->correction == CONFIG_CORRECTION_DECOUPLED && i < from + count;
              i++) {

@@ -157,5 +157,5 @@ algo_rows_take(algo_rows *rows, const algo_batch *batch)
 algo_done
 algo_rows_done(const algo_rows *rows)
 {
-    return (algo_done){.choice = rows->choice, .drawn = rows->drawn};
+    return (algo_done){rows->choice, rows->drawn, rows->N};
 }

@@ -16,8 +16,6 @@
 #define INIT_STREAM 0x7361u // stream of the seed for the first weights
 #define DRAW_STREAM 0x7364u // stream of the seed for the actions that updates draw
 
-#define CRITICS 2 // if algo.critics is 0
-
 // The weight of the entropy. If it is learned, its logarithm is, with Adam moments of its own.
 typedef struct temperature {
     bool is_learned;
@@ -130,12 +128,14 @@ temperature_read(temperature *out, oct_reader *reader)
 
 // ---- create and destroy
 
+static const algo_critics_kind critics_kind = {"sac", POLICY_HEAD_TANH_GAUSSIAN, false, 2};
+
 static oct_err
 sac_make_spec(const config_experiment *config, policy_spec *spec, algo_wants *wants,
               oct_reason *why)
 {
     (void)wants; // keeps n-step windows
-    return algo_critics_make_specs(config, "sac", POLICY_HEAD_TANH_GAUSSIAN, false, spec, why);
+    return algo_critics_make_specs(config, &critics_kind, spec, why);
 }
 
 static void
@@ -182,7 +182,7 @@ sac_create(algo **out, nn_context *context, const config_experiment *config,
         return OCT_EINVAL;
     }
     algo_sac *sac = oct_alloc(sizeof(*sac));
-    oct_err err = algo_critics_init(&sac->critics, context, config, spec, CRITICS, false);
+    oct_err err = algo_critics_init(&sac->critics, context, config, spec, &critics_kind);
     if (err != OCT_OK) {
         free(sac);
         return err;
@@ -357,9 +357,10 @@ update_policy(algo_sac *sac, const algo_batch *batch, const float *y, float alph
 // Computes the critics' gradients. Their targets are the values of the actions at next plus alpha
 // times the entropy there. first: the row of `action` where those at next begin.
 static void
-update_critics(algo_sac *sac, const algo_batch *batch, uint32_t first, float alpha, bool has_error,
+update_critics(algo_sac *sac, const algo_batch *batch, uint32_t first, bool has_error,
                float *numbers)
 {
+    const float alpha = temperature_value(&sac->temperature);
     for (uint32_t i = 0; i < batch->B; i++) {
         sac->bonus[i] = -alpha * sac->log_prob[first + i];
     }
@@ -382,7 +383,7 @@ sac_gradient(algo *a, const algo_batch *batch, float *priorities, float *numbers
     batch = &seen;
     const float *y = policy_outputs(sac, batch, policy_learns);
     draw(sac, y, B, policy_learns ? 2 : 1, &rng);
-    update_critics(sac, batch, policy_learns ? B : 0, alpha, priorities != NULL, now);
+    update_critics(sac, batch, policy_learns ? B : 0, priorities != NULL, now);
     if (policy_learns) {
         update_policy(sac, batch, y, alpha, now);
     }

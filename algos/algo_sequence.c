@@ -113,7 +113,7 @@ algo_sequence_begin(algo_sequence *s, const algo_batch *batch)
     s->n_mean = (float)n_all / (float)group_size(s->base.group);
     s->sums = (algo_pg_sums){0};
     algo_entropy_cost_set(&s->entropy_cost, batch->spent);
-    algo_pair_forward(&s->pair, rows->x, algo_rows_done(rows), rows->N, s->log_pi, s->entropy);
+    algo_pair_forward(&s->pair, rows->x, algo_rows_done(rows), s->log_pi, s->entropy);
     for (uint32_t i = 0; i < rows->N; i++) {
         s->ratio[i] = (float)algo_pg_add(&s->sums, s->log_pi[i], rows->log_mu[i], s->entropy[i]);
     }
@@ -136,7 +136,8 @@ algo_sequence_value(algo_sequence *s, const float *v, float *numbers)
         s->dv[i] = -s->value_cost * error / s->n_mean;
         s->sums.value_loss += 0.5 * (double)error * (double)error;
     }
-    (void)algo_pg_explain(s->base.group, v, s->target, s->error, N, numbers);
+    const algo_estimates e = {.v = v, .target = s->target};
+    algo_pg_explain(s->base.group, e, s->error, N, numbers);
     numbers[ALGO_PG_GRAD_NORM] = nn_trainer_backward(&s->pair.value, s->dv, N, NULL);
 }
 
@@ -152,8 +153,8 @@ algo_sequence_policy(algo_sequence *s, float *numbers)
                                              s->log_pi[i]) /
                         s->n_mean;
     }
-    numbers[ALGO_PG_POLICY_GRAD_NORM] = algo_pair_backward(
-        &s->pair, algo_rows_done(&s->rows), N, s->dlog_pi, -s->entropy_cost.now / s->n_mean);
+    numbers[ALGO_PG_POLICY_GRAD_NORM] =
+        algo_pair_backward(&s->pair, s->dlog_pi, -s->entropy_cost.now / s->n_mean);
 }
 
 oct_err

@@ -407,38 +407,36 @@ params_take(transfer *t, algo *a, const float *params, const char *why)
     return taken;
 }
 
-uint32_t
-algo_take(algo *a, const policy_spec *spec, algo *from, const policy_spec *from_spec,
-          algo_taken_fn tell, void *arg)
+static uint32_t
+algorithm_take(transfer *t, algo *a, algo *from)
 {
-    transfer t = {.spec = spec, .from_spec = from_spec, .tell = tell, .arg = arg};
     algo_network its[ALGO_NETWORKS_MAX];
     const algo_normaliser *statistics = normaliser_of(from);
     char why[64];
-    OCT_ASSERT(a->ops->networks != NULL);
     if (normaliser_of(a) != NULL && statistics != NULL && statistics->seen.rows > 0 &&
-        spec->obs_count == from_spec->obs_count) {
-        t.statistics = statistics;
+        t->spec->obs_count == t->from_spec->obs_count) {
+        t->statistics = statistics;
     }
     (void)snprintf(why, sizeof(why), "learned by %s in the source", from->ops->name);
     if (from->ops->networks == NULL) { // external: the parameters are here
-        return params_take(&t, a, algo_external_params(from), why);
+        return params_take(t, a, algo_external_params(from), why);
     }
     uint32_t count = from->ops->networks(from, its);
     if (a->ops != from->ops) {
         count = 1;
         its[0].target = NULL; // the target followed by another rule
     }
-    return networks_take(&t, a, its, count, why);
+    return networks_take(t, a, its, count, why);
 }
 
 uint32_t
-algo_take_policy(algo *a, const policy_spec *spec, const float *params,
-                 const policy_spec *from_spec, algo_taken_fn tell, void *arg)
+algo_take(algo *a, const policy_spec *spec, const algo_source *source, algo_taken_fn tell,
+          void *arg)
 {
-    transfer t = {.spec = spec, .from_spec = from_spec, .tell = tell, .arg = arg};
+    transfer t = {.spec = spec, .from_spec = source->spec, .tell = tell, .arg = arg};
     OCT_ASSERT(a->ops->networks != NULL);
-    return params_take(&t, a, params, "not in a policy file");
+    return source->from != NULL ? algorithm_take(&t, a, source->from)
+                                : params_take(&t, a, source->params, "not in a policy file");
 }
 
 bool

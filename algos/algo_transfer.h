@@ -36,17 +36,21 @@ typedef struct algo_taken { // one report
 } algo_taken;
 typedef void (*algo_taken_fn)(void *arg, const algo_taken *taken);
 
-// Takes layers from another algorithm, which has the spec from_spec: of all networks if both are
-// the same algorithm, otherwise of the policy alone. a is neither a table nor external; from is not
-// a table. tell is called for every layer of a. Returns the number of layers taken, without log
-// deviations, which come with layers of the policy, and statistics. 0: a is unchanged.
-uint32_t algo_take(algo *a, const policy_spec *spec, algo *from, const policy_spec *from_spec,
-                   algo_taken_fn tell, void *arg);
-// Takes layers from a policy's parameters, [policy_spec_params(from_spec)], of raw observations. If
-// from_spec->normalise is set they are of normalised observations, and the first layer is not
-// taken.
-uint32_t algo_take_policy(algo *a, const policy_spec *spec, const float *params,
-                          const policy_spec *from_spec, algo_taken_fn tell, void *arg);
+// What layers are taken from: another algorithm, or the parameters of a policy.
+typedef struct algo_source {
+    const policy_spec *spec;
+    algo *from; // not a table; NULL: a policy
+    // [policy_spec_params(spec)], of raw observations. If spec->normalise is set they are of
+    // normalised observations, and the first layer is not taken. NULL if from is not.
+    const float *params;
+} algo_source;
+
+// Takes layers: of all networks if both are the same algorithm, otherwise of the policy alone. a is
+// neither a table nor external. tell is called for every layer of a. Returns the number of layers
+// taken, without log deviations, which come with layers of the policy, and statistics. 0: a is
+// unchanged.
+uint32_t algo_take(algo *a, const policy_spec *spec, const algo_source *source, algo_taken_fn tell,
+                   void *arg);
 
 // Replaces the acting network by params, [policy_spec_params], as algo_policy_params gives them;
 // its target stays. Returns false and leaves a unchanged if a learns dueling streams or noise,

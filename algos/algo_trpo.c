@@ -135,7 +135,7 @@ policy_forward(algo_trpo *trpo)
     algo_rollout *on = &trpo->on;
     uint32_t N = on->rows.N;
     double sum = 0, entropy = 0, objective;
-    algo_pair_forward(&on->pair, on->rows.x, algo_rows_done(&on->rows), N, trpo->log_pi,
+    algo_pair_forward(&on->pair, on->rows.x, algo_rows_done(&on->rows), trpo->log_pi,
                       trpo->entropy);
     for (uint32_t i = 0; i < N; i++) {
         double ratio = exp((double)algo_log_ratio(trpo->log_pi[i], on->centre[i]));
@@ -164,8 +164,8 @@ policy_gradient(algo_trpo *trpo, algo_pg_sums *sums)
         sums->loss += (double)slope;
         sums->clipped += is_cut;
     }
-    float norm = algo_pair_backward(&on->pair, algo_rows_done(&on->rows), N, trpo->dlog_pi,
-                                    -trpo->entropy_cost.now / trpo->N_mean);
+    float norm =
+        algo_pair_backward(&on->pair, trpo->dlog_pi, -trpo->entropy_cost.now / trpo->N_mean);
     nn_trainer_share_gradient(&on->pair.policy);
     return norm;
 }
@@ -176,7 +176,7 @@ fisher_product(void *arg, const float *v, float *Fv)
 {
     algo_trpo *trpo = arg;
     group *all = trpo->on.base.group;
-    algo_pair_fisher(&trpo->on.pair, &trpo->tangent, v, trpo->on.rows.N, Fv);
+    algo_pair_fisher(&trpo->on.pair, &trpo->tangent, v, Fv);
     for (size_t i = 0; all != NULL && i < trpo->cg.count; i++) {
         Fv[i] *= (float)trpo->on.rows.N / trpo->N_mean;
     }
@@ -204,7 +204,7 @@ static double
 step_kl(const algo_trpo *trpo)
 {
     uint32_t N = trpo->on.rows.N;
-    double kl = algo_pair_kl(&trpo->on.pair, trpo->kept, N) * N;
+    double kl = algo_pair_kl(&trpo->on.pair, trpo->kept) * N;
     group_sum(trpo->on.base.group, &kl, 1);
     return kl / trpo->N_all;
 }
@@ -242,7 +242,7 @@ update_policy(algo_trpo *trpo, algo_pg_sums *sums, float *numbers)
         algo_standardise(trpo->on.base.group, trpo->gain, N);
     }
     double objective = policy_forward(trpo);
-    algo_pair_keep(&on->pair, N, trpo->kept);
+    algo_pair_keep(&on->pair, trpo->kept);
     numbers[ALGO_PG_POLICY_GRAD_NORM] = policy_gradient(trpo, sums);
     if (!isfinite(objective) || !isfinite(numbers[ALGO_PG_POLICY_GRAD_NORM])) {
         return OCT_EINTERNAL;

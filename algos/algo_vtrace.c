@@ -93,7 +93,8 @@ update_targets(algo_vtrace *vt, const float *v)
                                 vt->reward);
         reward = vt->reward;
     }
-    algo_vtrace_targets(&on->rows, &vt->rule, reward, v, on->ratio, on->advantage, on->target);
+    const algo_estimates e = {reward, v, on->advantage, on->target};
+    algo_vtrace_targets(&on->rows, &vt->rule, on->ratio, e);
 }
 
 static oct_err

@@ -448,8 +448,9 @@ round_learn(distilling *d, uint32_t round)
             d->order[i] += d->order[i] / (HELD_PERIOD - 1);
         }
         double left = 1.0 - (double)d->done / (double)options->updates;
-        double loss = distill_learn(d->student, d->obs, d->want, d->order, count,
-                                    (float)(options->learning_rate * left), d->done >= aware_from);
+        double loss =
+            distill_learn(d->student, &(distill_examples){d->obs, d->want, d->order, count},
+                          (float)(options->learning_rate * left), d->done >= aware_from);
         if (!isfinite(loss)) {
             cli_error(CLI_DISTILL,
                       "update %" PRIu64 ": the loss is not finite; lower --learning-rate", d->done);

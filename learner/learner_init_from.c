@@ -251,8 +251,8 @@ init_from_run(const init *in)
         err = origin_average(from, in, &reader);
     }
     if (err == OCT_OK) {
-        if (algo_take(in->a, in->spec, from->a, &from->spec, tell_layer, (void *)(uintptr_t)in) ==
-            0) {
+        if (algo_take(in->a, in->spec, &(algo_source){&from->spec, from->a, NULL}, tell_layer,
+                      (void *)(uintptr_t)in) == 0) {
             err = nothing_fits(in);
         } else {
             observations_take(in, from, &reader);
@@ -327,7 +327,8 @@ init_from_policy(const init *in)
     policy_spec own;
     float *params = policy_params(image, &own);
     tell_policy(in, image, &own);
-    if (algo_take_policy(in->a, in->spec, params, &own, tell_layer, (void *)(uintptr_t)in) == 0) {
+    if (algo_take(in->a, in->spec, &(algo_source){&own, NULL, params}, tell_layer,
+                  (void *)(uintptr_t)in) == 0) {
         err = nothing_fits(in);
     } else if (in->observed != NULL) {
         in->tell(in->arg, "mean and deviation of the observations: not taken");

@@ -308,14 +308,14 @@ distill_begin(distill_student *student, const float *obs, float *want, uint32_t 
 // ---- learning
 
 static void
-batch_gather(distill_student *student, const float *obs, const float *want, const uint32_t *order,
-             uint32_t count)
+batch_gather(distill_student *student, const distill_examples *rows)
 {
-    size_t inputs = student->spec.obs_count, outputs = student->loss.outputs;
+    size_t inputs = student->spec.obs_count, outputs = student->loss.outputs, count = rows->count;
     for (size_t r = 0; r < count; r++) {
-        const float *row = obs + order[r] * inputs;
+        const float *row = rows->obs + rows->order[r] * inputs;
+        const float *want = rows->want + rows->order[r] * outputs;
         memcpy(student->x + r * inputs, row, inputs * sizeof(float));
-        memcpy(student->want + r * outputs, want + order[r] * outputs, outputs * sizeof(float));
+        memcpy(student->want + r * outputs, want, outputs * sizeof(float));
     }
     if (student->observed == NULL) {
         for (size_t i = 0; i < count * inputs; i++) {
@@ -333,13 +333,14 @@ batch_gather(distill_student *student, const float *obs, const float *want, cons
 }
 
 double
-distill_learn(distill_student *student, const float *obs, const float *want, const uint32_t *order,
-              uint32_t count, float learning_rate, bool aware)
+distill_learn(distill_student *student, const distill_examples *rows, float learning_rate,
+              bool aware)
 {
+    uint32_t count = rows->count;
     nn_trainer *trainer = &student->trainer;
     nn_net *net = &trainer->tape.net;
     OCT_ASSERT(count > 0 && count <= student->options.batch);
-    batch_gather(student, obs, want, order, count);
+    batch_gather(student, rows);
     net->weights = net->params;
     if (aware && student->projector != NULL) {
         memcpy(student->ships, net->params, net->param_count * sizeof(*student->ships));

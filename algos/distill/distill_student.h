@@ -54,11 +54,18 @@ void distill_teach(distill_student *student, const float *obs, uint32_t rows, fl
 // Takes the scales from these rows; once, before the first distill_learn. want, the answers of
 // distill_teach, is rescaled in place, and later answers of distill_teach come scaled.
 void distill_begin(distill_student *student, const float *obs, float *want, uint32_t rows);
-// Takes one step of Adam on the rows order[count] of obs and want. aware: computes with the weights
+// What the student learns from in one step.
+typedef struct distill_examples {
+    const float *obs;      // as in distill_teach
+    const float *want;     // as in distill_teach
+    const uint32_t *order; // [count], rows of obs and want
+    uint32_t count;
+} distill_examples;
+// Takes one step of Adam on rows. aware: computes with the weights
 // that the student will be rounded to (straight-through estimator). Returns the loss; if it is not
 // finite, no parameter has changed.
-double distill_learn(distill_student *student, const float *obs, const float *want,
-                     const uint32_t *order, uint32_t count, float learning_rate, bool aware);
+double distill_learn(distill_student *student, const distill_examples *rows, float learning_rate,
+                     bool aware);
 
 // Sets *image to the student as it is now: with the teacher's origin, the student's count of
 // updates, and no return. OCT_EINVAL: a weight is not finite.

@@ -229,7 +229,8 @@ test_layers_stay_the_functions_that_they_are(void **state)
         trial from = trial_of(&methods[i], HIGH, 1), to = trial_of(&methods[i], 100, 2);
         algo_network its[ALGO_NETWORKS_MAX], own[ALGO_NETWORKS_MAX];
         trial_learn(&from);
-        assert_true(algo_take(to.a, &to.spec, from.a, &from.spec, hear_nothing, NULL) > 0);
+        assert_true(algo_take(to.a, &to.spec, &(algo_source){&from.spec, from.a, NULL},
+                              hear_nothing, NULL) > 0);
         assert_memory_equal(algo_policy_params(to.a), algo_policy_params(from.a),
                             policy_spec_params(&to.spec) * sizeof(float));
         uint32_t count = networks_of(&from, its);
@@ -268,7 +269,8 @@ test_a_policy_of_bytes_stays_the_function_that_it_is(void **state)
         trial_learn(&from);
         const float *params = algo_policy_params(from.a);
         if (!methods[i].is_rainbow) { // whose streams are stored otherwise
-            (void)algo_take_policy(to.a, &to.spec, params, &file, hear_nothing, NULL);
+            (void)algo_take(to.a, &to.spec, &(algo_source){&file, NULL, params}, hear_nothing,
+                            NULL);
             assert_memory_equal(algo_policy_params(to.a), params, bytes);
         }
         algo_destroy(from.a);

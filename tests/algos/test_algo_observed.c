@@ -177,8 +177,10 @@ test_layers_are_taken_as_what_they_compute(void **state)
         trial from = trial_of(normalising(n), 1), plain = trial_of(raw, 2);
         trial again = trial_of(normalising(n), 3);
         learn(&from, 5, 1e-2f, 16, 4);
-        assert_true(algo_take(plain.a, &plain.spec, from.a, &from.spec, nobody, NULL) > 0);
-        assert_true(algo_take(again.a, &again.spec, plain.a, &plain.spec, nobody, NULL) > 0);
+        assert_true(algo_take(plain.a, &plain.spec, &(algo_source){&from.spec, from.a, NULL},
+                              nobody, NULL) > 0);
+        assert_true(algo_take(again.a, &again.spec, &(algo_source){&plain.spec, plain.a, NULL},
+                              nobody, NULL) > 0);
         algo_batch batch = dpg_fixture_batch(&from.rng, B, OBS, DIM);
         stretch(&batch, 16, 4);
         expect_same_outputs(&from, batch.obs, &plain, batch.obs, 1e-5);
@@ -216,8 +218,9 @@ test_networks_that_begin_anew_begin_as_ever(void **state)
     for (size_t n = 0; n < DPG_FIXTURE_NAMES; n++) {
         trial from = trial_of(normalising(n), 1), fresh = trial_of(normalising(n), 2);
         trial t = trial_of(normalising(n), 2);
-        assert_true(algo_take_policy(t.a, &t.spec, algo_policy_params(from.a), &from.spec, nobody,
-                                     NULL) > 0);
+        assert_true(algo_take(t.a, &t.spec,
+                              &(algo_source){&from.spec, NULL, algo_policy_params(from.a)}, nobody,
+                              NULL) > 0);
         learn(&t, 1, 0.0f, 16, 4);
         learn(&fresh, 1, 0.0f, 16, 4);
         expect_same_networks(&t, &fresh, 1);
@@ -241,9 +244,9 @@ test_a_state_tells_which_networks_were_taken(void **state)
         trial from = trial_of(normalising(n), 1), all = trial_of(normalising(n), 2);
         trial policy = trial_of(normalising(n), 2), loaded = trial_of(normalising(n), 3);
         size_t length, keeps_at = FIXTURE_CHECKSUM_BYTES + 1 + (1 + 2 * OBS) * sizeof(double);
-        (void)algo_take(all.a, &all.spec, from.a, &from.spec, nobody, NULL);
-        (void)algo_take_policy(policy.a, &policy.spec, algo_policy_params(from.a), &from.spec,
-                               nobody, NULL);
+        (void)algo_take(all.a, &all.spec, &(algo_source){&from.spec, from.a, NULL}, nobody, NULL);
+        (void)algo_take(policy.a, &policy.spec,
+                        &(algo_source){&from.spec, NULL, algo_policy_params(from.a)}, nobody, NULL);
         uint8_t *bytes = fixture_save(policy.a, &length);
         fixture_load_changed(loaded.a, bytes, length);
         learn(&policy, 1, 0.0f, 16, 4);

@@ -318,8 +318,9 @@ test_a_value_that_begins_anew_begins_as_ever(void **state)
     trial *both[] = {&t, &fresh};
     algo_network own[ALGO_NETWORKS_MAX], others[ALGO_NETWORKS_MAX];
     size_t bytes = policy_spec_params(&t.spec) * sizeof(float);
-    assert_true(
-        algo_take_policy(t.a, &t.spec, algo_policy_params(from.a), &from.spec, nobody, NULL) > 0);
+    assert_true(algo_take(t.a, &t.spec,
+                          &(algo_source){&from.spec, NULL, algo_policy_params(from.a)}, nobody,
+                          NULL) > 0);
     for (size_t i = 0; i < OCT_COUNTOF(both); i++) {
         float result[ALGO_NUMBERS_MAX];
         algo_batch batch =

@@ -286,8 +286,8 @@ check_fisher(const char *name)
     float *product = oct_alloc(count * sizeof(float));
     float *direction = golden_step_floats(t.golden, 1, "direction", count);
     const double *want = golden_step(t.golden, 1, "fisher", count);
-    algo_pair_forward(&pair, rows.x, algo_rows_done(&rows), rows.N, log_pi, entropy);
-    algo_pair_fisher(&pair, &tangent, direction, rows.N, product);
+    algo_pair_forward(&pair, rows.x, algo_rows_done(&rows), log_pi, entropy);
+    algo_pair_fisher(&pair, &tangent, direction, product);
     for (size_t i = 0; i < count; i++) {
         T_NEAR((double)product[i], want[i], 2e-6, 2e-6);
     }

@@ -230,6 +230,12 @@ hear(void *arg, const algo_taken *taken)
     h->line[h->count++] = *taken;
 }
 
+static uint32_t
+take(trial *to, trial *from, heard *h)
+{
+    return algo_take(to->a, &to->spec, &(algo_source){&from->spec, from->a, NULL}, hear, h);
+}
+
 static const algo_taken *
 line_of(const heard *h, const char *network, uint32_t layer)
 {
@@ -266,7 +272,7 @@ test_the_same_algorithm_gives_all_networks(void **state)
         trial_learn(&from, 3);
         uint32_t count = to.a->ops->networks(to.a, own);
         (void)from.a->ops->networks(from.a, its);
-        assert_int_equal(algo_take(to.a, &to.spec, from.a, &from.spec, hear, &h), 3 * count);
+        assert_int_equal(take(&to, &from, &h), 3 * count);
         for (uint32_t n = 0; n < count; n++) {
             size_t bytes = own[n].net->param_count * sizeof(float);
             assert_memory_equal(own[n].net->params, its[n].net->params, bytes);
@@ -296,14 +302,14 @@ test_rainbow_gives_streams_and_noise(void **state)
     trial_begin(&from, OBS, DIM, 1);
     trial_begin(&to, OBS, DIM, 2);
     trial_learn(&from, 3);
-    assert_int_equal(algo_take(to.a, &to.spec, from.a, &from.spec, hear, &h), 3);
+    assert_int_equal(take(&to, &from, &h), 3);
     assert_memory_equal(algo_policy_params(to.a), algo_policy_params(from.a),
                         policy_spec_params(&to.spec) * sizeof(float));
     algo_destroy(to.a);
     h.count = 0;
     to.config.algo.value_max = 6;
     trial_begin(&to, OBS, DIM, 2);
-    assert_int_equal(algo_take(to.a, &to.spec, from.a, &from.spec, hear, &h), 2);
+    assert_int_equal(take(&to, &from, &h), 2);
     expect_line(&h, "policy", 2, false,
                 "11 atoms over [-5, 5] in the source, 11 over [-5, 6] in this run");
     algo_destroy(to.a);
@@ -321,7 +327,7 @@ test_other_sizes_keep_the_middle(void **state)
     trial_begin(&to, OBS + 1, DIM - 1, 2);
     trial_begin(&twin, OBS + 1, DIM - 1, 2);
     trial_learn(&from, 3);
-    assert_int_equal(algo_take(to.a, &to.spec, from.a, &from.spec, hear, &h), 3);
+    assert_int_equal(take(&to, &from, &h), 3);
     expect_line(&h, "policy", 0, false,
                 "observations of 5 numbers in the source, of 6 in this run");
     expect_line(&h, "policy", 1, true, "");
@@ -351,13 +357,13 @@ test_another_algorithm_gives_the_policy_alone(void **state)
     algo_network own[ALGO_NETWORKS_MAX];
     heard h = {0};
     trial_learn(&from, 3);
-    assert_int_equal(algo_take(td3.a, &td3.spec, from.a, &from.spec, hear, &h), 3);
+    assert_int_equal(take(&td3, &from, &h), 3);
     expect_line(&h, "critic 2", 1, false, "learned by d4pg in the source");
     (void)td3.a->ops->networks(td3.a, own); // its target is as the policy itself
     assert_memory_equal(own[0].target->params, own[0].net->params,
                         own[0].net->param_count * sizeof(float));
     h.count = 0;
-    assert_int_equal(algo_take(ppo.a, &ppo.spec, from.a, &from.spec, hear, &h), 2);
+    assert_int_equal(take(&ppo, &from, &h), 2);
     expect_line(&h, "policy", 2, false, "tanh in the source, a Gaussian in this run");
     expect_line(&h, "policy", 3, false, "none in the source"); // deviations
     expect_line(&h, "value", 0, false, "learned by d4pg in the source");
@@ -379,7 +385,7 @@ test_nothing_is_taken_from_what_does_not_fit(void **state)
     trial_begin(&to, OBS, DIM, 2);
     trial_learn(&from, 3);
     uint8_t *before = fixture_save(to.a, &length);
-    assert_int_equal(algo_take(to.a, &to.spec, from.a, &from.spec, hear, &h), 0);
+    assert_int_equal(take(&to, &from, &h), 0);
     uint8_t *behind = fixture_save(to.a, &length);
     assert_memory_equal(before, behind, length);
     expect_line(&h, "policy", 2, false, "no layer of the policy is taken");
@@ -400,7 +406,7 @@ test_other_shapes_are_named(void **state)
     to.config.network.first_layer_norm = true;
     to.config.network.hidden = (config_ints){.count = 3, .value = {8, 8, 8}};
     trial_begin(&to, OBS, DIM, 2);
-    assert_int_equal(algo_take(to.a, &to.spec, from.a, &from.spec, hear, &h), 1);
+    assert_int_equal(take(&to, &from, &h), 1);
     expect_line(&h, "policy", 0, false, "relu in the source");
     expect_line(&h, "policy", 1, false, "relu in the source");
     expect_line(&h, "policy", 2, false, "no such hidden layer in the source");
@@ -420,7 +426,8 @@ test_a_policy_gives_its_layers(void **state)
     size_t bytes = policy_spec_params(&from.spec) * sizeof(float);
     trial_learn(&from, 3);
     const float *params = algo_policy_params(from.a);
-    assert_int_equal(algo_take_policy(to.a, &to.spec, params, &from.spec, hear, &h), 3);
+    assert_int_equal(algo_take(to.a, &to.spec, &(algo_source){&from.spec, NULL, params}, hear, &h),
+                     3);
     assert_memory_equal(algo_policy_params(to.a), params, bytes);
     (void)to.a->ops->networks(to.a, own);
     assert_memory_equal(own[0].target->params, params, bytes);
@@ -442,7 +449,7 @@ test_an_output_layer_of_other_bounds_is_taken_and_said(void **state)
     other.action_low[1] = -0.5f;
     other.action_high[1] = 2;
     const float *params = algo_policy_params(from.a);
-    assert_int_equal(algo_take_policy(to.a, &to.spec, params, &other, hear, &h), 3);
+    assert_int_equal(algo_take(to.a, &to.spec, &(algo_source){&other, NULL, params}, hear, &h), 3);
     char words[96];
     (void)snprintf(words, sizeof(words),
                    "action 1 is in [-0.5, 2] in the source, in [%g, %g] in this run",
@@ -462,7 +469,7 @@ test_a_first_layer_of_normalised_observations_is_not_taken(void **state)
     policy_spec other = from.spec;
     other.normalise = true;
     const float *params = algo_policy_params(from.a);
-    assert_int_equal(algo_take_policy(to.a, &to.spec, params, &other, hear, &h), 2);
+    assert_int_equal(algo_take(to.a, &to.spec, &(algo_source){&other, NULL, params}, hear, &h), 2);
     expect_line(&h, "policy", 0, false, "observations are scaled one by one in the source");
     assert_memory_not_equal(algo_policy_params(to.a), params, OBS * sizeof(float));
     algo_destroy(from.a);
@@ -478,12 +485,12 @@ test_a_program_of_its_own_gives_the_policy(void **state)
     trial td3 = trial_of(CONFIG_ALGO_TD3, true, 2), box = trial_of(CONFIG_ALGO_EXTERNAL, true, 1);
     heard h = {0};
     size_t bytes = policy_spec_params(&from.spec) * sizeof(float);
-    assert_int_equal(algo_take(to.a, &to.spec, from.a, &from.spec, hear, &h), 3);
+    assert_int_equal(take(&to, &from, &h), 3);
     assert_memory_equal(algo_policy_params(to.a), algo_policy_params(from.a), bytes);
     trial_learn(&to, 4);
     assert_memory_not_equal(algo_policy_params(to.a), algo_policy_params(from.a), bytes);
     h.count = 0;
-    assert_int_equal(algo_take(td3.a, &td3.spec, box.a, &box.spec, hear, &h), 3);
+    assert_int_equal(take(&td3, &box, &h), 3);
     expect_line(&h, "policy", 2, true, "");
     expect_line(&h, "critic 2", 0, false, "learned by external in the source");
     algo_destroy(from.a);
@@ -570,11 +577,12 @@ test_networks_stay_until_statistics_are_settled(void **state)
             uint32_t count;
             trial_learn_drifting(&from, 3, 10, 1e-2f, 0.1f);
             if (kind < 2) {
-                assert_true(algo_take(to.a, &to.spec, from.a, &from.spec, hear, &h) > 0);
+                assert_true(take(&to, &from, &h) > 0);
                 count = outputs(&to, before);
             } else { // as many as are the policy's
-                assert_true(algo_take_policy(to.a, &to.spec, algo_policy_params(from.a), &from.spec,
-                                             hear, &h) > 0);
+                assert_true(algo_take(to.a, &to.spec,
+                                      &(algo_source){&from.spec, NULL, algo_policy_params(from.a)},
+                                      hear, &h) > 0);
                 (void)outputs(&to, before);
                 count = 1;
             }
@@ -609,7 +617,7 @@ test_statistics_go_along(void **state)
             seen->squares[k] *= more;
         }
         seen->rows *= more;
-        assert_true(algo_take(to.a, &to.spec, from.a, &from.spec, hear, &h) > 0);
+        assert_true(take(&to, &from, &h) > 0);
         expect_line(&h, "statistics", 0, true, "");
         assert_string_equal(line_of(&h, "statistics", 0)->shape, "2000000 rows");
         uint32_t count = to.a->ops->networks(to.a, own);
@@ -645,7 +653,7 @@ test_what_begins_anew_beside_statistics_is_of_normalised_observations(void **sta
         algo_network own[ALGO_NETWORKS_MAX], fresh[ALGO_NETWORKS_MAX];
         heard h = {0};
         trial_learn_drifting(&from, 3, 10, 1e-2f, 0.1f);
-        assert_true(algo_take(to.a, &to.spec, from.a, &from.spec, hear, &h) > 0);
+        assert_true(take(&to, &from, &h) > 0);
         expect_line(&h, "statistics", 0, true, "");
         (void)to.a->ops->networks(to.a, own);
         (void)twin.a->ops->networks(twin.a, fresh);

@@ -26,7 +26,7 @@ static void
 targets_of(const algo_vtrace_rule *rule, const float *ratio, float *advantage, float *target)
 {
     const algo_rows rows = {.N = N, .M = M, .behind = behind};
-    algo_vtrace_targets(&rows, rule, rewards, values, ratio, advantage, target);
+    algo_vtrace_targets(&rows, rule, ratio, (algo_estimates){rewards, values, advantage, target});
 }
 
 static void
@@ -55,7 +55,8 @@ test_on_policy_targets_are_those_of_generalised_advantages(void **state)
     const algo_rows rows = {.N = N, .M = M, .behind = behind};
     float advantage[N], target[N], gae_advantage[N], gae_target[N];
     targets_of(&rule, ones, advantage, target);
-    algo_gae(&rows, rewards, values, rule.discount, rule.lambda, gae_advantage, gae_target);
+    algo_gae(&rows, rule.discount, rule.lambda,
+             (algo_estimates){rewards, values, gae_advantage, gae_target});
     for (int n = 0; n < N; n++) {
         T_NEAR((double)target[n], (double)gae_target[n], 1e-5, 0);
     }

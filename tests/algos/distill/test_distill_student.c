@@ -101,8 +101,8 @@ student_of(const policy_image *teacher, distill_kind kind, policy_precision prec
     for (int i = 0; i < UPDATES; i++) {
         oct_rng_fill_below(&rng, ROWS, BATCH, order);
         float rate = 1e-2f * (1 - (float)i / UPDATES);
-        assert_true(
-            isfinite(distill_learn(student, obs, want, order, BATCH, rate, i > UPDATES / 2)));
+        assert_true(isfinite(distill_learn(student, &(distill_examples){obs, want, order, BATCH},
+                                           rate, i > UPDATES / 2)));
     }
     free(want);
     return student;
