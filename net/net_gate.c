@@ -5,7 +5,7 @@
 //
 // 1. A listening end accepts TCP connections. A dialing end resolves its name, tries the addresses
 //    in turn, and keeps one connection.
-// 2. Limits (net_gate_room.c, net_gate_peers.c) come first: recent failures, connections,
+// 2. Limits (net_gate_room.c, net_gate_peer.c) come first: recent failures, connections,
 //    handshakes. Above a limit the new connection or the oldest handshake is closed.
 // 3. TLS, role and SP header are checked within NET_GATE_HANDSHAKE_MS. A failure is logged, charged
 //    to the certificate or address, and closes the connection; NNG never sees the peer.
@@ -19,7 +19,7 @@
 // 7. A dialing end then tries again after 25 to 1000 ms, forever.
 //
 // All state but the atomics belongs to the gate's thread; other threads call it and wait
-// (gate_call).
+// (net_gate_calls.h).
 #include "net/net_gate.h"
 
 #include <errno.h>
@@ -45,47 +45,8 @@
 #define STEADY_MS       2000u  // a connection that lived longer resets the back-off
 #define REFUSALS_LOG_MS 10000u // between two lines about refusals at one end
 // A lookup of a name cannot be interrupted, so destroy gives up waiting.
-#define STOP_WAIT_MS  1000
+#define STOP_WAIT_S   1
 #define CLOSE_REST_NS 5000000 // 5 ms
-
-// ---- commands: from the daemon's thread to the gate's
-
-static void
-commands_run(uv_async_t *handle)
-{
-    net_gate *gate = handle->data;
-    pthread_mutex_lock(&gate->mutex);
-    gate_command *command = gate->commands;
-    gate->commands = NULL;
-    pthread_mutex_unlock(&gate->mutex);
-    while (command != NULL) {
-        gate_command *next = command->next; // on the caller's stack: invalid once done is set
-        command->fn(command->arg);
-        pthread_mutex_lock(&gate->mutex);
-        command->done = true;
-        pthread_cond_broadcast(&gate->changed);
-        pthread_mutex_unlock(&gate->mutex);
-        command = next;
-    }
-}
-
-// Runs fn(arg) on the gate's thread and waits for it.
-static void
-gate_call(net_gate *gate, void (*fn)(void *arg), void *arg)
-{
-    gate_command command = {.fn = fn, .arg = arg};
-    pthread_mutex_lock(&gate->mutex);
-    gate_command **last = &gate->commands;
-    while (*last != NULL) {
-        last = &(*last)->next;
-    }
-    *last = &command;
-    (void)uv_async_send(&gate->wake);
-    while (!command.done) {
-        pthread_cond_wait(&gate->changed, &gate->mutex);
-    }
-    pthread_mutex_unlock(&gate->mutex);
-}
 
 // ---- ends: listening
 
@@ -100,7 +61,7 @@ gate_end_refused(const gate_conn *conn, const char *reason)
     }
     oct_log_warn("NET-GATE-REFUSED",
                  "url=%s from=%s certificate=\"%s\" refusals=%llu reason=\"%s\"", end->url,
-                 conn->from, conn->is_known ? conn->peer.holder.name : "",
+                 conn->peer.from, conn->peer.is_known ? conn->peer.certificate.holder.name : "",
                  (unsigned long long)end->refusals, reason);
     end->refusal_logged_ms = now_ms;
 }
@@ -200,14 +161,15 @@ void
 gate_end_opened(net_gate_end *end, const gate_conn *conn)
 {
     if (!end->is_dial) {
-        oct_log_debug("NET-GATE-OPEN", "url=%s from=%s role=%s name=\"%s\"", end->url, conn->from,
-                      oct_role_name(conn->peer.role), conn->peer.holder.name);
+        oct_log_debug("NET-GATE-OPEN", "url=%s from=%s role=%s name=\"%s\"", end->url,
+                      conn->peer.from, oct_role_name(conn->peer.certificate.role),
+                      conn->peer.certificate.holder.name);
         return;
     }
     end->opened_ms = uv_now(&end->gate->uv);
     if (end->was_up || end->trouble[0] != '\0') {
-        oct_log_notice("NET-GATE-UP", "url=%s address=%s name=\"%s\"", end->url, conn->from,
-                       conn->peer.holder.name);
+        oct_log_notice("NET-GATE-UP", "url=%s address=%s name=\"%s\"", end->url, conn->peer.from,
+                       conn->peer.certificate.holder.name);
     }
     end->was_up = true;
     end->trouble[0] = '\0';
@@ -242,7 +204,7 @@ end_free(net_gate_end *end)
     if (end->fd >= 0) {
         (void)close(end->fd);
     }
-    gate_local_free(end);
+    gate_local_fini(&end->local);
     free(end);
 }
 
@@ -275,7 +237,7 @@ end_started(void *arg)
     start_call *call = arg;
     net_gate_end *end = call->end;
     net_gate *gate = end->gate;
-    call->err = gate_local_make_all(end);
+    call->err = gate_local_make_all(&end->local);
     if (call->err != OCT_OK) {
         return;
     }
@@ -305,7 +267,7 @@ static void
 end_closed(void *arg)
 {
     net_gate_end *end = arg;
-    end->closing = true;
+    end->closing = end->local.closing = true;
     gate_conn *conn;
     LIST_FOREACH(conn, &end->conns, place)
     { // conn_end removes nothing from the list before a later callback
@@ -323,12 +285,12 @@ static void
 ticked(uv_timer_t *timer)
 {
     net_gate *gate = timer->data;
-    bool renewed = gate_tls_look(gate);
+    bool renewed = gate_tls_look(&gate->watch, gate->tls);
     gate_room_tidy(gate);
     net_gate_end *end;
     LIST_FOREACH(end, &gate->ends, place)
     {
-        gate_local_check(end);
+        gate_local_check(&end->local, uv_now(&gate->uv));
         gate_conn *conn;
         LIST_FOREACH(conn, &end->conns, place)
         { // as in end_closed
@@ -349,10 +311,7 @@ gate_thread(void *arg)
     (void)pthread_sigmask(SIG_BLOCK, &pipe, NULL);
     (void)uv_run(&gate->uv, UV_RUN_DEFAULT); // until everything is closed
     OCT_ASSERT(uv_loop_close(&gate->uv) == 0);
-    pthread_mutex_lock(&gate->mutex);
-    gate->ended = true;
-    pthread_cond_broadcast(&gate->changed);
-    pthread_mutex_unlock(&gate->mutex);
+    gate_calls_ended(&gate->calls);
     return NULL;
 }
 
@@ -368,8 +327,8 @@ gate_stopped(void *arg)
         }
     }
     uv_close((uv_handle_t *)&gate->tick, NULL);
-    uv_close((uv_handle_t *)&gate->longs.resume, NULL);
-    uv_close((uv_handle_t *)&gate->wake, NULL);
+    gate_long_stop(&gate->longs);
+    gate_calls_stop(&gate->calls);
 }
 
 oct_err
@@ -387,23 +346,19 @@ net_gate_create(net_gate **out, const char *tls_folder, oct_reason *why)
     }
     LIST_INIT(&gate->ends);
     TAILQ_INIT(&gate->turns);
-    gate_peers_init(gate);
+    gate_failures_init(&gate->failures);
     gate->conn_total_max = gate_room_connections();
     gate->role = tls == NULL ? OCT_ROLE_LOCAL : net_tls_role(tls);
-    gate_tls_init(gate);
+    gate_tls_init(&gate->watch, tls);
     for (int i = 0; i < GATE_COUNTS; i++) {
         atomic_init(&gate->counts[i], 0);
     }
-    for (int i = 0; i < GATE_PIPES; i++) {
-        atomic_init(&gate->pipes_made[i], 0);
-    }
-    OCT_ASSERT(pthread_mutex_init(&gate->mutex, NULL) == 0);
-    OCT_ASSERT(pthread_cond_init(&gate->changed, NULL) == 0);
+    gate_sockets_init(&gate->sockets);
     OCT_ASSERT(uv_loop_init(&gate->uv) == 0);
-    OCT_ASSERT(uv_async_init(&gate->uv, &gate->wake, commands_run) == 0);
+    gate_calls_init(&gate->calls, &gate->uv);
     OCT_ASSERT(uv_timer_init(&gate->uv, &gate->tick) == 0);
-    gate->wake.data = gate->tick.data = gate;
-    gate_long_init(gate);
+    gate->tick.data = gate;
+    gate_long_init(&gate->longs, &gate->uv, gate_conn_resume);
     OCT_ASSERT(uv_timer_start(&gate->tick, ticked, GATE_TICK_MS, GATE_TICK_MS) == 0);
     OCT_ASSERT(pthread_create(&gate->thread, NULL, gate_thread, gate) == 0);
     (void)pthread_setname_np(gate->thread, "gate");
@@ -426,28 +381,17 @@ net_gate_destroy(net_gate *gate)
     if (gate == NULL) {
         return;
     }
-    gate_call(gate, gate_stopped, gate);
-    struct timespec until;
-    (void)clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec += STOP_WAIT_MS / 1000;
-    int code = 0;
-    pthread_mutex_lock(&gate->mutex);
-    while (!gate->ended && code == 0) {
-        code = pthread_cond_timedwait(&gate->changed, &gate->mutex, &until);
-    }
-    bool ended = gate->ended;
-    pthread_mutex_unlock(&gate->mutex);
-    if (!ended) { // the thread waits for the lookup of a name
+    gate_calls_do(&gate->calls, gate_stopped, gate);
+    if (!gate_calls_await_end(&gate->calls, STOP_WAIT_S)) { // the thread looks up a name
         (void)pthread_detach(gate->thread);
-        net_gate_folder_remove(&gate->folder);
+        net_gate_folder_remove(&gate->sockets.folder);
         OCT_ASSERT(on_exit(exit_at_once, NULL) == 0);
         return;
     }
     (void)pthread_join(gate->thread, NULL);
-    net_gate_folder_remove(&gate->folder);
+    net_gate_folder_remove(&gate->sockets.folder);
     net_tls_close(gate->tls);
-    (void)pthread_mutex_destroy(&gate->mutex);
-    (void)pthread_cond_destroy(&gate->changed);
+    gate_calls_fini(&gate->calls);
     free(gate);
 }
 
@@ -463,7 +407,7 @@ static void
 folder_asked(void *arg)
 {
     folder_request *r = arg;
-    r->err = net_gate_folder_keep(&r->gate->folder, &r->why);
+    r->err = net_gate_folder_keep(&r->gate->sockets.folder, &r->why);
 }
 
 // Makes the private folder when it is first needed. An error is logged under id.
@@ -471,7 +415,7 @@ static oct_err
 folder_ready(net_gate *gate, const char *url, const char *id)
 {
     folder_request r = {.gate = gate};
-    gate_call(gate, folder_asked, &r);
+    gate_calls_do(&gate->calls, folder_asked, &r);
     if (r.err != OCT_OK) {
         oct_log_error(id, "url=%s error=\"%s\"", url, r.why.text);
     }
@@ -489,13 +433,8 @@ end_create(net_gate *gate, const net_gate_spec *spec, net_gate_end **out)
     end->peer_protocol = spec->peer_protocol;
     end->message_bytes_max = spec->message_bytes_max;
     LIST_INIT(&end->conns);
-    end->number = gate->ends_made++;
     end->tagged = spec->tagged;
-    end->listen_local = spec->listen_local;
-    end->socket = spec->socket;
-    for (oct_role role = 0; role < OCT_ROLES; role++) {
-        end->local_fds[role] = -1;
-    }
+    gate_local_init(&end->local, &gate->sockets, end->url, gate->ends_made++, spec);
     end->backoff_ms = BACKOFF_MIN_MS;
     end->is_tls = net_url_is_tls(spec->url);
     (void)snprintf(end->url, sizeof(end->url), "%s", spec->url);
@@ -600,14 +539,26 @@ static void
 local_asked(void *arg)
 {
     local_request *r = arg;
-    r->has_one = gate_local_path(r->end, r->role, r->out);
+    r->has_one = gate_local_path(&r->end->local, r->role, r->out);
+}
+
+oct_role
+net_gate_end_role(net_gate_end *end, int listener_id)
+{
+    return gate_local_role(&end->local, listener_id);
+}
+
+void
+net_gate_pipe_made(net_gate *gate, int listener_id)
+{
+    gate_pipe_made(&gate->sockets, listener_id);
 }
 
 bool
 net_gate_end_local(net_gate_end *end, oct_role role, char out[NET_GATE_LOCAL_MAX])
 {
     local_request r = {.end = end, .role = role, .out = out};
-    gate_call(end->gate, local_asked, &r);
+    gate_calls_do(&end->gate->calls, local_asked, &r);
     return r.has_one;
 }
 
@@ -615,7 +566,7 @@ oct_err
 net_gate_end_start(net_gate_end *end)
 {
     start_call call = {.end = end};
-    gate_call(end->gate, end_started, &call);
+    gate_calls_do(&end->gate->calls, end_started, &call);
     return call.err;
 }
 
@@ -642,7 +593,7 @@ void
 net_gate_end_blame(net_gate_end *end, uint64_t tag)
 {
     blame b = {end, tag};
-    gate_call(end->gate, end_blamed, &b);
+    gate_calls_do(&end->gate->calls, end_blamed, &b);
 }
 
 typedef struct holder_request {
@@ -661,8 +612,8 @@ end_holder(void *arg)
     LIST_FOREACH(conn, &r->end->conns, place)
     {
         if (conn->number == r->tag) {
-            *r->out = conn->peer.holder;
-            r->err = conn->is_known ? OCT_OK : OCT_ENOTFOUND;
+            *r->out = conn->peer.certificate.holder;
+            r->err = conn->peer.is_known ? OCT_OK : OCT_ENOTFOUND;
             return;
         }
     }
@@ -672,7 +623,7 @@ oct_err
 net_gate_end_holder(net_gate_end *end, uint64_t tag, oct_holder *out)
 {
     holder_request r = {.end = end, .tag = tag, .out = out};
-    gate_call(end->gate, end_holder, &r);
+    gate_calls_do(&end->gate->calls, end_holder, &r);
     return r.err;
 }
 
@@ -697,7 +648,7 @@ end_unread(void *arg)
     {
         uint64_t bytes = uv_stream_get_write_queue_size((const uv_stream_t *)&conn->tcp);
         r->out->in_all += bytes;
-        r->out->of_holder += of != NULL && gate_peers_same(conn, of) ? bytes : 0;
+        r->out->of_holder += of != NULL && gate_peer_same(&conn->peer, &of->peer) ? bytes : 0;
     }
 }
 
@@ -706,7 +657,7 @@ net_gate_end_unread(net_gate_end *end, uint64_t tag, net_gate_unread *out)
 {
     unread_request r = {.end = end, .tag = tag, .out = out};
     *out = (net_gate_unread){0};
-    gate_call(end->gate, end_unread, &r);
+    gate_calls_do(&end->gate->calls, end_unread, &r);
     return r.err;
 }
 
@@ -727,7 +678,7 @@ void
 net_gate_end_trouble(net_gate_end *end, char *out, size_t out_size)
 {
     trouble_request r = {end, out, out_size};
-    gate_call(end->gate, end_trouble, &r);
+    gate_calls_do(&end->gate->calls, end_trouble, &r);
 }
 
 typedef struct gate_trouble {
@@ -740,14 +691,21 @@ static void
 gate_troubled(void *arg)
 {
     gate_trouble *t = arg;
-    t->is_lost = gate_local_trouble(t->gate, t->out) || gate_tls_trouble(t->gate, t->out);
+    const net_gate_end *end;
+    const gate_local *lost = NULL;
+    LIST_FOREACH(end, &t->gate->ends, place)
+    {
+        lost = lost == NULL && gate_local_is_lost(&end->local) ? &end->local : lost;
+    }
+    gate_local_trouble(&t->gate->sockets, lost, uv_now(&t->gate->uv), t->out);
+    t->is_lost = lost != NULL || gate_tls_trouble(&t->gate->watch, t->out);
 }
 
 bool
 net_gate_trouble(net_gate *gate, char out[NET_GATE_TROUBLE_BYTES])
 {
     gate_trouble t = {.gate = gate, .out = out};
-    gate_call(gate, gate_troubled, &t);
+    gate_calls_do(&gate->calls, gate_troubled, &t);
     return t.is_lost;
 }
 
@@ -755,7 +713,7 @@ void
 net_gate_end_close(net_gate_end *end)
 {
     if (end != NULL && end->started) {
-        gate_call(end->gate, end_closed, end);
+        gate_calls_do(&end->gate->calls, end_closed, end);
         // NNG reads now what it has of messages. nng_close of 1.5.2 does not return when it comes
         // between two reads of one message (docs/internals/decisions/0002-nng-close.md).
         const struct timespec rest = {.tv_nsec = CLOSE_REST_NS};
@@ -781,7 +739,7 @@ net_gate_read_counts(net_gate *gate)
         .malformed = n[GATE_MALFORMED],
         .dead = n[GATE_DEAD],
         .revoked = n[GATE_REVOKED],
-        .relistened = n[GATE_RELISTENED],
+        .relistened = atomic_load_explicit(&gate->sockets.relistened, memory_order_relaxed),
         .connections = n[GATE_CONNECTIONS],
         .bytes_in = n[GATE_BYTES_IN],
         .bytes_out = n[GATE_BYTES_OUT],
@@ -797,5 +755,5 @@ net_gate_role(const net_gate *gate)
 int64_t
 net_gate_tls_ends_s(net_gate *gate)
 {
-    return atomic_load_explicit(&gate->tls_ends_s, memory_order_relaxed);
+    return gate_tls_ends_s(&gate->watch);
 }

@@ -8,6 +8,7 @@
 // has ended its side and libuv has closed the handles; so callbacks check the state first.
 // conn_refuse also counts, logs and charges a fault of the peer. net_gate.c begins with the whole
 // order.
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -145,8 +146,7 @@ conn_refuse(gate_conn *conn, gate_count why, const char *reason)
     }
     gate_add(gate, why, 1);
     if (!conn->end->is_dial) {
-        oct_bucket_use(conn->is_known ? &gate->holders : &gate->peers,
-                       conn->is_known ? conn->peer.holder.id : conn->address, uv_now(&gate->uv));
+        gate_failures_add(&gate->failures, &conn->peer, uv_now(&gate->uv));
         gate_end_refused(conn, reason);
     }
     conn->dropped = true;
@@ -302,7 +302,8 @@ conn_open(gate_conn *conn)
         conn_refuse(conn, GATE_REVOKED, why.text);
         return;
     }
-    int fd = gate_local_connect(conn);
+    int fd = gate_local_connect(&conn->end->local, conn->peer.certificate.role, &conn->link,
+                                uv_now(&gate->uv));
     if (fd < 0) { // the peer dials again
         conn_end(conn, "the daemon does not accept it");
         return;
@@ -398,7 +399,7 @@ outside_waits(const gate_conn *conn)
     if (!conn->has_local) {
         return false;
     }
-    if (conn->finishing || conn->long_state == GATE_LONG_WAITING) {
+    if (conn->finishing || conn->long_message.state == GATE_LONG_WAITING) {
         return true;
     }
     bool calls = gate_room_calls(conn->end) &&
@@ -418,19 +419,20 @@ handshake_done(gate_conn *conn)
 {
     char reason[GATE_REASON_BYTES];
     net_gate *gate = conn->end->gate;
-    if (net_tls_peer_read(conn->ssl, &conn->peer) != OCT_OK) {
+    if (net_tls_peer_read(conn->ssl, &conn->peer.certificate) != OCT_OK) {
         conn_refuse(conn, GATE_REFUSED, "its certificate names no role");
         return;
     }
-    conn->is_known = true;
+    conn->peer.is_known = true;
     const char *full = conn->end->is_dial ? NULL : gate_room_holder_full(conn);
     if (full != NULL) {
-        oct_bucket_use(&gate->peers, conn->address, uv_now(&gate->uv));
+        gate_failures_add_address(&gate->failures, &conn->peer, uv_now(&gate->uv));
         conn_overflow(conn, full);
-    } else if ((conn->end->roles & OCT_ROLE_BIT(conn->peer.role)) == 0) {
+    } else if ((conn->end->roles & OCT_ROLE_BIT(conn->peer.certificate.role)) == 0) {
         (void)snprintf(reason, sizeof(reason),
                        "its certificate, %s, has the role %s, which may not connect here",
-                       conn->peer.holder.name, oct_role_name(conn->peer.role));
+                       conn->peer.certificate.holder.name,
+                       oct_role_name(conn->peer.certificate.role));
         conn_refuse(conn, GATE_REFUSED, reason);
     }
 }
@@ -549,9 +551,9 @@ outside_pump(gate_conn *conn)
 }
 
 void
-gate_conn_resume(gate_conn *conn)
+gate_conn_resume(gate_long *entry)
 {
-    outside_pump(conn);
+    outside_pump((gate_conn *)(void *)((char *)entry - offsetof(gate_conn, long_message)));
 }
 
 // ---- the end of a connection
@@ -647,7 +649,9 @@ deadline_passed(uv_timer_t *timer)
 static bool
 conn_has_no_pipe(gate_conn *conn)
 {
-    if (conn->state == GATE_CLOSING || !gate_local_has_no_pipe(conn)) {
+    if (conn->state == GATE_CLOSING || !conn->has_local || conn->local_ended ||
+        !gate_local_has_no_pipe(&conn->end->local, conn->peer.certificate.role, &conn->link,
+                                uv_now(&conn->end->gate->uv))) {
         return false;
     }
     conn->local_ended = true;
@@ -672,7 +676,8 @@ gate_conn_check(gate_conn *conn, bool renewed)
         conn_refuse(conn, GATE_REVOKED, why.text);
     } else if (gate_room_unread(conn)) {
         conn_refuse(conn, GATE_DEAD, "the peer reads nothing");
-    } else if (gate_long_stalls(conn)) {
+    } else if (gate_long_stalls(&gate->longs, &conn->long_message, &conn->to_local, conn->tcp_reads,
+                                uv_now(&gate->uv))) {
         conn_refuse(conn, GATE_MALFORMED, "a long message is incomplete while others wait");
     } else if (uv_fileno((const uv_handle_t *)&conn->tcp, &fd) == 0 &&
                net_fd_is_silent(fd, NET_GATE_DEAD_MS)) {
@@ -690,7 +695,7 @@ conn_create(net_gate_end *end, gate_state state)
     gate_conn *conn = oct_alloc(sizeof(*conn));
     conn->end = end;
     conn->state = state;
-    conn->peer.role = OCT_ROLE_LOCAL;
+    conn->peer.certificate.role = OCT_ROLE_LOCAL;
     conn->tcp.data = conn->deadline.data = conn;
     OCT_ASSERT(uv_tcp_init(&gate->uv, &conn->tcp) == 0);
     OCT_ASSERT(uv_timer_init(&gate->uv, &conn->deadline) == 0);
@@ -758,15 +763,15 @@ gate_conn_accept(net_gate_end *end)
     struct sockaddr_storage from = {0};
     int size = sizeof(from);
     (void)uv_tcp_getpeername(&conn->tcp, (struct sockaddr *)&from, &size);
-    gate_peers_name(conn, (const struct sockaddr *)&from);
-    bool may = oct_bucket_is_left(&gate->peers, conn->address, uv_now(&gate->uv));
+    gate_peer_init(&conn->peer, (const struct sockaddr *)&from);
+    bool may = gate_failures_allow(&gate->failures, &conn->peer, uv_now(&gate->uv));
     const char *full =
-        may ? gate_room_full(end, conn->address) : "too many failures of that address";
+        may ? gate_room_full(end, conn->peer.address) : "too many failures of that address";
     if (full != NULL) {
         conn_overflow(conn, full);
         return;
     }
-    gate_conn *victim = gate_room_victim(gate, conn->address);
+    gate_conn *victim = gate_room_victim(gate, conn->peer.address);
     if (victim != NULL) {
         conn_overflow(victim, "too many handshakes at a time");
     }
@@ -792,7 +797,7 @@ gate_conn_dial(net_gate_end *end)
 {
     gate_conn *conn = conn_create(end, GATE_CONNECTING);
     conn->connect.data = conn;
-    gate_peers_name(conn, end->address->ai_addr);
+    gate_peer_init(&conn->peer, end->address->ai_addr);
     int code = uv_tcp_connect(&conn->connect, &conn->tcp, end->address->ai_addr, connected);
     if (code != 0) {
         conn_end(conn, uv_strerror(code));

@@ -14,76 +14,97 @@
 //    restarts it: peers connect, but nothing reaches the daemon.
 // 5. A socket file whose name was removed still works: open with O_PATH, it is reached by
 //    /proc/self/fd.
+#include "net/net_gate_local.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <unistd.h>
 
+#include "common/oct_base.h"
 #include "common/oct_log.h"
 #include "common/oct_reason.h"
 #include "net/net_fd.h"
-#include "net/net_gate_state.h"
+#include "net/net_url.h"
 
 #define TOLD_MS 600000u // for which a replaced socket is reported as trouble
 
 static void
-local_path(const net_gate_end *end, oct_role role, unsigned made, char out[NET_GATE_LOCAL_MAX])
+local_path(const gate_local *local, oct_role role, unsigned made, char out[NET_GATE_LOCAL_MAX])
 {
-    (void)snprintf(out, NET_GATE_LOCAL_MAX, "%s/%llx.%d.%u", end->gate->folder.path,
-                   (unsigned long long)end->number, (int)role, made);
+    (void)snprintf(out, NET_GATE_LOCAL_MAX, "%s/%llx.%d.%u", local->sockets->folder.path,
+                   (unsigned long long)local->number, (int)role, made);
+}
+
+void
+gate_local_init(gate_local *local, gate_sockets *sockets, const char *url, uint64_t number,
+                const net_gate_spec *spec)
+{
+    *local = (gate_local){
+        .sockets = sockets,
+        .url = url,
+        .number = number,
+        .roles = spec->roles,
+        .is_tls = net_url_is_tls(spec->url),
+        .listen_local = spec->listen_local,
+        .socket = spec->socket,
+    };
+    for (oct_role role = 0; role < OCT_ROLES; role++) {
+        local->fds[role] = -1;
+    }
 }
 
 bool
-gate_local_path(const net_gate_end *end, oct_role role, char out[NET_GATE_LOCAL_MAX])
+gate_local_path(const gate_local *local, oct_role role, char out[NET_GATE_LOCAL_MAX])
 {
-    local_path(end, role, 0, out);
-    return end->is_tls ? (end->roles & OCT_ROLE_BIT(role)) != 0 && role >= OCT_ROLE_LEARNER
-                       : role == OCT_ROLE_LOCAL;
+    local_path(local, role, 0, out);
+    return local->is_tls ? (local->roles & OCT_ROLE_BIT(role)) != 0 && role >= OCT_ROLE_LEARNER
+                         : role == OCT_ROLE_LOCAL;
 }
 
 static void
-file_close(net_gate_end *end, oct_role role)
+file_close(gate_local *local, oct_role role)
 {
-    if (end->local_fds[role] >= 0) {
-        (void)close(end->local_fds[role]);
+    if (local->fds[role] >= 0) {
+        (void)close(local->fds[role]);
     }
-    end->local_fds[role] = -1;
+    local->fds[role] = -1;
 }
 
 // Makes one more local socket for the role; new connections go there.
 static oct_err
-local_make(net_gate_end *end, oct_role role, oct_reason *why)
+local_make(gate_local *local, oct_role role, oct_reason *why)
 {
     char path[NET_GATE_LOCAL_MAX];
-    unsigned made = end->locals_made[role];
-    if (made == NET_GATE_LOCALS_MAX || (made > 0 && end->listen_local == NULL)) {
+    unsigned made = local->made[role];
+    if (made == NET_GATE_LOCALS_MAX || (made > 0 && local->listen_local == NULL)) {
         return oct_refuse(why, "no other local socket can replace it");
     }
-    int id = 0;                      // the caller listens
-    if (end->listen_local != NULL) { // 0: the caller listens
-        OCT_TRY(net_gate_folder_keep(&end->gate->folder, why));
-        local_path(end, role, made, path);
-        id = end->listen_local(end->socket, path, why);
+    int id = 0;
+    if (local->listen_local != NULL) { // 0: the caller listens
+        OCT_TRY(net_gate_folder_keep(&local->sockets->folder, why));
+        local_path(local, role, made, path);
+        id = local->listen_local(local->socket, path, why);
         if (id < 1) {
             return OCT_EIO;
         }
     }
-    local_path(end, role, made, path);
-    file_close(end, role);
-    end->local_fds[role] = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-    atomic_store_explicit(&end->listener_ids[role][made], id, memory_order_release);
-    end->locals_made[role]++;
+    local_path(local, role, made, path);
+    file_close(local, role);
+    local->fds[role] = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+    atomic_store_explicit(&local->listener_ids[role][made], id, memory_order_release);
+    local->made[role]++;
     return OCT_OK;
 }
 
 oct_err
-gate_local_make_all(net_gate_end *end)
+gate_local_make_all(gate_local *local)
 {
     char path[NET_GATE_LOCAL_MAX];
     oct_reason why;
     for (oct_role role = 0; role < OCT_ROLES; role++) {
-        if (gate_local_path(end, role, path) && local_make(end, role, &why) != OCT_OK) {
-            oct_log_error("NET-LISTEN", "url=%s error=\"%s\"", end->url, why.text);
+        if (gate_local_path(local, role, path) && local_make(local, role, &why) != OCT_OK) {
+            oct_log_error("NET-LISTEN", "url=%s error=\"%s\"", local->url, why.text);
             return OCT_EIO;
         }
     }
@@ -91,27 +112,38 @@ gate_local_make_all(net_gate_end *end)
 }
 
 void
-gate_local_free(net_gate_end *end)
+gate_local_fini(gate_local *local)
 {
     for (oct_role role = 0; role < OCT_ROLES; role++) {
-        file_close(end, role);
+        file_close(local, role);
     }
 }
 
 // Returns how many pipes NNG has made at that socket.
 static unsigned
-pipes_of(const net_gate_end *end, oct_role role, unsigned made)
+pipes_of(const gate_local *local, oct_role role, unsigned made)
 {
-    int id = atomic_load_explicit(&end->listener_ids[role][made], memory_order_acquire);
-    return atomic_load_explicit(&end->gate->pipes_made[(unsigned)id % GATE_PIPES],
+    int id = atomic_load_explicit(&local->listener_ids[role][made], memory_order_acquire);
+    return atomic_load_explicit(&local->sockets->pipes_made[(unsigned)id % GATE_PIPES],
                                 memory_order_acquire);
 }
 
 void
-net_gate_pipe_made(net_gate *gate, int listener_id)
+gate_sockets_init(gate_sockets *sockets)
+{
+    sockets->folder = (net_gate_folder){0};
+    sockets->relistened_ms = 0;
+    atomic_init(&sockets->relistened, 0);
+    for (int i = 0; i < GATE_PIPES; i++) {
+        atomic_init(&sockets->pipes_made[i], 0);
+    }
+}
+
+void
+gate_pipe_made(gate_sockets *sockets, int listener_id)
 {
     if (listener_id > 0) {
-        (void)atomic_fetch_add_explicit(&gate->pipes_made[(unsigned)listener_id % GATE_PIPES], 1,
+        (void)atomic_fetch_add_explicit(&sockets->pipes_made[(unsigned)listener_id % GATE_PIPES], 1,
                                         memory_order_acq_rel);
     }
 }
@@ -120,92 +152,88 @@ net_gate_pipe_made(net_gate *gate, int listener_id)
 // listener, because closing a listener of NNG is not safe (decision 2): it costs a descriptor, and
 // no process can reach it.
 static void
-local_replace(net_gate_end *end, oct_role role, unsigned made)
+local_replace(gate_local *local, oct_role role, unsigned made, uint64_t now_ms)
 {
-    net_gate *gate = end->gate;
     char path[NET_GATE_LOCAL_MAX];
     oct_reason why;
-    if (end->closing || made + 1 != end->locals_made[role]) {
+    if (local->closing || made + 1 != local->made[role]) {
         return; // it is replaced already
     }
-    local_path(end, role, made, path);
-    if (local_make(end, role, &why) == OCT_OK) {
+    local_path(local, role, made, path);
+    if (local_make(local, role, &why) == OCT_OK) {
         (void)unlink(path);
-        gate_add(gate, GATE_RELISTENED, 1);
-        gate->relistened_ms = uv_now(&gate->uv);
-        end->lost_ms[role] = 0;
+        (void)atomic_fetch_add_explicit(&local->sockets->relistened, 1, memory_order_relaxed);
+        local->sockets->relistened_ms = now_ms;
+        local->lost_ms[role] = 0;
         oct_log_warn("NET-GATE-STUCK",
                      "url=%s role=%s: no answer behind the gate; the daemon listens on another "
                      "local socket and can do so %u more times",
-                     end->url, oct_role_name(role), NET_GATE_LOCALS_MAX - end->locals_made[role]);
+                     local->url, oct_role_name(role), NET_GATE_LOCALS_MAX - local->made[role]);
         return;
     }
-    if (end->lost_ms[role] == 0) {
-        end->lost_ms[role] = uv_now(&gate->uv);
+    if (local->lost_ms[role] == 0) {
+        local->lost_ms[role] = now_ms;
         oct_log_error("NET-GATE-FAILED",
                       "url=%s role=%s error=\"%s\": no answer behind the gate; this process ends "
                       "in %d s unless that changes",
-                      end->url, oct_role_name(role), why.text, NET_GATE_LOST_MS / 1000);
-    } else if (uv_now(&gate->uv) - end->lost_ms[role] >= NET_GATE_LOST_MS) {
+                      local->url, oct_role_name(role), why.text, NET_GATE_LOST_MS / 1000);
+    } else if (now_ms - local->lost_ms[role] >= NET_GATE_LOST_MS) {
         oct_log_error("NET-GATE-FAILED",
                       "url=%s role=%s error=\"%s\": this process ends and must be restarted",
-                      end->url, oct_role_name(role), why.text);
+                      local->url, oct_role_name(role), why.text);
         _exit(NET_GATE_EXIT);
     }
 }
 
 void
-gate_local_check(net_gate_end *end)
+gate_local_check(gate_local *local, uint64_t now_ms)
 {
     for (oct_role role = 0; role < OCT_ROLES; role++) {
-        if (end->lost_ms[role] != 0) {
-            local_replace(end, role, end->locals_made[role] - 1);
+        if (local->lost_ms[role] != 0) {
+            local_replace(local, role, local->made[role] - 1, now_ms);
         }
     }
 }
 
 int
-gate_local_connect(gate_conn *conn)
+gate_local_connect(gate_local *local, oct_role role, gate_link *link, uint64_t now_ms)
 {
-    net_gate_end *end = conn->end;
-    oct_role role = conn->peer.role;
     char path[NET_GATE_LOCAL_MAX];
-    OCT_ASSERT(end->locals_made[role] > 0);
-    conn->local_made = end->locals_made[role] - 1;
-    conn->pipes_before = pipes_of(end, role, conn->local_made);
-    local_path(end, role, conn->local_made, path);
+    OCT_ASSERT(local->made[role] > 0);
+    link->made = local->made[role] - 1;
+    link->pipes_before = pipes_of(local, role, link->made);
+    local_path(local, role, link->made, path);
     int fd = net_fd_local_connect(path);
     if (fd < 0 && errno == ENOENT) { // its name was removed
-        (void)snprintf(path, sizeof(path), "/proc/self/fd/%d", end->local_fds[role]);
+        (void)snprintf(path, sizeof(path), "/proc/self/fd/%d", local->fds[role]);
         fd = net_fd_local_connect(path);
     }
     if (fd < 0 && (errno == ECONNREFUSED || errno == ENOENT)) {
-        local_replace(end, role, conn->local_made);
+        local_replace(local, role, link->made, now_ms);
     }
     return fd;
 }
 
 bool
-gate_local_has_no_pipe(gate_conn *conn)
+gate_local_has_no_pipe(gate_local *local, oct_role role, gate_link *link, uint64_t now_ms)
 {
-    const net_gate_end *end = conn->end;
-    if (!conn->has_local || conn->local_ended || conn->answered || end->listen_local == NULL) {
+    if (link->answered || local->listen_local == NULL) {
         return false;
     }
-    conn->answered = pipes_of(end, conn->peer.role, conn->local_made) != conn->pipes_before;
-    if (conn->answered || ++conn->pipeless_ticks < GATE_PIPELESS_TICKS) {
+    link->answered = pipes_of(local, role, link->made) != link->pipes_before;
+    if (link->answered || ++link->pipeless_ticks < GATE_PIPELESS_TICKS) {
         return false;
     }
-    local_replace(conn->end, conn->peer.role, conn->local_made);
+    local_replace(local, role, link->made, now_ms);
     return true;
 }
 
 oct_role
-net_gate_end_role(net_gate_end *end, int listener_id)
+gate_local_role(gate_local *local, int listener_id)
 {
     for (oct_role role = 0; role < OCT_ROLES && listener_id > 0; role++) {
         for (unsigned i = 0; i < NET_GATE_LOCALS_MAX; i++) {
-            if (atomic_load_explicit(&end->listener_ids[role][i], memory_order_acquire) ==
+            if (atomic_load_explicit(&local->listener_ids[role][i], memory_order_acquire) ==
                 listener_id) {
                 return role;
             }
@@ -214,35 +242,30 @@ net_gate_end_role(net_gate_end *end, int listener_id)
     return OCT_ROLE_NONE;
 }
 
-static const net_gate_end *
-lost_end(const net_gate *gate)
+bool
+gate_local_is_lost(const gate_local *local)
 {
-    const net_gate_end *end;
-    LIST_FOREACH(end, &gate->ends, place)
-    {
-        for (oct_role role = 0; role < OCT_ROLES; role++) {
-            if (end->lost_ms[role] != 0) {
-                return end;
-            }
+    for (oct_role role = 0; role < OCT_ROLES; role++) {
+        if (local->lost_ms[role] != 0) {
+            return true;
         }
     }
-    return NULL;
+    return false;
 }
 
-bool
-gate_local_trouble(const net_gate *gate, char out[NET_GATE_TROUBLE_BYTES])
+void
+gate_local_trouble(const gate_sockets *sockets, const gate_local *lost, uint64_t now_ms,
+                   char out[NET_GATE_TROUBLE_BYTES])
 {
-    uint64_t since_ms = uv_now(&gate->uv) - gate->relistened_ms;
-    const net_gate_end *lost = lost_end(gate);
+    uint64_t since_ms = now_ms - sockets->relistened_ms;
     out[0] = '\0';
     if (lost != NULL) {
         (void)snprintf(out, NET_GATE_TROUBLE_BYTES,
                        "%.100s: no answer behind the gate; this process ends if that lasts",
                        lost->url);
-    } else if (gate->relistened_ms != 0 && since_ms < TOLD_MS) {
+    } else if (sockets->relistened_ms != 0 && since_ms < TOLD_MS) {
         (void)snprintf(out, NET_GATE_TROUBLE_BYTES,
                        "a socket behind the gate did not answer and was replaced %llu s ago",
                        (unsigned long long)(since_ms / 1000));
     }
-    return lost != NULL;
 }

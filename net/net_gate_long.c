@@ -11,24 +11,35 @@
 // no other peer does. A message that stands still for NET_GATE_LONG_MS while others wait is refused
 // (gate_long_stalls), so that a stalled peer cannot hold room forever. A message longer than
 // NET_GATE_LONG_MAX comes in alone.
+#include "net/net_gate_long.h"
+
 #include "common/oct_base.h"
-#include "net/net_gate_state.h"
+#include "net/net_gate.h"
 
 // What the kernel and NNG hold beside the gate's own queue when NNG takes nothing.
 #define LOCAL_BYTES ((size_t)512 << 10)
 
+uint64_t
+gate_standstill_ms(gate_standstill *still, uint64_t now_ms, uint64_t done, uint64_t step)
+{
+    if (still->since_ms == 0 || done - still->from >= step) {
+        *still = (gate_standstill){now_ms, done};
+    }
+    return now_ms - still->since_ms;
+}
+
 // Returns the next message to get room: the oldest of a peer that has none in coming, or else the
 // oldest; NULL: none waits.
-static gate_conn *
+static gate_long *
 next_of(const gate_longs *longs)
 {
-    gate_conn *waiting;
-    TAILQ_FOREACH(waiting, &longs->waiting, long_place)
+    gate_long *waiting;
+    TAILQ_FOREACH(waiting, &longs->waiting, place)
     {
-        const gate_conn *coming;
-        TAILQ_FOREACH(coming, &longs->coming, long_place)
+        const gate_long *coming;
+        TAILQ_FOREACH(coming, &longs->coming, place)
         {
-            if (gate_peers_same(coming, waiting)) {
+            if (gate_peer_same(coming->peer, waiting->peer)) {
                 break;
             }
         }
@@ -45,95 +56,97 @@ static void
 resume(uv_timer_t *timer)
 {
     gate_longs *longs = timer->data;
-    gate_conn *conn;
+    gate_long *entry;
     do {
-        TAILQ_FOREACH(conn, &longs->coming, long_place)
+        TAILQ_FOREACH(entry, &longs->coming, place)
         {
-            if (conn->resumes) {
+            if (entry->resumes) {
                 break;
             }
         }
-        if (conn != NULL) { // reading may change the list, so the search starts again
-            conn->resumes = false;
-            gate_conn_resume(conn);
+        if (entry != NULL) { // reading may change the list, so the search starts again
+            entry->resumes = false;
+            longs->resume(entry);
         }
-    } while (conn != NULL);
+    } while (entry != NULL);
 }
 
 static void
-rooms_give(net_gate *gate)
+rooms_give(gate_longs *longs)
 {
-    gate_longs *longs = &gate->longs;
-    for (gate_conn *conn = next_of(longs); conn != NULL; conn = next_of(longs)) {
-        uint64_t bytes = conn->to_local.bytes;
-        if (longs->bytes > 0 && longs->bytes + bytes > NET_GATE_LONG_MAX) {
+    for (gate_long *entry = next_of(longs); entry != NULL; entry = next_of(longs)) {
+        if (longs->bytes > 0 && longs->bytes + entry->bytes > NET_GATE_LONG_MAX) {
             return;
         }
-        TAILQ_REMOVE(&longs->waiting, conn, long_place);
-        TAILQ_INSERT_TAIL(&longs->coming, conn, long_place);
-        longs->bytes += bytes;
-        conn->long_state = GATE_LONG_COMING;
-        conn->long_bytes = bytes;
-        conn->resumes = true;
-        (void)uv_timer_start(&longs->resume, resume, 0, 0);
+        TAILQ_REMOVE(&longs->waiting, entry, place);
+        TAILQ_INSERT_TAIL(&longs->coming, entry, place);
+        longs->bytes += entry->bytes;
+        entry->state = GATE_LONG_COMING;
+        entry->resumes = true;
+        (void)uv_timer_start(&longs->timer, resume, 0, 0);
     }
 }
 
 void
-gate_long_forget(gate_conn *conn)
+gate_long_forget(gate_longs *longs, gate_long *entry)
 {
-    net_gate *gate = conn->end->gate;
-    if (conn->long_state == GATE_LONG_NONE) {
+    if (entry->state == GATE_LONG_NONE) {
         return;
     }
-    bool waited = conn->long_state == GATE_LONG_WAITING;
-    TAILQ_REMOVE(waited ? &gate->longs.waiting : &gate->longs.coming, conn, long_place);
-    gate->longs.bytes -= waited ? 0 : conn->long_bytes;
-    conn->long_state = GATE_LONG_NONE;
-    conn->resumes = false;
-    rooms_give(gate);
+    bool waited = entry->state == GATE_LONG_WAITING;
+    TAILQ_REMOVE(waited ? &longs->waiting : &longs->coming, entry, place);
+    longs->bytes -= waited ? 0 : entry->bytes;
+    entry->state = GATE_LONG_NONE;
+    entry->resumes = false;
+    rooms_give(longs);
 }
 
 void
-gate_long_message(gate_conn *conn)
+gate_long_message(gate_longs *longs, gate_long *entry, const gate_peer *peer,
+                  const net_sp_stream *stream, size_t queue_bytes)
 {
-    const net_sp_stream *stream = &conn->to_local;
-    net_gate *gate = conn->end->gate;
-    if (conn->long_state != GATE_LONG_NONE &&
-        (stream->left == 0 || stream->messages != conn->long_number)) {
-        gate_long_forget(conn);
+    if (entry->state != GATE_LONG_NONE &&
+        (stream->left == 0 || stream->messages != entry->number)) {
+        gate_long_forget(longs, entry);
     }
-    if (conn->long_state != GATE_LONG_NONE || conn->end->is_dial || stream->left == 0 ||
-        stream->bytes - stream->left < gate_room_queue(gate) + LOCAL_BYTES) {
+    if (entry->state != GATE_LONG_NONE || stream->left == 0 ||
+        stream->bytes - stream->left < queue_bytes + LOCAL_BYTES) {
         return;
     }
-    conn->long_state = GATE_LONG_WAITING;
-    conn->long_number = stream->messages;
-    conn->long_still.since_ms = 0;
-    TAILQ_INSERT_TAIL(&gate->longs.waiting, conn, long_place);
-    rooms_give(gate);
+    entry->state = GATE_LONG_WAITING;
+    entry->peer = peer;
+    entry->number = stream->messages;
+    entry->bytes = stream->bytes;
+    entry->still.since_ms = 0;
+    TAILQ_INSERT_TAIL(&longs->waiting, entry, place);
+    rooms_give(longs);
 }
 
 bool
-gate_long_stalls(gate_conn *conn)
+gate_long_stalls(const gate_longs *longs, gate_long *entry, const net_sp_stream *stream, bool reads,
+                 uint64_t now_ms)
 {
-    const net_gate *gate = conn->end->gate;
-    bool may_send = conn->long_state == GATE_LONG_COMING && conn->tcp_reads;
-    if (!may_send || TAILQ_EMPTY(&gate->longs.waiting)) {
-        conn->long_still.since_ms = 0;
+    if (entry->state != GATE_LONG_COMING || !reads || TAILQ_EMPTY(&longs->waiting)) {
+        entry->still.since_ms = 0;
         return false;
     }
-    return gate_room_stands(&conn->long_still, uv_now(&gate->uv),
-                            conn->to_local.bytes - conn->to_local.left,
-                            GATE_LONG_BYTES) >= NET_GATE_LONG_MS;
+    return gate_standstill_ms(&entry->still, now_ms, stream->bytes - stream->left,
+                              GATE_LONG_BYTES) >= NET_GATE_LONG_MS;
 }
 
 void
-gate_long_init(net_gate *gate)
+gate_long_init(gate_longs *longs, uv_loop_t *loop, void (*resume_entry)(gate_long *entry))
 {
-    gate_longs *longs = &gate->longs;
     TAILQ_INIT(&longs->waiting);
     TAILQ_INIT(&longs->coming);
-    OCT_ASSERT(uv_timer_init(&gate->uv, &longs->resume) == 0);
-    longs->resume.data = longs;
+    longs->bytes = 0;
+    longs->resume = resume_entry;
+    OCT_ASSERT(uv_timer_init(loop, &longs->timer) == 0);
+    longs->timer.data = longs;
+}
+
+void
+gate_long_stop(gate_longs *longs)
+{
+    uv_close((uv_handle_t *)&longs->timer, NULL);
 }

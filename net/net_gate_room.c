@@ -94,7 +94,7 @@ gate_room_victim(const net_gate *gate, const uint8_t address[16])
     unsigned count = 0;
     TAILQ_FOREACH(conn, &gate->turns, turn)
     {
-        if (memcmp(conn->address, address, 16) == 0) {
+        if (memcmp(conn->peer.address, address, 16) == 0) {
             oldest = oldest == NULL ? conn : oldest;
             count++;
         }
@@ -119,7 +119,7 @@ same_count(const gate_conn *conn)
         const gate_conn *other;
         LIST_FOREACH(other, &end->conns, place)
         {
-            count += !end->is_dial && gate_peers_same(other, conn);
+            count += !end->is_dial && gate_peer_same(&other->peer, &conn->peer);
         }
     }
     return count;
@@ -140,7 +140,7 @@ gate_room_full(const net_gate_end *end, const uint8_t address[16])
         const gate_conn *conn;
         LIST_FOREACH(conn, &end->conns, place)
         {
-            count += memcmp(conn->address, address, 16) == 0;
+            count += memcmp(conn->peer.address, address, 16) == 0;
         }
     }
     return count > NET_GATE_ADDRESS_MAX ? "too many connections from that address" : NULL;
@@ -150,7 +150,7 @@ const char *
 gate_room_holder_full(gate_conn *conn)
 {
     net_gate *gate = conn->end->gate;
-    if (!oct_bucket_is_left(&gate->holders, conn->peer.holder.id, uv_now(&gate->uv))) {
+    if (!gate_failures_allow(&gate->failures, &conn->peer, uv_now(&gate->uv))) {
         return "too many failures with that certificate";
     }
     unsigned count = 0;
@@ -158,7 +158,7 @@ gate_room_holder_full(gate_conn *conn)
         const gate_conn *other;
         LIST_FOREACH(other, &conn->end->conns, place)
         {
-            count += gate_peers_same(other, conn);
+            count += gate_peer_same(&other->peer, &conn->peer);
         }
     }
     if (count > NET_CERTIFICATE_CONNECTIONS_MAX) {
@@ -194,7 +194,7 @@ partial_costliest(const net_gate *gate)
         LIST_FOREACH(conn, &end->conns, place)
         {
             double held_ms = (double)(uv_now(&gate->uv) - conn->partial_ms) + 1;
-            bool has_room = conn->long_state == GATE_LONG_COMING;
+            bool has_room = conn->long_message.state == GATE_LONG_COMING;
             if (!has_room && (double)conn->partial * held_ms > most) {
                 most = (double)conn->partial * held_ms;
                 worst = conn;
@@ -216,8 +216,9 @@ gate_room_message(gate_conn *conn)
         conn->partial_number = stream->messages;
         conn->partial_ms = uv_now(&gate->uv);
     }
-    gate_long_message(conn);
-    bool counts = stream->left > 0 && conn->long_state != GATE_LONG_COMING;
+    gate_long_message(&gate->longs, &conn->long_message, &conn->peer, stream,
+                      gate_room_queue(gate));
+    bool counts = stream->left > 0 && conn->long_message.state != GATE_LONG_COMING;
     partial_set(conn, counts ? stream->bytes - stream->left : 0);
     return gate->partial > NET_GATE_PARTIAL_MAX ? partial_costliest(gate) : NULL;
 }
@@ -227,7 +228,7 @@ gate_room_forget(gate_conn *conn)
 {
     gate_room_leave(conn);
     partial_set(conn, 0);
-    gate_long_forget(conn);
+    gate_long_forget(&conn->end->gate->longs, &conn->long_message);
 }
 
 // ---- peers that ask much, send where they should not, or do not read
@@ -246,15 +247,6 @@ gate_room_speaks(const gate_conn *conn)
            (end->peer_protocol == PROTOCOL_PAIR1 || end->peer_protocol == PROTOCOL_SUB);
 }
 
-uint64_t
-gate_room_stands(gate_standstill *still, uint64_t now_ms, uint64_t done, uint64_t step)
-{
-    if (still->since_ms == 0 || done - still->from >= step) {
-        *still = (gate_standstill){now_ms, done};
-    }
-    return now_ms - still->since_ms;
-}
-
 bool
 gate_room_unread(gate_conn *conn)
 {
@@ -264,6 +256,6 @@ gate_room_unread(gate_conn *conn)
         conn->unread.since_ms = 0;
         return false;
     }
-    return gate_room_stands(&conn->unread, now_ms, conn->outward - queued, GATE_UNREAD_BYTES) >=
+    return gate_standstill_ms(&conn->unread, now_ms, conn->outward - queued, GATE_UNREAD_BYTES) >=
            NET_GATE_UNREAD_MS;
 }

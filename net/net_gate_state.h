@@ -8,31 +8,33 @@
 
 #include <uv.h>
 
-#include "common/oct_bucket.h"
 #include "common/oct_reason.h"
 #include "net/net_gate.h"
-#include "net/net_gate_folder.h"
+#include "net/net_gate_calls.h"
+#include "net/net_gate_local.h"
+#include "net/net_gate_long.h"
+#include "net/net_gate_peer.h"
+#include "net/net_gate_tls.h"
 #include "net/net_sp.h"
 #include "net/net_tls.h"
 #include "net/net_url.h"
 
-// What the files of the gate share. Unless a comment says otherwise, it belongs to the gate's
-// thread.
+// The gate, its ends and their connections, for net_gate.c (thread, ends), net_gate_conn.c
+// (connections) and net_gate_room.c (limits); no other file includes this header. Unless a comment
+// says otherwise, it belongs to the gate's thread. Parts with headers of their own:
+// net_gate_calls.h, net_gate_local.h, net_gate_long.h, net_gate_peer.h, net_gate_tls.h.
 
-#define GATE_READ_BYTES     65536u // of one read, and of decrypted bytes that become one write
-#define GATE_QUEUES_BYTES   ((size_t)64 << 20)  // waiting to be written, shared by all connections
-#define GATE_QUEUE_MAX      ((size_t)512 << 10) // share of one connection, at most
-#define GATE_ANSWERS_BYTES  ((size_t)16 << 20)  // share of one connection for answers to calls
-#define GATE_QUEUE_MIN      ((size_t)64 << 10)  // share of one connection, at least
-#define GATE_UNREAD_BYTES   (64u << 10)         // least progress in NET_GATE_UNREAD_MS
-#define GATE_LONG_BYTES     (512u << 10)        // least progress in NET_GATE_LONG_MS
-#define GATE_TICK_MS        1000
-#define GATE_DRAIN_MS       300  // to write what is queued after the other side has ended
-#define GATE_DRAIN_RAW_MS   4000 // the same without SP, where a client waits for the answer
-#define GATE_FINISH_MS      100  // for NNG to end its side after the end was closed
-#define GATE_REASON_BYTES   160
-#define GATE_PIPELESS_TICKS 3u   // without a pipe, until the local socket is replaced
-#define GATE_PIPES          1024 // counters of pipes, by listener number modulo this
+#define GATE_READ_BYTES    65536u // of one read, and of decrypted bytes that become one write
+#define GATE_QUEUES_BYTES  ((size_t)64 << 20)  // waiting to be written, shared by all connections
+#define GATE_QUEUE_MAX     ((size_t)512 << 10) // share of one connection, at most
+#define GATE_ANSWERS_BYTES ((size_t)16 << 20)  // share of one connection for answers to calls
+#define GATE_QUEUE_MIN     ((size_t)64 << 10)  // share of one connection, at least
+#define GATE_UNREAD_BYTES  (64u << 10)         // least progress in NET_GATE_UNREAD_MS
+#define GATE_TICK_MS       1000
+#define GATE_DRAIN_MS      300  // to write what is queued after the other side has ended
+#define GATE_DRAIN_RAW_MS  4000 // the same without SP, where a client waits for the answer
+#define GATE_FINISH_MS     100  // for NNG to end its side after the end was closed
+#define GATE_REASON_BYTES  160
 
 typedef enum gate_count {
     GATE_ACCEPTED,
@@ -43,7 +45,6 @@ typedef enum gate_count {
     GATE_MALFORMED,
     GATE_DEAD,
     GATE_REVOKED,
-    GATE_RELISTENED,
     GATE_CONNECTIONS,
     GATE_BYTES_IN,
     GATE_BYTES_OUT,
@@ -62,17 +63,6 @@ typedef enum gate_state {
     GATE_CLOSING,   // libuv closes the handles; no callback acts any more
 } gate_state;
 
-typedef enum gate_long_state {
-    GATE_LONG_NONE,
-    GATE_LONG_WAITING,
-    GATE_LONG_COMING
-} gate_long_state;
-
-// Time of the last progress, and the count then; 0 ms while no progress is needed.
-typedef struct gate_standstill {
-    uint64_t since_ms, from;
-} gate_standstill;
-
 typedef struct gate_conn {
     LIST_ENTRY(gate_conn) place; // in the end's list
     net_gate_end *end;
@@ -85,20 +75,14 @@ typedef struct gate_conn {
     uv_connect_t connect;
     uv_shutdown_t shutdown;
     bool has_local, local_ended; // local is open; NNG has ended its side
-    unsigned local_made;         // index of the local socket, among the end's for the peer's role
-    unsigned pipes_before;       // count of pipes that NNG had made there before this connection
-    bool answered;               // NNG has made a pipe there since
-    unsigned pipeless_ticks;     // ticks since the connect without a pipe
+    gate_link link;              // of local
     bool finishing;              // the end was closed: NNG gets no more messages
     bool dropped;                // the peer was refused: what NNG has not read yet is discarded
     bool half; // without SP: the peer has ended its side, the answer is still sent
     bool tcp_reads, local_reads; // we read from tcp; from local
     SSL *ssl;                    // NULL for tcp://
     BIO *cipher_in, *cipher_out;
-    uint8_t address[16]; // IPv4 in the last 4 bytes, IPv6 the /64 prefix: key of allowances
-    char from[64];       // the peer's address for logs
-    net_tls_peer peer;   // valid if is_known; otherwise the role is OCT_ROLE_LOCAL
-    bool is_known;       // the certificate is good; failures then count for it, not for the address
+    gate_peer peer;
     uint8_t header[NET_SP_HEADER_BYTES]; // the peer's
     unsigned header_have;
     unsigned local_header_left; // bytes of NNG's own header still to be skipped
@@ -111,12 +95,7 @@ typedef struct gate_conn {
     uint64_t partial_ms;         // when that message began
     uint64_t outward;            // bytes given to TCP since the start, in queue or sent
     gate_standstill unread;      // of bytes that leave a full queue
-    // net_gate_long.c
-    gate_long_state long_state;
-    bool resumes;                      // the message has room now, and reading has not resumed yet
-    TAILQ_ENTRY(gate_conn) long_place; // in the list of waiting or of coming messages
-    uint64_t long_number, long_bytes;  // the message's number in to_local; its room
-    gate_standstill long_still;        // of bytes of the long message that come in
+    gate_long long_message;
 } gate_conn;
 
 struct net_gate_end {
@@ -128,19 +107,9 @@ struct net_gate_end {
     unsigned roles;
     uint16_t protocol, peer_protocol;
     uint64_t message_bytes_max;
-    uint64_t number;
     bool is_tls, is_dial, tagged;
     bool started, closing;
-    // Local sockets by the peer's role; the newest has index locals_made - 1. local_fds is its file
-    // (O_PATH), usable after its name is removed; -1: none.
-    int (*listen_local)(uint32_t socket, const char *path, oct_reason *why);
-    uint32_t socket;
-    // locals_made counts the sockets; the newest has index locals_made - 1.
-    unsigned locals_made[OCT_ROLES];
-    int local_fds[OCT_ROLES];
-    uint64_t lost_ms[OCT_ROLES]; // when replacing the newest first failed; 0: the newest works
-    // NNG's numbers by index; 0: none. Read by any thread
-    atomic_int listener_ids[OCT_ROLES][NET_GATE_LOCALS_MAX];
+    gate_local local;
     unsigned handles; // open handles of uv, plus connections; the end is freed at 0
     LIST_HEAD(gate_conns, gate_conn) conns;
     unsigned conn_count;
@@ -159,54 +128,25 @@ struct net_gate_end {
     bool was_up;                     // a connection has opened before
 };
 
-// A call from another thread. It lies on the caller's stack, and the caller waits until done.
-typedef struct gate_command {
-    struct gate_command *next;
-    void (*fn)(void *arg);
-    void *arg;
-    bool done;
-} gate_command;
-
-TAILQ_HEAD(gate_conns_long, gate_conn);
-
-// Long messages: of those in coming the rest is read, of those in waiting it is not.
-typedef struct gate_longs {
-    struct gate_conns_long waiting; // oldest first
-    struct gate_conns_long coming;
-    uint64_t bytes;    // room of the messages in coming: their full lengths
-    uv_timer_t resume; // of 0 ms: resumes reading outside of the caller that freed room
-} gate_longs;
-
 struct net_gate {
     pthread_t thread;
     uv_loop_t uv;
-    uv_async_t wake;
+    gate_calls calls;
     uv_timer_t tick;
-    net_gate_folder folder; // of the local sockets; the first end makes it
-    oct_role role;          // of the certificate at the start
-    uint64_t ends_made;
-    // commands and ended: any thread, under mutex.
-    pthread_mutex_t mutex;
-    pthread_cond_t changed;
-    gate_command *commands;
-    bool ended;
-    // the rest: the gate's thread.
-    net_tls *tls;
-    char tls_trouble[512];              // why files of --tls cannot be used; "": they can
-    int days_left;                      // of our certificate at the last check; < 0: expired
-    atomic_uint pipes_made[GATE_PIPES]; // by listener number; any thread adds
-    uint64_t relistened_ms;             // when a local socket was last replaced; 0: never
+    oct_role role; // of the certificate at the start
+    net_tls *tls;  // NULL: there is none
+    gate_tls_watch watch;
+    gate_sockets sockets;
+    gate_failures failures;
+    gate_longs longs;
     LIST_HEAD(gate_ends, net_gate_end) ends;
+    uint64_t ends_made;
     TAILQ_HEAD(gate_turns, gate_conn) turns; // handshakes of accepted connections, oldest first
     unsigned handshakes;
     unsigned conn_total, conn_total_max, conn_peak; // peak: since memory was last trimmed
     uint64_t partial;                               // sum of partial of all connections
-    gate_longs longs;
-    uint64_t conns_made;                      // the last tag
-    oct_bucket peers;                         // failures by address
-    oct_bucket holders;                       // failures by certificate
-    atomic_uint_fast64_t counts[GATE_COUNTS]; // any thread reads
-    atomic_int_least64_t tls_ends_s; // when our certificate expires, seconds since 1970; 0: no TLS
+    uint64_t conns_made;                            // the last tag
+    atomic_uint_fast64_t counts[GATE_COUNTS];       // any thread reads
     uint8_t read_bytes[GATE_READ_BYTES], plain[GATE_READ_BYTES];
     uint8_t converted[NET_SP_OUT_BYTES(GATE_READ_BYTES)];
 };
@@ -244,29 +184,10 @@ bool gate_room_calls(const net_gate_end *end);
 bool gate_room_speaks(const gate_conn *conn);
 // Releases all that conn holds here, when it ends.
 void gate_room_forget(gate_conn *conn);
-// Returns for how many milliseconds done has grown by less than step.
-uint64_t gate_room_stands(gate_standstill *still, uint64_t now_ms, uint64_t done, uint64_t step);
 // Runs once a tick. Returns true if the peer has stopped reading.
 bool gate_room_unread(gate_conn *conn);
 
-// ---- long messages (net_gate_long.c)
-
-void gate_long_init(net_gate *gate);
-// Accounts for bytes from conn: its message may have to wait, or be complete and free its room.
-void gate_long_message(gate_conn *conn);
-// Runs once a tick. Returns true if conn has room that others wait for, and sends nothing.
-bool gate_long_stalls(gate_conn *conn);
-// Releases conn's room or its position in the queue, when conn ends.
-void gate_long_forget(gate_conn *conn);
-
-// ---- peers and their failures (net_gate_peers.c)
-
-// Counts failures: a connection whose address or certificate has too many is closed at once.
-void gate_peers_init(net_gate *gate);
-// Returns true for the same certificate, or the same address if neither has a certificate.
-bool gate_peers_same(const gate_conn *a, const gate_conn *b);
-// Sets conn->address and conn->from.
-void gate_peers_name(gate_conn *conn, const struct sockaddr *peer);
+// ---- connections (net_gate_conn.c)
 
 // Accepts a connection that the end's listener offers.
 void gate_conn_accept(net_gate_end *end);
@@ -276,37 +197,11 @@ void gate_conn_dial(net_gate_end *end);
 void gate_conn_finish(gate_conn *conn);
 // Refuses conn, which brought bad messages.
 void gate_conn_blame(gate_conn *conn);
-// Reads conn again, which had to wait for room.
-void gate_conn_resume(gate_conn *conn);
+// Reads the connection again, the long message of which had to wait for room.
+void gate_conn_resume(gate_long *entry);
 // Runs once a tick: ends conn if its peer is silent, does not read or stalls, or, after files were
 // renewed, if its certificate is no longer good.
 void gate_conn_check(gate_conn *conn, bool renewed);
-
-// ---- local sockets (net_gate_local.c)
-
-// Does net_gate_end_local's work on the gate's thread.
-bool gate_local_path(const net_gate_end *end, oct_role role, char out[NET_GATE_LOCAL_MAX]);
-// Makes a local socket for every role of the end. OCT_EIO: one cannot be made (logged).
-OCT_CHECKED oct_err gate_local_make_all(net_gate_end *end);
-// Closes the descriptors of the socket files, if any were opened.
-void gate_local_free(net_gate_end *end);
-// Connects to the local socket of conn's role; -1: its backlog is full, or it has failed.
-int gate_local_connect(gate_conn *conn);
-// Runs once a tick: tries again to replace a failed local socket, for NET_GATE_LOST_MS.
-void gate_local_check(net_gate_end *end);
-// Runs once a tick. Returns true if NNG has made no pipe of conn for GATE_PIPELESS_TICKS, although
-// it makes pipes at once: the local socket has failed and is replaced.
-bool gate_local_has_no_pipe(gate_conn *conn);
-// Does net_gate_trouble's work for local sockets, on the gate's thread.
-bool gate_local_trouble(const net_gate *gate, char out[NET_GATE_TROUBLE_BYTES]);
-
-// ---- our own certificates, gate->tls (net_gate_tls.c)
-
-void gate_tls_init(net_gate *gate);
-// Runs once a tick: reloads the certificates if files changed. True: check all peers again.
-bool gate_tls_look(net_gate *gate);
-// Does net_gate_trouble's work for certificates; out is unchanged when nothing is wrong.
-bool gate_tls_trouble(const net_gate *gate, char out[NET_GATE_TROUBLE_BYTES]);
 
 // ---- ends (net_gate.c)
 

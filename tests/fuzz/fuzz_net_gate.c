@@ -85,7 +85,7 @@ folder_remove(void)
         (void)rmdir(in_folder(certs[i]));
     }
     for (int role = 0; role < OCT_ROLES; role++) {
-        (void)gate_local_path(end, (oct_role)role, path);
+        (void)gate_local_path(&end->local, (oct_role)role, path);
         (void)unlink(path);
     }
     (void)rmdir(folder);
@@ -115,9 +115,9 @@ listeners_make(void)
         char path[NET_GATE_LOCAL_MAX];
         struct sockaddr_un address;
         socklen_t size;
-        end->locals_made[role] = 1;
-        end->local_fds[role] = -1;
-        (void)gate_local_path(end, (oct_role)role, path);
+        end->local.made[role] = 1;
+        end->local.fds[role] = -1;
+        (void)gate_local_path(&end->local, (oct_role)role, path);
         OCT_ASSERT(net_fd_local_address(path, &address, &size));
         int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
         OCT_ASSERT(fd >= 0 && bind(fd, (struct sockaddr *)&address, size) == 0);
@@ -131,8 +131,8 @@ static void
 listeners_count_set(unsigned count)
 {
     for (int role = 0; role < OCT_ROLES; role++) {
-        end->locals_made[role] = count;
-        end->lost_ms[role] = 0;
+        end->local.made[role] = count;
+        end->local.lost_ms[role] = 0;
     }
 }
 
@@ -147,9 +147,10 @@ gate_make(void)
     LIST_INIT(&gate->ends);
     TAILQ_INIT(&gate->turns);
     gate->conn_total_max = 64;
-    (void)snprintf(gate->folder.path, sizeof(gate->folder.path), "%s", folder);
+    (void)snprintf(gate->sockets.folder.path, sizeof(gate->sockets.folder.path), "%s", folder);
     OCT_ASSERT(uv_loop_init(&gate->uv) == 0);
     end->gate = gate;
+    end->local.sockets = &gate->sockets;
     end->message_bytes_max = MESSAGE_MAX;
     end->fd = -1;
     end->handles = 1; // ours
@@ -426,12 +427,12 @@ begin(uint8_t kind)
     end->peer_protocol = OTHER;
     end->tagged = (kind & KIND_TAGGED) != 0;
     end->is_dial = (kind & KIND_DIAL) != 0;
-    end->closing = (kind & (KIND_DIAL | KIND_DEAF)) != 0; // nobody dials or listens again
+    end->closing = end->local.closing =
+        (kind & (KIND_DIAL | KIND_DEAF)) != 0; // nobody dials or listens again
     listeners_count_set((kind & KIND_DEAF) != 0 ? 2 : 1);
     revokes = (kind & KIND_REVOKED) != 0;
     end->roles = OCT_ROLE_BIT((kind & KIND_WRONG_ROLE) != 0 ? OCT_ROLE_REPLAY : OCT_ROLE_ACTOR);
-    memset(&gate->peers, 0, sizeof(gate->peers));
-    memset(&gate->holders, 0, sizeof(gate->holders));
+    memset(&gate->failures, 0, sizeof(gate->failures));
     if (end->is_tls) {
         net_tls *tls = (kind & KIND_STRANGER) != 0 ? tls_stranger : tls_actor;
         const char *host = end->tagged ? "127.0.0.1" : "localhost";

@@ -23,8 +23,8 @@ setup(void **state)
     LIST_INSERT_HEAD(&gate->ends, end, place);
     end->gate = gate;
     assert_int_equal(uv_loop_init(&gate->uv), 0);
-    gate_peers_init(gate);
-    gate_long_init(gate);
+    gate_failures_init(&gate->failures);
+    gate_long_init(&gate->longs, &gate->uv, gate_conn_resume);
     return 0;
 }
 
@@ -37,7 +37,7 @@ teardown(void **state)
         LIST_REMOVE(conn, place);
         free(conn);
     }
-    uv_close((uv_handle_t *)&gate->longs.resume, NULL);
+    gate_long_stop(&gate->longs);
     (void)uv_run(&gate->uv, UV_RUN_DEFAULT);
     assert_int_equal(uv_loop_close(&gate->uv), 0);
     free(end);
@@ -57,10 +57,10 @@ conn_of(const char *address)
     end->conn_count++;
     gate->conn_total++;
     if (inet_pton(AF_INET, address, &in.sin_addr) == 1) {
-        gate_peers_name(conn, (const struct sockaddr *)&in);
+        gate_peer_init(&conn->peer, (const struct sockaddr *)&in);
     } else {
         assert_int_equal(inet_pton(AF_INET6, address, &in6.sin6_addr), 1);
-        gate_peers_name(conn, (const struct sockaddr *)&in6);
+        gate_peer_init(&conn->peer, (const struct sockaddr *)&in6);
     }
     return conn;
 }
@@ -69,8 +69,8 @@ static gate_conn *
 conn_with(const char *address, uint8_t holder)
 {
     gate_conn *conn = conn_of(address);
-    conn->is_known = true;
-    conn->peer.holder.id[0] = holder;
+    conn->peer.is_known = true;
+    conn->peer.certificate.holder.id[0] = holder;
     return conn;
 }
 
@@ -79,7 +79,7 @@ conn_with(const char *address, uint8_t holder)
 static void
 assert_same(const char *a, const char *b, bool are_same)
 {
-    assert_int_equal(gate_peers_same(conn_of(a), conn_of(b)), are_same);
+    assert_int_equal(gate_peer_same(&conn_of(a)->peer, &conn_of(b)->peer), are_same);
 }
 
 // A host has a /64 of its own: by other addresses in it nobody gets round a limit.
@@ -93,7 +93,8 @@ test_peers_are_told_apart_by_what_a_host_has(void **state)
     assert_same("::ffff:192.0.2.1", "::ffff:192.0.2.2", false);
     assert_same("2001:db8:0:7::1", "2001:db8:0:7:ffff::2", true);
     assert_same("2001:db8:0:7::1", "2001:db8:0:8::1", false);
-    assert_string_equal(conn_of("2001:db8:0:7::1")->from, "2001:db8:0:7::1"); // as people call it
+    assert_string_equal(conn_of("2001:db8:0:7::1")->peer.from,
+                        "2001:db8:0:7::1"); // as people call it
 }
 
 static void
@@ -101,10 +102,10 @@ test_peers_with_a_certificate_are_told_apart_by_it(void **state)
 {
     (void)state;
     gate_conn *one = conn_with("192.0.2.1", 1), *unknown = conn_of("192.0.2.1");
-    assert_true(gate_peers_same(one, conn_with("192.0.2.2", 1)));
-    assert_false(gate_peers_same(one, conn_with("192.0.2.1", 2)));
-    assert_false(gate_peers_same(one, unknown));
-    assert_false(gate_peers_same(unknown, one));
+    assert_true(gate_peer_same(&one->peer, &conn_with("192.0.2.2", 1)->peer));
+    assert_false(gate_peer_same(&one->peer, &conn_with("192.0.2.1", 2)->peer));
+    assert_false(gate_peer_same(&one->peer, &unknown->peer));
+    assert_false(gate_peer_same(&unknown->peer, &one->peer));
 }
 
 // ---- handshakes
@@ -127,12 +128,12 @@ test_handshakes_of_an_address_are_bounded(void **state)
     for (unsigned i = 2; i < NET_GATE_HANDSHAKES_ADDRESS; i++) {
         (void)handshake_of("192.0.2.1");
     }
-    assert_null(gate_room_victim(gate, oldest->address));
+    assert_null(gate_room_victim(gate, oldest->peer.address));
     gate_conn *last = handshake_of("192.0.2.1");
-    assert_ptr_equal(gate_room_victim(gate, oldest->address), oldest);
-    assert_null(gate_room_victim(gate, conn_of("192.0.2.2")->address));
+    assert_ptr_equal(gate_room_victim(gate, oldest->peer.address), oldest);
+    assert_null(gate_room_victim(gate, conn_of("192.0.2.2")->peer.address));
     gate_room_leave(last); // it is through
-    assert_null(gate_room_victim(gate, oldest->address));
+    assert_null(gate_room_victim(gate, oldest->peer.address));
 }
 
 static void
@@ -143,13 +144,13 @@ test_handshakes_of_all_are_bounded(void **state)
     gate_conn *oldest = handshake_of("198.51.100.1");
     for (unsigned i = 1; i < NET_GATE_HANDSHAKES_MAX; i++) {
         (void)snprintf(address, sizeof(address), "192.0.2.%u", i % 100);
-        assert_null(gate_room_victim(gate, oldest->address));
+        assert_null(gate_room_victim(gate, oldest->peer.address));
         (void)handshake_of(address);
     }
     const gate_conn *next = conn_of("203.0.113.1");
-    assert_ptr_equal(gate_room_victim(gate, next->address), oldest);
+    assert_ptr_equal(gate_room_victim(gate, next->peer.address), oldest);
     gate_room_leave(oldest);
-    assert_null(gate_room_victim(gate, next->address));
+    assert_null(gate_room_victim(gate, next->peer.address));
 }
 
 // ---- connections
@@ -166,14 +167,14 @@ test_connections_of_an_address_are_bounded_without_tls(void **state)
         (void)conn_of("192.0.2.1");
     }
     gate_conn *other = conn_of("192.0.2.2");
-    assert_null(gate_room_full(end, one->address));
+    assert_null(gate_room_full(end, one->peer.address));
     (void)conn_of("192.0.2.1");
-    assert_non_null(strstr(gate_room_full(end, one->address), "from that address"));
-    assert_null(gate_room_full(end, other->address));
+    assert_non_null(strstr(gate_room_full(end, one->peer.address), "from that address"));
+    assert_null(gate_room_full(end, other->peer.address));
     end->is_tls = true;
-    assert_null(gate_room_full(end, one->address));
+    assert_null(gate_room_full(end, one->peer.address));
     gate->conn_total_max = NET_GATE_ADDRESS_MAX;
-    assert_non_null(strstr(gate_room_full(end, other->address), "open files"));
+    assert_non_null(strstr(gate_room_full(end, other->peer.address), "open files"));
 }
 
 // A certificate may have three quarters of the connections that the limit of open files allows, at
@@ -187,16 +188,16 @@ test_a_certificate_leaves_connections_to_others(void **state)
     gate_conn *one = NULL;
     for (unsigned i = 0; i < SHARE; i++) {
         one = conn_of("192.0.2.1");
-        one->is_known = true;
-        one->peer.holder.id[0] = 7;
+        one->peer.is_known = true;
+        one->peer.certificate.holder.id[0] = 7;
     }
     gate_conn *other = conn_of("192.0.2.1"); // of the same address, with another certificate
-    other->is_known = true;
+    other->peer.is_known = true;
     gate->conn_total = SHARE + 1;
     assert_null(gate_room_holder_full(one));
     gate_conn *more = conn_of("192.0.2.9");
-    more->is_known = true;
-    more->peer.holder.id[0] = 7;
+    more->peer.is_known = true;
+    more->peer.certificate.holder.id[0] = 7;
     gate->conn_total = SHARE + 2;
     assert_non_null(strstr(gate_room_holder_full(more), "has its share"));
     assert_null(gate_room_holder_full(other));
@@ -210,9 +211,9 @@ test_connections_of_an_end_are_bounded(void **state)
     const gate_conn *one = conn_of("192.0.2.1");
     end->is_tls = true;
     end->conn_count = NET_GATE_CONNECTIONS_MAX; // it among them
-    assert_null(gate_room_full(end, one->address));
+    assert_null(gate_room_full(end, one->peer.address));
     end->conn_count++;
-    assert_string_equal(gate_room_full(end, one->address), "too many connections");
+    assert_string_equal(gate_room_full(end, one->peer.address), "too many connections");
 }
 
 // From whatever addresses; those of others do not count.
@@ -237,9 +238,9 @@ test_certificate_that_failed_too_often_is_full(void **state)
     (void)state;
     gate->conn_total_max = UINT32_MAX;
     gate_conn *other = conn_with("192.0.2.1", 2), *one = conn_with("192.0.2.1", 1);
-    while (oct_bucket_is_left(&gate->holders, one->peer.holder.id, uv_now(&gate->uv))) {
+    while (gate_failures_allow(&gate->failures, &one->peer, uv_now(&gate->uv))) {
         assert_null(gate_room_holder_full(one));
-        oct_bucket_use(&gate->holders, one->peer.holder.id, uv_now(&gate->uv));
+        gate_failures_add(&gate->failures, &one->peer, uv_now(&gate->uv));
     }
     assert_string_equal(gate_room_holder_full(one), "too many failures with that certificate");
     assert_null(gate_room_holder_full(other));
@@ -276,10 +277,10 @@ test_bytes_stand_still_until_a_whole_step_has_come(void **state)
 {
     (void)state;
     gate_standstill still = {0};
-    assert_int_equal(gate_room_stands(&still, 1000, 50, 100), 0);
-    assert_int_equal(gate_room_stands(&still, 1900, 149, 100), 900); // dripping does not help
-    assert_int_equal(gate_room_stands(&still, 2000, 150, 100), 0);
-    assert_int_equal(gate_room_stands(&still, 2500, 249, 100), 500);
+    assert_int_equal(gate_standstill_ms(&still, 1000, 50, 100), 0);
+    assert_int_equal(gate_standstill_ms(&still, 1900, 149, 100), 900); // dripping does not help
+    assert_int_equal(gate_standstill_ms(&still, 2000, 150, 100), 0);
+    assert_int_equal(gate_standstill_ms(&still, 2500, 249, 100), 500);
 }
 
 // ---- unfinished messages
@@ -306,11 +307,11 @@ test_who_held_most_for_longest_ends(void **state)
     assert_null(gate_room_message(whole));
     gate_conn *between = unfinished(20 << 20, 1000);
     assert_ptr_equal(gate_room_message(whole), between);
-    between->long_state = GATE_LONG_COMING;
+    between->long_message.state = GATE_LONG_COMING;
     assert_ptr_equal(gate_room_message(whole), large_and_new);
-    large_and_new->long_state = GATE_LONG_COMING;
+    large_and_new->long_message.state = GATE_LONG_COMING;
     assert_ptr_equal(gate_room_message(whole), small_and_old);
-    between->long_state = large_and_new->long_state = GATE_LONG_NONE;
+    between->long_message.state = large_and_new->long_message.state = GATE_LONG_NONE;
     gate_room_forget(between); // what it held is given back
     assert_null(gate_room_message(whole));
 }
@@ -326,8 +327,8 @@ long_begins_of(gate_conn *conn, uint64_t bytes)
     conn->to_local.messages++;
     conn->to_local.bytes = bytes;
     conn->to_local.left = bytes - (16u << 20);
-    gate_long_message(conn);
-    return conn->long_state;
+    (void)gate_room_message(conn);
+    return conn->long_message.state;
 }
 
 static gate_long_state
@@ -340,8 +341,15 @@ static void
 long_ends(gate_conn *conn)
 {
     conn->to_local.left = 0;
-    gate_long_message(conn);
-    assert_int_equal(conn->long_state, GATE_LONG_NONE);
+    (void)gate_room_message(conn);
+    assert_int_equal(conn->long_message.state, GATE_LONG_NONE);
+}
+
+static bool
+long_stalls(gate_conn *conn)
+{
+    return gate_long_stalls(&gate->longs, &conn->long_message, &conn->to_local, conn->tcp_reads,
+                            uv_now(&gate->uv));
 }
 
 // Whose first message it is goes before another's second, however long that has waited.
@@ -357,10 +365,10 @@ test_rooms_for_long_messages_go_round(void **state)
     assert_int_equal(long_begins(three), GATE_LONG_WAITING);
     assert_int_equal(gate->longs.bytes, 2 * LONG_BYTES);
     long_ends(one);
-    assert_int_equal(three->long_state, GATE_LONG_COMING);
-    assert_int_equal(again->long_state, GATE_LONG_WAITING);
+    assert_int_equal(three->long_message.state, GATE_LONG_COMING);
+    assert_int_equal(again->long_message.state, GATE_LONG_WAITING);
     long_ends(three);
-    assert_int_equal(again->long_state, GATE_LONG_COMING); // no other waits
+    assert_int_equal(again->long_message.state, GATE_LONG_COMING); // no other waits
     assert_int_equal(gate->longs.bytes, 2 * LONG_BYTES);
 }
 
@@ -375,8 +383,8 @@ test_room_of_a_long_message_is_given_back_once(void **state)
     one->to_local.messages++;
     one->to_local.bytes = 1000;
     one->to_local.left = 10;
-    gate_long_message(one);
-    assert_int_equal(one->long_state, GATE_LONG_NONE);
+    (void)gate_room_message(one);
+    assert_int_equal(one->long_message.state, GATE_LONG_NONE);
     assert_int_equal(gate->longs.bytes, 0);
     assert_int_equal(long_begins(two), GATE_LONG_COMING);
     assert_int_equal(long_begins(three), GATE_LONG_COMING);
@@ -399,9 +407,9 @@ test_room_for_long_messages_is_used_to_its_end(void **state)
     assert_int_equal(long_begins_of(two, NET_GATE_LONG_MAX / 2), GATE_LONG_COMING);
     assert_int_equal(long_begins_of(three, NET_GATE_LONG_MAX + 1), GATE_LONG_WAITING);
     long_ends(one);
-    assert_int_equal(three->long_state, GATE_LONG_WAITING);
+    assert_int_equal(three->long_message.state, GATE_LONG_WAITING);
     long_ends(two);
-    assert_int_equal(three->long_state, GATE_LONG_COMING);
+    assert_int_equal(three->long_message.state, GATE_LONG_COMING);
     assert_int_equal(long_begins_of(one, 17u << 20), GATE_LONG_WAITING);
     end->is_dial = true; // whom we chose waits for nobody
     assert_int_equal(long_begins_of(two, NET_GATE_LONG_MAX / 2), GATE_LONG_NONE);
@@ -418,23 +426,23 @@ test_long_message_stands_still_only_while_it_may_come(void **state)
     one->tcp_reads = true;
     assert_int_equal(long_begins(one), GATE_LONG_COMING);
     assert_int_equal(long_begins(two), GATE_LONG_COMING);
-    assert_false(gate_long_stalls(one));
+    assert_false(long_stalls(one));
     gate->uv.time += 2 * NET_GATE_LONG_MS;
-    assert_false(gate_long_stalls(one)); // nobody waits
+    assert_false(long_stalls(one)); // nobody waits
     assert_int_equal(long_begins(three), GATE_LONG_WAITING);
     one->tcp_reads = false;
-    assert_false(gate_long_stalls(one));
+    assert_false(long_stalls(one));
     gate->uv.time += 2 * NET_GATE_LONG_MS;
-    assert_false(gate_long_stalls(one)); // the daemon takes nothing
+    assert_false(long_stalls(one)); // the daemon takes nothing
     one->tcp_reads = true;
-    assert_false(gate_long_stalls(one));
+    assert_false(long_stalls(one));
     gate->uv.time += NET_GATE_LONG_MS - 1;
-    assert_false(gate_long_stalls(one));
+    assert_false(long_stalls(one));
     gate->uv.time++;
-    assert_true(gate_long_stalls(one));
+    assert_true(long_stalls(one));
     one->to_local.left -= GATE_LONG_BYTES;
-    assert_false(gate_long_stalls(one));
-    assert_false(gate_long_stalls(three)); // it has no room yet
+    assert_false(long_stalls(one));
+    assert_false(long_stalls(three)); // it has no room yet
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)

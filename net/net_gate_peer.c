@@ -1,21 +1,16 @@
 // Names the peer of a connection, by certificate or by address, and counts its failures.
+#include "net/net_gate_peer.h"
+
 #include <netinet/in.h>
 #include <string.h>
 
-#include "net/net_gate_state.h"
+#include <uv.h>
 
 // Failures that an address or certificate may have at once, and how many are forgiven in a second.
 // A peer with a mistyped certificate may try forever, and a flood of connections costs next to
 // nothing.
 #define FAILURES_MAX      256
 #define FORGIVEN_A_SECOND 16
-
-void
-gate_peers_init(net_gate *gate)
-{
-    oct_bucket_init(&gate->peers, FAILURES_MAX, FORGIVEN_A_SECOND);
-    oct_bucket_init(&gate->holders, FAILURES_MAX, FORGIVEN_A_SECOND);
-}
 
 // Turns an IPv4 peer of a socket for both families, which comes as ::ffff:a.b.c.d, into IPv4. Other
 // families than these two become AF_UNSPEC.
@@ -49,20 +44,53 @@ address_of(const struct sockaddr *from, uint8_t out[16])
 }
 
 void
-gate_peers_name(gate_conn *conn, const struct sockaddr *peer)
+gate_peer_init(gate_peer *peer, const struct sockaddr *address)
 {
     struct sockaddr_storage plain;
-    address_plain(peer, &plain);
-    address_of((const struct sockaddr *)&plain, conn->address);
-    (void)uv_ip_name((const struct sockaddr *)&plain, conn->from, sizeof(conn->from));
+    *peer = (gate_peer){.certificate.role = OCT_ROLE_LOCAL};
+    address_plain(address, &plain);
+    address_of((const struct sockaddr *)&plain, peer->address);
+    (void)uv_ip_name((const struct sockaddr *)&plain, peer->from, sizeof(peer->from));
 }
 
 bool
-gate_peers_same(const gate_conn *a, const gate_conn *b)
+gate_peer_same(const gate_peer *a, const gate_peer *b)
 {
     if (a->is_known != b->is_known) {
         return false;
     }
-    return a->is_known ? memcmp(a->peer.holder.id, b->peer.holder.id, OCT_HOLDER_ID_BYTES) == 0
+    return a->is_known ? memcmp(a->certificate.holder.id, b->certificate.holder.id,
+                                OCT_HOLDER_ID_BYTES) == 0
                        : memcmp(a->address, b->address, sizeof(a->address)) == 0;
+}
+
+void
+gate_failures_init(gate_failures *failures)
+{
+    oct_bucket_init(&failures->addresses, FAILURES_MAX, FORGIVEN_A_SECOND);
+    oct_bucket_init(&failures->certificates, FAILURES_MAX, FORGIVEN_A_SECOND);
+}
+
+void
+gate_failures_add(gate_failures *failures, const gate_peer *peer, uint64_t now_ms)
+{
+    if (peer->is_known) {
+        oct_bucket_use(&failures->certificates, peer->certificate.holder.id, now_ms);
+    } else {
+        gate_failures_add_address(failures, peer, now_ms);
+    }
+}
+
+void
+gate_failures_add_address(gate_failures *failures, const gate_peer *peer, uint64_t now_ms)
+{
+    oct_bucket_use(&failures->addresses, peer->address, now_ms);
+}
+
+bool
+gate_failures_allow(gate_failures *failures, const gate_peer *peer, uint64_t now_ms)
+{
+    return peer->is_known
+               ? oct_bucket_is_left(&failures->certificates, peer->certificate.holder.id, now_ms)
+               : oct_bucket_is_left(&failures->addresses, peer->address, now_ms);
 }
