@@ -691,6 +691,9 @@ waiting_s(const struct pool *pool, uint64_t now_ns)
 learner_source_counts
 learner_batches_counts(const learner_batches *batches, uint64_t now_ns)
 {
+    if (batches == NULL) {
+        return (learner_source_counts){.lag = NAN, .lag_max = NAN};
+    }
     learner_source_counts all = learner_source_count(batches->source[0]);
     for (uint32_t m = 1; m < batches->pools[LIVE].members; m++) {
         learner_source_counts one = learner_source_count(batches->source[m]);

@@ -88,7 +88,8 @@ learner_source_place learner_batches_place_after(const learner_batches *batches,
 
 // ---- numbers
 
-// Returns the sum over live members, with what only batches know.
+// Returns the sum over live members, with what only batches know. batches is NULL before training
+// begins: then all counts are 0, and lags are NaN.
 learner_source_counts learner_batches_counts(const learner_batches *batches, uint64_t now_ns);
 // Returns the time during which no batch had its windows of the data set ready or in work.
 double learner_batches_data_wait_s(const learner_batches *batches, uint64_t now_ns);

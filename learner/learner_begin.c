@@ -109,7 +109,7 @@ source_options(const learner_run *run)
         .run_id = run->run_id,
         .epoch = run->options.epoch,
         .token_key = run->token_key,
-        .counts_from_zero = run->env_steps_base == 0,
+        .counts_from_zero = learner_progress_before(run->progress).env_steps == 0,
         .turn = learner_folder_resumed(run->folder)->policy_version,
         .versions = learner_folder_versions(run->folder),
     };
@@ -239,9 +239,8 @@ join_start(learner_run *run)
         .arg = run->options.arg,
     };
     OCT_TRY(learner_publisher_begin(run->publisher, &options));
-    run->begin_ns = oct_clock_ns();
     batches_begin(run);
-    run->updates = run->updates_base = algo_updates(run->algorithm);
+    learner_progress_begin(run->progress, run->batches, algo_updates(run->algorithm));
     learner_report_start(run);
     run->train = learner_train_create(
         run->algorithm, run->config, learner_publisher_stage(run->publisher),
@@ -251,8 +250,8 @@ join_start(learner_run *run)
     learner_train_average(run->train, run->average);
     learner_train_share(run->train, run->options.lg, &run->spec, learner_batch_rows(&run->wants));
     learner_train_publish_by_order(run->train, run->pace->repeats);
-    learner_train_set_env_steps(run->train, run->env_steps_base);
-    learner_train_set_share(run->train, learner_run_share(run));
+    learner_train_set_env_steps(run->train, learner_progress_before(run->progress).env_steps);
+    learner_train_set_share(run->train, learner_progress_share(run->progress));
     learner_train_set_refused(run->train, learner_folder_resumed(run->folder)->turn.refused);
     learner_folder_start(run->folder);
     // A checkpoint comes before the first publication, so that a restarted learner keeps this run
@@ -261,7 +260,7 @@ join_start(learner_run *run)
     if (!run->pace->repeats || learner_folder_resumed(run->folder)->policy_version == 0) {
         learner_run_store(run, learner_train_state(run->train), false);
     }
-    if (!run->ends_again) {
+    if (!learner_progress_ends_again(run->progress)) {
         OCT_TRY(learner_train_start(run->train));
     }
     run->pace->begin(run);
@@ -321,11 +320,12 @@ training_begin(learner_run *run, const policy_spec *environment, oct_reason *why
         return oct_refuse(why, "the learner could not start its threads");
     }
     budget_log(&run->budget);
+    learner_counts begin = learner_progress_before(run->progress);
     oct_log_notice("LEARNER-START",
                    "env=%s obs=%u actions=%u layers=%u run=%016" PRIx64 " updates=%" PRIu64
                    " env_steps=%" PRIu64,
                    run->spec.env_id, run->spec.obs_count, run->spec.action_count,
-                   run->spec.layer_count, run->run_id, run->updates, run->env_steps_base);
+                   run->spec.layer_count, run->run_id, begin.updates, begin.env_steps);
     if (run->spec.obs_high > 0) {
         oct_log_notice("LEARNER-BYTES",
                        "observations are bytes up to %u; the learner divides them by %g, and "
@@ -333,8 +333,8 @@ training_begin(learner_run *run, const policy_spec *environment, oct_reason *why
                        run->spec.obs_high, 1 / (double)policy_byte_unit(run->spec.obs_high));
     }
     learner_report_metrics(run);
-    run->phase = LEARNER_TRAINING;
-    if (run->ends_again) {
+    learner_progress_enter(run->progress, LEARNER_TRAINING);
+    if (learner_progress_ends_again(run->progress)) {
         learner_end_again(run);
     }
     return OCT_OK;
@@ -355,7 +355,7 @@ learner_run_begin(learner_run *run, const wire_env_spec *env, oct_reason *why)
 {
     policy_spec spec;
     learner_environment_of(&spec, env);
-    if (run->phase == LEARNER_DONE) {
+    if (learner_progress_is(run->progress, LEARNER_DONE)) {
         return oct_fail(why, OCT_EAGAIN, "the run has ended");
     }
     if (run->has_environment) {
@@ -473,7 +473,7 @@ learner_run_last_refused(learner_run *run)
 bool
 learner_run_asks_sessions(learner_run *run, wire_sessions *out)
 {
-    bool is_some = run->phase == LEARNER_TRAINING &&
+    bool is_some = learner_progress_is(run->progress, LEARNER_TRAINING) &&
                    learner_actors_unproved(run->actors, oct_clock_ns(), out) > 0;
     if (is_some) {
         out->run_id = run->run_id;
@@ -487,11 +487,4 @@ learner_run_inserted(learner_run *run, const wire_sessions *answer)
     if (answer->run_id == run->run_id) {
         learner_actors_inserted(run->actors, answer);
     }
-}
-
-learner_source_counts
-learner_run_source_counts(const learner_run *run)
-{
-    return run->batches != NULL ? learner_batches_counts(run->batches, oct_clock_ns())
-                                : (learner_source_counts){.lag = NAN, .lag_max = NAN};
 }

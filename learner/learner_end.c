@@ -11,11 +11,7 @@
 #include "config/config.h"
 #include "learner/learner_run_state.h"
 
-#define FINAL_TIMEOUT_S     120.0
-#define FINAL_WALL_S        60.0 // what the final evaluation may take after run.wall_s, at least
-#define FINAL_WALL_SHARE    0.1  // of run.wall_s
 #define REFUSED_UPDATES_MAX 1000u
-#define OBS_LARGE           1e6 // larger observations are blamed before the learning rate
 // A mean of RETURNS_LEAST training episodes or more is much better than that of an evaluation if it
 // is higher by BETTER_SHARE of the larger of the two and by BETTER_ERRORS standard errors.
 #define RETURNS_LEAST 20
@@ -24,78 +20,30 @@
 
 // ---- the reason
 
-// Describes the actor of the rows in the last refused updates, if their numbers may be the reason.
-static void
-rows_describe(const learner_run *run, char out[256])
-{
-    const learner_suspect *suspect = &run->suspect;
-    bool may_be = run->refused != OCT_EINTERNAL || suspect->session_number > OBS_LARGE;
-    out[0] = '\0';
-    if (suspect->session != 0 && may_be) {
-        (void)snprintf(
-            out, 256,
-            "; the largest number in their rows, %g, is of session %016" PRIx64
-            " (certificate \"%s\"): octet data drop RUN --session %016" PRIx64 " removes its rows",
-            suspect->session_number, suspect->session, run->suspect_certificate, suspect->session);
-    }
-}
-
-static void
-diverged_log(const learner_run *run)
-{
-    char rows[256];
-    uint32_t count = OCT_MIN(learner_train_refused(run->train), REFUSED_UPDATES_MAX);
-    rows_describe(run, rows);
-    if (run->refused != OCT_EINTERNAL) {
-        oct_log_error("LEARNER-DIVERGED",
-                      "training diverged: %u updates in a row were refused: %s%s", count,
-                      run->refused_why, rows);
-    } else if (run->suspect.obs > OBS_LARGE) {
-        oct_log_error("LEARNER-DIVERGED",
-                      "env.id: %s: number %u of an observation reaches %g, and %u updates in a row "
-                      "were not finite; scale the environment's observations%s",
-                      run->spec.env_id, run->suspect.obs_index, run->suspect.obs, count, rows);
-    } else {
-        oct_log_error("LEARNER-DIVERGED",
-                      "training diverged: %u updates in a row were not finite; lower "
-                      "algo.learning_rate or set algo.grad_norm_max%s",
-                      count, rows);
-    }
-}
-
-static bool
-is_spent(const learner_run *run)
-{
-    return learner_run_share(run) >= 1;
-}
-
-static bool
-is_out_of_time(const learner_run *run)
-{
-    return run->config->run.wall_s > 0 && learner_run_wall_s(run) >= run->config->run.wall_s;
-}
-
 // Returns true if too many updates in a row were refused, or if the run is over and all its updates
 // were.
 static bool
 is_diverged(const learner_run *run)
 {
     uint32_t refused = learner_train_refused(run->train);
-    bool is_over = is_spent(run) || is_out_of_time(run);
-    bool has_learned = run->updates > 0 || refused == 0;
-    return is_over ? !has_learned && run->updates_refused > 0 : refused >= REFUSED_UPDATES_MAX;
+    bool is_over =
+        learner_progress_is_spent(run->progress) || learner_progress_is_out_of_time(run->progress);
+    bool has_learned = learner_progress_now(run->progress).updates > 0 || refused == 0;
+    return is_over ? !has_learned && learner_refusals_count(run->refusals) > 0
+                   : refused >= REFUSED_UPDATES_MAX;
 }
 
 void
 learner_run_check_budget(learner_run *run)
 {
     if (is_diverged(run)) {
-        diverged_log(run);
+        uint32_t in_a_row = OCT_MIN(learner_train_refused(run->train), REFUSED_UPDATES_MAX);
+        learner_refusals_log(run->refusals, &run->spec, in_a_row);
         run->failed = true;
         run->pace->finish(run, "diverged");
-    } else if (is_spent(run)) {
+    } else if (learner_progress_is_spent(run->progress)) {
         run->pace->finish(run, LEARNER_END_BUDGET);
-    } else if (is_out_of_time(run)) {
+    } else if (learner_progress_is_out_of_time(run->progress)) {
         run->pace->finish(run, LEARNER_END_TIME);
     } else if (run->external != NULL && learner_external_is_lost(run->external)) {
         oct_log_error("LEARNER-CLIENT-MISSING",
@@ -107,23 +55,13 @@ learner_run_check_budget(learner_run *run)
     }
 }
 
-// Returns true if the reason still holds after a restart. Reasons that only training can find again
-// do not.
-static bool
-reason_holds(const learner_run *run, const char *reason)
-{
-    return (strcmp(reason, LEARNER_END_SOLVED) == 0 && learner_evals_solved(run->evals)) ||
-           (strcmp(reason, LEARNER_END_BUDGET) == 0 && is_spent(run)) ||
-           (strcmp(reason, LEARNER_END_TIME) == 0 && is_out_of_time(run));
-}
-
 // ---- the final evaluation
 
 // Publishes the last version. Actors have stopped: the version is only evaluated and saved.
 static void
 publish_last(learner_run *run)
 {
-    learner_train_set_env_steps(run->train, run->env_steps_end);
+    learner_train_set_env_steps(run->train, learner_progress_now(run->progress).env_steps);
     while (learner_run_publish_to_evaluators(run) != NULL) { // makes room
     }
     learner_train_publish_last(run->train);
@@ -131,72 +69,28 @@ publish_last(learner_run *run)
     }
 }
 
-// Explains why the actors' data led to no update.
-static void
-unlearned_explain(const learner_run *run, oct_text *why)
-{
-    const config_experiment *config = run->config;
-    learner_source_counts source = learner_run_source_counts(run);
-    uint64_t windows = source.inserts;
-    uint32_t batch = config->learner.batch_size - config_data_windows(config);
-    double ratio = config->replay.samples_per_insert;
-    bool is_once = !config_has_limiter(config);
-    if (is_once && windows < batch) {
-        oct_text_add(why, "replay received %" PRIu64 " windows, but a batch needs %" PRIu32,
-                     windows, batch);
-    } else if (!is_once && windows < config->replay.min_size) {
-        oct_text_add(why, "replay received %" PRIu64 " windows, but replay.min_size is %" PRIu64,
-                     windows, config->replay.min_size);
-    } else if (!is_once && ratio > 0 && ratio * (double)windows < batch) {
-        oct_text_add(
-            why,
-            "replay received %" PRIu64
-            " windows, which at replay.samples_per_insert: %g are too few for a batch of %" PRIu32,
-            windows, ratio, batch);
-    } else if (source.missed > 0) {
-        oct_text_add(
-            why, "replay sent %" PRIu64 " windows in replies that arrived too late or not at all",
-            source.missed);
-    }
-}
-
-// Logs that a run ended by itself without an update. A run that diverged has logged its reason.
-static void
-unlearned_tell(learner_run *run)
-{
-    oct_text why;
-    if (run->updates > 0 || run->failed || !(is_spent(run) || is_out_of_time(run))) {
-        return;
-    }
-    oct_text_init(&why, run->unlearned, sizeof(run->unlearned));
-    if (!config_is_offline(run->config)) {
-        unlearned_explain(run, &why);
-    }
-    if (why.used == 0) {
-        oct_text_add(&why, "no update was made in time");
-    }
-    oct_log_warn("LEARNER-UNLEARNED", "nothing was learned: %s", run->unlearned);
-}
-
 static void
 training_end(learner_run *run, bool publish)
 {
-    run->env_steps_end = learner_run_env_steps(run);
-    run->training_end_ns = oct_clock_ns();
+    learner_progress_end_training(run->progress);
     learner_run_stop_training(run);
     learner_run_collect(run);
-    if (publish && run->updates > run->updates_base) {
+    learner_counts now = learner_progress_now(run->progress);
+    if (publish && now.updates > learner_progress_before(run->progress).updates) {
         publish_last(run);
     }
-    oct_log_notice("LEARNER-STOP", "reason=%s env_steps=%" PRIu64 " updates=%" PRIu64, run->reason,
-                   learner_run_env_steps(run), run->updates);
-    unlearned_tell(run);
+    now = learner_progress_now(run->progress);
+    oct_log_notice("LEARNER-STOP", "reason=%s env_steps=%" PRIu64 " updates=%" PRIu64,
+                   learner_progress_reason(run->progress), now.env_steps, now.updates);
+    if (!run->failed) { // else the log has another reason
+        learner_progress_explain(run->progress);
+    }
 }
 
 static void
 end_save(learner_run *run)
 {
-    if (run->is_ending) {
+    if (learner_progress_ending(run->progress) != NULL) {
         learner_folder_policies(run->folder);
         learner_run_store(run, learner_train_state(run->train), false);
     }
@@ -206,65 +100,18 @@ end_save(learner_run *run)
 static void
 final_begin(learner_run *run, bool awaits_evaluator)
 {
-    run->phase = LEARNER_FINAL;
-    run->awaits_evaluator = awaits_evaluator;
-    run->is_ending = run->pace->saves_at_end && reason_holds(run, run->reason);
+    learner_progress_await(run->progress, awaits_evaluator, run->pace->saves_at_end,
+                           learner_evals_solved(run->evals));
     end_save(run);
-    run->final_begin_ns = oct_clock_ns();
+    learner_progress_heard(run->progress);
 }
 
 void
 learner_end_published(learner_run *run)
 {
-    if (run->phase == LEARNER_FINAL) {
+    if (learner_progress_is(run->progress, LEARNER_FINAL)) {
         end_save(run);
     }
-}
-
-// Checks the time limits of the final evaluation. A short run may end before its evaluator has
-// registered; it waits less long for a registration than for the answer of a registered evaluator.
-void
-learner_end_tick(learner_run *run, uint32_t evaluators, uint64_t now_ns)
-{
-    if (run->awaits_evaluator && evaluators > 0) {
-        run->awaits_evaluator = false;
-        run->final_begin_ns = now_ns;
-    }
-    double wall_s = run->config->run.wall_s;
-    double end_s = wall_s + OCT_MAX(FINAL_WALL_S, FINAL_WALL_SHARE * wall_s);
-    if (wall_s > 0 && learner_run_wall_s(run) >= end_s) {
-        run->no_final = "run.wall_s ended the final evaluation";
-        oct_log_warn("LEARNER-NO-FINAL",
-                     "%s, which may take %.0f s beyond it; the last evaluation "
-                     "is the result",
-                     run->no_final, end_s - wall_s);
-        run->phase = LEARNER_DONE;
-        return;
-    }
-    double silence_s = OCT_MAX(FINAL_TIMEOUT_S, 2 * learner_evals_patience_s(run->evals));
-    double limit_s = run->awaits_evaluator ? run->options.evaluator_wait_s : silence_s;
-    if ((double)(now_ns - run->final_begin_ns) * 1e-9 > limit_s) {
-        run->no_final = run->awaits_evaluator ? "no evaluator registered" : "no evaluator answered";
-        oct_log_warn("LEARNER-NO-FINAL", "%s; the last evaluation is the result", run->no_final);
-        run->phase = LEARNER_DONE;
-    }
-}
-
-void
-learner_end_resume(learner_run *run)
-{
-    const char *reason = learner_folder_resumed(run->folder)->end;
-    if (reason[0] == '\0') {
-        return;
-    }
-    run->ends_again = run->is_ending = reason_holds(run, reason);
-    if (run->is_ending) {
-        (void)snprintf(run->reason, sizeof(run->reason), "%s", reason);
-    }
-    oct_log_notice(
-        "LEARNER-RESUME-END", "%s: training had ended (%s), but not the final evaluation: %s",
-        run->options.folder, reason,
-        run->ends_again ? "it starts now" : "with the current configuration, training continues");
 }
 
 // Continues the final evaluation of an earlier process. Waits as long as for a registered
@@ -274,21 +121,20 @@ learner_end_again(learner_run *run)
 {
     training_end(run, false);
     learner_evals_finish(run->evals);
-    run->phase = learner_evals_done(run->evals) ? LEARNER_DONE : LEARNER_FINAL;
-    run->final_begin_ns = oct_clock_ns();
+    learner_progress_enter(run->progress,
+                           learner_evals_done(run->evals) ? LEARNER_DONE : LEARNER_FINAL);
+    learner_progress_heard(run->progress);
 }
 
 void
 learner_run_finish(learner_run *run, const char *reason, bool evaluate)
 {
-    if (run->phase == LEARNER_DONE) {
+    if (learner_progress_is(run->progress, LEARNER_DONE)) {
         return;
     }
-    bool was_training = run->phase == LEARNER_TRAINING;
+    bool was_training = learner_progress_is(run->progress, LEARNER_TRAINING);
     uint32_t evaluators = learner_actors_live_get(run->actors, oct_clock_ns()).evaluators;
-    if (run->phase != LEARNER_FINAL) {
-        (void)snprintf(run->reason, sizeof(run->reason), "%s", reason);
-    }
+    learner_progress_end(run->progress, reason);
     if (was_training) {
         learner_folder_policies(run->folder); // before the wait for the current update
         training_end(run, evaluate && run->pace->publishes_at_end);
@@ -300,7 +146,7 @@ learner_run_finish(learner_run *run, const char *reason, bool evaluate)
         final_begin(run, awaits);
         return;
     }
-    run->phase = LEARNER_DONE;
+    learner_progress_enter(run->progress, LEARNER_DONE);
 }
 
 void
@@ -319,7 +165,8 @@ learner_end_unevaluated(const learner_run *run, char *out, size_t size)
     bool has_short = config->evaluation.screen_episodes < config->evaluation.episodes;
     bool is_full = best.episodes > 0 && (best.stage != LEARNER_EVAL_SCREEN || !has_short);
     uint32_t failed = run->failed_full_evals;
-    if (is_full || (run->no_final == NULL && failed == 0)) {
+    const char *no_final = learner_progress_no_final(run->progress);
+    if (is_full || (no_final == NULL && failed == 0)) {
         return NULL;
     }
     oct_text why;
@@ -327,8 +174,8 @@ learner_end_unevaluated(const learner_run *run, char *out, size_t size)
     if (failed > 0) {
         oct_text_add(&why, "%u full evaluation%s failed", failed, oct_text_plural(failed));
     }
-    if (run->no_final != NULL) {
-        oct_text_add(&why, "%s%s", failed > 0 ? "; " : "", run->no_final);
+    if (no_final != NULL) {
+        oct_text_add(&why, "%s%s", failed > 0 ? "; " : "", no_final);
     }
     return out;
 }
@@ -372,9 +219,9 @@ learner_run_store(learner_run *run, learner_state_bytes *take, bool async)
         .policy_version =
             OCT_MAX(learner_publisher_version(run->publisher), resumed->policy_version),
         .updates = take->updates,
-        .env_steps = learner_run_env_steps(run),
+        .env_steps = learner_progress_now(run->progress).env_steps,
         .incarnations = OCT_MAX(given, resumed->incarnations + 1),
-        .wall_s = learner_run_wall_s(run),
+        .wall_s = learner_progress_now(run->progress).wall_s,
         .shards = config_shards(run->config),
         .gone = learner_batches_gone(run->batches),
         .state = take,
@@ -383,8 +230,9 @@ learner_run_store(learner_run *run, learner_state_bytes *take, bool async)
         now.replay[i] = learner_batches_place_after(run->batches, i, take->batches);
     }
     run->pace->place(run, &now.turn);
-    if (run->is_ending) {
-        (void)snprintf(now.end, LEARNER_END_MAX, "%.*s", LEARNER_END_MAX - 1, run->reason);
+    const char *ending = learner_progress_ending(run->progress);
+    if (ending != NULL) {
+        oct_text_copy(now.end, sizeof(now.end), ending);
     }
     learner_folder_checkpoint(run->folder, &now, async);
 }
@@ -401,28 +249,31 @@ summary_write(learner_run *run)
     if (run->train != NULL) {
         learner_train_times(run->train, &update_s, &wait_s);
     }
-    learner_source_counts source = learner_run_source_counts(run);
-    uint64_t end_ns = run->training_end_ns != 0 ? run->training_end_ns : oct_clock_ns();
+    learner_source_counts source = learner_batches_counts(run->batches, oct_clock_ns());
+    uint64_t end_ns = learner_progress_end_ns(run->progress) != 0
+                          ? learner_progress_end_ns(run->progress)
+                          : oct_clock_ns();
     learner_summary summary = {
         .config = run->config,
-        .reason = run->reason,
-        .unlearned = run->unlearned[0] != '\0' ? run->unlearned : NULL,
+        .reason = learner_progress_reason(run->progress),
+        .unlearned = learner_progress_unlearned(run->progress),
         .unevaluated = learner_end_unevaluated(run, why, sizeof(why)),
         .sampling = learner_end_sampling(run, sampling, sizeof(sampling)),
         .precision = learner_publisher_precision(run->publisher),
         .blas = run->blas != NULL ? run->blas : "",
         .run_id = run->run_id,
-        .env_steps = learner_run_env_steps(run),
-        .env_steps_base = run->env_steps_base + source.first_sample_steps * run->action_repeat,
-        .updates = run->updates,
-        .updates_base = run->updates_base,
-        .updates_refused = run->updates_refused,
+        .env_steps = learner_progress_now(run->progress).env_steps,
+        .env_steps_base = learner_progress_before(run->progress).env_steps +
+                          source.first_sample_steps * run->action_repeat,
+        .updates = learner_progress_now(run->progress).updates,
+        .updates_base = learner_progress_before(run->progress).updates,
+        .updates_refused = learner_refusals_count(run->refusals),
         .env_failures = totals.failures,
         .evaluation_failures = totals.evaluation_failures,
         .policy_version = version,
         .inserts = source.inserts,
         .samples = source.samples,
-        .wall_s = learner_run_wall_s(run),
+        .wall_s = learner_progress_now(run->progress).wall_s,
         .training_s =
             source.first_sample_ns != 0 ? (double)(end_ns - source.first_sample_ns) * 1e-9 : 0,
         .replay_to_learner_bytes = (double)run->traffic.from_replay,
@@ -475,8 +326,9 @@ learner_run_save(learner_run *run)
     if (learner_end_sampling(run, why, sizeof(why)) != NULL) {
         oct_log_notice("LEARNER-SAMPLING", "%s", why);
     }
-    bool is_told = learner_evals_done(run->evals) && !learner_folder_is_unsaved(run->folder);
-    run->is_ending = run->is_ending && !is_told;
+    if (learner_evals_done(run->evals) && !learner_folder_is_unsaved(run->folder)) {
+        learner_progress_ended(run->progress);
+    }
     if (run->train != NULL && run->pace->saves_at_end) {
         learner_run_store(run, learner_train_state(run->train), false);
     }

@@ -17,7 +17,7 @@
 // next evaluator that asks, with the same seed, so that no crash changes a return. If an
 // environment fails, its evaluation is given up: a promotion ends, a confirmation is not repeated,
 // after training no further rivals are tried, and without a result the mean of all other
-// episodes is reported. learner_end.c ends the wait if no evaluator answers.
+// episodes is reported. learner_progress.c ends the wait if no evaluator answers.
 #include "learner/learner_evals.h"
 
 #include <math.h>

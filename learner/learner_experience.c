@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "common/oct_base.h"
-#include "common/oct_box.h"
 #include "common/oct_clock.h"
 #include "common/oct_log.h"
 #include "common/oct_reason.h"
@@ -104,7 +103,7 @@ static void
 steps_found(learner_run *run, const learner_source *source)
 {
     uint64_t found = learner_source_count(source).steps * run->action_repeat;
-    run->env_steps_found += found;
+    learner_progress_found(run->progress, found);
     run->report.env_steps += found;
 }
 
@@ -209,7 +208,7 @@ batches_pass(learner_run *run, uint64_t now_ns)
 uint32_t
 learner_run_request(learner_run *run, uint32_t member, wire_sample *out)
 {
-    if (run->phase != LEARNER_TRAINING || !run->pace->may_request(run)) {
+    if (!learner_progress_is(run->progress, LEARNER_TRAINING) || !run->pace->may_request(run)) {
         return 0;
     }
     uint64_t now_ns = oct_clock_ns(), newest = learner_publisher_version(run->publisher);
@@ -232,7 +231,7 @@ learner_run_missed(learner_run *run, uint32_t member, uint32_t requested)
 bool
 learner_run_tell(learner_run *run, uint32_t member, bool is_late, wire_sample *out)
 {
-    return run->phase == LEARNER_TRAINING &&
+    return learner_progress_is(run->progress, LEARNER_TRAINING) &&
            learner_batches_tell(run->batches, member, is_late, oct_clock_ns(), out);
 }
 
@@ -243,20 +242,20 @@ learner_run_counters(learner_run *run, uint32_t member, const wire_sampled *samp
     if (err == OCT_EAGAIN) {
         run->pace->table_lost(run);
     }
-    return run->phase == LEARNER_TRAINING ? err : OCT_OK;
+    return learner_progress_is(run->progress, LEARNER_TRAINING) ? err : OCT_OK;
 }
 
 oct_err
 learner_run_sampled(learner_run *run, uint32_t member, uint32_t requested,
                     const wire_sampled *sampled)
 {
-    if (run->phase != LEARNER_TRAINING) {
+    if (!learner_progress_is(run->progress, LEARNER_TRAINING)) {
         learner_run_missed(run, member, requested);
         return OCT_OK;
     }
     uint64_t now_ns = oct_clock_ns();
     oct_err err = learner_batches_sampled(run->batches, member, requested, sampled, now_ns);
-    learner_train_set_env_steps(run->train, learner_run_env_steps(run));
+    learner_train_set_env_steps(run->train, learner_progress_now(run->progress).env_steps);
     learner_train_set_share(run->train, run->pace->share(run));
     if (err != OCT_OK && err != OCT_EAGAIN &&
         learner_source_count(learner_run_source(run, member)).bad_samples == 1) {
@@ -271,7 +270,7 @@ learner_run_sampled(learner_run *run, uint32_t member, uint32_t requested,
     if (err == OCT_EAGAIN) {
         run->pace->table_lost(run);
     }
-    return err == OCT_EAGAIN && run->phase == LEARNER_TRAINING ? err : OCT_OK;
+    return err == OCT_EAGAIN && learner_progress_is(run->progress, LEARNER_TRAINING) ? err : OCT_OK;
 }
 
 // ---- priorities
@@ -291,93 +290,19 @@ learner_run_returned(learner_run *run, oct_err err, const char *detail)
     run->pace->returned(run, err, detail);
 }
 
-// ---- updates that were refused
-
-// Finds the first number of a box action that is beyond its bounds by more than rounding. Returns
-// false if there is none.
-static bool
-action_outside(const learner_run *run, const algo_batch *batch, uint32_t *index, float *value)
-{
-    const policy_spec *spec = &run->spec;
-    const float *action = batch->action;
-    size_t rows = spec->action_kind == POLICY_BOX ? (size_t)batch->B * OCT_MAX(batch->T, 1) : 0;
-    for (size_t i = 0; i < rows * spec->action_count; i++) {
-        *index = (uint32_t)(i % spec->action_count);
-        *value = action[i];
-        bool is_end = batch->T > 0 && (batch->flags[i / spec->action_count] & ALGO_END) != 0;
-        float low = spec->action_low[*index], high = spec->action_high[*index];
-        if (!is_end && !oct_box_holds(*value, low, high)) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static void
-refusal_words(learner_run *run, const learner_batch *batch)
-{
-    uint32_t index;
-    float value;
-    char *out = run->refused_why;
-    const size_t size = sizeof(run->refused_why);
-    if (batch->refused == OCT_EINTERNAL) {
-        (void)snprintf(out, size, "loss or gradient is not finite");
-    } else if (batch->refused != OCT_EINVAL) {
-        (void)snprintf(out, size, "%s", oct_strerror(batch->refused));
-    } else if (action_outside(run, &batch->view, &index, &value)) {
-        (void)snprintf(out, size, "number %u of an action is %g, outside its bounds [%g, %g]",
-                       index, (double)value, (double)run->spec.action_low[index],
-                       (double)run->spec.action_high[index]);
-    } else {
-        (void)snprintf(out, size,
-                       "the batch does not fit algo.name, or one learner's part has far fewer "
-                       "steps than another's");
-    }
-}
-
-// Notes why an update was refused, and which window had the largest number.
-static void
-batch_refused(learner_run *run, const learner_batch *batch)
-{
-    run->refused = batch->refused;
-    refusal_words(run, batch);
-    if (run->updates_refused++ == 0) {
-        oct_log_warn(
-            "LEARNER-UPDATE-REFUSED",
-            "an update was refused: %s; later refusals are only counted (learner.updates_refused)",
-            run->refused_why);
-    }
-    uint32_t window = learner_suspect_note(&run->suspect, batch, oct_clock_ns());
-    run->suspect.member =
-        learner_batches_origin(run->batches, batch, window, &run->suspect.incarnation);
-}
+// ---- batches that were learned from
 
 bool
 learner_run_asks_origin(learner_run *run, uint32_t member, wire_priorities *out)
 {
-    return run->suspect.member == member &&
-           learner_suspect_ask(&run->suspect, run->run_id, run->options.epoch, oct_clock_ns(), out);
+    return learner_refusals_ask(run->refusals, member, run->run_id, run->options.epoch, out);
 }
 
 void
 learner_run_origin(learner_run *run, const wire_sessions *answer)
 {
-    learner_suspect *suspect = &run->suspect;
-    if (!learner_suspect_answered(suspect, answer)) {
-        return;
-    }
-    const learner_actor *actor = learner_actors_of(run->actors, suspect->session);
-    (void)snprintf(run->suspect_certificate, sizeof(run->suspect_certificate), "%s",
-                   actor != NULL ? actor->holder.name : "");
-    oct_log_warn(
-        "LEARNER-UPDATE-ROWS",
-        "session=%016" PRIx64 " actor=%" PRIu32
-        " certificate=\"%s\" number=%g: the largest number in the rows of a refused update "
-        "is of this session",
-        suspect->session, suspect->actor_id, run->suspect_certificate, suspect->session_number);
+    learner_refusals_answered(run->refusals, answer, run->actors);
 }
-
-// ---- batches that were learned from
 
 void
 learner_run_collect(learner_run *run)
@@ -388,11 +313,11 @@ learner_run_collect(learner_run *run)
     uint64_t now_ns = oct_clock_ns();
     learner_batch *batch;
     while ((batch = learner_train_take(run->train)) != NULL) {
-        run->updates = batch->updates;
+        learner_progress_updated(run->progress, batch->updates);
         if (batch->learned) {
             learner_means_update(&run->report.means, batch->numbers);
         } else if (batch->refused != OCT_OK) {
-            batch_refused(run, batch);
+            learner_refusals_note(run->refusals, batch, &run->spec, run->batches);
         }
         learner_batches_give(run->batches, batch, now_ns);
         run->pace->learned(run);

@@ -38,7 +38,8 @@ clock_may_request(learner_run *run)
         return true;
     }
     const quantizer_publication *latest = learner_publisher_latest(run->publisher);
-    return latest != NULL && latest->updates + run->config->algo.rollout_lag >= run->updates;
+    return latest != NULL && latest->updates + run->config->algo.rollout_lag >=
+                                 learner_progress_now(run->progress).updates;
 }
 
 static void
@@ -61,6 +62,12 @@ clock_published(learner_run *run, const quantizer_publication *publication)
 {
     (void)run;
     (void)publication;
+}
+
+static double
+clock_share(const learner_run *run)
+{
+    return learner_progress_share(run->progress);
 }
 
 // Returns the newest policy of the actor's own sample, where policies have noise.
@@ -156,7 +163,7 @@ const learner_pace learner_pace_clock = {
     .request = clock_request,
     .answered = clock_answered,
     .learned = clock_nothing,
-    .share = learner_run_share,
+    .share = clock_share,
     .may_return = clock_may_send,
     .returned = clock_returned,
     .table_lost = clock_nothing, // the link configures it again

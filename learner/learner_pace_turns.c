@@ -63,11 +63,12 @@ turns_begin(learner_run *run)
     uint64_t turn = learner_folder_resumed(run->folder)->policy_version;
     run->pacer = oct_alloc(sizeof(*run->pacer));
     run->pacer->kept = learner_turn_policies_create(periods.save_turns);
-    learner_turns_begin(&run->pacer->turns, &periods, turn, run->updates);
+    learner_turns_begin(&run->pacer->turns, &periods, turn,
+                        learner_progress_now(run->progress).updates);
     if (learner_evals_solved(run->evals)) { // the checkpoint was of the last turn
         learner_turns_over(&run->pacer->turns);
         (void)snprintf(run->pacer->reason, sizeof(run->pacer->reason), LEARNER_END_SOLVED);
-    } else if (turn > 0 && learner_run_share(run) >= 1) {
+    } else if (turn > 0 && learner_progress_share(run->progress) >= 1) {
         learner_turns_over(&run->pacer->turns);
         (void)snprintf(run->pacer->reason, sizeof(run->pacer->reason), LEARNER_END_BUDGET);
     }
@@ -138,7 +139,7 @@ hash_do(learner_run *run)
     learner_hashes_row row = {
         .turn = pacer->turns.turn,
         .updates = pacer->turns.updates,
-        .env_steps = learner_run_env_steps(run),
+        .env_steps = learner_progress_now(run->progress).env_steps,
     };
     wire_hash *hash = wire_hash_begin();
     wire_hash_add(hash, pacer->state->bytes, pacer->state->length);
@@ -211,7 +212,7 @@ task_do(learner_run *run)
 static void
 turns_go(learner_run *run)
 {
-    while (run->phase <= LEARNER_TRAINING && task_do(run)) {
+    while (learner_progress_phase(run->progress) <= LEARNER_TRAINING && task_do(run)) {
         learner_turns_done(&run->pacer->turns);
     }
 }
@@ -286,7 +287,7 @@ turns_answered(learner_run *run, const wire_sampled *sampled, uint32_t batches)
 static void
 turns_learned(learner_run *run)
 {
-    learner_turns_learned(&run->pacer->turns, run->updates);
+    learner_turns_learned(&run->pacer->turns, learner_progress_now(run->progress).updates);
     turns_go(run);
 }
 
@@ -309,7 +310,7 @@ turns_may_return(learner_run *run)
 static void
 turn_lost(learner_run *run, const char *why)
 {
-    if (run->phase == LEARNER_TRAINING) {
+    if (learner_progress_is(run->progress, LEARNER_TRAINING)) {
         oct_log_warn("LEARNER-TURN-LOST",
                      "turn %" PRIu64 ": replay %s; the run restarts from its last checkpoint",
                      run->pacer->turns.turn, why);
@@ -341,7 +342,8 @@ turns_returned(learner_run *run, oct_err err, const char *detail)
     run->pacer->is_returning = false;
     if (err == OCT_OK) {
         turns_go(run);
-    } else if (run->phase == LEARNER_TRAINING && (err == OCT_EPROTO || err == OCT_EINVAL)) {
+    } else if (learner_progress_is(run->progress, LEARNER_TRAINING) &&
+               (err == OCT_EPROTO || err == OCT_EINVAL)) {
         priorities_refused(run, detail);
     } else {
         (void)snprintf(why, sizeof(why), "did not accept priorities (%s)", detail);
@@ -358,7 +360,7 @@ turns_published(learner_run *run, const quantizer_publication *publication)
     pacer->is_ordered = false;
     learner_turn_policies_add(pacer->kept, publication);
     learner_turns_published(&pacer->turns, publication->version);
-    pacer->share = learner_run_share(run);
+    pacer->share = learner_progress_share(run->progress);
 }
 
 static const quantizer_publication *
@@ -405,7 +407,7 @@ learner_run_digested(learner_run *run, oct_err err, const char *detail, const wi
     pacer->is_digest_asked = false;
     if (err == OCT_EINVAL) {
         turn_lost(run, "is at another turn");
-    } else if (err != OCT_OK && run->phase == LEARNER_TRAINING) {
+    } else if (err != OCT_OK && learner_progress_is(run->progress, LEARNER_TRAINING)) {
         pacer->digest_ask_ns = oct_clock_ns() + AGAIN_NS;
         if (!pacer->is_digest_late) {
             oct_log_warn("LEARNER-WAIT-COPY", "turn %" PRIu64 ": %s; trying again",
@@ -435,7 +437,7 @@ learner_run_unkept(const learner_run *run)
 static bool
 turns_may_evaluate(const learner_run *run)
 {
-    return run->phase != LEARNER_TRAINING ||
+    return !learner_progress_is(run->progress, LEARNER_TRAINING) ||
            learner_turns_task(&run->pacer->turns) == LEARNER_TURN_EVALUATE;
 }
 
@@ -470,7 +472,7 @@ static void
 time_watch(learner_run *run)
 {
     double limit_s = run->config->run.wall_s;
-    if (limit_s > 0 && learner_run_wall_s(run) >= limit_s + LATE_S) {
+    if (limit_s > 0 && learner_progress_now(run->progress).wall_s >= limit_s + LATE_S) {
         if (run->pacer->reason[0] == '\0') {
             learner_run_check_budget(run); // sets the reason
         }
@@ -483,7 +485,7 @@ turns_tick(learner_run *run, uint64_t now_ns)
 {
     actors_watch(run, now_ns);
     turns_go(run);
-    if (run->phase == LEARNER_TRAINING) {
+    if (learner_progress_is(run->progress, LEARNER_TRAINING)) {
         time_watch(run);
     }
 }

@@ -43,9 +43,9 @@ learner_report_metrics(learner_run *run)
 void
 learner_report_start(learner_run *run)
 {
-    run->report.begin_s = run->wall_base_s;
-    run->report.env_steps = run->env_steps_base;
-    run->report.updates = run->updates;
+    run->report.begin_s = learner_progress_before(run->progress).wall_s;
+    run->report.env_steps = learner_progress_before(run->progress).env_steps;
+    run->report.updates = learner_progress_now(run->progress).updates;
 }
 
 void
@@ -63,7 +63,7 @@ static void
 replay_measure(learner_run *run)
 {
     learner_measurements *now = &run->report.now;
-    learner_source_counts source = learner_run_source_counts(run);
+    learner_source_counts source = learner_batches_counts(run->batches, oct_clock_ns());
     // Only replay knows how many rows the table of an earlier process has.
     bool is_known = source.incarnation != 0 || !learner_folder_is_resumed(run->folder);
     now->inserts = is_known ? (double)source.inserts : NAN;
@@ -96,16 +96,17 @@ static void
 training_measure(learner_run *run)
 {
     learner_measurements *now = &run->report.now;
-    now->wall_s = learner_run_wall_s(run);
-    now->own_wall_s = now->wall_s - run->wall_base_s;
+    now->wall_s = learner_progress_now(run->progress).wall_s;
+    now->own_wall_s = now->wall_s - learner_progress_before(run->progress).wall_s;
     now->time_s = floor((double)oct_clock_wall_us() * 1e-6);
-    now->env_steps = (double)learner_run_env_steps(run);
-    now->own_env_steps = (double)learner_run_own_env_steps(run);
+    now->env_steps = (double)learner_progress_now(run->progress).env_steps;
+    now->own_env_steps = (double)learner_progress_own_env_steps(run->progress);
     now->env_steps_budget = (double)run->config->run.env_steps;
     now->updates_budget = (double)run->config->run.updates;
-    now->updates = (double)run->updates;
-    now->own_updates = (double)(run->updates - run->updates_base);
-    now->updates_refused = (double)run->updates_refused;
+    now->updates = (double)learner_progress_now(run->progress).updates;
+    now->own_updates = (double)(learner_progress_now(run->progress).updates -
+                                learner_progress_before(run->progress).updates);
+    now->updates_refused = (double)learner_refusals_count(run->refusals);
     now->update_s = now->wait_s = 0;
     if (run->train != NULL) {
         learner_train_times(run->train, &now->update_s, &now->wait_s);
@@ -117,7 +118,7 @@ training_measure(learner_run *run)
     now->exchange_s = exchanged.seconds;
     now->exchange_bytes = exchanged.bytes;
     for (int i = 0; i < (int)OCT_COUNTOF(now->phase); i++) {
-        now->phase[i] = (int)run->phase == i;
+        now->phase[i] = (int)learner_progress_phase(run->progress) == i;
     }
     now->offline = config_is_offline(run->config);
     replay_measure(run);
@@ -224,7 +225,8 @@ static void
 wanted_measure(learner_run *run)
 {
     learner_report *report = &run->report;
-    bool is_training = run->phase == LEARNER_WAITING || run->phase == LEARNER_TRAINING;
+    bool is_training = learner_progress_is(run->progress, LEARNER_WAITING) ||
+                       learner_progress_is(run->progress, LEARNER_TRAINING);
     report->now.actors_wanted = is_training && !config_is_offline(run->config)
                                     ? learner_actors_wanted_get(&report->wanted, report->now.actors)
                                     : 0;
@@ -306,7 +308,8 @@ cut_row(learner_run *run, learner_atoms_warning *cut, const char *number, const 
         double end, const char *side)
 {
     double share = learner_means_of(&run->report.means, number);
-    if (learner_atoms_warning_row(cut, share, run->updates - run->report.updates)) {
+    if (learner_atoms_warning_row(
+            cut, share, learner_progress_now(run->progress).updates - run->report.updates)) {
         oct_log_warn("LEARNER-CUT",
                      "%s=%g %s=%.3g: targets lie %s this end of the atoms, where different actions "
                      "look alike, so learning may stall. Move %s outwards",
@@ -320,11 +323,12 @@ cut_row(learner_run *run, learner_atoms_warning *cut, const char *number, const 
 static double
 row_trained_s(const learner_run *run, double elapsed_s)
 {
-    if (run->training_end_ns == 0) {
+    if (learner_progress_end_ns(run->progress) == 0) {
         return elapsed_s;
     }
-    bool is_first = run->report.updates == run->updates_base;
-    double trained_s = elapsed_s - (double)(oct_clock_ns() - run->training_end_ns) * 1e-9;
+    bool is_first = run->report.updates == learner_progress_before(run->progress).updates;
+    double trained_s =
+        elapsed_s - (double)(oct_clock_ns() - learner_progress_end_ns(run->progress)) * 1e-9;
     double least_s = is_first ? 0 : RATE_ROW_SHARE * run->config->learner.metrics_s;
     return trained_s > least_s ? trained_s : NAN;
 }
@@ -336,10 +340,11 @@ row_measure(learner_run *run, double elapsed_s, const learner_actors_totals *tot
     learner_report *report = &run->report;
     learner_measurements *now = &report->now;
     double trained_s = row_trained_s(run, elapsed_s);
-    uint64_t env_steps = learner_run_env_steps(run);
+    uint64_t env_steps = learner_progress_now(run->progress).env_steps;
     const learner_publishing publishing = learner_publisher_counts(run->publisher);
     now->env_steps_per_s = (double)(env_steps - report->env_steps) / trained_s;
-    now->updates_per_s = (double)(run->updates - report->updates) / trained_s;
+    now->updates_per_s =
+        (double)(learner_progress_now(run->progress).updates - report->updates) / trained_s;
     now->published_bytes_per_s = (publishing.published_bytes - report->published_bytes) / trained_s;
     now->samples_per_insert = share_of(now->samples, now->inserts);
     now->publish_interval_s = mean_of(trained_s, publishing.publications - report->publications);
@@ -369,7 +374,7 @@ row_measure(learner_run *run, double elapsed_s, const learner_actors_totals *tot
     cut_row(run, &report->cut_above, "cut_above", "algo.value_max", run->config->algo.value_max,
             "above");
     report->env_steps = env_steps;
-    report->updates = run->updates;
+    report->updates = learner_progress_now(run->progress).updates;
     report->published_bytes = publishing.published_bytes;
     report->publications = publishing.publications;
     report->core_s = publishing.core_s;
@@ -383,7 +388,7 @@ void
 learner_report_row(learner_run *run, bool now)
 {
     learner_report *report = &run->report;
-    double wall_s = learner_run_wall_s(run);
+    double wall_s = learner_progress_now(run->progress).wall_s;
     double elapsed_s = wall_s - report->begin_s;
     if (elapsed_s <= 0 || (!now && elapsed_s < run->config->learner.metrics_s)) {
         return;
@@ -424,7 +429,7 @@ learner_run_status(learner_run *run)
     measure_now(run);
     report->status = (wire_status){
         .run_id = run->run_id,
-        .state = states[run->phase],
+        .state = states[learner_progress_phase(run->progress)],
         .stat_count = oct_numbers_list(report->numbers, OCT_SHOWN_STATUS, report->status_name,
                                        report->status_value, WIRE_STATS_MAX),
         .stat_name = report->status_name,

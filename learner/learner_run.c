@@ -56,38 +56,6 @@ seconds_since(uint64_t from_ns)
     return (double)(oct_clock_ns() - from_ns) * 1e-9;
 }
 
-double
-learner_run_wall_s(const learner_run *run)
-{
-    return run->wall_base_s + (run->begin_ns != 0 ? seconds_since(run->begin_ns) : 0);
-}
-
-// Counts the steps of the batches that replay took, not the steps that actors report. Steps after
-// the end of training do not count: actors do not know when training ends.
-uint64_t
-learner_run_env_steps(const learner_run *run)
-{
-    return run->training_end_ns != 0
-               ? run->env_steps_end
-               : run->env_steps_base + learner_run_source_counts(run).steps * run->action_repeat;
-}
-
-uint64_t
-learner_run_own_env_steps(const learner_run *run)
-{
-    return learner_run_env_steps(run) - run->env_steps_base - run->env_steps_found;
-}
-
-double
-learner_run_share(const learner_run *run)
-{
-    const config_experiment *config = run->config;
-    double steps = (double)learner_run_env_steps(run) / (double)OCT_MAX(1u, config->run.env_steps);
-    double updates =
-        config->run.updates > 0 ? (double)run->updates / (double)config->run.updates : 0;
-    return OCT_MIN(1.0, OCT_MAX(steps, updates));
-}
-
 // ---- life
 
 // Opens the folder, and continues from its checkpoint if there is one.
@@ -111,9 +79,7 @@ folder_begin(learner_run *run, oct_reason *why)
     OCT_TRY(learner_folder_key(run->folder, run->token_key, why));
     run->tokens = wire_token_maker_create(run->token_key);
     run->run_id = resumed->run_id;
-    run->env_steps_base = resumed->env_steps;
-    run->wall_base_s = resumed->wall_s;
-    run->updates = run->updates_base = resumed->updates;
+    run->progress = learner_progress_create(run->config, resumed, run->options.evaluator_wait_s);
     return OCT_OK;
 }
 
@@ -127,6 +93,7 @@ run_begin(learner_run *run, oct_reason *why)
                         oct_file_strerror(errno));
     }
     const learner_checkpoint *resumed = learner_folder_resumed(run->folder);
+    run->refusals = learner_refusals_create();
     run->publisher = learner_publisher_create(run->config);
     oct_bucket_init(&run->peer_lines, PEER_LINES_MAX, PEER_LINES_A_SECOND);
     oct_bucket_init(&run->tickets, LEARNER_TICKETS_MAX, LEARNER_TICKETS_A_SECOND);
@@ -135,7 +102,7 @@ run_begin(learner_run *run, oct_reason *why)
     run->peers = learner_peers_create();
     run->evals = learner_evals_create(run->config, &resumed->evals);
     learner_folder_restore(run->folder, run->evals, run->publisher);
-    learner_end_resume(run);
+    learner_progress_resume(run->progress, run->options.folder, learner_evals_solved(run->evals));
     return learner_begin_known(run, why);
 }
 
@@ -152,7 +119,6 @@ learner_run_create(learner_run **out, const learner_run_options *options, oct_re
     const char *name =
         run->config->run.name[0] != '\0' ? run->config->run.name : run->config->env.id;
     oct_text_copy(run->run_name, sizeof(run->run_name), name);
-    (void)snprintf(run->reason, sizeof(run->reason), "running");
     oct_err err = run_begin(run, why);
     if (err != OCT_OK) {
         learner_run_destroy(run);
@@ -184,6 +150,8 @@ learner_run_destroy(learner_run *run)
     learner_actors_destroy(run->actors);
     learner_peers_destroy(run->peers);
     learner_report_end(run);
+    learner_refusals_destroy(run->refusals);
+    learner_progress_destroy(run->progress);
     wire_token_maker_destroy(run->tokens);
     explicit_bzero(run->token_key, sizeof(run->token_key));
     free(run);
@@ -197,14 +165,14 @@ learner_run_stop_training(learner_run *run)
     }
     learner_train_stop(run->train);
     if (run->external != NULL) {
-        learner_external_end(run->external, run->reason);
+        learner_external_end(run->external, learner_progress_reason(run->progress));
     }
 }
 
 learner_phase
 learner_run_phase(const learner_run *run)
 {
-    return run->phase;
+    return learner_progress_phase(run->progress);
 }
 
 uint64_t
@@ -353,7 +321,8 @@ evaluator_is_there(void *arg, uint32_t id)
     const learner_actor *evaluator = learner_actors_find(run->actors, id);
     // An evaluator with an order of an earlier process may not have registered yet.
     if (evaluator == NULL) {
-        return run->begin_ns == 0 || seconds_since(run->begin_ns) < LEARNER_ACTOR_SILENT_S;
+        return learner_progress_begin_ns(run->progress) == 0 ||
+               seconds_since(learner_progress_begin_ns(run->progress)) < LEARNER_ACTOR_SILENT_S;
     }
     return learner_actor_is_live(evaluator, oct_clock_ns());
 }
@@ -410,7 +379,7 @@ learner_run_order(learner_run *run, uint32_t evaluator, learner_eval_order *out)
         refused(run, actor, "asks for an evaluation, but is not an evaluator");
         return OCT_EINVAL;
     }
-    if (run->phase == LEARNER_DONE || !run->pace->may_evaluate(run)) {
+    if (learner_progress_is(run->progress, LEARNER_DONE) || !run->pace->may_evaluate(run)) {
         return OCT_EAGAIN;
     }
     uint32_t evaluators = learner_actors_live_get(run->actors, oct_clock_ns()).evaluators;
@@ -436,9 +405,8 @@ curve_add(learner_run *run, const learner_eval_result *result)
 {
     // The point has the steps and the time of the policy, not of its later evaluation. A run
     // without environment steps counts updates.
-    double since_s = result->made_ns != 0 ? (double)(result->made_ns - run->begin_ns) * 1e-9 : 0;
     learner_curve_point point = {
-        .wall_s = run->wall_base_s + since_s,
+        .wall_s = learner_progress_wall_s(run->progress, result->made_ns),
         .env_steps = (double)(config_is_offline(run->config) ? result->updates : result->env_steps),
         .mean = result->mean,
         .std = result->std,
@@ -447,7 +415,7 @@ curve_add(learner_run *run, const learner_eval_result *result)
     run->has_eval = true;
     run->report.has_eval = true;
     run->report.eval_wall_s = point.wall_s;
-    if (result->made_ns == 0 && !run->ends_again) {
+    if (result->made_ns == 0 && !learner_progress_ends_again(run->progress)) {
         return; // the policy is of an earlier process, which added the point
     }
     learner_folder_curve_add(run->folder, &point);
@@ -511,18 +479,18 @@ evaluation_take(learner_run *run, const wire_report *report)
     oct_err err = learner_evals_report(run->evals, report->actor_id, report->ticket,
                                        report->policy_version, &answer, &result);
     if (err == OCT_OK || err == OCT_EAGAIN) {
-        run->final_begin_ns = oct_clock_ns(); // an evaluator is working
+        learner_progress_heard(run->progress); // an evaluator is working
         run->eval_played += report->episode_count;
         run->eval_played_s += fmax(0.0, stat_of(report, "evaluation_s"));
     }
     if (err != OCT_OK) {
         return err; // part of a result, or too late: another evaluator has the evaluation
     }
-    if (run->phase == LEARNER_FINAL && run->report.has_eval) {
+    if (learner_progress_is(run->progress, LEARNER_FINAL) && run->report.has_eval) {
         learner_report_row(run, true); // of the evaluation that training ended with
     }
     curve_add(run, &result);
-    if (run->phase == LEARNER_FINAL) {
+    if (learner_progress_is(run->progress, LEARNER_FINAL)) {
         learner_report_row(run, true); // none is due by time any more
     }
     oct_log(result.stage == LEARNER_EVAL_SCREEN ? OCT_LOG_DEBUG : OCT_LOG_NOTICE, "LEARNER-EVAL",
@@ -531,7 +499,7 @@ evaluation_take(learner_run *run, const wire_report *report)
             result.std, result.failed);
     bool is_solved =
         result.stage == LEARNER_EVAL_CONFIRM && result.mean >= run->config->run.stop_at_return;
-    if (is_solved && run->phase == LEARNER_TRAINING) {
+    if (is_solved && learner_progress_is(run->progress, LEARNER_TRAINING)) {
         run->pace->finish(run, LEARNER_END_SOLVED);
     }
     return OCT_OK;
@@ -547,7 +515,7 @@ evaluation_progress(learner_run *run, const wire_report *report)
                    done <= WIRE_EPISODES_MAX;
     if (is_sane && learner_evals_progress(run->evals, oct_clock_ns(), report->actor_id,
                                           (uint64_t)ticket, (uint64_t)calls, (uint32_t)done)) {
-        run->final_begin_ns = oct_clock_ns();
+        learner_progress_heard(run->progress);
     }
 }
 
@@ -569,8 +537,8 @@ evaluator_report(learner_run *run, learner_actor *actor, const wire_report *repo
         oct_bucket_give(&run->tickets, actor->holder.id, oct_clock_ns() / 1000000);
         actor->ticket = 0;
     }
-    if (run->phase == LEARNER_FINAL && learner_evals_done(run->evals)) {
-        run->phase = LEARNER_DONE;
+    if (learner_progress_is(run->progress, LEARNER_FINAL) && learner_evals_done(run->evals)) {
+        learner_progress_enter(run->progress, LEARNER_DONE);
     }
     if (err == OCT_EINVAL || err == OCT_EPROTO) {
         refused(run, actor,
@@ -654,7 +622,9 @@ evaluator_tick(learner_run *run, uint32_t evaluators, uint64_t now_ns)
         run->evaluator_ns = now_ns;
         run->evaluator_missed = false;
     } else if (!run->evaluator_missed &&
-               seconds_since(had_one ? run->evaluator_ns : run->begin_ns) > run->options.missed_s) {
+               seconds_since(had_one ? run->evaluator_ns
+                                     : learner_progress_begin_ns(run->progress)) >
+                   run->options.missed_s) {
         run->evaluator_missed = true;
         oct_log_warn(
             "LEARNER-NO-EVALUATOR",
@@ -672,8 +642,9 @@ static void
 actor_tick(learner_run *run, uint32_t actors)
 {
     bool is_offline = config_is_offline(run->config);
-    bool needs_one = run->phase == LEARNER_WAITING || (run->phase == LEARNER_TRAINING &&
-                                                       !is_offline && !run->pace->waits_for_actors);
+    bool needs_one = learner_progress_is(run->progress, LEARNER_WAITING) ||
+                     (learner_progress_is(run->progress, LEARNER_TRAINING) && !is_offline &&
+                      !run->pace->waits_for_actors);
     if (actors > 0) {
         run->actor_missed = true;
     } else if (needs_one && !run->actor_missed &&
@@ -692,13 +663,14 @@ learner_run_tick(learner_run *run)
     uint64_t now_ns = oct_clock_ns();
     learner_actors_live live = learner_actors_live_get(run->actors, now_ns);
     actor_tick(run, live.actors);
-    if (run->phase == LEARNER_FINAL) {
-        learner_end_tick(run, live.evaluators, now_ns);
+    if (learner_progress_is(run->progress, LEARNER_FINAL)) {
+        learner_progress_tick(run->progress, live.evaluators, learner_evals_patience_s(run->evals),
+                              now_ns);
     }
-    if (run->phase != LEARNER_TRAINING) {
+    if (!learner_progress_is(run->progress, LEARNER_TRAINING)) {
         return;
     }
-    learner_train_set_env_steps(run->train, learner_run_env_steps(run));
+    learner_train_set_env_steps(run->train, learner_progress_now(run->progress).env_steps);
     learner_train_set_share(run->train, run->pace->share(run));
     quantizer_stage_set_listeners(learner_publisher_stage(run->publisher), live.actors);
     uint64_t samples = learner_actors_samples(run->actors, now_ns, run->config->algo.noisy_samples);
@@ -713,10 +685,10 @@ learner_run_tick(learner_run *run)
 const char *
 learner_run_no_checkpoint(const learner_run *run)
 {
-    if (run->phase == LEARNER_WAITING) {
+    if (learner_progress_is(run->progress, LEARNER_WAITING)) {
         return "no actor has joined yet, so there is nothing to save in a checkpoint";
     }
-    if (run->phase != LEARNER_TRAINING) {
+    if (!learner_progress_is(run->progress, LEARNER_TRAINING)) {
         return "training has ended; the learner saves everything and exits";
     }
     return run->pace->no_checkpoint;
@@ -737,7 +709,7 @@ learner_run_return_timeout_ms(const learner_run *run)
 uint64_t
 learner_run_checkpoint(learner_run *run)
 {
-    if (run->phase == LEARNER_TRAINING) {
+    if (learner_progress_is(run->progress, LEARNER_TRAINING)) {
         run->pace->checkpoint(run);
     }
     return learner_folder_checkpoint_next(run->folder);

@@ -6,6 +6,7 @@
 #include "learner/learner_actors.h"
 #include "learner/learner_batches.h"
 #include "learner/learner_evals.h"
+#include "learner/learner_progress.h"
 #include "learner/learner_relays.h"
 #include "learner/learner_train.h"
 #include "proto/wire_peers.h"
@@ -18,13 +19,6 @@
 // quantizer stage, which call notify when they have a result.
 // Owns: the algorithm, batches, publications, the run folder's files.
 typedef struct learner_run learner_run;
-
-typedef enum learner_phase {
-    LEARNER_WAITING,
-    LEARNER_TRAINING,
-    LEARNER_FINAL,
-    LEARNER_DONE,
-} learner_phase;
 
 typedef struct learner_run_options {
     const config_experiment *config; // borrowed

@@ -15,9 +15,10 @@
 #include "learner/learner_numbers.h"
 #include "learner/learner_pace.h"
 #include "learner/learner_peers.h"
+#include "learner/learner_progress.h"
 #include "learner/learner_publisher.h"
+#include "learner/learner_refusals.h"
 #include "learner/learner_run.h"
-#include "learner/learner_suspect.h"
 #include "learner/learner_versions.h"
 #include "proto/wire_token.h"
 
@@ -60,9 +61,10 @@ struct learner_run {
     learner_run_options options;
     const config_experiment *config;
     const learner_pace *pace;
+    learner_progress *progress;
+    learner_refusals *refusals;
     uint32_t action_repeat; // environment steps of a row
     learner_pacer *pacer;   // in lock-step, once training has begun
-    learner_phase phase;
     uint64_t run_id;
     policy_spec environment;  // every actor's environment must equal it (learner_environment.h)
     bool has_environment;     // false: the first actor that registers sets it
@@ -71,9 +73,6 @@ struct learner_run {
     learner_budget budget;
     const char *blas;
     char run_name[POLICY_NAME_MAX];
-    char reason[128];     // why the run ends, or ended
-    char unlearned[128];  // why the run ended without an update, or ""
-    const char *no_final; // what ended the final evaluation early; NULL: nothing did
 
     learner_publisher *publisher;
     learner_average *average; // learner.ema_decay; NULL: the parameters are published
@@ -81,11 +80,6 @@ struct learner_run {
     algo *algorithm;          // owned here from when the environment is known until train takes it
     learner_train *train;
     learner_external *external; // learns instead of the training thread, or NULL
-    uint64_t updates_refused;   // in this process
-    oct_err refused;            // code of the last refusal, …
-    char refused_why[128];      // … its reason, …
-    learner_suspect suspect;    // … and the actor that inserted its rows
-    char suspect_certificate[OCT_HOLDER_NAME_MAX + 1]; // "": not known
     learner_evals *evals;
     learner_actors *actors;
     uint8_t token_key[WIRE_TOKEN_KEY_BYTES]; // signs the sessions' tokens; replay has it, too
@@ -107,15 +101,6 @@ struct learner_run {
     uint32_t shards_away;     // bit mask of the shards that were logged as away
     algo_wants wants;
 
-    // counters
-    uint64_t env_steps_base, updates_base; // from the checkpoint
-    uint64_t env_steps_found; // steps since the checkpoint that replay already had when this
-                              // process found it
-    double wall_base_s;
-    uint64_t begin_ns; // start of training in this process; 0: not started
-    uint64_t training_end_ns;
-    uint64_t env_steps_end; // when training ended
-    uint64_t updates;
     uint64_t episodes;      // finished by actors
     double published_bytes; // of policies and changes
     learner_traffic traffic;
@@ -136,13 +121,6 @@ struct learner_run {
     bool actor_missed; // it was logged that no actor has registered, or one has
 
     learner_report report;
-    uint64_t final_begin_ns;
-    bool awaits_evaluator; // the final evaluation waits for the first evaluator to register
-    bool is_ending;  // checkpoints contain the reason of the end, so that a resumed run plays the
-                     // final evaluation
-    bool ends_again; // an earlier process was killed in its final evaluation, which this process
-                     // plays
-
     bool failed; // for another reason than a failed write
     bool starts_over;
     uint64_t libm; // lock-step: checksum of this machine's math functions (oct_libm.h); else 0
@@ -155,13 +133,6 @@ void learner_run_stop_training(learner_run *run); // ends the thread or external
 // Writes a checkpoint of the state, which is taken, and the present counters. async: a thread
 // writes it.
 void learner_run_store(learner_run *run, learner_state_bytes *take, bool async);
-// Seconds of training over all processes. A killed process counts up to its last checkpoint.
-double learner_run_wall_s(const learner_run *run);
-uint64_t learner_run_env_steps(const learner_run *run); // over all processes, too
-// Environment steps that replay took during this process.
-uint64_t learner_run_own_env_steps(const learner_run *run);
-double learner_run_share(const learner_run *run); // share of the budget that is spent, 0 to 1
-
 // ---- learner_begin.c (also learner_run_begin)
 // Returns the last reason passed to learner_run_refuse: for LEARNER_PEER_GONE_S, and after that
 // until an actor is live; "": there is none.
@@ -173,27 +144,15 @@ OCT_CHECKED oct_err learner_begin_begin(learner_run *run, oct_reason *why);
 // first actor to register causes both. OCT_EINVAL: the experiment is impossible; other errors as of
 // algo_create; each with a reason.
 OCT_CHECKED oct_err learner_begin_known(learner_run *run, oct_reason *why);
-// Returns learner_batches_counts, or zeros before training begins.
-learner_source_counts learner_run_source_counts(const learner_run *run);
-
 // ---- learner_end.c (also learner_run_finish, learner_run_abandon, learner_run_save,
 // learner_run_failed)
-// Reasons why a run ends by itself. Checkpoints store them.
-#define LEARNER_END_SOLVED "solved"
-#define LEARNER_END_BUDGET "budget"
-#define LEARNER_END_TIME   "time"
 // Ends the run if its budget or time is spent, or if it cannot learn any more. It fails if too many
 // updates in a row were refused, or at its end all were, or if no external learner connected.
 void learner_run_check_budget(learner_run *run);
 // Takes a version that was still being quantized when training ended, so that the final evaluation
 // includes it.
 void learner_end_published(learner_run *run);
-// Ends the final evaluation when it is no longer worth waiting for.
-void learner_end_tick(learner_run *run, uint32_t evaluators, uint64_t now_ns);
-// A run that was killed in its final evaluation continues that evaluation if the reason for its end
-// still holds under the present configuration. If not, training continues, as in any resumed run.
-void learner_end_resume(learner_run *run); // sets is_ending and ends_again
-void learner_end_again(learner_run *run);  // begins the final evaluation instead of training
+void learner_end_again(learner_run *run); // begins the final evaluation instead of training
 // Writes to out why no full evaluation of the policy in policy.oct succeeded. Returns NULL if one
 // did, or none was tried.
 const char *learner_end_unevaluated(const learner_run *run, char *out, size_t size);
