@@ -56,3 +56,50 @@ SCALAR(uint64_t, u64)
 SCALAR(float, f32)
 SCALAR(double, f64)
 #undef SCALAR
+
+#define FIELD(type, suffix)                                                                        \
+    void oct_archive_##suffix(const oct_archive *archive, type *value)                             \
+    {                                                                                              \
+        if (archive->writer != NULL) {                                                             \
+            oct_write_##suffix(archive->writer, *value);                                           \
+        } else {                                                                                   \
+            *value = oct_read_##suffix(archive->reader);                                           \
+        }                                                                                          \
+    }
+FIELD(uint32_t, u32)
+FIELD(uint64_t, u64)
+FIELD(float, f32)
+FIELD(double, f64)
+#undef FIELD
+
+void
+oct_archive_bool(const oct_archive *archive, bool *value)
+{
+    if (archive->writer != NULL) {
+        oct_write_u8(archive->writer, *value);
+    } else {
+        *value = oct_read_u8(archive->reader) != 0;
+    }
+}
+
+void
+oct_archive_bytes(const oct_archive *archive, void *bytes, size_t count)
+{
+    if (archive->writer != NULL) {
+        oct_write_bytes(archive->writer, bytes, count);
+        return;
+    }
+    const uint8_t *from = oct_read_bytes(archive->reader, count);
+    if (from != NULL && count != 0) {
+        memcpy(bytes, from, count);
+    }
+}
+
+bool
+oct_archive_check(const oct_archive *archive, bool is_sound)
+{
+    if (archive->reader != NULL && !is_sound) {
+        archive->reader->failed = true;
+    }
+    return archive->reader == NULL || !archive->reader->failed;
+}

@@ -39,6 +39,25 @@ void oct_write_f32(oct_writer *writer, float value);
 void oct_write_f64(oct_writer *writer, double value);
 void oct_write_bytes(oct_writer *writer, const void *bytes, size_t count);
 
+// A state's bytes in one direction or the other. A function that lists the fields of a state with
+// an archive both writes and reads them, so that the two cannot differ. While it writes, it changes
+// no field.
+typedef struct oct_archive {
+    oct_writer *writer; // NULL: the archive reads
+    oct_reader *reader; // NULL: the archive writes
+} oct_archive;
+
+void oct_archive_bool(const oct_archive *archive, bool *value); // one byte
+void oct_archive_u32(const oct_archive *archive, uint32_t *value);
+void oct_archive_u64(const oct_archive *archive, uint64_t *value);
+void oct_archive_f32(const oct_archive *archive, float *value);
+void oct_archive_f64(const oct_archive *archive, double *value);
+void oct_archive_bytes(const oct_archive *archive, void *bytes, size_t count);
+// While the archive reads, is_sound says whether the fields so far are possible; if not, the reader
+// fails. Returns false if the reader has failed, so that a count that was read can be used after
+// it.
+bool oct_archive_check(const oct_archive *archive, bool is_sound);
+
 // CRC-32 (IEEE 802.3, reflected 0xEDB88320) and CRC-32C (Castagnoli, reflected 0x82F63B78) of count
 // bytes, continued from crc (0 to begin). O(count). oct_crc32 multiplies without carries where the
 // CPU can; oct_crc32_table is what it has to equal.

@@ -41,34 +41,47 @@ learner_candidates_best(const learner_candidates *candidates)
     return best;
 }
 
-learner_candidate *
-learner_candidates_find(learner_candidates *candidates, uint64_t version)
+static learner_candidate *
+item_find(learner_candidate *items, int count, uint64_t version)
 {
-    for (int i = 0; i < LEARNER_CANDIDATES_MAX; i++) {
-        learner_candidate *candidate = &candidates->item[i];
-        if (candidate->publication != NULL && candidate->publication->version == version) {
-            return candidate;
+    for (int i = 0; i < count; i++) {
+        if (items[i].publication != NULL && items[i].publication->version == version) {
+            return &items[i];
         }
     }
     return NULL;
 }
 
-// Returns a free slot, or that of the worst item except kept if its mean is below mean, or NULL.
-static learner_candidate *
-place_of(learner_candidate *items, int count, const learner_candidate *kept, double mean)
+learner_candidate *
+learner_candidates_find(learner_candidates *candidates, uint64_t version)
 {
-    learner_candidate *place = NULL;
+    return item_find(candidates->item, LEARNER_CANDIDATES_MAX, version);
+}
+
+// Compares by mean, an unknown one as the best, and equal ones by age.
+static bool
+is_worse(const learner_candidate *item, const learner_candidate *other)
+{
+    double a = item->result.mean, b = other->result.mean;
+    bool is_equal = a == b || (isnan(a) && isnan(b));
+    return is_equal ? item->publication->version < other->publication->version : isnan(b) || a < b;
+}
+
+// Returns a free slot, or that of the worst item except kept if its mean is not above mean, or
+// NULL.
+static learner_candidate *
+slot_for(learner_candidate *items, int count, const learner_candidate *kept, double mean)
+{
+    learner_candidate *worst = NULL;
     for (int i = 0; i < count; i++) {
-        learner_candidate *item = &items[i];
-        if (item->publication == NULL) {
-            return item;
+        if (items[i].publication == NULL) {
+            return &items[i];
         }
-        if (item != kept && item->result.mean < mean &&
-            (place == NULL || item->result.mean < place->result.mean)) {
-            place = item;
+        if (&items[i] != kept && (worst == NULL || is_worse(&items[i], worst))) {
+            worst = &items[i];
         }
     }
-    return place;
+    return isnan(mean) || worst->result.mean <= mean ? worst : NULL;
 }
 
 // Pools two evaluations of one version into one of stage full.
@@ -114,11 +127,10 @@ candidate_put(learner_candidate *candidate, quantizer_publication *publication,
 static void
 waits_no_longer(learner_candidates *candidates, uint64_t version)
 {
-    for (int i = 0; i < LEARNER_CANDIDATES_WAITING; i++) {
-        learner_candidate *waiting = &candidates->waiting[i];
-        if (waiting->publication != NULL && waiting->publication->version == version) {
-            candidate_drop(waiting);
-        }
+    learner_candidate *waiting =
+        item_find(candidates->waiting, LEARNER_CANDIDATES_WAITING, version);
+    if (waiting != NULL) {
+        candidate_drop(waiting);
     }
 }
 
@@ -132,7 +144,7 @@ learner_candidates_add(learner_candidates *candidates, quantizer_publication *pu
         result_pool(&candidate->result, result);
         return candidate;
     }
-    candidate = place_of(candidates->item, LEARNER_CANDIDATES_MAX,
+    candidate = slot_for(candidates->item, LEARNER_CANDIDATES_MAX,
                          learner_candidates_best(candidates), result->mean);
     if (candidate == NULL) {
         return NULL;
@@ -150,10 +162,53 @@ learner_candidates_screened(learner_candidates *candidates, quantizer_publicatio
         return; // its full evaluation finished before this screen
     }
     waits_no_longer(candidates, publication->version);
-    learner_candidate *place =
-        place_of(candidates->waiting, LEARNER_CANDIDATES_WAITING, NULL, result->mean);
-    if (place != NULL) {
-        candidate_put(place, publication, result);
+    learner_candidate *slot =
+        slot_for(candidates->waiting, LEARNER_CANDIDATES_WAITING, NULL, result->mean);
+    if (slot != NULL) {
+        candidate_put(slot, publication, result);
+    }
+}
+
+const learner_candidate *
+learner_candidates_waiting(const learner_candidates *candidates)
+{
+    const learner_candidate *best = NULL;
+    for (int i = 0; i < LEARNER_CANDIDATES_WAITING; i++) {
+        const learner_candidate *waiting = &candidates->waiting[i];
+        if (waiting->publication != NULL && (best == NULL || is_worse(best, waiting))) {
+            best = waiting;
+        }
+    }
+    return best;
+}
+
+const learner_candidate *
+learner_candidates_promoted(const learner_candidates *candidates)
+{
+    const learner_candidate *best = learner_candidates_best(candidates), *promoted = NULL;
+    for (int i = 0; i < LEARNER_CANDIDATES_WAITING; i++) {
+        const learner_candidate *waiting = &candidates->waiting[i];
+        double mean = waiting->result.mean;
+        bool is_wanted = waiting->publication != NULL && !waiting->is_tried &&
+                         (best == NULL || isnan(mean) || mean > best->result.mean ||
+                          learner_candidates_reach_goal(candidates, mean));
+        if (is_wanted && (promoted == NULL || is_worse(promoted, waiting))) {
+            promoted = waiting;
+        }
+    }
+    return promoted;
+}
+
+void
+learner_candidates_failed(learner_candidates *candidates, learner_eval_stage stage,
+                          uint64_t version)
+{
+    learner_candidate *candidate =
+        stage == LEARNER_EVAL_CONFIRM
+            ? learner_candidates_find(candidates, version)
+            : item_find(candidates->waiting, LEARNER_CANDIDATES_WAITING, version);
+    if (candidate != NULL) {
+        candidate->is_tried = true;
     }
 }
 
@@ -163,7 +218,7 @@ learner_candidates_unconfirmed(const learner_candidates *candidates)
     const learner_candidate *best = NULL;
     for (int i = 0; i < LEARNER_CANDIDATES_MAX; i++) {
         const learner_candidate *candidate = &candidates->item[i];
-        bool wants = candidate->publication != NULL && !candidate->confirm_tried &&
+        bool wants = candidate->publication != NULL && !candidate->is_tried &&
                      learner_candidates_reach_goal(candidates, candidate->result.mean);
         if (wants && (best == NULL || candidate->result.mean > best->result.mean)) {
             best = candidate;
@@ -210,7 +265,8 @@ learner_candidates_contender(const learner_candidates *candidates)
         bool waits = i >= LEARNER_CANDIDATES_MAX;
         const learner_candidate *other =
             waits ? &candidates->waiting[i - LEARNER_CANDIDATES_MAX] : &candidates->item[i];
-        if (other->publication != NULL && other != best && lead_at_most(other, best, std) > most) {
+        bool is_rival = other->publication != NULL && other != best && !(waits && other->is_tried);
+        if (is_rival && lead_at_most(other, best, std) > most) {
             most = lead_at_most(other, best, std);
             rival = other;
             episodes = waits ? 0 : other->result.episodes;

@@ -3,13 +3,13 @@
 
 #include "learner/learner_evals.h"
 
-// The fully evaluated versions from which a run chooses the version that ships. A confirmed version
-// comes before all others; then the mean over all full and confirming episodes decides. The
-// versions that screened best, but were not fully evaluated, are kept beside the candidates: they
-// wait. Part of learner_evals, which decides what is evaluated.
+// The versions from which a run chooses the version that ships. Those that were fully evaluated are
+// the candidates: a confirmed one comes before all others, then the mean over all full and
+// confirming episodes decides. Beside them wait the versions that screened best and were not fully
+// evaluated. Part of learner_evals, which decides what is evaluated.
 //
 // Threads: the loop thread. Owns: a reference to each publication. Full: a new version replaces the
-// worst candidate if that is worse, but never the best.
+// worst of its kind if that is no better, but never the best candidate.
 
 #define LEARNER_CANDIDATES_MAX     4
 #define LEARNER_CANDIDATES_WAITING 4
@@ -17,15 +17,15 @@
 // publication is NULL if the slot is free.
 typedef struct learner_candidate {
     quantizer_publication *publication;
-    learner_eval_result result; // over all full and confirming episodes
-    bool confirm_tried;
-    double confirmed; // mean of the confirming evaluation; NaN: there is none
+    learner_eval_result result; // over all full and confirming episodes; while it waits, the screen
+    bool is_tried;              // its next stage ended: full while it waits, then confirm
+    double confirmed;           // mean of the confirming evaluation; NaN: there is none
 } learner_candidate;
 
 typedef struct learner_candidates {
     const config_experiment *config; // borrowed
     learner_candidate item[LEARNER_CANDIDATES_MAX];
-    learner_candidate waiting[LEARNER_CANDIDATES_WAITING]; // result: of the screen
+    learner_candidate waiting[LEARNER_CANDIDATES_WAITING];
 } learner_candidates;
 
 void learner_candidates_clear(learner_candidates *candidates);
@@ -42,10 +42,18 @@ learner_candidate *learner_candidates_find(learner_candidates *candidates, uint6
 learner_candidate *learner_candidates_add(learner_candidates *candidates,
                                           quantizer_publication *publication,
                                           const learner_eval_result *result);
-// Takes a screened version: it waits if its mean is among the best of those that wait. A version
-// that is a candidate already does not wait.
+// Takes a screened version: it waits if its mean is among the best of those that wait. A mean of
+// NaN is unknown, and counts as the best. A version that is a candidate already does not wait.
 void learner_candidates_screened(learner_candidates *candidates, quantizer_publication *publication,
                                  const learner_eval_result *result);
+// Returns the version that screened best among those that wait, or NULL if none waits.
+const learner_candidate *learner_candidates_waiting(const learner_candidates *candidates);
+// Returns the version to evaluate fully next: the one that screened best, if its screen reached the
+// goal or is above the best candidate. NULL: there is none.
+const learner_candidate *learner_candidates_promoted(const learner_candidates *candidates);
+// Marks a stage of the version, full while it waits or confirm, as tried: it could not be played.
+void learner_candidates_failed(learner_candidates *candidates, learner_eval_stage stage,
+                               uint64_t version);
 // Returns the best candidate that reached the goal and has not been confirmed, or NULL if there is
 // none.
 const learner_candidate *learner_candidates_unconfirmed(const learner_candidates *candidates);

@@ -21,289 +21,222 @@
 #define POINT_BYTES   32
 #define FLAG_REQUIRED 1u
 
-// ---- contents of sections
+// ---- contents of sections: a function lists the fields, to write and to read them (oct_archive)
 
-// Reads a counter that the run continues and sends. Larger counters are refused here: every
-// receiver would refuse a message with a counter above WIRE_COUNT_MAX, and the run would wait for
-// answers without end.
-static uint64_t
-count_read(oct_reader *reader)
+static bool
+is_reading(const oct_archive *bytes)
 {
-    uint64_t count = oct_read_u64(reader);
-    reader->failed = reader->failed || count > LEARNER_RESUMED_MAX;
-    return count;
+    return bytes->reader != NULL;
+}
+
+// A counter that the run continues and sends. Larger counters are refused here: every receiver
+// would refuse a message with a counter above WIRE_COUNT_MAX, and the run would wait for answers
+// without end.
+static void
+count_field(const oct_archive *bytes, uint64_t *count)
+{
+    oct_archive_u64(bytes, count);
+    (void)oct_archive_check(bytes, *count <= LEARNER_RESUMED_MAX);
 }
 
 static void
-evals_encode(oct_writer *writer, const learner_checkpoint *checkpoint)
+evals_fields(const oct_archive *bytes, learner_checkpoint *checkpoint)
 {
-    const learner_evals_saved *evals = &checkpoint->evals;
-    oct_write_u64(writer, evals->evaluations);
-    learner_eval_result_write(writer, &evals->best);
-    oct_write_f64(writer, evals->confirmed);
-    oct_write_u32(writer, evals->screen_count);
+    learner_evals_saved *evals = &checkpoint->evals;
+    count_field(bytes, &evals->evaluations);
+    learner_eval_result_fields(bytes, &evals->best);
+    oct_archive_f64(bytes, &evals->confirmed);
+    oct_archive_u32(bytes, &evals->screen_count);
     for (int i = 0; i < LEARNER_EVAL_SCREENS; i++) {
-        oct_write_f64(writer, evals->screens[i]);
+        oct_archive_f64(bytes, &evals->screens[i]);
     }
-}
-
-static oct_err
-evals_decode(oct_reader *reader, learner_checkpoint *checkpoint)
-{
-    learner_evals_saved *out = &checkpoint->evals;
-    out->evaluations = count_read(reader);
-    OCT_TRY(learner_eval_result_read(reader, &out->best));
-    out->confirmed = oct_read_f64(reader);
-    out->screen_count = oct_read_u32(reader);
-    for (int i = 0; i < LEARNER_EVAL_SCREENS; i++) {
-        out->screens[i] = oct_read_f64(reader);
-    }
-    return reader->failed || out->screen_count > LEARNER_EVAL_SCREENS ? OCT_EPROTO : OCT_OK;
+    (void)oct_archive_check(bytes, evals->screen_count <= LEARNER_EVAL_SCREENS);
 }
 
 static void
-run_encode(oct_writer *writer, const learner_checkpoint *checkpoint)
+counters_fields(const oct_archive *bytes, learner_checkpoint *checkpoint)
 {
-    oct_write_u64(writer, checkpoint->run_id);
-    oct_write_u64(writer, checkpoint->policy_version);
-    oct_write_u64(writer, checkpoint->updates);
-    oct_write_u64(writer, checkpoint->env_steps);
-    oct_write_u32(writer, checkpoint->incarnations);
-    oct_write_f64(writer, checkpoint->wall_s);
-    oct_write_u32(writer, checkpoint->policy_crc);
-    oct_write_u32(writer, checkpoint->task_crc);
-}
-
-static oct_err
-counters_decode(oct_reader *reader, learner_checkpoint *out)
-{
-    out->run_id = oct_read_u64(reader);
-    out->policy_version = count_read(reader);
-    out->updates = count_read(reader);
-    out->env_steps = count_read(reader);
-    out->incarnations = oct_read_u32(reader);
-    out->wall_s = oct_read_f64(reader);
-    return reader->failed || !isfinite(out->wall_s) || out->wall_s < 0 ? OCT_EPROTO : OCT_OK;
-}
-
-static oct_err
-run_decode(oct_reader *reader, learner_checkpoint *out)
-{
-    OCT_TRY(counters_decode(reader, out));
-    out->policy_crc = oct_read_u32(reader);
-    out->task_crc = oct_read_u32(reader);
-    return reader->failed ? OCT_EPROTO : OCT_OK;
+    oct_archive_u64(bytes, &checkpoint->run_id);
+    count_field(bytes, &checkpoint->policy_version);
+    count_field(bytes, &checkpoint->updates);
+    count_field(bytes, &checkpoint->env_steps);
+    oct_archive_u32(bytes, &checkpoint->incarnations);
+    oct_archive_f64(bytes, &checkpoint->wall_s);
+    (void)oct_archive_check(bytes, isfinite(checkpoint->wall_s) && checkpoint->wall_s >= 0);
 }
 
 static void
-replay_encode(oct_writer *writer, const learner_checkpoint *checkpoint)
+checksums_fields(const oct_archive *bytes, learner_checkpoint *checkpoint)
 {
-    oct_write_u64(writer, checkpoint->replay[0].table);
-    oct_write_u64(writer, checkpoint->replay[0].steps);
-    oct_write_u64(writer, checkpoint->replay[0].samples);
-}
-
-static oct_err
-replay_decode(oct_reader *reader, learner_checkpoint *out)
-{
-    out->replay[0].table = oct_read_u64(reader);
-    out->replay[0].steps = count_read(reader);
-    out->replay[0].samples = count_read(reader);
-    return reader->failed ? OCT_EPROTO : OCT_OK;
+    oct_archive_u32(bytes, &checkpoint->policy_crc);
+    oct_archive_u32(bytes, &checkpoint->task_crc);
 }
 
 static void
-shards_encode(oct_writer *writer, const learner_checkpoint *checkpoint)
+run_fields(const oct_archive *bytes, learner_checkpoint *checkpoint)
 {
-    for (uint32_t i = 0; checkpoint->shards > 1 && i < checkpoint->shards; i++) {
-        const learner_source_place *place = &checkpoint->replay[i];
-        oct_write_u64(writer, place->table);
-        oct_write_u64(writer, place->steps);
-        oct_write_u64(writer, place->samples);
-        oct_write_u64(writer, place->inserts);
-        oct_write_f64(writer, place->balance);
+    counters_fields(bytes, checkpoint);
+    checksums_fields(bytes, checkpoint);
+}
+
+static void
+table_fields(const oct_archive *bytes, learner_source_place *table)
+{
+    oct_archive_u64(bytes, &table->table);
+    count_field(bytes, &table->steps);
+    count_field(bytes, &table->samples);
+}
+
+static void
+replay_fields(const oct_archive *bytes, learner_checkpoint *checkpoint)
+{
+    table_fields(bytes, &checkpoint->replay[0]);
+}
+
+static void
+shards_fields(const oct_archive *bytes, learner_checkpoint *checkpoint)
+{
+    uint32_t most = is_reading(bytes)        ? CONFIG_SHARDS_MAX
+                    : checkpoint->shards > 1 ? checkpoint->shards
+                                             : 0;
+    for (uint32_t i = 0; i < most && (!is_reading(bytes) || bytes->reader->left > 0); i++) {
+        learner_source_place *table = &checkpoint->replay[i];
+        table_fields(bytes, table);
+        count_field(bytes, &table->inserts);
+        oct_archive_f64(bytes, &table->balance);
+        (void)oct_archive_check(bytes, isfinite(table->balance));
+        checkpoint->shards = OCT_MAX(checkpoint->shards, i + 1);
     }
 }
 
-static oct_err
-shards_decode(oct_reader *reader, learner_checkpoint *out)
-{
-    for (out->shards = 0; reader->left > 0; out->shards++) {
-        if (out->shards == CONFIG_SHARDS_MAX) {
-            return OCT_EPROTO;
-        }
-        learner_source_place *place = &out->replay[out->shards];
-        place->table = oct_read_u64(reader);
-        place->steps = count_read(reader);
-        place->samples = count_read(reader);
-        place->inserts = count_read(reader);
-        place->balance = oct_read_f64(reader);
-        if (reader->failed || !isfinite(place->balance)) {
-            return OCT_EPROTO;
-        }
-    }
-    return OCT_OK;
-}
-
 static void
-gone_encode(oct_writer *writer, const learner_checkpoint *checkpoint)
+gone_fields(const oct_archive *bytes, learner_checkpoint *checkpoint)
 {
-    if (checkpoint->gone != 0) {
-        oct_write_f64(writer, checkpoint->gone);
+    if (is_reading(bytes) || checkpoint->gone != 0) {
+        oct_archive_f64(bytes, &checkpoint->gone);
+        (void)oct_archive_check(bytes, isfinite(checkpoint->gone));
     }
 }
 
-static oct_err
-gone_decode(oct_reader *reader, learner_checkpoint *out)
+static void
+earlier_fields(const oct_archive *bytes, uint32_t shard, learner_source_earlier *earlier)
 {
-    out->gone = oct_read_f64(reader);
-    return reader->failed || !isfinite(out->gone) ? OCT_EPROTO : OCT_OK;
+    oct_archive_u64(bytes, &earlier->table);
+    count_field(bytes, &earlier->steps);
+    count_field(bytes, &earlier->samples);
+    (void)oct_archive_check(bytes, earlier->table != 0 && shard < CONFIG_SHARDS_MAX);
 }
 
 static void
-tables_encode(oct_writer *writer, const learner_checkpoint *checkpoint)
+tables_write(const oct_archive *bytes, learner_checkpoint *checkpoint)
 {
     for (uint32_t shard = 0; shard < OCT_MAX(1u, checkpoint->shards); shard++) {
-        const learner_source_earlier *earlier = checkpoint->replay[shard].earlier;
+        learner_source_earlier *earlier = checkpoint->replay[shard].earlier;
         for (int i = 0; i < LEARNER_TABLES_KEPT && earlier[i].table != 0; i++) {
-            oct_write_u32(writer, shard);
-            oct_write_u64(writer, earlier[i].table);
-            oct_write_u64(writer, earlier[i].steps);
-            oct_write_u64(writer, earlier[i].samples);
+            oct_archive_u32(bytes, &shard);
+            earlier_fields(bytes, shard, &earlier[i]);
         }
     }
-}
-
-static oct_err
-tables_decode(oct_reader *reader, learner_checkpoint *out)
-{
-    uint32_t count[CONFIG_SHARDS_MAX] = {0};
-    while (reader->left > 0) {
-        uint32_t shard = oct_read_u32(reader);
-        if (reader->failed || shard >= CONFIG_SHARDS_MAX || count[shard] == LEARNER_TABLES_KEPT) {
-            return OCT_EPROTO;
-        }
-        learner_source_earlier *earlier = &out->replay[shard].earlier[count[shard]++];
-        earlier->table = oct_read_u64(reader);
-        earlier->steps = count_read(reader);
-        earlier->samples = count_read(reader);
-        if (reader->failed || earlier->table == 0) {
-            return OCT_EPROTO;
-        }
-    }
-    return OCT_OK;
 }
 
 static void
-turn_encode(oct_writer *writer, const learner_checkpoint *checkpoint)
+tables_fields(const oct_archive *bytes, learner_checkpoint *checkpoint)
 {
-    const learner_turn_place *turn = &checkpoint->turn;
+    uint32_t count[CONFIG_SHARDS_MAX] = {0}, shard = 0;
+    if (!is_reading(bytes)) {
+        tables_write(bytes, checkpoint);
+        return;
+    }
+    while (bytes->reader->left > 0) {
+        oct_archive_u32(bytes, &shard);
+        bool is_sound = shard < CONFIG_SHARDS_MAX && count[shard] < LEARNER_TABLES_KEPT;
+        if (!oct_archive_check(bytes, is_sound)) {
+            return;
+        }
+        earlier_fields(bytes, shard, &checkpoint->replay[shard].earlier[count[shard]++]);
+    }
+}
+
+static void
+turn_fields(const oct_archive *bytes, learner_checkpoint *checkpoint)
+{
+    learner_turn_place *turn = &checkpoint->turn;
+    turn->is_there = turn->is_there || is_reading(bytes);
     if (turn->is_there) {
-        oct_write_u32(writer, turn->life_turns);
-        oct_write_u32(writer, turn->refused);
-        oct_write_u64(writer, turn->libm);
-        oct_write_bytes(writer, turn->replay, sizeof(turn->replay));
+        oct_archive_u32(bytes, &turn->life_turns);
+        oct_archive_u32(bytes, &turn->refused);
+        oct_archive_u64(bytes, &turn->libm);
+        oct_archive_bytes(bytes, turn->replay, sizeof(turn->replay));
     }
-}
-
-static oct_err
-turn_decode(oct_reader *reader, learner_checkpoint *out)
-{
-    learner_turn_place *turn = &out->turn;
-    turn->is_there = true;
-    turn->life_turns = oct_read_u32(reader);
-    turn->refused = oct_read_u32(reader);
-    turn->libm = oct_read_u64(reader);
-    const uint8_t *replay = oct_read_bytes(reader, sizeof(turn->replay));
-    if (reader->failed) {
-        return OCT_EPROTO;
-    }
-    memcpy(turn->replay, replay, sizeof(turn->replay));
-    return OCT_OK;
 }
 
 static void
-end_encode(oct_writer *writer, const learner_checkpoint *checkpoint)
+end_fields(const oct_archive *bytes, learner_checkpoint *checkpoint)
 {
-    oct_write_bytes(writer, checkpoint->end, strlen(checkpoint->end));
-}
-
-static oct_err
-end_decode(oct_reader *reader, learner_checkpoint *out)
-{
-    size_t length = reader->left;
-    if (length == 0 || length >= sizeof(out->end)) {
-        return OCT_EPROTO;
+    size_t length = is_reading(bytes) ? bytes->reader->left : strlen(checkpoint->end);
+    if (oct_archive_check(bytes, length > 0 && length < sizeof(checkpoint->end))) {
+        oct_archive_bytes(bytes, checkpoint->end, length);
+        (void)oct_archive_check(bytes, memchr(checkpoint->end, '\0', length) == NULL);
     }
-    memcpy(out->end, oct_read_bytes(reader, length), length);
-    return memchr(out->end, '\0', length) != NULL ? OCT_EPROTO : OCT_OK;
 }
 
 static void
-curve_encode(oct_writer *writer, const learner_checkpoint *checkpoint)
+curve_fields(const oct_archive *bytes, learner_checkpoint *checkpoint)
 {
-    oct_write_u32(writer, checkpoint->curve_count);
+    oct_archive_u32(bytes, &checkpoint->curve_count);
+    if (is_reading(bytes)) {
+        uint32_t count = checkpoint->curve_count;
+        checkpoint->curve_count = 0;
+        if (!oct_archive_check(bytes, count <= LEARNER_CURVE_MAX &&
+                                          bytes->reader->left / POINT_BYTES >= count)) {
+            return;
+        }
+        checkpoint->curve_count = count;
+        checkpoint->curve = oct_alloc(count * sizeof(*checkpoint->curve));
+    }
     for (uint32_t i = 0; i < checkpoint->curve_count; i++) {
-        oct_write_f64(writer, checkpoint->curve[i].wall_s);
-        oct_write_f64(writer, checkpoint->curve[i].env_steps);
-        oct_write_f64(writer, checkpoint->curve[i].mean);
-        oct_write_f64(writer, checkpoint->curve[i].std);
+        oct_archive_f64(bytes, &checkpoint->curve[i].wall_s);
+        oct_archive_f64(bytes, &checkpoint->curve[i].env_steps);
+        oct_archive_f64(bytes, &checkpoint->curve[i].mean);
+        oct_archive_f64(bytes, &checkpoint->curve[i].std);
     }
 }
 
-static oct_err
-curve_decode(oct_reader *reader, learner_checkpoint *out)
+// The large sections, which are read as they are.
+
+static void
+large_read(const oct_archive *bytes, uint8_t **out, size_t *length)
 {
-    uint32_t count = oct_read_u32(reader);
-    if (reader->failed || count > LEARNER_CURVE_MAX || reader->left / POINT_BYTES < count) {
-        return OCT_EPROTO;
-    }
-    out->curve_count = count;
-    out->curve = oct_alloc(count * sizeof(*out->curve));
-    for (uint32_t i = 0; i < count; i++) {
-        out->curve[i].wall_s = oct_read_f64(reader);
-        out->curve[i].env_steps = oct_read_f64(reader);
-        out->curve[i].mean = oct_read_f64(reader);
-        out->curve[i].std = oct_read_f64(reader);
-    }
-    return OCT_OK;
+    *length = bytes->reader->left;
+    *out = oct_alloc(*length);
+    oct_archive_bytes(bytes, *out, *length);
 }
 
-static oct_err
-rest_decode(oct_reader *reader, uint8_t **bytes, size_t *length)
+static void
+work_read(const oct_archive *bytes, learner_checkpoint *out)
 {
-    *length = reader->left;
-    *bytes = oct_alloc(*length);
-    memcpy(*bytes, oct_read_bytes(reader, *length), *length);
-    return OCT_OK;
+    large_read(bytes, &out->work, &out->work_length);
 }
 
-static oct_err
-work_decode(oct_reader *reader, learner_checkpoint *out)
+static void
+weights_read(const oct_archive *bytes, learner_checkpoint *out)
 {
-    return rest_decode(reader, &out->work, &out->work_length);
+    large_read(bytes, &out->weights, &out->weights_length);
 }
 
-static oct_err
-weights_decode(oct_reader *reader, learner_checkpoint *out)
+static void
+metrics_read(const oct_archive *bytes, learner_checkpoint *out)
 {
-    return rest_decode(reader, &out->weights, &out->weights_length);
+    large_read(bytes, &out->metrics, &out->metrics_length);
 }
 
-static oct_err
-metrics_decode(oct_reader *reader, learner_checkpoint *out)
+static void
+state_read(const oct_archive *bytes, learner_checkpoint *out)
 {
-    return rest_decode(reader, &out->metrics, &out->metrics_length);
-}
-
-static oct_err
-state_decode(oct_reader *reader, learner_checkpoint *out)
-{
-    size_t length = reader->left;
+    size_t length = bytes->reader->left;
     out->state = oct_alloc(sizeof(*out->state) + length);
     out->state->length = length;
-    memcpy(out->state->bytes, oct_read_bytes(reader, length), length);
-    return OCT_OK;
+    oct_archive_bytes(bytes, out->state->bytes, length);
 }
 
 // ---- sections
@@ -312,25 +245,26 @@ struct section {
     char id[5];
     bool is_always; // in every checkpoint
     uint32_t flags;
-    void (*encode)(oct_writer *writer, const learner_checkpoint *checkpoint);
-    oct_err (*decode)(oct_reader *reader, learner_checkpoint *out); // reads to the end
+    // Lists the fields. Reading takes the content to its end; a section that is not needed writes
+    // nothing.
+    void (*fields)(const oct_archive *bytes, learner_checkpoint *checkpoint);
 };
 
-// Sections without encode are large. They are written last, directly from their memory.
+// The last four sections are large. They are written last, directly from their memory.
 static const struct section sections[] = {
-    {"RUN_", true, FLAG_REQUIRED, run_encode, run_decode},
-    {"EVAL", true, FLAG_REQUIRED, evals_encode, evals_decode},
-    {"RPLY", true, FLAG_REQUIRED, replay_encode, replay_decode},
-    {"SHRD", false, FLAG_REQUIRED, shards_encode, shards_decode},
-    {"GONE", false, 0, gone_encode, gone_decode},
-    {"TABL", false, 0, tables_encode, tables_decode},
-    {"CURV", true, FLAG_REQUIRED, curve_encode, curve_decode},
-    {"TURN", false, FLAG_REQUIRED, turn_encode, turn_decode},
-    {"END_", false, FLAG_REQUIRED, end_encode, end_decode},
-    {"WORK", false, FLAG_REQUIRED, NULL, work_decode},
-    {"FP32", false, 0, NULL, weights_decode},
-    {"METR", false, 0, NULL, metrics_decode},
-    {"ALGO", false, FLAG_REQUIRED, NULL, state_decode},
+    {"RUN_", true, FLAG_REQUIRED, run_fields},
+    {"EVAL", true, FLAG_REQUIRED, evals_fields},
+    {"RPLY", true, FLAG_REQUIRED, replay_fields},
+    {"SHRD", false, FLAG_REQUIRED, shards_fields},
+    {"GONE", false, 0, gone_fields},
+    {"TABL", false, 0, tables_fields},
+    {"CURV", true, FLAG_REQUIRED, curve_fields},
+    {"TURN", false, FLAG_REQUIRED, turn_fields},
+    {"END_", false, FLAG_REQUIRED, end_fields},
+    {"WORK", false, FLAG_REQUIRED, work_read},
+    {"FP32", false, 0, weights_read},
+    {"METR", false, 0, metrics_read},
+    {"ALGO", false, FLAG_REQUIRED, state_read},
 };
 enum { LARGE = 4, WORK_SECTION = OCT_COUNTOF(sections) - LARGE };
 enum { WEIGHTS_SECTION = WORK_SECTION + 1, METRICS_SECTION, STATE_SECTION };
@@ -345,27 +279,26 @@ section_begin(oct_writer *writer, const struct section *section, uint64_t length
 }
 
 static void
-section_encode(oct_writer *writer, const struct section *section,
-               const learner_checkpoint *checkpoint)
+section_write(oct_writer *writer, const struct section *section, learner_checkpoint *checkpoint)
 {
     oct_writer measure = {0};
-    section->encode(&measure, checkpoint);
+    section->fields(&(oct_archive){.writer = &measure}, checkpoint);
     if (!section->is_always && measure.used == 0) {
         return;
     }
     size_t from = writer->used;
     section_begin(writer, section, measure.used);
-    section->encode(writer, checkpoint);
+    section->fields(&(oct_archive){.writer = writer}, checkpoint);
     oct_write_u32(writer, oct_crc32(0, writer->base + from, writer->used - from));
 }
 
 // Returns the largest length of the file without the contents of the large sections.
 static size_t
-small_length(const learner_checkpoint *checkpoint)
+small_length(learner_checkpoint *checkpoint)
 {
     oct_writer measure = {0};
     for (size_t i = 0; i < WORK_SECTION; i++) {
-        sections[i].encode(&measure, checkpoint);
+        sections[i].fields(&(oct_archive){.writer = &measure}, checkpoint);
     }
     return HEAD_BYTES + OCT_COUNTOF(sections) * (SECTION_BYTES + CRC_BYTES) + measure.used +
            CRC_BYTES;
@@ -411,13 +344,15 @@ oct_err
 learner_checkpoint_draft(const char *path, const learner_checkpoint *checkpoint,
                          char out[OCT_FILE_PATH_MAX])
 {
-    size_t length = small_length(checkpoint);
+    // An archive that writes changes no field.
+    learner_checkpoint *fields = (learner_checkpoint *)(uintptr_t)checkpoint;
+    size_t length = small_length(fields);
     uint8_t *bytes = oct_alloc(length);
     struct draft draft = {.small = {.base = bytes, .capacity = length}};
     oct_write_u32(&draft.small, MAGIC);
     oct_write_u32(&draft.small, LEARNER_CHECKPOINT_FORMAT);
     for (size_t i = 0; i < WORK_SECTION; i++) {
-        section_encode(&draft.small, &sections[i], checkpoint);
+        section_write(&draft.small, &sections[i], fields);
     }
     if (checkpoint->work != NULL) {
         draft_large(&draft, &sections[WORK_SECTION], checkpoint->work, checkpoint->work_length);
@@ -472,7 +407,10 @@ section_take(const char *id, uint32_t flags, oct_reader *content, uint32_t *seen
         }
         bool is_twice = (*seen & 1u << i) != 0;
         *seen |= 1u << i;
-        if (is_twice || sections[i].decode(content, out) != OCT_OK || content->left != 0) {
+        if (!is_twice) {
+            sections[i].fields(&(oct_archive){.reader = content}, out);
+        }
+        if (is_twice || content->failed || content->left != 0) {
             (void)snprintf(what, sizeof(what), "damaged: section %.4s has impossible values", id);
             return refuse(refusal, OCT_EPROTO, what);
         }
@@ -522,20 +460,19 @@ sections_decode(oct_reader *reader, learner_checkpoint *out, const struct refusa
 static oct_err
 format2_decode(oct_reader *reader, learner_checkpoint *out, const struct refusal *refusal)
 {
-    oct_err err = counters_decode(reader, out);
-    if (err == OCT_OK) {
-        err = evals_decode(reader, out);
-    }
-    if (err == OCT_OK) {
-        out->policy_crc = oct_read_u32(reader);
-        out->task_crc = oct_read_u32(reader);
-        err = curve_decode(reader, out);
-    }
+    const oct_archive bytes = {.reader = reader};
+    counters_fields(&bytes, out);
+    evals_fields(&bytes, out);
+    checksums_fields(&bytes, out);
+    curve_fields(&bytes, out);
     uint64_t length = oct_read_u64(reader);
-    if (err != OCT_OK || reader->failed || length != reader->left) {
+    if (reader->failed || length != reader->left) {
         return refuse(refusal, OCT_EPROTO, "damaged: the lengths do not match");
     }
-    return length > 0 ? state_decode(reader, out) : OCT_OK;
+    if (length > 0) {
+        state_read(&bytes, out);
+    }
+    return OCT_OK;
 }
 
 static oct_err

@@ -6,6 +6,17 @@
 
 #include "common/oct_base.h"
 
+learner_eval_parts
+learner_eval_parts_empty(uint32_t episodes)
+{
+    return (learner_eval_parts){
+        .episodes = episodes,
+        .returns = oct_alloc(episodes * sizeof(float)),
+        .lengths = oct_alloc(episodes * sizeof(uint32_t)),
+        .metrics = oct_alloc(LEARNER_EVAL_PARTS_MAX * sizeof(oct_metric[OCT_METRICS_MAX])),
+    };
+}
+
 void
 learner_eval_parts_begin(learner_eval_parts *parts, uint32_t episodes, uint32_t wanted,
                          uint64_t seed_base, uint64_t number)
@@ -13,13 +24,8 @@ learner_eval_parts_begin(learner_eval_parts *parts, uint32_t episodes, uint32_t 
     OCT_ASSERT(episodes > 0 && wanted > 0);
     uint32_t most = OCT_MIN(OCT_MIN(wanted, episodes), LEARNER_EVAL_PARTS_MAX);
     uint32_t each = (episodes + most - 1) / most;
-    *parts = (learner_eval_parts){
-        .episodes = episodes,
-        .count = (episodes + each - 1) / each,
-        .returns = oct_alloc(episodes * sizeof(float)),
-        .lengths = oct_alloc(episodes * sizeof(uint32_t)),
-        .metrics = oct_alloc(LEARNER_EVAL_PARTS_MAX * sizeof(*parts->metrics)),
-    };
+    *parts = learner_eval_parts_empty(episodes);
+    parts->count = (episodes + each - 1) / each;
     for (uint32_t i = 0; i < parts->count; i++) {
         parts->part[i] = (learner_eval_part){
             .first = i * each,

@@ -48,6 +48,8 @@ typedef struct learner_eval_parts {
     oct_metric (*metrics)[OCT_METRICS_MAX]; // [LEARNER_EVAL_PARTS_MAX], one for each part
 } learner_eval_parts;
 
+// Makes the memory for an evaluation of at least one episode, without parts.
+learner_eval_parts learner_eval_parts_empty(uint32_t episodes);
 // Begins an evaluation of at least one episode in at most wanted parts, wanted >= 1. Part i has the
 // seed seed_base + (number + i) * LEARNER_EVAL_SEEDS.
 void learner_eval_parts_begin(learner_eval_parts *parts, uint32_t episodes, uint32_t wanted,

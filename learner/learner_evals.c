@@ -4,11 +4,13 @@
 // 1. An evaluator asks for an order: a part of an evaluation (learner_eval_parts.c), with a seed.
 // 2. During training the newest version is screened every evaluation.period_s, on few episodes,
 //    because most versions are no better than the best so far.
-// 3. A screen at the goal or above the best earns a full evaluation. Its episodes do not count in
-//    the full mean: they selected the version, so their mean is biased upwards.
+// 3. The four versions that screened best wait. The best of them is fully evaluated if its screen
+// is
+//    at the goal or above the best full mean. The episodes of the screen do not count in the full
+//    mean: they selected the version, so their mean is biased upwards.
 // 4. A fully evaluated version (learner_candidates.c) with a mean at run.stop_at_return is
 //    confirmed once, on fresh episodes. Only their mean decides whether the run is solved.
-// 5. After training the last version and the promoted one are fully evaluated, then the versions
+// 5. After training the last version is fully evaluated, then the best screen, then the versions
 //    that may still be the best. The best of several noisy means is too high, so the version that
 //    ships is played once more: the return that is reported decided nothing.
 //
@@ -34,16 +36,6 @@ const char *const learner_eval_stage_name[LEARNER_EVAL_STAGES] = {"screen", "ful
                                                                   "result"};
 
 // ---- lifetime
-
-static void
-hold(quantizer_publication **place, quantizer_publication *publication)
-{
-    if (publication != NULL) {
-        (void)quantizer_publication_retain(publication);
-    }
-    quantizer_publication_release(*place);
-    *place = publication;
-}
 
 learner_evals *
 learner_evals_create(const config_experiment *config, const learner_evals_saved *saved)
@@ -74,9 +66,7 @@ learner_evals_destroy(learner_evals *evals)
     if (evals == NULL) {
         return;
     }
-    hold(&evals->newest, NULL);
-    hold(&evals->promoted, NULL);
-    hold(&evals->screened.publication, NULL);
+    quantizer_publication_release(evals->newest);
     learner_candidates_clear(&evals->candidates);
     for (int i = 0; i < LEARNER_EVALUATIONS_MAX; i++) {
         evaluation_drop(&evals->evaluation[i]);
@@ -88,7 +78,9 @@ void
 learner_evals_newest(learner_evals *evals, quantizer_publication *publication)
 {
     if (evals->last_tried == 0) {
-        hold(&evals->newest, publication);
+        quantizer_publication *earlier = evals->newest;
+        evals->newest = publication != NULL ? quantizer_publication_retain(publication) : NULL;
+        quantizer_publication_release(earlier);
     }
 }
 
@@ -124,20 +116,18 @@ learner_evals_restore(learner_evals *evals, quantizer_publication *publication,
         learner_candidate *candidate =
             learner_candidates_add(&evals->candidates, publication, &known);
         OCT_ASSERT(candidate != NULL);
-        candidate->confirm_tried = !isnan(confirmed);
+        candidate->is_tried = !isnan(confirmed);
         candidate->confirmed = confirmed;
-        evals->result_is_compared = best->stage == LEARNER_EVAL_RESULT;
-        evals->result = evals->result_is_compared ? known : evals->result;
+        if (best->stage == LEARNER_EVAL_RESULT) {
+            evals->result = known;
+        }
         return;
     }
     if (best->episodes == 0) {
         known.stage = LEARNER_EVAL_SCREEN;
         known.mean = known.std = known.min = known.max = known.mean_length = NAN;
     }
-    hold(&evals->screened.publication, publication);
-    evals->screened.result = known;
-    hold(&evals->promoted, publication);
-    evals->promoted_mean = known.mean;
+    learner_candidates_screened(&evals->candidates, publication, &known);
 }
 
 // ---- the next evaluation
@@ -169,17 +159,8 @@ contests_left(const learner_evals *evals)
     return evals->final_failed || left < 1 ? 0 : (uint64_t)left;
 }
 
-// After training: returns a version that needs one more full evaluation to separate the best from
-// the rest. Returns NULL if the best is clear, or no more evaluations are allowed.
-static quantizer_publication *
-choose_contender(const learner_evals *evals)
-{
-    const learner_candidate *contender = learner_candidates_contender(&evals->candidates);
-    return contender != NULL && contests_left(evals) > 0 ? contender->publication : NULL;
-}
-
 // Chooses after training. Slow evaluators may have seen only old versions, perhaps only the first
-// one. So the last version and the promoted one are evaluated before the best is taken.
+// one. So the last version and the one that screened best are evaluated before the best is taken.
 static quantizer_publication *
 choose_at_the_end(const learner_evals *evals, learner_eval_stage *stage)
 {
@@ -193,20 +174,23 @@ choose_at_the_end(const learner_evals *evals, learner_eval_stage *stage)
         evals->last.version != evals->newest->version) {
         return evals->newest;
     }
-    if (evals->promoted != NULL) {
-        return evals->promoted;
+    const learner_candidate *promoted = learner_candidates_promoted(&evals->candidates);
+    bool is_solved = best != NULL && learner_candidate_is_solved(&evals->candidates, best);
+    if (promoted != NULL && !is_solved && !evals->final_failed &&
+        evals->final_episodes < 2 * (uint64_t)evals->config->evaluation.episodes) {
+        return promoted->publication;
     }
     *stage = LEARNER_EVAL_CONFIRM;
     if (in_work(evals, LEARNER_EVAL_CONFIRM)) {
         return NULL;
     }
-    if (wants != NULL && !learner_candidate_is_solved(&evals->candidates, best)) {
+    if (wants != NULL && !is_solved) {
         return wants->publication;
     }
     *stage = LEARNER_EVAL_FULL;
-    quantizer_publication *contender = choose_contender(evals);
-    if (contender != NULL) {
-        return contender;
+    const learner_candidate *contender = learner_candidates_contender(&evals->candidates);
+    if (contender != NULL && contests_left(evals) > 0) {
+        return contender->publication;
     }
     *stage = LEARNER_EVAL_RESULT;
     bool is_known = best == NULL || evals->result.version == best->publication->version;
@@ -227,14 +211,15 @@ choose(const learner_evals *evals, uint64_t paced_ns, learner_eval_stage *stage)
         return wants->publication;
     }
     *stage = LEARNER_EVAL_FULL;
-    if (evals->promoted != NULL && !in_work(evals, LEARNER_EVAL_FULL)) {
-        return evals->promoted;
+    const learner_candidate *promoted = learner_candidates_promoted(&evals->candidates);
+    if (promoted != NULL && !in_work(evals, LEARNER_EVAL_FULL)) {
+        return promoted->publication;
     }
     // In lock-step the caller spaces turns by evaluation.period_turns; each has at most one screen.
     double since_s = (double)(paced_ns - evals->screened_ns) * 1e-9;
     bool is_soon = evals->config->run.deterministic ? paced_ns == evals->screened_ns
                                                     : since_s < evals->config->evaluation.period_s;
-    if (!newest_is_unseen(evals) || (evals->screened_any && is_soon)) {
+    if (!newest_is_unseen(evals) || (evals->screened_version != 0 && is_soon)) {
         return NULL;
     }
     bool screens = evals->config->evaluation.screen_episodes < evals->config->evaluation.episodes;
@@ -281,7 +266,6 @@ evaluation_begin(learner_evals *evals, quantizer_publication *publication, learn
         evals->final_episodes += evaluation->parts.episodes;
     }
     if (evaluation->is_first_look) {
-        evals->screened_any = true;
         evals->screened_ns = paced_ns;
         evals->screened_version = publication->version;
     }
@@ -517,91 +501,39 @@ screen_keep(learner_evals *evals, double mean)
     evals->screens[evals->screen_count++] = mean;
 }
 
-// Returns true if the promoted version waits for its full evaluation and screened above mean.
-static bool
-is_before(const learner_evals *evals, double mean)
-{
-    bool is_played = false;
-    for (int i = 0; i < LEARNER_EVALUATIONS_MAX; i++) {
-        const struct evaluation *evaluation = &evals->evaluation[i];
-        is_played = is_played || (evaluation->publication == evals->promoted &&
-                                  evaluation->stage == LEARNER_EVAL_FULL);
-    }
-    return evals->promoted != NULL && !is_played && evals->promoted_mean > mean;
-}
-
+// The result of an earlier process may be the mean that ranks its version, because policy.oct holds
+// no other. Once that mean was compared with another version's, it has chosen, so it is biased and
+// is forgotten: the version that ships gets a new result.
 static void
-screened(learner_evals *evals, quantizer_publication *publication,
-         const learner_eval_result *result)
+result_forget_if_compared(learner_evals *evals, const learner_candidate *other)
 {
-    const learner_candidate *best = learner_candidates_best(&evals->candidates);
-    learner_candidate *screen = &evals->screened;
-    learner_candidates_screened(&evals->candidates, publication, result);
-    bool is_first = best == NULL && screen->publication == NULL;
-    // Only a full evaluation replaces the policy of an earlier process.
-    bool is_unknown = best == NULL && !is_first && isnan(screen->result.mean);
-    bool is_better = best != NULL ? result->mean > best->result.mean
-                                  : is_first || result->mean >= screen->result.mean;
-    if (best == NULL && is_better) {
-        hold(&screen->publication, publication);
-        screen->result = *result;
-    }
-    bool is_waiting = is_unknown && evals->promoted == screen->publication;
-    bool is_known = learner_candidates_find(&evals->candidates, publication->version) !=
-                    NULL; // its full evaluation finished before this screen
-    if (!is_waiting && !is_known && !is_before(evals, result->mean) &&
-        (learner_candidates_reach_goal(&evals->candidates, result->mean) || is_better ||
-         is_unknown)) {
-        hold(&evals->promoted, publication);
-        evals->promoted_mean = result->mean;
-    }
-}
-
-// Forgets the result of an earlier process once its mean was compared with another version's: a
-// mean that took part in the choice is biased, so the version that ships gets a new result.
-static void
-result_forget(learner_evals *evals, const learner_candidate *other)
-{
-    const learner_candidate *own =
-        learner_candidates_find(&evals->candidates, evals->result.version);
-    if (evals->result_is_compared && own != NULL && other != NULL && own != other &&
-        learner_candidate_is_solved(&evals->candidates, own) ==
-            learner_candidate_is_solved(&evals->candidates, other)) {
+    const learner_candidates *all = &evals->candidates;
+    const learner_eval_result *result = &evals->result;
+    const learner_candidate *own = learner_candidates_find(&evals->candidates, result->version);
+    bool is_rank =
+        own != NULL && own->result.episodes == result->episodes && own->result.mean == result->mean;
+    if (is_rank && other != NULL && own != other &&
+        learner_candidate_is_solved(all, own) == learner_candidate_is_solved(all, other)) {
         evals->result = (learner_eval_result){0};
-        evals->result_is_compared = false;
     }
 }
 
+// Takes the mean of full or confirming episodes.
 static void
-fully_evaluated(learner_evals *evals, quantizer_publication *publication,
-                const learner_eval_result *result)
+mean_take(learner_evals *evals, quantizer_publication *publication,
+          const learner_eval_result *result)
 {
-    if (evals->promoted == publication) {
-        hold(&evals->promoted, NULL);
-    }
     learner_candidate *candidate = learner_candidates_add(&evals->candidates, publication, result);
-    result_forget(evals, candidate);
-    if (publication->version >= evals->last.version) {
+    if (candidate != NULL && result->stage == LEARNER_EVAL_CONFIRM) {
+        candidate->is_tried = true;
+        candidate->confirmed = result->mean;
+    }
+    result_forget_if_compared(evals, candidate);
+    bool is_last = result->stage == LEARNER_EVAL_FULL
+                       ? publication->version >= evals->last.version
+                       : candidate != NULL && publication->version == evals->last.version;
+    if (is_last) {
         evals->last = candidate != NULL ? candidate->result : *result;
-    }
-    if (learner_candidates_best(&evals->candidates) != NULL) {
-        hold(&evals->screened.publication, NULL);
-    }
-}
-
-static void
-confirm_taken(learner_evals *evals, quantizer_publication *publication,
-              const learner_eval_result *result)
-{
-    learner_candidate *candidate = learner_candidates_add(&evals->candidates, publication, result);
-    if (candidate == NULL) {
-        return;
-    }
-    candidate->confirm_tried = true;
-    candidate->confirmed = result->mean;
-    result_forget(evals, candidate);
-    if (evals->last.version == publication->version) {
-        evals->last = candidate->result;
     }
 }
 
@@ -633,12 +565,8 @@ learner_evals_failed(learner_evals *evals, uint32_t evaluator, uint64_t ticket, 
     learner_eval_part *part;
     OCT_TRY(part_given(evals, evaluator, ticket, version, &part, &evaluation));
     *stage = evaluation->stage;
-    if (evals->promoted == evaluation->publication) {
-        hold(&evals->promoted, NULL);
-    }
-    learner_candidate *candidate = learner_candidates_find(&evals->candidates, version);
-    if (evaluation->stage == LEARNER_EVAL_CONFIRM && candidate != NULL) {
-        candidate->confirm_tried = true;
+    if (*stage != LEARNER_EVAL_SCREEN) {
+        learner_candidates_failed(&evals->candidates, *stage, version);
     }
     evals->result_failed = evals->result_failed || evaluation->stage == LEARNER_EVAL_RESULT;
     evals->final_failed =
@@ -668,26 +596,6 @@ evaluation_result(const struct evaluation *evaluation)
     learner_eval_parts_counts(parts, &result.failed, &result.truncated);
     learner_eval_parts_metrics(parts, result.metrics);
     return result;
-}
-
-static void
-result_take(learner_evals *evals, quantizer_publication *publication,
-            const learner_eval_result *result)
-{
-    switch (result->stage) {
-    case LEARNER_EVAL_SCREEN:
-        screened(evals, publication, result);
-        break;
-    case LEARNER_EVAL_FULL:
-        fully_evaluated(evals, publication, result);
-        break;
-    case LEARNER_EVAL_CONFIRM:
-        confirm_taken(evals, publication, result);
-        break;
-    case LEARNER_EVAL_RESULT:
-        evals->result = *result;
-        break;
-    }
 }
 
 static bool
@@ -722,7 +630,13 @@ learner_evals_report(learner_evals *evals, uint32_t evaluator, uint64_t ticket, 
     }
     evals->final_played += evals->finishing ? out->episodes : 0;
     evaluation_drop(evaluation);
-    result_take(evals, publication, out);
+    if (out->stage == LEARNER_EVAL_SCREEN) {
+        learner_candidates_screened(&evals->candidates, publication, out);
+    } else if (out->stage == LEARNER_EVAL_RESULT) {
+        evals->result = *out;
+    } else {
+        mean_take(evals, publication, out);
+    }
     quantizer_publication_release(publication);
     return OCT_OK;
 }
@@ -733,11 +647,11 @@ quantizer_publication *
 learner_evals_best(const learner_evals *evals, learner_eval_result *out)
 {
     const learner_candidate *best = learner_candidates_best(&evals->candidates);
-    best = best != NULL ? best : &evals->screened;
-    if (best->publication != NULL) {
-        bool has_result = evals->result.version == best->publication->version;
-        *out = has_result ? evals->result : best->result;
+    best = best != NULL ? best : learner_candidates_waiting(&evals->candidates);
+    if (best == NULL) {
+        return NULL;
     }
+    *out = evals->result.version == best->publication->version ? evals->result : best->result;
     return best->publication;
 }
 

@@ -103,10 +103,9 @@ void learner_evals_write_metrics(const learner_evals *evals, const oct_metric_na
 // no metrics are read. OCT_EPROTO: the bytes are invalid; no metrics are known.
 OCT_CHECKED oct_err learner_evals_read_metrics(learner_evals *evals, const oct_metric_names *names,
                                                oct_reader *reader);
-// learner_eval_result.c
-void learner_eval_result_write(oct_writer *writer, const learner_eval_result *result);
-// made_ns of out is 0. OCT_EPROTO: the bytes are not a valid result.
-OCT_CHECKED oct_err learner_eval_result_read(oct_reader *reader, learner_eval_result *out);
+// Writes or reads what a checkpoint holds of a result: all but updates, made_ns, failed, truncated
+// and metrics, which reading leaves as they are. The reader fails if the result is not possible.
+void learner_eval_result_fields(const oct_archive *bytes, learner_eval_result *result);
 
 // Sets the newest version, which is retained. After training the newest version is evaluated as the
 // last one; a version that is set after that evaluation began is ignored.

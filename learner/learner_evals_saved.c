@@ -45,8 +45,6 @@ policies_collect(const learner_evals *evals)
 {
     policies all = {0};
     policies_note(&all, evals->newest);
-    policies_note(&all, evals->promoted);
-    policies_note(&all, evals->screened.publication);
     for (int i = 0; i < LEARNER_CANDIDATES_MAX; i++) {
         policies_note(&all, evals->candidates.item[i].publication);
     }
@@ -113,23 +111,35 @@ policies_release(policies *all)
     }
 }
 
-static void
-version_write(oct_writer *writer, const quantizer_publication *publication)
+// What a function that lists the fields of a state needs: the bytes and, while it reads, the
+// policies that the state names and the time.
+typedef struct state_archive {
+    oct_archive bytes;
+    policies all;
+    uint64_t now_ns;
+} state_archive;
+
+// Returns true if the archive reads and nothing is left: a checkpoint of an earlier release ends
+// before the fields that were added later.
+static bool
+is_at_end(const state_archive *state)
 {
-    oct_write_u64(writer, publication != NULL ? publication->version : 0);
+    return state->bytes.reader != NULL && state->bytes.reader->left == 0;
 }
 
-// Reads a version and retains its policy, or NULL. OCT_EPROTO: the checkpoint lacks the policy of
-// that version.
-static oct_err
-version_read(oct_reader *reader, const policies *all, quantizer_publication **out)
+// A policy by its version, 0 for none. Reading retains it, and fails if the checkpoint lacks it.
+static void
+policy_field(const state_archive *state, quantizer_publication **publication)
 {
-    uint64_t version = oct_read_u64(reader);
-    *out = policies_find(all, version);
-    if (*out != NULL) {
-        (void)quantizer_publication_retain(*out);
+    uint64_t version = *publication != NULL ? (*publication)->version : 0;
+    oct_archive_u64(&state->bytes, &version);
+    if (state->bytes.reader != NULL) {
+        *publication = policies_find(&state->all, version);
+        if (*publication != NULL) {
+            (void)quantizer_publication_retain(*publication);
+        }
+        (void)oct_archive_check(&state->bytes, version == 0 || *publication != NULL);
     }
-    return version != 0 && *out == NULL ? OCT_EPROTO : OCT_OK;
 }
 
 // ---- fp32 weights of the policies: version, parameters
@@ -191,87 +201,69 @@ learner_evals_read_weights(learner_evals *evals, oct_reader *reader)
 // ---- evaluations in progress
 
 static void
-evaluation_write(oct_writer *writer, const struct evaluation *evaluation)
+part_fields(const state_archive *state, learner_eval_part *part)
 {
-    const learner_eval_parts *parts = &evaluation->parts;
-    version_write(writer, evaluation->publication);
-    if (evaluation->publication == NULL) {
-        return;
-    }
-    oct_write_u32(writer, (uint32_t)evaluation->stage);
-    oct_write_u8(writer, evaluation->is_first_look);
-    oct_write_u32(writer, parts->episodes);
-    oct_write_u32(writer, parts->count);
-    for (uint32_t i = 0; i < parts->count; i++) {
-        const learner_eval_part *part = &parts->part[i];
-        oct_write_u32(writer, part->first);
-        oct_write_u32(writer, part->count);
-        oct_write_u64(writer, part->seed);
-        oct_write_u8(writer, part->answered);
-        oct_write_u64(writer, part->ticket);
-        oct_write_u32(writer, part->evaluator);
-        oct_write_u64(writer, part->calls);
-        oct_write_u32(writer, part->episodes_done);
-    }
-    for (uint32_t i = 0; i < parts->episodes; i++) {
-        oct_write_f32(writer, parts->returns[i]);
-        oct_write_u32(writer, parts->lengths[i]);
+    const oct_archive *bytes = &state->bytes;
+    oct_archive_u32(bytes, &part->first);
+    oct_archive_u32(bytes, &part->count);
+    oct_archive_u64(bytes, &part->seed);
+    oct_archive_bool(bytes, &part->answered);
+    oct_archive_u64(bytes, &part->ticket);
+    oct_archive_u32(bytes, &part->evaluator);
+    oct_archive_u64(bytes, &part->calls);
+    oct_archive_u32(bytes, &part->episodes_done);
+    if (bytes->reader != NULL) {
+        part->advanced_ns = state->now_ns;
     }
 }
 
-static oct_err
-parts_read(oct_reader *reader, learner_eval_parts *parts, uint64_t now_ns)
+static void
+parts_fields(const state_archive *state, learner_eval_parts *parts)
 {
+    const oct_archive *bytes = &state->bytes;
     uint32_t next = 0;
     for (uint32_t i = 0; i < parts->count; i++) {
         learner_eval_part *part = &parts->part[i];
-        part->first = oct_read_u32(reader);
-        part->count = oct_read_u32(reader);
-        part->seed = oct_read_u64(reader);
-        part->answered = oct_read_u8(reader) != 0;
-        part->ticket = oct_read_u64(reader);
-        part->evaluator = oct_read_u32(reader);
-        part->calls = oct_read_u64(reader);
-        part->episodes_done = oct_read_u32(reader);
-        part->advanced_ns = now_ns;
-        if (part->first != next || part->count == 0 || part->count > parts->episodes - next ||
-            part->episodes_done > part->count) {
-            return OCT_EPROTO;
-        }
+        part_fields(state, part);
+        (void)oct_archive_check(bytes, part->first == next && part->count != 0 &&
+                                           part->count <= parts->episodes - next &&
+                                           part->episodes_done <= part->count);
         next += part->count;
     }
     for (uint32_t i = 0; i < parts->episodes; i++) {
-        parts->returns[i] = oct_read_f32(reader);
-        parts->lengths[i] = oct_read_u32(reader);
-        if (!isfinite(parts->returns[i])) {
-            return OCT_EPROTO;
-        }
+        oct_archive_f32(bytes, &parts->returns[i]);
+        oct_archive_u32(bytes, &parts->lengths[i]);
+        (void)oct_archive_check(bytes, isfinite(parts->returns[i]));
     }
-    return reader->failed || next != parts->episodes ? OCT_EPROTO : OCT_OK;
+    (void)oct_archive_check(bytes, next == parts->episodes);
 }
 
-static oct_err
-evaluation_read(oct_reader *reader, const policies *all, struct evaluation *out, uint64_t now_ns)
+static void
+evaluation_fields(const state_archive *state, struct evaluation *evaluation)
 {
-    OCT_TRY(version_read(reader, all, &out->publication));
-    if (out->publication == NULL) {
-        return OCT_OK;
+    const oct_archive *bytes = &state->bytes;
+    policy_field(state, &evaluation->publication);
+    if (evaluation->publication == NULL) {
+        return;
     }
-    uint32_t stage = oct_read_u32(reader);
-    out->stage = (learner_eval_stage)stage;
-    out->is_first_look = oct_read_u8(reader) != 0;
-    uint32_t episodes = oct_read_u32(reader), count = oct_read_u32(reader);
-    if (reader->failed || stage >= LEARNER_EVAL_STAGES || episodes == 0 ||
-        episodes > EPISODES_MAX || reader->left / 8 < episodes || count == 0 ||
-        count > LEARNER_EVAL_PARTS_MAX) {
-        return OCT_EPROTO;
+    uint32_t stage = (uint32_t)evaluation->stage;
+    uint32_t episodes = evaluation->parts.episodes, count = evaluation->parts.count;
+    oct_archive_u32(bytes, &stage);
+    oct_archive_bool(bytes, &evaluation->is_first_look);
+    oct_archive_u32(bytes, &episodes);
+    oct_archive_u32(bytes, &count);
+    if (bytes->reader != NULL) {
+        bool is_sound = stage < LEARNER_EVAL_STAGES && episodes != 0 && episodes <= EPISODES_MAX &&
+                        bytes->reader->left / 8 >= episodes && count != 0 &&
+                        count <= LEARNER_EVAL_PARTS_MAX;
+        if (!oct_archive_check(bytes, is_sound)) {
+            return;
+        }
+        evaluation->stage = (learner_eval_stage)stage;
+        evaluation->parts = learner_eval_parts_empty(episodes);
+        evaluation->parts.count = count;
     }
-    out->parts.episodes = episodes;
-    out->parts.count = count;
-    out->parts.returns = oct_alloc(episodes * sizeof(float));
-    out->parts.lengths = oct_alloc(episodes * sizeof(uint32_t));
-    out->parts.metrics = oct_alloc(LEARNER_EVAL_PARTS_MAX * sizeof(*out->parts.metrics));
-    return parts_read(reader, &out->parts, now_ns);
+    parts_fields(state, &evaluation->parts);
 }
 
 // ---- metrics and counts: of results, then of parts of evaluations in progress, in this order
@@ -289,7 +281,7 @@ typedef struct block {
 static uint32_t
 blocks_collect(learner_evals *evals, block blocks[BLOCKS])
 {
-    learner_eval_result *results[RESULTS] = {&evals->last, &evals->result, &evals->screened.result};
+    learner_eval_result *results[RESULTS] = {&evals->last, &evals->result, &evals->unused};
     uint32_t count = 3;
     for (int i = 0; i < LEARNER_CANDIDATES_MAX; i++) {
         results[count++] = &evals->candidates.item[i].result;
@@ -299,7 +291,8 @@ blocks_collect(learner_evals *evals, block blocks[BLOCKS])
     }
     for (uint32_t i = 0; i < RESULTS; i++) {
         learner_eval_result *result = results[i];
-        blocks[i] = (block){result->metrics, &result->failed, &result->truncated, result->episodes};
+        uint32_t most = result == &evals->unused ? UINT32_MAX : result->episodes;
+        blocks[i] = (block){result->metrics, &result->failed, &result->truncated, most};
     }
     for (int e = 0; e < LEARNER_EVALUATIONS_MAX; e++) {
         learner_eval_parts *parts = &evals->evaluation[e].parts;
@@ -314,130 +307,117 @@ blocks_collect(learner_evals *evals, block blocks[BLOCKS])
 
 // ---- the whole state
 
-static void
-candidate_write(oct_writer *writer, const learner_candidate *candidate)
+void
+learner_eval_result_fields(const oct_archive *bytes, learner_eval_result *result)
 {
-    version_write(writer, candidate->publication);
-    learner_eval_result_write(writer, &candidate->result);
-    oct_write_u8(writer, candidate->confirm_tried);
-    oct_write_f64(writer, candidate->confirmed);
+    uint32_t stage = (uint32_t)result->stage;
+    oct_archive_u32(bytes, &stage);
+    oct_archive_u64(bytes, &result->version);
+    oct_archive_u64(bytes, &result->env_steps);
+    oct_archive_u32(bytes, &result->episodes);
+    double *const numbers[] = {&result->mean, &result->std, &result->min, &result->max,
+                               &result->mean_length};
+    bool is_finite = true;
+    for (size_t i = 0; i < OCT_COUNTOF(numbers); i++) {
+        oct_archive_f64(bytes, numbers[i]);
+        is_finite = is_finite && isfinite(*numbers[i]);
+    }
+    bool is_sound = stage < LEARNER_EVAL_STAGES && (is_finite || result->episodes == 0);
+    if (oct_archive_check(bytes, is_sound)) {
+        result->stage = (learner_eval_stage)stage;
+    }
 }
 
-static oct_err
-candidate_read(oct_reader *reader, const policies *all, learner_candidate *out)
+static void
+candidate_fields(const state_archive *state, learner_candidate *candidate)
 {
-    OCT_TRY(version_read(reader, all, &out->publication));
-    OCT_TRY(learner_eval_result_read(reader, &out->result));
-    out->confirm_tried = oct_read_u8(reader) != 0;
-    out->confirmed = oct_read_f64(reader);
-    return OCT_OK;
+    policy_field(state, &candidate->publication);
+    learner_eval_result_fields(&state->bytes, &candidate->result);
+    oct_archive_bool(&state->bytes, &candidate->is_tried);
+    oct_archive_f64(&state->bytes, &candidate->confirmed);
+}
+
+// The promoted version and the best screen, which releases before kept beside the versions that
+// wait. This release writes neither, and reads the best screen into screened.
+static void
+earlier_fields(const state_archive *state, learner_candidate *screened)
+{
+    quantizer_publication *promoted = NULL;
+    double mean = 0;
+    policy_field(state, &promoted);
+    oct_archive_f64(&state->bytes, &mean);
+    candidate_fields(state, screened);
+    quantizer_publication_release(promoted);
+}
+
+// The failed, then the truncated episodes.
+static void
+counts_fields(const state_archive *state, learner_evals *evals)
+{
+    block blocks[BLOCKS];
+    uint32_t count = blocks_collect(evals, blocks);
+    for (uint32_t i = 0; i < 2 * count && !is_at_end(state); i++) {
+        block *of = &blocks[i % count];
+        oct_archive_u64(&state->bytes, i < count ? of->failed : of->truncated);
+    }
+}
+
+static void
+state_fields(const state_archive *state, learner_evals *evals)
+{
+    const oct_archive *bytes = &state->bytes;
+    bool unused = false;
+    learner_candidate screened = {.confirmed = NAN};
+    uint64_t *const counts[] = {&evals->evaluations, &evals->tickets, &evals->screened_version,
+                                &evals->slowest_ns};
+    for (size_t i = 0; i < OCT_COUNTOF(counts); i++) {
+        oct_archive_u64(bytes, counts[i]);
+    }
+    oct_archive_bool(bytes, &unused);
+    policy_field(state, &evals->newest);
+    earlier_fields(state, &screened);
+    for (int i = 0; i < LEARNER_CANDIDATES_MAX; i++) {
+        candidate_fields(state, &evals->candidates.item[i]);
+    }
+    learner_eval_result_fields(bytes, &evals->last);
+    learner_eval_result_fields(bytes, &evals->result);
+    for (int i = 0; i < LEARNER_EVALUATIONS_MAX; i++) {
+        evaluation_fields(state, &evals->evaluation[i]);
+    }
+    if (!is_at_end(state)) {
+        for (int i = 0; i < LEARNER_CANDIDATES_WAITING; i++) {
+            candidate_fields(state, &evals->candidates.waiting[i]);
+        }
+        oct_archive_u64(bytes, &evals->episodes);
+        oct_archive_u64(bytes, &evals->final_episodes);
+    }
+    if (screened.publication != NULL) {
+        learner_candidates_screened(&evals->candidates, screened.publication, &screened.result);
+        quantizer_publication_release(screened.publication);
+    }
+    counts_fields(state, evals);
 }
 
 void
 learner_evals_write(const learner_evals *evals, oct_writer *writer)
 {
-    policies all = policies_collect(evals);
-    policies_write(writer, &all);
-    const uint64_t counts[] = {evals->evaluations, evals->tickets, evals->screened_version,
-                               evals->slowest_ns};
-    for (size_t i = 0; i < OCT_COUNTOF(counts); i++) {
-        oct_write_u64(writer, counts[i]);
-    }
-    oct_write_u8(writer, evals->result_is_compared);
-    version_write(writer, evals->newest);
-    version_write(writer, evals->promoted);
-    oct_write_f64(writer, evals->promoted_mean);
-    candidate_write(writer, &evals->screened);
-    for (int i = 0; i < LEARNER_CANDIDATES_MAX; i++) {
-        candidate_write(writer, &evals->candidates.item[i]);
-    }
-    learner_eval_result_write(writer, &evals->last);
-    learner_eval_result_write(writer, &evals->result);
-    for (int i = 0; i < LEARNER_EVALUATIONS_MAX; i++) {
-        evaluation_write(writer, &evals->evaluation[i]);
-    }
-    for (int i = 0; i < LEARNER_CANDIDATES_WAITING; i++) {
-        candidate_write(writer, &evals->candidates.waiting[i]);
-    }
-    oct_write_u64(writer, evals->episodes);
-    oct_write_u64(writer, evals->final_episodes);
-    block blocks[BLOCKS];
-    uint32_t count = blocks_collect((learner_evals *)(uintptr_t)evals, blocks);
-    for (uint32_t i = 0; i < count; i++) {
-        oct_write_u64(writer, *blocks[i].failed);
-    }
-    for (uint32_t i = 0; i < count; i++) {
-        oct_write_u64(writer, *blocks[i].truncated);
-    }
-}
-
-// Reads the waiting versions. A checkpoint that older releases wrote ends before them.
-static oct_err
-waiting_read(oct_reader *reader, const policies *all, learner_evals *out)
-{
-    for (int i = 0; i < LEARNER_CANDIDATES_WAITING; i++) {
-        learner_candidate *waiting = &out->candidates.waiting[i];
-        OCT_TRY(candidate_read(reader, all, waiting));
-        if (waiting->publication != NULL && waiting->result.episodes == 0) {
-            return OCT_EPROTO;
-        }
-    }
-    out->episodes = oct_read_u64(reader);
-    out->final_episodes = oct_read_u64(reader);
-    return OCT_OK;
-}
-
-// Reads the counts of failed, then of truncated episodes. A checkpoint that older releases wrote
-// ends before one or both.
-static void
-counts_read(oct_reader *reader, learner_evals *out)
-{
-    block blocks[BLOCKS];
-    uint32_t count = blocks_collect(out, blocks);
-    for (uint32_t i = 0; i < count && reader->left > 0; i++) {
-        *blocks[i].failed = oct_read_u64(reader);
-    }
-    for (uint32_t i = 0; i < count && reader->left > 0; i++) {
-        *blocks[i].truncated = oct_read_u64(reader);
-    }
-}
-
-static oct_err
-state_read(learner_evals *out, oct_reader *reader, policies *all, uint64_t now_ns)
-{
-    OCT_TRY(policies_read(reader, all));
-    uint64_t *const counts[] = {&out->evaluations, &out->tickets, &out->screened_version,
-                                &out->slowest_ns};
-    for (size_t i = 0; i < OCT_COUNTOF(counts); i++) {
-        *counts[i] = oct_read_u64(reader);
-    }
-    out->result_is_compared = oct_read_u8(reader) != 0;
-    OCT_TRY(version_read(reader, all, &out->newest));
-    OCT_TRY(version_read(reader, all, &out->promoted));
-    out->promoted_mean = oct_read_f64(reader);
-    OCT_TRY(candidate_read(reader, all, &out->screened));
-    for (int i = 0; i < LEARNER_CANDIDATES_MAX; i++) {
-        OCT_TRY(candidate_read(reader, all, &out->candidates.item[i]));
-    }
-    OCT_TRY(learner_eval_result_read(reader, &out->last));
-    OCT_TRY(learner_eval_result_read(reader, &out->result));
-    for (int i = 0; i < LEARNER_EVALUATIONS_MAX; i++) {
-        OCT_TRY(evaluation_read(reader, all, &out->evaluation[i], now_ns));
-    }
-    if (reader->left > 0) {
-        OCT_TRY(waiting_read(reader, all, out));
-    }
-    counts_read(reader, out);
-    return reader->failed || reader->left > 0 ? OCT_EPROTO : OCT_OK;
+    learner_evals *fields = (learner_evals *)(uintptr_t)evals; // writing changes none
+    state_archive state = {.bytes = {.writer = writer}, .all = policies_collect(evals)};
+    policies_write(writer, &state.all);
+    state_fields(&state, fields);
 }
 
 oct_err
 learner_evals_read(learner_evals *evals, oct_reader *reader, uint64_t now_ns)
 {
-    policies all = {0};
+    state_archive state = {.bytes = {.reader = reader}, .now_ns = now_ns};
     learner_evals *found = learner_evals_create(evals->config, NULL);
-    oct_err err = state_read(found, reader, &all, now_ns);
-    policies_release(&all); // each is retained by its user
+    oct_err err = policies_read(reader, &state.all);
+    if (err == OCT_OK) {
+        state_fields(&state, found);
+        err = reader->failed || reader->left > 0 ? OCT_EPROTO : OCT_OK;
+    }
+    policies_release(&state.all); // each is retained by its user
     found->tickets += TICKETS_APART;
     found->screen_count = evals->screen_count; // as learner_evals_create set it
     memcpy(found->screens, evals->screens, sizeof(found->screens));
@@ -452,22 +432,29 @@ learner_evals_read(learner_evals *evals, oct_reader *reader, uint64_t now_ns)
 
 // ---- the environment's metrics: names, then the values of each block
 
+static void
+metrics_fields(const oct_archive *bytes, const block *blocks, uint32_t count, uint32_t names)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        for (uint32_t k = 0; k < names; k++) {
+            oct_metric *metric = &blocks[i].metrics[k];
+            oct_archive_f64(bytes, &metric->sum);
+            oct_archive_u32(bytes, &metric->episodes);
+            (void)oct_archive_check(bytes, oct_metric_is_sound(metric, blocks[i].episodes));
+        }
+    }
+}
+
 void
 learner_evals_write_metrics(const learner_evals *evals, const oct_metric_names *names,
                             oct_writer *writer)
 {
     block blocks[BLOCKS];
-    uint32_t count =
-        names->count > 0 ? blocks_collect((learner_evals *)(uintptr_t)evals, blocks) : 0;
+    uint32_t count = blocks_collect((learner_evals *)(uintptr_t)evals, blocks);
     for (uint32_t k = 0; k < names->count; k++) {
         oct_write_bytes(writer, names->name[k], sizeof(names->name[k]));
     }
-    for (uint32_t i = 0; i < count; i++) {
-        for (uint32_t k = 0; k < names->count; k++) {
-            oct_write_f64(writer, blocks[i].metrics[k].sum);
-            oct_write_u32(writer, blocks[i].metrics[k].episodes);
-        }
-    }
+    metrics_fields(&(oct_archive){.writer = writer}, blocks, count, names->count);
 }
 
 static bool
@@ -490,16 +477,8 @@ learner_evals_read_metrics(learner_evals *evals, const oct_metric_names *names, 
     if (!names_are(names, reader)) {
         return OCT_OK;
     }
-    bool is_sound = true;
-    for (uint32_t i = 0; i < count; i++) {
-        for (uint32_t k = 0; k < names->count; k++) {
-            oct_metric *metric = &blocks[i].metrics[k];
-            metric->sum = oct_read_f64(reader);
-            metric->episodes = oct_read_u32(reader);
-            is_sound = is_sound && oct_metric_is_sound(metric, blocks[i].episodes);
-        }
-    }
-    if (is_sound && !reader->failed && reader->left == 0) {
+    metrics_fields(&(oct_archive){.reader = reader}, blocks, count, names->count);
+    if (!reader->failed && reader->left == 0) {
         return OCT_OK;
     }
     for (uint32_t i = 0; i < count; i++) {

@@ -29,20 +29,16 @@ struct learner_evals {
     uint32_t evaluators;
     uint64_t screened_version;
     uint64_t screened_ns;
-    bool screened_any;
     bool finishing;
     uint64_t last_tried; // the last version, once its final evaluation has begun; or 0
     bool result_failed;
     bool final_failed;   // a full evaluation failed after training: no further version is tried
     uint64_t slowest_ns; // longest time between two reports of progress
     quantizer_publication *newest;
-    quantizer_publication *promoted; // screened well, waits for its full evaluation; NULL: none
-    double promoted_mean;            // mean of the screen of promoted
-    learner_candidate screened;      // the best screen, until a version is fully evaluated
     learner_candidates candidates;
     learner_eval_result last;   // the newest version that was fully evaluated
     learner_eval_result result; // of stage LEARNER_EVAL_RESULT; version 0: there is none
-    bool result_is_compared;    // result is an earlier process's, and ranks its candidate
+    learner_eval_result unused; // a slot of the checkpoint that earlier releases filled
     uint32_t screen_count;
     double screens[LEARNER_EVAL_SCREENS]; // oldest first
     struct evaluation evaluation[LEARNER_EVALUATIONS_MAX];

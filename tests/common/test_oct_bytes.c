@@ -42,6 +42,61 @@ test_writer_that_is_full_writes_nothing_and_stays_failed(void **state)
     assert_int_equal(bytes[0], 9);
 }
 
+struct fields {
+    bool flag;
+    uint32_t count;
+    uint64_t version;
+    float weight;
+    double mean;
+    char name[3];
+};
+
+static void
+fields(const oct_archive *archive, struct fields *of)
+{
+    oct_archive_bool(archive, &of->flag);
+    oct_archive_u32(archive, &of->count);
+    (void)oct_archive_check(archive, of->count <= 5);
+    oct_archive_u64(archive, &of->version);
+    oct_archive_f32(archive, &of->weight);
+    oct_archive_f64(archive, &of->mean);
+    oct_archive_bytes(archive, of->name, sizeof(of->name));
+}
+
+static void
+test_archive_reads_what_it_wrote(void **state)
+{
+    (void)state;
+    uint8_t bytes[64];
+    struct fields in = {true, 5, UINT64_MAX, 0.5F, -0.25, {'a', 'b', 'c'}}, out = {0};
+    oct_writer writer = {.base = bytes, .capacity = sizeof(bytes)};
+    fields(&(oct_archive){.writer = &writer}, &in);
+    assert_int_equal(writer.used, 1 + 4 + 8 + 4 + 8 + 3);
+    oct_reader reader = {.at = bytes, .left = writer.used};
+    fields(&(oct_archive){.reader = &reader}, &out);
+    assert_false(reader.failed);
+    assert_int_equal(reader.left, 0);
+    assert_true(out.flag && out.count == 5 && out.version == UINT64_MAX && out.weight == 0.5F &&
+                out.mean == -0.25);
+    assert_memory_equal(out.name, in.name, sizeof(in.name));
+}
+
+static void
+test_archive_fails_where_a_field_is_impossible(void **state)
+{
+    (void)state;
+    uint8_t bytes[64];
+    struct fields in = {.count = 6}, out = {0};
+    oct_writer writer = {.base = bytes, .capacity = sizeof(bytes)};
+    fields(&(oct_archive){.writer = &writer}, &in);
+    assert_false(writer.failed);
+    oct_reader reader = {.at = bytes, .left = writer.used};
+    assert_true(oct_archive_check(&(oct_archive){.reader = &reader}, true));
+    fields(&(oct_archive){.reader = &reader}, &out);
+    assert_true(reader.failed);
+    assert_false(oct_archive_check(&(oct_archive){.reader = &reader}, true));
+}
+
 static void
 test_writer_without_memory_measures(void **state)
 {
@@ -167,6 +222,8 @@ main(void)
         cmocka_unit_test(test_reader_that_ran_past_its_end_stays_failed),
         cmocka_unit_test(test_reader_refuses_a_count_that_would_wrap),
         cmocka_unit_test(test_writer_that_is_full_writes_nothing_and_stays_failed),
+        cmocka_unit_test(test_archive_reads_what_it_wrote),
+        cmocka_unit_test(test_archive_fails_where_a_field_is_impossible),
         cmocka_unit_test(test_writer_without_memory_measures),
         cmocka_unit_test(test_bytes_are_little_endian),
         cmocka_unit_test(test_every_type_comes_back_and_the_last_byte_is_reached),

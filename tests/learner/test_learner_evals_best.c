@@ -195,6 +195,29 @@ test_evals_what_is_confirmed_keeps_its_place(void **state)
     assert_best(1, 100.5);
 }
 
+// Two versions that wait are fully evaluated in the order of their screens, each once; what cannot
+// beat the best is not.
+static void
+test_evals_of_waiting_versions_begin_with_the_best_screen(void **state)
+{
+    (void)state;
+    newest(1);
+    evaluated(1, SCREEN, 10);
+    learner_eval_order full = ordered(ONE);
+    assert_order(&full, 1, EPISODES);
+    newest(2);
+    evaluated_by(TWO, 2, SCREEN, 30);
+    newest(3);
+    evaluated_by(TWO, 3, SCREEN, 40);
+    newest(4);
+    evaluated_by(TWO, 4, SCREEN, 20);
+    answered(&full, 9);
+    evaluated(3, EPISODES, 25);
+    evaluated(2, EPISODES, 26);
+    assert_nothing_for(ONE);
+    assert_best(2, 26);
+}
+
 // A screen at the goal is looked at wholly although the best so far is better.
 static void
 test_evals_goal_promotes(void **state)
@@ -711,6 +734,7 @@ main(void)
         T(test_evals_a_failed_confirmation_counts_with_the_rest),
         T(test_evals_what_is_confirmed_ships_although_another_looks_better),
         T(test_evals_what_is_confirmed_keeps_its_place),
+        T(test_evals_of_waiting_versions_begin_with_the_best_screen),
         T(test_evals_goal_promotes),
         T(test_evals_without_a_goal_never_solve),
         T(test_evals_finish_takes_the_newest_when_nothing_was_evaluated),
