@@ -4,7 +4,7 @@
 // the candidates are printed, one a line. So there is no second list of options that could differ
 // from the tables.
 
-#include "cli/cli_completion.h"
+#include "cli/cli_commands.h"
 
 #include <stdlib.h>
 #include <string.h>

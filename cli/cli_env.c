@@ -1,19 +1,21 @@
 // octet env: its commands and their options.
 
-#include "cli/cli_env.h"
+#include "cli/cli_commands.h"
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
+#include "cli/cli_env_actions.h"
 #include "cli/cli_env_guard.h"
-#include "cli/cli_env_render.h"
 #include "cli/cli_env_settings.h"
 #include "cli/cli_options.h"
 #include "common/oct_base.h"
 #include "common/oct_reason.h"
 #include "envs/env.h"
+#include "envs/env_space.h"
 #include "envs/render/render_scene.h"
 
 #define ENVS_MAX   (1u << 20)
@@ -150,23 +152,89 @@ static const oct_args render_args = {
            "  octet env render Pendulum-v1 --out pendulum.png --steps 20",
 };
 
+// ---- render
+
+// Allocates the buffers of one environment, which the caller frees: the actions of all steps, and
+// an observation.
+static void
+rig_reserve(octet_env_io *io, const octet_env_spec *spec, uint32_t steps)
+{
+    *io = (octet_env_io){
+        .size = sizeof(*io),
+        .action = oct_alloc((size_t)OCT_MAX(1u, steps) * env_space_bytes(&spec->action)),
+        .action_stride = env_space_bytes(&spec->action),
+        .obs = oct_alloc(env_space_bytes(&spec->obs)),
+        .obs_stride = env_space_bytes(&spec->obs),
+    };
+}
+
+// Steps the environment to where it is drawn; its observation is then in io->obs.
+static oct_err
+rig_play(env *e, octet_env_io *io, const cli_env_settings *settings, oct_reason *why)
+{
+    uint8_t *actions = (uint8_t *)(uintptr_t)io->action;
+    cli_env_actions(&env_spec(e)->action, settings->seed, settings->steps, actions);
+    oct_err err = env_reset(e, NULL, NULL, io);
+    for (uint32_t k = 0; k < settings->steps && err == OCT_OK; k++) {
+        io->action = actions + (size_t)k * io->action_stride;
+        err = env_step(e, io);
+    }
+    io->action = actions;
+    if (err != OCT_OK) {
+        oct_reason_set(why, "%s", env_error(e));
+    }
+    return err;
+}
+
+static oct_err
+picture_write(env *e, render_scene *scene, const octet_env_io *io, const cli_env_settings *settings,
+              oct_reason *why)
+{
+    uint32_t width = render_scene_width(scene), height = render_scene_height(scene);
+    uint8_t *rgb = oct_alloc((size_t)width * height * 3);
+    oct_err err = render_scene_draw(scene, e, 0, io->obs, rgb, why);
+    if (err == OCT_OK) {
+        err = render_png_write(settings->out, rgb, width, height, why);
+    }
+    free(rgb);
+    return err;
+}
+
+static oct_err
+picture_make(const cli_env_settings *settings, oct_reason *why)
+{
+    env *e;
+    env_request request = {.id = settings->id,
+                           .options = settings->options,
+                           .count = 1,
+                           .seed = settings->seed,
+                           .autoreset = true};
+    OCT_TRY(env_open(&e, &request, why));
+    render_scene *scene = NULL;
+    oct_err err = render_scene_open(&scene, e, settings->size[0], settings->size[1], why);
+    if (err == OCT_OK) {
+        octet_env_io io;
+        rig_reserve(&io, env_spec(e), settings->steps);
+        err = rig_play(e, &io, settings, why);
+        if (err == OCT_OK) {
+            err = picture_write(e, scene, &io, settings, why);
+        }
+        free((void *)(uintptr_t)io.action);
+        free(io.obs);
+    }
+    render_scene_close(scene);
+    env_close(e);
+    return err;
+}
+
 // ---- commands
 
+// Draws an environment after some steps of random actions.
 static int
 picture(const cli_env_settings *settings)
 {
-    cli_env_picture wanted = {.id = settings->id,
-                              .options = settings->options,
-                              .seed = settings->seed,
-                              .steps = settings->steps,
-                              .width = settings->size[0],
-                              .height = settings->size[1],
-                              .path = settings->out};
     oct_reason why;
-    if (cli_env_render(&wanted, &why) != OCT_OK) {
-        return cli_env_failure(settings, why.text);
-    }
-    return 0;
+    return picture_make(settings, &why) == OCT_OK ? 0 : cli_env_failure(settings, why.text);
 }
 
 // Runs a command that opens environments in this process, with the message that is printed if one

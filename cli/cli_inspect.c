@@ -2,7 +2,7 @@
 // from those of an fp32 policy. A file that is a change of another policy, as the learner sends
 // them, is described without its weights.
 
-#include "cli/cli_inspect.h"
+#include "cli/cli_commands.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/cli_against.h"
 #include "cli/cli_codes.h"
 #include "cli/cli_env_guard.h"
+#include "cli/cli_observe.h"
 #include "cli/cli_options.h"
 #include "cli/cli_text.h"
 #include "cli/run/cli_folder.h"
@@ -21,8 +21,12 @@
 #include "common/oct_text.h"
 #include "policy/policy_contract.h"
 #include "policy/policy_file.h"
+#include "policy/policy_net.h"
+#include "quantizer/quantizer_probe.h"
+#include "quantizer/quantizer_ptq.h"
 
-#define FILES_MAX 65536
+#define FILES_MAX  65536
+#define PROBE_ROWS 4096 // observations that are compared
 
 typedef struct inspect_arguments {
     const char *against; // path of the fp32 policy; NULL: no comparison
@@ -31,6 +35,14 @@ typedef struct inspect_arguments {
     const char *paths[FILES_MAX];
     uint32_t count;
 } inspect_arguments;
+
+typedef struct comparison {
+    const policy_image *fp32; // NULL: no comparison
+    const char *fp32_path;
+    const char *env_id;  // the fp32 policy plays in this environment; NULL: random observations
+    const char *options; // of the environment, "" for none
+    uint64_t seed;
+} comparison;
 
 static const oct_arg inspect_rows[] = {
     {OCT_ARG_OPERANDS("files", inspect_arguments, paths, count), .missing = "no POLICY file given"},
@@ -237,6 +249,118 @@ print_layers(const policy_image *image)
            total, policy_encoded_size(image));
 }
 
+// ---- --against
+
+// Both policies have the same layers, which the caller has checked.
+static void
+print_weight_errors(const policy_image *image, const policy_image *fp32)
+{
+    quantizer_layer_error errors[POLICY_LAYERS_MAX];
+    quantizer_ptq_errors(image, fp32, errors);
+    for (uint32_t l = 0; l < image->spec.layer_count; l++) {
+        printf("  %2u  error of the weights %.3g (relative L2), %.3g at most\n", l,
+               (double)errors[l].relative_l2, (double)errors[l].max_abs);
+    }
+}
+
+// Prints the comparison of outputs. far->kl is NaN where the head is no distribution.
+static void
+print_divergence(const policy_image *image, const comparison *options, const cli_observed *observed,
+                 const quantizer_divergence *far)
+{
+    if (options->env_id != NULL) {
+        bool has_options = options->options[0] != '\0';
+        printf("observed    %u observations of %s of %s%s%s, seed %" PRIu64
+               ", played by the fp32 policy\n",
+               far->rows, observed->text, options->env_id, has_options ? ", options " : "",
+               options->options, options->seed);
+    } else {
+        printf("observed    %u random observations (%s), seed %" PRIu64
+               "; --env ID takes them from an environment\n",
+               far->rows,
+               image->spec.obs_dtype == POLICY_U8 ? "uniform bytes"
+               : image->spec.normalise            ? "normal, by the policy's mean and deviation"
+                                                  : "normal, mean 0, deviation 1",
+               options->seed);
+    }
+    if (isnan(far->relative_l2)) {
+        printf("outputs     some are not finite\n");
+    } else {
+        printf("outputs     differ by %.3g (relative L2), %.3g at most\n", far->relative_l2,
+               far->max_abs);
+    }
+    printf("actions     %.2f %% agree", 100 * far->agreement);
+    if (image->spec.action_kind == POLICY_BOX) {
+        printf(", mean distance %.3g standard deviations", far->action_l2);
+    } else if (!isnan(far->kl)) {
+        printf(", KL %.3g", far->kl);
+    }
+    printf("\n");
+}
+
+// The two policies read observations in the same way.
+static oct_err
+compare_networks(const policy_image *image, const policy_image *fp32, const comparison *options,
+                 oct_reason *why)
+{
+    quantizer_reservoir *obs = quantizer_reservoir_create(&fp32->spec, PROBE_ROWS, options->seed);
+    quantizer_divergence far;
+    cli_observed observed = {.text = ""};
+    oct_err err = OCT_OK;
+    if (options->env_id != NULL) {
+        err = cli_observe(&observed, obs, fp32, options->env_id, options->options, options->seed,
+                          why);
+    } else {
+        quantizer_reservoir_fill(obs, fp32);
+    }
+    if (err == OCT_OK) {
+        err = quantizer_probe(&far, image, fp32, quantizer_reservoir_rows(obs),
+                              quantizer_reservoir_count(obs));
+    }
+    if (err == OCT_OK) {
+        bool same = image->origin.run_id == fp32->origin.run_id &&
+                    image->origin.version == fp32->origin.version;
+        printf("against     %s%s\n", options->fp32_path,
+               same ? "" : ", another version or run: the errors are not due to rounding alone");
+        print_weight_errors(image, fp32);
+        print_divergence(image, options, &observed, &far);
+    } else if (why->text[0] == '\0') {
+        oct_reason_set(why, "cannot run policies here: %s", policy_isa_refused().text);
+    }
+    quantizer_reservoir_destroy(obs);
+    return err;
+}
+
+// Measures how far a policy is from the fp32 policy that it was made from: the error of each
+// layer's weights, and the difference of their outputs for the same observations.
+// OCT_EINVAL: the policies have different networks. Other errors: no policy can run here, or the
+// environment fails.
+static oct_err
+compare(const policy_image *image, const comparison *options, oct_reason *why)
+{
+    const policy_image *fp32 = options->fp32;
+    if (policy_spec_equal(&image->spec, &fp32->spec)) {
+        return compare_networks(image, fp32, options, why);
+    }
+    if (!quantizer_ptq_is_scaled(&image->spec, &fp32->spec)) {
+        return oct_refuse(why, "'%s' belongs to another network or environment",
+                          options->fp32_path);
+    }
+    // The fp32 policy from before the observations were scaled is scaled like the image.
+    policy_image *scaled;
+    oct_err err = quantizer_ptq_scale_as(&scaled, fp32, image);
+    if (err != OCT_OK) {
+        oct_reason_set(why,
+                       "'%s' has a weight that is not finite when its observations are scaled as "
+                       "those of this policy",
+                       options->fp32_path);
+        return err;
+    }
+    err = compare_networks(image, scaled, options, why);
+    policy_image_destroy(scaled);
+    return err;
+}
+
 // ---- a policy as it is sent, which may be a change of another policy
 
 static void
@@ -251,13 +375,9 @@ print_change(const policy_head_info *head, size_t length)
     printf("parameters  %zu, change %zu bytes\n", policy_spec_params(&head->spec), length);
 }
 
-typedef struct inspect_options {
-    cli_against_options against; // fp32 NULL: no comparison
-} inspect_options;
-
 // The head is read first, because a change of another policy cannot be decoded without that one.
 static oct_err
-inspect_bytes(const char *path, const uint8_t *bytes, size_t length, const inspect_options *options,
+inspect_bytes(const char *path, const uint8_t *bytes, size_t length, const comparison *options,
               oct_reason *why)
 {
     policy_head_info head;
@@ -275,15 +395,15 @@ inspect_bytes(const char *path, const uint8_t *bytes, size_t length, const inspe
     print_contract(image);
     print_layers(image);
     oct_err err = OCT_OK;
-    if (options->against.fp32 != NULL) {
-        err = cli_against(image, &options->against, why);
+    if (options->fp32 != NULL) {
+        err = compare(image, options, why);
     }
     policy_image_destroy(image);
     return err;
 }
 
 static int
-inspect(const char *given, const inspect_options *options)
+inspect(const char *given, const comparison *options)
 {
     oct_reason why = {""};
     char path[CLI_PATH_MAX];
@@ -307,14 +427,13 @@ inspect(const char *given, const inspect_options *options)
 static int
 inspect_all(const inspect_arguments *arguments)
 {
-    inspect_options options = {
-        .against = {.env_id = arguments->env_id, .options = arguments->options, .seed = 1}};
+    comparison options = {.env_id = arguments->env_id, .options = arguments->options, .seed = 1};
     policy_image *fp32 = NULL;
     oct_reason why = {""};
     char path[CLI_PATH_MAX];
     if (arguments->against != NULL) {
         cli_folder_file(path, arguments->against, "policy.fp32.oct");
-        options.against.fp32_path = path;
+        options.fp32_path = path;
         if (policy_file_load(&fp32, path, &why) != OCT_OK) {
             cli_error("inspect", "'%s': %s", path, why.text);
             return CLI_EXIT_FAILED;
@@ -326,7 +445,7 @@ inspect_all(const inspect_arguments *arguments)
         policy_image_destroy(fp32);
         return CLI_EXIT_FAILED;
     }
-    options.against.fp32 = fp32;
+    options.fp32 = fp32;
     if (arguments->env_id != NULL) {
         cli_env_guard_begin("inspect", arguments->env_id);
     }

@@ -8,9 +8,6 @@
 #include <unistd.h>
 
 #include "cli/cli_commands.h"
-#include "cli/cli_completion.h"
-#include "cli/cli_env.h"
-#include "cli/cli_inspect.h"
 #include "cli/cli_options.h"
 #include "common/oct_family.h"
 #include "common/oct_log.h"

@@ -6,7 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cli/cli_env.h"
+#include "cli/cli_commands.h"
 
 #define TEXT_MAX   16384
 #define WORDS_MAX  12

@@ -1,5 +1,5 @@
 // `octet inspect`: how a policy is described and compared, and which files are refused.
-#include "cli/cli_inspect.h"
+#include "cli/cli_commands.h"
 #include "common/oct_reason.h"
 
 #include "common/oct_file.h"
