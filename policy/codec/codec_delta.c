@@ -203,11 +203,22 @@ predicted(int8_t code, float ratio, int32_t limit)
     return moved < -limit ? -limit : moved;
 }
 
+// Consecutive weights of a row that share one grid in base and one grid in next.
+typedef struct run {
+    size_t at; // index of the first code in the layer's codes
+    uint32_t count;
+    float ratio;   // old step / new step, see ratio_of
+    int32_t limit; // of the codes
+} run;
+
 // residual = next - predicted, modulo 256. run_add inverts this exactly for all values.
 static void
 run_subtract(int8_t *restrict residual, const int8_t *restrict next, const int8_t *restrict base,
-             uint32_t n, float ratio, int32_t limit)
+             const run *r)
 {
+    const uint32_t n = r->count;
+    const float ratio = r->ratio;
+    const int32_t limit = r->limit;
     if (ratio == 1.0f) {
         for (uint32_t k = 0; k < n; k++) {
             residual[k] = (int8_t)(uint8_t)(next[k] - base[k]);
@@ -221,8 +232,11 @@ run_subtract(int8_t *restrict residual, const int8_t *restrict next, const int8_
 
 // codes, which hold the residual on entry, += predicted, modulo 256.
 static void
-run_add(int8_t *restrict codes, const int8_t *restrict base, uint32_t n, float ratio, int32_t limit)
+run_add(int8_t *restrict codes, const int8_t *restrict base, const run *r)
 {
+    const uint32_t n = r->count;
+    const float ratio = r->ratio;
+    const int32_t limit = r->limit;
     if (ratio == 1.0f) {
         for (uint32_t k = 0; k < n; k++) {
             codes[k] = (int8_t)(uint8_t)(codes[k] + base[k]);
@@ -234,28 +248,30 @@ run_add(int8_t *restrict codes, const int8_t *restrict base, uint32_t n, float r
     }
 }
 
-// Consecutive weights of a row that share one grid in base and one grid in next.
-typedef struct run {
-    size_t at; // index of the first code in the layer's codes
-    uint32_t count;
-    float ratio; // old step / new step, see ratio_of
-} run;
-
-// Returns the g-th run of row j: the whole row if is_whole, otherwise INT4 group g.
+// Returns row j as one run.
 static run
-run_of(const policy_image *next, const policy_image *base, uint32_t l, uint32_t j, uint32_t g,
-       bool is_whole)
+run_of_row(const policy_image *next, const policy_image *base, uint32_t l, uint32_t j)
 {
     uint32_t inputs = policy_layer_columns(&next->spec.layers[l]);
-    run r = {(size_t)j * inputs, inputs, ratio_of(base->scales[l][j], next->scales[l][j])};
-    if (!is_whole) {
-        size_t multiplier = (size_t)j * policy_int4_groups(inputs) + g;
-        uint32_t begin = g * POLICY_INT4_GROUP;
-        r.at += begin;
-        r.count = OCT_MIN(inputs - begin, (uint32_t)POLICY_INT4_GROUP);
-        r.ratio = ratio_of(base->scales[l][j] * (float)base->multipliers[l][multiplier],
-                           next->scales[l][j] * (float)next->multipliers[l][multiplier]);
-    }
+    return (run){
+        .at = (size_t)j * inputs,
+        .count = inputs,
+        .ratio = ratio_of(base->scales[l][j], next->scales[l][j]),
+        .limit = next->precision == POLICY_INT4 ? POLICY_INT4_CODE_MAX : INT8_MAX,
+    };
+}
+
+// Returns INT4 group g of row j.
+static run
+run_of_group(const policy_image *next, const policy_image *base, uint32_t l, uint32_t j, uint32_t g)
+{
+    run r = run_of_row(next, base, l, j);
+    size_t multiplier = (size_t)j * policy_int4_groups(r.count) + g;
+    uint32_t begin = g * POLICY_INT4_GROUP;
+    r.at += begin;
+    r.count = OCT_MIN(r.count - begin, (uint32_t)POLICY_INT4_GROUP);
+    r.ratio = ratio_of(base->scales[l][j] * (float)base->multipliers[l][multiplier],
+                       next->scales[l][j] * (float)next->multipliers[l][multiplier]);
     return r;
 }
 
@@ -280,17 +296,15 @@ codes_walk(int8_t *out, const policy_image *next, const policy_image *base, uint
            bool is_adding)
 {
     const policy_layer *layer = &next->spec.layers[l];
-    int32_t limit = next->precision == POLICY_INT4 ? POLICY_INT4_CODE_MAX : INT8_MAX;
     for (uint32_t j = 0; j < policy_layer_rows(layer); j++) {
         bool is_whole = row_is_run(next, base, l, j);
         uint32_t count = is_whole ? 1 : policy_int4_groups(policy_layer_columns(layer));
         for (uint32_t g = 0; g < count; g++) {
-            run r = run_of(next, base, l, j, g, is_whole);
+            run r = is_whole ? run_of_row(next, base, l, j) : run_of_group(next, base, l, j, g);
             if (is_adding) {
-                run_add(out + r.at, base->codes[l] + r.at, r.count, r.ratio, limit);
+                run_add(out + r.at, base->codes[l] + r.at, &r);
             } else {
-                run_subtract(out + r.at, next->codes[l] + r.at, base->codes[l] + r.at, r.count,
-                             r.ratio, limit);
+                run_subtract(out + r.at, next->codes[l] + r.at, base->codes[l] + r.at, &r);
             }
         }
     }
@@ -381,14 +395,14 @@ is_zero(const uint8_t *bytes, size_t count)
     return count == 0 || (bytes[0] == 0 && memcmp(bytes, bytes + 1, count - 1) == 0);
 }
 
-// Writes raw[rows][columns] as one part of the shortest kind. is_codes: the residual coder packs
-// the part, otherwise zstd.
+// Writes raw as one part of the shortest kind. is_codes: the residual coder packs the part,
+// otherwise zstd.
 static void
-part_write(codec_coder *coder, oct_writer *writer, const void *raw, uint32_t rows, uint32_t columns,
-           bool is_codes)
+part_write(codec_coder *coder, oct_writer *writer, const codec_residual_matrix *raw, bool is_codes)
 {
-    size_t count = (size_t)rows * columns;
-    if (is_zero(raw, count)) {
+    const uint8_t *from = (const uint8_t *)raw->at;
+    size_t count = (size_t)raw->rows * raw->columns;
+    if (is_zero(from, count)) {
         oct_write_u8(writer, PART_ZERO);
         return;
     }
@@ -399,9 +413,9 @@ part_write(codec_coder *coder, oct_writer *writer, const void *raw, uint32_t row
         size_t capacity = OCT_MIN(left, count) - PACKED_EXTRA;
         size_t packed;
         if (is_codes) {
-            packed = codec_residual_encode(coder->residuals, raw, rows, columns, out, capacity);
+            packed = codec_residual_encode(coder->residuals, raw, out, capacity);
         } else {
-            packed = ZSTD_compressCCtx(coder->compressor, out, capacity, raw, count, FLOAT_LEVEL);
+            packed = ZSTD_compressCCtx(coder->compressor, out, capacity, from, count, FLOAT_LEVEL);
             packed = ZSTD_isError(packed) ? 0 : packed;
         }
         if (packed != 0) {
@@ -412,7 +426,7 @@ part_write(codec_coder *coder, oct_writer *writer, const void *raw, uint32_t row
         }
     }
     oct_write_u8(writer, PART_RAW);
-    oct_write_bytes(writer, raw, count);
+    oct_write_bytes(writer, from, count);
 }
 
 static void
@@ -423,7 +437,8 @@ floats_write(codec_coder *coder, oct_writer *writer, const policy_image *next,
     OCT_ASSERT(count <= coder->floats_max);
     planes_fill(coder->planes, count, next, base, which);
     for (size_t p = 0; p < PLANES; p++) {
-        part_write(coder, writer, coder->planes + p * count, 1, (uint32_t)count, false);
+        int8_t *plane = (int8_t *)coder->planes + p * count;
+        part_write(coder, writer, &(codec_residual_matrix){plane, 1, (uint32_t)count}, false);
     }
 }
 
@@ -433,6 +448,7 @@ layer_write(codec_coder *coder, oct_writer *writer, const policy_image *next,
             const policy_image *base, uint32_t l)
 {
     const policy_layer *layer = &next->spec.layers[l];
+    uint32_t rows = policy_layer_rows(layer), columns = policy_layer_columns(layer);
     OCT_ASSERT(policy_layer_weights(layer) <= coder->weights_max);
     if (next->precision == POLICY_INT4) {
         size_t count = multiplier_count(next, l);
@@ -440,12 +456,12 @@ layer_write(codec_coder *coder, oct_writer *writer, const policy_image *next,
             uint8_t moved = (uint8_t)(next->multipliers[l][i] - base->multipliers[l][i]);
             coder->residual[i] = (int8_t)moved;
         }
-        part_write(coder, writer, coder->residual, policy_layer_rows(layer),
-                   policy_int4_groups(policy_layer_columns(layer)), true);
+        part_write(coder, writer,
+                   &(codec_residual_matrix){coder->residual, rows, policy_int4_groups(columns)},
+                   true);
     }
     codes_walk(coder->residual, next, base, l, false);
-    part_write(coder, writer, coder->residual, policy_layer_rows(layer),
-               policy_layer_columns(layer), true);
+    part_write(coder, writer, &(codec_residual_matrix){coder->residual, rows, columns}, true);
 }
 
 oct_err
@@ -481,13 +497,11 @@ codec_delta_encode(codec_coder *coder, const policy_image *base, const policy_im
 
 // ---- decoding
 
-// Reads one part of rows * columns bytes into out. OCT_EPROTO: its kind, length or content is
-// wrong.
+// Reads one part into the numbers of out. OCT_EPROTO: its kind, length or content is wrong.
 static oct_err
-part_read(codec_coder *coder, policy_parser *d, void *out, uint32_t rows, uint32_t columns,
-          bool is_codes)
+part_read(codec_coder *coder, policy_parser *d, const codec_residual_matrix *out, bool is_codes)
 {
-    size_t count = (size_t)rows * columns;
+    size_t count = (size_t)out->rows * out->columns;
     uint8_t mode = oct_read_u8(&d->reader);
     size_t length = mode == PART_RAW ? count : mode == PART_PACKED ? oct_read_u32(&d->reader) : 0;
     const uint8_t *at = oct_read_bytes(&d->reader, length);
@@ -495,19 +509,18 @@ part_read(codec_coder *coder, policy_parser *d, void *out, uint32_t rows, uint32
         return policy_refuse(d, at == NULL ? "it ends inside a part" : "a part of an unknown kind");
     }
     if (mode == PART_ZERO) {
-        memset(out, 0, count);
+        memset(out->at, 0, count);
         return OCT_OK;
     }
     if (mode == PART_RAW) {
-        memcpy(out, at, count);
+        memcpy(out->at, at, count);
         return OCT_OK;
     }
     bool is_sound;
     if (is_codes) {
-        is_sound =
-            codec_residual_decode(coder->residuals, out, rows, columns, at, length) == OCT_OK;
+        is_sound = codec_residual_decode(coder->residuals, out, at, length) == OCT_OK;
     } else {
-        is_sound = ZSTD_decompressDCtx(coder->decompressor, out, count, at, length) == count;
+        is_sound = ZSTD_decompressDCtx(coder->decompressor, out->at, count, at, length) == count;
     }
     return is_sound ? OCT_OK : policy_refuse(d, "a part does not decompress to its size");
 }
@@ -519,7 +532,8 @@ floats_read(codec_coder *coder, policy_parser *d, policy_image *next, const poli
     size_t count = floats_count(next, which);
     OCT_ASSERT(count <= coder->floats_max);
     for (size_t p = 0; p < PLANES; p++) {
-        OCT_TRY(part_read(coder, d, coder->planes + p * count, 1, (uint32_t)count, false));
+        int8_t *plane = (int8_t *)coder->planes + p * count;
+        OCT_TRY(part_read(coder, d, &(codec_residual_matrix){plane, 1, (uint32_t)count}, false));
     }
     planes_apply(coder->planes, count, next, base, which);
     return OCT_OK;
@@ -531,19 +545,20 @@ layer_read(codec_coder *coder, policy_parser *d, policy_image *next, const polic
            uint32_t l)
 {
     const policy_layer *layer = &next->spec.layers[l];
+    uint32_t rows = policy_layer_rows(layer), columns = policy_layer_columns(layer);
     OCT_ASSERT(policy_layer_weights(layer) <= coder->weights_max);
-    for (uint32_t j = 1; next->per_tensor && j < policy_layer_rows(layer); j++) {
+    for (uint32_t j = 1; next->per_tensor && j < rows; j++) {
         next->scales[l][j] = next->scales[l][0];
     }
     if (next->precision == POLICY_INT4) {
-        uint32_t groups = policy_int4_groups(policy_layer_columns(layer));
-        OCT_TRY(part_read(coder, d, next->multipliers[l], policy_layer_rows(layer), groups, true));
-        for (size_t i = 0; i < (size_t)policy_layer_rows(layer) * groups; i++) {
+        uint32_t groups = policy_int4_groups(columns);
+        int8_t *at = (int8_t *)next->multipliers[l];
+        OCT_TRY(part_read(coder, d, &(codec_residual_matrix){at, rows, groups}, true));
+        for (size_t i = 0; i < (size_t)rows * groups; i++) {
             next->multipliers[l][i] = (uint8_t)(next->multipliers[l][i] + base->multipliers[l][i]);
         }
     }
-    OCT_TRY(part_read(coder, d, next->codes[l], policy_layer_rows(layer),
-                      policy_layer_columns(layer), true));
+    OCT_TRY(part_read(coder, d, &(codec_residual_matrix){next->codes[l], rows, columns}, true));
     codes_walk(next->codes[l], next, base, l, true);
     return OCT_OK;
 }

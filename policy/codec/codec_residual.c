@@ -70,6 +70,16 @@ codec_residual_coder_destroy(codec_residual_coder *coder)
     }
 }
 
+// Returns the count of residuals, and asserts the limits of a matrix.
+static size_t
+weights_of(const codec_residual_coder *coder, const codec_residual_matrix *residual)
+{
+    size_t count = (size_t)residual->rows * residual->columns;
+    OCT_ASSERT(count <= coder->weights_max && residual->rows <= CODEC_RESIDUAL_LINES_MAX &&
+               residual->columns <= CODEC_RESIDUAL_LINES_MAX);
+    return count;
+}
+
 size_t
 codec_residual_bound(uint32_t rows, uint32_t columns)
 {
@@ -78,68 +88,56 @@ codec_residual_bound(uint32_t rows, uint32_t columns)
 
 // ---- encode
 
-// Packs count <= GROUP rows of tile t into symbols and moves *escapes beyond their escapes. Returns
-// the count of symbols. Rows beyond count are zeros.
-static size_t
-group_pack(const codec_residual_coder *coder, uint8_t *symbols, const int8_t *rows, uint32_t count,
-           uint32_t width, uint32_t t, uint8_t **escapes)
+// The place where the next digits and the next escapes of a tile are written.
+typedef struct sink {
+    uint8_t *symbols;
+    uint8_t *escapes;
+} sink;
+
+// Packs the first count <= GROUP of the coder's rows, as far as they belong to tile (c, d), into
+// the tile's sink, which moves forward. Rows beyond count are zeros.
+static void
+group_pack(const codec_residual_coder *coder, uint32_t count, uint32_t c, uint32_t d, sink *to)
 {
     const codec_residual_plan *plan = &coder->plan;
-    uint32_t share = 8u / plan->bits[t];
+    uint32_t begin = plan->column_begin[d], width = plan->column_begin[d + 1] - begin;
+    if (width == 0) {
+        return;
+    }
+    uint32_t t = c * plan->column_classes + d, share = 8u / plan->bits[t];
     int8_t most = (int8_t)plan->most[t];
-    size_t written = 0;
     for (uint32_t i = 0; i < count; i += share) {
         const int8_t *several[CODEC_RESIDUAL_SHARE_MAX];
         for (uint32_t n = 0; n < share; n++) {
-            several[n] = i + n < count ? rows + (size_t)(i + n) * plan->columns : coder->zeros;
-            *escapes += codec_residual_escapes_take(*escapes, several[n], width, most);
+            several[n] = i + n < count ? coder->rows + begin + (size_t)(i + n) * plan->columns
+                                       : coder->zeros;
+            to->escapes += codec_residual_escapes_take(to->escapes, several[n], width, most);
         }
-        codec_residual_digits_pack(symbols + written, several, width, plan->bits[t], most);
-        written += width;
+        codec_residual_digits_pack(to->symbols, several, width, plan->bits[t], most);
+        to->symbols += width;
     }
-    return written;
 }
 
-// Packs all tiles of row class c: the digits of the tile with column class d go to symbols[d], its
-// escapes to escapes[d]. Both move forward.
+// Packs all tiles of row class c, the tile with column class d into to[d].
 static void
 class_pack(codec_residual_coder *coder, const int8_t *residual, uint32_t c,
-           uint8_t *symbols[CODEC_RESIDUAL_CLASSES_MAX],
-           uint8_t *escapes[CODEC_RESIDUAL_CLASSES_MAX])
+           sink to[CODEC_RESIDUAL_CLASSES_MAX])
 {
     codec_residual_plan *plan = &coder->plan;
-    const uint16_t *order = plan->column_classes > 1 ? plan->column_order : NULL;
+    const codec_residual_columns columns = {plan->column_classes > 1 ? plan->column_order : NULL,
+                                            plan->column_sign, plan->columns};
     for (uint32_t i = plan->row_begin[c]; i < plan->row_begin[c + 1]; i += GROUP) {
         uint32_t count = OCT_MIN(plan->row_begin[c + 1] - i, (uint32_t)GROUP);
         for (uint32_t n = 0; n < count; n++) {
             uint32_t j = plan->row_order[i + n];
             codec_residual_row_arrange(coder->rows + (size_t)n * plan->columns,
-                                       residual + (size_t)j * plan->columns, order,
-                                       plan->column_sign, plan->row_sign[j], plan->columns);
+                                       residual + (size_t)j * plan->columns, &columns,
+                                       plan->row_sign[j]);
         }
         for (uint32_t d = 0; d < plan->column_classes; d++) {
-            uint32_t begin = plan->column_begin[d];
-            uint32_t width = plan->column_begin[d + 1] - begin;
-            uint32_t t = c * plan->column_classes + d;
-            if (width > 0) {
-                symbols[d] += group_pack(coder, symbols[d], coder->rows + begin, count, width, t,
-                                         &escapes[d]);
-            }
+            group_pack(coder, count, c, d, &to[d]);
         }
     }
-}
-
-// Moves the escapes of the tiles of one row class, begin[d] .. end[d], together at `to`. Returns
-// their end.
-static uint8_t *
-class_gather(uint8_t *to, uint8_t *const *begin, uint8_t *const *end, uint32_t tiles)
-{
-    for (uint32_t d = 0; d < tiles; d++) {
-        size_t n = (size_t)(end[d] - begin[d]);
-        memmove(to, begin[d], n);
-        to += n;
-    }
-    return to;
 }
 
 // Packs all tiles: their digits into work, their escapes one tile after another into escapes.
@@ -150,19 +148,22 @@ tiles_pack(codec_residual_coder *coder, const int8_t *residual)
     codec_residual_plan *plan = &coder->plan;
     uint8_t *at = coder->work, *escapes_end = coder->escapes;
     for (uint32_t c = 0; c < plan->row_classes; c++) {
-        uint8_t *symbols[CODEC_RESIDUAL_CLASSES_MAX];
-        uint8_t *begin[CODEC_RESIDUAL_CLASSES_MAX], *end[CODEC_RESIDUAL_CLASSES_MAX];
-        uint8_t *spare = escapes_end;
+        sink to[CODEC_RESIDUAL_CLASSES_MAX];
+        uint8_t *begin[CODEC_RESIDUAL_CLASSES_MAX], *spare = escapes_end;
         for (uint32_t d = 0; d < plan->column_classes; d++) {
             size_t bytes = codec_residual_plan_tile_bytes(plan, c, d);
-            symbols[d] = at;
-            begin[d] = end[d] = spare;
+            begin[d] = spare;
+            to[d] = (sink){at, spare};
             memset(at, 0, bytes);
             at += bytes;
             spare += codec_residual_plan_tile_weights(plan, c, d);
         }
-        class_pack(coder, residual, c, symbols, end);
-        escapes_end = class_gather(escapes_end, begin, end, plan->column_classes);
+        class_pack(coder, residual, c, to);
+        for (uint32_t d = 0; d < plan->column_classes; d++) { // closes the gaps between escapes
+            size_t n = (size_t)(to[d].escapes - begin[d]);
+            memmove(escapes_end, begin[d], n);
+            escapes_end += n;
+        }
     }
     return (size_t)(escapes_end - coder->escapes);
 }
@@ -276,25 +277,23 @@ classed_encode(codec_residual_coder *coder, const int8_t *residual, uint8_t *out
 }
 
 size_t
-codec_residual_encode(codec_residual_coder *coder, const int8_t *residual, uint32_t rows,
-                      uint32_t columns, uint8_t *out, size_t capacity)
+codec_residual_encode(codec_residual_coder *coder, const codec_residual_matrix *residual,
+                      uint8_t *out, size_t capacity)
 {
-    size_t count = (size_t)rows * columns;
-    OCT_ASSERT(count <= coder->weights_max && rows <= CODEC_RESIDUAL_LINES_MAX &&
-               columns <= CODEC_RESIDUAL_LINES_MAX);
+    size_t count = weights_of(coder, residual);
     if (capacity == 0) {
         return 0;
     }
-    if (!codec_residual_plan_make(&coder->plan, residual, rows, columns)) {
+    if (!codec_residual_plan_make(&coder->plan, residual)) {
         out[0] = MODE_ZERO;
         return 1;
     }
-    size_t length = classed_encode(coder, residual, out, OCT_MIN(capacity, count));
+    size_t length = classed_encode(coder, residual->at, out, OCT_MIN(capacity, count));
     if (length > 0 || capacity - 1 < count) {
         return length;
     }
     out[0] = MODE_RAW;
-    memcpy(out + 1, residual, count);
+    memcpy(out + 1, residual->at, count);
     return 1 + count;
 }
 
@@ -306,13 +305,14 @@ typedef struct source {
     const uint8_t *end;
 } source;
 
-// Unpacks the digits of tile (c, d) into arranged[rows of class c][columns] and replaces the
-// markers by escapes. Rows beyond the class, which fill the last byte, go to nowhere. Returns false
+// Unpacks the digits of tile (c, d) from work into words[rows of class c][columns] and replaces the
+// markers by escapes. Rows beyond the class, which fill the last byte, go to waste. Returns false
 // if the escapes run out.
 static bool
-tile_unpack(const codec_residual_plan *plan, int8_t *arranged, uint32_t c, uint32_t d,
-            int8_t *nowhere, const uint8_t *digits, source *from)
+tile_unpack(codec_residual_coder *coder, uint32_t c, uint32_t d, source *from)
 {
+    const codec_residual_plan *plan = &coder->plan;
+    int8_t *arranged = (int8_t *)coder->words, *waste = coder->rows;
     uint32_t begin = plan->column_begin[d], width = plan->column_begin[d + 1] - begin;
     unsigned bits = plan->bits[c * plan->column_classes + d], share = 8 / bits;
     uint32_t rows = plan->row_begin[c + 1] - plan->row_begin[c];
@@ -320,9 +320,10 @@ tile_unpack(const codec_residual_plan *plan, int8_t *arranged, uint32_t c, uint3
         int8_t *several[CODEC_RESIDUAL_SHARE_MAX];
         for (uint32_t n = 0; n < share; n++) {
             bool is_row = i + n < rows;
-            several[n] = is_row ? arranged + (size_t)(i + n) * plan->columns + begin : nowhere;
+            several[n] = is_row ? arranged + (size_t)(i + n) * plan->columns + begin : waste;
         }
-        codec_residual_digits_unpack(several, digits + (size_t)(i / share) * width, width, bits);
+        codec_residual_digits_unpack(several, coder->work + (size_t)(i / share) * width, width,
+                                     bits);
         for (uint32_t n = 0; n < OCT_MIN(share, rows - i); n++) {
             size_t taken = codec_residual_escapes_give(several[n], width, bits, from->escapes,
                                                        (size_t)(from->end - from->escapes));
@@ -378,8 +379,9 @@ static bool
 class_decode(codec_residual_coder *coder, int8_t *residual, uint32_t c, source *from)
 {
     const codec_residual_plan *plan = &coder->plan;
-    const uint16_t *place = plan->column_classes > 1 ? plan->column_place : NULL;
-    int8_t *arranged = (int8_t *)coder->words;
+    const codec_residual_columns columns = {plan->column_classes > 1 ? plan->column_place : NULL,
+                                            plan->column_turn, plan->columns};
+    const int8_t *arranged = (int8_t *)coder->words;
     for (uint32_t d = 0; d < plan->column_classes; d++) {
         uint32_t t = c * plan->column_classes + d;
         size_t weights = codec_residual_plan_tile_weights(plan, c, d);
@@ -393,7 +395,7 @@ class_decode(codec_residual_coder *coder, int8_t *residual, uint32_t c, source *
         }
         if (plan->bits[t] == 0 || !codec_rans_model_make(&model, plan->codes[t], plan->bits[t]) ||
             !codec_rans_decode(&coder->decoder, &model, coder->work, bytes) ||
-            !tile_unpack(plan, arranged, c, d, coder->rows, coder->work, from)) {
+            !tile_unpack(coder, c, d, from)) {
             return false;
         }
     }
@@ -401,16 +403,17 @@ class_decode(codec_residual_coder *coder, int8_t *residual, uint32_t c, source *
         uint32_t j = plan->row_order[i];
         codec_residual_row_arrange(residual + (size_t)j * plan->columns,
                                    arranged + (size_t)(i - plan->row_begin[c]) * plan->columns,
-                                   place, plan->column_turn, plan->row_sign[j], plan->columns);
+                                   &columns, plan->row_sign[j]);
     }
     return true;
 }
 
 // Decodes bytes of MODE_CLASSED. The count of escapes is checked before a buffer is filled.
 static oct_err
-classed_decode(codec_residual_coder *coder, int8_t *residual, uint32_t rows, uint32_t columns,
+classed_decode(codec_residual_coder *coder, const codec_residual_matrix *residual,
                const uint8_t *bytes, size_t length)
 {
+    const uint32_t rows = residual->rows, columns = residual->columns;
     codec_residual_plan *plan = &coder->plan;
     codec_rans_model model;
     uint32_t escapes = 0;
@@ -430,7 +433,7 @@ classed_decode(codec_residual_coder *coder, int8_t *residual, uint32_t rows, uin
     }
     source from = {coder->escapes, coder->escapes + escapes};
     for (uint32_t c = 0; c < plan->row_classes; c++) {
-        if (!class_decode(coder, residual, c, &from)) {
+        if (!class_decode(coder, residual->at, c, &from)) {
             return OCT_EPROTO;
         }
     }
@@ -439,25 +442,23 @@ classed_decode(codec_residual_coder *coder, int8_t *residual, uint32_t rows, uin
 }
 
 oct_err
-codec_residual_decode(codec_residual_coder *coder, int8_t *residual, uint32_t rows,
-                      uint32_t columns, const uint8_t *bytes, size_t length)
+codec_residual_decode(codec_residual_coder *coder, const codec_residual_matrix *residual,
+                      const uint8_t *bytes, size_t length)
 {
-    size_t count = (size_t)rows * columns;
-    OCT_ASSERT(count <= coder->weights_max && rows <= CODEC_RESIDUAL_LINES_MAX &&
-               columns <= CODEC_RESIDUAL_LINES_MAX);
+    size_t count = weights_of(coder, residual);
     if (length == 0) {
         return OCT_EPROTO;
     }
     if (bytes[0] == MODE_RAW && length == 1 + count) {
-        memcpy(residual, bytes + 1, count);
+        memcpy(residual->at, bytes + 1, count);
         return OCT_OK;
     }
     if (bytes[0] == MODE_ZERO && length == 1) {
-        memset(residual, 0, count);
+        memset(residual->at, 0, count);
         return OCT_OK;
     }
     if (bytes[0] != MODE_CLASSED || length < 2) {
         return OCT_EPROTO;
     }
-    return classed_decode(coder, residual, rows, columns, bytes, length);
+    return classed_decode(coder, residual, bytes, length);
 }

@@ -20,18 +20,18 @@ turned(int8_t v, int8_t sign)
 
 void
 codec_residual_row_arrange(int8_t *restrict to, const int8_t *restrict from,
-                           const uint16_t *restrict order, const int8_t *restrict sign,
-                           int8_t row_sign, uint32_t columns)
+                           const codec_residual_columns *columns, int8_t row_sign)
 {
-    if (order == NULL) {
-        memcpy(to, from, columns);
+    const codec_residual_columns by = *columns; // a copy, because the stores to `to` may alias it
+    if (by.order == NULL) {
+        memcpy(to, from, by.count);
     } else {
-        for (uint32_t k = 0; k < columns; k++) {
-            to[k] = from[order[k]];
+        for (uint32_t k = 0; k < by.count; k++) {
+            to[k] = from[by.order[k]];
         }
     }
-    for (uint32_t k = 0; k < columns; k++) {
-        to[k] = turned(to[k], (int8_t)(sign[k] ^ row_sign));
+    for (uint32_t k = 0; k < by.count; k++) {
+        to[k] = turned(to[k], (int8_t)(by.sign[k] ^ row_sign));
     }
 }
 

@@ -14,11 +14,16 @@
 #define CODEC_RESIDUAL_SHARE_MAX     4 // rows in a byte, with digits of 2 bits
 #define CODEC_RESIDUAL_ESCAPES_SLACK 8 // bytes after the escapes that may be read and written
 
-// to[k] = from[order[k]], negated modulo 256 where sign[k] and row_sign (0 or -1 each) differ.
-// order NULL: to[k] = from[k].
+// The order of the columns of a row, and which of them are negated.
+typedef struct codec_residual_columns {
+    const uint16_t *order; // [count]; NULL: the columns stay where they are
+    const int8_t *sign;    // [count], after ordering: 0 or -1
+    uint32_t count;
+} codec_residual_columns;
+
+// to[k] = from[order[k]], negated modulo 256 where sign[k] and row_sign (0 or -1) differ.
 void codec_residual_row_arrange(int8_t *restrict to, const int8_t *restrict from,
-                                const uint16_t *restrict order, const int8_t *restrict sign,
-                                int8_t row_sign, uint32_t columns);
+                                const codec_residual_columns *columns, int8_t row_sign);
 // Copies the escapes of row[width] to escapes, which has room for width bytes and the slack.
 // Returns their count.
 size_t codec_residual_escapes_take(uint8_t *restrict escapes, const int8_t *restrict row,

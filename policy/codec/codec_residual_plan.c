@@ -177,16 +177,21 @@ centres_begin(float *centre, uint32_t classes, const float *value, uint32_t coun
     }
 }
 
-// Sorts count lines into classes by k-means of log2 of their mean |residual|; activity[i] is a sum
-// over `across` residuals.
+// value[count] = the logarithm of the mean |residual| of each line, which has `across` residuals.
 static void
-classes_find(uint8_t *class_of, const int32_t *activity, uint32_t count, uint32_t across,
-             uint32_t classes, float *value)
+values_of(float *value, const int32_t *activity, uint32_t count, uint32_t across)
 {
-    float centre[CODEC_RESIDUAL_CLASSES_MAX];
     for (uint32_t i = 0; i < count; i++) {
         value[i] = log2f((float)activity[i] / (float)across + 0.0005f); // finite for idle lines
     }
+}
+
+// Sorts count lines into classes by k-means of log2 of their mean |residual|; activity[i] is a sum
+// over `across` residuals.
+static void
+classes_find(uint8_t *class_of, const float *value, uint32_t count, uint32_t classes)
+{
+    float centre[CODEC_RESIDUAL_CLASSES_MAX];
     centres_begin(centre, classes, value, count);
     for (int round = 0; round < KMEAN_ROUNDS; round++) {
         float sum[CODEC_RESIDUAL_CLASSES_MAX] = {0};
@@ -363,9 +368,10 @@ is_zero(const int8_t *values, size_t count)
 }
 
 bool
-codec_residual_plan_make(codec_residual_plan *plan, const int8_t *residual, uint32_t rows,
-                         uint32_t columns)
+codec_residual_plan_make(codec_residual_plan *plan, const codec_residual_matrix *matrix)
 {
+    const int8_t *residual = matrix->at;
+    const uint32_t rows = matrix->rows, columns = matrix->columns;
     size_t weights = (size_t)rows * columns;
     if (is_zero(residual, weights)) {
         return false;
@@ -381,10 +387,11 @@ codec_residual_plan_make(codec_residual_plan *plan, const int8_t *residual, uint
     double activity = total / ((double)rows * plan->window);
     plan->row_classes = activity < SPARSE ? 1 : classes_count(weights, rows);
     plan->column_classes = activity < SPARSE ? 1 : classes_count(weights, columns);
-    classes_find(plan->row_class, plan->row_activity, rows, plan->window, plan->row_classes,
-                 plan->line_value);
-    classes_find(plan->column_class, plan->column_activity, columns,
-                 (rows + plan->step - 1) / plan->step, plan->column_classes, plan->line_value);
+    values_of(plan->line_value, plan->row_activity, rows, plan->window);
+    classes_find(plan->row_class, plan->line_value, rows, plan->row_classes);
+    values_of(plan->line_value, plan->column_activity, columns,
+              (rows + plan->step - 1) / plan->step);
+    classes_find(plan->column_class, plan->line_value, columns, plan->column_classes);
     memset(plan->column_turn, 0, columns);
     memset(plan->row_sign, 0, rows);
     if (activity >= SPARSE) {
@@ -418,34 +425,20 @@ codec_residual_plan_write_lines(const codec_residual_plan *plan, uint8_t *out)
     }
 }
 
-// Reads class and sign of count lines, the digits first .. first + count - 1 of bytes. Returns
-// false if a class does not exist.
-static bool
-lines_read(uint8_t *class_of, int8_t *turn, uint32_t count, uint32_t classes, const uint8_t *bytes,
-           uint32_t first)
-{
-    for (uint32_t i = 0; i < count; i++) {
-        uint32_t at = first + i;
-        uint32_t code = bytes[at / 2] >> (at % 2 * 4) & 15;
-        class_of[i] = (uint8_t)(code / 2);
-        turn[i] = (int8_t) - (int8_t)(code & 1);
-        if (class_of[i] >= classes) {
-            return false;
-        }
-    }
-    return true;
-}
-
 bool
 codec_residual_plan_read_lines(codec_residual_plan *plan, uint32_t rows, uint32_t columns,
                                const uint8_t *bytes)
 {
     plan->rows = rows;
     plan->columns = columns;
-    if (!lines_read(plan->row_class, plan->row_sign, rows, plan->row_classes, bytes, 0) ||
-        !lines_read(plan->column_class, plan->column_turn, columns, plan->column_classes, bytes,
-                    rows)) {
-        return false;
+    for (uint32_t i = 0; i < rows + columns; i++) {
+        const bool is_row = i < rows;
+        const uint32_t line = is_row ? i : i - rows, code = bytes[i / 2] >> (i % 2 * 4) & 15;
+        (is_row ? plan->row_class : plan->column_class)[line] = (uint8_t)(code / 2);
+        (is_row ? plan->row_sign : plan->column_turn)[line] = (int8_t) - (int8_t)(code & 1);
+        if (code / 2 >= (is_row ? plan->row_classes : plan->column_classes)) {
+            return false;
+        }
     }
     orders_make(plan);
     return true;

@@ -5,6 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "policy/codec/codec_residual.h"
+
 // The plan by which a matrix of residuals is divided before its parts are compressed
 // (codec_residual.c). A line is a row or a column. Lines are sorted into classes of activity (mean
 // |residual|), because all weights of a unit, and all weights of an input, change by similar
@@ -48,9 +50,8 @@ typedef struct codec_residual_plan {
 void codec_residual_plan_init(codec_residual_plan *plan, size_t weights_max);
 void codec_residual_plan_fini(codec_residual_plan *plan);
 
-// Plans for residual[rows][columns]. Returns false, without a plan, if all residuals are 0.
-bool codec_residual_plan_make(codec_residual_plan *plan, const int8_t *residual, uint32_t rows,
-                              uint32_t columns);
+// Plans for a matrix. Returns false, without a plan, if all residuals are 0.
+bool codec_residual_plan_make(codec_residual_plan *plan, const codec_residual_matrix *matrix);
 
 // The lines as bytes: class and sign of each row, then of each column, as digits of 4 bits, two in
 // a byte, padded with zeros to a whole number of symbols.

@@ -26,15 +26,17 @@ coder_get(void)
 }
 
 static void
-expect_back(codec_residual_coder *coder, const int8_t *residual, uint32_t rows, uint32_t columns)
+expect_back(codec_residual_coder *coder, const codec_residual_matrix *residual)
 {
+    uint32_t rows = residual->rows, columns = residual->columns;
     size_t capacity = codec_residual_bound(rows, columns), count = (size_t)rows * columns;
     uint8_t *bytes = oct_alloc(capacity);
     int8_t *again = oct_alloc(count);
-    size_t length = codec_residual_encode(coder, residual, rows, columns, bytes, capacity);
+    size_t length = codec_residual_encode(coder, residual, bytes, capacity);
     OCT_ASSERT(length > 0 && length <= capacity);
-    oct_err err = codec_residual_decode(coder, again, rows, columns, bytes, length);
-    OCT_ASSERT(err == OCT_OK && memcmp(again, residual, count) == 0);
+    oct_err err =
+        codec_residual_decode(coder, &(codec_residual_matrix){again, rows, columns}, bytes, length);
+    OCT_ASSERT(err == OCT_OK && memcmp(again, residual->at, count) == 0);
     free(again);
     free(bytes);
 }
@@ -49,14 +51,14 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     size_t count = (size_t)rows * columns;
     codec_residual_coder *coder = coder_get();
-    int8_t *got = oct_alloc(count);
+    codec_residual_matrix got = {oct_alloc(count), rows, columns};
     uint8_t *bytes = fuzz_copy(in.at, in.left);
-    if (codec_residual_decode(coder, got, rows, columns, bytes, in.left) == OCT_OK) {
-        expect_back(coder, got, rows, columns);
+    if (codec_residual_decode(coder, &got, bytes, in.left) == OCT_OK) {
+        expect_back(coder, &got);
         fuzz_accept();
     }
     free(bytes);
-    free(got);
+    free(got.at);
     return 0;
 }
 
@@ -85,8 +87,9 @@ seed_make(uint32_t rows, uint32_t columns, oct_rng *rng)
     residual_fill(residual, rows, columns, rng);
     oct_write_u16(&out, (uint16_t)rows);
     oct_write_u16(&out, (uint16_t)columns);
-    size_t length = codec_residual_encode(coder_get(), residual, rows, columns,
-                                          out.base + HEAD_BYTES, capacity);
+    size_t length =
+        codec_residual_encode(coder_get(), &(codec_residual_matrix){residual, rows, columns},
+                              out.base + HEAD_BYTES, capacity);
     fuzz_seed(out.base, HEAD_BYTES + length);
     free(out.base);
     free(residual);

@@ -9,15 +9,12 @@
 #include "policy/codec/codec_residual.h"
 #include "tests/support/oct_test.h"
 
-typedef struct matrix {
-    uint32_t rows, columns;
-    int8_t *residual; // [rows][columns]
-} matrix;
+typedef codec_residual_matrix matrix;
 
 static matrix
 matrix_create(uint32_t rows, uint32_t columns)
 {
-    return (matrix){rows, columns, oct_alloc((size_t)rows * columns)};
+    return (matrix){oct_alloc((size_t)rows * columns), rows, columns};
 }
 
 static size_t
@@ -39,7 +36,7 @@ fill_active(matrix *m, double steps, oct_rng *rng)
         for (uint32_t k = 0; k < m->columns; k++) {
             double v = steps * (row * column[k] + 0.5 * (oct_rng_double(rng) - 0.5));
             v = v > 127.0 ? 127.0 : v < -128.0 ? -128.0 : v;
-            m->residual[(size_t)j * m->columns + k] = (int8_t)v;
+            m->at[(size_t)j * m->columns + k] = (int8_t)v;
         }
     }
     free(column);
@@ -49,7 +46,7 @@ static void
 fill_uniform(matrix *m, int low, uint32_t values, oct_rng *rng)
 {
     for (size_t i = 0; i < weights(m); i++) {
-        m->residual[i] = (int8_t)(low + (int)oct_rng_below(rng, values));
+        m->at[i] = (int8_t)(low + (int)oct_rng_below(rng, values));
     }
 }
 
@@ -60,14 +57,14 @@ round_trip(const matrix *m)
     codec_residual_coder *coder = codec_residual_coder_create(weights(m));
     size_t bound = codec_residual_bound(m->rows, m->columns);
     uint8_t *bytes = malloc(bound);
-    size_t length = codec_residual_encode(coder, m->residual, m->rows, m->columns, bytes, bound);
+    size_t length = codec_residual_encode(coder, m, bytes, bound);
     assert_in_range(length, 1, bound);
     uint8_t *exact = malloc(length); // so that the sanitizer sees a read past the end
     memcpy(exact, bytes, length);
     int8_t *got = malloc(weights(m));
     memset(got, 0x55, weights(m));
-    T_OK(codec_residual_decode(coder, got, m->rows, m->columns, exact, length));
-    assert_memory_equal(got, m->residual, weights(m));
+    T_OK(codec_residual_decode(coder, &(matrix){got, m->rows, m->columns}, exact, length));
+    assert_memory_equal(got, m->at, weights(m));
     free(got);
     free(exact);
     free(bytes);
@@ -93,7 +90,7 @@ test_residual_every_shape_and_size_of_change_comes_back(void **state)
             fill_active(&m, steps[i], &rng);
             (void)round_trip(&m);
         }
-        free(m.residual);
+        free(m.at);
     }
 }
 
@@ -107,11 +104,11 @@ test_residual_large_matrix_with_rare_values_comes_back(void **state)
     matrix m = matrix_create(1100, 1000);
     fill_uniform(&m, -1, 3, &rng);
     for (int i = 0; i < 40; i++) {
-        m.residual[oct_rng_below(&rng, 1100 * 1000)] = (int8_t)(oct_rng_below(&rng, 256) - 128);
+        m.at[oct_rng_below(&rng, 1100 * 1000)] = (int8_t)(oct_rng_below(&rng, 256) - 128);
     }
-    memset(m.residual + 500 * 1000, 0, 7 * 1000);
+    memset(m.at + 500 * 1000, 0, 7 * 1000);
     assert_true((double)round_trip(&m) * 8 <= 1.65 * (double)weights(&m));
-    free(m.residual);
+    free(m.at);
 }
 
 static void
@@ -124,7 +121,7 @@ test_residual_noise_costs_no_more_than_its_bytes(void **state)
         matrix m = matrix_create(shapes[s].rows, shapes[s].columns);
         fill_uniform(&m, -128, 256, &rng);
         assert_true(round_trip(&m) <= weights(&m) + 1);
-        free(m.residual);
+        free(m.at);
     }
 }
 
@@ -136,14 +133,14 @@ test_residual_extremes_come_back(void **state)
         matrix m = matrix_create(shapes[s].rows, shapes[s].columns);
         static const int8_t values[] = {0, 1, -1, 127, -127, -128};
         for (size_t i = 0; i < OCT_COUNTOF(values); i++) {
-            memset(m.residual, values[i], weights(&m));
+            memset(m.at, values[i], weights(&m));
             (void)round_trip(&m);
         }
         for (size_t i = 0; i < weights(&m); i++) {
-            m.residual[i] = (int8_t)(i % 2 == 0 ? -128 : 127);
+            m.at[i] = (int8_t)(i % 2 == 0 ? -128 : 127);
         }
         (void)round_trip(&m);
-        free(m.residual);
+        free(m.at);
     }
 }
 
@@ -153,9 +150,9 @@ test_residual_no_change_costs_next_to_nothing(void **state)
     (void)state;
     matrix m = matrix_create(512, 512);
     assert_true(round_trip(&m) <= 64);
-    m.residual[77777] = -5;
+    m.at[77777] = -5;
     assert_true(round_trip(&m) <= 128);
-    free(m.residual);
+    free(m.at);
 }
 
 static void
@@ -167,7 +164,7 @@ test_residual_small_changes_cost_near_their_entropy(void **state)
     matrix m = matrix_create(512, 512);
     fill_uniform(&m, -1, 3, &rng);
     assert_true((double)round_trip(&m) * 8 <= 1.65 * (double)weights(&m)); // log2(3) = 1.585
-    free(m.residual);
+    free(m.at);
 }
 
 static void
@@ -180,17 +177,16 @@ test_residual_too_little_room_gives_zero_and_stays_within_it(void **state)
     fill_active(&m, 3, &rng);
     codec_residual_coder *coder = codec_residual_coder_create(weights(&m));
     uint8_t *all = malloc(codec_residual_bound(64, 64));
-    size_t length =
-        codec_residual_encode(coder, m.residual, 64, 64, all, codec_residual_bound(64, 64));
+    size_t length = codec_residual_encode(coder, &m, all, codec_residual_bound(64, 64));
     assert_true(length > 1);
     for (size_t room = 0; room < length; room += 1 + room / 16) {
         uint8_t *some = malloc(room + 1);
-        assert_int_equal(codec_residual_encode(coder, m.residual, 64, 64, some, room), 0);
+        assert_int_equal(codec_residual_encode(coder, &m, some, room), 0);
         free(some);
     }
     free(all);
     codec_residual_coder_destroy(coder);
-    free(m.residual);
+    free(m.at);
 }
 
 static void
@@ -206,19 +202,19 @@ test_residual_cut_bytes_are_refused(void **state)
     int8_t *got = malloc(weights(&m));
     for (double steps = 0.5; steps < 400; steps *= 3) {
         fill_active(&m, steps, &rng);
-        size_t length = codec_residual_encode(coder, m.residual, 40, 50, bytes, bound);
+        size_t length = codec_residual_encode(coder, &m, bytes, bound);
         for (size_t cut = 0; cut < length; cut++) {
             uint8_t *some = malloc(cut + 1);
             memcpy(some, bytes, cut);
-            T_ERR(codec_residual_decode(coder, got, 40, 50, some, cut), OCT_EPROTO);
+            T_ERR(codec_residual_decode(coder, &(matrix){got, 40, 50}, some, cut), OCT_EPROTO);
             free(some);
         }
-        T_OK(codec_residual_decode(coder, got, 40, 50, bytes, length));
+        T_OK(codec_residual_decode(coder, &(matrix){got, 40, 50}, bytes, length));
     }
     free(got);
     free(bytes);
     codec_residual_coder_destroy(coder);
-    free(m.residual);
+    free(m.at);
 }
 
 // What comes of it is bounded by the matrix; the sanitizer sees the rest.
@@ -228,7 +224,7 @@ try_decode(codec_residual_coder *coder, const matrix *m, const uint8_t *bytes, s
     uint8_t *exact = malloc(length > 0 ? length : 1);
     memcpy(exact, bytes, length);
     int8_t *got = malloc(weights(m));
-    oct_err err = codec_residual_decode(coder, got, m->rows, m->columns, exact, length);
+    oct_err err = codec_residual_decode(coder, &(matrix){got, m->rows, m->columns}, exact, length);
     assert_true(err == OCT_OK || err == OCT_EPROTO);
     free(got);
     free(exact);
@@ -246,7 +242,7 @@ test_residual_damaged_bytes_do_no_harm(void **state)
     uint8_t *bytes = malloc(bound + 8);
     for (int i = 0; i < 3000; i++) {
         fill_active(&m, 0.3 * (1 << oct_rng_below(&rng, 10)), &rng);
-        size_t length = codec_residual_encode(coder, m.residual, 48, 56, bytes, bound);
+        size_t length = codec_residual_encode(coder, &m, bytes, bound);
         for (uint32_t n = 1 + oct_rng_below(&rng, 4); n > 0; n--) {
             size_t reach = oct_rng_below(&rng, 2) == 0 ? OCT_MIN(length, (size_t)48) : length;
             uint8_t *byte = bytes + oct_rng_below(&rng, (uint32_t)reach);
@@ -257,7 +253,7 @@ test_residual_damaged_bytes_do_no_harm(void **state)
     }
     free(bytes);
     codec_residual_coder_destroy(coder);
-    free(m.residual);
+    free(m.at);
 }
 
 static void
@@ -315,11 +311,12 @@ test_residual_that_contradicts_itself_is_refused(void **state)
         memcpy(bytes, golden, sizeof(bytes));
         assert_int_equal(bytes[cases[i].at], cases[i].byte);
         bytes[cases[i].at] = cases[i].wrong;
-        T_ERR(codec_residual_decode(coder, got, 9, 11, bytes, sizeof(bytes)), OCT_EPROTO);
+        T_ERR(codec_residual_decode(coder, &(matrix){got, 9, 11}, bytes, sizeof(bytes)),
+              OCT_EPROTO);
     }
     uint8_t longer[sizeof(golden) + 2] = {0};
     memcpy(longer, golden, sizeof(golden));
-    T_ERR(codec_residual_decode(coder, got, 9, 11, longer, sizeof(longer)), OCT_EPROTO);
+    T_ERR(codec_residual_decode(coder, &(matrix){got, 9, 11}, longer, sizeof(longer)), OCT_EPROTO);
     codec_residual_coder_destroy(coder);
 }
 
@@ -337,7 +334,7 @@ test_residual_golden_bytes_are_read(void **state)
     };
     int8_t got[9 * 11];
     codec_residual_coder *coder = codec_residual_coder_create(9 * 11);
-    T_OK(codec_residual_decode(coder, got, 9, 11, golden, sizeof(golden)));
+    T_OK(codec_residual_decode(coder, &(matrix){got, 9, 11}, golden, sizeof(golden)));
     assert_memory_equal(got, want, sizeof(want));
     codec_residual_coder_destroy(coder);
 }
