@@ -241,7 +241,6 @@ join_start(learner_run *run)
     OCT_TRY(learner_publisher_begin(run->publisher, &options));
     batches_begin(run);
     learner_progress_begin(run->progress, run->batches, algo_updates(run->algorithm));
-    learner_report_start(run);
     run->train = learner_train_create(
         run->algorithm, run->config, learner_publisher_stage(run->publisher),
         learner_batches_count(run->batches), run->options.notify, run->options.arg);
@@ -332,7 +331,7 @@ training_begin(learner_run *run, const policy_spec *environment, oct_reason *why
                        "divides the first layer of published policies by the same number",
                        run->spec.obs_high, 1 / (double)policy_byte_unit(run->spec.obs_high));
     }
-    learner_report_metrics(run);
+    learner_report_start(run->report, &run->metrics, run->train, run->batches);
     learner_progress_enter(run->progress, LEARNER_TRAINING);
     if (learner_progress_ends_again(run->progress)) {
         learner_end_again(run);
@@ -394,7 +393,7 @@ places_refuse(learner_run *run, const oct_holder *holder, oct_reason *why)
                    "actors as it may: learner.actors_per_certificate: %" PRIu32,
                    holder->name, holder->id[0], holder->id[1], holder->id[2], holder->id[3],
                    run->config->learner.actors_per_certificate);
-    if (run->places_refused++ == 0) {
+    if (run->tallies.places_refused++ == 0) {
         oct_log_warn("LEARNER-PLACES", "%s; later refusals are only counted", why->text);
     }
 }
@@ -458,7 +457,7 @@ learner_run_refuse(learner_run *run, const wire_register *request, const char *w
     oct_text_quote(run->refused_text, sizeof(run->refused_text), text,
                    OCT_MIN((size_t)length, sizeof(text) - 1));
     run->refused_ns = oct_clock_ns();
-    run->actors_refused++;
+    run->tallies.actors_refused++;
 }
 
 const char *

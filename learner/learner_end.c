@@ -12,11 +12,6 @@
 #include "learner/learner_run_state.h"
 
 #define REFUSED_UPDATES_MAX 1000u
-// A mean of RETURNS_LEAST training episodes or more is much better than that of an evaluation if it
-// is higher by BETTER_SHARE of the larger of the two and by BETTER_ERRORS standard errors.
-#define RETURNS_LEAST 20
-#define BETTER_SHARE  0.2
-#define BETTER_ERRORS 4
 
 // ---- the reason
 
@@ -156,55 +151,6 @@ learner_run_abandon(learner_run *run, const char *reason)
     learner_run_finish(run, reason, false);
 }
 
-const char *
-learner_end_unevaluated(const learner_run *run, char *out, size_t size)
-{
-    learner_eval_result best = {.stage = LEARNER_EVAL_SCREEN};
-    const config_experiment *config = run->config;
-    (void)learner_evals_best(run->evals, &best);
-    bool has_short = config->evaluation.screen_episodes < config->evaluation.episodes;
-    bool is_full = best.episodes > 0 && (best.stage != LEARNER_EVAL_SCREEN || !has_short);
-    uint32_t failed = run->failed_full_evals;
-    const char *no_final = learner_progress_no_final(run->progress);
-    if (is_full || (no_final == NULL && failed == 0)) {
-        return NULL;
-    }
-    oct_text why;
-    oct_text_init(&why, out, size);
-    if (failed > 0) {
-        oct_text_add(&why, "%u full evaluation%s failed", failed, oct_text_plural(failed));
-    }
-    if (no_final != NULL) {
-        oct_text_add(&why, "%s%s", failed > 0 ? "; " : "", no_final);
-    }
-    return out;
-}
-
-const char *
-learner_end_sampling(const learner_run *run, char *out, size_t size)
-{
-    const learner_eval_result *greedy = learner_folder_saved(run->folder);
-    uint32_t count = (uint32_t)OCT_MIN(run->episodes, LEARNER_RETURNS);
-    if (run->config->evaluation.sampling || policy_spec_extra_dim(&run->spec) == 0 ||
-        count < RETURNS_LEAST || greedy->episodes == 0 || greedy->truncated > 0) {
-        return NULL;
-    }
-    oct_spread drawn = oct_spread_of_f64(run->report.returns, count);
-    double better = drawn.mean - greedy->mean;
-    double error =
-        sqrt(drawn.std * drawn.std / count + greedy->std * greedy->std / greedy->episodes);
-    bool is_much = better > BETTER_SHARE * fmax(fabs(drawn.mean), fabs(greedy->mean));
-    if (!is_much || better <= BETTER_ERRORS * error) {
-        return NULL;
-    }
-    (void)snprintf(out, size,
-                   "the last %u training episodes, with sampled actions, had a mean return of "
-                   "%.4g; greedy actions have %.4g; with evaluation.sampling: true, evaluations "
-                   "sample actions, too",
-                   count, drawn.mean, greedy->mean);
-    return out;
-}
-
 // ---- the files
 
 // Starts to write a checkpoint with the present counters.
@@ -237,68 +183,6 @@ learner_run_store(learner_run *run, learner_state_bytes *take, bool async)
     learner_folder_checkpoint(run->folder, &now, async);
 }
 
-static void
-summary_write(learner_run *run)
-{
-    char why[LEARNER_WHY_BYTES], sampling[LEARNER_WHY_BYTES];
-    learner_actors_totals totals;
-    uint64_t version = learner_publisher_version(run->publisher);
-    const learner_publishing publishing = learner_publisher_counts(run->publisher);
-    learner_actors_totals_get(run->actors, oct_clock_ns(), version, &totals);
-    double update_s = 0, wait_s = 0;
-    if (run->train != NULL) {
-        learner_train_times(run->train, &update_s, &wait_s);
-    }
-    learner_source_counts source = learner_batches_counts(run->batches, oct_clock_ns());
-    uint64_t end_ns = learner_progress_end_ns(run->progress) != 0
-                          ? learner_progress_end_ns(run->progress)
-                          : oct_clock_ns();
-    learner_summary summary = {
-        .config = run->config,
-        .reason = learner_progress_reason(run->progress),
-        .unlearned = learner_progress_unlearned(run->progress),
-        .unevaluated = learner_end_unevaluated(run, why, sizeof(why)),
-        .sampling = learner_end_sampling(run, sampling, sizeof(sampling)),
-        .precision = learner_publisher_precision(run->publisher),
-        .blas = run->blas != NULL ? run->blas : "",
-        .run_id = run->run_id,
-        .env_steps = learner_progress_now(run->progress).env_steps,
-        .env_steps_base = learner_progress_before(run->progress).env_steps +
-                          source.first_sample_steps * run->action_repeat,
-        .updates = learner_progress_now(run->progress).updates,
-        .updates_base = learner_progress_before(run->progress).updates,
-        .updates_refused = learner_refusals_count(run->refusals),
-        .env_failures = totals.failures,
-        .evaluation_failures = totals.evaluation_failures,
-        .policy_version = version,
-        .inserts = source.inserts,
-        .samples = source.samples,
-        .wall_s = learner_progress_now(run->progress).wall_s,
-        .training_s =
-            source.first_sample_ns != 0 ? (double)(end_ns - source.first_sample_ns) * 1e-9 : 0,
-        .replay_to_learner_bytes = (double)run->traffic.from_replay,
-        .learner_to_replay_bytes = (double)run->traffic.to_replay,
-        .actor_to_replay_bytes = totals.bytes,
-        .learner_to_actors_bytes = (double)run->traffic.published,
-        .publications = publishing.publications,
-        .actors = totals.actors,
-        .actor_infer_s = totals.infer_s,
-        .actor_env_s = totals.env_s,
-        .actor_collect_s = totals.collect_s,
-        .actor_wait_s = totals.wait_s,
-        .wait_share = update_s + wait_s > 0 ? wait_s / (update_s + wait_s) : NAN,
-        .agreement = publishing.divergence.agreement,
-        .divergence = publishing.divergence.relative_l2,
-        .deltas = publishing.deltas,
-        .cpu_s = (double)oct_clock_process_cpu_ns() * 1e-9,
-        .last = learner_publisher_policy(run->publisher),
-    };
-    summary.solved = learner_evals_solved(run->evals);
-    summary.has_last = learner_evals_last(run->evals, &summary.last_result);
-    summary.screens = learner_evals_screens(run->evals, &summary.screens_mean);
-    learner_folder_summary(run->folder, &summary);
-}
-
 bool
 learner_run_failed(const learner_run *run)
 {
@@ -317,14 +201,15 @@ learner_run_save(learner_run *run)
     }
     learner_folder_finish(run->folder);
     if (run->train != NULL) {
-        learner_report_row(run, true);
+        learner_report_row(run->report, true);
         learner_folder_curve(run->folder);
     }
     learner_folder_policies(run->folder); // first: the checkpoint says how good policy.oct is
-    summary_write(run);
-    char why[LEARNER_WHY_BYTES];
-    if (learner_end_sampling(run, why, sizeof(why)) != NULL) {
-        oct_log_notice("LEARNER-SAMPLING", "%s", why);
+    learner_summary summary = learner_report_summary(run->report, &run->spec);
+    summary.blas = run->blas != NULL ? run->blas : "";
+    learner_folder_summary(run->folder, &summary);
+    if (summary.sampling != NULL) {
+        oct_log_notice("LEARNER-SAMPLING", "%s", summary.sampling);
     }
     if (learner_evals_done(run->evals) && !learner_folder_is_unsaved(run->folder)) {
         learner_progress_ended(run->progress);

@@ -102,9 +102,9 @@ table_look(learner_run *run, uint32_t member, oct_err err, const wire_configured
 static void
 steps_found(learner_run *run, const learner_source *source)
 {
-    uint64_t found = learner_source_count(source).steps * run->action_repeat;
+    uint64_t found = learner_progress_steps_of(run->progress, learner_source_count(source).steps);
     learner_progress_found(run->progress, found);
-    run->report.env_steps += found;
+    learner_report_found(run->report, found);
 }
 
 oct_err
@@ -315,7 +315,7 @@ learner_run_collect(learner_run *run)
     while ((batch = learner_train_take(run->train)) != NULL) {
         learner_progress_updated(run->progress, batch->updates);
         if (batch->learned) {
-            learner_means_update(&run->report.means, batch->numbers);
+            learner_report_update(run->report, batch->numbers);
         } else if (batch->refused != OCT_OK) {
             learner_refusals_note(run->refusals, batch, &run->spec, run->batches);
         }

@@ -416,10 +416,12 @@ learner_run_digested(learner_run *run, oct_err err, const char *detail, const wi
         pacer->is_digest_late = true;
         if (err == OCT_EAGAIN && learner_turns_saves(&pacer->turns)) {
             (void)snprintf(pacer->unkept, sizeof(pacer->unkept), "%s", detail);
+            run->tallies.is_unkept = true;
         }
     } else if (err == OCT_OK && pacer->is_hashing && digest->turn == pacer->turns.turn) {
         pacer->is_digest_late = false;
         pacer->unkept[0] = '\0';
+        run->tallies.is_unkept = false;
         pacer->has_digest = true;
         pacer->digest = *digest;
         turns_go(run);

@@ -116,6 +116,12 @@ learner_progress_updated(learner_progress *progress, uint64_t updates)
     progress->updates = updates;
 }
 
+uint64_t
+learner_progress_steps_of(const learner_progress *progress, uint64_t rows)
+{
+    return rows * progress->action_repeat;
+}
+
 void
 learner_progress_found(learner_progress *progress, uint64_t env_steps)
 {
@@ -143,7 +149,7 @@ env_steps(const learner_progress *progress)
         return progress->env_steps_end;
     }
     uint64_t rows = learner_batches_counts(progress->batches, oct_clock_ns()).steps;
-    return progress->resumed->env_steps + rows * progress->action_repeat;
+    return progress->resumed->env_steps + learner_progress_steps_of(progress, rows);
 }
 
 learner_counts

@@ -46,6 +46,8 @@ void learner_progress_begin(learner_progress *progress, const learner_batches *b
                             uint64_t updates);
 uint64_t learner_progress_begin_ns(const learner_progress *progress); // 0: not started
 void learner_progress_updated(learner_progress *progress, uint64_t updates);
+// Returns the environment steps of rows in replay.
+uint64_t learner_progress_steps_of(const learner_progress *progress, uint64_t rows);
 // Notes environment steps after the checkpoint that replay already had when this process found it.
 // They are steps of the run, but not of this process.
 void learner_progress_found(learner_progress *progress, uint64_t env_steps);

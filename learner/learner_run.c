@@ -37,7 +37,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/oct_action_repeat.h"
 #include "common/oct_base.h"
 #include "common/oct_clock.h"
 #include "common/oct_libm.h"
@@ -84,14 +83,31 @@ folder_begin(learner_run *run, oct_reason *why)
 }
 
 static oct_err
-run_begin(learner_run *run, oct_reason *why)
+report_begin(learner_run *run, oct_reason *why)
 {
-    OCT_TRY(folder_begin(run, why));
-    OCT_TRY(learner_begin_begin(run, why));
-    if (learner_report_begin(run) != OCT_OK) {
+    const learner_report_options options = {
+        .config = run->config,
+        .path = run->options.folder,
+        .progress = run->progress,
+        .folder = run->folder,
+        .refusals = run->refusals,
+        .publisher = run->publisher,
+        .evals = run->evals,
+        .actors = run->actors,
+        .lg = run->options.lg,
+        .tallies = &run->tallies,
+    };
+    if (learner_report_open(&run->report, &options) != OCT_OK) {
         return oct_fail(why, OCT_EIO, "%s/metrics.csv: %s", run->options.folder,
                         oct_file_strerror(errno));
     }
+    return OCT_OK;
+}
+
+static oct_err
+run_begin(learner_run *run, oct_reason *why)
+{
+    OCT_TRY(folder_begin(run, why));
     const learner_checkpoint *resumed = learner_folder_resumed(run->folder);
     run->refusals = learner_refusals_create();
     run->publisher = learner_publisher_create(run->config);
@@ -99,8 +115,9 @@ run_begin(learner_run *run, oct_reason *why)
     oct_bucket_init(&run->tickets, LEARNER_TICKETS_MAX, LEARNER_TICKETS_A_SECOND);
     run->actors = learner_actors_create(run->config->learner.actors_per_certificate);
     learner_actors_go_on(run->actors, resumed->incarnations);
-    run->peers = learner_peers_create();
     run->evals = learner_evals_create(run->config, &resumed->evals);
+    OCT_TRY(learner_begin_begin(run, why));
+    OCT_TRY(report_begin(run, why));
     learner_folder_restore(run->folder, run->evals, run->publisher);
     learner_progress_resume(run->progress, run->options.folder, learner_evals_solved(run->evals));
     return learner_begin_known(run, why);
@@ -113,7 +130,6 @@ learner_run_create(learner_run **out, const learner_run_options *options, oct_re
     run->options = *options;
     run->config = options->config;
     run->created_ns = oct_clock_ns();
-    run->action_repeat = oct_action_repeat_of(run->config->env.options);
     run->pace = run->config->run.deterministic ? &learner_pace_turns : &learner_pace_clock;
     run->libm = run->pace->repeats ? oct_libm_sum() : 0;
     const char *name =
@@ -148,8 +164,7 @@ learner_run_destroy(learner_run *run)
     learner_average_destroy(run->average);
     learner_batches_destroy(run->batches);
     learner_actors_destroy(run->actors);
-    learner_peers_destroy(run->peers);
-    learner_report_end(run);
+    learner_report_close(run->report);
     learner_refusals_destroy(run->refusals);
     learner_progress_destroy(run->progress);
     wire_token_maker_destroy(run->tokens);
@@ -212,7 +227,7 @@ learner_run_known(learner_run *run, uint32_t actor_id, const uint8_t token[WIRE_
     if (learner_run_is_token_of(run, actor->session, token)) {
         return actor;
     }
-    if (run->bad_tokens++ == 0) {
+    if (run->tallies.bad_tokens++ == 0) {
         oct_log_warn("LEARNER-BAD-TOKEN",
                      "actor=%08" PRIx32
                      " without its token; later requests without a token are only counted",
@@ -331,7 +346,7 @@ evaluator_is_there(void *arg, uint32_t id)
 static void
 refused(learner_run *run, const learner_actor *actor, const char *what)
 {
-    if (run->bad_reports++ == 0) {
+    if (run->tallies.bad_reports++ == 0) {
         oct_log_warn("LEARNER-BAD-REPORT",
                      "actor=%08" PRIx32 " host=\"%s\" certificate=\"%s\" %s: ignored; later "
                      "reports that are ignored are only counted",
@@ -342,7 +357,7 @@ refused(learner_run *run, const learner_actor *actor, const char *what)
 void
 learner_run_count_unread(learner_run *run)
 {
-    if (run->answers_refused++ == 0) {
+    if (run->tallies.answers_refused++ == 0) {
         oct_log_warn("LEARNER-UNREAD", "peers do not read the policies that they ask for: further "
                                        "requests are refused until they do, and only counted");
     }
@@ -358,7 +373,7 @@ may_have_ticket(learner_run *run, const learner_actor *actor, uint64_t now_ms)
         oct_bucket_is_left(&run->tickets, actor->holder.id, now_ms)) {
         return true;
     }
-    run->tickets_refused++;
+    run->tallies.tickets_refused++;
     if (learner_run_may_tell(run, &actor->holder)) {
         oct_log_warn("LEARNER-TICKETS-REFUSED",
                      "evaluator=%08x host=\"%s\" certificate=\"%s\" %d evaluations were not "
@@ -411,10 +426,7 @@ curve_add(learner_run *run, const learner_eval_result *result)
         .mean = result->mean,
         .std = result->std,
     };
-    run->last_eval = *result;
-    run->has_eval = true;
-    run->report.has_eval = true;
-    run->report.eval_wall_s = point.wall_s;
+    learner_report_evaluation(run->report, result, point.wall_s);
     if (result->made_ns == 0 && !learner_progress_ends_again(run->progress)) {
         return; // the policy is of an earlier process, which added the point
     }
@@ -428,11 +440,7 @@ evaluation_failed(learner_run *run, const wire_report *report)
     learner_eval_stage stage;
     OCT_TRY(learner_evals_failed(run->evals, report->actor_id, report->ticket,
                                  report->policy_version, &stage));
-    run->failed_full_evals += stage != LEARNER_EVAL_SCREEN;
-    if (run->failed_evals++ == 0) {
-        oct_log_warn("LEARNER-EVAL-FAILED", "version=%" PRIu64 " the evaluator's log has the cause",
-                     report->policy_version);
-    }
+    learner_report_failed(run->report, stage, report->policy_version);
     return OCT_OK;
 }
 
@@ -480,19 +488,13 @@ evaluation_take(learner_run *run, const wire_report *report)
                                        report->policy_version, &answer, &result);
     if (err == OCT_OK || err == OCT_EAGAIN) {
         learner_progress_heard(run->progress); // an evaluator is working
-        run->eval_played += report->episode_count;
-        run->eval_played_s += fmax(0.0, stat_of(report, "evaluation_s"));
+        learner_report_played(run->report, report->episode_count,
+                              fmax(0.0, stat_of(report, "evaluation_s")));
     }
     if (err != OCT_OK) {
         return err; // part of a result, or too late: another evaluator has the evaluation
     }
-    if (learner_progress_is(run->progress, LEARNER_FINAL) && run->report.has_eval) {
-        learner_report_row(run, true); // of the evaluation that training ended with
-    }
     curve_add(run, &result);
-    if (learner_progress_is(run->progress, LEARNER_FINAL)) {
-        learner_report_row(run, true); // none is due by time any more
-    }
     oct_log(result.stage == LEARNER_EVAL_SCREEN ? OCT_LOG_DEBUG : OCT_LOG_NOTICE, "LEARNER-EVAL",
             "stage=%s version=%" PRIu64 " episodes=%u mean=%.2f std=%.2f failed=%" PRIu64,
             learner_eval_stage_name[result.stage], result.version, result.episodes, result.mean,
@@ -605,7 +607,7 @@ learner_run_report(learner_run *run, const wire_report *report)
         return OCT_EINVAL;
     }
     for (uint32_t i = 0; i < report->episode_count; i++) {
-        learner_report_episode(run, report->episode_return[i], report->episode_length[i]);
+        learner_report_episode(run->report, report->episode_return[i], report->episode_length[i]);
     }
     return OCT_OK;
 }
@@ -676,7 +678,7 @@ learner_run_tick(learner_run *run)
     uint64_t samples = learner_actors_samples(run->actors, now_ns, run->config->algo.noisy_samples);
     learner_train_set_samples(run->train, samples);
     learner_publisher_forget(run->publisher, samples);
-    learner_report_row(run, false);
+    learner_report_row(run->report, false);
     learner_folder_tick(run->folder, now_ns);
     evaluator_tick(run, live.evaluators, now_ns);
     run->pace->tick(run, now_ns);
@@ -764,17 +766,35 @@ learner_run_machine(const learner_run *run, const char *where, uint64_t libm, oc
 void
 learner_run_count_refused(learner_run *run)
 {
-    run->bad_requests++;
+    run->tallies.bad_requests++;
 }
 
 void
 learner_run_set_relays(learner_run *run, uint32_t count)
 {
-    run->relays = count;
+    run->tallies.relays = count;
 }
 
 void
 learner_run_set_traffic(learner_run *run, const learner_traffic *traffic)
 {
-    run->traffic = *traffic;
+    run->tallies.traffic = *traffic;
+}
+
+const wire_status *
+learner_run_status(learner_run *run)
+{
+    return learner_report_status(run->report, learner_run_last_refused(run));
+}
+
+const wire_peers *
+learner_run_peers(learner_run *run, const learner_relays *relays, uint32_t count_max)
+{
+    return learner_report_peers(run->report, relays, count_max);
+}
+
+void
+learner_run_prometheus(learner_run *run, oct_prometheus *text)
+{
+    learner_report_prometheus(run->report, text);
 }

@@ -8,6 +8,7 @@
 #include "learner/learner_evals.h"
 #include "learner/learner_progress.h"
 #include "learner/learner_relays.h"
+#include "learner/learner_report.h"
 #include "learner/learner_train.h"
 #include "proto/wire_peers.h"
 
@@ -198,13 +199,7 @@ uint64_t learner_run_checkpoint(learner_run *run);
 // from. OCT_EAGAIN: it is not written yet. OCT_EIO: it could not be written; why has one line.
 OCT_CHECKED oct_err learner_run_checkpointed(learner_run *run, uint64_t number, wire_written *out,
                                              oct_reason *why);
-// Bytes of frames so far, by direction. The owner of the sockets sets them.
-typedef struct learner_traffic {
-    uint64_t to_replay, from_replay;
-    uint64_t to_data, from_data;
-    uint64_t published;                // each publication counted once
-    uint64_t from_callers, to_callers; // requests of all peers, and their answers
-} learner_traffic;
+// Sets the bytes of frames so far, for the status.
 void learner_run_set_traffic(learner_run *run, const learner_traffic *traffic);
 // Sets the number of live relays, for the status.
 void learner_run_set_relays(learner_run *run, uint32_t count);
