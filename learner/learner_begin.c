@@ -262,7 +262,7 @@ join_start(learner_run *run)
     if (!learner_progress_ends_again(run->progress)) {
         OCT_TRY(learner_train_start(run->train));
     }
-    run->pace->begin(run);
+    run->pace->begin(run->pacer, run->train, run->batches);
     return OCT_OK;
 }
 
@@ -372,8 +372,7 @@ learner_run_begin(learner_run *run, const wire_env_spec *env, oct_reason *why)
         // The actor has the experiment's environment, so no other actor could start training
         // either.
         oct_log_error("LEARNER-CANNOT-TRAIN", "%s", why->text);
-        run->failed = true;
-        learner_run_finish(run, "refused", false);
+        learner_run_fail(run, "refused");
         return OCT_EAGAIN;
     }
     if (!run->has_environment) {
@@ -410,7 +409,7 @@ session_find(learner_run *run, const wire_register *request, const oct_holder *h
     if (*out != 0 || request->role != WIRE_ROLE_ACTOR || request->place == 0) {
         return OCT_OK;
     }
-    *out = run->pace->session(run, request->place - 1);
+    *out = run->pace->session(run->pacer, request->place - 1);
     const learner_actor *there = learner_actors_of(run->actors, *out);
     if (there != NULL && !learner_actor_came_with(there, holder)) {
         return oct_fail(why, OCT_EAGAIN, "an actor with another certificate has index %" PRIu32,

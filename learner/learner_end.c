@@ -35,18 +35,18 @@ learner_run_check_budget(learner_run *run)
         uint32_t in_a_row = OCT_MIN(learner_train_refused(run->train), REFUSED_UPDATES_MAX);
         learner_refusals_log(run->refusals, &run->spec, in_a_row);
         run->failed = true;
-        run->pace->finish(run, "diverged");
+        run->pace->finish(run->pacer, "diverged");
     } else if (learner_progress_is_spent(run->progress)) {
-        run->pace->finish(run, LEARNER_END_BUDGET);
+        run->pace->finish(run->pacer, LEARNER_END_BUDGET);
     } else if (learner_progress_is_out_of_time(run->progress)) {
-        run->pace->finish(run, LEARNER_END_TIME);
+        run->pace->finish(run->pacer, LEARNER_END_TIME);
     } else if (run->external != NULL && learner_external_is_lost(run->external)) {
         oct_log_error("LEARNER-CLIENT-MISSING",
                       "algo.client_wait_s: no learning process connected for %g s; algo.name: "
                       "external needs one, such as octet.Learner",
                       run->config->algo.client_wait_s);
         run->failed = true;
-        run->pace->finish(run, "no learning process");
+        run->pace->finish(run->pacer, "no learning process");
     }
 }
 
@@ -145,6 +145,20 @@ learner_run_finish(learner_run *run, const char *reason, bool evaluate)
 }
 
 void
+learner_run_fail(learner_run *run, const char *reason)
+{
+    run->failed = true;
+    learner_run_finish(run, reason, false);
+}
+
+void
+learner_run_start_over(learner_run *run, const char *reason)
+{
+    run->starts_over = true;
+    learner_run_abandon(run, reason);
+}
+
+void
 learner_run_abandon(learner_run *run, const char *reason)
 {
     learner_folder_abandon(run->folder);
@@ -153,7 +167,6 @@ learner_run_abandon(learner_run *run, const char *reason)
 
 // ---- the files
 
-// Starts to write a checkpoint with the present counters.
 void
 learner_run_store(learner_run *run, learner_state_bytes *take, bool async)
 {
@@ -175,7 +188,9 @@ learner_run_store(learner_run *run, learner_state_bytes *take, bool async)
     for (uint32_t i = 0; i < now.shards; i++) {
         now.replay[i] = learner_batches_place_after(run->batches, i, take->batches);
     }
-    run->pace->place(run, &now.turn);
+    run->pace->place(run->pacer, &now.turn);
+    now.turn.libm = run->libm;
+    now.turn.refused = learner_train_refused(run->train);
     const char *ending = learner_progress_ending(run->progress);
     if (ending != NULL) {
         oct_text_copy(now.end, sizeof(now.end), ending);

@@ -195,8 +195,8 @@ batches_pass(learner_run *run, uint64_t now_ns)
 {
     uint32_t count = 0;
     learner_batch *batch;
-    double share = run->pace->share(run);
-    bool may_request = run->pace->may_request(run);
+    double share = run->pace->share(run->pacer);
+    bool may_request = run->pace->may_request(run->pacer);
     while ((batch = learner_batches_take(run->batches, share, may_request)) != NULL) {
         probe_renew(run, batch, now_ns);
         learner_train_put(run->train, batch);
@@ -208,14 +208,15 @@ batches_pass(learner_run *run, uint64_t now_ns)
 uint32_t
 learner_run_request(learner_run *run, uint32_t member, wire_sample *out)
 {
-    if (!learner_progress_is(run->progress, LEARNER_TRAINING) || !run->pace->may_request(run)) {
+    if (!learner_progress_is(run->progress, LEARNER_TRAINING) ||
+        !run->pace->may_request(run->pacer)) {
         return 0;
     }
     uint64_t now_ns = oct_clock_ns(), newest = learner_publisher_version(run->publisher);
     shards_look(run);
     uint32_t requested = learner_batches_request(run->batches, member, newest, now_ns, out);
     if (requested > 0) {
-        run->pace->request(run, out);
+        run->pace->request(run->pacer, out);
     }
     (void)batches_pass(run, now_ns); // those that waited, and have no window that is too old
     return requested;
@@ -225,7 +226,7 @@ void
 learner_run_missed(learner_run *run, uint32_t member, uint32_t requested)
 {
     learner_batches_missed(run->batches, member, requested, oct_clock_ns());
-    run->pace->answered(run, NULL, 0);
+    run->pace->answered(run->pacer, NULL, 0);
 }
 
 bool
@@ -240,7 +241,7 @@ learner_run_counters(learner_run *run, uint32_t member, const wire_sampled *samp
 {
     oct_err err = learner_source_heard(learner_run_source(run, member), sampled);
     if (err == OCT_EAGAIN) {
-        run->pace->table_lost(run);
+        run->pace->table_lost(run->pacer);
     }
     return learner_progress_is(run->progress, LEARNER_TRAINING) ? err : OCT_OK;
 }
@@ -256,7 +257,7 @@ learner_run_sampled(learner_run *run, uint32_t member, uint32_t requested,
     uint64_t now_ns = oct_clock_ns();
     oct_err err = learner_batches_sampled(run->batches, member, requested, sampled, now_ns);
     learner_train_set_env_steps(run->train, learner_progress_now(run->progress).env_steps);
-    learner_train_set_share(run->train, run->pace->share(run));
+    learner_train_set_share(run->train, run->pace->share(run->pacer));
     if (err != OCT_OK && err != OCT_EAGAIN &&
         learner_source_count(learner_run_source(run, member)).bad_samples == 1) {
         oct_log_warn("LEARNER-BAD-SAMPLE",
@@ -266,9 +267,9 @@ learner_run_sampled(learner_run *run, uint32_t member, uint32_t requested,
                      oct_strerror(err));
     }
     uint32_t count = batches_pass(run, now_ns);
-    run->pace->answered(run, err == OCT_OK ? sampled : NULL, count);
+    run->pace->answered(run->pacer, err == OCT_OK ? sampled : NULL, count);
     if (err == OCT_EAGAIN) {
-        run->pace->table_lost(run);
+        run->pace->table_lost(run->pacer);
     }
     return err == OCT_EAGAIN && learner_progress_is(run->progress, LEARNER_TRAINING) ? err : OCT_OK;
 }
@@ -280,14 +281,35 @@ learner_run_priorities(learner_run *run, uint32_t member, wire_priorities *out)
 {
     learner_source *source = learner_run_source(run, member);
     return source != NULL && learner_source_is_configured(source) &&
-           learner_source_has_priorities(source) && run->pace->may_return(run) &&
+           learner_source_has_priorities(source) && run->pace->may_return(run->pacer) &&
            learner_source_priorities(source, out);
 }
 
 void
 learner_run_returned(learner_run *run, oct_err err, const char *detail)
 {
-    run->pace->returned(run, err, detail);
+    run->pace->returned(run->pacer, err, detail);
+}
+
+// ---- hashes of lock-step
+
+bool
+learner_run_digest(learner_run *run, wire_digest_request *out)
+{
+    return run->pace->digest != NULL && run->pace->digest(run->pacer, out);
+}
+
+void
+learner_run_digested(learner_run *run, oct_err err, const char *detail, const wire_digest *digest)
+{
+    run->pace->digested(run->pacer, err, detail, digest);
+    run->tallies.is_unkept = learner_run_unkept(run) != NULL;
+}
+
+const char *
+learner_run_unkept(const learner_run *run)
+{
+    return run->pace->unkept != NULL ? run->pace->unkept(run->pacer) : NULL;
 }
 
 // ---- batches that were learned from
@@ -320,10 +342,10 @@ learner_run_collect(learner_run *run)
             learner_refusals_note(run->refusals, batch, &run->spec, run->batches);
         }
         learner_batches_give(run->batches, batch, now_ns);
-        run->pace->learned(run);
+        run->pace->learned(run->pacer);
     }
     learner_state_bytes *state = learner_train_take_state(run->train);
     if (state != NULL) {
-        run->pace->state(run, state);
+        run->pace->state(run->pacer, state);
     }
 }

@@ -1,164 +1,190 @@
 // The pace of an asynchronous run: acts as soon as possible, or when the clock says so.
 #include "learner/learner_pace.h"
-#include "learner/learner_run_state.h"
 
+#include <stdlib.h>
+
+#include "common/oct_base.h"
 #include "common/oct_clock.h"
 
-static void
-clock_begin(learner_run *run)
+struct learner_pacer {
+    learner_pace_parts o;
+    learner_train *train;   // NULL before training begins
+    uint64_t checkpoint_ns; // when a checkpoint was begun last
+};
+
+static learner_pacer *
+clock_create(const learner_pace_parts *parts)
 {
-    run->checkpoint_ns = oct_clock_ns();
+    learner_pacer *pacer = oct_alloc(sizeof(*pacer));
+    pacer->o = *parts;
+    return pacer;
 }
 
 static void
-clock_nothing(learner_run *run)
+clock_destroy(learner_pacer *pacer)
 {
-    (void)run;
+    free(pacer);
+}
+
+static void
+clock_begin(learner_pacer *pacer, learner_train *train, learner_batches *batches)
+{
+    (void)batches;
+    pacer->train = train;
+    pacer->checkpoint_ns = oct_clock_ns();
+}
+
+static void
+clock_nothing(learner_pacer *pacer)
+{
+    (void)pacer;
 }
 
 static bool
-clock_may(const learner_run *run)
+clock_may(const learner_pacer *pacer)
 {
-    (void)run;
+    (void)pacer;
     return true;
 }
 
 static bool
-clock_may_send(learner_run *run)
+clock_may_send(learner_pacer *pacer)
 {
-    (void)run;
+    (void)pacer;
     return true;
 }
 
 // Rollouts are requested only once the oldest admissible version is known.
 static bool
-clock_may_request(learner_run *run)
+clock_may_request(learner_pacer *pacer)
 {
-    if (!config_has_rollouts(run->config)) {
+    if (!config_has_rollouts(pacer->o.config)) {
         return true;
     }
-    const quantizer_publication *latest = learner_publisher_latest(run->publisher);
-    return latest != NULL && latest->updates + run->config->algo.rollout_lag >=
-                                 learner_progress_now(run->progress).updates;
+    const quantizer_publication *latest = learner_publisher_latest(pacer->o.publisher);
+    return latest != NULL && latest->updates + pacer->o.config->algo.rollout_lag >=
+                                 learner_progress_now(pacer->o.progress).updates;
 }
 
 static void
-clock_request(learner_run *run, wire_sample *out)
+clock_request(learner_pacer *pacer, wire_sample *out)
 {
-    (void)run;
+    (void)pacer;
     (void)out;
 }
 
 static void
-clock_answered(learner_run *run, const wire_sampled *sampled, uint32_t batches)
+clock_answered(learner_pacer *pacer, const wire_sampled *sampled, uint32_t batches)
 {
-    (void)run;
+    (void)pacer;
     (void)sampled;
     (void)batches;
 }
 
 static void
-clock_published(learner_run *run, const quantizer_publication *publication)
+clock_published(learner_pacer *pacer, const quantizer_publication *publication)
 {
-    (void)run;
+    (void)pacer;
     (void)publication;
 }
 
 static double
-clock_share(const learner_run *run)
+clock_share(const learner_pacer *pacer)
 {
-    return learner_progress_share(run->progress);
+    return learner_progress_share(pacer->o.progress);
 }
 
 // Returns the newest policy of the actor's own sample, where policies have noise.
 static const quantizer_publication *
-clock_newest(learner_run *run, const learner_actor *actor, uint64_t have)
+clock_newest(learner_pacer *pacer, const learner_actor *actor, uint64_t have)
 {
     const quantizer_publication *newest =
-        learner_publisher_newest(run->publisher, learner_run_audience(run, actor));
+        learner_publisher_newest(pacer->o.publisher, learner_run_audience(pacer->o.run, actor));
     return newest != NULL && newest->version > have ? newest : NULL;
 }
 
 static uint32_t
-clock_incarnation(const learner_run *run, const learner_actor *actor)
+clock_incarnation(const learner_pacer *pacer, const learner_actor *actor)
 {
-    (void)run;
+    (void)pacer;
     return actor != NULL ? actor->incarnation : 0;
 }
 
 static uint64_t
-clock_session(const learner_run *run, uint32_t actor_index)
+clock_session(const learner_pacer *pacer, uint32_t actor_index)
 {
-    (void)run;
+    (void)pacer;
     (void)actor_index;
     return 0;
 }
 
 static void
-clock_state(learner_run *run, learner_state_bytes *take)
+clock_state(learner_pacer *pacer, learner_state_bytes *take)
 {
-    learner_run_store(run, take, true);
+    learner_run_store(pacer->o.run, take, true);
 }
 
 static uint64_t
-clock_now_ns(const learner_run *run)
+clock_now_ns(const learner_pacer *pacer)
 {
-    (void)run;
+    (void)pacer;
     return oct_clock_ns();
 }
 
 static void
-clock_checkpoint(learner_run *run)
+clock_checkpoint(learner_pacer *pacer)
 {
-    learner_folder_policies(run->folder);
-    learner_train_ask_state(run->train);
+    learner_folder_policies(pacer->o.folder);
+    learner_train_ask_state(pacer->train);
 }
 
 static void
-clock_tick(learner_run *run, uint64_t now_ns)
+clock_tick(learner_pacer *pacer, uint64_t now_ns)
 {
-    double since_s = (double)(now_ns - run->checkpoint_ns) * 1e-9;
-    if (run->config->learner.checkpoint_s > 0 && since_s >= run->config->learner.checkpoint_s) {
-        run->checkpoint_ns = now_ns;
-        clock_checkpoint(run);
+    double since_s = (double)(now_ns - pacer->checkpoint_ns) * 1e-9;
+    if (pacer->o.config->learner.checkpoint_s > 0 &&
+        since_s >= pacer->o.config->learner.checkpoint_s) {
+        pacer->checkpoint_ns = now_ns;
+        clock_checkpoint(pacer);
     }
-    learner_run_check_budget(run);
+    learner_run_check_budget(pacer->o.run);
 }
 
 // Priorities that are lost only leave the old priorities in the table.
 static void
-clock_returned(learner_run *run, oct_err err, const char *detail)
+clock_returned(learner_pacer *pacer, oct_err err, const char *detail)
 {
-    (void)run;
+    (void)pacer;
     (void)err;
     (void)detail;
 }
 
 // Without lock-step there are no turns to record.
 static void
-clock_place(const learner_run *run, learner_turn_place *out)
+clock_place(const learner_pacer *pacer, learner_turn_place *out)
 {
-    (void)run;
+    (void)pacer;
     (void)out;
 }
 
 static oct_err
-clock_resume_check(const learner_run *run, oct_reason *why)
+clock_resume_check(const learner_pacer *pacer, oct_reason *why)
 {
-    (void)run;
+    (void)pacer;
     (void)why;
     return OCT_OK;
 }
 
 static void
-clock_finish(learner_run *run, const char *reason)
+clock_finish(learner_pacer *pacer, const char *reason)
 {
-    learner_run_finish(run, reason, true);
+    learner_run_finish(pacer->o.run, reason, true);
 }
 
 const learner_pace learner_pace_clock = {
+    .create = clock_create,
+    .destroy = clock_destroy,
     .begin = clock_begin,
-    .end = clock_nothing,
     .may_request = clock_may_request,
     .request = clock_request,
     .answered = clock_answered,

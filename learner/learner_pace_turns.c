@@ -11,7 +11,6 @@
 #include "common/oct_clock.h"
 #include "common/oct_log.h"
 #include "learner/learner_hashes.h"
-#include "learner/learner_run_state.h"
 #include "learner/learner_turn_policies.h"
 #include "learner/learner_turns.h"
 #include "proto/wire_turn.h"
@@ -23,6 +22,9 @@
 #define LATE_S   1.0 // how long the time limit waits for the end of the turn
 
 struct learner_pacer {
+    learner_pace_parts o;
+    learner_train *train; // NULL before training begins, as batches and kept
+    learner_batches *batches;
     learner_turns turns;
     learner_turn_policies *kept;
     uint32_t actor[WIRE_TURN_ACTORS_MAX]; // ids of the actors of this life
@@ -46,41 +48,50 @@ struct learner_pacer {
 };
 
 static void
-hashes_path(const learner_run *run, char out[OCT_FILE_PATH_MAX])
+hashes_path(const learner_pacer *pacer, char out[OCT_FILE_PATH_MAX])
 {
-    (void)snprintf(out, OCT_FILE_PATH_MAX, "%s/hashes.csv", run->options.folder);
+    (void)snprintf(out, OCT_FILE_PATH_MAX, "%s/hashes.csv", pacer->o.path);
+}
+
+static learner_pacer *
+turns_create(const learner_pace_parts *parts)
+{
+    learner_pacer *pacer = oct_alloc(sizeof(*pacer));
+    pacer->o = *parts;
+    return pacer;
 }
 
 static void
-turns_begin(learner_run *run)
+turns_begin(learner_pacer *pacer, learner_train *train, learner_batches *batches)
 {
-    const config_experiment *config = run->config;
+    const config_experiment *config = pacer->o.config;
     const learner_turns_periods periods = {
         .evaluate_turns = config->evaluation.period_turns,
         .save_turns = config->learner.checkpoint_turns,
         .hash_updates = config->run.hash_updates,
     };
-    uint64_t turn = learner_folder_resumed(run->folder)->policy_version;
-    run->pacer = oct_alloc(sizeof(*run->pacer));
-    run->pacer->kept = learner_turn_policies_create(periods.save_turns);
-    learner_turns_begin(&run->pacer->turns, &periods, turn,
-                        learner_progress_now(run->progress).updates);
-    if (learner_evals_solved(run->evals)) { // the checkpoint was of the last turn
-        learner_turns_over(&run->pacer->turns);
-        (void)snprintf(run->pacer->reason, sizeof(run->pacer->reason), LEARNER_END_SOLVED);
-    } else if (turn > 0 && learner_progress_share(run->progress) >= 1) {
-        learner_turns_over(&run->pacer->turns);
-        (void)snprintf(run->pacer->reason, sizeof(run->pacer->reason), LEARNER_END_BUDGET);
+    uint64_t turn = learner_folder_resumed(pacer->o.folder)->policy_version;
+    pacer->train = train;
+    pacer->batches = batches;
+    pacer->kept = learner_turn_policies_create(periods.save_turns);
+    learner_turns_begin(&pacer->turns, &periods, turn,
+                        learner_progress_now(pacer->o.progress).updates);
+    if (learner_evals_solved(pacer->o.evals)) { // the checkpoint was of the last turn
+        learner_turns_over(&pacer->turns);
+        (void)snprintf(pacer->reason, sizeof(pacer->reason), LEARNER_END_SOLVED);
+    } else if (turn > 0 && learner_progress_share(pacer->o.progress) >= 1) {
+        learner_turns_over(&pacer->turns);
+        (void)snprintf(pacer->reason, sizeof(pacer->reason), LEARNER_END_BUDGET);
     }
 }
 
 static void
-turns_end(learner_run *run)
+turns_destroy(learner_pacer *pacer)
 {
-    if (run->pacer != NULL) {
-        learner_turn_policies_destroy(run->pacer->kept);
-        free(run->pacer->state);
-        free(run->pacer);
+    if (pacer != NULL) {
+        learner_turn_policies_destroy(pacer->kept);
+        free(pacer->state);
+        free(pacer);
     }
 }
 
@@ -89,49 +100,48 @@ turns_end(learner_run *run)
 // Records the result of writing hashes.csv. Its rows must equal those of an undisturbed run, so the
 // run waits for a failed write and tries again.
 static bool
-hashes_told(learner_run *run, oct_err err)
+hashes_told(learner_pacer *pacer, oct_err err)
 {
-    learner_folder_wrote(run->folder, LEARNER_FILE_HASHES, err == OCT_OK ? 0 : errno);
-    run->pacer->hashes_ns = err == OCT_OK ? 0 : oct_clock_ns() + AGAIN_NS;
+    learner_folder_wrote(pacer->o.folder, LEARNER_FILE_HASHES, err == OCT_OK ? 0 : errno);
+    pacer->hashes_ns = err == OCT_OK ? 0 : oct_clock_ns() + AGAIN_NS;
     return err == OCT_OK;
 }
 
 static bool
-hashes_begin(learner_run *run)
+hashes_begin(learner_pacer *pacer)
 {
     char path[OCT_FILE_PATH_MAX];
-    hashes_path(run, path);
-    return oct_clock_ns() >= run->pacer->hashes_ns &&
-           hashes_told(run, learner_hashes_begin(path, run->pacer->turns.turn));
+    hashes_path(pacer, path);
+    return oct_clock_ns() >= pacer->hashes_ns &&
+           hashes_told(pacer, learner_hashes_begin(path, pacer->turns.turn));
 }
 
 static void
-order_do(learner_run *run)
+order_do(learner_pacer *pacer)
 {
-    learner_pacer *pacer = run->pacer;
     // Until replay has returned to the turn before, it would take actors' new batches for
     // duplicates.
-    if (pacer->is_ordered || !learner_source_is_configured(learner_run_source(run, 0))) {
+    if (pacer->is_ordered ||
+        !learner_source_is_configured(learner_batches_source(pacer->batches, 0))) {
         return;
     }
     // The file is cut only here, so that a run that cannot continue keeps its rows.
-    pacer->has_begun = pacer->has_begun || hashes_begin(run);
+    pacer->has_begun = pacer->has_begun || hashes_begin(pacer);
     if (!pacer->has_begun) {
         return;
     }
     pacer->is_ordered = true;
-    learner_train_order(run->train, learner_turns_is_resumed(&pacer->turns));
+    learner_train_order(pacer->train, learner_turns_is_resumed(&pacer->turns));
 }
 
 // Does the HASH task. False: a part of the hash is missing, or the row could not be written.
 static bool
-hash_do(learner_run *run)
+hash_do(learner_pacer *pacer)
 {
-    learner_pacer *pacer = run->pacer;
     if (!pacer->is_hashing) {
         pacer->is_hashing = true;
         pacer->has_digest = pacer->is_digest_asked = false;
-        learner_train_ask_state(run->train);
+        learner_train_ask_state(pacer->train);
     }
     if (pacer->state == NULL || !pacer->has_digest || oct_clock_ns() < pacer->hashes_ns) {
         return false;
@@ -139,15 +149,15 @@ hash_do(learner_run *run)
     learner_hashes_row row = {
         .turn = pacer->turns.turn,
         .updates = pacer->turns.updates,
-        .env_steps = learner_progress_now(run->progress).env_steps,
+        .env_steps = learner_progress_now(pacer->o.progress).env_steps,
     };
     wire_hash *hash = wire_hash_begin();
     wire_hash_add(hash, pacer->state->bytes, pacer->state->length);
     wire_hash_end(hash, row.weights);
     memcpy(row.replay, pacer->digest.sha256, sizeof(row.replay));
     char path[OCT_FILE_PATH_MAX], weights[WIRE_HASH_TEXT_BYTES], replay[WIRE_HASH_TEXT_BYTES];
-    hashes_path(run, path);
-    if (!hashes_told(run, learner_hashes_add(path, &row))) {
+    hashes_path(pacer, path);
+    if (!hashes_told(pacer, learner_hashes_add(path, &row))) {
         return false;
     }
     pacer->is_hashing = false;
@@ -163,88 +173,92 @@ hash_do(learner_run *run)
 // Does the SAVE task. False: the checkpoint could not be written, and is tried again. The run waits
 // for it, because replay keeps table copies for the kept checkpoints and only one more.
 static bool
-save_do(learner_run *run)
+save_do(learner_pacer *pacer)
 {
-    learner_pacer *pacer = run->pacer;
     if (pacer->state == NULL || oct_clock_ns() < pacer->save_ns) {
         return false;
     }
-    learner_folder_policies(run->folder);
-    learner_run_store(run, pacer->state, false);
+    learner_folder_policies(pacer->o.folder);
+    learner_run_store(pacer->o.run, pacer->state, false);
     pacer->state = NULL;
-    if (!learner_folder_has_failed(run->folder, LEARNER_FILE_CHECKPOINT)) {
+    if (!learner_folder_has_failed(pacer->o.folder, LEARNER_FILE_CHECKPOINT)) {
         return true;
     }
     pacer->save_ns = oct_clock_ns() + AGAIN_NS;
-    learner_train_ask_state(run->train); // the state will be the same: nothing learns meanwhile
+    learner_train_ask_state(pacer->train); // the state will be the same: nothing learns meanwhile
     return false;
+}
+
+static uint64_t
+turns_now_ns(const learner_pacer *pacer)
+{
+    return pacer->turns.turn * TURN_NS;
 }
 
 // Does the present task, and returns true if it is done.
 static bool
-task_do(learner_run *run)
+task_do(learner_pacer *pacer)
 {
-    learner_pacer *pacer = run->pacer;
     switch (learner_turns_task(&pacer->turns)) {
     case LEARNER_TURN_PUBLISH:
         free(pacer->state);
         pacer->state = NULL;
-        order_do(run);
+        order_do(pacer);
         return false;
     case LEARNER_TURN_LEARN:
         return false;
     case LEARNER_TURN_RETURN:
-        learner_run_check_budget(run);
-        return !pacer->is_returning && !learner_source_has_priorities(learner_run_source(run, 0));
+        learner_run_check_budget(pacer->o.run);
+        return !pacer->is_returning &&
+               !learner_source_has_priorities(learner_batches_source(pacer->batches, 0));
     case LEARNER_TURN_EVALUATE:
-        return learner_evals_rest(run->evals, run->pace->evaluation_now_ns(run));
+        return learner_evals_rest(pacer->o.evals, turns_now_ns(pacer));
     case LEARNER_TURN_HASH:
-        return hash_do(run);
+        return hash_do(pacer);
     case LEARNER_TURN_SAVE:
-        return save_do(run);
+        return save_do(pacer);
     case LEARNER_TURN_END:
-        learner_run_finish(run, pacer->reason, true);
+        learner_run_finish(pacer->o.run, pacer->reason, true);
         return false;
     }
     return false;
 }
 
 static void
-turns_go(learner_run *run)
+turns_go(learner_pacer *pacer)
 {
-    while (learner_progress_phase(run->progress) <= LEARNER_TRAINING && task_do(run)) {
-        learner_turns_done(&run->pacer->turns);
+    while (learner_progress_phase(pacer->o.progress) <= LEARNER_TRAINING && task_do(pacer)) {
+        learner_turns_done(&pacer->turns);
     }
 }
 
 // ---- batches
 
 static uint32_t
-turns_incarnation(const learner_run *run, const learner_actor *actor)
+turns_incarnation(const learner_pacer *pacer, const learner_actor *actor)
 {
     (void)actor;
-    uint32_t life_turns = run->config->learner.checkpoint_turns;
-    return run->pacer != NULL
-               ? learner_turns_life(&run->pacer->turns)
-               : wire_turn_life(learner_folder_resumed(run->folder)->policy_version + 1,
+    uint32_t life_turns = pacer->o.config->learner.checkpoint_turns;
+    return pacer->kept != NULL
+               ? learner_turns_life(&pacer->turns)
+               : wire_turn_life(learner_folder_resumed(pacer->o.folder)->policy_version + 1,
                                 life_turns);
 }
 
 static uint64_t
-turns_session(const learner_run *run, uint32_t actor_index)
+turns_session(const learner_pacer *pacer, uint32_t actor_index)
 {
-    return learner_turns_session(run->config->run.seed, run->options.epoch, actor_index,
-                                 turns_incarnation(run, NULL));
+    return learner_turns_session(pacer->o.config->run.seed, pacer->o.epoch, actor_index,
+                                 turns_incarnation(pacer, NULL));
 }
 
 // Finds every actor of this life, in the order of their indices. False: an actor has not
 // registered.
 static bool
-actors_find(learner_run *run)
+actors_find(learner_pacer *pacer)
 {
-    learner_pacer *pacer = run->pacer;
-    for (uint32_t i = 0; i < run->config->actor.count; i++) {
-        const learner_actor *actor = learner_actors_of(run->actors, turns_session(run, i));
+    for (uint32_t i = 0; i < pacer->o.config->actor.count; i++) {
+        const learner_actor *actor = learner_actors_of(pacer->o.actors, turns_session(pacer, i));
         if (actor == NULL) {
             return false;
         }
@@ -254,26 +268,25 @@ actors_find(learner_run *run)
 }
 
 static bool
-turns_may_request(learner_run *run)
+turns_may_request(learner_pacer *pacer)
 {
-    return learner_turns_may_ask(&run->pacer->turns) && actors_find(run);
+    return learner_turns_may_ask(&pacer->turns) && actors_find(pacer);
 }
 
 static void
-turns_request(learner_run *run, wire_sample *out)
+turns_request(learner_pacer *pacer, wire_sample *out)
 {
-    learner_pacer *pacer = run->pacer;
     learner_turns_asked(&pacer->turns);
     out->turn = pacer->turns.turn;
     out->turn_first = pacer->turns.drawn;
-    out->turn_actor_count = run->config->actor.count;
+    out->turn_actor_count = pacer->o.config->actor.count;
     out->turn_actor = pacer->actor;
 }
 
 static void
-turns_answered(learner_run *run, const wire_sampled *sampled, uint32_t batches)
+turns_answered(learner_pacer *pacer, const wire_sampled *sampled, uint32_t batches)
 {
-    learner_turns *turns = &run->pacer->turns;
+    learner_turns *turns = &pacer->turns;
     bool is_of_turn = sampled != NULL && sampled->turn == turns->turn;
     if (is_of_turn && sampled->turn_batches >= turns->drawn &&
         batches <= sampled->turn_batches - turns->drawn) {
@@ -281,26 +294,25 @@ turns_answered(learner_run *run, const wire_sampled *sampled, uint32_t batches)
     } else {
         learner_turns_missed(turns);
     }
-    turns_go(run);
+    turns_go(pacer);
 }
 
 static void
-turns_learned(learner_run *run)
+turns_learned(learner_pacer *pacer)
 {
-    learner_turns_learned(&run->pacer->turns, learner_progress_now(run->progress).updates);
-    turns_go(run);
+    learner_turns_learned(&pacer->turns, learner_progress_now(pacer->o.progress).updates);
+    turns_go(pacer);
 }
 
 static double
-turns_share(const learner_run *run)
+turns_share(const learner_pacer *pacer)
 {
-    return run->pacer->share;
+    return pacer->share;
 }
 
 static bool
-turns_may_return(learner_run *run)
+turns_may_return(learner_pacer *pacer)
 {
-    learner_pacer *pacer = run->pacer;
     bool may = learner_turns_task(&pacer->turns) == LEARNER_TURN_RETURN && !pacer->is_returning;
     pacer->is_returning = pacer->is_returning || may;
     return may;
@@ -308,106 +320,102 @@ turns_may_return(learner_run *run)
 
 // Starts over, because replay's table is no longer the table that this turn began with.
 static void
-turn_lost(learner_run *run, const char *why)
+turn_lost(learner_pacer *pacer, const char *why)
 {
-    if (learner_progress_is(run->progress, LEARNER_TRAINING)) {
+    if (learner_progress_is(pacer->o.progress, LEARNER_TRAINING)) {
         oct_log_warn("LEARNER-TURN-LOST",
                      "turn %" PRIu64 ": replay %s; the run restarts from its last checkpoint",
-                     run->pacer->turns.turn, why);
-        run->starts_over = true;
-        learner_run_abandon(run, "a turn was lost");
+                     pacer->turns.turn, why);
+        learner_run_start_over(pacer->o.run, "a turn was lost");
     }
 }
 
 static void
-turns_table_lost(learner_run *run)
+turns_table_lost(learner_pacer *pacer)
 {
-    turn_lost(run, "was restarted");
+    turn_lost(pacer, "was restarted");
 }
 
 // The run fails, because replay would refuse the same priorities again if the turn were repeated.
 static void
-priorities_refused(learner_run *run, const char *detail)
+priorities_refused(learner_pacer *pacer, const char *detail)
 {
-    oct_log_error("LEARNER-REPLAY-REFUSED", "turn %" PRIu64 ": priorities: %s",
-                  run->pacer->turns.turn, detail);
-    run->failed = true;
-    learner_run_finish(run, "replay refused priorities", false);
+    oct_log_error("LEARNER-REPLAY-REFUSED", "turn %" PRIu64 ": priorities: %s", pacer->turns.turn,
+                  detail);
+    learner_run_fail(pacer->o.run, "replay refused priorities");
 }
 
 static void
-turns_returned(learner_run *run, oct_err err, const char *detail)
+turns_returned(learner_pacer *pacer, oct_err err, const char *detail)
 {
     char why[256];
-    run->pacer->is_returning = false;
+    pacer->is_returning = false;
     if (err == OCT_OK) {
-        turns_go(run);
-    } else if (learner_progress_is(run->progress, LEARNER_TRAINING) &&
+        turns_go(pacer);
+    } else if (learner_progress_is(pacer->o.progress, LEARNER_TRAINING) &&
                (err == OCT_EPROTO || err == OCT_EINVAL)) {
-        priorities_refused(run, detail);
+        priorities_refused(pacer, detail);
     } else {
         (void)snprintf(why, sizeof(why), "did not accept priorities (%s)", detail);
-        turn_lost(run, why);
+        turn_lost(pacer, why);
     }
 }
 
 // ---- versions
 
 static void
-turns_published(learner_run *run, const quantizer_publication *publication)
+turns_published(learner_pacer *pacer, const quantizer_publication *publication)
 {
-    learner_pacer *pacer = run->pacer;
     pacer->is_ordered = false;
     learner_turn_policies_add(pacer->kept, publication);
     learner_turns_published(&pacer->turns, publication->version);
-    pacer->share = learner_progress_share(run->progress);
+    pacer->share = learner_progress_share(pacer->o.progress);
 }
 
 static const quantizer_publication *
-turns_newest(learner_run *run, const learner_actor *actor, uint64_t have)
+turns_newest(learner_pacer *pacer, const learner_actor *actor, uint64_t have)
 {
     (void)actor;
-    return run->pacer != NULL ? learner_turn_policies_next(run->pacer->kept, have) : NULL;
+    return pacer->kept != NULL ? learner_turn_policies_next(pacer->kept, have) : NULL;
 }
 
 // ---- hashes
 
 static void
-turns_state(learner_run *run, learner_state_bytes *take)
+turns_state(learner_pacer *pacer, learner_state_bytes *take)
 {
-    free(run->pacer->state);
-    run->pacer->state = take;
-    turns_go(run);
+    free(pacer->state);
+    pacer->state = take;
+    turns_go(pacer);
 }
 
-bool
-learner_run_digest(learner_run *run, wire_digest_request *out)
+static bool
+turns_digest(learner_pacer *pacer, wire_digest_request *out)
 {
-    learner_pacer *pacer = run->pacer;
-    if (pacer == NULL || !pacer->is_hashing || pacer->is_digest_asked || pacer->has_digest ||
+    if (!pacer->is_hashing || pacer->is_digest_asked || pacer->has_digest ||
         oct_clock_ns() < pacer->digest_ask_ns) {
         return false;
     }
     pacer->is_digest_asked = true;
     *out = (wire_digest_request){
-        .run_id = run->run_id,
-        .epoch = run->options.epoch,
+        .run_id = learner_folder_resumed(pacer->o.folder)->run_id,
+        .epoch = pacer->o.epoch,
         .turn = pacer->turns.turn,
         // The copy is made before its checkpoint, so replay keeps one more than the checkpoints
         // kept.
-        .keep = learner_turns_saves(&pacer->turns) ? run->config->learner.checkpoints_kept + 1 : 0,
+        .keep =
+            learner_turns_saves(&pacer->turns) ? pacer->o.config->learner.checkpoints_kept + 1 : 0,
     };
     return true;
 }
 
-void
-learner_run_digested(learner_run *run, oct_err err, const char *detail, const wire_digest *digest)
+static void
+turns_digested(learner_pacer *pacer, oct_err err, const char *detail, const wire_digest *digest)
 {
-    learner_pacer *pacer = run->pacer;
     pacer->is_digest_asked = false;
     if (err == OCT_EINVAL) {
-        turn_lost(run, "is at another turn");
-    } else if (err != OCT_OK && learner_progress_is(run->progress, LEARNER_TRAINING)) {
+        turn_lost(pacer, "is at another turn");
+    } else if (err != OCT_OK && learner_progress_is(pacer->o.progress, LEARNER_TRAINING)) {
         pacer->digest_ask_ns = oct_clock_ns() + AGAIN_NS;
         if (!pacer->is_digest_late) {
             oct_log_warn("LEARNER-WAIT-COPY", "turn %" PRIu64 ": %s; trying again",
@@ -416,47 +424,38 @@ learner_run_digested(learner_run *run, oct_err err, const char *detail, const wi
         pacer->is_digest_late = true;
         if (err == OCT_EAGAIN && learner_turns_saves(&pacer->turns)) {
             (void)snprintf(pacer->unkept, sizeof(pacer->unkept), "%s", detail);
-            run->tallies.is_unkept = true;
         }
     } else if (err == OCT_OK && pacer->is_hashing && digest->turn == pacer->turns.turn) {
         pacer->is_digest_late = false;
         pacer->unkept[0] = '\0';
-        run->tallies.is_unkept = false;
         pacer->has_digest = true;
         pacer->digest = *digest;
-        turns_go(run);
+        turns_go(pacer);
     }
 }
 
-const char *
-learner_run_unkept(const learner_run *run)
+static const char *
+turns_unkept(const learner_pacer *pacer)
 {
-    return run->pacer != NULL && run->pacer->unkept[0] != '\0' ? run->pacer->unkept : NULL;
+    return pacer->unkept[0] != '\0' ? pacer->unkept : NULL;
 }
 
 // ---- evaluations
 
 static bool
-turns_may_evaluate(const learner_run *run)
+turns_may_evaluate(const learner_pacer *pacer)
 {
-    return !learner_progress_is(run->progress, LEARNER_TRAINING) ||
-           learner_turns_task(&run->pacer->turns) == LEARNER_TURN_EVALUATE;
-}
-
-static uint64_t
-turns_now_ns(const learner_run *run)
-{
-    return run->pacer != NULL ? run->pacer->turns.turn * TURN_NS : 0;
+    return !learner_progress_is(pacer->o.progress, LEARNER_TRAINING) ||
+           learner_turns_task(&pacer->turns) == LEARNER_TURN_EVALUATE;
 }
 
 // ---- time and end
 
 // Logs once which actor has not registered.
 static void
-actors_watch(learner_run *run, uint64_t now_ns)
+actors_watch(learner_pacer *pacer, uint64_t now_ns)
 {
-    learner_pacer *pacer = run->pacer;
-    if (!learner_turns_may_ask(&pacer->turns) || actors_find(run)) {
+    if (!learner_turns_may_ask(&pacer->turns) || actors_find(pacer)) {
         pacer->waits_ns = 0;
     } else if (pacer->waits_ns == 0) {
         pacer->waits_ns = now_ns;
@@ -464,89 +463,86 @@ actors_watch(learner_run *run, uint64_t now_ns)
         pacer->waits_ns = UINT64_MAX;
         oct_log_warn("LEARNER-WAIT-ACTORS",
                      "turn %" PRIu64 " waits for all %u actors to register, each with its --index",
-                     pacer->turns.turn, run->config->actor.count);
+                     pacer->turns.turn, pacer->o.config->actor.count);
     }
 }
 
 // At the time limit, ends the run without the end of the turn, which may never come: an actor,
 // replay's hash or disk space may be missing.
 static void
-time_watch(learner_run *run)
+time_watch(learner_pacer *pacer)
 {
-    double limit_s = run->config->run.wall_s;
-    if (limit_s > 0 && learner_progress_now(run->progress).wall_s >= limit_s + LATE_S) {
-        if (run->pacer->reason[0] == '\0') {
-            learner_run_check_budget(run); // sets the reason
+    double limit_s = pacer->o.config->run.wall_s;
+    if (limit_s > 0 && learner_progress_now(pacer->o.progress).wall_s >= limit_s + LATE_S) {
+        if (pacer->reason[0] == '\0') {
+            learner_run_check_budget(pacer->o.run); // sets the reason
         }
-        learner_run_finish(run, run->pacer->reason, true);
+        learner_run_finish(pacer->o.run, pacer->reason, true);
     }
 }
 
 static void
-turns_tick(learner_run *run, uint64_t now_ns)
+turns_tick(learner_pacer *pacer, uint64_t now_ns)
 {
-    actors_watch(run, now_ns);
-    turns_go(run);
-    if (learner_progress_is(run->progress, LEARNER_TRAINING)) {
-        time_watch(run);
+    actors_watch(pacer, now_ns);
+    turns_go(pacer);
+    if (learner_progress_is(pacer->o.progress, LEARNER_TRAINING)) {
+        time_watch(pacer);
     }
 }
 
 static void
-turns_checkpoint(learner_run *run)
+turns_checkpoint(learner_pacer *pacer)
 {
-    (void)run; // schedule of checkpoints: the turns'
+    (void)pacer; // schedule of checkpoints: the turns'
 }
 
 // A checkpoint is written after the hash of its turn, or before the first turn.
 static void
-turns_place(const learner_run *run, learner_turn_place *out)
+turns_place(const learner_pacer *pacer, learner_turn_place *out)
 {
     *out = (learner_turn_place){
         .is_there = true,
-        .life_turns = run->config->learner.checkpoint_turns,
-        .refused = learner_train_refused(run->train),
-        .libm = run->libm,
+        .life_turns = pacer->o.config->learner.checkpoint_turns,
     };
-    if (run->pacer != NULL) {
-        memcpy(out->replay, run->pacer->digest.sha256, sizeof(out->replay));
-    }
+    memcpy(out->replay, pacer->digest.sha256, sizeof(out->replay));
 }
 
 // Checks that a lock-step run, from this checkpoint on and on this machine, computes what it would
 // have computed without the interruption.
 static oct_err
-turns_resume_check(const learner_run *run, oct_reason *why)
+turns_resume_check(const learner_pacer *pacer, oct_reason *why)
 {
-    const learner_turn_place *turn = &learner_folder_resumed(run->folder)->turn;
-    uint32_t life_turns = run->config->learner.checkpoint_turns;
+    const learner_turn_place *turn = &learner_folder_resumed(pacer->o.folder)->turn;
+    uint32_t life_turns = pacer->o.config->learner.checkpoint_turns;
     if (!turn->is_there) {
         return oct_refuse(why,
                           "run.deterministic: %s contains a run that was not in lock-step so far; "
                           "continue it without run.deterministic, or start a new run",
-                          run->options.folder);
+                          pacer->o.path);
     }
     if (turn->life_turns != life_turns) {
         return oct_refuse(why,
                           "learner.checkpoint_turns: %u, but the run in %s had %u so far, and the "
                           "incarnations of its actors are numbered by it",
-                          life_turns, run->options.folder, turn->life_turns);
+                          life_turns, pacer->o.path, turn->life_turns);
     }
-    return learner_run_machine(run, "where the checkpoint was written", turn->libm, why);
+    return learner_run_machine(pacer->o.run, "where the checkpoint was written", turn->libm, why);
 }
 
 static void
-turns_finish(learner_run *run, const char *reason)
+turns_finish(learner_pacer *pacer, const char *reason)
 {
-    if (run->pacer->reason[0] == '\0') {
-        (void)snprintf(run->pacer->reason, sizeof(run->pacer->reason), "%s", reason);
-        learner_turns_finish(&run->pacer->turns);
+    if (pacer->reason[0] == '\0') {
+        (void)snprintf(pacer->reason, sizeof(pacer->reason), "%s", reason);
+        learner_turns_finish(&pacer->turns);
     }
 }
 
 const learner_pace learner_pace_turns = {
+    .create = turns_create,
+    .destroy = turns_destroy,
     .begin = turns_begin,
-    .end = turns_end,
     .may_request = turns_may_request,
     .request = turns_request,
     .answered = turns_answered,
@@ -559,6 +555,9 @@ const learner_pace learner_pace_turns = {
     .newest = turns_newest,
     .incarnation = turns_incarnation,
     .session = turns_session,
+    .digest = turns_digest,
+    .digested = turns_digested,
+    .unkept = turns_unkept,
     .state = turns_state,
     .may_evaluate = turns_may_evaluate,
     .evaluation_now_ns = turns_now_ns,

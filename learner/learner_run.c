@@ -57,9 +57,8 @@ seconds_since(uint64_t from_ns)
 
 // ---- life
 
-// Opens the folder, and continues from its checkpoint if there is one.
 static oct_err
-folder_begin(learner_run *run, oct_reason *why)
+folder_open(learner_run *run, oct_reason *why)
 {
     const learner_folder_options options = {
         .config = run->config,
@@ -70,16 +69,35 @@ folder_begin(learner_run *run, oct_reason *why)
         .resume = run->options.resume,
         .repeats = run->pace->repeats,
     };
-    OCT_TRY(learner_folder_open(&run->folder, &options, why));
+    return learner_folder_open(&run->folder, &options, why);
+}
+
+// Makes the parts that continue from the folder's checkpoint.
+static void
+parts_create(learner_run *run)
+{
     const learner_checkpoint *resumed = learner_folder_resumed(run->folder);
-    if (learner_folder_is_resumed(run->folder)) {
-        OCT_TRY(run->pace->resume_check(run, why));
-    }
-    OCT_TRY(learner_folder_key(run->folder, run->token_key, why));
-    run->tokens = wire_token_maker_create(run->token_key);
     run->run_id = resumed->run_id;
     run->progress = learner_progress_create(run->config, resumed, run->options.evaluator_wait_s);
-    return OCT_OK;
+    run->refusals = learner_refusals_create();
+    run->publisher = learner_publisher_create(run->config);
+    oct_bucket_init(&run->peer_lines, PEER_LINES_MAX, PEER_LINES_A_SECOND);
+    oct_bucket_init(&run->tickets, LEARNER_TICKETS_MAX, LEARNER_TICKETS_A_SECOND);
+    run->actors = learner_actors_create(run->config->learner.actors_per_certificate);
+    learner_actors_go_on(run->actors, resumed->incarnations);
+    run->evals = learner_evals_create(run->config, &resumed->evals);
+    const learner_pace_parts parts = {
+        .run = run,
+        .config = run->config,
+        .path = run->options.folder,
+        .epoch = run->options.epoch,
+        .progress = run->progress,
+        .folder = run->folder,
+        .actors = run->actors,
+        .evals = run->evals,
+        .publisher = run->publisher,
+    };
+    run->pacer = run->pace->create(&parts);
 }
 
 static oct_err
@@ -107,15 +125,13 @@ report_begin(learner_run *run, oct_reason *why)
 static oct_err
 run_begin(learner_run *run, oct_reason *why)
 {
-    OCT_TRY(folder_begin(run, why));
-    const learner_checkpoint *resumed = learner_folder_resumed(run->folder);
-    run->refusals = learner_refusals_create();
-    run->publisher = learner_publisher_create(run->config);
-    oct_bucket_init(&run->peer_lines, PEER_LINES_MAX, PEER_LINES_A_SECOND);
-    oct_bucket_init(&run->tickets, LEARNER_TICKETS_MAX, LEARNER_TICKETS_A_SECOND);
-    run->actors = learner_actors_create(run->config->learner.actors_per_certificate);
-    learner_actors_go_on(run->actors, resumed->incarnations);
-    run->evals = learner_evals_create(run->config, &resumed->evals);
+    OCT_TRY(folder_open(run, why));
+    parts_create(run);
+    if (learner_folder_is_resumed(run->folder)) {
+        OCT_TRY(run->pace->resume_check(run->pacer, why));
+    }
+    OCT_TRY(learner_folder_key(run->folder, run->token_key, why));
+    run->tokens = wire_token_maker_create(run->token_key);
     OCT_TRY(learner_begin_begin(run, why));
     OCT_TRY(report_begin(run, why));
     learner_folder_restore(run->folder, run->evals, run->publisher);
@@ -154,7 +170,7 @@ learner_run_destroy(learner_run *run)
         learner_run_stop_training(run);
     }
     learner_folder_close(run->folder);
-    run->pace->end(run);
+    run->pace->destroy(run->pacer);
     learner_train_destroy(run->train);
     algo_destroy(run->algorithm);
     learner_external_close(run->external);
@@ -277,7 +293,7 @@ learner_run_publish_to_evaluators(learner_run *run)
         learner_evals_newest(run->evals, learner_publisher_latest(run->publisher));
         learner_end_published(run);
     }
-    run->pace->published(run, publication);
+    run->pace->published(run->pacer, publication);
     return publication;
 }
 
@@ -318,13 +334,13 @@ learner_run_topic(const learner_run *run, uint32_t audience)
 const quantizer_publication *
 learner_run_newest(learner_run *run, const learner_actor *actor, uint64_t have)
 {
-    return run->pace->newest(run, actor, have);
+    return run->pace->newest(run->pacer, actor, have);
 }
 
 uint32_t
 learner_run_incarnation(const learner_run *run, const learner_actor *actor)
 {
-    return run->pace->incarnation(run, actor);
+    return run->pace->incarnation(run->pacer, actor);
 }
 
 // ---- evaluations
@@ -394,7 +410,7 @@ learner_run_order(learner_run *run, uint32_t evaluator, learner_eval_order *out)
         refused(run, actor, "asks for an evaluation, but is not an evaluator");
         return OCT_EINVAL;
     }
-    if (learner_progress_is(run->progress, LEARNER_DONE) || !run->pace->may_evaluate(run)) {
+    if (learner_progress_is(run->progress, LEARNER_DONE) || !run->pace->may_evaluate(run->pacer)) {
         return OCT_EAGAIN;
     }
     uint32_t evaluators = learner_actors_live_get(run->actors, oct_clock_ns()).evaluators;
@@ -404,8 +420,8 @@ learner_run_order(learner_run *run, uint32_t evaluator, learner_eval_order *out)
     if (!may_have_ticket(run, actor, now_ms)) {
         return OCT_EAGAIN;
     }
-    OCT_TRY(learner_evals_order(run->evals, run->pace->evaluation_now_ns(run), oct_clock_ns(),
-                                evaluator, out));
+    OCT_TRY(learner_evals_order(run->evals, run->pace->evaluation_now_ns(run->pacer),
+                                oct_clock_ns(), evaluator, out));
     if (out->ticket != actor->ticket) {
         oct_bucket_use(&run->tickets, actor->holder.id, now_ms);
         actor->ticket = out->ticket;
@@ -502,7 +518,7 @@ evaluation_take(learner_run *run, const wire_report *report)
     bool is_solved =
         result.stage == LEARNER_EVAL_CONFIRM && result.mean >= run->config->run.stop_at_return;
     if (is_solved && learner_progress_is(run->progress, LEARNER_TRAINING)) {
-        run->pace->finish(run, LEARNER_END_SOLVED);
+        run->pace->finish(run->pacer, LEARNER_END_SOLVED);
     }
     return OCT_OK;
 }
@@ -673,7 +689,7 @@ learner_run_tick(learner_run *run)
         return;
     }
     learner_train_set_env_steps(run->train, learner_progress_now(run->progress).env_steps);
-    learner_train_set_share(run->train, run->pace->share(run));
+    learner_train_set_share(run->train, run->pace->share(run->pacer));
     quantizer_stage_set_listeners(learner_publisher_stage(run->publisher), live.actors);
     uint64_t samples = learner_actors_samples(run->actors, now_ns, run->config->algo.noisy_samples);
     learner_train_set_samples(run->train, samples);
@@ -681,7 +697,7 @@ learner_run_tick(learner_run *run)
     learner_report_row(run->report, false);
     learner_folder_tick(run->folder, now_ns);
     evaluator_tick(run, live.evaluators, now_ns);
-    run->pace->tick(run, now_ns);
+    run->pace->tick(run->pacer, now_ns);
 }
 
 const char *
@@ -712,7 +728,7 @@ uint64_t
 learner_run_checkpoint(learner_run *run)
 {
     if (learner_progress_is(run->progress, LEARNER_TRAINING)) {
-        run->pace->checkpoint(run);
+        run->pace->checkpoint(run->pacer);
     }
     return learner_folder_checkpoint_next(run->folder);
 }

@@ -1,9 +1,6 @@
 #ifndef LEARNER_LEARNER_RUN_STATE_H
 #define LEARNER_LEARNER_RUN_STATE_H
 
-#include <pthread.h>
-#include <stdatomic.h>
-
 #include "common/oct_bucket.h"
 #include "common/oct_reason.h"
 #include "learner/learner_budget.h"
@@ -15,14 +12,11 @@
 #include "learner/learner_refusals.h"
 #include "learner/learner_report.h"
 #include "learner/learner_run.h"
-#include "learner/learner_versions.h"
 #include "proto/wire_token.h"
 
 // The state of a run, shared by its source files: learner_run.c (the experiment), learner_begin.c
 // (its beginning), learner_experience.c (its replays), learner_end.c (its end), learner_report.c
 // (its numbers), learner_folder.c (its folder) and its paces (learner_pace.h).
-
-typedef struct learner_pacer learner_pacer; // learner_pace_turns.c
 
 struct learner_run {
     learner_run_options options;
@@ -30,7 +24,7 @@ struct learner_run {
     const learner_pace *pace;
     learner_progress *progress;
     learner_refusals *refusals;
-    learner_pacer *pacer; // in lock-step, once training has begun
+    learner_pacer *pacer;
     uint64_t run_id;
     policy_spec environment;  // every actor's environment must equal it (learner_environment.h)
     bool has_environment;     // false: the first actor that registers sets it
@@ -60,10 +54,8 @@ struct learner_run {
     uint32_t shards_away;     // bit mask of the shards that were logged as away
     algo_wants wants;
 
-    double published_bytes; // of policies and changes
     uint64_t probe_ns;
-    uint64_t checkpoint_ns; // when the pace began a checkpoint last
-    char trouble[256];      // learner_run_trouble
+    char trouble[256]; // learner_run_trouble
 
     // evaluation
     bool evaluator_missed; // it was logged that no evaluator is connected
@@ -80,9 +72,7 @@ struct learner_run {
 };
 
 void learner_run_stop_training(learner_run *run); // ends the thread or external learner
-// Writes a checkpoint of the state, which is taken, and the present counters. async: a thread
-// writes it.
-void learner_run_store(learner_run *run, learner_state_bytes *take, bool async);
+
 // ---- learner_begin.c (also learner_run_begin)
 // Returns the last reason passed to learner_run_refuse: for LEARNER_PEER_GONE_S, and after that
 // until an actor is live; "": there is none.
@@ -96,9 +86,6 @@ OCT_CHECKED oct_err learner_begin_begin(learner_run *run, oct_reason *why);
 OCT_CHECKED oct_err learner_begin_known(learner_run *run, oct_reason *why);
 // ---- learner_end.c (also learner_run_finish, learner_run_abandon, learner_run_save,
 // learner_run_failed)
-// Ends the run if its budget or time is spent, or if it cannot learn any more. It fails if too many
-// updates in a row were refused, or at its end all were, or if no external learner connected.
-void learner_run_check_budget(learner_run *run);
 // Takes a version that was still being quantized when training ended, so that the final evaluation
 // includes it.
 void learner_end_published(learner_run *run);
