@@ -108,7 +108,7 @@ source_options(const learner_run *run)
         .batch_size = run->config->learner.batch_size,
         .run_id = run->run_id,
         .epoch = run->options.epoch,
-        .token_key = run->token_key,
+        .token_key = learner_admission_key(run->admission),
         .counts_from_zero = learner_progress_before(run->progress).env_steps == 0,
         .turn = learner_folder_resumed(run->folder)->policy_version,
         .versions = learner_folder_versions(run->folder),
@@ -383,41 +383,6 @@ learner_run_begin(learner_run *run, const wire_env_spec *env, oct_reason *why)
     return OCT_OK;
 }
 
-// Counts a refusal for the limit of a certificate, and logs the first.
-static void
-places_refuse(learner_run *run, const oct_holder *holder, oct_reason *why)
-{
-    oct_reason_set(why,
-                   "the certificate %s (SHA-256 begins %02x%02x%02x%02x) has as many registered "
-                   "actors as it may: learner.actors_per_certificate: %" PRIu32,
-                   holder->name, holder->id[0], holder->id[1], holder->id[2], holder->id[3],
-                   run->config->learner.actors_per_certificate);
-    if (run->tallies.places_refused++ == 0) {
-        oct_log_warn("LEARNER-PLACES", "%s; later refusals are only counted", why->text);
-    }
-}
-
-// Finds the session of a request: that of its token or, in lock-step, that of its index.
-// OCT_EAGAIN: an actor with another certificate has this index. *out is 0 if there is no session,
-// or if the token is wrong (of another run, for example).
-static oct_err
-session_find(learner_run *run, const wire_register *request, const oct_holder *holder,
-             uint64_t *out, oct_reason *why)
-{
-    const uint64_t own = request->session;
-    *out = own != 0 && learner_run_is_token_of(run, own, request->token) ? own : 0;
-    if (*out != 0 || request->role != WIRE_ROLE_ACTOR || request->place == 0) {
-        return OCT_OK;
-    }
-    *out = run->pace->session(run->pacer, request->place - 1);
-    const learner_actor *there = learner_actors_of(run->actors, *out);
-    if (there != NULL && !learner_actor_came_with(there, holder)) {
-        return oct_fail(why, OCT_EAGAIN, "an actor with another certificate has index %" PRIu32,
-                        request->place - 1);
-    }
-    return OCT_OK;
-}
-
 oct_err
 learner_run_register(learner_run *run, const wire_register *request, const oct_holder *holder,
                      learner_actor **out, oct_reason *why)
@@ -428,44 +393,9 @@ learner_run_register(learner_run *run, const wire_register *request, const oct_h
     }
     OCT_TRY(learner_run_machine(run, "of this actor's machine", request->libm, why));
     OCT_TRY(learner_run_begin(run, &request->env, why));
-    learner_registrant who = {
-        .role = request->role,
-        .label = request->label,
-        .place = request->place,
-        .holder = holder,
-    };
-    OCT_TRY(session_find(run, request, holder, &who.session, why));
-    oct_err err = learner_actors_register(run->actors, &who, oct_clock_ns(), out);
-    if (err == OCT_EINVAL) {
-        oct_reason_set(why, "its session is registered in another role");
-    } else if (err == OCT_EAGAIN && holder != NULL && learner_actors_is_full(run->actors, holder)) {
-        places_refuse(run, holder, why);
-    } else if (err == OCT_EAGAIN) {
-        oct_reason_set(why, "no room for another actor: all %u slots are taken",
-                       LEARNER_ACTORS_MAX);
-    }
-    return err;
-}
-
-void
-learner_run_refuse(learner_run *run, const wire_register *request, const char *why)
-{
-    char text[2 * WIRE_NAME_MAX];
-    int length =
-        snprintf(text, sizeof(text), "%s/%" PRIu32 ": %s", request->host, request->pid, why);
-    oct_text_quote(run->refused_text, sizeof(run->refused_text), text,
-                   OCT_MIN((size_t)length, sizeof(text) - 1));
-    run->refused_ns = oct_clock_ns();
-    run->tallies.actors_refused++;
-}
-
-const char *
-learner_run_last_refused(learner_run *run)
-{
-    uint64_t now_ns = oct_clock_ns();
-    bool is_old = now_ns - run->refused_ns > LEARNER_PEER_GONE_S * UINT64_C(1000000000);
-    bool is_over = is_old && learner_actors_live_get(run->actors, now_ns).actors > 0;
-    return is_over ? "" : run->refused_text;
+    bool has_index = request->role == WIRE_ROLE_ACTOR && request->place != 0;
+    uint64_t turn_session = has_index ? run->pace->session(run->pacer, request->place - 1) : 0;
+    return learner_admission_register(run->admission, request, holder, turn_session, out, why);
 }
 
 bool

@@ -216,7 +216,7 @@ static void
 relay_tell(learner_io *io, const wire_register *request)
 {
     oct_holder holder = holder_of(io->call);
-    if (learner_run_may_tell(io->run, &holder)) {
+    if (learner_admission_may_tell(learner_run_admission(io->run), &holder)) {
         const char *address = request->relay_address;
         oct_log_notice("LEARNER-RELAY", "relay=%s host=\"%s\" pid=%" PRIu32 " certificate=\"%s\"",
                        address[0] != '\0' ? address : "none", request->host, request->pid,
@@ -306,7 +306,7 @@ actor_place(learner_io *io, const wire_register *request, learner_actor *actor,
     answer->session = actor->session;
     answer->replay_address = learner_links_io_address(io->replays, shard);
     answer->shard = request->knows_shards ? shard : 0;
-    learner_run_token(io->run, actor, answer->token);
+    learner_admission_token(learner_run_admission(io->run), actor, answer->token);
     answer->actor_index = actor->index;
     answer->incarnation = learner_run_incarnation(io->run, actor);
     answer->policy_topic = learner_run_topic(io->run, learner_run_audience(io->run, actor));
@@ -314,7 +314,7 @@ actor_place(learner_io *io, const wire_register *request, learner_actor *actor,
     answer->names_newest = request->knows_newest;
     answer->newest_version = request->knows_newest && newest != NULL ? newest->version : 0;
     relay_choose(io, request, actor, answer);
-    if (!learner_run_may_tell(io->run, &actor->holder)) {
+    if (!learner_admission_may_tell(learner_run_admission(io->run), &actor->holder)) {
         return;
     }
     oct_log_info("LEARNER-JOINED",
@@ -336,18 +336,18 @@ actor_answer(learner_io *io, const wire_register *request, wire_registered *answ
     if (err == OCT_OK) {
         actor_place(io, request, actor, answer);
     } else if (err == OCT_ESTALE) { // the answer is this run's configuration
-        if (learner_run_may_tell(io->run, &holder)) {
+        if (learner_admission_may_tell(learner_run_admission(io->run), &holder)) {
             oct_log_info("LEARNER-OTHER-RUN", "host=\"%s\" pid=%u certificate=\"%s\" %s",
                          request->host, request->pid, holder.name, why->text);
         }
         why->text[0] = '\0';
     } else if (err != OCT_EAGAIN) {
         answer->accepted = false;
-        if (learner_run_may_tell(io->run, &holder)) {
+        if (learner_admission_may_tell(learner_run_admission(io->run), &holder)) {
             oct_log_warn("LEARNER-REFUSED", "host=\"%s\" pid=%u certificate=\"%s\" %s",
                          request->host, request->pid, holder.name, why->text);
         }
-        learner_run_refuse(io->run, request, why->text);
+        learner_admission_refuse(learner_run_admission(io->run), request, why->text);
     }
     return err;
 }
@@ -394,7 +394,8 @@ serve_register(void *arg, wire_call *call, const wire_register *request)
 static learner_actor *
 known_actor(learner_io *io, const wire_get_policy *request)
 {
-    learner_actor *actor = learner_run_known(io->run, request->actor_id, request->token);
+    learner_actor *actor =
+        learner_admission_find(learner_run_admission(io->run), request->actor_id, request->token);
     if (actor != NULL) {
         learner_actors_heard(learner_run_actors(io->run), actor, oct_clock_ns());
     }

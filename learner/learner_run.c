@@ -46,9 +46,6 @@
 #include "common/oct_text.h"
 #include "learner/learner_run_state.h"
 
-#define PEER_LINES_MAX      1024 // log lines that one certificate may cause at once, …
-#define PEER_LINES_A_SECOND 0.1  // … and per second after that
-
 static double
 seconds_since(uint64_t from_ns)
 {
@@ -81,8 +78,6 @@ parts_create(learner_run *run)
     run->progress = learner_progress_create(run->config, resumed, run->options.evaluator_wait_s);
     run->refusals = learner_refusals_create();
     run->publisher = learner_publisher_create(run->config);
-    oct_bucket_init(&run->peer_lines, PEER_LINES_MAX, PEER_LINES_A_SECOND);
-    oct_bucket_init(&run->tickets, LEARNER_TICKETS_MAX, LEARNER_TICKETS_A_SECOND);
     run->actors = learner_actors_create(run->config->learner.actors_per_certificate);
     learner_actors_go_on(run->actors, resumed->incarnations);
     run->evals = learner_evals_create(run->config, &resumed->evals);
@@ -130,8 +125,11 @@ run_begin(learner_run *run, oct_reason *why)
     if (learner_folder_is_resumed(run->folder)) {
         OCT_TRY(run->pace->resume_check(run->pacer, why));
     }
-    OCT_TRY(learner_folder_key(run->folder, run->token_key, why));
-    run->tokens = wire_token_maker_create(run->token_key);
+    uint8_t key[WIRE_TOKEN_KEY_BYTES];
+    OCT_TRY(learner_folder_key(run->folder, key, why));
+    run->admission =
+        learner_admission_create(run->config, run->run_id, key, run->actors, &run->tallies);
+    explicit_bzero(key, sizeof(key));
     OCT_TRY(learner_begin_begin(run, why));
     OCT_TRY(report_begin(run, why));
     learner_folder_restore(run->folder, run->evals, run->publisher);
@@ -179,12 +177,11 @@ learner_run_destroy(learner_run *run)
     learner_publisher_destroy(run->publisher);
     learner_average_destroy(run->average);
     learner_batches_destroy(run->batches);
+    learner_admission_destroy(run->admission);
     learner_actors_destroy(run->actors);
     learner_report_close(run->report);
     learner_refusals_destroy(run->refusals);
     learner_progress_destroy(run->progress);
-    wire_token_maker_destroy(run->tokens);
-    explicit_bzero(run->token_key, sizeof(run->token_key));
     free(run);
 }
 
@@ -218,38 +215,10 @@ learner_run_actors(learner_run *run)
     return run->actors;
 }
 
-void
-learner_run_token(const learner_run *run, const learner_actor *actor, uint8_t out[WIRE_TOKEN_BYTES])
+learner_admission *
+learner_run_admission(learner_run *run)
 {
-    wire_token_make(run->tokens, run->run_id, actor->session, actor->id, out);
-}
-
-bool
-learner_run_is_token_of(const learner_run *run, uint64_t session,
-                        const uint8_t token[WIRE_TOKEN_BYTES])
-{
-    uint8_t right[WIRE_TOKEN_BYTES];
-    wire_token_make(run->tokens, run->run_id, session, learner_actors_id(session), right);
-    return wire_token_equal(right, token);
-}
-
-learner_actor *
-learner_run_known(learner_run *run, uint32_t actor_id, const uint8_t token[WIRE_TOKEN_BYTES])
-{
-    learner_actor *actor = learner_actors_find(run->actors, actor_id);
-    if (actor == NULL) {
-        return NULL;
-    }
-    if (learner_run_is_token_of(run, actor->session, token)) {
-        return actor;
-    }
-    if (run->tallies.bad_tokens++ == 0) {
-        oct_log_warn("LEARNER-BAD-TOKEN",
-                     "actor=%08" PRIx32
-                     " without its token; later requests without a token are only counted",
-                     actor_id);
-    }
-    return NULL;
+    return run->admission;
 }
 
 const policy_spec *
@@ -358,18 +327,6 @@ evaluator_is_there(void *arg, uint32_t id)
     return learner_actor_is_live(evaluator, oct_clock_ns());
 }
 
-// Counts a refused report or request, and logs the first.
-static void
-refused(learner_run *run, const learner_actor *actor, const char *what)
-{
-    if (run->tallies.bad_reports++ == 0) {
-        oct_log_warn("LEARNER-BAD-REPORT",
-                     "actor=%08" PRIx32 " host=\"%s\" certificate=\"%s\" %s: ignored; later "
-                     "reports that are ignored are only counted",
-                     actor->id, actor->host, actor->holder.name, what);
-    }
-}
-
 void
 learner_run_count_unread(learner_run *run)
 {
@@ -377,26 +334,6 @@ learner_run_count_unread(learner_run *run)
         oct_log_warn("LEARNER-UNREAD", "peers do not read the policies that they ask for: further "
                                        "requests are refused until they do, and only counted");
     }
-}
-
-// Returns true if an evaluator may have an order: its certificate has not left too many unanswered.
-// An evaluator that already has an order may request it again.
-static bool
-may_have_ticket(learner_run *run, const learner_actor *actor, uint64_t now_ms)
-{
-    static const oct_holder nobody;
-    if (actor->ticket != 0 || learner_actor_came_with(actor, &nobody) ||
-        oct_bucket_is_left(&run->tickets, actor->holder.id, now_ms)) {
-        return true;
-    }
-    run->tallies.tickets_refused++;
-    if (learner_run_may_tell(run, &actor->holder)) {
-        oct_log_warn("LEARNER-TICKETS-REFUSED",
-                     "evaluator=%08x host=\"%s\" certificate=\"%s\" %d evaluations were not "
-                     "answered: it gets one per minute until it answers",
-                     actor->id, actor->host, actor->holder.name, LEARNER_TICKETS_MAX);
-    }
-    return false;
 }
 
 oct_err
@@ -407,7 +344,8 @@ learner_run_order(learner_run *run, uint32_t evaluator, learner_eval_order *out)
         return OCT_ENOTFOUND;
     }
     if (actor->role != WIRE_ROLE_EVALUATOR) {
-        refused(run, actor, "asks for an evaluation, but is not an evaluator");
+        learner_admission_ignored(run->admission, actor,
+                                  "asks for an evaluation, but is not an evaluator");
         return OCT_EINVAL;
     }
     if (learner_progress_is(run->progress, LEARNER_DONE) || !run->pace->may_evaluate(run->pacer)) {
@@ -416,16 +354,12 @@ learner_run_order(learner_run *run, uint32_t evaluator, learner_eval_order *out)
     uint32_t evaluators = learner_actors_live_get(run->actors, oct_clock_ns()).evaluators;
     learner_evals_set_evaluators(run->evals, OCT_MIN(evaluators, run->pace->evaluators_max));
     learner_evals_drop_gone(run->evals, evaluator_is_there, run);
-    uint64_t now_ms = oct_clock_ns() / 1000000;
-    if (!may_have_ticket(run, actor, now_ms)) {
+    if (!learner_admission_may_evaluate(run->admission, actor)) {
         return OCT_EAGAIN;
     }
     OCT_TRY(learner_evals_order(run->evals, run->pace->evaluation_now_ns(run->pacer),
                                 oct_clock_ns(), evaluator, out));
-    if (out->ticket != actor->ticket) {
-        oct_bucket_use(&run->tickets, actor->holder.id, now_ms);
-        actor->ticket = out->ticket;
-    }
+    learner_admission_ordered(run->admission, actor, out->ticket);
     return OCT_OK;
 }
 
@@ -552,33 +486,19 @@ evaluator_report(learner_run *run, learner_actor *actor, const wire_report *repo
     }
     if (report->ticket != 0 && report->ticket == actor->ticket &&
         (err == OCT_OK || err == OCT_EAGAIN)) { // answered
-        oct_bucket_give(&run->tickets, actor->holder.id, oct_clock_ns() / 1000000);
-        actor->ticket = 0;
+        learner_admission_answered(run->admission, actor);
     }
     if (learner_progress_is(run->progress, LEARNER_FINAL) && learner_evals_done(run->evals)) {
         learner_progress_enter(run->progress, LEARNER_DONE);
     }
     if (err == OCT_EINVAL || err == OCT_EPROTO) {
-        refused(run, actor,
-                err == OCT_EINVAL ? "sends results of an evaluation that another evaluator plays"
-                                  : "sends episodes that it was not asked for");
+        learner_admission_ignored(
+            run->admission, actor,
+            err == OCT_EINVAL ? "sends results of an evaluation that another evaluator plays"
+                              : "sends episodes that it was not asked for");
         return OCT_EINVAL;
     }
     return OCT_OK;
-}
-
-bool
-learner_run_may_tell(learner_run *run, const oct_holder *holder)
-{
-    uint64_t left_out;
-    if (!oct_bucket_take(&run->peer_lines, holder->id, oct_clock_ns() / 1000000, &left_out)) {
-        return false;
-    }
-    if (left_out > 0) {
-        oct_log_warn("LEARNER-UNLOGGED", "lines=%" PRIu64 " certificate=\"%s\"", left_out,
-                     holder->name);
-    }
-    return true;
 }
 
 static void
@@ -587,7 +507,7 @@ leave(learner_run *run, learner_actor *actor)
     if (run->pace->waits_for_actors) {
         return;
     }
-    if (learner_run_may_tell(run, &actor->holder)) {
+    if (learner_admission_may_tell(run->admission, &actor->holder)) {
         oct_log_info("LEARNER-LEFT", "%s=%08" PRIx32 " host=\"%s\" pid=%u certificate=\"%s\"",
                      actor->role == WIRE_ROLE_EVALUATOR ? "evaluator" : "actor", actor->id,
                      actor->host, actor->pid, actor->holder.name);
@@ -598,7 +518,7 @@ leave(learner_run *run, learner_actor *actor)
 oct_err
 learner_run_report(learner_run *run, const wire_report *report)
 {
-    learner_actor *actor = learner_run_known(run, report->actor_id, report->token);
+    learner_actor *actor = learner_admission_find(run->admission, report->actor_id, report->token);
     if (actor == NULL || actor->session != report->session) {
         return OCT_ENOTFOUND;
     }
@@ -609,7 +529,7 @@ learner_run_report(learner_run *run, const wire_report *report)
     const char *what = NULL;
     oct_err err = learner_actors_report(run->actors, actor, report, oct_clock_ns(), &what);
     if (err == OCT_EINVAL) {
-        refused(run, actor, what);
+        learner_admission_ignored(run->admission, actor, what);
         return OCT_EINVAL;
     }
     if (err != OCT_OK) {
@@ -619,7 +539,8 @@ learner_run_report(learner_run *run, const wire_report *report)
         return evaluator_report(run, actor, report);
     }
     if (report->ticket != 0) {
-        refused(run, actor, "sends results of an evaluation, but is not an evaluator");
+        learner_admission_ignored(run->admission, actor,
+                                  "sends results of an evaluation, but is not an evaluator");
         return OCT_EINVAL;
     }
     for (uint32_t i = 0; i < report->episode_count; i++) {
@@ -749,7 +670,8 @@ learner_run_trouble(learner_run *run)
     if (unwritten != NULL) {
         return unwritten;
     }
-    const char *unkept = learner_run_unkept(run), *refused = learner_run_last_refused(run);
+    const char *unkept = learner_run_unkept(run),
+               *refused = learner_admission_last_refused(run->admission);
     bool has_nobody = !config_is_offline(run->config) &&
                       learner_actors_live_get(run->actors, oct_clock_ns()).actors == 0;
     if (unkept != NULL || refused[0] == '\0' || !has_nobody) {
@@ -800,7 +722,7 @@ learner_run_set_traffic(learner_run *run, const learner_traffic *traffic)
 const wire_status *
 learner_run_status(learner_run *run)
 {
-    return learner_report_status(run->report, learner_run_last_refused(run));
+    return learner_report_status(run->report, learner_admission_last_refused(run->admission));
 }
 
 const wire_peers *

@@ -4,6 +4,7 @@
 #include "common/oct_prometheus.h"
 #include "common/oct_reason.h"
 #include "learner/learner_actors.h"
+#include "learner/learner_admission.h"
 #include "learner/learner_batches.h"
 #include "learner/learner_evals.h"
 #include "learner/learner_progress.h"
@@ -53,19 +54,7 @@ void learner_run_destroy(learner_run *run); // NULL is a no-op; stops the thread
 learner_phase learner_run_phase(const learner_run *run);
 uint64_t learner_run_id(const learner_run *run);
 learner_actors *learner_run_actors(learner_run *run);
-// Rate limit for log lines about actors that connect and disconnect, one budget per certificate.
-// Returns true if a line may be written now; suppressed lines are counted in a line before it.
-// holder is all zeros where the transport uses no certificates.
-bool learner_run_may_tell(learner_run *run, const oct_holder *holder);
-// Writes the token of a registered session (wire_token.h).
-void learner_run_token(const learner_run *run, const learner_actor *actor,
-                       uint8_t out[WIRE_TOKEN_BYTES]);
-// Checks whether a token belongs to a session, of this process or of an earlier one of the run.
-bool learner_run_is_token_of(const learner_run *run, uint64_t session,
-                             const uint8_t token[WIRE_TOKEN_BYTES]);
-// Finds a registered actor by id and token. Returns NULL if none matches.
-learner_actor *learner_run_known(learner_run *run, uint32_t actor_id,
-                                 const uint8_t token[WIRE_TOKEN_BYTES]);
+learner_admission *learner_run_admission(learner_run *run);
 const policy_spec *learner_run_spec(const learner_run *run); // NULL while waiting
 // Takes an actor's environment: the first starts training, and all others must equal it. Errors,
 // each with one line in why:
@@ -83,9 +72,6 @@ OCT_CHECKED oct_err learner_run_begin(learner_run *run, const wire_env_spec *env
 OCT_CHECKED oct_err learner_run_register(learner_run *run, const wire_register *request,
                                          const oct_holder *holder, learner_actor **out,
                                          oct_reason *why);
-// Counts a registration that was refused because the peer does not fit the run. Status and
-// learner_run_trouble report why.
-void learner_run_refuse(learner_run *run, const wire_register *request, const char *why);
 
 // ---- the replays that the run learns from: members of learner_batches.h, by their index
 
@@ -131,10 +117,6 @@ void learner_run_digested(learner_run *run, oct_err err, const char *detail,
 // out. The caller passes on the answer.
 bool learner_run_asks_sessions(learner_run *run, wire_sessions *out);
 void learner_run_inserted(learner_run *run, const wire_sessions *answer);
-// Unanswered evaluations that one certificate's evaluators may have: evaluations in progress, and
-// lost ones. One lost evaluation per minute is forgiven.
-#define LEARNER_TICKETS_MAX      32
-#define LEARNER_TICKETS_A_SECOND (1.0 / 60)
 // Counts a request that was refused because its peers do not read their answers, and logs the
 // first.
 void learner_run_count_unread(learner_run *run);

@@ -1,8 +1,8 @@
 #ifndef LEARNER_LEARNER_RUN_STATE_H
 #define LEARNER_LEARNER_RUN_STATE_H
 
-#include "common/oct_bucket.h"
 #include "common/oct_reason.h"
+#include "learner/learner_admission.h"
 #include "learner/learner_budget.h"
 #include "learner/learner_external.h"
 #include "learner/learner_folder.h"
@@ -12,7 +12,6 @@
 #include "learner/learner_refusals.h"
 #include "learner/learner_report.h"
 #include "learner/learner_run.h"
-#include "proto/wire_token.h"
 
 // The state of a run, shared by its source files: learner_run.c (the experiment), learner_begin.c
 // (its beginning), learner_experience.c (its replays), learner_end.c (its end), learner_report.c
@@ -42,12 +41,7 @@ struct learner_run {
     learner_external *external; // learns instead of the training thread, or NULL
     learner_evals *evals;
     learner_actors *actors;
-    uint8_t token_key[WIRE_TOKEN_KEY_BYTES]; // signs the sessions' tokens; replay has it, too
-    wire_token_maker *tokens;
-    oct_bucket tickets;    // unanswered evaluations, per certificate
-    oct_bucket peer_lines; // log lines about actors that connect and disconnect, per certificate
-    uint64_t refused_ns;   // time of the last of them …
-    char refused_text[WIRE_NAME_MAX];
+    learner_admission *admission;
 
     // what the algorithm learns from, as the first actor made it
     learner_batches *batches; // NULL: not yet
@@ -74,9 +68,6 @@ struct learner_run {
 void learner_run_stop_training(learner_run *run); // ends the thread or external learner
 
 // ---- learner_begin.c (also learner_run_begin)
-// Returns the last reason passed to learner_run_refuse: for LEARNER_PEER_GONE_S, and after that
-// until an actor is live; "": there is none.
-const char *learner_run_last_refused(learner_run *run);
 // Reads the environment's spec if there is one. Errors as of learner_environment_read.
 OCT_CHECKED oct_err learner_begin_begin(learner_run *run, oct_reason *why);
 // If the environment is known, builds the algorithm, so that an impossible experiment is refused

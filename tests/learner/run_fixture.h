@@ -169,7 +169,7 @@ report(learner_run *run, const learner_actor *actor, uint64_t sequence, uint64_t
                            .episode_count = 2,
                            .episode_return = returns,
                            .episode_length = lengths};
-    learner_run_token(run, actor, message.token);
+    learner_admission_token(learner_run_admission(run), actor, message.token);
     return learner_run_report(run, &message);
 }
 
@@ -201,7 +201,7 @@ run_answer(learner_run *run, const learner_actor *evaluator, uint64_t version, u
                            .episode_count = episodes,
                            .episode_return = returns,
                            .episode_length = lengths};
-    learner_run_token(run, evaluator, message.token);
+    learner_admission_token(learner_run_admission(run), evaluator, message.token);
     return learner_run_report(run, &message);
 }
 

@@ -21,7 +21,7 @@ evaluation_fails(learner_run *run, learner_actor *evaluator)
                            .stat_count = 1,
                            .stat_name = names,
                            .stat_value = (double[]){7}};
-    learner_run_token(run, evaluator, message.token);
+    learner_admission_token(learner_run_admission(run), evaluator, message.token);
     T_OK(learner_run_report(run, &message));
 }
 

@@ -115,7 +115,7 @@ metrics_reported(learner_run *run, const char *const *names, const double *sums,
                            .metric_name = names,
                            .metric_sum = sums,
                            .metric_episodes = episodes};
-    learner_run_token(run, evaluator, message.token);
+    learner_admission_token(learner_run_admission(run), evaluator, message.token);
     T_OK(learner_run_report(run, &message));
 }
 
@@ -733,7 +733,7 @@ test_run_waits_for_an_evaluator_that_goes_on(void **state)
                            .stat_count = OCT_COUNTOF(names),
                            .stat_name = names,
                            .stat_value = values};
-    learner_run_token(run, evaluator, message.token);
+    learner_admission_token(learner_run_admission(run), evaluator, message.token);
     T_OK(learner_run_report(run, &message));
     T_NEAR(status_of(run, "learner.eval_done"), 3, 0, 0);
     T_NEAR(status_of(run, "learner.eval_asked"), 4, 0, 0);

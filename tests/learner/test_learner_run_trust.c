@@ -140,7 +140,7 @@ test_run_counts_nothing_of_numbers_that_are_none(void **state)
                            .stat_count = 3,
                            .stat_name = names,
                            .stat_value = (double[]){NAN, NAN, NAN}};
-    learner_run_token(run, evaluator, message.token);
+    learner_admission_token(learner_run_admission(run), evaluator, message.token);
     T_OK(learner_run_report(run, &message));
     T_NEAR(status_of(run, "learner.eval_return"), 0, 0, 0);
     T_NEAR(status_of(run, "learner.eval_failed"), 0, 0, 0);
@@ -218,7 +218,7 @@ test_run_lets_actors_leave_by_themselves(void **state)
     wire_report message = {
         .actor_id = one->id, .session = one->session, .report_sequence = 1, .leaves = true};
     T_ERR(learner_run_report(run, &message), OCT_ENOTFOUND); // without a token
-    learner_run_token(run, two, message.token);
+    learner_admission_token(learner_run_admission(run), two, message.token);
     T_ERR(learner_run_report(run, &message), OCT_ENOTFOUND); // with another's
     message.actor_id = two->id;
     T_ERR(learner_run_report(run, &message), OCT_ENOTFOUND); // in another session
@@ -242,11 +242,11 @@ test_run_gives_a_session_to_who_has_its_token(void **state)
     T_OK(comes_with(run, &mine, 5));
     wire_register request = {.role = WIRE_ROLE_ACTOR, .label = 5, .session = came->session};
     uint8_t token[WIRE_TOKEN_BYTES];
-    learner_run_token(run, came, token);
+    learner_admission_token(learner_run_admission(run), came, token);
     const learner_actor *victim = came;
     T_OK(comes(run, &other, &request)); // no token
     assert_ptr_not_equal(came, victim);
-    learner_run_token(run, came, request.token);
+    learner_admission_token(learner_run_admission(run), came, request.token);
     T_OK(comes(run, &other, &request)); // its own, not that of the session
     assert_true(came != victim && came->session != request.session);
     request.session = came->session; // with which it stays itself, whatever the label
@@ -395,7 +395,8 @@ test_run_tells_whom_it_refused(void **state)
     learner_run *run = run_joined(false);
     assert_last_refused(run, "");
     assert_null(learner_run_trouble(run));
-    learner_run_refuse(run, &request, "this run trains on another environment");
+    learner_admission_refuse(learner_run_admission(run), &request,
+                             "this run trains on another environment");
     T_NEAR(status_of(run, "learner.actors_refused"), 1, 0, 0);
     assert_last_refused(run, "höst/7: this run trains on another environment");
     assert_string_equal(
@@ -410,7 +411,7 @@ test_run_tells_whom_it_refused(void **state)
         memcpy(longer + 1 + 2 * i, "ö", sizeof("ö"));
     }
     for (int i = 0; i < 2; i++) { // of one of them a byte is at the end of the room
-        learner_run_refuse(run, &request, longer + i);
+        learner_admission_refuse(learner_run_admission(run), &request, longer + i);
         const char *told = learner_run_status(run)->refused;
         json_t *text = json_string(told); // NULL: it is no UTF-8
         assert_non_null(text);

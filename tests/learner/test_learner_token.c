@@ -15,13 +15,14 @@ test_token_of_another_or_none_is_refused(void **state)
     const learner_actor *other = actor_begin(run, 79, WIRE_ROLE_ACTOR);
     wire_report message = {.actor_id = actor->id, .session = 77, .report_sequence = 1};
     T_ERR(learner_run_report(run, &message), OCT_ENOTFOUND); // none
-    learner_run_token(run, other, message.token);
+    learner_admission_token(learner_run_admission(run), other, message.token);
     T_ERR(learner_run_report(run, &message), OCT_ENOTFOUND);
-    assert_null(learner_run_known(run, actor->id, message.token));
+    assert_null(learner_admission_find(learner_run_admission(run), actor->id, message.token));
     assert_int_equal(status_of(run, "learner.bad_tokens"), 3);
-    learner_run_token(run, actor, message.token);
+    learner_admission_token(learner_run_admission(run), actor, message.token);
     T_OK(learner_run_report(run, &message));
-    assert_ptr_equal(learner_run_known(run, actor->id, message.token), actor);
+    assert_ptr_equal(learner_admission_find(learner_run_admission(run), actor->id, message.token),
+                     actor);
     assert_int_equal(status_of(run, "learner.bad_tokens"), 3);
     run_stop(run, "interrupted");
 }
@@ -44,14 +45,16 @@ test_token_key_outlives_the_learner(void **state)
     struct stat found;
     learner_run *run = run_joined(false);
     key_now(run, first);
-    learner_run_token(run, actor_begin(run, 77, WIRE_ROLE_ACTOR), token);
+    learner_admission_token(learner_run_admission(run), actor_begin(run, 77, WIRE_ROLE_ACTOR),
+                            token);
     run_stop(run, "interrupted");
     assert_int_equal(stat(FOLDER "/token.key", &found), 0);
     assert_int_equal(found.st_mode & 07777, 0600);
     run = run_joined(true);
     key_now(run, next);
     assert_memory_equal(first, next, sizeof(first));
-    assert_non_null(learner_run_known(run, actor_begin(run, 77, WIRE_ROLE_ACTOR)->id, token));
+    assert_non_null(learner_admission_find(learner_run_admission(run),
+                                           actor_begin(run, 77, WIRE_ROLE_ACTOR)->id, token));
     run_stop(run, "interrupted");
     // Cut short, or gone: a new one.
     T_OK(oct_file_write(FOLDER "/token.key", first, WIRE_TOKEN_KEY_BYTES - 1));
