@@ -1,22 +1,23 @@
 // One experiment without its sockets. learner_io.c owns the sockets and calls this object on the
-// loop thread; tests drive it without a network. The state is one struct (learner_run_state.h), and
-// its code is in six files: learner_begin.c begins training, learner_experience.c connects the
-// replays, learner_end.c ends the run, learner_report.c has its numbers, learner_folder.c its
-// folder, and this file the evaluations, reports and periodic work.
+// loop thread; tests drive it without a network. This file makes the parts, and has publishing,
+// the evaluators' requests and reports, and the periodic work.
 //
-// Phases. WAITING lasts until the first actor has brought the environment's spec. TRAINING lasts
-// until the budget is spent, the target return is reached or an operator stops the run. FINAL waits
-// for the evaluations that are left, or until no evaluator answers. In DONE the owner saves
-// everything and exits.
+// Parts. Each is opaque and knows only the parts that it was given:
+//   learner_progress   phase, counts, budget, why the run ends
+//   learner_folder     every file of the run folder, and what a resumed run continues from
+//   learner_admission  who may take part, and how much one certificate may use
+//   learner_pace       when the run acts: by the clock, or in lock-step by turns
+//   learner_report     numbers, metrics, status, summary
+//   learner_refusals   updates that were refused, and whose rows caused that
+//   learner_evals, learner_publisher, learner_batches, learner_train, learner_actors
+// learner_training.c begins and ends training, and learner_experience.c moves batches between the
+// replays and the training thread.
 //
 // Threads. The training thread owns the algorithm while it runs: it takes complete batches and
 // hands snapshots to the quantizer stage, which makes publications in its own thread. Both only
 // call notify; the loop thread takes their results in learner_run_collect and learner_run_publish.
 // A writer thread writes checkpoints, so that a slow disk does not stop training. All other state
 // belongs to the loop thread, so it needs no lock.
-//
-// Pace. Where time would decide, the run asks run->pace: it decides by the clock, or in lock-step
-// by turns. The rest of the code is the same for both.
 //
 // Failures.
 // - An actor or evaluator becomes silent: its slot can be reused, and its evaluation goes to
@@ -130,11 +131,11 @@ run_begin(learner_run *run, oct_reason *why)
     run->admission =
         learner_admission_create(run->config, run->run_id, key, run->actors, &run->tallies);
     explicit_bzero(key, sizeof(key));
-    OCT_TRY(learner_begin_begin(run, why));
+    OCT_TRY(learner_training_environment(run, why));
     OCT_TRY(report_begin(run, why));
     learner_folder_restore(run->folder, run->evals, run->publisher);
     learner_progress_resume(run->progress, run->options.folder, learner_evals_solved(run->evals));
-    return learner_begin_known(run, why);
+    return learner_training_prepare(run, why);
 }
 
 oct_err
@@ -260,7 +261,7 @@ learner_run_publish_to_evaluators(learner_run *run)
     }
     if (!publication->noisy) {
         learner_evals_newest(run->evals, learner_publisher_latest(run->publisher));
-        learner_end_published(run);
+        learner_training_published(run);
     }
     run->pace->published(run->pacer, publication);
     return publication;

@@ -13,9 +13,8 @@
 #include "learner/learner_report.h"
 #include "learner/learner_run.h"
 
-// The state of a run, shared by its source files: learner_run.c (the experiment), learner_begin.c
-// (its beginning), learner_experience.c (its replays), learner_end.c (its end), learner_report.c
-// (its numbers), learner_folder.c (its folder) and its paces (learner_pace.h).
+// The state of a run: its parts, and what is left beside them. learner_run.c, learner_training.c
+// and learner_experience.c share it; no part of the run includes this header.
 
 struct learner_run {
     learner_run_options options;
@@ -67,18 +66,16 @@ struct learner_run {
 
 void learner_run_stop_training(learner_run *run); // ends the thread or external learner
 
-// ---- learner_begin.c (also learner_run_begin)
+// ---- learner_training.c
 // Reads the environment's spec if there is one. Errors as of learner_environment_read.
-OCT_CHECKED oct_err learner_begin_begin(learner_run *run, oct_reason *why);
+OCT_CHECKED oct_err learner_training_environment(learner_run *run, oct_reason *why);
 // If the environment is known, builds the algorithm, so that an impossible experiment is refused
 // before an actor registers; training from a data set alone begins here. If it is not known, the
 // first actor to register causes both. OCT_EINVAL: the experiment is impossible; other errors as of
 // algo_create; each with a reason.
-OCT_CHECKED oct_err learner_begin_known(learner_run *run, oct_reason *why);
-// ---- learner_end.c (also learner_run_finish, learner_run_abandon, learner_run_save,
-// learner_run_failed)
+OCT_CHECKED oct_err learner_training_prepare(learner_run *run, oct_reason *why);
 // Takes a version that was still being quantized when training ended, so that the final evaluation
 // includes it.
-void learner_end_published(learner_run *run);
-void learner_end_again(learner_run *run); // begins the final evaluation instead of training
-#endif                                    // LEARNER_LEARNER_RUN_STATE_H
+void learner_training_published(learner_run *run);
+
+#endif // LEARNER_LEARNER_RUN_STATE_H
