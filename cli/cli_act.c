@@ -109,8 +109,7 @@ cli_act(int argc, char **argv)
     cli_folder_file(path, options.policy, "policy.oct");
     act_state act = {.outputs = options.outputs, .info = {.size = sizeof(act.info)}};
     if (octet_policy_load(&act.policy, path, error, sizeof(error)) != OCTET_POLICY_OK) {
-        cli_error("act", "%s", error);
-        return CLI_EXIT_FAILED;
+        return cli_error("act", "%s", error);
     }
     (void)octet_policy_get_info(act.policy, &act.info);
     act.lines = (cli_lines){.command = "act",

@@ -71,8 +71,8 @@ show(const compare_options *options, const cli_comparison *compare)
     }
     if (options->svg != NULL &&
         cli_comparison_draw(compare, "Comparison", options->svg) != OCT_OK) {
-        cli_error("compare", "cannot write '%s': %s", options->svg, oct_file_strerror(errno));
-        return CLI_EXIT_FAILED;
+        return cli_error("compare", "cannot write '%s': %s", options->svg,
+                         oct_file_strerror(errno));
     }
     return 0;
 }
@@ -149,8 +149,7 @@ cli_compare_run(int argc, char **argv)
     cli_args_parse(&compare_args, argc, argv, &options);
     if (cli_comparison_open(&runs, options.folder, options.folder_count, options.threshold, &why) !=
         OCT_OK) {
-        cli_error("compare", "%s", why.text);
-        return CLI_EXIT_FAILED;
+        return cli_error("compare", "%s", why.text);
     }
     cli_comparison_by by =
         options.by == CLI_COMPARISON_BYS ? cli_comparison_by_default(&runs) : options.by;

@@ -178,13 +178,11 @@ script_print(const char *shell)
     size_t length;
     (void)snprintf(name, sizeof(name), "octet.%s", shell);
     if (cli_python_find(path, name, &why) != OCT_OK) {
-        cli_error("completion", "%s", why.text);
-        return CLI_EXIT_FAILED;
+        return cli_error("completion", "%s", why.text);
     }
     oct_err err = oct_file_read(path, SCRIPT_BYTES_MAX, &text, &length);
     if (err != OCT_OK) {
-        cli_error("completion", "cannot read '%s': %s", path, oct_strerror(err));
-        return CLI_EXIT_FAILED;
+        return cli_error("completion", "cannot read '%s': %s", path, oct_strerror(err));
     }
     (void)fwrite(text, 1, length, stdout);
     free(text);

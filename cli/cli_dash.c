@@ -80,8 +80,8 @@ check(dash_options *options)
     }
     for (uint32_t i = 0; i < options->count; i++) {
         if (access(options->folder[i], R_OK | X_OK) != 0) {
-            cli_error("dash", "cannot read folder '%s': %s", options->folder[i], strerror(errno));
-            exit(CLI_EXIT_FAILED);
+            exit(cli_error("dash", "cannot read folder '%s': %s", options->folder[i],
+                           strerror(errno)));
         }
     }
     bool is_plain = strncmp(options->url, "http://", 7) == 0;
@@ -111,32 +111,27 @@ cli_dash(int argc, char **argv)
     oct_reason why;
     cli_args_parse(&dash_args, argc, argv, &options);
     if (!cli_dash_page_is_there()) {
-        cli_error("dash", CLI_DASH_NO_PAGE);
-        return CLI_EXIT_FAILED;
+        return cli_error("dash", CLI_DASH_NO_PAGE);
     }
     check(&options);
     net_loop *loop = net_loop_create();
     cli_dash_server *dash;
     bool is_secure = strncmp(options.url, "https://", 8) == 0;
     if (is_secure && net_loop_use_tls(loop, options.tls, &why) != OCT_OK) {
-        cli_error("dash", "--tls %s: %s", options.tls, why.text);
-        return CLI_EXIT_FAILED;
+        return cli_error("dash", "--tls %s: %s", options.tls, why.text);
     }
     if (is_secure && net_loop_role(loop) == OCT_ROLE_OPERATOR) {
-        cli_error("dash",
-                  "--tls %s: the certificate has the role operator, which cannot accept "
-                  "connections; use a daemon's certificate",
-                  options.tls);
-        return CLI_EXIT_FAILED;
+        return cli_error("dash",
+                         "--tls %s: the certificate has the role operator, which cannot accept "
+                         "connections; use a daemon's certificate",
+                         options.tls);
     }
     if (net_loop_on_signal(loop, SIGINT, stop_wanted, loop) != OCT_OK ||
         net_loop_on_signal(loop, SIGTERM, stop_wanted, loop) != OCT_OK) {
-        cli_error("dash", "cannot watch signals");
-        return CLI_EXIT_FAILED;
+        return cli_error("dash", "cannot watch signals");
     }
     if (cli_dash_open(&dash, loop, options.url, options.folder, options.count, &why) != OCT_OK) {
-        cli_error("dash", "cannot serve %s: %s", options.url, why.text);
-        return CLI_EXIT_FAILED;
+        return cli_error("dash", "cannot serve %s: %s", options.url, why.text);
     }
     uint32_t count = cli_dash_run_count(dash);
     printf("%s shows %u run%s; Ctrl-C stops it\n", options.url, count, oct_text_plural(count));

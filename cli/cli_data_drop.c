@@ -80,13 +80,11 @@ cli_data_drop(int argc, char **argv)
                                          "required");
     }
     if (drop_all(&options, &rows, &why) != OCT_OK) {
-        cli_error(options.command, "%s", why.text);
-        return CLI_EXIT_FAILED;
+        return cli_error(options.command, "%s", why.text);
     }
     if (rows == 0) {
-        cli_error(options.command, "'%s' has no rows of session %016" PRIx64, options.given,
-                  options.session);
-        return CLI_EXIT_FAILED;
+        return cli_error(options.command, "'%s' has no rows of session %016" PRIx64, options.given,
+                         options.session);
     }
     printf("%s: %" PRIu64 " row%s of session %016" PRIx64 " dropped\n", options.given, rows,
            oct_text_plural(rows), options.session);

@@ -635,8 +635,7 @@ cli_distill(int argc, char **argv)
     cli_distill_options_parse(&d.options, argc, argv);
     teacher_path(&d);
     if (policy_file_load(&d.teacher, d.path, &why) != OCT_OK) {
-        cli_error(CLI_DISTILL, "'%s': %s", d.path, why.text);
-        return CLI_EXIT_FAILED;
+        return cli_error(CLI_DISTILL, "'%s': %s", d.path, why.text);
     }
     if (!env_choose(&d)) {
         policy_image_destroy(d.teacher);

@@ -108,17 +108,15 @@ cli_env_new(const cli_env_settings *settings)
     (void)snprintf(header, sizeof(header), "%s/include/octet/env.h", names.name);
     uint32_t made = 0;
     if (oct_file_is_there(names.name)) {
-        cli_error(settings->command, "%s already exists; choose another name or folder",
-                  names.name);
-        return CLI_EXIT_FAILED;
+        return cli_error(settings->command, "%s already exists; choose another name or folder",
+                         names.name);
     }
     if (oct_file_make_folders(folder, &made) != OCT_OK ||
         !file_write(source, cli_env_new_text("point.c"), &names) ||
         !file_write(experiment, cli_env_new_text("point.yaml"), &names) ||
         !file_write(header, cli_env_new_text("env.h"), &names)) {
-        cli_error(settings->command, "%s cannot be written: %s", names.name,
-                  oct_file_strerror(errno));
-        return CLI_EXIT_FAILED;
+        return cli_error(settings->command, "%s cannot be written: %s", names.name,
+                         oct_file_strerror(errno));
     }
     printf("%-24s the environment %s: a point in the plane moves to a goal\n"
            "%-24s an experiment that trains on it\n"

@@ -19,6 +19,5 @@ cli_env_settings_default(cli_env_settings *settings, const char *command)
 int
 cli_env_failure(const cli_env_settings *settings, const char *reason)
 {
-    cli_error(settings->command, "%s", reason);
-    return CLI_EXIT_FAILED;
+    return cli_error(settings->command, "%s", reason);
 }

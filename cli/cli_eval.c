@@ -314,8 +314,7 @@ video_end(cli_video *video, char text[REASON_BYTES])
     if (is_stopped()) {
         return cli_signals_stopped("eval");
     }
-    cli_error("eval", "the video: %s", why.text);
-    return CLI_EXIT_FAILED;
+    return cli_error("eval", "the video: %s", why.text);
 }
 
 // The video is completed first, because its text is a part of the report.
@@ -384,8 +383,7 @@ cli_eval(int argc, char **argv)
     cli_folder_file(path, options.policy, "policy.oct");
     options.policy = path;
     if (policy_file_load(&image, options.policy, &why) != OCT_OK) {
-        cli_error("eval", "'%s': %s", options.policy, why.text);
-        return CLI_EXIT_FAILED;
+        return cli_error("eval", "'%s': %s", options.policy, why.text);
     }
     cli_folder_env chosen;
     if (cli_folder_env_choose(&chosen, options.policy, image->spec.env_id, options.env_id,

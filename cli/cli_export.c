@@ -89,8 +89,7 @@ static int
 file_write(const char *path, const void *bytes, size_t length)
 {
     if (oct_file_write(path, bytes, length) != OCT_OK) {
-        cli_error("export", "cannot write '%s': %s", path, oct_file_strerror(errno));
-        return CLI_EXIT_FAILED;
+        return cli_error("export", "cannot write '%s': %s", path, oct_file_strerror(errno));
     }
     return 0;
 }
@@ -217,8 +216,7 @@ cli_export(int argc, char **argv)
         return CLI_EXIT_FAILED;
     }
     if (policy_file_load(&image, options.policy, &why) != OCT_OK) {
-        cli_error("export", "'%s': %s", options.policy, why.text);
-        return CLI_EXIT_FAILED;
+        return cli_error("export", "'%s': %s", options.policy, why.text);
     }
     if (options.sampling && policy_spec_extra_dim(&image->spec) == 0) {
         cli_error("export", "'%s' has no distribution to sample actions from; leave out --sampling",

@@ -57,13 +57,11 @@ cli_health(int argc, char **argv)
         cli_usage_error("health", "%s: %s", options.url, why.text);
     }
     if (err != OCT_OK) {
-        cli_error("health", "%s: %s", options.url, why.text);
-        return CLI_EXIT_FAILED;
+        return cli_error("health", "%s: %s", options.url, why.text);
     }
     body[strcspn(body, "\r\n")] = '\0';
     if (status != HEALTHY && !(options.alive && status == TROUBLED)) {
-        cli_error("health", "%s: %d %s", options.url, status, body);
-        return CLI_EXIT_FAILED;
+        return cli_error("health", "%s: %d %s", options.url, status, body);
     }
     printf("%s\n", body);
     return 0;

@@ -435,8 +435,7 @@ inspect_all(const inspect_arguments *arguments)
         cli_folder_file(path, arguments->against, "policy.fp32.oct");
         options.fp32_path = path;
         if (policy_file_load(&fp32, path, &why) != OCT_OK) {
-            cli_error("inspect", "'%s': %s", path, why.text);
-            return CLI_EXIT_FAILED;
+            return cli_error("inspect", "'%s': %s", path, why.text);
         }
     }
     if (fp32 != NULL && fp32->precision != POLICY_FP32) {

@@ -42,13 +42,14 @@ cli_error_at(const char *place, const char *format, ...)
     free(text);
 }
 
-void
+int
 cli_error(const char *command, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
     error_print(command, format, args);
     va_end(args);
+    return CLI_EXIT_FAILED;
 }
 
 void

@@ -24,8 +24,8 @@ void cli_args_parse(const oct_args *args, int argc, char **argv, void *options);
 // Prints "octet COMMAND: error: …" and how to get help to stderr and ends the process with
 // CLI_EXIT_USAGE. command is "" for octet itself.
 _Noreturn void cli_usage_error(const char *command, const char *format, ...) OCT_PRINTF(2, 3);
-// Prints the same line and returns, for failures that are not wrong use.
-void cli_error(const char *command, const char *format, ...) OCT_PRINTF(2, 3);
+// Prints the same line and returns CLI_EXIT_FAILED, for failures that are not wrong use.
+int cli_error(const char *command, const char *format, ...) OCT_PRINTF(2, 3);
 // Prints "PLACE: error: …" to stderr; place is a line of a file, or an option.
 void cli_error_at(const char *place, const char *format, ...) OCT_PRINTF(2, 3);
 

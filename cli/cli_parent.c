@@ -11,7 +11,6 @@ void
 cli_parent_follow(const char *command, uint32_t pid)
 {
     if (pid != 0 && !net_process_follow_parent((int)pid)) {
-        cli_error(command, "the process that started this one has ended");
-        exit(CLI_EXIT_FAILED);
+        exit(cli_error(command, "the process that started this one has ended"));
     }
 }

@@ -122,10 +122,9 @@ measure(const cli_plan_trial_request *trial)
     }
     if (err != OCT_OK) {
         bool is_plugin = env_is_plugin(id);
-        cli_error("plan", "cannot measure the run: %s%s%s%s", why.text,
-                  is_plugin ? "; for details run 'octet env check " : "",
-                  is_plugin ? cli_text_word(id).text : "", is_plugin ? "'" : "");
-        return CLI_EXIT_FAILED;
+        return cli_error("plan", "cannot measure the run: %s%s%s%s", why.text,
+                         is_plugin ? "; for details run 'octet env check " : "",
+                         is_plugin ? cli_text_word(id).text : "", is_plugin ? "'" : "");
     }
     return 0;
 }
@@ -147,9 +146,8 @@ plan_run(const plan_options *options, const cli_experiment *experiment,
         return CLI_EXIT_USAGE;
     }
     if (config->algo.name == CONFIG_ALGO_EXTERNAL) {
-        cli_error("plan",
-                  "cannot measure the run: with algo.name: external another process learns");
-        return CLI_EXIT_FAILED;
+        return cli_error("plan",
+                         "cannot measure the run: with algo.name: external another process learns");
     }
     parent_find(parent, options->run_dir);
     cli_plan_meter_init(&meter, SETTLE_S);

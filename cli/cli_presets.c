@@ -248,8 +248,7 @@ cli_presets(int argc, char **argv)
     presets_options options = {.name = NULL};
     cli_args_parse(&presets_args, argc, argv, &options);
     if (folder_find(folder, &why) != OCT_OK) {
-        cli_error("presets", "%s", why.text);
-        return CLI_EXIT_FAILED;
+        return cli_error("presets", "%s", why.text);
     }
     if (options.name != NULL) {
         return path_print(options.name);

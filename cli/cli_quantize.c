@@ -379,14 +379,12 @@ quantize(const policy_image *fp32, const char *path, const quantize_options *opt
         output_path(out, path, options->precision);
     }
     if (oct_file_is_same(out, path)) {
-        cli_error(COMMAND, "'%s' is the policy itself; name another file with --out", out);
-        return CLI_EXIT_FAILED;
+        return cli_error(COMMAND, "'%s' is the policy itself; name another file with --out", out);
     }
     policy_image *image;
     if (quantizer_ptq_convert(&image, fp32, options->precision, &options->method, calibration) !=
         OCT_OK) {
-        cli_error(COMMAND, "'%s' has a weight that is not finite", path);
-        return CLI_EXIT_FAILED;
+        return cli_error(COMMAND, "'%s' has a weight that is not finite", path);
     }
     int code = save(image, out) ? 0 : CLI_EXIT_FAILED;
     if (code == 0) {

@@ -49,14 +49,12 @@ cli_report_page(int argc, char **argv)
     static report_options options = {.html = "report.html"};
     cli_args_parse(&report_args, argc, argv, &options);
     if (!cli_dash_page_is_there()) {
-        cli_error("report", CLI_DASH_NO_PAGE);
-        return CLI_EXIT_FAILED;
+        return cli_error("report", CLI_DASH_NO_PAGE);
     }
     for (uint32_t i = 0; i < options.count; i++) {
         if (access(options.folder[i], R_OK | X_OK) != 0) {
-            cli_error("report", "cannot read folder '%s': %s", options.folder[i],
-                      oct_file_strerror(errno));
-            return CLI_EXIT_FAILED;
+            return cli_error("report", "cannot read folder '%s': %s", options.folder[i],
+                             oct_file_strerror(errno));
         }
     }
     cli_dash_runs *runs = cli_dash_runs_create(NULL, options.folder, options.count);
@@ -72,8 +70,7 @@ cli_report_page(int argc, char **argv)
     int why = errno;
     cli_dash_runs_destroy(runs);
     if (err != OCT_OK) {
-        cli_error("report", "cannot write '%s': %s", options.html, oct_file_strerror(why));
-        return CLI_EXIT_FAILED;
+        return cli_error("report", "cannot write '%s': %s", options.html, oct_file_strerror(why));
     }
     printf("%s: %u run%s, %s\n", options.html, count, oct_text_plural(count),
            cli_text_bytes((double)length).text);

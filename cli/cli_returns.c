@@ -148,9 +148,8 @@ row_failed(const cli_returns_request *request, oct_err err, const oct_reason *wh
     if (err == OCT_ECLOSED) {
         return cli_signals_stopped(request->command);
     }
-    cli_error(request->command, "'%s': %s", request->play.env_id,
-              why->text[0] != '\0' ? why->text : oct_strerror(err));
-    return CLI_EXIT_FAILED;
+    return cli_error(request->command, "'%s': %s", request->play.env_id,
+                     why->text[0] != '\0' ? why->text : oct_strerror(err));
 }
 
 // Adds the row of a precision. fp32 must come first: the others are compared with it.

@@ -69,8 +69,7 @@ cli_run_check(int argc, char **argv)
     cli_args_parse(&check_args, argc, argv, &options);
     int code = stat(options.folder, &folder) != 0 ? errno : ENOTDIR;
     if (code != ENOTDIR || !S_ISDIR(folder.st_mode)) {
-        cli_error("run check", "no run folder '%s': %s", options.folder, strerror(code));
-        return CLI_EXIT_FAILED;
+        return cli_error("run check", "no run folder '%s': %s", options.folder, strerror(code));
     }
     cli_check_folder(&check, options.folder);
     if (options.json) {

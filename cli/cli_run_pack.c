@@ -71,8 +71,7 @@ say(const pack_options *options, oct_err err, const char *path, const cli_pack_r
     const char *reason)
 {
     if (err != OCT_OK) {
-        cli_error(options->command, "%s", reason);
-        return CLI_EXIT_FAILED;
+        return cli_error(options->command, "%s", reason);
     }
     printf("%s: run %s, %u files, %s (%s packed)\n", path, result->run, (unsigned)result->files,
            cli_text_bytes((double)result->bytes).text, cli_text_bytes((double)result->packed).text);

@@ -259,9 +259,8 @@ cli_set(int argc, char **argv)
     }
     oct_file_confine(options.run_dir);
     if (chdir(options.run_dir) != 0 || access("config.yaml", R_OK) != 0) {
-        cli_error("set", "'%s' is not a run folder: config.yaml: %s", options.run_dir,
-                  oct_file_strerror(errno));
-        return CLI_EXIT_FAILED;
+        return cli_error("set", "'%s' is not a run folder: config.yaml: %s", options.run_dir,
+                         oct_file_strerror(errno));
     }
     config_default(&config);
     if (config_load(&config, "config.yaml", message, sizeof(message)) != OCT_OK) {

@@ -122,8 +122,7 @@ ask(look *l)
         cli_remote_poll_open(&l->poll, l->loop, &options->run.remote,
                              options->watch ? period_ms : 0, CLI_REMOTE_POLL_PEERS, round_done,
                              l) != OCT_OK) {
-        cli_error("status", "cannot dial %s", options->run.remote.learner);
-        exit(CLI_EXIT_FAILED);
+        exit(cli_error("status", "cannot dial %s", options->run.remote.learner));
     }
     cli_snapshot *state = cli_remote_poll_state(l->poll);
     (void)snprintf(state->folder, sizeof(state->folder), "%s",
@@ -143,9 +142,8 @@ without_learner(const status_options *options, const config_experiment *config, 
         return CLI_EXIT_FAILED;
     }
     if (life == CLI_FOLDER_UNKNOWN) {
-        cli_error("status", "%s: " CLI_FOLDER_UNKNOWN_TEXT ", and %s: %s", options->run.run_dir,
-                  options->run.remote.learner, why);
-        return CLI_EXIT_FAILED;
+        return cli_error("status", "%s: " CLI_FOLDER_UNKNOWN_TEXT ", and %s: %s",
+                         options->run.run_dir, options->run.remote.learner, why);
     }
     cli_ended_show(stdout, options->run.run_dir, config, options->json);
     return 0;

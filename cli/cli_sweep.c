@@ -114,8 +114,7 @@ static const oct_args sweep_args = {
 _Noreturn static void
 fail(const char *reason)
 {
-    cli_error("sweep", "%s", reason);
-    exit(CLI_EXIT_FAILED);
+    exit(cli_error("sweep", "%s", reason));
 }
 
 // ---- the plan

@@ -268,8 +268,7 @@ ask(top *t)
     if (cli_remote_poll_open(&t->poll, t->loop, remote, t->screen != NULL ? PERIOD_MS : 0,
                              WIRE_PEERS_MAX, round_done, t) != OCT_OK) {
         cli_top_screen_close(t->screen);
-        cli_error("top", "cannot dial %s", remote->learner);
-        exit(CLI_EXIT_FAILED);
+        exit(cli_error("top", "cannot dial %s", remote->learner));
     }
     net_loop_run(t->loop);
 }

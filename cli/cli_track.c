@@ -64,8 +64,8 @@ cli_track(int argc, char **argv)
     cli_args_parse(&track_args, argc, argv, &options);
     (void)snprintf(path, sizeof(path), "%s/config.yaml", options.folder);
     if (access(path, R_OK) != 0) {
-        cli_error("track", "'%s' is not a run folder: it has no config.yaml", options.folder);
-        return CLI_EXIT_FAILED;
+        return cli_error("track", "'%s' is not a run folder: it has no config.yaml",
+                         options.folder);
     }
     (void)snprintf(every, sizeof(every), "%.9g", options.every);
     const char *arguments[] = {

@@ -178,8 +178,7 @@ run_name(const config_experiment *config)
 _Noreturn static void
 fail(const char *reason)
 {
-    cli_error("train", "%s", reason);
-    exit(CLI_EXIT_FAILED);
+    exit(cli_error("train", "%s", reason));
 }
 
 // Opens the socket of the page before anything of the run is made. -1: no page is wanted.
@@ -189,13 +188,12 @@ dash_listen(const train_options *options)
     oct_reason why;
     int fd = -1;
     if (options->dash[0] != '\0' && !cli_dash_page_is_there()) {
-        cli_error("train", "--dash: " CLI_DASH_NO_PAGE);
-        exit(CLI_EXIT_FAILED);
+        exit(cli_error("train", "--dash: " CLI_DASH_NO_PAGE));
     }
     if (options->dash[0] != '\0' && cli_dash_listen(&fd, options->dash, &why) != OCT_OK) {
-        cli_error("train", "--dash: cannot serve %s: %s (choose another port with --dash=PORT)",
-                  options->dash, why.text);
-        exit(CLI_EXIT_FAILED);
+        exit(cli_error("train",
+                       "--dash: cannot serve %s: %s (choose another port with --dash=PORT)",
+                       options->dash, why.text));
     }
     return fd;
 }
@@ -209,8 +207,8 @@ metrics_try(const train_options *options)
     int fd;
     for (unsigned i = 0; i < options->metrics_count; i++) {
         if (net_http_listen(&fd, options->metrics[i], &why) != OCT_OK) {
-            cli_error("train", "--metrics: cannot serve %s: %s", options->metrics[i], why.text);
-            exit(CLI_EXIT_FAILED);
+            exit(cli_error("train", "--metrics: cannot serve %s: %s", options->metrics[i],
+                           why.text));
         }
         (void)close(fd);
     }

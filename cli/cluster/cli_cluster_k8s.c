@@ -619,8 +619,7 @@ cli_cluster_k8s(int argc, char **argv)
     }
     cli_cluster_plan_free(plan);
     if (!is_written) {
-        cli_error(COMMAND, "the manifests could not be written");
-        return CLI_EXIT_FAILED;
+        return cli_error(COMMAND, "the manifests could not be written");
     }
     return 0;
 }

@@ -154,10 +154,9 @@ certs_check(const cli_cluster_options *options)
         for (size_t k = 0; k < OCT_COUNTOF(files); k++) {
             (void)snprintf(path, sizeof(path), "%s/%s/%s", options->certs, roles[i], files[k]);
             if (access(path, R_OK) != 0) {
-                cli_error(options->command,
-                          "--certs: cannot read %s; octet certs issue %s %s --dir %s makes it",
-                          path, roles[i], roles[i], cli_text_word(options->certs).text);
-                exit(CLI_EXIT_FAILED);
+                exit(cli_error(options->command,
+                               "--certs: cannot read %s; octet certs issue %s %s --dir %s makes it",
+                               path, roles[i], roles[i], cli_text_word(options->certs).text));
             }
         }
     }

@@ -132,12 +132,10 @@ cli_cluster_shell_program(const char *command, const char *name)
     uint8_t *bytes;
     size_t length;
     if (cli_python_find(path, name, &why) != OCT_OK) {
-        cli_error(command, "%s", why.text);
-        exit(CLI_EXIT_FAILED);
+        exit(cli_error(command, "%s", why.text));
     }
     if (oct_file_read(path, PROGRAM_BYTES_MAX, &bytes, &length) != OCT_OK) {
-        cli_error(command, "cannot read '%s': %s", path, oct_file_strerror(errno));
-        exit(CLI_EXIT_FAILED);
+        exit(cli_error(command, "cannot read '%s': %s", path, oct_file_strerror(errno)));
     }
     const char *text = (const char *)bytes;
     const char *line = memchr(text, '\n', length);

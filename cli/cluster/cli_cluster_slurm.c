@@ -187,8 +187,7 @@ path_print(FILE *out, const slurm_options *o)
     int used = snprintf(all, sizeof(all), "%s:", path);
     for (size_t i = 0; i < OCT_COUNTOF(names); i++) {
         if (cli_folder_find_daemon(path, names[i], &why) != OCT_OK) {
-            cli_error(o->cluster.command, "%s", why.text);
-            exit(CLI_EXIT_FAILED);
+            exit(cli_error(o->cluster.command, "%s", why.text));
         }
         *strrchr(path, '/') = '\0';
         (void)snprintf(seen, sizeof(seen), "%s:", path);
@@ -207,8 +206,7 @@ settings_print(FILE *out, const slurm_options *o, const cli_cluster_plan *plan)
     char run[CLI_PATH_MAX + 2] = "", certs[CLI_PATH_MAX] = "", here[CLI_PATH_MAX] = "";
     const char *given = o->cluster.run_dir;
     if (given != NULL && given[0] != '/' && getcwd(here, sizeof(here)) == NULL) {
-        cli_error(o->cluster.command, "--run-dir: cannot find the current folder");
-        exit(CLI_EXIT_FAILED);
+        exit(cli_error(o->cluster.command, "--run-dir: cannot find the current folder"));
     }
     if (given != NULL) {
         FILE *text = fmemopen(run, sizeof(run), "w");
@@ -301,8 +299,7 @@ cli_cluster_slurm(int argc, char **argv)
     learners_check(&o, plan);
     memory_fill(&o, plan);
     if (strstr(plan->text, "\n" END "\n") != NULL) {
-        cli_error(o.cluster.command, "the experiment has a line '" END "'");
-        return CLI_EXIT_FAILED;
+        return cli_error(o.cluster.command, "the experiment has a line '" END "'");
     }
     const cli_cluster_place place = {.learner_host = CLI_SHELL_LEARNER,
                                      .replay_host = CLI_SHELL_HEAD,

@@ -156,8 +156,7 @@ options_check(ssh_options *o)
 _Noreturn static void
 fail(const ssh_options *o, const char *reason)
 {
-    cli_error(o->cluster.command, "%s", reason);
-    exit(CLI_EXIT_FAILED);
+    exit(cli_error(o->cluster.command, "%s", reason));
 }
 
 // ---- what octet_ssh.sh reads
@@ -251,8 +250,8 @@ static void
 write_or_fail(const ssh_options *o, const char *path, const char *text)
 {
     if (oct_file_write(path, text, strlen(text)) != OCT_OK) {
-        cli_error(o->cluster.command, "cannot write '%s': %s", path, oct_file_strerror(errno));
-        exit(CLI_EXIT_FAILED);
+        exit(
+            cli_error(o->cluster.command, "cannot write '%s': %s", path, oct_file_strerror(errno)));
     }
 }
 
@@ -267,8 +266,8 @@ plan_folder_make(char folder[CLI_PATH_MAX], const ssh_options *o, cli_cluster_pl
     (void)snprintf(folder, CLI_PATH_MAX, "%s/octet-ssh-XXXXXX",
                    temporary != NULL && temporary[0] != '\0' ? temporary : "/tmp");
     if (mkdtemp(folder) == NULL) {
-        cli_error(o->cluster.command, "cannot make the folder '%s': %s", folder, strerror(errno));
-        exit(CLI_EXIT_FAILED);
+        exit(cli_error(o->cluster.command, "cannot make the folder '%s': %s", folder,
+                       strerror(errno)));
     }
     FILE *out = open_memstream(&text, &length);
     OCT_ASSERT(out != NULL);
@@ -288,11 +287,11 @@ static void
 resume_check(const ssh_options *o)
 {
     if (o->resume && !learner_checkpoints_any(o->cluster.run_dir)) {
-        cli_error(o->cluster.command,
-                  "'%s' has no checkpoint to resume from; start it without --resume, in another "
-                  "folder",
-                  o->cluster.run_dir);
-        exit(CLI_EXIT_FAILED);
+        exit(cli_error(
+            o->cluster.command,
+            "'%s' has no checkpoint to resume from; start it without --resume, in another "
+            "folder",
+            o->cluster.run_dir));
     }
 }
 
@@ -336,6 +335,5 @@ cli_cluster_ssh(int argc, char **argv)
     (void)fflush(stdout);
     char *const words[] = {"bash", program, plan_folder, NULL};
     (void)execvp(words[0], words);
-    cli_error(o.cluster.command, "cannot run bash: %s", strerror(errno));
-    return CLI_EXIT_FAILED;
+    return cli_error(o.cluster.command, "cannot run bash: %s", strerror(errno));
 }

@@ -23,12 +23,10 @@ folder_enter(const char *command, config_experiment *config, const char *run_dir
     char message[1024] = "";
     oct_file_confine(run_dir);
     if (chdir(run_dir) != 0) {
-        cli_error(command, "cannot enter '%s': %s", run_dir, oct_file_strerror(errno));
-        exit(CLI_EXIT_FAILED);
+        exit(cli_error(command, "cannot enter '%s': %s", run_dir, oct_file_strerror(errno)));
     }
     if (access("config.yaml", R_OK) != 0) {
-        cli_error(command, "'%s' is not a run folder: it has no config.yaml", run_dir);
-        exit(CLI_EXIT_FAILED);
+        exit(cli_error(command, "'%s' is not a run folder: it has no config.yaml", run_dir));
     }
     config_default(config);
     if (config_load(config, "config.yaml", message, sizeof(message)) != OCT_OK) {

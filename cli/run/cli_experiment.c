@@ -294,12 +294,10 @@ check_checkpoint(const char *folder, learner_checkpoint *out)
     oct_reason words;
     uint32_t number;
     if (!oct_file_is_there(folder)) {
-        cli_error("train", "no run folder '%s': %s", folder, oct_file_strerror(errno));
-        exit(CLI_EXIT_FAILED);
+        exit(cli_error("train", "no run folder '%s': %s", folder, oct_file_strerror(errno)));
     }
     if (cli_folder_check_free(folder, &words) != OCT_OK) {
-        cli_error("train", "%s", words.text);
-        exit(CLI_EXIT_FAILED);
+        exit(cli_error("train", "%s", words.text));
     }
     oct_err err = learner_checkpoints_read(folder, out, &number, words.text, sizeof(words.text));
     if (err == OCT_OK) {

@@ -83,11 +83,11 @@ cli_trust_require(const char *command, const char *path, uid_t owner, const char
         return;
     }
     if (!is_trusted) {
-        cli_error(command,
-                  "%s and names the environment '%s', which is code that does not come with Octet; "
-                  "if it may run here, give %s",
-                  why, env_id, ways);
-        exit(CLI_EXIT_FAILED);
+        exit(cli_error(
+            command,
+            "%s and names the environment '%s', which is code that does not come with Octet; "
+            "if it may run here, give %s",
+            why, env_id, ways));
     }
     cli_trust_note(command, why, env_id);
 }
