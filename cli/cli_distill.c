@@ -158,7 +158,7 @@ save(const distilling *d, const policy_image *image, const char *name)
 // if it is the policy's own: an unchecked --env might be wrong, and a name that another user wrote
 // would become trusted in a file of this user.
 static bool
-is_env_told(const distilling *d)
+needs_env_file(const distilling *d)
 {
     bool is_own = d->env.id == d->env.own_id && d->env.foreign[0] == '\0';
     return d->env.is_known && (d->has_env || is_own);
@@ -167,7 +167,7 @@ is_env_told(const distilling *d)
 // Writes the environment's record. It is not called config.yaml, because a folder with that file
 // counts as a run.
 static bool
-env_tell(const distilling *d)
+env_file_write(const distilling *d)
 {
     char path[CLI_PATH_MAX + 32];
     config_experiment config;
@@ -193,7 +193,7 @@ all_save(const distilling *d, const policy_image *fp32, const policy_image *imag
 {
     static const char *const names[] = {FP32_FILE, POLICY_FILE, CLI_ENV_FILE};
     if (save(d, fp32, FP32_FILE) && save(d, image, POLICY_FILE) &&
-        (!is_env_told(d) || env_tell(d))) {
+        (!needs_env_file(d) || env_file_write(d))) {
         return true;
     }
     for (size_t i = 0; i < OCT_COUNTOF(names); i++) {

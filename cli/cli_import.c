@@ -508,7 +508,7 @@ files_write(import_run *run)
 
 // Returns true if octet eval, by the files beside the policy, plays it in this environment.
 static bool
-env_is_told(const cli_folder_env *chosen, const config_experiment *config)
+env_is_stated(const cli_folder_env *chosen, const config_experiment *config)
 {
     config_experiment other;
     return chosen->foreign[0] == '\0' && strcmp(chosen->id, config->env.id) == 0 &&
@@ -553,7 +553,7 @@ env_write(import_run *run, const config_experiment *config)
 // all policies beside it, so an existing one stays, and none is written beside other policies.
 // Returns false after a message.
 static bool
-env_tell(import_run *run)
+env_file_write(import_run *run)
 {
     oct_reason why = {""};
     const cli_import_options *options = &run->options;
@@ -567,7 +567,7 @@ env_tell(import_run *run)
                        CONFIG_TEXT_MAX - 1);
     } else if (cli_folder_env_choose(&chosen, options->out, run->fp32->spec.env_id, NULL, "", false,
                                      &why) == OCT_OK &&
-               !env_is_told(&chosen, &config)) {
+               !env_is_stated(&chosen, &config)) {
         if (chosen.is_known) {
             oct_reason_set(&why, "%s, options %s, is in the %s", chosen.id,
                            chosen.options[0] != '\0' ? chosen.options : "none",
@@ -618,7 +618,8 @@ cli_import(int argc, char **argv)
         cli_env_guard_begin(CLI_IMPORT, run->options.env_id);
     }
     bool is_done = request_complete(&run->options) && normaliser_load(run) && model_take(run) &&
-                   observe(run) && scale(run) && convert(run) && files_write(run) && env_tell(run);
+                   observe(run) && scale(run) && convert(run) && files_write(run) &&
+                   env_file_write(run);
     if (has_env) {
         cli_env_guard_end();
     }

@@ -22,7 +22,7 @@
 
 #define ARGUMENTS_MAX 64
 #define STOP_MS       5000 // for a program to end when its socket is closed; then it is killed
-#define LOOK_MS       10
+#define POLL_MS       10
 
 // Finds a program in an installation, or in cli/, replay/data/ or policy/import/ of a build tree.
 oct_err
@@ -159,12 +159,12 @@ cli_python_stop(cli_python *python)
     }
     (void)close(python->socket);
     int status;
-    for (int waited_ms = 0; waited_ms < STOP_MS; waited_ms += LOOK_MS) {
+    for (int waited_ms = 0; waited_ms < STOP_MS; waited_ms += POLL_MS) {
         if (waitpid(python->pid, &status, WNOHANG) != 0) {
             python->pid = 0;
             return;
         }
-        (void)poll(NULL, 0, LOOK_MS);
+        (void)poll(NULL, 0, POLL_MS);
     }
     (void)kill(python->pid, SIGKILL);
     while (waitpid(python->pid, &status, 0) < 0 && errno == EINTR) {

@@ -136,12 +136,12 @@ ask(look *l)
 static int
 without_learner(const status_options *options, const config_experiment *config, const char *why)
 {
-    cli_folder_life life = cli_folder_look(".");
-    if (life == CLI_FOLDER_LIVE) {
+    cli_folder_state state = cli_folder_state_of(".");
+    if (state == CLI_FOLDER_LIVE) {
         cli_remote_run_unheard(&options->run, "status", why);
         return CLI_EXIT_FAILED;
     }
-    if (life == CLI_FOLDER_UNKNOWN) {
+    if (state == CLI_FOLDER_UNKNOWN) {
         return cli_error("status", "%s: " CLI_FOLDER_UNKNOWN_TEXT ", and %s: %s",
                          options->run.run_dir, options->run.remote.learner, why);
     }
@@ -151,7 +151,7 @@ without_learner(const status_options *options, const config_experiment *config, 
 
 // config: that of the run folder; unused without a folder.
 static int
-look_at(const status_options *options, const config_experiment *config)
+show_folder(const status_options *options, const config_experiment *config)
 {
     bool has_folder = options->run.run_dir != NULL;
     look l = {.options = options, .loop = net_loop_create()};
@@ -160,7 +160,7 @@ look_at(const status_options *options, const config_experiment *config)
     const cli_remote_options *remote = &options->run.remote;
     // a run that has ended may have left addresses that need certificates
     if (has_folder && remote->tls == NULL && cli_folder_has_summary(".") &&
-        cli_folder_look(".") == CLI_FOLDER_ENDED &&
+        cli_folder_state_of(".") == CLI_FOLDER_ENDED &&
         cli_remote_tls_url(remote->learner, remote->replay) != NULL) {
         // the folder alone, so no certificates are needed
         exit_code = without_learner(options, config, "");
@@ -200,5 +200,5 @@ cli_status(int argc, char **argv)
     if (cli_remote_run_is_gone(&options.run)) {
         return without_learner(&options, &config, CLI_REMOTE_RUN_GONE);
     }
-    return look_at(&options, &config);
+    return show_folder(&options, &config);
 }

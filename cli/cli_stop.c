@@ -17,7 +17,7 @@
 #define CALL_MS 4000
 // of a checkpoint; while it is written, the status calls decide
 #define WRITE_MS (24u * 60 * 60 * 1000)
-#define LOOK_MS  1000 // between two of them
+#define ASK_MS   1000 // between two of them
 #define CLOSE_MS 500
 
 typedef struct remote_command {
@@ -26,7 +26,7 @@ typedef struct remote_command {
     const char *reason; // recorded by a stop; NULL: the command is a checkpoint
     net_loop *loop;
     cli_remote *link;
-    net_timer *look; // until the next status call
+    net_timer *ask_timer; // until the next status call
     bool done, failed;
     char said[128]; // what was done, for the message
     char why[512];
@@ -110,29 +110,29 @@ checkpoint_answered(void *arg, oct_err err, const char *detail, const wire_writt
     net_loop_stop(t->loop);
 }
 
-static void look(void *arg);
+static void status_ask(void *arg);
 
 static void
-look_answered(void *arg, oct_err err, const char *detail, const wire_status *answer)
+status_answered(void *arg, oct_err err, const char *detail, const wire_status *answer)
 {
     remote_command *t = arg;
     (void)answer;
     if (err != OCT_OK) {
         command_fail(t, err, detail);
     } else if (!t->done && !t->failed) {
-        net_timer_stop(t->look);
-        t->look = net_timer_start(t->loop, LOOK_MS, 0, look, t);
+        net_timer_stop(t->ask_timer);
+        t->ask_timer = net_timer_start(t->loop, ASK_MS, 0, status_ask, t);
     }
 }
 
 // Asks for the learner's status, again and again, until the checkpoint is written.
 static void
-look(void *arg)
+status_ask(void *arg)
 {
     static const wire_empty nothing;
     remote_command *t = arg;
     oct_err err = wire_call_learner_status(cli_remote_client(t->link, CLI_REMOTE_LEARNER), &nothing,
-                                           CALL_MS, look_answered, t);
+                                           CALL_MS, status_answered, t);
     if (err != OCT_OK) {
         command_fail(t, err, oct_strerror(err));
     }
@@ -150,7 +150,7 @@ command_send(remote_command *t)
     if (err != OCT_OK) {
         command_fail(t, err, oct_strerror(err));
     } else if (t->reason == NULL) {
-        look(t);
+        status_ask(t);
     }
 }
 
@@ -199,7 +199,7 @@ say(const remote_command *t)
         printf("%s: %s\n", name, t->said);
         return;
     }
-    bool has_ended = t->run.run_dir != NULL && cli_folder_look(".") == CLI_FOLDER_ENDED;
+    bool has_ended = t->run.run_dir != NULL && cli_folder_state_of(".") == CLI_FOLDER_ENDED;
     cli_error(t->command, "%s: %s", name, has_ended ? "the run has ended" : t->why);
 }
 
@@ -236,7 +236,7 @@ command_run(remote_command *t, const oct_args *args, int argc, char **argv)
     net_loop_exit_deadline(t->loop, CLOSE_MS, exit_code);
     cli_remote *link = t->link;
     t->link = NULL;
-    net_timer_stop(t->look);
+    net_timer_stop(t->ask_timer);
     cli_remote_close(link);
     net_loop_destroy(t->loop);
     return exit_code;

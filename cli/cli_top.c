@@ -313,10 +313,10 @@ cli_top(int argc, char **argv)
     if (!cli_remote_run_is_gone(&options.run)) {
         return watch(&options);
     }
-    cli_folder_life life = cli_folder_look(".");
-    if (life == CLI_FOLDER_LIVE) {
+    cli_folder_state state = cli_folder_state_of(".");
+    if (state == CLI_FOLDER_LIVE) {
         cli_remote_run_unheard(&options.run, "top", CLI_REMOTE_RUN_GONE);
-    } else if (life == CLI_FOLDER_UNKNOWN) {
+    } else if (state == CLI_FOLDER_UNKNOWN) {
         cli_error("top", "%s: " CLI_FOLDER_UNKNOWN_TEXT, options.run.run_dir);
     } else {
         cli_error("top", "the run in '%s' has ended; octet status shows its result",

@@ -428,7 +428,7 @@ is_busy(const learner_batches *batches)
 
 // Counts the time during which a pool has no windows for the training thread.
 static void
-pools_look(learner_batches *batches, uint64_t now_ns)
+pools_check(learner_batches *batches, uint64_t now_ns)
 {
     for (int p = LIVE; p < POOLS; p++) {
         struct pool *pool = &batches->pools[p];
@@ -482,7 +482,7 @@ learner_batches_request(learner_batches *batches, uint32_t member, uint64_t newe
     } else if (oldest > batches->version_min) {
         batches->version_min = oldest;
         old_drop(batches);
-        pools_look(batches, now_ns);
+        pools_check(batches, now_ns);
     }
     uint32_t most = learner_source_windows_max(batches->source[member]);
     uint32_t lack = lack_of(batches, member, most);
@@ -590,7 +590,7 @@ learner_batches_sampled(learner_batches *batches, uint32_t member, uint32_t requ
     if (batches->version_min > 0) {
         old_drop(batches);
     }
-    pools_look(batches, now_ns);
+    pools_check(batches, now_ns);
     return err;
 }
 
@@ -657,7 +657,7 @@ learner_batches_give(learner_batches *batches, learner_batch *batch, uint64_t no
         }
     }
     queue_add(batches, plan);
-    pools_look(batches, now_ns);
+    pools_check(batches, now_ns);
 }
 
 uint32_t

@@ -498,15 +498,15 @@ daemons_set(k8s *k)
     // All shards have the same command line and port, in pods of their own. So the plan has only
     // one of them, while the learner's configuration (plan->text) has all.
     k->plan->config.replay.shards = 1;
-    cli_cluster_plan_place(k->plan,
-                           &(cli_cluster_place){.learner_host = get(k, "learner_host", NULL),
-                                                .replay_host = get(k, "replay_host", NULL),
-                                                .experiment = "/experiment/" CLI_CLUSTER_EXPERIMENT,
-                                                .run_dir = DATA "/run",
-                                                .replay_dir = DATA,
-                                                .certs = "/etc/octet/tls",
-                                                .relay = get(k, "relay_here", NULL),
-                                                .relay_announced = get(k, "relay_there", NULL)});
+    cli_cluster_plan_lay_out(
+        k->plan, &(cli_cluster_layout){.learner_host = get(k, "learner_host", NULL),
+                                       .replay_host = get(k, "replay_host", NULL),
+                                       .experiment = "/experiment/" CLI_CLUSTER_EXPERIMENT,
+                                       .run_dir = DATA "/run",
+                                       .replay_dir = DATA,
+                                       .certs = "/etc/octet/tls",
+                                       .relay = get(k, "relay_here", NULL),
+                                       .relay_announced = get(k, "relay_there", NULL)});
     arguments_set(k, "learner");
     arguments_set(k, "replay");
     arguments_set(k, "actor");

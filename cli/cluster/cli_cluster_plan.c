@@ -185,7 +185,7 @@ daemons_check(const cli_cluster_plan *plan)
 // Raises learner.actors_per_certificate: actors that an array or an autoscaler adds later have the
 // same certificate.
 static void
-places_raise(cli_cluster_plan *plan)
+connections_raise(cli_cluster_plan *plan)
 {
     config_experiment defaults;
     config_default(&defaults);
@@ -244,7 +244,7 @@ cli_cluster_plan_make(const cli_cluster_options *options)
     }
     (void)close(out);
     note_paths(options, &plan->config);
-    places_raise(plan);
+    connections_raise(plan);
     plan->text = config_print(&plan->config);
     if (options->name != NULL) {
         (void)snprintf(plan->name, sizeof(plan->name), "%s", options->name);
@@ -310,13 +310,13 @@ begin(cli_cluster_plan *plan, const char *name, const char *role, const char *pr
 }
 
 static void
-secure(cli_cluster_plan *plan, cli_cluster_daemon *daemon, const cli_cluster_place *place)
+secure(cli_cluster_plan *plan, cli_cluster_daemon *daemon, const cli_cluster_layout *layout)
 {
     if (plan->options->insecure) {
         add(plan, daemon, "--insecure");
     } else {
         add(plan, daemon, "--tls");
-        add(plan, daemon, "%s/%s", place->certs, daemon->role);
+        add(plan, daemon, "%s/%s", layout->certs, daemon->role);
     }
 }
 
@@ -328,11 +328,11 @@ scheme(const cli_cluster_plan *plan)
 
 // Writes the first port plus offset, as text for an address. Returns out.
 static const char *
-port_text(char out[PORT_BYTES], const cli_cluster_plan *plan, const cli_cluster_place *place,
+port_text(char out[PORT_BYTES], const cli_cluster_plan *plan, const cli_cluster_layout *layout,
           uint32_t offset)
 {
-    (void)snprintf(out, PORT_BYTES, place->has_late_port ? "@PORT+%u@" : "%u",
-                   (unsigned)(place->has_late_port ? offset : plan->options->port + offset));
+    (void)snprintf(out, PORT_BYTES, layout->has_late_port ? "@PORT+%u@" : "%u",
+                   (unsigned)(layout->has_late_port ? offset : plan->options->port + offset));
     return out;
 }
 
@@ -365,74 +365,74 @@ port_check(const cli_cluster_plan *plan)
 }
 
 static void
-listen_at(cli_cluster_plan *plan, cli_cluster_daemon *daemon, const cli_cluster_place *place,
+listen_at(cli_cluster_plan *plan, cli_cluster_daemon *daemon, const cli_cluster_layout *layout,
           uint32_t offset)
 {
     char port[PORT_BYTES];
     daemon->port = plan->options->port + offset;
     daemon->ports = CLI_CLUSTER_PORT_REPLAY_COUNT;
     add(plan, daemon, "--listen");
-    add(plan, daemon, "%s://*:%s", scheme(plan), port_text(port, plan, place, offset));
+    add(plan, daemon, "%s://*:%s", scheme(plan), port_text(port, plan, layout, offset));
 }
 
 static void
-replay_place(cli_cluster_plan *plan, const cli_cluster_place *place, uint32_t shard)
+replay_add(cli_cluster_plan *plan, const cli_cluster_layout *layout, uint32_t shard)
 {
     const config_experiment *config = &plan->config;
     char name[NAME_BYTES], file[CONFIG_TEXT_MAX + NAME_BYTES];
     config_shard_name("replay", shard, name, sizeof(name));
     cli_cluster_daemon *replay = begin(plan, keep(plan, name), "replay", "octet-replay");
-    listen_at(plan, replay, place, shard_offset(shard));
-    if (place->replay_dir != NULL && strcmp(config->replay.path, "none") != 0) {
+    listen_at(plan, replay, layout, shard_offset(shard));
+    if (layout->replay_dir != NULL && strcmp(config->replay.path, "none") != 0) {
         const char *slash = strrchr(config->replay.path, '/');
         config_shard_name(slash != NULL ? slash + 1 : config->replay.path, shard, file,
                           sizeof(file));
         add(plan, replay, "--path");
-        add(plan, replay, "%s/%s", place->replay_dir, file);
+        add(plan, replay, "%s/%s", layout->replay_dir, file);
         add(plan, replay, "--sync");
         add(plan, replay, "%s", config_sync_words[config->replay.sync]);
         add(plan, replay, "--sync-interval");
         add(plan, replay, "%g", config->replay.sync_interval_s);
     }
-    secure(plan, replay, place);
+    secure(plan, replay, layout);
 }
 
 // Plans the replay of a data set, which runs beside or instead of the actors' replay.
 static void
-data_place(cli_cluster_plan *plan, const cli_cluster_place *place)
+data_add(cli_cluster_plan *plan, const cli_cluster_layout *layout)
 {
     bool is_alone = config_is_offline(&plan->config);
     cli_cluster_daemon *data = begin(plan, is_alone ? "replay" : "data", "replay", "octet-replay");
     data->is_data = true;
-    listen_at(plan, data, place, is_alone ? CLI_CLUSTER_PORT_REPLAY : CLI_CLUSTER_PORT_DATA);
+    listen_at(plan, data, layout, is_alone ? CLI_CLUSTER_PORT_REPLAY : CLI_CLUSTER_PORT_DATA);
     add(plan, data, "--data");
     add(plan, data, "%s", plan->config.replay.data);
-    secure(plan, data, place);
+    secure(plan, data, layout);
 }
 
 // Prints the addresses of all shards, or of the data set.
 static void
-learner_dials(cli_cluster_plan *plan, cli_cluster_daemon *learner, const cli_cluster_place *place)
+learner_dials(cli_cluster_plan *plan, cli_cluster_daemon *learner, const cli_cluster_layout *layout)
 {
     char list[WORD_BYTES], port[PORT_BYTES];
     uint32_t shards = config_is_offline(&plan->config) ? 1 : plan->config.replay.shards;
     oct_text text;
     oct_text_init(&text, list, sizeof(list));
     for (uint32_t i = 0; i < shards; i++) {
-        oct_text_add(&text, "%s%s://%s:%s", i > 0 ? "," : "", scheme(plan), place->replay_host,
-                     port_text(port, plan, place, shard_offset(i)));
+        oct_text_add(&text, "%s%s://%s:%s", i > 0 ? "," : "", scheme(plan), layout->replay_host,
+                     port_text(port, plan, layout, shard_offset(i)));
     }
     add(plan, learner, "--set");
     add(plan, learner, "net.replay=%s", list);
     if (config_is_mixed(&plan->config)) {
         add(plan, learner, "--set");
-        add(plan, learner, "net.data=%s://%s:%s", scheme(plan), place->data_host,
-            port_text(port, plan, place, CLI_CLUSTER_PORT_DATA));
+        add(plan, learner, "net.data=%s://%s:%s", scheme(plan), layout->data_host,
+            port_text(port, plan, layout, CLI_CLUSTER_PORT_DATA));
     }
 }
 
 static void
-learner_place(cli_cluster_plan *plan, const cli_cluster_place *place)
+learner_add(cli_cluster_plan *plan, const cli_cluster_layout *layout)
 {
     char threads[48], port[PORT_BYTES];
     cli_cluster_daemon *learner = begin(plan, "learner", "learner", "octet-learner");
@@ -443,88 +443,89 @@ learner_place(cli_cluster_plan *plan, const cli_cluster_place *place)
     (void)snprintf(threads, sizeof(threads), "OPENBLAS_NUM_THREADS=%u",
                    (unsigned)plan->config.learner.threads);
     learner->env = keep(plan, threads);
-    add(plan, learner, "%s", place->experiment);
+    add(plan, learner, "%s", layout->experiment);
     add(plan, learner, "--run-dir");
-    add(plan, learner, "%s", place->run_dir);
+    add(plan, learner, "%s", layout->run_dir);
     add(plan, learner, "--resume");
     add(plan, learner, "--exit-when-stopped");
     add(plan, learner, STOPPED);
     add(plan, learner, "--await-evaluator");
     add(plan, learner, EVALUATOR_WAIT_S);
     add(plan, learner, "--set");
-    add(plan, learner, "net.learner=%s://*:%s", scheme(plan), port_text(port, plan, place, 0));
-    learner_dials(plan, learner, place);
-    secure(plan, learner, place);
+    add(plan, learner, "net.learner=%s://*:%s", scheme(plan), port_text(port, plan, layout, 0));
+    learner_dials(plan, learner, layout);
+    secure(plan, learner, layout);
 }
 
 static void
-learner_dial(cli_cluster_plan *plan, cli_cluster_daemon *daemon, const cli_cluster_place *place)
+learner_dial(cli_cluster_plan *plan, cli_cluster_daemon *daemon, const cli_cluster_layout *layout)
 {
     char port[PORT_BYTES];
     add(plan, daemon, "--learner");
-    add(plan, daemon, "%s://%s:%s", scheme(plan), place->learner_host,
-        port_text(port, plan, place, 0));
+    add(plan, daemon, "%s://%s:%s", scheme(plan), layout->learner_host,
+        port_text(port, plan, layout, 0));
 }
 
 static void
-relay_place(cli_cluster_plan *plan, const cli_cluster_place *place)
+relay_add(cli_cluster_plan *plan, const cli_cluster_layout *layout)
 {
     cli_cluster_daemon *relay = begin(plan, "relay", "relay", "octet-relay");
     relay->count = plan->relays;
-    learner_dial(plan, relay, place);
+    learner_dial(plan, relay, layout);
     add(plan, relay, "--listen");
-    add(plan, relay, "%s", place->relay);
+    add(plan, relay, "%s", layout->relay);
     add(plan, relay, "--announce");
-    add(plan, relay, "%s", place->relay_announced != NULL ? place->relay_announced : place->relay);
-    secure(plan, relay, place);
+    add(plan, relay, "%s",
+        layout->relay_announced != NULL ? layout->relay_announced : layout->relay);
+    secure(plan, relay, layout);
 }
 
 static void
-actor_place(cli_cluster_plan *plan, const cli_cluster_place *place, bool evaluates)
+actor_add(cli_cluster_plan *plan, const cli_cluster_layout *layout, bool evaluates)
 {
     const char *name = evaluates ? "evaluator" : "actor";
     cli_cluster_daemon *actor = begin(plan, name, name, "octet-actor");
     actor->count = evaluates ? plan->options->evaluators : plan->actors;
-    learner_dial(plan, actor, place);
+    learner_dial(plan, actor, layout);
     add(plan, actor, "--exit-when-stuck");
     add(plan, actor, "auto");
-    if (place->actors_give_up) {
+    if (layout->actors_give_up) {
         add(plan, actor, "--give-up-after");
         add(plan, actor, GIVE_UP_S);
     }
     if (evaluates) {
         add(plan, actor, "--evaluate");
     } else if (plan->relays > 0) { // the learner may not know a relay yet when it knows the actor
-        bool is_known = place->relay_announced == NULL;
+        bool is_known = layout->relay_announced == NULL;
         add(plan, actor, is_known ? "--relay" : "--await-relay");
-        add(plan, actor, "%s", is_known ? place->relay : RELAY_WAIT_S);
+        add(plan, actor, "%s", is_known ? layout->relay : RELAY_WAIT_S);
     }
     if (env_is_code(plan->config.env.id)) { // this user chose it, and no other
         add(plan, actor, "--plugins");
         add(plan, actor, "%s", plan->config.env.id);
     }
-    secure(plan, actor, place);
+    secure(plan, actor, layout);
 }
 
 void
-cli_cluster_plan_place(cli_cluster_plan *plan, const cli_cluster_place *place)
+cli_cluster_plan_lay_out(cli_cluster_plan *plan, const cli_cluster_layout *layout)
 {
     OCT_ASSERT(plan->count == 0);
     port_check(plan);
     bool is_offline = config_is_offline(&plan->config);
     for (uint32_t i = 0; i < plan->config.replay.shards && !is_offline; i++) {
-        replay_place(plan, place, i);
+        replay_add(plan, layout, i);
     }
     if (config_data_windows(&plan->config) > 0) {
-        data_place(plan, place);
+        data_add(plan, layout);
     }
-    learner_place(plan, place);
-    actor_place(plan, place, true);
+    learner_add(plan, layout);
+    actor_add(plan, layout, true);
     if (plan->relays > 0) {
-        relay_place(plan, place);
+        relay_add(plan, layout);
     }
     if (plan->actors > 0) {
-        actor_place(plan, place, false);
+        actor_add(plan, layout, false);
     }
 }
 

@@ -20,8 +20,8 @@
 //     cli_cluster_options_init(&options, "cluster slurm");
 //     … cli_args_parse with .shared = {{cli_cluster_rows, …, CLI_CLUSTER_GROUP}}
 //     cli_cluster_plan *plan = cli_cluster_plan_make(&options);
-//     … cli_cluster_place: where things are, as the daemons see them …
-//     cli_cluster_plan_place(plan, &place);            fills plan->daemon
+//     … cli_cluster_layout: where things are, as the daemons see them …
+//     cli_cluster_plan_lay_out(plan, &layout);         fills plan->daemon
 //     … print or start plan->daemon[i] …
 //     cli_cluster_plan_free(plan);
 //
@@ -66,7 +66,7 @@ extern const oct_arg cli_cluster_rows[];
 // Hosts and paths as the daemons see them, on their hosts or in their containers. A text may have a
 // mark ("@HEAD@") that the backend replaces later. The texts stay the caller's, until
 // cli_cluster_plan_free.
-typedef struct cli_cluster_place {
+typedef struct cli_cluster_layout {
     const char *learner_host; // by which actors and evaluators reach the learner
     const char *replay_host;  // by which learner, actors and evaluators reach replay
     const char *data_host;    // by which the learner reaches the replay of a data set
@@ -80,7 +80,7 @@ typedef struct cli_cluster_place {
     const char *relay_announced;
     bool actors_give_up; // a day after the learner's last answer, since no supervisor restarts them
     bool has_late_port;  // ports are marks, @PORT+5@: the first port is known only to the job
-} cli_cluster_place;
+} cli_cluster_layout;
 
 typedef struct cli_cluster_daemon {
     // "replay" ("replay-1" … of shards), "data", "learner", "evaluator", "relay", "actor"
@@ -121,7 +121,7 @@ cli_cluster_plan *cli_cluster_plan_make(const cli_cluster_options *options);
 // Fills plan->daemon. The learner gets --resume, which begins a new run where its folder has none,
 // so that a backend may start it again at any time. Its exit code is 0 only when the run is
 // finished, and 143 after a signal. Ends the process if the last port is above 65535.
-void cli_cluster_plan_place(cli_cluster_plan *plan, const cli_cluster_place *place);
+void cli_cluster_plan_lay_out(cli_cluster_plan *plan, const cli_cluster_layout *layout);
 // Adds a copy of word to a daemon's command line.
 void cli_cluster_plan_add(cli_cluster_plan *plan, cli_cluster_daemon *daemon, const char *word);
 // Ends the process if the learner would not admit that count of actors: over TLS all of them have

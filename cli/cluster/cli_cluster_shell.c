@@ -18,8 +18,8 @@
 static const struct mark {
     const char *mark, *variable;
 } marks[] = {
-    {CLI_SHELL_HEAD, "head"}, {CLI_SHELL_LEARNER, "learner_host"}, {CLI_SHELL_WORK, "work"},
-    {CLI_SHELL_RUN, "run"},   {CLI_SHELL_PLACE, "place"},
+    {CLI_SHELL_HEAD, "head"}, {CLI_SHELL_LEARNER, "learner_host"},    {CLI_SHELL_WORK, "work"},
+    {CLI_SHELL_RUN, "run"},   {CLI_SHELL_RELAY_INDEX, "relay_index"},
 };
 
 // Returns the mark that text begins with, or NULL.

@@ -8,13 +8,13 @@
 
 // A plan as text for bash, and the shell programs that run it. Threads: main thread.
 
-// Marks in a cli_cluster_place that the shell replaces once it knows the values. @PORT+5@ becomes
+// Marks in a cli_cluster_layout that the shell replaces once it knows the values. @PORT+5@ becomes
 // $((port + 5)).
-#define CLI_SHELL_HEAD    "@HEAD@"    // ${head}: the host of replay, and of the learner
-#define CLI_SHELL_LEARNER "@LEARNER@" // ${learner_host}: the learner's host, where it differs
-#define CLI_SHELL_WORK    "@WORK@"    // ${work}: a private folder
-#define CLI_SHELL_RUN     "@RUN@"     // ${run}: the run folder
-#define CLI_SHELL_PLACE   "@PLACE@"   // ${place}: number of a daemon among its kind
+#define CLI_SHELL_HEAD        "@HEAD@"    // ${head}: the host of replay, and of the learner
+#define CLI_SHELL_LEARNER     "@LEARNER@" // ${learner_host}: the learner's host, where it differs
+#define CLI_SHELL_WORK        "@WORK@"    // ${work}: a private folder
+#define CLI_SHELL_RUN         "@RUN@"     // ${run}: the run folder
+#define CLI_SHELL_RELAY_INDEX "@RELAY@" // ${relay_index}: number of the relay on the daemon's host
 
 // Writes a quoted word that bash reads literally, except for the marks.
 void cli_cluster_shell_word(FILE *out, const char *word);

@@ -301,16 +301,16 @@ cli_cluster_slurm(int argc, char **argv)
     if (strstr(plan->text, "\n" END "\n") != NULL) {
         return cli_error(o.cluster.command, "the experiment has a line '" END "'");
     }
-    const cli_cluster_place place = {.learner_host = CLI_SHELL_LEARNER,
-                                     .replay_host = CLI_SHELL_HEAD,
-                                     .data_host = CLI_SHELL_HEAD,
-                                     .has_late_port = true,
-                                     .experiment = CLI_SHELL_WORK "/" CLI_CLUSTER_EXPERIMENT,
-                                     .run_dir = CLI_SHELL_RUN,
-                                     .actors_give_up = true,
-                                     .replay_dir = CLI_SHELL_RUN,
-                                     .certs = CLI_SHELL_WORK "/certs"};
-    cli_cluster_plan_place(plan, &place);
+    const cli_cluster_layout layout = {.learner_host = CLI_SHELL_LEARNER,
+                                       .replay_host = CLI_SHELL_HEAD,
+                                       .data_host = CLI_SHELL_HEAD,
+                                       .has_late_port = true,
+                                       .experiment = CLI_SHELL_WORK "/" CLI_CLUSTER_EXPERIMENT,
+                                       .run_dir = CLI_SHELL_RUN,
+                                       .actors_give_up = true,
+                                       .replay_dir = CLI_SHELL_RUN,
+                                       .certs = CLI_SHELL_WORK "/certs"};
+    cli_cluster_plan_lay_out(plan, &layout);
     if (o.learner_nodes > 1 && !o.cluster.insecure) { // TLS stays; MPI has none
         cli_cluster_plan_add(plan, cli_cluster_plan_find(plan, "learner"), "--insecure");
     }

@@ -24,8 +24,9 @@
 #define WORDS_MAX 64
 #define PROGRAM   "octet_ssh.sh"
 #define REMOTE    "octet-runs"
-#define RELAY     "ipc://relay-" CLI_SHELL_PLACE ".ipc" // in the folder that the daemons run in
-#define HEAD_MIB  96 // programs, checkpoints, logs; replay's rows are beyond what is known here
+// in the folder that the daemons run in
+#define RELAY    "ipc://relay-" CLI_SHELL_RELAY_INDEX ".ipc"
+#define HEAD_MIB 96 // programs, checkpoints, logs; replay's rows are beyond what is known here
 
 typedef struct ssh_options {
     cli_cluster_options cluster;
@@ -313,16 +314,16 @@ cli_cluster_ssh(int argc, char **argv)
     if (plan->relays > 0) { // one for each host that has actors
         plan->relays = (uint32_t)OCT_MIN(OCT_MAX(o.host_count - 1, 1u), (size_t)plan->actors);
     }
-    const cli_cluster_place place = {.learner_host = CLI_SHELL_HEAD,
-                                     .replay_host = CLI_SHELL_HEAD,
-                                     .data_host = CLI_SHELL_HEAD,
-                                     .experiment = CLI_CLUSTER_EXPERIMENT,
-                                     .run_dir = "run",
-                                     .actors_give_up = true,
-                                     .replay_dir = "run",
-                                     .certs = "certs",
-                                     .relay = RELAY};
-    cli_cluster_plan_place(plan, &place);
+    const cli_cluster_layout layout = {.learner_host = CLI_SHELL_HEAD,
+                                       .replay_host = CLI_SHELL_HEAD,
+                                       .data_host = CLI_SHELL_HEAD,
+                                       .experiment = CLI_CLUSTER_EXPERIMENT,
+                                       .run_dir = "run",
+                                       .actors_give_up = true,
+                                       .replay_dir = "run",
+                                       .certs = "certs",
+                                       .relay = RELAY};
+    cli_cluster_plan_lay_out(plan, &layout);
     if (cli_python_find(program, PROGRAM, &why) != OCT_OK ||
         cli_folder_open(&folder, o.cluster.run_dir, plan->name, o.resume, &why) != OCT_OK) {
         fail(&o, why.text);

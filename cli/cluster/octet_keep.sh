@@ -5,7 +5,7 @@
 # does the end of this program. OCTET_RESTARTS of the daemon's environment: how often it was started again.
 # usage: octet_keep.sh FOLDER/NAME PROGRAM [ARGUMENT...]   FOLDER/pid/NAME gets this program's process and the daemon's,
 #        octet_keep.sh - PROGRAM [ARGUMENT...]             FOLDER/exit/NAME the last exit code; "-": nothing is written
-place=$1
+record=$1
 shift
 pid=
 stopping=
@@ -15,8 +15,8 @@ export OCTET_RESTARTS=0
 
 # note WHAT TEXT: of this daemon, in FOLDER/WHAT/NAME.
 note() {
-    [ "$place" != - ] || return 0
-    file=${place%/*}/$1/${place##*/}
+    [ "$record" != - ] || return 0
+    file=${record%/*}/$1/${record##*/}
     echo "$2" >"$file.new" && mv "$file.new" "$file"
 }
 

@@ -29,7 +29,7 @@ keep=
 lock=
 port=
 relay_count=0
-place=
+relay_index=
 # shellcheck source=/dev/null
 . "$here/plan.sh"
 
@@ -221,7 +221,7 @@ share_out() {
             number=$(host_of "$id")
             # Of that host's relay, which plan puts into command lines.
             # shellcheck disable=SC2034
-            place=$((relay_count > 0 ? i % relay_count : 0))
+            relay_index=$((relay_count > 0 ? i % relay_count : 0))
             plan
             echo "daemon$(quoted "$id" "${!environment}" "${words[@]}")" >>"$here/host.$number/daemons.sh"
             [ -n "$insecure" ] || cp -r "$here/certs/${!role}" "$here/host.$number/certs/" || return

@@ -171,12 +171,12 @@ status_find(const cli_dash_runs *runs, entry *e)
 {
     cli_dash_status before = e->run.status;
     bool is_heard = e->poll != NULL && e->heard_ns != 0 && oct_clock_ns() - e->heard_ns < QUIET_NS;
-    cli_folder_life life = runs->loop == NULL ? cli_folder_look(e->run.series->folder)
-                           : is_heard         ? CLI_FOLDER_LIVE
-                                              : CLI_FOLDER_ENDED;
+    cli_folder_state state = runs->loop == NULL ? cli_folder_state_of(e->run.series->folder)
+                             : is_heard         ? CLI_FOLDER_LIVE
+                                                : CLI_FOLDER_ENDED;
     e->run.state = is_heard ? cli_remote_poll_state(e->poll) : NULL;
-    e->run.status = life == CLI_FOLDER_LIVE          ? CLI_DASH_LIVE
-                    : life == CLI_FOLDER_UNKNOWN     ? CLI_DASH_UNKNOWN
+    e->run.status = state == CLI_FOLDER_LIVE         ? CLI_DASH_LIVE
+                    : state == CLI_FOLDER_UNKNOWN    ? CLI_DASH_UNKNOWN
                     : e->run.series->summary != NULL ? CLI_DASH_ENDED
                                                      : CLI_DASH_SILENT;
     e->run.changes += e->run.status != before;
@@ -246,7 +246,7 @@ run_add(cli_dash_runs *runs, const char *path)
 
 // What a dropped run had counted stays counted: the sum must grow.
 static void
-drop_gone(cli_dash_runs *runs)
+drop_removed(cli_dash_runs *runs)
 {
     uint32_t kept = 0;
     for (uint32_t i = 0; i < runs->count; i++) {
@@ -280,7 +280,7 @@ by_rank(const void *left, const void *right)
 }
 
 static int
-by_place(const void *left, const void *right)
+by_position(const void *left, const void *right)
 {
     return (int)((const candidate *)left)->at - (int)((const candidate *)right)->at;
 }
@@ -302,7 +302,7 @@ paths_choose(const cli_run_list *list, const char **path, uint32_t max)
         }
     }
     qsort(all, found, sizeof(*all), by_rank);
-    qsort(all, count, sizeof(*all), by_place);
+    qsort(all, count, sizeof(*all), by_position);
     for (uint32_t i = 0; i < count; i++) {
         path[i] = cli_run_list_at(list, all[i].at);
     }
@@ -336,7 +336,7 @@ scan(void *arg)
             path[fresh++] = path[i];
         }
     }
-    drop_gone(runs); // makes room for the new ones
+    drop_removed(runs); // makes room for the new ones
     for (uint32_t i = 0; i < fresh; i++) {
         run_add(runs, path[i]);
     }
@@ -371,7 +371,7 @@ is_same(const cli_dash_stamp *a, const cli_dash_stamp *b)
 
 // Checks the files that are read only when a page asks for them.
 static void
-files_look(cli_dash_run *run)
+files_check(cli_dash_run *run)
 {
     uint64_t size;
     const char *type;
@@ -392,7 +392,7 @@ entry_read(entry *e, uint64_t bytes_max, bool *has_more)
     e->run.changes += e->run.series->changes - e->series_changes;
     e->series_changes = e->run.series->changes;
     e->is_read = true;
-    files_look(&e->run);
+    files_check(&e->run);
 }
 
 // Reads a part of each run in turn, so that neither a long run nor the number of runs delays the

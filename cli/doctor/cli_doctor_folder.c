@@ -97,9 +97,9 @@ space_check(cli_doctor *doctor)
 
 // Says if a run uses the folder: a second one could not start there.
 static void
-life_check(cli_doctor *doctor)
+state_check(cli_doctor *doctor)
 {
-    switch (cli_folder_look(doctor->folder)) {
+    switch (cli_folder_state_of(doctor->folder)) {
     case CLI_FOLDER_LIVE:
         cli_doctor_add(doctor, "run", CLI_DOCTOR_OK, "", "a live run uses %s", doctor->folder);
         break;
@@ -162,7 +162,7 @@ cli_doctor_folder(cli_doctor *doctor)
     }
     owner_check(doctor);
     if (cli_folder_has(doctor->folder, "config.yaml")) {
-        life_check(doctor);
+        state_check(doctor);
         checkpoint_check(doctor);
     }
 }

@@ -65,13 +65,13 @@ line_make(const cli_plan_begin *begin, const cli_plan_rates *rates, const cli_sn
 }
 
 bool
-cli_plan_begin_look(cli_plan_begin *begin, double wall_s, const cli_snapshot *state,
-                    cli_supervisor *supervisor, char *line, size_t line_size)
+cli_plan_begin_sample(cli_plan_begin *begin, double wall_s, const cli_snapshot *state,
+                      cli_supervisor *supervisor, char *line, size_t line_size)
 {
     if (begin->is_done) {
         return false;
     }
-    cli_plan_meter_look(&begin->meter, wall_s, state, supervisor);
+    cli_plan_meter_sample(&begin->meter, wall_s, state, supervisor);
     const cli_plan_rates *rates = cli_plan_meter_rates(&begin->meter);
     bool is_known = isfinite(rates->learner_wait) && isfinite(rates->learner.cores);
     if (!isfinite(rates->start_s) || rates->seconds < SECONDS ||

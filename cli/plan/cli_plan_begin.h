@@ -18,8 +18,8 @@ typedef struct cli_plan_begin cli_plan_begin;
 cli_plan_begin *cli_plan_begin_create(const cli_run_request *request, double wall_s);
 // Takes the numbers in state. Call it after each answer. Returns true once: when enough has been
 // measured, line holds the plan (cli_plan_line).
-bool cli_plan_begin_look(cli_plan_begin *begin, double wall_s, const cli_snapshot *state,
-                         cli_supervisor *supervisor, char *line, size_t line_size);
+bool cli_plan_begin_sample(cli_plan_begin *begin, double wall_s, const cli_snapshot *state,
+                           cli_supervisor *supervisor, char *line, size_t line_size);
 void cli_plan_begin_destroy(cli_plan_begin *begin); // NULL is a no-op
 
 #endif // CLI_PLAN_CLI_PLAN_BEGIN_H

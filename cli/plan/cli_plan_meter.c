@@ -62,7 +62,7 @@ counts_read(cli_plan_rates *rates, double wall_s, const cli_snapshot *state,
     return counts;
 }
 
-// ---- looks
+// ---- samples
 
 void
 cli_plan_meter_init(cli_plan_meter *meter, double settle_s)
@@ -88,7 +88,7 @@ cli_plan_meter_init(cli_plan_meter *meter, double settle_s)
 }
 
 // Keeps a point. When the array is full, every second point is dropped, and from then on only every
-// second look is kept.
+// second sample is kept.
 static void
 point_add(cli_plan_meter *meter, cli_plan_point added)
 {
@@ -129,7 +129,7 @@ share_add(double *sum, uint32_t *count, double share)
     }
 }
 
-// Adds the shares of one look, as far as they are known.
+// Adds the shares of one sample, as far as they are known.
 static void
 shares_add(cli_plan_meter *meter, const cli_snapshot *state)
 {
@@ -142,8 +142,8 @@ shares_add(cli_plan_meter *meter, const cli_snapshot *state)
 }
 
 void
-cli_plan_meter_look(cli_plan_meter *meter, double wall_s, const cli_snapshot *state,
-                    cli_supervisor *supervisor)
+cli_plan_meter_sample(cli_plan_meter *meter, double wall_s, const cli_snapshot *state,
+                      cli_supervisor *supervisor)
 {
     double updates = number(state, "learner.updates"), steps = number(state, "learner.env_steps");
     bool is_learning = strcmp(state->learner.state, "training") == 0 ||

@@ -12,11 +12,11 @@
 // memory of their processes. Rates come from the status of the daemons (docs/reference.md), CPU
 // time and memory from the supervisor.
 //
-// The measurement begins at the first look that sees an update, or settle_s later. Until then only
-// the environment steps are counted, for an environment that is too slow for an update.
+// The measurement begins at the first sample that sees an update, or settle_s later. Until then
+// only the environment steps are counted, for an environment that is too slow for an update.
 //
 // Threads: the loop thread. Owns: nothing; plain values. Full: when CLI_PLAN_POINTS_MAX points are
-// kept, every second one is dropped, and from then on only every second look is kept.
+// kept, every second one is dropped, and from then on only every second sample is kept.
 
 #define CLI_PLAN_POINTS_MAX 128
 
@@ -29,8 +29,8 @@ typedef struct cli_plan_part {
 // The result. A rate or a share is NaN if it was not measured.
 typedef struct cli_plan_rates {
     double seconds;            // length of the measurement; 0: nothing was measured
-    double watched_s;          // from the first look to the last
-    double start_s;            // from the first look to the first update; NaN: there was none
+    double watched_s;          // from the first sample to the last
+    double start_s;            // from the first sample to the first update; NaN: there was none
     double env_steps, updates; // during the measurement
     double env_steps_per_s, updates_per_s;
     double spread;       // relative standard error of the rate that is less even
@@ -46,7 +46,7 @@ typedef struct cli_plan_rates {
     double evaluation_episodes, evaluation_s;
 } cli_plan_rates;
 
-// Counters at one look; s is the learner's clock.
+// Counters at one sample; s is the learner's clock.
 typedef struct cli_plan_point {
     double s, env_steps, updates;
 } cli_plan_point;
@@ -61,16 +61,16 @@ typedef struct cli_plan_counts {
 
 typedef struct cli_plan_meter {
     double settle_s; // from the first update to the start of the measurement
-    double first_s;  // time of the first look; NaN: none yet
-    double learns_s; // time of the first look that saw an update; NaN: none yet
+    double first_s;  // time of the first sample; NaN: none yet
+    double learns_s; // time of the first sample that saw an update; NaN: none yet
     double acted;    // env steps before the first update
     bool has_begun;  // begin is set
     cli_plan_counts begin;
     cli_plan_point point[CLI_PLAN_POINTS_MAX];
     uint32_t count;                                  // points
-    uint32_t every;                                  // looks for each point
-    uint32_t skipped;                                // looks since the last point
-    double learner_wait, actor_wait, env_share;      // sums over looks
+    uint32_t every;                                  // samples for each point
+    uint32_t skipped;                                // samples since the last point
+    double learner_wait, actor_wait, env_share;      // sums over samples
     uint32_t learner_waits, actor_waits, env_shares; // numbers of terms in these sums
     cli_plan_rates rates;
 } cli_plan_meter;
@@ -83,9 +83,9 @@ void cli_plan_meter_from_start(cli_plan_meter *meter, const config_experiment *c
                                double wall_s);
 // Takes the numbers in state. Call it after each answer; wall_s is the time since the run began.
 // Reads the CPU time of the daemons.
-void cli_plan_meter_look(cli_plan_meter *meter, double wall_s, const cli_snapshot *state,
-                         cli_supervisor *supervisor);
-// Returns what was measured so far. The pointer stays the same; the next look changes the values.
+void cli_plan_meter_sample(cli_plan_meter *meter, double wall_s, const cli_snapshot *state,
+                           cli_supervisor *supervisor);
+// Returns what was measured so far. The pointer stays the same; the next sample changes the values.
 const cli_plan_rates *cli_plan_meter_rates(cli_plan_meter *meter);
 
 // Returns the relative standard error of the rate of a counter, from the rates in four equal parts

@@ -1,7 +1,7 @@
 // Runs the daemons of an experiment for some seconds and measures them.
 //
 // 1. The trial makes a folder and writes the configuration and the environment's description to it.
-// 2. It starts the daemons under supervision, and asks them for their status every LOOK_MS.
+// 2. It starts the daemons under supervision, and asks them for their status every SAMPLE_MS.
 // 3. After request->seconds of learning it kills all daemons. It also kills them when the first
 //    update has not come within request->patience_s of the first actor, when a daemon dies, and
 //    when a signal stops the command.
@@ -29,7 +29,7 @@
 #include "common/oct_reason.h"
 #include "config/config_text.h"
 
-#define LOOK_MS    50         // between two status calls
+#define SAMPLE_MS  50         // between two status calls
 #define ANSWER_MS  1000       // time limit of a status call
 #define CLOSE_MS   1500       // seconds between reports of actors, and between rows of metrics
 #define REPORT_S   0.1        // for the loop's handles; then the process exits anyway
@@ -176,7 +176,7 @@ watched(void *arg, uint32_t index, cli_watch_verdict verdict, const cli_watch_tr
     (void)trouble;
 }
 
-// ---- looks
+// ---- samples
 
 static double
 age_s(const trial *t)
@@ -193,14 +193,14 @@ answered(void *arg)
         bool is_ready = strcmp(t->state.learner.state, "training") == 0 ||
                         strcmp(t->state.learner.state, CLI_SNAPSHOT_OFFLINE) == 0;
         t->ready_s = isnan(t->ready_s) && is_ready ? age_s(t) : t->ready_s;
-        cli_plan_meter_look(t->request->meter, age_s(t), &t->state, t->supervisor);
+        cli_plan_meter_sample(t->request->meter, age_s(t), &t->state, t->supervisor);
     }
 }
 
 // Ends the trial when enough was measured, or when it takes too long: before the first actor,
 // before the first update, or afterwards.
 static void
-look_due(void *arg)
+sample_due(void *arg)
 {
     trial *t = arg;
     const cli_plan_trial_request *request = t->request;
@@ -244,7 +244,7 @@ daemons_run(trial *t, const cli_run_request *run, oct_reason *why)
                                           .on_gone = all_gone,
                                           .arg = t};
     const cli_poll_request poll = {
-        .learner = CLI_RUN_LEARNER, .period_ms = LOOK_MS, .timeout_ms = ANSWER_MS};
+        .learner = CLI_RUN_LEARNER, .period_ms = SAMPLE_MS, .timeout_ms = ANSWER_MS};
     t->loop = net_loop_create();
     t->supervisor = cli_supervisor_create(t->loop, run->folder->path, &cli_supervisor_backoff,
                                           &patient, &events);
@@ -258,7 +258,7 @@ daemons_run(trial *t, const cli_run_request *run, oct_reason *why)
         cli_signals_hold(false);
         t->start_ns = oct_clock_ns();
         cli_supervisor_start(t->supervisor);
-        t->timer = net_timer_start(t->loop, LOOK_MS, LOOK_MS, look_due, t);
+        t->timer = net_timer_start(t->loop, SAMPLE_MS, SAMPLE_MS, sample_due, t);
         if (!t->is_gone) {
             net_loop_run(t->loop);
         }

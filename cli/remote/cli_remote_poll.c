@@ -4,7 +4,7 @@
 // one by now, and then asks all daemons at once. Each question has its own deadline, so a daemon
 // that does not answer does not delay the others beyond it; the state says why no answer came.
 // The round ends with its last answer. A learner that visibly refuses the connection is not waited
-// for until the deadline (look).
+// for until the deadline (registered_check).
 
 #include "cli/remote/cli_remote_poll.h"
 
@@ -17,7 +17,7 @@
 #define MEET_MS    2500 // with ASK_MS at most CLI_REMOTE_POLL_ROUND_MS
 #define ASK_MS     1500
 #define GIVE_UP_MS 1200 // a failure that lasts so long is reported
-#define LOOK_MS    100  // between two checks for a failure
+#define CHECK_MS   100  // between two checks for a failure
 
 // A shard that is asked: the argument of its answer.
 struct asked {
@@ -32,11 +32,11 @@ struct cli_remote_poll {
     uint32_t period_ms, peers_max;
     net_fn done;
     void *arg;
-    net_timer *next;   // of the next round
-    net_timer *look;   // of the checks while cli_remote_register is in flight
-    uint64_t round_ns; // begin of the round, by oct_clock_ns
-    bool meeting;      // cli_remote_register is in flight
-    bool given_up;     // this round has ended without its answer
+    net_timer *next;        // of the next round
+    net_timer *check_timer; // of the checks while cli_remote_register is in flight
+    uint64_t round_ns;      // begin of the round, by oct_clock_ns
+    bool meeting;           // cli_remote_register is in flight
+    bool given_up;          // this round has ended without its answer
     bool closing;
     unsigned open; // unanswered questions of this round
     struct asked asked[CONFIG_SHARDS_MAX];
@@ -48,8 +48,8 @@ static void round_begin(void *arg);
 static void
 round_end(cli_remote_poll *poll)
 {
-    net_timer_stop(poll->look);
-    poll->look = NULL;
+    net_timer_stop(poll->check_timer);
+    poll->check_timer = NULL;
     if (poll->period_ms > 0) {
         net_timer_stop(poll->next);
         poll->next = net_timer_start(poll->loop, poll->period_ms, 0, round_begin, poll);
@@ -238,7 +238,7 @@ met(void *arg, oct_err err, const char *why)
 
 // A learner that refuses the connection does not change its mind within the round.
 static void
-look(void *arg)
+registered_check(void *arg)
 {
     cli_remote_poll *poll = arg;
     char why[CLI_SNAPSHOT_TEXT_MAX];
@@ -257,7 +257,7 @@ round_begin(void *arg)
     cli_remote_poll *poll = arg;
     poll->round_ns = oct_clock_ns();
     poll->given_up = false;
-    poll->look = net_timer_start(poll->loop, LOOK_MS, LOOK_MS, look, poll);
+    poll->check_timer = net_timer_start(poll->loop, CHECK_MS, CHECK_MS, registered_check, poll);
     if (!poll->meeting) { // a late answer may still come; it serves this round
         oct_err err = cli_remote_register(poll->remote, MEET_MS, met, poll);
         poll->meeting = err == OCT_OK;
@@ -304,7 +304,7 @@ cli_remote_poll_close(cli_remote_poll *poll)
     if (poll != NULL) {
         poll->closing = true;
         net_timer_stop(poll->next);
-        net_timer_stop(poll->look);
+        net_timer_stop(poll->check_timer);
         cli_remote_close(poll->remote);
         free(poll);
     }

@@ -64,14 +64,14 @@ path_of(char out[CLI_PATH_MAX], const char *folder, const char *name)
 // ---- tables
 
 // The table of a shard, as the checkpoint describes it.
-typedef struct table_look {
+typedef struct checked_table {
     char name[32]; // "replay", "replay-1"
     char path[CLI_PATH_MAX];
     const learner_checkpoint *checkpoint;
     const learner_source_place *place; // the shard in the checkpoint
     uint64_t lost;    // steps of the checkpoint that are lost if the file holds another table
     bool counts_rows; // count the rows, which may read the whole file
-} table_look;
+} checked_table;
 
 // Returns true if the checkpoint lists this table as replaced.
 static bool
@@ -86,77 +86,78 @@ is_earlier(const learner_source_place *place, uint64_t table)
 
 // Reports a table whose file does not exist.
 static void
-add_absent(cli_check *check, const table_look *look, const char *reason)
+add_absent(cli_check *check, const checked_table *checked, const char *reason)
 {
-    if (look->lost > 0) {
-        add(check, look->name, CLI_CHECK_WARNING,
+    if (checked->lost > 0) {
+        add(check, checked->name, CLI_CHECK_WARNING,
             "%s: %" PRIu64 " steps of the checkpoint are lost, and " EMPTY_TEXT, reason,
-            look->lost);
+            checked->lost);
     } else {
-        add(check, look->name, CLI_CHECK_OK, "%s; the checkpoint has no steps in it", reason);
+        add(check, checked->name, CLI_CHECK_OK, "%s; the checkpoint has no steps in it", reason);
     }
 }
 
 // Compares an open table with the checkpoint.
 static void
-add_present(cli_check *check, const table_look *look, replay_file *file)
+add_present(cli_check *check, const checked_table *checked, replay_file *file)
 {
     oct_reason why;
     uint64_t table = file->live->table_id;
     replay_recovered found = {.rows = 0};
-    if (file->header->run_id != look->checkpoint->run_id) {
-        add(check, look->name, CLI_CHECK_ERROR,
-            "%s holds the rows of run %016" PRIx64 ", not of this one; " KEPT_TEXT, look->path,
+    if (file->header->run_id != checked->checkpoint->run_id) {
+        add(check, checked->name, CLI_CHECK_ERROR,
+            "%s holds the rows of run %016" PRIx64 ", not of this one; " KEPT_TEXT, checked->path,
             file->header->run_id);
-    } else if (look->lost > 0 && table != look->place->table) {
-        add(check, look->name, CLI_CHECK_WARNING,
+    } else if (checked->lost > 0 && table != checked->place->table) {
+        add(check, checked->name, CLI_CHECK_WARNING,
             "%s holds %s table of the run: %" PRIu64 " steps of the checkpoint are lost",
-            look->path, is_earlier(look->place, table) ? "an earlier" : "another", look->lost);
-    } else if (!look->counts_rows) {
-        add(check, look->name, CLI_CHECK_OK, "%s", look->path);
+            checked->path, is_earlier(checked->place, table) ? "an earlier" : "another",
+            checked->lost);
+    } else if (!checked->counts_rows) {
+        add(check, checked->name, CLI_CHECK_OK, "%s", checked->path);
     } else if (replay_recover(&found, file, &why) != OCT_OK) {
-        add(check, look->name, CLI_CHECK_ERROR, "%s; " KEPT_TEXT, why.text);
+        add(check, checked->name, CLI_CHECK_ERROR, "%s; " KEPT_TEXT, why.text);
     } else if (found.blocks_torn > 0 || found.rows_cut > 0) {
-        add(check, look->name, CLI_CHECK_WARNING,
+        add(check, checked->name, CLI_CHECK_WARNING,
             "%s: %" PRIu64 " rows; %" PRIu64 " rows were not yet on the disk, and %" PRIu64
             " blocks have wrong checksums",
-            look->path, found.rows, found.rows_cut, found.blocks_torn);
+            checked->path, found.rows, found.rows_cut, found.blocks_torn);
     } else {
-        add(check, look->name, CLI_CHECK_OK, "%s: %" PRIu64 " rows", look->path, found.rows);
+        add(check, checked->name, CLI_CHECK_OK, "%s: %" PRIu64 " rows", checked->path, found.rows);
     }
 }
 
 // Opens a copy-on-write view of the table, so that the file does not change.
 static void
-table_check(cli_check *check, const table_look *look)
+table_check(cli_check *check, const checked_table *checked)
 {
     oct_reason why;
     replay_file *file;
-    switch (replay_file_open_copy(&file, look->path, &why)) {
+    switch (replay_file_open_copy(&file, checked->path, &why)) {
     case OCT_OK:
-        add_present(check, look, file);
+        add_present(check, checked, file);
         replay_file_close(file);
         break;
     case OCT_ENOTFOUND:
-        add_absent(check, look, why.text);
+        add_absent(check, checked, why.text);
         break;
     case OCT_EINVAL:
-        add(check, look->name, CLI_CHECK_ERROR, "%s; " KEPT_TEXT, why.text);
+        add(check, checked->name, CLI_CHECK_ERROR, "%s; " KEPT_TEXT, why.text);
         break;
     default: // the file is in use, or may be readable later
-        add(check, look->name, CLI_CHECK_WARNING, "%s", why.text);
+        add(check, checked->name, CLI_CHECK_WARNING, "%s", why.text);
     }
 }
 
 // Checks the copy of the table that a resumed run in lock-step starts from. Turn 0 has none.
 static void
-copy_check(cli_check *check, const table_look *look)
+copy_check(cli_check *check, const checked_table *checked)
 {
     char copy[CLI_PATH_MAX + 32];
-    uint64_t turn = look->checkpoint->policy_version;
-    (void)snprintf(copy, sizeof(copy), "%s.%" PRIu64, look->path, turn);
+    uint64_t turn = checked->checkpoint->policy_version;
+    (void)snprintf(copy, sizeof(copy), "%s.%" PRIu64, checked->path, turn);
     bool is_there = turn == 0 || oct_file_is_there(copy);
-    add(check, look->name, is_there ? CLI_CHECK_OK : CLI_CHECK_ERROR,
+    add(check, checked->name, is_there ? CLI_CHECK_OK : CLI_CHECK_ERROR,
         is_there ? "%s, the copy of turn %" PRIu64 : "%s, the copy of turn %" PRIu64 ", is missing",
         copy, turn);
 }
@@ -165,26 +166,27 @@ void
 cli_check_tables(cli_check *check, const char *folder, const config_experiment *config,
                  const learner_checkpoint *checkpoint, bool counts_rows)
 {
-    table_look look = {.checkpoint = checkpoint, .counts_rows = counts_rows};
+    checked_table checked = {.checkpoint = checkpoint, .counts_rows = counts_rows};
     if (config_is_offline(config)) {
         return;
     }
     for (uint32_t i = 0; i < config_shards(config); i++) {
         char file[CONFIG_TEXT_MAX + 32];
-        look.place = &checkpoint->replay[i];
+        checked.place = &checkpoint->replay[i];
         // The table cannot have lost more steps than it holds.
-        look.lost =
-            look.place->table == 0 ? 0 : OCT_MIN(look.place->steps, config_shard_capacity(config));
-        config_shard_name("replay", i, look.name, sizeof(look.name));
+        checked.lost = checked.place->table == 0
+                           ? 0
+                           : OCT_MIN(checked.place->steps, config_shard_capacity(config));
+        config_shard_name("replay", i, checked.name, sizeof(checked.name));
         config_shard_name(config->replay.path, i, file, sizeof(file));
-        path_of(look.path, folder, file);
+        path_of(checked.path, folder, file);
         if (strcmp(config->replay.path, "none") == 0) {
-            add(check, look.name, CLI_CHECK_OK,
+            add(check, checked.name, CLI_CHECK_OK,
                 "replay.path is none: a table is lost when its octet-replay ends");
         } else if (config_table_copies(config) > 0) {
-            copy_check(check, &look);
+            copy_check(check, &checked);
         } else {
-            table_check(check, &look);
+            table_check(check, &checked);
         }
     }
 }

@@ -68,8 +68,8 @@ setting_of(const cli_experiment *experiment, const char *key)
 
 // Returns where a user wrote a key, for messages: "--set KEY=VALUE", or "FILE:LINE"; only FILE if
 // the key has its default.
-const char *
-cli_experiment_place(const cli_experiment *experiment, const char *key, char *out, size_t size)
+static const char *
+origin_write(const cli_experiment *experiment, const char *key, char *out, size_t size)
 {
     const char *setting = setting_of(experiment, key);
     if (setting != NULL) {
@@ -84,8 +84,8 @@ cli_experiment_place(const cli_experiment *experiment, const char *key, char *ou
 
 // Returns the key that a message is about. If the message names several keys, the result is the key
 // that the user wrote, because the user can change it.
-bool
-cli_experiment_key(const cli_experiment *experiment, const char *text, char out[CONFIG_NAME_MAX])
+static bool
+key_find(const cli_experiment *experiment, const char *text, char out[CONFIG_NAME_MAX])
 {
     char key[CONFIG_NAME_MAX];
     bool is_found = config_key_in(out, text);
@@ -129,7 +129,7 @@ cli_experiment_print_error(const cli_experiment *experiment, const config_experi
                            const char *reason, const char *hint)
 {
     char key[CONFIG_NAME_MAX] = "", place[CLI_PATH_MAX + 32];
-    if (!cli_experiment_key(experiment, reason, key)) {
+    if (!key_find(experiment, reason, key)) {
         (void)snprintf(key, sizeof(key), "%s", key_meant(config, reason));
     }
     if (key[0] == '\0') {
@@ -137,7 +137,7 @@ cli_experiment_print_error(const cli_experiment *experiment, const config_experi
     }
     bool has_key = strncmp(reason, key, strlen(key)) == 0;
     bool is_place = is_of_table(config, reason) && strstr(reason, "cannot be opened") != NULL;
-    cli_error_at(cli_experiment_place(experiment, key, place, sizeof(place)), "%s%s%s%s%s",
+    cli_error_at(origin_write(experiment, key, place, sizeof(place)), "%s%s%s%s%s",
                  has_key ? "" : key, has_key ? "" : ": ", reason,
                  is_place ? "; " CLI_EXPERIMENT_TABLES : "", hint);
     return true;
@@ -151,8 +151,8 @@ cli_experiment_print_lines(const cli_experiment *experiment, const char *message
     while (*message != '\0') {
         size_t length = strcspn(message, "\n");
         (void)snprintf(line, sizeof(line), "%.*s", (int)length, message);
-        bool has_key = cli_experiment_key(experiment, line, key);
-        (void)cli_experiment_place(experiment, has_key ? key : "", place, sizeof(place));
+        bool has_key = key_find(experiment, line, key);
+        (void)origin_write(experiment, has_key ? key : "", place, sizeof(place));
         if (strncmp(line, ERROR, strlen(ERROR)) == 0) {
             cli_error_at(place, "%s", line + strlen(ERROR));
         } else {
@@ -195,7 +195,7 @@ refuse_value(const cli_experiment *experiment, const char *key, const char *form
     va_start(args, format);
     (void)vsnprintf(reason, sizeof(reason), format, args);
     va_end(args);
-    cli_error_at(cli_experiment_place(experiment, key, place, sizeof(place)), "%s%s", key, reason);
+    cli_error_at(origin_write(experiment, key, place, sizeof(place)), "%s%s", key, reason);
     return false;
 }
 

@@ -41,14 +41,6 @@ OCT_CHECKED bool cli_experiment_resolve(const cli_experiment *experiment,
                                         config_experiment *config);
 // Returns true if this value of a key is a path, which must not depend on the current folder.
 bool cli_experiment_is_path(const char *key, const char *value);
-// Writes where key got its value: "mine.yaml:4" or "--set algo.name=dqn". A default gives the file
-// alone. Returns out.
-const char *cli_experiment_place(const cli_experiment *experiment, const char *key, char *out,
-                                 size_t size);
-// Finds the key that a message is about: the first of those it names that the user gave a value,
-// else the first. False: the message names none.
-bool cli_experiment_key(const cli_experiment *experiment, const char *text,
-                        char out[CONFIG_NAME_MAX]);
 
 // Prints the lines of a check, such as "error: KEY: …", on standard error, each after the position
 // of its key. A line without a key gets the file alone.

@@ -175,7 +175,7 @@ lock(cli_folder *folder, oct_reason *why)
 
 // Tests the lock without taking it.
 static oct_locked
-lock_look(const char *path)
+lock_test(const char *path)
 {
     char name[CLI_PATH_MAX + 8];
     (void)snprintf(name, sizeof(name), "%s/.lock", path);
@@ -185,13 +185,13 @@ lock_look(const char *path)
 bool
 cli_folder_is_locked(const char *path)
 {
-    return lock_look(path) == OCT_LOCKED_YES;
+    return lock_test(path) == OCT_LOCKED_YES;
 }
 
 oct_err
 cli_folder_check_free(const char *path, oct_reason *why)
 {
-    return cli_folder_look(path) == CLI_FOLDER_LIVE ? refuse_live(why, path) : OCT_OK;
+    return cli_folder_state_of(path) == CLI_FOLDER_LIVE ? refuse_live(why, path) : OCT_OK;
 }
 
 // A summary that is older than config.yaml belongs to the run before the last resume.
@@ -208,10 +208,10 @@ cli_folder_has_summary(const char *path)
 
 // A run is live if the supervisor or the learner holds its lock. If this user cannot see the locks,
 // a current summary still proves that the run has ended.
-cli_folder_life
-cli_folder_look(const char *path)
+cli_folder_state
+cli_folder_state_of(const char *path)
 {
-    oct_locked supervisor = lock_look(path), learner = learner_lock_is_taken(path);
+    oct_locked supervisor = lock_test(path), learner = learner_lock_is_taken(path);
     if (supervisor == OCT_LOCKED_YES || learner == OCT_LOCKED_YES) {
         return CLI_FOLDER_LIVE;
     }

@@ -46,13 +46,13 @@ OCT_CHECKED oct_err cli_folder_check_free(const char *path, oct_reason *why);
 // config.yaml, which octet train writes first.
 bool cli_folder_has_summary(const char *path);
 // Tells whether an octet train or an octet-learner is running in a folder.
-typedef enum cli_folder_life {
+typedef enum cli_folder_state {
     CLI_FOLDER_ENDED,
     CLI_FOLDER_LIVE,
     // only another user may test its locks, and no summary shows that the run has ended
     CLI_FOLDER_UNKNOWN,
-} cli_folder_life;
-cli_folder_life cli_folder_look(const char *path);
+} cli_folder_state;
+cli_folder_state cli_folder_state_of(const char *path);
 // A line for a person about a folder that is CLI_FOLDER_UNKNOWN.
 #define CLI_FOLDER_UNKNOWN_TEXT                                                                    \
     "cannot tell whether the run has ended: summary.json is missing, and only the owner of the "   \

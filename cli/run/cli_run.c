@@ -76,7 +76,7 @@ typedef struct run {
     net_timer *signal_timer;
     net_timer *kill_timer;
     double stop_s;    // time of the first signal that stops; 0: none came
-    bool is_updating; // the learner was within an update at the stop, and at each later look
+    bool is_updating; // the learner was within an update at the stop, and at each later sample
     bool is_update_said;
     uint64_t written; // bytes that the ending learner has written, as last reported
     bool gone;        // the last child was reaped
@@ -437,7 +437,7 @@ plan_show(run *r)
 {
     char line[PLAN_BYTES];
     if (r->phase == RUNNING &&
-        cli_plan_begin_look(r->plan, wall_s(), &r->state, r->supervisor, line, sizeof(line))) {
+        cli_plan_begin_sample(r->plan, wall_s(), &r->state, r->supervisor, line, sizeof(line))) {
         cli_screen_print(r->screen, "%s", line);
     }
 }

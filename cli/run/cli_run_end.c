@@ -209,7 +209,7 @@ table_path(const config_experiment *config, uint32_t shard, char out[CLI_PATH_MA
 
 // Notes which tables exist before replay starts: tables_clear must not remove those.
 static void
-tables_look(cli_run_end *end)
+tables_find(cli_run_end *end)
 {
     const config_experiment *config = end->request->config;
     char path[CLI_PATH_MAX];
@@ -243,7 +243,7 @@ cli_run_end_init(cli_run_end *end, const cli_run_request *request, const cli_sna
         .exit_reason = "failed",
         .summary_before = request->resume ? summary_text() : NULL,
     };
-    tables_look(end);
+    tables_find(end);
 }
 
 // The state has the last numbers that the learner reported; a learner that ended at once may only

@@ -166,7 +166,7 @@ child_account(child *d)
 
 // Writes the counts of restarts and hangs to all pages: every daemon shows them in its metrics.
 static void
-counts_tell(const cli_supervisor *s)
+counts_publish(const cli_supervisor *s)
 {
     uint64_t hangs = 0;
     for (uint32_t i = 0; i < s->count; i++) {
@@ -261,7 +261,7 @@ child_died(child *d)
 // once, each takes one of the kills. Other kills were of processes that a daemon started, and are
 // skipped.
 static void
-memory_look(child *d)
+memory_sample(child *d)
 {
     cli_supervisor *s = d->supervisor;
     uint64_t kills = oct_cgroup_oom_kills("");
@@ -299,7 +299,7 @@ process_exited(void *arg, net_process *process, int exit_status)
     net_process_destroy(process);
     d->process = NULL;
     d->exit_status = exit_status;
-    memory_look(d);
+    memory_sample(d);
     s->running--;
     strays_end(s);
     if (s->held) {
@@ -349,7 +349,7 @@ child_start(child *d)
     d->cpu_time = cli_cpu_time_create("", net_process_pid(d->process));
     d->starts++;
     s->running++;
-    counts_tell(s);
+    counts_publish(s);
 }
 
 // ---- progress
@@ -375,7 +375,7 @@ is_traced(int pid)
 
 // Reports a daemon that is quiet, continues or hangs, and kills it if it hangs.
 static void
-child_look(child *d)
+child_check(child *d)
 {
     cli_supervisor *s = d->supervisor;
     if (d->process == NULL || d->pulse == NULL) {
@@ -383,7 +383,7 @@ child_look(child *d)
     }
     cli_watch_trouble trouble = {0};
     cli_watch_verdict verdict =
-        cli_watch_look(&d->watch, d->pulse, &s->watch, oct_clock_ns(), &trouble);
+        cli_watch_check(&d->watch, d->pulse, &s->watch, oct_clock_ns(), &trouble);
     if (s->held || d->has_hung || verdict == CLI_WATCH_WELL) {
         return;
     }
@@ -393,7 +393,7 @@ child_look(child *d)
         }
         d->has_hung = true;
         d->hangs++;
-        counts_tell(s);
+        counts_publish(s);
     }
     s->events.on_watch(s->events.arg, d->index, verdict, &trouble);
     if (verdict == CLI_WATCH_HUNG) {
@@ -526,7 +526,7 @@ cli_supervisor_sample(cli_supervisor *s)
         find_processes(s);
     }
     for (uint32_t i = 0; i < s->count; i++) {
-        child_look(s->children[i]);
+        child_check(s->children[i]);
     }
 }
 

@@ -14,13 +14,13 @@ limit_of(const cli_watch_rule *rule, oct_pulse_doing doing)
     return limit_s > 0 ? limit_s : INFINITY;
 }
 
-// Returns the seconds since the last look that count. After a pause of this process nothing counts,
-// and all threads start again.
+// Returns the seconds since the last check that count. After a pause of this process nothing
+// counts, and all threads start again.
 static double
 elapsed_s(cli_watch *watch, uint64_t now_ns)
 {
-    double gap_s = watch->looked_ns != 0 ? 1e-9 * (double)(now_ns - watch->looked_ns) : 0;
-    watch->looked_ns = now_ns;
+    double gap_s = watch->checked_ns != 0 ? 1e-9 * (double)(now_ns - watch->checked_ns) : 0;
+    watch->checked_ns = now_ns;
     if (gap_s > CLI_WATCH_GAP_S) {
         for (int i = 0; i < OCT_PULSE_THREADS; i++) {
             watch->silent_s[i] = 0;
@@ -31,7 +31,7 @@ elapsed_s(cli_watch *watch, uint64_t now_ns)
     return gap_s;
 }
 
-// Compares the page with the last look, and adds the time to the threads that have not changed.
+// Compares the page with the last check, and adds the time to the threads that have not changed.
 static void
 page_read(cli_watch *watch, const oct_pulse_page *page, double since_s)
 {
@@ -49,8 +49,8 @@ page_read(cli_watch *watch, const oct_pulse_page *page, double since_s)
 }
 
 cli_watch_verdict
-cli_watch_look(cli_watch *watch, const oct_pulse_page *page, const cli_watch_rule *rule,
-               uint64_t now_ns, cli_watch_trouble *trouble)
+cli_watch_check(cli_watch *watch, const oct_pulse_page *page, const cli_watch_rule *rule,
+                uint64_t now_ns, cli_watch_trouble *trouble)
 {
     page_read(watch, page, elapsed_s(watch, now_ns));
     double worst = 0; // largest part of a thread's limit that has passed; 1: it hangs

@@ -13,12 +13,12 @@
 // env_hang_s. A thread that waits for another part may wait forever. Bytes of files that the
 // process reads or writes count as progress of its event loop, which moves them or waits for the
 // thread that does; the other threads use no files. Only time in which the supervisor itself ran
-// counts: after a longer pause between two looks (the machine slept, the supervisor was stopped)
+// counts: after a longer pause between two checks (the machine slept, the supervisor was stopped)
 // all times start at 0 again.
 //
 // Threads: one user. A cli_watch is a plain value and begins zeroed. The clock is an argument.
 
-#define CLI_WATCH_GAP_S 5.0 // a longer time between two looks is a pause
+#define CLI_WATCH_GAP_S 5.0 // a longer time between two checks is a pause
 
 typedef struct cli_watch_rule {
     double hang_s, env_hang_s; // 0: no limit
@@ -32,11 +32,11 @@ typedef enum cli_watch_verdict {
 } cli_watch_verdict;
 
 typedef struct cli_watch {
-    uint64_t beat[OCT_PULSE_THREADS];   // of each thread, at the last look
+    uint64_t beat[OCT_PULSE_THREADS];   // of each thread, at the last check
     double silent_s[OCT_PULSE_THREADS]; // since the thread's beat changed
-    uint64_t bytes;                     // of files, at the last look
+    uint64_t bytes;                     // of files, at the last check
     double bytes_silent_s;              // since a byte of a file moved
-    uint64_t looked_ns;                 // time of the last look; 0: none so far
+    uint64_t checked_ns;                // time of the last check; 0: none so far
     bool is_quiet; // CLI_WATCH_QUIET was reported, and the daemon is still quiet
 } cli_watch;
 
@@ -49,9 +49,9 @@ typedef struct cli_watch_trouble {
 
 // Judges the daemon. now_ns is of a clock that stands still while the machine sleeps
 // (CLOCK_MONOTONIC).
-cli_watch_verdict cli_watch_look(cli_watch *watch, const oct_pulse_page *page,
-                                 const cli_watch_rule *rule, uint64_t now_ns,
-                                 cli_watch_trouble *trouble);
+cli_watch_verdict cli_watch_check(cli_watch *watch, const oct_pulse_page *page,
+                                  const cli_watch_rule *rule, uint64_t now_ns,
+                                  cli_watch_trouble *trouble);
 // A new process uses the page from now on.
 void cli_watch_begin(cli_watch *watch);
 // Returns true if the daemon is writing a file, and a byte of a file moved within hang_s.

@@ -7,7 +7,8 @@
 //    the folder, the job waits for it.
 // 3. When a run has ended, its summary gives the result, sweep.json is written, the sampler gets
 //    the result of a finished trial, and the job takes the next run.
-// 4. With Optuna, look reads the curves of running first seeds, reports them, and ends a run that
+// 4. With Optuna, jobs_check reads the curves of running first seeds, reports them, and ends a run
+// that
 //    the sampler prunes.
 // 5. A failure of the sampler or of sweep.json, and a signal, end the sweep: no run starts, and all
 //    get SIGINT once, so that they save. A second signal makes octet train kill.
@@ -43,11 +44,11 @@
 
 #define WORDS_BYTES 1024
 #define ARGS_MAX    (16 + 2 * CLI_SPACE_KEYS_MAX)
-#define LOOK_MS     500        // between two looks at the curves of runs that may be pruned
+#define CHECK_MS    500        // between two checks of the curves of runs that may be pruned
 #define LOOK_ROWS   256        // rows of a curve in memory
 #define LOOK_BYTES  (1u << 22) // read of a curve at a time
 #define STEPS       20  // equal parts of a run, each of which is reported to the sampler once
-#define WAIT_MS     100 // between two looks at a folder that is in use
+#define WAIT_MS     100 // between two checks of a folder that is in use
 
 typedef struct jobs jobs;
 
@@ -56,8 +57,8 @@ typedef struct job {
     net_process *process; // NULL and no wait: the job is free
     net_timer *wait;      // until its folder is free; NULL: it does not wait
     uint32_t trial, seed;
-    cli_series *series;  // of a run that may be pruned; NULL: not read yet
-    uint32_t steps_told; // last part of the run that was reported
+    cli_series *series;      // of a run that may be pruned; NULL: not read yet
+    uint32_t steps_reported; // last part of the run that was reported
     char folder[CLI_PATH_MAX + CLI_SWEEP_NAME_MAX + 2];
     char log[CLI_PATH_MAX + CLI_SWEEP_NAME_MAX + 16];
     long log_begin; // bytes of its log by earlier runs in the folder
@@ -174,7 +175,7 @@ sampler_failed(jobs *s, const char *reason)
 
 // Reports each finished trial that the sampler does not know to it.
 static void
-tell(jobs *s)
+results_report(jobs *s)
 {
     oct_reason why;
     for (uint32_t i = 0; i < s->plan->count && s->request->optuna != NULL && !s->failed; i++) {
@@ -212,7 +213,7 @@ progress_of(const job *j, double *share, double *value)
 
 // Reports the newest part of a run to the sampler, which may prune the run.
 static void
-look_at(jobs *s, job *j)
+job_check(jobs *s, job *j)
 {
     oct_reason why;
     double share, value;
@@ -225,10 +226,10 @@ look_at(jobs *s, job *j)
     }
     uint32_t step = (uint32_t)fmin(share * STEPS, STEPS);
     bool is_pruned = false;
-    if (step <= j->steps_told) {
+    if (step <= j->steps_reported) {
         return;
     }
-    j->steps_told = step;
+    j->steps_reported = step;
     if (cli_sweep_optuna_report(s->request->optuna, j->trial, step, value, &is_pruned, &why) !=
         OCT_OK) {
         sampler_failed(s, why.text);
@@ -238,16 +239,16 @@ look_at(jobs *s, job *j)
     }
 }
 
-// Runs every LOOK_MS. Only first seeds are reported, because they decide about their trials.
+// Runs every CHECK_MS. Only first seeds are reported, because they decide about their trials.
 static void
-look(void *arg)
+jobs_check(void *arg)
 {
     jobs *s = arg;
     for (uint32_t i = 0; i < s->request->jobs && !s->failed && s->stop_signal == 0; i++) {
         job *j = &s->job[i];
         if (j->process != NULL && j->seed == 0 &&
             s->plan->trial[j->trial]->run[0].state == CLI_SWEEP_RUNNING) {
-            look_at(s, j);
+            job_check(s, j);
         }
     }
     if (s->failed) {
@@ -311,7 +312,7 @@ job_end(job *j, int exit_status)
     if (run->state == CLI_SWEEP_PRUNED) {
         cli_sweep_plan_prune(s->plan, j->trial);
     }
-    tell(s);
+    results_report(s);
     save(s);
     print_end(s, j, exit_status);
     start_some(s);
@@ -422,7 +423,7 @@ wait_end(job *j)
 
 // Runs every WAIT_MS while the job waits for its folder.
 static void
-wait_look(void *arg)
+wait_check(void *arg)
 {
     job *j = arg;
     if (cli_folder_is_locked(j->folder)) {
@@ -447,7 +448,7 @@ take(jobs *s, job *j, uint32_t trial, uint32_t seed)
     char name[CLI_SWEEP_NAME_MAX];
     j->trial = trial;
     j->seed = seed;
-    j->steps_told = 0;
+    j->steps_reported = 0;
     failure_close(j);
     j->failure_fd = oct_failure_open();
     (void)cli_sweep_plan_name(s->plan, trial, seed, name);
@@ -458,7 +459,7 @@ take(jobs *s, job *j, uint32_t trial, uint32_t seed)
         start(s, j);
         return;
     }
-    j->wait = net_timer_start(s->loop, WAIT_MS, WAIT_MS, wait_look, j);
+    j->wait = net_timer_start(s->loop, WAIT_MS, WAIT_MS, wait_check, j);
     print_run(s, j);
     printf("is waiting for the octet train that still runs in its folder\n");
     (void)fflush(stdout);
@@ -573,9 +574,10 @@ cli_sweep_jobs_run(const cli_sweep_request *request)
         cli_error("sweep", "cannot watch signals, or cannot determine the CPUs");
         _exit(CLI_EXIT_FAILED); // nothing was started
     }
-    net_timer *timer =
-        request->optuna != NULL ? net_timer_start(s.loop, LOOK_MS, LOOK_MS, look, &s) : NULL;
-    tell(&s); // results that a killed sweep has not reported
+    net_timer *timer = request->optuna != NULL
+                           ? net_timer_start(s.loop, CHECK_MS, CHECK_MS, jobs_check, &s)
+                           : NULL;
+    results_report(&s); // results that a killed sweep has not reported
     save(&s);
     start_some(&s);
     if (!is_idle(&s)) {

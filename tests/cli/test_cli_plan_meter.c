@@ -38,7 +38,7 @@ look(double wall_s, double learner_s, double env_steps, double updates)
     cli_snapshot_put(&state, "learner.wall_s", learner_s);
     cli_snapshot_put(&state, "learner.env_steps", env_steps);
     cli_snapshot_put(&state, "learner.updates", updates);
-    cli_plan_meter_look(&meter, wall_s, &state, supervisor);
+    cli_plan_meter_sample(&meter, wall_s, &state, supervisor);
 }
 
 static void

@@ -26,7 +26,7 @@ begin(oct_pulse_thread thread, oct_pulse_doing doing)
 {
     daemon_seen d = {.now_ns = 7 * S};
     show(&d, thread, doing);
-    assert_int_equal(cli_watch_look(&d.watch, &d.page, &rule, d.now_ns, &d.trouble),
+    assert_int_equal(cli_watch_check(&d.watch, &d.page, &rule, d.now_ns, &d.trouble),
                      CLI_WATCH_WELL);
     return d;
 }
@@ -39,7 +39,7 @@ look_for(daemon_seen *d, int seconds)
     for (int i = 0; i < seconds; i++) {
         d->now_ns += S;
         cli_watch_verdict verdict =
-            cli_watch_look(&d->watch, &d->page, &rule, d->now_ns, &d->trouble);
+            cli_watch_check(&d->watch, &d->page, &rule, d->now_ns, &d->trouble);
         found = verdict != CLI_WATCH_WELL ? verdict : found;
     }
     return found;
@@ -190,7 +190,7 @@ test_rule_of_0_is_never(void **state)
     show(&d, OCT_PULSE_WORK, OCT_PULSE_ENV);
     for (int i = 0; i < 100000; i++) {
         d.now_ns += S;
-        assert_int_equal(cli_watch_look(&d.watch, &d.page, &never, d.now_ns, &d.trouble),
+        assert_int_equal(cli_watch_check(&d.watch, &d.page, &never, d.now_ns, &d.trouble),
                          CLI_WATCH_WELL);
     }
 }
