@@ -247,9 +247,10 @@ files_print(FILE *out, const slurm_options *o, const cli_cluster_plan *plan)
 {
     char *keep = cli_cluster_shell_program(o->cluster.command, "octet_keep.sh");
     char *actors = cli_cluster_shell_program(o->cluster.command, "octet_slurm_actors.sh");
-    fputs("write_files() {\n", out);
+    fputs("keep_text() {\n", out);
+    text_print(out, "&1", keep);
+    fputs("}\nwrite_files() {\n    keep_text >\"$work/keep.sh\"\n", out);
     text_print(out, "\"$work/" CLI_CLUSTER_EXPERIMENT "\"", plan->text);
-    text_print(out, "\"$work/keep.sh\"", keep);
     if (plan->actors > 0) {
         fprintf(out,
                 "    {\n"

@@ -5,13 +5,46 @@
 # does the end of this program. OCTET_RESTARTS of the daemon's environment: how often it was started again.
 # usage: octet_keep.sh FOLDER/NAME PROGRAM [ARGUMENT...]   FOLDER/pid/NAME gets this program's process and the daemon's,
 #        octet_keep.sh - PROGRAM [ARGUMENT...]             FOLDER/exit/NAME the last exit code; "-": nothing is written
+# octet_ssh.sh and octet_slurm.sh read this file for its first functions, with OCTET_KEEP_IS_READ set.
+
+# has_links FOLDER: of a run folder, which may be another person's: no log is appended through a link, and no pipe is waited for.
+# odd is the first link or pipe.
+has_links() {
+    odd=$(find "$1/" -mindepth 1 \( -type l ! -name .plan -o -type p \) -print -quit 2>/dev/null)
+    [ -n "$odd" ]
+}
+
+# may_restart CODE SECONDS: after a program that ran for these seconds has exited with that code. pause is the time to wait before.
+deaths=0
+longer=1
+may_restart() {
+    case "$1" in
+    0 | 2 | 3 | 5 | 126 | 127) return 1 ;;
+    esac
+    [ "$2" -lt 60 ] || deaths=0 longer=1
+    if [ "$1" -eq 1 ]; then
+        pause=$longer
+        [ "$((longer *= 2))" -le 60 ] || longer=60
+        report "died (exit code 1), and starts again in $pause s"
+    else
+        deaths=$((deaths + 1))
+        pause=1
+        report "died (exit code $1), $deaths times in a short time"
+        [ "$deaths" -lt 10 ]
+    fi
+}
+[ -z "${OCTET_KEEP_IS_READ-}" ] || return 0
+
 record=$1
 shift
+program=$1
 pid=
 stopping=
-deaths=0
-pause=1
 export OCTET_RESTARTS=0
+
+report() {
+    echo "octet_keep: $program $*" >&2
+}
 
 # note WHAT TEXT: of this daemon, in FOLDER/WHAT/NAME.
 note() {
@@ -61,21 +94,10 @@ while [ -z "$stopping" ]; do
         [ "$code" -ne "$last" ] || kill -0 "$pid" 2>/dev/null || break
     done
     pid=
-    case "$code" in
-    0 | 2 | 3 | 5 | 126 | 127) finish "$code" ;;
-    esac
-    [ -z "$stopping" ] || finish "$code"
-    [ $(($(date +%s) - begun)) -lt 60 ] || deaths=0 pause=1
-    OCTET_RESTARTS=$((OCTET_RESTARTS + 1))
-    if [ "$code" -eq 1 ]; then
-        echo "octet_keep: $1 died (exit code 1), and starts again in $pause s" >&2
-        rest "$pause"
-        [ "$((pause *= 2))" -le 60 ] || pause=60
-    else
-        deaths=$((deaths + 1))
-        echo "octet_keep: $1 died (exit code $code), $deaths times in a short time" >&2
-        [ "$deaths" -lt 10 ] || finish "$code"
-        rest 1
+    if [ -n "$stopping" ] || ! may_restart "$code" $(($(date +%s) - begun)); then
+        finish "$code"
     fi
+    OCTET_RESTARTS=$((OCTET_RESTARTS + 1))
+    rest "$pause"
 done
 finish "$code"

@@ -13,6 +13,10 @@ if [ -z "${SLURM_JOB_ID-}" ]; then
 fi
 stopping=
 ending=
+# shellcheck disable=SC2034
+OCTET_KEEP_IS_READ=1
+# shellcheck source=/dev/null
+. <(keep_text)
 declare -A steps=() codes=()
 
 say() {
@@ -57,9 +61,7 @@ take() {
 
 # In the job's private folder: keys, the experiment, what actors of arrays need to know.
 work=$run/job
-# The run may be another person's: no log is appended through a link, and no pipe is waited for.
-odd=$(find "$run/" -mindepth 1 \( -type l -o -type p \) -print -quit 2>/dev/null)
-if [ -n "$odd" ]; then
+if has_links "$run"; then
     say "$odd is a link or a pipe, which a run folder may not have; remove it" >&2
     exit 1
 fi
@@ -134,31 +136,25 @@ step() {
     run_step "${@:1:5}" --kill-on-bad-exit=0 sh "$work/keep.sh" - "${@:6}"
 }
 
+report() {
+    say "a learner $*; all of them start together"
+}
+
 # learners WORD...: those of several nodes. MPI begins once: when one dies, so do the others, and all are started again. The exit
 # code is that of their last step.
 learners() {
-    local code=143 deaths=0 pause=1 left begun
+    local code=143 begun
     while [ ! -e "$work/stopping" ]; do
         begun=$SECONDS
         run_step 1 learner "$learners" "$learner_cpus" $((learner_memory / learner_cpus)) --nodes="$learner_nodes" \
             --ntasks-per-node=$((learners / learner_nodes)) --mpi="${SLURM_MPI_TYPE:-pmix}" --kill-on-bad-exit=1 "$@"
         code=$?
-        case "$code" in
-        0 | 2 | 3 | 126 | 127) return "$code" ;;
-        esac
-        [ ! -e "$work/stopping" ] || break
-        [ $((SECONDS - begun)) -lt 60 ] || deaths=0 pause=1
-        if [ "$code" -eq 1 ]; then # as keep.sh
-            say "a learner died (exit code 1), and all start again in $pause s"
-            for ((left = pause; left > 0; left--)); do
-                [ -e "$work/stopping" ] || sleep 1
-            done
-            pause=$((pause < 30 ? 2 * pause : 60))
-            continue
+        if [ -e "$work/stopping" ] || ! may_restart "$code" $((SECONDS - begun)); then
+            break
         fi
-        deaths=$((deaths + 1))
-        say "a learner died (exit code $code), $deaths times in a short time"
-        [ "$deaths" -lt 10 ] || break
+        for ((; pause > 0; pause--)); do
+            [ -e "$work/stopping" ] || sleep 1
+        done
     done
     return "$code"
 }

@@ -32,6 +32,10 @@ relay_count=0
 relay_index=
 # shellcheck source=/dev/null
 . "$here/plan.sh"
+# shellcheck disable=SC2034
+OCTET_KEEP_IS_READ=1
+# shellcheck source=cli/cluster/octet_keep.sh
+. "$keep/octet_keep.sh"
 
 # Those of the learner's host without which the run ends.
 needed=()
@@ -444,9 +448,7 @@ quit_if_asked() {
     [ -z "$stopping" ] || finish "$stopping"
 }
 
-# The run may be another person's: no log is appended through a link, and no pipe is waited for.
-odd=$(find "$run_dir/" -mindepth 1 \( -type l ! -name .plan -o -type p \) -print -quit)
-if [ -n "$odd" ]; then
+if has_links "$run_dir"; then
     wrong "$odd is a link or a pipe, which a run folder may not have; remove it"
     rm -rf "$here"
     exit 1
