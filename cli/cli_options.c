@@ -183,8 +183,8 @@ cli_args_parse(const oct_args *args, int argc, char **argv, void *options)
 
 // ---- commands by name
 
-void
-cli_family_help(const cli_family *family, FILE *out)
+static void
+family_help(const cli_family *family, FILE *out)
 {
     const char *gap = family->name[0] != '\0' ? " " : "";
     fprintf(out, "Usage: octet %s%sCOMMAND [OPTION...]\n%s\n\n", family->name, gap, family->about);
@@ -196,9 +196,9 @@ cli_family_help(const cli_family *family, FILE *out)
             family->start);
 }
 
-// The nearest name is suggested; if none is near, all are listed.
-const cli_command *
-cli_family_find(const cli_family *family, const char *name)
+// An unknown name ends the process as cli_usage_error does, with the nearest name or all names.
+static const cli_command *
+family_find(const cli_family *family, const char *name)
 {
     const char *candidates[CLI_FAMILY_MAX + 1];
     char allowed[512] = "";
@@ -235,7 +235,7 @@ int
 cli_family_run(const cli_family *family, int argc, char **argv)
 {
     if (argc < 2) {
-        cli_family_help(family, stderr);
+        family_help(family, stderr);
         return CLI_EXIT_USAGE;
     }
     bool is_help = strcmp(argv[1], "help") == 0;
@@ -250,13 +250,13 @@ cli_family_run(const cli_family *family, int argc, char **argv)
     }
     if (is_help || strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
         strcmp(argv[1], "-?") == 0) {
-        cli_family_help(family, stdout);
+        family_help(family, stdout);
         return 0;
     }
     if (argv[1][0] == '-') {
         cli_usage_error(family->name, "unknown option '%s'; name a command first", argv[1]);
     }
-    const cli_command *found = cli_family_find(family, argv[1]);
+    const cli_command *found = family_find(family, argv[1]);
     char name[64], *given = argv[1];
     (void)snprintf(name, sizeof(name), "%s%s%s", family->name, family->name[0] != '\0' ? " " : "",
                    found->name);

@@ -65,9 +65,6 @@ typedef struct cli_slot {
 // the process with 0, instead of running a command.
 void cli_options_complete(void (*offer)(const cli_slot *slot));
 
-void cli_family_help(const cli_family *family, FILE *out);
-// An unknown name ends the process as cli_usage_error does, with the nearest name or all names.
-const cli_command *cli_family_find(const cli_family *family, const char *name);
 // Runs the command that argv[1] names; argv[0] is the name of the family. "help", "--help" and no
 // command print the commands; "help COMMAND" is "COMMAND --help". Returns the exit code.
 int cli_family_run(const cli_family *family, int argc, char **argv);

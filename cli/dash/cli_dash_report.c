@@ -206,8 +206,9 @@ put_line(const report *r, const char *line, size_t length)
     }
 }
 
-void
-cli_dash_report_write(FILE *out, const cli_dash_runs *runs)
+// The caller checks for errors (ferror).
+static void
+page_write(FILE *out, const cli_dash_runs *runs)
 {
     const report r = {.out = out, .runs = runs};
     const cli_dash_file *page = file_of("/");
@@ -225,7 +226,7 @@ cli_dash_report_save(const char *path, const cli_dash_runs *runs, size_t *length
     char *text;
     FILE *out = open_memstream(&text, length);
     OCT_ASSERT(out != NULL);
-    cli_dash_report_write(out, runs);
+    page_write(out, runs);
     OCT_ASSERT(fclose(out) == 0);
     oct_err err = oct_file_write(path, text, *length);
     int why = errno;

@@ -2,7 +2,6 @@
 #define CLI_DASH_CLI_DASH_REPORT_H
 
 #include <stddef.h>
-#include <stdio.h>
 
 #include "cli/dash/cli_dash_runs.h"
 #include "common/oct_err.h"
@@ -11,8 +10,8 @@
 // the page asks for (cli_dash_json.h), of the columns that most people view. Its
 // Content-Security-Policy lets nothing else run.
 //
-// Threads: any. Writes to out; the caller checks for errors (ferror).
-void cli_dash_report_write(FILE *out, const cli_dash_runs *runs);
+// Threads: any.
+
 // Writes the page to a file, which is replaced whole. Errors are those of oct_file_write. *length:
 // bytes of the page.
 OCT_CHECKED oct_err cli_dash_report_save(const char *path, const cli_dash_runs *runs,

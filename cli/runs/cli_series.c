@@ -426,8 +426,10 @@ cli_series_at(const cli_series_point *points, uint32_t count, double x)
 
 // ---- several runs
 
-bool
-cli_series_is_like(const cli_series *a, const cli_series *b)
+// Returns true if two runs have one configuration: every compared key is the same. A run without a
+// configuration is like itself only.
+static bool
+is_like(const cli_series *a, const cli_series *b)
 {
     if (!a->has_config || !b->has_config) {
         return a == b;
@@ -500,7 +502,7 @@ cli_series_group(cli_series *const *series, uint32_t count, uint32_t *group_of)
     uint32_t groups = 0, *first = oct_alloc((count + 1) * sizeof(*first)); // of each group
     for (uint32_t i = 0; i < count; i++) {
         uint32_t at = 0;
-        while (at < groups && !cli_series_is_like(series[first[at]], series[i])) {
+        while (at < groups && !is_like(series[first[at]], series[i])) {
             at++;
         }
         if (at == groups) {

@@ -92,9 +92,6 @@ double cli_series_at(const cli_series_point *points, uint32_t count, double x);
 // Returns true if runs that differ in this key have other configurations: true for all keys except
 // run.seed, run.name and those of net, which name the hosts of the run.
 bool cli_series_is_compared(const char *key);
-// Returns true if two runs have one configuration: every compared key is the same. A run without a
-// configuration is like itself only.
-bool cli_series_is_like(const cli_series *a, const cli_series *b);
 // Finds folders that are copies of a run, also of an earlier time: they have the same run_id in
 // summary.json and the same group of cli_series_group. copy_of[i]: the index of the folder that is
 // the run, mostly i itself: the one that was trained longest, of equal ones the first.

@@ -15,8 +15,9 @@
 
 // ---- lines
 
-void
-cli_view_style_on(const cli_view *view, cli_line *line, const char *sequence)
+// Switches to a style where colours are used.
+static void
+style_on(const cli_view *view, cli_line *line, const char *sequence)
 {
     if (view->style->colour) {
         cli_line_style(line, sequence);
@@ -34,9 +35,9 @@ cli_view_begin(cli_view *view, const char *label)
     cli_line_init(line, OCT_MAX(width, (size_t)2) - 1);
     line->ascii = view->style->ascii;
     if (label[0] != '\0') {
-        cli_view_style_on(view, line, CLI_VIEW_DIM);
+        style_on(view, line, CLI_VIEW_DIM);
         cli_line_add(line, "%s", label);
-        cli_view_style_on(view, line, CLI_VIEW_PLAIN);
+        style_on(view, line, CLI_VIEW_PLAIN);
     }
     cli_line_pad(line, CLI_VIEW_LABEL_CELLS);
     line->begin = CLI_VIEW_LABEL_CELLS;
@@ -131,9 +132,9 @@ view_head(cli_view *view)
     if (state->run_id != 0) {
         (void)snprintf(id, sizeof(id), "%016" PRIx64, state->run_id);
     }
-    cli_view_style_on(view, line, CLI_VIEW_BOLD);
+    style_on(view, line, CLI_VIEW_BOLD);
     cli_line_add(line, "%s", state->folder[0] != '\0' ? state->folder : id);
-    cli_view_style_on(view, line, CLI_VIEW_PLAIN);
+    style_on(view, line, CLI_VIEW_PLAIN);
     cli_view_add(line, "", state->env[0] != '\0' ? state->env : "-", "");
     cli_view_add(line, "", state->learner.state[0] != '\0' ? state->learner.state : "not known",
                  "");
@@ -150,10 +151,10 @@ view_progress(cli_view *view)
     size_t room =
         line->cells_max > CLI_VIEW_LABEL_CELLS ? line->cells_max - CLI_VIEW_LABEL_CELLS : 0;
     progress p = progress_of(state);
-    cli_view_style_on(view, line, CLI_VIEW_CYAN);
+    style_on(view, line, CLI_VIEW_CYAN);
     cli_line_bar(line, room > 58 ? OCT_MIN(room - 48, (size_t)BAR_CELLS) : room / 4,
                  p.done / p.budget);
-    cli_view_style_on(view, line, CLI_VIEW_PLAIN);
+    style_on(view, line, CLI_VIEW_PLAIN);
     cli_line_add(line, " %s  %s / %s %s  ETA %s", cli_text_share(p.done / p.budget).text,
                  cli_text_count(p.done).text, cli_text_count(p.budget).text, p.unit,
                  cli_text_seconds(cli_view_eta_s(state)).text);
@@ -170,10 +171,10 @@ view_evaluation(cli_view *view)
     double truncated = number(state, "learner.eval_truncated");
     cli_line *line = cli_view_begin(view, "evaluation");
     cli_line_add(line, number(state, "learner.eval_sampling") > 0 ? "sampled return " : "return ");
-    cli_view_style_on(view, line, best >= goal ? CLI_VIEW_GREEN : CLI_VIEW_BOLD);
+    style_on(view, line, best >= goal ? CLI_VIEW_GREEN : CLI_VIEW_BOLD);
     cli_line_add(line, "%s ± %s", cli_text_value(number(state, "learner.eval_return")).text,
                  cli_text_value(number(state, "learner.eval_return_std")).text);
-    cli_view_style_on(view, line, CLI_VIEW_PLAIN);
+    style_on(view, line, CLI_VIEW_PLAIN);
     if (evaluations > 0) {
         cli_line_add(line, " · best of %s:", cli_text_count(evaluations).text);
         cli_line_add(line, " %s", cli_text_value(best).text);
@@ -213,9 +214,9 @@ view_curve(cli_view *view)
         least = OCT_MIN(least, state->point_return[i]);
         greatest = OCT_MAX(greatest, state->point_return[i]);
     }
-    cli_view_style_on(view, line, CLI_VIEW_CYAN);
+    style_on(view, line, CLI_VIEW_CYAN);
     cli_line_curve(line, CURVE_CELLS, state->point_return, state->point_count);
-    cli_view_style_on(view, line, CLI_VIEW_PLAIN);
+    style_on(view, line, CLI_VIEW_PLAIN);
     cli_line_add(line, "  %s .. %s", cli_text_value(least).text, cli_text_value(greatest).text);
 }
 
@@ -226,9 +227,9 @@ view_warning(cli_view *view)
     const cli_snapshot *state = view->state;
     if (state->warning[0] != '\0') {
         cli_line *line = cli_view_begin(view, "warning");
-        cli_view_style_on(view, line, CLI_VIEW_RED);
+        style_on(view, line, CLI_VIEW_RED);
         cli_line_add(line, "%s", state->warning);
-        cli_view_style_on(view, line, CLI_VIEW_PLAIN);
+        style_on(view, line, CLI_VIEW_PLAIN);
     }
 }
 

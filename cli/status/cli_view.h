@@ -45,14 +45,13 @@ typedef struct cli_view {
 
 // Begins a line, with a label or "".
 cli_line *cli_view_begin(cli_view *view, const char *label);
-// Sequences for cli_view_style_on, which switches to a style where colours are used.
+// Sequences that switch to a style.
 #define CLI_VIEW_BOLD  "\x1b[1m"
 #define CLI_VIEW_DIM   "\x1b[2m"
 #define CLI_VIEW_RED   "\x1b[31m"
 #define CLI_VIEW_GREEN "\x1b[32m"
 #define CLI_VIEW_CYAN  "\x1b[36m"
 #define CLI_VIEW_PLAIN "\x1b[0m"
-void cli_view_style_on(const cli_view *view, cli_line *line, const char *sequence);
 // Adds " · before value after", without the dot at the beginning of a line. An addition that does
 // not fit is left out as a whole; only the first of a line is cut.
 void cli_view_add(cli_line *line, const char *before, const char *value, const char *after);
