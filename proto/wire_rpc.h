@@ -136,6 +136,8 @@ OCT_CHECKED oct_err wire_server_handle(wire_server *server, void *transport_call
 // Returns the text that the peer got when wire_server_handle last returned an error, for a log
 // line.
 const char *wire_server_reason(const wire_server *server);
+// Returns the transport_call of a call that is not answered yet.
+void *wire_call_transport(const wire_call *call);
 
 #define X(method, request, reply, roles)                                                           \
     void wire_reply_##method(wire_call *call, const reply *answer);

@@ -99,6 +99,13 @@ wire_reply_error(wire_call *call, oct_err err, const char *detail)
     answer_error(responder, transport_call, err, detail == NULL ? "" : detail);
 }
 
+void *
+wire_call_transport(const wire_call *call)
+{
+    OCT_ASSERT(call->is_open);
+    return call->transport_call;
+}
+
 static void
 reply_message(wire_call *call, unsigned code, const wire_message *message, const void *answer)
 {

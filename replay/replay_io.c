@@ -20,8 +20,6 @@
 #define CALLERS           (OCT_ROLE_BIT(OCT_ROLE_LEARNER) | OCT_ROLE_BIT(OCT_ROLE_OPERATOR))
 #define SECOND_NS         1000000000ull
 #define TICK_MS           20              // timer of replay_io
-#define REPORTED_MAX      1024            // log lines about sessions at once, …
-#define REPORTED_A_SECOND 0.1             // … and then per second
 #define STALL_NS          (5 * SECOND_NS) // a longer wait is logged
 #define REQUEST_BYTES_MAX (16u << 20)
 #define ACK_QUEUE         8192       // the most that NNG takes
@@ -31,71 +29,12 @@
 #define BAD_BATCHES_MAX 16 // of one connection, which is then closed; one forged batch is enough
 
 void
-replay_complain(oct_log_limit *complaint, const char *id, const char *reason)
-{
-    if (oct_log_limit_is_due(complaint)) {
-        oct_log_warn(id, "count=%" PRIu64 " reason=\"%s\"", complaint->count, reason);
-    }
-}
-
-void
-replay_complain_of(const oct_log_limit *complaint, const char *id, const oct_holder *holder,
-                   const char *reason)
-{
-    oct_log_warn(id, "count=%" PRIu64 " certificate=\"%s\" reason=\"%s\"", complaint->count,
-                 holder->name, reason);
-}
-
-// Keeps a reason for the status.
-static void
-rejected_note(replay_io *io, const char *reason)
-{
-    (void)snprintf(io->rejected, sizeof(io->rejected), "%s", reason);
-}
-
-void
-replay_reject(replay_io *io, oct_log_limit *complaint, const char *id, const char *reason)
-{
-    rejected_note(io, reason);
-    replay_complain(complaint, id, reason);
-}
-
-uint64_t
-replay_rejected(const replay_io *io, const replay_table_stats *stats)
-{
-    return stats->rejected + io->bad_batch.count - io->bad_header_count + io->bad_token.count;
-}
-
-void
-replay_waiting_begin(replay_waiting *waiting, uint64_t now_ns)
-{
-    if (waiting->since_ns == 0) {
-        waiting->since_ns = now_ns;
-        waiting->is_logged = false;
-    }
-}
-
-void
-replay_waiting_end(replay_waiting *waiting, uint64_t now_ns)
-{
-    waiting->total_ns += waiting->since_ns ? now_ns - waiting->since_ns : 0;
-    waiting->since_ns = 0;
-}
-
-double
-replay_waiting_s(const replay_waiting *waiting, uint64_t now_ns)
-{
-    uint64_t ns = waiting->total_ns + (waiting->since_ns ? now_ns - waiting->since_ns : 0);
-    return (double)ns / SECOND_NS;
-}
-
-void
 replay_pump(replay_io *io)
 {
     replay_serve_held(io);
     if (io->is_stalled && io->table && replay_table_may_insert(io->table)) {
         io->is_stalled = false;
-        replay_waiting_end(&io->insert_wait, oct_clock_ns());
+        replay_waiting_end(&io->activity.insert_wait, oct_clock_ns());
         net_pull_resume(io->pull);
     }
     if (!io->table) {
@@ -122,7 +61,7 @@ static void
 message_reject(replay_io *io, oct_log_limit *complaint, const char *id, const char *reason)
 {
     oct_holder holder;
-    rejected_note(io, reason);
+    replay_complaints_note(&io->complaints, reason);
     if (oct_log_limit_is_due(complaint)) {
         if (net_pull_holder(io->pull, &holder) != OCT_OK) {
             holder.name[0] = '\0';
@@ -131,92 +70,12 @@ message_reject(replay_io *io, oct_log_limit *complaint, const char *id, const ch
     }
 }
 
-// Returns true if a warning about a session may be logged; all actors share one allowance.
-// *left_out: how many warnings were suppressed before.
-static bool
-may_report(replay_io *io, uint64_t now_ns, uint64_t *left_out)
-{
-    static const uint8_t anybody[OCT_BUCKET_ID_BYTES];
-    return oct_bucket_take(&io->reported, anybody, now_ns / 1000000, left_out);
-}
-
-// Logs a session with a number outside the run's range, once, and puts it into the status.
-static void
-aside_report(replay_io *io, const wire_batch *batch, const replay_insert *result)
-{
-    oct_holder holder;
-    uint64_t left_out;
-    char what[WIRE_NAME_MAX + 1];
-    bool has_holder = net_pull_holder(io->pull, &holder) == OCT_OK;
-    const replay_aside_session *of = replay_aside_note(&io->aside, batch->session, batch->actor_id,
-                                                       has_holder ? &holder : NULL, batch->count);
-    (void)snprintf(what, sizeof(what),
-                   "%s: %g, of session %016" PRIx64 " (certificate \"%s\"), of which %" PRIu64
-                   " rows were set aside",
-                   result->reason, (double)result->number, of->session, of->certificate, of->rows);
-    rejected_note(io, what);
-    if (io->reported_session[result->session] != batch->session) {
-        io->reported_session[result->session] = batch->session;
-        if (may_report(io, oct_clock_ns(), &left_out)) {
-            oct_log_warn("REPLAY-SET-ASIDE",
-                         "actor=%" PRIu32 " session=%016" PRIx64
-                         " certificate=\"%s\" sequence=%" PRIu64 " rows=%" PRIu32
-                         " unlogged=%" PRIu64
-                         " reason=\"%s\" number=%g (later rows of this session are only counted)",
-                         batch->actor_id, batch->session, of->certificate, batch->sequence,
-                         batch->count, left_out, result->reason, (double)result->number);
-        }
-    }
-}
-
-// Logs the first rejected batch of each session; later ones are only counted.
-static void
-rejected_report(replay_io *io, const wire_batch *batch, const replay_insert *result)
-{
-    if (result->is_aside) {
-        aside_report(io, batch, result);
-        return;
-    }
-    rejected_note(io, result->reason);
-    if (result->session == REPLAY_SESSION_NONE) {
-        io->bad_header_count++;
-        replay_complain(&io->bad_batch, "REPLAY-BAD-BATCH", result->reason);
-    } else if (io->reported_session[result->session] != batch->session) {
-        uint64_t left_out;
-        io->reported_session[result->session] = batch->session;
-        if (may_report(io, oct_clock_ns(), &left_out)) {
-            oct_log_warn(
-                "REPLAY-REJECTED",
-                "actor=%" PRIu32 " session=%016" PRIx64 " sequence=%" PRIu64 " unlogged=%" PRIu64
-                " reason=\"%s\" (later batches of this actor are only counted)",
-                batch->actor_id, batch->session, batch->sequence, left_out, result->reason);
-        }
-    }
-}
-
-// Notes a batch of a session that counts as replaced. It is not acknowledged.
-static void
-stale_note(replay_io *io, const wire_batch *batch, uint32_t session)
-{
-    uint64_t left_out, now_ns = oct_clock_ns();
-    replay_stale *stale = &io->stale[session];
-    if (replay_stale_came(stale, batch->session, now_ns) && may_report(io, now_ns, &left_out)) {
-        oct_log_warn("REPLAY-STALE",
-                     "actor=%" PRIu32 " session=%016" PRIx64 " sequence=%" PRIu64 " count=%" PRIu32
-                     " unlogged=%" PRIu64
-                     " reason=\"its batches are dropped, because a later session of this actor "
-                     "exists, which sends nothing; restart the actor: its new session is "
-                     "accepted\" (later batches of this session are only counted)",
-                     batch->actor_id, batch->session, batch->sequence, stale->count, left_out);
-    }
-}
-
 // Logs a session for which there is no slot. Its batches are not acknowledged, so its actor sends
 // them again.
 static void
 refused_note(replay_io *io)
 {
-    message_reject(io, &io->no_place, "REPLAY-SESSION-REFUSED",
+    message_reject(io, &io->complaints.no_place, "REPLAY-SESSION-REFUSED",
                    "no place for another session: those that replay remembers may still send "
                    "batches again; the actor tries again, and an old session gives way after 10 "
                    "minutes without a batch");
@@ -260,21 +119,24 @@ batch_stall(replay_io *io, uint64_t now_ns)
 {
     io->is_stalled = true;
     if (io->table) {
-        replay_waiting_begin(&io->insert_wait, now_ns);
+        replay_waiting_begin(&io->activity.insert_wait, now_ns);
     }
     return OCT_EAGAIN;
 }
 
 oct_err
-replay_batch_insert(replay_io *io, const wire_batch *batch, size_t length, replay_insert *result)
+replay_batch_insert(replay_io *io, const wire_batch *batch, size_t length, uint32_t relay,
+                    replay_insert *result)
 {
     OCT_TRY(replay_table_insert(result, io->table, batch));
-    io->bytes_in += length;
+    io->activity.bytes_in += length;
     if (io->disk) {
         replay_disk_inserted(io->disk);
     }
     if (result->kind == REPLAY_INSERT_REJECTED) {
-        rejected_report(io, batch, result);
+        oct_holder holder;
+        bool has_holder = result->is_aside && net_pull_holder(io->pull, &holder) == OCT_OK;
+        replay_complaints_rejected(&io->complaints, batch, result, has_holder ? &holder : NULL);
     } else if (result->kind == REPLAY_INSERT_TAKEN && result->rows > 0) {
         io->inserted_session[result->session] = batch->session;
     }
@@ -285,29 +147,29 @@ replay_batch_insert(replay_io *io, const wire_batch *batch, size_t length, repla
     if (result->kind == REPLAY_INSERT_REFUSED) {
         refused_note(io);
     } else if (result->kind == REPLAY_INSERT_STALE) {
-        stale_note(io, batch, result->session);
+        replay_complaints_stale(&io->complaints, batch, result->session);
     } else if (result->session != REPLAY_SESSION_NONE) {
-        replay_stale_end(&io->stale[result->session]);
-        replay_acks_note(io->acks, result->session, io->relay, oct_clock_ns());
+        replay_stale_end(&io->complaints.stale[result->session]);
+        replay_acks_note(io->acks, result->session, relay, oct_clock_ns());
     }
     return OCT_OK;
 }
 
 // Stores the batch and frees its message. OCT_EAGAIN: the message stays with its socket.
 static oct_err
-batch_take(replay_io *io, const wire_batch *batch, net_msg *msg, uint64_t now_ns)
+batch_take(replay_io *io, const wire_batch *batch, net_msg *msg, uint32_t relay, uint64_t now_ns)
 {
     replay_insert result;
     if (replay_turns_is_on(io->turns)) {
-        replay_turn_arrived(io, batch, msg);
+        replay_turn_arrived(io, batch, msg, relay);
         return OCT_OK;
     }
     if (io->table && !session_open(io, batch)) {
         net_msg_destroy(msg); // its actor sends it again
         return OCT_OK;
     }
-    oct_err err =
-        io->table ? replay_batch_insert(io, batch, net_msg_length(msg), &result) : OCT_EAGAIN;
+    oct_err err = io->table ? replay_batch_insert(io, batch, net_msg_length(msg), relay, &result)
+                            : OCT_EAGAIN;
     if (err == OCT_EAGAIN) {
         return batch_stall(io, now_ns);
     }
@@ -322,12 +184,12 @@ batch_admit(replay_io *io, wire_claim *claim, net_msg *msg)
 {
     oct_err err = wire_claim_find(claim, net_msg_body(msg), net_msg_length(msg));
     if (err != OCT_OK) {
-        message_reject(io, &io->bad_batch, "REPLAY-BAD-BATCH",
+        message_reject(io, &io->complaints.bad_batch, "REPLAY-BAD-BATCH",
                        err == OCT_EINVAL ? "another protocol version" : "not a batch");
         return err;
     }
     if (io->table && !replay_admit_check(io->admit, claim)) {
-        message_reject(io, &io->bad_token, "REPLAY-BAD-TOKEN",
+        message_reject(io, &io->complaints.bad_token, "REPLAY-BAD-TOKEN",
                        "the sender's session is not registered with this run");
         return OCT_ECLOSED; // a forged batch: the connection ends
     }
@@ -346,33 +208,34 @@ batch_decode(replay_io *io, wire_batch *batch, const wire_claim *claim, net_msg 
         reason = "its sender is named twice";
     }
     if (err != OCT_OK) {
-        message_reject(io, &io->bad_batch, "REPLAY-BAD-BATCH",
+        message_reject(io, &io->complaints.bad_batch, "REPLAY-BAD-BATCH",
                        *reason ? reason : oct_strerror(err));
     }
     return err;
 }
 
+// relay: index of the relay that brought the batch (replay_acks_io.h); 0: none.
 static oct_err
-batch_arrived(replay_io *io, net_msg *msg)
+batch_arrived(replay_io *io, net_msg *msg, uint32_t relay)
 {
     uint64_t begin_ns = oct_clock_ns();
     wire_claim claim;
     wire_batch batch;
     OCT_TRY(batch_admit(io, &claim, msg));
     OCT_TRY(batch_decode(io, &batch, &claim, msg));
-    oct_err err = batch_take(io, &batch, msg, begin_ns);
-    io->insert_ns += oct_clock_ns() - begin_ns;
+    oct_err err = batch_take(io, &batch, msg, relay, begin_ns);
+    io->activity.insert_ns += oct_clock_ns() - begin_ns;
     replay_pump(io); // also after OCT_EAGAIN, because a FIFO table depends on both sides
     return err;
 }
 
 // Takes one batch of a relay's message. OCT_EAGAIN: it must wait.
 static oct_err
-gathered_take(replay_io *io, const uint8_t *frame, size_t length)
+gathered_take(replay_io *io, const uint8_t *frame, size_t length, uint32_t relay)
 {
     net_msg *msg = net_msg_create(length);
     memcpy(net_msg_body(msg), frame, length);
-    oct_err err = batch_arrived(io, msg);
+    oct_err err = batch_arrived(io, msg, relay);
     if (err != OCT_OK) {
         net_msg_destroy(msg);
     }
@@ -395,21 +258,19 @@ gathered_arrived(replay_io *io, net_msg *msg)
         is_its ? "not a message of a relay" : "a message of a relay from another peer";
     if (!is_its || wire_gathered_open(&gathered, WIRE_BATCH, net_msg_body(msg),
                                       net_msg_length(msg)) != OCT_OK) {
-        message_reject(io, &io->bad_batch, "REPLAY-BAD-BATCH", reason);
+        message_reject(io, &io->complaints.bad_batch, "REPLAY-BAD-BATCH", reason);
         return OCT_EPROTO;
     }
     const uint8_t *frame;
     size_t length;
-    io->relay = replay_acks_find_relay(io->acks, gathered.relay);
+    uint32_t relay = replay_acks_find_relay(io->acks, gathered.relay);
     for (uint32_t i = 0; wire_gathered_next(&gathered, &frame, &length); i++) {
-        if (i >= io->gathered_done && gathered_take(io, frame, length) == OCT_EAGAIN) {
+        if (i >= io->gathered_done && gathered_take(io, frame, length, relay) == OCT_EAGAIN) {
             io->gathered_done = i; // the batches before i are stored
-            io->relay = 0;
             return OCT_EAGAIN;
         }
     }
     io->gathered_done = 0;
-    io->relay = 0;
     net_msg_destroy(msg);
     return OCT_OK;
 }
@@ -419,7 +280,7 @@ message_arrived(void *arg, net_msg *msg)
 {
     replay_io *io = arg;
     return wire_is_gathered(net_msg_body(msg), net_msg_length(msg)) ? gathered_arrived(io, msg)
-                                                                    : batch_arrived(io, msg);
+                                                                    : batch_arrived(io, msg, 0);
 }
 
 // ---- acks out
@@ -433,16 +294,18 @@ acks_asked(void *arg, uint32_t peer, oct_role role, const uint8_t *name, size_t 
     wire_gathered relay;
     if (wire_gathered_open(&relay, WIRE_ACK, name, length) == OCT_OK) {
         if (!oct_role_may_relay(role)) {
-            replay_complain(&io->bad_ask, "REPLAY-BAD-ASK", "a relay's name from another peer");
+            replay_complain(&io->complaints.bad_ask, "REPLAY-BAD-ASK",
+                            "a relay's name from another peer");
         } else if (replay_acks_relay(io->acks, peer, relay.relay) != OCT_OK) {
-            replay_complain(&io->bad_ask, "REPLAY-BAD-ASK", "more relays than a run may have");
+            replay_complain(&io->complaints.bad_ask, "REPLAY-BAD-ASK",
+                            "more relays than a run may have");
         }
         return;
     }
     oct_err err = wire_ack_request_unpack(&claim, name, length);
     bool is_admitted = err == OCT_OK && replay_admit_check(io->admit, &claim);
     if (!is_admitted && (err != OCT_OK || replay_admit_has_key(io->admit))) {
-        replay_complain(&io->bad_ask, "REPLAY-BAD-ASK",
+        replay_complain(&io->complaints.bad_ask, "REPLAY-BAD-ASK",
                         err == OCT_OK       ? "the token is not of that session and this run"
                         : err == OCT_EINVAL ? "another protocol version"
                                             : "not a request for acknowledgements");
@@ -457,7 +320,7 @@ acks_asked(void *arg, uint32_t peer, oct_role role, const uint8_t *name, size_t 
 static void
 stall_log(replay_io *io, uint64_t now_ns)
 {
-    replay_waiting *const waits[] = {&io->insert_wait, &io->sample_wait};
+    replay_waiting *const waits[] = {&io->activity.insert_wait, &io->activity.sample_wait};
     for (size_t i = 0; io->table && i < OCT_COUNTOF(waits); i++) {
         replay_waiting *wait = waits[i];
         if (wait->since_ns == 0 || wait->is_logged || now_ns - wait->since_ns < STALL_NS) {
@@ -465,8 +328,9 @@ stall_log(replay_io *io, uint64_t now_ns)
         }
         char why[256];
         wait->is_logged = true;
-        (wait == &io->insert_wait ? replay_table_explain_insert
-                                  : replay_table_explain_sample)(io->table, why, sizeof(why));
+        (wait == &io->activity.insert_wait
+             ? replay_table_explain_insert
+             : replay_table_explain_sample)(io->table, why, sizeof(why));
         oct_log_warn("REPLAY-STALL", "waited_ms=%" PRIu64 " why=\"%s\"",
                      (now_ns - wait->since_ns) / 1000000, why);
     }
@@ -496,7 +360,7 @@ tick(void *arg)
         }
         replay_disk_tick(io->disk, now_ns);
     }
-    replay_status_second(io, now_ns);
+    replay_activity_second(&io->activity, io->table, now_ns);
     stall_log(io, now_ns);
 }
 
@@ -575,12 +439,12 @@ replay_io_open(replay_io **out, net_loop *loop, const char *url, const replay_di
 {
     replay_io *io = oct_alloc(sizeof(*io));
     io->loop = loop;
-    io->start_ns = oct_clock_ns();
-    replay_status_begin(io, io->start_ns);
+    io->activity.start_ns = oct_clock_ns();
+    replay_activity_begin(&io->activity, NULL, io->activity.start_ns);
     if (getrandom(&io->incarnation, sizeof(io->incarnation), 0) != sizeof(io->incarnation)) {
         io->incarnation = oct_clock_wall_us(); // it has to differ from the last process's only
     }
-    oct_bucket_init(&io->reported, REPORTED_MAX, REPORTED_A_SECOND);
+    replay_complaints_init(&io->complaints);
     io->admit = replay_admit_create();
     io->turns = replay_turns_create(message_release);
     io->arena = wire_arena_create(WIRE_BATCH_BYTES_MAX + (1u << 20));
@@ -633,13 +497,42 @@ replay_io_log_totals(const replay_io *io)
     if (io->table) {
         stats = replay_table_stats_get(io->table);
     }
-    oct_log_notice("REPLAY-STOP",
-                   "rows=%" PRIu64 " inserts=%" PRIu64 " samples=%" PRIu64 " size=%" PRIu64
-                   " duplicates=%" PRIu64 " gaps=%" PRIu64 " cut=%" PRIu64 " rejected=%" PRIu64
-                   " rejected_token=%" PRIu64 " bytes_in=%" PRIu64 " bytes_out=%" PRIu64
-                   " cpu_s=%.2f",
-                   stats.rows_taken, stats.inserts, stats.samples, stats.size, stats.duplicates,
-                   stats.gaps, stats.cut, replay_rejected(io, &stats), io->bad_token.count,
-                   io->bytes_in, io->bytes_replied + replay_acks_bytes(io->acks),
-                   (double)oct_clock_process_cpu_ns() / SECOND_NS);
+    oct_log_notice(
+        "REPLAY-STOP",
+        "rows=%" PRIu64 " inserts=%" PRIu64 " samples=%" PRIu64 " size=%" PRIu64
+        " duplicates=%" PRIu64 " gaps=%" PRIu64 " cut=%" PRIu64 " rejected=%" PRIu64
+        " rejected_token=%" PRIu64 " bytes_in=%" PRIu64 " bytes_out=%" PRIu64 " cpu_s=%.2f",
+        stats.rows_taken, stats.inserts, stats.samples, stats.size, stats.duplicates, stats.gaps,
+        stats.cut, replay_complaints_count(&io->complaints, &stats), io->complaints.bad_token.count,
+        io->activity.bytes_in, io->activity.bytes_replied + replay_acks_bytes(io->acks),
+        (double)oct_clock_process_cpu_ns() / SECOND_NS);
+}
+
+replay_status_of
+replay_io_status(const replay_io *io)
+{
+    return (replay_status_of){
+        .table = io->table,
+        .disk = io->disk,
+        .data = io->data,
+        .activity = &io->activity,
+        .complaints = &io->complaints,
+        .pull = io->pull,
+        .acks = io->acks,
+        .held = io->held_count,
+    };
+}
+
+void
+replay_prometheus_write(void *arg, oct_prometheus *text)
+{
+    const replay_status_of of = replay_io_status(arg);
+    replay_status_write(&of, text);
+}
+
+const char *
+replay_prometheus_trouble(void *arg)
+{
+    const replay_io *io = arg;
+    return io->disk ? replay_disk_trouble(io->disk) : NULL;
 }

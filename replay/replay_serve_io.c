@@ -35,7 +35,7 @@ static uint8_t *
 request_begin(void *call, size_t length)
 {
     replay_request *request = call;
-    request->io->bytes_replied += length;
+    request->io->activity.bytes_replied += length;
     return net_rpc_responder.begin(request->call, length);
 }
 
@@ -59,14 +59,14 @@ replay_serve_frame(void *arg, void *call, oct_role role, const uint8_t *frame, s
         OCT_ASSERT(request < io->request + REPLAY_CONTEXTS);
     }
     *request = (replay_request){.io = io, .call = call};
-    io->serving = request;
     oct_err err = wire_server_handle(io->server, request, role, frame, length);
-    if (err != OCT_OK && oct_log_limit_is_due(&io->bad_request)) { // the caller has been answered
+    if (err != OCT_OK &&
+        oct_log_limit_is_due(&io->complaints.bad_request)) { // the caller has been answered
         oct_holder holder;
         if (net_rpc_caller(call, &holder) != OCT_OK) {
             holder.name[0] = '\0';
         }
-        replay_complain_of(&io->bad_request, "REPLAY-BAD-REQUEST", &holder,
+        replay_complain_of(&io->complaints.bad_request, "REPLAY-BAD-REQUEST", &holder,
                            wire_server_reason(io->server));
     }
 }
@@ -144,10 +144,9 @@ table_begin(replay_io *io, replay_table *table)
     io->table = table;
     io->band_logged = 0;
     io->is_overrun_logged = false;
-    memset(io->reported_session, 0, sizeof(io->reported_session));
     memset(io->inserted_session, 0, sizeof(io->inserted_session));
-    memset(io->stale, 0, sizeof(io->stale));
-    replay_status_begin(io, oct_clock_ns());
+    replay_complaints_begin(&io->complaints);
+    replay_activity_begin(&io->activity, table, oct_clock_ns());
     replay_acks_set_disk(io->acks, io->disk);
     replay_acks_set_table(io->acks, io->table);
     turns_set(io);
@@ -186,7 +185,7 @@ table_make(replay_io *io, const wire_configure *configure)
                        replay_table_stats_get(io->table).size);
     }
     replay_acks_set_table(io->acks, NULL);
-    io->elsewhere = replay_status_done(io);
+    io->activity.elsewhere = replay_activity_done(&io->activity, io->table);
     replay_table_destroy(io->table);
     budget_log(configure);
     table_begin(io, table_create(io, configure));
@@ -218,7 +217,7 @@ is_operator(const wire_configure *asked)
 // Logs each number of the configuration that has changed, and who asked for it: a learner that
 // begins, or an operator (octet set).
 static void
-changes_log(const replay_io *io, const wire_configure *wanted, const wire_configure *was,
+changes_log(const wire_call *call, const wire_configure *wanted, const wire_configure *was,
             const wire_configure *now)
 {
     const struct {
@@ -235,12 +234,13 @@ changes_log(const replay_io *io, const wire_configure *wanted, const wire_config
         {"samples_per_insert", was->samples_per_insert, now->samples_per_insert},
         {"tolerance", was->tolerance, now->tolerance},
     };
+    const replay_request *request = wire_call_transport(call);
     oct_holder holder = {.name = ""};
     for (size_t i = 0; i < OCT_COUNTOF(numbers); i++) {
         if (numbers[i].was == numbers[i].now) {
             continue;
         }
-        if (holder.name[0] == '\0' && net_rpc_caller(io->serving->call, &holder) != OCT_OK) {
+        if (holder.name[0] == '\0' && net_rpc_caller(request->call, &holder) != OCT_OK) {
             (void)snprintf(holder.name, sizeof(holder.name), "none");
         }
         oct_log_notice("REPLAY-CHANGED", "key=%s was=%g now=%g by=%s certificate=\"%s\"",
@@ -251,12 +251,12 @@ changes_log(const replay_io *io, const wire_configure *wanted, const wire_config
 
 // Changes the present table's limiter and window.
 static void
-table_change(replay_io *io, const wire_configure *wanted)
+table_change(replay_io *io, const wire_call *call, const wire_configure *wanted)
 {
     const wire_configure *now = replay_table_configure(io->table);
     wire_configure before = *now;
     replay_table_set(io->table, wanted);
-    changes_log(io, wanted, &before, now);
+    changes_log(call, wanted, &before, now);
     if (before.window != now->window || before.window_steps != now->window_steps ||
         before.window_stride != now->window_stride) {
         oct_log_notice("REPLAY-WINDOW",
@@ -272,7 +272,7 @@ fence_check(replay_io *io, uint64_t run_id, uint64_t epoch, oct_reason *why)
 {
     oct_err err = replay_fence_check(&io->fence, run_id, epoch, oct_clock_ns(), why);
     if (err != OCT_OK) {
-        replay_complain(&io->fenced, "REPLAY-LEARNER-REFUSED", why->text);
+        replay_complain(&io->complaints.fenced, "REPLAY-LEARNER-REFUSED", why->text);
     }
     return err;
 }
@@ -305,7 +305,7 @@ samples_return(replay_io *io, const wire_configure *wanted)
     }
     io->returned_epoch = wanted->epoch;
     uint64_t returned = replay_table_return(io->table, wanted->samples);
-    io->elsewhere.samples += returned; // so that this process's counters do not fall
+    io->activity.elsewhere.samples += returned; // so that this process's counters do not fall
     if (returned > 0) {
         oct_log_notice("REPLAY-RETURNED",
                        "run=%016" PRIx64 " epoch=%" PRIu64 " windows=%" PRIu64
@@ -317,13 +317,13 @@ samples_return(replay_io *io, const wire_configure *wanted)
 
 // Keeps the present or the found table for this learner.
 static void
-table_keep(replay_io *io, const wire_configure *wanted, uint64_t *returned)
+table_keep(replay_io *io, const wire_call *call, const wire_configure *wanted, uint64_t *returned)
 {
     bool is_found = io->table == NULL;
     if (is_found) {
         table_begin(io, replay_disk_take(io->disk));
     }
-    table_change(io, wanted);
+    table_change(io, call, wanted);
     if (is_found || (!wanted->limiter_only && io->turns_epoch != wanted->epoch)) {
         turns_set(io);
     }
@@ -386,7 +386,8 @@ windows_check(const replay_io *io, oct_reason *why)
 
 // wanted has passed replay_config_check, and its learner the fence.
 static oct_err
-table_configure(replay_io *io, const wire_configure *wanted, uint64_t *returned, oct_reason *why)
+table_configure(replay_io *io, const wire_call *call, const wire_configure *wanted,
+                uint64_t *returned, oct_reason *why)
 {
     OCT_TRY(replay_turn_begin(io, wanted, why));
     const replay_table *present = table_present(io, wanted);
@@ -399,7 +400,7 @@ table_configure(replay_io *io, const wire_configure *wanted, uint64_t *returned,
     case REPLAY_CONFIG_REFUSE:
         return OCT_EINVAL;
     case REPLAY_CONFIG_KEEP:
-        table_keep(io, wanted, returned);
+        table_keep(io, call, wanted, returned);
         return OCT_OK;
     case REPLAY_CONFIG_REPLACE:
         if (io->disk) {
@@ -423,7 +424,8 @@ table_configure(replay_io *io, const wire_configure *wanted, uint64_t *returned,
 }
 
 static oct_err
-configure_do(replay_io *io, const wire_configure *asked, uint64_t *returned, oct_reason *why)
+configure_do(replay_io *io, const wire_call *call, const wire_configure *asked, uint64_t *returned,
+             oct_reason *why)
 {
     if (asked->release) {
         replay_fence_release(&io->fence, asked->run_id, asked->epoch);
@@ -435,7 +437,7 @@ configure_do(replay_io *io, const wire_configure *asked, uint64_t *returned, oct
     }
     wire_configure wanted;
     OCT_TRY(table_fit(io, &wanted, asked, why));
-    oct_err err = table_configure(io, &wanted, returned, why);
+    oct_err err = table_configure(io, call, &wanted, returned, why);
     explicit_bzero(wanted.token_key, sizeof(wanted.token_key));
     return err == OCT_OK ? windows_check(io, why) : err;
 }
@@ -470,7 +472,7 @@ configure(void *arg, wire_call *call, const wire_configure *wanted)
     replay_io *io = arg;
     oct_reason why = {""};
     uint64_t returned = 0;
-    oct_err err = configure_do(io, wanted, &returned, &why);
+    oct_err err = configure_do(io, call, wanted, &returned, &why);
     if (err != OCT_OK) {
         if (err == OCT_EINVAL) { // the fence and the disk log their own refusals
             oct_log_error("REPLAY-CONFIGURE-REFUSED", "run=%016" PRIx64 " reason=\"%s\"",
@@ -533,7 +535,7 @@ sample_serve(replay_io *io, wire_call *call, const wire_sample *request)
     sampled.incarnation = io->incarnation;
     sampled.steps = steps_taken(&stats);
     wire_reply_sample(call, &sampled);
-    io->sample_ns += oct_clock_ns() - begin_ns;
+    io->activity.sample_ns += oct_clock_ns() - begin_ns;
     return true;
 }
 
@@ -602,7 +604,7 @@ sample(void *arg, wire_call *call, const wire_sample *request)
     uint64_t now_ns = oct_clock_ns();
     uint64_t timeout_ms = OCT_MIN(request->timeout_ms, TIMEOUT_MS_MAX);
     io->held[io->held_count++] = (replay_held){call, *request, now_ns + timeout_ms * 1000000};
-    replay_waiting_begin(&io->sample_wait, now_ns);
+    replay_waiting_begin(&io->activity.sample_wait, now_ns);
     replay_pump(io); // a full FIFO table must make room for the windows that this request lacks
 }
 
@@ -612,7 +614,7 @@ held_remove(replay_io *io, uint32_t at)
     io->held_count--;
     memmove(&io->held[at], &io->held[at + 1], (io->held_count - at) * sizeof(io->held[0]));
     if (io->held_count == 0) {
-        replay_waiting_end(&io->sample_wait, oct_clock_ns());
+        replay_waiting_end(&io->activity.sample_wait, oct_clock_ns());
     }
 }
 
@@ -729,7 +731,8 @@ static void
 replay_status(void *arg, wire_call *call, const wire_empty *empty)
 {
     (void)empty;
-    replay_status_reply(arg, call);
+    const replay_status_of of = replay_io_status(arg);
+    replay_status_reply(&of, call);
 }
 
 const wire_replay_handlers replay_serve_handlers = {

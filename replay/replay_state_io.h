@@ -4,8 +4,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "common/oct_bucket.h"
-#include "common/oct_log_limit.h"
 #include "common/oct_reason.h"
 #include "net/net_loop.h"
 #include "net/net_post.h"
@@ -13,18 +11,18 @@
 #include "net/net_rpc.h"
 #include "proto/wire_rpc.h"
 #include "replay/replay_acks_io.h"
+#include "replay/replay_activity.h"
 #include "replay/replay_admit.h"
-#include "replay/replay_aside.h"
+#include "replay/replay_complaints.h"
 #include "replay/replay_data.h"
 #include "replay/replay_disk_io.h"
 #include "replay/replay_fence.h"
-#include "replay/replay_stale.h"
+#include "replay/replay_status_io.h"
 #include "replay/replay_table.h"
 #include "replay/replay_turns.h"
 
 // The state of the daemon, shared by the files of its network side: replay_io.c (links, incoming
-// batches), replay_serve_io.c (the service), replay_turn_io.c (lock-step), replay_status_io.c
-// (numbers). Private to them.
+// batches), replay_serve_io.c (the service) and replay_turn_io.c (lock-step). Private to them.
 //
 // Threads: the loop thread.
 
@@ -44,24 +42,6 @@ typedef struct replay_held {
     uint64_t deadline_ns; // by oct_clock_ns; then it is answered without windows
 } replay_held;
 
-// How long one side, inserts or samples, has been waiting.
-typedef struct replay_waiting {
-    uint64_t since_ns; // 0: it does not wait now
-    uint64_t total_ns; // ended waits
-    bool is_logged;    // this wait is in the log, as REPLAY-STALL
-} replay_waiting;
-
-// Rates over the last full second. NaN: the table has not been in use for one second yet.
-typedef struct replay_rates {
-    uint64_t at_ns; // end of that second
-    uint64_t inserts;
-    uint64_t samples;
-    double insert_rate;
-    double sample_rate;
-    double insert_waited_s, sample_waited_s;     // totals at at_ns
-    double insert_wait_share, sample_wait_share; // 0 … 1
-} replay_rates;
-
 struct replay_io {
     net_loop *loop;
     net_rpc_server *rpc;
@@ -80,75 +60,37 @@ struct replay_io {
     replay_turns *turns;     // lock-step: batches that wait for their turn
     uint64_t turns_epoch;    // epoch of the learner that the turns belong to
     uint64_t incarnation;    // random, drawn when replay starts
-    uint64_t start_ns;
 
-    bool is_stalled; // a batch waits with NNG until net_pull_resume
-    uint32_t relay; // index of the relay that brought the current batch (replay_acks_io.h); 0: none
+    bool is_stalled;        // a batch waits with NNG until net_pull_resume
     uint32_t gathered_done; // batches of the current or waiting relay message that are done
-    replay_waiting insert_wait;
-    replay_waiting sample_wait;
     replay_request request[REPLAY_CONTEXTS];
     replay_held held[REPLAY_HELD_MAX]; // oldest first
     uint32_t held_count;
 
-    // By session index: the session whose rejected batch was logged.
-    uint64_t reported_session[REPLAY_SESSIONS_MAX];
     // By session index: the session whose rows this process stored.
     uint64_t inserted_session[REPLAY_SESSIONS_MAX];
-    // By session index: batches of sessions that it replaced.
-    replay_stale stale[REPLAY_SESSIONS_MAX];
-    double band_logged;               // width of the widened band when it was logged; 0: not logged
-    bool is_overrun_logged;           // for this table
-    const replay_request *serving;    // the request that is being handled
-    oct_bucket reported;              // rate limit of log lines about sessions
-    replay_aside aside;               // rows with numbers outside the run's range
-    oct_log_limit bad_batch;          // malformed batches
-    uint64_t bad_header_count;        // of bad_batch: those that the table counted, too
-    char rejected[WIRE_NAME_MAX + 1]; // why the last batch was rejected; "": none was
-    oct_log_limit bad_token;          // batches without the token of a registered session
-    oct_log_limit no_place;           // batches of sessions without a slot
-    oct_log_limit bad_ask;            // requests for acks that were refused
-    oct_log_limit bad_request;        // requests that were malformed or not for the caller's role
-    oct_log_limit fenced;             // requests of learners that may not use the table
-    oct_log_limit bad_copy;           // copies that could not be written
-    replay_rates rates;
-    // Counters of earlier tables of this process, minus what the present table had already counted
-    // when this process took it. Adding the present table's counters gives those of this process.
-    replay_table_stats elsewhere;
-    uint64_t bytes_in;      // of batches received
-    uint64_t bytes_replied; // of replies sent
-    uint64_t insert_ns;     // spent inserting, decoding included
-    uint64_t sample_ns;     // spent sampling, encoding included
+    double band_logged;     // width of the widened band when it was logged; 0: not logged
+    bool is_overrun_logged; // for this table
+    replay_complaints complaints;
+    replay_activity activity;
 };
 
-// Counts a complaint, and logs it if a line is due.
-void replay_complain(oct_log_limit *complaint, const char *id, const char *reason);
-// Logs a complaint that is due, with the peer's certificate.
-void replay_complain_of(const oct_log_limit *complaint, const char *id, const oct_holder *holder,
-                        const char *reason);
-// The same for a batch: its reason also goes into the status.
-void replay_reject(struct replay_io *io, oct_log_limit *complaint, const char *id,
-                   const char *reason);
-// Returns the number of batches that were rejected, for any reason.
-uint64_t replay_rejected(const struct replay_io *io, const replay_table_stats *stats);
-// A side begins to wait, unless it does so already; or its wait ends.
-void replay_waiting_begin(replay_waiting *waiting, uint64_t now_ns);
-void replay_waiting_end(replay_waiting *waiting, uint64_t now_ns);
-// All waits so far, the current one included.
-double replay_waiting_s(const replay_waiting *waiting, uint64_t now_ns);
+// Returns what the numbers are measured from. It is valid until io or its table changes.
+replay_status_of replay_io_status(const struct replay_io *io);
 
 // Answers held Sample requests, and resumes batches, as far as the limiter allows now. Call it
 // after every insert, every sample and every change of the limiter.
 void replay_pump(struct replay_io *io);
 
 // Inserts a batch and handles its result: logs, acks, sync. OCT_EAGAIN: it must wait, and the
-// caller keeps the message.
+// caller keeps the message. relay: index of the relay that brought it (replay_acks_io.h); 0: none.
 OCT_CHECKED oct_err replay_batch_insert(struct replay_io *io, const wire_batch *batch,
-                                        size_t length, replay_insert *result);
+                                        size_t length, uint32_t relay, replay_insert *result);
 
 // ---- replay_turn_io.c: lock-step
 // Takes a batch that arrived: holds it until its turn, stores it, or rejects it. Owns take.
-void replay_turn_arrived(struct replay_io *io, const wire_batch *batch, net_msg *take);
+void replay_turn_arrived(struct replay_io *io, const wire_batch *batch, net_msg *take,
+                         uint32_t relay);
 // Checks a request for a turn. OCT_EINVAL: it cannot be answered, now or later.
 OCT_CHECKED oct_err replay_turn_ask(struct replay_io *io, const wire_sample *request,
                                     oct_reason *why);
@@ -172,15 +114,5 @@ void replay_serve_held(struct replay_io *io); // answers held requests as far as
 // Answers the held requests whose deadline has passed.
 void replay_serve_expired(struct replay_io *io, uint64_t now_ns);
 void replay_serve_close(struct replay_io *io); // answers all held requests with OCT_ECLOSED
-
-// Begins the rates, and this process's counters, for the present table: a table that was found in
-// its file counted before. The rates are unknown for the first second.
-void replay_status_begin(struct replay_io *io, uint64_t now_ns);
-// The present table's stats, but with the counters of this whole process, which never fall. The
-// result is what io->elsewhere has to be once the table is destroyed.
-replay_table_stats replay_status_done(const struct replay_io *io);
-// Computes the rates when a second is over.
-void replay_status_second(struct replay_io *io, uint64_t now_ns);
-void replay_status_reply(struct replay_io *io, wire_call *call);
 
 #endif // REPLAY_REPLAY_STATE_IO_H

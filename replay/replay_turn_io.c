@@ -21,8 +21,15 @@ batch_turn(const wire_batch *batch)
     return turn;
 }
 
+static void
+batch_reject(replay_io *io, const char *reason)
+{
+    replay_complaints_note(&io->complaints, reason);
+    replay_complain(&io->complaints.bad_batch, "REPLAY-OTHER-TURN", reason);
+}
+
 void
-replay_turn_arrived(replay_io *io, const wire_batch *batch, net_msg *take)
+replay_turn_arrived(replay_io *io, const wire_batch *batch, net_msg *take, uint32_t relay)
 {
     replay_insert result;
     uint64_t turn = batch_turn(batch);
@@ -32,11 +39,10 @@ replay_turn_arrived(replay_io *io, const wire_batch *batch, net_msg *take)
         return;
     }
     if (verdict == REPLAY_TURN_EARLIER) { // the acknowledgement was lost
-        oct_err err = replay_batch_insert(io, batch, net_msg_length(take), &result);
+        oct_err err = replay_batch_insert(io, batch, net_msg_length(take), relay, &result);
         OCT_ASSERT(err == OCT_OK);
     } else {
-        replay_reject(io, &io->bad_batch, "REPLAY-OTHER-TURN",
-                      "a batch that does not belong to the next turn");
+        batch_reject(io, "a batch that does not belong to the next turn");
     }
     net_msg_destroy(take);
 }
@@ -51,13 +57,12 @@ batch_store(replay_io *io, net_msg *msg)
     wire_arena_reset(io->arena);
     oct_err err = wire_batch_unpack(&batch, io->arena, net_msg_body(msg), net_msg_length(msg));
     OCT_ASSERT(err == OCT_OK); // it was decoded once already
-    err = replay_batch_insert(io, &batch, net_msg_length(msg), &result);
+    err = replay_batch_insert(io, &batch, net_msg_length(msg), 0, &result);
     OCT_ASSERT(err == OCT_OK); // a table in lock-step never waits
     bool is_stored = result.kind != REPLAY_INSERT_GAP && result.kind != REPLAY_INSERT_STALE &&
                      result.kind != REPLAY_INSERT_REFUSED;
     if (!is_stored) {
-        replay_reject(io, &io->bad_batch, "REPLAY-OTHER-TURN",
-                      "an earlier batch of its session is missing");
+        batch_reject(io, "an earlier batch of its session is missing");
     }
     return is_stored;
 }
@@ -114,12 +119,12 @@ turn_go_back(replay_io *io, const wire_configure *wanted, oct_reason *why)
     if (!is_of_run(present, wanted) || (!present && wanted->turn == 0)) {
         return OCT_OK; // another run's table is replay_config_decide's business
     }
-    const replay_table_stats done = replay_status_done(io);
+    const replay_table_stats done = replay_activity_done(&io->activity, io->table);
     replay_acks_set_table(io->acks, NULL);
     oct_err err = replay_disk_go_back(io->disk, &io->table, wanted->turn, wanted->turn_digest, why);
     replay_acks_set_table(io->acks, io->table); // the same table if it could not go back
     if (!io->table) {
-        io->elsewhere = done;
+        io->activity.elsewhere = done;
         replay_turns_set(io->turns, 0, 0); // until the learner configures a table again
     }
     return err;
@@ -187,7 +192,7 @@ replay_turn_digest(void *arg, wire_call *call, const wire_digest_request *reques
     replay_table_digest(io->table, answer.sha256);
     if (request->keep > 0 && io->disk &&
         replay_disk_keep(io->disk, request->turn, request->keep, &why) != OCT_OK) {
-        replay_complain(&io->bad_copy, "REPLAY-NO-COPY", why.text);
+        replay_complain(&io->complaints.bad_copy, "REPLAY-NO-COPY", why.text);
         wire_reply_error(call, OCT_EAGAIN, why.text);
         return;
     }
