@@ -1,6 +1,8 @@
-// Start, watching and end of the actor daemon, and the evaluator's questions to the learner.
+// Start, watching and end of the actor daemon, and its numbers for reports and Prometheus. Values
+// of the acting thread are as of its last report (actor.report_s).
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -10,16 +12,22 @@
 #include "common/oct_failure.h"
 #include "common/oct_log.h"
 #include "common/oct_memory.h"
+#include "common/oct_process.h"
 #include "common/oct_text.h"
 #include "envs/gym/env_gym_process.h"
 
 // A lost link repeats its requests at once. Without a loss a repeat only brings the same answer
 // twice over a narrow line, so it comes late.
-#define RPC_RESEND_MS     60000
+#define RPC_RESEND_MS 60000
+// For the answer to the last report. A learner that runs answers at once; a learner that ends
+// together with its actors may not answer.
+#define LEAVE_MS          300
+#define LOOK_MS           20  // between two checks for acknowledgements of an actor that ends
+#define STANDSTILL_S      1.0 // call of an environment, until the loop thread reports itself
 #define RPC_INFLIGHT_MAX  8
 #define UNSOUND_STEPS_MAX 1000u                 // failed steps without one whole episode
 #define UNSOUND_TELL_NS   UINT64_C(10000000000) // between two lines about failed steps
-#define ACTOR_STUCK_S     10                    // of one call, until it is logged
+#define STUCK_S           10                    // of one call, until it is logged
 // Longest waits before starting over: for the answer of a Gymnasium process, and for the acting
 // thread, which needs that and the end of the process.
 #define GYM_ANSWER_MS  2000
@@ -34,15 +42,28 @@ actor_io_fail(actor_io *io, int exit_code)
     net_loop_stop(io->loop);
 }
 
+// Callback of the last report: any answer ends the loop.
+static void
+leave_done(void *arg, oct_err err, const char *detail, const wire_empty *answer)
+{
+    actor_io *io = arg;
+    (void)detail;
+    (void)answer;
+    if (err != OCT_ECLOSED) {
+        net_loop_stop(io->loop);
+    }
+}
+
 void
 actor_io_leave(actor_io *io)
 {
     char why[ENV_REASON_BYTES];
-    bool has_place = io->actor_id != 0 && !io->learner_lost && !io->leaves_at_once &&
+    bool has_place = io->claim.actor_id != 0 && !io->learner_lost && !io->leaves_at_once &&
                      !net_rpc_client_trouble(io->rpc, why, sizeof(why));
     bool is_repeated = io->leaving; // a second signal: do not wait for the learner
     io->leaving = true;
-    if (is_repeated || !has_place || actor_send_leave(io) != OCT_OK) {
+    if (is_repeated || !has_place ||
+        actor_reports_leave(&io->reports, LEAVE_MS, leave_done) != OCT_OK) {
         net_loop_stop(io->loop);
     }
 }
@@ -55,8 +76,8 @@ can_drain(actor_io *io)
 {
     char why[ENV_REASON_BYTES];
     return io->worker != NULL && !io->options.evaluate && io->step == STEP_RUN &&
-           !io->leaves_at_once && !io->replay_lost && !io->learner_lost &&
-           !net_rpc_client_trouble(io->rpc, why, sizeof(why));
+           !io->leaves_at_once && !actor_batches_measure(io->batches).is_lost &&
+           !io->learner_lost && !net_rpc_client_trouble(io->rpc, why, sizeof(why));
 }
 
 // Leaves once everything is acknowledged, or no acknowledgement is to be expected.
@@ -68,7 +89,8 @@ drain_look(void *arg)
         return;
     }
     worker_woke(io);
-    bool is_done = actor_worker_has_ended(io->worker) && io->outbox.count == 0;
+    bool is_done =
+        actor_worker_has_ended(io->worker) && actor_batches_measure(io->batches).unacked == 0;
     bool is_late = oct_clock_ns() - io->drain_ns >= ACTOR_DRAIN_MS * UINT64_C(1000000);
     if (is_done || is_late || !can_drain(io)) {
         actor_io_leave(io);
@@ -85,11 +107,171 @@ actor_io_end(actor_io *io)
     }
     actor_worker_drain(io->worker);
     io->drain_ns = oct_clock_ns();
-    io->drain = net_timer_start(io->loop, 0, ACTOR_LOOK_MS, drain_look, io);
+    io->drain = net_timer_start(io->loop, 0, LOOK_MS, drain_look, io);
 }
 
-static void actor_evaluation_ask(void *arg);
-static void evaluation_ask_later(actor_io *io);
+// ---- numbers and reports
+
+// Keeps the acting thread's report.
+static void
+numbers_keep(actor_io *io, const actor_numbers *numbers)
+{
+    io->shown = (actor_shown){
+        .env_steps = numbers->env_steps,
+        .policy_version = numbers->policy_version,
+        .rows = numbers->rows,
+        .dropped = numbers->dropped,
+        .failures = numbers->failures,
+        .episodes = io->shown.episodes + numbers->episode_count + numbers->episodes_lost,
+        .infer_s = numbers->infer_s,
+        .env_s = numbers->env_s,
+        .collect_s = numbers->collect_s,
+        .wait_s = numbers->wait_s,
+    };
+}
+
+// Adds an evaluation that was played.
+static void
+evaluation_keep(actor_io *io, const actor_job *job)
+{
+    io->shown.policy_version = policy_net_origin(job->net)->version;
+    io->shown.evaluations++;
+    io->shown.evaluation_s += job->result.seconds;
+    io->shown.env_steps += job->result.env_steps;
+    io->shown.episodes += job->err == OCT_OK ? job->episodes : 0;
+}
+
+// Returns for how many seconds the environments have been in a call that exceeds half of
+// run.env_hang_s; else 0.
+static double
+stuck_s(const actor_io *io)
+{
+    double limit_s = 0.5 * io->config.run.env_hang_s; // 0: no limit
+    double step_s = io->worker != NULL && limit_s > 0 ? actor_worker_call_s(io->worker) : 0;
+    return step_s > limit_s ? step_s : 0;
+}
+
+static void
+acting_measure(const actor_io *io, actor_measurements *now)
+{
+    const actor_batches_numbers batches = actor_batches_measure(io->batches);
+    now->infer_s = io->shown.infer_s;
+    now->env_s = io->shown.env_s;
+    now->collect_s = io->shown.collect_s;
+    now->wait_s = io->shown.wait_s;
+    now->dropped = (double)io->shown.dropped;
+    now->failures = (double)io->shown.failures;
+    now->rows = (double)io->shown.rows;
+    now->resent = (double)batches.resent;
+    now->unacked = batches.unacked;
+    now->unacked_s = batches.unacked_s;
+    now->ring_batches = batches.room;
+    if (io->worker != NULL) {
+        now->circulating = actor_worker_circulating(io->worker);
+    }
+    now->bytes = (double)batches.bytes;
+}
+
+// Fills now with current values.
+static void
+measure(const actor_io *io, actor_measurements *now)
+{
+    // All fields are doubles. Those of the other role stay NaN.
+    for (size_t at = 0; at < sizeof(*now); at += sizeof(double)) {
+        *(double *)((char *)now + at) = NAN;
+    }
+    if (io->options.evaluate) {
+        now->evaluations = (double)io->shown.evaluations;
+        now->evaluations_failed = io->failed_evaluations;
+        now->evaluations_s = io->shown.evaluation_s;
+        const char *why = NULL;
+        now->evaluation_failures =
+            io->worker != NULL ? (double)actor_worker_failures(io->worker, &why) : 0;
+    } else {
+        acting_measure(io, now);
+    }
+    now->stuck_s = stuck_s(io);
+    now->resident_bytes = oct_process_resident_bytes();
+    now->restarts = io->options.restarts;
+    now->registered = io->step == STEP_RUN;
+    now->learner_up = io->step == STEP_RUN && !io->learner_lost;
+    now->env_steps = (double)io->shown.env_steps;
+    now->episodes = (double)io->shown.episodes;
+    now->policy_version = (double)io->shown.policy_version;
+    now->policies_taken = (double)io->policies.taken;
+    now->policies_packed = (double)io->policies.packed;
+    now->policies_old = (double)io->policies.old;
+    now->policy_gaps = (double)io->policies.gaps;
+    now->rejected = (double)io->policies.rejected;
+    now->cpu_s = (double)oct_clock_process_cpu_ns() * 1e-9;
+}
+
+// Callback of a report.
+static void
+report_done(void *arg, oct_err err, const char *detail, const wire_empty *answer)
+{
+    actor_io *io = arg;
+    (void)answer;
+    if (err == OCT_ENOTFOUND && (io->step != STEP_RUN || io->leaving)) {
+        return; // another report has started the registration already
+    }
+    if (err == OCT_ENOTFOUND) {
+        oct_log_notice("ACTOR-REGISTER-AGAIN", "the learner does not know this actor: %s", detail);
+        actor_join_again(io);
+        return;
+    }
+    if (err == OCT_ECLOSED) {
+        return; // this process is closing its links
+    }
+    actor_learner_answered(io, err, detail);
+}
+
+static void
+numbers_report(actor_io *io, const actor_numbers *numbers)
+{
+    char unreached[NET_URL_MAX];
+    actor_measurements now;
+    measure(io, &now);
+    bool is_unreached = actor_batches_measure(io->batches).unacked_s >= ACTOR_UNACKED_S &&
+                        actor_batches_unreached(io->batches, unreached);
+    actor_reports_numbers(&io->reports, numbers, &now, is_unreached ? unreached : NULL);
+}
+
+// Reports in place of the acting thread while it is in a long call, so that the learner sees why
+// it gets no steps.
+static void
+standstill_report(actor_io *io)
+{
+    double quiet_s = 1e-9 * (double)(oct_clock_ns() - io->reports.sent_ns);
+    if (io->step != STEP_RUN || actor_worker_call_s(io->worker) < STANDSTILL_S ||
+        quiet_s < OCT_MAX(STANDSTILL_S, io->config.actor.report_s)) {
+        return;
+    }
+    const actor_numbers last = {.policy_version = io->shown.policy_version,
+                                .env_steps = io->shown.env_steps};
+    numbers_report(io, &last);
+}
+
+static void
+evaluation_report(actor_io *io, const actor_job *job)
+{
+    actor_measurements now;
+    measure(io, &now);
+    actor_reports_evaluation(&io->reports, job, &now);
+}
+
+static void
+playing_report(actor_io *io)
+{
+    actor_playing playing;
+    actor_measurements now;
+    if (actor_worker_playing(io->worker, &playing)) {
+        measure(io, &now);
+        actor_reports_playing(&io->reports, &playing, &now);
+    }
+}
+
+// ---- watching
 
 // Reports the first step or reset that failed, also while the evaluation is played.
 static void
@@ -117,14 +299,14 @@ evaluation_done(actor_io *io, const actor_job *job)
                      job->result.max_steps);
     }
     if (job->err == OCT_OK) {
-        actor_send_evaluation(io, job);
+        evaluation_report(io, job);
         actor_evaluation_ask(io);
     } else if (job->err != OCT_ECLOSED) {
         if (io->failed_evaluations++ == 0) {
             oct_log_error("ACTOR-EVALUATION", "%s", job->why.text);
         }
-        actor_send_evaluation(io, job);
-        evaluation_ask_later(io); // it is likely to fail again at once
+        evaluation_report(io, job);
+        actor_evaluation_ask_later(io); // it is likely to fail again at once
     }
 }
 
@@ -169,16 +351,16 @@ static void
 stuck_watch(actor_io *io)
 {
     double call_s = actor_worker_call_s(io->worker);
-    if (call_s >= ACTOR_STUCK_S && !io->stuck) {
+    if (call_s >= STUCK_S && !io->stuck) {
         oct_log_warn(
             "ACTOR-ENV-STUCK",
             "%s: a step or reset has taken %.0f s so far; octet env check shows whether it "
             "hangs",
             io->config.env.id, call_s);
-    } else if (call_s < ACTOR_STUCK_S && io->stuck) {
+    } else if (call_s < STUCK_S && io->stuck) {
         oct_log_notice("ACTOR-ENV-RESUMED", "%s: the step or reset has ended", io->config.env.id);
     }
-    io->stuck = call_s >= ACTOR_STUCK_S;
+    io->stuck = call_s >= STUCK_S;
 }
 
 // Takes what the acting thread has handed over.
@@ -194,24 +376,25 @@ worker_woke(void *arg)
         if (job == NULL) {
             return;
         }
-        actor_prometheus_evaluation(io, job);
+        evaluation_keep(io, job);
         evaluation_done(io, job);
         actor_job_destroy(job);
         return;
     }
     actor_batch *batch;
     while ((batch = actor_worker_take_batch(io->worker)) != NULL) {
-        actor_outbox_put(&io->outbox, batch);
-        actor_turns_made(&io->turns);
+        actor_batches_put(io->batches, batch);
+        actor_turns_made(&io->policies.turns);
     }
-    if (actor_turns_is_on(&io->turns) && io->policy_gap && !io->calling && io->step == STEP_RUN) {
+    if (actor_turns_is_on(&io->policies.turns) && io->policies.gap && !io->calling &&
+        io->step == STEP_RUN) {
         actor_policy_ask(io); // this turn is complete, and the next policy exists already
     }
-    actor_send_batches(io);
+    actor_batches_send(io->batches);
     const actor_numbers *numbers;
     while ((numbers = actor_worker_take_numbers(io->worker)) != NULL) {
-        actor_prometheus_numbers(io, numbers); // first: the report contains them
-        actor_send_numbers(io, numbers);
+        numbers_keep(io, numbers); // first: the report contains them
+        numbers_report(io, numbers);
         steps_watch(io, numbers);
         actor_worker_return_numbers(io->worker, numbers);
     }
@@ -235,7 +418,7 @@ actor_learner_answered(actor_io *io, oct_err err, const char *detail)
 {
     io->answered_ns = err == OCT_OK ? oct_clock_ns() : io->answered_ns;
     uint64_t version =
-        io->options.evaluate ? io->shown.policy_version : codec_receiver_version(io->receiver);
+        io->options.evaluate ? io->shown.policy_version : actor_policies_version(&io->policies);
     if (err != OCT_OK && !io->learner_lost) {
         io->learner_lost = true;
         oct_log_warn("ACTOR-LEARNER-LOST", "%s; continuing with version=%" PRIu64, detail, version);
@@ -258,67 +441,6 @@ learner_watch(actor_io *io)
         io->learner_down_ns = now_ns;
     } else if (now_ns - io->learner_down_ns >= ACTOR_RPC_TIMEOUT_MS * UINT64_C(1000000)) {
         actor_learner_answered(io, OCT_EIO, why);
-    }
-}
-
-// ---- requests for evaluations
-
-static void
-evaluation_ask_later(actor_io *io)
-{
-    net_timer_stop(io->retry);
-    double pause_ms = OCT_MIN(io->config.evaluation.period_s * 250 + 1, (double)ACTOR_RETRY_MAX_MS);
-    io->retry = net_timer_start(io->loop, (uint32_t)pause_ms, 0, actor_evaluation_ask, io);
-}
-
-static void
-evaluation_got(void *arg, oct_err err, const char *detail, const wire_got_policy *answer)
-{
-    actor_io *io = arg;
-    io->calling = false;
-    if (err == OCT_ECLOSED) {
-        return; // this process is closing its links
-    }
-    if (err == OCT_ENOTFOUND) {
-        io->step = STEP_SPEC;
-        actor_join_failed(io, detail);
-        return;
-    }
-    actor_learner_answered(io, err, detail);
-    if (io->step != STEP_RUN) {
-        actor_join_go(io); // a report has found that the learner does not know this actor
-        return;
-    }
-    policy_net *net = NULL;
-    if (err == OCT_OK && answer->has_policy && answer->episodes > 0 &&
-        answer->episodes <= WIRE_EPISODES_MAX) {
-        net = actor_policy_open(io, &answer->policy);
-    }
-    if (net == NULL) {
-        evaluation_ask_later(io);
-        return;
-    }
-    actor_job *job = actor_job_create(net, answer->ticket, answer->seed, answer->episodes);
-    if (actor_worker_put_job(io->worker, job) != OCT_OK) {
-        actor_job_destroy(job);
-    }
-}
-
-void
-actor_evaluation_ask(void *arg)
-{
-    actor_io *io = arg;
-    if (io->calling || io->step != STEP_RUN) {
-        return;
-    }
-    wire_get_policy request = {.actor_id = io->actor_id, .purpose = WIRE_PURPOSE_EVALUATE};
-    memcpy(request.token, io->token, sizeof(request.token));
-    io->calling = true;
-    if (wire_call_get_policy(io->client, &request, ACTOR_POLICY_TIMEOUT_MS, evaluation_got, io) !=
-        OCT_OK) {
-        io->calling = false;
-        net_timer_stop(io->retry);
-        io->retry = net_timer_start(io->loop, ACTOR_RETRY_MAX_MS, 0, actor_evaluation_ask, io);
     }
 }
 
@@ -349,7 +471,7 @@ tick(void *arg)
         stuck_watch(io);
         evaluation_watch(io);
         if (io->step == STEP_RUN) {
-            actor_send_playing(io);
+            playing_report(io);
         }
         return;
     }
@@ -359,10 +481,10 @@ tick(void *arg)
         return;
     }
     stuck_watch(io);
-    actor_send_standstill(io);
-    actor_send_watch(io);
+    standstill_report(io);
+    actor_batches_watch(io->batches);
     actor_policy_watch(io);
-    actor_links_watch(io);
+    actor_relay_watch(io);
 }
 
 // Returns false, and logs why, if the batches need more memory than is available. An actor that
@@ -386,6 +508,26 @@ memory_check(const actor_io *io, const actor_run *run)
             oct_text_bytes(has, sizeof(has), (double)available, ""),
             OCT_MEMORY_SHARE * (double)available / (double)needed * config->actor.ring_batches);
     return !is_first;
+}
+
+static void
+links_failed(actor_io *io)
+{
+    oct_log_error("ACTOR-LINKS", "cannot reach replay=%s or policies=%s", io->addresses.replay,
+                  io->addresses.policies);
+    actor_io_fail(io, ACTOR_EXIT_FAILED);
+}
+
+bool
+actor_links_open(actor_io *io)
+{
+    const actor_addresses *to = &io->addresses;
+    if (actor_batches_open(io->batches, to->replay, to->is_relayed) != OCT_OK ||
+        actor_policy_link(io) != OCT_OK) {
+        links_failed(io);
+        return false;
+    }
+    return true;
 }
 
 // The first policy brings the spec, which the worker needs.
@@ -413,8 +555,7 @@ actor_worker_begin(actor_io *io, policy_net *net)
         return;
     }
     io->worker = actor_worker_create(run, &io->config, worker_notify, io->wakeup);
-    actor_outbox_init(&io->outbox, actor_worker_batches(io->worker));
-    actor_resend_init(&io->resend);
+    io->batches = actor_batches_create(io->loop, &io->claim, io->worker, &io->policies.rejected);
     const actor_batch_shape *shape = actor_run_shape(run);
     oct_log_notice("ACTOR-START",
                    "env=%s envs=%u index=%u incarnation=%u kernel=%s precision=%s batches=%u "
@@ -426,10 +567,11 @@ actor_worker_begin(actor_io *io, policy_net *net)
     actor_watchdog_worker(io->watchdog, io->worker);
     actor_worker_set_window(io->worker, 0); // two batches, until replay names its room
     actor_worker_put_policy(io->worker, net);
-    if (actor_links_open(io) != OCT_OK || actor_worker_start(io->worker) != OCT_OK) {
-        oct_log_error("ACTOR-LINKS", "cannot reach replay=%s or policies=%s", io->replay_address,
-                      io->policy_address);
-        actor_io_fail(io, ACTOR_EXIT_FAILED);
+    if (!actor_links_open(io)) {
+        return;
+    }
+    if (actor_worker_start(io->worker) != OCT_OK) {
+        links_failed(io);
         return;
     }
     io->step = STEP_RUN;
@@ -472,9 +614,10 @@ actor_io_open(actor_io **out, net_loop *loop, const actor_io_options *options)
     io->loop = loop;
     io->options = *options;
     io->retry_ms = ACTOR_RETRY_MIN_MS;
-    io->needs_signatures = net_url_is_tcp(options->learner) && !net_url_is_tls(options->learner);
-    io->has_key = options->has_pin;
-    memcpy(io->learner_key, options->pin, sizeof(io->learner_key));
+    io->policies.is_tls = net_url_is_tls(options->learner);
+    io->policies.needs_signatures = net_url_is_tcp(options->learner) && !io->policies.is_tls;
+    io->policies.has_key = options->has_pin;
+    memcpy(io->policies.key, options->pin, sizeof(io->policies.key));
     actor_join_label(io);
     io->answered_ns = oct_clock_ns();
     oct_err err =
@@ -487,9 +630,16 @@ actor_io_open(actor_io **out, net_loop *loop, const actor_io_options *options)
         return err;
     }
     io->client = wire_client_create(net_rpc_call, io->rpc, ARENA_BYTES);
+    io->reports = (actor_reports){
+        .client = io->client,
+        .claim = &io->claim,
+        .answered = report_done,
+        .arg = io,
+        .timeout_ms = ACTOR_RPC_TIMEOUT_MS,
+    };
     io->arena = wire_arena_create(ARENA_BYTES);
     io->wakeup = net_wakeup_create(loop, worker_woke, io);
-    io->receiver = codec_receiver_create();
+    actor_policies_init(&io->policies);
     io->pack = net_wakeup_create(loop, actor_policy_pack, io);
     io->watchdog = options->exit_when_stuck ? actor_watchdog_create(stuck_exit) : NULL;
     io->tick = net_timer_start(loop, 500, 500, tick, io);
@@ -508,18 +658,19 @@ actor_io_close(actor_io *io)
     net_timer_stop(io->retry);
     net_timer_stop(io->drain);
     io->retry = NULL;
-    actor_links_close(io);
+    actor_batches_close(io->batches);
+    net_sub_close(io->policy_sub);
     io->step = STEP_RUN; // answers of closing calls must not begin anything
     net_rpc_client_close(io->rpc);
     net_timer_stop(io->retry);
     net_wakeup_destroy(io->wakeup);
     net_wakeup_destroy(io->pack);
-    codec_receiver_destroy(io->receiver);
+    actor_policies_fini(&io->policies);
     wire_client_destroy(io->client);
     wire_arena_destroy(io->arena);
     actor_watchdog_destroy(io->watchdog);
     actor_worker_destroy(io->worker);
-    actor_outbox_fini(&io->outbox);
+    actor_batches_destroy(io->batches);
     env_close(io->e);
     free(io->task);
     free(io);
@@ -543,9 +694,10 @@ actor_io_log_totals(actor_io *io)
     if (io->exit_code == 0 && io->shown.failures > io->failures_told) {
         failures_tell(io);
     }
+    const actor_batches_numbers batches = actor_batches_measure(io->batches);
     oct_log_notice("ACTOR-TOTALS",
                    "acked=%" PRIu64 " sent=%" PRIu64 " resent_batches=%" PRIu64 " bytes=%" PRIu64,
-                   io->outbox.rows_acked, io->outbox.rows_sent, io->outbox.resent, io->bytes_sent);
+                   batches.rows_acked, batches.rows_sent, batches.resent, batches.bytes);
 }
 
 int
@@ -558,4 +710,53 @@ bool
 actor_io_start_over(const actor_io *io)
 {
     return io->start_over;
+}
+
+bool
+actor_io_is_hung(void *arg)
+{
+    const actor_io *io = arg;
+    double limit_s = io->config.run.env_hang_s;
+    return io->worker != NULL && limit_s > 0 && actor_worker_call_s(io->worker) > limit_s;
+}
+
+void
+actor_io_prometheus(void *arg, oct_prometheus *text)
+{
+    actor_measurements now;
+    measure(arg, &now);
+    oct_numbers *numbers = oct_numbers_create("actor.");
+    actor_measurements_add(numbers, &now);
+    oct_numbers_prometheus(numbers, text);
+    oct_numbers_destroy(numbers);
+}
+
+const char *
+actor_io_trouble(void *arg)
+{
+    actor_io *io = arg;
+    if (io->step != STEP_RUN) {
+        return io->step == STEP_CONFIG ? "waiting for the learner"
+                                       : "not registered with the learner yet";
+    }
+    if (io->stuck) {
+        (void)snprintf(io->trouble, sizeof(io->trouble),
+                       "a call of an environment has not ended for %.0f s",
+                       actor_worker_call_s(io->worker));
+        return io->trouble;
+    }
+    if (io->learner_lost) {
+        return "the learner does not answer";
+    }
+    const actor_batches_numbers batches = actor_batches_measure(io->batches);
+    if (batches.unacked_s < ACTOR_UNACKED_S) {
+        return NULL;
+    }
+    char address[NET_URL_MAX];
+    bool is_unreached = actor_batches_unreached(io->batches, address);
+    (void)snprintf(io->trouble, sizeof(io->trouble), "%u unacknowledged batch%s for %.0f s: %s%s",
+                   batches.unacked, batches.unacked == 1 ? "" : "es", batches.unacked_s,
+                   is_unreached ? "cannot reach " : "no acknowledgement from ",
+                   is_unreached ? address : io->addresses.replay);
+    return io->trouble;
 }

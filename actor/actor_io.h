@@ -58,8 +58,7 @@ void actor_io_log_totals(actor_io *io);
 // configuration or the session has changed.
 bool actor_io_start_over(const actor_io *io);
 
-// For net_metrics (actor_prometheus_io.c); arg is the actor_io. Hung: a call of the environment
-// exceeds run.env_hang_s.
+// For net_metrics; arg is the actor_io. Hung: a call of the environment exceeds run.env_hang_s.
 bool actor_io_is_hung(void *arg);
 // Writes the actor's numbers.
 void actor_io_prometheus(void *arg, oct_prometheus *text);

@@ -6,6 +6,11 @@
 // or the way to replay is lost, the actor registers again from STEP_SPEC. If the answer shows
 // another run, session, configuration of acting, or replay, the actor starts over: it leaves, and
 // the process executes itself (actor_main.c). Failures retry with back-off, without limit.
+//
+// The answer also names the addresses for policies and batches: those of the learner and replay
+// themselves, or those of a relay that stands for both. A relay may end at any time. An actor that
+// has lost one, or gets no acknowledgements through it, registers again and reports it; the learner
+// answers with another relay or with the direct addresses, and the actor moves there.
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -24,10 +29,20 @@
 #include "net/net_probe.h"
 #include "proto/wire_sign.h"
 
+#define ASK_AGAIN_MS 500 // while a relay is awaited: relays register once a second
+
 void
 actor_join_label(actor_io *io)
 {
     OCT_ASSERT(getrandom(&io->label, sizeof(io->label), 0) == sizeof(io->label));
+}
+
+void
+actor_join_again(actor_io *io)
+{
+    io->step = STEP_SPEC;
+    io->retry_ms = ACTOR_RETRY_MIN_MS;
+    actor_join_go(io);
 }
 
 void
@@ -134,7 +149,7 @@ turns_begin(actor_io *io, uint32_t life)
         return false;
     }
     io->incarnation = life;
-    actor_turns_begin(&io->turns, life, io->config.learner.checkpoint_turns);
+    actor_turns_begin(&io->policies.turns, life, io->config.learner.checkpoint_turns);
     return true;
 }
 
@@ -161,22 +176,119 @@ is_other_now(actor_io *io, const wire_registered *answer)
     return false;
 }
 
+// ---- addresses
+
+// Returns the relay to report to the learner: the lost relay, else the relay in use or to be used;
+// "": none.
+static const char *
+relay_of(const actor_io *io)
+{
+    if (io->lost_relay[0] != '\0') {
+        return io->lost_relay;
+    }
+    if (io->addresses.policies[0] != '\0') {
+        return io->addresses.is_relayed ? io->addresses.policies : "";
+    }
+    return io->options.relay != NULL ? io->options.relay : "";
+}
+
+// Logs that the relay cannot be used, and reports it with the next Register.
+static void
+relay_is_lost(actor_io *io, const char *relay, const char *what, const char *why)
+{
+    oct_log_notice("ACTOR-RELAY-LOST", "relay=%s %s%s; asking the learner", relay, what, why);
+    (void)snprintf(io->lost_relay, sizeof(io->lost_relay), "%s", relay);
+    io->own_relay_lost = io->options.relay != NULL;
+}
+
+// Returns true if the actor uses the relay of --relay. If that relay acknowledges nothing, the
+// learner decides, because it knows which relays run: another address in its answer ends the use.
+static bool
+is_through_own(actor_io *io, const wire_registered *answer, bool was_silent)
+{
+    if (io->options.relay == NULL || io->options.evaluate) {
+        return false;
+    }
+    bool is_named = answer->is_relayed && strcmp(answer->replay_address, io->options.relay) == 0;
+    if (was_silent && !is_named) {
+        io->own_relay_lost = true;
+    }
+    return !io->own_relay_lost;
+}
+
+// Chooses the addresses from the answer to a Register. False: there are none that can be used. If
+// they were a relay's, the learner is informed and asked again; if they were its own, the process
+// ends.
+static bool
+addresses_find(actor_io *io, const wire_registered *answer, actor_addresses *out)
+{
+    oct_reason why = {""};
+    const char *reached = io->options.learner;
+    bool is_own = is_through_own(io, answer, actor_batches_was_silent(io->batches));
+    out->is_relayed = answer->is_relayed || is_own;
+    out->shard = answer->shard;
+    if (out->is_relayed) { // the relay's own address, not relative to the learner's
+        const char *relay = is_own ? io->options.relay : answer->replay_address;
+        if (net_url_check_relay(relay, is_own ? relay : reached, out->shard + 1, &why) == OCT_OK &&
+            net_url_offset(relay, 0, out->policies) == OCT_OK &&
+            net_url_line(relay, out->shard, out->replay) == OCT_OK) {
+            return true;
+        }
+        relay_is_lost(io, relay, "cannot be used: ", why.text);
+        io->retry_ms = ASK_AGAIN_MS;
+        actor_join_retry(io);
+        return false;
+    }
+    if (net_url_as_seen_from(answer->policy_address, reached, out->policies) == OCT_OK &&
+        net_url_as_seen_from(answer->replay_address, reached, out->replay) == OCT_OK &&
+        net_url_check(out->policies, io->options.insecure, &why) == OCT_OK &&
+        net_url_check(out->replay, io->options.insecure, &why) == OCT_OK) {
+        return true;
+    }
+    oct_log_error("ACTOR-ADDRESS", "the learner sent policies=%s replay=%s: %s",
+                  answer->policy_address, answer->replay_address, why.text);
+    actor_io_fail(io, ACTOR_EXIT_REFUSED);
+    return false;
+}
+
+static void
+addresses_set(actor_io *io, const actor_addresses *addresses)
+{
+    io->addresses = *addresses;
+    io->policies.is_relayed = addresses->is_relayed;
+    io->lost_relay[0] = '\0';
+}
+
+// Moves open links to these addresses.
+static void
+links_move(actor_io *io, const actor_addresses *addresses)
+{
+    oct_log_notice("ACTOR-MOVED", "policies=%s replay=%s relay=%d", addresses->policies,
+                   addresses->replay, addresses->is_relayed);
+    actor_batches_abandon(io->batches);
+    net_sub_abandon(io->policy_sub);
+    io->policy_sub = NULL;
+    addresses_set(io, addresses);
+    (void)actor_links_open(io);
+}
+
 // Handles addresses that differ from the ones in use. The actor moves to or from a relay, but
 // starts over for another replay. Returns false if it starts over.
 static bool
 addresses_change(actor_io *io, const actor_addresses *addresses)
 {
-    if (actor_links_are(io, addresses)) {
+    if (strcmp(io->addresses.policies, addresses->policies) == 0 &&
+        strcmp(io->addresses.replay, addresses->replay) == 0) {
         io->lost_relay[0] = '\0';
         return true;
     }
     // Another replay would insert again what the old one has inserted but not acknowledged.
-    bool is_same_replay = io->shard == addresses->shard;
-    if (is_same_replay && (io->is_relayed || addresses->is_relayed)) {
-        if (io->worker != NULL) {
-            actor_links_move(io, addresses);
+    bool is_same_replay = io->addresses.shard == addresses->shard;
+    if (is_same_replay && (io->addresses.is_relayed || addresses->is_relayed)) {
+        if (io->batches != NULL) {
+            links_move(io, addresses);
         } else {
-            actor_links_set(io, addresses);
+            addresses_set(io, addresses);
         }
         return true;
     }
@@ -191,11 +303,11 @@ addresses_change(actor_io *io, const actor_addresses *addresses)
 static bool
 is_other_run(actor_io *io, const wire_registered *answer)
 {
-    if (io->run_id == answer->run_id) {
+    if (io->policies.run_id == answer->run_id) {
         return false;
     }
     oct_log_notice("ACTOR-NEW-RUN", "the learner is running another experiment; starting over");
-    io->actor_id = 0; // this learner holds no slot for it
+    io->claim.actor_id = 0; // this learner holds no slot for it
     actor_join_start_over(io);
     return true;
 }
@@ -205,14 +317,14 @@ static bool
 registration_take(actor_io *io, const wire_registered *answer)
 {
     actor_addresses addresses;
-    bool first = io->policy_address[0] == '\0';
-    bool is_other_session = !first && answer->session != io->session;
-    io->actor_id = answer->actor_id;
-    io->session = answer->session; // to be the same actor when asking again
-    io->policy_least = OCT_MAX(io->policy_least, answer->newest_version);
-    memcpy(io->token, answer->token, sizeof(io->token));
-    bool is_on = actor_turns_is_on(&io->turns);
-    bool is_other_life = is_on && answer->incarnation != io->turns.life;
+    bool first = io->addresses.policies[0] == '\0';
+    bool is_other_session = !first && answer->session != io->claim.session;
+    io->claim.actor_id = answer->actor_id;
+    io->claim.session = answer->session; // to be the same actor when asking again
+    io->policies.least = OCT_MAX(io->policies.least, answer->newest_version);
+    memcpy(io->claim.token, answer->token, sizeof(io->claim.token));
+    bool is_on = actor_turns_is_on(&io->policies.turns);
+    bool is_other_life = is_on && answer->incarnation != io->policies.turns.life;
     if (is_other_session && !is_on) {
         oct_log_notice("ACTOR-NEW-SESSION",
                        "the learner does not know this actor's session; starting over");
@@ -228,7 +340,7 @@ registration_take(actor_io *io, const wire_registered *answer)
         return false;
     }
     actor_policy_subscribe(io, answer->policy_topic); // it belongs to one learner process
-    if (!actor_links_find(io, answer, &addresses)) {
+    if (!addresses_find(io, answer, &addresses)) {
         return false;
     }
     if (!first) {
@@ -236,7 +348,7 @@ registration_take(actor_io *io, const wire_registered *answer)
     }
     io->actor_index = answer->actor_index;
     io->incarnation = answer->incarnation;
-    actor_links_set(io, &addresses);
+    addresses_set(io, &addresses);
     return true;
 }
 
@@ -246,21 +358,21 @@ registration_take(actor_io *io, const wire_registered *answer)
 static bool
 answer_is_authentic(actor_io *io, const wire_registered *answer)
 {
-    if (!io->needs_signatures) {
+    if (!io->policies.needs_signatures) {
         if (answer->has_signature && !io->options.has_pin) { // TLS has authenticated the key
-            io->has_key = true;
-            memcpy(io->learner_key, answer->public_key, sizeof(io->learner_key));
+            io->policies.has_key = true;
+            memcpy(io->policies.key, answer->public_key, sizeof(io->policies.key));
         }
         return true;
     }
-    bool is_known =
-        !io->has_key || memcmp(io->learner_key, answer->public_key, sizeof(io->learner_key)) == 0;
+    bool is_known = !io->policies.has_key ||
+                    memcmp(io->policies.key, answer->public_key, sizeof(io->policies.key)) == 0;
     if (!is_known || !wire_is_signed_registered(answer->public_key, io->label, answer)) {
         const char *why = !answer->has_signature ? "its answer is not signed"
                           : is_known             ? "its answer is not signed with its key"
                                      : "its key is not that of the learner that this actor knows; "
                                        "if this is intended, restart the actor";
-        if (io->rejected++ == 0) {
+        if (io->policies.rejected++ == 0) {
             oct_log_warn("ACTOR-FORGED", "learner=%s %s", io->options.learner, why);
         }
         actor_join_failed(io, why);
@@ -271,8 +383,8 @@ answer_is_authentic(actor_io *io, const wire_registered *answer)
                               "that --pin would not notice an old policy");
         return false;
     }
-    io->has_key = true;
-    memcpy(io->learner_key, answer->public_key, sizeof(io->learner_key));
+    io->policies.has_key = true;
+    memcpy(io->policies.key, answer->public_key, sizeof(io->policies.key));
     return true;
 }
 
@@ -282,7 +394,7 @@ static bool
 relay_is_awaited(actor_io *io, const wire_registered *answer)
 {
     uint64_t now_ns = oct_clock_ns(), most_ns = io->options.await_relay_s * UINT64_C(1000000000);
-    bool is_first = io->policy_address[0] == '\0';
+    bool is_first = io->addresses.policies[0] == '\0';
     if (!is_first || answer->is_relayed || io->options.evaluate || io->options.relay != NULL ||
         most_ns == 0) {
         return false;
@@ -296,9 +408,9 @@ relay_is_awaited(actor_io *io, const wire_registered *answer)
     if (now_ns - io->await_ns >= most_ns) {
         return false;
     }
-    io->session = answer->session; // the same actor when it asks again
-    memcpy(io->token, answer->token, sizeof(io->token));
-    io->retry_ms = ACTOR_ASK_AGAIN_MS;
+    io->claim.session = answer->session; // the same actor when it asks again
+    memcpy(io->claim.token, answer->token, sizeof(io->claim.token));
+    io->retry_ms = ASK_AGAIN_MS;
     actor_join_retry(io);
     return true;
 }
@@ -340,7 +452,7 @@ registered(void *arg, oct_err err, const char *detail, const wire_registered *an
     io->learner_lost = false;
     io->retry_ms = ACTOR_RETRY_MIN_MS;
     if (io->step == STEP_CONFIG) {
-        io->run_id = answer->run_id; // a learner with another configuration has another id
+        io->policies.run_id = answer->run_id; // a learner with another configuration has another id
         if (!config_take(io, answer->config) || !turns_begin(io, answer->incarnation)) {
             actor_io_fail(io, ACTOR_EXIT_REFUSED);
             return;
@@ -373,20 +485,20 @@ register_send(actor_io *io)
     wire_register request = {
         .role = io->options.evaluate ? WIRE_ROLE_EVALUATOR : WIRE_ROLE_ACTOR,
         .label = io->label,
-        .session = io->session,
+        .session = io->claim.session,
         .host = host,
         .pid = (uint32_t)getpid(),
         .has_env = io->step != STEP_CONFIG,
         .env = {.env_id = ""},
-        .run_id = io->run_id,
+        .run_id = io->policies.run_id,
         .place = io->options.place,
         .libm = io->libm,
-        .relay_address = io->options.evaluate ? "" : actor_links_relay(io),
+        .relay_address = io->options.evaluate ? "" : relay_of(io),
         .relay_lost = io->lost_relay[0] != '\0',
         .knows_shards = true,
         .knows_newest = true,
     };
-    memcpy(request.token, io->token, sizeof(request.token));
+    memcpy(request.token, io->claim.token, sizeof(request.token));
     actor_spec spec;
     if (request.has_env) {
         oct_reason why;
@@ -425,4 +537,27 @@ actor_join_go(void *arg)
     case STEP_RUN:
         break;
     }
+}
+
+// ---- loss of a relay
+
+void
+actor_relay_watch(actor_io *io)
+{
+    if (!io->addresses.is_relayed || io->step != STEP_RUN || io->leaving) {
+        return;
+    }
+    switch (actor_batches_relay(io->batches)) {
+    case ACTOR_RELAY_FINE:
+        return;
+    case ACTOR_RELAY_DOWN:
+        relay_is_lost(io, io->addresses.policies, "cannot be reached", "");
+        break;
+    case ACTOR_RELAY_SILENT:
+        oct_log_info("ACTOR-RELAY-SILENT", "relay=%s acknowledges nothing; asking the learner",
+                     io->addresses.policies);
+        io->lost_relay[0] = '\0'; // the learner knows whether it runs
+        break;
+    }
+    actor_join_again(io);
 }
