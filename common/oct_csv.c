@@ -1,6 +1,6 @@
 // metrics.csv: rows of numbers are printed, parsed, merged, and read while the file grows.
 //
-// One object merges rows (oct_csv_merge) for both who need fewer of them. The learner rewrites a
+// One object merges rows (csv_merge) for both who need fewer of them. The learner rewrites a
 // file that became too long (oct_csv_shrink): a first pass over the file finds how long each row
 // lasts and from that the duration of merged rows, a second pass merges. A reader (oct_csv) has one
 // pass over a file that still grows, and cannot know how long it will become. It merges the same
@@ -138,11 +138,11 @@ typedef struct merged_column {
     double sum, count; // as weighed and weight, with a weight of 1 for each
 } merged_column;
 
-struct oct_csv_merge {
+typedef struct csv_merge {
     uint32_t columns;
     bool is_empty;
     merged_column column[];
-};
+} csv_merge;
 
 // Returns by how much a counter grew: 0 if it fell, or was not measured.
 static double
@@ -151,21 +151,9 @@ growth(double before, double now)
     return now > before ? now - before : 0;
 }
 
-oct_csv_merge *
-oct_csv_merge_create(uint32_t columns, const uint32_t *over)
-{
-    oct_csv_merge *m = oct_alloc(sizeof(*m) + columns * sizeof(m->column[0]));
-    m->columns = columns;
-    for (uint32_t i = 0; i < columns; i++) {
-        OCT_ASSERT(over[i] < columns || over[i] == OCT_CSV_LATEST || over[i] == OCT_CSV_MEAN);
-        m->column[i].over = over[i];
-    }
-    oct_csv_merge_begin(m);
-    return m;
-}
-
-void
-oct_csv_merge_begin(oct_csv_merge *m)
+// Begins another merged row, after the rows that were added before.
+static void
+merge_begin(csv_merge *m)
 {
     m->is_empty = true;
     for (uint32_t i = 0; i < m->columns; i++) {
@@ -175,8 +163,21 @@ oct_csv_merge_begin(oct_csv_merge *m)
     }
 }
 
-void
-oct_csv_merge_add(oct_csv_merge *m, const double *values)
+static csv_merge *
+merge_create(uint32_t columns, const uint32_t *over)
+{
+    csv_merge *m = oct_alloc(sizeof(*m) + columns * sizeof(m->column[0]));
+    m->columns = columns;
+    for (uint32_t i = 0; i < columns; i++) {
+        OCT_ASSERT(over[i] < columns || over[i] == OCT_CSV_LATEST || over[i] == OCT_CSV_MEAN);
+        m->column[i].over = over[i];
+    }
+    merge_begin(m);
+    return m;
+}
+
+static void
+merge_add(csv_merge *m, const double *values)
 {
     for (uint32_t i = 0; i < m->columns; i++) {
         merged_column *c = &m->column[i];
@@ -199,8 +200,9 @@ oct_csv_merge_add(oct_csv_merge *m, const double *values)
     m->is_empty = false;
 }
 
-bool
-oct_csv_merge_row(const oct_csv_merge *m, double *values)
+// Gives the merged row of what was added since merge_begin. Returns false if that was nothing.
+static bool
+merge_row(const csv_merge *m, double *values)
 {
     for (uint32_t i = 0; i < m->columns; i++) {
         const merged_column *c = &m->column[i];
@@ -211,8 +213,8 @@ oct_csv_merge_row(const oct_csv_merge *m, double *values)
     return !m->is_empty;
 }
 
-void
-oct_csv_merge_destroy(oct_csv_merge *m)
+static void
+merge_destroy(csv_merge *m)
 {
     free(m);
 }
@@ -320,7 +322,7 @@ limit_find(const double *lengths, uint64_t count, const oct_csv_shrink_spec *spe
 }
 
 typedef struct shrink {
-    oct_csv_merge *merge;
+    csv_merge *merge;
     double *row, *merged; // [columns]: as it was parsed, and what fn gets
     oct_csv_row_fn fn;
     void *arg;
@@ -329,10 +331,10 @@ typedef struct shrink {
 static void
 shrink_end_row(shrink *s)
 {
-    if (oct_csv_merge_row(s->merge, s->merged)) {
+    if (merge_row(s->merge, s->merged)) {
         s->fn(s->arg, s->merged);
     }
-    oct_csv_merge_begin(s->merge);
+    merge_begin(s->merge);
 }
 
 static void
@@ -349,7 +351,7 @@ shrink_all(shrink *s, lines *l, const oct_csv_shrink_spec *spec, const double *l
             shrink_end_row(s);
             merged_s = 0;
         }
-        oct_csv_merge_add(s->merge, s->row);
+        merge_add(s->merge, s->row);
         merged_s += lengths[i];
     }
     shrink_end_row(s);
@@ -367,7 +369,7 @@ oct_csv_shrink(FILE *in, const oct_csv_shrink_spec *spec, oct_csv_row_fn fn, voi
         return OCT_EIO;
     }
     double *lengths = lengths_read(&l, &count);
-    shrink s = {.merge = oct_csv_merge_create(spec->columns, spec->over),
+    shrink s = {.merge = merge_create(spec->columns, spec->over),
                 .row = oct_alloc(spec->columns * sizeof(double)),
                 .merged = oct_alloc(spec->columns * sizeof(double)),
                 .fn = fn,
@@ -377,7 +379,7 @@ oct_csv_shrink(FILE *in, const oct_csv_shrink_spec *spec, oct_csv_row_fn fn, voi
         shrink_all(&s, &l, spec, lengths, count);
         err = ferror(in) ? OCT_EIO : OCT_OK;
     }
-    oct_csv_merge_destroy(s.merge);
+    merge_destroy(s.merge);
     free(s.row);
     free(s.merged);
     free(lengths);
@@ -392,14 +394,14 @@ struct oct_csv_state {
     oct_csv_over_fn over_of;
     oct_csv_on_row_fn on_row; // NULL: none
     void *on_row_arg;
-    ino_t file;           // 0: none was read
-    off_t offset;         // of the first line that was not read
-    bool is_inside;       // offset is within a line that is too long for a row
-    bool is_foreign;      // the first line is no header
-    uint32_t *over;       // [columns]
-    double *row;          // [columns]
-    oct_csv_merge *merge; // of the last row in memory
-    uint64_t in_last;     // rows of the file in it
+    ino_t file;       // 0: none was read
+    off_t offset;     // of the first line that was not read
+    bool is_inside;   // offset is within a line that is too long for a row
+    bool is_foreign;  // the first line is no header
+    uint32_t *over;   // [columns]
+    double *row;      // [columns]
+    csv_merge *merge; // of the last row in memory
+    uint64_t in_last; // rows of the file in it
 };
 
 static void
@@ -413,7 +415,7 @@ rows_clear(oct_csv *csv)
     free(csv->values);
     free(state->over);
     free(state->row);
-    oct_csv_merge_destroy(state->merge);
+    merge_destroy(state->merge);
     *state = (struct oct_csv_state){.rows_max = state->rows_max,
                                     .over_of = state->over_of,
                                     .on_row = state->on_row,
@@ -444,7 +446,7 @@ header_take(oct_csv *csv, const char *line, size_t length)
     for (uint32_t i = 0; i < csv->columns; i++) {
         state->over[i] = over_find(csv, csv->name[i]);
     }
-    state->merge = oct_csv_merge_create(csv->columns, state->over);
+    state->merge = merge_create(csv->columns, state->over);
 }
 
 // Merges the rows in memory two by two.
@@ -452,14 +454,14 @@ static void
 rows_halve(oct_csv *csv)
 {
     size_t n = csv->columns;
-    oct_csv_merge *merge = oct_csv_merge_create(csv->columns, csv->state->over);
+    csv_merge *merge = merge_create(csv->columns, csv->state->over);
     for (uint32_t row = 0; row < csv->rows / 2; row++) {
-        oct_csv_merge_add(merge, csv->values + 2 * row * n);
-        oct_csv_merge_add(merge, csv->values + (2 * row + 1) * n);
-        (void)oct_csv_merge_row(merge, csv->values + row * n);
-        oct_csv_merge_begin(merge);
+        merge_add(merge, csv->values + 2 * row * n);
+        merge_add(merge, csv->values + (2 * row + 1) * n);
+        (void)merge_row(merge, csv->values + row * n);
+        merge_begin(merge);
     }
-    oct_csv_merge_destroy(merge);
+    merge_destroy(merge);
     csv->rows /= 2;
     csv->merged *= 2;
 }
@@ -468,8 +470,7 @@ rows_halve(oct_csv *csv)
 static void
 last_row_write(oct_csv *csv)
 {
-    (void)oct_csv_merge_row(csv->state->merge,
-                            csv->values + (size_t)(csv->rows - 1) * csv->columns);
+    (void)merge_row(csv->state->merge, csv->values + (size_t)(csv->rows - 1) * csv->columns);
 }
 
 static void
@@ -482,9 +483,9 @@ row_take(oct_csv *csv, const double *values)
         }
         csv->rows++;
         state->in_last = 0;
-        oct_csv_merge_begin(state->merge);
+        merge_begin(state->merge);
     }
-    oct_csv_merge_add(state->merge, values);
+    merge_add(state->merge, values);
     state->in_last++;
     csv->rows_read++;
     if (state->in_last == csv->merged) { // otherwise oct_csv_read writes it at its end

@@ -49,19 +49,6 @@ void oct_csv_print(FILE *out, uint32_t columns, const double *values);
 // Returns false if the line is not a row of that many columns; then values are unspecified.
 bool oct_csv_parse(const char *line, size_t length, uint32_t columns, double *values);
 
-// ---- merging
-
-typedef struct oct_csv_merge oct_csv_merge;
-
-// over: [columns], copied.
-oct_csv_merge *oct_csv_merge_create(uint32_t columns, const uint32_t *over);
-// Begins another merged row, after the rows that were added before.
-void oct_csv_merge_begin(oct_csv_merge *merge);
-void oct_csv_merge_add(oct_csv_merge *merge, const double *values);
-// The merged row of what was added since oct_csv_merge_begin. Returns false if that was nothing.
-bool oct_csv_merge_row(const oct_csv_merge *merge, double *values);
-void oct_csv_merge_destroy(oct_csv_merge *merge); // NULL is a no-op
-
 // ---- a file with fewer rows
 
 typedef struct oct_csv_shrink_spec {

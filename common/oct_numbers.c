@@ -125,8 +125,8 @@ oct_numbers_row(const oct_numbers *numbers, uint32_t i)
     return &numbers->entries[i].row;
 }
 
-double
-oct_numbers_value(const oct_numbers *numbers, uint32_t i)
+static double
+value_of(const oct_numbers *numbers, uint32_t i)
 {
     const oct_number *row = oct_numbers_row(numbers, i);
     return row->get != NULL ? row->get(row->arg) : *(const double *)row->arg;
@@ -137,7 +137,7 @@ oct_numbers_find(const oct_numbers *numbers, const char *name)
 {
     for (uint32_t i = 0; i < numbers->count; i++) {
         if (is_same(numbers->entries[i].row.name, name)) {
-            return oct_numbers_value(numbers, i);
+            return value_of(numbers, i);
         }
     }
     return NAN;
@@ -155,7 +155,7 @@ oct_numbers_list(const oct_numbers *numbers, unsigned shown, const char **names,
         }
         names[count] = shown == OCT_SHOWN_STATUS ? e->status_name : e->row.name;
         if (values != NULL) {
-            values[count] = oct_numbers_value(numbers, i);
+            values[count] = value_of(numbers, i);
         }
         count++;
     }
@@ -189,8 +189,7 @@ oct_numbers_prometheus(const oct_numbers *numbers, oct_prometheus *text)
             if (is_same(row->family, family->family)) {
                 const oct_prometheus_label label = {row->label, row->label_value};
                 double factor = row->factor != 0 ? row->factor : 1;
-                oct_prometheus_add(text, &label, row->label != NULL,
-                                   factor * oct_numbers_value(numbers, i));
+                oct_prometheus_add(text, &label, row->label != NULL, factor * value_of(numbers, i));
             }
         }
     }

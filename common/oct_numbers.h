@@ -80,7 +80,6 @@ void oct_numbers_add_all(oct_numbers *numbers, const oct_number *rows, size_t co
 
 uint32_t oct_numbers_count(const oct_numbers *numbers);
 const oct_number *oct_numbers_row(const oct_numbers *numbers, uint32_t i);
-double oct_numbers_value(const oct_numbers *numbers, uint32_t i);
 // Returns the value of the number of that name; NaN: there is none.
 double oct_numbers_find(const oct_numbers *numbers, const char *name);
 

@@ -18,13 +18,6 @@
 #define TICK_MS       1000
 
 void
-relay_io_fail(relay_io *io, int exit_code)
-{
-    io->exit_code = exit_code;
-    net_loop_stop(io->loop);
-}
-
-void
 relay_bad(relay_io *io, const char *reason)
 {
     if (io->counts.bad++ == 0) {
@@ -84,7 +77,9 @@ addresses_found(void *arg, const char *policies, char replay[][NET_URL_MAX], uin
 static void
 join_failed(void *arg, bool is_refused)
 {
-    relay_io_fail(arg, is_refused ? RELAY_EXIT_REFUSED : RELAY_EXIT_FAILED);
+    relay_io *io = arg;
+    io->exit_code = is_refused ? RELAY_EXIT_REFUSED : RELAY_EXIT_FAILED;
+    net_loop_stop(io->loop);
 }
 
 static oct_err

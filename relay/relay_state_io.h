@@ -76,8 +76,6 @@ struct relay_io {
     relay_join *join; // the learner
 };
 
-// Ends the loop, and the process with exit_code.
-void relay_io_fail(relay_io *io, int exit_code);
 // Counts a message that is dropped, and logs the first one.
 void relay_bad(relay_io *io, const char *reason);
 
