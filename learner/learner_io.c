@@ -50,7 +50,6 @@ struct learner_io {
     bool stopping;
 
     net_rpc_server *server_link;
-    void *call; // the call being handled
     wire_server *server;
     net_pub *publisher;
     wire_signer *signer; // NULL: no signatures; actors connect through local sockets
@@ -195,13 +194,9 @@ holder_of(void *call)
 }
 
 static oct_err
-actor_register(learner_io *io, const wire_register *request, oct_holder *holder,
+actor_register(learner_io *io, const wire_register *request, const oct_holder *holder,
                learner_actor **out, oct_reason *why)
 {
-    oct_err err = net_rpc_caller(io->call, holder);
-    if (err == OCT_ECLOSED) { // the slot could not be charged to a certificate
-        return oct_fail(why, OCT_EAGAIN, "its connection is closed");
-    }
     if (io->shards > 1 && request->relay_address[0] != '\0' && !request->knows_shards) {
         return oct_refuse(why,
                           "--relay: this actor's release supports only one replay behind a relay, "
@@ -209,13 +204,13 @@ actor_register(learner_io *io, const wire_register *request, oct_holder *holder,
                           "; upgrade the actor, or start it without --relay",
                           io->shards);
     }
-    return learner_run_register(io->run, request, err == OCT_OK ? holder : NULL, out, why);
+    return learner_run_register(io->run, request, holder, out, why);
 }
 
 static void
-relay_tell(learner_io *io, const wire_register *request)
+relay_tell(learner_io *io, const wire_call *call, const wire_register *request)
 {
-    oct_holder holder = holder_of(io->call);
+    oct_holder holder = holder_of(wire_call_transport(call));
     if (learner_admission_may_tell(learner_run_admission(io->run), &holder)) {
         const char *address = request->relay_address;
         oct_log_notice("LEARNER-RELAY", "relay=%s host=\"%s\" pid=%" PRIu32 " certificate=\"%s\"",
@@ -227,7 +222,8 @@ relay_tell(learner_io *io, const wire_register *request)
 // Takes a relay's registration. OCT_EAGAIN: no slot is free now; OCT_EINVAL: this run uses no
 // relays.
 static oct_err
-relay_register(learner_io *io, const wire_register *request, oct_reason *reason)
+relay_register(learner_io *io, const wire_call *call, const wire_register *request,
+               oct_reason *reason)
 {
     bool is_new = false;
     io->signs = io->signer != NULL;
@@ -260,7 +256,7 @@ relay_register(learner_io *io, const wire_register *request, oct_reason *reason)
     } else if (err != OCT_OK) {
         oct_reason_set(reason, "a relay needs a label");
     } else if (is_new) {
-        relay_tell(io, request);
+        relay_tell(io, call, request);
     }
     return err;
 }
@@ -328,11 +324,16 @@ actor_place(learner_io *io, const wire_register *request, learner_actor *actor,
 // Answers an actor or evaluator that has an environment. OCT_EAGAIN with a reason: there is no
 // answer, and the peer retries.
 static oct_err
-actor_answer(learner_io *io, const wire_register *request, wire_registered *answer, oct_reason *why)
+actor_answer(learner_io *io, const wire_call *call, const wire_register *request,
+             wire_registered *answer, oct_reason *why)
 {
     learner_actor *actor;
     oct_holder holder = {.name = ""};
-    oct_err err = actor_register(io, request, &holder, &actor, why);
+    oct_err shown = net_rpc_caller(wire_call_transport(call), &holder);
+    if (shown == OCT_ECLOSED) { // the slot could not be charged to a certificate
+        return oct_fail(why, OCT_EAGAIN, "its connection is closed");
+    }
+    oct_err err = actor_register(io, request, shown == OCT_OK ? &holder : NULL, &actor, why);
     if (err == OCT_OK) {
         actor_place(io, request, actor, answer);
     } else if (err == OCT_ESTALE) { // the answer is this run's configuration
@@ -368,7 +369,7 @@ serve_register(void *arg, wire_call *call, const wire_register *request)
         .replay_address = learner_links_io_address(io->replays, 0),
     };
     if (request->role == WIRE_ROLE_RELAY) {
-        oct_err err = relay_register(io, request, &why);
+        oct_err err = relay_register(io, call, request, &why);
         if (err == OCT_EAGAIN) {
             wire_reply_error(call, err, why.text);
             return;
@@ -380,7 +381,7 @@ serve_register(void *arg, wire_call *call, const wire_register *request)
             shard_address[i] = learner_links_io_address(io->replays, i);
         }
     } else if (request->has_env && request->role != WIRE_ROLE_TOOL) { // a tool has no environment
-        if (actor_answer(io, request, &answer, &why) == OCT_EAGAIN) {
+        if (actor_answer(io, call, request, &answer, &why) == OCT_EAGAIN) {
             wire_reply_error(call, OCT_EAGAIN, why.text);
             return;
         }
@@ -407,7 +408,7 @@ known_actor(learner_io *io, const wire_get_policy *request)
 static bool
 may_answer(learner_io *io, wire_call *call)
 {
-    bool may = net_rpc_may_answer(io->call);
+    bool may = net_rpc_may_answer(wire_call_transport(call));
     if (!may) {
         learner_run_count_unread(io->run);
         wire_reply_error(call, OCT_EAGAIN,
@@ -546,7 +547,6 @@ static void
 request_arrived(void *arg, void *call, oct_role role, const uint8_t *frame, size_t length)
 {
     learner_io *io = arg;
-    io->call = call;
     oct_err err = wire_server_handle(io->server, call, role, frame, length);
     if (err == OCT_OK) {
         return;
