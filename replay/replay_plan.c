@@ -18,6 +18,18 @@ replay_plan_fini(replay_plan *plan)
     free(plan->stream);
 }
 
+const char *
+replay_plan_check_shape(const wire_configure *configure, const wire_batch *batch, uint32_t rows_max)
+{
+    return batch->count > 0 && batch->obs_bytes != configure->obs_bytes
+               ? "observations of the wrong size"
+           : batch->count > 0 && batch->action_bytes != configure->action_bytes
+               ? "actions of the wrong size"
+           : batch->count > 0 && batch->extra_dim != configure->extra_dim ? "the wrong extra_dim"
+           : batch->count > rows_max ? "more rows than the table holds"
+                                     : NULL;
+}
+
 // Returns the stream of a run, with its plan_ fields as they will be once the earlier runs of the
 // batch are stored.
 static replay_stream *

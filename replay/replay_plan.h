@@ -1,6 +1,7 @@
 #ifndef REPLAY_REPLAY_PLAN_H
 #define REPLAY_REPLAY_PLAN_H
 
+#include "proto/wire_replay.h"
 #include "replay/replay_store.h"
 
 // A batch compared with the streams before its rows are stored: whether its runs continue
@@ -20,6 +21,10 @@ typedef struct replay_plan {
 void replay_plan_init(replay_plan *plan, uint32_t runs_max);
 void replay_plan_fini(replay_plan *plan);
 
+// Compares the sizes and counts of a batch that has passed wire_batch_unpack with those of the
+// table's rows. Returns NULL, or what is wrong. rows_max: the most rows of one batch.
+const char *replay_plan_check_shape(const wire_configure *configure, const wire_batch *batch,
+                                    uint32_t rows_max);
 // Plans a batch that has passed wire_batch_unpack. Returns NULL, or what is wrong with it.
 const char *replay_plan_make(replay_plan *plan, replay_store *store, const wire_batch *batch);
 // Returns true if the stream is in the current batch; then it stays known even without a block.

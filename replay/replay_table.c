@@ -11,13 +11,13 @@
 
 #include "common/oct_base.h"
 #include "common/oct_clock.h"
-#include "replay/replay_check.h"
 #include "replay/replay_data.h"
 #include "replay/replay_digest.h"
 #include "replay/replay_file.h"
 #include "replay/replay_gather.h"
 #include "replay/replay_items.h"
 #include "replay/replay_journal.h"
+#include "replay/replay_plan.h"
 #include "replay/replay_range.h"
 #include "replay/replay_reply.h"
 
@@ -506,8 +506,9 @@ batch_take(replay_insert *out, replay_table *table, const wire_batch *batch, rep
 {
     oct_err err = OCT_OK;
     *fault = (replay_fault){.number = NAN};
-    fault->reason = table->data ? "a data set accepts no steps"
-                                : replay_check_shape(&table->configure, batch, table->batch_rows);
+    fault->reason = table->data
+                        ? "a data set accepts no steps"
+                        : replay_plan_check_shape(&table->configure, batch, table->batch_rows);
     if (fault->reason) {
         return OCT_OK;
     }

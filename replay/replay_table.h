@@ -16,8 +16,8 @@
 // An insert passes these steps in order, and each of them can end it:
 // 1. Session (replay_dedupe.h). Only the next batch of a session goes further. A duplicate, a gap,
 //    a stale batch and a batch without a slot for its session are counted.
-// 2. Runs (replay_check.h, replay_plan.h). A batch is rejected if its sizes are not the table's, or
-//    if its rows do not continue their streams. The plan also counts the blocks that the rows need.
+// 2. Runs (replay_plan.h). A batch is rejected if its sizes are not the table's, or if its rows do
+//    not continue their streams. The plan also counts the blocks that the rows need.
 // 3. Room. The limiter (replay_limiter.h), or for a FIFO table the number of free blocks, may not
 //    allow the batch now: OCT_EAGAIN, and the caller offers the same batch again.
 // 4. Numbers (replay_range.h). A batch with a number outside the run's range is rejected.
