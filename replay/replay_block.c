@@ -76,9 +76,10 @@ replay_layout_columns(const replay_layout *layout, replay_column out[REPLAY_COLU
 }
 
 void
-replay_block_add(const replay_layout *layout, replay_block *block, const wire_batch *batch,
-                 uint32_t row, uint32_t count, uint32_t version)
+replay_block_add(const replay_layout *layout, replay_block *block, replay_arrived rows)
 {
+    const wire_batch *batch = rows.batch;
+    const uint32_t row = rows.row, count = rows.count;
     OCT_ASSERT(count <= layout->rows - block->count);
     uint8_t *base = (uint8_t *)block;
     size_t at = block->count;
@@ -94,7 +95,7 @@ replay_block_add(const replay_layout *layout, replay_block *block, const wire_ba
     }
     uint32_t *versions = (uint32_t *)(base + layout->version) + at;
     for (uint32_t i = 0; i < count; i++) {
-        versions[i] = version;
+        versions[i] = rows.version;
     }
     block->count = (uint16_t)(block->count + count);
 }

@@ -80,9 +80,15 @@ typedef struct replay_column {
 } replay_column;
 void replay_layout_columns(const replay_layout *layout, replay_column out[REPLAY_COLUMNS]);
 
-// Appends rows row .. row + count - 1 of batch to the block, which has room for them.
-void replay_block_add(const replay_layout *layout, replay_block *block, const wire_batch *batch,
-                      uint32_t row, uint32_t count, uint32_t version);
+// Rows row .. row + count - 1 of a batch, all of one run.
+typedef struct replay_arrived {
+    const wire_batch *batch;
+    uint32_t row;
+    uint32_t count;
+    uint32_t version; // of the run
+} replay_arrived;
+// Appends rows to the block, which has room for them.
+void replay_block_add(const replay_layout *layout, replay_block *block, replay_arrived rows);
 
 static inline bool
 replay_block_is_of_stream(const replay_block *block, const replay_block *other)

@@ -184,8 +184,8 @@ draft_open(const char *path, char draft[OCT_FILE_PATH_MAX])
 }
 
 oct_err
-replay_copy_keep(const replay_file *file, uint64_t oldest, uint64_t next, uint64_t turn,
-                 uint32_t kept, oct_reason *why)
+replay_copy_keep(const replay_file *file, const replay_head *head, uint64_t turn, uint32_t kept,
+                 oct_reason *why)
 {
     char path[OCT_FILE_PATH_MAX], draft[OCT_FILE_PATH_MAX];
     int descriptor = -1;
@@ -197,7 +197,7 @@ replay_copy_keep(const replay_file *file, uint64_t oldest, uint64_t next, uint64
         return failed(file->path, why);
     }
     oct_pulse_write_begin();
-    bool is_good = file_write(descriptor, file, oldest, next);
+    bool is_good = file_write(descriptor, file, head->oldest, head->next);
     oct_pulse_write_end();
     OCT_TRY(draft_end(descriptor, is_good, draft, path, why));
     copies_prune(file, turn, kept);

@@ -6,6 +6,7 @@
 
 #include "common/oct_reason.h"
 #include "replay/replay_file.h"
+#include "replay/replay_head.h"
 
 // Copies of a durable table's file, one for each of the last checkpoints of a run in lock-step
 // (docs/determinism.md). The copy of turn TURN is PATH.TURN, beside PATH. A copy is complete or
@@ -14,12 +15,12 @@
 // Threads: those of the table, which must not change meanwhile. The names of the copies come only
 // from this process's --path and a number.
 
-// Copies file as the copy of turn; its table holds the blocks oldest .. next - 1. Then removes all
-// copies of the file's run but the last `kept` up to this turn. On an error the other copies are
-// unchanged, and reason says why:
+// Copies file, whose table has this head, as the copy of turn. Then removes all copies of the
+// file's run but the last `kept` up to this turn. On an error the other copies are unchanged, and
+// reason says why:
 //   OCT_EAGAIN  the disk has no room
 //   OCT_EIO     the copy cannot be written
-OCT_CHECKED oct_err replay_copy_keep(const replay_file *file, uint64_t oldest, uint64_t next,
+OCT_CHECKED oct_err replay_copy_keep(const replay_file *file, const replay_head *head,
                                      uint64_t turn, uint32_t kept, oct_reason *why);
 // Copies the parts of begin .. end - 1 of a file that hold data to the same offsets of another
 // file. The holes between them stay as they are in that file. False: errno says why not.

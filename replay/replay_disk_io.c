@@ -387,7 +387,7 @@ replay_disk_keep(const replay_disk *disk, uint64_t turn, uint32_t kept, oct_reas
 {
     const replay_head *head = replay_journal_held(disk->file);
     uint64_t begin_ns = oct_clock_ns();
-    OCT_TRY(replay_copy_keep(disk->file, head->oldest, head->next, turn, kept, why));
+    OCT_TRY(replay_copy_keep(disk->file, head, turn, kept, why));
     oct_log_info("REPLAY-COPY", "path=%s turn=%" PRIu64 " blocks=%" PRIu64 " took_ms=%" PRIu64,
                  disk->path, turn, head->next - head->oldest,
                  (oct_clock_ns() - begin_ns) / 1000000);

@@ -350,11 +350,12 @@ run_add(replay_items *items, const replay_plan *plan, const wire_batch *batch, u
         if (block->count == 0 && (batch->flags[row] & WIRE_FIRST)) {
             block->episode_age = 0;
         }
-        replay_store_add(store, index, batch, row, count, batch->run_version[run]);
+        replay_store_add(store, index,
+                         (replay_arrived){batch, row, count, batch->run_version[run]});
         replay_step();
         struct stretch stretch = {items, block};
-        replay_window_extend(&items->window, &stream->open, number, batch->flags + row, count,
-                             window_complete, &stretch);
+        const replay_stream_rows rows = {number, batch->flags + row, count};
+        replay_window_extend(&items->window, &stream->open, rows, window_complete, &stretch);
         row += count;
     }
 }
@@ -453,9 +454,9 @@ chain_mark(replay_items *items, const replay_block *block)
     uint64_t open = replay_window_open(&items->window, block->first, episode_of(block));
     for (;;) {
         struct stretch stretch = {items, block};
-        replay_window_extend(&items->window, &open, block->first,
-                             replay_block_flags(&items->layout, block, 0), block->count,
-                             window_marked, &stretch);
+        const replay_stream_rows rows = {block->first, replay_block_flags(&items->layout, block, 0),
+                                         block->count};
+        replay_window_extend(&items->window, &open, rows, window_marked, &stretch);
         if (block->next == REPLAY_BLOCK_NONE) {
             break;
         }
@@ -544,8 +545,8 @@ chain_found(replay_items *items, const replay_block *block)
             }
         }
         struct stretch stretch = {items, block};
-        replay_window_extend(&items->window, &found.open, found.next, flags, count, window_found,
-                             &stretch);
+        const replay_stream_rows rows = {found.next, flags, count};
+        replay_window_extend(&items->window, &found.open, rows, window_found, &stretch);
         found.next += count;
         found.flags = flags[count - 1];
         found.tail = block->serial;
@@ -580,13 +581,11 @@ used_clean(replay_items *items)
 }
 
 void
-replay_items_restore(replay_items *items, uint64_t oldest, uint64_t next,
-                     const replay_items_stats *stats, const replay_select_state *state,
-                     bool is_exact)
+replay_items_restore(replay_items *items, const replay_items_left *left)
 {
-    replay_store_begin(items->store, oldest, next);
+    replay_store_begin(items->store, left->oldest, left->next);
     used_clean(items);
-    for (uint64_t serial = oldest; serial < next; serial++) {
+    for (uint64_t serial = left->oldest; serial < left->next; serial++) {
         oct_pulse_beat(OCT_PULSE_LOOP, OCT_PULSE_WORKS);
         const replay_block *block = replay_store_block(items->store, serial);
         if (block->count == 0) {
@@ -595,9 +594,9 @@ replay_items_restore(replay_items *items, uint64_t oldest, uint64_t next,
             chain_found(items, block);
         }
     }
-    items->stats = *stats;
+    items->stats = left->stats;
     replay_span span = items_span(items);
-    items->select_ops->restore(items->select, &span, state, is_exact, items->marks);
+    items->select_ops->restore(items->select, &span, &left->select, left->is_exact, items->marks);
 }
 
 void
@@ -633,14 +632,13 @@ slot_take(replay_items *items, uint32_t slot)
 }
 
 void
-replay_items_draw(replay_items *items, oct_rng *rng, uint32_t count, uint32_t *slot,
-                  float *probability)
+replay_items_draw(replay_items *items, oct_rng *rng, replay_draws to)
 {
-    OCT_ASSERT(items->count > 0 && (!items->select_ops->takes || count <= items->count));
+    OCT_ASSERT(items->count > 0 && (!items->select_ops->takes || to.count <= items->count));
     replay_span span = items_span(items);
-    items->select_ops->draw(items->select, &span, rng, count, slot, probability);
-    for (uint32_t i = 0; items->select_ops->takes && i < count; i++) {
-        slot_take(items, slot[i]);
+    items->select_ops->draw(items->select, &span, rng, to);
+    for (uint32_t i = 0; items->select_ops->takes && i < to.count; i++) {
+        slot_take(items, to.slot[i]);
     }
 }
 

@@ -37,12 +37,16 @@ replay_items *replay_items_create(const replay_layout *layout, uint32_t blocks,
                                   const replay_select_ops *select, double exponent,
                                   const replay_window *window, uint32_t streams,
                                   const replay_regions *regions);
-// Takes over regions that an earlier table left: blocks oldest .. next - 1 with correct links
-// (replay_recover.h), and the sampler's state. is_exact: the regions are unchanged since state was
-// saved.
-void replay_items_restore(replay_items *items, uint64_t oldest, uint64_t next,
-                          const replay_items_stats *stats, const replay_select_state *state,
-                          bool is_exact);
+// What an earlier table left in its regions: blocks oldest .. next - 1 with correct links
+// (replay_recover.h), its counters, and the sampler's state.
+typedef struct replay_items_left {
+    uint64_t oldest;
+    uint64_t next;
+    replay_items_stats stats;
+    replay_select_state select;
+    bool is_exact; // the regions are unchanged since select was saved
+} replay_items_left;
+void replay_items_restore(replay_items *items, const replay_items_left *left);
 void replay_items_save(const replay_items *items, replay_select_state *state);
 void replay_items_destroy(replay_items *items);
 // Memory besides the blocks, the streams and the sampler.
@@ -65,9 +69,8 @@ uint32_t replay_items_add(replay_items *items, const replay_plan *plan, const wi
 // most `most`. plan: of a batch about to be stored, or a closed plan. O(blocks held).
 uint32_t replay_items_room(const replay_items *items, const replay_plan *plan, uint32_t most);
 
-// Draws count windows. There must be windows, for a sampler that takes at least count.
-void replay_items_draw(replay_items *items, oct_rng *rng, uint32_t count, uint32_t *slot,
-                       float *probability);
+// Draws windows. There must be windows, for a sampler that takes at least to.count.
+void replay_items_draw(replay_items *items, oct_rng *rng, replay_draws to);
 // Sum of the weights that windows are drawn in proportion to; their count if all weigh the same.
 double replay_items_mass(const replay_items *items);
 // For a sampler that takes: gives up windows with an action of a policy older than version_min,

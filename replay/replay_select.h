@@ -38,6 +38,13 @@ typedef struct replay_select_state {
     uint32_t count;    // fifo: entries of the ring
 } replay_select_state;
 
+// Windows to draw, and where they go.
+typedef struct replay_draws {
+    uint32_t count;
+    uint32_t *slot;     // [count]
+    float *probability; // [count]
+} replay_draws;
+
 typedef struct replay_select_ops {
     const char *name;
     bool takes; // windows that were drawn leave the table: each window is returned once
@@ -58,10 +65,9 @@ typedef struct replay_select_ops {
     void (*removed)(void *select, uint32_t slot, uint32_t count);
     // Sets the priority of a slot that has a window; finite and >= 0.
     void (*update)(void *select, uint32_t slot, double priority);
-    // Draws count windows. slot, probability: [count]. The span has a window. A sampler that takes
-    // is asked for at most span->windows, gives the oldest in order, and removes them.
-    void (*draw)(void *select, const replay_span *span, oct_rng *rng, uint32_t count,
-                 uint32_t *slot, float *probability);
+    // Draws windows. The span has a window. A sampler that takes is asked for at most
+    // span->windows, gives the oldest in order, and removes them.
+    void (*draw)(void *select, const replay_span *span, oct_rng *rng, replay_draws to);
     // Sum of the weights that draw draws in proportion to; NULL: every window counts as 1.
     double (*mass)(void *select);
     // For a sampler that takes, else NULL: tests the oldest windows until `wanted` of them are

@@ -134,17 +134,16 @@ fifo_update(void *select, uint32_t slot, double priority)
 }
 
 static void
-fifo_draw(void *select, const replay_span *span, oct_rng *rng, uint32_t count, uint32_t *slot,
-          float *probability)
+fifo_draw(void *select, const replay_span *span, oct_rng *rng, replay_draws to)
 {
     (void)span;
     (void)rng;
     struct fifo *self = select;
-    for (uint32_t i = 0; i < count; i++) {
-        slot[i] = *fifo_at(self, i);
-        probability[i] = 1;
+    for (uint32_t i = 0; i < to.count; i++) {
+        to.slot[i] = *fifo_at(self, i);
+        to.probability[i] = 1;
     }
-    fifo_drop_first(self, count);
+    fifo_drop_first(self, to.count);
 }
 
 static uint32_t

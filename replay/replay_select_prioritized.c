@@ -113,27 +113,26 @@ prioritized_update(void *select, uint32_t slot, double priority)
 }
 
 static void
-prioritized_draw(void *select, const replay_span *span, oct_rng *rng, uint32_t count,
-                 uint32_t *slot, float *probability)
+prioritized_draw(void *select, const replay_span *span, oct_rng *rng, replay_draws to)
 {
     struct prioritized *self = select;
     double total = replay_sumtree_total(self->tree);
     if (!(total > 0)) {
-        replay_select_uniform.draw(NULL, span, rng, count, slot, probability);
+        replay_select_uniform.draw(NULL, span, rng, to);
         return;
     }
-    for (uint32_t done = 0; done < count;) {
+    for (uint32_t done = 0; done < to.count;) {
         double share[SHARES];
-        uint32_t part = OCT_MIN(count - done, SHARES);
+        uint32_t part = OCT_MIN(to.count - done, SHARES);
         for (uint32_t i = 0; i < part; i++) {
             share[i] = oct_rng_double(rng);
         }
-        replay_sumtree_find(self->tree, part, share, slot + done);
+        replay_sumtree_find(self->tree, part, share, to.slot + done);
         done += part;
     }
-    for (uint32_t i = 0; i < count; i++) {
-        double share = replay_sumtree_get(self->tree, slot[i]) / total;
-        probability[i] = (float)fmax(share, FLT_MIN); // the learner divides by it
+    for (uint32_t i = 0; i < to.count; i++) {
+        double share = replay_sumtree_get(self->tree, to.slot[i]) / total;
+        to.probability[i] = (float)fmax(share, FLT_MIN); // the learner divides by it
     }
 }
 

@@ -113,15 +113,15 @@ draw_by_index(const replay_span *span, oct_rng *rng, uint32_t count, uint32_t *s
 }
 
 static void
-uniform_draw(void *select, const replay_span *span, oct_rng *rng, uint32_t count, uint32_t *slot,
-             float *probability)
+uniform_draw(void *select, const replay_span *span, oct_rng *rng, replay_draws to)
 {
     (void)select;
     // Rejection tests size / windows slots per draw, the search visits up to size >> shift blocks.
-    (span->windows >> span->shift != 0 ? draw_by_rejection : draw_by_index)(span, rng, count, slot);
+    (span->windows >> span->shift != 0 ? draw_by_rejection : draw_by_index)(span, rng, to.count,
+                                                                            to.slot);
     float each = (float)(1.0 / span->windows);
-    for (uint32_t i = 0; i < count; i++) {
-        probability[i] = each;
+    for (uint32_t i = 0; i < to.count; i++) {
+        to.probability[i] = each;
     }
 }
 

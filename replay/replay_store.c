@@ -243,24 +243,25 @@ replay_store_open(replay_store *store, uint32_t index)
 }
 
 void
-replay_store_add(replay_store *store, uint32_t index, const wire_batch *batch, uint32_t row,
-                 uint32_t count, uint32_t version)
+replay_store_add(replay_store *store, uint32_t index, replay_arrived rows)
 {
+    const uint8_t *flags = rows.batch->flags + rows.row;
+    const uint32_t count = rows.count;
     replay_stream *stream = replay_streams_at(store->streams, index);
     replay_block *block = replay_store_block(store, stream->tail);
     OCT_ASSERT(block->first + block->count == stream->next);
     uint64_t *ends = &store->ends[replay_store_place(store, stream->tail)];
     for (uint32_t i = 0; i < count; i++) {
-        i += replay_flags_find(batch->flags + row + i, count - i, WIRE_FIRST | WIRE_END);
-        if (i < count && (batch->flags[row + i] & WIRE_FIRST) != 0) {
+        i += replay_flags_find(flags + i, count - i, WIRE_FIRST | WIRE_END);
+        if (i < count && (flags[i] & WIRE_FIRST) != 0) {
             stream->episode = stream->next + i;
         } else if (i < count) {
             *ends |= (uint64_t)1 << (block->count + i);
         }
     }
-    replay_block_add(&store->layout, block, batch, row, count, version);
+    replay_block_add(&store->layout, block, rows);
     stream->next += count;
-    stream->flags = batch->flags[row + count - 1];
+    stream->flags = flags[count - 1];
     stream->is_idle = false;
     store->rows += count;
 }

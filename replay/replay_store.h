@@ -105,9 +105,8 @@ replay_blocks_slot(const replay_blocks *blocks, uint64_t key, uint32_t *slot)
 
 // Opens a block for the stream's next row. The store must not be full.
 replay_block *replay_store_open(replay_store *store, uint32_t stream);
-// Stores rows of batch, which fit into the stream's last block.
-void replay_store_add(replay_store *store, uint32_t stream, const wire_batch *batch, uint32_t row,
-                      uint32_t count, uint32_t version);
+// Stores rows, which fit into the stream's last block.
+void replay_store_add(replay_store *store, uint32_t stream, replay_arrived rows);
 // Returns true if a block has to be dropped or renewed before another can be opened.
 bool replay_store_is_full(const replay_store *store);
 // Makes the oldest block the newest. The store must be full.

@@ -128,11 +128,10 @@ replay_table_create(const wire_configure *configure)
 replay_table *
 replay_table_create_over(const wire_configure *configure, const replay_data *data)
 {
-    static const replay_items_stats none;
-    const replay_select_state begin = {.weight_max = 1};
     replay_config_blocks blocks = {data->header->block_rows, data->header->blocks};
     replay_table *table = table_make(configure, &blocks, NULL, data);
-    replay_items_restore(table->items, 0, blocks.count, &none, &begin, false);
+    const replay_items_left left = {.next = blocks.count, .select = {.weight_max = 1}};
+    replay_items_restore(table->items, &left);
     replay_limiter_inserted(&table->limiter, replay_items_count(table->items));
     return table;
 }
@@ -293,8 +292,8 @@ replay_table_restore(replay_table **out, replay_file *file, bool is_exact)
         replay_table_destroy(table);
         return OCT_EINVAL;
     }
-    replay_items_restore(table->items, head->oldest, head->next, &head->items, &head->select,
-                         is_exact);
+    const replay_items_left left = {head->oldest, head->next, head->items, head->select, is_exact};
+    replay_items_restore(table->items, &left);
     table->rng = head->rng;
     table->limiter = head->limiter;
     table->last = (struct demand){head->last_windows, head->last_blocks};
@@ -668,8 +667,8 @@ replay_table_sample(wire_sampled *out, replay_table *table, uint32_t batch_size,
 {
     uint32_t count = batch_size * batches;
     OCT_ASSERT(count > 0 && count <= table->reply.windows_max);
-    replay_items_draw(table->items, &table->rng, count, table->reply.slot,
-                      table->reply.probability);
+    const replay_draws to = {count, table->reply.slot, table->reply.probability};
+    replay_items_draw(table->items, &table->rng, to);
     replay_limiter_sampled(&table->limiter, count);
     sample_gather(out, table, count);
     table_commit(table, REPLAY_SESSION_NONE);
@@ -726,8 +725,8 @@ replay_table_sample_turn(wire_sampled *out, replay_table *table, uint32_t batch_
     for (uint32_t b = 0; b < batches; b++) {
         oct_rng rng = replay_config_rng(oct_rng_mix(seed, first + b));
         size_t at = (size_t)b * batch_size;
-        replay_items_draw(table->items, &rng, batch_size, reply->slot + at,
-                          reply->probability + at);
+        const replay_draws to = {batch_size, reply->slot + at, reply->probability + at};
+        replay_items_draw(table->items, &rng, to);
     }
     sample_gather(out, table, batch_size * batches);
 }

@@ -72,31 +72,31 @@ replay_window_lose(const replay_window *window, uint64_t *open, uint64_t first)
 }
 
 static void
-extend_n_step(const replay_window *window, uint64_t *open, uint64_t number, const uint8_t *flags,
-              uint32_t count, replay_window_ready *ready, void *arg)
+extend_n_step(const replay_window *window, uint64_t *open, replay_stream_rows rows,
+              replay_window_ready *ready, void *arg)
 {
-    for (uint32_t i = 0; i < count; i++) {
-        i += replay_flags_find(flags + i, count - i, WIRE_END);
-        uint64_t end = number + i; // an end row, or the row that comes next
-        uint64_t complete = i < count ? end : end > window->steps ? end - window->steps : 0;
+    for (uint32_t i = 0; i < rows.count; i++) {
+        i += replay_flags_find(rows.flags + i, rows.count - i, WIRE_END);
+        uint64_t end = rows.number + i; // an end row, or the row that comes next
+        uint64_t complete = i < rows.count ? end : end > window->steps ? end - window->steps : 0;
         if (*open < complete) {
             ready(arg, *open, complete);
             *open = complete;
         }
-        if (i < count) {
+        if (i < rows.count) {
             *open = end + 1;
         }
     }
 }
 
 static void
-extend_by_episode(const replay_window *window, uint64_t *open, uint64_t number,
-                  const uint8_t *flags, uint32_t count, replay_window_ready *ready, void *arg)
+extend_by_episode(const replay_window *window, uint64_t *open, replay_stream_rows rows,
+                  replay_window_ready *ready, void *arg)
 {
-    for (uint32_t i = 0; i < count; i++) {
-        uint64_t at = number + i;
-        bool is_end = (flags[i] & WIRE_END) != 0;
-        if (flags[i] & WIRE_FIRST) {
+    for (uint32_t i = 0; i < rows.count; i++) {
+        uint64_t at = rows.number + i;
+        bool is_end = (rows.flags[i] & WIRE_END) != 0;
+        if (rows.flags[i] & WIRE_FIRST) {
             *open = at;
         }
         if (*open < at && (is_end || at - *open == window->steps)) {
@@ -110,16 +110,16 @@ extend_by_episode(const replay_window *window, uint64_t *open, uint64_t number,
 }
 
 static void
-extend_rollout(const replay_window *window, uint64_t *open, uint64_t number, const uint8_t *flags,
-               uint32_t count, replay_window_ready *ready, void *arg)
+extend_rollout(const replay_window *window, uint64_t *open, replay_stream_rows rows,
+               replay_window_ready *ready, void *arg)
 {
-    for (uint32_t i = 0; i < count; i++) {
-        i += replay_flags_find(flags + i, count - i, WIRE_ROLLOUT);
-        if (i == count) {
+    for (uint32_t i = 0; i < rows.count; i++) {
+        i += replay_flags_find(rows.flags + i, rows.count - i, WIRE_ROLLOUT);
+        if (i == rows.count) {
             return;
         }
-        uint64_t at = number + i;
-        bool is_end = (flags[i] & WIRE_END) != 0;
+        uint64_t at = rows.number + i;
+        bool is_end = (rows.flags[i] & WIRE_END) != 0;
         if (is_end && *open != REPLAY_ROW_NONE && at - *open <= window->steps) {
             ready(arg, *open, *open + 1);
         }
@@ -130,35 +130,35 @@ extend_rollout(const replay_window *window, uint64_t *open, uint64_t number, con
 // Sequences of one step: such a window has one row with an action, so it does not begin at an end
 // row.
 static void
-extend_one_step(const replay_window *window, uint64_t *open, uint64_t number, const uint8_t *flags,
-                uint32_t count, replay_window_ready *ready, void *arg)
+extend_one_step(const replay_window *window, uint64_t *open, replay_stream_rows rows,
+                replay_window_ready *ready, void *arg)
 {
-    for (uint32_t i = 0; i < count; i++) {
-        uint64_t at = number + i;
+    for (uint32_t i = 0; i < rows.count; i++) {
+        uint64_t at = rows.number + i;
         if (*open < at) {
             ready(arg, *open, *open + 1);
             *open += window->stride;
         }
-        if (*open == at && (flags[i] & WIRE_END)) {
+        if (*open == at && (rows.flags[i] & WIRE_END)) {
             *open += window->stride;
         }
     }
 }
 
 void
-replay_window_extend(const replay_window *window, uint64_t *open, uint64_t number,
-                     const uint8_t *flags, uint32_t count, replay_window_ready *ready, void *arg)
+replay_window_extend(const replay_window *window, uint64_t *open, replay_stream_rows rows,
+                     replay_window_ready *ready, void *arg)
 {
     if (window->kind == WIRE_WINDOW_N_STEP) {
-        extend_n_step(window, open, number, flags, count, ready, arg);
+        extend_n_step(window, open, rows, ready, arg);
     } else if (window->kind == WIRE_WINDOW_ROLLOUT) {
-        extend_rollout(window, open, number, flags, count, ready, arg);
+        extend_rollout(window, open, rows, ready, arg);
     } else if (window->stride == 0) {
-        extend_by_episode(window, open, number, flags, count, ready, arg);
+        extend_by_episode(window, open, rows, ready, arg);
     } else if (window->steps == 1) {
-        extend_one_step(window, open, number, flags, count, ready, arg);
+        extend_one_step(window, open, rows, ready, arg);
     } else {
-        for (; *open + window->steps < number + count; *open += window->stride) {
+        for (; *open + window->steps < rows.number + rows.count; *open += window->stride) {
             ready(arg, *open, *open + 1);
         }
     }

@@ -49,10 +49,15 @@ uint64_t replay_window_lose(const replay_window *window, uint64_t *open, uint64_
 
 // Called for the windows that begin at first .. end - 1, which are complete.
 typedef void replay_window_ready(void *arg, uint64_t first, uint64_t end);
-// Rows number .. number + count - 1 have arrived after all earlier rows. Calls ready in order.
-void replay_window_extend(const replay_window *window, uint64_t *open, uint64_t number,
-                          const uint8_t *flags, uint32_t count, replay_window_ready *ready,
-                          void *arg);
+// Rows number .. number + count - 1 of a stream.
+typedef struct replay_stream_rows {
+    uint64_t number;
+    const uint8_t *flags; // [count]
+    uint32_t count;
+} replay_stream_rows;
+// These rows have arrived after all earlier rows. Calls ready in order.
+void replay_window_extend(const replay_window *window, uint64_t *open, replay_stream_rows rows,
+                          replay_window_ready *ready, void *arg);
 
 // Estimates how many windows these rows complete, of which `ends` are end rows; exact in the long
 // run.

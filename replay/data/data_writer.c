@@ -17,6 +17,7 @@
 
 struct writer {
     FILE *file;
+    const data_source *source;
     const replay_data_env *env;
     replay_layout layout;
     const char *fault;   // of the rows; NULL: none
@@ -160,9 +161,9 @@ age_of(const data_source *source, const data_episode *episode)
 
 // Writes an episode. follows: its first row directly follows the last row written.
 static bool
-episode_put(struct writer *writer, const data_source *source, const data_episode *episode,
-            bool follows)
+episode_put(struct writer *writer, const data_episode *episode, bool follows)
 {
+    const data_source *source = writer->source;
     const replay_layout *layout = data_source_layout(source);
     uint32_t index = episode->block, row = episode->row;
     if (!follows) {
@@ -204,12 +205,12 @@ episode_follows(const data_source *source, const data_episode *before, const dat
 }
 
 static bool
-episodes_put(struct writer *writer, const data_source *source, const data_episodes *episodes)
+episodes_put(struct writer *writer, const data_episodes *episodes)
 {
     for (uint64_t i = 0; i < episodes->count; i++) {
         const data_episode *episode = &episodes->list[i];
-        bool follows = i > 0 && episode_follows(source, episode - 1, episode);
-        if (!episode_put(writer, source, episode, follows)) {
+        bool follows = i > 0 && episode_follows(writer->source, episode - 1, episode);
+        if (!episode_put(writer, episode, follows)) {
             return false;
         }
     }
@@ -235,11 +236,11 @@ header_fill(replay_data_header *header, const data_source *source, const char *m
 // Writes page 0 and the notes. At the first call the number of blocks is not known; all_put writes
 // the header again.
 static bool
-begin_put(struct writer *writer, const replay_data_header *header, const data_source *source)
+begin_put(struct writer *writer, const replay_data_header *header)
 {
     static const uint8_t zeros[REPLAY_DATA_PAGE];
     uint32_t notes_bytes;
-    const char *notes = data_source_notes(source, &notes_bytes);
+    const char *notes = data_source_notes(writer->source, &notes_bytes);
     uint64_t pad = header->blocks_at - header->notes_at - notes_bytes;
     return file_put(writer, header, sizeof(*header)) &&
            file_put(writer, zeros, REPLAY_DATA_PAGE - sizeof(*header)) &&
@@ -247,14 +248,13 @@ begin_put(struct writer *writer, const replay_data_header *header, const data_so
 }
 
 static bool
-all_put(struct writer *writer, const data_source *source, const data_episodes *episodes,
-        replay_data_header *header)
+all_put(struct writer *writer, const data_episodes *episodes, replay_data_header *header)
 {
     header->blocks = 1;
     writer->env = &header->env;
     writer->layout = replay_data_header_make(header);
     writer->block = oct_alloc(writer->layout.bytes);
-    bool is_good = begin_put(writer, header, source) && episodes_put(writer, source, episodes);
+    bool is_good = begin_put(writer, header) && episodes_put(writer, episodes);
     free(writer->block);
     if (!is_good || fseeko(writer->file, 0, SEEK_SET) != 0) {
         return false;
@@ -270,7 +270,7 @@ all_put(struct writer *writer, const data_source *source, const data_episodes *e
 // Writes the data set under a temporary name. OCT_EIO: errno says why, and no file is left.
 static oct_err
 draft_write(struct writer *writer, const char *path, char draft[OCT_FILE_PATH_MAX],
-            const data_source *source, const data_episodes *episodes, replay_data_header *header)
+            const data_episodes *episodes, replay_data_header *header)
 {
     int fd = oct_file_draft_open(path, 0666, draft);
     writer->file = fd >= 0 ? fdopen(fd, "wb") : NULL;
@@ -280,7 +280,7 @@ draft_write(struct writer *writer, const char *path, char draft[OCT_FILE_PATH_MA
         }
         return OCT_EIO;
     }
-    bool is_good = all_put(writer, source, episodes, header);
+    bool is_good = all_put(writer, episodes, header);
     int code = errno;
     if (fclose(writer->file) != 0 && is_good) {
         code = errno;
@@ -299,14 +299,14 @@ data_write(data_written *out, const char *path, const data_source *source,
            const data_episodes *episodes, const char *made_by, oct_reason *reason)
 {
     char draft[OCT_FILE_PATH_MAX];
-    struct writer writer = {0};
+    struct writer writer = {.source = source};
     replay_data_header header;
     if (episodes->count == 0) {
         return oct_refuse(reason, "there are no episodes to write");
     }
     header_fill(&header, source, made_by);
     oct_file_clear(path);
-    oct_err err = draft_write(&writer, path, draft, source, episodes, &header);
+    oct_err err = draft_write(&writer, path, draft, episodes, &header);
     if (writer.fault) {
         return oct_refuse(reason, "%s is not written: %s", path, writer.fault);
     }

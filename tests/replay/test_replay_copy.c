@@ -82,7 +82,7 @@ static void
 file_copy(const replay_file *file, uint64_t turn, uint32_t kept)
 {
     const replay_head *head = replay_journal_held(file);
-    T_OK(replay_copy_keep(file, head->oldest, head->next, turn, kept, &reason));
+    T_OK(replay_copy_keep(file, head, turn, kept, &reason));
 }
 
 // What a turn brings: a batch, samples, and priorities of them.
@@ -197,7 +197,7 @@ test_copy_that_cannot_be_written_changes_nothing(void **state)
     const replay_head *head = replay_journal_held(file);
     file_copy(file, 8, 1);
     assert_int_equal(mkdir(copy_path(16), 0700), 0); // no file takes its name
-    T_ERR(replay_copy_keep(file, head->oldest, head->next, 16, 1, &reason), OCT_EIO);
+    T_ERR(replay_copy_keep(file, head, 16, 1, &reason), OCT_EIO);
     assert_non_null(strstr(reason.text, "t.oct.16 cannot be written: "));
     assert_true(is_there(8));
     T_ERR(replay_copy_take(path, 16, nothing, &reason), OCT_EINVAL);
@@ -300,7 +300,7 @@ test_copy_that_did_not_reach_the_disk_is_none(void **state)
     for (size_t i = 0; i < OCT_COUNTOF(codes); i++) {
         const replay_head *head = replay_journal_held(file);
         fsync_code = codes[i].code;
-        oct_err err = replay_copy_keep(file, head->oldest, head->next, 2, 1, &reason);
+        oct_err err = replay_copy_keep(file, head, 2, 1, &reason);
         fsync_code = 0;
         T_ERR(err, codes[i].err);
         assert_non_null(strstr(reason.text, "t.oct.2 cannot be written: "));

@@ -112,7 +112,8 @@ batches_store(wire_sampler sampler)
         replay_plan_close(&plan, store);
         assert_in_range(replay_streams_count(replay_store_streams(store)), 1, STREAMS);
         if (select->takes && replay_items_count(items) > 0) {
-            replay_items_draw(items, &rng, replay_items_count(items), slots, probabilities);
+            replay_items_draw(items, &rng,
+                              (replay_draws){replay_items_count(items), slots, probabilities});
         }
     }
     assert_true((select->takes || more > 0) && dropped > BATCHES / 2);
