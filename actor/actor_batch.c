@@ -131,13 +131,13 @@ row_take(actor_batch *batch, uint32_t i, uint32_t version, float reward, uint8_t
 }
 
 void
-actor_batch_add(actor_batch *batch, uint32_t i, uint32_t version, const void *action, float reward,
-                uint8_t flags, const float *extra)
+actor_batch_add(actor_batch *batch, uint32_t i, const actor_batch_step *step)
 {
-    size_t row = row_take(batch, i, version, reward, flags);
-    memcpy(batch->action + row * batch->action_bytes, action, batch->action_bytes);
+    size_t row = row_take(batch, i, step->version, step->reward, step->flags);
+    memcpy(batch->action + row * batch->action_bytes, step->action, batch->action_bytes);
     if (batch->extra_dim > 0) {
-        memcpy(batch->extra + row * batch->extra_dim, extra, batch->extra_dim * sizeof(float));
+        memcpy(batch->extra + row * batch->extra_dim, step->extra,
+               batch->extra_dim * sizeof(float));
     }
     batch->steps++;
 }

@@ -71,10 +71,16 @@ bool actor_batch_has_room(const actor_batch *batch, const actor_batch_shape *sha
 
 // Copies the observations before a step into the next rows. obs is [envs], stride bytes apart.
 void actor_batch_observe(actor_batch *batch, const void *obs, uint32_t stride);
-// Completes the observed row of environment i with its action and outcome, which makes a step.
-// extra is [extra_dim], or NULL if that is 0.
-void actor_batch_add(actor_batch *batch, uint32_t i, uint32_t version, const void *action,
-                     float reward, uint8_t flags, const float *extra);
+// A step of one environment: the action and its outcome.
+typedef struct actor_batch_step {
+    uint32_t version; // of the policy that acted
+    uint8_t flags;    // WIRE_FIRST, WIRE_TERMINATED …
+    float reward;
+    const void *action; // [action_bytes]
+    const float *extra; // [extra_dim], or NULL if that is 0
+} actor_batch_step;
+// Completes the observed row of environment i, which makes a step.
+void actor_batch_add(actor_batch *batch, uint32_t i, const actor_batch_step *step);
 // Makes the observed row of environment i an end row: its step failed, so the observation before
 // it is the last true one.
 void actor_batch_fail(actor_batch *batch, uint32_t i, uint32_t version);

@@ -30,7 +30,12 @@ struct evaluation {
     uint32_t actions_max;   // limit of an episode
     uint8_t *over;          // [envs] 1: this step's episode was truncated here, so reset
     struct lane *lanes;     // [envs]
-    oct_reason *why;        // [reason_size] the caller's
+    const actor_evaluate_request *request;
+    actor_evaluate_result *result;
+    float *returns;    // [episodes]
+    uint32_t *lengths; // [episodes]
+    uint32_t counted;  // episodes in returns and lengths
+    oct_reason *why;   // the caller's
 };
 
 // One of the environments that are stepped together.
@@ -199,15 +204,14 @@ evaluation_observe(const struct evaluation *run, const actor_evaluate_request *r
 // Counts the step and the episodes that it ended. A step that only began an episode (ENV_BEGINS)
 // does not count.
 static oct_err
-evaluation_collect(struct evaluation *run, const actor_evaluate_request *request,
-                   actor_evaluate_result *result, float *returns, uint32_t *lengths,
-                   uint32_t *counted)
+evaluation_collect(struct evaluation *run)
 {
+    actor_evaluate_result *result = run->result;
     uint32_t metrics = result->metric_names.count;
     for (uint32_t i = 0; i < run->envs; i++) {
         struct lane *lane = &run->lanes[i];
         uint8_t flags = run->io.flags[i];
-        if (!lane_is_asked(run, i, request->episodes)) {
+        if (!lane_is_asked(run, i, run->request->episodes)) {
             continue;
         }
         if ((flags & ENV_BEGINS) != 0) {
@@ -229,17 +233,17 @@ evaluation_collect(struct evaluation *run, const actor_evaluate_request *request
             run->over[i] = !has_ended;
             result->truncated += !has_ended;
             uint64_t episode = (uint64_t)lane->played * run->envs + i;
-            returns[episode] = (float)lane->sum;
-            lengths[episode] = lane->length;
+            run->returns[episode] = (float)lane->sum;
+            run->lengths[episode] = lane->length;
             for (uint32_t k = 0; k < metrics; k++) {
                 oct_metric_add(&result->metrics[k], run->io.metrics[(size_t)i * metrics + k]);
             }
             *lane = (struct lane){.played = lane->played + 1,
                                   .is_stuck = has_ended && (flags & OCTET_ENV_OBS_IS_RESET) == 0};
-            (*counted)++;
+            run->counted++;
             continue;
         }
-        OCT_TRY(lane_check(run, lane, request->env_id));
+        OCT_TRY(lane_check(run, lane, run->request->env_id));
     }
     return OCT_OK;
 }
@@ -278,24 +282,22 @@ evaluation_act(struct evaluation *run, const policy_net *net)
 }
 
 static oct_err
-evaluation_play(struct evaluation *run, const policy_net *net,
-                const actor_evaluate_request *request, actor_evaluate_result *result,
-                float *returns, uint32_t *lengths)
+evaluation_play(struct evaluation *run, const policy_net *net)
 {
+    const actor_evaluate_request *request = run->request;
     const uint32_t env_steps = run->envs * run->action_repeat; // per action
-    uint32_t counted = 0;
     env_reset_each(run->e, NULL, NULL, &run->io);
     for (uint32_t i = 0; i < run->envs; i++) {
         run->lanes[i].is_stuck = (run->io.flags[i] & OCTET_ENV_FAILED) != 0;
     }
-    while (counted < request->episodes) {
+    while (run->counted < request->episodes) {
         if (request->stop != NULL &&
             atomic_load_explicit(request->stop, memory_order_relaxed) != 0) {
             return oct_fail(run->why, OCT_ECLOSED, "stopped");
         }
         actor_obs_encoder_renew(&run->sight);
         if (request->watch != NULL) {
-            request->watch(request->watch_arg, run->e, env_steps, counted);
+            request->watch(request->watch_arg, run->e, env_steps, run->counted);
         }
         if (request->observe != NULL) {
             evaluation_observe(run, request);
@@ -308,8 +310,8 @@ evaluation_play(struct evaluation *run, const policy_net *net,
         if (env_step(run->e, &run->io) != OCT_OK) {
             return env_failed(run, request->env_id);
         }
-        result->env_steps += env_steps;
-        OCT_TRY(evaluation_collect(run, request, result, returns, lengths, &counted));
+        run->result->env_steps += env_steps;
+        OCT_TRY(evaluation_collect(run));
         evaluation_reset_over(run);
     }
     return OCT_OK;
@@ -347,7 +349,10 @@ actor_evaluate(const policy_net *net, const actor_evaluate_request *request,
     OCT_ASSERT(request->episodes > 0);
     const policy_spec *spec = policy_net_spec(net);
     const char *options = request->options != NULL ? request->options : "";
-    struct evaluation run = {.why = why, .action_repeat = oct_action_repeat_of(options)};
+    struct evaluation run = {.request = request,
+                             .result = result,
+                             .why = why,
+                             .action_repeat = oct_action_repeat_of(options)};
     uint32_t envs = OCT_MAX(1u, OCT_MIN(request->envs, request->episodes));
     env_request wanted = {
         .id = request->env_id,
@@ -371,27 +376,27 @@ actor_evaluate(const policy_net *net, const actor_evaluate_request *request,
     if (request->sampling) {
         sampling_reserve(&run, spec, request->seed);
     }
-    float *returns = oct_alloc(request->episodes * sizeof(float));
-    uint32_t *lengths = oct_alloc(request->episodes * sizeof(uint32_t));
+    run.returns = oct_alloc(request->episodes * sizeof(float));
+    run.lengths = oct_alloc(request->episodes * sizeof(uint32_t));
     uint64_t begin_ns = oct_clock_ns();
     result_begin(result, env_spec(run.e));
     result->max_steps = run.actions_max * run.action_repeat;
-    err = evaluation_play(&run, net, request, result, returns, lengths);
+    err = evaluation_play(&run, net);
     result->env_failures = env_failures(run.e);
     oct_text_copy(result->failure, sizeof(result->failure),
                   result->env_failures > 0 ? env_failure(run.e) : "");
     if (err == OCT_OK) {
         result->seconds = (double)(oct_clock_ns() - begin_ns) * 1e-9;
-        result_summarise(result, returns, lengths, request->episodes);
+        result_summarise(result, run.returns, run.lengths, request->episodes);
         if (result->returns != NULL) {
-            memcpy(result->returns, returns, request->episodes * sizeof(float));
+            memcpy(result->returns, run.returns, request->episodes * sizeof(float));
         }
         if (result->lengths != NULL) {
-            memcpy(result->lengths, lengths, request->episodes * sizeof(uint32_t));
+            memcpy(result->lengths, run.lengths, request->episodes * sizeof(uint32_t));
         }
     }
-    free(returns);
-    free(lengths);
+    free(run.returns);
+    free(run.lengths);
     evaluation_release(&run);
     return err;
 }

@@ -10,24 +10,23 @@
 #define HOLD_STEPS_MAX 10000.0 // the tail is long
 
 void
-actor_explore_init(actor_explore *explore, uint64_t seed, uint32_t actor_index, uint32_t envs,
-                   uint32_t total, uint32_t action_count, double base, double power,
-                   uint64_t anneal_steps)
+actor_explore_init(actor_explore *explore, const config_experiment *config, uint32_t action_count,
+                   const actor_ladder *ladder, uint64_t seed)
 {
+    const uint32_t envs = ladder->envs;
     OCT_ASSERT(envs > 0 && action_count > 0);
-    oct_rng_init(&explore->rng, seed, 0x65786c00u + actor_index);
+    oct_rng_init(&explore->rng, seed, 0x65786c00u + ladder->actor_index);
     explore->envs = envs;
     explore->action_count = action_count;
-    explore->anneal_steps = anneal_steps;
+    explore->anneal_steps = config->actor.epsilon_anneal_steps;
     explore->persistence = 0;
     explore->ladder = oct_alloc(envs * sizeof(float));
     explore->held = oct_alloc(envs * sizeof(int32_t));
     explore->left = oct_alloc(envs * sizeof(uint32_t));
     for (uint32_t i = 0; i < envs; i++) {
-        // Actors beyond the planned number start again at the bottom of the ladder.
-        uint32_t place = total > 0 ? (actor_index * envs + i) % total : 0;
-        double share = total > 1 ? (double)place / (double)(total - 1) : 0;
-        explore->ladder[i] = (float)pow(base, 1 + (power - 1) * share);
+        double at = actor_ladder_at(ladder, i, 0);
+        explore->ladder[i] =
+            (float)pow(config->actor.epsilon_base, 1 + (config->actor.epsilon_power - 1) * at);
     }
 }
 

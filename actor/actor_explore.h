@@ -1,7 +1,9 @@
 #ifndef ACTOR_ACTOR_EXPLORE_H
 #define ACTOR_ACTOR_EXPLORE_H
 
+#include "actor/actor_ladder.h"
 #include "common/oct_rng.h"
+#include "config/config.h"
 
 #include <stdint.h>
 
@@ -28,10 +30,8 @@ typedef struct actor_explore {
     uint32_t *left;        // [envs] further steps for which it is held
 } actor_explore;
 
-// The environments have positions actor_index * envs … on a ladder of total positions.
-void actor_explore_init(actor_explore *explore, uint64_t seed, uint32_t actor_index, uint32_t envs,
-                        uint32_t total, uint32_t action_count, double base, double power,
-                        uint64_t anneal_steps);
+void actor_explore_init(actor_explore *explore, const config_experiment *config,
+                        uint32_t action_count, const actor_ladder *ladder, uint64_t seed);
 // Sets mu: above 1, or 0 for single random steps (the state after init).
 void actor_explore_set_persistence(actor_explore *explore, double mu);
 void actor_explore_fini(actor_explore *explore);

@@ -21,8 +21,9 @@ change_steps(const config_experiment *config)
 
 void
 actor_noise_init(actor_noise *noise, const config_experiment *config, const policy_spec *spec,
-                 uint64_t seed, uint32_t actor_index, uint32_t envs, uint32_t total)
+                 const actor_ladder *ladder, uint64_t seed)
 {
+    const uint32_t envs = ladder->envs;
     OCT_ASSERT(spec->action_kind == POLICY_BOX && envs > 0);
     double correlation = config->actor.noise_correlation;
     uint32_t dim = spec->action_count;
@@ -39,14 +40,12 @@ actor_noise_init(actor_noise *noise, const config_experiment *config, const poli
         .low = oct_alloc(dim * sizeof(float)),
         .high = oct_alloc(dim * sizeof(float)),
     };
-    oct_rng_init(&noise->rng, seed, NOISE_STREAM + actor_index);
+    oct_rng_init(&noise->rng, seed, NOISE_STREAM + ladder->actor_index);
     memcpy(noise->low, spec->action_low, dim * sizeof(float));
     memcpy(noise->high, spec->action_high, dim * sizeof(float));
     double from = config->actor.noise_low, to = config->actor.noise;
     for (uint32_t i = 0; i < envs; i++) {
-        uint32_t place = total > 0 ? (actor_index * envs + i) % total : 0;
-        double at = total > 1 ? (double)place / (double)(total - 1) : 1;
-        noise->share[i] = (float)(from + (to - from) * at);
+        noise->share[i] = (float)(from + (to - from) * actor_ladder_at(ladder, i, 1));
     }
     for (size_t k = 0; k < (size_t)envs * dim; k++) {
         noise->x[k] = oct_rng_normal(&noise->rng);

@@ -3,6 +3,7 @@
 
 #include <stdint.h>
 
+#include "actor/actor_ladder.h"
 #include "common/oct_rng.h"
 #include "config/config.h"
 #include "policy/policy_spec.h"
@@ -36,10 +37,9 @@ typedef struct actor_noise {
     float *high;  // [dim]
 } actor_noise;
 
-// spec has vectors of actions. The environments have positions actor_index * envs … on a ladder of
-// total positions; actors beyond the planned number start again at its bottom.
+// spec has vectors of actions.
 void actor_noise_init(actor_noise *noise, const config_experiment *config, const policy_spec *spec,
-                      uint64_t seed, uint32_t actor_index, uint32_t envs, uint32_t total);
+                      const actor_ladder *ladder, uint64_t seed);
 void actor_noise_fini(actor_noise *noise);
 // Draws new noise for environment i, whose new episode begins.
 void actor_noise_begin(actor_noise *noise, uint32_t i);

@@ -81,7 +81,7 @@ run_reserve(actor_run *run, const policy_spec *spec)
 static void
 run_explore_init(actor_run *run, const config_experiment *config, const policy_spec *spec)
 {
-    uint32_t total = run->planned_actors * run->envs, index = run->seed.actor_index;
+    const actor_ladder ladder = {run->seed.actor_index, run->envs, run->planned_actors * run->envs};
     run->samples = run->shape.extra_dim > 0;
     run->box = spec->action_kind == POLICY_BOX;
     if (run->samples) {
@@ -91,12 +91,10 @@ run_explore_init(actor_run *run, const config_experiment *config, const policy_s
         }
     } else if (run->box) {
         uint64_t seed = actor_seed_of(&run->seed, ACTOR_SEED_NOISE, 0);
-        actor_noise_init(&run->noise, config, spec, seed, index, run->envs, total);
+        actor_noise_init(&run->noise, config, spec, &ladder, seed);
     } else {
         uint64_t seed = actor_seed_of(&run->seed, ACTOR_SEED_EXPLORE, 0);
-        actor_explore_init(&run->explore, seed, index, run->envs, total, spec->action_count,
-                           config->actor.epsilon_base, config->actor.epsilon_power,
-                           config->actor.epsilon_anneal_steps);
+        actor_explore_init(&run->explore, config, spec->action_count, &ladder, seed);
         double persistence = config->actor.epsilon_persistence;
         actor_explore_set_persistence(&run->explore, isnan(persistence) ? 0 : persistence);
     }
@@ -318,8 +316,10 @@ run_collect(actor_run *run, actor_batch *batch)
                       (run->random[i] ? WIRE_RANDOM : 0) |
                       ((flags & OCTET_ENV_TERMINATED) != 0 ? WIRE_TERMINATED : 0) |
                       ((flags & OCTET_ENV_TRUNCATED) != 0 ? WIRE_TRUNCATED : 0);
-        actor_batch_add(batch, i, version, column_row(run->actions, run->io.action_stride, i),
-                        run->io.reward[i], row, run->extra + (size_t)i * extra_dim);
+        const actor_batch_step step = {version, row, run->io.reward[i],
+                                       column_row(run->actions, run->io.action_stride, i),
+                                       run->extra + (size_t)i * extra_dim};
+        actor_batch_add(batch, i, &step);
         run->row_next[i]++;
         run->is_first[i] = false;
         run->episodes[i].sum += (double)run->io.reward[i];

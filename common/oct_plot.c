@@ -321,7 +321,7 @@ x_text(char out[32], oct_plot_unit unit, double value)
 }
 
 void
-oct_plot_axes(oct_plot *plot, oct_plot_unit unit, const char *x_label, const char *y_label,
+oct_plot_axes(oct_plot *plot, const oct_plot_labels *labels,
               void (*below)(void *arg, double x, char out[32]), void *arg)
 {
     char text[32];
@@ -333,7 +333,7 @@ oct_plot_axes(oct_plot *plot, oct_plot_unit unit, const char *x_label, const cha
     for (size_t i = 0; i < tick_count(&plot->x); i++) {
         double value = tick_value(&plot->x, i), x = place(&plot->x, value);
         put_line(plot, x, TOP, x, BOTTOM + 5);
-        put_label(plot, "soft", "middle", x, BOTTOM + 20, x_text(text, unit, value));
+        put_label(plot, "soft", "middle", x, BOTTOM + 20, x_text(text, labels->unit, value));
         text[0] = '\0';
         if (below != NULL) {
             below(arg, value, text);
@@ -343,12 +343,12 @@ oct_plot_axes(oct_plot *plot, oct_plot_unit unit, const char *x_label, const cha
         }
     }
     put_label(plot, "ink", "middle", (LEFT + RIGHT) / 2, BOTTOM + (below != NULL ? 64 : 44),
-              x_label);
+              labels->x);
     fprintf(plot->out,
             "<text class=\"ink\" transform=\"translate(20 %.1f) rotate(-90)\" "
             "text-anchor=\"middle\" fill=\"#1c2128\">",
             (TOP + BOTTOM) / 2);
-    put_text(plot->out, y_label);
+    put_text(plot->out, labels->y);
     fprintf(plot->out, "</text>\n");
 }
 

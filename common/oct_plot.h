@@ -56,8 +56,13 @@ void oct_plot_frame_clear(oct_plot_frame *frame);
 void oct_plot_frame_add(oct_plot_frame *frame, const oct_plot_point *points, size_t count);
 
 void oct_plot_begin(oct_plot *plot, const oct_plot_frame *frame);
+// What the axes show.
+typedef struct oct_plot_labels {
+    oct_plot_unit unit; // of x
+    const char *x, *y;
+} oct_plot_labels;
 // below, unless it is NULL, writes a second text under a tick of the x axis, or "".
-void oct_plot_axes(oct_plot *plot, oct_plot_unit unit, const char *x_label, const char *y_label,
+void oct_plot_axes(oct_plot *plot, const oct_plot_labels *labels,
                    void (*below)(void *arg, double x, char out[32]), void *arg);
 // Draws a line across, at the value from which a task counts as solved. NaN: none.
 void oct_plot_goal(oct_plot *plot, double value);

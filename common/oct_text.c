@@ -283,10 +283,14 @@ oct_text_word(char *out, size_t size, const char *word)
     return text.truncated ? oct_text_quote(out, size, word, length) : out;
 }
 
+struct scale {
+    double base;
+    const char *prefixes[5];
+};
+
 // Prints value / base^step with about three digits and the prefix of step.
 static const char *
-print_scaled(char *out, size_t size, double value, double base, const char *const *prefixes,
-             size_t prefix_count, const char *unit)
+print_scaled(char *out, size_t size, double value, const struct scale *scale, const char *unit)
 {
     if (!isfinite(value)) {
         (void)snprintf(out, size, "-");
@@ -294,13 +298,13 @@ print_scaled(char *out, size_t size, double value, double base, const char *cons
     }
     size_t step = 0;
     // 0.9995: a value that would be printed as 1000 takes the next prefix
-    while (fabs(value) >= base * 0.9995 && step + 1 < prefix_count) {
-        value /= base;
+    while (fabs(value) >= scale->base * 0.9995 && step + 1 < OCT_COUNTOF(scale->prefixes)) {
+        value /= scale->base;
         step++;
     }
     bool whole = step == 0 ? value == floor(value) || fabs(value) >= 100 : fabs(value) >= 99.95;
-    const char *space = prefixes[step][0] != 0 ? " " : "";
-    (void)snprintf(out, size, "%.*f%s%s%s", whole ? 0 : 1, value, space, prefixes[step], unit);
+    const char *prefix = scale->prefixes[step], *space = prefix[0] != 0 ? " " : "";
+    (void)snprintf(out, size, "%.*f%s%s%s", whole ? 0 : 1, value, space, prefix, unit);
     return out;
 }
 
@@ -313,15 +317,15 @@ oct_text_plural(double count)
 const char *
 oct_text_count(char *out, size_t size, double value, const char *unit)
 {
-    static const char *const prefixes[] = {"", "k", "M", "G", "T"};
-    return print_scaled(out, size, value, 1000, prefixes, OCT_COUNTOF(prefixes), unit);
+    static const struct scale decimal = {1000, {"", "k", "M", "G", "T"}};
+    return print_scaled(out, size, value, &decimal, unit);
 }
 
 const char *
 oct_text_bytes(char *out, size_t size, double bytes, const char *unit)
 {
-    static const char *const prefixes[] = {"B", "KiB", "MiB", "GiB", "TiB"};
-    return print_scaled(out, size, bytes, 1024, prefixes, OCT_COUNTOF(prefixes), unit);
+    static const struct scale binary = {1024, {"B", "KiB", "MiB", "GiB", "TiB"}};
+    return print_scaled(out, size, bytes, &binary, unit);
 }
 
 const char *

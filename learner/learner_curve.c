@@ -90,8 +90,10 @@ learner_curve_write(const char *path, const learner_curve_point *points, size_t 
     oct_plot_frame frame = frame_of(shown, times.count, title, threshold);
     (void)snprintf(words, sizeof(words), "%s, and wall time below", counted);
     oct_plot_begin(&plot, &frame);
-    oct_plot_axes(&plot, OCT_PLOT_COUNT, words, "evaluation return: mean ± standard deviation",
-                  wall_text, &times);
+    oct_plot_axes(
+        &plot,
+        &(oct_plot_labels){OCT_PLOT_COUNT, words, "evaluation return: mean ± standard deviation"},
+        wall_text, &times);
     oct_plot_goal(&plot, threshold);
     if (times.count == 0) {
         oct_plot_note(&plot, "no evaluation yet");

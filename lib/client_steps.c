@@ -177,7 +177,7 @@ step_append(client_steps *steps, actor_batch *batch, const octet_replay_steps *g
     const uint8_t *action = (const uint8_t *)given->actions + (size_t)i * steps->shape.action_bytes;
     uint8_t flags = (is_first ? WIRE_FIRST : 0) | (given->terminated[i] ? WIRE_TERMINATED : 0) |
                     (given->truncated[i] ? WIRE_TRUNCATED : 0);
-    actor_batch_add(batch, i, 0, action, given->rewards[i], flags, NULL);
+    actor_batch_add(batch, i, &(actor_batch_step){0, flags, given->rewards[i], action, NULL});
     steps->next[i]++;
     if (given->terminated[i] || given->truncated[i]) {
         stream_end(steps, batch, i, next);

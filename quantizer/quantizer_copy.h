@@ -22,7 +22,8 @@ static inline float
 quantizer_scale8(const quantizer_rows *rows, const quantizer_method *method, const float *w,
                  size_t count, uint32_t most)
 {
-    return most == 0 ? 0.0f : quantizer_range8(rows, method, w, count, oct_float_of(most)) / 127.0f;
+    const quantizer_weights of = {w, count, oct_float_of(most)};
+    return most == 0 ? 0.0f : quantizer_range8(rows, method, of) / 127.0f;
 }
 
 // Copies bias, gain and offset of layer l, whose parameters begin at w. OCT_EINVAL: a number is not

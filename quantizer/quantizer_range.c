@@ -153,18 +153,17 @@ mse_range(const quantizer_rows *rows, const float *w, size_t count, float most)
 }
 
 float
-quantizer_range8(const quantizer_rows *rows, const quantizer_method *method, const float *w,
-                 size_t count, float most)
+quantizer_range8(const quantizer_rows *rows, const quantizer_method *method, quantizer_weights of)
 {
     switch (method->range) {
     case QUANTIZER_PERCENTILE:
-        return quantizer_percentile(rows, w, count, most, method->percentile);
+        return quantizer_percentile(rows, of.w, of.count, of.most, method->percentile);
     case QUANTIZER_MSE:
-        return mse_range(rows, w, count, most);
+        return mse_range(rows, of.w, of.count, of.most);
     case QUANTIZER_ABSMAX:
         break;
     }
-    return most;
+    return of.most;
 }
 
 // ---- drift
@@ -176,21 +175,21 @@ quantizer_tolerance(const quantizer_method *method, size_t count)
 }
 
 static bool
-mse_drifted(const quantizer_rows *rows, const quantizer_method *method, const float *w,
-            size_t count, float most, float scale)
+mse_drifted(const quantizer_rows *rows, const quantizer_method *method, quantizer_weights of,
+            float scale)
 {
     static const float others[] = {0.5f, 0.8f, 1.25f, 2.0f};
     float range = scale * CODE_MAX;
     if (range < SEARCH_LEAST || range > 1.0f / SEARCH_LEAST) {
         return true;
     }
-    if (most * ((float)RATIO_LEAST / RATIO_STEPS) > range * (1.0f + method->drift)) {
+    if (of.most * ((float)RATIO_LEAST / RATIO_STEPS) > range * (1.0f + method->drift)) {
         return true; // no search clamps a weight that far
     }
-    double kept = squares(rows, w, count, range);
-    double tolerance = (double)quantizer_tolerance(method, count);
+    double kept = squares(rows, of.w, of.count, range);
+    double tolerance = (double)quantizer_tolerance(method, of.count);
     for (size_t i = 0; i < OCT_COUNTOF(others); i++) {
-        if (squares(rows, w, count, range * others[i]) * tolerance < kept) {
+        if (squares(rows, of.w, of.count, range * others[i]) * tolerance < kept) {
             return true;
         }
     }
@@ -201,27 +200,27 @@ mse_drifted(const quantizer_rows *rows, const quantizer_method *method, const fl
 // both order statistics next to it are inside, by more than scales are rounded. False decides
 // nothing.
 static bool
-percentile_within(const quantizer_rows *rows, const quantizer_method *method, const float *w,
-                  size_t count, float low, float high)
+percentile_within(const quantizer_rows *rows, const quantizer_method *method, quantizer_weights of,
+                  float low, float high)
 {
-    size_t rank = (size_t)(method->percentile / 100.0 * (double)(count - 1));
-    size_t above_low = rows->count_above(w, count, low * 1.0001f);
-    size_t above_high = rows->count_above(w, count, high * 0.9999f);
-    return above_low >= count - rank && above_high + rank + 2 <= count;
+    size_t rank = (size_t)(method->percentile / 100.0 * (double)(of.count - 1));
+    size_t above_low = rows->count_above(of.w, of.count, low * 1.0001f);
+    size_t above_high = rows->count_above(of.w, of.count, high * 0.9999f);
+    return above_low >= of.count - rank && above_high + rank + 2 <= of.count;
 }
 
 bool
-quantizer_drifted8(const quantizer_rows *rows, const quantizer_method *method, const float *w,
-                   size_t count, float most, float scale)
+quantizer_drifted8(const quantizer_rows *rows, const quantizer_method *method, quantizer_weights of,
+                   float scale)
 {
     if (method->range == QUANTIZER_MSE) {
-        return mse_drifted(rows, method, w, count, most, scale);
+        return mse_drifted(rows, method, of, scale);
     }
     float high = scale * (1.0f + method->drift), low = scale * (1.0f - method->drift);
     if (method->range == QUANTIZER_PERCENTILE &&
-        percentile_within(rows, method, w, count, low * CODE_MAX, high * CODE_MAX)) {
+        percentile_within(rows, method, of, low * CODE_MAX, high * CODE_MAX)) {
         return false;
     }
-    float now = quantizer_range8(rows, method, w, count, most) / CODE_MAX;
+    float now = quantizer_range8(rows, method, of) / CODE_MAX;
     return now > high || now < low;
 }

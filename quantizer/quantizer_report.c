@@ -28,45 +28,50 @@ group_values(float *restrict values, const int8_t *restrict codes, size_t count,
     }
 }
 
-// row_values of INT4.
+// The weights of row j of layer l in count columns, of which `from` is the first, and the first of
+// a group.
+struct part {
+    uint32_t l;
+    size_t j, from, count;
+};
+
+// part_values of INT4.
 static void
-row4_values(const policy_image *image, uint32_t l, size_t j, size_t from, size_t count,
-            float *values)
+part4_values(const policy_image *image, struct part p, float *values)
 {
-    size_t inputs = policy_layer_columns(&image->spec.layers[l]);
-    const uint8_t *multipliers = image->multipliers[l] + j * policy_int4_groups((uint32_t)inputs);
-    const int8_t *codes = image->codes[l] + j * inputs + from;
-    for (size_t k = 0; k < count; k += POLICY_INT4_GROUP) {
-        size_t few = OCT_MIN(count - k, (size_t)POLICY_INT4_GROUP);
-        group_values(values + k, codes + k, few, image->scales[l][j],
-                     multipliers[(from + k) / POLICY_INT4_GROUP]);
+    size_t inputs = policy_layer_columns(&image->spec.layers[p.l]);
+    const uint8_t *multipliers =
+        image->multipliers[p.l] + p.j * policy_int4_groups((uint32_t)inputs);
+    const int8_t *codes = image->codes[p.l] + p.j * inputs + p.from;
+    for (size_t k = 0; k < p.count; k += POLICY_INT4_GROUP) {
+        size_t few = OCT_MIN(p.count - k, (size_t)POLICY_INT4_GROUP);
+        group_values(values + k, codes + k, few, image->scales[p.l][p.j],
+                     multipliers[(p.from + k) / POLICY_INT4_GROUP]);
     }
 }
 
-// values[count] = the weights of row j of layer l from column `from`, which is the first of a
-// group.
 static void
-row_values(const policy_image *image, uint32_t l, size_t j, size_t from, size_t count,
-           float *values)
+part_values(const policy_image *image, struct part p, float *values)
 {
-    size_t at = j * policy_layer_columns(&image->spec.layers[l]) + from;
+    const uint32_t l = p.l;
+    size_t at = p.j * policy_layer_columns(&image->spec.layers[l]) + p.from;
     switch (image->precision) {
     case POLICY_FP32:
-        memcpy(values, image->weights[l] + at, count * sizeof(float));
+        memcpy(values, image->weights[l] + at, p.count * sizeof(float));
         break;
     case POLICY_INT8:
-        codes_values(values, image->codes[l] + at, count, image->scales[l][j]);
+        codes_values(values, image->codes[l] + at, p.count, image->scales[l][p.j]);
         break;
     case POLICY_INT4:
-        row4_values(image, l, j, from, count, values);
+        part4_values(image, p, values);
         break;
     case POLICY_BF16:
-        for (size_t k = 0; k < count; k++) {
+        for (size_t k = 0; k < p.count; k++) {
             values[k] = policy_bf16_to_float(image->halves[l][at + k]);
         }
         break;
     case POLICY_FP16:
-        for (size_t k = 0; k < count; k++) {
+        for (size_t k = 0; k < p.count; k++) {
             values[k] = policy_fp16_to_float(image->halves[l][at + k]);
         }
         break;
@@ -81,8 +86,8 @@ quantizer_dequantize(const policy_image *image, float *params)
         policy_offsets at = policy_spec_layer(&image->spec, l);
         size_t bytes = policy_layer_rows(layer) * sizeof(float);
         for (size_t j = 0; j < policy_layer_rows(layer); j++) {
-            row_values(image, l, j, 0, policy_layer_columns(layer),
-                       params + at.weight + j * policy_layer_columns(layer));
+            size_t columns = policy_layer_columns(layer);
+            part_values(image, (struct part){l, j, 0, columns}, params + at.weight + j * columns);
         }
         memcpy(params + at.bias, image->bias[l], bytes);
         if (layer->layer_norm) {
@@ -107,7 +112,7 @@ layer_report(const policy_image *image, uint32_t l, const float *w, const quanti
     for (size_t j = 0; j < policy_layer_rows(layer); j++) {
         for (size_t k = 0; k < policy_layer_columns(layer); k += VALUES) {
             size_t count = OCT_MIN(policy_layer_columns(layer) - k, (size_t)VALUES);
-            row_values(image, l, j, k, count, values);
+            part_values(image, (struct part){l, j, k, count}, values);
             rows->compare(&sums, w + j * policy_layer_columns(layer) + k, values, count);
         }
     }

@@ -24,8 +24,8 @@ typedef struct update {
 static float
 scale_next(const update *u, const float *w, size_t count, uint32_t most, float old)
 {
-    bool is_kept = most > 0 && old > 0.0f &&
-                   !quantizer_drifted8(u->rows, u->method, w, count, oct_float_of(most), old);
+    const quantizer_weights of = {w, count, oct_float_of(most)};
+    bool is_kept = most > 0 && old > 0.0f && !quantizer_drifted8(u->rows, u->method, of, old);
     return is_kept ? old : quantizer_scale8(u->rows, u->method, w, count, most);
 }
 

@@ -424,8 +424,11 @@ cli_comparison_draw(const cli_comparison *compare, const char *title, const char
                    is_partial ? " (thin dashes: the mean of only some of the runs)" : "");
     oct_plot plot;
     oct_plot_begin(&plot, &frame);
-    oct_plot_axes(&plot, compare->by == CLI_COMPARISON_TIME ? OCT_PLOT_SECONDS : OCT_PLOT_COUNT,
-                  x_label, "evaluation return: mean ± std over seeds", NULL, NULL);
+    oct_plot_axes(
+        &plot,
+        &(oct_plot_labels){compare->by == CLI_COMPARISON_TIME ? OCT_PLOT_SECONDS : OCT_PLOT_COUNT,
+                           x_label, "evaluation return: mean ± std over seeds"},
+        NULL, NULL);
     oct_plot_goal(&plot, goal);
     for (uint32_t g = 0; g < shown; g++) {
         if (compare->group[g].points > 0) {

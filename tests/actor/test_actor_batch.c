@@ -36,7 +36,7 @@ static void
 batch_add(actor_batch *batch, uint32_t i, uint32_t version, int32_t action, uint8_t flags)
 {
     const float extra[] = {(float)action / 8, (float)i};
-    actor_batch_add(batch, i, version, &action, (float)action, flags, extra);
+    actor_batch_add(batch, i, &(actor_batch_step){version, flags, (float)action, &action, extra});
 }
 
 static void

@@ -7,7 +7,9 @@ explore_of(uint32_t index, uint32_t envs, uint32_t total, double base, double po
            uint64_t anneal)
 {
     actor_explore explore;
-    actor_explore_init(&explore, 1, index, envs, total, 4, base, power, anneal);
+    const config_experiment config = {
+        .actor = {.epsilon_base = base, .epsilon_power = power, .epsilon_anneal_steps = anneal}};
+    actor_explore_init(&explore, &config, 4, &(actor_ladder){index, envs, total}, 1);
     return explore;
 }
 

@@ -67,7 +67,7 @@ test_noise_is_gaussian_with_its_deviation(void **state)
     policy_spec spec = spec_of(-20, 60); // half of the range is 40
     config_experiment config = config_of(0.1, 0.1, 0, 0);
     actor_noise noise;
-    actor_noise_init(&noise, &config, &spec, 5, 0, 1, 1);
+    actor_noise_init(&noise, &config, &spec, &(actor_ladder){0, 1, 1}, 5);
     struct moments m = noise_moments(&noise, 20, 0);
     T_NEAR(m.mean, 0, 5 * 4 / sqrt(ROUNDS), 0);
     T_NEAR(m.square, 16, 5 * 16 * sqrt(2.0 / ROUNDS), 0);
@@ -82,7 +82,7 @@ test_noise_with_correlation_keeps_its_deviation(void **state)
     policy_spec spec = spec_of(-10, 10);
     config_experiment config = config_of(0.1, 0.1, 0.8, 0);
     actor_noise noise;
-    actor_noise_init(&noise, &config, &spec, 5, 0, 1, 1);
+    actor_noise_init(&noise, &config, &spec, &(actor_ladder){0, 1, 1}, 5);
     struct moments m = noise_moments(&noise, 0, 0);
     T_NEAR(m.square, 1, 0.1, 0);
     T_NEAR(m.product, 0.8, 0.1, 0);
@@ -96,7 +96,7 @@ test_noise_of_an_episode_begins_anew(void **state)
     policy_spec spec = spec_of(-10, 10);
     config_experiment config = config_of(0.1, 0.1, 0.9999, 0);
     actor_noise noise;
-    actor_noise_init(&noise, &config, &spec, 5, 0, 2, 2);
+    actor_noise_init(&noise, &config, &spec, &(actor_ladder){0, 2, 2}, 5);
     double square = 0, product = 0;
     enum { EPISODES = 2000 };
     for (int episode = 0; episode < EPISODES; episode++) {
@@ -123,14 +123,14 @@ test_noise_ladder_spans_all_actors(void **state)
     static const float want[] = {0.1f, 0.3f, 0.5f, 0.7f};
     for (uint32_t index = 0; index < 3; index++) {
         actor_noise noise;
-        actor_noise_init(&noise, &config, &spec, 5, index, 2, 4);
+        actor_noise_init(&noise, &config, &spec, &(actor_ladder){index, 2, 4}, 5);
         for (uint32_t i = 0; i < 2; i++) { // the third actor is one more than planned
             T_NEAR(noise.share[i], want[(2 * index + i) % 4], 1e-6, 0);
         }
         actor_noise_fini(&noise);
     }
     actor_noise alone;
-    actor_noise_init(&alone, &config, &spec, 5, 0, 1, 1);
+    actor_noise_init(&alone, &config, &spec, &(actor_ladder){0, 1, 1}, 5);
     T_NEAR(alone.share[0], 0.7, 1e-6, 0);
     actor_noise_fini(&alone);
 }
@@ -162,7 +162,7 @@ test_noise_changes_to_its_final_deviation(void **state)
         config.run.env_steps = variant == 2 ? 1000000 : 4000;
         config.actor.noise_steps = variant == 2 ? 4000 : 0;
         actor_noise noise;
-        actor_noise_init(&noise, &config, &spec, 5, 0, 4, 4);
+        actor_noise_init(&noise, &config, &spec, &(actor_ladder){0, 4, 4}, 5);
         static const uint64_t at[] = {0, 1000, 4000, 9000};
         static const double want[][4] = {{0.2, 0.25, 0.4, 0.4}, {0.8, 0.7, 0.4, 0.4}};
         for (int k = 0; k < 4; k++) {
@@ -180,7 +180,7 @@ test_noise_is_cut_at_the_bounds(void **state)
     policy_spec spec = spec_of(-1, 3);
     config_experiment config = config_of(10, 10, 0, 0);
     actor_noise noise;
-    actor_noise_init(&noise, &config, &spec, 5, 0, 4, 4);
+    actor_noise_init(&noise, &config, &spec, &(actor_ladder){0, 4, 4}, 5);
     bool low = false, high = false;
     for (int round = 0; round < 100; round++) {
         float actions[4 * DIM] = {0};
@@ -204,7 +204,7 @@ test_noise_begins_with_random_actions(void **state)
     policy_spec spec = spec_of(0, 6);
     config_experiment config = config_of(0, 0, 0, 1000);
     actor_noise noise;
-    actor_noise_init(&noise, &config, &spec, 5, 0, 1, 1);
+    actor_noise_init(&noise, &config, &spec, &(actor_ladder){0, 1, 1}, 5);
     struct moments m = noise_moments(&noise, 6, 999);
     T_NEAR(m.mean, -3, 0.07, 0);
     T_NEAR(m.square - m.mean * m.mean, 3, 0.2, 0); // 6^2 / 12
@@ -224,7 +224,7 @@ test_noise_differs_between_actors_and_seeds(void **state)
     static const uint64_t seed[4] = {5, 5, 5, 6};
     for (int k = 0; k < 4; k++) {
         actor_noise noise;
-        actor_noise_init(&noise, &config, &spec, seed[k], index[k], 1, 2);
+        actor_noise_init(&noise, &config, &spec, &(actor_ladder){index[k], 1, 2}, seed[k]);
         uint8_t random[1];
         actor_noise_apply(&noise, actions[k], 0, random);
         actor_noise_fini(&noise);

@@ -64,7 +64,7 @@ test_plot_has_no_tick_outside_of_its_frame(void **state)
     for (size_t i = 0; i < OCT_COUNTOF(ends); i++) {
         oct_plot plot;
         plot_begin(&plot, ends[i], NULL, 0);
-        oct_plot_axes(&plot, OCT_PLOT_SECONDS, "x", "y", NULL, NULL);
+        oct_plot_axes(&plot, &(oct_plot_labels){OCT_PLOT_SECONDS, "x", "y"}, NULL, NULL);
         char *text = plot_end(&plot);
         const char *at = text;
         double x, most = 0;
@@ -77,7 +77,7 @@ test_plot_has_no_tick_outside_of_its_frame(void **state)
     // A tick that the end itself is.
     oct_plot plot;
     plot_begin(&plot, 2, NULL, 0);
-    oct_plot_axes(&plot, OCT_PLOT_SECONDS, "x", "y", NULL, NULL);
+    oct_plot_axes(&plot, &(oct_plot_labels){OCT_PLOT_SECONDS, "x", "y"}, NULL, NULL);
     char *text = plot_end(&plot);
     assert_non_null(strstr(text, "<line class=\"grid\" x1=\"736.0\""));
     free(text);
@@ -104,7 +104,7 @@ test_plot_labels_its_ticks_with_round_numbers(void **state)
         oct_plot_frame frame = {
             .title = "t", .x_high = 1, .y_low = cases[i].low, .y_high = cases[i].high};
         oct_plot_begin(&plot, &frame);
-        oct_plot_axes(&plot, OCT_PLOT_SECONDS, "x", "y", NULL, NULL);
+        oct_plot_axes(&plot, &(oct_plot_labels){OCT_PLOT_SECONDS, "x", "y"}, NULL, NULL);
         char *text = plot_end(&plot), label[64];
         size_t count = 0;
         for (; cases[i].labels[count] != NULL; count++) {

@@ -78,7 +78,8 @@ test_mse_finds_the_least_error_of_its_steps(void **state)
         for (int k = 22; k <= 64; k++) {
             least = fmin(least, plain_error(w, count, most * k / 64 / 127, 127));
         }
-        double range = (double)quantizer_range8(rows, &mse, w, count, (float)most);
+        double range =
+            (double)quantizer_range8(rows, &mse, (quantizer_weights){w, count, (float)most});
         double steps = range / most * 64.0;
         T_NEAR(steps, nearbyint(steps), 1e-4, 0.0);
         assert_true(steps > 21.9 && steps < 64.1);
@@ -94,9 +95,11 @@ test_one_huge_weight_among_many_is_cut_by_percentile_and_by_mse(void **state)
     static float w[60000];
     weights_make(w, OCT_COUNTOF(w), 7);
     w[12345] = 40.0f;
-    assert_true(quantizer_range8(rows, &(quantizer_method){0}, w, 60000, 40.0f) == 40.0f);
-    assert_true(quantizer_range8(rows, &percentile_99, w, 60000, 40.0f) < 3.0f);
-    float range = quantizer_range8(rows, &mse, w, 60000, 40.0f);
+    assert_true(quantizer_range8(rows, &(quantizer_method){0},
+                                 (quantizer_weights){w, 60000, 40.0f}) == 40.0f);
+    assert_true(quantizer_range8(rows, &percentile_99, (quantizer_weights){w, 60000, 40.0f}) <
+                3.0f);
+    float range = quantizer_range8(rows, &mse, (quantizer_weights){w, 60000, 40.0f});
     assert_true(range < 38.0f && range > 10.0f);
     assert_true(plain_error(w, 60000, (double)range / 127, 127) <
                 0.8 * plain_error(w, 60000, 40.0 / 127, 127));
@@ -113,12 +116,14 @@ test_tiny_and_huge_weights_have_a_range(void **state)
         for (size_t k = 0; k < 200; k++) {
             w[k] = k % 2 == 0 ? ends[i] : -ends[i];
         }
-        assert_true(quantizer_range8(rows, &percentile_99, w, 200, ends[i]) == ends[i]);
-        assert_true(quantizer_range8(rows, &mse, w, 200, ends[i]) == ends[i]);
+        assert_true(quantizer_range8(rows, &percentile_99, (quantizer_weights){w, 200, ends[i]}) ==
+                    ends[i]);
+        assert_true(quantizer_range8(rows, &mse, (quantizer_weights){w, 200, ends[i]}) == ends[i]);
         float scale = ends[i] / 127.0f;
         if (scale > 0.0f) {
-            (void)quantizer_drifted8(rows, &mse, w, 200, ends[i], scale);
-            assert_false(quantizer_drifted8(rows, &percentile_99, w, 200, ends[i], scale));
+            (void)quantizer_drifted8(rows, &mse, (quantizer_weights){w, 200, ends[i]}, scale);
+            assert_false(quantizer_drifted8(rows, &percentile_99,
+                                            (quantizer_weights){w, 200, ends[i]}, scale));
         }
     }
 }
@@ -139,12 +144,14 @@ test_a_range_has_drifted_when_it_changed_by_more_than_the_bound(void **state)
     for (size_t c = 0; c < OCT_COUNTOF(methods) * OCT_COUNTOF(factors); c++) {
         const quantizer_method *method = &methods[c / OCT_COUNTOF(factors)];
         float factor = factors[c % OCT_COUNTOF(factors)];
-        float scale = quantizer_range8(rows, method, w, 1000, (float)plain_absmax(w, 1000)) / 127;
+        float scale = quantizer_range8(rows, method,
+                                       (quantizer_weights){w, 1000, (float)plain_absmax(w, 1000)}) /
+                      127;
         for (size_t i = 0; i < 1000; i++) {
             now[i] = w[i] * factor;
         }
-        bool drifted =
-            quantizer_drifted8(rows, method, now, 1000, (float)plain_absmax(now, 1000), scale);
+        bool drifted = quantizer_drifted8(
+            rows, method, (quantizer_weights){now, 1000, (float)plain_absmax(now, 1000)}, scale);
         assert_int_equal(drifted, factor < 0.95f || factor > 1.05f);
     }
 }
@@ -158,13 +165,15 @@ test_an_mse_range_has_drifted_when_another_is_clearly_better(void **state)
     static const float factors[] = {0.5f, 0.7f, 0.98f, 1.0f, 1.02f, 1.4f, 2.0f};
     static float w[2000], now[2000];
     weights_make(w, 2000, 10);
-    float scale = quantizer_range8(rows, &mse, w, 2000, (float)plain_absmax(w, 2000)) / 127;
+    float scale =
+        quantizer_range8(rows, &mse, (quantizer_weights){w, 2000, (float)plain_absmax(w, 2000)}) /
+        127;
     for (size_t c = 0; c < OCT_COUNTOF(factors); c++) {
         for (size_t i = 0; i < 2000; i++) {
             now[i] = w[i] * factors[c];
         }
-        bool drifted =
-            quantizer_drifted8(rows, &mse, now, 2000, (float)plain_absmax(now, 2000), scale);
+        bool drifted = quantizer_drifted8(
+            rows, &mse, (quantizer_weights){now, 2000, (float)plain_absmax(now, 2000)}, scale);
         assert_int_equal(drifted, factors[c] < 0.75f || factors[c] > 1.3f);
     }
 }
@@ -181,8 +190,8 @@ test_an_mse_range_stays_where_another_may_be_better_by_chance(void **state)
         w[i] = 10.21f;
     }
     assert_true(quantizer_tolerance(&mse, 16) > 1.5f && quantizer_tolerance(&mse, 10000) < 1.1f);
-    assert_false(quantizer_drifted8(rows, &mse, w, 16, 10.21f, 1.0f));
-    assert_true(quantizer_drifted8(rows, &mse, w, 10000, 10.21f, 1.0f));
+    assert_false(quantizer_drifted8(rows, &mse, (quantizer_weights){w, 16, 10.21f}, 1.0f));
+    assert_true(quantizer_drifted8(rows, &mse, (quantizer_weights){w, 10000, 10.21f}, 1.0f));
 }
 
 int
