@@ -24,15 +24,13 @@
 #include "common/oct_clock.h"
 #include "common/oct_log.h"
 #include "common/oct_text.h"
+#include "learner/learner_pace.h"
 
 #define PEER_LINES_MAX      1024 // log lines that one certificate may cause at once, …
 #define PEER_LINES_A_SECOND 0.1  // … and per second after that
 
 struct learner_admission {
-    const config_experiment *config;
-    uint64_t run_id;
-    learner_actors *actors;
-    learner_tallies *tallies;
+    learner_admission_options o;
     uint8_t key[WIRE_TOKEN_KEY_BYTES];
     wire_token_maker *tokens;
     oct_bucket tickets;    // unanswered evaluations, per certificate
@@ -42,16 +40,12 @@ struct learner_admission {
 };
 
 learner_admission *
-learner_admission_create(const config_experiment *config, uint64_t run_id,
-                         const uint8_t key[WIRE_TOKEN_KEY_BYTES], learner_actors *actors,
-                         learner_tallies *tallies)
+learner_admission_create(const learner_admission_options *options)
 {
     learner_admission *admission = oct_alloc(sizeof(*admission));
-    admission->config = config;
-    admission->run_id = run_id;
-    admission->actors = actors;
-    admission->tallies = tallies;
-    memcpy(admission->key, key, sizeof(admission->key));
+    admission->o = *options;
+    memcpy(admission->key, options->key, sizeof(admission->key));
+    admission->o.key = admission->key;
     admission->tokens = wire_token_maker_create(admission->key);
     oct_bucket_init(&admission->peer_lines, PEER_LINES_MAX, PEER_LINES_A_SECOND);
     oct_bucket_init(&admission->tickets, LEARNER_TICKETS_MAX, LEARNER_TICKETS_A_SECOND);
@@ -86,7 +80,7 @@ void
 learner_admission_token(const learner_admission *admission, const learner_actor *actor,
                         uint8_t out[WIRE_TOKEN_BYTES])
 {
-    wire_token_make(admission->tokens, admission->run_id, actor->session, actor->id, out);
+    wire_token_make(admission->tokens, admission->o.run_id, actor->session, actor->id, out);
 }
 
 static bool
@@ -94,7 +88,7 @@ is_token_of(const learner_admission *admission, uint64_t session,
             const uint8_t token[WIRE_TOKEN_BYTES])
 {
     uint8_t right[WIRE_TOKEN_BYTES];
-    wire_token_make(admission->tokens, admission->run_id, session, learner_actors_id(session),
+    wire_token_make(admission->tokens, admission->o.run_id, session, learner_actors_id(session),
                     right);
     return wire_token_equal(right, token);
 }
@@ -103,11 +97,11 @@ learner_actor *
 learner_admission_find(learner_admission *admission, uint32_t actor_id,
                        const uint8_t token[WIRE_TOKEN_BYTES])
 {
-    learner_actor *actor = learner_actors_find(admission->actors, actor_id);
+    learner_actor *actor = learner_actors_find(admission->o.actors, actor_id);
     if (actor == NULL || is_token_of(admission, actor->session, token)) {
         return actor;
     }
-    if (admission->tallies->bad_tokens++ == 0) {
+    if (admission->o.tallies->bad_tokens++ == 0) {
         oct_log_warn("LEARNER-BAD-TOKEN",
                      "actor=%08" PRIx32
                      " without its token; later requests without a token are only counted",
@@ -126,25 +120,26 @@ places_refuse(learner_admission *admission, const oct_holder *holder, oct_reason
                    "the certificate %s (SHA-256 begins %02x%02x%02x%02x) has as many registered "
                    "actors as it may: learner.actors_per_certificate: %" PRIu32,
                    holder->name, holder->id[0], holder->id[1], holder->id[2], holder->id[3],
-                   admission->config->learner.actors_per_certificate);
-    if (admission->tallies->places_refused++ == 0) {
+                   admission->o.config->learner.actors_per_certificate);
+    if (admission->o.tallies->places_refused++ == 0) {
         oct_log_warn("LEARNER-PLACES", "%s; later refusals are only counted", why->text);
     }
 }
 
-// Finds the session of a request: that of its token, or turn_session. *out is 0 if there is no
-// session, or if the token is wrong (of another run, for example).
+// Finds the session of a request: that of its token or, in lock-step, that of its index.
+// OCT_EAGAIN: an actor with another certificate has this index. *out is 0 if there is no session,
+// or if the token is wrong (of another run, for example).
 static oct_err
 session_find(const learner_admission *admission, const wire_register *request,
-             const oct_holder *holder, uint64_t turn_session, uint64_t *out, oct_reason *why)
+             const oct_holder *holder, uint64_t *out, oct_reason *why)
 {
     const uint64_t own = request->session;
-    if (own != 0 && is_token_of(admission, own, request->token)) {
-        *out = own;
+    *out = own != 0 && is_token_of(admission, own, request->token) ? own : 0;
+    if (*out != 0 || request->role != WIRE_ROLE_ACTOR || request->place == 0) {
         return OCT_OK;
     }
-    *out = turn_session;
-    const learner_actor *there = learner_actors_of(admission->actors, turn_session);
+    *out = admission->o.pace->session(admission->o.pacer, request->place - 1);
+    const learner_actor *there = learner_actors_of(admission->o.actors, *out);
     if (there != NULL && !learner_actor_came_with(there, holder)) {
         return oct_fail(why, OCT_EAGAIN, "an actor with another certificate has index %" PRIu32,
                         request->place - 1);
@@ -154,8 +149,7 @@ session_find(const learner_admission *admission, const wire_register *request,
 
 oct_err
 learner_admission_register(learner_admission *admission, const wire_register *request,
-                           const oct_holder *holder, uint64_t turn_session, learner_actor **out,
-                           oct_reason *why)
+                           const oct_holder *holder, learner_actor **out, oct_reason *why)
 {
     learner_registrant who = {
         .role = request->role,
@@ -163,12 +157,12 @@ learner_admission_register(learner_admission *admission, const wire_register *re
         .place = request->place,
         .holder = holder,
     };
-    OCT_TRY(session_find(admission, request, holder, turn_session, &who.session, why));
-    oct_err err = learner_actors_register(admission->actors, &who, oct_clock_ns(), out);
+    OCT_TRY(session_find(admission, request, holder, &who.session, why));
+    oct_err err = learner_actors_register(admission->o.actors, &who, oct_clock_ns(), out);
     if (err == OCT_EINVAL) {
         oct_reason_set(why, "its session is registered in another role");
     } else if (err == OCT_EAGAIN && holder != NULL &&
-               learner_actors_is_full(admission->actors, holder)) {
+               learner_actors_is_full(admission->o.actors, holder)) {
         places_refuse(admission, holder, why);
     } else if (err == OCT_EAGAIN) {
         oct_reason_set(why, "no room for another actor: all %u slots are taken",
@@ -187,7 +181,7 @@ learner_admission_refuse(learner_admission *admission, const wire_register *requ
     oct_text_quote(admission->refused, sizeof(admission->refused), text,
                    OCT_MIN((size_t)length, sizeof(text) - 1));
     admission->refused_ns = oct_clock_ns();
-    admission->tallies->actors_refused++;
+    admission->o.tallies->actors_refused++;
 }
 
 const char *
@@ -195,7 +189,7 @@ learner_admission_last_refused(const learner_admission *admission)
 {
     uint64_t now_ns = oct_clock_ns();
     bool is_old = now_ns - admission->refused_ns > LEARNER_PEER_GONE_S * UINT64_C(1000000000);
-    bool is_over = is_old && learner_actors_live_get(admission->actors, now_ns).actors > 0;
+    bool is_over = is_old && learner_actors_live_get(admission->o.actors, now_ns).actors > 0;
     return is_over ? "" : admission->refused;
 }
 
@@ -219,7 +213,7 @@ void
 learner_admission_ignored(learner_admission *admission, const learner_actor *actor,
                           const char *what)
 {
-    if (admission->tallies->bad_reports++ == 0) {
+    if (admission->o.tallies->bad_reports++ == 0) {
         oct_log_warn("LEARNER-BAD-REPORT",
                      "actor=%08" PRIx32 " host=\"%s\" certificate=\"%s\" %s: ignored; later "
                      "reports that are ignored are only counted",
@@ -237,7 +231,7 @@ learner_admission_may_evaluate(learner_admission *admission, const learner_actor
         oct_bucket_is_left(&admission->tickets, actor->holder.id, now_ms())) {
         return true;
     }
-    admission->tallies->tickets_refused++;
+    admission->o.tallies->tickets_refused++;
     if (learner_admission_may_tell(admission, &actor->holder)) {
         oct_log_warn("LEARNER-TICKETS-REFUSED",
                      "evaluator=%08x host=\"%s\" certificate=\"%s\" %d evaluations were not "

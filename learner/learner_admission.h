@@ -18,10 +18,18 @@ typedef struct learner_admission learner_admission;
 #define LEARNER_TICKETS_MAX      32
 #define LEARNER_TICKETS_A_SECOND (1.0 / 60)
 
-// actors, tallies and config are borrowed. The key is copied.
-learner_admission *learner_admission_create(const config_experiment *config, uint64_t run_id,
-                                            const uint8_t key[WIRE_TOKEN_KEY_BYTES],
-                                            learner_actors *actors, learner_tallies *tallies);
+// Pointers are borrowed for as long as the admission.
+typedef struct learner_admission_options {
+    const config_experiment *config;
+    uint64_t run_id;
+    const uint8_t *key; // WIRE_TOKEN_KEY_BYTES bytes, which are copied
+    learner_actors *actors;
+    learner_tallies *tallies;
+    const struct learner_pace *pace; // lock-step: gives the session of an actor's index
+    struct learner_pacer *pacer;
+} learner_admission_options;
+
+learner_admission *learner_admission_create(const learner_admission_options *options);
 void learner_admission_destroy(learner_admission *admission); // NULL is a no-op
 
 // Returns the key that signs the sessions' tokens, borrowed. Replay has the same key.
@@ -33,15 +41,15 @@ void learner_admission_token(const learner_admission *admission, const learner_a
 learner_actor *learner_admission_find(learner_admission *admission, uint32_t actor_id,
                                       const uint8_t token[WIRE_TOKEN_BYTES]);
 // Registers an actor or evaluator with an environment that fits the run, and gives it a slot. Its
-// session is that of its token, of this process or of an earlier one of the run, or else
-// turn_session (lock-step: that of its index; 0: none). holder is its certificate, or NULL where
-// the transport uses none. Errors, each with one line in why:
+// session is that of its token, of this process or of an earlier one of the run, or in lock-step
+// that of its index. holder is its certificate, or NULL where the transport uses none. Errors, each
+// with one line in why:
 //   OCT_EINVAL its session is registered in another role
 //   OCT_EAGAIN no slot is free, or an actor with another certificate has its index
 OCT_CHECKED oct_err learner_admission_register(learner_admission *admission,
                                                const wire_register *request,
-                                               const oct_holder *holder, uint64_t turn_session,
-                                               learner_actor **out, oct_reason *why);
+                                               const oct_holder *holder, learner_actor **out,
+                                               oct_reason *why);
 // Counts a registration that was refused because the peer does not fit the run. Status and
 // learner_run_trouble report why.
 void learner_admission_refuse(learner_admission *admission, const wire_register *request,

@@ -215,7 +215,7 @@ learner_run_request(learner_run *run, uint32_t member, wire_sample *out)
     uint64_t now_ns = oct_clock_ns(), newest = learner_publisher_version(run->publisher);
     shards_look(run);
     uint32_t requested = learner_batches_request(run->batches, member, newest, now_ns, out);
-    if (requested > 0) {
+    if (requested > 0 && run->pace->request != NULL) {
         run->pace->request(run->pacer, out);
     }
     (void)batches_pass(run, now_ns); // those that waited, and have no window that is too old
@@ -288,7 +288,9 @@ learner_run_priorities(learner_run *run, uint32_t member, wire_priorities *out)
 void
 learner_run_returned(learner_run *run, oct_err err, const char *detail)
 {
-    run->pace->returned(run->pacer, err, detail);
+    if (run->pace->returned != NULL) {
+        run->pace->returned(run->pacer, err, detail);
+    }
 }
 
 // ---- hashes of lock-step
@@ -342,7 +344,9 @@ learner_run_collect(learner_run *run)
             learner_refusals_note(run->refusals, batch, &run->spec, run->batches);
         }
         learner_batches_give(run->batches, batch, now_ns);
-        run->pace->learned(run->pacer);
+        if (run->pace->learned != NULL) {
+            run->pace->learned(run->pacer);
+        }
     }
     learner_state_bytes *state = learner_train_take_state(run->train);
     if (state != NULL) {

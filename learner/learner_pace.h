@@ -36,6 +36,8 @@ void learner_run_store(learner_run *run, learner_state_bytes *take, bool async);
 void learner_run_fail(learner_run *run, const char *reason);       // ends the run as failed
 void learner_run_start_over(learner_run *run, const char *reason); // abandons it: it is resumed
 
+// The decisions of a pace. request, learned, returned, published, place, resume_check and the three
+// for hashes are NULL in a pace without turns: then nothing happens.
 typedef struct learner_pace {
     learner_pacer *(*create)(const learner_pace_parts *parts);
     void (*destroy)(learner_pacer *pacer); // NULL is a no-op
@@ -63,8 +65,7 @@ typedef struct learner_pace {
     uint32_t (*incarnation)(const learner_pacer *pacer, const learner_actor *actor);
     // Session of the actor with that index; 0: the caller draws one.
     uint64_t (*session)(const learner_pacer *pacer, uint32_t actor_index);
-    // As learner_run_digest, learner_run_digested and learner_run_unkept; NULL: the pace has no
-    // hashes.
+    // Hashes: as learner_run_digest, learner_run_digested and learner_run_unkept.
     bool (*digest)(learner_pacer *pacer, wire_digest_request *out);
     void (*digested)(learner_pacer *pacer, oct_err err, const char *detail,
                      const wire_digest *digest);

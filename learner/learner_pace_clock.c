@@ -67,25 +67,11 @@ clock_may_request(learner_pacer *pacer)
 }
 
 static void
-clock_request(learner_pacer *pacer, wire_sample *out)
-{
-    (void)pacer;
-    (void)out;
-}
-
-static void
 clock_answered(learner_pacer *pacer, const wire_sampled *sampled, uint32_t batches)
 {
     (void)pacer;
     (void)sampled;
     (void)batches;
-}
-
-static void
-clock_published(learner_pacer *pacer, const quantizer_publication *publication)
-{
-    (void)pacer;
-    (void)publication;
 }
 
 static double
@@ -150,31 +136,6 @@ clock_tick(learner_pacer *pacer, uint64_t now_ns)
     learner_run_check_budget(pacer->o.run);
 }
 
-// Priorities that are lost only leave the old priorities in the table.
-static void
-clock_returned(learner_pacer *pacer, oct_err err, const char *detail)
-{
-    (void)pacer;
-    (void)err;
-    (void)detail;
-}
-
-// Without lock-step there are no turns to record.
-static void
-clock_place(const learner_pacer *pacer, learner_turn_place *out)
-{
-    (void)pacer;
-    (void)out;
-}
-
-static oct_err
-clock_resume_check(const learner_pacer *pacer, oct_reason *why)
-{
-    (void)pacer;
-    (void)why;
-    return OCT_OK;
-}
-
 static void
 clock_finish(learner_pacer *pacer, const char *reason)
 {
@@ -186,14 +147,10 @@ const learner_pace learner_pace_clock = {
     .destroy = clock_destroy,
     .begin = clock_begin,
     .may_request = clock_may_request,
-    .request = clock_request,
     .answered = clock_answered,
-    .learned = clock_nothing,
     .share = clock_share,
     .may_return = clock_may_send,
-    .returned = clock_returned,
     .table_lost = clock_nothing, // the link configures it again
-    .published = clock_published,
     .newest = clock_newest,
     .incarnation = clock_incarnation,
     .session = clock_session,
@@ -203,8 +160,6 @@ const learner_pace learner_pace_clock = {
     .evaluators_max = UINT32_MAX,
     .tick = clock_tick,
     .checkpoint = clock_checkpoint,
-    .place = clock_place,
-    .resume_check = clock_resume_check,
     .finish = clock_finish,
     .saves_at_end = true,
     .publishes_at_end = true,

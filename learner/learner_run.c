@@ -123,13 +123,21 @@ run_begin(learner_run *run, oct_reason *why)
 {
     OCT_TRY(folder_open(run, why));
     parts_create(run);
-    if (learner_folder_is_resumed(run->folder)) {
+    if (learner_folder_is_resumed(run->folder) && run->pace->resume_check != NULL) {
         OCT_TRY(run->pace->resume_check(run->pacer, why));
     }
     uint8_t key[WIRE_TOKEN_KEY_BYTES];
     OCT_TRY(learner_folder_key(run->folder, key, why));
-    run->admission =
-        learner_admission_create(run->config, run->run_id, key, run->actors, &run->tallies);
+    const learner_admission_options options = {
+        .config = run->config,
+        .run_id = run->run_id,
+        .key = key,
+        .actors = run->actors,
+        .tallies = &run->tallies,
+        .pace = run->pace,
+        .pacer = run->pacer,
+    };
+    run->admission = learner_admission_create(&options);
     explicit_bzero(key, sizeof(key));
     OCT_TRY(learner_training_environment(run, why));
     OCT_TRY(report_begin(run, why));
@@ -263,7 +271,9 @@ learner_run_publish_to_evaluators(learner_run *run)
         learner_evals_newest(run->evals, learner_publisher_latest(run->publisher));
         learner_training_published(run);
     }
-    run->pace->published(run->pacer, publication);
+    if (run->pace->published != NULL) {
+        run->pace->published(run->pacer, publication);
+    }
     return publication;
 }
 

@@ -209,7 +209,9 @@ learner_run_store(learner_run *run, learner_state_bytes *take, bool async)
     for (uint32_t i = 0; i < now.shards; i++) {
         now.replay[i] = learner_batches_place_after(run->batches, i, take->batches);
     }
-    run->pace->place(run->pacer, &now.turn);
+    if (run->pace->place != NULL) {
+        run->pace->place(run->pacer, &now.turn);
+    }
     now.turn.libm = run->libm;
     now.turn.refused = learner_train_refused(run->train);
     const char *ending = learner_progress_ending(run->progress);
@@ -632,9 +634,7 @@ learner_run_register(learner_run *run, const wire_register *request, const oct_h
     }
     OCT_TRY(learner_run_machine(run, "of this actor's machine", request->libm, why));
     OCT_TRY(learner_run_begin(run, &request->env, why));
-    bool has_index = request->role == WIRE_ROLE_ACTOR && request->place != 0;
-    uint64_t turn_session = has_index ? run->pace->session(run->pacer, request->place - 1) : 0;
-    return learner_admission_register(run->admission, request, holder, turn_session, out, why);
+    return learner_admission_register(run->admission, request, holder, out, why);
 }
 
 bool
