@@ -227,10 +227,9 @@ metrics_json(const actor_evaluate_result *result)
     json_t *out = json_object();
     for (uint32_t k = 0; k < result->metric_names.count; k++) {
         const oct_metric *metric = &result->metrics[k];
-        json_t *one = json_object();
-        cli_json_put(one, "mean", cli_json_number(oct_metric_mean(metric)));
-        cli_json_put(one, "episodes", json_integer(metric->episodes));
-        cli_json_put(out, result->metric_names.name[k], one);
+        cli_json_put(out, result->metric_names.name[k],
+                     CLI_JSON_OBJECT({"mean", cli_json_number(oct_metric_mean(metric))},
+                                     {"episodes", json_integer(metric->episodes)}));
     }
     return out;
 }
@@ -261,7 +260,7 @@ result_put(json_t *out, const actor_evaluate_result *result)
     cli_json_put(out, "failure", result->failed > 0 ? cli_json_text(result->failure) : json_null());
     cli_json_put(out, "truncated_episodes", json_integer(result->truncated));
     cli_json_put(out, "metrics", metrics_json(result));
-    cli_json_put(out, "env_steps", json_integer((json_int_t)result->env_steps));
+    cli_json_put(out, "env_steps", cli_json_whole(result->env_steps));
     cli_json_put(out, "seconds", cli_json_number(result->seconds));
     cli_json_put(out, "steps_per_s", cli_json_number(steps_per_s(result)));
 }
@@ -273,15 +272,14 @@ report_json(const eval_report *report)
 {
     json_t *out = json_object();
     cli_json_put(out, "policy", cli_json_text(report->options->policy));
-    cli_json_put(out, "policy_version",
-                 json_integer((json_int_t)policy_net_origin(report->net)->version));
+    cli_json_put(out, "policy_version", cli_json_whole(policy_net_origin(report->net)->version));
     cli_json_put(out, "precision",
                  cli_json_text(policy_precision_name(policy_net_precision(report->net))));
     cli_json_put(out, "kernel", cli_json_text(policy_isa_name(policy_net_isa(report->net))));
     cli_json_put(out, "environment", cli_json_text(report->options->env_id));
     cli_json_put(out, "options", cli_json_text(report->options->options));
     cli_json_put(out, "options_from", cli_json_text(report->options->options_from));
-    cli_json_put(out, "seed", json_integer((json_int_t)report->options->seed));
+    cli_json_put(out, "seed", cli_json_whole(report->options->seed));
     cli_json_put(out, "sampling", json_boolean(report->sampling));
     result_put(out, report->result);
     cli_json_put(out, "video", report->video != NULL ? cli_json_text(report->video) : json_null());

@@ -164,14 +164,6 @@ cli_import_report_text(const cli_import_report *report)
 // ---- JSON
 
 static json_t *
-object_make(void)
-{
-    json_t *made = json_object();
-    OCT_ASSERT(made != NULL);
-    return made;
-}
-
-static json_t *
 layers_json(const cli_import_report *report)
 {
     const policy_image *image = report->image;
@@ -180,7 +172,7 @@ layers_json(const cli_import_report *report)
     OCT_ASSERT(list != NULL);
     quantizer_ptq_errors(image, report->fp32, errors);
     for (uint32_t l = 0; l < image->spec.layer_count; l++) {
-        json_t *layer = object_make();
+        json_t *layer = json_object();
         cli_json_put(layer, "inputs", json_integer(image->spec.layers[l].inputs));
         cli_json_put(layer, "outputs", json_integer(image->spec.layers[l].outputs));
         cli_json_put(layer, "relative_l2", cli_json_number((double)errors[l].relative_l2));
@@ -201,12 +193,10 @@ actions_json(const import_parity *parity, uint32_t count)
     OCT_ASSERT(list != NULL);
     for (uint32_t i = 0; i < count; i++) {
         const import_action *of = &parity->actions[i];
-        json_t *action = object_make();
-        cli_json_put(action, "least", cli_json_number(of->least));
-        cli_json_put(action, "most", cli_json_number(of->most));
-        cli_json_put(action, "deviation", cli_json_number(of->deviation));
-        cli_json_put(action, "clipped", cli_json_number(of->clipped));
-        cli_json_append(list, action);
+        cli_json_append(list, CLI_JSON_OBJECT({"least", cli_json_number(of->least)},
+                                              {"most", cli_json_number(of->most)},
+                                              {"deviation", cli_json_number(of->deviation)},
+                                              {"clipped", cli_json_number(of->clipped)}));
     }
     return list;
 }
@@ -215,17 +205,14 @@ static json_t *
 quantised_json(const cli_import_report *report)
 {
     const quantizer_divergence *far = &report->far;
-    json_t *made = object_make();
-    cli_json_put(made, "scaled", json_boolean(report->is_scaled));
-    cli_json_put(made, "calibrated", json_boolean(report->is_calibrated));
-    cli_json_put(made, "relative_l2", cli_json_number(far->relative_l2));
-    cli_json_put(made, "max_abs", cli_json_number(far->max_abs));
-    cli_json_put(made, "agreement", cli_json_number(far->agreement));
-    cli_json_put(made, "kl", cli_json_number(far->kl));
-    cli_json_put(made, "action_distance", cli_json_number(far->action_l2));
-    cli_json_put(made, "layers", layers_json(report));
-    cli_json_put(made, "bytes", json_integer((json_int_t)policy_encoded_size(report->image)));
-    return made;
+    return CLI_JSON_OBJECT(
+        {"scaled", json_boolean(report->is_scaled)},
+        {"calibrated", json_boolean(report->is_calibrated)},
+        {"relative_l2", cli_json_number(far->relative_l2)},
+        {"max_abs", cli_json_number(far->max_abs)}, {"agreement", cli_json_number(far->agreement)},
+        {"kl", cli_json_number(far->kl)}, {"action_distance", cli_json_number(far->action_l2)},
+        {"layers", layers_json(report)},
+        {"bytes", cli_json_whole(policy_encoded_size(report->image))});
 }
 
 // Everything of the text report is in it. Numbers that do not apply to the kind of action are null.
@@ -234,7 +221,7 @@ cli_import_report_json(const cli_import_report *report)
 {
     const policy_spec *spec = &report->fp32->spec;
     const import_parity *parity = &report->parity;
-    json_t *root = object_make(), *notes = json_array(), *fp32 = object_make();
+    json_t *root = json_object(), *notes = json_array(), *fp32 = json_object();
     OCT_ASSERT(notes != NULL);
     for (size_t i = 0; i < report->note_count; i++) {
         cli_json_append(notes, cli_json_text(report->notes[i]));
@@ -253,7 +240,7 @@ cli_import_report_json(const cli_import_report *report)
     cli_json_put(fp32, "actions_clipped",
                  is_box ? cli_json_number(parity->actions_clipped) : json_null());
     cli_json_put(fp32, "actions", is_box ? actions_json(parity, spec->action_count) : json_null());
-    cli_json_put(fp32, "bytes", json_integer((json_int_t)policy_encoded_size(report->fp32)));
+    cli_json_put(fp32, "bytes", cli_json_whole(policy_encoded_size(report->fp32)));
     cli_json_put(root, "policy", cli_json_text(report->path));
     cli_json_put(root, "fp32_policy", cli_json_text(report->fp32_path));
     cli_json_put(root, "env_file",

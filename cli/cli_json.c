@@ -21,6 +21,22 @@ cli_json_number(double value)
 }
 
 json_t *
+cli_json_whole(uint64_t value)
+{
+    return json_integer((json_int_t)value);
+}
+
+json_t *
+cli_json_object(const cli_json_field *fields)
+{
+    json_t *object = json_object();
+    for (; fields->name != NULL; fields++) {
+        cli_json_put(object, fields->name, fields->value);
+    }
+    return object;
+}
+
+json_t *
 cli_json_text(const char *bytes)
 {
     json_t *out = json_string(bytes);

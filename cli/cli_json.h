@@ -8,10 +8,18 @@
 // Helpers for output in JSON. Results are new references. Running out of memory ends the process.
 // Threads: any.
 
-json_t *cli_json_number(double value);    // null if it is not finite
+json_t *cli_json_number(double value); // null if it is not finite
+json_t *cli_json_whole(uint64_t value);
 json_t *cli_json_text(const char *bytes); // "(not UTF-8)" if it is invalid
 // "0123456789abcdef", 16 digits.
 json_t *cli_json_hexadecimal(uint64_t value);
+// Makes an object of fields, {"name", value}, and takes the references to their values.
+#define CLI_JSON_OBJECT(...) cli_json_object((const cli_json_field[]){__VA_ARGS__, {NULL, NULL}})
+typedef struct cli_json_field {
+    const char *name;
+    json_t *value;
+} cli_json_field;
+json_t *cli_json_object(const cli_json_field *fields); // a field without a name follows the last
 // Returns the number that an object has under this name, or fallback.
 double cli_json_number_of(const json_t *object, const char *name, double fallback);
 // Reads a file of a run folder; NULL: there is none, or it is not JSON.

@@ -44,11 +44,10 @@ print_json(const char *folder, const cli_check *check)
     json_t *all = json_object(), *items = json_array();
     for (uint32_t i = 0; i < check->count; i++) {
         const cli_check_item *item = &check->item[i];
-        json_t *one = json_object();
-        cli_json_put(one, "name", cli_json_text(item->name));
-        cli_json_put(one, "state", cli_json_text(cli_check_words[item->level]));
-        cli_json_put(one, "text", cli_json_text(item->text));
-        cli_json_append(items, one);
+        cli_json_append(items,
+                        CLI_JSON_OBJECT({"name", cli_json_text(item->name)},
+                                        {"state", cli_json_text(cli_check_words[item->level])},
+                                        {"text", cli_json_text(item->text)}));
     }
     cli_json_put(all, "folder", cli_json_text(folder));
     cli_json_put(all, "resumable", json_boolean(cli_check_worst(check) != CLI_CHECK_ERROR));

@@ -129,7 +129,7 @@ doubts_json(const json_t *summary)
 static json_t *
 stamp_json(const cli_dash_stamp *stamp)
 {
-    return stamp->is_there ? json_integer((json_int_t)stamp->written_us) : json_null();
+    return stamp->is_there ? cli_json_whole(stamp->written_us) : json_null();
 }
 
 // Everything that the page shows of a run, except its curves. copied: the run that this one is a
@@ -140,33 +140,23 @@ run_json(const cli_dash_run *run, const config_experiment *defaults, uint32_t gr
 {
     static const char *const statuses[] = {"live", "ended", "silent", "unknown"};
     const cli_series *series = run->series;
-    json_t *out = json_object();
-    cli_json_put(out, "id", json_integer(run->id));
-    cli_json_put(out, "name", cli_json_text(series->name));
-    cli_json_put(out, "folder", cli_json_text(series->folder));
-    cli_json_put(out, "group", json_integer(group));
-    cli_json_put(out, "copy_of", copied != run ? json_integer(copied->id) : json_null());
-    cli_json_put(out, "status", json_string(statuses[run->status]));
-    cli_json_put(out, "changes", json_integer((json_int_t)run->changes));
-    cli_json_put(out, "env", cli_json_text(series->has_config ? series->config.env.id : ""));
-    cli_json_put(out, "seed",
-                 series->has_config ? json_integer((json_int_t)series->config.run.seed)
-                                    : json_null());
-    cli_json_put(out, "offline", json_boolean(config_is_offline(&series->config)));
-    cli_json_put(out, "config",
-                 series->has_config ? changes_json(defaults, &series->config, true) : json_null());
-    cli_json_put(out, "why", cli_json_text(series->why));
-    cli_json_put(out, "rows", json_integer((json_int_t)series->metrics.rows_read));
-    cli_json_put(out, "last", last_json(&series->metrics));
-    cli_json_put(out, "summary",
-                 series->summary != NULL ? json_incref(series->summary) : json_null());
-    cli_json_put(out, "doubts", doubts_json(series->summary));
-    cli_json_put(out, "state", state_json(run->state));
-    cli_json_put(out, "policy", stamp_json(&run->policy));
-    cli_json_put(out, "video",
-                 run->video_type != NULL ? json_string(run->video_type) : json_null());
-    cli_json_put(out, "video_written", stamp_json(&run->video));
-    return out;
+    return CLI_JSON_OBJECT(
+        {"id", json_integer(run->id)}, {"name", cli_json_text(series->name)},
+        {"folder", cli_json_text(series->folder)}, {"group", json_integer(group)},
+        {"copy_of", copied != run ? json_integer(copied->id) : json_null()},
+        {"status", json_string(statuses[run->status])}, {"changes", cli_json_whole(run->changes)},
+        {"env", cli_json_text(series->has_config ? series->config.env.id : "")},
+        {"seed", series->has_config ? cli_json_whole(series->config.run.seed) : json_null()},
+        {"offline", json_boolean(config_is_offline(&series->config))},
+        {"config",
+         series->has_config ? changes_json(defaults, &series->config, true) : json_null()},
+        {"why", cli_json_text(series->why)}, {"rows", cli_json_whole(series->metrics.rows_read)},
+        {"last", last_json(&series->metrics)},
+        {"summary", series->summary != NULL ? json_incref(series->summary) : json_null()},
+        {"doubts", doubts_json(series->summary)}, {"state", state_json(run->state)},
+        {"policy", stamp_json(&run->policy)},
+        {"video", run->video_type != NULL ? json_string(run->video_type) : json_null()},
+        {"video_written", stamp_json(&run->video)});
 }
 
 // All runs, and which of them belong together.
@@ -216,8 +206,8 @@ cli_dash_groups(const cli_dash_runs *runs)
 static void
 changes_put(json_t *all, const cli_dash_runs *runs)
 {
-    cli_json_put(all, "server", json_integer((json_int_t)cli_dash_runs_began_us(runs)));
-    cli_json_put(all, "changes", json_integer((json_int_t)cli_dash_runs_changes(runs)));
+    cli_json_put(all, "server", cli_json_whole(cli_dash_runs_began_us(runs)));
+    cli_json_put(all, "changes", cli_json_whole(cli_dash_runs_changes(runs)));
 }
 
 // Answers /runs. Configurations are sent as differences from the defaults, which keeps the answer
@@ -388,17 +378,15 @@ layer_json(const policy_image *image, uint32_t l)
     const policy_layer *layer = &image->spec.layers[l];
     int end = image->precision == POLICY_INT4 ? POLICY_INT4_CODE_MAX : 127; // greatest code
     uint64_t counts[256] = {0}; // of each code, 128 behind
-    json_t *out = json_object(), *list = json_array();
+    json_t *list = json_array();
     for (size_t i = 0; i < policy_layer_weights(layer); i++) {
         counts[image->codes[l][i] + 128]++;
     }
     for (int code = -end; code <= end; code++) {
-        cli_json_append(list, json_integer((json_int_t)counts[code + 128]));
+        cli_json_append(list, cli_json_whole(counts[code + 128]));
     }
-    cli_json_put(out, "inputs", json_integer(layer->inputs));
-    cli_json_put(out, "outputs", json_integer(layer->outputs));
-    cli_json_put(out, "counts", list);
-    return out;
+    return CLI_JSON_OBJECT({"inputs", json_integer(layer->inputs)},
+                           {"outputs", json_integer(layer->outputs)}, {"counts", list});
 }
 
 // Answers /codes/ID: the codes of policy.oct, without layers if it has no integers. False: there is
@@ -427,7 +415,7 @@ codes_answer(const cli_dash_run *run, cli_dash_text *out)
         cli_json_append(layers, layer_json(image, l));
     }
     cli_json_put(all, "precision", json_string(policy_precision_name(image->precision)));
-    cli_json_put(all, "version", json_integer((json_int_t)image->origin.version));
+    cli_json_put(all, "version", cli_json_whole(image->origin.version));
     cli_json_put(all, "layers", layers);
     policy_image_destroy(image);
     text_take_json(out, all);

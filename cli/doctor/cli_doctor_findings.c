@@ -66,24 +66,19 @@ cli_doctor_print(const cli_doctor *doctor)
 json_t *
 cli_doctor_json(const cli_doctor *doctor)
 {
-    json_t *out = json_object(), *checks = json_array();
+    json_t *checks = json_array();
     for (size_t i = 0; i < doctor->count; i++) {
         const cli_doctor_finding *finding = &doctor->finding[i];
         // Only the text for a person has the level in capitals.
         const char *word =
             finding->level == CLI_DOCTOR_FAIL ? "fail" : cli_doctor_level_words[finding->level];
-        json_t *check = json_object();
-        cli_json_put(check, "name", json_string(finding->name));
-        cli_json_put(check, "level", json_string(word));
-        cli_json_put(check, "text", cli_json_text(finding->text));
-        cli_json_put(check, "advice", cli_json_text(finding->advice));
-        cli_json_append(checks, check);
+        cli_json_append(checks, CLI_JSON_OBJECT({"name", json_string(finding->name)},
+                                                {"level", json_string(word)},
+                                                {"text", cli_json_text(finding->text)},
+                                                {"advice", cli_json_text(finding->advice)}));
     }
-    cli_json_put(out, "folder", cli_json_text(doctor->folder));
-    cli_json_put(out, "failed",
-                 json_integer((json_int_t)cli_doctor_count(doctor, CLI_DOCTOR_FAIL)));
-    cli_json_put(out, "warnings",
-                 json_integer((json_int_t)cli_doctor_count(doctor, CLI_DOCTOR_WARN)));
-    cli_json_put(out, "checks", checks);
-    return out;
+    return CLI_JSON_OBJECT({"folder", cli_json_text(doctor->folder)},
+                           {"failed", cli_json_whole(cli_doctor_count(doctor, CLI_DOCTOR_FAIL))},
+                           {"warnings", cli_json_whole(cli_doctor_count(doctor, CLI_DOCTOR_WARN))},
+                           {"checks", checks});
 }

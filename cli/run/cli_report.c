@@ -303,7 +303,7 @@ cli_report_add_to_summary(const char *path, const cli_report_outcome *outcome)
     const char *why;
     double rejected = cli_snapshot_rejected(outcome->state, &shard, &why);
     (void)json_object_set_new(summary, "batches_rejected",
-                              rejected >= 0 ? json_integer((json_int_t)rejected) : json_null());
+                              rejected >= 0 ? cli_json_whole(rejected) : json_null());
     (void)json_object_set_new(summary, "batches_rejected_why",
                               why[0] != '\0' ? json_string(why) : json_null());
     put_env_failure(summary, outcome->supervisor);

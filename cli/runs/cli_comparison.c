@@ -242,13 +242,10 @@ cli_comparison_destroy(cli_comparison *compare)
 static json_t *
 spread_json(const cli_comparison_spread *spread)
 {
-    json_t *object = json_object();
-    cli_json_put(object, "count", json_integer(spread->count));
-    cli_json_put(object, "mean", cli_json_number(spread->mean));
-    cli_json_put(object, "std", cli_json_number(spread->std));
-    cli_json_put(object, "min", cli_json_number(spread->low));
-    cli_json_put(object, "max", cli_json_number(spread->high));
-    return object;
+    return CLI_JSON_OBJECT(
+        {"count", json_integer(spread->count)}, {"mean", cli_json_number(spread->mean)},
+        {"std", cli_json_number(spread->std)}, {"min", cli_json_number(spread->low)},
+        {"max", cli_json_number(spread->high)});
 }
 
 // Null: the group has none.
@@ -258,11 +255,8 @@ bootstrap_json(const cli_bootstrap *of)
     if (isnan(of->value)) {
         return json_null();
     }
-    json_t *object = json_object();
-    cli_json_put(object, "value", cli_json_number(of->value));
-    cli_json_put(object, "low", cli_json_number(of->low));
-    cli_json_put(object, "high", cli_json_number(of->high));
-    return object;
+    return CLI_JSON_OBJECT({"value", cli_json_number(of->value)}, {"low", cli_json_number(of->low)},
+                           {"high", cli_json_number(of->high)});
 }
 
 static json_t *
@@ -271,12 +265,10 @@ runs_json(const cli_comparison *compare, const cli_comparison_group *group)
     json_t *runs = json_array();
     for (uint32_t i = 0; i < compare->runs->count; i++) {
         if (compare->group_of[i] == compare->group_of[group->first]) {
-            json_t *run = json_object();
             const cli_series *series = compare->runs->series[i];
-            cli_json_put(run, "folder", cli_json_text(series->folder));
-            cli_json_put(run, "seed", json_integer((json_int_t)series->config.run.seed));
-            cli_json_put(run, "return", cli_json_number(result_of(series)));
-            cli_json_append(runs, run);
+            cli_json_append(runs, CLI_JSON_OBJECT({"folder", cli_json_text(series->folder)},
+                                                  {"seed", cli_json_whole(series->config.run.seed)},
+                                                  {"return", cli_json_number(result_of(series))}));
         }
     }
     return runs;
@@ -317,7 +309,7 @@ curve_json(const cli_comparison_group *group)
 json_t *
 cli_comparison_json(const cli_comparison *compare)
 {
-    json_t *root = json_object(), *groups = json_array();
+    json_t *groups = json_array();
     for (uint32_t g = 0; g < compare->groups; g++) {
         const cli_comparison_group *group = &compare->group[g];
         json_t *object = json_object(), *to = json_object();
@@ -335,9 +327,8 @@ cli_comparison_json(const cli_comparison *compare)
         cli_json_put(object, "curve", curve_json(group));
         cli_json_append(groups, object);
     }
-    cli_json_put(root, "by", cli_json_text(cli_comparison_by_words[compare->by]));
-    cli_json_put(root, "groups", groups);
-    return root;
+    return CLI_JSON_OBJECT({"by", cli_json_text(cli_comparison_by_words[compare->by])},
+                           {"groups", groups});
 }
 
 // ---- as a picture

@@ -57,7 +57,7 @@ peer_json(const cli_snapshot *state, const cli_peer *peer)
     cli_json_put(out, "silent", json_boolean(peer->is_silent));
     cli_json_put(out, "health", cli_json_text(cli_snapshot_health_word(peer->health)));
     cli_json_put(out, "unreached", address_json(peer->unreached));
-    cli_json_put(out, "policy_version", json_integer((json_int_t)peer->version));
+    cli_json_put(out, "policy_version", cli_json_whole(peer->version));
     cli_json_put(out, "relay", address_json(relay != NULL ? relay->address : ""));
     if (peer->certificate[0] != '\0') {
         cli_json_put(out, "certificate", cli_json_text(peer->certificate));
@@ -74,16 +74,11 @@ peer_json(const cli_snapshot *state, const cli_peer *peer)
 static json_t *
 relay_json(const cli_relay *relay)
 {
-    json_t *out = json_object();
-    cli_json_put(out, "host", cli_json_text(relay->host));
-    cli_json_put(out, "pid", json_integer(relay->pid));
-    cli_json_put(out, "address", address_json(relay->address));
-    cli_json_put(out, "above", address_json(relay->above));
-    cli_json_put(out, "silent", json_boolean(relay->is_silent));
-    cli_json_put(out, "heard_s", cli_json_number(relay->heard_s));
-    cli_json_put(out, "actors", json_integer(relay->actors));
-    cli_json_put(out, "sessions", json_integer(relay->sessions));
-    return out;
+    return CLI_JSON_OBJECT(
+        {"host", cli_json_text(relay->host)}, {"pid", json_integer(relay->pid)},
+        {"address", address_json(relay->address)}, {"above", address_json(relay->above)},
+        {"silent", json_boolean(relay->is_silent)}, {"heard_s", cli_json_number(relay->heard_s)},
+        {"actors", json_integer(relay->actors)}, {"sessions", json_integer(relay->sessions)});
 }
 
 static json_t *

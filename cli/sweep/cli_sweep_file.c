@@ -32,12 +32,11 @@ space_json(const cli_space *space)
     json_t *keys = json_array();
     for (size_t i = 0; i < space->count; i++) {
         char words[CLI_SPACE_VALUE_MAX * 4];
-        json_t *key = json_object();
-        cli_json_put(key, "key", cli_json_text(space->key[i].name));
-        cli_json_put(key, "values", cli_json_text(space->key[i].spec));
-        cli_json_put(key, "drawn",
-                     cli_json_text(cli_space_words(&space->key[i], words, sizeof(words))));
-        cli_json_append(keys, key);
+        cli_json_append(
+            keys, CLI_JSON_OBJECT({"key", cli_json_text(space->key[i].name)},
+                                  {"values", cli_json_text(space->key[i].spec)},
+                                  {"drawn", cli_json_text(cli_space_words(&space->key[i], words,
+                                                                          sizeof(words)))}));
     }
     return keys;
 }
@@ -47,16 +46,13 @@ run_json(const cli_sweep_plan *plan, uint32_t trial, uint32_t seed)
 {
     const cli_sweep_run *run = &plan->trial[trial]->run[seed];
     char name[CLI_SWEEP_NAME_MAX];
-    json_t *object = json_object();
-    cli_json_put(object, "folder", cli_json_text(cli_sweep_plan_name(plan, trial, seed, name)));
-    cli_json_put(object, "seed", json_integer((json_int_t)(plan->first_seed + seed)));
-    cli_json_put(object, "state", cli_json_text(cli_sweep_state_words[run->state]));
-    cli_json_put(object, "return", cli_json_number(run->mean));
-    cli_json_put(object, "return_std", cli_json_number(run->std));
-    cli_json_put(object, "env_steps", cli_json_number(run->env_steps));
-    cli_json_put(object, "updates", cli_json_number(run->updates));
-    cli_json_put(object, "wall_s", cli_json_number(run->wall_s));
-    return object;
+    return CLI_JSON_OBJECT(
+        {"folder", cli_json_text(cli_sweep_plan_name(plan, trial, seed, name))},
+        {"seed", cli_json_whole((plan->first_seed + seed))},
+        {"state", cli_json_text(cli_sweep_state_words[run->state])},
+        {"return", cli_json_number(run->mean)}, {"return_std", cli_json_number(run->std)},
+        {"env_steps", cli_json_number(run->env_steps)}, {"updates", cli_json_number(run->updates)},
+        {"wall_s", cli_json_number(run->wall_s)});
 }
 
 static json_t *
@@ -91,9 +87,9 @@ cli_sweep_file_print(const cli_sweep_plan *plan)
     cli_json_put(root, "base", cli_json_text(CLI_SWEEP_BASE));
     cli_json_put(root, "method", cli_json_text(cli_sweep_method_words[plan->method]));
     cli_json_put(root, "generator", cli_json_text(GENERATOR));
-    cli_json_put(root, "draw_seed", json_integer((json_int_t)plan->draw_seed));
+    cli_json_put(root, "draw_seed", cli_json_whole(plan->draw_seed));
     cli_json_put(root, "trials_wanted", json_integer(plan->wanted));
-    cli_json_put(root, "first_seed", json_integer((json_int_t)plan->first_seed));
+    cli_json_put(root, "first_seed", cli_json_whole(plan->first_seed));
     cli_json_put(root, "seeds", json_integer(plan->seeds));
     cli_json_put(root, "over", space_json(&plan->space));
     cli_json_put(root, "trials", trials_json(plan));

@@ -31,17 +31,14 @@ static json_t *
 key_json(const cli_space_key *key)
 {
     static const char *const kinds[] = {"list", "linear", "log"};
-    json_t *object = json_object(), *values = json_array();
+    json_t *values = json_array();
     for (size_t i = 0; i < key->count; i++) {
         cli_json_append(values, cli_json_text(key->value[i]));
     }
-    cli_json_put(object, "name", cli_json_text(key->name));
-    cli_json_put(object, "kind", cli_json_text(kinds[key->kind]));
-    cli_json_put(object, "whole", json_boolean(key->is_whole));
-    cli_json_put(object, "low", cli_json_number(key->low));
-    cli_json_put(object, "high", cli_json_number(key->high));
-    cli_json_put(object, "values", values);
-    return object;
+    return CLI_JSON_OBJECT(
+        {"name", cli_json_text(key->name)}, {"kind", cli_json_text(kinds[key->kind])},
+        {"whole", json_boolean(key->is_whole)}, {"low", cli_json_number(key->low)},
+        {"high", cli_json_number(key->high)}, {"values", values});
 }
 
 // The process has ended or is useless. Returns OCT_ECLOSED.
@@ -152,10 +149,7 @@ cli_sweep_optuna_start(cli_sweep_optuna **out, const char *folder, const cli_swe
 static json_t *
 request_json(const char *operation, uint32_t trial)
 {
-    json_t *request = json_object();
-    cli_json_put(request, "op", cli_json_text(operation));
-    cli_json_put(request, "trial", json_integer(trial));
-    return request;
+    return CLI_JSON_OBJECT({"op", cli_json_text(operation)}, {"trial", json_integer(trial)});
 }
 
 // Each request has one answer, in order. A null answer means that no further trial is possible
