@@ -40,20 +40,24 @@ policy_conv_work_cut(policy_conv_work *work, const policy_spec *spec, policy_blo
 // line and cell are the bytes under one row of the kernel, in one row of the map, and in one cell
 // of the map.
 typedef struct window {
+    const uint8_t *map;
     uint32_t across; // positions in one row of the map
-    size_t run, line, cell;
+    size_t kernel, run, line, cell;
+    uint8_t *patches; // receives the bytes of a position,
+    size_t stride;    // with this many bytes from position to position
 } window;
 
 // Copies the patches of count positions that begin at `place`. Runs are copied in PIECES pieces;
 // the bytes past the end of a run are overwritten by the next run or patch.
 static POLICY_INLINE void
-patches_copy(const size_t KERNEL, const size_t PIECES, const window *w, const uint8_t *map,
-             uint32_t place, uint32_t count, uint8_t *patches, size_t stride)
+patches_copy(const size_t KERNEL, const size_t PIECES, const window *w, uint32_t place,
+             uint32_t count)
 {
     const window here = *w; // a copy, or the compiler would read the fields after each store
     uint32_t x = place % here.across;
-    const uint8_t *corner = map + place / here.across * here.line + x * here.cell;
-    for (uint32_t i = 0; i < count; i++, patches += stride) {
+    const uint8_t *corner = here.map + place / here.across * here.line + x * here.cell;
+    uint8_t *patches = here.patches;
+    for (uint32_t i = 0; i < count; i++, patches += here.stride) {
         for (size_t k = 0; k < KERNEL; k++) {
             for (size_t piece = 0; piece < PIECES; piece++) {
                 memcpy(patches + k * here.run + piece * PIECE,
@@ -68,69 +72,58 @@ patches_copy(const size_t KERNEL, const size_t PIECES, const window *w, const ui
     }
 }
 
-// Copies patches with the fastest variant. size: bytes of one number.
+// Copies patches with the fastest variant.
 static void
-patches_fill(const policy_conv *conv, size_t size, const void *map, uint32_t place, uint32_t count,
-             void *patches, size_t stride)
+patches_fill(const window *w, uint32_t place, uint32_t count)
 {
+    const size_t pieces = policy_round_up(w->run, PIECE) / PIECE;
+    if (w->kernel == 3 && pieces == 1) {
+        patches_copy(3, 1, w, place, count);
+    } else if (w->kernel == 3 && pieces == 2) {
+        patches_copy(3, 2, w, place, count);
+    } else {
+        patches_copy(w->kernel, pieces, w, place, count);
+    }
+}
+
+// Computes one map, POLICY_TILE_ROWS positions at a time, with the kernels of a dense layer. They
+// write whole groups of POLICY_LANES outputs; if the filters are not whole groups, maps takes the
+// outputs first.
+static void
+image_forward(const policy_kernels *kernels, const policy_dense *dense,
+              const policy_conv_work *work, const void *map, float *y)
+{
+    const policy_conv *conv = &dense->conv;
+    const size_t size = policy_is_integer(dense->precision) ? kernels->code_bytes : sizeof(float);
     const window w = {
+        .map = map,
         .across = conv->width - conv->kernel + 1,
+        .kernel = conv->kernel,
         .run = conv->kernel * conv->channels * size,
         .line = conv->width * conv->channels * size,
         .cell = conv->channels * size,
+        .patches = work->patches,
+        .stride = patch_stride(dense->inputs, size),
     };
-    const size_t pieces = policy_round_up(w.run, PIECE) / PIECE;
-    if (conv->kernel == 3 && pieces == 1) {
-        patches_copy(3, 1, &w, map, place, count, patches, stride);
-    } else if (conv->kernel == 3 && pieces == 2) {
-        patches_copy(3, 2, &w, map, place, count, patches, stride);
-    } else {
-        patches_copy(conv->kernel, pieces, &w, map, place, count, patches, stride);
-    }
-}
-
-// Multiplies count patches with the kernels of a dense layer; rows of y are y_stride floats apart.
-static void
-patches_multiply(const policy_kernels *kernels, const policy_dense *dense,
-                 const policy_conv_work *work, size_t stride, uint32_t count, float *y,
-                 size_t y_stride)
-{
-    switch (dense->precision) {
-    case POLICY_FP32:
-        kernels->layer_f32(dense, count, work->patches, stride / sizeof(float), y, y_stride);
-        break;
-    case POLICY_BF16:
-    case POLICY_FP16:
-        kernels->layer_half(dense, count, work->patches, stride / sizeof(float), y, y_stride);
-        break;
-    case POLICY_INT8:
-    case POLICY_INT4:
-        kernels->layer_q8(dense, count, work->patches, stride, work->rows, y, y_stride);
-        break;
-    }
-}
-
-// Computes one map, POLICY_TILE_ROWS positions at a time. Kernels write whole groups of
-// POLICY_LANES outputs; if the filters are not whole groups, maps takes the outputs first.
-static void
-image_forward(const policy_kernels *kernels, const policy_dense *dense,
-              const policy_conv_work *work, size_t size, const void *map, float *y)
-{
-    const policy_conv *conv = &dense->conv;
-    const uint32_t places = (conv->height - conv->kernel + 1) * (conv->width - conv->kernel + 1);
+    const uint32_t places = (conv->height - conv->kernel + 1) * w.across;
     const uint32_t filters = dense->outputs;
-    const size_t stride = patch_stride(dense->inputs, size);
     const size_t padded = policy_round_up(filters, POLICY_LANES);
+    policy_work patches = {
+        .x = work->patches,
+        .x_stride = w.stride / sizeof(float),
+        .y = work->maps,
+        .y_stride = padded,
+        .codes = work->patches,
+        .q_stride = w.stride,
+        .rows = work->rows,
+    };
     for (uint32_t place = 0; place < places; place += POLICY_TILE_ROWS) {
         uint32_t count = OCT_MIN(places - place, (uint32_t)POLICY_TILE_ROWS);
         float *to = y + (size_t)place * filters;
-        patches_fill(conv, size, map, place, count, work->patches, stride);
-        if (padded == filters) {
-            patches_multiply(kernels, dense, work, stride, count, to, filters);
-            continue;
-        }
-        patches_multiply(kernels, dense, work, stride, count, work->maps, padded);
-        for (uint32_t i = 0; i < count; i++) {
+        patches.y = padded == filters ? to : work->maps;
+        patches_fill(&w, place, count);
+        policy_layer_forward(kernels, dense, &patches, count);
+        for (uint32_t i = 0; padded != filters && i < count; i++) {
             memcpy(to + (size_t)i * filters, work->maps + i * padded, filters * sizeof(float));
         }
     }
@@ -140,8 +133,7 @@ image_forward(const policy_kernels *kernels, const policy_dense *dense,
 
 void
 policy_conv_forward(const policy_kernels *kernels, const policy_dense *dense,
-                    const policy_work *work, const policy_conv_work *conv_work, uint32_t R,
-                    const float *x, float *y)
+                    const policy_work *work, const policy_conv_work *conv_work, uint32_t R)
 {
     const policy_conv *conv = &dense->conv;
     const uint32_t inputs = conv->height * conv->width * conv->channels;
@@ -149,22 +141,23 @@ policy_conv_forward(const policy_kernels *kernels, const policy_dense *dense,
                policy_round_up(dense->outputs, POLICY_LANES) <= conv_work->map_floats);
     if (!policy_is_integer(dense->precision)) {
         for (uint32_t r = 0; r < R; r++) {
-            image_forward(kernels, dense, conv_work, sizeof(float), x + r * work->stride,
-                          y + r * work->stride);
+            image_forward(kernels, dense, conv_work, work->x + r * work->x_stride,
+                          work->y + r * work->y_stride);
         }
         return;
     }
     for (uint32_t r = 0; r < R; r += POLICY_TILE_ROWS) {
-        uint32_t some = OCT_MIN(R - r, (uint32_t)POLICY_TILE_ROWS);
-        kernels->quantize(some, inputs, x + r * work->stride, work->stride,
-                          (uint8_t *)work->codes + r * work->q_stride, work->q_stride,
-                          work->rows + r);
+        policy_work some = *work;
+        some.x += r * work->x_stride;
+        some.codes = (uint8_t *)work->codes + r * work->q_stride;
+        some.rows += r;
+        kernels->quantize(&some, OCT_MIN(R - r, (uint32_t)POLICY_TILE_ROWS), inputs);
     }
     for (uint32_t r = 0; r < R; r++) {
         for (uint32_t i = 0; i < POLICY_TILE_ROWS; i++) {
             conv_work->rows[i] = work->rows[r];
         }
-        image_forward(kernels, dense, conv_work, kernels->code_bytes,
-                      (const uint8_t *)work->codes + r * work->q_stride, y + r * work->stride);
+        image_forward(kernels, dense, conv_work, (const uint8_t *)work->codes + r * work->q_stride,
+                      work->y + r * work->y_stride);
     }
 }

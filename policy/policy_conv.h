@@ -25,11 +25,9 @@ typedef struct policy_conv_work {
 // Takes the work space from a block, which is first measured, then filled (policy_block.h).
 void policy_conv_work_cut(policy_conv_work *work, const policy_spec *spec, policy_block *block);
 
-// Computes y[R][outputs] from x[R][inputs], where rows are work->stride floats apart and the
-// padding of both is zero. The function reads up to a cache line past a row of x, but not past the
-// block from which x was taken.
+// Computes work->y[R][outputs] from work->x[R][inputs], where the padding of both is zero. The
+// function reads up to a cache line past a row of x, but not past the block from which x was taken.
 void policy_conv_forward(const policy_kernels *kernels, const policy_dense *dense,
-                         const policy_work *work, const policy_conv_work *conv_work, uint32_t R,
-                         const float *x, float *y);
+                         const policy_work *work, const policy_conv_work *conv_work, uint32_t R);
 
 #endif // POLICY_POLICY_CONV_H

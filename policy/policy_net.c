@@ -235,28 +235,7 @@ obs_load(const policy_net *net, const void *obs, float *restrict x)
     memset(x + count, 0, (policy_round_up(count, POLICY_LANES) - count) * sizeof(float));
 }
 
-// Computes y[R] of one dense layer from x[R].
-static void
-dense_forward(const policy_kernels *kernels, const policy_work *work, const policy_dense *dense,
-              uint32_t R, const float *x, float *y)
-{
-    size_t stride = work->stride, q_stride = work->q_stride;
-    switch (dense->precision) {
-    case POLICY_FP32:
-        kernels->layer_f32(dense, R, x, stride, y, stride);
-        return;
-    case POLICY_BF16:
-    case POLICY_FP16:
-        kernels->layer_half(dense, R, x, stride, y, stride);
-        return;
-    case POLICY_INT8:
-    case POLICY_INT4:
-        break;
-    }
-    kernels->quantize(R, dense->inputs, x, stride, work->codes, q_stride, work->rows);
-    kernels->layer_q8(dense, R, work->codes, q_stride, work->rows, y, stride);
-}
-
+// Exchanges the inputs and outputs, whose rows have the same stride.
 static void
 work_swap(policy_work *work)
 {
@@ -270,11 +249,14 @@ static void
 layers_forward(const policy_net *net, policy_work *work, uint32_t R, float *out)
 {
     for (uint32_t l = net->conv_count; l < net->spec.layer_count; l++) {
-        dense_forward(net->kernels, work, &net->dense[l], R, work->x, work->y);
+        if (policy_is_integer(net->precision)) {
+            net->kernels->quantize(work, R, net->dense[l].inputs);
+        }
+        policy_layer_forward(net->kernels, &net->dense[l], work, R);
         work_swap(work);
     }
     for (uint32_t r = 0; r < R; r++) {
-        memcpy(out + (size_t)r * net->outputs, work->x + r * work->stride,
+        memcpy(out + (size_t)r * net->outputs, work->x + r * work->x_stride,
                net->outputs * sizeof(float));
     }
 }
@@ -286,29 +268,29 @@ is_chained(const policy_net *net)
     return policy_is_integer(net->precision) && net->kernels->forward_q8 != NULL;
 }
 
-// Takes R rows through all layers. forward_q8 reads observations directly unless they must be
+// Takes rows through all layers. forward_q8 reads observations directly unless they must be
 // normalised, widened or convolved first.
 static void
 tile_forward(const policy_net *net, const policy_scratch *scratch, policy_work work,
-             const uint8_t *obs, size_t obs_stride, uint32_t R, float *out)
+             policy_batch obs, float *out)
 {
+    const uint32_t R = obs.rows;
     const policy_kernels *kernels = net->kernels;
     if (!is_chained(net) || net->conv_count > 0 || net->spec.normalise ||
         net->spec.obs_dtype != POLICY_F32) {
         for (uint32_t r = 0; r < R; r++) {
-            obs_load(net, obs + r * obs_stride, work.x + r * work.stride);
+            obs_load(net, (const uint8_t *)obs.at + r * obs.stride, work.x + r * work.x_stride);
         }
         for (uint32_t l = 0; l < net->conv_count; l++) {
-            policy_conv_forward(kernels, &net->dense[l], &work, &scratch->conv_work, R, work.x,
-                                work.y);
+            policy_conv_forward(kernels, &net->dense[l], &work, &scratch->conv_work, R);
             work_swap(&work);
         }
-        obs = (const uint8_t *)work.x;
-        obs_stride = work.stride * sizeof(float);
+        obs.at = work.x;
+        obs.stride = work.x_stride * sizeof(float);
     }
     if (is_chained(net)) {
         kernels->forward_q8(net->dense + net->conv_count, net->spec.layer_count - net->conv_count,
-                            R, obs, obs_stride, &work, out);
+                            &obs, &work, out);
     } else {
         layers_forward(net, &work, R, out);
     }
@@ -320,12 +302,13 @@ policy_forward(const policy_net *net, policy_scratch *scratch, const void *obs, 
 {
     OCT_ASSERT(B <= scratch->batch_max && net->width <= scratch->width);
     policy_work work = scratch->work;
-    work.stride = row_stride(net->width);
+    work.x_stride = work.y_stride = row_stride(net->width);
     work.q_stride = code_stride(net->width, net->kernels->code_bytes);
     uint32_t rows = is_chained(net) ? net->tile_rows : POLICY_TILE_ROWS;
     rows = OCT_MIN(rows, scratch->rows);
     for (uint32_t b = 0; b < B; b += rows) {
-        tile_forward(net, scratch, work, (const uint8_t *)obs + b * obs_stride, obs_stride,
-                     OCT_MIN(B - b, rows), out + (size_t)b * net->outputs);
+        const policy_batch tile = {(const uint8_t *)obs + b * obs_stride, obs_stride,
+                                   OCT_MIN(B - b, rows)};
+        tile_forward(net, scratch, work, tile, out + (size_t)b * net->outputs);
     }
 }

@@ -60,17 +60,27 @@ typedef struct policy_row {
     int32_t zero_point;
 } policy_row;
 
-// The work space of all layers of a net, for one tile of rows.
+// The inputs and outputs of a layer for one tile of rows.
 typedef struct policy_work {
-    float *x;         // [rows][stride], inputs of a layer
-    float *y;         // [rows][stride], its outputs
-    size_t stride;    // floats from row to row
+    float *x;         // [rows][x_stride], inputs
+    size_t x_stride;  // floats from row to row
+    float *y;         // [rows][y_stride], outputs
+    size_t y_stride;  // floats from row to row
     void *codes;      // [rows][q_stride], quantised inputs
-    size_t q_stride;  // bytes from row to row of codes
-    policy_row *rows; // [rows], their grids
+    size_t q_stride;  // bytes from row to row
+    policy_row *rows; // [rows], the grids of the codes
 } policy_work;
 
-// The functions take R rows; rows begin x_stride or y_stride floats, or q_stride bytes, apart.
+// Rows of floats without padding, such as observations.
+typedef struct policy_batch {
+    const void *at; // the first row
+    size_t stride;  // bytes from row to row
+    uint32_t rows;
+} policy_batch;
+
+// Computes the outputs of R <= POLICY_TILE_ROWS rows: of their codes for integers, else of x.
+typedef void policy_layer_fn(const policy_dense *dense, const policy_work *work, uint32_t R);
+
 typedef struct policy_kernels {
     policy_isa isa;
     bool (*is_supported)(void); // by this CPU
@@ -79,26 +89,22 @@ typedef struct policy_kernels {
     uint32_t block; // groups of packed int8 weights that are interleaved; 0 means 1
     uint32_t code_bytes; // bytes of one quantised activation
     // Quantises x[R][n] to codes[R][n] and stores the grids in rows[R]; R <= POLICY_TILE_ROWS.
-    void (*quantize)(uint32_t R, uint32_t n, const float *x, size_t x_stride, void *codes,
-                     size_t q_stride, policy_row *rows);
+    void (*quantize)(const policy_work *work, uint32_t R, uint32_t n);
     // y[R][outputs] = activation(layer_norm(scale * (W q) + bias)).
-    void (*layer_q8)(const policy_dense *dense, uint32_t R, const void *codes, size_t q_stride,
-                     const policy_row *rows, float *y, size_t y_stride);
+    policy_layer_fn *layer_q8;
     // y[R][outputs] = activation(layer_norm(W x + bias)), FP32. To give the same bits with all
     // instruction sets, the sum of an output has four chains. Chain c starts at +0 and adds the
     // inputs k = c mod 4 in order, each by one fused multiply-add. The bias is added to
     // (c0 + c1) + (c2 + c3).
-    void (*layer_f32)(const policy_dense *dense, uint32_t R, const float *x, size_t x_stride,
-                      float *y, size_t y_stride);
+    policy_layer_fn *layer_f32;
     // Does the same for BF16 and FP16: each weight is widened to a float first.
-    void (*layer_half)(const policy_dense *dense, uint32_t R, const float *x, size_t x_stride,
-                       float *y, size_t y_stride);
+    policy_layer_fn *layer_half;
 
-    // Optional (NULL): computes all layers of an integer net for R <= POLICY_TILE_ROWS_MAX rows,
-    // with the same bits as layer after layer. obs[R][inputs] are floats, rows begin obs_stride
-    // bytes apart and are not padded; obs may be work->x. Writes out[R][outputs].
-    void (*forward_q8)(const policy_dense *layers, uint32_t count, uint32_t R, const void *obs,
-                       size_t obs_stride, const policy_work *work, float *out);
+    // Optional (NULL): computes all layers of an integer net for at most POLICY_TILE_ROWS_MAX rows,
+    // with the same bits as layer after layer. The rows of obs may be those of work->x. Writes
+    // out[rows][outputs].
+    void (*forward_q8)(const policy_dense *layers, uint32_t count, const policy_batch *obs,
+                       const policy_work *work, float *out);
 
     // Optional (NULL): the bytes of an INT4 layer as nibbles, which forward_q8 reads instead of the
     // codes if that is faster: half the bytes give the same bits. 0 for a layer where it is not
@@ -109,6 +115,17 @@ typedef struct policy_kernels {
     void (*pack_q4)(const policy_dense *dense, const int8_t *nibbles, const uint8_t *multipliers,
                     void *to);
 } policy_kernels;
+
+// Computes a layer of R <= POLICY_TILE_ROWS rows, whose codes are ready if it is an integer layer.
+static inline void
+policy_layer_forward(const policy_kernels *kernels, const policy_dense *dense,
+                     const policy_work *work, uint32_t R)
+{
+    policy_layer_fn *layer = dense->precision == POLICY_FP32       ? kernels->layer_f32
+                             : policy_is_integer(dense->precision) ? kernels->layer_q8
+                                                                   : kernels->layer_half;
+    layer(dense, work, R);
+}
 
 extern const policy_kernels policy_kernels_ref;
 extern const policy_kernels policy_kernels_avx2;    // x86-64 builds only

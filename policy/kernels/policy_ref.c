@@ -30,11 +30,11 @@ row_quantize(uint32_t n, const float *restrict x, uint8_t *restrict codes)
 }
 
 static void
-ref_quantize(uint32_t R, uint32_t n, const float *x, size_t x_stride, void *codes, size_t q_stride,
-             policy_row *rows)
+ref_quantize(const policy_work *work, uint32_t R, uint32_t n)
 {
     for (uint32_t r = 0; r < R; r++) {
-        rows[r] = row_quantize(n, x + r * x_stride, (uint8_t *)codes + r * q_stride);
+        uint8_t *codes = (uint8_t *)work->codes + r * work->q_stride;
+        work->rows[r] = row_quantize(n, work->x + r * work->x_stride, codes);
     }
 }
 
@@ -97,22 +97,23 @@ row_finish(const policy_dense *dense, float *y)
 }
 
 static void
-ref_layer_q8(const policy_dense *dense, uint32_t R, const void *codes, size_t q_stride,
-             const policy_row *rows, float *y, size_t y_stride)
+ref_layer_q8(const policy_dense *dense, const policy_work *work, uint32_t R)
 {
     for (uint32_t r = 0; r < R; r++) {
-        const uint8_t *q = (const uint8_t *)codes + r * q_stride;
+        const uint8_t *q = (const uint8_t *)work->codes + r * work->q_stride;
+        const policy_row *row = &work->rows[r];
+        float *y = work->y + r * work->y_stride;
         for (uint32_t j = 0; j < dense->outputs; j++) {
             const int8_t *w = (const int8_t *)dense->weights + (size_t)j * dense->inputs;
             int32_t acc = 0;
             for (uint32_t k = 0; k < dense->inputs; k++) {
                 acc += (int32_t)q[k] * w[k];
             }
-            acc -= rows[r].zero_point * dense->row_sums[j];
-            float scale = rows[r].scale * dense->scales[j];
-            y[r * y_stride + j] = (float)acc * scale + dense->bias[j];
+            acc -= row->zero_point * dense->row_sums[j];
+            float scale = row->scale * dense->scales[j];
+            y[j] = (float)acc * scale + dense->bias[j];
         }
-        row_finish(dense, y + r * y_stride);
+        row_finish(dense, y);
     }
 }
 
@@ -131,20 +132,21 @@ weight_widen(const policy_dense *dense, size_t at)
 
 // layer_f32 and layer_half.
 static void
-ref_layer_floats(const policy_dense *dense, uint32_t R, const float *x, size_t x_stride, float *y,
-                 size_t y_stride)
+ref_layer_floats(const policy_dense *dense, const policy_work *work, uint32_t R)
 {
     for (uint32_t r = 0; r < R; r++) {
+        const float *x = work->x + r * work->x_stride;
+        float *y = work->y + r * work->y_stride;
         for (uint32_t j = 0; j < dense->outputs; j++) {
             float chain[4] = {0};
             for (uint32_t k = 0; k < dense->inputs; k++) {
                 float weight = weight_widen(dense, (size_t)j * dense->inputs + k);
-                chain[k % 4] = fmaf(x[r * x_stride + k], weight, chain[k % 4]);
+                chain[k % 4] = fmaf(x[k], weight, chain[k % 4]);
             }
             float sum = (chain[0] + chain[1]) + (chain[2] + chain[3]);
-            y[r * y_stride + j] = sum + dense->bias[j];
+            y[j] = sum + dense->bias[j];
         }
-        row_finish(dense, y + r * y_stride);
+        row_finish(dense, y);
     }
 }
 

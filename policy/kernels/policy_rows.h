@@ -110,8 +110,10 @@ rows_layer_norm(const policy_dense *dense, uint32_t R, float *y, size_t y_stride
 // Applies what follows the matrix product and the bias: layer norm and activation, except a plain
 // ReLU, which the product has applied.
 static inline void
-rows_finish(const policy_dense *dense, uint32_t R, float *y, size_t y_stride)
+rows_finish(const policy_dense *dense, const policy_work *work, uint32_t R)
 {
+    float *y = work->y;
+    const size_t y_stride = work->y_stride;
     if (dense->layer_norm) {
         rows_layer_norm(dense, R, y, y_stride);
     }
@@ -175,21 +177,20 @@ row_codes(uint32_t n, const float *restrict x, const policy_affine *affine, vcod
 // Quantises rows in three steps, ranges, grids and codes, each for all rows, so that the work
 // within a step is independent.
 static inline void
-rows_quantize(uint32_t R, uint32_t n, const float *x, size_t x_stride, void *codes, size_t q_stride,
-              policy_row *rows)
+rows_quantize(const policy_work *work, uint32_t R, uint32_t n)
 {
     float lo[POLICY_TILE_ROWS] = {0}, hi[POLICY_TILE_ROWS] = {0};
     policy_affine affine[POLICY_TILE_ROWS];
     for (uint32_t r = 0; r < R; r++) {
-        row_range(n, x + r * x_stride, &lo[r], &hi[r]);
+        row_range(n, work->x + r * work->x_stride, &lo[r], &hi[r]);
     }
     for (uint32_t r = 0; r < R; r++) {
         affine[r] = policy_affine_of(lo[r], hi[r]);
-        rows[r] = (policy_row){.scale = affine[r].scale, .zero_point = affine[r].zero_point};
+        work->rows[r] = (policy_row){affine[r].scale, affine[r].zero_point};
     }
     for (uint32_t r = 0; r < R; r++) {
-        row_codes(n, x + r * x_stride, &affine[r],
-                  (vcode *)(void *)((uint8_t *)codes + r * q_stride));
+        void *codes = (uint8_t *)work->codes + r * work->q_stride;
+        row_codes(n, work->x + r * work->x_stride, &affine[r], codes);
     }
 }
 

@@ -28,12 +28,24 @@ tile_store(const policy_dense *dense, float *y, size_t at, vfloat sum)
     v_store(y + at, policy_has_plain_relu(dense) ? v_max(out, v_set(0.0f)) : out);
 }
 
-// Computes y[ROWS][GROUPS * 16], the outputs of the groups that begin at g.
+// A part of a layer's outputs: the rows from row r, and the groups from group g.
+typedef struct tile {
+    const policy_dense *dense;
+    const policy_work *work;
+    uint32_t r;
+    size_t g;
+} tile;
+
+// Computes y[ROWS][GROUPS * 16] of a tile.
 static POLICY_INLINE void
-tile_q8(const int ROWS, const int GROUPS, const policy_dense *dense, size_t g,
-        const vcode *restrict codes, size_t q_stride, const policy_row *restrict rows,
-        float *restrict y, size_t y_stride)
+tile_q8(const int ROWS, const int GROUPS, const tile *t)
 {
+    const policy_dense *dense = t->dense;
+    const size_t g = t->g, q_stride = t->work->q_stride / sizeof(vcode);
+    const size_t y_stride = t->work->y_stride;
+    const vcode *restrict codes = (const vcode *)t->work->codes + t->r * q_stride;
+    const policy_row *restrict rows = t->work->rows + t->r;
+    float *restrict y = t->work->y + t->r * y_stride;
     const size_t K = dense->inputs_padded;
     const int8_t *w = (const int8_t *)dense->weights + g * K * POLICY_LANES;
     const int N = ROWS * GROUPS;
@@ -80,14 +92,23 @@ weights_prefetch(const policy_precision PRECISION, const void *weights, size_t i
     __builtin_prefetch((const void *)((uintptr_t)weights + input * POLICY_LANES * size));
 }
 
-// Continues chains[ROWS][CHAINS][16], from +0 if begin is 0, over the inputs begin .. end - 1 of
-// one group's weights; begin is a multiple of CHAINS. SIDE chains run side by side, because few
-// rows alone would not hide the latency of an FMA.
+// The inputs begin .. end - 1 of some rows, begin a multiple of CHAINS, and one group's weights.
+typedef struct inputs_part {
+    const void *weights;
+    size_t begin, end;
+    const float *x; // the first row
+    size_t x_stride;
+} inputs_part;
+
+// Continues chains[ROWS][CHAINS][16], from +0 if begin is 0, over a part of the inputs. SIDE chains
+// run side by side, because few rows alone would not hide the latency of an FMA.
 static POLICY_INLINE void
-tile_floats(const int ROWS, const int SIDE, const policy_precision PRECISION, const void *weights,
-            size_t begin, size_t end, const float *restrict x, size_t x_stride,
-            float *restrict chains)
+tile_floats(const int ROWS, const int SIDE, const policy_precision PRECISION,
+            const inputs_part *part, float *restrict chains)
 {
+    const void *weights = part->weights;
+    const size_t begin = part->begin, end = part->end, x_stride = part->x_stride;
+    const float *restrict x = part->x;
     for (int c = 0; c < CHAINS; c += SIDE) {
         float *at = chains + c * POLICY_LANES;
         vfloat acc[SUMS_MAX]; // [SIDE][ROWS]
@@ -125,17 +146,13 @@ tile_floats(const int ROWS, const int SIDE, const policy_precision PRECISION, co
     }
 }
 
-typedef void tile_q8_fn(const policy_dense *dense, size_t g, const vcode *codes, size_t q_stride,
-                        const policy_row *rows, float *y, size_t y_stride);
-typedef void tile_floats_fn(const void *weights, size_t begin, size_t end, const float *x,
-                            size_t x_stride, float *chains);
+typedef void tile_q8_fn(const tile *t);
+typedef void tile_floats_fn(const inputs_part *part, float *chains);
 
 #define TILE_Q8(ROWS, GROUPS)                                                                      \
-    static void tile_q8_##ROWS##x##GROUPS(const policy_dense *dense, size_t g, const vcode *codes, \
-                                          size_t q_stride, const policy_row *rows, float *y,       \
-                                          size_t y_stride)                                         \
+    static void tile_q8_##ROWS##x##GROUPS(const tile *t)                                           \
     {                                                                                              \
-        tile_q8(ROWS, GROUPS, dense, g, codes, q_stride, rows, y, y_stride);                       \
+        tile_q8(ROWS, GROUPS, t);                                                                  \
     }
 TILE_Q8(1, 1)
 TILE_Q8(2, 1)
@@ -146,10 +163,9 @@ TILE_Q8(2, 2)
 #undef TILE_Q8
 
 #define TILE_FLOATS(ROWS, SIDE, PRECISION)                                                         \
-    static void tile_##PRECISION##_##ROWS(const void *weights, size_t begin, size_t end,           \
-                                          const float *x, size_t x_stride, float *chains)          \
+    static void tile_##PRECISION##_##ROWS(const inputs_part *part, float *chains)                  \
     {                                                                                              \
-        tile_floats(ROWS, SIDE, PRECISION, weights, begin, end, x, x_stride, chains);              \
+        tile_floats(ROWS, SIDE, PRECISION, part, chains);                                          \
     }
 #define TILES_FLOATS(PRECISION)                                                                    \
     TILE_FLOATS(1, 4, PRECISION)                                                                   \
@@ -178,38 +194,34 @@ static const struct {
     [4] = {tile_q8_4x1, tile_q8_4x1, 1},
 };
 
-// Computes R rows, a multiple of at_a_time, with at_a_time rows in a tile. Groups are the outer
-// loop and rows the inner one, so weights come from the outer caches once.
+// Computes rows first .. R - 1, a multiple of at_a_time, with at_a_time rows in a tile. Groups are
+// the outer loop and rows the inner one, so weights come from the outer caches once.
 static void
-layer_part_q8(const policy_dense *dense, uint32_t at_a_time, uint32_t R, const vcode *codes,
-              size_t q_stride, const policy_row *rows, float *y, size_t y_stride)
+layer_part_q8(tile t, uint32_t at_a_time, uint32_t R)
 {
-    size_t count = policy_groups(dense), groups = tiles_q8[at_a_time].groups;
-    for (size_t g = 0; g < count;) {
-        bool is_many = g + groups <= count;
-        tile_q8_fn *tile = is_many ? tiles_q8[at_a_time].many : tiles_q8[at_a_time].one;
-        for (uint32_t r = 0; r < R; r += at_a_time) {
-            tile(dense, g, codes + r * q_stride, q_stride, rows + r, y + r * y_stride, y_stride);
+    const uint32_t first = t.r;
+    size_t count = policy_groups(t.dense), groups = tiles_q8[at_a_time].groups;
+    while (t.g < count) {
+        bool is_many = t.g + groups <= count;
+        tile_q8_fn *compute = is_many ? tiles_q8[at_a_time].many : tiles_q8[at_a_time].one;
+        for (t.r = first; t.r < R; t.r += at_a_time) {
+            compute(&t);
         }
-        g += is_many ? groups : 1;
+        t.g += is_many ? groups : 1;
     }
 }
 
 static void
-tiles_layer_q8(const policy_dense *dense, uint32_t R, const void *codes, size_t q_stride,
-               const policy_row *rows, float *y, size_t y_stride)
+tiles_layer_q8(const policy_dense *dense, const policy_work *work, uint32_t R)
 {
-    const vcode *q = codes;
-    const size_t stride = q_stride / sizeof(vcode);
     const uint32_t rest = R % ROWS_MAX, whole = R - rest;
     if (whole > 0) {
-        layer_part_q8(dense, ROWS_MAX, whole, q, stride, rows, y, y_stride);
+        layer_part_q8((tile){dense, work, 0, 0}, ROWS_MAX, whole);
     }
     if (rest > 0) {
-        layer_part_q8(dense, rest, rest, q + whole * stride, stride, rows + whole,
-                      y + whole * y_stride, y_stride);
+        layer_part_q8((tile){dense, work, whole, 0}, rest, R);
     }
-    rows_finish(dense, R, y, y_stride);
+    rows_finish(dense, work, R);
 }
 
 // Returns how many of the R remaining rows the next tile takes. Five rows are three and two,
@@ -223,39 +235,40 @@ rows_next(uint32_t R)
 // Computes one group of outputs. Parts of its weights that fit into L1 are the outer loop and rows
 // the inner one.
 static inline void
-group_floats(tile_floats_fn *const *by_rows, const policy_dense *dense, size_t g, uint32_t R,
-             const float *x, size_t x_stride, float *y, size_t y_stride)
+group_floats(tile_floats_fn *const *by_rows, const policy_dense *dense, const policy_work *work,
+             uint32_t R, size_t g)
 {
     _Alignas(64) float chains[POLICY_TILE_ROWS][CHAINS][POLICY_LANES];
     const size_t K = dense->inputs, at = g * POLICY_LANES;
     const size_t size = dense->precision == POLICY_FP32 ? sizeof(float) : sizeof(uint16_t);
-    const uint8_t *weights = (const uint8_t *)dense->weights + at * K * size;
-    for (size_t begin = 0; begin < K; begin += PART_INPUTS) {
-        size_t end = OCT_MIN(begin + PART_INPUTS, K);
+    inputs_part part = {.weights = (const uint8_t *)dense->weights + at * K * size,
+                        .x_stride = work->x_stride};
+    for (; part.begin < K; part.begin = part.end) {
+        part.end = OCT_MIN(part.begin + PART_INPUTS, K);
         for (uint32_t r = 0; r < R;) {
             uint32_t count = rows_next(R - r);
-            by_rows[count](weights, begin, end, x + r * x_stride, x_stride, &chains[r][0][0]);
+            part.x = work->x + r * work->x_stride;
+            by_rows[count](&part, &chains[r][0][0]);
             r += count;
         }
     }
     for (uint32_t r = 0; r < R; r++) {
         vfloat early = v_add(v_load(chains[r][0]), v_load(chains[r][1]));
         vfloat late = v_add(v_load(chains[r][2]), v_load(chains[r][3]));
-        tile_store(dense, y + r * y_stride, at, v_add(early, late));
+        tile_store(dense, work->y + r * work->y_stride, at, v_add(early, late));
     }
 }
 
 static void
-tiles_layer_floats(const policy_dense *dense, uint32_t R, const float *x, size_t x_stride, float *y,
-                   size_t y_stride)
+tiles_layer_floats(const policy_dense *dense, const policy_work *work, uint32_t R)
 {
     tile_floats_fn *const *by_rows = dense->precision == POLICY_BF16   ? tiles_POLICY_BF16
                                      : dense->precision == POLICY_FP16 ? tiles_POLICY_FP16
                                                                        : tiles_POLICY_FP32;
     for (size_t g = 0; g < policy_groups(dense); g++) {
-        group_floats(by_rows, dense, g, R, x, x_stride, y, y_stride);
+        group_floats(by_rows, dense, work, R, g);
     }
-    rows_finish(dense, R, y, y_stride);
+    rows_finish(dense, work, R);
 }
 
 #endif // POLICY_SIMD

@@ -15,20 +15,13 @@ vnni_is_supported(void)
 }
 
 static void
-vnni_layer_q8(const policy_dense *dense, uint32_t R, const void *codes, size_t q_stride,
-              const policy_row *rows, float *y, size_t y_stride)
+vnni_forward_q8(const policy_dense *layers, uint32_t count, const policy_batch *obs,
+                const policy_work *work, float *out)
 {
-    policy_vnni_layer_rows(dense, R, codes, q_stride, rows, y, y_stride);
-}
-
-static void
-vnni_forward_q8(const policy_dense *layers, uint32_t count, uint32_t R, const void *obs,
-                size_t obs_stride, const policy_work *work, float *out)
-{
-    if (R == 1) {
-        policy_vnni_forward_row(layers, count, obs, work, out);
+    if (obs->rows == 1) {
+        policy_vnni_forward_row(layers, count, obs->at, work, out);
     } else {
-        policy_vnni_forward_rows(layers, count, R, obs, obs_stride, work, out);
+        policy_vnni_forward_rows(layers, count, obs, work, out);
     }
 }
 
@@ -40,7 +33,7 @@ const policy_kernels policy_kernels_vnni = {
     .block = POLICY_VNNI_BLOCK,
     .code_bytes = sizeof(vcode),
     .quantize = rows_quantize,
-    .layer_q8 = vnni_layer_q8,
+    .layer_q8 = policy_vnni_layer_q8,
     .layer_f32 = policy_vnni_layer_f32,
     .layer_half = policy_vnni_layer_half,
     .forward_q8 = vnni_forward_q8,

@@ -10,29 +10,24 @@
 #define POLICY_VNNI_UNIT  4 // codes that vpdpbusd multiplies and adds at once
 #define POLICY_VNNI_BLOCK 4 // groups of outputs whose weights are side by side
 
-// Computes one layer of many rows.
-void policy_vnni_layer_rows(const policy_dense *dense, uint32_t R, const uint8_t *codes,
-                            size_t q_stride, const policy_row *rows, float *y, size_t y_stride);
+// Computes one layer.
+policy_layer_fn policy_vnni_layer_q8;
 // Computes only the products, the bias and a plain ReLU of R <= POLICY_TILE_ROWS_MAX rows. After a
 // plain ReLU, the largest number in hi[r][16] is the largest output of row r.
-void policy_vnni_layer_products(const policy_dense *dense, uint32_t R, const uint8_t *codes,
-                                size_t q_stride, const policy_row *rows, float *y, size_t y_stride,
+void policy_vnni_layer_products(const policy_dense *dense, const policy_work *work, uint32_t R,
                                 float (*hi)[POLICY_LANES]);
-// Compute all layers of one row, and of R <= POLICY_TILE_ROWS_MAX rows.
+// Compute all layers of one row, and of at most POLICY_TILE_ROWS_MAX rows.
 void policy_vnni_forward_row(const policy_dense *layers, uint32_t count, const float *obs,
                              const policy_work *work, float *out);
-void policy_vnni_forward_rows(const policy_dense *layers, uint32_t count, uint32_t R,
-                              const void *obs, size_t obs_stride, const policy_work *work,
-                              float *out);
+void policy_vnni_forward_rows(const policy_dense *layers, uint32_t count, const policy_batch *obs,
+                              const policy_work *work, float *out);
 
 // INT4 weights as nibbles (policy_vnni_nibbles.c).
 size_t policy_vnni_q4_bytes(const policy_dense *dense);
 void policy_vnni_pack_q4(const policy_dense *dense, const int8_t *nibbles,
                          const uint8_t *multipliers, void *to);
 
-void policy_vnni_layer_f32(const policy_dense *dense, uint32_t R, const float *x, size_t x_stride,
-                           float *y, size_t y_stride);
-void policy_vnni_layer_half(const policy_dense *dense, uint32_t R, const float *x, size_t x_stride,
-                            float *y, size_t y_stride);
+policy_layer_fn policy_vnni_layer_f32;
+policy_layer_fn policy_vnni_layer_half;
 
 #endif // POLICY_KERNELS_POLICY_VNNI_H

@@ -57,12 +57,18 @@ typedef struct tile_range {
     float hi[POLICY_TILE_ROWS_MAX][POLICY_LANES];
 } tile_range;
 
-// Finds the ranges of R rows of n numbers, which begin x_stride bytes apart.
-static void
-tile_range_of(uint32_t R, uint32_t n, const uint8_t *x, size_t x_stride, tile_range *range)
+static POLICY_INLINE const float *
+batch_row(const policy_batch *x, uint32_t r)
 {
-    for (uint32_t r = 0; r < R; r++) {
-        vrange one = range_of(n, (const void *)(x + r * x_stride), false);
+    return (const void *)((const uint8_t *)x->at + r * x->stride);
+}
+
+// Finds the ranges of rows of n numbers.
+static void
+tile_range_of(const policy_batch *x, uint32_t n, tile_range *range)
+{
+    for (uint32_t r = 0; r < x->rows; r++) {
+        vrange one = range_of(n, batch_row(x, r), false);
         v_store(range->lo[r], one.lo);
         v_store(range->hi[r], one.hi);
     }
@@ -86,9 +92,10 @@ some_rows_measure(uint32_t r, uint32_t R, const tile_range *range, bool is_posit
 // the first grids, so this wait occurs once for each tile and not for every sixteen rows.
 // is_positive: no number is below zero, and range->lo is not read.
 static POLICY_INLINE void
-tile_quantize(uint32_t R, uint32_t n, const uint8_t *x, size_t x_stride, const tile_range *range,
-              bool is_positive, const policy_work *work)
+tile_quantize(const policy_batch *x, uint32_t n, const tile_range *range, bool is_positive,
+              const policy_work *work)
 {
+    const uint32_t R = x->rows;
     affine_rows affine[POLICY_TILE_ROWS_MAX / QUANTIZE_ROWS];
     for (uint32_t r = 0; r < R; r += QUANTIZE_ROWS) {
         some_rows_measure(r, R, range, is_positive, &affine[r / QUANTIZE_ROWS]);
@@ -98,46 +105,36 @@ tile_quantize(uint32_t R, uint32_t n, const uint8_t *x, size_t x_stride, const t
         const uint32_t i = r % QUANTIZE_ROWS;
         policy_affine one = {some->scale[i], some->inverse[i], some->zero_point[i]};
         work->rows[r] = (policy_row){.scale = one.scale, .zero_point = one.zero_point};
-        codes_of(n, (const void *)(x + r * x_stride), &one, is_positive,
+        codes_of(n, batch_row(x, r), &one, is_positive,
                  (uint8_t *)work->codes + r * work->q_stride);
     }
 }
 
-// Finishes a layer without a plain ReLU: layer norm and activation, then the ranges of the outputs.
-static void
-tile_finish_floats(const policy_dense *dense, uint32_t R, const policy_work *work,
-                   tile_range *range)
-{
-    rows_finish(dense, R, work->y, work->stride);
-    tile_range_of(R, dense->outputs, (const uint8_t *)work->y, work->stride * sizeof(float), range);
-}
-
 // Layers read codes and write floats, so one buffer of floats is enough, which saves space in L2.
 void
-policy_vnni_forward_rows(const policy_dense *layers, uint32_t count, uint32_t R, const void *obs,
-                         size_t obs_stride, const policy_work *work, float *out)
+policy_vnni_forward_rows(const policy_dense *layers, uint32_t count, const policy_batch *obs,
+                         const policy_work *work, float *out)
 {
+    const policy_batch y = {work->y, work->y_stride * sizeof(float), obs->rows};
     tile_range range;
-    tile_range_of(R, layers[0].inputs, obs, obs_stride, &range);
-    tile_quantize(R, layers[0].inputs, obs, obs_stride, &range, false, work);
+    tile_range_of(obs, layers[0].inputs, &range);
+    tile_quantize(obs, layers[0].inputs, &range, false, work);
     for (uint32_t l = 0; l < count; l++) {
         const policy_dense *dense = &layers[l];
         bool is_last = l + 1 == count, is_plain_relu = policy_has_plain_relu(dense);
-        policy_vnni_layer_products(dense, R, work->codes, work->q_stride, work->rows, work->y,
-                                   work->stride, range.hi);
-        if (!is_plain_relu) {
-            tile_finish_floats(dense, R, work, &range);
+        policy_vnni_layer_products(dense, work, y.rows, range.hi);
+        if (!is_plain_relu) { // the products did not find the ranges
+            rows_finish(dense, work, y.rows);
+            tile_range_of(&y, dense->outputs, &range);
         }
-        const uint8_t *y = (const uint8_t *)work->y;
-        size_t y_stride = work->stride * sizeof(float);
         if (!is_last && is_plain_relu) {
-            tile_quantize(R, dense->outputs, y, y_stride, &range, true, work);
+            tile_quantize(&y, dense->outputs, &range, true, work);
         } else if (!is_last) {
-            tile_quantize(R, dense->outputs, y, y_stride, &range, false, work);
+            tile_quantize(&y, dense->outputs, &range, false, work);
         }
     }
     uint32_t outputs = layers[count - 1].outputs;
-    for (uint32_t r = 0; r < R; r++) {
-        numbers_copy(outputs, work->y + r * work->stride, out + (size_t)r * outputs);
+    for (uint32_t r = 0; r < y.rows; r++) {
+        numbers_copy(outputs, work->y + r * work->y_stride, out + (size_t)r * outputs);
     }
 }

@@ -107,14 +107,23 @@ codes_sign(size_t steps, uint8_t *restrict codes, int32_t *restrict sums)
     }
 }
 
+// Returns where codes_sign stores its sums: after the codes.
+static int32_t *
+sums_of(const row_job *job)
+{
+    return (void *)(job->codes + policy_round_up(job->dense->inputs, LINE));
+}
+
 // Computes the outputs of the pass of GROUPS groups that begins at g.
 static POLICY_INLINE void
-pass_q4(const int GROUPS, const policy_dense *dense, size_t g, const uint8_t *restrict pass,
-        const uint8_t *restrict codes, const int32_t *restrict sums, const policy_row *row,
-        float *restrict y, vrange *range)
+pass_q4(const int GROUPS, const row_job *job, size_t g, vrange *range)
 {
     const vint low_half = _mm512_set1_epi8(0x0f), high_half = _mm512_set1_epi8((char)0xf0);
-    const size_t steps = policy_int4_groups(dense->inputs);
+    const size_t steps = policy_int4_groups(job->dense->inputs);
+    const uint8_t *restrict pass =
+        (const uint8_t *)job->dense->nibbles + g / GROUPS_MAX * steps * pass_step(GROUPS_MAX);
+    const uint8_t *restrict codes = job->codes;
+    const int32_t *restrict sums = sums_of(job);
     vint total[GROUPS_MAX];
     POLICY_UNROLL
     for (int i = 0; i < GROUPS; i++) {
@@ -150,34 +159,31 @@ pass_q4(const int GROUPS, const policy_dense *dense, size_t g, const uint8_t *re
     }
     POLICY_UNROLL
     for (int i = 0; i < GROUPS; i++) {
-        row_group_finish(dense, g + (size_t)i, total[i], row, y, range);
+        row_group_finish(job, g + (size_t)i, total[i], range);
     }
 }
 
 void
-policy_vnni_row_q4(const policy_dense *dense, uint8_t *codes, const policy_row *row, float *y,
-                   vrange *range)
+policy_vnni_row_q4(const row_job *job, vrange *range)
 {
-    const size_t steps = policy_int4_groups(dense->inputs), count = policy_groups(dense);
-    const policy_row shifted = {row->scale, row->zero_point - 128};
-    int32_t *sums = (void *)(codes + policy_round_up(dense->inputs, LINE));
-    const uint8_t *pass = dense->nibbles;
-    codes_sign(steps, codes, sums);
+    const size_t count = policy_groups(job->dense);
+    row_job shifted = *job;
+    shifted.row.zero_point -= 128;
+    codes_sign(policy_int4_groups(job->dense->inputs), job->codes, sums_of(job));
     *range = (vrange){v_set(0.0f), v_set(0.0f)};
     size_t g = 0;
     for (; g + GROUPS_MAX <= count; g += GROUPS_MAX) {
-        pass_q4(4, dense, g, pass, codes, sums, &shifted, y, range);
-        pass += steps * pass_step(GROUPS_MAX);
+        pass_q4(4, &shifted, g, range);
     }
     switch (count - g) {
     case 3:
-        pass_q4(3, dense, g, pass, codes, sums, &shifted, y, range);
+        pass_q4(3, &shifted, g, range);
         break;
     case 2:
-        pass_q4(2, dense, g, pass, codes, sums, &shifted, y, range);
+        pass_q4(2, &shifted, g, range);
         break;
     case 1:
-        pass_q4(1, dense, g, pass, codes, sums, &shifted, y, range);
+        pass_q4(1, &shifted, g, range);
         break;
     default:
         break;

@@ -14,9 +14,10 @@
 // for each. Exact sums may be added in any order, and eight chains hide the latency of vpdpbusd.
 // The weights of a layer are read from the first byte to the last, as hardware prefetchers expect.
 static POLICY_INLINE void
-groups_q8(const int GROUPS, const int SPLIT, const policy_dense *dense, size_t g,
-          const uint8_t *restrict codes, const policy_row *row, float *restrict y, vrange *range)
+groups_q8(const int GROUPS, const int SPLIT, const row_job *job, size_t g, vrange *range)
 {
+    const policy_dense *dense = job->dense;
+    const uint8_t *restrict codes = job->codes;
     const size_t K = dense->inputs_padded, step = (size_t)(SPLIT * POLICY_VNNI_UNIT);
     const int8_t *w = (const int8_t *)dense->weights + g * K * POLICY_LANES;
     vint acc[SUMS_MAX]; // [SPLIT][GROUPS]
@@ -51,28 +52,28 @@ groups_q8(const int GROUPS, const int SPLIT, const policy_dense *dense, size_t g
     }
     POLICY_UNROLL
     for (int i = 0; i < GROUPS; i++) {
-        row_group_finish(dense, g + (size_t)i, acc[i], row, y, range);
+        row_group_finish(job, g + (size_t)i, acc[i], range);
     }
 }
 
 // Computes y = the product and the bias, then a plain ReLU. Returns the range of y.
 static POLICY_INLINE vrange
-row_q8(const policy_dense *dense, const uint8_t *codes, const policy_row *row, float *y)
+row_q8(const row_job *job)
 {
     vrange range = {v_set(0.0f), v_set(0.0f)};
-    size_t g = 0, count = policy_groups(dense);
+    size_t g = 0, count = policy_groups(job->dense);
     for (; g + POLICY_VNNI_BLOCK <= count; g += POLICY_VNNI_BLOCK) {
-        groups_q8(POLICY_VNNI_BLOCK, 2, dense, g, codes, row, y, &range);
+        groups_q8(POLICY_VNNI_BLOCK, 2, job, g, &range);
     }
     switch (count - g) {
     case 3:
-        groups_q8(3, 2, dense, g, codes, row, y, &range);
+        groups_q8(3, 2, job, g, &range);
         break;
     case 2:
-        groups_q8(2, 4, dense, g, codes, row, y, &range);
+        groups_q8(2, 4, job, g, &range);
         break;
     case 1:
-        groups_q8(1, 8, dense, g, codes, row, y, &range);
+        groups_q8(1, 8, job, g, &range);
         break;
     default:
         break;
@@ -127,19 +128,22 @@ policy_vnni_forward_row(const policy_dense *layers, uint32_t count, const float 
     for (uint32_t l = 0; l < count; l++) {
         const policy_dense *dense = &layers[l];
         const policy_row row = row_quantize(dense->inputs, x, &range, is_positive, work->codes);
+        const row_job job = {dense, work->codes, row, y};
         if (dense->nibbles != NULL) {
-            vrange of_nibbles; // a copy, because range stays in registers only without an address
-            policy_vnni_row_q4(dense, work->codes, &row, y, &of_nibbles);
-            range = of_nibbles;
+            const row_job of_nibbles =
+                job; // a copy, as for range: what has an address is in memory
+            vrange found;
+            policy_vnni_row_q4(&of_nibbles, &found);
+            range = found;
         } else {
-            range = row_q8(dense, work->codes, &row, y);
+            range = row_q8(&job);
         }
         if (l + 1 < count) {
             prefetch(&layers[l + 1]);
         }
         is_positive = policy_has_plain_relu(dense);
         if (!is_positive && (dense->layer_norm || dense->activation != POLICY_LINEAR)) {
-            rows_finish(dense, 1, y, work->stride);
+            rows_finish(dense, work, 1);
             range = range_of(dense->outputs, y, false);
         }
         x = y;

@@ -13,11 +13,20 @@
 #include "policy/kernels/policy_vnni.h"
 #include "policy/kernels/policy_vnni_quantize.h"
 
+// One row of an integer layer.
+typedef struct row_job {
+    const policy_dense *dense;
+    uint8_t *codes; // [inputs]
+    policy_row row; // their grid
+    float *y;       // [outputs]
+} row_job;
+
 // Computes y[16] of group g from its sums, up to a plain ReLU, and adds the outputs to range.
 static POLICY_INLINE void
-row_group_finish(const policy_dense *dense, size_t g, vint sums, const policy_row *row,
-                 float *restrict y, vrange *range)
+row_group_finish(const row_job *job, size_t g, vint sums, vrange *range)
 {
+    const policy_dense *dense = job->dense;
+    const policy_row *row = &job->row;
     const size_t at = g * POLICY_LANES;
     if (row->zero_point != 0) { // 0 after a ReLU, as no input is negative
         vint zero = v_set_int(row->zero_point);
@@ -32,14 +41,13 @@ row_group_finish(const policy_dense *dense, size_t g, vint sums, const policy_ro
     } else {
         range_add(range, out, false);
     }
-    v_store(y + at, out);
+    v_store(job->y + at, out);
 }
 
 // Computes an INT4 layer from its nibbles: y = the product and the bias, then a plain ReLU. *range
 // is the range of y. Overwrites codes[inputs] and, from the next multiple of 64 bytes after them,
 // one int32 for each 32 inputs.
-void policy_vnni_row_q4(const policy_dense *dense, uint8_t *codes, const policy_row *row, float *y,
-                        vrange *range);
+void policy_vnni_row_q4(const row_job *job, vrange *range);
 
 #endif // POLICY_SIMD
 

@@ -6,39 +6,46 @@
 #define ROWS_MAX    8                 // rows of a tile
 #define LARGE_BYTES ((size_t)1 << 19) // of weights; a larger layer may not stay in L2
 
-// The arguments of policy_vnni_layer_products.
+// What policy_vnni_layer_products computes.
 typedef struct layer_job {
     const policy_dense *dense;
-    const uint8_t *codes;
-    size_t q_stride;
-    const policy_row *rows;
-    float *y;
-    size_t y_stride;
+    policy_work work;
     float (*hi)[POLICY_LANES];
 } layer_job;
 
-// Computes rows r .. r + ROWS - 1 of the GROUPS groups of outputs that begin at g.
-static POLICY_INLINE void
-tile_q8(const int ROWS, const int GROUPS, const layer_job *job, uint32_t r, size_t g,
-        const int8_t *ahead)
+static POLICY_INLINE tile
+tile_of(const layer_job *job, uint32_t r, size_t g)
 {
-    const layer_job here = *job; // a copy, or the compiler would read the fields after each store
+    const policy_work *work = &job->work;
+    return (tile){
+        .dense = job->dense,
+        .g = g,
+        .codes = (const uint8_t *)work->codes + r * work->q_stride,
+        .q_stride = work->q_stride,
+        .rows = work->rows + r,
+        .y = work->y + r * work->y_stride,
+        .y_stride = work->y_stride,
+        .hi = job->hi + r,
+    };
+}
+
+// Computes ROWS rows of GROUPS groups of outputs.
+static POLICY_INLINE void
+tile_q8(const int ROWS, const int GROUPS, tile t, const int8_t *ahead)
+{
     vint acc[POLICY_TILE_SUMS];
-    tile_sums(ROWS, GROUPS, here.dense, g, here.codes + r * here.q_stride, here.q_stride, ahead,
-              acc);
-    tile_correct(ROWS, GROUPS, here.dense, g, here.rows + r, acc);
-    tile_store(ROWS, GROUPS, here.dense, g, here.rows + r, acc, here.y + r * here.y_stride,
-               here.y_stride, here.hi + r);
+    tile_sums(ROWS, GROUPS, &t, ahead, acc);
+    tile_correct(ROWS, GROUPS, &t, acc);
+    tile_store(ROWS, GROUPS, &t, acc);
 }
 
 // Does the same for a last group of at most eight outputs. Half of each register would multiply by
 // zero; registers of half the size suffice, and the CPU handles twice as many per clock.
 static POLICY_INLINE void
-tile_half_q8(const int ROWS, const layer_job *job, uint32_t r, size_t g)
+tile_half_q8(const int ROWS, tile t)
 {
-    const size_t K = job->dense->inputs_padded;
-    const int8_t *w = (const int8_t *)job->dense->weights + g * K * POLICY_LANES;
-    const uint8_t *codes = job->codes + r * job->q_stride;
+    const size_t K = t.dense->inputs_padded;
+    const int8_t *w = (const int8_t *)t.dense->weights + t.g * K * POLICY_LANES;
     __m256i acc[ROWS_MAX];
     vint sums[ROWS_MAX];
     POLICY_UNROLL
@@ -51,7 +58,7 @@ tile_half_q8(const int ROWS, const layer_job *job, uint32_t r, size_t g)
         POLICY_UNROLL
         for (int i = 0; i < ROWS; i++) {
             int32_t four;
-            memcpy(&four, codes + (size_t)i * job->q_stride + k, sizeof(four));
+            memcpy(&four, t.codes + (size_t)i * t.q_stride + k, sizeof(four));
             acc[i] = _mm256_dpbusd_epi32(acc[i], _mm256_set1_epi32(four), weights);
             POLICY_PIN(acc[i]);
         }
@@ -60,9 +67,8 @@ tile_half_q8(const int ROWS, const layer_job *job, uint32_t r, size_t g)
     for (int i = 0; i < ROWS; i++) {
         sums[i] = _mm512_zextsi256_si512(acc[i]);
     }
-    tile_correct(ROWS, 1, job->dense, g, job->rows + r, sums);
-    tile_store(ROWS, 1, job->dense, g, job->rows + r, sums, job->y + r * job->y_stride,
-               job->y_stride, job->hi + r);
+    tile_correct(ROWS, 1, &t, sums);
+    tile_store(ROWS, 1, &t, sums);
 }
 
 typedef void tile_q8_fn(const layer_job *job, uint32_t r, size_t g);
@@ -70,12 +76,12 @@ typedef void tile_q8_fn(const layer_job *job, uint32_t r, size_t g);
 #define TILE(ROWS, GROUPS)                                                                         \
     static void tile_q8_##ROWS##x##GROUPS(const layer_job *job, uint32_t r, size_t g)              \
     {                                                                                              \
-        tile_q8(ROWS, GROUPS, job, r, g, NULL);                                                    \
+        tile_q8(ROWS, GROUPS, tile_of(job, r, g), NULL);                                           \
     }
 #define TILE_HALF(ROWS)                                                                            \
     static void tile_half_q8_##ROWS(const layer_job *job, uint32_t r, size_t g)                    \
     {                                                                                              \
-        tile_half_q8(ROWS, job, r, g);                                                             \
+        tile_half_q8(ROWS, tile_of(job, r, g));                                                    \
     }
 #define TILES(ROWS) TILE(ROWS, 1) TILE(ROWS, 2) TILE(ROWS, 3) TILE(ROWS, 4) TILE_HALF(ROWS)
 TILES(1)
@@ -104,7 +110,7 @@ static void
 tile_q8_4x4_ahead(const layer_job *job, uint32_t r, size_t g, size_t next)
 {
     size_t group_bytes = (size_t)job->dense->inputs_padded * POLICY_LANES;
-    tile_q8(4, 4, job, r, g, (const int8_t *)job->dense->weights + next * group_bytes);
+    tile_q8(4, 4, tile_of(job, r, g), (const int8_t *)job->dense->weights + next * group_bytes);
 }
 
 // Computes all rows of `groups` groups that begin at g, with the largest tiles that fit.
@@ -121,9 +127,9 @@ groups_products(const layer_job *job, uint32_t R, size_t g, size_t groups, bool 
         tile_q8_4x4_ahead(job, r, g, next++);
     }
     for (int size = SIZES - 1; size >= 0; size--) {
-        tile_q8_fn *tile = tiles_q8[is_half ? 0 : groups][size];
-        for (; tile != NULL && R - r >= 1u << size; r += 1u << size) {
-            tile(job, r, g);
+        tile_q8_fn *compute = tiles_q8[is_half ? 0 : groups][size];
+        for (; compute != NULL && R - r >= 1u << size; r += 1u << size) {
+            compute(job, r, g);
         }
     }
 }
@@ -131,11 +137,10 @@ groups_products(const layer_job *job, uint32_t R, size_t g, size_t groups, bool 
 // Groups are the outer loop and rows the inner one, so weights come from the outer caches once. In
 // a large layer, the first tiles of rows prefetch the weights of the next groups into L2.
 void
-policy_vnni_layer_products(const policy_dense *dense, uint32_t R, const uint8_t *codes,
-                           size_t q_stride, const policy_row *rows, float *y, size_t y_stride,
+policy_vnni_layer_products(const policy_dense *dense, const policy_work *work, uint32_t R,
                            float (*hi)[POLICY_LANES])
 {
-    const layer_job job = {dense, codes, q_stride, rows, y, y_stride, hi};
+    const layer_job job = {dense, *work, hi};
     const size_t count = policy_groups(dense);
     const bool is_large = (size_t)dense->inputs * dense->outputs >= LARGE_BYTES;
     for (size_t g = 0; g < count; g += POLICY_TILE_GROUPS) {
@@ -145,14 +150,9 @@ policy_vnni_layer_products(const policy_dense *dense, uint32_t R, const uint8_t 
 }
 
 void
-policy_vnni_layer_rows(const policy_dense *dense, uint32_t R, const uint8_t *codes, size_t q_stride,
-                       const policy_row *rows, float *y, size_t y_stride)
+policy_vnni_layer_q8(const policy_dense *dense, const policy_work *work, uint32_t R)
 {
-    float hi[POLICY_TILE_ROWS_MAX][POLICY_LANES];
-    for (uint32_t r = 0; r < R; r += POLICY_TILE_ROWS_MAX) {
-        uint32_t some = R - r < POLICY_TILE_ROWS_MAX ? R - r : POLICY_TILE_ROWS_MAX;
-        policy_vnni_layer_products(dense, some, codes + r * q_stride, q_stride, rows + r,
-                                   y + r * y_stride, y_stride, hi);
-    }
-    rows_finish(dense, R, y, y_stride);
+    float hi[POLICY_TILE_ROWS][POLICY_LANES];
+    policy_vnni_layer_products(dense, work, R, hi);
+    rows_finish(dense, work, R);
 }

@@ -20,7 +20,8 @@ SKIPPED = 77
 ISAS = ["ref", "avx2", "avxvnni", "vnni", "neon"]
 FLAGS = ["-std=c11", "-O2", "-static", "-D_GNU_SOURCE", "-fno-fast-math", "-ffp-contract=off",
          "-Wall", "-Wextra", "-Werror"]
-COMMON = ["oct_base.c", "oct_bytes.c", "oct_crc.c", "oct_err.c", "oct_locale.c", "oct_rng.c", "oct_text.c"]
+COMMON = ["oct_base.c", "oct_bytes.c", "oct_crc.c", "oct_err.c", "oct_locale.c", "oct_reason.c",
+          "oct_rng.c", "oct_text.c"]
 X86_ONLY = ("policy_avx", "policy_vnni")
 
 # Compiler, emulator, flags of all files, flags of policy_neon.c (None: it stays out), then the runs:
@@ -66,7 +67,8 @@ def build(machine, root, folder):
     compiler, _, flags, neon_flags, _ = MACHINES[machine]
     folder = folder / machine
     folder.mkdir(parents=True, exist_ok=True)
-    sources = [s for s in sorted((root / "policy").glob("*.c")) if not s.name.startswith(X86_ONLY)]
+    files = [f for part in ("policy", "policy/kernels") for f in sorted((root / part).glob("*.c"))]
+    sources = [f for f in files if not f.name.startswith(X86_ONLY)]
     sources += [root / "common" / name for name in COMMON]
     objects = []
     for source in sources:
