@@ -130,7 +130,8 @@ cli_dash(int argc, char **argv)
         net_loop_on_signal(loop, SIGTERM, stop_wanted, loop) != OCT_OK) {
         return cli_error("dash", "cannot watch signals");
     }
-    if (cli_dash_open(&dash, loop, options.url, options.folder, options.count, &why) != OCT_OK) {
+    const cli_dash_site site = {options.url, options.folder, options.count};
+    if (cli_dash_open(&dash, loop, &site, &why) != OCT_OK) {
         return cli_error("dash", "cannot serve %s: %s", options.url, why.text);
     }
     uint32_t count = cli_dash_run_count(dash);

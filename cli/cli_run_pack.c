@@ -67,14 +67,14 @@ static const oct_args unpack_args = {
 
 // Prints the result in one line and returns the exit code.
 static int
-say(const pack_options *options, oct_err err, const char *path, const cli_pack_result *result,
-    const char *reason)
+say(const pack_options *options, oct_err err, const cli_pack_result *result, const char *reason)
 {
     if (err != OCT_OK) {
         return cli_error(options->command, "%s", reason);
     }
-    printf("%s: run %s, %u files, %s (%s packed)\n", path, result->run, (unsigned)result->files,
-           cli_text_bytes((double)result->bytes).text, cli_text_bytes((double)result->packed).text);
+    printf("%s: run %s, %u files, %s (%s packed)\n", result->path, result->run,
+           (unsigned)result->files, cli_text_bytes((double)result->bytes).text,
+           cli_text_bytes((double)result->packed).text);
     if (result->was_live) {
         printf("live: packed as of its last checkpoint, with the rows of then and later\n");
     }
@@ -145,13 +145,12 @@ say_of_code(const char *folder, bool is_trusted)
 static int
 run_pack(int argc, char **argv)
 {
-    char path[OCT_FILE_PATH_MAX] = "";
     oct_reason why = {""};
     cli_pack_result result;
     pack_options options = {.command = argv[0]};
     cli_args_parse(&pack_args, argc, argv, &options);
-    oct_err err = cli_pack(options.what, options.to, path, sizeof(path), &result, &why);
-    int exit_code = say(&options, err, path, &result, why.text);
+    oct_err err = cli_pack(options.what, options.to, &result, &why);
+    int exit_code = say(&options, err, &result, why.text);
     if (err == OCT_OK) {
         say_of_replay(options.what);
     }
@@ -161,16 +160,14 @@ run_pack(int argc, char **argv)
 static int
 run_unpack(int argc, char **argv)
 {
-    char path[OCT_FILE_PATH_MAX] = "";
     oct_reason why = {""};
     cli_pack_result result;
     pack_options options = {.command = argv[0]};
     cli_args_parse(&unpack_args, argc, argv, &options);
-    oct_err err =
-        cli_unpack(options.what, options.to, options.is_trusted, path, sizeof(path), &result, &why);
-    int exit_code = say(&options, err, path, &result, why.text);
+    oct_err err = cli_unpack(options.what, options.to, options.is_trusted, &result, &why);
+    int exit_code = say(&options, err, &result, why.text);
     if (err == OCT_OK) {
-        say_of_code(path, options.is_trusted);
+        say_of_code(result.path, options.is_trusted);
     }
     return exit_code;
 }

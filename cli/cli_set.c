@@ -170,9 +170,9 @@ configured(void *arg, oct_err err, const char *detail, const wire_configured *an
     }
     const char *url = cli_remote_url(c->link, to->daemon);
     if (err != OCT_OK) {
-        char why[256];
-        cli_remote_why(c->link, to->daemon, err, detail, why, sizeof(why));
-        (void)snprintf(c->why, sizeof(c->why), "replay=%.200s: %s", url, why);
+        oct_reason why;
+        cli_remote_why(c->link, to->daemon, err, detail, &why);
+        (void)snprintf(c->why, sizeof(c->why), "replay=%.200s: %.255s", url, why.text);
     } else {
         size_t length = strlen(c->changed);
         (void)snprintf(c->changed + length, sizeof(c->changed) - length, "%s%s",

@@ -117,11 +117,11 @@ ask(look *l)
 {
     const status_options *options = l->options;
     uint32_t period_ms = options->run.run_dir != NULL ? FOLDER_PERIOD_MS : WATCH_PERIOD_MS;
+    const cli_remote_poll_request request = {options->watch ? period_ms : 0, CLI_REMOTE_POLL_PEERS,
+                                             round_done, l};
     if (net_loop_on_signal(l->loop, SIGINT, stop_wanted, l) != OCT_OK ||
         net_loop_on_signal(l->loop, SIGTERM, stop_wanted, l) != OCT_OK ||
-        cli_remote_poll_open(&l->poll, l->loop, &options->run.remote,
-                             options->watch ? period_ms : 0, CLI_REMOTE_POLL_PEERS, round_done,
-                             l) != OCT_OK) {
+        cli_remote_poll_open(&l->poll, l->loop, &options->run.remote, &request) != OCT_OK) {
         exit(cli_error("status", "cannot dial %s", options->run.remote.learner));
     }
     cli_snapshot *state = cli_remote_poll_state(l->poll);

@@ -29,7 +29,7 @@ typedef struct remote_command {
     net_timer *ask_timer; // until the next status call
     bool done, failed;
     char said[128]; // what was done, for the message
-    char why[512];
+    oct_reason why;
 } remote_command;
 
 static const oct_arg stop_rows[] = {
@@ -74,7 +74,7 @@ command_fail(remote_command *t, oct_err err, const char *detail)
         return; // cli_remote_close fails calls in flight; or the result is known
     }
     t->failed = true;
-    cli_remote_why(t->link, CLI_REMOTE_LEARNER, err, detail, t->why, sizeof(t->why));
+    cli_remote_why(t->link, CLI_REMOTE_LEARNER, err, detail, &t->why);
     net_loop_stop(t->loop);
 }
 
@@ -165,7 +165,7 @@ met(void *arg, oct_err err, const char *why)
         command_send(t);
         return;
     }
-    (void)snprintf(t->why, sizeof(t->why), "%s", why);
+    oct_reason_set(&t->why, "%s", why);
     net_loop_stop(t->loop);
 }
 
@@ -175,14 +175,14 @@ static void
 ask(remote_command *t)
 {
     if (cli_remote_open(&t->link, t->loop, &t->run.remote) != OCT_OK) {
-        (void)snprintf(t->why, sizeof(t->why), "cannot connect to it");
+        oct_reason_set(&t->why, "cannot connect to it");
         return;
     }
     if (t->run.remote.run_id == 0) {
         command_send(t);
         // to refuse a learner of another run
     } else if (cli_remote_register(t->link, CALL_MS, met, t) != OCT_OK) {
-        (void)snprintf(t->why, sizeof(t->why), "cannot send the request");
+        oct_reason_set(&t->why, "cannot send the request");
         return;
     }
     if (!t->failed) {
@@ -200,7 +200,7 @@ say(const remote_command *t)
         return;
     }
     bool has_ended = t->run.run_dir != NULL && cli_folder_state_of(".") == CLI_FOLDER_ENDED;
-    cli_error(t->command, "%s: %s", name, has_ended ? "the run has ended" : t->why);
+    cli_error(t->command, "%s: %s", name, has_ended ? "the run has ended" : t->why.text);
 }
 
 static int
@@ -219,7 +219,7 @@ command_run(remote_command *t, const oct_args *args, int argc, char **argv)
     }
     t->loop = net_loop_create();
     if (cli_remote_run_is_gone(&t->run)) {
-        (void)snprintf(t->why, sizeof(t->why), "%s: " CLI_REMOTE_RUN_GONE, t->run.remote.learner);
+        oct_reason_set(&t->why, "%s: " CLI_REMOTE_RUN_GONE, t->run.remote.learner);
         say(t);
     } else if (!cli_remote_run_is_sure(&t->run)) {
         cli_error(t->command,

@@ -265,8 +265,9 @@ ask(top *t)
         t->screen = cli_top_screen_open(t->loop, key_came, t);
     }
     OCT_ASSERT(cli_signals_watch(t->loop, stop_wanted, t) == OCT_OK);
-    if (cli_remote_poll_open(&t->poll, t->loop, remote, t->screen != NULL ? PERIOD_MS : 0,
-                             WIRE_PEERS_MAX, round_done, t) != OCT_OK) {
+    const cli_remote_poll_request request = {t->screen != NULL ? PERIOD_MS : 0, WIRE_PEERS_MAX,
+                                             round_done, t};
+    if (cli_remote_poll_open(&t->poll, t->loop, remote, &request) != OCT_OK) {
         cli_top_screen_close(t->screen);
         exit(cli_error("top", "cannot dial %s", remote->learner));
     }

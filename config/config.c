@@ -603,19 +603,31 @@ refuse_comment(parse *p, const config_key *key, const char *text, size_t length)
     }
 }
 
-// Reads the value of key, or an experiment if key is NULL. option: as in struct parse. lines,
-// unless NULL, receives the line of each key by config_key_index, or 0 if the text does not set the
-// key.
+// A text that is parsed.
+typedef struct source {
+    const char *name; // in messages
+    const char *text;
+    size_t length;
+    const config_key *key; // the text is its value; NULL: an experiment
+    const char *option;    // as in struct parse
+} source;
+
+// Reads the value of a key, or an experiment. lines, unless NULL, receives the line of each key by
+// config_key_index, or 0 if the text does not set the key.
 static oct_err
-parse_text(config_experiment *out, const config_key *key, const char *option, const char *name,
-           const char *text, size_t length, size_t *lines, char *message, size_t message_size)
+parse_text(config_experiment *out, const source *from, size_t *lines, char *message,
+           size_t message_size)
 {
+    const config_key *key = from->key;
+    const char *text = from->text;
+    const size_t length = from->length;
     config_experiment copy = *out;
-    parse p = {.config = &copy, .name = name, .has_lines = key == NULL, .option = option};
+    parse p = {
+        .config = &copy, .name = from->name, .has_lines = key == NULL, .option = from->option};
     oct_text_init(&p.message, message, message_size);
     if (length > FILE_BYTES_MAX) {
-        oct_text_add(&p.message, "%s: error: larger than %u bytes: not an experiment file\n", name,
-                     FILE_BYTES_MAX);
+        oct_text_add(&p.message, "%s: error: larger than %u bytes: not an experiment file\n",
+                     from->name, FILE_BYTES_MAX);
         return OCT_EINVAL;
     }
     OCT_ASSERT(yaml_parser_initialize(&p.parser) == 1);
@@ -647,7 +659,8 @@ oct_err
 config_parse(config_experiment *out, const char *name, const char *text, size_t length,
              char *message, size_t message_size)
 {
-    return parse_text(out, NULL, NULL, name, text, length, NULL, message, message_size);
+    const source from = {.name = name, .text = text, .length = length};
+    return parse_text(out, &from, NULL, message, message_size);
 }
 
 oct_err
@@ -689,8 +702,8 @@ config_line(const char *path, const char *name)
         return 0;
     }
     config_default(&config);
-    oct_err err = parse_text(&config, NULL, NULL, path, (const char *)bytes, length, lines, message,
-                             sizeof(message));
+    const source from = {.name = path, .text = (const char *)bytes, .length = length};
+    oct_err err = parse_text(&config, &from, lines, message, sizeof(message));
     free(bytes);
     const config_key *key = config_key_find(name);
     return err == OCT_OK && key != NULL ? lines[key - config_keys] : 0;
@@ -733,7 +746,8 @@ set(config_experiment *out, const char *before, const char *assignment, char *me
         return OCT_EINVAL;
     }
     const char *value = is_option && equals[1] == '\0' ? "''" : equals + 1;
-    return parse_text(out, key, option, where, value, strlen(value), NULL, message, message_size);
+    const source from = {where, value, strlen(value), key, option};
+    return parse_text(out, &from, NULL, message, message_size);
 }
 
 oct_err

@@ -49,8 +49,9 @@ rule_run(const env_check_rule *rule, const env_check_request *request, env_check
     answer said;
     *out = (env_check_result){.rule = rule->name, .means = rule->means, .verdict = ENV_CHECK_FAIL};
     oct_reason why;
-    if (env_child_run(rule_try, &asked, &said, sizeof(said), request->rule_timeout_ms,
-                      request->said != NULL ? &said_to : NULL, &why) == OCT_OK) {
+    if (env_child_run(&(env_child_call){rule_try, &asked, &said, sizeof(said)},
+                      request->rule_timeout_ms, request->said != NULL ? &said_to : NULL,
+                      &why) == OCT_OK) {
         out->verdict = said.verdict;
         memcpy(out->detail, said.detail, sizeof(out->detail));
     } else {

@@ -25,20 +25,21 @@
 typedef struct links {
     int answer;
     int said;
+    pid_t child; // of the parent's ends
 } links;
 
 // Runs fn in the child and ends it without the parent's exit handlers, which must not run twice.
 static _Noreturn void
-child_call(env_child_fn *fn, void *arg, size_t size, const links *out)
+child_run(const env_child_call *call, const links *out)
 {
     unsigned char answer[ENV_CHILD_ANSWER_MAX] = {0};
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (out->said >= 0) {
         (void)dup2(out->said, STDERR_FILENO);
     }
-    fn(arg, answer);
-    ssize_t written = write(out->answer, answer, size);
-    _exit(written == (ssize_t)size ? 0 : 1);
+    call->fn(call->arg, answer);
+    ssize_t written = write(out->answer, answer, call->size);
+    _exit(written == (ssize_t)call->size ? 0 : 1);
 }
 
 // Passes on what can be read, or closes the link at its end.
@@ -77,17 +78,17 @@ has_ended(pid_t child)
 // Returns true if a whole answer came before the deadline. A process that a crashed child left
 // behind may hold the pipe open, so the child's end is checked, too.
 static bool
-answer_await(pid_t child, links *in, const env_child_said *said, uint32_t timeout_ms, void *out,
-             size_t size, bool *timed_out)
+answer_await(links *in, const env_child_said *said, uint32_t timeout_ms, const env_child_call *call,
+             bool *timed_out)
 {
     uint64_t deadline_ns = oct_clock_ns() + (uint64_t)timeout_ms * 1000000;
     size_t got = 0;
-    while (got < size) {
+    while (got < call->size) {
         uint64_t now_ns = oct_clock_ns();
         int left_ms = now_ns < deadline_ns ? (int)((deadline_ns - now_ns + 999999) / 1000000) : 0;
         struct pollfd waiting[] = {{.fd = in->answer, .events = POLLIN},
                                    {.fd = in->said, .events = POLLIN}};
-        bool is_over = has_ended(child);
+        bool is_over = has_ended(in->child);
         int ready = poll(waiting, OCT_COUNTOF(waiting), is_over ? 0 : OCT_MIN(left_ms, LOOK_MS));
         if (ready < 0 && errno == EINTR) {
             continue;
@@ -96,7 +97,7 @@ answer_await(pid_t child, links *in, const env_child_said *said, uint32_t timeou
             said_read(in, said);
         }
         if (ready > 0 && waiting[0].revents != 0) {
-            ssize_t more = read(in->answer, (char *)out + got, size - got);
+            ssize_t more = read(in->answer, (char *)call->answer + got, call->size - got);
             if (more <= 0) {
                 return false;
             }
@@ -151,11 +152,11 @@ links_close(links *ends)
 }
 
 oct_err
-env_child_run(env_child_fn *fn, void *arg, void *answer, size_t size, uint32_t timeout_ms,
-              const env_child_said *said, oct_reason *why)
+env_child_run(const env_child_call *call, uint32_t timeout_ms, const env_child_said *said,
+              oct_reason *why)
 {
     links in, out;
-    OCT_ASSERT(size <= ENV_CHILD_ANSWER_MAX);
+    OCT_ASSERT(call->size <= ENV_CHILD_ANSWER_MAX);
     if (!links_open(&in, &out, said != NULL)) {
         return oct_fail(why, OCT_EINTERNAL, "cannot make a pipe: %s", strerror(errno));
     }
@@ -164,7 +165,7 @@ env_child_run(env_child_fn *fn, void *arg, void *answer, size_t size, uint32_t t
     pid_t child = fork();
     if (child == 0) {
         links_close(&in);
-        child_call(fn, arg, size, &out);
+        child_run(call, &out);
     }
     int failed = errno;
     links_close(&out);
@@ -172,8 +173,9 @@ env_child_run(env_child_fn *fn, void *arg, void *answer, size_t size, uint32_t t
         links_close(&in);
         return oct_fail(why, OCT_EINTERNAL, "cannot start a process: %s", strerror(failed));
     }
+    in.child = child;
     bool timed_out = false;
-    bool answered = answer_await(child, &in, said, timeout_ms, answer, size, &timed_out);
+    bool answered = answer_await(&in, said, timeout_ms, call, &timed_out);
     if (timed_out) {
         (void)kill(child, SIGKILL);
     }

@@ -27,10 +27,17 @@ typedef struct env_child_said {
     void *arg;
 } env_child_said;
 
-// Runs fn(arg, answer) in a child. OCT_OK: answer[size] is complete. OCT_EINTERNAL: reason says how
-// the child ended instead: "crashed: signal 11 (Segmentation fault)", "did not return within 60.0
-// s".
-OCT_CHECKED oct_err env_child_run(env_child_fn *fn, void *arg, void *answer, size_t size,
-                                  uint32_t timeout_ms, const env_child_said *said, oct_reason *why);
+// A call of fn(arg, answer).
+typedef struct env_child_call {
+    env_child_fn *fn;
+    void *arg;
+    void *answer; // [size]
+    size_t size;  // at most ENV_CHILD_ANSWER_MAX
+} env_child_call;
+
+// Makes the call in a child. OCT_OK: the answer is complete. OCT_EINTERNAL: reason says how the
+// child ended instead: "crashed: signal 11 (Segmentation fault)", "did not return within 60.0 s".
+OCT_CHECKED oct_err env_child_run(const env_child_call *call, uint32_t timeout_ms,
+                                  const env_child_said *said, oct_reason *why);
 
 #endif // ENVS_ENV_CHILD_H

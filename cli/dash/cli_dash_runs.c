@@ -153,8 +153,8 @@ poll_begin(cli_dash_runs *runs, entry *e)
     if (is_there) {
         replays_find(e);
     }
-    if (!is_there || cli_remote_poll_open(&e->poll, runs->loop, &options, POLL_MS,
-                                          CLI_REMOTE_POLL_PEERS, answered, e) != OCT_OK) {
+    const cli_remote_poll_request request = {POLL_MS, CLI_REMOTE_POLL_PEERS, answered, e};
+    if (!is_there || cli_remote_poll_open(&e->poll, runs->loop, &options, &request) != OCT_OK) {
         e->poll = NULL;
         if (e->folder >= 0) {
             (void)close(e->folder);

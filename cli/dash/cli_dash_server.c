@@ -114,13 +114,13 @@ server_create(const char *url)
 // Finishes an opening; the first request is answered when the loop runs.
 static oct_err
 server_begin(cli_dash_server **out, cli_dash_server *dash, oct_err err, net_loop *loop,
-             char *const *folders, uint32_t count)
+             const cli_dash_site *site)
 {
     if (err != OCT_OK) {
         free(dash);
         return err;
     }
-    dash->runs = cli_dash_runs_create(loop, folders, count);
+    dash->runs = cli_dash_runs_create(loop, site->folders, site->count);
     *out = dash;
     return OCT_OK;
 }
@@ -137,32 +137,30 @@ cli_dash_listen(int *fd, const char *url, oct_reason *why)
 }
 
 oct_err
-cli_dash_open_fd(cli_dash_server **out, net_loop *loop, const char *url, int take_fd,
-                 char *const *folders, uint32_t count)
+cli_dash_open_fd(cli_dash_server **out, net_loop *loop, const cli_dash_site *site, int take_fd)
 {
-    cli_dash_server *dash = server_create(url);
+    cli_dash_server *dash = server_create(site->url);
     oct_err err = net_http_open_fd(&dash->http, loop, take_fd, asked, dash);
     if (err == OCT_OK && dash->is_local) {
         net_http_set_local(dash->http);
     }
-    return server_begin(out, dash, err, loop, folders, count);
+    return server_begin(out, dash, err, loop, site);
 }
 
 // For https:// net_http logs the reason of a failure itself.
 oct_err
-cli_dash_open(cli_dash_server **out, net_loop *loop, const char *url, char *const *folders,
-              uint32_t count, oct_reason *why)
+cli_dash_open(cli_dash_server **out, net_loop *loop, const cli_dash_site *site, oct_reason *why)
 {
-    cli_dash_server *dash = server_create(url);
+    cli_dash_server *dash = server_create(site->url);
     oct_reason_set(why, "the line above says why");
     if (dash->is_local) {
         int fd;
         free(dash);
-        OCT_TRY(cli_dash_listen(&fd, url, why));
-        return cli_dash_open_fd(out, loop, url, fd, folders, count);
+        OCT_TRY(cli_dash_listen(&fd, site->url, why));
+        return cli_dash_open_fd(out, loop, site, fd);
     }
-    oct_err err = net_http_open(&dash->http, loop, url, asked, dash);
-    return server_begin(out, dash, err, loop, folders, count);
+    oct_err err = net_http_open(&dash->http, loop, site->url, asked, dash);
+    return server_begin(out, dash, err, loop, site);
 }
 
 uint32_t

@@ -466,9 +466,10 @@ run_name(packing *p, const char *folder)
 
 // Does the whole work; cli_pack releases what it took.
 static oct_err
-pack_folder(packing *p, const char *folder, const char *out, char *path, size_t path_size,
-            cli_pack_result *result)
+pack_folder(packing *p, const char *folder, const char *out, cli_pack_result *result)
 {
+    char *path = result->path;
+    const size_t path_size = sizeof(result->path);
     struct stat status;
     p->folder = oct_file_open_folder(folder, false);
     if (p->folder < 0) {
@@ -505,8 +506,7 @@ pack_folder(packing *p, const char *folder, const char *out, char *path, size_t 
 }
 
 oct_err
-cli_pack(const char *folder, const char *out, char *path, size_t path_size, cli_pack_result *result,
-         oct_reason *why)
+cli_pack(const char *folder, const char *out, cli_pack_result *result, oct_reason *why)
 {
     packing *p = oct_alloc(sizeof(*p));
     *result = (cli_pack_result){0};
@@ -515,7 +515,7 @@ cli_pack(const char *folder, const char *out, char *path, size_t path_size, cli_
     for (int i = 0; i < LOCKS_MAX; i++) {
         p->lock[i] = -1;
     }
-    oct_err err = pack_folder(p, folder, out, path, path_size, result);
+    oct_err err = pack_folder(p, folder, out, result);
     for (int i = 0; i < LOCKS_MAX; i++) {
         if (p->lock[i] >= 0) {
             (void)close(p->lock[i]);

@@ -284,11 +284,11 @@ mark_make(unpacking *u, bool is_trusted)
 
 // Does the whole work. On an error cli_unpack removes the draft.
 static oct_err
-unpack_all(unpacking *u, const char *folder, bool is_trusted, char *path, size_t path_size,
-           cli_pack_result *result)
+unpack_all(unpacking *u, const char *folder, bool is_trusted, cli_pack_result *result)
 {
+    const char *path = result->path;
     OCT_TRY(manifest_take(u));
-    OCT_TRY(path_choose(u, folder, path, path_size));
+    OCT_TRY(path_choose(u, folder, result->path, sizeof(result->path)));
     OCT_TRY(draft_make(u, path));
     for (uint32_t i = 0; i < u->manifest.count; i++) {
         OCT_TRY(member_take(u, &u->manifest.file[i]));
@@ -309,8 +309,8 @@ unpack_all(unpacking *u, const char *folder, bool is_trusted, char *path, size_t
 
 // The folder appears whole, by one rename, or not at all.
 oct_err
-cli_unpack(const char *pack, const char *folder, bool is_trusted, char *path, size_t path_size,
-           cli_pack_result *result, oct_reason *why)
+cli_unpack(const char *pack, const char *folder, bool is_trusted, cli_pack_result *result,
+           oct_reason *why)
 {
     struct stat status;
     *result = (cli_pack_result){0};
@@ -326,7 +326,7 @@ cli_unpack(const char *pack, const char *folder, bool is_trusted, char *path, si
     if (fstat(fd, &status) == 0) {
         result->packed = (uint64_t)status.st_size;
     }
-    oct_err err = unpack_all(u, folder, is_trusted, path, path_size, result);
+    oct_err err = unpack_all(u, folder, is_trusted, result);
     if (u->folder >= 0) {
         (void)close(u->folder);
     }

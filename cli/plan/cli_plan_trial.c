@@ -243,8 +243,11 @@ daemons_run(trial *t, const cli_run_request *run, oct_reason *why)
                                           .on_exit = exited,
                                           .on_gone = all_gone,
                                           .arg = t};
-    const cli_poll_request poll = {
-        .learner = CLI_RUN_LEARNER, .period_ms = SAMPLE_MS, .timeout_ms = ANSWER_MS};
+    const cli_poll_request poll = {.learner = CLI_RUN_LEARNER,
+                                   .period_ms = SAMPLE_MS,
+                                   .timeout_ms = ANSWER_MS,
+                                   .on_answer = answered,
+                                   .arg = t};
     t->loop = net_loop_create();
     t->supervisor = cli_supervisor_create(t->loop, run->folder->path, &cli_supervisor_backoff,
                                           &patient, &events);
@@ -252,7 +255,7 @@ daemons_run(trial *t, const cli_run_request *run, oct_reason *why)
     state_begin(t);
     oct_err err = cli_signals_watch(t->loop, stop_wanted, t);
     if (err == OCT_OK) {
-        err = cli_poll_open(&t->poll, t->loop, &poll, &t->state, answered, t);
+        err = cli_poll_open(&t->poll, t->loop, &poll, &t->state);
     }
     if (err == OCT_OK) {
         cli_signals_hold(false);

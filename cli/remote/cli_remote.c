@@ -291,7 +291,7 @@ met(void *arg, oct_err err, const char *detail, const wire_registered *answer)
         return;
     }
     if (err != OCT_OK) {
-        cli_remote_why(remote, CLI_REMOTE_LEARNER, err, detail, why.text, sizeof(why.text));
+        cli_remote_why(remote, CLI_REMOTE_LEARNER, err, detail, &why);
         remote->done(remote->done_arg, err, why.text);
         return;
     }
@@ -351,15 +351,15 @@ cli_remote_in_trouble(cli_remote *remote, cli_remote_daemon daemon, char *out, s
 
 void
 cli_remote_why(cli_remote *remote, cli_remote_daemon daemon, oct_err err, const char *detail,
-               char *out, size_t out_size)
+               oct_reason *out)
 {
     net_rpc_client *rpc = remote->daemons[daemon].link.rpc;
     char trouble[256];
     if (err != OCT_ETIMEDOUT && err != OCT_EIO) {
-        (void)snprintf(out, out_size, "%s", detail); // the daemon answered with an error
+        oct_reason_set(out, "%s", detail); // the daemon answered with an error
     } else if (!net_rpc_client_trouble(rpc, trouble, sizeof(trouble))) {
-        (void)snprintf(out, out_size, "connected, but the process there does not answer");
-    } else if (!net_probe(remote->daemons[daemon].url, out, out_size)) {
-        (void)snprintf(out, out_size, "%s", trouble[0] != '\0' ? trouble : "no answer");
+        oct_reason_set(out, "connected, but the process there does not answer");
+    } else if (!net_probe(remote->daemons[daemon].url, out->text, sizeof(out->text))) {
+        oct_reason_set(out, "%s", trouble[0] != '\0' ? trouble : "no answer");
     }
 }

@@ -70,6 +70,6 @@ bool cli_remote_in_trouble(cli_remote *remote, cli_remote_daemon daemon, char *o
                            size_t out_size);
 // Writes what to tell a person about a call that failed.
 void cli_remote_why(cli_remote *remote, cli_remote_daemon daemon, oct_err err, const char *detail,
-                    char *out, size_t out_size);
+                    oct_reason *out);
 
 #endif // CLI_REMOTE_CLI_REMOTE_H

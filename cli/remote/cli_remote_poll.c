@@ -69,13 +69,13 @@ question_end(cli_remote_poll *poll)
 
 // Finds out why a call was not answered. False: this end is closing.
 static bool
-missed(cli_remote_poll *poll, cli_remote_daemon daemon, oct_err err, const char *detail, char *why,
-       size_t why_size)
+missed(cli_remote_poll *poll, cli_remote_daemon daemon, oct_err err, const char *detail,
+       oct_reason *why)
 {
     if (poll->closing) {
         return false;
     }
-    cli_remote_why(poll->remote, daemon, err, detail, why, why_size);
+    cli_remote_why(poll->remote, daemon, err, detail, why);
     return true;
 }
 
@@ -83,12 +83,12 @@ static void
 learner_answered(void *arg, oct_err err, const char *detail, const wire_status *answer)
 {
     cli_remote_poll *poll = arg;
-    char why[CLI_SNAPSHOT_TEXT_MAX];
+    oct_reason why;
     if (err == OCT_OK) {
         poll->state.run_id = answer->run_id;
         cli_snapshot_take_status(&poll->state.learner, answer);
-    } else if (missed(poll, CLI_REMOTE_LEARNER, err, detail, why, sizeof(why))) {
-        cli_snapshot_miss_status(&poll->state.learner, why);
+    } else if (missed(poll, CLI_REMOTE_LEARNER, err, detail, &why)) {
+        cli_snapshot_miss_status(&poll->state.learner, why.text);
     } else {
         return;
     }
@@ -102,15 +102,15 @@ static void
 peers_answered(void *arg, oct_err err, const char *detail, const wire_peers *answer)
 {
     cli_remote_poll *poll = arg;
-    char why[CLI_SNAPSHOT_TEXT_MAX];
+    oct_reason why;
     if (err == OCT_OK) {
         cli_snapshot_take_peers(&poll->state, answer);
         // A learner of an earlier release refuses a larger list.
     } else if (err == OCT_EPROTO && poll->peers_max > CLI_REMOTE_POLL_PEERS && !poll->closing) {
         poll->peers_max = CLI_REMOTE_POLL_PEERS;
         peers_ask(poll);
-    } else if (missed(poll, CLI_REMOTE_LEARNER, err, detail, why, sizeof(why))) {
-        cli_snapshot_miss_peers(&poll->state, why);
+    } else if (missed(poll, CLI_REMOTE_LEARNER, err, detail, &why)) {
+        cli_snapshot_miss_peers(&poll->state, why.text);
     } else {
         return;
     }
@@ -118,14 +118,17 @@ peers_answered(void *arg, oct_err err, const char *detail, const wire_peers *ans
 }
 
 static void
-of_replay(cli_remote_poll *poll, cli_remote_daemon daemon, cli_daemon_state *state, oct_err err,
-          const char *detail, const wire_status *answer)
+of_replay(cli_remote_poll *poll, cli_remote_daemon daemon, oct_err err, const char *detail,
+          const wire_status *answer)
 {
-    char why[CLI_SNAPSHOT_TEXT_MAX];
+    cli_daemon_state *state = daemon == CLI_REMOTE_DATA
+                                  ? &poll->state.data
+                                  : cli_snapshot_shard(&poll->state, daemon - CLI_REMOTE_REPLAY);
+    oct_reason why;
     if (err == OCT_OK) {
         cli_snapshot_take_status(state, answer);
-    } else if (missed(poll, daemon, err, detail, why, sizeof(why))) {
-        cli_snapshot_miss_status(state, why);
+    } else if (missed(poll, daemon, err, detail, &why)) {
+        cli_snapshot_miss_status(state, why.text);
     } else {
         return;
     }
@@ -137,15 +140,14 @@ replay_answered(void *arg, oct_err err, const char *detail, const wire_status *a
 {
     const struct asked *asked = arg;
     cli_remote_poll *poll = asked->poll;
-    of_replay(poll, CLI_REMOTE_REPLAY + asked->shard,
-              cli_snapshot_shard(&poll->state, asked->shard), err, detail, answer);
+    of_replay(poll, CLI_REMOTE_REPLAY + asked->shard, err, detail, answer);
 }
 
 static void
 data_answered(void *arg, oct_err err, const char *detail, const wire_status *answer)
 {
     cli_remote_poll *poll = arg;
-    of_replay(poll, CLI_REMOTE_DATA, &poll->state.data, err, detail, answer);
+    of_replay(poll, CLI_REMOTE_DATA, err, detail, answer);
 }
 
 // ---- questions
@@ -269,14 +271,14 @@ round_begin(void *arg)
 
 oct_err
 cli_remote_poll_open(cli_remote_poll **out, net_loop *loop, const cli_remote_options *options,
-                     uint32_t period_ms, uint32_t peers_max, net_fn done, void *arg)
+                     const cli_remote_poll_request *request)
 {
     cli_remote_poll *poll = oct_alloc(sizeof(*poll));
     poll->loop = loop;
-    poll->period_ms = period_ms;
-    poll->peers_max = peers_max;
-    poll->done = done;
-    poll->arg = arg;
+    poll->period_ms = request->period_ms;
+    poll->peers_max = request->peers_max;
+    poll->done = request->done;
+    poll->arg = request->arg;
     cli_snapshot_clear(&poll->state);
     oct_err err = cli_remote_open(&poll->remote, loop, options);
     if (err != OCT_OK) {

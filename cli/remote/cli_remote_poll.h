@@ -13,12 +13,17 @@ typedef struct cli_remote_poll cli_remote_poll;
 #define CLI_REMOTE_POLL_ROUND_MS 4000
 #define CLI_REMOTE_POLL_PEERS    256 // peers that a learner of any release lists
 
-// done runs after each round: the state is new, and says of each daemon whether it answered.
-// period_ms: from the end of a round to the next; 0: only one round. peers_max: 1 ..
-// WIRE_PEERS_MAX; a learner that refuses this number is asked for CLI_REMOTE_POLL_PEERS.
+typedef struct cli_remote_poll_request {
+    uint32_t period_ms; // from the end of a round to the next; 0: only one round
+    // 1 .. WIRE_PEERS_MAX; a learner that refuses this number is asked for CLI_REMOTE_POLL_PEERS
+    uint32_t peers_max;
+    net_fn done; // runs after each round: the state is new, and says which daemons answered
+    void *arg;
+} cli_remote_poll_request;
+
 OCT_CHECKED oct_err cli_remote_poll_open(cli_remote_poll **out, net_loop *loop,
-                                         const cli_remote_options *options, uint32_t period_ms,
-                                         uint32_t peers_max, net_fn done, void *arg);
+                                         const cli_remote_options *options,
+                                         const cli_remote_poll_request *request);
 // Returns the state. The caller may set its folder, and updates it (cli_snapshot_update) in done.
 cli_snapshot *cli_remote_poll_state(cli_remote_poll *poll);
 void cli_remote_poll_close(cli_remote_poll *poll); // NULL is a no-op

@@ -81,15 +81,14 @@ ignore(void *arg)
 }
 
 oct_err
-cli_poll_open(cli_poll **out, net_loop *loop, const cli_poll_request *request, cli_snapshot *state,
-              net_fn on_answer, void *arg)
+cli_poll_open(cli_poll **out, net_loop *loop, const cli_poll_request *request, cli_snapshot *state)
 {
     cli_poll *poll = oct_alloc(sizeof(*poll));
     poll->state = state;
     poll->learner = (asked){.poll = poll, .state = &state->learner};
     poll->data = (asked){.poll = poll, .state = &state->data};
-    poll->on_answer = on_answer;
-    poll->arg = arg;
+    poll->on_answer = request->on_answer;
+    poll->arg = request->arg;
     poll->timeout_ms = request->timeout_ms;
     oct_err err = cli_link_open(&poll->learner.link, loop, request->learner, SERVERS, true);
     for (uint32_t i = 0; err == OCT_OK && i < state->shards; i++) {

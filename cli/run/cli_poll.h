@@ -20,14 +20,15 @@ typedef struct cli_poll_request {
     const char *data; // the replay of a data set; NULL: there is none
     uint32_t period_ms;
     uint32_t timeout_ms; // of one call
+    net_fn on_answer;    // runs when the state has new numbers
+    void *arg;
 } cli_poll_request;
 
 typedef void (*cli_poll_done)(void *arg, oct_err err, const char *detail);
 
-// on_answer runs when the state has new numbers. state is borrowed and must outlive the poll.
-// Errors: an address that cannot be dialled.
+// state is borrowed and must outlive the poll. Errors: an address that cannot be dialled.
 OCT_CHECKED oct_err cli_poll_open(cli_poll **out, net_loop *loop, const cli_poll_request *request,
-                                  cli_snapshot *state, net_fn on_answer, void *arg);
+                                  cli_snapshot *state);
 // Calls the learner's Stop. done runs once with the result, unless an error is returned. Only one
 // such call at a time.
 OCT_CHECKED oct_err cli_poll_stop_learner(cli_poll *poll, const char *reason, uint32_t timeout_ms,

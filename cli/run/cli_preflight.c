@@ -353,7 +353,7 @@ cli_preflight_open(cli_environment *out, const config_experiment *config, uint32
     found->timing_ms = timing != NULL ? OCT_MIN(timeout_ms, CLI_TIMING_MS) : 0;
     const env_child_said said = {.take = said_show, .arg = found};
     opening wanted = {config, found};
-    oct_err err = env_child_run(open_and_pack, &wanted, &unused, sizeof(unused),
+    oct_err err = env_child_run(&(env_child_call){open_and_pack, &wanted, &unused, sizeof(unused)},
                                 timeout_ms + found->timing_ms, &said, &how);
     double took_s = 1e-9 * (double)(oct_clock_ns() - found->measured_ns);
     // the open succeeded: a reset is slow or fails

@@ -492,8 +492,8 @@ dash_begin(run *r)
         return;
     }
     r->folders[0] = (char *)r->request->folder->path; // only read
-    if (cli_dash_open_fd(&r->dash, r->loop, r->request->dash, r->request->dash_fd, r->folders, 1) !=
-        OCT_OK) {
+    const cli_dash_site site = {r->request->dash, r->folders, 1};
+    if (cli_dash_open_fd(&r->dash, r->loop, &site, r->request->dash_fd) != OCT_OK) {
         cli_error("train", "the page of --dash cannot be served; the run continues");
         return;
     }
@@ -608,9 +608,11 @@ cli_run(const cli_run_request *request)
     cli_poll_request poll = {.learner = CLI_RUN_LEARNER,
                              .data = config_is_mixed(request->config) ? CLI_RUN_DATA : NULL,
                              .period_ms = STATUS_PERIOD_MS,
-                             .timeout_ms = STATUS_TIMEOUT_MS};
+                             .timeout_ms = STATUS_TIMEOUT_MS,
+                             .on_answer = answered,
+                             .arg = r};
     if (watch_signals(r) != OCT_OK ||
-        cli_poll_open(&r->poll, r->loop, &poll, &r->state, answered, r) != OCT_OK) {
+        cli_poll_open(&r->poll, r->loop, &poll, &r->state) != OCT_OK) {
         cli_error("train", "cannot watch signals or the daemons' sockets");
         _exit(CLI_EXIT_FAILED); // nothing was started
     }

@@ -20,16 +20,22 @@
 
 // ---- checks of values
 
+// A text of --over, and what it is checked against.
+typedef struct given {
+    const char *over;
+    const config_experiment *base;
+    oct_reason *why;
+} given;
+
 // Checks that a key takes a value. On an error, reason is config_set's message without its
 // position. stored, unless NULL: the value in its one canonical form.
 static oct_err
-check_value(const config_experiment *base, const char *over, const char *name, const char *value,
-            char stored[CONFIG_VALUE_MAX], oct_reason *why)
+check_value(const given *g, const char *name, const char *value, char stored[CONFIG_VALUE_MAX])
 {
     char assignment[4 * CLI_SPACE_VALUE_MAX], message[MESSAGE_BYTES] = "";
-    config_experiment copy = *base;
+    config_experiment copy = *g->base;
     if (strlen(value) >= CLI_SPACE_VALUE_MAX) {
-        return oct_refuse(why, "--over %s: a value has more than %d bytes", over,
+        return oct_refuse(g->why, "--over %s: a value has more than %d bytes", g->over,
                           CLI_SPACE_VALUE_MAX - 1);
     }
     (void)snprintf(assignment, sizeof(assignment), "%s=%s", name, value);
@@ -40,7 +46,7 @@ check_value(const config_experiment *base, const char *over, const char *name, c
     char *said = strstr(message, "error: ");
     said = said != NULL ? said + strlen("error: ") : message;
     said[strcspn(said, "\n")] = '\0';
-    return oct_refuse(why, "--over %s: %s", over, said);
+    return oct_refuse(g->why, "--over %s: %s", g->over, said);
 }
 
 // ---- lists
@@ -60,18 +66,17 @@ trim(const char **text, size_t *length)
 
 // Adds a value of a list. Two values of one canonical form are an error.
 static oct_err
-list_add(cli_space_key *key, const char *text, size_t length, const char *over,
-         const config_experiment *base, oct_reason *why)
+list_add(cli_space_key *key, const char *text, size_t length, const given *g)
 {
     trim(&text, &length);
     if (key->count == CLI_SPACE_VALUES_MAX) {
-        return oct_refuse(why, "--over %s: more than %d values", over, CLI_SPACE_VALUES_MAX);
+        return oct_refuse(g->why, "--over %s: more than %d values", g->over, CLI_SPACE_VALUES_MAX);
     }
     char *value = strndup(text, length);
     OCT_ASSERT(value != NULL);
     key->value[key->count++] = value; // cli_space_fini frees it
     char stored[CONFIG_VALUE_MAX];
-    OCT_TRY(check_value(base, over, key->name, value, stored, why));
+    OCT_TRY(check_value(g, key->name, value, stored));
     if (strcmp(key->name, "algo.name") == 0 && config_is_algorithm(value)) {
         // c51 is stored as dqn, but is another algorithm
         (void)snprintf(stored, sizeof(stored), "%s", value);
@@ -80,7 +85,7 @@ list_add(cli_space_key *key, const char *text, size_t length, const char *over,
     OCT_ASSERT(key->stored[key->count - 1] != NULL);
     for (size_t i = 0; i + 1 < key->count; i++) {
         if (strcmp(key->stored[i], stored) == 0) {
-            return oct_refuse(why, "--over %s: %s is given twice", over, value);
+            return oct_refuse(g->why, "--over %s: %s is given twice", g->over, value);
         }
     }
     return OCT_OK;
@@ -88,7 +93,7 @@ list_add(cli_space_key *key, const char *text, size_t length, const char *over,
 
 // Splits a list at commas outside brackets and quotes.
 static oct_err
-parse_list(cli_space_key *key, const char *over, const config_experiment *base, oct_reason *why)
+parse_list(cli_space_key *key, const given *g)
 {
     int depth = 0;
     bool is_quoted = false;
@@ -100,7 +105,7 @@ parse_list(cli_space_key *key, const char *over, const config_experiment *base, 
         is_quoted = is_quoted != (*at == '"');
         depth += is_quoted ? 0 : (*at == '[' || *at == '{') - (*at == ']' || *at == '}');
         if (*at == '\0' || (*at == ',' && depth == 0 && !is_quoted)) {
-            OCT_TRY(list_add(key, from, (size_t)(at - from), over, base, why));
+            OCT_TRY(list_add(key, from, (size_t)(at - from), g));
             from = at + 1;
         }
         if (*at == '\0') {
@@ -150,22 +155,21 @@ number_of(const char *text, double *out)
 
 // Parses a range; both ends must be valid values of the key.
 static oct_err
-parse_range(cli_space_key *key, const char *text, const char *over, const config_experiment *base,
-            oct_reason *why)
+parse_range(cli_space_key *key, const char *text, const given *g)
 {
     char low[CLI_SPACE_VALUE_MAX], high[CLI_SPACE_VALUE_MAX];
     if (!range_ends(text, low, high)) {
-        return oct_refuse(why, "--over %s: write a range as LOW..HIGH", over);
+        return oct_refuse(g->why, "--over %s: write a range as LOW..HIGH", g->over);
     }
-    OCT_TRY(check_value(base, over, key->name, low, NULL, why));
-    OCT_TRY(check_value(base, over, key->name, high, NULL, why));
+    OCT_TRY(check_value(g, key->name, low, NULL));
+    OCT_TRY(check_value(g, key->name, high, NULL));
     if (!number_of(low, &key->low) || !number_of(high, &key->high) || !(key->low < key->high)) {
-        return oct_refuse(why, "--over %s: %s is not below %s", over, low, high);
+        return oct_refuse(g->why, "--over %s: %s is not below %s", g->over, low, high);
     }
     bool can_be_log = key->low > 0;
     if (key->kind == CLI_SPACE_LOG && !can_be_log) {
-        return oct_refuse(why, "--over %s: log: needs limits above 0, but the lower one is %s",
-                          over, low);
+        return oct_refuse(g->why, "--over %s: log: needs limits above 0, but the lower one is %s",
+                          g->over, low);
     }
     if (!key->is_given) { // neither lin: nor log: was given
         key->kind = can_be_log && key->high >= DECADE * key->low ? CLI_SPACE_LOG : CLI_SPACE_LINEAR;
@@ -187,18 +191,18 @@ take_prefix(cli_space_key *key)
 
 // Keys that are numbers may have a range; all others have a list.
 static oct_err
-parse_values(cli_space_key *key, const char *over, const config_experiment *base, oct_reason *why)
+parse_values(cli_space_key *key, const given *g)
 {
     char low[CLI_SPACE_VALUE_MAX], high[CLI_SPACE_VALUE_MAX];
     bool is_number = config_key_is_number(key->name, &key->is_whole);
     if (!is_number) {
-        return parse_list(key, over, base, why);
+        return parse_list(key, g);
     }
     const char *text = take_prefix(key);
     if (key->is_given || range_ends(text, low, high)) {
-        return parse_range(key, text, over, base, why);
+        return parse_range(key, text, g);
     }
-    return parse_list(key, over, base, why);
+    return parse_list(key, g);
 }
 
 static void
@@ -217,31 +221,30 @@ key_fini(cli_space_key *key)
 // Checks that a key may be varied. For an unknown key, config_set says which key was meant, or that
 // it is an option of the environment; the value does not matter.
 static oct_err
-check_name(const cli_space *space, const char *name, const char *over,
-           const config_experiment *base, oct_reason *why)
+check_name(const cli_space *space, const char *name, const given *g)
 {
     bool is_whole;
     if (!config_key_is_number(name, &is_whole)) {
         char first[CONFIG_NAME_MAX];
         bool is_known = config_key_in(first, name) && strcmp(first, name) == 0;
         if (!is_known) {
-            OCT_TRY(check_value(base, over, name, "0", NULL, why));
+            OCT_TRY(check_value(g, name, "0", NULL));
         }
     }
     if (strcmp(name, "run.seed") == 0) {
         return oct_refuse(
-            why, "--over %s: a seed cannot be varied; --seeds N runs each trial with N seeds",
-            over);
+            g->why, "--over %s: a seed cannot be varied; --seeds N runs each trial with N seeds",
+            g->over);
     }
     if (!cli_series_is_compared(name)) {
-        return oct_refuse(why,
+        return oct_refuse(g->why,
                           "--over %s: %s does not change what a run learns, so trials that differ "
                           "only in it are the same",
-                          over, name);
+                          g->over, name);
     }
     for (size_t i = 0; i < space->count; i++) {
         if (strcmp(space->key[i].name, name) == 0) {
-            return oct_refuse(why, "--over %s: %s is already varied", over, name);
+            return oct_refuse(g->why, "--over %s: %s is already varied", g->over, name);
         }
     }
     return OCT_OK;
@@ -267,10 +270,11 @@ cli_space_add(cli_space *space, const char *over, const config_experiment *base,
     }
     *key = (cli_space_key){.count = 0};
     (void)oct_text_quote(key->name, sizeof(key->name), over, (size_t)(equals - over));
-    OCT_TRY(check_name(space, key->name, over, base, why));
+    const given g = {over, base, why};
+    OCT_TRY(check_name(space, key->name, &g));
     key->spec = strdup(equals + 1);
     OCT_ASSERT(key->spec != NULL);
-    oct_err err = parse_values(key, over, base, why);
+    oct_err err = parse_values(key, &g);
     if (err != OCT_OK) {
         key_fini(key);
         return err;

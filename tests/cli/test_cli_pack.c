@@ -20,7 +20,7 @@
 #include "tests/support/oct_flock.h"
 #include "tests/support/oct_test.h"
 
-static char folder[64], path[OCT_FILE_PATH_MAX];
+static char folder[64];
 static oct_reason reason;
 static cli_pack_result result;
 static cli_pack_manifest manifest;
@@ -78,13 +78,13 @@ teardown(void **state)
 static oct_err
 pack(void)
 {
-    return cli_pack("run", "p", path, sizeof(path), &result, &reason);
+    return cli_pack("run", "p", &result, &reason);
 }
 
 static oct_err
 unpack(const char *to)
 {
-    return cli_unpack("p", to, false, path, sizeof(path), &result, &reason);
+    return cli_unpack("p", to, false, &result, &reason);
 }
 
 static int entries;
@@ -173,7 +173,7 @@ test_what_is_packed_comes_back(void **state)
     all_same();
     assert_int_not_equal(access("u/link", F_OK), 0);
     T_OK(unpack(NULL));
-    assert_string_equal(path, "runs/run");
+    assert_string_equal(result.path, "runs/run");
     assert_int_equal(access("runs/run/config.yaml", F_OK), 0);
 }
 
@@ -254,11 +254,11 @@ test_what_is_unpacked_is_marked_unless_it_is_trusted(void **state)
     T_OK(pack());
     T_OK(unpack("u"));
     assert_int_equal(access("u/" OCT_OWNER_UNPACKED, F_OK), 0);
-    T_OK(cli_unpack("p", "v", true, path, sizeof(path), &result, &reason));
+    T_OK(cli_unpack("p", "v", true, &result, &reason));
     assert_int_equal(access("v/" OCT_OWNER_UNPACKED, F_OK), -1);
     assert_int_equal(rename("u", "run2"), 0);
-    T_OK(cli_pack("run2", "p2", path, sizeof(path), &result, &reason));
-    T_OK(cli_unpack("p2", "w", true, path, sizeof(path), &result, &reason));
+    T_OK(cli_pack("run2", "p2", &result, &reason));
+    T_OK(cli_unpack("p2", "w", true, &result, &reason));
     assert_int_equal(access("w/" OCT_OWNER_UNPACKED, F_OK), -1);
 }
 
@@ -271,15 +271,14 @@ test_the_folder_is_named_in_any_way_but_as_the_current_one(void **state)
     assert_int_equal(chdir("here"), 0);
     static const char *const names[] = {".", "./", "../here", "../here/."};
     for (size_t i = 0; i < OCT_COUNTOF(names); i++) {
-        assert_true(cli_unpack("../p", names[i], false, path, sizeof(path), &result, &reason) !=
-                    OCT_OK);
+        assert_true(cli_unpack("../p", names[i], false, &result, &reason) != OCT_OK);
         assert_non_null(
             strstr(reason.text,
                    "is the current folder, which would be replaced; change to another folder"));
         assert_int_equal(entries_here(), 1);
     }
-    T_OK(cli_unpack("../p", "../u/.//", false, path, sizeof(path), &result, &reason));
-    assert_string_equal(path, "../u");
+    T_OK(cli_unpack("../p", "../u/.//", false, &result, &reason));
+    assert_string_equal(result.path, "../u");
     assert_int_equal(chdir(".."), 0);
     all_same();
 }
@@ -311,13 +310,13 @@ test_a_folder_of_any_name_is_packed(void **state)
     for (size_t i = 0; i < OCT_COUNTOF(names); i++) {
         char name[128];
         assert_int_equal(rename("run", names[i][0]), 0);
-        T_OK(cli_pack(names[i][0], NULL, path, sizeof(path), &result, &reason));
+        T_OK(cli_pack(names[i][0], NULL, &result, &reason));
         assert_string_equal(result.run, names[i][1]);
         (void)snprintf(name, sizeof(name), "%s.tar.zst", names[i][1]);
-        assert_string_equal(path, name);
-        T_OK(cli_unpack(name, NULL, false, path, sizeof(path), &result, &reason));
+        assert_string_equal(result.path, name);
+        T_OK(cli_unpack(name, NULL, false, &result, &reason));
         (void)snprintf(name, sizeof(name), "runs/%s", names[i][1]);
-        assert_string_equal(path, name);
+        assert_string_equal(result.path, name);
         assert_int_equal(rename(names[i][0], "run"), 0);
     }
 }

@@ -138,13 +138,16 @@ test_a_child_is_read_while_it_runs_and_when_it_has_ended(void **state)
     int given = 7, answer = 0;
     uint32_t count;
     uint64_t others;
-    T_OK(env_child_run(write_much, &given, &answer, sizeof(answer), 60000, &said, &why));
+    T_OK(env_child_run(&(env_child_call){write_much, &given, &answer, sizeof(answer)}, 60000, &said,
+                       &why));
     assert_int_equal(answer, 7);
-    T_ERR(env_child_run(write_and_crash, NULL, &answer, sizeof(answer), 60000, &said, &why),
+    T_ERR(env_child_run(&(env_child_call){write_and_crash, NULL, &answer, sizeof(answer)}, 60000,
+                        &said, &why),
           OCT_EINTERNAL);
     assert_non_null(strstr(why.text, "crashed: signal 6"));
     env_check_said_end(*state);
-    T_ERR(env_child_run(write_for_ever, NULL, &answer, sizeof(answer), 100, &said, &why),
+    T_ERR(env_child_run(&(env_child_call){write_for_ever, NULL, &answer, sizeof(answer)}, 100,
+                        &said, &why),
           OCT_EINTERNAL);
     assert_string_equal(why.text, "did not return within 0.1 s");
     const env_check_line *line = env_check_said_lines(*state, &count, &others);

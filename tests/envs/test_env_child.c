@@ -42,8 +42,8 @@ test_what_the_code_has_left_ends(void **state)
         oct_reason why;
         int ends[2];
         assert_int_equal(pipe(ends), 0);
-        oct_err err =
-            env_child_run(leave_one, how + i, &answer, 1, how[i] == 'h' ? 100 : 60000, NULL, &why);
+        oct_err err = env_child_run(&(env_child_call){leave_one, how + i, &answer, 1},
+                                    how[i] == 'h' ? 100 : 60000, NULL, &why);
         assert_int_equal(err, how[i] == 'r' ? OCT_OK : OCT_EINTERNAL);
         (void)close(ends[1]);
         assert_int_equal(read(ends[0], &byte, 1), 0); // none holds the other end
