@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "common/oct_base.h"
 #include "common/oct_reason.h"
@@ -300,10 +301,29 @@ option_take(const oct_arg *row, void *base, const char *text, oct_reason *why)
     return err == OCT_OK ? OCT_OK : OCT_EINVAL;
 }
 
+// Returns true if the word is a setting without its --set: a key of lower-case letters, digits, '_'
+// and at least one '.' before a '='.
+static bool
+is_setting(const table *all, const char *word)
+{
+    size_t length = strspn(word, "abcdefghijklmnopqrstuvwxyz0123456789_.");
+    bool is_key = word[length] == '=' && memchr(word, '.', length) != NULL;
+    for (size_t i = 0; is_key && i < all->own; i++) {
+        if (all->row[i]->name != NULL && strcmp(all->row[i]->name, "set") == 0) {
+            return access(word, F_OK) != 0;
+        }
+    }
+    return false;
+}
+
 // Gives the word to the first row of operands that takes one more.
 static oct_err
 operand_take(const table *all, void *options, const char *word, oct_reason *why)
 {
+    if (is_setting(all, word)) {
+        return oct_refuse(why, "unexpected argument '%s'; a setting is given as --set %s", word,
+                          word);
+    }
     const oct_arg *last = NULL;
     const char *before = NULL;
     size_t rows = 0;

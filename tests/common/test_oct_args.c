@@ -231,6 +231,9 @@ test_lists_and_operands_are_full_at_their_ends(void **state)
     expect_said("more than 2 --set");
     T_ERR(parse_words(&out, "a", "b", NULL), OCT_EINVAL);
     expect_said("two files, 'a' and 'b'; name one");
+    T_ERR(parse_words(&out, "run.seed=1", NULL, NULL), OCT_EINVAL);
+    expect_said("unexpected argument 'run.seed=1'; a setting is given as --set run.seed=1");
+    T_OK(parse_words(&out, "A.b=1", NULL, NULL)); // may be a file
     T_OK(words_parse(&pairs, &out, "a", "b", NULL));
     assert_string_equal(out.second, "b");
     T_ERR(words_parse(&pairs, &out, "a", "b", "c"), OCT_EINVAL);
