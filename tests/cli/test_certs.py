@@ -729,4 +729,4 @@ class Interrupted(Case):
 
 if __name__ == "__main__":
     OCTET, DISK = (os.path.abspath(path) for path in sys.argv[1:3])
-    unittests.main([sys.argv[0], *sys.argv[3:]])
+    unittests.main([sys.argv[0], *sys.argv[3:]], processes=4)

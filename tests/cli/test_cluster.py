@@ -15,6 +15,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+import unittests  # noqa: E402
 from cluster import OCTET, SHELL, octet, program, runs  # noqa: E402
 from daemons import kill_if_there, wait_for  # noqa: E402
 
@@ -612,24 +613,11 @@ def test_break_off():
 
 
 if __name__ == "__main__":
-    test_host()
-    test_host_log_that_was_emptied()
-    test_keep()
-    test_host_stop()
-    test_host_stopped_between_two_starts()
-    test_host_systemd()
-    test_host_that_began_anew()
-    test_a_copy_that_breaks()
-    test_a_home_that_hosts_share()
-    test_a_command_that_is_killed()
-    test_a_link_in_the_run_folder()
-    test_another_run_of_the_same_name()
-    test_keys_of_a_command_that_is_killed()
-    test_a_learner_that_is_stopped()
-    test_a_replay_that_gives_up()
-    test_daemons_that_vanish()
-    test_break_off()
-    test_refusals()
-    test_how_to_look_at_a_run_on_kubernetes()
-    test_certificates_of_two_runs_on_kubernetes()
-    test_no_run()
+    sys.exit(0 if unittests.share_functions([
+        test_host, test_host_log_that_was_emptied, test_keep, test_host_stop,
+        test_host_stopped_between_two_starts, test_host_systemd, test_host_that_began_anew,
+        test_a_copy_that_breaks, test_a_home_that_hosts_share, test_a_command_that_is_killed,
+        test_a_link_in_the_run_folder, test_another_run_of_the_same_name,
+        test_keys_of_a_command_that_is_killed, test_a_learner_that_is_stopped, test_a_replay_that_gives_up,
+        test_daemons_that_vanish, test_break_off, test_refusals, test_how_to_look_at_a_run_on_kubernetes,
+        test_certificates_of_two_runs_on_kubernetes, test_no_run], processes=3) else 1)

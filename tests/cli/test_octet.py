@@ -134,6 +134,10 @@ class WrongInput(Case):
         self.refused(["train", "x.yaml", "--acotrs", "2"],
                      "unknown option '--acotrs'; did you mean '--actors'?", "allowed: --run-dir")
 
+    def test_setting_without_its_option(self):
+        self.refused(["train", "x.yaml", "run.seed=1"],
+                     "unexpected argument 'run.seed=1'; a setting is given as --set run.seed=1")
+
     def test_option_without_its_value(self):
         self.refused(["train", "x.yaml", "--seed"], "option '--seed' needs a value")
 
@@ -2233,4 +2237,4 @@ class Terminal(Case):
 if __name__ == "__main__":
     OCTET, FAKE, FAULTY_DISK, STUCK_CLOSE = (os.path.abspath(path) for path in sys.argv[1:5])
     PLUGINS = pathlib.Path(OCTET).parent.parent / "tests/envs"
-    unittests.main([sys.argv[0], *sys.argv[5:]])
+    unittests.main([sys.argv[0], *sys.argv[5:]], processes=4)
