@@ -197,8 +197,8 @@ networks_init(algo_dqn *dqn, nn_context *context, const config_experiment *confi
             .sigma = (float)config->algo.noisy_sigma,
         };
         nn_reparam_init(&dqn->reparam, context, spec, &options);
-        nn_trainer_init_reparam(&dqn->online, context, spec, &dqn->reparam, 2 * dqn->rows_max,
-                                &adam);
+        const nn_shape shape = {spec, false, dqn->reparam.param_count, 2 * dqn->rows_max};
+        nn_trainer_init_reparam(&dqn->online, context, &shape, &dqn->reparam, &adam);
         nn_net_init_params(&dqn->target, context, spec, dqn->reparam.param_count, dqn->rows_max);
         dqn->policy = nn_context_alloc(context, dqn->reparam.weight_count * sizeof(*dqn->policy));
     } else {

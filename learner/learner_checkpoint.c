@@ -383,10 +383,11 @@ learner_checkpoint_draft(const char *path, const learner_checkpoint *checkpoint,
 
 // ---- reading
 
-// The path and the reason of a refused file.
+// The path of a file, and the reason if it is refused.
 struct refusal {
     const char *path;
     oct_reason *why;
+    uint32_t seen; // bit i: section i was read
 };
 
 static oct_err
@@ -397,16 +398,16 @@ refuse(const struct refusal *refusal, oct_err err, const char *what)
 
 // Decodes a section. Errors as learner_checkpoint_read.
 static oct_err
-section_take(const char *id, uint32_t flags, oct_reader *content, uint32_t *seen,
-             learner_checkpoint *out, const struct refusal *refusal)
+section_take(const char *id, uint32_t flags, oct_reader *content, learner_checkpoint *out,
+             struct refusal *refusal)
 {
     char what[128];
     for (uint32_t i = 0; i < OCT_COUNTOF(sections); i++) {
         if (memcmp(sections[i].id, id, 4) != 0) {
             continue;
         }
-        bool is_twice = (*seen & 1u << i) != 0;
-        *seen |= 1u << i;
+        bool is_twice = (refusal->seen & 1u << i) != 0;
+        refusal->seen |= 1u << i;
         if (!is_twice) {
             sections[i].fields(&(oct_archive){.reader = content}, out);
         }
@@ -427,9 +428,8 @@ section_take(const char *id, uint32_t flags, oct_reader *content, uint32_t *seen
 }
 
 static oct_err
-sections_decode(oct_reader *reader, learner_checkpoint *out, const struct refusal *refusal)
+sections_decode(oct_reader *reader, learner_checkpoint *out, struct refusal *refusal)
 {
-    uint32_t seen = 0;
     while (reader->left > 0) {
         const uint8_t *from = reader->at;
         const uint8_t *id = oct_read_bytes(reader, 4);
@@ -446,10 +446,10 @@ sections_decode(oct_reader *reader, learner_checkpoint *out, const struct refusa
                            oct_text_quote(name, sizeof(name), (const char *)id, 4));
             return refuse(refusal, OCT_EPROTO, what);
         }
-        OCT_TRY(section_take((const char *)id, flags, &content, &seen, out, refusal));
+        OCT_TRY(section_take((const char *)id, flags, &content, out, refusal));
     }
     for (uint32_t i = 0; i < OCT_COUNTOF(sections); i++) {
-        if (sections[i].is_always && (seen & 1u << i) == 0) {
+        if (sections[i].is_always && (refusal->seen & 1u << i) == 0) {
             return refuse(refusal, OCT_EPROTO, "damaged: a section is missing");
         }
     }
@@ -476,7 +476,7 @@ format2_decode(oct_reader *reader, learner_checkpoint *out, const struct refusal
 }
 
 static oct_err
-checkpoint_decode(oct_reader *reader, learner_checkpoint *out, const struct refusal *refusal)
+checkpoint_decode(oct_reader *reader, learner_checkpoint *out, struct refusal *refusal)
 {
     const uint8_t *bytes = reader->at;
     size_t length = reader->left;
@@ -508,7 +508,7 @@ checkpoint_decode(oct_reader *reader, learner_checkpoint *out, const struct refu
 oct_err
 learner_checkpoint_read(const char *path, learner_checkpoint *out, oct_reason *why)
 {
-    const struct refusal refusal = {path, why};
+    struct refusal refusal = {.path = path, .why = why};
     uint8_t *bytes;
     size_t length;
     oct_err err = oct_file_read(path, BYTES_MAX, &bytes, &length);

@@ -66,17 +66,18 @@ layer_shape_block(nn_net *net, uint32_t l, uint32_t layer_count)
 }
 
 void
-nn_net_shape(nn_net *net, nn_context *context, const policy_spec *spec, bool residual,
-             size_t param_count, uint32_t rows_max)
+nn_net_shape(nn_net *net, nn_context *context, const nn_shape *shape)
 {
-    OCT_ASSERT(!residual || has_blocks(spec));
+    const policy_spec *spec = shape->spec;
+    uint32_t rows_max = shape->rows_max;
+    OCT_ASSERT(!shape->residual || has_blocks(spec));
     OCT_ASSERT(policy_spec_check(spec, NULL) == OCT_OK && rows_max >= 1);
     *net = (nn_net){
         .context = context,
         .vec = nn_vec(),
         .rows_max = rows_max,
         .layer_count = spec->layer_count,
-        .param_count = param_count,
+        .param_count = shape->param_count,
         .weight_count = policy_spec_params(spec),
     };
     for (uint32_t l = 0; l < spec->layer_count; l++) {
@@ -93,7 +94,7 @@ nn_net_shape(nn_net *net, nn_context *context, const policy_spec *spec, bool res
             .at = policy_spec_layer(spec, l),
             .space = l % 2 == 0 ? NN_SPACE_EVEN : NN_SPACE_ODD,
         };
-        if (residual) {
+        if (shape->residual) {
             layer_shape_block(net, l, spec->layer_count);
         }
         // A layer's values may be in either space: forward uses the space of this layer, backward
@@ -144,10 +145,9 @@ net_carve(nn_net *net, nn_carver *carver)
 }
 
 static void
-net_init(nn_net *net, nn_context *context, const policy_spec *spec, bool residual,
-         size_t param_count, uint32_t rows_max)
+net_init(nn_net *net, nn_context *context, const nn_shape *shape)
 {
-    nn_net_shape(net, context, spec, residual, param_count, rows_max);
+    nn_net_shape(net, context, shape);
     nn_carver carver = {0};
     net_carve(net, &carver);
     net->block = nn_context_alloc(context, carver.used);
@@ -158,20 +158,20 @@ net_init(nn_net *net, nn_context *context, const policy_spec *spec, bool residua
 void
 nn_net_init(nn_net *net, nn_context *context, const policy_spec *spec, uint32_t rows_max)
 {
-    net_init(net, context, spec, false, policy_spec_params(spec), rows_max);
+    net_init(net, context, &(nn_shape){spec, false, policy_spec_params(spec), rows_max});
 }
 
 void
 nn_net_init_params(nn_net *net, nn_context *context, const policy_spec *spec, size_t param_count,
                    uint32_t rows_max)
 {
-    net_init(net, context, spec, false, param_count, rows_max);
+    net_init(net, context, &(nn_shape){spec, false, param_count, rows_max});
 }
 
 void
 nn_net_init_residual(nn_net *net, nn_context *context, const policy_spec *spec, uint32_t rows_max)
 {
-    net_init(net, context, spec, true, policy_spec_params(spec), rows_max);
+    net_init(net, context, &(nn_shape){spec, true, policy_spec_params(spec), rows_max});
 }
 
 void

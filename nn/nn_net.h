@@ -119,11 +119,18 @@ void nn_net_share(nn_net *net, nn_carver *carver, bool is_first);
 // nothing.
 void nn_net_fetch(nn_net *net);
 
+// What a net is made of.
+typedef struct nn_shape {
+    const policy_spec *spec; // read during the call
+    bool residual;           // blocks, as of nn_net_init_residual
+    size_t param_count;      // as of nn_net_init_params; otherwise the parameters of spec
+    uint32_t rows_max;
+} nn_shape;
+
 // For the states that contain a net. nn_net_shape fills the layers without their values and
 // reserves the work spaces; nn_net_carve_params takes the parameters and the packed weights from
 // the carver.
-void nn_net_shape(nn_net *net, nn_context *context, const policy_spec *spec, bool residual,
-                  size_t param_count, uint32_t rows_max);
+void nn_net_shape(nn_net *net, nn_context *context, const nn_shape *shape);
 void nn_net_carve_params(nn_net *net, nn_carver *carver);
 // Returns the space for values between two layers that are not kept; turn alternates between two
 // spaces.

@@ -47,24 +47,23 @@ tape_carve(nn_tape *tape, const policy_spec *spec, nn_carver *carver)
 }
 
 void
-nn_tape_init_params(nn_tape *tape, nn_context *context, const policy_spec *spec, bool residual,
-                    size_t param_count, uint32_t rows_max)
+nn_tape_init_shape(nn_tape *tape, nn_context *context, const nn_shape *shape)
 {
     const nn_layer *first = &tape->net.layers[0];
     *tape = (nn_tape){0};
-    nn_net_shape(&tape->net, context, spec, residual, param_count, rows_max);
+    nn_net_shape(&tape->net, context, shape);
     (void)nn_context_space(context, NN_SPACE_COLUMNS, (size_t)first->units * first->columns);
     nn_carver carver = {0};
-    tape_carve(tape, spec, &carver);
+    tape_carve(tape, shape->spec, &carver);
     tape->block = nn_context_alloc(context, carver.used);
     carver = (nn_carver){.base = tape->block};
-    tape_carve(tape, spec, &carver);
+    tape_carve(tape, shape->spec, &carver);
 }
 
 void
 nn_tape_init(nn_tape *tape, nn_context *context, const policy_spec *spec, uint32_t rows_max)
 {
-    nn_tape_init_params(tape, context, spec, false, policy_spec_params(spec), rows_max);
+    nn_tape_init_shape(tape, context, &(nn_shape){spec, false, policy_spec_params(spec), rows_max});
 }
 
 void

@@ -16,8 +16,7 @@ typedef struct nn_tape {
 // Like nn_net_init.
 void nn_tape_init(nn_tape *tape, nn_context *context, const policy_spec *spec, uint32_t rows_max);
 // Like nn_net_init_params, or nn_net_init_residual.
-void nn_tape_init_params(nn_tape *tape, nn_context *context, const policy_spec *spec, bool residual,
-                         size_t param_count, uint32_t rows_max);
+void nn_tape_init_shape(nn_tape *tape, nn_context *context, const nn_shape *shape);
 void nn_tape_fini(nn_tape *tape);
 
 // Like nn_net_forward; the caller keeps x until backward returns.

@@ -58,12 +58,11 @@ trainer_show(nn_trainer *trainer)
 }
 
 static void
-trainer_init(nn_trainer *trainer, nn_context *context, const policy_spec *spec, bool residual,
-             const nn_reparam *reparam, uint32_t rows_max, const nn_adam *adam)
+trainer_init(nn_trainer *trainer, nn_context *context, const nn_shape *shape,
+             const nn_reparam *reparam, const nn_adam *adam)
 {
-    size_t param_count = reparam != NULL ? reparam->param_count : policy_spec_params(spec);
     *trainer = (nn_trainer){.adam = *adam, .reparam = reparam};
-    nn_tape_init_params(&trainer->tape, context, spec, residual, param_count, rows_max);
+    nn_tape_init_shape(&trainer->tape, context, shape);
     trainer_show(trainer);
     nn_carver carver = {0};
     trainer_carve(trainer, &carver);
@@ -76,21 +75,23 @@ void
 nn_trainer_init(nn_trainer *trainer, nn_context *context, const policy_spec *spec,
                 uint32_t rows_max, const nn_adam *adam)
 {
-    trainer_init(trainer, context, spec, false, NULL, rows_max, adam);
+    const nn_shape shape = {spec, false, policy_spec_params(spec), rows_max};
+    trainer_init(trainer, context, &shape, NULL, adam);
 }
 
 void
 nn_trainer_init_residual(nn_trainer *trainer, nn_context *context, const policy_spec *spec,
                          uint32_t rows_max, const nn_adam *adam)
 {
-    trainer_init(trainer, context, spec, true, NULL, rows_max, adam);
+    const nn_shape shape = {spec, true, policy_spec_params(spec), rows_max};
+    trainer_init(trainer, context, &shape, NULL, adam);
 }
 
 void
-nn_trainer_init_reparam(nn_trainer *trainer, nn_context *context, const policy_spec *spec,
-                        const nn_reparam *reparam, uint32_t rows_max, const nn_adam *adam)
+nn_trainer_init_reparam(nn_trainer *trainer, nn_context *context, const nn_shape *shape,
+                        const nn_reparam *reparam, const nn_adam *adam)
 {
-    trainer_init(trainer, context, spec, false, reparam, rows_max, adam);
+    trainer_init(trainer, context, shape, reparam, adam);
 }
 
 void

@@ -44,9 +44,9 @@ void nn_trainer_init(nn_trainer *trainer, nn_context *context, const policy_spec
 void nn_trainer_init_residual(nn_trainer *trainer, nn_context *context, const policy_spec *spec,
                               uint32_t rows_max, const nn_adam *adam);
 // Makes a net that learns reparam's numbers. reparam is borrowed, and the owner of the trainer sets
-// net.weights and noise.
-void nn_trainer_init_reparam(nn_trainer *trainer, nn_context *context, const policy_spec *spec,
-                             const nn_reparam *reparam, uint32_t rows_max, const nn_adam *adam);
+// net.weights and noise. shape->param_count is reparam->param_count.
+void nn_trainer_init_reparam(nn_trainer *trainer, nn_context *context, const nn_shape *shape,
+                             const nn_reparam *reparam, const nn_adam *adam);
 void nn_trainer_fini(nn_trainer *trainer);
 
 // Returns the parameters of a layer among the numbers that net learns: its weights, or the numbers

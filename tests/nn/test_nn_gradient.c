@@ -57,7 +57,8 @@ static void
 problem_tape(const problem *p, nn_tape *tape, uint32_t rows)
 {
     size_t count = policy_spec_params(&p->spec);
-    nn_tape_init_params(tape, fixture_context(), &p->spec, p->residual, count, rows);
+    const nn_shape shape = {&p->spec, p->residual, count, rows};
+    nn_tape_init_shape(tape, fixture_context(), &shape);
     memcpy(tape->net.params, p->params, count * sizeof(float));
     (void)nn_tape_forward(tape, p->x, rows);
 }

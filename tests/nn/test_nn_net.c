@@ -22,8 +22,8 @@ check_forward(oct_rng *rng, policy_spec spec, bool residual, uint32_t rows)
     nn_double *want = nn_double_create(&spec, rows);
     want->residual = residual;
     (residual ? nn_net_init_residual : nn_net_init)(&net, fixture_context(), &spec, rows);
-    nn_tape_init_params(&tape, fixture_context(), &spec, residual, policy_spec_params(&spec),
-                        rows + 2);
+    const nn_shape shape = {&spec, residual, policy_spec_params(&spec), rows + 2};
+    nn_tape_init_shape(&tape, fixture_context(), &shape);
     nn_net_randomise(&net, rng);
     nn_net_polyak(&tape.net, &net, 1);
     nn_double_set_params(want, net.params);
