@@ -48,7 +48,7 @@ void learner_candidates_screened(learner_candidates *candidates, quantizer_publi
                                  const learner_eval_result *result);
 // Returns the version that screened best among those that wait, or NULL if none waits.
 const learner_candidate *learner_candidates_waiting(const learner_candidates *candidates);
-// Returns the version to evaluate fully next: the one that screened best, if its screen reached the
+// Returns the version to evaluate fully next: that of the best screen, if the screen reached the
 // goal or is above the best candidate. NULL: there is none.
 const learner_candidate *learner_candidates_promoted(const learner_candidates *candidates);
 // Marks a stage of the version, full while it waits or confirm, as tried: it could not be played.

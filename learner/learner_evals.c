@@ -160,7 +160,7 @@ contests_left(const learner_evals *evals)
 }
 
 // Chooses after training. Slow evaluators may have seen only old versions, perhaps only the first
-// one. So the last version and the one that screened best are evaluated before the best is taken.
+// one. So the last version and that of the best screen are evaluated before the best is taken.
 static quantizer_publication *
 choose_at_the_end(const learner_evals *evals, learner_eval_stage *stage)
 {
@@ -176,7 +176,7 @@ choose_at_the_end(const learner_evals *evals, learner_eval_stage *stage)
     }
     const learner_candidate *promoted = learner_candidates_promoted(&evals->candidates);
     bool is_solved = best != NULL && learner_candidate_is_solved(&evals->candidates, best);
-    if (promoted != NULL && !is_solved && !evals->final_failed &&
+    if (promoted != NULL && !is_solved &&
         evals->final_episodes < 2 * (uint64_t)evals->config->evaluation.episodes) {
         return promoted->publication;
     }

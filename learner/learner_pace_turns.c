@@ -100,7 +100,7 @@ turns_destroy(learner_pacer *pacer)
 // Records the result of writing hashes.csv. Its rows must equal those of an undisturbed run, so the
 // run waits for a failed write and tries again.
 static bool
-hashes_told(learner_pacer *pacer, oct_err err)
+hashes_check(learner_pacer *pacer, oct_err err)
 {
     learner_folder_wrote(pacer->o.folder, LEARNER_FILE_HASHES, err == OCT_OK ? 0 : errno);
     pacer->hashes_ns = err == OCT_OK ? 0 : oct_clock_ns() + AGAIN_NS;
@@ -113,7 +113,7 @@ hashes_begin(learner_pacer *pacer)
     char path[OCT_FILE_PATH_MAX];
     hashes_path(pacer, path);
     return oct_clock_ns() >= pacer->hashes_ns &&
-           hashes_told(pacer, learner_hashes_begin(path, pacer->turns.turn));
+           hashes_check(pacer, learner_hashes_begin(path, pacer->turns.turn));
 }
 
 static void
@@ -157,7 +157,7 @@ hash_do(learner_pacer *pacer)
     memcpy(row.replay, pacer->digest.sha256, sizeof(row.replay));
     char path[OCT_FILE_PATH_MAX], weights[WIRE_HASH_TEXT_BYTES], replay[WIRE_HASH_TEXT_BYTES];
     hashes_path(pacer, path);
-    if (!hashes_told(pacer, learner_hashes_add(path, &row))) {
+    if (!hashes_check(pacer, learner_hashes_add(path, &row))) {
         return false;
     }
     pacer->is_hashing = false;

@@ -354,6 +354,23 @@ test_evals_finish_gives_up_a_newest_that_fails(void **state)
     assert_false(learner_evals_last(evals, &last)); // version 1 is not the last one
 }
 
+// The failure of the last version's environment does not cost the best screen its full evaluation.
+static void
+test_evals_finish_plays_what_screened_well_after_a_failure(void **state)
+{
+    (void)state;
+    learner_eval_stage stage;
+    newest(1);
+    evaluated(1, SCREEN, 40);
+    newest(2);
+    learner_evals_finish(evals);
+    learner_eval_order last = ordered(ONE);
+    assert_order(&last, 2, EPISODES);
+    T_OK(learner_evals_failed(evals, ONE, last.ticket, 2, &stage));
+    evaluated(1, EPISODES, 30);
+    assert_best(1, 30);
+}
+
 // It asks again after training has ended: the screen that it lost is not wanted any more.
 static void
 test_evals_the_last_version_goes_before_a_lost_screen(void **state)
@@ -751,6 +768,7 @@ main(void)
         T(test_evals_finish_keeps_the_best_when_the_newest_is_worse),
         T(test_evals_finish_plays_what_screened_well),
         T(test_evals_finish_gives_up_a_newest_that_fails),
+        T(test_evals_finish_plays_what_screened_well_after_a_failure),
         T(test_evals_the_last_version_goes_before_a_lost_screen),
         T(test_evals_that_cannot_be_played_at_the_end_are_given_up),
         T(test_evals_tell_the_mean_of_the_last_screens),
