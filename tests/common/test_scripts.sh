@@ -75,17 +75,19 @@ cat >"$room/again" <<'END'
 root=$PWD folder=$1
 . script/lib.sh
 passed=0 failed=0 skipped=0 unsteady=() untested=() broken=()
-declare -A early=()
+declare -A early=() playing=()
 # shellcheck source=/dev/null
-. <(sed -n '/^# count PASSED/,/^}/p; /^count_meson/,/^}/p; /^was_unsteady/,/^}/p; /^breaks/,/^}/p; /^why_not/,/^}/p; /^build()/,/^}/p; /^again_max=/p; /^run_meson/,/^}/p; /^run_suites/,/^}/p; /^again_of/,/^}/p; /^play_faults/,/^}/p; /^run_faults/,/^}/p' script/test)
+. <(sed -n '/^# count PASSED/,/^}/p; /^count_meson/,/^}/p; /^was_unsteady/,/^}/p; /^breaks/,/^}/p; /^why_not/,/^}/p; /^build()/,/^}/p; /^again_max=/p; /^run_meson/,/^}/p; /^run_suites/,/^}/p; /^again_of/,/^}/p; /^play_early/,/^}/p; /^play_faults/,/^}/p; /^run_faults/,/^}/p' script/test)
 meson setup "$folder/build" "$folder/unsteady" >/dev/null
 run_suites "$folder/build"
 run_suites "$folder/build" always # and nothing runs again
-run_faults "$folder/whole.log" '^never' bash "$folder/whole" "$folder/whole.tried"
-run_faults "$folder/faults.log" '^[a-z]*: passed' bash "$folder/scenarios" "$folder/scenarios.ran"
-run_faults "$folder/late.log" '^never' bash "$folder/late"
-# A build that fails in the background alone; one that always fails.
 root=$folder
+play() { bash "$folder/$1" "$folder/$1.tried" "${@:2}" >"$folder/build/$1.test.log" 2>&1; }
+plays_to_come=(scenarios late) # and whole has not been begun
+run_faults whole '^never'
+run_faults scenarios '^[a-z]*: passed'
+run_faults late '^never'
+# A build that fails in the background alone; one that always fails.
 compile_late() { [ -e "$folder/built" ] || { touch "$folder/built"; return 3; }; }
 compile_never() { echo 'x.c:1:2: error: it is wrong' >"$folder/build/never.log"; return 1; }
 for name in late never; do
@@ -101,12 +103,12 @@ printf ' skipped: %s;' "${untested[@]}"
 echo " $passed passed, $failed failed, $skipped skipped"
 END
 bash "$room/again" "$room" >"$room/said" 2>&1 </dev/null
-expect 0 'unsteady: build: second time;unsteady: bash;unsteady: bash: odd;unsteady: build/late; failed: build: never; failed: faults.log: --only bad; failed: late.log; failed: build/never: x.c:1:2: error: it is wrong; failed: build/never: x.c:1:2: error: it is wrong; skipped: build: half of it (always); skipped: build: half of it (always); 9 passed, 5 failed, 3 skipped' cat "$room/said"
+expect 0 'unsteady: build: second time;unsteady: whole;unsteady: scenarios: odd;unsteady: build/late; failed: build: never; failed: scenarios.test.log: --only bad; failed: late.test.log; failed: build/never: x.c:1:2: error: it is wrong; failed: build/never: x.c:1:2: error: it is wrong; skipped: build: half of it (always); skipped: build: half of it (always); 9 passed, 5 failed, 3 skipped' cat "$room/said"
 expect 0 $'it broke off\n' cat "$room/said"
 expect 0 $'a process is left\n' cat "$room/said"
 expect 0 $'\ngood: passed, 1 s\nbad: second\n    FAIL  waited 120 s for an end\n--- bad.log\na line of bad\nbad: FAILED, 120 s\nodd: third\n' \
     cat "$room/said"
-expect 0 $'ran:\nran:--only bad odd' cat "$room/scenarios.ran"
+expect 0 $'ran:\nran:--only bad odd' cat "$room/scenarios.tried"
 cat >"$room/scenarios.py" <<'END'
 import sys
 sys.path.insert(0, "tests/support")
