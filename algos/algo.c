@@ -87,19 +87,6 @@ algo_mean(const algo *a, float *numbers, size_t count)
     }
 }
 
-policy_activation
-algo_activation(const config_experiment *config)
-{
-    static const policy_activation of[] = {
-        [CONFIG_ACTIVATION_RELU] = POLICY_RELU,
-        [CONFIG_ACTIVATION_TANH] = POLICY_TANH,
-        [CONFIG_ACTIVATION_ELU] = POLICY_ELU,
-    };
-    size_t index = (size_t)config->network.activation;
-    OCT_ASSERT(index < OCT_COUNTOF(of));
-    return of[index];
-}
-
 nn_adam
 algo_adam(const config_experiment *config)
 {
@@ -127,7 +114,7 @@ algo_make_layers(const config_experiment *config, const config_ints *hidden, pol
     const config_ints *conv = &config->network.conv;
     oct_reason why = {""};
     oct_err err = policy_spec_set_cnn(spec, conv->value, conv->count, hidden->value, hidden->count,
-                                      algo_activation(config), config->network.first_layer_norm,
+                                      config->network.activation, config->network.first_layer_norm,
                                       outputs, &why);
     if (err != OCT_OK) {
         oct_reason_set(reason, "network.conv: %s", why.text);

@@ -31,7 +31,7 @@ critic_make_spec(const config_experiment *config, const policy_spec *policy, boo
         .value_min = (float)config->algo.value_min,
         .value_max = (float)config->algo.value_max,
     };
-    OCT_TRY(policy_spec_set_mlp(spec, hidden->value, hidden->count, algo_activation(config),
+    OCT_TRY(policy_spec_set_mlp(spec, hidden->value, hidden->count, config->network.activation,
                                 config->network.first_layer_norm && !residual,
                                 categorical ? config->algo.atoms : 1));
     if (residual && nn_net_make_residual(spec) != OCT_OK) {
@@ -74,7 +74,7 @@ algo_critics_make_specs(const config_experiment *config, const algo_critics_kind
     spec->normalise = false;
     uint32_t each = kind->head == POLICY_HEAD_TANH_GAUSSIAN ? 2 : 1;
     OCT_TRY(policy_spec_set_mlp(spec, config->network.hidden.value, config->network.hidden.count,
-                                algo_activation(config), config->network.first_layer_norm,
+                                config->network.activation, config->network.first_layer_norm,
                                 each * spec->action_count));
     OCT_TRY(policy_spec_check(spec, why));
     policy_spec critic;

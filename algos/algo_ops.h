@@ -160,8 +160,7 @@ void algo_mean(const algo *a, float *numbers, size_t count);
 // Sets algo.turn to the number of the next gradient.
 void algo_turn_take(algo *a);
 
-// The activation and the optimiser of the configuration.
-policy_activation algo_activation(const config_experiment *config);
+// The optimiser of the configuration.
 nn_adam algo_adam(const config_experiment *config);
 
 // Sets the first weights of an acting network. The last layer begins with a hundredth of the other

@@ -33,16 +33,6 @@ typedef struct transfer {
 } transfer;
 
 static const char *
-activation_name(policy_activation activation)
-{
-    static const char *const names[] = {[POLICY_LINEAR] = "linear",
-                                        [POLICY_RELU] = "relu",
-                                        [POLICY_TANH] = "tanh",
-                                        [POLICY_ELU] = "elu"};
-    return names[activation];
-}
-
-static const char *
 head_name(policy_head head)
 {
     static const char *const names[] = {
@@ -63,10 +53,10 @@ shape_words(const nn_layer *layer, char *out, size_t size)
     if (layer->conv.kernel > 0) {
         (void)snprintf(out, size, "%ux%u convolution of %u channels, %u filters, %s",
                        layer->conv.kernel, layer->conv.kernel, layer->conv.channels,
-                       layer->conv.filters, activation_name(layer->activation));
+                       layer->conv.filters, policy_activation_name(layer->activation));
     } else {
         (void)snprintf(out, size, "%u -> %u%s, %s", layer->inputs, layer->outputs, norm,
-                       activation_name(layer->activation));
+                       policy_activation_name(layer->activation));
     }
 }
 
@@ -87,7 +77,7 @@ layers_alike(const nn_layer *to, const nn_layer *from, oct_reason *why)
         return oct_refuse(why, "%s in the source", shape);
     }
     if (to->activation != from->activation) {
-        return oct_refuse(why, "%s in the source", activation_name(from->activation));
+        return oct_refuse(why, "%s in the source", policy_activation_name(from->activation));
     }
     if (to->layer_norm != from->layer_norm) {
         return oct_refuse(why, "%s layer norm in the source",

@@ -80,7 +80,7 @@ case_configure(const bench_case *what)
         config.network.hidden.value[i] = what->width;
     }
     config.network.critic_hidden = config.network.hidden;
-    config.network.activation = CONFIG_ACTIVATION_TANH;
+    config.network.activation = POLICY_TANH;
     config.algo.adam_epsilon = 1e-4;
     config.algo.value_min = 0;
     config.algo.value_max = 100;

@@ -22,7 +22,7 @@ static void
 config_fill_ppo(const bench_case *what, config_experiment *config)
 {
     config->algo.name = CONFIG_ALGO_PPO;
-    config->network.activation = CONFIG_ACTIVATION_TANH;
+    config->network.activation = POLICY_TANH;
     config->algo.epochs = what->epochs;
     config->algo.minibatches = what->minibatches;
     config->algo.sequence_steps = what->batch * what->minibatches / WINDOWS;
@@ -48,7 +48,7 @@ static void
 config_fill_d4pg(config_experiment *config)
 {
     config->algo.name = CONFIG_ALGO_D4PG;
-    config->network.activation = CONFIG_ACTIVATION_ELU;
+    config->network.activation = POLICY_ELU;
     config->network.first_layer_norm = true;
     config->algo.atoms = 51;
     config->algo.value_min = 0;
@@ -76,7 +76,7 @@ config_fill(bench_update *u)
     config->network.critic_residual = what->residual;
     config->algo.normalise_observations = what->normalise;
     config->algo.critics = what->critics;
-    config->network.activation = CONFIG_ACTIVATION_RELU;
+    config->network.activation = POLICY_RELU;
     config->network.first_layer_norm = false;
     config->learner.batch_size = what->batch;
     config->algo.target_period = 100;

@@ -39,7 +39,10 @@ take_widths(const oct_arg_given *given)
     }
 }
 
-static const char *const activations[] = {"relu", "tanh", "elu", NULL};
+#define WORD_OF(ENUM, name, version) #name,
+// POLICY_LINEAR stands for the teacher's.
+static const char *const activations[] = {POLICY_ACTIVATIONS(WORD_OF) NULL};
+#undef WORD_OF
 static const char *const losses[] = {"kl", "squares", NULL};
 static const char *const actors[] = {"teacher", "student", NULL};
 
@@ -49,8 +52,9 @@ static const oct_arg distill_rows[] = {
     {OCT_ARG_TAKE("hidden", "N,...", cli_distill_options, hidden, take_widths),
      .allowed = "are up to 15 widths from 1 to 65536, such as 32,32",
      .help = "Set the widths of the student's hidden layers (default: 32,32)"},
-    {OCT_ARG_WORD("activation", "NAME", cli_distill_options, activation, activations),
-     .min = POLICY_RELU, .help = "Use this activation: relu, tanh or elu (default: the teacher's)"},
+    {OCT_ARG_WORD("activation", "NAME", cli_distill_options, activation, &activations[POLICY_RELU]),
+     .min = POLICY_RELU,
+     .help = "Use this activation, such as relu, tanh or silu (default: the teacher's)"},
     {OCT_ARG_WORD("precision", "P", cli_distill_options, precision, cli_precisions),
      .min = POLICY_FP32,
      .help = "Round the student to this precision: int8 (default), int4, bf16, fp16 or fp32"},

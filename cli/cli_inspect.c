@@ -66,14 +66,6 @@ static const oct_args inspect_args = {
            "  octet inspect runs/pole/policy.oct --against runs/pole/policy.fp32.oct",
 };
 
-// The order is that of policy_activation.
-static const char *
-activation_name(policy_activation activation)
-{
-    static const char *const names[] = {"linear", "relu", "tanh", "elu"};
-    return names[activation];
-}
-
 static void
 print_head(const policy_spec *spec)
 {
@@ -230,8 +222,8 @@ print_layers(const policy_image *image)
         size_t bytes = weight_bytes(image, l);
         total += bytes;
         printf("  %2u  %5u -> %-5u  %-6s  %s  %9zu bytes", l, layer->inputs, layer->outputs,
-               activation_name(layer->activation), layer->layer_norm ? "layer norm" : "          ",
-               bytes);
+               policy_activation_name(layer->activation),
+               layer->layer_norm ? "layer norm" : "          ", bytes);
         if (layer->kind == POLICY_CONV) {
             const policy_conv *conv = &layer->conv;
             printf("  %u x %u x %u, %u filters of %u x %u", conv->height, conv->width,

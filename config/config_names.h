@@ -4,14 +4,14 @@
 // The values of keys that are words. Each list X(value, word) makes an enum here and the words of a
 // row in config_keys.def.
 
+#include "policy/policy_activations.h"
+
 #define CONFIG_VALUE_OF(value, word) value,
 #define CONFIG_WORD_OF(value, word)  word,
 
-#define CONFIG_ACTIVATION_WORDS(X)                                                                 \
-    X(CONFIG_ACTIVATION_RELU, "relu")                                                              \
-    X(CONFIG_ACTIVATION_TANH, "tanh")                                                              \
-    X(CONFIG_ACTIVATION_ELU, "elu")
-typedef enum { CONFIG_ACTIVATION_WORDS(CONFIG_VALUE_OF) } config_activation_name;
+// The rows of policy_activations.h; the value is a policy_activation.
+#define CONFIG_ACTIVATION_WORD(ENUM, name, version) #name,
+#define CONFIG_ACTIVATION_WORDS(X)                  POLICY_ACTIVATIONS(CONFIG_ACTIVATION_WORD)
 
 #define CONFIG_ALGO_WORDS(X)                                                                       \
     X(CONFIG_ALGO_DQN, "dqn")                                                                      \

@@ -273,6 +273,19 @@ has_gaussian(const policy_spec *spec)
     return spec->head == POLICY_HEAD_GAUSSIAN || spec->head == POLICY_HEAD_TANH_GAUSSIAN;
 }
 
+static uint32_t
+activations_version(const policy_spec *spec)
+{
+#define VERSION_OF(ENUM, name, version) [POLICY_##ENUM] = (version),
+    static const uint8_t versions[] = {POLICY_ACTIVATIONS(VERSION_OF)};
+#undef VERSION_OF
+    uint32_t version = 1;
+    for (uint32_t l = 0; l < spec->layer_count; l++) {
+        version = OCT_MAX(version, versions[spec->layers[l].activation]);
+    }
+    return version;
+}
+
 // Returns the lowest format version that can express the policy. A file must have exactly this
 // version.
 static uint32_t
@@ -280,13 +293,12 @@ version_of(const policy_head_info *head)
 {
     const policy_spec *spec = &head->spec;
     bool is_first = head->precision == POLICY_FP32 || head->precision == POLICY_INT8;
-    if (spec->action_direct || head->contract_bytes > 0) {
-        return DIRECT_VERSION;
-    }
-    return has_gaussian(spec)                           ? 4
-           : has_conv(spec)                             ? 3
-           : is_first && head->origin.base_version == 0 ? 1
-                                                        : 2;
+    uint32_t version = spec->action_direct || head->contract_bytes > 0 ? DIRECT_VERSION
+                       : has_gaussian(spec)                            ? 4
+                       : has_conv(spec)                                ? 3
+                       : is_first && head->origin.base_version == 0    ? 1
+                                                                       : 2;
+    return OCT_MAX(version, activations_version(spec));
 }
 
 static oct_err
@@ -298,7 +310,8 @@ version_check(const policy_parser *d, const policy_head_info *head)
         return policy_refuse(d, "it says format %u, but %s %s%s is format %u", d->version,
                              base == 0 ? "a complete policy in" : "a change in",
                              policy_precision_name(head->precision),
-                             want == DIRECT_VERSION      ? " with a contract or direct actions"
+                             want > DIRECT_VERSION       ? " with such activations"
+                             : want == DIRECT_VERSION    ? " with a contract or direct actions"
                              : has_gaussian(&head->spec) ? " with a Gaussian head"
                              : has_conv(&head->spec)     ? " with convolutions"
                                                          : "",

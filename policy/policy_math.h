@@ -5,6 +5,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "policy/policy_curves.h"
+
 // The arithmetic of a policy (contract 3): fixed sequences of IEEE-754 single operations, so that
 // every instruction set and every C library gives the same bits. These scalar functions are the
 // specification; the kernels repeat them lane by lane.
@@ -15,15 +17,9 @@
 //
 // Edges. Comparisons with NaN are false, and selections are written so that the SIMD min and max
 // give the same result.
-//   policy_round   NaN and |v| >= 2^22 give INT32_MIN; of these only NaN and inf occur in the
-//                  kernels, where the conversions of x86 give the same
-//   relu           x > 0 ? x : +0, so -0 and NaN give +0
-//   tanh           odd, -0 gives -0, NaN gives NaN, |x| >= 9.02 gives exactly +-1
-//   elu            x > 0 ? x : expm1(x); NaN gives NaN, -0 gives +0, x <= -17.4 gives exactly -1
-//   exp            the argument is clamped to [-87, 88], so the result is never 0 or inf
-//   log            defined for positive normal numbers only
-// Errors against the exact value, in units of the last place: exp 1.01, expm1 1.72 (elu 1.09),
-// tanh 2.56, log 0.84; tested over the whole range against 2, 2, 3 and 1.
+//   log   defined for positive normal numbers only; its error is at most 0.84 units of the last
+//   place
+// Those of the exponential and of the activations are in policy_curves.h.
 //
 // Quantisation of a row x[n] to uint8:
 //   lo = min(0, min x); hi = max(0, max x); NaN is ignored
@@ -46,83 +42,12 @@
 #define POLICY_NORM_EPS   1e-5f
 #define POLICY_NORM_LANES 16 // layer norm sums element i into lane i mod 16
 
-#define POLICY_EXP_MIN  -87.0f
-#define POLICY_EXP_MAX  88.0f
-#define POLICY_LOG2_E   0x1.715476p+0f
-#define POLICY_LN2_HIGH 0x1.62e4p-1f // 15 bits, so n * POLICY_LN2_HIGH is exact for |n| < 2^9
-#define POLICY_LN2_LOW  0x1.7f7d1cp-20f
-// exp(r) - 1 - r = r^2 * polynomial(r), minimax on |r| <= ln(2) / 2; the relative error of r + r^2
-// * polynomial(r) is below 1.7e-8.
-#define POLICY_EXP_C0 0x1.000000p-1f
-#define POLICY_EXP_C1 0x1.5554aep-3f
-#define POLICY_EXP_C2 0x1.555486p-5f
-#define POLICY_EXP_C3 0x1.122880p-7f
-#define POLICY_EXP_C4 0x1.6d99bep-10f
-
 // log((1 + s) / (1 - s)) = 2 s + s^3 * polynomial(s^2), minimax on |s| <= 0.1716; relative error
 // below 9e-10.
 #define POLICY_LOG_C0    0x1.55557ap-1f
 #define POLICY_LOG_C1    0x1.995eaap-2f
 #define POLICY_LOG_C2    0x1.31e4b4p-2f
 #define POLICY_SQRT_HALF 0x1.6a09e6p-1f
-
-static inline int32_t
-policy_round(float v)
-{
-    if (!(v > -0x1p22f && v < 0x1p22f)) {
-        return INT32_MIN;
-    }
-    // The unit in the last place of the sum is 1, so the sum rounds v to nearest even.
-    return (int32_t)((v + 0x1.8p23f) - 0x1.8p23f);
-}
-
-// Splits x into n * ln 2 + r. Returns exp(r) - 1, and 2^n in *power.
-static inline float
-policy_exp_parts(float x, float *power)
-{
-    x = POLICY_EXP_MIN > x ? POLICY_EXP_MIN : x;
-    x = POLICY_EXP_MAX < x ? POLICY_EXP_MAX : x;
-    int32_t n = policy_round(x * POLICY_LOG2_E);
-    float r = (x - (float)n * POLICY_LN2_HIGH) - (float)n * POLICY_LN2_LOW;
-    float p = POLICY_EXP_C4 * r + POLICY_EXP_C3;
-    p = p * r + POLICY_EXP_C2;
-    p = p * r + POLICY_EXP_C1;
-    p = p * r + POLICY_EXP_C0;
-    uint32_t bits = ((uint32_t)n + 127u) << 23;
-    memcpy(power, &bits, sizeof(bits));
-    return (r * r) * p + r;
-}
-
-static inline float
-policy_exp(float x)
-{
-    float power, e = policy_exp_parts(x, &power);
-    return e * power + power;
-}
-
-static inline float
-policy_expm1(float x)
-{
-    float power, e = policy_exp_parts(x, &power);
-    return e * power + (power - 1.0f);
-}
-
-static inline float
-policy_tanh(float x)
-{
-    uint32_t bits, sign;
-    memcpy(&bits, &x, sizeof(bits));
-    sign = bits & 0x80000000u;
-    bits ^= sign;
-    float a, y;
-    memcpy(&a, &bits, sizeof(bits));
-    float t = policy_expm1(a + a);
-    y = t / (t + 2.0f);
-    memcpy(&bits, &y, sizeof(bits));
-    bits |= sign;
-    memcpy(&y, &bits, sizeof(bits));
-    return y;
-}
 
 // Returns log(x) for a positive normal x: x = 2^n * (1 + f) with 1 + f in [sqrt(1/2), sqrt(2)), and
 // s = f / (2 + f).
@@ -165,18 +90,6 @@ policy_direct_action(float y, float low, float high)
     low = low > -3.402823466e38f ? low : -3.402823466e38f;
     high = high < 3.402823466e38f ? high : 3.402823466e38f;
     return policy_clamp(y == y ? y : 0.0f, low, high);
-}
-
-static inline float
-policy_relu(float x)
-{
-    return x > 0.0f ? x : 0.0f;
-}
-
-static inline float
-policy_elu(float x)
-{
-    return x > 0.0f ? x : policy_expm1(x);
 }
 
 // The grid of a quantised row: code = round(x * inverse) + zero_point.

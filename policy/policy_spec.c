@@ -10,6 +10,15 @@
 #include "common/oct_base.h"
 #include "common/oct_reason.h"
 
+const char *
+policy_activation_name(policy_activation activation)
+{
+#define NAME_OF(ENUM, name, version) #name,
+    static const char *const names[] = {POLICY_ACTIVATIONS(NAME_OF)};
+#undef NAME_OF
+    return names[activation];
+}
+
 static bool
 is_within(uint32_t number, uint32_t most)
 {
@@ -85,7 +94,7 @@ check_layers(const policy_spec *spec, oct_reason *why)
             return oct_refuse(why, "layer %u: %u outputs, allowed 1..%d", l, layer->outputs,
                               POLICY_WIDTH_MAX);
         }
-        if ((unsigned)layer->activation > POLICY_ELU) {
+        if ((unsigned)layer->activation >= POLICY_ACTIVATION_COUNT) {
             return oct_refuse(why, "layer %u: unknown activation %d", l, (int)layer->activation);
         }
         OCT_TRY(check_kind(spec, l, why));

@@ -7,6 +7,7 @@
 
 #include "common/oct_err.h"
 #include "common/oct_reason.h"
+#include "policy/policy_activations.h"
 
 // The one definition of a network (contract 2), from which learner, quantizer, actor and robot
 // build it. A spec is a plain value; compare specs with policy_spec_equal, never with memcmp.
@@ -15,7 +16,7 @@
 //   h = W x + b         W [outputs][inputs], row-major
 //   h = layer_norm(h)   if layer_norm: (h - mean) / sqrt(var + 1e-5) * gain + offset, where var is
 //                       the biased variance
-//   y = activation(h)   relu; tanh; elu: h > 0 ? h : exp(h) - 1
+//   y = activation(h)   one of policy_activations.h; policy_curves.h has their arithmetic
 // The inputs of a convolution are a map of height x width x channels in this order (channels last).
 // Its outputs are a map of (height - kernel + 1) x (width - kernel + 1) x filters: stride 1, no
 // padding.
@@ -34,12 +35,6 @@
 
 typedef enum policy_dtype { POLICY_F32 = 1, POLICY_U8 = 2 } policy_dtype;
 typedef enum policy_action_kind { POLICY_DISCRETE = 1, POLICY_BOX = 2 } policy_action_kind;
-typedef enum policy_activation {
-    POLICY_LINEAR = 0,
-    POLICY_RELU = 1,
-    POLICY_TANH = 2,
-    POLICY_ELU = 3,
-} policy_activation;
 typedef enum policy_layer_kind { POLICY_DENSE = 1, POLICY_CONV = 2 } policy_layer_kind;
 
 // How the outputs of the last layer become an action.
@@ -133,6 +128,9 @@ typedef struct policy_spec {
     uint32_t layer_count;
     policy_layer layers[POLICY_LAYERS_MAX];
 } policy_spec;
+
+// Returns "relu" for POLICY_RELU; the text is constant.
+const char *policy_activation_name(policy_activation activation);
 
 // Checks every relation: sizes, the chain of layers, head against outputs, bounds. OCT_EINVAL:
 // why (may be NULL) has one line for the user.

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "common/oct_base.h"
+#include "policy/policy_activate.h"
 #include "policy/policy_math.h"
 #include "quantizer/quantizer_convert.h"
 
@@ -126,21 +127,7 @@ flow_pass(flow *f, const policy_spec *spec, uint32_t l)
         flow_norm(f, spec, l);
     }
     for (size_t i = 0; i < (size_t)layer->outputs * ROWS; i++) {
-        float h = f->h[i];
-        switch (layer->activation) {
-        case POLICY_LINEAR:
-            break;
-        case POLICY_RELU:
-            h = policy_relu(h);
-            break;
-        case POLICY_TANH:
-            h = policy_tanh(h);
-            break;
-        case POLICY_ELU:
-            h = policy_elu(h);
-            break;
-        }
-        f->x[i] = h;
+        f->x[i] = policy_activate(layer->activation, f->h[i]);
     }
 }
 

@@ -20,7 +20,7 @@ DAEMONS = ["actor", "relay", "replay", "learner"]
 # A folder may include itself and the folders listed for it, nothing else. A folder inside another has rules of its own.
 MAY_INCLUDE = {
     "common": [],
-    "config": ["common"],
+    "config": ["common", "policy"],
     "proto": ["common"],
     "net": ["common"],
     "policy": ["common"],

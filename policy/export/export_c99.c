@@ -17,7 +17,7 @@
 #include "policy/export/export_parts.h"
 #include "policy/export/export_self_test.h"
 
-#define PARTS_MAX     96
+#define PARTS_MAX     128
 #define PREFIX_LENGTH 7 // of policy_, export_ and POLICY_
 
 // The state of writing one header.
@@ -213,7 +213,6 @@ static void
 layer_calls_write(FILE *out, const policy_image *image, uint32_t l, const char *from,
                   const char *to)
 {
-    static const char *const activations[] = {NULL, "relu", "tanh", "elu"};
     const policy_layer *layer = &image->spec.layers[l];
     layer_call_write(out, image, l, from, to);
     if (layer->layer_norm) {
@@ -225,8 +224,10 @@ layer_calls_write(FILE *out, const policy_image *image, uint32_t l, const char *
     bool is_in_codes =
         layer->activation == POLICY_RELU && policy_is_integer(image->precision) && !is_last;
     if (layer->activation != POLICY_LINEAR && !is_in_codes) {
-        (void)fprintf(out, "    export_row_%s(%u, %s);\n", activations[layer->activation],
-                      layer->outputs, to);
+        (void)fprintf(out,
+                      "    for (uint32_t i = 0; i < %u; i++) {\n"
+                      "        %s[i] = policy_%s(%s[i]);\n    }\n",
+                      layer->outputs, to, policy_activation_name(layer->activation), to);
     }
 }
 

@@ -16,7 +16,7 @@
 #include "policy/policy_contract.h"
 #include "policy/policy_draw.h"
 
-#define POWER_MIN (-126) // smallest and largest exponent of policy_exp_parts
+#define POWER_MIN (-126) // smallest and largest exponent of policy_power
 #define POWER_MAX 127
 
 // The model, and the names of constants that many layers use.
@@ -82,63 +82,52 @@ reduce(const onnx *o, const char *op, const char *x, int64_t axis)
     return y;
 }
 
-// ---- transcendentals of policy_math.h
+// ---- the primitives of policy_curves.h; its functions follow in policy_curves_onnx.h
 
-// Adds policy_exp_parts: returns exp(r) - 1 and sets *power to 2^n.
 static const char *
-exp_parts(const onnx *o, const char *x, const char **power)
+curve_round(const onnx *o, const char *x)
 {
-    static const float terms[] = {POLICY_EXP_C3, POLICY_EXP_C2, POLICY_EXP_C1, POLICY_EXP_C0};
-    x = op3(o, "Clip", x, constant(o, POLICY_EXP_MIN), constant(o, POLICY_EXP_MAX));
-    const char *n = op1(o, "Round", op2(o, "Mul", x, constant(o, POLICY_LOG2_E)));
-    const char *r = op2(o, "Sub", x, op2(o, "Mul", n, constant(o, POLICY_LN2_HIGH)));
-    r = op2(o, "Sub", r, op2(o, "Mul", n, constant(o, POLICY_LN2_LOW)));
-    const char *p = constant(o, POLICY_EXP_C4);
-    for (size_t i = 0; i < OCT_COUNTOF(terms); i++) {
-        p = op2(o, "Add", op2(o, "Mul", p, r), constant(o, terms[i]));
-    }
+    return op1(o, "Round", x);
+}
+
+static const char *
+curve_power(const onnx *o, const char *n)
+{
     const char *index = cast(o, op2(o, "Sub", n, constant(o, (float)POWER_MIN)), EXPORT_S64);
     // The cast of NaN is undefined, so the index is clipped. The result is NaN with any power.
     const int64_t ends[2] = {0, POWER_MAX - POWER_MIN};
     const char *first = export_graph_tensor(o->graph, EXPORT_S64, &ends[0], NULL, 0);
     const char *last = export_graph_tensor(o->graph, EXPORT_S64, &ends[1], NULL, 0);
-    *power = op2(o, "Gather", o->powers, op3(o, "Clip", index, first, last));
-    return op2(o, "Add", op2(o, "Mul", op2(o, "Mul", r, r), p), r);
+    return op2(o, "Gather", o->powers, op3(o, "Clip", index, first, last));
 }
 
 static const char *
-exp_of(const onnx *o, const char *x)
+curve_abs(const onnx *o, const char *x)
 {
-    const char *power, *e = exp_parts(o, x, &power);
-    return op2(o, "Add", op2(o, "Mul", e, power), power);
+    return op1(o, "Abs", x);
 }
 
 static const char *
-expm1_of(const onnx *o, const char *x)
+curve_signed(const onnx *o, const char *y, const char *x)
 {
-    const char *power, *e = exp_parts(o, x, &power);
-    return op2(o, "Add", op2(o, "Mul", e, power), op2(o, "Sub", power, o->one));
+    return op2(o, "Mul", y, op1(o, "Sign", x));
 }
 
-static const char *
-tanh_of(const onnx *o, const char *x)
-{
-    const char *a = op1(o, "Abs", x);
-    const char *t = expm1_of(o, op2(o, "Add", a, a));
-    return op2(o, "Mul", op2(o, "Div", t, op2(o, "Add", t, o->two)), op1(o, "Sign", x));
-}
+#include "policy/export/policy_curves_onnx.h"
 
 static const char *
 activate(const onnx *o, policy_activation activation, const char *x)
 {
+    if (activation == POLICY_RELU) {
+        return op1(o, "Relu", x); // the same function, by a name that every runtime fuses
+    }
     switch (activation) {
-    case POLICY_RELU:
-        return op1(o, "Relu", x);
-    case POLICY_TANH:
-        return tanh_of(o, x);
-    case POLICY_ELU:
-        return op3(o, "Where", op2(o, "Greater", x, o->zero), x, expm1_of(o, x));
-    case POLICY_LINEAR:
+#define ACTIVATE_CASE(ENUM, name, version)                                                         \
+    case POLICY_##ENUM:                                                                            \
+        return curve_##name(o, x);
+        POLICY_ACTIVATIONS(ACTIVATE_CASE)
+#undef ACTIVATE_CASE
+    case POLICY_ACTIVATION_COUNT:
         break;
     }
     return x;
@@ -426,7 +415,7 @@ head_atoms(const onnx *o, const char *y)
         support[i] = spec->value_min + (float)i * step;
     }
     y = reshape(o, y, shape, 3);
-    const char *p = exp_of(o, op2(o, "Sub", y, reduce(o, "ReduceMax", y, 2)));
+    const char *p = curve_exp(o, op2(o, "Sub", y, reduce(o, "ReduceMax", y, 2)));
     const char *mean = atoms_sum(o, op2(o, "Mul", p, row_of_floats(o, support, spec->atoms)));
     arg_max(o, op2(o, "Div", mean, atoms_sum(o, p)));
     free(support);
@@ -462,7 +451,7 @@ head_box(const onnx *o, const char *y)
     }
     const char *t = spec->head == POLICY_HEAD_GAUSSIAN
                         ? op3(o, "Clip", y, constant(o, -1.0f), o->one)
-                        : tanh_of(o, y);
+                        : curve_tanh(o, y);
     const char *a = op2(o, "Div", op2(o, "Add", t, o->one), o->two);
     a = op2(o, "Add", low, op2(o, "Mul", a, row_of_floats(o, width, spec->action_count)));
     output_floats(o, o->names.action, op2(o, "Min", op2(o, "Max", a, low), high));
@@ -497,7 +486,7 @@ head_softmax(const onnx *o, const char *y)
 {
     const int64_t axis = 1, dims[1] = {1};
     const char *axes = export_graph_tensor(o->graph, EXPORT_S64, &axis, dims, 1);
-    const char *e = exp_of(o, op2(o, "Sub", y, reduce(o, "ReduceMax", y, 1)));
+    const char *e = curve_exp(o, op2(o, "Sub", y, reduce(o, "ReduceMax", y, 1)));
     const char *mass = op2(o, "ReduceSum", e, axes);
     export_graph_int(o->graph, "keepdims", 1);
     output_floats(o, output_name(o, "probabilities"), op2(o, "Div", e, mass));

@@ -71,30 +71,6 @@ export_layer_norm(const float *gain, const float *offset, uint32_t n, float *y)
     }
 }
 
-static inline void
-export_row_relu(uint32_t n, float *y)
-{
-    for (uint32_t i = 0; i < n; i++) {
-        y[i] = policy_relu(y[i]);
-    }
-}
-
-static inline void
-export_row_tanh(uint32_t n, float *y)
-{
-    for (uint32_t i = 0; i < n; i++) {
-        y[i] = policy_tanh(y[i]);
-    }
-}
-
-static inline void
-export_row_elu(uint32_t n, float *y)
-{
-    for (uint32_t i = 0; i < n; i++) {
-        y[i] = policy_elu(y[i]);
-    }
-}
-
 // Returns the index of the largest number, the first of equals.
 static inline int32_t
 export_argmax(const float *y, uint32_t actions)

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "policy/policy_activate.h"
 #include "policy/policy_half.h"
 #include "policy/policy_math.h"
 
@@ -69,22 +70,6 @@ row_layer_norm(uint32_t n, const float *gain, const float *offset, float *y)
     }
 }
 
-static float
-number_activate(policy_activation activation, float x)
-{
-    switch (activation) {
-    case POLICY_RELU:
-        return policy_relu(x);
-    case POLICY_TANH:
-        return policy_tanh(x);
-    case POLICY_ELU:
-        return policy_elu(x);
-    case POLICY_LINEAR:
-        break;
-    }
-    return x;
-}
-
 static void
 row_finish(const policy_dense *dense, float *y)
 {
@@ -92,7 +77,7 @@ row_finish(const policy_dense *dense, float *y)
         row_layer_norm(dense->outputs, dense->gain, dense->offset, y);
     }
     for (uint32_t j = 0; j < dense->outputs; j++) {
-        y[j] = number_activate(dense->activation, y[j]);
+        y[j] = policy_activate(dense->activation, y[j]);
     }
 }
 

@@ -12,66 +12,42 @@
 #include "policy/kernels/policy_kernels.h"
 #include "policy/policy_math.h"
 
-// Returns exp(x) - 1 by the steps of policy_exp_parts and policy_expm1: x = n ln 2 + r.
 static inline vfloat
-v_expm1(vfloat x)
+v_abs(vfloat x)
 {
-    x = v_max(v_set(POLICY_EXP_MIN), x);
-    x = v_min(v_set(POLICY_EXP_MAX), x);
-    vint whole = v_round(v_mul(x, v_set(POLICY_LOG2_E)));
-    vfloat n = v_float(whole);
-    vfloat r = v_sub(v_sub(x, v_mul(n, v_set(POLICY_LN2_HIGH))), v_mul(n, v_set(POLICY_LN2_LOW)));
-    vfloat p = v_add(v_mul(v_set(POLICY_EXP_C4), r), v_set(POLICY_EXP_C3));
-    p = v_add(v_mul(p, r), v_set(POLICY_EXP_C2));
-    p = v_add(v_mul(p, r), v_set(POLICY_EXP_C1));
-    p = v_add(v_mul(p, r), v_set(POLICY_EXP_C0));
-    vfloat e = v_add(v_mul(v_mul(r, r), p), r);
-    vfloat power = v_power(whole);
-    return v_add(v_mul(e, power), v_sub(power, v_set(1.0f)));
+    return v_xor(x, v_sign(x));
 }
 
 static inline vfloat
-v_tanh(vfloat x)
+v_negative(vfloat x)
 {
-    vfloat sign = v_sign(x);
-    vfloat a = v_xor(x, sign);
-    vfloat t = v_expm1(v_add(a, a));
-    return v_xor(v_div(t, v_add(t, v_set(2.0f))), sign);
+    return v_xor(x, v_set(-0.0f));
 }
 
-static inline void
-rows_tanh(uint32_t R, uint32_t n, float *y, size_t y_stride)
+// Returns y >= 0 with the sign of x.
+static inline vfloat
+v_signed(vfloat y, vfloat x)
 {
-    for (uint32_t r = 0; r < R; r++) {
-        for (uint32_t i = 0; i < n; i += POLICY_LANES) {
-            float *at = y + r * y_stride + i;
-            v_store(at, v_tanh(v_load(at)));
-        }
-    }
+    return v_xor(y, v_sign(x));
 }
 
-static inline void
-rows_elu(uint32_t R, uint32_t n, float *y, size_t y_stride)
-{
-    for (uint32_t r = 0; r < R; r++) {
-        for (uint32_t i = 0; i < n; i += POLICY_LANES) {
-            float *at = y + r * y_stride + i;
-            vfloat x = v_load(at);
-            v_store(at, v_positive_or(x, v_expm1(x)));
-        }
-    }
-}
+#include "policy/policy_curves_simd.h"
 
-static inline void
-rows_relu(uint32_t R, uint32_t n, float *y, size_t y_stride)
-{
-    for (uint32_t r = 0; r < R; r++) {
-        for (uint32_t i = 0; i < n; i += POLICY_LANES) {
-            float *at = y + r * y_stride + i;
-            v_store(at, v_max(v_load(at), v_set(0.0f)));
-        }
+// Defines rows_NAME, which applies an activation to rows of y. Lanes from n stay 0, also where the
+// activation of 0 is not.
+#define ROWS_CURVE(ENUM, name, version)                                                            \
+    static inline void rows_##name(uint32_t R, uint32_t n, float *y, size_t y_stride)              \
+    {                                                                                              \
+        for (uint32_t r = 0; r < R; r++) {                                                         \
+            for (uint32_t i = 0; i < n; i += POLICY_LANES) {                                       \
+                float *at = y + r * y_stride + i;                                                  \
+                vfloat x = v_##name(v_load(at));                                                   \
+                v_store(at, n - i < POLICY_LANES ? v_head(x, n - i) : x);                          \
+            }                                                                                      \
+        }                                                                                          \
     }
-}
+POLICY_ACTIVATIONS(ROWS_CURVE)
+#undef ROWS_CURVE
 
 // Returns the sum of x[n], or if is_square the sum of (x - mean)^2, with the lanes of the
 // specification. Lanes from index n add +0, which changes no sum that began at +0.
@@ -117,19 +93,17 @@ rows_finish(const policy_dense *dense, const policy_work *work, uint32_t R)
     if (dense->layer_norm) {
         rows_layer_norm(dense, R, y, y_stride);
     }
+    if (dense->activation == POLICY_LINEAR || policy_has_plain_relu(dense)) {
+        return;
+    }
     switch (dense->activation) {
-    case POLICY_TANH:
-        rows_tanh(R, dense->outputs, y, y_stride);
+#define ROWS_CASE(ENUM, name, version)                                                             \
+    case POLICY_##ENUM:                                                                            \
+        rows_##name(R, dense->outputs, y, y_stride);                                               \
         break;
-    case POLICY_ELU:
-        rows_elu(R, dense->outputs, y, y_stride);
-        break;
-    case POLICY_RELU:
-        if (dense->layer_norm) {
-            rows_relu(R, dense->outputs, y, y_stride);
-        }
-        break;
-    case POLICY_LINEAR:
+        POLICY_ACTIVATIONS(ROWS_CASE)
+#undef ROWS_CASE
+    case POLICY_ACTIVATION_COUNT:
         break;
     }
 }

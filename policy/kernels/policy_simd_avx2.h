@@ -120,14 +120,13 @@ v_xor(vfloat a, vfloat b)
     return PAIR(_mm256_xor_ps, a, b);
 }
 
-// x > 0 ? x : otherwise
+// a > b ? c : d
 static inline vfloat
-v_positive_or(vfloat x, vfloat otherwise)
+v_if_greater(vfloat a, vfloat b, vfloat c, vfloat d)
 {
-    __m256 low = _mm256_cmp_ps(x.low, _mm256_setzero_ps(), _CMP_GT_OQ);
-    __m256 high = _mm256_cmp_ps(x.high, _mm256_setzero_ps(), _CMP_GT_OQ);
-    return (vfloat){_mm256_blendv_ps(otherwise.low, x.low, low),
-                    _mm256_blendv_ps(otherwise.high, x.high, high)};
+    __m256 low = _mm256_cmp_ps(a.low, b.low, _CMP_GT_OQ);
+    __m256 high = _mm256_cmp_ps(a.high, b.high, _CMP_GT_OQ);
+    return (vfloat){_mm256_blendv_ps(d.low, c.low, low), _mm256_blendv_ps(d.high, c.high, high)};
 }
 
 // Returns the lanes below count, and zero in the others.

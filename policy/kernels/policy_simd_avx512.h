@@ -82,12 +82,11 @@ v_xor(vfloat a, vfloat b)
     return _mm512_xor_ps(a, b);
 }
 
-// x > 0 ? x : otherwise
+// a > b ? c : d
 static inline vfloat
-v_positive_or(vfloat x, vfloat otherwise)
+v_if_greater(vfloat a, vfloat b, vfloat c, vfloat d)
 {
-    __mmask16 mask = _mm512_cmp_ps_mask(x, _mm512_setzero_ps(), _CMP_GT_OQ);
-    return _mm512_mask_mov_ps(otherwise, mask, x);
+    return _mm512_mask_mov_ps(d, _mm512_cmp_ps_mask(a, b, _CMP_GT_OQ), c);
 }
 
 // Returns the lanes below count (at most 16), and zero in the others.

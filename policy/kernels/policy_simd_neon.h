@@ -144,11 +144,11 @@ v_xor(vfloat a, vfloat b)
     FOUR(vfloat, four_xor(a.part[i], b.part[i]));
 }
 
-// x > 0 ? x : otherwise
+// a > b ? c : d
 static inline vfloat
-v_positive_or(vfloat x, vfloat otherwise)
+v_if_greater(vfloat a, vfloat b, vfloat c, vfloat d)
 {
-    FOUR(vfloat, vbslq_f32(vcgtzq_f32(x.part[i]), x.part[i], otherwise.part[i]));
+    FOUR(vfloat, vbslq_f32(vcgtq_f32(a.part[i], b.part[i]), c.part[i], d.part[i]));
 }
 
 // Returns the lanes below count, and zero in the others.

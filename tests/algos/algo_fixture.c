@@ -12,7 +12,7 @@ fixture_config(void)
 {
     config_experiment config = {0};
     config.network.hidden = (config_ints){.count = 2, .value = {8, 8}};
-    config.network.activation = CONFIG_ACTIVATION_RELU;
+    config.network.activation = POLICY_RELU;
     config.algo.name = CONFIG_ALGO_DQN;
     config.algo.discount = 0.99;
     config.algo.n_step = 1;

@@ -12,7 +12,7 @@ config_experiment
 dpg_fixture_config(config_algo_name name)
 {
     config_experiment config = fixture_config();
-    config.network.activation = CONFIG_ACTIVATION_ELU;
+    config.network.activation = POLICY_ELU;
     config.algo.name = name;
     config.algo.atoms = 21;
     config.algo.value_min = -10;

@@ -115,7 +115,8 @@ void
 golden_network(const golden_file *file, config_experiment *config)
 {
     config->network.hidden = golden_ints(file, "hidden");
-    config->network.activation = (config_activation_name)golden_number(file, "activation");
+    int hidden = (int)golden_number(file, "activation"); // 0: relu
+    config->network.activation = (policy_activation)(POLICY_RELU + hidden);
     config->network.first_layer_norm = golden_number(file, "norm") != 0;
     config->algo.grad_norm_max = golden_number(file, "grad_norm_max");
 }

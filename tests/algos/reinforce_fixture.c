@@ -11,7 +11,7 @@ config_experiment
 reinforce_fixture_config(void)
 {
     config_experiment config = fixture_config();
-    config.network.activation = CONFIG_ACTIVATION_TANH;
+    config.network.activation = POLICY_TANH;
     config.algo.name = CONFIG_ALGO_REINFORCE;
     config.algo.critic_learning_rate = config.algo.learning_rate;
     config.algo.critic_learning_rate_is_same = true;

@@ -128,7 +128,7 @@ test_spec_follows_the_configuration(void **state)
     (void)state;
     config_experiment config = fixture_config();
     config.network.hidden = (config_ints){.count = 3, .value = {20, 30, 40}};
-    config.network.activation = CONFIG_ACTIVATION_ELU;
+    config.network.activation = POLICY_ELU;
     config.network.first_layer_norm = true;
     policy_spec spec = fixture_env(5, 3);
     T_OK(algo_make_spec(&config, &spec, NULL, NULL));

@@ -146,7 +146,7 @@ test_nan_or_infinity_in_any_column_changes_nothing(void **state)
     for (size_t n = 0; n < DPG_FIXTURE_METHODS; n++) {
         config_experiment config = dpg_fixture_method(n);
         config.network.first_layer_norm = n % DPG_FIXTURE_NAMES == 0;
-        config.network.activation = CONFIG_ACTIVATION_TANH; // which hides infinity
+        config.network.activation = POLICY_TANH; // which hides infinity
         trial t = trial_make(&config);
         float *columns[] = {(float *)t.batch.obs,      (float *)t.batch.next,
                             (float *)t.batch.reward,   (float *)t.batch.action,
@@ -179,7 +179,7 @@ test_overflowing_gradient_changes_nothing(void **state)
         if (config.algo.name == CONFIG_ALGO_D4PG || config.network.critic_residual) {
             continue;
         }
-        config.network.activation = CONFIG_ACTIVATION_RELU;
+        config.network.activation = POLICY_RELU;
         trial t = trial_make(&config);
         ((float *)t.batch.obs)[0] = 1.8e19f;
         fixture_update_refused(t.a, &t.batch, OCT_EINTERNAL);

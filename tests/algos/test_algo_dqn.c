@@ -121,9 +121,8 @@ test_nan_or_infinity_in_any_column_changes_nothing(void **state)
         }
     }
     config.network.first_layer_norm = false;
-    for (int activation = CONFIG_ACTIVATION_RELU; activation <= CONFIG_ACTIVATION_ELU;
-         activation++) {
-        config.network.activation = (config_activation_name)activation; // tanh of infinity is 1
+    for (int activation = POLICY_RELU; activation < POLICY_ACTIVATION_COUNT; activation++) {
+        config.network.activation = (policy_activation)activation; // tanh of infinity is 1
         refuse_in_every_column(&config, INFINITY);
         refuse_in_every_column(&config, -INFINITY);
     }
@@ -351,7 +350,7 @@ test_updates_equal_double_precision_at_awkward_sizes(void **state)
         config_experiment config = fixture_config();
         config.network.hidden =
             (config_ints){.count = 2, .value = {2 * sizes[i] + 1, sizes[(i + 2) % 6]}};
-        config.network.activation = (config_activation_name)(i % 3);
+        config.network.activation = (policy_activation)(i * 2 % POLICY_ACTIVATION_COUNT);
         config.network.first_layer_norm = i % 2 == 1;
         config.algo.double_q = i % 2 == 0;
         config.algo.target_period = 2;

@@ -81,8 +81,7 @@ test_the_gradient_is_the_one_at_the_projected_weights(void **state)
     fixture_grid g;
     config_experiment config = fixture_config();
     config.network.first_layer_norm = true;
-    config.network.activation =
-        CONFIG_ACTIVATION_TANH; // smooth, so that differences are a gradient
+    config.network.activation = POLICY_TANH; // smooth, so that differences are a gradient
     trial t = trial_make(&config, fixture_grid_project, &g);
     memset((void *)t.batch.discount, 0, B * sizeof(float));
     float result[ALGO_NUMBERS_MAX];

@@ -43,7 +43,7 @@ test_nan_or_infinity_in_any_column_changes_nothing(void **state)
     static const float bad[] = {NAN, INFINITY, -INFINITY};
     for (int c = 0; c < COMBINATIONS; c++) {
         config_experiment config = make_config(c);
-        config.network.activation = CONFIG_ACTIVATION_ELU;
+        config.network.activation = POLICY_ELU;
         trial t = trial_make(&config, 1);
         for (size_t b = 0; b < OCT_COUNTOF(bad); b++) {
             fixture_columns_refused(&t, bad[b]);
@@ -346,7 +346,7 @@ test_the_gradient_is_the_slope_of_the_loss(void **state)
     const float h = 8e-3f;
     for (int c = 0; c < COMBINATIONS; c++) {
         config_experiment config = make_config(c);
-        config.network.activation = CONFIG_ACTIVATION_TANH;
+        config.network.activation = POLICY_TANH;
         trial t = trial_make(&config, 1);
         memset((void *)t.batch.discount, 0, B * sizeof(float));
         size_t length;

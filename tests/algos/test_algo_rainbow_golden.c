@@ -36,7 +36,7 @@ golden_config(const trial *t)
     const double *moves = golden_array(g, "target_moves", 2);
     config.network.hidden =
         (config_ints){.count = 2, .value = {(uint32_t)shape[4], (uint32_t)shape[5]}};
-    config.network.activation = CONFIG_ACTIVATION_TANH;
+    config.network.activation = POLICY_TANH;
     config.algo.double_q = t->options[DOUBLE];
     config.algo.distributional = t->options[ATOMS];
     config.algo.dueling = t->options[DUELING];

@@ -402,7 +402,7 @@ test_other_shapes_are_named(void **state)
     trial from = trial_of(CONFIG_ALGO_DQN, false, 1);
     trial to = trial_configure(CONFIG_ALGO_DQN, false);
     heard h = {0};
-    to.config.network.activation = CONFIG_ACTIVATION_TANH;
+    to.config.network.activation = POLICY_TANH;
     to.config.network.first_layer_norm = true;
     to.config.network.hidden = (config_ints){.count = 3, .value = {8, 8, 8}};
     trial_begin(&to, OBS, DIM, 2);

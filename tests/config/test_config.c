@@ -436,7 +436,7 @@ test_set_takes_values_as_in_yaml(void **state)
     assert_string_equal(config.env.options, "a=1,b=2");
     assert_string_equal(config.net.learner, "tcp://127.0.0.1:7000");
     assert_int_equal(config.actor.when_full, CONFIG_WHEN_FULL_DROP);
-    assert_int_equal(config.network.activation, CONFIG_ACTIVATION_TANH);
+    assert_int_equal(config.network.activation, POLICY_TANH);
     assert_true(config.replay.samples_per_insert == 0.5);
     assert_true(config.run.stop_at_return == -110);
     T_OK(config_set(&config, "env.options=", message, sizeof(message)));
@@ -548,7 +548,7 @@ test_defaults_are_those_of_the_documentation(void **state)
     assert_string_equal(config.env.id, "");
     assert_int_equal(config.network.hidden.count, 2);
     assert_int_equal(config.network.hidden.value[0], 64);
-    assert_int_equal(config.network.activation, CONFIG_ACTIVATION_RELU);
+    assert_int_equal(config.network.activation, POLICY_RELU);
     assert_true(config.algo.double_q);
     assert_true(config.algo.adam_epsilon == 1e-8);
     assert_int_equal(config.actor.ring_batches, 16);

@@ -61,7 +61,7 @@ static config_experiment
 rainbow_config(void)
 {
     config_experiment config = dqn_config();
-    config.network.activation = CONFIG_ACTIVATION_ELU;
+    config.network.activation = POLICY_ELU;
     config.algo.distributional = true;
     config.algo.dueling = true;
     config.algo.noisy = true;
@@ -111,7 +111,7 @@ td3_config(void)
 {
     config_experiment config = dpg_fixture_config(CONFIG_ALGO_TD3);
     hidden_set(&config, 48, 33);
-    config.network.activation = CONFIG_ACTIVATION_RELU;
+    config.network.activation = POLICY_RELU;
     config.algo.target_period = 2;
     config.algo.target_rate = 0.05;
     return config;
@@ -122,7 +122,7 @@ sac_config(void)
 {
     config_experiment config = td3_config();
     config.algo.name = CONFIG_ALGO_SAC;
-    config.network.activation = CONFIG_ACTIVATION_ELU;
+    config.network.activation = POLICY_ELU;
     return config;
 }
 

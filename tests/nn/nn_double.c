@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/oct_base.h"
+#include "tests/policy/exact_activation.h"
 
 nn_double *
 nn_double_create(const policy_spec *spec, uint32_t rows_max)
@@ -50,38 +51,6 @@ nn_double_set_params(nn_double *net, const float *params)
     for (size_t i = 0; i < net->param_count; i++) {
         net->params[i] = (double)params[i];
     }
-}
-
-static double
-activate(policy_activation activation, double h)
-{
-    switch (activation) {
-    case POLICY_LINEAR:
-        return h;
-    case POLICY_RELU:
-        return h > 0 ? h : 0;
-    case POLICY_TANH:
-        return tanh(h);
-    case POLICY_ELU:
-        return h > 0 ? h : expm1(h);
-    }
-    return NAN;
-}
-
-static double
-slope(policy_activation activation, double h)
-{
-    switch (activation) {
-    case POLICY_LINEAR:
-        return 1;
-    case POLICY_RELU:
-        return h > 0 ? 1 : 0;
-    case POLICY_TANH:
-        return 1 - tanh(h) * tanh(h);
-    case POLICY_ELU:
-        return h > 0 ? 1 : exp(h);
-    }
-    return NAN;
 }
 
 // Whether a layer is the last of a block, which ends with + x of the block.
@@ -180,7 +149,7 @@ nn_double_forward(nn_double *net, const float *x, uint32_t rows)
             }
             for (uint32_t o = 0; o < O; o++) {
                 size_t at_o = (size_t)row * O + o;
-                net->x[l + 1][at_o] = activate(layer->activation, h[o]) +
+                net->x[l + 1][at_o] = exact_activation(layer->activation, h[o]) +
                                       (ends_block(net, l) ? net->x[l - 1][at_o] : 0);
             }
         }
@@ -216,7 +185,7 @@ row_backward(nn_double *net, uint32_t l, uint32_t row, double *g, double *below)
     const policy_layer *layer = &net->spec.layers[l];
     uint32_t I = layer->inputs, O = layer->outputs;
     for (uint32_t o = 0; o < O; o++) {
-        g[o] *= slope(layer->activation, net->h[l][(size_t)row * O + o]);
+        g[o] *= exact_slope(layer->activation, net->h[l][(size_t)row * O + o]);
     }
     if (layer->layer_norm) {
         row_norm_backward(net, l, row, g);

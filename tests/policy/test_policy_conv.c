@@ -1,6 +1,7 @@
 // Convolutions: the reference against their definition, every instruction set against the
 // reference, what specs and files with them are refused.
 #include "common/oct_reason.h"
+#include "policy/policy_activate.h"
 #include "policy/policy_math.h"
 #include "policy/policy_net.h"
 #include "tests/policy/random_policy.h"
@@ -19,15 +20,6 @@ small_spec(void)
 }
 
 // ---- the definition
-
-static float
-number_activate(policy_activation activation, float x)
-{
-    return activation == POLICY_RELU   ? policy_relu(x)
-           : activation == POLICY_TANH ? policy_tanh(x)
-           : activation == POLICY_ELU  ? policy_elu(x)
-                                       : x;
-}
 
 static float
 number_weight(const policy_image *image, uint32_t l, size_t at)
@@ -99,7 +91,7 @@ define(const policy_image *image, const float *x, float *y)
         place at = {o / conv->filters / across, o / conv->filters % across, o % conv->filters};
         float h = policy_is_integer(image->precision) ? place_codes(image, x, at)
                                                       : place_floats(image, x, at);
-        y[o] = number_activate(layer->activation, h);
+        y[o] = policy_activate(layer->activation, h);
     }
 }
 

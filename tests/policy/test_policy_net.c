@@ -1,6 +1,7 @@
 // A whole network computes what its definition says, on every instruction set and precision.
 #include "policy/policy_net.h"
 
+#include "tests/policy/exact_activation.h"
 #include "tests/policy/random_policy.h"
 
 static const policy_isa isas[] = {POLICY_ISA_REF, POLICY_ISA_AVX2, POLICY_ISA_AVXVNNI,
@@ -136,10 +137,7 @@ exact_forward(const policy_image *image, const double *obs, double *y)
                 v = (v - mean) / sqrt(variance + 1e-5) * (double)image->gain[l][j] +
                     (double)image->offset[l][j];
             }
-            x[j] = layer->activation == POLICY_RELU   ? fmax(v, 0.0)
-                   : layer->activation == POLICY_TANH ? tanh(v)
-                   : layer->activation == POLICY_ELU  ? (v > 0.0 ? v : expm1(v))
-                                                      : v;
+            x[j] = exact_activation(layer->activation, v);
         }
     }
     memcpy(y, x, policy_spec_outputs(spec) * sizeof(double));
