@@ -37,7 +37,7 @@ MACHINES = {
 def run(command, isa):
     """What the program printed, None where it says that the machine lacks isa."""
     done = subprocess.run(command, env={**os.environ, "OCTET_ISA": isa}, text=True,
-                          capture_output=True, timeout=100)
+                          capture_output=True, timeout=400)
     if done.returncode == SKIPPED:
         return None
     if done.returncode != 0:
@@ -70,6 +70,10 @@ def build(machine, root, folder):
     files = [f for part in ("policy", "policy/kernels") for f in sorted((root / part).glob("*.c"))]
     sources = [f for f in files if not f.name.startswith(X86_ONLY)]
     sources += [root / "common" / name for name in COMMON]
+    (folder / "policy").mkdir(exist_ok=True)
+    subprocess.run([sys.executable, str(root / "policy/curves.py"), "simd", str(folder / "policy/policy_curves_simd.h"),
+                    str(root / "policy/policy_curves.h")], check=True)
+    flags = [*flags, f"-I{folder}"]
     objects = []
     for source in sources:
         is_neon = source.name == "policy_neon.c"

@@ -76,7 +76,8 @@ case_print(uint32_t n, policy_precision precision, oct_rng *rng)
         widths[i] = sizes[oct_rng_below(rng, OCT_COUNTOF(sizes))];
     }
     widths[count - 1] = OCT_MIN(widths[count - 1], 100u); // actions
-    policy_spec spec = random_spec(widths, count, (policy_activation)(n / 3 % 4), n % 5 == 1);
+    policy_spec spec =
+        random_spec(widths, count, (policy_activation)(n / 3 % (POLICY_ELU + 1)), n % 5 == 1);
     spec.normalise = n % 7 == 3;
     bool per_tensor = policy_is_integer(precision) && n % 6 == 0;
     policy_image *image = random_image(&spec, precision, per_tensor, rng);
@@ -109,7 +110,7 @@ conv_case_print(uint32_t n, policy_precision precision, oct_rng *rng)
                                  numbers[oct_rng_below(rng, OCT_COUNTOF(numbers))]};
     const uint32_t hidden = sizes[oct_rng_below(rng, OCT_COUNTOF(sizes))];
     policy_spec spec = random_conv_spec(side, width, channels, kernel, filters, 1 + n % 2, &hidden,
-                                        1, 5, (policy_activation)(n / 2 % 4));
+                                        1, 5, (policy_activation)(n / 2 % (POLICY_ELU + 1)));
     spec.normalise = n % 5 == 3;
     policy_image *image = random_image(&spec, precision, false, rng);
     uint32_t B = batches[n % 17], crc = 0;
@@ -119,6 +120,29 @@ conv_case_print(uint32_t n, policy_precision precision, oct_rng *rng)
     if (err == OCT_OK) {
         printf("conv%u:%ux%ux%u-%u-%u %u %s %08x\n", kernel, side, width, channels, filters[0],
                hidden, B, policy_precision_name(precision), crc);
+    }
+    free(obs);
+    policy_image_destroy(image);
+    return err;
+}
+
+// One net of each activation, in lines of its own, so that a new activation adds lines and changes
+// none.
+static oct_err
+activation_case_print(policy_activation activation, policy_precision precision)
+{
+    const uint32_t widths[] = {19, 33, 18, 5}, B = 17;
+    oct_rng rng;
+    oct_rng_init(&rng, 2209, (uint64_t)activation);
+    policy_spec spec = random_spec(widths, OCT_COUNTOF(widths), activation, false);
+    policy_image *image = random_image(&spec, precision, false, &rng);
+    float *obs = oct_alloc((size_t)B * widths[0] * sizeof(float));
+    fill_observations(obs, B, widths[0], false, &rng);
+    uint32_t crc = 0;
+    oct_err err = image_crc(&crc, image, obs, B);
+    if (err == OCT_OK) {
+        printf("%s %s %08x\n", policy_activation_name(activation), policy_precision_name(precision),
+               crc);
     }
     free(obs);
     policy_image_destroy(image);
@@ -184,5 +208,13 @@ main(void)
     draws_print("gaussian", POLICY_HEAD_GAUSSIAN, false, &rng);
     draws_print("gaussian by state", POLICY_HEAD_GAUSSIAN, true, &rng);
     draws_print("tanh gaussian", POLICY_HEAD_TANH_GAUSSIAN, false, &rng);
+    for (int a = 0; a < POLICY_ACTIVATION_COUNT; a++) {
+        for (int precision = POLICY_FP32; precision <= POLICY_INT4; precision++) {
+            if (activation_case_print((policy_activation)a, (policy_precision)precision) !=
+                OCT_OK) {
+                return 1;
+            }
+        }
+    }
     return fflush(stdout) == 0 ? 0 : 1;
 }

@@ -170,7 +170,7 @@ test_the_reference_computes_the_definition(void **state)
         policy_spec spec =
             random_conv_spec(kernel + oct_rng_below(&rng, 6), kernel + oct_rng_below(&rng, 6),
                              1 + oct_rng_below(&rng, 7), kernel, &filters, 1, &hidden, 1, 3,
-                             (policy_activation)(n % 4));
+                             (policy_activation)(n % POLICY_ACTIVATION_COUNT));
         check_definition(&spec, precisions[n / 7], &rng);
     }
 }
@@ -210,7 +210,7 @@ test_every_instruction_set_gives_the_bits_of_the_reference(void **state)
         uint32_t height = 5 + oct_rng_below(&rng, 6), width = 5 + oct_rng_below(&rng, 6);
         policy_spec spec =
             random_conv_spec(height, width, channels[n % 8], 1 + 2 * (n % 2), both, 1 + n % 3 / 2,
-                             &hidden, 1, 5, (policy_activation)((n + 1) % 4));
+                             &hidden, 1, 5, (policy_activation)((n + 1) % POLICY_ACTIVATION_COUNT));
         expect_reference(&spec, precisions[n / 8], batches[n % OCT_COUNTOF(batches)], &rng);
     }
 }

@@ -166,9 +166,9 @@ test_a_newer_format_is_refused_by_name(void **state)
     policy_image *image = full_image(POLICY_INT8, false);
     encoded e = encode(image);
     oct_reason why;
-    e.bytes[4] = 6;
+    e.bytes[4] = 7;
     T_ERR(decode_and_drop(e.bytes, e.length, &why), OCT_EINVAL);
-    assert_string_equal(why.text, "policy format 6 is newer than this build knows (5)");
+    assert_string_equal(why.text, "policy format 7 is newer than this build knows (6)");
     e.bytes[4] = 0;
     T_ERR(decode_and_drop(e.bytes, e.length, &why), OCT_EPROTO);
     free(e.bytes);
@@ -190,6 +190,34 @@ test_another_format_version_than_the_precisions_is_refused(void **state)
         crc_fix(e);
         T_ERR(decode_and_drop(e.bytes, e.length, &why), OCT_EPROTO);
         assert_non_null(strstr(why.text, is_first ? "it says format 2" : "it says format 1"));
+        free(e.bytes);
+        policy_image_destroy(image);
+    }
+}
+
+// A file has the oldest version that knows its activations, and an older one is refused.
+static void
+test_an_activation_has_the_format_version_of_its_row(void **state)
+{
+    (void)state;
+#define VERSION_OF(ENUM, name, version) [POLICY_##ENUM] = (version),
+    static const uint8_t versions[] = {POLICY_ACTIVATIONS(VERSION_OF)};
+#undef VERSION_OF
+    for (int a = 0; a < POLICY_ACTIVATION_COUNT; a++) {
+        policy_image *image = full_image(POLICY_INT8, false);
+        image->spec.layers[0].activation = (policy_activation)a;
+        encoded e = encode(image);
+        assert_int_equal(e.bytes[4], versions[a]);
+        oct_reason why;
+        policy_image *again = NULL;
+        T_OK(policy_decode(&again, e.bytes, e.length, &why));
+        assert_int_equal(again->spec.layers[0].activation, a);
+        policy_image_destroy(again);
+        if (versions[a] > 1) {
+            e.bytes[4]--;
+            crc_fix(e);
+            T_ERR(decode_and_drop(e.bytes, e.length, &why), OCT_EPROTO);
+        }
         free(e.bytes);
         policy_image_destroy(image);
     }
@@ -563,6 +591,7 @@ main(void)
         cmocka_unit_test(test_any_flipped_bit_is_refused),
         cmocka_unit_test(test_a_newer_format_is_refused_by_name),
         cmocka_unit_test(test_another_format_version_than_the_precisions_is_refused),
+        cmocka_unit_test(test_an_activation_has_the_format_version_of_its_row),
         cmocka_unit_test(test_big_endian_bytes_are_refused_by_name),
         cmocka_unit_test(test_a_base_version_in_the_first_format_is_refused),
         cmocka_unit_test(test_the_reason_may_be_absent),

@@ -76,8 +76,8 @@ static void
 check_shape(const uint32_t widths[3], policy_precision precision, uint32_t kind, uint32_t B,
             oct_rng *rng)
 {
-    const policy_activation activation = (policy_activation)(kind % 4);
-    const bool norm = kind / 4 % 3 == 0;
+    const policy_activation activation = (policy_activation)(kind % POLICY_ACTIVATION_COUNT);
+    const bool norm = kind / POLICY_ACTIVATION_COUNT % 3 == 0;
     policy_spec spec = random_spec(widths, 3, activation, norm);
     spec.layers[0].activation = activation;
     spec.normalise = kind % 5 == 0;
@@ -146,13 +146,14 @@ test_deep_nets_give_the_bits_of_the_reference(void **state)
     oct_rng rng;
     oct_rng_init(&rng, 13, 1);
     const uint32_t widths[] = {24, 64, 33, 128, 65, 1, 17, 100, 6};
-    for (uint32_t c = 0; c < 4 * OCT_COUNTOF(precisions); c++) {
-        policy_spec spec =
-            random_spec(widths, OCT_COUNTOF(widths), (policy_activation)(c % 4), true);
+    for (uint32_t c = 0; c < POLICY_ACTIVATION_COUNT * OCT_COUNTOF(precisions); c++) {
+        policy_spec spec = random_spec(widths, OCT_COUNTOF(widths),
+                                       (policy_activation)(c % POLICY_ACTIVATION_COUNT), true);
         for (uint32_t l = 0; l < spec.layer_count; l += 2) {
             spec.layers[l].layer_norm = true;
         }
-        policy_image *image = random_image(&spec, precisions[c / 4], false, &rng);
+        policy_image *image =
+            random_image(&spec, precisions[c / POLICY_ACTIVATION_COUNT], false, &rng);
         float obs[BATCH_MAX * 24];
         random_floats(obs, BATCH_MAX * 24, 5.0f, &rng);
         expect_kernels_agree(image, obs, 33, "deep net");
@@ -203,10 +204,12 @@ test_edge_values_give_the_bits_of_the_reference(void **state)
     (void)state;
     oct_rng rng;
     oct_rng_init(&rng, 14, 1);
-    for (uint32_t c = 0; c < 8 * OCT_COUNTOF(precisions); c++) {
+    for (uint32_t c = 0; c < 2 * POLICY_ACTIVATION_COUNT * OCT_COUNTOF(precisions); c++) {
         const uint32_t widths[] = {19, 37, 18, 3};
-        policy_spec spec = random_spec(widths, 4, (policy_activation)(c % 4), c / 4 % 2 == 1);
-        policy_image *image = random_image(&spec, precisions[c / 8], false, &rng);
+        policy_spec spec = random_spec(widths, 4, (policy_activation)(c % POLICY_ACTIVATION_COUNT),
+                                       c / POLICY_ACTIVATION_COUNT % 2 == 1);
+        policy_image *image =
+            random_image(&spec, precisions[c / (2 * POLICY_ACTIVATION_COUNT)], false, &rng);
         check_edge_rows(image, "edge rows", &rng);
         policy_image_destroy(image);
     }
@@ -252,10 +255,12 @@ test_edge_weights_give_the_bits_of_the_reference(void **state)
     (void)state;
     oct_rng rng;
     oct_rng_init(&rng, 17, 1);
-    for (uint32_t c = 0; c < 12 * OCT_COUNTOF(precisions); c++) {
+    for (uint32_t c = 0; c < 3 * POLICY_ACTIVATION_COUNT * OCT_COUNTOF(precisions); c++) {
         const uint32_t widths[] = {1 + c % 12, 18, 19 + c % 12, 5};
-        policy_spec spec = random_spec(widths, 4, (policy_activation)(c % 4), c / 4 % 3 == 1);
-        policy_image *image = random_image(&spec, precisions[c / 12], false, &rng);
+        policy_spec spec = random_spec(widths, 4, (policy_activation)(c % POLICY_ACTIVATION_COUNT),
+                                       c / POLICY_ACTIVATION_COUNT % 3 == 1);
+        policy_image *image =
+            random_image(&spec, precisions[c / (3 * POLICY_ACTIVATION_COUNT)], false, &rng);
         edge_weights(image, &rng);
         check_edge_rows(image, "edge weights", &rng);
         policy_image_destroy(image);
@@ -269,10 +274,12 @@ test_overflow_in_a_layer_is_the_same_everywhere(void **state)
     (void)state;
     oct_rng rng;
     oct_rng_init(&rng, 15, 1);
-    for (uint32_t c = 0; c < 8 * OCT_COUNTOF(precisions); c++) {
+    for (uint32_t c = 0; c < 2 * POLICY_ACTIVATION_COUNT * OCT_COUNTOF(precisions); c++) {
         const uint32_t widths[] = {7, 40, 21, 5};
-        policy_spec spec = random_spec(widths, 4, (policy_activation)(c % 4), c / 4 % 2 == 1);
-        policy_image *image = random_image(&spec, precisions[c / 8], false, &rng);
+        policy_spec spec = random_spec(widths, 4, (policy_activation)(c % POLICY_ACTIVATION_COUNT),
+                                       c / POLICY_ACTIVATION_COUNT % 2 == 1);
+        policy_image *image =
+            random_image(&spec, precisions[c / (2 * POLICY_ACTIVATION_COUNT)], false, &rng);
         for (uint32_t j = 0; j < 40; j++) {
             if (policy_is_integer(image->precision) && j % 3 == 0) {
                 image->scales[0][j] = 3e38f;

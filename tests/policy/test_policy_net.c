@@ -185,11 +185,14 @@ test_floats_agree_with_double_on_every_instruction_set(void **state)
     (void)state;
     oct_rng rng;
     oct_rng_init(&rng, 21, 1);
-    for (size_t c = 0; c < 8 * 3 * OCT_COUNTOF(isas); c++) {
-        policy_spec spec = net_spec((policy_activation)(c % 4), c / 4 % 2 == 1);
-        policy_image *image = random_image(&spec, precisions[c / 8 % 3], false, &rng);
+    for (size_t c = 0; c < 2 * POLICY_ACTIVATION_COUNT * 3 * OCT_COUNTOF(isas); c++) {
+        policy_spec spec = net_spec((policy_activation)(c % POLICY_ACTIVATION_COUNT),
+                                    c / POLICY_ACTIVATION_COUNT % 2 == 1);
+        policy_image *image =
+            random_image(&spec, precisions[c / (2 * POLICY_ACTIVATION_COUNT) % 3], false, &rng);
         // Contract 2: sums of 120 products of single precision.
-        assert_true(relative_error(image, isas[c / 24], 19, &rng) < 1e-6);
+        assert_true(relative_error(image, isas[c / (2 * POLICY_ACTIVATION_COUNT * 3)], 19, &rng) <
+                    1e-6);
         policy_image_destroy(image);
     }
 }
@@ -202,9 +205,10 @@ test_integers_are_near_double_by_the_width_of_their_steps(void **state)
     (void)state;
     oct_rng rng;
     oct_rng_init(&rng, 22, 1);
-    for (size_t c = 0; c < 16; c++) {
-        policy_spec spec = net_spec((policy_activation)(c % 4), c / 4 % 2 == 1);
-        policy_precision precision = c < 8 ? POLICY_INT8 : POLICY_INT4;
+    for (size_t c = 0; c < 4 * POLICY_ACTIVATION_COUNT; c++) {
+        policy_spec spec = net_spec((policy_activation)(c % POLICY_ACTIVATION_COUNT),
+                                    c / POLICY_ACTIVATION_COUNT % 2 == 1);
+        policy_precision precision = c < 2 * POLICY_ACTIVATION_COUNT ? POLICY_INT8 : POLICY_INT4;
         policy_image *image = random_image(&spec, precision, false, &rng);
         double error = relative_error(image, POLICY_ISA_REF, 50, &rng);
         assert_true(error > 1e-4 && error < 0.025);
@@ -254,8 +258,10 @@ test_large_layers_give_the_bits_of_the_reference(void **state)
         for (size_t b = 0; b < OCT_COUNTOF(batches); b++) {
             uint32_t rows = w == 0 ? batches[b] % 14 : batches[b];
             for (int integer = 0; integer < 2; integer++) {
-                expect_reference(widths[w], integer == 0 ? POLICY_INT8 : POLICY_INT4,
-                                 (policy_activation)((w + b) % 4), rows, 0, &rng);
+                expect_reference(
+                    widths[w], integer == 0 ? POLICY_INT8 : POLICY_INT4,
+                    (policy_activation)((w * OCT_COUNTOF(batches) + b) % POLICY_ACTIVATION_COUNT),
+                    rows, 0, &rng);
             }
         }
     }

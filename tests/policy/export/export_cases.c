@@ -89,6 +89,11 @@ static const export_case cases[] = {
     {"gauss32", POLICY_FP32, .activation = POLICY_RELU, .head = POLICY_HEAD_GAUSSIAN,
      .widths = {3, 20, 4}},
     {"signs8", POLICY_INT8, .alternating = true, .activation = POLICY_ELU, .widths = {5, 9, 4}},
+// Each activation, on hidden layers that are not multiples of 16 wide.
+#define ACTIVATION_CASE(ENUM, name, version)                                                       \
+    {"of_" #name, POLICY_INT8, .activation = POLICY_##ENUM, .widths = {7, 24, 18, 3}},
+    POLICY_ACTIVATIONS(ACTIVATION_CASE)
+#undef ACTIVATION_CASE
 };
 
 static bool
