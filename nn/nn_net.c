@@ -2,7 +2,6 @@
 // average.
 #include "nn/nn_net.h"
 
-#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -86,6 +85,7 @@ nn_net_shape(nn_net *net, nn_context *context, const nn_shape *shape)
             .inputs = layer->inputs,
             .outputs = layer->outputs,
             .activation = layer->activation,
+            .fused = layer->activation < NN_FUSED ? layer->activation : POLICY_LINEAR,
             .layer_norm = layer->layer_norm,
             .units = policy_layer_rows(layer),
             .columns = policy_layer_columns(layer),
@@ -272,9 +272,6 @@ nn_net_orthogonalise(nn_net *net, oct_rng *rng, float gain, float last_gain)
     }
 }
 
-static_assert(POLICY_LINEAR == 0 && POLICY_RELU == 1 && POLICY_TANH == 2 && POLICY_ELU == 3,
-              "nn_vec_ops' arrays have policy_activation's order");
-
 // What layer_finish needs to complete a product.
 typedef struct unfinished {
     const nn_vec_ops *vec;
@@ -295,11 +292,15 @@ layer_finish(void *arg, uint32_t first, uint32_t rows)
     float *y = u->y + at;
     if (layer->layer_norm) {
         float *normalised = layer->normalised == NULL ? NULL : layer->normalised + at;
-        u->vec->bias_norm[layer->activation](y, normalised, layer->inverse_std + first, bias,
-                                             u->weights + layer->at.gain,
-                                             u->weights + layer->at.offset, rows, layer->units);
+        u->vec->bias_norm[layer->fused](y, normalised, layer->inverse_std + first, bias,
+                                        u->weights + layer->at.gain, u->weights + layer->at.offset,
+                                        rows, layer->units);
     } else {
-        u->vec->bias[layer->activation](y, bias, rows * layer->places, layer->units);
+        u->vec->bias[layer->fused](y, bias, rows * layer->places, layer->units);
+    }
+    if (layer->fused != layer->activation) {
+        u->vec->curve[layer->activation](y, layer->kept == NULL ? NULL : layer->kept + at,
+                                         (size_t)rows * layer->outputs);
     }
     if (u->skip != NULL) {
         u->vec->add(y, u->skip + at, (size_t)rows * layer->outputs);

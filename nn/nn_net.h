@@ -30,6 +30,7 @@ typedef struct nn_layer {
     uint32_t inputs;
     uint32_t outputs;
     policy_activation activation;
+    policy_activation fused; // the activation, or POLICY_LINEAR if it is a curve (nn_vec.h)
     bool layer_norm;
     bool skip_begin; // residual nets: the outputs bypass the following block
     bool skip_end;   // residual nets: the last layer of a block, which adds the block's inputs
@@ -43,6 +44,7 @@ typedef struct nn_layer {
     nn_space space;     // holds the outputs if y is NULL
     float *y;           // [rows_max][outputs], after the activation; NULL: in space
     float *normalised;  // [rows_max][outputs], layer_norm only; NULL: not kept
+    float *kept;        // [rows_max][outputs], the inputs of a curve; NULL: fused, or not kept
     float *inverse_std; // [rows_max], layer_norm only
 } nn_layer;
 

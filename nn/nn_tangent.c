@@ -86,8 +86,11 @@ layer_tangent(nn_tangent *tangent, const nn_layer *layer, float *dy, const float
         norm_forward(layer, dy, net->weights + layer->at.gain, direction + layer->at.gain,
                      direction + layer->at.offset, rows);
     }
-    if (layer->activation != POLICY_LINEAR) {
-        net->vec->backward[layer->activation](dy, layer->y, count); // multiplied by the derivative
+    // The derivative multiplies the tangent as it does a gradient.
+    if (layer->fused != layer->activation) {
+        net->vec->curve_backward[layer->activation](dy, layer->kept, count);
+    } else if (layer->fused != POLICY_LINEAR) {
+        net->vec->backward[layer->fused](dy, layer->y, count);
     }
 }
 

@@ -1,7 +1,7 @@
 // The forward pass that keeps the values between layers, and the backward pass through them.
 //
-// Forward is nn_net_forward on layers that keep their outputs y and, with a layer norm, the
-// normalised rows and 1 / deviation. Backward then goes from the last layer to the first:
+// Forward is nn_net_forward on layers that keep their outputs y, the inputs of an activation that is
+// a curve (nn_vec.h) and, with a layer norm, the normalised rows and 1 / deviation. Backward then goes from the last layer to the first:
 //
 // 1. flush_small clears parts of the gradient dy that are too small to change a weight.
 // 2. layer_unfinish turns rows of dy at a layer's outputs into the gradient at W x + b, in place:
@@ -41,6 +41,9 @@ tape_carve(nn_tape *tape, const policy_spec *spec, nn_carver *carver)
         if (layer->layer_norm) {
             layer->normalised = nn_carver_floats(carver, rows * layer->outputs);
             layer->inverse_std = nn_carver_floats(carver, rows);
+        }
+        if (layer->fused != layer->activation) {
+            layer->kept = nn_carver_floats(carver, rows * layer->outputs);
         }
     }
     tape->spare = nn_carver_floats(carver, 3 * (size_t)policy_spec_width(spec));
@@ -143,15 +146,18 @@ layer_unfinish(void *arg, uint32_t first, uint32_t rows)
     if (up->skip != NULL) {
         around_unfinish(up, dy, at, (size_t)rows * layer->outputs);
     }
+    if (layer->fused != layer->activation) {
+        vec->curve_backward[layer->activation](dy, layer->kept + at,
+                                               (size_t)rows * layer->outputs);
+    }
     if (layer->layer_norm) {
-        vec->norm_backward[layer->activation](
-            dy, &up->sums, y, layer->normalised + at, layer->inverse_std + first,
-            up->net->weights + layer->at.gain, rows, layer->units);
+        vec->norm_backward[layer->fused](dy, &up->sums, y, layer->normalised + at,
+                                         layer->inverse_std + first,
+                                         up->net->weights + layer->at.gain, rows, layer->units);
     } else if (up->gradient != NULL) {
-        vec->backward_sums[layer->activation](dy, up->sums.db, y, rows * layer->places,
-                                              layer->units);
-    } else if (layer->activation != POLICY_LINEAR) {
-        vec->backward[layer->activation](dy, y, (size_t)rows * layer->outputs);
+        vec->backward_sums[layer->fused](dy, up->sums.db, y, rows * layer->places, layer->units);
+    } else if (layer->fused != POLICY_LINEAR) {
+        vec->backward[layer->fused](dy, y, (size_t)rows * layer->outputs);
     }
 }
 

@@ -13,6 +13,7 @@
 #else
 #include "nn/nn_lanes.h"
 #endif
+#include "nn/nn_vec_curves.h"
 #include "nn/nn_vec_tables.h"
 
 #define NORM_EPSILON 1e-5f // as policy_spec.h defines layer norm
@@ -548,6 +549,9 @@ vec_blend(float *restrict to, const float *restrict from, float rate, size_t n)
 #define NAME_TEXT(name)  #name
 #define NAME_VALUE(name) NAME_TEXT(name)
 
+#define CURVE_FUNCTION(ENUM, name, version)          vec_##name##_curve,
+#define CURVE_BACKWARD_FUNCTION(ENUM, name, version) vec_##name##_curve_backward,
+
 const nn_vec_ops NN_VEC_TABLE = {
     .name = NAME_VALUE(NN_VEC_TABLE),
     .bias = {vec_bias_linear, vec_bias_relu, vec_bias_tanh, vec_bias_elu},
@@ -557,6 +561,8 @@ const nn_vec_ops NN_VEC_TABLE = {
                       vec_elu_backward_sums},
     .norm_backward = {vec_linear_norm_backward, vec_relu_norm_backward, vec_tanh_norm_backward,
                       vec_elu_norm_backward},
+    .curve = {POLICY_ACTIVATIONS(CURVE_FUNCTION)},
+    .curve_backward = {POLICY_ACTIVATIONS(CURVE_BACKWARD_FUNCTION)},
     .column_sums = vec_column_sums,
     .sum_of_squares = vec_sum_of_squares,
     .adam = vec_adam,

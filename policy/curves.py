@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Translates the functions of policy_curves.h to SIMD, or to the nodes of an ONNX graph.
+"""Translates the functions of policy_curves.h or nn_slopes.h to SIMD, or to the nodes of an ONNX graph.
 
-usage: curves.py simd|onnx OUT.h POLICY_CURVES.h
+usage: curves.py simd|onnx OUT.h CURVES.h
 
-simd: policy_NAME becomes v_NAME over the names of policy_simd_*.h. onnx: it becomes curve_NAME, which adds nodes by op1, op2
-and op3 of export_onnx.c and returns the name of the result. The functions above the line "// ---- exponentials" are
-primitives, which both forms have by hand. The header says which C it may use; anything else ends with its line.
+simd: policy_NAME and nn_NAME become v_NAME over the names of policy_simd_*.h. onnx: they become curve_NAME, which adds nodes
+by op1, op2 and op3 of export_onnx.c and returns the name of the result. The functions above the line "// ---- exponentials"
+of policy_curves.h are primitives, which both forms have by hand. That header says which C the functions may use; anything
+else ends with its line.
 """
 
 import pathlib
@@ -14,6 +15,7 @@ import sys
 
 TOKEN = re.compile(r"\s*(0x[\w.]+[+-]\w+|\d[\w.]*|\w+|[-+*/()<>?:=,;{}])")
 TYPES = ("float", "int32_t")
+PREFIX = re.compile(r"^(policy|nn)_")
 
 
 class Text:
@@ -93,7 +95,7 @@ class Translator:
 
     def call(self, name, arguments):
         first = ["o"] if self.form.first else []
-        return f"{self.form.name(name.removeprefix('policy_'))}({', '.join(first + arguments)})"
+        return f"{self.form.name(PREFIX.sub('', name))}({', '.join(first + arguments)})"
 
     def factor(self, text):
         token = text.next()
@@ -114,7 +116,7 @@ class Translator:
             while text.next(",", ")") == ",":
                 arguments.append(self.expression(text))
             return self.call(token, arguments)
-        return self.form.number(token) if re.match(r"\d|POLICY_", token) else token
+        return self.form.number(token) if re.match(r"\d|POLICY_|NN_", token) else token
 
     def chain(self, text, operators, operand):
         left = operand(text)
@@ -165,13 +167,13 @@ class Translator:
         head = self.declared(kind, "").rstrip()
         if self.form.first and not any("(o," in line for line in body):
             body.insert(0, "    (void)o;")
-        own = self.form.name(name.removeprefix("policy_"))
+        own = self.form.name(PREFIX.sub("", name))
         return "\n".join([f"static inline {head}", f"{own}({', '.join(parameters)})", "{", *body, "}"])
 
 
 def main(form, out, source):
     text = pathlib.Path(source).read_text(encoding="utf-8")
-    curves = text.partition("// ---- exponentials")[2]
+    curves = text.partition("// ---- exponentials")[2] or text
     translator = Translator({"simd": Simd, "onnx": Onnx}[form]())
     functions = re.findall(r"^static inline (.*?^\})", curves, re.DOTALL | re.MULTILINE)
     lines = [f"// Made by curves.py of {pathlib.Path(source).name}."]

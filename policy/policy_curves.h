@@ -191,13 +191,10 @@ policy_silu(float x)
     return x * policy_sigmoid(x);
 }
 
-// x * Phi(x), as x * (1 - Phi(-x)) for x > 0: the tail is not a difference of nearly equal numbers.
-// rest is a^2 - square exactly (Dekker 1971), without which the tail would lose six bits.
+// Returns Phi(-a) * exp(a^2 / 2) for 0 <= a <= 13.5.
 static inline float
-policy_gelu(float x)
+policy_normal_tail(float a)
 {
-    float a = policy_abs(x);
-    a = 13.5f < a ? 13.5f : a;
     float t = 1.0f / (1.0f + 0.25f * a);
     float p = POLICY_PHI_C9 * t + POLICY_PHI_C8;
     p = p * t + POLICY_PHI_C7;
@@ -207,14 +204,23 @@ policy_gelu(float x)
     p = p * t + POLICY_PHI_C3;
     p = p * t + POLICY_PHI_C2;
     p = p * t + POLICY_PHI_C1;
-    p = p * t + POLICY_PHI_C0;
+    return p * t + POLICY_PHI_C0;
+}
+
+// x * Phi(x), as x * (1 - Phi(-x)) for x > 0: the tail is not a difference of nearly equal numbers.
+// rest is a^2 - square exactly (Dekker 1971), without which the tail would lose six bits.
+static inline float
+policy_gelu(float x)
+{
+    float a = policy_abs(x);
+    a = 13.5f < a ? 13.5f : a;
     float square = a * a;
     float up = 4097.0f * a;
     float high = up - (up - a);
     float low = a - high;
     float rest = ((high * high - square) + 2.0f * (high * low)) + low * low;
     float e = policy_exp(-0.5f * square);
-    float tail = p * (e - e * (0.5f * rest));
+    float tail = policy_normal_tail(a) * (e - e * (0.5f * rest));
     float above = x > 0.0f ? x : 0.0f;
     return above - a * tail;
 }

@@ -10,28 +10,8 @@
 #ifdef POLICY_SIMD
 
 #include "policy/kernels/policy_kernels.h"
+#include "policy/kernels/policy_simd_curves.h"
 #include "policy/policy_math.h"
-
-static inline vfloat
-v_abs(vfloat x)
-{
-    return v_xor(x, v_sign(x));
-}
-
-static inline vfloat
-v_negative(vfloat x)
-{
-    return v_xor(x, v_set(-0.0f));
-}
-
-// Returns y >= 0 with the sign of x.
-static inline vfloat
-v_signed(vfloat y, vfloat x)
-{
-    return v_xor(y, v_sign(x));
-}
-
-#include "policy/policy_curves_simd.h"
 
 // Defines rows_NAME, which applies an activation to rows of y. Lanes from n stay 0, also where the
 // activation of 0 is not.

@@ -346,11 +346,12 @@ test_updates_equal_double_precision_at_awkward_sizes(void **state)
 {
     (void)state;
     static const uint32_t sizes[] = {1, 2, 3, 7, 15, 16};
-    for (size_t i = 0; i < OCT_COUNTOF(sizes); i++) {
+    for (int a = 0; a < POLICY_ACTIVATION_COUNT; a++) {
+        const int i = a % 6;
         config_experiment config = fixture_config();
         config.network.hidden =
             (config_ints){.count = 2, .value = {2 * sizes[i] + 1, sizes[(i + 2) % 6]}};
-        config.network.activation = (policy_activation)(i * 2 % POLICY_ACTIVATION_COUNT);
+        config.network.activation = (policy_activation)a;
         config.network.first_layer_norm = i % 2 == 1;
         config.algo.double_q = i % 2 == 0;
         config.algo.target_period = 2;

@@ -3,12 +3,11 @@
 #include <stdlib.h>
 
 #include "nn/nn_tape.h"
+#include "policy/policy_activate.h"
 #include "tests/nn/nn_double.h"
 #include "tests/nn/nn_fixture.h"
 #include "tests/support/oct_test.h"
 
-static const policy_activation activations[] = {POLICY_LINEAR, POLICY_RELU, POLICY_TANH,
-                                                POLICY_ELU};
 static const fixture_norm norms[] = {FIXTURE_NO_NORM, FIXTURE_FIRST_NORM, FIXTURE_ALL_NORM};
 
 // The double network is the definition; 1e-6 of the output's size is contract 2.
@@ -49,14 +48,14 @@ test_forward_equals_double_for_every_layer(void **state)
     (void)state;
     oct_rng rng;
     oct_rng_init(&rng, 1, 0);
-    for (size_t a = 0; a < OCT_COUNTOF(activations); a++) {
+    for (int a = 0; a < POLICY_ACTIVATION_COUNT; a++) {
         for (size_t n = 0; n < OCT_COUNTOF(norms); n++) {
             check_forward(&rng,
-                          fixture_spec(3, (uint32_t[]){20, 9, 33}, 3, activations[a], norms[n], 4),
+                          fixture_spec(3, (uint32_t[]){20, 9, 33}, 3, (policy_activation)a, norms[n], 4),
                           false, 9);
         }
         for (uint32_t blocks = 0; blocks < 5; blocks++) {
-            check_forward(&rng, fixture_residual_spec(3, 20, blocks, activations[a], 4), true, 9);
+            check_forward(&rng, fixture_residual_spec(3, 20, blocks, (policy_activation)a, 4), true, 9);
         }
     }
 }
@@ -143,20 +142,61 @@ test_forward_again_gives_the_bits_of_forward(void **state)
     free(x);
 }
 
+// The first layer of a tape that has an activation, against the same layer with POLICY_LINEAR.
+static void
+check_curve(policy_activation activation, fixture_norm norm)
+{
+    enum { ROWS = 9, UNITS = 21 };
+    oct_rng rng;
+    oct_rng_init(&rng, 5, 0);
+    const policy_activation both[2] = {POLICY_LINEAR, activation};
+    float *x = fixture_floats(&rng, (size_t)ROWS * 3, -5, 5), *params = NULL;
+    nn_tape tapes[2];
+    for (int i = 0; i < 2; i++) {
+        policy_spec spec = fixture_spec(3, (uint32_t[]){UNITS}, 1, both[i], norm, 2);
+        size_t count = policy_spec_params(&spec);
+        params = params == NULL ? fixture_floats(&rng, count, -2, 2) : params;
+        nn_tape_init(&tapes[i], fixture_context(), &spec, ROWS);
+        memcpy(tapes[i].net.params, params, count * sizeof(float));
+        (void)nn_tape_forward(&tapes[i], x, ROWS);
+    }
+    const nn_layer *layer = &tapes[1].net.layers[0];
+    const float *inputs = tapes[0].net.layers[0].y;
+    assert_memory_equal(layer->kept, inputs, ROWS * UNITS * sizeof(float));
+    for (size_t i = 0; i < ROWS * UNITS; i++) {
+        float want = policy_activate(activation, inputs[i]);
+        assert_memory_equal(&layer->y[i], &want, sizeof(want));
+    }
+    nn_tape_fini(&tapes[0]);
+    nn_tape_fini(&tapes[1]);
+    free(params);
+    free(x);
+}
+
+static void
+test_curves_have_the_bits_of_the_policy(void **state)
+{
+    (void)state;
+    for (int a = NN_FUSED; a < POLICY_ACTIVATION_COUNT; a++) {
+        check_curve((policy_activation)a, FIXTURE_NO_NORM);
+        check_curve((policy_activation)a, FIXTURE_ALL_NORM);
+    }
+}
+
 static void
 test_nan_observation_reaches_the_output(void **state)
 {
     (void)state;
     oct_rng rng;
     oct_rng_init(&rng, 3, 0);
-    for (size_t a = 0; a < OCT_COUNTOF(activations); a++) {
-        policy_spec spec = fixture_spec(2, (uint32_t[]){8}, 1, activations[a], norms[a % 3], 3);
+    for (int a = 0; a < POLICY_ACTIVATION_COUNT; a++) {
+        policy_spec spec = fixture_spec(2, (uint32_t[]){8}, 1, (policy_activation)a, norms[a % 3], 3);
         nn_net net;
         nn_net_init(&net, fixture_context(), &spec, 2);
         nn_net_randomise(&net, &rng);
         const float *y = nn_net_forward(&net, (float[]){0.5f, NAN, 1, 1}, 2);
         for (int i = 0; i < 3; i++) {
-            assert_true(isnan(y[i]));
+            assert_true(a == POLICY_RELU6 ? isfinite(y[i]) : isnan(y[i])); // policy_curves.h
             assert_true(isfinite(y[3 + i]));
         }
         nn_net_fini(&net);
@@ -243,6 +283,7 @@ main(void)
         cmocka_unit_test(test_residual_layers_are_of_one_width),
         cmocka_unit_test(test_forward_again_gives_the_bits_of_forward),
         cmocka_unit_test(test_nan_observation_reaches_the_output),
+        cmocka_unit_test(test_curves_have_the_bits_of_the_policy),
         cmocka_unit_test(test_forward_equals_double_for_every_layer),
         cmocka_unit_test(test_forward_equals_double_at_awkward_sizes),
         cmocka_unit_test(test_randomise_cuts_at_two_deviations),

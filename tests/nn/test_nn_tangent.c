@@ -7,9 +7,6 @@
 #include "tests/nn/nn_fixture.h"
 #include "tests/support/oct_test.h"
 
-static const policy_activation activations[] = {POLICY_LINEAR, POLICY_RELU, POLICY_TANH,
-                                                POLICY_ELU};
-
 // A tape that went forward with more rows than are asked for.
 enum { ROWS = 5, MORE_ROWS = ROWS + 2 };
 typedef struct problem {
@@ -93,11 +90,11 @@ test_dense_layers_equal_central_differences(void **state)
     static const fixture_norm norms[] = {FIXTURE_NO_NORM, FIXTURE_FIRST_NORM, FIXTURE_ALL_NORM};
     oct_rng rng;
     oct_rng_init(&rng, 3, 0);
-    for (size_t a = 0; a < OCT_COUNTOF(activations); a++) {
+    for (int a = 0; a < POLICY_ACTIVATION_COUNT; a++) {
         for (size_t n = 0; n < OCT_COUNTOF(norms); n++) {
             for (uint32_t hidden = 0; hidden < 4; hidden++) {
                 check_differences(&rng, fixture_spec(3, (uint32_t[]){9, 33, 6}, hidden,
-                                                     activations[a], norms[n], 4));
+                                                     (policy_activation)a, norms[n], 4));
             }
         }
     }
@@ -109,10 +106,10 @@ test_convolutions_equal_central_differences(void **state)
     (void)state;
     oct_rng rng;
     oct_rng_init(&rng, 4, 0);
-    for (size_t a = 0; a < OCT_COUNTOF(activations); a++) {
+    for (int a = 0; a < POLICY_ACTIVATION_COUNT; a++) {
         for (uint32_t convs = 1; convs < 3; convs++) {
             check_differences(
-                &rng, fixture_conv_spec(6, 7, 2, (uint32_t[]){5, 3}, convs, 8, activations[a], 4));
+                &rng, fixture_conv_spec(6, 7, 2, (uint32_t[]){5, 3}, convs, 8, (policy_activation)a, 4));
         }
     }
 }
@@ -124,11 +121,11 @@ test_backward_is_its_transpose(void **state)
     (void)state;
     oct_rng rng;
     oct_rng_init(&rng, 5, 0);
-    for (size_t a = 0; a < OCT_COUNTOF(activations); a++) {
+    for (int a = 0; a < POLICY_ACTIVATION_COUNT; a++) {
         policy_spec spec =
             a % 2 == 0
-                ? fixture_spec(4, (uint32_t[]){8, 7}, 2, activations[a], FIXTURE_FIRST_NORM, 3)
-                : fixture_conv_spec(5, 4, 3, (uint32_t[]){4}, 1, 6, activations[a], 3);
+                ? fixture_spec(4, (uint32_t[]){8, 7}, 2, (policy_activation)a, FIXTURE_FIRST_NORM, 3)
+                : fixture_conv_spec(5, 4, 3, (uint32_t[]){4}, 1, 6, (policy_activation)a, 3);
         problem p = problem_make(&rng, spec);
         const float *dy = problem_begin(&p);
         float *u = fixture_floats(&rng, ROWS * p.outputs, -1, 1);

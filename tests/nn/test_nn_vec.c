@@ -4,8 +4,10 @@
 #include <stdlib.h>
 
 #include "nn/nn_vec.h"
+#include "policy/policy_activate.h"
 #include "policy/policy_spec.h"
 #include "tests/nn/nn_fixture.h"
+#include "tests/policy/exact_activation.h"
 #include "tests/support/oct_test.h"
 
 static const uint32_t sizes[] = {1, 2, 3, 7, 8, 15, 16, 17, 31, 32, 33, 63, 64, 65, 130};
@@ -55,11 +57,11 @@ activate(const nn_vec_ops *vec, policy_activation activation, float *y, uint32_t
 }
 
 static void
-test_nan_goes_through_every_activation(void **state)
+test_nan_goes_through_every_fused_activation(void **state)
 {
     (void)state;
     for (int t = 0; t < table_count; t++) {
-        for (int a = 0; a < NN_ACTIVATIONS; a++) {
+        for (int a = 0; a < NN_FUSED; a++) {
             float y[20];
             for (int i = 0; i < 20; i++) {
                 y[i] = NAN;
@@ -137,7 +139,7 @@ test_bias_and_activation_equal_the_two_apart(void **state)
     oct_rng_init(&rng, 1, 0);
     for (int t = 0; t < table_count; t++) {
         for (size_t s = 0; s < OCT_COUNTOF(sizes); s++) {
-            for (int a = 0; a < NN_ACTIVATIONS; a++) {
+            for (int a = 0; a < NN_FUSED; a++) {
                 check_bias_op(&rng, t, (policy_activation)a, sizes[s]);
             }
         }
@@ -149,14 +151,14 @@ test_slopes_are_told_from_the_outputs(void **state)
 {
     (void)state;
     const float y[6] = {-0.75f, -0.25f, 0, 0.25f, 0.75f, 2};
-    const float want[NN_ACTIVATIONS][6] = {
+    const float want[NN_FUSED][6] = {
         [POLICY_LINEAR] = {2, 2, 2, 2, 2, 2},
         [POLICY_RELU] = {0, 0, 0, 2, 2, 2},
         [POLICY_TANH] = {0.875f, 1.875f, 2, 1.875f, 0.875f, -6},
         [POLICY_ELU] = {0.5f, 1.5f, 2, 2, 2, 2},
     };
     for (int t = 0; t < table_count; t++) {
-        for (int a = 0; a < NN_ACTIVATIONS; a++) {
+        for (int a = 0; a < NN_FUSED; a++) {
             float dy[6] = {2, 2, 2, 2, 2, 2};
             tables[t]->backward[a](dy, y, 6);
             assert_memory_equal(dy, want[a], sizeof(dy));
@@ -193,7 +195,7 @@ test_slopes_and_sums_equal_the_two_apart(void **state)
     oct_rng_init(&rng, 6, 0);
     for (int t = 0; t < table_count; t++) {
         for (size_t s = 0; s < OCT_COUNTOF(sizes); s++) {
-            for (int a = 0; a < NN_ACTIVATIONS; a++) {
+            for (int a = 0; a < NN_FUSED; a++) {
                 check_backward_sums(&rng, t, a, 1, sizes[s]);
                 check_backward_sums(&rng, t, a, 7, sizes[s]);
                 check_backward_sums(&rng, t, a, 16, sizes[s]);
@@ -320,7 +322,7 @@ test_norm_and_activation_equal_the_two_apart_in_every_table(void **state)
     for (size_t s = 1; s < OCT_COUNTOF(sizes); s++) {
         float *x = fixture_floats(&rng, ROWS * sizes[s], -2, 2);
         float *bias = fixture_floats(&rng, 3 * sizes[s], 0.5f, 1.5f);
-        for (int a = 0; a < NN_ACTIVATIONS; a++) {
+        for (int a = 0; a < NN_FUSED; a++) {
             for (int t = 0; t < table_count; t++) {
                 norm_run(&first, same_bits(t), a, true, x, bias, sizes[s]);
                 norm_run(&rows, tables[t], a, false, x, bias, sizes[s]);
@@ -345,6 +347,112 @@ test_norm_of_a_constant_row_is_the_offset(void **state)
     nn_vec()->bias_norm[POLICY_LINEAR](y, unit, &inverse, zero, gain, offset, 1, 8);
     assert_memory_equal(y, offset, sizeof(y));
     T_NEAR((double)inverse, 1 / sqrt(1e-5), 0, 1e-6);
+}
+
+// ---- curves
+
+// Dense around 0, out to +-100.
+enum { CURVE_POINTS = 40001 };
+static void
+curve_points(float x[CURVE_POINTS])
+{
+    for (int i = 0; i < CURVE_POINTS; i++) {
+        double u = (i - CURVE_POINTS / 2) / (CURVE_POINTS / 2.0);
+        x[i] = (float)(100 * u * u * u);
+    }
+}
+
+static void
+test_curves_have_the_bits_of_the_policy_in_every_table(void **state)
+{
+    (void)state;
+    static float x[CURVE_POINTS], y[CURVE_POINTS], kept[CURVE_POINTS];
+    curve_points(x);
+    for (int t = 0; t < table_count; t++) {
+        for (int a = 0; a < POLICY_ACTIVATION_COUNT; a++) {
+            memcpy(y, x, sizeof(y));
+            tables[t]->curve[a](y, kept, CURVE_POINTS);
+            assert_memory_equal(kept, x, sizeof(x));
+            for (int i = 0; i < CURVE_POINTS; i++) {
+                float want = policy_activate((policy_activation)a, x[i]);
+                assert_memory_equal(&y[i], &want, sizeof(want));
+            }
+            const float nan = NAN;
+            memcpy(y, &nan, sizeof(nan));
+            tables[t]->curve[a](y, NULL, 1);
+            assert_true(isnan(y[0]) == isnan(policy_activate((policy_activation)a, NAN)));
+        }
+    }
+}
+
+static void
+test_curves_write_no_more_than_they_are_given(void **state)
+{
+    (void)state;
+    for (int t = 0; t < table_count; t++) {
+        for (int a = 0; a < POLICY_ACTIVATION_COUNT; a++) {
+            for (size_t n = 0; n < 40; n++) {
+                float y[41], kept[41], dy[41];
+                for (size_t i = 0; i < 41; i++) {
+                    y[i] = 0.1f * (float)i - 2;
+                    kept[i] = dy[i] = 7;
+                }
+                tables[t]->curve[a](y, kept, n);
+                tables[t]->curve_backward[a](dy, kept, n);
+                for (size_t i = 0; i < 41; i++) {
+                    float x = 0.1f * (float)i - 2;
+                    float slope = (float)exact_slope((policy_activation)a, (double)x);
+                    assert_true(y[i] == (i < n ? policy_activate((policy_activation)a, x) : x));
+                    assert_true(kept[i] == (i < n ? x : 7));
+                    T_NEAR(dy[i], i < n ? 7 * slope : 7, 2e-5, 0);
+                }
+            }
+        }
+    }
+}
+
+// Of linear to elu, too, whose fused loops compute the slope from the output.
+static void
+test_slopes_of_curves_equal_double_in_every_table(void **state)
+{
+    (void)state;
+    static float x[CURVE_POINTS], dy[CURVE_POINTS], same[CURVE_POINTS];
+    curve_points(x);
+    for (int a = 0; a < POLICY_ACTIVATION_COUNT; a++) {
+        double worst = 0;
+        for (int t = 0; t < table_count; t++) {
+            for (int i = 0; i < CURVE_POINTS; i++) {
+                dy[i] = 1;
+            }
+            tables[t]->curve_backward[a](dy, x, CURVE_POINTS);
+            if (t == 0) {
+                memcpy(same, dy, sizeof(same));
+            }
+            assert_memory_equal(dy, same, sizeof(same));
+            for (int i = 0; i < CURVE_POINTS; i++) {
+                double want = exact_slope((policy_activation)a, (double)x[i]);
+                worst = fmax(worst, fabs((double)dy[i] - want));
+            }
+        }
+        print_message("%s: %.2g\n", policy_activation_name((policy_activation)a), worst);
+        assert_true(worst < 2e-6);
+    }
+}
+
+static void
+test_small_products_with_slopes_become_zero(void **state)
+{
+    (void)state;
+    for (int t = 0; t < table_count; t++) {
+        for (int a = 0; a < POLICY_ACTIVATION_COUNT; a++) {
+            for (float x = -100; x <= 100; x += 0.5f) {
+                float dy[2] = {NN_VEC_SMALL, NAN};
+                tables[t]->curve_backward[a](dy, (float[]){x, x}, 2);
+                assert_true(dy[0] == 0.0f || fabsf(dy[0]) >= NN_VEC_SMALL);
+                assert_true(isnan(dy[1]));
+            }
+        }
+    }
 }
 
 static const nn_adam_factors factors = {
@@ -490,7 +598,7 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_nan_goes_through_every_activation),
+        cmocka_unit_test(test_nan_goes_through_every_fused_activation),
         cmocka_unit_test(test_sum_of_squares_of_infinity_or_nan_is_not_finite),
         cmocka_unit_test(test_activations_saturate),
         cmocka_unit_test(test_norm_of_a_constant_row_is_the_offset),
@@ -500,6 +608,10 @@ main(void)
         cmocka_unit_test(test_activations_are_within_a_few_ulp),
         cmocka_unit_test(test_bias_and_activation_equal_the_two_apart),
         cmocka_unit_test(test_slopes_are_told_from_the_outputs),
+        cmocka_unit_test(test_curves_write_no_more_than_they_are_given),
+        cmocka_unit_test(test_small_products_with_slopes_become_zero),
+        cmocka_unit_test(test_curves_have_the_bits_of_the_policy_in_every_table),
+        cmocka_unit_test(test_slopes_of_curves_equal_double_in_every_table),
         cmocka_unit_test(test_sums_equal_double_in_every_table),
         cmocka_unit_test(test_slopes_and_sums_equal_the_two_apart),
         cmocka_unit_test(test_norm_and_activation_equal_the_two_apart_in_every_table),
