@@ -1,7 +1,8 @@
 // The forward pass that keeps the values between layers, and the backward pass through them.
 //
-// Forward is nn_net_forward on layers that keep their outputs y, the inputs of an activation that is
-// a curve (nn_vec.h) and, with a layer norm, the normalised rows and 1 / deviation. Backward then goes from the last layer to the first:
+// Forward is nn_net_forward on layers that keep their outputs y, the inputs of an activation that
+// is a curve (nn_vec.h) and, with a layer norm, the normalised rows and 1 / deviation. Backward
+// then goes from the last layer to the first:
 //
 // 1. flush_small clears parts of the gradient dy that are too small to change a weight.
 // 2. layer_unfinish turns rows of dy at a layer's outputs into the gradient at W x + b, in place:
@@ -147,8 +148,7 @@ layer_unfinish(void *arg, uint32_t first, uint32_t rows)
         around_unfinish(up, dy, at, (size_t)rows * layer->outputs);
     }
     if (layer->fused != layer->activation) {
-        vec->curve_backward[layer->activation](dy, layer->kept + at,
-                                               (size_t)rows * layer->outputs);
+        vec->curve_backward[layer->activation](dy, layer->kept + at, (size_t)rows * layer->outputs);
     }
     if (layer->layer_norm) {
         vec->norm_backward[layer->fused](dy, &up->sums, y, layer->normalised + at,

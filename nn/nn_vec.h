@@ -16,10 +16,9 @@
 //   over rows run from the first row to the last;
 // - a fused function returns the same bits as the two separate ones, and a batch in parts the same
 //   as the whole batch.
-// Without FMAs (x86 before AVX2) results are as accurate, but rounded twice; those of curves are the
-// same. A NaN in an operand
-// makes the result NaN, except that relu's backward gives 0 where the output is 0 or NaN, and that
-// curves treat NaN as policy_curves.h and nn_slopes.h say.
+// Without FMAs (x86 before AVX2) results are as accurate, but rounded twice; those of curves are
+// the same. A NaN in an operand makes the result NaN, except that relu's backward gives 0 where the
+// output is 0 or NaN, and that curves treat NaN as policy_curves.h and nn_slopes.h say.
 //
 // Threads: any; the tables are const.
 // Shapes: B rows, O outputs, row-major. Pointers do not overlap.
@@ -62,21 +61,19 @@ typedef struct nn_vec_ops {
     // y[B][O] = activation((y + b - mean) / sqrt(var + 1e-5) * gain + offset), row by row. Stores 1
     // / sqrt(var + 1e-5) in inverse_std[B], and the normalised rows in normalised[B][O] (NULL: not
     // wanted).
-    void (*bias_norm[NN_FUSED])(float *y, float *normalised, float *inverse_std,
-                                      const float *b, const float *gain, const float *offset,
-                                      uint32_t B, uint32_t O);
+    void (*bias_norm[NN_FUSED])(float *y, float *normalised, float *inverse_std, const float *b,
+                                const float *gain, const float *offset, uint32_t B, uint32_t O);
     // dy[n] *= the derivative of the activation, computed from the activation's output y.
     void (*backward[NN_FUSED])(float *dy, const float *y, size_t n);
     // Like backward, for dy[B][O]; db[O] += the sum of the resulting rows.
-    void (*backward_sums[NN_FUSED])(float *dy, float *db, const float *y, uint32_t B,
-                                          uint32_t O);
+    void (*backward_sums[NN_FUSED])(float *dy, float *db, const float *y, uint32_t B, uint32_t O);
     // dy[B][O], the gradient at the activation's outputs, becomes the gradient at the input of the
     // norm. dgain, doffset and db += their sums over the rows.
     void (*norm_backward[NN_FUSED])(float *dy, const nn_norm_sums *sums, const float *y,
-                                          const float *normalised, const float *inverse_std,
-                                          const float *gain, uint32_t B, uint32_t O);
-    // y[n] = activation(y), with the bits of policy_curves.h. Keeps the inputs in kept[n] (NULL: not
-    // wanted).
+                                    const float *normalised, const float *inverse_std,
+                                    const float *gain, uint32_t B, uint32_t O);
+    // y[n] = activation(y), with the bits of policy_curves.h. Keeps the inputs in kept[n] (NULL:
+    // not wanted).
     void (*curve[POLICY_ACTIVATION_COUNT])(float *y, float *kept, size_t n);
     // dy[n] *= the derivative of the activation at the inputs that curve kept; then as flush_small.
     void (*curve_backward[POLICY_ACTIVATION_COUNT])(float *dy, const float *kept, size_t n);

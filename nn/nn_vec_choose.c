@@ -12,8 +12,7 @@ nn_vec_tables(const nn_vec_ops *tables[NN_VEC_TABLES_MAX])
     int count = 0;
     tables[count++] = &nn_vec_base;
 #if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-        policy_cpu_has_f16c()) {
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && policy_cpu_has_f16c()) {
         tables[count++] = &nn_vec_avx2;
         if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
             __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl")) {

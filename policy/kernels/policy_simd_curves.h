@@ -2,7 +2,8 @@
 #define POLICY_KERNELS_POLICY_SIMD_CURVES_H
 
 // The activations on sixteen lanes: v_NAME gives the bits of policy_NAME (policy_curves.h) in every
-// lane. The including file includes one of policy_simd_*.h before; without one this header is empty.
+// lane. The including file includes one of policy_simd_*.h before; without one this header is
+// empty.
 //
 // Threads: any. Owns: nothing.
 #ifdef POLICY_SIMD

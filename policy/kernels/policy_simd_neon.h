@@ -2,10 +2,10 @@
 #define POLICY_KERNELS_POLICY_SIMD_NEON_H
 
 // Sixteen lanes as four NEON registers, with the names that policy_rows.h and policy_tiles.h use.
-// Empty unless the including file is compiled for AArch64 with the dot product. At edges where a
-// NEON instruction differs from x86 (NaN in min and max, saturating conversions), these functions
-// follow policy_math.h.
-#if defined(__aarch64__) && defined(__ARM_FEATURE_DOTPROD)
+// Empty unless the including file is compiled for AArch64. At edges where a NEON instruction
+// differs from x86 (NaN in min and max, saturating conversions), these functions follow
+// policy_math.h.
+#if defined(__aarch64__)
 
 #include <arm_neon.h>
 #include <stdint.h>
@@ -254,6 +254,6 @@ v_store_codes4(vcode *at, vint a, vint b, vint c, vint d)
     v_store_codes(at + 48, d);
 }
 
-#endif // AArch64 with the dot product
+#endif // AArch64
 
 #endif // POLICY_KERNELS_POLICY_SIMD_NEON_H

@@ -113,7 +113,8 @@ test_double_backward_equals_central_differences(void **state)
     oct_rng_init(&rng, 3, 0);
     for (int a = 0; a < POLICY_ACTIVATION_COUNT; a++) {
         for (size_t n = 0; n < OCT_COUNTOF(norms); n++) {
-            check_double(&rng, fixture_spec(3, (uint32_t[]){6, 5}, 2, (policy_activation)a, norms[n], 4),
+            check_double(&rng,
+                         fixture_spec(3, (uint32_t[]){6, 5}, 2, (policy_activation)a, norms[n], 4),
                          false);
         }
         for (uint32_t blocks = 0; blocks < 4; blocks++) {
@@ -152,7 +153,8 @@ test_backward_equals_double_for_every_layer(void **state)
     oct_rng_init(&rng, 4, 0);
     for (int a = 0; a < POLICY_ACTIVATION_COUNT; a++) {
         for (size_t n = 0; n < OCT_COUNTOF(norms); n++) {
-            check_fp32(&rng, fixture_spec(3, (uint32_t[]){6, 5}, 2, (policy_activation)a, norms[n], 4),
+            check_fp32(&rng,
+                       fixture_spec(3, (uint32_t[]){6, 5}, 2, (policy_activation)a, norms[n], 4),
                        false, 9);
         }
         for (uint32_t blocks = 0; blocks < 4; blocks++) {

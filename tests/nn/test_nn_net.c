@@ -50,12 +50,14 @@ test_forward_equals_double_for_every_layer(void **state)
     oct_rng_init(&rng, 1, 0);
     for (int a = 0; a < POLICY_ACTIVATION_COUNT; a++) {
         for (size_t n = 0; n < OCT_COUNTOF(norms); n++) {
-            check_forward(&rng,
-                          fixture_spec(3, (uint32_t[]){20, 9, 33}, 3, (policy_activation)a, norms[n], 4),
-                          false, 9);
+            check_forward(
+                &rng,
+                fixture_spec(3, (uint32_t[]){20, 9, 33}, 3, (policy_activation)a, norms[n], 4),
+                false, 9);
         }
         for (uint32_t blocks = 0; blocks < 5; blocks++) {
-            check_forward(&rng, fixture_residual_spec(3, 20, blocks, (policy_activation)a, 4), true, 9);
+            check_forward(&rng, fixture_residual_spec(3, 20, blocks, (policy_activation)a, 4), true,
+                          9);
         }
     }
 }
@@ -190,7 +192,8 @@ test_nan_observation_reaches_the_output(void **state)
     oct_rng rng;
     oct_rng_init(&rng, 3, 0);
     for (int a = 0; a < POLICY_ACTIVATION_COUNT; a++) {
-        policy_spec spec = fixture_spec(2, (uint32_t[]){8}, 1, (policy_activation)a, norms[a % 3], 3);
+        policy_spec spec =
+            fixture_spec(2, (uint32_t[]){8}, 1, (policy_activation)a, norms[a % 3], 3);
         nn_net net;
         nn_net_init(&net, fixture_context(), &spec, 2);
         nn_net_randomise(&net, &rng);

@@ -108,8 +108,8 @@ test_convolutions_equal_central_differences(void **state)
     oct_rng_init(&rng, 4, 0);
     for (int a = 0; a < POLICY_ACTIVATION_COUNT; a++) {
         for (uint32_t convs = 1; convs < 3; convs++) {
-            check_differences(
-                &rng, fixture_conv_spec(6, 7, 2, (uint32_t[]){5, 3}, convs, 8, (policy_activation)a, 4));
+            check_differences(&rng, fixture_conv_spec(6, 7, 2, (uint32_t[]){5, 3}, convs, 8,
+                                                      (policy_activation)a, 4));
         }
     }
 }
@@ -123,9 +123,9 @@ test_backward_is_its_transpose(void **state)
     oct_rng_init(&rng, 5, 0);
     for (int a = 0; a < POLICY_ACTIVATION_COUNT; a++) {
         policy_spec spec =
-            a % 2 == 0
-                ? fixture_spec(4, (uint32_t[]){8, 7}, 2, (policy_activation)a, FIXTURE_FIRST_NORM, 3)
-                : fixture_conv_spec(5, 4, 3, (uint32_t[]){4}, 1, 6, (policy_activation)a, 3);
+            a % 2 == 0 ? fixture_spec(4, (uint32_t[]){8, 7}, 2, (policy_activation)a,
+                                      FIXTURE_FIRST_NORM, 3)
+                       : fixture_conv_spec(5, 4, 3, (uint32_t[]){4}, 1, 6, (policy_activation)a, 3);
         problem p = problem_make(&rng, spec);
         const float *dy = problem_begin(&p);
         float *u = fixture_floats(&rng, ROWS * p.outputs, -1, 1);
