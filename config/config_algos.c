@@ -23,7 +23,7 @@
         "algo.grad_norm_max", "0 (off), 0.5 to 40"                                                 \
     }
 #define NETWORK(widths)                                                                            \
-    {"network.hidden", widths}, {"network.activation", "relu, tanh, elu, silu or gelu"},                       \
+    {"network.hidden", widths}, {"network.activation", "relu, tanh, elu or silu"},                 \
     {                                                                                              \
         "network.first_layer_norm", "false; true for the Control Suite"                            \
     }
