@@ -1218,4 +1218,4 @@ class Browser(Page):
 
 if __name__ == "__main__":
     OCTET, FAKE = (os.path.abspath(path) for path in sys.argv[1:3])
-    unittests.main([sys.argv[0], *sys.argv[3:]])
+    unittests.main([sys.argv[0], *sys.argv[3:]], processes=3)
