@@ -9,6 +9,7 @@
 #include "cli/cli_options.h"
 #include "common/oct_base.h"
 #include "common/oct_reason.h"
+#include "policy/policy_activations.h"
 
 // The messages about what is allowed contain these numbers.
 static_assert(POLICY_RANK_MAX == 6 && POLICY_WIDTH_MAX == 65536 && POLICY_ACTIONS_MAX == 256, "");
@@ -100,7 +101,9 @@ take_offset(const oct_arg_given *given)
     return list_take(request->offset, &request->offset_count, given->text, false);
 }
 
-static const char *const activations[] = {"elu", "relu", "tanh", "sigmoid", NULL};
+#define WORD_OF(ENUM, name, version) #name,
+static const char *const activations[] = {POLICY_ACTIVATIONS(WORD_OF) NULL};
+#undef WORD_OF
 static const char *const heads[] = {"values", "logits", NULL};
 
 static const oct_arg import_rows[] = {
@@ -121,9 +124,10 @@ static const oct_arg import_rows[] = {
     {OCT_ARG_TAKE("obs-shape", "N,...", cli_import_options, request, take_shape),
      .allowed = SHAPE_ALLOWED,
      .help = "Set the shape of an observation, if the model does not give it"},
-    {OCT_ARG_TEXT("activation", "A", cli_import_options, activation), .words = activations,
-     .help = "Set the activation between the layers of a state dict, which does not contain it: "
-             "elu, relu, tanh or sigmoid"},
+    {OCT_ARG_TEXT("activation", "A", cli_import_options, activation),
+     .words = &activations[POLICY_RELU],
+     .help = "Set the activation between the layers of a state dict, which does not contain it, "
+             "such as elu, relu or silu"},
     {OCT_ARG_COUNT("actions", "N", cli_import_options, request.action_count, 1, POLICY_ACTIONS_MAX),
      .help = "Set the number of actions, which are discrete without --bounds or an --env that has "
              "a box"},

@@ -20,7 +20,9 @@ METRICS = ["loss", "policy_value", "grad_norm", "policy_grad_norm"]
 def network(learner, inputs, outputs, hidden=()):
     """The layers that learner.layers describes, for other inputs and outputs: linear, its norm, its activation. hidden:
     other widths; layers beyond the policy's are as its last."""
-    activations = {"tanh": nn.Tanh, "elu": nn.ELU, "relu": nn.ReLU}
+    activations = {"relu": nn.ReLU, "tanh": nn.Tanh, "elu": nn.ELU, "silu": nn.SiLU, "gelu": nn.GELU, "mish": nn.Mish,
+                   "gelu_tanh": lambda: nn.GELU("tanh"), "sigmoid": nn.Sigmoid, "softplus": nn.Softplus,
+                   "leaky_relu": nn.LeakyReLU, "relu6": nn.ReLU6}
     *own, _ = learner.layers
     parts = []
     for k, width in enumerate(hidden or [layer.outputs for layer in own]):

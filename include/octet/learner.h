@@ -49,7 +49,15 @@ enum {
     OCTET_LEARNER_LINEAR = 0,
     OCTET_LEARNER_RELU = 1,
     OCTET_LEARNER_TANH = 2,
-    OCTET_LEARNER_ELU = 3
+    OCTET_LEARNER_ELU = 3,       /* alpha 1 */
+    OCTET_LEARNER_SILU = 4,      /* x sigmoid(x) */
+    OCTET_LEARNER_GELU = 5,      /* x Phi(x) */
+    OCTET_LEARNER_GELU_TANH = 6, /* 0.5 x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) */
+    OCTET_LEARNER_SIGMOID = 7,
+    OCTET_LEARNER_SOFTPLUS = 8,    /* log(1 + exp(x)) */
+    OCTET_LEARNER_MISH = 9,        /* x tanh(softplus(x)) */
+    OCTET_LEARNER_LEAKY_RELU = 10, /* 0.01 x below 0 */
+    OCTET_LEARNER_RELU6 = 11       /* min(max(x, 0), 6) */
 };
 
 /* The meaning of the last layer's outputs. Outputs for a box, and deviations, are in units of half

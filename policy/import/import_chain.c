@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/oct_base.h"
+#include "policy/import/import_activations.h"
 
 uint32_t
 import_chain_width(const import_step *step)
@@ -111,14 +112,8 @@ number_eval(const import_step *step, const double *x, uint32_t i)
         return fmin(fmax(x[i], step->a[i]), step->b[i]);
     case IMPORT_GATHER:
         return x[step->order[i]];
-    case IMPORT_RELU:
-        return x[i] > 0.0 ? x[i] : 0.0;
-    case IMPORT_TANH:
-        return tanh(x[i]);
-    case IMPORT_ELU:
-        return x[i] > 0.0 ? x[i] : expm1(x[i]);
-    case IMPORT_SIGMOID:
-        return 1.0 / (1.0 + exp(-x[i]));
+    case IMPORT_ACTIVATION:
+        return import_activation_number(step->activation, x[i]);
     default:
         return x[i];
     }

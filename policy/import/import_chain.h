@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "policy/import/import_model.h"
+#include "policy/policy_activations.h"
 
 // What a model computes from an observation, as a chain of steps of few kinds. Each step points to
 // the step before it, so several chains can share their beginning. A value is a row of numbers
@@ -23,10 +24,7 @@ typedef enum import_kind {
     IMPORT_GATHER,      // y[i] = x[order[i]]: a transposition, a selection or another shape
     IMPORT_DENSE,       // y[j] = alpha sum_k W[j][k] x[k] + b[j]
     IMPORT_CONV,        // stride 1, no padding; weight is [filters][channels][kernel][kernel]
-    IMPORT_RELU,        // max(x, 0)
-    IMPORT_TANH,
-    IMPORT_ELU,         // with alpha 1
-    IMPORT_SIGMOID,     // 1 / (1 + exp(-x))
+    IMPORT_ACTIVATION,  // of each number
     IMPORT_NORM,        // layer norm: (x - mean) / sqrt(var + epsilon) * a[i] + b[i]
     IMPORT_SOFTMAX,     // over the whole row
     IMPORT_LOG_SOFTMAX, // over the whole row
@@ -40,7 +38,12 @@ typedef enum import_kind {
     IMPORT_VARIANCE,     // one number: the mean of IMPORT_SQUARED
     IMPORT_ROOT,         // one number: sqrt(variance + epsilon)
     IMPORT_INVERSE_ROOT, // one number: 1 / IMPORT_ROOT
+    // A part of an activation that a model writes out (import_activations.h). By itself policies do
+    // not have it.
+    IMPORT_PART, // y[i] = function(left[i], right[i])
 } import_kind;
+
+typedef double (*import_function)(double x, double y);
 
 // A step. Fields that its kind does not use are 0.
 typedef struct import_step {
@@ -56,7 +59,12 @@ typedef struct import_step {
     const uint32_t *order;            // [count] of IMPORT_GATHER: positions in from
     const import_tensor *weight;      // of IMPORT_DENSE and IMPORT_CONV
     bool is_transposed;               // of IMPORT_DENSE: weight is [inputs][outputs]
-    double alpha;                     // of IMPORT_DENSE
+    double alpha;                     // of IMPORT_DENSE; of IMPORT_PART instead of right
+    bool is_even;                     // a and b are the same for all numbers; false: perhaps
+    policy_activation activation;     // of IMPORT_ACTIVATION
+    import_function function;         // of IMPORT_PART
+    const struct import_step *left;   // of IMPORT_PART: from, or computed from it
+    const struct import_step *right;  // the same; NULL: the second argument is alpha
     double epsilon;                   // of IMPORT_NORM and of the roots, above 0
     uint32_t kernel;                  // of IMPORT_CONV: rows and columns of a filter
 } import_step;

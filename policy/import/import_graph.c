@@ -215,9 +215,7 @@ operation_missing(const char *op)
     static const char *const pools[] = {"MaxPool", "AveragePool", "GlobalAveragePool",
                                         "GlobalMaxPool"};
     static const char *const flows[] = {"If", "Loop", "Scan"};
-    static const char *const activations[] = {"LeakyRelu", "PRelu",     "Gelu",       "Selu",
-                                              "Celu",      "Softplus",  "Softsign",   "Mish",
-                                              "Swish",     "HardSwish", "HardSigmoid"};
+    static const char *const activations[] = {"PRelu", "Selu", "Celu", "Softsign", "HardSigmoid"};
     return oct_text_is_one_of(op, states, OCT_COUNTOF(states))
                ? "it has a state, and policies have none: train an actor without memory"
            : oct_text_is_one_of(op, pools, OCT_COUNTOF(pools))
@@ -225,7 +223,7 @@ operation_missing(const char *op)
            : oct_text_is_one_of(op, flows, OCT_COUNTOF(flows))
                ? "policies have no branches and loops: export the model without them"
            : oct_text_is_one_of(op, activations, OCT_COUNTOF(activations))
-               ? "policies do not have this activation: train with relu, tanh, elu or sigmoid"
+               ? "policies do not have this activation: train with relu, tanh, elu or silu"
                : "policies do not have this operation; they have " IMPORT_OPERATIONS;
 }
 

@@ -17,7 +17,8 @@
 // parts of a pattern only, such as Pow in a layer norm (import_operation_find has all).
 #define IMPORT_OPERATIONS                                                                          \
     "Gemm, MatMul, Conv (stride 1, no padding), Add, Sub, Mul, Div, Neg, BatchNormalization, "     \
-    "LayerNormalization, Relu, Tanh, Elu, Sigmoid, Clip, Min, Max, Softmax, LogSoftmax, ArgMax, "  \
+    "LayerNormalization, Relu, LeakyRelu, Tanh, Elu, Sigmoid, Swish, Gelu, Softplus, Mish, Clip, " \
+    "Min, Max, Softmax, LogSoftmax, ArgMax, "                                                      \
     "Concat (of one value's layers), "                                                             \
     "Flatten, Reshape, Transpose, Squeeze, Unsqueeze, Split, Slice, Gather, Cast, Dropout and "    \
     "Identity"

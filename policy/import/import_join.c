@@ -33,11 +33,12 @@ width_of(const join *j)
     return width;
 }
 
+// True if all parts are of this kind, with the same activation.
 static bool
 all_are(const join *j, import_kind kind)
 {
     for (uint32_t i = 0; i < j->count; i++) {
-        if (j->parts[i]->kind != kind) {
+        if (j->parts[i]->kind != kind || j->parts[i]->activation != j->parts[0]->activation) {
             return false;
         }
     }
@@ -151,12 +152,14 @@ dense_join(const join *j)
 static const import_step *
 join_make(const join *j)
 {
-    static const import_kind activations[] = {IMPORT_RELU, IMPORT_TANH, IMPORT_ELU, IMPORT_SIGMOID};
-    for (uint32_t i = 0; i < OCT_COUNTOF(activations); i++) {
-        if (all_are(j, activations[i])) {
-            const import_step *from = inner_join(j, activations[i]);
-            return from != NULL ? import_step_make(j->graph, j->node, activations[i], from) : NULL;
+    if (all_are(j, IMPORT_ACTIVATION)) {
+        const import_step *from = inner_join(j, IMPORT_ACTIVATION);
+        import_step *made =
+            from != NULL ? import_step_make(j->graph, j->node, IMPORT_ACTIVATION, from) : NULL;
+        if (made != NULL) {
+            made->activation = j->parts[0]->activation;
         }
+        return made;
     }
     if (all_are(j, IMPORT_CLIP)) {
         return numbers_join(j, IMPORT_CLIP);

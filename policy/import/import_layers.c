@@ -21,6 +21,7 @@
 #include "common/oct_base.h"
 #include "common/oct_reason.h"
 #include "common/oct_text.h"
+#include "policy/import/import_activations.h"
 
 #define WEIGHTS_MAX  (POLICY_BYTES_MAX / sizeof(float)) // of all layers
 #define NORM_EPSILON 1e-5                               // of every layer norm in policies
@@ -440,31 +441,26 @@ activate(import_layers *layers, const import_step *step, policy_activation activ
     return OCT_OK;
 }
 
-// sigmoid(x) = (tanh(x / 2) + 1) / 2: scales the rows by 1/2, and leaves factor and summand 1/2
-// for the next layer.
-static oct_err
-sigmoid(import_layers *layers, const import_step *step)
+// sigmoid(x) = (tanh(x / 2) + 1) / 2: an end of a dense layer becomes a tanh, which heads have.
+static void
+end_as_tanh(import_layers *layers)
 {
-    uint32_t n = layers->width;
-    double *half = oct_alloc(n * sizeof(double)), *zero = oct_alloc(n * sizeof(double));
-    for (uint32_t i = 0; i < n; i++) {
-        half[i] = 0.5;
+    import_layer *last = last_of(layers);
+    if (last->layer.activation != POLICY_SIGMOID || last->layer.kind != POLICY_DENSE ||
+        last->layer.layer_norm) {
+        return;
     }
-    import_step halved = *step;
-    halved.a = half;
-    halved.b = zero;
-    oct_err err = OCT_OK;
-    if (layers->count > 0 && layers->is_open) {
-        err = rows_scale(layers, &halved);
+    last->layer.activation = POLICY_TANH;
+    for (size_t i = 0; i < policy_layer_weights(&last->layer); i++) {
+        last->weight[i] *= 0.5;
     }
-    if (err == OCT_OK) {
-        err = activate(layers, step, POLICY_TANH);
+    for (uint32_t i = 0; i < last->layer.outputs; i++) {
+        last->bias[i] *= 0.5;
     }
-    halved.b = half;
-    err = err == OCT_OK ? affine(layers, &halved) : err;
-    free(half);
-    free(zero);
-    return err;
+    for (uint32_t i = 0; i < layers->width; i++) {
+        layers->a[i] *= 0.5;
+        layers->b[i] += layers->a[i];
+    }
 }
 
 // ---- clips after layers
@@ -515,14 +511,8 @@ step_take(import_layers *layers, const import_step *step)
         return dense(layers, step);
     case IMPORT_CONV:
         return conv(layers, step);
-    case IMPORT_RELU:
-        return activate(layers, step, POLICY_RELU);
-    case IMPORT_TANH:
-        return activate(layers, step, POLICY_TANH);
-    case IMPORT_ELU:
-        return activate(layers, step, POLICY_ELU);
-    case IMPORT_SIGMOID:
-        return sigmoid(layers, step);
+    case IMPORT_ACTIVATION:
+        return activate(layers, step, step->activation);
     case IMPORT_NORM:
         return norm(layers, step);
     case IMPORT_CLIP:
@@ -568,31 +558,70 @@ choice_strip(import_layers *layers, const import_step *chain)
     return chain;
 }
 
+// Refuses the part of an activation that path[0] is, or the last one that follows it number by
+// number.
+static oct_err
+part_refuse(import_layers *layers, const import_step *const *path, uint32_t count)
+{
+    char text[512];
+    const import_step *last = path[0];
+    for (uint32_t i = 1; i < count && import_step_is_numberwise(path[i]); i++) {
+        last = path[i]->kind == IMPORT_PART ? path[i] : last;
+    }
+    import_activation_why(last, text, sizeof(text));
+    return refuse(layers, last, text);
+}
+
+// True if path[0] is a clip that is an activation: of a layer, with another layer behind it. At
+// the end it stays a clip, which is a matter of the head.
+static bool
+is_activation(const import_layers *layers, const import_step *const *path, uint32_t count,
+              policy_activation *activation)
+{
+    double factor;
+    bool is_inner = false;
+    for (uint32_t i = 1; i < count; i++) {
+        is_inner = is_inner || path[i]->kind == IMPORT_DENSE || path[i]->kind == IMPORT_CONV ||
+                   path[i]->kind == IMPORT_NORM;
+    }
+    return path[0]->kind == IMPORT_CLIP && is_inner && layers->count > 0 && layers->is_open &&
+           import_activation_match(path[0], path[0]->from, activation, &factor);
+}
+
 // Adds all steps, path[0] being the observation.
 static oct_err
 steps_take(import_layers *layers, const import_step *const *path, uint32_t count)
 {
+    policy_activation activation;
     for (uint32_t i = 1; i < count; i++) {
+        if (path[i]->kind == IMPORT_PART) {
+            return part_refuse(layers, path + i, count - i);
+        }
+        if (is_activation(layers, path + i, count - i, &activation)) {
+            OCT_TRY(activate(layers, path[i], activation));
+            continue;
+        }
         bool is_clipped = layers->clip_low != NULL;
         bool is_affine = path[i]->kind == IMPORT_AFFINE;
         // A clip may be followed by what commutes with it: scales, further clips and changes of
         // shape.
         if (is_clipped && !is_affine && path[i]->kind != IMPORT_CLIP && !is_reshape(path[i])) {
             return refuse(layers, path[i],
-                          "it follows a clip, which policies support only before the first layer "
-                          "and at the end");
+                          "it follows a clip, which policies support only before the first layer, "
+                          "at the end, and as relu and relu6");
         }
         OCT_TRY(step_take(layers, path[i]));
         if (is_clipped && is_affine) {
             clip_scale(layers, path[i]);
         }
     }
-    return layers->count > 0
-               ? OCT_OK
-               : oct_refuse(layers->why, "there is no layer between the observation and '%.60s'",
-                            path[count - 1]->node != NULL && path[count - 1]->node->output_count > 0
-                                ? path[count - 1]->node->outputs[0]
-                                : "");
+    if (layers->count == 0) {
+        const import_node *node = path[count - 1]->node;
+        return oct_refuse(layers->why, "there is no layer between the observation and '%.60s'",
+                          node != NULL && node->output_count > 0 ? node->outputs[0] : "");
+    }
+    end_as_tanh(layers);
+    return OCT_OK;
 }
 
 oct_err

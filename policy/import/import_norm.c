@@ -8,6 +8,7 @@
 #include <math.h>
 
 #include "common/oct_base.h"
+#include "policy/import/import_activations.h"
 #include "policy/import/import_constants.h"
 #include "policy/import/import_shapes.h"
 
@@ -71,13 +72,16 @@ import_root(import_graph *graph, const import_node *node, import_value *out)
     return out->constant != NULL ? NULL : "it takes a constant that is not a list of floats";
 }
 
-// 1 / sqrt(variance + epsilon).
+// 1 / sqrt(variance + epsilon), or a part of an activation.
 const char *
 import_reciprocal(import_graph *graph, const import_node *node, import_value *out)
 {
     const import_value *x = import_graph_input(graph, node, 0);
-    if (x == NULL || x->step == NULL || x->step->kind != IMPORT_ROOT) {
+    if (x == NULL || x->step == NULL) {
         return PART_ONLY;
+    }
+    if (x->step->kind != IMPORT_ROOT) {
+        return import_activation_part(graph, node, x->step, import_function_reciprocal, 0.0, out);
     }
     import_step *made = import_step_make(graph, node, IMPORT_INVERSE_ROOT, x->step->from);
     if (made == NULL) {
@@ -89,7 +93,7 @@ import_reciprocal(import_graph *graph, const import_node *node, import_value *ou
     return NULL;
 }
 
-// A square, or a root as a power.
+// A square, or a root as a power, or a part of an activation.
 const char *
 import_power(import_graph *graph, const import_node *node, import_value *out)
 {
@@ -104,7 +108,7 @@ import_power(import_graph *graph, const import_node *node, import_value *out)
         return root_make(graph, node, x->step, power < 0.0, out);
     }
     if (power != 2.0 || x->step->kind != IMPORT_CENTRED) {
-        return PART_ONLY;
+        return import_activation_part(graph, node, x->step, import_function_power, power, out);
     }
     out->step = import_step_make(graph, node, IMPORT_SQUARED, x->step);
     return out->step != NULL ? NULL : IMPORT_TOO_LARGE;
@@ -181,8 +185,7 @@ import_layer_norm(import_graph *graph, const import_node *node, import_value *ou
     const import_value *x = import_graph_input(graph, node, 0);
     const import_value *gain = import_graph_input(graph, node, 1);
     const import_value *offset = import_graph_input(graph, node, 2);
-    const import_attribute *given = import_node_attribute(node, "epsilon");
-    double epsilon = given != NULL ? (double)given->f : 1e-5;
+    double epsilon = import_node_float(node, "epsilon", 1e-5);
     if (x == NULL || x->step == NULL || !import_step_is_row(x->step) || gain == NULL ||
         !import_axis_is_last(x->step, import_node_int(node, "axis", -1))) {
         return "policies support it over rows of numbers, with constant gain and offset, only";

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "common/oct_base.h"
+#include "policy/import/import_activations.h"
 #include "policy/import/import_constants.h"
 #include "policy/import/import_shapes.h"
 
@@ -60,6 +61,13 @@ import_node_int(const import_node *node, const char *name, int64_t otherwise)
 {
     const import_attribute *given = import_node_attribute(node, name);
     return given != NULL ? given->i : otherwise;
+}
+
+double
+import_node_float(const import_node *node, const char *name, double otherwise)
+{
+    const import_attribute *given = import_node_attribute(node, name);
+    return given != NULL ? (double)given->f : otherwise;
 }
 
 // An attribute in older opsets, an input in newer ones.
@@ -119,25 +127,27 @@ static const char *
 affine(import_graph *graph, const import_node *node, const import_step *from, const double *a,
        const double *b, import_value *out)
 {
-    for (uint32_t i = 0; i < from->count; i++) {
-        if (!isfinite(a[i]) || !isfinite(b[i])) {
-            return "it gives numbers that are not finite";
-        }
-    }
     import_step *step = import_step_make(graph, node, IMPORT_AFFINE, from);
     if (step == NULL) {
         return TOO_LARGE;
     }
+    step->is_even = true;
+    for (uint32_t i = 0; i < from->count; i++) {
+        if (!isfinite(a[i]) || !isfinite(b[i])) {
+            return "it gives numbers that are not finite";
+        }
+        step->is_even = step->is_even && a[i] == a[0] && b[i] == b[0];
+    }
     step->a = a;
     step->b = b;
     out->step = step;
-    return NULL;
+    return from->kind == IMPORT_PART ? import_activation_settle(graph, node, step, out) : NULL;
 }
 
 // ---- arithmetic
 
-// Two inputs that depend on the observation are allowed as parts of log softmax and layer norm
-// only.
+// Two inputs that depend on the observation are allowed as parts of log softmax, layer norm and
+// activations only.
 static const char *
 both_depend(import_graph *graph, const import_node *node, const import_value *x,
             const import_value *y, import_value *out)
@@ -151,12 +161,11 @@ both_depend(import_graph *graph, const import_node *node, const import_value *x,
     if (why != NULL || out->step != NULL) {
         return why;
     }
-    if (strcmp(node->op, "Mul") == 0 && ((b->kind == IMPORT_SIGMOID && b->from == a) ||
-                                         (a->kind == IMPORT_SIGMOID && a->from == b))) {
-        return "x * sigmoid(x), SiLU or swish, is not an activation of policies; they have relu, "
-               "tanh, elu and sigmoid";
-    }
-    return "both of its inputs are computed from the observation; a policy is a chain of layers";
+    why = import_activation_both(graph, node, a, b, out);
+    return why != NULL || out->step != NULL
+               ? why
+               : "both of its inputs are computed from the observation; a policy is a chain of "
+                 "layers";
 }
 
 // Add, Sub, Mul and Div with a constant become a x + b. Two constants are computed.
@@ -177,21 +186,29 @@ arithmetic(import_graph *graph, const import_node *node, import_value *out)
     if (x->step != NULL && y->step != NULL) {
         return both_depend(graph, node, x, y, out);
     }
-    bool is_first = x->step != NULL;
-    const import_step *from = is_first ? x->step : y->step;
+    bool is_first = x->step != NULL, is_inverse = node->op[0] == 'D' && !is_first;
+    import_value value = {.step = is_first ? x->step : y->step};
+    // c / x = c (1 / x).
+    const char *why = is_inverse ? import_activation_part(graph, node, value.step,
+                                                          import_function_reciprocal, 0.0, &value)
+                                 : NULL;
+    if (why != NULL) {
+        return why;
+    }
+    const import_step *from = value.step;
     double *a = numbers_make(graph, from->count), *b = numbers_make(graph, from->count);
     if (a == NULL || b == NULL) {
         return TOO_LARGE;
     }
-    const char *why = broadcast(is_first ? y->constant : x->constant, from, b);
+    why = broadcast(is_first ? y->constant : x->constant, from, b);
     if (why != NULL) {
         return why;
     }
     // With a constant c: x + c, x - c, c - x, c x, x / c.
-    char op = node->op[0] == 'S' ? '-' : node->op[0] == 'A' ? '+' : node->op[0] == 'M' ? '*' : '/';
-    if (op == '/' && !is_first) {
-        return "it divides by a value that is computed from the observation";
-    }
+    char op = node->op[0] == 'S'                 ? '-'
+              : node->op[0] == 'A'               ? '+'
+              : node->op[0] == 'M' || is_inverse ? '*'
+                                                 : '/';
     for (uint32_t i = 0; i < from->count; i++) {
         double c = b[i]; // the constant; b is overwritten below
         bool is_factor = op == '*' || op == '/';
@@ -252,8 +269,7 @@ batch_norm(import_graph *graph, const import_node *node, import_value *out)
         }
     }
     const import_step *from = in[0]->step;
-    const import_attribute *given = import_node_attribute(node, "epsilon");
-    double epsilon = given != NULL ? (double)given->f : 1e-5;
+    double epsilon = import_node_float(node, "epsilon", 1e-5);
     double *a = numbers_make(graph, from->count), *b = numbers_make(graph, from->count);
     if (a == NULL || b == NULL) {
         return TOO_LARGE;
@@ -294,9 +310,11 @@ clip_make(import_graph *graph, const import_node *node, const import_step *from,
     }
     const char *why = low != NULL ? broadcast(low, from, a) : NULL;
     why = why == NULL && high != NULL ? broadcast(high, from, b) : why;
+    step->is_even = true;
     for (uint32_t i = 0; why == NULL && i < from->count; i++) {
         a[i] = low != NULL ? a[i] : -(double)INFINITY;
         b[i] = high != NULL ? b[i] : (double)INFINITY;
+        step->is_even = step->is_even && a[i] == a[0] && b[i] == b[0];
         why = a[i] <= b[i] ? NULL : "its lower end is above its upper end";
     }
     // Two clips are one, whose ends are those of the first, clipped by the second.
@@ -307,11 +325,14 @@ clip_make(import_graph *graph, const import_node *node, const import_step *from,
             b[i] = fmin(fmax(from->b[i], first), last);
         }
         step->from = from->from;
+        step->is_even = step->is_even && from->is_even;
     }
     step->a = a;
     step->b = b;
     out->step = step;
-    return why;
+    // A tanh that is clipped to [-1, 1] is a tanh, and min(relu(x), 6) is relu6.
+    bool is_part = from->kind == IMPORT_ACTIVATION || from->kind == IMPORT_PART;
+    return why == NULL && is_part ? import_activation_settle(graph, node, step, out) : why;
 }
 
 static const char *
@@ -337,14 +358,17 @@ clip(import_graph *graph, const import_node *node, import_value *out)
     return clip_make(graph, node, x->step, ends[0], ends[1], out);
 }
 
-// Min and Max with a constant are clips with one end.
+// Min and Max with a constant are clips with one end; of two values, parts of an activation.
 static const char *
 extremum(import_graph *graph, const import_node *node, import_value *out)
 {
     const import_value *x = import_graph_input(graph, node, 0);
     const import_value *y = import_graph_input(graph, node, 1);
-    if (x == NULL || y == NULL || node->input_count != 2 ||
-        (x->step == NULL) == (y->step == NULL)) {
+    bool is_pair = x != NULL && y != NULL && node->input_count == 2;
+    if (is_pair && x->step != NULL && y->step != NULL) {
+        return both_depend(graph, node, x, y, out);
+    }
+    if (!is_pair || (x->step == NULL && y->step == NULL)) {
         return "policies support it for one value and one constant only";
     }
     const import_step *from = x->step != NULL ? x->step : y->step;
@@ -353,36 +377,7 @@ extremum(import_graph *graph, const import_node *node, import_value *out)
     return clip_make(graph, node, from, is_max ? end : NULL, is_max ? NULL : end, out);
 }
 
-// ---- activations
-
-static const char *
-relu(import_graph *graph, const import_node *node, import_value *out)
-{
-    return unary(graph, node, out, IMPORT_RELU);
-}
-
-static const char *
-hyperbolic(import_graph *graph, const import_node *node, import_value *out)
-{
-    return unary(graph, node, out, IMPORT_TANH);
-}
-
-static const char *
-sigmoid(import_graph *graph, const import_node *node, import_value *out)
-{
-    return unary(graph, node, out, IMPORT_SIGMOID);
-}
-
-// Policies have alpha 1 only.
-static const char *
-elu(import_graph *graph, const import_node *node, import_value *out)
-{
-    const import_attribute *alpha = import_node_attribute(node, "alpha");
-    if (alpha != NULL && alpha->f != 1.0f) {
-        return import_graph_text(graph, "its alpha is %g; policies have alpha 1", (double)alpha->f);
-    }
-    return unary(graph, node, out, IMPORT_ELU);
-}
+// ---- whole rows
 
 // An operation along the last axis, which must be the whole row. Without the attribute that is the
 // last axis, for ArgMax axis 0.
@@ -486,13 +481,6 @@ dense(import_graph *graph, const import_node *node, const import_step *from,
     return NULL;
 }
 
-static double
-attribute_float(const import_node *node, const char *name, double otherwise)
-{
-    const import_attribute *given = import_node_attribute(node, name);
-    return given != NULL ? (double)given->f : otherwise;
-}
-
 // alpha x W + beta c.
 static const char *
 gemm(import_graph *graph, const import_node *node, import_value *out)
@@ -511,9 +499,10 @@ gemm(import_graph *graph, const import_node *node, import_value *out)
     if (why != NULL) {
         return why;
     }
-    step->alpha = attribute_float(node, "alpha", 1.0);
+    step->alpha = import_node_float(node, "alpha", 1.0);
     if (c != NULL) {
-        double *bias = numbers_make(graph, step->count), beta = attribute_float(node, "beta", 1.0);
+        double *bias = numbers_make(graph, step->count),
+               beta = import_node_float(node, "beta", 1.0);
         if (bias == NULL) {
             return TOO_LARGE;
         }
@@ -624,6 +613,7 @@ convolution(import_graph *graph, const import_node *node, import_value *out)
 // ---- the table
 
 // Pow, ReduceMean, Reciprocal, ReduceLogSumExp and Sqrt are supported as parts of patterns only.
+// Activations are in import_activations.c.
 import_operation
 import_operation_find(const char *name)
 {
@@ -642,7 +632,6 @@ import_operation_find(const char *name)
         {"Conv", convolution},
         {"Div", arithmetic},
         {"Dropout", dropout},
-        {"Elu", elu},
         {"Expand", import_expand},
         {"Flatten", import_flatten},
         {"Gather", import_gather},
@@ -659,17 +648,14 @@ import_operation_find(const char *name)
         {"Reciprocal", import_reciprocal},
         {"ReduceLogSumExp", log_sum_exp},
         {"ReduceMean", import_reduce_mean},
-        {"Relu", relu},
         {"Reshape", import_reshape},
         {"Shape", import_shape_of},
-        {"Sigmoid", sigmoid},
         {"Slice", import_slice},
         {"Softmax", softmax},
         {"Split", import_split},
         {"Sqrt", import_root},
         {"Squeeze", import_squeeze},
         {"Sub", arithmetic},
-        {"Tanh", hyperbolic},
         {"Transpose", import_transpose},
         {"Unsqueeze", import_squeeze},
     };
@@ -678,5 +664,5 @@ import_operation_find(const char *name)
             return table[i].run;
         }
     }
-    return NULL;
+    return import_activation_is_operation(name) ? import_activate : NULL;
 }

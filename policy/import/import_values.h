@@ -52,8 +52,9 @@ import_step *import_step_make(import_graph *graph, const import_node *node, impo
 bool import_step_is_row(const import_step *step);
 // Gives the step the shape of like, a row, with count numbers.
 void import_step_row(import_step *step, const import_step *like, uint32_t count);
-// Returns an integer attribute, or otherwise.
+// Return an attribute, or otherwise.
 int64_t import_node_int(const import_node *node, const char *name, int64_t otherwise);
+double import_node_float(const import_node *node, const char *name, double otherwise);
 // Returns a list of integers from an attribute, or from an input in newer opsets. NULL: there is
 // none, or it is not constant.
 const int64_t *import_node_ints(const import_graph *graph, const import_node *node, size_t input,

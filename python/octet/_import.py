@@ -22,10 +22,9 @@ from numpy.typing import NDArray
 from ._arrays import array_of, floats_of, is_list
 from ._command import file_of, finished, options_text, path_of
 from ._lib import OctetError, whole
-from ._onnx import Model
+from ._onnx import ACTIVATIONS, Model, activation_of
 from ._policy import Policy
 
-_ACTIVATIONS = {"relu": "Relu", "tanh": "Tanh", "elu": "Elu", "sigmoid": "Sigmoid"}
 _RSL_EPSILON = 1e-2     # of rsl_rl's normaliser, added to the deviation
 
 
@@ -105,10 +104,9 @@ def _dense(draft: _Draft, weight: Any, bias: Any, label: str) -> None:
 def _activate(draft: _Draft, name: Any, label: str) -> None:
     if name is None or str(name).lower() in ("", "linear", "identity", "none"):
         return
-    operation = _ACTIVATIONS.get(str(name).lower())
-    if operation is None:
-        raise OctetError(f"{label}: activation {name!r}; allowed are {', '.join(_ACTIVATIONS)} and None")
-    draft.add(operation, label=label)
+    if str(name).lower() not in ACTIVATIONS:
+        raise OctetError(f"{label}: activation {name!r}; allowed are {', '.join(ACTIVATIONS)} and None")
+    draft.at = draft.model.activate(str(name).lower(), draft.at, label)
 
 
 def _conv(draft: _Draft, module: Any, label: str) -> None:
@@ -144,8 +142,22 @@ def _kind_of(module: Any, package: str) -> type:
     return next((kind for kind in type(module).__mro__ if kind.__module__.startswith(package)), type(module))
 
 
-_MODULES = ("Sequential", "Linear", "Conv2d", "ReLU", "Tanh", "ELU", "Sigmoid", "LayerNorm", "BatchNorm1d", "BatchNorm2d",
-            "Flatten", "Softmax", "LogSoftmax", "Dropout", "Identity")
+def _activation(draft: _Draft, module: Any, name: str, label: str) -> None:
+    """Adds a module that is an activation, with its arguments. `octet import` refuses those that policies do not have."""
+    attributes = {"alpha": float(value) for key in ("alpha", "negative_slope") if (value := getattr(module, key, None)) is not None}
+    if name == "softplus" and module.threshold < 15:  # from there on it returns its input, which is right to 3e-7
+        raise OctetError(f"{label}: a Softplus with the threshold {module.threshold:g}; allowed are 15 and more")
+    if name == "softplus":
+        draft.affine("Mul", float(module.beta), label)
+    if name == "gelu" and module.approximate == "tanh":
+        name = "gelu_tanh"
+    draft.at = draft.model.activate(name, draft.at, label, **attributes)
+    if name == "softplus":
+        draft.affine("Div", float(module.beta), label)
+
+
+_MODULES = ("Sequential", "Linear", "Conv2d", "LayerNorm", "BatchNorm1d", "BatchNorm2d", "Flatten", "Softmax", "LogSoftmax",
+            "Dropout", "Identity")
 
 
 def _refuse_own_code(module: Any, kind: type, label: str) -> None:
@@ -165,8 +177,10 @@ def _module(draft: _Draft, module: Any, label: str) -> None:
     kind = _kind_of(module, "torch.nn.modules.")
     name = kind.__name__
     label = label or type(module).__name__
-    if name not in _MODULES:
-        raise OctetError(f"{label}: modules of {type(module).__name__} cannot be read; allowed are {', '.join(_MODULES)}. "
+    activation = activation_of(name)
+    if name not in _MODULES and activation is None:
+        raise OctetError(f"{label}: modules of {type(module).__name__} cannot be read; allowed are {', '.join(_MODULES)}, and the "
+                         f"activations {', '.join(ACTIVATIONS)}. "
                          "torch.onnx.export writes any module as an ONNX model")
     _refuse_own_code(module, kind, label)
     if name == "Sequential":
@@ -176,10 +190,8 @@ def _module(draft: _Draft, module: Any, label: str) -> None:
         _dense(draft, module.weight, module.bias, label)
     elif name == "Conv2d":
         _conv(draft, module, label)
-    elif name in ("ReLU", "Tanh", "Sigmoid"):
-        _activate(draft, name, label)
-    elif name == "ELU":
-        draft.add("Elu", label=label, alpha=float(module.alpha))
+    elif activation is not None:
+        _activation(draft, module, activation, label)
     elif name == "Flatten":
         if (module.start_dim, module.end_dim) != (1, -1):
             raise OctetError(f"{label}: Flatten({module.start_dim}, {module.end_dim}); allowed is Flatten()")

@@ -24,12 +24,13 @@ from . import _lib
 from ._arrays import floats_of, is_list
 from ._command import cannot_start, command, errors_of, path_of, set_arguments, signal_of, train_arguments
 from ._lib import NotCopied, OctetError, deadline_of, lib, program_environ, unclosed
+from ._onnx import ACTIVATIONS
 from ._train import Run, has_summary
 
 _EINVAL, _EAGAIN, _ECLOSED = 1, 2, 3
 _WINDOWS = {1: "n_step", 2: "sequence", 3: "rollout"}
 _HEADS = {1: "values", 2: "logits", 3: "tanh", 4: "atoms", 5: "gaussian", 6: "tanh_gaussian"}
-_ACTIVATIONS = {0: "linear", 1: "relu", 2: "tanh", 3: "elu"}
+_ACTIVATIONS = tuple(ACTIVATIONS)
 _CONV = 2
 _WAIT_MS = 100  # between two looks at signals and at the child
 

@@ -11,8 +11,29 @@ import numpy as np
 from numpy.typing import NDArray
 
 _FLOAT, _UINT8, _INT64 = 1, 2, 7            # TensorProto.DataType
-_INT, _FLOAT_ATTRIBUTE, _INTS = 2, 1, 7     # AttributeProto.AttributeType
-_OPSET, _IR = 17, 8
+_INT, _FLOAT_ATTRIBUTE, _STRING, _INTS = 2, 1, 3, 7     # AttributeProto.AttributeType
+_OPSET, _IR = 24, 11        # the first with Swish
+
+# The activations of policies by their numbers: operation, attributes, and constants behind its input.
+ACTIVATIONS: dict[str, tuple[str, dict[str, Any], tuple[float, ...]]] = {
+    "linear": ("Identity", {}, ()),
+    "relu": ("Relu", {}, ()),
+    "tanh": ("Tanh", {}, ()),
+    "elu": ("Elu", {}, ()),
+    "silu": ("Swish", {}, ()),
+    "gelu": ("Gelu", {}, ()),
+    "gelu_tanh": ("Gelu", {"approximate": "tanh"}, ()),
+    "sigmoid": ("Sigmoid", {}, ()),
+    "softplus": ("Softplus", {}, ()),
+    "mish": ("Mish", {}, ()),
+    "leaky_relu": ("LeakyRelu", {}, ()),
+    "relu6": ("Clip", {}, (0.0, 6.0)),
+}
+
+
+def activation_of(kind: str) -> str | None:
+    """Returns the activation that a class of torch.nn computes unless its arguments say otherwise."""
+    return {name.replace("_", ""): name for name in ACTIVATIONS if name != "linear"}.get(kind.lower())
 
 
 def _varint(value: int) -> bytes:
@@ -34,12 +55,14 @@ def _bytes(field: int, value: bytes | str) -> bytes:
     return _varint(field << 3 | 2) + _varint(len(data)) + data
 
 
-def _attribute(name: str, value: int | float | list[int]) -> bytes:
+def _attribute(name: str, value: int | float | str | list[int]) -> bytes:
     if isinstance(value, float):
         with np.errstate(over="ignore"):  # octet import refuses what is infinite
             body = _varint(2 << 3 | 5) + np.array(value, "<f4").tobytes() + _number(20, _FLOAT_ATTRIBUTE)
     elif isinstance(value, int):
         body = _number(3, value) + _number(20, _INT)
+    elif isinstance(value, str):
+        body = _bytes(4, value) + _number(20, _STRING)
     else:
         body = b"".join(_number(8, item) for item in value) + _number(20, _INTS)
     return _bytes(1, name) + body
@@ -76,7 +99,7 @@ class Model:
         return name
 
     def add(self, operation: str, *inputs: str, label: str = "", output: str | None = None,
-            **attributes: int | float | list[int]) -> str:
+            **attributes: int | float | str | list[int]) -> str:
         """Adds an operation. label is the name of the operation in error messages."""
         self._names += 1
         output = output or f"value_{self._names}"
@@ -84,6 +107,12 @@ class Model:
                            _bytes(3, label or output) + _bytes(4, operation) +
                            b"".join(_bytes(5, _attribute(key, value)) for key, value in attributes.items()))
         return output
+
+    def activate(self, name: str, value: str, label: str, **attributes: Any) -> str:
+        """Adds an activation of a value. attributes are those of the operation."""
+        operation, usual, constants = ACTIVATIONS[name]
+        inputs = [self.constant(np.float32(one)) for one in constants]
+        return self.add(operation, value, *inputs, label=label, **{**usual, **attributes})
 
     def output(self, name: str) -> None:
         self._outputs.append(_port(name, _FLOAT, None))

@@ -1,7 +1,9 @@
 """Policies from elsewhere: networks of PyTorch, Stable-Baselines3, rsl_rl and NumPy against what they answer themselves."""
 
+import math
 import os
 import pathlib
+import re
 import subprocess
 
 import numpy as np
@@ -20,20 +22,35 @@ def layers(rng, *sizes, activation="elu"):
              None if i == last else activation) for i in range(last + 1)]
 
 
+def sigmoid(h):
+    return 1 / (1 + np.exp(-h))
+
+
+def softplus(h):
+    return np.logaddexp(h, 0)
+
+
+FUNCTIONS = {
+    "linear": lambda h: h, "relu": lambda h: np.maximum(h, 0), "tanh": np.tanh,
+    "elu": lambda h: np.where(h > 0, h, np.expm1(np.minimum(h, 0))), "silu": lambda h: h * sigmoid(h),
+    "gelu": lambda h: h / 2 * (1 + np.vectorize(math.erf)(h / math.sqrt(2))),
+    "gelu_tanh": lambda h: h / 2 * (1 + np.tanh(math.sqrt(2 / math.pi) * (h + 0.044715 * h**3))), "sigmoid": sigmoid,
+    "softplus": softplus, "mish": lambda h: h * np.tanh(softplus(h)), "leaky_relu": lambda h: np.where(h > 0, h, 0.01 * h),
+    "relu6": lambda h: np.clip(h, 0, 6)}
+
+
 def computed(given, x):
-    functions = {None: lambda h: h, "relu": lambda h: np.maximum(h, 0), "tanh": np.tanh,
-                 "elu": lambda h: np.where(h > 0, h, np.expm1(np.minimum(h, 0))), "sigmoid": lambda h: 1 / (1 + np.exp(-h))}
     for weight, bias, activation in given:
-        x = functions[activation](x @ weight.T + bias)
+        x = FUNCTIONS[activation or "linear"](x @ weight.T + bias)
     return x
 
 
 # ---- arrays alone
 
-@pytest.mark.parametrize("activation", ["relu", "tanh", "elu", "sigmoid"])
+@pytest.mark.parametrize("activation", octet._onnx.ACTIVATIONS)
 def test_lists_of_layers(activation):
     rng = np.random.default_rng(1)
-    net, obs = layers(rng, 6, 32, 16, 4, activation=activation), rng.normal(size=(400, 6)) * 3
+    net, obs = layers(rng, 6, 32, 16, 4, activation=activation), (rng.normal(size=(400, 6)) * 3).astype(np.float32)
     policy, report = octet.import_policy(net, obs, actions=4, precision="fp32")
     np.testing.assert_allclose(policy.outputs(obs.astype(np.float32)), computed(net, obs), rtol=1e-5, atol=1e-5)
     assert report.fp32_max_abs < 1e-5 and report.fp32_agreement == 1 and report.rows == 400
@@ -147,7 +164,7 @@ def test_wrong_input_is_said():
         (net, {"bounds": ([0, 0], [1, 1, 1])}, "bounds: shape mismatch"), (net, {"bounds": (0, 1, 2)}, "allowed is (low, high)"), (net, {"bounds": 3}, "allowed is (low, high)"), (net, {"bounds": "ab"}, "allowed is (low, high)"),
         (net, {"env": "CartPole-v1", "bounds": (0, 1)}, "bounds is for box actions"), (net, {"actions": 2, "unit_actions": True}, "unit_actions is for box actions"),
         ([(np.zeros((2, 4)), None, "tanh")], {"unit_actions": True}, "unit_actions needs finite bounds, from bounds or env"),
-        ([(np.zeros((2, 4)), None, "gelu")], {"actions": 2}, "activation 'gelu'; allowed are relu, tanh, elu, sigmoid"),
+        ([(np.zeros((2, 4)), None, "selu")], {"actions": 2}, "activation 'selu'; allowed are linear, relu, tanh, elu, silu, gelu, "),
         ([(np.zeros(4), None)], {"actions": 2}, "weights of shape (4,)"),
         ([(np.zeros((2, 4)), np.zeros(3))], {"actions": 2}, "layer 0: a bias of shape (3,), expected (2,)"),
         ([np.zeros(4)], {"actions": 2}, "a list of (weight, bias, activation)"),
@@ -168,7 +185,6 @@ def test_wrong_input_is_said():
         (DATA / "tanh.onnx", {"env": "CartPole-v1", "action_scale": 2}, "action_scale is for box actions"),
         (DATA / "tanh.onnx", {"normalizer": ([0] * 4, [1, 1, 0, 1])}, "normalizer: number 3 has the mean 0 and the deviation 0"),
         (DATA / "tanh.onnx", {"normalizer": ([0, 0], [1, 1])}, "the normaliser has 2 numbers, but an observation has 4"),
-        (DATA / "silu.onnx", {"actions": 2}, "SiLU"),
     ]:
         with pytest.raises(octet.OctetError, match=None) as said:
             octet.import_policy(source, **arguments)
@@ -181,6 +197,62 @@ def test_observations_are_played_with_the_options_and_the_seed():
     assert same[0] == same[1] != same[2] and "random" not in same[0].observed
     short, text = (octet.import_policy(net, env="CartPole-v1", options=options)[1] for options in ({"max_episode_steps": 5}, "max_episode_steps=5"))
     assert short == text and short.rows == 50 < same[0].rows
+
+
+# ---- activations as exporters write them
+
+# Nodes "output Operation inputs", from x to y. A number is a constant, key=value an attribute.
+FORMS = [
+    (11, "s Sigmoid x|y Mul x s"), (11, "d Div x 1.4142135|e Erf d|u Add e 1|p Mul x u|y Mul p 0.5"),
+    (11, "d Div x 1.4142135|e Erf d|u Add e 1|h Mul x 0.5|y Mul u h"),
+    (11, "q Mul x x|c Mul x q|k Mul c 0.044715|a Add x k|b Mul a 0.7978846|t Tanh b|u Add t 1|h Mul x 0.5|y Mul h u"),
+    (11, "c Pow x 3|k Mul 0.044715 c|a Add x k|b Mul 0.7978846 a|t Tanh b|u Add 1 t|h Mul u 0.5|y Mul x h"),
+    (11, "s Softplus x|t Tanh s|y Mul x t"), (11, "y Clip x 0 6"), (7, "y Clip x min=0 max=6"),
+    (11, "m Max x 0|y Min m 6"), (11, "y LeakyRelu x alpha=0.01"), (11, "y LeakyRelu x alpha=0"),
+    (11, "y LeakyRelu x alpha=1"), (20, "y Gelu x"), (18, "y Mish x"), (11, "y Softplus x"),
+    (11, "k Mul x 2|s Softplus k|y Div s 2"), (11, "m Neg x|e Exp m|d Add e 1|y Div 1 d")]
+
+
+def written_model(nodes, opset):
+    """A dense layer, the nodes, and another layer, by the package onnx."""
+    onnx = pytest.importorskip("onnx")
+    rng, constants, made = np.random.default_rng(5), {}, []
+    for name, value in (("first", rng.normal(size=(6, 8))), ("begin", rng.normal(size=8)), ("last", rng.normal(size=(8, 3)) / 3), ("bias", rng.normal(size=3))):
+        constants[name] = value.astype(np.float32)
+    made.append(onnx.helper.make_node("Gemm", ["obs", "first", "begin"], ["x"]))
+    for node in nodes.split("|"):
+        output, operation, *words = node.split()
+        constants |= {word: np.float32(word) for word in words if word[0].isdigit()}
+        attributes = {key: float(value) for key, _, value in (word.partition("=") for word in words) if value}
+        made.append(onnx.helper.make_node(operation, [word for word in words if "=" not in word], [output], **attributes))
+    made.append(onnx.helper.make_node("Gemm", ["y", "last", "bias"], ["values"]))
+    ports = [[onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, [None, width])] for name, width in (("obs", 6), ("values", 3))]
+    graph = onnx.helper.make_graph(made, "g", *ports, [onnx.numpy_helper.from_array(np.asarray(value), name) for name, value in constants.items()])
+    return onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", opset)], ir_version=8).SerializeToString()
+
+
+def answered(model, obs):
+    runtime = pytest.importorskip("onnxruntime")
+    session = runtime.InferenceSession(model, providers=["CPUExecutionProvider"])
+    return session.run(None, {session.get_inputs()[0].name: obs})[0]
+
+
+@pytest.mark.parametrize("opset, nodes", FORMS)
+def test_written_out_activations_are_those_of_onnxruntime(opset, nodes):
+    obs = (np.random.default_rng(6).normal(size=(500, 6)) * 2).astype(np.float32)
+    model = written_model(nodes, opset)
+    policy, report = octet.import_policy(model, obs, actions=3, precision="fp32")
+    np.testing.assert_allclose(policy.outputs(obs), answered(model, obs), rtol=1e-5, atol=1e-5)
+    assert report.fp32_max_abs < 1e-5
+
+
+def test_activations_are_numbered_as_in_the_header():
+    header = (pathlib.Path(__file__).parents[2] / "include/octet/learner.h").read_text()
+    for number, name in enumerate(octet._onnx.ACTIVATIONS):
+        assert re.search(rf"\bOCTET_LEARNER_{name.upper()} = {number}\b", header)
+    words = re.search(r"= 0,(.*?)\};", header[header.index("OCTET_LEARNER_LINEAR"):], re.S)[1]
+    assert len(re.findall("OCTET_LEARNER", words)) == len(octet._onnx.ACTIVATIONS) - 1
+    assert set(FUNCTIONS) == set(octet._onnx.ACTIVATIONS)
 
 
 # ---- PyTorch
@@ -198,6 +270,8 @@ def test_modules_of_torch():
          {"actions": 2}),
         (nn.Sequential(nn.Conv2d(3, 6, 3), nn.ReLU(), nn.Flatten(), nn.Linear(6 * 4 * 3, 5)), (3, 6, 5), {"actions": 5}),
         (nn.Linear(4, 2), (4,), {"actions": 2}),
+        *((nn.Sequential(nn.Linear(8, 8), one, nn.Linear(8, 3)), (8,), {"actions": 3})
+          for one in (nn.SiLU(), nn.GELU(), nn.GELU("tanh"), nn.Softplus(), nn.Softplus(beta=2), nn.Mish(), nn.LeakyReLU(), nn.ReLU6())),
         (nn.Sequential(nn.Linear(8, 8), act, nn.Linear(8, 8), act, nn.Linear(8, 3)), (8,), {"actions": 3}),
         (nn.Sequential(layer, act, layer, nn.Tanh(), nn.Linear(8, 3)), (8,), {"actions": 3}),
         (nn.Sequential(block, block, normed, act, nn.Linear(8, 3)), (8,), {"actions": 3}),
@@ -234,8 +308,10 @@ def test_modules_of_torch_that_compute_something_else_are_refused():
         (nn.Sequential(replaced), "Sequential.0: a Linear with its own forward"),
         (nn.Sequential(hooked), "Sequential.0: a module with hooks"),
         (nn.Sequential(nn.Linear(4, 2), nn.Softmax(0)), "over the last axis of rows of numbers only"),
-        (nn.Sequential(nn.Linear(4, 2), nn.SiLU()), "Sequential.1: modules of SiLU cannot be read"),
-        (nn.Sequential(nn.Linear(4, 3), nn.ELU(0.5), nn.Linear(3, 2)), "'Sequential.1' (Elu): its alpha is 0.5"),
+        (nn.Sequential(nn.Linear(4, 2), nn.SELU()), "Sequential.1: modules of SELU cannot be read"),
+        (nn.Sequential(nn.Linear(4, 3), nn.ELU(0.5), nn.Linear(3, 2)), "'Sequential.1' (Elu): policies do not have this function"),
+        (nn.Sequential(nn.Linear(4, 3), nn.LeakyReLU(0.2), nn.Linear(3, 2)), "'Sequential.1' (LeakyRelu): policies do not have this"),
+        (nn.Sequential(nn.Linear(4, 3), nn.Softplus(threshold=5), nn.Linear(3, 2)), "a Softplus with the threshold 5"),
         (nn.Sequential(nn.Conv2d(1, 2, 3, stride=2), nn.Flatten(), nn.Linear(2, 2)), "stride 1"),
     ]:
         with pytest.raises(octet.OctetError) as said:
@@ -393,7 +469,7 @@ def test_what_stable_baselines3_has_and_policies_do_not(sb3):
 
     for make, words in [
         (lambda: sb3.PPO("MlpPolicy", "CartPole-v1", device="cpu",
-                         policy_kwargs={"activation_fn": pytest.importorskip("torch").nn.GELU}), "activation_fn torch.nn.modules.activation.GELU"),
+                         policy_kwargs={"activation_fn": pytest.importorskip("torch").nn.SELU}), "activation_fn torch.nn.modules.activation.SELU"),
         (lambda: sb3.PPO("MlpPolicy", "CartPole-v1", device="cpu", policy_kwargs={"features_extractor_class": Own}),
          "features_extractor_class "),
     ]:

@@ -145,7 +145,7 @@ def test_the_package_takes_files_bytes_and_normalisers(tmp_path):
     policy, _ = octet.import_policy(AGENTS / "sequential.pt", obs, activation="tanh", bounds=(-8, 8), precision="fp32")
     np.testing.assert_allclose(policy.act(obs), wanted, rtol=1e-5, atol=1e-5)
     for source, arguments, words in [
-        (AGENTS / "sequential.pt", {}, "give activation elu, relu, tanh or sigmoid"),
+        (AGENTS / "sequential.pt", {}, "give activation, such as elu, relu, tanh or silu"),
         (AGENTS / "sequential.pt", {"activation": "tanh"}, "whether output 'outputs' is for discrete or for box actions"),
         (agent, {"activation": "tanh"}, "activation is for state dicts"),
         ({"0.weight": np.ones((2, 5)), "1.weight": np.ones((2, 2))}, {"actions": 2}, "the model: 1: expected dense layers with one activation"),
@@ -210,8 +210,8 @@ REFUSED = [
      "features_extractor_class mine.Net cannot be read"),
     ("cnn.zip", with_data("ppo", policy_class=short_global("stable_baselines3.common.policies", "ActorCriticCnnPolicy") + b"."),
      "NatureCNN: it has convolutions with strides 4 and 2"),
-    ("gelu.zip", with_data("ppo", policy_kwargs=b"}X\x0d\x00\x00\x00activation_fn" + short_global("torch.nn.modules.activation", "GELU") + b"s."),
-     "activation_fn torch.nn.modules.activation.GELU"),
+    ("selu.zip", with_data("ppo", policy_kwargs=b"}X\x0d\x00\x00\x00activation_fn" + short_global("torch.nn.modules.activation", "SELU") + b"s."),
+     "activation_fn torch.nn.modules.activation.SELU; policies have linear, relu, tanh, elu, silu"),
     ("none.zip", with_data("ppo", observation_space=None), "observations of NoneType"),
     ("start.zip", with_data("ppo", action_space=b"(igymnasium.spaces.discrete\nDiscrete\n}(X\x01\x00\x00\x00nK\x04X\x05\x00\x00\x00startK\x01ub."),
      "actions of Discrete begin with 1"),
@@ -219,7 +219,7 @@ REFUSED = [
      "5 actions, but the network has 4 outputs"),
     ("vec.pkl", (AGENTS / "normalised.vec.pkl").read_bytes(), "a VecNormalize, not an agent"),
     ("list.pkl", pickle.dumps([1]), "a list, not a state dict"),
-    ("layers.pkl", pickle.dumps({"0.weight": np.ones((2, 3)), "2.weight": np.ones((2, 2))}), "give --activation elu, relu, tanh or sigmoid"),
+    ("layers.pkl", pickle.dumps({"0.weight": np.ones((2, 3)), "2.weight": np.ones((2, 2))}), "give --activation, such as elu, relu, tanh or silu"),
     ("norm.pkl", pickle.dumps({"0.weight": np.ones((2, 3)), "1.weight": np.ones(2), "3.weight": np.ones((2, 2))}), "1: expected dense layers with one activation"),
     ("width.pkl", pickle.dumps({"actor.0.weight": np.ones((2, 3)), "actor.2.weight": np.ones((2, 4)), "std": np.ones(2)}), "actor.2 reads 4 numbers, but gets 2"),
     ("rnn.pkl", pickle.dumps({"actor.0.weight": np.ones((2, 3)), "rnn.weight_ih_l0": np.ones(2)}), "a recurrent network"),

@@ -4,10 +4,8 @@ import math
 import re
 
 import numpy as np
-from _onnx import Model
+from _onnx import ACTIVATIONS, Model
 from inert_pickle import Fault, array
-
-ACTIVATIONS = {"relu": "Relu", "tanh": "Tanh", "elu": "Elu", "sigmoid": "Sigmoid"}
 
 
 def floats(label, value, rank=None):
@@ -49,10 +47,9 @@ class Network:
         self.width = matrix.shape[0]
 
     def activate(self, name, label=""):
-        operation = ACTIVATIONS.get(name)
-        if operation is None:
+        if name not in ACTIVATIONS:
             raise Fault(f"activation {name}; policies have {', '.join(ACTIVATIONS)}")
-        self.add(operation, label=label)
+        self.at = self.model.activate(name, self.at, label)
 
     def normalise(self, mean, deviation):
         """Adds a normaliser that the file contains."""

@@ -11,6 +11,7 @@ import json
 import math
 
 import numpy as np
+from _onnx import ACTIVATIONS, activation_of
 from inert_pickle import Fault, array, load, named, what
 from network import Network, floats, layers_of
 from spaces import box_of, discrete_of, is_bytes, is_image, kind_of, shape_of
@@ -19,7 +20,6 @@ from torch_file import FILE_BYTES_MAX, load_torch
 LIBRARIES = ("stable_baselines3.", "sb3_contrib.")
 DATA_BYTES_MAX = 1 << 25
 OTHER = "torch.onnx.export writes other networks as ONNX models"
-_ACTIVATIONS = {"ReLU": "relu", "Tanh": "tanh", "ELU": "elu", "Sigmoid": "sigmoid"}
 
 
 def is_agent(archive):
@@ -63,10 +63,10 @@ class _Agent:
         value = self.kwargs.get("activation_fn")
         if value is None:
             return usual
-        name = named(value).removeprefix("torch.nn.modules.activation.")
-        if name not in _ACTIVATIONS:
-            raise Fault(f"activation_fn {named(value) or what(value)}; policies have {', '.join(_ACTIVATIONS)}")
-        return _ACTIVATIONS[name]
+        name = activation_of(named(value).removeprefix("torch.nn.modules.activation."))
+        if name is None:
+            raise Fault(f"activation_fn {named(value) or what(value)}; policies have {', '.join(ACTIVATIONS)}")
+        return name
 
     def number(self, key, usual):
         value = self.kwargs.get(key, usual)

@@ -69,7 +69,7 @@ def read_state(outer, activation, is_normalised):
     layers = layers_of(state, prefix, gaps=True)
     is_rsl = any(key in state for key in _STD + _LOG_STD)
     if activation is None and not is_rsl and len(layers) > 1:
-        raise Fault("a state dict does not say which activation follows its layers; give --activation elu, relu, tanh or sigmoid")
+        raise Fault("a state dict does not say which activation follows its layers; give --activation, such as elu, relu, tanh or silu")
     network = Network((floats(f"{layers[0][0]}.weight", layers[0][1], 2).shape[1],))
     if not is_rsl and prefix not in _ACTORS:
         network.output = "outputs"
