@@ -7,6 +7,7 @@ import json
 import os
 import pathlib
 import pickle
+import re
 import struct
 import subprocess
 import sys
@@ -119,6 +120,27 @@ def test_an_option_has_precedence_over_the_file(tmp_path):
     relu, elu = (report_of(AGENTS / "rsl_2.pt", tmp_path, "--bounds=-9:9", "--activation", name)[1] for name in ("relu", "elu"))
     rows = np.load(AGENTS / "rsl_2.npz")["observations"]
     assert np.abs(relu.act(rows) - elu.act(rows)).max() > 0.01
+
+
+@pytest.mark.parametrize("name", list(octet._onnx.ACTIVATIONS)[1:])
+def test_each_activation_of_a_state_dict(name, tmp_path):
+    report, _ = report_of(AGENTS / "sequential.pt", tmp_path, "--bounds=-8:8", "--activation", name)
+    assert report["fp32"]["max_abs"] < 1e-5
+    assert activations_of(tmp_path / "p.oct") == {name}
+
+
+@pytest.mark.parametrize("kind, name", [("GELU", "gelu"), ("SiLU", "silu"), ("LeakyReLU", "leaky_relu"), ("ReLU6", "relu6"), ("Mish", "mish")])
+def test_an_activation_of_stable_baselines3(kind, name, tmp_path):
+    pickled = b"}X\x0d\x00\x00\x00activation_fn" + short_global("torch.nn.modules.activation", kind) + b"s."
+    (tmp_path / "agent.zip").write_bytes(with_data("ppo", policy_kwargs=pickled))
+    report_of(tmp_path / "agent.zip", tmp_path)
+    assert activations_of(tmp_path / "p.oct") == {name}
+
+
+def activations_of(path):
+    """Returns the activations between the layers, by their words in octet inspect."""
+    said = subprocess.run([os.environ.get("OCTET_PROGRAM", "octet"), "inspect", path], capture_output=True, text=True, check=True).stdout
+    return {word for word in re.findall(r"\w+", said) if word in list(octet._onnx.ACTIVATIONS)[1:]}
 
 
 def test_a_vec_normalize_that_is_not_used_is_named(tmp_path):

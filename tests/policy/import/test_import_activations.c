@@ -220,6 +220,30 @@ test_squares_of_squares_end(void **state)
     import_graph_destroy(graph);
 }
 
+// The head of a policy has a tanh: sigmoid(x) = (1 + tanh(x / 2)) / 2.
+static void
+test_a_sigmoid_at_the_end_is_a_tanh_with_bounds(void **state)
+{
+    (void)state;
+    written w = {0};
+    oct_reason why = {""};
+    import_graph *graph;
+    import_result result;
+    const import_request request = {.env_id = "", .output = "y"};
+    model_write(&w, "s Sigmoid x|y Mul s 3");
+    T_OK(small_model_import(&w.m, &request, &graph, &result, &why));
+    const policy_spec *spec = &result.image->spec;
+    assert_int_equal(spec->layer_count, 1);
+    assert_int_equal(spec->head, POLICY_HEAD_TANH);
+    for (size_t i = 0; i < 3; i++) {
+        T_NEAR(spec->action_low[i], 0.0, 0.0, 0.0);
+        T_NEAR(spec->action_high[i], 3.0, 0.0, 0.0);
+        T_NEAR(result.image->weights[0][4 * i], 0.5, 0.0, 0.0);
+    }
+    import_policy_free(&result);
+    import_graph_destroy(graph);
+}
+
 int
 main(void)
 {
@@ -227,6 +251,7 @@ main(void)
         cmocka_unit_test(test_each_form_of_each_activation),
         cmocka_unit_test(test_what_is_no_activation_of_policies_is_refused),
         cmocka_unit_test(test_squares_of_squares_end),
+        cmocka_unit_test(test_a_sigmoid_at_the_end_is_a_tanh_with_bounds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
