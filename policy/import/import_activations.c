@@ -134,6 +134,12 @@ logarithm(double x, double alpha)
 }
 
 static double
+hard_sigmoid(double x, double alpha)
+{
+    return fmin(fmax(alpha * x + 0.5, 0.0), 1.0);
+}
+
+static double
 hard_swish(double x, double alpha)
 {
     (void)alpha;
@@ -205,9 +211,9 @@ static_assert(OCT_COUNTOF(activations) == POLICY_ACTIVATION_COUNT, "a row for ea
 
 // Policies have these only as parts of an activation.
 static const operation parts[] = {
-    {"Abs", absolute, NULL, 0.0},    {"Erf", error_function, NULL, 0.0},
-    {"Exp", exponential, NULL, 0.0}, {"HardSwish", hard_swish, NULL, 0.0},
-    {"Log", logarithm, NULL, 0.0},
+    {"Abs", absolute, NULL, 0.0},         {"Erf", error_function, NULL, 0.0},
+    {"Exp", exponential, NULL, 0.0},      {"HardSigmoid", hard_sigmoid, "alpha", 0.2},
+    {"HardSwish", hard_swish, NULL, 0.0}, {"Log", logarithm, NULL, 0.0},
 };
 
 static const operation *
@@ -242,11 +248,19 @@ const char *
 import_activate(import_graph *graph, const import_node *node, import_value *out)
 {
     const import_value *x = import_graph_input(graph, node, 0);
-    const import_attribute *form = import_node_attribute(node, "approximate"); // of Gelu
-    bool is_tanh = form != NULL && strcmp(form->s, "tanh") == 0;
-    const operation *of = is_tanh ? &activations[POLICY_GELU_TANH] : operation_find(node->op);
+    const import_attribute *form = import_node_attribute(node, "approximate");
+    const operation *of = operation_find(node->op);
+    if (of == &activations[POLICY_GELU] && form != NULL && strcmp(form->s, "none") != 0) {
+        of = &activations[POLICY_GELU_TANH];
+        if (strcmp(form->s, "tanh") != 0) {
+            return "its approximate is neither none nor tanh";
+        }
+    }
     if (x == NULL || x->step == NULL) {
         return "its input is a constant, which no exporter leaves in a model";
+    }
+    if (of->function == hard_sigmoid && import_node_float(node, "beta", 0.5) != 0.5) {
+        return "its beta is not 0.5";
     }
     double alpha =
         of->attribute != NULL ? import_node_float(node, of->attribute, of->alpha) : of->alpha;

@@ -215,7 +215,7 @@ operation_missing(const char *op)
     static const char *const pools[] = {"MaxPool", "AveragePool", "GlobalAveragePool",
                                         "GlobalMaxPool"};
     static const char *const flows[] = {"If", "Loop", "Scan"};
-    static const char *const activations[] = {"PRelu", "Selu", "Celu", "Softsign", "HardSigmoid"};
+    static const char *const activations[] = {"PRelu", "Selu", "Celu", "Softsign"};
     return oct_text_is_one_of(op, states, OCT_COUNTOF(states))
                ? "it has a state, and policies have none: train an actor without memory"
            : oct_text_is_one_of(op, pools, OCT_COUNTOF(pools))
