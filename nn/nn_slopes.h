@@ -116,4 +116,13 @@ nn_relu6_slope(float x)
     return x < 6.0f ? slope : 0.0f;
 }
 
+// 0 up to -3, 1 from 3 on, and (2 x + 3) / 6 between them.
+static inline float
+nn_hard_swish_slope(float x)
+{
+    float slope = (x + x + 3.0f) / 6.0f;
+    slope = x > -3.0f ? slope : 0.0f;
+    return x < 3.0f ? slope : 1.0f;
+}
+
 #endif // NN_NN_SLOPES_H

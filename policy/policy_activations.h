@@ -20,7 +20,8 @@
     X(SOFTPLUS, softplus, 6)                                                                       \
     X(MISH, mish, 6)                                                                               \
     X(LEAKY_RELU, leaky_relu, 6)                                                                   \
-    X(RELU6, relu6, 6)
+    X(RELU6, relu6, 6)                                                                             \
+    X(HARD_SWISH, hard_swish, 6)
 
 #define POLICY_ACTIVATION_VALUE(ENUM, name, version) POLICY_##ENUM,
 typedef enum policy_activation {

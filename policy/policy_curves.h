@@ -272,4 +272,12 @@ policy_relu6(float x)
     return x < 6.0f ? x : 6.0f;
 }
 
+// x * relu6(x + 3) / 6; x is clamped so that -inf does not become NaN.
+static inline float
+policy_hard_swish(float x)
+{
+    x = -3.0f > x ? -3.0f : x;
+    return x * (policy_relu6(x + 3.0f) / 6.0f);
+}
+
 #endif // POLICY_POLICY_CURVES_H

@@ -22,7 +22,7 @@ def network(learner, inputs, outputs, hidden=()):
     other widths; layers beyond the policy's are as its last."""
     activations = {"relu": nn.ReLU, "tanh": nn.Tanh, "elu": nn.ELU, "silu": nn.SiLU, "gelu": nn.GELU, "mish": nn.Mish,
                    "gelu_tanh": lambda: nn.GELU("tanh"), "sigmoid": nn.Sigmoid, "softplus": nn.Softplus,
-                   "leaky_relu": nn.LeakyReLU, "relu6": nn.ReLU6}
+                   "leaky_relu": nn.LeakyReLU, "relu6": nn.ReLU6, "hard_swish": nn.Hardswish}
     *own, _ = learner.layers
     parts = []
     for k, width in enumerate(hidden or [layer.outputs for layer in own]):

@@ -57,7 +57,8 @@ enum {
     OCTET_LEARNER_SOFTPLUS = 8,    /* log(1 + exp(x)) */
     OCTET_LEARNER_MISH = 9,        /* x tanh(softplus(x)) */
     OCTET_LEARNER_LEAKY_RELU = 10, /* 0.01 x below 0 */
-    OCTET_LEARNER_RELU6 = 11       /* min(max(x, 0), 6) */
+    OCTET_LEARNER_RELU6 = 11,      /* min(max(x, 0), 6) */
+    OCTET_LEARNER_HARD_SWISH = 12  /* x min(max(x + 3, 0), 6) / 6 */
 };
 
 /* The meaning of the last layer's outputs. Outputs for a box, and deviations, are in units of half

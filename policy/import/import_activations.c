@@ -206,14 +206,15 @@ static const operation activations[] = {
     [POLICY_MISH] = {"Mish", mish, NULL, 0.0},
     [POLICY_LEAKY_RELU] = {"LeakyRelu", leaky_relu, "alpha", 0.01},
     [POLICY_RELU6] = {NULL, relu6, NULL, 0.0}, // Clip
+    [POLICY_HARD_SWISH] = {"HardSwish", hard_swish, NULL, 0.0},
 };
 static_assert(OCT_COUNTOF(activations) == POLICY_ACTIVATION_COUNT, "a row for each activation");
 
 // Policies have these only as parts of an activation.
 static const operation parts[] = {
-    {"Abs", absolute, NULL, 0.0},         {"Erf", error_function, NULL, 0.0},
-    {"Exp", exponential, NULL, 0.0},      {"HardSigmoid", hard_sigmoid, "alpha", 0.2},
-    {"HardSwish", hard_swish, NULL, 0.0}, {"Log", logarithm, NULL, 0.0},
+    {"Abs", absolute, NULL, 0.0},    {"Erf", error_function, NULL, 0.0},
+    {"Exp", exponential, NULL, 0.0}, {"HardSigmoid", hard_sigmoid, "alpha", 0.2},
+    {"Log", logarithm, NULL, 0.0},
 };
 
 static const operation *

@@ -28,6 +28,7 @@ ACTIVATIONS: dict[str, tuple[str, dict[str, Any], tuple[float, ...]]] = {
     "mish": ("Mish", {}, ()),
     "leaky_relu": ("LeakyRelu", {}, ()),
     "relu6": ("Clip", {}, (0.0, 6.0)),
+    "hard_swish": ("HardSwish", {}, ()),
 }
 
 

@@ -146,7 +146,7 @@ test_values_of_another_type_are_refused(void **state)
         {"network:\n  activation: rlu\n",
          "x.yaml:2:15: error: network.activation: rlu is not one "
          "of linear, relu, tanh, elu, silu, gelu, gelu_tanh, sigmoid, softplus, mish, "
-         "leaky_relu, relu6; did you mean relu?\n"},
+         "leaky_relu, relu6, hard_swish; did you mean relu?\n"},
         {"algo:\n  head: logit\n",
          "x.yaml:2:9: error: algo.head: logit is not one of auto, values, logits, atoms, tanh, "
          "gaussian, tanh_gaussian; did you mean logits?\n"},

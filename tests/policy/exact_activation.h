@@ -52,6 +52,7 @@ EXACT(mish, x *exact_part(x),
       exact_part(x) + x * (1 - exact_part(x) * exact_part(x)) * exact_sigmoid(x))
 EXACT(leaky_relu, x > 0 ? x : 0.01 * x, x > 0 ? 1 : 0.01)
 EXACT(relu6, fmin(fmax(x, 0), 6), x > 0 && x < 6 ? 1 : 0)
+EXACT(hard_swish, x *exact_relu6(x + 3) / 6, x <= -3 ? 0 : x < 3 ? (2 * x + 3) / 6 : 1)
 
 static inline double
 exact_activation(policy_activation activation, double x)

@@ -74,6 +74,7 @@ test_activations_are_within_their_documented_errors(void **state)
         [POLICY_MISH] = {-80, 5},
         [POLICY_LEAKY_RELU] = {-0x1.fffffep+127f, 1},
         [POLICY_RELU6] = {-0x1.fffffep+127f, 0},
+        [POLICY_HARD_SWISH] = {-2, 4},
     };
     static_assert(OCT_COUNTOF(bounds) == POLICY_ACTIVATION_COUNT, "every activation has a bound");
     for (int a = 0; a < POLICY_ACTIVATION_COUNT; a++) {

@@ -36,7 +36,7 @@ FUNCTIONS = {
     "gelu": lambda h: h / 2 * (1 + np.vectorize(math.erf)(h / math.sqrt(2))),
     "gelu_tanh": lambda h: h / 2 * (1 + np.tanh(math.sqrt(2 / math.pi) * (h + 0.044715 * h**3))), "sigmoid": sigmoid,
     "softplus": softplus, "mish": lambda h: h * np.tanh(softplus(h)), "leaky_relu": lambda h: np.where(h > 0, h, 0.01 * h),
-    "relu6": lambda h: np.clip(h, 0, 6)}
+    "relu6": lambda h: np.clip(h, 0, 6), "hard_swish": lambda h: h * np.clip(h + 3, 0, 6) / 6}
 
 
 def computed(given, x):

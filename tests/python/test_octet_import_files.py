@@ -129,7 +129,7 @@ def test_each_activation_of_a_state_dict(name, tmp_path):
     assert activations_of(tmp_path / "p.oct") == {name}
 
 
-@pytest.mark.parametrize("kind, name", [("GELU", "gelu"), ("SiLU", "silu"), ("LeakyReLU", "leaky_relu"), ("ReLU6", "relu6"), ("Mish", "mish")])
+@pytest.mark.parametrize("kind, name", [("GELU", "gelu"), ("SiLU", "silu"), ("LeakyReLU", "leaky_relu"), ("ReLU6", "relu6"), ("Mish", "mish"), ("Hardswish", "hard_swish")])
 def test_an_activation_of_stable_baselines3(kind, name, tmp_path):
     pickled = b"}X\x0d\x00\x00\x00activation_fn" + short_global("torch.nn.modules.activation", kind) + b"s."
     (tmp_path / "agent.zip").write_bytes(with_data("ppo", policy_kwargs=pickled))

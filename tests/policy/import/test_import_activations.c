@@ -63,6 +63,8 @@ static const form forms[] = {
     {POLICY_RELU6, "m Max x 0|y Min m 6"},
     {POLICY_RELU6, "m Min 6 x|y Max 0 m"},
     {POLICY_RELU6, "r Relu x|y Clip r -9 6"},
+    {POLICY_HARD_SWISH, "y HardSwish x"},
+    {POLICY_HARD_SWISH, "a Add x 3|c Clip a 0 6|m Mul x c|y Div m 6"},
 };
 
 typedef struct written {
