@@ -2,6 +2,7 @@
 #include "common/oct_output.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -12,12 +13,14 @@
 #include "common/oct_text.h"
 
 #define CHUNK_BYTES 4096 // cleaned and written at a time
+#define WAIT_MS     2000 // for the reader of a descriptor with O_NONBLOCK
 
 // The state of one descriptor. A control character of several bytes may be split between two
 // writes, so bytes that may begin one are held until the next write. Bytes held at the end of the
 // program are never written: they are no whole character.
 typedef struct guard {
     int fd;
+    bool is_stuck; // its reader took nothing for WAIT_MS; more is dropped
     size_t held_length;
     char held[OCT_TEXT_CONTROL_MAX];
 } guard;
@@ -26,11 +29,14 @@ static guard guards[] = {{.fd = STDOUT_FILENO}, {.fd = STDERR_FILENO}};
 
 // Writes all bytes. False: errno says why not.
 static bool
-write_all(int fd, const char *bytes, size_t length)
+write_all(guard *g, const char *bytes, size_t length)
 {
-    while (length > 0) {
-        ssize_t written = write(fd, bytes, length);
-        if (written < 0 && errno != EINTR) {
+    while (length > 0 && !g->is_stuck) {
+        ssize_t written = write(g->fd, bytes, length);
+        if (written < 0 && errno == EAGAIN) {
+            struct pollfd reader = {.fd = g->fd, .events = POLLOUT};
+            g->is_stuck = poll(&reader, 1, WAIT_MS) == 0;
+        } else if (written < 0 && errno != EINTR) {
             return false;
         }
         bytes += written > 0 ? written : 0;
@@ -68,7 +74,7 @@ guard_write(void *cookie, const char *bytes, size_t size)
         oct_text_tame_lines(chunk, length - open);
         memcpy(g->held, chunk + length - open, open);
         g->held_length = open;
-        if (!write_all(g->fd, chunk, length - open)) {
+        if (!write_all(g, chunk, length - open)) {
             return 0;
         }
     }
@@ -100,5 +106,5 @@ void
 oct_output_styled(int fd, const char *text)
 {
     (void)fflush(fd == STDOUT_FILENO ? stdout : stderr);
-    (void)write_all(fd, text, strlen(text));
+    (void)write_all(&guards[fd == STDOUT_FILENO ? 0 : 1], text, strlen(text));
 }

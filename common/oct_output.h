@@ -9,6 +9,9 @@
 // text of a peer cannot do harm, whichever code prints it. Descriptors are not guarded: oct_log and
 // the screens write to them and filter their texts themselves.
 //
+// Full: where the caller has opened descriptor 1 or 2 with O_NONBLOCK, a reader that takes nothing
+// is waited for once, for two seconds; what is printed after that is dropped.
+//
 // Threads: oct_output_guard runs before other threads start; after that, stdio's own locks suffice.
 
 // Replaces stdout and stderr. Their buffering is as before: by lines to a terminal, else by blocks,

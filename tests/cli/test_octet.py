@@ -15,6 +15,7 @@ import pathlib
 import pty
 import re
 import resource
+import select
 import shutil
 import signal
 import socket
@@ -1855,18 +1856,35 @@ class Supervisor(Case):
         return subprocess.Popen([OCTET, "train", "x.yaml", "--run-dir", "run"], cwd=self.home, env=self.environment(**more),
                                 stdin=subprocess.DEVNULL, stdout=out, stderr=out)
 
+    @staticmethod
+    def fill(writer, most=sys.maxsize):
+        """Writes until there is no room, but at most that many bytes. Returns the bytes written."""
+        os.set_blocking(writer, False)
+        count = 0
+        for size in (512, 1):
+            with contextlib.suppress(BlockingIOError):
+                while count < most:
+                    count += os.write(writer, b"x" * min(size, most - count))
+        os.set_blocking(writer, True)
+        return count
+
+    @staticmethod
+    def drain(reader, writer, count):
+        """Reads count bytes, and waits until there is room."""
+        while count > 0:
+            count -= len(os.read(reader, count))
+        select.select([], [writer], [], DEADLINE_S)
+
     def unread(self):
-        """What takes nothing any more, with its reader: a pipe, a terminal."""
-        ends = {"pipe": os.pipe(), "terminal": pty.openpty()}
+        """What takes nothing any more, with its reader: a pipe, a terminal, a terminal with room for less than the report."""
+        ends = {"pipe": os.pipe(), "terminal": pty.openpty(), "terminal with little room": pty.openpty()}
         for name, (reader, writer) in ends.items():
-            os.set_blocking(writer, False)
-            with contextlib.suppress(BlockingIOError):
-                while True:
-                    os.write(writer, b"x" * 512)
-            with contextlib.suppress(BlockingIOError):
-                while True:
-                    os.write(writer, b"x")
-            os.set_blocking(writer, True)
+            self.fill(writer)
+            if "little" in name:
+                self.drain(reader, writer, 5000)
+                room = self.fill(writer)
+                self.drain(reader, writer, 5000)
+                self.fill(writer, most=room - 200)
             yield name, writer
             os.close(reader)
             os.close(writer)
