@@ -39,10 +39,8 @@ take_widths(const oct_arg_given *given)
     }
 }
 
-#define WORD_OF(ENUM, name, version) #name,
 // POLICY_LINEAR stands for the teacher's.
-static const char *const activations[] = {POLICY_ACTIVATIONS(WORD_OF) NULL};
-#undef WORD_OF
+static const char *const activations[] = {POLICY_ACTIVATIONS(POLICY_ACTIVATION_WORD) NULL};
 static const char *const losses[] = {"kl", "squares", NULL};
 static const char *const actors[] = {"teacher", "student", NULL};
 

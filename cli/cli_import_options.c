@@ -101,9 +101,7 @@ take_offset(const oct_arg_given *given)
     return list_take(request->offset, &request->offset_count, given->text, false);
 }
 
-#define WORD_OF(ENUM, name, version) #name,
-static const char *const activations[] = {POLICY_ACTIVATIONS(WORD_OF) NULL};
-#undef WORD_OF
+static const char *const activations[] = {POLICY_ACTIVATIONS(POLICY_ACTIVATION_WORD) NULL};
 static const char *const heads[] = {"values", "logits", NULL};
 
 static const oct_arg import_rows[] = {

@@ -10,8 +10,7 @@
 #define CONFIG_WORD_OF(value, word)  word,
 
 // The rows of policy_activations.h; the value is a policy_activation.
-#define CONFIG_ACTIVATION_WORD(ENUM, name, version) #name,
-#define CONFIG_ACTIVATION_WORDS(X)                  POLICY_ACTIVATIONS(CONFIG_ACTIVATION_WORD)
+#define CONFIG_ACTIVATION_WORDS(X) POLICY_ACTIVATIONS(POLICY_ACTIVATION_WORD)
 
 #define CONFIG_ALGO_WORDS(X)                                                                       \
     X(CONFIG_ALGO_DQN, "dqn")                                                                      \

@@ -23,6 +23,9 @@
     X(RELU6, relu6, 6)                                                                             \
     X(HARD_SWISH, hard_swish, 6)
 
+// "name", for lists of words.
+#define POLICY_ACTIVATION_WORD(ENUM, name, version) #name,
+
 #define POLICY_ACTIVATION_VALUE(ENUM, name, version) POLICY_##ENUM,
 typedef enum policy_activation {
     POLICY_ACTIVATIONS(POLICY_ACTIVATION_VALUE) POLICY_ACTIVATION_COUNT

@@ -13,9 +13,7 @@
 const char *
 policy_activation_name(policy_activation activation)
 {
-#define NAME_OF(ENUM, name, version) #name,
-    static const char *const names[] = {POLICY_ACTIVATIONS(NAME_OF)};
-#undef NAME_OF
+    static const char *const names[] = {POLICY_ACTIVATIONS(POLICY_ACTIVATION_WORD)};
     return names[activation];
 }
 

@@ -148,19 +148,13 @@ outcome_of(const cli_run_end *end, cli_run_rest rest)
 }
 
 // A reader that does not read must not keep the run from ending. What it misses is in the folder. A
-// reader with room may have too little for the report, so a terminal or a pipe is opened again for
-// writes that do not wait; O_NONBLOCK on fd itself would also affect other processes that share it.
+// reader with room may have too little for the report, so what is written from here on does not
+// wait.
 static void
 leave_stuck_reader(int fd)
 {
-    char itself[32];
-    struct stat status;
     bool has_room = cli_screen_has_room(fd, READER_WAIT_MS);
-    if (has_room && !isatty(fd) && !(fstat(fd, &status) == 0 && S_ISFIFO(status.st_mode))) {
-        return;
-    }
-    (void)snprintf(itself, sizeof(itself), "/proc/self/fd/%d", fd);
-    int other = open(has_room ? itself : "/dev/null", O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    int other = has_room ? cli_screen_reopen(fd) : open("/dev/null", O_WRONLY);
     if (other >= 0) {
         (void)dup2(other, fd);
         (void)close(other);

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/oct_clock.h"
@@ -63,14 +64,13 @@ locale_is_ascii(void)
     return false;
 }
 
-// Opens the terminal again for writes that do not wait. O_NONBLOCK on standard output itself would
-// also affect other processes that share it.
-static int
-output_open(void)
+int
+cli_screen_reopen(int fd)
 {
-    int flags = O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
-    int fd = isatty(STDOUT_FILENO) ? open("/proc/self/fd/1", flags) : -1;
-    return fd >= 0 ? fd : STDOUT_FILENO;
+    struct stat status;
+    bool is_pipe = fstat(fd, &status) == 0 && S_ISFIFO(status.st_mode);
+    const char *path = fd == STDOUT_FILENO ? "/proc/self/fd/1" : "/proc/self/fd/2";
+    return isatty(fd) || is_pipe ? open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC) : -1;
 }
 
 cli_screen *
@@ -83,7 +83,8 @@ cli_screen_create(bool live)
     screen->style.colour = !is_set("NO_COLOR");
     screen->style.ascii = locale_is_ascii();
     screen->line_s = -1;
-    screen->fd = output_open();
+    int terminal_fd = isatty(STDOUT_FILENO) ? cli_screen_reopen(STDOUT_FILENO) : -1;
+    screen->fd = terminal_fd >= 0 ? terminal_fd : STDOUT_FILENO;
     return screen;
 }
 

@@ -32,5 +32,9 @@ void cli_screen_destroy(cli_screen *screen);
 
 // Returns true if a line can be written to fd without waiting, at the latest after wait_ms.
 bool cli_screen_has_room(int fd, int wait_ms);
+// Opens the terminal or pipe of descriptor 1 or 2 again for writes that do not wait; O_NONBLOCK on
+// fd itself would also affect other processes that share it. Returns the new descriptor; -1: fd is
+// something else, or cannot be opened.
+int cli_screen_reopen(int fd);
 
 #endif // CLI_STATUS_CLI_SCREEN_H

@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "policy/import/import_constants.h"
+#include "policy/policy_spec.h"
 
 #define NUMBERS_MAX 64   // steps of a tree, each counted as often as it is used
 #define BEFORE_MAX  16   // values before a step with which it is compared
@@ -460,12 +461,6 @@ import_activation_both(import_graph *graph, const import_node *node, const impor
 
 // ---- messages
 
-static const char *const names[] = {
-#define NAME_OF(ENUM, name, version) #name,
-    POLICY_ACTIVATIONS(NAME_OF)
-#undef NAME_OF
-};
-
 // Finds the activation that is nearest to the step at usual numbers; returns its distance.
 static double
 nearest_find(const import_step *step, const char **name)
@@ -482,7 +477,7 @@ nearest_find(const import_step *step, const char **name)
             }
             if (most < least) {
                 least = most;
-                *name = names[j];
+                *name = policy_activation_name((policy_activation)j);
             }
         }
     }

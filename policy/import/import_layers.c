@@ -558,8 +558,8 @@ choice_strip(import_layers *layers, const import_step *chain)
     return chain;
 }
 
-// Refuses the part of an activation that path[0] is, or the last one that follows it number by
-// number.
+// Refuses a part of an activation: the last of those that follow path[0] number by number, or
+// path[0].
 static oct_err
 part_refuse(import_layers *layers, const import_step *const *path, uint32_t count)
 {

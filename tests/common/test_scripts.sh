@@ -87,7 +87,7 @@ plays_to_come=(scenarios late) # and whole has not been begun
 run_faults whole '^never'
 run_faults scenarios '^[a-z]*: passed'
 run_faults late '^never'
-# A build that fails in the background alone; one that always fails.
+# A build that fails in the background alone, and a build that always fails.
 compile_late() { [ -e "$folder/built" ] || { touch "$folder/built"; return 3; }; }
 compile_never() { echo 'x.c:1:2: error: it is wrong' >"$folder/build/never.log"; return 1; }
 for name in late never; do
