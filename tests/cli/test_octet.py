@@ -1912,7 +1912,8 @@ class Supervisor(Case):
                 run.send_signal(signal.SIGTERM)
                 wait_for("the daemons have ended", lambda: not self.alive(but=run.pid))
                 wait_for("the run has ended", lambda: run.poll() is not None or run.send_signal(signal.SIGTERM))
-                self.assertEqual(run.returncode, 143)
+                # The last of these signals may come after the process stopped handling them.
+                self.assertIn(run.returncode, (143, -signal.SIGTERM))
                 shutil.rmtree(self.home / "run")
 
     def test_run_ends_whose_reader_takes_nothing(self):

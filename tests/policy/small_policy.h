@@ -16,16 +16,15 @@ random_small_conv_spec(oct_rng *rng)
     const uint32_t kernel = 1 + oct_rng_below(rng, 3);
     const uint32_t height = 2 * kernel + oct_rng_below(rng, 3);
     const uint32_t width = 2 * kernel + oct_rng_below(rng, 3);
-    return random_conv_spec(height, width, 1 + oct_rng_below(rng, POLICY_ACTIVATION_COUNT), kernel,
-                            filters, conv_count, &hidden, oct_rng_below(rng, 2),
-                            1 + oct_rng_below(rng, 9),
+    return random_conv_spec(height, width, 1 + oct_rng_below(rng, 4), kernel, filters, conv_count,
+                            &hidden, oct_rng_below(rng, 2), 1 + oct_rng_below(rng, 9),
                             (policy_activation)oct_rng_below(rng, POLICY_ACTIVATION_COUNT));
 }
 
 static inline policy_spec
 random_small_dense_spec(oct_rng *rng)
 {
-    uint32_t widths[5], count = 2 + oct_rng_below(rng, POLICY_ACTIVATION_COUNT);
+    uint32_t widths[5], count = 2 + oct_rng_below(rng, 4);
     for (uint32_t i = 0; i < count; i++) {
         widths[i] = 1 + oct_rng_below(rng, 20);
     }
